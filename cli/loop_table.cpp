@@ -21,15 +21,18 @@ std::string factor(double value) {
 
 std::string line_of(const LoopRow& row, const std::string& kernel) {
   char line[160];
-  std::snprintf(line, sizeof line, "%6.1f%%  %12s  %10s  %10s   %-11s  ", row.share * 100, factor(row.kernel_gain).c_str(),
-                factor(row.predicted).c_str(), factor(row.measured).c_str(), row.outcome.c_str());
+  std::snprintf(line, sizeof line, "%6.1f%%  %12s  %10s  %10s   %-11s  ", row.share * 100,
+                factor(row.kernel_gain).c_str(), factor(row.predicted).c_str(), factor(row.measured).c_str(),
+                row.outcome.c_str());
   return line + kernel + "\n";
 }
 
 /// The least that tells it from the others.
 std::string name_of(const LoopRow& row, const std::vector<LoopRow>& rows) {
   std::string name = qualified_name(row.kernel);
-  bool overloaded = std::any_of(rows.begin(), rows.end(), [&](auto& other) { return other.kernel != row.kernel && qualified_name(other.kernel) == name; });
+  bool overloaded = std::any_of(rows.begin(), rows.end(), [&](auto& other) {
+    return other.kernel != row.kernel && qualified_name(other.kernel) == name;
+  });
   if (overloaded) name = row.kernel;
   return row.id.empty() ? name : name + " of " + row.file + " (the share is that of all kernels of this name)";
 }
@@ -37,12 +40,14 @@ std::string name_of(const LoopRow& row, const std::vector<LoopRow>& rows) {
 }  // namespace
 
 std::string too_long_to_tune(const LoopRow& row, double seconds) {
-  // The evaluator runs a long original about eight times and a candidate five times. It counts by what it measures itself,
-  // which may be half of what it was in the application.
+  // The evaluator runs a long original about eight times and a candidate five times. It counts by what it measures
+  // itself, which may be half of what it was in the application.
   constexpr double kRuns = 13, kPerhapsFaster = 0.5;
   if (row.launch_seconds * kRuns * kPerhapsFaster <= seconds) return {};
-  return "its shortest launch that was recorded took " + duration_words(row.launch_seconds) + ", and tuning runs it a dozen times before a first candidate is judged: that is more than the " +
-         duration_words(seconds) + " that it would get; give it more time (--time), or the application a smaller problem";
+  return "its shortest launch that was recorded took " + duration_words(row.launch_seconds) +
+         ", and tuning runs it a dozen times before a first candidate is judged: that is more than the " +
+         duration_words(seconds) +
+         " that it would get; give it more time (--time), or the application a smaller problem";
 }
 
 void read_applied(const Json& document, int exit_code, bool interrupted, LoopRow& row) {
@@ -52,20 +57,23 @@ void read_applied(const Json& document, int exit_code, bool interrupted, LoopRow
   row.kernel_gain = number_member(predicted, "kernel_gain");
   row.predicted = number_member(predicted, "whole");
   row.measured = number_member(report.value("measured", Json()), "speedup");
-  row.why = report.value("why", report.value("error", exit_code == 0 ? "" : "it exited with " + std::to_string(exit_code)));
+  row.why =
+      report.value("why", report.value("error", exit_code == 0 ? "" : "it exited with " + std::to_string(exit_code)));
   row.branch = report.value("branch", "");
   row.way_back = report.value("way_back", "");
   std::string outcome = report.value("outcome", "");
   if (exit_code == static_cast<int>(Exit::Done)) row.outcome = "kept";
   else if (interrupted) row.outcome = "interrupted";
-  else if (exit_code == static_cast<int>(Exit::No)) row.outcome = outcome.empty() ? "no gain" : outcome == "too_small" ? "too small" : "rolled back";
+  else if (exit_code == static_cast<int>(Exit::No))
+    row.outcome = outcome.empty() ? "no gain" : outcome == "too_small" ? "too small" : "rolled back";
   else row.outcome = "refused";
 }
 
 void leave_undecided(LoopRow& row, size_t tried, double seconds, const std::string& to_go_on) {
   if (row.outcome != "no gain") return;
   row.outcome = "undecided";
-  row.why += "; the time was over after " + counted(tried, "candidate") + " (" + duration_words(seconds) + "), to search on: " + to_go_on;
+  row.why += "; the time was over after " + counted(tried, "candidate") + " (" + duration_words(seconds) +
+             "), to search on: " + to_go_on;
 }
 
 double whole_gain(const std::vector<LoopRow>& rows) {
@@ -88,22 +96,35 @@ std::string table_text(const std::vector<LoopRow>& rows, bool on_cpu) {
       text += line_of(row, name_of(row, rows)) + (row.why.empty() ? "" : "          " + which + row.why + "\n");
     }
     if (!row.kept()) continue;
-    branch = row.branch;                             // Of the last patch, which is on top of the others …
-    if (way_back.empty()) way_back = row.way_back;   // … and from before the first.
+    branch = row.branch;                            // Of the last patch, which is on top of the others …
+    if (way_back.empty()) way_back = row.way_back;  // … and from before the first.
   }
   if (small > 0) text += line_of(rest, counted(small, "kernel") + " with too small a share to matter");
   if (small > 0 && small == rows.size())
     text += "          the run spends its time elsewhere: give --run a case in which kernels take more of it\n";
   if (way_back.empty()) return text + "\nThe application is as it was.";
   char measured[96];
-  std::snprintf(measured, sizeof measured, "\nThe whole application, measured step by step%s: %.3fx\n", on_cpu ? " on the CPU device, not on a GPU" : "", whole_gain(rows));
-  return text + measured + (branch.empty() ? std::string("It is patched in place; the last patch is taken back with: ") : "It is on branch " + branch + "; as it was: ") + way_back;
+  std::snprintf(measured, sizeof measured, "\nThe whole application, measured step by step%s: %.3fx\n",
+                on_cpu ? " on the CPU device, not on a GPU" : "", whole_gain(rows));
+  return text + measured +
+         (branch.empty() ? std::string("It is patched in place; the last patch is taken back with: ")
+                         : "It is on branch " + branch + "; as it was: ") +
+         way_back;
 }
 
 Json to_json(const LoopRow& row) {
-  return {{"kernel", row.kernel}, {"id", row.id}, {"share", row.share}, {"candidate", row.candidate > 0 ? Json(row.candidate) : Json(nullptr)},
-          {"kernel_gain", row.kernel_gain}, {"predicted", row.predicted}, {"measured", row.measured}, {"outcome", row.outcome},
-          {"why", row.why}, {"run", row.run}, {"branch", row.branch}, {"way_back", row.way_back}};
+  return {{"kernel", row.kernel},
+          {"id", row.id},
+          {"share", row.share},
+          {"candidate", row.candidate > 0 ? Json(row.candidate) : Json(nullptr)},
+          {"kernel_gain", row.kernel_gain},
+          {"predicted", row.predicted},
+          {"measured", row.measured},
+          {"outcome", row.outcome},
+          {"why", row.why},
+          {"run", row.run},
+          {"branch", row.branch},
+          {"way_back", row.way_back}};
 }
 
 }  // namespace kernelift::cli

@@ -17,9 +17,10 @@ using kernelift::cli::Context;
 using kernelift::cli::Verb;
 
 const Verb* const kVerbs[] = {
-    &kernelift::cli::kDoctor,  &kernelift::cli::kBuild,  &kernelift::cli::kScan,     &kernelift::cli::kRecord,
-    &kernelift::cli::kExtract, &kernelift::cli::kReplay, &kernelift::cli::kEvaluate, &kernelift::cli::kTune,     &kernelift::cli::kApply,
-    &kernelift::cli::kOptimize, &kernelift::cli::kReport, &kernelift::cli::kSimulate, &kernelift::cli::kExport,
+    &kernelift::cli::kDoctor,  &kernelift::cli::kBuild,    &kernelift::cli::kScan,     &kernelift::cli::kRecord,
+    &kernelift::cli::kExtract, &kernelift::cli::kReplay,   &kernelift::cli::kEvaluate, &kernelift::cli::kTune,
+    &kernelift::cli::kApply,   &kernelift::cli::kOptimize, &kernelift::cli::kReport,   &kernelift::cli::kSimulate,
+    &kernelift::cli::kExport,
 };
 
 /// Every verb takes these, before or after its own options.
@@ -35,15 +36,20 @@ void add_common_options(CLI::App& app, Context& context) {
             return known ? std::string() : "a device is auto, cpu or cuda[:N], not '" + text + "'";
           },
           "DEVICE"));
-  app.add_option("--state", context.state, "State folder (default: the nearest .kernelift, here or above; else .kernelift here)")->group(kGroup);
+  app.add_option("--state", context.state,
+                 "State folder (default: the nearest .kernelift, here or above; else .kernelift here)")
+      ->group(kGroup);
   app.add_flag("-v,--verbose", context.verbosity, "Say more on stderr")->group(kGroup);
 }
 
-/// Errors are values here; what libraries throw all the same is answered like one, and destructors put back what is open.
+/// Errors are values here; what libraries throw all the same is answered like one, and destructors put back what is
+/// open.
 kernelift::Result<Exit> guarded(const Verb& verb, const Action& action, Context& context) {
   try {
     if (verb.reads_sources && kernelift::PatchJournal::interrupted(context.state_folder()))
-      return kernelift::refused("an apply was interrupted here, and its patch still stands in the sources: `kernelift apply --rollback` takes it out");
+      return kernelift::refused(
+          "an apply was interrupted here, and its patch still stands in the sources: `kernelift apply --rollback` "
+          "takes it out");
     return action(context);
   } catch (const std::exception& error) {
     return kernelift::environment_error(std::string("this should not happen, please report it: ") + error.what());
@@ -57,7 +63,8 @@ std::string usage_sentence(const CLI::App& app, const CLI::Error& error) {
   return verb + ": " + error.what() + "; " + verb + " --help shows how";
 }
 
-/// Options are not read where the command line is wrong: --json is looked for by hand, in front of another program's options.
+/// Options are not read where the command line is wrong: --json is looked for by hand, in front of another program's
+/// options.
 Exit wrong_usage(const std::string& sentence, std::span<char*> words) {
   auto own = words.first(static_cast<size_t>(std::ranges::find(words, std::string_view("--")) - words.begin()));
   Context context;
@@ -76,7 +83,11 @@ int run(int argc, char** argv) {
 
   Context context;
   context.arguments = argv;
-  struct Choice { const Verb& verb; CLI::App* options; Action action; };
+  struct Choice {
+    const Verb& verb;
+    CLI::App* options;
+    Action action;
+  };
   std::vector<Choice> choices;
   for (const Verb* verb : kVerbs) {
     CLI::App* sub = app.add_subcommand(verb->name, verb->summary);
@@ -92,7 +103,8 @@ int run(int argc, char** argv) {
   bool known = std::ranges::any_of(kVerbs, [&](const Verb* verb) { return verb->name == word; });
   const std::span words(argv, static_cast<size_t>(argc));
   if (!known && !word.starts_with('-'))
-    return static_cast<int>(wrong_usage("kernelift: there is no verb '" + word + "'; kernelift --help lists them", words));
+    return static_cast<int>(
+        wrong_usage("kernelift: there is no verb '" + word + "'; kernelift --help lists them", words));
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

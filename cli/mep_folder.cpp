@@ -23,7 +23,9 @@ Result<fs::path> find_mep(const std::string& word, const fs::path& state) {
   }
   auto& found = exact.empty() ? alike : exact;
   std::ranges::sort(found);
-  if (found.empty()) return usage_error(word + ": there is no such MEP folder, nor one of such a kernel under " + (state / "mep").string() + "; `kernelift extract` makes one");
+  if (found.empty())
+    return usage_error(word + ": there is no such MEP folder, nor one of such a kernel under " +
+                       (state / "mep").string() + "; `kernelift extract` makes one");
   if (found.size() == 1) return fs::canonical(found.front());
   std::string names;
   for (auto& one : found) names += "\n  " + one.string();

@@ -26,7 +26,8 @@ double beyond_noise(const Verdict& verdict) {
 
 /// Not what the machine or the time was to blame for, nor what could only not be measured.
 bool fails(const Verdict& verdict) {
-  return judged(verdict) && !verdict.ok() && verdict.outcome != Outcome::Refused && verdict.outcome != Outcome::Unstable && verdict.outcome != Outcome::Suspect;
+  return judged(verdict) && !verdict.ok() && verdict.outcome != Outcome::Refused &&
+         verdict.outcome != Outcome::Unstable && verdict.outcome != Outcome::Suspect;
 }
 
 }  // namespace
@@ -35,17 +36,22 @@ std::vector<std::vector<OtherKernel>> Neighbours::operator()(const std::vector<K
   std::vector<const ScannedKernel*> kernels;
   for (auto& change : changes)
     for (auto* other : change.others)
-      if (share_of(other->key, shares_) >= kShareWorthCounting && std::find(kernels.begin(), kernels.end(), other) == kernels.end()) kernels.push_back(other);
+      if (share_of(other->key, shares_) >= kShareWorthCounting &&
+          std::find(kernels.begin(), kernels.end(), other) == kernels.end())
+        kernels.push_back(other);
   std::vector<std::vector<OtherKernel>> all(changes.size());
   for (auto* kernel : kernels) {
     std::vector<Bindings> distinct;
     auto place = [&](const Bindings& knobs) { return std::find(distinct.begin(), distinct.end(), knobs); };
     for (auto& change : changes)
-      if (auto knobs = fed(*kernel, change); !knobs.empty() && place(knobs) == distinct.end()) distinct.push_back(knobs);
-    context_.note("apply: " + kernel->name + " shares knobs that the candidates turn: trying " + counted(distinct.size(), "change") + " of them on it");
+      if (auto knobs = fed(*kernel, change); !knobs.empty() && place(knobs) == distinct.end())
+        distinct.push_back(knobs);
+    context_.note("apply: " + kernel->name + " shares knobs that the candidates turn: trying " +
+                  counted(distinct.size(), "change") + " of them on it");
     auto judged = judge(*kernel, distinct);
     if (!judged.ok() && judged.error().exit == Exit::Interrupted) return all;  // Whoever asks looks for it too.
-    if (!judged.ok()) context_.note("apply: what becomes of " + kernel->name + " is not known: " + judged.error().message);
+    if (!judged.ok())
+      context_.note("apply: what becomes of " + kernel->name + " is not known: " + judged.error().message);
     for (size_t i = 0; i < changes.size(); ++i) {
       auto knobs = fed(*kernel, changes[i]);
       if (knobs.empty()) continue;
@@ -62,7 +68,8 @@ std::vector<std::vector<OtherKernel>> Neighbours::operator()(const std::vector<K
 Bindings Neighbours::fed(const ScannedKernel& kernel, const KnobReach& change) const {
   Bindings knobs;
   for (auto& knob : knobs_)
-    if (auto turned = change.knobs.find(knob.name); turned != change.knobs.end() && feeds(knob, kernel)) knobs.insert(*turned);
+    if (auto turned = change.knobs.find(knob.name); turned != change.knobs.end() && feeds(knob, kernel))
+      knobs.insert(*turned);
   return knobs;
 }
 
@@ -77,7 +84,8 @@ Result<Json> Neighbours::run(std::vector<std::string> words) const {
   if (guard.interrupted()) return Error{"interrupted; nothing was changed", Exit::Interrupted};
   if (outcome.timed_out) return environment_error(words[1] + " " + outcome.describe());
   KERNELIFT_ASSIGN(Json document, parse_json(outcome.out, words[1]));
-  if (document.contains("error")) return environment_error(words[1] + ": " + document.value("error", outcome.describe()));
+  if (document.contains("error"))
+    return environment_error(words[1] + ": " + document.value("error", outcome.describe()));
   return document;
 }
 
@@ -89,7 +97,8 @@ Result<std::vector<OtherKernel>> Neighbours::judge(const ScannedKernel& kernel, 
   KERNELIFT_ASSIGN(Json extracted, run({"extract", kernel.id, "--out", folder.string()}));
   KERNELIFT_ASSIGN(Mep mep, Mep::read(folder));
   KERNELIFT_ASSIGN(Candidate original, original_candidate(mep, folder));
-  // What only its launches name is not in its text. In a template's launch it may be an argument, and another value another kernel.
+  // What only its launches name is not in its text. In a template's launch it may be an argument, and another value
+  // another kernel.
   for (auto& knob : knobs_) {
     bool known = std::any_of(mep.knobs.begin(), mep.knobs.end(), [&](auto& one) { return one.name == knob.name; });
     if (known || kernel.is_template || !feeds(knob, kernel)) continue;
@@ -112,7 +121,9 @@ Result<std::vector<OtherKernel>> Neighbours::judge(const ScannedKernel& kernel, 
   KERNELIFT_TRY(write_atomically(questions, lines));
   KERNELIFT_ASSIGN(Json answers, run({"evaluate", folder.string(), questions.string(), "--as-built"}));
   const Json verdicts = answers.value("verdicts", Json::array());
-  if (verdicts.size() != asked.size()) return environment_error("evaluate gave " + std::to_string(verdicts.size()) + " verdicts for " + std::to_string(asked.size()) + " candidates");
+  if (verdicts.size() != asked.size())
+    return environment_error("evaluate gave " + std::to_string(verdicts.size()) + " verdicts for " +
+                             std::to_string(asked.size()) + " candidates");
   for (size_t n = 0; n < asked.size(); ++n) {
     KERNELIFT_ASSIGN(Verdict verdict, verdict_from_json(verdicts[n], "evaluate"));
     OtherKernel& other = all[asked[n]];

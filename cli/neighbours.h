@@ -1,6 +1,7 @@
-// What becomes of other kernels when a knob is turned that they share (reintegrate/patch/knob_reach.h): each is extracted, and
-// `kernelift evaluate` judges its original with the new values. In processes of their own: a MEP's memory wants room where
-// the application had it (room_for_mep.h), and this process holds that of the kernel that is applied.
+// What becomes of other kernels when a knob is turned that they share (reintegrate/patch/knob_reach.h): each is
+// extracted, and `kernelift evaluate` judges its original with the new values. In processes of their own: a MEP's
+// memory wants room where the application had it (room_for_mep.h), and this process holds that of the kernel that is
+// applied.
 #pragma once
 #include "cli/verb.h"
 #include "core/base/file.h"

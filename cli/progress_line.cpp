@@ -13,11 +13,13 @@ std::string progress_line(const Progress& progress, size_t columns) {
   char best[32];
   std::snprintf(best, sizeof best, "%.3fx", progress.best);
   const bool found = !progress.best_note.empty();
-  std::string line = "tried " + std::to_string(progress.tried) + " (" + std::to_string(progress.failed) + " failed)  best " + (found ? "at least " : "") + best;
+  std::string line = "tried " + std::to_string(progress.tried) + " (" + std::to_string(progress.failed) +
+                     " failed)  best " + (found ? "at least " : "") + best;
   std::string end = "  now " + progress.tier;
   if (progress.seconds_left >= 0) end += "  " + duration_words(progress.seconds_left) + " left";
   else if (progress.evaluations_left >= 0) end += "  " + std::to_string(progress.evaluations_left) + " left";
-  size_t room = columns > line.size() + end.size() + 2 ? std::min(kNoteWidth, columns - line.size() - end.size() - 2) : 0;
+  size_t room =
+      columns > line.size() + end.size() + 2 ? std::min(kNoteWidth, columns - line.size() - end.size() - 2) : 0;
   if (found && room > 0) line += " " + progress.best_note.substr(0, room);
   return (line + end).substr(0, columns > 0 ? columns - 1 : 0);
 }

@@ -6,8 +6,8 @@
 
 namespace kernelift::cli {
 
-/// At most `columns` long, and a column less: a line that fills a terminal wraps, and what wraps is not drawn over again.
-/// The best candidate's note gives way; a terminal too narrow for the rest cuts it off.
+/// At most `columns` long, and a column less: a line that fills a terminal wraps, and what wraps is not drawn over
+/// again. The best candidate's note gives way; a terminal too narrow for the rest cuts it off.
 std::string progress_line(const Progress& progress, size_t columns);
 
 }  // namespace kernelift::cli

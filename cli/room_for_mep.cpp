@@ -1,5 +1,5 @@
-// Looks at this process's own map, before there are threads or a driver; see room_for_mep.h. Whoever still has no room after
-// three times goes on: what maps the memory says which address it could not have.
+// Looks at this process's own map, before there are threads or a driver; see room_for_mep.h. Whoever still has no room
+// after three times goes on: what maps the memory says which address it could not have.
 #include "cli/room_for_mep.h"
 
 #include <sys/personality.h>
@@ -24,7 +24,8 @@ bool has_room_for(const Mep& mep) {
     if (std::sscanf(line.c_str(), "%llx-%llx", &begin, &end) != 2) continue;
     for (auto& instance : mep.instances)
       for (auto& region : instance.regions)
-        if (region.size > 0 && region.address < end + kGrowth && begin < region.address + region.size + kGrowth) return false;
+        if (region.size > 0 && region.address < end + kGrowth && begin < region.address + region.size + kGrowth)
+          return false;
   }
   return true;
 }

@@ -4,6 +4,7 @@
 
 namespace kernelift::cli {
 
-extern const Verb kDoctor, kScan, kBuild, kRecord, kExtract, kReplay, kEvaluate, kTune, kApply, kOptimize, kReport, kSimulate, kExport;
+extern const Verb kDoctor, kScan, kBuild, kRecord, kExtract, kReplay, kEvaluate, kTune, kApply, kOptimize, kReport,
+    kSimulate, kExport;
 
 }  // namespace kernelift::cli

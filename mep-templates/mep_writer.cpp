@@ -33,9 +33,10 @@ Result<std::string> filled(const fs::path& file, const Marks& marks) {
     std::string name = text.substr(open + 1, close - open - 1);
     auto mark = marks.find(name);
     if (mark == marks.end())
-      return environment_error(file.string() + " asks for @" + name.substr(0, name.find('\n')) +
-                               "@, which this kernelift does not know: templates and program are of different versions; "
-                               "install both from one archive (lib/kernelift/templates beside bin/kernelift)");
+      return environment_error(
+          file.string() + " asks for @" + name.substr(0, name.find('\n')) +
+          "@, which this kernelift does not know: templates and program are of different versions; "
+          "install both from one archive (lib/kernelift/templates beside bin/kernelift)");
     out += text.substr(at, open - at) + mark->second;
     at = close + 1;
   }
@@ -130,8 +131,7 @@ class Tables {
 
   /// "{kl_replay::kFloat, "float", 0, nullptr, 0}", or a struct's lanes; each layout is one array.
   std::string shape_of(const std::string& element) {
-    if (!element.starts_with("{"))
-      return "{" + element_constant(element) + ", " + quoted(element) + ", 0, nullptr, 0}";
+    if (!element.starts_with("{")) return "{" + element_constant(element) + ", " + quoted(element) + ", 0, nullptr, 0}";
     ElementLayout layout = ElementLayout::parse(element);
     auto [known, fresh] = layouts_.try_emplace(element, "kl_lanes_" + std::to_string(layouts_.size()));
     if (fresh) {
@@ -170,7 +170,8 @@ class Tables {
       std::snprintf(place, sizeof place, "0x%llxull, %lluull", static_cast<unsigned long long>(region.address),
                     static_cast<unsigned long long>(region.size));
       regions += std::string("\n    {") + place + ", " + before + ",\n     " + after + ", " +
-                 quoted(region_label(region)) + ", " + shape_of(region.element) + ", " + pointers_of(region) + (region.rewritten ? ", true}," : ", false},");
+                 quoted(region_label(region)) + ", " + shape_of(region.element) + ", " + pointers_of(region) +
+                 (region.rewritten ? ", true}," : ", false},");
     }
     for (size_t i = 0; i < instance.variables.size(); ++i) {
       auto& variable = instance.variables[i];
@@ -191,7 +192,8 @@ class Tables {
     auto number_of = [](uint64_t value) { return std::to_string(value) + "ull"; };
     char head[512];
     std::snprintf(head, sizeof head,
-                  "{%u, %u, %u}, {%u, %u, %u}, %u, %s, %s,\n     {{%u, %u, %u}, %d, %d, %s, %d, %d, %u, %s, %s, %s}, %.9g, %.9g, ",
+                  "{%u, %u, %u}, {%u, %u, %u}, %u, %s, %s,\n     {{%u, %u, %u}, %d, %d, %s, %d, %d, %u, %s, %s, %s}, "
+                  "%.9g, %.9g, ",
                   g.grid.x, g.grid.y, g.grid.z, g.block.x, g.block.y, g.block.z, g.shared_bytes,
                   g.cooperative ? "true" : "false", instance.held_out ? "true" : "false", s.cluster.x, s.cluster.y,
                   s.cluster.z, s.cluster_policy, s.priority, s.programmatic ? "true" : "false", s.carveout,
@@ -200,7 +202,8 @@ class Tables {
                   instance.weight);
     auto& vivo = instance.in_vivo;
     std::string times = quoted(vivo.cache.empty() ? "warm" : vivo.cache) + ", " +
-                        quoted((vivo.how.empty() ? "as the recorder measured it" : vivo.how) + (vivo.why.empty() ? "" : "; " + vivo.why));
+                        quoted((vivo.how.empty() ? "as the recorder measured it" : vivo.how) +
+                               (vivo.why.empty() ? "" : "; " + vivo.why));
     auto counted = [](const std::string& name, size_t count) { return name + ", " + std::to_string(count); };
     std::string row = "    {" + quoted(instance.id) + ", " + head + times + ",\n     ";
     row += counted(array("unsigned char", "kl_arguments_" + number, bytes), instance.arguments.size()) + ", ";
@@ -208,8 +211,7 @@ class Tables {
            ", ";
     row += counted(array("kl_replay::Slot", "kl_slots_" + number, slots), addresses.size()) + ",\n     ";
     row += counted(array("kl_replay::Region", "kl_regions_" + number, regions), instance.regions.size()) + ", ";
-    row +=
-        counted(array("kl_replay::Variable", "kl_variables_" + number, variables), instance.variables.size()) + ", ";
+    row += counted(array("kl_replay::Variable", "kl_variables_" + number, variables), instance.variables.size()) + ", ";
     row += counted(array("kl_replay::Symbol", "kl_symbols_" + number, symbols), instance.symbols.size()) + ", " +
            quoted(unreached_text(instance.unreached)) + "},\n";
     list += row;
@@ -264,14 +266,31 @@ bool has(const std::vector<std::string>& flags, const char* wanted) {
 
 /// What of the application's own nvcc command a plain build must repeat: language features and what shapes the code.
 std::string own_flags(const std::vector<std::string>& command) {
-  constexpr std::string_view kRepeated[] = {"use_fast_math", "ftz", "prec-div", "prec-sqrt", "fmad", "maxrregcount", "Xptxas",
-                                            "ptxas-options", "extended-lambda", "expt-extended-lambda",
-                                            "expt-relaxed-constexpr", "rdc", "relocatable-device-code", "default-stream",
-                                            "G", "device-debug", "extra-device-vectorization", "restrict", "dopt"};
+  constexpr std::string_view kRepeated[] = {"use_fast_math",
+                                            "ftz",
+                                            "prec-div",
+                                            "prec-sqrt",
+                                            "fmad",
+                                            "maxrregcount",
+                                            "Xptxas",
+                                            "ptxas-options",
+                                            "extended-lambda",
+                                            "expt-extended-lambda",
+                                            "expt-relaxed-constexpr",
+                                            "rdc",
+                                            "relocatable-device-code",
+                                            "default-stream",
+                                            "G",
+                                            "device-debug",
+                                            "extra-device-vectorization",
+                                            "restrict",
+                                            "dopt"};
   std::vector<std::string> left_out, repeated, words = device_arguments(command, left_out);
   for (size_t i = 0; i < words.size(); ++i) {
-    std::string_view name = std::string_view(words[i]).substr(std::min<size_t>(words[i].find_first_not_of('-'), words[i].size()));
-    if (std::find(std::begin(kRepeated), std::end(kRepeated), name.substr(0, name.find('='))) == std::end(kRepeated)) continue;
+    std::string_view name =
+        std::string_view(words[i]).substr(std::min<size_t>(words[i].find_first_not_of('-'), words[i].size()));
+    if (std::find(std::begin(kRepeated), std::end(kRepeated), name.substr(0, name.find('='))) == std::end(kRepeated))
+      continue;
     repeated.push_back(words[i]);
     bool value_follows = name.find('=') == name.npos && i + 1 < words.size() &&
                          (name == "Xptxas" || name == "ptxas-options" || !words[i + 1].starts_with("-"));
@@ -293,9 +312,8 @@ std::string build_flags(const Mep& mep, const LanguageWords& words) {
   std::string standard = standard_of(mep.compile_flags);
   if (standard != "17" && standard != "14" && standard != "11") flags += " -std=c++" + standard;
   bool hip = words.cmake == "HIP";
-  bool nvcc = !hip && std::any_of(mep.compile_command.begin(), mep.compile_command.end(), [](auto& word) {
-    return fs::path(word).filename() == "nvcc";
-  });
+  bool nvcc = !hip && std::any_of(mep.compile_command.begin(), mep.compile_command.end(),
+                                  [](auto& word) { return fs::path(word).filename() == "nvcc"; });
   if (nvcc) return flags + own_flags(mep.compile_command);
   bool fast = has(mep.compile_flags, "-ffast-math") || has(mep.compile_flags, "-fcuda-flush-denormals-to-zero");
   if (fast) flags += hip ? " -ffast-math" : " -use_fast_math";
@@ -364,17 +382,25 @@ std::string settings_text(const MepInstance& instance) {
 std::string architecture_advice(const Mep& mep, const LanguageWords& words) {
   if (words.cmake != "CUDA") return "";
   size_t at = mep.captured_on.find("sm_");
-  std::string arch = at == std::string::npos ? "native" : mep.captured_on.substr(at, mep.captured_on.find(':', at) - at);
-  if (arch == "native") return "For timings that mean something name the GPU: `nvcc -arch=native" + build_flags(mep, words) + " main.cu`.\n";
+  std::string arch =
+      at == std::string::npos ? "native" : mep.captured_on.substr(at, mep.captured_on.find(':', at) - at);
+  if (arch == "native")
+    return "For timings that mean something name the GPU: `nvcc -arch=native" + build_flags(mep, words) +
+           " main.cu`.\n";
   auto target = TargetArchitecture::of(mep.architecture, arch);
-  return "For timings that mean something name the GPU: `nvcc " + target.nvcc_flag() + build_flags(mep, words) + " main.cu` (it was recorded there" +
-         (target.source == target.machine ? "; `-arch=native` is this machine's" : ", translated from code for " + target.source) + ").\n";
+  return "For timings that mean something name the GPU: `nvcc " + target.nvcc_flag() + build_flags(mep, words) +
+         " main.cu` (it was recorded there" +
+         (target.source == target.machine ? "; `-arch=native` is this machine's"
+                                          : ", translated from code for " + target.source) +
+         ").\n";
 }
 
 std::string readme_fidelity(const Mep& mep) {
   std::string text =
-      "- Addresses: memory is put where the application had it; where the driver refuses an address, the program begins "
-      "anew up to three times, since each process lies elsewhere; then memory does, what is known to point to it is rewritten, and the "
+      "- Addresses: memory is put where the application had it; where the driver refuses an address, the program "
+      "begins "
+      "anew up to three times, since each process lies elsewhere; then memory does, what is known to point to it is "
+      "rewritten, and the "
       "output says RELOCATED. `--relocate` tries that out.\n";
   size_t symbols = 0;
   for (auto& instance : mep.instances) symbols += instance.symbols.size();
@@ -383,9 +409,11 @@ std::string readme_fidelity(const Mep& mep) {
   char line[64];
   std::snprintf(line, sizeof line, "%.3g relative", mep.tolerance.relative);
   text += "- Tolerance of floating-point buffers: " +
-          (mep.tolerance.relative > 0 ? std::string(line)
-                                      : std::string("4e-3 for half, 3e-2 for bfloat16, 1e-5 for float, 1e-12 for double, relative")) +
-          ", or a tenth of that of the buffer's largest value; integers and bytes exactly. `--tolerance R` changes it. Kernelift "
+          (mep.tolerance.relative > 0
+               ? std::string(line)
+               : std::string("4e-3 for half, 3e-2 for bfloat16, 1e-5 for float, 1e-12 for double, relative")) +
+          ", or a tenth of that of the buffer's largest value; integers and bytes exactly. `--tolerance R` changes it. "
+          "Kernelift "
           "itself derives one per buffer from how far rounding alone moves the original's results.\n";
   for (auto& instance : mep.instances) {
     auto& vivo = instance.in_vivo;
@@ -393,13 +421,15 @@ std::string readme_fidelity(const Mep& mep) {
     std::snprintf(line, sizeof line, "%.3f us", instance.microseconds);
     if (instance.microseconds <= 0) text += "its duration in the application is not known";
     else
-      text += std::string(line) + " in the application (" + (vivo.how.empty() ? "as the recorder measured it" : vivo.how) +
-              "), compared with the " +
-              (vivo.cache == "cold" ? "cold" : "warm") + " time here, chosen when it was extracted" + (vivo.why.empty() ? "" : ": " + vivo.why);
+      text += std::string(line) + " in the application (" +
+              (vivo.how.empty() ? "as the recorder measured it" : vivo.how) + "), compared with the " +
+              (vivo.cache == "cold" ? "cold" : "warm") + " time here, chosen when it was extracted" +
+              (vivo.why.empty() ? "" : ": " + vivo.why);
     if (std::string settings = settings_text(instance); !settings.empty()) text += "; launched with " + settings;
     text += ".\n";
   }
-  if (!mep.compile_command.empty()) text += "- The application's own compile command: `" + join_command(mep.compile_command) + "`\n";
+  if (!mep.compile_command.empty())
+    text += "- The application's own compile command: `" + join_command(mep.compile_command) + "`\n";
   return text;
 }
 
@@ -422,9 +452,9 @@ Status write_mep_program(const MepProgram& program, const fs::path& templates, c
   std::string kernel_file = "kernel." + words.extension, main_file = "main." + words.extension;
   std::string header;
   for (const auto& piece : {fs::path("common/replay_core.h"), fs::path("common/replay_compare.h"),
-                     fs::path(words.prefix) / "replay_device.h", fs::path(words.prefix) / "replay_launch.h",
-                     fs::path("common/replay_memory.h"), fs::path("common/replay_run.h"),
-                     fs::path("common/replay_time.h"), fs::path("common/replay_main.h")}) {
+                            fs::path(words.prefix) / "replay_device.h", fs::path(words.prefix) / "replay_launch.h",
+                            fs::path("common/replay_memory.h"), fs::path("common/replay_run.h"),
+                            fs::path("common/replay_time.h"), fs::path("common/replay_main.h")}) {
     KERNELIFT_ASSIGN(std::string text, read_text(templates / piece));
     header += (header.empty() ? "" : "\n") + text;
   }
@@ -442,7 +472,8 @@ Status write_mep_program(const MepProgram& program, const fs::path& templates, c
     }
   KERNELIFT_ASSIGN(std::string tables, Tables(mep, folder, program.sums).write());
   std::string flags = build_flags(mep, words), options;
-  if (!flags.empty()) options = "target_compile_options(replay PRIVATE \"SHELL:" + cmake_escaped(flags.substr(1)) + "\")\n";
+  if (!flags.empty())
+    options = "target_compile_options(replay PRIVATE \"SHELL:" + cmake_escaped(flags.substr(1)) + "\")\n";
   if (flags.find("rdc=true") != flags.npos || flags.find("relocatable-device-code=true") != flags.npos)
     options += "set_target_properties(replay PROPERTIES " + words.cmake + "_SEPARABLE_COMPILATION ON)\n";
   size_t count = mep.instances.size();

@@ -18,7 +18,8 @@ struct MepProgram {
   std::string origin;               ///< "src/smooth.cu:31", relative to the application's root.
   std::string closure;              ///< What was taken from where, one line each, for the README.
   std::vector<std::string> limits;  ///< What this MEP cannot promise, one sentence each, for the README.
-  std::map<std::string, uint64_t> sums;  ///< replay_checksum() of data files, where known: those need not be read again.
+  std::map<std::string, uint64_t>
+      sums;  ///< replay_checksum() of data files, where known: those need not be read again.
 };
 
 /// kernelift_replay.h's checksum of a data file: FNV-1a over eight bytes at a time.

@@ -1,5 +1,5 @@
-// The application's own commands: shell lines, run in its root, their output kept in log files. An interruption ends the
-// running one and is reported, so that the caller can put everything back first.
+// The application's own commands: shell lines, run in its root, their output kept in log files. An interruption ends
+// the running one and is reported, so that the caller can put everything back first.
 #pragma once
 #include <chrono>
 #include <filesystem>
@@ -14,15 +14,17 @@ namespace kernelift {
 struct CommandOutcome {
   bool ok = false, interrupted = false;
   double seconds = 0;
-  std::string why;             ///< "exited with 2: <its last lines>", empty when ok.
+  std::string why;  ///< "exited with 2: <its last lines>", empty when ok.
 };
 
 class AppCommands {
  public:
-  AppCommands(std::filesystem::path root, std::vector<std::pair<std::string, std::string>> environment, std::filesystem::path logs)
+  AppCommands(std::filesystem::path root, std::vector<std::pair<std::string, std::string>> environment,
+              std::filesystem::path logs)
       : root_(std::move(root)), environment_(std::move(environment)), logs_(std::move(logs)) {}
   /// Under an InterruptGuard. `name` is the log's: "build-patched". No timeout means none.
-  Result<CommandOutcome> run(const std::string& name, const std::string& line, std::optional<std::chrono::milliseconds> timeout = {}) const;
+  Result<CommandOutcome> run(const std::string& name, const std::string& line,
+                             std::optional<std::chrono::milliseconds> timeout = {}) const;
 
  private:
   std::filesystem::path root_;

@@ -1,13 +1,15 @@
-// The interval is Wilcoxon's: of the logarithms of before/after, pair by pair, the median of all averages of two, and those
-// averages that the signed-rank distribution cuts off on either side. It is exact for any noise that treats both builds
-// alike: under the hypothesis each pair is as likely to lie as far above the true gain as below. So a neighbour's burst or a
-// slow minute cannot make a gain, and small samples need no approximation. Pairs, because a slow minute slows both members.
+// The interval is Wilcoxon's: of the logarithms of before/after, pair by pair, the median of all averages of two, and
+// those averages that the signed-rank distribution cuts off on either side. It is exact for any noise that treats both
+// builds alike: under the hypothesis each pair is as likely to lie as far above the true gain as below. So a
+// neighbour's burst or a slow minute cannot make a gain, and small samples need no approximation. Pairs, because a slow
+// minute slows both members.
 //
-// When to stop is decided before the first look, or stopping at a lucky moment would turn noise into a gain. A patch that
-// gains nothing may pass once in forty trials (2.5 %). Looks at 10, 20, 40, … pairs may spend a thousandth of all trials
-// each, so only a plain gain ends a trial early; the last look, at as many pairs as the time allows, has the rest (the sum
-// bounds the error whatever the looks have in common). How many pairs the time allows follows from what pairs take, before
-// and after together, which says nothing of who is faster. To refuse a gain looks are free: they can only refuse.
+// When to stop is decided before the first look, or stopping at a lucky moment would turn noise into a gain. A patch
+// that gains nothing may pass once in forty trials (2.5 %). Looks at 10, 20, 40, … pairs may spend a thousandth of all
+// trials each, so only a plain gain ends a trial early; the last look, at as many pairs as the time allows, has the
+// rest (the sum bounds the error whatever the looks have in common). How many pairs the time allows follows from what
+// pairs take, before and after together, which says nothing of who is faster. To refuse a gain looks are free: they can
+// only refuse.
 #include "reintegrate/app_trial.h"
 
 #include <algorithm>
@@ -17,11 +19,11 @@
 namespace kernelift {
 namespace {
 
-constexpr int kFewestPairs = 6;      // That a gain is believed of: all above by chance once in 64.
-constexpr int kFewestToRefuse = 3;   // All of which show none.
-constexpr int kFirstEarlyLook = 10;  // Twice as many each time. Fewer could not be sure enough: 2^-10 …
-constexpr double kMissEarly = 0.001; // … is less than this.
-constexpr double kMiss = 0.025;      // In all looks together.
+constexpr int kFewestPairs = 6;       // That a gain is believed of: all above by chance once in 64.
+constexpr int kFewestToRefuse = 3;    // All of which show none.
+constexpr int kFirstEarlyLook = 10;   // Twice as many each time. Fewer could not be sure enough: 2^-10 …
+constexpr double kMissEarly = 0.001;  // … is less than this.
+constexpr double kMiss = 0.025;       // In all looks together.
 constexpr double kNormalBound = 1.96, kMedianOfNormal = 0.6745;
 constexpr double kWilcoxonEfficiency = 0.95;  // Of the mean, for normal noise; better for any other.
 
@@ -32,7 +34,9 @@ double at_rank(std::vector<double>& values, size_t rank) {
 
 double median(std::vector<double> values) {
   size_t half = values.size() / 2;
-  return values.empty() ? 0 : values.size() % 2 ? at_rank(values, half) : (at_rank(values, half - 1) + at_rank(values, half)) / 2;
+  return values.empty()      ? 0
+         : values.size() % 2 ? at_rank(values, half)
+                             : (at_rank(values, half - 1) + at_rank(values, half)) / 2;
 }
 
 /// As many pairs as the time is enough for.
@@ -41,13 +45,14 @@ int pairs_within(const TrialOptions& options, double seconds_a_pair) {
   return static_cast<int>(std::min<double>(pairs, options.most_pairs));
 }
 
-/// The k for which the k-th smallest average of two is a lower bound that is missed with a probability of `miss` at most: the
-/// signed ranks of `pairs` symmetric values sum to less than k no more often. 0: no bound is as sure.
+/// The k for which the k-th smallest average of two is a lower bound that is missed with a probability of `miss` at
+/// most: the signed ranks of `pairs` symmetric values sum to less than k no more often. 0: no bound is as sure.
 size_t ranks_outside(size_t pairs, double miss) {
   std::vector<double> chance(pairs * (pairs + 1) / 2 + 1);  // Of each sum.
   chance[0] = 1;
   for (size_t rank = 1; rank <= pairs; ++rank)
-    for (size_t sum = rank * (rank + 1) / 2 + 1; sum-- > 0;) chance[sum] = (chance[sum] + (sum >= rank ? chance[sum - rank] : 0)) / 2;
+    for (size_t sum = rank * (rank + 1) / 2 + 1; sum-- > 0;)
+      chance[sum] = (chance[sum] + (sum >= rank ? chance[sum - rank] : 0)) / 2;
   size_t k = 0;
   for (double below = chance[0]; below <= miss; below += chance[++k]) {}
   return k;
@@ -94,12 +99,13 @@ Result<AppTiming> time_in_alternation(const TrialOptions& options, const std::fu
     if (into) into->push_back(seconds), spent += seconds;
     return done();
   };
-  for (bool patched : {false, true}) KERNELIFT_TRY(once(patched, nullptr));   // Caches and page tables warm for both.
+  for (bool patched : {false, true}) KERNELIFT_TRY(once(patched, nullptr));  // Caches and page tables warm for both.
   int next_look = kFirstEarlyLook, most = options.most_pairs;
   double miss = kMiss;
   for (int pair = 1;; ++pair) {
     // Who goes first changes, or a machine that slows down, or warms up, would speak for one of them.
-    for (bool patched : {pair % 2 == 0, pair % 2 == 1}) KERNELIFT_TRY(once(patched, patched ? &timing.after : &timing.before));
+    for (bool patched : {pair % 2 == 0, pair % 2 == 1})
+      KERNELIFT_TRY(once(patched, patched ? &timing.after : &timing.before));
     if (pair <= kFewestToRefuse) most = pairs_within(options, spent / pair);
     progress(timing, most);
     bool over = spent > options.time_limit;
@@ -120,14 +126,18 @@ Result<AppTiming> time_in_alternation(const TrialOptions& options, const std::fu
 
 std::string AppTiming::text() const {
   char text[160];
-  std::snprintf(text, sizeof text, "%.3fx [%.3f, %.3f] pair by pair; %.3f s -> %.3f s, medians of %zu pairs", speedup, low, high, before_median, after_median, after.size());
+  std::snprintf(text, sizeof text, "%.3fx [%.3f, %.3f] pair by pair; %.3f s -> %.3f s, medians of %zu pairs", speedup,
+                low, high, before_median, after_median, after.size());
   return text;
 }
 
 Json to_json(const AppTiming& timing) {
-  return {{"before_seconds", timing.before},           {"after_seconds", timing.after},
-          {"before_median_seconds", timing.before_median}, {"after_median_seconds", timing.after_median},
-          {"speedup", timing.speedup},                 {"speedup_low", timing.low},
+  return {{"before_seconds", timing.before},
+          {"after_seconds", timing.after},
+          {"before_median_seconds", timing.before_median},
+          {"after_median_seconds", timing.after_median},
+          {"speedup", timing.speedup},
+          {"speedup_low", timing.low},
           {"speedup_high", timing.high}};
 }
 

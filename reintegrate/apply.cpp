@@ -37,11 +37,14 @@ constexpr double kPredictionFallsShort = 2;
 /// A gain that is seen beside any noise that lets a user work; for less, the noise is measured by so many runs.
 constexpr double kPlainGain = 0.1;
 constexpr size_t kFewestNoiseRuns = 3, kMostNoiseRuns = 9;
-constexpr double kNoiseTime = 0.1;           ///< Of the trial's.
+constexpr double kNoiseTime = 0.1;  ///< Of the trial's.
 /// While runs are timed, a person hears at least so often that it goes on.
 constexpr std::chrono::seconds kSilence{10};
 
-struct Stop { ApplyOutcome outcome; std::string why; };
+struct Stop {
+  ApplyOutcome outcome;
+  std::string why;
+};
 
 class Apply {
  public:
@@ -83,7 +86,8 @@ class Apply {
 
   Status prepare() {
     if (r_.build.empty()) return usage_error("apply needs the application's build command: --build CMD");
-    if (r_.run.empty() && r_.check.empty()) return usage_error("apply needs a command that runs the application: --run CMD");
+    if (r_.run.empty() && r_.check.empty())
+      return usage_error("apply needs a command that runs the application: --run CMD");
     Restoration leftovers;
     KERNELIFT_ASSIGN(PatchJournal journal, PatchJournal::open(r_.state, leftovers));
     journal_.emplace(std::move(journal));
@@ -91,7 +95,8 @@ class Apply {
     report_.notes.insert(report_.notes.end(), r_.notes.begin(), r_.notes.end());
     report_.passed_over = r_.passed_over;
 
-    KERNELIFT_ASSIGN(patch_, plan_patch({r_.mep, r_.original, r_.candidate, r_.scan ? &*r_.scan : nullptr, r_.root, r_.embedded ? &*r_.embedded : nullptr}));
+    KERNELIFT_ASSIGN(patch_, plan_patch({r_.mep, r_.original, r_.candidate, r_.scan ? &*r_.scan : nullptr, r_.root,
+                                         r_.embedded ? &*r_.embedded : nullptr}));
     std::vector<fs::path> changed;
     for (auto& change : patch_.changes) {
       paths_.push_back(change.path);
@@ -114,7 +119,8 @@ class Apply {
     report_.embeds = patch_.embeds();
     for (auto& change : patch_.changes) report_.files.push_back(change.name);
     report_.notes.insert(report_.notes.end(), patch_.notes.begin(), patch_.notes.end());
-    if (r_.check.empty()) report_.notes.push_back("No check command was given: that the run exits with 0 is all that was checked.");
+    if (r_.check.empty())
+      report_.notes.push_back("No check command was given: that the run exits with 0 is all that was checked.");
     report_.predicted = r_.predicted;
     report_.on_cpu = r_.on_cpu;
     report_.originals = journal_->folder().string();
@@ -136,7 +142,8 @@ class Apply {
   }
   Result<ApplyReport> not_tried(const std::string& why) {
     report_.outcome = ApplyOutcome::TooSmall;
-    report_.why = "even twice the gain of " + percent(*most_gain() / kPredictionFallsShort) + " that is predicted for the application " + why;
+    report_.why = "even twice the gain of " + percent(*most_gain() / kPredictionFallsShort) +
+                  " that is predicted for the application " + why;
     report_.branch.clear();
     KERNELIFT_TRY(write_report());
     return std::move(report_);
@@ -149,7 +156,9 @@ class Apply {
     say("the predicted gain is small: timing the application as it is, to see whether its noise would hide it");
     std::vector<double> runs;
     double spent = 0;
-    for (bool cold = true; runs.size() < kFewestNoiseRuns || (runs.size() < kMostNoiseRuns && spent < kNoiseTime * r_.trial.time_limit); cold = false) {
+    for (bool cold = true;
+         runs.size() < kFewestNoiseRuns || (runs.size() < kMostNoiseRuns && spent < kNoiseTime * r_.trial.time_limit);
+         cold = false) {
       KERNELIFT_ASSIGN(CommandOutcome ran, commands_->run("run", run_line()));
       if (ran.interrupted) return interrupted();
       if (!ran.ok) return answer_is_no("the application's run fails before any patch; nothing was changed: " + ran.why);
@@ -159,10 +168,12 @@ class Apply {
     Outlook expected = outlook(r_.trial, runs);
     double needed = r_.trial.smallest_gain - 1 + expected.noise;
     if (*gain > needed) {
-      say(std::to_string(expected.pairs) + " pairs of runs should show " + percent(needed) + " or more, and up to " + percent(*gain) + " may come: going on");
+      say(std::to_string(expected.pairs) + " pairs of runs should show " + percent(needed) + " or more, and up to " +
+          percent(*gain) + " may come: going on");
       return std::optional<std::string>();
     }
-    return std::optional("cannot be told from the noise of ±" + percent(expected.noise) + " within " + std::to_string(expected.pairs) +
+    return std::optional("cannot be told from the noise of ±" + percent(expected.noise) + " within " +
+                         std::to_string(expected.pairs) +
                          " pairs of runs; give --run a case in which the kernel has a larger share");
   }
 
@@ -173,18 +184,20 @@ class Apply {
     say("building the application as it is");
     KERNELIFT_ASSIGN(CommandOutcome built, commands_->run("build-original", r_.build));
     if (built.interrupted) return interrupted();
-    if (!built.ok) return answer_is_no("the application does not build, even without the patch; nothing was changed: " + built.why);
+    if (!built.ok)
+      return answer_is_no("the application does not build, even without the patch; nothing was changed: " + built.why);
     say("checking the application as it is");
     KERNELIFT_ASSIGN(CommandOutcome checked, commands_->run("check-original", check_line()));
     if (checked.interrupted) return interrupted();
-    if (!checked.ok) return answer_is_no("the application's check fails before any patch; nothing was changed: " + checked.why);
+    if (!checked.ok)
+      return answer_is_no("the application's check fails before any patch; nothing was changed: " + checked.why);
     check_seconds_ = checked.seconds;
     original_is_built_ = true;
     return done();
   }
 
-  /// Adds up what the processes since the last call have said of their launches. The original may have a launcher too, of
-  /// an earlier patch or of another kernel: those are not asked about.
+  /// Adds up what the processes since the last call have said of their launches. The original may have a launcher too,
+  /// of an earlier patch or of another kernel: those are not asked about.
   void count_launches(bool patched) {
     auto text = read_text(launches_file_);
     std::error_code code;
@@ -194,7 +207,8 @@ class Apply {
       unsigned long long tuned = 0, original = 0;
       std::string counts(line.text);
       if (!counts.starts_with(patch_.launcher + " ")) continue;
-      if (std::sscanf(counts.c_str() + patch_.launcher.size(), " %llu tuned %llu original", &tuned, &original) != 2) continue;
+      if (std::sscanf(counts.c_str() + patch_.launcher.size(), " %llu tuned %llu original", &tuned, &original) != 2)
+        continue;
       if (!launches_) launches_.emplace();
       launches_->tuned += tuned, launches_->original += original;
     }
@@ -205,11 +219,14 @@ class Apply {
     if (!patch_.embeds()) return;
     auto counted = std::exchange(launches_, std::nullopt);
     if (!counted) {
-      report_.notes.push_back("Not known: how many launches of " + when + " ran the embedded code (no process said so at its end).");
+      report_.notes.push_back("Not known: how many launches of " + when +
+                              " ran the embedded code (no process said so at its end).");
       return;
     }
-    std::string note = "In " + when + " " + std::to_string(counted->tuned) + " of " + std::to_string(counted->tuned + counted->original) + " launches ran the embedded code";
-    if (counted->tuned == 0) note += ": its guard did not hold, it could not be loaded, or a CUDA graph captured them; " + if_none;
+    std::string note = "In " + when + " " + std::to_string(counted->tuned) + " of " +
+                       std::to_string(counted->tuned + counted->original) + " launches ran the embedded code";
+    if (counted->tuned == 0)
+      note += ": its guard did not hold, it could not be loaded, or a CUDA graph captured them; " + if_none;
     report_.notes.push_back(note + ".");
     say(report_.notes.back());
   }
@@ -230,14 +247,18 @@ class Apply {
     say("building with the patch");
     KERNELIFT_ASSIGN(CommandOutcome built, commands_->run("build-patched", r_.build));
     if (built.interrupted) return stopped();
-    if (!built.ok) return std::optional(Stop{ApplyOutcome::BuildFailed, "the application does not build with the patch: " + built.why});
+    if (!built.ok)
+      return std::optional(
+          Stop{ApplyOutcome::BuildFailed, "the application does not build with the patch: " + built.why});
     KERNELIFT_ASSIGN(Listing with_patch, list_files(roots_, {r_.state}));
     say("checking with the patch");
     count_launches(false);
     KERNELIFT_ASSIGN(CommandOutcome checked, commands_->run("check-patched", check_line(), limit(check_seconds_)));
     count_launches(true);
     if (checked.interrupted) return stopped();
-    if (!checked.ok) return std::optional(Stop{ApplyOutcome::CheckFailed, "the application's check fails with the patch: " + checked.why});
+    if (!checked.ok)
+      return std::optional(
+          Stop{ApplyOutcome::CheckFailed, "the application's check fails with the patch: " + checked.why});
     note_launches("the check", "the check says nothing of its results, and only the MEP's verification does");
     KERNELIFT_ASSIGN(Listing checked_tree, list_files(roots_, {r_.state}));
     for (auto& file : written_between(with_patch, checked_tree))
@@ -253,18 +274,23 @@ class Apply {
     KERNELIFT_TRY(products.save(BuildProducts::Before, mine(written_between(with_patch, without_it))));
     KERNELIFT_ASSIGN(bool differ, products.join());
     if (!differ)
-      return std::optional(Stop{ApplyOutcome::NotBuilt, products.count() == 0
-          ? "the build command wrote no program under " + r_.root.string() + " after the patch: it does not compile the patched files, or it builds elsewhere (name that place with --build-folder)"
-          : "the build makes the same programs with and without the patch: it does not compile what was patched"});
+      return std::optional(Stop{
+          ApplyOutcome::NotBuilt,
+          products.count() == 0
+              ? "the build command wrote no program under " + r_.root.string() +
+                    " after the patch: it does not compile the patched files, or it builds elsewhere (name that place "
+                    "with --build-folder)"
+              : "the build makes the same programs with and without the patch: it does not compile what was patched"});
     return time(products);
   }
 
-  /// Products that are nobody's source: not what we patch ourselves, not what others write too, and tracked by git only if it
-  /// is a program.
+  /// Products that are nobody's source: not what we patch ourselves, not what others write too, and tracked by git only
+  /// if it is a program.
   std::vector<fs::path> mine(std::vector<fs::path> written) const {
     std::erase_if(written, [&](const fs::path& file) {
       bool tracked = std::binary_search(tracked_.begin(), tracked_.end(), file);
-      return (tracked && !is_program(file)) || not_built_.contains(file) || std::find(paths_.begin(), paths_.end(), file) != paths_.end();
+      return (tracked && !is_program(file)) || not_built_.contains(file) ||
+             std::find(paths_.begin(), paths_.end(), file) != paths_.end();
     });
     return written;
   }
@@ -272,11 +298,13 @@ class Apply {
   /// Originals in place, and built.
   Result<std::optional<Stop>> back_to_original() {
     KERNELIFT_ASSIGN(Restoration restored, journal_->write_originals(false));
-    if (!restored.left.empty()) return std::optional(Stop{ApplyOutcome::Disturbed, "somebody else changed " + restored.left[0] + " meanwhile"});
+    if (!restored.left.empty())
+      return std::optional(Stop{ApplyOutcome::Disturbed, "somebody else changed " + restored.left[0] + " meanwhile"});
     KERNELIFT_ASSIGN(CommandOutcome built, commands_->run("build-original-again", r_.build));
     original_is_built_ = built.ok;
     if (built.interrupted) return stopped();
-    if (!built.ok) return std::optional(Stop{ApplyOutcome::Disturbed, "the original does not build any more: " + built.why});
+    if (!built.ok)
+      return std::optional(Stop{ApplyOutcome::Disturbed, "the original does not build any more: " + built.why});
     return std::optional<Stop>();
   }
 
@@ -285,7 +313,9 @@ class Apply {
     Error reason;
     bool patched_stands = false;
     auto run = [&]() -> Result<double> {
-      KERNELIFT_ASSIGN(CommandOutcome outcome, commands_->run("run", run_line(), usual_seconds_ > 0 ? std::optional(limit(usual_seconds_)) : std::nullopt));
+      KERNELIFT_ASSIGN(
+          CommandOutcome outcome,
+          commands_->run("run", run_line(), usual_seconds_ > 0 ? std::optional(limit(usual_seconds_)) : std::nullopt));
       count_launches(patched_stands);
       if (!outcome.ok || outcome.interrupted) return answer_is_no(outcome.interrupted ? "interrupted" : outcome.why);
       if (usual_seconds_ == 0) usual_seconds_ = outcome.seconds;
@@ -301,7 +331,8 @@ class Apply {
       if (now - said < kSilence) return;
       said = now;
       char line[160];
-      std::snprintf(line, sizeof line, "timing: pair %zu of at most %d, %.3f s -> %.3f s", timing.after.size(), most, timing.before.back(), timing.after.back());
+      std::snprintf(line, sizeof line, "timing: pair %zu of at most %d, %.3f s -> %.3f s", timing.after.size(), most,
+                    timing.before.back(), timing.after.back());
       say(line);
     };
     say("timing the two in alternation");
@@ -314,13 +345,18 @@ class Apply {
     if (!placed.ok()) return std::optional(Stop{ApplyOutcome::Disturbed, placed.error().message});
     if (InterruptGuard::interrupted()) return stopped();
     if (failed && failed->exit != Exit::No) return std::optional(Stop{ApplyOutcome::Disturbed, failed->message});
-    if (failed) return std::optional(Stop{ApplyOutcome::CheckFailed, std::string("a timed run ") + (during_patched ? "with" : "without") + " the patch failed: " + failed->message});
+    if (failed)
+      return std::optional(Stop{ApplyOutcome::CheckFailed, std::string("a timed run ") +
+                                                               (during_patched ? "with" : "without") +
+                                                               " the patch failed: " + failed->message});
     report_.measured = *timed;
     note_more_than_the_share();
     if (timed->low <= r_.trial.smallest_gain) {
       char why[160];
-      std::snprintf(why, sizeof why, "the application is not measurably faster: the interval [%.3f, %.3f] of %zu pairs of runs is not all above %.2f", timed->low,
-                    timed->high, timed->after.size(), r_.trial.smallest_gain);
+      std::snprintf(why, sizeof why,
+                    "the application is not measurably faster: the interval [%.3f, %.3f] of %zu pairs of runs is not "
+                    "all above %.2f",
+                    timed->low, timed->high, timed->after.size(), r_.trial.smallest_gain);
       return std::optional(Stop{ApplyOutcome::NotFaster, why});
     }
     return std::optional<Stop>();
@@ -330,7 +366,9 @@ class Apply {
   void note_more_than_the_share() {
     double share = kPredictionFallsShort * r_.predicted.kernel_share;
     if (share <= 0 || share >= 1 || report_.measured->low * (1 - share) <= 1) return;
-    report_.notes.push_back("The kernel is " + percent(r_.predicted.kernel_share) + " of the application, which cannot account for so much: what else differs between the two builds, or between their runs?");
+    report_.notes.push_back("The kernel is " + percent(r_.predicted.kernel_share) +
+                            " of the application, which cannot account for so much: what else differs between the two "
+                            "builds, or between their runs?");
     say(report_.notes.back());
   }
 
@@ -343,35 +381,43 @@ class Apply {
     auto built = commands_->run("build-kept", r_.build);
     if (!built.ok()) return roll_back({ApplyOutcome::Disturbed, built.error().message});
     if (built->interrupted) return roll_back(*stopped());
-    if (!built->ok) return roll_back({ApplyOutcome::BuildFailed, "the last build with the patch failed: " + built->why});
+    if (!built->ok)
+      return roll_back({ApplyOutcome::BuildFailed, "the last build with the patch failed: " + built->why});
     auto checked = commands_->run("check-kept", check_line(), limit(check_seconds_));
     if (!checked.ok()) return roll_back({ApplyOutcome::Disturbed, checked.error().message});
     if (checked->interrupted) return roll_back(*stopped());
-    if (!checked->ok) return roll_back({ApplyOutcome::CheckFailed, "the last check with the patch failed: " + checked->why});
+    if (!checked->ok)
+      return roll_back({ApplyOutcome::CheckFailed, "the last check with the patch failed: " + checked->why});
     // Minutes have passed: what the user has saved meanwhile is neither checked nor ours to commit.
-    if (auto same = journal_->patches_stand(); !same.ok()) return roll_back({ApplyOutcome::Disturbed, same.error().message});
+    if (auto same = journal_->patches_stand(); !same.ok())
+      return roll_back({ApplyOutcome::Disturbed, same.error().message});
     if (git_.kind() == GitTree::Kind::Tracked) {
       if (auto committed = commit(); !committed.ok())
-        return roll_back({ApplyOutcome::Disturbed, "the patch is good, but git would not take it: " + committed.error().message});
+        return roll_back(
+            {ApplyOutcome::Disturbed, "the patch is good, but git would not take it: " + committed.error().message});
     }
     report_.outcome = ApplyOutcome::Kept;
     report_.why = "the application passes its check and is measurably faster, " + report_.measured->text();
     // Kept it is from here on, report or none: what can no longer be taken back must not be left unfinished.
     KERNELIFT_TRY(journal_->finish(true));
-    if (Status written = write_report(); !written.ok()) report_.notes.push_back("The report could not be written: " + written.error().message), say(report_.notes.back());
+    if (Status written = write_report(); !written.ok())
+      report_.notes.push_back("The report could not be written: " + written.error().message), say(report_.notes.back());
     return done();
   }
 
   Status commit() {
     KERNELIFT_ASSIGN(report_.previous, git_.checked_out());
-    if (report_.previous != git_.head()) return refused("what is checked out was " + git_.head() + ", and is " + report_.previous + " now");
+    if (report_.previous != git_.head())
+      return refused("what is checked out was " + git_.head() + ", and is " + report_.previous + " now");
     std::string message = "Tune " + r_.mep.kernel_name + "\n\n";
     if (!r_.candidate.note.empty()) message += r_.candidate.note + "\n\n";
     if (patch_.embeds()) message += patch_.notes[0] + "\n\n";
     message += "The whole application, measured" + report_.where() + ": " + report_.measured->text() + ".\n";
     KERNELIFT_ASSIGN(report_.commit, git_.commit_files(paths_, message, journal_->folder()));
     if (git_.wants_signatures())
-      report_.notes.push_back("The commit is not signed, though git is told to sign commits here (commit.gpgsign): nobody may be there to type a passphrase; `git commit --amend --no-edit` signs it.");
+      report_.notes.push_back(
+          "The commit is not signed, though git is told to sign commits here (commit.gpgsign): nobody may be there to "
+          "type a passphrase; `git commit --amend --no-edit` signs it.");
     KERNELIFT_TRY(journal_->note_commit(git_.top().string(), report_.branch, report_.commit, report_.previous));
     Status switched = git_.switch_to(report_.branch, report_.commit, paths_);
     if (!switched.ok()) (void)journal_->note_commit("", "", "", "");
@@ -387,7 +433,9 @@ class Apply {
     for (auto& file : restored.left) late_notes_.push_back("Left alone, because it was changed meanwhile: " + file);
     if (!original_is_built_ && stop.outcome != ApplyOutcome::Interrupted) {
       auto built = commands_->run("build-rolled-back", r_.build);
-      if (!built.ok() || !built->ok) late_notes_.push_back("The sources are as they were, but building them again failed; see " + (journal_->folder() / "build-rolled-back.log").string());
+      if (!built.ok() || !built->ok)
+        late_notes_.push_back("The sources are as they were, but building them again failed; see " +
+                              (journal_->folder() / "build-rolled-back.log").string());
     } else if (!original_is_built_) {
       late_notes_.push_back("The sources are as they were; run the build command to have the programs follow.");
     }
@@ -399,10 +447,13 @@ class Apply {
   std::optional<PatchJournal> journal_;
   SourcePatch patch_;
   std::vector<fs::path> paths_, tracked_, roots_;
-  std::set<fs::path> not_built_;  ///< Written outside of the builds as well, by who knows whom: a log that is being kept.
+  std::set<fs::path>
+      not_built_;  ///< Written outside of the builds as well, by who knows whom: a log that is being kept.
   GitTree git_;
   std::optional<AppCommands> commands_;
-  struct Launches { unsigned long long tuned = 0, original = 0; };
+  struct Launches {
+    unsigned long long tuned = 0, original = 0;
+  };
   fs::path launches_file_;
   std::optional<Launches> launches_;  ///< Of the patched application; nothing when no process said any.
   std::vector<std::string> late_notes_;
@@ -438,7 +489,8 @@ Result<Restoration> undo_last(const fs::path& state) {
   KERNELIFT_ASSIGN(Restoration undone_now, journal.undo_last());
   fs::path file = undone_now.folder / "report.json";
   // Without one there is nothing to put right; and one that cannot be written says when what it says was so.
-  if (auto report = read_json(file); undone_now.left.empty() && report.ok() && report->is_object()) (void)write_json(file, undone(*report));
+  if (auto report = read_json(file); undone_now.left.empty() && report.ok() && report->is_object())
+    (void)write_json(file, undone(*report));
   return undone_now;
 }
 

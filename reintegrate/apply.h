@@ -10,28 +10,28 @@
 
 #include "core/model/candidate.h"
 #include "core/model/mep.h"
+#include "reintegrate/app_trial.h"
 #include "reintegrate/apply_report.h"
 #include "reintegrate/embed/embedded_code.h"
-#include "reintegrate/app_trial.h"
 #include "reintegrate/tree/patch_journal.h"
 
 namespace kernelift {
 
 struct ApplyRequest {
   Mep mep;
-  std::string original;                    ///< kernel.cu of the MEP.
+  std::string original;  ///< kernel.cu of the MEP.
   Candidate candidate;
-  int64_t candidate_id = 0;                ///< Its number in the run; 0: not known.
-  std::optional<EmbeddedCode> embedded;    ///< Instead of the candidate's source: its PTX, in a generated header.
-  std::optional<ScanIndex> scan;           ///< Who else uses what is changed; optional.
-  Prediction predicted;                    ///< From the run and the capture's profile.
-  std::filesystem::path root, state;       ///< The application's root; the state folder.
-  std::string build, run, check;           ///< Shell lines, run in the root. No check: the run's exit code is the check.
+  int64_t candidate_id = 0;              ///< Its number in the run; 0: not known.
+  std::optional<EmbeddedCode> embedded;  ///< Instead of the candidate's source: its PTX, in a generated header.
+  std::optional<ScanIndex> scan;         ///< Who else uses what is changed; optional.
+  Prediction predicted;                  ///< From the run and the capture's profile.
+  std::filesystem::path root, state;     ///< The application's root; the state folder.
+  std::string build, run, check;         ///< Shell lines, run in the root. No check: the run's exit code is the check.
   std::vector<std::pair<std::string, std::string>> environment;
-  bool on_cpu = false;                     ///< The application is built for the CPU device.
-  std::vector<std::string> notes = {};     ///< For the report: what is known of the request beforehand …
-  std::vector<std::string> passed_over = {};  ///< … and of other candidates.
-  std::string branch;                      ///< Empty: kernelift/<kernel>-<n>.
+  bool on_cpu = false;                               ///< The application is built for the CPU device.
+  std::vector<std::string> notes = {};               ///< For the report: what is known of the request beforehand …
+  std::vector<std::string> passed_over = {};         ///< … and of other candidates.
+  std::string branch;                                ///< Empty: kernelift/<kernel>-<n>.
   std::vector<std::filesystem::path> build_folders;  ///< Where the build writes besides the root.
   TrialOptions trial;
   std::function<void(const std::string&)> progress;  ///< One line at a time; may be empty.
@@ -45,8 +45,8 @@ Result<ApplyReport> apply(const ApplyRequest& request);
 Result<Restoration> roll_back_interrupted(const std::filesystem::path& state);
 /// What a person should know about it, a sentence each; empty when there was nothing.
 std::vector<std::string> notes_of(const Restoration& leftovers);
-/// Puts back the originals of the last apply that was kept without git, and has its report say so. Files changed since are left
-/// alone and named.
+/// Puts back the originals of the last apply that was kept without git, and has its report say so. Files changed since
+/// are left alone and named.
 Result<Restoration> undo_last(const std::filesystem::path& state);
 
 }  // namespace kernelift

@@ -1,9 +1,10 @@
 // The order: by what may be promised, the lower end of the interval. A figure from screening is the best of many looks
-// and shrinks when it is taken again, so it is worth confirming only where nothing confirmed can be patched, or where it
-// is clearly better. Example: #7 1.31x (confirmed) and #9 1.36x (screened): #7 is tried; with #9 at 1.60x, #9 is confirmed
-// and, if that holds, tried first. A candidate whose PTX gives 6.3x and whose source, as nvcc builds it, gives 1.7x is tried
-// as PTX first; at 1.75x its source would be. A candidate that turns a knob of other kernels is worth what is left when
-// their loss is counted: 1.50x of a kernel whose equal in share becomes 0.75x with it is worth 1.00x, and is not tried.
+// and shrinks when it is taken again, so it is worth confirming only where nothing confirmed can be patched, or where
+// it is clearly better. Example: #7 1.31x (confirmed) and #9 1.36x (screened): #7 is tried; with #9 at 1.60x, #9 is
+// confirmed and, if that holds, tried first. A candidate whose PTX gives 6.3x and whose source, as nvcc builds it,
+// gives 1.7x is tried as PTX first; at 1.75x its source would be. A candidate that turns a knob of other kernels is
+// worth what is left when their loss is counted: 1.50x of a kernel whose equal in share becomes 0.75x with it is
+// worth 1.00x, and is not tried.
 #include "reintegrate/apply_best.h"
 
 #include <algorithm>
@@ -22,12 +23,15 @@ constexpr int kMostConfirmations = 8;       ///< Some seconds each; while nothin
 constexpr int kMostChallenges = 2;          ///< … and when something can.
 constexpr int kMostTrials = 3;              ///< Patches built, checked and timed in the application: minutes each.
 constexpr int kSameReason = 3;              ///< Lines with one reason before the rest is only counted.
-constexpr double kSourceIsWorth = 1.05;     ///< PTX must be so much faster than a patch of the source that people can read.
-constexpr size_t kWeighedAtOnce = 6;        ///< Changes of knobs, tried on the kernels that share them: a second each, or less.
-constexpr int kMostWeighings = 3;           ///< But those kernels are extracted and measured first: seconds.
+constexpr double kSourceIsWorth =
+    1.05;  ///< PTX must be so much faster than a patch of the source that people can read.
+constexpr size_t kWeighedAtOnce =
+    6;                             ///< Changes of knobs, tried on the kernels that share them: a second each, or less.
+constexpr int kMostWeighings = 3;  ///< But those kernels are extracted and measured first: seconds.
 
 constexpr const char* kOnlyAgainstClang =
-    "it was timed against clang's build of the original, and what it gains over the application's own code is not known";
+    "it was timed against clang's build of the original, and what it gains over the application's own code is not "
+    "known";
 
 /// One way of one candidate into the application.
 struct Way {
@@ -44,8 +48,8 @@ struct Way {
 std::string label(const Way& way) {
   char gain[32];
   std::snprintf(gain, sizeof gain, "%.2fx", way.speedup());
-  return "#" + std::to_string(way.trial.id) + " (" + way.trial.candidate.tier + ": " + way.trial.candidate.note + ", " + gain +
-         (way.embedded ? " as embedded PTX)" : ")");
+  return "#" + std::to_string(way.trial.id) + " (" + way.trial.candidate.tier + ": " + way.trial.candidate.note + ", " +
+         gain + (way.embedded ? " as embedded PTX)" : ")");
 }
 
 class Choice {
@@ -77,7 +81,8 @@ class Choice {
       const Json written = to_json(*report_);
       report_->passed_over = passed_over_;
       report_->notes.insert(report_->notes.end(), left_out_.begin(), left_out_.end());
-      if (Json now = to_json(*report_); now != written) (void)write_json(std::filesystem::path(report_->originals) / "report.json", now);
+      if (Json now = to_json(*report_); now != written)
+        (void)write_json(std::filesystem::path(report_->originals) / "report.json", now);
       return std::move(*report_);
     }
     return nothing();
@@ -96,7 +101,9 @@ class Choice {
     if (trial.applicable() && offer_.embedding != Embedding::Only) add(false);
     if (can_embed()) add(true);
     // What was only screened says nothing of the application's own code yet; its confirmation will.
-    if (count == 0 && can_embed() && !trial.confirmed && trial.verdict.device.starts_with("cuda") && trial.verdict.speedup_low() > kSmallestGain) ways_.push_back({trial, false, offer_.kernel_share}), ++count;
+    if (count == 0 && can_embed() && !trial.confirmed && trial.verdict.device.starts_with("cuda") &&
+        trial.verdict.speedup_low() > kSmallestGain)
+      ways_.push_back({trial, false, offer_.kernel_share}), ++count;
     return count;
   }
 
@@ -111,7 +118,8 @@ class Choice {
       Way way = std::move(*best);
       ways_.erase(best);
       // Which way it may take is known only when it is confirmed.
-      if (can_embed() && !way.trial.confirmed && way.trial.verdict.device.starts_with("cuda")) return std::optional(std::move(way));
+      if (can_embed() && !way.trial.confirmed && way.trial.verdict.device.starts_with("cuda"))
+        return std::optional(std::move(way));
       KERNELIFT_ASSIGN(bool fits, plan(way));
       if (!fits) continue;
       KERNELIFT_ASSIGN(bool is_news, weigh(way));
@@ -120,7 +128,8 @@ class Choice {
         continue;
       }
       if (is_news) {  // There may be a better one now.
-        if (std::string with_it = text_of(way.others); !with_it.empty()) say(label(way) + ": " + text_of(reach_of(way)) + "; with it they become " + with_it);
+        if (std::string with_it = text_of(way.others); !with_it.empty())
+          say(label(way) + ": " + text_of(reach_of(way)) + "; with it they become " + with_it);
         ways_.push_back(std::move(way));
         continue;
       }
@@ -133,8 +142,8 @@ class Choice {
     return knob_reach(offer_.request.mep, *offer_.request.scan, way.trial.candidate.values);
   }
 
-  /// Finds out what becomes of the other kernels that a way's knobs feed, and of those of the next best of its kind; false
-  /// when that is known, or cannot be.
+  /// Finds out what becomes of the other kernels that a way's knobs feed, and of those of the next best of its kind;
+  /// false when that is known, or cannot be.
   Result<bool> weigh(Way& way) {
     KnobReach mine = reach_of(way);
     if (mine.empty() || !offer_.weigh || offer_.kernel_share <= 0) return false;
@@ -143,7 +152,8 @@ class Choice {
       way.others = known->second;
       return is_new;
     }
-    if (weighings_++ == kMostWeighings) say("what other changes of knobs do to other kernels is left to the application's own timing");
+    if (weighings_++ == kMostWeighings)
+      say("what other changes of knobs do to other kernels is left to the application's own timing");
     if (weighings_ > kMostWeighings) return false;
     std::map<Bindings, KnobReach> asked{{mine.knobs, mine}};
     std::vector<const Way*> next;
@@ -151,7 +161,8 @@ class Choice {
       if (other.trial.confirmed.has_value() == way.trial.confirmed.has_value()) next.push_back(&other);
     std::sort(next.begin(), next.end(), [this](auto* a, auto* b) { return comes_later(*b, *a); });
     for (size_t i = 0; i < next.size() && asked.size() < kWeighedAtOnce; ++i)
-      if (KnobReach reach = reach_of(*next[i]); !reach.empty() && !weighed_.contains(reach.knobs)) asked.emplace(reach.knobs, reach);
+      if (KnobReach reach = reach_of(*next[i]); !reach.empty() && !weighed_.contains(reach.knobs))
+        asked.emplace(reach.knobs, reach);
     std::vector<KnobReach> changes;
     for (auto& [knobs, reach] : asked) changes.push_back(reach);
     auto becomes = offer_.weigh(changes);
@@ -168,7 +179,9 @@ class Choice {
     if (found.empty() && !way.others.empty() && way.worth() <= kSmallestGain) {
       auto alone = Prediction{way.speedup(), way.share}.whole(), together = predicted(way).whole();
       char whole[160];
-      std::snprintf(whole, sizeof whole, ": predicted for the application is %.3fx, and %.3fx if constants of its own were turned", together.value_or(0), alone.value_or(0));
+      std::snprintf(whole, sizeof whole,
+                    ": predicted for the application is %.3fx, and %.3fx if constants of its own were turned",
+                    together.value_or(0), alone.value_or(0));
       found = "with it they become " + text_of(way.others) + whole;
     }
     if (found.empty()) return std::nullopt;
@@ -188,7 +201,8 @@ class Choice {
       return screened.worth() > kScreeningOptimism * best->worth() &&
              screened.with_others(screened.speedup()) > kScreeningOptimism * best->with_others(best->speedup());
     };
-    KERNELIFT_ASSIGN(auto challenger, take_patchable([&](auto& way) { return !way.trial.confirmed && (!best || clearly_better(way)); }));
+    KERNELIFT_ASSIGN(auto challenger,
+                     take_patchable([&](auto& way) { return !way.trial.confirmed && (!best || clearly_better(way)); }));
     if (challenger) ++confirmations_, challenges_ += best.has_value();
     return std::move(challenger);
   }
@@ -208,7 +222,8 @@ class Choice {
       if (!known->second.ok()) return pass(known->second.error());
       r.embedded = *known->second;
     }
-    auto planned = plan_patch({r.mep, r.original, way.trial.candidate, r.scan ? &*r.scan : nullptr, r.root, r.embedded ? &*r.embedded : nullptr});
+    auto planned = plan_patch({r.mep, r.original, way.trial.candidate, r.scan ? &*r.scan : nullptr, r.root,
+                               r.embedded ? &*r.embedded : nullptr});
     if (!planned.ok() && planned.error().exit != Exit::Refused) return std::move(planned).error();
     if (!planned.ok()) return pass(planned.error());
     if (tried_.contains(planned->diff())) {
@@ -238,11 +253,13 @@ class Choice {
   /// Why a candidate that is confirmed promises nothing, by any way that is open to it.
   std::string why_not(const RunTrial& trial) const {
     const Verdict& figures = trial.figures();
-    if (!figures.ok() && trial.counter("embedded_speedup") == 0) return "it does not hold up when confirmed: " + figures.text();
+    if (!figures.ok() && trial.counter("embedded_speedup") == 0)
+      return "it does not hold up when confirmed: " + figures.text();
     bool source = trial.applicable() && offer_.embedding != Embedding::Only;
     if (!source && trial.counter("embedded_speedup") == 0) return kOnlyAgainstClang;
     char low[64];
-    std::snprintf(low, sizeof low, "when confirmed, only %.3fx was sure", source ? figures.speedup_low() : embedded_gain(trial).low);
+    std::snprintf(low, sizeof low, "when confirmed, only %.3fx was sure",
+                  source ? figures.speedup_low() : embedded_gain(trial).low);
     return low;
   }
 
@@ -280,8 +297,8 @@ class Choice {
     return true;
   }
 
-  /// How far a candidate's results were from the recorded ones, in units of the last place, where the original's are nearer;
-  /// nothing in runs that do not say.
+  /// How far a candidate's results were from the recorded ones, in units of the last place, where the original's are
+  /// nearer; nothing in runs that do not say.
   std::optional<double> ulps_lost(const Way& way) const {
     auto& counters = way.trial.figures().counters;
     auto found = counters.find("largest_ulps");
@@ -294,20 +311,24 @@ class Choice {
     return a.worth() < b.worth();
   }
 
-  /// A check that compares more strictly than the MEP's verification refuses what lost digits, and will refuse the next that
-  /// loses as many: minutes each.
+  /// A check that compares more strictly than the MEP's verification refuses what lost digits, and will refuse the next
+  /// that loses as many: minutes each.
   void leave_out_what_is_no_more_exact_than(const Way& refused) {
     auto lost = ulps_lost(refused);
     if (!lost || *lost == 0) return;
     char ulps[32];
     std::snprintf(ulps, sizeof ulps, "%.4g", *lost);
-    const std::string distance = std::string("its results lay up to ") + ulps + " units in the last place from the recorded ones";
+    const std::string distance =
+        std::string("its results lay up to ") + ulps + " units in the last place from the recorded ones";
     tried_why_ += "; in the MEP, " + distance + ", which may be what the check refused";
     exact_first_ = true;
     size_t count = std::erase_if(ways_, [&](auto& way) { return ulps_lost(way).value_or(0) >= *lost; });
-    if (count > 0) left_out_.push_back(counted(count, "other") + " not tried: the check refused " + tried_label_ + ", and their results lie as far from the recorded ones, or further");
+    if (count > 0)
+      left_out_.push_back(counted(count, "other") + " not tried: the check refused " + tried_label_ +
+                          ", and their results lie as far from the recorded ones, or further");
     say(tried_label_ + ": " + distance + ", which may be what the check refused; " +
-        (ways_.empty() ? "no other candidate with a gain is nearer to them" : "going on with candidates that are nearer to them, the equal ones first"));
+        (ways_.empty() ? "no other candidate with a gain is nearer to them"
+                       : "going on with candidates that are nearer to them, the equal ones first"));
   }
 
   static Prediction predicted(const Way& way) { return {way.speedup(), way.share, way.others}; }
@@ -320,37 +341,53 @@ class Choice {
     if (count == 0) return;
     char limit[16];
     std::snprintf(limit, sizeof limit, "%.3fx", whole);
-    left_out_.push_back(counted(count, "other") + " not tried: predicted for the application is no more than the " + limit + " at the upper end of this interval");
+    left_out_.push_back(counted(count, "other") + " not tried: predicted for the application is no more than the " +
+                        limit + " at the upper end of this interval");
     say(left_out_.back());
   }
 
   Error nothing() const {
     const RunOffer& o = offer_;
     if (refusals_ > 0 && refusals_ < passed_over_.size())
-      return refused("of the " + std::to_string(passed_over_.size()) + " candidates with a gain " + std::to_string(refusals_) +
-                     " cannot be patched into the application, and the others' gains were not confirmed; the best that cannot: " + first_refusal_);
+      return refused(
+          "of the " + std::to_string(passed_over_.size()) + " candidates with a gain " + std::to_string(refusals_) +
+          " cannot be patched into the application, and the others' gains were not confirmed; the best that cannot: " +
+          first_refusal_);
     if (refusals_ > 0)
-      return refused((passed_over_.size() == 1 ? "the one candidate with a gain cannot be patched into the application: "
-                                               : "none of the " + std::to_string(passed_over_.size()) +
-                                                     " candidates with a gain can be patched into the application; the best: ") +
+      return refused((passed_over_.size() == 1
+                          ? "the one candidate with a gain cannot be patched into the application: "
+                          : "none of the " + std::to_string(passed_over_.size()) +
+                                " candidates with a gain can be patched into the application; the best: ") +
                      first_refusal_);
-    if (!first_loss_.empty()) return answer_is_no("what the kernel gains the application would lose elsewhere; the best of " + std::to_string(passed_over_.size()) + ", " + first_loss_);
+    if (!first_loss_.empty())
+      return answer_is_no("what the kernel gains the application would lose elsewhere; the best of " +
+                          std::to_string(passed_over_.size()) + ", " + first_loss_);
     if (!passed_over_.empty())
-      return answer_is_no("no gain of this run held up when it was confirmed (" + std::to_string(passed_over_.size()) + " candidates" +
+      return answer_is_no("no gain of this run held up when it was confirmed (" + std::to_string(passed_over_.size()) +
+                          " candidates" +
                           (ways_.empty() ? "" : "; " + std::to_string(ways_.size()) + " weaker ones were not tried") +
                           "): there is nothing to apply");
     if (o.compiler_gain) {
       const Candidate& candidate = o.compiler_gain->candidate;
       std::string recipe = candidate.recipe.text();
       if (candidate.tier == "compiler") recipe.clear();  // It is the note.
-      std::string gain = "in how the kernel is compiled, " + label(Way{*o.compiler_gain}) + (recipe.empty() ? "" : " with ") + recipe +
+      std::string gain = "in how the kernel is compiled, " + label(Way{*o.compiler_gain}) +
+                         (recipe.empty() ? "" : " with ") + recipe +
                          ", which the application's own compiler is not told by its source";
       if (!o.compiler_gain->confirmed)
-        return answer_is_no("nothing that can be patched in is measurably faster than the original; what was seen, and is not confirmed, is " + gain);
-      return refused("the gain of this run is " + gain + (can_embed() ? std::string("; and it cannot be embedded: ") + kOnlyAgainstClang : ""));
+        return answer_is_no(
+            "nothing that can be patched in is measurably faster than the original; what was seen, and is not "
+            "confirmed, is " +
+            gain);
+      return refused("the gain of this run is " + gain +
+                     (can_embed() ? std::string("; and it cannot be embedded: ") + kOnlyAgainstClang : ""));
     }
-    if (o.tried == 0) return answer_is_no("this run tried nothing: if its time was spent before the first candidate, give `tune` more (--time), or the application a smaller "
-                                             "problem; else these tiers have nothing for this kernel, and further ideas can come from a model (--llm) or from you (`kernelift evaluate`)");
+    if (o.tried == 0)
+      return answer_is_no(
+          "this run tried nothing: if its time was spent before the first candidate, give `tune` more (--time), or the "
+          "application a smaller "
+          "problem; else these tiers have nothing for this kernel, and further ideas can come from a model (--llm) or "
+          "from you (`kernelift evaluate`)");
     return answer_is_no("nothing in this run is measurably faster than the original");
   }
 
@@ -368,17 +405,17 @@ class Choice {
 
   RunOffer& offer_;
   const Confirm& confirm_;
-  SourcePatch patch_;                      ///< Of the candidate that was planned last.
+  SourcePatch patch_;  ///< Of the candidate that was planned last.
   std::vector<Way> ways_;
   std::map<int64_t, Result<EmbeddedCode>> made_;  ///< By candidate.
   std::optional<ApplyReport> report_;
-  std::set<std::string> tried_;            ///< Diffs.
+  std::set<std::string> tried_;  ///< Diffs.
   std::map<std::string, int> reasons_;
   std::vector<std::string> passed_over_, left_out_;
   std::map<Bindings, std::vector<OtherKernel>> weighed_;  ///< By the new values of shared knobs.
   std::string first_refusal_, first_loss_, tried_label_, tried_why_;
-  bool exact_first_ = false;               ///< The check has refused a candidate that had lost digits.
-  size_t refusals_ = 0;                    ///< Of those passed over: no patch can say them.
+  bool exact_first_ = false;  ///< The check has refused a candidate that had lost digits.
+  size_t refusals_ = 0;       ///< Of those passed over: no patch can say them.
   int confirmations_ = 0, challenges_ = 0, trials_ = 0, weighings_ = 0;
 };
 

@@ -14,7 +14,8 @@ std::string format(const char* pattern, auto... values) {
   return text;
 }
 
-/// A generated file is hundreds of lines that nobody reads on a terminal: its head is enough, the rest is in patch.diff.
+/// A generated file is hundreds of lines that nobody reads on a terminal: its head is enough, the rest is in
+/// patch.diff.
 std::string abridged(const std::string& diff) {
   constexpr size_t kLines = 16;
   std::string out;
@@ -65,12 +66,14 @@ std::string ApplyReport::text() const {
   if (auto whole = predicted.whole()) {
     std::string others = text_of(predicted.others);
     text += format("predicted  %.3fx for the application (the kernel is %.1f %% of it and became %.2fx as fast", *whole,
-                   100 * predicted.kernel_share, predicted.kernel_gain) + (others.empty() ? "" : "; with it ") + others + ")\n";
+                   100 * predicted.kernel_share, predicted.kernel_gain) +
+            (others.empty() ? "" : "; with it ") + others + ")\n";
   }
   if (measured) text += "measured   " + measured->text() + where() + "\n";
   text += std::string(kept() ? "kept: " : tried() ? "rolled back: " : "not tried: ") + why + "\n";
   if (!kept()) return text;
-  text += branch.empty() ? "The originals are in " + originals : "The patch is on branch " + branch + " (" + commit.substr(0, 10) + "), now checked out";
+  text += branch.empty() ? "The originals are in " + originals
+                         : "The patch is on branch " + branch + " (" + commit.substr(0, 10) + "), now checked out";
   return text + "; back with: " + way_back() + "\n";
 }
 
@@ -86,7 +89,10 @@ std::string ApplyReport::way_back() const {
 Json to_json(const ApplyReport& report) {
   Json others = Json::array();
   for (auto& other : report.predicted.others)
-    others.push_back({{"kernel", other.name}, {"share", other.share}, {"speedup", other.speedup > 0 ? Json(other.speedup) : Json(nullptr)}, {"why", other.why}});
+    others.push_back({{"kernel", other.name},
+                      {"share", other.share},
+                      {"speedup", other.speedup > 0 ? Json(other.speedup) : Json(nullptr)},
+                      {"why", other.why}});
   auto known = [](double value) { return value > 0 ? Json(value) : Json(nullptr); };
   auto whole = report.predicted.whole();
   return {{"outcome", name(report.outcome)},
@@ -99,10 +105,11 @@ Json to_json(const ApplyReport& report) {
           {"diff", report.diff},
           {"embeds_ptx", report.embeds},
           {"notes", report.notes},
-          {"predicted", {{"kernel_gain", known(report.predicted.kernel_gain)},
-                         {"kernel_share", known(report.predicted.kernel_share)},
-                         {"others", others},
-                         {"whole", whole ? Json(*whole) : Json(nullptr)}}},
+          {"predicted",
+           {{"kernel_gain", known(report.predicted.kernel_gain)},
+            {"kernel_share", known(report.predicted.kernel_share)},
+            {"others", others},
+            {"whole", whole ? Json(*whole) : Json(nullptr)}}},
           {"measured", report.measured ? to_json(*report.measured) : Json(nullptr)},
           {"on_cpu", report.on_cpu},
           {"branch", report.branch},
@@ -114,7 +121,8 @@ Json to_json(const ApplyReport& report) {
 }
 
 Json undone(Json report) {
-  report["why"] = "it was kept on " + report.value("at", "a day before") + " and taken back by `kernelift apply --undo` on " + utc_now() + "; with it, " +
+  report["why"] = "it was kept on " + report.value("at", "a day before") +
+                  " and taken back by `kernelift apply --undo` on " + utc_now() + "; with it, " +
                   report.value("why", "the application was faster");
   report["outcome"] = "undone", report["kept"] = false, report["way_back"] = "";
   return report;

@@ -19,7 +19,8 @@ double share_of(const std::string& key, const std::vector<KernelShare>& shares) 
 std::vector<KernelShare> kernel_shares(const Capture& capture) {
   double run_us = capture.info().run_seconds * 1e6;
   std::vector<KernelShare> shares;
-  for (auto& profile : capture.info().profile) shares.push_back({profile.key, run_us > 0 ? std::min(1.0, profile.total_us / run_us) : 0});
+  for (auto& profile : capture.info().profile)
+    shares.push_back({profile.key, run_us > 0 ? std::min(1.0, profile.total_us / run_us) : 0});
   return shares;
 }
 
@@ -39,7 +40,8 @@ Result<fs::path> find_run(const fs::path& name, const fs::path& state) {
   if (!fs::exists(file, code)) file = state / "runs" / name;
   if (!fs::exists(file, code)) file = Run::last_written(state, name.string());
   if (file.empty())
-    return usage_error("there is no run '" + name.string() + "', as a file or under " + (state / "runs").string() + "; `kernelift tune` makes one");
+    return usage_error("there is no run '" + name.string() + "', as a file or under " + (state / "runs").string() +
+                       "; `kernelift tune` makes one");
   return file;
 }
 
@@ -55,9 +57,10 @@ Result<Embedding> embedding_on(const std::string& device, const std::string& ask
 EmbeddedGain embedded_gain(const RunTrial& trial) {
   const Verdict& figures = trial.figures();
   if (!figures.device.starts_with("cuda")) return {};  // Elsewhere nothing runs PTX.
-  // Of one source two compilers make two programs. Of a recipe only the tuner's own can make anything, but whether it was
-  // raced against the application's code, and not against clang's of the same source, its confirmation says.
-  if (trial.candidate.recipe.is_default() || trial.confirmed) return {trial.counter("embedded_speedup"), trial.counter("embedded_speedup_low")};
+  // Of one source two compilers make two programs. Of a recipe only the tuner's own can make anything, but whether it
+  // was raced against the application's code, and not against clang's of the same source, its confirmation says.
+  if (trial.candidate.recipe.is_default() || trial.confirmed)
+    return {trial.counter("embedded_speedup"), trial.counter("embedded_speedup_low")};
   return {figures.speedup(), figures.speedup_low()};
 }
 
@@ -65,7 +68,9 @@ Result<RunOffer> offer_of(const Run& run, const fs::path& state, Embedding embed
   RunOffer offer;
   offer.embedding = embedding;
   KERNELIFT_ASSIGN(auto trials, run.history());
-  auto rank = [](const RunTrial& trial) { return std::pair(trial.confirmed.has_value(), trial.figures().speedup_low()); };
+  auto rank = [](const RunTrial& trial) {
+    return std::pair(trial.confirmed.has_value(), trial.figures().speedup_low());
+  };
   for (auto& trial : trials) {
     if (trial.candidate.tier == "baseline") {
       offer.own_ulps = trial.counter("largest_ulps");
@@ -96,13 +101,16 @@ Result<RunOffer> offer_of(const Run& run, const fs::path& state, Embedding embed
   offer.kernel_share = share_of(request.mep.kernel_key, offer.shares);
   std::error_code code;
   if (!fs::is_directory(request.root, code))
-    return environment_error("the application's root " + request.root.string() + ", from which the kernel was extracted, is not there any more");
+    return environment_error("the application's root " + request.root.string() +
+                             ", from which the kernel was extracted, is not there any more");
   if (auto scan = ScanIndex::read(state / "scan.json"); scan.ok()) request.scan = std::move(*scan);
   if (request.scan)
     for (auto& unit : request.scan->units) request.build_folders.push_back(unit.folder);
   if (request.scan && capture.ok() && counted_as_one(request.mep.kernel_key, *request.scan, capture->instances())) {
     offer.kernel_share = 0;
-    request.notes.push_back("Nothing is predicted for the application: several files have a kernel of this name, and what share each has is not known.");
+    request.notes.push_back(
+        "Nothing is predicted for the application: several files have a kernel of this name, and what share each has "
+        "is not known.");
   }
   return offer;
 }
@@ -116,10 +124,11 @@ void judge_by(const std::string& run, const std::string& check, RunOffer& offer)
     return split.ok() ? *split : std::vector{line};
   };
   const auto& then = offer.recorded;
-  bool by_shell = then.size() == 3 && then[0] == "sh" && then[1] == "-c";   // As `optimize` records a line.
+  bool by_shell = then.size() == 3 && then[0] == "sh" && then[1] == "-c";  // As `optimize` records a line.
   if (words(timed) == (by_shell ? words(then[2]) : then)) return;
   offer.kernel_share = 0, offer.shares.clear();
-  offer.request.notes.push_back("Nothing is predicted for the application: what was recorded is '" + (by_shell ? then[2] : join_command(then)) +
+  offer.request.notes.push_back("Nothing is predicted for the application: what was recorded is '" +
+                                (by_shell ? then[2] : join_command(then)) +
                                 "', and what share of this run the kernel has is not known.");
 }
 

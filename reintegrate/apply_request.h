@@ -1,5 +1,5 @@
-// What `apply` needs, collected from the artefacts of the earlier stages: the candidates from the run, the slice and its
-// origins from the MEP, who else is touched from the scan, the kernel's share of the time from the capture.
+// What `apply` needs, collected from the artefacts of the earlier stages: the candidates from the run, the slice and
+// its origins from the MEP, who else is touched from the scan, the kernel's share of the time from the capture.
 #pragma once
 #include <filesystem>
 #include <vector>
@@ -30,17 +30,19 @@ double share_of(const std::string& key, const std::vector<KernelShare>& shares);
 
 /// What a run has to offer to its application.
 struct RunOffer {
-  ApplyRequest request;              ///< All but the commands, the progress and the candidate.
-  std::vector<KernelShare> shares;   ///< Empty: not known.
-  std::vector<std::string> recorded; ///< The command whose run they are of.
-  double kernel_share = 0;           ///< Of them, the kernel's; 0: unknown.
-  double own_ulps = 0;               ///< How far the original's results lie from the recorded ones, in units of the last place.
-  size_t tried = 0;                  ///< Candidates of the run, good and bad.
-  std::vector<RunTrial> promising;   ///< What a source patch may express or what may be embedded, and promises a gain; by id.
-  std::optional<RunTrial> compiler_gain;  ///< The best gain that is in how the kernel is compiled, where it cannot be embedded; one that is confirmed, if any is.
+  ApplyRequest request;               ///< All but the commands, the progress and the candidate.
+  std::vector<KernelShare> shares;    ///< Empty: not known.
+  std::vector<std::string> recorded;  ///< The command whose run they are of.
+  double kernel_share = 0;            ///< Of them, the kernel's; 0: unknown.
+  double own_ulps = 0;  ///< How far the original's results lie from the recorded ones, in units of the last place.
+  size_t tried = 0;     ///< Candidates of the run, good and bad.
+  std::vector<RunTrial>
+      promising;  ///< What a source patch may express or what may be embedded, and promises a gain; by id.
+  std::optional<RunTrial> compiler_gain;  ///< The best gain that is in how the kernel is compiled, where it cannot be
+                                          ///< embedded; one that is confirmed, if any is.
   Embedding embedding = Embedding::Auto;
-  MakeEmbedded make_embedded;        ///< Empty: nothing can be embedded here.
-  Weigh weigh = {};                  ///< Empty: what becomes of other kernels is left to the application's timing.
+  MakeEmbedded make_embedded;  ///< Empty: nothing can be embedded here.
+  Weigh weigh = {};            ///< Empty: what becomes of other kernels is left to the application's timing.
 };
 
 /// `run` is a run file, or a kernel's name for its latest run.
@@ -48,12 +50,15 @@ Result<std::filesystem::path> find_run(const std::filesystem::path& run, const s
 /// With `embedding`, what only the tuner's compiler gains is part of the offer.
 Result<RunOffer> offer_of(const Run& run, const std::filesystem::path& state, Embedding embedding = Embedding::Never);
 
-/// The commands that patches are judged by. Shares of another run, which was recorded, say nothing of this one: they are
-/// dropped, and the report says so.
+/// The commands that patches are judged by. Shares of another run, which was recorded, say nothing of this one: they
+/// are dropped, and the report says so.
 void judge_by(const std::string& run, const std::string& check, RunOffer& offer);
 
-/// What a candidate promises when its PTX is embedded: against the application's own code. Zeros: nothing, or not known yet.
-struct EmbeddedGain { double speedup = 0, low = 0; };
+/// What a candidate promises when its PTX is embedded: against the application's own code. Zeros: nothing, or not known
+/// yet.
+struct EmbeddedGain {
+  double speedup = 0, low = 0;
+};
 EmbeddedGain embedded_gain(const RunTrial& trial);
 
 }  // namespace kernelift

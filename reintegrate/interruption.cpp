@@ -41,7 +41,8 @@ std::multimap<pid_t, pid_t> children_of_all() {
     // "17 (a name, brackets and all) S 1 …"
     size_t name_end = stat.rfind(')');
     pid_t parent = 0;
-    if (name_end != stat.npos && std::sscanf(stat.c_str() + name_end, ") %*c %d", &parent) == 1) children.emplace(parent, process);
+    if (name_end != stat.npos && std::sscanf(stat.c_str() + name_end, ") %*c %d", &parent) == 1)
+      children.emplace(parent, process);
   }
   return children;
 }
@@ -66,7 +67,7 @@ void signal_descendants(pid_t of, int signal) {
 
 InterruptGuard::InterruptGuard() {
   received = 0;
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_sigaction = on_signal;
   action.sa_flags = SA_SIGINFO;
   for (size_t i = 0; i < std::size(kSignals); ++i) sigaction(kSignals[i], &action, &previous_actions[i]);
@@ -86,7 +87,8 @@ Result<ProcessOutcome> run_interruptibly(const std::vector<std::string>& argv, P
       int signal = received;
       if (!signal) continue;
       if (ending == Ending::Killed) signal_descendants(getpid(), SIGKILL);
-      else if (!std::exchange(told, true) && !(from_terminal && !options.own_group)) signal_descendants(getpid(), signal);
+      else if (!std::exchange(told, true) && !(from_terminal && !options.own_group))
+        signal_descendants(getpid(), signal);
     }
   });
   auto ran = run_process(argv, options);

@@ -18,8 +18,9 @@ Bound bound_by(const KernelFacts& facts) {
   std::optional<double> dram;
   if (facts.dram_read_bytes && facts.dram_written_bytes) dram = *facts.dram_read_bytes + *facts.dram_written_bytes;
   double memory = std::max(share(dram, facts.peaks.dram_bytes), share(facts.l2_bytes, facts.peaks.l2_bytes));
-  double compute = std::max({share(facts.fp32_operations, facts.peaks.fp32_operations),
-                             share(facts.fp64_operations, facts.peaks.fp64_operations), facts.tensor_active.value_or(0)});
+  double compute =
+      std::max({share(facts.fp32_operations, facts.peaks.fp32_operations),
+                share(facts.fp64_operations, facts.peaks.fp64_operations), facts.tensor_active.value_or(0)});
   if (std::max(memory, compute) >= kNear) return memory >= compute ? Bound::Memory : Bound::Compute;
   // Busy schedulers execute something, though it be no floating-point arithmetic.
   if (facts.issue_active.value_or(0) >= kNear) return Bound::Compute;

@@ -1,5 +1,5 @@
-// What holds a kernel back, in one word, so that every tier tries first what usually helps such a kernel. It only orders
-// attempts: what helps is what was measured.
+// What holds a kernel back, in one word, so that every tier tries first what usually helps such a kernel. It only
+// orders attempts: what helps is what was measured.
 #pragma once
 #include "core/model/kernel_facts.h"
 

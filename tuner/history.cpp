@@ -20,7 +20,8 @@ Hash code_of(const RunTrial& trial, const Hash& key) {
 
 template <class Trials>
 auto* by_id(Trials& trials, int64_t id) {
-  auto found = std::lower_bound(trials.begin(), trials.end(), id, [](const RunTrial& trial, int64_t wanted) { return trial.id < wanted; });
+  auto found = std::lower_bound(trials.begin(), trials.end(), id,
+                                [](const RunTrial& trial, int64_t wanted) { return trial.id < wanted; });
   return found != trials.end() && found->id == id ? &*found : nullptr;
 }
 
@@ -100,7 +101,9 @@ std::vector<const RunTrial*> History::best_sources(size_t count) const {
 
 std::vector<const RunTrial*> History::winners(size_t count, bool applicable_only) const {
   auto chosen = (applicable_only ? applicable_ : working_).first(count);
-  std::erase_if(chosen, [](auto* trial) { return trial->verdict.speedup_low() <= kSmallestGain || trial->candidate.tier == "baseline"; });
+  std::erase_if(chosen, [](auto* trial) {
+    return trial->verdict.speedup_low() <= kSmallestGain || trial->candidate.tier == "baseline";
+  });
   return chosen;
 }
 

@@ -1,6 +1,7 @@
 // What a tuning run knows so far, in memory: every trial, by key, and the best of them. The run database is the durable
-// copy; proposers read this one. A run of hours holds some hundred thousand trials, and all that is asked at each verdict
-// is kept in order as they come: no question here costs more the more of them there are, but for a search by key.
+// copy; proposers read this one. A run of hours holds some hundred thousand trials, and all that is asked at each
+// verdict is kept in order as they come: no question here costs more the more of them there are, but for a search by
+// key.
 #pragma once
 #include <deque>
 #include <map>
@@ -29,14 +30,15 @@ class History {
   /// Screened, by the lower end of the interval; the baseline until something beats it. nullptr before the baseline.
   const RunTrial* best() const { return working_.first(); }
   const RunTrial* best_applicable() const { return applicable_.first(); }
-  /// The fastest trials with distinct source texts and the default recipe, the baseline included; best first. Of those that
-  /// came out as equal code, only the first: what is tried on one would mostly be the same on the others.
+  /// The fastest trials with distinct source texts and the default recipe, the baseline included; best first. Of those
+  /// that came out as equal code, only the first: what is tried on one would mostly be the same on the others.
   std::vector<const RunTrial*> best_sources(size_t count) const;
-  /// Who seems to win, whatever the recipe, best first: at most `count` whose whole interval is above what counts as a gain. Of
-  /// those that came out as equal code, only the first.
+  /// Who seems to win, whatever the recipe, best first: at most `count` whose whole interval is above what counts as a
+  /// gain. Of those that came out as equal code, only the first.
   std::vector<const RunTrial*> winners(size_t count, bool applicable_only) const;
   /// Likewise who may win, if it was noise that hid it: gains in the middle of an interval that reaches below that,
-  /// ordered by what lies between that middle and the lower end. The fastest middles are mostly those of the widest intervals.
+  /// ordered by what lies between that middle and the lower end. The fastest middles are mostly those of the widest
+  /// intervals.
   std::vector<const RunTrial*> hopefuls(size_t count, bool applicable_only) const;
 
  private:

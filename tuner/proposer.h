@@ -11,14 +11,14 @@ namespace kernelift {
 
 struct Proposal {
   Candidate candidate;
-  std::vector<int64_t> parents;   ///< Ids of the trials it was made from.
+  std::vector<int64_t> parents;  ///< Ids of the trials it was made from.
 };
 
 class Proposer {
  public:
   virtual ~Proposer() = default;
   virtual std::string name() const = 0;
-  virtual std::string tier() const = 0;             ///< source | params | compiler.
+  virtual std::string tier() const = 0;  ///< source | params | compiler.
   /// At most `count` proposals; none when it has no idea now. What was tried before is not measured again.
   virtual std::vector<Proposal> propose(const History& history, size_t count) = 0;
   /// Every finished trial, in order, whoever proposed it; also an earlier trial again when a proposal equalled it.
@@ -27,7 +27,8 @@ class Proposer {
   virtual bool waiting() const { return false; }
   /// Sentences for the log since the last call ("the model's answer held no edit; asked again").
   virtual std::vector<std::string> take_notes() { return {}; }
-  /// A sentence for the log when the search is over: what came of what it asked for; empty where there is nothing to say.
+  /// A sentence for the log when the search is over: what came of what it asked for; empty where there is nothing to
+  /// say.
   virtual std::string closing_note() const { return {}; }
 };
 

@@ -23,8 +23,11 @@ Result<std::vector<std::string>> parse_tiers(const std::string& text) {
   return tiers;
 }
 
-Result<std::vector<std::unique_ptr<Proposer>>> make_proposers(const Mep& mep, const std::string& source, const TierOptions& options) {
-  auto wanted = [&](const char* tier) { return std::find(options.tiers.begin(), options.tiers.end(), tier) != options.tiers.end(); };
+Result<std::vector<std::unique_ptr<Proposer>>> make_proposers(const Mep& mep, const std::string& source,
+                                                              const TierOptions& options) {
+  auto wanted = [&](const char* tier) {
+    return std::find(options.tiers.begin(), options.tiers.end(), tier) != options.tiers.end();
+  };
   // Their order is the bandit's order of first tries: what changes the code most comes first, the compiler last.
   std::vector<std::unique_ptr<Proposer>> proposers;
   Bound bound = options.facts ? bound_by(*options.facts) : Bound::Unknown;

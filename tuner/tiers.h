@@ -11,10 +11,11 @@ namespace kernelift {
 
 struct TierOptions {
   std::vector<std::string> tiers = {"source", "params", "compiler"};
-  std::string strategy = "portfolio";        ///< Of the searchers, see search/searcher.h.
+  std::string strategy = "portfolio";  ///< Of the searchers, see search/searcher.h.
   uint64_t seed = 1;
-  bool on_cpu = false;                       ///< Candidates run on the CPU device.
-  /// Sets of clang arguments for the source tier, to be tried in order until the kernel parses (our headers, a toolkit's).
+  bool on_cpu = false;  ///< Candidates run on the CPU device.
+  /// Sets of clang arguments for the source tier, to be tried in order until the kernel parses (our headers, a
+  /// toolkit's).
   std::vector<std::vector<std::string>> clang_arguments;
   std::optional<LlmOptions> llm;
   /// How the original spends its time; rules and recipes are tried in the order that suits it.
@@ -25,6 +26,7 @@ struct TierOptions {
 Result<std::vector<std::string>> parse_tiers(const std::string& text);
 
 /// EXPECTS: `mep` outlives the proposers.
-Result<std::vector<std::unique_ptr<Proposer>>> make_proposers(const Mep& mep, const std::string& source, const TierOptions& options);
+Result<std::vector<std::unique_ptr<Proposer>>> make_proposers(const Mep& mep, const std::string& source,
+                                                              const TierOptions& options);
 
 }  // namespace kernelift

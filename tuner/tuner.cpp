@@ -1,6 +1,6 @@
-// The loop of tuner.h. Budgets count over all sittings of a run. The time falls into a search, whose end moves with what
-// confirming will cost, and the confirmation: nothing is submitted that would not be answered before the search ends, and
-// what is late all the same is abandoned.
+// The loop of tuner.h. Budgets count over all sittings of a run. The time falls into a search, whose end moves with
+// what confirming will cost, and the confirmation: nothing is submitted that would not be answered before the search
+// ends, and what is late all the same is abandoned.
 #include "tuner/tuner.h"
 
 #include <algorithm>
@@ -16,27 +16,29 @@ namespace kernelift {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-/// Of the time there is once the original is measured: what confirming all finalists may take, and more where noise hides
-/// who they are; what the leaders may, with the original measured anew; and what they must have, if they surely win.
+/// Of the time there is once the original is measured: what confirming all finalists may take, and more where noise
+/// hides who they are; what the leaders may, with the original measured anew; and what they must have, if they surely
+/// win.
 constexpr double kSmallReserve = 0.1, kNoisyReserve = 0.2, kMostReserve = 0.4, kLastReserve = 0.7;
-constexpr double kConfirming = 2;                         ///< A confirmation takes so many times a winner's screening.
-constexpr double kBusy = 2;                               ///< What confirming may cost, of what it is expected to.
-constexpr double kStoreSeconds = 0.2;                     ///< For what comes after the last confirmation.
-constexpr double kLatestWeight = 0.3;                     ///< Of the last answer in the expected wait for one.
-constexpr double kWorthTrying = 0.5;                      ///< Share of a full confirmation that a follower must have left.
-constexpr auto kPoll = std::chrono::milliseconds(2);      ///< Far below any evaluation.
+constexpr double kConfirming = 2;                     ///< A confirmation takes so many times a winner's screening.
+constexpr double kBusy = 2;                           ///< What confirming may cost, of what it is expected to.
+constexpr double kStoreSeconds = 0.2;                 ///< For what comes after the last confirmation.
+constexpr double kLatestWeight = 0.3;                 ///< Of the last answer in the expected wait for one.
+constexpr double kWorthTrying = 0.5;                  ///< Share of a full confirmation that a follower must have left.
+constexpr auto kPoll = std::chrono::milliseconds(2);  ///< Far below any evaluation.
 constexpr auto kWaitForIdeas = std::chrono::milliseconds(50);
-constexpr int kBarrenRounds = 3;                          ///< Rounds without any proposal before the run is over …
-constexpr int kRepeatRounds = 1000;                       ///< … or with none but known ones: a resumed run has many.
-constexpr int kMostNotJudged = 3;                         ///< Verdicts in a row that are not about the candidate.
-constexpr int kRepeats = 64;                              ///< Known candidates a proposer may offer in a row.
-constexpr double kSpentShare = 0.05, kSpentSeconds = 1;   ///< A sitting with less than both left would only measure the original.
-/// What a run opens with, whatever the bandit would say: rewrites and knobs change most, and a short run must have tried
-/// them on the hottest kernel before it breeds pass pipelines.
+constexpr int kBarrenRounds = 3;     ///< Rounds without any proposal before the run is over …
+constexpr int kRepeatRounds = 1000;  ///< … or with none but known ones: a resumed run has many.
+constexpr int kMostNotJudged = 3;    ///< Verdicts in a row that are not about the candidate.
+constexpr int kRepeats = 64;         ///< Known candidates a proposer may offer in a row.
+constexpr double kSpentShare = 0.05,
+                 kSpentSeconds = 1;  ///< A sitting with less than both left would only measure the original.
+/// What a run opens with, whatever the bandit would say: rewrites and knobs change most, and a short run must have
+/// tried them on the hottest kernel before it breeds pass pipelines.
 constexpr std::pair<const char*, size_t> kOpening[] = {{"source", 12}, {"params", 8}};
 
-/// The noise of a busy machine left it open whether there is a gain: the interval is wide, and the bar lies in it. Such a
-/// finalist is confirmed once more, over the same bar, and what that says counts, whatever it is.
+/// The noise of a busy machine left it open whether there is a gain: the interval is wide, and the bar lies in it. Such
+/// a finalist is confirmed once more, over the same bar, and what that says counts, whatever it is.
 bool said_nothing(const Verdict& confirmed) {
   constexpr double kNoisy = 1.1;
   double low = confirmed.speedup_low(), high = confirmed.speedup_high();
@@ -61,11 +63,15 @@ TuneReport report_on(const History& history, double seconds) {
 std::string nothing_added(const std::string& stopped_by, const TuneOptions& options) {
   char given[48];
   std::snprintf(given, sizeof given, "%.0f s", options.seconds);
-  if (stopped_by == "time") return std::string("the ") + given + " that the run was given are spent; to search on, give it more: --resume --time 10m";
+  if (stopped_by == "time")
+    return std::string("the ") + given +
+           " that the run was given are spent; to search on, give it more: --resume --time 10m";
   if (stopped_by == "evaluations")
-    return "the run has tried the " + std::to_string(options.evaluations) + " candidates that it was given; to search on, give it more: --resume --evals 100";
+    return "the run has tried the " + std::to_string(options.evaluations) +
+           " candidates that it was given; to search on, give it more: --resume --evals 100";
   if (stopped_by == "nothing left to try")
-    return "all that these tiers have for this kernel has been tried; further ideas can come from a model (--llm) or from you (`kernelift evaluate`)";
+    return "all that these tiers have for this kernel has been tried; further ideas can come from a model (--llm) or "
+           "from you (`kernelift evaluate`)";
   return {};
 }
 
@@ -80,8 +86,13 @@ struct InFlight {
 class Tuning {
  public:
   Tuning(Evaluator& evaluator, Run& run, std::vector<std::unique_ptr<Proposer>>& proposers, const TuneOptions& options)
-      : evaluator_(evaluator), run_(run), proposers_(proposers), options_(options), bandit_(proposers.size()),
-        begin_(options.started.value_or(now())), spent_before_(run.meta().seconds_spent) {}
+      : evaluator_(evaluator),
+        run_(run),
+        proposers_(proposers),
+        options_(options),
+        bandit_(proposers.size()),
+        begin_(options.started.value_or(now())),
+        spent_before_(run.meta().seconds_spent) {}
 
   Result<TuneReport> go(const Candidate& original);
 
@@ -133,7 +144,8 @@ class Tuning {
   bool only_patches_count() const;
   /// A source patch, or anything at all, was confirmed to win.
   bool gained(bool applicable_only) const;
-  /// For whom there is time yet when no finalist gained: whose confirmation noise made say nothing, then the next in line.
+  /// For whom there is time yet when no finalist gained: whose confirmation noise made say nothing, then the next in
+  /// line.
   std::vector<const RunTrial*> second_chances() const;
   Status confirm_finalists();
   Status confirm(const RunTrial& trial, std::optional<Clock::time_point> deadline);
@@ -148,17 +160,17 @@ class Tuning {
   AucBandit bandit_;
   std::list<InFlight> flying_;
   std::set<Hash> flying_keys_;
-  int64_t recalled_ = -1;                 ///< Candidates tried in earlier sittings; -1: there was none.
-  size_t confirmed_ = 0;                  ///< In this one.
-  int not_judged_ = 0;                    ///< Verdicts in a row that are none.
+  int64_t recalled_ = -1;  ///< Candidates tried in earlier sittings; -1: there was none.
+  size_t confirmed_ = 0;   ///< In this one.
+  int not_judged_ = 0;     ///< Verdicts in a row that are none.
   Clock::time_point begin_;
   double spent_before_;
-  double sitting_ = 0;                    ///< Seconds that this sitting has for searching and confirming.
-  double reserve_ = 0;                    ///< confirming_seconds(), as of the last answer.
-  double answer_seconds_ = 0;             ///< From submission to answer, the latest ones counting most.
-  bool repeated_ = false;                 ///< This round a proposer offered something that is known already.
+  double sitting_ = 0;         ///< Seconds that this sitting has for searching and confirming.
+  double reserve_ = 0;         ///< confirming_seconds(), as of the last answer.
+  double answer_seconds_ = 0;  ///< From submission to answer, the latest ones counting most.
+  bool repeated_ = false;      ///< This round a proposer offered something that is known already.
   std::string stopped_by_, unconfirmed_, last_tier_ = "baseline";
-  std::string trouble_;                   ///< Why a finalist could not be judged, be it for no fault of its own.
+  std::string trouble_;  ///< Why a finalist could not be judged, be it for no fault of its own.
 };
 
 Status Tuning::recall() {
@@ -177,7 +189,8 @@ Status Tuning::measure_original(const Candidate& original) {
   if (!judged(verdict)) return environment_error("the original cannot be measured: " + verdict.detail);
   // A busy machine or a short time says nothing of the kernel.
   if (verdict.outcome == Outcome::TimedOut && verdict.stage == Stage::Compile)
-    return answer_is_no("the original could not be compiled within the time that a candidate is given (" + verdict.detail + "); give it more time (--time)");
+    return answer_is_no("the original could not be compiled within the time that a candidate is given (" +
+                        verdict.detail + "); give it more time (--time)");
   if (!verdict.ok())
     return answer_is_no("the original kernel does not pass its own check: " + verdict.text() +
                         "; `kernelift replay` shows the details, and nothing can be tuned until it passes");
@@ -251,14 +264,16 @@ bool Tuning::launch_more() {
 Status Tuning::check_device(const Verdict& verdict) const {
   const std::string known = history_.baseline() ? history_.baseline()->verdict.device : "";
   if (known.empty() || verdict.device.empty() || verdict.device == known) return done();
-  return usage_error(run_.file().string() + " holds figures of '" + known + "', and here candidates are measured on '" + verdict.device +
+  return usage_error(run_.file().string() + " holds figures of '" + known + "', and here candidates are measured on '" +
+                     verdict.device +
                      "': the two cannot be compared. Name the device (--device), or start a new run without --resume");
 }
 
 Status Tuning::store(InFlight& finished, const Verdict& verdict) {
   if (!judged(verdict)) {
     if (++not_judged_ < kMostNotJudged) return done();
-    return environment_error("candidates can be judged no longer (" + verdict.detail + "); what was measured until now is stored, go on with --resume");
+    return environment_error("candidates can be judged no longer (" + verdict.detail +
+                             "); what was measured until now is stored, go on with --resume");
   }
   not_judged_ = 0;
   KERNELIFT_TRY(check_device(verdict));
@@ -266,7 +281,8 @@ Status Tuning::store(InFlight& finished, const Verdict& verdict) {
   double waited = std::chrono::duration<double>(now() - finished.begin).count();
   answer_seconds_ += (answer_seconds_ > 0 ? kLatestWeight : 1) * (waited - answer_seconds_);
   const RunTrial* before = history_.best();
-  const RunTrial& trial = history_.add({id, std::move(finished.candidate), verdict, {}, std::move(finished.parents), spent()});
+  const RunTrial& trial =
+      history_.add({id, std::move(finished.candidate), verdict, {}, std::move(finished.parents), spent()});
   bool improved = history_.best() == &trial && before != &trial;
   reserve_ = confirming_seconds();
   bandit_.credit(finished.arm, improved);
@@ -317,7 +333,8 @@ bool Tuning::leads(const RunTrial* trial) const {
 }
 
 bool Tuning::only_patches_count() const {
-  bool patches_sought = std::any_of(proposers_.begin(), proposers_.end(), [](auto& proposer) { return proposer->tier() != "compiler"; });
+  bool patches_sought =
+      std::any_of(proposers_.begin(), proposers_.end(), [](auto& proposer) { return proposer->tier() != "compiler"; });
   return !options_.recipes_apply && patches_sought;
 }
 
@@ -343,18 +360,20 @@ double Tuning::confirming_seconds() const {
   auto leading = std::count_if(waiting.begin(), waiting.end(), [&](auto* trial) { return leads(trial); });
   // What is expected was measured on the original, before the search. If a leader's screening took long, so will this.
   for (auto* trial : waiting)
-    if (leads(trial)) cost.each = std::max(cost.each, kConfirming * (trial->verdict.evaluate_seconds - trial->verdict.compile_seconds));
+    if (leads(trial))
+      cost.each = std::max(cost.each, kConfirming * (trial->verdict.evaluate_seconds - trial->verdict.compile_seconds));
   // Nobody has won yet: whoever does at the last moment gets a short confirmation.
   double most_ever = kMostReserve * sitting_;
   if (leading == 0) return std::min(cost.first + kWorthTrying * cost.each, most_ever);
   double barely = cost.first + cost.each * static_cast<double>(leading), least = cost.once + barely;
-  // Where noise hides who wins, the first to be confirmed is often not the one, and the machine is so busy that everything
-  // takes longer than it took the original.
+  // Where noise hides who wins, the first to be confirmed is often not the one, and the machine is so busy that
+  // everything takes longer than it took the original.
   bool hidden = history_.winners(1, only_patches_count()).empty();
   if (hidden) least *= kBusy;
   size_t most = hidden ? std::max(options_.finalists, waiting.size()) : waiting.size();
   double all = cost.once + cost.first + cost.each * static_cast<double>(most);
-  double reserve = std::min(most_ever, std::max(least, std::min(all, (hidden ? kNoisyReserve : kSmallReserve) * sitting_)));
+  double reserve =
+      std::min(most_ever, std::max(least, std::min(all, (hidden ? kNoisyReserve : kSmallReserve) * sitting_)));
   // A winner that cannot be confirmed is worth nothing, however long the search for a better one.
   return hidden ? reserve : std::max(reserve, std::min(kLastReserve * sitting_, barely));
 }
@@ -426,15 +445,21 @@ Status Tuning::confirm_finalists() {
   }
   // What an earlier sitting has confirmed stays so.
   const RunTrial* best = best_of(history_, false);
-  auto seems_better = [&](auto* trial) { return !best || !best->confirmed || trial->verdict.speedup_low() > best->figures().speedup_low(); };
+  auto seems_better = [&](auto* trial) {
+    return !best || !best->confirmed || trial->verdict.speedup_low() > best->figures().speedup_low();
+  };
   if (confirmed_ > 0 || interrupted() || std::none_of(waiting.begin(), waiting.end(), seems_better)) return done();
   if (best && best->confirmed)
-    unconfirmed_ = "what the search found faster than the best could not be confirmed (" + (trouble_.empty() ? "the time was over" : trouble_) +
+    unconfirmed_ = "what the search found faster than the best could not be confirmed (" +
+                   (trouble_.empty() ? "the time was over" : trouble_) +
                    "); give it more time (--time), or go on with --resume";
   else
-    unconfirmed_ = trouble_.empty() ? "the time was over before any finalist could be confirmed, so these figures are from the search only; "
-                                      "give it more time (--time), or go on with --resume"
-                                    : "no finalist could be confirmed (" + trouble_ + "), so these figures are from the search only; go on with --resume";
+    unconfirmed_ =
+        trouble_.empty()
+            ? "the time was over before any finalist could be confirmed, so these figures are from the search only; "
+              "give it more time (--time), or go on with --resume"
+            : "no finalist could be confirmed (" + trouble_ +
+                  "), so these figures are from the search only; go on with --resume";
   return done();
 }
 
@@ -462,7 +487,8 @@ TuneReport Tuning::report() const {
   report.added = static_cast<size_t>(tried() - std::max<int64_t>(0, recalled_));
   report.interrupted = interrupted();
   report.stopped_by = stopped_by_, report.unconfirmed = unconfirmed_;
-  if (recalled_ >= 0 && report.added == 0 && confirmed_ == 0) report.nothing_added = nothing_added(stopped_by_, options_);
+  if (recalled_ >= 0 && report.added == 0 && confirmed_ == 0)
+    report.nothing_added = nothing_added(stopped_by_, options_);
   return report;
 }
 
@@ -482,7 +508,8 @@ Result<TuneReport> Tuning::go(const Candidate& original) {
     else if (search_is_over() || (flying_.empty() && too_late())) stopped_by_ = "time";
     else if (flying_.empty() && out_of_evaluations()) stopped_by_ = "evaluations";
     else if (flying_.empty() && !collected) {
-      bool waiting = std::any_of(proposers_.begin(), proposers_.end(), [](auto& proposer) { return proposer->waiting(); });
+      bool waiting =
+          std::any_of(proposers_.begin(), proposers_.end(), [](auto& proposer) { return proposer->waiting(); });
       if (!waiting && ++barren > (repeated_ ? kRepeatRounds : kBarrenRounds)) stopped_by_ = "nothing left to try";
       if (!repeated_) sleep(waiting ? kWaitForIdeas : kPoll);
     } else if (!collected) {
@@ -495,32 +522,51 @@ Result<TuneReport> Tuning::go(const Candidate& original) {
     sleep(kPoll);
   }
   for (auto& proposer : proposers_)
-    if (std::string note = proposer->closing_note(); !note.empty()) report_progress(false, proposer->tier() + ": " + note);
+    if (std::string note = proposer->closing_note(); !note.empty())
+      report_progress(false, proposer->tier() + ": " + note);
   KERNELIFT_TRY(confirm_finalists());
   KERNELIFT_TRY(run_.record_time(spent()));
   if (interrupted()) stopped_by_ = "interrupt";
   KERNELIFT_TRY(run_.put_state(kStoppedBy, stopped_by_));
   if (stopped_by_ == "time" && tried() == 0)
-    unconfirmed_ = "the time was over when the original had been measured, so nothing was tried; give it more time (--time)";
+    unconfirmed_ =
+        "the time was over when the original had been measured, so nothing was tried; give it more time (--time)";
   return report();
 }
 
 Json trial_json(const std::optional<RunTrial>& trial) {
   if (!trial) return nullptr;
   auto& figures = trial->figures();
-  return {{"id", trial->id}, {"tier", trial->candidate.tier}, {"proposer", trial->candidate.proposer},
-          {"note", trial->candidate.note}, {"recipe", trial->candidate.recipe.text()}, {"confirmed", trial->confirmed.has_value()},
-          {"outcome", name(figures.outcome)}, {"speedup", figures.speedup()}, {"speedup_low", figures.speedup_low()},
-          {"seconds", figures.seconds()}, {"device", figures.device}};
+  return {{"id", trial->id},
+          {"tier", trial->candidate.tier},
+          {"proposer", trial->candidate.proposer},
+          {"note", trial->candidate.note},
+          {"recipe", trial->candidate.recipe.text()},
+          {"confirmed", trial->confirmed.has_value()},
+          {"outcome", name(figures.outcome)},
+          {"speedup", figures.speedup()},
+          {"speedup_low", figures.speedup_low()},
+          {"seconds", figures.seconds()},
+          {"device", figures.device}};
 }
 
 }  // namespace
 
 Json to_json(const TuneReport& report) {
-  return {{"tried", report.tried}, {"added", report.added}, {"failed", report.failed}, {"outcomes", report.outcomes}, {"tiers", report.tiers},
-          {"seconds", report.seconds}, {"stopped_by", report.stopped_by}, {"interrupted", report.interrupted},
-          {"unconfirmed", report.unconfirmed}, {"nothing_added", report.nothing_added}, {"gained", report.gained(report.best)}, {"gained_applicable", report.gained(report.best_applicable)},
-          {"baseline", trial_json(report.baseline)}, {"best", trial_json(report.best)},
+  return {{"tried", report.tried},
+          {"added", report.added},
+          {"failed", report.failed},
+          {"outcomes", report.outcomes},
+          {"tiers", report.tiers},
+          {"seconds", report.seconds},
+          {"stopped_by", report.stopped_by},
+          {"interrupted", report.interrupted},
+          {"unconfirmed", report.unconfirmed},
+          {"nothing_added", report.nothing_added},
+          {"gained", report.gained(report.best)},
+          {"gained_applicable", report.gained(report.best_applicable)},
+          {"baseline", trial_json(report.baseline)},
+          {"best", trial_json(report.best)},
           {"best_applicable", trial_json(report.best_applicable)}};
 }
 
@@ -548,7 +594,9 @@ Result<std::optional<TuneReport>> spent_already(const Run& run, const TuneOption
   for (auto& trial : trials) history.add(std::move(trial));
   if (!history.baseline()) return std::optional<TuneReport>();
   TuneReport report = report_on(history, run.meta().seconds_spent);
-  if (options.seconds <= 0 || options.seconds - report.seconds >= std::max(kSpentSeconds, kSpentShare * options.seconds)) return std::optional<TuneReport>();
+  if (options.seconds <= 0 ||
+      options.seconds - report.seconds >= std::max(kSpentSeconds, kSpentShare * options.seconds))
+    return std::optional<TuneReport>();
   report.stopped_by = "time";
   report.nothing_added = nothing_added(report.stopped_by, options);
   return std::optional(std::move(report));

@@ -1,5 +1,5 @@
-// Which version of PTX: LLVM writes a recent one, which an older driver would not take, though nothing in the text needs it.
-// So the version is lowered as far as the assembler makes the same machine code of the text.
+// Which version of PTX: LLVM writes a recent one, which an older driver would not take, though nothing in the text
+// needs it. So the version is lowered as far as the assembler makes the same machine code of the text.
 #include "cli/embedding/ptx_assembler.h"
 
 #include "core/model/kernel_key.h"
@@ -57,7 +57,8 @@ Result<PtxAssembler> PtxAssembler::start() {
   return assembler;
 }
 
-Result<AssembledPtx> PtxAssembler::operator()(const std::string& whole, const std::string& plain, const std::string& arch) {
+Result<AssembledPtx> PtxAssembler::operator()(const std::string& whole, const std::string& plain,
+                                              const std::string& arch) {
   if (!worker_) {
     KERNELIFT_ASSIGN(Worker worker, nursery_->spawn());
     worker_.emplace(std::move(worker));
@@ -69,7 +70,8 @@ Result<AssembledPtx> PtxAssembler::operator()(const std::string& whole, const st
   Frame first = asked ? channel.receive(limit) : Frame();
   if (first && first.type == kRefused) return refused(first.body);
   if (first && first.type == kNoAssembler) return environment_error(first.body);
-  if (Frame second = first ? channel.receive(limit) : Frame(); second) return AssembledPtx{std::move(first.body), std::move(second.body)};
+  if (Frame second = first ? channel.receive(limit) : Frame(); second)
+    return AssembledPtx{std::move(first.body), std::move(second.body)};
   std::string end = worker_->end();
   worker_.reset();
   return refused(first.arrival == Arrival::TimedOut ? "NVIDIA's assembler did not come to an end with its PTX"

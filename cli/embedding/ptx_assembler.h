@@ -1,5 +1,6 @@
 // NVIDIA's assembler, in a process of its own: nvJitLink starts the driver in the process that it works in, and from a
-// process with a driver no GPU runner can be forked any more. `apply` needs both: it embeds one candidate and confirms the next.
+// process with a driver no GPU runner can be forked any more. `apply` needs both: it embeds one candidate and confirms
+// the next.
 #pragma once
 #include <memory>
 #include <optional>
@@ -19,8 +20,8 @@ class PtxAssembler {
   /// Forks: early, while this process is still small.
   static Result<PtxAssembler> start();
 
-  /// The machine code of `whole`, and `plain` with the lowest version that becomes the same. A refusal where neither can be;
-  /// an environment Error where there is no assembler.
+  /// The machine code of `whole`, and `plain` with the lowest version that becomes the same. A refusal where neither
+  /// can be; an environment Error where there is no assembler.
   Result<AssembledPtx> operator()(const std::string& whole, const std::string& plain, const std::string& arch);
 
  private:

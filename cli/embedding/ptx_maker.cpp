@@ -18,7 +18,9 @@ std::string arch_of(const std::string& device) {
 /// What the figures say of the image that our compiler made, as image_id(); 0 if they do not.
 double measured_id(const RunTrial& trial) {
   if (double id = trial.counter("clang_image_id")) return id;
-  return trial.counter("as_built") != 0 ? 0 : trial.counter("image_id");  // As built by the application's compiler: another image.
+  return trial.counter("as_built") != 0
+             ? 0
+             : trial.counter("image_id");  // As built by the application's compiler: another image.
 }
 
 std::string factor(double value) {
@@ -32,17 +34,22 @@ std::string reason(const RunTrial& trial) {
   double gain = trial.counter("embedded_speedup");
   std::string times = gain > 0 ? factor(gain) + " times as fast as the application's own" : "";
   if (!trial.candidate.recipe.is_default())
-    return "the gain is in how the kernel is compiled (" + trial.candidate.recipe.text() + "), which nvcc cannot be told" + (gain > 0 ? ": it is " + times : "") + ".";
+    return "the gain is in how the kernel is compiled (" + trial.candidate.recipe.text() +
+           "), which nvcc cannot be told" + (gain > 0 ? ": it is " + times : "") + ".";
   std::string ours = gain > 0 ? "code " + times : "faster code";
-  if (!figures.ok()) return "clang makes " + ours + "; nvcc's build of the same source was not accepted (" + name(figures.outcome) + ").";
-  return "clang makes " + ours + " of a source of which nvcc makes code " + factor(figures.speedup()) + " times as fast.";
+  if (!figures.ok())
+    return "clang makes " + ours + "; nvcc's build of the same source was not accepted (" + name(figures.outcome) +
+           ").";
+  return "clang makes " + ours + " of a source of which nvcc makes code " + factor(figures.speedup()) +
+         " times as fast.";
 }
 
 }  // namespace
 
 Result<EmbeddedCode> PtxMaker::operator()(const RunTrial& trial) {
   std::string arch = arch_of(trial.figures().device);
-  if (arch.empty()) return refused("it was measured on '" + trial.figures().device + "', and embedded code is for NVIDIA GPUs");
+  if (arch.empty())
+    return refused("it was measured on '" + trial.figures().device + "', and embedded code is for NVIDIA GPUs");
   if (!baseline_ || arch_ != arch) {
     CompilePoolOptions options;
     options.target = CompileTarget::Ptx;
@@ -77,11 +84,16 @@ Result<EmbeddedCode> PtxMaker::operator()(const RunTrial& trial) {
   } else if (assembled.error().exit == Exit::Refused) {
     return std::move(assembled).error();
   } else {
-    code.notes.push_back("The version of the embedded PTX could not be lowered for older drivers: " + assembled.error().message);
+    code.notes.push_back("The version of the embedded PTX could not be lowered for older drivers: " +
+                         assembled.error().message);
   }
-  if (measured == 0) code.notes.push_back("That the embedded code is the image that was measured could not be checked: the run does not say which it was.");
+  if (measured == 0)
+    code.notes.push_back(
+        "That the embedded code is the image that was measured could not be checked: the run does not say which it "
+        "was.");
   else if (measured != image_id(image))
-    return refused("compiled again it is not the image that was measured (another compiler, assembler or MEP since): tune again");
+    return refused(
+        "compiled again it is not the image that was measured (another compiler, assembler or MEP since): tune again");
   return code;
 }
 

@@ -13,10 +13,11 @@ namespace kernelift::cli {
 class PtxMaker {
  public:
   /// Nothing is started yet. `run` is only named; `folder` is the MEP's.
-  PtxMaker(std::string run, Mep mep, std::filesystem::path folder) : run_(std::move(run)), mep_(std::move(mep)), folder_(std::move(folder)) {}
+  PtxMaker(std::string run, Mep mep, std::filesystem::path folder)
+      : run_(std::move(run)), mep_(std::move(mep)), folder_(std::move(folder)) {}
 
-  /// EXPECTS: the trial was measured on an NVIDIA GPU. Refuses what was measured elsewhere, does not compile any more, or
-  /// comes out as another image.
+  /// EXPECTS: the trial was measured on an NVIDIA GPU. Refuses what was measured elsewhere, does not compile any more,
+  /// or comes out as another image.
   Result<EmbeddedCode> operator()(const RunTrial& trial);
 
  private:

@@ -57,13 +57,15 @@ Finding cuda_toolkit_finding() {
       for (std::string line; std::getline(header, line);)
         if (line.starts_with("#define CUDA_VERSION ")) {
           int version = std::atoi(line.c_str() + 21);
-          finding.detail = std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10) + " at " + root->string();
+          finding.detail =
+              std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10) + " at " + root->string();
           break;
         }
     return finding;
   }
   finding.health = Health::Limited;
-  finding.detail = "none found: Kernelift's own headers serve the CPU device; NVIDIA images have no libdevice mathematics";
+  finding.detail =
+      "none found: Kernelift's own headers serve the CPU device; NVIDIA images have no libdevice mathematics";
   finding.fix = "install CUDA 13 from NVIDIA's repository, or set CUDA_HOME";
   return finding;
 }
@@ -76,7 +78,8 @@ Finding cpu_finding() {
       model = line.substr(line.find(':') + 2);
       break;
     }
-  return {"devices", "cpu", Health::Good, model + ", " + std::to_string(std::thread::hardware_concurrency()) + " cores", {}, true};
+  return {"devices", "cpu", Health::Good, model + ", " + std::to_string(std::thread::hardware_concurrency()) + " cores",
+          {},        true};
 }
 
 Finding hip_device_finding() {
@@ -84,14 +87,18 @@ Finding hip_device_finding() {
   auto count = runtime ? reinterpret_cast<int (*)(int*)>(dlsym(runtime, "hipGetDeviceCount")) : nullptr;
   int devices = 0;
   const bool any = count && count(&devices) == 0 && devices > 0;
-  return {"devices", "hip", Health::Limited, (any ? std::to_string(devices) + " AMD GPU(s); " : "") + "AMD GPUs are not supported yet",
-          "HIP applications run with --device cpu, which needs nothing of AMD's", false};
+  return {"devices",
+          "hip",
+          Health::Limited,
+          (any ? std::to_string(devices) + " AMD GPU(s); " : "") + "AMD GPUs are not supported yet",
+          "HIP applications run with --device cpu, which needs nothing of AMD's",
+          false};
 }
 
 Finding own_piece(const char* name, const fs::path& path, const char* fix) {
   std::error_code code;
   bool there = fs::exists(path, code);
-  return {"kernelift", name, there ? Health::Good : Health::Missing, (there ? "" : "missing: ") + path.string(),
+  return {"kernelift",      name, there ? Health::Good : Health::Missing, (there ? "" : "missing: ") + path.string(),
           there ? "" : fix, true};
 }
 
@@ -110,13 +117,17 @@ Finding curl_finding() {
 }
 
 Finding disk_finding() {
-  struct statvfs info {};
+  struct statvfs info{};
   double free_gib = statvfs(".", &info) == 0 ? double(info.f_bavail) * double(info.f_frsize) / (1 << 30) : 0;
   char text[64];
   std::snprintf(text, sizeof text, "%.1f GiB free in this folder", free_gib);
   bool enough = free_gib >= kComfortableFreeGiB;
-  return {"tools", "disk", enough ? Health::Good : Health::Limited, text,
-          enough ? "" : "free some space, or keep captures elsewhere with --state DIR", false};
+  return {"tools",
+          "disk",
+          enough ? Health::Good : Health::Limited,
+          text,
+          enough ? "" : "free some space, or keep captures elsewhere with --state DIR",
+          false};
 }
 
 }  // namespace
@@ -125,7 +136,8 @@ std::vector<Finding> survey_machine() {
   std::vector<Finding> findings;
   findings.push_back(program("compilers", "g++", "g++", "needed to link applications and for the C++ library",
                              "apt-get install g++", true));
-  findings.push_back(program("compilers", "nvcc", "release", "nvcc-built applications cannot be rebuilt or confirmed here",
+  findings.push_back(program("compilers", "nvcc", "release",
+                             "nvcc-built applications cannot be rebuilt or confirmed here",
                              "install CUDA 13 from NVIDIA's repository and put its bin folder on PATH"));
   findings.push_back(cuda_toolkit_finding());
   std::vector<Finding> nvidia = survey_nvidia();
@@ -139,18 +151,25 @@ std::vector<Finding> survey_machine() {
     findings.push_back({"isolation", ability.name, ability.available ? Health::Good : Health::Limited,
                         ability.available ? "works" : "not available", ability.available ? "" : ability.detail, false});
   findings.push_back(own_piece("headers", lean_headers() / "cuda_runtime.h", "reinstall Kernelift"));
-  findings.push_back(own_piece("clang headers", clang_resource_folder() / "include/stddef.h", "apt-get install libclang-common-22-dev"));
-  findings.push_back(own_piece("CPU runtime", runtime_library_folder() / "libcudart.so", "build the target kernelift_cudart"));
-  findings.push_back(own_piece("recorder", runtime_library_folder() / "libkernelift_record.so", "build the target kernelift_record"));
+  findings.push_back(own_piece("clang headers", clang_resource_folder() / "include/stddef.h",
+                               "apt-get install libclang-common-22-dev"));
+  findings.push_back(
+      own_piece("CPU runtime", runtime_library_folder() / "libcudart.so", "build the target kernelift_cudart"));
+  findings.push_back(
+      own_piece("recorder", runtime_library_folder() / "libkernelift_record.so", "build the target kernelift_record"));
   Finding cuda_recorder = own_piece("CUDA recorder", runtime_library_folder() / "libkernelift_record_cuda.so",
                                     "install the CUDA toolkit 13 and build Kernelift again");
-  if (cuda_recorder.health == Health::Missing) cuda_recorder.health = Health::Limited;  // A build without CUDA's headers is whole.
+  if (cuda_recorder.health == Health::Missing)
+    cuda_recorder.health = Health::Limited;  // A build without CUDA's headers is whole.
   cuda_recorder.required = false;
   findings.push_back(cuda_recorder);
   findings.push_back(own_piece("templates", template_folder(), "reinstall Kernelift"));
-  findings.push_back(program("tools", "git", "git", "patches are kept as saved originals, not as branches", "apt-get install git"));
-  findings.push_back(program("tools", "cmake", "cmake", "CMake applications cannot be built here", "apt-get install cmake"));
-  findings.push_back(program("tools", "make", "Make", "Makefile applications cannot be built here", "apt-get install make"));
+  findings.push_back(
+      program("tools", "git", "git", "patches are kept as saved originals, not as branches", "apt-get install git"));
+  findings.push_back(
+      program("tools", "cmake", "cmake", "CMake applications cannot be built here", "apt-get install cmake"));
+  findings.push_back(
+      program("tools", "make", "Make", "Makefile applications cannot be built here", "apt-get install make"));
   findings.push_back(curl_finding());
   findings.push_back(disk_finding());
   return findings;

@@ -9,12 +9,12 @@ namespace kernelift::cli {
 enum class Health { Good, Limited, Missing };
 
 struct Finding {
-  std::string area;      ///< "compilers", "toolkits", "devices", "isolation", "kernelift", "tools"
-  std::string name;      ///< "nvcc"
+  std::string area;  ///< "compilers", "toolkits", "devices", "isolation", "kernelift", "tools"
+  std::string name;  ///< "nvcc"
   Health health = Health::Good;
-  std::string detail;    ///< "13.0.88 at /usr/local/cuda/bin/nvcc", or what is lost without it.
-  std::string fix;       ///< A command or one sentence; empty when good.
-  bool required = false; ///< Without it not even the CPU device works.
+  std::string detail;     ///< "13.0.88 at /usr/local/cuda/bin/nvcc", or what is lost without it.
+  std::string fix;        ///< A command or one sentence; empty when good.
+  bool required = false;  ///< Without it not even the CPU device works.
 };
 
 std::vector<Finding> survey_machine();

@@ -1,6 +1,6 @@
-// The NVIDIA side of the machine: each GPU as its driver describes it, whether kernels can be recorded, linked and counted
-// here, and for each gap the command that closes it. No context is made and nothing is changed; no driver is a finding
-// like any other. Built with or without CUDA's headers: without, it says that this build knows no NVIDIA GPUs.
+// The NVIDIA side of the machine: each GPU as its driver describes it, whether kernels can be recorded, linked and
+// counted here, and for each gap the command that closes it. No context is made and nothing is changed; no driver is a
+// finding like any other. Built with or without CUDA's headers: without, it says that this build knows no NVIDIA GPUs.
 #include <unistd.h>
 
 #include <fstream>
@@ -15,9 +15,11 @@
 namespace kernelift::cli {
 namespace {
 
-[[maybe_unused]] constexpr int kOldestDriver = 13000;  // Our images are made for CUDA 13; older drivers load none of them.
+[[maybe_unused]] constexpr int kOldestDriver =
+    13000;  // Our images are made for CUDA 13; older drivers load none of them.
 constexpr const char* kUnlockCounters =
-    "echo 'options nvidia NVreg_RestrictProfilingToAdminUsers=0' | sudo tee /etc/modprobe.d/nvidia-profiling.conf, then reboot; or run as "
+    "echo 'options nvidia NVreg_RestrictProfilingToAdminUsers=0' | sudo tee /etc/modprobe.d/nvidia-profiling.conf, "
+    "then reboot; or run as "
     "root (in a container: with CAP_SYS_ADMIN)";
 
 /// "580.159.04" of /proc/driver/nvidia/version; empty if it cannot be read.
@@ -40,7 +42,8 @@ constexpr const char* kUnlockCounters =
   if (told && !restricted) return finding;
   if (!told) {
     finding.health = Health::Limited;
-    finding.detail = "the driver does not say whether hardware counters may be read; a kernel's diagnosis may have to do without";
+    finding.detail =
+        "the driver does not say whether hardware counters may be read; a kernel's diagnosis may have to do without";
     finding.fix = std::string("if replay --counters is refused: ") + kUnlockCounters;
   } else if (geteuid() == 0) {
     finding.detail = "permitted to root";
@@ -97,8 +100,9 @@ std::vector<Finding> device_findings() {
     driver.cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
     driver.cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
     driver.cuDeviceTotalMem(&bytes, device);
-    std::snprintf(text, sizeof text, "%s, sm_%d%d, %.1f GiB, driver %s (CUDA %d.%d)", name, major, minor, double(bytes) / (1 << 30),
-                  release.empty() ? "of unknown release" : release.c_str(), version / 1000, version % 1000 / 10);
+    std::snprintf(text, sizeof text, "%s, sm_%d%d, %.1f GiB, driver %s (CUDA %d.%d)", name, major, minor,
+                  double(bytes) / (1 << 30), release.empty() ? "of unknown release" : release.c_str(), version / 1000,
+                  version % 1000 / 10);
     Finding finding{"devices", "cuda:" + std::to_string(i), Health::Good, text, {}, false};
     if (version < kOldestDriver) {
       finding.health = Health::Limited;
@@ -121,7 +125,8 @@ std::vector<Finding> device_findings() {
 
 std::vector<Finding> survey_nvidia() {
   std::vector<Finding> findings = {
-      library_finding("CUPTI", "libcupti.so", "none: applications cannot be recorded on a GPU, and kernels cannot be counted"),
+      library_finding("CUPTI", "libcupti.so",
+                      "none: applications cannot be recorded on a GPU, and kernels cannot be counted"),
       library_finding("nvJitLink", "libnvJitLink.so", "none: candidates are compiled by the driver, which is slower"),
   };
   for (auto& finding : device_findings()) findings.push_back(std::move(finding));

@@ -1,4 +1,5 @@
-// Whose figures the page shows is decided here: those of the candidate that apply took, else of the fastest. See run_report.h.
+// Whose figures the page shows is decided here: those of the candidate that apply took, else of the fastest. See
+// run_report.h.
 #include "cli/report/run_report.h"
 
 #include <algorithm>
@@ -25,7 +26,8 @@ const Timing* timing_of(const std::string& instance, const Verdict& verdict) {
   return nullptr;
 }
 
-/// Launches of one geometry that take about as long are timed by one of them; held-out ones only where a gain is confirmed.
+/// Launches of one geometry that take about as long are timed by one of them; held-out ones only where a gain is
+/// confirmed.
 std::string why_untimed(const MepInstance& instance, const Mep& mep, const Verdict& verdict) {
   if (instance.held_out) return "verified only";
   for (auto& other : mep.instances)
@@ -36,9 +38,11 @@ std::string why_untimed(const MepInstance& instance, const Mep& mep, const Verdi
 std::vector<ReportInstance> instances_of(const Mep& mep, const RunTrial* best) {
   std::vector<ReportInstance> rows;
   for (auto& instance : mep.instances) {
-    ReportInstance row{instance.id, instance.geometry.text(), instance.held_out, instance.weight, instance.microseconds, 0, 0, {}};
+    ReportInstance row{
+        instance.id, instance.geometry.text(), instance.held_out, instance.weight, instance.microseconds, 0, 0, {}};
     if (!best) row.untimed = "–";
-    else if (auto* timing = timing_of(instance.id, best->figures())) row.baseline_us = timing->baseline_seconds * 1e6, row.best_us = timing->seconds * 1e6;
+    else if (auto* timing = timing_of(instance.id, best->figures()))
+      row.baseline_us = timing->baseline_seconds * 1e6, row.best_us = timing->seconds * 1e6;
     else row.untimed = why_untimed(instance, mep, best->figures());
     rows.push_back(row);
   }
@@ -48,13 +52,16 @@ std::vector<ReportInstance> instances_of(const Mep& mep, const RunTrial* best) {
 /// Where the kernel stands in the application. The lines before it are what it uses.
 std::string place_of(const Mep& mep, const std::string& text) {
   // A page that is passed on names no folder of whoever made it.
-  auto within = [&](const std::string& file) { return fs::path(file).is_absolute() ? fs::path(file).lexically_proximate(mep.app_root).string() : file; };
+  auto within = [&](const std::string& file) {
+    return fs::path(file).is_absolute() ? fs::path(file).lexically_proximate(mep.app_root).string() : file;
+  };
   std::string name = base_name(mep.kernel_key);
   if (size_t scope = name.rfind("::"); scope != name.npos) name = name.substr(scope + 2);
   size_t at = 0, since_global = 3;  // Return type, attributes and name may stand on lines of their own.
   for (auto& line : split_lines(text)) {
     since_global = line.text.find("__global__") == line.text.npos ? since_global + 1 : 0;
-    if (since_global < 3 && line.text.find(name + "(") != line.text.npos && at < mep.origins.size() && !mep.origins[at].file.empty())
+    if (since_global < 3 && line.text.find(name + "(") != line.text.npos && at < mep.origins.size() &&
+        !mep.origins[at].file.empty())
       return within(mep.origins[at].file) + ":" + std::to_string(mep.origins[at].line);
     ++at;
   }
@@ -63,9 +70,11 @@ std::string place_of(const Mep& mep, const std::string& text) {
 
 ReportWinner winner_of(const RunTrial& trial, bool embedded) {
   const Verdict& figures = trial.figures();
-  ReportWinner winner{static_cast<int>(trial.id), trial.candidate.note, {}, figures.speedup(), figures.speedup_low(), trial.confirmed.has_value()};
+  ReportWinner winner{static_cast<int>(trial.id), trial.candidate.note,  {},
+                      figures.speedup(),          figures.speedup_low(), trial.confirmed.has_value()};
   if (!trial.candidate.recipe.is_default()) winner.recipe = trial.candidate.recipe.text();
-  if (EmbeddedGain gain = embedded_gain(trial); embedded && gain.low > 0) winner.speedup = gain.speedup, winner.low = gain.low;
+  if (EmbeddedGain gain = embedded_gain(trial); embedded && gain.low > 0)
+    winner.speedup = gain.speedup, winner.low = gain.low;
   return winner;
 }
 
@@ -75,12 +84,15 @@ std::string why_not_taken(const RunTrial& fastest, const RunTrial& taken, const 
   for (auto& line : passed_over) {
     if (!line.starts_with(who)) continue;
     // "#7 (source: NOTE, 1.31x): WHY"
-    size_t note = line.find(fastest.candidate.note), end = note == line.npos ? note : line.find("): ", note + fastest.candidate.note.size());
+    size_t note = line.find(fastest.candidate.note),
+           end = note == line.npos ? note : line.find("): ", note + fastest.candidate.note.size());
     return end == line.npos ? line : line.substr(end + 3);
   }
   if (!fastest.applicable())
-    return fastest.figures().device.starts_with("cuda") ? "its gain is in how it is compiled, which can go back only as embedded PTX, and that promised less or was not asked for"
-                                                        : "its gain is in how it is compiled, which the application's own compiler is not told by its source";
+    return fastest.figures().device.starts_with("cuda")
+               ? "its gain is in how it is compiled, which can go back only as embedded PTX, and that promised less or "
+                 "was not asked for"
+               : "its gain is in how it is compiled, which the application's own compiler is not told by its source";
   if (!fastest.confirmed) return "it was timed in the search only";
   if (fastest.figures().speedup_low() <= taken.figures().speedup_high()) return "noise does not tell the two apart";
   return "another was asked for, or it was found later";
@@ -92,7 +104,8 @@ Result<Json> latest_of_apply(const fs::path& run) {
   std::string originals = text_member(beside, "originals");
   if (originals.empty()) return beside;
   auto later = read_json(fs::path(originals) / "report.json");
-  bool same = later.ok() && text_member(*later, "diff") == text_member(beside, "diff") && text_member(*later, "at") == text_member(beside, "at");
+  bool same = later.ok() && text_member(*later, "diff") == text_member(beside, "diff") &&
+              text_member(*later, "at") == text_member(beside, "at");
   return same && text_member(*later, "outcome") == "undone" ? *later : beside;
 }
 
@@ -101,10 +114,16 @@ std::optional<ReportApplied> applied_of(const Json& document, const std::vector<
   auto read = reading("what apply wrote", [&] {
     std::string outcome = document.at("outcome");
     ReportApplied applied;
-    applied.outcome = outcome == "kept" ? "kept" : outcome == "too_small" ? "not tried" : outcome == "no_patch" ? "no patch" : outcome == "undone" ? "undone" : "rolled back";
-    applied.why = document.at("why"), applied.notes = document.at("notes"), applied.diff = document.at("diff"), applied.branch = document.value("branch", "");
+    applied.outcome = outcome == "kept"        ? "kept"
+                      : outcome == "too_small" ? "not tried"
+                      : outcome == "no_patch"  ? "no patch"
+                      : outcome == "undone"    ? "undone"
+                                               : "rolled back";
+    applied.why = document.at("why"), applied.notes = document.at("notes"), applied.diff = document.at("diff"),
+    applied.branch = document.value("branch", "");
     applied.commit = document.value("commit", ""), applied.at = document.value("at", "");
-    applied.predicted = number_member(document.at("predicted"), "whole"), applied.measured = number_member(document.at("measured"), "speedup");
+    applied.predicted = number_member(document.at("predicted"), "whole"),
+    applied.measured = number_member(document.at("measured"), "speedup");
     auto id = static_cast<int64_t>(number_member(document, "candidate"));
     for (auto& trial : history)
       if (trial.id == id) applied.tried = winner_of(trial, document.value("embeds_ptx", false));
@@ -127,8 +146,8 @@ Result<ReportData> gather_report(const fs::path& file) {
   data.device = baseline ? baseline->verdict.device : run.meta().device;
   for (auto& trial : history) {
     const Verdict& verdict = trial.figures();
-    data.candidates.push_back({int(trial.id), trial.candidate.tier, trial.candidate.proposer, trial.candidate.note, name(verdict.outcome),
-                               verdict.text(), verdict.speedup(), verdict.speedup_low()});
+    data.candidates.push_back({int(trial.id), trial.candidate.tier, trial.candidate.proposer, trial.candidate.note,
+                               name(verdict.outcome), verdict.text(), verdict.speedup(), verdict.speedup_low()});
   }
   if (best && best->figures().speedup_low() > kSmallestGain) data.fastest = winner_of(*best, false);
   const RunTrial* shown = best;
@@ -136,9 +155,11 @@ Result<ReportData> gather_report(const fs::path& file) {
     data.applied = applied_of(*document, history);
     for (auto& trial : history)
       if (data.applied && data.applied->tried && trial.id == data.applied->tried->number) shown = &trial;
-    if (shown != best && data.fastest) data.not_taken = why_not_taken(*best, *shown, document->value("passed_over", std::vector<std::string>()));
+    if (shown != best && data.fastest)
+      data.not_taken = why_not_taken(*best, *shown, document->value("passed_over", std::vector<std::string>()));
   }
-  if (baseline && data.shown()) data.diff = unified_diff("kernel.cu", baseline->candidate.source, shown->candidate.source);
+  if (baseline && data.shown())
+    data.diff = unified_diff("kernel.cu", baseline->candidate.source, shown->candidate.source);
   KERNELIFT_ASSIGN(std::string stopped_by, run.get_state(kStoppedBy));
   data.without_gain = without_gain(history.size() - std::min<size_t>(history.size(), baseline ? 1 : 0), stopped_by);
   // The run is whole without its MEP: a page without the launches beats no page.

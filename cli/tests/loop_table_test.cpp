@@ -12,8 +12,13 @@ using testing::HasSubstr;
 using testing::Not;
 
 Json applied(const char* outcome, const char* way_back) {
-  return {{"outcome", outcome}, {"why", "so it is"}, {"candidate", 16}, {"branch", *way_back ? "kernelift/k-1" : ""}, {"way_back", way_back},
-          {"predicted", {{"kernel_gain", 1.5}, {"whole", 1.2}}}, {"measured", {{"speedup", 1.25}}}};
+  return {{"outcome", outcome},
+          {"why", "so it is"},
+          {"candidate", 16},
+          {"branch", *way_back ? "kernelift/k-1" : ""},
+          {"way_back", way_back},
+          {"predicted", {{"kernel_gain", 1.5}, {"whole", 1.2}}},
+          {"measured", {{"speedup", 1.25}}}};
 }
 
 LoopRow row_of(const Json& document, int exit_code, bool interrupted = false) {
@@ -25,8 +30,11 @@ LoopRow row_of(const Json& document, int exit_code, bool interrupted = false) {
 
 TEST(LoopTable, SaysOfTheCandidateThatWasTriedWhatApplySaysOfIt) {
   LoopRow row = row_of(applied("kept", "git switch main"), 0);
-  EXPECT_THAT(table_text({row}, true), AllOf(HasSubstr("50.0%        1.500x      1.200x      1.250x   kept         k\n          #16: so it is\n"),
-                                             HasSubstr("step by step on the CPU device, not on a GPU: 1.250x\nIt is on branch kernelift/k-1; as it was: git switch main")));
+  EXPECT_THAT(
+      table_text({row}, true),
+      AllOf(HasSubstr("50.0%        1.500x      1.200x      1.250x   kept         k\n          #16: so it is\n"),
+            HasSubstr("step by step on the CPU device, not on a GPU: 1.250x\nIt is on branch kernelift/k-1; as it was: "
+                      "git switch main")));
   Json json = to_json(row);
   EXPECT_EQ(json["candidate"], 16);
   EXPECT_EQ(json["kernel_gain"], 1.5);
@@ -37,7 +45,8 @@ TEST(LoopTable, SaysOfTheCandidateThatWasTriedWhatApplySaysOfIt) {
 TEST(LoopTable, APatchThatStandsWasKeptThoughAnInterruptionCameAfterIt) {
   LoopRow row = row_of(applied("kept", "git switch main"), 0, true);
   EXPECT_EQ(row.outcome, "kept");
-  EXPECT_THAT(table_text({row}, false), AllOf(HasSubstr("as it was: git switch main"), Not(HasSubstr("The application is as it was"))));
+  EXPECT_THAT(table_text({row}, false),
+              AllOf(HasSubstr("as it was: git switch main"), Not(HasSubstr("The application is as it was"))));
   EXPECT_EQ(row_of(applied("interrupted", ""), 130, true).outcome, "interrupted");
 }
 
@@ -46,14 +55,18 @@ TEST(LoopTable, TellsKernelsOfOneNameApart) {
   other.kernel = "k(int)", here.kernel = there.kernel = "step(int)";
   here.id = "12ab", here.file = "src/one.cu", there.id = "34cd", there.file = "src/two.cu";
   EXPECT_THAT(table_text({plain, other, here, there}, false),
-              AllOf(HasSubstr(" k(float*)\n"), HasSubstr(" k(int)\n"), HasSubstr(" step of src/one.cu (the share is that of all"), HasSubstr(" step of src/two.cu (")));
+              AllOf(HasSubstr(" k(float*)\n"), HasSubstr(" k(int)\n"),
+                    HasSubstr(" step of src/one.cu (the share is that of all"), HasSubstr(" step of src/two.cu (")));
 }
 
 TEST(LoopTable, ALaunchThatIsTooLongToTuneIsKnownFromItsRecording) {
   LoopRow row;
   EXPECT_EQ(too_long_to_tune(row, 5), "") << "not known";
   row.launch_seconds = 7;
-  EXPECT_THAT(too_long_to_tune(row, 20), HasSubstr("took 7 s, and tuning runs it a dozen times before a first candidate is judged: that is more than the 20 s"));
+  EXPECT_THAT(
+      too_long_to_tune(row, 20),
+      HasSubstr(
+          "took 7 s, and tuning runs it a dozen times before a first candidate is judged: that is more than the 20 s"));
   EXPECT_EQ(too_long_to_tune(row, 60), "") << "alone it may run in half the time";
 }
 
@@ -76,10 +89,13 @@ TEST(LoopTable, AnErrorIsTheReasonWhereApplyHasNoReport) {
 }
 
 TEST(LoopTable, ASearchThatWasCutShortStillTellsWhatItFound) {
-  LoopRow none = row_of({{"error", "no gain held up (5 candidates)"}}, 1), refused = row_of({{"error", "it cannot be patched"}}, 4);
+  LoopRow none = row_of({{"error", "no gain held up (5 candidates)"}}, 1),
+          refused = row_of({{"error", "it cannot be patched"}}, 4);
   for (auto* row : {&none, &refused}) leave_undecided(*row, 83, 52, "kernelift tune k --resume");
   EXPECT_EQ(none.outcome, "undecided");
-  EXPECT_EQ(none.why, "no gain held up (5 candidates); the time was over after 83 candidates (52 s), to search on: kernelift tune k --resume");
+  EXPECT_EQ(none.why,
+            "no gain held up (5 candidates); the time was over after 83 candidates (52 s), to search on: kernelift "
+            "tune k --resume");
   EXPECT_EQ(refused.outcome, "refused");
   EXPECT_EQ(refused.why, "it cannot be patched");
 }
@@ -87,8 +103,11 @@ TEST(LoopTable, ASearchThatWasCutShortStillTellsWhatItFound) {
 TEST(LoopTable, KernelsTooSmallToMatterAreOneLine) {
   LoopRow small;
   small.kernel = "tiny()", small.share = 0.01;
-  EXPECT_THAT(table_text({small, small}, false), AllOf(HasSubstr("2.0%"), HasSubstr("2 kernels with too small a share to matter"), Not(HasSubstr("tiny"))));
-  EXPECT_THAT(table_text({small}, false), HasSubstr("the run spends its time elsewhere: give --run a case")) << "there was nothing to do";
+  EXPECT_THAT(
+      table_text({small, small}, false),
+      AllOf(HasSubstr("2.0%"), HasSubstr("2 kernels with too small a share to matter"), Not(HasSubstr("tiny"))));
+  EXPECT_THAT(table_text({small}, false), HasSubstr("the run spends its time elsewhere: give --run a case"))
+      << "there was nothing to do";
   LoopRow other = small;
   other.share = 0.5;
   EXPECT_THAT(table_text({small, other}, false), Not(HasSubstr("elsewhere")));

@@ -15,7 +15,8 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 /// Both streams, and the exit code at the end.
-std::string run(std::vector<std::string> words, const std::filesystem::path& folder, const std::vector<std::string>& before = {}) {
+std::string run(std::vector<std::string> words, const std::filesystem::path& folder,
+                const std::vector<std::string>& before = {}) {
   words.insert(words.begin(), (executable_folder() / "kernelift").string());
   words.insert(words.begin(), before.begin(), before.end());
   ProcessOptions options;
@@ -27,7 +28,8 @@ std::string run(std::vector<std::string> words, const std::filesystem::path& fol
 /// scale_mep's kernel with its one line that computes as `body`.
 std::string kernel_that(const std::string& body) {
   return "__constant__ float bias;\n__global__ void scale(const float* in, float* out, int n, float factor) {\n"
-         "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  " + body + "\n}\n";
+         "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  " +
+         body + "\n}\n";
 }
 
 TEST(Evaluate, TellsOfEachKernelWrittenByHandWhatCameOfIt) {
@@ -38,20 +40,27 @@ TEST(Evaluate, TellsOfEachKernelWrittenByHandWhatCameOfIt) {
   write("same.cu", kernel_that("if (i < n) out[i] = factor * in[i] + bias;"));
   write("off.cu", kernel_that("if (i < n) out[i] = i == 3 ? 0 : factor * in[i] + bias;"));
   write("typing.cu", kernel_that("if (i < n) out[i] = inn[i];"));
-  Json half = {{"source", kernel_that("if (i < n) out[i] = factor * in[i] + bias;")}, {"launches", {{{"kernel", "scale"}, {"grid", {"gx / 2", "gy", "gz"}}}}}};
+  Json half = {{"source", kernel_that("if (i < n) out[i] = factor * in[i] + bias;")},
+               {"launches", {{{"kernel", "scale"}, {"grid", {"gx / 2", "gy", "gz"}}}}}};
   write("half.jsonl", half.dump() + "\n");
-  std::string said = run({"evaluate", fixture.path(), "same.cu", "off.cu", "typing.cu", "half.jsonl", "--device", "cpu"}, folder.path());
+  std::string said = run(
+      {"evaluate", fixture.path(), "same.cu", "off.cu", "typing.cu", "half.jsonl", "--device", "cpu"}, folder.path());
   EXPECT_THAT(said, HasSubstr("same.cu: correct, "));
-  EXPECT_THAT(said, HasSubstr("off.cu: wrong at verify on instance a: out[3] expected -293.5, got 0: 1 of 100000 elements differ"));
+  EXPECT_THAT(
+      said,
+      HasSubstr("off.cu: wrong at verify on instance a: out[3] expected -293.5, got 0: 1 of 100000 elements differ"));
   EXPECT_THAT(said, HasSubstr("typing.cu: compile_failed"));
   EXPECT_THAT(said, HasSubstr("'inn'"));
   EXPECT_THAT(said, HasSubstr("half.jsonl:1: wrong at verify on instance a: out[50048] expected "));
   EXPECT_THAT(said, HasSubstr("exit 0"));
   write("empty.cu", " \n");
-  EXPECT_THAT(run({"evaluate", fixture.path(), "empty.cu"}, folder.path()), HasSubstr("empty.cu is empty; a kernel's source is expected"));
+  EXPECT_THAT(run({"evaluate", fixture.path(), "empty.cu"}, folder.path()),
+              HasSubstr("empty.cu is empty; a kernel's source is expected"));
   for (const char* line : {"{\"source\": ", "{\"source\": 7}", "{\"sauce\": \"\"}"}) {
     write("damaged.jsonl", half.dump() + "\n" + line + "\n");
-    EXPECT_THAT(run({"evaluate", fixture.path(), "damaged.jsonl"}, folder.path()), AllOf(HasSubstr("damaged.jsonl:2: "), HasSubstr("exit 2"))) << line;
+    EXPECT_THAT(run({"evaluate", fixture.path(), "damaged.jsonl"}, folder.path()),
+                AllOf(HasSubstr("damaged.jsonl:2: "), HasSubstr("exit 2")))
+        << line;
   }
 }
 
@@ -60,7 +69,8 @@ TEST(Simulate, ShowsEachNumberOfEvaluationsOnce) {
   std::ofstream(folder.path() / "trials.json") << R"({"results": [
     {"configuration": {"x": 1}, "measurements": [{"name": "time", "value": 2.0}], "invalidity": "correct", "objectives": ["time"]},
     {"configuration": {"x": 2}, "measurements": [{"name": "time", "value": 1.0}], "invalidity": "correct", "objectives": ["time"]}]})";
-  std::string said = run({"simulate", "--trials", "trials.json", "--strategy", "random", "--evals", "5", "--seeds", "2"}, folder.path());
+  std::string said = run(
+      {"simulate", "--trials", "trials.json", "--strategy", "random", "--evals", "5", "--seeds", "2"}, folder.path());
   EXPECT_THAT(said, HasSubstr("  strategy         1 evaluation          2 evaluations         5 evaluations  \n"));
   EXPECT_THAT(said, HasSubstr("exit 0"));
 }
@@ -82,19 +92,29 @@ TEST(Replay, BeginsTheProcessAnewWhereItLiesInTheRecordedMemory) {
   MepInstance& instance = fixture.add_instance("a", 1, 4);
   fixture.add_buffer<int>(instance, "data", "int", place, {1, 2, 3, 4}, {2, 4, 6, 8});
   ASSERT_TRUE(fixture.mep.write(fixture.path()).ok());
-  EXPECT_THAT(run({"replay", fixture.path(), "--warm", "--device", "cpu"}, fixture.path(), {"setarch", "-R"}), HasSubstr("PASS  data"));
+  EXPECT_THAT(run({"replay", fixture.path(), "--warm", "--device", "cpu"}, fixture.path(), {"setarch", "-R"}),
+              HasSubstr("PASS  data"));
 }
 
 TEST(CommandLine, SaysOfWhatItDoesNotKnowWhatWasMeant) {
   SlotFolder folder;
-  EXPECT_THAT(run({"tun", "x"}, folder.path()), AllOf(HasSubstr("kernelift: there is no verb 'tun'; kernelift --help lists them\n"), HasSubstr("exit 2")));
-  EXPECT_THAT(run({"scan", "--nosuch"}, folder.path()), AllOf(HasSubstr("kernelift scan: "), HasSubstr("--nosuch; kernelift scan --help shows how\n"), HasSubstr("exit 2")));
+  EXPECT_THAT(
+      run({"tun", "x"}, folder.path()),
+      AllOf(HasSubstr("kernelift: there is no verb 'tun'; kernelift --help lists them\n"), HasSubstr("exit 2")));
+  EXPECT_THAT(run({"scan", "--nosuch"}, folder.path()),
+              AllOf(HasSubstr("kernelift scan: "), HasSubstr("--nosuch; kernelift scan --help shows how\n"),
+                    HasSubstr("exit 2")));
   std::ofstream(folder.path() / "some.klrun") << "any";
-  EXPECT_THAT(run({"apply", "some.klrun"}, folder.path()), AllOf(HasSubstr("--build CMD\n"), HasSubstr("exit 2"))) << "before the run is read";
-  EXPECT_THAT(run({"apply", "some.klrun", "--build", "make"}, folder.path()), AllOf(HasSubstr("--run CMD\n"), HasSubstr("exit 2")));
-  EXPECT_THAT(run({"apply", "some.klrun", "--build", "make", "--run", "app", "--time", "x"}, folder.path()), AllOf(HasSubstr("'x' is not a duration"), HasSubstr("exit 2")));
-  EXPECT_THAT(run({"scan", "--json", "--nosuch"}, folder.path()), HasSubstr("\"exit\": 2")) << "for whoever reads stdout";
-  EXPECT_THAT(run({"build", "--nosuch", "--", "app", "--json"}, folder.path()), Not(HasSubstr("\"exit\": 2"))) << "not our own option";
+  EXPECT_THAT(run({"apply", "some.klrun"}, folder.path()), AllOf(HasSubstr("--build CMD\n"), HasSubstr("exit 2")))
+      << "before the run is read";
+  EXPECT_THAT(run({"apply", "some.klrun", "--build", "make"}, folder.path()),
+              AllOf(HasSubstr("--run CMD\n"), HasSubstr("exit 2")));
+  EXPECT_THAT(run({"apply", "some.klrun", "--build", "make", "--run", "app", "--time", "x"}, folder.path()),
+              AllOf(HasSubstr("'x' is not a duration"), HasSubstr("exit 2")));
+  EXPECT_THAT(run({"scan", "--json", "--nosuch"}, folder.path()), HasSubstr("\"exit\": 2"))
+      << "for whoever reads stdout";
+  EXPECT_THAT(run({"build", "--nosuch", "--", "app", "--json"}, folder.path()), Not(HasSubstr("\"exit\": 2")))
+      << "not our own option";
   EXPECT_THAT(run({"tune", "--help"}, folder.path()), HasSubstr("exit 0"));
 }
 
@@ -104,8 +124,11 @@ TEST(Build, SeesWhatACompilerCacheHasInStore) {
   std::ofstream(folder.path() / "a.cu") << "__global__ void k(int* p) { *p = 1; }\n";
   for (int again = 0; again < 2; ++again) {
     std::string state = "state" + std::to_string(again);
-    EXPECT_THAT(run({"build", "--device", "cpu", "--state", state, "--", "env", "CCACHE_DIR=" + (folder.path() / "cache").string(), "ccache", "nvcc", "-c", "a.cu", "-o", "a.o"}, folder.path()),
-                HasSubstr("build finished; 1 compile command in ")) << state;
+    EXPECT_THAT(run({"build", "--device", "cpu", "--state", state, "--", "env",
+                     "CCACHE_DIR=" + (folder.path() / "cache").string(), "ccache", "nvcc", "-c", "a.cu", "-o", "a.o"},
+                    folder.path()),
+                HasSubstr("build finished; 1 compile command in "))
+        << state;
   }
 }
 
@@ -114,11 +137,14 @@ TEST(Tune, WritesDownThatItTookTheCpuWhereNoDeviceWasNamed) {
   MepFixture fixture = scale_mep(1000);
   ASSERT_TRUE(fixture.mep.write(fixture.path()).ok());
   SlotFolder folder;
-  ASSERT_THAT(run({"tune", fixture.path(), "--evals", "1", "--tiers", "compiler", "--state", "state"}, folder.path()), HasSubstr("Tried 1 candidate"));
+  ASSERT_THAT(run({"tune", fixture.path(), "--evals", "1", "--tiers", "compiler", "--state", "state"}, folder.path()),
+              HasSubstr("Tried 1 candidate"));
   std::filesystem::path made = std::filesystem::directory_iterator(folder.path() / "state" / "runs")->path();
   made = made.parent_path() / (made.filename().string().substr(0, made.filename().string().find(".klrun")) + ".klrun");
   EXPECT_THAT(run({"export", made, "--to", "json"}, folder.path()), HasSubstr("\"device\": \"cpu\""));
-  EXPECT_THAT(run({"apply", made, "--build", "make", "--run", "app", "--embed", "only", "--state", "state"}, folder.path()), HasSubstr("this is the CPU device"));
+  EXPECT_THAT(
+      run({"apply", made, "--build", "make", "--run", "app", "--embed", "only", "--state", "state"}, folder.path()),
+      HasSubstr("this is the CPU device"));
 }
 
 TEST(Mep, IsNamedByItsKernelOrItsFolder) {
@@ -131,12 +157,15 @@ TEST(Mep, IsNamedByItsKernelOrItsFolder) {
   };
   ASSERT_TRUE(fixture.mep.write(fixture.path()).ok());
   put("scale-1");
-  auto replay = [&](const std::string& word) { return run({"replay", word, "--device", "cpu", "--warm"}, folder.path()); };
+  auto replay = [&](const std::string& word) {
+    return run({"replay", word, "--device", "cpu", "--warm"}, folder.path());
+  };
   EXPECT_THAT(replay("scale"), HasSubstr("exit 0"));
   EXPECT_THAT(replay(".kernelift/mep/scale-1"), HasSubstr("exit 0"));
   EXPECT_THAT(replay("other"), HasSubstr("other: there is no such MEP folder, nor one of such a kernel under "));
   put("scale-2");
-  EXPECT_THAT(replay("scale"), AllOf(HasSubstr("scale names several MEPs; give the folder of one:"), HasSubstr("scale-2"), HasSubstr("exit 2")));
+  EXPECT_THAT(replay("scale"), AllOf(HasSubstr("scale names several MEPs; give the folder of one:"),
+                                     HasSubstr("scale-2"), HasSubstr("exit 2")));
   EXPECT_THAT(replay("scale-2"), HasSubstr("exit 0"));
 }
 

@@ -8,7 +8,8 @@ namespace {
 
 Progress under_way() {
   Progress progress;
-  progress.tried = 12, progress.failed = 3, progress.best = 1.25, progress.tier = "compiler", progress.seconds_left = 90;
+  progress.tried = 12, progress.failed = 3, progress.best = 1.25, progress.tier = "compiler",
+  progress.seconds_left = 90;
   progress.best_note = "source: " + std::string(200, 'n');
   return progress;
 }
@@ -20,7 +21,8 @@ TEST(ProgressLine, FitsTheTerminalAndKeepsTheTimeLeft) {
     EXPECT_TRUE(line.starts_with("tried 12 (3 failed)  best at least 1.250x")) << line;
     EXPECT_TRUE(line.ends_with("  now compiler  1m 30s left")) << line;
   }
-  EXPECT_EQ(progress_line(under_way(), 80), "tried 12 (3 failed)  best at least 1.250x source: nn  now compiler  1m 30s left");
+  EXPECT_EQ(progress_line(under_way(), 80),
+            "tried 12 (3 failed)  best at least 1.250x source: nn  now compiler  1m 30s left");
 }
 
 TEST(ProgressLine, IsCutWhereNotEvenTheRestFits) {

@@ -61,7 +61,9 @@ TEST_F(Embedding, IsTheImageThatWasMeasuredAndAsksLittleOfADriver) {
   EXPECT_EQ(code->ptx.find(tuned->folder.path().string()), std::string::npos) << code->ptx;
   EXPECT_EQ(code->ptx.find(".loc"), std::string::npos);
   EXPECT_TRUE(ptx_shared_variables(code->ptx).empty()) << code->ptx;
-  EXPECT_EQ(code->why, "clang makes code 6.30 times as fast as the application's own of a source of which nvcc makes code 2.00 times as fast.");
+  EXPECT_EQ(code->why,
+            "clang makes code 6.30 times as fast as the application's own of a source of which nvcc makes code 2.00 "
+            "times as fast.");
   // The assembler starts a driver, and where there is one no GPU runner can be forked: it is not in this process.
   auto maps = read_text("/proc/self/maps");
   ASSERT_TRUE(maps.ok());

@@ -10,7 +10,8 @@ namespace {
 
 ReportData sample() {
   ReportData data;
-  data.kernel = "heat::stencil<float, 16>", data.place = "src/stencil.cu:41", data.run = "stencil-1.klrun", data.device = "cpu: two cores";
+  data.kernel = "heat::stencil<float, 16>", data.place = "src/stencil.cu:41", data.run = "stencil-1.klrun",
+  data.device = "cpu: two cores";
   data.candidates = {{1, "baseline", "original", "as it is", "ok", "ok: 1.000x", 1.0, 0.99},
                      {2, "source", "unroll", "unroll by 4", "ok", "ok: 1.4x", 1.4, 1.35},
                      {3, "compiler", "passes", "O1", "wrong", "wrong at verify: out[3] expected 1, got <2>", 0, 0}};
@@ -38,7 +39,8 @@ TEST(ReportPage, TellsHowTrueTheReplayWasToTheApplication) {
   ReportData data = sample();
   EXPECT_EQ(report_page(data).find("Fidelity"), std::string::npos) << "a MEP that was never replayed";
   data.fidelity = {"limited on cuda: NVIDIA H200: addresses RELOCATED"};
-  EXPECT_NE(report_page(data).find("Fidelity of the replay: limited on cuda: NVIDIA H200: addresses RELOCATED"), std::string::npos);
+  EXPECT_NE(report_page(data).find("Fidelity of the replay: limited on cuda: NVIDIA H200: addresses RELOCATED"),
+            std::string::npos);
 }
 
 TEST(ReportPage, EscapesWhatCameFromOutside) {
@@ -57,9 +59,16 @@ TEST(ReportPage, ShowsEveryCandidateAndEveryFailureKind) {
 
 TEST(ReportPage, SaysWhatBecameOfTheApplicationBeforeItsPatch) {
   ReportData data = sample();
-  data.applied = ReportApplied{"rolled back", "it is not faster", data.fastest, 1.2, 1.003, {"<b> is changed too"}, "--- a/k.cu\n+++ b/k.cu\n+a<c\n"};
+  data.applied = ReportApplied{"rolled back",
+                               "it is not faster",
+                               data.fastest,
+                               1.2,
+                               1.003,
+                               {"<b> is changed too"},
+                               "--- a/k.cu\n+++ b/k.cu\n+a<c\n"};
   std::string page = report_page(data);
-  size_t verdict = page.find("<b>rolled back</b>: it is not faster. Predicted was 1.200×."), patch = page.find("--- a/k.cu");
+  size_t verdict = page.find("<b>rolled back</b>: it is not faster. Predicted was 1.200×."),
+         patch = page.find("--- a/k.cu");
   ASSERT_NE(verdict, std::string::npos);
   EXPECT_LT(verdict, patch);
   EXPECT_NE(page.find("<p>Candidate #2 unroll by 4</p>"), std::string::npos);
@@ -68,13 +77,19 @@ TEST(ReportPage, SaysWhatBecameOfTheApplicationBeforeItsPatch) {
 
 TEST(ReportPage, NamesWhatWasKeptAndWhatWasFasterAlone) {
   ReportData data = sample();
-  data.applied = ReportApplied{"kept", "it is faster", data.fastest, 1.2, 1.25, {"a header", "a header"}, "+a<c\n", "kernelift/k-1", "0123456789abcdef", "2026-11-22 18:40 UTC"};
+  data.applied = ReportApplied{
+      "kept",          "it is faster",     data.fastest,          1.2, 1.25, {"a header", "a header"}, "+a<c\n",
+      "kernelift/k-1", "0123456789abcdef", "2026-11-22 18:40 UTC"};
   data.fastest = ReportWinner{3, "O1", "O1 unroll=0", 2.5, 2.4, true}, data.not_taken = "it is in how it is compiled";
   std::string page = report_page(data);
   EXPECT_NE(page.find("<b>1.25×</b><span>the whole application, when the patch was kept</span>"), std::string::npos);
   EXPECT_NE(page.find("<b>1.40×</b><span>#2 in its MEP, "), std::string::npos);
-  EXPECT_NE(page.find("<p><b>Kept</b> on 2026-11-22 18:40 UTC as commit <code>0123456789</code> on branch <code>kernelift/k-1</code>: #2 unroll by 4</p>"), std::string::npos);
-  EXPECT_NE(page.find("<p>Fastest in the MEP: #3 O1 · compiler recipe: <code>O1 unroll=0</code>, 2.50×, at least 2.40×. Not taken: it is in how it is compiled</p>"), std::string::npos);
+  EXPECT_NE(page.find("<p><b>Kept</b> on 2026-11-22 18:40 UTC as commit <code>0123456789</code> on branch "
+                      "<code>kernelift/k-1</code>: #2 unroll by 4</p>"),
+            std::string::npos);
+  EXPECT_NE(page.find("<p>Fastest in the MEP: #3 O1 · compiler recipe: <code>O1 unroll=0</code>, 2.50×, at least "
+                      "2.40×. Not taken: it is in how it is compiled</p>"),
+            std::string::npos);
   EXPECT_NE(page.find("<th class=\"n\">#2</th>"), std::string::npos) << "whose figures the launches have";
   EXPECT_EQ(page.find("a header", page.find("a header") + 1), std::string::npos) << "once";
   data.fastest = data.applied->tried, data.not_taken.clear();
@@ -93,7 +108,8 @@ TEST(ReportPage, SaysThatNothingWasKeptAndWhy) {
 
 TEST(ReportPage, ShowsLaunchesThatDifferInNameAloneOnce) {
   ReportData data = sample();
-  for (auto* id : {"i-1", "i-8"}) data.instances.push_back({id, "<<<(8,8,1), (16,16,1)>>>", false, 0.25, 121, 0, 0, "as i-0"});
+  for (auto* id : {"i-1", "i-8"})
+    data.instances.push_back({id, "<<<(8,8,1), (16,16,1)>>>", false, 0.25, 121, 0, 0, "as i-0"});
   std::string page = report_page(data);
   EXPECT_NE(page.find("<td class=\"ids\">i-1, i-8</td>"), std::string::npos);
   EXPECT_NE(page.find("<td class=\"n\">0.500</td>"), std::string::npos) << "what both stand for";

@@ -44,8 +44,15 @@ class RunReport : public testing::Test {
     return data.ok() ? *data : ReportData();
   }
   static Json applied(const char* outcome, const Json& candidate, const std::vector<std::string>& passed_over = {}) {
-    return {{"outcome", outcome}, {"why", "so it is"}, {"candidate", candidate}, {"predicted", {{"whole", 1.2}}}, {"measured", {{"speedup", 1.25}}},
-            {"notes", Json::array()}, {"diff", "+x\n"}, {"passed_over", passed_over}, {"branch", "kernelift/k-1"}};
+    return {{"outcome", outcome},
+            {"why", "so it is"},
+            {"candidate", candidate},
+            {"predicted", {{"whole", 1.2}}},
+            {"measured", {{"speedup", 1.25}}},
+            {"notes", Json::array()},
+            {"diff", "+x\n"},
+            {"passed_over", passed_over},
+            {"branch", "kernelift/k-1"}};
   }
 
   TemporaryFolder folder_ = *TemporaryFolder::create("run-report");
@@ -71,7 +78,10 @@ TEST_F(RunReport, ShowsTheCandidateThatApplyTookAndWhyItIsNotTheFastest) {
 }
 
 TEST_F(RunReport, QuotesWhatApplySaidOfTheFastest) {
-  EXPECT_EQ(report(applied("rolled back", 2, {"#3 (source: jam, 1.60x): too wide", "#4 (compiler: O1, 2.50x as embedded PTX): it uses a variable (taps): of its own"})).not_taken,
+  EXPECT_EQ(report(applied("rolled back", 2,
+                           {"#3 (source: jam, 1.60x): too wide",
+                            "#4 (compiler: O1, 2.50x as embedded PTX): it uses a variable (taps): of its own"}))
+                .not_taken,
             "it uses a variable (taps): of its own");
 }
 

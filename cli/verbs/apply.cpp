@@ -22,8 +22,8 @@ struct Options {
   bool roll_back = false, undo = false;
 };
 
-/// Re-times candidates that were only screened. The evaluator calibrates the original first, so it is made for the first
-/// of them and kept. What it finds goes to the run where that can be written: it is kept for the next apply.
+/// Re-times candidates that were only screened. The evaluator calibrates the original first, so it is made for the
+/// first of them and kept. What it finds goes to the run where that can be written: it is kept for the next apply.
 class Confirmer {
  public:
   Confirmer(const Run& run, const Mep& mep, std::string device) : run_(run), mep_(mep), device_(std::move(device)) {}
@@ -55,24 +55,29 @@ Status only(int64_t id, RunOffer& offer, const Run& run) {
   KERNELIFT_ASSIGN(auto trials, run.history());
   for (auto& trial : trials)
     if (trial.id == id)
-      return answer_is_no("candidate #" + std::to_string(id) + " of " + run.file().string() + " has no gain that a patch can express (" +
-                          trial.figures().text() + ")");
-  return usage_error(run.file().string() + " holds no candidate #" + std::to_string(id) + "; it has " + std::to_string(trials.size()));
+      return answer_is_no("candidate #" + std::to_string(id) + " of " + run.file().string() +
+                          " has no gain that a patch can express (" + trial.figures().text() + ")");
+  return usage_error(run.file().string() + " holds no candidate #" + std::to_string(id) + "; it has " +
+                     std::to_string(trials.size()));
 }
 
 /// On the CPU device the application's own build goes through the compiler shims, like the build that was recorded.
 Result<std::string> through_shims(const std::string& line, const std::filesystem::path& state) {
   KERNELIFT_ASSIGN(std::filesystem::path kernelift, executable());
-  return join_command({kernelift.string(), "build", "--device", "cpu", "--state", state.string(), "--",
-                       "sh", "-c", line});
+  return join_command(
+      {kernelift.string(), "build", "--device", "cpu", "--state", state.string(), "--", "sh", "-c", line});
 }
 
 Result<Exit> put_back(const Context& context, const Result<Restoration>& restored, const std::string& nothing) {
   if (!restored.ok()) return restored.error();
-  Json document = {{"needed", restored->needed}, {"kept", restored->kept}, {"restored", restored->restored}, {"left", restored->left}};
+  Json document = {{"needed", restored->needed},
+                   {"kept", restored->kept},
+                   {"restored", restored->restored},
+                   {"left", restored->left}};
   context.emit(document);
   if (!context.json && !restored->needed) context.say(nothing);
-  if (!context.json && restored->kept) context.say("The patch had been proven and committed; its branch is now checked out.");
+  if (!context.json && restored->kept)
+    context.say("The patch had been proven and committed; its branch is now checked out.");
   for (auto& file : restored->restored) context.note("put back: " + file);
   for (auto& file : restored->left) context.note("left alone, changed since: " + file);
   return restored->left.empty() ? Exit::Done : Exit::No;
@@ -81,14 +86,15 @@ Result<Exit> put_back(const Context& context, const Result<Restoration>& restore
 /// A copy of a project has runs of its original: what they patch is that, and not the tree that the user stands in.
 Status stands_in(const std::filesystem::path& root, const Context& context) {
   std::error_code code;
-  std::filesystem::path here = std::filesystem::current_path(code), there = std::filesystem::weakly_canonical(root, code);
+  std::filesystem::path here = std::filesystem::current_path(code),
+                        there = std::filesystem::weakly_canonical(root, code);
   if (within(here, there) || !context.state.empty()) return done();
   return usage_error("this run is of the application in " + there.string() + ", and you are in " + here.string() +
                      ": apply it there, or record and tune the application that is here");
 }
 
-/// The run's HTML report quotes it; a run in a read-only place is still applied. That nothing came of a second apply takes
-/// no patch of the first away.
+/// The run's HTML report quotes it; a run in a read-only place is still applied. That nothing came of a second apply
+/// takes no patch of the first away.
 void conclude(std::filesystem::path run, const Result<ApplyReport>& applied) {
   std::filesystem::path file = run.replace_extension(".applied.json");
   if (applied.ok()) return (void)write_json(file, to_json(*applied));
@@ -104,14 +110,17 @@ Result<Exit> apply_verb(const Context& context, const Options& options) {
   if (options.roll_back) return put_back(context, roll_back_interrupted(state), "No apply was interrupted here.");
   if (options.undo) return put_back(context, undo_last(state), "");
   KERNELIFT_TRY(embedding_on("auto", options.embed));
-  if (options.run_file.empty()) return usage_error("which run? Give the file that `kernelift tune` made, e.g. .kernelift/runs/NAME-1.klrun");
+  if (options.run_file.empty())
+    return usage_error("which run? Give the file that `kernelift tune` made, e.g. .kernelift/runs/NAME-1.klrun");
   // Said before anything is timed once more.
   if (options.build.empty()) return usage_error("apply needs the application's build command: --build CMD");
-  if (options.run.empty() && options.check.empty()) return usage_error("apply needs a command that runs the application: --run CMD");
+  if (options.run.empty() && options.check.empty())
+    return usage_error("apply needs a command that runs the application: --run CMD");
   KERNELIFT_ASSIGN(double time_limit, parse_duration(options.time));
   KERNELIFT_ASSIGN(std::filesystem::path file, find_run(options.run_file, state));
   KERNELIFT_ASSIGN(Run run, Run::open(file));
-  KERNELIFT_ASSIGN(Embedding embedding, embedding_on(context.device == "cpu" ? "cpu" : run.meta().device, options.embed));
+  KERNELIFT_ASSIGN(Embedding embedding,
+                   embedding_on(context.device == "cpu" ? "cpu" : run.meta().device, options.embed));
   KERNELIFT_ASSIGN(RunOffer offer, offer_of(run, state, embedding));
   make_room_for(offer.request.mep, context);  // Who was only screened is timed once more.
   PtxMaker maker(file.filename().string(), offer.request.mep, run.meta().mep);
@@ -130,7 +139,8 @@ Result<Exit> apply_verb(const Context& context, const Options& options) {
   request.trial.time_limit = time_limit;
   for (auto& folder : options.build_folders) request.build_folders.push_back(std::filesystem::absolute(folder));
   request.progress = [&](const std::string& line) { context.note("apply: " + line); };
-  Neighbours neighbours(context, context.device == "auto" ? run.meta().device : context.device, request.mep.knobs, offer.shares);
+  Neighbours neighbours(context, context.device == "auto" ? run.meta().device : context.device, request.mep.knobs,
+                        offer.shares);
   offer.weigh = [&](const std::vector<KnobReach>& changes) { return neighbours(changes); };
   Confirmer confirmer(run, offer.request.mep, context.device);
   auto applied = apply_best(std::move(offer), [&](const RunTrial& trial) { return confirmer(trial); });
@@ -139,24 +149,31 @@ Result<Exit> apply_verb(const Context& context, const Options& options) {
   ApplyReport& report = *applied;
   context.emit(to_json(report));
   if (!context.json) context.say(report.text());
-  else for (auto& note : report.notes) context.note("apply: " + note);  // People who wait for the whole loop read along.
+  else
+    for (auto& note : report.notes) context.note("apply: " + note);  // People who wait for the whole loop read along.
   if (report.outcome == ApplyOutcome::Interrupted) return Exit::Interrupted;
   return report.kept() ? Exit::Done : Exit::No;
 }
 
 Action setup(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("run", options->run_file, "The run whose winner is applied: a file, or a kernel's name for its latest run");
-  app.add_option("--candidate", options->candidate, "Only this candidate of the run, by its number (default: the best that can be applied)");
+  app.add_option("run", options->run_file,
+                 "The run whose winner is applied: a file, or a kernel's name for its latest run");
+  app.add_option("--candidate", options->candidate,
+                 "Only this candidate of the run, by its number (default: the best that can be applied)");
   app.add_option("--build", options->build, "The application's build command, run in its root");
   app.add_option("--run", options->run, "The command whose whole run time is measured");
   app.add_option("--check", options->check, "The command that says by its exit code whether the application is right");
-  app.add_option("--embed", options->embed,
-                 "Tuned PTX in a generated file, for gains that the application's compiler cannot make: never, auto or only")
+  app.add_option(
+         "--embed", options->embed,
+         "Tuned PTX in a generated file, for gains that the application's compiler cannot make: never, auto or only")
       ->capture_default_str();
   app.add_option("--branch", options->branch, "The git branch to make (default: kernelift/<kernel>-<n>)");
-  app.add_option("--build-folder", options->build_folders, "Where the build writes, if not under the application's root");
-  app.add_option("--time", options->time, "For runs before and after the patch: the longer, the smaller a gain can be proven")->capture_default_str();
+  app.add_option("--build-folder", options->build_folders,
+                 "Where the build writes, if not under the application's root");
+  app.add_option("--time", options->time,
+                 "For runs before and after the patch: the longer, the smaller a gain can be proven")
+      ->capture_default_str();
   app.add_flag("--rollback", options->roll_back, "Only put back what an interrupted apply left behind");
   app.add_flag("--undo", options->undo, "Put back the last patch that was kept in a tree without git");
   return [options](const Context& context) { return apply_verb(context, *options); };
@@ -164,7 +181,8 @@ Action setup(CLI::App& app) {
 
 }  // namespace
 
-const Verb kApply = {"apply", "Patch the application with a run's winner; keep it only if it is proven right and faster",
-                     "kernelift apply .kernelift/runs/smooth-*-1.klrun --build make --run ./app --check './app --check'", setup};
+const Verb kApply = {
+    "apply", "Patch the application with a run's winner; keep it only if it is proven right and faster",
+    "kernelift apply .kernelift/runs/smooth-*-1.klrun --build make --run ./app --check './app --check'", setup};
 
 }  // namespace kernelift::cli

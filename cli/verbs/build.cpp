@@ -1,5 +1,6 @@
 // kernelift build: runs the application's own build command with our compiler shims first on PATH. What the shims do is
-// sandbox/shim's; this verb makes their folder, sets the environment that build systems look at, and counts what was logged.
+// sandbox/shim's; this verb makes their folder, sets the environment that build systems look at, and counts what was
+// logged.
 #include <cstdlib>
 
 #include "cli/verbs.h"
@@ -37,18 +38,22 @@ ProcessOptions build_environment(const shim::ShimConfig& config) {
   options.environment.emplace_back("SCCACHE_RECACHE", "1");
   if (config.device != "cpu") return options;
   // With the CPU device the folder is the toolkit, by every name that build systems know for it.
-  for (const char* name : {"CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDAToolkit_ROOT", "CUDA_TOOLKIT_ROOT_DIR", "HIP_PATH", "ROCM_PATH"})
+  for (const char* name :
+       {"CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDAToolkit_ROOT", "CUDA_TOOLKIT_ROOT_DIR", "HIP_PATH", "ROCM_PATH"})
     options.environment.emplace_back(name, config.root.string());
-  // And its compilers, where they are not found by PATH: CMake's for CUDA and HIP, which wants no hipcc, and Makefiles' `?=`.
-  // Makefiles quote none of them: a path with a space has to be found by name.
+  // And its compilers, where they are not found by PATH: CMake's for CUDA and HIP, which wants no hipcc, and Makefiles'
+  // `?=`. Makefiles quote none of them: a path with a space has to be found by name.
   const fs::path folder = config.root.string().find(' ') == std::string::npos ? config.root / "bin" : fs::path();
-  for (const auto& [name, compiler] : {std::pair{"CUDACXX", "nvcc"}, {"NVCC", "nvcc"}, {"HIPCXX", "amdclang++"}, {"HIPCC", "hipcc"}})
+  for (const auto& [name, compiler] :
+       {std::pair{"CUDACXX", "nvcc"}, {"NVCC", "nvcc"}, {"HIPCXX", "amdclang++"}, {"HIPCC", "hipcc"}})
     options.environment.emplace_back(name, (folder / compiler).string());
   options.environment.emplace_back("HIP_PLATFORM", "amd");
   const char* compilers = std::getenv("COMPILER_PATH");
-  options.environment.emplace_back("COMPILER_PATH", shim::linker_folder(config).string() + (compilers ? ":" + std::string(compilers) : ""));
+  options.environment.emplace_back(
+      "COMPILER_PATH", shim::linker_folder(config).string() + (compilers ? ":" + std::string(compilers) : ""));
   const char* prefixes = std::getenv("CMAKE_PREFIX_PATH");
-  options.environment.emplace_back("CMAKE_PREFIX_PATH", config.root.string() + (prefixes ? ":" + std::string(prefixes) : ""));
+  options.environment.emplace_back("CMAKE_PREFIX_PATH",
+                                   config.root.string() + (prefixes ? ":" + std::string(prefixes) : ""));
   return options;
 }
 
@@ -88,10 +93,13 @@ Result<Exit> run(const Context& context, const std::vector<std::string>& command
   if (guard.interrupted()) return Error{"interrupted; the build command " + outcome.describe(), Exit::Interrupted};
   if (!outcome.ok()) return answer_is_no("the build command " + outcome.describe() + ": " + join_command(command));
   if (!logged)
-    context.note("no compile command was seen: everything was up to date, or the build was set up with another compiler's full path; "
-                 "clean or remove its build folder and run kernelift build again, from the configure step on");
-  context.say("build finished; " + (after.commands > 0 ? counted(after.commands, "compile command") + " in " + log.string()
-                                                       : "nothing was compiled, now or since " + config.state.string() + " was made"));
+    context.note(
+        "no compile command was seen: everything was up to date, or the build was set up with another compiler's full "
+        "path; "
+        "clean or remove its build folder and run kernelift build again, from the configure step on");
+  context.say("build finished; " + (after.commands > 0
+                                        ? counted(after.commands, "compile command") + " in " + log.string()
+                                        : "nothing was compiled, now or since " + config.state.string() + " was made"));
   return Exit::Done;
 }
 

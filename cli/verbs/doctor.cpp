@@ -15,7 +15,8 @@ const char* mark(const Finding& finding) {
 /// Does all that the loop on a GPU asks for look good?
 bool gpus(const std::vector<Finding>& findings) {
   auto good = [&](std::string_view name) {
-    return std::any_of(findings.begin(), findings.end(), [&](auto& one) { return one.name.starts_with(name) && one.health == Health::Good; });
+    return std::any_of(findings.begin(), findings.end(),
+                       [&](auto& one) { return one.name.starts_with(name) && one.health == Health::Good; });
   };
   return good("cuda:") && good("nvcc") && good("CUPTI") && good("CUDA recorder");
 }
@@ -27,15 +28,21 @@ Result<Exit> doctor(const Context& context) {
   bool usable = true;
   for (auto& finding : findings) {
     usable &= !(finding.required && finding.health == Health::Missing);
-    list.push_back({{"area", finding.area}, {"name", finding.name}, {"state", finding.health == Health::Good ? "good" : finding.health == Health::Limited ? "limited" : "missing"},
-                    {"detail", finding.detail}, {"fix", finding.fix}, {"required", finding.required}});
+    list.push_back({{"area", finding.area},
+                    {"name", finding.name},
+                    {"state", finding.health == Health::Good      ? "good"
+                              : finding.health == Health::Limited ? "limited"
+                                                                  : "missing"},
+                    {"detail", finding.detail},
+                    {"fix", finding.fix},
+                    {"required", finding.required}});
     if (finding.area != area) text += (area.empty() ? "" : "\n") + finding.area + "\n", area = finding.area;
     char head[64];
     std::snprintf(head, sizeof head, "  %s  %-20s", mark(finding), finding.name.c_str());
     text += head + finding.detail + "\n";
     if (!finding.fix.empty()) text += "             " + std::string(20, ' ') + "fix: " + finding.fix + "\n";
   }
-  text += !usable ? "\nFix what is MISSING first."
+  text += !usable          ? "\nFix what is MISSING first."
           : gpus(findings) ? "\nThis machine can run the whole loop on its NVIDIA GPU and on the CPU device."
                            : "\nThis machine can run the whole loop on the CPU device.";
   if (context.json) context.emit({{"usable", usable}, {"findings", list}});

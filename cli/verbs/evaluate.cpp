@@ -1,5 +1,6 @@
-// `kernelift evaluate`: verdicts on candidates that somebody else made: kernels written by hand, one a file, or JSON objects,
-// one a line (docs/formats.md). For trying an idea, for scripts, and for measuring how many candidates per second there are.
+// `kernelift evaluate`: verdicts on candidates that somebody else made: kernels written by hand, one a file, or JSON
+// objects, one a line (docs/formats.md). For trying an idea, for scripts, and for measuring how many candidates per
+// second there are.
 #include <chrono>
 #include <deque>
 
@@ -56,7 +57,8 @@ Result<Candidates> read_candidates(const std::vector<std::string>& files) {
     auto text = read_text(file);
     if (!text.ok()) return usage_error("cannot read " + file);
     size_t first = text->find_first_not_of(" \t\r\n");
-    if (first == text->npos) return usage_error(file + " is empty; a kernel's source is expected, or one JSON object per line");
+    if (first == text->npos)
+      return usage_error(file + " is empty; a kernel's source is expected, or one JSON object per line");
     if ((*text)[first] == '{') {
       KERNELIFT_TRY(read_lines(file, *text, read));
       continue;
@@ -74,15 +76,20 @@ std::string in_words(const Verdict& verdict, bool confirmed) {
   if (!verdict.ok()) return verdict.text();
   bool gained = verdict.speedup_low() > kSmallestGain, lost = verdict.speedup_high() < 1;
   char figures[160];
-  std::snprintf(figures, sizeof figures, "%.3fx [%.3f, %.3f], %.1f us (%s)", verdict.speedup(), verdict.speedup_low(), verdict.speedup_high(),
-                verdict.seconds() * 1e6, verdict.device.c_str());
-  return std::string("correct, ") + (gained ? "faster: " : lost ? "slower: " : "no significant speedup: ") + figures +
-         (gained ? confirmed ? ", confirmed in a fresh process" : ", not confirmed: see --confirm" : "");
+  std::snprintf(figures, sizeof figures, "%.3fx [%.3f, %.3f], %.1f us (%s)", verdict.speedup(), verdict.speedup_low(),
+                verdict.speedup_high(), verdict.seconds() * 1e6, verdict.device.c_str());
+  return std::string("correct, ") +
+         (gained ? "faster: "
+          : lost ? "slower: "
+                 : "no significant speedup: ") +
+         figures + (gained ? confirmed ? ", confirmed in a fresh process" : ", not confirmed: see --confirm" : "");
 }
 
 Result<Exit> run(const Options& options, const Context& context) {
   using Clock = std::chrono::steady_clock;
-  auto seconds_since = [](Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); };
+  auto seconds_since = [](Clock::time_point begin) {
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+  };
   auto started = Clock::now();
   KERNELIFT_ASSIGN(fs::path folder, find_mep(options.mep, context.state_folder()));
   KERNELIFT_ASSIGN(Mep mep, Mep::read(folder));
@@ -130,12 +137,20 @@ Result<Exit> run(const Options& options, const Context& context) {
   std::string words;
   for (auto& [outcome, count] : outcomes) words += (words.empty() ? "" : ", ") + std::to_string(count) + " " + outcome;
   char line[320];
-  std::snprintf(line, sizeof line, "%zu candidates in %.2f s: %.1f per second (%s); ready after %.2f s; %.1f ms of compiling each; best %.2f us%s%s",
-                candidates.size(), spent, static_cast<double>(candidates.size()) / spent, words.c_str(), ready,
-                1e3 * compile_seconds / static_cast<double>(candidates.size()), best * 1e6, best_note.empty() ? "" : ": ", best_note.c_str());
+  std::snprintf(
+      line, sizeof line,
+      "%zu candidates in %.2f s: %.1f per second (%s); ready after %.2f s; %.1f ms of compiling each; best %.2f us%s%s",
+      candidates.size(), spent, static_cast<double>(candidates.size()) / spent, words.c_str(), ready,
+      1e3 * compile_seconds / static_cast<double>(candidates.size()), best * 1e6, best_note.empty() ? "" : ": ",
+      best_note.c_str());
   if (context.verbosity > 0 || candidates.size() >= kFew) context.say(line);
-  context.emit({{"candidates", candidates.size()}, {"seconds", spent}, {"ready_seconds", ready},
-                {"compile_seconds", compile_seconds}, {"best_seconds", best}, {"best", best_note}, {"outcomes", outcomes},
+  context.emit({{"candidates", candidates.size()},
+                {"seconds", spent},
+                {"ready_seconds", ready},
+                {"compile_seconds", compile_seconds},
+                {"best_seconds", best},
+                {"best", best_note},
+                {"outcomes", outcomes},
                 {"verdicts", verdicts}});
   return outcomes.contains(name(Outcome::Ok)) ? Exit::Done : Exit::No;
 }
@@ -144,14 +159,20 @@ Action setup(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("MEP", options->mep, "Folder made by `kernelift extract`, or its kernel's name")->required();
   app.add_option("CANDIDATES", options->files,
-                 "Kernels written by hand, each like MEP/kernel.cu as a whole; or files with one candidate per line, as JSON (docs/formats.md)")
+                 "Kernels written by hand, each like MEP/kernel.cu as a whole; or files with one candidate per line, "
+                 "as JSON (docs/formats.md)")
       ->required();
   app.add_flag("--cold", options->cold, "Time with caches flushed before every launch");
-  app.add_flag("--separately", options->separately, "Time candidates with identical machine code separately, instead of once");
-  app.add_flag("--as-built", options->as_built, "Build and time the likeliest winners with the application's own compiler too, as tune does (GPUs)");
-  app.add_flag("--confirm", options->confirm, "Measure apparent winners again in a fresh process (always done for kernels written by hand)");
+  app.add_flag("--separately", options->separately,
+               "Time candidates with identical machine code separately, instead of once");
+  app.add_flag("--as-built", options->as_built,
+               "Build and time the likeliest winners with the application's own compiler too, as tune does (GPUs)");
+  app.add_flag("--confirm", options->confirm,
+               "Measure apparent winners again in a fresh process (always done for kernels written by hand)");
   app.add_option("--workers", options->workers, "Compile workers (default: one per core)");
-  app.add_option("--tolerance", options->tolerance, "Relative error that floating-point buffers may have (default: derived)")->check(CLI::PositiveNumber);
+  app.add_option("--tolerance", options->tolerance,
+                 "Relative error that floating-point buffers may have (default: derived)")
+      ->check(CLI::PositiveNumber);
   return [options](const Context& context) { return run(*options, context); };
 }
 
@@ -159,6 +180,7 @@ Action setup(CLI::App& app) {
 
 const Verb kEvaluate = {"evaluate", "Judge kernels that you changed by hand: correct? faster, and by how much?",
                         "cp .kernelift/mep/smooth-*/kernel.cu mine.cu   # then change it\n"
-                        "  kernelift evaluate smooth mine.cu", setup};
+                        "  kernelift evaluate smooth mine.cu",
+                        setup};
 
 }  // namespace kernelift::cli

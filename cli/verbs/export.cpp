@@ -1,7 +1,7 @@
 // `kernelift export`: a run in the formats of other tools.
+#include "tuner/store/export.h"
 #include "cli/verbs.h"
 #include "core/base/file.h"
-#include "tuner/store/export.h"
 
 namespace kernelift::cli {
 namespace {

@@ -1,7 +1,7 @@
 // kernelift extract KERNEL: one kernel of the scanned and recorded application as a MEP.
+#include "extractor/extract/extract.h"
 #include "cli/verbs.h"
 #include "core/model/mep.h"
-#include "extractor/extract/extract.h"
 #include "extractor/record/hot_list.h"
 #include "sandbox/compile/paths.h"
 #include "sandbox/evaluate/evaluate.h"
@@ -42,7 +42,9 @@ Result<Exit> extract(const Context& context, const Options& options) {
   request.out = options.out;
   request.synthesise = options.inputs == "synth";
   request.on_doubt = [&](const std::string& doubt) { context.note("warning: " + doubt); };
-  request.on_damage = [&](const std::string& damage) { context.note("warning: the capture is damaged, and what can be read of it is used: " + damage); };
+  request.on_damage = [&](const std::string& damage) {
+    context.note("warning: the capture is damaged, and what can be read of it is used: " + damage);
+  };
   std::string unanswered;
   request.answer = [&](const std::filesystem::path& folder, Mep& mep) -> Result<std::string> {
     KERNELIFT_ASSIGN(unanswered, answer_by_original(folder, mep));
@@ -90,7 +92,8 @@ Action setup(CLI::App& app) {
 
 }  // namespace
 
-const Verb kExtract = {"extract", "Lift one kernel out as a program of its own, with its recorded inputs",
-                       "kernelift extract smooth            # a name on record's hot list, with or without its namespace", setup, true};
+const Verb kExtract = {
+    "extract", "Lift one kernel out as a program of its own, with its recorded inputs",
+    "kernelift extract smooth            # a name on record's hot list, with or without its namespace", setup, true};
 
 }  // namespace kernelift::cli

@@ -1,6 +1,6 @@
-// kernelift optimize: the whole loop, hottest kernel first, until the time is spent or the rest cannot matter. Each step is
-// the verb that a user would type, run as a process of its own: what crashes costs one step, what is printed can be typed
-// again, and every artefact is where the single verbs would have left it.
+// kernelift optimize: the whole loop, hottest kernel first, until the time is spent or the rest cannot matter. Each
+// step is the verb that a user would type, run as a process of its own: what crashes costs one step, what is printed
+// can be typed again, and every artefact is where the single verbs would have left it.
 #include <fcntl.h>
 #include <sys/file.h>
 
@@ -49,7 +49,7 @@ struct Options {
 
 struct Step {
   int exit_code = 0;
-  Json document;                ///< The verb's JSON; null if it printed none.
+  Json document;  ///< The verb's JSON; null if it printed none.
   std::string message() const {
     std::string error = text_member(document, "error");
     return !error.empty() ? error : "it exited with " + std::to_string(exit_code);
@@ -120,7 +120,8 @@ class Loop {
     KERNELIFT_ASSIGN(Step done_step, step(std::move(words), command));
     if (interrupted_) return interrupted();
     if (done_step.exit_code != 0)  // It has said why on stderr; only a document has to say it again.
-      return Error{verb + " failed" + (context_.json ? ": " + done_step.message() : " (see above)"), static_cast<Exit>(done_step.exit_code)};
+      return Error{verb + " failed" + (context_.json ? ": " + done_step.message() : " (see above)"),
+                   static_cast<Exit>(done_step.exit_code)};
     return std::move(done_step.document);
   }
 
@@ -147,7 +148,8 @@ class Loop {
     if (InterruptGuard::interrupted()) return interrupted();
     if (checked.ok()) return done();
     std::string said = last_lines(checked.out + checked.err);
-    return answer_is_no("the application's check fails before any patch: it " + checked.describe() + "; mend that first, nothing was changed. It said" +
+    return answer_is_no("the application's check fails before any patch: it " + checked.describe() +
+                        "; mend that first, nothing was changed. It said" +
                         (said.empty() ? " nothing." : ":\n" + said));
   }
 
@@ -159,13 +161,14 @@ class Loop {
     std::string names;
     for (size_t i = 0; i < changed.size() && i < kShown; ++i) names += (i ? ", " : "") + changed[i];
     if (changed.size() > kShown) names += " and " + std::to_string(changed.size() - kShown) + " more";
-    context_.note("Not committed: " + names + ". A kernel in such a file is tuned, but not patched before you commit it.");
+    context_.note("Not committed: " + names +
+                  ". A kernel in such a file is tuned, but not patched before you commit it.");
   }
 
   static Error interrupted() { return {"interrupted", Exit::Interrupted}; }
 
-  /// Scans and records the application as it is now. After a patch that was kept this must be done again: lines moved, a
-  /// block size that other kernels share may have changed, and what is left has another share of a shorter run. Rows
+  /// Scans and records the application as it is now. After a patch that was kept this must be done again: lines moved,
+  /// a block size that other kernels share may have changed, and what is left has another share of a shorter run. Rows
   /// before `finished` stay as they are.
   Status look(size_t finished = 0) {
     KERNELIFT_ASSIGN(Json index, required({"scan"}));
@@ -183,17 +186,21 @@ class Loop {
           row.launch_seconds = row.launch_seconds > 0 ? std::min(row.launch_seconds, seconds) : seconds;
       auto add = [&] {
         auto before = rows_.begin() + static_cast<ptrdiff_t>(finished);
-        if (std::none_of(rows_.begin(), before, [&](auto& old) { return old.kernel == row.kernel && old.id == row.id; })) rows_.push_back(row);
+        if (std::none_of(rows_.begin(), before,
+                         [&](auto& old) { return old.kernel == row.kernel && old.id == row.id; }))
+          rows_.push_back(row);
       };
       auto namesakes = recorded_namesakes(key, scanned, capture);
       if (namesakes.empty()) add();
-      for (auto* one : namesakes) row.id = one->id, row.file = fs::path(one->definition.file).lexically_proximate(scanned.root).string(), add();
+      for (auto* one : namesakes)
+        row.id = one->id, row.file = fs::path(one->definition.file).lexically_proximate(scanned.root).string(), add();
     }
     return done();
   }
 
   /// Those of several files' kernels of this name that were recorded.
-  static std::vector<const ScannedKernel*> recorded_namesakes(const std::string& key, const ScanIndex& scanned, const Capture& capture) {
+  static std::vector<const ScannedKernel*> recorded_namesakes(const std::string& key, const ScanIndex& scanned,
+                                                              const Capture& capture) {
     auto namesakes = scanned.namesakes(key);
     std::vector<const ScannedKernel*> found;
     if (namesakes.size() < 2) return found;
@@ -232,16 +239,21 @@ class Loop {
 
   void work_on(size_t at) {
     LoopRow& row = rows_[at];
-    auto end = [&](const char* outcome, std::string why) { row.outcome = interrupted_ ? "interrupted" : outcome, row.why = std::move(why); };
+    auto end = [&](const char* outcome, std::string why) {
+      row.outcome = interrupted_ ? "interrupted" : outcome, row.why = std::move(why);
+    };
     if (row.share < kSmallestShare) return end("skipped", "too small a share to matter");
     if (at >= options_.kernels) return end("skipped", "past the number of kernels asked for");
     if (seconds_left() < kShortestTuning) return end("skipped", "the time is spent");
     if (std::string why = too_long_to_tune(row, slice(at)); !why.empty()) return end("skipped", why);
-    auto failed = [&](const Result<Step>& step) { return !step.ok() || step->exit_code != 0 || !step->document.is_object(); };
+    auto failed = [&](const Result<Step>& step) {
+      return !step.ok() || step->exit_code != 0 || !step->document.is_object();
+    };
     auto why = [](const Result<Step>& step) { return step.ok() ? step->message() : step.error().message; };
 
     auto extracted = step({"extract", to_type(row)});
-    if (failed(extracted)) return end(extracted.ok() && extracted->exit_code == 4 ? "refused" : "skipped", "extract: " + why(extracted));
+    if (failed(extracted))
+      return end(extracted.ok() && extracted->exit_code == 4 ? "refused" : "skipped", "extract: " + why(extracted));
     std::string mep = extracted->document.value("mep", "");
     auto lifted = Mep::read(mep);
     if (!lifted.ok()) return end("skipped", lifted.error().message);
@@ -249,9 +261,14 @@ class Loop {
     if (reach.none()) return end("refused", "not tuned: " + reach.why());
     // One cache mode says whether it is right; both cost twice the time.
     auto replayed = step({"replay", mep, "--device", context_.device, "--warm"});
-    if (failed(replayed)) return end("skipped", "the MEP does not reproduce what the application did: " + (replayed.ok() && replayed->document.is_object() ? replayed->document.value("failure", why(replayed)) : why(replayed)));
+    if (failed(replayed))
+      return end("skipped", "the MEP does not reproduce what the application did: " +
+                                (replayed.ok() && replayed->document.is_object()
+                                     ? replayed->document.value("failure", why(replayed))
+                                     : why(replayed)));
 
-    std::vector<std::string> tune{"tune", mep, "--device", context_.device, "--time", std::to_string(static_cast<int>(slice(at)))};
+    std::vector<std::string> tune{"tune",          mep,      "--device",
+                                  context_.device, "--time", std::to_string(static_cast<int>(slice(at)))};
     // All that is left to a patch of the source where only the launches are the application's.
     auto embedding = embedding_on(context_.device, options_.embed);
     if (!reach.text && (!embedding.ok() || *embedding == Embedding::Never)) {
@@ -261,20 +278,24 @@ class Loop {
     if (!options_.llm.empty()) tune.insert(tune.end(), {"--llm", options_.llm});
     auto tuned = step(tune);
     if (tuned.ok() && tuned->document.is_object()) row.run = tuned->document.value("run", "");
-    if (interrupted_) return end("interrupted", "its run can be resumed: " + join_command({"kernelift", "tune", mep, "--resume"}));
+    if (interrupted_)
+      return end("interrupted", "its run can be resumed: " + join_command({"kernelift", "tune", mep, "--resume"}));
     // The finalists may have failed where a candidate behind them holds up: apply knows what is left.
     bool unproven = tuned.ok() && tuned->exit_code == static_cast<int>(Exit::No) && !row.run.empty();
     if (failed(tuned) && !unproven) return end("skipped", "tune: " + why(tuned));
 
-    std::vector<std::string> apply{"apply", row.run, "--device", context_.device, "--build", options_.build, "--run", options_.run, "--embed", options_.embed};
+    std::vector<std::string> apply{"apply",        row.run, "--device",   context_.device, "--build",
+                                   options_.build, "--run", options_.run, "--embed",       options_.embed};
     if (!options_.check.empty()) apply.insert(apply.end(), {"--check", options_.check});
     // Proving a patch in the application may take as long as finding it, but hardly more.
-    apply.insert(apply.end(), {"--time", std::to_string(static_cast<int>(std::clamp(slice(at) + kShortestProof, kShortestProof, kLongestProof)))});
+    apply.insert(apply.end(), {"--time", std::to_string(static_cast<int>(
+                                             std::clamp(slice(at) + kShortestProof, kShortestProof, kLongestProof)))});
     auto applied = step(apply);
     if (!applied.ok()) return end("skipped", applied.error().message);
     read_applied(applied->document, applied->exit_code, interrupted_, row);
     if (tuned->document.is_object() && tuned->document.value("stopped_by", "") == "time")
-      leave_undecided(row, tuned->document.value("tried", size_t{0}), tuned->document.value("seconds", 0.0), join_command({"kernelift", "tune", mep, "--resume", "--time", "10m"}));
+      leave_undecided(row, tuned->document.value("tried", size_t{0}), tuned->document.value("seconds", 0.0),
+                      join_command({"kernelift", "tune", mep, "--resume", "--time", "10m"}));
   }
 
   void print_table() const {
@@ -289,7 +310,8 @@ class Loop {
         sum += spent->second;
       }
     context_.say(table_text(rows_, context_.device == "cpu") + "\nTime: " + duration_words(sum) + " (" + where + ")");
-    context_.emit({{"kernels", kernels}, {"whole", whole_gain(rows_)}, {"interrupted", interrupted_}, {"seconds", spent_}});
+    context_.emit(
+        {{"kernels", kernels}, {"whole", whole_gain(rows_)}, {"interrupted", interrupted_}, {"seconds", spent_}});
   }
 
   const Context& context_;
@@ -316,14 +338,17 @@ Status take_turn(const fs::path& state) {
   int lock = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (lock < 0) return file_error("write", file);
   if (flock(lock, LOCK_EX | LOCK_NB) == 0) return done();
-  return environment_error("another `kernelift optimize` is at work in this folder (" + file.string() + " is locked): wait for it to end");
+  return environment_error("another `kernelift optimize` is at work in this folder (" + file.string() +
+                           " is locked): wait for it to end");
 }
 
 Result<Exit> optimize(const Context& context, const Options& options) {
   // What the last step would refuse is refused before the first.
   if (options.build.empty() || options.run.empty()) return usage_error("--build and --run need a command each");
   KERNELIFT_ASSIGN(double seconds, parse_duration(options.time));
-  if (seconds < kShortestTuning) return usage_error("--time " + options.time + " is too short to find anything: give at least " + duration_words(kShortestTuning));
+  if (seconds < kShortestTuning)
+    return usage_error("--time " + options.time + " is too short to find anything: give at least " +
+                       duration_words(kShortestTuning));
   Context on_device = context;
   KERNELIFT_ASSIGN(on_device.device, loop_device(context.device));
   KERNELIFT_TRY(embedding_on(on_device.device, options.embed));
@@ -341,18 +366,23 @@ Action setup(CLI::App& app) {
   app.add_option("--run", options->run, "The command whose run time counts")->required();
   app.add_option("--check", options->check, "The command that says by its exit code whether the application is right");
   app.add_option("--time", options->time, "Tuning time of all kernels together: 90, 10m, 2h")->capture_default_str();
-  app.add_option("--kernels", options->kernels, "Maximum number of kernels to tune, hottest first")->capture_default_str();
-  app.add_option("--skip", options->skip, "Ignore the first N launches of each kernel, where they are not like the rest")
+  app.add_option("--kernels", options->kernels, "Maximum number of kernels to tune, hottest first")
       ->capture_default_str();
-  app.add_option("--embed", options->embed, "Patches may carry tuned PTX: never, auto or only (see apply)")->capture_default_str();
+  app.add_option("--skip", options->skip,
+                 "Ignore the first N launches of each kernel, where they are not like the rest")
+      ->capture_default_str();
+  app.add_option("--embed", options->embed, "Patches may carry tuned PTX: never, auto or only (see apply)")
+      ->capture_default_str();
   add_lock_clocks(app, options->lock_clocks);
-  app.add_option("--llm", options->llm, "A language model for the source tier: openai:URL,MODEL or anthropic:URL,MODEL");
+  app.add_option("--llm", options->llm,
+                 "A language model for the source tier: openai:URL,MODEL or anthropic:URL,MODEL");
   return [options](const Context& context) { return optimize(context, *options); };
 }
 
 }  // namespace
 
 const Verb kOptimize = {"optimize", "The whole loop: build, record, tune and patch, hottest kernel first",
-                        "kernelift optimize --build 'make -j2' --run './app input' --check './app --check' --time 10m", setup};
+                        "kernelift optimize --build 'make -j2' --run './app input' --check './app --check' --time 10m",
+                        setup};
 
 }  // namespace kernelift::cli

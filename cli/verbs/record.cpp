@@ -46,10 +46,13 @@ std::string instances_text(const RecordOutcome& outcome) {
       if (instance.kernel != kernel.key) continue;
       char share[32];
       std::snprintf(share, sizeof share, "%.0f%%", 100 * instance.weight);
-      launches += (launches.empty() ? "" : ", ") + std::to_string(instance.launch_index) + " (" + (instance.held_out ? "held out" : share) + ")";
+      launches += (launches.empty() ? "" : ", ") + std::to_string(instance.launch_index) + " (" +
+                  (instance.held_out ? "held out" : share) + ")";
       bytes += instance_bytes(instance);
     }
-    if (!launches.empty()) text += "  " + name_among(kernel.key, outcome.info.profile) + ": launches " + launches + ", " + size_text(bytes) + "\n";
+    if (!launches.empty())
+      text += "  " + name_among(kernel.key, outcome.info.profile) + ": launches " + launches + ", " + size_text(bytes) +
+              "\n";
   }
   return text;
 }
@@ -64,9 +67,11 @@ std::string namesakes_text(const std::vector<KernelProfile>& profile, const std:
     if (namesakes.size() < 2) continue;
     std::string places;
     for (auto* one : namesakes)
-      places += (places.empty() ? "" : ", ") + std::filesystem::path(one->definition.file).lexically_proximate(scanned->root).string() + ":" +
+      places += (places.empty() ? "" : ", ") +
+                std::filesystem::path(one->definition.file).lexically_proximate(scanned->root).string() + ":" +
                 std::to_string(one->definition.line);
-    text += "  " + name_among(kernel.key, profile) + " is the name of " + std::to_string(namesakes.size()) + " kernels, counted as one above: " + places + "\n";
+    text += "  " + name_among(kernel.key, profile) + " is the name of " + std::to_string(namesakes.size()) +
+            " kernels, counted as one above: " + places + "\n";
   }
   return text;
 }
@@ -75,11 +80,12 @@ std::string namesakes_text(const std::vector<KernelProfile>& profile, const std:
 Error nothing_captured(const RecordOutcome& outcome, const RecordConfig& config, const std::string& program,
                        bool on_gpu) {
   if (!outcome.runtime_seen)
-    return answer_is_no(program + (on_gpu ? " never used CUDA, so there was nothing to record; give it the arguments of a "
-                                            "run that uses the GPU"
-                                          : " never used the CPU device's CUDA runtime, so there was nothing to record; "
-                                            "build it with: kernelift build --device cpu -- <its build command>, and run "
-                                            "the program that this makes"));
+    return answer_is_no(program + (on_gpu
+                                       ? " never used CUDA, so there was nothing to record; give it the arguments of a "
+                                         "run that uses the GPU"
+                                       : " never used the CPU device's CUDA runtime, so there was nothing to record; "
+                                         "build it with: kernelift build --device cpu -- <its build command>, and run "
+                                         "the program that this makes"));
   std::string why;
   for (auto& omission : outcome.info.omissions) why += "\n  " + omission.what + ": " + omission.why;
   if (outcome.info.profile.empty() && why.empty())
@@ -97,7 +103,8 @@ Status add_cuda(const Context& context, RecordRequest& request) {
   bool asked = context.device.starts_with("cuda");
   if (context.device == "cpu" || (!asked && !has_nvidia_driver())) return done();
   if (!has_nvidia_driver())
-    return environment_error("no NVIDIA driver: libcuda.so.1 cannot be opened; install the driver, or use --device cpu");
+    return environment_error(
+        "no NVIDIA driver: libcuda.so.1 cannot be opened; install the driver, or use --device cpu");
   auto library = runtime_library_folder() / "libkernelift_record_cuda.so";
   std::error_code code;
   if (!std::filesystem::exists(library, code)) {
@@ -119,8 +126,9 @@ Status add_cuda(const Context& context, RecordRequest& request) {
 
 Result<Exit> record(const Context& context, const Options& options) {
   if (context.device.starts_with("hip"))
-    return refused("recording on " + context.device +
-                   " is not supported; CUDA applications can be recorded, and HIP ones built by kernelift build --device cpu");
+    return refused(
+        "recording on " + context.device +
+        " is not supported; CUDA applications can be recorded, and HIP ones built by kernelift build --device cpu");
   RecordRequest request;
   request.command = options.command;
   request.state = context.state_folder();
@@ -133,12 +141,14 @@ Result<Exit> record(const Context& context, const Options& options) {
 
   if (!outcome.info.profile.empty())
     context.say("\n" + hot_list(outcome.info.profile) + namesakes_text(outcome.info.profile, request.state));
-  if (!outcome.instances.empty()) context.say("Captured, with the share of the kernel's time that a launch stands for:\n" + instances_text(outcome));
+  if (!outcome.instances.empty())
+    context.say("Captured, with the share of the kernel's time that a launch stands for:\n" + instances_text(outcome));
   for (auto& omission : outcome.info.omissions) context.note("not captured: " + omission.what + ": " + omission.why);
   for (auto& note : outcome.notes) context.note(note);
   if (!outcome.folder.empty())
-    context.say(options.config.profile_only ? "Profile in " + outcome.folder.string()
-                                            : "Capture in " + outcome.folder.string() + " (" + size_text(outcome.stored_bytes) + ")");
+    context.say(options.config.profile_only
+                    ? "Profile in " + outcome.folder.string()
+                    : "Capture in " + outcome.folder.string() + " (" + size_text(outcome.stored_bytes) + ")");
   if (outcome.interrupted)
     return Error{outcome.folder.empty() ? "interrupted before anything was recorded"
                                         : "interrupted; what was recorded until then is kept",
@@ -146,9 +156,11 @@ Result<Exit> record(const Context& context, const Options& options) {
   if (!outcome.application.ok()) {
     std::string kept = outcome.folder.empty() ? "; nothing was captured, and an earlier capture is untouched"
                                               : "; what was recorded until then is kept";
-    return answer_is_no(join_command(options.command) + " " + outcome.application.describe() + kept + (outcome.application.exit_code > 0 ? kExitCodeMatters : ""));
+    return answer_is_no(join_command(options.command) + " " + outcome.application.describe() + kept +
+                        (outcome.application.exit_code > 0 ? kExitCodeMatters : ""));
   }
-  if (outcome.folder.empty()) return nothing_captured(outcome, options.config, options.command[0], !request.cupti.empty());
+  if (outcome.folder.empty())
+    return nothing_captured(outcome, options.config, options.command[0], !request.cupti.empty());
   Json omissions = Json::array();
   for (auto& omission : outcome.info.omissions) omissions.push_back({{"what", omission.what}, {"why", omission.why}});
   if (context.json)
@@ -172,7 +184,8 @@ Action setup(CLI::App& app) {
   app.add_flag("--profile-only", options->config.profile_only, "Count and time launches; capture nothing");
   app.add_flag("--all-memory", options->config.all_memory,
                "Capture all live memory, for kernels that reach memory by addresses they were not passed");
-  app.add_option("--mib", options->mebibytes, "Largest memory image of one captured launch, in MiB")->capture_default_str();
+  app.add_option("--mib", options->mebibytes, "Largest memory image of one captured launch, in MiB")
+      ->capture_default_str();
   app.add_option("command", options->command, "The application and its arguments, after --")->required();
   return [options](const Context& context) { return record(context, *options); };
 }

@@ -43,12 +43,14 @@ Result<Exit> replay(const Options& options, const Context& context) {
   if (options.tolerance > 0) how.tolerance = Tolerance{options.tolerance, 0};
   KERNELIFT_ASSIGN(auto clocks, lock_clocks(options.lock_clocks, context.device));
   KERNELIFT_ASSIGN(ReplayReport report, kernelift::replay(folder, how));
-  if (auto kept = keep_fidelity(folder, report.fidelity()); !kept.ok()) context.note("  the MEP does not keep this grade: " + kept.error().message);
+  if (auto kept = keep_fidelity(folder, report.fidelity()); !kept.ok())
+    context.note("  the MEP does not keep this grade: " + kept.error().message);
   // With --json, as in the whole loop, people are told the answer alone: the document has every buffer.
   size_t launches = (report.warm ? *report.warm : *report.cold).instances.size();
   std::string failure = first_failure(report);
-  context.say(!context.json ? report.text()
-              : failure.empty() ? (report.pass() ? "PASS" : "FAIL") + std::string(", recorded launches run again: ") + std::to_string(launches)
+  context.say(!context.json     ? report.text()
+              : failure.empty() ? (report.pass() ? "PASS" : "FAIL") + std::string(", recorded launches run again: ") +
+                                      std::to_string(launches)
                                 : "FAIL: " + failure);
   Json document = report.json();
   if (!failure.empty()) document["failure"] = failure;
@@ -58,20 +60,22 @@ Result<Exit> replay(const Options& options, const Context& context) {
 
 }  // namespace
 
-const Verb kReplay = {"replay", "Check an extracted kernel (a MEP) against what was recorded, then time it",
-                      "kernelift replay smooth             # or the folder that extract printed", [](CLI::App& app) -> Action {
-                        auto options = std::make_shared<Options>();
-                        app.add_option("MEP", options->folder, "Folder of the minimal executable program, or its kernel's name")->required();
-                        app.add_flag("--cold", options->cold, "Time with caches flushed before every launch");
-                        app.add_flag("--warm", options->warm, "Time with caches as the last launch left them");
-                        app.add_flag("--counters", options->counters,
-                                     "Say what its time goes into, by hardware counters and this GPU's own ceilings");
-                        add_lock_clocks(app, options->lock_clocks);
-                        app.add_option("--tolerance", options->tolerance,
-                                       "Relative error that floating-point buffers may have (default: derived)")
-                            ->check(CLI::PositiveNumber);
-                        app.add_option("--threads", options->threads, "Cores that the CPU device uses (default: all)");
-                        return [options](const Context& context) { return replay(*options, context); };
-                      }};
+const Verb kReplay = {
+    "replay", "Check an extracted kernel (a MEP) against what was recorded, then time it",
+    "kernelift replay smooth             # or the folder that extract printed", [](CLI::App& app) -> Action {
+      auto options = std::make_shared<Options>();
+      app.add_option("MEP", options->folder, "Folder of the minimal executable program, or its kernel's name")
+          ->required();
+      app.add_flag("--cold", options->cold, "Time with caches flushed before every launch");
+      app.add_flag("--warm", options->warm, "Time with caches as the last launch left them");
+      app.add_flag("--counters", options->counters,
+                   "Say what its time goes into, by hardware counters and this GPU's own ceilings");
+      add_lock_clocks(app, options->lock_clocks);
+      app.add_option("--tolerance", options->tolerance,
+                     "Relative error that floating-point buffers may have (default: derived)")
+          ->check(CLI::PositiveNumber);
+      app.add_option("--threads", options->threads, "Cores that the CPU device uses (default: all)");
+      return [options](const Context& context) { return replay(*options, context); };
+    }};
 
 }  // namespace kernelift::cli

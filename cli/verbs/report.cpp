@@ -16,13 +16,17 @@ struct Options {
 Result<Exit> report(const Context& context, const Options& options) {
   fs::path run = options.run, state = context.state_folder();
   if (run.empty()) run = Run::last_written(state);
-  if (run.empty()) return usage_error("there is no run under " + (state / "runs").string() + "; make one with: kernelift tune MEP");
+  if (run.empty())
+    return usage_error("there is no run under " + (state / "runs").string() + "; make one with: kernelift tune MEP");
   KERNELIFT_ASSIGN(ReportData data, gather_report(run));
   KERNELIFT_TRY(write_atomically(options.output, report_page(data)));
   context.say("Report in " + fs::absolute(options.output).string());
   bool kept = data.applied && data.applied->kept();
-  context.emit({{"report", fs::absolute(options.output).string()}, {"candidates", data.candidates.size()}, {"best_speedup", data.fastest ? data.fastest->speedup : 0},
-                {"fastest", data.fastest ? Json(data.fastest->number) : Json(nullptr)}, {"kept", kept && data.applied->tried ? Json(data.applied->tried->number) : Json(nullptr)}});
+  context.emit({{"report", fs::absolute(options.output).string()},
+                {"candidates", data.candidates.size()},
+                {"best_speedup", data.fastest ? data.fastest->speedup : 0},
+                {"fastest", data.fastest ? Json(data.fastest->number) : Json(nullptr)},
+                {"kept", kept && data.applied->tried ? Json(data.applied->tried->number) : Json(nullptr)}});
   return Exit::Done;
 }
 
@@ -35,6 +39,7 @@ Action setup(CLI::App& app) {
 
 }  // namespace
 
-const Verb kReport = {"report", "Write one self-contained HTML page about a run", "kernelift report -o smooth.html    # the latest run; or name a .klrun file", setup};
+const Verb kReport = {"report", "Write one self-contained HTML page about a run",
+                      "kernelift report -o smooth.html    # the latest run; or name a .klrun file", setup};
 
 }  // namespace kernelift::cli

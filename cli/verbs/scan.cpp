@@ -41,7 +41,8 @@ std::string shortened(const std::string& name) {
 }
 
 bool has_any(const std::vector<std::string>& ids, const std::vector<const ScannedKernel*>& kernels) {
-  return std::any_of(kernels.begin(), kernels.end(), [&](auto* kernel) { return std::find(ids.begin(), ids.end(), kernel->id) != ids.end(); });
+  return std::any_of(kernels.begin(), kernels.end(),
+                     [&](auto* kernel) { return std::find(ids.begin(), ids.end(), kernel->id) != ids.end(); });
 }
 
 /// "BLOCK=256*, kRows=4, +3 more": what can be turned for one kernel, or for some instance of a template.
@@ -70,12 +71,14 @@ std::vector<Row> rows_of(std::vector<const ScannedKernel*> kernels, bool all) {
   std::sort(kernels.begin(), kernels.end(), [&](auto* a, auto* b) { return place(a) < place(b); });
   std::vector<Row> rows;
   for (auto begin = kernels.begin(); begin != kernels.end();) {
-    auto end = std::find_if(begin, kernels.end(), [&](auto* one) { return one->definition.begin != (*begin)->definition.begin; });
+    auto end = std::find_if(begin, kernels.end(),
+                            [&](auto* one) { return one->definition.begin != (*begin)->definition.begin; });
     if (!all && (*begin)->is_template && static_cast<size_t>(end - begin) > kMostInstances) {
       rows.push_back({{begin, end}, base_name((*begin)->key) + "<...> x " + std::to_string(end - begin)});
     } else {
       for (auto one = begin; one != end; ++one) {
-        bool overloaded = std::any_of(kernels.begin(), kernels.end(), [&](auto* other) { return other != *one && other->name == (*one)->name; });
+        bool overloaded = std::any_of(kernels.begin(), kernels.end(),
+                                      [&](auto* other) { return other != *one && other->name == (*one)->name; });
         rows.push_back({{*one}, overloaded ? (*one)->key : (*one)->name});
       }
     }
@@ -86,7 +89,8 @@ std::vector<Row> rows_of(std::vector<const ScannedKernel*> kernels, bool all) {
 
 /// The call sites that may launch one of these; a launch through a pointer or a wrapper is not seen.
 std::string launches_of(const ScanIndex& index, const Row& row) {
-  auto count = std::count_if(index.launches.begin(), index.launches.end(), [&](auto& site) { return has_any(site.kernels, row.kernels); });
+  auto count = std::count_if(index.launches.begin(), index.launches.end(),
+                             [&](auto& site) { return has_any(site.kernels, row.kernels); });
   return count ? std::to_string(count) : "?";
 }
 
@@ -97,16 +101,20 @@ std::string table(const ScanIndex& index, bool all) {
   std::map<std::string, std::vector<Row>> rows;
   size_t name_width = 6;
   for (auto& [file, kernels] : by_file)
-    for (auto& row : rows[file] = rows_of(kernels, all)) name_width = std::max(name_width, std::min(row.name.size(), kNameWidth));
+    for (auto& row : rows[file] = rows_of(kernels, all))
+      name_width = std::max(name_width, std::min(row.name.size(), kNameWidth));
   std::string text;
   bool unseen = false;
   for (auto& [file, of_file] : rows) {
-    text += file + "\n  " + padded("line", 5) + padded("id", 8) + padded("kernel", name_width) + padded("launches", 8) + "knobs\n";
+    text += file + "\n  " + padded("line", 5) + padded("id", 8) + padded("kernel", name_width) + padded("launches", 8) +
+            "knobs\n";
     for (auto& row : of_file) {
       std::string launches = launches_of(index, row);
       unseen |= launches == "?";
-      text += "  " + padded(std::to_string(row.kernels[0]->definition.line), 5) + padded(row.kernels.size() == 1 ? row.kernels[0]->id : "", 8) +
-              padded(all ? row.name : shortened(row.name), name_width) + padded(launches, 8) + knobs_of(index, row.kernels, all) + "\n";
+      text += "  " + padded(std::to_string(row.kernels[0]->definition.line), 5) +
+              padded(row.kernels.size() == 1 ? row.kernels[0]->id : "", 8) +
+              padded(all ? row.name : shortened(row.name), name_width) + padded(launches, 8) +
+              knobs_of(index, row.kernels, all) + "\n";
     }
   }
   if (unseen) text += "?: no launch was seen; it may be launched through a pointer or a wrapper.\n";
@@ -123,14 +131,15 @@ Result<Exit> scan(const Options& options, const Context& context) {
   if (!fs::is_directory(how.root)) return usage_error("there is no folder " + how.root.string() + " to scan");
   // What `build` logged in this state folder comes before whatever lies in the application.
   std::string database = options.database;
-  if (fs::path logged = state / "compile_commands.json"; database.empty() && fs::is_regular_file(logged)) database = logged.string();
+  if (fs::path logged = state / "compile_commands.json"; database.empty() && fs::is_regular_file(logged))
+    database = logged.string();
   KERNELIFT_ASSIGN(how.compile_database, find_compile_database(database, how.root));
   how.jobs = options.jobs;
   // What was found is shown even where it cannot be kept; but no later step can work without it.
   Status saved = create_state_folder(state);
   if (saved.ok()) how.cache = state / "scan";
-  // A terminal gets one line that says how far it is, and goes away; a log gets a line now and then, or for each unit if
-  // it asks for them.
+  // A terminal gets one line that says how far it is, and goes away; a log gets a line now and then, or for each unit
+  // if it asks for them.
   const bool live = context.verbosity == 0 && context.terminal();
   size_t reused = 0;
   how.reused = &reused;
@@ -174,7 +183,9 @@ Result<Exit> scan(const Options& options, const Context& context) {
 }  // namespace
 
 const Verb kScan = {
-    "scan", "Find the application's kernels, launch sites and knobs", "kernelift scan                     # after kernelift build; or: kernelift scan -p build, for build/compile_commands.json",
+    "scan", "Find the application's kernels, launch sites and knobs",
+    "kernelift scan                     # after kernelift build; or: kernelift scan -p build, for "
+    "build/compile_commands.json",
     [](CLI::App& app) -> Action {
       auto options = std::make_shared<Options>();
       app.add_option("-p", options->database, "compile_commands.json, or the build folder that holds it");
@@ -182,6 +193,7 @@ const Verb kScan = {
       app.add_option("-j,--jobs", options->jobs, "Units parsed at once (default: one per core)");
       app.add_flag("--all", options->all, "Every instance of a template, every knob, and names at their full length");
       return [options](const Context& context) { return scan(*options, context); };
-    }, true};
+    },
+    true};
 
 }  // namespace kernelift::cli

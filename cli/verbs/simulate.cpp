@@ -19,9 +19,14 @@ constexpr double kMilestones[] = {0.1, 0.25, 0.5, 1};  ///< Of the budget, for t
 Json to_json(const SimulationCurve& curve) {
   Json points = Json::array();
   for (size_t e = 1; e <= curve.evaluations; ++e)
-    points.push_back({{"evaluations", e}, {"mean", curve.mean(e)}, {"median", curve.quantile(e, 0.5)},
-                      {"low", curve.quantile(e, 0.1)}, {"high", curve.quantile(e, 0.9)}});
-  return {{"strategy", curve.strategy}, {"seeds", curve.seeds}, {"curve", points},
+    points.push_back({{"evaluations", e},
+                      {"mean", curve.mean(e)},
+                      {"median", curve.quantile(e, 0.5)},
+                      {"low", curve.quantile(e, 0.1)},
+                      {"high", curve.quantile(e, 0.9)}});
+  return {{"strategy", curve.strategy},
+          {"seeds", curve.seeds},
+          {"curve", points},
           {"milliseconds_per_evaluation", curve.searcher_seconds * 1e3 / double(curve.seeds * curve.evaluations)}};
 }
 
@@ -42,7 +47,8 @@ Result<Exit> run(const Options& options, const Context& context) {
   std::snprintf(line, sizeof line, "%zu configurations (%zu of them failures), optimum %.6g%s%s", trials.results.size(),
                 trials.failures, trials.optimum, trials.device.empty() ? "" : ", ", trials.device.c_str());
   context.say(line);
-  context.say("Fraction of the optimum reached, mean and [10 %, 90 %] over " + std::to_string(options.seeds) + " seeds:");
+  context.say("Fraction of the optimum reached, mean and [10 %, 90 %] over " + std::to_string(options.seeds) +
+              " seeds:");
   std::string head = "  strategy  ";
   for (size_t e : columns(options.evaluations)) {
     std::snprintf(line, sizeof line, "  %6zu evaluation%s  ", e, e == 1 ? " " : "s");
@@ -51,25 +57,31 @@ Result<Exit> run(const Options& options, const Context& context) {
   context.say(head);
   Json curves = Json::array();
   for (auto& strategy : strategies) {
-    KERNELIFT_ASSIGN(SimulationCurve curve, simulate(trials, strategy, options.evaluations, options.seeds, options.batch));
+    KERNELIFT_ASSIGN(SimulationCurve curve,
+                     simulate(trials, strategy, options.evaluations, options.seeds, options.batch));
     std::snprintf(line, sizeof line, "  %-10s", strategy.c_str());
     std::string row = line;
     for (size_t e : columns(options.evaluations)) {
-      std::snprintf(line, sizeof line, "  %.3f [%.3f, %.3f]", curve.mean(e), curve.quantile(e, 0.1), curve.quantile(e, 0.9));
+      std::snprintf(line, sizeof line, "  %.3f [%.3f, %.3f]", curve.mean(e), curve.quantile(e, 0.1),
+                    curve.quantile(e, 0.9));
       row += line;
     }
     context.say(row);
     curves.push_back(to_json(curve));
   }
-  context.emit({{"trials", options.trials}, {"configurations", trials.results.size()}, {"failures", trials.failures},
-                {"optimum", trials.optimum}, {"strategies", curves}});
+  context.emit({{"trials", options.trials},
+                {"configurations", trials.results.size()},
+                {"failures", trials.failures},
+                {"optimum", trials.optimum},
+                {"strategies", curves}});
   return Exit::Done;
 }
 
 Action setup(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("--trials", options->trials, "Kernel Tuner cachefile or T4 results, plain or .gz")->required();
-  app.add_option("--strategy", options->strategy, "random, local, genetic, bayesian, portfolio; several by commas; all");
+  app.add_option("--strategy", options->strategy,
+                 "random, local, genetic, bayesian, portfolio; several by commas; all");
   app.add_option("--evals", options->evaluations, "Evaluations per seed")->check(CLI::PositiveNumber);
   app.add_option("--seeds", options->seeds, "How many seeds")->check(CLI::PositiveNumber);
   app.add_option("--batch", options->batch, "Points asked for at a time")->check(CLI::PositiveNumber);
@@ -78,7 +90,8 @@ Action setup(CLI::App& app) {
 
 }  // namespace
 
-extern const Verb kSimulate = {"simulate", "Run a search strategy on recorded trials, without a GPU",
-                               "kernelift simulate --trials trials.json.gz --strategy bayesian,random --evals 100 --seeds 10", setup};
+extern const Verb kSimulate = {
+    "simulate", "Run a search strategy on recorded trials, without a GPU",
+    "kernelift simulate --trials trials.json.gz --strategy bayesian,random --evals 100 --seeds 10", setup};
 
 }  // namespace kernelift::cli

@@ -1,5 +1,5 @@
-// `kernelift tune`: searches for a faster version of a MEP's kernel through the three tiers, into a run file that can be
-// continued. On a terminal one line lives; in a log, a line at each improvement and every ten seconds.
+// `kernelift tune`: searches for a faster version of a MEP's kernel through the three tiers, into a run file that can
+// be continued. On a terminal one line lives; in a log, a line at each improvement and every ten seconds.
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -31,8 +31,8 @@ namespace kernelift::cli {
 namespace {
 
 constexpr double kDefaultSeconds = 300;
-constexpr double kLogEvery = 10;         ///< Seconds between lines of a log.
-constexpr size_t kLogColumns = 1000;     ///< Of a log: whatever there is to say.
+constexpr double kLogEvery = 10;      ///< Seconds between lines of a log.
+constexpr size_t kLogColumns = 1000;  ///< Of a log: whatever there is to say.
 
 struct Options {
   std::string mep, tiers = "source,params,compiler", time, llm, strategy = "portfolio";
@@ -64,7 +64,8 @@ class ProgressPrinter {
   void operator()(const Progress& progress) {
     if (!progress.message.empty()) {
       clear();
-      bool detail = progress.message.find("confirming") != std::string::npos || progress.message.find("left alone: ") != std::string::npos;
+      bool detail = progress.message.find("confirming") != std::string::npos ||
+                    progress.message.find("left alone: ") != std::string::npos;
       if (context_.verbosity > 0 || !detail) context_.note("  " + progress.message);
     }
     if (live_) {
@@ -92,12 +93,16 @@ class ProgressPrinter {
   double logged_ = 0;
 };
 
-/// The MEP's latest run, to go on with, and its budgets: named ones are for this sitting; else what is left of the run's own.
-Result<Run> resume_run(const Options& options, const Context& context, const fs::path& folder, double seconds, TuneOptions& tuning) {
+/// The MEP's latest run, to go on with, and its budgets: named ones are for this sitting; else what is left of the
+/// run's own.
+Result<Run> resume_run(const Options& options, const Context& context, const fs::path& folder, double seconds,
+                       TuneOptions& tuning) {
   fs::path state = context.state_folder();
   std::string name = folder.filename().string();
   fs::path file = Run::latest_path(state, name);
-  if (file.empty()) return usage_error("there is no run of " + name + " under " + (state / "runs").string() + " to continue; leave --resume away");
+  if (file.empty())
+    return usage_error("there is no run of " + name + " under " + (state / "runs").string() +
+                       " to continue; leave --resume away");
   KERNELIFT_ASSIGN(Run run, Run::resume(file));
   KERNELIFT_ASSIGN(auto history, run.history());
   int64_t tried = static_cast<int64_t>(history.size()) - (history.empty() ? 0 : 1);
@@ -108,12 +113,15 @@ Result<Run> resume_run(const Options& options, const Context& context, const fs:
   return run;
 }
 
-bool on_cpu(const Context& context) { return context.device == "cpu" || (context.device == "auto" && !has_nvidia_driver()); }
+bool on_cpu(const Context& context) {
+  return context.device == "cpu" || (context.device == "auto" && !has_nvidia_driver());
+}
 
-Result<Run> create_run(const Context& context, const fs::path& folder, const Mep& mep, const std::vector<std::string>& tiers,
-                       const TuneOptions& tuning) {
+Result<Run> create_run(const Context& context, const fs::path& folder, const Mep& mep,
+                       const std::vector<std::string>& tiers, const TuneOptions& tuning) {
   RunMeta meta;
-  meta.mep = folder.string(), meta.kernel = mep.kernel_name, meta.device = on_cpu(context) ? "cpu" : context.device, meta.seed = tuning.seed;
+  meta.mep = folder.string(), meta.kernel = mep.kernel_name, meta.device = on_cpu(context) ? "cpu" : context.device,
+  meta.seed = tuning.seed;
   KERNELIFT_ASSIGN(meta.mep_hash, hash_mep(folder, mep));
   meta.tiers = tiers, meta.time_budget = tuning.seconds, meta.evaluation_budget = tuning.evaluations;
   fs::path state = context.state_folder();
@@ -127,16 +135,19 @@ void limit_time(const TuneOptions& tuning, double left, EvaluatorOptions& evalua
   constexpr double kLeastCompileSeconds = 8, kCompileShare = 0.04;  // The least is for a machine with other work.
   auto milliseconds = [](double seconds) { return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1e3)); };
   evaluation.deadline = *tuning.started + milliseconds(left);
-  evaluation.compile_limit = std::min(evaluation.compile_limit, milliseconds(std::max(kLeastCompileSeconds, kCompileShare * left)));
+  evaluation.compile_limit =
+      std::min(evaluation.compile_limit, milliseconds(std::max(kLeastCompileSeconds, kCompileShare * left)));
 }
 
-TierOptions tier_options(const Options& options, const Mep& mep, const fs::path& folder, const std::vector<std::string>& tiers) {
+TierOptions tier_options(const Options& options, const Mep& mep, const fs::path& folder,
+                         const std::vector<std::string>& tiers) {
   TierOptions made;
   made.tiers = tiers, made.strategy = options.strategy;
   for (HeaderSet headers : {HeaderSet::Lean, HeaderSet::Toolkit}) {
     if (headers == HeaderSet::Toolkit && !cuda_toolkit()) continue;
     FrontendOptions frontend;
-    frontend.language = mep.language, frontend.headers = headers, frontend.flags = mep.compile_flags, frontend.folder = folder.string();
+    frontend.language = mep.language, frontend.headers = headers, frontend.flags = mep.compile_flags,
+    frontend.folder = folder.string();
     if (!mep.architecture.empty()) frontend.arch = mep.architecture;
     made.clang_arguments.push_back(frontend_arguments(frontend));
   }
@@ -172,30 +183,37 @@ void print_report(const TuneReport& report, const Run& run, const Context& conte
     if (!report.gained(trial)) return context.say(what + nothing_found(tried, report.stopped_by));
     auto& figures = trial->figures();
     context.say(std::string(what) + gain(figures.speedup()) + " (at least " + gain(figures.speedup_low()) + ")" +
-                (trial->confirmed ? "" : ", not confirmed") + "  #" + std::to_string(trial->id) + " " + trial->candidate.tier + ": " + trial->candidate.note);
+                (trial->confirmed ? "" : ", not confirmed") + "  #" + std::to_string(trial->id) + " " +
+                trial->candidate.tier + ": " + trial->candidate.note);
   };
   std::string failures;
   for (auto& [outcome, count] : report.outcomes)
     if (outcome != "ok") failures += (failures.empty() ? " (" : ", ") + std::to_string(count) + " " + outcome;
-  std::string now = report.added < report.tried && report.added > 0 ? ", " + std::to_string(report.added) + " of them now" : "";
-  context.say("Tried " + counted(report.tried, "candidate") + now + (failures.empty() ? "" : ", " + std::to_string(report.failed) + " failed" + failures + ")") + ", in " +
-              duration_words(report.seconds) + "; stopped by: " + report.stopped_by + (report.baseline ? "; on " + report.baseline->verdict.device : ""));
+  std::string now =
+      report.added < report.tried && report.added > 0 ? ", " + std::to_string(report.added) + " of them now" : "";
+  context.say("Tried " + counted(report.tried, "candidate") + now +
+              (failures.empty() ? "" : ", " + std::to_string(report.failed) + " failed" + failures + ")") + ", in " +
+              duration_words(report.seconds) + "; stopped by: " + report.stopped_by +
+              (report.baseline ? "; on " + report.baseline->verdict.device : ""));
   auto compiled = report.tiers.find("compiler");
   size_t by_compiler = compiled == report.tiers.end() ? 0 : compiled->second;
   line("Best as source and parameters: ", report.best_applicable, report.tried - by_compiler);
   bool asked = std::find(run.meta().tiers.begin(), run.meta().tiers.end(), "compiler") != run.meta().tiers.end();
-  if (asked && !(report.best && report.best->applicable())) line("Best with the compiler tier:   ", report.best, by_compiler);
+  if (asked && !(report.best && report.best->applicable()))
+    line("Best with the compiler tier:   ", report.best, by_compiler);
   if (!report.unconfirmed.empty()) context.say("Note: " + report.unconfirmed);
   if (!report.nothing_added.empty()) context.say("Nothing was added: " + report.nothing_added);
   context.say("Run: " + run.file().string());
 }
 
-/// The other kernels that change with the best candidate's knobs; empty where there are none, or no scan that knows them.
+/// The other kernels that change with the best candidate's knobs; empty where there are none, or no scan that knows
+/// them.
 std::string others_text(const TuneReport& report, const Mep& mep, const Context& context) {
   if (!report.gained(report.best_applicable)) return {};
   auto scan = ScanIndex::read(context.state_folder() / "scan.json");
   KnobReach reach = scan.ok() ? knob_reach(mep, *scan, report.best_applicable->candidate.values) : KnobReach();
-  return reach.empty() ? "" : text_of(reach) + ": `kernelift apply` weighs what becomes of them before it builds anything";
+  return reach.empty() ? ""
+                       : text_of(reach) + ": `kernelift apply` weighs what becomes of them before it builds anything";
 }
 
 /// Of a report that came from a search, or from a run as it is.
@@ -217,7 +235,8 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
   KERNELIFT_ASSIGN(fs::path folder, find_mep(options.mep, context.state_folder()));
   KERNELIFT_ASSIGN(Mep mep, Mep::read(folder));
   if (!mep.linked.empty()) context.note("warning: " + mep.linked_text());
-  if (std::string why = patch_reach(mep).why(); !why.empty()) context.note("warning: `kernelift apply` cannot change this kernel's text: " + why);
+  if (std::string why = patch_reach(mep).why(); !why.empty())
+    context.note("warning: `kernelift apply` cannot change this kernel's text: " + why);
   make_room_for(mep, context);
   KERNELIFT_ASSIGN(auto tiers, parse_tiers(options.tiers));
   TierOptions tier = tier_options(options, mep, folder, tiers);
@@ -244,7 +263,8 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
     KERNELIFT_ASSIGN(auto spent, spent_already(*resumed, tuning));
     if (spent) return conclude(*spent, *resumed, mep, context);
   }
-  if (tuning.seconds > 0) limit_time(tuning, tuning.seconds - (resumed ? resumed->meta().seconds_spent : 0), evaluation);
+  if (tuning.seconds > 0)
+    limit_time(tuning, tuning.seconds - (resumed ? resumed->meta().seconds_spent : 0), evaluation);
   KERNELIFT_ASSIGN(auto clocks, lock_clocks(options.lock_clocks, context.device));
   // Before there are workers and their threads: it forks runners of its own.
   tier.facts = profile_original(folder, context, tuning.seconds);
@@ -287,7 +307,8 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
   if (!report.ok()) return std::move(report).error();
   Exit answer = conclude(*report, run, mep, context);
   if (report->interrupted) {
-    context.note("Interrupted; everything measured is stored. Continue with: " + std::string(context.arguments[0]) + " tune " + options.mep + " --resume");
+    context.note("Interrupted; everything measured is stored. Continue with: " + std::string(context.arguments[0]) +
+                 " tune " + options.mep + " --resume");
     return Exit::Interrupted;
   }
   return answer;
@@ -299,12 +320,21 @@ Action setup(CLI::App& app) {
   app.add_option("--tiers", options->tiers, "Which to use, of source, params, compiler (default: all)");
   app.add_option("--time", options->time, "Budget: 90, 10m, 1h30m (default 5m unless --evals is given)");
   app.add_option("--evals", options->evaluations, "Budget: candidates measured")->check(CLI::PositiveNumber);
-  app.add_option("--llm", options->llm, "openai:URL,MODEL or anthropic:URL,MODEL; empty URL: the vendor's; key from OPENAI_API_KEY or ANTHROPIC_API_KEY");
-  app.add_option("--llm-calls", options->llm_calls, "Maximum number of requests to the model")->capture_default_str()->check(CLI::PositiveNumber);
-  app.add_option("--llm-tokens", options->llm_tokens, "Maximum number of tokens, input and output")->capture_default_str()->check(CLI::PositiveNumber);
-  app.add_option("--strategy", options->strategy, "Searcher: random, local, genetic, bayesian, portfolio")->capture_default_str();
+  app.add_option(
+      "--llm", options->llm,
+      "openai:URL,MODEL or anthropic:URL,MODEL; empty URL: the vendor's; key from OPENAI_API_KEY or ANTHROPIC_API_KEY");
+  app.add_option("--llm-calls", options->llm_calls, "Maximum number of requests to the model")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  app.add_option("--llm-tokens", options->llm_tokens, "Maximum number of tokens, input and output")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  app.add_option("--strategy", options->strategy, "Searcher: random, local, genetic, bayesian, portfolio")
+      ->capture_default_str();
   app.add_option("--seed", options->seed, "Seed of all random choices")->capture_default_str();
-  app.add_option("--tolerance", options->tolerance, "Relative error that floating-point buffers may have (default: derived)")->check(CLI::PositiveNumber);
+  app.add_option("--tolerance", options->tolerance,
+                 "Relative error that floating-point buffers may have (default: derived)")
+      ->check(CLI::PositiveNumber);
   add_lock_clocks(app, options->lock_clocks);
   app.add_flag("--resume", options->resume, "Continue the MEP's latest run");
   return [options](const Context& context) { return run_verb(*options, context); };

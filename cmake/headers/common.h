@@ -1,4 +1,5 @@
-// Precompiled for every library and test: what nearly all sources read. No <iostream>, whose initialiser would be in each.
+// Precompiled for every library and test: what nearly all sources read. No <iostream>, whose initialiser would be in
+// each.
 #pragma once
 #include <algorithm>
 #include <chrono>

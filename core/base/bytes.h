@@ -1,5 +1,5 @@
-// Bytes as arguments and memory hold them, and addresses as people read them. Little end first, as every machine that we
-// run on and every GPU has it.
+// Bytes as arguments and memory hold them, and addresses as people read them. Little end first, as every machine that
+// we run on and every GPU has it.
 #pragma once
 #include <cstddef>
 #include <cstdint>

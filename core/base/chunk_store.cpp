@@ -347,8 +347,8 @@ Status ChunkReader::read(const Hash& hash, uint64_t size, std::vector<std::byte>
   // A size that is not the chunk's own is damage, and must not become memory.
   if (auto found = state_->places.find(hash); found != state_->places.end()) {
     if (found->second.raw != size)
-      return environment_error(state_->file.string() + ": chunk at offset " + std::to_string(found->second.offset) + " is " +
-                               std::to_string(found->second.raw) + " bytes long, not " + std::to_string(size));
+      return environment_error(state_->file.string() + ": chunk at offset " + std::to_string(found->second.offset) +
+                               " is " + std::to_string(found->second.raw) + " bytes long, not " + std::to_string(size));
     out.resize(start + size);
   }
   Status got = read(hash, std::span(out).subspan(start));
@@ -365,7 +365,8 @@ Status ChunkReader::read(const Hash& hash, std::span<std::byte> out) const {
   auto& place = found->second;
   std::string where = s.file.string() + ": chunk at offset " + std::to_string(place.offset);
   if (place.raw != out.size())
-    return environment_error(where + " is " + std::to_string(place.raw) + " bytes long, not " + std::to_string(out.size()));
+    return environment_error(where + " is " + std::to_string(place.raw) + " bytes long, not " +
+                             std::to_string(out.size()));
   auto find = [&](const Hash& base) -> const Place* {
     auto other = s.places.find(base);
     return other == s.places.end() ? nullptr : &other->second;

@@ -60,8 +60,8 @@ class ChunkReader {
   Status read(const Hash& hash, uint64_t size, std::vector<std::byte>& out) const;
   /// The same, into memory of the chunk's size; what is there after an Error means nothing.
   Status read(const Hash& hash, std::span<std::byte> out) const;
-  /// "blobs.klb: damaged record at offset 4096 (readable again from 8192)": places that could not be understood; empty if
-  /// the file is sound.
+  /// "blobs.klb: damaged record at offset 4096 (readable again from 8192)": places that could not be understood; empty
+  /// if the file is sound.
   const std::vector<std::string>& damage() const;
 
  private:

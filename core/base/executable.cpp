@@ -14,7 +14,9 @@ Result<fs::path> executable_of(const fs::path& link) {
   if (code) return environment_error("cannot read " + link.string() + ": " + code.message());
   std::string text = program.string();
   if (text.ends_with(kGone) && !fs::exists(program, code))
-    return environment_error(text.substr(0, text.size() - kGone.size()) + " was replaced or removed while it ran, and this step would have to start it anew: run the command again");
+    return environment_error(
+        text.substr(0, text.size() - kGone.size()) +
+        " was replaced or removed while it ran, and this step would have to start it anew: run the command again");
   return program;
 }
 

@@ -16,9 +16,11 @@ Error file_error(const char* verb, const fs::path& path) {
   int code = errno;
   std::string message = std::string("cannot ") + verb + " " + path.string() + ": " + std::strerror(code);
   bool writing = std::strcmp(verb, "read") != 0;
-  if (code == ENOSPC || code == EDQUOT) message += "; free some space there (Kernelift's own files can go elsewhere: --state DIR)";
+  if (code == ENOSPC || code == EDQUOT)
+    message += "; free some space there (Kernelift's own files can go elsewhere: --state DIR)";
   if (code == EFBIG) message += "; raise the limit on file sizes (ulimit -f) or free some space";
-  if ((code == EROFS || code == EACCES) && writing) message += "; make it writable (Kernelift's own files can go elsewhere: --state DIR)";
+  if ((code == EROFS || code == EACCES) && writing)
+    message += "; make it writable (Kernelift's own files can go elsewhere: --state DIR)";
   if (code == EACCES && !writing) message += "; check its permissions";
   return environment_error(message);
 }
@@ -29,7 +31,7 @@ template <class Container>
 Result<Container> read_all(const fs::path& path) {
   int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return file_error("read", path);
-  struct stat info {};
+  struct stat info{};
   if (fstat(fd, &info) == 0 && S_ISDIR(info.st_mode)) {
     close(fd);
     errno = EISDIR;
@@ -80,9 +82,10 @@ Status replace_file(const fs::path& path, const std::function<Status(int fd)>& f
   std::string temporary = (folder / ("." + path.filename().string() + ".XXXXXX")).string();
   int fd = mkostemp(temporary.data(), O_CLOEXEC);
   if (fd < 0) return file_error("write", path);
-  struct stat old {};
+  struct stat old{};
   bool replaces = stat(path.c_str(), &old) == 0 && S_ISREG(old.st_mode);
-  [[maybe_unused]] int owner = replaces ? fchown(fd, old.st_uid, old.st_gid) : 0;  // Only root can; others own it anyway.
+  [[maybe_unused]] int owner =
+      replaces ? fchown(fd, old.st_uid, old.st_gid) : 0;  // Only root can; others own it anyway.
   fchmod(fd, replaces ? old.st_mode & 07777 : 0644);
   Status written = fill(fd);
   if (close(fd) != 0 && written.ok()) written = file_error("write", path);
@@ -139,8 +142,9 @@ fs::path find_state_folder(const fs::path& start) {
 Status create_state_folder(const fs::path& state) {
   std::error_code code;
   fs::create_directories(state, code);
-  if (code) return environment_error("cannot create " + state.string() + ": " + code.message() +
-                                     "; choose a writable place with --state DIR");
+  if (code)
+    return environment_error("cannot create " + state.string() + ": " + code.message() +
+                             "; choose a writable place with --state DIR");
   if (fs::exists(state / ".gitignore", code)) return done();
   return write_atomically(state / ".gitignore", std::string_view("*\n"));
 }

@@ -19,8 +19,9 @@ Result<std::vector<std::byte>> read_bytes(const std::filesystem::path& path);
 /// Why the call just made on `path` failed (errno), and what helps: file_error("write", path).
 Error file_error(const char* verb, const std::filesystem::path& path);
 
-/// `fill` writes a new file beside `path`, which then takes its place. Parent folders are created; a file that is replaced
-/// passes on its permissions and its owner. What was there stays if anything fails. Nothing is forced to the disk.
+/// `fill` writes a new file beside `path`, which then takes its place. Parent folders are created; a file that is
+/// replaced passes on its permissions and its owner. What was there stays if anything fails. Nothing is forced to the
+/// disk.
 Status replace_file(const std::filesystem::path& path, const std::function<Status(int fd)>& fill);
 
 /// The same with these bytes, file and folder fsynced.

@@ -13,8 +13,8 @@ namespace kernelift {
 struct Hash {
   uint64_t high = 0, low = 0;
   auto operator<=>(const Hash&) const = default;
-  std::string hex() const;                                  ///< 32 lower-case hex digits, high word first.
-  static std::optional<Hash> from_hex(std::string_view);    ///< nullopt unless exactly 32 hex digits.
+  std::string hex() const;                                ///< 32 lower-case hex digits, high word first.
+  static std::optional<Hash> from_hex(std::string_view);  ///< nullopt unless exactly 32 hex digits.
 };
 
 Hash hash_bytes(std::span<const std::byte> bytes);

@@ -35,7 +35,8 @@ Status check_artefact(const Json& value, const char* format, int reader, const s
 /// What is wrong, without the library's own number for it: "key 'scratch' not found".
 std::string in_words(const nlohmann::json::exception& wrong);
 
-/// Calls `read()` and turns a missing key or wrong type into an Error that names `where`; `likely` says how that may come.
+/// Calls `read()` and turns a missing key or wrong type into an Error that names `where`; `likely` says how that may
+/// come.
 template <class Function>
 auto reading(const std::string& where, Function&& read,
              const char* likely = "; the file is damaged or was not written by Kernelift") -> Result<decltype(read())> {

@@ -15,8 +15,8 @@
 
 namespace kernelift {
 
-/// Calls work(0) … work(count - 1), each once, on as many threads as there are cores (at most 16); after an Error no new
-/// piece is begun. Returns the first Error. `work` must not throw.
+/// Calls work(0) … work(count - 1), each once, on as many threads as there are cores (at most 16); after an Error no
+/// new piece is begun. Returns the first Error. `work` must not throw.
 inline Status in_parallel(size_t count, const std::function<Status(size_t)>& work) {
   constexpr unsigned kMostThreads = 16;
   std::atomic<size_t> next = 0;

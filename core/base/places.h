@@ -1,5 +1,5 @@
-// Whether two texts may name one place in memory: "u[now]" and "u[next]" may, "u[0]" and "u[1]" may not, and neither may
-// "u[now]" and "u[1-now]". Texts without blanks; two names are two things.
+// Whether two texts may name one place in memory: "u[now]" and "u[next]" may, "u[0]" and "u[1]" may not, and neither
+// may "u[now]" and "u[1-now]". Texts without blanks; two names are two things.
 #pragma once
 #include <algorithm>
 #include <string>
@@ -9,23 +9,31 @@
 
 namespace kernelift {
 
-/// Indices that differ whatever the words in them are: other numbers, `k` and `k+1`, `k%2` and `(k+1)%2`, `k` and `1-k` or `k^1` or `!k`.
+/// Indices that differ whatever the words in them are: other numbers, `k` and `k+1`, `k%2` and `(k+1)%2`, `k` and `1-k`
+/// or `k^1` or `!k`.
 inline bool differ_for_sure(std::string_view one, std::string_view other) {
   auto bare = [](std::string_view text) {
-    while (text.size() > 1 && text.front() == '(' && text.find(')') == text.size() - 1) text = text.substr(1, text.size() - 2);
+    while (text.size() > 1 && text.front() == '(' && text.find(')') == text.size() - 1)
+      text = text.substr(1, text.size() - 2);
     return text;
   };
-  auto number = [](std::string_view text) { return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) != 0; }); };
-  auto beyond = [&](std::string_view base, std::string_view text) {   // `text` is `base` and something.
+  auto number = [](std::string_view text) {
+    return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+  };
+  auto beyond = [&](std::string_view base, std::string_view text) {  // `text` is `base` and something.
     const std::string name(base);
-    for (auto* form : {"1-", "!"}) if (text == form + name || text == form + ("(" + name + ")")) return true;
+    for (auto* form : {"1-", "!"})
+      if (text == form + name || text == form + ("(" + name + ")")) return true;
     if (text == name + "^1" || text == "1^" + name) return true;
-    if (!text.starts_with(name) || text.size() < name.size() + 2 || (text[name.size()] != '+' && text[name.size()] != '-')) return false;
+    if (!text.starts_with(name) || text.size() < name.size() + 2 ||
+        (text[name.size()] != '+' && text[name.size()] != '-'))
+      return false;
     const std::string_view by = text.substr(name.size() + 1);
     return number(by) && by.find_first_not_of('0') != by.npos;
   };
   const size_t first = one.rfind('%'), second = other.rfind('%');
-  if (first != one.npos && second != other.npos && one.substr(first) == other.substr(second) && number(one.substr(first + 1)) && one.substr(first + 1) != "1") {
+  if (first != one.npos && second != other.npos && one.substr(first) == other.substr(second) &&
+      number(one.substr(first + 1)) && one.substr(first + 1) != "1") {
     auto left = std::string(bare(one.substr(0, first))), right = std::string(bare(other.substr(0, second)));
     return right == left + "+1" || left == right + "+1" || right == left + "-1" || left == right + "-1";
   }
@@ -35,8 +43,9 @@ inline bool differ_for_sure(std::string_view one, std::string_view other) {
 
 inline bool may_be_one_place(std::string_view one, std::string_view other) {
   if (one == other) return true;
-  const size_t differ = static_cast<size_t>(std::mismatch(one.begin(), one.end(), other.begin(), other.end()).first - one.begin());
-  size_t open = differ;   // The bracket round the first difference.
+  const size_t differ =
+      static_cast<size_t>(std::mismatch(one.begin(), one.end(), other.begin(), other.end()).first - one.begin());
+  size_t open = differ;  // The bracket round the first difference.
   for (int depth = 0; depth < 1;) {
     if (open == 0) return false;
     const char c = one[--open];

@@ -56,7 +56,8 @@ struct Pipe {
 
 constexpr int kTick = 10;  // Milliseconds between looks at a child that cannot be waited for by descriptor.
 constexpr auto kDryOut = std::chrono::seconds(1);
-constexpr auto kToDie = std::chrono::seconds(20);  // Of a process that was killed; the kernel may have gigabytes to free.
+constexpr auto kToDie =
+    std::chrono::seconds(20);  // Of a process that was killed; the kernel may have gigabytes to free.
 
 /// -1: for ever.
 int milliseconds_until(const std::optional<Clock::time_point>& deadline) {
@@ -80,12 +81,13 @@ constexpr int kShellsSignal = 128;  ///< What shells add to the signal that kill
 
 std::string ProcessOutcome::describe() const {
   char text[192];
-  if (unkillable) std::snprintf(text, sizeof text, "ran past its limit and could not be ended in %.1f s: a driver may hang", seconds);
+  if (unkillable)
+    std::snprintf(text, sizeof text, "ran past its limit and could not be ended in %.1f s: a driver may hang", seconds);
   else if (timed_out) std::snprintf(text, sizeof text, "ran past its limit and was stopped after %.1f s", seconds);
   else if (signal) std::snprintf(text, sizeof text, "was killed by signal %d (%s)", signal, strsignal(signal));
   else if (exit_code > kShellsSignal && exit_code < kShellsSignal + NSIG)
-    std::snprintf(text, sizeof text, "exited with %d, as a shell does whose command was killed by signal %d (%s)", exit_code,
-                  exit_code - kShellsSignal, strsignal(exit_code - kShellsSignal));
+    std::snprintf(text, sizeof text, "exited with %d, as a shell does whose command was killed by signal %d (%s)",
+                  exit_code, exit_code - kShellsSignal, strsignal(exit_code - kShellsSignal));
   else std::snprintf(text, sizeof text, "exited with %d", exit_code);
   return text;
 }
@@ -104,7 +106,8 @@ Result<ProcessOutcome> run_process(const std::vector<std::string>& argv, const P
   if (child < 0) return environment_error(std::string("cannot start ") + argv[0] + ": " + std::strerror(errno));
   if (child == 0) {
     if (options.own_group) setpgid(0, 0);
-    std::signal(SIGPIPE, SIG_DFL);  // We ignore it, and a child would inherit that: its own pipes count on being ended by it.
+    std::signal(SIGPIPE,
+                SIG_DFL);  // We ignore it, and a child would inherit that: its own pipes count on being ended by it.
     if (options.capture_output) {
       int null = open("/dev/null", O_RDONLY);
       dup2(null, 0);
@@ -121,7 +124,8 @@ Result<ProcessOutcome> run_process(const std::vector<std::string>& argv, const P
         _exit(kCannotRun);
       }
     }
-    if (options.folder.empty() || chdir(options.folder.c_str()) == 0) execvp(argument_pointers[0], argument_pointers.data());
+    if (options.folder.empty() || chdir(options.folder.c_str()) == 0)
+      execvp(argument_pointers[0], argument_pointers.data());
     int code = errno;
     [[maybe_unused]] ssize_t ignored = write(failure.write_end, &code, sizeof code);
     _exit(127);
@@ -142,7 +146,8 @@ Result<ProcessOutcome> run_process(const std::vector<std::string>& argv, const P
   ProcessOutcome outcome;
   auto deadline = options.timeout ? std::optional(start + *options.timeout) : std::nullopt;
   int status = 0;
-  Pipe alive;  // Its one end is the child as a descriptor: readable at once when that ends. Applications are timed by it.
+  Pipe alive;  // Its one end is the child as a descriptor: readable at once when that ends. Applications are timed by
+               // it.
   alive.read_end = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
   std::optional<Clock::time_point> ended;
   while (!ended || out.read_end >= 0 || err.read_end >= 0) {
@@ -151,7 +156,8 @@ Result<ProcessOutcome> run_process(const std::vector<std::string>& argv, const P
     if (fds[0].revents && !drain(out.read_end, outcome.out, options.output_limit)) out.close_end(out.read_end);
     if (fds[1].revents && !drain(err.read_end, outcome.err, options.output_limit)) err.close_end(err.read_end);
     if (ended) {
-      // A daemonised grandchild may hold the pipes open, or write, for ever: once the child is gone, what is there is taken.
+      // A daemonised grandchild may hold the pipes open, or write, for ever: once the child is gone, what is there is
+      // taken.
       if ((!fds[0].revents && !fds[1].revents) || Clock::now() > *ended + kDryOut) break;
     } else if (waitpid(child, &status, WNOHANG) == child) {
       ended = Clock::now();
@@ -222,8 +228,9 @@ std::string join_command(const std::vector<std::string>& argv) {
   std::string line;
   for (auto& word : argv) {
     if (!line.empty()) line += ' ';
-    bool plain = !word.empty() && word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                                         "0123456789_-+=/.,:@%^") == std::string::npos;
+    bool plain = !word.empty() && word.find_first_not_of(
+                                      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                      "0123456789_-+=/.,:@%^") == std::string::npos;
     if (plain) {
       line += word;
       continue;

@@ -13,20 +13,20 @@
 namespace kernelift {
 
 struct ProcessOptions {
-  std::filesystem::path folder;                            ///< Working folder; empty: ours.
+  std::filesystem::path folder;                                  ///< Working folder; empty: ours.
   std::vector<std::pair<std::string, std::string>> environment;  ///< Added to, or replacing, our environment.
-  bool capture_output = true;                              ///< false: the child shares our stdin, stdout and stderr.
-  bool share_stderr = false;                               ///< With capture_output: only stdout is captured.
-  bool own_group = true;                                   ///< false: a terminal's Ctrl-C reaches the child as well.
-  size_t output_limit = 4 << 20;                           ///< Bytes kept of each stream; the rest is drained, dropped.
-  std::optional<std::chrono::milliseconds> timeout;        ///< Past it the whole process group is killed.
+  bool capture_output = true;                        ///< false: the child shares our stdin, stdout and stderr.
+  bool share_stderr = false;                         ///< With capture_output: only stdout is captured.
+  bool own_group = true;                             ///< false: a terminal's Ctrl-C reaches the child as well.
+  size_t output_limit = 4 << 20;                     ///< Bytes kept of each stream; the rest is drained, dropped.
+  std::optional<std::chrono::milliseconds> timeout;  ///< Past it the whole process group is killed.
   /// Runs in the child before the program starts, e.g. to confine it. An Error becomes exit code 126, its text stderr.
   std::function<Status()> prepare;
 };
 
 struct ProcessOutcome {
-  int exit_code = -1;       ///< As the child returned it; -1 if a signal ended it.
-  int signal = 0;           ///< The signal that ended it, or 0.
+  int exit_code = -1;  ///< As the child returned it; -1 if a signal ended it.
+  int signal = 0;      ///< The signal that ended it, or 0.
   bool timed_out = false;
   bool unkillable = false;  ///< Timed out, and not even SIGKILL ended it: a driver that hangs holds it.
   double seconds = 0;       ///< Wall time from fork to exit.

@@ -2,8 +2,8 @@
 // (what happened, where, what to do) with the exit code the command line will end with. A bad candidate is never an
 // Error: it is a Verdict (core/model/verdict.h). No exceptions cross a header; the recorder can use this file too.
 #pragma once
-#include <cstdlib>
 #include <cstdio>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <utility>
@@ -28,14 +28,15 @@ inline Error environment_error(std::string message) { return {std::move(message)
 inline Error refused(std::string message) { return {std::move(message), Exit::Refused}; }
 inline Error answer_is_no(std::string message) { return {std::move(message), Exit::No}; }
 
-/// Always-on assertion for our own mistakes; never reachable from input. It names the file without its folder: a program that
-/// travels names no place on the machine that built it.
-#define KERNELIFT_ASSERT(condition, what)                                                            \
-  do {                                                                                               \
-    if (!(condition)) {                                                                              \
-      std::fprintf(stderr, "kernelift: internal error at %s:%d: %s (%s)\n", __FILE_NAME__, __LINE__, what, #condition); \
-      std::abort();                                                                                  \
-    }                                                                                                \
+/// Always-on assertion for our own mistakes; never reachable from input. It names the file without its folder: a
+/// program that travels names no place on the machine that built it.
+#define KERNELIFT_ASSERT(condition, what)                                                                  \
+  do {                                                                                                     \
+    if (!(condition)) {                                                                                    \
+      std::fprintf(stderr, "kernelift: internal error at %s:%d: %s (%s)\n", __FILE_NAME__, __LINE__, what, \
+                   #condition);                                                                            \
+      std::abort();                                                                                        \
+    }                                                                                                      \
   } while (0)
 
 template <class T>
@@ -47,17 +48,32 @@ class [[nodiscard]] Result {
   bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
 
-  T& value() & { check(); return std::get<0>(state_); }
-  const T& value() const& { check(); return std::get<0>(state_); }
-  T&& value() && { check(); return std::get<0>(std::move(state_)); }
+  T& value() & {
+    check();
+    return std::get<0>(state_);
+  }
+  const T& value() const& {
+    check();
+    return std::get<0>(state_);
+  }
+  T&& value() && {
+    check();
+    return std::get<0>(std::move(state_));
+  }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
   T&& operator*() && { return std::move(*this).value(); }
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
 
-  const Error& error() const& { check_failed(); return std::get<1>(state_); }
-  Error&& error() && { check_failed(); return std::get<1>(std::move(state_)); }
+  const Error& error() const& {
+    check_failed();
+    return std::get<1>(state_);
+  }
+  Error&& error() && {
+    check_failed();
+    return std::get<1>(std::move(state_));
+  }
 
  private:
   void check() const { KERNELIFT_ASSERT(ok(), std::get<1>(state_).message.c_str()); }
@@ -72,8 +88,14 @@ class [[nodiscard]] Status {
   Status(Error error) : error_(std::move(error)) {}
   bool ok() const { return !error_; }
   explicit operator bool() const { return ok(); }
-  const Error& error() const& { check_failed(); return *error_; }
-  Error&& error() && { check_failed(); return std::move(*error_); }
+  const Error& error() const& {
+    check_failed();
+    return *error_;
+  }
+  Error&& error() && {
+    check_failed();
+    return std::move(*error_);
+  }
 
  private:
   void check_failed() const { KERNELIFT_ASSERT(!ok(), "asked for the error of a success"); }
@@ -82,16 +104,16 @@ class [[nodiscard]] Status {
 inline Status done() { return {}; }
 
 /// Returns the error of `expression` from the enclosing function, if it is one.
-#define KERNELIFT_TRY(expression)                            \
-  do {                                                       \
-    if (auto kl_status_ = (expression); !kl_status_.ok())    \
-      return std::move(kl_status_).error();                  \
+#define KERNELIFT_TRY(expression)                                                               \
+  do {                                                                                          \
+    if (auto kl_status_ = (expression); !kl_status_.ok()) return std::move(kl_status_).error(); \
   } while (0)
 
 #define KERNELIFT_CONCAT_(a, b) a##b
 #define KERNELIFT_CONCAT(a, b) KERNELIFT_CONCAT_(a, b)
 /// KERNELIFT_ASSIGN(auto x, f()) declares x as the value of f(), or returns f()'s error.
-#define KERNELIFT_ASSIGN(target, expression) KERNELIFT_ASSIGN_(KERNELIFT_CONCAT(kl_result_, __LINE__), target, expression)
+#define KERNELIFT_ASSIGN(target, expression) \
+  KERNELIFT_ASSIGN_(KERNELIFT_CONCAT(kl_result_, __LINE__), target, expression)
 #define KERNELIFT_ASSIGN_(tmp, target, expression) \
   auto tmp = (expression);                         \
   if (!tmp.ok()) return std::move(tmp).error();    \

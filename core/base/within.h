@@ -7,7 +7,8 @@
 namespace kernelift {
 
 /// The way from `folder` down to `path`; nothing if that does not lie there.
-inline std::optional<std::filesystem::path> within(const std::filesystem::path& path, const std::filesystem::path& folder) {
+inline std::optional<std::filesystem::path> within(const std::filesystem::path& path,
+                                                   const std::filesystem::path& folder) {
   std::filesystem::path relative = path.lexically_relative(folder);
   if (relative.empty() || *relative.begin() == "..") return std::nullopt;
   return relative;

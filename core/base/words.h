@@ -21,13 +21,16 @@ inline std::vector<size_t> whole_words(std::string_view text, std::string_view w
   std::vector<size_t> found;
   for (size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1)) {
     const size_t end = at + word.size();
-    if ((at == 0 || !word_character(text[at - 1])) && (end == text.size() || !word_character(text[end]))) found.push_back(at);
+    if ((at == 0 || !word_character(text[at - 1])) && (end == text.size() || !word_character(text[end])))
+      found.push_back(at);
   }
   return found;
 }
 
 /// "1 knob", "3 knobs".
-inline std::string counted(size_t count, const std::string& noun) { return std::to_string(count) + " " + noun + (count == 1 ? "" : "s"); }
+inline std::string counted(size_t count, const std::string& noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
 
 /// Past the comment, string or character that begins at `at`; `at` itself if none does.
 inline size_t past_quoted(std::string_view text, size_t at) {

@@ -10,12 +10,13 @@ Expression variable(const char* name) { return *Expression::parse(name); }
 
 Json expressions_to_json(const Expression (&axes)[3]) { return {axes[0].text(), axes[1].text(), axes[2].text()}; }
 
-/// People write candidates too: what they leave out keeps its default, what they misspell is told by name. The functions
-/// below throw as nlohmann's do, for reading().
+/// People write candidates too: what they leave out keeps its default, what they misspell is told by name. The
+/// functions below throw as nlohmann's do, for reading().
 constexpr const char* kByHand = "";
 
 Expression expression_from_json(const Json& from) {
-  if (!from.is_string() && !from.is_number_integer()) malformed(from.dump() + " is not an expression, as \"ceil_div(gx, 2)\" is");
+  if (!from.is_string() && !from.is_number_integer())
+    malformed(from.dump() + " is not an expression, as \"ceil_div(gx, 2)\" is");
   auto parsed = Expression::parse(from.is_string() ? from.get<std::string>() : from.dump());
   if (!parsed.ok()) malformed(parsed.error().message);
   return *parsed;
@@ -30,7 +31,9 @@ void read(const Json& from, Expression (&axes)[3]) {
 }
 
 template <class T>
-void read(const Json& from, T& into) { into = from.get<T>(); }
+void read(const Json& from, T& into) {
+  into = from.get<T>();
+}
 
 void read(const Json& from, Recipe& recipe);
 void read(const Json& from, CandidateLaunch& launch);
@@ -185,9 +188,9 @@ Json to_json(const Candidate& candidate) {
                         {"block", expressions_to_json(launch.block)},
                         {"shared", launch.shared.text()}});
   for (auto& piece : candidate.scratch) scratch.push_back({{"bytes", piece.bytes.text()}, {"zeroed", piece.zeroed}});
-  return {{"key", candidate.key().hex()}, {"tier", candidate.tier},     {"proposer", candidate.proposer},
-          {"note", candidate.note},       {"values", values},           {"recipe", to_json(candidate.recipe)},
-          {"launches", launches},         {"scratch", scratch},         {"source", candidate.source}};
+  return {{"key", candidate.key().hex()}, {"tier", candidate.tier}, {"proposer", candidate.proposer},
+          {"note", candidate.note},       {"values", values},       {"recipe", to_json(candidate.recipe)},
+          {"launches", launches},         {"scratch", scratch},     {"source", candidate.source}};
 }
 
 Result<Recipe> recipe_from_json(const Json& from, const std::string& where) {

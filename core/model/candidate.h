@@ -13,22 +13,22 @@ namespace kernelift {
 
 /// How the candidate's IR is made and optimised. The default recipe is what the application's own build does.
 struct Recipe {
-  std::string level = "O3";              ///< O0 O1 O2 O3 Os Oz; ignored when `passes` is not empty.
-  std::string passes;                    ///< An LLVM new-pass-manager pipeline, e.g. "function(sroa,gvn),globaldce".
-  int unroll_threshold = -1;             ///< -1: LLVM's own.
-  int inline_threshold = -1;             ///< -1: LLVM's own.
-  std::vector<std::string> fast_math;    ///< Of: nnan ninf nsz arcp contract afn reassoc. Gated by verification.
-  bool vectorize = true;                 ///< Loop and SLP vectorisers (they matter on the CPU device).
-  std::vector<std::string> options;      ///< Further `-mllvm`-style options, e.g. "-unroll-runtime".
+  std::string level = "O3";            ///< O0 O1 O2 O3 Os Oz; ignored when `passes` is not empty.
+  std::string passes;                  ///< An LLVM new-pass-manager pipeline, e.g. "function(sroa,gvn),globaldce".
+  int unroll_threshold = -1;           ///< -1: LLVM's own.
+  int inline_threshold = -1;           ///< -1: LLVM's own.
+  std::vector<std::string> fast_math;  ///< Of: nnan ninf nsz arcp contract afn reassoc. Gated by verification.
+  bool vectorize = true;               ///< Loop and SLP vectorisers (they matter on the CPU device).
+  std::vector<std::string> options;    ///< Further `-mllvm`-style options, e.g. "-unroll-runtime".
 
   bool is_default() const { return *this == Recipe{}; }
   bool operator==(const Recipe&) const = default;
-  std::string text() const;              ///< One line for a person: "O2 unroll=300 fast=contract,reassoc".
+  std::string text() const;  ///< One line for a person: "O2 unroll=300 fast=contract,reassoc".
 };
 
 /// One launch of a kernel: geometry as expressions over the instance's bindings (see CandidateLaunch::bindings).
 struct CandidateLaunch {
-  std::string kernel;                    ///< Name expression in the candidate's source, e.g. "bilateral<3>".
+  std::string kernel;  ///< Name expression in the candidate's source, e.g. "bilateral<3>".
   /// Over: gx gy gz bx by bz shared (the recorded geometry) and the candidate's parameter values.
   Expression grid[3], block[3], shared;
 
@@ -43,14 +43,14 @@ struct Scratch {
 };
 
 struct Candidate {
-  std::string source;                    ///< The whole text of the MEP's kernel file, every value already in place.
-  Bindings values;                       ///< Parameter values, for geometry and for the record.
+  std::string source;  ///< The whole text of the MEP's kernel file, every value already in place.
+  Bindings values;     ///< Parameter values, for geometry and for the record.
   Recipe recipe;
-  std::vector<CandidateLaunch> launches; ///< Empty: the recorded launch of the MEP's own kernel.
+  std::vector<CandidateLaunch> launches;  ///< Empty: the recorded launch of the MEP's own kernel.
   std::vector<Scratch> scratch;
-  std::string tier = "baseline";         ///< source | params | compiler | baseline: who proposed it.
-  std::string proposer;                  ///< Rule, model or searcher by name.
-  std::string note;                      ///< One line: what was changed and why.
+  std::string tier = "baseline";  ///< source | params | compiler | baseline: who proposed it.
+  std::string proposer;           ///< Rule, model or searcher by name.
+  std::string note;               ///< One line: what was changed and why.
 
   /// Hash of all that decides what is run (not tier, proposer, note).
   Hash key() const;
@@ -58,8 +58,8 @@ struct Candidate {
 
 Json to_json(const Recipe&);
 Json to_json(const Candidate&);
-/// As a program or a person wrote it: a candidate needs its source, a launch its kernel, and all else has the defaults above;
-/// a key that is not known is an Error.
+/// As a program or a person wrote it: a candidate needs its source, a launch its kernel, and all else has the defaults
+/// above; a key that is not known is an Error.
 Result<Recipe> recipe_from_json(const Json&, const std::string& where);
 Result<Candidate> candidate_from_json(const Json&, const std::string& where);
 

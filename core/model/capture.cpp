@@ -51,8 +51,7 @@ Image image_from_json(const Json& from) {
     if (!hash) malformed("a chunk's name is not 32 hex digits");
     image.chunks.push_back(*hash);
   }
-  if (image.chunks.size() != chunks_of(image.size))
-    malformed("an image's chunks do not fit its size");
+  if (image.chunks.size() != chunks_of(image.size)) malformed("an image's chunks do not fit its size");
   return image;
 }
 
@@ -188,13 +187,22 @@ Json info_to_json(const CaptureInfo& info) {
   }
   for (auto& omission : info.omissions) omissions.push_back({{"what", omission.what}, {"why", omission.why}});
   for (auto& [id, share] : info.shares) {
-    weights[id] = {{"weight", share.weight}, {"microseconds", share.microseconds}, {"held_out", share.held_out},
-                   {"launches", share.like.count}, {"low", share.like.low}, {"high", share.like.high}, {"own", share.like.own}};
+    weights[id] = {{"weight", share.weight},     {"microseconds", share.microseconds},
+                   {"held_out", share.held_out}, {"launches", share.like.count},
+                   {"low", share.like.low},      {"high", share.like.high},
+                   {"own", share.like.own}};
     if (!share.like.rewritten.empty()) weights[id]["rewritten"] = share.like.rewritten;
   }
-  return {{"device", info.device},           {"command", info.command},   {"folder", info.folder},
-          {"run_seconds", info.run_seconds}, {"recorder_seconds", info.recorder_seconds}, {"complete", info.complete}, {"profile", profile},
-          {"omissions", omissions},          {"shares", weights},         {"superseded", info.superseded}};
+  return {{"device", info.device},
+          {"command", info.command},
+          {"folder", info.folder},
+          {"run_seconds", info.run_seconds},
+          {"recorder_seconds", info.recorder_seconds},
+          {"complete", info.complete},
+          {"profile", profile},
+          {"omissions", omissions},
+          {"shares", weights},
+          {"superseded", info.superseded}};
 }
 
 CaptureInfo info_from_json(const Json& from) {
@@ -221,9 +229,11 @@ CaptureInfo info_from_json(const Json& from) {
   for (auto& entry : from.at("omissions")) info.omissions.push_back({entry.at("what"), entry.at("why")});
   info.superseded = from.at("superseded").get<std::vector<std::string>>();
   for (auto& [id, share] : from.at("shares").items())
-    info.shares[id] = {share.at("weight"), share.at("microseconds"), share.at("held_out"),
-                       {share.value("launches", uint64_t(0)), share.value("low", 0.0), share.value("high", 0.0), share.value("own", 0.0),
-                        share.value("rewritten", std::vector<uint32_t>())}};
+    info.shares[id] = {share.at("weight"),
+                       share.at("microseconds"),
+                       share.at("held_out"),
+                       {share.value("launches", uint64_t(0)), share.value("low", 0.0), share.value("high", 0.0),
+                        share.value("own", 0.0), share.value("rewritten", std::vector<uint32_t>())}};
   return info;
 }
 
@@ -325,11 +335,11 @@ std::string unreached_text(const std::vector<MemoryRange>& unreached) {
   uint64_t bytes = 0;
   for (auto& range : unreached) bytes += range.size;
   std::vector<MemoryRange> largest = unreached;
-  std::sort(largest.begin(), largest.end(), [](auto& a, auto& b) {
-    return a.size != b.size ? a.size > b.size : a.address < b.address;
-  });
+  std::sort(largest.begin(), largest.end(),
+            [](auto& a, auto& b) { return a.size != b.size ? a.size > b.size : a.address < b.address; });
   std::string text = std::to_string(unreached.size()) + " allocation" + (unreached.size() > 1 ? "s" : "") + " (" +
-                     size_of(bytes) + ") alive at the launch are not in the capture, since nothing that the kernel is "
+                     size_of(bytes) +
+                     ") alive at the launch are not in the capture, since nothing that the kernel is "
                      "given leads to them:";
   for (size_t i = 0; i < std::min(largest.size(), kMostNamed); ++i) {
     char name[64];
@@ -531,11 +541,12 @@ Result<std::vector<std::byte>> Capture::load(const Image& image) const {
 
 Status Capture::load(const Image& image, std::span<std::byte> into) const {
   if (into.size() != image.size || image.chunks.size() != chunks_of(image.size))
-    return environment_error("an image of " + std::to_string(image.size) + " bytes in " + std::to_string(image.chunks.size()) +
-                             " chunks is damaged; record again");
+    return environment_error("an image of " + std::to_string(image.size) + " bytes in " +
+                             std::to_string(image.chunks.size()) + " chunks is damaged; record again");
   return in_parallel(image.chunks.size(), [&](size_t i) {
     uint64_t begin = i * kChunkBytes;
-    return state_->chunks->read(image.chunks[i], into.subspan(begin, std::min<uint64_t>(kChunkBytes, image.size - begin)));
+    return state_->chunks->read(image.chunks[i],
+                                into.subspan(begin, std::min<uint64_t>(kChunkBytes, image.size - begin)));
   });
 }
 

@@ -66,20 +66,20 @@ struct Parameter {
 /// How a launch was made beyond its geometry, and what its kernel and context were set to. Only GPUs have these: a
 /// capture of the CPU device has none of them.
 struct LaunchSettings {
-  bool known = false;                   ///< false: nothing below was recorded.
-  std::string entry;                    ///< The driver's function that launched: "cuLaunchKernelEx".
-  Dim3 cluster{0, 0, 0};                ///< Blocks of a cluster; zeros: no cluster was asked for at the launch.
-  int cluster_policy = 0;               ///< CUclusterSchedulingPolicy, 0: the default.
-  int priority = 0;                     ///< Launch attribute; 0: not set.
-  bool programmatic = false;            ///< Programmatic stream serialisation (dependent launch) was allowed.
-  int carveout = -1;                    ///< Launch's or function's preferred shared-memory share in %; -1: the default.
-  std::vector<std::string> other;       ///< Further launch attributes, by name: recorded, not replayed.
-  uint32_t max_dynamic_shared = 0;      ///< The function's limit as the application had set it.
+  bool known = false;               ///< false: nothing below was recorded.
+  std::string entry;                ///< The driver's function that launched: "cuLaunchKernelEx".
+  Dim3 cluster{0, 0, 0};            ///< Blocks of a cluster; zeros: no cluster was asked for at the launch.
+  int cluster_policy = 0;           ///< CUclusterSchedulingPolicy, 0: the default.
+  int priority = 0;                 ///< Launch attribute; 0: not set.
+  bool programmatic = false;        ///< Programmatic stream serialisation (dependent launch) was allowed.
+  int carveout = -1;                ///< Launch's or function's preferred shared-memory share in %; -1: the default.
+  std::vector<std::string> other;   ///< Further launch attributes, by name: recorded, not replayed.
+  uint32_t max_dynamic_shared = 0;  ///< The function's limit as the application had set it.
   uint32_t registers = 0, static_shared = 0, local_bytes = 0;  ///< Of the application's own image.
   int binary_version = 0, ptx_version = 0;
   uint64_t stack_limit = 0, heap_limit = 0, printf_limit = 0;  ///< cuCtxGetLimit at the launch.
-  int cache_config = 0;                 ///< CUfunc_cache of the context.
-  std::string stream;                   ///< "default", "per-thread" or "created".
+  int cache_config = 0;                                        ///< CUfunc_cache of the context.
+  std::string stream;                                          ///< "default", "per-thread" or "created".
 };
 
 /// Durations in the application of launches like an instance, none of which was snapshotted: of the same geometry and
@@ -87,7 +87,7 @@ struct LaunchSettings {
 struct LaunchesLikeIt {
   uint64_t count = 0;
   double low = 0, high = 0;  ///< Quartiles; the median is the instance's `microseconds`.
-  double own = 0;            ///< What the snapshotted launch itself took, right after its images were taken; 0: not known.
+  double own = 0;  ///< What the snapshotted launch itself took, right after its images were taken; 0: not known.
   /// Offsets in the arguments of addresses whose memory other work (a kernel, copy or fill) touched last before most of
   /// these launches: what the kernel reads there is not what its own last launch left in the caches.
   std::vector<uint32_t> rewritten = {};
@@ -109,10 +109,10 @@ struct RecordedLaunch {
 };
 
 struct CapturedInstance : RecordedLaunch {
-  std::string kernel;         ///< canonical_key of the kernel.
-  std::string mangled;        ///< As the device image spells it.
-  std::string unit;           ///< Source file of its module, where known: tells equal keys of two files apart.
-  std::string source_stem;    ///< Name without folder and ending of the file its module was compiled from, if only that.
+  std::string kernel;       ///< canonical_key of the kernel.
+  std::string mangled;      ///< As the device image spells it.
+  std::string unit;         ///< Source file of its module, where known: tells equal keys of two files apart.
+  std::string source_stem;  ///< Name without folder and ending of the file its module was compiled from, if only that.
   uint64_t launch_index = 0;  ///< N-th launch of this kernel, from 0.
   LaunchesLikeIt like;
   std::vector<CapturedRegion> regions;
@@ -148,8 +148,9 @@ struct CaptureInfo {
   std::string device;                ///< "cpu" or "cuda:NAME:sm_90:DRIVER".
   std::vector<std::string> command;  ///< What was run.
   std::string folder;                ///< Where.
-  double run_seconds = 0;           ///< Of the process, less recorder_seconds: what it would have taken unrecorded.
-  double recorder_seconds = 0;      ///< Spent on taking and storing images, less waits for the application's own work on the device.
+  double run_seconds = 0;            ///< Of the process, less recorder_seconds: what it would have taken unrecorded.
+  double recorder_seconds =
+      0;  ///< Spent on taking and storing images, less waits for the application's own work on the device.
   bool complete = false;               ///< false: the application was killed; finished instances are still good.
   std::vector<KernelProfile> profile;  ///< Most total time first.
   std::vector<Omission> omissions;
@@ -201,8 +202,8 @@ class Capture {
   std::shared_ptr<const State> state_;
 };
 
-/// What to tell a user whose replay asks for memory that the capture does not hold: how much was alive and left out, where
-/// the largest of it was, and how to record it. Empty for an empty list.
+/// What to tell a user whose replay asks for memory that the capture does not hold: how much was alive and left out,
+/// where the largest of it was, and how to record it. Empty for an empty list.
 std::string unreached_text(const std::vector<MemoryRange>& unreached);
 
 /// JSON of the pieces that captures and MEPs share. The readers throw nlohmann's exceptions: call them inside

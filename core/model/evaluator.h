@@ -18,8 +18,8 @@ struct ConfirmCost {
   double first = 0;  ///< Of the first finalist beside that, however little time there is.
 };
 
-/// The counter of a verdict that is none: the machine is at fault (a device that is gone, an original that it cannot measure
-/// any more), or the time was over. Of the candidate it says nothing: it is neither kept nor learned from.
+/// The counter of a verdict that is none: the machine is at fault (a device that is gone, an original that it cannot
+/// measure any more), or the time was over. Of the candidate it says nothing: it is neither kept nor learned from.
 inline constexpr const char* kNotJudged = "not_judged";
 inline bool judged(const Verdict& verdict) { return !verdict.counters.contains(kNotJudged); }
 
@@ -32,10 +32,12 @@ class Evaluator {
   virtual int parallelism() const { return 1; }
   /// What is in flight is no longer of interest: its futures are answered soon, as timed out where it was not done.
   virtual void abandon() {}
-  /// Re-times a finalist in a fresh process with fresh samples and the held-out instances; its figures are the ones reported.
+  /// Re-times a finalist in a fresh process with fresh samples and the held-out instances; its figures are the ones
+  /// reported.
   virtual Verdict confirm(const Candidate& candidate) = 0;
   /// As confirm, but over by `deadline`, with fewer samples where it must be; nullopt when that cannot be done.
-  virtual std::optional<Verdict> confirm_by(const Candidate& candidate, std::chrono::steady_clock::time_point deadline) {
+  virtual std::optional<Verdict> confirm_by(const Candidate& candidate,
+                                            std::chrono::steady_clock::time_point deadline) {
     return confirm(candidate);
   }
   virtual ConfirmCost confirm_cost() const { return {}; }

@@ -15,7 +15,9 @@ constexpr const char* kFormat = "kernelift-fidelity";
 constexpr const char* kFile = "fidelity.json";
 constexpr std::string_view kBegin = "<!-- replays -->\n", kEnd = "<!-- end of replays -->\n";
 constexpr std::pair<Fidelity::Changed, const char*> kChanged[] = {
-    {Fidelity::Changed::Exactly, "exactly"}, {Fidelity::Changed::WithinTolerance, "within tolerance"}, {Fidelity::Changed::Otherwise, "otherwise"}};
+    {Fidelity::Changed::Exactly, "exactly"},
+    {Fidelity::Changed::WithinTolerance, "within tolerance"},
+    {Fidelity::Changed::Otherwise, "otherwise"}};
 
 std::string join(const std::vector<std::string>& parts, const char* between) {
   std::string text;
@@ -30,7 +32,8 @@ std::string durations_text(const std::map<std::string, Fidelity::Instance>& inst
     if (instance.recorded_us <= 0 || instance.replayed_us <= 0) continue;
     ++compared, reproduced += instance.reproduced;
     char text[96];
-    std::snprintf(text, sizeof text, ": %.3f us %s here, %.3f us there", instance.replayed_us, instance.cache.c_str(), instance.recorded_us);
+    std::snprintf(text, sizeof text, ": %.3f us %s here, %.3f us there", instance.replayed_us, instance.cache.c_str(),
+                  instance.recorded_us);
     if (!instance.reproduced) off.push_back(id + text);
   }
   if (compared == 0) return "durations not compared";
@@ -41,7 +44,8 @@ std::string durations_text(const std::map<std::string, Fidelity::Instance>& inst
 
 Fidelity fidelity_from_json(const Json& from) {
   Fidelity made;
-  made.device = from.at("device"), made.code = from.value("code", ""), made.relocated = from.at("addresses") != "as recorded";
+  made.device = from.at("device"), made.code = from.value("code", ""),
+  made.relocated = from.at("addresses") != "as recorded";
   for (auto& [id, entry] : from.at("instances").items()) {
     Fidelity::Instance instance;
     std::string changed = entry.at("changed");
@@ -84,23 +88,30 @@ std::string Fidelity::text() const {
   bool exactly = true;
   for (auto& [id, instance] : instances) {
     exactly &= instance.changed == Changed::Exactly;
-    if (instance.changed == Changed::Otherwise) wrong.push_back(id + (instance.trouble.empty() ? "" : ": " + instance.trouble));
+    if (instance.changed == Changed::Otherwise)
+      wrong.push_back(id + (instance.trouble.empty() ? "" : ": " + instance.trouble));
   }
   std::string text = std::string(name(grade())) + " on " + device + (code.empty() ? "" : ", " + code) + ": addresses ";
   text += relocated ? "RELOCATED" : "as recorded";
   if (!wrong.empty()) return text + "; memory afterwards is NOT what the application got (" + join(wrong, "; ") + ")";
-  return text + "; memory afterwards as in the application, " + (exactly ? "to the last bit" : "within its tolerance") + "; " + durations_text(instances);
+  return text + "; memory afterwards as in the application, " + (exactly ? "to the last bit" : "within its tolerance") +
+         "; " + durations_text(instances);
 }
 
 std::string fidelity_text(const std::vector<Fidelity>& replays) {
   std::string text(kBegin);
-  if (replays.empty()) text += "- Grade: not known, since it was not replayed yet. `kernelift replay` finds it, and keeps it here and in `fidelity.json`.\n";
+  if (replays.empty())
+    text +=
+        "- Grade: not known, since it was not replayed yet. `kernelift replay` finds it, and keeps it here and in "
+        "`fidelity.json`.\n";
   for (auto& replay : replays) text += "- Grade: " + replay.text() + ".\n";
   return text + std::string(kEnd);
 }
 
 Json to_json(const Fidelity& fidelity) {
-  Json document{{"grade", name(fidelity.grade())}, {"device", fidelity.device}, {"addresses", fidelity.relocated ? "relocated" : "as recorded"}};
+  Json document{{"grade", name(fidelity.grade())},
+                {"device", fidelity.device},
+                {"addresses", fidelity.relocated ? "relocated" : "as recorded"}};
   if (!fidelity.code.empty()) document["code"] = fidelity.code;
   document["instances"] = Json::object();
   for (auto& [id, instance] : fidelity.instances) {
@@ -109,8 +120,8 @@ Json to_json(const Fidelity& fidelity) {
       if (changed == instance.changed) entry["changed"] = called;
     if (!instance.trouble.empty()) entry["trouble"] = instance.trouble;
     if (instance.recorded_us > 0 && instance.replayed_us > 0)
-      entry["recorded_us"] = instance.recorded_us, entry["replayed_us"] = instance.replayed_us, entry["cache"] = instance.cache,
-      entry["reproduced"] = instance.reproduced;
+      entry["recorded_us"] = instance.recorded_us, entry["replayed_us"] = instance.replayed_us,
+      entry["cache"] = instance.cache, entry["reproduced"] = instance.reproduced;
   }
   return document;
 }
@@ -139,7 +150,8 @@ Status keep_fidelity(const fs::path& folder, const Fidelity& fidelity) {
       if (earlier.device != latest.device || earlier.code != latest.code || !latest.instances.contains(id)) continue;
       Fidelity::Instance& now = latest.instances[id];
       if (now.recorded_us > 0) continue;
-      now.recorded_us = instance.recorded_us, now.replayed_us = instance.replayed_us, now.cache = instance.cache, now.reproduced = instance.reproduced;
+      now.recorded_us = instance.recorded_us, now.replayed_us = instance.replayed_us, now.cache = instance.cache,
+      now.reproduced = instance.reproduced;
     }
   std::erase_if(replays, [&](auto& other) { return other.device == latest.device; });
   replays.push_back(std::move(latest));

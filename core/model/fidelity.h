@@ -1,6 +1,6 @@
-// fidelity.json, beside mep.json: how true replays of the MEP were to the application, the latest of each device. A MEP is
-// graded by what was seen, never by what was promised: before its first replay it has no grade, and says so. Not here: how
-// a replay is judged.
+// fidelity.json, beside mep.json: how true replays of the MEP were to the application, the latest of each device. A MEP
+// is graded by what was seen, never by what was promised: before its first replay it has no grade, and says so. Not
+// here: how a replay is judged.
 #pragma once
 #include <filesystem>
 #include <map>
@@ -17,13 +17,14 @@ inline constexpr int kFidelityVersion = 1;
 struct Fidelity {
   enum class Changed { Exactly, WithinTolerance, Otherwise };
   struct Instance {
-    Changed changed = Changed::Exactly;  ///< Memory and variables afterwards, against what the application got.
-    std::string trouble = {};            ///< What differs, or why it did not run.
+    Changed changed = Changed::Exactly;       ///< Memory and variables afterwards, against what the application got.
+    std::string trouble = {};                 ///< What differs, or why it did not run.
     double recorded_us = 0, replayed_us = 0;  ///< Durations that are compared; 0: there is nothing to compare.
-    std::string cache = {};              ///< In which mode: chosen when the MEP was made.
-    bool reproduced = false;             ///< Within the bounds that replay holds durations to.
+    std::string cache = {};                   ///< In which mode: chosen when the MEP was made.
+    bool reproduced = false;                  ///< Within the bounds that replay holds durations to.
   };
-  /// Full: addresses, changed bytes and durations are the application's. None: it does not leave what the application got.
+  /// Full: addresses, changed bytes and durations are the application's. None: it does not leave what the application
+  /// got.
   enum class Grade { Full, Limited, None };
 
   std::string device;  ///< DeviceFacts::label, or the CPU device's.

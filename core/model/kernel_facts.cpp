@@ -37,14 +37,10 @@ void each_optional(Facts& facts, Function&& with) {
 }  // namespace
 
 Json to_json(const KernelFacts& facts) {
-  Json json = {{"device", facts.device},
-               {"geometry", to_json(facts.geometry)},
-               {"seconds", facts.seconds},
-               {"multiprocessors", facts.multiprocessors},
-               {"limited_by", facts.limited_by},
-               {"counters_missing", facts.counters_missing},
-               {"stalls", facts.stalls},
-               {"instructions", facts.instructions}};
+  Json json = {{"device", facts.device},         {"geometry", to_json(facts.geometry)},
+               {"seconds", facts.seconds},       {"multiprocessors", facts.multiprocessors},
+               {"limited_by", facts.limited_by}, {"counters_missing", facts.counters_missing},
+               {"stalls", facts.stalls},         {"instructions", facts.instructions}};
   each_optional(facts, [&](const char* name, const auto& value) {
     if (value) json[name] = *value;
   });

@@ -54,7 +54,8 @@ std::string without_linkage_marks(std::string_view mangled) {
         for (; i < name.size() && std::isdigit(static_cast<unsigned char>(name[i])); ++i)
           length = std::min<size_t>(length * 10 + static_cast<size_t>(name[i] - '0'), name.size());
         i += length;
-        if (i < name.size() && name[i] == 'L' && i + 1 < name.size() && std::isdigit(static_cast<unsigned char>(name[i + 1])))
+        if (i < name.size() && name[i] == 'L' && i + 1 < name.size() &&
+            std::isdigit(static_cast<unsigned char>(name[i + 1])))
           name.erase(i, 1);
         --i;
         continue;
@@ -134,8 +135,8 @@ std::string_view qualified_part(std::string_view key) {
 }
 
 /// "&(thrice(int))" -> "&thrice", "&(void twice<&(f(int))>(int))" -> "&twice<&f>": the demangler writes a function as a
-/// template argument with its parameters if it has no namespace, and nvcc gives a static one a namespace of its own. From the
-/// inside out, since such a function may have functions for arguments itself.
+/// template argument with its parameters if it has no namespace, and nvcc gives a static one a namespace of its own.
+/// From the inside out, since such a function may have functions for arguments itself.
 void reduce_function_arguments(std::string& text) {
   constexpr auto kNone = std::string::npos;
   for (size_t at = text.rfind("&("); at != kNone; at = at ? text.rfind("&(", at - 1) : kNone) {
@@ -164,7 +165,8 @@ std::string canonical_key(std::string_view mangled) {
   replace_all(key, "(internal)::", "");
   reduce_function_arguments(key);
   // A template's return type is part of its mangling, a plain function's is not: neither belongs to the identity.
-  if (size_t begin = static_cast<size_t>(qualified_part(key).data() - key.data()); begin > 0 && begin < key.size()) key.erase(0, begin);
+  if (size_t begin = static_cast<size_t>(qualified_part(key).data() - key.data()); begin > 0 && begin < key.size())
+    key.erase(0, begin);
   return without_spaces(key);
 }
 
@@ -192,7 +194,8 @@ bool key_matches(std::string_view key, std::string_view pattern) {
     size_t before = name.size() - wanted.size();
     return before == 0 || (before >= 2 && name.compare(before - 2, 2, "::") == 0);
   };
-  return ends_at_boundary(with_arguments) || ends_at_boundary(plain) || ends_at_boundary(full) || full.starts_with(wanted + "(");
+  return ends_at_boundary(with_arguments) || ends_at_boundary(plain) || ends_at_boundary(full) ||
+         full.starts_with(wanted + "(");
 }
 
 }  // namespace kernelift

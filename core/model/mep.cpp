@@ -70,7 +70,7 @@ MepSymbolSlot symbol_from_json(const Json& from, const MepInstance& of) {
   slot.key = from.at("key"), slot.spelling = from.at("spelling"), slot.name = from.at("name");
   bool sound = slot.region < int(of.regions.size()) && slot.variable < int(of.variables.size()) &&
                (slot.region < 0 || slot.variable < 0);
-  uint64_t size = !sound ? 0
+  uint64_t size = !sound               ? 0
                   : slot.region >= 0   ? of.regions[size_t(slot.region)].size
                   : slot.variable >= 0 ? of.variables[size_t(slot.variable)].size
                                        : of.arguments.size();
@@ -91,9 +91,10 @@ MepInstance instance_from_json(const Json& from) {
   }
   if (auto code = from.find("code"); code != from.end()) instance.code = optional_data_name(*code);
   if (auto in_vivo = from.find("in_vivo"); in_vivo != from.end())
-    instance.in_vivo = {in_vivo->value("cache", ""), in_vivo->value("how", ""), in_vivo->value("spread", 0.0),
-                        in_vivo->value("launches", uint64_t(0)), in_vivo->value("low", 0.0), in_vivo->value("high", 0.0),
-                        in_vivo->value("own", 0.0), in_vivo->value("why", "")};
+    instance.in_vivo = {in_vivo->value("cache", ""),   in_vivo->value("how", ""),
+                        in_vivo->value("spread", 0.0), in_vivo->value("launches", uint64_t(0)),
+                        in_vivo->value("low", 0.0),    in_vivo->value("high", 0.0),
+                        in_vivo->value("own", 0.0),    in_vivo->value("why", "")};
   for (auto& entry : from.at("regions")) {
     MepRegion region;
     region.address = entry.at("address");
@@ -188,7 +189,8 @@ Mep mep_from_json(const Json& from) {
     mep.origin_hashes = hashes->get<std::map<std::string, std::string>>();
   if (auto functions = slice.find("functions"); functions != slice.end())
     for (auto& entry : *functions)
-      mep.functions.push_back({entry.at("name"), entry.at("file"), entry.at("line"), entry.at("end_line"), entry.at("on_host")});
+      mep.functions.push_back(
+          {entry.at("name"), entry.at("file"), entry.at("line"), entry.at("end_line"), entry.at("on_host")});
   if (auto linked = slice.find("linked"); linked != slice.end()) mep.linked = linked->get<std::vector<std::string>>();
   for (auto& entry : from.at("launches")) mep.launches.push_back(launch_from_json(entry));
   if (auto siblings = from.find("sibling_launches"); siblings != from.end())
@@ -203,20 +205,22 @@ Mep mep_from_json(const Json& from) {
   return mep;
 }
 
-/// What mep.json and data/ must agree in: no digit of mep.json has a checksum. A file that is missing is named when it is
-/// loaded.
+/// What mep.json and data/ must agree in: no digit of mep.json has a checksum. A file that is missing is named when it
+/// is loaded.
 Status check_sizes(const Mep& mep, const fs::path& folder) {
   auto holds = [&](const std::string& file, uint64_t size, const std::string& what) -> Status {
     std::error_code code;
     uint64_t there = fs::file_size(folder / "data" / file, code);
     if (file.empty() || code || there == size) return done();
-    return environment_error((folder / "mep.json").string() + " is damaged: it says that " + what + " is " + std::to_string(size) +
-                             " bytes long, its data file " + file + " is " + std::to_string(there) + "; extract the MEP again");
+    return environment_error((folder / "mep.json").string() + " is damaged: it says that " + what + " is " +
+                             std::to_string(size) + " bytes long, its data file " + file + " is " +
+                             std::to_string(there) + "; extract the MEP again");
   };
   for (auto& instance : mep.instances) {
     for (auto& region : instance.regions)
       for (auto* file : {&region.before, &region.after})
-        KERNELIFT_TRY(holds(*file, region.size, "memory reached from " + region.reached_from + " of instance " + instance.id));
+        KERNELIFT_TRY(
+            holds(*file, region.size, "memory reached from " + region.reached_from + " of instance " + instance.id));
     for (auto& variable : instance.variables)
       for (auto* file : {&variable.before, &variable.after})
         KERNELIFT_TRY(holds(*file, variable.size, "variable " + variable.key + " of instance " + instance.id));
@@ -259,12 +263,14 @@ static Json to_json(const MepInstance& instance) {
   if (instance.arguments_typed) json["argument_pointers"] = instance.argument_pointers;
   if (!instance.code.empty()) json["code"] = instance.code;
   if (auto& vivo = instance.in_vivo; !vivo.cache.empty() || !vivo.how.empty())
-    json["in_vivo"] = {
-        {"cache", vivo.cache}, {"how", vivo.how}, {"spread", vivo.spread}, {"launches", vivo.launches},
-        {"low", vivo.low}, {"high", vivo.high}, {"own", vivo.own}, {"why", vivo.why}};
+    json["in_vivo"] = {{"cache", vivo.cache}, {"how", vivo.how},   {"spread", vivo.spread}, {"launches", vivo.launches},
+                       {"low", vivo.low},     {"high", vivo.high}, {"own", vivo.own},       {"why", vivo.why}};
   for (auto& slot : instance.symbols) {
-    Json entry = {{"offset", slot.offset}, {"addend", slot.addend}, {"key", slot.key},
-                  {"spelling", slot.spelling}, {"name", slot.name}};
+    Json entry = {{"offset", slot.offset},
+                  {"addend", slot.addend},
+                  {"key", slot.key},
+                  {"spelling", slot.spelling},
+                  {"name", slot.name}};
     if (slot.region >= 0) entry["region"] = slot.region;
     if (slot.variable >= 0) entry["variable"] = slot.variable;
     json["symbols"].push_back(std::move(entry));
@@ -289,7 +295,9 @@ std::string Mep::linked_text() const {
   if (linked.empty()) return {};
   std::string others;
   for (auto& file : linked) others += (others.empty() ? "" : ", ") + file;
-  return others + " and the kernel's own file are compiled as one here, and only linked in the application (relocatable device code): calls between "
+  return others +
+         " and the kernel's own file are compiled as one here, and only linked in the application (relocatable device "
+         "code): calls between "
          "them can be inlined here and not there, so a gain may not come back";
 }
 
@@ -309,7 +317,11 @@ Result<Mep> Mep::read(const fs::path& folder) {
 Status Mep::write(const fs::path& folder) const {
   Json value = artefact(kFormat, kMepVersion, kMepVersion), sliced = Json::array();
   for (auto& one : functions)
-    sliced.push_back({{"name", one.name}, {"file", one.file}, {"line", one.line}, {"end_line", one.end_line}, {"on_host", one.on_host}});
+    sliced.push_back({{"name", one.name},
+                      {"file", one.file},
+                      {"line", one.line},
+                      {"end_line", one.end_line},
+                      {"on_host", one.on_host}});
   value["language"] = language;
   value["kernel"] = {{"key", kernel_key},
                      {"name", kernel_name},
@@ -371,7 +383,8 @@ std::vector<MepInstance::ArgumentSlot> MepInstance::argument_slots() const {
     return false;
   };
   auto typed = [&](uint32_t at) {
-    return !arguments_typed || std::find(argument_pointers.begin(), argument_pointers.end(), at) != argument_pointers.end();
+    return !arguments_typed ||
+           std::find(argument_pointers.begin(), argument_pointers.end(), at) != argument_pointers.end();
   };
   for (uint32_t step : {kWord, kWord / 2, uint32_t(1)})
     for (uint32_t at = 0; at + kWord <= arguments.size(); at += step) {

@@ -6,9 +6,9 @@
 namespace kernelift {
 namespace {
 
-constexpr const char* kOutcomeNames[] = {"ok",      "refused",   "compile_failed", "compile_crashed", "over_resources",
-                                         "launch_failed", "crashed", "timed_out",  "wrong",           "wrote_outside",
-                                         "unstable", "suspect",   "cheated"};
+constexpr const char* kOutcomeNames[] = {
+    "ok",        "refused", "compile_failed", "compile_crashed", "over_resources", "launch_failed", "crashed",
+    "timed_out", "wrong",   "wrote_outside",  "unstable",        "suspect",        "cheated"};
 constexpr const char* kStageNames[] = {"admit", "compile", "load", "launch", "verify", "time"};
 
 template <class Enum, size_t N>
@@ -18,7 +18,8 @@ Result<Enum> find_name(const char* const (&names)[N], const std::string& text, c
   return environment_error("'" + text + "' is not " + what + " that this Kernelift knows");
 }
 
-/// The factor by which the kernel's whole time shrinks when each instance's share of it (its weight) shrinks by `ratio`.
+/// The factor by which the kernel's whole time shrinks when each instance's share of it (its weight) shrinks by
+/// `ratio`.
 template <class Ratio>
 double overall(const std::vector<Timing>& timings, Ratio ratio) {
   double before = 0, after = 0;
@@ -34,7 +35,9 @@ double overall(const std::vector<Timing>& timings, Ratio ratio) {
 
 const char* name(Outcome outcome) { return kOutcomeNames[static_cast<size_t>(outcome)]; }
 const char* name(Stage stage) { return kStageNames[static_cast<size_t>(stage)]; }
-Result<Outcome> outcome_from_name(const std::string& text) { return find_name<Outcome>(kOutcomeNames, text, "an outcome"); }
+Result<Outcome> outcome_from_name(const std::string& text) {
+  return find_name<Outcome>(kOutcomeNames, text, "an outcome");
+}
 Result<Stage> stage_from_name(const std::string& text) { return find_name<Stage>(kStageNames, text, "a stage"); }
 
 double Verdict::seconds() const {
@@ -85,13 +88,20 @@ Json to_json(const Verdict& verdict) {
                        {"samples", timing.samples},
                        {"cold", timing.cold}});
   for (auto& [key, value] : verdict.counters) counters[key] = value;
-  return {{"outcome", name(verdict.outcome)}, {"stage", name(verdict.stage)},
-          {"detail", verdict.detail},         {"instance", verdict.instance},
-          {"buffer", verdict.buffer},         {"expected", verdict.expected},
-          {"got", verdict.got},               {"index", verdict.index},
-          {"distance", verdict.distance},     {"timings", timings},
-          {"counters", counters},             {"device", verdict.device},
-          {"compile_seconds", verdict.compile_seconds}, {"evaluate_seconds", verdict.evaluate_seconds}};
+  return {{"outcome", name(verdict.outcome)},
+          {"stage", name(verdict.stage)},
+          {"detail", verdict.detail},
+          {"instance", verdict.instance},
+          {"buffer", verdict.buffer},
+          {"expected", verdict.expected},
+          {"got", verdict.got},
+          {"index", verdict.index},
+          {"distance", verdict.distance},
+          {"timings", timings},
+          {"counters", counters},
+          {"device", verdict.device},
+          {"compile_seconds", verdict.compile_seconds},
+          {"evaluate_seconds", verdict.evaluate_seconds}};
 }
 
 Result<Verdict> verdict_from_json(const Json& from, const std::string& where) {
@@ -115,7 +125,8 @@ Result<Verdict> verdict_from_json(const Json& from, const std::string& where) {
     verdict.device = from.at("device");
     verdict.compile_seconds = from.at("compile_seconds");
     verdict.evaluate_seconds = from.at("evaluate_seconds");
-    for (auto& [key, value] : from.at("counters").items()) verdict.counters[key] = value.is_number() ? value.get<double>() : 0;
+    for (auto& [key, value] : from.at("counters").items())
+      verdict.counters[key] = value.is_number() ? value.get<double>() : 0;
     for (auto& entry : from.at("timings")) {
       Timing timing;
       timing.instance = entry.at("instance");

@@ -25,7 +25,8 @@ TEST(Architecture, IsTheNewestOfACommandAsFarAsOurHeadersGo) {
 }
 
 TEST(Architecture, OfNativeAndAllIsWhatThisMachineCanRun) {
-  for (const char* word : {"-arch=native", "-arch=all", "-arch=all-major"}) EXPECT_EQ(newest_architecture(command({word})), "sm_90") << word;
+  for (const char* word : {"-arch=native", "-arch=all", "-arch=all-major"})
+    EXPECT_EQ(newest_architecture(command({word})), "sm_90") << word;
 }
 
 TEST(Architecture, ThatRanIsTheDriversWordInTheCommandsSpelling) {

@@ -227,17 +227,22 @@ TEST(Executable, KnowsThatItWasReplacedWhileItRan) {
   EXPECT_EQ(*executable_of(link), program);
   fs::rename(other, program);
   auto gone = executable_of(link);
-  EXPECT_TRUE(!gone.ok() && gone.error().message.starts_with(program.string() + " was replaced or removed while it ran"));
+  EXPECT_TRUE(!gone.ok() &&
+              gone.error().message.starts_with(program.string() + " was replaced or removed while it ran"));
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
   EXPECT_EQ(executable()->filename(), "kernelift_core_test");
 }
 
 TEST(Places, OfOneArrayAreApartOnlyByIndicesThatDiffer) {
-  for (auto [one, other] : {std::pair("u[now]", "u[next]"), std::pair("u[to]", "u[to]"), std::pair("a[i][j]", "a[k][l]"), std::pair("u[n+0]", "u[n]"), std::pair("p.u[f(a)]", "p.u[f(b)]"), std::pair("u[2*k]", "u[k+1]")})
+  for (auto [one, other] :
+       {std::pair("u[now]", "u[next]"), std::pair("u[to]", "u[to]"), std::pair("a[i][j]", "a[k][l]"),
+        std::pair("u[n+0]", "u[n]"), std::pair("p.u[f(a)]", "p.u[f(b)]"), std::pair("u[2*k]", "u[k+1]")})
     EXPECT_TRUE(may_be_one_place(one, other) && may_be_one_place(other, one)) << one << " " << other;
-  for (auto [one, other] : {std::pair("u", "v"), std::pair("u[0]", "u[1]"), std::pair("u[now]", "u[1-now]"), std::pair("u[k]", "u[k^1]"), std::pair("u[k%2]", "u[(k+1)%2]"), std::pair("u[k]", "u[!k]"),
-                            std::pair("w[l]", "w[l+1]"), std::pair("a[i].x", "a[j].y"), std::pair("u[i]", "v[i]"), std::pair("u[i][0]", "u[j][1]"), std::pair("u", "u[0]"), std::pair("", "u[")})
+  for (auto [one, other] : {std::pair("u", "v"), std::pair("u[0]", "u[1]"), std::pair("u[now]", "u[1-now]"),
+                            std::pair("u[k]", "u[k^1]"), std::pair("u[k%2]", "u[(k+1)%2]"), std::pair("u[k]", "u[!k]"),
+                            std::pair("w[l]", "w[l+1]"), std::pair("a[i].x", "a[j].y"), std::pair("u[i]", "v[i]"),
+                            std::pair("u[i][0]", "u[j][1]"), std::pair("u", "u[0]"), std::pair("", "u[")})
     EXPECT_FALSE(may_be_one_place(one, other) || may_be_one_place(other, one)) << one << " " << other;
 }
 

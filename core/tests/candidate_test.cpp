@@ -55,7 +55,8 @@ TEST(Candidate, OfAPersonNeedsItsSourceAlone) {
   EXPECT_EQ(bare->key(), expected.key());
   EXPECT_EQ(bare->tier, expected.tier);
 
-  auto partly = read(R"({"source": "", "recipe": {"level": "O1"}, "launches": [{"kernel": "k", "grid": ["gx / 2"], "block": [64, 2]}], "scratch": [{"bytes": "4 * gx"}]})");
+  auto partly = read(
+      R"({"source": "", "recipe": {"level": "O1"}, "launches": [{"kernel": "k", "grid": ["gx / 2"], "block": [64, 2]}], "scratch": [{"bytes": "4 * gx"}]})");
   ASSERT_TRUE(partly.ok()) << partly.error().message;
   EXPECT_EQ(partly->recipe.level, "O1");
   EXPECT_TRUE(partly->recipe.vectorize);
@@ -67,14 +68,17 @@ TEST(Candidate, SaysByNameWhatAPersonMisspelled) {
   struct Case {
     const char *text, *said;
   };
-  for (auto& [text, said] : {Case{R"({"note": "x"})", "'source' is missing"}, Case{R"(["source"])", "a candidate is an object"},
-                             Case{R"({"source": 7})", "source: type must be string"}, Case{R"({"source": "", "sorce": ""})", "'sorce' is not known; a candidate has source, values"},
-                             Case{R"({"source": "", "recipe": {"levl": "O2"}})", "recipe: 'levl' is not known; a recipe has level"},
-                             Case{R"({"source": "", "values": {"K": "4"}})", "values: type must be number"},
-                             Case{R"({"source": "", "launches": [{"grid": []}]})", "launches: 'kernel' is missing"},
-                             Case{R"({"source": "", "launches": {"kernel": "k"}})", "is not a list"},
-                             Case{R"({"source": "", "launches": [{"kernel": "k", "grid": ["1", "1", "1", "1"]}]})", "up to three expressions"},
-                             Case{R"({"source": "", "launches": [{"kernel": "k", "shared": "1 +"}]})", "launches: shared: "}}) {
+  for (auto& [text, said] :
+       {Case{R"({"note": "x"})", "'source' is missing"}, Case{R"(["source"])", "a candidate is an object"},
+        Case{R"({"source": 7})", "source: type must be string"},
+        Case{R"({"source": "", "sorce": ""})", "'sorce' is not known; a candidate has source, values"},
+        Case{R"({"source": "", "recipe": {"levl": "O2"}})", "recipe: 'levl' is not known; a recipe has level"},
+        Case{R"({"source": "", "values": {"K": "4"}})", "values: type must be number"},
+        Case{R"({"source": "", "launches": [{"grid": []}]})", "launches: 'kernel' is missing"},
+        Case{R"({"source": "", "launches": {"kernel": "k"}})", "is not a list"},
+        Case{R"({"source": "", "launches": [{"kernel": "k", "grid": ["1", "1", "1", "1"]}]})",
+             "up to three expressions"},
+        Case{R"({"source": "", "launches": [{"kernel": "k", "shared": "1 +"}]})", "launches: shared: "}}) {
     auto read = candidate_from_json(Json::parse(text), "mine.jsonl:3");
     ASSERT_FALSE(read.ok()) << text;
     const std::string& message = read.error().message;

@@ -147,7 +147,9 @@ TEST(UnreachedText, NamesHowMuchWhereAndWhatToDo) {
   EXPECT_EQ(unreached_text({}), "");
   auto text = unreached_text({{0x7f0000000000, 4096}, {0x7f2000000000, 64 << 20}});
   EXPECT_THAT(text, HasSubstr("2 allocations (64 MiB) alive at the launch are not in the capture"));
-  EXPECT_THAT(text, HasSubstr(": 0x7f2000000000+64 MiB, 0x7f0000000000+4 KiB; to take them too: kernelift record --all-memory"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(": 0x7f2000000000+64 MiB, 0x7f0000000000+4 KiB; to take them too: kernelift record --all-memory"));
   EXPECT_THAT(unreached_text(std::vector<MemoryRange>(9, {0x1000, 10})), HasSubstr(", ...;"));
 }
 

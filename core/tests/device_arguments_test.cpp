@@ -39,10 +39,11 @@ TEST(NvccOptions, ThatTakeAValueAreThoseOfNvccsOwnHelp) {
 
 TEST(DeviceArguments, NeverTakeAnOptionsValueForAnInput) {
   std::vector<std::string> left_out;
-  EXPECT_THAT(device_arguments({"nvcc", "-O", "3", "-Ofc", "min", "-ftemplate-depth", "500", "--device-stack-protector", "true",
-                                "-hls", "gen-lcs", "-qpp-config", "5.4,gcc_ntox86", "--run-args", "a,b", "-c", "a.cu"},
-                               left_out),
-              ElementsAre("-O", "3", "-Ofc", "min", "-ftemplate-depth", "500", "--device-stack-protector", "true"));
+  EXPECT_THAT(
+      device_arguments({"nvcc", "-O", "3", "-Ofc", "min", "-ftemplate-depth", "500", "--device-stack-protector", "true",
+                        "-hls", "gen-lcs", "-qpp-config", "5.4,gcc_ntox86", "--run-args", "a,b", "-c", "a.cu"},
+                       left_out),
+      ElementsAre("-O", "3", "-Ofc", "min", "-ftemplate-depth", "500", "--device-stack-protector", "true"));
   EXPECT_THAT(left_out, ElementsAre("-hls gen-lcs", "-qpp-config 5.4,gcc_ntox86", "--run-args a,b", "-c", "a.cu"));
 }
 

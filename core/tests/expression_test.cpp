@@ -80,7 +80,8 @@ TEST(Expression, PrintsTextThatParsesBackToTheSameExpression) {
 }
 
 TEST(Expression, WritesCppWithOnlyTheBracketsThatItNeeds) {
-  std::map<std::string, std::string> names{{"gx", "grid.x"}, {"bx", "(n + 1)"}, {"gy", "n / 8"}, {"by", "(int)n"}, {"gz", "sizes[i + 1]"}};
+  std::map<std::string, std::string> names{
+      {"gx", "grid.x"}, {"bx", "(n + 1)"}, {"gy", "n / 8"}, {"by", "(int)n"}, {"gz", "sizes[i + 1]"}};
   auto cpp = [&](const char* text) { return Expression::parse(text)->cpp(names); };
   EXPECT_EQ(cpp("ceil_div(gx, 2)"), "(grid.x + 1) / 2");
   EXPECT_EQ(cpp("ceil_div(gy, 4) * 2"), "((n / 8) + 3) / 4 * 2");
@@ -93,7 +94,9 @@ TEST(Expression, WritesCppWithOnlyTheBracketsThatItNeeds) {
 }
 
 TEST(Expression, SimplifiesTheArithmeticOfLaunches) {
-  auto simplified = [](const char* text) { return Expression::parse(text)->simplified({{"block_x", 16}, {"block_y", 32}}).text(); };
+  auto simplified = [](const char* text) {
+    return Expression::parse(text)->simplified({{"block_x", 16}, {"block_y", 32}}).text();
+  };
   EXPECT_EQ(simplified("ceil_div(ceil_div(gx * 16, block_x), 2)"), "ceil_div(gx, 2)");
   EXPECT_EQ(simplified("ceil_div(gy * 16, block_y)"), "ceil_div(gy, 2)");
   EXPECT_EQ(simplified("ceil_div(gx * 48, block_y)"), "ceil_div(gx * 3, 2)");

@@ -13,7 +13,9 @@ namespace {
 using testing::HasSubstr;
 
 std::vector<char> sample() {
-  static const char bitcode[] = "BC\xc0\xde-not-really", image[] = "\x7f" "ELF";
+  static const char bitcode[] = "BC\xc0\xde-not-really", image[] =
+                                                             "\x7f"
+                                                             "ELF";
   return write_fat_blob({{FatEntry::Kind::Bitcode, "/app/k.cu", "-std=c++17\n-DX\n", {bitcode, sizeof bitcode}},
                          {FatEntry::Kind::CpuImage, "/app/k.cu", "", {image, sizeof image}}});
 }
@@ -26,7 +28,9 @@ TEST(FatBlob, GivesBackWhatWasWritten) {
   EXPECT_EQ((*entries)[0].kind, FatEntry::Kind::Bitcode);
   EXPECT_EQ((*entries)[0].name, "/app/k.cu");
   EXPECT_EQ((*entries)[0].flags, "-std=c++17\n-DX\n");
-  EXPECT_EQ(std::string_view((*entries)[1].bytes.data(), 4), "\x7f" "ELF");
+  EXPECT_EQ(std::string_view((*entries)[1].bytes.data(), 4),
+            "\x7f"
+            "ELF");
 }
 
 TEST(FatBlob, KnowsItsLengthFromItsHead) {

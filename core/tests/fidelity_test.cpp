@@ -32,7 +32,8 @@ TEST(Fidelity, IsFullOnlyWhereAddressesMemoryAndDurationsAreTheApplications) {
   untimed.instances["a-1"] = {};
   EXPECT_EQ(untimed.grade(), Fidelity::Grade::Limited) << "what was not compared is not known to be true";
   Fidelity wrong = replayed();
-  wrong.instances["a-0"].changed = Fidelity::Changed::Otherwise, wrong.instances["a-0"].trouble = "out, 3 of 9 elements differ";
+  wrong.instances["a-0"].changed = Fidelity::Changed::Otherwise,
+  wrong.instances["a-0"].trouble = "out, 3 of 9 elements differ";
   EXPECT_EQ(wrong.grade(), Fidelity::Grade::None) << "however long it takes";
   EXPECT_THAT(wrong.text(), HasSubstr("NOT what the application got (a-0: out, 3 of 9 elements differ)"));
 }

@@ -25,7 +25,8 @@ TEST(KernelKey, JoinsTheSpellingsOfAStaticVariable) {
 }
 
 TEST(KernelKey, JoinsWhatIsLocalToAUnitOfRelocatableCode) {
-  EXPECT_EQ(canonical_key("__nv_static_23__f24e1562_8_cases_cu_ck__Z2skPi"), canonical_key("_ZL2skPi__intern__b04fd23c"));
+  EXPECT_EQ(canonical_key("__nv_static_23__f24e1562_8_cases_cu_ck__Z2skPi"),
+            canonical_key("_ZL2skPi__intern__b04fd23c"));
   EXPECT_EQ(canonical_key("__nv_static_23__f24e1562_8_cases_cu_ck_cc"), "cc");
   EXPECT_EQ(canonical_key("__nv_static_23__f24e1562_8_cases_cu_ck__ZN34_GLOBAL__N__f24e1562_8_cases_cu_ck5inner2dkEPi"),
             "(anonymous)::inner::dk(int*)");
@@ -83,7 +84,8 @@ TEST(KernelKey, MatchesWhatAUserTypes) {
   EXPECT_TRUE(key_matches(key, "smooth<float, 8>"));
   EXPECT_TRUE(key_matches(key, key));
   EXPECT_FALSE(key_matches(key, "mooth"));
-  EXPECT_TRUE(key_matches("convolve<float,5ul>(float*)", "convolve<float, 5UL>")) << "numbers as the source spells them";
+  EXPECT_TRUE(key_matches("convolve<float,5ul>(float*)", "convolve<float, 5UL>"))
+      << "numbers as the source spells them";
   EXPECT_TRUE(key_matches("a::convolve<float,5ul>(float*)", "convolve<float, 5>"));
   EXPECT_FALSE(key_matches("convolve<float,15ul>(float*)", "convolve<float, 5UL>"));
   EXPECT_FALSE(key_matches("convolve<u5l>(float*)", "convolve<u5>"));
@@ -92,7 +94,8 @@ TEST(KernelKey, MatchesWhatAUserTypes) {
 }
 
 TEST(KernelKey, TakesAnyBytesWithoutHarm) {
-  for (auto text : {"", "_Z", "_ZN", "_ZN9999999999999999999a", "_ZL", "__intern__", "a<b>>c", "(((", "_ZN1aL", "__nv_static_", "__nv_static_5", "__nv_static_3_abc_", "&(", "a&((", "_Z1aITn", "_Z1aITnDa"})
+  for (auto text : {"", "_Z", "_ZN", "_ZN9999999999999999999a", "_ZL", "__intern__", "a<b>>c", "(((", "_ZN1aL",
+                    "__nv_static_", "__nv_static_5", "__nv_static_3_abc_", "&(", "a&((", "_Z1aITn", "_Z1aITnDa"})
     canonical_key(text), qualified_name(text), base_name(text), key_matches(text, "a");
 }
 

@@ -1,8 +1,8 @@
 // mep.json and its data files: everything written is read back, and nothing damaged or hostile passes as a MEP.
 #include "core/model/mep.h"
 
-#include <sys/stat.h>
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <fstream>
 #include <random>
@@ -49,7 +49,8 @@ class MepTest : public ::testing::Test {
     instance.in_vivo = {"as recorded", "CUPTI activity", 0.02, 40, 11.5, 13, 14.5, "nothing came between"};
     instance.symbols = {{-1, -1, 0, "c", "c", "_ZL1c", 8}, {0, -1, 992, "c", "c", "_ZL1c", 0}};
     mep.functions = {{"app::clamp", "/app/smooth.cu", 4, 9, true}}, mep.linked = {"other.cu"};
-    mep.compile_command = {"nvcc", "-O3", "-c", "smooth.cu"}, mep.compile_folder = "/app/build", mep.architecture = "sm_75";
+    mep.compile_command = {"nvcc", "-O3", "-c", "smooth.cu"}, mep.compile_folder = "/app/build",
+    mep.architecture = "sm_75";
     mep.instances = {instance};
     mep.captured_on = "cpu", mep.app_root = "/app", mep.tolerance = {1e-5, 1e-8};
     return mep;
@@ -60,7 +61,8 @@ TEST_F(MepTest, ReadsWhatWasWrittenBeforeLaunchSettingsWereKnown) {
   ASSERT_TRUE(sample().write(scratch_.path()).ok());
   auto json = read_json(scratch_.path() / "mep.json");
   ASSERT_TRUE(json.ok());
-  for (const char* key : {"settings", "in_vivo", "symbols", "argument_pointers"}) json->at("instances").at(0).erase(key);
+  for (const char* key : {"settings", "in_vivo", "symbols", "argument_pointers"})
+    json->at("instances").at(0).erase(key);
   json->at("instances").at(0).at("regions").at(0).erase("pointers");
   for (const char* key : {"compile_command", "compile_folder", "functions", "linked"}) json->at("slice").erase(key);
   ASSERT_TRUE(write_json(scratch_.path() / "mep.json", *json).ok());
@@ -82,7 +84,7 @@ TEST_F(MepTest, KeepsLargeDataWithHolesForZeros) {
   auto back = Mep::load(scratch_.path(), *file);
   ASSERT_TRUE(back.ok()) << back.error().message;
   EXPECT_EQ(*back, bytes);
-  struct stat facts {};
+  struct stat facts{};
   ASSERT_EQ(stat((scratch_.path() / "data" / *file).c_str(), &facts), 0);
   EXPECT_LT(facts.st_blocks * 512, 1 << 20) << "zeros take no room";
   auto empty = Mep::store(scratch_.path(), {});
@@ -178,8 +180,9 @@ TEST_F(MepTest, SeesThatASizeIsNotItsDataFiles) {
     ASSERT_TRUE(mep.write(scratch_.path()).ok());
     auto read = Mep::read(scratch_.path());
     ASSERT_FALSE(read.ok());
-    EXPECT_THAT(read.error().message, HasSubstr(of_variable ? "variable c of instance i-0 is 999 bytes long, its data file "
-                                                            : "memory reached from arg 0 of instance i-0 is 999 bytes long, its data file "));
+    EXPECT_THAT(read.error().message,
+                HasSubstr(of_variable ? "variable c of instance i-0 is 999 bytes long, its data file "
+                                      : "memory reached from arg 0 of instance i-0 is 999 bytes long, its data file "));
     EXPECT_THAT(read.error().message, HasSubstr(" is 1000; extract the MEP again"));
   }
 }
@@ -233,7 +236,8 @@ TEST_F(MepTest, HoldsTogetherWhateverOneOfItsFieldsSays) {
     }
     for (auto& instance : mep->instances) {
       uint64_t arguments = instance.arguments.size();
-      for (auto& parameter : instance.parameters) EXPECT_LE(uint64_t(parameter.offset) + parameter.size, arguments) << where;
+      for (auto& parameter : instance.parameters)
+        EXPECT_LE(uint64_t(parameter.offset) + parameter.size, arguments) << where;
       for (uint64_t offset : instance.argument_pointers) EXPECT_LE(offset + 8, arguments) << where;
       for (auto& region : instance.regions) {
         EXPECT_EQ(region.size, 1000u) << where;
@@ -241,8 +245,9 @@ TEST_F(MepTest, HoldsTogetherWhateverOneOfItsFieldsSays) {
         for (uint64_t offset : region.pointer_offsets) EXPECT_LE(offset + 8, region.pointer_stride) << where;
       }
       for (auto& slot : instance.symbols) {
-        uint64_t room = slot.region >= 0 ? instance.regions.at(size_t(slot.region)).size
-                        : slot.variable >= 0 ? instance.variables.at(size_t(slot.variable)).size : arguments;
+        uint64_t room = slot.region >= 0     ? instance.regions.at(size_t(slot.region)).size
+                        : slot.variable >= 0 ? instance.variables.at(size_t(slot.variable)).size
+                                             : arguments;
         EXPECT_LE(slot.offset, room - 8) << where;
       }
     }

@@ -28,7 +28,8 @@ CompilerCommand parsed(const std::string& line, const std::filesystem::path& fol
 }
 
 TEST(NvccCommand, ReadsCMakesCompileLine) {
-  auto c = parsed(R"(/opt/cuda/bin/nvcc -forward-unknown-to-host-compiler -DMSG="\"hello world\"" -I/app/inc -isystem=/opt/x
+  auto c =
+      parsed(R"(/opt/cuda/bin/nvcc -forward-unknown-to-host-compiler -DMSG="\"hello world\"" -I/app/inc -isystem=/opt/x
       --generate-code=arch=compute_90,code=[compute_90,sm_90] -std=c++17 -MD -MT a.o -MF a.d -x cu -rdc=true -c /app/a.cpp -o a.o)");
   EXPECT_EQ(c.dialect, Dialect::Nvcc);
   EXPECT_EQ(c.action, Action::Compile);
@@ -45,10 +46,11 @@ TEST(NvccCommand, ReadsCMakesCompileLine) {
 }
 
 TEST(NvccCommand, TakesEverySpellingOfAnOptionsValue) {
-  for (const char* line : {"nvcc -arch=sm_80 -c a.cu", "nvcc -arch sm_80 -c a.cu", "nvcc --gpu-architecture=sm_80 -c a.cu",
-                           "nvcc --gpu-architecture compute_80 -c a.cu", "nvcc -gencode arch=compute_80,code=sm_80 -c a.cu",
-                           "nvcc -gencode=arch=compute_80,code=\\\"sm_80,compute_80\\\" -c a.cu",
-                           "nvcc --generate-code arch=compute_80,code=[sm_80,compute_80] -c a.cu"})
+  for (const char* line :
+       {"nvcc -arch=sm_80 -c a.cu", "nvcc -arch sm_80 -c a.cu", "nvcc --gpu-architecture=sm_80 -c a.cu",
+        "nvcc --gpu-architecture compute_80 -c a.cu", "nvcc -gencode arch=compute_80,code=sm_80 -c a.cu",
+        "nvcc -gencode=arch=compute_80,code=\\\"sm_80,compute_80\\\" -c a.cu",
+        "nvcc --generate-code arch=compute_80,code=[sm_80,compute_80] -c a.cu"})
     EXPECT_THAT(parsed(line).architectures, ElementsAre("sm_80")) << line;
 }
 
@@ -75,18 +77,22 @@ TEST(NvccCommand, KeepsQuotingOfDefinitions) {
 TEST(NvccCommand, MapsMathFlagsToClangs) {
   auto c = parsed("nvcc --use_fast_math -fmad=false -c a.cu");
   EXPECT_TRUE(c.use_fast_math && c.ftz && !c.prec_div && !c.prec_sqrt && !c.fmad);
-  EXPECT_THAT(c.frontend_flags(), IsSupersetOf({"-fgpu-approx-transcendentals", "-fgpu-flush-denormals-to-zero", "-ffp-contract=off"}));
+  EXPECT_THAT(c.frontend_flags(),
+              IsSupersetOf({"-fgpu-approx-transcendentals", "-fgpu-flush-denormals-to-zero", "-ffp-contract=off"}));
   EXPECT_THAT(parsed("nvcc -c a.cu").frontend_flags(), IsEmpty());
 }
 
 TEST(NvccCommand, ExpandsResponseFilesOfBothKinds) {
   auto folder = TemporaryFolder::create("nvcc-command");
   ASSERT_TRUE(folder.ok());
-  ASSERT_TRUE(write_atomically(folder->path() / "includes.rsp", std::string_view("-isystem=/a\n\"-I/with space\"\n@deeper.rsp")).ok());
+  ASSERT_TRUE(
+      write_atomically(folder->path() / "includes.rsp", std::string_view("-isystem=/a\n\"-I/with space\"\n@deeper.rsp"))
+          .ok());
   ASSERT_TRUE(write_atomically(folder->path() / "deeper.rsp", std::string_view("-DDEEP")).ok());
   for (const char* line : {"nvcc --options-file includes.rsp -c a.cu", "nvcc --options-file=includes.rsp -c a.cu",
                            "nvcc -optf includes.rsp -c a.cu", "nvcc @includes.rsp -c a.cu"})
-    EXPECT_THAT(parsed(line, folder->path()).preprocessor, ElementsAre("-isystem", "/a", "-I/with space", "-DDEEP")) << line;
+    EXPECT_THAT(parsed(line, folder->path()).preprocessor, ElementsAre("-isystem", "/a", "-I/with space", "-DDEEP"))
+        << line;
 }
 
 TEST(NvccCommand, NamesAMissingResponseFile) {
@@ -117,12 +123,15 @@ TEST(NvccCommand, TellsActionsApart) {
 }
 
 TEST(NvccCommand, ForwardsUnknownFlagsOnlyWhereNvccWould) {
-  EXPECT_THAT(parsed("nvcc -forward-unknown-to-host-compiler -march=native -c a.cu").host_flags, Contains("-march=native"));
+  EXPECT_THAT(parsed("nvcc -forward-unknown-to-host-compiler -march=native -c a.cu").host_flags,
+              Contains("-march=native"));
   EXPECT_THAT(parsed("nvcc -march=native -c a.cu").unknown, ElementsAre("-march=native"));
 }
 
 TEST(NvccCommand, DropsWhatOnlyTheGpuToolsRead) {
-  auto c = parsed("nvcc -Xptxas -v,-dlcm=ca --maxrregcount=64 -t0 --threads 4 -extended-lambda -lineinfo -ccbin g++-12 --keep -c a.cu");
+  auto c = parsed(
+      "nvcc -Xptxas -v,-dlcm=ca --maxrregcount=64 -t0 --threads 4 -extended-lambda -lineinfo -ccbin g++-12 --keep -c "
+      "a.cu");
   EXPECT_THAT(c.unknown, IsEmpty());
   EXPECT_EQ(c.host_compiler, "g++-12");
   EXPECT_TRUE(c.extended_lambda && c.line_info);
@@ -135,7 +144,9 @@ TEST(NvccCommand, KeepsTheOrderOfLinkFlags) {
 }
 
 TEST(HipccCommand, TakesPlainSourcesForHip) {
-  auto c = parsed("/opt/rocm/bin/hipcc --offload-arch=gfx90a:xnack- --offload-arch=gfx906 -O3 -std=c++17 -fgpu-rdc -save-temps=obj -Rpass-analysis=kernel-resource-usage -c main.cpp -o main.o");
+  auto c = parsed(
+      "/opt/rocm/bin/hipcc --offload-arch=gfx90a:xnack- --offload-arch=gfx906 -O3 -std=c++17 -fgpu-rdc -save-temps=obj "
+      "-Rpass-analysis=kernel-resource-usage -c main.cpp -o main.o");
   EXPECT_EQ(c.dialect, Dialect::Hipcc);
   EXPECT_EQ(c.inputs[0].language, Language::Hip);
   EXPECT_THAT(c.architectures, ElementsAre("gfx90a", "gfx906"));
@@ -144,7 +155,8 @@ TEST(HipccCommand, TakesPlainSourcesForHip) {
 }
 
 TEST(ClangCommand, UnderstandsCudaAndPlainSources) {
-  auto c = parsed("clang++-22 -x cuda --cuda-gpu-arch=sm_70 --cuda-path=/usr/local/cuda -ffast-math -iquote q -c k.cc -ok.o");
+  auto c = parsed(
+      "clang++-22 -x cuda --cuda-gpu-arch=sm_70 --cuda-path=/usr/local/cuda -ffast-math -iquote q -c k.cc -ok.o");
   EXPECT_EQ(c.dialect, Dialect::Clang);
   EXPECT_EQ(c.inputs[0].language, Language::Cuda);
   EXPECT_THAT(c.architectures, ElementsAre("sm_70"));
@@ -168,11 +180,13 @@ TEST(CompilerCommand, SaysWhichOptionLacksItsValue) {
 }
 
 TEST(CompilerCommand, SurvivesDamagedCommandLines) {
-  const std::string line = "nvcc -Xcompiler=-fPIC,-Wall -gencode arch=compute_90,code=[sm_90] -DX=\"1\" -isystem /a -x cu -c a.cpp -o a.o";
+  const std::string line =
+      "nvcc -Xcompiler=-fPIC,-Wall -gencode arch=compute_90,code=[sm_90] -DX=\"1\" -isystem /a -x cu -c a.cpp -o a.o";
   std::mt19937 random(7);
   for (int i = 0; i < 3000; ++i) {
     std::string damaged = line.substr(0, random() % (line.size() + 1));
-    for (unsigned flips = random() % 4; flips > 0 && !damaged.empty(); --flips) damaged[random() % damaged.size()] ^= char(1u << random() % 7);
+    for (unsigned flips = random() % 4; flips > 0 && !damaged.empty(); --flips)
+      damaged[random() % damaged.size()] ^= char(1u << random() % 7);
     auto words = split_command(damaged);
     if (!words.ok() || words->empty()) continue;
     auto command = parse_compiler_command(*words, "/");

@@ -30,9 +30,11 @@ bool rounded(const std::string& grid, const std::string& block) {
 }
 
 TEST(Quotient, RoundsUpWhereTheLaunchCoversWhatTheKernelIsTold) {
-  for (auto* grid : {"(n + 63) / 64", "ceil_div(n - first, 64)", "(s.n + 127) / 128", "16"}) EXPECT_TRUE(rounded(grid, "64")) << grid;
+  for (auto* grid : {"(n + 63) / 64", "ceil_div(n - first, 64)", "(s.n + 127) / 128", "16"})
+    EXPECT_TRUE(rounded(grid, "64")) << grid;
   EXPECT_TRUE(rounded("(n + threads - 1) / threads", "threads"));
-  for (auto* grid : {"n / 64", "blocks", "(part + 63) / 64", "((n + 63) / 64 + 6) / 7", "3", ""}) EXPECT_FALSE(rounded(grid, "64")) << grid;
+  for (auto* grid : {"n / 64", "blocks", "(part + 63) / 64", "((n + 63) / 64 + 6) / 7", "3", ""})
+    EXPECT_FALSE(rounded(grid, "64")) << grid;
   EXPECT_FALSE(rounded("(n + 63) / 64", "threads"));
 }
 

@@ -1,6 +1,6 @@
 // A temporary folder for a test, whose path the next test of the same process gets again. What is cached by path, above
-// all the headers that the front end precompiles per set of flags (a fifth of a second each time), is then found again by
-// all tests of a program. Several at once have different paths. Nothing of an earlier test is left in it.
+// all the headers that the front end precompiles per set of flags (a fifth of a second each time), is then found again
+// by all tests of a program. Several at once have different paths. Nothing of an earlier test is left in it.
 #pragma once
 #include <unistd.h>
 

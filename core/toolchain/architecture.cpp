@@ -9,7 +9,8 @@ namespace kernelift {
 int compute_capability(std::string_view architecture) {
   for (std::string_view prefix : {"sm_", "compute_"}) {
     int number = 0;
-    if (architecture.starts_with(prefix)) std::from_chars(architecture.data() + prefix.size(), architecture.data() + architecture.size(), number);
+    if (architecture.starts_with(prefix))
+      std::from_chars(architecture.data() + prefix.size(), architecture.data() + architecture.size(), number);
     if (number > 0) return number;
   }
   return 0;

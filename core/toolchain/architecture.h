@@ -1,5 +1,5 @@
-// Which GPU architecture a source is read for: __CUDA_ARCH__ picks the lines of it that count, and an application is often
-// built for several, for an older one than its GPU (the driver translates then), or for "native".
+// Which GPU architecture a source is read for: __CUDA_ARCH__ picks the lines of it that count, and an application is
+// often built for several, for an older one than its GPU (the driver translates then), or for "native".
 #pragma once
 #include <string>
 #include <string_view>
@@ -11,8 +11,8 @@ namespace kernelift {
 /// 90 of "sm_90", "sm_90a" and "compute_90"; 0 of anything else: "native", "all", "gfx90a".
 int compute_capability(std::string_view architecture);
 
-/// What the CPU device takes a command for: the newest that it names from sm_50 to sm_90, as far as our headers go, which is
-/// also what "native" and "all" are there; CUDA 13's default (sm_75) if it names none.
+/// What the CPU device takes a command for: the newest that it names from sm_50 to sm_90, as far as our headers go,
+/// which is also what "native" and "all" are there; CUDA 13's default (sm_75) if it names none.
 std::string newest_architecture(const CompilerCommand& command);
 
 /// What the code that ran was compiled for, as the command spells it ("sm_90a"). `ptx_version` is the driver's word for

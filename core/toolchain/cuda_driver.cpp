@@ -13,14 +13,15 @@ Result<CudaDriver> open_driver() {
   void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
   if (!library) library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (!library)
-    return environment_error("no NVIDIA driver: libcuda.so.1 cannot be opened; install the driver, or use --device cpu");
+    return environment_error(
+        "no NVIDIA driver: libcuda.so.1 cannot be opened; install the driver, or use --device cpu");
   CudaDriver driver;
 #define KL_CUDA_LOOK_UP(name) driver.name = reinterpret_cast<decltype(driver.name)>(dlsym(library, KL_TEXT(name)));
   KL_CUDA_REQUIRED(KL_CUDA_LOOK_UP)
   KL_CUDA_OPTIONAL(KL_CUDA_LOOK_UP)
 #undef KL_CUDA_LOOK_UP
-#define KL_CUDA_DEMAND(name)                                                                                       \
-  if (!driver.name)                                                                                                \
+#define KL_CUDA_DEMAND(name) \
+  if (!driver.name)          \
     return environment_error("the NVIDIA driver is too old: it has no " KL_TEXT(name) "; update it to 525 or newer");
   KL_CUDA_REQUIRED(KL_CUDA_DEMAND)
 #undef KL_CUDA_DEMAND

@@ -1,11 +1,12 @@
 // The blob's layout, little-endian, everything 16-byte aligned:
 //
-//   head    magic u64, size u64, version u32, count u32, checksum u32 of all that follows, checksum u32 of the head so far
+//   head    magic u64, size u64, version u32, count u32, checksum u32 of all that follows, checksum u32 of the head
+//           so far
 //   entry   kind u32, reserved u32, then offset u64 and length u64 for each of name, flags and bytes
 //   data
 //
-// Offsets count from the blob's first byte. A reader trusts nothing: it is handed to it by whatever program runs. The head
-// has a checksum of its own, because its size says how far one may read at all.
+// Offsets count from the blob's first byte. A reader trusts nothing: it is handed to it by whatever program runs. The
+// head has a checksum of its own, because its size says how far one may read at all.
 #include "core/toolchain/fat_blob.h"
 
 #include <cstddef>
@@ -74,10 +75,12 @@ Result<std::vector<FatEntry>> read_fat_blob(std::span<const char> blob) {
   if (blob.size() < sizeof head) return damaged("shorter than its head");
   std::memcpy(&head, blob.data(), sizeof head);
   if (head.magic != kFatBlobMagic)
-    return environment_error("the program's device code was not made by Kernelift; rebuild it with kernelift build --device cpu");
+    return environment_error(
+        "the program's device code was not made by Kernelift; rebuild it with kernelift build --device cpu");
   if (head.version != kVersion)
-    return environment_error("the program's device code has format " + std::to_string(head.version) + ", this Kernelift reads " +
-                             std::to_string(kVersion) + "; rebuild the program with this Kernelift");
+    return environment_error("the program's device code has format " + std::to_string(head.version) +
+                             ", this Kernelift reads " + std::to_string(kVersion) +
+                             "; rebuild the program with this Kernelift");
   if (checksum(head) != head.head_check) return damaged("its head");
   if (head.size > blob.size() || head.size < sizeof head || head.size > kLargest) return damaged("truncated");
   blob = blob.first(head.size);
@@ -101,7 +104,8 @@ uint64_t fat_blob_size(const void* address) {
   Head head;
   std::memcpy(&head, address, sizeof head);
   if (head.magic != kFatBlobMagic) return 0;
-  bool sound = head.version == kVersion && checksum(head) == head.head_check && head.size >= sizeof head && head.size <= kLargest;
+  bool sound = head.version == kVersion && checksum(head) == head.head_check && head.size >= sizeof head &&
+               head.size <= kLargest;
   return sound ? head.size : sizeof head;
 }
 

@@ -13,9 +13,9 @@ extern "C" {
 
 /// How a kernel's threads are executed.
 enum kl_mode {
-  KL_MODE_LOOP = 0,   ///< No thread waits for another: a block is one loop over its threads.
-  KL_MODE_CUT = 1,    ///< Cut at its barriers and warp operations: loops over threads between them.
-  KL_MODE_FIBER = 2,  ///< Threads are fibers that switch at barriers, warp operations and in spin loops.
+  KL_MODE_LOOP = 0,     ///< No thread waits for another: a block is one loop over its threads.
+  KL_MODE_CUT = 1,      ///< Cut at its barriers and warp operations: loops over threads between them.
+  KL_MODE_FIBER = 2,    ///< Threads are fibers that switch at barriers, warp operations and in spin loops.
   KL_MODE_REFUSED = 3,  ///< It reaches what the CPU device cannot do, mode_reason says what; `run` is null.
 };
 
@@ -69,7 +69,8 @@ typedef struct kl_image {
   uint64_t magic;
   uint32_t version;
   uint32_t kernel_count, variable_count;
-  uint32_t architecture;  ///< Of the device code, 75 for sm_75: libraries choose how to launch by it. 0: it does not say.
+  uint32_t
+      architecture;  ///< Of the device code, 75 for sm_75: libraries choose how to launch by it. 0: it does not say.
   const kl_kernel* kernels;
   const kl_variable* variables;
   const struct kl_services** services;

@@ -1,6 +1,6 @@
 // Three dialects, one table. nvcc accepts each option as -name value, -name=value, --long-name value and
-// --long-name=value; clang and hipcc spell theirs as gcc does. An option's row says what its value means; the switch over
-// meanings below is the whole of the semantics. What is in no row goes to the host compiler if nvcc was told so
+// --long-name=value; clang and hipcc spell theirs as gcc does. An option's row says what its value means; the switch
+// over meanings below is the whole of the semantics. What is in no row goes to the host compiler if nvcc was told so
 // (-forward-unknown-to-host-compiler), else into `unknown`.
 #include "core/toolchain/nvcc_command.h"
 
@@ -16,12 +16,63 @@ namespace fs = std::filesystem;
 namespace {
 
 enum class Meaning {
-  Define, Undefine, Include, SystemInclude, AfterInclude, QuoteInclude, ForcedInclude, MacroInclude, Standard, Language, Output,
-  OutputFolder, Architecture, Code, GenerateCode, HostWords, LinkWords, LibraryFolder, Library, HostCompiler, DependencyFile,
-  DependencyTarget, DependencyQuotedTarget, DependencySwitch, DependencyOnly, Optimize, Relocatable, RelocatableSwitch, Ftz,
-  PrecDiv, PrecSqrt, Fmad, FastMath, Lambda, Constexpr, Debug, HostDebug, LineInfo, Compile, DeviceCompile, WholeCompile,
-  DeviceLinkAction, LibraryAction, PtxAction, CubinAction, FatbinAction, PreprocessAction, QueryAction, Verbose, DryRun,
-  ForwardUnknown, HostFlag, HostFlagWithValue, LinkFlag, Drop, DropWithValue, ClangWord
+  Define,
+  Undefine,
+  Include,
+  SystemInclude,
+  AfterInclude,
+  QuoteInclude,
+  ForcedInclude,
+  MacroInclude,
+  Standard,
+  Language,
+  Output,
+  OutputFolder,
+  Architecture,
+  Code,
+  GenerateCode,
+  HostWords,
+  LinkWords,
+  LibraryFolder,
+  Library,
+  HostCompiler,
+  DependencyFile,
+  DependencyTarget,
+  DependencyQuotedTarget,
+  DependencySwitch,
+  DependencyOnly,
+  Optimize,
+  Relocatable,
+  RelocatableSwitch,
+  Ftz,
+  PrecDiv,
+  PrecSqrt,
+  Fmad,
+  FastMath,
+  Lambda,
+  Constexpr,
+  Debug,
+  HostDebug,
+  LineInfo,
+  Compile,
+  DeviceCompile,
+  WholeCompile,
+  DeviceLinkAction,
+  LibraryAction,
+  PtxAction,
+  CubinAction,
+  FatbinAction,
+  PreprocessAction,
+  QueryAction,
+  Verbose,
+  DryRun,
+  ForwardUnknown,
+  HostFlag,
+  HostFlagWithValue,
+  LinkFlag,
+  Drop,
+  DropWithValue,
+  ClangWord
 };
 
 struct Option {
@@ -58,8 +109,9 @@ const std::map<std::string, Option, std::less<>>& nvcc_options() {
     add(DependencyFile, true, {"MF", "dependency-output"});
     add(DependencyTarget, true, {"MT", "dependency-target-name"});
     add(DependencyQuotedTarget, true, {"MQ"});
-    add(DependencySwitch, false, {"MD", "MMD", "MP", "generate-dependencies-with-compile",
-                                  "generate-nonsystem-dependencies-with-compile", "generate-dependency-targets"});
+    add(DependencySwitch, false,
+        {"MD", "MMD", "MP", "generate-dependencies-with-compile", "generate-nonsystem-dependencies-with-compile",
+         "generate-dependency-targets"});
     add(DependencyOnly, false, {"M", "MM", "generate-dependencies", "generate-nonsystem-dependencies"});
     add(Optimize, true, {"O", "optimize"});
     add(Relocatable, true, {"rdc", "relocatable-device-code"});
@@ -85,28 +137,118 @@ const std::map<std::string, Option, std::less<>>& nvcc_options() {
     add(QueryAction, false, {"version", "V", "help", "h", "list-gpu-arch", "arch-ls", "list-gpu-code", "code-ls"});
     add(Verbose, false, {"v", "verbose"});
     add(DryRun, false, {"dryrun", "dry-run"});
-    add(ForwardUnknown, false, {"forward-unknown-to-host-compiler", "forward-unknown-to-host-linker", "forward-unknown-opts"});
+    add(ForwardUnknown, false,
+        {"forward-unknown-to-host-compiler", "forward-unknown-to-host-linker", "forward-unknown-opts"});
     add(LinkFlag, false, {"shared"});
     add(HostFlag, false, {"pg", "profile", "w", "disable-warnings", "pthread"});
-    add(Drop, false, {"restrict", "keep", "save-temps", "res-usage", "resource-usage", "allow-unsupported-compiler", "clean",
-                      "clean-targets", "dlto", "dlink-time-opt", "lto", "link", "no-align-double", "nodlink", "no-device-link", "src-in-ptx",
-                      "source-in-ptx", "ewp", "extensible-whole-program", "extra-device-vectorization", "use-local-env",
-                      "objdir-as-tempdir", "objtemp", "no-compress", "Wno-deprecated-gpu-targets", "Wno-deprecated-declarations",
-                      "Wreorder", "Wdefault-stream-launch", "Wext-lambda-captures-this", "Wmissing-launch-bounds", "no-exceptions",
-                      "noeh", "no-host-device-initializer-list", "no-host-device-move-forward", "display-error-number",
-                      "no-display-error-number", "disable-optimizer-constants", "gen-opt-lto", "m64", "ftemplate-backtrace",
-                      "builtin-move-forward", "builtin-initializer-list", "prof"});
-    add(DropWithValue, true, {"Xptxas", "ptxas-options", "Xnvlink", "nvlink-options", "Xfatbin", "fatbin-options", "Xcudafe",
-                              "Xarchive", "archive-options", "maxrregcount", "t", "threads", "keep-dir", "cudart",
-                              "cudadevrt", "default-stream", "diag-suppress", "diag-error", "diag-warn", "Werror", "m", "machine",
-                              "split-compile", "split-compile-extended", "time", "dopt", "compress-mode", "target-dir",
-                              "target-directory", "static-global-template-stub", "jump-table-density", "tls", "ldir",
-                              "libdevice-directory", "idp", "ddp", "dp", "drive-prefix", "input-drive-prefix",
-                              "dependency-drive-prefix", "qpp-config", "Xnvvm", "archiver-binary", "arbin", "run-args",
-                              "optimization-info", "opt-info", "Ofast-compile", "Ofc", "ftemplate-depth",
-                              "ftemplate-backtrace-limit", "device-entity-has-hidden-visibility", "fdevice-time-trace",
-                              "entries", "e", "host-linker-script", "hls", "brief-diagnostics", "brief-diag", "jtd",
-                              "device-stack-protector", "frandom-seed", "sanitize"});
+    add(Drop, false,
+        {"restrict",
+         "keep",
+         "save-temps",
+         "res-usage",
+         "resource-usage",
+         "allow-unsupported-compiler",
+         "clean",
+         "clean-targets",
+         "dlto",
+         "dlink-time-opt",
+         "lto",
+         "link",
+         "no-align-double",
+         "nodlink",
+         "no-device-link",
+         "src-in-ptx",
+         "source-in-ptx",
+         "ewp",
+         "extensible-whole-program",
+         "extra-device-vectorization",
+         "use-local-env",
+         "objdir-as-tempdir",
+         "objtemp",
+         "no-compress",
+         "Wno-deprecated-gpu-targets",
+         "Wno-deprecated-declarations",
+         "Wreorder",
+         "Wdefault-stream-launch",
+         "Wext-lambda-captures-this",
+         "Wmissing-launch-bounds",
+         "no-exceptions",
+         "noeh",
+         "no-host-device-initializer-list",
+         "no-host-device-move-forward",
+         "display-error-number",
+         "no-display-error-number",
+         "disable-optimizer-constants",
+         "gen-opt-lto",
+         "m64",
+         "ftemplate-backtrace",
+         "builtin-move-forward",
+         "builtin-initializer-list",
+         "prof"});
+    add(DropWithValue, true,
+        {"Xptxas",
+         "ptxas-options",
+         "Xnvlink",
+         "nvlink-options",
+         "Xfatbin",
+         "fatbin-options",
+         "Xcudafe",
+         "Xarchive",
+         "archive-options",
+         "maxrregcount",
+         "t",
+         "threads",
+         "keep-dir",
+         "cudart",
+         "cudadevrt",
+         "default-stream",
+         "diag-suppress",
+         "diag-error",
+         "diag-warn",
+         "Werror",
+         "m",
+         "machine",
+         "split-compile",
+         "split-compile-extended",
+         "time",
+         "dopt",
+         "compress-mode",
+         "target-dir",
+         "target-directory",
+         "static-global-template-stub",
+         "jump-table-density",
+         "tls",
+         "ldir",
+         "libdevice-directory",
+         "idp",
+         "ddp",
+         "dp",
+         "drive-prefix",
+         "input-drive-prefix",
+         "dependency-drive-prefix",
+         "qpp-config",
+         "Xnvvm",
+         "archiver-binary",
+         "arbin",
+         "run-args",
+         "optimization-info",
+         "opt-info",
+         "Ofast-compile",
+         "Ofc",
+         "ftemplate-depth",
+         "ftemplate-backtrace-limit",
+         "device-entity-has-hidden-visibility",
+         "fdevice-time-trace",
+         "entries",
+         "e",
+         "host-linker-script",
+         "hls",
+         "brief-diagnostics",
+         "brief-diag",
+         "jtd",
+         "device-stack-protector",
+         "frandom-seed",
+         "sanitize"});
     return rows;
   }();
   return table;
@@ -118,22 +260,72 @@ struct ClangOption {
   Meaning meaning;
   bool joined;
 };
-constexpr ClangOption kClangOptions[] = {
-    {"-isystem", SystemInclude, true}, {"-idirafter", AfterInclude, true}, {"-iquote", QuoteInclude, true},
-    {"-include", ForcedInclude, false}, {"-imacros", MacroInclude, false}, {"-Xclang", ClangWord, false},
-    {"-Xarch_host", ClangWord, false}, {"-Xarch_device", ClangWord, false}, {"-Xcuda-ptxas", DropWithValue, false},
-    {"-Xcuda-fatbinary", DropWithValue, false}, {"-Xoffload-linker", DropWithValue, false}, {"-Xlinker", LinkWords, false},
-    {"-mllvm", DropWithValue, false}, {"-MF", DependencyFile, true}, {"-MT", DependencyTarget, true},
-    {"-MQ", DependencyQuotedTarget, true}, {"-MJ", DropWithValue, true}, {"-arch", Architecture, false},
-    {"-target", DropWithValue, false}, {"-z", LinkFlag, false}, {"-T", LinkFlag, false},
-    {"-D", Define, true}, {"-U", Undefine, true}, {"-I", Include, true}, {"-L", LibraryFolder, true}, {"-l", Library, true},
-    {"-x", Language, true}, {"-o", Output, true}};
-constexpr const char* kClangDropped[] = {"--cuda-path=", "--rocm-path=", "--rocm-device-lib-path=", "--hip-path=", "--hip-version=",
-    "-fcuda-short-ptr", "-nogpulib", "-nocudalib", "-nogpuinc", "-nocudainc", "--hip-link", "-parallel-jobs=", "-cuid=", "-fuse-cuid=",
-    "--cuda-noopt-device-debug", "-Wno-unknown-cuda-version", "--offload-compress", "-munsafe-fp-atomics", "-mcode-object-version=",
-    "--no-cuda-version-check", "--offload-new-driver", "--no-offload-new-driver", "-amdgpu-target", "--gcc-toolchain=",
-    "-fhip-new-launch-api", "--driver-mode=", "--cuda-include-ptx=", "--no-cuda-include-ptx=", "--gpu-max-threads-per-block=",
-    "-save-temps", "--save-temps", "-Rpass", "-fsave-optimization-record", "-foptimization-record-file=", "-ftime-trace", "-fgpu-default-stream=", "-mcumode", "-mno-cumode"};
+constexpr ClangOption kClangOptions[] = {{"-isystem", SystemInclude, true},
+                                         {"-idirafter", AfterInclude, true},
+                                         {"-iquote", QuoteInclude, true},
+                                         {"-include", ForcedInclude, false},
+                                         {"-imacros", MacroInclude, false},
+                                         {"-Xclang", ClangWord, false},
+                                         {"-Xarch_host", ClangWord, false},
+                                         {"-Xarch_device", ClangWord, false},
+                                         {"-Xcuda-ptxas", DropWithValue, false},
+                                         {"-Xcuda-fatbinary", DropWithValue, false},
+                                         {"-Xoffload-linker", DropWithValue, false},
+                                         {"-Xlinker", LinkWords, false},
+                                         {"-mllvm", DropWithValue, false},
+                                         {"-MF", DependencyFile, true},
+                                         {"-MT", DependencyTarget, true},
+                                         {"-MQ", DependencyQuotedTarget, true},
+                                         {"-MJ", DropWithValue, true},
+                                         {"-arch", Architecture, false},
+                                         {"-target", DropWithValue, false},
+                                         {"-z", LinkFlag, false},
+                                         {"-T", LinkFlag, false},
+                                         {"-D", Define, true},
+                                         {"-U", Undefine, true},
+                                         {"-I", Include, true},
+                                         {"-L", LibraryFolder, true},
+                                         {"-l", Library, true},
+                                         {"-x", Language, true},
+                                         {"-o", Output, true}};
+constexpr const char* kClangDropped[] = {"--cuda-path=",
+                                         "--rocm-path=",
+                                         "--rocm-device-lib-path=",
+                                         "--hip-path=",
+                                         "--hip-version=",
+                                         "-fcuda-short-ptr",
+                                         "-nogpulib",
+                                         "-nocudalib",
+                                         "-nogpuinc",
+                                         "-nocudainc",
+                                         "--hip-link",
+                                         "-parallel-jobs=",
+                                         "-cuid=",
+                                         "-fuse-cuid=",
+                                         "--cuda-noopt-device-debug",
+                                         "-Wno-unknown-cuda-version",
+                                         "--offload-compress",
+                                         "-munsafe-fp-atomics",
+                                         "-mcode-object-version=",
+                                         "--no-cuda-version-check",
+                                         "--offload-new-driver",
+                                         "--no-offload-new-driver",
+                                         "-amdgpu-target",
+                                         "--gcc-toolchain=",
+                                         "-fhip-new-launch-api",
+                                         "--driver-mode=",
+                                         "--cuda-include-ptx=",
+                                         "--no-cuda-include-ptx=",
+                                         "--gpu-max-threads-per-block=",
+                                         "-save-temps",
+                                         "--save-temps",
+                                         "-Rpass",
+                                         "-fsave-optimization-record",
+                                         "-foptimization-record-file=",
+                                         "-ftime-trace",
+                                         "-fgpu-default-stream=",
+                                         "-mcumode",
+                                         "-mno-cumode"};
 
 bool is_true(std::string_view value) { return value != "false" && value != "0"; }
 
@@ -154,7 +346,8 @@ std::vector<std::string> words_handed_on(std::string_view list) {
   std::vector<std::string> words;
   for (std::string& part : split_commas(list)) {
     bool one_word = part.find(' ') == part.npos;
-    if (auto split = split_command(part); !one_word && split.ok()) words.insert(words.end(), split->begin(), split->end());
+    if (auto split = split_command(part); !one_word && split.ok())
+      words.insert(words.end(), split->begin(), split->end());
     else words.push_back(std::move(part));
   }
   return words;
@@ -200,7 +393,8 @@ class Parser {
 
  private:
   Result<std::string> value_of(const std::vector<std::string>& words, const std::string& option) {
-    if (at_ + 1 >= words.size()) return usage_error("the compiler option " + option + " needs a value and the command ends there");
+    if (at_ + 1 >= words.size())
+      return usage_error("the compiler option " + option + " needs a value and the command ends there");
     return words[++at_];
   }
 
@@ -223,12 +417,13 @@ class Parser {
     }
     // One-letter options take their value joined; a second dash would make them long names.
     if (word[1] != '-') {
-      static constexpr std::pair<char, Meaning> joined[] = {{'D', Define}, {'U', Undefine}, {'I', Include},
-                                                            {'L', LibraryFolder}, {'l', Library}, {'O', Optimize}};
+      static constexpr std::pair<char, Meaning> joined[] = {{'D', Define},        {'U', Undefine}, {'I', Include},
+                                                            {'L', LibraryFolder}, {'l', Library},  {'O', Optimize}};
       for (auto [letter, meaning] : joined)
         if (word[1] == letter) return apply(meaning, word, word.substr(2));
       if (word.starts_with("-x") && word.size() > 2 && word != "-xc") return apply(Language, word, word.substr(2));
-      if (word.starts_with("-t") && word.find_first_not_of("0123456789", 2) == std::string::npos) return apply(Drop, word, "");
+      if (word.starts_with("-t") && word.find_first_not_of("0123456789", 2) == std::string::npos)
+        return apply(Drop, word, "");
       if (word.starts_with("-isystem")) return apply(SystemInclude, word, word.substr(8));
     }
     return unknown_word(word);
@@ -241,30 +436,52 @@ class Parser {
     for (const char* dropped : kClangDropped)
       if (word.starts_with(dropped)) return apply(Drop, word, "");
     if (word == "-fgpu-rdc" || word == "-fcuda-rdc") return apply(RelocatableSwitch, word, "");
-    if (word == "-fno-gpu-rdc" || word == "-fno-cuda-rdc") { command_.relocatable = false; return done(); }
-    if (word == "-ffast-math" || word == "-Ofast" || word == "-fgpu-approx-transcendentals" || word == "-fcuda-approx-transcendentals") {
+    if (word == "-fno-gpu-rdc" || word == "-fno-cuda-rdc") {
+      command_.relocatable = false;
+      return done();
+    }
+    if (word == "-ffast-math" || word == "-Ofast" || word == "-fgpu-approx-transcendentals" ||
+        word == "-fcuda-approx-transcendentals") {
       command_.use_fast_math = true;
       command_.host_flags.push_back(word);
       return done();
     }
-    if (word == "-fgpu-flush-denormals-to-zero" || word == "-fcuda-flush-denormals-to-zero") { command_.ftz = true; return done(); }
-    if (word == "-ffp-contract=off") { command_.fmad = false; command_.host_flags.push_back(word); return done(); }
-    if (word == "--cuda-host-only" || word == "--offload-host-only") { command_.host_only = true; return done(); }
+    if (word == "-fgpu-flush-denormals-to-zero" || word == "-fcuda-flush-denormals-to-zero") {
+      command_.ftz = true;
+      return done();
+    }
+    if (word == "-ffp-contract=off") {
+      command_.fmad = false;
+      command_.host_flags.push_back(word);
+      return done();
+    }
+    if (word == "--cuda-host-only" || word == "--offload-host-only") {
+      command_.host_only = true;
+      return done();
+    }
     if (word == "-c") return apply(Compile, word, "");
-    if (word == "-S") { command_.unknown.push_back(word); return done(); }
+    if (word == "-S") {
+      command_.unknown.push_back(word);
+      return done();
+    }
     if (word == "-E") return apply(PreprocessAction, word, "");
     if (word == "-M" || word == "-MM") return apply(DependencyOnly, word, "");
     if (word == "-MD" || word == "-MMD" || word == "-MP" || word == "-MG") return apply(DependencySwitch, word, "");
-    if (word == "--version" || word == "-version" || word == "--help" || word == "-dumpversion" || word == "-dumpmachine" ||
-        word.starts_with("-print-") || word.starts_with("--print-"))
+    if (word == "--version" || word == "-version" || word == "--help" || word == "-dumpversion" ||
+        word == "-dumpmachine" || word.starts_with("-print-") || word.starts_with("--print-"))
       return apply(QueryAction, word, "");
     if (word == "-v" || word == "--verbose") return apply(Verbose, word, "");
     if (word == "-###") return apply(DryRun, word, "");
-    if (word == "--genco") { command_.unknown.push_back(word); return done(); }
-    if (word.starts_with("-std=") || word.starts_with("--std=")) return apply(Standard, word, word.substr(word.find('=') + 1));
+    if (word == "--genco") {
+      command_.unknown.push_back(word);
+      return done();
+    }
+    if (word.starts_with("-std=") || word.starts_with("--std="))
+      return apply(Standard, word, word.substr(word.find('=') + 1));
     if (word.starts_with("-O")) return apply(Optimize, word, word.substr(2));
-    if (word.starts_with("-Wl,") || word == "-shared" || word == "-static" || word == "-rdynamic" || word.starts_with("-static-lib") ||
-        word == "-pie" || word == "-no-pie" || word.starts_with("-fuse-ld=") || word == "-nostdlib" || word == "-s")
+    if (word.starts_with("-Wl,") || word == "-shared" || word == "-static" || word == "-rdynamic" ||
+        word.starts_with("-static-lib") || word == "-pie" || word == "-no-pie" || word.starts_with("-fuse-ld=") ||
+        word == "-nostdlib" || word == "-s")
       return apply(LinkFlag, word, "");
     if (word.starts_with("-g")) return apply(HostDebug, word, "");
     for (const ClangOption& option : kClangOptions) {
@@ -276,8 +493,9 @@ class Parser {
       }
       if (option.joined && word.starts_with(name)) return apply(option.meaning, word, word.substr(name.size()));
     }
-    if (word.starts_with("-f") || word.starts_with("-m") || word.starts_with("-W") || word == "-w" || word.starts_with("-pedantic") ||
-        word == "-pthread" || word == "-pg" || word == "-pipe" || word == "-ansi" || word.starts_with("--sysroot") || word == "-nostdinc")
+    if (word.starts_with("-f") || word.starts_with("-m") || word.starts_with("-W") || word == "-w" ||
+        word.starts_with("-pedantic") || word == "-pthread" || word == "-pg" || word == "-pipe" || word == "-ansi" ||
+        word.starts_with("--sysroot") || word == "-nostdinc")
       return apply(HostFlag, word, "");
     command_.unknown.push_back(word);
     return done();
@@ -296,14 +514,15 @@ class Parser {
     if (take_preprocessor_) {
       command_.preprocessor.push_back(word);
       take_preprocessor_ = false;
-    } else if (word == "-include" || word == "-isystem" || word == "-I" || word == "-D" || word == "-U" || word == "-idirafter" ||
-               word == "-iquote") {
+    } else if (word == "-include" || word == "-isystem" || word == "-I" || word == "-D" || word == "-U" ||
+               word == "-idirafter" || word == "-iquote") {
       command_.preprocessor.push_back(word);
       take_preprocessor_ = true;
-    } else if (word.starts_with("-D") || word.starts_with("-U") || word.starts_with("-I") || word.starts_with("-isystem")) {
+    } else if (word.starts_with("-D") || word.starts_with("-U") || word.starts_with("-I") ||
+               word.starts_with("-isystem")) {
       command_.preprocessor.push_back(word);
-    } else if (word.starts_with("-Wl,") || word.starts_with("-L") || word == "-rdynamic" || word == "-static-libstdc++" ||
-               word == "-static-libgcc") {
+    } else if (word.starts_with("-Wl,") || word.starts_with("-L") || word == "-rdynamic" ||
+               word == "-static-libstdc++" || word == "-static-libgcc") {
       command_.link_flags.push_back(word);
     } else {
       if (word.starts_with("-std=")) command_.standard = word.substr(5);
@@ -353,7 +572,8 @@ class Parser {
       case Define: preprocessor("-D", value); break;
       case Undefine: preprocessor("-U", value); break;
       case Include:
-        for (const std::string& folder : word.starts_with("--") ? split_commas(value) : std::vector{value}) preprocessor("-I", folder);
+        for (const std::string& folder : word.starts_with("--") ? split_commas(value) : std::vector{value})
+          preprocessor("-I", folder);
         break;
       case SystemInclude: preprocessor("-isystem", value); break;
       case AfterInclude: preprocessor("-idirafter", value); break;
@@ -369,12 +589,21 @@ class Parser {
         break;
       case Output: c.output = value; break;
       case OutputFolder: c.output_folder = value; break;
-      case Architecture: for (const std::string& name : split_commas(value)) architecture(name); break;
-      case Code: for (const std::string& name : split_commas(value)) codes_.push_back(name); break;
+      case Architecture:
+        for (const std::string& name : split_commas(value)) architecture(name);
+        break;
+      case Code:
+        for (const std::string& name : split_commas(value)) codes_.push_back(name);
+        break;
       case GenerateCode: generate_code(value); break;
-      case HostWords: for (const std::string& host : words_handed_on(value)) host_word(host); break;
+      case HostWords:
+        for (const std::string& host : words_handed_on(value)) host_word(host);
+        break;
       case LinkWords:
-        for (const std::string& linker : words_handed_on(value)) { c.link_flags.push_back("-Xlinker"); c.link_flags.push_back(linker); }
+        for (const std::string& linker : words_handed_on(value)) {
+          c.link_flags.push_back("-Xlinker");
+          c.link_flags.push_back(linker);
+        }
         break;
       case LibraryFolder: c.link_flags.push_back("-L" + value); break;
       case Meaning::Library: c.link_flags.push_back("-l" + value); break;
@@ -401,26 +630,40 @@ class Parser {
       case PrecDiv: c.prec_div = is_true(value); break;
       case PrecSqrt: c.prec_sqrt = is_true(value); break;
       case Fmad: c.fmad = is_true(value); break;
-      case FastMath: c.use_fast_math = c.ftz = true; c.prec_div = c.prec_sqrt = false; break;
+      case FastMath:
+        c.use_fast_math = c.ftz = true;
+        c.prec_div = c.prec_sqrt = false;
+        break;
       case Lambda: c.extended_lambda = true; break;
       case Constexpr: c.relaxed_constexpr = true; break;
       case Debug: c.debug = true; break;
       case HostDebug: c.host_flags.push_back(word == "--debug" ? "-g" : word); break;
       case LineInfo: c.line_info = true; break;
       case Compile: c.action = Action::Compile; break;
-      case DeviceCompile: c.action = Action::Compile; c.relocatable = true; break;
-      case WholeCompile: c.action = Action::Compile; c.relocatable = false; break;
+      case DeviceCompile:
+        c.action = Action::Compile;
+        c.relocatable = true;
+        break;
+      case WholeCompile:
+        c.action = Action::Compile;
+        c.relocatable = false;
+        break;
       case DeviceLinkAction: c.action = Action::DeviceLink; break;
       case LibraryAction: c.action = Action::Library; break;
       case PtxAction: c.action = Action::Ptx; break;
       case CubinAction: c.action = Action::Cubin; break;
       case FatbinAction: c.action = Action::Fatbin; break;
       case PreprocessAction: c.action = Action::Preprocess; break;
-      case QueryAction: c.action = Action::Query; c.query = word; break;
+      case QueryAction:
+        c.action = Action::Query;
+        c.query = word;
+        break;
       case Verbose: c.verbose = true; break;
       case DryRun: c.dry_run = c.verbose = true; break;
       case ForwardUnknown: break;
-      case HostFlag: c.host_flags.push_back(word == "--disable-warnings" ? "-w" : word == "--profile" ? "-pg" : word); break;
+      case HostFlag:
+        c.host_flags.push_back(word == "--disable-warnings" ? "-w" : word == "--profile" ? "-pg" : word);
+        break;
       case HostFlagWithValue: c.host_flags.insert(c.host_flags.end(), {word, value}); break;
       case LinkFlag: c.link_flags.push_back(value.empty() ? (word == "--shared" ? "-shared" : word) : value); break;
       case Drop: c.dropped.push_back(word); break;
@@ -477,7 +720,8 @@ Status expand(const std::vector<std::string>& argv, const fs::path& folder, int 
     }
     fs::path path = folder / file;
     if (std::error_code ignored; !fs::exists(path, ignored))
-      return usage_error("the response file " + path.string() + " does not exist; run the build first, it is written by it");
+      return usage_error("the response file " + path.string() +
+                         " does not exist; run the build first, it is written by it");
     auto text = read_text(path);
     if (!text.ok()) return usage_error("cannot read the response file " + path.string() + ": " + text.error().message);
     auto words = split_command(*text);
@@ -504,8 +748,8 @@ std::vector<std::string> CompilerCommand::frontend_flags() const {
   if (relocatable) flags.push_back("-fgpu-rdc");
   // Of the host's flags those that change what the source means.
   for (const std::string& flag : host_flags)
-    for (const char* language : {"-fno-exceptions", "-fno-rtti", "-funsigned-char", "-fsigned-char", "-fno-char8_t", "-fpermissive",
-                                 "-fms-extensions", "-fchar8_t", "-pthread"})
+    for (const char* language : {"-fno-exceptions", "-fno-rtti", "-funsigned-char", "-fsigned-char", "-fno-char8_t",
+                                 "-fpermissive", "-fms-extensions", "-fchar8_t", "-pthread"})
       if (flag == language) flags.push_back(flag);
   return flags;
 }

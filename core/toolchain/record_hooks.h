@@ -1,6 +1,6 @@
 // The C ABI between the CPU device's CUDA runtime library and the recorder. The runtime dlopens the library named by
-// $KERNELIFT_RECORDER at its first use and calls kernelift_recorder_attach; without the variable it costs one null check
-// per launch. Calls come from the application's own threads, serialised by the runtime.
+// $KERNELIFT_RECORDER at its first use and calls kernelift_recorder_attach; without the variable it costs one null
+// check per launch. Calls come from the application's own threads, serialised by the runtime.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -16,20 +16,20 @@ extern "C" {
 enum kl_memory_kind { KL_MEMORY_DEVICE = 0, KL_MEMORY_MANAGED = 1, KL_MEMORY_HOST_MAPPED = 2 };
 
 typedef struct kl_allocation {
-  uint64_t address, size;           ///< As requested by the application.
-  uint32_t kind;                    ///< enum kl_memory_kind
+  uint64_t address, size;  ///< As requested by the application.
+  uint32_t kind;           ///< enum kl_memory_kind
 } kl_allocation;
 
 /// One kernel launch, valid during the call only.
 typedef struct kl_record_launch {
   const kl_kernel* kernel;
-  const kl_image* image;            ///< Its module: name and address of every variable.
-  const void* fat_blob;             ///< The registered blob it came from (core/toolchain/fat_blob.h), or null.
+  const kl_image* image;  ///< Its module: name and address of every variable.
+  const void* fat_blob;   ///< The registered blob it came from (core/toolchain/fat_blob.h), or null.
   kl_dim3 grid, block;
   uint32_t dynamic_shared_bytes;
   uint32_t cooperative;
-  const void* arguments;            ///< Packed.
-  uint64_t stream;                  ///< 0: the default stream.
+  const void* arguments;  ///< Packed.
+  uint64_t stream;        ///< 0: the default stream.
 } kl_record_launch;
 
 /// What the runtime offers the recorder.
@@ -46,7 +46,7 @@ typedef struct kl_recorder {
   uint32_t version;
   void (*launch_begin)(const kl_record_launch*);
   void (*launch_end)(const kl_record_launch*, double seconds);  ///< Below 0: the launch failed.
-  void (*shutdown)(void);           ///< At process exit, before the runtime frees anything.
+  void (*shutdown)(void);                                       ///< At process exit, before the runtime frees anything.
 } kl_recorder;
 
 /// Exported by the recorder library; null means: do not record.

@@ -11,13 +11,13 @@
 #define BLOCK 64
 #define SOFTENING 0.01
 
-#define CHECK(call)                                                                              \
-  do {                                                                                           \
-    cudaError_t e = (call);                                                                      \
-    if (e != cudaSuccess) {                                                                      \
-      fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorString(e));                 \
-      exit(2);                                                                                   \
-    }                                                                                            \
+#define CHECK(call)                                                              \
+  do {                                                                           \
+    cudaError_t e = (call);                                                      \
+    if (e != cudaSuccess) {                                                      \
+      fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorString(e)); \
+      exit(2);                                                                   \
+    }                                                                            \
   } while (0)
 
 struct Body {
@@ -116,8 +116,8 @@ int main(int argc, char** argv) {
   for (int step = 0; step < steps; step++) {
     forces<<<(n + BLOCK - 1) / BLOCK, BLOCK>>>(d_bodies, d_a, d_a + n, d_a + 2 * n, n);
     if (step == steps - 1) CHECK(cudaMemcpy(bodies.data(), d_bodies, n * sizeof(Body), cudaMemcpyDeviceToHost));
-    advance<<<(n + BLOCK - 1) / BLOCK, BLOCK>>>(d_bodies, d_v, d_v + n, d_v + 2 * n, d_a, d_a + n, d_a + 2 * n,
-                                                0.001f, n);
+    advance<<<(n + BLOCK - 1) / BLOCK, BLOCK>>>(d_bodies, d_v, d_v + n, d_v + 2 * n, d_a, d_a + n, d_a + 2 * n, 0.001f,
+                                                n);
     CHECK(cudaGetLastError());
   }
   CHECK(cudaDeviceSynchronize());
@@ -128,7 +128,8 @@ int main(int argc, char** argv) {
   if (checking) {
     std::vector<float> a(3 * n);
     CHECK(cudaMemcpy(a.data(), d_a, 3 * n * sizeof(float), cudaMemcpyDeviceToHost));
-    passed = check(bodies, {a.begin(), a.begin() + n}, {a.begin() + n, a.begin() + 2 * n}, {a.begin() + 2 * n, a.end()});
+    passed =
+        check(bodies, {a.begin(), a.begin() + n}, {a.begin() + n, a.begin() + 2 * n}, {a.begin() + 2 * n, a.end()});
     printf("%s\n", passed ? "PASSED" : "FAILED");
   }
   CHECK(cudaFree(d_bodies));

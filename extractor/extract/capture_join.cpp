@@ -1,5 +1,5 @@
-// See capture_join.h. One header's kernel in several units is one kernel: any of them will do. The index lists it for the
-// first of them; its launches come from whichever the linker took.
+// See capture_join.h. One header's kernel in several units is one kernel: any of them will do. The index lists it for
+// the first of them; its launches come from whichever the linker took.
 #include "extractor/extract/capture_join.h"
 
 #include <algorithm>
@@ -19,7 +19,8 @@ std::string file_mark(std::string_view mangled) {
     if (at == std::string_view::npos) continue;
     at += before.size();
     // __nv_static_ is followed by the length of all that follows, and by two underscores.
-    if (before == "__nv_static_") at = mangled.find_first_not_of("0123456789", at), at = at == mangled.npos ? at : at + 2;
+    if (before == "__nv_static_")
+      at = mangled.find_first_not_of("0123456789", at), at = at == mangled.npos ? at : at + 2;
     constexpr size_t kHash = 8;
     if (at == mangled.npos || at + kHash >= mangled.size() || mangled[at + kHash] != '_') continue;
     size_t length = 0, digit = at + kHash + 1;
@@ -57,14 +58,18 @@ int CaptureJoin::signs(const CapturedInstance& instance, const ScannedKernel& ke
   auto by_file = [&](auto&& is_it) {
     if (is_it(kernel.tu)) return kFile;
     bool in_header = kernel.definition.file != kernel.tu;
-    return in_header && std::any_of(index_.units.begin(), index_.units.end(), [&](auto& unit) { return is_it(unit.file); }) ? kHeader : kNever;
+    return in_header &&
+                   std::any_of(index_.units.begin(), index_.units.end(), [&](auto& unit) { return is_it(unit.file); })
+               ? kHeader
+               : kNever;
   };
   if (instance.unit == kernel.tu) return kFile;
   // What the application's own symbols said of it, without folder and ending.
   if (!instance.source_stem.empty())
     return by_file([&](const std::string& file) { return std::filesystem::path(file).stem() == instance.source_stem; });
   // A name without a slash is a module's that was linked from several files.
-  if (instance.unit.find('/') != std::string::npos) return by_file([&](const std::string& file) { return file == instance.unit; });
+  if (instance.unit.find('/') != std::string::npos)
+    return by_file([&](const std::string& file) { return file == instance.unit; });
   if (std::string mark = file_mark(instance.mangled); !mark.empty())
     return by_file([&](const std::string& file) { return is_mark_of(mark, file); });
   const std::string& code = code_of(instance);
@@ -93,13 +98,16 @@ std::optional<bool> CaptureJoin::is_code_of(const CapturedInstance& instance, co
   std::string_view ran = cubin_code(code_of(instance), kernel.key);
   if (ran.empty() || instance.settings.binary_version == 0) return std::nullopt;
   std::string arch = "sm_" + std::to_string(instance.settings.binary_version);
-  auto [built, fresh] = built_.try_emplace(kernel.tu + " " + std::to_string(instance.settings.ptx_version) + " " + arch);
+  auto [built, fresh] =
+      built_.try_emplace(kernel.tu + " " + std::to_string(instance.settings.ptx_version) + " " + arch);
   if (fresh) {
-    auto unit = std::find_if(index_.units.begin(), index_.units.end(), [&](auto& one) { return one.file == kernel.tu; });
+    auto unit =
+        std::find_if(index_.units.begin(), index_.units.end(), [&](auto& one) { return one.file == kernel.tu; });
     if (unit == index_.units.end()) return std::nullopt;
     NvccOptions options;
     options.command = unit->command, options.folder = unit->folder, options.target = {arch, arch};
-    if (auto command = parse_compiler_command(unit->command, unit->folder); command.ok() && instance.settings.ptx_version)
+    if (auto command = parse_compiler_command(unit->command, unit->folder);
+        command.ok() && instance.settings.ptx_version)
       options.target = TargetArchitecture::of(architecture_that_ran(*command, instance.settings.ptx_version), arch);
     // The file is compiled from a place of its own: what stands beside it must be found from there.
     options.command.push_back("-I" + std::filesystem::path(kernel.tu).parent_path().string());
@@ -116,7 +124,8 @@ CaptureJoin::Answer CaptureJoin::joins(const CapturedInstance& instance, const S
   if (own < 0) return Answer::No;
   std::vector<const ScannedKernel*> rivals;
   for (auto& other : index_.kernels) {
-    bool same_text = other.definition.file == kernel.definition.file && other.definition.begin == kernel.definition.begin;
+    bool same_text =
+        other.definition.file == kernel.definition.file && other.definition.begin == kernel.definition.begin;
     if (other.key != kernel.key || same_text || signs(instance, other) < own) continue;
     if (signs(instance, other) > own) return Answer::No;
     rivals.push_back(&other);

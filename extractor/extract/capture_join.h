@@ -1,7 +1,7 @@
 // Which kernel of the source a captured launch is of. The canonical key says nearly always; where several
 // files have kernels of one key, further signs decide: the file that the recorder knew, the file's name that nvcc
-// hides in the names of what is local to it, the parameters' layout, the company of a module's other kernels, and at last
-// the machine code itself, against what the file's own compile command makes.
+// hides in the names of what is local to it, the parameters' layout, the company of a module's other kernels, and at
+// last the machine code itself, against what the file's own compile command makes.
 #pragma once
 #include <map>
 #include <optional>
@@ -42,7 +42,7 @@ class CaptureJoin {
   const Capture& capture_;
   mutable std::map<std::string, std::string> codes_;                 ///< Cubins of the capture, by their first chunk.
   mutable std::map<std::string, std::vector<std::string>> company_;  ///< Keys of such a cubin's kernels.
-  mutable std::map<std::string, std::string> built_;                 ///< Cubins that nvcc made of files; empty: it failed.
+  mutable std::map<std::string, std::string> built_;  ///< Cubins that nvcc made of files; empty: it failed.
 };
 
 }  // namespace kernelift

@@ -49,7 +49,8 @@ std::string readable(const std::string& reached_from) {
   constexpr std::string_view kMark = "variable ";
   if (!reached_from.starts_with(kMark)) return reached_from;
   size_t end = std::min(reached_from.find(' ', kMark.size()), reached_from.size());
-  return std::string(kMark) + canonical_key(reached_from.substr(kMark.size(), end - kMark.size())) + reached_from.substr(end);
+  return std::string(kMark) + canonical_key(reached_from.substr(kMark.size(), end - kMark.size())) +
+         reached_from.substr(end);
 }
 
 /// How a file-scope variable is named in the text of main: its key without what only the compiler adds.
@@ -89,12 +90,15 @@ class Taker {
         MepRegion taken;
         taken.address = region.address + part.begin, taken.size = part.end - part.begin, taken.kind = region.kind;
         taken.part_of = arrays[i].size() > 1 ? region.address : 0;
-        taken.reached_from = part.parameter < 0 ? readable(region.reached_from) : "arg " + std::to_string(part.parameter);
+        taken.reached_from =
+            part.parameter < 0 ? readable(region.reached_from) : "arg " + std::to_string(part.parameter);
         if (part.parameter >= 0 && part.member > 0) taken.reached_from += " +" + std::to_string(part.member);
         taken.parameter = part.parameter < 0 ? reached_by(region.reached_from).argument : part.parameter;
         std::string name = "memory at " + address_text(taken.address) + " (" + region.reached_from + ")";
-        if (!part.doubt.empty()) limits.insert(part.doubt + ", in " + name + ": what lies there must come out bit by bit as recorded.");
-        KERNELIFT_TRY(take_region(from, std::move(taken), part.type, region.before, region.after, std::move(name), instance, part.begin));
+        if (!part.doubt.empty())
+          limits.insert(part.doubt + ", in " + name + ": what lies there must come out bit by bit as recorded.");
+        KERNELIFT_TRY(take_region(from, std::move(taken), part.type, region.before, region.after, std::move(name),
+                                  instance, part.begin));
       }
     }
     KERNELIFT_TRY(take_foreign(from, instance));
@@ -114,8 +118,8 @@ class Taker {
     PointerLayout pointers;
   };
 
-  /// Adds `region`, which begins at `offset` of the images and whose elements are of `type` as the source spells it. It is
-  /// searched for addresses whatever its type: tables of 64-bit integers hold them too.
+  /// Adds `region`, which begins at `offset` of the images and whose elements are of `type` as the source spells it. It
+  /// is searched for addresses whatever its type: tables of 64-bit integers hold them too.
   Status take_region(const CapturedInstance& from, MepRegion region, const std::string& type, const Image& before,
                      const Image& after, std::string name, MepInstance& instance, uint64_t offset = 0) {
     PointerLayout pointers = pointers_of(type, kernel_);
@@ -124,7 +128,8 @@ class Taker {
     region.rewritten = std::any_of(from.like.rewritten.begin(), from.like.rewritten.end(), [&](uint32_t at) {
       return at + kWord <= from.arguments.size() && word_at(from.arguments, at) - region.address < region.size;
     });
-    Holder holder{int(instance.regions.size()), -1, std::move(name), region.element == "byte" && pointers.offsets.empty(), pointers};
+    Holder holder{int(instance.regions.size()), -1, std::move(name),
+                  region.element == "byte" && pointers.offsets.empty(), pointers};
     KERNELIFT_ASSIGN(region.after, file_of(after, offset, region.size));
     KERNELIFT_ASSIGN(region.before, file_of(before, offset, region.size));
     if (!from.variables.empty()) {
@@ -136,10 +141,10 @@ class Taker {
   }
 
   /// The cache mode that replays are compared in is written down here, before anything has been replayed: warm, since
-  /// what a kernel reads has mostly been written or read just before, by its predecessor or by its own last launch. What
-  /// other work writes before every launch is put back before each timed one: it lies elsewhere in the caches then than
-  /// after the kernel's own reads. A launch that had no like is compared cold: nothing like it had warmed the caches, nor
-  /// the GPU.
+  /// what a kernel reads has mostly been written or read just before, by its predecessor or by its own last launch.
+  /// What other work writes before every launch is put back before each timed one: it lies elsewhere in the caches then
+  /// than after the kernel's own reads. A launch that had no like is compared cold: nothing like it had warmed the
+  /// caches, nor the GPU.
   void describe_duration(const CapturedInstance& from, MepInstance& instance) const {
     if (from.microseconds <= 0) return;
     InVivo& vivo = instance.in_vivo;
@@ -149,16 +154,19 @@ class Taker {
     for (auto& region : instance.regions)
       if (region.rewritten) others += (others.empty() ? "" : ", ") + region.reached_from;
     vivo.why = vivo.cache == "cold" ? "no launch like it was seen that could have warmed the caches"
-               : others.empty()     ? "nothing is known to touch its memory between its launches"
-                                    : "other work writes " + others + " before its launches, so that is put back before each timed one";
+               : others.empty()
+                   ? "nothing is known to touch its memory between its launches"
+                   : "other work writes " + others + " before its launches, so that is put back before each timed one";
     vivo.launches = like.count, vivo.low = like.low, vivo.high = like.high, vivo.own = like.own;
     if (like.count > 0) vivo.spread = (like.high - like.low) / 2 / from.microseconds;
     char text[128];
     if (like.count > 1)
-      std::snprintf(text, sizeof text, "median of %llu launches like it, quartiles %.3f and %.3f us", (unsigned long long)like.count,
-                    like.low, like.high);
+      std::snprintf(text, sizeof text, "median of %llu launches like it, quartiles %.3f and %.3f us",
+                    (unsigned long long)like.count, like.low, like.high);
     else if (like.count == 1) std::snprintf(text, sizeof text, "the only other launch like it");
-    else std::snprintf(text, sizeof text, "%s", like.own > 0 ? "this launch alone, right after its memory was read" : "median of launches like it");
+    else
+      std::snprintf(text, sizeof text, "%s",
+                    like.own > 0 ? "this launch alone, right after its memory was read" : "median of launches like it");
     vivo.how = std::string(text) + (from.settings.known ? ", by CUPTI" : "");
   }
 
@@ -183,9 +191,10 @@ class Taker {
       // What was recorded are places in the application's code.
       if (known->second.code && known->second.fixed) continue;
       if (known->second.code)
-        return refused("kernel " + kernel_.name + ": variable " + variable.key +
-                       " holds addresses of functions, which lie elsewhere in every program; only if it were const could it be "
-                       "known that the kernel found its initial ones there");
+        return refused(
+            "kernel " + kernel_.name + ": variable " + variable.key +
+            " holds addresses of functions, which lie elsewhere in every program; only if it were const could it be "
+            "known that the kernel found its initial ones there");
       MepVariable taken;
       taken.recorded_name = variable.name;
       taken.name = known->second.mangled, taken.key = variable.key, taken.spelling = spelling_of(variable.key);
@@ -205,8 +214,8 @@ class Taker {
       auto& variable = instance.variables[i];
       auto& known = facts_.variables.at(variable.key);
       KERNELIFT_ASSIGN(auto bytes, Mep::load(folder_, variable.before));
-      Holder holder{-1, int(i), "variable " + variable.key, variable.element == "byte" && known.pointers.offsets.empty(),
-                    known.pointers};
+      Holder holder{-1, int(i), "variable " + variable.key,
+                    variable.element == "byte" && known.pointers.offsets.empty(), known.pointers};
       if (variable.element == "pointer" && holder.pointers.offsets.empty()) holder.pointers = {kWord, {0}};
       KERNELIFT_TRY(find_symbols(from, bytes, holder, instance));
     }
@@ -219,8 +228,9 @@ class Taker {
     return find_symbols(from, instance.arguments, holder, instance);
   }
 
-  /// Slots for the addresses of module variables in `bytes`. What is an address by its type is rewritten on replay; what
-  /// only looks like one is refused where the type is not known, and a coincidence where it is known to be a number.
+  /// Slots for the addresses of module variables in `bytes`. What is an address by its type is rewritten on replay;
+  /// what only looks like one is refused where the type is not known, and a coincidence where it is known to be a
+  /// number.
   Status find_symbols(const CapturedInstance& from, std::span<const std::byte> bytes, const Holder& holder,
                       MepInstance& instance) {
     if (from.variables.empty()) return done();
@@ -240,23 +250,28 @@ class Taker {
         foreign_.insert(variable);
         continue;
       }
-      bool typed = holder.pointers.size > 0 && std::find(offsets.begin(), offsets.end(), at % holder.pointers.size) != offsets.end();
-      std::string what = holder.name + " +" + std::to_string(at) + " holds the address of module variable " + variable->key;
+      bool typed = holder.pointers.size > 0 &&
+                   std::find(offsets.begin(), offsets.end(), at % holder.pointers.size) != offsets.end();
+      std::string what =
+          holder.name + " +" + std::to_string(at) + " holds the address of module variable " + variable->key;
       if (!typed && (!holder.untyped || at % kWord != 0)) continue;
       if (!typed)
-        return refused("kernel " + kernel_.name + ": " + what +
-                       " where the types do not say that there is an address; it lies elsewhere in every program, and a MEP "
-                       "rewrites only what is surely an address");
+        return refused(
+            "kernel " + kernel_.name + ": " + what +
+            " where the types do not say that there is an address; it lies elsewhere in every program, and a MEP "
+            "rewrites only what is surely an address");
       auto target = std::find_if(instance.variables.begin(), instance.variables.end(),
                                  [&](auto& one) { return one.key == variable->key; });
       if (target == instance.variables.end())
-        return refused("kernel " + kernel_.name + ": " + what + ", whose value cannot be set from outside: in a MEP there is "
+        return refused("kernel " + kernel_.name + ": " + what +
+                       ", whose value cannot be set from outside: in a MEP there is "
                        "nothing to point to");
-      instance.symbols.push_back({holder.region, holder.variable, at, target->key, target->spelling, target->name,
-                                  value - variable->address});
+      instance.symbols.push_back(
+          {holder.region, holder.variable, at, target->key, target->spelling, target->name, value - variable->address});
       constexpr size_t kMostSymbols = 100'000;
       if (instance.symbols.size() > kMostSymbols)
-        return refused("kernel " + kernel_.name + ": " + holder.name + " holds more than 100 000 addresses of module variables");
+        return refused("kernel " + kernel_.name + ": " + holder.name +
+                       " holds more than 100 000 addresses of module variables");
     }
     return done();
   }
@@ -271,7 +286,8 @@ class Taker {
       if (!taken.insert(variable).second) continue;
       MepRegion region;
       std::string type;  // That of the parameter which points there, if one does.
-      region.address = variable->address, region.size = variable->before.size, region.reached_from = "variable " + variable->key;
+      region.address = variable->address, region.size = variable->before.size,
+      region.reached_from = "variable " + variable->key;
       for (auto& address : addresses)
         if (variable_at(from, address.value) == variable) region.parameter = address.parameter, type = address.type;
       KERNELIFT_TRY(take_region(from, region, type, variable->before, variable->after, region.reached_from, instance));
@@ -322,7 +338,7 @@ class Taker {
   /// Of images stored so far: offset and size in the image, its chunks.
   std::map<std::tuple<uint64_t, uint64_t, std::vector<Hash>>, std::string> files_;
   std::vector<std::byte> buffer_;
-  Image held_;  ///< Whose bytes are in buffer_.
+  Image held_;                                 ///< Whose bytes are in buffer_.
   std::set<const CapturedVariable*> foreign_;  ///< Found while an instance is taken, not yet taken themselves.
 };
 
@@ -346,15 +362,19 @@ Result<std::vector<const CapturedInstance*>> instances_of(const Capture& capture
     std::string files;
     for (auto& other : index.kernels)
       if (other.key == kernel.key) files += "\n  " + other.tu;
-    return refused("the recorded launches of " + kernel.name + " may be of any of these files' kernels of that name:" + files +
-                   "\nnothing in the capture tells which, and nvcc is not here, or makes other code now, to tell by the machine "
-                   "code; give the kernels names of their own");
+    return refused(
+        "the recorded launches of " + kernel.name + " may be of any of these files' kernels of that name:" + files +
+        "\nnothing in the capture tells which, and nvcc is not here, or makes other code now, to tell by the machine "
+        "code; give the kernels names of their own");
   }
   std::string message = "the capture holds no launch of " + qualified_name(kernel.key);
   if (namesake) {
     std::string mark = file_mark(namesake->mangled);
     message += " from " + kernel.tu + " (only of its namesake" +
-               (!namesake->unit.empty() ? " in " + namesake->unit : mark.empty() ? "" : " in " + mark) + ")";
+               (!namesake->unit.empty() ? " in " + namesake->unit
+                : mark.empty()          ? ""
+                                        : " in " + mark) +
+               ")";
   } else if (!others.empty()) {
     message += "; it holds:";
     for (auto& other : others) message += "\n  " + other;

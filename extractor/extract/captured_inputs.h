@@ -15,8 +15,8 @@ namespace kernelift {
 
 struct MepInputs {
   std::vector<MepInstance> instances;
-  std::vector<std::string> limits;  ///< Sentences for the README.
-  std::vector<std::string> damage = {};  ///< What of the capture could not be used: said at once, too.
+  std::vector<std::string> limits;            ///< Sentences for the README.
+  std::vector<std::string> damage = {};       ///< What of the capture could not be used: said at once, too.
   std::map<std::string, uint64_t> sums = {};  ///< MepProgram::sums of the data files.
 };
 

@@ -38,12 +38,15 @@ std::string suggestion(const ScanIndex& index, llvm::StringRef word) {
   for (auto& kernel : index.kernels) {
     std::string name = base_name(kernel.key);
     llvm::StringRef whole = name, plain = whole.substr(whole.rfind("::") + 1).ltrim(':');
-    unsigned distance = plain.contains_insensitive(word) ? 0 : std::min(plain.edit_distance_insensitive(word), whole.edit_distance_insensitive(word));
+    unsigned distance = plain.contains_insensitive(word)
+                            ? 0
+                            : std::min(plain.edit_distance_insensitive(word), whole.edit_distance_insensitive(word));
     if (distance <= std::max<size_t>(2, word.size() / 3)) near.emplace(distance, name);
   }
   std::string names;
   size_t shown = 0;
-  for (auto at = near.begin(); at != near.end() && shown < kShown; ++at, ++shown) names += (shown ? ", " : "") + at->second;
+  for (auto at = near.begin(); at != near.end() && shown < kShown; ++at, ++shown)
+    names += (shown ? ", " : "") + at->second;
   return names.empty() ? "" : "; did you mean " + names + "?";
 }
 
@@ -54,8 +57,10 @@ Result<const ScannedKernel*> choose(const ScanIndex& index, const std::string& w
   if (found.empty()) {
     auto recorded = [&](auto& instance) { return key_matches(instance.kernel, word); };
     if (capture && std::any_of(capture->instances().begin(), capture->instances().end(), recorded))
-      return refused("'" + word + "' was recorded, but no source of the application defines it: a library's kernels (thrust's, cub's) are "
-                     "not lifted, since nothing could be changed in them; kernelift scan lists the application's own");
+      return refused(
+          "'" + word +
+          "' was recorded, but no source of the application defines it: a library's kernels (thrust's, cub's) are "
+          "not lifted, since nothing could be changed in them; kernelift scan lists the application's own");
     return usage_error("no kernel is called '" + word + "'" + suggestion(index, word) + " (kernelift scan lists the " +
                        std::to_string(index.kernels.size()) + " there are)");
   }
@@ -81,8 +86,8 @@ Result<const ScannedKernel*> choose(const ScanIndex& index, const std::string& w
     });
   };
   for (auto* kernel : found)
-    message += "\n  " + kernel->id + "  " + (overloaded(kernel) ? kernel->key : qualified_name(kernel->key)) + "  (" + kernel->definition.file + ":" +
-               std::to_string(kernel->definition.line) + ")" +
+    message += "\n  " + kernel->id + "  " + (overloaded(kernel) ? kernel->key : qualified_name(kernel->key)) + "  (" +
+               kernel->definition.file + ":" + std::to_string(kernel->definition.line) + ")" +
                (std::count(captured.begin(), captured.end(), kernel) ? ", recorded" : "");
   return usage_error(message);
 }
@@ -94,12 +99,14 @@ Status check_complete(const ScanIndex& index) {
   if (!database.ok()) return done();  // Gone since; the sources themselves are looked at below.
   for (auto& unit : database->units)
     if (std::none_of(index.units.begin(), index.units.end(), [&](auto& scanned) { return scanned.file == unit.file; }))
-      return usage_error(relative_to(unit.file, index.root) + " was compiled after the application was scanned; run kernelift scan again");
+      return usage_error(relative_to(unit.file, index.root) +
+                         " was compiled after the application was scanned; run kernelift scan again");
   return done();
 }
 
 /// What was scanned must still be there: the capture belongs to that text, and launches and knobs are places in it. A
-/// place is told by its line and by the character it ends with, so that a file that was only touched, or put back, is fine.
+/// place is told by its line and by the character it ends with, so that a file that was only touched, or put back, is
+/// fine.
 Status check_unchanged(const ScanIndex& index, const ScannedKernel& kernel) {
   std::map<std::string, std::string> texts;
   auto holds = [&](const SourceRange& range, std::string_view ends) -> Status {
@@ -108,7 +115,9 @@ Status check_unchanged(const ScanIndex& index, const ScannedKernel& kernel) {
     if (fresh) {
       auto text = read_text(range.file);
       if (!text.ok())
-        return environment_error(text.error().message + "; it was scanned, so scan the application again with kernelift scan once it is whole");
+        return environment_error(
+            text.error().message +
+            "; it was scanned, so scan the application again with kernelift scan once it is whole");
       at->second = std::move(*text);
     }
     const std::string& text = at->second;
@@ -116,11 +125,13 @@ Status check_unchanged(const ScanIndex& index, const ScannedKernel& kernel) {
                 std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(range.begin), '\n') + 1 == range.line;
     if (same) return done();
     return environment_error(range.file + " was changed after it was scanned (line " + std::to_string(range.line) +
-                             "); run kernelift scan again, and kernelift record if " + kernel.name + " or its launches changed");
+                             "); run kernelift scan again, and kernelift record if " + kernel.name +
+                             " or its launches changed");
   };
   KERNELIFT_TRY(holds(kernel.definition, kernel.through_macro ? ")};" : "}"));
   for (auto& site : index.launches)
-    if (std::find(site.kernels.begin(), site.kernels.end(), kernel.id) != site.kernels.end()) KERNELIFT_TRY(holds(site.range, ")"));
+    if (std::find(site.kernels.begin(), site.kernels.end(), kernel.id) != site.kernels.end())
+      KERNELIFT_TRY(holds(site.range, ")"));
   return done();
 }
 
@@ -134,7 +145,8 @@ std::vector<std::string> linked_files(const ScanIndex& index, const ScannedKerne
   std::vector<std::string> files;
   if (!is_relocatable(slice.unit)) return files;
   for (auto& unit : index.units)
-    if (unit.file != kernel.tu && std::any_of(slice.origins.begin(), slice.origins.end(), [&](auto& line) { return line.file == unit.file; }))
+    if (unit.file != kernel.tu &&
+        std::any_of(slice.origins.begin(), slice.origins.end(), [&](auto& line) { return line.file == unit.file; }))
       files.push_back(relative_to(unit.file, index.root));
   return files;
 }
@@ -160,20 +172,27 @@ std::map<std::string, std::string> hashes_of(const std::vector<LineOrigin>& orig
 
 /// Launches of the kernel, of the others that its text defines, and where there may be more of them.
 void add_launches(const ScanIndex& index, const ScannedKernel& kernel, Mep& mep) {
-  auto launches = [](const LaunchSite& site, const std::string& id) { return std::find(site.kernels.begin(), site.kernels.end(), id) != site.kernels.end(); };
+  auto launches = [](const LaunchSite& site, const std::string& id) {
+    return std::find(site.kernels.begin(), site.kernels.end(), id) != site.kernels.end();
+  };
   std::vector<const ScannedKernel*> siblings;
   for (auto& other : index.kernels)
-    if (other.id != kernel.id && other.definition.file == kernel.definition.file && other.definition.begin == kernel.definition.begin) siblings.push_back(&other);
+    if (other.id != kernel.id && other.definition.file == kernel.definition.file &&
+        other.definition.begin == kernel.definition.begin)
+      siblings.push_back(&other);
   for (auto& site : index.launches) {
     if (launches(site, kernel.id)) mep.launches.push_back(site);
-    else if (std::any_of(siblings.begin(), siblings.end(), [&](auto* one) { return launches(site, one->id); })) mep.sibling_launches.push_back(site);
+    else if (std::any_of(siblings.begin(), siblings.end(), [&](auto* one) { return launches(site, one->id); }))
+      mep.sibling_launches.push_back(site);
   }
   for (auto& pointer : index.pointers)
     for (auto& id : pointer.kernels)
       if (id == kernel.id || std::any_of(siblings.begin(), siblings.end(), [&](auto* one) { return one->id == id; }))
-        mep.unseen_launches = "its address is taken at " + relative_to(pointer.range.file, index.root) + ":" + std::to_string(pointer.range.line);
+        mep.unseen_launches = "its address is taken at " + relative_to(pointer.range.file, index.root) + ":" +
+                              std::to_string(pointer.range.line);
   for (auto* one : siblings)
-    if (mep.unseen_launches.empty() && std::none_of(index.launches.begin(), index.launches.end(), [&](auto& site) { return launches(site, one->id); }))
+    if (mep.unseen_launches.empty() &&
+        std::none_of(index.launches.begin(), index.launches.end(), [&](auto& site) { return launches(site, one->id); }))
       mep.unseen_launches = "where '" + one->name + "', which has its text, is launched is not known";
 }
 
@@ -259,7 +278,8 @@ Status check_place(const fs::path& place) {
 /// What made-up inputs fail on says nothing of the code.
 Error despite(const Slice& slice, Error error) {
   if (error.exit == Exit::Refused)
-    error.message += slice.proof.proven ? "; its code can be lifted, and is proven equal to the original's" : "; of its code: " + slice.proof.note;
+    error.message += slice.proof.proven ? "; its code can be lifted, and is proven equal to the original's"
+                                        : "; of its code: " + slice.proof.note;
   return error;
 }
 
@@ -268,12 +288,15 @@ Status answer_made_up(const ExtractOptions& options, const fs::path& folder, Mep
   std::string unknown = "nothing at hand can run it";
   if (options.answer) {
     // The kernel's text is what is run; the rest of the program is written once its answers are known.
-    KERNELIFT_TRY(write_atomically(folder / (program.mep.language == "hip" ? "kernel.hip" : "kernel.cu"), program.kernel_text));
+    KERNELIFT_TRY(
+        write_atomically(folder / (program.mep.language == "hip" ? "kernel.hip" : "kernel.cu"), program.kernel_text));
     KERNELIFT_ASSIGN(unknown, options.answer(folder, program.mep));
   }
-  program.limits.push_back(unknown.empty() ? "The answers are what the original kernel itself computes from these inputs on the CPU device: they "
-                                             "show that a change keeps its results, not that the results are right."
-                                           : "The answers are not known, so nothing can be verified: " + unknown);
+  program.limits.push_back(
+      unknown.empty()
+          ? "The answers are what the original kernel itself computes from these inputs on the CPU device: they "
+            "show that a change keeps its results, not that the results are right."
+          : "The answers are not known, so nothing can be verified: " + unknown);
   return done();
 }
 
@@ -316,7 +339,8 @@ Result<fs::path> extract_mep(const ExtractOptions& options) {
   KERNELIFT_ASSIGN(ModuleFacts facts, module_facts(slice.text, frontend));
   if (!facts.undefined.empty() && is_relocatable(slice.unit))
     return refused("kernel " + kernel->name + " of " + kernel->tu + " uses " + facts.undefined.front() +
-                   ", which no other file of relocatable code defines that is compiled in the same folder with the same flags; it can be lifted "
+                   ", which no other file of relocatable code defines that is compiled in the same folder with the "
+                   "same flags; it can be lifted "
                    "where such a one does, or a header");
 
   KERNELIFT_ASSIGN(Scaffold scaffold, Scaffold::raise(place));
@@ -345,7 +369,8 @@ Result<fs::path> extract_mep(const ExtractOptions& options) {
       if (options.on_doubt) options.on_doubt(slice.doubt);
     }
     if (options.synthesise)
-      if (Status answered = answer_made_up(options, fresh, program); !answered.ok()) return despite(slice, std::move(answered).error());
+      if (Status answered = answer_made_up(options, fresh, program); !answered.ok())
+        return despite(slice, std::move(answered).error());
     program.origin = relative_to(kernel->definition.file, index.root) + ":" + std::to_string(kernel->definition.line);
     return write_mep_program(program, options.templates, fresh);
   }();

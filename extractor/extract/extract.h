@@ -19,7 +19,7 @@ struct ExtractOptions {
   /// without this) the MEP says that its answers are not known. An Error ends the extraction.
   std::function<Result<std::string>(const std::filesystem::path& folder, Mep& mep)> answer;
   /// Is told what of the capture is damaged and was left out; may be null.
-  std::function<void(const std::string&)> on_doubt;   ///< What else the kernel could have been taken from: Slice::doubt.
+  std::function<void(const std::string&)> on_doubt;  ///< What else the kernel could have been taken from: Slice::doubt.
   std::function<void(const std::string&)> on_damage;
 };
 

@@ -44,8 +44,8 @@ std::optional<std::string> scalar_of(const llvm::Type* type) {
   return common;
 }
 
-/// Adds the scalars that `type` is made of, from `offset` on. False: they are too many, or one has no spelling. A union may
-/// hold anything, and is taken for bytes.
+/// Adds the scalars that `type` is made of, from `offset` on. False: they are too many, or one has no spelling. A union
+/// may hold anything, and is taken for bytes.
 bool lanes_of(llvm::Type* type, const llvm::DataLayout& layout, uint64_t offset, std::vector<SpelledLane>& lanes) {
   constexpr size_t kMostLanes = 256;
   if (lanes.size() >= kMostLanes) return false;
@@ -94,7 +94,8 @@ bool pointers_in(llvm::Type* type, const llvm::DataLayout& layout, uint64_t offs
     if (structure->isOpaque() || (structure->hasName() && structure->getName().starts_with("union."))) return false;
     const llvm::StructLayout* places = layout.getStructLayout(structure);
     for (unsigned i = 0; i < structure->getNumElements(); ++i)
-      if (!pointers_in(structure->getElementType(i), layout, offset + places->getElementOffset(i).getFixedValue(), found))
+      if (!pointers_in(structure->getElementType(i), layout, offset + places->getElementOffset(i).getFixedValue(),
+                       found))
         return false;
   }
   if (auto* array = llvm::dyn_cast<llvm::ArrayType>(type)) {
@@ -142,14 +143,16 @@ Result<ModuleFacts> module_facts(const std::string& slice, const FrontendOptions
   for (auto& variable : compiled.module->globals()) {
     if (variable.getAddressSpace() == kSharedAddressSpace || variable.getName().starts_with("llvm.")) continue;
     // A constant without members (a tag: std::integral_constant) holds nothing that could be recorded or set.
-    if (variable.isConstant() && variable.hasInitializer() && llvm::isa<llvm::UndefValue>(variable.getInitializer())) continue;
+    if (variable.isConstant() && variable.hasInitializer() && llvm::isa<llvm::UndefValue>(variable.getInitializer()))
+      continue;
     facts.variables[canonical_key(variable.getName().str())] = {
         variable.getName().str(), element_of(variable.getValueType(), compiled.module->getDataLayout()),
         pointers_of(variable.getValueType(), compiled.module->getDataLayout()),
         variable.hasInitializer() && holds_code(variable.getInitializer()), variable.isConstant()};
   }
   for (auto& object : compiled.module->global_objects())
-    if (object.isDeclaration() && !object.use_empty() && !is_given(object)) facts.undefined.push_back(canonical_key(object.getName().str()));
+    if (object.isDeclaration() && !object.use_empty() && !is_given(object))
+      facts.undefined.push_back(canonical_key(object.getName().str()));
   return facts;
 }
 

@@ -1,6 +1,6 @@
 // What only the compiled slice can tell: which module variables the kernel's text really has (a capture lists those of
-// the whole module), and what their elements are. Unoptimised IR of the slice answers both exactly, where matching words in
-// the text would guess. What parameters and structures are, the scan has told (region_types.h).
+// the whole module), and what their elements are. Unoptimised IR of the slice answers both exactly, where matching
+// words in the text would guess. What parameters and structures are, the scan has told (region_types.h).
 #pragma once
 #include <map>
 #include <string>
@@ -22,11 +22,11 @@ struct ModuleFacts {
     std::string mangled;           ///< As clang spells it in the slice.
     std::string element = "byte";  ///< Scalar type if all of the variable is made of one, or its layout.
     PointerLayout pointers = {};
-    bool code = false;             ///< Its initial value holds addresses of functions.
-    bool fixed = false;            ///< It is const: whatever image it is in, that initialises it.
+    bool code = false;   ///< Its initial value holds addresses of functions.
+    bool fixed = false;  ///< It is const: whatever image it is in, that initialises it.
   };
   std::map<std::string, Variable> variables;  ///< By canonical key.
-  std::vector<std::string> undefined;  ///< Functions and variables that the text uses and another file defines.
+  std::vector<std::string> undefined;         ///< Functions and variables that the text uses and another file defines.
 };
 
 Result<ModuleFacts> module_facts(const std::string& slice, const FrontendOptions& options);

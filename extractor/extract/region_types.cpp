@@ -48,7 +48,9 @@ std::string without_words(std::string name) {
   return name;
 }
 
-const ScannedRecord* record_of(const std::string& type, const ScannedKernel& kernel) { return kernel.record(without_words(of_one(type))); }
+const ScannedRecord* record_of(const std::string& type, const ScannedKernel& kernel) {
+  return kernel.record(without_words(of_one(type)));
+}
 
 /// Where in an element of `type` addresses lie, and of what.
 struct Slots {
@@ -72,7 +74,7 @@ std::string bare(std::string type) {
 struct Mark {
   uint64_t begin = 0;
   std::string type;
-  int parameter = -1;   ///< -1: the pointer is in memory.
+  int parameter = -1;  ///< -1: the pointer is in memory.
   uint32_t member = 0;
   bool in_arguments() const { return parameter >= 0; }
 };
@@ -88,12 +90,14 @@ class RegionTyper {
   Result<std::vector<std::vector<RegionArray>>> all() {
     for (auto& address : argument_addresses(instance_, kernel_))
       if (int region = region_at(address.value); region >= 0)
-        insert(region, {address.value - instance_.regions[region].address, address.type, address.parameter, address.member});
+        insert(region,
+               {address.value - instance_.regions[region].address, address.type, address.parameter, address.member});
     for (size_t i = 0; i < marks_.size(); ++i)
       if (marks_[i].empty()) mark_by_name(i);
     std::vector<size_t> marked;
     for (auto& variable : instance_.variables)
-      if (auto known = std::ranges::find(kernel_.variables, variable.key, &ScannedVariable::key); known != kernel_.variables.end())
+      if (auto known = std::ranges::find(kernel_.variables, variable.key, &ScannedVariable::key);
+          known != kernel_.variables.end())
         KERNELIFT_TRY(follow(variable.before, slots_of(known->type, kernel_), 0, variable.before.size, marked));
     std::deque<size_t> next;
     std::vector<bool> waits(marks_.size(), true);
@@ -113,7 +117,8 @@ class RegionTyper {
 
  private:
   bool leads_on(const std::string& type) const { return slots_of(type, kernel_).stride > 0; }
-  /// Whether arrays of these elements may be taken for one: what is compared exactly, or in the same floating-point numbers.
+  /// Whether arrays of these elements may be taken for one: what is compared exactly, or in the same floating-point
+  /// numbers.
   bool same(const std::string& one, const std::string& other) const {
     if (one == other || bare(one) == bare(other)) return true;
     if (leads_on(one) || leads_on(other)) return false;
@@ -130,14 +135,16 @@ class RegionTyper {
 
   int region_at(uint64_t address) const {
     if (by_address_.empty() || address < instance_.regions[by_address_.front()].address) return -1;
-    auto after = std::ranges::upper_bound(by_address_, address, {}, [&](size_t i) { return instance_.regions[i].address; });
+    auto after =
+        std::ranges::upper_bound(by_address_, address, {}, [&](size_t i) { return instance_.regions[i].address; });
     auto& region = instance_.regions[*std::prev(after)];
     return address - region.address < region.before.size ? int(*std::prev(after)) : -1;
   }
 
   void insert(size_t region, Mark mark) {
     auto& marks = marks_[region];
-    auto place = std::ranges::upper_bound(marks, std::pair(mark.begin, mark.parameter), {}, [](auto& one) { return std::pair(one.begin, one.parameter); });
+    auto place = std::ranges::upper_bound(marks, std::pair(mark.begin, mark.parameter), {},
+                                          [](auto& one) { return std::pair(one.begin, one.parameter); });
     marks.insert(place, std::move(mark));
   }
 
@@ -203,7 +210,8 @@ class RegionTyper {
       }
       kept.push_back(mark);
     }
-    bool agree = !from_arguments && std::ranges::all_of(loose, [&](size_t i) { return same(kept[i].type, kept[loose[0]].type); });
+    bool agree = !from_arguments &&
+                 std::ranges::all_of(loose, [&](size_t i) { return same(kept[i].type, kept[loose[0]].type); });
     for (size_t i : loose)
       if (!agree) kept[i].type.clear();
     return kept;
@@ -213,9 +221,15 @@ class RegionTyper {
     const uint64_t size = instance_.regions[region].before.size;
     std::vector<RegionArray> arrays;
     for (auto& mark : believed(region)) {
-      std::string doubt = mark.type.empty() ? "Pointers in memory, which may be old ones, are of another type than others that lead there" : "";
+      std::string doubt =
+          mark.type.empty()
+              ? "Pointers in memory, which may be old ones, are of another type than others that lead there"
+              : "";
       RegionArray array{mark.begin, 0, mark.type, mark.parameter, mark.member, doubt};
-      if (arrays.empty()) { arrays.push_back(std::move(array)); continue; }
+      if (arrays.empty()) {
+        arrays.push_back(std::move(array));
+        continue;
+      }
       auto& last = arrays.back();
       bool together = last.begin == mark.begin;
       // Memory that is also had as bytes is what the other pointer says.
@@ -278,7 +292,8 @@ bool knows_all_addresses(const CapturedInstance& instance, const ScannedKernel& 
   return all;
 }
 
-Result<std::vector<std::vector<RegionArray>>> region_arrays(const CapturedInstance& instance, const ScannedKernel& kernel, const ImageLoader& load) {
+Result<std::vector<std::vector<RegionArray>>> region_arrays(const CapturedInstance& instance,
+                                                            const ScannedKernel& kernel, const ImageLoader& load) {
   return RegionTyper(instance, kernel, load).all();
 }
 

@@ -136,7 +136,7 @@ bool Archive::has_room(const std::string& what, const std::vector<ReachedRegion>
                    ", more than the " + bytes_text(most_bytes) + " that one instance may take; raise --mib");
     return false;
   }
-  struct statvfs disk {};
+  struct statvfs disk{};
   if (statvfs(folder_.c_str(), &disk) != 0) return true;
   uint64_t left = uint64_t(disk.f_bavail) * disk.f_frsize;
   std::string where = "the disk that holds " + folder_;

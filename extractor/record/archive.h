@@ -4,9 +4,9 @@
 // serialise, but for store_chunk of the writer.
 #pragma once
 #include <chrono>
-#include <mutex>
 #include <csignal>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <string>
 #include <vector>

@@ -36,8 +36,8 @@ struct RecordConfig {
   std::vector<std::pair<std::string, std::string>> to_environment(const std::string& library) const;
 };
 
-/// Of --kernel: the library's other way to match needs stack by the length of a name, which may be 50 KB, and matching is
-/// done on the application's threads.
+/// Of --kernel: the library's other way to match needs stack by the length of a name, which may be 50 KB, and matching
+/// is done on the application's threads.
 inline constexpr auto kPatternSyntax = std::regex::ECMAScript | std::regex_constants::__polynomial;
 
 /// Which kernels are to be captured, by canonical or mangled name.

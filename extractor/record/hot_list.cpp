@@ -38,7 +38,8 @@ std::string size_text(uint64_t bytes) {
 
 std::string name_among(const std::string& key, const std::vector<KernelProfile>& profile) {
   std::string name = qualified_name(key);
-  auto namesakes = std::count_if(profile.begin(), profile.end(), [&](auto& other) { return qualified_name(other.key) == name; });
+  auto namesakes =
+      std::count_if(profile.begin(), profile.end(), [&](auto& other) { return qualified_name(other.key) == name; });
   return namesakes > 1 ? key : name;
 }
 

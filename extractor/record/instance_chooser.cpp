@@ -8,11 +8,11 @@
 namespace kernelift {
 namespace {
 
-constexpr uint64_t kSpread = 8;        ///< Launches 1, 8, 64… of a geometry are looked at: few, and over the whole run.
-constexpr size_t kExactGeometries = 8; ///< Told apart exactly; further ones by kind.
-constexpr uint64_t kTowers = 4;        ///< A first launch of so many times the threads is captured at once.
-constexpr size_t kMostClusters = 256;  ///< Further kinds join no cluster; their time still counts.
-constexpr size_t kMostScalars = 64;    ///< Distinct scalar arguments told apart per geometry (a time step is endless).
+constexpr uint64_t kSpread = 8;  ///< Launches 1, 8, 64… of a geometry are looked at: few, and over the whole run.
+constexpr size_t kExactGeometries = 8;  ///< Told apart exactly; further ones by kind.
+constexpr uint64_t kTowers = 4;         ///< A first launch of so many times the threads is captured at once.
+constexpr size_t kMostClusters = 256;   ///< Further kinds join no cluster; their time still counts.
+constexpr size_t kMostScalars = 64;     ///< Distinct scalar arguments told apart per geometry (a time step is endless).
 constexpr double kMuchOfTheTime = 0.25;  ///< Share of a kernel's time that earns a duration class an instance.
 constexpr double kClearlyMore = 2;       ///< A geometry without an instance must take this much more to displace one.
 constexpr uint64_t kMostSearched = 8;    ///< Further captures while none has changed anything in memory.
@@ -47,7 +47,8 @@ double InstanceChooser::time_of(const Geometry& kind) const {
   if (found != clusters_.end() && found->second.total_us > 0) return found->second.total_us;
   auto largest = clusters_.end();
   for (auto known = clusters_.begin(); known != clusters_.end(); ++known)
-    if (known->second.total_us > 0 && (largest == clusters_.end() || known->first.threads() > largest->first.threads())) largest = known;
+    if (known->second.total_us > 0 && (largest == clusters_.end() || known->first.threads() > largest->first.threads()))
+      largest = known;
   if (largest == clusters_.end()) return 0;
   double each = largest->second.total_us / double(largest->second.launches);
   return each * double(kind.threads()) / double(std::max<uint64_t>(1, largest->first.threads()));
@@ -99,7 +100,8 @@ bool InstanceChooser::wants(const LaunchTraits& traits) {
   // New scalars are captured while they are rare: when every launch brings new ones they are a counter, not a kind.
   bool rare = new_scalars && cluster.scalars.size() <= 2 && ordinal >= kSpread;
   bool searching = changing() == 0 && std::has_single_bit(ordinal);
-  bool due = (first && (free_slot || towers_over_all(traits.geometry))) || power_of_spread(ordinal) || rare || cluster.unlike_any || searching;
+  bool due = (first && (free_slot || towers_over_all(traits.geometry))) || power_of_spread(ordinal) || rare ||
+             cluster.unlike_any || searching;
   return due && (free_slot || victim_for(kind, true).has_value());
 }
 
@@ -148,7 +150,8 @@ void InstanceChooser::note(const LaunchTraits& traits, double microseconds, cons
 double InstanceChooser::time_near(const Instance& instance) const {
   double time = 0;
   for (auto& [group, durations] : groups_)
-    if (group.geometry == instance.traits.geometry && group.scalars == instance.traits.scalars) time += durations.total();
+    if (group.geometry == instance.traits.geometry && group.scalars == instance.traits.scalars)
+      time += durations.total();
   for (auto& [group, microseconds] : only_captured_)
     if (group.geometry == instance.traits.geometry && group.scalars == instance.traits.scalars) time += microseconds;
   return time;

@@ -3,12 +3,12 @@
 // made before a launch runs and with no second run, so it is an online clustering over numbers only (no memory, no
 // clock): the first launch of each geometry, then launches 1, 8, 64, 512… of it, then launches of a duration class that
 // takes much of the time and has no instance yet. When all slots are taken, an early instance of a crowded geometry
-// makes room, or the one that stands for the least time, and the number of captures in all stays bounded. Where the size
-// changes from launch to launch (a frontier, a growing mesh) geometries count together by the powers of two in their grids:
-// else each would be seen once, and the first few would be all that is ever captured. A launch that changed nothing in
-// memory proves little of a candidate: while there are only such ones, a few more launches are captured, and the last one that
-// changed something makes room for another such one only. Weights are known at the end: every launch's time goes to the
-// nearest tuning instance.
+// makes room, or the one that stands for the least time, and the number of captures in all stays bounded. Where the
+// size changes from launch to launch (a frontier, a growing mesh) geometries count together by the powers of two in
+// their grids: else each would be seen once, and the first few would be all that is ever captured. A launch that
+// changed nothing in memory proves little of a candidate: while there are only such ones, a few more launches are
+// captured, and the last one that changed something makes room for another such one only. Weights are known at the end:
+// every launch's time goes to the nearest tuning instance.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -42,8 +42,8 @@ class InstanceChooser {
   /// dropped from the shares; itself, if none does. `changed`: something in memory was not the same after it.
   void captured(const LaunchTraits& traits, const std::string& id, bool changed);
   /// Called once for every launch when its duration is known, in any order; `captured_as` is the instance's id, empty
-  /// for a launch that ran as the application left it, and no instance's id for one that was held up for others' images.
-  /// `rewritten`: which of its addresses lead to what other work touched last.
+  /// for a launch that ran as the application left it, and no instance's id for one that was held up for others'
+  /// images. `rewritten`: which of its addresses lead to what other work touched last.
   void note(const LaunchTraits& traits, double microseconds, const std::string& captured_as, ArgumentSet rewritten = 0);
   /// Kept instances: held-out ones (at least one of two or more) weigh nothing, the others' weights add up to one.
   std::map<std::string, InstanceShare> shares() const;
@@ -99,7 +99,7 @@ class InstanceChooser {
   uint64_t slots_, skip_;
   uint64_t seen_ = 0, captures_ = 0;
   double total_us_ = 0;
-  std::map<Geometry, Cluster> clusters_;   ///< By kind.
+  std::map<Geometry, Cluster> clusters_;  ///< By kind.
   Groups groups_;
   std::map<Group, double> only_captured_;  ///< Durations of captured launches, used where no other is known.
   std::vector<Instance> instances_;

@@ -1,6 +1,6 @@
-// Every statement gets its place in the order of the text. An assignment that is a statement of its own, in a block around
-// the use and before it, comes before every arrival there; it is the last one if no other lies between, and none in a loop
-// around the use alone, which an earlier round would have passed. With labels to jump to, nothing is told.
+// Every statement gets its place in the order of the text. An assignment that is a statement of its own, in a block
+// around the use and before it, comes before every arrival there; it is the last one if no other lies between, and none
+// in a loop around the use alone, which an earlier round would have passed. With labels to jump to, nothing is told.
 #include "extractor/scan/assignments.h"
 
 #include "clang/AST/DeclCXX.h"
@@ -86,7 +86,8 @@ const Assignment* Assignments::last(const VarDecl* variable, int axis, const Stm
     if (concerns(one) && always_before(positions_.at(one.place), at->second)) found = &one;
   if (!found) return nullptr;
   for (auto& one : given->second)
-    if (&one != found && concerns(one) && may_come_between(positions_.at(one.place), positions_.at(found->place), at->second))
+    if (&one != found && concerns(one) &&
+        may_come_between(positions_.at(one.place), positions_.at(found->place), at->second))
       return nullptr;
   return found->value ? found : nullptr;
 }
@@ -102,7 +103,8 @@ void Assignments::give_field(const Expr* target, const Expr* value) {
     give_field(choice->getTrueExpr(), nullptr), give_field(choice->getFalseExpr(), nullptr);
   auto* member = llvm::dyn_cast<MemberExpr>(target->IgnoreParenImpCasts());
   if (!member || !member->getMemberDecl()->getIdentifier()) return;
-  if (auto* variable = variable_of(member->getBase())) fields_[{variable, member->getMemberDecl()->getName().str()}].push_back(value);
+  if (auto* variable = variable_of(member->getBase()))
+    fields_[{variable, member->getMemberDecl()->getName().str()}].push_back(value);
   else give_field(member->getBase()->IgnoreParenImpCasts(), nullptr);
 }
 
@@ -116,7 +118,8 @@ void Assignments::give(const Expr* target, const Expr* value, const Stmt* place)
   target = target->IgnoreParenImpCasts();
   if (auto* choice = llvm::dyn_cast<ConditionalOperator>(target))
     give(choice->getTrueExpr(), nullptr, place), give(choice->getFalseExpr(), nullptr, place);
-  if (auto* list = llvm::dyn_cast<BinaryOperator>(target); list && list->getOpcode() == BO_Comma) give(list->getRHS(), nullptr, place);
+  if (auto* list = llvm::dyn_cast<BinaryOperator>(target); list && list->getOpcode() == BO_Comma)
+    give(list->getRHS(), nullptr, place);
   if (auto* variable = variable_of(target)) note(variable, {-1, value, place});
   if (auto* element = llvm::dyn_cast<ArraySubscriptExpr>(target)) give(element->getBase(), nullptr, place);
   auto* member = llvm::dyn_cast<MemberExpr>(target);
@@ -132,7 +135,8 @@ void Assignments::give(const Expr* target, const Expr* value, const Stmt* place)
 /// Whoever has an address or a reference may write through it, at any time.
 void Assignments::lend(const Expr* target) {
   target = target->IgnoreParenImpCasts();
-  if (auto* choice = llvm::dyn_cast<ConditionalOperator>(target)) lend(choice->getTrueExpr()), lend(choice->getFalseExpr());
+  if (auto* choice = llvm::dyn_cast<ConditionalOperator>(target))
+    lend(choice->getTrueExpr()), lend(choice->getFalseExpr());
   if (auto* member = llvm::dyn_cast<MemberExpr>(target)) lend(member->getBase());
   if (auto* element = llvm::dyn_cast<ArraySubscriptExpr>(target)) lend(element->getBase());
   if (auto* variable = variable_of(target)) lent_.insert(variable);

@@ -1,6 +1,6 @@
-// What a function that launches gives its variables, and which of it one has at a certain place: block = 256; a<<<n / block,
-// block>>>(…); block = 64; b<<<…>>>. Only a value that the variable is sure to have there is told; one that depends on a
-// branch, on an earlier round of a loop or on somebody who holds the address is not.
+// What a function that launches gives its variables, and which of it one has at a certain place: block = 256; a<<<n /
+// block, block>>>(…); block = 64; b<<<…>>>. Only a value that the variable is sure to have there is told; one that
+// depends on a branch, on an earlier round of a loop or on somebody who holds the address is not.
 #pragma once
 #include <map>
 #include <set>
@@ -18,8 +18,8 @@ bool is_dim3(clang::QualType type);
 
 /// One place where a variable is given a value.
 struct Assignment {
-  int axis = -1;                      ///< grid.x = …: 0; -1: all of it.
-  const clang::Expr* value = nullptr; ///< Null: not one that could be followed.
+  int axis = -1;                       ///< grid.x = …: 0; -1: all of it.
+  const clang::Expr* value = nullptr;  ///< Null: not one that could be followed.
   const clang::Stmt* place = nullptr;
 };
 

@@ -1,5 +1,5 @@
-// Bodies are walked in every instance, as launches are. A launch is a call like any other, of its own place; from there the
-// callers are followed upwards, the words of each parameter replaced by what the caller passes for it.
+// Bodies are walked in every instance, as launches are. A launch is a call like any other, of its own place; from there
+// the callers are followed upwards, the words of each parameter replaced by what the caller passes for it.
 #include "extractor/scan/call_finder.h"
 
 #include <algorithm>
@@ -7,8 +7,8 @@
 #include <map>
 
 #include "clang/AST/Attr.h"
-#include "clang/AST/ExprCXX.h"
 #include "clang/AST/DynamicRecursiveASTVisitor.h"
+#include "clang/AST/ExprCXX.h"
 #include "core/base/places.h"
 
 namespace kernelift {
@@ -21,14 +21,20 @@ constexpr size_t kMostStates = 10000;  ///< Ways to a launch: a program whose wr
 
 class CallVisitor : public DynamicRecursiveASTVisitor {
  public:
-  CallVisitor(const ParsedUnit& unit, const std::function<std::string(const FunctionDecl*)>& label) : unit_(unit), label_(label) {
+  CallVisitor(const ParsedUnit& unit, const std::function<std::string(const FunctionDecl*)>& label)
+      : unit_(unit), label_(label) {
     ShouldVisitTemplateInstantiations = true;
   }
-  bool TraverseStmt(Stmt* statement) override { return !function_ || DynamicRecursiveASTVisitor::TraverseStmt(statement); }
+  bool TraverseStmt(Stmt* statement) override {
+    return !function_ || DynamicRecursiveASTVisitor::TraverseStmt(statement);
+  }
 
   bool VisitFunctionDecl(FunctionDecl* function) override {
-    bool host = !function->hasAttr<CUDAGlobalAttr>() && (!function->hasAttr<CUDADeviceAttr>() || function->hasAttr<CUDAHostAttr>());
-    if (function_ || !host || !function->doesThisDeclarationHaveABody() || !function->getBody() || function->isDependentContext()) return true;
+    bool host = !function->hasAttr<CUDAGlobalAttr>() &&
+                (!function->hasAttr<CUDADeviceAttr>() || function->hasAttr<CUDAHostAttr>());
+    if (function_ || !host || !function->doesThisDeclarationHaveABody() || !function->getBody() ||
+        function->isDependentContext())
+      return true;
     function_ = function, caller_ = label(function);
     TraverseStmt(function->getBody());
     function_ = nullptr;
@@ -113,21 +119,26 @@ class CallVisitor : public DynamicRecursiveASTVisitor {
     }
     if (auto* binary = llvm::dyn_cast<BinaryOperator>(e); binary && binary->isAdditiveOp())
       return bases(binary->getLHS()->getType()->isPointerType() ? binary->getLHS() : binary->getRHS());
-    if (auto* made = llvm::dyn_cast<CXXConstructExpr>(e); made && made->getNumArgs() == 1) return bases(made->getArg(0));
+    if (auto* made = llvm::dyn_cast<CXXConstructExpr>(e); made && made->getNumArgs() == 1)
+      return bases(made->getArg(0));
     if (auto* member = llvm::dyn_cast<MemberExpr>(e); member && !member->isImplicitAccess())
       return of(member->getBase(), "." + member->getMemberDecl()->getNameAsString());
-    if (auto* call = llvm::dyn_cast<CXXMemberCallExpr>(e); call && call->getNumArgs() == 0 && call->getMethodDecl() && call->getImplicitObjectArgument())
+    if (auto* call = llvm::dyn_cast<CXXMemberCallExpr>(e);
+        call && call->getNumArgs() == 0 && call->getMethodDecl() && call->getImplicitObjectArgument())
       return of(call->getImplicitObjectArgument(), "." + call->getMethodDecl()->getNameAsString() + "()");
     if (auto* call = llvm::dyn_cast<CallExpr>(e); call && call->getDirectCallee() && call->getNumArgs() == 1) {
       auto* name = call->getDirectCallee()->getIdentifier();
-      if (name && (name->getName().ends_with("_cast") || name->getName() == "move" || name->getName() == "addressof")) return bases(call->getArg(0));
+      if (name && (name->getName().ends_with("_cast") || name->getName() == "move" || name->getName() == "addressof"))
+        return bases(call->getArg(0));
     }
     if (auto* reference = llvm::dyn_cast<DeclRefExpr>(e)) {
       auto* parameter = llvm::dyn_cast<ParmVarDecl>(reference->getDecl());
-      if (parameter && parameter->getDeclContext() == function_) return {"#" + std::to_string(parameter->getFunctionScopeIndex())};
+      if (parameter && parameter->getDeclContext() == function_)
+        return {"#" + std::to_string(parameter->getFunctionScopeIndex())};
     }
     if (llvm::isa<CXXNullPtrLiteralExpr, GNUNullExpr, IntegerLiteral, StringLiteral>(e)) return {};
-    auto range = Lexer::makeFileCharRange(CharSourceRange::getTokenRange(e->getSourceRange()), unit_.sources, unit_.context.getLangOpts());
+    auto range = Lexer::makeFileCharRange(CharSourceRange::getTokenRange(e->getSourceRange()), unit_.sources,
+                                          unit_.context.getLangOpts());
     std::string text = Lexer::getSourceText(range, unit_.sources, unit_.context.getLangOpts()).str();
     std::erase_if(text, [](unsigned char c) { return std::isspace(c) != 0; });
     return text.empty() || text == "NULL" ? std::set<std::string>() : std::set{text};
@@ -142,7 +153,8 @@ class CallVisitor : public DynamicRecursiveASTVisitor {
 
 using Arguments = std::vector<std::set<std::string>>;
 
-/// What a launch's arguments lead to, in a caller's words; nothing is left of a parameter that the call says nothing of.
+/// What a launch's arguments lead to, in a caller's words; nothing is left of a parameter that the call says nothing
+/// of.
 Arguments in_words_of(const HostCall& caller, const Arguments& arguments) {
   Arguments all;
   for (auto& argument : arguments) {
@@ -167,15 +179,18 @@ void add_pairs(const Arguments& arguments, std::vector<std::pair<size_t, size_t>
   for (size_t second = 1; second < arguments.size(); ++second)
     for (size_t first = 0; first < second; ++first) {
       bool one = std::any_of(arguments[first].begin(), arguments[first].end(), [&](auto& base) {
-        return std::any_of(arguments[second].begin(), arguments[second].end(), [&](auto& other) { return may_be_one_place(base, other); });
+        return std::any_of(arguments[second].begin(), arguments[second].end(),
+                           [&](auto& other) { return may_be_one_place(base, other); });
       });
-      if (std::pair pair{first, second}; one && std::find(pairs.begin(), pairs.end(), pair) == pairs.end()) pairs.push_back(pair);
+      if (std::pair pair{first, second}; one && std::find(pairs.begin(), pairs.end(), pair) == pairs.end())
+        pairs.push_back(pair);
     }
 }
 
 }  // namespace
 
-std::vector<HostCall> find_calls(const ParsedUnit& unit, const SourceItems& items, const std::function<std::string(const FunctionDecl*)>& label) {
+std::vector<HostCall> find_calls(const ParsedUnit& unit, const SourceItems& items,
+                                 const std::function<std::string(const FunctionDecl*)>& label) {
   CallVisitor visitor(unit, label);
   for (auto& item : items.all())
     for (auto* declaration : item.declarations) visitor.TraverseDecl(const_cast<Decl*>(declaration));
@@ -194,9 +209,11 @@ void follow_callers(ScanIndex& index) {
       bool open = std::any_of(arguments.begin(), arguments.end(), [](auto& bases) {
         return std::any_of(bases.begin(), bases.end(), [](auto& base) { return base.starts_with('#'); });
       });
-      if (open && seen.size() < kMostStates && seen.emplace(call.caller, arguments).second) into.emplace_back(call.caller, std::move(arguments));
+      if (open && seen.size() < kMostStates && seen.emplace(call.caller, arguments).second)
+        into.emplace_back(call.caller, std::move(arguments));
     };
-    for (auto* launch : callers[site.range.file + ":" + std::to_string(site.range.begin)]) reach(*launch, launch->arguments, now);
+    for (auto* launch : callers[site.range.file + ":" + std::to_string(site.range.begin)])
+      reach(*launch, launch->arguments, now);
     for (int level = 0; level < kCallers && !now.empty(); ++level) {
       std::vector<std::pair<std::string, Arguments>> above;
       for (auto& [function, arguments] : now)

@@ -26,13 +26,16 @@ bool Capacities::VisitForStmt(ForStmt* loop) {
   std::set<const ValueDecl*> counters;
   if (auto* declaration = llvm::dyn_cast_or_null<DeclStmt>(loop->getInit()))
     for (auto* one : declaration->decls())
-      if (auto* variable = llvm::dyn_cast<VarDecl>(one)) counters.insert(llvm::cast<ValueDecl>(variable->getCanonicalDecl()));
+      if (auto* variable = llvm::dyn_cast<VarDecl>(one))
+        counters.insert(llvm::cast<ValueDecl>(variable->getCanonicalDecl()));
   std::set<const Stmt*> steps;
   add_all(loop->getInc(), steps);
   for (auto* step : steps) {
     const Expr* target = nullptr;
-    if (auto* unary = llvm::dyn_cast<UnaryOperator>(step); unary && unary->isIncrementDecrementOp()) target = unary->getSubExpr();
-    if (auto* binary = llvm::dyn_cast<BinaryOperator>(step); binary && binary->isAssignmentOp()) target = binary->getLHS();
+    if (auto* unary = llvm::dyn_cast<UnaryOperator>(step); unary && unary->isIncrementDecrementOp())
+      target = unary->getSubExpr();
+    if (auto* binary = llvm::dyn_cast<BinaryOperator>(step); binary && binary->isAssignmentOp())
+      target = binary->getLHS();
     if (auto* variable = target ? variable_in(target) : nullptr) counters.insert(variable);
   }
   for (auto* one : counters) counters_[one].push_back(loop);
@@ -41,7 +44,8 @@ bool Capacities::VisitForStmt(ForStmt* loop) {
 
 bool Capacities::VisitBinaryOperator(BinaryOperator* op) {
   if (!op->isAssignmentOp() || heads_.contains(op)) return true;
-  if (auto* variable = variable_in(op->getLHS())) (op->getOpcode() == BO_Assign ? assigned_ : changed_).insert(variable);
+  if (auto* variable = variable_in(op->getLHS()))
+    (op->getOpcode() == BO_Assign ? assigned_ : changed_).insert(variable);
   return true;
 }
 
@@ -61,7 +65,8 @@ Capacities::Array* Capacities::array_of(const ValueDecl* declaration) {
   for (;;) {
     type = type.getUnqualifiedLoc();
     if (auto one = type.getAs<ArrayTypeLoc>()) array.extents.push_back(one.getSizeExpr()), type = one.getElementLoc();
-    else if (auto named = type.getAs<TypedefTypeLoc>(); named && named.getDecl()->getTypeSourceInfo()) type = named.getDecl()->getTypeSourceInfo()->getTypeLoc();
+    else if (auto named = type.getAs<TypedefTypeLoc>(); named && named.getDecl()->getTypeSourceInfo())
+      type = named.getDecl()->getTypeSourceInfo()->getTypeLoc();
     else break;
   }
   if (array.extents.empty()) return nullptr;
@@ -147,22 +152,34 @@ bool Capacities::holds(const Expr* index, bool whole, Capacity& capacity) {
   if (auto* binary = llvm::dyn_cast<BinaryOperator>(index)) {
     auto *left = binary->getLHS(), *right = binary->getRHS();
     switch (binary->getOpcode()) {
-      case BO_Add: case BO_Sub: case BO_Mul: case BO_Shl: case BO_Xor: case BO_Or: return part(left) && part(right);
-      case BO_Div: case BO_Shr: return part(left);
+      case BO_Add:
+      case BO_Sub:
+      case BO_Mul:
+      case BO_Shl:
+      case BO_Xor:
+      case BO_Or: return part(left) && part(right);
+      case BO_Div:
+      case BO_Shr: return part(left);
       // A ring that is filled by count may overrun itself, and so may a table that is filled by what the data hash to.
       case BO_Rem: return (shares(right, capacity) && !is_data(left)) || part(left);
-      case BO_And: return ((shares(right, capacity) || shares(left, capacity)) && !is_data(binary)) || (part(left) && !is_constant(left)) || (part(right) && !is_constant(right));
+      case BO_And:
+        return ((shares(right, capacity) || shares(left, capacity)) && !is_data(binary)) ||
+               (part(left) && !is_constant(left)) || (part(right) && !is_constant(right));
       default: return false;
     }
   }
-  if (auto* choice = llvm::dyn_cast<ConditionalOperator>(index)) return part(choice->getTrueExpr()) && part(choice->getFalseExpr());
+  if (auto* choice = llvm::dyn_cast<ConditionalOperator>(index))
+    return part(choice->getTrueExpr()) && part(choice->getFalseExpr());
   if (auto* call = llvm::dyn_cast<CallExpr>(index)) {
     auto* callee = call->getDirectCallee();
     const bool least = callee && callee->getIdentifier() && callee->getName().contains("min");
-    if (least && std::any_of(call->arg_begin(), call->arg_end(), [&](auto* argument) { return shares(argument, capacity); })) return true;
+    if (least &&
+        std::any_of(call->arg_begin(), call->arg_end(), [&](auto* argument) { return shares(argument, capacity); }))
+      return true;
     return callee && holds(callee, capacity);
   }
-  if (auto* reference = llvm::dyn_cast<DeclRefExpr>(index); reference && llvm::isa<VarDecl>(reference->getDecl()) && !mentions_thread(reference))
+  if (auto* reference = llvm::dyn_cast<DeclRefExpr>(index);
+      reference && llvm::isa<VarDecl>(reference->getDecl()) && !mentions_thread(reference))
     return holds(llvm::cast<ValueDecl>(reference->getDecl()->getCanonicalDecl()), capacity);
   if (!mentions_thread(index) || llvm::isa<ArraySubscriptExpr>(index)) return false;
   return capacity.by_threads = true;
@@ -173,8 +190,9 @@ bool Capacities::holds(const ValueDecl* variable, Capacity& capacity) {
   if (auto [known, fresh] = judged_.try_emplace(variable, true); !fresh) return known->second;
   bool held = !changed_.contains(variable);
   if (auto loops = counters_.find(variable); held && loops != counters_.end()) {
-    held = !assigned_.contains(variable) &&
-           std::all_of(loops->second.begin(), loops->second.end(), [&](auto* loop) { return loop->getCond() && ends_in_time(loop, variable, loop->getCond(), capacity); });
+    held = !assigned_.contains(variable) && std::all_of(loops->second.begin(), loops->second.end(), [&](auto* loop) {
+      return loop->getCond() && ends_in_time(loop, variable, loop->getCond(), capacity);
+    });
   } else if (held) {
     auto& given = uses_.given_to(variable);
     held = !given.empty() && std::all_of(given.begin(), given.end(), [&](auto* text) {
@@ -186,15 +204,19 @@ bool Capacities::holds(const ValueDecl* variable, Capacity& capacity) {
 }
 
 /// `k < EXTENT`, or down from it: `for (int h = EXTENT / 2; h > 0; h /= 2)`.
-bool Capacities::ends_in_time(const ForStmt* loop, const ValueDecl* counter, const Expr* condition, Capacity& capacity) {
+bool Capacities::ends_in_time(const ForStmt* loop, const ValueDecl* counter, const Expr* condition,
+                              Capacity& capacity) {
   auto* asks = llvm::dyn_cast<BinaryOperator>(condition->IgnoreParenImpCasts());
   if (!asks) return false;
-  if (asks->getOpcode() == BO_LAnd) return ends_in_time(loop, counter, asks->getLHS(), capacity) || ends_in_time(loop, counter, asks->getRHS(), capacity);
+  if (asks->getOpcode() == BO_LAnd)
+    return ends_in_time(loop, counter, asks->getLHS(), capacity) ||
+           ends_in_time(loop, counter, asks->getRHS(), capacity);
   const bool turned = variable_in(asks->getRHS()) == counter;
   if (!asks->isComparisonOp() || (!turned && variable_in(asks->getLHS()) != counter)) return false;
   const Expr* limit = turned ? asks->getLHS() : asks->getRHS();
   const auto kind = turned ? BinaryOperator::reverseComparisonOp(asks->getOpcode()) : asks->getOpcode();
-  if (kind == BO_LT || kind == BO_LE) return shares(limit, capacity) || (!is_constant(limit) && holds(limit, false, capacity));
+  if (kind == BO_LT || kind == BO_LE)
+    return shares(limit, capacity) || (!is_constant(limit) && holds(limit, false, capacity));
   auto& given = uses_.given_to(counter);
   return std::any_of(given.begin(), given.end(), [&](auto* text) {
     auto* value = llvm::dyn_cast<Expr>(text);

@@ -174,7 +174,8 @@ bool GeometryReader::read_dim3(const Expr* e, GeometryUse& use, int depth) {
   auto* variable = reference ? llvm::dyn_cast<VarDecl>(reference->getDecl()) : nullptr;
   if (!variable || !is_dim3(variable->getType())) return false;
   if (variable->hasGlobalStorage())
-    return variable->getType().isConstQualified() && variable->getInit() && read_dim3(variable->getInit(), use, depth + 1);
+    return variable->getType().isConstQualified() && variable->getInit() &&
+           read_dim3(variable->getInit(), use, depth + 1);
   bool known = false;
   for (int axis = 0; axis < 3; ++axis) {
     auto* given = assignments_->last(variable, axis, place_);
@@ -196,7 +197,8 @@ std::string GeometryReader::literal_name(const Expr* literal, GeometryUse& use) 
   std::string name = Lexer::getImmediateMacroName(at, unit_.sources, unit_.context.getLangOpts()).str();
   SourceLocation body = unit_.sources.getSpellingLoc(at);
   auto* identifier = unit_.preprocessor.getIdentifierInfo(name);
-  for (auto* directive = unit_.preprocessor.getLocalMacroDirectiveHistory(identifier); directive; directive = directive->getPrevious()) {
+  for (auto* directive = unit_.preprocessor.getLocalMacroDirectiveHistory(identifier); directive;
+       directive = directive->getPrevious()) {
     auto* definition = llvm::dyn_cast<DefMacroDirective>(directive);
     auto* macro = definition ? definition->getInfo() : nullptr;
     if (!macro || macro->isFunctionLike() || macro->tokens_empty()) continue;

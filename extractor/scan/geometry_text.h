@@ -35,11 +35,12 @@ struct GeometryUse {
   }
 };
 
-/// A class's constant, or an enumerator of what is a type rather than a list of constants (a name of its own, variables,
-/// values that follow from each other): it says what the type is, so it stands in an expression by its value, not its name.
+/// A class's constant, or an enumerator of what is a type rather than a list of constants (a name of its own,
+/// variables, values that follow from each other): it says what the type is, so it stands in an expression by its
+/// value, not its name.
 bool belongs_to_type(const clang::ValueDecl* constant);
-/// As expressions and knobs name it: a local by its own name, others qualified by the scopes that people write, so not by
-/// anonymous namespaces.
+/// As expressions and knobs name it: a local by its own name, others qualified by the scopes that people write, so not
+/// by anonymous namespaces.
 std::string constant_name(const clang::ValueDecl* constant);
 
 class GeometryReader {
@@ -53,8 +54,8 @@ class GeometryReader {
 
   /// One field of a `cudaLaunchConfig_t config`: what its initialiser or the one assignment to it says.
   struct Field {
-    bool known = false;                       ///< False: assigned more than once, or in a way that is not followed.
-    const clang::Expr* value = nullptr;       ///< Null: zero.
+    bool known = false;                  ///< False: assigned more than once, or in a way that is not followed.
+    const clang::Expr* value = nullptr;  ///< Null: zero.
   };
   Field field(const clang::VarDecl* record, llvm::StringRef name) const;
 
@@ -70,7 +71,9 @@ class GeometryReader {
   /// For its life, variables are read as they are at another place.
   class At {
    public:
-    At(GeometryReader& reader, const clang::Stmt* place) : reader_(reader), before_(reader.place_) { reader.place_ = place; }
+    At(GeometryReader& reader, const clang::Stmt* place) : reader_(reader), before_(reader.place_) {
+      reader.place_ = place;
+    }
     ~At() { reader_.place_ = before_; }
 
    private:

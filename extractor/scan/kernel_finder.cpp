@@ -47,7 +47,9 @@ ScannedParameter describe(const ParsedUnit& unit, const ParmVarDecl* parameter) 
 
 class KernelVisitor : public DynamicRecursiveASTVisitor {
  public:
-  KernelVisitor(const ParsedUnit& unit, const SourceItems& items) : unit_(unit), items_(items) { ShouldVisitTemplateInstantiations = true; }
+  KernelVisitor(const ParsedUnit& unit, const SourceItems& items) : unit_(unit), items_(items) {
+    ShouldVisitTemplateInstantiations = true;
+  }
   bool TraverseStmt(Stmt*) override { return true; }  // Kernels are not declared inside bodies.
 
   bool VisitFunctionDecl(FunctionDecl* function) override {
@@ -214,13 +216,15 @@ std::string spelled_name(const ParsedUnit& unit, const FunctionDecl* function) {
   if (!arguments) return name;
   std::vector<TemplateArgument> flat;
   for (auto& argument : arguments->asArray())
-    if (argument.getKind() == TemplateArgument::Pack) flat.insert(flat.end(), argument.pack_begin(), argument.pack_end());
+    if (argument.getKind() == TemplateArgument::Pack)
+      flat.insert(flat.end(), argument.pack_begin(), argument.pack_end());
     else flat.push_back(argument);
   stream << "<";
   for (size_t i = 0; i < flat.size(); ++i) {
     if (i) stream << ", ";
     // Clang prints an instance of a function template by the template's name alone.
-    auto* given = flat[i].getKind() == TemplateArgument::Declaration ? llvm::dyn_cast<FunctionDecl>(flat[i].getAsDecl()) : nullptr;
+    auto* given = flat[i].getKind() == TemplateArgument::Declaration ? llvm::dyn_cast<FunctionDecl>(flat[i].getAsDecl())
+                                                                     : nullptr;
     if (given) stream << "&" << spelled_name(unit, given);
     else flat[i].print(policy, stream, /*IncludeType=*/true);
   }

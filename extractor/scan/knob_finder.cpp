@@ -47,7 +47,8 @@ class KnobTable {
     if (!value) return;
     Knob knob;
     llvm::SmallString<32> space;
-    knob.name = unit_.preprocessor.getSpelling(macro->getDefinitionLoc(), space).str(), knob.value = *value, knob.is_macro = true;
+    knob.name = unit_.preprocessor.getSpelling(macro->getDefinitionLoc(), space).str(), knob.value = *value,
+    knob.is_macro = true;
     if (unit_.is_user(literal->getLocation())) {
       auto at = unit_.place(literal->getLocation());
       knob.value_range = unit_.range(at.file, at.offset, at.offset + literal->getLength());
@@ -96,7 +97,8 @@ class KnobTable {
     auto value = parsed->evaluate({});
     return value.ok() ? std::optional(*value) : std::nullopt;
   }
-  void literal(const ValueDecl* constant, const std::string& name, const Expr* init, const std::string& kernel, bool geometry) {
+  void literal(const ValueDecl* constant, const std::string& name, const Expr* init, const std::string& kernel,
+               bool geometry) {
     init = init->IgnoreParenImpCasts();
     if (auto* constant = llvm::dyn_cast<ConstantExpr>(init)) init = constant->getSubExpr()->IgnoreParenImpCasts();
     if (auto* list = llvm::dyn_cast<InitListExpr>(init); list && list->getNumInits() == 1)

@@ -1,11 +1,11 @@
-// Knobs: the named integer constants (macros, const and constexpr variables, the constants of a nameless enum) that feed a
-// kernel, its launch geometry, or both. They are what the user already meant to be turned. Only constants whose value
-// is one literal count: turning a derived one would break what it is derived from. A type's constants do not count, a
-// class's or an enumeration's: they say what the type is (a traits' width, a table's row, a direction), to all who use it.
-// Nor do those that the kernels only tell cases apart by (an architecture, a format, a state: ==, <, case, #if: another
-// value would name another case), only compute values with (a generator's multiplier: another answer) or only repeat something
-// by (an iteration's limit: less of an answer); see turnable_uses.h. Those that an array's extent is made of may only grow where
-// an index is not held to it; see capacities.h.
+// Knobs: the named integer constants (macros, const and constexpr variables, the constants of a nameless enum) that
+// feed a kernel, its launch geometry, or both. They are what the user already meant to be turned. Only constants whose
+// value is one literal count: turning a derived one would break what it is derived from. A type's constants do not
+// count, a class's or an enumeration's: they say what the type is (a traits' width, a table's row, a direction), to all
+// who use it. Nor do those that the kernels only tell cases apart by (an architecture, a format, a state: ==, <, case,
+// #if: another value would name another case), only compute values with (a generator's multiplier: another answer) or
+// only repeat something by (an iteration's limit: less of an answer); see turnable_uses.h. Those that an array's extent
+// is made of may only grow where an index is not held to it; see capacities.h.
 #pragma once
 #include <vector>
 

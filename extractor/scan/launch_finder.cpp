@@ -24,7 +24,8 @@ const FunctionDecl* kernel_of(const DeclRefExpr* reference) {
 class PointerValues : public DynamicRecursiveASTVisitor {
  public:
   bool VisitBinaryOperator(BinaryOperator* op) override {
-    auto* reference = op->getOpcode() == BO_Assign ? llvm::dyn_cast<DeclRefExpr>(op->getLHS()->IgnoreParenImpCasts()) : nullptr;
+    auto* reference =
+        op->getOpcode() == BO_Assign ? llvm::dyn_cast<DeclRefExpr>(op->getLHS()->IgnoreParenImpCasts()) : nullptr;
     auto* variable = reference ? llvm::dyn_cast<VarDecl>(reference->getDecl()) : nullptr;
     if (variable && variable->getType()->isPointerType()) values[variable].push_back(op->getRHS());
     return true;
@@ -117,7 +118,8 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
       FoundLaunch found;
       found.kernels = kernels_in(call->getArg(1));
       read_config(found, call->getArg(0));
-      for (unsigned i = 2; name == "cudaLaunchKernelEx" && i < call->getNumArgs(); ++i) found.site.argument_text.push_back(text_of(call->getArg(i)));
+      for (unsigned i = 2; name == "cudaLaunchKernelEx" && i < call->getNumArgs(); ++i)
+        found.site.argument_text.push_back(text_of(call->getArg(i)));
       if (name == "cudaLaunchKernelExC") read_argument_array(found, argument(call, 2));
       finish(found, call, spelled_by_user_macro(call->getBeginLoc()));
     }
@@ -154,8 +156,8 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
     return each;
   }
 
-  /// A macro of the application writes the launch, itself or through a library's. A library's alone (hipLaunchKernelGGL)
-  /// only passes on what the user spelled, and so does any macro whose argument the launch is.
+  /// A macro of the application writes the launch, itself or through a library's. A library's alone
+  /// (hipLaunchKernelGGL) only passes on what the user spelled, and so does any macro whose argument the launch is.
   bool spelled_by_user_macro(SourceLocation at) const {
     auto& sources = unit_.sources;
     while (at.isMacroID()) {
@@ -236,7 +238,8 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
       bool VisitCallExpr(CallExpr* call) override {
         auto* callee = call->getDirectCallee();
         if (!callee || !callee->getIdentifier() || !callee->getName().starts_with("cudaLaunchKernelEx")) return true;
-        auto* address = call->getNumArgs() ? llvm::dyn_cast<UnaryOperator>(call->getArg(0)->IgnoreParenImpCasts()) : nullptr;
+        auto* address =
+            call->getNumArgs() ? llvm::dyn_cast<UnaryOperator>(call->getArg(0)->IgnoreParenImpCasts()) : nullptr;
         auto* reference = address ? llvm::dyn_cast<DeclRefExpr>(address->getSubExpr()->IgnoreParenImpCasts()) : nullptr;
         count += reference && reference->getDecl()->getCanonicalDecl() == config->getCanonicalDecl();
         return true;

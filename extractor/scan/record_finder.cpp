@@ -74,12 +74,14 @@ class Members {
   void member(QualType type, uint64_t offset) {
     type = type.getCanonicalType().getUnqualifiedType();
     if (type->isPointerType() || type->isReferenceType()) return address(type->getPointeeType(), offset);
-    if (auto* array = context_.getAsConstantArrayType(type)) return elements(array->getElementType(), array->getZExtSize(), offset);
+    if (auto* array = context_.getAsConstantArrayType(type))
+      return elements(array->getElementType(), array->getZExtSize(), offset);
     if (auto* complex = type->getAs<ComplexType>()) return elements(complex->getElementType(), 2, offset);
     if (auto* of = type->getAsCXXRecordDecl()) return record(of, offset);
     std::string name = element_type(unit_, type);
     ElementType scalar = ElementType::parse(name);
-    if (scalar.kind == ElementType::Kind::Bytes || !type->isScalarType() || context_.getTypeSizeInChars(type).getQuantity() != scalar.width) {
+    if (scalar.kind == ElementType::Kind::Bytes || !type->isScalarType() ||
+        context_.getTypeSizeInChars(type).getQuantity() != scalar.width) {
       laid_out_ = false;  // A vector, a 128-bit integer, a member pointer.
       return;
     }
@@ -108,7 +110,8 @@ class Members {
     Members all(unit_);
     for (auto* field : of->fields()) all.member(field->getType(), offset);
     for (auto& one : all.pointers)
-      if (std::ranges::find(pointers, one.offset, &ScannedPointer::offset) == pointers.end()) pointers.push_back({one.offset, "void"});
+      if (std::ranges::find(pointers, one.offset, &ScannedPointer::offset) == pointers.end())
+        pointers.push_back({one.offset, "void"});
     open |= all.open;
     bytes(offset, offset + size);
   }
@@ -135,7 +138,8 @@ class Members {
 std::map<std::string, QualType> variables_of(const ParsedUnit& unit, const Closure& closure) {
   std::map<std::string, QualType> found;
   for (auto* variable : closure.variables) {
-    bool module = variable->hasAttr<CUDADeviceAttr>() || variable->hasAttr<CUDAConstantAttr>() || variable->hasAttr<HIPManagedAttr>();
+    bool module = variable->hasAttr<CUDADeviceAttr>() || variable->hasAttr<CUDAConstantAttr>() ||
+                  variable->hasAttr<HIPManagedAttr>();
     if (!module || variable->hasAttr<CUDASharedAttr>()) continue;
     QualType type = unit.context.getBaseElementType(variable->getType().getCanonicalType());
     if (type->isPointerType() || type->isRecordType()) found[canonical_key(mangled_name(unit, variable))] = type;

@@ -73,7 +73,8 @@ void limit_child(unsigned seconds) {
 }
 
 /// The child's whole life.
-[[noreturn]] void run_child(const UnitCommand& unit, const Hash& identity, const ScanOptions& options, const UnitCache& cache, int pipe) {
+[[noreturn]] void run_child(const UnitCommand& unit, const Hash& identity, const ScanOptions& options,
+                            const UnitCache& cache, int pipe) {
   limit_child(options.unit_seconds);
   ScanIndex found;
   found.units.push_back(describe(unit));
@@ -117,7 +118,8 @@ ScanIndex collect(Child& child, const UnitCommand& unit, unsigned seconds) {
   auto& problems = failed.units.front().problems;
   if (WIFSIGNALED(status)) {
     problems.push_back(WTERMSIG(status) == SIGXCPU
-                           ? "the parser was still busy after " + std::to_string(seconds) + " s of processor time and was stopped"
+                           ? "the parser was still busy after " + std::to_string(seconds) +
+                                 " s of processor time and was stopped"
                            : std::string("the parser crashed on it (") + strsignal(WTERMSIG(status)) + ")");
     return failed;
   }
@@ -255,7 +257,8 @@ class Merger {
         continue;
       }
       auto& known = index_.knobs[at->second];
-      known.in_kernel |= knob.in_kernel, known.in_geometry |= knob.in_geometry, known.grows_only |= knob.grows_only, known.divides_only |= knob.divides_only;
+      known.in_kernel |= knob.in_kernel, known.in_geometry |= knob.in_geometry, known.grows_only |= knob.grows_only,
+          known.divides_only |= knob.divides_only;
       unite(known.kernels, knob.kernels);
     }
   }

@@ -1,7 +1,7 @@
 // scan: from a compile database to scan.json's contents. Every unit is parsed in a process of its own, so that a unit
 // that brings down the parser costs itself and nothing else, and what the units found is merged: a header's kernel that
-// thirty units include is one kernel. Units that an earlier scan parsed, and that would be found the same, are not parsed
-// again (unit_cache.h).
+// thirty units include is one kernel. Units that an earlier scan parsed, and that would be found the same, are not
+// parsed again (unit_cache.h).
 #pragma once
 #include <filesystem>
 #include <functional>

@@ -1,5 +1,5 @@
-// Two passes: a walk from above notes what is compared (it is left out before the walk reaches it), which texts say how much
-// (the roots), and what is given to which variable; then, from the roots, all that leads to them.
+// Two passes: a walk from above notes what is compared (it is left out before the walk reaches it), which texts say how
+// much (the roots), and what is given to which variable; then, from the roots, all that leads to them.
 #include "extractor/scan/turnable_uses.h"
 
 #include <algorithm>
@@ -29,7 +29,8 @@ SourceLocation place_of(const ValueDecl* declaration) {
 void add_targets(const Expr* target, std::vector<const ValueDecl*>& found) {
   target = target->IgnoreParenCasts();
   if (auto* reference = llvm::dyn_cast<DeclRefExpr>(target)) found.push_back(reference->getDecl());
-  else if (auto* member = llvm::dyn_cast<MemberExpr>(target)) found.push_back(member->getMemberDecl()), add_targets(member->getBase(), found);
+  else if (auto* member = llvm::dyn_cast<MemberExpr>(target))
+    found.push_back(member->getMemberDecl()), add_targets(member->getBase(), found);
   else if (auto* element = llvm::dyn_cast<ArraySubscriptExpr>(target)) add_targets(element->getBase(), found);
   else if (auto* unary = llvm::dyn_cast<UnaryOperator>(target)) add_targets(unary->getSubExpr(), found);
 }
@@ -46,7 +47,8 @@ bool is_of_values(const FunctionDecl* callee) {
 bool is_constant(const Expr* e) {
   e = e->IgnoreParenCasts();
   if (auto* unary = llvm::dyn_cast<UnaryOperator>(e)) return is_constant(unary->getSubExpr());
-  if (auto* binary = llvm::dyn_cast<BinaryOperator>(e)) return is_constant(binary->getLHS()) && is_constant(binary->getRHS());
+  if (auto* binary = llvm::dyn_cast<BinaryOperator>(e))
+    return is_constant(binary->getLHS()) && is_constant(binary->getRHS());
   auto* reference = llvm::dyn_cast<DeclRefExpr>(e);
   if (!reference) return llvm::isa<IntegerLiteral>(e);
   auto* variable = llvm::dyn_cast<VarDecl>(reference->getDecl());
@@ -58,7 +60,9 @@ bool is_constant(const Expr* e) {
 
 const ValueDecl* variable_in(const Expr* e) {
   auto* reference = e ? llvm::dyn_cast<DeclRefExpr>(e->IgnoreParenImpCasts()) : nullptr;
-  return reference && llvm::isa<VarDecl>(reference->getDecl()) ? llvm::cast<ValueDecl>(reference->getDecl()->getCanonicalDecl()) : nullptr;
+  return reference && llvm::isa<VarDecl>(reference->getDecl())
+             ? llvm::cast<ValueDecl>(reference->getDecl()->getCanonicalDecl())
+             : nullptr;
 }
 
 void add_all(const Stmt* text, std::set<const Stmt*>& into) {
@@ -73,7 +77,8 @@ bool mentions_thread(const Stmt* text) {
       llvm::StringRef word = name->getName();
       return word == "threadIdx" || word == "blockIdx" || word == "blockDim" || word == "gridDim" || word == "warpSize";
     }
-  if (auto* hidden = llvm::dyn_cast_or_null<OpaqueValueExpr>(text)) return mentions_thread(hidden->getSourceExpr());   // In `threadIdx.x`.
+  if (auto* hidden = llvm::dyn_cast_or_null<OpaqueValueExpr>(text))
+    return mentions_thread(hidden->getSourceExpr());  // In `threadIdx.x`.
   return text && std::any_of(text->child_begin(), text->child_end(), mentions_thread);
 }
 
@@ -85,8 +90,10 @@ void TurnableUses::take(const Closure& closure) {
 
 bool TurnableUses::TraverseAttr(Attr* attribute) {
   if (auto* hint = llvm::dyn_cast_or_null<LoopHintAttr>(attribute)) root(hint->getValue());
-  if (auto* bounds = llvm::dyn_cast_or_null<CUDALaunchBoundsAttr>(attribute)) root(bounds->getMaxThreads()), root(bounds->getMinBlocks()), root(bounds->getMaxBlocks());
-  if (auto* aligned = llvm::dyn_cast_or_null<AlignedAttr>(attribute); aligned && aligned->isAlignmentExpr()) root(aligned->getAlignmentExpr());
+  if (auto* bounds = llvm::dyn_cast_or_null<CUDALaunchBoundsAttr>(attribute))
+    root(bounds->getMaxThreads()), root(bounds->getMinBlocks()), root(bounds->getMaxBlocks());
+  if (auto* aligned = llvm::dyn_cast_or_null<AlignedAttr>(attribute); aligned && aligned->isAlignmentExpr())
+    root(aligned->getAlignmentExpr());
   return DynamicRecursiveASTVisitor::TraverseAttr(attribute);
 }
 
@@ -143,10 +150,18 @@ bool TurnableUses::VisitBinaryOperator(BinaryOperator* op) {
 
 /// `i += K`, `i = i + K`, `n / K`, `n % K`, `block * K`, of integers, of places, and of what may be either.
 void TurnableUses::deal(const Expr* operation, BinaryOperatorKind kind, const Expr* left, const Expr* right) {
-  if (operation->getType()->isRealFloatingType() || right->getType()->isRealFloatingType() || periods_.count(operation)) return;
+  if (operation->getType()->isRealFloatingType() || right->getType()->isRealFloatingType() || periods_.count(operation))
+    return;
   switch (kind) {
-    case BO_AddAssign: case BO_SubAssign: case BO_Div: case BO_DivAssign: case BO_Rem: case BO_RemAssign: case BO_Shr: case BO_ShrAssign: case BO_Shl:
-      return deal_out(right);
+    case BO_AddAssign:
+    case BO_SubAssign:
+    case BO_Div:
+    case BO_DivAssign:
+    case BO_Rem:
+    case BO_RemAssign:
+    case BO_Shr:
+    case BO_ShrAssign:
+    case BO_Shl: return deal_out(right);
     case BO_Mul:
       if (!is_constant(left)) deal_out(right);
       if (!is_constant(right)) deal_out(left);
@@ -176,7 +191,9 @@ void TurnableUses::deal_out(const Stmt* text) {
 
 void TurnableUses::note_periods(const Stmt* condition) {
   if (!condition) return;
-  if (auto* op = llvm::dyn_cast<BinaryOperator>(condition); op && op->getOpcode() == BO_Rem && is_constant(op->getRHS()) && !mentions_thread(op)) periods_.insert(op), left_out_.insert(op->getRHS());
+  if (auto* op = llvm::dyn_cast<BinaryOperator>(condition);
+      op && op->getOpcode() == BO_Rem && is_constant(op->getRHS()) && !mentions_thread(op))
+    periods_.insert(op), left_out_.insert(op->getRHS());
   for (auto* child : condition->children()) note_periods(child);
 }
 
@@ -185,13 +202,15 @@ void TurnableUses::name_template(const TemplateDecl* named, llvm::ArrayRef<Templ
   if (!named) return;
   auto& parameters = *named->getTemplateParameters();
   for (unsigned i = 0; i < std::min<size_t>(parameters.size(), arguments.size()); ++i)
-    if (auto* value = llvm::dyn_cast<NonTypeTemplateParmDecl>(parameters.getParam(i)); value && arguments[i].getArgument().getKind() == TemplateArgument::Expression)
+    if (auto* value = llvm::dyn_cast<NonTypeTemplateParmDecl>(parameters.getParam(i));
+        value && arguments[i].getArgument().getKind() == TemplateArgument::Expression)
       sources_[place_of(value)].texts.push_back(arguments[i].getSourceExpression());
 }
 
 bool TurnableUses::VisitDeclRefExpr(DeclRefExpr* name) {
   auto* function = llvm::dyn_cast<FunctionDecl>(name->getDecl());
-  if (function && name->hasExplicitTemplateArgs()) name_template(function->getPrimaryTemplate(), name->template_arguments());
+  if (function && name->hasExplicitTemplateArgs())
+    name_template(function->getPrimaryTemplate(), name->template_arguments());
   return true;
 }
 
@@ -204,7 +223,8 @@ bool TurnableUses::VisitTemplateSpecializationTypeLoc(TemplateSpecializationType
 
 bool TurnableUses::VisitCallExpr(CallExpr* call) {
   auto* op = llvm::dyn_cast<CXXOperatorCallExpr>(call);
-  if (op && op->isComparisonOp()) compare(op, op->getArg(0), op->getArg(1));  // In a template's pattern any operator may be one.
+  if (op && op->isComparisonOp())
+    compare(op, op->getArg(0), op->getArg(1));  // In a template's pattern any operator may be one.
   auto* callee = call->getDirectCallee();
   if (op && op->isAssignmentOp()) return assign(op->getArg(0), op->getArg(1)), true;
   if (op && (op->getOperator() == OO_Subscript || op->getOperator() == OO_Call)) {
@@ -212,7 +232,8 @@ bool TurnableUses::VisitCallExpr(CallExpr* call) {
     return true;
   }
   if (op || is_of_values(callee)) return true;
-  if (callee && written(callee)->hasBody() && unit_.is_user(written(callee)->getLocation())) return pass(callee, call->getArgs(), call->getNumArgs()), true;
+  if (callee && written(callee)->hasBody() && unit_.is_user(written(callee)->getLocation()))
+    return pass(callee, call->getArgs(), call->getNumArgs()), true;
   for (auto* argument : call->arguments()) shallow_root(argument);
   return true;
 }
@@ -256,7 +277,9 @@ void TurnableUses::pass(const FunctionDecl* callee, const Expr* const* arguments
 void TurnableUses::compare(const Expr* comparison, const Expr* left, const Expr* right) {
   if (bounds_.count(comparison)) return;
   for (auto* side : {left, right})
-    if (is_constant(side)) left_out_.insert(side), compared_texts_.push_back({side, false}), comparisons_.push_back({side, side == left ? right : left});
+    if (is_constant(side))
+      left_out_.insert(side), compared_texts_.push_back({side, false}),
+          comparisons_.push_back({side, side == left ? right : left});
 }
 
 /// A loop that runs as long as a comparison holds runs as often as the constant says.
@@ -266,7 +289,8 @@ void TurnableUses::bound(const Expr* condition) {
   bound_texts_.push_back({condition, false});
   if (auto* negation = llvm::dyn_cast<UnaryOperator>(condition)) return bound(negation->getSubExpr());
   bounds_.insert(condition);
-  if (auto* op = llvm::dyn_cast<BinaryOperator>(condition); op && op->isLogicalOp()) bound(op->getLHS()), bound(op->getRHS());
+  if (auto* op = llvm::dyn_cast<BinaryOperator>(condition); op && op->isLogicalOp())
+    bound(op->getLHS()), bound(op->getRHS());
 }
 
 void TurnableUses::follow() {
@@ -285,7 +309,9 @@ bool TurnableUses::is_of_memory(const Stmt* text, std::set<const Stmt*>& seen) c
   auto* unary = llvm::dyn_cast<UnaryOperator>(text);
   auto* member = llvm::dyn_cast<MemberExpr>(text);
   auto* call = llvm::dyn_cast<CallExpr>(text);
-  if (element || (unary && unary->getOpcode() == UO_Deref) || (member && member->isArrow() && !llvm::isa<CXXThisExpr>(member->getBase()->IgnoreParenImpCasts()))) return true;
+  if (element || (unary && unary->getOpcode() == UO_Deref) ||
+      (member && member->isArrow() && !llvm::isa<CXXThisExpr>(member->getBase()->IgnoreParenImpCasts())))
+    return true;
   if (call && is_of_values(call->getDirectCallee())) return true;
   if (auto* hidden = llvm::dyn_cast<OpaqueValueExpr>(text)) return is_of_memory(hidden->getSourceExpr(), seen);
   if (auto* reference = llvm::dyn_cast<DeclRefExpr>(text)) {
@@ -321,7 +347,8 @@ void TurnableUses::reach(Place place, Flow& flow) const {
 
 void TurnableUses::collect(const Stmt* text, bool shallow, Flow& flow) const {
   if (!text || (!flow.compared_too && left_out_.count(text))) return;
-  if (auto* literal = llvm::dyn_cast<IntegerLiteral>(text)) flow.places.insert(unit_.sources.getSpellingLoc(literal->getLocation()));
+  if (auto* literal = llvm::dyn_cast<IntegerLiteral>(text))
+    flow.places.insert(unit_.sources.getSpellingLoc(literal->getLocation()));
   if (auto* reference = llvm::dyn_cast<DeclRefExpr>(text)) {
     auto* declaration = reference->getDecl();
     flow.places.insert(declaration->getCanonicalDecl()->getLocation());
@@ -329,10 +356,12 @@ void TurnableUses::collect(const Stmt* text, bool shallow, Flow& flow) const {
     // What went through a floating-point number is a value.
     if ((!shallow || constant) && !declaration->getType()->isRealFloatingType()) reach(place_of(declaration), flow);
   }
-  if (auto* member = llvm::dyn_cast<MemberExpr>(text); member && !shallow) reach(place_of(member->getMemberDecl()), flow);
+  if (auto* member = llvm::dyn_cast<MemberExpr>(text); member && !shallow)
+    reach(place_of(member->getMemberDecl()), flow);
   if (auto* unresolved = llvm::dyn_cast<OverloadExpr>(text); unresolved && !shallow)
     for (auto* one : unresolved->decls())
-      if (auto* function = llvm::dyn_cast_or_null<FunctionDecl>(one->getUnderlyingDecl()->getAsFunction())) reach(place_of(function), flow);
+      if (auto* function = llvm::dyn_cast_or_null<FunctionDecl>(one->getUnderlyingDecl()->getAsFunction()))
+        reach(place_of(function), flow);
   for (auto* child : text->children()) collect(child, shallow, flow);
 }
 

@@ -1,10 +1,10 @@
-// Which constants say how much of something there is, or where: a loop's bound, an array's extent, a template's argument, an
-// index, a branch's condition, work by thread and block; by themselves, or through the variables, parameters and results
-// that lead there. What only goes into the values that a kernel computes (a generator's multipliers, a hash's shifts and
-// masks, a seed) is part of the answer, and another one would give another answer. So is what is only compared with: it
-// tells cases apart. And so is what only says how often a loop runs, an iteration's limit or the terms of a series, and is
-// divided out nowhere, so that fewer turns are less work done: right by luck where the recorded data converged early.
-// In doubt another use turns something.
+// Which constants say how much of something there is, or where: a loop's bound, an array's extent, a template's
+// argument, an index, a branch's condition, work by thread and block; by themselves, or through the variables,
+// parameters and results that lead there. What only goes into the values that a kernel computes (a generator's
+// multipliers, a hash's shifts and masks, a seed) is part of the answer, and another one would give another answer. So
+// is what is only compared with: it tells cases apart. And so is what only says how often a loop runs, an iteration's
+// limit or the terms of a series, and is divided out nowhere, so that fewer turns are less work done: right by luck
+// where the recorded data converged early. In doubt another use turns something.
 #pragma once
 #include <map>
 #include <set>
@@ -36,7 +36,9 @@ class TurnableUses : public clang::DynamicRecursiveASTVisitor {
   void follow();
   bool any_of(clang::SourceLocation place) const { return places_.count(place) > 0; }
   /// It bounds loops, and nothing that it counts is dealt out by it: no step, no quotient, no place in blocks of it.
-  bool only_repeats(clang::SourceLocation place) const { return bounding_.count(place) > 0 && dealing_.count(place) == 0; }
+  bool only_repeats(clang::SourceLocation place) const {
+    return bounding_.count(place) > 0 && dealing_.count(place) == 0;
+  }
   /// What is there is cut off at it, or told apart by it.
   bool is_compared_with(clang::SourceLocation place) const { return compared_.count(place) > 0; }
   /// What is told apart by it lies in memory, such as how long rows are: another run may have other data there.
@@ -46,7 +48,9 @@ class TurnableUses : public clang::DynamicRecursiveASTVisitor {
   /// The expressions that are given to a variable, a parameter or a member, or returned by a function.
   const std::vector<const clang::Stmt*>& given_to(const clang::ValueDecl* declaration) const;
 
-  bool TraverseStmt(clang::Stmt* statement) override { return left_out_.count(statement) || clang::DynamicRecursiveASTVisitor::TraverseStmt(statement); }
+  bool TraverseStmt(clang::Stmt* statement) override {
+    return left_out_.count(statement) || clang::DynamicRecursiveASTVisitor::TraverseStmt(statement);
+  }
   bool TraverseAttr(clang::Attr* attribute) override;
   bool TraverseTemplateArgumentLoc(const clang::TemplateArgumentLoc& argument) override;
   bool TraverseConstructorInitializer(clang::CXXCtorInitializer* init) override;
@@ -58,10 +62,14 @@ class TurnableUses : public clang::DynamicRecursiveASTVisitor {
   bool VisitForStmt(clang::ForStmt* loop) override;
   bool VisitWhileStmt(clang::WhileStmt* loop) override { return bound(loop->getCond()), root(loop->getCond()); }
   bool VisitDoStmt(clang::DoStmt* loop) override { return bound(loop->getCond()), root(loop->getCond()); }
-  bool VisitIfStmt(clang::IfStmt* branch) override { return note_periods(branch->getCond()), shallow_root(branch->getCond()); }
+  bool VisitIfStmt(clang::IfStmt* branch) override {
+    return note_periods(branch->getCond()), shallow_root(branch->getCond());
+  }
   bool VisitSwitchStmt(clang::SwitchStmt* branch) override { return shallow_root(branch->getCond()); }
   bool VisitConditionalOperator(clang::ConditionalOperator* branch) override { return shallow_root(branch->getCond()); }
-  bool VisitCaseStmt(clang::CaseStmt* label) override { return left_out_.insert({label->getLHS(), label->getRHS()}), true; }
+  bool VisitCaseStmt(clang::CaseStmt* label) override {
+    return left_out_.insert({label->getLHS(), label->getRHS()}), true;
+  }
   bool VisitReturnStmt(clang::ReturnStmt* leave) override;
   bool VisitBinaryOperator(clang::BinaryOperator* op) override;
   bool VisitDeclRefExpr(clang::DeclRefExpr* name) override;
@@ -86,7 +94,8 @@ class TurnableUses : public clang::DynamicRecursiveASTVisitor {
   void compare(const clang::Expr* comparison, const clang::Expr* left, const clang::Expr* right);
   void bound(const clang::Expr* condition);
   void note_periods(const clang::Stmt* condition);
-  void deal(const clang::Expr* operation, clang::BinaryOperatorKind kind, const clang::Expr* left, const clang::Expr* right);
+  void deal(const clang::Expr* operation, clang::BinaryOperatorKind kind, const clang::Expr* left,
+            const clang::Expr* right);
   void name_template(const clang::TemplateDecl* named, llvm::ArrayRef<clang::TemplateArgumentLoc> arguments);
 
   /// Texts, and whether only constants of theirs are followed.
@@ -107,15 +116,19 @@ class TurnableUses : public clang::DynamicRecursiveASTVisitor {
   bool is_of_memory(const clang::Stmt* text, std::set<const clang::Stmt*>& seen) const;
 
   std::set<Place> places_, bounding_, dealing_, compared_, data_;
-  std::vector<std::pair<const clang::Expr*, const clang::Expr*>> comparisons_;   ///< A constant, and what is compared with it.
+  std::vector<std::pair<const clang::Expr*, const clang::Expr*>>
+      comparisons_;  ///< A constant, and what is compared with it.
   std::unordered_set<const clang::Stmt*> left_out_, bounds_;
-  std::unordered_set<const clang::Stmt*> periods_;   ///< `it % K` in a condition: when something happens, not what is done.
-  Texts roots_, bound_texts_, dealt_texts_, compared_texts_;   ///< All that turns something; conditions of loops; what steps, divides and multiplies places.
+  std::unordered_set<const clang::Stmt*>
+      periods_;  ///< `it % K` in a condition: when something happens, not what is done.
+  Texts roots_, bound_texts_, dealt_texts_,
+      compared_texts_;  ///< All that turns something; conditions of loops; what steps, divides and multiplies places.
   struct Sources {
     std::vector<const clang::Stmt*> texts;
     std::set<Place> places;
   };
-  std::map<Place, Sources> sources_;  ///< What is given to a variable, a parameter, a member, or returned by a function.
+  std::map<Place, Sources>
+      sources_;  ///< What is given to a variable, a parameter, a member, or returned by a function.
   const clang::FunctionDecl* function_ = nullptr;  ///< The one walked through, its members' and lambdas' included.
 };
 

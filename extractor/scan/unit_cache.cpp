@@ -33,7 +33,9 @@ UnitCache::UnitCache(fs::path folder) : folder_(std::move(folder)), program_(pro
   if (program_.empty()) folder_.clear();
 }
 
-fs::path UnitCache::entry(const Hash& identity) const { return folder_ / Hasher().add(program_).add(identity.hex()).finish().hex(); }
+fs::path UnitCache::entry(const Hash& identity) const {
+  return folder_ / Hasher().add(program_).add(identity.hex()).finish().hex();
+}
 
 std::optional<ScanIndex> UnitCache::find(const Hash& identity) {
   if (folder_.empty()) return std::nullopt;

@@ -1,6 +1,7 @@
-// What a scan found in each unit, kept for the next scan: a file per unit, written by whoever parsed it as soon as it is
-// done, so that a scan which is stopped loses nothing. An entry counts only while the command, the program itself and
-// every answer of the file system are what they were (extractor/source/file_answers.h); one that is damaged does not count.
+// What a scan found in each unit, kept for the next scan: a file per unit, written by whoever parsed it as soon as it
+// is done, so that a scan which is stopped loses nothing. An entry counts only while the command, the program itself
+// and every answer of the file system are what they were (extractor/source/file_answers.h); one that is damaged does
+// not count.
 #pragma once
 #include <filesystem>
 #include <optional>

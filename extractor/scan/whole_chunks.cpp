@@ -1,4 +1,5 @@
-// A walk notes products, quotients, stepped loops and comparisons; which of them are of a constant is asked when all is known.
+// A walk notes products, quotients, stepped loops and comparisons; which of them are of a constant is asked when all is
+// known.
 #include "extractor/scan/whole_chunks.h"
 
 #include <algorithm>
@@ -24,7 +25,8 @@ const ValueDecl* counter_of(const ForStmt* loop, const Expr*& step) {
 const Expr* first_of(const ForStmt* loop, const ValueDecl* counter) {
   if (auto* declaration = llvm::dyn_cast_or_null<DeclStmt>(loop->getInit()))
     for (auto* one : declaration->decls())
-      if (auto* variable = llvm::dyn_cast<VarDecl>(one); variable && variable->getCanonicalDecl() == counter) return variable->getInit();
+      if (auto* variable = llvm::dyn_cast<VarDecl>(one); variable && variable->getCanonicalDecl() == counter)
+        return variable->getInit();
   auto* set = llvm::dyn_cast_or_null<BinaryOperator>(loop->getInit());
   return set && set->getOpcode() == BO_Assign ? set->getRHS() : nullptr;
 }
@@ -35,17 +37,22 @@ bool names(const Stmt* text, bool (*builtin)(llvm::StringRef)) {
   auto* member = llvm::dyn_cast<MemberExpr>(text);
   auto* declaration = reference ? reference->getDecl() : member ? member->getMemberDecl() : nullptr;
   if (declaration && declaration->getIdentifier() && builtin(declaration->getName())) return true;
-  if (auto* hidden = llvm::dyn_cast<OpaqueValueExpr>(text)) return names(hidden->getSourceExpr(), builtin);   // In `threadIdx.x`.
+  if (auto* hidden = llvm::dyn_cast<OpaqueValueExpr>(text))
+    return names(hidden->getSourceExpr(), builtin);  // In `threadIdx.x`.
   return std::any_of(text->child_begin(), text->child_end(), [&](auto* child) { return names(child, builtin); });
 }
 
 bool is_thread(llvm::StringRef name) { return name == "threadIdx" || name == "thread_rank" || name == "thread_index"; }
-bool is_builtin(llvm::StringRef name) { return name == "threadIdx" || name == "blockIdx" || name == "blockDim" || name == "gridDim" || name == "warpSize"; }
+bool is_builtin(llvm::StringRef name) {
+  return name == "threadIdx" || name == "blockIdx" || name == "blockDim" || name == "gridDim" || name == "warpSize";
+}
 
 void add_variables(const Stmt* text, std::set<const ValueDecl*>& into) {
   if (!text) return;
   if (auto* expression = llvm::dyn_cast<Expr>(text))
-    if (auto* variable = variable_in(expression); variable && !is_constant(expression) && !is_builtin(variable->getName())) into.insert(variable);
+    if (auto* variable = variable_in(expression);
+        variable && !is_constant(expression) && !is_builtin(variable->getName()))
+      into.insert(variable);
   for (auto* child : text->children()) add_variables(child, into);
 }
 
@@ -93,7 +100,8 @@ bool WholeChunks::VisitBinaryOperator(BinaryOperator* op) {
 /// `min(K, m - k)`
 bool WholeChunks::VisitCallExpr(CallExpr* call) {
   auto* callee = call->getDirectCallee();
-  if (callee && callee->getIdentifier() && callee->getName().contains("min") && call->getNumArgs() == 2) ask(call->getArg(0)), ask(call->getArg(1));
+  if (callee && callee->getIdentifier() && callee->getName().contains("min") && call->getNumArgs() == 2)
+    ask(call->getArg(0)), ask(call->getArg(1));
   return true;
 }
 
@@ -126,7 +134,8 @@ bool WholeChunks::is_length(const Stmt* text, std::set<const ValueDecl*>& seen) 
   add_variables(text, variables);
   return std::all_of(variables.begin(), variables.end(), [&](auto* variable) {
     auto& given = uses_.given_to(variable);
-    return seen.insert(variable).second && !given.empty() && std::all_of(given.begin(), given.end(), [&](auto* value) { return is_length(value, seen); });
+    return seen.insert(variable).second && !given.empty() &&
+           std::all_of(given.begin(), given.end(), [&](auto* value) { return is_length(value, seen); });
   });
 }
 
@@ -139,29 +148,33 @@ bool WholeChunks::is_asked(Place constant, const Chunked& chunked) const {
   return std::any_of(asked_.begin(), asked_.end(), [&](auto& asked) {
     auto leading = uses_.leading_to(asked.side);
     auto has = [&](const ValueDecl* variable) { return leading.contains(variable->getLocation()); };
-    if (!chunked.number && asked.head == chunked.loops.back()) return false;   // Of a chunk's first.
-    if (!std::all_of(numbers.begin(), numbers.end(), has) || (chunked.number && !leading.contains(constant))) return false;
+    if (!chunked.number && asked.head == chunked.loops.back()) return false;  // Of a chunk's first.
+    if (!std::all_of(numbers.begin(), numbers.end(), has) || (chunked.number && !leading.contains(constant)))
+      return false;
     // Beside the chunk's number there is that of the element in it: a counter up to the constant, or a thread's.
     if (!threads_own && is_of_thread(asked.side)) return true;
     return std::any_of(all_loops_.begin(), all_loops_.end(), [&](auto* loop) {
       const Expr* by = nullptr;
       auto* counter = counter_of(loop, by);
-      return counter && !numbers.contains(counter) && loop->getCond() && leads(constant, loop->getCond()) && has(counter);
+      return counter && !numbers.contains(counter) && loop->getCond() && leads(constant, loop->getCond()) &&
+             has(counter);
     });
   });
 }
 
 bool WholeChunks::divides_only(SourceLocation constant) const {
   for (auto* quotient : quotients_) {
-    if (!leads(constant, quotient->getRHS()) || is_constant(quotient->getLHS()) || is_of_thread(quotient->getLHS())) continue;
-    if (!leads(constant, quotient->getLHS())) return true;   // (n + K - 1) / K has it in both.
+    if (!leads(constant, quotient->getRHS()) || is_constant(quotient->getLHS()) || is_of_thread(quotient->getLHS()))
+      continue;
+    if (!leads(constant, quotient->getLHS())) return true;  // (n + K - 1) / K has it in both.
   }
   return std::any_of(chunked_.begin(), chunked_.end(), [&](auto& chunked) {
     if (!leads(constant, chunked.chunk) || (chunked.number && leads(constant, chunked.number))) return false;
     const Expr* step = nullptr;
     if (std::set<const ValueDecl*> seen; chunked.number && !is_length(chunked.chunk, seen)) return false;
     // Threads that take turns come to each element by itself.
-    if (!chunked.number && is_of_thread(first_of(chunked.loops.back(), counter_of(chunked.loops.back(), step)))) return false;
+    if (!chunked.number && is_of_thread(first_of(chunked.loops.back(), counter_of(chunked.loops.back(), step))))
+      return false;
     return !is_asked(constant, chunked);
   });
 }

@@ -1,6 +1,6 @@
-// Work that is dealt out in chunks of a constant, `for (k = 0; k < m; k += K) for (u = 0; u < K; ++u) sum += a[k + u]`, or m / K
-// of them: where the text does not ask of each element whether it is still one, sizes have to be multiples of the constant, and
-// may be of no larger one. So the constant may be turned into its divisors only.
+// Work that is dealt out in chunks of a constant, `for (k = 0; k < m; k += K) for (u = 0; u < K; ++u) sum += a[k + u]`,
+// or m / K of them: where the text does not ask of each element whether it is still one, sizes have to be multiples of
+// the constant, and may be of no larger one. So the constant may be turned into its divisors only.
 #pragma once
 #include <set>
 #include <vector>
@@ -19,7 +19,9 @@ class WholeChunks : public clang::DynamicRecursiveASTVisitor {
   bool divides_only(clang::SourceLocation constant) const;
 
   bool TraverseForStmt(clang::ForStmt* loop) override;
-  bool TraverseStmt(clang::Stmt* statement) override { return left_out_.count(statement) || clang::DynamicRecursiveASTVisitor::TraverseStmt(statement); }
+  bool TraverseStmt(clang::Stmt* statement) override {
+    return left_out_.count(statement) || clang::DynamicRecursiveASTVisitor::TraverseStmt(statement);
+  }
   bool VisitFunctionDecl(clang::FunctionDecl* function) override;
   bool VisitBinaryOperator(clang::BinaryOperator* op) override;
   bool VisitCallExpr(clang::CallExpr* call) override;
@@ -28,14 +30,14 @@ class WholeChunks : public clang::DynamicRecursiveASTVisitor {
  private:
   using Place = clang::SourceLocation;
   struct Chunked {
-    const clang::Expr* number;                  ///< What is multiplied, or null: the loop's counter is stepped.
-    const clang::Expr* chunk;                   ///< Has the constant.
-    std::vector<const clang::ForStmt*> loops;   ///< Around it.
+    const clang::Expr* number;                 ///< What is multiplied, or null: the loop's counter is stepped.
+    const clang::Expr* chunk;                  ///< Has the constant.
+    std::vector<const clang::ForStmt*> loops;  ///< Around it.
   };
   struct Asked {
     const clang::Expr* side;
     std::vector<const clang::ForStmt*> loops;
-    const clang::ForStmt* head = nullptr;       ///< It is this loop's condition.
+    const clang::ForStmt* head = nullptr;  ///< It is this loop's condition.
   };
   bool leads(Place place, const clang::Stmt* text) const { return uses_.leading_to(text).contains(place); }
   bool is_of_thread(const clang::Stmt* text, std::set<const clang::ValueDecl*>& seen) const;

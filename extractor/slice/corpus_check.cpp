@@ -29,7 +29,8 @@ int main(int argc, char** argv) {
   for (auto& site : index->launches) {
     bool known = !site.grid[0].empty() && !site.block[0].empty();
     geometry += known;
-    if (!known) std::printf("launch at %s:%u: its geometry is not an expression\n", site.range.file.c_str(), site.range.line);
+    if (!known)
+      std::printf("launch at %s:%u: its geometry is not an expression\n", site.range.file.c_str(), site.range.line);
   }
   std::map<std::string, size_t> totals;
   std::regex wanted(argc > 3 ? argv[3] : "");

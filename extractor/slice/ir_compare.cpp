@@ -6,8 +6,8 @@
 // that are alike but swapped are a different program.
 #include "extractor/slice/ir_compare.h"
 
-#include <llvm/IR/Constants.h>
 #include <llvm/Demangle/Demangle.h>
+#include <llvm/IR/Constants.h>
 #include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Instructions.h>
@@ -363,7 +363,8 @@ std::string plain_name(llvm::StringRef mangled) {
   const std::string renamed = "kernelift_application_main(";
   for (size_t at; (at = text.find(renamed)) != std::string::npos;) {
     size_t end = at + renamed.size();
-    for (int depth = 1; depth > 0 && end < text.size(); ++end) depth += text[end] == '(' ? 1 : text[end] == ')' ? -1 : 0;
+    for (int depth = 1; depth > 0 && end < text.size(); ++end)
+      depth += text[end] == '(' ? 1 : text[end] == ')' ? -1 : 0;
     text.replace(at, end - at, "main");
   }
   return text;

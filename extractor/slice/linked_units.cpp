@@ -21,7 +21,8 @@ Result<UnitCommand> command_of(const ScannedUnit& unit) {
 }
 
 bool defines(const clang::Decl* declaration) {
-  if (auto* function = llvm::dyn_cast<clang::FunctionDecl>(declaration)) return function->isThisDeclarationADefinition();
+  if (auto* function = llvm::dyn_cast<clang::FunctionDecl>(declaration))
+    return function->isThisDeclarationADefinition();
   auto* variable = llvm::dyn_cast<clang::VarDecl>(declaration);
   return variable && variable->isThisDeclarationADefinition() != clang::VarDecl::DeclarationOnly;
 }
@@ -33,7 +34,8 @@ Result<bool> take_defined(const UnitCommand& unit, const std::string& root, std:
     SourceItems items(parsed);
     for (auto& item : items.all())
       for (auto* declaration : item.declarations)
-        if (defines(declaration)) found |= names.erase(mangled_name(parsed, llvm::cast<clang::NamedDecl>(declaration))) > 0;
+        if (defines(declaration))
+          found |= names.erase(mangled_name(parsed, llvm::cast<clang::NamedDecl>(declaration))) > 0;
   };
   KERNELIFT_TRY(parse_unit(unit, root, look));
   return found;
@@ -60,7 +62,9 @@ Result<bool> LinkedUnits::add_definers(std::set<std::string> mangled) {
   for (auto& unit : index_->units) {
     if (unit.file == first_.file || std::ranges::count(files_, unit.file) > 0) continue;
     auto text = read_text(unit.file);
-    bool spelled = text.ok() && std::ranges::any_of(mangled, [&](auto& name) { return text->find(identifier(name)) != std::string::npos; });
+    bool spelled = text.ok() && std::ranges::any_of(mangled, [&](auto& name) {
+                     return text->find(identifier(name)) != std::string::npos;
+                   });
     (spelled ? units : others).push_back(&unit);
   }
   units.insert(units.end(), others.begin(), others.end());
@@ -68,7 +72,9 @@ Result<bool> LinkedUnits::add_definers(std::set<std::string> mangled) {
   for (auto* unit : units) {
     if (mangled.empty()) break;
     KERNELIFT_ASSIGN(UnitCommand command, command_of(*unit));
-    if (!command.parsed.relocatable || command.folder != first_.folder || command.parsed.frontend_flags() != first_.parsed.frontend_flags()) continue;
+    if (!command.parsed.relocatable || command.folder != first_.folder ||
+        command.parsed.frontend_flags() != first_.parsed.frontend_flags())
+      continue;
     KERNELIFT_ASSIGN(bool definer, take_defined(command, index_->root, mangled));
     if (definer) files_.push_back(unit->file);
     added |= definer;

@@ -25,15 +25,16 @@ std::string first_line(const std::string& text) {
   return text.substr(begin, text.find('\n', begin) - begin);
 }
 
-/// Gives everything in a whole unit that is named after its renamed main the original's name, and returns what the kernel
-/// was called. Names are matched as text: the new name of main shifts the back references in mangled ones.
+/// Gives everything in a whole unit that is named after its renamed main the original's name, and returns what the
+/// kernel was called. Names are matched as text: the new name of main shifts the back references in mangled ones.
 std::string name_as_in(const llvm::Module& original, llvm::Module& unit, const std::string& mangled) {
   std::map<std::string, std::string> names;
   for (auto& value : original.global_values()) names[plain_name(value.getName())] = value.getName().str();
   std::vector<std::pair<llvm::GlobalValue*, std::string>> renamed;
   for (auto& value : unit.global_values()) {
     if (!value.getName().contains("kernelift_application_main")) continue;
-    if (auto found = names.find(plain_name(value.getName())); found != names.end()) renamed.emplace_back(&value, found->second);
+    if (auto found = names.find(plain_name(value.getName())); found != names.end())
+      renamed.emplace_back(&value, found->second);
   }
   std::string kernel;
   for (auto& [value, name] : renamed) {
@@ -53,10 +54,12 @@ ProofOutcome prove_equal(const std::string& original, const std::string& slice, 
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> names;  // The original's, where its kernel may be called otherwise in the slice.
   if (mangled.find("4mainE") != mangled.npos)
-    if (auto compiled = compile_to_device_ir(context, original, plain); compiled.ok()) names = std::move(compiled->module);
+    if (auto compiled = compile_to_device_ir(context, original, plain); compiled.ok())
+      names = std::move(compiled->module);
   auto compile = [&](const std::string& text, bool& compiles) -> Result<Compiled> {
     KERNELIFT_ASSIGN(auto compiled, compile_to_device_ir(context, text, plain));
-    if (names && !compiled.module->getFunction(mangled)) outcome.slice_mangled = name_as_in(*names, *compiled.module, mangled);
+    if (names && !compiled.module->getFunction(mangled))
+      outcome.slice_mangled = name_as_in(*names, *compiled.module, mangled);
     KERNELIFT_TRY(cut_to_kernel(*compiled.module, mangled));
     compiles = true;
     normalise(*compiled.module);

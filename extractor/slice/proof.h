@@ -10,8 +10,8 @@ namespace kernelift {
 struct ProofOutcome {
   bool original_compiles = false, slice_compiles = false, equal = false;
   std::string note;
-  /// What the slice itself calls the kernel, where that is another name: a whole unit's main is called something else, and
-  /// so is then every type that is local to it (a lambda that a kernel is an instance of).
+  /// What the slice itself calls the kernel, where that is another name: a whole unit's main is called something else,
+  /// and so is then every type that is local to it (a lambda that a kernel is an instance of).
   std::string slice_mangled;
 };
 

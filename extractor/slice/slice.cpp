@@ -35,8 +35,8 @@ struct Parsed {
   std::set<std::string> undefined;  ///< Mangled names of what another unit defines.
 };
 
-/// "template __global__ void ::ns::k<float, 8>(const float *, int);" for an instance of a template. Named from the outermost
-/// namespace: by a bare name a template of an unnamed namespace cannot be instantiated from outside it.
+/// "template __global__ void ::ns::k<float, 8>(const float *, int);" for an instance of a template. Named from the
+/// outermost namespace: by a bare name a template of an unnamed namespace cannot be instantiated from outside it.
 std::string instantiation_of(const ParsedUnit& unit, const clang::FunctionDecl* kernel) {
   auto kind = kernel->getTemplateSpecializationKind();
   if (kind == clang::TSK_Undeclared || kind == clang::TSK_ExplicitSpecialization) return "";
@@ -55,8 +55,9 @@ std::vector<SlicedFunction> functions_of(const ParsedUnit& unit, const Closure& 
     auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(function);
     FileOffset begin = unit.place(function->getBeginLoc()), end = unit.place(function->getEndLoc());
     if ((method && method->getParent()->isLambda()) || !unit.is_user(begin.file) || begin.file != end.file) continue;
-    found[{unit.path(begin.file), begin.offset}] = {function->getQualifiedNameAsString(), unit.path(begin.file), unit.line(begin.file, begin.offset),
-                                                    unit.line(end.file, end.offset), function->hasAttr<clang::CUDAHostAttr>() || function->isConstexpr()};
+    found[{unit.path(begin.file), begin.offset}] = {
+        function->getQualifiedNameAsString(), unit.path(begin.file), unit.line(begin.file, begin.offset),
+        unit.line(end.file, end.offset), function->hasAttr<clang::CUDAHostAttr>() || function->isConstexpr()};
   }
   std::vector<SlicedFunction> functions;
   for (auto& [place, function] : found) functions.push_back(std::move(function));
@@ -123,12 +124,16 @@ std::vector<Knob> knobs_in(const ScanIndex& index, const ScannedKernel& kernel, 
   return found;
 }
 
-HeaderSet headers_of(const ScannedUnit& unit) { return unit.headers == "toolkit" ? HeaderSet::Toolkit : HeaderSet::Lean; }
+HeaderSet headers_of(const ScannedUnit& unit) {
+  return unit.headers == "toolkit" ? HeaderSet::Toolkit : HeaderSet::Lean;
+}
 
-/// What is included by command is in the text, as what is included by directive is; its file is not to be had where a MEP is compiled.
+/// What is included by command is in the text, as what is included by directive is; its file is not to be had where a
+/// MEP is compiled.
 std::vector<std::string> without_forced_headers(std::vector<std::string> flags) {
   for (size_t i = 0; i + 1 < flags.size();)
-    if (flags[i] == "-include" || flags[i] == "-imacros") flags.erase(flags.begin() + static_cast<ptrdiff_t>(i), flags.begin() + static_cast<ptrdiff_t>(i) + 2);
+    if (flags[i] == "-include" || flags[i] == "-imacros")
+      flags.erase(flags.begin() + static_cast<ptrdiff_t>(i), flags.begin() + static_cast<ptrdiff_t>(i) + 2);
     else ++i;
   return flags;
 }
@@ -137,12 +142,14 @@ std::vector<std::string> without_forced_headers(std::vector<std::string> flags) 
 std::string flags_only_in(const std::vector<std::string>& one, const std::vector<std::string>& other) {
   std::string only;
   for (auto& flag : one)
-    if (!flag.starts_with("-I") && std::ranges::find(other, flag) == other.end()) only += (only.empty() ? "" : " ") + flag;
+    if (!flag.starts_with("-I") && std::ranges::find(other, flag) == other.end())
+      only += (only.empty() ? "" : " ") + flag;
   return only.empty() ? "no flag more" : only;
 }
 
 /// What other compiles of the unit's file have the kernel too, under other flags.
-std::string other_compiles(const ScanIndex& index, const ScannedKernel& kernel, const ScannedUnit& taken, const std::vector<std::string>& flags) {
+std::string other_compiles(const ScanIndex& index, const ScannedKernel& kernel, const ScannedUnit& taken,
+                           const std::vector<std::string>& flags) {
   std::string others;
   for (auto& one : index.units) {
     if (one.file != taken.file || &one == &taken) continue;
@@ -151,12 +158,17 @@ std::string other_compiles(const ScanIndex& index, const ScannedKernel& kernel, 
     auto theirs = units->command().parsed.frontend_flags();
     if (theirs == flags) continue;
     Parsed parsed;
-    auto outcome = parse_unit(units->command(), index.root, [&](ParsedUnit& parse) { take(parse, kernel, parsed); }, headers_of(one));
-    if (outcome.ok() && parsed.found) others += (others.empty() ? "" : "; ") + flags_only_in(theirs, flags) + " (not " + flags_only_in(flags, theirs) + ")";
+    auto outcome = parse_unit(
+        units->command(), index.root, [&](ParsedUnit& parse) { take(parse, kernel, parsed); }, headers_of(one));
+    if (outcome.ok() && parsed.found)
+      others +=
+          (others.empty() ? "" : "; ") + flags_only_in(theirs, flags) + " (not " + flags_only_in(flags, theirs) + ")";
   }
   if (others.empty()) return "";
-  return relative_to(taken.file, index.root) + " is compiled in other ways too, and has this kernel there under the same name: with " + others +
-         ". If one of those is what ran, replay finds other answers, or the wrong one is tuned: build only the one that runs, after a clean and without the old state folder";
+  return relative_to(taken.file, index.root) +
+         " is compiled in other ways too, and has this kernel there under the same name: with " + others +
+         ". If one of those is what ran, replay finds other answers, or the wrong one is tuned: build only the one "
+         "that runs, after a clean and without the old state folder";
 }
 
 }  // namespace
@@ -173,8 +185,9 @@ Result<Slice> slice_kernel(const ScanIndex& index, const ScannedKernel& kernel, 
     KERNELIFT_ASSIGN(units, LinkedUnits::begin(index, one, options.ptx_version));
     for (bool more = true; more;) {
       parsed = {};
-      KERNELIFT_ASSIGN(outcome, parse_unit(units->command(), index.root, [&](ParsedUnit& parse) { take(parse, kernel, parsed); },
-                                           headers_of(one)));
+      KERNELIFT_ASSIGN(outcome, parse_unit(
+                                    units->command(), index.root,
+                                    [&](ParsedUnit& parse) { take(parse, kernel, parsed); }, headers_of(one)));
       KERNELIFT_ASSIGN(more, units->add_definers(parsed.undefined));
     }
     if (parsed.found) break;
@@ -218,7 +231,8 @@ Result<Slice> slice_kernel(const ScanIndex& index, const ScannedKernel& kernel, 
       // What only another GPU's branch or the host's uses is not in the slice: a branch that misses it goes as well.
       SliceText& resolved = parsed.resolved[static_cast<size_t>(&text - parsed.slices.data())];
       int failing = resolved.text == text.text ? 0 : passes_that_fail(text.text, frontend);
-      if (failing > 0 && passes_that_fail(resolved.text, frontend) < failing && prove_equal(text.text, resolved.text, kernel.mangled, frontend).equal)
+      if (failing > 0 && passes_that_fail(resolved.text, frontend) < failing &&
+          prove_equal(text.text, resolved.text, kernel.mangled, frontend).equal)
         text = std::move(resolved);
       fill(text, "slice", true, proof.note);
       return slice;

@@ -32,23 +32,24 @@ struct SliceProof {
 
 struct Slice {
   std::string mode = "slice";  ///< slice | whole-unit
-  ScannedUnit unit;            ///< That has the kernel: of a file that is compiled several times, the first compile that does.
+  ScannedUnit unit;  ///< That has the kernel: of a file that is compiled several times, the first compile that does.
   std::string text;
   std::vector<LineOrigin> origins;  ///< One per line of text.
   std::string kernel_expression;    ///< How the text names the kernel: "app::smooth<float, 8>".
   std::string mangled;              ///< As clang mangles it.
   std::string instantiation;        ///< The explicit instantiation at the end of text; empty for a plain function.
   std::vector<SlicedFunction> functions;  ///< The application's, as far as the device may run them.
-  std::vector<Knob> knobs;          ///< Those of the scan whose value is spelled in text.
-  std::string architecture;         ///< What the text was read for: "sm_90"; empty: HIP, whose text is the same for all.
+  std::vector<Knob> knobs;                ///< Those of the scan whose value is spelled in text.
+  std::string architecture;  ///< What the text was read for: "sm_90"; empty: HIP, whose text is the same for all.
   std::vector<std::string> compile_flags;  ///< Device-relevant, clang's spelling.
   HeaderSet headers = HeaderSet::Lean;     ///< The set it was proven with.
   std::vector<std::string>
       constants;  ///< Mangled names of module variables that the source calls const (see cut_to_kernel).
   std::vector<SlicedRange> taken;
   SliceProof proof;
-  std::string note;  ///< Why it is a whole unit; empty for a slice.
-  std::string doubt;  ///< That the file is compiled in other ways too, one of which may be the one that ran: a sentence; or empty.
+  std::string note;   ///< Why it is a whole unit; empty for a slice.
+  std::string doubt;  ///< That the file is compiled in other ways too, one of which may be the one that ran: a
+                      ///< sentence; or empty.
 };
 
 Result<Slice> slice_kernel(const ScanIndex& index, const ScannedKernel& kernel, const SliceOptions& options = {});

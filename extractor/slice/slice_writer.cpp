@@ -102,7 +102,8 @@ class Writer {
   Edit inclusion(const IncludeRecord& include) {
     unsigned end = directive_end(unit_.text(include.hash.file), include.hash.offset);
     // Where host bodies are cut away, a header that nobody has (MPI's, a library's) may be missing with them.
-    if (include.path.empty() && !cuts_.empty()) return {include.hash.offset, end, "/* not found: " + include.spelling + " */"};
+    if (include.path.empty() && !cuts_.empty())
+      return {include.hash.offset, end, "/* not found: " + include.spelling + " */"};
     bool user = include.entered.isValid() ? unit_.is_user(include.entered) : is_user_path(include.path);
     if (!user) return {include.hash.offset, end, unit_.text(include.hash.file).slice(include.hash.offset, end).str()};
     // The line's end goes with it: what is written in its place ends its own lines.
@@ -256,8 +257,8 @@ class SliceWriter {
     }
   }
 
-  /// nvcc takes `extern __constant__ int n;` for a definition, unless code is relocatable: the variable's own definition
-  /// stands in the place of the first such declaration instead. Where each item that defines so is to stand.
+  /// nvcc takes `extern __constant__ int n;` for a definition, unless code is relocatable: the variable's own
+  /// definition stands in the place of the first such declaration instead. Where each item that defines so is to stand.
   std::map<int, SourceLocation> definitions_moved(std::set<int>& replaced) const {
     std::map<int, SourceLocation> moved;
     for (int index : closure_.items) {
@@ -273,7 +274,9 @@ class SliceWriter {
       replaced.insert(index);
       SourceLocation place = location(items_[index].file, items_[index].code_begin);
       for (int one : definitions)
-        if (auto [at, fresh] = moved.try_emplace(one, place); !fresh && unit_.sources.isBeforeInTranslationUnit(place, at->second)) at->second = place;
+        if (auto [at, fresh] = moved.try_emplace(one, place);
+            !fresh && unit_.sources.isBeforeInTranslationUnit(place, at->second))
+          at->second = place;
     }
     return moved;
   }
@@ -286,7 +289,12 @@ class SliceWriter {
       auto& item = items_[index];
       auto at = moved.find(index);
       Element element{at == moved.end() ? location(item.file, item.code_begin) : at->second,
-                      &item, item.file, item.begin, item.end, closure_.line_sensitive.count(index) > 0, describe(item)};
+                      &item,
+                      item.file,
+                      item.begin,
+                      item.end,
+                      closure_.line_sensitive.count(index) > 0,
+                      describe(item)};
       elements_.push_back(std::move(element));
     }
     for (auto& definition : unit_.record.definitions)
@@ -420,7 +428,8 @@ void append_line(SliceText& slice, const std::string& line) {
   slice.origins.push_back({});
 }
 
-SliceText write_slice(const ParsedUnit& unit, const SourceItems& items, const Closure& closure, Conditionals conditionals) {
+SliceText write_slice(const ParsedUnit& unit, const SourceItems& items, const Closure& closure,
+                      Conditionals conditionals) {
   return SliceWriter(unit, items, closure, conditionals).run();
 }
 

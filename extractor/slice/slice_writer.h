@@ -19,7 +19,8 @@ struct SliceText {
 
 /// Conditionals inside a piece: as they are written, with what other passes see; or only what was active.
 enum class Conditionals { Kept, Resolved };
-SliceText write_slice(const ParsedUnit& unit, const SourceItems& items, const Closure& closure, Conditionals conditionals = Conditionals::Kept);
+SliceText write_slice(const ParsedUnit& unit, const SourceItems& items, const Closure& closure,
+                      Conditionals conditionals = Conditionals::Kept);
 
 /// The whole unit as one text: every user header in the place where it was included, system headers by name. The
 /// application's main() is renamed, so that a harness can have its own. With `cuts`, those bodies are left out.

@@ -103,7 +103,9 @@ class Walker : public DynamicRecursiveASTVisitor {
 
   // --- what an expression, type or name mentions -------------------------------------------------------------------
   bool VisitDeclRefExpr(DeclRefExpr* e) override { return use(e->getDecl()), use(e->getFoundDecl()), true; }
-  bool VisitMemberExpr(MemberExpr* e) override { return use(e->getMemberDecl()), use(e->getFoundDecl().getDecl()), true; }
+  bool VisitMemberExpr(MemberExpr* e) override {
+    return use(e->getMemberDecl()), use(e->getFoundDecl().getDecl()), true;
+  }
   bool VisitCXXConstructExpr(CXXConstructExpr* e) override { return use(e->getConstructor()), true; }
   bool VisitCXXInheritedCtorInitExpr(CXXInheritedCtorInitExpr* e) override { return use(e->getConstructor()), true; }
   bool VisitCXXNewExpr(CXXNewExpr* e) override { return use(e->getOperatorNew()), use(e->getOperatorDelete()), true; }
@@ -142,13 +144,16 @@ class Walker : public DynamicRecursiveASTVisitor {
     return use_qualifier(name), DynamicRecursiveASTVisitor::TraverseNestedNameSpecifier(name);
   }
   bool TraverseNestedNameSpecifierLoc(NestedNameSpecifierLoc name) override {
-    return use_qualifier(name.getNestedNameSpecifier()), DynamicRecursiveASTVisitor::TraverseNestedNameSpecifierLoc(name);
+    return use_qualifier(name.getNestedNameSpecifier()),
+           DynamicRecursiveASTVisitor::TraverseNestedNameSpecifierLoc(name);
   }
   bool TraverseConceptReference(ConceptReference* reference) override {
     use(reference->getNamedConcept());
     return DynamicRecursiveASTVisitor::TraverseConceptReference(reference);
   }
-  bool VisitUsingDirectiveDecl(UsingDirectiveDecl* d) override { return use_namespace(d->getNominatedNamespace()), true; }
+  bool VisitUsingDirectiveDecl(UsingDirectiveDecl* d) override {
+    return use_namespace(d->getNominatedNamespace()), true;
+  }
   bool VisitNamespaceAliasDecl(NamespaceAliasDecl* d) override {
     return use(d->getAliasedNamespace()), use_namespace(d->getNamespace()), true;
   }
@@ -306,7 +311,8 @@ class Walker : public DynamicRecursiveASTVisitor {
     if (host_only) return;
     const FunctionDecl* definition = nullptr;
     if (!function->isDefined(definition) || !definition) {
-      if (items_.of(pattern) >= 0 && !function->isDependentContext()) closure_.undefined.insert(function->getCanonicalDecl());
+      if (items_.of(pattern) >= 0 && !function->isDependentContext())
+        closure_.undefined.insert(function->getCanonicalDecl());
       return;
     }
     closure_.functions.insert(definition);

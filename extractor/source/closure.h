@@ -35,7 +35,8 @@ struct Closure {
   std::set<const clang::FunctionDecl*> functions;    ///< Reached, as compiled.
   std::set<const clang::VarDecl*> variables;         ///< Module variables and constants reached.
   std::set<const clang::EnumConstantDecl*> enumerators;  ///< Enumeration constants named.
-  std::set<const clang::NamedDecl*> undefined;  ///< Device functions and variables that the unit declares and uses only.
+  std::set<const clang::NamedDecl*>
+      undefined;  ///< Device functions and variables that the unit declares and uses only.
   std::vector<BodyCut> cuts;
   std::set<int> line_sensitive;       ///< Items that use __LINE__, __FILE__ or assert().
   std::vector<std::string> refusals;  ///< Why no slice can be cut, by name; empty if one can.

@@ -80,7 +80,9 @@ Status read_entry(const Json& entry, const std::string& where, std::vector<UnitC
 Result<CompileDatabase> read_compile_database(const fs::path& file) {
   auto read = read_json(file);
   if (!read.ok())
-    return environment_error(read.error().message + "; remove it, and build the application again, from clean, through `kernelift build -- CMD`");
+    return environment_error(
+        read.error().message +
+        "; remove it, and build the application again, from clean, through `kernelift build -- CMD`");
   const Json& document = *read;
   if (!document.is_array())
     return environment_error(file.string() + " is not a compile database (a JSON array of commands); make one with " +

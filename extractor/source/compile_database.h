@@ -18,7 +18,7 @@ struct UnitCommand {
   std::vector<std::string> argv;  ///< Response files expanded.
   CompilerCommand parsed;
   bool hip = false;
-  std::string arch = {};          ///< What it is read for: "sm_90"; empty: newest_architecture().
+  std::string arch = {};  ///< What it is read for: "sm_90"; empty: newest_architecture().
 };
 
 struct CompileDatabase {

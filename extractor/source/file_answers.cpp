@@ -1,4 +1,5 @@
-// clang and its driver reach files through LLVM's virtual file system alone; a proxy in front of the real one hears it all.
+// clang and its driver reach files through LLVM's virtual file system alone; a proxy in front of the real one hears it
+// all.
 #include "extractor/source/file_answers.h"
 
 #include <algorithm>
@@ -22,7 +23,8 @@ std::string kind_at(vfs::FileSystem& files, const std::string& path) { return ki
 std::string names_in(vfs::FileSystem& files, const std::string& path) {
   std::set<std::string> names;
   std::error_code end;
-  for (auto at = files.dir_begin(path, end); !end && at != vfs::directory_iterator(); at.increment(end)) names.insert(at->path().str());
+  for (auto at = files.dir_begin(path, end); !end && at != vfs::directory_iterator(); at.increment(end))
+    names.insert(at->path().str());
   Hasher hasher;
   for (auto& name : names) hasher.add(name);
   return hasher.finish().hex();
@@ -55,8 +57,8 @@ class NotedFile : public vfs::File {
   llvm::ErrorOr<vfs::Status> status() override { return file_->status(); }
   llvm::ErrorOr<std::string> getName() override { return file_->getName(); }
   std::error_code close() override { return file_->close(); }
-  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> getBuffer(const llvm::Twine& name, int64_t size, bool null_terminated,
-                                                               bool is_volatile) override {
+  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> getBuffer(const llvm::Twine& name, int64_t size,
+                                                               bool null_terminated, bool is_volatile) override {
     auto text = file_->getBuffer(name, size, null_terminated, is_volatile);
     if (text) note(answers_, answers_.contents, path_, content_of(*file_, (*text)->getBuffer()));
     return text;
@@ -109,7 +111,8 @@ llvm::IntrusiveRefCntPtr<vfs::FileSystem> FileAnswers::noting(llvm::IntrusiveRef
 
 void FileAnswers::add(const FileAnswers& others) {
   settled &= others.settled;
-  for (auto& [of, more] : {std::pair(&kinds, &others.kinds), {&folders, &others.folders}, {&contents, &others.contents}})
+  for (auto& [of, more] :
+       {std::pair(&kinds, &others.kinds), {&folders, &others.folders}, {&contents, &others.contents}})
     for (auto& [path, answer] : *more) note(*this, *of, path, answer);
 }
 
@@ -132,8 +135,8 @@ bool FileInquiry::confirms(const FileAnswers& answers) {
       return at->second == told.second;
     });
   };
-  return answers.settled && same(answers.kinds, known_.kinds, kind_at) && same(answers.folders, known_.folders, names_in) &&
-         same(answers.contents, known_.contents, content_at);
+  return answers.settled && same(answers.kinds, known_.kinds, kind_at) &&
+         same(answers.folders, known_.folders, names_in) && same(answers.contents, known_.contents, content_at);
 }
 
 }  // namespace kernelift

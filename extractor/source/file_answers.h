@@ -1,7 +1,7 @@
-// What a parse asked the file system and what it was told. The same command, asked of a file system that still gives all
-// the same answers, finds the same: that is how a scan knows the units that it need not parse again. "No such file" is an
-// answer too, so that a header which now comes earlier on the include path is noticed; contents are compared by hash, so
-// that a file that was merely touched, or checked out again, is not.
+// What a parse asked the file system and what it was told. The same command, asked of a file system that still gives
+// all the same answers, finds the same: that is how a scan knows the units that it need not parse again. "No such file"
+// is an answer too, so that a header which now comes earlier on the include path is noticed; contents are compared by
+// hash, so that a file that was merely touched, or checked out again, is not.
 #pragma once
 #include <map>
 #include <string>

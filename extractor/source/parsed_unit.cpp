@@ -65,8 +65,9 @@ class ErrorCollector : public clang::DiagnosticConsumer {
   void not_found(const clang::PresumedLoc& place, llvm::StringRef header) {
     ++errors;
     if (problems.size() < kProblemsKept)
-      problems.push_back((place.isValid() ? std::string(place.getFilename()) + ":" + std::to_string(place.getLine()) + ": " : "") + "'" +
-                         header.str() + "' file not found");
+      problems.push_back(
+          (place.isValid() ? std::string(place.getFilename()) + ":" + std::to_string(place.getLine()) + ": " : "") +
+          "'" + header.str() + "' file not found");
   }
   unsigned errors = 0;
   bool stopped = false;
@@ -78,9 +79,13 @@ class Recorder : public clang::PPCallbacks {
  public:
   /// `missing`: who is told of headers that are not there; clang says so itself otherwise.
   /// `after_precompiled`: headers that were precompiled come before what is heard of.
-  Recorder(clang::SourceManager& sources, clang::Preprocessor& preprocessor, PreprocessorRecord& record, ErrorCollector* missing,
-           bool after_precompiled)
-      : sources_(sources), preprocessor_(preprocessor), record_(record), missing_(missing), after_precompiled_(after_precompiled) {}
+  Recorder(clang::SourceManager& sources, clang::Preprocessor& preprocessor, PreprocessorRecord& record,
+           ErrorCollector* missing, bool after_precompiled)
+      : sources_(sources),
+        preprocessor_(preprocessor),
+        record_(record),
+        missing_(missing),
+        after_precompiled_(after_precompiled) {}
 
   void MacroDefined(const clang::Token& name, const clang::MacroDirective* directive) override {
     record_.definitions.push_back(
@@ -208,11 +213,13 @@ const std::vector<std::string>& foreign_folders() {
 }
 
 bool is_foreign(const std::string& path) {
-  return std::any_of(foreign_folders().begin(), foreign_folders().end(), [&](auto& folder) { return under(path, folder); });
+  return std::any_of(foreign_folders().begin(), foreign_folders().end(),
+                     [&](auto& folder) { return under(path, folder); });
 }
 
-/// Leaves the bodies of plain functions in our headers, clang's and the toolkit's unread: nobody looks into them, and they are
-/// a quarter of a small unit's parse. Those of templates are read, as their instances may call the application back.
+/// Leaves the bodies of plain functions in our headers, clang's and the toolkit's unread: nobody looks into them, and
+/// they are a quarter of a small unit's parse. Those of templates are read, as their instances may call the application
+/// back.
 class BodySkipper : public clang::ASTConsumer {
  public:
   explicit BodySkipper(const clang::SourceManager& sources) : sources_(sources) {}
@@ -256,7 +263,8 @@ ReadHeaders read_headers(const std::vector<std::string>& job, const std::vector<
   };
   watch.observer = [&](clang::CompilerInstance& compiler) {
     auto& preprocessor = compiler.getPreprocessor();
-    preprocessor.addPPCallbacks(std::make_unique<Recorder>(compiler.getSourceManager(), preprocessor, record, nullptr, false));
+    preprocessor.addPPCallbacks(
+        std::make_unique<Recorder>(compiler.getSourceManager(), preprocessor, record, nullptr, false));
     return std::make_unique<BodySkipper>(compiler.getSourceManager());
   };
   static_cast<Precompiled&>(read) = precompile(job, headers, watch);
@@ -270,18 +278,19 @@ ReadHeaders read_headers(const std::vector<std::string>& job, const std::vector<
 class ParseAction : public clang::ASTFrontendAction {
  public:
   /// `headers`: what was precompiled of the unit, or null.
-  ParseAction(ErrorCollector& errors, const std::string& root, bool use_despite_errors,
-              const ReadHeaders* headers, const std::function<void(ParsedUnit&)>& use)
+  ParseAction(ErrorCollector& errors, const std::string& root, bool use_despite_errors, const ReadHeaders* headers,
+              const std::function<void(ParsedUnit&)>& use)
       : errors_(errors), root_(root), use_despite_errors_(use_despite_errors), headers_(headers), use_(use) {}
 
  protected:
   std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler, llvm::StringRef) override {
     auto& preprocessor = compiler.getPreprocessor();
-    // clang gives up at the first header that is not there, which is quick where another set of headers is tried next. In
-    // the end it is counted as an error and the rest is read: kernels seldom need it (MPI's, a library's).
+    // clang gives up at the first header that is not there, which is quick where another set of headers is tried next.
+    // In the end it is counted as an error and the rest is read: kernels seldom need it (MPI's, a library's).
     preprocessor.SetSuppressIncludeNotFoundError(use_despite_errors_);
     preprocessor.addPPCallbacks(std::make_unique<Recorder>(compiler.getSourceManager(), preprocessor, record_,
-                                                           use_despite_errors_ ? &errors_ : nullptr, headers_ != nullptr));
+                                                           use_despite_errors_ ? &errors_ : nullptr,
+                                                           headers_ != nullptr));
     return std::make_unique<BodySkipper>(compiler.getSourceManager());
   }
   void ExecuteAction() override {
@@ -350,7 +359,8 @@ uint32_t ParsedUnit::line(clang::FileID file, unsigned offset) const {
   auto [at, fresh] = newlines_.try_emplace(file.getHashValue());
   if (fresh) {
     llvm::StringRef all = text(file);
-    for (size_t i = all.find('\n'); i != llvm::StringRef::npos; i = all.find('\n', i + 1)) at->second.push_back(static_cast<unsigned>(i));
+    for (size_t i = all.find('\n'); i != llvm::StringRef::npos; i = all.find('\n', i + 1))
+      at->second.push_back(static_cast<unsigned>(i));
   }
   return 1 + static_cast<uint32_t>(std::lower_bound(at->second.begin(), at->second.end(), offset) - at->second.begin());
 }
@@ -375,8 +385,8 @@ FrontendOptions frontend_options(const UnitCommand& unit, HeaderSet headers) {
   if (!unit.hip) options.arch = unit.arch.empty() ? newest_architecture(unit.parsed) : unit.arch;
   options.headers = headers;
   options.flags = unit.parsed.frontend_flags();
-  // One unit is read by itself, and its slice is a whole program: relocatable code would only add the unit's mark to the
-  // names of what is static in it.
+  // One unit is read by itself, and its slice is a whole program: relocatable code would only add the unit's mark to
+  // the names of what is static in it.
   std::erase(options.flags, "-fgpu-rdc");
   options.folder = unit.folder;
   options.debug_lines = false;
@@ -419,7 +429,8 @@ void begin_with(const Precompiled& read, const std::vector<std::string>& headers
   preprocessing.DisablePCHOrModuleValidation = clang::DisableValidationForModuleKind::All;
   invocation.getLangOpts().PCHInstantiateTemplates = true;
   auto memory = llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>();
-  for (auto& file : read.files()) memory->addFile(file.path, 0, llvm::MemoryBuffer::getMemBuffer(file.text, file.path, false));
+  for (auto& file : read.files())
+    memory->addFile(file.path, 0, llvm::MemoryBuffer::getMemBuffer(file.text, file.path, false));
   auto overlay = llvm::makeIntrusiveRefCnt<llvm::vfs::OverlayFileSystem>(files);
   overlay->pushOverlay(memory);
   files = overlay;
@@ -460,14 +471,17 @@ Result<Job> job_of(const UnitCommand& unit, const std::vector<std::string>& argu
 }
 
 /// `again`: as before, but for what is done with errors.
-Result<ParseOutcome> parse_with(const UnitCommand& unit, HeaderSet set, const std::string& root, bool use_despite_errors, bool again,
-                                const std::function<void(ParsedUnit&)>& use, FileAnswers* answers) {
-  const std::vector<std::string> arguments = arguments_of(unit, set), headers = forced_headers(frontend_options(unit, set));
+Result<ParseOutcome> parse_with(const UnitCommand& unit, HeaderSet set, const std::string& root,
+                                bool use_despite_errors, bool again, const std::function<void(ParsedUnit&)>& use,
+                                FileAnswers* answers) {
+  const std::vector<std::string> arguments = arguments_of(unit, set),
+                                 headers = forced_headers(frontend_options(unit, set));
   const std::string flags = header_flags(unit, arguments);
   ErrorCollector errors;
   llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files;
   KERNELIFT_ASSIGN(Job job, job_of(unit, arguments, errors, files, answers));
-  auto read = again ? headers_read().find(flags) : headers_read().use(flags, [&] { return read_headers(job.words, headers); });
+  auto read =
+      again ? headers_read().find(flags) : headers_read().use(flags, [&] { return read_headers(job.words, headers); });
   if (read && read->bytes.empty()) read = nullptr;
   if (read) begin_with(*read, headers, *job.invocation, files);
   if (read && answers) answers->add(read->answers);
@@ -491,7 +505,9 @@ void read_headers_ahead(const UnitCommand& unit) {
   auto job = job_of(unit, arguments, errors, files, nullptr);
   if (!job.ok()) return;
   for (int time = 0; time < 2; ++time)
-    headers_read().use(header_flags(unit, arguments), [&] { return read_headers(job->words, forced_headers(frontend_options(unit, HeaderSet::Lean))); });
+    headers_read().use(header_flags(unit, arguments), [&] {
+      return read_headers(job->words, forced_headers(frontend_options(unit, HeaderSet::Lean)));
+    });
 }
 
 Result<ParseOutcome> parse_unit(const UnitCommand& unit, const std::string& root,

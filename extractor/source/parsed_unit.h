@@ -126,8 +126,8 @@ Result<ParseOutcome> parse_unit(const UnitCommand& unit, const std::string& root
                                 const std::function<void(ParsedUnit&)>& use,
                                 std::optional<HeaderSet> only = std::nullopt, FileAnswers* answers = nullptr);
 
-/// The headers that are forced in before a unit's source are precompiled when a process parses the second unit with the same
-/// flags. This does it now, for processes to be forked that are to parse units with the same header_flags().
+/// The headers that are forced in before a unit's source are precompiled when a process parses the second unit with the
+/// same flags. This does it now, for processes to be forked that are to parse units with the same header_flags().
 void read_headers_ahead(const UnitCommand& unit);
 std::string header_flags(const UnitCommand& unit);
 

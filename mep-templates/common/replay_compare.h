@@ -1,7 +1,7 @@
 // ---- comparing --------------------------------------------------------------------------------------------
 // Integers exactly, floating-point values by a relative tolerance of their type, or by what the kernel's own runs
-// differ by; NaN, infinities and -0 as a person would. Simpler than the judge's comparison, which Kernelift itself uses: that
-// measures how far other roundings of the kernel lead.
+// differ by; NaN, infinities and -0 as a person would. Simpler than the judge's comparison, which Kernelift itself
+// uses: that measures how far other roundings of the kernel lead.
 
 namespace kl_replay {
 
@@ -9,8 +9,8 @@ struct Difference {
   u64 count = 0, elements = 0, index = 0;  ///< Mismatches; elements compared; the worst one.
   u64 first = 0;                           ///< The first one.
   double first_expected = 0, first_got = 0;
-  double worst = 0;                        ///< Largest difference over the buffer's magnitude, mismatch or not.
-  double needed = 0;                       ///< The tolerance with which all floating-point values would agree.
+  double worst = 0;   ///< Largest difference over the buffer's magnitude, mismatch or not.
+  double needed = 0;  ///< The tolerance with which all floating-point values would agree.
   double expected = 0, got = 0;
 };
 
@@ -116,8 +116,8 @@ struct Neighbourhood {
   bool fades = false;  ///< There are numbers near the smallest of the type, so that denormals are numbers, too.
 };
 
-/// Of `count` values. What is larger than all others by more digits than they have is no number of their kind, but a mark
-/// (FLT_MAX: "nothing here"), and makes no scale.
+/// Of `count` values. What is larger than all others by more digits than they have is no number of their kind, but a
+/// mark (FLT_MAX: "nothing here"), and makes no scale.
 inline Neighbourhood neighbourhood(const unsigned char* at, u64 count, Element element) {
   const double gap = element == kDouble ? 1e18 : 4e9, small = element == kDouble ? 1e-290 : 1e-30;
   const double normal = element == kDouble ? std::numeric_limits<double>::min() : std::numeric_limits<float>::min();
@@ -149,8 +149,8 @@ inline bool is_denormal(double value, Element element) {
 }
 
 /// Integers, addresses and untyped bytes must be equal. Floating-point values must agree within `tolerance` of their
-/// own size, or of their neighbourhood's (sums that cancel lose digits of what they cancel from). NaN agrees with NaN only,
-/// an infinity with itself only, and so does a denormal where no other number is as small.
+/// own size, or of their neighbourhood's (sums that cancel lose digits of what they cancel from). NaN agrees with NaN
+/// only, an infinity with itself only, and so does a denormal where no other number is as small.
 inline Difference compare(const std::vector<unsigned char>& expected, const std::vector<unsigned char>& got,
                           Element element, double tolerance) {
   const u64 kNeighbours = 4096;  // Bytes: a buffer may hold large numbers here and small ones there.
@@ -229,7 +229,8 @@ inline void report(const char* name, const Shape& shape, const Difference& d, do
   if (d.count == 0 && d.worst == 0) std::printf(" identical");
   else if (d.count == 0) std::printf(" largest difference %.2g of the buffer's magnitude", d.worst);
   else {
-    std::printf(" %llu differ, first at [%llu]: expected %.9g, got %.9g", d.count, d.first, d.first_expected, d.first_got);
+    std::printf(" %llu differ, first at [%llu]: expected %.9g, got %.9g", d.count, d.first, d.first_expected,
+                d.first_got);
     if (d.index != d.first) std::printf("; worst at [%llu]: expected %.9g, got %.9g", d.index, d.expected, d.got);
   }
   if (spread > 0) std::printf(" (runs of the kernel as it is differ by %.2g)", spread);

@@ -43,9 +43,9 @@ struct Shape {
   const Lane* lanes;
   int lane_count;
 };
-/// Memory that the kernel could reach. Addresses lie, by the type of its elements, at every one of `pointers` bytes past
-/// every multiple of `pointer_stride`; 0: none, or not known (kBytes). `rewritten`: in the application other work writes it
-/// before every launch.
+/// Memory that the kernel could reach. Addresses lie, by the type of its elements, at every one of `pointers` bytes
+/// past every multiple of `pointer_stride`; 0: none, or not known (kBytes). `rewritten`: in the application other work
+/// writes it before every launch.
 struct Region {
   u64 address, size;
   Data before, after;
@@ -96,7 +96,8 @@ struct Instance {
   bool cooperative, held_out;
   Settings settings;
   double microseconds, weight;
-  const char* cache_mode;  ///< "warm" or "cold": what the recorded duration is compared with, chosen when it was recorded.
+  const char*
+      cache_mode;  ///< "warm" or "cold": what the recorded duration is compared with, chosen when it was recorded.
   const char* measured_by;  ///< How the recorded duration came about.
   const unsigned char* arguments;
   unsigned argument_bytes;

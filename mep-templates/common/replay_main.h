@@ -31,8 +31,9 @@ inline bool parse(const Program& program, int argc, char** argv, Options& option
 /// "same", or what lies elsewhere and what that means.
 inline void report_addresses(const Instance& instance, const Memory& memory, const Rewrites& rewrites) {
   int moved = memory.moved_count();
-  std::printf("  fidelity  addresses: %s", moved == 0 ? "same as recorded"
-                                           : moved == instance.region_count ? "RELOCATED" : "PARTLY RELOCATED");
+  std::printf("  fidelity  addresses: %s", moved == 0                       ? "same as recorded"
+                                           : moved == instance.region_count ? "RELOCATED"
+                                                                            : "PARTLY RELOCATED");
   if (moved)
     std::printf(" (%d of %d buffers; rewritten: %llu in arguments, %llu in memory by type, %llu by value alone)", moved,
                 instance.region_count, rewrites.arguments, rewrites.typed, rewrites.guessed);
@@ -53,10 +54,12 @@ inline void report_changes(const ChangedSet& set) {
 }
 
 /// The recorded duration against the one in the cache mode that was chosen when it was recorded: never the nearer one.
-inline void report_duration(const Program& program, const Instance& instance, const Duration& cold, const Duration& warm) {
+inline void report_duration(const Program& program, const Instance& instance, const Duration& cold,
+                            const Duration& warm) {
   constexpr double kGate = 0.15, kShortest = 10, kShortGate = 1.5;
-  std::printf("  time  cold %.3f us (%.3f .. %.3f), warm %.3f us (%.3f .. %.3f), medians and quartiles of %d and %d samples",
-              cold.median, cold.low, cold.high, warm.median, warm.low, warm.high, cold.samples, warm.samples);
+  std::printf(
+      "  time  cold %.3f us (%.3f .. %.3f), warm %.3f us (%.3f .. %.3f), medians and quartiles of %d and %d samples",
+      cold.median, cold.low, cold.high, warm.median, warm.low, warm.high, cold.samples, warm.samples);
   if (warm.batch > 1) std::printf(" (warm: of %d launches each)", warm.batch);
   std::printf("\n");
   if (instance.microseconds <= 0) {
@@ -74,16 +77,19 @@ inline void report_duration(const Program& program, const Instance& instance, co
   std::printf("            duration: %.3f us %s here, %.3f us in the application (%s): %+.1f %%, %s\n", here,
               is_cold ? "cold" : "warm", instance.microseconds, instance.measured_by,
               100 * apart / instance.microseconds,
-              !within ? "NOT WITHIN BOUNDS: timings here do not stand for the application"
-                      : instance.microseconds >= kShortest ? "within 15 %" : "within 1.5 us");
+              !within                              ? "NOT WITHIN BOUNDS: timings here do not stand for the application"
+              : instance.microseconds >= kShortest ? "within 15 %"
+                                                   : "within 1.5 us");
 }
 
 /// Faults leave nothing to go on with: the device is lost to this process.
 inline int faulted(const std::string& trouble, const Instance& instance) {
   std::printf("  FAIL  the kernel failed: %s\n", trouble.c_str());
   std::printf(
-      "        Instance %s ran with %d recorded buffers and nothing else mapped. If the kernel is right, it reached memory\n"
-      "        that the recorder did not find, by an address kept in another form than eight plain bytes; then this MEP does\n"
+      "        Instance %s ran with %d recorded buffers and nothing else mapped. If the kernel is right, it reached "
+      "memory\n"
+      "        that the recorder did not find, by an address kept in another form than eight plain bytes; then this "
+      "MEP does\n"
       "        not stand for the launch. compute-sanitizer ./a.out --instance %s --no-timing names the address.\n",
       instance.id, instance.region_count, instance.id);
   for (int r = 0; r < instance.region_count; ++r)
@@ -101,9 +107,10 @@ inline int times_begun_anew() {
   return told ? std::max(0, std::atoi(told)) : 0;
 }
 
-/// An address is refused where something of this process lies already. A process that is begun anew lies elsewhere: so it
-/// is, a few times, before memory is moved; the last time where nothing is put at random, high up, so that chance refuses
-/// nothing that was not refused before. Returns where that is over, or cannot be done. EXPECTS: no device is open.
+/// An address is refused where something of this process lies already. A process that is begun anew lies elsewhere: so
+/// it is, a few times, before memory is moved; the last time where nothing is put at random, high up, so that chance
+/// refuses nothing that was not refused before. Returns where that is over, or cannot be done. EXPECTS: no device is
+/// open.
 inline void begin_anew(char** argv) {
   constexpr int kTimes = 3;
   int times = times_begun_anew();
@@ -134,8 +141,8 @@ inline int run_all(const Program& program, int argc, char** argv) {
   std::string device = open_device();
   std::printf("%s\non %s, captured on %s\n", program.kernel_name, device.c_str(), program.captured_on);
   if (int times = times_begun_anew())
-    std::printf("  NOTE  recorded addresses were refused; this program was begun anew %d time%s, %s\n", times, times == 1 ? "" : "s",
-                memory.refused_any() ? "and they still are" : "and has them now");
+    std::printf("  NOTE  recorded addresses were refused; this program was begun anew %d time%s, %s\n", times,
+                times == 1 ? "" : "s", memory.refused_any() ? "and they still are" : "and has them now");
   set_limits(program);
   bool good = true, any = false;
   for (int k = 0; k < program.instance_count; ++k) {

@@ -1,7 +1,7 @@
 // ---- memory -----------------------------------------------------------------------------------------------
 // Addresses are reserved for all launches at once, before the device is opened, so that nothing of this process lies
-// there; memory is mapped for one launch at a time, so that the largest decides how much is needed. What cannot have its
-// address lies elsewhere, and whatever is known to point to it is rewritten.
+// there; memory is mapped for one launch at a time, so that the largest decides how much is needed. What cannot have
+// its address lies elsewhere, and whatever is known to point to it is rewritten.
 
 namespace kl_replay {
 
@@ -13,7 +13,8 @@ class Memory {
       for (int r = 0; r < program.instances[i].region_count; ++r)
         if (options.only.empty() || options.only == program.instances[i].id)
           wanted.push_back(rounded(program.instances[i].regions[r], kReserveGranule));
-    for (const Range& range : merged(wanted)) reservations_.push_back({range, !options.relocate && reserve_range(range)});
+    for (const Range& range : merged(wanted))
+      reservations_.push_back({range, !options.relocate && reserve_range(range)});
   }
 
   /// Maps what `instance` needs. Dies, with the byte count, where the device has too little memory.

@@ -70,9 +70,9 @@ class Replay {
     return error.empty();
   }
 
-  /// Compares everything the kernel could reach with what the application saw after its launch. Where that fails the kernel
-  /// is run again on the same memory: floating-point buffers are judged once more by how far apart its runs come out, and
-  /// what no two runs agree in is said to be so.
+  /// Compares everything the kernel could reach with what the application saw after its launch. Where that fails the
+  /// kernel is run again on the same memory: floating-point buffers are judged once more by how far apart its runs come
+  /// out, and what no two runs agree in is said to be so.
   bool verify() {
     bool good = true;
     std::vector<Seen> seen = look();
@@ -91,9 +91,11 @@ class Replay {
       }
       report(one.name, *one.shape, difference, allowed.spread);
       if (difference.count > 0 && repeats[i].differing > 0)
-        std::printf("        The kernel itself does not repeat: %llu of these differ between two runs of it here, on the same memory (threads\n"
-                    "        race for an order, or it reads what nothing wrote). There is no one answer to hold it to.\n",
-                    repeats[i].differing);
+        std::printf(
+            "        The kernel itself does not repeat: %llu of these differ between two runs of it here, on the same "
+            "memory (threads\n"
+            "        race for an order, or it reads what nothing wrote). There is no one answer to hold it to.\n",
+            repeats[i].differing);
       good &= difference.count == 0;
     }
     if (seen.empty()) std::printf("  ----  nothing to compare with: the expected results are not known\n");
@@ -133,8 +135,8 @@ class Replay {
     return seen;
   }
 
-  /// How further runs leave a buffer: the tolerance with which they would agree, and the most elements that are too far off
-  /// for any.
+  /// How further runs leave a buffer: the tolerance with which they would agree, and the most elements that are too far
+  /// off for any.
   struct Repeats {
     double needed = 0;
     u64 differing = 0;
@@ -186,7 +188,7 @@ class Replay {
   /// Addresses follow the memory they point into, forth or back.
   void rewrite(Bytes& bytes, const Region& region, bool forth, Rewrites* count) {
     if (!memory_.moved_any()) return;
-    auto one = [&](u64 at, u64 Rewrites::*kind) {
+    auto one = [&](u64 at, u64 Rewrites::* kind) {
       u64 value = word(bytes, at), now = forth ? memory_.translated(value) : memory_.translated_back(value);
       if (now == value) return;
       put(bytes, at, now);

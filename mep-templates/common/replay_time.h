@@ -1,7 +1,7 @@
 // ---- timing -----------------------------------------------------------------------------------------------
 // Every sample is of a launch on restored memory, by device events; what two events measure by themselves is taken off.
-// Cold: caches flushed by writing twice their size. Warm: what the launch before left in them, and what was put back: what
-// the kernel changes, and what in the application other work writes before every launch.
+// Cold: caches flushed by writing twice their size. Warm: what the launch before left in them, and what was put back:
+// what the kernel changes, and what in the application other work writes before every launch.
 
 namespace kl_replay {
 

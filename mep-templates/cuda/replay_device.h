@@ -157,8 +157,8 @@ inline void put_back(void* to, const void* from, u64 size) { copy(to, from, size
 inline void copy(void* to, const void* from, u64 size) {
   need(cudaMemcpy(to, from, size, cudaMemcpyDefault), "copying memory");
 }
-/// Leaves in the caches what it wrote and not what it read: in the application, too, the kernel finds there what another
-/// one has just left. A plain copy of a large buffer evicts half of it.
+/// Leaves in the caches what it wrote and not what it read: in the application, too, the kernel finds there what
+/// another one has just left. A plain copy of a large buffer evicts half of it.
 static __global__ void put_back_words(uint4* to, const uint4* from, u64 count) {
   u64 all = static_cast<u64>(gridDim.x) * blockDim.x;
   for (u64 i = static_cast<u64>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += all) to[i] = __ldcs(&from[i]);
@@ -166,7 +166,9 @@ static __global__ void put_back_words(uint4* to, const uint4* from, u64 count) {
 inline void put_back(void* to, const void* from, u64 size) {
   u64 words = (reinterpret_cast<u64>(to) | reinterpret_cast<u64>(from)) % sizeof(uint4) == 0 ? size / sizeof(uint4) : 0;
   u64 done = words * sizeof(uint4), blocks = std::min<u64>((words + 255) / 256, 4096);
-  if (words) put_back_words<<<static_cast<unsigned>(blocks), 256>>>(static_cast<uint4*>(to), static_cast<const uint4*>(from), words);
+  if (words)
+    put_back_words<<<static_cast<unsigned>(blocks), 256> > >(static_cast<uint4*>(to), static_cast<const uint4*>(from),
+                                                             words);
   if (done < size) copy(static_cast<char*>(to) + done, static_cast<const char*>(from) + done, size - done);
 }
 #endif

@@ -1,10 +1,11 @@
 // ---- launching: CUDA --------------------------------------------------------------------------------------
-// A launch as it was recorded: dynamic shared memory, clusters, cooperation, carve-out, limits. What this GPU cannot do is
-// named before anything is launched.
+// A launch as it was recorded: dynamic shared memory, clusters, cooperation, carve-out, limits. What this GPU cannot do
+// is named before anything is launched.
 
 namespace kl_replay {
 
-/// Whether durations recorded on `device` ("cpu", "cuda:NVIDIA H200:sm_90:580.159") can be compared with ones taken here.
+/// Whether durations recorded on `device` ("cpu", "cuda:NVIDIA H200:sm_90:580.159") can be compared with ones taken
+/// here.
 inline bool is_device(const char* device) {
 #ifdef KERNELIFT_CPU_DEVICE
   return std::strcmp(device, "cpu") == 0;
@@ -44,7 +45,7 @@ inline int ask(cudaDeviceAttr attribute) {
 inline void set_limits(const Program& program) {
   const struct {
     cudaLimit limit;
-    u64 Settings::*value;
+    u64 Settings::* value;
     const char* name;
   } limits[] = {{cudaLimitStackSize, &Settings::stack, "the stack of a thread"},
                 {cudaLimitMallocHeapSize, &Settings::heap, "the heap of device code"},
@@ -72,10 +73,12 @@ inline std::string prepare_kernel(const void* kernel, const Instance& i, std::ve
   cudaFuncAttributes facts;
   cudaError_t error = cudaFuncGetAttributes(&facts, kernel);
   if (error != cudaSuccess)
-    return "this program holds no code for " + arch + ": build it with -arch=" + arch + " (" + device_error(error) + ")";
+    return "this program holds no code for " + arch + ": build it with -arch=" + arch + " (" + device_error(error) +
+           ")";
   if (facts.binaryVersion != major * 10 + minor)
-    notes.push_back("built for sm_" + std::to_string(facts.ptxVersion) + " and translated by the driver: build with -arch=" +
-                    arch + " for the code that nvcc makes for this GPU");
+    notes.push_back("built for sm_" + std::to_string(facts.ptxVersion) +
+                    " and translated by the driver: build with -arch=" + arch +
+                    " for the code that nvcc makes for this GPU");
   unsigned threads = i.block[0] * i.block[1] * i.block[2];
   if (threads > static_cast<unsigned>(facts.maxThreadsPerBlock))
     return "a block of " + std::to_string(threads) + " threads, where this kernel can have " +
@@ -97,7 +100,8 @@ inline std::string prepare_kernel(const void* kernel, const Instance& i, std::ve
 #if CUDART_VERSION >= 11080
   if (s.cluster[0] > 0) {
     unsigned blocks = s.cluster[0] * s.cluster[1] * s.cluster[2];
-    if (!ask(cudaDevAttrClusterLaunch)) return "clusters of blocks, which " + arch + " does not have (sm_90 and later do)";
+    if (!ask(cudaDevAttrClusterLaunch))
+      return "clusters of blocks, which " + arch + " does not have (sm_90 and later do)";
     constexpr unsigned kPortable = 8;
     if (blocks > kPortable)
       need(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1), "allowing large clusters");
@@ -131,7 +135,8 @@ inline std::string launch(const void* kernel, const Instance& i, void** argument
   }
   if (s.cluster_policy > 0) {
     attributes[count].id = cudaLaunchAttributeClusterSchedulingPolicyPreference;
-    attributes[count++].val.clusterSchedulingPolicyPreference = static_cast<cudaClusterSchedulingPolicy>(s.cluster_policy);
+    attributes[count++].val.clusterSchedulingPolicyPreference =
+        static_cast<cudaClusterSchedulingPolicy>(s.cluster_policy);
   }
   if (i.cooperative) {
     attributes[count].id = cudaLaunchAttributeCooperative;
@@ -164,7 +169,7 @@ static __global__ void kl_hold(unsigned cycles) {
 /// Keeps the GPU busy while the host queues what is timed behind it, so that the host's pace is not measured.
 inline void hold_queue() {
   constexpr unsigned kCycles = 60000;  // Tens of microseconds; queueing takes less than ten.
-  kl_hold<<<1, 1>>>(kCycles);
+  kl_hold<<<1, 1> > >(kCycles);
 }
 
 /// What two events measure with nothing between them: every interval is too long by that much.

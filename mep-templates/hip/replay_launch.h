@@ -3,7 +3,8 @@
 
 namespace kl_replay {
 
-/// Whether durations recorded on `device` ("cpu", "cuda:NVIDIA H200:sm_90:580.159") can be compared with ones taken here.
+/// Whether durations recorded on `device` ("cpu", "cuda:NVIDIA H200:sm_90:580.159") can be compared with ones taken
+/// here.
 inline bool is_device(const char* device) {
 #ifdef KERNELIFT_CPU_DEVICE
   return std::strcmp(device, "cpu") == 0;

@@ -36,7 +36,8 @@ class AnotherGpuTest : public ::testing::Test {
       uint64_t address = 0x100000000000;  // Where no process has anything.
       std::memcpy(one.arguments.data(), &address, sizeof address);
       MepRegion region;
-      region.address = address, region.size = bytes.size(), region.element = "float", region.reached_from = "arg 0", region.parameter = 0;
+      region.address = address, region.size = bytes.size(), region.element = "float", region.reached_from = "arg 0",
+      region.parameter = 0;
       region.before = region.after = *Mep::store(folder(), bytes);
       one.regions = {region};
       mep.instances.push_back(one);
@@ -49,7 +50,9 @@ class AnotherGpuTest : public ::testing::Test {
     ASSERT_TRUE(write_mep_program(program, MEP_TEMPLATES, folder()).ok());
     ProcessOptions options;
     options.folder = folder();
-    auto built = run_process({nvcc->string(), "-cudart", "none", "-o", "replay", "main.cu", std::string(MEP_TEMPLATES) + "/tests/fake_cudart.cpp"}, options);
+    auto built = run_process({nvcc->string(), "-cudart", "none", "-o", "replay", "main.cu",
+                              std::string(MEP_TEMPLATES) + "/tests/fake_cudart.cpp"},
+                             options);
     ASSERT_TRUE(built.ok() && built->ok()) << (built.ok() ? built->out + built->err : built.error().message);
   }
   static void TearDownTestSuite() { delete scratch_; }
@@ -77,9 +80,10 @@ class AnotherGpuTest : public ::testing::Test {
 TEST_F(AnotherGpuTest, RunsWhatNeedsNothingSpecialAndNamesTheAddressesThatItCouldNotHave) {
   auto outcome = run("plain", {"FAKE_CC=80"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
-  EXPECT_THAT(outcome.out, AllOf(HasSubstr("on Fake GPU (sm_80, driver for CUDA 13.0), captured on cuda:NVIDIA H200:sm_90:580.159"),
-                                 HasSubstr("addresses: RELOCATED (1 of 1 buffers; rewritten: 1 in arguments"),
-                                 HasSubstr("0x100000000000 lies at 0x"), HasSubstr("PASS")));
+  EXPECT_THAT(outcome.out,
+              AllOf(HasSubstr("on Fake GPU (sm_80, driver for CUDA 13.0), captured on cuda:NVIDIA H200:sm_90:580.159"),
+                    HasSubstr("addresses: RELOCATED (1 of 1 buffers; rewritten: 1 in arguments"),
+                    HasSubstr("0x100000000000 lies at 0x"), HasSubstr("PASS")));
 }
 
 TEST_F(AnotherGpuTest, BeginsAnewWhereAnAddressIsRefusedAndSaysSo) {
@@ -88,30 +92,36 @@ TEST_F(AnotherGpuTest, BeginsAnewWhereAnAddressIsRefusedAndSaysSo) {
   EXPECT_THAT(outcome.out, AllOf(HasSubstr("addresses: same as recorded"), Not(HasSubstr("begun anew"))));
   outcome = run("plain", {"FAKE_REFUSALS=2"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
-  EXPECT_THAT(outcome.out, AllOf(HasSubstr("begun anew 2 times, and has them now"), HasSubstr("addresses: same as recorded")));
+  EXPECT_THAT(outcome.out,
+              AllOf(HasSubstr("begun anew 2 times, and has them now"), HasSubstr("addresses: same as recorded")));
 }
 
 TEST_F(AnotherGpuTest, BeginsAnewThreeTimesAndNoMore) {
   auto outcome = run("plain", {"FAKE_REFUSALS=4"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
-  EXPECT_THAT(outcome.out, AllOf(HasSubstr("begun anew 3 times, and they still are"), HasSubstr("addresses: RELOCATED")));
+  EXPECT_THAT(outcome.out,
+              AllOf(HasSubstr("begun anew 3 times, and they still are"), HasSubstr("addresses: RELOCATED")));
   outcome = run("plain", {"FAKE_REFUSALS=4", "KERNELIFT_REPLAY_BEGUN_ANEW=nonsense"});
   EXPECT_THAT(outcome.out, HasSubstr("begun anew 3 times"));
 }
 
 TEST_F(AnotherGpuTest, LeavesNothingToChanceTheLastTime) {
   int before = personality(0xffffffff);
-  if (before == -1 || personality(static_cast<unsigned long>(before) | ADDR_NO_RANDOMIZE) == -1) GTEST_SKIP() << "this may not be changed here";
+  if (before == -1 || personality(static_cast<unsigned long>(before) | ADDR_NO_RANDOMIZE) == -1)
+    GTEST_SKIP() << "this may not be changed here";
   personality(static_cast<unsigned long>(before));
   auto outcome = run("plain", {"FAKE_CHANCE=1", "FAKE_REFUSALS=0"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
-  EXPECT_THAT(outcome.out, AllOf(HasSubstr("begun anew 3 times, and has them now"), HasSubstr("addresses: same as recorded")));
+  EXPECT_THAT(outcome.out,
+              AllOf(HasSubstr("begun anew 3 times, and has them now"), HasSubstr("addresses: same as recorded")));
 }
 
 TEST_F(AnotherGpuTest, NamesTheFeatureThatItLacks) {
   EXPECT_EQ(run("cluster", {"FAKE_CC=100"}).exit_code, 0);
-  expect_named("cluster", {"FAKE_CC=80"}, "this launch needs clusters of blocks, which sm_80 does not have (sm_90 and later do)");
-  expect_named("plain", {"FAKE_NO_CODE=1", "FAKE_CC=120"}, "this program holds no code for sm_120: build it with -arch=sm_120");
+  expect_named("cluster", {"FAKE_CC=80"},
+               "this launch needs clusters of blocks, which sm_80 does not have (sm_90 and later do)");
+  expect_named("plain", {"FAKE_NO_CODE=1", "FAKE_CC=120"},
+               "this program holds no code for sm_120: build it with -arch=sm_120");
 }
 
 TEST_F(AnotherGpuTest, NamesTheBytesThatItLacks) {
@@ -119,7 +129,8 @@ TEST_F(AnotherGpuTest, NamesTheBytesThatItLacks) {
   expect_named("shared", {"FAKE_CC=75", "FAKE_SHARED=65536"},
                "this launch needs 200 000 bytes of shared memory in a block, where sm_75 has 65 536");
   expect_named("plain", {"FAKE_FREE=4000"},
-               "instance plain needs 4 096 bytes of device memory and 4 000 are free; choose a smaller one (--list shows sizes)");
+               "instance plain needs 4 096 bytes of device memory and 4 000 are free; choose a smaller one (--list "
+               "shows sizes)");
   expect_named("plain", {"FAKE_LIMIT=1000000"},
                "67 108 864 bytes for the heap of device code, as the application had it, are refused by this device");
 }
@@ -128,8 +139,9 @@ TEST_F(AnotherGpuTest, NamesTheBlocksAndThreadsThatDoNotFit) {
   EXPECT_EQ(run("together", {"FAKE_RESIDENT=4"}).exit_code, 0);
   expect_named("together", {"FAKE_RESIDENT=3"},
                "this launch needs a cooperative launch of 8 blocks that must all run at once, where this GPU holds 6");
-  expect_named("plain", {"FAKE_THREADS=640"},
-               "this launch needs a block of 1024 threads, where this kernel can have 640 on sm_90 (it uses 100 registers)");
+  expect_named(
+      "plain", {"FAKE_THREADS=640"},
+      "this launch needs a block of 1024 threads, where this kernel can have 640 on sm_90 (it uses 100 registers)");
 }
 
 }  // namespace

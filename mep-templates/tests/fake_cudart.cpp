@@ -1,8 +1,8 @@
-// A CUDA runtime for a GPU that is not there: what a MEP's program says of machines that nobody has at hand. Device memory is
-// the process's own, kernels do nothing, and what the GPU is, has and lacks comes from the environment: FAKE_CC=80
-// FAKE_SHARED=65536 FAKE_THREADS=512 FAKE_RESIDENT=2 FAKE_FREE=1000000 FAKE_LIMIT=4096 FAKE_NO_CODE=1. The driver behind it
-// refuses every recorded address, or with FAKE_REFUSALS=2 those of the first two processes, and then gives host memory there; with FAKE_CHANCE=1 those of
-// processes whose addresses are chosen at random.
+// A CUDA runtime for a GPU that is not there: what a MEP's program says of machines that nobody has at hand. Device
+// memory is the process's own, kernels do nothing, and what the GPU is, has and lacks comes from the environment:
+// FAKE_CC=80 FAKE_SHARED=65536 FAKE_THREADS=512 FAKE_RESIDENT=2 FAKE_FREE=1000000 FAKE_LIMIT=4096 FAKE_NO_CODE=1. The
+// driver behind it refuses every recorded address, or with FAKE_REFUSALS=2 those of the first two processes, and then
+// gives host memory there; with FAKE_CHANCE=1 those of processes whose addresses are chosen at random.
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <sys/mman.h>
@@ -23,7 +23,8 @@ CUresult reserve(CUdeviceptr* got, size_t size, size_t, CUdeviceptr wanted, unsi
   *got = 0;
   if (told("FAKE_CHANCE", 0) && !(personality(0xffffffff) & ADDR_NO_RANDOMIZE)) return CUDA_ERROR_INVALID_VALUE;
   if (told("KERNELIFT_REPLAY_BEGUN_ANEW", 0) < told("FAKE_REFUSALS", ~size_t(0))) return CUDA_ERROR_INVALID_VALUE;
-  void* at = mmap(reinterpret_cast<void*>(wanted), size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  void* at = mmap(reinterpret_cast<void*>(wanted), size, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
   *got = at == MAP_FAILED ? 0 : reinterpret_cast<CUdeviceptr>(at);
   return at == MAP_FAILED ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
@@ -36,7 +37,9 @@ cudaError_t cudaSetDevice(int) { return cudaSuccess; }
 cudaError_t cudaGetLastError() { return cudaSuccess; }
 cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
 cudaError_t cudaDriverGetVersion(int* version) { return *version = 13000, cudaSuccess; }
-const char* cudaGetErrorName(cudaError_t error) { return error == cudaSuccess ? "cudaSuccess" : "cudaErrorNoKernelImageForDevice"; }
+const char* cudaGetErrorName(cudaError_t error) {
+  return error == cudaSuccess ? "cudaSuccess" : "cudaErrorNoKernelImageForDevice";
+}
 const char* cudaGetErrorString(cudaError_t) { return "as told"; }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
   std::memset(properties, 0, sizeof *properties);
@@ -45,13 +48,13 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
   return cudaSuccess;
 }
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
-  *value = attribute == cudaDevAttrComputeCapabilityMajor                ? capability() / 10
-           : attribute == cudaDevAttrComputeCapabilityMinor              ? capability() % 10
-           : attribute == cudaDevAttrClusterLaunch                       ? capability() >= 90
-           : attribute == cudaDevAttrMaxSharedMemoryPerBlockOptin        ? static_cast<int>(told("FAKE_SHARED", 232448))
-           : attribute == cudaDevAttrMultiProcessorCount                 ? 2
-           : attribute == cudaDevAttrCooperativeLaunch                   ? 1
-                                                                         : 0;
+  *value = attribute == cudaDevAttrComputeCapabilityMajor         ? capability() / 10
+           : attribute == cudaDevAttrComputeCapabilityMinor       ? capability() % 10
+           : attribute == cudaDevAttrClusterLaunch                ? capability() >= 90
+           : attribute == cudaDevAttrMaxSharedMemoryPerBlockOptin ? static_cast<int>(told("FAKE_SHARED", 232448))
+           : attribute == cudaDevAttrMultiProcessorCount          ? 2
+           : attribute == cudaDevAttrCooperativeLaunch            ? 1
+                                                                  : 0;
   return cudaSuccess;
 }
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* facts, const void*) {
@@ -72,21 +75,28 @@ cudaError_t cudaDeviceSetLimit(cudaLimit, size_t value) {
 }
 cudaError_t cudaCtxResetPersistingL2Cache() { return cudaSuccess; }
 
-cudaError_t cudaMemGetInfo(size_t* free, size_t* total) { return *free = *total = told("FAKE_FREE", size_t(1) << 33), cudaSuccess; }
+cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
+  return *free = *total = told("FAKE_FREE", size_t(1) << 33), cudaSuccess;
+}
 cudaError_t cudaMalloc(void** memory, size_t size) { return *memory = std::malloc(size), cudaSuccess; }
 cudaError_t cudaFree(void* memory) { return std::free(memory), cudaSuccess; }
-cudaError_t cudaMemcpy(void* to, const void* from, size_t size, cudaMemcpyKind) { return std::memcpy(to, from, size), cudaSuccess; }
+cudaError_t cudaMemcpy(void* to, const void* from, size_t size, cudaMemcpyKind) {
+  return std::memcpy(to, from, size), cudaSuccess;
+}
 cudaError_t cudaMemset(void* memory, int value, size_t size) { return std::memset(memory, value, size), cudaSuccess; }
 
 cudaError_t cudaEventCreate(cudaEvent_t*) { return cudaSuccess; }
 cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) { return cudaSuccess; }
 cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
-cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t, cudaEvent_t) { return *milliseconds = 1, cudaSuccess; }
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t, cudaEvent_t) {
+  return *milliseconds = 1, cudaSuccess;
+}
 
 cudaError_t cudaLaunchKernel(const void*, dim3, dim3, void**, size_t, cudaStream_t) { return cudaSuccess; }
 cudaError_t cudaLaunchCooperativeKernel(const void*, dim3, dim3, void**, size_t, cudaStream_t) { return cudaSuccess; }
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t*, const void*, void**) { return cudaSuccess; }
-cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** found, unsigned, unsigned long long, cudaDriverEntryPointQueryResult* result) {
+cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** found, unsigned, unsigned long long,
+                                             cudaDriverEntryPointQueryResult* result) {
   // Of memory that is there already, mapping is nothing; it takes no argument that anybody looks at.
   bool reserves = std::strcmp(name, "cuMemAddressReserve") == 0;
   *found = reserves ? reinterpret_cast<void*>(reserve) : reinterpret_cast<void*>(nothing);

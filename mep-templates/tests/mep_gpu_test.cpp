@@ -173,7 +173,9 @@ TEST_F(MepGpuTest, MovesOnlyWhatIsRefusedAndSaysSo) {
 }
 
 TEST_F(MepGpuTest, MapsNeighboursAndOverlapsOfSeveralLaunchesInOneReservation) {
-  kernel("plus_one", "__global__ void plus_one(int* p, const int* q, int n) { int i = blockIdx.x * 256 + threadIdx.x; if (i < n) p[i] += q[i]; }\n");
+  kernel("plus_one",
+         "__global__ void plus_one(int* p, const int* q, int n) { int i = blockIdx.x * 256 + threadIdx.x; if (i < n) "
+         "p[i] += q[i]; }\n");
   // Instance 1's output begins inside instance 0's, three pages further; inputs lie in the page behind.
   for (uint64_t shift : {uint64_t(0), 3 * 2 * kMiB}) {
     constexpr int kCount = 3 << 20;
@@ -276,7 +278,8 @@ __global__ void looked_up(float* out, const float* const* rows, float* given, fl
 }
 )");
   constexpr uint64_t kFactors = 0x7fff10000000, kRows = kHigh, kOut = kHigh + 4 * kMiB, kBack = kHigh + 6 * kMiB;
-  std::vector<float> table = {1, 2, 3, 4}, factors = {10, 20, 30, 40, 1, 2, 3, 4}, out(32), answer(32), back(16), back_after(16);
+  std::vector<float> table = {1, 2, 3, 4}, factors = {10, 20, 30, 40, 1, 2, 3, 4}, out(32), answer(32), back(16),
+                     back_after(16);
   back[8] = back_after[8] = 0.5f, back_after[0] = 1;
   for (int i = 0; i < 32; ++i) answer[i] = table[i % 4] + factors[i % 4] * factors[4 + i % 4] + 0.5f;
   auto& one = instance({1, 1, 1}, {32, 1, 1});
@@ -312,8 +315,10 @@ TEST_F(MepGpuTest, FailsWithTheFirstAndTheWorstDifference) {
 
 TEST_F(MepGpuTest, JudgesRoundingThatVariesByTheKernelsOwnRuns) {
   // Off by up to 4e-5 from launch to launch, as a large sum by atomics is: variables that nobody recorded stay.
-  kernel("noisy", "__device__ int launches;\n__global__ void noisy(float* p) {\n  p[threadIdx.x] = 5 + 2e-4f * (launches % 4) / 3;\n"
-                  "  __syncthreads();\n  if (threadIdx.x == 0) ++launches;\n}\n");
+  kernel("noisy",
+         "__device__ int launches;\n__global__ void noisy(float* p) {\n  p[threadIdx.x] = 5 + 2e-4f * (launches % 4) / "
+         "3;\n"
+         "  __syncthreads();\n  if (threadIdx.x == 0) ++launches;\n}\n");
   for (float off : {1.5e-4f, 0.05f}) {
     program_.mep.instances.clear();
     auto& one = instance({1, 1, 1}, {256, 1, 1});
@@ -335,7 +340,8 @@ TEST_F(MepGpuTest, SaysOfAKernelThatDoesNotRepeatThatItDoesNot) {
   build();
   auto outcome = run({"--no-timing"});
   EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_THAT(outcome.out, HasSubstr("The kernel itself does not repeat: 64 of these differ between two runs of it here"));
+  EXPECT_THAT(outcome.out,
+              HasSubstr("The kernel itself does not repeat: 64 of these differ between two runs of it here"));
 }
 
 TEST_F(MepGpuTest, NamesTheBytesThatTheDeviceLacks) {
@@ -357,7 +363,8 @@ TEST_F(MepGpuTest, SaysOfAFaultThatMemoryMayBeMissing) {
   build();
   auto outcome = run();
   EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_THAT(outcome.out, AllOf(HasSubstr("FAIL  the kernel failed: cudaErrorIllegalAddress"), HasSubstr("the recorder did not find")));
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("FAIL  the kernel failed: cudaErrorIllegalAddress"),
+                                 HasSubstr("the recorder did not find")));
 }
 
 TEST_F(MepGpuTest, GivesDeviceCodeTheStackAndTheHeapItHad) {

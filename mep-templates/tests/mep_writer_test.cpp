@@ -134,8 +134,9 @@ TEST_F(MepWriterTest, QuotesInARepeatedFlagReachCMakeAsTheyAre) {
 TEST_F(MepWriterTest, TellsHowTheApplicationWasCompiledAndRepeatsWhatMatters) {
   auto program = sample();
   program.mep.captured_on = "cuda:NVIDIA H200:sm_90:580.159";
-  program.mep.compile_command = {"/usr/local/cuda/bin/nvcc", "-O3", "-rdc=true", "-Xptxas", "-dlcm=ca", "--maxrregcount", "64",
-                                 "-extended-lambda", "-Iinclude", "-DN=2", "-arch=sm_80", "-c", "scale.cu"};
+  program.mep.compile_command = {
+      "/usr/local/cuda/bin/nvcc", "-O3",       "-rdc=true", "-Xptxas",     "-dlcm=ca", "--maxrregcount", "64",
+      "-extended-lambda",         "-Iinclude", "-DN=2",     "-arch=sm_80", "-c",       "scale.cu"};
   program.mep.tolerance = {1e-4, 0};
   auto& instance = program.mep.instances[0];
   instance.settings.known = true, instance.settings.cluster = {4, 2, 1};

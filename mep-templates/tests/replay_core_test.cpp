@@ -70,7 +70,8 @@ TEST(ReplayCompare, JudgesByTheNeighbourhoodAndNotByTheLargestOfTheBuffer) {
     }
   // A smooth block's cosines: what the small ones lack in digits they owe to the large one.
   std::vector<float> cosines, rounded;
-  for (int i = 0; i < 1024; ++i) cosines.push_back(i % 64 ? 0.5f : 1000.0f), rounded.push_back(i % 64 ? 0.50006f : 1000.0f);
+  for (int i = 0; i < 1024; ++i)
+    cosines.push_back(i % 64 ? 0.5f : 1000.0f), rounded.push_back(i % 64 ? 0.50006f : 1000.0f);
   EXPECT_EQ(count(cosines, rounded), 0u);
 }
 
@@ -104,7 +105,8 @@ TEST(ReplayCompare, ComparesStructsLaneByLaneAndNoPadding) {
   const Lane lanes[] = {{kFloat, 0}, {kInt32, 4}, {kBytes, 8}};
   const Shape shape = {kBytes, "struct", sizeof(Cell), lanes, 3};
   auto same = [&](Cell changed) {
-    return compare(bytes<Cell>({{1, 2, 3, {}}, {4, 5, 6, {}}}), bytes<Cell>({{1, 2, 3, {}}, changed}), shape, Allowance());
+    return compare(bytes<Cell>({{1, 2, 3, {}}, {4, 5, 6, {}}}), bytes<Cell>({{1, 2, 3, {}}, changed}), shape,
+                   Allowance());
   };
   EXPECT_EQ(same({4.00001f, 5, 6, {9, 9}}).count, 0u);
   EXPECT_EQ(same({4.1f, 5, 6, {}}).count, 1u);
@@ -117,7 +119,8 @@ TEST(ReplayCompare, AllowsWhatRunsDifferByButNothingFarOffAndNothingPastWhatTheU
   Allowance allowed;
   EXPECT_EQ(allowed.of(kFloat), default_tolerance(kFloat));
   allowed.spread = compare(bytes({100.f, 1.f}), bytes({100.f, 1.003536f}), kFloat, 0).needed;
-  EXPECT_NEAR(allowed.spread, 5e-5, 1e-7) << "of the neighbourhood's root mean square: the element is smaller than that";
+  EXPECT_NEAR(allowed.spread, 5e-5, 1e-7)
+      << "of the neighbourhood's root mean square: the element is smaller than that";
   EXPECT_NEAR(allowed.of(kFloat), 2e-4, 1e-6);
   EXPECT_EQ(allowed.of(kInt32), 0);
   allowed.spread = 1e-9;

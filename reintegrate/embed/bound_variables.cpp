@@ -11,13 +11,15 @@ Result<std::vector<BoundVariable>> bound_variables(const Mep& mep, const std::st
   for (auto& seen : ptx_shared_variables(ptx)) {
     std::string key = canonical_key(seen.name);
     if (!seen.constant || !seen.defined)
-      return refused("the kernel uses the module variable '" + key + "': embedded code is another module, with another variable of that name");
+      return refused("the kernel uses the module variable '" + key +
+                     "': embedded code is another module, with another variable of that name");
     const MepVariable* known = nullptr;
     if (!mep.instances.empty())
       for (auto& variable : mep.instances[0].variables)
         if (variable.name == seen.name || variable.key == key) known = &variable;
     if (!known || known->spelling.empty() || known->size == 0)
-      return refused("the kernel reads the constant '" + key + "', and how the source names it or how large it is was not recorded");
+      return refused("the kernel reads the constant '" + key +
+                     "', and how the source names it or how large it is was not recorded");
     bound.push_back({seen.name, known->spelling, known->size});
   }
   return bound;

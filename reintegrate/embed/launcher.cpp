@@ -14,7 +14,8 @@ namespace {
 constexpr size_t kLiteralBytes = 8000;  ///< Of one string literal; some compilers take no more than 16 KiB.
 constexpr size_t kCommentColumns = 118;
 
-const char* const kHead = R"text(// Tuned code for the kernel '@KERNEL@', written by `kernelift apply`. Not meant to be edited.
+const char* const kHead =
+    R"text(// Tuned code for the kernel '@KERNEL@', written by `kernelift apply`. Not meant to be edited.
 //
 @STORY@//
 // What computes the right answer is still the kernel in the source. After a change to it this file is out of date: make it
@@ -337,7 +338,8 @@ template <class... S> Site bind(const S&... variables) {
 )text";
 
 void replace_all(std::string& text, const std::string& from, const std::string& to) {
-  for (size_t at = text.find(from); at != text.npos; at = text.find(from, at + to.size())) text.replace(at, from.size(), to);
+  for (size_t at = text.find(from); at != text.npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
 }
 
 std::string one_line(std::string text) {
@@ -378,7 +380,8 @@ std::string launch_statements(const Candidate& candidate, bool binds) {
   const char* const names[] = {"gx", "gy", "gz", "bx", "by", "bz", "shared"};
   const char* const spelled[] = {"grid.x", "grid.y", "grid.z", "block.x", "block.y", "block.z", "shared"};
   std::map<std::string, std::string> variables;
-  for (size_t i = 0; i < std::size(names); ++i) variables[names[i]] = std::string("static_cast<long long>(") + spelled[i] + ")";
+  for (size_t i = 0; i < std::size(names); ++i)
+    variables[names[i]] = std::string("static_cast<long long>(") + spelled[i] + ")";
   auto value = [&](const Expression& expression) {
     Expression wanted = expression.simplified(candidate.values);
     std::string text = wanted.text();
@@ -387,11 +390,17 @@ std::string launch_statements(const Candidate& candidate, bool binds) {
     if (text.find_first_not_of("0123456789") == text.npos) return text + "u";
     return "static_cast<unsigned>(" + wanted.cpp(variables) + ")";
   };
-  auto dims = [&](const Expression* wanted) { return value(wanted[0]) + ", " + value(wanted[1]) + ", " + value(wanted[2]); };
-  std::string bytes = launch.shared.text() == "shared" ? "shared" : "static_cast<std::size_t>(" + launch.shared.simplified(candidate.values).cpp(variables) + ")";
+  auto dims = [&](const Expression* wanted) {
+    return value(wanted[0]) + ", " + value(wanted[1]) + ", " + value(wanted[2]);
+  };
+  std::string bytes =
+      launch.shared.text() == "shared"
+          ? "shared"
+          : "static_cast<std::size_t>(" + launch.shared.simplified(candidate.values).cpp(variables) + ")";
   std::string first = binds ? "  if (!refresh(of, symbols, stream)) return (void)cudaGetLastError(), false;\n" : "";
   return first + "  const dim3 tuned_grid(" + dims(launch.grid) + "), tuned_block(" + dims(launch.block) +
-         ");\n  if (cudaLaunchKernel(of.kernel, tuned_grid, tuned_block, a, " + bytes + ", stream) == cudaSuccess) return true;";
+         ");\n  if (cudaLaunchKernel(of.kernel, tuned_grid, tuned_block, a, " + bytes +
+         ", stream) == cudaSuccess) return true;";
 }
 
 /// What the application has set for its own kernel must be set for this one: more than 48 KB of shared memory, and the
@@ -408,7 +417,8 @@ Result<std::string> preparation(const Mep& mep, const Candidate& candidate) {
     carveout = std::max(carveout, instance.settings.carveout);
   }
   auto set = [](const char* attribute, long long value) {
-    return "  if (cudaFuncSetAttribute(of.kernel, " + std::string(attribute) + ", " + std::to_string(value) + ") != cudaSuccess) return false;\n";
+    return "  if (cudaFuncSetAttribute(of.kernel, " + std::string(attribute) + ", " + std::to_string(value) +
+           ") != cudaSuccess) return false;\n";
   };
   std::string text = "  if (attributes.maxThreadsPerBlock < " + std::to_string(threads) + ") return false;\n";
   if (shared > 0) text += set("cudaFuncAttributeMaxDynamicSharedMemorySize", shared);
@@ -429,7 +439,8 @@ std::string launcher_name(const std::string& kernel_name) {
     if (plain || name.back() != '_') name += plain ? c : '_';
   }
   while (name.back() == '_') name.pop_back();
-  if (lossy || name.size() > kLongest) name = name.substr(0, kLongest - kHashed) + "_" + hash_text(kernel_name).hex().substr(0, kHashed - 1);
+  if (lossy || name.size() > kLongest)
+    name = name.substr(0, kLongest - kHashed) + "_" + hash_text(kernel_name).hex().substr(0, kHashed - 1);
   return name;
 }
 
@@ -439,12 +450,14 @@ std::string launcher_prefix(const std::string& launcher, const std::vector<Bound
   return launcher + "::" + (bound.empty() ? "" : "bind(" + list + ").");
 }
 
-Result<std::string> launcher_text(const Mep& mep, const Candidate& candidate, const EmbeddedCode& code, const ShapeGuard& guard,
-                                  const std::vector<BoundVariable>& bound, const std::vector<std::string>& launched_in,
-                                  const std::filesystem::path& header) {
+Result<std::string> launcher_text(const Mep& mep, const Candidate& candidate, const EmbeddedCode& code,
+                                  const ShapeGuard& guard, const std::vector<BoundVariable>& bound,
+                                  const std::vector<std::string>& launched_in, const std::filesystem::path& header) {
   std::string arch = ptx_target(code.ptx);
   bool known = arch.size() >= 5 && arch.starts_with("sm_") && arch.find_first_not_of("0123456789", 3) == arch.npos;
-  if (!known) return refused("the PTX is for '" + arch + "', which is no plain compute capability: the launcher could not tell which GPU it suits");
+  if (!known)
+    return refused("the PTX is for '" + arch +
+                   "', which is no plain compute capability: the launcher could not tell which GPU it suits");
   std::string major = arch.substr(3, arch.size() - 4), minor = arch.substr(arch.size() - 1);
   int version = ptx_version(code.ptx);
   const bool in_graphs = guard.any_arguments && bound.empty();
@@ -456,18 +469,25 @@ Result<std::string> launcher_text(const Mep& mep, const Candidate& candidate, co
     conditions += "; " + clause.text;
   }
   for (auto& macro : guard.macros) conditions += "; compiled with " + macro.text;
-  std::string story = comment("What it is: PTX, NVIDIA's portable assembly, which " + code.compiler + " made of a tuned version of '" + mep.kernel_name + "' (" + code.origin +
-                              "). The launches in " + files + " go through launch() below. Why it is not C++: " + code.why);
-  story += comment("When it runs: " + conditions + ". The driver must know PTX " + std::to_string(version / 10) + "." + std::to_string(version % 10) +
-                   ". In every other case, and whenever anything fails, the kernel in the source is launched as before.");
-  if (!in_graphs) story += comment("Launches that a CUDA graph captures are the original's, because a graph may be given other arguments later.");
+  std::string story =
+      comment("What it is: PTX, NVIDIA's portable assembly, which " + code.compiler + " made of a tuned version of '" +
+              mep.kernel_name + "' (" + code.origin + "). The launches in " + files +
+              " go through launch() below. Why it is not C++: " + code.why);
+  story +=
+      comment("When it runs: " + conditions + ". The driver must know PTX " + std::to_string(version / 10) + "." +
+              std::to_string(version % 10) +
+              ". In every other case, and whenever anything fails, the kernel in the source is launched as before.");
+  if (!in_graphs)
+    story += comment(
+        "Launches that a CUDA graph captures are the original's, because a graph may be given other arguments later.");
   for (auto& what : guard.unguarded) story += comment("Not part of that condition: " + what + ".");
   story += comment("Measured on " + code.measured_on + ". Hash of the PTX: " + hash_text(code.ptx).hex() + ".");
 
   std::string types, macros, text = std::string(kHead);
   for (size_t i = 0; i < mep.instances[0].parameters.size(); ++i) {
     bool plain = i < guard.types.size() && !guard.types[i].empty();
-    types += (i ? ", " : "") + (plain ? guard.types[i] : "Sized<" + std::to_string(mep.instances[0].parameters[i].size) + ">");
+    types += (i ? ", " : "") +
+             (plain ? guard.types[i] : "Sized<" + std::to_string(mep.instances[0].parameters[i].size) + ">");
   }
   for (auto& macro : guard.macros) macros += " && \\\n    " + macro.code;
   std::string body = std::string(kBodyGuard) + kBodyModule + kBodyLaunch;
@@ -479,10 +499,12 @@ Result<std::string> launcher_text(const Mep& mep, const Candidate& candidate, co
     bytes += (i ? ", " : "") + std::to_string(bound[i].size);
     spellings += (i ? ", " : "") + bound[i].spelling;
     copied += bound[i].size;
-    prepare += (i ? "" : "  void *from = nullptr, *to = nullptr;\n") + ("  if (!both_sides(of, symbols, " + std::to_string(i) + ", &from, &to)) return false;\n");
+    prepare += (i ? "" : "  void *from = nullptr, *to = nullptr;\n") +
+               ("  if (!both_sides(of, symbols, " + std::to_string(i) + ", &from, &to)) return false;\n");
   }
   if (!bound.empty())
-    story += comment("Constants: it has its own " + spellings + "; each launch first copies the application's to it (" + std::to_string(copied) + " bytes), in its stream.");
+    story += comment("Constants: it has its own " + spellings + "; each launch first copies the application's to it (" +
+                     std::to_string(copied) + " bytes), in its stream.");
   replace_all(text, "@STORY@", story);
   replace_all(text, "@MACROS@", macros);
   replace_all(body, "@BINDING@", bound.empty() ? "" : kBinding);

@@ -1,4 +1,5 @@
-// Both names are looked for, with the kernel's id and without: which of them a patch took depended on what was there then.
+// Both names are looked for, with the kernel's id and without: which of them a patch took depended on what was there
+// then.
 #include "reintegrate/embed/launcher_place.h"
 
 #include "core/base/file.h"
@@ -20,16 +21,22 @@ std::string LauncherPlace::name() const {
   std::string name = launcher_name(mep_.kernel_name);
   if (!mine_ || !scan_) return name;
   for (auto& other : scan_->kernels)
-    if (launcher_name(other.name) == name && (other.key != mine_->key || other.definition.file != mine_->definition.file)) return name + "_" + mine_->id;
+    if (launcher_name(other.name) == name &&
+        (other.key != mine_->key || other.definition.file != mine_->definition.file))
+      return name + "_" + mine_->id;
   return name;
 }
 
-bool LauncherPlace::is_own(const std::string& text) const { return text.starts_with("// Tuned code for the kernel '" + mep_.kernel_name + "'"); }
+bool LauncherPlace::is_own(const std::string& text) const {
+  return text.starts_with("// Tuned code for the kernel '" + mep_.kernel_name + "'");
+}
 
 fs::path LauncherPlace::existing() const {
   std::error_code code;
   std::vector<fs::path> beside;
-  auto add = [&](const fs::path& file) { beside.push_back(fs::weakly_canonical(file.is_absolute() ? file : root_ / file, code)); };
+  auto add = [&](const fs::path& file) {
+    beside.push_back(fs::weakly_canonical(file.is_absolute() ? file : root_ / file, code));
+  };
   add(mep_.unit);
   if (mine_) add(mine_->definition.file);
   for (auto& site : mep_.launches) add(site.range.file);
@@ -50,12 +57,14 @@ fs::path LauncherPlace::existing() const {
 std::string LauncherPlace::occupied(const fs::path& header, const std::vector<std::string>& launched_in) const {
   auto text = read_text(header);
   if (!text.ok() || !is_own(*text))
-    return header.string() + " is there already, and is not the launcher of '" + mep_.kernel_name + "': rename or remove it first";
+    return header.string() + " is there already, and is not the launcher of '" + mep_.kernel_name +
+           "': rename or remove it first";
   for (auto& file : launched_in)
     if (mentions(root_ / file, header.stem().string()))
       return header.string() + " is there already, and other launches of '" + mep_.kernel_name + "' in " + file +
              " go through it: send this one through it too, as its head shows, or undo the others and remove it";
-  return header.string() + " is there already, and launches of '" + mep_.kernel_name + "' do not go through it: remove it first";
+  return header.string() + " is there already, and launches of '" + mep_.kernel_name +
+         "' do not go through it: remove it first";
 }
 
 }  // namespace kernelift

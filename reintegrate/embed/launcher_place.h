@@ -1,6 +1,6 @@
-// Which file a kernel's launcher is, and whether one is there already. Names of kernels are not unique: several units may
-// each have a static kernel of one name, so that a file's name alone does not tell whose launcher it is. Its head names the
-// kernel, and where several have that name, the source that launches it must mention it.
+// Which file a kernel's launcher is, and whether one is there already. Names of kernels are not unique: several units
+// may each have a static kernel of one name, so that a file's name alone does not tell whose launcher it is. Its head
+// names the kernel, and where several have that name, the source that launches it must mention it.
 #pragma once
 #include <filesystem>
 #include <string>

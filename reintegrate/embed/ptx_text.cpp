@@ -128,13 +128,15 @@ std::string without_debug(const std::string& ptx) {
 int ptx_version(const std::string& ptx) {
   size_t at = version_line(ptx);
   int major = 0, minor = 0;
-  return at != ptx.npos && std::sscanf(ptx.c_str() + at, ".version %d.%d", &major, &minor) == 2 ? major * 10 + minor : 0;
+  return at != ptx.npos && std::sscanf(ptx.c_str() + at, ".version %d.%d", &major, &minor) == 2 ? major * 10 + minor
+                                                                                                : 0;
 }
 
 std::string with_ptx_version(const std::string& ptx, int version) {
   size_t at = version_line(ptx);
   if (at == ptx.npos) return ptx;
-  return ptx.substr(0, at) + ".version " + std::to_string(version / 10) + "." + std::to_string(version % 10) + ptx.substr(ptx.find('\n', at));
+  return ptx.substr(0, at) + ".version " + std::to_string(version / 10) + "." + std::to_string(version % 10) +
+         ptx.substr(ptx.find('\n', at));
 }
 
 }  // namespace kernelift

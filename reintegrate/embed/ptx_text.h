@@ -1,6 +1,6 @@
-// Questions to PTX text, and the two changes that are made to it before it goes into an application: what a debugger would
-// want is taken out (it names files of the machine that made it), and its version is written as low as will do. Works on
-// lines, as LLVM writes them; it is no parser of PTX, and what it does not recognise it leaves alone.
+// Questions to PTX text, and the two changes that are made to it before it goes into an application: what a debugger
+// would want is taken out (it names files of the machine that made it), and its version is written as low as will do.
+// Works on lines, as LLVM writes them; it is no parser of PTX, and what it does not recognise it leaves alone.
 #pragma once
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
-// `k<<<grid, block, shared, stream>>>(a, b)` becomes `L::launch(k, grid, block, shared, stream)(a, b)`: "k<<<" and ">>>" are
-// replaced, all between and after stays. Where a site launches several kernels, or instances of one template, the tuned one
-// is named beside what is launched, and the launcher compares.
+// `k<<<grid, block, shared, stream>>>(a, b)` becomes `L::launch(k, grid, block, shared, stream)(a, b)`: "k<<<" and
+// ">>>" are replaced, all between and after stays. Where a site launches several kernels, or instances of one template,
+// the tuned one is named beside what is launched, and the launcher compares.
 #include "reintegrate/embed/redirect.h"
 
 #include <cstring>
@@ -43,13 +43,17 @@ std::string_view last_identifier(std::string_view name) {
 class Redirection {
  public:
   Redirection(const Mep& mep, const LaunchSite& site, const std::string& source, const std::string& launcher)
-      : mep_(mep), site_(site), source_(source), launcher_(launcher),
+      : mep_(mep),
+        site_(site),
+        source_(source),
+        launcher_(launcher),
         place_("the launch at " + site.range.file + ":" + std::to_string(site.range.line)) {}
 
   Result<std::vector<ByteEdit>> run() {
     for (auto unnamed : {"lambda", "unnamed", "anonymous class", "$_"})
       if (mep_.kernel_name.find(unnamed) != std::string::npos)
-        return refused("'" + mep_.kernel_name + "' is made for a type without a name: " + place_ + " could not say which kernel is meant");
+        return refused("'" + mep_.kernel_name + "' is made for a type without a name: " + place_ +
+                       " could not say which kernel is meant");
     if (site_.through_macro) return refused(place_ + " is written by a macro: it cannot be sent through a launcher");
     if (site_.range.begin >= site_.range.end || site_.range.end > source_.size()) return moved();
     std::string_view call = std::string_view(source_).substr(site_.range.begin, site_.range.end - site_.range.begin);
@@ -63,14 +67,17 @@ class Redirection {
 
  private:
   Error moved() const {
-    return refused(place_ + " is not where the scan saw it: the file has changed since; run `kernelift scan`, `record` and `extract` again");
+    return refused(place_ +
+                   " is not where the scan saw it: the file has changed since; run `kernelift scan`, `record` and "
+                   "`extract` again");
   }
   void replace(size_t begin, size_t end, std::string text) {
     edits_.push_back({site_.range.file, site_.range.begin + begin, site_.range.begin + end, std::move(text), place_});
   }
 
   Result<std::vector<ByteEdit>> packed(const std::string& function, std::string_view call) {
-    if (function != "cudaLaunchKernel") return refused(place_ + " is a call of " + function + ", which the launcher of embedded code does not replace");
+    if (function != "cudaLaunchKernel")
+      return refused(place_ + " is a call of " + function + ", which the launcher of embedded code does not replace");
     size_t open = call.find('(');
     if (open == call.npos) return moved();
     replace(0, open + 1, launcher_ + "launch_packed(" + mep_.kernel_name + ", ");
@@ -89,18 +96,23 @@ class Redirection {
       return refused(place_ + " leaves arguments to their defaults, which a launch through a pointer has not");
     bool alone = site_.kernels.size() <= 1;
     // Another name is a variable, which may hold any kernel.
-    bool own_name = is_plain_name(callee) && last_identifier(callee) == last_identifier(std::string_view(mep_.kernel_name).substr(0, mep_.kernel_name.find('<')));
+    bool own_name = is_plain_name(callee) &&
+                    last_identifier(callee) ==
+                        last_identifier(std::string_view(mep_.kernel_name).substr(0, mep_.kernel_name.find('<')));
     std::string head = launcher_;
     if (alone && callee == mep_.kernel_name) {
       head += "launch(" + mep_.kernel_name;
     } else if (!is_template_instance(mep_)) {
-      head += alone && own_name ? "launch(" + std::string(callee) : "launch_one(" + mep_.kernel_name + ", " + std::string(callee);
+      head += alone && own_name ? "launch(" + std::string(callee)
+                                : "launch_one(" + mep_.kernel_name + ", " + std::string(callee);
     } else if (callee.back() == '>' || !own_name) {
       head += "launch_one(" + mep_.kernel_name + ", " + std::string(callee);
     } else if (alone) {
       head += "launch(" + mep_.kernel_name;
     } else {
-      return refused(place_ + " leaves it to the compiler which instance of the template it launches: embedded code could not tell them apart");
+      return refused(place_ +
+                     " leaves it to the compiler which instance of the template it launches: embedded code could not "
+                     "tell them apart");
     }
     replace(0, open + 3, head + ", ");
     replace(*close, *close + 3, ")");
@@ -117,7 +129,8 @@ class Redirection {
 
 }  // namespace
 
-Result<std::vector<ByteEdit>> redirect_launch(const Mep& mep, const LaunchSite& site, const std::string& source, const std::string& launcher) {
+Result<std::vector<ByteEdit>> redirect_launch(const Mep& mep, const LaunchSite& site, const std::string& source,
+                                              const std::string& launcher) {
   return Redirection(mep, site, source, launcher).run();
 }
 
@@ -131,11 +144,13 @@ uint64_t include_place(const std::string& source) {
     if (at < text.size() && text[at] == '#') {
       size_t end = at;
       do end = std::min(text.find('\n', end), text.size() - 1) + 1;
-      while (end < text.size() && end >= 2 && (text[end - 2] == '\\' || (end >= 3 && text[end - 2] == '\r' && text[end - 3] == '\\')));
+      while (end < text.size() && end >= 2 &&
+             (text[end - 2] == '\\' || (end >= 3 && text[end - 2] == '\r' && text[end - 3] == '\\')));
       std::string_view directive = trimmed(text.substr(at + 1, end - at - 1));
       if (directive.starts_with("if")) ++conditions;
       else if (directive.starts_with("endif")) --conditions;
-      else if (directive.starts_with("include") && braces == 0 && conditions < fewest) place = line, fewest = conditions;
+      else if (directive.starts_with("include") && braces == 0 && conditions < fewest)
+        place = line, fewest = conditions;
       else if (directive.starts_with("pragma") && directive.ends_with("once")) after_pragma = end;
       at = end;
       continue;

@@ -1,7 +1,8 @@
-// Worked example: instances of one grid with n = 4096 and n = 1024 and pointers at …00 and …40 give "n from 1024 to 4096,
-// divisible by 64" (no more than that: larger powers of two no kernel counts on) and "aligned to 32 bytes" (the widest vector
-// load). Of two grids they give "grid (4,1,1) and n == 1024, or grid (16,1,1) and n == 4096": sizes go with grids. Within
-// one grid a range is kept, because what varies there (a step, a time) has other values in most launches than in those recorded.
+// Worked example: instances of one grid with n = 4096 and n = 1024 and pointers at …00 and …40 give "n from 1024 to
+// 4096, divisible by 64" (no more than that: larger powers of two no kernel counts on) and "aligned to 32 bytes" (the
+// widest vector load). Of two grids they give "grid (4,1,1) and n == 1024, or grid (16,1,1) and n == 4096": sizes go
+// with grids. Within one grid a range is kept, because what varies there (a step, a time) has other values in most
+// launches than in those recorded.
 #include "reintegrate/embed/shape_guard.h"
 
 #include <algorithm>
@@ -14,9 +15,9 @@
 namespace kernelift {
 namespace {
 
-constexpr uint64_t kWidestAccess = 32;      ///< Bytes of one load or store of a thread.
+constexpr uint64_t kWidestAccess = 32;  ///< Bytes of one load or store of a thread.
 constexpr uint64_t kLargestDivisor = 64;
-constexpr size_t kMostShapes = 8;           ///< Each a line of the guard; with more, what all have in common is asked for.
+constexpr size_t kMostShapes = 8;  ///< Each a line of the guard; with more, what all have in common is asked for.
 
 using Instances = std::vector<const MepInstance*>;
 
@@ -33,7 +34,9 @@ int64_t signed_value(uint64_t bits, uint32_t size) {
   return static_cast<int64_t>(bits << shift) >> shift;
 }
 
-uint64_t power_of_two_in(uint64_t value, uint64_t most) { return value == 0 ? most : std::min(most, value & (~value + 1)); }
+uint64_t power_of_two_in(uint64_t value, uint64_t most) {
+  return value == 0 ? most : std::min(most, value & (~value + 1));
+}
 
 std::string hex(uint64_t bits) {
   char text[24];
@@ -96,8 +99,9 @@ class GuardWriter {
 
   /// The same source compiled with another -DDATA_TYPE has parameters of the same sizes.
   void types() {
-    static const std::set<std::string> known = {"bool", "char", "signed char", "unsigned char", "short", "unsigned short", "int", "unsigned int",
-                                                "long", "unsigned long", "long long", "unsigned long long", "float", "double", "void"};
+    static const std::set<std::string> known = {
+        "bool", "char",          "signed char", "unsigned char",      "short", "unsigned short", "int", "unsigned int",
+        "long", "unsigned long", "long long",   "unsigned long long", "float", "double",         "void"};
     std::string open;
     for (auto& parameter : mep_.parameters) {
       const std::string& type = parameter.pointee.empty() ? parameter.scalar : parameter.pointee;
@@ -115,8 +119,11 @@ class GuardWriter {
       if (flag == "-D" && i + 1 < mep_.compile_flags.size()) flag += mep_.compile_flags[++i];
       static const std::regex integer("-D([A-Za-z][A-Za-z0-9_]*)=(-?(?:0|[1-9][0-9]*))");
       std::smatch match;
-      if (std::regex_match(flag, match, integer)) guard_.macros.push_back({"defined(" + match[1].str() + ") && " + match[1].str() + " == " + match[2].str(), match[1].str() + "=" + match[2].str()});
-      else if (flag.starts_with("-D") && flag.find('=') != flag.npos && !flag.starts_with("-D_")) guard_.unguarded.push_back("the macro in " + flag);
+      if (std::regex_match(flag, match, integer))
+        guard_.macros.push_back({"defined(" + match[1].str() + ") && " + match[1].str() + " == " + match[2].str(),
+                                 match[1].str() + "=" + match[2].str()});
+      else if (flag.starts_with("-D") && flag.find('=') != flag.npos && !flag.starts_with("-D_"))
+        guard_.unguarded.push_back("the macro in " + flag);
     }
   }
 
@@ -132,8 +139,10 @@ class GuardWriter {
     std::vector<GuardClause> ways;
     for (auto& [launch, instances] : launches) {
       std::vector<GuardClause> parts = {{"same(grid, " + dims(launch.grid) + ")", launch.grid.text()}};
-      if (all_blocks().size() > 1) parts.push_back(block_is(launch.block)), parts.back().text = "block " + parts.back().text;
-      if (all_shared().size() > 1) parts.push_back(shared_is(launch.shared_bytes)), parts.back().text += " bytes of shared memory";
+      if (all_blocks().size() > 1)
+        parts.push_back(block_is(launch.block)), parts.back().text = "block " + parts.back().text;
+      if (all_shared().size() > 1)
+        parts.push_back(shared_is(launch.shared_bytes)), parts.back().text += " bytes of shared memory";
       for (size_t i : with_each)
         for (auto& clause : scalar(i, instances)) parts.push_back(clause);
       ways.push_back(all_of(parts));
@@ -145,7 +154,9 @@ class GuardWriter {
   /// Not known where the launch is: they lie on the device.
   void constants() {
     for (auto& variable : mep_.instances[0].variables)
-      if (variable.constant) guard_.unguarded.push_back("what is in the constant '" + (variable.spelling.empty() ? variable.key : variable.spelling) + "'");
+      if (variable.constant)
+        guard_.unguarded.push_back("what is in the constant '" +
+                                   (variable.spelling.empty() ? variable.key : variable.spelling) + "'");
   }
 
   void pointers() {
@@ -156,7 +167,8 @@ class GuardWriter {
 
  private:
   static bool is_float(const std::string& type) {
-    return type.find("float") != type.npos || type.find("double") != type.npos || type.find("half") != type.npos || type == "_Float16";
+    return type.find("float") != type.npos || type.find("double") != type.npos || type.find("half") != type.npos ||
+           type == "_Float16";
   }
   static bool is_unsigned(const std::string& type) { return type.find("unsigned") != type.npos || type == "bool"; }
   std::string argument(size_t i) const { return "a[" + std::to_string(i) + "]"; }
@@ -165,19 +177,26 @@ class GuardWriter {
   static std::vector<uint64_t> values(size_t i, const Instances& among) {
     return distinct<uint64_t>(among, [i](auto& instance) { return bits_of(instance, i); });
   }
-  std::vector<Dim3> all_blocks() const { return distinct<Dim3>(all_, [](auto& i) { return i.geometry.block; }); }
-  std::vector<uint32_t> all_shared() const { return distinct<uint32_t>(all_, [](auto& i) { return i.geometry.shared_bytes; }); }
+  std::vector<Dim3> all_blocks() const {
+    return distinct<Dim3>(all_, [](auto& i) { return i.geometry.block; });
+  }
+  std::vector<uint32_t> all_shared() const {
+    return distinct<uint32_t>(all_, [](auto& i) { return i.geometry.shared_bytes; });
+  }
   static GuardClause block_is(const Dim3& dim) { return {"same(block, " + dims(dim) + ")", dim.text()}; }
   static GuardClause shared_is(uint32_t bytes) { return {"shared == " + std::to_string(bytes), std::to_string(bytes)}; }
   void add(std::string code, std::string text) { guard_.clauses.push_back({std::move(code), std::move(text)}); }
-  void add(const std::vector<GuardClause>& more) { guard_.clauses.insert(guard_.clauses.end(), more.begin(), more.end()); }
+  void add(const std::vector<GuardClause>& more) {
+    guard_.clauses.insert(guard_.clauses.end(), more.begin(), more.end());
+  }
 
   /// Parameters that are one number.
   std::vector<size_t> scalars() {
     std::vector<size_t> found;
     for (size_t i = 0; i < mep_.parameters.size(); ++i) {
       if (!mep_.parameters[i].pointee.empty()) continue;
-      if (mep_.parameters[i].scalar.empty() || size_of(i) > 8 || !std::has_single_bit(size_of(i))) guard_.unguarded.push_back("the members of '" + name(i) + "'");
+      if (mep_.parameters[i].scalar.empty() || size_of(i) > 8 || !std::has_single_bit(size_of(i)))
+        guard_.unguarded.push_back("the members of '" + name(i) + "'");
       else found.push_back(i);
     }
     return found;
@@ -194,11 +213,14 @@ class GuardWriter {
     for (uint64_t value : seen) alignment = power_of_two_in(value, alignment);
     if (!null) add("address(" + argument(i) + ") != 0", name(i) + " not null");
     if (alignment > 1)
-      add("address(" + argument(i) + ") % " + std::to_string(alignment) + " == 0", name(i) + " aligned to " + std::to_string(alignment) + " bytes");
+      add("address(" + argument(i) + ") % " + std::to_string(alignment) + " == 0",
+          name(i) + " aligned to " + std::to_string(alignment) + " bytes");
     pointers_.push_back(i);
   }
 
-  std::string argument_as(const char* what, size_t i) const { return std::string(what) + "<" + std::to_string(size_of(i)) + ">(" + argument(i) + ")"; }
+  std::string argument_as(const char* what, size_t i) const {
+    return std::string(what) + "<" + std::to_string(size_of(i)) + ">(" + argument(i) + ")";
+  }
 
   std::vector<GuardClause> real(size_t i, const std::vector<uint64_t>& seen) {
     if (seen.size() > 1) return unbound_.insert(i), std::vector<GuardClause>();
@@ -213,7 +235,9 @@ class GuardWriter {
 
   std::vector<GuardClause> integer(size_t i, const std::vector<uint64_t>& seen) const {
     bool positive = is_unsigned(mep_.parameters[i].scalar);
-    auto shown = [&](uint64_t value) { return positive ? std::to_string(value) : std::to_string(signed_value(value, size_of(i))); };
+    auto shown = [&](uint64_t value) {
+      return positive ? std::to_string(value) : std::to_string(signed_value(value, size_of(i)));
+    };
     if (seen.size() == 1) return {{argument_as("bits", i) + " == " + hex(seen[0]), name(i) + " == " + shown(seen[0])}};
     std::vector<GuardClause> clauses;
     uint64_t divisor = kLargestDivisor, low = seen.front(), high = seen.back();
@@ -223,16 +247,26 @@ class GuardWriter {
       if (signed_value(value, size_of(i)) < signed_value(low, size_of(i))) low = value;
       if (signed_value(value, size_of(i)) > signed_value(high, size_of(i))) high = value;
     }
-    if (divisor > 1) clauses.push_back({argument_as("bits", i) + " % " + std::to_string(divisor) + " == 0", name(i) + " divisible by " + std::to_string(divisor)});
-    auto limit = [&](uint64_t value) { return positive ? hex(value) : signed_literal(signed_value(value, size_of(i))); };
-    clauses.push_back({"within(" + argument_as(positive ? "bits" : "number", i) + ", " + limit(low) + ", " + limit(high) + ")",
-                       name(i) + " from " + shown(low) + " to " + shown(high)});
+    if (divisor > 1)
+      clauses.push_back({argument_as("bits", i) + " % " + std::to_string(divisor) + " == 0",
+                         name(i) + " divisible by " + std::to_string(divisor)});
+    auto limit = [&](uint64_t value) {
+      return positive ? hex(value) : signed_literal(signed_value(value, size_of(i)));
+    };
+    clauses.push_back(
+        {"within(" + argument_as(positive ? "bits" : "number", i) + ", " + limit(low) + ", " + limit(high) + ")",
+         name(i) + " from " + shown(low) + " to " + shown(high)});
     return clauses;
   }
 
   /// How far the memory reaches that a pointer was recorded with, before the pointer and after it.
-  struct Reach { uint64_t before = 0, after = 1; };
-  struct Seen { uint64_t pointer = 0; const MepRegion* region = nullptr; };
+  struct Reach {
+    uint64_t before = 0, after = 1;
+  };
+  struct Seen {
+    uint64_t pointer = 0;
+    const MepRegion* region = nullptr;
+  };
 
   Seen seen(const MepInstance& instance, size_t i) const {
     Seen found{bits_of(instance, i)};
@@ -250,8 +284,8 @@ class GuardWriter {
     return most;
   }
 
-  /// The tuner may have added __restrict__, so what was apart must be apart to the last byte; and what overlapped, or may
-  /// have, as both pointed into one allocation, must lie as it lay.
+  /// The tuner may have added __restrict__, so what was apart must be apart to the last byte; and what overlapped, or
+  /// may have, as both pointed into one allocation, must lie as it lay.
   void distinctness() {
     for (size_t a = 0; a < pointers_.size(); ++a)
       for (size_t b = a + 1; b < pointers_.size(); ++b) pair(pointers_[a], pointers_[b]);
@@ -263,7 +297,9 @@ class GuardWriter {
     for (auto& instance : mep_.instances) {
       Seen first = seen(instance, i), second = seen(instance, j);
       if (!first.pointer || !second.pointer) null = true;
-      else if (first.pointer == second.pointer || (first.region && second.region && first.region->allocation() == second.region->allocation())) differences.insert(static_cast<int64_t>(second.pointer - first.pointer));
+      else if (first.pointer == second.pointer ||
+               (first.region && second.region && first.region->allocation() == second.region->allocation()))
+        differences.insert(static_cast<int64_t>(second.pointer - first.pointer));
       else apart = true;
     }
     const std::string p = "address(" + argument(i) + ")", q = "address(" + argument(j) + ")";
@@ -271,12 +307,15 @@ class GuardWriter {
     if (null) ways.push_back({p + " == 0 || " + q + " == 0", "one of " + name(i) + " and " + name(j) + " null"});
     if (apart) {
       Reach first = reach(i), second = reach(j);
-      ways.push_back({"apart(" + p + ", " + std::to_string(first.after + second.before) + "ull, " + q + ", " + std::to_string(second.after + first.before) + "ull)",
-                      name(i) + " (" + std::to_string(first.after) + " bytes) apart from " + name(j) + " (" + std::to_string(second.after) + " bytes)"});
+      ways.push_back({"apart(" + p + ", " + std::to_string(first.after + second.before) + "ull, " + q + ", " +
+                          std::to_string(second.after + first.before) + "ull)",
+                      name(i) + " (" + std::to_string(first.after) + " bytes) apart from " + name(j) + " (" +
+                          std::to_string(second.after) + " bytes)"});
     }
     for (int64_t difference : differences)
       ways.push_back({q + " - " + p + " == static_cast<unsigned long long>(" + signed_literal(difference) + ")",
-                      difference == 0 ? name(i) + " == " + name(j) : name(j) + " " + std::to_string(difference) + " bytes from " + name(i)});
+                      difference == 0 ? name(i) + " == " + name(j)
+                                      : name(j) + " " + std::to_string(difference) + " bytes from " + name(i)});
     guard_.clauses.push_back(any_of(ways, ""));
   }
 
@@ -292,7 +331,8 @@ class GuardWriter {
 bool is_only_recompiled(const Mep& mep, const std::string& original, const Candidate& candidate) {
   if (candidate.source != original || !candidate.recipe.fast_math.empty()) return false;
   for (auto& knob : mep.knobs)
-    if (auto value = candidate.values.find(knob.name); value != candidate.values.end() && value->second != knob.value) return false;
+    if (auto value = candidate.values.find(knob.name); value != candidate.values.end() && value->second != knob.value)
+      return false;
   for (auto& launch : candidate.launches) {
     CandidateLaunch recorded = CandidateLaunch::as_recorded(launch.kernel);
     for (int axis = 0; axis < 3; ++axis)
@@ -304,18 +344,24 @@ bool is_only_recompiled(const Mep& mep, const std::string& original, const Candi
 
 Result<ShapeGuard> shape_guard(const Mep& mep, const std::string& original, const Candidate& candidate) {
   if (mep.instances.empty())
-    return refused("the MEP of '" + mep.kernel_name + "' holds no recorded launch, so it is not known for which launches the code is right");
+    return refused("the MEP of '" + mep.kernel_name +
+                   "' holds no recorded launch, so it is not known for which launches the code is right");
   for (auto& instance : mep.instances) {
     if (instance.geometry.cooperative)
-      return refused("'" + mep.kernel_name + "' is launched cooperatively, which the launcher of embedded code does not do");
+      return refused("'" + mep.kernel_name +
+                     "' is launched cooperatively, which the launcher of embedded code does not do");
     const Dim3& cluster = instance.settings.cluster;
     if (cluster.x > 1 || cluster.y > 1 || cluster.z > 1)
-      return refused("'" + mep.kernel_name + "' is launched in clusters, which the launcher of embedded code does not do");
+      return refused("'" + mep.kernel_name +
+                     "' is launched in clusters, which the launcher of embedded code does not do");
     if (instance.settings.programmatic)
-      return refused("'" + mep.kernel_name + "' is launched with programmatic stream serialisation, which the launcher of embedded code does not do");
+      return refused(
+          "'" + mep.kernel_name +
+          "' is launched with programmatic stream serialisation, which the launcher of embedded code does not do");
     if (instance.parameters.size() != mep.parameters.size())
-      return refused("the recorded launches of '" + mep.kernel_name + "' have " + std::to_string(instance.parameters.size()) +
-                     " parameters and its source has " + std::to_string(mep.parameters.size()));
+      return refused("the recorded launches of '" + mep.kernel_name + "' have " +
+                     std::to_string(instance.parameters.size()) + " parameters and its source has " +
+                     std::to_string(mep.parameters.size()));
   }
   ShapeGuard guard;
   GuardWriter writer(mep, guard);
@@ -323,8 +369,11 @@ Result<ShapeGuard> shape_guard(const Mep& mep, const std::string& original, cons
   writer.blocks();
   guard.any_arguments = is_only_recompiled(mep, original, candidate);
   if (!guard.any_arguments) writer.shapes(), writer.pointers(), writer.constants();
-  auto assumes = [&](const char* flag) { return std::ranges::find(candidate.recipe.fast_math, flag) != candidate.recipe.fast_math.end(); };
-  if (assumes("nnan") || assumes("ninf")) guard.unguarded.push_back("that all numbers are finite, which the code counts on");
+  auto assumes = [&](const char* flag) {
+    return std::ranges::find(candidate.recipe.fast_math, flag) != candidate.recipe.fast_math.end();
+  };
+  if (assumes("nnan") || assumes("ninf"))
+    guard.unguarded.push_back("that all numbers are finite, which the code counts on");
   return guard;
 }
 

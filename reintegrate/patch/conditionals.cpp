@@ -27,7 +27,8 @@ Words words_of(std::string_view text) {
     while (at < text.size() && inside(text[at])) ++at;
     std::string_view before = text.substr(0, begin);
     bool member = before.ends_with("->") || (before.ends_with(".") && !before.ends_with(".."));
-    if (!member && !std::isdigit(static_cast<unsigned char>(text[begin]))) words.emplace(text.substr(begin, at - begin));
+    if (!member && !std::isdigit(static_cast<unsigned char>(text[begin])))
+      words.emplace(text.substr(begin, at - begin));
   }
   return words;
 }
@@ -40,18 +41,39 @@ bool is_any_of(const std::string& word, std::initializer_list<const char*> words
 
 /// Words that say nothing of what a text means.
 bool is_grammar(const std::string& word) {
-  static const std::set<std::string> kGrammar{
-      "if", "ifdef", "ifndef", "elif", "else", "endif", "defined", "define", "undef", "pragma", "unroll", "for", "while", "do", "switch", "case",
-      "return", "break", "continue", "goto", "const", "constexpr", "volatile", "static", "auto", "void", "bool", "char", "short", "int", "long",
-      "unsigned", "signed", "float", "double", "size_t", "true", "false", "__restrict__", "__device__", "__global__", "__forceinline__", "inline",
-      "template", "typename", "class", "struct", "sizeof", "static_cast", "reinterpret_cast"};
+  static const std::set<std::string> kGrammar{"if",           "ifdef",
+                                              "ifndef",       "elif",
+                                              "else",         "endif",
+                                              "defined",      "define",
+                                              "undef",        "pragma",
+                                              "unroll",       "for",
+                                              "while",        "do",
+                                              "switch",       "case",
+                                              "return",       "break",
+                                              "continue",     "goto",
+                                              "const",        "constexpr",
+                                              "volatile",     "static",
+                                              "auto",         "void",
+                                              "bool",         "char",
+                                              "short",        "int",
+                                              "long",         "unsigned",
+                                              "signed",       "float",
+                                              "double",       "size_t",
+                                              "true",         "false",
+                                              "__restrict__", "__device__",
+                                              "__global__",   "__forceinline__",
+                                              "inline",       "template",
+                                              "typename",     "class",
+                                              "struct",       "sizeof",
+                                              "static_cast",  "reinterpret_cast"};
   return kGrammar.contains(word);
 }
 
 /// Where a text goes on from, or whether threads come together in it, depends on the control flow around it.
 bool depends_on_flow(const Words& words) {
   return std::ranges::any_of(words, [](auto& word) {
-    return is_any_of(word, {"return", "break", "continue", "goto"}) || word.find("sync") != word.npos || word.find("shfl") != word.npos || word.find("barrier") != word.npos;
+    return is_any_of(word, {"return", "break", "continue", "goto"}) || word.find("sync") != word.npos ||
+           word.find("shfl") != word.npos || word.find("barrier") != word.npos;
   });
 }
 
@@ -73,8 +95,11 @@ std::set<std::string> architecture_macros(const std::vector<TextLine>& lines) {
       else if (text.starts_with("endif") && !open.empty()) open.pop_back();
       else if (text.starts_with("define")) {
         std::string_view rest = trimmed(text.substr(6));
-        size_t stop = std::ranges::find_if(rest, [](char c) { return !std::isalnum(static_cast<unsigned char>(c)) && c != '_'; }) - rest.begin();
-        if (std::ranges::count(open, true) > 0 || by_architecture(words_of(rest.substr(stop)))) found.emplace(rest.substr(0, stop));
+        size_t stop = std::ranges::find_if(
+                          rest, [](char c) { return !std::isalnum(static_cast<unsigned char>(c)) && c != '_'; }) -
+                      rest.begin();
+        if (std::ranges::count(open, true) > 0 || by_architecture(words_of(rest.substr(stop))))
+          found.emplace(rest.substr(0, stop));
       }
     }
     if (before == 0 && found.empty()) break;
@@ -84,7 +109,8 @@ std::set<std::string> architecture_macros(const std::vector<TextLine>& lines) {
 
 }  // namespace
 
-std::vector<ReachedConditional> conditionals_reached(std::string_view text, uint32_t begin, uint32_t end, const std::vector<ByteEdit>& edits, bool relaunched) {
+std::vector<ReachedConditional> conditionals_reached(std::string_view text, uint32_t begin, uint32_t end,
+                                                     const std::vector<ByteEdit>& edits, bool relaunched) {
   const std::vector<TextLine> lines = split_lines(text);
   struct Group {
     ReachedConditional found;
@@ -94,20 +120,25 @@ std::vector<ReachedConditional> conditionals_reached(std::string_view text, uint
   std::optional<std::set<std::string>> macros;
   int depth = 0;
   for (uint32_t number = begin; number <= end && number <= lines.size(); ++number) {
-    std::string_view line = trimmed(lines[number - 1].text), directive = line.starts_with("#") ? trimmed(line.substr(1)) : std::string_view();
-    if (directive.starts_with("if") && depth++ == 0) groups.push_back({{number, end, std::string(line), "", false}, {}});
+    std::string_view line = trimmed(lines[number - 1].text),
+                     directive = line.starts_with("#") ? trimmed(line.substr(1)) : std::string_view();
+    if (directive.starts_with("if") && depth++ == 0)
+      groups.push_back({{number, end, std::string(line), "", false}, {}});
     if (depth == 0) continue;
     Words words = words_of(line);
     if (directive.starts_with("if") || directive.starts_with("elif")) {
       if (!macros) macros = architecture_macros(lines);
-      groups.back().found.by_architecture |= std::ranges::any_of(words, [&](auto& word) { return is_architecture(word) || macros->contains(word); });
+      groups.back().found.by_architecture |=
+          std::ranges::any_of(words, [&](auto& word) { return is_architecture(word) || macros->contains(word); });
     } else if (directive.empty() || directive.starts_with("pragma") || directive.starts_with("define")) {
       groups.back().words.merge(words);
     }
     if (directive.starts_with("endif") && --depth == 0) groups.back().found.end_line = number;
   }
 
-  auto line_of = [&](uint64_t at) { return static_cast<uint32_t>(1 + std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(at), '\n')); };
+  auto line_of = [&](uint64_t at) {
+    return static_cast<uint32_t>(1 + std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(at), '\n'));
+  };
   std::vector<ReachedConditional> reached;
   for (auto& group : groups) {
     Words around;  // What the edits outside of it speak of.
@@ -121,14 +152,18 @@ std::vector<ReachedConditional> conditionals_reached(std::string_view text, uint
       replaced |= !inserted && first <= group.found.line && last >= group.found.end_line;
       Words before = words_of(text.substr(edit.begin, edit.end - edit.begin)), after = words_of(edit.text), changed;
       std::ranges::set_symmetric_difference(before, after, std::inserter(changed, changed.end()));
-      flow |= std::ranges::any_of(changed, [](auto& word) { return is_any_of(word, {"for", "while", "do", "if", "switch", "return", "break", "continue", "goto"}); });
+      flow |= std::ranges::any_of(changed, [](auto& word) {
+        return is_any_of(word, {"for", "while", "do", "if", "switch", "return", "break", "continue", "goto"});
+      });
       // A promise to the compiler, or a hint: what the text computes is the same.
-      bool promise = std::ranges::all_of(changed, [](auto& word) { return is_any_of(word, {"__restrict__", "const", "pragma", "unroll"}); });
+      bool promise = std::ranges::all_of(
+          changed, [](auto& word) { return is_any_of(word, {"__restrict__", "const", "pragma", "unroll"}); });
       if (promise && !changed.empty()) continue;
       around.merge(before), around.merge(after);
     }
     if (replaced) continue;  // With all its branches: the text is one for all then.
-    auto common = std::ranges::find_if(group.words, [&](auto& word) { return !is_grammar(word) && around.contains(word); });
+    auto common =
+        std::ranges::find_if(group.words, [&](auto& word) { return !is_grammar(word) && around.contains(word); });
     if (common != group.words.end()) group.found.word = *common;
     else if (flow && depends_on_flow(group.words)) group.found.word = "control flow";
     else continue;

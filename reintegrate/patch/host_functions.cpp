@@ -8,7 +8,9 @@ namespace fs = std::filesystem;
 namespace kernelift {
 
 std::vector<std::string> host_functions_changed(const Mep& mep, const fs::path& root, const EditedFile& file) {
-  auto line_of = [&](uint64_t at) { return 1 + std::count(file.text.begin(), file.text.begin() + static_cast<ptrdiff_t>(at), '\n'); };
+  auto line_of = [&](uint64_t at) {
+    return 1 + std::count(file.text.begin(), file.text.begin() + static_cast<ptrdiff_t>(at), '\n');
+  };
   std::vector<std::string> names;
   for (auto& function : mep.functions) {
     std::error_code code;
@@ -16,7 +18,8 @@ std::vector<std::string> host_functions_changed(const Mep& mep, const fs::path& 
     bool changes = std::ranges::any_of(file.edits, [&](auto& edit) {
       // What is inserted before the function's first line is not in it.
       bool inserted = edit.begin == edit.end;
-      return line_of(edit.begin) <= function.end_line && line_of(inserted ? edit.end : edit.end - 1) >= function.line + inserted;
+      return line_of(edit.begin) <= function.end_line &&
+             line_of(inserted ? edit.end : edit.end - 1) >= function.line + inserted;
     });
     if (changes) names.push_back(function.name);
   }
@@ -24,7 +27,8 @@ std::vector<std::string> host_functions_changed(const Mep& mep, const fs::path& 
 }
 
 std::string host_functions_text(const std::string& names) {
-  return "The patch changes " + names + ", which is compiled for the host too: a check whose reference the host computes by the same function changes "
+  return "The patch changes " + names +
+         ", which is compiled for the host too: a check whose reference the host computes by the same function changes "
          "with it, and cannot see what it does to the results.";
 }
 

@@ -18,7 +18,8 @@ KernelFamily::KernelFamily(const Mep& mep, const ScanIndex* scan) : id_(mep.kern
 
 bool KernelFamily::contains(const std::string& id) const {
   if (!kernel_) return id == id_;
-  return std::any_of(scan_->kernels.begin(), scan_->kernels.end(), [&](auto& one) { return one.id == id && shares_text(one); });
+  return std::any_of(scan_->kernels.begin(), scan_->kernels.end(),
+                     [&](auto& one) { return one.id == id && shares_text(one); });
 }
 
 int KernelFamily::others() const {

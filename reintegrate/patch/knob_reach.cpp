@@ -29,7 +29,8 @@ KnobReach knob_reach(const Mep& mep, const ScanIndex& scan, const Bindings& valu
     for (auto& kernel : scan.kernels) {
       if (!feeds(knob, kernel) || kernel.key == mep.kernel_key) continue;
       reach.knobs[knob.name] = value->second;
-      bool known = std::any_of(reach.others.begin(), reach.others.end(), [&](auto* other) { return other->key == kernel.key; });
+      bool known =
+          std::any_of(reach.others.begin(), reach.others.end(), [&](auto* other) { return other->key == kernel.key; });
       if (!known) reach.others.push_back(&kernel);
     }
   }
@@ -40,7 +41,8 @@ std::string text_of(const KnobReach& reach) {
   std::vector<std::string> knobs, names;
   for (auto& [name, value] : reach.knobs) knobs.push_back(name);
   for (size_t i = 0; i < reach.others.size() && i < kNamed; ++i) names.push_back(reach.others[i]->name);
-  if (size_t more = reach.others.size() - names.size()) names.push_back(std::to_string(more) + " more kernel" + (more == 1 ? "" : "s"));
+  if (size_t more = reach.others.size() - names.size())
+    names.push_back(std::to_string(more) + " more kernel" + (more == 1 ? "" : "s"));
   return listed(knobs) + (knobs.size() == 1 ? " is" : " are") + " also used by " + listed(names);
 }
 

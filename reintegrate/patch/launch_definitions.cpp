@@ -8,7 +8,8 @@
 namespace kernelift {
 namespace {
 
-using Definitions = std::vector<std::pair<std::string_view, std::string_view>>;  ///< Names, and values as they are spelled.
+using Definitions =
+    std::vector<std::pair<std::string_view, std::string_view>>;  ///< Names, and values as they are spelled.
 
 /// Of `#define NAME 16`, `constexpr int NAME = 16, OTHER{8};` and their kin; none on other lines.
 Definitions definitions_on(std::string_view line) {
@@ -40,15 +41,17 @@ Definitions definitions_on(std::string_view line) {
 
 }  // namespace
 
-Status check_definitions(const Mep& mep, const std::vector<TextLine>& old_lines, const std::vector<TextLine>& new_lines, const std::vector<Hunk>& hunks,
-                         const Bindings& turned) {
+Status check_definitions(const Mep& mep, const std::vector<TextLine>& old_lines, const std::vector<TextLine>& new_lines,
+                         const std::vector<Hunk>& hunks, const Bindings& turned) {
   std::set<std::string, std::less<>> names;
   for (auto& site : mep.launches)
     for (auto* axes : {site.grid, site.block})
       for (int axis = 0; axis < 3; ++axis)
         if (auto expression = Expression::parse(axes[axis]); expression.ok())
           for (auto& name : expression->variables()) names.insert(name.substr(name.rfind(':') + 1));
-  auto is = [](const std::string& name, std::string_view last) { return name == last || name.ends_with("::" + std::string(last)); };
+  auto is = [](const std::string& name, std::string_view last) {
+    return name == last || name.ends_with("::" + std::string(last));
+  };
   for (auto& hunk : hunks) {
     Definitions now;
     for (size_t line = hunk.new_begin; line < hunk.new_end; ++line)
@@ -57,11 +60,14 @@ Status check_definitions(const Mep& mep, const std::vector<TextLine>& old_lines,
       for (auto& definition : definitions_on(old_lines[line].text)) {
         std::string_view name = definition.first;
         // A variable of the kernel's may have the name of one that the host computes its grid from.
-        bool counts = trimmed(old_lines[line].text).starts_with("#") || std::any_of(mep.knobs.begin(), mep.knobs.end(), [&](auto& knob) { return is(knob.name, name); });
+        bool counts = trimmed(old_lines[line].text).starts_with("#") ||
+                      std::any_of(mep.knobs.begin(), mep.knobs.end(), [&](auto& knob) { return is(knob.name, name); });
         bool known = std::any_of(turned.begin(), turned.end(), [&](auto& one) { return is(one.first, name); });
         bool stays = std::find(now.begin(), now.end(), definition) != now.end();
         if (counts && names.contains(name) && !known && !stays)
-          return refused("the candidate rewrites '" + std::string(trimmed(old_lines[line].text)) + "', from which the launch is computed: it must be turned as a knob, which the launch is known to follow");
+          return refused(
+              "the candidate rewrites '" + std::string(trimmed(old_lines[line].text)) +
+              "', from which the launch is computed: it must be turned as a knob, which the launch is known to follow");
       }
   }
   return done();

@@ -1,8 +1,9 @@
-// What is spelled is reused, axis by axis: `grid.x` of a dim3, `(n + 255) / 256` and two ones of a number, `a` and `b` of
-// `dim3(a, b)`. Worked example: the candidate's grid is (ceil_div(gx, 2), gy, gz) and the site says `k<<<grid, block>>>`:
-// the grid becomes `dim3((grid.x + 1) / 2, grid.y, grid.z)`. Where the spelled type is not known, `dim3(<as spelled>).x`
-// is right whatever it is. Only numbers that the launch itself spells are reckoned with: of a name the launch keeps the name,
-// since the next build may give it another value. So `<<<grid, THREADS>>>` in blocks of 32 is not `grid.x * 4` but
+// What is spelled is reused, axis by axis: `grid.x` of a dim3, `(n + 255) / 256` and two ones of a number, `a` and `b`
+// of `dim3(a, b)`. Worked example: the candidate's grid is (ceil_div(gx, 2), gy, gz) and the site says `k<<<grid,
+// block>>>`: the grid becomes `dim3((grid.x + 1) / 2, grid.y, grid.z)`. Where the spelled type is not known, `dim3(<as
+// spelled>).x` is right whatever it is. Only numbers that the launch itself spells are reckoned with: of a name the
+// launch keeps the name, since the next build may give it another value. So `<<<grid, THREADS>>>` in blocks of 32 is
+// not `grid.x * 4` but
 // `(size_t(grid.x) * THREADS + 31) / 32`; the product is of threads, of which there may be more than blocks.
 #include "reintegrate/patch/launch_edit.h"
 
@@ -47,7 +48,8 @@ bool is_number(std::string_view text, std::string_view form) {
   int depth = 0;
   for (size_t at = 0; at < text.size(); ++at) {
     depth += std::strchr("([{", text[at]) ? 1 : std::strchr(")]}", text[at]) ? -1 : 0;
-    if (depth == 0 && at > 0 && std::strchr("+-*/%", text[at]) && !(text[at] == '-' && text.substr(at, 2) == "->")) return true;
+    if (depth == 0 && at > 0 && std::strchr("+-*/%", text[at]) && !(text[at] == '-' && text.substr(at, 2) == "->"))
+      return true;
   }
   return false;
 }
@@ -95,7 +97,13 @@ class LaunchEditor {
  public:
   LaunchEditor(const Mep& mep, const LaunchSite& site, const CandidateLaunch& launch, const Bindings& values,
                const Bindings& changed, const std::string& source, bool one_template)
-      : mep_(mep), site_(site), launch_(launch), values_(values), changed_(changed), source_(source), one_template_(one_template) {}
+      : mep_(mep),
+        site_(site),
+        launch_(launch),
+        values_(values),
+        changed_(changed),
+        source_(source),
+        one_template_(one_template) {}
 
   Result<LaunchEdits> run() {
     KERNELIFT_TRY(read_site());
@@ -105,7 +113,8 @@ class LaunchEditor {
     KERNELIFT_TRY(check_threads());
     if (!grid && !block && !shared) return std::move(result_);
     if (site_.through_macro)
-      return refused("the launch at " + place(site_) + " is written by a macro: its geometry cannot be changed in place");
+      return refused("the launch at " + place(site_) +
+                     " is written by a macro: its geometry cannot be changed in place");
     if (site_.kernels.size() > 1 && !one_template_)
       return refused("the launch at " + place(site_) + " serves " + std::to_string(site_.kernels.size()) +
                      " kernels: changing its geometry for one would break the others");
@@ -133,7 +142,9 @@ class LaunchEditor {
     return done();
   }
 
-  static const char* name(Piece piece) { return piece == Piece::Grid ? "grid" : piece == Piece::Block ? "block" : "shared memory"; }
+  static const char* name(Piece piece) {
+    return piece == Piece::Grid ? "grid" : piece == Piece::Block ? "block" : "shared memory";
+  }
   const Expression& wanted(Piece piece, int axis) const {
     return piece == Piece::Grid ? launch_.grid[axis] : piece == Piece::Block ? launch_.block[axis] : launch_.shared;
   }
@@ -159,8 +170,9 @@ class LaunchEditor {
       }
       KERNELIFT_ASSIGN(bool same, as_it_is(piece, axis));
       if (!same && !known && !changed_.empty())
-        return refused("the " + std::string(name(piece)) + " of the launch at " + place(site_) + " would have to change along " + kAxis[axis] +
-                       ", and whether it follows '" + changed_.begin()->first + "' by itself is not known");
+        return refused("the " + std::string(name(piece)) + " of the launch at " + place(site_) +
+                       " would have to change along " + kAxis[axis] + ", and whether it follows '" +
+                       changed_.begin()->first + "' by itself is not known");
       needed |= !same;
     }
     return needed;
@@ -171,8 +183,9 @@ class LaunchEditor {
     return std::any_of(variables.begin(), variables.end(), [&](auto& variable) { return changed_.contains(variable); });
   }
 
-  /// Whatever the site computes there may stay. Grids of other sizes than were recorded are asked about too: half of one
-  /// block is one block, and half of three is not three. So are other blocks, where the launch does not say a number.
+  /// Whatever the site computes there may stay. Grids of other sizes than were recorded are asked about too: half of
+  /// one block is one block, and half of three is not three. So are other blocks, where the launch does not say a
+  /// number.
   Result<bool> as_it_is(Piece piece, int axis) const {
     if (mep_.instances.empty()) return is_identity(piece, axis);
     for (auto& instance : mep_.instances)
@@ -189,9 +202,7 @@ class LaunchEditor {
     return true;
   }
 
-  bool is_identity(Piece piece, int axis) const {
-    return wanted(piece, axis).text() == variable(piece, axis);
-  }
+  bool is_identity(Piece piece, int axis) const { return wanted(piece, axis).text() == variable(piece, axis); }
 
   /// As candidates' expressions call it: gx, by, shared.
   static std::string variable(Piece piece, int axis) {
@@ -214,16 +225,17 @@ class LaunchEditor {
       for (auto& instance : mep_.instances) {
         KERNELIFT_ASSIGN(Geometry geometry, launch_.evaluate(instance.geometry, values_));
         if (*value != component(geometry, piece, axis))
-          return refused(what + " would become " + std::to_string(*value) + " along " + kAxis[axis] + ", but the candidate was verified with " +
-                         std::to_string(component(geometry, piece, axis)));
+          return refused(what + " would become " + std::to_string(*value) + " along " + kAxis[axis] +
+                         ", but the candidate was verified with " + std::to_string(component(geometry, piece, axis)));
       }
       return false;
     }
     if (piece != Piece::Grid) return false;
     auto rest = beyond_following(axis);
     if (!rest)
-      return refused(what + " follows '" + changed_.begin()->first + "' along " + kAxis[axis] + ", and whether to what the candidate was verified with (" +
-                     wanted(piece, axis).text() + ") is not known");
+      return refused(what + " follows '" + changed_.begin()->first + "' along " + kAxis[axis] +
+                     ", and whether to what the candidate was verified with (" + wanted(piece, axis).text() +
+                     ") is not known");
     rest_[axis] = *rest;
     return rest->text() != variable(piece, axis);
   }
@@ -231,9 +243,11 @@ class LaunchEditor {
   /// `gx * 32` of `ceil_div(gx * 64, BLOCK) * 32`, where the site's grid follows BLOCK by itself.
   std::optional<Expression> beyond_following(int axis) const {
     const std::string text = wanted(Piece::Grid, axis).text(), grid = variable(Piece::Grid, axis), call = "ceil_div";
-    size_t begin = text.find(call + "(" + grid + " * "), end = begin == text.npos ? text.npos : closing(text, begin + call.size());
+    size_t begin = text.find(call + "(" + grid + " * "),
+           end = begin == text.npos ? text.npos : closing(text, begin + call.size());
     if (end == text.npos) return std::nullopt;
-    auto part = Expression::parse(text.substr(begin, end + 1 - begin)), rest = Expression::parse(text.substr(0, begin) + grid + text.substr(end + 1));
+    auto part = Expression::parse(text.substr(begin, end + 1 - begin)),
+         rest = Expression::parse(text.substr(0, begin) + grid + text.substr(end + 1));
     if (!part.ok() || !mentions_changed(*part) || !rest.ok() || mentions_changed(*rest)) return std::nullopt;
     return *rest;
   }
@@ -244,7 +258,8 @@ class LaunchEditor {
     if (where.begin >= where.end || where.file != site_.range.file)
       return refused(what + " is not spelled there: it cannot be changed in place");
     if (where.end > source_.size() || !looks_like_argument(where))
-      return refused(what + " is not where the scan saw it: " + site_.range.file + " has changed since; run `kernelift scan` again");
+      return refused(what + " is not where the scan saw it: " + site_.range.file +
+                     " has changed since; run `kernelift scan` again");
     KERNELIFT_ASSIGN(std::string text, replacement(piece, what));
     result_.edits.push_back({where.file, where.begin, where.end, text, what});
     return done();
@@ -262,7 +277,8 @@ class LaunchEditor {
   std::string as_spelled(Piece piece) const {
     const SourceRange& where = range(piece);
     return where.file == site_.range.file && where.end <= source_.size() && where.begin < where.end
-               ? source_.substr(where.begin, where.end - where.begin) : std::string();
+               ? source_.substr(where.begin, where.end - where.begin)
+               : std::string();
   }
 
   Result<std::string> replacement(Piece piece, const std::string& what) {
@@ -281,11 +297,16 @@ class LaunchEditor {
       if (piece == Piece::Grid) KERNELIFT_TRY(check_rounding(axis, what, simple));
       auto used = simple.variables();
       for (auto& name : used) {
-        if (!names_.contains(name)) return refused(what + " depends on '" + name + "', which the source does not spell");
-        if (following_.contains(name) && name != self) return refused(what + " depends on '" + name + "', which changes there with '" + changed_.begin()->first + "'");
+        if (!names_.contains(name))
+          return refused(what + " depends on '" + name + "', which the source does not spell");
+        if (following_.contains(name) && name != self)
+          return refused(what + " depends on '" + name + "', which changes there with '" + changed_.begin()->first +
+                         "'");
       }
       auto names = names_;
-      if (piece == Piece::Grid && used.contains(self) && (used.contains("bx") || used.contains("by") || used.contains("bz"))) names[self] = "size_t(" + names[self] + ")";
+      if (piece == Piece::Grid && used.contains(self) &&
+          (used.contains("bx") || used.contains("by") || used.contains("bz")))
+        names[self] = "size_t(" + names[self] + ")";
       text.push_back(simple.cpp(names));
     }
     if (piece == Piece::Shared) return text[0];
@@ -303,7 +324,8 @@ class LaunchEditor {
     return wanted(piece, axis).simplified(known);
   }
 
-  /// Along the axis this launch says the recorded size as a number; or none, and what it names was given one size there.
+  /// Along the axis this launch says the recorded size as a number; or none, and what it names was given one size
+  /// there.
   bool is_fixed(int axis) const {
     auto text = Expression::parse(spelled(Piece::Block, axis));
     auto here = known_.find(variable(Piece::Block, axis));
@@ -324,11 +346,14 @@ class LaunchEditor {
       }
       const bool relative = turned_[axis] && !simplified(Piece::Block, axis).variables().empty();
       for (int other = 0; grows && other < 3; ++other)
-        if ((other == axis ? relative : !turned_[other]) && !following_.contains(variable(Piece::Block, other)) && !own_size(other))
-          return refused("the block of the launch at " + place(site_) + " would change along " + kAxis[axis] + ", and how many threads it has along " + kAxis[other] +
+        if ((other == axis ? relative : !turned_[other]) && !following_.contains(variable(Piece::Block, other)) &&
+            !own_size(other))
+          return refused("the block of the launch at " + place(site_) + " would change along " + kAxis[axis] +
+                         ", and how many threads it has along " + kAxis[other] +
                          " is not known before the program runs: together they may be too many");
       if (int64_t threads = grows ? threads_known() : 0; threads > kMostThreads)
-        return refused("the block of the launch at " + place(site_) + " would come to " + std::to_string(threads) + " threads, which are too many: its own has other sizes than the one recorded");
+        return refused("the block of the launch at " + place(site_) + " would come to " + std::to_string(threads) +
+                       " threads, which are too many: its own has other sizes than the one recorded");
     }
     return done();
   }
@@ -351,31 +376,38 @@ class LaunchEditor {
       if (auto size = own_size(axis)) own[variable(Piece::Block, axis)] = *size;
     int64_t threads = 1;
     for (int axis = 0; axis < 3; ++axis) {
-      auto wanted_size = turned_[axis] ? wanted(Piece::Block, axis).evaluate(own) : Result<int64_t>(own_size(axis).value_or(0));
+      auto wanted_size =
+          turned_[axis] ? wanted(Piece::Block, axis).evaluate(own) : Result<int64_t>(own_size(axis).value_or(0));
       threads *= wanted_size.ok() ? *wanted_size : 0;
     }
     return threads;
   }
 
-  /// Another site, which was not recorded, may have another block, or this one in the next build. A grid that follows the
-  /// block by the recorded one's number would then be too small, or too large.
+  /// Another site, which was not recorded, may have another block, or this one in the next build. A grid that follows
+  /// the block by the recorded one's number would then be too small, or too large.
   Status check_block(int axis, const std::string& what) const {
     std::string grid = variable(Piece::Grid, axis), block = variable(Piece::Block, axis);
     auto uses = [](const Expression& text, const std::string& name) { return text.variables().contains(name); };
     const Expression &wanted_grid = wanted(Piece::Grid, axis), &wanted_block = wanted(Piece::Block, axis);
-    if (!turned_[axis] || !uses(wanted_grid, grid) || uses(wanted_grid, block) || uses(wanted_block, block)) return done();
+    if (!turned_[axis] || !uses(wanted_grid, grid) || uses(wanted_grid, block) || uses(wanted_block, block))
+      return done();
     auto here = known_.find(block);
     if (here != known_.end() ? is_recorded(Piece::Block, axis, here->second) : grid_ignores_block(axis)) return done();
-    return refused(what + " would have to follow its block, which is " + (here == known_.end() ? "no number there" : std::to_string(here->second) + " there") +
-                   " along " + kAxis[axis] + ": the candidate was verified with launches of " + std::to_string(component(mep_.instances[0].geometry, Piece::Block, axis)));
+    return refused(what + " would have to follow its block, which is " +
+                   (here == known_.end() ? "no number there" : std::to_string(here->second) + " there") + " along " +
+                   kAxis[axis] + ": the candidate was verified with launches of " +
+                   std::to_string(component(mep_.instances[0].geometry, Piece::Block, axis)));
   }
 
-  /// Rounded up, a grid starts threads that were not there. Where the launch's own is rounded up there were some past the end
-  /// already, which do nothing; `k<<<3, B>>>(a, n)` goes no further than it says, whatever the kernel's guard would let in.
+  /// Rounded up, a grid starts threads that were not there. Where the launch's own is rounded up there were some past
+  /// the end already, which do nothing; `k<<<3, B>>>(a, n)` goes no further than it says, whatever the kernel's guard
+  /// would let in.
   Status check_rounding(int axis, const std::string& what, const Expression& text) const {
     bool rounds = text.text().find("ceil_div") != std::string::npos || text.text().find('/') != std::string::npos;
-    if (!rounds || !text.variables().contains(variable(Piece::Grid, axis)) || rounds_up(mep_, site_, axis)) return done();
-    return refused(what + " would be rounded up along " + kAxis[axis] + ", and it is not known that there is no work past what '" + as_spelled(Piece::Grid) + "' covers");
+    if (!rounds || !text.variables().contains(variable(Piece::Grid, axis)) || rounds_up(mep_, site_, axis))
+      return done();
+    return refused(what + " would be rounded up along " + kAxis[axis] +
+                   ", and it is not known that there is no work past what '" + as_spelled(Piece::Grid) + "' covers");
   }
 
   /// Both are spelled in the open, of other names.
@@ -383,7 +415,8 @@ class LaunchEditor {
     auto grid = Expression::parse(spelled(Piece::Grid, axis)), block = Expression::parse(spelled(Piece::Block, axis));
     if (!grid.ok() || !block.ok()) return false;
     auto names = block->variables();
-    return std::none_of(names.begin(), names.end(), [used = grid->variables()](auto& name) { return used.contains(name); });
+    return std::none_of(names.begin(), names.end(),
+                        [used = grid->variables()](auto& name) { return used.contains(name); });
   }
 
   /// The replacement may say more often, or no more, what does something when it is evaluated.
@@ -391,7 +424,8 @@ class LaunchEditor {
     std::string before, after;
     for (Piece piece : {Piece::Grid, Piece::Block, Piece::Shared}) {
       const SourceRange& where = range(piece);
-      auto edit = std::find_if(result_.edits.begin(), result_.edits.end(), [&](auto& one) { return one.begin == where.begin && one.end == where.end; });
+      auto edit = std::find_if(result_.edits.begin(), result_.edits.end(),
+                               [&](auto& one) { return one.begin == where.begin && one.end == where.end; });
       before += as_spelled(piece) + "\n";
       after += (edit == result_.edits.end() ? as_spelled(piece) : edit->text) + "\n";
     }
@@ -410,8 +444,10 @@ class LaunchEditor {
       if (part.empty()) continue;
       int then = count(before, part), now = count(after, part);
       if (now != then && has_effects(part))
-        return refused("the launch at " + place(site_) + " would evaluate '" + part + "', which has side effects, " + (now > then ? "more than once" : "no more"));
-      if (now > then && calls_something(part)) result_.notes.push_back("The launch at " + place(site_) + " now evaluates '" + part + "' more than once.");
+        return refused("the launch at " + place(site_) + " would evaluate '" + part + "', which has side effects, " +
+                       (now > then ? "more than once" : "no more"));
+      if (now > then && calls_something(part))
+        result_.notes.push_back("The launch at " + place(site_) + " now evaluates '" + part + "' more than once.");
     }
     return done();
   }
@@ -422,7 +458,8 @@ class LaunchEditor {
     if (text.empty()) return;
     std::vector<std::string> parts = dim3_arguments(text);
     if (parts.empty() && is_number(text, form)) parts = {text};
-    bool plain = std::all_of(text.begin(), text.end(), [](char c) { return word_character(c) || c == '.' || c == ':'; });
+    bool plain =
+        std::all_of(text.begin(), text.end(), [](char c) { return word_character(c) || c == '.' || c == ':'; });
     std::string whole = form == "dim3" && plain ? text : "dim3(" + text + ")";
     for (int axis = 0; axis < 3; ++axis) {
       std::string name = variable(piece, axis);
@@ -451,16 +488,17 @@ class LaunchEditor {
   bool one_template_;
   std::map<std::string, std::string> names_;  ///< gx, by, … and shared, as the site spells them.
   Bindings known_;                            ///< Those that are numbers there.
-  bool turned_[3] = {};                       ///< Axes of the block that become other ones, and not by following a knob.
-  std::set<std::string> following_;           ///< gx, by, …: what the source computes from a changed knob …
-  std::optional<Expression> rest_[3];         ///< … and what the grid's axes are beyond that.
+  bool turned_[3] = {};                ///< Axes of the block that become other ones, and not by following a knob.
+  std::set<std::string> following_;    ///< gx, by, …: what the source computes from a changed knob …
+  std::optional<Expression> rest_[3];  ///< … and what the grid's axes are beyond that.
   LaunchEdits result_;
 };
 
 }  // namespace
 
 Result<LaunchEdits> edit_launch(const Mep& mep, const LaunchSite& site, const CandidateLaunch& launch,
-                                const Bindings& values, const Bindings& changed, const std::string& source, bool one_template) {
+                                const Bindings& values, const Bindings& changed, const std::string& source,
+                                bool one_template) {
   return LaunchEditor(mep, site, launch, values, changed, source, one_template).run();
 }
 

@@ -15,7 +15,7 @@ struct ByteEdit {
   std::string file;
   uint64_t begin = 0, end = 0;
   std::string text;
-  std::string what;        ///< For messages: "the grid of the launch at solver.cu:41".
+  std::string what;  ///< For messages: "the grid of the launch at solver.cu:41".
 };
 
 /// What a launch needs so that it runs the candidate as it was verified.
@@ -28,6 +28,7 @@ struct LaunchEdits {
 /// source computes from one of them follows by itself. `source` is the whole file that holds the site. A site that
 /// serves several kernels is edited only if all of them change alike: `one_template` says that they do.
 Result<LaunchEdits> edit_launch(const Mep& mep, const LaunchSite& site, const CandidateLaunch& launch,
-                                const Bindings& values, const Bindings& changed, const std::string& source, bool one_template = false);
+                                const Bindings& values, const Bindings& changed, const std::string& source,
+                                bool one_template = false);
 
 }  // namespace kernelift

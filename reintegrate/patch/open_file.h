@@ -11,11 +11,11 @@
 namespace kernelift {
 
 struct OpenFile {
-  std::filesystem::path path;   ///< Links resolved.
-  std::string name, text;       ///< Relative to the application's root; before the patch.
+  std::filesystem::path path;  ///< Links resolved.
+  std::string name, text;      ///< Relative to the application's root; before the patch.
   std::vector<TextLine> lines;
-  uint64_t offset(size_t line) const;   ///< Of line index `line`; the file's size past the last.
-  std::string_view newline() const;     ///< As its first line ends.
+  uint64_t offset(size_t line) const;  ///< Of line index `line`; the file's size past the last.
+  std::string_view newline() const;    ///< As its first line ends.
 };
 
 /// Whether `line` of a slice may have been taken from line `from` of a file, for MEPs that keep no hashes of files. The

@@ -1,8 +1,9 @@
 // Every change becomes a ByteEdit of an original file; edits are then checked for overlap and applied at once, so that
 // bytes outside them cannot change. A line of kernel.cu may be edited only if the file still holds that line (or, for a
 // declaration cut out of a longer line of a file that is as it was, holds it exactly once within): anything else means
-// that the file is no longer what was scanned. Insertions have no line of their own: they go before the next traced line, which keeps a new helper
-// above the kernel that calls it, unless the line before is the direct predecessor in the same file.
+// that the file is no longer what was scanned. Insertions have no line of their own: they go before the next traced
+// line, which keeps a new helper above the kernel that calls it, unless the line before is the direct predecessor in
+// the same file.
 #include "reintegrate/patch/source_patch.h"
 
 #include <algorithm>
@@ -41,8 +42,9 @@ class Planner {
     old_lines_ = split_lines(q_.original);
     new_lines_ = split_lines(q_.candidate.source);
     if (mep_.origins.size() < old_lines_.size())
-      return environment_error("the MEP traces " + std::to_string(mep_.origins.size()) + " lines, but its kernel file has " +
-                               std::to_string(old_lines_.size()) + ": it was changed by hand; extract the kernel again");
+      return environment_error("the MEP traces " + std::to_string(mep_.origins.size()) +
+                               " lines, but its kernel file has " + std::to_string(old_lines_.size()) +
+                               ": it was changed by hand; extract the kernel again");
     KERNELIFT_TRY(check_unchanged());
     if (q_.embedded) return embed();
     KERNELIFT_TRY(check_not_embedded());
@@ -61,8 +63,9 @@ class Planner {
   Status check_expressible() {
     const Candidate& candidate = q_.candidate;
     if (candidate.launches.size() > 1)
-      return refused("the candidate launches " + std::to_string(candidate.launches.size()) +
-                     " kernels where the application launches one: that needs new host code, which a patch does not write");
+      return refused(
+          "the candidate launches " + std::to_string(candidate.launches.size()) +
+          " kernels where the application launches one: that needs new host code, which a patch does not write");
     if (!candidate.scratch.empty())
       return refused("the candidate needs device memory of its own (" + candidate.scratch[0].bytes.text() +
                      " bytes): that needs new host code, which a patch does not write");
@@ -84,7 +87,9 @@ class Planner {
     fs::path path = q_.root / file;  // Which is `file`, if that begins at the root.
     fs::path real = fs::weakly_canonical(path, code), root = fs::weakly_canonical(q_.root, code);
     auto relative = within(real, root);
-    if (!relative) return refused(real.string() + " would have to change, and it is outside the application (" + root.string() + ")");
+    if (!relative)
+      return refused(real.string() + " would have to change, and it is outside the application (" + root.string() +
+                     ")");
     OpenFile opened{real, relative->string(), {}, {}};
     KERNELIFT_ASSIGN(opened.text, read_text(real));
     // Two spellings of one path must not become two files.
@@ -100,7 +105,8 @@ class Planner {
   }
 
   Error changed_since(const OpenFile& file, uint32_t line) const {
-    return refused(file.name + ":" + std::to_string(line) + " is not the line that was extracted: the file has changed since" + kScanAgain);
+    return refused(file.name + ":" + std::to_string(line) +
+                   " is not the line that was extracted: the file has changed since" + kScanAgain);
   }
 
   /// The bytes of the original file that line `line` of kernel.cu came from.
@@ -147,7 +153,8 @@ class Planner {
     for (auto& hunk : hunks) {
       bool paired = hunk.old_end - hunk.old_begin == hunk.new_end - hunk.new_begin;
       for (size_t line = hunk.old_begin; line < hunk.old_end; ++line)
-        edited[line] = paired ? std::string(new_lines_[hunk.new_begin + line - hunk.old_begin].text) : "\n" + std::to_string(hunk.new_end - hunk.new_begin);
+        edited[line] = paired ? std::string(new_lines_[hunk.new_begin + line - hunk.old_begin].text)
+                              : "\n" + std::to_string(hunk.new_end - hunk.new_begin);
     }
     std::map<std::pair<std::string, uint32_t>, std::vector<size_t>> copies;
     for (size_t line = 0; line < old_lines_.size(); ++line)
@@ -174,12 +181,14 @@ class Planner {
     if (old_count == 0) return insert(hunk);
     for (size_t line = hunk.old_begin; line < hunk.old_end; ++line)
       if (!traced(line))
-        return refused("line " + std::to_string(line + 1) + " of the extracted kernel ('" + std::string(old_lines_[line].text) +
+        return refused("line " + std::to_string(line + 1) + " of the extracted kernel ('" +
+                       std::string(old_lines_[line].text) +
                        "') was written by the extractor and has no place in the application");
     // One run of consecutive lines of one file, or line against line.
     bool consecutive = true;
     for (size_t line = hunk.old_begin + 1; line < hunk.old_end; ++line)
-      consecutive &= mep_.origins[line].file == mep_.origins[line - 1].file && mep_.origins[line].line == mep_.origins[line - 1].line + 1;
+      consecutive &= mep_.origins[line].file == mep_.origins[line - 1].file &&
+                     mep_.origins[line].line == mep_.origins[line - 1].line + 1;
     if (!consecutive && old_count != new_count) {
       const LineOrigin &first = mep_.origins[hunk.old_begin], &last = mep_.origins[hunk.old_end - 1];
       return refused("the edit from " + first.file + ":" + std::to_string(first.line) + " to " + last.file + ":" +
@@ -204,11 +213,13 @@ class Planner {
                  last.second == file->offset(last_index) + file->lines[last_index].text.size();
     if (!whole) return refused("the edit at " + place(hunk.old_begin) + " replaces part of a line by several");
     std::string text;
-    for (size_t n = hunk.new_begin; n < hunk.new_end; ++n) text += (n > hunk.new_begin ? std::string(file->newline()) : "") + std::string(new_lines_[n].text);
+    for (size_t n = hunk.new_begin; n < hunk.new_end; ++n)
+      text += (n > hunk.new_begin ? std::string(file->newline()) : "") + std::string(new_lines_[n].text);
     uint64_t begin = first.first, end = last.second;
     if (hunk.new_begin == hunk.new_end) {  // Deleted lines take their line ends along.
       end = file->offset(last_index + 1);
-      if (file->lines[last_index].end.empty() && begin > 0) begin -= file->lines[mep_.origins[hunk.old_begin].line - 2].end.size();
+      if (file->lines[last_index].end.empty() && begin > 0)
+        begin -= file->lines[mep_.origins[hunk.old_begin].line - 2].end.size();
     }
     add(*file, begin, end, text);
     return done();
@@ -240,13 +251,16 @@ class Planner {
     return done();
   }
 
-  std::string place(size_t line) const { return mep_.origins[line].file + ":" + std::to_string(mep_.origins[line].line); }
+  std::string place(size_t line) const {
+    return mep_.origins[line].file + ":" + std::to_string(mep_.origins[line].line);
+  }
 
   void add(OpenFile& file, uint64_t begin, uint64_t end, std::string text) {
     std::string_view before = std::string_view(file.text).substr(begin, end - begin);
     if (before == text) return;
     for (auto& edit : edits_[&file])
-      if (begin < end && edit.begin == begin && edit.end == end && edit.text == text) return;  // The same line, included twice.
+      if (begin < end && edit.begin == begin && edit.end == end && edit.text == text)
+        return;  // The same line, included twice.
     edits_[&file].push_back({file.name, begin, end, std::move(text), {}});
   }
 
@@ -258,14 +272,16 @@ class Planner {
       changed[knob.name] = value->second;
       if (knob.value_range.file.empty())
         return refused("'" + knob.name + "' is set on the compiler's command line (to " + std::to_string(knob.value) +
-                       "): change it to " + std::to_string(value->second) + " in the build, which a source patch does not touch");
+                       "): change it to " + std::to_string(value->second) +
+                       " in the build, which a source patch does not touch");
       OpenFile* file = nullptr;
       KERNELIFT_ASSIGN(file, open(knob.value_range.file));
       if (edited(*file, knob.value_range.begin, knob.value_range.end)) continue;
       auto where = file->name + ":" + std::to_string(knob.value_range.line);
       if (knob.value_range.end > file->text.size() || knob.value_range.begin >= knob.value_range.end)
         return refused("the value of '" + knob.name + "' is not at " + where + " any more" + kScanAgain);
-      auto spelled = Expression::parse(std::string_view(file->text).substr(knob.value_range.begin, knob.value_range.end - knob.value_range.begin));
+      auto spelled = Expression::parse(
+          std::string_view(file->text).substr(knob.value_range.begin, knob.value_range.end - knob.value_range.begin));
       auto now = spelled.ok() ? spelled->evaluate({}) : Result<int64_t>(std::move(spelled).error());
       if (!now.ok() || *now != knob.value)
         return refused("the value of '" + knob.name + "' at " + where + " is not the " + std::to_string(knob.value) +
@@ -273,7 +289,8 @@ class Planner {
       add(*file, knob.value_range.begin, knob.value_range.end, std::to_string(value->second));
     }
     for (auto& knob : mep_.knobs) reaches_others_ |= changed.contains(knob.name) && knob.kernels.size() > 1;
-    if (KnobReach reach = q_.scan ? knob_reach(mep_, *q_.scan, changed) : KnobReach(); !reach.empty()) notes_.push_back(text_of(reach) + ": all of them change with it.");
+    if (KnobReach reach = q_.scan ? knob_reach(mep_, *q_.scan, changed) : KnobReach(); !reach.empty())
+      notes_.push_back(text_of(reach) + ": all of them change with it.");
     return done();
   }
 
@@ -288,12 +305,14 @@ class Planner {
     KERNELIFT_TRY(refuse_unseen_launches());
     bool any = false;
     for (auto& site : mep_.launches) KERNELIFT_TRY(edit_site(site, changed, any));
-    if (any && mep_.kernel_name.find('<') != std::string::npos && family_.others() != 0) KERNELIFT_TRY(edit_sibling_launches(changed));
+    if (any && mep_.kernel_name.find('<') != std::string::npos && family_.others() != 0)
+      KERNELIFT_TRY(edit_sibling_launches(changed));
     if (!any && mep_.launches.empty()) {
       for (auto& instance : mep_.instances) {
         KERNELIFT_ASSIGN(Geometry geometry, q_.candidate.launches[0].evaluate(instance.geometry, q_.candidate.values));
         if (geometry != instance.geometry)
-          return refused("the candidate changes the launch of '" + mep_.kernel_name + "', but no launch site of it is known");
+          return refused("the candidate changes the launch of '" + mep_.kernel_name +
+                         "', but no launch site of it is known");
       }
     }
     return done();
@@ -309,33 +328,38 @@ class Planner {
     return changes;
   }
 
-  /// A launch through a parameter or a table would go on as it was, and the kernel would not be the one that it launched.
+  /// A launch through a parameter or a table would go on as it was, and the kernel would not be the one that it
+  /// launched.
   Status refuse_unseen_launches() {
     const ScannedKernel* mine = family_.kernel();
     KERNELIFT_ASSIGN(bool changes, changes_geometry());
     if (!mine || !changes) return done();
     for (auto& pointer : q_.scan->pointers)
       if (std::any_of(pointer.kernels.begin(), pointer.kernels.end(), [&](auto& id) { return family_.contains(id); }))
-        return refused("the launch of '" + mep_.kernel_name + "' would change, but its address is taken at " + pointer.range.file + ":" +
-                       std::to_string(pointer.range.line) + ", and what launches it from there is not known");
+        return refused("the launch of '" + mep_.kernel_name + "' would change, but its address is taken at " +
+                       pointer.range.file + ":" + std::to_string(pointer.range.line) +
+                       ", and what launches it from there is not known");
     return done();
   }
 
   Status edit_site(const LaunchSite& site, const Bindings& changed, bool& any) {
     OpenFile* file = nullptr;
     KERNELIFT_ASSIGN(file, open(site.range.file));
-    bool one_template = std::all_of(site.kernels.begin(), site.kernels.end(), [&](auto& id) { return family_.contains(id); });
-    KERNELIFT_ASSIGN(LaunchEdits edits, edit_launch(mep_, site, q_.candidate.launches[0], q_.candidate.values, changed, file->text, one_template));
+    bool one_template =
+        std::all_of(site.kernels.begin(), site.kernels.end(), [&](auto& id) { return family_.contains(id); });
+    KERNELIFT_ASSIGN(LaunchEdits edits, edit_launch(mep_, site, q_.candidate.launches[0], q_.candidate.values, changed,
+                                                    file->text, one_template));
     for (auto& edit : edits.edits) add(*file, edit.begin, edit.end, edit.text);
     notes_.insert(notes_.end(), edits.notes.begin(), edits.notes.end());
     any |= !edits.edits.empty();
     return done();
   }
 
-  /// The text that changes is that of every instance of the template, so their launches must change with it: all of them
-  /// or none. What they compute is for the application's own check to say.
+  /// The text that changes is that of every instance of the template, so their launches must change with it: all of
+  /// them or none. What they compute is for the application's own check to say.
   Status edit_sibling_launches(const Bindings& changed) {
-    std::string refusal = "the launch of '" + mep_.kernel_name + "' would change, and with it the launches of its template's other instances, ";
+    std::string refusal = "the launch of '" + mep_.kernel_name +
+                          "' would change, and with it the launches of its template's other instances, ";
     if (family_.others() < 0) return refused(refusal + "which are not known without a scan" + kScanAgain);
     std::string names;
     for (auto& kernel : q_.scan->kernels) {
@@ -364,25 +388,33 @@ class Planner {
       reaches_others_ |= others != 0;
       if (others != 0)
         notes_.push_back("'" + mep_.kernel_name + "' is an instance of a template: the edit applies to " +
-                         (others == 1 ? "its other instance" : others > 0 ? "its " + std::to_string(others) + " other instances" : std::string("every instance")) + " too.");
+                         (others == 1  ? "its other instance"
+                          : others > 0 ? "its " + std::to_string(others) + " other instances"
+                                       : std::string("every instance")) +
+                         " too.");
     }
     const ScannedKernel* mine = family_.kernel();
     for (auto& [file, edits] : edits_) {
       bool outside = false;
       for (auto& edit : edits)
-        outside |= mine && !(same_file(mine->definition.file, file->path) && edit.begin >= mine->definition.begin && edit.end <= mine->definition.end);
+        outside |= mine && !(same_file(mine->definition.file, file->path) && edit.begin >= mine->definition.begin &&
+                             edit.end <= mine->definition.end);
       if (edits.empty()) continue;
       bool header = !is_unit(*file);
-      if (header) notes_.push_back(file->name + " is a header: every file that includes it is compiled with the change.");
+      if (header)
+        notes_.push_back(file->name + " is a header: every file that includes it is compiled with the change.");
       reaches_others_ |= outside;
-      if (outside && mine) notes_.push_back("The change in " + file->name + " is not all inside '" + mep_.kernel_name + "' itself: whatever else uses those lines changes too.");
+      if (outside && mine)
+        notes_.push_back("The change in " + file->name + " is not all inside '" + mep_.kernel_name +
+                         "' itself: whatever else uses those lines changes too.");
     }
   }
 
   void note_host_functions() {
     std::string names;
     for (auto& [file, edits] : edits_)
-      for (auto& name : host_functions_changed(mep_, q_.root, {file->path, file->text, edits})) names += (names.empty() ? "'" : ", '") + name + "'";
+      for (auto& name : host_functions_changed(mep_, q_.root, {file->path, file->text, edits}))
+        names += (names.empty() ? "'" : ", '") + name + "'";
     if (!names.empty()) notes_.push_back(host_functions_text(names));
   }
 
@@ -391,11 +423,14 @@ class Planner {
     KERNELIFT_ASSIGN(bool relaunched, changes_geometry());
     for (auto& function : mep_.functions) {
       if (is_outside(function.file)) continue;
-      KERNELIFT_ASSIGN(OpenFile* file, open(function.file));
+      KERNELIFT_ASSIGN(OpenFile * file, open(function.file));
       for (auto& one : conditionals_reached(file->text, function.line, function.end_line, edits_[file], relaunched)) {
         if (one.by_architecture)
-          return refused(place_of(one, file->name) + " is other code on other GPUs, which the candidate does not adapt: it changes '" + one.word + "' around it");
-        notes_.push_back(place_of(one, file->name) + " was judged only as this build compiles it: the patch changes '" + one.word + "' around it.");
+          return refused(place_of(one, file->name) +
+                         " is other code on other GPUs, which the candidate does not adapt: it changes '" + one.word +
+                         "' around it");
+        notes_.push_back(place_of(one, file->name) + " was judged only as this build compiles it: the patch changes '" +
+                         one.word + "' around it.");
       }
     }
     return done();
@@ -416,7 +451,8 @@ class Planner {
 
   /// The kernel's text stays; its launches go through a generated header beside the first of them.
   Result<SourcePatch> embed() {
-    if (mep_.language != "cuda") return refused("embedded code is PTX, for CUDA applications; this one is " + mep_.language);
+    if (mep_.language != "cuda")
+      return refused("embedded code is PTX, for CUDA applications; this one is " + mep_.language);
     KERNELIFT_ASSIGN(bound_, bound_variables(mep_, q_.embedded->ptx));
     KERNELIFT_TRY(check_overloads());
     KERNELIFT_ASSIGN(ShapeGuard guard, shape_guard(mep_, q_.original, q_.candidate));
@@ -428,7 +464,8 @@ class Planner {
       OpenFile* file = nullptr;
       KERNELIFT_ASSIGN(file, open(site.range.file));
       Status possible = check_site(site, *file);
-      auto edits = possible.ok() ? redirect_launch(mep_, site, file->text, launcher_prefix(launcher, bound_)) : std::move(possible).error();
+      auto edits = possible.ok() ? redirect_launch(mep_, site, file->text, launcher_prefix(launcher, bound_))
+                                 : std::move(possible).error();
       if (!edits.ok()) {
         if (first_refusal.empty()) first_refusal = edits.error().message;
         notes_.push_back("Left as it is: " + edits.error().message + ".");
@@ -440,16 +477,21 @@ class Planner {
       launched_in.push_back(file->name);
       uint64_t at = include_place(file->text);
       std::string newline(file->newline());
-      add(*file, at, at, "#include \"" + header.lexically_relative(file->path.parent_path()).generic_string() + "\"  // Tuned code for '" + mep_.kernel_name + "'." + newline);
+      add(*file, at, at,
+          "#include \"" + header.lexically_relative(file->path.parent_path()).generic_string() +
+              "\"  // Tuned code for '" + mep_.kernel_name + "'." + newline);
     }
     if (launched_in.empty())
-      return refused(first_refusal.empty() ? "no launch of '" + mep_.kernel_name + "' is known, through which embedded code could be reached" : first_refusal);
+      return refused(first_refusal.empty() ? "no launch of '" + mep_.kernel_name +
+                                                 "' is known, through which embedded code could be reached"
+                                           : first_refusal);
     std::error_code code;
     if (fs::exists(header, code)) return refused(place_.occupied(header, launched_in));
     point_to(header.filename().string());
     note_embedding(header, guard);
     fs::path relative = header.lexically_relative(fs::weakly_canonical(q_.root, code));
-    KERNELIFT_ASSIGN(std::string text, launcher_text(mep_, q_.candidate, *q_.embedded, guard, bound_, launched_in, relative));
+    KERNELIFT_ASSIGN(std::string text,
+                     launcher_text(mep_, q_.candidate, *q_.embedded, guard, bound_, launched_in, relative));
     KERNELIFT_ASSIGN(SourcePatch patch, assemble());
     patch.changes.push_back({header, relative.string(), "", text, /*created=*/true});
     patch.launcher = launcher;
@@ -461,11 +503,14 @@ class Planner {
     const std::string launch = "the launch at " + site.range.file + ":" + std::to_string(site.range.line);
     if (q_.scan)
       for (auto& kernel : q_.scan->kernels)
-        if (site.range.begin >= kernel.definition.begin && site.range.begin < kernel.definition.end && same_file(kernel.definition.file, file.path))
+        if (site.range.begin >= kernel.definition.begin && site.range.begin < kernel.definition.end &&
+            same_file(kernel.definition.file, file.path))
           return refused(launch + " is in device code, inside '" + kernel.name + "'");
     const ScannedKernel* mine = family_.kernel();
-    if (bound_.empty() || same_file(mep_.unit, file.path) || (mine && same_file(mine->definition.file, file.path))) return done();
-    return refused(launch + " is in another file than the kernel, where '" + bound_[0].spelling + "', which the kernel reads, may be another variable");
+    if (bound_.empty() || same_file(mep_.unit, file.path) || (mine && same_file(mine->definition.file, file.path)))
+      return done();
+    return refused(launch + " is in another file than the kernel, where '" + bound_[0].spelling +
+                   "', which the kernel reads, may be another variable");
   }
 
   /// The launches go through an earlier patch's header already: it alone is written anew.
@@ -475,11 +520,14 @@ class Planner {
     if (!place_.is_own(file->text))
       return refused(header.string() + " is not a file that `kernelift apply` wrote for '" + mep_.kernel_name + "'");
     bool bound = file->text.find("class Site {") != std::string::npos;
-    if (bound != !bound_.empty() || (bound && file->text.find(launcher_prefix("", bound_).substr(2) + "launch(...)") == std::string::npos))
-      return refused("it reads other constants than the embedded code that its launches are written for: remove " + header.string() + " first");
+    if (bound != !bound_.empty() ||
+        (bound && file->text.find(launcher_prefix("", bound_).substr(2) + "launch(...)") == std::string::npos))
+      return refused("it reads other constants than the embedded code that its launches are written for: remove " +
+                     header.string() + " first");
     std::error_code code;
     fs::path relative = header.lexically_relative(fs::weakly_canonical(q_.root, code));
-    KERNELIFT_ASSIGN(std::string text, launcher_text(mep_, q_.candidate, *q_.embedded, guard, bound_, {mep_.unit}, relative));
+    KERNELIFT_ASSIGN(std::string text,
+                     launcher_text(mep_, q_.candidate, *q_.embedded, guard, bound_, {mep_.unit}, relative));
     add(*file, 0, file->text.size(), text);
     note_embedding(header, guard);
     KERNELIFT_ASSIGN(SourcePatch patch, assemble());
@@ -491,7 +539,9 @@ class Planner {
     notes_.insert(notes_.begin(), "The patch embeds PTX (" + header.filename().string() + "): " + q_.embedded->why);
     for (auto& note : q_.embedded->notes) notes_.push_back(note);
     for (auto& what : guard.unguarded) notes_.push_back("Not guarded: " + what + ".");
-    for (auto& variable : bound_) notes_.push_back("Each launch first copies '" + variable.spelling + "' (" + std::to_string(variable.size) + " bytes) to the embedded code's own.");
+    for (auto& variable : bound_)
+      notes_.push_back("Each launch first copies '" + variable.spelling + "' (" + std::to_string(variable.size) +
+                       " bytes) to the embedded code's own.");
   }
 
   /// Where embedded code runs in the kernel's place, an edit of the kernel would change nothing.
@@ -499,8 +549,10 @@ class Planner {
     std::error_code code;
     fs::path header = place_.existing();
     if (header.empty()) return done();
-    return refused("'" + mep_.kernel_name + "' runs embedded code (" + header.lexically_relative(fs::weakly_canonical(q_.root, code)).string() +
-                   "), so that a change of its source would have no effect: remove that first, as the file's head says");
+    return refused(
+        "'" + mep_.kernel_name + "' runs embedded code (" +
+        header.lexically_relative(fs::weakly_canonical(q_.root, code)).string() +
+        "), so that a change of its source would have no effect: remove that first, as the file's head says");
   }
 
   /// A pointer to one of several functions of a name cannot be written without their types.
@@ -509,7 +561,8 @@ class Planner {
     if (!mine || mine->is_template) return done();
     for (auto& other : q_.scan->kernels)
       if (!other.is_template && other.name == mine->name && other.key != mine->key)
-        return refused("there are several kernels called '" + mine->name + "': a launch through a pointer could not tell them apart");
+        return refused("there are several kernels called '" + mine->name +
+                       "': a launch through a pointer could not tell them apart");
     return done();
   }
 
@@ -523,8 +576,9 @@ class Planner {
     size_t line = mine->definition.begin == 0 ? 0 : text.rfind('\n', mine->definition.begin - 1) + 1;
     std::string indent = text.substr(line, mine->definition.begin - line);
     if (indent.find_first_not_of(" \t") != indent.npos) return;
-    add(**file, line, line, indent + "// Launches run the tuned code in " + header + " where its guard holds: after a change here, make that anew." +
-                                std::string((*file)->newline()));
+    add(**file, line, line,
+        indent + "// Launches run the tuned code in " + header +
+            " where its guard holds: after a change here, make that anew." + std::string((*file)->newline()));
   }
 
   Result<SourcePatch> assemble() {
@@ -554,12 +608,12 @@ class Planner {
     }
     std::sort(patch.changes.begin(), patch.changes.end(), [](auto& a, auto& b) { return a.name < b.name; });
     if (patch.changes.empty())
-      return refused(recipe.is_default()
-                         ? "the candidate is the original: there is nothing to patch"
-                         : "the whole gain is in how the kernel is compiled (" + recipe.text() +
-                               "), which the application's own compiler is not told by its source");
+      return refused(recipe.is_default() ? "the candidate is the original: there is nothing to patch"
+                                         : "the whole gain is in how the kernel is compiled (" + recipe.text() +
+                                               "), which the application's own compiler is not told by its source");
     if (!recipe.is_default() && !q_.embedded)
-      notes_.push_back("Left out: the compiler recipe (" + recipe.text() + ") cannot be written in the source; the application compiles the patch its own way.");
+      notes_.push_back("Left out: the compiler recipe (" + recipe.text() +
+                       ") cannot be written in the source; the application compiles the patch its own way.");
     patch.notes = notes_;
     patch.reaches_others = reaches_others_;
     return patch;

@@ -1,5 +1,5 @@
-// Myers' greedy O(ND) algorithm with the frontier of every step kept for the walk back. Kernels are short and edits few,
-// so the quadratic memory in the number of edits is bounded instead of refined; see kMostEdits.
+// Myers' greedy O(ND) algorithm with the frontier of every step kept for the walk back. Kernels are short and edits
+// few, so the quadratic memory in the number of edits is bounded instead of refined; see kMostEdits.
 #include "reintegrate/patch/text_diff.h"
 
 #include <algorithm>
@@ -7,10 +7,12 @@
 namespace kernelift {
 namespace {
 
-constexpr int kMostEdits = 2000;    ///< 16 MB of frontiers; past it a diff tells a reader nothing anyway.
-constexpr size_t kContext = 3;      ///< Lines, as diff -u.
+constexpr int kMostEdits = 2000;  ///< 16 MB of frontiers; past it a diff tells a reader nothing anyway.
+constexpr size_t kContext = 3;    ///< Lines, as diff -u.
 
-struct Move { size_t x, y; };       ///< A matched pair of lines.
+struct Move {
+  size_t x, y;
+};  ///< A matched pair of lines.
 
 /// Matched pairs of from[0..n) and to[0..m), ascending; nullopt-like empty with `gave_up` when too different.
 std::vector<Move> matches(const TextLine* from, int n, const TextLine* to, int m, bool& gave_up) {
@@ -107,7 +109,8 @@ std::string unified_diff(const std::string& name, std::string_view from, std::st
     size_t old_end = std::min(old_lines.size(), hunks[last].old_end + kContext);
     size_t new_end = hunks[last].new_end + (old_end - hunks[last].old_end);
     auto range = [](size_t begin, size_t end) {
-      return std::to_string(begin == end ? begin : begin + 1) + (end - begin == 1 ? "" : "," + std::to_string(end - begin));
+      return std::to_string(begin == end ? begin : begin + 1) +
+             (end - begin == 1 ? "" : "," + std::to_string(end - begin));
     };
     text += "@@ -" + range(old_begin, old_end) + " +" + range(new_begin, new_end) + " @@\n";
     size_t at = old_begin;

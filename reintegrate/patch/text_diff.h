@@ -8,8 +8,8 @@
 namespace kernelift {
 
 struct TextLine {
-  std::string_view text;   ///< Without its end.
-  std::string_view end;    ///< "\n", "\r\n", or empty for a last line without one.
+  std::string_view text;  ///< Without its end.
+  std::string_view end;   ///< "\n", "\r\n", or empty for a last line without one.
 };
 
 /// The lines of `text`; they point into it. A text that ends in a newline has no empty line after it.
@@ -19,7 +19,9 @@ std::vector<TextLine> split_lines(std::string_view text);
 std::string_view trimmed(std::string_view text);
 
 /// Old lines [old_begin, old_end) became new lines [new_begin, new_end); one of the two may be empty.
-struct Hunk { size_t old_begin = 0, old_end = 0, new_begin = 0, new_end = 0; };
+struct Hunk {
+  size_t old_begin = 0, old_end = 0, new_begin = 0, new_end = 0;
+};
 
 /// The fewest changed lines that turn one into the other (Myers), in order. Texts that differ in more than some
 /// thousand lines come back as one hunk.

@@ -12,7 +12,10 @@ namespace {
 AppTiming decide(TrialOptions options, std::vector<double> before, std::vector<double> after) {
   size_t a = 0, b = 0;
   bool patched = false;
-  auto place = [&](bool which) { patched = which; return done(); };
+  auto place = [&](bool which) {
+    patched = which;
+    return done();
+  };
   auto run = [&]() -> Result<double> { return patched ? after[b++ % after.size()] : before[a++ % before.size()]; };
   return *time_in_alternation(options, place, run, [](const AppTiming&, int) {});
 }
@@ -20,14 +23,18 @@ AppTiming decide(TrialOptions options, std::vector<double> before, std::vector<d
 /// A machine's noise: the logarithm of how much longer than usual a run takes.
 using Noise = std::function<double(std::mt19937_64&)>;
 
-/// How often a patch that makes the application `gain` times as fast is believed. The clock is what the runs say they took.
+/// How often a patch that makes the application `gain` times as fast is believed. The clock is what the runs say they
+/// took.
 double share_believed(const TrialOptions& options, double gain, const std::function<Noise()>& new_machine, int trials) {
   int believed = 0;
   for (int trial = 0; trial < trials; ++trial) {
     std::mt19937_64 random(trial);
     Noise noise = new_machine();
     bool patched = false;
-    auto place = [&](bool which) { patched = which; return done(); };
+    auto place = [&](bool which) {
+      patched = which;
+      return done();
+    };
     auto run = [&]() -> Result<double> { return std::exp(noise(random)) / (patched ? gain : 1); };
     believed += time_in_alternation(options, place, run, [](const AppTiming&, int) {})->low > options.smallest_gain;
   }
@@ -62,7 +69,7 @@ TEST(AppTrial, BelievesAGainOfNothingOnceInFortyTrialsAtMost) {
   EXPECT_LT(share_believed(options, none, [] { return steady(0.02); }, kTrials), kPromised + kChance);
   EXPECT_LT(share_believed(options, none, busy, kTrials), kPromised + kChance);
   EXPECT_LT(share_believed(options, none, drifting, kTrials), kPromised + kChance);
-  options.time_limit = 0;    // Six.
+  options.time_limit = 0;  // Six.
   EXPECT_LT(share_believed(options, none, busy, kTrials), kPromised + kChance);
 }
 
@@ -115,7 +122,8 @@ TEST(AppTrial, TakesSixPairsToBelieveAGainWhateverTheyCostAndThreeToRefuseIt) {
 
 TEST(AppTrial, IsNotMisledByAMachineThatSlowsDown) {
   double now = 1;
-  auto timed = time_in_alternation({}, [](bool) { return done(); }, [&]() -> Result<double> { return now *= 1.02; }, [](const AppTiming&, int) {});
+  auto timed = time_in_alternation(
+      {}, [](bool) { return done(); }, [&]() -> Result<double> { return now *= 1.02; }, [](const AppTiming&, int) {});
   ASSERT_TRUE(timed.ok());
   EXPECT_LE(timed->low, 1);
   EXPECT_GE(timed->high, 1);
@@ -132,7 +140,8 @@ TEST(AppTrial, UsesTheExtremesOfFewPairs) {
 TEST(AppTrial, CutsOffWhatTheSignedRanksAllow) {
   // From tables: of ten pairs the 9th smallest of 55 averages is missed with 2.4 %, the 10th with 3.2 %.
   AppTiming timing;
-  for (double step : {0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12}) timing.before.push_back(std::exp(step)), timing.after.push_back(1);
+  for (double step : {0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12})
+    timing.before.push_back(std::exp(step)), timing.after.push_back(1);
   summarise(timing, 0.0245);
   EXPECT_NEAR(std::log(timing.low), 0.06, 1e-9);
   summarise(timing, 0.001);
@@ -159,7 +168,8 @@ TEST(AppTrial, ExpectsTheIntervalThatPairsOfSuchRunsGive) {
   std::vector<double> runs;
   Noise noise = steady(0.02);
   for (int i = 0; i < 9; ++i) runs.push_back(std::exp(noise(random)));
-  for (int i = 0; i < 24; ++i) timing.before.push_back(std::exp(noise(random))), timing.after.push_back(std::exp(noise(random)));
+  for (int i = 0; i < 24; ++i)
+    timing.before.push_back(std::exp(noise(random))), timing.after.push_back(std::exp(noise(random)));
   summarise(timing);
   double expected = 2 * outlook(options, runs).noise, measured = timing.high - timing.low;
   EXPECT_GT(measured, expected / 2);
@@ -167,7 +177,9 @@ TEST(AppTrial, ExpectsTheIntervalThatPairsOfSuchRunsGive) {
 }
 
 TEST(AppTrial, PassesOnAFailedRun) {
-  auto timed = time_in_alternation({}, [](bool) { return done(); }, []() -> Result<double> { return answer_is_no("it crashed"); }, [](const AppTiming&, int) {});
+  auto timed = time_in_alternation(
+      {}, [](bool) { return done(); }, []() -> Result<double> { return answer_is_no("it crashed"); },
+      [](const AppTiming&, int) {});
   ASSERT_FALSE(timed.ok());
   EXPECT_EQ(timed.error().message, "it crashed");
 }

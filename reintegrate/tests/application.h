@@ -1,5 +1,5 @@
-// A tiny application for the tests: its "kernel" says how long to sleep, its build turns that into a shell script. apply
-// only edits text, runs commands and measures, so nothing more is needed.
+// A tiny application for the tests: its "kernel" says how long to sleep, its build turns that into a shell script.
+// apply only edits text, runs commands and measures, so nothing more is needed.
 #pragma once
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -46,8 +46,10 @@ class Application : public ::testing::Test {
     root = folder_->path() / "app";
     write("src/k.cu", kKernelText);
     write("src/config.h", "#pragma once\n#define BLOCK 64   // threads\n");
-    write("build.sh", "set -e\nmkdir -p out\n{ echo '#!/bin/sh'; sed -n 's/.*delay(\\([0-9.]*\\)).*/sleep \\1/p' src/k.cu; } > out/app.new\n"
-                      "chmod +x out/app.new\nmv out/app.new out/app\n");
+    write("build.sh",
+          "set -e\nmkdir -p out\n{ echo '#!/bin/sh'; sed -n 's/.*delay(\\([0-9.]*\\)).*/sleep \\1/p' src/k.cu; } > "
+          "out/app.new\n"
+          "chmod +x out/app.new\nmv out/app.new out/app\n");
     request.root = root;
     request.state = root / ".kernelift";
     request.build = "sh build.sh";
@@ -96,7 +98,9 @@ class Application : public ::testing::Test {
   }
   void make_git() {
     write(".gitignore", "out/\n.kernelift/\n");
-    shell("git init -q -b main . && git config user.name T && git config user.email t@localhost && git add -A && git commit -q -m original");
+    shell(
+        "git init -q -b main . && git config user.name T && git config user.email t@localhost && git add -A && git "
+        "commit -q -m original");
   }
 
   std::optional<TemporaryFolder> folder_;

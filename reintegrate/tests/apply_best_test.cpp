@@ -38,23 +38,27 @@ class ApplyBest : public Application {
     offer.promising.push_back(trial(speedup, from, to));
     offer.promising.back().confirmed = offer.promising.back().verdict;
   }
-  void screened(double speedup, const std::string& from, const std::string& to) { offer.promising.push_back(trial(speedup, from, to)); }
+  void screened(double speedup, const std::string& from, const std::string& to) {
+    offer.promising.push_back(trial(speedup, from, to));
+  }
   /// Good figures that no source patch can give: memory of its own.
   void unpatchable(double speedup) {
     confirmed(speedup, "0.05", "0.02");
     offer.promising.back().candidate.scratch.push_back({});
   }
 
-  /// Half of the run is this kernel, the other half is `blur`, which BLOCK feeds too: a candidate that turns it, and what
-  /// becomes of blur then.
+  /// Half of the run is this kernel, the other half is `blur`, which BLOCK feeds too: a candidate that turns it, and
+  /// what becomes of blur then.
   void shared(double speedup, int64_t block, OtherKernel blur) {
     if (!request.scan) {
       offer.kernel_share = 0.5;
       uint64_t at = read("src/config.h").find("64");
-      request.mep.knobs = {{"BLOCK", 64, {"src/config.h", at, at + 2, 2, 2}, true, true, true, {"1234abcd", "00000005"}}};
+      request.mep.knobs = {
+          {"BLOCK", 64, {"src/config.h", at, at + 2, 2, 2}, true, true, true, {"1234abcd", "00000005"}}};
       request.scan.emplace().kernels.resize(2);
       auto& kernels = request.scan->kernels;
-      kernels[0].id = "1234abcd", kernels[0].key = request.mep.kernel_key, kernels[1].id = "00000005", kernels[1].key = kernels[1].name = "blur";
+      kernels[0].id = "1234abcd", kernels[0].key = request.mep.kernel_key, kernels[1].id = "00000005",
+      kernels[1].key = kernels[1].name = "blur";
       offer.weigh = [&](const std::vector<KnobReach>& changes) {
         InterruptGuard guard;
         if (interrupted) raise(SIGINT);
@@ -85,11 +89,11 @@ class ApplyBest : public Application {
   }
 
   RunOffer offer;
-  double truth = 1;                   ///< What a screened candidate turns out to be worth.
-  std::vector<int64_t> asked_for;     ///< Candidates that were to be confirmed.
+  double truth = 1;                        ///< What a screened candidate turns out to be worth.
+  std::vector<int64_t> asked_for;          ///< Candidates that were to be confirmed.
   std::map<int64_t, OtherKernel> becomes;  ///< By BLOCK.
-  std::vector<size_t> weighed;        ///< Changes, each time.
-  bool interrupted = false;           ///< While they are weighed.
+  std::vector<size_t> weighed;             ///< Changes, each time.
+  bool interrupted = false;                ///< While they are weighed.
   std::string said;
 };
 
@@ -99,10 +103,12 @@ TEST_F(ApplyBest, GoesOnToTheNextWhenTheBestCannotBePatched) {
   ApplyReport report = must_go();
   EXPECT_TRUE(report.kept()) << report.why;
   EXPECT_EQ(report.candidate, 2);
-  EXPECT_EQ(*read_json(root / ".kernelift/apply/1/report.json"), to_json(report)) << "also in what is kept beside the originals";
+  EXPECT_EQ(*read_json(root / ".kernelift/apply/1/report.json"), to_json(report))
+      << "also in what is kept beside the originals";
   EXPECT_DOUBLE_EQ(report.predicted.kernel_gain, 1.5);
   ASSERT_EQ(report.passed_over.size(), 1u);
-  EXPECT_NE(report.passed_over[0].find("#1 (source: 0.02, 3.00x): the candidate needs device memory of its own"), std::string::npos);
+  EXPECT_NE(report.passed_over[0].find("#1 (source: 0.02, 3.00x): the candidate needs device memory of its own"),
+            std::string::npos);
   EXPECT_NE(said.find("passing over #1"), std::string::npos);
 }
 
@@ -156,7 +162,8 @@ TEST_F(ApplyBest, GoesOnWithWhatLosesNoDigitsWhenTheCheckRefusesOneThatDoes) {
   EXPECT_EQ(report.candidate, 4) << "as exact as the original";
   ASSERT_EQ(report.passed_over.size(), 1u);
   EXPECT_NE(report.passed_over[0].find("check fails with the patch"), std::string::npos) << report.passed_over[0];
-  EXPECT_NE(report.passed_over[0].find("up to 40 units in the last place from the recorded ones"), std::string::npos) << report.passed_over[0];
+  EXPECT_NE(report.passed_over[0].find("up to 40 units in the last place from the recorded ones"), std::string::npos)
+      << report.passed_over[0];
   EXPECT_NE(said.find("going on with candidates that are nearer to them"), std::string::npos) << said;
   EXPECT_EQ(said.find("trying the next, #2"), std::string::npos) << said;
 }
@@ -170,7 +177,8 @@ TEST_F(ApplyBest, EndsWhereAllOthersLoseAsManyDigitsAsWhatTheCheckRefused) {
   EXPECT_EQ(report.outcome, ApplyOutcome::CheckFailed);
   EXPECT_EQ(report.candidate, 1);
   ASSERT_FALSE(report.notes.empty());
-  EXPECT_NE(report.notes.back().find("1 other not tried: the check refused #1"), std::string::npos) << report.notes.back();
+  EXPECT_NE(report.notes.back().find("1 other not tried: the check refused #1"), std::string::npos)
+      << report.notes.back();
   EXPECT_EQ(read("src/k.cu"), kKernelText);
 }
 
@@ -192,8 +200,10 @@ TEST_F(ApplyBest, PassesOverWhatOtherKernelsWouldLoseBeforeAnythingIsBuilt) {
   EXPECT_TRUE(report.kept()) << report.why;
   EXPECT_EQ(report.candidate, 2);
   ASSERT_EQ(report.passed_over.size(), 1u);
-  EXPECT_NE(report.passed_over[0].find("BLOCK is also used by blur; with it they become blur (50.0 % of the run) 0.75x: predicted for the application is 1.000x, and 1.200x if constants"),
-            std::string::npos) << report.passed_over[0];
+  EXPECT_NE(report.passed_over[0].find("BLOCK is also used by blur; with it they become blur (50.0 % of the run) "
+                                       "0.75x: predicted for the application is 1.000x, and 1.200x if constants"),
+            std::string::npos)
+      << report.passed_over[0];
   EXPECT_TRUE(report.predicted.others.empty());
   EXPECT_EQ(read("src/config.h").find("128"), std::string::npos);
   EXPECT_EQ(read("builds"), "built\nbuilt\nbuilt\nbuilt\n") << "of one patch";
@@ -207,8 +217,10 @@ TEST_F(ApplyBest, TakesWhatTheApplicationGainsMostFromAndNotThisKernel) {
   EXPECT_EQ(report.candidate, 2);
   EXPECT_EQ(weighed, std::vector<size_t>{2}) << "both in one go";
   EXPECT_NEAR(*report.predicted.whole(), 1 / (0.5 / 1.3 + 0.5 / 1.25), 1e-9);
-  EXPECT_NE(report.text().find("became 1.30x as fast; with it blur (50.0 % of the run) 1.25x)"), std::string::npos) << report.text();
-  EXPECT_NE(report.text().find("BLOCK is also used by blur: all of them change with it"), std::string::npos) << report.text();
+  EXPECT_NE(report.text().find("became 1.30x as fast; with it blur (50.0 % of the run) 1.25x)"), std::string::npos)
+      << report.text();
+  EXPECT_NE(report.text().find("BLOCK is also used by blur: all of them change with it"), std::string::npos)
+      << report.text();
 }
 
 TEST_F(ApplyBest, AnswersNoWhereAnotherKernelWouldBeWrong) {
@@ -216,7 +228,9 @@ TEST_F(ApplyBest, AnswersNoWhereAnotherKernelWouldBeWrong) {
   auto report = go();
   ASSERT_FALSE(report.ok());
   EXPECT_EQ(report.error().exit, Exit::No);
-  EXPECT_NE(report.error().message.find("BLOCK is also used by blur; with the new values blur fails: wrong at verify"), std::string::npos) << report.error().message;
+  EXPECT_NE(report.error().message.find("BLOCK is also used by blur; with the new values blur fails: wrong at verify"),
+            std::string::npos)
+      << report.error().message;
   EXPECT_EQ(read("src/k.cu"), kKernelText);
 }
 
@@ -250,7 +264,9 @@ TEST_F(ApplyBest, SaysWhyNoneCanBePatched) {
   auto report = go();
   ASSERT_FALSE(report.ok());
   EXPECT_EQ(report.error().exit, Exit::Refused);
-  EXPECT_NE(report.error().message.find("none of the 5 candidates with a gain can be patched into the application; the best: #1"), std::string::npos);
+  EXPECT_NE(report.error().message.find(
+                "none of the 5 candidates with a gain can be patched into the application; the best: #1"),
+            std::string::npos);
   EXPECT_NE(said.find("passed over 2 more: the candidate needs device memory"), std::string::npos) << said;
   EXPECT_EQ(read("src/k.cu"), kKernelText);
 }
@@ -261,7 +277,9 @@ TEST_F(ApplyBest, CallsOnlyThoseUnpatchableThatAre) {
   auto report = go();
   ASSERT_FALSE(report.ok());
   EXPECT_EQ(report.error().exit, Exit::Refused);
-  EXPECT_TRUE(report.error().message.starts_with("of the 2 candidates with a gain 1 cannot be patched into the application, and the others' gains were not confirmed; the best that cannot: #1"))
+  EXPECT_TRUE(
+      report.error().message.starts_with("of the 2 candidates with a gain 1 cannot be patched into the application, "
+                                         "and the others' gains were not confirmed; the best that cannot: #1"))
       << report.error().message;
 }
 
@@ -306,8 +324,10 @@ TEST_F(ApplyBest, DoesNotDenyAGainOfTheCompilerRecipeThatIsNotConfirmed) {
   auto report = go();
   ASSERT_FALSE(report.ok());
   EXPECT_EQ(report.error().exit, Exit::No);
-  EXPECT_TRUE(report.error().message.starts_with("nothing that can be patched in is measurably faster")) << report.error().message;
-  EXPECT_NE(report.error().message.find("not confirmed, is in how the kernel is compiled, #1"), std::string::npos) << report.error().message;
+  EXPECT_TRUE(report.error().message.starts_with("nothing that can be patched in is measurably faster"))
+      << report.error().message;
+  EXPECT_NE(report.error().message.find("not confirmed, is in how the kernel is compiled, #1"), std::string::npos)
+      << report.error().message;
 }
 
 TEST_F(ApplyBest, PutsAnInterruptedApplyRightBeforeItPlans) {

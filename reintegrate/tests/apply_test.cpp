@@ -27,7 +27,11 @@ class ApplyTest : public Application {
     slice();
     candidate("0.2", "0.01");
   }
-  std::string snapshot() { return shell("find . -path ./.git -prune -o -path ./.kernelift -prune -o -path ./out -prune -o -type f -printf '%p %m %T@ ' -exec sha256sum {} \\; | sort"); }
+  std::string snapshot() {
+    return shell(
+        "find . -path ./.git -prune -o -path ./.kernelift -prune -o -path ./out -prune -o -type f -printf '%p %m %T@ ' "
+        "-exec sha256sum {} \\; | sort");
+  }
 };
 
 TEST_F(ApplyTest, KeepsAFasterPatch) {
@@ -57,21 +61,28 @@ TEST_F(ApplyTest, BuildsNothingForAPredictedGainThatCannotCount) {
   request.predicted = {1.05, 0.05};
   ApplyReport report = must_apply();
   EXPECT_EQ(report.outcome, ApplyOutcome::TooSmall);
-  EXPECT_EQ(report.why, "even twice the gain of 0.2 % that is predicted for the application is less than the 1.0 % that a patch must prove");
+  EXPECT_EQ(report.why,
+            "even twice the gain of 0.2 % that is predicted for the application is less than the 1.0 % that a patch "
+            "must prove");
   EXPECT_NE(report.text().find("+\tdelay(0.01)"), std::string::npos) << "what was not tried is shown all the same";
   EXPECT_FALSE(std::filesystem::exists(root / "out"));
   EXPECT_EQ(read("src/k.cu"), kKernelText);
 }
 
 TEST_F(ApplyTest, TakesNoPairsWhereTheNoiseWouldHideThePredictedGain) {
-  write("unsteady.sh", "n=$(cat turn 2>/dev/null || echo 0); echo $((n + 1)) > turn; ./out/app; sleep 0.0$((n % 2 * 6 + 1))\n");
+  write("unsteady.sh",
+        "n=$(cat turn 2>/dev/null || echo 0); echo $((n + 1)) > turn; ./out/app; sleep 0.0$((n % 2 * 6 + 1))\n");
   request.run = "sh unsteady.sh";
   candidate("0.05", "0.01");
   request.predicted = {1.2, 0.1};
   request.trial.time_limit = 1;
   ApplyReport report = must_apply();
   EXPECT_EQ(report.outcome, ApplyOutcome::TooSmall);
-  EXPECT_NE(report.why.find("even twice the gain of 1.7 % that is predicted for the application cannot be told from the noise of ±"), std::string::npos) << report.why;
+  EXPECT_NE(
+      report.why.find(
+          "even twice the gain of 1.7 % that is predicted for the application cannot be told from the noise of ±"),
+      std::string::npos)
+      << report.why;
   EXPECT_NE(report.why.find("within 6 pairs of runs"), std::string::npos) << report.why;
   EXPECT_EQ(read("turn"), "4\n") << "more runs than the time is worth";
   EXPECT_FALSE(std::filesystem::exists(root / ".kernelift/apply/1/build-patched.log"));
@@ -222,9 +233,10 @@ TEST_F(ApplyTest, BuildsOutsideTheRootWhenTold) {
 TEST_F(ApplyTest, TimesTheRightLibraryBehindAnAbsoluteRunPath) {
   write("src/k.cu", "#include <unistd.h>\nvoid kernel(void) {\n  usleep(200000);\n}\n");
   write("src/main.c", "void kernel(void);\nint main(void) { kernel(); return 0; }\n");
-  write("Makefile", "app: src/main.c lib/libk.so\n\tcc $< -o $@ -Llib -lk -Wl,-rpath,$(CURDIR)/lib\n"
-                    "lib/libk.so: lib/k.o\n\tcc -shared $< -o $@\n"
-                    "lib/k.o: src/k.cu\n\t@mkdir -p lib\n\tcc -x c -fPIC -c $< -o $@\n");
+  write("Makefile",
+        "app: src/main.c lib/libk.so\n\tcc $< -o $@ -Llib -lk -Wl,-rpath,$(CURDIR)/lib\n"
+        "lib/libk.so: lib/k.o\n\tcc -shared $< -o $@\n"
+        "lib/k.o: src/k.cu\n\t@mkdir -p lib\n\tcc -x c -fPIC -c $< -o $@\n");
   slice();
   candidate("200000", "5000");
   request.build = "make -s";
@@ -257,7 +269,9 @@ TEST_F(ApplyTest, CompletesACommitThatWasInterrupted) {
   make_git();
   faster();
   // git's own reference-transaction hook fires while the branch is made: the worst moment to be killed.
-  write(".git/hooks/reference-transaction", "#!/bin/sh\nread line; [ \"$1\" = committed ] && case \"$line\" in *kernelift/*) kill -9 $(ps -o ppid= $PPID);; esac; exit 0\n");
+  write(".git/hooks/reference-transaction",
+        "#!/bin/sh\nread line; [ \"$1\" = committed ] && case \"$line\" in *kernelift/*) kill -9 $(ps -o ppid= "
+        "$PPID);; esac; exit 0\n");
   shell("chmod +x .git/hooks/reference-transaction");
   ASSERT_TRUE(is_killed_in([&] { (void)apply(request); }));
   shell("rm .git/hooks/reference-transaction");

@@ -1,5 +1,5 @@
-// What others do to the tree while apply is at work: nothing of theirs is lost or taken along, and no patched program stays
-// behind in the original's place.
+// What others do to the tree while apply is at work: nothing of theirs is lost or taken along, and no patched program
+// stays behind in the original's place.
 #include "reintegrate/tests/application.h"
 
 namespace kernelift {
@@ -33,12 +33,14 @@ TEST_F(DisturbedApply, LeavesALogAloneThatIsWrittenDuringTheBuildsAndBesideThem)
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_EQ(report->outcome, ApplyOutcome::Kept) << report->why;
   EXPECT_NE(read("said.log").find("checking with the patch\n"), std::string::npos);
-  EXPECT_NE(read("said.log").find("timing the two in alternation\n"), std::string::npos) << "an older copy was put in its place";
+  EXPECT_NE(read("said.log").find("timing the two in alternation\n"), std::string::npos)
+      << "an older copy was put in its place";
 }
 
 TEST_F(DisturbedApply, LeavesTheOriginalBuiltWhereItsOwnWorkFails) {
   // After the patched build there is no folder for copies of the programs any more.
-  request.build += " && { ! grep -q 0.01 src/k.cu || { rm -rf .kernelift/apply/1/products; echo > .kernelift/apply/1/products; }; }";
+  request.build +=
+      " && { ! grep -q 0.01 src/k.cu || { rm -rf .kernelift/apply/1/products; echo > .kernelift/apply/1/products; }; }";
   auto report = apply(request);
   ASSERT_FALSE(report.ok());
   EXPECT_NE(report.error().message.find("products"), std::string::npos) << report.error().message;
@@ -50,7 +52,8 @@ TEST_F(DisturbedApply, CommitsNothingThatTheUserWroteMeanwhile) {
   make_git();
   const std::string added = "// The user's own thought.\n";
   // In the last check, after everything was timed.
-  request.check = "! test -e .kernelift/apply/1/build-kept.log || echo \"" + added.substr(0, added.size() - 1) + "\" >> src/k.cu";
+  request.check =
+      "! test -e .kernelift/apply/1/build-kept.log || echo \"" + added.substr(0, added.size() - 1) + "\" >> src/k.cu";
   auto report = apply(request);
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_EQ(report->outcome, ApplyOutcome::Disturbed) << report->why;
@@ -58,7 +61,8 @@ TEST_F(DisturbedApply, CommitsNothingThatTheUserWroteMeanwhile) {
   EXPECT_EQ(shell("git log --format=%s"), "original\n");
   EXPECT_TRUE(read("src/k.cu").ends_with(added)) << "the user's text is the user's";
   bool named = false;
-  for (auto& note : report->notes) named |= note.find("Left alone, because it was changed meanwhile: ") != std::string::npos;
+  for (auto& note : report->notes)
+    named |= note.find("Left alone, because it was changed meanwhile: ") != std::string::npos;
   EXPECT_TRUE(named) << report->text();
 }
 
@@ -102,11 +106,14 @@ class InterruptedCommit : public DisturbedApply {
     DisturbedApply::SetUp();
     make_git();
     // Killed when the branch is there, and HEAD has not moved.
-    write(".git/hooks/reference-transaction", "#!/bin/sh\nread line; [ \"$1\" = committed ] && case \"$line\" in *kernelift/*) kill -9 $(ps -o ppid= $PPID);; esac; exit 0\n");
+    write(".git/hooks/reference-transaction",
+          "#!/bin/sh\nread line; [ \"$1\" = committed ] && case \"$line\" in *kernelift/*) kill -9 $(ps -o ppid= "
+          "$PPID);; esac; exit 0\n");
     shell("chmod +x .git/hooks/reference-transaction");
     ASSERT_TRUE(is_killed_in([&] { (void)apply(request); }));
     shell("rm .git/hooks/reference-transaction");
-    ASSERT_EQ(shell("git branch --show-current; git branch --format='%(refname:short)'"), "main\nkernelift/sleepy-1\nmain\n");
+    ASSERT_EQ(shell("git branch --show-current; git branch --format='%(refname:short)'"),
+              "main\nkernelift/sleepy-1\nmain\n");
   }
   /// Twice: the second time there is nothing left to do.
   Restoration recover() {
@@ -119,7 +126,9 @@ class InterruptedCommit : public DisturbedApply {
 };
 
 TEST_F(InterruptedCommit, MovesNothingUnderAUserWhoIsOnAnotherBranchSince) {
-  shell("git checkout -q -- src/k.cu && git switch -q -c other && echo more > more && git add more && git commit -qm more && echo staged >> build.sh && git add build.sh");
+  shell(
+      "git checkout -q -- src/k.cu && git switch -q -c other && echo more > more && git add more && git commit -qm "
+      "more && echo staged >> build.sh && git add build.sh");
   const std::string before = shell("git branch --show-current; git status --porcelain; git rev-parse HEAD");
   auto restored = recover();
   EXPECT_TRUE(restored.kept);
@@ -129,13 +138,18 @@ TEST_F(InterruptedCommit, MovesNothingUnderAUserWhoIsOnAnotherBranchSince) {
 }
 
 TEST_F(InterruptedCommit, LeavesABranchAloneThatTheUserWorkedOnSince) {
-  shell("git checkout -q -- src/k.cu && git switch -q kernelift/sleepy-1 && echo more > more && git add more && git commit -qm more");
+  shell(
+      "git checkout -q -- src/k.cu && git switch -q kernelift/sleepy-1 && echo more > more && git add more && git "
+      "commit -qm more");
   EXPECT_TRUE(recover().left.empty());
-  EXPECT_EQ(shell("git branch --show-current; git status --porcelain; git log --format=%s -1"), "kernelift/sleepy-1\nmore\n");
+  EXPECT_EQ(shell("git branch --show-current; git status --porcelain; git log --format=%s -1"),
+            "kernelift/sleepy-1\nmore\n");
 }
 
 TEST_F(InterruptedCommit, StaysWhereTheUserWentBackTo) {
-  shell("git checkout -q -- src/k.cu && git switch -q kernelift/sleepy-1 && echo more > more && git add more && git commit -qm more && git switch -q main");
+  shell(
+      "git checkout -q -- src/k.cu && git switch -q kernelift/sleepy-1 && echo more > more && git add more && git "
+      "commit -qm more && git switch -q main");
   EXPECT_EQ(recover().left.size(), 1u);
   EXPECT_EQ(shell("git branch --show-current; git status --porcelain"), "main\n");
 }

@@ -20,9 +20,11 @@ class EmbedApply : public Application {
  protected:
   void SetUp() override {
     Application::SetUp();
-    write("build.sh", "set -e\nmkdir -p out\nf=src/k.cu\n! grep -q 'kernelift_sleepy::launch' src/k.cu || f=src/kernelift_sleepy.cuh\n"
-                      "{ echo '#!/bin/sh'; sed -n 's/.*delay(\\([0-9.]*\\)).*/sleep \\1/p' $f; } > out/app.new\n"
-                      "chmod +x out/app.new\nmv out/app.new out/app\n");
+    write("build.sh",
+          "set -e\nmkdir -p out\nf=src/k.cu\n! grep -q 'kernelift_sleepy::launch' src/k.cu || "
+          "f=src/kernelift_sleepy.cuh\n"
+          "{ echo '#!/bin/sh'; sed -n 's/.*delay(\\([0-9.]*\\)).*/sleep \\1/p' $f; } > out/app.new\n"
+          "chmod +x out/app.new\nmv out/app.new out/app\n");
     keep_whatever_is_measured();
     Mep& mep = request.mep;
     mep.parameters = {{"a", "float *", "float", false, ""}};
@@ -46,8 +48,14 @@ class EmbedApply : public Application {
     offer.make_embedded = [this](const RunTrial& trial) -> Result<EmbeddedCode> {
       ++made;
       if (!trouble.empty()) return refused(trouble);
-      return EmbeddedCode{".version 7.8\n.target sm_90\n" + module_scope + ".visible .entry _Z6sleepyPf(\n)\n{\n\tdelay(" + embedded_delay + ");\n}\n",
-                          "_Z6sleepyPf", "clang 22", trial.figures().device, "candidate #1", "nvcc makes slower code.", {"Checked."}};
+      return EmbeddedCode{".version 7.8\n.target sm_90\n" + module_scope +
+                              ".visible .entry _Z6sleepyPf(\n)\n{\n\tdelay(" + embedded_delay + ");\n}\n",
+                          "_Z6sleepyPf",
+                          "clang 22",
+                          trial.figures().device,
+                          "candidate #1",
+                          "nvcc makes slower code.",
+                          {"Checked."}};
     };
   }
   void candidate(double by_nvcc, double embedded, const std::string& to = "0.04") {
@@ -58,7 +66,8 @@ class EmbedApply : public Application {
     trial.candidate.source.replace(at, 4, to);
     trial.candidate.tier = "source", trial.candidate.note = to;
     trial.verdict = timed(by_nvcc);
-    if (embedded > 0) trial.verdict.counters = {{"embedded_speedup", embedded}, {"embedded_speedup_low", embedded - 0.01}};
+    if (embedded > 0)
+      trial.verdict.counters = {{"embedded_speedup", embedded}, {"embedded_speedup_low", embedded - 0.01}};
     trial.confirmed = trial.verdict;
     offer.promising.push_back(trial);
   }
@@ -89,13 +98,15 @@ TEST_F(EmbedApply, TakesPtxThatIsClearlyFasterThanTheSourceAndSaysSo) {
   EXPECT_DOUBLE_EQ(report.predicted.kernel_gain, 5);
   EXPECT_EQ(read("src/k.cu"),
             "#include \"kernelift_sleepy.cuh\"  // Tuned code for 'sleepy'.\n#include \"config.h\"\n// The kernel.\n"
-            "// Launches run the tuned code in kernelift_sleepy.cuh where its guard holds: after a change here, make that anew.\n"
+            "// Launches run the tuned code in kernelift_sleepy.cuh where its guard holds: after a change here, make "
+            "that anew.\n"
             "__global__ void sleepy(float* a) {\n\tdelay(0.05);   // ümlaut, tab\n  a[0] = 1.0;\n}\n\n"
             "void host(float* a) { kernelift_sleepy::launch(sleepy, 1, BLOCK)(a); }\n");
   EXPECT_EQ(shell("git status --porcelain"), "");
   EXPECT_NE(shell("git log -1 --format=%B").find("The patch embeds PTX (kernelift_sleepy.cuh)"), std::string::npos);
   EXPECT_EQ(shell("git show --name-only --format= HEAD"), "src/k.cu\nsrc/kernelift_sleepy.cuh\n");
-  EXPECT_NE(report.text().find("note: The patch embeds PTX (kernelift_sleepy.cuh): nvcc makes slower code."), std::string::npos);
+  EXPECT_NE(report.text().find("note: The patch embeds PTX (kernelift_sleepy.cuh): nvcc makes slower code."),
+            std::string::npos);
   EXPECT_NE(report.text().find("more lines of a generated file"), std::string::npos);
   // The patch is a patch that git takes.
   EXPECT_EQ(shell("git checkout -q main && git apply --check .kernelift/apply/1/patch.diff && echo good"), "good\n");
@@ -164,11 +175,14 @@ TEST_F(EmbedApply, GoesOnToTheSourceWhenPtxIsRefused) {
   EXPECT_TRUE(report.kept()) << report.why;
   EXPECT_FALSE(report.embeds);
   ASSERT_EQ(report.passed_over.size(), 1u);
-  EXPECT_NE(report.passed_over[0].find("5.00x as embedded PTX): the kernel uses the module variable 'taps'"), std::string::npos) << report.passed_over[0];
+  EXPECT_NE(report.passed_over[0].find("5.00x as embedded PTX): the kernel uses the module variable 'taps'"),
+            std::string::npos)
+      << report.passed_over[0];
 }
 
 TEST_F(EmbedApply, TriesNothingMoreThatPromisesNoMoreThanWasJustMeasured) {
-  // It gains, and less than is asked for, as if its guard had not held: far from both limits, however busy the machine is.
+  // It gains, and less than is asked for, as if its guard had not held: far from both limits, however busy the machine
+  // is.
   request.trial.smallest_gain = 1e5;
   request.run = "grep -q 0.01 out/app || sleep 0.3";
   offer.kernel_share = 1;
@@ -178,7 +192,8 @@ TEST_F(EmbedApply, TriesNothingMoreThatPromisesNoMoreThanWasJustMeasured) {
   EXPECT_EQ(report.outcome, ApplyOutcome::NotFaster);
   EXPECT_EQ(report.candidate, 1);
   ASSERT_FALSE(report.notes.empty());
-  EXPECT_TRUE(report.notes.back().starts_with("1 other not tried: predicted for the application is no more than the ")) << report.notes.back();
+  EXPECT_TRUE(report.notes.back().starts_with("1 other not tried: predicted for the application is no more than the "))
+      << report.notes.back();
   offer.promising.pop_back();
   candidate(1e6, 0);
   EXPECT_EQ(must_go().candidate, 2);
@@ -187,8 +202,10 @@ TEST_F(EmbedApply, TriesNothingMoreThatPromisesNoMoreThanWasJustMeasured) {
 TEST_F(EmbedApply, CountsTheLaunchesOfItsOwnLauncherInThePatchedApplicationAlone) {
   candidate(1.005, 5);
   // Another kernel has a launcher too, and an earlier version of this one's was there before the patch.
-  request.run = "./out/app && echo kernelift_other 7 tuned 0 original >> $KERNELIFT_EMBED_REPORT && "
-                "if grep -q 0.01 out/app; then echo kernelift_sleepy 3 tuned 2 original; else echo kernelift_sleepy 100 tuned 0 original; fi >> $KERNELIFT_EMBED_REPORT";
+  request.run =
+      "./out/app && echo kernelift_other 7 tuned 0 original >> $KERNELIFT_EMBED_REPORT && "
+      "if grep -q 0.01 out/app; then echo kernelift_sleepy 3 tuned 2 original; else echo kernelift_sleepy 100 tuned 0 "
+      "original; fi >> $KERNELIFT_EMBED_REPORT";
   request.check = request.run + " && ! grep -q wrong src/k.cu";
   ApplyReport report = must_go();
   ASSERT_TRUE(report.kept()) << report.why;
@@ -205,7 +222,8 @@ TEST_F(EmbedApply, RefusesLaunchesInDeviceCodeAndWhereAConstantMayBeAnotherVaria
   };
   LaunchSite site = request.mep.launches[0];
   request.mep.launches[0].range.begin = request.scan->kernels[0].definition.begin + 1;
-  EXPECT_NE(refusal().find("the launch at src/k.cu:8 is in device code, inside 'sleepy'"), std::string::npos) << refusal();
+  EXPECT_NE(refusal().find("the launch at src/k.cu:8 is in device code, inside 'sleepy'"), std::string::npos)
+      << refusal();
 
   const std::string text = read("src/k.cu"), call = "sleepy<<<1, BLOCK>>>(a)";
   write("src/host.cu", text.substr(text.find("void host")));
@@ -215,12 +233,16 @@ TEST_F(EmbedApply, RefusesLaunchesInDeviceCodeAndWhereAConstantMayBeAnotherVaria
   MepVariable taps;
   taps.name = taps.key = taps.spelling = "taps", taps.size = 64, taps.constant = true;
   request.mep.instances[0].variables = {taps};
-  EXPECT_NE(refusal().find("the launch at src/host.cu:1 is in another file than the kernel, where 'taps', which the kernel reads, may be another variable"), std::string::npos) << refusal();
+  EXPECT_NE(refusal().find("the launch at src/host.cu:1 is in another file than the kernel, where 'taps', which the "
+                           "kernel reads, may be another variable"),
+            std::string::npos)
+      << refusal();
   module_scope.clear();
   offer.promising.clear();
   candidate(1.005, 5);
   ApplyReport report = must_go();
-  EXPECT_EQ(report.files, (std::vector<std::string>{"src/host.cu", "src/k.cu", "src/kernelift_sleepy.cuh"})) << report.why;
+  EXPECT_EQ(report.files, (std::vector<std::string>{"src/host.cu", "src/k.cu", "src/kernelift_sleepy.cuh"}))
+      << report.why;
 }
 
 TEST_F(EmbedApply, TakesTheFileAwayWithThePatch) {
@@ -236,7 +258,9 @@ TEST_F(EmbedApply, KeepsTheFileUntilTheOriginalIsBuiltBecauseMakeRemembersDepend
   candidate(1.005, 5);
   request.trial.smallest_gain = 100;
   // As make does with a dependency file that an earlier compile has left.
-  request.build = "{ ! test -e out/dep || test -e \"$(cat out/dep)\"; } && sh build.sh && rm -f out/dep && if grep -q kernelift_ src/k.cu; then echo src/kernelift_sleepy.cuh > out/dep; fi";
+  request.build =
+      "{ ! test -e out/dep || test -e \"$(cat out/dep)\"; } && sh build.sh && rm -f out/dep && if grep -q kernelift_ "
+      "src/k.cu; then echo src/kernelift_sleepy.cuh > out/dep; fi";
   EXPECT_EQ(must_go().outcome, ApplyOutcome::NotFaster);
   EXPECT_FALSE(header_is_there());
   EXPECT_EQ(shell("test -e out/dep && echo there"), "");
@@ -262,14 +286,18 @@ TEST_F(EmbedApply, IsUndoneAfterAKillAndOnDemand) {
 }
 
 TEST_F(EmbedApply, WritesTheHeaderAnewWhereLaunchesGoThroughItAlready) {
-  write("src/kernelift_sleepy.cuh", "// Tuned code for the kernel 'sleepy', written by an earlier patch.\n\tdelay(0.04);\n");
-  write("src/k.cu", std::string(kKernelText).replace(std::string(kKernelText).find("sleepy<<<1, BLOCK>>>"), 20, "kernelift_sleepy::launch(sleepy, 1, BLOCK)"));
+  write("src/kernelift_sleepy.cuh",
+        "// Tuned code for the kernel 'sleepy', written by an earlier patch.\n\tdelay(0.04);\n");
+  write("src/k.cu", std::string(kKernelText)
+                        .replace(std::string(kKernelText).find("sleepy<<<1, BLOCK>>>"), 20,
+                                 "kernelift_sleepy::launch(sleepy, 1, BLOCK)"));
   request.mep.launches.clear();
   std::string source = read("src/k.cu");
   candidate(3, 0);
   auto report = go();  // Its source alone would change nothing.
   ASSERT_FALSE(report.ok());
-  EXPECT_NE(report.error().message.find("runs embedded code (src/kernelift_sleepy.cuh)"), std::string::npos) << report.error().message;
+  EXPECT_NE(report.error().message.find("runs embedded code (src/kernelift_sleepy.cuh)"), std::string::npos)
+      << report.error().message;
   offer.promising.clear();
   candidate(1.005, 5);
   ApplyReport renewed = must_go();

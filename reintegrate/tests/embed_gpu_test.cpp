@@ -1,6 +1,6 @@
-// Generated launchers on a real GPU, in a program that nvcc builds there: the tuned code runs where its guard holds, the
-// original everywhere else, and no error stays behind. The "tuned" code writes other numbers than the original, which an
-// honest one never would: so it is seen which of the two ran. Skipped where there is no GPU or no nvcc.
+// Generated launchers on a real GPU, in a program that nvcc builds there: the tuned code runs where its guard holds,
+// the original everywhere else, and no error stays behind. The "tuned" code writes other numbers than the original,
+// which an honest one never would: so it is seen which of the two ran. Skipped where there is no GPU or no nvcc.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -122,8 +122,14 @@ class EmbedOnGpu : public ::testing::Test {
   void build(const std::string& from = "", const std::string& to = "") {
     Mep mep;
     mep.kernel_name = "scale";
-    mep.parameters = {{"data", "float *", "float", false, ""}, {"n", "int", "", false, "int"}, {"factor", "float", "", false, "float"}};
-    struct { uint64_t data = 0x7f0000000200; int32_t n = 64; float factor = 0.5f; } packed;
+    mep.parameters = {{"data", "float *", "float", false, ""},
+                      {"n", "int", "", false, "int"},
+                      {"factor", "float", "", false, "float"}};
+    struct {
+      uint64_t data = 0x7f0000000200;
+      int32_t n = 64;
+      float factor = 0.5f;
+    } packed;
     MepInstance instance;
     instance.geometry = {{1, 1, 1}, {64, 1, 1}, 0, false};
     instance.parameters = {{0, 8}, {8, 4}, {12, 4}};
@@ -136,7 +142,8 @@ class EmbedOnGpu : public ::testing::Test {
     ptx.replace(ptx.find("@ARCH@"), 6, arch);
     auto guard = shape_guard(mep, "original", candidate);
     ASSERT_TRUE(guard.ok());
-    auto text = launcher_text(mep, candidate, {ptx, "_Z5scalePfif", "clang", "cuda", "a test", "", {}}, *guard, bound, {"k.cu"});
+    auto text = launcher_text(mep, candidate, {ptx, "_Z5scalePfif", "clang", "cuda", "a test", "", {}}, *guard, bound,
+                              {"k.cu"});
     ASSERT_TRUE(text.ok()) << text.error().message;
     ASSERT_NE(text->find(from), text->npos);
     text->replace(text->find(from), from.size(), to);
@@ -192,7 +199,10 @@ TEST_F(EmbedOnGpu, IsCapturedInGraphsWhereItIsRightForAnyArguments) {
   source = "original";
   build();
   std::string all = run();
-  EXPECT_NE(all.find("in a capture: tuned, cudaSuccess\nanother scalar: tuned, cudaSuccess\nanother block: original, cudaSuccess\n"), std::string::npos) << all;
+  EXPECT_NE(all.find("in a capture: tuned, cudaSuccess\nanother scalar: tuned, cudaSuccess\nanother block: original, "
+                     "cudaSuccess\n"),
+            std::string::npos)
+      << all;
 }
 
 /// A kernel that reads constants: the tuned code has its own, which must be what the application's are at each launch.

@@ -1,5 +1,5 @@
-// Embedded code: what is read from PTX, what is guarded, how launches are redirected, and that what is generated compiles
-// with nvcc, for the architectures that it may be built for.
+// Embedded code: what is read from PTX, what is guarded, how launches are redirected, and that what is generated
+// compiles with nvcc, for the architectures that it may be built for.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -23,10 +23,13 @@ const char* const kPtx =
     "\t// .globl\t_Z5scalePfif               // -- Begin function\n"
     ".extern .shared .align 16 .b8 pool[];\n"
     ".global .align 4 .b8 table[8] = {1, 2, 3, 4, 5, 6, 7, 8};\n"
-    ".visible .entry _Z5scalePfif(\n\t.param .u64 .ptr .align 1 _Z5scalePfif_param_0,\n\t.param .u32 _Z5scalePfif_param_1,\n"
-    "\t.param .f32 _Z5scalePfif_param_2\n)\n.maxntid 64\n{\n\t.reg .b32 %r<4>;\n$L__func_begin0:\n\t.loc\t1 3 0  // /home/somebody/k.cu:3\n"
+    ".visible .entry _Z5scalePfif(\n\t.param .u64 .ptr .align 1 _Z5scalePfif_param_0,\n\t.param .u32 "
+    "_Z5scalePfif_param_1,\n"
+    "\t.param .f32 _Z5scalePfif_param_2\n)\n.maxntid 64\n{\n\t.reg .b32 %r<4>;\n$L__func_begin0:\n\t.loc\t1 3 0  // "
+    "/home/somebody/k.cu:3\n"
     "// %bb.0:\n\tmov.u32 \t%r1, %tid.x;\n$L__tmp0:\n\tbra.uni \t$L__BB0_1;\n$L__BB0_1:\n\tret;\n$L__func_end0:\n}\n"
-    "\t.file\t1 \"/home/somebody/k.cu\"\n\t.section\t.debug_abbrev\n\t{\n.b8 1\n\t}\n\t.section\t.debug_macinfo\t{\t}\n";
+    "\t.file\t1 \"/home/somebody/k.cu\"\n\t.section\t.debug_abbrev\n\t{\n.b8 "
+    "1\n\t}\n\t.section\t.debug_macinfo\t{\t}\n";
 
 TEST(PtxText, LosesWhatNamesTheMachineItWasMadeOn) {
   std::string plain = without_debug(kPtx);
@@ -44,14 +47,19 @@ TEST(PtxText, NamesKernelsAndVariablesThatOthersCanSee) {
   EXPECT_EQ(ptx_kernel(kPtx, "scale"), "_Z5scalePfif");
   EXPECT_EQ(ptx_kernel(kPtx, "other"), "");
   EXPECT_TRUE(ptx_shared_variables(kPtx).empty());  // A table of constants is nobody else's.
-  std::string with = std::string(kPtx) + ".visible .const .align 4 .b8 taps[64];\n.extern .global .align 8 .u64 counter;\n";
+  std::string with =
+      std::string(kPtx) + ".visible .const .align 4 .b8 taps[64];\n.extern .global .align 8 .u64 counter;\n";
   EXPECT_EQ(ptx_shared_variables(with), (std::vector<PtxVariable>{{"taps", true, true}, {"counter", false, false}}));
 }
 
 /// A kernel `void scale(float* data, int n, float factor)` that was recorded with the given values.
 class Embed : public ::testing::Test {
  protected:
-  struct Packed { uint64_t data; int32_t n; float factor; };
+  struct Packed {
+    uint64_t data;
+    int32_t n;
+    float factor;
+  };
   void instance(uint64_t data, int32_t n, float factor, uint32_t blocks) {
     Packed packed{data, n, factor};
     MepInstance made;
@@ -64,10 +72,18 @@ class Embed : public ::testing::Test {
   }
   void SetUp() override {
     mep.kernel_name = "scale", mep.kernel_key = "scale(float*, int, float)", mep.kernel_id = "1";
-    mep.parameters = {{"data", "float *", "float", false, ""}, {"n", "int", "", false, "int"}, {"factor", "float", "", false, "float"}};
+    mep.parameters = {{"data", "float *", "float", false, ""},
+                      {"n", "int", "", false, "int"},
+                      {"factor", "float", "", false, "float"}};
     mep.language = "cuda";
     candidate.source = "changed";
-    code = {without_debug(kPtx), "_Z5scalePfif", "clang 22", "cuda: NVIDIA H200, sm_90, driver 580", "candidate #7 of scale-1.klrun", "nvcc makes less of it.", {}};
+    code = {without_debug(kPtx),
+            "_Z5scalePfif",
+            "clang 22",
+            "cuda: NVIDIA H200, sm_90, driver 580",
+            "candidate #7 of scale-1.klrun",
+            "nvcc makes less of it.",
+            {}};
   }
   std::string conditions() {
     auto guard = shape_guard(mep, "original", candidate);
@@ -83,26 +99,35 @@ class Embed : public ::testing::Test {
 
 TEST_F(Embed, GuardsAChangedSourceByWhatItsLaunchesHadInCommon) {
   instance(0x7f0000000040, 4096, 0.5f, 64);
-  EXPECT_EQ(conditions(), "block (64,1,1); dynamic shared memory 0 bytes; n == 4096; factor == 0.5; grid (64,1,1); data not null; data aligned to 32 bytes; ");
+  EXPECT_EQ(conditions(),
+            "block (64,1,1); dynamic shared memory 0 bytes; n == 4096; factor == 0.5; grid (64,1,1); data not null; "
+            "data aligned to 32 bytes; ");
   instance(0x7f0000000104, 96, 0.5f, 64);
-  EXPECT_EQ(conditions(), "block (64,1,1); dynamic shared memory 0 bytes; n divisible by 32; n from 96 to 4096; factor == 0.5; grid (64,1,1); "
-                          "data not null; data aligned to 4 bytes; ");
+  EXPECT_EQ(conditions(),
+            "block (64,1,1); dynamic shared memory 0 bytes; n divisible by 32; n from 96 to 4096; factor == 0.5; grid "
+            "(64,1,1); "
+            "data not null; data aligned to 4 bytes; ");
 }
 
 TEST_F(Embed, GuardsThatNumbersComeWithTheGridsThatTheyCameWith) {
   instance(0x7f0000000040, 4096, 0.5f, 64);
   instance(0x7f0000000040, 96, 0.25f, 2);
   instance(0x7f0000000040, 104, 0.25f, 2);
-  EXPECT_EQ(conditions(), "block (64,1,1); dynamic shared memory 0 bytes; grid (2,1,1) with n divisible by 8 and n from 96 to 104 and factor == 0.25, or "
-                          "(64,1,1) with n == 4096 and factor == 0.5; data not null; data aligned to 32 bytes; ");
+  EXPECT_EQ(conditions(),
+            "block (64,1,1); dynamic shared memory 0 bytes; grid (2,1,1) with n divisible by 8 and n from 96 to 104 "
+            "and factor == 0.25, or "
+            "(64,1,1) with n == 4096 and factor == 0.5; data not null; data aligned to 32 bytes; ");
   EXPECT_TRUE(shape_guard(mep, "original", candidate)->unguarded.empty());
   instance(0x7f0000000040, 96, 0.75f, 2);
-  EXPECT_EQ(shape_guard(mep, "original", candidate)->unguarded, std::vector<std::string>{"the value of 'factor', which varied"});
+  EXPECT_EQ(shape_guard(mep, "original", candidate)->unguarded,
+            std::vector<std::string>{"the value of 'factor', which varied"});
   mep.instances[0].geometry.block = {32, 1, 1};
   EXPECT_NE(conditions().find("or (64,1,1) with block (32,1,1) and n == 4096"), std::string::npos) << conditions();
   // Of many grids only what they have in common is asked for.
   for (uint32_t more = 3; more < 10; ++more) instance(0x7f0000000040, 128, 0.5f, more);
-  EXPECT_NE(conditions().find("n divisible by 8; n from 96 to 4096; grid (2,1,1) with block (64,1,1) or (3,1,1) with"), std::string::npos) << conditions();
+  EXPECT_NE(conditions().find("n divisible by 8; n from 96 to 4096; grid (2,1,1) with block (64,1,1) or (3,1,1) with"),
+            std::string::npos)
+      << conditions();
 }
 
 TEST_F(Embed, NamesWhatNoLaunchSiteCanTell) {
@@ -141,7 +166,8 @@ TEST_F(Embed, BindsConstantsAndRefusesOtherVariablesByName) {
   ASSERT_FALSE(unknown.ok());
   EXPECT_NE(unknown.error().message.find("the constant 'taps', and how the source names it"), std::string::npos);
   MepVariable variable;
-  variable.name = "taps", variable.key = "taps", variable.spelling = "taps", variable.size = 64, variable.constant = true;
+  variable.name = "taps", variable.key = "taps", variable.spelling = "taps", variable.size = 64,
+  variable.constant = true;
   mep.instances[0].variables = {variable};
   auto bound = bound_variables(mep, ptx);
   ASSERT_TRUE(bound.ok()) << bound.error().message;
@@ -161,16 +187,19 @@ class Redirect : public Embed {
     auto edits = redirect_launch(mep, site, source, "L::");
     if (!edits.ok()) return edits.error().message;
     std::string text = source;
-    for (auto edit = edits->rbegin(); edit != edits->rend(); ++edit) text.replace(edit->begin, edit->end - edit->begin, edit->text);
+    for (auto edit = edits->rbegin(); edit != edits->rend(); ++edit)
+      text.replace(edit->begin, edit->end - edit->begin, edit->text);
     return text;
   }
   bool through_macro = false;
 };
 
 TEST_F(Redirect, ChangesTheNameAndTheBracketsAndNothingElse) {
-  EXPECT_EQ(redirected("{ scale<<<(n + 63) / 64, dim3(64), f(\">>>(\"), s>>> (a, n, 1.0f); }", "scale<<<(n + 63) / 64, dim3(64), f(\">>>(\"), s>>> (a, n, 1.0f)"),
+  EXPECT_EQ(redirected("{ scale<<<(n + 63) / 64, dim3(64), f(\">>>(\"), s>>> (a, n, 1.0f); }",
+                       "scale<<<(n + 63) / 64, dim3(64), f(\">>>(\"), s>>> (a, n, 1.0f)"),
             "{ L::launch(scale, (n + 63) / 64, dim3(64), f(\">>>(\"), s) (a, n, 1.0f); }");
-  EXPECT_EQ(redirected("::scale <<< g, /* >>>( */ b >>>(a, n, f);", "::scale <<< g, /* >>>( */ b >>>(a, n, f)"), "L::launch(::scale,  g, /* >>>( */ b )(a, n, f);");
+  EXPECT_EQ(redirected("::scale <<< g, /* >>>( */ b >>>(a, n, f);", "::scale <<< g, /* >>>( */ b >>>(a, n, f)"),
+            "L::launch(::scale,  g, /* >>>( */ b )(a, n, f);");
 }
 
 TEST_F(Redirect, ComparesWhereASiteLaunchesMoreThanTheTunedKernel) {
@@ -179,40 +208,57 @@ TEST_F(Redirect, ComparesWhereASiteLaunchesMoreThanTheTunedKernel) {
   mep.kernel_name = "ns::scale<float, 8>";
   EXPECT_EQ(redirected("scale<T, N><<<g, b>>>(a, n, f);", "scale<T, N><<<g, b>>>(a, n, f)", {"1", "2"}),
             "L::launch_one(ns::scale<float, 8>, scale<T, N>, g, b)(a, n, f);");
-  EXPECT_EQ(redirected("scale<<<g, b>>>(a, n, f);", "scale<<<g, b>>>(a, n, f)"), "L::launch(ns::scale<float, 8>, g, b)(a, n, f);");
-  EXPECT_EQ(redirected("ns::scale<float, 8><<<g, b>>>(a, n, f);", "ns::scale<float, 8><<<g, b>>>(a, n, f)"), "L::launch(ns::scale<float, 8>, g, b)(a, n, f);");
-  EXPECT_NE(redirected("scale<<<g, b>>>(a, n, f);", "scale<<<g, b>>>(a, n, f)", {"1", "2"}).find("could not tell them apart"), std::string::npos);
+  EXPECT_EQ(redirected("scale<<<g, b>>>(a, n, f);", "scale<<<g, b>>>(a, n, f)"),
+            "L::launch(ns::scale<float, 8>, g, b)(a, n, f);");
+  EXPECT_EQ(redirected("ns::scale<float, 8><<<g, b>>>(a, n, f);", "ns::scale<float, 8><<<g, b>>>(a, n, f)"),
+            "L::launch(ns::scale<float, 8>, g, b)(a, n, f);");
+  EXPECT_NE(
+      redirected("scale<<<g, b>>>(a, n, f);", "scale<<<g, b>>>(a, n, f)", {"1", "2"}).find("could not tell them apart"),
+      std::string::npos);
 }
 
 TEST_F(Redirect, ComparesWhereTheCalleeIsAVariableThatMayHoldAnotherKernel) {
-  EXPECT_EQ(redirected("how<<<g, b>>>(a, n, f);", "how<<<g, b>>>(a, n, f)"), "L::launch_one(scale, how, g, b)(a, n, f);");
+  EXPECT_EQ(redirected("how<<<g, b>>>(a, n, f);", "how<<<g, b>>>(a, n, f)"),
+            "L::launch_one(scale, how, g, b)(a, n, f);");
   mep.kernel_name = "ns::scale<float, 8>";
-  EXPECT_EQ(redirected("how<<<g, b>>>(a, n, f);", "how<<<g, b>>>(a, n, f)"), "L::launch_one(ns::scale<float, 8>, how, g, b)(a, n, f);");
+  EXPECT_EQ(redirected("how<<<g, b>>>(a, n, f);", "how<<<g, b>>>(a, n, f)"),
+            "L::launch_one(ns::scale<float, 8>, how, g, b)(a, n, f);");
   mep.kernel_name = "ns::scale";
   EXPECT_EQ(redirected("scale<<<g, b>>>(a, n, f);", "scale<<<g, b>>>(a, n, f)"), "L::launch(scale, g, b)(a, n, f);");
 }
 
 TEST_F(Redirect, TakesCallsOfTheRuntimeAndRefusesOthersByName) {
-  EXPECT_EQ(redirected("e = cudaLaunchKernel((const void*)scale, g, b, args, 0, s);", "cudaLaunchKernel((const void*)scale, g, b, args, 0, s)"),
+  EXPECT_EQ(redirected("e = cudaLaunchKernel((const void*)scale, g, b, args, 0, s);",
+                       "cudaLaunchKernel((const void*)scale, g, b, args, 0, s)"),
             "e = L::launch_packed(scale, (const void*)scale, g, b, args, 0, s);");
-  EXPECT_NE(redirected("cudaLaunchKernelEx(&c, scale, a);", "cudaLaunchKernelEx(&c, scale, a)").find("cudaLaunchKernelEx"), std::string::npos);
+  EXPECT_NE(
+      redirected("cudaLaunchKernelEx(&c, scale, a);", "cudaLaunchKernelEx(&c, scale, a)").find("cudaLaunchKernelEx"),
+      std::string::npos);
   std::string name = std::exchange(mep.kernel_name, "apply<(lambda at k.cu:3:4)>");
-  EXPECT_NE(redirected("apply<<<g, b>>>(a, n, f);", "apply<<<g, b>>>(a, n, f)").find("type without a name"), std::string::npos);
+  EXPECT_NE(redirected("apply<<<g, b>>>(a, n, f);", "apply<<<g, b>>>(a, n, f)").find("type without a name"),
+            std::string::npos);
   mep.kernel_name = name, through_macro = true;
-  EXPECT_NE(redirected("scale<<<g, b>>>(a, n, f);", "scale<<<g, b>>>(a, n, f)").find("written by a macro"), std::string::npos);
+  EXPECT_NE(redirected("scale<<<g, b>>>(a, n, f);", "scale<<<g, b>>>(a, n, f)").find("written by a macro"),
+            std::string::npos);
 }
 
 TEST_F(Redirect, PutsItsIncludeBeforeTheFirstThatIsUnconditional) {
-  EXPECT_EQ(include_place("// c\n#define _GNU_SOURCE\n#ifdef X\n#include <x>\n#endif\n#include <y>\n"), std::string("// c\n#define _GNU_SOURCE\n#ifdef X\n#include <x>\n#endif\n").size());
-  EXPECT_EQ(include_place("#ifndef H\n#define H\n#include <y>\n#endif\n"), std::string("#ifndef H\n#define H\n").size());
-  EXPECT_EQ(include_place("#pragma once\nnamespace a {\n#include \"inside.inc\"\n}\n"), std::string("#pragma once\n").size());
+  EXPECT_EQ(include_place("// c\n#define _GNU_SOURCE\n#ifdef X\n#include <x>\n#endif\n#include <y>\n"),
+            std::string("// c\n#define _GNU_SOURCE\n#ifdef X\n#include <x>\n#endif\n").size());
+  EXPECT_EQ(include_place("#ifndef H\n#define H\n#include <y>\n#endif\n"),
+            std::string("#ifndef H\n#define H\n").size());
+  EXPECT_EQ(include_place("#pragma once\nnamespace a {\n#include \"inside.inc\"\n}\n"),
+            std::string("#pragma once\n").size());
   EXPECT_EQ(include_place("__global__ void k();\n"), 0u);
-  EXPECT_EQ(include_place("/* #include <a>\n*/ int x = '{';\n#include <b>"), std::string("/* #include <a>\n*/ int x = '{';\n").size());
+  EXPECT_EQ(include_place("/* #include <a>\n*/ int x = '{';\n#include <b>"),
+            std::string("/* #include <a>\n*/ int x = '{';\n").size());
   EXPECT_EQ(include_place(""), 0u);
 }
 
 TEST_F(Redirect, SurvivesSourcesThatAreNotWhatTheyWere) {
-  const std::string source = "#include <a>\n#if X\n#include \"b\"\n#endif\n/* c */ void f() { scale<<<(n + 63) / 64, dim3(64), g('\\'', \">>>(\")>>>(a, n, 1.0f); }\n";
+  const std::string source =
+      "#include <a>\n#if X\n#include \"b\"\n#endif\n/* c */ void f() { scale<<<(n + 63) / 64, dim3(64), g('\\'', "
+      "\">>>(\")>>>(a, n, 1.0f); }\n";
   const std::string call = "scale<<<(n + 63) / 64, dim3(64), g('\\'', \">>>(\")>>>(a, n, 1.0f)";
   LaunchSite site;
   site.kernels = {"1"}, site.argument_text = {"a", "n", "f"};
@@ -222,7 +268,8 @@ TEST_F(Redirect, SurvivesSourcesThatAreNotWhatTheyWere) {
     EXPECT_LE(include_place(text), text.size());
     auto edits = redirect_launch(mep, site, text, "L::");
     if (!edits.ok()) EXPECT_EQ(edits.error().exit, Exit::Refused);
-    else for (auto& edit : *edits) EXPECT_LE(edit.end, text.size());
+    else
+      for (auto& edit : *edits) EXPECT_LE(edit.end, text.size());
     (void)ptx_shared_variables(text), (void)without_debug(text);
   };
   for (size_t size = 0; size <= source.size(); ++size) look(source.substr(0, size));
@@ -233,7 +280,8 @@ TEST_F(Redirect, SurvivesSourcesThatAreNotWhatTheyWere) {
       look(broken);
     }
   std::string ptx = kPtx;
-  for (size_t size = 0; size < ptx.size(); ++size) (void)ptx_kernel(ptx.substr(0, size), "scale"), (void)ptx_version(ptx.substr(0, size)), look(ptx.substr(0, size));
+  for (size_t size = 0; size < ptx.size(); ++size)
+    (void)ptx_kernel(ptx.substr(0, size), "scale"), (void)ptx_version(ptx.substr(0, size)), look(ptx.substr(0, size));
 }
 
 class Generated : public Embed {
@@ -245,7 +293,8 @@ class Generated : public Embed {
     ASSERT_TRUE(made.ok());
     folder.emplace(std::move(*made));
     instance(0x7f0000000040, 4096, 0.5f, 64);
-    mep.instances[0].geometry.shared_bytes = 65536, mep.instances[0].settings.carveout = 50;  // As if set by the application.
+    mep.instances[0].geometry.shared_bytes = 65536,
+    mep.instances[0].settings.carveout = 50;  // As if set by the application.
     candidate.launches = {CandidateLaunch::as_recorded("scale")};
     candidate.launches[0].grid[0] = *Expression::parse("ceil_div(gx, PER)");
     candidate.values["PER"] = 4;
@@ -272,7 +321,8 @@ class Generated : public Embed {
     EXPECT_TRUE(write_atomically(folder->path() / "k.cu", source).ok());
     ProcessOptions options;
     options.folder = folder->path();
-    std::vector<std::string> words{nvcc.string(), "-std=c++11", "-arch=sm_90", "-Xcompiler=-Wall,-Wextra,-Werror", "k.cu", "-o", "k"};
+    std::vector<std::string> words{
+        nvcc.string(), "-std=c++11", "-arch=sm_90", "-Xcompiler=-Wall,-Wextra,-Werror", "k.cu", "-o", "k"};
     words.insert(words.end(), more.begin(), more.end());
     auto built = run_process(words, options);
     if (!built.ok() || !built->ok()) return built.ok() ? built->out + built->err : built.error().message;
@@ -305,7 +355,8 @@ void add_instance(Mep& mep, Value... value) {
 const char* const kApplication =
     "#include \"kernelift_scale.cuh\"\n"
     "namespace app {\n"
-    "static __global__ void scale(float* __restrict__ data, const int n, float factor) { if (blockIdx.x == 0 && threadIdx.x < n) data[threadIdx.x] *= factor; }\n"
+    "static __global__ void scale(float* __restrict__ data, const int n, float factor) { if (blockIdx.x == 0 && "
+    "threadIdx.x < n) data[threadIdx.x] *= factor; }\n"
     "__global__ void other(float*, int, float) {}\n"
     "template <class T> __global__ void each(T* data) { data[threadIdx.x] *= 2; }\n"
     "template <class T> void twice(T* data) { kernelift_scale::launch_one(each<float>, each<T>, 1, 64)(data); }\n"
@@ -313,7 +364,8 @@ const char* const kApplication =
     "void run(float* a, double* d, cudaStream_t s, bool x) {\n"
     "  kernelift_scale::launch(app::scale, 64, 64)(a, 4096, 0.5);\n"
     "  kernelift_scale::launch(app::scale, dim3(64), {64, 1}, 0, s)(a, 4096, .5f);\n"
-    "  kernelift_scale::launch_one(app::scale, (x ? app::scale : app::other), (4096 + 63) / 64, 64, 0, 0)(a, 4096, .5f);\n"
+    "  kernelift_scale::launch_one(app::scale, (x ? app::scale : app::other), (4096 + 63) / 64, 64, 0, 0)(a, 4096, "
+    ".5f);\n"
     "  app::twice(a), app::twice(d);\n"
     "  int n = 4096; float f = 0.5f; void* args[] = {&a, &n, &f};\n"
     "  cudaError_t e = kernelift_scale::launch_packed(app::scale, (const void*)app::scale, 64, 64, args, 0, s);\n"
@@ -321,7 +373,8 @@ const char* const kApplication =
     "}\n";
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  for (size_t at = text.find(from); at != text.npos; at = text.find(from, at + to.size())) text.replace(at, from.size(), to);
+  for (size_t at = text.find(from); at != text.npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
   return text;
 }
 
@@ -329,9 +382,13 @@ TEST_F(GeneratedForCompilers, CompilesWithNvccForOldAndNewGpusAndToolkitsWithout
   if (!fs::exists(nvcc)) GTEST_SKIP() << "no nvcc";
   write_header();
   // As a toolkit sees it that has no cudaLibraryLoadData, and one that has no libraries at all.
-  std::string source = replaced(kApplication, "namespace app", "#include \"kernelift_older.cuh\"\n#include \"kernelift_none.cuh\"\nnamespace app");
-  source += "void more(float* a) { kernelift_older::launch(app::scale, 64, 64)(a, 4096, .5f), kernelift_none::launch(app::scale, 64, 64)(a, 4096, .5f); }\n";
-  for (auto [name, condition] : {std::pair{"kernelift_older", "CUDART_VERSION >= 12080"}, {"kernelift_none", "CUDART_VERSION >= 12010"}}) {
+  std::string source = replaced(kApplication, "namespace app",
+                                "#include \"kernelift_older.cuh\"\n#include \"kernelift_none.cuh\"\nnamespace app");
+  source +=
+      "void more(float* a) { kernelift_older::launch(app::scale, 64, 64)(a, 4096, .5f), "
+      "kernelift_none::launch(app::scale, 64, 64)(a, 4096, .5f); }\n";
+  for (auto [name, condition] :
+       {std::pair{"kernelift_older", "CUDART_VERSION >= 12080"}, {"kernelift_none", "CUDART_VERSION >= 12010"}}) {
     ASSERT_NE(header.find(condition), header.npos);
     std::string older = replaced(replaced(header, "kernelift_scale", name), condition, "0");
     ASSERT_TRUE(write_atomically(folder->path() / (std::string(name) + ".cuh"), older).ok());
@@ -341,31 +398,40 @@ TEST_F(GeneratedForCompilers, CompilesWithNvccForOldAndNewGpusAndToolkitsWithout
   EXPECT_EQ(launcher_prefix("kernelift_scale", bound), "kernelift_scale::bind(taps, app::bias).");
   write_header();
   EXPECT_EQ(header.find('@'), std::string::npos);
-  ASSERT_TRUE(write_atomically(folder->path() / "kernelift_bound.cuh", replaced(header, "kernelift_scale", "kernelift_bound")).ok());
+  ASSERT_TRUE(
+      write_atomically(folder->path() / "kernelift_bound.cuh", replaced(header, "kernelift_scale", "kernelift_bound"))
+          .ok());
   bound.clear();
   write_header();
-  source += "#include \"kernelift_bound.cuh\"\nstatic __constant__ float taps[4];\nnamespace app { __constant__ int bias; }\n"
-            "void last(float* a) { kernelift_bound::bind(taps, app::bias).launch(app::scale, 64, 64)(a, 4096, .5f);\n"
-            "  kernelift_bound::bind(taps, app::bias).launch_one(app::scale, app::other, 64, 64)(a, 4096, .5f); }\n";
-  EXPECT_EQ(compile(source, {"-gencode=arch=compute_75,code=sm_75", "-gencode=arch=compute_90,code=sm_90", "-std=c++17",
-                             "-Xcompiler=-Wall,-Wextra,-Werror,-Wno-deprecated-declarations", "-Wno-deprecated-declarations"}), "");
+  source +=
+      "#include \"kernelift_bound.cuh\"\nstatic __constant__ float taps[4];\nnamespace app { __constant__ int bias; }\n"
+      "void last(float* a) { kernelift_bound::bind(taps, app::bias).launch(app::scale, 64, 64)(a, 4096, .5f);\n"
+      "  kernelift_bound::bind(taps, app::bias).launch_one(app::scale, app::other, 64, 64)(a, 4096, .5f); }\n";
+  EXPECT_EQ(compile(source,
+                    {"-gencode=arch=compute_75,code=sm_75", "-gencode=arch=compute_90,code=sm_90", "-std=c++17",
+                     "-Xcompiler=-Wall,-Wextra,-Werror,-Wno-deprecated-declarations", "-Wno-deprecated-declarations"}),
+            "");
 }
 
 TEST_F(GeneratedForCompilers, GuardsTheRangeOfEveryKindOfIntegerThatVaried) {
   if (!fs::exists(nvcc)) GTEST_SKIP() << "no nvcc";
   mep.parameters.clear(), mep.instances.clear(), candidate.launches.clear();
-  for (auto type : {"int", "unsigned int", "bool", "short", "long", "unsigned char"}) mep.parameters.push_back({type, type, "", false, type});
+  for (auto type : {"int", "unsigned int", "bool", "short", "long", "unsigned char"})
+    mep.parameters.push_back({type, type, "", false, type});
   add_instance(mep, int32_t{-5}, uint32_t{3}, true, int16_t{-7}, int64_t{INT64_MIN}, uint8_t{1});
   add_instance(mep, int32_t{96}, uint32_t{4000000001u}, false, int16_t{9}, int64_t{3}, uint8_t{201});
   write_header();
-  EXPECT_EQ(answer("#include \"kernelift_scale.cuh\"\n"
-                   "static int in(int i, unsigned u, bool b, short s, long l, unsigned char c) {\n"
-                   "  void* a[] = {&i, &u, &b, &s, &l, &c};\n  return kernelift_scale::code::verified(1, 64, 0, a);\n}\n"
-                   "int main() {\n  const long low = -9223372036854775807l - 1;\n"
-                   "  std::printf(\"%d%d%d \", in(-5, 3, true, -7, low, 1), in(96, 4000000001u, false, 9, 3, 201), in(0, 2147483649u, true, 0, 0, 128));\n"
-                   "  std::printf(\"%d%d%d%d%d%d%d\\n\", in(-6, 3, true, -7, 0, 1), in(97, 3, true, -7, 0, 1), in(0, 2, true, 0, 0, 1), in(0, 4000000002u, true, 0, 0, 1),\n"
-                   "              in(0, 3, true, -8, 0, 1), in(0, 3, true, 0, 4, 1), in(0, 3, true, 0, 0, 202));\n}\n"),
-            "111 0000000\n");
+  EXPECT_EQ(
+      answer("#include \"kernelift_scale.cuh\"\n"
+             "static int in(int i, unsigned u, bool b, short s, long l, unsigned char c) {\n"
+             "  void* a[] = {&i, &u, &b, &s, &l, &c};\n  return kernelift_scale::code::verified(1, 64, 0, a);\n}\n"
+             "int main() {\n  const long low = -9223372036854775807l - 1;\n"
+             "  std::printf(\"%d%d%d \", in(-5, 3, true, -7, low, 1), in(96, 4000000001u, false, 9, 3, 201), in(0, "
+             "2147483649u, true, 0, 0, 128));\n"
+             "  std::printf(\"%d%d%d%d%d%d%d\\n\", in(-6, 3, true, -7, 0, 1), in(97, 3, true, -7, 0, 1), in(0, 2, "
+             "true, 0, 0, 1), in(0, 4000000002u, true, 0, 0, 1),\n"
+             "              in(0, 3, true, -8, 0, 1), in(0, 3, true, 0, 4, 1), in(0, 3, true, 0, 0, 202));\n}\n"),
+      "111 0000000\n");
 }
 
 TEST_F(GeneratedForCompilers, GuardsThatWhatLayApartLiesApartToTheLastByte) {
@@ -378,17 +444,22 @@ TEST_F(GeneratedForCompilers, GuardsThatWhatLayApartLiesApartToTheLastByte) {
   mep.instances[0].regions[1].address = 0x2000, mep.instances[0].regions[1].size = 512;
   write_header();
   EXPECT_NE(header.find("out == also"), header.npos);
-  EXPECT_EQ(answer("#include \"kernelift_scale.cuh\"\n"
-                   "static int at(unsigned long long in, unsigned long long out, unsigned long long also, unsigned long long end) {\n"
-                   "  void* a[] = {&in, &out, &also, &end};\n  return kernelift_scale::code::verified(1, 64, 0, a);\n}\n"
-                   "int main() {\n"
-                   "  std::printf(\"%d%d%d \", at(0x1000, 0x2000, 0x2000, 0x2040), at(0x1000, 0x1100, 0x1100, 0x1140), at(0x2200, 0x2000, 0x2000, 0x2040));\n"
-                   "  std::printf(\"%d%d%d%d%d\\n\", at(0x1000, 0x1000, 0x1000, 0x1040), at(0x1000, 0x10e0, 0x10e0, 0x1120), at(0x21e0, 0x2000, 0x2000, 0x2040),\n"
-                   "              at(0x1000, 0x2000, 0x4000, 0x2040), at(0x1000, 0x2000, 0x2000, 0x2080));\n}\n"),
-            "111 00000\n");
+  EXPECT_EQ(
+      answer("#include \"kernelift_scale.cuh\"\n"
+             "static int at(unsigned long long in, unsigned long long out, unsigned long long also, unsigned long long "
+             "end) {\n"
+             "  void* a[] = {&in, &out, &also, &end};\n  return kernelift_scale::code::verified(1, 64, 0, a);\n}\n"
+             "int main() {\n"
+             "  std::printf(\"%d%d%d \", at(0x1000, 0x2000, 0x2000, 0x2040), at(0x1000, 0x1100, 0x1100, 0x1140), "
+             "at(0x2200, 0x2000, 0x2000, 0x2040));\n"
+             "  std::printf(\"%d%d%d%d%d\\n\", at(0x1000, 0x1000, 0x1000, 0x1040), at(0x1000, 0x10e0, 0x10e0, 0x1120), "
+             "at(0x21e0, 0x2000, 0x2000, 0x2040),\n"
+             "              at(0x1000, 0x2000, 0x4000, 0x2040), at(0x1000, 0x2000, 0x2000, 0x2080));\n}\n"),
+      "111 00000\n");
 }
 
-/// One source, compiled with -DDATA_TYPE=double or -DN=100, is another kernel, though its parameters are as large as ever.
+/// One source, compiled with -DDATA_TYPE=double or -DN=100, is another kernel, though its parameters are as large as
+/// ever.
 TEST_F(GeneratedForCompilers, IsForTheTypesAndTheMacrosThatItWasCompiledWith) {
   if (!fs::exists(nvcc)) GTEST_SKIP() << "no nvcc";
   mep.compile_flags = {"-O3", "-DN=64", "-D", "SHIFT=-2", "-DNAME=x", "-DPLAIN"};
@@ -400,16 +471,25 @@ TEST_F(GeneratedForCompilers, IsForTheTypesAndTheMacrosThatItWasCompiledWith) {
   EXPECT_NE(header.find("the type of 'cell' beyond its size"), header.npos);
   // The command line's macros, for one file after another.
   std::string source, calls;
-  for (auto [name, macros] : {std::pair{"same", "#define N 64\n#define SHIFT -2\n"}, {"larger", "#undef N\n#define N 100\n"}, {"without", "#undef N\n#define N 64\n#undef SHIFT\n"}}) {
-    ASSERT_TRUE(write_atomically(folder->path() / (std::string(name) + ".cuh"), replaced(header, "kernelift_scale", name)).ok());
+  for (auto [name, macros] : {std::pair{"same", "#define N 64\n#define SHIFT -2\n"},
+                              {"larger", "#undef N\n#define N 100\n"},
+                              {"without", "#undef N\n#define N 64\n#undef SHIFT\n"}}) {
+    ASSERT_TRUE(
+        write_atomically(folder->path() / (std::string(name) + ".cuh"), replaced(header, "kernelift_scale", name))
+            .ok());
     source += std::string(macros) + "#include \"" + name + ".cuh\"\n";
     calls += std::string("  SAY(") + name + ");\n";
   }
-  source += "struct Cell { float x, y; };\nstruct Other { double x, y; };\nenum Way : int { kUp };\n"
-            "#define SAY(header) std::printf(\"%d%d%d%d%d%d%d\\n\", header::code::same_parameters<float*, int, float, Cell>(), \\\n"
-            "      header::code::same_parameters<const float*, const Way, float, Cell>(), header::code::same_parameters<double*, int, float, Cell>(), \\\n"
-            "      header::code::same_parameters<float*, unsigned, float, Cell>(), header::code::same_parameters<float*, int, int, Cell>(), \\\n"
-            "      header::code::same_parameters<float*, int, float, Other>(), header::code::same_parameters<float*, int, float>())\n";
+  source +=
+      "struct Cell { float x, y; };\nstruct Other { double x, y; };\nenum Way : int { kUp };\n"
+      "#define SAY(header) std::printf(\"%d%d%d%d%d%d%d\\n\", header::code::same_parameters<float*, int, float, "
+      "Cell>(), \\\n"
+      "      header::code::same_parameters<const float*, const Way, float, Cell>(), "
+      "header::code::same_parameters<double*, int, float, Cell>(), \\\n"
+      "      header::code::same_parameters<float*, unsigned, float, Cell>(), header::code::same_parameters<float*, "
+      "int, int, Cell>(), \\\n"
+      "      header::code::same_parameters<float*, int, float, Other>(), header::code::same_parameters<float*, int, "
+      "float>())\n";
   EXPECT_EQ(answer(source + "int main() {\n" + calls + "}\n"), "1100000\n0000000\n0000000\n");
 }
 
@@ -418,7 +498,8 @@ TEST_F(Generated, LeavesCapturesToTheOriginalWhereTheGraphCouldBeGivenOtherArgum
   write_header();
   EXPECT_NE(header.find(stays_out), header.npos);
   EXPECT_NE(header.find("Launches that a CUDA graph captures are the original's"), header.npos);
-  candidate.source = "original", candidate.launches.clear();  // The same source, compiled otherwise: any arguments will do.
+  candidate.source = "original",
+  candidate.launches.clear();  // The same source, compiled otherwise: any arguments will do.
   write_header();
   EXPECT_NE(header.find("const bool kInGraphs = true;"), header.npos);
   EXPECT_EQ(header.find("Launches that a CUDA graph captures"), header.npos);
@@ -427,8 +508,8 @@ TEST_F(Generated, LeavesCapturesToTheOriginalWhereTheGraphCouldBeGivenOtherArgum
   EXPECT_NE(header.find(stays_out), header.npos);
 }
 
-/// Two files may each have a static kernel of one name: the functions of their launchers are inline, and of those of one
-/// name the linker keeps one.
+/// Two files may each have a static kernel of one name: the functions of their launchers are inline, and of those of
+/// one name the linker keeps one.
 TEST_F(GeneratedForCompilers, KeepsTheLaunchersOfKernelsOfOneNameApartInOneProgram) {
   if (!fs::exists(nvcc)) GTEST_SKIP() << "no nvcc";
   for (const char* unit : {"a", "b"}) {
@@ -437,14 +518,21 @@ TEST_F(GeneratedForCompilers, KeepsTheLaunchersOfKernelsOfOneNameApartInOneProgr
     auto text = launcher_text(mep, candidate, code, *guard, bound, {"k.cu"}, fs::path(unit) / "kernelift_scale.cuh");
     ASSERT_TRUE(text.ok());
     ASSERT_TRUE(write_atomically(folder->path() / (std::string(unit) + ".cuh"), *text).ok());
-    ASSERT_TRUE(write_atomically(folder->path() / (std::string(unit) + ".cu"),
-                                 "#include \"" + std::string(unit) + ".cuh\"\nbool in_" + unit + "(int n) {\n  float* data = reinterpret_cast<float*>(64); float f = 0.5f;\n"
-                                 "  void* a[] = {&data, &n, &f};\n  return kernelift_scale::code::verified(64, 64, 65536, a);\n}\n").ok());
+    ASSERT_TRUE(
+        write_atomically(
+            folder->path() / (std::string(unit) + ".cu"),
+            "#include \"" + std::string(unit) + ".cuh\"\nbool in_" + unit +
+                "(int n) {\n  float* data = reinterpret_cast<float*>(64); float f = 0.5f;\n"
+                "  void* a[] = {&data, &n, &f};\n  return kernelift_scale::code::verified(64, 64, 65536, a);\n}\n")
+            .ok());
     mep.instances.clear();
     instance(0x7f0000000040, 96, 0.5f, 64);  // What b was verified with.
     mep.instances[0].geometry.shared_bytes = 65536;
   }
-  EXPECT_EQ(answer("#include \"a.cu\"\nbool in_b(int n);\nint main() { std::printf(\"%d%d%d%d\\n\", in_a(4096), in_a(96), in_b(4096), in_b(96)); }\n", {"b.cu"}), "1001\n");
+  EXPECT_EQ(answer("#include \"a.cu\"\nbool in_b(int n);\nint main() { std::printf(\"%d%d%d%d\\n\", in_a(4096), "
+                   "in_a(96), in_b(4096), in_b(96)); }\n",
+                   {"b.cu"}),
+            "1001\n");
 }
 
 /// The CPU device's runtime has no libraries of kernels: the application must still build there, and be right.
@@ -453,7 +541,9 @@ TEST_F(GeneratedForCompilers, RunsTheOriginalOnTheCpuDevice) {
   if (!fs::exists(kernelift)) GTEST_SKIP() << "kernelift itself is not built here";
   bound = {{"taps", "taps", 16}};
   write_header();
-  ASSERT_TRUE(write_atomically(folder->path() / "kernelift_bound.cuh", replaced(header, "kernelift_scale", "kernelift_bound")).ok());
+  ASSERT_TRUE(
+      write_atomically(folder->path() / "kernelift_bound.cuh", replaced(header, "kernelift_scale", "kernelift_bound"))
+          .ok());
   bound.clear();
   write_header();
   const char* main_function =
@@ -469,7 +559,8 @@ TEST_F(GeneratedForCompilers, RunsTheOriginalOnTheCpuDevice) {
   ASSERT_TRUE(write_atomically(folder->path() / "k.cu", std::string(kApplication) + main_function).ok());
   ProcessOptions options;
   options.folder = folder->path();
-  auto built = run_process({kernelift.string(), "build", "--device", "cpu", "--", "nvcc", "-std=c++17", "k.cu", "-o", "k"}, options);
+  auto built = run_process(
+      {kernelift.string(), "build", "--device", "cpu", "--", "nvcc", "-std=c++17", "k.cu", "-o", "k"}, options);
   ASSERT_TRUE(built.ok() && built->ok()) << built->out << built->err;
   auto ran = run_process({(folder->path() / "k").string()}, options);
   ASSERT_TRUE(ran.ok());
@@ -478,7 +569,8 @@ TEST_F(GeneratedForCompilers, RunsTheOriginalOnTheCpuDevice) {
 
 TEST_F(Generated, SaysWhatItIsAndWhenItRuns) {
   write_header();
-  for (auto text : {"Tuned code for the kernel 'scale'", "compute capability 9.0", "n == 4096", "candidate #7 of", "PTX 8.8", "dynamic shared memory 65536 bytes", "KERNELIFT_EMBED=0", "nvcc makes less of it."})
+  for (auto text : {"Tuned code for the kernel 'scale'", "compute capability 9.0", "n == 4096", "candidate #7 of",
+                    "PTX 8.8", "dynamic shared memory 65536 bytes", "KERNELIFT_EMBED=0", "nvcc makes less of it."})
     EXPECT_NE(header.find(text), std::string::npos) << text << "\n" << header.substr(0, 2000);
   EXPECT_EQ(header.find('@'), std::string::npos);
   EXPECT_EQ(launcher_name("ns::smooth<float, 8>"), "kernelift_ns_smooth_float_8");

@@ -43,7 +43,9 @@ TEST_F(Git, DoesNotMindOtherDirtyFiles) {
 
 TEST_F(Git, RefusesDuringAMerge) {
   make_git();
-  shell("git switch -q -c b && echo b > x && git add x && git commit -qm b && git switch -q main && echo a > x && git add x && git commit -qm a; git merge b");
+  shell(
+      "git switch -q -c b && echo b > x && git add x && git commit -qm b && git switch -q main && echo a > x && git "
+      "add x && git commit -qm a; git merge b");
   EXPECT_NE(refusal().find("a merge is under way"), std::string::npos);
 }
 
@@ -97,7 +99,8 @@ TEST_F(Git, LeavesTheIndexAsItWasWhereTheHeadCannotMove) {
   shell("touch .git/HEAD.lock");
   EXPECT_FALSE(tree->switch_to("tuned", *commit, {root / "src/k.cu"}).ok());
   shell("rm .git/HEAD.lock");
-  EXPECT_EQ(shell("git diff --cached --name-only; git branch --show-current"), "main\n") << "or the user's next commit holds the patch";
+  EXPECT_EQ(shell("git diff --cached --name-only; git branch --show-current"), "main\n")
+      << "or the user's next commit holds the patch";
 }
 
 TEST_F(Git, CommitsWithoutAnIdentity) {
@@ -114,7 +117,9 @@ TEST_F(Git, NeverAsksForASignature) {
   make_git();
   EXPECT_FALSE(GitTree::at(root).wants_signatures());
   write("gpg", "#!/bin/sh\ntouch asked\nexit 1\n");
-  shell("chmod +x gpg && git config commit.gpgsign yes && git config gpg.program \"$PWD/gpg\" && sed -i s/0.05/0.01/ src/k.cu");
+  shell(
+      "chmod +x gpg && git config commit.gpgsign yes && git config gpg.program \"$PWD/gpg\" && sed -i s/0.05/0.01/ "
+      "src/k.cu");
   GitTree tree = GitTree::at(root);
   EXPECT_TRUE(tree.wants_signatures());
   auto commit = tree.commit_files({root / "src/k.cu"}, "Tune\n", root);
@@ -125,7 +130,9 @@ TEST_F(Git, NeverAsksForASignature) {
 TEST_F(Git, RunsNoHooks) {
   make_git();
   write(".git/hooks/pre-commit", "#!/bin/sh\ntouch hooked\nexit 1\n");
-  shell("chmod +x .git/hooks/pre-commit && cp .git/hooks/pre-commit .git/hooks/post-checkout && sed -i s/0.05/0.01/ src/k.cu");
+  shell(
+      "chmod +x .git/hooks/pre-commit && cp .git/hooks/pre-commit .git/hooks/post-checkout && sed -i s/0.05/0.01/ "
+      "src/k.cu");
   GitTree tree = GitTree::at(root);
   auto commit = tree.commit_files({root / "src/k.cu"}, "Tune\n", root);
   ASSERT_TRUE(commit.ok());

@@ -30,7 +30,8 @@ Result<ProcessOutcome> interrupted_run(const std::string& line, int signal, Endi
 }
 
 TEST(Interruption, IsHandedOnToAllThatACommandStarted) {
-  auto ran = interrupted_run("trap 'echo saved; exit 7' TERM; { echo > begun; sleep 1000; } & wait; exit 1", SIGTERM, Ending::HandedOn);
+  auto ran = interrupted_run("trap 'echo saved; exit 7' TERM; { echo > begun; sleep 1000; } & wait; exit 1", SIGTERM,
+                             Ending::HandedOn);
   ASSERT_TRUE(ran.ok());
   EXPECT_EQ(ran->exit_code, 7);
   EXPECT_EQ(ran->out, "saved\n");
@@ -38,14 +39,19 @@ TEST(Interruption, IsHandedOnToAllThatACommandStarted) {
 }
 
 TEST(Interruption, EndsWhatWouldNotEndByItself) {
-  auto ran = interrupted_run("trap '' INT TERM; echo > begun; sleep 1000; echo went on; sleep 1000", SIGINT, Ending::Killed);
+  auto ran =
+      interrupted_run("trap '' INT TERM; echo > begun; sleep 1000; echo went on; sleep 1000", SIGINT, Ending::Killed);
   ASSERT_TRUE(ran.ok());
   EXPECT_EQ(ran->signal, SIGKILL);
   EXPECT_EQ(ran->out, "");
 }
 
 TEST(Interruption, IsOverWithItsGuard) {
-  { InterruptGuard guard; kill(getpid(), SIGHUP); EXPECT_TRUE(guard.interrupted()); }
+  {
+    InterruptGuard guard;
+    kill(getpid(), SIGHUP);
+    EXPECT_TRUE(guard.interrupted());
+  }
   InterruptGuard next;
   EXPECT_FALSE(next.interrupted());
 }

@@ -14,7 +14,8 @@ ScannedKernel kernel(const std::string& id, const std::string& name) {
 
 TEST(KnobReach, IsEveryOtherKernelOnceThatATurnedKnobFeeds) {
   ScanIndex scan;
-  scan.kernels = {kernel("1", "mine"), kernel("2", "mine"), kernel("3", "blur"), kernel("4", "blur"), kernel("5", "sum"), kernel("6", "fill")};
+  scan.kernels = {kernel("1", "mine"), kernel("2", "mine"), kernel("3", "blur"),
+                  kernel("4", "blur"), kernel("5", "sum"),  kernel("6", "fill")};
   Mep mep;
   mep.kernel_key = "mine()", mep.kernel_id = "1";
   mep.knobs.resize(3);

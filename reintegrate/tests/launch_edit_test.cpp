@@ -39,7 +39,8 @@ struct Launch {
     auto edits = edit_launch(mep, site, launch, values, changed, source);
     if (!edits.ok()) return "refused: " + edits.error().message;
     std::string text = source;
-    for (auto edit = edits->edits.rbegin(); edit != edits->edits.rend(); ++edit) text.replace(edit->begin, edit->end - edit->begin, edit->text);
+    for (auto edit = edits->edits.rbegin(); edit != edits->edits.rend(); ++edit)
+      text.replace(edit->begin, edit->end - edit->begin, edit->text);
     size_t begin = text.find("<<<");
     return text.substr(begin, text.find(">>>") + 3 - begin);
   }
@@ -62,7 +63,9 @@ TEST(LaunchEdit, TakesTheAxesOfADim3Variable) {
   l.launch.grid[1] = *Expression::parse("ceil_div(gy * by, block_y)");
   l.block("block_x");
   l.launch.block[1] = *Expression::parse("block_y");
-  EXPECT_EQ(l.result(), "<<<dim3((size_t(grids.x) * blocks.x + 127) / 128, (size_t(grids.y) * blocks.y + 3) / 4, grids.z), dim3(64, 4, blocks.z)>>>");
+  EXPECT_EQ(l.result(),
+            "<<<dim3((size_t(grids.x) * blocks.x + 127) / 128, (size_t(grids.y) * blocks.y + 3) / 4, grids.z), "
+            "dim3(64, 4, blocks.z)>>>");
 }
 
 TEST(LaunchEdit, BracketsADim3ThatIsMoreThanAName) {
@@ -123,14 +126,16 @@ TEST(LaunchEdit, PutsParameterValuesInPlaceOfTheirNames) {
 TEST(LaunchEdit, LeavesANameThatTheLaunchIsComputedFromInTheGrid) {
   // THREADS is 64 now, and the grid is made of it elsewhere: what is right must be right for the next value, too.
   Launch l("grid", "THREADS");
-  l.site.grid_form = "dim3", l.site.block_form = "number", l.site.grid[0] = "(n + THREADS - 1) / THREADS", l.site.block[0] = "THREADS";
+  l.site.grid_form = "dim3", l.site.block_form = "number", l.site.grid[0] = "(n + THREADS - 1) / THREADS",
+  l.site.block[0] = "THREADS";
   l.mep.instances[0].geometry = {{8, 1, 1}, {64, 1, 1}, 0, false};
   l.values["block_x"] = 16;
   l.grid("ceil_div(ceil_div(gx * bx, block_x), 4)");
   l.block("block_x");
   EXPECT_EQ(l.result(), "<<<dim3((size_t(grid.x) * THREADS + 63) / 64, grid.y, grid.z), 16>>>");
   l.grid("ceil_div(gx * 64, 16)");
-  EXPECT_NE(l.result().find("would have to follow its block, which is no number there along x"), std::string::npos) << l.result();
+  EXPECT_NE(l.result().find("would have to follow its block, which is no number there along x"), std::string::npos)
+      << l.result();
   l.site.grid[0] = "rows";
   EXPECT_EQ(l.result(), "<<<dim3(grid.x * 4, grid.y, grid.z), 16>>>") << "the grid has nothing to do with the block";
 }
@@ -143,10 +148,13 @@ TEST(LaunchEdit, RefusesABlockThatMayComeToTooManyThreads) {
   l.values = {{"block_x", 256}, {"block_y", 2}};
   l.grid("ceil_div(gx * bx, block_x)");
   l.block("block_x");
-  EXPECT_NE(l.result().find("how many threads it has along y is not known before the program runs"), std::string::npos) << l.result();
+  EXPECT_NE(l.result().find("how many threads it has along y is not known before the program runs"), std::string::npos)
+      << l.result();
   l.launch.grid[1] = *Expression::parse("ceil_div(gy * by, block_y)");
   l.launch.block[1] = *Expression::parse("block_y");
-  EXPECT_EQ(l.result(), "<<<dim3((size_t(grid.x) * block.x + 255) / 256, (size_t(grid.y) * block.y + 1) / 2, grid.z), dim3(256, 2, block.z)>>>");
+  EXPECT_EQ(l.result(),
+            "<<<dim3((size_t(grid.x) * block.x + 255) / 256, (size_t(grid.y) * block.y + 1) / 2, grid.z), dim3(256, 2, "
+            "block.z)>>>");
   l.block("bx * 2");
   EXPECT_NE(l.result().find("along x is not known before the program runs"), std::string::npos) << l.result();
 }
@@ -158,9 +166,11 @@ TEST(LaunchEdit, KeepsWhatTheLaunchSaysAlongAnAxisThatIsNotTurned) {
   l.values["block_x"] = 128;
   l.grid("ceil_div(gx * bx, block_x)");
   l.block("block_x");
-  EXPECT_EQ(l.result(), "<<<dim3((size_t(grid.x) * block.x + 127) / 128, grid.y, grid.z), dim3(128, block.y, block.z)>>>");
+  EXPECT_EQ(l.result(),
+            "<<<dim3((size_t(grid.x) * block.x + 127) / 128, grid.y, grid.z), dim3(128, block.y, block.z)>>>");
   Launch named("grid", "dim3(BX, BY)");
-  named.site.grid_form = "dim3", named.mep.knobs = {{}, {}}, named.mep.knobs[0].name = "BX", named.mep.knobs[1].name = "BY";
+  named.site.grid_form = "dim3", named.mep.knobs = {{}, {}}, named.mep.knobs[0].name = "BX",
+  named.mep.knobs[1].name = "BY";
   named.mep.knobs[0].value = 64, named.mep.knobs[1].value = 2;
   named.site.block[0] = "BX", named.site.block[1] = "BY";
   named.values["block_x"] = 128;
@@ -207,12 +217,14 @@ TEST(LaunchEdit, WritesWhatAGridIsBeyondFollowingAChangedKnob) {
   l.grid("ceil_div(ceil_div(gx * 64, BLOCK), 4)");
   EXPECT_EQ(l.result(), "<<<(((n + BLOCK - 1) / BLOCK) + 3) / 4, BLOCK>>>");
   l.grid("gx * 2");
-  EXPECT_NE(l.result().find("whether to what the candidate was verified with (gx * 2) is not known"), std::string::npos) << l.result();
+  EXPECT_NE(l.result().find("whether to what the candidate was verified with (gx * 2) is not known"), std::string::npos)
+      << l.result();
 }
 
 TEST(LaunchEdit, ScalesNoAxisTwiceWhereAnotherOfTheSameGridIsRewritten) {
   Launch l("dim3((n + BLOCK - 1) / BLOCK, m)", "BLOCK");
-  l.site.grid[0] = "(n + BLOCK - 1) / BLOCK", l.site.grid[1] = "(m + 1) / 2", l.site.grid[2] = "1", l.site.block[0] = "BLOCK", l.site.block[1] = "2", l.site.block[2] = "1";
+  l.site.grid[0] = "(n + BLOCK - 1) / BLOCK", l.site.grid[1] = "(m + 1) / 2", l.site.grid[2] = "1",
+  l.site.block[0] = "BLOCK", l.site.block[1] = "2", l.site.block[2] = "1";
   l.values["BLOCK"] = l.changed["BLOCK"] = 128;
   l.grid("ceil_div(gx * 64, BLOCK)");
   l.launch.grid[1] = *Expression::parse("ceil_div(gy, 2)");
@@ -239,7 +251,10 @@ TEST(LaunchEdit, RefusesAnotherBlockThanWasRecordedWhereTheGridFollowsANumber) {
   l.values["block_x"] = 128;
   l.block("block_x");
   l.grid("ceil_div(gx * 256, block_x)");
-  EXPECT_NE(l.result().find("follow its block, which is 512 there along x: the candidate was verified with launches of 256"), std::string::npos) << l.result();
+  EXPECT_NE(
+      l.result().find("follow its block, which is 512 there along x: the candidate was verified with launches of 256"),
+      std::string::npos)
+      << l.result();
   l.grid("ceil_div(gx * bx, block_x)");
   EXPECT_EQ(l.result(), "<<<((n + 511) / 512) * 4, 128>>>");
 }
@@ -256,7 +271,8 @@ TEST(LaunchEdit, RefusesABlockThatFollowsAKnobToAnUnverifiedSize) {
   l.site.block[0] = "BLOCK * 2";
   l.values["BLOCK"] = l.changed["BLOCK"] = 128;
   l.block("BLOCK");
-  EXPECT_NE(l.result().find("would become 256 along x, but the candidate was verified with 128"), std::string::npos) << l.result();
+  EXPECT_NE(l.result().find("would become 256 along x, but the candidate was verified with 128"), std::string::npos)
+      << l.result();
 }
 
 TEST(LaunchEdit, RewritesDynamicSharedMemory) {

@@ -111,7 +111,7 @@ TEST_F(Journal, KeepsPermissions) {
   chmod((root / "src/k.cu").c_str(), 0751);
   PatchJournal journal = open();
   ASSERT_TRUE(journal.begin(change).ok() && journal.write_patched().ok());
-  struct stat info {};
+  struct stat info{};
   stat((root / "src/k.cu").c_str(), &info);
   EXPECT_EQ(info.st_mode & 07777, 0751u);
 }
@@ -130,7 +130,8 @@ TEST_F(Journal, RefusesASecondApply) {
   auto second = PatchJournal::open(request.state, leftovers);
   ASSERT_FALSE(second.ok());
   EXPECT_EQ(second.error().exit, Exit::Refused);
-  EXPECT_EQ(PatchJournal::none_at_work(request.state).error().exit, Exit::Refused) << "nor may anything be built meanwhile";
+  EXPECT_EQ(PatchJournal::none_at_work(request.state).error().exit, Exit::Refused)
+      << "nor may anything be built meanwhile";
 }
 
 TEST_F(Journal, IsNobodysAtWorkWhereNoneIsOpen) {

@@ -22,7 +22,9 @@ class Reach : public ::testing::Test {
 
 TEST_F(Reach, IsNoneWhereTextAndLaunchesLieOutside) {
   EXPECT_TRUE(patch_reach(mep).none());
-  EXPECT_EQ(patch_reach(mep).why(), "its source lies outside the application (/opt/dep/scale.h:12), where no patch goes, and its launches cannot be patched alone");
+  EXPECT_EQ(patch_reach(mep).why(),
+            "its source lies outside the application (/opt/dep/scale.h:12), where no patch goes, and its launches "
+            "cannot be patched alone");
   mep.app_root = "/opt";
   EXPECT_FALSE(patch_reach(mep).none());
   EXPECT_EQ(patch_reach(mep).why(), "");

@@ -10,7 +10,8 @@ namespace {
 class Patch : public Application {
  protected:
   Result<SourcePatch> plan() {
-    return plan_patch({request.mep, request.original, request.candidate, request.scan ? &*request.scan : nullptr, root});
+    return plan_patch(
+        {request.mep, request.original, request.candidate, request.scan ? &*request.scan : nullptr, root});
   }
   std::string refusal() {
     auto patch = plan();
@@ -56,7 +57,8 @@ TEST_F(Patch, PutsANewHelperAboveTheKernel) {
   candidate("// The kernel.\n", "__device__ int helper();\n// The kernel.\n");
   auto patch = plan();
   ASSERT_TRUE(patch.ok()) << patch.error().message;
-  EXPECT_NE(patch->changes[0].after.find("\"config.h\"\n__device__ int helper();\n// The kernel.\n"), std::string::npos);
+  EXPECT_NE(patch->changes[0].after.find("\"config.h\"\n__device__ int helper();\n// The kernel.\n"),
+            std::string::npos);
 }
 
 TEST_F(Patch, SaysWhichFunctionsOfTheHostItChanges) {
@@ -81,7 +83,8 @@ TEST_F(Patch, SaysWhichFunctionsOfTheHostItChanges) {
 
 TEST_F(Patch, RefusesToChangeWhatOtherGpusBranchesUseAndSaysItOfOtherBuilds) {
   auto planned = [&](const std::string& condition) {
-    write("src/k.cu", "__global__ void k(float* a) {\n  float x = a[0];\n" + condition + "\n  x = x * 3;\n#else\n  x = x * 2;\n#endif\n  a[0] = x;\n}\n");
+    write("src/k.cu", "__global__ void k(float* a) {\n  float x = a[0];\n" + condition +
+                          "\n  x = x * 3;\n#else\n  x = x * 2;\n#endif\n  a[0] = x;\n}\n");
     slice();
     request.mep.functions = {{"k", "src/k.cu", 1, 9, false}};
     candidate("  float x = a[0];", "  float x = a[0] + 0.0f;");
@@ -89,11 +92,15 @@ TEST_F(Patch, RefusesToChangeWhatOtherGpusBranchesUseAndSaysItOfOtherBuilds) {
   };
   auto patch = planned("#if __CUDA_ARCH__ >= 800");
   ASSERT_FALSE(patch.ok());
-  EXPECT_NE(patch.error().message.find("src/k.cu:3-7 (#if __CUDA_ARCH__ >= 800) is other code on other GPUs"), std::string::npos) << patch.error().message;
+  EXPECT_NE(patch.error().message.find("src/k.cu:3-7 (#if __CUDA_ARCH__ >= 800) is other code on other GPUs"),
+            std::string::npos)
+      << patch.error().message;
   patch = planned("#ifdef DEBUG");
   ASSERT_TRUE(patch.ok()) << patch.error().message;
   ASSERT_FALSE(patch->notes.empty());
-  EXPECT_NE(patch->notes.back().find("src/k.cu:3-7 (#ifdef DEBUG) was judged only as this build compiles it"), std::string::npos) << patch->notes.back();
+  EXPECT_NE(patch->notes.back().find("src/k.cu:3-7 (#ifdef DEBUG) was judged only as this build compiles it"),
+            std::string::npos)
+      << patch->notes.back();
 }
 
 TEST_F(Patch, EditsADeclarationThatIsPartOfALine) {
@@ -135,7 +142,8 @@ TEST_F(Patch, TakesACutBodyForUnchanged) {
   request.candidate.source = "#include <math.h>\nvoid host(int n);\nfloat x = 1.0f;\n";
   auto patch = plan();
   ASSERT_TRUE(patch.ok()) << patch.error().message;
-  EXPECT_EQ(patch->changes[0].after, "void host(int n) { run(n); }\n#include   <math.h>  // for sqrt\nfloat x = 1.0f;\n");
+  EXPECT_EQ(patch->changes[0].after,
+            "void host(int n) { run(n); }\n#include   <math.h>  // for sqrt\nfloat x = 1.0f;\n");
 }
 
 TEST_F(Patch, EditsALineThatIsIncludedTwiceOnce) {
@@ -163,7 +171,9 @@ TEST_F(Patch, RefusesAnEditOfTheExtractorsOwnLine) {
 
 TEST_F(Patch, RefusesAnEditAcrossTwoFiles) {
   request.mep.origins[4] = {"src/config.h", 2};
-  request.original = "// extracted\n#include \"config.h\"\n// The kernel.\n__global__ void sleepy(float* a) {\n#define BLOCK 64   // threads\n  a[0] = 1.0;\n}\n";
+  request.original =
+      "// extracted\n#include \"config.h\"\n// The kernel.\n__global__ void sleepy(float* a) {\n#define BLOCK 64   // "
+      "threads\n  a[0] = 1.0;\n}\n";
   request.candidate.source = request.original;
   candidate("__global__ void sleepy(float* a) {\n#define BLOCK 64   // threads\n", "one line\n");
   EXPECT_NE(refusal().find("not neighbours"), std::string::npos);
@@ -208,9 +218,12 @@ TEST_F(Patch, RefusesADefinitionThatTheLaunchFollowsIfItIsRewrittenByHand) {
 }
 
 TEST_F(Patch, TurnsOneKnobOfALineThatDefinesTwo) {
-  write("src/k.cu", "constexpr int X = 32, Y = 8;\n__global__ void k(float* a) { a[threadIdx.y * X + threadIdx.x] = Y; }\n");
+  write("src/k.cu",
+        "constexpr int X = 32, Y = 8;\n__global__ void k(float* a) { a[threadIdx.y * X + threadIdx.x] = Y; }\n");
   slice();
-  auto knob = [](const char* name, int64_t value, uint64_t begin, uint64_t end) { return Knob{name, value, {"src/k.cu", begin, end, 1, 1}, false, true, true, {}}; };
+  auto knob = [](const char* name, int64_t value, uint64_t begin, uint64_t end) {
+    return Knob{name, value, {"src/k.cu", begin, end, 1, 1}, false, true, true, {}};
+  };
   request.mep.knobs = {knob("X", 32, 18, 20), knob("Y", 8, 26, 27)};
   LaunchSite site;
   site.block[0] = "X", site.block[1] = "Y";
@@ -280,7 +293,17 @@ TEST_F(Patch, SaysThatAHeaderIsShared) {
 
 TEST_F(Patch, RewritesTheLaunchWithTheKernel) {
   size_t at = read("src/k.cu").find("<<<1");
-  request.mep.launches = {LaunchSite{{"1234abcd"}, {"src/k.cu", at - 6, at + 15, 8, 8}, {"src/k.cu", at + 3, at + 4, 8, 8}, {"src/k.cu", at + 6, at + 11, 8, 8}, {}, "host", {}, {}, "", {}, false}};
+  request.mep.launches = {LaunchSite{{"1234abcd"},
+                                     {"src/k.cu", at - 6, at + 15, 8, 8},
+                                     {"src/k.cu", at + 3, at + 4, 8, 8},
+                                     {"src/k.cu", at + 6, at + 11, 8, 8},
+                                     {},
+                                     "host",
+                                     {},
+                                     {},
+                                     "",
+                                     {},
+                                     false}};
   request.mep.instances.push_back({});
   request.candidate.launches = {CandidateLaunch::as_recorded("sleepy")};
   request.candidate.launches[0].grid[0] = *Expression::parse("gx * 2");
@@ -314,14 +337,25 @@ class TemplatePatch : public Patch {
   }
   LaunchSite site(const std::string& kernel, const std::string& from) {
     size_t at = read("src/k.cu").find(from);
-    return {{kernel}, {"src/k.cu", at - 9, at + 15, 8, 8}, {"src/k.cu", at + 3, at + 4, 8, 8}, {"src/k.cu", at + 6, at + 11, 8, 8}, {}, "host", {}, {}, "", {}, false};
+    return {{kernel},
+            {"src/k.cu", at - 9, at + 15, 8, 8},
+            {"src/k.cu", at + 3, at + 4, 8, 8},
+            {"src/k.cu", at + 6, at + 11, 8, 8},
+            {},
+            "host",
+            {},
+            {},
+            "",
+            {},
+            false};
   }
 };
 
 TEST_F(TemplatePatch, ChangesTheLaunchesOfAllInstancesAlike) {
   auto patch = plan();
   ASSERT_TRUE(patch.ok()) << patch.error().message;
-  EXPECT_NE(patch->changes[0].after.find("sleepy<3><<<2, BLOCK>>>(a); sleepy<5><<<4, BLOCK>>>(a);"), std::string::npos) << patch->diff();
+  EXPECT_NE(patch->changes[0].after.find("sleepy<3><<<2, BLOCK>>>(a); sleepy<5><<<4, BLOCK>>>(a);"), std::string::npos)
+      << patch->diff();
   EXPECT_TRUE(patch->reaches_others);
   EXPECT_NE(patch->notes[0].find("The launches of 'sleepy<5>' change alike"), std::string::npos) << patch->notes[0];
 }

@@ -65,7 +65,8 @@ TEST(TextDiff, PrintsWhatPatchUnderstands) {
 }
 
 TEST(TextDiff, SaysThatALastLineHasNoEnd) {
-  EXPECT_EQ(unified_diff("k", "a", "b"), "--- a/k\n+++ b/k\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n\\ No newline at end of file\n");
+  EXPECT_EQ(unified_diff("k", "a", "b"),
+            "--- a/k\n+++ b/k\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n\\ No newline at end of file\n");
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ namespace kernelift {
 namespace {
 
 bool stamp_of(const fs::path& path, FileStamp& stamp) {
-  struct stat info {};
+  struct stat info{};
   if (lstat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return false;
   stamp = {static_cast<uint64_t>(info.st_size), info.st_ino, info.st_mtim.tv_sec, info.st_mtim.tv_nsec};
   return true;
@@ -32,14 +32,14 @@ Content content_of(const fs::path& path) {
   char head[18] = {};
   std::ifstream file(path, std::ios::binary);
   file.read(head, sizeof head);
-  constexpr char kRelocatable = 1;        // e_type ET_REL, little endian, at byte 16
+  constexpr char kRelocatable = 1;  // e_type ET_REL, little endian, at byte 16
   if (std::memcmp(head, "\177ELF", 4) == 0) return head[16] == kRelocatable ? Content::LinkInput : Content::Program;
   return std::memcmp(head, "!<arch>\n", 8) == 0 ? Content::LinkInput : Content::Other;
 }
 
 Status copy_with_stamp(const fs::path& from, const fs::path& to) {
   std::error_code code;
-  struct stat info {};
+  struct stat info{};
   if (stat(from.c_str(), &info) != 0) return file_error("read", from);
   fs::copy_file(from, to, fs::copy_options::overwrite_existing, code);
   if (code) return errno = code.value(), file_error("copy a build product to", to);
@@ -56,17 +56,20 @@ bool is_executable(const fs::path& path) { return is_program(path) || access(pat
 
 namespace {
 
-/// Adds what is under the folder. One that goes away meanwhile, a compiler's temporary folder for instance, takes nothing
-/// along but itself.
+/// Adds what is under the folder. One that goes away meanwhile, a compiler's temporary folder for instance, takes
+/// nothing along but itself.
 Status add_files(const fs::path& folder, const std::vector<fs::path>& without, Listing& listing) {
   std::error_code code;
   for (fs::directory_iterator at(folder, code), end; !code && at != end; at.increment(code)) {
     fs::path name = at->path().filename();
-    if (name == ".git" || name == ".kernelift" || std::find(without.begin(), without.end(), at->path()) != without.end()) continue;
+    if (name == ".git" || name == ".kernelift" ||
+        std::find(without.begin(), without.end(), at->path()) != without.end())
+      continue;
     std::error_code ignored;
     FileStamp stamp;
     if (stamp_of(at->path(), stamp)) listing[at->path()] = stamp;
-    else if (at->symlink_status(ignored).type() == fs::file_type::directory) KERNELIFT_TRY(add_files(at->path(), without, listing));
+    else if (at->symlink_status(ignored).type() == fs::file_type::directory)
+      KERNELIFT_TRY(add_files(at->path(), without, listing));
   }
   if (!code || code == std::errc::no_such_file_or_directory || code == std::errc::permission_denied) return done();
   return errno = code.value(), file_error("list the files of", folder);
@@ -126,7 +129,8 @@ Status BuildProducts::place(Version version) {
   for (auto& [path, saved] : files_[version]) {
     FileStamp now;
     if (!stamp_of(path, now) || !(now == placed_[path]))
-      return environment_error(path.string() + " was rebuilt or changed by somebody else while both versions were being timed");
+      return environment_error(path.string() +
+                               " was rebuilt or changed by somebody else while both versions were being timed");
   }
   for (auto& [path, saved] : files_[version]) {
     fs::path temporary = path.parent_path() / ("." + path.filename().string() + ".kernelift-swap");

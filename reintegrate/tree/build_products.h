@@ -21,9 +21,11 @@ struct FileStamp {
 
 using Listing = std::map<std::filesystem::path, FileStamp>;
 
-/// Every regular file under the folders, `.git` and `.kernelift` and whatever is under `without` excepted. Folders that are
-/// not there have none; what cannot be read to its end is an Error, or a build would seem to have left out the rest.
-Result<Listing> list_files(const std::vector<std::filesystem::path>& folders, const std::vector<std::filesystem::path>& without);
+/// Every regular file under the folders, `.git` and `.kernelift` and whatever is under `without` excepted. Folders that
+/// are not there have none; what cannot be read to its end is an Error, or a build would seem to have left out the
+/// rest.
+Result<Listing> list_files(const std::vector<std::filesystem::path>& folders,
+                           const std::vector<std::filesystem::path>& without);
 /// Files of `after` that are new or were written since `before`.
 std::vector<std::filesystem::path> written_between(const Listing& before, const Listing& after);
 
@@ -37,7 +39,7 @@ class BuildProducts {
   enum Version { Before = 0, After = 1 };
 
   explicit BuildProducts(std::filesystem::path vault) : vault_(std::move(vault)) {}
-  ~BuildProducts();                       ///< Removes the vault.
+  ~BuildProducts();  ///< Removes the vault.
 
   /// Copies the files as they are now. Objects and archives are left out: nothing runs them.
   Status save(Version version, const std::vector<std::filesystem::path>& files);
@@ -48,10 +50,13 @@ class BuildProducts {
   Status place(Version version);
 
  private:
-  struct Saved { std::filesystem::path copy; FileStamp stamp; };
+  struct Saved {
+    std::filesystem::path copy;
+    FileStamp stamp;
+  };
   std::filesystem::path vault_;
   std::map<std::filesystem::path, Saved> files_[2];
-  Listing placed_;                        ///< What stands now.
+  Listing placed_;  ///< What stands now.
 };
 
 }  // namespace kernelift

@@ -56,8 +56,8 @@ bool is_read_only(const fs::path& folder) {
   return (!code && (permissions & kWrite) == fs::perms::none) || access(folder.c_str(), W_OK) != 0;
 }
 
-/// What a commit needs beside its content: a name. Users without one get ours rather than a failure at the very end. And no
-/// signature: nobody may be there to type a passphrase, which old gits would ask for.
+/// What a commit needs beside its content: a name. Users without one get ours rather than a failure at the very end.
+/// And no signature: nobody may be there to type a passphrase, which old gits would ask for.
 Words identity(const fs::path& top) {
   auto known = git(top, {"var", "GIT_COMMITTER_IDENT"});
   if (known.ok() && known->ok()) return {"-c", "commit.gpgsign=false"};
@@ -71,7 +71,8 @@ std::vector<std::string> GitTree::changed_files(const fs::path& folder) {
   if (!find_program("git")) return files;
   auto names = ask(folder, {"diff", "--name-only", "--relative", "-z", "HEAD"});
   if (!names.ok()) return files;
-  for (size_t at = 0, end; (end = names->find('\0', at)) != names->npos; at = end + 1) files.push_back(names->substr(at, end - at));
+  for (size_t at = 0, end; (end = names->find('\0', at)) != names->npos; at = end + 1)
+    files.push_back(names->substr(at, end - at));
   return files;
 }
 
@@ -104,22 +105,29 @@ Result<GitTree> GitTree::inspect(const std::vector<fs::path>& files) {
   }
   if (untracked.size() == files.size()) return tree;
   if (!untracked.empty())
-    return refused(untracked[0] + " is not tracked by git, though other files of the patch are: `git add` and commit it first");
+    return refused(untracked[0] +
+                   " is not tracked by git, though other files of the patch are: `git add` and commit it first");
 
   Words question = {"status", "--porcelain", "-z", "--untracked-files=no", "--"};
   for (auto& file : files) question.push_back(file.string());
   KERNELIFT_ASSIGN(std::string dirty, ask(tree.top_, question));
   if (!dirty.empty())
-    return refused(dirty.substr(3, dirty.find('\0') - 3) + " has uncommitted changes, and the patch would touch it: commit or stash them first");
+    return refused(dirty.substr(3, dirty.find('\0') - 3) +
+                   " has uncommitted changes, and the patch would touch it: commit or stash them first");
   KERNELIFT_ASSIGN(std::string git_folder, ask(tree.top_, {"rev-parse", "--absolute-git-dir"}));
-  for (auto [name, what] : {std::pair{"MERGE_HEAD", "merge"}, {"rebase-merge", "rebase"}, {"rebase-apply", "rebase"},
-                            {"CHERRY_PICK_HEAD", "cherry-pick"}, {"REVERT_HEAD", "revert"}, {"BISECT_LOG", "bisect"}})
+  for (auto [name, what] : {std::pair{"MERGE_HEAD", "merge"},
+                            {"rebase-merge", "rebase"},
+                            {"rebase-apply", "rebase"},
+                            {"CHERRY_PICK_HEAD", "cherry-pick"},
+                            {"REVERT_HEAD", "revert"},
+                            {"BISECT_LOG", "bisect"}})
     if (fs::exists(fs::path(trimmed(git_folder)) / name))
       return refused(std::string("a ") + what + " is under way in " + tree.top_.string() + ": finish it first");
   // Known now rather than when the patch has proven itself.
   KERNELIFT_ASSIGN(std::string objects, ask(tree.top_, {"rev-parse", "--git-path", "objects"}));
   for (auto& folder : {fs::path(trimmed(git_folder)), tree.top_ / trimmed(objects)})
-    if (is_read_only(folder)) return refused(folder.string() + " is read-only, and a patch becomes a commit: let git write there first");
+    if (is_read_only(folder))
+      return refused(folder.string() + " is read-only, and a patch becomes a commit: let git write there first");
 
   KERNELIFT_ASSIGN(tree.head_, tree.checked_out());
   tree.kind_ = Kind::Tracked;
@@ -150,19 +158,25 @@ Result<std::string> GitTree::free_branch(const std::string& wanted, const std::s
     if (std::string name = prefix + legal_in_branch(kernel) + "-" + std::to_string(n); !exists(name)) return name;
 }
 
-Result<std::string> GitTree::commit_files(const std::vector<fs::path>& files, const std::string& message, const fs::path& scratch) const {
+Result<std::string> GitTree::commit_files(const std::vector<fs::path>& files, const std::string& message,
+                                          const fs::path& scratch) const {
   fs::path index = scratch / "index", text = scratch / "message";
   std::error_code ignored;
   fs::remove(index, ignored);
   KERNELIFT_TRY(write_atomically(text, message));
-  KERNELIFT_TRY([&]() -> Status { auto read = ask(top_, {"read-tree", "HEAD"}, index); return read.ok() ? done() : Status(read.error()); }());
+  KERNELIFT_TRY([&]() -> Status {
+    auto read = ask(top_, {"read-tree", "HEAD"}, index);
+    return read.ok() ? done() : Status(read.error());
+  }());
   for (auto& file : files) {
     std::string name = file.lexically_relative(top_).string();
     // The mode that git has on record, the content through git's own filters.
     KERNELIFT_ASSIGN(std::string entry, ask(top_, {"ls-files", "-s", "-z", "--", name}, index));
     KERNELIFT_ASSIGN(std::string blob, ask(top_, {"hash-object", "-w", "--path=" + name, "--", file.string()}));
     std::string mode = entry.empty() ? "100644" : entry.substr(0, 6);  // Empty: a file that the patch brings.
-    KERNELIFT_ASSIGN(std::string updated, ask(top_, {"update-index", "--add", "--cacheinfo", mode + "," + trimmed(blob) + "," + name}, index));
+    KERNELIFT_ASSIGN(
+        std::string updated,
+        ask(top_, {"update-index", "--add", "--cacheinfo", mode + "," + trimmed(blob) + "," + name}, index));
   }
   KERNELIFT_ASSIGN(std::string tree, ask(top_, {"write-tree"}, index));
   Words words = identity(top_);
@@ -174,7 +188,8 @@ Result<std::string> GitTree::commit_files(const std::vector<fs::path>& files, co
   return trimmed(commit);
 }
 
-Status GitTree::switch_to(const std::string& branch, const std::string& commit, const std::vector<fs::path>& files) const {
+Status GitTree::switch_to(const std::string& branch, const std::string& commit,
+                          const std::vector<fs::path>& files) const {
   if (!branch_is_at(branch, commit)) KERNELIFT_TRY(create_branch(branch, commit));
   // First the user's index, for the patched files only: a failure here leaves the branch behind but HEAD where it was.
   auto reset_to = [&](const std::string& where) {
@@ -183,10 +198,12 @@ Status GitTree::switch_to(const std::string& branch, const std::string& commit, 
     return git(top_, update);
   };
   KERNELIFT_ASSIGN(ProcessOutcome reset, reset_to(commit));
-  if (!reset.ok()) return environment_error("git cannot update its index in " + top_.string() + ": " + trimmed(reset.err));
-  auto moved = ask(top_, {"symbolic-ref", "-m", "kernelift apply: moving to " + branch, "HEAD", "refs/heads/" + branch});
+  if (!reset.ok())
+    return environment_error("git cannot update its index in " + top_.string() + ": " + trimmed(reset.err));
+  auto moved =
+      ask(top_, {"symbolic-ref", "-m", "kernelift apply: moving to " + branch, "HEAD", "refs/heads/" + branch});
   if (moved.ok()) return done();
-  (void)reset_to("HEAD");   // Or the user's next commit would take the patch along.
+  (void)reset_to("HEAD");  // Or the user's next commit would take the patch along.
   return moved.error();
 }
 

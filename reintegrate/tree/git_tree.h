@@ -14,12 +14,13 @@ class GitTree {
  public:
   enum class Kind { None, Tracked };
 
-  /// The repository that tracks all of `files`. Kind::None when there is no git, no commit yet, or it tracks none of them.
-  /// Refuses, by name: files of two repositories, some tracked and some not, a file with uncommitted changes, a merge or
-  /// rebase under way.
+  /// The repository that tracks all of `files`. Kind::None when there is no git, no commit yet, or it tracks none of
+  /// them. Refuses, by name: files of two repositories, some tracked and some not, a file with uncommitted changes, a
+  /// merge or rebase under way.
   static Result<GitTree> inspect(const std::vector<std::filesystem::path>& files);
 
-  /// Tracked files of the repository around `folder` that differ from its last commit, relative to `folder`; empty without one.
+  /// Tracked files of the repository around `folder` that differ from its last commit, relative to `folder`; empty
+  /// without one.
   static std::vector<std::string> changed_files(const std::filesystem::path& folder);
 
   /// The repository at `top`, nothing asked: to finish an interrupted commit.
@@ -35,9 +36,10 @@ class GitTree {
   /// A commit on top of HEAD that differs in `files` only, taken from the working tree. No reference is moved yet.
   Result<std::string> commit_files(const std::vector<std::filesystem::path>& files, const std::string& message,
                                    const std::filesystem::path& scratch) const;
-  /// Creates `branch` at `commit` and makes it the checked-out one; the working tree is not written. Where that fails the index is
-  /// as it was.
-  Status switch_to(const std::string& branch, const std::string& commit, const std::vector<std::filesystem::path>& files) const;
+  /// Creates `branch` at `commit` and makes it the checked-out one; the working tree is not written. Where that fails
+  /// the index is as it was.
+  Status switch_to(const std::string& branch, const std::string& commit,
+                   const std::vector<std::filesystem::path>& files) const;
   /// Commits are to be signed here; those of commit_files() never are.
   bool wants_signatures() const;
   /// As head(), asked now.

@@ -30,15 +30,23 @@ void set_time(const fs::path& path, int64_t seconds, int64_t nanoseconds) {
 }
 
 Error at_work(const fs::path& lock) {
-  return refused("another `kernelift apply` is at work on this application (" + lock.string() + " is locked): wait for it to end");
+  return refused("another `kernelift apply` is at work on this application (" + lock.string() +
+                 " is locked): wait for it to end");
 }
 
 }  // namespace
 
 PatchJournal::PatchJournal(PatchJournal&& other) noexcept
-    : state_(std::move(other.state_)), folder_(std::move(other.folder_)), lock_(std::exchange(other.lock_, -1)),
-      number_(other.number_), open_(std::exchange(other.open_, false)), entries_(std::move(other.entries_)),
-      top_(std::move(other.top_)), branch_(std::move(other.branch_)), commit_(std::move(other.commit_)), previous_(std::move(other.previous_)) {}
+    : state_(std::move(other.state_)),
+      folder_(std::move(other.folder_)),
+      lock_(std::exchange(other.lock_, -1)),
+      number_(other.number_),
+      open_(std::exchange(other.open_, false)),
+      entries_(std::move(other.entries_)),
+      top_(std::move(other.top_)),
+      branch_(std::move(other.branch_)),
+      commit_(std::move(other.commit_)),
+      previous_(std::move(other.previous_)) {}
 
 PatchJournal::~PatchJournal() {
   // A noted commit is finished forward by the next open(); anything else goes back now.
@@ -85,15 +93,17 @@ Status PatchJournal::none_at_work(const fs::path& state) {
 
 Status PatchJournal::check_writable(const SourcePatch& patch) {
   for (auto& change : patch.changes) {
-    struct stat info {};
+    struct stat info{};
     if (change.created) {
-      if (lstat(change.path.c_str(), &info) == 0) return refused(change.path.string() + " is there already: the patch would bring a file of that name");
+      if (lstat(change.path.c_str(), &info) == 0)
+        return refused(change.path.string() + " is there already: the patch would bring a file of that name");
       info.st_mode = 0222;
     } else if (stat(change.path.c_str(), &info) != 0) {
       return file_error("read", change.path);
     }
     bool read_only = !change.created && ((info.st_mode & 0222) == 0 || access(change.path.c_str(), W_OK) != 0);
-    if (read_only) return refused(change.path.string() + " is read-only: make it writable (chmod u+w) to have it patched");
+    if (read_only)
+      return refused(change.path.string() + " is read-only: make it writable (chmod u+w) to have it patched");
     fs::path folder = change.path.parent_path();
     if (stat(folder.c_str(), &info) != 0) return file_error("read", folder);
     if ((info.st_mode & 0222) == 0 || access(folder.c_str(), W_OK) != 0)
@@ -106,8 +116,9 @@ Status PatchJournal::begin(const SourcePatch& patch) {
   entries_.clear();
   for (auto& change : patch.changes) {
     std::string k = std::to_string(entries_.size());
-    Entry entry{change.path, folder_ / ("original-" + k), folder_ / ("patched-" + k), hash_text(change.before).hex(), hash_text(change.after).hex()};
-    struct stat info {};
+    Entry entry{change.path, folder_ / ("original-" + k), folder_ / ("patched-" + k), hash_text(change.before).hex(),
+                hash_text(change.after).hex()};
+    struct stat info{};
     entry.created = change.created;
     if (!entry.created && stat(change.path.c_str(), &info) != 0) return file_error("read", change.path);
     entry.seconds = info.st_mtim.tv_sec, entry.nanoseconds = info.st_mtim.tv_nsec;
@@ -124,8 +135,14 @@ Status PatchJournal::begin(const SourcePatch& patch) {
 Status PatchJournal::save() const {
   Json document = artefact(kFormat, kVersion, 1), files = Json::array();
   for (auto& entry : entries_)
-    files.push_back({{"path", entry.path.string()}, {"original", entry.original.string()}, {"patched", entry.patched.string()},
-                     {"before", entry.before}, {"after", entry.after}, {"seconds", entry.seconds}, {"nanoseconds", entry.nanoseconds}, {"created", entry.created}});
+    files.push_back({{"path", entry.path.string()},
+                     {"original", entry.original.string()},
+                     {"patched", entry.patched.string()},
+                     {"before", entry.before},
+                     {"after", entry.after},
+                     {"seconds", entry.seconds},
+                     {"nanoseconds", entry.nanoseconds},
+                     {"created", entry.created}});
   document["files"] = files;
   document["git"] = {{"top", top_}, {"branch", branch_}, {"commit", commit_}, {"previous", previous_}};
   return write_json(state_ / "journal.json", document);
@@ -137,7 +154,9 @@ Status PatchJournal::originals_stand() const {
     if (entry.created && !fs::exists(entry.path, code)) continue;
     KERNELIFT_ASSIGN(std::string now, read_text(entry.path));
     if (hash_text(now).hex() != (entry.created ? entry.after : entry.before))
-      return refused(entry.path.string() + " was changed while Kernelift was working; nothing was written: run `kernelift apply` again once it is as it was scanned");
+      return refused(entry.path.string() +
+                     " was changed while Kernelift was working; nothing was written: run `kernelift apply` again once "
+                     "it is as it was scanned");
   }
   return done();
 }
@@ -145,7 +164,9 @@ Status PatchJournal::originals_stand() const {
 Status PatchJournal::patches_stand() const {
   for (auto& entry : entries_) {
     auto now = read_text(entry.path);
-    if (!now.ok() || hash_text(*now).hex() != entry.after) return refused(entry.path.string() + " was changed while the patched application was built and checked for the last time");
+    if (!now.ok() || hash_text(*now).hex() != entry.after)
+      return refused(entry.path.string() +
+                     " was changed while the patched application was built and checked for the last time");
   }
   return done();
 }
@@ -157,15 +178,17 @@ Status PatchJournal::write_patched() {
   }
   for (auto& entry : entries_) {
     KERNELIFT_ASSIGN(std::string text, read_text(entry.patched));
-    Status written = hash_text(text).hex() == entry.after ? write_atomically(entry.path, text)
-                                                           : Status(environment_error(entry.patched.string() + " is damaged"));
+    Status written = hash_text(text).hex() == entry.after
+                         ? write_atomically(entry.path, text)
+                         : Status(environment_error(entry.patched.string() + " is damaged"));
     if (written.ok()) continue;
     if (restore(true).ok()) {
       KERNELIFT_TRY(finish(false));
       return written;
     }
     // The journal stays, and the next apply goes by it.
-    return std::move(written).error().in("some files are still patched; make room, then run kernelift apply again, which puts them back first");
+    return std::move(written).error().in(
+        "some files are still patched; make room, then run kernelift apply again, which puts them back first");
   }
   return done();
 }
@@ -182,7 +205,8 @@ Result<Restoration> PatchJournal::restore(bool stamps) {
     if (hash == entry.after && entry.after != entry.before) {
       KERNELIFT_ASSIGN(std::string text, read_text(entry.original));
       if (hash_text(text).hex() != entry.before)
-        return environment_error("the saved original " + entry.original.string() + " is damaged; " + entry.path.string() + " still holds the patch");
+        return environment_error("the saved original " + entry.original.string() + " is damaged; " +
+                                 entry.path.string() + " still holds the patch");
       KERNELIFT_TRY(write_atomically(entry.path, text));
       result.restored.push_back(entry.path.string());
     } else if (hash != entry.before) {
@@ -203,7 +227,8 @@ void PatchJournal::remove_created() const {
   }
 }
 
-Status PatchJournal::note_commit(const std::string& top, const std::string& branch, const std::string& commit, const std::string& previous) {
+Status PatchJournal::note_commit(const std::string& top, const std::string& branch, const std::string& commit,
+                                 const std::string& previous) {
   top_ = top, branch_ = branch, commit_ = commit, previous_ = previous;
   return save();
 }
@@ -226,7 +251,8 @@ Status PatchJournal::load(const fs::path& file) {
                           from.at("patched").get<std::string>(), from.at("before"), from.at("after"),
                           from.at("seconds"), from.at("nanoseconds"), from.value("created", false)});
     if (!entries_.empty()) folder_ = entries_.front().original.parent_path();
-    top_ = document.at("git").at("top"), branch_ = document.at("git").at("branch"), commit_ = document.at("git").at("commit");
+    top_ = document.at("git").at("top"), branch_ = document.at("git").at("branch"),
+    commit_ = document.at("git").at("commit");
     previous_ = document.at("git").value("previous", "");
     return true;
   });
@@ -240,8 +266,8 @@ Result<Restoration> PatchJournal::recover(const fs::path& state) {
   PatchJournal journal;
   journal.state_ = state;
   if (Status loaded = journal.load(file); !loaded.ok())
-    return std::move(loaded).error().in("an interrupted patch cannot be undone by itself (its originals are under " + state.string() +
-                                        "; put them back by hand, then remove " + file.string() + ")");
+    return std::move(loaded).error().in("an interrupted patch cannot be undone by itself (its originals are under " +
+                                        state.string() + "; put them back by hand, then remove " + file.string() + ")");
   Restoration result;
   if (!journal.commit_.empty()) {
     KERNELIFT_ASSIGN(result, journal.finish_commit());
@@ -269,7 +295,8 @@ Result<Restoration> PatchJournal::finish_commit() const {
     return result;
   }
   if (!held) KERNELIFT_TRY(tree.create_branch(branch_, commit_));
-  result.left.push_back("what is checked out in " + top_ + ", " + head + " (the patch is commit " + commit_.substr(0, 10) + " on branch " + branch_ + ")");
+  result.left.push_back("what is checked out in " + top_ + ", " + head + " (the patch is commit " +
+                        commit_.substr(0, 10) + " on branch " + branch_ + ")");
   return result;
 }
 
@@ -281,7 +308,9 @@ Result<Restoration> PatchJournal::undo_last() {
     PatchJournal past;
     KERNELIFT_TRY(past.load(filed));
     if (!past.commit_.empty())
-      return refused("the last patch that was kept is commit " + past.commit_.substr(0, 10) + " on branch " + past.branch_ + ": take it back with git (git revert " + past.commit_.substr(0, 10) + ", or switch to another branch)");
+      return refused("the last patch that was kept is commit " + past.commit_.substr(0, 10) + " on branch " +
+                     past.branch_ + ": take it back with git (git revert " + past.commit_.substr(0, 10) +
+                     ", or switch to another branch)");
     KERNELIFT_ASSIGN(Restoration result, past.restore(false));
     result.folder = filed.parent_path();
     if (result.left.empty()) past.remove_created();

@@ -14,11 +14,11 @@ namespace kernelift {
 
 /// What putting things back did.
 struct Restoration {
-  bool needed = false;                    ///< There was an unfinished patch.
-  bool kept = false;                      ///< It had been committed already; the patch stays.
-  std::vector<std::string> restored;      ///< Files that hold their original text again.
-  std::vector<std::string> left;          ///< Files that somebody else has changed since, with where the original is.
-  std::filesystem::path folder = {};      ///< Of undo_last(): the patch's, with its report.
+  bool needed = false;                ///< There was an unfinished patch.
+  bool kept = false;                  ///< It had been committed already; the patch stays.
+  std::vector<std::string> restored;  ///< Files that hold their original text again.
+  std::vector<std::string> left;      ///< Files that somebody else has changed since, with where the original is.
+  std::filesystem::path folder = {};  ///< Of undo_last(): the patch's, with its report.
 };
 
 class PatchJournal {
@@ -30,7 +30,7 @@ class PatchJournal {
   /// Refused while an apply is at work: its patch may stand in the sources, or in what was built of them.
   static Status none_at_work(const std::filesystem::path& state);
   PatchJournal(PatchJournal&&) noexcept;
-  ~PatchJournal();                        ///< Puts back what is not finished.
+  ~PatchJournal();  ///< Puts back what is not finished.
 
   /// A fresh numbered folder for this patch's originals, logs and report.
   const std::filesystem::path& folder() const { return folder_; }
@@ -40,27 +40,30 @@ class PatchJournal {
   static Status check_writable(const SourcePatch& patch);
   /// Saves the originals and writes the journal; still nothing of the user's is touched.
   Status begin(const SourcePatch& patch);
-  /// Checks that every file still is the original, then writes the patched texts. All or none, and the journal ends; but
-  /// where what was written could not be taken back, it stays, for the next open() to try again.
+  /// Checks that every file still is the original, then writes the patched texts. All or none, and the journal ends;
+  /// but where what was written could not be taken back, it stays, for the next open() to try again.
   Status write_patched();
   /// Refuses, by name, a file that is not as write_patched() left it.
   Status patches_stand() const;
   /// Puts the originals back where the patched text still stands. With `stamps`, also their times of last change. Files
-  /// that the patch brought stay until finish(): a build that has noted them as dependencies must run once without them.
+  /// that the patch brought stay until finish(): a build that has noted them as dependencies must run once without
+  /// them.
   Result<Restoration> write_originals(bool stamps);
   /// Noted before references move from `previous`, so that an interruption after it finishes forward.
-  Status note_commit(const std::string& top, const std::string& branch, const std::string& commit, const std::string& previous);
-  /// The journal ends. With `kept` it is filed in folder(), beside the originals, so that the patch can be undone later.
+  Status note_commit(const std::string& top, const std::string& branch, const std::string& commit,
+                     const std::string& previous);
+  /// The journal ends. With `kept` it is filed in folder(), beside the originals, so that the patch can be undone
+  /// later.
   Status finish(bool kept);
   /// Puts back the originals of the last patch that was kept without git.
   Result<Restoration> undo_last();
 
  private:
   struct Entry {
-    std::filesystem::path path, original, patched;   ///< The file; its two versions under folder().
-    std::string before, after;                       ///< Hashes.
-    int64_t seconds = 0, nanoseconds = 0;            ///< When the user last changed it.
-    bool created = false;                            ///< The patch brings it.
+    std::filesystem::path path, original, patched;  ///< The file; its two versions under folder().
+    std::string before, after;                      ///< Hashes.
+    int64_t seconds = 0, nanoseconds = 0;           ///< When the user last changed it.
+    bool created = false;                           ///< The patch brings it.
   };
   PatchJournal() = default;
   Status save() const;
@@ -74,7 +77,7 @@ class PatchJournal {
 
   std::filesystem::path state_, folder_;
   int lock_ = -1, number_ = 0;
-  bool open_ = false;                                ///< The journal file exists.
+  bool open_ = false;  ///< The journal file exists.
   std::vector<Entry> entries_;
   std::string top_, branch_, commit_, previous_;
 };

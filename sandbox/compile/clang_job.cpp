@@ -1,6 +1,6 @@
-// The driver is used as a library so that its knowledge of GCC installations, include order and language defaults is not
-// repeated here; its jobs run in this process instead of being spawned. Not done here: linking, and any cleverness about
-// CUDA: callers name the pass they want (--cuda-device-only or --cuda-host-only).
+// The driver is used as a library so that its knowledge of GCC installations, include order and language defaults is
+// not repeated here; its jobs run in this process instead of being spawned. Not done here: linking, and any cleverness
+// about CUDA: callers name the pass they want (--cuda-device-only or --cuda-host-only).
 #include "sandbox/compile/clang_job.h"
 
 #include <clang/Basic/DiagnosticOptions.h>
@@ -45,7 +45,8 @@ Result<std::vector<std::vector<std::string>>> clang_jobs(const std::vector<std::
   // The driver asks for a name of its own to find things beside itself; the resource folder is given outright.
   std::string program = "/usr/bin/clang++", resource = clang_resource_folder().string();
   // A file system with a working folder of its own: the process's would be changed by -working-directory.
-  clang::driver::Driver driver(program, llvm::sys::getDefaultTargetTriple(), diagnostics, "clang", llvm::vfs::createPhysicalFileSystem());
+  clang::driver::Driver driver(program, llvm::sys::getDefaultTargetTriple(), diagnostics, "clang",
+                               llvm::vfs::createPhysicalFileSystem());
   driver.setCheckInputsExist(false);
   driver.ResourceDir = resource;
   std::vector<const char*> argv{program.c_str(), "-resource-dir", resource.c_str()};
@@ -58,7 +59,8 @@ Result<std::vector<std::vector<std::string>>> clang_jobs(const std::vector<std::
     if (arguments.empty() || llvm::StringRef(arguments[0]) != "-cc1") continue;
     jobs.emplace_back(arguments.begin() + 1, arguments.end());
   }
-  if (jobs.empty()) return usage_error("clang's driver found nothing to compile in: " + (text.empty() ? argv.back() : text));
+  if (jobs.empty())
+    return usage_error("clang's driver found nothing to compile in: " + (text.empty() ? argv.back() : text));
   return jobs;
 }
 
@@ -93,7 +95,8 @@ Result<std::string> run_clang_job(const std::vector<std::string>& cc1_arguments,
   return text;
 }
 
-Result<std::string> run_clang_job(const std::vector<std::string>& cc1_arguments, const std::vector<VirtualFile>& files) {
+Result<std::string> run_clang_job(const std::vector<std::string>& cc1_arguments,
+                                  const std::vector<VirtualFile>& files) {
   return run_clang_job(cc1_arguments, files,
                        [](clang::CompilerInstance& compiler) { return clang::ExecuteCompilerInvocation(&compiler); });
 }

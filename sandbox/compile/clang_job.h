@@ -1,5 +1,5 @@
-// clang's driver and its cc1, in this process: a driver command line becomes the cc1 jobs it stands for, and a job is run
-// on sources that may live in memory. Everything of ours that calls the front end goes through here.
+// clang's driver and its cc1, in this process: a driver command line becomes the cc1 jobs it stands for, and a job is
+// run on sources that may live in memory. Everything of ours that calls the front end goes through here.
 #pragma once
 #include <functional>
 #include <memory>
@@ -8,8 +8,14 @@
 
 #include "core/base/result.h"
 
-namespace llvm { class MemoryBuffer; class raw_ostream; }
-namespace clang { class FrontendAction; class CompilerInstance; }
+namespace llvm {
+class MemoryBuffer;
+class raw_ostream;
+}  // namespace llvm
+namespace clang {
+class FrontendAction;
+class CompilerInstance;
+}  // namespace clang
 
 namespace kernelift {
 
@@ -28,7 +34,8 @@ Result<std::string> run_clang_job(const std::vector<std::string>& cc1_arguments,
                                   const std::function<bool(clang::CompilerInstance&)>& action);
 
 /// The action that the job itself names (-emit-obj, -E, -M…).
-Result<std::string> run_clang_job(const std::vector<std::string>& cc1_arguments, const std::vector<VirtualFile>& files = {});
+Result<std::string> run_clang_job(const std::vector<std::string>& cc1_arguments,
+                                  const std::vector<VirtualFile>& files = {});
 
 /// Registers the code generators once per process.
 void initialize_llvm_targets();

@@ -58,7 +58,8 @@ std::vector<std::string> from_clang(const std::vector<std::string>& flags) {
     else if (pair) {
       words.push_back(flag == "-iquote" || flag == "-idirafter" ? "-I" : flag);
       words.push_back(flags[++i]);
-    } else if (flag.starts_with("-D") || flag.starts_with("-U") || flag.starts_with("-I") || flag.starts_with("-std=")) {
+    } else if (flag.starts_with("-D") || flag.starts_with("-U") || flag.starts_with("-I") ||
+               flag.starts_with("-std=")) {
       words.push_back(flag);
     }
   }
@@ -110,7 +111,8 @@ class CubinFile {
  public:
   explicit CubinFile(std::string_view bytes) : bytes_(bytes) {
     Elf64_Ehdr head;
-    if (!read(0, head) || std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64) return;
+    if (!read(0, head) || std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64)
+      return;
     for (unsigned i = 0; i < head.e_shnum; ++i) {
       Elf64_Shdr section;
       if (!read(head.e_shoff + uint64_t(i) * sizeof section, section)) break;
@@ -193,13 +195,12 @@ Result<NvccCompiler> NvccCompiler::find(NvccOptions options) {
         "nvcc is not on this machine, so nothing can be confirmed as the application's compiler builds it; install the "
         "CUDA toolkit or point CUDA_HOME at it");
   compiler.program_ = *program;
-  compiler.arguments_ = options.command.empty() ? from_clang(options.flags)
-                                                : device_arguments(options.command, compiler.left_out_);
+  compiler.arguments_ =
+      options.command.empty() ? from_clang(options.flags) : device_arguments(options.command, compiler.left_out_);
   for (const char* folder : {"/usr", "/bin", "/lib", "/lib64", "/etc", "/opt", "/proc/self", "/dev/urandom"})
     add_folder(compiler.readable_, folder);
   std::error_code code;
-  if (auto real = fs::canonical(*program, code); !code)
-    compiler.readable_.push_back(real.parent_path().parent_path());
+  if (auto real = fs::canonical(*program, code); !code) compiler.readable_.push_back(real.parent_path().parent_path());
   if (auto toolkit = cuda_toolkit()) add_folder(compiler.readable_, *toolkit);
   if (!options.folder.empty()) add_folder(compiler.readable_, options.folder);
   add_named_folders(compiler.readable_, compiler.arguments_, options.folder);
@@ -210,8 +211,8 @@ Result<NvccCompiler> NvccCompiler::find(NvccOptions options) {
 std::string NvccCompiler::command_text() const {
   std::vector<std::string> words = {program_.string()};
   words.insert(words.end(), arguments_.begin(), arguments_.end());
-  for (const auto& word : {options_.target.nvcc_flag(), std::string("-cubin"), std::string("-o"), std::string("kernel.cubin"),
-                    std::string("kernel.cu")})
+  for (const auto& word : {options_.target.nvcc_flag(), std::string("-cubin"), std::string("-o"),
+                           std::string("kernel.cubin"), std::string("kernel.cu")})
     words.push_back(word);
   return join_command(words);
 }
@@ -277,8 +278,9 @@ CompileReply NvccCompiler::compile(const std::string& source, const std::vector<
     if (auto canonical = fs::canonical(program_, code); !code) real = canonical;
     fs::path toolkit = real.parent_path().parent_path();
     std::string linked = folder->path() / "linked.cubin";
-    if (!run({(real.parent_path() / "nvlink").string(), "-arch=" + options_.target.machine, "-L" + (toolkit / "lib64").string(),
-              "-L" + (toolkit / "targets/x86_64-linux/lib").string(), image, "-lcudadevrt", "-o", linked}))
+    if (!run({(real.parent_path() / "nvlink").string(), "-arch=" + options_.target.machine,
+              "-L" + (toolkit / "lib64").string(), "-L" + (toolkit / "targets/x86_64-linux/lib").string(), image,
+              "-lcudadevrt", "-o", linked}))
       return reply;
     image = linked;
   }

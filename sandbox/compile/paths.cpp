@@ -1,5 +1,5 @@
-// The installed layout is bin/ beside lib/kernelift/; a build tree makes the same layout by links (cmake/KerneliftTargets).
-// KERNELIFT_DATA names lib/kernelift outright, for programs that run us from elsewhere.
+// The installed layout is bin/ beside lib/kernelift/; a build tree makes the same layout by links
+// (cmake/KerneliftTargets). KERNELIFT_DATA names lib/kernelift outright, for programs that run us from elsewhere.
 #include "sandbox/compile/paths.h"
 
 #include <cstdlib>
@@ -20,8 +20,8 @@ fs::path clang_resource_folder() { return data_folder() / "clang"; }
 fs::path runtime_library_folder() { return data_folder() / "runtime"; }
 fs::path template_folder() { return data_folder() / "templates"; }
 
-/// A folder counts as a toolkit if it has the runtime header and libdevice; the look-alike that `kernelift build` makes for
-/// a build has neither of NVIDIA's, and says so by a marker file.
+/// A folder counts as a toolkit if it has the runtime header and libdevice; the look-alike that `kernelift build` makes
+/// for a build has neither of NVIDIA's, and says so by a marker file.
 static bool is_toolkit(const fs::path& folder) {
   std::error_code ignored;
   return fs::exists(folder / "include" / "cuda_runtime.h", ignored) &&

@@ -10,7 +10,9 @@ std::filesystem::path lean_headers();            ///< cuda_runtime.h, hip/hip_ru
 std::filesystem::path clang_resource_folder();   ///< clang's own headers (stddef.h, __clang_cuda_builtin_vars.h).
 std::filesystem::path runtime_library_folder();  ///< libcudart.so and friends of the CPU device; the recorder.
 std::filesystem::path template_folder();         ///< mep-templates and LLM prompt texts.
-std::optional<std::filesystem::path> cuda_toolkit();  ///< CUDA_HOME, CUDA_PATH, PATH's nvcc, /usr/local/cuda; nullopt if none.
-std::optional<std::filesystem::path> cuda_cxx_libraries();  ///< thrust, cub and libcu++: the toolkit's, which are headers.
+std::optional<std::filesystem::path>
+cuda_toolkit();  ///< CUDA_HOME, CUDA_PATH, PATH's nvcc, /usr/local/cuda; nullopt if none.
+std::optional<std::filesystem::path>
+cuda_cxx_libraries();  ///< thrust, cub and libcu++: the toolkit's, which are headers.
 
 }  // namespace kernelift

@@ -1,5 +1,5 @@
-// The job that is compiled is the source's own with an empty source, so that what forces the headers in is the same in both,
-// down to who includes whom.
+// The job that is compiled is the source's own with an empty source, so that what forces the headers in is the same in
+// both, down to who includes whom.
 #include "sandbox/compile/precompiled.h"
 
 #include <clang/AST/ASTConsumer.h>
@@ -19,7 +19,8 @@ constexpr const char* kSourcePath = "/kernelift-precompiled-headers.cu";
 /// Writes a precompiled header to memory; clang's own action writes a file.
 class PrecompileInMemory : public clang::ASTFrontendAction {
  public:
-  PrecompileInMemory(std::shared_ptr<clang::PCHBuffer> buffer, const PrecompileWatch& watch) : buffer_(std::move(buffer)), watch_(watch) {}
+  PrecompileInMemory(std::shared_ptr<clang::PCHBuffer> buffer, const PrecompileWatch& watch)
+      : buffer_(std::move(buffer)), watch_(watch) {}
 
  protected:
   bool BeginSourceFileAction(clang::CompilerInstance& compiler) override {
@@ -29,8 +30,9 @@ class PrecompileInMemory : public clang::ASTFrontendAction {
   std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler, llvm::StringRef) override {
     std::vector<std::unique_ptr<clang::ASTConsumer>> all;
     if (watch_.observer) all.push_back(watch_.observer(compiler));
-    all.push_back(std::make_unique<clang::PCHGenerator>(compiler.getPreprocessor(), compiler.getModuleCache(), "", "", buffer_,
-                                                        compiler.getCodeGenOpts(), compiler.getFrontendOpts().ModuleFileExtensions,
+    all.push_back(std::make_unique<clang::PCHGenerator>(compiler.getPreprocessor(), compiler.getModuleCache(), "", "",
+                                                        buffer_, compiler.getCodeGenOpts(),
+                                                        compiler.getFrontendOpts().ModuleFileExtensions,
                                                         /*AllowASTWithErrors=*/false, /*IncludeTimestamps=*/false));
     return std::make_unique<clang::MultiplexConsumer>(std::move(all));
   }
@@ -57,7 +59,8 @@ std::vector<std::string> forced_headers(const FrontendOptions& options) {
   return headers;
 }
 
-std::vector<std::string> without_includes(const std::vector<std::string>& job, const std::vector<std::string>& headers) {
+std::vector<std::string> without_includes(const std::vector<std::string>& job,
+                                          const std::vector<std::string>& headers) {
   std::vector<std::string> result;
   for (size_t i = 0; i < job.size(); ++i) {
     if (job[i] == "-include" && i + 1 < job.size() && std::ranges::count(headers, job[i + 1]) > 0) ++i;
@@ -66,7 +69,8 @@ std::vector<std::string> without_includes(const std::vector<std::string>& job, c
   return result;
 }
 
-Precompiled precompile(const std::vector<std::string>& job, const std::vector<std::string>& headers, const PrecompileWatch& watch) {
+Precompiled precompile(const std::vector<std::string>& job, const std::vector<std::string>& headers,
+                       const PrecompileWatch& watch) {
   std::vector<std::string> arguments = job;
   arguments.back() = kSourcePath;  // The input.
   // What the headers' own inline functions need is instantiated once, here, instead of at each compile's end.

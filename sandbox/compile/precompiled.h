@@ -30,7 +30,8 @@ struct PrecompileWatch {
 };
 
 /// Compiles `headers` alone, which the cc1 `job` forces in, with its flags.
-Precompiled precompile(const std::vector<std::string>& job, const std::vector<std::string>& headers, const PrecompileWatch& watch = {});
+Precompiled precompile(const std::vector<std::string>& job, const std::vector<std::string>& headers,
+                       const PrecompileWatch& watch = {});
 
 /// A cc1 line without its `-include` of those headers.
 std::vector<std::string> without_includes(const std::vector<std::string>& job, const std::vector<std::string>& headers);

@@ -27,32 +27,35 @@ namespace {
 
 std::string features_of(const llvm::Module& module) {
   for (const llvm::Function& function : module)
-    if (auto features = function.getFnAttribute("target-features"); features.isValid()) return features.getValueAsString().str();
+    if (auto features = function.getFnAttribute("target-features"); features.isValid())
+      return features.getValueAsString().str();
   return "";
 }
 
-Result<std::unique_ptr<llvm::TargetMachine>> machine_for(const llvm::Module& module, const std::string& arch, int level) {
+Result<std::unique_ptr<llvm::TargetMachine>> machine_for(const llvm::Module& module, const std::string& arch,
+                                                         int level) {
   initialize_llvm_targets();
   llvm::Triple triple("nvptx64-nvidia-cuda");
   std::string why;
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, why);
   if (!target) return environment_error("no NVPTX code generator in this build: " + why);
   auto code_level = level >= 3 ? llvm::CodeGenOptLevel::Aggressive : static_cast<llvm::CodeGenOptLevel>(level);
-  std::unique_ptr<llvm::TargetMachine> machine(
-      target->createTargetMachine(triple, arch, features_of(module), llvm::TargetOptions(), std::nullopt, std::nullopt, code_level));
+  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
+      triple, arch, features_of(module), llvm::TargetOptions(), std::nullopt, std::nullopt, code_level));
   if (!machine) return environment_error("NVPTX cannot generate code for " + arch);
   return machine;
 }
 
-/// libdevice asks whether square roots are to be precise, as nvcc's are by default. LLVM takes what it does not know for no,
-/// and every sqrtf would be an approximation.
+/// libdevice asks whether square roots are to be precise, as nvcc's are by default. LLVM takes what it does not know
+/// for no, and every sqrtf would be an approximation.
 void settle_square_roots(llvm::Module& module, bool precise) {
   llvm::Function* ask = module.getFunction("__nvvm_reflect");
   if (!ask) return;
   for (llvm::User* user : llvm::make_early_inc_range(ask->users())) {
     auto* call = llvm::dyn_cast<llvm::CallInst>(user);
     llvm::StringRef question;
-    if (!call || !llvm::getConstantStringInfo(call->getArgOperand(0), question) || question != "__CUDA_PREC_SQRT") continue;
+    if (!call || !llvm::getConstantStringInfo(call->getArgOperand(0), question) || question != "__CUDA_PREC_SQRT")
+      continue;
     call->replaceAllUsesWith(llvm::ConstantInt::get(call->getType(), precise));
     call->eraseFromParent();
   }
@@ -70,8 +73,8 @@ void collect_uses(llvm::Value* value, llvm::SmallVectorImpl<llvm::Use*>& uses) {
     else uses.push_back(&use);
 }
 
-/// LLVM fuses a product with a sum though something else needs the product as well. That saves no instruction, and rounds
-/// otherwise than nvcc does, which fuses a product with all that use it or with none.
+/// LLVM fuses a product with a sum though something else needs the product as well. That saves no instruction, and
+/// rounds otherwise than nvcc does, which fuses a product with all that use it or with none.
 void keep_needed_products(llvm::Function& function) {
   using llvm::Instruction;
   llvm::SmallSetVector<llvm::Instruction*, 32> fused;
@@ -108,19 +111,20 @@ Status link_libdevice(llvm::Module& module, bool precise_roots) {
   if (!wanted) return done();
   auto toolkit = cuda_toolkit();
   if (!toolkit)
-    return environment_error("libdevice is needed for device mathematics and no CUDA toolkit was found; install one or set CUDA_HOME");
+    return environment_error(
+        "libdevice is needed for device mathematics and no CUDA toolkit was found; install one or set CUDA_HOME");
   std::string path = (*toolkit / "nvvm" / "libdevice" / "libdevice.10.bc").string();
   llvm::SMDiagnostic problem;
   auto library = llvm::getLazyIRFileModule(path, problem, module.getContext(), /*ShouldLazyLoadMetadata=*/true);
   if (!library) return environment_error("cannot read " + path + ": " + problem.getMessage().str());
   library->setDataLayout(module.getDataLayout());
   library->setTargetTriple(module.getTargetTriple());
-  bool failed = llvm::Linker::linkModules(
-      module, std::move(library), llvm::Linker::LinkOnlyNeeded, [](llvm::Module& into, const llvm::StringSet<>& linked) {
-        llvm::internalizeModule(into, [&](const llvm::GlobalValue& value) {
-          return !value.hasName() || !linked.contains(value.getName());
-        });
-      });
+  bool failed = llvm::Linker::linkModules(module, std::move(library), llvm::Linker::LinkOnlyNeeded,
+                                          [](llvm::Module& into, const llvm::StringSet<>& linked) {
+                                            llvm::internalizeModule(into, [&](const llvm::GlobalValue& value) {
+                                              return !value.hasName() || !linked.contains(value.getName());
+                                            });
+                                          });
   if (failed) return environment_error("linking " + path + " failed");
   settle_square_roots(module, precise_roots);
   return done();

@@ -25,8 +25,8 @@ struct DeviceFacts {
   std::vector<int> twins;  ///< Ordinals of all devices of this model, this one included.
   uint64_t memory_bytes = 0, free_bytes = 0, cache_bytes = 0;
   uint32_t multiprocessors = 1, threads_per_multiprocessor = 0;
-  uint32_t blocks_per_multiprocessor = 0, registers_per_multiprocessor = 0;             ///< 0: not known.
-  uint32_t shared_per_multiprocessor = 0, shared_taken_per_block = 0;                   ///< The latter beside what a kernel asks for.
+  uint32_t blocks_per_multiprocessor = 0, registers_per_multiprocessor = 0;  ///< 0: not known.
+  uint32_t shared_per_multiprocessor = 0, shared_taken_per_block = 0;  ///< The latter beside what a kernel asks for.
   uint32_t max_threads_per_block = 1024, shared_per_block = 48 << 10, shared_per_block_optin = 48 << 10;
   Dim3 max_grid{0x7fffffff, 65535, 65535}, max_block{1024, 1024, 64};
 };
@@ -118,8 +118,8 @@ struct DeviceOutcome {
 };
 
 struct DeviceClocks {
-  double megahertz = 0;   ///< Of the multiprocessors; 0: unknown.
-  bool throttled = false; ///< By heat, power or the operator, right now.
+  double megahertz = 0;    ///< Of the multiprocessors; 0: unknown.
+  bool throttled = false;  ///< By heat, power or the operator, right now.
   std::string why;
 };
 

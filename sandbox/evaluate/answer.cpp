@@ -9,12 +9,13 @@ namespace kernelift {
 namespace {
 
 Error astray(const Mep& mep, const std::string& how) {
-  return refused("the inputs made up for " + (mep.kernel_name.empty() ? mep.kernel_key : mep.kernel_name) + " do not suit it: on them the original " + how +
-                 "; record a run of the application instead");
+  return refused("the inputs made up for " + (mep.kernel_name.empty() ? mep.kernel_key : mep.kernel_name) +
+                 " do not suit it: on them the original " + how + "; record a run of the application instead");
 }
 
 /// The name of the file that holds `result`, which is `before` again where nothing changed.
-Result<std::string> keep(const std::filesystem::path& folder, const std::string& before, const std::byte* given, std::span<const std::byte> result) {
+Result<std::string> keep(const std::filesystem::path& folder, const std::string& before, const std::byte* given,
+                         std::span<const std::byte> result) {
   if (std::equal(result.begin(), result.end(), given)) return before;
   return Mep::store(folder, result);
 }
@@ -41,7 +42,8 @@ Result<std::string> answer_by_original(const std::filesystem::path& folder, Mep&
   if (auto failure = trial->loaded()) return astray(mep, "cannot be launched: " + failure->detail);
   for (size_t i = 0; i < mep.instances.size(); ++i) {
     memory->restore(i, false);
-    if (auto failure = trial->run(Side::Baseline, i)) return astray(mep, std::string(name(failure->outcome)) + ": " + failure->detail);
+    if (auto failure = trial->run(Side::Baseline, i))
+      return astray(mep, std::string(name(failure->outcome)) + ": " + failure->detail);
     if (auto outside = memory->broken_canary(i)) return astray(mep, "writes " + *outside);
     // Regions lie by address in memory, and as the parameters reach them in the MEP.
     for (auto& region : mep.instances[i].regions)
@@ -51,7 +53,8 @@ Result<std::string> answer_by_original(const std::filesystem::path& folder, Mep&
         }
     auto mapped = memory->instances()[i].variables.begin();
     for (auto& variable : mep.instances[i].variables) {
-      KERNELIFT_ASSIGN(variable.after, keep(folder, variable.before, mapped->given, memory->mirror().subspan(mapped->mirror_offset, mapped->size)));
+      KERNELIFT_ASSIGN(variable.after, keep(folder, variable.before, mapped->given,
+                                            memory->mirror().subspan(mapped->mirror_offset, mapped->size)));
       ++mapped;
     }
   }

@@ -72,7 +72,8 @@ Result<CompiledBaseline> compile_baseline(const Mep& mep, const fs::path& folder
 void add_roundings(const Mep& mep, CompiledBaseline& baseline, bool for_candidates) {
   if (!holds_floats(mep)) return;
   baseline.roundings.ways = baseline.pool->compile_roundings(baseline.source, baseline.reply);
-  if (for_candidates) baseline.roundings.at_random = baseline.pool->compile_random_sums(baseline.source, baseline.reply);
+  if (for_candidates)
+    baseline.roundings.at_random = baseline.pool->compile_random_sums(baseline.source, baseline.reply);
 }
 
 }  // namespace kernelift

@@ -20,15 +20,20 @@ std::string BaselineReport::complaint() const {
   return unverifiable;
 }
 
-std::string no_longer_reproduced(const BaselineReport& report) { return "it no longer reproduces its capture: " + report.complaint(); }
+std::string no_longer_reproduced(const BaselineReport& report) {
+  return "it no longer reproduces its capture: " + report.complaint();
+}
 
 std::string only_by_nvcc(const std::string& complaint) {
-  return "only builds by nvcc are judged here: the kernel reproduces its capture as nvcc builds it, and not as clang does (" + complaint + ")";
+  return "only builds by nvcc are judged here: the kernel reproduces its capture as nvcc builds it, and not as clang "
+         "does (" +
+         complaint + ")";
 }
 
 std::string takes_long(const std::string& instance, double seconds) {
   char text[160];
-  std::snprintf(text, sizeof text, "one run of instance %s takes %.1f s here: it is repeated no more than needed", instance.c_str(), seconds);
+  std::snprintf(text, sizeof text, "one run of instance %s takes %.1f s here: it is repeated no more than needed",
+                instance.c_str(), seconds);
   return text;
 }
 
@@ -40,15 +45,18 @@ Status enough_time(const std::string& instance, double seconds, size_t runs, std
   if (wanted <= left) return done();
   char text[320];
   std::snprintf(text, sizeof text,
-                "one run of the original takes %.1f s here (instance %s), and it has to be run about %zu times before a first candidate is judged, which is "
+                "one run of the original takes %.1f s here (instance %s), and it has to be run about %zu times before "
+                "a first candidate is judged, which is "
                 "run or raced %zu times: that is %.0f s, and %.0f s are left; give it more time (--time)",
                 seconds, instance.c_str(), runs, kForACandidate, wanted, std::max(left, 0.0));
   return answer_is_no(text);
 }
 
 std::string does_not_repeat(const std::string& buffer, uint64_t differing, uint64_t elements) {
-  return "the original itself does not repeat: " + std::to_string(differing) + " of " + std::to_string(elements) + " elements of " + buffer +
-         " differ between two runs of it on the same memory (threads race for an order, or it reads what nothing wrote), so there "
+  return "the original itself does not repeat: " + std::to_string(differing) + " of " + std::to_string(elements) +
+         " elements of " + buffer +
+         " differ between two runs of it on the same memory (threads race for an order, or it reads what nothing "
+         "wrote), so there "
          "is no one answer that a candidate could be held to";
 }
 
@@ -77,10 +85,13 @@ Json to_json(const BaselineReport& report) {
                          {"failure", instance.failure},
                          {"buffers", buffers}});
   }
-  Json document = {{"instances", instances}, {"application_trouble", report.application_trouble}, {"application_alone", report.application_alone}};
+  Json document = {{"instances", instances},
+                   {"application_trouble", report.application_trouble},
+                   {"application_alone", report.application_alone}};
   if (!report.unverifiable.empty()) document["unverifiable"] = report.unverifiable;
   if (report.confirmation_seconds > 0)
-    document["confirmation_seconds"] = report.confirmation_seconds, document["perturbing_seconds"] = report.perturbing_seconds;
+    document["confirmation_seconds"] = report.confirmation_seconds,
+    document["perturbing_seconds"] = report.perturbing_seconds;
   return document;
 }
 
@@ -95,14 +106,16 @@ Result<BaselineReport> baseline_report_from_json(const Json& from, const std::st
       instance.application_seconds = entry.at("application_seconds");
       instance.fastest_write_seconds = entry.at("fastest_write_seconds"), instance.failure = entry.at("failure");
       for (auto& buffer : entry.at("buffers"))
-        instance.buffers.push_back(
-            {buffer.at("name"), buffer.at("bytes"), buffer.at("pass"), buffer.at("changed"), buffer.at("detail"),
-             buffer.at("tolerance"), buffer.value("written", false), buffer.value("exact", true)});
+        instance.buffers.push_back({buffer.at("name"), buffer.at("bytes"), buffer.at("pass"), buffer.at("changed"),
+                                    buffer.at("detail"), buffer.at("tolerance"), buffer.value("written", false),
+                                    buffer.value("exact", true)});
       report.instances.push_back(std::move(instance));
     }
-    report.application_trouble = from.at("application_trouble"), report.application_alone = from.at("application_alone");
+    report.application_trouble = from.at("application_trouble"),
+    report.application_alone = from.at("application_alone");
     report.unverifiable = from.value("unverifiable", "");
-    report.confirmation_seconds = from.value("confirmation_seconds", 0.0), report.perturbing_seconds = from.value("perturbing_seconds", 0.0);
+    report.confirmation_seconds = from.value("confirmation_seconds", 0.0),
+    report.perturbing_seconds = from.value("perturbing_seconds", 0.0);
     return report;
   });
 }

@@ -1,5 +1,5 @@
-// What the original taught about itself, on either device: whether it reproduces its capture, buffer by buffer, and how long
-// it takes. It crosses from runners as JSON, and people see it in replay's report.
+// What the original taught about itself, on either device: whether it reproduces its capture, buffer by buffer, and how
+// long it takes. It crosses from runners as JSON, and people see it in replay's report.
 #pragma once
 #include <optional>
 #include <string>
@@ -13,9 +13,11 @@ namespace kernelift {
 
 /// Kernels that take longer are not repeated more than needed.
 inline constexpr double kSlowSeconds = 0.05;
-/// Kernels that take longer are run once where nothing but the original is asked about, and as seldom as can be elsewhere.
+/// Kernels that take longer are run once where nothing but the original is asked about, and as seldom as can be
+/// elsewhere.
 inline constexpr double kLongSeconds = 0.5;
-inline constexpr size_t kLongRoundings = 2;  ///< So many other roundings of them are run for the sake of candidates, and one otherwise.
+inline constexpr size_t kLongRoundings =
+    2;  ///< So many other roundings of them are run for the sake of candidates, and one otherwise.
 inline size_t roundings_of_long(bool for_candidates) { return for_candidates ? kLongRoundings : 1; }
 
 /// What the original did on one instance, buffer by buffer.
@@ -25,8 +27,8 @@ struct BufferReport {
   bool pass = true, changed = false;
   std::string detail;     ///< First and worst mismatch.
   std::string tolerance;  ///< FloatTolerance::text: what it was compared within.
-  bool written = false;   ///< It changed, or was found to be written whatever was there: doing nothing would be noticed.
-  bool exact = true;      ///< To the last digit, not only within its tolerance.
+  bool written = false;  ///< It changed, or was found to be written whatever was there: doing nothing would be noticed.
+  bool exact = true;     ///< To the last digit, not only within its tolerance.
 };
 struct InstanceReport {
   std::string id;
@@ -41,11 +43,14 @@ struct InstanceReport {
 };
 struct BaselineReport {
   std::vector<InstanceReport> instances;
-  std::string application_trouble = {};  ///< Why the application's own machine code cannot be measured; empty: it can, or there is none.
-  bool application_alone = false;        ///< That reproduces the capture, and the code that was calibrated does not.
-  /// What confirming a finalist is expected to take, as measured on the original: each, and the first beside that. 0: not known.
+  std::string application_trouble =
+      {};  ///< Why the application's own machine code cannot be measured; empty: it can, or there is none.
+  bool application_alone = false;  ///< That reproduces the capture, and the code that was calibrated does not.
+  /// What confirming a finalist is expected to take, as measured on the original: each, and the first beside that. 0:
+  /// not known.
   double confirmation_seconds = 0, perturbing_seconds = 0;
-  /// Why it was not known of any candidate whether it did anything (written_regions.h); empty: it is, or the original is wrong.
+  /// Why it was not known of any candidate whether it did anything (written_regions.h); empty: it is, or the original
+  /// is wrong.
   std::string unverifiable = {};
   bool pass() const;
   /// The original passes, and candidates can be judged by what it leaves.

@@ -29,9 +29,10 @@ struct EvaluatorOptions {
   int most_rounds = 60;                ///< Pairs of samples, original and candidate.
   std::optional<Tolerance> tolerance;  ///< The user's; wins over the MEP's and the derived one.
   bool few_candidates = false;         ///< Only a few will come: start at once, compile each a little slower.
-  /// Whoever may be the best is built and timed as the application's own compiler builds it too, where that is here. GPUs only.
+  /// Whoever may be the best is built and timed as the application's own compiler builds it too, where that is here.
+  /// GPUs only.
   bool as_built = true;
-  bool share_measurements = true;      ///< Candidates of equal image and launches are measured once.
+  bool share_measurements = true;  ///< Candidates of equal image and launches are measured once.
   /// When the run that this is for must be over: the original is not calibrated any longer than that.
   std::optional<std::chrono::steady_clock::time_point> deadline;
   std::function<void(const std::string&)> tell = {};  ///< Is told early of an original that takes long.
@@ -48,22 +49,24 @@ struct ReplayOptions {
   unsigned threads = 0;
   std::optional<Tolerance> tolerance;
   std::chrono::milliseconds launch_limit{60'000};
-  bool counters = false;  ///< Also find out what the time goes into; GPUs only.
+  bool counters = false;                              ///< Also find out what the time goes into; GPUs only.
   std::function<void(const std::string&)> tell = {};  ///< As EvaluatorOptions::tell.
 };
 
-inline constexpr const char* kApplicationsCode = "the application's own machine code";  ///< ReplayReport::compiler, where it is that.
+inline constexpr const char* kApplicationsCode =
+    "the application's own machine code";  ///< ReplayReport::compiler, where it is that.
 
 struct ReplayReport {
   std::string kernel, device;
   std::optional<BaselineReport> warm, cold;
   std::string compiler;                    ///< Whose code `warm` and `cold` are of; empty where there is but one.
   std::optional<BaselineReport> by_clang;  ///< The original as our compiler builds it, if the above is another's.
-  std::string only_by_nvcc;                ///< Where that does not reproduce the capture, but nvcc's build does: what follows.
-  std::optional<KernelFacts> facts;        ///< Of the code that was timed first, on its heaviest instance, if asked for.
-  std::optional<CrossCheck> cross_check;   ///< Of the durations, by another clock; GPUs only.
-  std::vector<std::string> notes;          ///< What is not as it was in the application.
-  /// By instance: its duration in the application, and what was alive there and is not in the capture (a sentence, or "").
+  std::string only_by_nvcc;  ///< Where that does not reproduce the capture, but nvcc's build does: what follows.
+  std::optional<KernelFacts> facts;       ///< Of the code that was timed first, on its heaviest instance, if asked for.
+  std::optional<CrossCheck> cross_check;  ///< Of the durations, by another clock; GPUs only.
+  std::vector<std::string> notes;         ///< What is not as it was in the application.
+  /// By instance: its duration in the application, and what was alive there and is not in the capture (a sentence, or
+  /// "").
   struct Recorded {
     InVivo in_vivo;
     std::string unreached;
@@ -86,10 +89,11 @@ struct ReplayReport {
   Json json() const;
 };
 
-/// Where no replay on `device` is known yet, what calibrating the original there showed is what the MEP carries. `code`: whose
-/// build that is of.
-void keep_calibrated(const std::filesystem::path& folder, const Mep& mep, const std::string& device, const std::string& code,
-                     const BaselineReport& report, bool cold, const std::vector<std::string>& notes);
+/// Where no replay on `device` is known yet, what calibrating the original there showed is what the MEP carries.
+/// `code`: whose build that is of.
+void keep_calibrated(const std::filesystem::path& folder, const Mep& mep, const std::string& device,
+                     const std::string& code, const BaselineReport& report, bool cold,
+                     const std::vector<std::string>& notes);
 
 /// What a replay on a GPU other than the recorded one cannot say, as sentences.
 std::vector<std::string> notes_on_another_machine(const Mep& mep, const ReplayReport& report);
@@ -104,9 +108,9 @@ inline constexpr double kInVivoGate = 0.15;
 /// An Error means that it could not be replayed at all; a mismatch is in the report.
 Result<ReplayReport> replay(const std::filesystem::path& folder, const ReplayOptions& options);
 
-/// Fills the answers (`after`) of a MEP whose inputs were made up with what its original kernel computes from them on the
-/// CPU device; their files go to data/, mep.json is the caller's to write. Refuses when the original strays on them. A
-/// sentence that is not empty says why it cannot be run here, and the answers stay unknown.
+/// Fills the answers (`after`) of a MEP whose inputs were made up with what its original kernel computes from them on
+/// the CPU device; their files go to data/, mep.json is the caller's to write. Refuses when the original strays on
+/// them. A sentence that is not empty says why it cannot be run here, and the answers stay unknown.
 Result<std::string> answer_by_original(const std::filesystem::path& folder, Mep& mep);
 
 /// "cpu: Intel(R) Xeon(R) Processor, 2 cores": every CPU timing is labelled with it.

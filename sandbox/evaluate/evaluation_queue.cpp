@@ -58,7 +58,8 @@ bool EvaluationQueue::rebuilder_idle() const {
 }
 
 CompileReply EvaluationQueue::compiled(const Candidate& candidate, uint64_t era) const {
-  bool known = hooks_.original.ok() && !hooks_.original.image.empty() && candidate.recipe.is_default() && candidate.source == hooks_.source;
+  bool known = hooks_.original.ok() && !hooks_.original.image.empty() && candidate.recipe.is_default() &&
+               candidate.source == hooks_.source;
   return known ? hooks_.original : pool_.compile(candidate.source, candidate.recipe, era);
 }
 
@@ -107,7 +108,9 @@ void EvaluationQueue::pass_on(Waiting job, std::deque<Waiting>& jobs) {
     if (job.era == era_) {
       auto behind = jobs.end();
       if (job.screened)
-        behind = std::find_if(jobs.begin(), jobs.end(), [&](auto& other) { return !other.screened || other.screened->speedup() < job.screened->speedup(); });
+        behind = std::find_if(jobs.begin(), jobs.end(), [&](auto& other) {
+          return !other.screened || other.screened->speedup() < job.screened->speedup();
+        });
       jobs.insert(behind, std::move(job));
       changed_.notify_all();
       return;

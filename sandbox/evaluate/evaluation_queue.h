@@ -1,7 +1,8 @@
-// From submission to verdict: candidates are compiled side by side on all cores, and taken from there by the evaluator's
-// measurers, one at a time each. A measurer may ask for another build of a candidate by a slower compiler: the rest goes on
-// meanwhile, the most promising are built first, and then it is measured again. What measuring means is the evaluator's;
-// queues, threads, futures, abandoned eras and the way in which evaluators tell equal code apart live here.
+// From submission to verdict: candidates are compiled side by side on all cores, and taken from there by the
+// evaluator's measurers, one at a time each. A measurer may ask for another build of a candidate by a slower compiler:
+// the rest goes on meanwhile, the most promising are built first, and then it is measured again. What measuring means
+// is the evaluator's; queues, threads, futures, abandoned eras and the way in which evaluators tell equal code apart
+// live here.
 #pragma once
 #include <condition_variable>
 #include <deque>
@@ -23,7 +24,7 @@ struct EvaluationJob {
   Candidate candidate;
   CompileReply compiled;
   std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
-  uint64_t era = 0;  ///< Of submission: abandon() begins a new one.
+  uint64_t era = 0;                 ///< Of submission: abandon() begins a new one.
   std::optional<Verdict> screened;  ///< The first verdict on what is to be built and measured again.
   CompileReply rebuilt;             ///< What came of that.
   bool measurer_lost = false;       ///< Its measurer cannot measure anything any more.
@@ -32,8 +33,8 @@ struct EvaluationJob {
 class EvaluationQueue {
  public:
   struct Hooks {
-    /// One thread each: a verdict on what compiled, and on what was rebuilt. nullopt, with job.screened set: to be rebuilt.
-    /// With job.measurer_lost set it gets no more jobs, and another takes this one, unless it is the last.
+    /// One thread each: a verdict on what compiled, and on what was rebuilt. nullopt, with job.screened set: to be
+    /// rebuilt. With job.measurer_lost set it gets no more jobs, and another takes this one, unless it is the last.
     std::vector<std::function<std::optional<Verdict>(EvaluationJob&)>> measurers;
     /// The other compiler, called from so many threads.
     std::function<CompileReply(const Candidate&)> rebuild;
@@ -52,8 +53,8 @@ class EvaluationQueue {
   ~EvaluationQueue();
 
   std::future<Verdict> submit(Candidate candidate);
-  /// What waits or is being compiled is answered at once, and what the other compiler is at: by what it was screened as,
-  /// if it was.
+  /// What waits or is being compiled is answered at once, and what the other compiler is at: by what it was screened
+  /// as, if it was.
   void abandon();
   /// A candidate sent to be rebuilt would not have to wait.
   bool rebuilder_idle() const;
@@ -90,7 +91,7 @@ class EvaluationQueue {
   size_t measurers_ = 0;
   bool closing_ = false;
   uint64_t era_ = 0;
-  size_t open_ = 0;         ///< Submitted and not answered.
+  size_t open_ = 0;                ///< Submitted and not answered.
   std::list<Waiting> rebuilding_;  ///< In the other compiler's hands, but abandon() can answer them.
   std::vector<std::thread> threads_;
 };

@@ -33,8 +33,7 @@ bool is_reproduced(const InstanceReport& instance, double deviation) {
 }
 
 Result<BaselineReport> measure(const Mep& mep, const std::filesystem::path& folder, const ReplayOptions& options,
-                               bool cold, const TrialCode& code,
-                               const Roundings& roundings) {
+                               bool cold, const TrialCode& code, const Roundings& roundings) {
   RunnerSettings settings;
   settings.trial.threads = options.threads;
   settings.trial.launch_limit = options.launch_limit;
@@ -61,7 +60,8 @@ std::optional<double> in_vivo_deviation(const InstanceReport& instance) {
 }
 
 namespace {
-Result<ReplayReport> replay_on_device(const Mep& mep, const std::filesystem::path& folder, const ReplayOptions& options) {
+Result<ReplayReport> replay_on_device(const Mep& mep, const std::filesystem::path& folder,
+                                      const ReplayOptions& options) {
   if (options.device != "cpu") {
     auto gpu = open_gpu(options.device, mep, folder, gpu_settings(options), false);
     if (gpu.ok()) return replay_on_cuda(folder, mep, options, std::move(*gpu));
@@ -97,10 +97,12 @@ Result<ReplayReport> replay(const std::filesystem::path& folder, const ReplayOpt
   if (mep.instances.empty())
     return answer_is_no((folder / "mep.json").string() + " holds no recorded instance, so there is nothing to replay");
   KERNELIFT_ASSIGN(ReplayReport report, replay_on_device(mep, folder, options));
-  for (auto& instance : mep.instances) report.recorded[instance.id] = {instance.in_vivo, unreached_text(instance.unreached)};
+  for (auto& instance : mep.instances)
+    report.recorded[instance.id] = {instance.in_vivo, unreached_text(instance.unreached)};
   for (auto& note : notes_on_another_machine(mep, report)) report.notes.push_back(note);
   const BaselineReport& first = report.warm ? *report.warm : *report.cold;
-  if (!first.unverifiable.empty()) report.notes.push_back("PASS says nothing of what it computes: " + first.unverifiable);
+  if (!first.unverifiable.empty())
+    report.notes.push_back("PASS says nothing of what it computes: " + first.unverifiable);
   return report;
 }
 
@@ -113,7 +115,8 @@ std::vector<std::string> notes_on_another_machine(const Mep& mep, const ReplayRe
     if (!instance.code.empty()) recorded_arch = std::max(recorded_arch, instance.settings.binary_version);
   }
   for (auto* mode : {&report.warm, &report.cold})
-    for (size_t i = 0; *mode && i < (**mode).instances.size(); ++i) compared |= (**mode).instances[i].recorded_seconds > 0;
+    for (size_t i = 0; *mode && i < (**mode).instances.size(); ++i)
+      compared |= (**mode).instances[i].recorded_seconds > 0;
   if (report.compiler == "clang" && recorded_arch > 0)
     notes.push_back("the machine code that the application ran (sm_" + std::to_string(recorded_arch) +
                     ") is not for this GPU: what is timed is its source as our compiler builds it");
@@ -121,7 +124,6 @@ std::vector<std::string> notes_on_another_machine(const Mep& mep, const ReplayRe
     notes.push_back("recorded on " + mep.captured_on + ": durations there are not compared with this device's");
   return notes;
 }
-
 
 bool ReplayReport::compares(const std::string& instance, bool cold) const {
   auto known = recorded.find(instance);
@@ -158,7 +160,8 @@ Fidelity ReplayReport::fidelity() const {
       Fidelity::Instance& instance = found.instances[timed.id];
       for (auto& buffer : timed.buffers) {
         if (!buffer.pass && instance.trouble.empty()) instance.trouble = buffer.name + ", " + buffer.detail;
-        if (!buffer.exact && instance.changed == Fidelity::Changed::Exactly) instance.changed = Fidelity::Changed::WithinTolerance;
+        if (!buffer.exact && instance.changed == Fidelity::Changed::Exactly)
+          instance.changed = Fidelity::Changed::WithinTolerance;
       }
       if (!timed.failure.empty()) instance.trouble = timed.failure;
       if (!timed.pass) instance.changed = Fidelity::Changed::Otherwise;
@@ -170,8 +173,9 @@ Fidelity ReplayReport::fidelity() const {
   return found;
 }
 
-void keep_calibrated(const std::filesystem::path& folder, const Mep& mep, const std::string& device, const std::string& code,
-                     const BaselineReport& calibrated, bool cold, const std::vector<std::string>& notes) {
+void keep_calibrated(const std::filesystem::path& folder, const Mep& mep, const std::string& device,
+                     const std::string& code, const BaselineReport& calibrated, bool cold,
+                     const std::vector<std::string>& notes) {
   auto known = read_fidelity(folder);
   if (known.ok() && std::ranges::any_of(*known, [&](auto& replay) { return replay.device == device; })) return;
   ReplayReport report;
@@ -179,7 +183,8 @@ void keep_calibrated(const std::filesystem::path& folder, const Mep& mep, const 
   for (auto& instance : mep.instances) report.recorded[instance.id].in_vivo = instance.in_vivo;
   BaselineReport seen = calibrated;
   // The application's own machine code is what its durations are of; it was found right, though not to the last digit.
-  bool of_application = std::ranges::all_of(seen.instances, [](auto& instance) { return instance.application_seconds > 0; });
+  bool of_application =
+      std::ranges::all_of(seen.instances, [](auto& instance) { return instance.application_seconds > 0; });
   for (auto& instance : seen.instances) {
     if (!of_application) continue;
     instance.seconds = instance.application_seconds, report.compiler = kApplicationsCode;
@@ -206,22 +211,27 @@ std::string ReplayReport::text() const {
       text += "        " + known->second.unreached + "\n";
     for (auto& buffer : instance.buffers)
       text += line("  %s  %-24s %10llu bytes%s", buffer.pass ? "PASS" : "FAIL", buffer.name.c_str(),
-                   (unsigned long long)buffer.bytes, buffer.changed ? "" : buffer.written ? ", rewritten with what it held" : ", not changed") +
+                   (unsigned long long)buffer.bytes,
+                   buffer.changed   ? ""
+                   : buffer.written ? ", rewritten with what it held"
+                                    : ", not changed") +
               (buffer.changed || buffer.written ? "  (" + buffer.tolerance + ")" : "") +
               (buffer.pass ? "" : ": " + buffer.detail) + "\n";
     for (auto* mode : {&warm, &cold}) {
       if (!*mode || !(**mode).instances[i].pass || !instance.pass) continue;
       const InstanceReport& timed = (**mode).instances[i];
       text += line("  %s caches: %.3f us", mode == &warm ? "warm" : "cold", timed.seconds * 1e6) +
-              (timed.seconds > kLongSeconds && timed.spread == 0 ? ", one run" : line(", spread %.1f %%", timed.spread * 100));
+              (timed.seconds > kLongSeconds && timed.spread == 0 ? ", one run"
+                                                                 : line(", spread %.1f %%", timed.spread * 100));
       if (auto deviation = in_vivo_deviation(timed); deviation && compares(timed.id, mode == &cold)) {
-        text +=
-            line("; in the application %.3f us: ", timed.recorded_seconds * 1e6) +
-            (is_reproduced(timed, *deviation) ? "reproduced"
-             : is_short(timed)                ? line("NOT reproduced within %.1f us", kShortGate * 1e6)
-                                              : line("NOT reproduced within %.0f %%", kInVivoGate * 100)) +
-            (is_short(timed) ? line(" (%+.2f us)", *deviation * timed.recorded_seconds * 1e6) : line(" (%+.0f %%)", *deviation * 100));
-        if (known != recorded.end() && !known->second.in_vivo.how.empty()) text += "; there: " + known->second.in_vivo.how;
+        text += line("; in the application %.3f us: ", timed.recorded_seconds * 1e6) +
+                (is_reproduced(timed, *deviation) ? "reproduced"
+                 : is_short(timed)                ? line("NOT reproduced within %.1f us", kShortGate * 1e6)
+                                                  : line("NOT reproduced within %.0f %%", kInVivoGate * 100)) +
+                (is_short(timed) ? line(" (%+.2f us)", *deviation * timed.recorded_seconds * 1e6)
+                                 : line(" (%+.0f %%)", *deviation * 100));
+        if (known != recorded.end() && !known->second.in_vivo.how.empty())
+          text += "; there: " + known->second.in_vivo.how;
         if (known != recorded.end() && !known->second.in_vivo.why.empty()) text += "; " + known->second.in_vivo.why;
         if (known != recorded.end() && known->second.in_vivo.own > 0)
           text += line("; the snapshotted launch itself, after a pause: %.3f us", known->second.in_vivo.own);
@@ -237,11 +247,13 @@ std::string ReplayReport::text() const {
                            : "FAIL  " + alone.complaint() + "\n");
   }
   if (auto found = durations())
-    text += line("fidelity: %d of %d instances take as long as in the application; by their weights %+.1f %%\n", found->reproduced,
-                 found->compared, found->weighted_deviation * 100);
+    text += line("fidelity: %d of %d instances take as long as in the application; by their weights %+.1f %%\n",
+                 found->reproduced, found->compared, found->weighted_deviation * 100);
   text += "fidelity grade: " + fidelity().text() + "\n";
   if (cross_check) text += cross_check->text() + "\n";
-  if (facts) text += "What its time goes into (heaviest instance):\n" + facts_table(*facts) + "  " + diagnose(*facts).paragraph() + "\n";
+  if (facts)
+    text += "What its time goes into (heaviest instance):\n" + facts_table(*facts) + "  " +
+            diagnose(*facts).paragraph() + "\n";
   if (!only_by_nvcc.empty()) text += "note: " + only_by_nvcc + "\n";
   for (auto& note : notes) text += "note: " + note + "\n";
   return text + (pass() ? "PASS\n" : "FAIL\n");
@@ -263,17 +275,21 @@ Json ReplayReport::json() const {
         Json& entry = report["instances"][i];
         entry["in_vivo_deviation"] = *deviation;
         // Only in the cache mode that was chosen beforehand does it count.
-        if (compares((**mode).instances[i].id, mode == &cold)) entry["reproduced"] = is_reproduced((**mode).instances[i], *deviation);
+        if (compares((**mode).instances[i].id, mode == &cold))
+          entry["reproduced"] = is_reproduced((**mode).instances[i], *deviation);
       }
     document[mode == &warm ? "warm" : "cold"] = std::move(report);
   }
   for (auto& [id, there] : recorded)
-    document["in_vivo"][id] = {{"cache", there.in_vivo.cache}, {"how", there.in_vivo.how}, {"why", there.in_vivo.why}, {"launches", there.in_vivo.launches},
-                               {"low_us", there.in_vivo.low}, {"high_us", there.in_vivo.high}, {"own_us", there.in_vivo.own}};
+    document["in_vivo"][id] = {{"cache", there.in_vivo.cache}, {"how", there.in_vivo.how},
+                               {"why", there.in_vivo.why},     {"launches", there.in_vivo.launches},
+                               {"low_us", there.in_vivo.low},  {"high_us", there.in_vivo.high},
+                               {"own_us", there.in_vivo.own}};
   document["fidelity"] = to_json(fidelity());
   if (auto found = durations()) {
     Json& fidelity = document["fidelity"];
-    fidelity["reproduced"] = found->reproduced, fidelity["compared"] = found->compared, fidelity["weighted_deviation"] = found->weighted_deviation;
+    fidelity["reproduced"] = found->reproduced, fidelity["compared"] = found->compared,
+    fidelity["weighted_deviation"] = found->weighted_deviation;
   }
   return document;
 }

@@ -3,7 +3,6 @@
 
 namespace kernelift {
 
-
 void put(WireWriter& writer, const TrialCode& code) {
   Candidate carrier;  // Its JSON has everything but the image.
   carrier.launches = code.launches, carrier.scratch = code.scratch, carrier.values = code.values;
@@ -16,7 +15,8 @@ bool take(WireReader& reader, TrialCode& code) {
   if (reader.failed() || !json.ok()) return false;
   auto carrier = candidate_from_json(*json, "candidate");
   if (!carrier.ok()) return false;
-  code.launches = std::move(carrier->launches), code.scratch = std::move(carrier->scratch), code.values = std::move(carrier->values);
+  code.launches = std::move(carrier->launches), code.scratch = std::move(carrier->scratch),
+  code.values = std::move(carrier->values);
   return true;
 }
 

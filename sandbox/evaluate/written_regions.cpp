@@ -11,8 +11,11 @@ namespace {
 bool points_into(const MepInstance& instance, size_t parameter, const MepRegion& region) {
   if (parameter >= instance.parameters.size()) return false;
   auto [offset, size] = instance.parameters[parameter];
-  for (uint64_t at = offset; at + sizeof(uint64_t) <= std::min<uint64_t>(uint64_t(offset) + size, instance.arguments.size()); at += sizeof(uint64_t))
-    if (uint64_t word = word_at(instance.arguments, at); word >= region.address && word < region.address + region.size) return true;
+  for (uint64_t at = offset;
+       at + sizeof(uint64_t) <= std::min<uint64_t>(uint64_t(offset) + size, instance.arguments.size());
+       at += sizeof(uint64_t))
+    if (uint64_t word = word_at(instance.arguments, at); word >= region.address && word < region.address + region.size)
+      return true;
   return false;
 }
 
@@ -28,13 +31,15 @@ WrittenRegions::WrittenRegions(const Mep& mep) : mep_(mep) {
 }
 
 Writes WrittenRegions::of(const MepInstance& instance, const MepRegion& region) const {
-  if (region.parameter >= 0 ? parameters_.contains(region.parameter) : addresses_.contains(region.address)) return Writes::Does;
+  if (region.parameter >= 0 ? parameters_.contains(region.parameter) : addresses_.contains(region.address))
+    return Writes::Does;
   if (region.parameter < 0 || static_cast<size_t>(region.parameter) >= mep_.parameters.size()) return Writes::Perhaps;
   // One allocation may hold what is read through one parameter and what is written through another.
   Writes most = Writes::No;
   for (size_t i = 0; i < mep_.parameters.size(); ++i) {
     const ScannedParameter& parameter = mep_.parameters[i];
-    if (parameter.pointee_const || (static_cast<int>(i) != region.parameter && !points_into(instance, i, region))) continue;
+    if (parameter.pointee_const || (static_cast<int>(i) != region.parameter && !points_into(instance, i, region)))
+      continue;
     most = std::max(most, parameter.pointee.empty() ? Writes::Perhaps : Writes::Likely);
   }
   return most;
@@ -48,12 +53,13 @@ bool changes_anything(const Mep& mep) {
 }
 
 std::string unverifiable(const Mep& mep, const BaselineReport& report) {
-  // Held-out instances count: every candidate is verified on them too. What reads before it writes (atomicMax, a flag that is
-  // set once) does not count where it changed nothing: it leaves what was there, and so does who does nothing.
+  // Held-out instances count: every candidate is verified on them too. What reads before it writes (atomicMax, a flag
+  // that is set once) does not count where it changed nothing: it leaves what was there, and so does who does nothing.
   for (auto& instance : report.instances)
     if (std::ranges::any_of(instance.buffers, [](auto& buffer) { return buffer.written; })) return {};
   return "no recorded launch of " + (mep.kernel_name.empty() ? mep.kernel_key : mep.kernel_name) +
-         " changes anything in memory, nor is it known to write anything whatever was there before, so that one which does nothing would "
+         " changes anything in memory, nor is it known to write anything whatever was there before, so that one which "
+         "does nothing would "
          "pass as well; record a run in which it has work to do";
 }
 

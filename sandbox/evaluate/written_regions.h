@@ -1,8 +1,8 @@
-// Which memory a kernel writes, as far as that is known before anything was tried: what changed in a recorded launch, and
-// what its parameters' types do not rule out. An application that launches a kernel again and again on the same inputs
-// records launches that change nothing, since each writes what lies there already; and of two outputs one may be left
-// unchanged by chance. What of them is written calibration finds out, by filling them with poison; this says what is worth
-// such a try, and in which order.
+// Which memory a kernel writes, as far as that is known before anything was tried: what changed in a recorded launch,
+// and what its parameters' types do not rule out. An application that launches a kernel again and again on the same
+// inputs records launches that change nothing, since each writes what lies there already; and of two outputs one may be
+// left unchanged by chance. What of them is written calibration finds out, by filling them with poison; this says what
+// is worth such a try, and in which order.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -40,17 +40,20 @@ class WrittenRegions {
 
 bool changes_anything(const Mep& mep);
 
-/// Which regions are filled with poison, in this order: what is known to be written, then what may be, of which numbers lead
-/// a kernel less far astray than what may be indices. `long_runs`: each costs two of them.
+/// Which regions are filled with poison, in this order: what is known to be written, then what may be, of which numbers
+/// lead a kernel less far astray than what may be indices. `long_runs`: each costs two of them.
 template <class Region>
 std::vector<size_t> to_poison(const std::vector<Region>& regions, bool unchanged_too, bool long_runs) {
   constexpr size_t kMost = 16, kMostOfLong = 2;  // Of what is not known.
   std::vector<size_t> all;
   for (size_t i = 0; i < regions.size(); ++i)
     if (regions[i].writes == Writes::Does || (unchanged_too && regions[i].writes != Writes::No)) all.push_back(i);
-  auto last = [&](size_t i) { return std::tuple(-static_cast<int>(regions[i].writes), !regions[i].yardstick.layout.has_floats(), i); };
+  auto last = [&](size_t i) {
+    return std::tuple(-static_cast<int>(regions[i].writes), !regions[i].yardstick.layout.has_floats(), i);
+  };
   std::ranges::sort(all, {}, last);
-  auto known = static_cast<size_t>(std::ranges::count_if(all, [&](size_t i) { return regions[i].writes == Writes::Does; }));
+  auto known =
+      static_cast<size_t>(std::ranges::count_if(all, [&](size_t i) { return regions[i].writes == Writes::Does; }));
   all.resize(std::min(all.size(), known + (long_runs ? kMostOfLong : kMost)));
   return all;
 }

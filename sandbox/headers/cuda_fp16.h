@@ -28,8 +28,12 @@ KL_FN __half kernelift_toward(const __half nearest, float f, bool up, bool down)
   float n = (float)nearest;
   if (n != n || n == f) return nearest;
   // A magnitude's next value is its bits' next; through zero the sign changes.
-  if (n > f && down) return __half::from_bits((unsigned short)(nearest.__x == 0 ? 0x8001u : n > 0 ? nearest.__x - 1 : nearest.__x + 1));
-  if (n < f && up) return __half::from_bits((unsigned short)(n < 0 ? nearest.__x - 1 : (nearest.__x & 0x7fffu) == 0 ? 1 : nearest.__x + 1));
+  if (n > f && down)
+    return __half::from_bits((unsigned short)(nearest.__x == 0 ? 0x8001u : n > 0 ? nearest.__x - 1 : nearest.__x + 1));
+  if (n < f && up)
+    return __half::from_bits((unsigned short)(n < 0                          ? nearest.__x - 1
+                                              : (nearest.__x & 0x7fffu) == 0 ? 1
+                                                                             : nearest.__x + 1));
   return nearest;
 }
 KL_FN __half __float2half_rz(const float f) { return kernelift_toward(__half(f), f, f < 0, f > 0); }
@@ -55,11 +59,11 @@ KL_FN short __half_as_short(const __half h) { return (short)h.__x; }
 KL_FN unsigned short __half_as_ushort(const __half h) { return h.__x; }
 KL_FN __half __short_as_half(const short bits) { return __half::from_bits((unsigned short)bits); }
 KL_FN __half __ushort_as_half(const unsigned short bits) { return __half::from_bits(bits); }
-#define KL_INTEGER(word, type)                                                                     \
-  KL_FN __half __##word##2half_rn(const type v) { return __half(v); }                     \
-  KL_FN type __half2##word##_rn(const __half h) { return hrint(h).to_integer<type>(); }             \
-  KL_FN type __half2##word##_rz(const __half h) { return h.to_integer<type>(); }                    \
-  KL_FN type __half2##word##_rd(const __half h) { return hfloor(h).to_integer<type>(); }            \
+#define KL_INTEGER(word, type)                                                           \
+  KL_FN __half __##word##2half_rn(const type v) { return __half(v); }                    \
+  KL_FN type __half2##word##_rn(const __half h) { return hrint(h).to_integer<type>(); }  \
+  KL_FN type __half2##word##_rz(const __half h) { return h.to_integer<type>(); }         \
+  KL_FN type __half2##word##_rd(const __half h) { return hfloor(h).to_integer<type>(); } \
   KL_FN type __half2##word##_ru(const __half h) { return hceil(h).to_integer<type>(); }
 KL_INTEGER(int, int)
 KL_INTEGER(uint, unsigned int)

@@ -1,6 +1,6 @@
 // What nvcc includes before a source's first line: qualifiers, vector types, the runtime API with its C++ forms, and in
-// a device compiler's hands the whole device language. Our own text, from CUDA's public documentation; it is read by clang
-// in both passes, and by plain host compilers for the runtime API.
+// a device compiler's hands the whole device language. Our own text, from CUDA's public documentation; it is read by
+// clang in both passes, and by plain host compilers for the runtime API.
 #pragma once
 #include "kernelift/version.h"
 #include "kernelift/qualifiers.h"

@@ -1,5 +1,5 @@
-// cuRAND's generators for device code are headers: the toolkit's, over our own declarations. The front end says where they
-// are, one by one: nothing else of the toolkit's folder is to be found beside ours.
+// cuRAND's generators for device code are headers: the toolkit's, over our own declarations. The front end says where
+// they are, one by one: nothing else of the toolkit's folder is to be found beside ours.
 #pragma once
 #ifndef KERNELIFT_curand_kernel
 #error the library cuRAND is not supported by Kernelift's CPU device without the CUDA toolkit, whose curand_kernel.h is needed

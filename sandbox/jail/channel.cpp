@@ -121,7 +121,8 @@ Frame Channel::receive(std::optional<Deadline> deadline, uint64_t largest) {
   auto without = [](Arrival how) { return Frame{how, 0, {}, {}}; };
   Head head{};
   static_assert(sizeof head == sizeof begun_.head);
-  if (Arrival how = read_up_to(sizeof head, begun_.head.data(), begun_.head_bytes, deadline); how != Arrival::Frame) return without(how);
+  if (Arrival how = read_up_to(sizeof head, begun_.head.data(), begun_.head_bytes, deadline); how != Arrival::Frame)
+    return without(how);
   std::memcpy(&head, begun_.head.data(), sizeof head);
   if (head.magic != kFrameMagic || head.size > largest) return without(Arrival::Malformed);
   // Grown as bytes arrive: a head that promises a gigabyte and sends nothing costs nothing.
@@ -129,7 +130,8 @@ Frame Channel::receive(std::optional<Deadline> deadline, uint64_t largest) {
   while (begun_.body_bytes < head.size) {
     size_t wanted = std::min<uint64_t>(head.size, begun_.body_bytes + kStep);
     begun_.body.resize(wanted);
-    if (Arrival how = read_up_to(wanted, begun_.body.data(), begun_.body_bytes, deadline); how != Arrival::Frame) return without(how);
+    if (Arrival how = read_up_to(wanted, begun_.body.data(), begun_.body_bytes, deadline); how != Arrival::Frame)
+      return without(how);
   }
   Begun whole = std::exchange(begun_, {});
   return Frame{Arrival::Frame, head.type, std::move(whole.body), std::move(whole.descriptors)};

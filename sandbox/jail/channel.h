@@ -59,7 +59,8 @@ class Channel {
   /// False when the peer is gone or the deadline passed; the channel is then of no further use.
   bool send(uint32_t type, std::string_view body, std::span<const int> descriptors = {},
             std::optional<Deadline> deadline = {});
-  /// Waits without end unless there is a deadline. What had come of a frame by then is kept: the next call goes on with it.
+  /// Waits without end unless there is a deadline. What had come of a frame by then is kept: the next call goes on with
+  /// it.
   Frame receive(std::optional<Deadline> deadline = {}, uint64_t largest = kLargestFrame);
   int fd() const { return socket_.get(); }
   void close() { socket_.reset(); }

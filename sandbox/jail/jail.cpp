@@ -374,7 +374,8 @@ std::vector<JailAbility> jail_abilities() {
                     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && restrict_files({}, {}).ok() &&
                            open("/etc/passwd", O_RDONLY) < 0;
                   }),
-      "candidates and what compiles them can read any file that you can: use a kernel of 5.13 or later and add landlock to its lsm= "
+      "candidates and what compiles them can read any file that you can: use a kernel of 5.13 or later and add "
+      "landlock to its lsm= "
       "list");
   add("parent-death signal", child_manages([] { return bind_to_parent(getppid()); }),
       "workers could outlive a killed kernelift");

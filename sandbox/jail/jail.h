@@ -16,9 +16,9 @@ namespace kernelift {
 
 enum class JailKind {
   Compiler,  ///< Reads its headers, may write in one private folder.
-  Device,    ///< Runs device code: no file is opened by name where the kernel has Landlock, and none is written anywhere.
-  Toolchain, ///< Runs a compiler that starts programs of its own (nvcc): reads and runs what is readable, may write in
-             ///< one private folder, has no network and cannot reach other processes' memory.
+  Device,  ///< Runs device code: no file is opened by name where the kernel has Landlock, and none is written anywhere.
+  Toolchain,  ///< Runs a compiler that starts programs of its own (nvcc): reads and runs what is readable, may write in
+              ///< one private folder, has no network and cannot reach other processes' memory.
 };
 
 struct JailSpec {

@@ -1,5 +1,5 @@
-// How long another process is waited for. What counts is what it works, since on a busy machine it may wait for a core far
-// longer than it would take; one that does nothing at all is waited for a few times as long.
+// How long another process is waited for. What counts is what it works, since on a busy machine it may wait for a core
+// far longer than it would take; one that does nothing at all is waited for a few times as long.
 #pragma once
 #include <sys/types.h>
 

@@ -88,7 +88,9 @@ void Comparator::compare_element(const std::byte* expected, const std::byte* got
   if (found.measured) {
     into.largest_ulps = std::max(into.largest_ulps, found.distance);
     into.largest_absolute = std::max(into.largest_absolute, found.absolute);
-    if (nearer_ && (!found.denormal || task_.denormals) && nearer_->admits(index, type_.real(expected), type_.real(got))) return;
+    if (nearer_ && (!found.denormal || task_.denormals) &&
+        nearer_->admits(index, type_.real(expected), type_.real(got)))
+      return;
   }
   if (!found.mismatch) return;
   ++into.mismatches;

@@ -1,12 +1,13 @@
 // Is this buffer what the original would have left? Every byte is compared, typed: integers, bools and unknown bytes
 // exactly; floating point within a tolerance that comes from what is known of the buffer: the user's override, or else
-// a bound in units of the last place, widened by its envelope (rounding_envelope.h): how far the original itself lands from
-// run to run, and when the same arithmetic is merely rounded differently. Where its sums are known to be far from the exact
-// ones, what is clearly nearer to those is right as well (nearer_reference.h).
+// a bound in units of the last place, widened by its envelope (rounding_envelope.h): how far the original itself lands
+// from run to run, and when the same arithmetic is merely rounded differently. Where its sums are known to be far from
+// the exact ones, what is clearly nearer to those is right as well (nearer_reference.h).
 //   NaN       equals NaN whatever its payload, and nothing else
 //   infinity  equals the infinity of its sign only
 //   -0        equals +0
-//   denormals may be integers (float4.w often is one) and equal only themselves, until rounding is seen to move them: then
+//   denormals may be integers (float4.w often is one) and equal only themselves, until rounding is seen to move them:
+//   then
 //             they are numbers like others, and their distance is counted in their own spacing
 // Sees bytes only: no device, no time, no disk.
 #pragma once
@@ -29,7 +30,7 @@ struct FloatTolerance {
   double absolute = 0;
   double envelope = 0;  ///< Of the root mean square of the element's neighbourhood,
   double typical = std::numeric_limits<double>::infinity();  ///< and no more than this of their geometric mean.
-  bool denormals = false;  ///< They are results of arithmetic, and no integers.
+  bool denormals = false;                                    ///< They are results of arithmetic, and no integers.
 
   /// The default for a type, before anything is known of the kernel.
   static FloatTolerance standard(const ElementType& type);
@@ -42,7 +43,8 @@ struct FloatTolerance {
   std::string text(const ElementType& type) const;
 };
 
-/// Bytes of reference that make up an element's neighbourhood: a buffer may hold large numbers here and tiny ones there.
+/// Bytes of reference that make up an element's neighbourhood: a buffer may hold large numbers here and tiny ones
+/// there.
 inline constexpr size_t kNeighbourhood = judging::kNeighbourhoodBytes;
 /// EXPECTS: a floating-point type.
 judging::Scale scale_of(const ElementType& type, std::span<const std::byte> bytes);

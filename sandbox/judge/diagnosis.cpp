@@ -53,7 +53,8 @@ std::vector<Roof> roofs_of(const KernelFacts& facts) {
   add("L2", facts.l2_bytes, facts.peaks.l2_bytes);
   add("fp32 arithmetic", facts.fp32_operations, facts.peaks.fp32_operations);
   add("fp64 arithmetic", facts.fp64_operations, facts.peaks.fp64_operations);
-  if (facts.tensor_active) roofs.push_back({"tensor pipes", *facts.tensor_active * facts.seconds, *facts.tensor_active});
+  if (facts.tensor_active)
+    roofs.push_back({"tensor pipes", *facts.tensor_active * facts.seconds, *facts.tensor_active});
   std::sort(roofs.begin(), roofs.end(), [](auto& a, auto& b) { return a.share > b.share; });
   return roofs;
 }
@@ -64,11 +65,13 @@ struct Reason {
 };
 constexpr Reason kReasons[] = {
     {"long_scoreboard", "global or local memory",
-     "put more independent loads in flight per thread (unroll, load ahead, wider vectors) or keep reused data in shared memory"},
+     "put more independent loads in flight per thread (unroll, load ahead, wider vectors) or keep reused data in "
+     "shared memory"},
     {"short_scoreboard", "shared memory or special functions",
      "look for bank conflicts, keep values in registers, use fewer special functions"},
     {"barrier", "other warps at a barrier", "use fewer barriers or smaller blocks, or balance the work between warps"},
-    {"math_pipe_throttle", "a busy arithmetic pipe", "do less arithmetic, or move some of it to another pipe or precision"},
+    {"math_pipe_throttle", "a busy arithmetic pipe",
+     "do less arithmetic, or move some of it to another pipe or precision"},
     {"lg_throttle", "a full queue of global memory instructions", "use fewer and wider loads and stores (float4)"},
     {"mio_throttle", "a full queue of shared-memory and special instructions",
      "use wider shared-memory accesses and fewer special functions or shuffles"},
@@ -87,15 +90,17 @@ void judge_roofs(const KernelFacts& facts, const std::vector<Roof>& roofs, std::
   if (roofs.empty()) return;
   const Roof& top = roofs.front();
   if (top.share >= kAtRoof)
-    findings.push_back(text("It runs at %.0f %% of the %s roof (%s at least, %s taken): only doing less of that makes it faster.",
-                            top.share * 100, top.name.c_str(), duration(top.seconds).c_str(), duration(facts.seconds).c_str()));
+    findings.push_back(
+        text("It runs at %.0f %% of the %s roof (%s at least, %s taken): only doing less of that makes it faster.",
+             top.share * 100, top.name.c_str(), duration(top.seconds).c_str(), duration(facts.seconds).c_str()));
   else if (top.share >= kNearRoof)
     findings.push_back(text("It is bound by %s, at %.0f %% of that roof (%s at least, %s taken).", top.name.c_str(),
                             top.share * 100, duration(top.seconds).c_str(), duration(facts.seconds).c_str()));
   else
-    findings.push_back(text("It is far from every roof (highest: %s at %.0f %%, %s of %s): latency or too little parallel "
-                            "work holds it back.",
-                            top.name.c_str(), top.share * 100, duration(top.seconds).c_str(), duration(facts.seconds).c_str()));
+    findings.push_back(
+        text("It is far from every roof (highest: %s at %.0f %%, %s of %s): latency or too little parallel "
+             "work holds it back.",
+             top.name.c_str(), top.share * 100, duration(top.seconds).c_str(), duration(facts.seconds).c_str()));
 }
 
 void judge_parallelism(const KernelFacts& facts, std::vector<std::string>& findings) {
@@ -108,8 +113,10 @@ void judge_parallelism(const KernelFacts& facts, std::vector<std::string>& findi
     double waves = double(blocks) / (double(*facts.resident_blocks) * facts.multiprocessors);
     double full = waves - static_cast<uint64_t>(waves);
     if (waves > 1 && waves < 4 && full > 0 && full < 0.5)
-      findings.push_back(text("Its blocks make %.1f waves, and the last one leaves most of the GPU idle: other block sizes "
-                              "divide the work better.", waves));
+      findings.push_back(
+          text("Its blocks make %.1f waves, and the last one leaves most of the GPU idle: other block sizes "
+               "divide the work better.",
+               waves));
   }
   if (facts.geometry.block.count() % 32)
     findings.push_back(text("A block of %llu threads is no multiple of 32: the last warp of each block is partly idle.",
@@ -117,9 +124,11 @@ void judge_parallelism(const KernelFacts& facts, std::vector<std::string>& findi
   double occupancy = facts.occupancy.value_or(facts.occupancy_limit.value_or(1));
   if (occupancy < kLowOccupancy) {
     std::string why;
-    if (facts.limited_by == "registers" && facts.registers) why = text(", limited by %d registers per thread", *facts.registers);
+    if (facts.limited_by == "registers" && facts.registers)
+      why = text(", limited by %d registers per thread", *facts.registers);
     else if (facts.limited_by == "shared memory" && facts.shared_bytes)
-      why = text(", limited by %llu bytes of shared memory per block", static_cast<unsigned long long>(*facts.shared_bytes));
+      why = text(", limited by %llu bytes of shared memory per block",
+                 static_cast<unsigned long long>(*facts.shared_bytes));
     else if (!facts.limited_by.empty()) why = ", limited by " + facts.limited_by;
     findings.push_back(text("Occupancy is %.0f %%%s.", occupancy * 100, why.c_str()));
   }
@@ -137,7 +146,8 @@ void judge_stalls(const KernelFacts& facts, std::vector<std::string>& findings) 
     if (found != facts.stalls.end() && found->second > most) most = found->second, worst = &reason;
   }
   if (worst && most / all >= kMattersOfStalls)
-    findings.push_back(text("Warps wait mostly for %s (%.0f %% of their waiting): %s.", worst->means, most / all * 100, worst->remedy));
+    findings.push_back(text("Warps wait mostly for %s (%.0f %% of their waiting): %s.", worst->means, most / all * 100,
+                            worst->remedy));
 }
 
 void judge_accesses(const KernelFacts& facts, std::vector<std::string>& findings) {
@@ -146,8 +156,10 @@ void judge_accesses(const KernelFacts& facts, std::vector<std::string>& findings
                             static_cast<unsigned long long>(*facts.local_bytes)));
   auto scattered = [&](const char* what, std::optional<double> sectors) {
     if (sectors && *sectors > kScattered)
-      findings.push_back(text("Global %s touch %.1f sectors of 32 bytes per warp, where neighbouring floats need 4: let "
-                              "neighbouring threads use neighbouring addresses.", what, *sectors));
+      findings.push_back(
+          text("Global %s touch %.1f sectors of 32 bytes per warp, where neighbouring floats need 4: let "
+               "neighbouring threads use neighbouring addresses.",
+               what, *sectors));
   };
   scattered("loads", facts.sectors_per_load);
   scattered("stores", facts.sectors_per_store);
@@ -164,8 +176,10 @@ void judge_accesses(const KernelFacts& facts, std::vector<std::string>& findings
   };
   double single = of("fp32"), twice = of("fp64");
   if (single > 0 && twice / (single + twice) > kDoubleInSingle && twice < single)
-    findings.push_back(text("%.0f %% of its floating-point instructions are double precision beside single: look for "
-                            "literals without an f and for pow, sqrt or exp on doubles.", twice / (single + twice) * 100));
+    findings.push_back(
+        text("%.0f %% of its floating-point instructions are double precision beside single: look for "
+             "literals without an f and for pow, sqrt or exp on doubles.",
+             twice / (single + twice) * 100));
 }
 
 }  // namespace
@@ -199,8 +213,9 @@ std::string facts_table(const KernelFacts& facts) {
     if (!bytes || facts.seconds <= 0) return;
     double per_second = *bytes / facts.seconds;
     row(name, amount(*bytes) + ", " + rate(per_second, "B") +
-                  (peak && *peak > 0 ? text(", %.0f %% of the %s measured here", per_second / *peak * 100, rate(*peak, "B").c_str())
-                                     : std::string()));
+                  (peak && *peak > 0
+                       ? text(", %.0f %% of the %s measured here", per_second / *peak * 100, rate(*peak, "B").c_str())
+                       : std::string()));
   };
   std::optional<double> dram;
   if (facts.dram_read_bytes && facts.dram_written_bytes) dram = *facts.dram_read_bytes + *facts.dram_written_bytes;
@@ -209,9 +224,10 @@ std::string facts_table(const KernelFacts& facts) {
   auto arithmetic = [&](const char* name, std::optional<double> operations, std::optional<double> peak) {
     if (!operations || *operations <= 0 || facts.seconds <= 0) return;
     double per_second = *operations / facts.seconds;
-    row(name, rate(per_second, "FLOP") +
-                  (peak && *peak > 0 ? text(", %.0f %% of the %s measured here", per_second / *peak * 100, rate(*peak, "FLOP").c_str())
-                                     : std::string()));
+    row(name,
+        rate(per_second, "FLOP") + (peak && *peak > 0 ? text(", %.0f %% of the %s measured here",
+                                                             per_second / *peak * 100, rate(*peak, "FLOP").c_str())
+                                                      : std::string()));
   };
   arithmetic("fp32", facts.fp32_operations, facts.peaks.fp32_operations);
   arithmetic("fp64", facts.fp64_operations, facts.peaks.fp64_operations);
@@ -219,9 +235,10 @@ std::string facts_table(const KernelFacts& facts) {
     if (value) row(name, text("%.0f %%", *value * 100));
   };
   if (facts.occupancy)
-    row("occupancy", text("%.0f %%", *facts.occupancy * 100) +
-                         (facts.occupancy_limit ? text(" of at most %.0f %%", *facts.occupancy_limit * 100) : std::string()) +
-                         (facts.limited_by.empty() ? "" : " by " + facts.limited_by));
+    row("occupancy",
+        text("%.0f %%", *facts.occupancy * 100) +
+            (facts.occupancy_limit ? text(" of at most %.0f %%", *facts.occupancy_limit * 100) : std::string()) +
+            (facts.limited_by.empty() ? "" : " by " + facts.limited_by));
   share("issue slots used", facts.issue_active);
   if (facts.tensor_active && *facts.tensor_active > 0) share("tensor pipes", facts.tensor_active);
   if (facts.registers)
@@ -239,7 +256,8 @@ std::string facts_table(const KernelFacts& facts) {
     if (all > 0 && count / all >= 0.01) mix.push_back({count / all, name});
   std::sort(mix.rbegin(), mix.rend());
   std::string words;
-  for (auto& [portion, name] : mix) words += (words.empty() ? "" : ", ") + text("%s %.0f %%", name.c_str(), portion * 100);
+  for (auto& [portion, name] : mix)
+    words += (words.empty() ? "" : ", ") + text("%s %.0f %%", name.c_str(), portion * 100);
   if (!words.empty()) row("instructions", words);
   std::vector<std::pair<double, std::string>> stalls;
   double waiting = 0;
@@ -248,7 +266,8 @@ std::string facts_table(const KernelFacts& facts) {
   std::sort(stalls.rbegin(), stalls.rend());
   words.clear();
   for (size_t i = 0; i < stalls.size() && i < 4 && waiting > 0; ++i)
-    words += (words.empty() ? "" : ", ") + text("%s %.0f %%", stalls[i].second.c_str(), stalls[i].first / waiting * 100);
+    words +=
+        (words.empty() ? "" : ", ") + text("%s %.0f %%", stalls[i].second.c_str(), stalls[i].first / waiting * 100);
   if (!words.empty()) row("warps wait for", words);
   return table;
 }

@@ -10,13 +10,13 @@ namespace kernelift {
 
 /// One ceiling of the roofline.
 struct Roof {
-  std::string name;       ///< "DRAM", "L2", "fp32 arithmetic"…
-  double seconds = 0;     ///< The least time this kernel's traffic or arithmetic takes at the measured peak.
-  double share = 0;       ///< seconds / the kernel's: 1 is at the roof.
+  std::string name;    ///< "DRAM", "L2", "fp32 arithmetic"…
+  double seconds = 0;  ///< The least time this kernel's traffic or arithmetic takes at the measured peak.
+  double share = 0;    ///< seconds / the kernel's: 1 is at the roof.
 };
 
 struct Diagnosis {
-  std::vector<Roof> roofs;      ///< Highest share first; only those whose figures are known.
+  std::vector<Roof> roofs;            ///< Highest share first; only those whose figures are known.
   std::vector<std::string> findings;  ///< One sentence each, what matters most first.
   std::string paragraph() const;
 };

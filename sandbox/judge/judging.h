@@ -1,6 +1,6 @@
-// The judge's arithmetic, one text for both judges: one element of one buffer against its reference, with the meaning that
-// comparator.h describes, and how large the numbers of a neighbourhood are. Compiled by clang for NVPTX into the GPU
-// runner's own kernels, and for the host's Comparator. So: no headers, no library calls, fixed-size types only.
+// The judge's arithmetic, one text for both judges: one element of one buffer against its reference, with the meaning
+// that comparator.h describes, and how large the numbers of a neighbourhood are. Compiled by clang for NVPTX into the
+// GPU runner's own kernels, and for the host's Comparator. So: no headers, no library calls, fixed-size types only.
 #pragma once
 
 #if defined(__CUDA__)
@@ -103,19 +103,21 @@ KL_BOTH bool is_nan(double value) { return value != value; }
 KL_BOTH bool is_finite(double value) { return value - value == 0; }
 KL_BOTH double magnitude(double value) { return from_bits(bits_of(value) & ~(1ull << 63)); }
 
-/// Bits whose exponent is all zeros, and that are no zero: a number too small for its type, or an integer that was stored
-/// where a float belongs. Of half precision such numbers are results like others, and bfloat16 nobody stores integers in.
+/// Bits whose exponent is all zeros, and that are no zero: a number too small for its type, or an integer that was
+/// stored where a float belongs. Of half precision such numbers are results like others, and bfloat16 nobody stores
+/// integers in.
 KL_BOTH bool is_denormal(u32 kind, u64 bits) {
   if (kind == kFloat) return (bits & 0x7f800000u) == 0 && (bits & 0x7fffffu) != 0;
   return kind == kDouble && (bits & (0x7ffull << 52)) == 0 && (bits & ((1ull << 52) - 1)) != 0;
 }
 
-/// What a neighbourhood's numbers are measured by, gathered in any order. Magnitudes are their bits without the sign, which
-/// are ordered as the numbers are and rise like their logarithms: the mean of the bits is near the geometric mean.
+/// What a neighbourhood's numbers are measured by, gathered in any order. Magnitudes are their bits without the sign,
+/// which are ordered as the numbers are and rise like their logarithms: the mean of the bits is near the geometric
+/// mean.
 struct Magnitudes {
-  u64 top = 0, next = 0;              ///< The largest, and the largest below it.
+  u64 top = 0, next = 0;               ///< The largest, and the largest below it.
   u64 tops = 0, count = 0, zeros = 0;  ///< How many are the largest; are finite and no zeros; are zeros.
-  u64 sum = 0;                        ///< Of the logarithms of all but the largest.
+  u64 sum = 0;                         ///< Of the logarithms of all but the largest.
 };
 /// Half the digits of a double's logarithm, so that those of a neighbourhood have a sum.
 KL_BOTH u64 logarithm(u32 width, u64 magnitude) { return width == 8 ? magnitude >> 16 : magnitude; }
@@ -125,7 +127,8 @@ KL_BOTH void merge(u32 width, Magnitudes& into, const Magnitudes& more) {
   const bool equal = high.top == low.top;
   const u64 below = equal ? low.next : low.top;
   into.top = high.top, into.next = high.next > below ? high.next : below;
-  into.tops = high.tops + (equal ? low.tops : 0), into.count = high.count + low.count, into.zeros = high.zeros + low.zeros;
+  into.tops = high.tops + (equal ? low.tops : 0), into.count = high.count + low.count,
+  into.zeros = high.zeros + low.zeros;
   into.sum = high.sum + low.sum + (equal ? 0 : low.tops * logarithm(width, low.top));
 }
 KL_BOTH void note(u32 kind, u32 width, u64 bits, Magnitudes& into) {
@@ -137,8 +140,8 @@ KL_BOTH void note(u32 kind, u32 width, u64 bits, Magnitudes& into) {
   merge(width, into, one);
 }
 
-/// The largest magnitude that belongs to the others. What is larger than all others by more than any digits that they could
-/// owe it is no number of their kind: a mark, like FLT_MAX for "no distance yet".
+/// The largest magnitude that belongs to the others. What is larger than all others by more than any digits that they
+/// could owe it is no number of their kind: a mark, like FLT_MAX for "no distance yet".
 KL_BOTH u64 largest_of_kind(u32 kind, const Magnitudes& all) {
   const double gap = kind == kDouble ? 0x1p60 : 0x1p32;  // 2^8 beyond the digits of double and float.
   return all.next > 0 && real(kind, all.top) / gap > real(kind, all.next) ? all.next : all.top;
@@ -166,7 +169,8 @@ struct Squares {
   u64 largest, count;
   double factor;
 
-  KL_BOTH Squares(u32 kind, u32 width, const Magnitudes& all) : kind(kind), width(width), largest(largest_of_kind(kind, all)) {
+  KL_BOTH Squares(u32 kind, u32 width, const Magnitudes& all)
+      : kind(kind), width(width), largest(largest_of_kind(kind, all)) {
     count = all.zeros + all.count - (largest < all.top ? all.tops : 0);
     factor = factor_for(real(kind, largest));
   }
@@ -176,7 +180,9 @@ struct Squares {
     return value * value;
   }
   /// `root`: of the mean of all squares. EXPECTS: count > 0.
-  KL_BOTH Scale scale(double root, const Magnitudes& all) const { return {root / factor, typical_of(kind, width, all)}; }
+  KL_BOTH Scale scale(double root, const Magnitudes& all) const {
+    return {root / factor, typical_of(kind, width, all)};
+  }
 };
 /// What the envelope allows there. Both bounds hold for the original's own results, so both are asked.
 KL_BOTH double allowed_by(const Task& task, const Scale& scale) {

@@ -19,7 +19,9 @@ uint64_t draw(uint64_t seed, uint64_t place) {
   return z ^ (z >> 31);
 }
 
-double factor(double most, uint64_t random) { return 1 + most * (0.5 + 0.5 * static_cast<double>(random >> 11) * 0x1p-53); }
+double factor(double most, uint64_t random) {
+  return 1 + most * (0.5 + 0.5 * static_cast<double>(random >> 11) * 0x1p-53);
+}
 
 /// Rows of float or double are most of all memory, and are gone through without looking anything up.
 template <class T>
@@ -38,7 +40,9 @@ bool jitter_row(std::span<std::byte> bytes, uint64_t seed) {
 
 }  // namespace
 
-const char* name(Perturbation kind) { return kind == Perturbation::Jitter ? "slightly larger values" : "swapped neighbours"; }
+const char* name(Perturbation kind) {
+  return kind == Perturbation::Jitter ? "slightly larger values" : "swapped neighbours";
+}
 
 bool perturb(const ElementLayout& layout, std::span<std::byte> bytes, Perturbation kind, uint64_t seed) {
   if (kind == Perturbation::Jitter && layout.plain()) {
@@ -51,7 +55,9 @@ bool perturb(const ElementLayout& layout, std::span<std::byte> bytes, Perturbati
     const Lane& lane = layout.lanes[index];
     if (!lane.type.is_float()) continue;
     auto at = [&](size_t element) { return &bytes[element * layout.stride + lane.offset]; };
-    auto denormal = [&](size_t i) { return judging::is_denormal(static_cast<judging::u32>(lane.type.kind), bits_of(lane.type, at(i))); };
+    auto denormal = [&](size_t i) {
+      return judging::is_denormal(static_cast<judging::u32>(lane.type.kind), bits_of(lane.type, at(i)));
+    };
     bool integers = false;
     for (size_t i = 0; i < count && !integers; ++i) integers = denormal(i);
     auto stays = [&](size_t i) { return integers && (denormal(i) || lane.type.real(at(i)) == 0); };

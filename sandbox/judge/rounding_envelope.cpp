@@ -9,9 +9,9 @@ namespace kernelift {
 namespace {
 
 constexpr double kMargin = 4;
-// Two runs of one program are nearer to each other than two programs; but only a few were seen. A single sum with normal
-// noise is off by more than three times the largest difference of sixteen runs from the first once in 4000; by more than
-// twice that of eight, once in 57.
+// Two runs of one program are nearer to each other than two programs; but only a few were seen. A single sum with
+// normal noise is off by more than three times the largest difference of sixteen runs from the first once in 4000; by
+// more than twice that of eight, once in 57.
 constexpr double kRunMargin = 3;
 // The geometric mean tells less of what an element's terms were: small numbers among the others bring it down.
 constexpr double kTypicalMargin = 4;
@@ -78,8 +78,7 @@ void LaneEnvelopes::add(std::span<const std::byte> reference, std::span<const st
 }
 
 void LaneEnvelopes::grant(Yardstick& yardstick) const {
-  for (size_t i = 0; i < lanes_.size(); ++i)
-    lanes_[i].spread().grant(layout_.lanes[i].type, yardstick.tolerances[i]);
+  for (size_t i = 0; i < lanes_.size(); ++i) lanes_[i].spread().grant(layout_.lanes[i].type, yardstick.tolerances[i]);
 }
 
 LaneReferences::LaneReferences(ElementLayout layout) : layout_(std::move(layout)) {
@@ -89,14 +88,16 @@ LaneReferences::LaneReferences(ElementLayout layout) : layout_(std::move(layout)
 void LaneReferences::add(std::span<const std::byte> reference, std::span<const std::byte> run) {
   std::vector<std::byte> left, right;
   for (size_t i = 0; i < lanes_.size(); ++i)
-    if (layout_.lanes[i].type.is_float()) lanes_[i].add(lane_bytes(layout_, i, reference, left), lane_bytes(layout_, i, run, right));
+    if (layout_.lanes[i].type.is_float())
+      lanes_[i].add(lane_bytes(layout_, i, reference, left), lane_bytes(layout_, i, run, right));
 }
 
 void LaneReferences::grant(std::span<const std::byte> reference, Yardstick& yardstick) const {
   std::vector<std::byte> gathered;
   yardstick.nearer.assign(lanes_.size(), nullptr);
   for (size_t i = 0; i < lanes_.size(); ++i)
-    if (auto settled = std::make_shared<NearerReference>(lanes_[i]); settled->settle(lane_bytes(layout_, i, reference, gathered)))
+    if (auto settled = std::make_shared<NearerReference>(lanes_[i]);
+        settled->settle(lane_bytes(layout_, i, reference, gathered)))
       yardstick.nearer[i] = std::move(settled);
 }
 

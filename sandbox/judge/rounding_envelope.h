@@ -1,18 +1,20 @@
-// How far a buffer's results move when the same arithmetic is rounded in another legitimate way: products and sums fused
-// or not, sums in another order, loops vectorised or not. The original is compiled in such ways and run on the same
-// inputs; what it then leaves spans an envelope, and a rewrite that stays near it did the same computation. It matters
-// where terms cancel: a sum near zero is many ULP off though nothing is wrong.
-//   measured   as a share of the scale of each neighbourhood, so that large numbers in one part of a buffer do not excuse
-//              errors in a part that holds small ones; and only of elements that need it, as the bound in ULP (a quarter of
+// How far a buffer's results move when the same arithmetic is rounded in another legitimate way: products and sums
+// fused or not, sums in another order, loops vectorised or not. The original is compiled in such ways and run on the
+// same inputs; what it then leaves spans an envelope, and a rewrite that stays near it did the same computation. It
+// matters where terms cancel: a sum near zero is many ULP off though nothing is wrong.
+//   measured   as a share of the scale of each neighbourhood, so that large numbers in one part of a buffer do not
+//              excuse errors in a part that holds small ones; and only of elements that need it, as the bound in ULP
+//              (a quarter of
 //              it) is not enough for them: beside large exact numbers small ones are not let off
-//   twice      of the root mean square, which one large number among many small ones makes, and of the geometric mean, which
-//              it does not: a spectrum with one peak has noise that only the first explains, a buffer with marks (-9999:
+//   twice      of the root mean square, which one large number among many small ones makes, and of the geometric
+//              mean, which it does not: a spectrum with one peak has noise that only the first explains, a buffer
+//              with marks (-9999:
 //              "nothing here") errors that only the second finds. Where both have been seen to hold, both must
 //   widened    by a small factor: a few roundings were tried, a candidate brings another one
-//   capped     near a thousand units of rounding: where rounding alone moves results further than that, the computation
-//              is unstable and proves nothing
-// What differs from run to run (sums by atomics) is measured in the same way. No spread, no envelope: then the bound in ULP
-// stands alone.
+//   capped     near a thousand units of rounding: where rounding alone moves results further than that, the
+//              computation is unstable and proves nothing
+// What differs from run to run (sums by atomics) is measured in the same way. No spread, no envelope: then the bound in
+// ULP stands alone.
 #pragma once
 #include "sandbox/judge/yardstick.h"
 

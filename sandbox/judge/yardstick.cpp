@@ -120,7 +120,8 @@ Comparison Yardstick::compare(std::span<const std::byte> expected, std::span<con
   }
   Comparison tail = Comparator({}, {}).compare(expected.subspan(whole), got.subspan(whole));
   all.mismatches += tail.mismatches;
-  if (tail.first && !all.first) all.first = all.worst = Mismatch{whole, whole / layout.stride, tail.first->expected, tail.first->got, 0};
+  if (tail.first && !all.first)
+    all.first = all.worst = Mismatch{whole, whole / layout.stride, tail.first->expected, tail.first->got, 0};
   return all;
 }
 
@@ -132,7 +133,8 @@ std::string Yardstick::text() const {
   }
   std::string joined;
   for (auto& words : different) joined += (joined.empty() ? "" : "; ") + words;
-  if (std::ranges::any_of(nearer, [](auto& lane) { return lane != nullptr; })) joined += ", and not clearly nearer to the exact sums either";
+  if (std::ranges::any_of(nearer, [](auto& lane) { return lane != nullptr; }))
+    joined += ", and not clearly nearer to the exact sums either";
   return joined;
 }
 

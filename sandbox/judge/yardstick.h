@@ -32,8 +32,8 @@ struct ElementLayout {
 
 /// A scalar of an element by its offset and the name of its type.
 using SpelledLane = std::pair<uint64_t, std::string>;
-/// What ElementLayout::parse() reads, of an element of `size` bytes: "float" where all is that, "{float@0,int@4}8" for a mixture that
-/// holds floats, "byte" for everything else, which is as well compared as bytes.
+/// What ElementLayout::parse() reads, of an element of `size` bytes: "float" where all is that, "{float@0,int@4}8" for
+/// a mixture that holds floats, "byte" for everything else, which is as well compared as bytes.
 std::string spelled_element(std::vector<SpelledLane> lanes, uint64_t size);
 
 /// One lane of all elements in a row: `bytes` itself when the layout is plain, else gathered into `gathered`.

@@ -1,5 +1,5 @@
-// A whole read, change and atomic replace under a lock: some milliseconds per compile at a thousand entries, and a build
-// killed at any moment leaves a valid database.
+// A whole read, change and atomic replace under a lock: some milliseconds per compile at a thousand entries, and a
+// build killed at any moment leaves a valid database.
 #include "sandbox/shim/compile_log.h"
 
 #include <fcntl.h>
@@ -26,7 +26,9 @@ class FileLock {
       descriptor_ = -1;
     }
   }
-  ~FileLock() { if (descriptor_ >= 0) close(descriptor_); }
+  ~FileLock() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
   FileLock(const FileLock&) = delete;
   bool held() const { return descriptor_ >= 0; }
 
@@ -35,12 +37,14 @@ class FileLock {
 };
 
 bool agree(const Json& old, const Json& entry, std::initializer_list<const char*> keys) {
-  return old.is_object() && std::ranges::all_of(keys, [&](auto* key) { return old.contains(key) && old[key] == entry[key]; });
+  return old.is_object() &&
+         std::ranges::all_of(keys, [&](auto* key) { return old.contains(key) && old[key] == entry[key]; });
 }
 
 }  // namespace
 
-Status log_command(const fs::path& state, const fs::path& folder, const std::vector<std::string>& argv, const CompilerCommand& command) {
+Status log_command(const fs::path& state, const fs::path& folder, const std::vector<std::string>& argv,
+                   const CompilerCommand& command) {
   // CMake's own trial compiles are no part of the application, and their sources do not last.
   for (const fs::path& part : folder)
     if (part == "CMakeFiles") return done();
@@ -63,13 +67,14 @@ Status log_command(const fs::path& state, const fs::path& folder, const std::vec
 
   KERNELIFT_TRY(create_state_folder(state));
   FileLock lock(state / "compile_commands.lock");
-  if (!lock.held()) return environment_error("cannot lock " + (state / "compile_commands.lock").string() + ": " + std::strerror(errno));
+  if (!lock.held())
+    return environment_error("cannot lock " + (state / "compile_commands.lock").string() + ": " + std::strerror(errno));
   fs::path path = state / "compile_commands.json";
   Json all = Json::array();
   if (fs::exists(path))
     if (auto old = read_json(path); old.ok() && old->is_array()) all = std::move(*old);
-  // Who writes an output last is what it was made from: a corrected command takes the place of the one that failed. And a
-  // source that was renamed or removed since is no part of the application any more.
+  // Who writes an output last is what it was made from: a corrected command takes the place of the one that failed. And
+  // a source that was renamed or removed since is no part of the application any more.
   std::erase_if(all.get_ref<Json::array_t&>(), [&](const Json& old) {
     auto meant = [&](const Json& entry) { return agree(old, entry, {"directory", "output"}); };
     auto same = [&](const Json& entry) { return meant(entry) && agree(old, entry, {"file"}); };
@@ -77,7 +82,8 @@ Status log_command(const fs::path& state, const fs::path& folder, const std::vec
     return gone || (std::ranges::any_of(entries, meant) && std::ranges::none_of(entries, same));
   });
   for (const Json& entry : entries) {
-    auto old = std::ranges::find_if(all, [&](const Json& one) { return agree(one, entry, {"directory", "output", "file"}); });
+    auto old =
+        std::ranges::find_if(all, [&](const Json& one) { return agree(one, entry, {"directory", "output", "file"}); });
     if (old != all.end()) *old = entry;
     else all.push_back(entry);
   }

@@ -11,7 +11,7 @@
 namespace kernelift::shim {
 
 /// Logs `argv`'s meaning (response files expanded, argv[0] by its plain name) for each source that `command` compiles.
-Status log_command(const std::filesystem::path& state, const std::filesystem::path& folder, const std::vector<std::string>& argv,
-                   const CompilerCommand& command);
+Status log_command(const std::filesystem::path& state, const std::filesystem::path& folder,
+                   const std::vector<std::string>& argv, const CompilerCommand& command);
 
 }  // namespace kernelift::shim

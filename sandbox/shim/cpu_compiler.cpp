@@ -1,6 +1,6 @@
-// Compilation for the CPU device follows nvcc's own order: device pass, then host pass with the result embedded. Both run
-// in this process, so that a machine without clang can compile; the system's C++ compiler is asked for plain C++ sources
-// and for linking, as nvcc asks its host compiler.
+// Compilation for the CPU device follows nvcc's own order: device pass, then host pass with the result embedded. Both
+// run in this process, so that a machine without clang can compile; the system's C++ compiler is asked for plain C++
+// sources and for linking, as nvcc asks its host compiler.
 #include "sandbox/shim/cpu_compiler.h"
 
 #include <unistd.h>
@@ -26,7 +26,9 @@ namespace {
 
 using Language = SourceInput::Language;
 
-bool is_device_source(const SourceInput& input) { return input.language == Language::Cuda || input.language == Language::Hip; }
+bool is_device_source(const SourceInput& input) {
+  return input.language == Language::Cuda || input.language == Language::Hip;
+}
 
 /// The compiler for plain sources and for linking: the command's own choice, else the system's.
 Result<std::string> host_compiler(const CompilerCommand& command, const ShimConfig& config, bool cxx) {
@@ -61,7 +63,8 @@ std::string object_of(const CompilerCommand& command, const SourceInput& input, 
 
 /// Host flags that clang takes where the application meant another compiler.
 std::vector<std::string> host_flags(const CompilerCommand& command) {
-  std::vector<std::string> flags{"-Wno-unknown-warning-option", "-Wno-unknown-cuda-version", "-Wno-ignored-optimization-argument"};
+  std::vector<std::string> flags{"-Wno-unknown-warning-option", "-Wno-unknown-cuda-version",
+                                 "-Wno-ignored-optimization-argument"};
   for (size_t i = 0; i < command.host_flags.size(); ++i) {
     const std::string& flag = command.host_flags[i];
     // omp.h is gcc's and the runtime libgomp's: what the host pass makes must fit what the program is linked with.
@@ -82,7 +85,8 @@ std::vector<std::string> host_pass(const CompilerCommand& command, const SourceI
   for (const std::string& flag : host_flags(command)) flags.push_back(flag);
   flags.push_back(command.optimization);
   flags.push_back("-cuid=" + compilation_unit_id(command, input));
-  // CMake reads the folders that are searched anyway off clang's -v, and names none of them again (/usr/include would hide C++'s own).
+  // CMake reads the folders that are searched anyway off clang's -v, and names none of them again (/usr/include would
+  // hide C++'s own).
   if (command.verbose && command.dialect != Dialect::Nvcc) flags.push_back("-v");
   flags.insert(flags.end(), command.dependency_flags.begin(), command.dependency_flags.end());
   return flags;
@@ -107,33 +111,37 @@ Status compile_device_source(const CompilerCommand& command, const SourceInput& 
   fs::path blob = scratch.path() / "device.blob";
   KERNELIFT_TRY(write_atomically(blob, std::string_view(code.blob.data(), code.blob.size())));
   std::vector<std::string> driver = host_pass(command, input);
-  driver.insert(driver.end(), {"-Xclang", command.relocatable ? "-fembed-offload-object=" + blob.string() : "-fcuda-include-gpubinary"});
+  driver.insert(driver.end(), {"-Xclang", command.relocatable ? "-fembed-offload-object=" + blob.string()
+                                                              : "-fcuda-include-gpubinary"});
   if (!command.relocatable) driver.insert(driver.end(), {"-Xclang", blob.string()});
   driver.insert(driver.end(), {"-c", "-o", output, input.file});
   return run_host_jobs(driver);
 }
 
 /// A plain C or C++ source: the host compiler's, with what nvcc would define.
-Status compile_host_source(const CompilerCommand& command, const ShimConfig& config, const SourceInput& input, const std::string& output,
-                           const std::vector<std::string>& mode) {
+Status compile_host_source(const CompilerCommand& command, const ShimConfig& config, const SourceInput& input,
+                           const std::string& output, const std::vector<std::string>& mode) {
   KERNELIFT_ASSIGN(std::string compiler, host_compiler(command, config, input.language != Language::C));
   std::vector<std::string> argv{compiler};
   argv.insert(argv.end(), mode.begin(), mode.end());
-  if (command.dialect == Dialect::Nvcc) argv.insert(argv.end(), {"-D__NVCC__", "-D__CUDACC_VER_MAJOR__=13", "-D__CUDACC_VER_MINOR__=0"});
+  if (command.dialect == Dialect::Nvcc)
+    argv.insert(argv.end(), {"-D__NVCC__", "-D__CUDACC_VER_MAJOR__=13", "-D__CUDACC_VER_MINOR__=0"});
   if (!command.standard.empty() && (input.language != Language::C || command.standard.find("++") == std::string::npos))
     argv.push_back("-std=" + command.standard);
   argv.push_back(command.optimization);
   argv.insert(argv.end(), command.host_flags.begin(), command.host_flags.end());
   argv.insert(argv.end(), command.preprocessor.begin(), command.preprocessor.end());
   argv.insert(argv.end(), {"-isystem", lean_headers().string()});
-  if (auto libraries = cuda_cxx_libraries()) argv.insert(argv.end(), {"-idirafter", libraries->string(), "-DCCCL_DISABLE_NVTX"});
+  if (auto libraries = cuda_cxx_libraries())
+    argv.insert(argv.end(), {"-idirafter", libraries->string(), "-DCCCL_DISABLE_NVTX"});
   argv.insert(argv.end(), command.dependency_flags.begin(), command.dependency_flags.end());
   if (!output.empty()) argv.insert(argv.end(), {"-o", output});
   argv.insert(argv.end(), {"-x", input.language == Language::C ? "c" : "c++", input.file});
   return spawn(argv);
 }
 
-Status compile_one(const CompilerCommand& command, const ShimConfig& config, const SourceInput& input, const std::string& output) {
+Status compile_one(const CompilerCommand& command, const ShimConfig& config, const SourceInput& input,
+                   const std::string& output) {
   return is_device_source(input) ? compile_device_source(command, input, output)
                                  : compile_host_source(command, config, input, output, {"-c"});
 }
@@ -157,7 +165,8 @@ Status preprocess(const CompilerCommand& command, const ShimConfig& config) {
 }
 
 /// The object that a device link makes; nothing is made where no file has relocatable device code, unless `always`.
-Result<bool> device_link(const CompilerCommand& command, const std::vector<std::string>& files, const std::string& output, bool always) {
+Result<bool> device_link(const CompilerCommand& command, const std::vector<std::string>& files,
+                         const std::string& output, bool always) {
   KERNELIFT_ASSIGN(DeviceCode code, link_device_code(files));
   if (code.blob.empty() && !always) return false;
   std::fputs(code.warnings.c_str(), stderr);
@@ -165,9 +174,10 @@ Result<bool> device_link(const CompilerCommand& command, const std::vector<std::
   fs::path blob = scratch.path() / "linked.blob", source = scratch.path() / "device_link.c";
   KERNELIFT_TRY(write_atomically(blob, std::string_view(code.blob.data(), code.blob.size())));
   // An empty link (a library without kernels yet) is an object with nothing in it.
-  KERNELIFT_TRY(write_atomically(source, std::string_view(code.blob.empty() ? "typedef int kernelift_nothing_linked;\n" : kLinkStub)));
-  KERNELIFT_TRY(run_host_jobs({"-x", "c", "-O1", "-fPIC", "-w", "-DKERNELIFT_BLOB=\"" + blob.string() + "\"", "-c", "-o", output,
-                               source.string()}));
+  KERNELIFT_TRY(write_atomically(
+      source, std::string_view(code.blob.empty() ? "typedef int kernelift_nothing_linked;\n" : kLinkStub)));
+  KERNELIFT_TRY(run_host_jobs({"-x", "c", "-O1", "-fPIC", "-w", "-DKERNELIFT_BLOB=\"" + blob.string() + "\"", "-c",
+                               "-o", output, source.string()}));
   return true;
 }
 
@@ -181,14 +191,19 @@ std::vector<std::string> link_inputs(const CompilerCommand& command) {
     for (const std::string& folder : command.link_flags) {
       if (!folder.starts_with("-L")) continue;
       fs::path archive = fs::path(folder.substr(2)) / ("lib" + flag.substr(2) + ".a");
-      if (fs::exists(archive)) { files.push_back(archive.string()); break; }
+      if (fs::exists(archive)) {
+        files.push_back(archive.string());
+        break;
+      }
     }
   }
   return files;
 }
 
-/// The command's objects, those of its sources compiled into `scratch`; sources of one name in several folders stay apart.
-Result<std::vector<std::string>> objects_of(const CompilerCommand& command, const ShimConfig& config, const TemporaryFolder& scratch) {
+/// The command's objects, those of its sources compiled into `scratch`; sources of one name in several folders stay
+/// apart.
+Result<std::vector<std::string>> objects_of(const CompilerCommand& command, const ShimConfig& config,
+                                            const TemporaryFolder& scratch) {
   std::vector<std::string> objects;
   for (const SourceInput& input : command.inputs) {
     objects.push_back(input.file);
@@ -212,7 +227,8 @@ Status link(const CompilerCommand& command, const ShimConfig& config, const Temp
   std::vector<std::string> argv{compiler};
   if (!command.output.empty()) argv.insert(argv.end(), {"-o", command.output});
   for (const std::string& flag : command.host_flags)
-    if (flag.starts_with("-f") || flag.starts_with("-m") || flag.starts_with("-g") || flag == "-pthread" || flag == "-pg")
+    if (flag.starts_with("-f") || flag.starts_with("-m") || flag.starts_with("-g") || flag == "-pthread" ||
+        flag == "-pg")
       argv.push_back(flag);
   argv.insert(argv.end(), objects.begin(), objects.end());
   if (has_device_link) argv.push_back(linked.string());
@@ -232,20 +248,25 @@ Status run_for_cpu(const CompilerCommand& command, const ShimConfig& config) {
     return spawn(argv);
   }
   if (!command.unknown.empty())
-    return usage_error("Kernelift does not understand the compiler option " + command.unknown.front() + " for the CPU device");
+    return usage_error("Kernelift does not understand the compiler option " + command.unknown.front() +
+                       " for the CPU device");
   if (command.inputs.empty()) return usage_error("no input files");
   switch (command.action) {
     case Action::Preprocess: return preprocess(command, config);
     case Action::Ptx:
     case Action::Cubin:
     case Action::Fatbin:
-      return refused("GPU code (-ptx, -cubin, -fatbin) cannot be made for the CPU device; programs that load it at run time are not supported");
+      return refused(
+          "GPU code (-ptx, -cubin, -fatbin) cannot be made for the CPU device; programs that load it at run time are "
+          "not supported");
     case Action::Compile:
       for (const SourceInput& input : command.inputs)
-        if (input.language != Language::Object) KERNELIFT_TRY(compile_one(command, config, input, object_of(command, input, ".o")));
+        if (input.language != Language::Object)
+          KERNELIFT_TRY(compile_one(command, config, input, object_of(command, input, ".o")));
       return done();
     case Action::DeviceLink: {
-      auto made = device_link(command, link_inputs(command), command.output.empty() ? "a_dlink.o" : command.output, true);
+      auto made =
+          device_link(command, link_inputs(command), command.output.empty() ? "a_dlink.o" : command.output, true);
       if (!made.ok()) return std::move(made).error();
       return done();
     }

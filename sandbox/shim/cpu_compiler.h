@@ -1,5 +1,5 @@
-// One compiler command for the CPU device, carried out: device pass, lowering, host pass in this process; linking by the
-// system's compiler.
+// One compiler command for the CPU device, carried out: device pass, lowering, host pass in this process; linking by
+// the system's compiler.
 #pragma once
 #include <filesystem>
 
@@ -17,7 +17,8 @@ Status run_for_cpu(const CompilerCommand& command, const ShimConfig& config);
 bool answer_query(const CompilerCommand& command, const ShimConfig& config);
 /// What -Xcompiler asks of the host compiler, which then answers and compiles nothing: --version, -dumpversion….
 std::vector<std::string> host_queries(const CompilerCommand& command);
-/// What the compiler prints under -v and --dryrun: nvcc its commands, from which CMake learns how to link, clang its version.
+/// What the compiler prints under -v and --dryrun: nvcc its commands, from which CMake learns how to link, clang its
+/// version.
 void print_dry_run(const CompilerCommand& command, const ShimConfig& config);
 
 }  // namespace kernelift::shim

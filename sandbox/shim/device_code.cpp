@@ -1,6 +1,6 @@
-// Relocatable device code travels as clang's new offload driver has it: bitcode in a section .llvm.offloading that linkers
-// drop, kernels and variables listed in a section of entries. The device link reads the former here, and the object it
-// makes (link_stub.h) registers the latter when the program starts, whoever links the program in between.
+// Relocatable device code travels as clang's new offload driver has it: bitcode in a section .llvm.offloading that
+// linkers drop, kernels and variables listed in a section of entries. The device link reads the former here, and the
+// object it makes (link_stub.h) registers the latter when the program starts, whoever links the program in between.
 #include "sandbox/shim/device_code.h"
 
 #include <llvm/Bitcode/BitcodeReader.h>
@@ -44,8 +44,8 @@ std::string lines_of(const std::vector<std::string>& words) {
   return text;
 }
 
-/// What LLVM has to say is for people who compile for this machine: that a loop could not be unrolled as its pragma asks is
-/// no news to whoever meant a GPU. Errors are told as always.
+/// What LLVM has to say is for people who compile for this machine: that a loop could not be unrolled as its pragma
+/// asks is no news to whoever meant a GPU. Errors are told as always.
 struct OnlyErrors : llvm::DiagnosticHandler {
   bool handleDiagnostics(const llvm::DiagnosticInfo& info) override { return info.getSeverity() != llvm::DS_Error; }
 };
@@ -57,19 +57,22 @@ std::string left_out(const std::string& unit, const std::vector<cpu::LoweredKern
     if (kernel.mode == "refused") by_name[base_name(canonical_key(kernel.name))].push_back(&kernel);
   std::string text;
   for (const auto& [name, instances] : by_name)
-    text += unit + ": warning: kernel " + name + (instances.size() > 1 ? " (" + std::to_string(instances.size()) + " instances)" : "") +
+    text += unit + ": warning: kernel " + name +
+            (instances.size() > 1 ? " (" + std::to_string(instances.size()) + " instances)" : "") +
             " is left out, launching it answers cudaErrorNotSupported: " + instances.front()->mode_reason + "\n";
   return text;
 }
 
 /// Bitcode and CPU image of a complete device program, which `unit` names for people.
-Result<DeviceCode> finished(std::unique_ptr<llvm::Module> module, const std::string& unit, const std::string& name, const std::string& flags) {
+Result<DeviceCode> finished(std::unique_ptr<llvm::Module> module, const std::string& unit, const std::string& name,
+                            const std::string& flags) {
   std::vector<char> bitcode = bitcode_of(*module);
   module->getContext().setDiagnosticHandler(std::make_unique<OnlyErrors>());
   cpu::LowerOptions options;
   options.leave_out_refused = true;
   KERNELIFT_ASSIGN(cpu::LoweredImage image, cpu::lower(std::move(module), options));
-  return DeviceCode{write_fat_blob({{FatEntry::Kind::Bitcode, name, flags, bitcode}, {FatEntry::Kind::CpuImage, name, flags, image.elf}}),
+  return DeviceCode{write_fat_blob({{FatEntry::Kind::Bitcode, name, flags, bitcode},
+                                    {FatEntry::Kind::CpuImage, name, flags, image.elf}}),
                     left_out(unit, image.kernels)};
 }
 
@@ -139,7 +142,8 @@ class DeviceLinker {
       if (!entries.ok()) return std::move(entries).error().in(name);
       for (const FatEntry& entry : *entries) {
         if (entry.kind != FatEntry::Kind::RelocatableBitcode) continue;
-        auto module = llvm::parseBitcodeFile({llvm::StringRef(entry.bytes.data(), entry.bytes.size()), entry.name}, context_);
+        auto module =
+            llvm::parseBitcodeFile({llvm::StringRef(entry.bytes.data(), entry.bytes.size()), entry.name}, context_);
         if (!module) return environment_error(name + ": " + llvm::toString(module.takeError()));
         if (found_++ == 0) {
           module_->setTargetTriple((*module)->getTargetTriple());
@@ -175,7 +179,8 @@ Result<DeviceCode> compile_device_code(const CompilerCommand& command, const Sou
   FrontendOptions options;
   options.file_name = input.file;
   options.language = input.language == SourceInput::Language::Hip ? "hip" : "cuda";
-  if (options.language != "hip") options.arch = newest_architecture(command);   // AMD's say nothing of ours: the newest that we have.
+  if (options.language != "hip")
+    options.arch = newest_architecture(command);  // AMD's say nothing of ours: the newest that we have.
   options.flags = command.frontend_flags();
   if (command.relocatable) options.flags.push_back("-cuid=" + compilation_unit_id(command, input));
   for (const std::string& flag : command.host_flags)

@@ -10,10 +10,11 @@
 namespace kernelift::shim {
 
 struct DeviceCode {
-  std::vector<char> blob;     ///< core/toolchain/fat_blob.h
-  std::string warnings;       ///< A line for each kernel that was left out because the CPU device cannot run it.
+  std::vector<char> blob;  ///< core/toolchain/fat_blob.h
+  std::string warnings;    ///< A line for each kernel that was left out because the CPU device cannot run it.
 };
-/// The device pass over one source. With relocatable code the blob holds bitcode for the link, else bitcode and an image.
+/// The device pass over one source. With relocatable code the blob holds bitcode for the link, else bitcode and an
+/// image.
 Result<DeviceCode> compile_device_code(const CompilerCommand& command, const SourceInput& input);
 
 /// Links the relocatable device code of object files and archives; an empty blob if there is none.

@@ -1,6 +1,6 @@
 // CMake's language HIP asks in this order: $HIPCXX for the compiler, hipconfig for the installation's root, in it for
-// lib/cmake/hip-lang, and rocm_agent_enumerator for an architecture. find_package(hip) is the older way. The packages' targets
-// have the names that ROCm gave them; all that any of them says is where the headers and the runtime are.
+// lib/cmake/hip-lang, and rocm_agent_enumerator for an architecture. find_package(hip) is the older way. The packages'
+// targets have the names that ROCm gave them; all that any of them says is where the headers and the runtime are.
 #include "sandbox/shim/hip_installation.h"
 
 namespace kernelift::shim {
@@ -8,7 +8,8 @@ namespace {
 
 constexpr const char* kVersion = "6.4.0";  // As hip/hip_version.h has it.
 
-/// Platform amd: what comes with it are the flags of hipcc and clang. The architecture is one whose warps have 32 lanes.
+/// Platform amd: what comes with it are the flags of hipcc and clang. The architecture is one whose warps have 32
+/// lanes.
 constexpr const char* kHipconfig = R"(#!/bin/sh
 # Kernelift's CPU device, asked as an installation of HIP.
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -83,10 +84,12 @@ constexpr Package kPackages[] = {
 }  // namespace
 
 std::vector<InstalledText> hip_installation() {
-  std::vector<InstalledText> all = {{"bin/hipconfig", filled(kHipconfig, "@VERSION@", kVersion), true}, {"bin/rocm_agent_enumerator", kAgents, true}};
+  std::vector<InstalledText> all = {{"bin/hipconfig", filled(kHipconfig, "@VERSION@", kVersion), true},
+                                    {"bin/rocm_agent_enumerator", kAgents, true}};
   for (const Package& package : kPackages) {
     const std::string start = std::string("lib64/cmake/") + package.name + "/" + package.name + "-config";
-    std::string text = filled(filled(filled(kTargets, "@PACKAGE@", package.name), "@NAMESPACE@", package.scope), "@TARGETS@", package.targets);
+    std::string text = filled(filled(filled(kTargets, "@PACKAGE@", package.name), "@NAMESPACE@", package.scope),
+                              "@TARGETS@", package.targets);
     all.push_back({start + ".cmake", text + package.more});
     all.push_back({start + "-version.cmake", filled(kPackageVersion, "@VERSION@", kVersion)});
   }

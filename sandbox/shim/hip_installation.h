@@ -1,5 +1,5 @@
-// What a ROCm installation has beside its compiler: CMake's packages hip-lang, hip, hipcub and rocthrust, and the two programs
-// that build systems ask. Texts only, which find the look-alike by where they lie.
+// What a ROCm installation has beside its compiler: CMake's packages hip-lang, hip, hipcub and rocthrust, and the two
+// programs that build systems ask. Texts only, which find the look-alike by where they lie.
 #pragma once
 #include <string>
 #include <vector>

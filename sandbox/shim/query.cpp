@@ -21,7 +21,8 @@ std::string version_text(Dialect dialect, const ShimConfig& config) {
            "Cuda compilation tools, release 13.0, V13.0.88\n"
            "Build cuda_13.0.r13.0/kernelift\n";
   return std::string(dialect == Dialect::Hipcc ? "HIP version: 6.4.0-kernelift\n" : "") +
-         "clang version 22.1.8 (Kernelift compiler shim, CPU device)\nTarget: x86_64-pc-linux-gnu\nThread model: posix\nInstalledDir: " +
+         "clang version 22.1.8 (Kernelift compiler shim, CPU device)\nTarget: x86_64-pc-linux-gnu\nThread model: "
+         "posix\nInstalledDir: " +
          (config.root / "bin").string() + "\n";
 }
 
@@ -31,10 +32,13 @@ bool answer_query(const CompilerCommand& command, const ShimConfig& config) {
   if (command.action != Action::Query) return false;
   const std::string& query = command.query;
   if (query.find("list-gpu") != std::string::npos || query.ends_with("-ls")) {
-    for (int number : {75, 80, 86, 87, 88, 89, 90}) std::printf("%s_%d\n", query.find("code") != std::string::npos ? "sm" : "compute", number);
+    for (int number : {75, 80, 86, 87, 88, 89, 90})
+      std::printf("%s_%d\n", query.find("code") != std::string::npos ? "sm" : "compute", number);
   } else if (query.find('h') != std::string::npos && query.find("help") != std::string::npos) {
     std::printf("Kernelift's compiler shim: takes %s's command lines and compiles for the CPU device.\n",
-                command.dialect == Dialect::Nvcc ? "nvcc" : command.dialect == Dialect::Hipcc ? "hipcc" : "clang");
+                command.dialect == Dialect::Nvcc    ? "nvcc"
+                : command.dialect == Dialect::Hipcc ? "hipcc"
+                                                    : "clang");
   } else {
     std::fputs(version_text(command.dialect, config).c_str(), stdout);
   }
@@ -57,12 +61,14 @@ void print_dry_run(const CompilerCommand& command, const ShimConfig& config) {
     return;
   }
   std::string root = config.root.string(), output = command.output.empty() ? "a.out" : command.output;
-  std::fprintf(stderr,
-               "#$ _NVVM_BRANCH_=nvvm\n#$ _SPACE_= \n#$ _CUDART_=cudart\n#$ _HERE_=%s/bin\n#$ _THERE_=%s/bin\n#$ _TARGET_SIZE_=\n"
-               "#$ _TARGET_DIR_=\n#$ _TARGET_DIR_=targets/x86_64-linux\n#$ TOP=%s\n#$ NVVMIR_LIBRARY_DIR=%s/nvvm/libdevice\n"
-               "#$ LD_LIBRARY_PATH=%s/lib64\n#$ PATH=%s/bin\n#$ INCLUDES=\"-I%s/include\"\n#$ LIBRARIES=  \"-L%s/lib64\"\n"
-               "#$ CUDAFE_FLAGS=\n#$ PTXAS_FLAGS=\n",
-               root.c_str(), root.c_str(), root.c_str(), root.c_str(), root.c_str(), root.c_str(), root.c_str(), root.c_str());
+  std::fprintf(
+      stderr,
+      "#$ _NVVM_BRANCH_=nvvm\n#$ _SPACE_= \n#$ _CUDART_=cudart\n#$ _HERE_=%s/bin\n#$ _THERE_=%s/bin\n#$ "
+      "_TARGET_SIZE_=\n"
+      "#$ _TARGET_DIR_=\n#$ _TARGET_DIR_=targets/x86_64-linux\n#$ TOP=%s\n#$ NVVMIR_LIBRARY_DIR=%s/nvvm/libdevice\n"
+      "#$ LD_LIBRARY_PATH=%s/lib64\n#$ PATH=%s/bin\n#$ INCLUDES=\"-I%s/include\"\n#$ LIBRARIES=  \"-L%s/lib64\"\n"
+      "#$ CUDAFE_FLAGS=\n#$ PTXAS_FLAGS=\n",
+      root.c_str(), root.c_str(), root.c_str(), root.c_str(), root.c_str(), root.c_str(), root.c_str(), root.c_str());
   // CMake reads the default architectures off the device compiler's lines.
   std::vector<std::string> architectures = command.architectures;
   if (architectures.empty()) architectures = {newest_architecture(command)};
@@ -70,8 +76,11 @@ void print_dry_run(const CompilerCommand& command, const ShimConfig& config) {
     if (name.starts_with("sm_")) std::fprintf(stderr, "#$ cicc -arch compute_%s -m64\n", name.c_str() + 3);
   if (command.action != Action::Link) return;
   std::string objects;
-  for (const SourceInput& input : command.inputs) objects += " \"" + std::filesystem::path(input.file).stem().string() + ".o\"";
-  std::fprintf(stderr, "#$ \"g++\" -o \"%s\" -Wl,--start-group%s \"-L%s/lib64\" -lcudadevrt -lcudart_static -lrt -lpthread -ldl -Wl,--end-group\n",
+  for (const SourceInput& input : command.inputs)
+    objects += " \"" + std::filesystem::path(input.file).stem().string() + ".o\"";
+  std::fprintf(stderr,
+               "#$ \"g++\" -o \"%s\" -Wl,--start-group%s \"-L%s/lib64\" -lcudadevrt -lcudart_static -lrt -lpthread "
+               "-ldl -Wl,--end-group\n",
                output.c_str(), objects.c_str(), root.c_str());
 }
 

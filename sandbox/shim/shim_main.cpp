@@ -86,7 +86,8 @@ Result<std::vector<std::string>> with_environment(const std::string& name, std::
 
 int fail(const std::string& name, const Error& error) {
   if (!error.message.empty()) {
-    bool placed = error.message.find(": error: ") != std::string::npos || error.message.find(": fatal error: ") != std::string::npos;  // A compiler's own lines need no prefix.
+    bool placed = error.message.find(": error: ") != std::string::npos ||
+                  error.message.find(": fatal error: ") != std::string::npos;  // A compiler's own lines need no prefix.
     std::fprintf(stderr, "%s%s%s", placed ? "" : (name + ": error: ").c_str(), error.message.c_str(),
                  error.message.ends_with('\n') ? "" : "\n");
     std::fputs(name_unsupported(error.message).c_str(), stderr);

@@ -1,5 +1,6 @@
-// The folder that build systems take for a CUDA toolkit. CMake's FindCUDAToolkit wants nvcc, include/cuda_runtime.h, the
-// runtime libraries and nvvm/libdevice; Makefiles want bin, include and lib64 (or lib). HIP's build systems look for hipcc.
+// The folder that build systems take for a CUDA toolkit. CMake's FindCUDAToolkit wants nvcc, include/cuda_runtime.h,
+// the runtime libraries and nvvm/libdevice; Makefiles want bin, include and lib64 (or lib). HIP's build systems look
+// for hipcc.
 #include <unistd.h>
 
 #include <elf.h>
@@ -50,9 +51,9 @@ Status provide(const fs::path& path, std::string_view text, bool program = false
   return done();
 }
 
-/// Programs are linked by whatever linker the application's build calls, with no rpath of ours. A shared library without a
-/// soname is recorded by the path it was linked from, so the look-alike holds a copy of the runtime without one, and linker
-/// scripts name it by its absolute path. Neutralises DT_SONAME in place.
+/// Programs are linked by whatever linker the application's build calls, with no rpath of ours. A shared library
+/// without a soname is recorded by the path it was linked from, so the look-alike holds a copy of the runtime without
+/// one, and linker scripts name it by its absolute path. Neutralises DT_SONAME in place.
 bool drop_soname(std::string& elf) {
   Elf64_Ehdr head;
   if (elf.size() < sizeof head) return false;
@@ -64,7 +65,8 @@ bool drop_soname(std::string& elf) {
     if (at + sizeof segment > elf.size()) return false;
     std::memcpy(&segment, elf.data() + at, sizeof segment);
     if (segment.p_type != PT_DYNAMIC) continue;
-    for (size_t offset = segment.p_offset; offset + sizeof(Elf64_Dyn) <= elf.size() && offset < segment.p_offset + segment.p_filesz;
+    for (size_t offset = segment.p_offset;
+         offset + sizeof(Elf64_Dyn) <= elf.size() && offset < segment.p_offset + segment.p_filesz;
          offset += sizeof(Elf64_Dyn)) {
       Elf64_Dyn entry;
       std::memcpy(&entry, elf.data() + offset, sizeof entry);
@@ -81,30 +83,34 @@ Status copy_runtime(const fs::path& libraries) {
   fs::path source = runtime_library_folder() / "libcudart.so.13";
   std::error_code error;
   if (!fs::exists(source, error))
-    return environment_error("the CPU device's runtime library is not installed at " + source.string() + "; reinstall Kernelift");
+    return environment_error("the CPU device's runtime library is not installed at " + source.string() +
+                             "; reinstall Kernelift");
   KERNELIFT_ASSIGN(std::string elf, read_text(source));
   if (!drop_soname(elf)) return environment_error(source.string() + " is not a shared library; reinstall Kernelift");
   fs::path copy = libraries / "libcudart-kernelift.so";
   KERNELIFT_TRY(provide(copy, elf));
   // What travels with it, since not every machine has it, is looked for beside it: by the linker and when it is loaded.
   for (auto& library : fs::directory_iterator(runtime_library_folder(), error))
-    if (library.path().filename().string().starts_with("libtbb.so")) KERNELIFT_TRY(link_to(library.path(), libraries / library.path().filename()));
+    if (library.path().filename().string().starts_with("libtbb.so"))
+      KERNELIFT_TRY(link_to(library.path(), libraries / library.path().filename()));
   if (copy.string().find('"') != std::string::npos)
-    return environment_error("linkers cannot be told of " + copy.string() + ", whose path holds a \"; give another folder with --state");
+    return environment_error("linkers cannot be told of " + copy.string() +
+                             ", whose path holds a \"; give another folder with --state");
   std::string script = "/* Kernelift's CUDA runtime for the CPU device. */\nINPUT(\"" + copy.string() + "\")\n";
   for (const char* name : {"libcudart.so", "libcudart_static.a", "libamdhip64.so"})
-    for (const fs::path& folder : {libraries, libraries.parent_path() / kLinkers}) KERNELIFT_TRY(provide(folder / name, script));
-  // Builds name these out of habit, and CMake's CUDA::cublas is there only if a library is. What they export is in our headers
-  // or nowhere (unsupported.cpp says so where it is used); an empty archive links.
-  for (const char* name : {"cudadevrt", "cuda", "nvToolsExt", "roctx64", "curand", "cublas", "cublasLt", "cufft", "cufftw", "cusolver", "cusparse",
-                           "nvJitLink", "nvrtc", "nvidia-ml"})
+    for (const fs::path& folder : {libraries, libraries.parent_path() / kLinkers})
+      KERNELIFT_TRY(provide(folder / name, script));
+  // Builds name these out of habit, and CMake's CUDA::cublas is there only if a library is. What they export is in our
+  // headers or nowhere (unsupported.cpp says so where it is used); an empty archive links.
+  for (const char* name : {"cudadevrt", "cuda", "nvToolsExt", "roctx64", "curand", "cublas", "cublasLt", "cufft",
+                           "cufftw", "cusolver", "cusparse", "nvJitLink", "nvrtc", "nvidia-ml"})
     for (const char* kind : {".a", "_static.a"})
       KERNELIFT_TRY(provide(libraries / ("lib" + std::string(name) + kind), "!<arch>\n"));
   return done();
 }
 
-/// `g++ main.o -L/usr/local/cuda/lib64 -lcudart` is a link line of common Makefiles, and asks none of our compilers: linkers
-/// that look among our libraries first.
+/// `g++ main.o -L/usr/local/cuda/lib64 -lcudart` is a link line of common Makefiles, and asks none of our compilers:
+/// linkers that look among our libraries first.
 Status wrap_linkers(const fs::path& folder) {
   for (const char* name : {"ld", "ld.bfd", "ld.gold", "ld.lld", "ld.mold"})
     KERNELIFT_TRY(provide(folder / name, "#!/bin/sh\nexec \"${0##*/}\" -L\"${0%/*}\" \"$@\"\n", true));
@@ -115,7 +121,9 @@ Status wrap_linkers(const fs::path& folder) {
 
 fs::path toolkit_folder(const fs::path& state) {
   auto needs_quotes = [](const fs::path& path) {
-    auto plain = [](char c) { return word_character(c) || std::strchr("/.-+,@%:=~", c) || static_cast<unsigned char>(c) >= 0x80; };
+    auto plain = [](char c) {
+      return word_character(c) || std::strchr("/.-+,@%:=~", c) || static_cast<unsigned char>(c) >= 0x80;
+    };
     return !std::all_of(path.native().begin(), path.native().end(), plain);
   };
   const fs::path inside = state / "toolkit-cpu";
@@ -142,10 +150,12 @@ Status create_toolkit(const ShimConfig& config, const fs::path& kernelift) {
     KERNELIFT_TRY(copy_runtime(config.root / "lib64"));
     KERNELIFT_TRY(wrap_linkers(linker_folder(config)));
     KERNELIFT_TRY(link_to("lib64", config.root / "lib"));
-    for (const InstalledText& file : hip_installation()) KERNELIFT_TRY(provide(config.root / file.path, file.text, file.program));
+    for (const InstalledText& file : hip_installation())
+      KERNELIFT_TRY(provide(config.root / file.path, file.text, file.program));
     // Never read: libdevice's functions become libm's.
     KERNELIFT_TRY(provide(config.root / "nvvm" / "libdevice" / "libdevice.10.bc", ""));
-    KERNELIFT_TRY(provide(config.root / "version.json", "{\"cuda\": {\"name\": \"CUDA SDK\", \"version\": \"13.0.88\"}}\n"));
+    KERNELIFT_TRY(
+        provide(config.root / "version.json", "{\"cuda\": {\"name\": \"CUDA SDK\", \"version\": \"13.0.88\"}}\n"));
   }
   Json marker = artefact("kernelift-toolkit", 1, 1);
   marker["device"] = config.device;
@@ -165,7 +175,8 @@ Result<ShimConfig> find_config(const std::string& argv0) {
   std::error_code error;
   while (!fs::exists(program.parent_path().parent_path() / kMarker, error)) {
     if (!fs::is_symlink(program, error))
-      return environment_error(program.string() + " is a Kernelift compiler shim outside its toolkit folder; run `kernelift build`");
+      return environment_error(program.string() +
+                               " is a Kernelift compiler shim outside its toolkit folder; run `kernelift build`");
     fs::path target = fs::read_symlink(program, error);
     program = target.is_absolute() ? target : program.parent_path() / target;
   }

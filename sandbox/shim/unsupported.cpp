@@ -14,10 +14,14 @@ struct Kind {
   std::string_view name, instead;
 };
 
-constexpr std::string_view kMissing = "file not found", kOnGpu = "build and record this program on a machine with its GPU";
-constexpr std::string_view kAmd = "HIP programs run on the CPU device alone; where the program has a CUDA form, record that on a machine with an NVIDIA GPU";
+constexpr std::string_view kMissing = "file not found",
+                           kOnGpu = "build and record this program on a machine with its GPU";
+constexpr std::string_view kAmd =
+    "HIP programs run on the CPU device alone; where the program has a CUDA form, record that on a machine with an "
+    "NVIDIA GPU";
 constexpr std::string_view kFromToolkit = "with the CUDA toolkit's headers it is: apt-get install cuda-toolkit-13-0";
-constexpr std::string_view kUndeclared = "undeclared identifier", kLaunchOnDevice = "a launch from device code (dynamic parallelism)";
+constexpr std::string_view kUndeclared = "undeclared identifier",
+                           kLaunchOnDevice = "a launch from device code (dynamic parallelism)";
 constexpr std::string_view kDriver = "the driver API (cu…)", kByRuntime = "call the runtime API and launch with <<<>>>";
 constexpr Kind kKinds[] = {
     {"'cub/", kMissing, "the library cub", kFromToolkit},
@@ -30,7 +34,8 @@ constexpr Kind kKinds[] = {
     {"'cuda_fp4.h", kMissing, "a number of 4 bits (cuda_fp4.h)", kOnGpu},
     {"'cuda_awbarrier", kMissing, "an asynchronous barrier (cuda_awbarrier.h)", kOnGpu},
     {"'cuda_gl_interop.h", kMissing, "OpenGL", kOnGpu},
-    {"'curand", kMissing, "the host interface of the library cuRAND", "generate numbers in kernels (curand_kernel.h), or build and record this program on a machine with its GPU"},
+    {"'curand", kMissing, "the host interface of the library cuRAND",
+     "generate numbers in kernels (curand_kernel.h), or build and record this program on a machine with its GPU"},
     {"'cublas", kMissing, "the library cuBLAS", kOnGpu},
     {"'cusparse", kMissing, "the library cuSPARSE", kOnGpu},
     {"'cusolver", kMissing, "the library cuSOLVER", kOnGpu},
@@ -93,8 +98,8 @@ std::string name_unsupported(const std::string& diagnostics) {
     for (const Kind& kind : kKinds) {
       if (line.find(kind.contains) == line.npos || line.find(kind.also) == line.npos) continue;
       if (!named.insert(kind.name).second) continue;
-      text += std::string(place) + ": error: " + std::string(kind.name) + " is not supported by Kernelift's CPU device; " +
-              std::string(kind.instead) + "\n";
+      text += std::string(place) + ": error: " + std::string(kind.name) +
+              " is not supported by Kernelift's CPU device; " + std::string(kind.instead) + "\n";
     }
   }
   return text;
@@ -104,8 +109,10 @@ std::string name_unsupported_libraries(const std::vector<std::string>& link_flag
   std::string text;
   for (const std::string& flag : link_flags)
     for (const Kind& kind : kKinds)
-      if (kind.also == kMissing && !kind.contains.ends_with('/') && flag.starts_with("-l" + std::string(kind.contains.substr(1)))) {
-        text += flag + ": " + std::string(kind.name) + " is not supported by Kernelift's CPU device; " + std::string(kind.instead) + "\n";
+      if (kind.also == kMissing && !kind.contains.ends_with('/') &&
+          flag.starts_with("-l" + std::string(kind.contains.substr(1)))) {
+        text += flag + ": " + std::string(kind.name) + " is not supported by Kernelift's CPU device; " +
+                std::string(kind.instead) + "\n";
         break;
       }
   return text;

@@ -5,8 +5,8 @@
 
 namespace kernelift::shim {
 
-/// For each line of `diagnostics` that is due to something the CPU device does not have: its place, the thing's name and
-/// what to do, as one more line of a compiler. Empty if there is none.
+/// For each line of `diagnostics` that is due to something the CPU device does not have: its place, the thing's name
+/// and what to do, as one more line of a compiler. Empty if there is none.
 std::string name_unsupported(const std::string& diagnostics);
 
 /// The same for the libraries that a link which failed asked for by -l: one line each.

@@ -23,12 +23,14 @@ __global__ void sgemm(const float* a, const float* b, float* c, int n) {
   const int thread = threadIdx.y * BX + threadIdx.x;
   for (int k = 0; k < n; k += TK) {
     for (int i = thread; i < BY * TY * TK; i += BX * BY) tile_a[i / TK][i % TK] = a[(row + i / TK) * n + k + i % TK];
-    for (int i = thread; i < TK * BX * TX; i += BX * BY) tile_b[i / (BX * TX)][i % (BX * TX)] = b[(k + i / (BX * TX)) * n + column + i % (BX * TX)];
+    for (int i = thread; i < TK * BX * TX; i += BX * BY)
+      tile_b[i / (BX * TX)][i % (BX * TX)] = b[(k + i / (BX * TX)) * n + column + i % (BX * TX)];
     __syncthreads();
 #pragma unroll 1
     for (int step = 0; step < TK; ++step)
       for (int y = 0; y < TY; ++y)
-        for (int x = 0; x < TX; ++x) sum[y][x] += tile_a[threadIdx.y + y * BY][step] * tile_b[step][threadIdx.x + x * BX];
+        for (int x = 0; x < TX; ++x)
+          sum[y][x] += tile_a[threadIdx.y + y * BY][step] * tile_b[step][threadIdx.x + x * BX];
     __syncthreads();
   }
   for (int y = 0; y < TY; ++y)
@@ -51,7 +53,8 @@ static bool is_product(const std::vector<float>& a, const std::vector<float>& b,
 int main(int count, char** words) {
   const int n = count > 1 ? std::atoi(words[1]) : 1024, times = count > 2 ? std::atoi(words[2]) : 1;
   std::vector<float> a(n * n), b(n * n), c(n * n);
-  for (int i = 0; i < n * n; ++i) a[i] = float((i * 7 + 3) % 29) / 29.0f - 0.4f, b[i] = float((i * 11 + 5) % 31) / 31.0f - 0.4f;
+  for (int i = 0; i < n * n; ++i)
+    a[i] = float((i * 7 + 3) % 29) / 29.0f - 0.4f, b[i] = float((i * 11 + 5) % 31) / 31.0f - 0.4f;
   float *da, *db, *dc;
   const size_t bytes = sizeof(float) * n * n;
   cudaMalloc(&da, bytes), cudaMalloc(&db, bytes), cudaMalloc(&dc, bytes);
@@ -61,6 +64,9 @@ int main(int count, char** words) {
   double sum = 0;
   for (float value : c) sum += value;
   bool right = trouble == cudaSuccess && is_product(a, b, c, n);
-  std::printf("n %d, sum of C %.3f: %s\n", n, sum, right ? "PASSED" : trouble == cudaSuccess ? "FAILED" : cudaGetErrorString(trouble));
+  std::printf("n %d, sum of C %.3f: %s\n", n, sum,
+              right                    ? "PASSED"
+              : trouble == cudaSuccess ? "FAILED"
+                                       : cudaGetErrorString(trouble));
   return right ? 0 : 1;
 }

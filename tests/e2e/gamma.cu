@@ -1,5 +1,5 @@
-// For tests that need a gain: every block makes a table of its own, so that larger blocks gain more than any machine's noise
-// could hide. Checks itself.
+// For tests that need a gain: every block makes a table of its own, so that larger blocks gain more than any machine's
+// noise could hide. Checks itself.
 #include <cmath>
 #include <cstdio>
 #include <vector>
@@ -28,7 +28,8 @@ int main() {
   for (int frame = 0; frame < 40; ++frame) correct<<<(n + BLOCK - 1) / BLOCK, BLOCK>>>(in, out, 0.45f, n);
   if (cudaMemcpy(corrected.data(), out, n * sizeof(float), cudaMemcpyDeviceToHost) != cudaSuccess) return 2;
   float worst = 0;
-  for (int i = 0; i < n; ++i) if (image[i] > 0.05f) worst = std::fmax(worst, std::fabs(corrected[i] - std::pow(image[i], 0.45f)));
+  for (int i = 0; i < n; ++i)
+    if (image[i] > 0.05f) worst = std::fmax(worst, std::fabs(corrected[i] - std::pow(image[i], 0.45f)));
   printf("worst error %.1e\n", worst);
   return worst > 1e-3f;
 }

@@ -7,17 +7,23 @@ namespace kernelift {
 namespace {
 
 const char* const kLevels[] = {"O1", "O2", "O3", "Os"};
-struct FastMath { const char* name; std::vector<std::string> flags; };
+struct FastMath {
+  const char* name;
+  std::vector<std::string> flags;
+};
 const std::vector<FastMath>& fast_math() {
-  static const std::vector<FastMath> all = {{"contract", {"contract"}}, {"reassoc", {"reassoc"}}, {"arcp", {"arcp"}},
-                                            {"afn", {"afn"}},           {"finite", {"nnan", "ninf"}}, {"nsz", {"nsz"}}};
+  static const std::vector<FastMath> all = {{"contract", {"contract"}},   {"reassoc", {"reassoc"}},
+                                            {"arcp", {"arcp"}},           {"afn", {"afn"}},
+                                            {"finite", {"nnan", "ninf"}}, {"nsz", {"nsz"}}};
   return all;
 }
 /// What usually moves a kernel that is held back so: arithmetic by fewer and cheaper instructions, waiting by more
 /// independent work at a time.
 bool suits(const std::string& parameter, Bound bound) {
   switch (bound) {
-    case Bound::Compute: return parameter != "level" && parameter != "unroll" && parameter != "partial" && parameter != "inline" && parameter != "vectorize";
+    case Bound::Compute:
+      return parameter != "level" && parameter != "unroll" && parameter != "partial" && parameter != "inline" &&
+             parameter != "vectorize";
     case Bound::Latency: return parameter == "partial" || parameter == "unroll" || parameter == "inline";
     case Bound::Memory: return parameter == "partial" || parameter == "vectorize";
     case Bound::Unknown: return false;
@@ -32,18 +38,19 @@ FlagProposer::Pieces pieces_of(const Space& space, const Point& point) {
   return pieces;
 }
 
-constexpr size_t kInherited = 3;   ///< Recipes of the previous base that are tried first on a new one.
+constexpr size_t kInherited = 3;  ///< Recipes of the previous base that are tried first on a new one.
 
 }  // namespace
 
 const RunTrial* compiler_base(const History& history) { return history.best_applicable(); }
 
 Space FlagProposer::recipe_space(const std::vector<Pieces>& wrong) {
-  std::vector<Tunable> parameters{{"level", {0, 1, 2, 3}, 2, false},
-                                  {"unroll", {-1, 0, 100, 300, 600, 1200, 3000}, 0},
-                                  {"partial", {-1, 300, 1000, 100}, 0},  // Of loops whose count is known at run time only.
-                                  {"inline", {-1, 0, 100, 1000, 10000}, 0},
-                                  {"vectorize", {0, 1}, 1}};
+  std::vector<Tunable> parameters{
+      {"level", {0, 1, 2, 3}, 2, false},
+      {"unroll", {-1, 0, 100, 300, 600, 1200, 3000}, 0},
+      {"partial", {-1, 300, 1000, 100}, 0},  // Of loops whose count is known at run time only.
+      {"inline", {-1, 0, 100, 1000, 10000}, 0},
+      {"vectorize", {0, 1}, 1}};
   for (auto& piece : fast_math()) parameters.push_back({piece.name, {0, 1}, 0});
   std::vector<Expression> constraints;
   for (auto& pieces : wrong) {
@@ -60,7 +67,8 @@ Recipe FlagProposer::recipe(const Space& space, const Point& point) {
   recipe.level = kLevels[values.at("level")];
   recipe.unroll_threshold = static_cast<int>(values.at("unroll"));
   recipe.inline_threshold = static_cast<int>(values.at("inline"));
-  if (values.at("partial") >= 0) recipe.options.push_back("-unroll-partial-threshold=" + std::to_string(values.at("partial")));
+  if (values.at("partial") >= 0)
+    recipe.options.push_back("-unroll-partial-threshold=" + std::to_string(values.at("partial")));
   recipe.vectorize = values.at("vectorize") != 0;
   for (auto& piece : fast_math())
     if (values.at(piece.name)) recipe.fast_math.insert(recipe.fast_math.end(), piece.flags.begin(), piece.flags.end());
@@ -84,7 +92,8 @@ void FlagProposer::begin(Base& base, const RunTrial& origin) {
   std::vector<Point> suited;
   std::erase_if(base.first, [&](const Point& point) {
     bool suit = false;
-    for (size_t p = 0; p < point.size(); ++p) suit |= point[p] != start[p] && suits(base.space.parameters()[p].name, bound_);
+    for (size_t p = 0; p < point.size(); ++p)
+      suit |= point[p] != start[p] && suits(base.space.parameters()[p].name, bound_);
     if (suit) suited.push_back(point);
     return suit;
   });
@@ -137,7 +146,8 @@ std::vector<Proposal> FlagProposer::propose(const History& history, size_t count
     if (proposal.candidate.recipe.is_default()) continue;
     proposal.candidate.tier = tier(), proposal.candidate.proposer = name();
     proposal.candidate.note = proposal.candidate.recipe.text();
-    if (!base.asked.emplace(proposal.candidate.key(), point).second) continue;  // A new searcher does not know what is out.
+    if (!base.asked.emplace(proposal.candidate.key(), point).second)
+      continue;  // A new searcher does not know what is out.
     proposals.push_back(std::move(proposal));
   }
   return proposals;
@@ -150,7 +160,8 @@ void FlagProposer::learn(const RunTrial& trial) {
     if (asked == base.asked.end()) continue;
     base.searcher->tell({asked->second, trial.verdict.ok(), trial.verdict.ok() ? 1 / trial.verdict.speedup() : 0});
     // Refused: the kernel asks for what the piece takes for impossible.
-    if (trial.verdict.outcome == Outcome::Wrong || trial.verdict.outcome == Outcome::Refused) leave_out(base, pieces_of(base.space, asked->second));
+    if (trial.verdict.outcome == Outcome::Wrong || trial.verdict.outcome == Outcome::Refused)
+      leave_out(base, pieces_of(base.space, asked->second));
     base.asked.erase(asked);
   }
 }

@@ -1,6 +1,6 @@
 // The compiler tier, first half: optimisation level, unroll and inline thresholds, vectorisers and the pieces of fast
-// math, as one search space over the recipe of the best candidates. Whether fast math is tolerable is verification's word:
-// pieces that it found wrong together are not tried together again on the same source, whatever else is.
+// math, as one search space over the recipe of the best candidates. Whether fast math is tolerable is verification's
+// word: pieces that it found wrong together are not tried together again on the same source, whatever else is.
 #pragma once
 #include <map>
 #include <memory>

@@ -6,10 +6,10 @@
 namespace kernelift {
 namespace {
 
-/// Spelled plainly it verifies that it reached its fixpoint, and aborts the compiler where it did not, as after an unrolled
-/// loop; clang's own pipelines do not ask for that.
+/// Spelled plainly it verifies that it reached its fixpoint, and aborts the compiler where it did not, as after an
+/// unrolled loop; clang's own pipelines do not ask for that.
 constexpr const char* kInstCombine = "instcombine<no-verify-fixpoint>";
-constexpr size_t kLongest = 60;   ///< Passes; longer ones only cost compile time.
+constexpr size_t kLongest = 60;  ///< Passes; longer ones only cost compile time.
 
 const char* adaptor(PassLevel level) {
   switch (level) {
@@ -36,17 +36,51 @@ const std::vector<Pass>& curated_passes() {
     auto add = [&](PassLevel level, std::initializer_list<const char*> names) {
       for (auto* name : names) passes.push_back({name, level});
     };
-    add(PassLevel::Module, {"globalopt", "globaldce", "ipsccp", "deadargelim", "called-value-propagation", "always-inline",
-                            "constmerge", "inferattrs"});
+    add(PassLevel::Module, {"globalopt", "globaldce", "ipsccp", "deadargelim", "called-value-propagation",
+                            "always-inline", "constmerge", "inferattrs"});
     add(PassLevel::Cgscc, {"inline", "function-attrs", "argpromotion"});
-    add(PassLevel::Function,
-        {"sroa", "mem2reg", "early-cse<memssa>", kInstCombine, "simplifycfg", "reassociate", "nary-reassociate", "gvn",
-         "newgvn", "dse", "adce", "bdce", "sccp", "jump-threading", "correlated-propagation", "tailcallelim",
-         "aggressive-instcombine", "separate-const-offset-from-gep", "slsr", "speculative-execution", "sink",
-         "load-store-vectorizer", "slp-vectorizer", "loop-vectorize", "vector-combine", "loop-distribute",
-         "loop-load-elim", "loop-unroll<O2>", "loop-unroll<O3>", "gvn-hoist", "mldst-motion", "float2int",
-         "div-rem-pairs", "infer-alignment", "constraint-elimination", "flatten-cfg", "loop-simplify", "lcssa",
-         "mergeicmps", "infer-address-spaces", "memcpyopt", "instsimplify"});
+    add(PassLevel::Function, {"sroa",
+                              "mem2reg",
+                              "early-cse<memssa>",
+                              kInstCombine,
+                              "simplifycfg",
+                              "reassociate",
+                              "nary-reassociate",
+                              "gvn",
+                              "newgvn",
+                              "dse",
+                              "adce",
+                              "bdce",
+                              "sccp",
+                              "jump-threading",
+                              "correlated-propagation",
+                              "tailcallelim",
+                              "aggressive-instcombine",
+                              "separate-const-offset-from-gep",
+                              "slsr",
+                              "speculative-execution",
+                              "sink",
+                              "load-store-vectorizer",
+                              "slp-vectorizer",
+                              "loop-vectorize",
+                              "vector-combine",
+                              "loop-distribute",
+                              "loop-load-elim",
+                              "loop-unroll<O2>",
+                              "loop-unroll<O3>",
+                              "gvn-hoist",
+                              "mldst-motion",
+                              "float2int",
+                              "div-rem-pairs",
+                              "infer-alignment",
+                              "constraint-elimination",
+                              "flatten-cfg",
+                              "loop-simplify",
+                              "lcssa",
+                              "mergeicmps",
+                              "infer-address-spaces",
+                              "memcpyopt",
+                              "instsimplify"});
     add(PassLevel::Loop, {"loop-rotate", "indvars", "loop-idiom", "loop-deletion", "loop-unroll-full", "loop-reduce",
                           "loop-instsimplify", "loop-simplifycfg", "loop-flatten", "loop-interchange"});
     add(PassLevel::LoopMemory, {"licm", "simple-loop-unswitch<nontrivial>", "loop-rotate"});
@@ -57,7 +91,8 @@ const std::vector<Pass>& curated_passes() {
 
 std::vector<PassPipeline> seed_pipelines() {
   std::vector<PassPipeline> seeds;
-  for (auto* level : {"default<O3>", "default<O2>", "default<O1>", "default<Os>"}) seeds.push_back({{level, PassLevel::Module}});
+  for (auto* level : {"default<O3>", "default<O2>", "default<O1>", "default<Os>"})
+    seeds.push_back({{level, PassLevel::Module}});
   // What NVPTX's own code generator runs late, offered to the scalar optimiser once more.
   PassPipeline addresses = seeds[0];
   for (auto& pass : functions({"separate-const-offset-from-gep", "slsr", "early-cse<memssa>", "nary-reassociate", "gvn",
@@ -66,11 +101,16 @@ std::vector<PassPipeline> seed_pipelines() {
   seeds.push_back(addresses);
   PassPipeline lean = functions({"sroa", "early-cse<memssa>", kInstCombine, "simplifycfg"});
   lean.insert(lean.begin(), {"inline", PassLevel::Cgscc});
-  for (auto& pass : std::vector<Pass>{{"loop-rotate", PassLevel::LoopMemory}, {"licm", PassLevel::LoopMemory},
-                                      {"indvars", PassLevel::Loop}, {"loop-unroll-full", PassLevel::Loop},
-                                      {"gvn", PassLevel::Function}, {"loop-unroll<O3>", PassLevel::Function},
-                                      {kInstCombine, PassLevel::Function}, {"simplifycfg", PassLevel::Function},
-                                      {"dse", PassLevel::Function}, {"adce", PassLevel::Function}})
+  for (auto& pass : std::vector<Pass>{{"loop-rotate", PassLevel::LoopMemory},
+                                      {"licm", PassLevel::LoopMemory},
+                                      {"indvars", PassLevel::Loop},
+                                      {"loop-unroll-full", PassLevel::Loop},
+                                      {"gvn", PassLevel::Function},
+                                      {"loop-unroll<O3>", PassLevel::Function},
+                                      {kInstCombine, PassLevel::Function},
+                                      {"simplifycfg", PassLevel::Function},
+                                      {"dse", PassLevel::Function},
+                                      {"adce", PassLevel::Function}})
     lean.push_back(pass);
   seeds.push_back(lean);
   return seeds;
@@ -82,7 +122,8 @@ std::string text(const PassPipeline& pipeline) {
     PassLevel level = pipeline[at].level;
     std::string inner;
     size_t end = at;
-    for (; end < pipeline.size() && pipeline[end].level == level; ++end) inner += (inner.empty() ? "" : ",") + pipeline[end].name;
+    for (; end < pipeline.size() && pipeline[end].level == level; ++end)
+      inner += (inner.empty() ? "" : ",") + pipeline[end].name;
     std::string wrapped = level == PassLevel::Module ? inner : std::string(adaptor(level)) + "(" + inner + ")";
     if (level == PassLevel::Loop || level == PassLevel::LoopMemory) wrapped = "function(" + wrapped + ")";
     line += (line.empty() ? "" : ",") + wrapped;
@@ -100,7 +141,8 @@ PassPipeline mutate(PassPipeline pipeline, Random& random) {
     switch (random() % 5) {
       case 0:
       case 1:
-        if (pipeline.size() < kLongest) pipeline.insert(pipeline.begin() + static_cast<long>(random() % (pipeline.size() + 1)), any());
+        if (pipeline.size() < kLongest)
+          pipeline.insert(pipeline.begin() + static_cast<long>(random() % (pipeline.size() + 1)), any());
         break;
       case 2:
         if (pipeline.size() > 1) pipeline.erase(pipeline.begin() + static_cast<long>(at));

@@ -7,8 +7,8 @@ namespace kernelift {
 namespace {
 
 constexpr size_t kPopulation = 16, kTournament = 3;
-constexpr size_t kSettled = 12;           ///< Answers without improvement after which the leader is reduced.
-constexpr double kPerPass = 0.0005;       ///< A pass must earn this much, or the shorter pipeline is the better one.
+constexpr size_t kSettled = 12;      ///< Answers without improvement after which the leader is reduced.
+constexpr double kPerPass = 0.0005;  ///< A pass must earn this much, or the shorter pipeline is the better one.
 constexpr int kBreedingTries = 40;
 constexpr size_t kInherited = 4;
 
@@ -22,13 +22,16 @@ std::string_view blamed_pass(std::string_view detail) {
   return bare_name(detail.substr(0, detail.find_first_of(" :")));
 }
 
-double merit(double speedup, const PassPipeline& pipeline) { return speedup * (1 - kPerPass * static_cast<double>(pipeline.size())); }
+double merit(double speedup, const PassPipeline& pipeline) {
+  return speedup * (1 - kPerPass * static_cast<double>(pipeline.size()));
+}
 
 }  // namespace
 
 const PassProposer::Member& PassProposer::pick() {
   size_t winner = population_.size();
-  for (size_t entry = 0; entry < kTournament; ++entry) winner = std::min<size_t>(winner, random_() % population_.size());
+  for (size_t entry = 0; entry < kTournament; ++entry)
+    winner = std::min<size_t>(winner, random_() % population_.size());
   return population_[winner];
 }
 
@@ -69,7 +72,8 @@ std::vector<Proposal> PassProposer::propose(const History& history, size_t count
   std::vector<Proposal> proposals;
   for (int tries = 0; proposals.size() < count && tries < kBreedingTries; ++tries) {
     PassPipeline pipeline = next();
-    if (std::any_of(pipeline.begin(), pipeline.end(), [&](auto& pass) { return banned_.contains(pass.name); })) continue;
+    if (std::any_of(pipeline.begin(), pipeline.end(), [&](auto& pass) { return banned_.contains(pass.name); }))
+      continue;
     std::string line = text(pipeline);
     if (!tried_.insert(line).second) continue;
     Proposal proposal{origin->candidate, {origin->id}};

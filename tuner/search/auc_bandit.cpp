@@ -30,7 +30,8 @@ std::vector<size_t> AucBandit::ranking() const {
   }
   std::vector<size_t> order(arms_);
   std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return score[a] != score[b] ? score[a] > score[b] : a < b; });
+  std::sort(order.begin(), order.end(),
+            [&](size_t a, size_t b) { return score[a] != score[b] ? score[a] > score[b] : a < b; });
   return order;
 }
 

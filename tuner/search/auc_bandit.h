@@ -17,7 +17,10 @@ class AucBandit {
   void credit(size_t arm, bool improved);
 
  private:
-  struct Use { size_t arm; bool improved; };
+  struct Use {
+    size_t arm;
+    bool improved;
+  };
   size_t arms_;
   std::deque<Use> window_;
 };

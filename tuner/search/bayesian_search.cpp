@@ -12,18 +12,18 @@
 namespace kernelift {
 namespace {
 
-constexpr size_t kDesign = 12;           ///< Space-filling points before the model speaks.
-constexpr size_t kDesignDraws = 24;      ///< Random points of which the most remote one joins the design.
+constexpr size_t kDesign = 12;       ///< Space-filling points before the model speaks.
+constexpr size_t kDesignDraws = 24;  ///< Random points of which the most remote one joins the design.
 constexpr size_t kPoolDraws = 600, kPoolElite = 4;
-constexpr size_t kClimbers = 3;          ///< Points whose neighbours join the pool in each round of climbing …
-constexpr int kClimbs = 6;               ///< … of so many rounds at most.
-constexpr size_t kModelPoints = 300;     ///< Best and latest; keeps one ask in the tens of milliseconds.
-constexpr size_t kVoters = 1000;         ///< Latest answers that vote on whether a point works.
-constexpr double kVoteWidth = 0.2;       ///< Of the feasibility vote, in coordinate units.
-constexpr double kVotePrior = 0.5;       ///< Weight of the overall success rate in it.
-constexpr double kStrictest = 0.9;       ///< Upper end of the random feasibility threshold, a probability.
-constexpr double kSlowShare = 0.25;      ///< Of what a cost exceeds the median by, in the model's eyes.
-constexpr double kGreedyFloor = 1e-3;    ///< Margin of improvement, in log cost, below which exploring is worth more.
+constexpr size_t kClimbers = 3;        ///< Points whose neighbours join the pool in each round of climbing …
+constexpr int kClimbs = 6;             ///< … of so many rounds at most.
+constexpr size_t kModelPoints = 300;   ///< Best and latest; keeps one ask in the tens of milliseconds.
+constexpr size_t kVoters = 1000;       ///< Latest answers that vote on whether a point works.
+constexpr double kVoteWidth = 0.2;     ///< Of the feasibility vote, in coordinate units.
+constexpr double kVotePrior = 0.5;     ///< Weight of the overall success rate in it.
+constexpr double kStrictest = 0.9;     ///< Upper end of the random feasibility threshold, a probability.
+constexpr double kSlowShare = 0.25;    ///< Of what a cost exceeds the median by, in the model's eyes.
+constexpr double kGreedyFloor = 1e-3;  ///< Margin of improvement, in log cost, below which exploring is worth more.
 
 class BayesianSearch : public Searcher {
  public:
@@ -52,7 +52,8 @@ class BayesianSearch : public Searcher {
       if (visited(point)) continue;
       Eigen::VectorXd here = coordinates(point);
       double nearest = INFINITY;
-      for (auto& observation : told()) nearest = std::min(nearest, (coordinates(observation.point) - here).squaredNorm());
+      for (auto& observation : told())
+        nearest = std::min(nearest, (coordinates(observation.point) - here).squaredNorm());
       for (auto& other : pending()) nearest = std::min(nearest, (coordinates(other) - here).squaredNorm());
       if (nearest > furthest) furthest = nearest, best = point;
     }
@@ -66,7 +67,8 @@ class BayesianSearch : public Searcher {
     for (auto& observation : told())
       if (observation.ok) elite.push_back(&observation);
     size_t chosen = std::min(elite.size(), kPoolElite);
-    std::partial_sort(elite.begin(), elite.begin() + static_cast<long>(chosen), elite.end(), [](auto* a, auto* b) { return a->cost < b->cost; });
+    std::partial_sort(elite.begin(), elite.begin() + static_cast<long>(chosen), elite.end(),
+                      [](auto* a, auto* b) { return a->cost < b->cost; });
     elite.resize(chosen);
     for (auto* observation : elite)
       for (auto& point : space_.neighbours(observation->point, false)) points.insert(point);
@@ -98,7 +100,8 @@ class BayesianSearch : public Searcher {
     for (size_t i = told().size() > kVoters ? told().size() - kVoters : 0; i < told().size(); ++i) {
       const Observation& observation = told()[i];
       Eigen::RowVectorXd here = coordinates(observation.point).transpose();
-      Eigen::ArrayXd weight = (-(points.rowwise() - here).rowwise().squaredNorm().array() / (kVoteWidth * kVoteWidth)).exp();
+      Eigen::ArrayXd weight =
+          (-(points.rowwise() - here).rowwise().squaredNorm().array() / (kVoteWidth * kVoteWidth)).exp();
       all += weight;
       if (observation.ok) worked += weight;
     }
@@ -156,7 +159,8 @@ class BayesianSearch : public Searcher {
       std::vector<size_t> order(candidates.size());
       for (size_t i = 0; i < order.size(); ++i) order[i] = i;
       size_t leaders = std::min(kClimbers, order.size());
-      std::partial_sort(order.begin(), order.begin() + static_cast<long>(leaders), order.end(), [&](size_t a, size_t b) { return values[a] > values[b]; });
+      std::partial_sort(order.begin(), order.begin() + static_cast<long>(leaders), order.end(),
+                        [&](size_t a, size_t b) { return values[a] > values[b]; });
       std::set<Point> known(candidates.begin(), candidates.end()), fresh_points;
       for (size_t i = 0; i < leaders; ++i)
         for (auto& point : space_.neighbours(candidates[order[i]], false))
@@ -173,11 +177,13 @@ class BayesianSearch : public Searcher {
     return candidates[static_cast<size_t>(std::max_element(values.begin(), values.end()) - values.begin())];
   }
 
-  /// Expected improvement of log cost, times the squared chance that the point works (a failure teaches less), per candidate.
+  /// Expected improvement of log cost, times the squared chance that the point works (a failure teaches less), per
+  /// candidate.
   std::vector<double> acquisition(const std::vector<Point>& candidates) {
     Eigen::Index count = static_cast<Eigen::Index>(candidates.size());
     Eigen::MatrixXd points(count, coordinates(candidates[0]).size());
-    for (Eigen::Index row = 0; row < count; ++row) points.row(row) = coordinates(candidates[static_cast<size_t>(row)]).transpose();
+    for (Eigen::Index row = 0; row < count; ++row)
+      points.row(row) = coordinates(candidates[static_cast<size_t>(row)]).transpose();
     auto prediction = process_.predict(points);
     Eigen::ArrayXd works = feasibility(points);
     double incumbent = std::log(std::max(best()->cost, 1e-300)) - kGreedyFloor;
@@ -185,7 +191,8 @@ class BayesianSearch : public Searcher {
     for (Eigen::Index row = 0; row < count; ++row) {
       double gain = incumbent - prediction.mean[row], z = gain / prediction.deviation[row];
       double density = std::exp(-0.5 * z * z) / std::sqrt(2 * M_PI), below = 0.5 * std::erfc(-z * M_SQRT1_2);
-      values.push_back((gain * below + prediction.deviation[row] * density) * works[row] * works[row] * (works[row] >= threshold_));
+      values.push_back((gain * below + prediction.deviation[row] * density) * works[row] * works[row] *
+                       (works[row] >= threshold_));
     }
     return values;
   }
@@ -193,7 +200,7 @@ class BayesianSearch : public Searcher {
   GaussianProcess process_;
   size_t fitted_ = 0;
   bool beside_ = false;
-  double threshold_ = 0;                 ///< Least feasibility asked for, redrawn at every ask.
+  double threshold_ = 0;  ///< Least feasibility asked for, redrawn at every ask.
 };
 
 }  // namespace

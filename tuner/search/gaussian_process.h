@@ -1,6 +1,6 @@
 // Regression with a Gaussian process: Matern-5/2 kernel with one length scale per coordinate, constant mean, noise.
-// Length scales and noise are chosen by coordinate ascent on the log marginal likelihood over a short grid, which at the
-// few hundred points of a tuning run is quicker and steadier than gradients.
+// Length scales and noise are chosen by coordinate ascent on the log marginal likelihood over a short grid, which at
+// the few hundred points of a tuning run is quicker and steadier than gradients.
 #pragma once
 #include <Eigen/Dense>
 
@@ -8,7 +8,9 @@ namespace kernelift {
 
 class GaussianProcess {
  public:
-  struct Prediction { Eigen::VectorXd mean, deviation; };
+  struct Prediction {
+    Eigen::VectorXd mean, deviation;
+  };
 
   /// Rows of `inputs` are points on [0, 1]^d. `choose_scales` re-chooses the hyperparameters; else the last are kept.
   void fit(const Eigen::MatrixXd& inputs, const Eigen::VectorXd& targets, bool choose_scales);

@@ -43,7 +43,8 @@ class GeneticSearch : public Searcher {
  private:
   const Point& pick() {
     size_t winner = population_.size();
-    for (size_t entry = 0; entry < kTournament; ++entry) winner = std::min<size_t>(winner, random_() % population_.size());
+    for (size_t entry = 0; entry < kTournament; ++entry)
+      winner = std::min<size_t>(winner, random_() % population_.size());
     return population_[winner].point;
   }
   void mutate(Point& point, size_t p) {

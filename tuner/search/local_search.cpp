@@ -9,8 +9,8 @@
 namespace kernelift {
 namespace {
 
-constexpr double kRestartShare = 0.2;   ///< Of kicks that start over at a random point.
-constexpr int kFirstDraws = 5;          ///< Random points before the first climb starts from the best of them.
+constexpr double kRestartShare = 0.2;  ///< Of kicks that start over at a random point.
+constexpr int kFirstDraws = 5;         ///< Random points before the first climb starts from the best of them.
 
 class LocalSearch : public Searcher {
  public:

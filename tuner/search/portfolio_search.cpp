@@ -1,5 +1,6 @@
-// The default strategy: local, Bayesian and genetic search under one bandit (chance has its say in each of them). All of them learn from every
-// answer; the bandit only decides whose idea is tried next, so no strategy needs to be picked by the user.
+// The default strategy: local, Bayesian and genetic search under one bandit (chance has its say in each of them). All
+// of them learn from every answer; the bandit only decides whose idea is tried next, so no strategy needs to be picked
+// by the user.
 #include "tuner/search/auc_bandit.h"
 #include "tuner/search/searcher.h"
 

@@ -17,7 +17,10 @@ class RandomSearch : public Searcher {
   std::optional<Point> do_ask() override { return std::nullopt; }
 };
 
-struct Entry { const char* name; std::unique_ptr<Searcher> (*make)(const Space&, uint64_t); };
+struct Entry {
+  const char* name;
+  std::unique_ptr<Searcher> (*make)(const Space&, uint64_t);
+};
 constexpr Entry kEntries[] = {{"random", make_random_search},
                               {"local", make_local_search},
                               {"genetic", make_genetic_search},

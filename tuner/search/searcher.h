@@ -14,7 +14,7 @@ namespace kernelift {
 struct Observation {
   Point point;
   bool ok = false;
-  double cost = 0;     ///< Lower is better, > 0; meaningless unless ok.
+  double cost = 0;  ///< Lower is better, > 0; meaningless unless ok.
 };
 
 class Searcher {
@@ -41,11 +41,12 @@ class Searcher {
   virtual void do_tell(const Observation& observation) {}
 
   bool visited(const Point& point) const { return visited_.contains(point); }
-  /// A uniformly drawn point not visited yet; nullopt if none is left (or, for a space that is not indexed, none found).
+  /// A uniformly drawn point not visited yet; nullopt if none is left (or, for a space that is not indexed, none
+  /// found).
   std::optional<Point> fresh();
   const std::set<Point>& pending() const { return pending_; }
 
-  const Space& space_;     ///< EXPECTS: outlives the searcher.
+  const Space& space_;  ///< EXPECTS: outlives the searcher.
   Random random_;
 
  private:

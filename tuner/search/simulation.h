@@ -12,7 +12,7 @@ struct SimulationCurve {
   size_t evaluations = 0, seeds = 0;
   /// fraction[s][e]: optimum / best found by seed s after e + 1 evaluations (failures count as evaluations); 0: none.
   std::vector<std::vector<double>> fraction;
-  double searcher_seconds = 0;             ///< Total spent in ask and tell.
+  double searcher_seconds = 0;  ///< Total spent in ask and tell.
 
   /// Quantile over seeds after `evaluations` evaluations.
   double quantile(size_t evaluations, double q) const;

@@ -15,7 +15,10 @@ namespace {
 
 constexpr size_t kLargestFile = size_t{1} << 30;  ///< Unpacked; a gzip bomb ends in an error.
 
-struct Row { Json configuration; Json time; };
+struct Row {
+  Json configuration;
+  Json time;
+};
 
 Result<std::string> unpack(const std::string& packed, const std::string& where) {
   z_stream stream{};
@@ -110,8 +113,7 @@ Result<Trials> parse_trials(std::string_view text, const std::string& where) {
   std::vector<Point> points;
   for (size_t r = 0; r < rows.size(); ++r) {
     Point point;
-    for (size_t p = 0; p < parameters.size(); ++p)
-      point.push_back(static_cast<uint16_t>(places[p].at(values[p][r])));
+    for (size_t p = 0; p < parameters.size(); ++p) point.push_back(static_cast<uint16_t>(places[p].at(values[p][r])));
     Observation observation{point};
     if (rows[r].time.is_number() && rows[r].time.get<double>() > 0) {
       observation.ok = true, observation.cost = rows[r].time.get<double>();
@@ -120,7 +122,8 @@ Result<Trials> parse_trials(std::string_view text, const std::string& where) {
       ++trials.failures;
     }
     auto [known, fresh] = trials.results.emplace(point, observation);
-    if (!fresh && observation.ok && (!known->second.ok || observation.cost < known->second.cost)) known->second = observation;
+    if (!fresh && observation.ok && (!known->second.ok || observation.cost < known->second.cost))
+      known->second = observation;
     points.push_back(std::move(point));
   }
   if (trials.optimum == 0) return environment_error(where + ": no configuration in it succeeded");

@@ -9,11 +9,11 @@
 namespace kernelift {
 
 struct Trials {
-  std::string device, kernel;             ///< Empty where the format does not say.
-  Space space;                            ///< Exactly the recorded configurations.
-  std::map<Point, Observation> results;   ///< Costs in the file's unit of time; the best of equal rows.
+  std::string device, kernel;            ///< Empty where the format does not say.
+  Space space;                           ///< Exactly the recorded configurations.
+  std::map<Point, Observation> results;  ///< Costs in the file's unit of time; the best of equal rows.
   size_t failures = 0;
-  double optimum = 0;                     ///< Lowest cost.
+  double optimum = 0;  ///< Lowest cost.
 };
 
 Result<Trials> read_trials(const std::filesystem::path& file);

@@ -9,32 +9,35 @@
 namespace kernelift {
 namespace {
 
-constexpr size_t kParents = 3;           ///< Sources that edits are stacked on, beside the original …
-constexpr size_t kMoreParents = 16;      ///< … and where these have been through all edits.
-constexpr double kCuriosity = 0.03;      ///< Promise of a rule not tried yet: a gain of 3 %.
-constexpr double kDepthPenalty = 0.01;   ///< Per rank of the parent among the best.
-constexpr double kSuits = 2;             ///< A rule that suits what holds the kernel back is this much more curious.
+constexpr size_t kParents = 3;          ///< Sources that edits are stacked on, beside the original …
+constexpr size_t kMoreParents = 16;     ///< … and where these have been through all edits.
+constexpr double kCuriosity = 0.03;     ///< Promise of a rule not tried yet: a gain of 3 %.
+constexpr double kDepthPenalty = 0.01;  ///< Per rank of the parent among the best.
+constexpr double kSuits = 2;            ///< A rule that suits what holds the kernel back is this much more curious.
 
 /// What was done, and this as well; a step that is taken again is said once, with how often.
 std::string with_step(const std::string& done, const std::string& step) {
   static constexpr const char* kTimes[] = {"", ", twice", ", three times", ", four times"};
   for (size_t times = 0; times + 1 < std::size(kTimes); ++times) {
     std::string last = step + kTimes[times];
-    if (done == last || done.ends_with("; " + last)) return done.substr(0, done.size() - last.size()) + step + kTimes[times + 1];
+    if (done == last || done.ends_with("; " + last))
+      return done.substr(0, done.size() - last.size()) + step + kTimes[times + 1];
   }
   return done + "; " + step;
 }
 
 }  // namespace
 
-std::optional<Candidate> apply(const Candidate& candidate, const Rule& rule, const Opportunity& opportunity, const std::string& kernel) {
+std::optional<Candidate> apply(const Candidate& candidate, const Rule& rule, const Opportunity& opportunity,
+                               const std::string& kernel) {
   auto text = apply_edits(candidate.source, opportunity.edits);
   if (!text || *text == candidate.source) return std::nullopt;
   Candidate changed = candidate;
   changed.source = std::move(*text);
   changed.tier = "source", changed.proposer = std::string("rules/") + rule.name, changed.recipe = Recipe{};
   std::string values;
-  for (auto& [name, value] : opportunity.values) values += (values.empty() ? "" : ", ") + name + " " + std::to_string(value);
+  for (auto& [name, value] : opportunity.values)
+    values += (values.empty() ? "" : ", ") + name + " " + std::to_string(value);
   if (opportunity.choice) values = *opportunity.choice;
   std::string note = std::string(rule.name) + " " + opportunity.place + (values.empty() ? "" : " (" + values + ")");
   if (!opportunity.premise.empty()) note += ", " + opportunity.premise;
@@ -69,7 +72,8 @@ std::deque<RuleProposer::Idea>& RuleProposer::ideas_of(const RunTrial& trial) {
   if (!fresh) return place->second;
   auto source = KernelSource::parse(trial.candidate.source, arguments_);
   if (!source.ok()) {
-    notes_.push_back("rules cannot work on #" + std::to_string(trial.id) + ": " + source.error().message.substr(0, 200));
+    notes_.push_back("rules cannot work on #" + std::to_string(trial.id) + ": " +
+                     source.error().message.substr(0, 200));
     return place->second;
   }
   // Lines are broken for rules alone that find nothing else: what does not change should not be in a patch.
@@ -90,7 +94,9 @@ std::vector<Proposal> RuleProposer::propose(const History& history, size_t count
   auto parents = history.best_sources(kMoreParents);
   std::erase(parents, history.baseline());
   // The original's ideas are never forgotten for those of its first descendants.
-  if (history.baseline()) parents.insert(parents.begin() + static_cast<std::ptrdiff_t>(std::min(kParents, parents.size())), history.baseline());
+  if (history.baseline())
+    parents.insert(parents.begin() + static_cast<std::ptrdiff_t>(std::min(kParents, parents.size())),
+                   history.baseline());
   while (proposals.size() < count) {
     std::deque<Idea>* from = nullptr;
     std::deque<Idea>::iterator chosen;
@@ -111,7 +117,7 @@ std::vector<Proposal> RuleProposer::propose(const History& history, size_t count
     if (idea.text) base.source = *idea.text;
     auto candidate = apply(base, *idea.rule, idea.opportunity, facts_.kernel);
     if (!candidate) continue;
-    ++records_[idea.rule].tried;   // Also while in flight, so that a batch spreads over rules.
+    ++records_[idea.rule].tried;  // Also while in flight, so that a batch spreads over rules.
     asked_.emplace(candidate->key(), std::pair{idea.rule, parent->verdict.speedup()});
     proposals.push_back({std::move(*candidate), {parent->id}});
   }
@@ -122,7 +128,8 @@ void RuleProposer::learn(const RunTrial& trial) {
   auto asked = asked_.find(trial.candidate.key());
   if (asked == asked_.end()) return;
   auto [rule, before] = asked->second;
-  if (trial.verdict.ok() && before > 0) records_[rule].gained += std::max(0.0, std::log(trial.verdict.speedup() / before));
+  if (trial.verdict.ok() && before > 0)
+    records_[rule].gained += std::max(0.0, std::log(trial.verdict.speedup() / before));
   asked_.erase(asked);
 }
 

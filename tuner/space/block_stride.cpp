@@ -14,8 +14,8 @@
 namespace kernelift {
 namespace {
 
-/// Where the operand that ends before `at`, or begins at it, is over: at a bracket of what is around it, a separator, or an
-/// operator that binds less than a comparison.
+/// Where the operand that ends before `at`, or begins at it, is over: at a bracket of what is around it, a separator,
+/// or an operator that binds less than a comparison.
 size_t operand(std::string_view text, size_t at, bool forward) {
   int depth = 0;
   auto next = [&] { return forward ? at < text.size() : at > 0; };
@@ -28,13 +28,16 @@ size_t operand(std::string_view text, size_t at, bool forward) {
   return at;
 }
 
-/// What a thread's number is judged by: `threads` say it; what is in `known` is the same in every run, or follows the block.
+/// What a thread's number is judged by: `threads` say it; what is in `known` is the same in every run, or follows the
+/// block.
 struct Judges {
-  const std::set<std::string> &threads, &known;
+  const std::set<std::string>&threads, &known;
   /// The number is there together with something that another run may have otherwise.
   bool decide(std::string_view text) const {
     const std::string plain = without_indices(text);
-    return holds(plain, threads) && std::ranges::any_of(names_in(plain), [&](auto& name) { return !threads.contains(name) && !known.contains(name); });
+    return holds(plain, threads) && std::ranges::any_of(names_in(plain), [&](auto& name) {
+             return !threads.contains(name) && !known.contains(name);
+           });
   }
 };
 
@@ -59,14 +62,17 @@ bool compares(std::string_view text, const Judges& judges) {
 bool chooses(std::string_view text, const Judges& judges) {
   for (auto* word : {"if", "while", "for", "switch"})
     for (auto& header : headers(text, word))
-      for (size_t at = 0; at < header.condition.size();) {   // Each part by itself: `i < n && t == 0`.
-        const size_t end = std::min({header.condition.find("&&", at), header.condition.find("||", at), header.condition.size()});
+      for (size_t at = 0; at < header.condition.size();) {  // Each part by itself: `i < n && t == 0`.
+        const size_t end =
+            std::min({header.condition.find("&&", at), header.condition.find("||", at), header.condition.size()});
         if (judges.decide(std::string_view(header.condition).substr(at, end - at))) return true;
         at = end + 2;
       }
   for (auto* word : {"min", "max", "umin", "umax", "clamp"})
     for (size_t at : whole_words(text, word))
-      if (const size_t open = at + std::string_view(word).size(); text.substr(open, 1) == "(" && judges.decide(text.substr(open, past_bracket(text, open) - open))) return true;
+      if (const size_t open = at + std::string_view(word).size();
+          text.substr(open, 1) == "(" && judges.decide(text.substr(open, past_bracket(text, open) - open)))
+        return true;
   return false;
 }
 
@@ -118,7 +124,9 @@ void add_given(std::string_view text, std::set<std::string>& names) {
     before = names.size();
     for (auto& own : all)
       for (auto& use : all)
-        for (size_t i = 0; own.defines && !use.defines && own.name == use.name && i < std::min(own.parts.size(), use.parts.size()); ++i)
+        for (size_t i = 0;
+             own.defines && !use.defines && own.name == use.name && i < std::min(own.parts.size(), use.parts.size());
+             ++i)
           if (!own.parts[i].empty() && holds(without_indices(use.parts[i]), names)) names.insert(own.parts[i]);
   }
 }
@@ -133,40 +141,49 @@ void add_known(std::string_view text, std::set<std::string>& known) {
     size_t begin = end;
     while (begin > 0 && word_character(text[begin - 1])) --begin;
     const std::string_view between = text.substr(end, at - end);
-    const bool compares = (between.ends_with("<") && !between.ends_with("<<")) || (between.ends_with(">") && !between.ends_with(">>"));
-    if (begin < end && !compares) values[std::string(text.substr(begin, end - begin))].push_back(trimmed(text.substr(at + 1, end_of_expression(text, at + 1) - at - 1)));
+    const bool compares =
+        (between.ends_with("<") && !between.ends_with("<<")) || (between.ends_with(">") && !between.ends_with(">>"));
+    if (begin < end && !compares)
+      values[std::string(text.substr(begin, end - begin))].push_back(
+          trimmed(text.substr(at + 1, end_of_expression(text, at + 1) - at - 1)));
   }
   for (size_t at : whole_words(text, "define")) {
-    const size_t name = std::min(text.find_first_not_of(" \t", at + 6), text.size()), end = end_of_word(text, name), line = std::min(text.find('\n', end), text.size());
-    if (name < end && text.substr(end, 1) != "(") values[std::string(text.substr(name, end - name))].push_back(trimmed(text.substr(end, line - end)));
+    const size_t name = std::min(text.find_first_not_of(" \t", at + 6), text.size()), end = end_of_word(text, name),
+                 line = std::min(text.find('\n', end), text.size());
+    if (name < end && text.substr(end, 1) != "(")
+      values[std::string(text.substr(name, end - name))].push_back(trimmed(text.substr(end, line - end)));
   }
   // Counted, or changed through its address.
   std::erase_if(values, [&](auto& one) {
     return std::ranges::any_of(whole_words(text, one.first), [&](size_t at) {
       const std::string_view before = text.substr(0, at), behind = text.substr(at + one.first.size());
-      return before.ends_with("++") || before.ends_with("--") || behind.starts_with("++") || behind.starts_with("--") || (before.ends_with("&") && !before.ends_with("&&"));
+      return before.ends_with("++") || before.ends_with("--") || behind.starts_with("++") || behind.starts_with("--") ||
+             (before.ends_with("&") && !before.ends_with("&&"));
     });
   });
   for (size_t before = 0; before != known.size();) {
     before = known.size();
     for (auto& [name, all] : values) {
-      const bool holds_known = std::ranges::all_of(all, [&](auto& value) { return std::ranges::all_of(names_in(value), [&](auto& part) { return part == name || known.contains(part); }); });
+      const bool holds_known = std::ranges::all_of(all, [&](auto& value) {
+        return std::ranges::all_of(names_in(value), [&](auto& part) { return part == name || known.contains(part); });
+      });
       if (holds_known) known.insert(name);
     }
   }
 }
 
-/// Whether an element is a thread's by its number alone, and another run may have more of them than there are threads: any but
-/// those of the block's own arrays that are read by such numbers only, as in a tree of sums.
+/// Whether an element is a thread's by its number alone, and another run may have more of them than there are threads:
+/// any but those of the block's own arrays that are read by such numbers only, as in a tree of sums.
 bool owns_elements(std::string_view text, const Judges& judges) {
-  std::map<std::pair<std::string, size_t>, std::vector<std::string>> indices;   // By array and dimension.
+  std::map<std::pair<std::string, size_t>, std::vector<std::string>> indices;  // By array and dimension.
   for (auto& one : subscripts(text))
     if (!one.declared) indices[{one.array, one.dimension}].push_back(one.index);
   return std::ranges::any_of(indices, [&](auto& one) {
     auto& [array, all] = one;
     if (std::ranges::none_of(all, [&](auto& index) { return holds(index, judges.threads); })) return false;
     return !is_shared(text, array.first) || std::ranges::any_of(all, [&](auto& index) {
-      return std::ranges::any_of(names_in(index), [&](auto& name) { return !judges.threads.contains(name) && !judges.known.contains(name); });
+      return std::ranges::any_of(
+          names_in(index), [&](auto& name) { return !judges.threads.contains(name) && !judges.known.contains(name); });
     });
   });
 }
@@ -176,7 +193,8 @@ void add_counters(std::string_view text, std::set<std::string>& known) {
   for (auto& loop : headers(text, "for")) {
     const size_t sign = loop.condition.find('<');
     if (sign == loop.condition.npos) continue;
-    const std::string limit = loop.condition.substr(sign + (loop.condition.substr(sign + 1, 1) == "=" ? 2 : 1)), counter = trimmed(std::string_view(loop.condition).substr(0, sign));
+    const std::string limit = loop.condition.substr(sign + (loop.condition.substr(sign + 1, 1) == "=" ? 2 : 1)),
+                      counter = trimmed(std::string_view(loop.condition).substr(0, sign));
     if (std::ranges::all_of(names_in(limit), [&](auto& name) { return known.contains(name); })) known.insert(counter);
   }
 }
@@ -188,7 +206,8 @@ std::set<std::string> other_axes(const std::string& thread) {
   return others;
 }
 
-/// The number goes where names are not followed: `int t{threadIdx.x}`, `int t(threadIdx.x)`, `me.t = threadIdx.x`, `#define tx threadIdx.x`.
+/// The number goes where names are not followed: `int t{threadIdx.x}`, `int t(threadIdx.x)`, `me.t = threadIdx.x`,
+/// `#define tx threadIdx.x`.
 bool is_hidden(std::string_view text, const std::string& thread) {
   auto last = [&](size_t end) { return end == 0 ? text.npos : text.find_last_not_of(" \t\n", end - 1); };
   for (size_t at : whole_words(text, thread)) {
@@ -201,12 +220,16 @@ bool is_hidden(std::string_view text, const std::string& thread) {
     size_t name = name_end == text.npos ? 0 : name_end + 1;
     while (name > 0 && word_character(text[name - 1])) --name;
     const size_t type = last(name);
-    if (text[before] == '(' && name_end != text.npos && name <= name_end && type != text.npos && word_character(text[type])) {
+    if (text[before] == '(' && name_end != text.npos && name <= name_end && type != text.npos &&
+        word_character(text[type])) {
       size_t word = type + 1;
       while (word > 0 && word_character(text[word - 1])) --word;
-      if (const auto is = text.substr(word, type + 1 - word); is != "return" && is != "else" && is != "case" && is != "do") return true;
+      if (const auto is = text.substr(word, type + 1 - word);
+          is != "return" && is != "else" && is != "case" && is != "do")
+        return true;
     }
-    if (text[before] == '=' && name_end != text.npos && name > 0 && (text[name - 1] == '.' || text[name - 1] == '>')) return true;
+    if (text[before] == '=' && name_end != text.npos && name > 0 && (text[name - 1] == '.' || text[name - 1] == '>'))
+      return true;
   }
   return false;
 }
@@ -240,7 +263,9 @@ bool takes_turns(std::string_view source, std::set<std::string> sizes, const std
   std::set<std::string> stepped;
   for (auto& one : all) {
     if (!holds(one.value, sizes) || !(one.adds || holds(one.value, {one.name}))) continue;
-    const bool in_loop = std::ranges::any_of(loops, [&](auto& loop) { return loop.begin < one.at && one.at < loop.end && holds(loop.condition, {one.name}); });
+    const bool in_loop = std::ranges::any_of(loops, [&](auto& loop) {
+      return loop.begin < one.at && one.at < loop.end && holds(loop.condition, {one.name});
+    });
     if (!in_loop) return false;
     stepped.insert(one.name);
   }
@@ -259,7 +284,7 @@ bool elements_follow_block(std::string_view source, const std::set<std::string>&
   if (is_hidden(text, thread)) return false;
   const std::vector<Assignment> all = assignments(text);
   std::set<std::string> sizes = given, placed{"blockIdx"}, alone{thread}, stepped;
-  auto names_any = [](std::string_view value, const std::set<std::string>& of) {   // Not the x of threadIdx.x.
+  auto names_any = [](std::string_view value, const std::set<std::string>& of) {  // Not the x of threadIdx.x.
     return std::ranges::any_of(names_in(value), [&](auto& name) { return of.contains(name); });
   };
   for (auto& one : all)
@@ -268,7 +293,8 @@ bool elements_follow_block(std::string_view source, const std::set<std::string>&
     before = sizes.size() + placed.size() + alone.size();
     for (auto& one : all) {
       if (holds(one.value, placed)) placed.insert(one.name);
-      else if (names_any(without_indices(one.value), stepped)) continue;   // `int j = first + threadIdx.x` is another one each turn.
+      else if (names_any(without_indices(one.value), stepped))
+        continue;  // `int j = first + threadIdx.x` is another one each turn.
       else if (holds(without_indices(one.value), alone)) alone.insert(one.name);
       else if (!one.adds && holds(one.value, sizes) && !holds(one.value, {one.name})) sizes.insert(one.name);
     }
@@ -280,13 +306,16 @@ bool elements_follow_block(std::string_view source, const std::set<std::string>&
   const std::vector<Subscript> elements = subscripts(text);
   return std::ranges::none_of(elements, [&](auto& element) {
     const auto names = names_in(element.index);
-    const bool of_thread = !element.declared && !names.empty() && holds(element.index, alone) &&
-                           std::ranges::all_of(names, [&](auto& name) { return alone.contains(name) || constants.contains(name); });
+    const bool of_thread =
+        !element.declared && !names.empty() && holds(element.index, alone) &&
+        std::ranges::all_of(names, [&](auto& name) { return alone.contains(name) || constants.contains(name); });
     if (!of_thread) return false;
-    if (!is_shared(text, element.array)) return !names_any(element.index, stepped);   // Of `x[first + t]` each turn has others.
+    if (!is_shared(text, element.array))
+      return !names_any(element.index, stepped);  // Of `x[first + t]` each turn has others.
     return std::ranges::any_of(elements, [&](auto& use) {
       return use.dimension == element.dimension && use.array == element.array && !use.declared &&
-             std::ranges::any_of(names_in(use.index), [&](auto& name) { return !alone.contains(name) && !known.contains(name); });
+             std::ranges::any_of(names_in(use.index),
+                                 [&](auto& name) { return !alone.contains(name) && !known.contains(name); });
     });
   });
 }
@@ -301,21 +330,27 @@ bool has_unasked_chunks(std::string_view source, const std::set<std::string>& si
   add_made(all, chunks, placed);
   for (auto& name : threads)
     if (chunks.contains(name)) both.insert(name);
-  std::set<std::string> made = chunks;   // But for the size itself.
+  std::set<std::string> made = chunks;  // But for the size itself.
   for (auto& size : sizes) made.erase(size);
-  auto is_of_both = [&](std::string_view words) { return holds(words, both) || (holds(words, threads) && holds(words, chunks)); };
+  auto is_of_both = [&](std::string_view words) {
+    return holds(words, both) || (holds(words, threads) && holds(words, chunks));
+  };
   std::vector<Header> asking;
   for (auto* word : {"if", "while", "for"})
     for (auto& header : headers(text, word))
-      if (is_of_both(header.condition) && header.condition.find_first_of("<>") != header.condition.npos) asking.push_back(header);
+      if (is_of_both(header.condition) && header.condition.find_first_of("<>") != header.condition.npos)
+        asking.push_back(header);
   return std::ranges::any_of(subscripts(text), [&](auto& use) {
     const std::string_view index = use.index;
-    if (use.declared || is_shared(text, use.array) || !is_of_both(index) || index.find("min(") != index.npos) return false;
+    if (use.declared || is_shared(text, use.array) || !is_of_both(index) || index.find("min(") != index.npos)
+      return false;
     // `x[blockIdx.x * blockDim.x + threadIdx.x]` is the place that the grid's guard is of.
     if (holds(index, placed) && !holds(index, both) && !holds(index, made)) return false;
     const std::string_view before = statement_before(text, use.at);
-    const bool chosen = (before.find('?') != before.npos || before.find("&&") != before.npos) && is_of_both(before) && before.find_first_of("<>") != before.npos;
-    return !chosen && std::ranges::none_of(asking, [&](auto& header) { return header.begin < use.at && use.at < header.end; });
+    const bool chosen = (before.find('?') != before.npos || before.find("&&") != before.npos) && is_of_both(before) &&
+                        before.find_first_of("<>") != before.npos;
+    return !chosen &&
+           std::ranges::none_of(asking, [&](auto& header) { return header.begin < use.at && use.at < header.end; });
   });
 }
 

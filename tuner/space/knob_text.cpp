@@ -47,7 +47,8 @@ std::string blank_comments(std::string_view source) {
       for (; at < end; ++at)
         if (text[at] != '\n') text[at] = ' ';
       --at;
-    } else if (text[at] == '"' || (text[at] == '\'' && (at == 0 || !std::isxdigit(static_cast<unsigned char>(text[at - 1]))))) {
+    } else if (text[at] == '"' ||
+               (text[at] == '\'' && (at == 0 || !std::isxdigit(static_cast<unsigned char>(text[at - 1]))))) {
       char quote = text[at];
       for (++at; at < text.size() && text[at] != quote && text[at] != '\n'; ++at) {
         if (text[at] == '\\' && at + 1 < text.size()) text[at++] = ' ';
@@ -58,7 +59,9 @@ std::string blank_comments(std::string_view source) {
   return text;
 }
 
-bool mentions(std::string_view source, std::string_view word) { return !whole_words(blank_comments(source), word).empty(); }
+bool mentions(std::string_view source, std::string_view word) {
+  return !whole_words(blank_comments(source), word).empty();
+}
 
 std::optional<TextRange> find_knob(std::string_view source, std::string_view name, int64_t value) {
   std::string text = blank_comments(source);

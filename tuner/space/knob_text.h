@@ -10,7 +10,9 @@
 
 namespace kernelift {
 
-struct TextRange { size_t begin = 0, end = 0; };
+struct TextRange {
+  size_t begin = 0, end = 0;
+};
 
 /// The text of the value, provided that it evaluates to `value`.
 std::optional<TextRange> find_knob(std::string_view source, std::string_view name, int64_t value);

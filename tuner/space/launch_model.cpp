@@ -63,14 +63,17 @@ std::optional<LaunchModel> LaunchModel::fit(const Mep& mep, std::string& contrad
     bool consistent = !mep.instances.empty();
     auto contradicts = [&](const char* what, int axis, const Expression& expression, int64_t says, int64_t recorded) {
       consistent = false;
-      contradiction = "the launch at line " + std::to_string(site.range.line) + " says " + what + " " + "xyz"[axis] + " is " + expression.text() + ", which is " +
-                      std::to_string(says) + ", and " + std::to_string(recorded) + " was recorded";
+      contradiction = "the launch at line " + std::to_string(site.range.line) + " says " + what + " " + "xyz"[axis] +
+                      " is " + expression.text() + ", which is " + std::to_string(says) + ", and " +
+                      std::to_string(recorded) + " was recorded";
     };
-    for (int axis = 0; axis < 3; ++axis) model.grid_[axis] = parsed(site.grid[axis]), model.block_[axis] = parsed(site.block[axis]);
+    for (int axis = 0; axis < 3; ++axis)
+      model.grid_[axis] = parsed(site.grid[axis]), model.block_[axis] = parsed(site.block[axis]);
     for (auto& instance : mep.instances) {
       Bindings arguments = knobs;
       for (size_t i = 0; i < site.argument_text.size() && i < mep.parameters.size(); ++i)
-        if (auto value = integer_argument(instance, i, mep.parameters[i].scalar); value && !mep.parameters[i].scalar.empty())
+        if (auto value = integer_argument(instance, i, mep.parameters[i].scalar);
+            value && !mep.parameters[i].scalar.empty())
           arguments.emplace(site.argument_text[i], *value);
       for (int axis = 0; axis < 3; ++axis) {  // The block first: its own variable is known from the record.
         if (!model.block_[axis]) continue;

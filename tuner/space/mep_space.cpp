@@ -1,10 +1,11 @@
 // See mep_space.h. Grid scaling: for a site grid of the form `… / D(knobs)` the candidate's axis is
 // ceil_div(g * D(original), D(new)), where g is the recorded axis, so it works for every instance without knowing n. It
 // covers at least what the site itself would launch, which is checked numerically for every instance and value; a value
-// for which it would launch less is dropped. Numbers of the record stand in these rules only where the source fixes them:
-// a block that the application computes at run time stays `bx`, and an axis that is not turned stays as it is. But a block that
-// is turned along one axis becomes the one that was verified along all whose size the source does not fix: another along y, in
-// another run, would make too many threads of it. So may a grid become too large along y and z, which is said where it grows.
+// for which it would launch less is dropped. Numbers of the record stand in these rules only where the source fixes
+// them: a block that the application computes at run time stays `bx`, and an axis that is not turned stays as it is.
+// But a block that is turned along one axis becomes the one that was verified along all whose size the source does not
+// fix: another along y, in another run, would make too many threads of it. So may a grid become too large along y and
+// z, which is said where it grows.
 #include "tuner/space/mep_space.h"
 
 #include <algorithm>
@@ -21,19 +22,21 @@
 namespace kernelift {
 namespace {
 
-constexpr int kReach = 3;                   ///< Values up to 2^3 times smaller or larger than the original.
-constexpr int64_t kLargestBlock = 1024;     ///< Threads of a block on every CUDA and HIP device.
-constexpr int64_t kLargestGrid = 65535;     ///< Blocks along y and z on every CUDA device …
-constexpr int64_t kRoomForGrids = 4;        ///< … and how much larger than recorded they must be able to become.
+constexpr int kReach = 3;                ///< Values up to 2^3 times smaller or larger than the original.
+constexpr int64_t kLargestBlock = 1024;  ///< Threads of a block on every CUDA and HIP device.
+constexpr int64_t kLargestGrid = 65535;  ///< Blocks along y and z on every CUDA device …
+constexpr int64_t kRoomForGrids = 4;     ///< … and how much larger than recorded they must be able to become.
 const char* const kGrid[] = {"gx", "gy", "gz"};
 const char* const kBlock[] = {"bx", "by", "bz"};
 const char* const kBlockParameter[] = {"block_x", "block_y", "block_z"};
 /// What a user could do.
 constexpr const char* kRoundUp =
-    "; others are tried where each launch rounds its grid up, as (n + B - 1) / B with the block's own B, and n is a size that the kernel is given and guards its index by";
+    "; others are tried where each launch rounds its grid up, as (n + B - 1) / B with the block's own B, and n is a "
+    "size that the kernel is given and guards its index by";
 
 constexpr const char* kNoTurns =
-    "the grid does not follow it, and fewer threads could leave work undone in a run that has more of it, more do some twice; others are "
+    "the grid does not follow it, and fewer threads could leave work undone in a run that has more of it, more do some "
+    "twice; others are "
     "tried where the kernel's threads take turns, as in for (i = threadIdx.x; i < n; i += blockDim.x)";
 
 std::vector<int64_t> values_around(int64_t original) {
@@ -89,7 +92,8 @@ bool any_of(const std::set<std::string>& names, const std::set<std::string>& wan
 /// whether the block's shape is free, and only then is known how many threads a block may come to have.
 class MepSpace::Builder {
  public:
-  Builder(const Mep& mep, const Candidate& parent) : mep_(mep), parent_(parent), model_(LaunchModel::fit(mep, contradiction_)) {
+  Builder(const Mep& mep, const Candidate& parent)
+      : mep_(mep), parent_(parent), model_(LaunchModel::fit(mep, contradiction_)) {
     made_.parent_ = parent, made_.kernel_name_ = mep.kernel_name;
     if (!mep.instances.empty()) made_.recorded_block_ = mep.instances[0].geometry.block;
     for (auto& instance : mep.instances)
@@ -110,7 +114,9 @@ class MepSpace::Builder {
 
  private:
   void leave(const std::string& name, const std::string& why) { made_.left_alone_.push_back(name + ": " + why); }
-  void leave_block(const std::string& name, const std::string& why) { made_.blocks_left_alone_.push_back(name + ": " + why); }
+  void leave_block(const std::string& name, const std::string& why) {
+    made_.blocks_left_alone_.push_back(name + ": " + why);
+  }
   /// Some of its values, if there was an objection.
   void leave_values(std::string name, const std::vector<int64_t>& tried, const std::string& objection);
   /// None of its values below `least`.
@@ -120,16 +126,19 @@ class MepSpace::Builder {
   bool only_launches(const Knob& knob) const;
   /// The grid would be as large as the site itself makes it, or larger, on every recorded instance.
   bool covers(const Expression& grid, int axis, const Bindings& knobs) const;
-  /// Unless every launch site follows the knob by itself, or rounds its grid up, or its blocks fall into whole ones of the new
-  /// size: why one does not.
+  /// Unless every launch site follows the knob by itself, or rounds its grid up, or its blocks fall into whole ones of
+  /// the new size: why one does not.
   std::string objection_of_sites(int axis, int64_t to, const std::string& knob) const;
   /// Threads past the size that the grid covers would work there: why, where the kernel's text says so.
   std::string objection_of_kernel(int axis) const;
   /// Why the axis may not be divided by `to` where it was by `from`; empty: it may.
-  std::string objection(int axis, int64_t from, int64_t to, const Expression& grid, const Bindings& values, const std::string& knob = {}) const;
-  /// Of a grid that is always the same: as many threads as before, in as few groups of blocks as the parent made of them.
+  std::string objection(int axis, int64_t from, int64_t to, const Expression& grid, const Bindings& values,
+                        const std::string& knob = {}) const;
+  /// Of a grid that is always the same: as many threads as before, in as few groups of blocks as the parent made of
+  /// them.
   bool stays_whole(int axis, int64_t from, int64_t to) const;
-  /// Blocks whose number stays may have another size along the axis: whatever the sizes, all is done, and once. `knob`: their size's name.
+  /// Blocks whose number stays may have another size along the axis: whatever the sizes, all is done, and once. `knob`:
+  /// their size's name.
   bool may_turn(int axis, const std::string& knob = {}) const;
   /// Along y and z there is a limit, and other runs are larger than the recorded ones.
   bool has_room(const Expression& grid, int axis, const Bindings& values) const;
@@ -140,16 +149,17 @@ class MepSpace::Builder {
 
   const Mep& mep_;
   const Candidate& parent_;
-  std::string contradiction_;                ///< Why there is no model.
+  std::string contradiction_;  ///< Why there is no model.
   std::optional<LaunchModel> model_;
-  Bindings original_, recorded_;             ///< Knobs as in `parent`; as in the MEP, from which the grid expressions count.
+  Bindings original_, recorded_;  ///< Knobs as in `parent`; as in the MEP, from which the grid expressions count.
   MepSpace made_;
   std::vector<Tunable> parameters_;
-  std::set<std::string> geometry_knobs_;     ///< Parameters that the launch follows.
+  std::set<std::string> geometry_knobs_;  ///< Parameters that the launch follows.
 };
 
 bool MepSpace::Builder::only_launches(const Knob& knob) const {
-  return !knob.in_kernel && !knob.value_range.file.empty() && !mentions(parent_.source, knob.name.substr(knob.name.rfind(':') + 1));
+  return !knob.in_kernel && !knob.value_range.file.empty() &&
+         !mentions(parent_.source, knob.name.substr(knob.name.rfind(':') + 1));
 }
 
 bool MepSpace::Builder::scales_grid(const Knob& knob) const {
@@ -168,7 +178,9 @@ void MepSpace::Builder::keep_from(Tunable& parameter, int64_t least) const {
 }
 
 void MepSpace::Builder::add_knobs() {
-  auto is_axis = [](auto& names, const std::string& name) { return std::find(std::begin(names), std::end(names), name) != std::end(names); };
+  auto is_axis = [](auto& names, const std::string& name) {
+    return std::find(std::begin(names), std::end(names), name) != std::end(names);
+  };
   for (auto& knob : mep_.knobs) {
     if (is_axis(kGrid, knob.name) || is_axis(kBlock, knob.name) || knob.name == "shared") {
       leave(knob.name, "shares its name with the recorded geometry");
@@ -179,18 +191,22 @@ void MepSpace::Builder::add_knobs() {
     } else if (knob.in_geometry && !model_) {
       leave_block(knob.name, "how the grid follows it is not known: " + contradiction_);
     } else if (knob.in_geometry && !scales_grid(knob)) {
-      leave_block(knob.name, "how the grid follows it is not clear from the launch; a grid of the form (n + B - 1) / B is");
+      leave_block(knob.name,
+                  "how the grid follows it is not clear from the launch; a grid of the form (n + B - 1) / B is");
     } else {
       if (knob.in_geometry) geometry_knobs_.insert(knob.name);
       parameters_.push_back(make_parameter(knob.name, values_around(original_[knob.name]), original_[knob.name]));
       if (knob.grows_only) {
         keep_from(parameters_.back(), knob.value);
-        leave(knob.name + " below " + std::to_string(knob.value), "an array of that extent may be filled further by data that was not recorded");
+        leave(knob.name + " below " + std::to_string(knob.value),
+              "an array of that extent may be filled further by data that was not recorded");
       }
       if (knob.divides_only) {
         std::erase_if(parameters_.back().values, [&](int64_t value) { return value <= 0 || knob.value % value != 0; });
         parameters_.back() = make_parameter(knob.name, parameters_.back().values, original_[knob.name]);
-        leave(knob.name + " other than divisors of " + std::to_string(knob.value), "the kernel deals out whole chunks of it and does not ask of each element whether there is one, so sizes may have to be multiples of it");
+        leave(knob.name + " other than divisors of " + std::to_string(knob.value),
+              "the kernel deals out whole chunks of it and does not ask of each element whether there is one, so sizes "
+              "may have to be multiples of it");
       }
       if (!only_launches(knob)) made_.knobs_.push_back(knob.name);
     }
@@ -244,7 +260,9 @@ void MepSpace::Builder::follow_knobs() {
     }
     for (auto& parameter : parameters_) {
       if (!model_->block(axis) || !model_->block(axis)->variables().contains(parameter.name)) continue;
-      if ((model_->grid(axis) && model_->grid(axis)->variables().contains(parameter.name)) || may_turn(axis, parameter.name)) continue;
+      if ((model_->grid(axis) && model_->grid(axis)->variables().contains(parameter.name)) ||
+          may_turn(axis, parameter.name))
+        continue;
       parameter = make_parameter(parameter.name, {original_[parameter.name]}, original_[parameter.name]);
       leave_block(parameter.name, kNoTurns);
     }
@@ -253,9 +271,11 @@ void MepSpace::Builder::follow_knobs() {
   }
 }
 
-void MepSpace::Builder::leave_values(std::string name, const std::vector<int64_t>& tried, const std::string& objection) {
+void MepSpace::Builder::leave_values(std::string name, const std::vector<int64_t>& tried,
+                                     const std::string& objection) {
   if (objection.empty()) return;
-  for (size_t i = 0; tried.size() > 1 && i < tried.size(); ++i) name += (i == 0 ? " other than " : ", ") + std::to_string(tried[i]);
+  for (size_t i = 0; tried.size() > 1 && i < tried.size(); ++i)
+    name += (i == 0 ? " other than " : ", ") + std::to_string(tried[i]);
   leave_block(name, objection);
 }
 
@@ -263,23 +283,32 @@ void MepSpace::Builder::add_block_shape() {
   // Only where no knob feeds the block and the kernel asks for its size at run time.
   if (!geometry_knobs_.empty()) return;
   if (!mentions(parent_.source, "blockDim")) {
-    bool threads = std::any_of(mep_.instances.begin(), mep_.instances.end(), [](auto& instance) { return instance.geometry.block.count() > 1; });
+    bool threads = std::any_of(mep_.instances.begin(), mep_.instances.end(),
+                               [](auto& instance) { return instance.geometry.block.count() > 1; });
     if (threads && made_.blocks_left_alone_.empty())
-      leave_block("block size", "the kernel does not ask for it (blockDim), so that its text may count on the one it has; a macro or constant that "
-                                "kernel and launch both use would be tuned");
+      leave_block("block size",
+                  "the kernel does not ask for it (blockDim), so that its text may count on the one it has; a macro or "
+                  "constant that "
+                  "kernel and launch both use would be tuned");
     return;
   }
   const size_t told = made_.blocks_left_alone_.size();
   for (int axis = 0; axis < 3; ++axis) {
     bool readable = model_ && model_->grid(axis) && model_->block(axis);
     if (axis == 0 && !readable)
-      return leave_block("block size", (model_ ? "the launch does not say how the grid along x follows it" : contradiction_) +
-                                           "; a launch whose grid and block are expressions of sizes and constants is understood");
-    if (readable ? add_block_axis(axis) : model_->block(axis) && model_->block(axis)->evaluate(recorded_).ok()) continue;
+      return leave_block("block size",
+                         (model_ ? "the launch does not say how the grid along x follows it" : contradiction_) +
+                             "; a launch whose grid and block are expressions of sizes and constants is understood");
+    if (readable ? add_block_axis(axis) : model_->block(axis) && model_->block(axis)->evaluate(recorded_).ok())
+      continue;
     made_.blocks_left_alone_.resize(told);
-    leave_block("block size", std::string("how many threads it has along ") + "xyz"[axis] + " is not known before the program runs; a constant would be");
+    leave_block("block size", std::string("how many threads it has along ") + "xyz"[axis] +
+                                  " is not known before the program runs; a constant would be");
     std::erase_if(made_.rules_, [](auto& rule) { return rule.of_shape; });
-    std::erase_if(parameters_, [](auto& parameter) { return std::find(std::begin(kBlockParameter), std::end(kBlockParameter), parameter.name) != std::end(kBlockParameter); });
+    std::erase_if(parameters_, [](auto& parameter) {
+      return std::find(std::begin(kBlockParameter), std::end(kBlockParameter), parameter.name) !=
+             std::end(kBlockParameter);
+    });
     return;
   }
 }
@@ -301,10 +330,13 @@ std::string MepSpace::Builder::objection_of_kernel(int axis) const {
     std::set<std::string> sizes;
     bool told = false;
     for (size_t p = 0; grid.ok() && p < mep_.parameters.size() && p < site->argument_text.size(); ++p)
-      for (auto& variable : grid->variables()) told |= !recorded_.contains(variable) && mentions(site->argument_text[p], variable.substr(0, variable.find('.')));
+      for (auto& variable : grid->variables())
+        told |=
+            !recorded_.contains(variable) && mentions(site->argument_text[p], variable.substr(0, variable.find('.')));
     for (size_t p : covered_parameters(mep_, *site, axis))
       if (p < mep_.parameters.size()) sizes.insert(mep_.parameters[p].name);
-    if ((told && sizes.empty()) || lacks_guard(parent_.source, sizes, axis)) return "the kernel does not compare its index with the size that the grid covers (" + grid->text() + ")";
+    if ((told && sizes.empty()) || lacks_guard(parent_.source, sizes, axis))
+      return "the kernel does not compare its index with the size that the grid covers (" + grid->text() + ")";
   }
   return {};
 }
@@ -316,23 +348,33 @@ static std::set<std::string> size_names(int axis, const std::string& knob) {
   return sizes;
 }
 
-std::string MepSpace::Builder::objection(int axis, int64_t from, int64_t to, const Expression& grid, const Bindings& values, const std::string& knob) const {
+std::string MepSpace::Builder::objection(int axis, int64_t from, int64_t to, const Expression& grid,
+                                         const Bindings& values, const std::string& knob) const {
   std::string why = objection_of_sites(axis, to, knob);
-  if (why.empty() && !model_->may_divide_by(axis, from, to)) why = "the launch does not round its grid up (" + model_->grid(axis)->text() + ")";
+  if (why.empty() && !model_->may_divide_by(axis, from, to))
+    why = "the launch does not round its grid up (" + model_->grid(axis)->text() + ")";
   if (why.empty() && from % to != 0) why = objection_of_kernel(axis);
-  if (why.empty() && !covered_sizes(mep_, axis) && !stays_whole(axis, from, to)) return "there are always as many blocks, and threads behind them would do what is another launch's to do";
-  if (why.empty() && from % to != 0 && has_unasked_chunks(parent_.source, size_names(axis, knob), std::string("threadIdx.") + "xyz"[axis]))
-    return "its threads go through memory a block's size at a time, and none asks for its element there, so sizes may have to be multiples of it";
-  if (why.empty() && to < from && !elements_follow_block(parent_.source, size_names(axis, knob), std::string("threadIdx.") + "xyz"[axis]))
-    return "elements of some array are a thread's by its number alone, and fewer threads would leave some of them alone";
+  if (why.empty() && !covered_sizes(mep_, axis) && !stays_whole(axis, from, to))
+    return "there are always as many blocks, and threads behind them would do what is another launch's to do";
+  if (why.empty() && from % to != 0 &&
+      has_unasked_chunks(parent_.source, size_names(axis, knob), std::string("threadIdx.") + "xyz"[axis]))
+    return "its threads go through memory a block's size at a time, and none asks for its element there, so sizes may "
+           "have to be multiples of it";
+  if (why.empty() && to < from &&
+      !elements_follow_block(parent_.source, size_names(axis, knob), std::string("threadIdx.") + "xyz"[axis]))
+    return "elements of some array are a thread's by its number alone, and fewer threads would leave some of them "
+           "alone";
   if (!why.empty()) return why + kRoundUp;
-  return has_room(grid, axis, values) ? "" : "the grid could need more than " + std::to_string(kLargestGrid) + " blocks along " + "xyz"[axis];
+  return has_room(grid, axis, values)
+             ? ""
+             : "the grid could need more than " + std::to_string(kLargestGrid) + " blocks along " + "xyz"[axis];
 }
 
 bool MepSpace::Builder::stays_whole(int axis, int64_t from, int64_t to) const {
   return std::all_of(mep_.instances.begin(), mep_.instances.end(), [&](auto& instance) {
     const int64_t blocks = along(instance.geometry.grid, axis);
-    auto launched = parent_.launches.empty() ? Result<Geometry>(instance.geometry) : parent_.launches[0].evaluate(instance.geometry, original_);
+    auto launched = parent_.launches.empty() ? Result<Geometry>(instance.geometry)
+                                             : parent_.launches[0].evaluate(instance.geometry, original_);
     const int64_t groups = launched.ok() ? std::max<int64_t>(along(launched->grid, axis), 1) : blocks;
     return blocks * from % to == 0 && (groups >= blocks || (blocks * from / to) % (blocks / groups) == 0);
   });
@@ -344,13 +386,13 @@ bool MepSpace::Builder::may_turn(int axis, const std::string& knob) const {
 
 bool MepSpace::Builder::has_room(const Expression& grid, int axis, const Bindings& values) const {
   return axis == 0 || std::all_of(mep_.instances.begin(), mep_.instances.end(), [&](auto& instance) {
-    auto &blocks = instance.geometry.grid, &threads = instance.geometry.block;
-    Bindings bound = values;
-    bound["gx"] = blocks.x, bound["gy"] = blocks.y, bound["gz"] = blocks.z;
-    bound["bx"] = threads.x, bound["by"] = threads.y, bound["bz"] = threads.z;
-    auto size = grid.evaluate(bound);
-    return size.ok() && (*size <= along(blocks, axis) || *size * kRoomForGrids <= kLargestGrid);
-  });
+           auto &blocks = instance.geometry.grid, &threads = instance.geometry.block;
+           Bindings bound = values;
+           bound["gx"] = blocks.x, bound["gy"] = blocks.y, bound["gz"] = blocks.z;
+           bound["bx"] = threads.x, bound["by"] = threads.y, bound["bz"] = threads.z;
+           auto size = grid.evaluate(bound);
+           return size.ok() && (*size <= along(blocks, axis) || *size * kRoomForGrids <= kLargestGrid);
+         });
 }
 
 bool MepSpace::Builder::add_block_axis(int axis) {
@@ -367,11 +409,12 @@ bool MepSpace::Builder::add_block_axis(int axis) {
   auto divisor = model_->divisor(axis);
   bool divides = divisor && (divisor->text() == spelled ||
                              (divisor->variables().empty() && *divisor->evaluate({}) == recorded_block));
-  bool independent = model_->grid(axis)->variables().empty() ||
-                     (!divisor && !model_->grid(axis)->variables().contains(spelled));
+  bool independent =
+      model_->grid(axis)->variables().empty() || (!divisor && !model_->grid(axis)->variables().contains(spelled));
   const std::string size = std::string("block size along ") + "xyz"[axis];
   if (!simple || (!divides && !independent)) {
-    leave_block(size, "the grid (" + model_->grid(axis)->text() + ") is not divided by it (" + spelled + ")" + kRoundUp);
+    leave_block(size,
+                "the grid (" + model_->grid(axis)->text() + ") is not divided by it (" + spelled + ")" + kRoundUp);
     return constant;
   }
   if (!divides && !may_turn(axis)) {
@@ -381,7 +424,9 @@ bool MepSpace::Builder::add_block_axis(int axis) {
   std::string name = kBlockParameter[axis];
   // The block by its name: what the application computes may be another one when the patch is in, and another launch of
   // the kernel may have another number.
-  Expression grid = divides ? *Expression::parse("ceil_div(" + std::string(kGrid[axis]) + " * " + kBlock[axis] + ", " + name + ")") : Expression();
+  Expression grid =
+      divides ? *Expression::parse("ceil_div(" + std::string(kGrid[axis]) + " * " + kBlock[axis] + ", " + name + ")")
+              : Expression();
   if (divides) made_.rules_.push_back({true, axis, grid, true, constant});
   made_.rules_.push_back({false, axis, *Expression::parse(name), true, constant});
   auto held = parent_.values.find(name);
@@ -415,18 +460,23 @@ void MepSpace::Builder::keep_room() {
     return block;
   };
   auto is_held = [&](const Bindings& tried) {
-    return std::all_of(mep_.instances.begin(), mep_.instances.end(), [&](auto& instance) { return block_of(instance, tried).count() <= static_cast<uint64_t>(kLargestBlock); });
+    return std::all_of(mep_.instances.begin(), mep_.instances.end(), [&](auto& instance) {
+      return block_of(instance, tried).count() <= static_cast<uint64_t>(kLargestBlock);
+    });
   };
   auto array_without = [&](const Bindings& tried) -> std::string {
     Bindings knobs;
     for (auto& [knob, number] : tried) knobs[knob.substr(knob.rfind(':') + 1)] = number;
     for (auto& instance : mep_.instances)
-      if (std::string array = shared_without_room(parent_.source, knobs, block_of(instance, tried)); !array.empty()) return array;
+      if (std::string array = shared_without_room(parent_.source, knobs, block_of(instance, tried)); !array.empty())
+        return array;
     return {};
   };
   std::vector<const Tunable*> before;
   for (auto& parameter : parameters_) {
-    const bool shapes = std::any_of(made_.rules_.begin(), made_.rules_.end(), [&](auto& rule) { return !rule.is_grid && rule.expression.variables().contains(parameter.name); });
+    const bool shapes = std::any_of(made_.rules_.begin(), made_.rules_.end(), [&](auto& rule) {
+      return !rule.is_grid && rule.expression.variables().contains(parameter.name);
+    });
     if (!shapes) continue;
     std::string small;
     std::erase_if(parameter.values, [&](int64_t value) {
@@ -436,13 +486,16 @@ void MepSpace::Builder::keep_room() {
       for (auto* other : before)
         for (auto wide = other->values.rbegin(); wide != other->values.rend(); ++wide)
           if (tried[other->name] = *wide; is_held(tried)) break;
-      if (!is_held(tried)) return true;   // Beside none of the others' sizes.
+      if (!is_held(tried)) return true;  // Beside none of the others' sizes.
       std::string array = array_without(tried);
       if (small.empty()) small = array;
       return !array.empty();
     });
     if (!small.empty())
-      leave_values(parameter.name, parameter.values, "its threads share " + small + ", which has no room for what more of them would put there; an extent that follows the block's size would have");
+      leave_values(parameter.name, parameter.values,
+                   "its threads share " + small +
+                       ", which has no room for what more of them would put there; an extent that follows the block's "
+                       "size would have");
     parameter = make_parameter(parameter.name, parameter.values, values[parameter.name]);
     before.push_back(&parameter);
   }
@@ -462,7 +515,8 @@ void MepSpace::Builder::limit_threads() {
       product += (axis ? " * (" : "(") + factor + ")";
     }
     if (!varies || !seen.insert(product).second) continue;
-    if (auto limit = Expression::parse(product + " <= " + std::to_string(kLargestBlock)); limit.ok()) made_.constraints_.push_back(*limit);
+    if (auto limit = Expression::parse(product + " <= " + std::to_string(kLargestBlock)); limit.ok())
+      made_.constraints_.push_back(*limit);
   }
 }
 
@@ -518,12 +572,15 @@ std::optional<Point> MepSpace::point_at(const Bindings& values) const {
 int64_t MepSpace::most_blocks(const Candidate& candidate, int axis) const {
   Bindings bound = candidate.values;
   bound["gx"] = bound["gy"] = bound["gz"] = kLargestGrid;
-  bound["bx"] = recorded_block_.x, bound["by"] = recorded_block_.y, bound["bz"] = recorded_block_.z, bound["shared"] = 0;
-  auto size = candidate.launches.empty() ? Result<int64_t>(kLargestGrid) : candidate.launches[0].grid[axis].evaluate(bound);
+  bound["bx"] = recorded_block_.x, bound["by"] = recorded_block_.y, bound["bz"] = recorded_block_.z,
+  bound["shared"] = 0;
+  auto size =
+      candidate.launches.empty() ? Result<int64_t>(kLargestGrid) : candidate.launches[0].grid[axis].evaluate(bound);
   return !size.ok() || *size <= kLargestGrid ? kLargestGrid : kLargestGrid * kLargestGrid / *size;
 }
 
-void MepSpace::give_room(CandidateLaunch& launch, const Bindings& values, const std::map<std::string, std::string>& by) const {
+void MepSpace::give_room(CandidateLaunch& launch, const Bindings& values,
+                         const std::map<std::string, std::string>& by) const {
   if (with_shared_.empty()) return;
   if (shared_) {
     for (auto& parameter : space_.parameters())
@@ -536,8 +593,10 @@ void MepSpace::give_room(CandidateLaunch& launch, const Bindings& values, const 
     if (auto made = launch.evaluate(recorded, values); made.ok()) grows |= made->block.count() > recorded.block.count();
   std::string now, before;
   for (auto* axis : kBlock)
-    if (auto turned = by.find(axis); turned != by.end()) now += " * (" + turned->second + ")", before += (before.empty() ? "" : " * ") + std::string(axis);
-  if (grows && !before.empty()) launch.shared = substitute(launch.shared, {{"shared", "ceil_div(shared" + now + ", " + before + ")"}});
+    if (auto turned = by.find(axis); turned != by.end())
+      now += " * (" + turned->second + ")", before += (before.empty() ? "" : " * ") + std::string(axis);
+  if (grows && !before.empty())
+    launch.shared = substitute(launch.shared, {{"shared", "ceil_div(shared" + now + ", " + before + ")"}});
 }
 
 Candidate MepSpace::materialise(const Point& point) const {
@@ -558,8 +617,8 @@ Candidate MepSpace::materialise(const Point& point) const {
     candidate.source.replace(range->begin, range->end - range->begin, std::to_string(value));
   }
   if (candidate.launches.empty()) candidate.launches.push_back(CandidateLaunch::as_recorded(kernel_name_));
-  // Axes that nothing turned stay what the application makes of them, whatever was recorded; but of a block's shape all that it
-  // may make something else of.
+  // Axes that nothing turned stay what the application makes of them, whatever was recorded; but of a block's shape all
+  // that it may make something else of.
   auto moves = [&](const AxisRule& rule) {
     auto names = rule.expression.variables();
     for (size_t p = 0; p < point.size(); ++p)
@@ -576,7 +635,9 @@ Candidate MepSpace::materialise(const Point& point) const {
     for (int axis = 0; axis < 3; ++axis) {
       auto follow = [&](Expression& expression) {
         for (auto& name : expression.variables())
-          if (std::any_of(space_.parameters().begin(), space_.parameters().end(), [&](auto& p) { return p.name == name; })) return;
+          if (std::any_of(space_.parameters().begin(), space_.parameters().end(),
+                          [&](auto& p) { return p.name == name; }))
+            return;
         expression = substitute(expression, by);
       };
       follow(launch.grid[axis]);
@@ -586,7 +647,8 @@ Candidate MepSpace::materialise(const Point& point) const {
   }
   for (int axis : {1, 2})
     if (int64_t most = most_blocks(candidate, axis); most < kLargestGrid)
-      note += ", assuming that the application never has more than " + std::to_string(most) + " blocks along " + "xyz"[axis];
+      note += ", assuming that the application never has more than " + std::to_string(most) + " blocks along " +
+              "xyz"[axis];
   candidate.note = parent_.tier == "baseline" || parent_.note.empty() ? note : parent_.note + "; " + note;
   candidate.tier = "params";
   return candidate;

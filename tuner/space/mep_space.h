@@ -26,16 +26,22 @@ class MepSpace {
   const std::vector<std::string>& blocks_left_alone() const { return blocks_left_alone_; }
   /// `parent` with the values in place: edited text, `values`, launches. The original point gives the parent itself.
   Candidate materialise(const Point& point) const;
-  /// Where the parameters so named have these values and all others are as in `parent`; nullopt where the space has no such point.
+  /// Where the parameters so named have these values and all others are as in `parent`; nullopt where the space has no
+  /// such point.
   std::optional<Point> point_at(const Bindings& values) const;
   /// The same space without parameter `index`, which keeps its original value.
   MepSpace without(size_t index) const;
 
  private:
   class Builder;
-  /// One grid or block axis as a function of parameters, over the recorded geometry. Those of the block's shape count together,
-  /// but for sizes that the source fixes.
-  struct AxisRule { bool is_grid = true; int axis = 0; Expression expression; bool of_shape = false, fixed = false; };
+  /// One grid or block axis as a function of parameters, over the recorded geometry. Those of the block's shape count
+  /// together, but for sizes that the source fixes.
+  struct AxisRule {
+    bool is_grid = true;
+    int axis = 0;
+    Expression expression;
+    bool of_shape = false, fixed = false;
+  };
 
   /// Dynamic shared memory that serves the candidate's blocks as what was recorded served the recorded ones.
   void give_room(CandidateLaunch& launch, const Bindings& values, const std::map<std::string, std::string>& by) const;
@@ -48,9 +54,9 @@ class MepSpace {
   Space space_;
   std::vector<Expression> constraints_;
   std::vector<AxisRule> rules_;
-  std::vector<Geometry> with_shared_;         ///< Recorded ones that have dynamic shared memory …
-  std::optional<Expression> shared_;          ///< … and what launches compute it by, where that is a matter of parameters.
-  std::vector<std::string> knobs_;            ///< Parameters that are spelled in the text; the others are geometry only.
+  std::vector<Geometry> with_shared_;  ///< Recorded ones that have dynamic shared memory …
+  std::optional<Expression> shared_;   ///< … and what launches compute it by, where that is a matter of parameters.
+  std::vector<std::string> knobs_;     ///< Parameters that are spelled in the text; the others are geometry only.
   std::vector<std::string> left_alone_, blocks_left_alone_;
 };
 

@@ -6,19 +6,20 @@
 namespace kernelift {
 namespace {
 
-constexpr size_t kSources = 2;          ///< Source texts tuned side by side, the best ones, and always the original: a
-                                        ///< rewrite may win a little and leave the parameters nothing to win.
+constexpr size_t kSources = 2;  ///< Source texts tuned side by side, the best ones, and always the original: a
+                                ///< rewrite may win a little and leave the parameters nothing to win.
 
 Observation observe(const Point& point, const Verdict& verdict) {
   // Costs are relative to the original measured in the same process, so that drift of the machine cancels.
   return {point, verdict.ok(), verdict.ok() ? 1 / verdict.speedup() : 0};
 }
 
-/// Says more about the parameter than about resources: no other value of the parameter can be right either. What does not
-/// load has another size of something that the record fills.
+/// Says more about the parameter than about resources: no other value of the parameter can be right either. What does
+/// not load has another size of something that the record fills.
 bool wrong_in_kind(const Verdict& verdict) {
-  return verdict.outcome == Outcome::Wrong || verdict.outcome == Outcome::WroteOutside || verdict.outcome == Outcome::CompileFailed ||
-         verdict.outcome == Outcome::Crashed || (verdict.outcome == Outcome::LaunchFailed && verdict.stage == Stage::Load);
+  return verdict.outcome == Outcome::Wrong || verdict.outcome == Outcome::WroteOutside ||
+         verdict.outcome == Outcome::CompileFailed || verdict.outcome == Outcome::Crashed ||
+         (verdict.outcome == Outcome::LaunchFailed && verdict.stage == Stage::Load);
 }
 
 }  // namespace
@@ -64,10 +65,12 @@ void ParameterProposer::start_searcher(Base& base) {
     for (auto& [point, verdict] : base.probed)
       if (point[p] != parameters[p].start) ++moved, wrong += wrong_in_kind(verdict);
     if (moved && moved == wrong && dead_.insert(parameters[p].name).second)
-      notes_.push_back(parameters[p].name.starts_with("block_")
-                           ? "no other " + parameters[p].name + " gives the right answer; where a fixed size in the kernel is why (a shared array), a macro or "
-                             "constant that the launch uses too would be tuned"
-                           : parameters[p].name + " changes what the kernel computes; left alone");
+      notes_.push_back(
+          parameters[p].name.starts_with("block_")
+              ? "no other " + parameters[p].name +
+                    " gives the right answer; where a fixed size in the kernel is why (a shared array), a macro or "
+                    "constant that the launch uses too would be tuned"
+              : parameters[p].name + " changes what the kernel computes; left alone");
     if (dead_.contains(parameters[p].name)) dead.push_back(p);
   }
   std::map<Point, Verdict> probed = std::move(base.probed);
@@ -91,7 +94,9 @@ std::vector<Proposal> ParameterProposer::propose(const History& history, size_t 
   std::vector<const RunTrial*> sources = history.best_sources(kSources);
   if (auto* original = history.baseline())
     if (std::find(sources.begin(), sources.end(), original) == sources.end()) sources.push_back(original);
-  if (!sources.empty()) std::rotate(sources.begin(), sources.begin() + static_cast<std::ptrdiff_t>(turn_++ % sources.size()), sources.end());
+  if (!sources.empty())
+    std::rotate(sources.begin(), sources.begin() + static_cast<std::ptrdiff_t>(turn_++ % sources.size()),
+                sources.end());
   for (auto* trial : sources) {
     if (proposals.size() >= count) break;
     // A winner of this tier has another text than the source it was tuned from; tuning goes on in that one's space.
@@ -105,12 +110,14 @@ std::vector<Proposal> ParameterProposer::propose(const History& history, size_t 
       if (probing_ && probing_ != base) continue;
       probing_ = base;
       while (!base->probes.empty() && proposals.size() + points.size() < count) {
-        if (!moves_dead_parameter(*base, base->probes.front())) points.push_back(base->probes.front()), ++base->unanswered;
+        if (!moves_dead_parameter(*base, base->probes.front()))
+          points.push_back(base->probes.front()), ++base->unanswered;
         base->probes.pop_front();
       }
       if (base->probes.empty() && base->unanswered == 0) start_searcher(*base);
     }
-    if (base->searcher && proposals.size() + points.size() < count) points = base->searcher->ask(count - proposals.size());
+    if (base->searcher && proposals.size() + points.size() < count)
+      points = base->searcher->ask(count - proposals.size());
     for (auto& point : points) {
       Proposal proposal{base->space->materialise(point), {base->id}};
       proposal.candidate.proposer = name();
@@ -128,14 +135,16 @@ void ParameterProposer::learn(const RunTrial& trial) {
     if (asked == base->asked.end()) continue;
     if (base->searcher) {
       base->searcher->tell(observe(asked->second, trial.verdict));
-    } else if (base->probed.emplace(asked->second, trial.verdict).second && --base->unanswered == 0 && base->probes.empty()) {
+    } else if (base->probed.emplace(asked->second, trial.verdict).second && --base->unanswered == 0 &&
+               base->probes.empty()) {
       start_searcher(*base);
     }
     base->asked.erase(asked);
   }
 }
 
-std::vector<std::string> blocks_not_tried(const Mep& mep, const std::optional<RunTrial>& original, const std::vector<std::string>& tiers) {
+std::vector<std::string> blocks_not_tried(const Mep& mep, const std::optional<RunTrial>& original,
+                                          const std::vector<std::string>& tiers) {
   if (!original || std::find(tiers.begin(), tiers.end(), "params") == tiers.end()) return {};
   return MepSpace::create(mep, original->candidate).blocks_left_alone();
 }

@@ -27,13 +27,13 @@ class ParameterProposer : public Proposer {
  private:
   /// One source text being tuned.
   struct Base {
-    int64_t id = 0;                           ///< Of the trial whose source it is.
+    int64_t id = 0;  ///< Of the trial whose source it is.
     std::unique_ptr<MepSpace> space;
-    std::unique_ptr<Searcher> searcher;       ///< Over *space; null until the probes are answered.
-    std::deque<Point> probes;                 ///< Not proposed yet.
+    std::unique_ptr<Searcher> searcher;  ///< Over *space; null until the probes are answered.
+    std::deque<Point> probes;            ///< Not proposed yet.
     size_t unanswered = 0;
     std::map<Point, Verdict> probed;
-    std::map<Hash, Point> asked;              ///< By candidate key.
+    std::map<Hash, Point> asked;  ///< By candidate key.
   };
 
   Base* base_for(const RunTrial& trial, const History& history);
@@ -43,15 +43,16 @@ class ParameterProposer : public Proposer {
   const Mep& mep_;
   std::string strategy_;
   uint64_t seed_;
-  std::map<std::string, std::unique_ptr<Base>> bases_;   ///< By source text.
-  Base* probing_ = nullptr;        ///< One source at a time finds out which parameters change what the kernel computes …
-  std::set<std::string> dead_;     ///< … for all of them.
-  size_t turn_ = 0;                ///< Whose turn it is among the sources.
+  std::map<std::string, std::unique_ptr<Base>> bases_;  ///< By source text.
+  Base* probing_ = nullptr;     ///< One source at a time finds out which parameters change what the kernel computes …
+  std::set<std::string> dead_;  ///< … for all of them.
+  size_t turn_ = 0;             ///< Whose turn it is among the sources.
   std::vector<std::string> notes_;
 };
 
-/// What of the block's size is left alone on the original, why, and what could be changed, a line each; nothing where the
-/// parameter tier is not among `tiers`.
-std::vector<std::string> blocks_not_tried(const Mep& mep, const std::optional<RunTrial>& original, const std::vector<std::string>& tiers);
+/// What of the block's size is left alone on the original, why, and what could be changed, a line each; nothing where
+/// the parameter tier is not among `tiers`.
+std::vector<std::string> blocks_not_tried(const Mep& mep, const std::optional<RunTrial>& original,
+                                          const std::vector<std::string>& tiers);
 
 }  // namespace kernelift

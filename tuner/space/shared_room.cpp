@@ -1,5 +1,5 @@
-// See shared_room.h. Names that are set once are what they are set to, down to threadIdx; then the index of every use is worked out for
-// every thread that comes there.
+// See shared_room.h. Names that are set once are what they are set to, down to threadIdx; then the index of every use
+// is worked out for every thread that comes there.
 #include "tuner/space/shared_room.h"
 
 #include <algorithm>
@@ -15,13 +15,14 @@
 namespace kernelift {
 namespace {
 
-constexpr int kDeepest = 8;                       ///< Names of names.
-constexpr size_t kLongest = 1000;                 ///< Characters of an index that is worked out.
+constexpr int kDeepest = 8;        ///< Names of names.
+constexpr size_t kLongest = 1000;  ///< Characters of an index that is worked out.
 const std::set<std::string> kThread{"threadIdx.x", "threadIdx.y", "threadIdx.z"};
 
 class Room {
  public:
-  Room(std::string text, const Bindings& knobs, const Dim3& block) : text_(std::move(text)), block_(block), values_(knobs) {
+  Room(std::string text, const Bindings& knobs, const Dim3& block)
+      : text_(std::move(text)), block_(block), values_(knobs) {
     add_constants();
     std::map<std::string, int> times;
     for (size_t before = 0; before != threads_.size();) {
@@ -48,13 +49,14 @@ class Room {
   /// What has to hold for a thread to come to `at`, as far as it is a matter of threads and constants.
   std::vector<Expression> conditions(size_t at) const;
   void add_condition(std::string_view condition, std::vector<Expression>& into) const;
-  template <class Visit> bool every_thread(Visit visit) const;
+  template <class Visit>
+  bool every_thread(Visit visit) const;
 
   std::string text_;
   Dim3 block_;
   Bindings values_;
   std::map<std::string, std::string> set_;
-  std::set<std::string> threads_ = kThread;       ///< And what is made of them.
+  std::set<std::string> threads_ = kThread;  ///< And what is made of them.
   std::vector<Header> asked_;
 };
 
@@ -62,12 +64,16 @@ void Room::add_constants() {
   std::map<std::string, std::string> found;
   for (size_t at : whole_words(text_, "define")) {
     const size_t name = std::min(text_.find_first_not_of(" \t", at + 6), text_.size()), end = end_of_word(text_, name);
-    if (name < end && text_.compare(end, 1, "(") != 0) found[text_.substr(name, end - name)] = trimmed(std::string_view(text_).substr(end, text_.find('\n', end) - end));
+    if (name < end && text_.compare(end, 1, "(") != 0)
+      found[text_.substr(name, end - name)] = trimmed(std::string_view(text_).substr(end, text_.find('\n', end) - end));
   }
   for (auto& one : assignments(text_)) {
     const size_t line = text_.find_last_of(";{}(", one.at);
-    const std::string_view statement = std::string_view(text_).substr(line == text_.npos ? 0 : line, one.at - (line == text_.npos ? 0 : line));
-    if (!whole_words(statement, "constexpr").empty() || !whole_words(statement, "const").empty() || !whole_words(statement, "enum").empty()) found.emplace(one.name, one.value);
+    const std::string_view statement =
+        std::string_view(text_).substr(line == text_.npos ? 0 : line, one.at - (line == text_.npos ? 0 : line));
+    if (!whole_words(statement, "constexpr").empty() || !whole_words(statement, "const").empty() ||
+        !whole_words(statement, "enum").empty())
+      found.emplace(one.name, one.value);
   }
   for (bool more = true; more;) {
     more = false;
@@ -83,11 +89,15 @@ void Room::add_constants() {
 /// Counted, multiplied or given away by its address.
 bool Room::is_changed(const std::string& name) const {
   return std::ranges::any_of(whole_words(text_, name), [&](size_t at) {
-    const std::string_view before = std::string_view(text_).substr(0, at), behind = std::string_view(text_).substr(at + name.size());
+    const std::string_view before = std::string_view(text_).substr(0, at),
+                           behind = std::string_view(text_).substr(at + name.size());
     const size_t next = behind.find_first_not_of(" \t");
     const std::string_view sign = next == behind.npos ? "" : behind.substr(next, 3);
-    const bool compound = sign.size() > 1 && ((std::string_view("+-*/%&|^").find(sign[0]) != std::string_view::npos && sign[1] == '=') || sign == "<<=" || sign == ">>=");
-    return compound || sign.starts_with("++") || sign.starts_with("--") || before.ends_with("++") || before.ends_with("--") || (before.ends_with("&") && !before.ends_with("&&"));
+    const bool compound =
+        sign.size() > 1 && ((std::string_view("+-*/%&|^").find(sign[0]) != std::string_view::npos && sign[1] == '=') ||
+                            sign == "<<=" || sign == ">>=");
+    return compound || sign.starts_with("++") || sign.starts_with("--") || before.ends_with("++") ||
+           before.ends_with("--") || (before.ends_with("&") && !before.ends_with("&&"));
   });
 }
 
@@ -103,7 +113,8 @@ std::optional<Expression> Room::written_out(std::string text) const {
         continue;
       }
       size_t end = end_of_word(text, at);
-      while (end + 1 < text.size() && text[end] == '.' && word_character(text[end + 1])) end = end_of_word(text, end + 1);
+      while (end + 1 < text.size() && text[end] == '.' && word_character(text[end + 1]))
+        end = end_of_word(text, end + 1);
       const std::string name = text.substr(at, end - at);
       auto value = values_.contains(name) ? set_.end() : set_.find(name);
       next += value == set_.end() ? name : "(" + value->second + ")";
@@ -127,7 +138,8 @@ void Room::add_condition(std::string_view condition, std::vector<Expression>& in
 std::vector<Expression> Room::conditions(size_t at) const {
   std::vector<Expression> all;
   for (auto& header : asked_) {
-    if (header.begin < at && at < header.end && header.condition.find("||") == header.condition.npos) add_condition(header.condition, all);
+    if (header.begin < at && at < header.end && header.condition.find("||") == header.condition.npos)
+      add_condition(header.condition, all);
   }
   // `t < 8 ? part[t] : 0`, and `t < 8 && part[t] > 0`.
   const size_t begin = text_.find_last_of(";{}=,", at) == text_.npos ? 0 : text_.find_last_of(";{}=,", at) + 1;
@@ -141,7 +153,8 @@ std::vector<Expression> Room::conditions(size_t at) const {
 template <class Visit>
 bool Room::every_thread(Visit visit) const {
   Bindings bound = values_;
-  bound["blockDim.x"] = block_.x, bound["blockDim.y"] = block_.y, bound["blockDim.z"] = block_.z, bound["warpSize"] = 32;
+  bound["blockDim.x"] = block_.x, bound["blockDim.y"] = block_.y, bound["blockDim.z"] = block_.z,
+  bound["warpSize"] = 32;
   for (uint32_t z = 0; z < block_.z; ++z)
     for (uint32_t y = 0; y < block_.y; ++y)
       for (uint32_t x = 0; x < block_.x; ++x) {
@@ -154,7 +167,8 @@ bool Room::every_thread(Visit visit) const {
 std::string Room::array_without() const {
   const std::vector<Subscript> elements = subscripts(text_);
   for (auto& declared : elements) {
-    if (!declared.declared || trimmed(declared.index).empty()) continue;   // Of `extern __shared__ float all[]` the launch has as much for each thread.
+    if (!declared.declared || trimmed(declared.index).empty())
+      continue;  // Of `extern __shared__ float all[]` the launch has as much for each thread.
     auto extent = written_out(declared.index);
     auto size = extent ? extent->evaluate(values_) : Result<int64_t>(usage_error("not read"));
     // Given to a function, or to a pointer that is not followed: used by whoever has it, as nobody knows.
@@ -165,7 +179,8 @@ std::string Room::array_without() const {
     for (auto& use : elements) {
       if (use.declared || use.array != declared.array || use.dimension != declared.dimension) continue;
       auto index = written_out(use.index);
-      if (!index && holds(without_indices(use.index), threads_)) return declared.array;   // Data are none of the block's size.
+      if (!index && holds(without_indices(use.index), threads_))
+        return declared.array;  // Data are none of the block's size.
       const auto names = index ? index->variables() : std::set<std::string>();
       if (std::ranges::none_of(names, [&](auto& name) { return kThread.contains(name); })) continue;
       // What else there is in it may be nothing.
@@ -174,13 +189,13 @@ std::string Room::array_without() const {
         if (!kThread.contains(name) && !values_.contains(name) && !name.starts_with("blockDim.")) nothing[name] = 0;
       const std::vector<Expression> asked = conditions(use.at);
       const bool fits = size.ok() && every_thread([&](Bindings& thread) {
-        for (auto& condition : asked)
-          if (auto holds = condition.evaluate(thread); holds.ok() && *holds == 0) return true;
-        for (auto& name : nothing) thread.insert(name);
-        auto at = index->evaluate(thread);
-        for (auto& name : nothing) thread.erase(name.first);
-        return at.ok() && *at < *size;
-      });
+                          for (auto& condition : asked)
+                            if (auto holds = condition.evaluate(thread); holds.ok() && *holds == 0) return true;
+                          for (auto& name : nothing) thread.insert(name);
+                          auto at = index->evaluate(thread);
+                          for (auto& name : nothing) thread.erase(name.first);
+                          return at.ok() && *at < *size;
+                        });
       if (!fits) return declared.array;
     }
   }
@@ -198,11 +213,14 @@ std::optional<Expression> shared_bytes_by_knobs(const Mep& mep) {
   std::optional<Expression> all;
   for (auto* site : mep.all_launches()) {
     auto bytes = Expression::parse(site->shared);
-    if (site->shared.empty() || !bytes.ok() || bytes->variables().empty() || (all && !(*all == *bytes))) return std::nullopt;
+    if (site->shared.empty() || !bytes.ok() || bytes->variables().empty() || (all && !(*all == *bytes)))
+      return std::nullopt;
     all = *bytes;
   }
   auto now = all ? all->evaluate(knobs) : Result<int64_t>(usage_error("no launch"));
-  const bool as_recorded = now.ok() && std::ranges::all_of(mep.instances, [&](auto& instance) { return instance.geometry.shared_bytes == *now; });
+  const bool as_recorded = now.ok() && std::ranges::all_of(mep.instances, [&](auto& instance) {
+                             return instance.geometry.shared_bytes == *now;
+                           });
   return as_recorded && mep.unseen_launches.empty() ? all : std::nullopt;
 }
 

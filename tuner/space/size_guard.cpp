@@ -1,5 +1,5 @@
-// See size_guard.h. What is made of a place is one, and what is made of a size likewise: `int row = i / w;`, `int all = n * m;`.
-// A kernel's statements are read one by one, with what was asked around and in front of each.
+// See size_guard.h. What is made of a place is one, and what is made of a size likewise: `int row = i / w;`, `int all =
+// n * m;`. A kernel's statements are read one by one, with what was asked around and in front of each.
 #include "tuner/space/size_guard.h"
 
 #include <algorithm>
@@ -14,7 +14,8 @@
 namespace kernelift {
 namespace {
 
-/// What is derived from a block's index, from a thread's, and from the sizes; and who is held to the last place by min or max.
+/// What is derived from a block's index, from a thread's, and from the sizes; and who is held to the last place by min
+/// or max.
 struct Words {
   std::set<std::string> blocks{"blockIdx"}, threads{"threadIdx"}, limits, clamped;
 };
@@ -62,7 +63,8 @@ std::string name_before(const std::string& piece, size_t at) {
 }
 
 bool is_assignment(const std::string& text, size_t at) {
-  return text[at] == '=' && at > 0 && text.substr(at + 1, 1) != "=" && std::string_view("=!<>").find(text[at - 1]) == std::string_view::npos;
+  return text[at] == '=' && at > 0 && text.substr(at + 1, 1) != "=" &&
+         std::string_view("=!<>").find(text[at - 1]) == std::string_view::npos;
 }
 
 /// Is no more than the largest of the sizes that it is made of, or their product: not `n + 2`, `2 * n` or `n << 1`.
@@ -75,16 +77,20 @@ bool is_no_more(const std::string& text, const std::set<std::string>& sizes) {
     size_t end = at > 0 ? text.find_last_not_of(around, at - 1) : text.npos, begin = end == text.npos ? 0 : end + 1;
     while (end != text.npos && begin > 0 && word_character(text[begin - 1])) --begin;
     if (end == text.npos || right == text.npos) return false;
-    if (!sizes.contains(text.substr(begin, end + 1 - begin)) || !sizes.contains(text.substr(right, end_of_word(text, right) - right))) return false;
+    if (!sizes.contains(text.substr(begin, end + 1 - begin)) ||
+        !sizes.contains(text.substr(right, end_of_word(text, right) - right)))
+      return false;
   }
   return true;
 }
 
-/// Adds `row` for `row = i / w` where i is one of the words; of sizes, what is no more than they are. True where anything was new.
+/// Adds `row` for `row = i / w` where i is one of the words; of sizes, what is no more than they are. True where
+/// anything was new.
 bool add_made(const std::string& piece, std::set<std::string>& words, bool sizes) {
   const size_t before = words.size();
   for (size_t at = 1; at < piece.size(); ++at)
-    if (is_assignment(piece, at) && mentions_any(piece.substr(at + 1), words) && (!sizes || is_no_more(piece.substr(at + 1), words)))
+    if (is_assignment(piece, at) && mentions_any(piece.substr(at + 1), words) &&
+        (!sizes || is_no_more(piece.substr(at + 1), words)))
       if (std::string name = name_before(piece, at); !name.empty()) words.insert(name);
   return words.size() != before;
 }
@@ -95,28 +101,35 @@ bool decides(const std::string& piece) {
   return piece.find_first_of("?<>") != piece.npos;
 }
 
-/// What a body stores and reads in memory that is not the thread's or the block's own, and whether those past a size take part.
+/// What a body stores and reads in memory that is not the thread's or the block's own, and whether those past a size
+/// take part.
 class Accesses {
  public:
   Accesses(const std::string& code, const Words& words) : code_(code), words_(words) {}
   void read(size_t open) { statement(open, false); }
   bool any_store() const { return any_store_; }
-  /// A place of its own is stored to by a thread that nothing was asked about; or a sum, `if (t == 0) sums[blockIdx.x] = s;`,
-  /// is made of parts none of which was asked about, or of something that was read where nothing was asked.
+  /// A place of its own is stored to by a thread that nothing was asked about; or a sum, `if (t == 0) sums[blockIdx.x]
+  /// = s;`, is made of parts none of which was asked about, or of something that was read where nothing was asked.
   bool unguarded() const { return bare_store_ || (bare_sum_ && (bare_read_ || !any_guarded_)); }
 
  private:
   struct Read {
     size_t end = 0;
-    bool leaves = false;    ///< Nothing behind it runs.
-    bool guards = false;    ///< What stands behind it runs for those inside alone.
+    bool leaves = false;  ///< Nothing behind it runs.
+    bool guards = false;  ///< What stands behind it runs for those inside alone.
   };
-  bool asks(const std::string& condition) const { return mentions_any(condition, words_.blocks) && mentions_any(condition, words_.limits); }
+  bool asks(const std::string& condition) const {
+    return mentions_any(condition, words_.blocks) && mentions_any(condition, words_.limits);
+  }
   /// Who comes where the condition holds is inside, or who comes where it does not.
-  struct Sides { bool inside = false, outside = false; };
+  struct Sides {
+    bool inside = false, outside = false;
+  };
   Sides sides(const std::string& condition) const;
   /// Says which thread of which block.
-  bool is_placed(const std::string& index) const { return mentions_any(index, words_.blocks) && mentions_any(index, words_.threads); }
+  bool is_placed(const std::string& index) const {
+    return mentions_any(index, words_.blocks) && mentions_any(index, words_.threads);
+  }
   Read statement(size_t at, bool guarded);
   Read branch(size_t at, bool guarded);
   void expression(const std::string& text, bool guarded);
@@ -130,7 +143,8 @@ class Accesses {
   bool any_store_ = false, bare_store_ = false, bare_sum_ = false, bare_read_ = false, any_guarded_ = false;
 };
 
-/// `i < n && m > 0`, and of `i >= n || m == 0` who does not take it. A flag that was made of both is believed to be either.
+/// `i < n && m > 0`, and of `i >= n || m == 0` who does not take it. A flag that was made of both is believed to be
+/// either.
 Accesses::Sides Accesses::sides(const std::string& condition) const {
   if (!asks(condition)) return {};
   bool below = false, above = false, other = false;
@@ -139,7 +153,8 @@ Accesses::Sides Accesses::sides(const std::string& condition) const {
     const std::string part = condition.substr(at, end - at);
     if (!asks(part)) continue;
     size_t sign = part.find_first_of("<>");
-    while (sign != part.npos && (part.substr(sign, 2) == "<<" || part.substr(sign, 2) == ">>")) sign = part.find_first_of("<>", sign + 2);
+    while (sign != part.npos && (part.substr(sign, 2) == "<<" || part.substr(sign, 2) == ">>"))
+      sign = part.find_first_of("<>", sign + 2);
     if (sign == part.npos) {
       const bool compares = part.find("==") != part.npos || part.find("!=") != part.npos;
       if (!compares) below = above = true;
@@ -153,7 +168,8 @@ Accesses::Sides Accesses::sides(const std::string& condition) const {
     const bool lower = (part[sign] == '<') != (turned != negated);
     // `i <= n` lets in one more, and so do `i - 1 < n` and `i < n + 1`.
     const bool strict = lower == (equal == negated);
-    const bool holds = is_no_more(limit, words_.limits) && (strict || limit.find('-') != limit.npos) && place.find('-') == place.npos;
+    const bool holds =
+        is_no_more(limit, words_.limits) && (strict || limit.find('-') != limit.npos) && place.find('-') == place.npos;
     if (holds) (lower ? below : above) = true;
     else other = true;
   }
@@ -170,9 +186,11 @@ Accesses::Read Accesses::branch(size_t at, bool guarded) {
   reads(condition, guarded || asked.inside || asked.outside);
   Read then = statement(close, guarded || asked.inside), other;
   const size_t next = past_blanks(code_, then.end);
-  const bool has_other = code_.compare(next, 4, "else") == 0 && (next + 4 >= code_.size() || !word_character(code_[next + 4]));
+  const bool has_other =
+      code_.compare(next, 4, "else") == 0 && (next + 4 >= code_.size() || !word_character(code_[next + 4]));
   if (has_other) other = statement(next + 4, guarded || asked.outside);
-  return {has_other ? other.end : then.end, then.leaves && other.leaves, (asked.outside && then.leaves) || (asked.inside && other.leaves)};
+  return {has_other ? other.end : then.end, then.leaves && other.leaves,
+          (asked.outside && then.leaves) || (asked.inside && other.leaves)};
 }
 
 Accesses::Read Accesses::statement(size_t at, bool guarded) {
@@ -200,27 +218,33 @@ Accesses::Read Accesses::statement(size_t at, bool guarded) {
     const bool loop = word == "for" || word == "while" || word == "switch";
     if (loop || macro) {
       size_t first = word == "for" ? inside.find(';') : inside.npos;
-      const std::string condition = first == inside.npos ? inside : inside.substr(first + 1, inside.find(';', first + 1) - first - 1);
-      guarded |= (loop ? sides(condition).inside : asks(inside)) || (macro && !loop && mentions_any(inside, words_.limits));
+      const std::string condition =
+          first == inside.npos ? inside : inside.substr(first + 1, inside.find(';', first + 1) - first - 1);
+      guarded |=
+          (loop ? sides(condition).inside : asks(inside)) || (macro && !loop && mentions_any(inside, words_.limits));
       reads(inside, guarded);
       return {statement(body, guarded).end};
     }
   }
   size_t end = at;
-  while (end < code_.size() && code_[end] != ';' && code_[end] != '}') end = std::string_view("([{").find(code_[end]) != std::string_view::npos ? past_bracket(code_, end) : end + 1;
+  while (end < code_.size() && code_[end] != ';' && code_[end] != '}')
+    end = std::string_view("([{").find(code_[end]) != std::string_view::npos ? past_bracket(code_, end) : end + 1;
   expression(code_.substr(at, end - at), guarded);
   const bool leaves = word == "return" || word == "continue" || word == "break";
   return {end < code_.size() && code_[end] == ';' ? end + 1 : std::max(end, at + 1), leaves};
 }
 
 bool Accesses::is_own(const std::string& name) const {
-  static const std::set<std::string> kNoTypes{"return", "else", "case", "goto", "const", "volatile", "auto", "__restrict__", "__restrict", "restrict", "delete", "throw"};
+  static const std::set<std::string> kNoTypes{"return", "else",         "case",       "goto",     "const",  "volatile",
+                                              "auto",   "__restrict__", "__restrict", "restrict", "delete", "throw"};
   for (size_t at : whole_words(code_, name)) {
     size_t end = at;
     while (end > 0 && (code_[end - 1] == ' ' || code_[end - 1] == '\t' || code_[end - 1] == '\n')) --end;
     size_t begin = end;
     while (begin > 0 && word_character(code_[begin - 1])) --begin;
-    if (end < at && begin < end && !kNoTypes.contains(code_.substr(begin, end - begin)) && std::isdigit(static_cast<unsigned char>(code_[begin])) == 0) return true;
+    if (end < at && begin < end && !kNoTypes.contains(code_.substr(begin, end - begin)) &&
+        std::isdigit(static_cast<unsigned char>(code_[begin])) == 0)
+      return true;
   }
   return false;
 }
@@ -240,8 +264,10 @@ void Accesses::reads(const std::string& text, bool guarded) {
     while (begin > 0 && word_character(text[begin - 1])) --begin;
     const std::string index = text.substr(open, past_bracket(text, open) - open), before = text.substr(0, begin);
     if (begin == open || !is_placed(index) || is_own(text.substr(begin, open - begin))) continue;
-    const bool chosen = (before.find('?') != before.npos || before.find("&&") != before.npos || before.find("||") != before.npos) && asks(before);
-    bare_read_ |= !guarded && !chosen;   // Of the last one, too: a sum would have it several times.
+    const bool chosen =
+        (before.find('?') != before.npos || before.find("&&") != before.npos || before.find("||") != before.npos) &&
+        asks(before);
+    bare_read_ |= !guarded && !chosen;  // Of the last one, too: a sum would have it several times.
     any_guarded_ |= chosen;
   }
 }
@@ -249,16 +275,20 @@ void Accesses::reads(const std::string& text, bool guarded) {
 void Accesses::expression(const std::string& text, bool guarded) {
   any_guarded_ |= guarded && text.find_first_not_of(" \t\n") != text.npos;
   if (size_t call = text.find("atomic"); call != text.npos && (call == 0 || !word_character(text[call - 1])))
-    if (size_t open = text.find('(', call); open != text.npos) store(text.substr(open + 1, std::min(text.find(','), text.size()) - open - 1), guarded);
+    if (size_t open = text.find('(', call); open != text.npos)
+      store(text.substr(open + 1, std::min(text.find(','), text.size()) - open - 1), guarded);
   for (const char* step : {"++", "--"})
-    if (text.find(step) != text.npos && text.find('[') != text.npos) store(text.substr(text.starts_with(step) ? 2 : 0, text.rfind(']') + 1), guarded);
+    if (text.find(step) != text.npos && text.find('[') != text.npos)
+      store(text.substr(text.starts_with(step) ? 2 : 0, text.rfind(']') + 1), guarded);
   for (size_t at = 0, depth = 0; at < text.size(); ++at) {
     if (std::string_view("([{").find(text[at]) != std::string_view::npos) ++depth;
     if (std::string_view(")]}").find(text[at]) != std::string_view::npos && depth > 0) --depth;
     if (depth > 0 || !is_assignment(text, at)) continue;
     const std::string target = text.substr(0, at);
     // Two words in front of the first bracket are a type and a name.
-    if (target.find('[') != target.npos || target.find("->") != target.npos || target.find_first_not_of(" \t\n(") == target.find('*')) store(target, guarded);
+    if (target.find('[') != target.npos || target.find("->") != target.npos ||
+        target.find_first_not_of(" \t\n(") == target.find('*'))
+      store(target, guarded);
     return reads(text.substr(at + 1), guarded);
   }
   reads(text, guarded);
@@ -270,7 +300,8 @@ bool lacks_guard(std::string_view source, const std::set<std::string>& sizes, in
   std::string code = plain_text(source);
   // Who compares its place along another axis is not held to a size along this one.
   for (size_t at : whole_words(code, "blockIdx"))
-    if (code.compare(at + 8, 1, ".") == 0 && at + 9 < code.size() && std::string_view("xyz").find(code[at + 9]) != std::string_view::npos && code[at + 9] != "xyz"[axis])
+    if (code.compare(at + 8, 1, ".") == 0 && at + 9 < code.size() &&
+        std::string_view("xyz").find(code[at + 9]) != std::string_view::npos && code[at + 9] != "xyz"[axis])
       code.replace(at, 8, "otherIdx");
   Words words;
   words.limits = sizes;
@@ -281,15 +312,17 @@ bool lacks_guard(std::string_view source, const std::set<std::string>& sizes, in
     if (mentions(piece, "__global__") || mentions(piece, "__device__")) continue;
     uses |= mentions_any(piece, sizes);
     if (mentions(piece, "define") && mentions_any(piece, sizes)) return false;
-    if (mentions(piece, "return") && mentions(piece, "blockIdx")) return false;   // A function that says the place.
+    if (mentions(piece, "return") && mentions(piece, "blockIdx")) return false;  // A function that says the place.
   }
   for (bool more = true; more;) {
     more = false;
     for (auto* made : {&words.blocks, &words.threads, &words.limits})
       for (auto& piece : pieces) more |= add_made(piece, *made, made == &words.limits);
   }
-  auto compares = [&](const std::string& piece) { return mentions_any(piece, words.blocks) && mentions_any(piece, words.limits); };
-  for (auto& piece : pieces) {   // min(i, n - 1): whoever is past the end does what the last one does.
+  auto compares = [&](const std::string& piece) {
+    return mentions_any(piece, words.blocks) && mentions_any(piece, words.limits);
+  };
+  for (auto& piece : pieces) {  // min(i, n - 1): whoever is past the end does what the last one does.
     const bool chooses = mentions(piece, "min") || mentions(piece, "max") || piece.find('?') != piece.npos;
     const size_t set = piece.find('=');
     if (chooses && set != piece.npos && compares(piece)) words.clamped.insert(name_before(piece, set));
@@ -297,18 +330,21 @@ bool lacks_guard(std::string_view source, const std::set<std::string>& sizes, in
   words.clamped.erase("");
   std::string statements = without_members(code);
   for (size_t at = 0; at < statements.size(); at = std::min(statements.find('\n', at), statements.size() - 1) + 1)
-    if (const size_t first = statements.find_first_not_of(" \t", at); first != statements.npos && statements[first] == '#')
+    if (const size_t first = statements.find_first_not_of(" \t", at);
+        first != statements.npos && statements[first] == '#')
       for (size_t end = first; end < statements.size() && statements[end] != '\n'; ++end) statements[end] = ' ';
   Accesses accesses(statements, words);
   for (size_t at : whole_words(statements, "__global__"))
     if (const size_t open = statements.find('(', at); open != statements.npos) {
       size_t body = past_blanks(statements, past_bracket(statements, open));
       // __launch_bounds__(256) name(…)
-      while (body < statements.size() && statements[body] != '{' && statements[body] != ';') body = statements[body] == '(' ? past_bracket(statements, body) : body + 1;
+      while (body < statements.size() && statements[body] != '{' && statements[body] != ';')
+        body = statements[body] == '(' ? past_bracket(statements, body) : body + 1;
       if (body < statements.size() && statements[body] == '{') accesses.read(body);
     }
   if (accesses.any_store()) return uses && accesses.unguarded();
-  return uses && std::none_of(pieces.begin(), pieces.end(), [&](auto& piece) { return decides(piece) && compares(piece); });
+  return uses &&
+         std::none_of(pieces.begin(), pieces.end(), [&](auto& piece) { return decides(piece) && compares(piece); });
 }
 
 }  // namespace kernelift

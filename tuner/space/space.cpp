@@ -1,6 +1,7 @@
-// Building, counting and sampling chains of trees; see space.h. A worked example: bx in {16, 32, 64}, by in {8, 16, 32},
-// unroll in {1, 2, 4}, bx * by <= 1024. Two trees: (bx, by) with 8 paths and (unroll) with 3; 24 points. Rank 23 is path
-// 7 of the first tree and path 2 of the second. Each node knows its leaves, so descent by rank costs one pass per level.
+// Building, counting and sampling chains of trees; see space.h. A worked example: bx in {16, 32, 64}, by in {8, 16,
+// 32}, unroll in {1, 2, 4}, bx * by <= 1024. Two trees: (bx, by) with 8 paths and (unroll) with 3; 24 points. Rank 23
+// is path 7 of the first tree and path 2 of the second. Each node knows its leaves, so descent by rank costs one pass
+// per level.
 #include "tuner/space/space.h"
 
 #include <algorithm>
@@ -11,9 +12,9 @@
 namespace kernelift {
 namespace {
 
-constexpr size_t kTreeNodes = 1 << 18;   ///< Some 6 MB; past that, enumeration costs more than it tells.
-constexpr int kDescentEffort = 20000;    ///< Constraint checks before a random descent gives up.
-constexpr int kEstimateProbes = 400;     ///< Random descents for the size of a tree that is not built.
+constexpr size_t kTreeNodes = 1 << 18;  ///< Some 6 MB; past that, enumeration costs more than it tells.
+constexpr int kDescentEffort = 20000;   ///< Constraint checks before a random descent gives up.
+constexpr int kEstimateProbes = 400;    ///< Random descents for the size of a tree that is not built.
 
 }  // namespace
 
@@ -30,7 +31,8 @@ Result<Space> Space::create(std::vector<Tunable> parameters, std::vector<Express
   auto& all = space.parameters_;
   for (auto& parameter : all) {
     if (parameter.values.empty()) return usage_error("parameter '" + parameter.name + "' has no values");
-    if (parameter.values.size() > UINT16_MAX) return usage_error("parameter '" + parameter.name + "' has too many values");
+    if (parameter.values.size() > UINT16_MAX)
+      return usage_error("parameter '" + parameter.name + "' has too many values");
   }
   std::vector<size_t> group(all.size());
   std::iota(group.begin(), group.end(), 0);
@@ -52,7 +54,8 @@ Result<Space> Space::create(std::vector<Tunable> parameters, std::vector<Express
     for (size_t q = 0; q < all.size(); ++q)
       if (root(q) == p) tree.parameters.push_back(q);
     for (size_t c = 0; c < space.checks_.size(); ++c)
-      if (!space.checks_[c].parameters.empty() && root(space.checks_[c].parameters[0]) == p) tree.constraints.push_back(c);
+      if (!space.checks_[c].parameters.empty() && root(space.checks_[c].parameters[0]) == p)
+        tree.constraints.push_back(c);
     if (!space.build(tree)) tree.nodes.clear(), tree.edges.clear();
     space.trees_.push_back(std::move(tree));
   }
@@ -67,11 +70,14 @@ Result<Space> Space::of_points(std::vector<Tunable> parameters, std::vector<Poin
   Space space;
   space.parameters_ = std::move(parameters);
   for (auto& parameter : space.parameters_)
-    if (parameter.values.size() > UINT16_MAX) return usage_error("parameter '" + parameter.name + "' has too many values");
+    if (parameter.values.size() > UINT16_MAX)
+      return usage_error("parameter '" + parameter.name + "' has too many values");
   for (auto& point : points) {
-    if (point.size() != space.parameters_.size()) return usage_error("a point has another number of values than parameters");
+    if (point.size() != space.parameters_.size())
+      return usage_error("a point has another number of values than parameters");
     for (size_t p = 0; p < point.size(); ++p)
-      if (point[p] >= space.parameters_[p].values.size()) return usage_error("a point lies outside its parameters' values");
+      if (point[p] >= space.parameters_[p].values.size())
+        return usage_error("a point lies outside its parameters' values");
   }
   std::sort(points.begin(), points.end());
   points.erase(std::unique(points.begin(), points.end()), points.end());
@@ -118,7 +124,8 @@ bool Space::build(Tree& tree) const {
     std::vector<Edge> edges;
     for (uint16_t value = 0; value < parameters_[tree.parameters[depth]].values.size(); ++value) {
       point[tree.parameters[depth]] = value;
-      bool keep = std::all_of(decided[depth].begin(), decided[depth].end(), [&](auto* check) { return holds(*check, point); });
+      bool keep =
+          std::all_of(decided[depth].begin(), decided[depth].end(), [&](auto* check) { return holds(*check, point); });
       Node child;
       if (!keep) continue;
       if (!grow(depth + 1, child)) return false;
@@ -162,7 +169,8 @@ bool Space::descend(const Tree& tree, size_t depth, Point& point, Random& random
     for (size_t c : tree.constraints) {
       auto& needed = checks_[c].parameters;
       bool decidable = std::count(needed.begin(), needed.end(), p) &&
-                       std::all_of(needed.begin(), needed.end(), [&](size_t q) { return std::count(bound.begin(), bound.end(), q); });
+                       std::all_of(needed.begin(), needed.end(),
+                                   [&](size_t q) { return std::count(bound.begin(), bound.end(), q); });
       if (decidable && !holds(checks_[c], point)) keep = false;
     }
     if (keep && descend(tree, depth + 1, point, random, effort)) return true;
@@ -179,7 +187,8 @@ double Space::estimate(const Tree& tree) const {
   Point point(parameters_.size(), 0);
   for (int probe = 0; probe < kEstimateProbes; ++probe) {
     for (size_t p : tree.parameters) point[p] = random() % parameters_[p].values.size();
-    kept += std::all_of(tree.constraints.begin(), tree.constraints.end(), [&](size_t c) { return holds(checks_[c], point); });
+    kept += std::all_of(tree.constraints.begin(), tree.constraints.end(),
+                        [&](size_t c) { return holds(checks_[c], point); });
   }
   if (kept) return product * kept / kEstimateProbes;
   int effort = kDescentEffort;
@@ -197,7 +206,8 @@ bool Space::valid(const Point& point) const {
     const Node* node = &tree.nodes[0];
     for (size_t p : tree.parameters) {
       auto begin = tree.edges.begin() + node->first, end = begin + node->edges;
-      auto found = std::lower_bound(begin, end, point[p], [](const Edge& edge, uint16_t value) { return edge.value < value; });
+      auto found =
+          std::lower_bound(begin, end, point[p], [](const Edge& edge, uint16_t value) { return edge.value < value; });
       if (found == end || found->value != point[p]) return false;
       node = &tree.nodes[found->node];
     }

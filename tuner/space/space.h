@@ -1,7 +1,7 @@
 // A constrained, discrete search space, held as a chain of trees: parameters that share a constraint share a tree whose
-// paths are their valid joint values, and independent trees multiply. So a space of 10^12 points is counted, indexed and
-// sampled uniformly without ever being listed. A tree that would grow past kTreeNodes is not built: its parameters are
-// drawn by random descent with pruning instead (not quite uniform, and then count() is an estimate). Numbers only.
+// paths are their valid joint values, and independent trees multiply. So a space of 10^12 points is counted, indexed
+// and sampled uniformly without ever being listed. A tree that would grow past kTreeNodes is not built: its parameters
+// are drawn by random descent with pruning instead (not quite uniform, and then count() is an estimate). Numbers only.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -20,8 +20,8 @@ using Point = std::vector<uint16_t>;
 struct Tunable {
   std::string name;
   std::vector<int64_t> values;
-  size_t start = 0;                  ///< Index of the original value.
-  bool ordered = true;               ///< false: a category; neighbouring indices mean nothing.
+  size_t start = 0;                   ///< Index of the original value.
+  bool ordered = true;                ///< false: a category; neighbouring indices mean nothing.
   std::vector<std::string> labels{};  ///< Text of each value where it is not an integer; else empty.
 
   std::string label(size_t index) const { return labels.empty() ? std::to_string(values[index]) : labels[index]; }
@@ -36,7 +36,7 @@ class Space {
   static Result<Space> of_points(std::vector<Tunable> parameters, std::vector<Point> points);
 
   const std::vector<Tunable>& parameters() const { return parameters_; }
-  double count() const { return count_; }                ///< Valid points; an estimate if !indexed().
+  double count() const { return count_; }  ///< Valid points; an estimate if !indexed().
   bool indexed() const { return indexed_; }
   bool valid(const Point& point) const;
   /// EXPECTS: count() > 0.
@@ -53,15 +53,24 @@ class Space {
   std::vector<double> encode(const Point& point) const;
 
  private:
-  struct Edge { uint16_t value; uint32_t node; };
-  struct Node { uint32_t first = 0, edges = 0; uint64_t leaves = 0; };
+  struct Edge {
+    uint16_t value;
+    uint32_t node;
+  };
+  struct Node {
+    uint32_t first = 0, edges = 0;
+    uint64_t leaves = 0;
+  };
   struct Tree {
-    std::vector<size_t> parameters;          ///< In descent order.
-    std::vector<size_t> constraints;         ///< Indices; empty for of_points.
-    std::vector<Node> nodes;                 ///< nodes[0] is the root; empty: not built (drawn by descent).
+    std::vector<size_t> parameters;   ///< In descent order.
+    std::vector<size_t> constraints;  ///< Indices; empty for of_points.
+    std::vector<Node> nodes;          ///< nodes[0] is the root; empty: not built (drawn by descent).
     std::vector<Edge> edges;
   };
-  struct Check { Expression expression; std::vector<size_t> parameters; };
+  struct Check {
+    Expression expression;
+    std::vector<size_t> parameters;
+  };
 
   bool holds(const Check& check, const Point& point) const;
   bool build(Tree& tree) const;

@@ -18,7 +18,9 @@ std::string trimmed(std::string_view text) {
   return begin == text.npos ? "" : std::string(text.substr(begin, end - begin + 1));
 }
 
-size_t past_blanks(std::string_view text, size_t at) { return std::min(text.find_first_not_of(" \t\n\r", at), text.size()); }
+size_t past_blanks(std::string_view text, size_t at) {
+  return std::min(text.find_first_not_of(" \t\n\r", at), text.size());
+}
 
 std::string_view statement_before(std::string_view text, size_t at) {
   const size_t line = text.find_last_of(";{}", at), begin = line == text.npos ? 0 : line;
@@ -46,14 +48,17 @@ size_t past_bracket(std::string_view text, size_t at) {
 std::vector<Assignment> assignments(std::string_view text) {
   std::vector<Assignment> found;
   for (size_t at = text.find('='); at != text.npos; at = text.find('=', at + 1)) {
-    if (at == 0 || text.substr(at + 1, 1) == "=" || std::string_view("=!<>-*/%&|^").find(text[at - 1]) != std::string_view::npos) continue;
+    if (at == 0 || text.substr(at + 1, 1) == "=" ||
+        std::string_view("=!<>-*/%&|^").find(text[at - 1]) != std::string_view::npos)
+      continue;
     const bool adds = text[at - 1] == '+';
     size_t end = adds ? at - 1 : at;
     while (end > 0 && (text[end - 1] == ' ' || text[end - 1] == '\t')) --end;
     size_t begin = end;
     while (begin > 0 && word_character(text[begin - 1])) --begin;
     if (begin == end || (begin > 0 && (text[begin - 1] == '.' || text[begin - 1] == '>'))) continue;
-    found.push_back({at, std::string(text.substr(begin, end - begin)), trimmed(text.substr(at + 1, end_of_expression(text, at + 1) - at - 1)), adds});
+    found.push_back({at, std::string(text.substr(begin, end - begin)),
+                     trimmed(text.substr(at + 1, end_of_expression(text, at + 1) - at - 1)), adds});
   }
   return found;
 }
@@ -73,7 +78,9 @@ std::vector<Header> headers(std::string_view text, std::string_view word) {
     const size_t body = std::min(text.find_first_not_of(" \t\n", close), text.size());
     size_t end = body;
     if (body < text.size() && text[body] == '{') end = past_bracket(text, body);
-    else while (end < text.size() && text[end] != ';') end = text[end] == '(' || text[end] == '{' ? past_bracket(text, end) : end + 1;
+    else
+      while (end < text.size() && text[end] != ';')
+        end = text[end] == '(' || text[end] == '{' ? past_bracket(text, end) : end + 1;
     found.push_back({at, end, std::string(inside)});
   }
   return found;
@@ -91,8 +98,10 @@ std::string without_indices(std::string_view text) {
 }
 
 std::set<std::string> names_in(std::string_view text) {
-  static const std::set<std::string, std::less<>> kNoNumbers{"int", "unsigned", "signed", "long", "short", "char", "bool", "size_t", "const", "float", "double", "auto", "static_cast",
-                                                             "int32_t", "uint32_t", "int64_t", "uint64_t", "uint", "true", "false", "if", "while", "for", "return", "warpSize"};
+  static const std::set<std::string, std::less<>> kNoNumbers{
+      "int",   "unsigned", "signed", "long",        "short",   "char",     "bool",    "size_t",   "const",
+      "float", "double",   "auto",   "static_cast", "int32_t", "uint32_t", "int64_t", "uint64_t", "uint",
+      "true",  "false",    "if",     "while",       "for",     "return",   "warpSize"};
   std::set<std::string> found;
   for (size_t at = 0; at < text.size(); ++at) {
     if (!word_character(text[at])) continue;
@@ -105,11 +114,13 @@ std::set<std::string> names_in(std::string_view text) {
   return found;
 }
 
-static bool declares_shared(std::string_view text, size_t at) { return statement_before(text, at).find("__shared__") != text.npos; }
+static bool declares_shared(std::string_view text, size_t at) {
+  return statement_before(text, at).find("__shared__") != text.npos;
+}
 
 std::vector<Subscript> subscripts(std::string_view text) {
   std::vector<Subscript> found;
-  std::map<size_t, size_t> ends;     // Where a subscript ends: its number.
+  std::map<size_t, size_t> ends;  // Where a subscript ends: its number.
   for (size_t at = text.find('['); at != text.npos; at = text.find('[', at + 1)) {
     size_t end = at;
     while (end > 0 && (text[end - 1] == ' ' || text[end - 1] == '\n')) --end;
@@ -117,8 +128,11 @@ std::vector<Subscript> subscripts(std::string_view text) {
     while (begin > 0 && word_character(text[begin - 1])) --begin;
     const std::string index(text.substr(at + 1, past_bracket(text, at) - at - 2));
     auto before = ends.find(end);
-    if (begin < end) found.push_back({begin, std::string(text.substr(begin, end - begin)), index, 0, declares_shared(text, begin)});
-    else if (before != ends.end()) found.push_back({found[before->second].at, found[before->second].array, index, found[before->second].dimension + 1, found[before->second].declared});
+    if (begin < end)
+      found.push_back({begin, std::string(text.substr(begin, end - begin)), index, 0, declares_shared(text, begin)});
+    else if (before != ends.end())
+      found.push_back({found[before->second].at, found[before->second].array, index,
+                       found[before->second].dimension + 1, found[before->second].declared});
     else continue;
     ends[past_bracket(text, at)] = found.size() - 1;
   }

@@ -1,5 +1,6 @@
-// Statements of a kernel as text: what is assigned to which name, and what loops and branches ask. A light reader, for texts whose
-// comments are blanked; what it does not understand it leaves out, and whoever asks must take that for the worse.
+// Statements of a kernel as text: what is assigned to which name, and what loops and branches ask. A light reader, for
+// texts whose comments are blanked; what it does not understand it leaves out, and whoever asks must take that for the
+// worse.
 #pragma once
 #include <set>
 #include <string>
@@ -45,10 +46,10 @@ std::set<std::string> names_in(std::string_view text);
 
 /// `array[index]`, as it is used or declared; of `tile[y][x]` each by itself.
 struct Subscript {
-  size_t at = 0;                     ///< Where the array's name begins.
+  size_t at = 0;  ///< Where the array's name begins.
   std::string array, index;
-  size_t dimension = 0;              ///< 1 of `x`.
-  bool declared = false;             ///< `__shared__ float array[index]`.
+  size_t dimension = 0;   ///< 1 of `x`.
+  bool declared = false;  ///< `__shared__ float array[index]`.
 };
 std::vector<Subscript> subscripts(std::string_view text);
 

@@ -56,14 +56,16 @@ Error Database::failure(const std::string& what) const {
   // The shared memory beside a WAL cannot grow on a full disk: SQLite calls that an I/O error.
   std::error_code ignored;
   constexpr uintmax_t kNoRoom = 64 << 10;
-  if (code == SQLITE_IOERR && std::filesystem::space(file_.parent_path().empty() ? "." : file_.parent_path(), ignored).available < kNoRoom)
+  if (code == SQLITE_IOERR &&
+      std::filesystem::space(file_.parent_path().empty() ? "." : file_.parent_path(), ignored).available < kNoRoom)
     code = SQLITE_FULL;
   if (code == SQLITE_FULL)
     advice = std::string("; the disk is full: free some space and ") +
              (mode_ == Mode::Create ? "start again" : "continue with --resume, what was stored is safe");
   if (code == SQLITE_READONLY || code == SQLITE_CANTOPEN) advice = "; check that the folder can be written to";
   if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB) advice = "; the file is damaged, nothing in it was changed";
-  return environment_error(file_.string() + ": " + what + " (" + (handle_ ? sqlite3_errmsg(handle_) : "out of memory") + ")" + advice);
+  return environment_error(file_.string() + ": " + what + " (" + (handle_ ? sqlite3_errmsg(handle_) : "out of memory") +
+                           ")" + advice);
 }
 
 Status Database::execute(const std::string& sql) {

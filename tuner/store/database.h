@@ -18,7 +18,7 @@ class Statement {
  public:
   Statement(Statement&& other) noexcept : statement_(std::exchange(other.statement_, nullptr)) {}
   ~Statement();
-  Statement& bind(int index, std::string_view text);   ///< Copied. Indices count from 1, as in SQL.
+  Statement& bind(int index, std::string_view text);  ///< Copied. Indices count from 1, as in SQL.
   Statement& bind(int index, int64_t value);
   Statement& bind(int index, double value);
 
@@ -36,7 +36,8 @@ class Database {
  public:
   enum class Mode { Create, ReadWrite, ReadOnly };
   static Result<Database> open(const std::filesystem::path& file, Mode mode);
-  Database(Database&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)), file_(std::move(other.file_)), mode_(other.mode_) {}
+  Database(Database&& other) noexcept
+      : handle_(std::exchange(other.handle_, nullptr)), file_(std::move(other.file_)), mode_(other.mode_) {}
   Database& operator=(Database&& other) noexcept;
   ~Database();
 
@@ -49,7 +50,8 @@ class Database {
   Status transaction(const std::function<Status()>& work);
 
  private:
-  Database(sqlite3* handle, std::filesystem::path file, Mode mode) : handle_(handle), file_(std::move(file)), mode_(mode) {}
+  Database(sqlite3* handle, std::filesystem::path file, Mode mode)
+      : handle_(handle), file_(std::move(file)), mode_(mode) {}
   Error failure(const std::string& what) const;
 
   sqlite3* handle_ = nullptr;

@@ -7,7 +7,7 @@
 namespace kernelift {
 namespace {
 
-constexpr int kHashDigits = 12;   ///< Enough to tell a run's sources apart.
+constexpr int kHashDigits = 12;  ///< Enough to tell a run's sources apart.
 
 double milliseconds(double seconds) { return seconds * 1e3; }
 
@@ -28,12 +28,14 @@ const char* invalidity(Outcome outcome) {
 
 const char* failure_class(Outcome outcome) {
   std::string word = invalidity(outcome);
-  return word == "compile" ? "CompilationFailedConfig" : word == "constraints" ? "InvalidConfig" : "RuntimeFailedConfig";
+  return word == "compile"       ? "CompilationFailedConfig"
+         : word == "constraints" ? "InvalidConfig"
+                                 : "RuntimeFailedConfig";
 }
 
 struct Table {
   std::vector<std::string> names;
-  std::vector<Json> rows;             ///< Configurations, one per trial.
+  std::vector<Json> rows;  ///< Configurations, one per trial.
 };
 
 Table configurations(const std::vector<RunTrial>& trials) {
@@ -108,8 +110,12 @@ Json cachefile(const std::vector<RunTrial>& trials, const Table& table, const Ru
     cache[key] = entry;
   }
   std::string device = trials.empty() ? meta.device : trials[0].verdict.device;
-  return {{"device_name", device},           {"kernel_name", meta.kernel}, {"problem_size", {1}},
-          {"tune_params_keys", table.names}, {"tune_params", tune_params}, {"objective", "time"},
+  return {{"device_name", device},
+          {"kernel_name", meta.kernel},
+          {"problem_size", {1}},
+          {"tune_params_keys", table.names},
+          {"tune_params", tune_params},
+          {"objective", "time"},
           {"cache", cache}};
 }
 
@@ -120,7 +126,10 @@ Json own(const std::vector<RunTrial>& trials, const RunMeta& meta) {
   document["seconds_spent"] = meta.seconds_spent;
   Json rows = Json::array();
   for (auto& trial : trials) {
-    Json row{{"id", trial.id}, {"at", trial.at}, {"parents", trial.parents}, {"candidate", to_json(trial.candidate)},
+    Json row{{"id", trial.id},
+             {"at", trial.at},
+             {"parents", trial.parents},
+             {"candidate", to_json(trial.candidate)},
              {"verdict", to_json(trial.verdict)}};
     row["confirmed"] = trial.confirmed ? to_json(*trial.confirmed) : Json(nullptr);
     rows.push_back(std::move(row));

@@ -1,10 +1,11 @@
 // See run.h. Schema (docs/formats.md):
 //   meta(key, value)      RunMeta as one JSON document under "run", and proposers' state under "state/…"
 //   source(hash, text)    each distinct source text once
-//   candidate(…)          one row per verdict: candidate as JSON without its source, verdict as JSON, and the columns that
-//                         a person queries by hand (outcome, tier, speedup)
+//   candidate(…)          one row per verdict: candidate as JSON without its source, verdict as JSON, and the columns
+//                         that a person queries by hand (outcome, tier, speedup)
 //   parent(child, parent)
-// application_id "KLRN", user_version = kRunVersion. The file is made complete under a temporary name, then gets its own.
+// application_id "KLRN", user_version = kRunVersion. The file is made complete under a temporary name, then gets its
+// own.
 #include "tuner/store/run.h"
 
 #include <fcntl.h>
@@ -47,9 +48,11 @@ std::string now_utc() {
 }
 
 Json meta_to_json(const RunMeta& meta) {
-  return {{"mep", meta.mep}, {"mep_hash", meta.mep_hash}, {"kernel", meta.kernel}, {"device", meta.device},
-          {"kernelift", meta.kernelift}, {"seed", meta.seed}, {"tiers", meta.tiers}, {"time_budget", meta.time_budget},
-          {"evaluation_budget", meta.evaluation_budget}, {"started", meta.started}, {"seconds_spent", meta.seconds_spent}};
+  return {
+      {"mep", meta.mep},         {"mep_hash", meta.mep_hash},          {"kernel", meta.kernel},
+      {"device", meta.device},   {"kernelift", meta.kernelift},        {"seed", meta.seed},
+      {"tiers", meta.tiers},     {"time_budget", meta.time_budget},    {"evaluation_budget", meta.evaluation_budget},
+      {"started", meta.started}, {"seconds_spent", meta.seconds_spent}};
 }
 
 Result<RunMeta> meta_from_json(const Json& from, const std::string& where) {
@@ -64,11 +67,13 @@ Result<RunMeta> meta_from_json(const Json& from, const std::string& where) {
   });
 }
 
-/// Says what is wrong with a file before SQLite touches it. Bytes 60..63 and 68..71 are user_version and application_id.
+/// Says what is wrong with a file before SQLite touches it. Bytes 60..63 and 68..71 are user_version and
+/// application_id.
 Status check_header(const std::filesystem::path& file) {
   std::string name = file.string();
   std::error_code code;
-  if (!std::filesystem::is_regular_file(file, code)) return environment_error(name + ": no such run file; kernelift tune makes them, in the folder .kernelift/runs");
+  if (!std::filesystem::is_regular_file(file, code))
+    return environment_error(name + ": no such run file; kernelift tune makes them, in the folder .kernelift/runs");
   unsigned char head[100] = {};
   int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return environment_error(name + ": cannot be read; check its permissions");
@@ -79,10 +84,12 @@ Status check_header(const std::filesystem::path& file) {
   };
   if (got < 100 || std::string_view(reinterpret_cast<char*>(head), 16) != std::string_view("SQLite format 3\0", 16) ||
       big_endian(68) != kApplicationId)
-    return environment_error(name + ": is no run file of Kernelift (or its first bytes are damaged); nothing was changed");
+    return environment_error(name +
+                             ": is no run file of Kernelift (or its first bytes are damaged); nothing was changed");
   if (big_endian(60) > uint32_t(kRunVersion))
     return environment_error(name + ": was written by a newer Kernelift (run format " + std::to_string(big_endian(60)) +
-                             ", this one reads up to " + std::to_string(kRunVersion) + "); update Kernelift. Nothing was changed");
+                             ", this one reads up to " + std::to_string(kRunVersion) +
+                             "); update Kernelift. Nothing was changed");
   if (big_endian(60) < uint32_t(kOldestReadable))
     return environment_error(name + ": has run format " + std::to_string(big_endian(60)) + ", too old to read");
   return done();
@@ -114,13 +121,15 @@ size_t lines_apart(const std::string& one, const std::string& other) {
 
 }  // namespace
 
-const RunTrial* shortest_patch(const RunTrial& best, const std::vector<const RunTrial*>& rivals, const std::string& original) {
+const RunTrial* shortest_patch(const RunTrial& best, const std::vector<const RunTrial*>& rivals,
+                               const std::string& original) {
   const RunTrial* chosen = &best;
   size_t fewest = lines_apart(best.candidate.source, original);
   for (auto* rival : rivals) {
     const Verdict &figures = rival->figures(), &most = best.figures();
     // Each in the middle is within the other's interval.
-    bool told_apart = figures.speedup_low() <= kSmallestGain || figures.speedup_high() < most.speedup() || figures.speedup() < most.speedup_low();
+    bool told_apart = figures.speedup_low() <= kSmallestGain || figures.speedup_high() < most.speedup() ||
+                      figures.speedup() < most.speedup_low();
     if (told_apart) continue;
     size_t lines = lines_apart(rival->candidate.source, original);
     if (lines < fewest) fewest = lines, chosen = rival;
@@ -132,7 +141,7 @@ struct Run::State {
   Database database;
   std::filesystem::path file;
   RunMeta meta;
-  int lock = -1;   ///< flock()ed while tuning; the kernel lets go when the process ends, however it ends.
+  int lock = -1;  ///< flock()ed while tuning; the kernel lets go when the process ends, however it ends.
 
   State(Database opened, std::filesystem::path path) : database(std::move(opened)), file(std::move(path)) {}
   ~State() {
@@ -147,9 +156,12 @@ Run::~Run() = default;
 
 Result<Run> Run::create(const std::filesystem::path& file, const RunMeta& meta) {
   std::error_code code;
-  if (std::filesystem::exists(file, code)) return usage_error(file.string() + ": exists already; continue it with --resume");
+  if (std::filesystem::exists(file, code))
+    return usage_error(file.string() + ": exists already; continue it with --resume");
   std::filesystem::create_directories(file.parent_path(), code);
-  if (code) return environment_error(file.parent_path().string() + ": cannot create the folder (" + code.message() + "); choose a writable place with --state DIR");
+  if (code)
+    return environment_error(file.parent_path().string() + ": cannot create the folder (" + code.message() +
+                             "); choose a writable place with --state DIR");
   auto temporary = file;
   temporary += ".new-" + std::to_string(getpid());
   std::filesystem::remove(temporary, code);
@@ -157,7 +169,8 @@ Result<Run> Run::create(const std::filesystem::path& file, const RunMeta& meta) 
     for (auto* suffix : {"", "-journal"}) std::filesystem::remove(temporary.string() + suffix, code);
     return std::move(written).error();
   }
-  // Linked, as renaming would replace a run that another process has created meanwhile. Not every file system has links.
+  // Linked, as renaming would replace a run that another process has created meanwhile. Not every file system has
+  // links.
   int why = ::link(temporary.c_str(), file.c_str()) == 0 ? 0 : errno;
   if (why != 0 && why != EEXIST && ::rename(temporary.c_str(), file.c_str()) == 0) why = 0;
   std::filesystem::remove(temporary, code);
@@ -199,8 +212,9 @@ Result<Run> Run::attach(const std::filesystem::path& file, bool writable) {
     KERNELIFT_TRY(database.run(check, [&](const Statement& row) { verdict = row.text(0); }));
   }
   if (verdict != "ok")
-    return environment_error(file.string() + ": the run file is damaged (" + verdict + "); nothing was changed. Keep it: `sqlite3 " +
-                             file.string() + " .recover` can save most of it");
+    return environment_error(file.string() + ": the run file is damaged (" + verdict +
+                             "); nothing was changed. Keep it: `sqlite3 " + file.string() +
+                             " .recover` can save most of it");
   if (writable) KERNELIFT_TRY(database.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"));
   std::string text;
   {
@@ -269,7 +283,8 @@ std::filesystem::path Run::transcript_folder() const {
   return folder.replace_extension(".transcripts");
 }
 
-Result<int64_t> Run::record(const Candidate& candidate, const Verdict& verdict, const std::vector<int64_t>& parents, double at) {
+Result<int64_t> Run::record(const Candidate& candidate, const Verdict& verdict, const std::vector<int64_t>& parents,
+                            double at) {
   Database& database = state_->database;
   int64_t id = 0;
   KERNELIFT_TRY(database.transaction([&]() -> Status {
@@ -278,9 +293,9 @@ Result<int64_t> Run::record(const Candidate& candidate, const Verdict& verdict, 
     body.erase("source");
     KERNELIFT_ASSIGN(Statement source, database.prepare("INSERT OR IGNORE INTO source VALUES(?, ?)"));
     KERNELIFT_TRY(database.run(source.bind(1, hash).bind(2, candidate.source)));
-    KERNELIFT_ASSIGN(Statement insert, database.prepare(
-        "INSERT INTO candidate(key, tier, proposer, note, outcome, stage, speedup, speedup_low, seconds, at, source, recipe, "
-        "candidate, verdict) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)"));
+    KERNELIFT_ASSIGN(Statement insert, database.prepare("INSERT INTO candidate(key, tier, proposer, note, outcome, "
+                                                        "stage, speedup, speedup_low, seconds, at, source, recipe, "
+                                                        "candidate, verdict) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)"));
     insert.bind(1, candidate.key().hex()).bind(2, candidate.tier).bind(3, candidate.proposer).bind(4, candidate.note);
     insert.bind(5, name(verdict.outcome)).bind(6, name(verdict.stage)).bind(7, verdict.speedup());
     insert.bind(8, verdict.speedup_low()).bind(9, verdict.seconds()).bind(10, at).bind(11, hash);
@@ -316,7 +331,8 @@ Status Run::put_state(const std::string& key, const std::string& value) {
 Result<std::string> Run::get_state(const std::string& key) const {
   std::string value;
   KERNELIFT_ASSIGN(Statement select, state_->database.prepare("SELECT value FROM meta WHERE key=?"));
-  KERNELIFT_TRY(state_->database.run(select.bind(1, "state/" + key), [&](const Statement& row) { value = row.text(0); }));
+  KERNELIFT_TRY(
+      state_->database.run(select.bind(1, "state/" + key), [&](const Statement& row) { value = row.text(0); }));
   return value;
 }
 
@@ -325,9 +341,11 @@ Result<std::vector<RunTrial>> Run::history() const {
   std::string where = state_->file.string();
   std::vector<RunTrial> trials;
   Status status;
-  KERNELIFT_ASSIGN(Statement select, database.prepare(
-      "SELECT candidate.id, candidate.candidate, source.text, verdict, coalesce(confirmed, ''), at FROM candidate "
-      "JOIN source ON source.hash = candidate.source ORDER BY candidate.id"));
+  KERNELIFT_ASSIGN(
+      Statement select,
+      database.prepare(
+          "SELECT candidate.id, candidate.candidate, source.text, verdict, coalesce(confirmed, ''), at FROM candidate "
+          "JOIN source ON source.hash = candidate.source ORDER BY candidate.id"));
   auto read = [&](const Statement& row) -> Status {
     RunTrial trial;
     trial.id = row.integer(0), trial.at = row.real(5);

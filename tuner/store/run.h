@@ -1,7 +1,7 @@
 // A run: everything one tuning of one MEP ever tried, in one SQLite file `<state>/runs/<mep name>-<n>.klrun`. Each
-// verdict is a transaction of its own, on disk before the next candidate is chosen (WAL, synchronous=FULL: an fsync of a
-// millisecond against candidates of tens), so kill -9 or a power cut loses at most what was in flight. Readers (report,
-// apply, export) may open the file while `tune` writes; a second writer is refused.
+// verdict is a transaction of its own, on disk before the next candidate is chosen (WAL, synchronous=FULL: an fsync of
+// a millisecond against candidates of tens), so kill -9 or a power cut loses at most what was in flight. Readers
+// (report, apply, export) may open the file while `tune` writes; a second writer is refused.
 #pragma once
 #include <filesystem>
 #include <memory>
@@ -17,26 +17,26 @@ namespace kernelift {
 inline constexpr int kRunVersion = 1;
 
 struct RunMeta {
-  std::string mep;                   ///< Absolute path of the MEP's folder.
-  std::string mep_hash;              ///< hash_mep(): what is resumed must be what was started.
-  std::string kernel;                ///< The MEP's kernel_name.
-  std::string device;                ///< As given by --device; each verdict says what it really ran on.
-  std::string kernelift;             ///< Version that began it; create() fills it in.
+  std::string mep;        ///< Absolute path of the MEP's folder.
+  std::string mep_hash;   ///< hash_mep(): what is resumed must be what was started.
+  std::string kernel;     ///< The MEP's kernel_name.
+  std::string device;     ///< As given by --device; each verdict says what it really ran on.
+  std::string kernelift;  ///< Version that began it; create() fills it in.
   uint64_t seed = 0;
   std::vector<std::string> tiers;
-  double time_budget = 0;            ///< Seconds; 0: none.
-  int64_t evaluation_budget = 0;     ///< 0: none.
-  std::string started;               ///< UTC, ISO 8601.
-  double seconds_spent = 0;          ///< Over all sittings.
+  double time_budget = 0;         ///< Seconds; 0: none.
+  int64_t evaluation_budget = 0;  ///< 0: none.
+  std::string started;            ///< UTC, ISO 8601.
+  double seconds_spent = 0;       ///< Over all sittings.
 };
 
 struct RunTrial {
-  int64_t id = 0;                    ///< Counts from 1 in order of completion.
+  int64_t id = 0;  ///< Counts from 1 in order of completion.
   Candidate candidate;
   Verdict verdict;                   ///< As screened during the search.
   std::optional<Verdict> confirmed;  ///< Finalists: fresh process, fresh samples. These figures are the ones reported.
   std::vector<int64_t> parents;
-  double at = 0;                     ///< Seconds since the run began (all sittings).
+  double at = 0;  ///< Seconds since the run began (all sittings).
 
   const Verdict& figures() const { return confirmed ? *confirmed : verdict; }
   /// Of figures(); 0 if it has none of that name.
@@ -56,7 +56,8 @@ class Run {
   static Result<Run> resume(const std::filesystem::path& file);
   /// For reading only.
   static Result<Run> open(const std::filesystem::path& file);
-  /// `<state>/runs/<name>-<n>.klrun` with n one above the highest there is, and the one with the highest (empty if none).
+  /// `<state>/runs/<name>-<n>.klrun` with n one above the highest there is, and the one with the highest (empty if
+  /// none).
   static std::filesystem::path next_path(const std::filesystem::path& state, const std::string& name);
   static std::filesystem::path latest_path(const std::filesystem::path& state, const std::string& name);
   /// The run that was written last of all, or of a kernel, by its own name or its MEP's; empty if there is none.
@@ -71,7 +72,8 @@ class Run {
   /// Where model transcripts of this run go: beside the file, `.klrun` replaced by `.transcripts`.
   std::filesystem::path transcript_folder() const;
 
-  Result<int64_t> record(const Candidate& candidate, const Verdict& verdict, const std::vector<int64_t>& parents, double at);
+  Result<int64_t> record(const Candidate& candidate, const Verdict& verdict, const std::vector<int64_t>& parents,
+                         double at);
   Status record_confirmation(int64_t id, const Verdict& verdict);
   Status record_time(double seconds_spent);
   /// A proposer's own bookkeeping (a model's spent tokens), kept across sittings.
@@ -82,8 +84,8 @@ class Run {
   /// The original, as first measured.
   Result<std::optional<RunTrial>> baseline() const;
   /// Most promised gain (lower end of the interval), confirmed figures first: if any finalist was confirmed, only those
-  /// count. nullopt when nothing works. `applicable_only`: among what a source patch can express, and of those that noise
-  /// does not tell from the best the one that changes the fewest lines.
+  /// count. nullopt when nothing works. `applicable_only`: among what a source patch can express, and of those that
+  /// noise does not tell from the best the one that changes the fewest lines.
   Result<std::optional<RunTrial>> best(bool applicable_only = false) const;
 
  private:
@@ -93,8 +95,10 @@ class Run {
   std::unique_ptr<State> state_;
 };
 
-/// Whose patch of `original` is the shortest: the best trial's, or that of a rival whose gain noise does not tell from its.
-const RunTrial* shortest_patch(const RunTrial& best, const std::vector<const RunTrial*>& rivals, const std::string& original);
+/// Whose patch of `original` is the shortest: the best trial's, or that of a rival whose gain noise does not tell from
+/// its.
+const RunTrial* shortest_patch(const RunTrial& best, const std::vector<const RunTrial*>& rivals,
+                               const std::string& original);
 
 /// The choice that Run::best() makes, among any trials in memory; nullptr for none.
 template <class Trials>
@@ -113,7 +117,8 @@ const RunTrial* best_of(const Trials& trials, bool applicable_only) {
   std::vector<const RunTrial*> rivals;
   for (const RunTrial& trial : trials) {
     if (trial.candidate.tier == "baseline") original = trial.candidate.source;
-    else if (trial.applicable() && trial.figures().ok() && trial.confirmed.has_value() == confirmed_any) rivals.push_back(&trial);
+    else if (trial.applicable() && trial.figures().ok() && trial.confirmed.has_value() == confirmed_any)
+      rivals.push_back(&trial);
   }
   return shortest_patch(*best, rivals, original);
 }

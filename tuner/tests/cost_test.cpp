@@ -1,5 +1,5 @@
-// Claim about the loop's own work: a verdict costs as much after thousands of others as after hundreds. Counted in bytes
-// that are asked of the heap, where a list of all that has been tried, or its keys, would show; not in time.
+// Claim about the loop's own work: a verdict costs as much after thousands of others as after hundreds. Counted in
+// bytes that are asked of the heap, where a list of all that has been tried, or its keys, would show; not in time.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -79,7 +79,9 @@ TEST(TuningCost, OfAVerdictDoesNotGrowWithTheHistory) {
   after.reserve(2 * kVerdicts);
   TuneOptions options;
   options.evaluations = kVerdicts;
-  options.progress = [&](const Progress& progress) { if (progress.message.empty()) after.push_back(allocated); };
+  options.progress = [&](const Progress& progress) {
+    if (progress.message.empty()) after.push_back(allocated);
+  };
   auto report = tune(mep.mep, mep.folder.path(), evaluator, run, std::move(proposers), options);
   ASSERT_TRUE(report.ok()) << report.error().message;
   ASSERT_EQ(report->tried, kVerdicts);

@@ -30,7 +30,8 @@ size_t run_and_kill(const MepFolder& mep, const std::filesystem::path& file, int
   FILE* output = ::fdopen(pipe_ends[0], "r");
   char line[64];
   size_t announced = 0;
-  for (int seen = 0; seen < lines && std::fgets(line, sizeof line, output); ++seen) announced = std::strtoul(line, nullptr, 10);
+  for (int seen = 0; seen < lines && std::fgets(line, sizeof line, output); ++seen)
+    announced = std::strtoul(line, nullptr, 10);
   ::kill(child, SIGKILL);
   while (std::fgets(line, sizeof line, output))
     if (std::strchr(line, '\n')) announced = std::strtoul(line, nullptr, 10);
@@ -61,7 +62,8 @@ TEST(KilledTuner, FinishesTheSameRunAfterwards) {
   auto folder = *TemporaryFolder::create("crash");
   auto file = folder.path() / "k-1.klrun";
   run_and_kill(mep, file, 10);
-  auto outcome = run_process({(executable_folder() / "slow_tuning").string(), mep.folder.path().string(), file.string(), "60"});
+  auto outcome =
+      run_process({(executable_folder() / "slow_tuning").string(), mep.folder.path().string(), file.string(), "60"});
   ASSERT_TRUE(outcome.ok() && outcome->ok()) << outcome->out;
   auto trials = *Run::open(file)->history();
   EXPECT_EQ(trials.size(), 61u);

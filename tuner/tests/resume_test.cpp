@@ -44,14 +44,17 @@ TEST_F(Resume, SaysWhyASittingAddedNothingAndForgetsNoConfirmation) {
     RunStore run = std::move(*(sitting ? RunStore::resume(file_) : RunStore::create(file_, meta())));
     FakeTime time;
     TimedEvaluator evaluator(time, {.evaluation = 0.1, .calibration = 0, .confirmation = 5, .least = 0.9}, landscape);
-    options_.seconds = sitting == 2 ? run.meta().seconds_spent + 2 : 0, options_.clock = time.clock(), options_.started = time.now();
+    options_.seconds = sitting == 2 ? run.meta().seconds_spent + 2 : 0, options_.clock = time.clock(),
+    options_.started = time.now();
     if (sitting == 2) time.pass(1.9), options_.finalists = 6;  // Some of which nobody has confirmed.
     auto report = tune(mep_.mep, mep_.folder.path(), evaluator, run, only_params(), options_);
     ASSERT_TRUE(report.ok()) << report.error().message;
     EXPECT_TRUE(report->best->confirmed);
     EXPECT_EQ(report->unconfirmed, "") << sitting;
     EXPECT_EQ(report->added, sitting ? 0u : report->tried);
-    EXPECT_THAT(report->nothing_added, sitting == 0 ? HasSubstr("") : sitting == 1 ? HasSubstr("has been tried; further ideas") : HasSubstr("that the run was given are spent"));
+    EXPECT_THAT(report->nothing_added, sitting == 0   ? HasSubstr("")
+                                       : sitting == 1 ? HasSubstr("has been tried; further ideas")
+                                                      : HasSubstr("that the run was given are spent"));
     EXPECT_EQ(report->nothing_added.empty(), sitting == 0);
   }
 }

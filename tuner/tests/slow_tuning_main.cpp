@@ -19,8 +19,8 @@ int main(int count, char** arguments) {
     return Run::create(file, meta);
   }();
   if (!run.ok()) return std::puts(run.error().message.c_str()), 3;
-  FakeEvaluator evaluator([](const Candidate& candidate) { return fake_ok(candidate.recipe.is_default() ? 1 : 1.01); }, 4,
-                          std::chrono::milliseconds(10));
+  FakeEvaluator evaluator([](const Candidate& candidate) { return fake_ok(candidate.recipe.is_default() ? 1 : 1.01); },
+                          4, std::chrono::milliseconds(10));
   std::vector<std::unique_ptr<Proposer>> proposers;
   proposers.push_back(std::make_unique<FlagProposer>("random", 1));
   proposers.push_back(std::make_unique<PassProposer>(1));

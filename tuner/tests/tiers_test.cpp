@@ -49,7 +49,9 @@ TEST(Tiers, RefuseAnUnknownStrategy) {
 
 TEST(Tiers, StackSourceParametersAndFlagsInOneRun) {
   MepFolder mep;
-  std::string source = "#define B 64\n#define U 1\n__global__ void k(float* data, int n) {\n  for (int i = 0; i < n; ++i)\n    data[0] += data[0] * U;\n}\n";
+  std::string source =
+      "#define B 64\n#define U 1\n__global__ void k(float* data, int n) {\n  for (int i = 0; i < n; ++i)\n    data[0] "
+      "+= data[0] * U;\n}\n";
   ASSERT_TRUE(write_atomically(mep.folder.path() / "kernel.cu", source).ok());
   FakeEvaluator evaluator([](const Candidate& candidate) {
     auto block = candidate.values.find("B");
@@ -65,10 +67,10 @@ TEST(Tiers, StackSourceParametersAndFlagsInOneRun) {
   // No header is read but this one: what the toolkit's headers hold is not this test's matter.
   auto prelude = folder.path() / "prelude.h";
   ASSERT_TRUE(write_atomically(prelude, std::string_view("#define __global__ __attribute__((global))\n")).ok());
-  options.clang_arguments = {{"--no-such-option"},
-                             {"-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch=sm_90", "-nocudainc", "-nocudalib",
-                              "-Wno-unknown-cuda-version", "-resource-dir", clang_resource_folder().string(), "-include",
-                              prelude.string()}};
+  options.clang_arguments = {
+      {"--no-such-option"},
+      {"-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch=sm_90", "-nocudainc", "-nocudalib",
+       "-Wno-unknown-cuda-version", "-resource-dir", clang_resource_folder().string(), "-include", prelude.string()}};
   TuneOptions tuning;
   tuning.evaluations = 250;
   auto report = tune(mep.mep, mep.folder.path(), evaluator, *run, *make_proposers(mep.mep, source, options), tuning);

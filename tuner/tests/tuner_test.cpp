@@ -7,8 +7,8 @@
 #include <set>
 
 #include "tuner/compiler/flag_proposer.h"
-#include "tuner/history.h"
 #include "tuner/compiler/pass_proposer.h"
+#include "tuner/history.h"
 #include "tuner/space/parameter_proposer.h"
 #include "tuner/tests/fakes/fake_time.h"
 #include "tuner/tests/fakes/tuner_fixture.h"
@@ -54,7 +54,8 @@ TEST(History, DoesNotConfirmEqualCodeTwice) {
   }
   std::vector<int64_t> chosen;
   for (auto* trial : history.winners(4, false)) chosen.push_back(trial->id);
-  EXPECT_THAT(chosen, testing::ElementsAre(1, 3, 4, 5)) << "another launch is other code, and so is what nobody told apart";
+  EXPECT_THAT(chosen, testing::ElementsAre(1, 3, 4, 5))
+      << "another launch is other code, and so is what nobody told apart";
 }
 
 TEST(History, CountsEqualCodeOnceAmongTheSources) {
@@ -253,9 +254,11 @@ TEST_F(TunerTest, SearchesForAPatchWhenOnlyARecipeWinsThatNoneCanExpress) {
   auto last_submitted = [&](bool recipes_apply) {
     RunStore run = std::move(*RunStore::create(file_.string() + (recipes_apply ? "-apply" : "-do-not"), meta()));
     FakeTime time;
-    TimedEvaluator evaluator(time, {.evaluation = 0.3, .calibration = 3, .confirmation = 10, .least = 0.9},
-                             [](const Candidate& candidate) { return fake_ok(candidate.recipe.is_default() ? 0.9 : 1.2); });
-    options_.seconds = 24, options_.clock = time.clock(), options_.started = time.now(), options_.recipes_apply = recipes_apply;
+    TimedEvaluator evaluator(
+        time, {.evaluation = 0.3, .calibration = 3, .confirmation = 10, .least = 0.9},
+        [](const Candidate& candidate) { return fake_ok(candidate.recipe.is_default() ? 0.9 : 1.2); });
+    options_.seconds = 24, options_.clock = time.clock(), options_.started = time.now(),
+    options_.recipes_apply = recipes_apply;
     EXPECT_TRUE(tune_into(run, evaluator).ok());
     return evaluator.last_submitted / options_.seconds;
   };
@@ -267,7 +270,8 @@ TEST_F(TunerTest, KeepsWhatTheFirstConfirmationNeedsBesideItsSamples) {
   RunStore run = std::move(*RunStore::create(file_, meta()));
   FakeTime time;
   // As of a kernel with large buffers: its launches are short, and its inputs take long to perturb.
-  TimedEvaluator evaluator(time, {.evaluation = 0.5, .calibration = 4, .confirmation = 1, .least = 0.9, .first = 12}, landscape);
+  TimedEvaluator evaluator(time, {.evaluation = 0.5, .calibration = 4, .confirmation = 1, .least = 0.9, .first = 12},
+                           landscape);
   options_.seconds = 30, options_.clock = time.clock(), options_.started = time.now();
   auto report = tune_into(run, evaluator);
   ASSERT_TRUE(report.ok()) << report.error().message;
@@ -280,11 +284,12 @@ TEST_F(TunerTest, KeepsMoreThanItWasToldWhereScreeningAWinnerTookLong) {
   RunStore run = std::move(*RunStore::create(file_, meta()));
   FakeTime time;
   // The machine became busy after the original had been measured.
-  TimedEvaluator evaluator(time, {.evaluation = 1.5, .confirmation = 8, .least = 0.9, .told = 1}, [](const Candidate& candidate) {
-    Verdict verdict = landscape(candidate);
-    verdict.evaluate_seconds = 5.5, verdict.compile_seconds = 0.5;
-    return verdict;
-  });
+  TimedEvaluator evaluator(time, {.evaluation = 1.5, .confirmation = 8, .least = 0.9, .told = 1},
+                           [](const Candidate& candidate) {
+                             Verdict verdict = landscape(candidate);
+                             verdict.evaluate_seconds = 5.5, verdict.compile_seconds = 0.5;
+                             return verdict;
+                           });
   options_.seconds = 60, options_.clock = time.clock(), options_.started = time.now();
   auto report = tune_into(run, evaluator);
   ASSERT_TRUE(report.ok()) << report.error().message;
@@ -315,7 +320,9 @@ TEST_F(TunerTest, BelievesTheSecondConfirmationWhateverItSays) {
     FakeEvaluator evaluator(landscape);
     std::map<Hash, int> asked;
     evaluator.confirms = [&](const Candidate& candidate) {
-      return ++asked[candidate.key()] > 2 ? fake_ok(2) : noisy ? fake_noisy(1.2, 0.9, 1.5) : fake_noisy(1.005, 1.0, 1.011);
+      return ++asked[candidate.key()] > 2 ? fake_ok(2)
+             : noisy                      ? fake_noisy(1.2, 0.9, 1.5)
+                                          : fake_noisy(1.005, 1.0, 1.011);
     };
     options_.evaluations = 40;
     auto report = tune_into(run, evaluator);
@@ -383,7 +390,9 @@ TEST_F(TunerTest, AnInterruptKeepsWhatIsKnown) {
   std::atomic<bool> interrupted = false;
   FakeEvaluator evaluator(landscape);
   options_.interrupted = &interrupted;
-  options_.progress = [&](const Progress& progress) { if (progress.tried >= 10) interrupted = true; };
+  options_.progress = [&](const Progress& progress) {
+    if (progress.tried >= 10) interrupted = true;
+  };
   auto report = tune_into(run, evaluator);
   ASSERT_TRUE(report.ok());
   EXPECT_TRUE(report->interrupted);
@@ -417,7 +426,8 @@ class OneRewrite : public Proposer {
   std::vector<Proposal> propose(const History& history, size_t) override {
     if (std::exchange(done_, true)) return {};
     Proposal proposal{history.baseline()->candidate, {history.baseline()->id}};
-    proposal.candidate.source += "// rewritten\n", proposal.candidate.tier = tier(), proposal.candidate.proposer = name();
+    proposal.candidate.source += "// rewritten\n", proposal.candidate.tier = tier(),
+                                                   proposal.candidate.proposer = name();
     return {proposal};
   }
 
@@ -445,8 +455,9 @@ TEST_P(BrokenKnobTest, IsLeftAloneInEverySource) {
 }
 
 INSTANTIATE_TEST_SUITE_P(ThatChanges, BrokenKnobTest,
-                         testing::Values(std::pair{Outcome::Wrong, Stage::Verify},        // the answer
-                                         std::pair{Outcome::LaunchFailed, Stage::Load}));  // the size of what the record fills
+                         testing::Values(std::pair{Outcome::Wrong, Stage::Verify},  // the answer
+                                         std::pair{Outcome::LaunchFailed,
+                                                   Stage::Load}));  // the size of what the record fills
 
 TEST_F(TunerTest, KeepsTuningTheOriginalWhenARewriteWinsALittle) {
   RunStore run = std::move(*RunStore::create(file_, meta()));
@@ -489,7 +500,8 @@ TEST(FlagProposer, BeginsWithWhatSuitsTheKernel) {
   EXPECT_FALSE(first(Bound::Compute).fast_math.empty());
   Recipe waiting = first(Bound::Latency);
   EXPECT_TRUE(waiting.fast_math.empty());
-  EXPECT_TRUE(waiting.unroll_threshold >= 0 || waiting.inline_threshold >= 0 || !waiting.options.empty()) << waiting.text();
+  EXPECT_TRUE(waiting.unroll_threshold >= 0 || waiting.inline_threshold >= 0 || !waiting.options.empty())
+      << waiting.text();
 }
 
 TEST(FlagProposer, TriesPiecesOfFastMathThatWereWrongTogetherNoMoreTogether) {

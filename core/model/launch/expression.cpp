@@ -23,11 +23,14 @@ using Node = Expression::Node;
 using NodePtr = std::shared_ptr<const Node>;
 using Kind = Node::Kind;
 
-struct Operator { const char* spelling; int precedence; };
+struct Operator {
+  const char* spelling;
+  int precedence;
+};
 // C's table; longer spellings first so that "<<" is not read as "<".
-constexpr Operator kOperators[] = {{"||", 1}, {"&&", 2}, {"==", 6}, {"!=", 6}, {"<=", 7}, {">=", 7}, {"<<", 8}, {">>", 8},
-                                   {"|", 3},  {"^", 4},  {"&", 5},  {"<", 7},  {">", 7},  {"+", 9},  {"-", 9},
-                                   {"*", 10}, {"/", 10}, {"%", 10}};
+constexpr Operator kOperators[] = {{"||", 1}, {"&&", 2}, {"==", 6}, {"!=", 6}, {"<=", 7}, {">=", 7},
+                                   {"<<", 8}, {">>", 8}, {"|", 3},  {"^", 4},  {"&", 5},  {"<", 7},
+                                   {">", 7},  {"+", 9},  {"-", 9},  {"*", 10}, {"/", 10}, {"%", 10}};
 constexpr int kTernaryPrecedence = 0, kUnaryPrecedence = 11, kPrimary = 12;
 // A pathological text must end in an error, not in a stack overflow.
 constexpr int kMaxDepth = 200;
@@ -47,8 +50,8 @@ NodePtr make(Kind kind, std::string name, std::vector<NodePtr> children, int64_t
 
 /// Of types that hold every size of a launch; a cast to a narrower one would have to be followed.
 bool is_integer_type_word(std::string_view word) {
-  for (auto known : {"int", "unsigned", "long", "size_t", "signed", "const", "uint32_t", "int32_t",
-                     "uint64_t", "int64_t", "uint", "dim3", "std::size_t"})
+  for (auto known : {"int", "unsigned", "long", "size_t", "signed", "const", "uint32_t", "int32_t", "uint64_t",
+                     "int64_t", "uint", "dim3", "std::size_t"})
     if (word == known) return true;
   return false;
 }
@@ -82,9 +85,9 @@ class Parser {
     skip_space();
     size_t end = at_;
     if (end < text_.size() && (std::isalpha(static_cast<unsigned char>(text_[end])) || text_[end] == '_'))
-      while (end < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[end])) || text_[end] == '_' ||
-                                    text_[end] == '.' || text_.substr(end, 2) == "::" ||
-                                    (text_[end] == ':' && end > 0 && text_[end - 1] == ':')))
+      while (end < text_.size() &&
+             (std::isalnum(static_cast<unsigned char>(text_[end])) || text_[end] == '_' || text_[end] == '.' ||
+              text_.substr(end, 2) == "::" || (text_[end] == ':' && end > 0 && text_[end - 1] == ':')))
         ++end;
     return text_.substr(at_, end - at_);
   }
@@ -123,7 +126,10 @@ class Parser {
 
   Result<NodePtr> unary() {
     if (++depth_ > kMaxDepth) return fail("nested too deeply");
-    struct Leave { int& depth; ~Leave() { --depth; } } leave{depth_};
+    struct Leave {
+      int& depth;
+      ~Leave() { --depth; }
+    } leave{depth_};
     for (auto op : {"-", "+", "!", "~"})
       if (take(op)) {
         KERNELIFT_ASSIGN(NodePtr operand, unary());
@@ -202,9 +208,7 @@ class Parser {
 
 Result<int64_t> apply(const std::string& op, int64_t a, int64_t b) {
   int64_t result = 0;
-  auto overflow = [&] {
-    return usage_error("overflow in " + std::to_string(a) + " " + op + " " + std::to_string(b));
-  };
+  auto overflow = [&] { return usage_error("overflow in " + std::to_string(a) + " " + op + " " + std::to_string(b)); };
   if (op == "+") return __builtin_add_overflow(a, b, &result) ? Result<int64_t>(overflow()) : result;
   if (op == "-") return __builtin_sub_overflow(a, b, &result) ? Result<int64_t>(overflow()) : result;
   if (op == "*") return __builtin_mul_overflow(a, b, &result) ? Result<int64_t>(overflow()) : result;
@@ -287,7 +291,9 @@ bool is_primary(std::string_view text) {
 /// `names`: null for text that parses back, else for C++.
 std::string print(const Node& node, int lowest, const std::map<std::string, std::string>* names) {
   auto child = [&](int which, int least) { return print(*node.children[which], least, names); };
-  auto bracketed = [&](const std::string& text, int precedence) { return precedence < lowest ? "(" + text + ")" : text; };
+  auto bracketed = [&](const std::string& text, int precedence) {
+    return precedence < lowest ? "(" + text + ")" : text;
+  };
   switch (node.kind) {
     case Kind::Constant: return bracketed(std::to_string(node.value), node.value < 0 ? kUnaryPrecedence : kPrimary);
     case Kind::Variable: {
@@ -306,8 +312,9 @@ std::string print(const Node& node, int lowest, const std::map<std::string, std:
   if (!names) return node.name + "(" + child(0, 0) + ", " + child(1, 0) + ")";
   int sum = precedence_of("+"), product = precedence_of("*"), comparison = precedence_of("<");
   if (node.name != "ceil_div")
-    return bracketed(child(0, comparison + 1) + (node.name == "min" ? " < " : " > ") + child(1, comparison + 1) + " ? " + child(0, 1) +
-                         " : " + child(1, 0), kTernaryPrecedence);
+    return bracketed(child(0, comparison + 1) + (node.name == "min" ? " < " : " > ") + child(1, comparison + 1) +
+                         " ? " + child(0, 1) + " : " + child(1, 0),
+                     kTernaryPrecedence);
   const Node& divisor = *node.children[1];
   std::string less_one = divisor.kind == Kind::Constant ? std::to_string(divisor.value - 1) : child(1, sum) + " - 1";
   return bracketed("(" + child(0, sum) + " + " + less_one + ") / " + child(1, product + 1), product);
@@ -333,9 +340,11 @@ NodePtr simplified_binary(Kind kind, const std::string& op, NodePtr a, NodePtr b
     int64_t product = 0;
     bool fits = inner && *inner > 0 && !__builtin_mul_overflow(*inner, *right, &product);
     // (x * 4) * 2, and ceil_div(ceil_div(x, 4), 2): division rounds the same way in one step as in two.
-    if (fits && a->name == op && (op == "*" || divides)) return make(kind, op, {a->children[0], constant_node(product)});
+    if (fits && a->name == op && (op == "*" || divides))
+      return make(kind, op, {a->children[0], constant_node(product)});
     if (int64_t common = fits ? std::gcd(*inner, *right) : 1; divides && a->name == "*" && common > 1)
-      return simplified_binary(kind, op, simplified_binary(Kind::Binary, "*", a->children[0], constant_node(*inner / common)),
+      return simplified_binary(kind, op,
+                               simplified_binary(Kind::Binary, "*", a->children[0], constant_node(*inner / common)),
                                constant_node(*right / common));
   }
   return make(kind, op, {a, b});
@@ -348,7 +357,8 @@ NodePtr simplify(const NodePtr& node, const Bindings& known) {
   }
   std::vector<NodePtr> children;
   for (auto& child : node->children) children.push_back(simplify(child, known));
-  if (node->kind == Kind::Binary || node->kind == Kind::Call) return simplified_binary(node->kind, node->name, children[0], children[1]);
+  if (node->kind == Kind::Binary || node->kind == Kind::Call)
+    return simplified_binary(node->kind, node->name, children[0], children[1]);
   if (node->kind == Kind::Ternary && constant_of(children[0])) return children[is_constant(children[0], 0) ? 2 : 1];
   return node->kind == Kind::Constant ? node : make(node->kind, node->name, children);
 }

@@ -1,6 +1,7 @@
 // Integer expressions over named variables: launch geometry ("(n + BLOCK - 1) / BLOCK"), constraints
 // ("bx * by <= 1024") and scratch sizes. C syntax and C semantics on int64: + - * / % << >> & | ^ ~ ! && || ?: and
-// comparisons, plus min, max and ceil_div. Division by zero, overflow and an unbound variable are Errors, never a value.
+// comparisons, plus min, max and ceil_div. Division by zero, overflow and an unbound variable are Errors, never a
+// value.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -19,7 +20,7 @@ class Expression {
  public:
   struct Node;
 
-  Expression();                                   ///< The constant 0.
+  Expression();  ///< The constant 0.
   static Expression constant(int64_t value);
   /// Parses C-like text; `where` names it in the error. Casts to int and wider integer types
   /// are accepted and ignored, all others refused.

@@ -10,9 +10,7 @@ struct Dim3 {
   uint32_t x = 1, y = 1, z = 1;
   auto operator<=>(const Dim3&) const = default;
   uint64_t count() const { return uint64_t(x) * y * z; }
-  std::string text() const {
-    return "(" + std::to_string(x) + "," + std::to_string(y) + "," + std::to_string(z) + ")";
-  }
+  std::string text() const { return "(" + std::to_string(x) + "," + std::to_string(y) + "," + std::to_string(z) + ")"; }
 };
 
 /// To read or to set: axis 0 is x. Of anything with three of them.

@@ -28,14 +28,15 @@ std::optional<Quotient> Quotient::of(const Expression& expression) {
     else if (depth == 0 && std::strchr("+-<>?&|^=", c)) return std::nullopt;
     else if (depth == 1 && c == ',' && text.starts_with("ceil_div(")) comma = at;
   }
-  if (comma != text.npos && closed == text.size() - 1) return made(text.substr(9, comma - 9), text.substr(comma + 1, closed - comma - 1), true);
+  if (comma != text.npos && closed == text.size() - 1)
+    return made(text.substr(9, comma - 9), text.substr(comma + 1, closed - comma - 1), true);
   if (slash == text.npos || other_root) return std::nullopt;
   return made(text.substr(0, slash), text.substr(slash + 1), false);
 }
 
 bool Quotient::rounds_up(const Bindings& knobs) const {
   if (ceiling) return true;
-  constexpr int64_t kAnySize = 64;   // Of what the divisor is made of.
+  constexpr int64_t kAnySize = 64;  // Of what the divisor is made of.
   Bindings nothing = knobs;
   for (auto& name : divisor.variables()) nothing.try_emplace(name, kAnySize);
   for (auto& name : dividend.variables()) nothing.try_emplace(name, 0);
@@ -48,7 +49,8 @@ namespace {
 /// "s" of "s.n" stands in an argument: the kernel is told, and its guard may know.
 bool is_passed(const std::string& name, const LaunchSite& site) {
   const std::string root = name.substr(0, name.find('.'));
-  return std::any_of(site.argument_text.begin(), site.argument_text.end(), [&](auto& text) { return !whole_words(text, root).empty(); });
+  return std::any_of(site.argument_text.begin(), site.argument_text.end(),
+                     [&](auto& text) { return !whole_words(text, root).empty(); });
 }
 
 }  // namespace
@@ -56,10 +58,12 @@ bool is_passed(const std::string& name, const LaunchSite& site) {
 std::string why_not_rounded_up(const Mep& mep, const LaunchSite& site, int axis) {
   const std::string at = "the launch at line " + std::to_string(site.range.line) + " ";
   auto grid = Expression::parse(site.grid[axis]), block = Expression::parse(site.block[axis]);
-  if (site.grid[axis].empty() || site.block[axis].empty() || !grid.ok() || !block.ok()) return at + "does not spell its grid and block as expressions";
+  if (site.grid[axis].empty() || site.block[axis].empty() || !grid.ok() || !block.ok())
+    return at + "does not spell its grid and block as expressions";
   const Bindings knobs = mep.knob_values();
   if (auto always = grid->evaluate(knobs); always.ok()) {
-    bool as_recorded = std::all_of(mep.instances.begin(), mep.instances.end(), [&](auto& instance) { return along(instance.geometry.grid, axis) == *always; });
+    bool as_recorded = std::all_of(mep.instances.begin(), mep.instances.end(),
+                                   [&](auto& instance) { return along(instance.geometry.grid, axis) == *always; });
     return as_recorded ? "" : at + "always has " + std::to_string(*always) + " blocks, and others were recorded";
   }
   auto quotient = Quotient::of(*grid);
@@ -67,7 +71,8 @@ std::string why_not_rounded_up(const Mep& mep, const LaunchSite& site, int axis)
   // `k<<<(part + B - 1) / B, B>>>(a, n)`: what lies past the part is not past the end.
   auto own = quotient->divisor.variables();
   for (auto& name : quotient->dividend.variables())
-    if (!knobs.contains(name) && !own.contains(name) && !is_passed(name, site)) return at + "covers a size that the kernel is not given (" + name + ")";
+    if (!knobs.contains(name) && !own.contains(name) && !is_passed(name, site))
+      return at + "covers a size that the kernel is not given (" + name + ")";
   if (quotient->divisor == *block) return {};
   auto by = quotient->divisor.evaluate(knobs), threads = block->evaluate(knobs);
   bool whole = by.ok() && threads.ok() && *threads > 0 && *by % *threads == 0;
@@ -76,7 +81,8 @@ std::string why_not_rounded_up(const Mep& mep, const LaunchSite& site, int axis)
 
 namespace {
 
-/// Whatever the sizes are, `argument` is no more than the dividend: `n` and `n - 1` of `n + 63`, and not `2 * n`, or `n` of `n / 2 + 63`.
+/// Whatever the sizes are, `argument` is no more than the dividend: `n` and `n - 1` of `n + 63`, and not `2 * n`, or
+/// `n` of `n / 2 + 63`.
 bool is_no_more(const std::string& argument, const Expression& dividend, const Bindings& knobs) {
   auto told = Expression::parse(argument);
   if (!told.ok()) return false;
@@ -84,7 +90,7 @@ bool is_no_more(const std::string& argument, const Expression& dividend, const B
   names.insert(more.begin(), more.end());
   for (int64_t turn = 0; turn < 8; ++turn) {
     Bindings values = knobs;
-    int64_t place = 0;   // Each size the largest in some turn.
+    int64_t place = 0;  // Each size the largest in some turn.
     for (auto& name : names)
       if (!knobs.contains(name)) values[name] = turn == 0 ? 1 : (place++ + turn) % 3 == 0 ? 1000003 : 11 + 37 * turn;
     auto covered = dividend.evaluate(values), size = told->evaluate(values);
@@ -107,7 +113,8 @@ std::optional<std::set<CoveredSize>> covered_by(const LaunchSite& site, const Bi
     for (size_t p = 0; p < site.argument_text.size(); ++p) {
       const bool whole = site.argument_text[p] == name.substr(0, dot);
       if (!whole && whole_words(site.argument_text[p], name).empty()) continue;
-      if (is_no_more(whole ? name : site.argument_text[p], quotient->dividend, knobs)) covered.insert({p, whole && dot != name.size() ? name.substr(dot + 1) : ""});
+      if (is_no_more(whole ? name : site.argument_text[p], quotient->dividend, knobs))
+        covered.insert({p, whole && dot != name.size() ? name.substr(dot + 1) : ""});
     }
   }
   return covered;
@@ -139,7 +146,8 @@ bool rounds_up(const Mep& mep, const LaunchSite& site, int axis) { return why_no
 
 bool all_sites_round_up(const Mep& mep, int axis) {
   auto sites = mep.all_launches();
-  return !sites.empty() && mep.unseen_launches.empty() && std::all_of(sites.begin(), sites.end(), [&](auto* site) { return rounds_up(mep, *site, axis); });
+  return !sites.empty() && mep.unseen_launches.empty() &&
+         std::all_of(sites.begin(), sites.end(), [&](auto* site) { return rounds_up(mep, *site, axis); });
 }
 
 }  // namespace kernelift

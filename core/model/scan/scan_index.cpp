@@ -22,7 +22,8 @@ ScannedRecord record_from(const Json& from) {
   ScannedRecord record{from.at("name"), from.at("size"), from.at("element"), {}, from.at("open")};
   for (auto& one : from.at("pointers")) record.pointers.push_back({one.at(0), one.at(1)});
   for (auto& one : record.pointers)
-    if (uint64_t(one.offset) + sizeof(uint64_t) > record.size) malformed("a pointer of " + record.name + " lies outside it");
+    if (uint64_t(one.offset) + sizeof(uint64_t) > record.size)
+      malformed("a pointer of " + record.name + " lies outside it");
   return record;
 }
 
@@ -31,8 +32,7 @@ ScannedKernel kernel_from(const Json& from) {
   kernel.id = from.at("id"), kernel.key = from.at("key"), kernel.name = from.at("name");
   kernel.mangled = from.at("mangled"), kernel.tu = from.at("tu");
   kernel.definition = range_from_json(from.at("definition"));
-  for (auto& one : from.at("parameters"))
-    kernel.parameters.push_back(scanned_parameter_from_json(one));
+  for (auto& one : from.at("parameters")) kernel.parameters.push_back(scanned_parameter_from_json(one));
   for (auto& one : from.value("records", Json::array())) kernel.records.push_back(record_from(one));
   for (auto& one : from.value("variables", Json::array())) kernel.variables.push_back({one.at("key"), one.at("type")});
   kernel.is_template = from.at("is_template"), kernel.through_macro = from.at("through_macro");
@@ -52,7 +52,11 @@ ScannedUnit unit_from(const Json& from) {
 static Json to_json(const ScannedRecord& record) {
   Json pointers = Json::array();
   for (auto& one : record.pointers) pointers.push_back({one.offset, one.pointee});
-  return {{"name", record.name}, {"size", record.size}, {"element", record.element}, {"pointers", pointers}, {"open", record.open}};
+  return {{"name", record.name},
+          {"size", record.size},
+          {"element", record.element},
+          {"pointers", pointers},
+          {"open", record.open}};
 }
 
 static Json to_json(const ScannedVariable& variable) { return {{"key", variable.key}, {"type", variable.type}}; }
@@ -74,9 +78,13 @@ static Json to_json(const ScannedKernel& kernel) {
           {"uses", kernel.uses}};
 }
 
-static Json to_json(const KernelPointer& pointer) { return {{"kernels", pointer.kernels}, {"range", to_json(pointer.range)}}; }
+static Json to_json(const KernelPointer& pointer) {
+  return {{"kernels", pointer.kernels}, {"range", to_json(pointer.range)}};
+}
 
-static Json to_json(const HostCall& call) { return {{"callee", call.callee}, {"caller", call.caller}, {"arguments", call.arguments}}; }
+static Json to_json(const HostCall& call) {
+  return {{"callee", call.callee}, {"caller", call.caller}, {"arguments", call.arguments}};
+}
 
 static Json to_json(const ScannedUnit& unit) {
   return {{"file", unit.file},
@@ -103,7 +111,8 @@ Result<ScanIndex> scan_index_from_json(const Json& document, const std::string& 
   KERNELIFT_TRY(check_artefact(document, kFormat, kScanVersion, where));
   return reading(where, [&] {
     ScanIndex index;
-    index.root = document.at("root"), index.language = document.at("language"), index.database = document.value("database", "");
+    index.root = document.at("root"), index.language = document.at("language"),
+    index.database = document.value("database", "");
     for (auto& one : document.at("units")) index.units.push_back(unit_from(one));
     for (auto& one : document.at("kernels")) index.kernels.push_back(kernel_from(one));
     for (auto& one : document.at("launches")) index.launches.push_back(launch_from_json(one));
@@ -111,7 +120,8 @@ Result<ScanIndex> scan_index_from_json(const Json& document, const std::string& 
       index.pointers.push_back({one.at("kernels").get<Words>(), range_from_json(one.at("range"))});
     for (auto& one : document.at("knobs")) index.knobs.push_back(knob_from_json(one));
     for (auto& one : document.value("calls", Json::array()))
-      index.calls.push_back({one.at("callee"), one.at("caller"), one.at("arguments").get<std::vector<std::set<std::string>>>()});
+      index.calls.push_back(
+          {one.at("callee"), one.at("caller"), one.at("arguments").get<std::vector<std::set<std::string>>>()});
     return index;
   });
 }

@@ -26,7 +26,8 @@ Json to_json(const ScannedParameter& parameter) {
 }
 
 ScannedParameter scanned_parameter_from_json(const Json& from) {
-  return {from.at("name"), from.at("type"), from.at("pointee"), from.at("pointee_const"), from.at("scalar"), from.value("record", "")};
+  return {from.at("name"),          from.at("type"),   from.at("pointee"),
+          from.at("pointee_const"), from.at("scalar"), from.value("record", "")};
 }
 
 Json to_json(const LaunchSite& site) {
@@ -50,7 +51,8 @@ LaunchSite launch_from_json(const Json& from) {
   LaunchSite site;
   site.kernels = from.at("kernels").get<std::vector<std::string>>();
   site.range = range_from_json(from.at("range")), site.grid_range = range_from_json(from.at("grid_range"));
-  site.block_range = range_from_json(from.at("block_range")), site.shared_range = range_from_json(from.at("shared_range"));
+  site.block_range = range_from_json(from.at("block_range")),
+  site.shared_range = range_from_json(from.at("shared_range"));
   site.enclosing = from.at("enclosing"), site.shared = from.at("shared");
   for (int axis = 0; axis < 3; ++axis)
     site.grid[axis] = from.at("grid").at(axis), site.block[axis] = from.at("block").at(axis);
@@ -62,15 +64,21 @@ LaunchSite launch_from_json(const Json& from) {
 }
 
 Json to_json(const Knob& knob) {
-  return {{"name", knob.name},         {"value", knob.value},         {"value_range", to_json(knob.value_range)},
-          {"is_macro", knob.is_macro}, {"in_kernel", knob.in_kernel}, {"in_geometry", knob.in_geometry},
+  return {{"name", knob.name},         {"value", knob.value},           {"value_range", to_json(knob.value_range)},
+          {"is_macro", knob.is_macro}, {"in_kernel", knob.in_kernel},   {"in_geometry", knob.in_geometry},
           {"kernels", knob.kernels},   {"grows_only", knob.grows_only}, {"divides_only", knob.divides_only}};
 }
 
 Knob knob_from_json(const Json& from) {
-  return {from.at("name"),      from.at("value"),       range_from_json(from.at("value_range")), from.at("is_macro"),
-          from.at("in_kernel"), from.at("in_geometry"), from.at("kernels").get<std::vector<std::string>>(),
-          from.value("grows_only", false), from.value("divides_only", false)};
+  return {from.at("name"),
+          from.at("value"),
+          range_from_json(from.at("value_range")),
+          from.at("is_macro"),
+          from.at("in_kernel"),
+          from.at("in_geometry"),
+          from.at("kernels").get<std::vector<std::string>>(),
+          from.value("grows_only", false),
+          from.value("divides_only", false)};
 }
 
 }  // namespace kernelift

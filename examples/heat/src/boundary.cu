@@ -25,7 +25,7 @@ __global__ void cool_faces_kernel(Extent extent, float ambient, float keep, floa
 void cool_faces(const Extent& extent, float ambient, float rate, float dt, float* temperature) {
   int rows = extent.ny * extent.nz;
   cool_faces_kernel<<<(rows + kVectorBlock - 1) / kVectorBlock, kVectorBlock>>>(extent, ambient, std::exp(-rate * dt),
-                                                                               temperature);
+                                                                                temperature);
   CUDA_CHECK(cudaGetLastError());
 }
 

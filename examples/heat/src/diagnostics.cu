@@ -24,7 +24,8 @@ __global__ void largest_change_kernel(int n, const float* a, const float* b, uns
   block_largest[threadIdx.x] = mine;
   __syncthreads();
   for (int half = blockDim.x / 2; half > 0; half >>= 1) {
-    if (threadIdx.x < half) block_largest[threadIdx.x] = fmaxf(block_largest[threadIdx.x], block_largest[threadIdx.x + half]);
+    if (threadIdx.x < half)
+      block_largest[threadIdx.x] = fmaxf(block_largest[threadIdx.x], block_largest[threadIdx.x + half]);
     __syncthreads();
   }
   if (threadIdx.x == 0) atomicMax(largest, __float_as_uint(block_largest[0]));

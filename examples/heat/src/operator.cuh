@@ -16,7 +16,8 @@ HEAT_BOTH inline Real face_conductivity(Real a, Real b) {
 
 // Heat that leaves `cell` through its face to `neighbour` during dt.
 template <typename Real>
-__device__ inline Real outflow(const Real* p, const Real* conductivity, int cell, int neighbour, Real dt, Real spacing) {
+__device__ inline Real outflow(const Real* p, const Real* conductivity, int cell, int neighbour, Real dt,
+                               Real spacing) {
   return dt / (spacing * spacing) * face_conductivity(conductivity[cell], conductivity[neighbour]) *
          (p[cell] - p[neighbour]);
 }
@@ -38,8 +39,7 @@ __global__ void apply_operator(const Real* p, const Real* conductivity, Real* re
       const int ny = y + (axis == 1 ? side : 0);
       const int nz = z + (axis == 2 ? side : 0);
       if (nx < 0 || ny < 0 || nz < 0 || nx >= extent.nx || ny >= extent.ny || nz >= extent.nz) continue;
-      result[extent.at(x, y, z)] +=
-          outflow(p, conductivity, extent.at(x, y, z), extent.at(nx, ny, nz), dt, spacing);
+      result[extent.at(x, y, z)] += outflow(p, conductivity, extent.at(x, y, z), extent.at(nx, ny, nz), dt, spacing);
     }
   }
 }

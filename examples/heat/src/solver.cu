@@ -12,11 +12,22 @@
 namespace heat {
 
 Simulation::Simulation(int dim, const Extent& extent, float dt, float tolerance, int max_iterations)
-    : dim_(dim), extent_(extent), dt_(dt), tolerance_(tolerance), spacing_(kBox / extent.nx),
-      max_iterations_(max_iterations), material_(material_map(extent)),
-      temperature_(std::vector<float>(extent.cells(), kAmbient)), previous_(extent.cells()),
-      conductivity_(extent.cells()), rate_(extent.cells()), rhs_(extent.cells()), residual_(extent.cells()),
-      direction_(extent.cells()), image_(extent.cells()), scratch_(extent.ny + 1) {
+    : dim_(dim),
+      extent_(extent),
+      dt_(dt),
+      tolerance_(tolerance),
+      spacing_(kBox / extent.nx),
+      max_iterations_(max_iterations),
+      material_(material_map(extent)),
+      temperature_(std::vector<float>(extent.cells(), kAmbient)),
+      previous_(extent.cells()),
+      conductivity_(extent.cells()),
+      rate_(extent.cells()),
+      rhs_(extent.cells()),
+      residual_(extent.cells()),
+      direction_(extent.cells()),
+      image_(extent.cells()),
+      scratch_(extent.ny + 1) {
   upload_materials(material_table());
   std::vector<Source> sources = source_table();
   sources_ = static_cast<int>(sources.size());

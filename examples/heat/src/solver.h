@@ -9,8 +9,8 @@ namespace heat {
 
 struct StepResult {
   int iterations;
-  float residual;   // relative
-  float change;     // largest change of a cell, kelvin
+  float residual;  // relative
+  float change;    // largest change of a cell, kelvin
 };
 
 class Simulation {

@@ -28,8 +28,11 @@ __global__ void source_kernel(int count, Extent extent, float* rate) {
 }  // namespace
 
 std::vector<Source> source_table() {
-  return {{0.20f, 0.30f, 0.40f, 0.05f, 0.60f}, {0.75f, 0.60f, 0.50f, 0.08f, 0.35f}, {0.50f, 0.50f, 0.20f, 0.04f, 0.80f},
-          {0.35f, 0.80f, 0.70f, 0.10f, 0.20f}, {0.85f, 0.20f, 0.80f, 0.06f, 0.50f}};
+  return {{0.20f, 0.30f, 0.40f, 0.05f, 0.60f},
+          {0.75f, 0.60f, 0.50f, 0.08f, 0.35f},
+          {0.50f, 0.50f, 0.20f, 0.04f, 0.80f},
+          {0.35f, 0.80f, 0.70f, 0.10f, 0.20f},
+          {0.85f, 0.20f, 0.80f, 0.06f, 0.50f}};
 }
 
 void upload_sources(const std::vector<Source>& table) {

@@ -9,7 +9,7 @@ namespace heat {
 struct Source {
   float x, y, z;  // in units of the box
   float width;
-  float power;    // kelvin per second at its centre
+  float power;  // kelvin per second at its centre
 };
 
 std::vector<Source> source_table();

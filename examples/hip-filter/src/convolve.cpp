@@ -58,11 +58,8 @@ void convolve(int radius, const float* in, float* out, int width, int height) {
 void bilateral(int radius, const float* in, float* out, int width, int height, float range) {
   dim3 block(TILE_X, TILE_Y);
   dim3 grid((width + TILE_X - 1) / TILE_X, (height + TILE_Y - 1) / TILE_Y);
-  if (radius == 3)
-    hipLaunchKernelGGL(bilateral_kernel<3>, grid, block, 0, 0, in, out, width, height, range);
-  else if (radius == 5)
-    hipLaunchKernelGGL(bilateral_kernel<5>, grid, block, 0, 0, in, out, width, height, range);
-  else
-    hipLaunchKernelGGL(bilateral_kernel<7>, grid, block, 0, 0, in, out, width, height, range);
+  if (radius == 3) hipLaunchKernelGGL(bilateral_kernel<3>, grid, block, 0, 0, in, out, width, height, range);
+  else if (radius == 5) hipLaunchKernelGGL(bilateral_kernel<5>, grid, block, 0, 0, in, out, width, height, range);
+  else hipLaunchKernelGGL(bilateral_kernel<7>, grid, block, 0, 0, in, out, width, height, range);
   HIP_CHECK(hipGetLastError());
 }

@@ -109,7 +109,8 @@ int main(int argc, char** argv) {
       const std::vector<float> got = download(smooth, pixels);
       const double difference = largest_difference(got, expected);
       const bool same_bins = same_histogram(reference::histogram(got), bins, pixels);
-      std::printf("pass %d: largest difference %.2e, histogram %s\n", pass, difference, same_bins ? "equal" : "DIFFERS");
+      std::printf("pass %d: largest difference %.2e, histogram %s\n", pass, difference,
+                  same_bins ? "equal" : "DIFFERS");
       passed &= difference < 2e-5 && same_bins;
     }
 

@@ -17,12 +17,14 @@ TEST(FileMark, IsWhatNvccHidesInNamesThatAreLocalToAFile) {
   EXPECT_EQ(file_mark("_Z2skPi"), "");
   EXPECT_TRUE(is_mark_of("a_unit_cu", "/app/src/a-unit.cu"));
   EXPECT_FALSE(is_mark_of("a_unit_cu", "/app/src/b-unit.cu"));
-  for (std::string whole = "__nv_static_23__f24e1562_8_cases_cu_ck__Z2skPi"; !whole.empty(); whole.pop_back()) file_mark(whole);
+  for (std::string whole = "__nv_static_23__f24e1562_8_cases_cu_ck__Z2skPi"; !whole.empty(); whole.pop_back())
+    file_mark(whole);
   file_mark("_INTERNAL_00000000_99999999999999999999_x");
 }
 
 TEST(SameLayout, TellsParametersOfOneKeyApart) {
-  ScannedParameter pointer{"p", "T *", "float", false, ""}, number{"n", "int", "", false, "int"}, object{"s", "S", "", false, ""};
+  ScannedParameter pointer{"p", "T *", "float", false, ""}, number{"n", "int", "", false, "int"},
+      object{"s", "S", "", false, ""};
   EXPECT_TRUE(same_layout({{0, 8}, {8, 4}}, {pointer, number}));
   EXPECT_FALSE(same_layout({{0, 8}, {8, 8}}, {pointer, number}));
   EXPECT_FALSE(same_layout({{0, 8}}, {pointer, number}));
@@ -35,7 +37,8 @@ class CaptureJoinTest : public ::testing::Test {
   CaptureJoinTest() {
     for (auto [tu, key] : {std::pair("/app/a.cu", "k(int*)"), {"/app/b.cu", "k(int*)"}}) {
       ScannedKernel kernel;
-      kernel.definition.file = tu, kernel.tu = tu, kernel.key = key, kernel.parameters = {{"p", "int *", "int", false, ""}};
+      kernel.definition.file = tu, kernel.tu = tu, kernel.key = key,
+      kernel.parameters = {{"p", "int *", "int", false, ""}};
       index_.kernels.push_back(kernel);
     }
     auto writer = CaptureWriter::create(scratch_.path() / "capture");
@@ -44,7 +47,8 @@ class CaptureJoinTest : public ::testing::Test {
   }
   std::vector<std::string> files(const std::string& mangled, const std::string& unit) {
     CapturedInstance instance;
-    instance.kernel = "k(int*)", instance.mangled = mangled, instance.unit = unit, instance.parameters = {{0, 8}}, instance.arguments.resize(8);
+    instance.kernel = "k(int*)", instance.mangled = mangled, instance.unit = unit, instance.parameters = {{0, 8}},
+    instance.arguments.resize(8);
     std::vector<std::string> files;
     CaptureJoin join(index_, *capture_);
     for (auto& kernel : index_.kernels) {
@@ -69,7 +73,8 @@ TEST_F(CaptureJoinTest, TakesAHeadersKernelThatRanInAnotherUnitThanItIsListedFor
   index_.kernels[0].definition.file = "/app/k.h";
   EXPECT_EQ(files("_Z1kPi", "/app/c.cu"), std::vector<std::string>{"/app/a.cu"});
   EXPECT_EQ(files("__nv_static_15__f24e1562_4_c_cu_k__Z1kPi", ""), std::vector<std::string>{"/app/a.cu"});
-  EXPECT_EQ(files("_Z1kPi", "/app/b.cu"), std::vector<std::string>{"/app/b.cu"}) << "which has a kernel of that name itself";
+  EXPECT_EQ(files("_Z1kPi", "/app/b.cu"), std::vector<std::string>{"/app/b.cu"})
+      << "which has a kernel of that name itself";
   EXPECT_TRUE(files("_Z1kPi", "/app/unknown.cu").empty());
 }
 TEST_F(CaptureJoinTest, GoesByTheFileThatNvccWroteIntoTheName) {
@@ -90,8 +95,9 @@ TEST_F(CaptureJoinWithNvcc, GoesByTheMachineCodeAtLast) {
   const char* bodies[] = {"*p += 1", "*p *= 3"};
   for (int i = 0; i < 2; ++i) {
     std::string file = scratch_.path() / (i ? "b.cu" : "a.cu");
-    ASSERT_TRUE(write_atomically(file, std::string("#include \"beside.h\"\nstatic __global__ void step(int* p) { ") + bodies[i] +
-                                           "; }\nvoid run(int* p) { step<<<1, 1>>>(p); }\n").ok());
+    ASSERT_TRUE(write_atomically(file, std::string("#include \"beside.h\"\nstatic __global__ void step(int* p) { ") +
+                                           bodies[i] + "; }\nvoid run(int* p) { step<<<1, 1>>>(p); }\n")
+                    .ok());
     index_.kernels[size_t(i)].tu = index_.kernels[size_t(i)].definition.file = file;
     index_.kernels[size_t(i)].key = "step(int*)";
     index_.units.push_back({file, scratch_.path(), {"nvcc", "-O3", "-c", file}, {}, "lean"});
@@ -101,7 +107,8 @@ TEST_F(CaptureJoinWithNvcc, GoesByTheMachineCodeAtLast) {
   options.target = {"sm_80", "sm_80"};
   auto image = NvccCompiler::find(options)->compile("static __global__ void step(int* p) { *p *= 3; }\n", {}).image;
   CapturedInstance instance;
-  instance.id = "i", instance.kernel = "step(int*)", instance.mangled = "_Z4stepPi", instance.parameters = {{0, 8}}, instance.arguments.resize(8);
+  instance.id = "i", instance.kernel = "step(int*)", instance.mangled = "_Z4stepPi", instance.parameters = {{0, 8}},
+  instance.arguments.resize(8);
   instance.settings.known = true, instance.settings.binary_version = 80;
   auto writer = *CaptureWriter::create(scratch_.path() / "coded");
   instance.code = *writer->store(std::as_bytes(std::span(image)));

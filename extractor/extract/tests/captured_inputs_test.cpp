@@ -63,9 +63,14 @@ TEST_F(CapturedInputsTest, TypesBuffersThroughBuffersOfPointers) {
 }
 
 TEST_F(CapturedInputsTest, TakesAPoolForTheArraysThatParametersPointTo) {
-  // float* at 16, int* at 48, float4* at 80 and unsigned* at 96 of one allocation; float* and char* at the begin of another.
-  kernel_.parameters = {{"values", "float *", "float", false, ""}, {"indices", "int *", "int", false, ""}, {"places", "float4 *", "struct float4", false, ""},
-                        {"counts", "unsigned int *", "unsigned int", false, ""}, {"raw", "char *", "char", false, ""}, {"sums", "double *", "double", false, ""}};
+  // float* at 16, int* at 48, float4* at 80 and unsigned* at 96 of one allocation; float* and char* at the begin of
+  // another.
+  kernel_.parameters = {{"values", "float *", "float", false, ""},
+                        {"indices", "int *", "int", false, ""},
+                        {"places", "float4 *", "struct float4", false, ""},
+                        {"counts", "unsigned int *", "unsigned int", false, ""},
+                        {"raw", "char *", "char", false, ""},
+                        {"sums", "double *", "double", false, ""}};
   auto one = instance(0);
   std::vector<uint64_t> pointers = {0x1010, 0x1030, 0x1050, 0x1060, 0x9000, 0x9000}, words(16), more(4, 9);
   for (size_t i = 0; i < words.size(); ++i) words[i] = i;
@@ -78,9 +83,12 @@ TEST_F(CapturedInputsTest, TakesAPoolForTheArraysThatParametersPointTo) {
   auto& regions = inputs->instances.at(0).regions;
   std::string text;
   for (auto& part : regions)
-    text += part.element + "@" + std::to_string(part.address) + "+" + std::to_string(part.size) + " of " + std::to_string(part.part_of) + " " + part.reached_from + "\n";
-  EXPECT_EQ(text, "float@4096+48 of 4096 arg 0\nint@4144+32 of 4096 arg 1\nfloat4@4176+16 of 4096 arg 2\nunsigned int@4192+32 of 4096 arg 3\n"
-                  "double@36864+32 of 0 arg 4\n");
+    text += part.element + "@" + std::to_string(part.address) + "+" + std::to_string(part.size) + " of " +
+            std::to_string(part.part_of) + " " + part.reached_from + "\n";
+  EXPECT_EQ(text,
+            "float@4096+48 of 4096 arg 0\nint@4144+32 of 4096 arg 1\nfloat4@4176+16 of 4096 arg 2\nunsigned "
+            "int@4192+32 of 4096 arg 3\n"
+            "double@36864+32 of 0 arg 4\n");
   auto indices = Mep::load(scratch_.path() / "mep", regions[1].before);
   ASSERT_TRUE(indices.ok());
   EXPECT_EQ(std::memcmp(indices->data(), &words[6], 32), 0);
@@ -88,7 +96,9 @@ TEST_F(CapturedInputsTest, TakesAPoolForTheArraysThatParametersPointTo) {
 }
 
 TEST_F(CapturedInputsTest, TakesMemoryThatIsHadAsFloatsAndAsIntegersForBytes) {
-  kernel_.parameters = {{"values", "float *", "float", false, ""}, {"bits", "int *", "int", false, ""}, {"again", "float *", "float", false, ""}};
+  kernel_.parameters = {{"values", "float *", "float", false, ""},
+                        {"bits", "int *", "int", false, ""},
+                        {"again", "float *", "float", false, ""}};
   auto one = instance(0);
   std::vector<uint64_t> pointers = {0x1000, 0x1000, 0x1000};
   one.arguments.resize(24), one.parameters = {{0, 8}, {8, 8}, {16, 8}};
@@ -100,7 +110,8 @@ TEST_F(CapturedInputsTest, TakesMemoryThatIsHadAsFloatsAndAsIntegersForBytes) {
   EXPECT_EQ(inputs->instances[0].regions[0].element, "byte");
   EXPECT_EQ(inputs->instances[0].regions[0].part_of, 0u);
   ASSERT_EQ(inputs->limits.size(), 1u);
-  EXPECT_THAT(inputs->limits[0], HasSubstr("Arrays of different types begin in one place, in memory at 0x1000 (arg 0)"));
+  EXPECT_THAT(inputs->limits[0],
+              HasSubstr("Arrays of different types begin in one place, in memory at 0x1000 (arg 0)"));
 }
 
 TEST_F(CapturedInputsTest, TakesAVariableThatTheKernelReachesByAddressOnlyForMemory) {
@@ -125,7 +136,8 @@ TEST_F(CapturedInputsTest, MakesSlotsOfTheAddressesOfModuleVariablesWhereTypesSa
   std::vector<uint64_t> words = {0x5010, 0};
   auto holds = *writer_->store(std::as_bytes(std::span(words)));
   one.regions = {region(0x1000, {7, 0x5000, 9, 0x5020}, "arg 0")};
-  one.variables = {{"_ZL5table", "table", false, 0x5000, image, image}, {"first", "first", false, 0x9000, holds, holds}};
+  one.variables = {{"_ZL5table", "table", false, 0x5000, image, image},
+                   {"first", "first", false, 0x9000, holds, holds}};
   kernel_.parameters[0].pointee = "struct ns::Node";
   facts_.variables = {{"table", {"_ZL5table", "float"}}, {"first", {"first", "byte", {16, {0}}}}};
   kernel_.records = {{"ns::Node", 16, "byte", {{8, "struct ns::Node"}}}};
@@ -153,15 +165,18 @@ TEST_F(CapturedInputsTest, RefusesWhatMayBeTheAddressOfAModuleVariableWhereNoTyp
   auto inputs = take({one});
   ASSERT_FALSE(inputs.ok());
   EXPECT_EQ(inputs.error().exit, Exit::Refused);
-  EXPECT_THAT(inputs.error().message, HasSubstr("memory at 0x1000 (arg 0) +8 holds the address of module variable table"));
+  EXPECT_THAT(inputs.error().message,
+              HasSubstr("memory at 0x1000 (arg 0) +8 holds the address of module variable table"));
   kernel_.parameters[0].pointee = "double";
-  auto numbers = take_inputs(*capture_, *instances_of(*capture_, index_, kernel_), kernel_, facts_, scratch_.path() / "mep");
+  auto numbers =
+      take_inputs(*capture_, *instances_of(*capture_, index_, kernel_), kernel_, facts_, scratch_.path() / "mep");
   EXPECT_TRUE(numbers.ok()) << "a double that happens to have these bits";
 }
 
 TEST_F(CapturedInputsTest, TakesTheVariableOfItsOwnFileFromRelocatableCode) {
   auto one = instance(0);
-  auto own = *writer_->store(std::vector<std::byte>(16)), other = *writer_->store(std::vector<std::byte>(16, std::byte{1}));
+  auto own = *writer_->store(std::vector<std::byte>(16)),
+       other = *writer_->store(std::vector<std::byte>(16, std::byte{1}));
   one.variables = {{"__nv_static_17__11111111_4_j_cu_k_table", "table", false, 0x5000, other, other},
                    {"__nv_static_17__0323b52d_4_k_cu_k_table", "table", false, 0x6000, own, own}};
   facts_.variables = {{"table", {"_ZL5table", "float"}}};
@@ -201,7 +216,8 @@ TEST_F(CapturedInputsTest, RefusesTablesOfFunctionsThatTheApplicationMayHaveChan
   EXPECT_EQ(inputs.error().exit, Exit::Refused);
   EXPECT_THAT(inputs.error().message, HasSubstr("variable table holds addresses of functions"));
   facts_.variables["table"].fixed = true;
-  auto fixed = take_inputs(*capture_, *instances_of(*capture_, index_, kernel_), kernel_, facts_, scratch_.path() / "mep");
+  auto fixed =
+      take_inputs(*capture_, *instances_of(*capture_, index_, kernel_), kernel_, facts_, scratch_.path() / "mep");
   ASSERT_TRUE(fixed.ok()) << fixed.error().message;
   EXPECT_TRUE(fixed->instances.at(0).variables.empty()) << "it initialises itself";
 }
@@ -252,7 +268,8 @@ TEST_F(CapturedInputsTest, MarksWhatOtherWorkWritesBetweenLaunchesAndSaysWhy) {
   other.id = "j";
   ASSERT_TRUE(writer_->finish_instance(other).ok());
   CaptureInfo info;
-  info.shares["i"] = {0.5, 20, false, {40, 19, 22, 30, {0}}}, info.shares["j"] = {0.5, 20, false, {40, 19, 22, 30, {8, 4000}}};
+  info.shares["i"] = {0.5, 20, false, {40, 19, 22, 30, {0}}},
+  info.shares["j"] = {0.5, 20, false, {40, 19, 22, 30, {8, 4000}}};
   ASSERT_TRUE(writer_->finish(info).ok());
   auto inputs = take({});
   ASSERT_TRUE(inputs.ok()) << inputs.error().message;
@@ -260,7 +277,8 @@ TEST_F(CapturedInputsTest, MarksWhatOtherWorkWritesBetweenLaunchesAndSaysWhy) {
   EXPECT_TRUE(marked.regions[0].rewritten);
   EXPECT_FALSE(marked.regions[1].rewritten);
   EXPECT_EQ(marked.in_vivo.cache, "warm");
-  EXPECT_EQ(marked.in_vivo.why, "other work writes arg 0 before its launches, so that is put back before each timed one");
+  EXPECT_EQ(marked.in_vivo.why,
+            "other work writes arg 0 before its launches, so that is put back before each timed one");
   auto& plain = inputs->instances.at(1);
   EXPECT_FALSE(plain.regions[0].rewritten) << "offsets where no address lies, or nothing at all, mark nothing";
   EXPECT_EQ(plain.in_vivo.why, "nothing is known to touch its memory between its launches");

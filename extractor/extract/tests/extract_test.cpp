@@ -59,17 +59,20 @@ class ExtractTest : public ::testing::Test {
   fs::path app_ = scratch_.path() / "app", state_ = app_ / ".kernelift";
   std::string source_ = (app_ / "app.cu").string();
 
-  void scan(std::string_view text = kSource, const std::vector<std::string>& flags = {}, const std::vector<std::string>& others = {}) {
+  void scan(std::string_view text = kSource, const std::vector<std::string>& flags = {},
+            const std::vector<std::string>& others = {}) {
     ASSERT_TRUE(write_atomically(source_, text).ok());
     Json entries = Json::array();
     auto command_for = [&](const std::string& source) {
-      std::vector<std::string> command = {"nvcc", "-std=c++17", "-c", source, "-o", fs::path(source).stem().string() + ".o"};
+      std::vector<std::string> command = {"nvcc", "-std=c++17", "-c",
+                                          source, "-o",         fs::path(source).stem().string() + ".o"};
       command.insert(command.end(), flags.begin(), flags.end());
       return command;
     };
     std::vector<std::string> command = command_for(source_);
     entries.push_back({{"directory", app_.string()}, {"file", source_}, {"arguments", command}});
-    for (auto& other : others) entries.push_back({{"directory", app_.string()}, {"file", other}, {"arguments", command_for(other)}});
+    for (auto& other : others)
+      entries.push_back({{"directory", app_.string()}, {"file", other}, {"arguments", command_for(other)}});
     ASSERT_TRUE(write_json(app_ / "compile_commands.json", entries).ok());
     ScanOptions options;
     options.root = app_, options.compile_database = app_ / "compile_commands.json";
@@ -90,7 +93,7 @@ class ExtractTest : public ::testing::Test {
     also_.push_back({"_ZN3app5twiceIdEEvPT_", 0x200000002000});
     capture();
   }
-  std::vector<std::pair<std::string, uint64_t>> also_;   ///< Kernels of one pointer that the next capture() holds too.
+  std::vector<std::pair<std::string, uint64_t>> also_;  ///< Kernels of one pointer that the next capture() holds too.
 
   /// Two launches of smooth as the recorder would have left them.
   void capture() {
@@ -123,11 +126,13 @@ class ExtractTest : public ::testing::Test {
     for (auto& [mangled, address] : also_) {
       CapturedInstance instance;
       ++first;
-      instance.id = "beef-000" + std::to_string(int(first)), instance.mangled = mangled, instance.kernel = canonical_key(mangled), instance.unit = source_;
+      instance.id = "beef-000" + std::to_string(int(first)), instance.mangled = mangled,
+      instance.kernel = canonical_key(mangled), instance.unit = source_;
       instance.geometry = {{1, 1, 1}, {32, 1, 1}, 0, false};
       instance.arguments.resize(8), std::memcpy(instance.arguments.data(), &address, 8);
       instance.parameters = {{0, 8}}, instance.weight = 1, instance.microseconds = 5;
-      instance.regions = {{address, MemoryKind::Device, store(std::vector<float>(64, first)), store(std::vector<float>(64, -first)), "arg 0"}};
+      instance.regions = {{address, MemoryKind::Device, store(std::vector<float>(64, first)),
+                           store(std::vector<float>(64, -first)), "arg 0"}};
       ASSERT_TRUE(writer->finish_instance(instance).ok());
     }
     CaptureInfo info;
@@ -201,7 +206,8 @@ TEST_F(ExtractTest, ReplacesAnEarlierMepAndLeavesOtherFoldersAlone) {
   auto again = extract_mep(request);
   EXPECT_TRUE(again.ok()) << again.error().message;
   for (auto* name : {"out.new", "out.replaced"}) EXPECT_TRUE(fs::exists(scratch_.path() / name)) << "the user's own";
-  for (auto& entry : fs::directory_iterator(scratch_.path())) EXPECT_NE(entry.path().filename().string()[0], '.') << entry.path();
+  for (auto& entry : fs::directory_iterator(scratch_.path()))
+    EXPECT_NE(entry.path().filename().string()[0], '.') << entry.path();
   fs::create_directories(scratch_.path() / "mine");
   ASSERT_TRUE(write_atomically(scratch_.path() / "mine" / "notes.txt", std::string_view("mine")).ok());
   request.out = scratch_.path() / "mine";
@@ -285,12 +291,14 @@ TEST_F(ExtractTest, AsksForANewScanWhereAUnitWasCompiledAfterIt) {
   fs::path other = app_ / "other.cu";
   ASSERT_TRUE(write_atomically(other.string(), "__global__ void later(float* x) { x[0] = 1; }\n").ok());
   auto entries = read_json(app_ / "compile_commands.json");
-  entries->push_back({{"directory", app_.string()}, {"file", other.string()}, {"arguments", {"nvcc", "-c", "other.cu"}}});
+  entries->push_back(
+      {{"directory", app_.string()}, {"file", other.string()}, {"arguments", {"nvcc", "-c", "other.cu"}}});
   ASSERT_TRUE(write_json(app_ / "compile_commands.json", *entries).ok());
-  for (auto* kernel : {"later", "smooth"}) {   // The new unit may launch what was scanned.
+  for (auto* kernel : {"later", "smooth"}) {  // The new unit may launch what was scanned.
     auto outcome = extract_mep(options(kernel));
     ASSERT_FALSE(outcome.ok());
-    EXPECT_THAT(outcome.error().message, HasSubstr("other.cu was compiled after the application was scanned; run kernelift scan again"));
+    EXPECT_THAT(outcome.error().message,
+                HasSubstr("other.cu was compiled after the application was scanned; run kernelift scan again"));
   }
 }
 
@@ -317,7 +325,8 @@ TEST_F(ExtractTest, KeepsTheLaunchesOfAllThatTheTextDefines) {
   EXPECT_EQ(mep.sibling_launches[0].argument_text, std::vector<std::string>{"out"});
   EXPECT_EQ(mep.unseen_launches, "");
   text += "void submit(void (*)(float*));\nvoid later() { submit(app::twice<float>); }\n";
-  EXPECT_THAT(launches().unseen_launches, AllOf(HasSubstr("its address is taken at app.cu:"), Not(HasSubstr(app_.string()))));
+  EXPECT_THAT(launches().unseen_launches,
+              AllOf(HasSubstr("its address is taken at app.cu:"), Not(HasSubstr(app_.string()))));
   text = kSource + std::string("template __global__ void app::twice<int>(int*);\n");
   EXPECT_EQ(launches().unseen_launches, "where 'app::twice<int>', which has its text, is launched is not known");
 }
@@ -355,10 +364,13 @@ TEST_F(ExtractTest, MakesInputsUpWhenAskedAndSaysSo) {
   EXPECT_EQ(Mep::read(*folder)->origin_hashes[source_], hash_text(kSource).hex()) << "for those who will patch it";
   EXPECT_EQ(Mep::read(*folder)->inputs, "synth");
   EXPECT_THAT(*read_text(*folder / "README.md"), HasSubstr("SYNTHESISED"));
-  request.answer = [](const fs::path&, Mep&) -> Result<std::string> { return refused("the inputs made up for smooth do not suit it"); };
+  request.answer = [](const fs::path&, Mep&) -> Result<std::string> {
+    return refused("the inputs made up for smooth do not suit it");
+  };
   auto unsuited = extract_mep(request);
   ASSERT_FALSE(unsuited.ok());
-  EXPECT_THAT(unsuited.error().message, HasSubstr("do not suit it; its code can be lifted, and is proven equal to the original's"));
+  EXPECT_THAT(unsuited.error().message,
+              HasSubstr("do not suit it; its code can be lifted, and is proven equal to the original's"));
 }
 
 TEST_F(ExtractTest, SaysThatNothingWasScanned) {
@@ -368,7 +380,8 @@ TEST_F(ExtractTest, SaysThatNothingWasScanned) {
 }
 
 TEST_F(ExtractTest, NamesWhatNoFileOfRelocatableCodeDefines) {
-  std::string text = std::string(kSource) + "__device__ float helper(float);\n"
+  std::string text = std::string(kSource) +
+                     "__device__ float helper(float);\n"
                      "static __global__ void calls(float* p) { *p = helper(*p); }\n"
                      "static __global__ void alone(float* p) { p[blockIdx.x * blockDim.x + threadIdx.x] = 1; }\n"
                      "void more(float* p) { calls<<<1, 1>>>(p); alone<<<1, 1>>>(p); }\n";
@@ -378,7 +391,8 @@ TEST_F(ExtractTest, NamesWhatNoFileOfRelocatableCodeDefines) {
   auto refusal = extract_mep(extract);
   ASSERT_FALSE(refusal.ok());
   EXPECT_EQ(refusal.error().exit, Exit::Refused);
-  EXPECT_THAT(refusal.error().message, HasSubstr("uses helper(float), which no other file of relocatable code defines"));
+  EXPECT_THAT(refusal.error().message,
+              HasSubstr("uses helper(float), which no other file of relocatable code defines"));
   extract.kernel = "alone";
   auto folder = extract_mep(extract);
   EXPECT_TRUE(folder.ok()) << folder.error().message;
@@ -387,7 +401,8 @@ TEST_F(ExtractTest, NamesWhatNoFileOfRelocatableCodeDefines) {
 TEST_F(ExtractTest, SaysWhichFilesAreOneProgramOnlyInTheMep) {
   std::string helper = (app_ / "helper.cu").string();
   ASSERT_TRUE(write_atomically(helper, "__device__ float helper(float x) { return x + 1; }\n").ok());
-  std::string text = std::string(kSource) + "extern __device__ float helper(float);\n"
+  std::string text = std::string(kSource) +
+                     "extern __device__ float helper(float);\n"
                      "static __global__ void calls(float* p) { *p = helper(*p); }\n"
                      "static __global__ void alone(float* p) { p[blockIdx.x * blockDim.x + threadIdx.x] = 1; }\n"
                      "void more(float* p) { calls<<<1, 1>>>(p); alone<<<1, 1>>>(p); }\n";

@@ -122,7 +122,8 @@ class NameJoinTest : public ::testing::Test {
     EXPECT_TRUE(bool(object)) << llvm::toString(object.takeError());
     for (llvm::object::ELFSymbolRef symbol : llvm::cast<llvm::object::ELFObjectFileBase>(**object).symbols()) {
       auto name = symbol.getName();
-      if (!name || name->starts_with(".") || (symbol.getFlags() && *symbol.getFlags() & llvm::object::SymbolRef::SF_Undefined))
+      if (!name || name->starts_with(".") ||
+          (symbol.getFlags() && *symbol.getFlags() & llvm::object::SymbolRef::SF_Undefined))
         continue;
       constexpr unsigned char kEntry = 0x10;
       bool kernel = symbol.getELFType() == llvm::ELF::STT_FUNC && symbol.getOther() & kEntry;
@@ -167,14 +168,20 @@ TEST_F(NameJoinTest, StaticKernelInExternC) { expect_kernel("static_c_kernel(int
 TEST_F(NameJoinTest, KernelOfAnAnonymousNamespace) { expect_kernel("(anonymous)::anonymous_kernel(int*)"); }
 TEST_F(NameJoinTest, KernelOfANamespaceInAnAnonymousOne) { expect_kernel("(anonymous)::inner::deep_kernel(int*)"); }
 TEST_F(NameJoinTest, KernelOfAnInlineNamespace) { expect_kernel("ns::v1::versioned_kernel(int*)"); }
-TEST_F(NameJoinTest, TemplateOfAnAnonymousNamespace) { expect_kernel("(anonymous)::anonymous_template<float>(float*)"); }
-TEST_F(NameJoinTest, TemplateOfATypeOfAnAnonymousNamespace) { expect_kernel("of_type<(anonymous)::Tag*>((anonymous)::Tag**)"); }
+TEST_F(NameJoinTest, TemplateOfAnAnonymousNamespace) {
+  expect_kernel("(anonymous)::anonymous_template<float>(float*)");
+}
+TEST_F(NameJoinTest, TemplateOfATypeOfAnAnonymousNamespace) {
+  expect_kernel("of_type<(anonymous)::Tag*>((anonymous)::Tag**)");
+}
 TEST_F(NameJoinTest, TemplateOfNumbers) {
   expect_kernel("of_number<double,4>(double*)");
   expect_kernel("of_values<true,7ul,(char)120>(int*)");
 }
 TEST_F(NameJoinTest, TemplateOfEnumerators) { expect_kernel("of_enums<(Color)1,(Mode)1>(int*)"); }
-TEST_F(NameJoinTest, TemplateOfAPack) { expect_kernel("of_pack<int,float*,(anonymous)::Tag>(int,float*,(anonymous)::Tag)"); }
+TEST_F(NameJoinTest, TemplateOfAPack) {
+  expect_kernel("of_pack<int,float*,(anonymous)::Tag>(int,float*,(anonymous)::Tag)");
+}
 TEST_F(NameJoinTest, TemplateOfATemplate) { expect_kernel("of_template<int>(Wrap<Wrap<int>>,int*)"); }
 TEST_F(NameJoinTest, TemplateOfAnAddress) { expect_kernel("of_address<&target>(int*)"); }
 TEST_F(NameJoinTest, TemplateOfAFunction) { expect_kernel("of_function<&twice>(int*)"); }
@@ -187,7 +194,8 @@ TEST_F(NameJoinTest, DeviceLambdasInTheOrderOfTheirLines) {
   }
 }
 TEST_F(NameJoinTest, ParametersOfManyKinds) {
-  expect_kernel("odd_types(float const*,float(&)[4],int const volatile*,void**,unsigned long long,long,signed char,Four)");
+  expect_kernel(
+      "odd_types(float const*,float(&)[4],int const volatile*,void**,unsigned long long,long,signed char,Four)");
 }
 
 TEST_F(NameJoinTest, PlainVariables) {

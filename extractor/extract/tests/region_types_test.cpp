@@ -23,13 +23,18 @@ struct Launch {
     kernel.parameters.push_back(std::move(parameter));
     return *this;
   }
-  Launch& pointer(const std::string& pointee, uint64_t to) { return parameter({"p", pointee + " *", pointee, false, ""}, {to}); }
-  Launch& record(const std::string& name, const std::vector<uint64_t>& words) { return parameter({"v", name, "", false, "", name}, words); }
+  Launch& pointer(const std::string& pointee, uint64_t to) {
+    return parameter({"p", pointee + " *", pointee, false, ""}, {to});
+  }
+  Launch& record(const std::string& name, const std::vector<uint64_t>& words) {
+    return parameter({"v", name, "", false, "", name}, words);
+  }
   Image image(const std::string& of, const std::vector<uint64_t>& words) {
     images[hash_text(of)] = words;
     return {8 * words.size(), {hash_text(of)}};
   }
-  Launch& region(uint64_t address, const std::vector<uint64_t>& words, const std::string& from = "alive at the launch") {
+  Launch& region(uint64_t address, const std::vector<uint64_t>& words,
+                 const std::string& from = "alive at the launch") {
     Image all = image(std::to_string(address), words);
     instance.regions.push_back({address, MemoryKind::Device, all, all, from});
     return *this;
@@ -48,22 +53,30 @@ struct Launch {
     std::string text;
     for (auto& region : *arrays) {
       for (auto& array : region)
-        text += element_of(array.type, kernel) + "@" + std::to_string(array.begin) + "+" + std::to_string(array.end - array.begin) +
-                (array.parameter >= 0 ? " of arg " + std::to_string(array.parameter) + " +" + std::to_string(array.member) : "") +
-                (array.doubt.empty() ? "" : " doubtful") + (&array == &region.back() ? "\n" : ", ");
+        text +=
+            element_of(array.type, kernel) + "@" + std::to_string(array.begin) + "+" +
+            std::to_string(array.end - array.begin) +
+            (array.parameter >= 0 ? " of arg " + std::to_string(array.parameter) + " +" + std::to_string(array.member)
+                                  : "") +
+            (array.doubt.empty() ? "" : " doubtful") + (&array == &region.back() ? "\n" : ", ");
     }
     return text;
   }
 };
 
-const ScannedRecord kParams = {"Params", 32, "byte", {{0, "float"}, {8, "struct float4"}, {16, "int"}, {24, "struct Cell"}}};
+const ScannedRecord kParams = {
+    "Params", 32, "byte", {{0, "float"}, {8, "struct float4"}, {16, "int"}, {24, "struct Cell"}}};
 const ScannedRecord kCell = {"Cell", 16, "{float@0,int@8}16", {}};
 
 TEST(RegionTypes, AreThoseOfTheMembersOfWhatIsPassedByValue) {
   Launch launch;
   launch.kernel.records = {kParams, kCell};
   launch.record("Params", {0x1000, 0x2000, 0x3000, 0x4008});
-  launch.region(0x4000, {1, 2, 3}).region(0x1000, {1, 2}).region(0x2000, {1, 2}).region(0x3000, {1, 2}).region(0x5000, {1, 2});
+  launch.region(0x4000, {1, 2, 3})
+      .region(0x1000, {1, 2})
+      .region(0x2000, {1, 2})
+      .region(0x3000, {1, 2})
+      .region(0x5000, {1, 2});
   EXPECT_EQ(launch.types(), "{float@0,int@8}16@0+24\nfloat@0+16\nfloat4@0+16\nint@0+16\nbyte@0+16\n");
 }
 
@@ -97,13 +110,18 @@ TEST(RegionTypes, SayNothingForAStructureOfAnotherSizeThanWasRecorded) {
 TEST(RegionTypes, AreFollowedThroughMemory) {
   // A table of views behind a pointer, a list of nodes behind one of them, a table of rows behind a member.
   Launch launch;
-  launch.kernel.records = {{"View", 16, "byte", {{0, "double"}}}, {"Node", 16, "{float@0,unsigned long@8}16", {{8, "struct Node"}}},
+  launch.kernel.records = {{"View", 16, "byte", {{0, "double"}}},
+                           {"Node", 16, "{float@0,unsigned long@8}16", {{8, "struct Node"}}},
                            {"Holder", 16, "byte", {{0, "struct Node"}, {8, "const int *"}}}};
   launch.pointer("struct View", 0x1000).record("Holder", {0x2000, 0x3000});
-  launch.region(0x1000, {0x6000, 1, 0x7000, 2}, "arg 0").region(0x2000, {7, 0x4000}, "arg 1").region(0x3000, {0x8000, 0x9000}, "arg 1 +8");
-  for (uint64_t at : {0x4000, 0x6000, 0x7000, 0x8000, 0x9000}) launch.region(at, {at == 0x4000 ? 7u : 1u, at == 0x4000 ? 0x2000u : 2u});
+  launch.region(0x1000, {0x6000, 1, 0x7000, 2}, "arg 0")
+      .region(0x2000, {7, 0x4000}, "arg 1")
+      .region(0x3000, {0x8000, 0x9000}, "arg 1 +8");
+  for (uint64_t at : {0x4000, 0x6000, 0x7000, 0x8000, 0x9000})
+    launch.region(at, {at == 0x4000 ? 7u : 1u, at == 0x4000 ? 0x2000u : 2u});
   EXPECT_EQ(launch.types(),
-            "byte@0+32\n{float@0,unsigned long@8}16@0+16\npointer@0+16\n{float@0,unsigned long@8}16@0+16\ndouble@0+16\ndouble@0+16\nint@0+16\nint@0+16\n");
+            "byte@0+32\n{float@0,unsigned long@8}16@0+16\npointer@0+16\n{float@0,unsigned "
+            "long@8}16@0+16\ndouble@0+16\ndouble@0+16\nint@0+16\nint@0+16\n");
   EXPECT_EQ(pointers_of("struct View", launch.kernel).offsets, std::vector<uint32_t>{0});
   EXPECT_EQ(pointers_of("struct View", launch.kernel).size, 16u);
 }
@@ -118,10 +136,14 @@ TEST(RegionTypes, AreThoseOfModuleVariablesMembersToo) {
 }
 
 TEST(RegionTypes, OfElementsLieAsThePointerSaysThatLeadsThere) {
-  // The table begins eight bytes into its allocation: read from the begin, a row of numbers would be taken for one of floats.
+  // The table begins eight bytes into its allocation: read from the begin, a row of numbers would be taken for one of
+  // floats.
   Launch launch;
   launch.kernel.records = {{"Row", 16, "byte", {{0, "float"}, {8, "int"}}}};
-  launch.pointer("struct Row", 0x1008).region(0x1000, {0, 0x2000, 0x3000, 0x2000, 0x3000}).region(0x2000, {1}).region(0x3000, {1});
+  launch.pointer("struct Row", 0x1008)
+      .region(0x1000, {0, 0x2000, 0x3000, 0x2000, 0x3000})
+      .region(0x2000, {1})
+      .region(0x3000, {1});
   EXPECT_EQ(launch.types(), "byte@0+40\nfloat@0+8\nint@0+8\n");
 }
 
@@ -155,7 +177,8 @@ TEST(RegionTypes, KnowWhetherAllAddressesAmongTheArgumentsAreKnown) {
 
 TEST(ElementOf, KnowsVectorsStructuresArraysAndPointers) {
   ScannedKernel kernel;
-  kernel.records = {{"app::Cell", 4, "float", {}}, {"Complex<double>", 16, "double", {}}, {"Open", 16, "byte", {{0, "float"}}, true}};
+  kernel.records = {
+      {"app::Cell", 4, "float", {}}, {"Complex<double>", 16, "double", {}}, {"Open", 16, "byte", {{0, "float"}}, true}};
   EXPECT_EQ(element_of("struct float4", kernel), "float4");
   EXPECT_EQ(element_of("const float", kernel), "float");
   EXPECT_EQ(element_of("struct app::Cell", kernel), "float");

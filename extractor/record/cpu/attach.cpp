@@ -19,8 +19,9 @@ std::mutex* turn = nullptr;    ///< The runtime serialises its calls; this keeps
 std::atomic<bool> forked{false}, broken{false};
 thread_local bool inside = false;  ///< Whoever comes in again is a signal's handler, and would wait for itself.
 
-/// Runs `work` on the recorder unless there was trouble. Where a handler ends the process in the middle of other work, what is
-/// written is left as it is: the instances that were finished, and what was known of the launches when that was last noted.
+/// Runs `work` on the recorder unless there was trouble. Where a handler ends the process in the middle of other work,
+/// what is written is left as it is: the instances that were finished, and what was known of the launches when that was
+/// last noted.
 template <class Work>
 void guarded(Work&& work) noexcept {
   if (inside) return;

@@ -181,7 +181,8 @@ void Recorder::launch_end(const kl_record_launch& launch, double seconds) {
   Kernel& kernel = kernel_of(launch);
   if (seconds < 0) {  // It failed: not a launch to learn from.
     pending_.reset();
-    if (launch.kernel->mode != KL_MODE_REFUSED) archive_.omit(kernel.key, "launches of it failed: the application's stderr says why");
+    if (launch.kernel->mode != KL_MODE_REFUSED)
+      archive_.omit(kernel.key, "launches of it failed: the application's stderr says why");
     return;
   }
   double microseconds = seconds * 1e6;
@@ -192,13 +193,15 @@ void Recorder::launch_end(const kl_record_launch& launch, double seconds) {
   if (pending_) {
     NoFileSizeSignal guard;
     captured = capture_after(seconds);
-    if (captured) captured_id = pending_->id, kernel.chooser.captured(*kernel.traits, captured_id, changes_memory(*pending_));
+    if (captured)
+      captured_id = pending_->id, kernel.chooser.captured(*kernel.traits, captured_id, changes_memory(*pending_));
     pending_.reset();
   }
   if (kernel.traits) kernel.chooser.note(*kernel.traits, microseconds, captured_id);
   bool first = launches_ == 1;
   if (launches_ % kCheckEvery && !captured && !first) return;
-  if (std::chrono::steady_clock::now() - written_ < (captured ? kManifestAfterImages : kManifestEvery) && !first) return;
+  if (std::chrono::steady_clock::now() - written_ < (captured ? kManifestAfterImages : kManifestEvery) && !first)
+    return;
   NoFileSizeSignal guard;
   write_manifest(false);
 }

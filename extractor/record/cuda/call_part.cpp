@@ -15,7 +15,8 @@ CallPart part_of(CUpti_CallbackId cbid, std::string_view name) {
   if (begins("cuStreamBegin")) return CallPart::CaptureBegin;  // …Capture, …CaptureToGraph, …RecaptureToGraph
   if (begins("cuStreamEndCapture")) return CallPart::CaptureEnd;
   if (is_memory_call(cbid)) return CallPart::Memory;
-  if (begins("cuLibraryLoadData") || begins("cuModuleLoadData") || begins("cuModuleLoadFatBinary")) return CallPart::Load;
+  if (begins("cuLibraryLoadData") || begins("cuModuleLoadData") || begins("cuModuleLoadFatBinary"))
+    return CallPart::Load;
   if (begins("cuLibraryUnload") || begins("cuModuleUnload")) return CallPart::Unload;
   // These begin with where they write.
   for (auto write : {"cuMemcpyHtoD", "cuMemcpyDtoD", "cuMemset"})
@@ -23,9 +24,8 @@ CallPart part_of(CUpti_CallbackId cbid, std::string_view name) {
   // Copies to the host change no device memory, and a host that waits for one must not hold up an image.
   bool to_host = name.find("toH") != std::string_view::npos || name.find("toA") != std::string_view::npos;
   if (begins("cuMemcpy") && !to_host) return CallPart::Change;
-  for (auto also :
-       {"cuStreamWriteValue", "cuStreamBatchMemOp", "cuStreamDestroy", "cuLaunchHostFunc", "cuCtxDestroy",
-        "cuGreenCtxDestroy", "cuDevicePrimaryCtxRe"})
+  for (auto also : {"cuStreamWriteValue", "cuStreamBatchMemOp", "cuStreamDestroy", "cuLaunchHostFunc", "cuCtxDestroy",
+                    "cuGreenCtxDestroy", "cuDevicePrimaryCtxRe"})
     if (begins(also)) return CallPart::Change;
   return CallPart::None;
 }

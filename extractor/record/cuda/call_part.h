@@ -11,14 +11,14 @@ enum class CallPart : uint8_t {
   None,
   Launch,
   GraphLaunch,
-  Change,        ///< Starts work that changes device memory, or ends what an image waits for.
-  Write,         ///< Changes the memory that its first argument points to.
-  Memory,        ///< Allocates, maps or frees.
+  Change,  ///< Starts work that changes device memory, or ends what an image waits for.
+  Write,   ///< Changes the memory that its first argument points to.
+  Memory,  ///< Allocates, maps or frees.
   CaptureBegin,
   CaptureEnd,
   Load,
   Unload,
-  Graph,         ///< Makes, changes or destroys an executable graph.
+  Graph,  ///< Makes, changes or destroys an executable graph.
 };
 
 /// By CUPTI's number and name of the call.

@@ -211,7 +211,8 @@ void CudaRecorder::note_begin(CUpti_CallbackId cbid, const CUpti_CallbackData& c
         last_touch_.written(*static_cast<const CUdeviceptr*>(call.functionParams));
       return;
     case CallPart::Memory: return note_memory_call(cbid, call.functionParams, call.context, true, false, allocations_);
-    case CallPart::Unload: return modules_.handle_gone(*static_cast<void* const*>(call.functionParams));  // Their one argument.
+    case CallPart::Unload:
+      return modules_.handle_gone(*static_cast<void* const*>(call.functionParams));  // Their one argument.
     case CallPart::Graph: return graphs_.note_call(cbid, call.functionParams, true, false, stillness_.capturing());
     default: return;
   }
@@ -225,7 +226,8 @@ void CudaRecorder::note_end(CUpti_CallbackId cbid, const CUpti_CallbackData& cal
   } leaving{gate_};
   bool succeeded = *static_cast<const CUresult*>(call.functionReturnValue) == CUDA_SUCCESS;
   switch (parts[cbid]) {
-    case CallPart::Memory: return note_memory_call(cbid, call.functionParams, call.context, false, succeeded, allocations_);
+    case CallPart::Memory:
+      return note_memory_call(cbid, call.functionParams, call.context, false, succeeded, allocations_);
     case CallPart::Graph: return graphs_.note_call(cbid, call.functionParams, false, succeeded, stillness_.capturing());
     // All these begin with the stream.
     case CallPart::CaptureBegin:
@@ -306,7 +308,8 @@ void CudaRecorder::launched_meanwhile(const CudaLaunch& launch, const char* symb
 /// Nothing more will be told of the launches that were seen. Those that are captured, or are being captured, stay.
 /// EXPECTS: turn_ is held.
 void CudaRecorder::give_up_waiting() {
-  std::erase_if(awaited_, [](auto& launch) { return !launch.second.being_captured && launch.second.captured_as.empty(); });
+  std::erase_if(awaited_,
+                [](auto& launch) { return !launch.second.being_captured && launch.second.captured_as.empty(); });
   archive_.omit("durations", "those of many launches never came from CUPTI");
 }
 
@@ -428,7 +431,8 @@ void CudaRecorder::kernel_ran(const KernelRun& run) {
     if (!run.name) {
       // The first are kept at once: what follows may be minutes of the application's without a launch, and its end.
       // Whoever asks for the last ones writes them itself: a slow disk must not keep CUPTI busy while the process ends.
-      if (!last_asked_ && (!times_kept_ || std::chrono::steady_clock::now() - written_ >= kManifestEvery)) write_manifest(false);
+      if (!last_asked_ && (!times_kept_ || std::chrono::steady_clock::now() - written_ >= kManifestEvery))
+        write_manifest(false);
       return;
     }
     NamedProfile*& profile = by_pointer_[run.name];
@@ -504,9 +508,12 @@ void CudaRecorder::finish() {
       ending_ = answered;
       if (!answered) off_ = true;
       if (auto lock = lock_for_the_end(turn_)) {
-        if (!answered) archive_.omit("durations", "those of the last launches could not be asked for when the process ended");
+        if (!answered)
+          archive_.omit("durations", "those of the last launches could not be asked for when the process ended");
         note_passed_over();
-        if (unseen_ > 0) archive_.omit("launches by a signal's handler", std::to_string(unseen_) + " came in the middle of recording another");
+        if (unseen_ > 0)
+          archive_.omit("launches by a signal's handler",
+                        std::to_string(unseen_) + " came in the middle of recording another");
         return write_manifest(true);
       }
     }
@@ -522,7 +529,8 @@ void CudaRecorder::note_passed_over() {
   for (CudaKernel* kernel : kernels_.all())
     if (kernel->chooser && kernel->chooser->has_instances()) names.erase(kernel->mangled);
   for (auto& name : names)
-    archive_.omit(canonical_key(name), "it was launched while a stream was being captured into a graph, when no memory can be read");
+    archive_.omit(canonical_key(name),
+                  "it was launched while a stream was being captured into a graph, when no memory can be read");
 }
 
 /// Not where a signal's handler ends the process: what it interrupted may hold locks of CUPTI's and the driver's. Other

@@ -29,8 +29,8 @@ class CudaRecorder {
   void refuse(const std::string& why);
   /// Says there what the recording may do to this process, or lacks.
   void warn(const std::string& what, const std::string& why);
-  /// At the process's regular end. Launches that come later still (from destructors) are recorded one by one. The end may
-  /// come by a signal's handler, on a thread that is in the middle of anything here: then what is written must do.
+  /// At the process's regular end. Launches that come later still (from destructors) are recorded one by one. The end
+  /// may come by a signal's handler, on a thread that is in the middle of anything here: then what is written must do.
   void finish();
   /// The application wants CUPTI for itself: off, at once and for good.
   void let_go(const std::string& why);
@@ -119,7 +119,7 @@ class CudaRecorder {
   bool times_kept_ = false;  ///< The file says of some kernel how long it took.
   std::atomic<bool> last_asked_{false};
   std::atomic<uint64_t> heard_{0};  ///< Since then.
-  double own_seconds_ = 0;  ///< With its waits for the device, which are the application's.
+  double own_seconds_ = 0;          ///< With its waits for the device, which are the application's.
 };
 
 }  // namespace kernelift

@@ -1,5 +1,5 @@
-// What a capture calls the GPU it was taken on: "cuda:NVIDIA H200:sm_90:580.159.04", name, architecture and the driver's
-// version ("cuda 13.0", the newest CUDA it serves, where its file does not tell).
+// What a capture calls the GPU it was taken on: "cuda:NVIDIA H200:sm_90:580.159.04", name, architecture and the
+// driver's version ("cuda 13.0", the newest CUDA it serves, where its file does not tell).
 #pragma once
 #include <string>
 

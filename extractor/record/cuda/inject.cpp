@@ -18,7 +18,8 @@ constexpr const char* kLetGo =
     "the application profiles itself with CUPTI, which one at a time can use: the recorder has let go";
 
 constexpr const char* kInTheWay =
-    "CUPTI serves one at a time, and on this machine the recorder cannot get out of the way: while it is recorded, an application that "
+    "CUPTI serves one at a time, and on this machine the recorder cannot get out of the way: while it is recorded, an "
+    "application that "
     "profiles itself is refused by CUPTI";
 
 void attach() {

@@ -52,7 +52,8 @@ CudaKernel* KernelTable::find(CUfunction handle, CUcontext context, const char* 
   static thread_local Entry entries[kEntries];
   Entry& entry = entries[(reinterpret_cast<uintptr_t>(handle) / kHandleAlignment) % kEntries];
   uint64_t generation = modules_.generation();
-  if (entry.handle == handle && entry.context == context && entry.generation == generation && entry.table == this) [[likely]]
+  if (entry.handle == handle && entry.context == context && entry.generation == generation && entry.table == this)
+      [[likely]]
     return entry.kernel;
   CudaKernel* kernel = look_up(handle, context, symbol, busy);
   if (kernel) entry = {this, handle, context, modules_.generation(), kernel};

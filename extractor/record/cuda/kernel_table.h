@@ -1,7 +1,6 @@
-// The kernels seen so far: by the handle that a launch names and its context, since a CUkernel is one handle for all GPUs
-// (a look-up in a small table of the thread's own, no lock),
-// and by what they are, a name and the code behind it, since handles come and go with modules and several modules may
-// hold a kernel of one name.
+// The kernels seen so far: by the handle that a launch names and its context, since a CUkernel is one handle for all
+// GPUs (a look-up in a small table of the thread's own, no lock), and by what they are, a name and the code behind it,
+// since handles come and go with modules and several modules may hold a kernel of one name.
 #pragma once
 #include <atomic>
 #include <map>
@@ -25,7 +24,8 @@ struct CudaKernel {
   std::atomic<uint64_t> launches{0};
   // Of wanted kernels. Set once, before the kernel is handed out:
   std::string identity;  ///< Name and code.
-  std::map<CUcontext, KernelCode> codes;  ///< Where that lies. Changes only inside the gate, so those who closed it may look.
+  std::map<CUcontext, KernelCode>
+      codes;  ///< Where that lies. Changes only inside the gate, so those who closed it may look.
   std::vector<Parameter> layout;
   std::string refusal;  ///< Why no launch of it can be captured, or empty.
   std::atomic<bool> refusal_said{false};

@@ -26,8 +26,8 @@ class OwnCall {
   bool before_;
 };
 
-/// True on a thread that is in the middle of our code, where it may hold locks of ours. Whoever comes in again on it is a
-/// signal's handler, and would wait for itself.
+/// True on a thread that is in the middle of our code, where it may hold locks of ours. Whoever comes in again on it is
+/// a signal's handler, and would wait for itself.
 inline bool& inside_recorder() {
   static thread_local bool inside = false;
   return inside;

@@ -133,22 +133,22 @@ Result<Snapshots::Taken> Snapshots::before(Request request, Archive& archive, st
   }
   here.images.begin(archive.writer(), surely_fits);
   Verified memory(driver_, allocations_, here.images);
-  KERNELIFT_ASSIGN(auto regions,
-                   reachable(instance.arguments, instance.parameters, roots, *live, memory, request.most_bytes,
-                             request.all_memory));
+  KERNELIFT_ASSIGN(auto regions, reachable(instance.arguments, instance.parameters, roots, *live, memory,
+                                           request.most_bytes, request.all_memory));
   instance.unreached = unreached(*live, regions);
   std::erase_if(regions, [&](auto& region) {
     if (memory.gone.contains(region.address))
-      taken.notes.push_back("memory at " + address_text(region.address) + " (" + region.reached_from +
-                            ") is left out: " +
-                            (memory.barred.contains(region.address) ? "it is mapped without rights of access on this GPU"
-                                                                    : "the driver no longer knows it"));
+      taken.notes.push_back(
+          "memory at " + address_text(region.address) + " (" + region.reached_from + ") is left out: " +
+          (memory.barred.contains(region.address) ? "it is mapped without rights of access on this GPU"
+                                                  : "the driver no longer knows it"));
     else if (memory.elsewhere.contains(region.address))
       taken.notes.push_back("memory at " + address_text(region.address) + " (" + region.reached_from +
                             ") lies on another GPU; its content is captured, its place is not");
     if (!memory.gone.contains(region.address) && allocations_.borrowed_within(region.address, region.size))
-      taken.notes.push_back("memory at " + address_text(region.address) + " (" + region.reached_from +
-                            ") belongs to another process, which may write it at any time: its content is captured as it was found");
+      taken.notes.push_back(
+          "memory at " + address_text(region.address) + " (" + region.reached_from +
+          ") belongs to another process, which may write it at any time: its content is captured as it was found");
     return memory.gone.contains(region.address);
   });
   {
@@ -183,7 +183,8 @@ Result<Snapshots::Taken> Snapshots::before(Request request, Archive& archive, st
     instance.code = stored;
   }
   for (auto& name : code.unplaced)
-    taken.notes.push_back("variable " + name + " of its module is left out: the driver does not find it, or not its memory");
+    taken.notes.push_back("variable " + name +
+                          " of its module is left out: the driver does not find it, or not its memory");
   if (!code.image) taken.notes.push_back("its module's variables are left out: CUPTI did not show the module's image");
   return taken;
 }

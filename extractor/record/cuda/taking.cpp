@@ -55,7 +55,8 @@ std::optional<CapturedInstance> Taking::before(Launch launch, CUcontext context)
     taken = snapshots_.before(std::move(request), archive_, turn_);
   } catch (const std::exception&) {}
   if (!taken.ok()) {
-    if (taken.error().exit != Exit::Refused) abandoned(kernel, what, taken.error().message);  // Refusals are said already.
+    if (taken.error().exit != Exit::Refused)
+      abandoned(kernel, what, taken.error().message);  // Refusals are said already.
     return std::nullopt;
   }
   std::lock_guard lock(turn_);

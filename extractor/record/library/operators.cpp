@@ -1,5 +1,6 @@
-// Everything in a recorder's library that comes by new lives in its own heap. The library shares no such object with the
-// application: libstdc++ is linked in, one C function is all it shows. (Only its linking makes these its own operators.)
+// Everything in a recorder's library that comes by new lives in its own heap. The library shares no such object with
+// the application: libstdc++ is linked in, one C function is all it shows. (Only its linking makes these its own
+// operators.)
 #include <new>
 
 #include "extractor/record/library/own_heap.h"

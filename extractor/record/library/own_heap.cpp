@@ -13,9 +13,11 @@ namespace kernelift {
 namespace {
 
 constexpr size_t kHeader = alignof(std::max_align_t);  ///< Before each block: its size.
-constexpr size_t kLargestPooled = 4 << 20;             ///< Chunks and CUPTI's buffers come again and again. Larger ones go back to the system.
+constexpr size_t kLargestPooled =
+    4 << 20;  ///< Chunks and CUPTI's buffers come again and again. Larger ones go back to the system.
 
-/// Of a whole block. In multiples of the alignment: the C++ library's pools put 24 bytes at multiples of 8, whatever is asked.
+/// Of a whole block. In multiples of the alignment: the C++ library's pools put 24 bytes at multiples of 8, whatever is
+/// asked.
 size_t whole(size_t bytes) { return kHeader + (bytes + kHeader - 1) / kHeader * kHeader; }
 
 class Pages : public std::pmr::memory_resource {

@@ -209,7 +209,8 @@ TEST_F(CudaGraphsTest, SaysSoIfAGraphsNodeCannotBeSwitchedBackAndTakesNoMoreImag
   EXPECT_EQ(left_off->ran, 1) << "in its own part";
   auto found = capture();
   EXPECT_EQ(found->instances().size(), 2u) << "of the first launch";
-  EXPECT_THAT(omissions(*found), HasSubstr("launch 0 of add(int*,int): node 1 of its graph (add(int*,int)) could not be"));
+  EXPECT_THAT(omissions(*found),
+              HasSubstr("launch 0 of add(int*,int): node 1 of its graph (add(int*,int)) could not be"));
 }
 
 TEST_F(CudaGraphsTest, HoldsNobodyUpIfMemoryRunsOutWhileAGraphIsRunInParts) {

@@ -1,5 +1,5 @@
-// The CUDA recorder on a machine without a GPU: an application of lambdas on host memory, a fake CUPTI that delivers its
-// calls, a driver that is a table of functions.
+// The CUDA recorder on a machine without a GPU: an application of lambdas on host memory, a fake CUPTI that delivers
+// its calls, a driver that is a table of functions.
 #pragma once
 #include <dlfcn.h>
 #include <gmock/gmock.h>
@@ -15,7 +15,7 @@ namespace kernelift {
 namespace fs = std::filesystem;
 
 inline std::map<uint64_t, uint64_t> device_memory;  ///< Address to size.
-inline uint64_t barred_memory = 0;                   ///< Mapped without rights of access.
+inline uint64_t barred_memory = 0;                  ///< Mapped without rights of access.
 inline std::atomic<int> forbidden_calls{0};         ///< Made while a stream captures.
 inline std::atomic<bool> capture_open{false}, stuck{false}, unreadable{false};
 
@@ -134,8 +134,7 @@ class CudaRecorderTest : public ::testing::Test {
               unsigned grid = 4) {
     int* address = memory.data();
     void* arguments[] = {&address, &add};
-    cuLaunchKernel_params parameters{
-        function_, grid, 1, 1, 32, 1, 1, 0, nullptr, arguments, nullptr};
+    cuLaunchKernel_params parameters{function_, grid, 1, 1, 32, 1, 1, 0, nullptr, arguments, nullptr};
     call(
         CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, parameters,
         [&] {
@@ -166,7 +165,8 @@ class CudaRecorderTest : public ::testing::Test {
          cuGraphInstantiateWithFlags_params{&executable, graph.handle(), 0});
   }
   void launch(FakeGraph& graph) {
-    call(CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, cuGraphLaunch_params{graph.executable(), nullptr}, [&] { graph.run(); });
+    call(CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, cuGraphLaunch_params{graph.executable(), nullptr},
+         [&] { graph.run(); });
   }
   int number(const Capture& capture, const Image& image) {
     int value = 0;
@@ -190,7 +190,7 @@ class CudaRecorderTest : public ::testing::Test {
   void (*ran_)(const CUpti_ActivityKernel10*) = nullptr;
   std::string cupti_;
   uint32_t correlation_ = 0;
-  const char* name_ = kName;                                   ///< Of the kernel that is launched…
+  const char* name_ = kName;                                    ///< Of the kernel that is launched…
   CUfunction function_ = reinterpret_cast<CUfunction>(0x4000);  ///< …and its handle.
   CUcontext context_ = reinterpret_cast<CUcontext>(8);
 };

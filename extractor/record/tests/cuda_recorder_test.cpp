@@ -187,7 +187,8 @@ TEST_F(CudaRecorderTest, SaysWhichKernelsWereLaunchedOnlyWhileAStreamCaptured) {
   };
   auto launch_on = [&](uint64_t stream, const char* name, bool runs) {
     name_ = name, function_ = reinterpret_cast<CUfunction>(const_cast<char*>(name));
-    cuLaunchKernel_params parameters{function_, 4, 1, 1, 32, 1, 1, 0, reinterpret_cast<CUstream>(stream), arguments, nullptr};
+    cuLaunchKernel_params parameters{function_, 4,      1, 1, 32, 1, 1, 0, reinterpret_cast<CUstream>(stream),
+                                     arguments, nullptr};
     call(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, parameters, [&] {
       if (runs) ran(10);
     });
@@ -202,7 +203,8 @@ TEST_F(CudaRecorderTest, SaysWhichKernelsWereLaunchedOnlyWhileAStreamCaptured) {
   recorder.finish();
   auto found = capture();
   ASSERT_TRUE(found.ok()) << found.error().message;
-  EXPECT_THAT(omissions(*found), HasSubstr("never(int*,int): it was launched while a stream was being captured into a graph"));
+  EXPECT_THAT(omissions(*found),
+              HasSubstr("never(int*,int): it was launched while a stream was being captured into a graph"));
   EXPECT_THAT(omissions(*found), ::testing::Not(HasSubstr("late(int*,int): it was launched")));
   EXPECT_THAT(omissions(*found), ::testing::Not(HasSubstr("node"))) << "that was no execution";
 }

@@ -21,7 +21,8 @@ extern "C" void* __libc_malloc(size_t bytes);
 /// The recorder's library finds this one before the C library's.
 extern "C" void* malloc(size_t bytes) {
   Dl_info from{};
-  if (counting && dladdr(__builtin_return_address(0), &from) && std::strstr(from.dli_fname, "libkernelift_record")) ++taken_by_recorder;
+  if (counting && dladdr(__builtin_return_address(0), &from) && std::strstr(from.dli_fname, "libkernelift_record"))
+    ++taken_by_recorder;
   return __libc_malloc(bytes);
 }
 #endif

@@ -65,7 +65,7 @@ CUptiResult CUPTIAPI cuptiActivityEnable(CUpti_ActivityKind) { return tracing = 
 CUptiResult CUPTIAPI cuptiActivityDisable(CUpti_ActivityKind) { return tracing = false, CUPTI_SUCCESS; }
 CUptiResult CUPTIAPI cuptiActivityFlushPeriod(uint32_t) { return CUPTI_SUCCESS; }
 void (*fake_delivered)() = nullptr;  ///< Called when a buffer has been taken, before whoever asked for it hears of it.
-int fake_silent = 0;  ///< Whoever asks for records never comes back.
+int fake_silent = 0;                 ///< Whoever asks for records never comes back.
 CUptiResult CUPTIAPI cuptiActivityFlushAll(uint32_t) {
   while (fake_silent) pause();
   if (kernels.empty() || !request) return CUPTI_SUCCESS;

@@ -54,9 +54,15 @@ class GpuRecorder : public ::testing::Test {
       compilers.emplace_back([source = entry.path()] {
         ProcessOptions options;
         options.timeout = std::chrono::seconds(100);
-        std::vector<std::string> command = {
-            find_program("nvcc")->string(), "-std=c++17", "-arch=native", "-I", source_root().string(), "-lcuda", "-o",
-            (programs_->path() / source.stem()).string(), source.string()};
+        std::vector<std::string> command = {find_program("nvcc")->string(),
+                                            "-std=c++17",
+                                            "-arch=native",
+                                            "-I",
+                                            source_root().string(),
+                                            "-lcuda",
+                                            "-o",
+                                            (programs_->path() / source.stem()).string(),
+                                            source.string()};
         // A program of two files is relocatable code.
         fs::path second = source.parent_path() / (source.stem().string() + "_b.inc.cu");
         if (fs::exists(second)) command.insert(command.end(), {"-rdc=true", second.string()});
@@ -404,7 +410,8 @@ TEST_F(GpuRecorder, LetsGoOfCuptiWhenTheApplicationWantsIt) {
 TEST_F(GpuRecorder, LeavesRecordsToAnApplicationThatAskedForThemBeforeItUsedCuda) {
   for (bool profile_only : {false, true}) {
     request.config.profile_only = profile_only;
-    auto outcome = record({"own_profiler", "early", request.cupti.string()});  // Same output: it has all twelve records.
+    auto outcome =
+        record({"own_profiler", "early", request.cupti.string()});  // Same output: it has all twelve records.
     EXPECT_THAT(omissions(outcome), HasSubstr("uses CUPTI already"));
   }
 }
@@ -425,7 +432,8 @@ TEST_F(GpuRecorder, TakesEachGpusOwnVariables) {
     int gpu = int(one.launch_index % 2);
     for (auto& variable : one.variables)
       if (variable.key == "factor") EXPECT_EQ(value<int>(variable.before), 10 + gpu) << one.id;
-      else if (variable.key == "calls") EXPECT_EQ(value<int>(variable.after), value<int>(variable.before) + 1) << one.id;
+      else if (variable.key == "calls")
+        EXPECT_EQ(value<int>(variable.after), value<int>(variable.before) + 1) << one.id;
     EXPECT_EQ(value<int>(one.regions.at(0).after, 3), value<int>(one.regions.at(0).before, 3) + 10 + gpu) << one.id;
   }
 }

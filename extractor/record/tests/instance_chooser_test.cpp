@@ -62,7 +62,8 @@ TEST(InstanceChooser, FollowsASizeThatGrowsWithEveryLaunch) {
 
 TEST(InstanceChooser, TakesTheOneLargeLaunchAmongSmallOnes) {
   Feed feed(4);
-  for (uint32_t blocks : {1, 3, 17, 400, 9000, 8000, 300, 10, 2}) feed.launch(blocks, blocks, 2 + 0.1 * blocks);  // A frontier.
+  for (uint32_t blocks : {1, 3, 17, 400, 9000, 8000, 300, 10, 2})
+    feed.launch(blocks, blocks, 2 + 0.1 * blocks);  // A frontier.
   auto shares = feed.chooser.shares();
   ASSERT_TRUE(shares.contains("4"));
   EXPECT_FALSE(shares.at("4").held_out) << "it is nearly all of the time";
@@ -110,7 +111,8 @@ TEST(InstanceChooser, WeighsByTimeAndHoldsOutTheLeast) {
 TEST(InstanceChooser, TakesTheDurationFromAllLaunchesLikeItAndNotFromOneSideOfABorder) {
   Feed feed(2);
   // A snapshotted launch is often slower than those like it; 16 us is a border between classes.
-  for (int i = 0; i < 200; ++i) feed.launch(64, 1, i == 0 ? 18 : i % 10 == 0 ? 17 : 12 + i % 3), feed.launch(64, 2, 400);
+  for (int i = 0; i < 200; ++i)
+    feed.launch(64, 1, i == 0 ? 18 : i % 10 == 0 ? 17 : 12 + i % 3), feed.launch(64, 2, 400);
   auto share = feed.chooser.shares().at("0");
   EXPECT_EQ(share.microseconds, 13) << "not 17, the median of those past 16";
   EXPECT_EQ(share.like.low, 12);
@@ -123,7 +125,8 @@ TEST(InstanceChooser, TakesTheDurationFromAllLaunchesLikeItAndNotFromOneSideOfAB
 TEST(InstanceChooser, ComparesALaunchThatTakesManyTimesLongerWithItsLike) {
   Feed feed(4);
   for (int i = 0; i < 200; ++i) feed.launch(64, 1, i % 4 == 0 ? 500 : 10);
-  for (auto& [id, share] : feed.chooser.shares()) EXPECT_EQ(share.microseconds, std::stoi(id) % 4 == 0 ? 500 : 10) << id;
+  for (auto& [id, share] : feed.chooser.shares())
+    EXPECT_EQ(share.microseconds, std::stoi(id) % 4 == 0 ? 500 : 10) << id;
 }
 
 TEST(InstanceChooser, ComparesALaunchWithNoneIfAllOthersHadOtherNumbersThatComeOften) {

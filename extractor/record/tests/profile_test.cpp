@@ -22,7 +22,9 @@ TEST(KernelPattern, NeedsLittleStackForALongName) {
   ASSERT_EQ(pthread_attr_setstacksize(&small, 256 << 10), 0);
   pthread_t thread;
   void* wanted = nullptr;
-  ASSERT_EQ(pthread_create(&thread, &small, [](void*) -> void* { return pattern.wants(name, "") ? &pattern : nullptr; }, nullptr), 0);
+  ASSERT_EQ(pthread_create(
+                &thread, &small, [](void*) -> void* { return pattern.wants(name, "") ? &pattern : nullptr; }, nullptr),
+            0);
   pthread_join(thread, &wanted);
   EXPECT_TRUE(wanted);
 }

@@ -101,7 +101,8 @@ TEST_F(RecorderTest, CountsAllItsOwnTimeAsItsOwn) {
   auto* data = runtime_.allocate<float>(100'000);
   auto arguments = fake::pack(data);
   std::list<fake::Kernel> kernels;  // They know where they lie.
-  for (int i = 0; i < 20; ++i) kernels.emplace_back("_Z2k" + std::to_string(i) + "Pf", std::vector<kl_parameter>{{0, 8}});
+  for (int i = 0; i < 20; ++i)
+    kernels.emplace_back("_Z2k" + std::to_string(i) + "Pf", std::vector<kl_parameter>{{0, 8}});
   Recorder recorder(config(), runtime_.view);
   std::chrono::duration<double> inside{};
   for (auto& kernel : kernels) {
@@ -251,7 +252,8 @@ TEST_F(RecorderTest, CostsLessThanAMicrosecondPerUnmatchedLaunch) {
   for (int round = 0; round < kRounds; ++round) {
     auto started = std::chrono::steady_clock::now();
     for (int i = 0; i < kLaunches; ++i) recorder.launch_begin(one), recorder.launch_end(one, 1e-6);
-    each = std::min(each, std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count() / kLaunches);
+    each =
+        std::min(each, std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count() / kLaunches);
   }
   RecordProperty("nanoseconds_per_launch", std::to_string(each * 1e9));
   std::printf("%.0f ns per unmatched launch\n", each * 1e9);

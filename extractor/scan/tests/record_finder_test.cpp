@@ -19,7 +19,9 @@ std::string records_of(const std::string& text) {
   auto index = app.scan();
   for (auto& record : only(index, "k").records) {
     words += record.name + " " + std::to_string(record.size) + " " + record.element + ":";
-    for (auto& pointer : record.pointers) words += " " + std::to_string(pointer.offset) + " " + pointer.pointee + (&pointer == &record.pointers.back() ? "" : ",");
+    for (auto& pointer : record.pointers)
+      words += " " + std::to_string(pointer.offset) + " " + pointer.pointee +
+               (&pointer == &record.pointers.back() ? "" : ",");
     words += record.open ? " open\n" : "\n";
   }
   return words;
@@ -123,7 +125,8 @@ void run() { k<<<1, 1>>>(0, 0, 0, 0, 0, 0, 0, 0); }
 )"),
             "Particle 24 {float@0,float@4,int@8,double@16}24:\n"
             "Pair 8 float:\n"
-            "Tagged 16 {unsigned char@0,unsigned char@1,unsigned char@2,unsigned char@3,float@4,unsigned long@8}16: 8 struct Particle\n"
+            "Tagged 16 {unsigned char@0,unsigned char@1,unsigned char@2,unsigned char@3,float@4,unsigned long@8}16: 8 "
+            "struct Particle\n"
             "Counts 16 byte:\n"
             "Flags 8 {unsigned char@0,unsigned char@1,float@4}8:\n"
             "Three 16 {float@0,float@4,float@8}16:\n"

@@ -470,16 +470,22 @@ TEST(Scan, KnowsWhichCallersPassOneMemoryTwice) {
       {"void run(float* a, float* b, bool in_place) { S(in_place ? b : a, &b[7], 1); }", true},
       {"void twice(float* x, float* y) { S(x, y, 1); } void run(float* a) { twice(a, a + 7); }", true},
       {"struct Grid { float *u, *v; }; void run(Grid& g) { S(g.u, g.v, 1); }", false},
-      {"struct Grid { float *u, *v; }; void step(Grid& g, Grid& h) { S(g.u, h.u, 1); } void run(Grid& g) { step(g, g); }", true},
+      {"struct Grid { float *u, *v; }; void step(Grid& g, Grid& h) { S(g.u, h.u, 1); } void run(Grid& g) { step(g, g); "
+       "}",
+       true},
       {"template <class T> void any(T* x, T* y) { S(x, y, 1); } void run(float* a) { any(a, a); }", true},
       {"float* buffer; void step(float* to) { S(to, buffer, 1); } void run() { step(buffer); }", true},
       {"void S(int, int); void run(int a) { S(a, a); }", false}};  // Another function of the name.
-  std::string header, launching = "#include \"smooth.h\"\n__global__ void k(float* to, const float* from) { to[threadIdx.x] = from[threadIdx.x]; }\n",
-                      calling = "#include \"smooth.h\"\n";
+  std::string header,
+      launching =
+          "#include \"smooth.h\"\n__global__ void k(float* to, const float* from) { to[threadIdx.x] = "
+          "from[threadIdx.x]; }\n",
+      calling = "#include \"smooth.h\"\n";
   for (size_t i = 0; i < std::size(callers); ++i) {
     std::string name = "smooth_" + std::to_string(i), text = callers[i].first;
     header += "void " + name + "(float* to, const float* from, int n);\n";
-    launching += "void " + name + "(float* to, const float* from, int n) { k<<<1, 32>>>(to + n, (const float*)from); }\n";
+    launching +=
+        "void " + name + "(float* to, const float* from, int n) { k<<<1, 32>>>(to + n, (const float*)from); }\n";
     for (size_t at; (at = text.find("S(")) != text.npos;) text.replace(at, 1, name);
     calling += "namespace n" + std::to_string(i) + " { " + text + " }\n";
   }
@@ -487,7 +493,8 @@ TEST(Scan, KnowsWhichCallersPassOneMemoryTwice) {
   app.header("smooth.h", header).unit("smooth.cu", launching).unit("main.cu", calling);
   auto index = app.scan();
   ASSERT_EQ(index.launches.size(), std::size(callers));
-  for (size_t i = 0; i < std::size(callers); ++i) EXPECT_EQ(index.launches[i].one_memory.size(), callers[i].second ? 1u : 0u) << callers[i].first;
+  for (size_t i = 0; i < std::size(callers); ++i)
+    EXPECT_EQ(index.launches[i].one_memory.size(), callers[i].second ? 1u : 0u) << callers[i].first;
   EXPECT_EQ(index.launches[1].one_memory[0], (std::pair<size_t, size_t>{0, 1}));
 }
 
@@ -575,7 +582,9 @@ TEST(ScanWithToolkit, GoesOnWithWhatCouldBeParsedAndNamesWhatCouldNot) {
 
 TEST(ScanWithToolkit, ReadsAUnitWithTheHeadersThatReadOnHoweverManyErrorsFollow) {
   TestApp app;
-  app.unit("a.cu", "#include <cublas_v2.h>\n__global__ void k(float* x) { x[0] = 1; }\nint a = unknown_one, b = unknown_two;\n");
+  app.unit(
+      "a.cu",
+      "#include <cublas_v2.h>\n__global__ void k(float* x) { x[0] = 1; }\nint a = unknown_one, b = unknown_two;\n");
   auto index = app.scan();
   if (!cuda_toolkit()) GTEST_SKIP() << "no toolkit here whose headers could have what ours lack";
   ASSERT_EQ(index.units[0].problems.size(), 2u);

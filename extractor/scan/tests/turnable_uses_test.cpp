@@ -139,24 +139,34 @@ __global__ void k(float* x, int n) {
 void run(int n, float* x) { k<<<n, 64>>>(x, n); }
 )");
   auto index = app.scan();
-  for (auto* name : {"MAX_TURNS", "NEWTON", "TERMS", "ROWS", "HALO", "DIGITS", "DEEP", "SUMMED", "RESTART"}) EXPECT_FALSE(knob(index, name)) << name;
-  for (auto* name : {"CHUNK", "PARTS", "PER_THREAD"}) EXPECT_TRUE(knob(index, name)) << name << " is dealt out elsewhere";
+  for (auto* name : {"MAX_TURNS", "NEWTON", "TERMS", "ROWS", "HALO", "DIGITS", "DEEP", "SUMMED", "RESTART"})
+    EXPECT_FALSE(knob(index, name)) << name;
+  for (auto* name : {"CHUNK", "PARTS", "PER_THREAD"})
+    EXPECT_TRUE(knob(index, name)) << name << " is dealt out elsewhere";
 }
 
 TEST(TurnableUses, ABlocksSizeThatTellsDataApartIsNoKnob) {
   auto is_knob = [](const std::string& body) {
     TestApp app;
-    app.unit("a.cu", "#define BLOCK 128\n__device__ int length(const int* first, int i) { return first[i + 1] - first[i]; }\n"
-                     "__global__ void rows(float* y, int* left, const int* first, int n) {\n  __shared__ int count;\n  int i = blockIdx.x * BLOCK + threadIdx.x;\n  if (i >= n) return;\n  " + body +
-                     "\n}\nvoid run(float* y, int* left, const int* first, int n) { rows<<<(n + BLOCK - 1) / BLOCK, BLOCK>>>(y, left, first, n); }\n");
+    app.unit("a.cu",
+             "#define BLOCK 128\n__device__ int length(const int* first, int i) { return first[i + 1] - first[i]; }\n"
+             "__global__ void rows(float* y, int* left, const int* first, int n) {\n  __shared__ int count;\n  int i = "
+             "blockIdx.x * BLOCK + threadIdx.x;\n  if (i >= n) return;\n  " +
+                 body +
+                 "\n}\nvoid run(float* y, int* left, const int* first, int n) { rows<<<(n + BLOCK - 1) / BLOCK, "
+                 "BLOCK>>>(y, left, first, n); }\n");
     auto index = app.scan();
     return std::any_of(index.knobs.begin(), index.knobs.end(), [](auto& knob) { return knob.name == "BLOCK"; });
   };
-  for (auto* data : {"int many = first[i + 1] - first[i];\n if (many > BLOCK) { left[i] = 1; return; }\n y[i] = many;", "if (length(first, i) <= BLOCK) y[i] = 1;", "left[i] = BLOCK < *first ? 1 : 0;",
-                     "if (threadIdx.x == 0) count = n;\n __syncthreads();\n if (count < BLOCK) y[i] = 1;", "const int limit = BLOCK;\n if (first[i] > limit) y[i] = 1;", "if (atomicAdd(left, 1) < BLOCK) y[i] = 1;"})
+  for (auto* data :
+       {"int many = first[i + 1] - first[i];\n if (many > BLOCK) { left[i] = 1; return; }\n y[i] = many;",
+        "if (length(first, i) <= BLOCK) y[i] = 1;", "left[i] = BLOCK < *first ? 1 : 0;",
+        "if (threadIdx.x == 0) count = n;\n __syncthreads();\n if (count < BLOCK) y[i] = 1;",
+        "const int limit = BLOCK;\n if (first[i] > limit) y[i] = 1;", "if (atomicAdd(left, 1) < BLOCK) y[i] = 1;"})
     EXPECT_FALSE(is_knob(data)) << data;
-  for (auto* place : {"if (threadIdx.x == BLOCK - 1) y[i] = 1;", "for (int k = 0; k < BLOCK; ++k) y[i] += first[k];", "for (int k = 0; k < n; ++k) if (k % BLOCK == 0) y[i] += first[k];", "if (n > BLOCK) y[i] = first[i];",
-                      "y[i] = first[i];"})
+  for (auto* place : {"if (threadIdx.x == BLOCK - 1) y[i] = 1;", "for (int k = 0; k < BLOCK; ++k) y[i] += first[k];",
+                      "for (int k = 0; k < n; ++k) if (k % BLOCK == 0) y[i] += first[k];",
+                      "if (n > BLOCK) y[i] = first[i];", "y[i] = first[i];"})
     EXPECT_TRUE(is_knob(place)) << place;
 }
 

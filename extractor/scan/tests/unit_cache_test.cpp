@@ -79,9 +79,10 @@ TEST_F(UnitCacheTest, TakesNoDamagedEntry) {
 TEST_F(UnitCacheTest, TakesNoEntryThatIsNotOnesOwn) {
   keep(1);
   const fs::path entry = files_in(cache_).at(0);
-  for (const char* body : {"", "[]", "7", "{}", R"({"answers":{}})", R"({"answers":{"kinds":{},"folders":{},"contents":{}}})",
-                           R"({"answers":{"kinds":{"/":7},"folders":{},"contents":{}},"found":{}})",
-                           R"({"answers":{"kinds":{},"folders":{},"contents":{}},"found":{"format":"kernelift-scan","version":1}})"}) {
+  for (const char* body :
+       {"", "[]", "7", "{}", R"({"answers":{}})", R"({"answers":{"kinds":{},"folders":{},"contents":{}}})",
+        R"({"answers":{"kinds":{"/":7},"folders":{},"contents":{}},"found":{}})",
+        R"({"answers":{"kinds":{},"folders":{},"contents":{}},"found":{"format":"kernelift-scan","version":1}})"}) {
     EXPECT_TRUE(write_atomically(entry, hash_text(body).hex() + "\n" + body).ok());
     EXPECT_FALSE(knows(1)) << body;
   }
@@ -111,11 +112,16 @@ class ScanAgain : public ::testing::Test {
   size_t reused_ = 0;
 };
 
-constexpr const char* kUnit = "#include <config.h>\n__global__ void k(int* x) { x[N * threadIdx.x] = 1; }\nvoid run(int* x) { k<<<1, 32>>>(x); }\n";
-constexpr const char* kOther = "__global__ void other(int* x) { x[threadIdx.x] = 1; }\nvoid run(int* x) { other<<<1, M>>>(x); }\n";
+constexpr const char* kUnit =
+    "#include <config.h>\n__global__ void k(int* x) { x[N * threadIdx.x] = 1; }\nvoid run(int* x) { k<<<1, 32>>>(x); "
+    "}\n";
+constexpr const char* kOther =
+    "__global__ void other(int* x) { x[threadIdx.x] = 1; }\nvoid run(int* x) { other<<<1, M>>>(x); }\n";
 
 TEST_F(ScanAgain, ParsesOnlyWhatAChangeConcerns) {
-  app_.header("second/config.h", "#define N 4\n").unit("a.cu", kUnit, {"-Ifirst", "-Isecond"}).unit("b.cu", kOther, {"-DM=3"});
+  app_.header("second/config.h", "#define N 4\n")
+      .unit("a.cu", kUnit, {"-Ifirst", "-Isecond"})
+      .unit("b.cu", kOther, {"-DM=3"});
   auto before = scan();
   EXPECT_EQ(reused_, 0u);
   EXPECT_EQ(to_json(scan()), to_json(before));
@@ -145,7 +151,9 @@ TEST_F(ScanAgain, ParsesWhatIsCompiledInAnotherWay) {
 }
 
 TEST_F(ScanAgain, AsksForAHeaderThatWasNotThere) {
-  app_.unit("a.cu", "#if __has_include(\"wide.h\")\n#include \"wide.h\"\n#else\n#define W 1\n#endif\n__global__ void k(int* x) { x[W * threadIdx.x] = 1; }\n");
+  app_.unit("a.cu",
+            "#if __has_include(\"wide.h\")\n#include \"wide.h\"\n#else\n#define W 1\n#endif\n__global__ void k(int* x) "
+            "{ x[W * threadIdx.x] = 1; }\n");
   scan();
   app_.header("wide.h", "#define W 8\n");
   EXPECT_EQ(knob(scan(), "W")->value, 8);
@@ -182,7 +190,8 @@ TEST_F(ScanAgain, KnowsTheUnitsThatAStoppedScanHadFinished) {
     auto files = files_in(cache);
     return files.size() == 1 && files[0].filename().string()[0] != '.';
   };
-  for (int tries = 0; tries < 12000 && !begun_second(); ++tries) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  for (int tries = 0; tries < 12000 && !begun_second(); ++tries)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
   app_.recompile("slow.cu", {});

@@ -65,7 +65,8 @@ void go(float* x) { k<<<1, 1>>>(x); }
   Slice slice = slice_of(app, "k");
   std::string listed;
   for (auto& function : slice.functions)
-    listed += function.name + " " + std::to_string(function.line) + "-" + std::to_string(function.end_line) + (function.on_host ? " host\n" : "\n");
+    listed += function.name + " " + std::to_string(function.line) + "-" + std::to_string(function.end_line) +
+              (function.on_host ? " host\n" : "\n");
   EXPECT_EQ(listed, "both 2-4 host\ntwice 5-5 host\nhelper 6-6\nk 9-9\n");
 }
 
@@ -347,7 +348,8 @@ int main() {
   auto index = app.scan();
   ASSERT_EQ(index.units.size(), 1u);
   ASSERT_FALSE(index.units[0].problems.empty());
-  EXPECT_NE(index.units[0].problems[0].find("a.cu:2: 'a_library_that_nobody_installed.h' file not found"), std::string::npos)
+  EXPECT_NE(index.units[0].problems[0].find("a.cu:2: 'a_library_that_nobody_installed.h' file not found"),
+            std::string::npos)
       << index.units[0].problems[0];
   EXPECT_EQ(index.launches.size(), 1u);
   Slice slice = slice_of(index, "k");
@@ -356,7 +358,9 @@ int main() {
 }
 
 TEST(SliceWithToolkit, IsCutFromTheCompileThatHasTheKernel) {
-  const char* text = "#ifdef GPU\n__global__ void k(int* x) { x[0] = 1; }\nvoid run() { k<<<1, 1>>>(nullptr); }\n#else\nvoid run() {}\n#endif\n";
+  const char* text =
+      "#ifdef GPU\n__global__ void k(int* x) { x[0] = 1; }\nvoid run() { k<<<1, 1>>>(nullptr); }\n#else\nvoid run() "
+      "{}\n#endif\n";
   for (bool gpu_first : {false, true}) {
     TestApp app;
     app.unit("a.cu", text, {gpu_first ? "-DGPU" : "-DCPU"}).again("a.cu", "other.o", {gpu_first ? "-DCPU" : "-DGPU"});
@@ -369,7 +373,9 @@ TEST(SliceWithToolkit, IsCutFromTheCompileThatHasTheKernel) {
 
 TEST(Slice, CountsLinesByLineFeedsAsEditorsDo) {
   TestApp app;
-  app.unit("a.cu", "// A line that ends twice.\r\r\n// Another.\r\n__device__ int one() { return 1; }\r\n__global__ void k(int* x) { x[0] = one(); }\r\n");
+  app.unit("a.cu",
+           "// A line that ends twice.\r\r\n// Another.\r\n__device__ int one() { return 1; }\r\n__global__ void "
+           "k(int* x) { x[0] = one(); }\r\n");
   auto index = app.scan();
   EXPECT_EQ(only(index, "k").definition.line, 4u);
   Slice slice = slice_of(index, "k");
@@ -447,7 +453,9 @@ TEST(Slice, LeavesOutABranchThatMissesWhatOnlyAnotherPassUses) {
 
 TEST(Slice, KeepsABranchThatEveryPassCanRead) {
   TestApp app;
-  app.unit("a.cu", "__global__ void k(float* x) {\n#if __CUDA_ARCH__ >= 800\n  x[0] *= 2;\n#else\n  x[0] += x[0];\n#endif\n}\n", {"-arch=sm_90"});
+  app.unit("a.cu",
+           "__global__ void k(float* x) {\n#if __CUDA_ARCH__ >= 800\n  x[0] *= 2;\n#else\n  x[0] += x[0];\n#endif\n}\n",
+           {"-arch=sm_90"});
   Slice slice = slice_of(app, "k");
   expect_proven(slice);
   EXPECT_TRUE(has(slice, "x[0] += x[0];") && has(slice, "#else"));
@@ -511,8 +519,9 @@ TEST(Slice, PinsLinesOfAssertions) {
 
 TEST(SliceWithToolkit, ProvesDeviceCodeOfAUnitWhoseHostCodeDoesNotCompile) {
   TestApp app;
-  app.unit("a.cu",
-           "__global__ void k(int* x) { x[0] = 1; }\nvoid run(int* x) { k<<<1, 1>>>(x); only_another_compiler_knows(); }\n");
+  app.unit(
+      "a.cu",
+      "__global__ void k(int* x) { x[0] = 1; }\nvoid run(int* x) { k<<<1, 1>>>(x); only_another_compiler_knows(); }\n");
   Slice slice = slice_of(app, "k");
   EXPECT_TRUE(slice.proof.proven) << slice.proof.note;
   EXPECT_NE(slice.proof.note.find("host"), std::string::npos) << slice.proof.note;
@@ -559,10 +568,12 @@ __global__ void k(float* x, int n) {
   if (i < n) x[i] = helper(x[i], i);
 }
 void run(float* x, int n) { k<<<(n + 63) / 64, 64>>>(x, n); check(n == 0); }
-)", flags);
+)",
+           flags);
   app.unit("helper.cu", helper, flags);
   app.unit("params.cu", "#include \"shared.cuh\"\n__constant__ Params params = {2.0f, 3};\n", flags);
-  app.unit("stranger.cu", "__global__ void other(int* x) { *x = 1; }\nvoid more(int* x) { other<<<1, 1>>>(x); }\n", flags);
+  app.unit("stranger.cu", "__global__ void other(int* x) { *x = 1; }\nvoid more(int* x) { other<<<1, 1>>>(x); }\n",
+           flags);
   return app;
 }
 

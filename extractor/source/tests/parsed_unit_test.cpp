@@ -27,16 +27,19 @@ Told told_of(const UnitCommand& unit, const std::string& root) {
         for (auto& include : parsed.record.includes) {
           std::string all = include.spelling + " " + include.path;
           for (auto at = include.entered; at.isValid(); at = parsed.sources.getFileID(parsed.sources.getIncludeLoc(at)))
-            all += (parsed.is_user(at) ? " < the application's " : " < ") + parsed.path(at) + (parsed.path(at).empty() ? "" : std::to_string(parsed.text(at).size()));
+            all += (parsed.is_user(at) ? " < the application's " : " < ") + parsed.path(at) +
+                   (parsed.path(at).empty() ? "" : std::to_string(parsed.text(at).size()));
           told.includes.push_back(all);
         }
         for (auto& use : parsed.record.uses)
           if (parsed.is_user(use.at.file))
-            told.uses.push_back(use.name + (use.macro ? " " + parsed.path(parsed.place(use.macro->getDefinitionLoc()).file) : ""));
+            told.uses.push_back(use.name +
+                                (use.macro ? " " + parsed.path(parsed.place(use.macro->getDefinitionLoc()).file) : ""));
         told.items = SourceItems(parsed).all().size();
       },
       HeaderSet::Lean, &answers);
-  EXPECT_TRUE(outcome.ok() && outcome->errors == 0) << (outcome.ok() && outcome->errors ? outcome->problems.front() : "");
+  EXPECT_TRUE(outcome.ok() && outcome->errors == 0)
+      << (outcome.ok() && outcome->errors ? outcome->problems.front() : "");
   EXPECT_TRUE(answers.settled);
   told.answers = to_json(answers);
   return told;
@@ -45,9 +48,11 @@ Told told_of(const UnitCommand& unit, const std::string& root) {
 TEST(ParsedUnit, IsToldTheSameOfHeadersThatArePrecompiled) {
   TestApp app;
   app.header("forced.h", "__device__ float twice(float x) { return 2 * x; }\n");
-  app.unit("a.cu", "#include <limits.h>\n#include <cuda_runtime.h>\n#include <stddef.h>\n#include <cmath>\n#include <functional>\n#include <cuda_fp16.h>\n"
-                   "namespace std { template <> struct hash<float3>; }\n"
-                   "__global__ void k(float* x) { x[0] = twice(sqrtf(INT_MAX)) + N; }\nint run() { return CHAR_BIT; }\n",
+  app.unit("a.cu",
+           "#include <limits.h>\n#include <cuda_runtime.h>\n#include <stddef.h>\n#include <cmath>\n#include "
+           "<functional>\n#include <cuda_fp16.h>\n"
+           "namespace std { template <> struct hash<float3>; }\n"
+           "__global__ void k(float* x) { x[0] = twice(sqrtf(INT_MAX)) + N; }\nint run() { return CHAR_BIT; }\n",
            {"-std=c++17", "-DN=3", "-include", "forced.h"});
   auto database = read_compile_database(app.database());
   ASSERT_TRUE(database.ok() && database->units.size() == 1);
@@ -60,7 +65,9 @@ TEST(ParsedUnit, IsToldTheSameOfHeadersThatArePrecompiled) {
     EXPECT_EQ(precompiled.uses, as_text.uses);
     EXPECT_EQ(precompiled.items, as_text.items);
     for (auto& [kind, answers] : as_text.answers.items())
-      for (auto& [path, answer] : answers.items()) EXPECT_EQ(precompiled.answers[kind].value(path, "not asked"), answer.get<std::string>()) << kind << " of " << path;
+      for (auto& [path, answer] : answers.items())
+        EXPECT_EQ(precompiled.answers[kind].value(path, "not asked"), answer.get<std::string>())
+            << kind << " of " << path;
   }
 }
 
@@ -68,9 +75,11 @@ TEST(ParsedUnit, IsToldTheSameOfHeadersThatArePrecompiled) {
 TEST(ParsedUnit, ShowsScansTheSameMacrosOfHeadersThatArePrecompiled) {
   TestApp app;
   for (const char* name : {"a", "b", "c", "d"})
-    app.unit(std::string(name) + ".cu", std::string("#include <limits.h>\n#define BLOCK 64\n__global__ void ") + name +
-                                            "(float* x) { for (int i = 0; i < N; ++i) x[i] = BLOCK; }\n"
-                                            "void run(float* x) { " + name + "<<<N + SHRT_MAX, BLOCK>>>(x); }\n",
+    app.unit(std::string(name) + ".cu",
+             std::string("#include <limits.h>\n#define BLOCK 64\n__global__ void ") + name +
+                 "(float* x) { for (int i = 0; i < N; ++i) x[i] = BLOCK; }\n"
+                 "void run(float* x) { " +
+                 name + "<<<N + SHRT_MAX, BLOCK>>>(x); }\n",
              {"-std=c++17", "-DN=3"});
   ScanOptions options;
   options.jobs = 1, options.headers = HeaderSet::Lean;
@@ -80,7 +89,8 @@ TEST(ParsedUnit, ShowsScansTheSameMacrosOfHeadersThatArePrecompiled) {
   for (auto& site : index.launches) EXPECT_EQ(site.grid[0], index.launches[0].grid[0]);
   for (auto& knob : index.knobs)
     for (int i : {0, 1})
-      if (std::ranges::count(knob.kernels, only(index, i ? "d" : "a").id)) knobs[i].push_back(knob.name + std::to_string(knob.value));
+      if (std::ranges::count(knob.kernels, only(index, i ? "d" : "a").id))
+        knobs[i].push_back(knob.name + std::to_string(knob.value));
   EXPECT_EQ(knobs[0], knobs[1]);
   EXPECT_FALSE(knobs[0].empty());
 }

@@ -67,8 +67,8 @@ class TestApp {
   }
 
  private:
-  /// Each unit is parsed in a process of its own, so the headers' share is paid for each time, unless they are precompiled
-  /// before: for flags that a test before this one had too.
+  /// Each unit is parsed in a process of its own, so the headers' share is paid for each time, unless they are
+  /// precompiled before: for flags that a test before this one had too.
   static void read_headers_of_later_tests(const std::string& database) {
     static std::set<std::string> seen;
     auto found = read_compile_database(database);

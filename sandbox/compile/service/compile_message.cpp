@@ -48,8 +48,14 @@ std::string CompileReply::encode() const {
   writer.text(name(outcome)).text(name(stage)).text(detail).text(image).text(bitcode).texts(findings);
   writer.number(kernels.size());
   for (auto& kernel : kernels)
-    writer.text(kernel.name).text(kernel.mode).text(kernel.mode_reason).number(kernel.code_bytes)
-        .number(kernel.registers).number(kernel.spill_bytes).number(kernel.stack_bytes).number(kernel.shared_bytes);
+    writer.text(kernel.name)
+        .text(kernel.mode)
+        .text(kernel.mode_reason)
+        .number(kernel.code_bytes)
+        .number(kernel.registers)
+        .number(kernel.spill_bytes)
+        .number(kernel.stack_bytes)
+        .number(kernel.shared_bytes);
   return writer.real(frontend_seconds).real(passes_seconds).real(backend_seconds).take();
 }
 
@@ -67,8 +73,10 @@ std::optional<CompileReply> CompileReply::decode(std::string_view bytes) {
     CompiledKernel kernel;
     kernel.name = reader.text(), kernel.mode = reader.text(), kernel.mode_reason = reader.text();
     kernel.code_bytes = reader.number();
-    kernel.registers = static_cast<uint32_t>(reader.number()), kernel.spill_bytes = static_cast<uint32_t>(reader.number());
-    kernel.stack_bytes = static_cast<uint32_t>(reader.number()), kernel.shared_bytes = static_cast<uint32_t>(reader.number());
+    kernel.registers = static_cast<uint32_t>(reader.number()),
+    kernel.spill_bytes = static_cast<uint32_t>(reader.number());
+    kernel.stack_bytes = static_cast<uint32_t>(reader.number()),
+    kernel.shared_bytes = static_cast<uint32_t>(reader.number());
     reply.kernels.push_back(std::move(kernel));
   }
   reply.frontend_seconds = reader.real(), reply.passes_seconds = reader.real(), reply.backend_seconds = reader.real();

@@ -19,12 +19,12 @@ struct CompileRequest {
   std::string source;
   Recipe recipe;
   CompileTarget target = CompileTarget::Cpu;
-  std::string bitcode;           ///< The front end's output for `source`, kept from earlier; empty: run it.
+  std::string bitcode;  ///< The front end's output for `source`, kept from earlier; empty: run it.
   Fusing fusing = Fusing::AsCompiled;
   Strands strands = Strands::None;  ///< Which sums are taken apart.
   bool blocks_turned_round = false;
-  uint64_t random_sums = 0;      ///< Not 0: the seed with which sums are rounded at random; without any there is no image.
-  bool admit = true;             ///< Judge the source by the slice's own findings.
+  uint64_t random_sums = 0;  ///< Not 0: the seed with which sums are rounded at random; without any there is no image.
+  bool admit = true;         ///< Judge the source by the slice's own findings.
   std::vector<std::string> own;  ///< AdmissionFinding::identity() of the slice.
 
   std::string encode() const;

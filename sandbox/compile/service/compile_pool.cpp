@@ -161,7 +161,8 @@ CompileReply CompilePool::blame(Slot& slot, const CompileRequest& request, Arriv
   }
   // A pipeline or option that kills the compiler is dangerous for every source; a plain level is not to blame, nor is
   // either for a compilation that only took too long.
-  bool everywhere = reply.outcome == Outcome::CompileCrashed && (!request.recipe.passes.empty() || !request.recipe.options.empty());
+  bool everywhere =
+      reply.outcome == Outcome::CompileCrashed && (!request.recipe.passes.empty() || !request.recipe.options.empty());
   std::lock_guard lock(mutex_);
   slot.worker.reset();
   ++replaced_;
@@ -263,7 +264,8 @@ CompileRequest CompilePool::request_again(const std::string& source, const Compi
 
 std::vector<std::string> CompilePool::images_of(const std::vector<CompileRequest>& requests, const CompileReply& own) {
   std::vector<std::future<CompileReply>> replies;
-  for (auto& request : requests) replies.push_back(std::async(std::launch::async, [this, &request] { return run(request); }));
+  for (auto& request : requests)
+    replies.push_back(std::async(std::launch::async, [this, &request] { return run(request); }));
   std::vector<std::string> images;
   for (auto& reply : replies) {
     CompileReply made = reply.get();

@@ -35,9 +35,9 @@ class CompilePool {
 
   /// The kernel's own source: compiled without admission, and what it holds becomes what candidates may hold.
   CompileReply compile_own(const std::string& source);
-  /// The kernel's own source again, after compile_own, in other ways that are as right: fused so or otherwise, separately rounded,
-  /// reassociated, not vectorised, blocks from the last to the first. Images that differ from `own` and from each other; ways that do not compile are left
-  /// out. They show how far rounding alone moves the results.
+  /// The kernel's own source again, after compile_own, in other ways that are as right: fused so or otherwise,
+  /// separately rounded, reassociated, not vectorised, blocks from the last to the first. Images that differ from `own`
+  /// and from each other; ways that do not compile are left out. They show how far rounding alone moves the results.
   std::vector<std::string> compile_roundings(const std::string& source, const CompileReply& own);
   /// The same with its sums rounded at random (sums.h), each image in its own way. None: it has no sums.
   std::vector<std::string> compile_random_sums(const std::string& source, const CompileReply& own);

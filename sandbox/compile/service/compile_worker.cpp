@@ -82,8 +82,8 @@ class Compile {
   }
 
  private:
-  /// LLVM's own remarks and warnings ("loop not unrolled") are no lines for the user's terminal; an error, past which it
-  /// would go on to make wrong code, ends this worker like any other fatal error.
+  /// LLVM's own remarks and warnings ("loop not unrolled") are no lines for the user's terminal; an error, past which
+  /// it would go on to make wrong code, ends this worker like any other fatal error.
   static void diagnose(const llvm::DiagnosticInfo* info, void* self) {
     if (info->getSeverity() != llvm::DS_Error) return;
     std::string text;
@@ -133,8 +133,10 @@ class Compile {
     announce("fast-math flags");
     KERNELIFT_TRY(add_fast_math(module, request_.recipe));
     // There is no other way where nothing changes, and no need of code for it.
-    if (request_.fusing != Fusing::AsCompiled && fuse(module, request_.fusing) == 0) return refused("no sums of products");
-    if (request_.blocks_turned_round && turn_blocks_round(module) == 0) return refused("no sums over blocks in any order");
+    if (request_.fusing != Fusing::AsCompiled && fuse(module, request_.fusing) == 0)
+      return refused("no sums of products");
+    if (request_.blocks_turned_round && turn_blocks_round(module) == 0)
+      return refused("no sums over blocks in any order");
     if (request_.strands != Strands::None || request_.random_sums != 0) KERNELIFT_TRY(change_sums(module));
     if (!request_.recipe.passes.empty())
       KERNELIFT_TRY(
@@ -149,7 +151,8 @@ class Compile {
     KERNELIFT_TRY(run_passes(module, registers, nullptr, [&](const std::string& item) { announce("pass", item); }));
     int count = 0;
     for (auto& function : module)
-      count += request_.random_sums != 0 ? round_sums_at_random(function, request_.random_sums) : split_sums(function, request_.strands);
+      count += request_.random_sums != 0 ? round_sums_at_random(function, request_.random_sums)
+                                         : split_sums(function, request_.strands);
     return count > 0 ? done() : refused("no sums");
   }
 
@@ -189,7 +192,8 @@ class Compile {
     reply_.outcome = cubin.outcome, reply_.detail = cubin.detail, reply_.image = std::move(cubin.image);
     for (auto& [name, facts] : cubin.kernels) {
       CompiledKernel kernel;
-      kernel.name = name, kernel.registers = facts.registers, kernel.spill_bytes = facts.spill_stores + facts.spill_loads;
+      kernel.name = name, kernel.registers = facts.registers,
+      kernel.spill_bytes = facts.spill_stores + facts.spill_loads;
       kernel.stack_bytes = facts.stack_bytes, kernel.shared_bytes = facts.shared_bytes;
       reply_.kernels.push_back(std::move(kernel));
     }

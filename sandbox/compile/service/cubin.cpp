@@ -94,14 +94,18 @@ std::map<std::string, CubinFacts> facts_from_log(const std::string& log) {
   std::map<std::string, CubinFacts> facts;
   CubinFacts* current = nullptr;
   std::istringstream lines(log);
-  auto number = [](const std::ssub_match& text) { return static_cast<uint32_t>(std::strtoul(text.str().c_str(), nullptr, 10)); };
+  auto number = [](const std::ssub_match& text) {
+    return static_cast<uint32_t>(std::strtoul(text.str().c_str(), nullptr, 10));
+  };
   for (std::string line; std::getline(lines, line);) {
     std::smatch match;
     if (size_t at = line.find(kCompiling); at != line.npos)
-      current = &facts[line.substr(at + kCompiling.size(), line.find('\'', at + kCompiling.size()) - at - kCompiling.size())];
+      current =
+          &facts[line.substr(at + kCompiling.size(), line.find('\'', at + kCompiling.size()) - at - kCompiling.size())];
     if (!current) continue;
     if (std::regex_search(line, match, stack))
-      current->stack_bytes = number(match[1]), current->spill_stores = number(match[2]), current->spill_loads = number(match[3]);
+      current->stack_bytes = number(match[1]), current->spill_stores = number(match[2]),
+      current->spill_loads = number(match[3]);
     if (!std::regex_search(line, match, used)) continue;
     current->registers = number(match[1]);
     if (std::regex_search(line, match, shared)) current->shared_bytes = number(match[1]);
@@ -111,7 +115,8 @@ std::map<std::string, CubinFacts> facts_from_log(const std::string& log) {
 }
 
 std::string exhausted_resource(const std::string& error_log) {
-  static const std::regex too_much(R"(uses too much (\w+) (?:data|space|memory) \((0x[0-9a-fA-F]+|\d+) bytes, (0x[0-9a-fA-F]+|\d+) max)");
+  static const std::regex too_much(
+      R"(uses too much (\w+) (?:data|space|memory) \((0x[0-9a-fA-F]+|\d+) bytes, (0x[0-9a-fA-F]+|\d+) max)");
   std::smatch match;
   if (!std::regex_search(error_log, match, too_much)) return {};
   auto number = [](const std::string& text) { return std::to_string(std::strtoull(text.c_str(), nullptr, 0)); };
@@ -128,12 +133,14 @@ Cubin compile_cubin(const std::string& ptx, const std::string& arch) {
     std::string log = handle ? log_of(link.error_size, link.error, handle) : "";
     made.detail = exhausted_resource(log);
     made.outcome = made.detail.empty() ? Outcome::CompileFailed : Outcome::OverResources;
-    if (made.detail.empty()) made.detail = std::string(what) + (log.empty() ? "" : ": " + log.substr(0, kLongestDetail));
+    if (made.detail.empty())
+      made.detail = std::string(what) + (log.empty() ? "" : ": " + log.substr(0, kLongestDetail));
     if (handle) link.destroy(&handle);
     return made;
   };
   if (link.create(&handle, std::size(options), options) != 0) return fail(("nvJitLink does not know " + arch).c_str());
-  if (link.add(handle, kInputPtx, ptx.c_str(), ptx.size() + 1, "kernel.ptx") != 0) return fail("nvJitLink refuses the PTX");
+  if (link.add(handle, kInputPtx, ptx.c_str(), ptx.size() + 1, "kernel.ptx") != 0)
+    return fail("nvJitLink refuses the PTX");
   if (link.complete(handle) != 0) return fail("nvJitLink fails");
   size_t size = 0;
   if (link.cubin_size(handle, &size) != 0 || size == 0) return fail("nvJitLink makes no image");

@@ -1,5 +1,5 @@
-// From PTX to a cubin in this process, by NVIDIA's nvJitLink, opened at run time: the assembler behind nvcc, without its
-// process. Opened before a worker is jailed or forked, used in it. What ptxas says of each kernel comes back as
+// From PTX to a cubin in this process, by NVIDIA's nvJitLink, opened at run time: the assembler behind nvcc, without
+// its process. Opened before a worker is jailed or forked, used in it. What ptxas says of each kernel comes back as
 // facts; "too much shared data" is told apart from other trouble, since it is a limit and no mistake.
 #pragma once
 #include <map>

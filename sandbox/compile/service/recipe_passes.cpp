@@ -81,12 +81,14 @@ bool has_infinite(const llvm::Constant& constant) {
     return false;
   }
   if (!llvm::isa<llvm::ConstantAggregate>(constant)) return false;
-  return std::any_of(constant.op_begin(), constant.op_end(), [](const llvm::Use& part) { return has_infinite(*llvm::cast<llvm::Constant>(&part)); });
+  return std::any_of(constant.op_begin(), constant.op_end(),
+                     [](const llvm::Use& part) { return has_infinite(*llvm::cast<llvm::Constant>(&part)); });
 }
 
-/// isnan(x), x != x, isinf(x), x > FLT_MAX, and constants such as the -INFINITY that a largest value is looked for from.
+/// isnan(x), x != x, isinf(x), x > FLT_MAX, and constants such as the -INFINITY that a largest value is looked for
+/// from.
 bool asks_whether_finite(const llvm::Instruction& instruction) {
-  auto with_itself = [&] {   // As the front end leaves it, `x != x` loads x twice.
+  auto with_itself = [&] {  // As the front end leaves it, `x != x` loads x twice.
     auto *left = instruction.getOperand(0), *right = instruction.getOperand(1);
     auto *one = llvm::dyn_cast<llvm::LoadInst>(left), *other = llvm::dyn_cast<llvm::LoadInst>(right);
     return left == right || (one && other && one->getPointerOperand() == other->getPointerOperand());
@@ -94,8 +96,9 @@ bool asks_whether_finite(const llvm::Instruction& instruction) {
   if (auto* comparison = llvm::dyn_cast<llvm::FCmpInst>(&instruction)) {
     const auto kind = comparison->getPredicate();
     if (kind == llvm::CmpInst::FCMP_ORD || kind == llvm::CmpInst::FCMP_UNO || with_itself()) return true;
-    for (auto& operand : comparison->operands())   // `x > FLT_MAX`
-      if (auto* number = llvm::dyn_cast<llvm::ConstantFP>(&operand); number && number->getValueAPF().isLargest()) return true;
+    for (auto& operand : comparison->operands())  // `x > FLT_MAX`
+      if (auto* number = llvm::dyn_cast<llvm::ConstantFP>(&operand); number && number->getValueAPF().isLargest())
+        return true;
   }
   if (instruction.getOpcode() == llvm::Instruction::FSub && with_itself()) return true;
   // Who looks at a number's bits may look for those of one that is not finite.
@@ -104,7 +107,8 @@ bool asks_whether_finite(const llvm::Instruction& instruction) {
     return true;
   if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction))
     if (auto* callee = call->getCalledFunction())
-      for (auto* word : {"isnan", "isinf", "finite", "is.fpclass", "float_as_", "double_as_", "int_as_float", "longlong_as_double"})
+      for (auto* word :
+           {"isnan", "isinf", "finite", "is.fpclass", "float_as_", "double_as_", "int_as_float", "longlong_as_double"})
         if (callee->getName().contains(word)) return true;
   return std::any_of(instruction.op_begin(), instruction.op_end(), [](const llvm::Use& operand) {
     auto* constant = llvm::dyn_cast<llvm::Constant>(&operand);
@@ -140,7 +144,8 @@ Status add_fast_math(llvm::Module& module, const Recipe& recipe) {
   }
   if (flags.noNaNs() || flags.noInfs())
     if (auto* asking = asking_whether_finite(module))
-      return refused("'" + asking->getName().str() + "' asks whether a number is finite, or has one that is not, which " +
+      return refused("'" + asking->getName().str() +
+                     "' asks whether a number is finite, or has one that is not, which " +
                      (flags.noNaNs() ? "nnan" : "ninf") + " would take for impossible");
   for (auto& function : module) {
     llvm::FastMathFlags here = flags;
@@ -194,7 +199,9 @@ std::optional<SumOfProducts> sum_of_products(const llvm::Instruction& sum) {
     llvm::Value* added = call->getArgOperand(2);
     auto* minus = llvm::dyn_cast<llvm::UnaryOperator>(added);
     if (minus) added = minus->getOperand(0);
-    if (auto* other = product(added)) return SumOfProducts{call->getArgOperand(0), call->getArgOperand(1), other->getOperand(0), other->getOperand(1), minus != nullptr};
+    if (auto* other = product(added))
+      return SumOfProducts{call->getArgOperand(0), call->getArgOperand(1), other->getOperand(0), other->getOperand(1),
+                           minus != nullptr};
   }
   bool adds = sum.getOpcode() == llvm::Instruction::FAdd, subtracts = sum.getOpcode() == llvm::Instruction::FSub;
   if ((!adds && !subtracts) || !sum.hasAllowContract()) return std::nullopt;
@@ -220,7 +227,8 @@ int fuse(llvm::Module& module, Fusing fusing) {
     bool first = fusing == Fusing::First;
     if (difference) c = builder.CreateFNeg(c);
     llvm::Value* rounded = first ? builder.CreateFMul(c, d) : builder.CreateFMul(a, b);
-    llvm::Value* fused = builder.CreateIntrinsic(llvm::Intrinsic::fma, {sum->getType()}, {first ? a : c, first ? b : d, rounded});
+    llvm::Value* fused =
+        builder.CreateIntrinsic(llvm::Intrinsic::fma, {sum->getType()}, {first ? a : c, first ? b : d, rounded});
     sum->replaceAllUsesWith(fused);
     sum->eraseFromParent();
   }

@@ -21,17 +21,18 @@ bool leaves_traces(const Recipe& recipe);
 /// Sets unroll threshold and further options through LLVM's command-line parser. An unknown one is Refused by name.
 Status set_options(const Recipe& recipe);
 
-/// Adds the flags to every floating-point operation; those that say that all numbers are finite (nnan, ninf) not to those of
-/// libdevice, whose functions ask that themselves. An unknown flag is Refused by name, and so are these where the kernel asks
-/// whether a number is finite, or has one that is not: its answer to that would be lost, and no recorded launch may show it.
+/// Adds the flags to every floating-point operation; those that say that all numbers are finite (nnan, ninf) not to
+/// those of libdevice, whose functions ask that themselves. An unknown flag is Refused by name, and so are these where
+/// the kernel asks whether a number is finite, or has one that is not: its answer to that would be lost, and no
+/// recorded launch may show it.
 Status add_fast_math(llvm::Module& module, const Recipe& recipe);
 
 /// How sums of products are rounded.
 enum class Fusing {
   AsCompiled,  ///< As the backend sees fit.
   Never,       ///< Every operation on its own.
-  First,       ///< Of a * b + c * d the sum is fused with a * b, c * d is rounded before. The backend takes the one here and
-  Second,      ///< the other there: in vector code, where it has more to choose from, not as in scalar code.
+  First,  ///< Of a * b + c * d the sum is fused with a * b, c * d is rounded before. The backend takes the one here and
+  Second,  ///< the other there: in vector code, where it has more to choose from, not as in scalar code.
 };
 /// Returns how many sums this changes.
 int fuse(llvm::Module& module, Fusing fusing);

@@ -42,7 +42,8 @@ llvm::Value* passed_on(llvm::Instruction* user, llvm::Value* sum) {
 /// Where `phi` may be a sum that goes round `loop`: what it is after a pass, or null.
 llvm::Value* after_a_pass(llvm::PHINode& phi, llvm::Loop& loop) {
   llvm::BasicBlock* latch = loop.getLoopLatch();
-  if (!latch || !loop.getLoopPredecessor() || phi.getNumIncomingValues() != 2 || !phi.getType()->isFPOrFPVectorTy()) return nullptr;
+  if (!latch || !loop.getLoopPredecessor() || phi.getNumIncomingValues() != 2 || !phi.getType()->isFPOrFPVectorTy())
+    return nullptr;
   llvm::Value* next = phi.getIncomingValueForBlock(latch);
   return next == &phi ? nullptr : next;
 }
@@ -126,18 +127,21 @@ void open_atomic_sums(llvm::Function& function) {
   for (auto& block : function)
     for (auto& instruction : block)
       if (auto* atomic = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction))
-        if (auto op = atomic->getOperation(); op == llvm::AtomicRMWInst::FAdd || op == llvm::AtomicRMWInst::FSub) atomics.push_back(atomic);
+        if (auto op = atomic->getOperation(); op == llvm::AtomicRMWInst::FAdd || op == llvm::AtomicRMWInst::FSub)
+          atomics.push_back(atomic);
   for (auto* atomic : atomics) {
     if (!atomic->getType()->isFloatTy() && !atomic->getType()->isDoubleTy()) continue;
-    llvm::expandAtomicRMWToCmpXchg(atomic, [](llvm::IRBuilderBase& builder, llvm::Value* at, llvm::Value* loaded, llvm::Value* made, llvm::Align align,
-                                              llvm::AtomicOrdering order, llvm::SyncScope::ID scope, llvm::Value*& success,
-                                              llvm::Value*& now, llvm::Instruction*) {
-      llvm::Type* bits = builder.getIntNTy(loaded->getType()->getPrimitiveSizeInBits());
-      auto* pair = builder.CreateAtomicCmpXchg(at, builder.CreateBitCast(loaded, bits), builder.CreateBitCast(made, bits), align, order,
-                                               llvm::AtomicCmpXchgInst::getStrongestFailureOrdering(order), scope);
-      success = builder.CreateExtractValue(pair, 1);
-      now = builder.CreateBitCast(builder.CreateExtractValue(pair, 0), loaded->getType());
-    });
+    llvm::expandAtomicRMWToCmpXchg(
+        atomic, [](llvm::IRBuilderBase& builder, llvm::Value* at, llvm::Value* loaded, llvm::Value* made,
+                   llvm::Align align, llvm::AtomicOrdering order, llvm::SyncScope::ID scope, llvm::Value*& success,
+                   llvm::Value*& now, llvm::Instruction*) {
+          llvm::Type* bits = builder.getIntNTy(loaded->getType()->getPrimitiveSizeInBits());
+          auto* pair = builder.CreateAtomicCmpXchg(at, builder.CreateBitCast(loaded, bits),
+                                                   builder.CreateBitCast(made, bits), align, order,
+                                                   llvm::AtomicCmpXchgInst::getStrongestFailureOrdering(order), scope);
+          success = builder.CreateExtractValue(pair, 1);
+          now = builder.CreateBitCast(builder.CreateExtractValue(pair, 0), loaded->getType());
+        });
   }
 }
 
@@ -159,7 +163,8 @@ std::vector<llvm::Instruction*> additions(llvm::Function& function) {
   for (auto& block : function)
     for (auto& instruction : block) {
       bool scalar = instruction.getType()->isFloatTy() || instruction.getType()->isDoubleTy();
-      if (scalar && wanted.contains(&instruction) && !llvm::isa<llvm::PHINode, llvm::SelectInst>(instruction)) found.push_back(&instruction);
+      if (scalar && wanted.contains(&instruction) && !llvm::isa<llvm::PHINode, llvm::SelectInst>(instruction))
+        found.push_back(&instruction);
     }
   return found;
 }
@@ -167,7 +172,8 @@ std::vector<llvm::Instruction*> additions(llvm::Function& function) {
 /// 64 random bits that hang on `a`, `b` and `seed`.
 llvm::Value* mixed(llvm::IRBuilder<>& builder, llvm::Value* a, llvm::Value* b, uint64_t seed) {
   constexpr uint64_t kFactors[] = {0x9e3779b97f4a7c15ull, 0xbf58476d1ce4e5b9ull, 0x94d049bb133111ebull};
-  llvm::Value* mix = builder.CreateAdd(builder.CreateMul(a, builder.getInt64(kFactors[0])), builder.CreateMul(b, builder.getInt64(kFactors[1])));
+  llvm::Value* mix = builder.CreateAdd(builder.CreateMul(a, builder.getInt64(kFactors[0])),
+                                       builder.CreateMul(b, builder.getInt64(kFactors[1])));
   mix = builder.CreateAdd(mix, builder.getInt64(seed * kFactors[2]));
   for (uint64_t factor : {kFactors[1], kFactors[2]}) {
     mix = builder.CreateXor(mix, builder.CreateLShr(mix, 30));
@@ -181,7 +187,8 @@ llvm::Value* to_float_at_random(llvm::IRBuilder<>& builder, llvm::Value* wide, l
   constexpr uint64_t kMore = (1ull << 29) - 1;  // The bits that a double's mantissa has beyond a float's.
   llvm::Value* bits = builder.CreateBitCast(wide, builder.getInt64Ty());
   bits = builder.CreateAdd(bits, builder.CreateAnd(random, kMore));
-  return builder.CreateFPTrunc(builder.CreateBitCast(builder.CreateAnd(bits, ~kMore), builder.getDoubleTy()), builder.getFloatTy());
+  return builder.CreateFPTrunc(builder.CreateBitCast(builder.CreateAnd(bits, ~kMore), builder.getDoubleTy()),
+                               builder.getFloatTy());
 }
 
 /// a + b as a double, or its neighbour on the other side of the exact sum.
@@ -189,16 +196,20 @@ llvm::Value* add_at_random(llvm::IRBuilder<>& builder, llvm::Value* a, llvm::Val
   // Knuth's TwoSum: what the rounded sum lacks, exactly.
   llvm::Value* sum = builder.CreateFAdd(a, b);
   llvm::Value* of_b = builder.CreateFSub(sum, a);
-  llvm::Value* lacking = builder.CreateFAdd(builder.CreateFSub(a, builder.CreateFSub(sum, of_b)), builder.CreateFSub(b, of_b));
+  llvm::Value* lacking =
+      builder.CreateFAdd(builder.CreateFSub(a, builder.CreateFSub(sum, of_b)), builder.CreateFSub(b, of_b));
   llvm::Value* zero = llvm::ConstantFP::get(sum->getType(), 0);
   llvm::Value* outward = builder.CreateICmpEQ(builder.CreateFCmpOGT(lacking, zero), builder.CreateFCmpOGT(sum, zero));
   llvm::Value* bits = builder.CreateBitCast(sum, builder.getInt64Ty());
-  llvm::Value* other = builder.CreateAdd(bits, builder.CreateSelect(outward, builder.getInt64(1), builder.getInt64(-1)));
+  llvm::Value* other =
+      builder.CreateAdd(bits, builder.CreateSelect(outward, builder.getInt64(1), builder.getInt64(-1)));
   other = builder.CreateBitCast(other, sum->getType());
   // |lacking| > share * |other - sum|, with a share in [0, 1).
-  llvm::Value* share = builder.CreateFMul(builder.CreateUIToFP(builder.CreateLShr(random, 11), sum->getType()), llvm::ConstantFP::get(sum->getType(), 0x1p-53));
+  llvm::Value* share = builder.CreateFMul(builder.CreateUIToFP(builder.CreateLShr(random, 11), sum->getType()),
+                                          llvm::ConstantFP::get(sum->getType(), 0x1p-53));
   llvm::Value* gap = builder.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, builder.CreateFSub(other, sum));
-  llvm::Value* moves = builder.CreateFCmpOGT(builder.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, lacking), builder.CreateFMul(share, gap));
+  llvm::Value* moves = builder.CreateFCmpOGT(builder.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, lacking),
+                                             builder.CreateFMul(share, gap));
   return builder.CreateSelect(moves, other, sum);
 }
 
@@ -216,7 +227,8 @@ void round_at_random(llvm::Instruction& addition, uint64_t seed) {
   if (addition.getOpcode() == llvm::Instruction::FSub) b = builder.CreateFNeg(b);
   auto bits = [&](llvm::Value* value) { return builder.CreateBitCast(value, builder.getInt64Ty()); };
   llvm::Value* random = mixed(builder, bits(a), bits(b), seed);
-  addition.replaceAllUsesWith(narrow ? to_float_at_random(builder, builder.CreateFAdd(a, b), random) : add_at_random(builder, a, b, random));
+  addition.replaceAllUsesWith(narrow ? to_float_at_random(builder, builder.CreateFAdd(a, b), random)
+                                     : add_at_random(builder, a, b, random));
   addition.eraseFromParent();
 }
 
@@ -246,9 +258,11 @@ int turn_blocks_round(llvm::Module& module) {
     llvm::LoopInfo loops(dominators);
     for (auto& instruction : llvm::instructions(function)) {
       if (auto* atomic = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction))
-        sums += atomic->getOperation() == llvm::AtomicRMWInst::FAdd || atomic->getOperation() == llvm::AtomicRMWInst::FSub;
+        sums +=
+            atomic->getOperation() == llvm::AtomicRMWInst::FAdd || atomic->getOperation() == llvm::AtomicRMWInst::FSub;
       else if (auto* swap = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) sums += swapped_in(*swap) != nullptr;
-      else if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction); load && !load->isSimple() && loops.getLoopFor(load->getParent()))
+      else if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
+               load && !load->isSimple() && loops.getLoopFor(load->getParent()))
         return 0;  // Maybe until it changes.
       auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
       // Inline PTX may ask for the number itself, or wait.

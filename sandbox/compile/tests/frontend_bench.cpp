@@ -38,7 +38,8 @@ void source_to_ptx(benchmark::State& state, HeaderSet headers, bool to_ptx) {
     auto compiled = compile_to_device_ir(context, kernel(++variant), options);
     if (!compiled.ok()) return state.SkipWithError(compiled.error().message.c_str());
     if (!to_ptx) continue;
-    if (auto linked = link_libdevice(*compiled->module); !linked.ok()) return state.SkipWithError(linked.error().message.c_str());
+    if (auto linked = link_libdevice(*compiled->module); !linked.ok())
+      return state.SkipWithError(linked.error().message.c_str());
     if (auto optimized = optimize_for_ptx(*compiled->module, options.arch); !optimized.ok())
       return state.SkipWithError(optimized.error().message.c_str());
     auto ptx = emit_ptx(*compiled->module, options.arch);
@@ -64,7 +65,8 @@ void recipe_to_ptx(benchmark::State& state) {
     auto module = llvm::parseBitcodeFile(llvm::MemoryBufferRef(kept, "kept"), context);
     if (!module) return state.SkipWithError("bitcode");
     level = level % 3 + 1;
-    if (!link_libdevice(**module).ok() || !optimize_for_ptx(**module, options.arch, level).ok()) return state.SkipWithError("optimising");
+    if (!link_libdevice(**module).ok() || !optimize_for_ptx(**module, options.arch, level).ok())
+      return state.SkipWithError("optimising");
     auto ptx = emit_ptx(**module, options.arch);
     if (!ptx.ok()) return state.SkipWithError(ptx.error().message.c_str());
     benchmark::DoNotOptimize(ptx->size());
@@ -80,8 +82,8 @@ void nvcc_ptx(benchmark::State& state) {
     state.PauseTiming();
     auto written = write_atomically(folder->path() / "k.cu", kernel(++variant));
     state.ResumeTiming();
-    auto outcome = run_process({(*toolkit / "bin" / "nvcc").string(), "-ptx", "-arch=sm_90", (folder->path() / "k.cu").string(), "-o",
-                                (folder->path() / "k.ptx").string()});
+    auto outcome = run_process({(*toolkit / "bin" / "nvcc").string(), "-ptx", "-arch=sm_90",
+                                (folder->path() / "k.cu").string(), "-o", (folder->path() / "k.ptx").string()});
     if (!written.ok() || !outcome.ok() || !outcome->ok()) return state.SkipWithError("nvcc failed");
   }
 }
@@ -94,9 +96,18 @@ void driver_only(benchmark::State& state) {
 }
 
 BENCHMARK(driver_only)->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(source_to_ptx, lean_headers, HeaderSet::Lean, true)->Unit(benchmark::kMillisecond)->MinWarmUpTime(4)->MinTime(2);
-BENCHMARK_CAPTURE(source_to_ptx, toolkit_headers_precompiled, HeaderSet::Toolkit, true)->Unit(benchmark::kMillisecond)->MinWarmUpTime(6)->MinTime(3);
-BENCHMARK_CAPTURE(source_to_ptx, lean_headers_front_end_only, HeaderSet::Lean, false)->Unit(benchmark::kMillisecond)->MinWarmUpTime(4)->MinTime(2);
+BENCHMARK_CAPTURE(source_to_ptx, lean_headers, HeaderSet::Lean, true)
+    ->Unit(benchmark::kMillisecond)
+    ->MinWarmUpTime(4)
+    ->MinTime(2);
+BENCHMARK_CAPTURE(source_to_ptx, toolkit_headers_precompiled, HeaderSet::Toolkit, true)
+    ->Unit(benchmark::kMillisecond)
+    ->MinWarmUpTime(6)
+    ->MinTime(3);
+BENCHMARK_CAPTURE(source_to_ptx, lean_headers_front_end_only, HeaderSet::Lean, false)
+    ->Unit(benchmark::kMillisecond)
+    ->MinWarmUpTime(4)
+    ->MinTime(2);
 BENCHMARK(recipe_to_ptx)->Unit(benchmark::kMillisecond);
 BENCHMARK(nvcc_ptx)->Unit(benchmark::kMillisecond)->UseRealTime()->Iterations(7);
 

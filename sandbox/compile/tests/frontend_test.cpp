@@ -44,7 +44,8 @@ std::unique_ptr<Device> compile(const std::string& source, FrontendOptions optio
   return device;
 }
 
-template <class Change> FrontendOptions with(Change change) {
+template <class Change>
+FrontendOptions with(Change change) {
   FrontendOptions options;
   change(options);
   return options;
@@ -52,36 +53,47 @@ template <class Change> FrontendOptions with(Change change) {
 
 /// One claim: this body compiles inside a kernel, verifies, and holds no inline PTX.
 void expect_compiles(const std::string& body, const std::string& before = "") {
-  auto device = compile(before + "\n__global__ void k(int* p, unsigned* u, long long* l, float* f, double* d, int n) {\n" + body + "\n}\n");
+  auto device =
+      compile(before + "\n__global__ void k(int* p, unsigned* u, long long* l, float* f, double* d, int n) {\n" + body +
+              "\n}\n");
   ASSERT_TRUE(device->module) << device->error;
   EXPECT_FALSE(llvm::verifyModule(*device->module, &llvm::errs()));
   for (const llvm::Function& function : *device->module)
     for (const llvm::Instruction& instruction : llvm::instructions(function))
-      if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) EXPECT_FALSE(call->isInlineAsm()) << function.getName().str();
+      if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction))
+        EXPECT_FALSE(call->isInlineAsm()) << function.getName().str();
 }
 
 TEST(DeviceLanguage, Barriers) {
-  expect_compiles("__syncthreads(); p[0] = __syncthreads_count(n) + __syncthreads_and(n) + __syncthreads_or(n); __syncwarp(); "
-                  "__syncwarp(3); __threadfence(); __threadfence_block(); __threadfence_system(); __nanosleep(5);");
+  expect_compiles(
+      "__syncthreads(); p[0] = __syncthreads_count(n) + __syncthreads_and(n) + __syncthreads_or(n); __syncwarp(); "
+      "__syncwarp(3); __threadfence(); __threadfence_block(); __threadfence_system(); __nanosleep(5);");
 }
 TEST(DeviceLanguage, ShufflesOfEveryType) {
   std::string body;
-  for (const char* type : {"int", "unsigned", "long", "unsigned long", "long long", "unsigned long long", "float", "double"})
-    body += "{ " + std::string(type) + " v = threadIdx.x; v = __shfl_sync(~0u, v, 1); v = __shfl_up_sync(~0u, v, 1, 16); "
+  for (const char* type :
+       {"int", "unsigned", "long", "unsigned long", "long long", "unsigned long long", "float", "double"})
+    body += "{ " + std::string(type) +
+            " v = threadIdx.x; v = __shfl_sync(~0u, v, 1); v = __shfl_up_sync(~0u, v, 1, 16); "
             "v = __shfl_down_sync(~0u, v, 1); v = __shfl_xor_sync(~0u, v, 1); p[0] = (int)v; }\n";
   expect_compiles(body);
 }
 TEST(DeviceLanguage, VotesMatchesAndReductions) {
-  expect_compiles("int all; p[0] = __all_sync(~0u, n) + __any_sync(~0u, n) + __ballot_sync(~0u, n) + __activemask() + "
-                  "__match_any_sync(~0u, n) + __match_any_sync(~0u, d[0]) + __match_all_sync(~0u, f[0], &all) + "
-                  "__reduce_add_sync(~0u, n) + __reduce_max_sync(~0u, 3u) + __reduce_xor_sync(~0u, 3u);");
+  expect_compiles(
+      "int all; p[0] = __all_sync(~0u, n) + __any_sync(~0u, n) + __ballot_sync(~0u, n) + __activemask() + "
+      "__match_any_sync(~0u, n) + __match_any_sync(~0u, d[0]) + __match_all_sync(~0u, f[0], &all) + "
+      "__reduce_add_sync(~0u, n) + __reduce_max_sync(~0u, 3u) + __reduce_xor_sync(~0u, 3u);");
 }
 TEST(DeviceLanguage, AtomicsOfEveryTypeAndScope) {
-  expect_compiles("atomicAdd(p, 1); atomicAdd(u, 1u); atomicAdd((unsigned long long*)l, 1ull); atomicAdd(f, 1.f); atomicAdd(d, 1.0); "
-                  "atomicSub(p, 1); atomicMin(l, 3ll); atomicMax(p, 2); atomicAnd(u, 1u); atomicOr(u, 1u); atomicXor(u, 1u); "
-                  "atomicExch(f, 1.f); atomicExch(p, 2); atomicInc(u, 7u); atomicDec(u, 7u); atomicCAS(p, 1, 2); "
-                  "atomicCAS((unsigned long long*)l, 1ull, 2ull); atomicCAS((unsigned short*)p, (unsigned short)1, (unsigned short)2); "
-                  "atomicAdd_block(p, 1); atomicAdd_system(d, 1.0); atomicCAS_block(p, 1, 2); atomicAdd((float2*)f, make_float2(1, 2));");
+  expect_compiles(
+      "atomicAdd(p, 1); atomicAdd(u, 1u); atomicAdd((unsigned long long*)l, 1ull); atomicAdd(f, 1.f); atomicAdd(d, "
+      "1.0); "
+      "atomicSub(p, 1); atomicMin(l, 3ll); atomicMax(p, 2); atomicAnd(u, 1u); atomicOr(u, 1u); atomicXor(u, 1u); "
+      "atomicExch(f, 1.f); atomicExch(p, 2); atomicInc(u, 7u); atomicDec(u, 7u); atomicCAS(p, 1, 2); "
+      "atomicCAS((unsigned long long*)l, 1ull, 2ull); atomicCAS((unsigned short*)p, (unsigned short)1, (unsigned "
+      "short)2); "
+      "atomicAdd_block(p, 1); atomicAdd_system(d, 1.0); atomicCAS_block(p, 1, 2); atomicAdd((float2*)f, make_float2(1, "
+      "2));");
 }
 const char* const kNvAtomics = R"(
   p[0] = __nv_atomic_load_n(p + 1, __NV_ATOMIC_RELAXED);
@@ -102,30 +114,46 @@ const char* const kNvAtomics = R"(
 )";
 TEST(DeviceLanguage, NvccsAtomicBuiltins) { expect_compiles(kNvAtomics); }
 TEST(DeviceLanguage, CachedLoadsAndStores) {
-  expect_compiles("p[0] = __ldg(p + 1) + __ldcg(p) + __ldca(p) + __ldcs(p) + __ldcv(p); float4 v = __ldg((float4*)f); __stcs((float4*)f + 1, v); "
-                  "__stcg(p, 1); __stwt(p, 2); __stwb(d, 1.0); double2 w = __ldcs((double2*)d); d[4] = w.x;");
+  expect_compiles(
+      "p[0] = __ldg(p + 1) + __ldcg(p) + __ldca(p) + __ldcs(p) + __ldcv(p); float4 v = __ldg((float4*)f); "
+      "__stcs((float4*)f + 1, v); "
+      "__stcg(p, 1); __stwt(p, 2); __stwb(d, 1.0); double2 w = __ldcs((double2*)d); d[4] = w.x;");
 }
 TEST(DeviceLanguage, IntegerIntrinsics) {
-  expect_compiles("p[0] = __popc(n) + __popcll(l[0]) + __clz(n) + __clzll(l[0]) + __ffs(n) + __ffsll(l[0]) + __brev(n) + __mulhi(n, n) + "
-                  "__umulhi(n, n) + __mul24(n, n) + __umul24(n, n) + __byte_perm(n, n, 0x3210) + __funnelshift_l(n, n, 3) + "
-                  "__funnelshift_rc(n, n, 40) + __dp4a(n, n, n) + __sad(n, n, 1) + __hadd(n, n) + __rhadd(n, n) + "
-                  "__vadd4(n, n) + __vmaxu2(n, n) + __vabsdiffu4(n, n) + __vcmpgts4(n, n) + __vsadu4(n, n) + __vavgu4(n, n); "
-                  "l[0] = __mul64hi(l[0], l[1]) + __brevll(l[0]);");
+  expect_compiles(
+      "p[0] = __popc(n) + __popcll(l[0]) + __clz(n) + __clzll(l[0]) + __ffs(n) + __ffsll(l[0]) + __brev(n) + "
+      "__mulhi(n, n) + "
+      "__umulhi(n, n) + __mul24(n, n) + __umul24(n, n) + __byte_perm(n, n, 0x3210) + __funnelshift_l(n, n, 3) + "
+      "__funnelshift_rc(n, n, 40) + __dp4a(n, n, n) + __sad(n, n, 1) + __hadd(n, n) + __rhadd(n, n) + "
+      "__vadd4(n, n) + __vmaxu2(n, n) + __vabsdiffu4(n, n) + __vcmpgts4(n, n) + __vsadu4(n, n) + __vavgu4(n, n); "
+      "l[0] = __mul64hi(l[0], l[1]) + __brevll(l[0]);");
 }
 TEST(DeviceLanguage, FloatIntrinsicsAndConversions) {
-  expect_compiles("f[0] = __fadd_rn(f[1], f[2]) + __fmul_rz(f[1], f[2]) + __fmaf_rn(f[0], f[1], f[2]) + __fdividef(f[0], f[1]) + __expf(f[0]) + "
-                  "__logf(f[0]) + __sinf(f[0]) + __cosf(f[0]) + __powf(f[0], f[1]) + __saturatef(f[0]) + __frsqrt_rn(f[0]) + __fsqrt_rn(f[0]) + "
-                  "__frcp_rn(f[0]) + __int_as_float(n) + __int2float_rn(n) + __exp10f(f[0]) + __log2f(f[0]) + __tanf(f[0]) + __fdiv_rn(f[0], f[1]); "
-                  "p[0] = __float2int_rn(f[0]) + __float_as_int(f[0]) + __float2int_rz(f[0]) + __double2int_rn(d[0]) + __double2hiint(d[0]); "
-                  "d[0] = __dadd_rn(d[0], d[1]) + __longlong_as_double(l[0]) + __hiloint2double(1, 2) + __fma_rn(d[0], d[1], d[2]); "
-                  "l[0] = __double_as_longlong(d[0]) + __double2ll_rn(d[0]); float s, c; __sincosf(f[0], &s, &c); f[1] = s + c;");
+  expect_compiles(
+      "f[0] = __fadd_rn(f[1], f[2]) + __fmul_rz(f[1], f[2]) + __fmaf_rn(f[0], f[1], f[2]) + __fdividef(f[0], f[1]) + "
+      "__expf(f[0]) + "
+      "__logf(f[0]) + __sinf(f[0]) + __cosf(f[0]) + __powf(f[0], f[1]) + __saturatef(f[0]) + __frsqrt_rn(f[0]) + "
+      "__fsqrt_rn(f[0]) + "
+      "__frcp_rn(f[0]) + __int_as_float(n) + __int2float_rn(n) + __exp10f(f[0]) + __log2f(f[0]) + __tanf(f[0]) + "
+      "__fdiv_rn(f[0], f[1]); "
+      "p[0] = __float2int_rn(f[0]) + __float_as_int(f[0]) + __float2int_rz(f[0]) + __double2int_rn(d[0]) + "
+      "__double2hiint(d[0]); "
+      "d[0] = __dadd_rn(d[0], d[1]) + __longlong_as_double(l[0]) + __hiloint2double(1, 2) + __fma_rn(d[0], d[1], "
+      "d[2]); "
+      "l[0] = __double_as_longlong(d[0]) + __double2ll_rn(d[0]); float s, c; __sincosf(f[0], &s, &c); f[1] = s + c;");
 }
 TEST(DeviceLanguage, Mathematics) {
-  expect_compiles("f[0] = sqrtf(f[1]) + rsqrtf(f[1]) + fmaf(f[0], f[1], f[2]) + powf(f[0], f[1]) + sinf(f[0]) + tanhf(f[0]) + erff(f[0]) + "
-                  "lgammaf(f[0]) + cbrtf(f[0]) + fmodf(f[0], f[1]) + hypotf(f[0], f[1]) + exp10f(f[0]) + sinpif(f[0]) + normcdff(f[0]) + rsqrt(f[0]) + "
-                  "std::sqrt(f[0]) + std::pow(f[0], 2.0f) + std::abs(f[0]) + abs(f[0]) + sin(f[0]) + exp(f[0]) + floorf(f[0]) + rintf(f[0]) + fabsf(f[0]); "
-                  "d[0] = sqrt(d[1]) + pow(d[0], 2) + exp(d[0]) + log1p(d[0]) + std::max(d[0], d[1]) + fmax(d[0], d[1]) + min(d[0], 1.0f) + atan2(d[0], d[1]); "
-                  "p[0] = isnan(f[0]) + isinf(d[0]) + std::isfinite(f[0]) + signbit(f[0]) + min(n, 3) + max(1u, 2u) + max(n, 3u) + min(l[0], 4ll) + std::min(n, 3) + abs(n);");
+  expect_compiles(
+      "f[0] = sqrtf(f[1]) + rsqrtf(f[1]) + fmaf(f[0], f[1], f[2]) + powf(f[0], f[1]) + sinf(f[0]) + tanhf(f[0]) + "
+      "erff(f[0]) + "
+      "lgammaf(f[0]) + cbrtf(f[0]) + fmodf(f[0], f[1]) + hypotf(f[0], f[1]) + exp10f(f[0]) + sinpif(f[0]) + "
+      "normcdff(f[0]) + rsqrt(f[0]) + "
+      "std::sqrt(f[0]) + std::pow(f[0], 2.0f) + std::abs(f[0]) + abs(f[0]) + sin(f[0]) + exp(f[0]) + floorf(f[0]) + "
+      "rintf(f[0]) + fabsf(f[0]); "
+      "d[0] = sqrt(d[1]) + pow(d[0], 2) + exp(d[0]) + log1p(d[0]) + std::max(d[0], d[1]) + fmax(d[0], d[1]) + "
+      "min(d[0], 1.0f) + atan2(d[0], d[1]); "
+      "p[0] = isnan(f[0]) + isinf(d[0]) + std::isfinite(f[0]) + signbit(f[0]) + min(n, 3) + max(1u, 2u) + max(n, 3u) + "
+      "min(l[0], 4ll) + std::min(n, 3) + abs(n);");
 }
 TEST(DeviceLanguage, MathematicsStaysLibdeviceCalls) {
   auto device = compile("__global__ void k(float* f, double* d) { f[0] = sinf(f[1]); d[0] = exp(d[1]); }");
@@ -134,10 +162,14 @@ TEST(DeviceLanguage, MathematicsStaysLibdeviceCalls) {
   EXPECT_TRUE(device->module->getFunction("__nv_exp"));
 }
 TEST(DeviceLanguage, FastMathTakesTheFunctionsThatNvccTakes) {
-  const std::string text = "__global__ void k(float* f, double* d) {\n  f[0] = sinf(f[1]) + cosf(f[1]) + tanf(f[1]) + expf(f[1]) + exp10f(f[1]) + logf(f[1]) + "
-                           "log2f(f[1]) + log10f(f[1]) + std::pow(f[1], f[2]) + __expf(f[2]); d[0] = exp(d[1]); }";
+  const std::string text =
+      "__global__ void k(float* f, double* d) {\n  f[0] = sinf(f[1]) + cosf(f[1]) + tanf(f[1]) + expf(f[1]) + "
+      "exp10f(f[1]) + logf(f[1]) + "
+      "log2f(f[1]) + log10f(f[1]) + std::pow(f[1], f[2]) + __expf(f[2]); d[0] = exp(d[1]); }";
   for (bool fast : {true, false}) {
-    auto device = compile(text, with([&](auto& o) { if (fast) o.flags.push_back("-fgpu-approx-transcendentals"); }));
+    auto device = compile(text, with([&](auto& o) {
+                            if (fast) o.flags.push_back("-fgpu-approx-transcendentals");
+                          }));
     ASSERT_TRUE(device->module) << device->error;
     for (const char* name : {"sinf", "cosf", "tanf", "expf", "exp10f", "logf", "log2f", "log10f", "powf"})
       EXPECT_TRUE(device->module->getFunction(std::string(fast ? "__nv_fast_" : "__nv_") + name)) << name;
@@ -146,33 +178,47 @@ TEST(DeviceLanguage, FastMathTakesTheFunctionsThatNvccTakes) {
   }
 }
 TEST(DeviceLanguage, MemoryAndVariables) {
-  expect_compiles("extern __shared__ double dynamic[]; __shared__ float tile[32][33]; tile[threadIdx.y][threadIdx.x] = table[n]; dynamic[0] = counter; "
-                  "managed_value = 3; void* h = malloc(8); free(h); int* o = new int(3); delete o; p[0] = __isGlobal(p) + __isShared(tile); "
-                  "memcpy(p, u, 16); memset(p, 0, 4);",
-                  "__constant__ float table[4]; __device__ int counter; __managed__ int managed_value; static __device__ const float k2[] = {1, 2};");
+  expect_compiles(
+      "extern __shared__ double dynamic[]; __shared__ float tile[32][33]; tile[threadIdx.y][threadIdx.x] = table[n]; "
+      "dynamic[0] = counter; "
+      "managed_value = 3; void* h = malloc(8); free(h); int* o = new int(3); delete o; p[0] = __isGlobal(p) + "
+      "__isShared(tile); "
+      "memcpy(p, u, 16); memset(p, 0, 4);",
+      "__constant__ float table[4]; __device__ int counter; __managed__ int managed_value; static __device__ const "
+      "float k2[] = {1, 2};");
 }
 TEST(DeviceLanguage, PrintAssertAndTrap) {
-  expect_compiles("printf(\"%d %f\\n\", n, f[0]); assert(n > 0); if (n < 0) __trap(); p[0] = (int)clock64() + (int)clock(); __builtin_assume(n > 0);",
-                  "#include <assert.h>\n#include <stdio.h>");
+  expect_compiles(
+      "printf(\"%d %f\\n\", n, f[0]); assert(n > 0); if (n < 0) __trap(); p[0] = (int)clock64() + (int)clock(); "
+      "__builtin_assume(n > 0);",
+      "#include <assert.h>\n#include <stdio.h>");
 }
 TEST(DeviceLanguage, TemplatesLambdasAndFunctionPointers) {
   expect_compiles("auto twice = [=] __device__(int v) { return v * n; }; p[0] = apply(twice, 3) + table[n & 1](n); ",
                   "template <class F> __device__ int apply(F f, int v) { return f(v); }\n"
                   "__device__ int one(int v) { return v; } __device__ int two(int v) { return 2 * v; }\n"
                   "typedef int (*Function)(int); __device__ Function table[2] = {one, two};\n"
-                  "template <class T, int N> __global__ void __launch_bounds__(128, 2) generic(const __grid_constant__ int c, T* t) { t[N] = c; }\n"
+                  "template <class T, int N> __global__ void __launch_bounds__(128, 2) generic(const __grid_constant__ "
+                  "int c, T* t) { t[N] = c; }\n"
                   "template __global__ void generic<float, 3>(const int, float*);");
 }
 TEST(DeviceLanguage, HalfAndBfloat16) {
-  expect_compiles("half h = __float2half(f[0]); h = h * h + __hfma(h, h, half(1.0f)); half2 h2 = __half2half2(h); h2 = __hmul2(h2, h2); f[0] = __low2float(h2); "
-                  "atomicAdd((half*)p, h); h = __shfl_xor_sync(~0u, h, 1); if (h > half(0)) h = hexp(h); __nv_bfloat16 b = __float2bfloat16(f[1]); "
-                  "b = b + b; f[1] = __bfloat162float(b) + __half2float(h);",
-                  "#include <cuda_fp16.h>\n#include <cuda_bf16.h>");
+  expect_compiles(
+      "half h = __float2half(f[0]); h = h * h + __hfma(h, h, half(1.0f)); half2 h2 = __half2half2(h); h2 = __hmul2(h2, "
+      "h2); f[0] = __low2float(h2); "
+      "atomicAdd((half*)p, h); h = __shfl_xor_sync(~0u, h, 1); if (h > half(0)) h = hexp(h); __nv_bfloat16 b = "
+      "__float2bfloat16(f[1]); "
+      "b = b + b; f[1] = __bfloat162float(b) + __half2float(h);",
+      "#include <cuda_fp16.h>\n#include <cuda_bf16.h>");
 }
 TEST(DeviceLanguage, CooperativeGroups) {
-  expect_compiles("auto b = cg::this_thread_block(); auto t = cg::tiled_partition<8>(b); auto w = cg::tiled_partition<32>(b); b.sync(); cg::this_grid().sync(); "
-                  "p[b.thread_rank()] = cg::reduce(w, n, cg::plus<int>()) + t.shfl_down(n, 2) + t.ballot(1) + cg::coalesced_threads().size() + cg::inclusive_scan(t, n); t.sync();",
-                  "#include <cooperative_groups.h>\n#include <cooperative_groups/reduce.h>\n#include <cooperative_groups/scan.h>\nnamespace cg = cooperative_groups;");
+  expect_compiles(
+      "auto b = cg::this_thread_block(); auto t = cg::tiled_partition<8>(b); auto w = cg::tiled_partition<32>(b); "
+      "b.sync(); cg::this_grid().sync(); "
+      "p[b.thread_rank()] = cg::reduce(w, n, cg::plus<int>()) + t.shfl_down(n, 2) + t.ballot(1) + "
+      "cg::coalesced_threads().size() + cg::inclusive_scan(t, n); t.sync();",
+      "#include <cooperative_groups.h>\n#include <cooperative_groups/reduce.h>\n#include "
+      "<cooperative_groups/scan.h>\nnamespace cg = cooperative_groups;");
 }
 TEST(DeviceLanguage, TexturesAreRefusedByName) {
   auto device = compile("__global__ void k(cudaTextureObject_t t, float* f) { f[0] = tex2D<float>(t, 1.f, 2.f); }");
@@ -181,10 +227,14 @@ TEST(DeviceLanguage, TexturesAreRefusedByName) {
   EXPECT_THAT(device->error, HasSubstr("kernel.cu:1:"));
 }
 
-/// For the oldest architecture that Makefiles name, which lacks some operations of warps: cooperative groups are there all the same.
+/// For the oldest architecture that Makefiles name, which lacks some operations of warps: cooperative groups are there
+/// all the same.
 TEST(Frontend, DefinesWhatNvccDefinesInTheDevicePass) {
-  auto device = compile("#include <cooperative_groups.h>\n#if __CUDA_ARCH__ != 600 || !defined(__NVCC__) || !defined(__CUDACC__) || __CUDACC_VER_MAJOR__ != 13\n"
-                        "#error wrong\n#endif\n", with([](auto& o) { o.arch = "sm_60"; }));
+  auto device = compile(
+      "#include <cooperative_groups.h>\n#if __CUDA_ARCH__ != 600 || !defined(__NVCC__) || !defined(__CUDACC__) || "
+      "__CUDACC_VER_MAJOR__ != 13\n"
+      "#error wrong\n#endif\n",
+      with([](auto& o) { o.arch = "sm_60"; }));
   EXPECT_TRUE(device->module) << device->error;
 }
 /// Problem sizes on the command line. T and U are names in nvcc's own headers too.
@@ -192,12 +242,16 @@ TEST(Frontend, LeavesOneLetterNamesToTheApplication) {
   std::vector<std::string> flags;
   for (char letter = 'A'; letter <= 'Z'; ++letter)
     if (letter != 'T' && letter != 'U') flags.push_back(std::string("-D") + letter + "=4");
-  auto device = compile("#include <cooperative_groups.h>\n#include <cuda_bf16.h>\n#include <hip/hip_runtime.h>\n#include <cuda_fp16.h>\n#include <cmath>\n"
-                        "__global__ void k(int* p) { p[0] = A + Z; }", with([&](auto& o) { o.flags = flags; }));
+  auto device = compile(
+      "#include <cooperative_groups.h>\n#include <cuda_bf16.h>\n#include <hip/hip_runtime.h>\n#include "
+      "<cuda_fp16.h>\n#include <cmath>\n"
+      "__global__ void k(int* p) { p[0] = A + Z; }",
+      with([&](auto& o) { o.flags = flags; }));
   EXPECT_TRUE(device->module) << device->error;
 }
 TEST(Frontend, GivesUnoptimisedIrThatPassesMayOptimise) {
-  auto device = compile("__device__ int f(int a) { int b = a; return b + 1; }\n__global__ void k(int* p) { p[0] = f(p[1]); }");
+  auto device =
+      compile("__device__ int f(int a) { int b = a; return b + 1; }\n__global__ void k(int* p) { p[0] = f(p[1]); }");
   ASSERT_TRUE(device->module) << device->error;
   EXPECT_THAT(device->ir(), Not(HasSubstr("optnone")));
   EXPECT_THAT(device->ir(), HasSubstr("llvm.lifetime.start"));
@@ -207,14 +261,19 @@ TEST(Frontend, GivesUnoptimisedIrThatPassesMayOptimise) {
 TEST(Frontend, ContractsMultiplyAddsUnlessTold) {
   const char* source = "__global__ void k(float* f) { f[0] = f[1] * f[2] + f[3]; }";
   EXPECT_THAT(compile(source)->ir(), HasSubstr("fmul contract"));
-  EXPECT_THAT(compile(source, with([](auto& o) { o.flags = {"-ffp-contract=off"}; }))->ir(), Not(HasSubstr("fmul contract")));
-  const char* separate = "#include <cuda_fp16.h>\n__global__ void k(__half2* h) { h[0] = __hadd2_rn(__hmul2_rn(h[1], h[2]), h[3]); }";
-  EXPECT_THAT(compile(separate)->ir(), AllOf(HasSubstr("fmul half"), HasSubstr("fadd half"), Not(HasSubstr("= fmul contract half"))));
+  EXPECT_THAT(compile(source, with([](auto& o) { o.flags = {"-ffp-contract=off"}; }))->ir(),
+              Not(HasSubstr("fmul contract")));
+  const char* separate =
+      "#include <cuda_fp16.h>\n__global__ void k(__half2* h) { h[0] = __hadd2_rn(__hmul2_rn(h[1], h[2]), h[3]); }";
+  EXPECT_THAT(compile(separate)->ir(),
+              AllOf(HasSubstr("fmul half"), HasSubstr("fadd half"), Not(HasSubstr("= fmul contract half"))));
 }
-/// Some standards have clang say where a header was included: then the precompiled one's own source is read. C++17 has no
-/// register variables, and nvcc only warns.
+/// Some standards have clang say where a header was included: then the precompiled one's own source is read. C++17 has
+/// no register variables, and nvcc only warns.
 TEST(Frontend, GivesTheSameIrAndTakesRegisterVariablesUnderEveryStandardWithPrecompiledHeaders) {
-  const char* source = "__global__ void k(float* x) { register float r = sqrtf(x[1]) + ONLY_HERE; x[0] = r; }\nint host() { register int r = 1; return r; }";
+  const char* source =
+      "__global__ void k(float* x) { register float r = sqrtf(x[1]) + ONLY_HERE; x[0] = r; }\nint host() { register "
+      "int r = 1; return r; }";
   for (const char* standard : {"-std=c++11", "-std=c++14", "-std=c++20"}) {
     std::string first;
     for (int time = 0; time < 3; ++time) {  // Precompiled the second time.
@@ -231,7 +290,8 @@ TEST(Frontend, ReadsWhatTheApplicationForcesInAfterPrecompiledHeaders) {
   std::string forced = (folder.path() / "forced.h").string();
   ASSERT_TRUE(write_atomically(forced, std::string_view("__device__ float twice(float x) { return 2 * x; }\n")).ok());
   for (const char* name : {"a.cu", "b.cu", "c.cu"}) {
-    auto device = compile("__global__ void k(float* f) { f[0] = twice(f[1]); }", with([&](auto& o) { o.file_name = name, o.flags = {"-include", forced}; }));
+    auto device = compile("__global__ void k(float* f) { f[0] = twice(f[1]); }",
+                          with([&](auto& o) { o.file_name = name, o.flags = {"-include", forced}; }));
     EXPECT_TRUE(device->module) << name << ": " << device->error;
   }
 }
@@ -243,13 +303,16 @@ TEST(Frontend, LeavesTheProcessInItsFolder) {
   EXPECT_EQ(std::filesystem::current_path(), before);
 }
 TEST(Frontend, ErrorsNameTheCallersFileAndLine) {
-  auto device = compile("\n__global__ void k(float* f) { f[0] = nothing; }", with([](auto& o) { o.file_name = "src/app.cu"; }));
+  auto device =
+      compile("\n__global__ void k(float* f) { f[0] = nothing; }", with([](auto& o) { o.file_name = "src/app.cu"; }));
   ASSERT_FALSE(device->module);
   EXPECT_THAT(device->error, HasSubstr("src/app.cu:2:"));
 }
 TEST(Frontend, CompilesHipThroughTheThinHeader) {
-  auto device = compile("#include <hip/hip_runtime.h>\n__global__ void k(float* f) { f[hipThreadIdx_x] = __shfl_down(f[0], 1); }\n"
-                        "void go(float* f) { hipLaunchKernelGGL(k, dim3(1), dim3(2), 0, 0, f); hipMalloc(&f, 4); }", with([](auto& o) { o.language = "hip"; }));
+  auto device = compile(
+      "#include <hip/hip_runtime.h>\n__global__ void k(float* f) { f[hipThreadIdx_x] = __shfl_down(f[0], 1); }\n"
+      "void go(float* f) { hipLaunchKernelGGL(k, dim3(1), dim3(2), 0, 0, f); hipMalloc(&f, 4); }",
+      with([](auto& o) { o.language = "hip"; }));
   EXPECT_TRUE(device->module) << device->error;
 }
 TEST(Frontend, GivesHipsVectorsTheirArithmeticAndLeavesTheApplicationsOwn) {
@@ -275,11 +338,13 @@ int host() { int n; return hipDeviceGetAttribute(&n, hipDeviceAttributeConcurren
 TEST(FrontendWithToolkit, ReadsHipcubAndRocthrustAsTheToolkitsOwn) {
   if (!cuda_toolkit()) GTEST_SKIP() << "no CUDA toolkit";
   // No include of HIP's runtime: hipCUB and rocThrust bring it.
-  auto device = compile("#include <hipcub/block/block_reduce.hpp>\n#include <thrust/functional.h>\n"
-                        "__global__ void k(int* p) { typedef hipcub::BlockReduce<int, 128> B; __shared__ typename B::TempStorage t;\n"
-                        "  p[0] = B(t).Reduce(p[threadIdx.x], thrust::maximum<int>());\n"
-                        "  p[1] = hipcub::Sum()(p[0], 1) + hipcub::Max()(p[0], 2) + hipcub::Min()(p[0], 3) + hipcub::Equality()(p[0], 4); }\nvoid host(int* p) { (void)hipFree(p); }\n",
-                        with([](auto& o) { o.language = "hip", o.headers = HeaderSet::Toolkit, o.flags = {"-std=c++17"}; }));
+  auto device = compile(
+      "#include <hipcub/block/block_reduce.hpp>\n#include <thrust/functional.h>\n"
+      "__global__ void k(int* p) { typedef hipcub::BlockReduce<int, 128> B; __shared__ typename B::TempStorage t;\n"
+      "  p[0] = B(t).Reduce(p[threadIdx.x], thrust::maximum<int>());\n"
+      "  p[1] = hipcub::Sum()(p[0], 1) + hipcub::Max()(p[0], 2) + hipcub::Min()(p[0], 3) + hipcub::Equality()(p[0], "
+      "4); }\nvoid host(int* p) { (void)hipFree(p); }\n",
+      with([](auto& o) { o.language = "hip", o.headers = HeaderSet::Toolkit, o.flags = {"-std=c++17"}; }));
   EXPECT_TRUE(device->module) << device->error;
 }
 TEST(Frontend, WritesPtxWithLibdeviceWhereAToolkitIs) {
@@ -307,7 +372,9 @@ TEST(Frontend, TakesSquareRootsAsPreciselyAsNvcc) {
 }
 TEST(Frontend, FusesAProductWithAllThatUseItOrWithNone) {
   auto count = [](const std::string& body, const std::string& what) {
-    auto device = compile("__global__ void k(const float* f, float* g) { float x = f[0], y = f[1], z = f[2], w = f[3], t = x * y; " + body + " }");
+    auto device = compile(
+        "__global__ void k(const float* f, float* g) { float x = f[0], y = f[1], z = f[2], w = f[3], t = x * y; " +
+        body + " }");
     EXPECT_TRUE(device->module) << device->error;
     EXPECT_TRUE(device->module && optimize_for_ptx(*device->module, "sm_90").ok());
     std::string ptx = *emit_ptx(*device->module, "sm_90");
@@ -322,7 +389,8 @@ TEST(Frontend, FusesAProductWithAllThatUseItOrWithNone) {
   EXPECT_EQ(count("g[0] = t + z * w; g[1] = t - z * w;", "fma.rn"), 2);
 }
 void expect_atomic_builtins_as_ptx(HeaderSet headers) {
-  std::string source = std::string("__global__ void k(int* p, unsigned* u, long long* l, float* f, double* d) {") + kNvAtomics + "}";
+  std::string source =
+      std::string("__global__ void k(int* p, unsigned* u, long long* l, float* f, double* d) {") + kNvAtomics + "}";
   auto device = compile(source, with([&](auto& o) { o.headers = headers, o.debug_lines = false; }));
   ASSERT_TRUE(device->module) << device->error;
   ASSERT_TRUE(optimize_for_ptx(*device->module, "sm_90").ok());
@@ -342,14 +410,22 @@ TEST(Frontend, FindsOmpInBothPassesWhereGccHasIt) {
   bool has = std::filesystem::exists("/usr/lib/gcc/x86_64-linux-gnu/" + std::to_string(__GNUC__) + "/include/omp.h") ||
              std::filesystem::exists("/usr/lib/gcc/x86_64-linux-gnu/12/include/omp.h");
   if (!has) GTEST_SKIP() << "GCC's omp.h is not installed";
-  auto device = compile("#include <omp.h>\n#include <stddef.h>\n__global__ void k(size_t* p) { p[0] = 1; }\nint host() { return omp_get_max_threads(); }",
-                        with([](auto& o) { o.flags = {"-fopenmp"}; }));
+  auto device = compile(
+      "#include <omp.h>\n#include <stddef.h>\n__global__ void k(size_t* p) { p[0] = 1; }\nint host() { return "
+      "omp_get_max_threads(); }",
+      with([](auto& o) { o.flags = {"-fopenmp"}; }));
   EXPECT_TRUE(device->module) << device->error;
 }
 TEST(FrontendWithToolkit, CompilesAgainstItsHeaders) {
   if (!cuda_toolkit()) GTEST_SKIP() << "no CUDA toolkit";
-  auto device = compile("#include <cub/warp/warp_reduce.cuh>\n__global__ void k(float* f) { typedef cub::WarpReduce<float> R; __shared__ R::TempStorage t; f[0] = R(t).Sum(f[1]); }\n"
-                        "int host(float f) { return max(1, 2) + min(1u, 2u) + isfinite(f); }", with([](auto& o) { o.headers = HeaderSet::Toolkit; o.flags = {"-std=c++17"}; }));
+  auto device = compile(
+      "#include <cub/warp/warp_reduce.cuh>\n__global__ void k(float* f) { typedef cub::WarpReduce<float> R; __shared__ "
+      "R::TempStorage t; f[0] = R(t).Sum(f[1]); }\n"
+      "int host(float f) { return max(1, 2) + min(1u, 2u) + isfinite(f); }",
+      with([](auto& o) {
+        o.headers = HeaderSet::Toolkit;
+        o.flags = {"-std=c++17"};
+      }));
   EXPECT_TRUE(device->module) << device->error;
 }
 
@@ -367,8 +443,8 @@ bool begins_with_the_runtime(const std::filesystem::path& header) {
   return false;
 }
 
-/// Sources that include headers of ours that an application may include, each twice: one for each header with something in
-/// it by itself, and one for all those which only forward to another. By whether cuda_runtime.h may go before it.
+/// Sources that include headers of ours that an application may include, each twice: one for each header with something
+/// in it by itself, and one for all those which only forward to another. By whether cuda_runtime.h may go before it.
 std::vector<std::pair<std::string, bool>> header_sources() {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(lean_headers())) {
@@ -388,7 +464,8 @@ std::vector<std::pair<std::string, bool>> header_sources() {
   return sources;
 }
 
-/// cuda_runtime.h is most of nearly every one, and precompiled where the header begins with it, which makes no difference.
+/// cuda_runtime.h is most of nearly every one, and precompiled where the header begins with it, which makes no
+/// difference.
 TEST(LeanHeaders, EachCompilesAloneInBothPasses) {
   auto sources = header_sources();
   ASSERT_GT(sources.size(), 10u);
@@ -438,9 +515,11 @@ TEST(Frontend, CompilesATextInAFolderReachedByALink) {
 }
 
 TEST(LeanHeaders, LeaveHostCodeItsSpecialFunctionsInBothPasses) {
-  std::string source = "#include <cmath>\n__global__ void k(float* x) { x[0] = sqrtf(x[0]); }\n"
-                       "double f(double (*g)(unsigned, double)) { return std::riemann_zeta(2.0) + std::beta(1.0f, 2) + std::hermitef(3, 1.5f)\n"
-                       "  + g(1, 2) + std::ellint_3(1, 2.0, 3.0f); }\ndouble h() { return f(std::sph_bessel<double>); }\n";
+  std::string source =
+      "#include <cmath>\n__global__ void k(float* x) { x[0] = sqrtf(x[0]); }\n"
+      "double f(double (*g)(unsigned, double)) { return std::riemann_zeta(2.0) + std::beta(1.0f, 2) + std::hermitef(3, "
+      "1.5f)\n"
+      "  + g(1, 2) + std::ellint_3(1, 2.0, 3.0f); }\ndouble h() { return f(std::sph_bessel<double>); }\n";
   for (const char* pass : {"--cuda-device-only", "--cuda-host-only"}) {
     std::vector<std::string> driver = frontend_arguments({});
     std::replace(driver.begin(), driver.end(), std::string("--cuda-device-only"), std::string(pass));
@@ -453,10 +532,13 @@ TEST(LeanHeaders, LeaveHostCodeItsSpecialFunctionsInBothPasses) {
 }
 
 TEST(LeanHeaders, OfferTheRuntimeApiToPlainHostSources) {
-  std::string source = "#include <cuda_runtime.h>\n#include <cuda_fp16.h>\nstatic_assert(sizeof(cudaDeviceProp) == 1008, \"\");\n"
-                       "static_assert(cudaErrorAssert == 710 && cudaErrorIllegalAddress == 700 && cudaDevAttrMaxSharedMemoryPerBlockOptin == 97, \"\");\n"
-                       "static_assert(alignof(float4) == 16 && alignof(double4) == 16 && sizeof(float3) == 12, \"\");\n"
-                       "int main() { float* p; cudaStream_t s; cudaStreamCreate(&s); return cudaMalloc(&p, 4) + (int)(float)__half(1.0f); }\n";
+  std::string source =
+      "#include <cuda_runtime.h>\n#include <cuda_fp16.h>\nstatic_assert(sizeof(cudaDeviceProp) == 1008, \"\");\n"
+      "static_assert(cudaErrorAssert == 710 && cudaErrorIllegalAddress == 700 && "
+      "cudaDevAttrMaxSharedMemoryPerBlockOptin == 97, \"\");\n"
+      "static_assert(alignof(float4) == 16 && alignof(double4) == 16 && sizeof(float3) == 12, \"\");\n"
+      "int main() { float* p; cudaStream_t s; cudaStreamCreate(&s); return cudaMalloc(&p, 4) + "
+      "(int)(float)__half(1.0f); }\n";
   auto jobs = clang_jobs({"-x", "c++", "-isystem", lean_headers().string(), "-fsyntax-only", "/plain.cpp"});
   ASSERT_TRUE(jobs.ok());
   auto compiled = run_clang_job(jobs->front(), {{"/plain.cpp", source}});

@@ -24,17 +24,19 @@ std::vector<std::string> kept(const std::vector<std::string>& command) {
 }
 
 TEST(DeviceArguments, KeepWhatChangesDeviceCodeInItsOwnWords) {
-  EXPECT_THAT(kept({"nvcc", "-O3", "--use_fast_math", "-Xptxas", "-dlcm=ca", "-maxrregcount=64", "-std=c++17", "-DN=4",
-                    "-I", "include", "--generate-line-info", "-lineinfo", "-Xcompiler=-fopenmp", "-c", "a.cu", "-o", "a.o"}),
-              ElementsAre("-O3", "--use_fast_math", "-Xptxas", "-dlcm=ca", "-maxrregcount=64", "-std=c++17", "-DN=4",
-                          "-I", "include", "--generate-line-info", "-lineinfo", "-Xcompiler=-fopenmp"));
+  EXPECT_THAT(
+      kept({"nvcc", "-O3", "--use_fast_math", "-Xptxas", "-dlcm=ca", "-maxrregcount=64", "-std=c++17", "-DN=4", "-I",
+            "include", "--generate-line-info", "-lineinfo", "-Xcompiler=-fopenmp", "-c", "a.cu", "-o", "a.o"}),
+      ElementsAre("-O3", "--use_fast_math", "-Xptxas", "-dlcm=ca", "-maxrregcount=64", "-std=c++17", "-DN=4", "-I",
+                  "include", "--generate-line-info", "-lineinfo", "-Xcompiler=-fopenmp"));
 }
 
 TEST(DeviceArguments, LeaveOutFilesLinkingAndArchitecturesAndNameThem) {
   std::vector<std::string> left_out;
-  auto words = device_arguments({"ccache", "/usr/local/cuda/bin/nvcc", "-gencode", "arch=compute_80,code=sm_80", "-arch=sm_70",
-                                 "-t8", "-MD", "-MF", "a.d", "-lm", "-L/x", "-dlto", "-x", "cu", "a.cpp", "-o", "a.o"},
-                                left_out);
+  auto words =
+      device_arguments({"ccache", "/usr/local/cuda/bin/nvcc", "-gencode", "arch=compute_80,code=sm_80", "-arch=sm_70",
+                        "-t8", "-MD", "-MF", "a.d", "-lm", "-L/x", "-dlto", "-x", "cu", "a.cpp", "-o", "a.o"},
+                       left_out);
   EXPECT_THAT(words, ElementsAre());
   EXPECT_THAT(left_out, Contains("-gencode arch=compute_80,code=sm_80"));
   EXPECT_THAT(left_out, Contains(HasSubstr("-dlto (changes device code")));
@@ -100,7 +102,8 @@ TEST_F(NvccImageTest, HoldsTheKernelsThatWereAskedForStaticAndTemplate) {
   EXPECT_GT(cubin_code(reply.image, "plain(int*)").size(), 0u);
   EXPECT_TRUE(cubin_code(reply.image, "another(int*)").empty());
   // Every kernel in it can be read from a cut or damaged image without harm.
-  for (size_t size = 0; size < reply.image.size(); size += 97) cubin_kernels(std::string_view(reply.image).substr(0, size));
+  for (size_t size = 0; size < reply.image.size(); size += 97)
+    cubin_kernels(std::string_view(reply.image).substr(0, size));
   for (size_t at = 0; at < reply.image.size(); at += 131) {
     std::string damaged = reply.image;
     damaged[at] = static_cast<char>(damaged[at] ^ 0xff);
@@ -113,7 +116,9 @@ TEST_F(NvccImageTest, ReadsASourceForTheArchitectureThatItsApplicationIsBuiltFor
   mep.compile_command = {"nvcc", "-arch=sm_75", "-c", "a.cu"}, mep.architecture = "sm_75";
   auto nvcc = NvccCompiler::find(nvcc_options(mep, "sm_90"));
   ASSERT_TRUE(nvcc.ok());
-  auto reply = nvcc->compile("__global__ void k(int* p) {\n#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 750\n  *p = wrong;\n#endif\n}\n", {});
+  auto reply = nvcc->compile(
+      "__global__ void k(int* p) {\n#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 750\n  *p = wrong;\n#endif\n}\n",
+      {});
   EXPECT_EQ(reply.outcome, Outcome::Ok) << reply.detail;
   EXPECT_THAT(nvcc->command_text(), HasSubstr("nvcc -gencode=arch=compute_75,code=sm_90 -cubin"));
 }

@@ -1,5 +1,5 @@
-// Headers precompiled once in the test's own process: the processes that its compile pools fork inherit them. Without that
-// each pool of each test parses them anew, which is most of such a test's time.
+// Headers precompiled once in the test's own process: the processes that its compile pools fork inherit them. Without
+// that each pool of each test parses them anew, which is most of such a test's time.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -22,7 +22,8 @@ class WarmFrontEnd : public testing::Environment {
     if (place_ == Place::FirstSlot) options.folder = slot.path().string();
     llvm::LLVMContext context;
     // The second time that it sees a set of flags the front end precompiles.
-    for (int i = 0; i < 2; ++i) ASSERT_TRUE(compile_to_device_ir(context, "__global__ void k(float* x) { x[0] += 1; }\n", options).ok());
+    for (int i = 0; i < 2; ++i)
+      ASSERT_TRUE(compile_to_device_ir(context, "__global__ void k(float* x) { x[0] += 1; }\n", options).ok());
   }
 
  private:

@@ -26,7 +26,7 @@ class LoadedImage {
   static Result<std::shared_ptr<LoadedImage>> load(std::span<const char> elf, const std::string& name);
   ~LoadedImage();
   const kl_image& image() const;
-  const kl_kernel* find_kernel(std::string_view mangled) const;     ///< nullptr if absent.
+  const kl_kernel* find_kernel(std::string_view mangled) const;  ///< nullptr if absent.
   const kl_variable* find_variable(std::string_view mangled) const;
 
  private:
@@ -36,18 +36,25 @@ class LoadedImage {
 };
 
 enum class LaunchFault {
-  None, InvalidConfiguration, Assert, Trap, DivergentBarrier, TimedOut, OutOfResources, Unsupported,
+  None,
+  InvalidConfiguration,
+  Assert,
+  Trap,
+  DivergentBarrier,
+  TimedOut,
+  OutOfResources,
+  Unsupported,
 };
 
 struct LaunchOutcome {
   LaunchFault fault = LaunchFault::None;
-  std::string detail;               ///< "assert(x > 0) failed at k.cu:12, block (0,0,0) thread (3,0,0)"
+  std::string detail;  ///< "assert(x > 0) failed at k.cu:12, block (0,0,0) thread (3,0,0)"
   double seconds = 0;
   bool ok() const { return fault == LaunchFault::None; }
 };
 
 struct LaunchOptions {
-  unsigned workers = 0;             ///< 0: all cores.
+  unsigned workers = 0;                                          ///< 0: all cores.
   std::optional<std::chrono::milliseconds> no_progress_timeout;  ///< Spinning fibers with no progress: TimedOut.
   std::function<void(std::string_view)> print;                   ///< Device printf; empty: stdout.
 };
@@ -60,7 +67,7 @@ LaunchOutcome launch(const kl_kernel& kernel, const Geometry& geometry, const vo
 struct DeviceLimits {
   uint32_t max_threads_per_block = 1024, warp_size = 32;
   uint32_t shared_per_block = 48 << 10, shared_per_block_optin = 227 << 10;
-  uint32_t processors = 0;          ///< Cores.
+  uint32_t processors = 0;  ///< Cores.
 };
 DeviceLimits device_limits();
 

@@ -8,17 +8,19 @@
 
 #include "core/base/result.h"
 
-namespace llvm { class Module; }
+namespace llvm {
+class Module;
+}
 
 namespace kernelift::cpu {
 
 struct LowerOptions {
-  std::string cpu = "native";       ///< LLVM CPU name.
-  int host_level = 3;               ///< 0..3: how much the host pipeline optimises after the cut; candidates use 3.
+  std::string cpu = "native";  ///< LLVM CPU name.
+  int host_level = 3;          ///< 0..3: how much the host pipeline optimises after the cut; candidates use 3.
   bool vectorize = true;
-  bool force_fibers = false;        ///< Tests and benchmarks: run every kernel in fiber mode.
-  /// A kernel that reaches something unsupported is left out by name (mode "refused") and the others are made. For whole
-  /// applications, which may hold kernels that they launch on other GPUs only. Else it is an Error.
+  bool force_fibers = false;  ///< Tests and benchmarks: run every kernel in fiber mode.
+  /// A kernel that reaches something unsupported is left out by name (mode "refused") and the others are made. For
+  /// whole applications, which may hold kernels that they launch on other GPUs only. Else it is an Error.
   bool leave_out_refused = false;
 };
 
@@ -30,7 +32,7 @@ struct LoweredKernel {
 };
 
 struct LoweredImage {
-  std::vector<char> elf;            ///< A shared object that exports kernelift_image (image_abi.h).
+  std::vector<char> elf;  ///< A shared object that exports kernelift_image (image_abi.h).
   std::vector<LoweredKernel> kernels;
 };
 

@@ -63,10 +63,10 @@ Status AddressSpace::reserve(uint64_t begin, uint64_t end) {
     CUresult result = driver_.cuMemAddressReserve(&got, stop - at, 0, at, 0);
     if (result == CUDA_SUCCESS && got != at) driver_.cuMemAddressFree(got, stop - at);
     if (result != CUDA_SUCCESS || got != at)
-      return environment_error("the recorded address " + hexadecimal(at) + " (" + std::to_string((stop - at) >> 20) +
-                               " MiB) cannot be had: " +
-                               (result == CUDA_SUCCESS ? "the driver offers " + hexadecimal(got)
-                                                       : cuda_error_text(driver_, result)));
+      return environment_error(
+          "the recorded address " + hexadecimal(at) + " (" + std::to_string((stop - at) >> 20) +
+          " MiB) cannot be had: " +
+          (result == CUDA_SUCCESS ? "the driver offers " + hexadecimal(got) : cuda_error_text(driver_, result)));
     reserved_[at] = stop;
     at = stop;
   }
@@ -90,7 +90,8 @@ Result<AddressSpace::Piece> AddressSpace::map(uint64_t address, uint64_t bytes) 
                              hexadecimal(address) + ": " + cuda_error_text(driver_, result) + "; " +
                              std::to_string(free) + " bytes are free");
   };
-  if (CUresult result = driver_.cuMemCreate(&piece.handle, bytes, &properties, 0)) return refuse("cannot allocate", result);
+  if (CUresult result = driver_.cuMemCreate(&piece.handle, bytes, &properties, 0))
+    return refuse("cannot allocate", result);
   if (CUresult result = driver_.cuMemMap(address, bytes, 0, piece.handle, 0)) {
     driver_.cuMemRelease(piece.handle);
     return refuse("cannot map", result);

@@ -1,5 +1,5 @@
-// See clock_lock.h. Children of this process may inherit our end of the line, so its closing says nothing: the holder also
-// looks whether its parent is still the one that it was born to.
+// See clock_lock.h. Children of this process may inherit our end of the line, so its closing says nothing: the holder
+// also looks whether its parent is still the one that it was born to.
 #include "sandbox/device/cuda/clock_lock.h"
 
 #include <poll.h>
@@ -32,8 +32,7 @@ constexpr char kLocked = 'l';
   }
   say({kLocked});
   pollfd wait{line, POLLIN, 0};
-  while (::getppid() == parent && ::poll(&wait, 1, kLookEvery) <= 0) {
-  }
+  while (::getppid() == parent && ::poll(&wait, 1, kLookEvery) <= 0) {}
   (*control)->reset();
   _exit(0);
 }
@@ -43,7 +42,8 @@ constexpr char kLocked = 'l';
 Result<std::unique_ptr<ClockLock>> ClockLock::take(const ClockControlFactory& control) {
   int line[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, line) != 0)
-    return environment_error("cannot start the process that holds the GPU's clocks: " + std::string(std::strerror(errno)));
+    return environment_error("cannot start the process that holds the GPU's clocks: " +
+                             std::string(std::strerror(errno)));
   pid_t parent = ::getpid(), holder = ::fork();
   if (holder == 0) {
     ::close(line[0]);
@@ -52,17 +52,19 @@ Result<std::unique_ptr<ClockLock>> ClockLock::take(const ClockControlFactory& co
   ::close(line[1]);
   char answer[1024];
   ssize_t size = -1;
-  if (holder > 0) do size = ::recv(line[0], answer, sizeof answer, 0); while (size < 0 && errno == EINTR);
+  if (holder > 0) do
+      size = ::recv(line[0], answer, sizeof answer, 0);
+    while (size < 0 && errno == EINTR);
   if (size == 1 && answer[0] == kLocked) return std::unique_ptr<ClockLock>(new ClockLock(holder, line[0]));
   ::close(line[0]);
   if (holder > 0) ::waitpid(holder, nullptr, 0);
-  return environment_error(size > 1 ? std::string(answer, static_cast<size_t>(size)) : "the process that holds the GPU's clocks ended");
+  return environment_error(size > 1 ? std::string(answer, static_cast<size_t>(size))
+                                    : "the process that holds the GPU's clocks ended");
 }
 
 ClockLock::~ClockLock() {
   ::send(line_, "", 1, MSG_NOSIGNAL);
-  while (::waitpid(holder_, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  while (::waitpid(holder_, nullptr, 0) < 0 && errno == EINTR) {}
   ::close(line_);
 }
 

@@ -1,6 +1,6 @@
 // The GPU's clocks held at one frequency while something is measured, on the user's explicit wish only. A small process
-// holds them: it lives as long as the lock, sees when this process ends, however that happens (kill -9 included), and gives
-// the clocks back to the driver. Who locks is behind a seam, so that this is tested without touching any GPU.
+// holds them: it lives as long as the lock, sees when this process ends, however that happens (kill -9 included), and
+// gives the clocks back to the driver. Who locks is behind a seam, so that this is tested without touching any GPU.
 #pragma once
 #include <sys/types.h>
 
@@ -22,8 +22,8 @@ class ClockControl {
 /// Called in the holding process, which nothing of ours shares: it may start the driver.
 using ClockControlFactory = std::function<Result<std::unique_ptr<ClockControl>>()>;
 
-/// NVML's, for the GPUs of `device` (cuda: all that are visible; cuda:N): the base frequency, which a GPU keeps under any
-/// load. An Error says what the machine lacks or does not permit; a Usage error that `device` is none of NVIDIA's.
+/// NVML's, for the GPUs of `device` (cuda: all that are visible; cuda:N): the base frequency, which a GPU keeps under
+/// any load. An Error says what the machine lacks or does not permit; a Usage error that `device` is none of NVIDIA's.
 Result<ClockControlFactory> nvml_clock_control(const std::string& device);
 
 class ClockLock {

@@ -19,7 +19,8 @@ std::optional<T> read_at(std::string_view bytes, uint64_t offset) {
 }
 
 std::string text_at(std::string_view bytes, const Elf64_Shdr& table, uint64_t offset) {
-  if (table.sh_offset > bytes.size() || table.sh_size > bytes.size() - table.sh_offset || offset >= table.sh_size) return {};
+  if (table.sh_offset > bytes.size() || table.sh_size > bytes.size() - table.sh_offset || offset >= table.sh_size)
+    return {};
   std::string_view strings = bytes.substr(table.sh_offset, table.sh_size).substr(offset);
   return std::string(strings.substr(0, strings.find('\0')));
 }
@@ -45,7 +46,9 @@ std::vector<CubinVariable> variables_of_ptx(std::string_view text) {
 
 }  // namespace
 
-bool is_cubin(std::string_view image) { return image.size() >= SELFMAG && std::memcmp(image.data(), ELFMAG, SELFMAG) == 0; }
+bool is_cubin(std::string_view image) {
+  return image.size() >= SELFMAG && std::memcmp(image.data(), ELFMAG, SELFMAG) == 0;
+}
 
 Result<std::vector<CubinVariable>> variables_of_image(std::string_view image) {
   if (!is_cubin(image)) return variables_of_ptx(image);

@@ -1,5 +1,6 @@
-// One context, one stream, everything in order. Waiting is by asking, so that a deadline can be kept: a kernel that never
-// ends leaves this process with nothing to do but to say so and exit, which makes the driver take the kernel off the GPU.
+// One context, one stream, everything in order. Waiting is by asking, so that a deadline can be kept: a kernel that
+// never ends leaves this process with nothing to do but to say so and exit, which makes the driver take the kernel off
+// the GPU.
 #include "sandbox/device/cuda/cuda_device.h"
 
 #include <unistd.h>
@@ -11,8 +12,8 @@
 
 #include "core/toolchain/cuda_driver.h"
 #include "sandbox/device/cuda/address_space.h"
-#include "sandbox/device/cuda/nvml/clock_monitor.h"
 #include "sandbox/device/cuda/cubin_symbols.h"
+#include "sandbox/device/cuda/nvml/clock_monitor.h"
 
 namespace kernelift {
 namespace {
@@ -59,17 +60,21 @@ class CudaDevice : public Device {
     int count = 0;
     KERNELIFT_TRY(check(driver_.cuDeviceGetCount(&count), "cannot count GPUs"));
     if (ordinal_ < 0 || ordinal_ >= count)
-      return environment_error("there is no GPU " + std::to_string(ordinal_) + "; this machine has " + std::to_string(count));
+      return environment_error("there is no GPU " + std::to_string(ordinal_) + "; this machine has " +
+                               std::to_string(count));
     KERNELIFT_TRY(check(driver_.cuDeviceGet(&device_, ordinal_), "cannot open the GPU"));
     KERNELIFT_TRY(check_age());
     KERNELIFT_TRY(check(driver_.cuDevicePrimaryCtxRetain(&context_, device_), "cannot make a context on the GPU"));
     KERNELIFT_TRY(check(driver_.cuCtxSetCurrent(context_), "cannot use the GPU's context"));
     if (options.stack_bytes > 0)
-      KERNELIFT_TRY(check(driver_.cuCtxSetLimit(CU_LIMIT_STACK_SIZE, options.stack_bytes), "cannot set the stack limit"));
+      KERNELIFT_TRY(
+          check(driver_.cuCtxSetLimit(CU_LIMIT_STACK_SIZE, options.stack_bytes), "cannot set the stack limit"));
     if (options.heap_bytes > 0)
-      KERNELIFT_TRY(check(driver_.cuCtxSetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, options.heap_bytes), "cannot set the heap limit"));
+      KERNELIFT_TRY(
+          check(driver_.cuCtxSetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, options.heap_bytes), "cannot set the heap limit"));
     if (options.printf_bytes > 0)
-      KERNELIFT_TRY(check(driver_.cuCtxSetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, options.printf_bytes), "cannot set the size of printf's buffer"));
+      KERNELIFT_TRY(check(driver_.cuCtxSetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, options.printf_bytes),
+                          "cannot set the size of printf's buffer"));
     // No candidate keeps its data in a corner of the L2 that flushing does not reach. Not every GPU has the limit.
     driver_.cuCtxSetLimit(CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 0);
     KERNELIFT_TRY(check(driver_.cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "cannot make a stream"));
@@ -152,9 +157,12 @@ class CudaDevice : public Device {
     for (auto& step : program.steps()) {
       using Kind = DeviceProgram::Step::Kind;
       switch (step.kind) {
-        case Kind::Copy: result = driver_.cuMemcpyDtoDAsync(step.to, step.from, step.bytes, stream_), doing = "copying"; break;
+        case Kind::Copy:
+          result = driver_.cuMemcpyDtoDAsync(step.to, step.from, step.bytes, stream_), doing = "copying";
+          break;
         case Kind::Fill:
-          result = driver_.cuMemsetD8Async(step.to, static_cast<unsigned char>(step.byte), step.bytes, stream_), doing = "filling";
+          result = driver_.cuMemsetD8Async(step.to, static_cast<unsigned char>(step.byte), step.bytes, stream_),
+          doing = "filling";
           break;
         case Kind::Launch: result = launch(*step.launch), doing = "launching"; break;
         case Kind::Begin:
@@ -167,7 +175,8 @@ class CudaDevice : public Device {
     if (ended == CUDA_ERROR_NOT_READY)
       return {DeviceFault::TimedOut, "not done after " + std::to_string(limit.count()) + " ms", {}};
     if (ended != CUDA_SUCCESS) return {fault_of(ended), cuda_error_text(driver_, ended), {}};
-    if (result != CUDA_SUCCESS) return {fault_of(result), std::string(doing) + ": " + cuda_error_text(driver_, result), {}};
+    if (result != CUDA_SUCCESS)
+      return {fault_of(result), std::string(doing) + ": " + cuda_error_text(driver_, result), {}};
     for (size_t i = 0; i + 2 < used; i += 2) {
       float milliseconds = 0;
       if (CUresult read = driver_.cuEventElapsedTime(&milliseconds, events_[i], events_[i + 1]))
@@ -188,7 +197,8 @@ class CudaDevice : public Device {
   }
 
   int capability() const {
-    return attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 + attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+    return attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 +
+           attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
   }
 
   /// Our own kernels are compiled for sm_75, as the oldest that CUDA 13 knows.
@@ -198,7 +208,8 @@ class CudaDevice : public Device {
     char name[128] = {};
     driver_.cuDeviceGetName(name, sizeof name, device_);
     return environment_error(std::string(name) + " is too old: it is sm_" + std::to_string(capability()) +
-                             ", and the oldest that can be used is sm_75 (Turing); choose another GPU with --device cuda:N, or use --device cpu");
+                             ", and the oldest that can be used is sm_75 (Turing); choose another GPU with --device "
+                             "cuda:N, or use --device cpu");
   }
 
   void describe(int count) {
@@ -209,21 +220,28 @@ class CudaDevice : public Device {
     int version = 0;
     driver_.cuDriverGetVersion(&version);
     std::string driver = monitor_->driver_version();
-    if (driver.empty()) driver = "for CUDA " + std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+    if (driver.empty())
+      driver = "for CUDA " + std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
     facts_.label = "cuda: " + facts_.name + ", " + facts_.arch + ", driver " + driver;
     size_t free = 0, total = 0;
     driver_.cuMemGetInfo(&free, &total);
     facts_.memory_bytes = total, facts_.free_bytes = free;
     facts_.cache_bytes = static_cast<uint64_t>(attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE));
     facts_.multiprocessors = static_cast<uint32_t>(attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));
-    facts_.threads_per_multiprocessor = static_cast<uint32_t>(attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR));
-    facts_.blocks_per_multiprocessor = static_cast<uint32_t>(attribute(CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR));
-    facts_.registers_per_multiprocessor = static_cast<uint32_t>(attribute(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR));
-    facts_.shared_per_multiprocessor = static_cast<uint32_t>(attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR));
-    facts_.shared_taken_per_block = static_cast<uint32_t>(attribute(CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK));
+    facts_.threads_per_multiprocessor =
+        static_cast<uint32_t>(attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR));
+    facts_.blocks_per_multiprocessor =
+        static_cast<uint32_t>(attribute(CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR));
+    facts_.registers_per_multiprocessor =
+        static_cast<uint32_t>(attribute(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR));
+    facts_.shared_per_multiprocessor =
+        static_cast<uint32_t>(attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR));
+    facts_.shared_taken_per_block =
+        static_cast<uint32_t>(attribute(CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK));
     facts_.max_threads_per_block = static_cast<uint32_t>(attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK));
     facts_.shared_per_block = static_cast<uint32_t>(attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK));
-    facts_.shared_per_block_optin = static_cast<uint32_t>(attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));
+    facts_.shared_per_block_optin =
+        static_cast<uint32_t>(attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));
     auto dimension = [&](CUdevice_attribute which) { return static_cast<uint32_t>(attribute(which)); };
     facts_.max_grid = {dimension(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X), dimension(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y),
                        dimension(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z)};
@@ -244,7 +262,8 @@ class CudaDevice : public Device {
     unsigned count = 0;
     KERNELIFT_TRY(check(driver_.cuModuleGetFunctionCount(&count, module), "cannot count the image's kernels"));
     std::vector<CUfunction> functions(count);
-    KERNELIFT_TRY(check(driver_.cuModuleEnumerateFunctions(functions.data(), count, module), "cannot list the image's kernels"));
+    KERNELIFT_TRY(
+        check(driver_.cuModuleEnumerateFunctions(functions.data(), count, module), "cannot list the image's kernels"));
     for (CUfunction function : functions) {
       const char* name = nullptr;
       if (driver_.cuFuncGetName(&name, function) != CUDA_SUCCESS || !name) continue;
@@ -259,7 +278,8 @@ class CudaDevice : public Device {
       };
       kernel.handle = reinterpret_cast<uint64_t>(function);
       kernel.registers = get(CU_FUNC_ATTRIBUTE_NUM_REGS), kernel.local_bytes = get(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
-      kernel.shared_bytes = get(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES), kernel.constant_bytes = get(CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES);
+      kernel.shared_bytes = get(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES),
+      kernel.constant_bytes = get(CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES);
       kernel.max_threads = get(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
       if (kernel.max_threads == 0) kernel.max_threads = facts_.max_threads_per_block;
       if (driver_.cuFuncGetParamInfo) {
@@ -268,9 +288,11 @@ class CudaDevice : public Device {
         for (size_t i = 0; driver_.cuFuncGetParamInfo(function, i, &offset, &size) == CUDA_SUCCESS; ++i)
           kernel.parameters.push_back({static_cast<uint32_t>(offset), static_cast<uint32_t>(size)});
       }
-      kernel.resident_blocks = [&driver = driver_, function, hold = std::weak_ptr<void>(loaded.hold)](uint32_t threads, uint32_t shared) {
+      kernel.resident_blocks = [&driver = driver_, function, hold = std::weak_ptr<void>(loaded.hold)](uint32_t threads,
+                                                                                                      uint32_t shared) {
         int blocks = 0;
-        if (!hold.expired()) driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, static_cast<int>(threads), shared);
+        if (!hold.expired())
+          driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, static_cast<int>(threads), shared);
         return blocks;
       };
       loaded.kernels.push_back(std::move(kernel));
@@ -320,7 +342,8 @@ class CudaDevice : public Device {
       attributes[config.numAttrs++].value.clusterDim = {wanted.cluster.x, wanted.cluster.y, wanted.cluster.z};
       if (wanted.cluster_policy != 0) {
         attributes[config.numAttrs].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE;
-        attributes[config.numAttrs++].value.clusterSchedulingPolicyPreference = static_cast<CUclusterSchedulingPolicy>(wanted.cluster_policy);
+        attributes[config.numAttrs++].value.clusterSchedulingPolicyPreference =
+            static_cast<CUclusterSchedulingPolicy>(wanted.cluster_policy);
       }
     }
     if (wanted.priority != 0) {
@@ -403,7 +426,8 @@ Result<std::unique_ptr<Device>> open_cuda_device(const CudaDeviceOptions& option
     see_only(options.ordinal);
   }
   auto device = std::make_unique<CudaDevice>(*driver, options.alone ? 0 : options.ordinal);
-  if (auto opened = device->open(options); !opened.ok()) return std::move(opened).error().in("GPU " + std::to_string(options.ordinal));
+  if (auto opened = device->open(options); !opened.ok())
+    return std::move(opened).error().in("GPU " + std::to_string(options.ordinal));
   return std::unique_ptr<Device>(std::move(device));
 }
 

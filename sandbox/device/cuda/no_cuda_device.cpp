@@ -6,8 +6,9 @@
 namespace kernelift {
 
 Result<std::unique_ptr<Device>> open_cuda_device(const CudaDeviceOptions&) {
-  return environment_error("this Kernelift was built without CUDA's headers and cannot use NVIDIA GPUs; build it where a "
-                           "CUDA 13 toolkit is installed, or use --device cpu");
+  return environment_error(
+      "this Kernelift was built without CUDA's headers and cannot use NVIDIA GPUs; build it where a "
+      "CUDA 13 toolkit is installed, or use --device cpu");
 }
 
 Result<ClockControlFactory> nvml_clock_control(const std::string&) {

@@ -10,11 +10,12 @@ namespace {
 
 constexpr uint64_t kPage = 4096;
 
-/// Whole pages of zeros are left to the system, which makes them when they are looked at: every runner clears the 64 MiB that
-/// flush a GPU's caches, and nobody here looks at them.
+/// Whole pages of zeros are left to the system, which makes them when they are looked at: every runner clears the 64
+/// MiB that flush a GPU's caches, and nobody here looks at them.
 void fill(uint64_t to, std::byte byte, uint64_t bytes) {
   uint64_t begin = (to + kPage - 1) / kPage * kPage, end = (to + bytes) / kPage * kPage;
-  bool given = byte == std::byte{0} && begin < end && madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED) == 0;
+  bool given =
+      byte == std::byte{0} && begin < end && madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED) == 0;
   if (!given) begin = end = to + bytes;
   std::memset(reinterpret_cast<void*>(to), static_cast<int>(byte), begin - to);
   std::memset(reinterpret_cast<void*>(end), static_cast<int>(byte), to + bytes - end);
@@ -37,7 +38,8 @@ Result<DeviceImage> FakeDevice::load(std::string_view image) {
   for (auto& [name, registered] : found->second.kernels) {
     DeviceKernel kernel;
     kernel.name = name, kernel.handle = next_handle_++;
-    kernel.registers = registered.registers, kernel.shared_bytes = registered.shared_bytes, kernel.max_threads = registered.max_threads;
+    kernel.registers = registered.registers, kernel.shared_bytes = registered.shared_bytes,
+    kernel.max_threads = registered.max_threads;
     kernel.parameters = registered.parameters, kernel.knows_parameters = !registered.parameters.empty();
     kernel.resident_blocks = [fixed = registered.resident_blocks](uint32_t threads, uint32_t) {
       return fixed ? *fixed : threads ? static_cast<int>(2048 / threads) : 0;
@@ -57,11 +59,13 @@ Result<DeviceImage> FakeDevice::load(std::string_view image) {
 
 Result<DeviceMemory> FakeDevice::place(uint64_t address, uint64_t bytes) {
   uint64_t begin = address / kDeviceGranule * kDeviceGranule;
-  uint64_t size = address ? (address + bytes - begin + kDeviceGranule - 1) / kDeviceGranule * kDeviceGranule : std::max<uint64_t>(bytes, 1);
+  uint64_t size = address ? (address + bytes - begin + kDeviceGranule - 1) / kDeviceGranule * kDeviceGranule
+                          : std::max<uint64_t>(bytes, 1);
   if (address != 0 && refused.contains(begin)) return environment_error("the recorded address cannot be had");
   void* at = mmap(reinterpret_cast<void*>(begin), size, PROT_READ | PROT_WRITE,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (address ? MAP_FIXED_NOREPLACE : 0), -1, 0);
-  if (at == MAP_FAILED) return environment_error("cannot map " + std::to_string(size) + " bytes: " + std::strerror(errno));
+  if (at == MAP_FAILED)
+    return environment_error("cannot map " + std::to_string(size) + " bytes: " + std::strerror(errno));
   auto hold = std::shared_ptr<void>(at, [size](void* memory) { munmap(memory, size); });
   DeviceMemory memory{reinterpret_cast<uint64_t>(at), address ? size : bytes, hold, {}};
   if (address) memory.seal = [at, size] { return mprotect(at, size, PROT_READ) == 0; };
@@ -86,7 +90,8 @@ DeviceOutcome FakeDevice::run(const DeviceProgram& program, std::chrono::millise
       case Kind::Launch: {
         auto kernel = loaded_.find(step.launch->kernel);
         if (kernel == loaded_.end()) return {DeviceFault::LaunchRefused, "no such kernel", {}};
-        FakeRun run = kernel->second->body({step.launch->geometry, step.launch, step.launch->arguments.data(), step.launch->arguments.size()});
+        FakeRun run = kernel->second->body(
+            {step.launch->geometry, step.launch, step.launch->arguments.data(), step.launch->arguments.size()});
         clock += run.seconds * (throttled ? 3 : 1);
         if (run.fault == DeviceFault::None && run.seconds > std::chrono::duration<double>(limit).count())
           run.fault = DeviceFault::TimedOut, run.detail = "not done after " + std::to_string(limit.count()) + " ms";

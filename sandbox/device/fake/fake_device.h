@@ -1,6 +1,7 @@
 // A Device over host memory, for tests of what drives one. Images are names of registered sets of kernels, kernels are
 // functions, memory is mapped at the wanted addresses, and time is what the functions say it is: everything is
-// deterministic. It fails like a GPU does: a launch may be refused, crash or hang, and after the latter two nothing runs.
+// deterministic. It fails like a GPU does: a launch may be refused, crash or hang, and after the latter two nothing
+// runs.
 #pragma once
 #include <map>
 #include <optional>
@@ -50,9 +51,9 @@ class FakeDevice : public Device {
   std::set<uint64_t> refused;
   /// What an image is that is not registered, e.g. a real compiler's; nullopt: none.
   std::function<std::optional<FakeImage>(std::string_view)> unregistered;
-  bool throttled = false;  ///< Then all takes thrice as long.
-  int runs = 0;            ///< Programs, so far.
-  int throttled_from = 0;  ///< From that run on, until somebody has looked at the clocks; 0: never.
+  bool throttled = false;     ///< Then all takes thrice as long.
+  int runs = 0;               ///< Programs, so far.
+  int throttled_from = 0;     ///< From that run on, until somebody has looked at the clocks; 0: never.
   uint64_t copied_bytes = 0;  ///< By programs, so far.
 
   const DeviceFacts& facts() const override { return facts_; }

@@ -2,15 +2,17 @@
 //   twice as recorded     does it reproduce the capture, and how far apart are two runs of it? Quick ones once more on
 //                         another number of cores, where blocks come in another order: a race may be won the same way
 //                         twice; and some times more where only rounding differs
-//   compiled otherwise    how far does rounding alone move its results (judge/rounding_envelope.h)? Where are its exact
-//                         sums, if what it leaves is far from them (judge/nearer_reference.h)?
-//   with outputs poisoned which bytes does it write whatever was there? Those are poisoned before every verification, so
+//   compiled otherwise    how far does rounding alone move its results (judge/rounding_envelope.h)? Where are its
+//                         exact sums, if what it leaves is far from them (judge/nearer_reference.h)?
+//   with outputs poisoned which bytes does it write whatever was there? Those are poisoned before every
+//                         verification, so
 //                         that a candidate which does not write them cannot pass on what an earlier run left behind
 //   a few times timed     how long is a launch, how long may a candidate take?
 // "Changed" is not "written": a byte that the capture shows unchanged may still be an output. Poisoning a whole buffer
 // with two different patterns tells: an element that ends as the recorded answer under both was written without being
 // read, one that keeps each pattern was not touched, and anything else means that the buffer's old content matters. So
-// whatever may be written is tried, though it never changed (written_regions.h); where nothing of it was, it is an input.
+// whatever may be written is tried, though it never changed (written_regions.h); where nothing of it was, it is an
+// input.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -27,11 +29,13 @@ constexpr size_t kMostRanges =
 constexpr uint64_t kBlock = 256;  // Grain of what is put back between timed launches.
 constexpr int kCalibrationRounds = 7, kSlowRounds = 3, kLongRounds = 1;
 constexpr int kRuns = 1, kRunsIfVarying = 15;  // Of the original beside the first, and one on other cores.
-constexpr double kPatience = 20;  // What is many times slower than the original need not be waited for.
+constexpr double kPatience = 20;               // What is many times slower than the original need not be waited for.
 constexpr std::chrono::milliseconds kLeastLimit{1000};
 constexpr std::chrono::milliseconds kLeastOnPoison{10'000};  // Which may lead the original astray for ever.
 
-std::chrono::milliseconds times(double factor, double seconds) { return std::chrono::milliseconds(static_cast<int64_t>(seconds * factor * 1e3)); }
+std::chrono::milliseconds times(double factor, double seconds) {
+  return std::chrono::milliseconds(static_cast<int64_t>(seconds * factor * 1e3));
+}
 
 enum : uint8_t { kWritten = 1, kUntouched = 2 };
 
@@ -78,11 +82,15 @@ bool covered(const MemoryRegion& region, std::span<const std::byte> result) {
   return true;
 }
 
-/// After a run on `region` full of `pattern`: `states` keeps what still holds of each element. False: of one nothing does.
-bool classify(const MemoryRegion& region, std::span<const std::byte> result, std::byte pattern, std::vector<uint8_t>& states) {
+/// After a run on `region` full of `pattern`: `states` keeps what still holds of each element. False: of one nothing
+/// does.
+bool classify(const MemoryRegion& region, std::span<const std::byte> result, std::byte pattern,
+              std::vector<uint8_t>& states) {
   // Of a large buffer a launch may write a few elements only: whole blocks are told at once.
   const size_t width = region.yardstick.layout.stride, each = std::max<size_t>(1, kNeighbourhood / width);
-  auto holds_pattern = [&](const std::byte* at, size_t bytes) { return *at == pattern && std::memcmp(at, at + 1, bytes - 1) == 0; };
+  auto holds_pattern = [&](const std::byte* at, size_t bytes) {
+    return *at == pattern && std::memcmp(at, at + 1, bytes - 1) == 0;
+  };
   for (size_t begin = 0; begin < states.size(); begin += each) {
     size_t end = std::min(states.size(), begin + each), bytes = (end - begin) * width;
     const std::byte *now = region.live() + begin * width, *expected = &result[begin * width];
@@ -95,7 +103,8 @@ bool classify(const MemoryRegion& region, std::span<const std::byte> result, std
     for (size_t i = begin; i < end; ++i, now += width, expected += width) {
       bool kept = holds_pattern(now, width);
       // What kept the pattern is not looked at within a tolerance: an answer so near to it is none.
-      bool written = std::memcmp(expected, now, width) == 0 || (!kept && region.yardstick.compare({expected, width}, {now, width}).ok());
+      bool written = std::memcmp(expected, now, width) == 0 ||
+                     (!kept && region.yardstick.compare({expected, width}, {now, width}).ok());
       if ((states[i] &= (written ? kWritten : 0) | (kept ? kUntouched : 0)) == 0) return false;
     }
   }
@@ -139,16 +148,16 @@ void Runner::group_instances() {
       group->weight += weight;
     }
   }
-  std::sort(screened_.begin(), screened_.end(), [](auto& a, auto& b) {
-    return a.weight != b.weight ? a.weight > b.weight : a.instance < b.instance;
-  });
+  std::sort(screened_.begin(), screened_.end(),
+            [](auto& a, auto& b) { return a.weight != b.weight ? a.weight > b.weight : a.instance < b.instance; });
 }
 
 Runner::Results Runner::snapshot(size_t instance) const {
   Results copies;
   for (auto& region : memory_->instances()[instance].regions) {
     copies.emplace_back();
-    if (std::memcmp(region.live(), region.given, region.size) != 0) copies.back().assign(region.live(), region.live() + region.size);
+    if (std::memcmp(region.live(), region.given, region.size) != 0)
+      copies.back().assign(region.live(), region.live() + region.size);
   }
   for (auto& variable : memory_->instances()[instance].variables) {
     auto value = memory_->mirror().subspan(variable.mirror_offset, variable.size);
@@ -219,19 +228,25 @@ Status Runner::took(size_t instance, double seconds) {
   if (known || !is_long(instance)) return done();
   const std::string& id = mep_.instances[instance].id;
   voice_.tell(takes_long(id, seconds));
-  size_t roundings = std::min(kLongRoundings, roundings_.ways.size()), patterns = std::size(kPatterns) * poisoned(instance).size();
-  return enough_time(id, seconds, roundings + kRuns + 1 + patterns + 2 * kLongRounds, settings_.for_candidates ? inquiry_.deadline : std::nullopt);
+  size_t roundings = std::min(kLongRoundings, roundings_.ways.size()),
+         patterns = std::size(kPatterns) * poisoned(instance).size();
+  return enough_time(id, seconds, roundings + kRuns + 1 + patterns + 2 * kLongRounds,
+                     settings_.for_candidates ? inquiry_.deadline : std::nullopt);
 }
 
-void Runner::each_answer(size_t instance, const std::function<void(size_t, Yardstick&, std::span<const std::byte>, std::span<const std::byte>)>& visit) {
+void Runner::each_answer(
+    size_t instance,
+    const std::function<void(size_t, Yardstick&, std::span<const std::byte>, std::span<const std::byte>)>& visit) {
   InstanceMemory& memory = memory_->instances()[instance];
   size_t index = 0;
   for (auto& region : memory.regions) visit(index++, region.yardstick, {region.answer, region.size}, live(region));
   for (auto& variable : memory.variables)
-    visit(index++, variable.yardstick, {variable.answer, variable.size}, memory_->mirror().subspan(variable.mirror_offset, variable.size));
+    visit(index++, variable.yardstick, {variable.answer, variable.size},
+          memory_->mirror().subspan(variable.mirror_offset, variable.size));
 }
 
-Status Runner::run_rounded(const std::string& image, const std::function<bool(size_t)>& wanted, const std::function<void(size_t)>& learn) {
+Status Runner::run_rounded(const std::string& image, const std::function<bool(size_t)>& wanted,
+                           const std::function<void(size_t)>& learn) {
   TrialCode code = baseline_;
   code.image = image;
   // A way of rounding that does not load or run says nothing; the others still do.
@@ -255,8 +270,11 @@ Status Runner::add_envelopes() {
   const size_t most = roundings_of_long(settings_.for_candidates);
   for (size_t way = 0; way < roundings_.ways.size(); ++way) {
     if (way >= most && std::ranges::all_of(run_seconds_, [](double seconds) { return seconds > kLongSeconds; })) break;
-    // All of it, also what holds the same before and after: a later launch on equal inputs writes what is there already.
-    auto learn = [&](size_t i) { each_answer(i, [&](size_t at, Yardstick&, auto answer, auto got) { all[i][at].add(answer, got); }); };
+    // All of it, also what holds the same before and after: a later launch on equal inputs writes what is there
+    // already.
+    auto learn = [&](size_t i) {
+      each_answer(i, [&](size_t at, Yardstick&, auto answer, auto got) { all[i][at].add(answer, got); });
+    };
     KERNELIFT_TRY(run_rounded(roundings_.ways[way], [&](size_t i) { return !is_long(i) || way < most; }, learn));
   }
   for (size_t i = 0; i < all.size(); ++i)
@@ -269,15 +287,17 @@ Status Runner::add_nearer_references() {
   std::vector<std::vector<LaneReferences>> all(mep_.instances.size());
   for (size_t i = 0; i < all.size(); ++i)
     each_answer(i, [&](size_t, Yardstick& yardstick, auto, auto) { all[i].emplace_back(yardstick.layout); });
-  auto learn = [&](size_t i) { each_answer(i, [&](size_t at, Yardstick&, auto answer, auto got) { all[i][at].add(answer, got); }); };
-  for (auto& image : roundings_.at_random) KERNELIFT_TRY(run_rounded(image, [&](size_t i) { return !is_long(i); }, learn));
+  auto learn = [&](size_t i) {
+    each_answer(i, [&](size_t at, Yardstick&, auto answer, auto got) { all[i][at].add(answer, got); });
+  };
+  for (auto& image : roundings_.at_random)
+    KERNELIFT_TRY(run_rounded(image, [&](size_t i) { return !is_long(i); }, learn));
   for (size_t i = 0; i < all.size(); ++i)
     each_answer(i, [&](size_t at, Yardstick& yardstick, auto answer, auto) { all[i][at].grant(answer, yardstick); });
   return done();
 }
 
-bool Runner::consistent_under_poison(size_t instance, size_t poisoned,
-                                     const Results& results) {
+bool Runner::consistent_under_poison(size_t instance, size_t poisoned, const Results& results) {
   auto& regions = memory_->instances()[instance].regions;
   for (size_t i = 0; i < regions.size(); ++i) {
     if (i == poisoned) continue;
@@ -290,13 +310,15 @@ std::vector<size_t> Runner::poisoned(size_t instance) const {
   return to_poison(memory_->instances()[instance].regions, unchanged_too_, is_long(instance));
 }
 
-Status Runner::learn_region(size_t instance, size_t index, const Results& results, std::unique_ptr<Trial>& trial, bool& hung) {
+Status Runner::learn_region(size_t instance, size_t index, const Results& results, std::unique_ptr<Trial>& trial,
+                            bool& hung) {
   MemoryRegion& region = memory_->instances()[instance].regions[index];
   uint32_t width = region.yardstick.layout.stride;
   if (region.size < width) return done();
   std::vector<uint8_t> states(region.size / width, kWritten | kUntouched);
   if (!trial) {
-    KERNELIFT_ASSIGN(trial, start_trial(nullptr, false, std::max(kLeastOnPoison, times(kPatience, run_seconds_[instance]))));
+    KERNELIFT_ASSIGN(trial,
+                     start_trial(nullptr, false, std::max(kLeastOnPoison, times(kPatience, run_seconds_[instance]))));
     if (trial->loaded()) return trial.reset(), done();
   }
   for (std::byte pattern : kPatterns) {
@@ -307,7 +329,9 @@ Status Runner::learn_region(size_t instance, size_t index, const Results& result
       hung = failure->outcome == Outcome::TimedOut;
       return trial.reset(), done();
     }
-    if (!consistent_under_poison(instance, index, results) || !classify(region, result(instance, index, results), pattern, states)) return done();
+    if (!consistent_under_poison(instance, index, results) ||
+        !classify(region, result(instance, index, results), pattern, states))
+      return done();
     // Most of what may be written is an input: once is enough to see that nothing of it was.
     if (std::ranges::all_of(states, [](uint8_t state) { return state == kUntouched; })) break;
   }
@@ -326,7 +350,8 @@ Status Runner::learn_writes(size_t instance, const Results& results) {
     if (!region.output()) region.writes = region.written.empty() ? Writes::No : Writes::Does;
   }
   for (size_t i = 0; i < regions.size(); ++i)
-    if (!results[i].empty() && !covered(regions[i], results[i])) regions[i].restored = changed_blocks(regions[i], results[i]);
+    if (!results[i].empty() && !covered(regions[i], results[i]))
+      regions[i].restored = changed_blocks(regions[i], results[i]);
   return done();
 }
 
@@ -343,8 +368,8 @@ Status Runner::calibrate_instance(std::unique_ptr<Trial>& trial, size_t instance
     comparing = seconds_since(begin);
   };
   auto reproduced = [&] { return std::ranges::all_of(report.buffers, &BufferReport::pass); };
-  // Two sums by atomics say little of how far a third may be off; nor do some that agree with each other and not with the
-  // recorded one.
+  // Two sums by atomics say little of how far a third may be off; nor do some that agree with each other and not with
+  // the recorded one.
   for (int run = 0; report.failure.empty() && run <= (varies ? kRunsIfVarying : kRuns); ++run) {
     bool quick = run > 0 && trial->last_seconds() <= kSlowSeconds;
     if ((run > kRuns && !quick) || (run > 0 && once_is_enough(instance))) break;
@@ -358,7 +383,8 @@ Status Runner::calibrate_instance(std::unique_ptr<Trial>& trial, size_t instance
     if (auto failure = trial->run(Side::Baseline, instance)) {
       report.pass = false, report.failure = failure->detail;
       // Nothing but recorded memory is mapped: what was there besides may be what it wanted.
-      if (std::string left_out = unreached_text(mep_.instances[instance].unreached); failure->outcome == Outcome::Crashed && !left_out.empty())
+      if (std::string left_out = unreached_text(mep_.instances[instance].unreached);
+          failure->outcome == Outcome::Crashed && !left_out.empty())
         report.failure += "; " + left_out;
       return done();
     }
@@ -384,7 +410,9 @@ Status Runner::calibrate_instance(std::unique_ptr<Trial>& trial, size_t instance
   uint64_t left = 0;
   for (size_t i = 0; i < regions.size(); ++i) {
     report.buffers[i].written |= !regions[i].written.empty();
-    left += std::max(bytes_of(regions[i].written), regions[i].changed() ? bytes_of(changed_blocks(regions[i], {regions[i].answer, regions[i].size})) : 0);
+    left +=
+        std::max(bytes_of(regions[i].written),
+                 regions[i].changed() ? bytes_of(changed_blocks(regions[i], {regions[i].answer, regions[i].size})) : 0);
   }
   report.fastest_write_seconds = fastest_write(left);
 
@@ -451,7 +479,8 @@ Result<BaselineReport> Runner::calibrate(const TrialCode& baseline, const Roundi
   // Last: what was learned of the original is learned by its own answers.
   if (report_.pass()) KERNELIFT_TRY(add_nearer_references());
   if (report_.pass()) report_.unverifiable = unverifiable(mep_, report_);
-  settings_.trial.launch_limit = std::min(std::max(limit, times(2, slowest)), std::max(kLeastLimit, times(kPatience, slowest)));
+  settings_.trial.launch_limit =
+      std::min(std::max(limit, times(2, slowest)), std::max(kLeastLimit, times(kPatience, slowest)));
   group_instances();
   estimate_confirmation();
   return report_;

@@ -89,7 +89,8 @@ Result<std::unique_ptr<Evaluator>> CpuEvaluator::create(const Mep& mep, const st
   evaluator->baseline_code_.image = evaluator->baseline_.reply.image;
   evaluator->baseline_key_ = code_key({}, evaluator->baseline_code_.image);
   if (auto started = evaluator->restart_runner(options.deadline); !started.ok()) {
-    if (started.error().exit == Exit::No || !options.deadline || Deadline::clock::now() < *options.deadline) return std::move(started).error();
+    if (started.error().exit == Exit::No || !options.deadline || Deadline::clock::now() < *options.deadline)
+      return std::move(started).error();
     // More time helps where time ended it, and not where the MEP's data cannot be read.
     KERNELIFT_TRY(readable(mep, folder));
     return answer_is_no(started.error().message + ", so nothing could be tried; give it more time (--time)");
@@ -98,7 +99,8 @@ Result<std::unique_ptr<Evaluator>> CpuEvaluator::create(const Mep& mep, const st
   if (!evaluator->report_.pass())
     return answer_is_no("the original kernel does not reproduce its capture, so no candidate could be judged: " +
                         evaluator->report_.complaint());
-  if (!evaluator->report_.judges()) return refused("candidates could not be judged: " + evaluator->report_.unverifiable);
+  if (!evaluator->report_.judges())
+    return refused("candidates could not be judged: " + evaluator->report_.unverifiable);
 
   EvaluationQueue::Hooks hooks;
   hooks.source = evaluator->baseline_.source, hooks.original = evaluator->baseline_.reply;
@@ -120,9 +122,11 @@ RunnerVoice CpuEvaluator::voice() {
 
 Status CpuEvaluator::restart_runner(std::optional<Deadline> deadline) {
   auto begin = Deadline::clock::now();
-  KERNELIFT_ASSIGN(runner_, RunnerProcess::start(*runners_, baseline_code_, baseline_.roundings, voice(), report_, deadline));
+  KERNELIFT_ASSIGN(runner_,
+                   RunnerProcess::start(*runners_, baseline_code_, baseline_.roundings, voice(), report_, deadline));
   calibration_seconds_ = std::chrono::duration<double>(Deadline::clock::now() - begin).count();
-  confirmation_seconds_ = kExpected * report_.confirmation_seconds, perturbing_seconds_ = kExpected * report_.perturbing_seconds;
+  confirmation_seconds_ = kExpected * report_.confirmation_seconds,
+  perturbing_seconds_ = kExpected * report_.perturbing_seconds;
   fresh_ = true, asked_ = false;
   return done();
 }
@@ -194,7 +198,8 @@ Status CpuEvaluator::refresh(std::optional<Deadline> deadline) {
   if (usable && fresh_) return done();
   // A finalist whose time would all go into measuring the original is better judged by what is known of it.
   double left = deadline ? std::chrono::duration<double>(*deadline - Deadline::clock::now()).count() : 0;
-  if (usable && deadline && left < kExpected * calibration_seconds_ + perturbing_seconds_ + confirmation_seconds_ / 2) return done();
+  if (usable && deadline && left < kExpected * calibration_seconds_ + perturbing_seconds_ + confirmation_seconds_ / 2)
+    return done();
   return restart_runner(deadline);
 }
 
@@ -221,7 +226,9 @@ std::optional<Verdict> CpuEvaluator::confirm_within(const Candidate& candidate, 
   return queue_->finished(job, std::move(*verdict));
 }
 
-Verdict CpuEvaluator::confirm(const Candidate& candidate) { return confirm_within(candidate, {}).value_or(abandoned()); }
+Verdict CpuEvaluator::confirm(const Candidate& candidate) {
+  return confirm_within(candidate, {}).value_or(abandoned());
+}
 
 std::optional<Verdict> CpuEvaluator::confirm_by(const Candidate& candidate, Deadline deadline) {
   return confirm_within(candidate, deadline);
@@ -232,10 +239,12 @@ Result<std::unique_ptr<Evaluator>> make_evaluator(const Mep& mep, const std::fil
   if (options.device.starts_with("hip"))
     return refused("candidates cannot be measured on '" + options.device + "' yet; --device cpu and --device cuda can");
   if (mep.instances.empty())
-    return answer_is_no((folder / "mep.json").string() +
-                        " holds no recorded instance, so there is nothing to measure; record the application and extract again");
+    return answer_is_no(
+        (folder / "mep.json").string() +
+        " holds no recorded instance, so there is nothing to measure; record the application and extract again");
   if (std::ranges::all_of(mep.instances, [](auto& instance) { return instance.held_out; }))
-    return answer_is_no((folder / "mep.json").string() + " holds no recorded instance to tune on: all are held out for finalists");
+    return answer_is_no((folder / "mep.json").string() +
+                        " holds no recorded instance to tune on: all are held out for finalists");
   if (options.device != "cpu") {
     auto gpu = open_gpu(options.device, mep, folder, gpu_settings(options), true);
     if (gpu.ok()) return CudaEvaluator::create(mep, folder, options, std::move(*gpu));

@@ -29,8 +29,8 @@ class CpuEvaluator : public Evaluator {
  private:
   CpuEvaluator() = default;
   Verdict measure(const EvaluationJob& job);
-  /// By the runner, and by a fresh one where that one ended: it runs no candidate itself, so its end says nothing of this one
-  /// unless it comes twice. EXPECTS: confirming_ is held, the runner lives.
+  /// By the runner, and by a fresh one where that one ended: it runs no candidate itself, so its end says nothing of
+  /// this one unless it comes twice. EXPECTS: confirming_ is held, the runner lives.
   std::optional<Verdict> judge(const TrialCode& code, const Inquiry& inquiry);
   void label(const EvaluationJob& job, Verdict& verdict) const;
   Status restart_runner(std::optional<Deadline> deadline = {});
@@ -52,14 +52,16 @@ class CpuEvaluator : public Evaluator {
   std::map<Hash, Verdict> measured_;  ///< Touched by the measuring thread only.
   /// The best lower bounds so far: of candidates that a source patch can express, and of all.
   double best_applicable_ = 1, best_ = 1;
-  std::mutex confirming_;             ///< One measurement at a time, confirmations included.
+  std::mutex confirming_;  ///< One measurement at a time, confirmations included.
   // What confirm_cost() tells while another thread may be filling report_ anew.
-  std::atomic<bool> fresh_ = false, asked_ = false;  ///< The runner has judged nothing but finalists; it has judged one.
-  std::atomic<double> calibration_seconds_ = 0, confirmation_seconds_ = 0, perturbing_seconds_ = 0;  ///< As the last calibration tells.
-  std::atomic<double> slowness_ = 1;                 ///< So many times what was expected a confirmation took, at the worst.
+  std::atomic<bool> fresh_ = false,
+                    asked_ = false;  ///< The runner has judged nothing but finalists; it has judged one.
+  std::atomic<double> calibration_seconds_ = 0, confirmation_seconds_ = 0,
+                      perturbing_seconds_ = 0;  ///< As the last calibration tells.
+  std::atomic<double> slowness_ = 1;            ///< So many times what was expected a confirmation took, at the worst.
 
   struct SharedEra;
-  std::unique_ptr<SharedEra> shared_era_;  ///< What runners see of the queue's era.
+  std::unique_ptr<SharedEra> shared_era_;   ///< What runners see of the queue's era.
   std::unique_ptr<EvaluationQueue> queue_;  ///< Goes first: its threads use all of the above.
 };
 

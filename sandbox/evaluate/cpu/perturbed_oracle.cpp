@@ -45,7 +45,8 @@ HiddenBytes::~HiddenBytes() {
 
 size_t PerturbedOracle::answer_bytes(size_t instance) const {
   size_t total = 0;
-  each_piece(memory_, instance, [&](size_t, size_t, std::span<std::byte> bytes, const std::string&) { total += bytes.size(); });
+  each_piece(memory_, instance,
+             [&](size_t, size_t, std::span<std::byte> bytes, const std::string&) { total += bytes.size(); });
   return total;
 }
 
@@ -78,17 +79,18 @@ void PerturbedOracle::collect(size_t instance, std::span<std::byte> into) const 
 std::optional<PerturbedOracle::Complaint> PerturbedOracle::compare(const Case& wanted) const {
   std::optional<Complaint> complaint;
   if (auto outside = memory_.broken_canary(wanted.instance)) return Complaint{"", "it writes " + *outside, {}};
-  each_piece(memory_, wanted.instance, [&](size_t index, size_t offset, std::span<std::byte> bytes, const std::string& buffer) {
-    if (complaint) return;
-    auto answer = wanted.answer.bytes().subspan(offset, bytes.size());
-    Comparison found = wanted.yardsticks[index].compare(answer, bytes);
-    if (found.ok()) return;
-    complaint = Complaint{buffer,
-                          buffer + ": " + std::to_string(found.mismatches) + " elements differ, first [" +
-                              std::to_string(found.first->index) + "] expected " + found.first->expected + ", got " +
-                              found.first->got,
-                          *found.first};
-  });
+  each_piece(memory_, wanted.instance,
+             [&](size_t index, size_t offset, std::span<std::byte> bytes, const std::string& buffer) {
+               if (complaint) return;
+               auto answer = wanted.answer.bytes().subspan(offset, bytes.size());
+               Comparison found = wanted.yardsticks[index].compare(answer, bytes);
+               if (found.ok()) return;
+               complaint = Complaint{buffer,
+                                     buffer + ": " + std::to_string(found.mismatches) + " elements differ, first [" +
+                                         std::to_string(found.first->index) + "] expected " + found.first->expected +
+                                         ", got " + found.first->got,
+                                     *found.first};
+             });
   return complaint;
 }
 
@@ -124,7 +126,8 @@ void PerturbedOracle::widen(const TrialCode& baseline, const Roundings& rounding
   for (auto& wanted : cases_) {
     auto& own = envelopes.emplace_back();
     auto& references = nearer.emplace_back();
-    for (auto& yardstick : wanted.yardsticks) own.emplace_back(yardstick.layout), references.emplace_back(yardstick.layout);
+    for (auto& yardstick : wanted.yardsticks)
+      own.emplace_back(yardstick.layout), references.emplace_back(yardstick.layout);
   }
   auto learn = [&](const std::vector<std::string>& images, auto& lanes) {
     for (auto& image : images) {
@@ -135,23 +138,24 @@ void PerturbedOracle::widen(const TrialCode& baseline, const Roundings& rounding
       for (size_t i = 0; i < cases_.size() && !ended(); ++i) {
         begin(cases_[i], false);
         if ((*trial)->run(Side::Candidate, cases_[i].instance, cases_[i].variables)) break;
-        each_piece(memory_, cases_[i].instance, [&](size_t index, size_t offset, std::span<std::byte> bytes, const std::string&) {
-          lanes[i][index].add(cases_[i].answer.bytes().subspan(offset, bytes.size()), bytes);
-        });
+        each_piece(memory_, cases_[i].instance,
+                   [&](size_t index, size_t offset, std::span<std::byte> bytes, const std::string&) {
+                     lanes[i][index].add(cases_[i].answer.bytes().subspan(offset, bytes.size()), bytes);
+                   });
       }
     }
   };
   learn(roundings.ways, envelopes), learn(roundings.at_random, nearer);
   for (size_t i = 0; i < cases_.size(); ++i)
-    each_piece(memory_, cases_[i].instance, [&](size_t index, size_t offset, std::span<std::byte> bytes, const std::string&) {
-      envelopes[i][index].grant(cases_[i].yardsticks[index]);
-      nearer[i][index].grant(cases_[i].answer.bytes().subspan(offset, bytes.size()), cases_[i].yardsticks[index]);
-    });
+    each_piece(
+        memory_, cases_[i].instance, [&](size_t index, size_t offset, std::span<std::byte> bytes, const std::string&) {
+          envelopes[i][index].grant(cases_[i].yardsticks[index]);
+          nearer[i][index].grant(cases_[i].answer.bytes().subspan(offset, bytes.size()), cases_[i].yardsticks[index]);
+        });
 }
 
 std::unique_ptr<PerturbedOracle> PerturbedOracle::ask(const ReplayMemory& memory, const std::vector<size_t>& instances,
-                                                      const TrialCode& baseline,
-                                                      const Roundings& roundings,
+                                                      const TrialCode& baseline, const Roundings& roundings,
                                                       const StartTrial& start, const std::function<bool()>& ended) {
   std::unique_ptr<PerturbedOracle> oracle(new PerturbedOracle(memory));
   std::unique_ptr<Trial> trial;

@@ -1,6 +1,7 @@
-// What the original answers to inputs that were never recorded: recorded ones, perturbed (judge/perturbation.h). Answers
-// are kept where no child can see them. A perturbation is dropped where the original itself crashes on it, writes
-// outside, or does not give the same answer twice; where it rounds differently there, tolerances are widened as usual.
+// What the original answers to inputs that were never recorded: recorded ones, perturbed (judge/perturbation.h).
+// Answers are kept where no child can see them. A perturbation is dropped where the original itself crashes on it,
+// writes outside, or does not give the same answer twice; where it rounds differently there, tolerances are widened as
+// usual.
 //   begin()   puts a perturbed input into the live memory
 //   compare() says what is wrong with what lies there after a run
 // Only the heaviest instances are perturbed, and only as long as their answers do not outgrow a limit.
@@ -46,8 +47,8 @@ class PerturbedOracle {
   struct Case {
     size_t instance = 0;
     Perturbation kind = Perturbation::Jitter;
-    std::string variables;            ///< What module variables hold before, laid out like the mirror.
-    HiddenBytes answer;               ///< All regions one after the other, then the variables.
+    std::string variables;              ///< What module variables hold before, laid out like the mirror.
+    HiddenBytes answer;                 ///< All regions one after the other, then the variables.
     std::vector<Yardstick> yardsticks;  ///< Regions, then variables.
   };
   struct Complaint {
@@ -55,7 +56,8 @@ class PerturbedOracle {
     Mismatch first;
   };
 
-  /// Asks the original. `instances`: the heaviest first, kMostInstances at most. nullptr when `ended` said so before all was asked.
+  /// Asks the original. `instances`: the heaviest first, kMostInstances at most. nullptr when `ended` said so before
+  /// all was asked.
   static std::unique_ptr<PerturbedOracle> ask(const ReplayMemory& memory, const std::vector<size_t>& instances,
                                               const TrialCode& baseline, const Roundings& roundings,
                                               const StartTrial& start, const std::function<bool()>& ended);

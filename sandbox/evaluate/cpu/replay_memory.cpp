@@ -75,9 +75,10 @@ struct ReplayMemory::Images {
 Result<std::unique_ptr<ReplayMemory>> ReplayMemory::map(const Mep& mep, const std::filesystem::path& folder) {
   for (auto& instance : mep.instances)
     if (!instance.symbols.empty())
-      return refused("instance " + instance.id + " holds the address of module variable " + instance.symbols.front().key +
-                     ", which lies elsewhere in every image; the CPU device cannot put its own there: replay and tune it on the "
-                     "GPU (--device cuda)");
+      return refused(
+          "instance " + instance.id + " holds the address of module variable " + instance.symbols.front().key +
+          ", which lies elsewhere in every image; the CPU device cannot put its own there: replay and tune it on the "
+          "GPU (--device cuda)");
   std::unique_ptr<ReplayMemory> memory(new ReplayMemory);
   KERNELIFT_TRY(memory->map_live(mep));
   KERNELIFT_TRY(memory->map_images(mep, folder));
@@ -142,7 +143,8 @@ Status ReplayMemory::map_images(const Mep& mep, const std::filesystem::path& fol
     for (auto& variable : instance.variables) note(variable.before, variable.after, variable.size);
   }
   if (!answered)
-    return answer_is_no((folder / "mep.json").string() + ": the answers of this MEP are not known (its README.md says why), so nothing can be " +
+    return answer_is_no((folder / "mep.json").string() +
+                        ": the answers of this MEP are not known (its README.md says why), so nothing can be " +
                         "verified with it; record a run of the application instead");
   KERNELIFT_ASSIGN(given_, Images::load(folder, given));
   KERNELIFT_ASSIGN(answers_, Images::load(folder, answers));

@@ -28,7 +28,7 @@ struct MemoryRegion {
   uint64_t address = 0, size = 0;
   const std::byte* given = nullptr;
   const std::byte* answer = nullptr;
-  std::string name;  ///< "out" or "arg 2": how verdicts call it.
+  std::string name;                 ///< "out" or "arg 2": how verdicts call it.
   Yardstick yardstick;              ///< Its tolerances are set by calibration.
   std::vector<ByteRange> written;   ///< Offsets that the original writes without reading: poisoned when verifying.
   std::vector<ByteRange> restored;  ///< Offsets to be put back before each timed launch.

@@ -1,6 +1,6 @@
-// Judging one candidate, stage by stage; see runner.h. It is verified, then timed, then verified again in the same image;
-// whoever seems to win is measured once more in a fresh process with the images loaded the other way round, and the
-// weaker of the two results counts.
+// Judging one candidate, stage by stage; see runner.h. It is verified, then timed, then verified again in the same
+// image; whoever seems to win is measured once more in a fresh process with the images loaded the other way round, and
+// the weaker of the two results counts.
 #include "sandbox/evaluate/cpu/runner.h"
 
 #include <algorithm>
@@ -29,7 +29,8 @@ constexpr int kFewestRounds = 6;
 
 int confirmation_rounds(const RaceRules& rules, double seconds) {
   double pair = 2 * std::max(seconds, 1e-6);
-  return std::clamp(static_cast<int>(kConfirmSeconds / pair), std::min(kFewestRounds, rules.most_rounds), rules.most_rounds);
+  return std::clamp(static_cast<int>(kConfirmSeconds / pair), std::min(kFewestRounds, rules.most_rounds),
+                    rules.most_rounds);
 }
 
 double seconds_since(Deadline begin) { return std::chrono::duration<double>(Deadline::clock::now() - begin).count(); }
@@ -67,7 +68,8 @@ std::vector<BufferReport> Runner::compare(size_t instance, Verdict* verdict) con
     Comparison comparison = yardstick.compare({answer, size}, {got, size});
     uint64_t elements = size / yardstick.layout.stride * yardstick.layout.lanes.size();
     report.exact = comparison.ok() && comparison.largest_ulps == 0;
-    if (verdict) verdict->counters["largest_ulps"] = std::max(verdict->counters["largest_ulps"], comparison.largest_ulps);
+    if (verdict)
+      verdict->counters["largest_ulps"] = std::max(verdict->counters["largest_ulps"], comparison.largest_ulps);
     if (!comparison.ok()) {
       report.pass = false, report.detail = describe(comparison, elements);
       if (verdict && verdict->buffer.empty()) {
@@ -86,8 +88,8 @@ std::vector<BufferReport> Runner::compare(size_t instance, Verdict* verdict) con
   for (auto& region : memory.regions)
     judge(region.name, region.yardstick, region.answer, region.live(), region.size, region.changed(), region.output());
   for (auto& variable : memory.variables)
-    judge(variable.key, variable.yardstick, variable.answer, &memory_->mirror()[variable.mirror_offset],
-          variable.size, variable.changed(), variable.changed());
+    judge(variable.key, variable.yardstick, variable.answer, &memory_->mirror()[variable.mirror_offset], variable.size,
+          variable.changed(), variable.changed());
   return buffers;
 }
 
@@ -96,7 +98,8 @@ bool Runner::ended() const {
          (settings_.era && settings_.era->load() > inquiry_.era);
 }
 
-Result<std::unique_ptr<Trial>> Runner::start_trial(const TrialCode* candidate, bool swapped, std::optional<std::chrono::milliseconds> launch_limit) {
+Result<std::unique_ptr<Trial>> Runner::start_trial(const TrialCode* candidate, bool swapped,
+                                                   std::optional<std::chrono::milliseconds> launch_limit) {
   TrialSettings settings = settings_.trial;
   if (launch_limit) settings.launch_limit = *launch_limit;
   KERNELIFT_ASSIGN(auto trial, Trial::start(mep_, *memory_, baseline_, candidate, settings, swapped));
@@ -169,8 +172,8 @@ void Runner::estimate_confirmation() {
 bool Runner::verify_perturbed(Trial& trial, Verdict& verdict) {
   if (!oracle_) {
     oracle_ = PerturbedOracle::ask(
-        *memory_, perturbed_instances(), baseline_, perturbed_roundings(), [this](const TrialCode* other) { return start_trial(other); },
-        [this] { return ended(); });
+        *memory_, perturbed_instances(), baseline_, perturbed_roundings(),
+        [this](const TrialCode* other) { return start_trial(other); }, [this] { return ended(); });
     if (!oracle_) return !(cut_ = true);
   }
   for (auto& wanted : oracle_->cases())
@@ -186,7 +189,8 @@ bool Runner::verify_perturbed(Trial& trial, Verdict& verdict) {
         return false;
       }
       if (auto complaint = oracle_->compare(wanted)) {
-        verdict.outcome = Outcome::Wrong, verdict.detail = where + complaint->detail, verdict.buffer = complaint->buffer;
+        verdict.outcome = Outcome::Wrong, verdict.detail = where + complaint->detail,
+        verdict.buffer = complaint->buffer;
         verdict.index = complaint->first.index, verdict.distance = complaint->first.distance;
         verdict.expected = complaint->first.expected, verdict.got = complaint->first.got;
         return false;
@@ -243,7 +247,8 @@ std::vector<Runner::Timed> Runner::timed() const {
   return all;
 }
 
-bool Runner::time(Trial& trial, const std::vector<Timed>& instances, int races_after, int checks_after, Verdict& verdict) {
+bool Runner::time(Trial& trial, const std::vector<Timed>& instances, int races_after, int checks_after,
+                  Verdict& verdict) {
   RaceRules rules = settings_.race;
   rules.smallest_gain = std::max(kSmallestGain, kNearBest * inquiry_.rival);
   double whole = 0, lost = 0;
@@ -260,7 +265,8 @@ bool Runner::time(Trial& trial, const std::vector<Timed>& instances, int races_a
       rules.glance_rounds = rules.first_rounds;
       if (inquiry_.deadline) {
         auto now = Deadline::clock::now();
-        auto checks = std::chrono::duration_cast<Deadline::duration>(std::chrono::duration<double>(checks_after * check_seconds_));
+        auto checks = std::chrono::duration_cast<Deadline::duration>(
+            std::chrono::duration<double>(checks_after * check_seconds_));
         auto races = static_cast<int64_t>(instances.size() - at) + races_after;
         until = now + std::max(Deadline::duration::zero(), *inquiry_.deadline - now - checks) / races;
       }
@@ -273,7 +279,8 @@ bool Runner::time(Trial& trial, const std::vector<Timed>& instances, int races_a
     double fastest = race.candidate().empty() ? floor : *std::ranges::min_element(race.candidate());
     if (fastest < floor && verdict.outcome == Outcome::Ok) {
       char text[160];
-      std::snprintf(text, sizeof text, "%.3g us, but only writing what it leaves takes %.3g us on this machine", fastest * 1e6, floor * 1e6);
+      std::snprintf(text, sizeof text, "%.3g us, but only writing what it leaves takes %.3g us on this machine",
+                    fastest * 1e6, floor * 1e6);
       verdict.outcome = Outcome::Suspect, verdict.detail = text, verdict.instance = mep_.instances[i].id;
       verdict.stage = Stage::Time;
     }
@@ -337,7 +344,8 @@ bool Runner::run_trial(const TrialCode& candidate, bool second, Verdict& verdict
 
 void Runner::look_again(const TrialCode& candidate, Verdict& verdict) {
   auto trial = start_trial(&candidate);
-  auto failure = trial.ok() ? (*trial)->loaded() : std::optional(TrialFailure{Outcome::LaunchFailed, trial.error().message});
+  auto failure =
+      trial.ok() ? (*trial)->loaded() : std::optional(TrialFailure{Outcome::LaunchFailed, trial.error().message});
   if (failure) {
     verdict.detail += "; a fresh process, to look again, could not be started: " + failure->detail;
     return;
@@ -354,9 +362,9 @@ void Runner::look_again(const TrialCode& candidate, Verdict& verdict) {
     verdict.expected = again.expected, verdict.got = again.got;
     return;
   }
-  verdict.detail += oracle_->cases().empty()
-                        ? "; no input could be perturbed, so nothing clears it"
-                        : "; it was right on " + std::to_string(oracle_->cases().size()) + " perturbed inputs in a fresh process";
+  verdict.detail += oracle_->cases().empty() ? "; no input could be perturbed, so nothing clears it"
+                                             : "; it was right on " + std::to_string(oracle_->cases().size()) +
+                                                   " perturbed inputs in a fresh process";
 }
 
 std::optional<Verdict> Runner::evaluate(const TrialCode& candidate, const Inquiry& inquiry) {

@@ -55,9 +55,10 @@ class Runner {
   /// What it learns of an instance only a fresh `trial` knows.
   Status calibrate_instance(std::unique_ptr<Trial>& trial, size_t instance, InstanceReport& report);
   Status learn_writes(size_t instance, const Results& results);
-  /// Which bytes of a region are written whatever was there. In `trial`, which is started where there is none, and gone where
-  /// the original ended of the poison. `hung`: it did not even end.
-  Status learn_region(size_t instance, size_t region, const Results& results, std::unique_ptr<Trial>& trial, bool& hung);
+  /// Which bytes of a region are written whatever was there. In `trial`, which is started where there is none, and gone
+  /// where the original ended of the poison. `hung`: it did not even end.
+  Status learn_region(size_t instance, size_t region, const Results& results, std::unique_ptr<Trial>& trial,
+                      bool& hung);
   /// The regions that are poisoned for that, see written_regions.h.
   std::vector<size_t> poisoned(size_t instance) const;
   std::span<const std::byte> result(size_t instance, size_t index, const Results& results) const;
@@ -70,9 +71,13 @@ class Runner {
   /// The user's, or the MEP's.
   std::optional<FloatTolerance> user_tolerance() const;
   /// Visits all buffers of an instance, then all variables: index, yardstick, the recorded answer, what lies there now.
-  void each_answer(size_t instance, const std::function<void(size_t, Yardstick&, std::span<const std::byte>, std::span<const std::byte>)>& visit);
-  /// Runs the original as an image that rounds otherwise; after each instance that is `wanted`, `learn` sees the memory.
-  Status run_rounded(const std::string& image, const std::function<bool(size_t)>& wanted, const std::function<void(size_t)>& learn);
+  void each_answer(
+      size_t instance,
+      const std::function<void(size_t, Yardstick&, std::span<const std::byte>, std::span<const std::byte>)>& visit);
+  /// Runs the original as an image that rounds otherwise; after each instance that is `wanted`, `learn` sees the
+  /// memory.
+  Status run_rounded(const std::string& image, const std::function<bool(size_t)>& wanted,
+                     const std::function<void(size_t)>& learn);
   /// Runs the original as rounded otherwise, and widens tolerances by how far that moves its results.
   Status add_envelopes();
   /// Runs the original with its sums rounded at random: where are the exact ones?
@@ -94,7 +99,8 @@ class Runner {
   std::vector<BufferReport> compare(size_t instance, Verdict* verdict) const;
   /// The evaluation's time is over.
   bool ended() const;
-  Result<std::unique_ptr<Trial>> start_trial(const TrialCode* candidate, bool swapped = false, std::optional<std::chrono::milliseconds> launch_limit = {});
+  Result<std::unique_ptr<Trial>> start_trial(const TrialCode* candidate, bool swapped = false,
+                                             std::optional<std::chrono::milliseconds> launch_limit = {});
   /// Restores, runs, checks canaries and compares. False: the verdict says why not.
   bool verify(Trial& trial, size_t instance, Stage stage, Verdict& verdict);
   /// The perturbed inputs, each with outputs poisoned and with the recorded answer left in them. False as above.
@@ -119,17 +125,17 @@ class Runner {
   Roundings roundings_;
   std::unique_ptr<PerturbedOracle> oracle_;  ///< Asked for once per calibration.
   BaselineReport report_;
-  bool unchanged_too_ = true;  ///< Whether regions that never changed are worth finding out about.
+  bool unchanged_too_ = true;        ///< Whether regions that never changed are worth finding out about.
   std::vector<double> run_seconds_;  ///< By instance, as far as known.
   /// With all that is done around launches: one restored, run and compared; a pair of samples.
   struct Cost {
     double check = 0, pair = 0;
   };
-  std::vector<Cost> costs_;          ///< Of the original, by instance.
-  std::vector<Timed> screened_;    ///< Heaviest first.
-  Inquiry inquiry_;                ///< The one being answered.
-  bool cut_ = false;               ///< Its time was over before it was.
-  double check_seconds_ = 0;       ///< What one pass of verification over all instances took.
+  std::vector<Cost> costs_;      ///< Of the original, by instance.
+  std::vector<Timed> screened_;  ///< Heaviest first.
+  Inquiry inquiry_;              ///< The one being answered.
+  bool cut_ = false;             ///< Its time was over before it was.
+  double check_seconds_ = 0;     ///< What one pass of verification over all instances took.
 };
 
 }  // namespace kernelift

@@ -77,8 +77,8 @@ Result<std::unique_ptr<Nursery>> RunnerProcess::nursery(const Mep& mep, const st
   return Nursery::start({"kl-runner", cpu::open_image_libraries, run});
 }
 
-Result<std::string> RunnerProcess::ask(uint32_t request, const TrialCode& code,
-                                       const Roundings& roundings, const Inquiry& inquiry) {
+Result<std::string> RunnerProcess::ask(uint32_t request, const TrialCode& code, const Roundings& roundings,
+                                       const Inquiry& inquiry) {
   auto died = [&] { return environment_error("the process that runs candidates ended: " + worker_.end()); };
   if (!worker_.channel().send(request, encode(code, roundings, inquiry))) return died();
   int quiets = 0;
@@ -104,9 +104,8 @@ Result<std::string> RunnerProcess::ask(uint32_t request, const TrialCode& code,
 }
 
 Result<std::unique_ptr<RunnerProcess>> RunnerProcess::start(Nursery& nursery, const TrialCode& baseline,
-                                                            const Roundings& roundings,
-                                                            RunnerVoice voice, BaselineReport& report,
-                                                            std::optional<Deadline> deadline) {
+                                                            const Roundings& roundings, RunnerVoice voice,
+                                                            BaselineReport& report, std::optional<Deadline> deadline) {
   KERNELIFT_ASSIGN(Worker worker, nursery.spawn());
   std::unique_ptr<RunnerProcess> process(new RunnerProcess(std::move(worker), std::move(voice)));
   Inquiry inquiry;

@@ -20,18 +20,16 @@ class RunnerProcess {
   /// Starts a fresh runner and lets it learn the original. An Error if the memory cannot be placed, or the process
   /// dies.
   static Result<std::unique_ptr<RunnerProcess>> start(Nursery& nursery, const TrialCode& baseline,
-                                                      const Roundings& roundings,
-                                                      RunnerVoice voice, BaselineReport& report,
-                                                      std::optional<Deadline> deadline = {});
-  /// Whatever happens is in the verdict; `alive()` afterwards says whether this process can go on. nullopt: its time was
-  /// over before there was one.
+                                                      const Roundings& roundings, RunnerVoice voice,
+                                                      BaselineReport& report, std::optional<Deadline> deadline = {});
+  /// Whatever happens is in the verdict; `alive()` afterwards says whether this process can go on. nullopt: its time
+  /// was over before there was one.
   std::optional<Verdict> evaluate(const TrialCode& candidate, const Inquiry& inquiry);
   bool alive() const { return worker_.alive(); }
 
  private:
   RunnerProcess(Worker worker, RunnerVoice voice) : worker_(std::move(worker)), voice_(std::move(voice)) {}
-  Result<std::string> ask(uint32_t request, const TrialCode& code, const Roundings& roundings,
-                          const Inquiry& inquiry);
+  Result<std::string> ask(uint32_t request, const TrialCode& code, const Roundings& roundings, const Inquiry& inquiry);
   Worker worker_;
   RunnerVoice voice_;
 };

@@ -55,7 +55,8 @@ Trial::~Trial() {
 }
 
 TrialFailure Trial::post_mortem(Arrival how, size_t instance) {
-  if (pid_ <= 0) return {Outcome::Crashed, "the candidate's process has ended before"};  // To signal -1 is to signal everybody.
+  if (pid_ <= 0)
+    return {Outcome::Crashed, "the candidate's process has ended before"};  // To signal -1 is to signal everybody.
   kill(pid_, how == Arrival::Closed ? SIGCONT : SIGKILL);
   int status = 0;
   while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {}
@@ -109,8 +110,8 @@ std::optional<TrialFailure> Trial::loaded() {
 
 std::optional<TrialFailure> Trial::run(Side side, size_t instance, std::string_view variables) {
   channel_.send(trial_frame::kRun,
-                WireWriter().number(static_cast<uint64_t>(side)).number(instance).text(variables).take(),
-                {}, after(limit_));
+                WireWriter().number(static_cast<uint64_t>(side)).number(instance).text(variables).take(), {},
+                after(limit_));
   Frame frame = receive(limit_);
   if (frame && frame.type != trial_frame::kRan) frame.arrival = Arrival::Malformed;
   std::string rest;

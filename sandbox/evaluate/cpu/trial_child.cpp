@@ -148,7 +148,8 @@ class TrialChild {
     for (auto& wanted : launches) {
       const kl_kernel* kernel = find_kernel(*side.image, wanted.kernel);
       // Spelled by the source or mangled by another compiler, template arguments may be written otherwise.
-      if (!kernel && (wanted.kernel == mep_.kernel_mangled || wanted.kernel == mep_.kernel_name)) kernel = find_kernel(*side.image, mep_.kernel_key);
+      if (!kernel && (wanted.kernel == mep_.kernel_mangled || wanted.kernel == mep_.kernel_name))
+        kernel = find_kernel(*side.image, mep_.kernel_key);
       if (!kernel)
         return TrialFailure{Outcome::LaunchFailed, "the source has no kernel '" + wanted.kernel + "', or several"};
       auto geometry = wanted.evaluate(instance.geometry, code.values);
@@ -275,8 +276,8 @@ class TrialChild {
     std::optional<TrialFailure> failure;
     for (Side side : {Side::Baseline, Side::Candidate}) set_variables(side, instance);
     for (int round = 0; round < rounds && !failure; ++round) {
-      // Who goes first alternates, so that neither side always finds the other's leavings. The candidate begins: in a glance
-      // of two rounds its launches are then the first and the last, and no short disturbance slows both.
+      // Who goes first alternates, so that neither side always finds the other's leavings. The candidate begins: in a
+      // glance of two rounds its launches are then the first and the last, and no short disturbance slows both.
       Side order[] = {Side::Candidate, Side::Baseline};
       if (round_counter_++ % 2) std::swap(order[0], order[1]);
       for (Side side : order) {

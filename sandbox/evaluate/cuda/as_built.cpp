@@ -25,7 +25,9 @@ AsBuilt::AsBuilt(const Mep& mep, const std::string& arch, const std::string& sou
   }
   auto nvcc = std::make_shared<NvccCompiler>(std::move(*found));
   compiler_ = nvcc->program().filename().string();
-  build_ = [nvcc](const std::string& text, const std::vector<std::string>& kernels) { return nvcc->compile(text, kernels); };
+  build_ = [nvcc](const std::string& text, const std::vector<std::string>& kernels) {
+    return nvcc->compile(text, kernels);
+  };
   if (!application_.empty()) return;
   CompileReply own = build_(source, {kernel_name_});
   if (own.ok()) application_ = std::move(own.image);
@@ -40,7 +42,8 @@ CompileReply AsBuilt::build(const Candidate& candidate) {
   CompileReply own = build(original_, {});
   std::lock_guard lock(mutex_);
   if (!own.ok() && !broken_) {
-    trouble_ = compiler_ + " does not compile the original's slice here: " + own.detail.substr(0, own.detail.find('\n'));
+    trouble_ =
+        compiler_ + " does not compile the original's slice here: " + own.detail.substr(0, own.detail.find('\n'));
     broken_ = true;
   }
   return reply;
@@ -78,7 +81,8 @@ CompileReply AsBuilt::build(const std::string& source, std::vector<std::string> 
 bool AsBuilt::is_about_source(const CompileReply& reply) {
   if (reply.ok()) return !reply.image.empty();
   if (reply.outcome != Outcome::CompileFailed) return false;
-  return std::ranges::any_of(std::array{"): error", "ptxas error", "nvlink error"}, [&](auto mark) { return reply.detail.find(mark) != reply.detail.npos; });
+  return std::ranges::any_of(std::array{"): error", "ptxas error", "nvlink error"},
+                             [&](auto mark) { return reply.detail.find(mark) != reply.detail.npos; });
 }
 
 std::string AsBuilt::trouble() const {

@@ -1,6 +1,7 @@
 // The application's side of a MEP: the machine code that it runs, and its own compiler, where that is here. Our
-// candidates are compiled by clang, in milliseconds; what a source patch gives the application is what its compiler, nvcc,
-// makes of the text, and the two may disagree widely. So whoever may be the best is built by nvcc during the search too.
+// candidates are compiled by clang, in milliseconds; what a source patch gives the application is what its compiler,
+// nvcc, makes of the text, and the two may disagree widely. So whoever may be the best is built by nvcc during the
+// search too.
 #pragma once
 #include <atomic>
 #include <deque>
@@ -28,8 +29,8 @@ class AsBuilt {
   /// Thread-safe; blocks, or answers at once where the text is known. EXPECTS: builds(). What fails says nothing of the
   /// candidate where the original fails too: then builds() is no longer true.
   CompileReply build(const Candidate& candidate);
-  /// It was built, or the compiler says what is wrong with the text. All else (a tool that is missing, killed or too slow) may
-  /// be the machine's: it was tried again, is not remembered, and says nothing of the candidate.
+  /// It was built, or the compiler says what is wrong with the text. All else (a tool that is missing, killed or too
+  /// slow) may be the machine's: it was tried again, is not remembered, and says nothing of the candidate.
   static bool is_about_source(const CompileReply& reply);
 
  private:
@@ -38,14 +39,15 @@ class AsBuilt {
   std::string kernel_name_, original_, application_, trouble_, compiler_;
   Build build_;
   std::atomic<bool> broken_ = false;
-  mutable std::mutex mutex_;  ///< Guards trouble_ as well.
+  mutable std::mutex mutex_;                                ///< Guards trouble_ as well.
   std::map<Hash, std::shared_future<CompileReply>> built_;  ///< By source and kernels.
   std::deque<Hash> order_;                                  ///< Oldest first, to be forgotten first.
 };
 
-/// Who is worth a build by the application's compiler. clang's figures do not order nvcc's: a rewrite may be all of nvcc's
-/// gain and nothing to clang, which does it by itself. So the bar is the lower of the two leaders, one who gains nothing by
-/// clang is looked at when there is nothing better to do, and some of those far behind are looked at as well.
+/// Who is worth a build by the application's compiler. clang's figures do not order nvcc's: a rewrite may be all of
+/// nvcc's gain and nothing to clang, which does it by itself. So the bar is the lower of the two leaders, one who gains
+/// nothing by clang is looked at when there is nothing better to do, and some of those far behind are looked at as
+/// well.
 class BuildChoice {
  public:
   enum class Worth { No, IfIdle, Yes };
@@ -58,7 +60,8 @@ class BuildChoice {
   double best_built() const { return built_; }
 
  private:
-  double screened_ = 1, built_ = 1;  ///< The best so far, by lower bounds, as clang and as the application's compiler build them.
+  double screened_ = 1,
+         built_ = 1;  ///< The best so far, by lower bounds, as clang and as the application's compiler build them.
   uint64_t behind_ = 0;
 };
 

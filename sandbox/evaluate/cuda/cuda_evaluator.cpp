@@ -12,12 +12,15 @@
 namespace kernelift {
 namespace {
 
-/// What gains over clang's build of the original gains nothing for the application where that is the slower one, and it must
-/// not outrank those who were raced against what the application runs: it has the gain that its own time gives over that.
+/// What gains over clang's build of the original gains nothing for the application where that is the slower one, and it
+/// must not outrank those who were raced against what the application runs: it has the gain that its own time gives
+/// over that.
 void claim_no_more_than_embedded(const BaselineReport& original, Verdict& verdict) {
   for (auto& timing : verdict.timings)
     for (auto& instance : original.instances) {
-      if (instance.id != timing.instance || instance.application_seconds <= 0 || instance.application_seconds >= timing.baseline_seconds) continue;
+      if (instance.id != timing.instance || instance.application_seconds <= 0 ||
+          instance.application_seconds >= timing.baseline_seconds)
+        continue;
       double shorter = instance.application_seconds / timing.baseline_seconds;
       timing.speedup *= shorter, timing.speedup_low *= shorter, timing.speedup_high *= shorter;
       timing.baseline_seconds = instance.application_seconds;
@@ -38,12 +41,14 @@ GpuRunnerSettings gpu_settings(const EvaluatorOptions& options) {
 
 Result<int> cuda_ordinal(const std::string& device) {
   if (device == "cuda" || device == "auto") return -1;
-  if (device.starts_with("cuda:") && device.size() > 5 && device.find_first_not_of("0123456789", 5) == std::string::npos && device.size() < 10)
+  if (device.starts_with("cuda:") && device.size() > 5 &&
+      device.find_first_not_of("0123456789", 5) == std::string::npos && device.size() < 10)
     return std::stoi(device.substr(5));
   return usage_error("'" + device + "' is not a device (auto, cpu, cuda, cuda:0, cuda:1 …)");
 }
 
-Result<std::unique_ptr<Nursery>> cuda_runners(const Mep& mep, const std::filesystem::path& folder, const GpuRunnerSettings& settings) {
+Result<std::unique_ptr<Nursery>> cuda_runners(const Mep& mep, const std::filesystem::path& folder,
+                                              const GpuRunnerSettings& settings) {
   CudaDeviceOptions device;
   for (auto& instance : mep.instances) {
     device.stack_bytes = std::max(device.stack_bytes, instance.settings.stack_limit);
@@ -60,8 +65,8 @@ Result<std::unique_ptr<Nursery>> cuda_runners(const Mep& mep, const std::filesys
   return GpuProcess::nursery(mep, std::filesystem::absolute(folder), settings, {open, profile_launch, trace_kernel});
 }
 
-Result<OpenedGpu> open_gpu(const std::string& device, const Mep& mep, const std::filesystem::path& folder, const GpuRunnerSettings& settings,
-                           bool twins, const GpuRunners& runners) {
+Result<OpenedGpu> open_gpu(const std::string& device, const Mep& mep, const std::filesystem::path& folder,
+                           const GpuRunnerSettings& settings, bool twins, const GpuRunners& runners) {
   OpenedGpu gpu;
   KERNELIFT_ASSIGN(gpu.wanted, cuda_ordinal(device));
   // The nursery is forked while this process is still small.
@@ -81,8 +86,8 @@ std::string recorded_code(const Mep& mep, const std::filesystem::path& folder, c
   return {};
 }
 
-Result<std::unique_ptr<Evaluator>> CudaEvaluator::create(const Mep& mep, const std::filesystem::path& folder, const EvaluatorOptions& options,
-                                                         OpenedGpu gpu) {
+Result<std::unique_ptr<Evaluator>> CudaEvaluator::create(const Mep& mep, const std::filesystem::path& folder,
+                                                         const EvaluatorOptions& options, OpenedGpu gpu) {
   std::unique_ptr<CudaEvaluator> evaluator(new CudaEvaluator(mep, folder, options));
   KERNELIFT_TRY(evaluator->prepare(std::move(gpu)));
   return std::unique_ptr<Evaluator>(std::move(evaluator));
@@ -107,13 +112,16 @@ Status CudaEvaluator::prepare(OpenedGpu gpu) {
   KERNELIFT_ASSIGN(baseline_, compile_baseline(mep_, folder_, pool));
   add_roundings(mep_, baseline_, true);
   as_built_.emplace(mep_, facts_.arch, baseline_.source, recorded_code(mep_, folder_, facts_.arch));
-  original_ = {trial_code({}, baseline_.reply.image), baseline_.roundings.ways, as_built_->application(), options_.tell, baseline_.roundings.at_random};
+  original_ = {trial_code({}, baseline_.reply.image), baseline_.roundings.ways, as_built_->application(), options_.tell,
+               baseline_.roundings.at_random};
   original_key_ = code_key({}, baseline_.reply.image);
   KERNELIFT_TRY(start_lane(*lanes_[0], std::move(gpu.process)));
   if (lanes_[0]->report.application_alone) KERNELIFT_TRY(hold_to_nvcc());
-  keep_calibrated(folder_, mep_, facts_.label, only_as_built_.empty() ? "clang" : as_built_->compiler(), lanes_[0]->report, options_.cold, lanes_[0]->process->notes());
+  keep_calibrated(folder_, mep_, facts_.label, only_as_built_.empty() ? "clang" : as_built_->compiler(),
+                  lanes_[0]->report, options_.cold, lanes_[0]->process->notes());
   if (!lanes_[0]->report.pass())
-    return answer_is_no("the original kernel does not reproduce its capture, so no candidate could be judged: " + lanes_[0]->report.complaint());
+    return answer_is_no("the original kernel does not reproduce its capture, so no candidate could be judged: " +
+                        lanes_[0]->report.complaint());
   if (!lanes_[0]->report.judges()) return refused("candidates could not be judged: " + lanes_[0]->report.unverifiable);
   EvaluationQueue::Hooks hooks;
   hooks.source = baseline_.source, hooks.original = baseline_.reply;
@@ -133,13 +141,15 @@ Status CudaEvaluator::hold_to_nvcc() {
   original.source = baseline_.source;
   CompileReply own;
   if (as_built_->builds()) own = as_built_->build(original);
-  if (!as_built_->builds()) return answer_is_no(only_by_nvcc(by_clang) + "; but nothing can be built so: " + as_built_->trouble());
+  if (!as_built_->builds())
+    return answer_is_no(only_by_nvcc(by_clang) + "; but nothing can be built so: " + as_built_->trouble());
   if (!own.ok()) return answer_is_no(only_by_nvcc(by_clang) + "; but nothing can be built so: " + own.detail);
   original_.code.image = own.image, original_key_ = code_key({}, own.image);
   original_.at_random.clear();  // clang's.
   KERNELIFT_TRY(start_lane(lane, std::move(lane.process)));
   if (!lane.report.pass())
-    return answer_is_no("the original's source reproduces its capture neither as clang builds it (" + by_clang + ") nor as " + as_built_->compiler() +
+    return answer_is_no("the original's source reproduces its capture neither as clang builds it (" + by_clang +
+                        ") nor as " + as_built_->compiler() +
                         " does, so no candidate could be judged: " + lane.report.complaint());
   only_as_built_ = only_by_nvcc(by_clang), options_.as_built = true;
   return done();
@@ -148,7 +158,8 @@ Status CudaEvaluator::hold_to_nvcc() {
 Status CudaEvaluator::start_lane(Lane& lane, std::unique_ptr<GpuProcess> opened) {
   lane.process.reset();  // Its memory is needed by the next one.
   auto begin = Deadline::clock::now();
-  KERNELIFT_ASSIGN(lane.process, GpuProcess::start(*runners_, lane.ordinal, original_, options_.cold, lane.fatal, lane.report, std::move(opened)));
+  KERNELIFT_ASSIGN(lane.process, GpuProcess::start(*runners_, lane.ordinal, original_, options_.cold, lane.fatal,
+                                                   lane.report, std::move(opened)));
   calibration_seconds_ = std::chrono::duration<double>(Deadline::clock::now() - begin).count();
   return done();
 }
@@ -192,7 +203,8 @@ void CudaEvaluator::label(const EvaluationJob& job, Verdict& verdict) const {
 }
 
 bool CudaEvaluator::is_original(const Candidate& candidate) const {
-  return candidate.source == baseline_.source && candidate.recipe.is_default() && candidate.launches.empty() && candidate.scratch.empty();
+  return candidate.source == baseline_.source && candidate.recipe.is_default() && candidate.launches.empty() &&
+         candidate.scratch.empty();
 }
 
 Verdict CudaEvaluator::original_verdict(const Lane& lane) const {
@@ -210,17 +222,20 @@ CudaEvaluator::Judgement CudaEvaluator::judge(Lane& lane, const TrialCode& code,
     if (!ready.ok()) return {not_confirmable(ready.error().message), false};
     if (!lane.report.judges()) return {not_confirmable(no_longer_reproduced(lane.report)), false};
     // A process that took another's place may not know it: whoever asks must look again.
-    if (inquiry.against_application && !knows_application(lane)) return {not_confirmable(lane.report.application_trouble), false};
+    if (inquiry.against_application && !knows_application(lane))
+      return {not_confirmable(lane.report.application_trouble), false};
     auto verdict = lane.process->evaluate(code, inquiry);
     if (!verdict || lane.process->alive()) return {verdict, verdict.has_value()};
     // Each experiment ends one process at most, so this comes to an end.
     std::string experiment = lane.process->experiment();
-    bool again = experiment.empty() ? !lane.process->answered() && !std::exchange(died_silently, true) : lane.fatal.insert(experiment).second;
+    bool again = experiment.empty() ? !lane.process->answered() && !std::exchange(died_silently, true)
+                                    : lane.fatal.insert(experiment).second;
     if (!again) return {verdict, true};
   }
 }
 
-Verdict CudaEvaluator::race(Lane& lane, const Candidate& candidate, const std::string& image, Against against, std::optional<Deadline> deadline) {
+Verdict CudaEvaluator::race(Lane& lane, const Candidate& candidate, const std::string& image, Against against,
+                            std::optional<Deadline> deadline) {
   std::pair key{against, code_key(candidate, image)};
   Inquiry inquiry;
   inquiry.against_application = against == Against::Application, inquiry.deadline = deadline;
@@ -277,16 +292,20 @@ std::optional<Verdict> CudaEvaluator::measure(Lane& lane, EvaluationJob& job) {
     std::lock_guard lock(mutex_);
     worth = choice_.of(job.candidate, by_clang);
   }
-  if (worth == BuildChoice::Worth::No || (worth == BuildChoice::Worth::IfIdle && !queue_->rebuilder_idle())) return verdict;
+  if (worth == BuildChoice::Worth::No || (worth == BuildChoice::Worth::IfIdle && !queue_->rebuilder_idle()))
+    return verdict;
   job.screened = std::move(verdict);
   return std::nullopt;
 }
 
 Verdict CudaEvaluator::measure_rebuilt(Lane& lane, const EvaluationJob& job) {
   auto untold = [&](const std::string& why) { return job.screened ? *job.screened : not_launched(why); };
-  // A compiler that fails at the original as well says nothing of the candidate, nor does a machine that has no room for it.
-  if (!job.rebuilt.ok() && (!as_built_->builds() || !AsBuilt::is_about_source(job.rebuilt))) return untold(job.rebuilt.detail);
-  Verdict verdict = job.rebuilt.ok() ? race(lane, job.candidate, job.rebuilt.image, Against::Application) : rejected(job.rebuilt);
+  // A compiler that fails at the original as well says nothing of the candidate, nor does a machine that has no room
+  // for it.
+  if (!job.rebuilt.ok() && (!as_built_->builds() || !AsBuilt::is_about_source(job.rebuilt)))
+    return untold(job.rebuilt.detail);
+  Verdict verdict =
+      job.rebuilt.ok() ? race(lane, job.candidate, job.rebuilt.image, Against::Application) : rejected(job.rebuilt);
   // It was screened on another GPU, or by a process that has been replaced: here there is nothing to race it against.
   if (!knows_application(lane)) return untold(lane.report.application_trouble);
   verdict.detail = "as built by " + as_built_->compiler() + (verdict.detail.empty() ? "" : ": " + verdict.detail);
@@ -295,9 +314,11 @@ Verdict CudaEvaluator::measure_rebuilt(Lane& lane, const EvaluationJob& job) {
   return verdict;
 }
 
-void CudaEvaluator::add_clang_figures(Lane& lane, const EvaluationJob& job, Verdict& verdict, std::optional<Deadline> deadline) {
+void CudaEvaluator::add_clang_figures(Lane& lane, const EvaluationJob& job, Verdict& verdict,
+                                      std::optional<Deadline> deadline) {
   if (!only_as_built_.empty()) return;
-  if (!job.screened) return note_clang_figures(race(lane, job.candidate, job.compiled.image, Against::Clang, deadline), verdict);
+  if (!job.screened)
+    return note_clang_figures(race(lane, job.candidate, job.compiled.image, Against::Clang, deadline), verdict);
   for (auto& [name, figure] : job.screened->counters)
     if (name.starts_with("clang_")) verdict.counters.insert_or_assign(name, figure);
 }
@@ -311,19 +332,23 @@ void CudaEvaluator::note_clang_figures(const Verdict& clang, Verdict& verdict) {
 
 void CudaEvaluator::add_embedded_figures(const Verdict& embedded, Verdict& verdict) {
   if (!embedded.ok() || embedded.timings.empty()) return;
-  verdict.counters["embedded_speedup"] = embedded.speedup(), verdict.counters["embedded_speedup_low"] = embedded.speedup_low();
+  verdict.counters["embedded_speedup"] = embedded.speedup(),
+  verdict.counters["embedded_speedup_low"] = embedded.speedup_low();
   verdict.counters["embedded_us"] = embedded.timings[0].seconds * 1e6;
   verdict.counters["application_baseline_us"] = embedded.timings[0].baseline_seconds * 1e6;
 }
 
 std::optional<Verdict> CudaEvaluator::confirm_patch(Lane& lane, const EvaluationJob& job, const Inquiry& inquiry) {
-  auto note = [](Verdict& verdict, const std::string& what) { verdict.detail = what + (verdict.detail.empty() ? "" : ": " + verdict.detail); };
+  auto note = [](Verdict& verdict, const std::string& what) {
+    verdict.detail = what + (verdict.detail.empty() ? "" : ": " + verdict.detail);
+  };
   Inquiry applied = inquiry;
   applied.against_application = knows_application(lane);
   std::optional<Verdict> verdict;
   bool built = applied.against_application && as_built_->builds();
   if (built) {
-    verdict = job.rebuilt.ok() ? judge(lane, trial_code(job.candidate, job.rebuilt.image), applied).verdict : rejected(job.rebuilt);
+    verdict = job.rebuilt.ok() ? judge(lane, trial_code(job.candidate, job.rebuilt.image), applied).verdict
+                               : rejected(job.rebuilt);
     // Its process may have had to be replaced by one that cannot tell.
     built = applied.against_application = knows_application(lane);
     if (built && verdict) note(*verdict, "as built by " + as_built_->compiler()), verdict->counters["as_built"] = 1;
@@ -337,7 +362,8 @@ std::optional<Verdict> CudaEvaluator::confirm_patch(Lane& lane, const Evaluation
   }
   // Where our compiler gains more from the same source than the application's, its image can be embedded instead.
   if (verdict && applied.against_application && only_as_built_.empty())
-    if (auto embedded = judge(lane, trial_code(job.candidate, job.compiled.image), applied).verdict) add_embedded_figures(*embedded, *verdict);
+    if (auto embedded = judge(lane, trial_code(job.candidate, job.compiled.image), applied).verdict)
+      add_embedded_figures(*embedded, *verdict);
   return verdict;
 }
 
@@ -350,7 +376,8 @@ std::optional<Verdict> CudaEvaluator::confirm_embedded(Lane& lane, const Evaluat
   }
   if (!verdict || !inquiry.against_application) return verdict;
   add_embedded_figures(*verdict, *verdict);
-  verdict->detail = "built by clang, against the original as the application was built" + (verdict->detail.empty() ? "" : ": " + verdict->detail);
+  verdict->detail = "built by clang, against the original as the application was built" +
+                    (verdict->detail.empty() ? "" : ": " + verdict->detail);
   return verdict;
 }
 
@@ -367,7 +394,8 @@ std::optional<Verdict> CudaEvaluator::confirm_until(const Candidate& candidate, 
   std::lock_guard one_at_a_time(lane.busy);
   if (!lane.ready()) (void)start_lane(lane);  // judge() tries again, and says what is wrong.
   lane.fresh = true;
-  begin += Deadline::clock::now() - built;  // A lane's start is told apart, and whose turn it is nobody knows beforehand.
+  begin +=
+      Deadline::clock::now() - built;  // A lane's start is told apart, and whose turn it is nobody knows beforehand.
   auto verdict = patch ? confirm_patch(lane, job, inquiry) : confirm_embedded(lane, job, inquiry);
   if (!verdict) return std::nullopt;
   if (lane.alive()) add_clang_figures(lane, job, *verdict, deadline);
@@ -375,14 +403,18 @@ std::optional<Verdict> CudaEvaluator::confirm_until(const Candidate& candidate, 
   return queue_->finished(job, std::move(*verdict));
 }
 
-Verdict CudaEvaluator::confirm(const Candidate& candidate) { return confirm_until(candidate, std::nullopt).value_or(abandoned()); }
+Verdict CudaEvaluator::confirm(const Candidate& candidate) {
+  return confirm_until(candidate, std::nullopt).value_or(abandoned());
+}
 
-std::optional<Verdict> CudaEvaluator::confirm_by(const Candidate& candidate, std::chrono::steady_clock::time_point deadline) {
+std::optional<Verdict> CudaEvaluator::confirm_by(const Candidate& candidate,
+                                                 std::chrono::steady_clock::time_point deadline) {
   return confirm_until(candidate, deadline);
 }
 
 ConfirmCost CudaEvaluator::confirm_cost() const {
-  // Before there was one: two verdicts, as the application would have it patched and embedded, and a build by its compiler.
+  // Before there was one: two verdicts, as the application would have it patched and embedded, and a build by its
+  // compiler.
   constexpr double kGuessSeconds = 4;
   bool fresh = lanes_[0]->fresh;
   return {fresh ? 0 : calibration_seconds_.load(), confirm_seconds_ > 0 ? confirm_seconds_.load() : kGuessSeconds};

@@ -1,10 +1,10 @@
-// The CUDA device's Evaluator. Candidates become cubins side by side on all cores; each GPU has a runner process that takes
-// them one after the other while compilation goes on. Equal code is measured once. Compile workers and runners are forked
-// before anything here has touched the driver, which this process never does.
-// Where the application's own compiler is here, whoever may be the best is built by it as well and raced against the
-// machine code that the application runs: the verdict's figures are then what a patch gives (as_built.h).
-// Where clang's build of the original does not reproduce the capture and nvcc's does (a decision hangs on how a sum is
-// rounded), nvcc's takes its place, and candidates are judged by nvcc's builds alone.
+// The CUDA device's Evaluator. Candidates become cubins side by side on all cores; each GPU has a runner process that
+// takes them one after the other while compilation goes on. Equal code is measured once. Compile workers and runners
+// are forked before anything here has touched the driver, which this process never does. Where the application's own
+// compiler is here, whoever may be the best is built by it as well and raced against the machine code that the
+// application runs: the verdict's figures are then what a patch gives (as_built.h). Where clang's build of the original
+// does not reproduce the capture and nvcc's does (a decision hangs on how a sum is rounded), nvcc's takes its place,
+// and candidates are judged by nvcc's builds alone.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -23,9 +23,11 @@ namespace kernelift {
 /// "cuda", "cuda:1", "auto" → a GPU's ordinal; -1: all alike. An Error for anything else.
 Result<int> cuda_ordinal(const std::string& device);
 /// Makes runners of a MEP; opened with ordinal -1 one sees all GPUs and uses the first.
-using GpuRunners = std::function<Result<std::unique_ptr<Nursery>>(const Mep&, const std::filesystem::path&, const GpuRunnerSettings&)>;
+using GpuRunners =
+    std::function<Result<std::unique_ptr<Nursery>>(const Mep&, const std::filesystem::path&, const GpuRunnerSettings&)>;
 /// NVIDIA's. They have the stack and heap limits that the MEP was recorded with.
-Result<std::unique_ptr<Nursery>> cuda_runners(const Mep& mep, const std::filesystem::path& folder, const GpuRunnerSettings& settings);
+Result<std::unique_ptr<Nursery>> cuda_runners(const Mep& mep, const std::filesystem::path& folder,
+                                              const GpuRunnerSettings& settings);
 
 /// A GPU that answered, with the process that asked it: whoever goes on to use it need not ask twice.
 struct OpenedGpu {
@@ -34,8 +36,8 @@ struct OpenedGpu {
   int wanted = -1;  ///< cuda_ordinal() of the device that was asked for.
   int ordinal() const { return std::max(wanted, 0); }
 };
-/// An Error says what the GPU, its driver or the name of the device lacks. `twins`: other GPUs alike are counted as well,
-/// which starts them all.
+/// An Error says what the GPU, its driver or the name of the device lacks. `twins`: other GPUs alike are counted as
+/// well, which starts them all.
 Result<OpenedGpu> open_gpu(const std::string& device, const Mep& mep, const std::filesystem::path& folder,
                            const GpuRunnerSettings& settings, bool twins, const GpuRunners& runners = cuda_runners);
 GpuRunnerSettings gpu_settings(const EvaluatorOptions& options);
@@ -51,7 +53,8 @@ class CudaEvaluator : public Evaluator {
   int parallelism() const override;
   void abandon() override;
   Verdict confirm(const Candidate& candidate) override;
-  std::optional<Verdict> confirm_by(const Candidate& candidate, std::chrono::steady_clock::time_point deadline) override;
+  std::optional<Verdict> confirm_by(const Candidate& candidate,
+                                    std::chrono::steady_clock::time_point deadline) override;
   ConfirmCost confirm_cost() const override;
   std::string only_as_built() const override { return only_as_built_; }
 
@@ -79,7 +82,9 @@ class CudaEvaluator : public Evaluator {
   /// Of a recipe where nvcc alone builds what is judged.
   EvaluationJob refused_recipe(const Candidate& candidate) const;
   Status start_lane(Lane& lane, std::unique_ptr<GpuProcess> opened = nullptr);
-  bool knows_application(const Lane& lane) const { return !as_built_->application().empty() && lane.report.application_trouble.empty(); }
+  bool knows_application(const Lane& lane) const {
+    return !as_built_->application().empty() && lane.report.application_trouble.empty();
+  }
   unsigned rebuilders() const;
   bool is_original(const Candidate& candidate) const;
   std::optional<Verdict> measure(Lane& lane, EvaluationJob& job);
@@ -88,11 +93,12 @@ class CudaEvaluator : public Evaluator {
     std::optional<Verdict> verdict;  ///< nullopt: no time.
     bool sure = false;               ///< It is about the code; else about the GPU or the original.
   };
-  /// By a process that lives, started if need be. One that ended in an experiment on the original, or without an answer, may
-  /// not have ended by the code's doing: another one judges it again. EXPECTS: lane.busy is held.
+  /// By a process that lives, started if need be. One that ended in an experiment on the original, or without an
+  /// answer, may not have ended by the code's doing: another one judges it again. EXPECTS: lane.busy is held.
   Judgement judge(Lane& lane, const TrialCode& code, const Inquiry& inquiry);
   /// Screened, unless equal code was before. EXPECTS: lane.busy is held.
-  Verdict race(Lane& lane, const Candidate& candidate, const std::string& image, Against against, std::optional<Deadline> deadline = {});
+  Verdict race(Lane& lane, const Candidate& candidate, const std::string& image, Against against,
+               std::optional<Deadline> deadline = {});
   /// Where the original is concerned, nothing has to be run.
   Verdict original_verdict(const Lane& lane) const;
   void label(const EvaluationJob& job, Verdict& verdict) const;
@@ -123,7 +129,7 @@ class CudaEvaluator : public Evaluator {
   mutable std::mutex mutex_;  ///< Guards what follows.
   std::map<std::pair<Against, Hash>, Verdict> measured_;
   BuildChoice choice_;
-  double best_ = 1;  ///< Of all that were raced against the application's code.
+  double best_ = 1;                         ///< Of all that were raced against the application's code.
   std::unique_ptr<EvaluationQueue> queue_;  ///< Goes first: its threads use all of the above.
 };
 

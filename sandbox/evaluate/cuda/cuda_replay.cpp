@@ -1,5 +1,6 @@
-// The original on the GPU: as the application ran it, where the capture holds its machine code, and as our compiler makes
-// it. The first is what must reproduce the application's duration; the second is what candidates are raced against.
+// The original on the GPU: as the application ran it, where the capture holds its machine code, and as our compiler
+// makes it. The first is what must reproduce the application's duration; the second is what candidates are raced
+// against.
 #include "sandbox/evaluate/cuda/cuda_replay.h"
 
 #include <algorithm>
@@ -14,7 +15,8 @@ GpuRunnerSettings gpu_settings(const ReplayOptions& options) {
   return settings;
 }
 
-Result<ReplayReport> replay_on_cuda(const std::filesystem::path& folder, const Mep& mep, const ReplayOptions& options, OpenedGpu gpu) {
+Result<ReplayReport> replay_on_cuda(const std::filesystem::path& folder, const Mep& mep, const ReplayOptions& options,
+                                    OpenedGpu gpu) {
   DeviceFacts facts = gpu.process->facts();
   ReplayReport report;
   report.kernel = mep.kernel_name.empty() ? mep.kernel_key : mep.kernel_name;
@@ -41,7 +43,8 @@ Result<ReplayReport> replay_on_cuda(const std::filesystem::path& folder, const M
     BaselineReport measured;
     // One process does it all, with the recorded memory in place, as long as it lives.
     if (gpu.process && !gpu.process->alive()) gpu.process.reset();
-    KERNELIFT_ASSIGN(gpu.process, GpuProcess::start(*gpu.runners, gpu.ordinal(), {code, roundings, {}, options.tell}, cold, fatal, measured, std::move(gpu.process)));
+    KERNELIFT_ASSIGN(gpu.process, GpuProcess::start(*gpu.runners, gpu.ordinal(), {code, roundings, {}, options.tell},
+                                                    cold, fatal, measured, std::move(gpu.process)));
     auto& process = gpu.process;
     for (auto& note : process->notes())
       if (std::find(report.notes.begin(), report.notes.end(), note) == report.notes.end()) report.notes.push_back(note);
@@ -74,7 +77,8 @@ Result<ReplayReport> replay_on_cuda(const std::filesystem::path& folder, const M
   CompileReply built;
   if (nvcc.ok()) built = nvcc->compile(source, {mep.kernel_name});
   if (!nvcc.ok() || !built.ok()) {
-    report.notes.push_back("whether it reproduces the capture as nvcc builds it is not known: " + (nvcc.ok() ? built.detail : nvcc.error().message));
+    report.notes.push_back("whether it reproduces the capture as nvcc builds it is not known: " +
+                           (nvcc.ok() ? built.detail : nvcc.error().message));
     return report;
   }
   TrialCode by_nvcc;

@@ -5,6 +5,7 @@
 namespace kernelift {
 
 GpuRunnerSettings gpu_settings(const ReplayOptions& options);
-Result<ReplayReport> replay_on_cuda(const std::filesystem::path& folder, const Mep& mep, const ReplayOptions& options, OpenedGpu gpu);
+Result<ReplayReport> replay_on_cuda(const std::filesystem::path& folder, const Mep& mep, const ReplayOptions& options,
+                                    OpenedGpu gpu);
 
 }  // namespace kernelift

@@ -24,7 +24,8 @@ TEST(Answer, IsWhatTheOriginalComputes) {
   EXPECT_EQ(*why, "");
   auto &in = fixture.mep.instances[0].regions[0], &out = fixture.mep.instances[0].regions[1];
   EXPECT_EQ(in.after, in.before) << "what is only read has its own bytes as the answer";
-  auto got = Mep::load(fixture.path(), out.after), wanted = Mep::load(expected.path(), expected.mep.instances[0].regions[1].after);
+  auto got = Mep::load(fixture.path(), out.after),
+       wanted = Mep::load(expected.path(), expected.mep.instances[0].regions[1].after);
   ASSERT_TRUE(got.ok() && wanted.ok());
   EXPECT_EQ(*got, *wanted);
   ASSERT_TRUE(fixture.mep.write(fixture.path()).ok());
@@ -37,8 +38,10 @@ TEST(Answer, IsWhatTheOriginalComputes) {
 
 TEST(Answer, IsRefusedWhenTheOriginalWritesOutsideItsBuffers) {
   MepFixture fixture = unanswered(scale_mep());
-  fixture.set_source("__constant__ float bias;\n"
-                     "__global__ void scale(const float* in, float* out, int n, float factor) { out[n + 1] = in[0] * factor + bias; }\n");
+  fixture.set_source(
+      "__constant__ float bias;\n"
+      "__global__ void scale(const float* in, float* out, int n, float factor) { out[n + 1] = in[0] * factor + bias; "
+      "}\n");
   auto why = answer_by_original(fixture.path(), fixture.mep);
   ASSERT_FALSE(why.ok());
   EXPECT_EQ(why.error().exit, Exit::Refused);
@@ -48,8 +51,9 @@ TEST(Answer, IsRefusedWhenTheOriginalWritesOutsideItsBuffers) {
 
 TEST(Answer, IsRefusedWhenTheOriginalCrashes) {
   MepFixture fixture = unanswered(scale_mep());
-  fixture.set_source("__constant__ float bias;\n"
-                     "__global__ void scale(const float* in, float* out, int n, float factor) { out[1ll << 40] = bias; }\n");
+  fixture.set_source(
+      "__constant__ float bias;\n"
+      "__global__ void scale(const float* in, float* out, int n, float factor) { out[1ll << 40] = bias; }\n");
   auto why = answer_by_original(fixture.path(), fixture.mep);
   ASSERT_FALSE(why.ok());
   EXPECT_EQ(why.error().exit, Exit::Refused);
@@ -66,7 +70,8 @@ TEST(Answer, StaysUnknownWhenTheOriginalDoesNotCompileAndReplaySaysSo) {
   ASSERT_TRUE(fixture.mep.write(fixture.path()).ok());
   auto report = replay(fixture.path(), {});
   ASSERT_FALSE(report.ok());
-  EXPECT_NE(report.error().message.find("answers of this MEP are not known"), std::string::npos) << report.error().message;
+  EXPECT_NE(report.error().message.find("answers of this MEP are not known"), std::string::npos)
+      << report.error().message;
 }
 
 }  // namespace

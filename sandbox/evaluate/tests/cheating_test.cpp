@@ -147,8 +147,8 @@ TEST(Structs, AreComparedFieldByField) {
   const std::string head =
       "struct Particle { float x, v; int steps; };\n__global__ void move(Particle* all, int n, float dt) {\n"
       "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i >= n) return;\n";
-  MepFixture fixture(head + "  all[i].x += all[i].v * dt; all[i].v *= 0.999f; all[i].steps++;\n}\n", "_Z4moveP8Particleif",
-                     "move(Particle*, int, float)");
+  MepFixture fixture(head + "  all[i].x += all[i].v * dt; all[i].v *= 0.999f; all[i].steps++;\n}\n",
+                     "_Z4moveP8Particleif", "move(Particle*, int, float)");
   std::vector<Particle> before(4096), after;
   for (int i = 0; i < 4096; ++i) before[i] = {0.001f * static_cast<float>(i), 1.0f / static_cast<float>(i + 1), i};
   for (auto& one : before) after.push_back({std::fma(one.v, 0.01f, one.x), one.v * 0.999f, one.steps + 1});
@@ -163,7 +163,8 @@ TEST(Structs, AreComparedFieldByField) {
     candidate.source = head + body + "}\n";
     return (*made)->submit(candidate).get();
   };
-  Verdict verdict = evaluate("  float d = __fmul_rn(all[i].v, dt); all[i].x = __fadd_rn(all[i].x, d); all[i].v *= 0.999f; all[i].steps++;\n");
+  Verdict verdict = evaluate(
+      "  float d = __fmul_rn(all[i].v, dt); all[i].x = __fadd_rn(all[i].x, d); all[i].v *= 0.999f; all[i].steps++;\n");
   EXPECT_TRUE(verdict.ok()) << "rounded otherwise: " << verdict.text();
   verdict = evaluate("  all[i].x += all[i].v * dt; all[i].v *= 0.999f; all[i].steps += i == 77 ? 2 : 1;\n");
   EXPECT_EQ(verdict.outcome, Outcome::Wrong) << verdict.text();
@@ -188,7 +189,8 @@ TEST(Cheating, DoingNothingWhereTheAnswerLiesAlreadyIsFoundOut) {
   auto evaluator = make_evaluator(fixture.mep, fixture.path(), quickly());
   ASSERT_TRUE(evaluator.ok()) << evaluator.error().message;
   Candidate lazy;
-  lazy.source = scale("  if (i < n && out[i] != in[i] * factor + bias && out[i] == -1.0f) out[i] = in[i] * factor + bias;\n");
+  lazy.source =
+      scale("  if (i < n && out[i] != in[i] * factor + bias && out[i] == -1.0f) out[i] = in[i] * factor + bias;\n");
   Verdict verdict = (*evaluator)->submit(lazy).get();
   EXPECT_EQ(verdict.outcome, Outcome::Wrong) << "it writes only over what the first launch found: " << verdict.text();
   Candidate honest;
@@ -200,14 +202,17 @@ TEST(Cheating, DoingNothingWhereTheAnswerLiesAlreadyIsFoundOut) {
 
 TEST(Cheating, IsRuledOutWhereNoRecordedLaunchChangesAnything) {
   // An empty kernel would be as right: what these leave depends on what was there.
-  MepFixture fixture("__global__ void shorten(int* path) { if (path[0] > path[1] + 1) path[0] = path[1] + 1; atomicMax(path + 2, 3); }\n",
-                     "_Z7shortenPi", "shorten(int*)");
+  MepFixture fixture(
+      "__global__ void shorten(int* path) { if (path[0] > path[1] + 1) path[0] = path[1] + 1; atomicMax(path + 2, 3); "
+      "}\n",
+      "_Z7shortenPi", "shorten(int*)");
   MepInstance& instance = fixture.add_instance("a", 1, 1);
   fixture.add_buffer(instance, "path", "int", kTestArena, std::vector<int>{1, 5, 7}, std::vector<int>{1, 5, 7});
   auto evaluator = make_evaluator(fixture.mep, fixture.path(), quickly());
   ASSERT_FALSE(evaluator.ok());
   EXPECT_EQ(evaluator.error().exit, Exit::Refused);
-  EXPECT_NE(evaluator.error().message.find("no recorded launch of shorten(int*) changes anything in memory"), std::string::npos)
+  EXPECT_NE(evaluator.error().message.find("no recorded launch of shorten(int*) changes anything in memory"),
+            std::string::npos)
       << evaluator.error().message;
   ASSERT_TRUE(fixture.mep.write(fixture.path()).ok());
   ReplayOptions options;
@@ -220,10 +225,12 @@ TEST(Cheating, IsRuledOutWhereNoRecordedLaunchChangesAnything) {
 /// Two outputs, and an input that is not const; where that is larger than recorded, the kernel faults.
 std::string both(const std::string& statements) {
   return "__global__ void both(const float* in, float* weights, float* a, float* b, int n) {\n"
-         "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i >= n) return;\n" + statements + "}\n";
+         "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i >= n) return;\n" +
+         statements + "}\n";
 }
 MepFixture both_mep(bool first_changes) {
-  MepFixture fixture(both("  if (weights[i] > 99.95f) *(volatile int*)0x10 = 1;\n  a[i] = in[i] * weights[i];\n  b[i] = in[i] - weights[i];\n"),
+  MepFixture fixture(both("  if (weights[i] > 99.95f) *(volatile int*)0x10 = 1;\n  a[i] = in[i] * weights[i];\n  b[i] "
+                          "= in[i] - weights[i];\n"),
                      "_Z4bothPKfPfS1_S1_i", "both(float const*, float*, float*, float*, int)");
   constexpr int kCount = 512;
   std::vector<float> in(kCount), weights(kCount), a(kCount), b(kCount);
@@ -254,10 +261,13 @@ TEST(Cheating, IsFoundOutWhereAllThatWasRecordedLeavesWhatLayThere) {
   Verdict nothing = (*evaluator)->submit(both_candidate("")).get();
   EXPECT_EQ(nothing.outcome, Outcome::Wrong) << nothing.text();
   EXPECT_EQ(nothing.detail.find("does not write"), std::string::npos) << nothing.detail;
-  Verdict honest = (*evaluator)->confirm(both_candidate("  float w = weights[i], x = in[i]; b[i] = x - w; a[i] = w * x;\n"));
+  Verdict honest =
+      (*evaluator)->confirm(both_candidate("  float w = weights[i], x = in[i]; b[i] = x - w; a[i] = w * x;\n"));
   EXPECT_TRUE(honest.ok()) << honest.text();
   // An input though it is not const: its neighbours are swapped, which is not done to outputs.
-  Verdict by_heart = (*evaluator)->confirm(both_candidate("  float w = 99.9f - (float)(i % 2), x = in[i]; a[i] = w * x; b[i] = x - w;\n"));
+  Verdict by_heart =
+      (*evaluator)
+          ->confirm(both_candidate("  float w = 99.9f - (float)(i % 2), x = in[i]; a[i] = w * x; b[i] = x - w;\n"));
   EXPECT_EQ(by_heart.outcome, Outcome::Wrong) << by_heart.text();
   EXPECT_NE(by_heart.detail.find("swapped neighbours"), std::string::npos) << by_heart.detail;
 }
@@ -274,7 +284,8 @@ TEST(Cheating, IsFoundOutInTheOutputThatDidNotChangeBesideOneThatDid) {
 TEST(Cheating, IsFoundOutWhereLittleOfALargeBufferIsWritten) {
   constexpr int kWritten = 256, kApart = 4099;
   auto marks = [](const std::string& statement) {
-    return "__global__ void mark(unsigned char* all) { unsigned char& one = all[threadIdx.x * 4099]; " + statement + " }\n";
+    return "__global__ void mark(unsigned char* all) { unsigned char& one = all[threadIdx.x * 4099]; " + statement +
+           " }\n";
   };
   MepFixture fixture(marks("one = 7;"), "_Z4markPh", "mark(unsigned char*)");
   std::vector<uint8_t> before(8 << 20), after = before;
@@ -301,7 +312,8 @@ TEST(Cheating, AHonestRewriteThatRoundsOtherwisePassesWhereTheAnswerLiesAlready)
       "_Z5scalePKfPfif", "scale(float const*, float*, int, float)");
   std::vector<float> in(4096), answer(1, 0.0f);
   float factor = 0.37f;
-  for (size_t k = 0; k < in.size(); ++k) in[k] = std::sin(float(k)) * 100, answer[0] = std::fma(in[k], factor, answer[0]);
+  for (size_t k = 0; k < in.size(); ++k)
+    in[k] = std::sin(float(k)) * 100, answer[0] = std::fma(in[k], factor, answer[0]);
   for (const char* id : {"first", "again"}) {
     MepInstance& instance = fixture.add_instance(id, 1, 1);
     fixture.add_buffer(instance, "in", "float", kTestArena, in, in);

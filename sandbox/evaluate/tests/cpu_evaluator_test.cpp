@@ -335,7 +335,9 @@ pid_t busy_runner() {
 Candidate slow() {
   Candidate candidate;
   candidate.source = std::string(kScaleSource);
-  candidate.source.insert(candidate.source.rfind("  if (i < n)"), "  float x = factor;\n  for (int k = 0; k < 2000; ++k) x = x * 0.5f + 0.25f;\n  if (x < 0) return;\n");
+  candidate.source.insert(
+      candidate.source.rfind("  if (i < n)"),
+      "  float x = factor;\n  for (int k = 0; k < 2000; ++k) x = x * 0.5f + 0.25f;\n  if (x < 0) return;\n");
   return candidate;
 }
 
@@ -343,7 +345,8 @@ Candidate slow() {
 Verdict after_the_runners_end(Evaluator& evaluator, const std::function<void()>& before = [] {}) {
   auto verdict = evaluator.submit(slow());
   pid_t runner = 0;
-  while (runner == 0 && verdict.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready) runner = busy_runner();
+  while (runner == 0 && verdict.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready)
+    runner = busy_runner();
   before();
   if (runner != 0) kill(runner, SIGKILL);
   return verdict.get();
@@ -378,7 +381,9 @@ TEST(CpuEvaluator, FindsAWrongAnswerInABufferWithoutAName) {
   auto made = make_evaluator(fixture.mep, fixture.path(), quickly());
   ASSERT_TRUE(made.ok()) << made.error().message;
   Candidate candidate;
-  candidate.source = "__constant__ float bias;\n__global__ void scale(const float* in, float* out, int n, float factor) {\n  out[0] = in[0] * factor + bias;\n}\n";
+  candidate.source =
+      "__constant__ float bias;\n__global__ void scale(const float* in, float* out, int n, float factor) {\n  out[0] = "
+      "in[0] * factor + bias;\n}\n";
   Verdict verdict = (*made)->submit(candidate).get();
   EXPECT_EQ(verdict.outcome, Outcome::Wrong) << verdict.text();
 }

@@ -1,5 +1,5 @@
-// The queue's promises to whoever waits for a slower compiler's build, and to whom nothing is worth waiting for any more:
-// with real compile workers and measurers that only count.
+// The queue's promises to whoever waits for a slower compiler's build, and to whom nothing is worth waiting for any
+// more: with real compile workers and measurers that only count.
 #include "sandbox/evaluate/evaluation_queue.h"
 
 #include <gmock/gmock.h>
@@ -118,11 +118,14 @@ TEST(EvaluationQueue, EndsCompilationsThatNobodyWaitsForAndBlamesNobody) {
   EvaluationQueue queue(*baseline->pool, std::move(hooks));
   Candidate endless, other;
   other.source = kScaleSource;
-  endless.source = "constexpr long f(int n) { long r = 0; for (long i = 0; i < 1l << n; ++i) r += i ^ n; return r; }\n__device__ long x = f(62);\n" + other.source;
+  endless.source =
+      "constexpr long f(int n) { long r = 0; for (long i = 0; i < 1l << n; ++i) r += i ^ n; return r; }\n__device__ "
+      "long x = f(62);\n" +
+      other.source;
   std::vector<std::future<Verdict>> verdicts;
   for (int run = 0; run < 2; ++run) {
     verdicts.push_back(queue.submit(endless));
-    verdicts.push_back(queue.submit(other));  // Waits for the only worker.
+    verdicts.push_back(queue.submit(other));                      // Waits for the only worker.
     std::this_thread::sleep_for(std::chrono::milliseconds(300));  // That it is at it by now is likely, and not needed.
     queue.abandon();
   }

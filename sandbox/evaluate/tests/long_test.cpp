@@ -1,4 +1,5 @@
-// Kernels of which one launch takes a good part of a second on the CPU device: how often they are run, and what is said of it.
+// Kernels of which one launch takes a good part of a second on the CPU device: how often they are run, and what is said
+// of it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -58,11 +59,12 @@ uint32_t steps_for(std::chrono::duration<double> wanted) {
 
 /// One thread that takes one step after the other.
 MepFixture walk_mep() {
-  MepFixture fixture("__global__ void walk(unsigned* at, unsigned steps) {\n"
-                     "  unsigned x = at[0];\n"
-                     "  for (unsigned i = 0; i < steps; ++i) { x ^= x << 13, x ^= x >> 17; x ^= x << 5; }\n"
-                     "  at[0] = x;\n}\n",
-                     "_Z4walkPjj", "walk(unsigned int*, unsigned int)");
+  MepFixture fixture(
+      "__global__ void walk(unsigned* at, unsigned steps) {\n"
+      "  unsigned x = at[0];\n"
+      "  for (unsigned i = 0; i < steps; ++i) { x ^= x << 13, x ^= x >> 17; x ^= x << 5; }\n"
+      "  at[0] = x;\n}\n",
+      "_Z4walkPjj", "walk(unsigned int*, unsigned int)");
   static const uint32_t steps = steps_for(std::chrono::duration<double>(2 * kLongSeconds)), end = leads_to(7, steps);
   MepInstance& instance = fixture.add_instance("only", 1, 1);
   fixture.add_buffer(instance, "at", "uint", kTestArena, std::vector<uint32_t>{7}, std::vector<uint32_t>{end});

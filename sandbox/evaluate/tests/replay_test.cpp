@@ -73,10 +73,14 @@ TEST(Replay, ComparesDurationsInTheModeThatTheMepNames) {
   report.recorded["a-0"].in_vivo = {"cold", "median of 40 launches like it", 0, 40, 19, 21, 35};
   report.recorded["a-1"].in_vivo.cache = "warm";
   std::string text = report.text();
-  EXPECT_THAT(text, ::testing::HasSubstr("cold caches: 20.200 us, spread 0.0 %; in the application 20.000 us: reproduced (+1 %); there: median of "
-                                         "40 launches like it; the snapshotted launch itself, after a pause: 35.000 us"));
+  EXPECT_THAT(
+      text,
+      ::testing::HasSubstr(
+          "cold caches: 20.200 us, spread 0.0 %; in the application 20.000 us: reproduced (+1 %); there: median of "
+          "40 launches like it; the snapshotted launch itself, after a pause: 35.000 us"));
   EXPECT_THAT(text, ::testing::HasSubstr("warm caches: 12.000 us, spread 0.0 %\n")) << "never the nearer of the two";
-  EXPECT_THAT(text, ::testing::HasSubstr("fidelity: 2 of 2 instances take as long as in the application; by their weights +2.0 %"));
+  EXPECT_THAT(text, ::testing::HasSubstr(
+                        "fidelity: 2 of 2 instances take as long as in the application; by their weights +2.0 %"));
   EXPECT_FALSE(report.json()["warm"]["instances"][0].contains("reproduced"));
   EXPECT_EQ(report.json()["cold"]["instances"][0]["reproduced"], true);
   EXPECT_EQ(report.fidelity().grade(), Fidelity::Grade::Full) << report.fidelity().text();
@@ -87,10 +91,12 @@ TEST(Replay, ComparesDurationsInTheModeThatTheMepNames) {
   report.notes = {"relocated: 0x7f00 is taken; pointers of known type were rewritten"};
   EXPECT_EQ(report.fidelity().grade(), Fidelity::Grade::Limited);
   EXPECT_THAT(report.text(), ::testing::HasSubstr("fidelity grade: limited on "));
-  report.warm->instances[0].failure = "crashed: an illegal memory access was encountered", report.warm->instances[0].pass = false;
+  report.warm->instances[0].failure = "crashed: an illegal memory access was encountered",
+  report.warm->instances[0].pass = false;
   report.recorded["a-0"].unreached = "1 allocation (8 MiB) alive at the launch is not in the capture: 0x7f00+8 MiB";
   EXPECT_EQ(report.fidelity().grade(), Fidelity::Grade::None);
-  EXPECT_THAT(report.text(), ::testing::HasSubstr("illegal memory access was encountered\n        1 allocation (8 MiB) alive"));
+  EXPECT_THAT(report.text(),
+              ::testing::HasSubstr("illegal memory access was encountered\n        1 allocation (8 MiB) alive"));
 }
 
 TEST(Replay, IsKeptFromCalibrationWhereNoneIsKnown) {
@@ -105,7 +111,8 @@ TEST(Replay, IsKeptFromCalibrationWhereNoneIsKnown) {
   keep_calibrated(fixture.path(), fixture.mep, "cuda: some", "clang", calibrated, false, {});
   auto known = read_fidelity(fixture.path());
   ASSERT_TRUE(known.ok() && known->size() == 1);
-  EXPECT_EQ(known->at(0).grade(), Fidelity::Grade::Full) << known->at(0).text() << ": the application's own code counts, not clang's";
+  EXPECT_EQ(known->at(0).grade(), Fidelity::Grade::Full)
+      << known->at(0).text() << ": the application's own code counts, not clang's";
   calibrated.instances[0].pass = false;
   keep_calibrated(fixture.path(), fixture.mep, "cuda: some", "clang", calibrated, false, {});
   EXPECT_EQ(read_fidelity(fixture.path())->at(0).grade(), Fidelity::Grade::Full) << "a replay says more";
@@ -123,9 +130,11 @@ TEST(Replay, SaysWhatAnotherGpuThanTheRecordedOneLeavesOpen) {
   instance.seconds = 30e-6;
   report.warm = BaselineReport{{instance}};
   EXPECT_THAT(notes_on_another_machine(mep, report),
-              ::testing::ElementsAre(::testing::HasSubstr("(sm_90) is not for this GPU"), ::testing::HasSubstr("recorded on cuda:NVIDIA H200")));
+              ::testing::ElementsAre(::testing::HasSubstr("(sm_90) is not for this GPU"),
+                                     ::testing::HasSubstr("recorded on cuda:NVIDIA H200")));
   report.compiler = "the application's own machine code";
-  EXPECT_EQ(notes_on_another_machine(mep, report).size(), 1u) << "another model of the same architecture runs the same code";
+  EXPECT_EQ(notes_on_another_machine(mep, report).size(), 1u)
+      << "another model of the same architecture runs the same code";
   report.warm->instances[0].recorded_seconds = 20e-6;
   EXPECT_TRUE(notes_on_another_machine(mep, report).empty());
 }

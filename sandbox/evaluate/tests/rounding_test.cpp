@@ -127,7 +127,8 @@ class AtomicSumTest : public testing::Test {
  protected:
   static constexpr int kBlocks = 400, kThreads = 64;
   static std::string sum(const std::string& body) {
-    return "__global__ void sum(const float* in, float* out) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n" + body + "}\n";
+    return "__global__ void sum(const float* in, float* out) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n" +
+           body + "}\n";
   }
   /// By blocks in shared memory first: nearer to the exact sum than the original.
   static std::string by_blocks(const std::string& term) {
@@ -143,7 +144,8 @@ class AtomicSumTest : public testing::Test {
     float answer = 0;
     for (float term : in) answer += term;
     fixture_->add_buffer(instance, "in", "float", kTestArena, in, in);
-    fixture_->add_buffer(instance, "out", "float", kTestArena + (uint64_t(64) << 20), std::vector<float>{0}, std::vector<float>{answer});
+    fixture_->add_buffer(instance, "out", "float", kTestArena + (uint64_t(64) << 20), std::vector<float>{0},
+                         std::vector<float>{answer});
     EvaluatorOptions options;
     options.few_candidates = true, options.most_rounds = 8;
     auto made = make_evaluator(fixture_->mep, fixture_->path(), options);

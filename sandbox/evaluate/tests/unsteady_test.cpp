@@ -1,5 +1,5 @@
-// Originals that do not leave the same twice: told by name where an order is raced for, allowed for where sums only round
-// in another order.
+// Originals that do not leave the same twice: told by name where an order is raced for, allowed for where sums only
+// round in another order.
 #include <gmock/gmock.h>
 
 #include <numeric>
@@ -13,7 +13,8 @@ namespace {
 using ::testing::HasSubstr;
 
 MepFixture stamps() {
-  MepFixture fixture("__global__ void stamp(int* out) { out[threadIdx.x] = (int)clock64(); }\n", "_Z5stampPi", "stamp(int*)");
+  MepFixture fixture("__global__ void stamp(int* out) { out[threadIdx.x] = (int)clock64(); }\n", "_Z5stampPi",
+                     "stamp(int*)");
   MepInstance& instance = fixture.add_instance("a", 1, 64);
   fixture.add_buffer(instance, "out", "int", kTestArena, std::vector<int>(64, -1), std::vector<int>(64, 5));
   return fixture;
@@ -30,7 +31,8 @@ TEST(Unsteady, ReplayNamesWhatTheOriginalItselfDoesNotRepeat) {
   auto report = replayed(stamps());
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_FALSE(report->pass());
-  EXPECT_THAT(report->text(), HasSubstr("the original itself does not repeat: 64 of 64 elements of out differ between two runs of it on the same memory"));
+  EXPECT_THAT(report->text(), HasSubstr("the original itself does not repeat: 64 of 64 elements of out differ between "
+                                        "two runs of it on the same memory"));
 }
 
 TEST(Unsteady, NothingIsTunedAgainstIt) {
@@ -44,13 +46,15 @@ TEST(Unsteady, NothingIsTunedAgainstIt) {
 TEST(Unsteady, ARaceThatOneCoreAlwaysWinsTheSameWayIsSeenOnTwo) {
   constexpr int kBlocks = 4096, kThreads = 128, kCount = kBlocks * kThreads;
   MepFixture fixture(
-      "__global__ void compact(int* out, int* next) { out[atomicAdd(next, 1)] = blockIdx.x * blockDim.x + threadIdx.x; }\n",
+      "__global__ void compact(int* out, int* next) { out[atomicAdd(next, 1)] = blockIdx.x * blockDim.x + threadIdx.x; "
+      "}\n",
       "_Z7compactPiS_", "compact(int*, int*)");
   MepInstance& instance = fixture.add_instance("a", kBlocks, kThreads);
   std::vector<int> places(kCount);
   std::iota(places.begin(), places.end(), 0);
   fixture.add_buffer(instance, "out", "int", kTestArena, std::vector<int>(kCount, -1), places);
-  fixture.add_buffer(instance, "next", "int", kTestArena + (uint64_t(64) << 20), std::vector<int>{0}, std::vector<int>{kCount});
+  fixture.add_buffer(instance, "next", "int", kTestArena + (uint64_t(64) << 20), std::vector<int>{0},
+                     std::vector<int>{kCount});
   // On a busy machine the second core may come too late to race at all.
   constexpr int kTries = 10;
   bool seen = false;
@@ -63,10 +67,12 @@ TEST(Unsteady, ARaceThatOneCoreAlwaysWinsTheSameWayIsSeenOnTwo) {
 }
 
 TEST(Unsteady, WhatALaunchCountsUpIsPutBackBetweenTimedLaunches) {
-  MepFixture fixture("__global__ void push(int* out, int* next) { out[*next] = 5; *next = *next + 1; }\n", "_Z4pushPiS_", "push(int*, int*)");
+  MepFixture fixture("__global__ void push(int* out, int* next) { out[*next] = 5; *next = *next + 1; }\n",
+                     "_Z4pushPiS_", "push(int*, int*)");
   MepInstance& instance = fixture.add_instance("a", 1, 1);
   fixture.add_buffer(instance, "out", "int", kTestArena, std::vector<int>{-1}, std::vector<int>{5});
-  fixture.add_buffer(instance, "next", "int", kTestArena + (uint64_t(64) << 20), std::vector<int>{0}, std::vector<int>{1});
+  fixture.add_buffer(instance, "next", "int", kTestArena + (uint64_t(64) << 20), std::vector<int>{0},
+                     std::vector<int>{1});
   auto report = replayed(fixture);
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_TRUE(report->pass()) << report->text();

@@ -38,7 +38,8 @@
 #define __nv_pure__ __attribute__((pure))
 #define __device_builtin__
 #define __cudart_builtin__
-// __noinline__ is a keyword of clang's CUDA mode, and must not be a macro: libstdc++ writes __attribute__((__noinline__)).
+// __noinline__ is a keyword of clang's CUDA mode, and must not be a macro: libstdc++ writes
+// __attribute__((__noinline__)).
 #define __forceinline__ __inline__ __attribute__((always_inline))
 #define __align__(n) __attribute__((aligned(n)))
 #define __builtin_align__(n) __attribute__((aligned(n)))

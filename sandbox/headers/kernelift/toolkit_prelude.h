@@ -5,6 +5,6 @@
 #include "device/toolkit_min_max.h"
 #include "device/nv_atomics.h"
 
-// Clusters of blocks: cooperative_groups.h offers them to nvcc, and to whoever says that the intrinsics are there. clang's
-// header has them.
+// Clusters of blocks: cooperative_groups.h offers them to nvcc, and to whoever says that the intrinsics are there.
+// clang's header has them.
 #define _CG_CLUSTER_INTRINSICS_AVAILABLE 1

@@ -95,10 +95,14 @@ TEST(Comparator, HoldsIntegersInMemoryOfFloatsExactlyWhateverTheEnvelope) {
   for (int right : {1, 7, 8'000'000})
     for (int wrong : {right + 1, 0, 12}) {
       EXPECT_TRUE(compare<float>("float", {1.0f, as_float(right)}, {1.0f, as_float(right)}, wide).ok());
-      EXPECT_FALSE(compare<float>("float", {1.0f, as_float(right)}, {1.0f, as_float(wrong)}, wide).ok()) << right << " " << wrong;
-      EXPECT_FALSE(compare<double>("double", {1.0, std::bit_cast<double>(int64_t(right))}, {1.0, std::bit_cast<double>(int64_t(wrong))}, wide).ok());
+      EXPECT_FALSE(compare<float>("float", {1.0f, as_float(right)}, {1.0f, as_float(wrong)}, wide).ok())
+          << right << " " << wrong;
+      EXPECT_FALSE(compare<double>("double", {1.0, std::bit_cast<double>(int64_t(right))},
+                                   {1.0, std::bit_cast<double>(int64_t(wrong))}, wide)
+                       .ok());
     }
-  EXPECT_TRUE(compare<float>("float", {as_float(7)}, {as_float(8)}, FloatTolerance::given(1e-3, 1e-6)).ok()) << "as the user says";
+  EXPECT_TRUE(compare<float>("float", {as_float(7)}, {as_float(8)}, FloatTolerance::given(1e-3, 1e-6)).ok())
+      << "as the user says";
   // Below 6e-5 half precision has nothing but denormals.
   EXPECT_TRUE(compare<uint16_t>("half", {0x0010}, {0x0011}).ok());
 }
@@ -108,7 +112,8 @@ TEST(Comparator, IsNotMisledByMarksAmongTheNumbers) {
   for (double mark : {-9999.0, 1e30, static_cast<double>(std::numeric_limits<float>::max())})
     for (size_t marked : {size_t(1), size_t(100), size_t(1000)}) {
       std::vector<float> expected(1024), got;
-      for (size_t i = 0; i < expected.size(); ++i) expected[i] = i < marked ? static_cast<float>(mark) : 1 + 0.5f * std::sin(static_cast<float>(i));
+      for (size_t i = 0; i < expected.size(); ++i)
+        expected[i] = i < marked ? static_cast<float>(mark) : 1 + 0.5f * std::sin(static_cast<float>(i));
       got = expected;
       FloatTolerance tolerance = FloatTolerance::standard(ElementType::parse("float"));
       tolerance.envelope = 4e-6, tolerance.typical = 1.6e-5;

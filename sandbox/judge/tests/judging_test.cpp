@@ -1,4 +1,5 @@
-// What the judge's arithmetic, which a GPU runs as well, has in place of a library: numbers out of bits, and their sizes.
+// What the judge's arithmetic, which a GPU runs as well, has in place of a library: numbers out of bits, and their
+// sizes.
 #include "sandbox/judge/judging.h"
 
 #include <gtest/gtest.h>
@@ -41,7 +42,8 @@ TEST(Judging, ReadsAndOrdersNumbersAsElementTypesDo) {
       double want = type.real(bytes), have = judging::real(kind_of(type), bits);
       ASSERT_TRUE(std::isnan(want) ? std::isnan(have) : want == have) << name << " " << bits;
       ASSERT_EQ(judging::ordered(bits, type.width), type.ordered(bytes));
-      bool denormal = std::fpclassify(want) == FP_SUBNORMAL || (type.width == 4 && std::fpclassify(static_cast<float>(want)) == FP_SUBNORMAL);
+      bool denormal = std::fpclassify(want) == FP_SUBNORMAL ||
+                      (type.width == 4 && std::fpclassify(static_cast<float>(want)) == FP_SUBNORMAL);
       if (type.width > 2) ASSERT_EQ(judging::is_denormal(kind_of(type), bits), denormal) << name << " " << bits;
     }
   }
@@ -53,7 +55,8 @@ TEST(Judging, MeasuresIntegersByTheirDifference) {
     auto apart = [&](uint64_t a, uint64_t b) { return judging::compare(task_of(type, {}), a, b, 0).distance; };
     uint64_t minus_one = type.width == 8 ? ~0ull : (1ull << (8 * type.width)) - 1;
     EXPECT_EQ(apart(7, 4), 3) << name;
-    EXPECT_EQ(apart(minus_one, 1), type.kind == ElementType::Kind::Signed ? 2 : static_cast<double>(minus_one - 1)) << name;
+    EXPECT_EQ(apart(minus_one, 1), type.kind == ElementType::Kind::Signed ? 2 : static_cast<double>(minus_one - 1))
+        << name;
   }
 }
 
@@ -62,11 +65,13 @@ TEST(Judging, GathersMagnitudesInAnyOrderToTheSameEnd) {
   for (auto name : {"float", "double", "half"}) {
     ElementType type = ElementType::parse(name);
     std::vector<double> values = {0, -0.0, 5, -5, 5, 3e38, -3e38, std::numeric_limits<double>::infinity(), NAN};
-    for (int i = 0; i < 500; ++i) values.push_back(std::ldexp(static_cast<double>(random() % 1000), -static_cast<int>(random() % 20)));
+    for (int i = 0; i < 500; ++i)
+      values.push_back(std::ldexp(static_cast<double>(random() % 1000), -static_cast<int>(random() % 20)));
     judging::Magnitudes one = gathered(type, values), other;
     std::shuffle(values.begin(), values.end(), random);
     for (size_t begin = 0; begin < values.size(); begin += 7)
-      judging::merge(type.width, other, gathered(type, {values.begin() + begin, values.begin() + std::min(begin + 7, values.size())}));
+      judging::merge(type.width, other,
+                     gathered(type, {values.begin() + begin, values.begin() + std::min(begin + 7, values.size())}));
     EXPECT_EQ(std::memcmp(&one, &other, sizeof one), 0) << name;
   }
 }

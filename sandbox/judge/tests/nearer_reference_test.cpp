@@ -15,7 +15,9 @@ namespace {
 constexpr ElementType kFloat{ElementType::Kind::Float, 4};
 constexpr int kTerms = 20000;
 
-std::span<const std::byte> bytes(const std::vector<float>& values) { return std::as_bytes(std::span<const float>(values)); }
+std::span<const std::byte> bytes(const std::vector<float>& values) {
+  return std::as_bytes(std::span<const float>(values));
+}
 
 /// Sums of kTerms equal terms: rounding to nearest errs the same way in each addition, whatever their order.
 const std::vector<float> kTermsOfRows = {0.1f, 0.3f, 0.7f, 1.3f};
@@ -60,7 +62,8 @@ class NearerReferenceTest : public testing::Test {
  protected:
   void SetUp() override {
     std::mt19937 random(3);
-    for (int run = 0; run < 3; ++run) nearer_.add(bytes(recorded_), bytes(rows([&](float term) { return at_random(term, random); })));
+    for (int run = 0; run < 3; ++run)
+      nearer_.add(bytes(recorded_), bytes(rows([&](float term) { return at_random(term, random); })));
     ASSERT_TRUE(nearer_.settle(bytes(recorded_)));
   }
   bool right(const std::vector<float>& got) const {
@@ -72,7 +75,8 @@ class NearerReferenceTest : public testing::Test {
 
 TEST_F(NearerReferenceTest, LetsInASumThatIsNearerToTheExactOneThanTheRecordedAnswer) {
   std::vector<float> parts = rows(in_parts);
-  EXPECT_FALSE(Comparator(kFloat, FloatTolerance::standard(kFloat)).compare(bytes(recorded_), bytes(parts)).ok()) << "a case that needs it";
+  EXPECT_FALSE(Comparator(kFloat, FloatTolerance::standard(kFloat)).compare(bytes(recorded_), bytes(parts)).ok())
+      << "a case that needs it";
   EXPECT_TRUE(right(parts));
   EXPECT_TRUE(right(rows([](float term) { return static_cast<float>(double(term) * kTerms); })));
   EXPECT_TRUE(right(recorded_));

@@ -38,7 +38,8 @@ TEST(Perturbation, MovesEveryKindOfFloat) {
     for (size_t i = 0; i < 64; ++i) type.set_real(&bytes[i * type.width], 1.0 + 0.5 * static_cast<double>(i));
     auto before = bytes;
     EXPECT_TRUE(perturb(ElementLayout::parse(name), bytes, Perturbation::Jitter, 1)) << name;
-    for (size_t i = 0; i < 64; ++i) EXPECT_GT(type.real(&bytes[i * type.width]), type.real(&before[i * type.width])) << name;
+    for (size_t i = 0; i < 64; ++i)
+      EXPECT_GT(type.real(&bytes[i * type.width]), type.real(&before[i * type.width])) << name;
   }
 }
 
@@ -92,7 +93,8 @@ TEST(Perturbation, KeepsZerosAndWhatIsNotFinite) {
 TEST(Perturbation, LeavesIntegersInMemoryOfFloatsAlone) {
   // A float4 of a particle: its place, and in w its kind as an integer, which may be 0.
   std::vector<float> particles;
-  for (int i = 0; i < 400; ++i) particles.push_back(i % 4 < 3 ? 1.5f + static_cast<float>(i) : std::bit_cast<float>(i / 4 % 5));
+  for (int i = 0; i < 400; ++i)
+    particles.push_back(i % 4 < 3 ? 1.5f + static_cast<float>(i) : std::bit_cast<float>(i / 4 % 5));
   for (auto* layout : {"float4", "{float@0,float@4,float@8,float@12}16"})
     for (auto kind : {Perturbation::Jitter, Perturbation::Swap}) {
       auto moved = particles;

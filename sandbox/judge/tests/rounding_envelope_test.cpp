@@ -13,7 +13,9 @@ namespace {
 constexpr ElementType kFloat{ElementType::Kind::Float, 4};
 constexpr int kRows = 512, kTerms = 256;
 
-std::span<const std::byte> bytes(const std::vector<float>& values) { return std::as_bytes(std::span<const float>(values)); }
+std::span<const std::byte> bytes(const std::vector<float>& values) {
+  return std::as_bytes(std::span<const float>(values));
+}
 
 float term(int row, int column) {
   return std::sin(static_cast<float>(row * 31 + column * 17)) * (1 + static_cast<float>(column % 7));
@@ -168,13 +170,15 @@ TEST(RoundingEnvelope, IsNotWidenedByMarks) {
 }
 
 TEST(RoundingEnvelope, KeepsTheNoiseBesideAPeak) {
-  // The spectrum of a sine: two bins, and what rounding leaves in all others. Also a smooth block's cosines, that fall off.
+  // The spectrum of a sine: two bins, and what rounding leaves in all others. Also a smooth block's cosines, that fall
+  // off.
   for (float fall : {0.0f, 0.97f}) {
     auto spectrum = [&](unsigned seed) {
       std::vector<float> bins(1024);
       for (size_t i = 0; i < bins.size(); ++i) {
         seed = seed * 1664525u + 1013904223u;
-        bins[i] = 512 * std::pow(fall, static_cast<float>(i)) * (i % 2 ? 1.0f : -1.0f) + 2e-5f * (static_cast<float>(seed >> 8) * 0x1p-24f - 0.5f);
+        bins[i] = 512 * std::pow(fall, static_cast<float>(i)) * (i % 2 ? 1.0f : -1.0f) +
+                  2e-5f * (static_cast<float>(seed >> 8) * 0x1p-24f - 0.5f);
       }
       bins[7] = -512, bins[1017] = 512;
       return bins;
@@ -182,7 +186,8 @@ TEST(RoundingEnvelope, KeepsTheNoiseBesideAPeak) {
     RoundingEnvelope envelope(kFloat);
     for (unsigned way : {2, 3, 4}) envelope.add(bytes(spectrum(1)), bytes(spectrum(way)));
     Comparator judge(kFloat, granted(envelope));
-    for (unsigned way = 5; way < 50; ++way) EXPECT_TRUE(judge.compare(bytes(spectrum(1)), bytes(spectrum(way))).ok()) << fall << " " << way;
+    for (unsigned way = 5; way < 50; ++way)
+      EXPECT_TRUE(judge.compare(bytes(spectrum(1)), bytes(spectrum(way))).ok()) << fall << " " << way;
     auto wrong = spectrum(5);
     wrong[9] += 512 * 1e-5f;
     EXPECT_FALSE(judge.compare(bytes(spectrum(1)), bytes(wrong)).ok());
@@ -211,8 +216,12 @@ TEST(RoundingEnvelope, SeesWhetherDenormalsAreNumbers) {
   EXPECT_FALSE(granted(envelope).denormals);
   envelope.add(bytes({1.0f, tail}), bytes({1.0f, std::nextafter(tail, 1.0f)}));
   EXPECT_TRUE(granted(envelope).denormals);
-  EXPECT_TRUE(Comparator(kFloat, granted(envelope)).compare(bytes({1.0f, tail}), bytes({1.0f, std::nextafter(tail, 0.0f)})).ok());
-  EXPECT_FALSE(Comparator(kFloat, FloatTolerance::standard(kFloat)).compare(bytes({tail}), bytes({std::nextafter(tail, 0.0f)})).ok());
+  EXPECT_TRUE(Comparator(kFloat, granted(envelope))
+                  .compare(bytes({1.0f, tail}), bytes({1.0f, std::nextafter(tail, 0.0f)}))
+                  .ok());
+  EXPECT_FALSE(Comparator(kFloat, FloatTolerance::standard(kFloat))
+                   .compare(bytes({tail}), bytes({std::nextafter(tail, 0.0f)}))
+                   .ok());
 }
 
 TEST(RoundingEnvelope, IsNamedInWords) {
@@ -220,7 +229,8 @@ TEST(RoundingEnvelope, IsNamedInWords) {
   tolerance.envelope = 3.1e-7;
   EXPECT_EQ(tolerance.text(kFloat), "rounding envelope 3.1e-07 of the buffer's scale, 16 ULP");
   tolerance.typical = 2e-6;
-  EXPECT_EQ(tolerance.text(kFloat), "rounding envelope 3.1e-07 of the buffer's scale, at most 2.0e-06 of its typical numbers, 16 ULP");
+  EXPECT_EQ(tolerance.text(kFloat),
+            "rounding envelope 3.1e-07 of the buffer's scale, at most 2.0e-06 of its typical numbers, 16 ULP");
   EXPECT_EQ(tolerance.text({ElementType::Kind::Signed, 4}), "exact");
 }
 

@@ -50,8 +50,8 @@ TEST(Yardstick, ReadsScalarsVectorsAndStructs) {
 }
 
 TEST(Yardstick, TakesNonsenseForPlainBytes) {
-  for (auto* text : {"", "struct Cell", "{", "{}8", "{float}4", "{float@0}", "{float@0}2", "{float@0,float@2}8", "{float@-1}8",
-                     "{float@0,int@4}4000000000", "{float@99999999999}4", "{int@4,float@0}8"}) {
+  for (auto* text : {"", "struct Cell", "{", "{}8", "{float}4", "{float@0}", "{float@0}2", "{float@0,float@2}8",
+                     "{float@-1}8", "{float@0,int@4}4000000000", "{float@99999999999}4", "{int@4,float@0}8"}) {
     ElementLayout layout = ElementLayout::parse(text);
     EXPECT_TRUE(layout.plain()) << text;
     EXPECT_EQ(layout.lanes[0].type, ElementType()) << text;

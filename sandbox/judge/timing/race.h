@@ -9,9 +9,10 @@
 namespace kernelift {
 
 struct RaceRules {
-  int glance_rounds = 2;   ///< Pairs after which a candidate that is hopelessly slower is given up.
-  double hopeless = 0.85;  ///< Share of `smallest_gain` that no two samples of the glance exceed, whoever is paired with whom.
-  int first_rounds = 6;    ///< Pairs before the first real look; fewer give no usable interval.
+  int glance_rounds = 2;  ///< Pairs after which a candidate that is hopelessly slower is given up.
+  double hopeless =
+      0.85;  ///< Share of `smallest_gain` that no two samples of the glance exceed, whoever is paired with whom.
+  int first_rounds = 6;  ///< Pairs before the first real look; fewer give no usable interval.
   int most_rounds = 60;
   double growth = 1.6;          ///< Each further look needs so many times the pairs of the last.
   double smallest_gain = 1.01;  ///< What a win must exceed: kSmallestGain, or nearly what the best so far reached.
@@ -47,10 +48,10 @@ class Race {
 
 /// The least time any kernel can take that leaves `bytes_written` new bytes, given the fastest way this machine was
 /// measured to write that much, shared by `cores`. A kernel below it did not do the work.
-/// What must be read is not counted, since nobody knows it: that results change with an input does not tell which of its
-/// bytes they depend on (a search ends early, an index chooses, a factor is zero), and what is read again may still lie in a
-/// cache. A floor that is too high would accuse honest kernels; whoever reads too little is wrong on perturbed inputs,
-/// which every finalist meets.
+/// What must be read is not counted, since nobody knows it: that results change with an input does not tell which of
+/// its bytes they depend on (a search ends early, an index chooses, a factor is zero), and what is read again may still
+/// lie in a cache. A floor that is too high would accuse honest kernels; whoever reads too little is wrong on perturbed
+/// inputs, which every finalist meets.
 double physics_floor(double fastest_write_seconds, unsigned cores);
 
 }  // namespace kernelift

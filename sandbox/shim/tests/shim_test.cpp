@@ -1,4 +1,5 @@
-// The shims as build systems use them: CMake, make-like command lines, relocatable code, response files, parallel builds.
+// The shims as build systems use them: CMake, make-like command lines, relocatable code, response files, parallel
+// builds.
 #include "sandbox/shim/shim.h"
 
 #include <gmock/gmock.h>
@@ -34,8 +35,12 @@ class Shims : public testing::Test {
     ProcessOptions options;
     options.folder = folder();
     std::string root = config_.root.string();
-    options.environment = {{"PATH", root + "/bin:" + std::getenv("PATH")}, {"CUDACXX", root + "/bin/nvcc"}, {"CUDA_PATH", root},
-                           {"CUDA_HOME", root}, {"CUDAToolkit_ROOT", root}, {"COMPILER_PATH", linker_folder(config_).string()}};
+    options.environment = {{"PATH", root + "/bin:" + std::getenv("PATH")},
+                           {"CUDACXX", root + "/bin/nvcc"},
+                           {"CUDA_PATH", root},
+                           {"CUDA_HOME", root},
+                           {"CUDAToolkit_ROOT", root},
+                           {"COMPILER_PATH", linker_folder(config_).string()}};
     auto outcome = run_process({"/bin/sh", "-c", line}, options);
     EXPECT_TRUE(outcome.ok());
     return outcome.ok() ? *outcome : ProcessOutcome{};
@@ -99,7 +104,8 @@ TEST_F(Shims, ReadResponseFilesAndLogTheirMeaning) {
   EXPECT_EQ(log()[0]["file"], "a.cu");
   EXPECT_EQ(log()[0]["output"], "a.o");
   EXPECT_EQ(log()[0]["directory"], fs::canonical(folder()).string());
-  EXPECT_EQ(log()[0]["arguments"], Json::parse(R"(["nvcc","-DMESSAGE=\"x\"","-isystem=/nowhere","-c","a.cu","-o","a.o"])"));
+  EXPECT_EQ(log()[0]["arguments"],
+            Json::parse(R"(["nvcc","-DMESSAGE=\"x\"","-isystem=/nowhere","-c","a.cu","-o","a.o"])"));
 }
 
 TEST_F(Shims, LogNoCommandThatCannotBeAndTheLastThatWroteAnOutput) {
@@ -122,7 +128,8 @@ TEST_F(Shims, ForgetSourcesThatWereRenamed) {
 
 TEST_F(Shims, LogEveryCommandOfAParallelBuildOnce) {
   constexpr int kSources = 8;
-  for (int i = 0; i < kSources; ++i) write("s" + std::to_string(i) + ".cpp", "int f" + std::to_string(i) + "() { return 0; }");
+  for (int i = 0; i < kSources; ++i)
+    write("s" + std::to_string(i) + ".cpp", "int f" + std::to_string(i) + "() { return 0; }");
   std::string all = "for i in 0 1 2 3 4 5 6 7; do nvcc -c s$i.cpp -o s$i.o & done; wait";
   expect_ok(all);
   expect_ok(all);  // A rebuild replaces its entries.
@@ -139,14 +146,19 @@ int main() { int *d, h = 0, v = 10, w = 6; cudaMalloc(&d, 4); cudaMemcpyToSymbol
   write("other.cu", "__device__ int shared = 1; __device__ int twice(int a) { return 2 * a; }");
   expect_ok("nvcc -dc main.cu -o main.o && nvcc -rdc=true -c other.cu -o other.o && ar rcs libother.a other.o");
   expect_ok("nvcc main.o other.o -o by_nvcc && ./by_nvcc");
-  expect_ok("nvcc -dlink main.o -L. -lother -o link.o && g++ main.o link.o -L. -lother -L" + config_.root.string() + "/lib64 -lcudart_static -o by_host && ./by_host");
+  expect_ok("nvcc -dlink main.o -L. -lother -o link.o && g++ main.o link.o -L. -lother -L" + config_.root.string() +
+            "/lib64 -lcudart_static -o by_host && ./by_host");
 }
 
 TEST_F(Shims, LinkTheirRuntimeWhereTheHostCompilerIsToldOfAnother) {
   write("main.cu", kProgram);
   write("other.c", "int other_runtime;\n");
-  expect_ok("nvcc -DMESSAGE='\"ran\"' -c main.cu && mkdir cuda && gcc -shared -fPIC other.c -o cuda/libcudart.so && gcc -c other.c && ar rc cuda/libcudart_static.a other.o");
-  expect_ok("g++ main.o -Lcuda -lcudart -o shared && ./shared && g++ main.o -Lcuda -Wl,-rpath,cuda -lcudart_static -o static && ./static");
+  expect_ok(
+      "nvcc -DMESSAGE='\"ran\"' -c main.cu && mkdir cuda && gcc -shared -fPIC other.c -o cuda/libcudart.so && gcc -c "
+      "other.c && ar rc cuda/libcudart_static.a other.o");
+  expect_ok(
+      "g++ main.o -Lcuda -lcudart -o shared && ./shared && g++ main.o -Lcuda -Wl,-rpath,cuda -lcudart_static -o static "
+      "&& ./static");
 }
 
 TEST_F(Shims, PassCMakesDetectionAndBuildItsProject) {
@@ -175,10 +187,15 @@ int main() { int *d, h[4]; if (hipMalloc(&d, 16) != hipSuccess) return 2; hipLau
   hipMemcpy(h, d, 16, hipMemcpyDeviceToHost); return h[3] == 4 ? 0 : 1; }
 )");
   expect_ok("hipcc -O2 --offload-arch=gfx90a a.cpp -o a && ./a");
-  write("b.cpp", "#include <hip/hip_runtime.h>\n__global__ void k(int* p) {\n#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800\n  *p = 1;\n#else\n  *p = 2;\n#endif\n}\n"
-                 "int main() { int *d, h; if (hipMalloc(&d, 4) != hipSuccess) return 2; k<<<1, 1>>>(d); hipMemcpy(&h, d, 4, hipMemcpyDeviceToHost); return h == 2 ? 0 : 1; }\n");
-  expect_ok("hipcc b.cpp -o b && ./b");   // No old GPU of NVIDIA's, of whose kind nothing is said.
-  EXPECT_THAT(run("amdclang++ -v --cuda-host-only -x hip -c a.cpp -o a.o").err, HasSubstr("#include <...> search starts here:")) << "CMake reads it";
+  write("b.cpp",
+        "#include <hip/hip_runtime.h>\n__global__ void k(int* p) {\n#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < "
+        "800\n  *p = 1;\n#else\n  *p = 2;\n#endif\n}\n"
+        "int main() { int *d, h; if (hipMalloc(&d, 4) != hipSuccess) return 2; k<<<1, 1>>>(d); hipMemcpy(&h, d, 4, "
+        "hipMemcpyDeviceToHost); return h == 2 ? 0 : 1; }\n");
+  expect_ok("hipcc b.cpp -o b && ./b");  // No old GPU of NVIDIA's, of whose kind nothing is said.
+  EXPECT_THAT(run("amdclang++ -v --cuda-host-only -x hip -c a.cpp -o a.o").err,
+              HasSubstr("#include <...> search starts here:"))
+      << "CMake reads it";
 }
 
 TEST_F(Shims, ReportErrorsAsCompilersDo) {
@@ -194,13 +211,17 @@ TEST_F(Shims, ReportErrorsAsCompilersDo) {
 TEST_F(Shims, NameTheLibraryOrConstructThatTheCpuDeviceLacks) {
   const std::pair<const char*, const char*> kCases[] = {
       {"\n#include <cublas_v2.h>\n", "a.cu:2:10: error: the library cuBLAS is not supported"},
-      {"#include <vector>\n#include <curand.h>\n", "a.cu:2:10: error: the host interface of the library cuRAND is not supported"},
-      {"__global__ void c() {}\n__global__ void k() { c<<<1, 1>>>(); }\n", "error: a launch from device code (dynamic parallelism)"},
+      {"#include <vector>\n#include <curand.h>\n",
+       "a.cu:2:10: error: the host interface of the library cuRAND is not supported"},
+      {"__global__ void c() {}\n__global__ void k() { c<<<1, 1>>>(); }\n",
+       "error: a launch from device code (dynamic parallelism)"},
       {"texture<float, 2> t;\n", "a.cu:1:1: error: a texture reference"},
-      {"__global__ void k(cudaTextureObject_t t, float* o) { *o = tex2D<float>(t, 0, 0); }\n", "texture and surface fetches are not supported"},
+      {"__global__ void k(cudaTextureObject_t t, float* o) { *o = tex2D<float>(t, 0, 0); }\n",
+       "texture and surface fetches are not supported"},
       {"#include <mma.h>\n", "a.cu:1:10: error: the interface of tensor cores (wmma)"},
       {"#include <cuda_fp8.h>\n", "a.cu:1:10: error: a number of 8 bits (cuda_fp8.h) is not supported"},
-      {"#include <cooperative_groups.h>\n__global__ void k() { cooperative_groups::this_cluster().sync(); }\n", "a thread block cluster"},
+      {"#include <cooperative_groups.h>\n__global__ void k() { cooperative_groups::this_cluster().sync(); }\n",
+       "a thread block cluster"},
   };
   for (const auto& [source, expected] : kCases) {
     write("a.cu", source);
@@ -209,19 +230,26 @@ TEST_F(Shims, NameTheLibraryOrConstructThatTheCpuDeviceLacks) {
     EXPECT_THAT(outcome.err, HasSubstr(expected)) << source;
   }
   write("a.cu", "__global__ void c() {}\n__global__ void k() { c<<<1, 1>>>(); }\n");
-  EXPECT_THAT(run("nvcc -rdc=true -c a.cu -o a.o").err, HasSubstr("a.cu:2:24: error: a launch from device code (dynamic parallelism)"));
+  EXPECT_THAT(run("nvcc -rdc=true -c a.cu -o a.o").err,
+              HasSubstr("a.cu:2:24: error: a launch from device code (dynamic parallelism)"));
   write("a.cu", "#include <cuda.h>\nint main() { CUmodule m; return cuModuleLoad(&m, \"k.ptx\"); }\n");
   EXPECT_THAT(run("nvcc a.cu -o a").err, HasSubstr("a.cu:2:33: error: the driver API (cu…) is not supported"));
   write("a.cpp", "int main() { hipModule_t m; return hipModuleLoad(&m, \"k.co\"); }\n");
   EXPECT_THAT(run("hipcc a.cpp -o a").err, HasSubstr("a.cpp:1:14: error: a module loaded at run time"));
   write("a.cpp", "#include <hip/hip_fp8.h>\n");
-  EXPECT_THAT(run("hipcc a.cpp -o a").err, HasSubstr("a.cpp:1:10: error: a number of 8 bits (hip_fp8.h) is not supported by Kernelift's CPU device"));
+  EXPECT_THAT(
+      run("hipcc a.cpp -o a").err,
+      HasSubstr("a.cpp:1:10: error: a number of 8 bits (hip_fp8.h) is not supported by Kernelift's CPU device"));
   write("a.cpp", "#include <hiprand/hiprand.h>\n");
-  EXPECT_THAT(run("hipcc a.cpp -o a").err, HasSubstr("a.cpp:1:10: error: the library hipRAND is not supported by Kernelift's CPU device; HIP programs run on the CPU device alone"));
+  EXPECT_THAT(run("hipcc a.cpp -o a").err,
+              HasSubstr("a.cpp:1:10: error: the library hipRAND is not supported by Kernelift's CPU device; HIP "
+                        "programs run on the CPU device alone"));
   write("a.cu", "__global__ void k() {}\nint main() { k<<<1, 1>>>(); return 0; }\n");
-  EXPECT_EQ(run("nvcc a.cu -o a -lcuda -lnvToolsExt -lcudadevrt && ./a").exit_code, 0) << "named out of habit, needed for nothing";
+  EXPECT_EQ(run("nvcc a.cu -o a -lcuda -lnvToolsExt -lcudadevrt && ./a").exit_code, 0)
+      << "named out of habit, needed for nothing";
   write("a.cu", "extern \"C\" int cublasCreate_v2(void**);\nint main() { void* h; return cublasCreate_v2(&h); }\n");
-  EXPECT_THAT(run("nvcc a.cu -o a -lcublas").err, HasSubstr("-lcublas: the library cuBLAS is not supported by Kernelift's CPU device"));
+  EXPECT_THAT(run("nvcc a.cu -o a -lcublas").err,
+              HasSubstr("-lcublas: the library cuBLAS is not supported by Kernelift's CPU device"));
 }
 
 TEST_F(Shims, BuildAProgramWhoseOtherKernelsTheCpuDeviceCannotRun) {
@@ -242,19 +270,24 @@ int main(int argc, char**) {
   for (const char* build : {"nvcc a.cu -o a", "nvcc -rdc=true a.cu -o a"}) {
     ProcessOutcome built = run(build);
     EXPECT_TRUE(built.ok()) << built.err;
-    EXPECT_THAT(built.err, HasSubstr(": warning: kernel tensor (2 instances) is left out, launching it answers cudaErrorNotSupported: "
-                                     "the CPU device does not support inline PTX \"mma.sync.m%1 %0\" (a.cu:3)\n"));
+    EXPECT_THAT(
+        built.err,
+        HasSubstr(": warning: kernel tensor (2 instances) is left out, launching it answers cudaErrorNotSupported: "
+                  "the CPU device does not support inline PTX \"mma.sync.m%1 %0\" (a.cu:3)\n"));
     EXPECT_EQ(run("./a").out, "cudaSuccess\ncudaSuccess\n");
     ProcessOutcome ran = run("./a with tensors");
     EXPECT_EQ(ran.out, "cudaSuccess\ncudaErrorNotSupported\n");
-    EXPECT_THAT(ran.err, HasSubstr("kernelift: kernel void tensor<1>(float*) <<<(1,1,1), (1,1,1)>>>: the CPU device does not support inline PTX"));
+    EXPECT_THAT(ran.err, HasSubstr("kernelift: kernel void tensor<1>(float*) <<<(1,1,1), (1,1,1)>>>: the CPU device "
+                                   "does not support inline PTX"));
   }
 }
 
 TEST_F(Shims, SayOfACrashThatItIsTheirs) {
   // Once the pipe is open at its other end, the source is being read.
   ProcessOutcome outcome = run("mkfifo slow.cu && { nvcc -c slow.cu & } && exec 3>slow.cu && kill -SEGV $! ; wait $!");
-  EXPECT_THAT(outcome.err, HasSubstr("nvcc: error: Kernelift's compiler shim crashed while it compiled for the CPU device: slow.cu"));
+  EXPECT_THAT(
+      outcome.err,
+      HasSubstr("nvcc: error: Kernelift's compiler shim crashed while it compiled for the CPU device: slow.cu"));
 }
 
 TEST_F(Shims, TakeFlagsFromTheEnvironmentAsNvccDoes) {
@@ -304,7 +337,8 @@ TEST_F(Shims, TheToolkitsPathNeedsNoQuotesWhereTheApplicationsDoes) {
   EXPECT_TRUE(fs::is_directory(moved));
   EXPECT_NE(moved, toolkit_folder("/home/me/your app/.kernelift"));
   setenv("XDG_CACHE_HOME", "/no such place", 1);
-  EXPECT_EQ(toolkit_folder("/home/me/my app/.kernelift"), "/home/me/my app/.kernelift/toolkit-cpu") << "nothing better is to be had";
+  EXPECT_EQ(toolkit_folder("/home/me/my app/.kernelift"), "/home/me/my app/.kernelift/toolkit-cpu")
+      << "nothing better is to be had";
   before ? setenv("XDG_CACHE_HOME", kept.c_str(), 1) : unsetenv("XDG_CACHE_HOME");
 }
 
@@ -342,9 +376,14 @@ TEST_F(Shims, OnlyLogForOtherDevices) {
   write("a.cu", "");
   write("real/nvcc", "#!/bin/sh\necho real \"$@\"\n");
   fs::permissions(folder() / "real/nvcc", fs::perms::owner_all);
-  EXPECT_EQ(run("PATH=" + config_.root.string() + "/bin:" + (folder() / "real").string() + ":$PATH; nvcc -c a.cu -o a.o").out, "real -c a.cu -o a.o\n");
+  EXPECT_EQ(
+      run("PATH=" + config_.root.string() + "/bin:" + (folder() / "real").string() + ":$PATH; nvcc -c a.cu -o a.o").out,
+      "real -c a.cu -o a.o\n");
   EXPECT_EQ(log().size(), 1u);
-  EXPECT_EQ(run("export NVCC_APPEND_FLAGS=-DV PATH=" + config_.root.string() + "/bin:" + (folder() / "real").string() + ":$PATH; nvcc -c a.cu -o a.o").out, "real -c a.cu -o a.o\n")
+  EXPECT_EQ(run("export NVCC_APPEND_FLAGS=-DV PATH=" + config_.root.string() + "/bin:" + (folder() / "real").string() +
+                ":$PATH; nvcc -c a.cu -o a.o")
+                .out,
+            "real -c a.cu -o a.o\n")
       << "the real one reads it itself";
   EXPECT_THAT(log().dump(), HasSubstr("-DV"));
 }

@@ -1,6 +1,6 @@
-// Case 4: T** and linked structures. The arguments reach one array of pointers and one list head; the data lies one and many
-// steps behind them. Capturing the argument's own allocations alone replays into nothing.
-// The mutation takes away every piece of memory that was reached through memory.
+// Case 4: T** and linked structures. The arguments reach one array of pointers and one list head; the data lies one and
+// many steps behind them. Capturing the argument's own allocations alone replays into nothing. The mutation takes away
+// every piece of memory that was reached through memory.
 //! instances: gather >= 1
 //! instances: walk >= 1
 //! replay: gather

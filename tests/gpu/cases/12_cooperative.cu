@@ -1,5 +1,5 @@
-// Case 12d: a cooperative launch, with a barrier over the whole grid. Tools that hook the plain launch alone never see it; a
-// replay without the cooperative attribute fails to start or reads sums that other blocks have not written yet.
+// Case 12d: a cooperative launch, with a barrier over the whole grid. Tools that hook the plain launch alone never see
+// it; a replay without the cooperative attribute fails to start or reads sums that other blocks have not written yet.
 //! launches: total == 2
 //! instances: total >= 1
 //! replay: total
@@ -23,7 +23,8 @@ __global__ void total(const float* from, float* partial, float* to, int n) {
   grid.sync();
   float whole = 0;
   for (int b = 0; b < gridDim.x; ++b) whole += partial[b];
-  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) to[i] = from[i] - whole / float(n);
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+    to[i] = from[i] - whole / float(n);
 }
 
 int main() {
@@ -33,7 +34,8 @@ int main() {
   auto* to = device_array(std::vector<float>(size_t(count), 0.0f));
   void* arguments[] = {&from, &partial, &to, &count};
   for (int step = 0; step < 2; ++step)
-    CUDA(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(total), dim3(unsigned(blocks)), dim3(256), arguments, 0, nullptr));
+    CUDA(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(total), dim3(unsigned(blocks)), dim3(256), arguments,
+                                     0, nullptr));
   auto got = host_copy(to, size_t(count));
   print_hash("to", got);
   double mean = 0;

@@ -1,5 +1,5 @@
-// Case 12g: programmatic dependent launch: the second kernel may start before the first has ended and waits inside. Recorded
-// as an ordinary launch attribute; the images are taken between the two all the same, and both replay.
+// Case 12g: programmatic dependent launch: the second kernel may start before the first has ended and waits inside.
+// Recorded as an ordinary launch attribute; the images are taken between the two all the same, and both replay.
 //! launches: producer == 3
 //! launches: consumer == 3
 //! replay: consumer

@@ -1,5 +1,5 @@
-// Case 12b: launches whose arguments come packed in extra[] (CU_LAUNCH_PARAM_BUFFER_POINTER), as Python libraries do, and a
-// runtime-API kernel launched through the driver's handle. Reading kernelParams alone sees null.
+// Case 12b: launches whose arguments come packed in extra[] (CU_LAUNCH_PARAM_BUFFER_POINTER), as Python libraries do,
+// and a runtime-API kernel launched through the driver's handle. Reading kernelParams alone sees null.
 //! launches: packed == 3
 //! instances: packed >= 1
 //! replay: packed

@@ -1,6 +1,7 @@
-// Case 12e: kernels that run only as nodes of a graph built by hand (no capture), launched three times, a node's arguments
-// updated in between. cuGraphLaunch makes one callback and no kernel callback: the profile must count the executions all the
-// same, and the nodes are captured by running a launch node by node with the updated arguments, or refused by name.
+// Case 12e: kernels that run only as nodes of a graph built by hand (no capture), launched three times, a node's
+// arguments updated in between. cuGraphLaunch makes one callback and no kernel callback: the profile must count the
+// executions all the same, and the nodes are captured by running a launch node by node with the updated arguments, or
+// refused by name.
 //! launches: node_scale == 3
 //! launches: node_add == 3
 //! launches: outside == 1

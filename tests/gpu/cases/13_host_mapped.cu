@@ -1,5 +1,5 @@
-// Case 13c: the kernel reads and writes pinned host memory through its mapping (cudaHostAlloc and cudaHostRegister). Asking
-// for the device's allocations alone leaves its input out.
+// Case 13c: the kernel reads and writes pinned host memory through its mapping (cudaHostAlloc and cudaHostRegister).
+// Asking for the device's allocations alone leaves its input out.
 //! instances: from_host >= 1
 //! replay-or-refused: from_host (host)
 //! breaks: after-as-before
@@ -17,7 +17,8 @@ int main() {
   float *pinned, *to;
   CUDA(cudaHostAlloc(&pinned, kBytes, cudaHostAllocMapped));
   for (size_t i = 0; i < kCount; ++i) pinned[i] = float(i);
-  auto* registered = static_cast<float*>(mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  auto* registered =
+      static_cast<float*>(mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   for (size_t i = 0; i < kCount; ++i) registered[i] = 1;
   CUDA(cudaHostRegister(registered, kBytes, cudaHostRegisterMapped));
   CUDA(cudaHostGetDevicePointer(&to, registered, 0));

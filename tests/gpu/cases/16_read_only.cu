@@ -1,5 +1,5 @@
-// Case 16: memory that the device may only read: a mapping with read-only access, and a const table in the image. Restoring
-// "everything" before each launch writes to them and dies, or leaves them out and computes from zeros.
+// Case 16: memory that the device may only read: a mapping with read-only access, and a const table in the image.
+// Restoring "everything" before each launch writes to them and dies, or leaves them out and computes from zeros.
 //! instances: lookup >= 1
 //! replay: lookup
 //! breaks: after-as-before
@@ -33,7 +33,8 @@ int main() {
   CUDA(cudaDeviceSynchronize());
   access.flags = CU_MEM_ACCESS_FLAGS_PROT_READ;
   // Drivers that know no read-only mappings say so; then the const table alone is the case.
-  std::printf("read-only mapping: %s\n", driver(cuMemSetAccess)(table, granularity, &access, 1) == CUDA_SUCCESS ? "yes" : "no");
+  std::printf("read-only mapping: %s\n",
+              driver(cuMemSetAccess)(table, granularity, &access, 1) == CUDA_SUCCESS ? "yes" : "no");
   auto* to = device_array(std::vector<int>(kCount, 1));
   for (int step = 0; step < 2; ++step) lookup<<<16, 256>>>(reinterpret_cast<const int*>(table), to, kCount);
   auto got = host_copy(to, kCount);

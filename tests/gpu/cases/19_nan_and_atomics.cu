@@ -1,5 +1,5 @@
-// Case 19: NaN in the output, a float sum by atomics whose order changes from run to run, and a tail nobody ever wrote. NaN
-// must equal NaN, the sum is judged by the original's own spread, and the tail's bytes stay as they were.
+// Case 19: NaN in the output, a float sum by atomics whose order changes from run to run, and a tail nobody ever wrote.
+// NaN must equal NaN, the sum is judged by the original's own spread, and the tail's bytes stay as they were.
 //! instances: messy >= 1
 //! replay: messy
 //! replay: sum_all
@@ -31,5 +31,6 @@ int main() {
   float total = host_copy(sum, 1)[0];
   double wanted = 5;
   for (float value : ramp(kCount)) wanted += 3 * 1.0001 * double(value);
-  return end(std::isnan(got[5]) && got[7] == ramp(kCount)[7] * 2 && std::fabs(total - wanted) < 1e-3 * std::fabs(wanted));
+  return end(std::isnan(got[5]) && got[7] == ramp(kCount)[7] * 2 &&
+             std::fabs(total - wanted) < 1e-3 * std::fabs(wanted));
 }

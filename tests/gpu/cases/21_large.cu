@@ -1,5 +1,6 @@
-// Case 21: an allocation of 2.25 GiB of which the kernel changes one part in a thousand. The host memory of the recorded process
-// must stay bounded (a recorder with a shadow of every allocation doubles it), and two instances share what did not change.
+// Case 21: an allocation of 2.25 GiB of which the kernel changes one part in a thousand. The host memory of the
+// recorded process must stay bounded (a recorder with a shadow of every allocation doubles it), and two instances share
+// what did not change.
 //! record: --mib 4096 --instances 2
 //! instances: sparse >= 2
 //! host-mib: 1200

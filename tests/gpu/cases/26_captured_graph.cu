@@ -1,6 +1,6 @@
-// Case 26: the application captures a graph from a stream, in relaxed and in global mode and from two threads, while it is
-// recorded. Any synchronisation or copy of ours while a capture is open breaks the application's capture (901); a launch
-// into a capturing stream is no execution and must not be counted; the graph's own launches must be.
+// Case 26: the application captures a graph from a stream, in relaxed and in global mode and from two threads, while it
+// is recorded. Any synchronisation or copy of ours while a capture is open breaks the application's capture (901); a
+// launch into a capturing stream is no execution and must not be counted; the graph's own launches must be.
 //! launches: captured_step == 8
 //! launches: plain_step == 4
 //! instances: plain_step >= 1

@@ -1,5 +1,6 @@
-// What the case programs share: checked calls, driver entry points without linking libcuda, and one way to end. A program
-// prints what it computed (bare and recorded runs are compared line by line) and ends with OK and 0, or WRONG and 1.
+// What the case programs share: checked calls, driver entry points without linking libcuda, and one way to end. A
+// program prints what it computed (bare and recorded runs are compared line by line) and ends with OK and 0, or WRONG
+// and 1.
 #pragma once
 #include <cuda.h>
 #include <cuda_runtime.h>
@@ -13,21 +14,21 @@
 #include <thread>
 #include <vector>
 
-#define CUDA(call)                                                                                          \
-  do {                                                                                                      \
-    cudaError_t answer_ = (call);                                                                           \
-    if (answer_ != cudaSuccess) {                                                                           \
-      std::printf("%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(answer_));               \
-      std::exit(1);                                                                                         \
-    }                                                                                                       \
+#define CUDA(call)                                                                            \
+  do {                                                                                        \
+    cudaError_t answer_ = (call);                                                             \
+    if (answer_ != cudaSuccess) {                                                             \
+      std::printf("%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(answer_)); \
+      std::exit(1);                                                                           \
+    }                                                                                         \
   } while (0)
-#define DRIVER(call)                                                                                        \
-  do {                                                                                                      \
-    CUresult answer_ = (call);                                                                              \
-    if (answer_ != CUDA_SUCCESS) {                                                                          \
-      std::printf("%s:%d: %s: driver error %d\n", __FILE__, __LINE__, #call, int(answer_));                 \
-      std::exit(1);                                                                                         \
-    }                                                                                                       \
+#define DRIVER(call)                                                                        \
+  do {                                                                                      \
+    CUresult answer_ = (call);                                                              \
+    if (answer_ != CUDA_SUCCESS) {                                                          \
+      std::printf("%s:%d: %s: driver error %d\n", __FILE__, __LINE__, #call, int(answer_)); \
+      std::exit(1);                                                                         \
+    }                                                                                       \
   } while (0)
 
 /// A driver function by name, in the version this toolkit's headers declare: DRIVER(driver(cuMemCreate)(…)).

@@ -2,11 +2,18 @@
 enum { kInsufficientPrivileges = 35 };
 #define REFUSES(name) \
   int name(void* parameters) { return (void)parameters, kInsufficientPrivileges; }
-REFUSES(cuptiProfilerInitialize) REFUSES(cuptiProfilerDeInitialize) REFUSES(cuptiDeviceGetChipName) REFUSES(cuptiProfilerGetCounterAvailability)
-REFUSES(cuptiProfilerHostInitialize) REFUSES(cuptiProfilerHostDeinitialize) REFUSES(cuptiProfilerHostConfigAddMetrics)
-REFUSES(cuptiProfilerHostGetConfigImageSize) REFUSES(cuptiProfilerHostGetConfigImage) REFUSES(cuptiProfilerHostGetNumOfPasses)
-REFUSES(cuptiProfilerHostEvaluateToGpuValues) REFUSES(cuptiRangeProfilerEnable) REFUSES(cuptiRangeProfilerDisable)
-REFUSES(cuptiRangeProfilerGetCounterDataSize) REFUSES(cuptiRangeProfilerCounterDataImageInitialize) REFUSES(cuptiRangeProfilerSetConfig)
-REFUSES(cuptiRangeProfilerStart) REFUSES(cuptiRangeProfilerStop) REFUSES(cuptiRangeProfilerPushRange) REFUSES(cuptiRangeProfilerPopRange)
-REFUSES(cuptiRangeProfilerDecodeData) REFUSES(cuptiRangeProfilerGetCounterDataInfo)
-int cuptiGetResultString(int result, const char** text) { return (void)result, *text = "not permitted", 0; }
+REFUSES(cuptiProfilerInitialize)
+REFUSES(cuptiProfilerDeInitialize) REFUSES(cuptiDeviceGetChipName) REFUSES(cuptiProfilerGetCounterAvailability)
+    REFUSES(cuptiProfilerHostInitialize) REFUSES(cuptiProfilerHostDeinitialize)
+        REFUSES(cuptiProfilerHostConfigAddMetrics) REFUSES(cuptiProfilerHostGetConfigImageSize)
+            REFUSES(cuptiProfilerHostGetConfigImage) REFUSES(cuptiProfilerHostGetNumOfPasses)
+                REFUSES(cuptiProfilerHostEvaluateToGpuValues) REFUSES(cuptiRangeProfilerEnable)
+                    REFUSES(cuptiRangeProfilerDisable) REFUSES(cuptiRangeProfilerGetCounterDataSize)
+                        REFUSES(cuptiRangeProfilerCounterDataImageInitialize) REFUSES(cuptiRangeProfilerSetConfig)
+                            REFUSES(cuptiRangeProfilerStart) REFUSES(cuptiRangeProfilerStop)
+                                REFUSES(cuptiRangeProfilerPushRange) REFUSES(cuptiRangeProfilerPopRange)
+                                    REFUSES(cuptiRangeProfilerDecodeData)
+                                        REFUSES(cuptiRangeProfilerGetCounterDataInfo) int cuptiGetResultString(
+                                            int result, const char** text) {
+  return (void)result, *text = "not permitted", 0;
+}

@@ -1,6 +1,6 @@
-/* Stands before the real driver (it is linked against it under another name) and answers some questions as a machine would
-   that lacks something: an old GPU, too little memory, addresses that somebody else holds. What it pretends is in the
-   environment; everything else goes to the real driver. */
+/* Stands before the real driver (it is linked against it under another name) and answers some questions as a machine
+   would that lacks something: an old GPU, too little memory, addresses that somebody else holds. What it pretends is in
+   the environment; everything else goes to the real driver. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stddef.h>
@@ -41,7 +41,8 @@ static int over_budget(size_t size) {
 
 int cuMemCreate(void* handle, size_t size, const void* properties, unsigned long long flags) {
   if (over_budget(size)) return kOutOfMemory;
-  return ((int (*)(void*, size_t, const void*, unsigned long long))real("cuMemCreate"))(handle, size, properties, flags);
+  return ((int (*)(void*, size_t, const void*, unsigned long long))real("cuMemCreate"))(handle, size, properties,
+                                                                                        flags);
 }
 
 int cuMemAlloc_v2(Address* address, size_t size) {
@@ -52,7 +53,8 @@ int cuMemAlloc_v2(Address* address, size_t size) {
 int cuMemAddressReserve(Address* address, size_t size, size_t alignment, Address wanted, unsigned long long flags) {
   Address taken = number("PRETEND_TAKEN");
   if (taken && wanted <= taken && taken < wanted + size) wanted = 0;
-  return ((int (*)(Address*, size_t, size_t, Address, unsigned long long))real("cuMemAddressReserve"))(address, size, alignment, wanted, flags);
+  return ((int (*)(Address*, size_t, size_t, Address, unsigned long long))real("cuMemAddressReserve"))(
+      address, size, alignment, wanted, flags);
 }
 
 int cuMemAllocHost_v2(void** memory, size_t bytes) {

@@ -14,8 +14,11 @@ namespace kernelift {
 namespace {
 
 TEST(PassPipeline, GroupsNeighboursOfOneLevel) {
-  PassPipeline pipeline{{"globalopt", PassLevel::Module}, {"sroa", PassLevel::Function}, {"gvn", PassLevel::Function},
-                        {"licm", PassLevel::LoopMemory}, {"inline", PassLevel::Cgscc}};
+  PassPipeline pipeline{{"globalopt", PassLevel::Module},
+                        {"sroa", PassLevel::Function},
+                        {"gvn", PassLevel::Function},
+                        {"licm", PassLevel::LoopMemory},
+                        {"inline", PassLevel::Cgscc}};
   EXPECT_EQ(text(pipeline), "globalopt,function(sroa,gvn),function(loop-mssa(licm)),cgscc(inline)");
 }
 
@@ -24,7 +27,9 @@ TEST(PassPipeline, LlvmAcceptsSeedsAndTheirDescendants) {
   if (!opt) GTEST_SKIP() << "opt-22 is not installed";
   auto folder = *TemporaryFolder::create("passes");
   auto module = folder.path() / "m.ll";
-  ASSERT_TRUE(write_atomically(module, std::string_view("define i32 @f(i32 %a) {\n  %b = add i32 %a, 1\n  ret i32 %b\n}\n")).ok());
+  ASSERT_TRUE(
+      write_atomically(module, std::string_view("define i32 @f(i32 %a) {\n  %b = add i32 %a, 1\n  ret i32 %b\n}\n"))
+          .ok());
   Random random(11);
   auto accepts = [&](const PassPipeline& pipeline) {
     auto outcome = run_process({opt->string(), "-passes=" + text(pipeline), "-disable-output", module.string()});
@@ -43,7 +48,8 @@ TEST(PassPipeline, NeverAsksForAVerifiedFixpoint) {
   auto pipelines = seed_pipelines();
   pipelines.push_back(curated_passes());
   for (auto& pipeline : pipelines)
-    for (auto& pass : pipeline) EXPECT_NE(pass.name, "instcombine") << "it aborts the compiler where it does not reach it";
+    for (auto& pass : pipeline)
+      EXPECT_NE(pass.name, "instcombine") << "it aborts the compiler where it does not reach it";
 }
 
 TEST(PassProposer, ReducesTheLeaderToWhatMatters) {
@@ -111,8 +117,13 @@ TEST(PassProposer, BlamesThePassByItsWholeNameAndNoWordOfTheMessage) {
     }
     bool now = crashes && !crashed;
     crashed |= crashes;
-    proposer.learn({id, proposals[0].candidate,
-                    now ? fake_failure(Outcome::CompileCrashed, "pass adce on k: while sinking what gvn had left") : fake_ok(1), {}, {1}, 0});
+    proposer.learn(
+        {id,
+         proposals[0].candidate,
+         now ? fake_failure(Outcome::CompileCrashed, "pass adce on k: while sinking what gvn had left") : fake_ok(1),
+         {},
+         {1},
+         0});
   }
   ASSERT_TRUE(crashed);
   EXPECT_FALSE(used.contains("adce"));

@@ -1,4 +1,5 @@
-// Claims about searchers on synthetic landscapes: model-based ones beat chance, failures are learned from, no point twice.
+// Claims about searchers on synthetic landscapes: model-based ones beat chance, failures are learned from, no point
+// twice.
 #include "tuner/search/searcher.h"
 
 #include <gtest/gtest.h>
@@ -12,13 +13,15 @@ namespace {
 
 Space landscape_space() {
   std::vector<int64_t> ten{0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
-  return *Space::create({{"a", ten}, {"b", ten}, {"c", ten}, {"d", {0, 1, 2}, 0, false}}, {*Expression::parse("a + b <= 14")});
+  return *Space::create({{"a", ten}, {"b", ten}, {"c", ten}, {"d", {0, 1, 2}, 0, false}},
+                        {*Expression::parse("a + b <= 14")});
 }
 
 /// A bowl with its bottom at (7, 2, 5, category 1); the corner a > 8 && c > 6 fails, like too many registers.
 Observation bowl(const Point& point) {
   double a = point[0] - 7.0, b = point[1] - 2.0, c = point[2] - 5.0;
-  Observation seen{point, !(point[0] > 8 && point[2] > 6), 1 + a * a / 10 + b * b / 20 + c * c / 15 + (point[3] == 1 ? 0 : 2)};
+  Observation seen{point, !(point[0] > 8 && point[2] > 6),
+                   1 + a * a / 10 + b * b / 20 + c * c / 15 + (point[3] == 1 ? 0 : 2)};
   return seen;
 }
 
@@ -67,11 +70,14 @@ TEST_P(Strategies, SurviveASpaceWhereEverythingFails) {
   EXPECT_EQ(searcher->best(), nullptr);
 }
 
-TEST_P(Strategies, AreDeterministicForASeed) { EXPECT_EQ(best_after(GetParam(), 9, 40), best_after(GetParam(), 9, 40)); }
+TEST_P(Strategies, AreDeterministicForASeed) {
+  EXPECT_EQ(best_after(GetParam(), 9, 40), best_after(GetParam(), 9, 40));
+}
 
 TEST(Searchers, BeatChanceOnASmoothLandscape) {
   double random = mean_best("random");
-  for (auto& strategy : {"local", "genetic", "bayesian", "portfolio"}) EXPECT_LT(mean_best(strategy), random) << strategy;
+  for (auto& strategy : {"local", "genetic", "bayesian", "portfolio"})
+    EXPECT_LT(mean_best(strategy), random) << strategy;
 }
 
 TEST(Searchers, BayesianFindsTheBottomOfTheBowl) { EXPECT_LT(mean_best("bayesian"), 1.1); }

@@ -9,11 +9,13 @@
 namespace kernelift {
 namespace {
 
-constexpr size_t kFewestMarks = 5;     ///< Models do not count the seven of "<<<<<<< SEARCH" well.
-constexpr size_t kShownLines = 8;      ///< Of the nearest place, in a complaint.
+constexpr size_t kFewestMarks = 5;  ///< Models do not count the seven of "<<<<<<< SEARCH" well.
+constexpr size_t kShownLines = 8;   ///< Of the nearest place, in a complaint.
 constexpr size_t kLongestIdea = 160;
 
-struct Block { std::string search, replace; };
+struct Block {
+  std::string search, replace;
+};
 
 std::vector<std::string> lines_of(std::string_view text) {
   std::vector<std::string> lines;
@@ -67,7 +69,9 @@ std::string nearest_lines(const std::string& source, const std::string& search) 
 /// Where `piece` stands, in no middle of a name: `count++;` is not in `mcount++;`.
 std::vector<size_t> occurrences(const std::string& text, const std::string& piece) {
   std::vector<size_t> found;
-  auto splits = [&](size_t at) { return at > 0 && at < text.size() && word_character(text[at - 1]) && word_character(text[at]); };
+  auto splits = [&](size_t at) {
+    return at > 0 && at < text.size() && word_character(text[at - 1]) && word_character(text[at]);
+  };
   for (size_t at = text.find(piece); at != text.npos; at = text.find(piece, at + 1))
     if (!splits(at) && !splits(at + piece.size())) found.push_back(at);
   return found;
@@ -130,8 +134,9 @@ std::optional<std::string> whole_file(const std::vector<std::string>& lines, std
   }
   std::erase_if(fenced, [](auto& text) { return text.find("__global__") == text.npos; });
   if (fenced.size() == 1) return fenced[0];
-  complaint = fenced.empty() ? "The answer holds no edit: neither a SEARCH/REPLACE block nor one fenced block with the whole file."
-                             : "The answer holds several fenced blocks with kernels; which one is meant is not clear.";
+  complaint = fenced.empty()
+                  ? "The answer holds no edit: neither a SEARCH/REPLACE block nor one fenced block with the whole file."
+                  : "The answer holds several fenced blocks with kernels; which one is meant is not clear.";
   return std::nullopt;
 }
 
@@ -146,25 +151,31 @@ std::string idea_of(const std::vector<std::string>& lines) {
 }
 
 /// `LAUNCH grid.x = EXPRESSION`; complaints name what is wrong.
-void apply_launch_line(const std::string& line, Candidate& candidate, const std::string& kernel, std::string& complaint) {
+void apply_launch_line(const std::string& line, Candidate& candidate, const std::string& kernel,
+                       std::string& complaint) {
   size_t equals = line.find('=');
   std::string target = trimmed(line.substr(6, equals == line.npos ? line.npos : equals - 6));
-  auto expression = equals == line.npos ? Result<Expression>(usage_error("'=' is missing")) : Expression::parse(trimmed(line.substr(equals + 1)));
+  auto expression = equals == line.npos ? Result<Expression>(usage_error("'=' is missing"))
+                                        : Expression::parse(trimmed(line.substr(equals + 1)));
   if (!expression.ok()) {
     complaint = "'" + line + "' cannot be read: " + expression.error().message;
     return;
   }
   for (auto& name : expression->variables())
-    if (!std::set<std::string>{"gx", "gy", "gz", "bx", "by", "bz", "shared"}.contains(name) && !candidate.values.contains(name)) {
-      complaint = "'" + line + "' uses '" + name + "'; only gx gy gz bx by bz shared (the recorded launch) may be used.";
+    if (!std::set<std::string>{"gx", "gy", "gz", "bx", "by", "bz", "shared"}.contains(name) &&
+        !candidate.values.contains(name)) {
+      complaint =
+          "'" + line + "' uses '" + name + "'; only gx gy gz bx by bz shared (the recorded launch) may be used.";
       return;
     }
   if (candidate.launches.empty()) candidate.launches.push_back(CandidateLaunch::as_recorded(kernel));
   auto& launch = candidate.launches[0];
   const std::string axes = "xyz";
   if (target == "shared") launch.shared = *expression;
-  else if (target.size() == 6 && target.starts_with("grid.") && axes.find(target[5]) != axes.npos) launch.grid[axes.find(target[5])] = *expression;
-  else if (target.size() == 7 && target.starts_with("block.") && axes.find(target[6]) != axes.npos) launch.block[axes.find(target[6])] = *expression;
+  else if (target.size() == 6 && target.starts_with("grid.") && axes.find(target[5]) != axes.npos)
+    launch.grid[axes.find(target[5])] = *expression;
+  else if (target.size() == 7 && target.starts_with("block.") && axes.find(target[6]) != axes.npos)
+    launch.block[axes.find(target[6])] = *expression;
   else complaint = "'" + line + "' sets '" + target + "'; grid.x … block.z and shared can be set.";
 }
 
@@ -182,7 +193,8 @@ AnswerEdits apply_answer(const Candidate& parent, const std::string& answer, con
   auto blocks = blocks_of(lines, result.complaint);
   if (result.complaint.empty() && blocks.empty())
     if (auto text = whole_file(lines, result.complaint)) candidate.source = *text;
-  if (cut_off && !result.complaint.empty()) result.complaint += " It was cut off at the token limit: think less, answer with fewer, smaller edits.";
+  if (cut_off && !result.complaint.empty())
+    result.complaint += " It was cut off at the token limit: think less, answer with fewer, smaller edits.";
   if (!result.complaint.empty()) return result;
   for (size_t i = 0; i < blocks.size(); ++i) {
     std::string number = "SEARCH block " + std::to_string(i + 1);
@@ -192,15 +204,18 @@ AnswerEdits apply_answer(const Candidate& parent, const std::string& answer, con
     }
     const std::vector<size_t> found = occurrences(candidate.source, blocks[i].search);
     if (found.size() != 1) {
-      result.complaint = !found.empty() ? number + " occurs " + std::to_string(found.size()) + " times; add lines around it until it is unique."
-                               : number + " does not occur in the source; it must match exactly, blanks included. " +
-                                     nearest_lines(candidate.source, blocks[i].search);
+      result.complaint =
+          !found.empty()
+              ? number + " occurs " + std::to_string(found.size()) + " times; add lines around it until it is unique."
+              : number + " does not occur in the source; it must match exactly, blanks included. " +
+                    nearest_lines(candidate.source, blocks[i].search);
       return result;
     }
     candidate.source.replace(found[0], blocks[i].search.size(), blocks[i].replace);
   }
   for (auto& line : lines)
-    if (trimmed(line).starts_with("LAUNCH ") && result.complaint.empty()) apply_launch_line(trimmed(line), candidate, kernel, result.complaint);
+    if (trimmed(line).starts_with("LAUNCH ") && result.complaint.empty())
+      apply_launch_line(trimmed(line), candidate, kernel, result.complaint);
   if (!result.complaint.empty()) return result;
   if (candidate.key() == before) {
     result.complaint = "The edits change nothing.";

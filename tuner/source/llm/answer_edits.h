@@ -1,6 +1,6 @@
 // What a model's answer does to a kernel's text. Strict: every SEARCH block must occur exactly once, else nothing is
-// applied and the complaint, with the nearest lines, goes back to the model. Without blocks, one fenced block that holds a
-// whole kernel replaces the text. `LAUNCH grid.x = ceil_div(gx, 2)` lines change the geometry.
+// applied and the complaint, with the nearest lines, goes back to the model. Without blocks, one fenced block that
+// holds a whole kernel replaces the text. `LAUNCH grid.x = ceil_div(gx, 2)` lines change the geometry.
 #pragma once
 #include <optional>
 #include <string>
@@ -11,9 +11,9 @@
 namespace kernelift {
 
 struct AnswerEdits {
-  std::optional<Candidate> candidate;   ///< Set if the answer could be applied and changes something.
-  std::string complaint;                ///< Else: what was wrong, in words for the model.
-  std::string idea;                     ///< The answer's "IDEA:" line, or its first line of prose.
+  std::optional<Candidate> candidate;  ///< Set if the answer could be applied and changes something.
+  std::string complaint;               ///< Else: what was wrong, in words for the model.
+  std::string idea;                    ///< The answer's "IDEA:" line, or its first line of prose.
 };
 
 /// `kernel` names the launch that LAUNCH lines change, should the candidate have none yet.

@@ -13,8 +13,8 @@
 namespace kernelift {
 namespace {
 
-constexpr size_t kQuoted = 200;          ///< Characters of a server's own error text shown to a person.
-constexpr int kCharactersPerToken = 4;   ///< For servers that report no usage.
+constexpr size_t kQuoted = 200;            ///< Characters of a server's own error text shown to a person.
+constexpr int kCharactersPerToken = 4;     ///< For servers that report no usage.
 constexpr int kFewestOutputTokens = 1024;  ///< An answer of fewer would hold no edit worth the call.
 
 bool worth_retrying(const HttpReply& reply) {
@@ -33,12 +33,14 @@ std::string text_of(const Json& content) {
   return text;
 }
 
-/// Servers that do not tell a model's reasoning apart leave it before the answer, its opening mark in the prompt or not.
-/// It may hold drafts of edits.
+/// Servers that do not tell a model's reasoning apart leave it before the answer, its opening mark in the prompt or
+/// not. It may hold drafts of edits.
 std::string without_thoughts(std::string text) {
   constexpr std::string_view kOpen = "<think>", kClose = "</think>";
   if (size_t close = text.rfind(kClose); close != text.npos) return text.substr(close + kClose.size());
-  if (size_t first = text.find_first_not_of(" \t\r\n"); first != text.npos && text.compare(first, kOpen.size(), kOpen) == 0) return "";
+  if (size_t first = text.find_first_not_of(" \t\r\n");
+      first != text.npos && text.compare(first, kOpen.size(), kOpen) == 0)
+    return "";
   return text;
 }
 
@@ -67,14 +69,17 @@ Result<ModelSpec> ModelSpec::parse(const std::string& text) {
   size_t colon = text.find(':'), comma = text.rfind(',');
   std::string vendor = text.substr(0, colon);
   const std::string help = "; write openai:URL,MODEL or anthropic:URL,MODEL (an empty URL is the vendor's own)";
-  if (colon == text.npos || (vendor != "openai" && vendor != "anthropic")) return usage_error("--llm '" + text + "' names no vendor" + help);
-  if (comma == text.npos || comma < colon || comma + 1 == text.size()) return usage_error("--llm '" + text + "' names no model" + help);
+  if (colon == text.npos || (vendor != "openai" && vendor != "anthropic"))
+    return usage_error("--llm '" + text + "' names no vendor" + help);
+  if (comma == text.npos || comma < colon || comma + 1 == text.size())
+    return usage_error("--llm '" + text + "' names no model" + help);
   spec.vendor = vendor == "openai" ? Vendor::OpenAi : Vendor::Anthropic;
   spec.model = text.substr(comma + 1);
   std::string url = text.substr(colon + 1, comma - colon - 1);
   spec.own_server = !url.empty();
   if (url.empty()) url = spec.vendor == Vendor::OpenAi ? "https://api.openai.com" : "https://api.anthropic.com";
-  if (!url.starts_with("http://") && !url.starts_with("https://")) return usage_error("--llm '" + text + "': the URL must begin with http:// or https://" + help);
+  if (!url.starts_with("http://") && !url.starts_with("https://"))
+    return usage_error("--llm '" + text + "': the URL must begin with http:// or https://" + help);
   while (url.back() == '/') url.pop_back();
   std::string path = spec.vendor == Vendor::OpenAi ? "/chat/completions" : "/messages";
   if (!url.ends_with(path)) url += (url.ends_with("/v1") ? "" : "/v1") + path;
@@ -87,7 +92,8 @@ Result<ChatModel> ChatModel::open(const ModelSpec& spec, const ChatLimits& limit
   std::string key = set ? set : "";
   // Keys come from files, with a line's end.
   key.erase(key.find_last_not_of(" \t\r\n") + 1);
-  if (key.empty() && !spec.own_server) return environment_error(std::string(spec.key_variable()) + " is not set; export it, or leave --llm away");
+  if (key.empty() && !spec.own_server)
+    return environment_error(std::string(spec.key_variable()) + " is not set; export it, or leave --llm away");
   return ChatModel(spec, limits, std::move(key));
 }
 
@@ -95,7 +101,8 @@ std::string ChatModel::body(const std::string& system, const std::vector<ChatMes
   Json list = Json::array();
   bool openai = spec_.vendor == ModelSpec::Vendor::OpenAi;
   if (openai) list.push_back({{"role", "system"}, {"content", system}});
-  for (auto& message : messages) list.push_back({{"role", message.from_model ? "assistant" : "user"}, {"content", message.text}});
+  for (auto& message : messages)
+    list.push_back({{"role", message.from_model ? "assistant" : "user"}, {"content", message.text}});
   Json request{{"model", spec_.model}, {"messages", list}};
   if (!openai) request["system"] = system;
   request[new_name_ ? "max_completion_tokens" : "max_tokens"] = output_tokens_;
@@ -105,7 +112,8 @@ std::string ChatModel::body(const std::string& system, const std::vector<ChatMes
 Result<ChatAnswer> ChatModel::read(const std::string& body) const {
   Json json = Json::parse(body, nullptr, false);
   if (json.is_discarded()) return environment_error("half a reply: it is no complete JSON document");
-  if (json.is_object() && json.contains("error") && !json["error"].is_null()) return environment_error("the server answered " + server_words(body));
+  if (json.is_object() && json.contains("error") && !json["error"].is_null())
+    return environment_error("the server answered " + server_words(body));
   auto answer = reading("the model's reply", [&] {
     ChatAnswer read;
     bool openai = spec_.vendor == ModelSpec::Vendor::OpenAi;
@@ -115,7 +123,8 @@ Result<ChatAnswer> ChatModel::read(const std::string& body) const {
       auto& message = choice.at("message");
       // Absent or null where a model reasoned until it was cut off.
       if (auto content = message.find("content"); content != message.end()) read.text = text_of(*content);
-      if (auto why = message.find("refusal"); why != message.end() && why->is_string() && !why->get<std::string>().empty())
+      if (auto why = message.find("refusal");
+          why != message.end() && why->is_string() && !why->get<std::string>().empty())
         read.text = why->get<std::string>(), read.refused = true;
       ended = text_member(choice, "finish_reason");
     } else {
@@ -132,7 +141,8 @@ Result<ChatAnswer> ChatModel::read(const std::string& body) const {
       };
       read.input_tokens = count(openai ? "prompt_tokens" : "input_tokens").value_or(0);
       // Anthropic counts what its cache took part in apart; OpenAI's figure holds it.
-      for (auto* cached : {"cache_creation_input_tokens", "cache_read_input_tokens"}) read.input_tokens += count(cached).value_or(0);
+      for (auto* cached : {"cache_creation_input_tokens", "cache_read_input_tokens"})
+        read.input_tokens += count(cached).value_or(0);
       read.output_tokens = count(openai ? "completion_tokens" : "output_tokens").value_or(read.output_tokens);
     }
     read.text = without_thoughts(std::move(read.text));
@@ -158,19 +168,24 @@ bool ChatModel::adapt(long status, const std::string& body) {
   auto speaks_of = [&](std::initializer_list<const char*> any) {
     return std::any_of(any.begin(), any.end(), [&](auto* piece) { return body.find(piece) != body.npos; });
   };
-  if (!new_name_ && spec_.vendor == ModelSpec::Vendor::OpenAi && speaks_of({"max_completion_tokens"}) && speaks_of({"nsupported", "instead"}))
+  if (!new_name_ && spec_.vendor == ModelSpec::Vendor::OpenAi && speaks_of({"max_completion_tokens"}) &&
+      speaks_of({"nsupported", "instead"}))
     return new_name_ = true;
-  bool too_long = speaks_of({"max_tokens", "max_completion_tokens", "context length", "context size", "context limit", "context window"});
+  bool too_long = speaks_of(
+      {"max_tokens", "max_completion_tokens", "context length", "context size", "context limit", "context window"});
   if (!too_long || output_tokens_ / 2 < kFewestOutputTokens) return false;
   output_tokens_ /= 2;
   return true;
 }
 
-Result<ChatAnswer> ChatModel::ask(const std::string& system, const std::vector<ChatMessage>& messages, const std::atomic<bool>& stop) {
+Result<ChatAnswer> ChatModel::ask(const std::string& system, const std::vector<ChatMessage>& messages,
+                                  const std::atomic<bool>& stop) {
   std::string last;
   double pause = limits_.first_pause;
   auto begin = std::chrono::steady_clock::now();
-  auto too_late = [&] { return std::chrono::steady_clock::now() - begin >= std::chrono::duration<double>(limits_.call_seconds); };
+  auto too_late = [&] {
+    return std::chrono::steady_clock::now() - begin >= std::chrono::duration<double>(limits_.call_seconds);
+  };
   int attempt = 1;
   for (;; ++attempt) {
     std::string request = body(system, messages);
@@ -186,7 +201,8 @@ Result<ChatAnswer> ChatModel::ask(const std::string& system, const std::vector<C
         return answer;
       }
       last = answer.error().message;
-      if (reply->body.starts_with('<')) return environment_error(spec_.url + ": a web page answered, no model; check the URL");
+      if (reply->body.starts_with('<'))
+        return environment_error(spec_.url + ": a web page answered, no model; check the URL");
     } else {
       last = "the server answered HTTP " + std::to_string(reply->status) + " " + server_words(reply->body);
       if (adapt(reply->status, reply->body)) {
@@ -203,7 +219,8 @@ Result<ChatAnswer> ChatModel::ask(const std::string& system, const std::vector<C
     if (!wait(std::min(wanted, limits_.longest_pause), stop)) return environment_error("stopped");
     pause *= 2;
   }
-  return environment_error(spec_.url + ": " + last + (attempt > 1 ? " (asked " + std::to_string(attempt) + " times)" : ""));
+  return environment_error(spec_.url + ": " + last +
+                           (attempt > 1 ? " (asked " + std::to_string(attempt) + " times)" : ""));
 }
 
 }  // namespace kernelift

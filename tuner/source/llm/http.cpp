@@ -1,5 +1,5 @@
-// See http.h. libcurl is opened at run time, as NVIDIA's libraries are: only --llm wants it, the machine's own copy knows
-// where its certificates are, and one binary starts on nodes that have none.
+// See http.h. libcurl is opened at run time, as NVIDIA's libraries are: only --llm wants it, the machine's own copy
+// knows where its certificates are, and one binary starts on nodes that have none.
 #include "tuner/source/llm/http.h"
 
 #define CURL_DISABLE_TYPECHECK  // Its macros would replace the names of the table below.
@@ -21,7 +21,9 @@ size_t take(char* data, size_t size, size_t count, void* into) {
   return size * count;
 }
 
-int keep_going(void* stop, curl_off_t, curl_off_t, curl_off_t, curl_off_t) { return static_cast<const std::atomic<bool>*>(stop)->load(); }
+int keep_going(void* stop, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+  return static_cast<const std::atomic<bool>*>(stop)->load();
+}
 
 /// The few functions used, by the names libcurl.so.4 has had since 2006.
 struct Curl {
@@ -49,10 +51,14 @@ const Curl& curl_library() {
     for (const char* name : {"libcurl.so.4", "libcurl-gnutls.so.4"}) {
       void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
       if (!library) continue;
-      table.complete = take_symbol(library, "curl_global_init", table.global_init) && take_symbol(library, "curl_easy_init", table.init) &&
-                       take_symbol(library, "curl_easy_cleanup", table.cleanup) && take_symbol(library, "curl_easy_setopt", table.setopt) &&
-                       take_symbol(library, "curl_easy_perform", table.perform) && take_symbol(library, "curl_easy_getinfo", table.getinfo) &&
-                       take_symbol(library, "curl_easy_strerror", table.strerror) && take_symbol(library, "curl_slist_append", table.append) &&
+      table.complete = take_symbol(library, "curl_global_init", table.global_init) &&
+                       take_symbol(library, "curl_easy_init", table.init) &&
+                       take_symbol(library, "curl_easy_cleanup", table.cleanup) &&
+                       take_symbol(library, "curl_easy_setopt", table.setopt) &&
+                       take_symbol(library, "curl_easy_perform", table.perform) &&
+                       take_symbol(library, "curl_easy_getinfo", table.getinfo) &&
+                       take_symbol(library, "curl_easy_strerror", table.strerror) &&
+                       take_symbol(library, "curl_slist_append", table.append) &&
                        take_symbol(library, "curl_slist_free_all", table.free_all);
       if (table.complete && table.global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK) break;
       table.complete = false;
@@ -67,7 +73,9 @@ const Curl& curl_library() {
 Result<HttpReply> http_post(const std::string& url, const std::vector<std::string>& headers, const std::string& body,
                             double seconds, const std::atomic<bool>& stop) {
   const Curl& library = curl_library();
-  if (!library.complete) return environment_error("asking a model needs libcurl, which is not on this machine (Debian, Ubuntu: apt-get install libcurl4)");
+  if (!library.complete)
+    return environment_error(
+        "asking a model needs libcurl, which is not on this machine (Debian, Ubuntu: apt-get install libcurl4)");
   std::unique_ptr<CURL, decltype(library.cleanup)> handle(library.init(), library.cleanup);
   if (!handle) return environment_error("libcurl cannot start");
   curl_slist* list = nullptr;
@@ -93,7 +101,8 @@ Result<HttpReply> http_post(const std::string& url, const std::vector<std::strin
   library.setopt(curl, CURLOPT_ERRORBUFFER, failure);
   CURLcode code = library.perform(curl);
   if (stop) return environment_error("stopped");
-  if (code == CURLE_OPERATION_TIMEDOUT) return environment_error("no complete reply within " + std::to_string(static_cast<int>(seconds)) + " s");
+  if (code == CURLE_OPERATION_TIMEDOUT)
+    return environment_error("no complete reply within " + std::to_string(static_cast<int>(seconds)) + " s");
   if (code != CURLE_OK) return environment_error(*failure ? failure : library.strerror(code));
   library.getinfo(curl, CURLINFO_RESPONSE_CODE, &reply.status);
   curl_off_t wait = 0;

@@ -11,14 +11,15 @@
 namespace kernelift {
 namespace {
 
-constexpr int kPatience = 3;              ///< Calls in a row that bring no answer before the model is left alone.
+constexpr int kPatience = 3;  ///< Calls in a row that bring no answer before the model is left alone.
 constexpr size_t kShownAttempts = 12;
-constexpr size_t kBases = 3;              ///< Ideas start from one of this many best sources, the least used first.
+constexpr size_t kBases = 3;  ///< Ideas start from one of this many best sources, the least used first.
 constexpr size_t kShownDiagnostics = 3000;
 
 /// Worth telling the model: its text is at fault, not the machine.
 bool repairable(const Verdict& verdict) {
-  return verdict.outcome == Outcome::CompileFailed || verdict.outcome == Outcome::Refused || verdict.outcome == Outcome::OverResources;
+  return verdict.outcome == Outcome::CompileFailed || verdict.outcome == Outcome::Refused ||
+         verdict.outcome == Outcome::OverResources;
 }
 
 std::string one_line(const Verdict& verdict) {
@@ -36,11 +37,13 @@ Result<std::unique_ptr<LlmProposer>> LlmProposer::create(const Mep& mep, LlmOpti
   KERNELIFT_ASSIGN(ChatModel model, ChatModel::open(options.spec, options.limits));
   std::unique_ptr<LlmProposer> proposer(new LlmProposer(mep, std::move(options), std::move(model)));
   auto& folder = proposer->options_.prompts;
-  KERNELIFT_ASSIGN(proposer->system_, fill_prompt(folder, "system", {{"language", mep.language == "hip" ? "HIP C++" : "CUDA C++"}}));
-  for (auto* name : {"optimise", "repair"}) KERNELIFT_TRY([&]() -> Status {
-    KERNELIFT_ASSIGN(std::string text, read_text(folder / (std::string(name) + ".txt")));
-    return done();
-  }());
+  KERNELIFT_ASSIGN(proposer->system_,
+                   fill_prompt(folder, "system", {{"language", mep.language == "hip" ? "HIP C++" : "CUDA C++"}}));
+  for (auto* name : {"optimise", "repair"})
+    KERNELIFT_TRY([&]() -> Status {
+      KERNELIFT_ASSIGN(std::string text, read_text(folder / (std::string(name) + ".txt")));
+      return done();
+    }());
   return proposer;
 }
 
@@ -48,9 +51,11 @@ LlmProposer::LlmProposer(const Mep& mep, LlmOptions options, ChatModel model)
     : mep_(mep), options_(std::move(options)), model_(std::move(model)) {
   // Whoever wrote something else there is told nothing: counting begins anew.
   if (Json spent = Json::parse(options_.spent, nullptr, false); spent.is_object())
-    if (auto known = reading("what the model has cost", [&] {
-          return Spent{spent.value("calls", 0), spent.value("repairs", 0), spent.value("tokens", int64_t{0}), spent.value("seconds", 0.0)};
-        });
+    if (auto known = reading("what the model has cost",
+                             [&] {
+                               return Spent{spent.value("calls", 0), spent.value("repairs", 0),
+                                            spent.value("tokens", int64_t{0}), spent.value("seconds", 0.0)};
+                             });
         known.ok())
       spent_ = *known;
   transcript_ = spent_.calls + spent_.repairs;
@@ -65,7 +70,8 @@ std::string LlmProposer::attempts(const History& history) const {
   std::string text;
   size_t shown = 0;
   for (auto trial = history.end(); trial != history.begin() && shown < kShownAttempts;)
-    if ((--trial)->candidate.tier == "source") text.insert(0, "- " + trial->candidate.note + ": " + one_line(trial->verdict) + "\n"), ++shown;
+    if ((--trial)->candidate.tier == "source")
+      text.insert(0, "- " + trial->candidate.note + ": " + one_line(trial->verdict) + "\n"), ++shown;
   return text.empty() ? "none" : text;
 }
 
@@ -91,11 +97,17 @@ Result<LlmProposer::Talk> LlmProposer::new_talk(const History& history) const {
   }
   for (auto& [name, value] : base->candidate.values) facts += name + " = " + std::to_string(value) + "\n";
   Talk talk{base->id, base->candidate, {}, 0};
-  KERNELIFT_ASSIGN(std::string prompt, fill_prompt(options_.prompts, "optimise",
-                                                   {{"kernel", mep_.kernel_name}, {"device", options_.device}, {"geometry", geometry},
-                                                    {"parameters", parameters}, {"facts", facts},
-                                                    {"profile", options_.profile.empty() ? "not known" : options_.profile}, {"history", attempts(history)},
-                                                    {"parent", base->candidate.note}, {"source", base->candidate.source}}));
+  KERNELIFT_ASSIGN(std::string prompt,
+                   fill_prompt(options_.prompts, "optimise",
+                               {{"kernel", mep_.kernel_name},
+                                {"device", options_.device},
+                                {"geometry", geometry},
+                                {"parameters", parameters},
+                                {"facts", facts},
+                                {"profile", options_.profile.empty() ? "not known" : options_.profile},
+                                {"history", attempts(history)},
+                                {"parent", base->candidate.note},
+                                {"source", base->candidate.source}}));
   talk.messages.push_back({false, prompt});
   return talk;
 }
@@ -125,17 +137,22 @@ void LlmProposer::call(Talk talk, const std::string& kind) {
 
 void LlmProposer::save() {
   if (!options_.save_spent) return;
-  options_.save_spent(Json{{"calls", spent_.calls}, {"repairs", spent_.repairs}, {"tokens", spent_.tokens}, {"seconds", spent_.seconds}}.dump());
+  options_.save_spent(
+      Json{{"calls", spent_.calls}, {"repairs", spent_.repairs}, {"tokens", spent_.tokens}, {"seconds", spent_.seconds}}
+          .dump());
 }
 
 void LlmProposer::write_transcript(const Called& called) {
   Json messages = Json::array();
-  for (auto& message : called.talk.messages) messages.push_back({{"role", message.from_model ? "assistant" : "user"}, {"text", message.text}});
-  Json transcript{{"kind", called.kind}, {"model", options_.spec.model}, {"url", options_.spec.url}, {"parent", called.talk.parent},
-                  {"seconds", called.seconds}, {"system", system_}, {"messages", messages}};
+  for (auto& message : called.talk.messages)
+    messages.push_back({{"role", message.from_model ? "assistant" : "user"}, {"text", message.text}});
+  Json transcript{{"kind", called.kind},          {"model", options_.spec.model}, {"url", options_.spec.url},
+                  {"parent", called.talk.parent}, {"seconds", called.seconds},    {"system", system_},
+                  {"messages", messages}};
   if (called.answer.ok()) {
     transcript["answer"] = called.answer->text;
-    transcript["input_tokens"] = called.answer->input_tokens, transcript["output_tokens"] = called.answer->output_tokens;
+    transcript["input_tokens"] = called.answer->input_tokens,
+    transcript["output_tokens"] = called.answer->output_tokens;
     transcript["cut_off"] = called.answer->cut_off, transcript["refused"] = called.answer->refused;
   } else {
     transcript["error"] = called.answer.error().message;
@@ -167,7 +184,8 @@ std::optional<Proposal> LlmProposer::take_answer() {
                                         : "no answer: " + called.answer.error().message);
     if (++failures_ >= kPatience) {
       gave_up_ = true;
-      notes_.push_back("the model is left alone after " + std::to_string(failures_) + " failed calls; going on without it");
+      notes_.push_back("the model is left alone after " + std::to_string(failures_) +
+                       " failed calls; going on without it");
     }
     return std::nullopt;
   }
@@ -228,7 +246,8 @@ void LlmProposer::learn(const RunTrial& trial) {
   Talk talk = std::move(asked->second);
   asked_.erase(asked);
   if (repairable(trial.verdict))
-    repair(std::move(talk), "The edits applied, but the result was rejected (" + std::string(kernelift::name(trial.verdict.outcome)) + "):\n" +
+    repair(std::move(talk), "The edits applied, but the result was rejected (" +
+                                std::string(kernelift::name(trial.verdict.outcome)) + "):\n" +
                                 trial.verdict.detail.substr(0, kShownDiagnostics));
 }
 
@@ -238,8 +257,8 @@ std::vector<std::string> LlmProposer::take_notes() { return std::exchange(notes_
 
 std::string LlmProposer::closing_note() const {
   if (called_ == 0) return {};
-  return "the model was asked " + std::to_string(called_) + " times and answered " + std::to_string(answered_) + "; " + std::to_string(proposed_) +
-         " candidates came of it, for " + std::to_string(spent_.tokens) + " tokens in all" +
+  return "the model was asked " + std::to_string(called_) + " times and answered " + std::to_string(answered_) + "; " +
+         std::to_string(proposed_) + " candidates came of it, for " + std::to_string(spent_.tokens) + " tokens in all" +
          (calling_.valid() ? "; its last answer was still waited for" : "");
 }
 

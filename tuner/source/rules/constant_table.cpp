@@ -1,5 +1,5 @@
-// constant_table: constant memory answers a warp at one address at a time. A table in it that threads look up with indices of
-// their own is read 32 times over; from ordinary memory, through the caches, it is read once:
+// constant_table: constant memory answers a warp at one address at a time. A table in it that threads look up with
+// indices of their own is read 32 times over; from ordinary memory, through the caches, it is read once:
 //   __constant__ unsigned char table[256];   ->   __device__ unsigned char table[256];
 // The host fills either by cudaMemcpyToSymbol.
 #include <clang/AST/Attr.h>
@@ -19,7 +19,8 @@ bool may_differ_between_threads(const clang::Expr* index) {
     auto* variable = reference ? llvm::dyn_cast<clang::VarDecl>(reference->getDecl()) : nullptr;
     // A variable that is set once, from something that differs.
     if (variable && !llvm::isa<clang::ParmVarDecl>(variable) && variable->getInit() && variable->hasLocalStorage())
-      differs |= !variable->getInit()->isValueDependent() && !variable->getInit()->isEvaluatable(variable->getASTContext());
+      differs |=
+          !variable->getInit()->isValueDependent() && !variable->getInit()->isEvaluatable(variable->getASTContext());
     return !differs;
   });
   return differs;
@@ -32,7 +33,8 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
     walk(function->getBody(), [&](const clang::Stmt* statement) {
       auto* subscript = llvm::dyn_cast<clang::ArraySubscriptExpr>(statement);
       auto* table = subscript ? named_variable(subscript->getBase()) : nullptr;
-      if (!table || !table->hasAttr<clang::CUDAConstantAttr>() || !may_differ_between_threads(subscript->getIdx())) return true;
+      if (!table || !table->hasAttr<clang::CUDAConstantAttr>() || !may_differ_between_threads(subscript->getIdx()))
+        return true;
       table = table->getCanonicalDecl();
       auto name = source.offset(table->getLocation());
       if (!name || !seen.insert(table).second) return true;
@@ -50,7 +52,11 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
 
 }  // namespace
 
-const Rule kConstantTable = {"constant_table", "look a table up in cached memory instead of constant memory",
-                             "a __constant__ array whose index differs between threads", {}, find, {Bound::Memory, Bound::Latency}};
+const Rule kConstantTable = {"constant_table",
+                             "look a table up in cached memory instead of constant memory",
+                             "a __constant__ array whose index differs between threads",
+                             {},
+                             find,
+                             {Bound::Memory, Bound::Latency}};
 
 }  // namespace kernelift

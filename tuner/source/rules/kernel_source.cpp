@@ -15,14 +15,16 @@
 namespace kernelift {
 namespace {
 
-constexpr size_t kDiagnostics = 2000;   ///< Characters of diagnostics kept.
+constexpr size_t kDiagnostics = 2000;  ///< Characters of diagnostics kept.
 
 /// Definitions written in the main file, in order.
 class Definitions : public clang::DynamicRecursiveASTVisitor {
  public:
-  Definitions(clang::SourceManager& sources, std::vector<const clang::FunctionDecl*>& found) : sources_(sources), found_(found) {}
+  Definitions(clang::SourceManager& sources, std::vector<const clang::FunctionDecl*>& found)
+      : sources_(sources), found_(found) {}
   bool VisitFunctionDecl(clang::FunctionDecl* function) override {
-    if (function->doesThisDeclarationHaveABody() && sources_.isWrittenInMainFile(function->getLocation()) && !function->isImplicit())
+    if (function->doesThisDeclarationHaveABody() && sources_.isWrittenInMainFile(function->getLocation()) &&
+        !function->isImplicit())
       found_.push_back(function);
     return true;
   }
@@ -39,7 +41,9 @@ class Collector : public clang::DiagnosticConsumer {
     if (level < clang::DiagnosticsEngine::Error || text.size() > kDiagnostics) return;
     llvm::SmallString<128> message;
     diagnostic.FormatDiagnostic(message);
-    unsigned line = diagnostic.hasSourceManager() ? diagnostic.getSourceManager().getSpellingLineNumber(diagnostic.getLocation()) : 0;
+    unsigned line = diagnostic.hasSourceManager()
+                        ? diagnostic.getSourceManager().getSpellingLineNumber(diagnostic.getLocation())
+                        : 0;
     text += (text.empty() ? "" : "\n") + std::string("line ") + std::to_string(line) + ": " + message.str().str();
   }
   std::string text;
@@ -51,12 +55,13 @@ const clang::Stmt* last_within(const clang::Stmt* statement) {
   if (auto* loop = llvm::dyn_cast<clang::ForStmt>(statement)) inner = loop->getBody();
   else if (auto* loop = llvm::dyn_cast<clang::WhileStmt>(statement)) inner = loop->getBody();
   else if (auto* loop = llvm::dyn_cast<clang::CXXForRangeStmt>(statement)) inner = loop->getBody();
-  else if (auto* branch = llvm::dyn_cast<clang::IfStmt>(statement)) inner = branch->getElse() ? branch->getElse() : branch->getThen();
+  else if (auto* branch = llvm::dyn_cast<clang::IfStmt>(statement))
+    inner = branch->getElse() ? branch->getElse() : branch->getThen();
   else if (auto* attributed = llvm::dyn_cast<clang::AttributedStmt>(statement)) inner = attributed->getSubStmt();
   return inner ? last_within(inner) : statement;
 }
 
-constexpr int kCallDepth = 4;   ///< Calls of calls that are looked into.
+constexpr int kCallDepth = 4;  ///< Calls of calls that are looked into.
 
 bool reads_only_values(const clang::Stmt* root, int depth);
 
@@ -77,7 +82,8 @@ bool reads_only_values(const clang::Stmt* root, int depth) {
     if (auto* call = llvm::dyn_cast<clang::CallExpr>(statement)) pure &= is_pure(call, depth);
     else if (auto* binary = llvm::dyn_cast<clang::BinaryOperator>(statement)) pure &= !binary->isAssignmentOp();
     else if (auto* unary = llvm::dyn_cast<clang::UnaryOperator>(statement))
-      pure &= !unary->isIncrementDecrementOp() && unary->getOpcode() != clang::UO_Deref && unary->getOpcode() != clang::UO_AddrOf;
+      pure &= !unary->isIncrementDecrementOp() && unary->getOpcode() != clang::UO_Deref &&
+              unary->getOpcode() != clang::UO_AddrOf;
     else pure &= !llvm::isa<clang::ArraySubscriptExpr, clang::LambdaExpr, clang::CXXNewExpr, clang::AsmStmt>(statement);
     return pure;
   });
@@ -90,7 +96,7 @@ bool by_reference(const clang::CallExpr* call, unsigned index, const clang::Expr
   auto* method = llvm::dyn_cast_or_null<clang::CXXMethodDecl>(callee);
   if (method && llvm::isa<clang::CXXOperatorCallExpr>(call) && !method->isStatic()) {
     if (index == 0) return !method->isConst();
-    --index;   // An operator's object counts as its first argument.
+    --index;  // An operator's object counts as its first argument.
   }
   if (callee && index < callee->getNumParams()) {
     clang::QualType type = callee->getParamDecl(index)->getType();
@@ -126,10 +132,12 @@ Result<KernelSource> KernelSource::parse(const std::string& text, const std::vec
   Collector diagnostics;
   std::vector<std::string> all{"-fsyntax-only"};
   all.insert(all.end(), arguments.begin(), arguments.end());
-  source.unit_ = clang::tooling::buildASTFromCodeWithArgs(text, all, "kernel.cu", "kernelift", std::make_shared<clang::PCHContainerOperations>(),
-                                                          clang::tooling::getClangStripDependencyFileAdjuster(), {}, &diagnostics);
+  source.unit_ = clang::tooling::buildASTFromCodeWithArgs(
+      text, all, "kernel.cu", "kernelift", std::make_shared<clang::PCHContainerOperations>(),
+      clang::tooling::getClangStripDependencyFileAdjuster(), {}, &diagnostics);
   if (!source.unit_ || diagnostics.getNumErrors() || source.unit_->getDiagnostics().hasErrorOccurred())
-    return environment_error("the kernel's text does not parse: " + (diagnostics.text.empty() ? "no diagnostics" : diagnostics.text));
+    return environment_error("the kernel's text does not parse: " +
+                             (diagnostics.text.empty() ? "no diagnostics" : diagnostics.text));
   Definitions definitions(source.unit_->getSourceManager(), source.functions_);
   definitions.TraverseDecl(source.unit_->getASTContext().getTranslationUnitDecl());
   // The unit outlives the collector.
@@ -152,7 +160,8 @@ const clang::FunctionDecl* KernelSource::kernel(std::string_view name_expression
   for (auto* function : functions_) {
     std::string name = function->getQualifiedNameAsString();
     for (size_t at; (at = name.find("(anonymous namespace)::")) != name.npos;) name.erase(at, 23);
-    if (function->hasAttr<clang::CUDAGlobalAttr>() && (name == wanted || name.ends_with("::" + wanted))) return function;
+    if (function->hasAttr<clang::CUDAGlobalAttr>() && (name == wanted || name.ends_with("::" + wanted)))
+      return function;
   }
   return nullptr;
 }
@@ -167,7 +176,8 @@ std::optional<Span> KernelSource::span(const clang::Stmt* statement) const {
   // Where a macro's whole expansion begins or ends the statement, the macro's use is what is spelled; a statement that
   // is only part of an expansion has no place in the text.
   auto& sources = unit_->getSourceManager();
-  auto range = clang::Lexer::makeFileCharRange(clang::CharSourceRange::getTokenRange(statement->getSourceRange()), sources, unit_->getLangOpts());
+  auto range = clang::Lexer::makeFileCharRange(clang::CharSourceRange::getTokenRange(statement->getSourceRange()),
+                                               sources, unit_->getLangOpts());
   auto begin = range.isValid() ? offset(range.getBegin()) : std::nullopt;
   auto end = range.isValid() ? offset(range.getEnd()) : std::nullopt;
   if (!begin || !end) return std::nullopt;
@@ -212,7 +222,9 @@ std::string KernelSource::body_indentation(const clang::FunctionDecl* function) 
   return seen_body_indentation(function).value_or(outer_indentation(function) + step());
 }
 
-bool KernelSource::first_on_line(size_t offset) const { return line_begin(offset) + indentation(offset).size() == offset; }
+bool KernelSource::first_on_line(size_t offset) const {
+  return line_begin(offset) + indentation(offset).size() == offset;
+}
 
 std::optional<size_t> KernelSource::statement_end(const clang::Stmt* statement) const {
   auto range = span(statement);
@@ -242,9 +254,10 @@ std::string KernelSource::name(const clang::ForStmt* loop) const {
   auto counter = [](const clang::ForStmt* one) {
     auto* declaration = llvm::dyn_cast_or_null<clang::DeclStmt>(one->getInit());
     auto* target = one->getInc() ? assigned_by(one->getInc()) : nullptr;
-    auto* variable = declaration && declaration->isSingleDecl() ? llvm::dyn_cast<clang::VarDecl>(declaration->getSingleDecl())
-                     : target                                   ? named_variable(target)
-                                                                : nullptr;
+    auto* variable = declaration && declaration->isSingleDecl()
+                         ? llvm::dyn_cast<clang::VarDecl>(declaration->getSingleDecl())
+                     : target ? named_variable(target)
+                              : nullptr;
     return variable ? variable->getNameAsString() : std::string();
   };
   static constexpr const char* kOrdinals[] = {"", "second ", "third ", "fourth ", "fifth "};
@@ -252,7 +265,9 @@ std::string KernelSource::name(const clang::ForStmt* loop) const {
   size_t before = 0;
   for (auto* function : functions_)
     for (auto* other : loops_in(function)) {
-      if (other == loop) return "the " + (before < std::size(kOrdinals) ? kOrdinals[before] : std::to_string(before + 1) + "th ") + (over.empty() ? "loop" : "loop over " + over);
+      if (other == loop)
+        return "the " + (before < std::size(kOrdinals) ? kOrdinals[before] : std::to_string(before + 1) + "th ") +
+               (over.empty() ? "loop" : "loop over " + over);
       before += counter(other) == over;
     }
   return "a loop";
@@ -275,8 +290,10 @@ const clang::VarDecl* named_variable(const clang::Expr* expression) {
 }
 
 const clang::Expr* assigned_by(const clang::Stmt* statement) {
-  if (auto* binary = llvm::dyn_cast<clang::BinaryOperator>(statement)) return binary->isAssignmentOp() ? binary->getLHS() : nullptr;
-  if (auto* unary = llvm::dyn_cast<clang::UnaryOperator>(statement)) return unary->isIncrementDecrementOp() ? unary->getSubExpr() : nullptr;
+  if (auto* binary = llvm::dyn_cast<clang::BinaryOperator>(statement))
+    return binary->isAssignmentOp() ? binary->getLHS() : nullptr;
+  if (auto* unary = llvm::dyn_cast<clang::UnaryOperator>(statement))
+    return unary->isIncrementDecrementOp() ? unary->getSubExpr() : nullptr;
   auto* call = llvm::dyn_cast<clang::CXXOperatorCallExpr>(statement);
   return call && call->isAssignmentOp() ? call->getArg(0) : nullptr;
 }
@@ -284,9 +301,11 @@ const clang::Expr* assigned_by(const clang::Stmt* statement) {
 const clang::VarDecl* variable_of(const clang::Expr* lvalue) {
   for (;;) {
     lvalue = lvalue->IgnoreParenImpCasts();
-    if (auto* member = llvm::dyn_cast<clang::MemberExpr>(lvalue); member && !member->isArrow()) lvalue = member->getBase();
+    if (auto* member = llvm::dyn_cast<clang::MemberExpr>(lvalue); member && !member->isArrow())
+      lvalue = member->getBase();
     else if (auto* subscript = llvm::dyn_cast<clang::ArraySubscriptExpr>(lvalue);
-             subscript && subscript->getBase()->IgnoreParenImpCasts()->getType()->isArrayType()) lvalue = subscript->getBase();
+             subscript && subscript->getBase()->IgnoreParenImpCasts()->getType()->isArrayType())
+      lvalue = subscript->getBase();
     else return named_variable(lvalue);
   }
 }
@@ -296,13 +315,18 @@ std::set<const clang::VarDecl*> changed_within(const clang::Stmt* root) {
   auto add = [&](const clang::Expr* target) {
     if (auto* variable = variable_of(target)) changed.insert(variable);
   };
-  std::set<const clang::Stmt*> only_read;   // Arrays that become pointers to take an element, or to read what they point at.
+  std::set<const clang::Stmt*>
+      only_read;  // Arrays that become pointers to take an element, or to read what they point at.
   walk(root, [&](const clang::Stmt* statement) {
     if (auto* target = assigned_by(statement)) add(target);
-    if (auto* element = llvm::dyn_cast<clang::ArraySubscriptExpr>(statement)) only_read.insert(element->getBase()->IgnoreParens());
+    if (auto* element = llvm::dyn_cast<clang::ArraySubscriptExpr>(statement))
+      only_read.insert(element->getBase()->IgnoreParens());
     if (auto* cast = llvm::dyn_cast<clang::ImplicitCastExpr>(statement)) {
-      if (cast->getType()->isPointerType() && cast->getType()->getPointeeType().isConstQualified()) only_read.insert(cast->getSubExpr()->IgnoreParens());
-      if (cast->getCastKind() == clang::CK_ArrayToPointerDecay && !only_read.contains(cast) && !cast->getType()->getPointeeType().isConstQualified()) add(cast->getSubExpr());
+      if (cast->getType()->isPointerType() && cast->getType()->getPointeeType().isConstQualified())
+        only_read.insert(cast->getSubExpr()->IgnoreParens());
+      if (cast->getCastKind() == clang::CK_ArrayToPointerDecay && !only_read.contains(cast) &&
+          !cast->getType()->getPointeeType().isConstQualified())
+        add(cast->getSubExpr());
     }
     if (auto* unary = llvm::dyn_cast<clang::UnaryOperator>(statement)) {
       if (unary->getOpcode() == clang::UO_AddrOf) add(unary->getSubExpr());
@@ -317,13 +341,16 @@ std::set<const clang::VarDecl*> changed_within(const clang::Stmt* root) {
       for (unsigned i = 0; i < call->getNumArgs(); ++i) {
         // An unresolved call of a template that can be seen takes what its pattern says.
         bool by_value = !call->getDirectCallee() && definition && i < definition->getNumParams() &&
-                        !definition->getParamDecl(i)->getType()->isReferenceType() && !definition->getParamDecl(i)->getType()->isPointerType();
+                        !definition->getParamDecl(i)->getType()->isReferenceType() &&
+                        !definition->getParamDecl(i)->getType()->isPointerType();
         if (!by_value && by_reference(call, i, call->getArg(i))) add(call->getArg(i));
       }
       if (auto* method = llvm::dyn_cast<clang::CXXMemberCallExpr>(call);
           method && !(method->getMethodDecl() && method->getMethodDecl()->isConst()))
         add(method->getImplicitObjectArgument());
-      if (auto* lambda = llvm::dyn_cast<clang::CXXOperatorCallExpr>(call); lambda && lambda->getOperator() == clang::OO_Call) add(lambda->getArg(0));
+      if (auto* lambda = llvm::dyn_cast<clang::CXXOperatorCallExpr>(call);
+          lambda && lambda->getOperator() == clang::OO_Call)
+        add(lambda->getArg(0));
     }
     return true;
   });
@@ -335,16 +362,21 @@ bool keeps_addresses(const KernelSource& source, const clang::Stmt* root) {
   walk(root, [&](const clang::Stmt* statement) {
     auto* cast = llvm::dyn_cast<clang::ImplicitCastExpr>(statement);
     auto* unary = llvm::dyn_cast<clang::UnaryOperator>(statement);
-    const clang::Expr* of = cast && cast->getCastKind() == clang::CK_ArrayToPointerDecay ? cast->getSubExpr() : unary && unary->getOpcode() == clang::UO_AddrOf ? unary->getSubExpr() : nullptr;
+    const clang::Expr* of = cast && cast->getCastKind() == clang::CK_ArrayToPointerDecay ? cast->getSubExpr()
+                            : unary && unary->getOpcode() == clang::UO_AddrOf            ? unary->getSubExpr()
+                                                                                         : nullptr;
     auto* variable = of ? variable_of(of) : nullptr;
     if (!variable || !variable->hasLocalStorage() || llvm::isa<clang::ParmVarDecl>(variable)) return !keeps;
     const clang::Stmt *below = statement, *up = source.parent(statement);
-    while (llvm::isa_and_nonnull<clang::CastExpr, clang::ParenExpr, clang::ConditionalOperator>(up) || (llvm::isa_and_nonnull<clang::BinaryOperator>(up) && llvm::cast<clang::BinaryOperator>(up)->isAdditiveOp()))
+    while (llvm::isa_and_nonnull<clang::CastExpr, clang::ParenExpr, clang::ConditionalOperator>(up) ||
+           (llvm::isa_and_nonnull<clang::BinaryOperator>(up) && llvm::cast<clang::BinaryOperator>(up)->isAdditiveOp()))
       below = up, up = source.parent(up);
     auto* element = llvm::dyn_cast_or_null<clang::ArraySubscriptExpr>(up);
     auto* reached = llvm::dyn_cast_or_null<clang::UnaryOperator>(up);
     auto* compared = llvm::dyn_cast_or_null<clang::BinaryOperator>(up);
-    keeps |= !(element && element->getBase() == below) && !(reached && reached->getOpcode() == clang::UO_Deref) && !(compared && compared->isComparisonOp()) && !llvm::isa_and_nonnull<clang::CallExpr, clang::MemberExpr>(up);
+    keeps |= !(element && element->getBase() == below) && !(reached && reached->getOpcode() == clang::UO_Deref) &&
+             !(compared && compared->isComparisonOp()) &&
+             !llvm::isa_and_nonnull<clang::CallExpr, clang::MemberExpr>(up);
     return !keeps;
   });
   return keeps;
@@ -367,7 +399,8 @@ std::optional<std::pair<std::string, char>> builtin_of(const clang::Stmt* statem
     auto* property = llvm::dyn_cast<clang::MSPropertyRefExpr>(pseudo->getSyntacticForm()->IgnoreParenImpCasts());
     if (!property || !property->getPropertyDecl()->getIdentifier()) return std::nullopt;
     whole = property->getBaseExpr()->IgnoreParenImpCasts(), member = property->getPropertyDecl()->getName().front();
-    if (auto* base = llvm::dyn_cast<clang::OpaqueValueExpr>(whole)) whole = base->getSourceExpr()->IgnoreParenImpCasts();
+    if (auto* base = llvm::dyn_cast<clang::OpaqueValueExpr>(whole))
+      whole = base->getSourceExpr()->IgnoreParenImpCasts();
   }
   auto* reference = llvm::dyn_cast_or_null<clang::DeclRefExpr>(whole);
   const std::string name = reference ? reference->getDecl()->getNameAsString() : "";
@@ -389,7 +422,8 @@ bool is_invariant(const clang::Expr* expression, const std::set<const clang::Var
     } else if (auto* binary = llvm::dyn_cast<clang::BinaryOperator>(statement)) {
       invariant &= !binary->isAssignmentOp() && binary->getOpcode() != clang::BO_Comma;
     } else if (auto* unary = llvm::dyn_cast<clang::UnaryOperator>(statement)) {
-      invariant &= !unary->isIncrementDecrementOp() && unary->getOpcode() != clang::UO_Deref && unary->getOpcode() != clang::UO_AddrOf;
+      invariant &= !unary->isIncrementDecrementOp() && unary->getOpcode() != clang::UO_Deref &&
+                   unary->getOpcode() != clang::UO_AddrOf;
     } else if (auto* member = llvm::dyn_cast<clang::MemberExpr>(statement)) {
       invariant &= !member->isArrow();  // `extent.nx` of an unchanged variable, or the callee of a method call.
     } else if (auto* call = llvm::dyn_cast<clang::CallExpr>(statement)) {
@@ -408,7 +442,8 @@ namespace {
 
 using Names = std::initializer_list<const char*>;  ///< Beginnings of them.
 constexpr Names kBlockBarriers = {"__syncthreads", "__barrier_sync", "sync"};
-constexpr Names kBarriers = {"__sync", "__barrier_sync", "__shfl", "__ballot", "__any", "__all", "__activemask", "__match", "__reduce", "sync"};
+constexpr Names kBarriers = {"__sync", "__barrier_sync", "__shfl",  "__ballot", "__any",
+                             "__all",  "__activemask",   "__match", "__reduce", "sync"};
 
 bool has_barrier_within(const clang::Stmt* root, Names barriers, int depth) {
   bool found = false;
@@ -420,7 +455,7 @@ bool has_barrier_within(const clang::Stmt* root, Names barriers, int depth) {
     for (auto* word : barriers) found |= name.starts_with(word);
     auto* definition = visible_callee(call);
     auto* method = llvm::dyn_cast_or_null<clang::CXXMethodDecl>(call->getDirectCallee());
-    if (method && (method->isTrivial() || method->isDefaulted())) return !found;   // `p = particles[i]`
+    if (method && (method->isTrivial() || method->isDefaulted())) return !found;  // `p = particles[i]`
     bool own = definition && call->getBeginLoc().isValid() &&
                definition->getASTContext().getSourceManager().isWrittenInMainFile(definition->getLocation());
     if (own && depth > 0) found |= has_barrier_within(definition->getBody(), barriers, depth - 1);
@@ -437,12 +472,13 @@ bool has_barrier(const clang::Stmt* root) { return has_barrier_within(root, kBar
 bool has_block_barrier(const clang::Stmt* root) { return has_barrier_within(root, kBlockBarriers, kCallDepth); }
 
 bool touches_other_memory(const clang::Stmt* root, const clang::VarDecl* array) {
-  if (array->getType().isRestrictQualified()) return false;   // The program says so itself.
+  if (array->getType().isRestrictQualified()) return false;  // The program says so itself.
   bool touches = false;
   walk(root, [&](const clang::Stmt* statement) {
     auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement);
     auto* variable = reference ? llvm::dyn_cast<clang::VarDecl>(reference->getDecl()) : nullptr;
-    touches |= llvm::isa<clang::CXXThisExpr>(statement) || (variable && variable != array && !variable->getType()->isArithmeticType());
+    touches |= llvm::isa<clang::CXXThisExpr>(statement) ||
+               (variable && variable != array && !variable->getType()->isArithmeticType());
     return !touches;
   });
   return touches;
@@ -453,7 +489,9 @@ bool has_dynamic_shared(const KernelSource& source) {
   for (auto* function : source.functions())
     walk(function->getBody(), [&](const clang::Stmt* statement) {
       if (auto* declaration = llvm::dyn_cast<clang::DeclStmt>(statement))
-        for (auto* declared : declaration->decls()) found |= declared->hasAttr<clang::CUDASharedAttr>() && llvm::isa<clang::VarDecl>(declared) && llvm::cast<clang::VarDecl>(declared)->hasExternalStorage();
+        for (auto* declared : declaration->decls())
+          found |= declared->hasAttr<clang::CUDASharedAttr>() && llvm::isa<clang::VarDecl>(declared) &&
+                   llvm::cast<clang::VarDecl>(declared)->hasExternalStorage();
       // Or at the file's level, or in another function.
       auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement);
       auto* variable = reference ? llvm::dyn_cast<clang::VarDecl>(reference->getDecl()) : nullptr;

@@ -1,5 +1,5 @@
-// A candidate's text, parsed: what rewrite rules look at. Rules read the AST to decide and edit the spelled text, so that
-// comments, macros and formatting of untouched code survive to the byte. Positions are byte offsets into the text;
+// A candidate's text, parsed: what rewrite rules look at. Rules read the AST to decide and edit the spelled text, so
+// that comments, macros and formatting of untouched code survive to the byte. Positions are byte offsets into the text;
 // whatever was spelled by a macro has none and is left alone.
 #pragma once
 #include <functional>
@@ -27,7 +27,9 @@ class VarDecl;
 
 namespace kernelift {
 
-struct Span { size_t begin = 0, end = 0; };
+struct Span {
+  size_t begin = 0, end = 0;
+};
 
 class KernelSource {
  public:
@@ -88,18 +90,20 @@ void walk(const clang::Stmt* root, const std::function<bool(const clang::Stmt*)>
 const clang::Expr* assigned_by(const clang::Stmt* statement);
 /// The variable at the root of "v", "v.x", "v[3]" (an array of its own), but not what a pointer points at; or nullptr.
 const clang::VarDecl* variable_of(const clang::Expr* lvalue);
-/// Variables that are assigned, incremented, declared, bound by reference or have their address taken within; arrays too, where they
-/// become a pointer through which they may be written.
+/// Variables that are assigned, incremented, declared, bound by reference or have their address taken within; arrays
+/// too, where they become a pointer through which they may be written.
 std::set<const clang::VarDecl*> changed_within(const clang::Stmt* root);
-/// A pointer to a variable of the thread's own is kept in another: `int* p = seen;`. Who writes through it is not seen to change `seen`.
+/// A pointer to a variable of the thread's own is kept in another: `int* p = seen;`. Who writes through it is not seen
+/// to change `seen`.
 bool keeps_addresses(const KernelSource& source, const clang::Stmt* root);
 std::set<const clang::VarDecl*> variables_in(const clang::Stmt* root);
-/// Which built-in variable it is, "blockIdx" and 'x', however it is spelled; 0 of one that is used whole, `const uint3 b = blockIdx;`.
+/// Which built-in variable it is, "blockIdx" and 'x', however it is spelled; 0 of one that is used whole, `const uint3
+/// b = blockIdx;`.
 std::optional<std::pair<std::string, char>> builtin_of(const clang::Stmt* statement);
 /// Literals, unchanged variables, built-in variables and arithmetic on them: no memory reads, calls or side effects.
 bool is_invariant(const clang::Expr* expression, const std::set<const clang::VarDecl*>& changed);
-/// The definition that a call runs, a template's by its pattern, if it can be seen: the callee, or the only function of an
-/// unresolved name; or nullptr.
+/// The definition that a call runs, a template's by its pattern, if it can be seen: the callee, or the only function of
+/// an unresolved name; or nullptr.
 const clang::FunctionDecl* visible_callee(const clang::CallExpr* call);
 /// Names something else than `array` that may lead to its memory: another pointer, a structure.
 bool touches_other_memory(const clang::Stmt* root, const clang::VarDecl* array);

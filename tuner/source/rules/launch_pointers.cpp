@@ -45,7 +45,8 @@ void add_bases(std::string text, std::set<std::string>& bases) {
       return;
     }
     if (size_t sum = outside_brackets(text, "+-"); sum != text.npos) text.resize(sum);
-    bool cast = text.starts_with("static_cast<") || text.starts_with("reinterpret_cast<") || text.starts_with("const_cast<");
+    bool cast =
+        text.starts_with("static_cast<") || text.starts_with("reinterpret_cast<") || text.starts_with("const_cast<");
     if (size_t open = text.find(">("); cast && open != text.npos) {
       text.erase(0, open + 1);
     } else if (text.starts_with("(")) {
@@ -55,8 +56,9 @@ void add_bases(std::string text, std::set<std::string>& bases) {
       else break;
     } else if (text.starts_with("&")) {
       text.erase(0, 1);
-      size_t subscript = text.npos;   // The last one.
-      for (size_t at = 0; (at = outside_brackets(text, "[", at)) != text.npos; at += past_bracket(text.substr(at))) subscript = at;
+      size_t subscript = text.npos;  // The last one.
+      for (size_t at = 0; (at = outside_brackets(text, "[", at)) != text.npos; at += past_bracket(text.substr(at)))
+        subscript = at;
       if (subscript != text.npos && text.ends_with("]")) text.resize(subscript);
     } else {
       break;
@@ -72,7 +74,7 @@ std::set<size_t> pointers_shared_at_sites(const Mep& mep) {
   for (size_t p = 0; p < mep.parameters.size(); ++p)
     if (!mep.parameters[p].pointee.empty()) pointers.insert(p);
   if (!mep.unseen_launches.empty()) return pointers;
-  std::set<std::pair<std::string, std::set<std::string>>> different;   // Buffers that are swapped are the same ones.
+  std::set<std::pair<std::string, std::set<std::string>>> different;  // Buffers that are swapped are the same ones.
   for (auto* launch : mep.all_launches()) {
     auto& site = *launch;
     std::map<std::string, std::set<size_t>> ways;
@@ -85,7 +87,8 @@ std::set<size_t> pointers_shared_at_sites(const Mep& mep) {
     different.emplace(site.enclosing, all);
     for (auto& [base, parameters] : ways)
       for (auto& [other, more] : ways)
-        if (base == other ? parameters.size() > 1 : may_be_one_place(base, other)) shared.insert(parameters.begin(), parameters.end()), shared.insert(more.begin(), more.end());
+        if (base == other ? parameters.size() > 1 : may_be_one_place(base, other))
+          shared.insert(parameters.begin(), parameters.end()), shared.insert(more.begin(), more.end());
     for (auto& [first, second] : site.one_memory)
       if (pointers.contains(first) && pointers.contains(second)) shared.insert({first, second});
   }

@@ -1,4 +1,5 @@
-// See own_lines.h. A body as it is spelled, from brace to brace; comments stay with the statement that they stand behind.
+// See own_lines.h. A body as it is spelled, from brace to brace; comments stay with the statement that they stand
+// behind.
 #include "tuner/source/rules/own_lines.h"
 
 #include <clang/AST/Decl.h>

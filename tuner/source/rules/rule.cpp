@@ -83,7 +83,8 @@ void read_block(const Mep& mep, RuleContext& facts) {
         visible &= knob != mep.knobs.end() && knob->in_kernel;
       }
       bool plain = expression->text().find_first_of(" ?") == std::string::npos;
-      if (expression->text() != "1") product += (product.empty() ? "" : " * ") + (plain ? expression->text() : "(" + expression->text() + ")");
+      if (expression->text() != "1")
+        product += (product.empty() ? "" : " * ") + (plain ? expression->text() : "(" + expression->text() + ")");
     }
     known &= text.empty() || text == product;
     text = product;
@@ -92,8 +93,8 @@ void read_block(const Mep& mep, RuleContext& facts) {
   auto threads = Expression::parse(text);
   auto value = threads.ok() ? threads->evaluate(values) : Result<int64_t>(std::move(threads).error());
   bool as_recorded = value.ok() && std::all_of(mep.instances.begin(), mep.instances.end(), [&](auto& instance) {
-    return static_cast<int64_t>(instance.geometry.block.count()) == *value;
-  });
+                       return static_cast<int64_t>(instance.geometry.block.count()) == *value;
+                     });
   if (as_recorded) facts.threads_text = text;
 }
 
@@ -109,10 +110,12 @@ const MepRegion* region_of(const MepInstance& instance, uint64_t address) {
   return nullptr;
 }
 
-/// Parameters that point into memory that something else of the launch's arguments points into as well, wherever in it: how
-/// far the kernel goes from either is not known. Where recorded memory holds addresses itself, that may be any of them.
+/// Parameters that point into memory that something else of the launch's arguments points into as well, wherever in it:
+/// how far the kernel goes from either is not known. Where recorded memory holds addresses itself, that may be any of
+/// them.
 void find_shared_pointers(const Mep& mep, const MepInstance& instance, std::set<size_t>& shared) {
-  bool indirect = std::any_of(instance.regions.begin(), instance.regions.end(), [](auto& region) { return region.pointer_stride > 0; });
+  bool indirect = std::any_of(instance.regions.begin(), instance.regions.end(),
+                              [](auto& region) { return region.pointer_stride > 0; });
   /// Where the recorded allocation behind an address begins; or the address itself where nothing was recorded.
   auto memory_of = [&](uint64_t address) {
     auto* region = region_of(instance, address);
@@ -135,16 +138,21 @@ void find_shared_pointers(const Mep& mep, const MepInstance& instance, std::set<
     if (indirect || ways[memory] > 1) shared.insert(parameter);
 }
 
-constexpr int kOrigins = 4;   ///< Pointers made from pointers that are looked into.
+constexpr int kOrigins = 4;  ///< Pointers made from pointers that are looked into.
 
-/// `row` of `float *row = a + i * n;` leads to a's memory, and so does what a function was called with. Itself, where nothing is known.
-std::set<const clang::VarDecl*> origins(const KernelSource& source, const clang::VarDecl* pointer, int depth = kOrigins) {
+/// `row` of `float *row = a + i * n;` leads to a's memory, and so does what a function was called with. Itself, where
+/// nothing is known.
+std::set<const clang::VarDecl*> origins(const KernelSource& source, const clang::VarDecl* pointer,
+                                        int depth = kOrigins) {
   std::set<const clang::VarDecl*> found;
   auto* parameter = llvm::dyn_cast<clang::ParmVarDecl>(pointer);
-  if (depth == 0 || !pointer->hasLocalStorage() || !(pointer->getType()->isPointerType() || pointer->getType()->isReferenceType())) return {pointer};
+  if (depth == 0 || !pointer->hasLocalStorage() ||
+      !(pointer->getType()->isPointerType() || pointer->getType()->isReferenceType()))
+    return {pointer};
   auto from = [&](const clang::Expr* value) {
     for (auto* variable : variables_in(value))
-      if (variable != pointer && !variable->getType()->isArithmeticType()) found.merge(origins(source, variable, depth - 1));
+      if (variable != pointer && !variable->getType()->isArithmeticType())
+        found.merge(origins(source, variable, depth - 1));
   };
   if (!parameter && pointer->getInit()) from(pointer->getInit());
   for (auto* function : source.functions())
@@ -155,7 +163,9 @@ std::set<const clang::VarDecl*> origins(const KernelSource& source, const clang:
       auto* callee = call ? call->getDirectCallee() : nullptr;
       unsigned number = parameter ? parameter->getFunctionScopeIndex() : 0;
       const clang::FunctionDecl* defined = nullptr;
-      if (callee && callee->hasBody(defined) && number < defined->getNumParams() && defined->getParamDecl(number) == parameter && number < call->getNumArgs()) from(call->getArg(number));
+      if (callee && callee->hasBody(defined) && number < defined->getNumParams() &&
+          defined->getParamDecl(number) == parameter && number < call->getNumArgs())
+        from(call->getArg(number));
       return true;
     });
   if (found.empty()) found.insert(pointer);
@@ -170,7 +180,8 @@ RuleContext RuleContext::of(const Mep& mep) {
   facts.hip = mep.language == "hip";
   read_block(mep, facts);
   facts.most_threads = spelled_threads(mep);
-  for (int axis = 0; axis < 3; ++axis) facts.rounds_up[axis] = all_sites_round_up(mep, axis), facts.covered[axis] = covered_sizes(mep, axis);
+  for (int axis = 0; axis < 3; ++axis)
+    facts.rounds_up[axis] = all_sites_round_up(mep, axis), facts.covered[axis] = covered_sizes(mep, axis);
   facts.whole_warps = spelled_in_whole_warps(mep);
   facts.shared_pointers = pointers_shared_at_sites(mep);
   facts.launches = mep.instances.size();
@@ -198,22 +209,25 @@ bool RuleContext::alone(const KernelSource& source, const clang::VarDecl* pointe
   if (shared_pointers.empty()) return true;
   auto* kernel = source.kernel(this->kernel);
   return kernel && std::all_of(mine.begin(), mine.end(), [&](auto* origin) {
-    auto* parameter = llvm::dyn_cast<clang::ParmVarDecl>(origin);
-    unsigned number = parameter ? parameter->getFunctionScopeIndex() : 0;
-    return parameter && number < kernel->getNumParams() && kernel->getParamDecl(number) == parameter && !shared_pointers.contains(number);
-  });
+           auto* parameter = llvm::dyn_cast<clang::ParmVarDecl>(origin);
+           unsigned number = parameter ? parameter->getFunctionScopeIndex() : 0;
+           return parameter && number < kernel->getNumParams() && kernel->getParamDecl(number) == parameter &&
+                  !shared_pointers.contains(number);
+         });
 }
 
 std::string RuleContext::no_overlap(const std::set<std::string>& arrays) const {
   std::string text;
-  for (size_t left = arrays.size(); auto& array : arrays) text += array + (--left > 1 ? ", " : left == 1 ? " and " : "");
+  for (size_t left = arrays.size(); auto& array : arrays)
+    text += array + (--left > 1 ? ", " : left == 1 ? " and " : "");
   return assuming(text + (arrays.size() > 1 ? " do not overlap" : " overlaps no other array"));
 }
 
 std::string RuleContext::assuming(const std::string& what) const {
   std::string text = "assuming that " + what;
   if (launches == 0) return text;
-  return text + (launches == 1 ? ", as in the recorded launch" : ", as in all " + std::to_string(launches) + " recorded launches");
+  return text + (launches == 1 ? ", as in the recorded launch"
+                               : ", as in all " + std::to_string(launches) + " recorded launches");
 }
 
 std::vector<Opportunity> opportunities(const Rule& rule, const KernelSource& source, const RuleContext& facts) {
@@ -237,9 +251,10 @@ std::vector<Opportunity> opportunities(const Rule& rule, const KernelSource& sou
 }
 
 const std::vector<const Rule*>& all_rules() {
-  static const std::vector<const Rule*> rules = {
-      &kAccumulate, &kWarpRows, &kWarpAtomics, &kPrivateSums, &kJam, &kMergeBlocks, &kReadonly, &kFloatLiterals, &kReciprocal, &kWrap,
-      &kUnroll,     &kFastMath, &kTurnBlock,   &kCoarsen,  &kDemote,      &kLaunchBounds,  &kPadShared,   &kConstantTable};
+  static const std::vector<const Rule*> rules = {&kAccumulate,   &kWarpRows,  &kWarpAtomics,   &kPrivateSums, &kJam,
+                                                 &kMergeBlocks,  &kReadonly,  &kFloatLiterals, &kReciprocal,  &kWrap,
+                                                 &kUnroll,       &kFastMath,  &kTurnBlock,     &kCoarsen,     &kDemote,
+                                                 &kLaunchBounds, &kPadShared, &kConstantTable};
   return rules;
 }
 

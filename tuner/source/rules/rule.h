@@ -1,6 +1,6 @@
 // A rewrite rule: looks at a parsed kernel and offers opportunities, each a set of textual edits at one place with one
-// choice of the rule's own parameters. Rules check what they can (EXPECTS) and never decide correctness: verification does.
-// They must produce text that compiles, and they compose, because each works on whatever text the last one left.
+// choice of the rule's own parameters. Rules check what they can (EXPECTS) and never decide correctness: verification
+// does. They must produce text that compiles, and they compose, because each works on whatever text the last one left.
 #pragma once
 #include <map>
 #include <optional>
@@ -17,7 +17,7 @@
 namespace kernelift {
 
 struct TextEdit {
-  size_t begin = 0, end = 0;        ///< Replaced range; begin == end inserts.
+  size_t begin = 0, end = 0;  ///< Replaced range; begin == end inserts.
   std::string text;
 };
 
@@ -26,25 +26,30 @@ std::optional<std::string> apply_edits(const std::string& text, std::vector<Text
 
 /// What is known of the kernel beside its text.
 struct RuleContext {
-  std::string kernel;                         ///< Name expression.
-  std::vector<Geometry> geometries;           ///< Recorded, distinct.
-  std::set<size_t> shared_pointers;           ///< Pointer parameters whose memory may be reached another way too …
-  size_t launches = 0;                        ///< … as these many recorded ones, and the text of all launch sites, say.
-  std::map<size_t, uint64_t> extents;         ///< Bytes from where a pointer parameter points to the end of its memory, at most.
-  bool block_is_knob = false;                 ///< The launch computes its block from macros or constants that may be turned …
-  std::string threads_text;                   ///< … and so may the kernel's text: "BLOCK_X * BLOCK_Y"; empty if it cannot.
-  uint64_t most_threads = 0;                  ///< Of the blocks that all launch sites spell in numbers; 0: one does not.
-  bool rounds_up[3] = {true, true, true};     ///< Along these axes launches start threads past the end by themselves: a few more do no harm.
-  std::optional<std::set<CoveredSize>> covered[3];  ///< The sizes that the launches cover along these axes; nullopt: theirs do not depend on any.
-  std::optional<bool> whole_warps;            ///< Every launch site spells a multiple of 32 for the block along x; or one spells another size.
+  std::string kernel;                ///< Name expression.
+  std::vector<Geometry> geometries;  ///< Recorded, distinct.
+  std::set<size_t> shared_pointers;  ///< Pointer parameters whose memory may be reached another way too …
+  size_t launches = 0;               ///< … as these many recorded ones, and the text of all launch sites, say.
+  std::map<size_t, uint64_t>
+      extents;                 ///< Bytes from where a pointer parameter points to the end of its memory, at most.
+  bool block_is_knob = false;  ///< The launch computes its block from macros or constants that may be turned …
+  std::string threads_text;    ///< … and so may the kernel's text: "BLOCK_X * BLOCK_Y"; empty if it cannot.
+  uint64_t most_threads = 0;   ///< Of the blocks that all launch sites spell in numbers; 0: one does not.
+  bool rounds_up[3] = {
+      true, true,
+      true};  ///< Along these axes launches start threads past the end by themselves: a few more do no harm.
+  std::optional<std::set<CoveredSize>>
+      covered[3];  ///< The sizes that the launches cover along these axes; nullopt: theirs do not depend on any.
+  std::optional<bool>
+      whole_warps;  ///< Every launch site spells a multiple of 32 for the block along x; or one spells another size.
 
   Bound bound = Bound::Unknown;
-  bool hip = false;                           ///< Warps may have 64 threads, and what they do together takes masks of 64 bits.
-  bool on_cpu = false;                        ///< The CPU device runs the candidates: registers and occupancy are nothing to it.
+  bool hip = false;     ///< Warps may have 64 threads, and what they do together takes masks of 64 bits.
+  bool on_cpu = false;  ///< The CPU device runs the candidates: registers and occupancy are nothing to it.
 
   static RuleContext of(const Mep& mep);
-  /// Whether nothing else that is named there was made from what the pointer was made from, and that is the kernel's, of
-  /// memory that nothing else was seen to lead to.
+  /// Whether nothing else that is named there was made from what the pointer was made from, and that is the kernel's,
+  /// of memory that nothing else was seen to lead to.
   bool alone(const KernelSource& source, const clang::VarDecl* pointer, const clang::Stmt* within) const;
   /// "assuming that WHAT, as in all 3 recorded launches", for a label.
   std::string assuming(const std::string& what) const;
@@ -53,13 +58,15 @@ struct RuleContext {
 };
 
 struct Opportunity {
-  std::string place;                          ///< "loop at line 12 over k".
-  Bindings values;                            ///< The rule's parameters.
+  std::string place;  ///< "loop at line 12 over k".
+  Bindings values;    ///< The rule's parameters.
   std::vector<TextEdit> edits;
-  std::string premise = {};                   ///< What a reader of the patch must know: "assuming that x and y do not overlap, …".
-  std::optional<std::string> choice = {};     ///< What the values come to, for people; else they are listed.
-  struct Scale { int64_t multiply = 1, divide = 1; };
-  Scale grid[3];                              ///< How many blocks there are along each axis then, rounded up.
+  std::string premise = {};  ///< What a reader of the patch must know: "assuming that x and y do not overlap, …".
+  std::optional<std::string> choice = {};  ///< What the values come to, for people; else they are listed.
+  struct Scale {
+    int64_t multiply = 1, divide = 1;
+  };
+  Scale grid[3];  ///< How many blocks there are along each axis then, rounded up.
 };
 
 struct RuleParameter {
@@ -69,19 +76,19 @@ struct RuleParameter {
 
 struct Rule {
   const char* name;
-  const char* summary;                        ///< What it does, for notes and for people.
-  const char* expects;                        ///< Its preconditions.
+  const char* summary;  ///< What it does, for notes and for people.
+  const char* expects;  ///< Its preconditions.
   std::vector<RuleParameter> parameters;
   std::vector<Opportunity> (*find)(const KernelSource&, const RuleContext&, const Bindings& values);
-  std::vector<Bound> helps = {};              ///< Kernels bound so profit most; empty: all alike.
+  std::vector<Bound> helps = {};  ///< Kernels bound so profit most; empty: all alike.
 };
 
 /// Every opportunity of the rule for every choice of its parameters.
 std::vector<Opportunity> opportunities(const Rule& rule, const KernelSource& source, const RuleContext& facts);
 
 /// The rules, likeliest to help first. Each is in NAME.cpp.
-extern const Rule kAccumulate, kReadonly, kUnroll, kCoarsen, kFloatLiterals, kPadShared, kLaunchBounds, kReciprocal, kDemote,
-    kJam, kWarpRows, kWarpAtomics, kPrivateSums, kMergeBlocks, kTurnBlock, kWrap, kFastMath, kConstantTable;
+extern const Rule kAccumulate, kReadonly, kUnroll, kCoarsen, kFloatLiterals, kPadShared, kLaunchBounds, kReciprocal,
+    kDemote, kJam, kWarpRows, kWarpAtomics, kPrivateSums, kMergeBlocks, kTurnBlock, kWrap, kFastMath, kConstantTable;
 const std::vector<const Rule*>& all_rules();
 
 }  // namespace kernelift

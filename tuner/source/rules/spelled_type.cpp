@@ -45,7 +45,8 @@ std::string builtin_name(const KernelSource& source, clang::SourceLocation at) {
   auto& language = source.context().getLangOpts();
   if (!at.isMacroID() || of_the_system(source, at)) return "float";
   clang::SourceLocation begin;
-  bool whole = clang::Lexer::isAtStartOfMacroExpansion(at, sources, language, &begin) && clang::Lexer::isAtEndOfMacroExpansion(at, sources, language);
+  bool whole = clang::Lexer::isAtStartOfMacroExpansion(at, sources, language, &begin) &&
+               clang::Lexer::isAtEndOfMacroExpansion(at, sources, language);
   auto range = sources.getExpansionRange(at);
   auto place = whole && range.getBegin() == range.getEnd() ? source.offset(range.getBegin()) : std::nullopt;
   if (!place) return "";
@@ -61,7 +62,8 @@ void visit_declaration(const clang::DeclaratorDecl* declaration, const Visit& vi
 /// Of the value and the parameters; what a template makes of its arguments, these tell.
 void visit_function(const clang::FunctionDecl* function, const Visit& visit) {
   auto* written = function->getTypeSourceInfo();
-  auto type = written && !function->isTemplateInstantiation() ? written->getTypeLoc().getAs<clang::FunctionTypeLoc>() : clang::FunctionTypeLoc();
+  auto type = written && !function->isTemplateInstantiation() ? written->getTypeLoc().getAs<clang::FunctionTypeLoc>()
+                                                              : clang::FunctionTypeLoc();
   if (!type) return;
   visit(type.getReturnLoc());
   for (auto* parameter : function->parameters()) visit_declaration(parameter, visit);
@@ -72,7 +74,7 @@ void each_type(const clang::Stmt* root, const Visit& visit) {
   auto of = [&](const clang::ValueDecl* declared) {
     auto* variable = llvm::dyn_cast<clang::VarDecl>(declared);
     bool deduced = variable && variable->getType()->getContainedAutoType();
-    if (deduced && variable->getInit()) each_type(variable->getInit(), visit);   // It is what that is.
+    if (deduced && variable->getInit()) each_type(variable->getInit(), visit);  // It is what that is.
     else if (auto* function = llvm::dyn_cast<clang::FunctionDecl>(declared)) visit_function(function, visit);
     else if (auto* declarator = llvm::dyn_cast<clang::DeclaratorDecl>(declared)) visit_declaration(declarator, visit);
   };
@@ -80,7 +82,10 @@ void each_type(const clang::Stmt* root, const Visit& visit) {
     if (auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement)) {
       of(reference->getDecl());
       for (auto& argument : reference->template_arguments())
-        if (auto* type = argument.getArgument().getKind() == clang::TemplateArgument::Type ? argument.getTypeSourceInfo() : nullptr) visit(type->getTypeLoc());
+        if (auto* type = argument.getArgument().getKind() == clang::TemplateArgument::Type
+                             ? argument.getTypeSourceInfo()
+                             : nullptr)
+          visit(type->getTypeLoc());
     } else if (auto* member = llvm::dyn_cast<clang::MemberExpr>(statement)) {
       of(member->getMemberDecl());
     } else if (auto* cast = llvm::dyn_cast<clang::ExplicitCastExpr>(statement)) {
@@ -97,12 +102,16 @@ void each_type(const clang::Stmt* root, const Visit& visit) {
 std::optional<std::string> float_name(const KernelSource& source, clang::TypeLoc written) {
   auto& context = source.context();
   auto type = innermost(written);
-  if (type.getType()->isDependentType() || !context.hasSameUnqualifiedType(innermost(type.getType()), context.FloatTy)) return std::nullopt;
+  if (type.getType()->isDependentType() || !context.hasSameUnqualifiedType(innermost(type.getType()), context.FloatTy))
+    return std::nullopt;
   if (type.getAs<clang::BuiltinTypeLoc>()) return builtin_name(source, type.getBeginLoc());
   auto* alias = type.getType()->getAs<clang::TypedefType>();
-  bool named = alias && context.hasSameUnqualifiedType(type.getType(), context.FloatTy) && !type.getBeginLoc().isMacroID();
+  bool named =
+      alias && context.hasSameUnqualifiedType(type.getType(), context.FloatTy) && !type.getBeginLoc().isMacroID();
   // One inside a class or function may not be known under this name elsewhere.
-  return named && alias->getDecl()->getDeclContext()->getRedeclContext()->isFileContext() ? alias->getDecl()->getNameAsString() : "";
+  return named && alias->getDecl()->getDeclContext()->getRedeclContext()->isFileContext()
+             ? alias->getDecl()->getNameAsString()
+             : "";
 }
 
 }  // namespace
@@ -134,7 +143,9 @@ std::optional<std::string> float_name_around(const KernelSource& source, const c
     for (auto* function : source.functions()) {
       bool inside = false;
       walk(function->getBody(), [&](const clang::Stmt* statement) { return !(inside |= statement == whole); });
-      auto type = inside && function->getTypeSourceInfo() ? function->getTypeSourceInfo()->getTypeLoc().getAs<clang::FunctionTypeLoc>() : clang::FunctionTypeLoc();
+      auto type = inside && function->getTypeSourceInfo()
+                      ? function->getTypeSourceInfo()->getTypeLoc().getAs<clang::FunctionTypeLoc>()
+                      : clang::FunctionTypeLoc();
       if (auto name = type ? float_name(source, type.getReturnLoc()) : std::nullopt) names.insert(*name);
     }
   names.erase("float");
@@ -146,7 +157,8 @@ bool spelled_by_macro(const KernelSource& source, const clang::VarDecl* variable
   auto* written = variable->getTypeSourceInfo();
   if (!written) return false;
   auto type = innermost(written->getTypeLoc());
-  return type.getType()->isPointerType() || (type.getBeginLoc().isMacroID() && !of_the_system(source, type.getBeginLoc()));
+  return type.getType()->isPointerType() ||
+         (type.getBeginLoc().isMacroID() && !of_the_system(source, type.getBeginLoc()));
 }
 
 bool only_plain_integers(const KernelSource& source, const clang::Stmt* root) {
@@ -156,7 +168,9 @@ bool only_plain_integers(const KernelSource& source, const clang::Stmt* root) {
     if (!innermost(type.getType())->isIntegerType()) return;
     auto* alias = type.getType()->getAs<clang::TypedefType>();
     if (alias) plain &= of_the_system(source, alias->getDecl()->getLocation());
-    else plain &= type.getAs<clang::BuiltinTypeLoc>() && (!type.getBeginLoc().isMacroID() || of_the_system(source, type.getBeginLoc()));
+    else
+      plain &= type.getAs<clang::BuiltinTypeLoc>() &&
+               (!type.getBeginLoc().isMacroID() || of_the_system(source, type.getBeginLoc()));
   });
   return plain;
 }

@@ -1,5 +1,5 @@
-// unroll: `#pragma unroll N` before a loop that has none. 0 stands for a full unroll (constant bounds only), 1 forbids it. Loops
-// within one that is not to be unrolled are left alone: somebody wants little code there (jam, merge_blocks).
+// unroll: `#pragma unroll N` before a loop that has none. 0 stands for a full unroll (constant bounds only), 1 forbids
+// it. Loops within one that is not to be unrolled are left alone: somebody wants little code there (jam, merge_blocks).
 #include <clang/AST/Attr.h>
 #include <clang/AST/Expr.h>
 
@@ -8,7 +8,7 @@
 namespace kernelift {
 namespace {
 
-constexpr int64_t kLongestFullUnroll = 128;   ///< Turns; more only fill the instruction cache.
+constexpr int64_t kLongestFullUnroll = 128;  ///< Turns; more only fill the instruction cache.
 
 std::optional<int64_t> constant_bound(const KernelSource& source, const clang::ForStmt* loop) {
   auto* condition = llvm::dyn_cast_or_null<clang::BinaryOperator>(loop->getCond());
@@ -25,7 +25,8 @@ bool stays_small(const KernelSource& source, const clang::Stmt* loop) {
     for (auto* attribute : attributed->getAttrs()) {
       auto* hint = llvm::dyn_cast<clang::LoopHintAttr>(attribute);
       auto* count = hint && hint->getOption() == clang::LoopHintAttr::UnrollCount ? hint->getValue() : nullptr;
-      auto factor = count && !count->isValueDependent() ? count->getIntegerConstantExpr(source.context()) : std::nullopt;
+      auto factor =
+          count && !count->isValueDependent() ? count->getIntegerConstantExpr(source.context()) : std::nullopt;
       // clang itself takes a count of 1 for "disable".
       if (hint && ((factor && *factor == 1) || hint->getState() == clang::LoopHintAttr::Disable)) return true;
     }
@@ -50,7 +51,8 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
       opportunity.place = source.name(loop);
       opportunity.choice = factor == 0 ? "fully" : factor == 1 ? "not at all" : "by " + std::to_string(factor);
       // A pragma stands on a line of its own, before the loop's.
-      opportunity.edits.push_back({source.line_begin(*begin), source.line_begin(*begin), source.indentation(*begin) + pragma + "\n"});
+      opportunity.edits.push_back(
+          {source.line_begin(*begin), source.line_begin(*begin), source.indentation(*begin) + pragma + "\n"});
       found.push_back(std::move(opportunity));
     }
   return found;
@@ -58,7 +60,11 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
 
 }  // namespace
 
-const Rule kUnroll = {"unroll", "ask for a loop to be unrolled", "the loop has no pragma yet and begins its line",
-                      {{"factor", {4, 8, 2, 0, 16, 1}}}, find, {Bound::Latency}};
+const Rule kUnroll = {"unroll",
+                      "ask for a loop to be unrolled",
+                      "the loop has no pragma yet and begins its line",
+                      {{"factor", {4, 8, 2, 0, 16, 1}}},
+                      find,
+                      {Bound::Latency}};
 
 }  // namespace kernelift

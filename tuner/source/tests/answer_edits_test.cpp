@@ -19,7 +19,9 @@ std::string edit(const std::string& search, const std::string& replace) {
   return "<<<<<<< SEARCH\n" + search + "=======\n" + replace + ">>>>>>> REPLACE\n";
 }
 
-AnswerEdits applied(const std::string& answer, bool cut_off = false) { return apply_answer(parent(), answer, "k", cut_off); }
+AnswerEdits applied(const std::string& answer, bool cut_off = false) {
+  return apply_answer(parent(), answer, "k", cut_off);
+}
 
 TEST(AnswerEdits, ApplyAnExactMatch) {
   auto result = applied("IDEA: twice as much\n" + edit("  y[0] = 1;\n", "  y[0] = 2;\n"));
@@ -44,7 +46,8 @@ TEST(AnswerEdits, RefuseAnAmbiguousMatch) {
 TEST(AnswerEdits, MatchNoMiddleOfAName) {
   Candidate counts = parent();
   counts.source += "  mcount++;\n";
-  EXPECT_THAT(apply_answer(counts, edit("count++;\n", "count += 2;\n"), "k", false).complaint, HasSubstr("does not occur"));
+  EXPECT_THAT(apply_answer(counts, edit("count++;\n", "count += 2;\n"), "k", false).complaint,
+              HasSubstr("does not occur"));
   counts.source += "  count++;\n";
   auto result = apply_answer(counts, edit("count++;\n", "count += 2;\n"), "k", false);
   ASSERT_TRUE(result.candidate) << result.complaint;
@@ -63,7 +66,9 @@ TEST(AnswerEdits, TakeAWholeFileFromOneFence) {
   EXPECT_EQ(result.candidate->source, "__global__ void k(float *y) { y[0] = 3; }\n");
 }
 
-TEST(AnswerEdits, ComplainAboutProse) { EXPECT_THAT(applied("I would use shared memory.").complaint, HasSubstr("holds no edit")); }
+TEST(AnswerEdits, ComplainAboutProse) {
+  EXPECT_THAT(applied("I would use shared memory.").complaint, HasSubstr("holds no edit"));
+}
 
 TEST(AnswerEdits, ComplainAboutHalfAReply) {
   auto result = applied("<<<<<<< SEARCH\n  y[0] = 1;\n=======\n  y[0", true);
@@ -77,7 +82,8 @@ TEST(AnswerEdits, ComplainWhenNothingChanges) {
 }
 
 TEST(AnswerEdits, ChangeTheLaunch) {
-  auto result = applied("IDEA: two per thread\nLAUNCH grid.x = ceil_div(gx, 2)\n" + edit("  y[0] = 1;\n", "  y[0] = 2;\n"));
+  auto result =
+      applied("IDEA: two per thread\nLAUNCH grid.x = ceil_div(gx, 2)\n" + edit("  y[0] = 1;\n", "  y[0] = 2;\n"));
   ASSERT_TRUE(result.candidate) << result.complaint;
   EXPECT_EQ(result.candidate->launches.at(0).grid[0].text(), "ceil_div(gx, 2)");
   EXPECT_EQ(result.candidate->launches.at(0).kernel, "k");
@@ -96,13 +102,15 @@ TEST(AnswerEdits, ApplyToASourceWithCarriageReturnsAndKeepThem) {
     ASSERT_TRUE(result.candidate) << result.complaint;
     EXPECT_EQ(result.candidate->source, "__global__ void k(float *y) {\r\n  y[0] = 2;\r\n}\r\n");
   }
-  EXPECT_THAT(apply_answer(windows, edit("  y[0] = 1;\n", "  y[0] = 1;\n"), "k", false).complaint, HasSubstr("change nothing"));
+  EXPECT_THAT(apply_answer(windows, edit("  y[0] = 1;\n", "  y[0] = 1;\n"), "k", false).complaint,
+              HasSubstr("change nothing"));
 }
 
 TEST(AnswerEdits, TakeMarksThatWereNotCountedWellAndFencesAroundHalves) {
-  const char* const kAnswers[] = {"<<<<<< SEARCH\n  y[0] = 1;\n======\n  y[0] = 2;\n>>>>>> REPLACE\n",
-                                  "```cpp\n<<<<<<<< SEARCH\n  y[0] = 1;\n========\n  y[0] = 2;\n>>>>>>> REPLACE\n```\n",
-                                  "<<<<<<< SEARCH\n```cuda\n  y[0] = 1;\n```\n=======\n```cuda\n  y[0] = 2;\n```\n>>>>>>> REPLACE\n"};
+  const char* const kAnswers[] = {
+      "<<<<<< SEARCH\n  y[0] = 1;\n======\n  y[0] = 2;\n>>>>>> REPLACE\n",
+      "```cpp\n<<<<<<<< SEARCH\n  y[0] = 1;\n========\n  y[0] = 2;\n>>>>>>> REPLACE\n```\n",
+      "<<<<<<< SEARCH\n```cuda\n  y[0] = 1;\n```\n=======\n```cuda\n  y[0] = 2;\n```\n>>>>>>> REPLACE\n"};
   for (auto* answer : kAnswers) {
     auto result = applied(answer);
     ASSERT_TRUE(result.candidate) << answer << result.complaint;
@@ -119,7 +127,8 @@ TEST(AnswerEdits, LeaveALineOfEqualSignsInTheTextAlone) {
 }
 
 TEST(AnswerEdits, SurviveEveryTruncationOfAnAnswer) {
-  std::string answer = "IDEA: x\nLAUNCH grid.x = (gx + 1) / 2\n" + edit("  y[0] = 1;\n", "  y[0] = 2;\n") + "```\n__global__\n```\n";
+  std::string answer =
+      "IDEA: x\nLAUNCH grid.x = (gx + 1) / 2\n" + edit("  y[0] = 1;\n", "  y[0] = 2;\n") + "```\n__global__\n```\n";
   for (size_t cut = 0; cut <= answer.size(); ++cut) {
     auto result = applied(answer.substr(0, cut));
     EXPECT_NE(result.candidate.has_value(), !result.complaint.empty());

@@ -10,37 +10,50 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 TEST(FloatLiterals, GiveFloatExpressionsFloatLiterals) {
-  EXPECT_THAT(after("float_literals", "__global__ void k(float *y, int n) {\n  y[0] = 0.5 * y[1] + (y[2] - 1.) * 2e-3;\n}\n"),
-              HasSubstr("y[0] = 0.5f * y[1] + (y[2] - 1.f) * 2e-3f;"));
+  EXPECT_THAT(
+      after("float_literals", "__global__ void k(float *y, int n) {\n  y[0] = 0.5 * y[1] + (y[2] - 1.) * 2e-3;\n}\n"),
+      HasSubstr("y[0] = 0.5f * y[1] + (y[2] - 1.f) * 2e-3f;"));
 }
 
 TEST(FloatLiterals, LeaveRealDoublesAlone) {
-  EXPECT_EQ(after("float_literals", "__global__ void k(float *y, double d) {\n  y[0] = 0.5 * d;\n  double e = 0.5 * y[0];\n  d = e;\n}\n"), "");
+  EXPECT_EQ(
+      after("float_literals",
+            "__global__ void k(float *y, double d) {\n  y[0] = 0.5 * d;\n  double e = 0.5 * y[0];\n  d = e;\n}\n"),
+      "");
 }
 
 TEST(FloatLiterals, LeaveNumbersAloneThatAreNoneInFloat) {
   for (auto* number : {"1e-60", "1e60", "2.2250738585072014e-308", "1e-30"})
-    EXPECT_EQ(after("float_literals", std::string("__global__ void k(float *y) {\n  y[0] = sqrt(y[1] + ") + number + ");\n}\n"), "") << number;
-  EXPECT_THAT(after("float_literals", "__global__ void k(float *y) {\n  y[0] = sqrt(y[1] + 1e-12);\n}\n"), HasSubstr("sqrtf(y[1] + 1e-12f)"));
+    EXPECT_EQ(after("float_literals",
+                    std::string("__global__ void k(float *y) {\n  y[0] = sqrt(y[1] + ") + number + ");\n}\n"),
+              "")
+        << number;
+  EXPECT_THAT(after("float_literals", "__global__ void k(float *y) {\n  y[0] = sqrt(y[1] + 1e-12);\n}\n"),
+              HasSubstr("sqrtf(y[1] + 1e-12f)"));
 }
 TEST(FloatLiterals, DoNotMoveTheBoundaryOfWhatIsStored) {
-  auto with = [](const std::string& condition) { return after("float_literals", "__global__ void k(float *y) {\n  if (" + condition + ") y[0] = 1;\n}\n"); };
+  auto with = [](const std::string& condition) {
+    return after("float_literals", "__global__ void k(float *y) {\n  if (" + condition + ") y[0] = 1;\n}\n");
+  };
   EXPECT_EQ(with("y[1] < 0.1"), "") << "0.1f is more than 0.1";
   EXPECT_EQ(with("0.1 > *y"), "");
   EXPECT_THAT(with("y[1] < 0.25"), HasSubstr("0.25f"));
   EXPECT_THAT(with("y[1] * y[2] < 0.1"), HasSubstr("0.1f"));
 }
 TEST(FloatLiterals, TakeTheFloatVersionOfAFunction) {
-  EXPECT_THAT(after("float_literals", "__global__ void k(float *y) {\n  y[0] = 2.0 * sqrt(y[1]);\n}\n"), HasSubstr("2.0f * sqrtf(y[1]);"));
+  EXPECT_THAT(after("float_literals", "__global__ void k(float *y) {\n  y[0] = 2.0 * sqrt(y[1]);\n}\n"),
+              HasSubstr("2.0f * sqrtf(y[1]);"));
 }
 
 TEST(FloatLiterals, CastAMacrosLiteralWhereItIsUsed) {
-  EXPECT_THAT(after("float_literals", "#define EPS 0.01\n__global__ void k(float *y) {\n  y[0] = y[1] + EPS * EPS;\n}\n"),
-              HasSubstr("#define EPS 0.01\n__global__ void k(float *y) {\n  y[0] = y[1] + (float)EPS * (float)EPS;"));
+  EXPECT_THAT(
+      after("float_literals", "#define EPS 0.01\n__global__ void k(float *y) {\n  y[0] = y[1] + EPS * EPS;\n}\n"),
+      HasSubstr("#define EPS 0.01\n__global__ void k(float *y) {\n  y[0] = y[1] + (float)EPS * (float)EPS;"));
 }
 
 TEST(Demote, TurnsLocalDoublesIntoFloats) {
-  EXPECT_THAT(after("demote", "__global__ void k(float *y) {\n  const double a = y[1], b = a * 2;\n  y[0] = b;\n}\n"), HasSubstr("const float a = y[1], b"));
+  EXPECT_THAT(after("demote", "__global__ void k(float *y) {\n  const double a = y[1], b = a * 2;\n  y[0] = b;\n}\n"),
+              HasSubstr("const float a = y[1], b"));
 }
 
 TEST(Demote, LeavesKernelsAloneThatNeedTheRangeOfDoubles) {
@@ -51,19 +64,26 @@ TEST(Demote, LeavesKernelsOnDoubleDataAlone) {
 }
 
 TEST(Demote, LeavesWhatIsCutToIntegersInDouble) {
-  auto with = [](const std::string& body) { return after("demote", "__global__ void k(float *y, int *c, const float *x) {\n  " + body + "\n}\n"); };
+  auto with = [](const std::string& body) {
+    return after("demote", "__global__ void k(float *y, int *c, const float *x) {\n  " + body + "\n}\n");
+  };
   EXPECT_EQ(with("double at = x[0] * 3.0;\n  c[0] = (int)at;"), "");
-  EXPECT_EQ(with("double at = x[0] * 3.0, unused = 1;\n  y[(int)(at + 1)] = unused;"), "") << "one word spells both their types";
+  EXPECT_EQ(with("double at = x[0] * 3.0, unused = 1;\n  y[(int)(at + 1)] = unused;"), "")
+      << "one word spells both their types";
   EXPECT_EQ(with("double sum = x[0];\n  double at = sum * 3.0;\n  c[0] = at;"), "");
-  EXPECT_THAT(with("double sum = x[0];\n  y[0] = sum;\n  double at = x[1];\n  c[0] = at;"), AllOf(HasSubstr("float sum"), HasSubstr("double at")));
-  auto compared = offers("demote", "__global__ void k(float *y) {\n  double a = y[1];\n  if (a > y[2]) y[0] = a;\n}\n", {});
+  EXPECT_THAT(with("double sum = x[0];\n  y[0] = sum;\n  double at = x[1];\n  c[0] = at;"),
+              AllOf(HasSubstr("float sum"), HasSubstr("double at")));
+  auto compared =
+      offers("demote", "__global__ void k(float *y) {\n  double a = y[1];\n  if (a > y[2]) y[0] = a;\n}\n", {});
   ASSERT_EQ(compared.size(), 1u);
   EXPECT_THAT(compared[0].premise, HasSubstr("rounds values otherwise that are compared"));
 }
 
 TEST(FloatLiterals, LeaveWhatIsCutToIntegersInDouble) {
   auto with = [](const std::string& body) {
-    return after("float_literals", "__device__ double floor(double);\n__global__ void k(float *y, int *c, const float *x) {\n  " + body + "\n}\n");
+    return after(
+        "float_literals",
+        "__device__ double floor(double);\n__global__ void k(float *y, int *c, const float *x) {\n  " + body + "\n}\n");
   };
   EXPECT_EQ(with("float at = x[0] * 10.1;\n  c[0] = (int)at;"), "");
   EXPECT_EQ(with("float at = x[0];\n  at *= 10.1;\n  c[0] = (int)at;"), "");
@@ -72,44 +92,61 @@ TEST(FloatLiterals, LeaveWhatIsCutToIntegersInDouble) {
 }
 
 TEST(FloatLiterals, CoverCompoundAssignmentAndComparison) {
-  std::string text = after("float_literals", "__global__ void k(float *y, int n) {\n  y[0] *= 0.25;\n  if (y[0] > 1.5) y[1] = 2;\n}\n");
+  std::string text = after("float_literals",
+                           "__global__ void k(float *y, int n) {\n  y[0] *= 0.25;\n  if (y[0] > 1.5) y[1] = 2;\n}\n");
   EXPECT_THAT(text, HasSubstr("*= 0.25f;"));
   EXPECT_THAT(text, HasSubstr("> 1.5f)"));
 }
 
 TEST(Reciprocal, MultipliesInsteadOfDividing) {
-  EXPECT_THAT(after("reciprocal", "__global__ void k(float *y, float h, int n) {\n  for (int i = 0; i < n; ++i)\n    y[i] = (y[i + 1] - y[i]) / h;\n}\n"),
+  EXPECT_THAT(after("reciprocal",
+                    "__global__ void k(float *y, float h, int n) {\n  for (int i = 0; i < n; ++i)\n    y[i] = (y[i + "
+                    "1] - y[i]) / h;\n}\n"),
               HasSubstr("(y[i + 1] - y[i]) * (1.0f / h);"));
 }
 
 TEST(Reciprocal, LeavesIntegersAndChangingDivisorsAlone) {
-  EXPECT_EQ(after("reciprocal", "__global__ void k(float *y, int n) {\n  for (int i = 1; i < n; ++i)\n    y[n / i] = y[i] / i;\n}\n"), "");
+  EXPECT_EQ(after("reciprocal",
+                  "__global__ void k(float *y, int n) {\n  for (int i = 1; i < n; ++i)\n    y[n / i] = y[i] / i;\n}\n"),
+            "");
 }
 
 TEST(Reciprocal, LeavesReciprocalsAsTheyAre) {
   const std::string loop = "  for (int i = 0; i < n; ++i)\n    y[i] = y[i] ";
-  const std::string rest = "  y[0] = 1.f / h;\n  y[1] = 1 / h;\n}\n", head = "__global__ void k(float *y, float h, int n) {\n";
+  const std::string rest = "  y[0] = 1.f / h;\n  y[1] = 1 / h;\n}\n",
+                    head = "__global__ void k(float *y, float h, int n) {\n";
   std::string once = after("reciprocal", head + loop + "/ h;\n" + rest);
   EXPECT_THAT(once, AllOf(HasSubstr("y[i] * (1.0f / h);"), HasSubstr(rest)));
   EXPECT_EQ(after("reciprocal", head + loop + "* (1.0f / h);\n" + rest), "") << "its own result";
 }
 
 TEST(Reciprocal, CountsDivisionsOutsideOfLoops) {
-  EXPECT_THAT(after("reciprocal", "__global__ void k(double *y, double h, double g) {\n  y[0] = y[1] / h + y[2] / g;\n  y[3] = y[4] / h;\n}\n"),
-              HasSubstr("y[0] = y[1] * (1.0 / h) + y[2] / g;\n  y[3] = y[4] * (1.0 / h);"));
-  EXPECT_EQ(after("reciprocal", "__global__ void k(float *y, float h) {\n  y[0] = y[1] / h;\n  h += 1;\n  y[3] = y[4] / h + y[5] / 4.0f + y[6] / 4.0f;\n}\n"), "");
+  EXPECT_THAT(
+      after(
+          "reciprocal",
+          "__global__ void k(double *y, double h, double g) {\n  y[0] = y[1] / h + y[2] / g;\n  y[3] = y[4] / h;\n}\n"),
+      HasSubstr("y[0] = y[1] * (1.0 / h) + y[2] / g;\n  y[3] = y[4] * (1.0 / h);"));
+  EXPECT_EQ(after("reciprocal",
+                  "__global__ void k(float *y, float h) {\n  y[0] = y[1] / h;\n  h += 1;\n  y[3] = y[4] / h + y[5] / "
+                  "4.0f + y[6] / 4.0f;\n}\n"),
+            "");
 }
 
 TEST(Reciprocal, SpellsSmallPowersAsProducts) {
-  EXPECT_THAT(after("reciprocal", "__global__ void k(float *y, float x) {\n  y[0] = powf(x, 2.0f) + powf(y[1], 2.0f);\n}\n"),
-              HasSubstr("(x * x) + powf(y[1], 2.0f);"));
+  EXPECT_THAT(
+      after("reciprocal", "__global__ void k(float *y, float x) {\n  y[0] = powf(x, 2.0f) + powf(y[1], 2.0f);\n}\n"),
+      HasSubstr("(x * x) + powf(y[1], 2.0f);"));
 }
 
 TEST(Reciprocal, MultipliesInTheTypeThatThePowerHas) {
   auto with = [](const std::string& statement) {
-    return after("reciprocal", "__device__ double pow(double, double);\n__global__ void k(float *y, int *c, float x, double d) {\n  " + statement + "\n}\n");
+    return after(
+        "reciprocal",
+        "__device__ double pow(double, double);\n__global__ void k(float *y, int *c, float x, double d) {\n  " +
+            statement + "\n}\n");
   };
-  EXPECT_THAT(with("y[0] = pow(x, 2.0);"), HasSubstr("y[0] = ((double)x * (double)x);")) << "1e30f squared is infinite in float";
+  EXPECT_THAT(with("y[0] = pow(x, 2.0);"), HasSubstr("y[0] = ((double)x * (double)x);"))
+      << "1e30f squared is infinite in float";
   EXPECT_THAT(with("y[0] = pow(d, 3.0);"), HasSubstr("y[0] = (d * d * d);"));
   EXPECT_EQ(with("c[0] = (int)pow(x, 2.0);"), "");
 }
@@ -122,7 +159,12 @@ const std::string kTaken = "taken assuming that no divisor is denormal";
 
 /// Whether reciprocal takes the quotient `x[i] / h` of such a body, and what is to be known of that.
 std::string quotient(const std::string& body, const std::string& before = "") {
-  auto found = offers("reciprocal", before + "__global__ void k(float *y, int *c, const float *x, float h, int n) {\n  for (int i = 0; i < n; ++i) {\n    " + body + "\n  }\n}\n", {});
+  auto found = offers("reciprocal",
+                      before +
+                          "__global__ void k(float *y, int *c, const float *x, float h, int n) {\n  for (int i = 0; i "
+                          "< n; ++i) {\n    " +
+                          body + "\n  }\n}\n",
+                      {});
   return found.empty() ? "left" : "taken " + found[0].premise;
 }
 
@@ -138,27 +180,44 @@ TEST(Reciprocal, LeavesQuotientsAloneThatAreCutToIntegers) {
 }
 
 TEST(Reciprocal, LeavesQuotientsAloneThatTemplatesAndLambdasMayCut) {
-  EXPECT_EQ(quotient("c[i] = cell(x[i] / h);", "template <class T> __device__ int cell(T at) { return (int)at; }\n"), "left");
-  EXPECT_EQ(quotient("y[i] = part(x[i] / h);", "template <class T> __device__ T part(T at) { T all = (int)at; return at - all; }\n"), "left");
-  EXPECT_EQ(quotient("y[i] = twice(x[i] / h);", "template <class T> __device__ T twice(T at) { return at + at; }\n"), kTaken);
-  EXPECT_EQ(quotient("c[i] = twice(x[i] / h);", "template <class T> __device__ T twice(T at) { return at + at; }\n"), "left");
+  EXPECT_EQ(quotient("c[i] = cell(x[i] / h);", "template <class T> __device__ int cell(T at) { return (int)at; }\n"),
+            "left");
+  EXPECT_EQ(quotient("y[i] = part(x[i] / h);",
+                     "template <class T> __device__ T part(T at) { T all = (int)at; return at - all; }\n"),
+            "left");
+  EXPECT_EQ(quotient("y[i] = twice(x[i] / h);", "template <class T> __device__ T twice(T at) { return at + at; }\n"),
+            kTaken);
+  EXPECT_EQ(quotient("c[i] = twice(x[i] / h);", "template <class T> __device__ T twice(T at) { return at + at; }\n"),
+            "left");
   EXPECT_EQ(quotient("auto cell = [](float at) { return (int)at; };\n    c[i] = cell(x[i] / h);"), "left");
   EXPECT_EQ(quotient("auto cell = [](auto at) { return (int)at; };\n    c[i] = cell(x[i] / h);"), "left");
   EXPECT_EQ(quotient("auto at = [&] { return x[i] / h; };\n    c[i] = (int)at();"), "left");
   EXPECT_EQ(quotient("float at = x[i] / h;\n    auto cell = [=] { return (int)at; };\n    c[i] = cell();"), "left");
-  EXPECT_EQ(quotient("c[i] = Cell(x[i] / h).at;", "struct Cell { int at; __device__ Cell(float x) : at(x) {} };\n"), "left");
-  EXPECT_EQ(quotient("float at;\n    split(x[i] / h, at);\n    c[i] = (int)at;", "__device__ void split(float all, float &at) { at = all; }\n"), "left");
-  EXPECT_EQ(quotient("float at;\n    split(x[i] / h, &at);\n    c[i] = (int)at;", "__device__ void split(float all, float *at) { *at = all; }\n"), "left");
-  EXPECT_EQ(quotient("float at;\n    split(x[i] / h, &at);\n    y[i] = at;", "__device__ void split(float all, float *at) { *at = all; }\n"), kTaken);
-  EXPECT_EQ(quotient("int (*of)(float) = cut;\n    c[i] = of(x[i] / h);", "__device__ int cut(float at) { return (int)at; }\n"), "left");
+  EXPECT_EQ(quotient("c[i] = Cell(x[i] / h).at;", "struct Cell { int at; __device__ Cell(float x) : at(x) {} };\n"),
+            "left");
+  EXPECT_EQ(quotient("float at;\n    split(x[i] / h, at);\n    c[i] = (int)at;",
+                     "__device__ void split(float all, float &at) { at = all; }\n"),
+            "left");
+  EXPECT_EQ(quotient("float at;\n    split(x[i] / h, &at);\n    c[i] = (int)at;",
+                     "__device__ void split(float all, float *at) { *at = all; }\n"),
+            "left");
+  EXPECT_EQ(quotient("float at;\n    split(x[i] / h, &at);\n    y[i] = at;",
+                     "__device__ void split(float all, float *at) { *at = all; }\n"),
+            kTaken);
+  EXPECT_EQ(quotient("int (*of)(float) = cut;\n    c[i] = of(x[i] / h);",
+                     "__device__ int cut(float at) { return (int)at; }\n"),
+            "left");
 }
 
 TEST(Reciprocal, FollowsQuotientsThroughMemory) {
   EXPECT_EQ(quotient("y[i] = x[i] / h;\n    c[i] = (int)y[i];"), "left");
   EXPECT_EQ(quotient("float *at = y + i;\n    *at = x[i] / h;\n    c[i] = (int)y[i];"), "left");
-  EXPECT_EQ(quotient("p[i].at = x[i] / h;\n    c[i] = (int)p[i].at;", "struct P { float at; };\n__device__ P p[8];\n"), "left");
+  EXPECT_EQ(quotient("p[i].at = x[i] / h;\n    c[i] = (int)p[i].at;", "struct P { float at; };\n__device__ P p[8];\n"),
+            "left");
   EXPECT_EQ(quotient("c[i] = __float_as_int(x[i] / h);", "__device__ int __float_as_int(float);\n"), "left");
-  EXPECT_EQ(quotient("put(y + i, x[i] / h);\n    c[i] = (int)y[i];", "__device__ void put(float *at, float v) { *at = v; }\n"), "left");
+  EXPECT_EQ(quotient("put(y + i, x[i] / h);\n    c[i] = (int)y[i];",
+                     "__device__ void put(float *at, float v) { *at = v; }\n"),
+            "left");
   EXPECT_EQ(quotient("y[i] = x[i] / h;\n    y[n] += y[i];"), kTaken);
 }
 
@@ -171,7 +230,8 @@ TEST(Reciprocal, SaysWhereAQuotientIsCompared) {
 
 TEST(FastMath, LeavesAloneWhatIsCutToIntegers) {
   auto with = [](const std::string& body, int64_t pieces) {
-    return after("fast_math", "__global__ void k(float *y, int *c, float s) {\n  " + body + "\n}\n", {{"pieces", pieces}});
+    return after("fast_math", "__global__ void k(float *y, int *c, float s) {\n  " + body + "\n}\n",
+                 {{"pieces", pieces}});
   };
   EXPECT_EQ(with("c[0] = (int)(y[0] / s);", 2), "");
   EXPECT_EQ(with("c[0] = (int)sqrtf(s);", 1), "") << "of 9 it is 3";
@@ -182,17 +242,24 @@ TEST(FastMath, LeavesAloneWhatIsCutToIntegers) {
 
 TEST(Wrap, ComparesBeforeItDivides) {
   EXPECT_THAT(after("wrap", "__global__ void k(float *y, int x, int n) {\n  y[(x + 1) % n] = 1;\n}\n"),
-              HasSubstr("y[((unsigned)(x + 1) < (unsigned)(n) ? (x + 1) : (unsigned)((x + 1) - (n)) < (unsigned)(n) ? ((x + 1) - (n)) : (x + 1) % (n))]"));
+              HasSubstr("y[((unsigned)(x + 1) < (unsigned)(n) ? (x + 1) : (unsigned)((x + 1) - (n)) < (unsigned)(n) ? "
+                        "((x + 1) - (n)) : (x + 1) % (n))]"));
 }
 
 TEST(Wrap, SaysThatASignedModulusIsTakenForPositive) {
-  auto premise = [](const std::string& type) { return offers("wrap", "__global__ void k(float *y, int x, " + type + " n) {\n  y[(x + 1) % n] = 1;\n}\n", {}).at(0).premise; };
+  auto premise = [](const std::string& type) {
+    return offers("wrap", "__global__ void k(float *y, int x, " + type + " n) {\n  y[(x + 1) % n] = 1;\n}\n", {})
+        .at(0)
+        .premise;
+  };
   EXPECT_EQ(premise("int"), "assuming that n is positive");
   EXPECT_EQ(premise("unsigned"), "");
 }
 
 TEST(Wrap, LeavesConstantsPlainNumbersAndSideEffectsAlone) {
-  EXPECT_EQ(after("wrap", "__global__ void k(float *y, int x, int n) {\n  y[(x + 1) % 16] = x % n + (x++ + 1) % n;\n}\n"), "");
+  EXPECT_EQ(
+      after("wrap", "__global__ void k(float *y, int x, int n) {\n  y[(x + 1) % 16] = x % n + (x++ + 1) % n;\n}\n"),
+      "");
 }
 
 TEST(Wrap, LeavesTheDivisionThatItKeptAlone) {
@@ -201,16 +268,20 @@ TEST(Wrap, LeavesTheDivisionThatItKeptAlone) {
 }
 
 TEST(FastMath, TakesFunctionsDivisionsOrBoth) {
-  const std::string text = "__global__ void k(float *y, float s) {\n  y[0] = expf(y[1]) / s;\n  y[1] = tanhf(y[2] + s) / 4.0f;\n}\n";
+  const std::string text =
+      "__global__ void k(float *y, float s) {\n  y[0] = expf(y[1]) / s;\n  y[1] = tanhf(y[2] + s) / 4.0f;\n}\n";
   EXPECT_THAT(after("fast_math", text, {{"pieces", 1}}), HasSubstr("y[0] = __expf(y[1]) / s;"));
-  EXPECT_THAT(after("fast_math", text, {{"pieces", 1}}), HasSubstr("(1.0f - __fdividef(2.0f, __expf(2.0f * (y[2] + s)) + 1.0f)) / 4.0f"));
+  EXPECT_THAT(after("fast_math", text, {{"pieces", 1}}),
+              HasSubstr("(1.0f - __fdividef(2.0f, __expf(2.0f * (y[2] + s)) + 1.0f)) / 4.0f"));
   EXPECT_THAT(after("fast_math", text, {{"pieces", 2}}), HasSubstr("y[0] = __fdividef(expf(y[1]) , s);"));
   EXPECT_THAT(after("fast_math", text, {{"pieces", 3}}), HasSubstr("y[0] = __fdividef(__expf(y[1]) , s);"));
 }
 
 TEST(FastMath, TakesSineAndCosineTogether) {
-  EXPECT_THAT(after("fast_math", "__global__ void k(float *y) {\n  float s, c;\n  sincosf(y[0], &s, &c);\n  y[1] = s + c;\n}\n", {{"pieces", 1}}),
-              HasSubstr("__sincosf(y[0], &s, &c);"));
+  EXPECT_THAT(
+      after("fast_math", "__global__ void k(float *y) {\n  float s, c;\n  sincosf(y[0], &s, &c);\n  y[1] = s + c;\n}\n",
+            {{"pieces", 1}}),
+      HasSubstr("__sincosf(y[0], &s, &c);"));
 }
 
 TEST(FastMath, TakesReciprocalRoots) {
@@ -218,11 +289,15 @@ TEST(FastMath, TakesReciprocalRoots) {
   EXPECT_THAT(after("fast_math", text, {{"pieces", 1}}),
               HasSubstr("y[0] = 2.0f / __fdividef(1.0f, rsqrtf(y[1])) + __fdividef(1.0f, rsqrtf(y[2]));"));
   EXPECT_THAT(after("fast_math", text, {{"pieces", 2}}), HasSubstr("y[0] = 2.0f * rsqrtf(y[1]) + sqrtf(y[2]);"));
-  EXPECT_THAT(after("fast_math", text, {{"pieces", 3}}), HasSubstr("y[0] = 2.0f * rsqrtf(y[1]) + __fdividef(1.0f, rsqrtf(y[2]));"));
+  EXPECT_THAT(after("fast_math", text, {{"pieces", 3}}),
+              HasSubstr("y[0] = 2.0f * rsqrtf(y[1]) + __fdividef(1.0f, rsqrtf(y[2]));"));
 }
 
 TEST(FastMath, LeavesDoublesAndIntegersAlone) {
-  EXPECT_EQ(after("fast_math", "__global__ void k(double *y, int *n) {\n  y[0] = sqrt(y[1]) / y[2];\n  n[0] = n[1] / n[2];\n}\n", {{"pieces", 3}}), "");
+  EXPECT_EQ(after("fast_math",
+                  "__global__ void k(double *y, int *n) {\n  y[0] = sqrt(y[1]) / y[2];\n  n[0] = n[1] / n[2];\n}\n",
+                  {{"pieces", 3}}),
+            "");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Claims about the model proposer, against a real HTTP server on loopback that answers from a script: prose, wrong
-// edits, half a reply, 429, 500, nothing, a hang. Each becomes data or a note; nothing stops the run; the key stays out.
+// edits, half a reply, 429, 500, nothing, a hang. Each becomes data or a note; nothing stops the run; the key stays
+// out.
 #include "tuner/source/llm/llm_proposer.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +23,13 @@ using testing::Not;
 const char* const kKey = "sk-secret-key-of-the-test";
 const char* const kGoodEdit = "IDEA: faster\n<<<<<<< SEARCH\n#define U 1\n=======\n#define U 2\n>>>>>>> REPLACE\n";
 
-struct Scripted { int status = 200; std::string text; std::string raw; int retry_after = 0; int hang_ms = 0; };
+struct Scripted {
+  int status = 200;
+  std::string text;
+  std::string raw;
+  int retry_after = 0;
+  int hang_ms = 0;
+};
 
 std::string json_text(const std::string& text) { return Json(text).dump(); }
 
@@ -37,12 +44,16 @@ class ModelServer {
         requests.push_back(request);
         reply = script_[std::min(next_++, script_.size() - 1)];
       }
-      for (int waited = 0; waited < reply.hang_ms && !closing_; waited += 10) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      for (int waited = 0; waited < reply.hang_ms && !closing_; waited += 10)
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
       response.status = reply.status;
       if (reply.retry_after) response.set_header("Retry-After", std::to_string(reply.retry_after));
       bool openai = request.path.find("chat") != std::string::npos;
-      std::string body = openai ? R"({"choices":[{"message":{"role":"assistant","content":)" + json_text(reply.text) + R"(},"finish_reason":"stop"}],"usage":{"prompt_tokens":100,"completion_tokens":20}})"
-                                : R"({"content":[{"type":"text","text":)" + json_text(reply.text) + R"(}],"stop_reason":"end_turn","usage":{"input_tokens":100,"output_tokens":20}})";
+      std::string body = openai
+                             ? R"({"choices":[{"message":{"role":"assistant","content":)" + json_text(reply.text) +
+                                   R"(},"finish_reason":"stop"}],"usage":{"prompt_tokens":100,"completion_tokens":20}})"
+                             : R"({"content":[{"type":"text","text":)" + json_text(reply.text) +
+                                   R"(}],"stop_reason":"end_turn","usage":{"input_tokens":100,"output_tokens":20}})";
       response.set_content(reply.raw.empty() ? body : reply.raw, "application/json");
     };
     server_.Post("/v1/chat/completions", answer);
@@ -142,7 +153,8 @@ TEST_F(LlmTest, TellsTheModelWhatHoldsTheKernelBack) {
 }
 
 TEST_F(LlmTest, SendsWrongEditsBackWithTheNearestLines) {
-  ModelServer server({{200, "<<<<<<< SEARCH\n#define U  1\n=======\n#define U 2\n>>>>>>> REPLACE\n", {}, 0, 0}, {200, kGoodEdit, {}, 0, 0}});
+  ModelServer server({{200, "<<<<<<< SEARCH\n#define U  1\n=======\n#define U 2\n>>>>>>> REPLACE\n", {}, 0, 0},
+                      {200, kGoodEdit, {}, 0, 0}});
   auto model = proposer(server);
   ASSERT_EQ(next(*model).size(), 1u);
   EXPECT_THAT(server.requests.at(1).body, HasSubstr("does not occur in the source"));
@@ -159,7 +171,8 @@ TEST_F(LlmTest, DropsAnIdeaAfterBoundedRepairs) {
 }
 
 TEST_F(LlmTest, RepairsWithCompilerDiagnostics) {
-  ModelServer server({{200, kGoodEdit, {}, 0, 0}, {200, "<<<<<<< SEARCH\n#define U 1\n=======\n#define U 4\n>>>>>>> REPLACE\n", {}, 0, 0}});
+  ModelServer server({{200, kGoodEdit, {}, 0, 0},
+                      {200, "<<<<<<< SEARCH\n#define U 1\n=======\n#define U 4\n>>>>>>> REPLACE\n", {}, 0, 0}});
   auto model = proposer(server);
   auto proposals = next(*model);
   Verdict failed = fake_failure(Outcome::CompileFailed, "line 3: use of undeclared identifier 'zz'");
@@ -220,14 +233,16 @@ TEST_F(LlmTest, SaysAtTheEndWhatCameOfIt) {
   EXPECT_EQ(model->closing_note(), "");
   EXPECT_EQ(next(*model).size(), 1u);
   EXPECT_TRUE(next(*model).empty());
-  EXPECT_THAT(model->closing_note(), HasSubstr("was asked 3 times and answered 3; 1 candidates came of it, for 360 tokens"));
+  EXPECT_THAT(model->closing_note(),
+              HasSubstr("was asked 3 times and answered 3; 1 candidates came of it, for 360 tokens"));
 }
 
 TEST_F(LlmTest, StopsAtOnceWhenTheRunEnds) {
   ModelServer server({{200, kGoodEdit, {}, 0, 20000}});
   auto model = proposer(server);
   EXPECT_TRUE(model->propose(history_, 1).empty());
-  EXPECT_THAT(model->closing_note(), HasSubstr("asked 1 times and answered 0; 0 candidates came of it, for 0 tokens in all; its last answer was still waited for"));
+  EXPECT_THAT(model->closing_note(), HasSubstr("asked 1 times and answered 0; 0 candidates came of it, for 0 tokens in "
+                                               "all; its last answer was still waited for"));
   while (server.requests.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   auto begin = std::chrono::steady_clock::now();
   model.reset();
@@ -254,18 +269,21 @@ TEST_F(LlmTest, DoesNotWaitForSpentMoney) {
 
 TEST_F(LlmTest, AsksForAShorterAnswerWhereTheContextIsSmall) {
   // As vLLM says it: the error is the document itself.
-  const char* const kTooLong = R"({"object": "error", "message": "This model's maximum context length is 8192 tokens. However, you requested 17000 tokens", "code": 400})";
+  const char* const kTooLong =
+      R"({"object": "error", "message": "This model's maximum context length is 8192 tokens. However, you requested 17000 tokens", "code": 400})";
   ModelServer server({{400, "", kTooLong, 0, 0}, {400, "", kTooLong, 0, 0}, {200, kGoodEdit, {}, 0, 0}});
   auto model = proposer(server);
   EXPECT_EQ(next(*model).size(), 1u);
-  int64_t first = Json::parse(server.requests.at(0).body)["max_tokens"], last = Json::parse(server.requests.at(2).body)["max_tokens"];
+  int64_t first = Json::parse(server.requests.at(0).body)["max_tokens"],
+          last = Json::parse(server.requests.at(2).body)["max_tokens"];
   EXPECT_EQ(last * 4, first);
   next(*model);
   EXPECT_EQ(Json::parse(server.requests.at(3).body)["max_tokens"], last) << "it is remembered";
 }
 
 TEST_F(LlmTest, SaysSoWhenThePromptItselfIsTooLong) {
-  ModelServer server({{400, "", R"({"error": {"message": "input length and `max_tokens` exceed context limit"}})", 0, 0}});
+  ModelServer server(
+      {{400, "", R"({"error": {"message": "input length and `max_tokens` exceed context limit"}})", 0, 0}});
   options_.most_calls = 1;
   auto model = proposer(server, "anthropic");
   EXPECT_TRUE(next(*model).empty());
@@ -274,8 +292,10 @@ TEST_F(LlmTest, SaysSoWhenThePromptItselfIsTooLong) {
 }
 
 TEST_F(LlmTest, UsesTheNewerNameOfTheLimitWhereTheServerAsksForIt) {
-  ModelServer server({{400, "", R"({"error": {"message": "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."}})", 0, 0},
-                      {200, kGoodEdit, {}, 0, 0}});
+  ModelServer server(
+      {{400, "",
+        R"({"error": {"message": "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."}})", 0, 0},
+       {200, kGoodEdit, {}, 0, 0}});
   auto model = proposer(server);
   EXPECT_EQ(next(*model).size(), 1u);
   EXPECT_TRUE(Json::parse(server.requests.at(1).body).contains("max_completion_tokens"));
@@ -298,7 +318,8 @@ TEST_F(LlmTest, ARefusalIsANoteAndNotRepaired) {
 }
 
 TEST_F(LlmTest, AnEmptyAnswerIsAskedAboutWithoutAnEmptyTurn) {
-  const char* const kEmpty = R"({"content":[{"type":"thinking","thinking":"…"}],"stop_reason":"max_tokens","usage":{"input_tokens":1,"output_tokens":9}})";
+  const char* const kEmpty =
+      R"({"content":[{"type":"thinking","thinking":"…"}],"stop_reason":"max_tokens","usage":{"input_tokens":1,"output_tokens":9}})";
   ModelServer server({{200, "", kEmpty, 0, 0}, {200, kGoodEdit, {}, 0, 0}});
   auto model = proposer(server, "anthropic");
   EXPECT_EQ(next(*model).size(), 1u);
@@ -321,8 +342,12 @@ TEST_F(LlmTest, PassesOverWhatTheModelThoughtAloud) {
 TEST_F(LlmTest, ReadsTextInPartsAndCountsWhatTheCacheTookPartIn) {
   std::string edit = json_text(kGoodEdit);
   const std::pair<const char*, std::string> kReplies[] = {
-      {"openai", R"({"choices":[{"message":{"content":[{"type":"text","text":)" + edit + R"(}]},"finish_reason":"stop"}],"usage":{"prompt_tokens":300,"completion_tokens":12,"prompt_tokens_details":{"cached_tokens":250}}})"},
-      {"anthropic", R"({"content":[{"type":"thinking","thinking":"…"},{"type":"text","text":)" + edit + R"(}],"stop_reason":"end_turn","usage":{"input_tokens":50,"cache_creation_input_tokens":null,"cache_read_input_tokens":250,"output_tokens":12}})"}};
+      {"openai",
+       R"({"choices":[{"message":{"content":[{"type":"text","text":)" + edit +
+           R"(}]},"finish_reason":"stop"}],"usage":{"prompt_tokens":300,"completion_tokens":12,"prompt_tokens_details":{"cached_tokens":250}}})"},
+      {"anthropic",
+       R"({"content":[{"type":"thinking","thinking":"…"},{"type":"text","text":)" + edit +
+           R"(}],"stop_reason":"end_turn","usage":{"input_tokens":50,"cache_creation_input_tokens":null,"cache_read_input_tokens":250,"output_tokens":12}})"}};
   for (auto& [vendor, reply] : kReplies) {
     ModelServer server({{200, "", reply, 0, 0}});
     std::string saved;
@@ -397,9 +422,11 @@ TEST(ModelSpec, SaysHowItIsWritten) {
 
 TEST(ModelSpec, ANeededKeyThatIsMissingIsNamed) {
   ::unsetenv("OPENAI_API_KEY");
-  EXPECT_THAT(ChatModel::open(*ModelSpec::parse("openai:,m"), {}).error().message, HasSubstr("OPENAI_API_KEY is not set"));
+  EXPECT_THAT(ChatModel::open(*ModelSpec::parse("openai:,m"), {}).error().message,
+              HasSubstr("OPENAI_API_KEY is not set"));
   ::setenv("OPENAI_API_KEY", "\n", 1);
-  EXPECT_THAT(ChatModel::open(*ModelSpec::parse("openai:,m"), {}).error().message, HasSubstr("OPENAI_API_KEY is not set"));
+  EXPECT_THAT(ChatModel::open(*ModelSpec::parse("openai:,m"), {}).error().message,
+              HasSubstr("OPENAI_API_KEY is not set"));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Claims about what a rule must not take for granted: that pointers of other launches do not overlap either, and that an alias
-// or a macro means tomorrow what it meant when the kernel was recorded.
+// Claims about what a rule must not take for granted: that pointers of other launches do not overlap either, and that
+// an alias or a macro means tomorrow what it meant when the kernel was recorded.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,8 @@ using testing::HasSubstr;
 
 std::set<size_t> shared_at(std::vector<std::vector<std::string>> sites) {
   Mep mep;
-  mep.parameters = {{"x", "float *", "float", false, ""}, {"y", "float *", "float", false, ""}, {"n", "int", "", false, "int"}};
+  mep.parameters = {
+      {"x", "float *", "float", false, ""}, {"y", "float *", "float", false, ""}, {"n", "int", "", false, "int"}};
   for (auto& arguments : sites) {
     LaunchSite site;
     site.argument_text = arguments, site.enclosing = "main";
@@ -38,7 +39,8 @@ TEST(LaunchPointers, AreSharedWhereASitePassesOneMemoryTwice) {
 
 TEST(LaunchPointers, AreSharedWhereACallerPassesOneMemoryTwice) {
   Mep mep;
-  mep.parameters = {{"x", "float *", "float", false, ""}, {"y", "float *", "float", false, ""}, {"n", "int", "", false, "int"}};
+  mep.parameters = {
+      {"x", "float *", "float", false, ""}, {"y", "float *", "float", false, ""}, {"n", "int", "", false, "int"}};
   LaunchSite site;
   site.argument_text = {"from", "to", "n"}, site.enclosing = "smooth", site.one_memory = {{0, 1}};
   mep.launches = {site};
@@ -66,8 +68,10 @@ TEST(LaunchPointers, AreSharedWhereAnotherInstanceOfTheTemplateIsGivenOneMemoryT
 }
 
 TEST(Hip, IsGivenNothingThatTakesWarpsFor32Threads) {
-  const std::string rows = "__global__ void k(float *y, const float *a, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  float sum = 0;\n"
-                           "  for (int j = 0; j < n; ++j)\n    sum += a[i * n + j];\n  y[i] = sum;\n}\n";
+  const std::string rows =
+      "__global__ void k(float *y, const float *a, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  float "
+      "sum = 0;\n"
+      "  for (int j = 0; j < n; ++j)\n    sum += a[i * n + j];\n  y[i] = sum;\n}\n";
   const std::string total = "__global__ void k(float *y, const float *a) {\n  atomicAdd(y, a[threadIdx.x]);\n}\n";
   const Bindings values = {{"lanes", 32}, {"columns", 0}};
   Mep mep;
@@ -82,7 +86,8 @@ TEST(Hip, IsGivenNothingThatTakesWarpsFor32Threads) {
 }
 
 /// What people are told of the rule's first opportunity.
-std::string label(const char* rule, const std::string& text, const Bindings& values, const RuleContext& known = facts()) {
+std::string label(const char* rule, const std::string& text, const Bindings& values,
+                  const RuleContext& known = facts()) {
   auto found = offers(rule, text, values, known);
   if (found.empty()) return "";
   found[0].values = values;
@@ -91,7 +96,8 @@ std::string label(const char* rule, const std::string& text, const Bindings& val
   return apply(original, rule_called(rule), found[0], "k")->note;
 }
 
-const std::string kSum = "__global__ void k(const float *x, float *y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] += x[i];\n}\n";
+const std::string kSum =
+    "__global__ void k(const float *x, float *y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] += x[i];\n}\n";
 
 TEST(Labels, SayOnceWhatIsDoneAgain) {
   Candidate candidate;
@@ -99,22 +105,31 @@ TEST(Labels, SayOnceWhatIsDoneAgain) {
   Opportunity turn, other;
   turn.place = "threads of the block", turn.edits = {{0, 0, "\n"}};
   other.place = "the loop over i", other.edits = turn.edits;
-  auto step = [&](const Opportunity& opportunity) { candidate = *apply(candidate, rule_called("turn_block"), opportunity, "k"); };
+  auto step = [&](const Opportunity& opportunity) {
+    candidate = *apply(candidate, rule_called("turn_block"), opportunity, "k");
+  };
   step(other), step(turn), step(turn);
   EXPECT_EQ(candidate.note, "turn_block the loop over i; turn_block threads of the block, twice");
   step(turn), step(other);
-  EXPECT_EQ(candidate.note, "turn_block the loop over i; turn_block threads of the block, three times; turn_block the loop over i");
+  EXPECT_EQ(candidate.note,
+            "turn_block the loop over i; turn_block threads of the block, three times; turn_block the loop over i");
 }
 
 TEST(Labels, SayWhichArraysMustNotOverlap) {
   RuleContext known = facts();
   known.launches = 3;
-  EXPECT_EQ(label("readonly", kSum, {{"ldg", 0}}, known),
-            "readonly parameters of k (__restrict__), assuming that x and y do not overlap, as in all 3 recorded launches");
+  EXPECT_EQ(
+      label("readonly", kSum, {{"ldg", 0}}, known),
+      "readonly parameters of k (__restrict__), assuming that x and y do not overlap, as in all 3 recorded launches");
   known.launches = 1;
-  EXPECT_EQ(label("accumulate", kSum, {}, known), "accumulate y[0] in the loop over i, assuming that y overlaps no other array, as in the recorded launch");
-  EXPECT_EQ(label("accumulate", "__global__ void k(float *y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] += i;\n}\n", {}, known), "accumulate y[0] in the loop over i");
-  EXPECT_EQ(label("accumulate", std::string(kSum).replace(kSum.find("*y"), 2, "*__restrict__ y"), {}, known), "accumulate y[0] in the loop over i")
+  EXPECT_EQ(label("accumulate", kSum, {}, known),
+            "accumulate y[0] in the loop over i, assuming that y overlaps no other array, as in the recorded launch");
+  EXPECT_EQ(
+      label("accumulate", "__global__ void k(float *y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] += i;\n}\n",
+            {}, known),
+      "accumulate y[0] in the loop over i");
+  EXPECT_EQ(label("accumulate", std::string(kSum).replace(kSum.find("*y"), 2, "*__restrict__ y"), {}, known),
+            "accumulate y[0] in the loop over i")
       << "the program says so itself";
 }
 
@@ -123,14 +138,21 @@ TEST(Labels, SayForWhichArgumentsFastFunctionsWereTried) {
   const std::string premise = "assuming that the functions' arguments stay in the range of the recorded launches";
   EXPECT_THAT(label("fast_math", text, {{"pieces", 1}}), HasSubstr(premise));
   EXPECT_THAT(label("fast_math", text, {{"pieces", 3}}), HasSubstr(premise));
-  EXPECT_EQ(label("fast_math", text, {{"pieces", 2}}), "fast_math whole text (divisions), assuming that no divisor is larger than 8e37");
-  EXPECT_THAT(label("fast_math", text, {{"pieces", 3}}), HasSubstr("of the recorded launches and that no divisor is larger than 8e37"));
-  EXPECT_EQ(label("fast_math", "__global__ void k(float *y) {\n  y[0] = y[1] / sqrtf(y[2]);\n}\n", {{"pieces", 2}}), "fast_math whole text (divisions)") << "a product";
+  EXPECT_EQ(label("fast_math", text, {{"pieces", 2}}),
+            "fast_math whole text (divisions), assuming that no divisor is larger than 8e37");
+  EXPECT_THAT(label("fast_math", text, {{"pieces", 3}}),
+              HasSubstr("of the recorded launches and that no divisor is larger than 8e37"));
+  EXPECT_EQ(label("fast_math", "__global__ void k(float *y) {\n  y[0] = y[1] / sqrtf(y[2]);\n}\n", {{"pieces", 2}}),
+            "fast_math whole text (divisions)")
+      << "a product";
 }
 
 TEST(Labels, SayForWhichDivisorsReciprocalsWereTried) {
   auto of = [](const std::string& type) {
-    return label("reciprocal", "__global__ void k(float *y, " + type + " h, int n) {\n  for (int i = 0; i < n; ++i) y[i] = y[i] / h;\n}\n", {});
+    return label(
+        "reciprocal",
+        "__global__ void k(float *y, " + type + " h, int n) {\n  for (int i = 0; i < n; ++i) y[i] = y[i] / h;\n}\n",
+        {});
   };
   EXPECT_THAT(of("float"), HasSubstr("assuming that no divisor is denormal"));
   EXPECT_THAT(of("int"), testing::Not(HasSubstr("assuming"))) << "a whole number is not";
@@ -138,23 +160,29 @@ TEST(Labels, SayForWhichDivisorsReciprocalsWereTried) {
 
 TEST(Labels, SayThatPrecisionIsLowered) {
   EXPECT_EQ(label("float_literals", "__global__ void k(float *y) {\n  y[0] = 0.1 * y[1];\n}\n", {}),
-            "float_literals whole text, which lowers the precision of double constants and of what is computed with them to float");
+            "float_literals whole text, which lowers the precision of double constants and of what is computed with "
+            "them to float");
   EXPECT_EQ(label("demote", "__global__ void k(float *y) {\n  double a = y[1];\n  y[0] = a;\n}\n", {}),
             "demote locals of k, which lowers the precision of double variables to float");
 }
 
 TEST(Labels, SayThatRowsAreDealtOutInWholeWarps) {
-  std::string text = "__global__ void k(const float *x, float *y, int n) {\n  int r = blockIdx.x * blockDim.x + threadIdx.x;\n  if (r < n) {\n    float sum = 0;\n"
-                     "    for (int j = 0; j < n; ++j) {\n      sum += x[r * n + j];\n    }\n    y[r] = sum;\n  }\n}\n";
+  std::string text =
+      "__global__ void k(const float *x, float *y, int n) {\n  int r = blockIdx.x * blockDim.x + threadIdx.x;\n  if (r "
+      "< n) {\n    float sum = 0;\n"
+      "    for (int j = 0; j < n; ++j) {\n      sum += x[r * n + j];\n    }\n    y[r] = sum;\n  }\n}\n";
   RuleContext known = facts();
   known.whole_warps = std::nullopt;
-  EXPECT_THAT(label("warp_rows", text, {{"lanes", 32}, {"columns", 0}}, known), HasSubstr("assuming that blocks are whole warps along x"));
+  EXPECT_THAT(label("warp_rows", text, {{"lanes", 32}, {"columns", 0}}, known),
+              HasSubstr("assuming that blocks are whole warps along x"));
   known.whole_warps = true;
   EXPECT_THAT(label("warp_rows", text, {{"lanes", 32}, {"columns", 0}}, known), testing::Not(HasSubstr("whole warps")));
 }
 
 TEST(Labels, NameALoopByItsCounterAndSayWhatBecomesOfIt) {
-  std::string two = "__global__ void k(float *y) {\n  for (int j = 0; j < 9; ++j)\n    y[j] = 1;\n  for (int j = 0; j < 9; ++j)\n    y[j] += 1;\n}\n";
+  std::string two =
+      "__global__ void k(float *y) {\n  for (int j = 0; j < 9; ++j)\n    y[j] = 1;\n  for (int j = 0; j < 9; ++j)\n    "
+      "y[j] += 1;\n}\n";
   EXPECT_EQ(label("unroll", two, {{"factor", 0}}), "unroll the loop over j (fully)");
   EXPECT_EQ(label("unroll", two, {{"factor", 4}}), "unroll the loop over j (by 4)");
   EXPECT_EQ(offers("unroll", two, {{"factor", 0}}).at(1).place, "the second loop over j");
@@ -171,21 +199,35 @@ TEST(WarpRows, DealOutALoopThatWritesOnlyWhereNothingElseLeadsThere) {
 }
 )";
   RuleContext known = facts();
-  EXPECT_THAT(label("warp_rows", text, {{"lanes", 32}, {"columns", 0}}, known), HasSubstr("assuming that y overlaps no other array"));
+  EXPECT_THAT(label("warp_rows", text, {{"lanes", 32}, {"columns", 0}}, known),
+              HasSubstr("assuming that y overlaps no other array"));
   known.shared_pointers = {0, 1};
-  EXPECT_EQ(after("warp_rows", text, {{"lanes", 32}, {"columns", 0}}, 0, known), "") << "in place, turns follow from each other";
+  EXPECT_EQ(after("warp_rows", text, {{"lanes", 32}, {"columns", 0}}, 0, known), "")
+      << "in place, turns follow from each other";
 }
 
 TEST(FloatLiterals, FollowTheTypeThatTheProgramSpells) {
-  auto with = [](const std::string& kernel) { return after("float_literals", "#define REAL float\ntypedef REAL real;\n#define EPS 0.01\n" + kernel); };
-  EXPECT_THAT(with("__global__ void k(real *y) {\n  y[0] = 0.5 * y[1] + EPS;\n}\n"), HasSubstr("real(0.5) * y[1] + (real)EPS;"));
+  auto with = [](const std::string& kernel) {
+    return after("float_literals", "#define REAL float\ntypedef REAL real;\n#define EPS 0.01\n" + kernel);
+  };
+  EXPECT_THAT(with("__global__ void k(real *y) {\n  y[0] = 0.5 * y[1] + EPS;\n}\n"),
+              HasSubstr("real(0.5) * y[1] + (real)EPS;"));
   EXPECT_THAT(with("__global__ void k(REAL *y) {\n  y[0] = 0.5 * y[1];\n}\n"), HasSubstr("REAL(0.5) * y[1];"));
-  EXPECT_THAT(with("__global__ void k(real *y, float s) {\n  y[0] = sqrt(0.5 * s);\n}\n"), HasSubstr("y[0] = sqrt(real(0.5) * s);")) << "what it goes into counts";
-  EXPECT_THAT(with("__global__ void k(float *y, float s) {\n  real t = 0.5 * s;\n  y[0] = t;\n}\n"), HasSubstr("real t = real(0.5) * s;"));
-  EXPECT_THAT(with("__device__ real half(float s) { return 0.5 * s; }\n__global__ void k(float *y) {\n  y[0] = half(y[1]);\n}\n"), HasSubstr("return real(0.5) * s;"));
-  EXPECT_THAT(with("struct Cell { real u; };\n__global__ void k(Cell *c) {\n  if (c->u > 0.5) c->u *= 0.25;\n}\n"), HasSubstr("if (c->u > real(0.5)) c->u *= real(0.25);"));
-  EXPECT_EQ(with("typedef float other;\n__global__ void k(real *y, other s) {\n  y[0] = 0.5 * s;\n}\n"), "") << "which of them a literal follows is not known";
-  EXPECT_THAT(with("__global__ void k(REAL *y, float *z) {\n  auto t = y[1];\n  z[0] = 0.5 * t;\n}\n"), HasSubstr("z[0] = REAL(0.5) * t;")) << "auto is what it is made of";
+  EXPECT_THAT(with("__global__ void k(real *y, float s) {\n  y[0] = sqrt(0.5 * s);\n}\n"),
+              HasSubstr("y[0] = sqrt(real(0.5) * s);"))
+      << "what it goes into counts";
+  EXPECT_THAT(with("__global__ void k(float *y, float s) {\n  real t = 0.5 * s;\n  y[0] = t;\n}\n"),
+              HasSubstr("real t = real(0.5) * s;"));
+  EXPECT_THAT(with("__device__ real half(float s) { return 0.5 * s; }\n__global__ void k(float *y) {\n  y[0] = "
+                   "half(y[1]);\n}\n"),
+              HasSubstr("return real(0.5) * s;"));
+  EXPECT_THAT(with("struct Cell { real u; };\n__global__ void k(Cell *c) {\n  if (c->u > 0.5) c->u *= 0.25;\n}\n"),
+              HasSubstr("if (c->u > real(0.5)) c->u *= real(0.25);"));
+  EXPECT_EQ(with("typedef float other;\n__global__ void k(real *y, other s) {\n  y[0] = 0.5 * s;\n}\n"), "")
+      << "which of them a literal follows is not known";
+  EXPECT_THAT(with("__global__ void k(REAL *y, float *z) {\n  auto t = y[1];\n  z[0] = 0.5 * t;\n}\n"),
+              HasSubstr("z[0] = REAL(0.5) * t;"))
+      << "auto is what it is made of";
 }
 
 TEST(Rules, WriteNoFloatWhereTheProgramMayMeanDouble) {
@@ -194,15 +236,26 @@ TEST(Rules, WriteNoFloatWhereTheProgramMayMeanDouble) {
   };
   std::string quotient = "(TYPE *y) {\n  y[0] = exp(y[1]) / y[2] + expf(y[3]);\n}\n";
   auto of = [&](const std::string& type) { return "__global__ void k" + std::string(quotient).replace(1, 4, type); };
-  EXPECT_THAT(with("fast_math", of("float"), {{"pieces", 3}}), HasSubstr("__fdividef(__expf(y[1]) , y[2]) + __expf(y[3])"));
-  EXPECT_THAT(with("fast_math", of("real"), {{"pieces", 1}}), HasSubstr("exp(y[1]) / y[2] + __expf(y[3])")) << "expf is what it is";
+  EXPECT_THAT(with("fast_math", of("float"), {{"pieces", 3}}),
+              HasSubstr("__fdividef(__expf(y[1]) , y[2]) + __expf(y[3])"));
+  EXPECT_THAT(with("fast_math", of("real"), {{"pieces", 1}}), HasSubstr("exp(y[1]) / y[2] + __expf(y[3])"))
+      << "expf is what it is";
   EXPECT_EQ(with("fast_math", of("REAL"), {{"pieces", 2}}), "");
   EXPECT_EQ(with("demote", "__global__ void k(real *y) {\n  double a = y[1];\n  y[0] = a;\n}\n"), "");
-  EXPECT_THAT(with("accumulate", "__global__ void k(REAL *y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] += i;\n}\n"), HasSubstr("auto y_sum = y[0];"));
-  EXPECT_THAT(with("accumulate", "typedef REAL *Array;\n__global__ void k(Array y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] += i;\n}\n"), HasSubstr("auto y_sum = y[0];"));
-  EXPECT_THAT(with("accumulate", "__global__ void k(real *y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] += i;\n}\n"), HasSubstr("real y_sum = y[0];"));
+  EXPECT_THAT(
+      with("accumulate", "__global__ void k(REAL *y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] += i;\n}\n"),
+      HasSubstr("auto y_sum = y[0];"));
+  EXPECT_THAT(with("accumulate",
+                   "typedef REAL *Array;\n__global__ void k(Array y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] "
+                   "+= i;\n}\n"),
+              HasSubstr("auto y_sum = y[0];"));
+  EXPECT_THAT(
+      with("accumulate", "__global__ void k(real *y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] += i;\n}\n"),
+      HasSubstr("real y_sum = y[0];"));
   EXPECT_EQ(with("warp_atomics", "__global__ void k(REAL *y, REAL x) {\n  atomicAdd(y, x);\n}\n"), "");
-  EXPECT_THAT(with("wrap", "#define INDEX int\n__global__ void k(float *y, INDEX x, INDEX n) {\n  y[0] = y[(x + 1) % n];\n}\n"), HasSubstr("(unsigned long long)(x + 1)"));
+  EXPECT_THAT(
+      with("wrap", "#define INDEX int\n__global__ void k(float *y, INDEX x, INDEX n) {\n  y[0] = y[(x + 1) % n];\n}\n"),
+      HasSubstr("(unsigned long long)(x + 1)"));
 }
 
 }  // namespace

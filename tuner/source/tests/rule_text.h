@@ -1,4 +1,5 @@
-// What tests of rewrite rules have in common: a prelude in place of CUDA's headers, and the text that a rule makes of another.
+// What tests of rewrite rules have in common: a prelude in place of CUDA's headers, and the text that a rule makes of
+// another.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -47,8 +48,17 @@ inline std::vector<std::string> arguments() {
   static auto folder = *TemporaryFolder::create("prelude");
   static bool written = write_atomically(folder.path() / "prelude.h", std::string_view(kPrelude)).ok();
   EXPECT_TRUE(written);
-  return {"-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch=sm_90", "-nocudainc", "-nocudalib", "-Wno-unknown-cuda-version",
-          "-resource-dir", clang_resource_folder().string(), "-include", (folder.path() / "prelude.h").string()};
+  return {"-x",
+          "cuda",
+          "--cuda-device-only",
+          "--cuda-gpu-arch=sm_90",
+          "-nocudainc",
+          "-nocudalib",
+          "-Wno-unknown-cuda-version",
+          "-resource-dir",
+          clang_resource_folder().string(),
+          "-include",
+          (folder.path() / "prelude.h").string()};
 }
 
 inline RuleContext facts(uint32_t blocks = 100, uint32_t threads = 256) {
@@ -74,14 +84,16 @@ inline const Rule& rule_called(std::string_view name) {
   return **found;
 }
 
-inline std::vector<Opportunity> offers(const char* rule, const std::string& text, const Bindings& values, const RuleContext& known = facts()) {
+inline std::vector<Opportunity> offers(const char* rule, const std::string& text, const Bindings& values,
+                                       const RuleContext& known = facts()) {
   auto source = KernelSource::parse(text, arguments());
   EXPECT_TRUE(source.ok()) << (source.ok() ? "" : source.error().message);
   return source.ok() ? rule_called(rule).find(*source, known, values) : std::vector<Opportunity>();
 }
 
 /// The text after the rule's only (or n-th) opportunity; "" if there is none. It must parse.
-inline std::string after(const char* rule, const std::string& text, const Bindings& values = {}, size_t nth = 0, const RuleContext& known = facts()) {
+inline std::string after(const char* rule, const std::string& text, const Bindings& values = {}, size_t nth = 0,
+                         const RuleContext& known = facts()) {
   auto found = offers(rule, text, values, known);
   if (found.size() <= nth) return "";
   auto changed = apply_edits(text, found[nth].edits);

@@ -38,35 +38,50 @@ TEST(Accumulate, KeepsTheElementInARegister) {
 }
 
 TEST(Accumulate, UnderstandsTheLongSpelling) {
-  EXPECT_THAT(after("accumulate", "__global__ void k(double *y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] = y[ 0 ] + i;\n}\n"),
-              HasSubstr("double y_sum = y[0];\n  for (int i = 0; i < n; ++i)\n    y_sum = y_sum + i;\n  y[0] = y_sum;\n"));
+  EXPECT_THAT(
+      after("accumulate",
+            "__global__ void k(double *y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] = y[ 0 ] + i;\n}\n"),
+      HasSubstr("double y_sum = y[0];\n  for (int i = 0; i < n; ++i)\n    y_sum = y_sum + i;\n  y[0] = y_sum;\n"));
 }
 
 TEST(Accumulate, LeavesAnElementAloneThatMovesWithTheLoop) {
-  EXPECT_EQ(after("accumulate", "__global__ void k(float *y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[i] += 1;\n}\n"), "");
+  EXPECT_EQ(
+      after("accumulate", "__global__ void k(float *y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[i] += 1;\n}\n"),
+      "");
 }
 
 TEST(Accumulate, LeavesAnArrayAloneThatIsReadElsewhereInTheLoop) {
-  EXPECT_EQ(after("accumulate", "__global__ void k(float *y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] += y[i];\n}\n"), "");
+  EXPECT_EQ(after("accumulate",
+                  "__global__ void k(float *y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] += y[i];\n}\n"),
+            "");
 }
 
 TEST(Accumulate, LeavesALoopAloneThatReturns) {
-  EXPECT_EQ(after("accumulate", "__global__ void k(float *y, int n) {\n  for (int i = 0; i < n; ++i) {\n    y[0] += i;\n    if (y[0] > 9) return;\n  }\n}\n"), "");
+  EXPECT_EQ(after("accumulate",
+                  "__global__ void k(float *y, int n) {\n  for (int i = 0; i < n; ++i) {\n    y[0] += i;\n    if (y[0] "
+                  "> 9) return;\n  }\n}\n"),
+            "");
 }
 
 TEST(Accumulate, WorksInTemplates) {
-  EXPECT_THAT(after("accumulate", "template <class T> __global__ void k(T *y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] += T(i);\n}\n"),
-              HasSubstr("auto y_sum = y[0];"));
+  EXPECT_THAT(
+      after(
+          "accumulate",
+          "template <class T> __global__ void k(T *y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] += T(i);\n}\n"),
+      HasSubstr("auto y_sum = y[0];"));
 }
 
 TEST(Accumulate, TakesEveryAccumulatorOfTheLoopAtOnce) {
-  std::string text = after("accumulate", "__global__ void k(float *x, float *y, int n) {\n  for (int i = 0; i < n; ++i) {\n    x[0] += i;\n    y[n] -= i;\n  }\n}\n");
+  std::string text = after("accumulate",
+                           "__global__ void k(float *x, float *y, int n) {\n  for (int i = 0; i < n; ++i) {\n    x[0] "
+                           "+= i;\n    y[n] -= i;\n  }\n}\n");
   EXPECT_THAT(text, HasSubstr("  float x_sum = x[0];\n  float y_sum = y[n];\n  for"));
   EXPECT_THAT(text, HasSubstr("  }\n  x[0] = x_sum;\n  y[n] = y_sum;\n}\n"));
 }
 
 TEST(Accumulate, SeesThroughAnIndexThatAPureMethodComputes) {
-  EXPECT_THAT(after("accumulate", R"(struct Extent { int nx; __device__ int at(int x, int y) const { return y * nx + x; } };
+  EXPECT_THAT(
+      after("accumulate", R"(struct Extent { int nx; __device__ int at(int x, int y) const { return y * nx + x; } };
 template <class T> __device__ T flow(const T *p, int i) { return p[i] * 2; }
 template <class T> __global__ void k(T *r, const T *p, Extent e, int x) {
   for (int a = 0; a < 3; ++a) {
@@ -74,27 +89,40 @@ template <class T> __global__ void k(T *r, const T *p, Extent e, int x) {
     r[e.at(x, 1)] += flow(p, a);
   }
 }
-)"), HasSubstr("auto r_sum = r[e.at(x, 1)];\n  for"));
+)"),
+      HasSubstr("auto r_sum = r[e.at(x, 1)];\n  for"));
 }
 
 TEST(Accumulate, LeavesAnElementAloneWhoseAddressIsHandedOver) {
-  EXPECT_EQ(after("accumulate", "__device__ void add(float *at, float x) { at[1] += x; }\n__global__ void k(float *y, int n) {\n  for (int i = 0; i < n; ++i) {\n    y[0] += i;\n    add(&y[0], i);\n  }\n}\n"), "");
+  EXPECT_EQ(after("accumulate",
+                  "__device__ void add(float *at, float x) { at[1] += x; }\n__global__ void k(float *y, int n) {\n  "
+                  "for (int i = 0; i < n; ++i) {\n    y[0] += i;\n    add(&y[0], i);\n  }\n}\n"),
+            "");
 }
 
 TEST(Accumulate, LeavesAnIndexAloneThatReadsMemory) {
-  EXPECT_EQ(after("accumulate", "__global__ void k(float *y, int *at, int n) {\n  for (int i = 0; i < n; ++i)\n    y[at[0]] += i;\n}\n"), "");
+  EXPECT_EQ(
+      after("accumulate",
+            "__global__ void k(float *y, int *at, int n) {\n  for (int i = 0; i < n; ++i)\n    y[at[0]] += i;\n}\n"),
+      "");
 }
 
 TEST(Accumulate, LeavesALoopAloneThatWaitsInACalledFunction) {
-  EXPECT_EQ(after("accumulate", "__device__ void wait() { __syncthreads(); }\n__global__ void k(float *y, int n) {\n  for (int i = 0; i < n; ++i) {\n    y[0] += i;\n    wait();\n  }\n}\n"), "");
+  EXPECT_EQ(after("accumulate",
+                  "__device__ void wait() { __syncthreads(); }\n__global__ void k(float *y, int n) {\n  for (int i = "
+                  "0; i < n; ++i) {\n    y[0] += i;\n    wait();\n  }\n}\n"),
+            "");
 }
 
 TEST(Accumulate, TouchesAnElementThatMayNotBeThereOnlyWhereTheLoopRuns) {
   auto with = [](const std::string& before, const std::string& element, const std::string& to = "n") {
-    return after("accumulate", "__global__ void k(float *y, const int *slot, int n) {\n  int t = threadIdx.x;\n  int s = slot[t];\n  " + before +
-                                   "for (int i = 0; i < " + to + "; ++i)\n    y[" + element + "] += i;\n}\n");
+    return after(
+        "accumulate",
+        "__global__ void k(float *y, const int *slot, int n) {\n  int t = threadIdx.x;\n  int s = slot[t];\n  " +
+            before + "for (int i = 0; i < " + to + "; ++i)\n    y[" + element + "] += i;\n}\n");
   };
-  EXPECT_THAT(with("", "s"), HasSubstr("  const bool any = 0 < n;\n  float y_sum = any ? y[s] : 0;\n  for (int i = 0; i < n; ++i)\n    y_sum += i;\n  if (any) y[s] = y_sum;\n"))
+  EXPECT_THAT(with("", "s"), HasSubstr("  const bool any = 0 < n;\n  float y_sum = any ? y[s] : 0;\n  for (int i = 0; "
+                                       "i < n; ++i)\n    y_sum += i;\n  if (any) y[s] = y_sum;\n"))
       << "-1, say, of a row without elements";
   EXPECT_THAT(with("", "t - 1"), HasSubstr("any ? y[t - 1]"));
   EXPECT_THAT(with("", "t"), HasSubstr("float y_sum = y[t];"));
@@ -112,15 +140,20 @@ TEST(Accumulate, TouchesNothingForAThreadWhoseOwnRangeIsEmpty) {
   for (int j = start; j < end; ++j) y[i] += a[j];
 }
 )");
-  EXPECT_THAT(rows, HasSubstr("const bool any = start < end;\n  float y_sum = any ? y[i] : 0;\n  for (int j = start; j < end; ++j) y_sum += a[j];\n  if (any) y[i] = y_sum;"));
-  EXPECT_THAT(after("accumulate", "__global__ void k(float *y, const int *first, int n) {\n  int i = first[threadIdx.x];\n  for (unsigned j = i; j < n; ++j) y[i] += j;\n}\n"),
-              HasSubstr("const bool any = (unsigned int)i < n;")) << "-1 is the largest of them";
+  EXPECT_THAT(rows, HasSubstr("const bool any = start < end;\n  float y_sum = any ? y[i] : 0;\n  for (int j = start; j "
+                              "< end; ++j) y_sum += a[j];\n  if (any) y[i] = y_sum;"));
+  EXPECT_THAT(after("accumulate",
+                    "__global__ void k(float *y, const int *first, int n) {\n  int i = first[threadIdx.x];\n  for "
+                    "(unsigned j = i; j < n; ++j) y[i] += j;\n}\n"),
+              HasSubstr("const bool any = (unsigned int)i < n;"))
+      << "-1 is the largest of them";
   const std::string lanes = after("accumulate", R"(__global__ void k(float *y, const float *a, int m) {
   int lane = threadIdx.x % 32, group = threadIdx.x / 32;
   for (int j = lane * 64; j < m; ++j) y[group] += a[j];
 }
 )");
-  EXPECT_THAT(lanes, HasSubstr("const bool any = (lane * 64) < m;")) << "lanes without a turn would put back what was there before the others'";
+  EXPECT_THAT(lanes, HasSubstr("const bool any = (lane * 64) < m;"))
+      << "lanes without a turn would put back what was there before the others'";
   const std::string memory = after("accumulate", R"(__global__ void k(float *y, const float *a, const int *first) {
   int i = threadIdx.x;
   for (int j = first[i]; j < first[i + 1]; ++j) y[i] += a[j];
@@ -131,20 +164,30 @@ TEST(Accumulate, TouchesNothingForAThreadWhoseOwnRangeIsEmpty) {
 
 TEST(Accumulate, TouchesNothingWhereATurnMayNotComeToTheElement) {
   auto in = [](const std::string& loop) {
-    return after("accumulate", "__global__ void k(float *y, const float *a, int n, int m) {\n  int i = threadIdx.x;\n  " + loop + "\n}\n");
+    return after(
+        "accumulate",
+        "__global__ void k(float *y, const float *a, int n, int m) {\n  int i = threadIdx.x;\n  " + loop + "\n}\n");
   };
   EXPECT_EQ(in("for (int j = 0; j < m; ++j) {\n    if (i >= n) break;\n    y[i] += a[j];\n  }"), "");
   EXPECT_EQ(in("for (int j = 0; j < m; ++j)\n    i < n && (y[i] += a[j]);"), "");
-  EXPECT_EQ(in("for (int j = 0; j < m; ++j)\n    for (int l = 0; l < n - i; ++l)\n      if (a[l] > 0) continue;\n      else y[i] += a[l];"), "");
-  EXPECT_THAT(in("y[i] = 0;\n  for (int j = 0; j < m; ++j) {\n    if (a[j] < 0) break;\n    y[i] += a[j];\n  }"), HasSubstr("y_sum += a[j]"));
-  const std::string nest = in("for (int j = 0; j < m; ++j) {\n    for (int l = 0; l < n - i; ++l)\n      y[i] += a[l];\n  }");
+  EXPECT_EQ(in("for (int j = 0; j < m; ++j)\n    for (int l = 0; l < n - i; ++l)\n      if (a[l] > 0) continue;\n      "
+               "else y[i] += a[l];"),
+            "");
+  EXPECT_THAT(in("y[i] = 0;\n  for (int j = 0; j < m; ++j) {\n    if (a[j] < 0) break;\n    y[i] += a[j];\n  }"),
+              HasSubstr("y_sum += a[j]"));
+  const std::string nest =
+      in("for (int j = 0; j < m; ++j) {\n    for (int l = 0; l < n - i; ++l)\n      y[i] += a[l];\n  }");
   EXPECT_THAT(nest, AllOf(HasSubstr("any"), Not(HasSubstr("y_sum = y[i];\n  for (int j")))) << "the inner loop alone";
-  EXPECT_THAT(in("for (int j = 0; j < m; ++j)\n    for (int l = 0; l < n; ++l)\n      y[i] += a[l];"), HasSubstr("float y_sum = y[i];\n  for (int j"));
+  EXPECT_THAT(in("for (int j = 0; j < m; ++j)\n    for (int l = 0; l < n; ++l)\n      y[i] += a[l];"),
+              HasSubstr("float y_sum = y[i];\n  for (int j"));
 }
 
 TEST(Accumulate, LeavesAPointerAloneThatWasMadeFromOneThatIsReadInTheLoop) {
-  auto in = [](const std::string& body) { return after("accumulate", "__global__ void k(float *a, float *b, const int *at, int n) {\n" + body + "}\n"); };
-  const std::string row = "  float *row = a + threadIdx.x * n;\n  float *mine = row + 1;\n", head = "  for (int i = 0; i < n; ++i)\n    mine[0] += ";
+  auto in = [](const std::string& body) {
+    return after("accumulate", "__global__ void k(float *a, float *b, const int *at, int n) {\n" + body + "}\n");
+  };
+  const std::string row = "  float *row = a + threadIdx.x * n;\n  float *mine = row + 1;\n",
+                    head = "  for (int i = 0; i < n; ++i)\n    mine[0] += ";
   EXPECT_EQ(in(row + head + "a[at[i]];\n"), "");
   EXPECT_EQ(in(row + head + "row[at[i]];\n"), "");
   EXPECT_NE(in(row + head + "b[at[i]];\n"), "");
@@ -153,15 +196,19 @@ TEST(Accumulate, LeavesAPointerAloneThatWasMadeFromOneThatIsReadInTheLoop) {
 
 TEST(Accumulate, LeavesAPointerAloneThatAFunctionIsGivenBesideItsOwnMemory) {
   auto called = [](const std::string& with) {
-    return after("accumulate", "__device__ void add(float *y, const float *x, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] += x[i];\n}\n"
-                               "__global__ void k(float *a, float *b, int n) {\n  add(" + with + ", n);\n}\n");
+    return after(
+        "accumulate",
+        "__device__ void add(float *y, const float *x, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] += x[i];\n}\n"
+        "__global__ void k(float *a, float *b, int n) {\n  add(" +
+            with + ", n);\n}\n");
   };
   EXPECT_NE(called("a + threadIdx.x, b"), "");
   EXPECT_EQ(called("a + threadIdx.x, a"), "");
 }
 
 TEST(Readonly, MarksEveryPointerRestrict) {
-  EXPECT_THAT(after("readonly", kProduct, {{"ldg", 0}}), HasSubstr("k(float *__restrict__ a, float *__restrict__ b, float *__restrict__ c, int n)"));
+  EXPECT_THAT(after("readonly", kProduct, {{"ldg", 0}}),
+              HasSubstr("k(float *__restrict__ a, float *__restrict__ b, float *__restrict__ c, int n)"));
 }
 
 TEST(Readonly, ReadsThroughTheCacheWhatIsNeverWritten) {
@@ -180,71 +227,116 @@ TEST(Readonly, LeavesPointersAloneWhoseMemoryIsReachedAnotherWay) {
 }
 
 TEST(Unroll, PutsThePragmaOnItsOwnLine) {
-  EXPECT_THAT(after("unroll", kProduct, {{"factor", 4}}), HasSubstr("// The whole row.\n    #pragma unroll 4\n    for (int i"));
+  EXPECT_THAT(after("unroll", kProduct, {{"factor", 4}}),
+              HasSubstr("// The whole row.\n    #pragma unroll 4\n    for (int i"));
 }
 
 TEST(Unroll, LeavesALoopAloneThatHasAPragma) {
-  EXPECT_EQ(after("unroll", "__global__ void k(float *y, int n) {\n#pragma unroll 2\n  for (int i = 0; i < n; ++i)\n    y[i] += 1;\n}\n", {{"factor", 4}}), "");
+  EXPECT_EQ(
+      after(
+          "unroll",
+          "__global__ void k(float *y, int n) {\n#pragma unroll 2\n  for (int i = 0; i < n; ++i)\n    y[i] += 1;\n}\n",
+          {{"factor", 4}}),
+      "");
 }
 
 TEST(Unroll, UnrollsFullyOnlyWithConstantBounds) {
   EXPECT_EQ(after("unroll", kProduct, {{"factor", 0}}), "");
-  EXPECT_THAT(after("unroll", "__global__ void k(float *y) {\n  for (int i = 0; i < 9; ++i)\n    y[i] += 1;\n}\n", {{"factor", 0}}),
+  EXPECT_THAT(after("unroll", "__global__ void k(float *y) {\n  for (int i = 0; i < 9; ++i)\n    y[i] += 1;\n}\n",
+                    {{"factor", 0}}),
               HasSubstr("  #pragma unroll\n  for"));
 }
 
 TEST(Coarsen, WrapsTheRestOfTheKernelAndShrinksTheGrid) {
   std::string text = after("coarsen", kProduct, {{"turns", 4}});
-  EXPECT_THAT(text, HasSubstr("  for (int turn = 0; turn < 4; ++turn) {\n  int j = (blockIdx.x * 4 + turn) * blockDim.x + threadIdx.x;\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          "  for (int turn = 0; turn < 4; ++turn) {\n  int j = (blockIdx.x * 4 + turn) * blockDim.x + threadIdx.x;\n"));
   EXPECT_THAT(text, HasSubstr("  }\n  }\n}\n"));
   auto found = offers("coarsen", kProduct, {{"turns", 4}});
   EXPECT_EQ(found[0].grid[0].divide, 4);
 }
 
 TEST(Coarsen, TurnsAGuardsReturnIntoContinue) {
-  EXPECT_THAT(after("coarsen", "__global__ void k(float *y, int n) {\n  const int i = threadIdx.x + blockIdx.x * blockDim.x;\n  if (i >= n) return;\n  y[i] = 1;\n}\n", {{"turns", 2}}),
+  EXPECT_THAT(after("coarsen",
+                    "__global__ void k(float *y, int n) {\n  const int i = threadIdx.x + blockIdx.x * blockDim.x;\n  "
+                    "if (i >= n) return;\n  y[i] = 1;\n}\n",
+                    {{"turns", 2}}),
               HasSubstr("if (i >= n) continue;"));
 }
 
 TEST(Coarsen, KnowsAnIndexWhoseWidthIsAMacro) {
-  EXPECT_THAT(after("coarsen", "#define W 64\n__global__ void k(float *y, int n) {\n  int i = blockIdx.x * W + threadIdx.x;\n  if (i >= n) return;\n  y[i] = 1;\n}\n", {{"turns", 2}}),
+  EXPECT_THAT(after("coarsen",
+                    "#define W 64\n__global__ void k(float *y, int n) {\n  int i = blockIdx.x * W + threadIdx.x;\n  if "
+                    "(i >= n) return;\n  y[i] = 1;\n}\n",
+                    {{"turns", 2}}),
               HasSubstr("int i = (blockIdx.x * 2 + turn) * W + threadIdx.x;"));
 }
 
 TEST(Coarsen, RefusesKernelsWithBarriers) {
-  EXPECT_EQ(after("coarsen", "__global__ void k(float *y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  __syncthreads();\n  if (i < n) y[i] = 1;\n}\n", {{"turns", 2}}), "");
+  EXPECT_EQ(after("coarsen",
+                  "__global__ void k(float *y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  "
+                  "__syncthreads();\n  if (i < n) y[i] = 1;\n}\n",
+                  {{"turns", 2}}),
+            "");
 }
 
 TEST(Coarsen, RefusesAnUnguardedKernel) {
   // It would be right on a grid that divides, but the application may be run with another.
-  EXPECT_EQ(after("coarsen", "__global__ void k(float *y) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  y[i] = 1;\n}\n", {{"turns", 2}}, 0, facts(100)), "");
+  EXPECT_EQ(after("coarsen",
+                  "__global__ void k(float *y) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  y[i] = 1;\n}\n",
+                  {{"turns", 2}}, 0, facts(100)),
+            "");
 }
 
 TEST(Coarsen, RefusesAGridStrideLoop) {
-  EXPECT_EQ(after("coarsen", "__global__ void k(float *y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  for (; i < n; i += gridDim.x * blockDim.x) y[i] = 1;\n}\n", {{"turns", 2}}), "");
+  EXPECT_EQ(after("coarsen",
+                  "__global__ void k(float *y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  for (; i "
+                  "< n; i += gridDim.x * blockDim.x) y[i] = 1;\n}\n",
+                  {{"turns", 2}}),
+            "");
 }
 
 TEST(PadShared, AddsAColumn) {
-  EXPECT_THAT(after("pad_shared", "__global__ void k(float *y) {\n  __shared__ float tile[16][16];\n  tile[threadIdx.x][0] = 1;\n  __syncthreads();\n  y[0] = tile[0][threadIdx.x];\n}\n", {{"pad", 1}}),
+  EXPECT_THAT(after("pad_shared",
+                    "__global__ void k(float *y) {\n  __shared__ float tile[16][16];\n  tile[threadIdx.x][0] = 1;\n  "
+                    "__syncthreads();\n  y[0] = tile[0][threadIdx.x];\n}\n",
+                    {{"pad", 1}}),
               HasSubstr("float tile[16][16 + 1];"));
 }
 
 TEST(PadShared, AddsToTheWholeOfAComputedSize) {
-  EXPECT_THAT(after("pad_shared", "__global__ void k(float *y) {\n  __shared__ float tile[16][1 << 4];\n  tile[threadIdx.x][0] = 1;\n  y[0] = tile[0][threadIdx.x];\n}\n", {{"pad", 1}}),
+  EXPECT_THAT(after("pad_shared",
+                    "__global__ void k(float *y) {\n  __shared__ float tile[16][1 << 4];\n  tile[threadIdx.x][0] = "
+                    "1;\n  y[0] = tile[0][threadIdx.x];\n}\n",
+                    {{"pad", 1}}),
               HasSubstr("float tile[16][(1 << 4) + 1];"));
 }
 
 TEST(PadShared, LeavesTheRoomAloneThatALaunchMayAskFor) {
-  EXPECT_EQ(after("pad_shared", "__global__ void k(float *y) {\n  __shared__ float tile[16][16];\n  extern __shared__ float more[];\n  tile[threadIdx.x][0] = more[0];\n  y[0] = tile[0][threadIdx.x];\n}\n", {{"pad", 1}}), "");
+  EXPECT_EQ(after("pad_shared",
+                  "__global__ void k(float *y) {\n  __shared__ float tile[16][16];\n  extern __shared__ float "
+                  "more[];\n  tile[threadIdx.x][0] = more[0];\n  y[0] = tile[0][threadIdx.x];\n}\n",
+                  {{"pad", 1}}),
+            "");
 }
 
 TEST(PadShared, LeavesATileAloneThatIsUsedAsOneArray) {
-  EXPECT_EQ(after("pad_shared", "__global__ void k(float *y) {\n  __shared__ float tile[16][16];\n  float *flat = tile[0];\n  y[0] = flat[17];\n}\n", {{"pad", 1}}), "");
+  EXPECT_EQ(after("pad_shared",
+                  "__global__ void k(float *y) {\n  __shared__ float tile[16][16];\n  float *flat = tile[0];\n  y[0] = "
+                  "flat[17];\n}\n",
+                  {{"pad", 1}}),
+            "");
 }
 
 TEST(PadShared, TakesIndicesThatStayInTheirRowAndNoOthers) {
   auto pads = [](const std::string& body, const std::string& tile = "tile[16][16]") {
-    return after("pad_shared", "#define B 16\n__device__ void fill(float *);\n__global__ void k(float *y, int n) {\n  __shared__ float " + tile + ";\n  int tx = threadIdx.x;\n  " + body + "\n}\n", {{"pad", 1}}) != "";
+    return after("pad_shared",
+                 "#define B 16\n__device__ void fill(float *);\n__global__ void k(float *y, int n) {\n  __shared__ "
+                 "float " +
+                     tile + ";\n  int tx = threadIdx.x;\n  " + body + "\n}\n",
+                 {{"pad", 1}}) != "";
   };
   EXPECT_TRUE(pads("for (int j = 0; j < B; j += 4) tile[tx][threadIdx.y + j] = 1;\n  y[0] = tile[tx + 1][tx - 1];"));
   EXPECT_TRUE(pads("y[0] = tile[n][n % B] + tile[n][(tx / 2) % 8];"));
@@ -261,7 +353,10 @@ TEST(PadShared, TakesIndicesThatStayInTheirRowAndNoOthers) {
 
 TEST(Accumulate, LeavesElementsAloneThatNotEveryTurnTouches) {
   auto with = [](const std::string& body, const RuleContext& known = facts()) {
-    return after("accumulate", "__global__ void k(float *y, const float *x, int n) {\n  for (int i = 0; i < n; ++i) {\n    " + body + "\n  }\n}\n", {}, 0, known);
+    return after("accumulate",
+                 "__global__ void k(float *y, const float *x, int n) {\n  for (int i = 0; i < n; ++i) {\n    " + body +
+                     "\n  }\n}\n",
+                 {}, 0, known);
   };
   EXPECT_NE(with("y[n] += x[i];"), "");
   EXPECT_EQ(with("if (x[i] > 0) y[n] += x[i];"), "") << "there may be no such element, or it may be another thread's";
@@ -274,7 +369,8 @@ TEST(Accumulate, LeavesElementsAloneThatNotEveryTurnTouches) {
 }
 
 TEST(LaunchBounds, StateTheRecordedBlock) {
-  EXPECT_THAT(after("launch_bounds", kProduct, {{"min_blocks", 2}}), HasSubstr("__global__ void __launch_bounds__(256, 2) k("));
+  EXPECT_THAT(after("launch_bounds", kProduct, {{"min_blocks", 2}}),
+              HasSubstr("__global__ void __launch_bounds__(256, 2) k("));
   RuleContext on_cpu = facts();
   on_cpu.on_cpu = true;
   EXPECT_EQ(after("launch_bounds", kProduct, {{"min_blocks", 2}}, 0, on_cpu), "") << "where they change nothing";
@@ -291,11 +387,14 @@ TEST(LaunchBounds, FollowTheKnobsThatTheLaunchTakesItsBlockFrom) {
   site.block[0] = "BX", site.block[1] = "2 * HALF", site.block[2] = "1";
   mep.launches = {site};
   mep.knobs = {{"BX", 32, {}, true, true, true, {}}, {"HALF", 4, {}, true, true, true, {}}};
-  EXPECT_THAT(after("launch_bounds", text, {{"min_blocks", 0}}, 0, RuleContext::of(mep)), HasSubstr("__launch_bounds__(BX * (2 * HALF)) k("));
+  EXPECT_THAT(after("launch_bounds", text, {{"min_blocks", 0}}, 0, RuleContext::of(mep)),
+              HasSubstr("__launch_bounds__(BX * (2 * HALF)) k("));
   mep.knobs[1].in_kernel = false;
-  EXPECT_EQ(after("launch_bounds", text, {{"min_blocks", 0}}, 0, RuleContext::of(mep)), "") << "HALF is out of the kernel's sight";
+  EXPECT_EQ(after("launch_bounds", text, {{"min_blocks", 0}}, 0, RuleContext::of(mep)), "")
+      << "HALF is out of the kernel's sight";
   mep.launches[0].block[0] = "256", mep.launches[0].block[1] = "1";
-  EXPECT_THAT(after("launch_bounds", text, {{"min_blocks", 0}}, 0, RuleContext::of(mep)), HasSubstr("__launch_bounds__(256) k("));
+  EXPECT_THAT(after("launch_bounds", text, {{"min_blocks", 0}}, 0, RuleContext::of(mep)),
+              HasSubstr("__launch_bounds__(256) k("));
 }
 
 TEST(LaunchBounds, AreStatedOnlyWhereNoLaunchCanExceedThem) {
@@ -326,13 +425,19 @@ TEST(LaunchBounds, AreStatedOnlyWhereNoLaunchCanExceedThem) {
 }
 
 TEST(LaunchBounds, AreNotStatedTwice) {
-  EXPECT_EQ(after("launch_bounds", "__global__ void __launch_bounds__(64) k(float *y) { y[0] = 1; }\n", {{"min_blocks", 0}}), "");
+  EXPECT_EQ(
+      after("launch_bounds", "__global__ void __launch_bounds__(64) k(float *y) { y[0] = 1; }\n", {{"min_blocks", 0}}),
+      "");
 }
 
 TEST(ConstantTable, MovesATableThatThreadsLookUpApart) {
-  const std::string text = "__constant__ unsigned char table[256];\n__constant__ float same[4];\n__global__ void k(int *y, const int *x, int n) {\n"
-                           "  int i = threadIdx.x;\n  float s = 0;\n  for (int j = 0; j < 4; ++j) s += same[j] + same[n];\n  y[i] = table[x[i] & 255] + s;\n}\n";
-  EXPECT_THAT(after("constant_table", text), HasSubstr("__device__ unsigned char table[256];\n__constant__ float same[4];"));
+  const std::string text =
+      "__constant__ unsigned char table[256];\n__constant__ float same[4];\n__global__ void k(int *y, const int *x, "
+      "int n) {\n"
+      "  int i = threadIdx.x;\n  float s = 0;\n  for (int j = 0; j < 4; ++j) s += same[j] + same[n];\n  y[i] = "
+      "table[x[i] & 255] + s;\n}\n";
+  EXPECT_THAT(after("constant_table", text),
+              HasSubstr("__device__ unsigned char table[256];\n__constant__ float same[4];"));
   EXPECT_EQ(offers("constant_table", text, {}).size(), 1u) << "same is read at one index by all threads";
 }
 
@@ -347,7 +452,8 @@ KernelFacts facts_of(double dram, double fp32, double issue) {
 TEST(Bound, IsTheHighestRoofOrElseWhatWarpsWaitFor) {
   EXPECT_EQ(bound_by(facts_of(0.8, 0.3, 0.2)), Bound::Memory);
   EXPECT_EQ(bound_by(facts_of(0.3, 0.6, 0.2)), Bound::Compute);
-  EXPECT_EQ(bound_by(facts_of(0.1, 0.1, 0.7)), Bound::Compute) << "integer arithmetic has no roof, but keeps schedulers busy";
+  EXPECT_EQ(bound_by(facts_of(0.1, 0.1, 0.7)), Bound::Compute)
+      << "integer arithmetic has no roof, but keeps schedulers busy";
   KernelFacts waiting = facts_of(0.1, 0.1, 0.2);
   waiting.stalls = {{"long_scoreboard", 20}, {"lg_throttle", 3}, {"selected", 1}};
   EXPECT_EQ(bound_by(waiting), Bound::Latency);
@@ -360,7 +466,8 @@ TEST(RuleProposer, BeginsWithWhatSuitsTheKernel) {
   auto first = [](Bound bound) {
     History history;
     Candidate original;
-    original.source = "__global__ void k(float *y, float s, int n) {\n  for (int i = 0; i < n; ++i)\n    y[i] = expf(y[i]) / s;\n}\n";
+    original.source =
+        "__global__ void k(float *y, float s, int n) {\n  for (int i = 0; i < n; ++i)\n    y[i] = expf(y[i]) / s;\n}\n";
     original.tier = "baseline";
     history.add({1, original, fake_ok(1), {}, {}, 0});
     RuleContext known = facts();
@@ -393,7 +500,8 @@ TEST(RuleContext, KnowsPointersIntoOnePieceOfMemory) {
   // Two arrays of 4 KiB at 0x1000 and 0x4000; a and b are pointers, c is a structure with one more.
   auto known = [](std::vector<uint64_t> addresses, uint64_t pointer_stride = 0) {
     Mep mep;
-    mep.parameters = {{"a", "float *", "float", false, ""}, {"b", "float *", "float", false, ""}, {"c", "View", "", false, ""}};
+    mep.parameters = {
+        {"a", "float *", "float", false, ""}, {"b", "float *", "float", false, ""}, {"c", "View", "", false, ""}};
     MepInstance instance;
     instance.parameters = {{0, 8}, {8, 8}, {16, 16}};
     instance.argument_pointers = {0, 8, 24};
@@ -410,7 +518,9 @@ TEST(RuleContext, KnowsPointersIntoOnePieceOfMemory) {
     mep.instances[1].regions[1].pointer_stride = 0;
     return RuleContext::of(mep);
   };
-  auto shared = [&](std::vector<uint64_t> addresses, uint64_t pointer_stride = 0) { return known(addresses, pointer_stride).shared_pointers; };
+  auto shared = [&](std::vector<uint64_t> addresses, uint64_t pointer_stride = 0) {
+    return known(addresses, pointer_stride).shared_pointers;
+  };
   using Set = std::set<size_t>;
   EXPECT_EQ(shared({0x1000, 0x1000, 0}), (Set{0, 1}));
   EXPECT_EQ(shared({0x1000, 0x1020, 0}), (Set{0, 1})) << "smooth(buffer, buffer + 8, n): the ranges overlap";
@@ -419,15 +529,19 @@ TEST(RuleContext, KnowsPointersIntoOnePieceOfMemory) {
   EXPECT_EQ(shared({0x1000, 0x4000, 0}, 8), (Set{0, 1})) << "addresses lie in memory";
   EXPECT_EQ(shared({0x9000, 0x9000, 0}), (Set{0, 1})) << "nothing of it was recorded";
   EXPECT_EQ(shared({0, 0, 0}), Set{});
-  EXPECT_EQ(known({0x1000, 0x4800, 0}).extents.at(1), 0x1000u) << "as far as in the launch that pointed to the beginning";
+  EXPECT_EQ(known({0x1000, 0x4800, 0}).extents.at(1), 0x1000u)
+      << "as far as in the launch that pointed to the beginning";
 }
 
 TEST(Rules, LeaveMacrosAlone) {
-  std::string text = "#define LOOP for (int i = 0; i < n; ++i)\n#define HALF 0.5\n__global__ void k(float *y, int n) {\n  LOOP y[0] += HALF * y[1];\n}\n";
+  std::string text =
+      "#define LOOP for (int i = 0; i < n; ++i)\n#define HALF 0.5\n__global__ void k(float *y, int n) {\n  LOOP y[0] "
+      "+= HALF * y[1];\n}\n";
   for (auto* rule : all_rules()) {
     auto source = KernelSource::parse(text, arguments());
     for (auto& opportunity : opportunities(*rule, *source, facts()))
-      EXPECT_THAT(*apply_edits(text, opportunity.edits), HasSubstr("#define LOOP for (int i = 0; i < n; ++i)\n#define HALF 0.5\n"));
+      EXPECT_THAT(*apply_edits(text, opportunity.edits),
+                  HasSubstr("#define LOOP for (int i = 0; i < n; ++i)\n#define HALF 0.5\n"));
   }
 }
 
@@ -458,7 +572,8 @@ TEST(RuleProposer, StacksEditsOnWhatProvedFast) {
     if (proposals.empty()) break;
     const std::string& text = proposals[0].candidate.source;
     bool accumulated = text.find("c_sum") != text.npos, restricted = text.find("__restrict__") != text.npos;
-    auto& trial = history.add({id, proposals[0].candidate, fake_ok(1 + 0.5 * accumulated + 0.3 * restricted), {}, proposals[0].parents, 0});
+    auto& trial = history.add(
+        {id, proposals[0].candidate, fake_ok(1 + 0.5 * accumulated + 0.3 * restricted), {}, proposals[0].parents, 0});
     proposer.learn(trial);
   }
   EXPECT_NEAR(history.best()->verdict.speedup(), 1.8, 1e-9);
@@ -483,7 +598,8 @@ TEST(RuleProposer, TriesEveryIdeaOfTheOriginalThoughOthersBecameFaster) {
   auto source = KernelSource::parse(kProduct, arguments());
   for (auto* rule : all_rules())
     for (auto& opportunity : opportunities(*rule, *source, facts()))
-      EXPECT_THAT(texts, testing::Contains(*apply_edits(kProduct, opportunity.edits))) << rule->name << " " << opportunity.place;
+      EXPECT_THAT(texts, testing::Contains(*apply_edits(kProduct, opportunity.edits)))
+          << rule->name << " " << opportunity.place;
 }
 
 TEST(RuleProposer, ShrinksTheLaunchOfACoarsenedKernel) {
@@ -519,9 +635,12 @@ TEST(OwnLines, AreThoseOfTheKernelsOutermostStatements) {
   };
   EXPECT_EQ(of("__global__ void k(float* x, int n) { int i = threadIdx.x; if (i < n) { x[i] = 1; n = 2; } }\n"),
             "__global__ void k(float* x, int n) {\n  int i = threadIdx.x;\n  if (i < n) { x[i] = 1; n = 2; }\n}\n");
-  EXPECT_EQ(of("__device__ int f() { return 1; }\n__global__ void k(float* x) {\n  int i = f(); /* one */ x[i] = 1; // set\n  x[1] = 2; }\n"),
-            "__device__ int f() { return 1; }\n__global__ void k(float* x) {\n  int i = f(); /* one */\n  x[i] = 1; // set\n  x[1] = 2;\n}\n");
-  EXPECT_EQ(of("__global__ void k(float* x) {\n  for (int i = 0; i < 4; ++i) { x[i] = 1; x[i + 4] = 2; }\n}\n"), "as it is");
+  EXPECT_EQ(of("__device__ int f() { return 1; }\n__global__ void k(float* x) {\n  int i = f(); /* one */ x[i] = 1; // "
+               "set\n  x[1] = 2; }\n"),
+            "__device__ int f() { return 1; }\n__global__ void k(float* x) {\n  int i = f(); /* one */\n  x[i] = 1; // "
+            "set\n  x[1] = 2;\n}\n");
+  EXPECT_EQ(of("__global__ void k(float* x) {\n  for (int i = 0; i < 4; ++i) { x[i] = 1; x[i + 4] = 2; }\n}\n"),
+            "as it is");
   EXPECT_EQ(of("__global__ void k(float*) {}\n"), "__global__ void k(float*) {\n}\n");
   EXPECT_EQ(of("#define TWO x[0] = 1; x[1] = 2\n__global__ void k(float* x) { TWO; }\n"), "as it is") << "a macro's";
 }
@@ -529,11 +648,14 @@ TEST(OwnLines, AreThoseOfTheKernelsOutermostStatements) {
 TEST(RuleProposer, BreaksTheLinesOfAKernelForRulesThatNeedTheirOwn) {
   History history;
   Candidate original;
-  original.source = "__global__ void k(float* y, const float* x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = x[i]; }\n";
+  original.source =
+      "__global__ void k(float* y, const float* x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) "
+      "y[i] = x[i]; }\n";
   original.tier = "baseline";
   history.add({1, original, fake_ok(1), {}, {}, 0});
   std::map<std::string, std::string> made;
-  for (auto& one : RuleProposer(facts(), arguments()).propose(history, 100)) made.emplace(one.candidate.proposer, one.candidate.source);
+  for (auto& one : RuleProposer(facts(), arguments()).propose(history, 100))
+    made.emplace(one.candidate.proposer, one.candidate.source);
   EXPECT_THAT(made["rules/jam"], HasSubstr("  int i["));
   EXPECT_THAT(made["rules/coarsen"], HasSubstr("{\n  for (int turn"));
   EXPECT_THAT(made["rules/readonly"], testing::Not(HasSubstr("{\n"))) << "which found its place as it was";

@@ -1,5 +1,5 @@
-// Claims about the rules that change how work is spread over threads, as inline before and after, and what they become when
-// nvcc's own words are used. Every text must parse again.
+// Claims about the rules that change how work is spread over threads, as inline before and after, and what they become
+// when nvcc's own words are used. Every text must parse again.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -30,7 +30,8 @@ const std::string kGemm = R"(__global__ void k(int n, float *a, float *b, float 
 )";
 
 TEST(Jam, RepeatsWhatDependsOnTheAxisAndSharesTheLoop) {
-  EXPECT_EQ(after("jam", kGemm, {{"x", 1}, {"y", 2}, {"z", 1}}, 0, plane()), R"(__global__ void k(int n, float *a, float *b, float *c) {
+  EXPECT_EQ(after("jam", kGemm, {{"x", 1}, {"y", 2}, {"z", 1}}, 0, plane()),
+            R"(__global__ void k(int n, float *a, float *b, float *c) {
   int j = blockIdx.x * blockDim.x + threadIdx.x;
   int i[2];
   #pragma unroll
@@ -83,38 +84,48 @@ TEST(Jam, ComputesWhatOneAxisDecidesOncePerAxis) {
 }
 
 TEST(Jam, LetsTheGridSayHowManyThereWereWhereALaunchDoesNotCoverTheGuardsSize) {
-  std::string text = "__global__ void k(float *x, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) x[i] = 1;\n}\n";
+  std::string text =
+      "__global__ void k(float *x, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) x[i] = "
+      "1;\n}\n";
   const Bindings two = {{"x", 2}, {"y", 1}, {"z", 1}};
   RuleContext known = facts();
   EXPECT_EQ(offers("jam", text, two, known).at(0).grid[0].divide, 2);
-  for (auto& [rule, values] : {std::pair("jam", two), std::pair("coarsen", Bindings{{"turns", 2}})}) EXPECT_EQ(offers(rule, text, values, known).at(0).premise, "");
-  known.rounds_up[0] = false;   // k<<<3, 128>>>(x, n), say.
+  for (auto& [rule, values] : {std::pair("jam", two), std::pair("coarsen", Bindings{{"turns", 2}})})
+    EXPECT_EQ(offers(rule, text, values, known).at(0).premise, "");
+  known.rounds_up[0] = false;  // k<<<3, 128>>>(x, n), say.
   EXPECT_EQ(offers("jam", text, two, known).at(0).grid[0].divide, 1);
   std::string jammed = after("jam", text, two, 0, known);
   EXPECT_THAT(jammed, HasSubstr("blockIdx.x * 2 + 1 < gridDim.x"));
   EXPECT_THAT(jammed, HasSubstr("if (!(blockIdx.x * 2 + (turn) < gridDim.x)) continue;"));
   EXPECT_EQ(offers("coarsen", text, {{"turns", 2}}, known).at(0).grid[0].divide, 1);
-  EXPECT_THAT(after("coarsen", text, {{"turns", 2}}, 0, known), HasSubstr("if ((blockIdx.x * 2 + turn) >= gridDim.x) break;"));
+  EXPECT_THAT(after("coarsen", text, {{"turns", 2}}, 0, known),
+              HasSubstr("if ((blockIdx.x * 2 + turn) >= gridDim.x) break;"));
   for (auto& [rule, values] : {std::pair("jam", two), std::pair("coarsen", Bindings{{"turns", 2}})})
-    EXPECT_EQ(offers(rule, text, values, known).at(0).premise, "with the grid as it was, of which one block in 2 finds work");
+    EXPECT_EQ(offers(rule, text, values, known).at(0).premise,
+              "with the grid as it was, of which one block in 2 finds work");
 }
 
 TEST(Jam, LetsTheGridSayHowManyThereWereWhereTheGuardAsksOfAnotherSizeThanIsCovered) {
   auto divides = [](const std::string& guard, std::set<CoveredSize> covered, const std::string& before = "") {
     RuleContext known = facts();
     known.covered[0] = std::move(covered);
-    const std::string text = "struct Box { int n, all; };\n__global__ void k(float *x, int first, int chunk, int total, Box b) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n" + before +
-                             "  if (" + guard + ") return;\n  x[i] = 1;\n}\n";
+    const std::string text =
+        "struct Box { int n, all; };\n__global__ void k(float *x, int first, int chunk, int total, Box b) {\n  int i = "
+        "blockIdx.x * blockDim.x + threadIdx.x;\n" +
+        before + "  if (" + guard + ") return;\n  x[i] = 1;\n}\n";
     std::set<int64_t> all;
-    for (auto& [rule, values] : {std::pair("jam", Bindings{{"x", 2}, {"y", 1}, {"z", 1}}), std::pair("coarsen", Bindings{{"turns", 2}})})
+    for (auto& [rule, values] :
+         {std::pair("jam", Bindings{{"x", 2}, {"y", 1}, {"z", 1}}), std::pair("coarsen", Bindings{{"turns", 2}})})
       all.insert(offers(rule, text, values, known).at(0).grid[0].divide);
     return all == std::set<int64_t>{2};
   };
   EXPECT_FALSE(divides("first + i >= total", {{2, ""}})) << "upd<<<(chunk + 255) / 256, 256>>>(x, first, chunk, total)";
   EXPECT_TRUE(divides("i >= chunk", {{2, ""}}));
   EXPECT_TRUE(divides("i + 1 >= chunk", {{2, ""}}));
-  for (auto* more : {"i - 1 >= chunk", "i > chunk", "chunk < i", "i >= chunk + 1", "i >= 2 * chunk", "i >= chunk << 1"}) EXPECT_FALSE(divides(more, {{2, ""}})) << more << ": more than are covered";
-  for (auto* same : {"i > chunk - 1", "chunk <= i", "chunk - 1 < i", "i >= chunk * chunk"}) EXPECT_TRUE(divides(same, {{2, ""}})) << same;
+  for (auto* more : {"i - 1 >= chunk", "i > chunk", "chunk < i", "i >= chunk + 1", "i >= 2 * chunk", "i >= chunk << 1"})
+    EXPECT_FALSE(divides(more, {{2, ""}})) << more << ": more than are covered";
+  for (auto* same : {"i > chunk - 1", "chunk <= i", "chunk - 1 < i", "i >= chunk * chunk"})
+    EXPECT_TRUE(divides(same, {{2, ""}})) << same;
   EXPECT_FALSE(divides("i + first >= chunk", {{2, ""}}));
   EXPECT_TRUE(divides("i >= b.n", {{4, "n"}}));
   EXPECT_FALSE(divides("i >= b.all", {{4, "n"}}));
@@ -124,10 +135,13 @@ TEST(Jam, LetsTheGridSayHowManyThereWereWhereTheGuardAsksOfAnotherSizeThanIsCove
 }
 
 TEST(Jam, LetsAGridThatIsAlwaysTheSameSayHowManyThereWereUnlessItFallsIntoWholeGroups) {
-  const std::string text = "__global__ void k(float *x, int first, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (first + i < n) x[first + i] += 1;\n}\n";
+  const std::string text =
+      "__global__ void k(float *x, int first, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (first "
+      "+ i < n) x[first + i] += 1;\n}\n";
   for (auto& [blocks, divide] : {std::pair(100u, 1), std::pair(96u, 8)}) {
     RuleContext known = facts();
-    for (auto& geometry : known.geometries) geometry.grid.x = blocks;   // k<<<100, 256>>>(x, first, n) for first += 100 * 256.
+    for (auto& geometry : known.geometries)
+      geometry.grid.x = blocks;  // k<<<100, 256>>>(x, first, n) for first += 100 * 256.
     EXPECT_EQ(offers("jam", text, {{"x", 8}, {"y", 1}, {"z", 1}}, known).at(0).grid[0].divide, divide);
     EXPECT_EQ(offers("coarsen", text, {{"turns", 8}}, known).at(0).grid[0].divide, divide);
   }
@@ -135,7 +149,11 @@ TEST(Jam, LetsAGridThatIsAlwaysTheSameSayHowManyThereWereUnlessItFallsIntoWholeG
 
 TEST(Coarsen, LetsTheGridSayHowManyThereWereWhereNoGuardKeepsThreadsInside) {
   auto with = [](const std::string& body) {
-    auto found = offers("coarsen", "__global__ void k(float *x, const float *y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n" + body + "}\n", {{"turns", 2}});
+    auto found = offers(
+        "coarsen",
+        "__global__ void k(float *x, const float *y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n" +
+            body + "}\n",
+        {{"turns", 2}});
     return found.empty() ? 0 : found[0].grid[0].divide;
   };
   EXPECT_EQ(with("  if (i < n) x[i] = y[i];\n"), 2);
@@ -149,7 +167,9 @@ TEST(Coarsen, LetsTheGridSayHowManyThereWereWhereNoGuardKeepsThreadsInside) {
 
 TEST(Jam, TakesADifferenceWithoutASignForNoUpperBound) {
   auto with = [](const std::string& type, const std::string& guard) {
-    auto found = offers("jam", "__global__ void k(float *x, " + type + " first, " + type + " n) {\n  " + type + " i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (" + guard + ") x[i] = 1;\n}\n",
+    auto found = offers("jam",
+                        "__global__ void k(float *x, " + type + " first, " + type + " n) {\n  " + type +
+                            " i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (" + guard + ") x[i] = 1;\n}\n",
                         {{"x", 2}, {"y", 1}, {"z", 1}});
     return found.empty() ? 0 : found[0].grid[0].divide;
   };
@@ -174,7 +194,8 @@ TEST(Jam, KeepsCommentsWithWhatTheySpeakOf) {
     }
   }
 }
-)", {{"x", 2}, {"y", 1}, {"z", 1}});
+)",
+                           {{"x", 2}, {"y", 1}, {"z", 1}});
   EXPECT_THAT(text, HasSubstr("      // What lies here.\n      v[u] = x[i[u]];  // Once.\n    }\n"));
   EXPECT_THAT(text, HasSubstr("      /* Squared,\n      and no more. */\n      y[i[u]] = v[u] * v[u];\n"));
   EXPECT_THAT(text, HasSubstr("    for (int j = 0; j < 3; ++j) {  // Three times.\n      #pragma unroll\n"));
@@ -182,8 +203,12 @@ TEST(Jam, KeepsCommentsWithWhatTheySpeakOf) {
 
 TEST(Jam, KnowsTheTypesThatArraysCanHave) {
   auto with = [](const std::string& body) {
-    return after("jam", "struct P { float x, y; };\n#define REAL float\n__global__ void k(float *y, const P *p, int n) {\n  int i = threadIdx.x + blockIdx.x * blockDim.x;\n"
-                        "  if (i < n) {\n    " + body + "\n    for (int j = 0; j < n; ++j) y[i] += 1;\n    y[i] = a.x;\n  }\n}\n", {{"x", 2}, {"y", 1}, {"z", 1}});
+    return after("jam",
+                 "struct P { float x, y; };\n#define REAL float\n__global__ void k(float *y, const P *p, int n) {\n  "
+                 "int i = threadIdx.x + blockIdx.x * blockDim.x;\n"
+                 "  if (i < n) {\n    " +
+                     body + "\n    for (int j = 0; j < n; ++j) y[i] += 1;\n    y[i] = a.x;\n  }\n}\n",
+                 {{"x", 2}, {"y", 1}, {"z", 1}});
   };
   EXPECT_THAT(with("const P a = p[i];"), HasSubstr("    P a[2];\n"));
   EXPECT_THAT(with("P a = {0};"), Not(HasSubstr("a[2]"))) << "that is the same for all";
@@ -191,12 +216,17 @@ TEST(Jam, KnowsTheTypesThatArraysCanHave) {
   EXPECT_THAT(with("P b, a = p[i];"), HasSubstr("P b;\n      a[u] = p[i[u]];\n"));
   EXPECT_THAT(with("auto a = p[i];"), HasSubstr("P a[2];\n"));
   EXPECT_THAT(with("const P &a = p[i];"), HasSubstr("const P &a_1 = p[i_1];\n")) << "of references there are none";
-  EXPECT_THAT(with("P a; REAL const *q = y + i; a.x = 1;\n    y[i] = *q;\n    y[i] -= *q;\n    for (int j = 0; j < n; ++j) y[i] -= *q;"), HasSubstr("REAL const *q[2];\n"));
-  EXPECT_THAT(with("P a; float s[3]; a.x = s[0] = i;\n    for (int j = 0; j < n; ++j) y[i] -= s[0];"), HasSubstr("float s[2][3];\n"));
+  EXPECT_THAT(with("P a; REAL const *q = y + i; a.x = 1;\n    y[i] = *q;\n    y[i] -= *q;\n    for (int j = 0; j < n; "
+                   "++j) y[i] -= *q;"),
+              HasSubstr("REAL const *q[2];\n"));
+  EXPECT_THAT(with("P a; float s[3]; a.x = s[0] = i;\n    for (int j = 0; j < n; ++j) y[i] -= s[0];"),
+              HasSubstr("float s[2][3];\n"));
 }
 
 TEST(Jam, DoesNotTakeALowerBoundForAnUpperOne) {
-  const std::string text = "__global__ void k(float *y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (n - i < 40) y[i] = 1;\n}\n";
+  const std::string text =
+      "__global__ void k(float *y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (n - i < 40) y[i] "
+      "= 1;\n}\n";
   EXPECT_EQ(offers("jam", text, {{"x", 2}, {"y", 1}, {"z", 1}}).at(0).grid[0].divide, 1);
 }
 
@@ -212,61 +242,102 @@ TEST(Jam, ShrinksTheGridAlongEachAxis) {
 }
 
 TEST(Jam, TakesAGuardThatReturns) {
-  std::string text = after("jam", "__global__ void k(float *y, const float *x, int n) {\n  int i = threadIdx.x + blockIdx.x * blockDim.x;\n"
-                                  "  if (i >= n || n == 3) return;\n  float v = x[i];\n  y[i] = v * v;\n}\n", {{"x", 2}, {"y", 1}, {"z", 1}});
+  std::string text =
+      after("jam",
+            "__global__ void k(float *y, const float *x, int n) {\n  int i = threadIdx.x + blockIdx.x * blockDim.x;\n"
+            "  if (i >= n || n == 3) return;\n  float v = x[i];\n  y[i] = v * v;\n}\n",
+            {{"x", 2}, {"y", 1}, {"z", 1}});
   EXPECT_THAT(text, HasSubstr("  if (i[1] < n && n != 3) {\n    float v[2];\n"));
   EXPECT_THAT(text, HasSubstr("if (i >= n || n == 3) continue;"));
 }
 
 TEST(Jam, KeepsABranchOfEachNeighbourWhole) {
-  std::string text = after("jam", "__global__ void k(float *y, int n) {\n  int i = threadIdx.x + blockIdx.x * blockDim.x;\n"
-                                  "  if (i < n) {\n    if (i == 0) y[i] = 1;\n    else y[i] = 2;\n  }\n}\n", {{"x", 2}, {"y", 1}, {"z", 1}});
+  std::string text = after("jam",
+                           "__global__ void k(float *y, int n) {\n  int i = threadIdx.x + blockIdx.x * blockDim.x;\n"
+                           "  if (i < n) {\n    if (i == 0) y[i] = 1;\n    else y[i] = 2;\n  }\n}\n",
+                           {{"x", 2}, {"y", 1}, {"z", 1}});
   EXPECT_THAT(text, HasSubstr("      if (i[u] == 0) y[i[u]] = 1;\n      else y[i[u]] = 2;\n"));
 }
 
 TEST(Jam, KeepsTheGridWhereNothingBoundsTheIndex) {
-  std::string text = "__global__ void k(float *y, const float *x, int n) {\n  int i = threadIdx.x + blockIdx.x * blockDim.x;\n"
-                     "  int m = blockIdx.y;\n  y[m * n + i] = x[i];\n}\n";
+  std::string text =
+      "__global__ void k(float *y, const float *x, int n) {\n  int i = threadIdx.x + blockIdx.x * blockDim.x;\n"
+      "  int m = blockIdx.y;\n  y[m * n + i] = x[i];\n}\n";
   RuleContext known = plane(64, 1);
   std::string jammed = after("jam", text, {{"x", 1}, {"y", 4}, {"z", 1}}, 0, known);
   EXPECT_THAT(jammed, HasSubstr("m[u] = (blockIdx.y * 4 + u);\n  }\n  if (blockIdx.y * 4 + 3 < gridDim.y) {\n"));
   EXPECT_THAT(jammed, HasSubstr("if (!(blockIdx.y * 4 + (turn) < gridDim.y)) continue;"));
   EXPECT_EQ(offers("jam", text, {{"x", 1}, {"y", 4}, {"z", 1}}, known).at(0).grid[1].divide, 1);
   // A lower bound is none: with more threads than the original had, it would let them in.
-  std::string rows = "__global__ void k(float *y, int n) {\n  int i = blockIdx.y * blockDim.y + threadIdx.y;\n  if (i > 0) y[i] = 1;\n}\n";
+  std::string rows =
+      "__global__ void k(float *y, int n) {\n  int i = blockIdx.y * blockDim.y + threadIdx.y;\n  if (i > 0) y[i] = "
+      "1;\n}\n";
   EXPECT_THAT(after("jam", rows, {{"x", 1}, {"y", 2}, {"z", 1}}, 0, known),
               HasSubstr("if (i[0] > 0 && i[1] < gridDim.y * blockDim.y) {"));
 }
 
 TEST(Jam, FindsNamesThatAreFree) {
-  std::string text = after("jam", "__global__ void k(float *y, int n) {\n  int i = threadIdx.x + blockIdx.x * blockDim.x;\n"
-                                  "  if (i < n) {\n    const float &s = y[i];\n    float s_1 = n;\n    y[i] = s + s_1;\n  }\n}\n", {{"x", 2}, {"y", 1}, {"z", 1}});
-  EXPECT_THAT(text, HasSubstr("const float &s_n1 = y[i_n1];\n    float s_1 = n;\n    y[i] = s + s_1;\n    y[i_n1] = s_n1 + s_1;"));
+  std::string text =
+      after("jam",
+            "__global__ void k(float *y, int n) {\n  int i = threadIdx.x + blockIdx.x * blockDim.x;\n"
+            "  if (i < n) {\n    const float &s = y[i];\n    float s_1 = n;\n    y[i] = s + s_1;\n  }\n}\n",
+            {{"x", 2}, {"y", 1}, {"z", 1}});
+  EXPECT_THAT(
+      text,
+      HasSubstr("const float &s_n1 = y[i_n1];\n    float s_1 = n;\n    y[i] = s + s_1;\n    y[i_n1] = s_n1 + s_1;"));
 }
 
 TEST(Jam, SeesArgumentsOfMacros) {
-  EXPECT_THAT(after("jam", "#define AT(r, c) ((r) * n + (c))\n__global__ void k(float *y, int n) {\n  int i = threadIdx.x + blockIdx.x * blockDim.x;\n"
-                           "  if (i < n) y[AT(i, 1)] = i;\n}\n", {{"x", 2}, {"y", 1}, {"z", 1}}),
+  EXPECT_THAT(after("jam",
+                    "#define AT(r, c) ((r) * n + (c))\n__global__ void k(float *y, int n) {\n  int i = threadIdx.x + "
+                    "blockIdx.x * blockDim.x;\n"
+                    "  if (i < n) y[AT(i, 1)] = i;\n}\n",
+                    {{"x", 2}, {"y", 1}, {"z", 1}}),
               HasSubstr("y[AT(i[u], 1)] = i[u];"));
 }
 
 TEST(Jam, LeavesKernelsAloneWhoseMacrosUseTheVariable) {
-  EXPECT_EQ(after("jam", "#define HERE y[i]\n__global__ void k(float *y, int n) {\n  int i = threadIdx.x + blockIdx.x * blockDim.x;\n"
-                         "  if (i < n) HERE = 1;\n}\n", {{"x", 2}, {"y", 1}, {"z", 1}}), "");
+  EXPECT_EQ(
+      after(
+          "jam",
+          "#define HERE y[i]\n__global__ void k(float *y, int n) {\n  int i = threadIdx.x + blockIdx.x * blockDim.x;\n"
+          "  if (i < n) HERE = 1;\n}\n",
+          {{"x", 2}, {"y", 1}, {"z", 1}}),
+      "");
 }
 
 TEST(Jam, LeavesBarriersSharedMemoryAndEarlyEndsAlone) {
   const Bindings two = {{"x", 2}, {"y", 1}, {"z", 1}};
   const std::string index = "  int i = threadIdx.x + blockIdx.x * blockDim.x;\n";
-  EXPECT_EQ(after("jam", "__global__ void k(float *y, int n) {\n" + index + "  __syncthreads();\n  if (i < n) y[i] = 1;\n}\n", two), "");
-  EXPECT_EQ(after("jam", "__global__ void k(float *y, int n) {\n" + index + "  __shared__ float t;\n  if (i < n) y[i] = t;\n}\n", two), "");
-  EXPECT_EQ(after("jam", "__global__ void k(float *y, int n) {\n" + index + "  if (i < n) {\n    for (int j = 0; j < n; ++j) {\n      if (y[i] > j) return;\n      y[i] = j;\n    }\n  }\n}\n", two), "");
-  EXPECT_EQ(after("jam", "__global__ void k(float *y, int n) {\n" + index + "  if (i < n) {\n    for (int j = 0; j < n; ++j) {\n      if (y[i] > j) break;\n      y[i] = j;\n    }\n  }\n}\n", two), "");
+  EXPECT_EQ(
+      after("jam", "__global__ void k(float *y, int n) {\n" + index + "  __syncthreads();\n  if (i < n) y[i] = 1;\n}\n",
+            two),
+      "");
+  EXPECT_EQ(
+      after("jam",
+            "__global__ void k(float *y, int n) {\n" + index + "  __shared__ float t;\n  if (i < n) y[i] = t;\n}\n",
+            two),
+      "");
+  EXPECT_EQ(after("jam",
+                  "__global__ void k(float *y, int n) {\n" + index +
+                      "  if (i < n) {\n    for (int j = 0; j < n; ++j) {\n      if (y[i] > j) return;\n      y[i] = "
+                      "j;\n    }\n  }\n}\n",
+                  two),
+            "");
+  EXPECT_EQ(after("jam",
+                  "__global__ void k(float *y, int n) {\n" + index +
+                      "  if (i < n) {\n    for (int j = 0; j < n; ++j) {\n      if (y[i] > j) break;\n      y[i] = "
+                      "j;\n    }\n  }\n}\n",
+                  two),
+            "");
 }
 
 TEST(Jam, RefusesWorkThatIsDoneForAllNeighboursAtOnce) {
-  EXPECT_EQ(after("jam", "__global__ void k(float *y, int *count, int n) {\n  int i = threadIdx.x + blockIdx.x * blockDim.x;\n"
-                         "  if (i < n) {\n    count[0] += 1;\n    y[i] = 1;\n  }\n}\n", {{"x", 2}, {"y", 1}, {"z", 1}}), "");
+  EXPECT_EQ(after("jam",
+                  "__global__ void k(float *y, int *count, int n) {\n  int i = threadIdx.x + blockIdx.x * blockDim.x;\n"
+                  "  if (i < n) {\n    count[0] += 1;\n    y[i] = 1;\n  }\n}\n",
+                  {{"x", 2}, {"y", 1}, {"z", 1}}),
+            "");
 }
 
 TEST(MergeBlocks, LeavesToJamWhatNeedsNoBarriers) {
@@ -274,25 +345,37 @@ TEST(MergeBlocks, LeavesToJamWhatNeedsNoBarriers) {
 }
 
 TEST(Jam, RepeatsWhatASecondTurnWouldFindChanged) {
-  const std::string loop = "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) {\n    while (t < n) y[i * n + t++] = 1;\n  }\n}\n";
+  const std::string loop =
+      "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) {\n    while (t < n) y[i * n + t++] = 1;\n  "
+      "}\n}\n";
   const std::string text = "__global__ void k(float *y, int n) {\n  int t, u = 3;\n  t = u;\n" + loop;
   std::string jammed = after("jam", text, {{"x", 2}, {"y", 1}, {"z", 1}});
   EXPECT_THAT(jammed.substr(jammed.find("turn < 2")), HasSubstr("int t, u = 3;\n      t = u;\n")) << "in every turn";
-  EXPECT_THAT(after("coarsen", text, {{"turns", 2}}), HasSubstr("for (int turn = 0; turn < 2; ++turn) {\n  int t, u = 3;\n"));
+  EXPECT_THAT(after("coarsen", text, {{"turns", 2}}),
+              HasSubstr("for (int turn = 0; turn < 2; ++turn) {\n  int t, u = 3;\n"));
   EXPECT_EQ(after("coarsen", "__global__ void k(float *y, int n, int t) {\n" + loop, {{"turns", 2}}), "");
   EXPECT_EQ(after("jam", "__global__ void k(float *y, int n, int t) {\n" + loop, {{"x", 2}, {"y", 1}, {"z", 1}}), "");
 }
 
 TEST(Jam, KnowsThatAFunctionMayChangeTheThreadsOwnArray) {
-  const std::string note = "__device__ void note(int* seen, float x) { if (x < 0) seen[0] = 1; }\n__device__ int first(const int* seen) { return seen[0]; }\n";
+  const std::string note =
+      "__device__ void note(int* seen, float x) { if (x < 0) seen[0] = 1; }\n__device__ int first(const int* seen) { "
+      "return seen[0]; }\n";
   const std::string index = "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i >= n) return;\n";
   const Bindings two = {{"x", 2}, {"y", 1}, {"z", 1}};
-  const std::string text = note + "__global__ void k(float *y, int n) {\n  int seen[1] = {0};\n" + index + "  note(seen, y[i]);\n  y[i] = first(seen);\n}\n";
-  EXPECT_THAT(after("coarsen", text, {{"turns", 2}}), HasSubstr("++turn) {\n  int seen[1] = {0};\n")) << "each turn has its own";
+  const std::string text = note + "__global__ void k(float *y, int n) {\n  int seen[1] = {0};\n" + index +
+                           "  note(seen, y[i]);\n  y[i] = first(seen);\n}\n";
+  EXPECT_THAT(after("coarsen", text, {{"turns", 2}}), HasSubstr("++turn) {\n  int seen[1] = {0};\n"))
+      << "each turn has its own";
   EXPECT_THAT(after("jam", text, two), testing::Not(HasSubstr("note(seen, y[i_1])"))) << "and each neighbour";
-  EXPECT_THAT(after("coarsen", note + "__global__ void k(float *y, int n) {\n  int seen[1] = {0};\n" + index + "  y[i] = first(seen);\n}\n", {{"turns", 2}}), HasSubstr("int seen[1] = {0};\n  for (int turn"));
+  EXPECT_THAT(after("coarsen",
+                    note + "__global__ void k(float *y, int n) {\n  int seen[1] = {0};\n" + index +
+                        "  y[i] = first(seen);\n}\n",
+                    {{"turns", 2}}),
+              HasSubstr("int seen[1] = {0};\n  for (int turn"));
   for (auto* kept : {"  int* p = seen;\n", "  int* p = &seen[0];\n", "  int* p;\n  p = n > 3 ? seen : seen + 1;\n"}) {
-    const std::string through = "__global__ void k(float *y, int n) {\n  int seen[2] = {0, 0};\n" + std::string(kept) + index + "  *p += 1;\n  y[i] = seen[0];\n}\n";
+    const std::string through = "__global__ void k(float *y, int n) {\n  int seen[2] = {0, 0};\n" + std::string(kept) +
+                                index + "  *p += 1;\n  y[i] = seen[0];\n}\n";
     EXPECT_EQ(after("coarsen", through, {{"turns", 2}}), "") << kept;
     EXPECT_EQ(after("jam", through, two), "") << kept;
   }
@@ -320,21 +403,32 @@ TEST(Jam, AsksNothingForTheCopiesOfALoopAndRenamesNothingInComments) {
 }
 
 TEST(TurnBlock, LetsThreadsChangePlaces) {
-  const std::string columns = "__global__ void k(const float *a, float *b, int n) {\n  int row = blockIdx.x * blockDim.x + threadIdx.x;\n"
-                              "  int column = blockIdx.y * blockDim.y + threadIdx.y;\n  b[row * n + column] = a[row * n + column];\n}\n";
+  const std::string columns =
+      "__global__ void k(const float *a, float *b, int n) {\n  int row = blockIdx.x * blockDim.x + threadIdx.x;\n"
+      "  int column = blockIdx.y * blockDim.y + threadIdx.y;\n  b[row * n + column] = a[row * n + column];\n}\n";
   std::string text = after("turn_block", columns, {}, 0, plane());
-  EXPECT_THAT(text, HasSubstr("{\n  const unsigned turned = threadIdx.y * blockDim.x + threadIdx.x, turned_x = turned / blockDim.y, turned_y = turned % blockDim.y;\n"));
-  EXPECT_THAT(text, HasSubstr("int row = blockIdx.x * blockDim.x + turned_x;\n  int column = blockIdx.y * blockDim.y + turned_y;\n"));
+  EXPECT_THAT(text, HasSubstr("{\n  const unsigned turned = threadIdx.y * blockDim.x + threadIdx.x, turned_x = turned "
+                              "/ blockDim.y, turned_y = turned % blockDim.y;\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("int row = blockIdx.x * blockDim.x + turned_x;\n  int column = blockIdx.y * blockDim.y + turned_y;\n"));
   EXPECT_EQ(after("turn_block", text, {}, 0, plane()), "") << "once";
   std::string apart = columns;
   apart.insert(apart.find("threadIdx.") + 10, " ");
   EXPECT_EQ(after("turn_block", apart, {}, 0, plane()), text) << "however it is spelled";
   EXPECT_NE(after("turn_block", "// A warp's volatile asm.\n" + columns, {}, 0, plane()), "");
   EXPECT_EQ(after("turn_block", columns, {}, 0, facts()), "") << "blocks of one dimension";
-  EXPECT_EQ(after("turn_block", "#define X threadIdx.x\n" + columns.substr(0, columns.size() - 2) + "  b[X] = 1;\n}\n", {}, 0, plane()), "");
-  EXPECT_EQ(after("turn_block", columns.substr(0, columns.size() - 2) + "  __shared__ int s[64];\n  s[threadIdx.x] = row;\n  b[row] = s[threadIdx.x ^ 1];\n}\n", {}, 0, plane()), "")
+  EXPECT_EQ(after("turn_block", "#define X threadIdx.x\n" + columns.substr(0, columns.size() - 2) + "  b[X] = 1;\n}\n",
+                  {}, 0, plane()),
+            "");
+  EXPECT_EQ(after("turn_block",
+                  columns.substr(0, columns.size() - 2) +
+                      "  __shared__ int s[64];\n  s[threadIdx.x] = row;\n  b[row] = s[threadIdx.x ^ 1];\n}\n",
+                  {}, 0, plane()),
+            "")
       << "an exchange within a warp that no barrier marks";
-  EXPECT_EQ(after("turn_block", columns.substr(0, columns.size() - 2) + "  __syncwarp(~0u);\n}\n", {}, 0, plane()), "") << "warps would be others";
+  EXPECT_EQ(after("turn_block", columns.substr(0, columns.size() - 2) + "  __syncwarp(~0u);\n}\n", {}, 0, plane()), "")
+      << "warps would be others";
 }
 
 TEST(ThreadRules, IndentAsTheTextDoes) {
@@ -348,15 +442,18 @@ TEST(ThreadRules, IndentAsTheTextDoes) {
     }
     return text;
   };
-  const std::string columns = "__global__ void k(const float *a, float *b, int n)\n{\n  int row = blockIdx.x * blockDim.x + threadIdx.x;\n"
-                              "  int column = blockIdx.y * blockDim.y + threadIdx.y;\n  b[row * n + column] = a[row * n + column];\n}\n";
+  const std::string columns =
+      "__global__ void k(const float *a, float *b, int n)\n{\n  int row = blockIdx.x * blockDim.x + threadIdx.x;\n"
+      "  int column = blockIdx.y * blockDim.y + threadIdx.y;\n  b[row * n + column] = a[row * n + column];\n}\n";
   for (const std::string by : {"\t", "    "}) {
-    EXPECT_THAT(after("turn_block", indented(columns, by), {}, 0, plane()), HasSubstr("{\n" + by + "const unsigned turned = "));
+    EXPECT_THAT(after("turn_block", indented(columns, by), {}, 0, plane()),
+                HasSubstr("{\n" + by + "const unsigned turned = "));
     std::string text = after("jam", indented(kGemm, by), {{"x", 1}, {"y", 2}, {"z", 1}}, 0, plane());
     ASSERT_NE(text, "");
     EXPECT_EQ(text, indented(after("jam", kGemm, {{"x", 1}, {"y", 2}, {"z", 1}}, 0, plane()), by));
   }
-  const std::string wrapped = "__global__ void k(const float *a,\n                  float *b, int n) {\n" + columns.substr(columns.find("  int row"));
+  const std::string wrapped = "__global__ void k(const float *a,\n                  float *b, int n) {\n" +
+                              columns.substr(columns.find("  int row"));
   EXPECT_THAT(after("turn_block", wrapped, {}, 0, plane()), HasSubstr("{\n  const unsigned turned = "));
 }
 
@@ -364,21 +461,30 @@ TEST(Jam, KeepsWhatSeldomRunsSmall) {
   std::string text = after("jam", kGemm, {{"x", 1}, {"y", 2}, {"z", 1}}, 0, plane());
   EXPECT_THAT(text, HasSubstr("    #pragma unroll 1\n    for (int turn = 0;"));
   EXPECT_EQ(offers("unroll", kGemm, {{"factor", 4}}).size(), 1u);
-  EXPECT_EQ(offers("unroll", text, {{"factor", 4}}).size(), 1u) << "the loop of the neighbours, not the one of the few that are left";
+  EXPECT_EQ(offers("unroll", text, {{"factor", 4}}).size(), 1u)
+      << "the loop of the neighbours, not the one of the few that are left";
 }
 
 TEST(WarpAtomics, SendOneLaneToMemory) {
-  std::string text = after("warp_atomics", "__global__ void k(float *total, int *most, const float *x, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+  std::string text = after("warp_atomics",
+                           "__global__ void k(float *total, int *most, const float *x, int n) {\n  int i = blockIdx.x "
+                           "* blockDim.x + threadIdx.x;\n"
                            "  if (i < n)\n    atomicAdd(total, x[i] * 2);\n  atomicMax(&most[blockIdx.x], i);\n}\n");
-  EXPECT_THAT(text, HasSubstr("{ float part = x[i] * 2; if (__activemask() == 0xffffffffu) { for (int hop = 16; hop > 0; hop /= 2) "
-                              "part += __shfl_xor_sync(0xffffffffu, part, hop); if ((threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) % 32 == 0) "
-                              "atomicAdd(total, part); } else atomicAdd(total, part); }"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("{ float part = x[i] * 2; if (__activemask() == 0xffffffffu) { for (int hop = 16; hop > 0; hop /= 2) "
+                "part += __shfl_xor_sync(0xffffffffu, part, hop); if ((threadIdx.x + blockDim.x * (threadIdx.y + "
+                "blockDim.y * threadIdx.z)) % 32 == 0) "
+                "atomicAdd(total, part); } else atomicAdd(total, part); }"));
   EXPECT_THAT(text, HasSubstr("part = max(part, __shfl_xor_sync(0xffffffffu, part, hop))"));
 }
 
 TEST(WarpAtomics, LeavePlacesAloneThatDifferAndResultsThatAreUsed) {
   auto with = [](const std::string& statement) {
-    return after("warp_atomics", "__global__ void k(int *y, int n) {\n  int i = threadIdx.x, j = blockIdx.x * 2, m = 0;\n  m += n;\n  " + statement + "\n}\n");
+    return after(
+        "warp_atomics",
+        "__global__ void k(int *y, int n) {\n  int i = threadIdx.x, j = blockIdx.x * 2, m = 0;\n  m += n;\n  " +
+            statement + "\n}\n");
   };
   EXPECT_NE(with("atomicAdd(&y[j], 1);"), "");
   EXPECT_NE(with("atomicAdd(y + j, i);"), "");
@@ -386,7 +492,8 @@ TEST(WarpAtomics, LeavePlacesAloneThatDifferAndResultsThatAreUsed) {
   EXPECT_EQ(with("atomicAdd(&y[y[0]], 1);"), "") << "what lies there may change";
   EXPECT_EQ(with("atomicAdd(&y[m], 1);"), "") << "m may differ";
   EXPECT_EQ(with("int old = atomicAdd(y, 1); y[old] = 1;"), "");
-  EXPECT_EQ(with("auto count = [&](int at) { atomicAdd(&y[at], 1); };\n  count(i);"), "") << "who calls it gives the place";
+  EXPECT_EQ(with("auto count = [&](int at) { atomicAdd(&y[at], 1); };\n  count(i);"), "")
+      << "who calls it gives the place";
   EXPECT_EQ(with("auto count = [](int *at) { atomicAdd(at, 1); };\n  count(y + i);"), "");
 }
 
@@ -428,60 +535,91 @@ TEST(PrivateSums, LetABlockDoTheWorkOfSeveral) {
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].grid[0].divide, 8);
   std::string text = after("private_sums", kHistogram, {{"turns", 8}}, 0, known);
-  EXPECT_THAT(text, HasSubstr("__syncthreads();\n  for (int turn = 0; turn < 8; ++turn) {\n  int i = (blockIdx.x * 8 + turn) * blockDim.x + threadIdx.x;\n"
+  EXPECT_THAT(text, HasSubstr("__syncthreads();\n  for (int turn = 0; turn < 8; ++turn) {\n  int i = (blockIdx.x * 8 + "
+                              "turn) * blockDim.x + threadIdx.x;\n"
                               "  if (i >= n) continue;\n"));
   EXPECT_THAT(text, HasSubstr("  }\n  __syncthreads();\n  for (unsigned at"));
 }
 
 TEST(PrivateSums, LeaveArraysAloneThatAreLargeOrUsedOtherwise) {
   auto with = [](const std::string& statement, uint64_t bytes = 64) {
-    return after("private_sums", "__global__ void k(float *sums, int n) {\n  int i = threadIdx.x;\n  " + statement + "\n}\n", {{"turns", 1}}, 0, with_extent(0, bytes));
+    return after("private_sums",
+                 "__global__ void k(float *sums, int n) {\n  int i = threadIdx.x;\n  " + statement + "\n}\n",
+                 {{"turns", 1}}, 0, with_extent(0, bytes));
   };
   EXPECT_THAT(with("if (i < n) atomicAdd(sums, 2.0f);"), HasSubstr("if (i < n) atomicAdd(&sums_here[0], 2.0f);"));
-  EXPECT_THAT(with("atomicAdd(sums + i % 2, 2.0f);"), HasSubstr("{ const size_t at = i % 2; if (at < 16) atomicAdd(&sums_here[at], 2.0f);"));
+  EXPECT_THAT(with("atomicAdd(sums + i % 2, 2.0f);"),
+              HasSubstr("{ const size_t at = i % 2; if (at < 16) atomicAdd(&sums_here[at], 2.0f);"));
   EXPECT_EQ(with("atomicAdd(sums, 2.0f);", 1 << 20), "") << "a block has no place for it";
   EXPECT_EQ(with("float old = atomicAdd(sums, 2.0f); sums[1] = old;"), "") << "the result is used";
   EXPECT_EQ(with("atomicAdd(sums, 2.0f); sums[1] = 1;"), "") << "something else is done with it";
-  EXPECT_EQ(with("extern __shared__ int tile[];\n  tile[i] = n;\n  atomicAdd(sums, 2.0f);"), "") << "another run may ask for all that there is";
+  EXPECT_EQ(with("extern __shared__ int tile[];\n  tile[i] = n;\n  atomicAdd(sums, 2.0f);"), "")
+      << "another run may ask for all that there is";
   RuleContext shared = with_extent(0, 64);
   shared.shared_pointers = {0};
-  EXPECT_EQ(after("private_sums", "__global__ void k(float *sums) {\n  atomicAdd(sums, 2.0f);\n}\n", {{"turns", 1}}, 0, shared), "");
+  EXPECT_EQ(after("private_sums", "__global__ void k(float *sums) {\n  atomicAdd(sums, 2.0f);\n}\n", {{"turns", 1}}, 0,
+                  shared),
+            "");
 }
 
 TEST(BlockIndex, IsKnownInItsUsualSpellings) {
-  for (auto* spelled : {"(unsigned long long)blockDim.x * blockIdx.x + threadIdx.x", "blockIdx.x * static_cast<long>(blockDim.x) + (long)threadIdx.x"})
-    EXPECT_NE(after("jam", std::string("__global__ void k(float *y, long n) {\n  long i = ") + spelled + ";\n  if (i >= n) return;\n  y[i] = 1;\n}\n",
-                    {{"x", 2}, {"y", 1}, {"z", 1}}), "") << spelled;
-  EXPECT_NE(after("jam", "#define W 64\n__global__ void k(float *y, int n) {\n  const unsigned i = (unsigned)(blockIdx.x * W + threadIdx.x);\n  if (i >= n) return;\n  y[i] = 1;\n}\n",
-                  {{"x", 2}, {"y", 1}, {"z", 1}}), "");
-  EXPECT_EQ(after("jam", "__global__ void k(float *y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i >= n) return;\n  y[i] = threadIdx.x;\n}\n",
-                  {{"x", 2}, {"y", 1}, {"z", 1}}), "") << "something else knows the thread's number too";
+  for (auto* spelled : {"(unsigned long long)blockDim.x * blockIdx.x + threadIdx.x",
+                        "blockIdx.x * static_cast<long>(blockDim.x) + (long)threadIdx.x"})
+    EXPECT_NE(after("jam",
+                    std::string("__global__ void k(float *y, long n) {\n  long i = ") + spelled +
+                        ";\n  if (i >= n) return;\n  y[i] = 1;\n}\n",
+                    {{"x", 2}, {"y", 1}, {"z", 1}}),
+              "")
+        << spelled;
+  EXPECT_NE(after("jam",
+                  "#define W 64\n__global__ void k(float *y, int n) {\n  const unsigned i = (unsigned)(blockIdx.x * W "
+                  "+ threadIdx.x);\n  if (i >= n) return;\n  y[i] = 1;\n}\n",
+                  {{"x", 2}, {"y", 1}, {"z", 1}}),
+            "");
+  EXPECT_EQ(after("jam",
+                  "__global__ void k(float *y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i >= "
+                  "n) return;\n  y[i] = threadIdx.x;\n}\n",
+                  {{"x", 2}, {"y", 1}, {"z", 1}}),
+            "")
+      << "something else knows the thread's number too";
 }
 
 TEST(Jam, SeesNoBarrierInCopiesOfRecords) {
-  const std::string text = "struct V { float x, y; };\nstruct P { V at, speed; int alive; };\n__global__ void k(P *ps, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i >= n) return;\n"
-                           "  P p = ps[i];\n  p.at.x += p.speed.x;\n  V old = p.at;\n  p.speed = old;\n  ps[i] = p;\n}\n";
+  const std::string text =
+      "struct V { float x, y; };\nstruct P { V at, speed; int alive; };\n__global__ void k(P *ps, int n) {\n  int i = "
+      "blockIdx.x * blockDim.x + threadIdx.x;\n  if (i >= n) return;\n"
+      "  P p = ps[i];\n  p.at.x += p.speed.x;\n  V old = p.at;\n  p.speed = old;\n  ps[i] = p;\n}\n";
   EXPECT_NE(after("jam", text, {{"x", 2}, {"y", 1}, {"z", 1}}), "");
   EXPECT_NE(after("coarsen", text, {{"turns", 2}}), "");
 }
 
 TEST(BlockIndex, IsKnownToNothingElseByAMacroOrWhole) {
-  for (auto* other : {"OUT = 1;", "y[i + TX] = 1;", "const uint3 b = blockIdx;\n  y[i] = b.x;", "y[i + place()] = 1;"}) {
-    const std::string text = "#define OUT y[blockIdx.x * 64 + i]\n#define TX threadIdx.x\n" + std::string(strstr(other, "place") ? "__device__ int place() { const uint3 t = threadIdx; return t.x; }\n" : "") +
-                             "__global__ void k(float *y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i >= n) return;\n  " + other + "\n}\n";
+  for (auto* other :
+       {"OUT = 1;", "y[i + TX] = 1;", "const uint3 b = blockIdx;\n  y[i] = b.x;", "y[i + place()] = 1;"}) {
+    const std::string text =
+        "#define OUT y[blockIdx.x * 64 + i]\n#define TX threadIdx.x\n" +
+        std::string(strstr(other, "place") ? "__device__ int place() { const uint3 t = threadIdx; return t.x; }\n"
+                                           : "") +
+        "__global__ void k(float *y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i >= n) "
+        "return;\n  " +
+        other + "\n}\n";
     EXPECT_EQ(after("jam", text, {{"x", 2}, {"y", 1}, {"z", 1}}), "") << other;
     EXPECT_EQ(after("coarsen", text, {{"turns", 2}}), "") << other;
   }
 }
 
 TEST(Coarsen, KeepsTheGridWhereMemoryIsTouchedInFrontOfTheGuard) {
-  for (auto* in_front : {"if (i >= most) stat->over = 1;", "if (i >= most) over = 1;", "if (i >= most) ++over;", "Stat& s = *stat;\n  if (i >= most) s.over = 1;"}) {
-    const std::string text = "struct Stat { int over; };\n__device__ int over;\n__global__ void k(float *y, Stat *stat, int n, int most) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  " +
-                             std::string(in_front) + "\n  if (i < n) y[i] = 3;\n}\n";
+  for (auto* in_front : {"if (i >= most) stat->over = 1;", "if (i >= most) over = 1;", "if (i >= most) ++over;",
+                         "Stat& s = *stat;\n  if (i >= most) s.over = 1;"}) {
+    const std::string text =
+        "struct Stat { int over; };\n__device__ int over;\n__global__ void k(float *y, Stat *stat, int n, int most) "
+        "{\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  " +
+        std::string(in_front) + "\n  if (i < n) y[i] = 3;\n}\n";
     RuleContext known = facts();
     known.covered[0] = {{2, ""}};
     for (auto& one : offers("coarsen", text, {{"turns", 2}}, known)) EXPECT_EQ(one.grid[0].divide, 1) << in_front;
-    for (auto& one : offers("jam", text, {{"x", 2}, {"y", 1}, {"z", 1}}, known)) EXPECT_EQ(one.grid[0].divide, 1) << in_front;
+    for (auto& one : offers("jam", text, {{"x", 2}, {"y", 1}, {"z", 1}}, known))
+      EXPECT_EQ(one.grid[0].divide, 1) << in_front;
   }
 }
 

@@ -10,7 +10,9 @@ template <class Visit>
 void for_broken_texts(const std::string& whole, Visit visit) {
   const std::string odd = "(){}[];?=<>-.,#&|\"'/*+";
   uint64_t state = 1;
-  auto next = [&](size_t bound) { return static_cast<size_t>((state = state * 6364136223846793005u + 1442695040888963407u) >> 33) % bound; };
+  auto next = [&](size_t bound) {
+    return static_cast<size_t>((state = state * 6364136223846793005u + 1442695040888963407u) >> 33) % bound;
+  };
   for (int turn = 0; turn < 3000; ++turn) {
     std::string text = whole.substr(0, turn % 3 == 0 ? next(whole.size()) : whole.size());
     for (size_t changes = next(6); changes > 0 && !text.empty(); --changes) {

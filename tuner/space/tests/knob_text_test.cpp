@@ -12,8 +12,12 @@ std::string found(std::string source, const char* name, int64_t value) {
 }
 
 TEST(KnobText, FindsAMacrosValue) { EXPECT_EQ(found("#define TILE 16\nint x;", "TILE", 16), "16"); }
-TEST(KnobText, IgnoresCommentsBesideTheValue) { EXPECT_EQ(found("#  define TILE /* was 8 */ 16 // TILE 4\n", "TILE", 16), "16"); }
-TEST(KnobText, TakesAParenthesisedExpressionWhole) { EXPECT_EQ(found("#define TILE (1 << 4)\n", "TILE", 16), "(1 << 4)"); }
+TEST(KnobText, IgnoresCommentsBesideTheValue) {
+  EXPECT_EQ(found("#  define TILE /* was 8 */ 16 // TILE 4\n", "TILE", 16), "16");
+}
+TEST(KnobText, TakesAParenthesisedExpressionWhole) {
+  EXPECT_EQ(found("#define TILE (1 << 4)\n", "TILE", 16), "(1 << 4)");
+}
 TEST(KnobText, FindsAConstexprValue) { EXPECT_EQ(found("constexpr int kTile = 16;", "kTile", 16), "16"); }
 TEST(KnobText, FindsABracedValue) { EXPECT_EQ(found("static constexpr unsigned kTile{16u};", "kTile", 16), "16u"); }
 TEST(KnobText, FindsAnEnumerator) { EXPECT_EQ(found("enum { A = 1, TILE = 16 };", "TILE", 16), "16"); }
@@ -21,15 +25,20 @@ TEST(KnobText, DoesNotTakeALongerNameForTheKnob) { EXPECT_EQ(found("#define TILE
 TEST(KnobText, RefusesAValueOtherThanTheScanSaw) { EXPECT_EQ(found("#define TILE 32\n", "TILE", 16), "<none>"); }
 TEST(KnobText, FindsANamespacesConstantByItsLastName) {
   EXPECT_EQ(found("namespace app {\nconstexpr int kTile = 16;\n}", "app::kTile", 16), "16");
-  EXPECT_EQ(found("namespace a {\nconstexpr int kTile = 16;\n}\nnamespace b {\nconstexpr int kTile = 16;\n}", "a::kTile", 16), "<none>");
+  EXPECT_EQ(
+      found("namespace a {\nconstexpr int kTile = 16;\n}\nnamespace b {\nconstexpr int kTile = 16;\n}", "a::kTile", 16),
+      "<none>");
 }
 TEST(KnobText, RefusesAKnobSpelledTwice) {
   EXPECT_EQ(found("#ifdef A\n#define TILE 16\n#else\n#define TILE 16\n#endif\n", "TILE", 16), "<none>");
 }
-TEST(KnobText, IgnoresADefinitionInsideAComment) { EXPECT_EQ(found("// #define TILE 16\n#define TILE 16\n", "TILE", 16), "16"); }
+TEST(KnobText, IgnoresADefinitionInsideAComment) {
+  EXPECT_EQ(found("// #define TILE 16\n#define TILE 16\n", "TILE", 16), "16");
+}
 TEST(KnobText, SurvivesAnyTruncation) {
   std::string source = "/* c */ #define A (1 +\n\"str\\\"\" '\\'' constexpr int B{4 // x\n enum { A = 2";
-  for (size_t cut = 0; cut <= source.size(); ++cut) found(source.substr(0, cut), "A", 2), found(source.substr(0, cut), "B", 4);
+  for (size_t cut = 0; cut <= source.size(); ++cut)
+    found(source.substr(0, cut), "A", 2), found(source.substr(0, cut), "B", 4);
 }
 TEST(KnobText, MentionsIgnoresComments) {
   EXPECT_FALSE(mentions("// blockDim.x\nint blockDimx;", "blockDim"));

@@ -34,7 +34,8 @@ Mep mep_with(const std::string& grid, const std::string& block, uint32_t gx, uin
 
 Knob knob(const char* name, int64_t value, bool in_kernel, bool in_geometry) {
   Knob made;
-  made.name = name, made.value = value, made.is_macro = true, made.in_kernel = in_kernel, made.in_geometry = in_geometry;
+  made.name = name, made.value = value, made.is_macro = true, made.in_kernel = in_kernel,
+  made.in_geometry = in_geometry;
   return made;
 }
 
@@ -55,9 +56,10 @@ Point with(const Space& space, const std::string& name, int64_t value) {
 }
 
 TEST(MepSpace, KernelsThatNeverAskWhetherAThreadIsPastTheEndGetNoLargerBlocks) {
-  Mep mep = mep_with("(n + 255) / 256", "256", 16, 256, 4096);   // Whose sizes are multiples of 256.
+  Mep mep = mep_with("(n + 255) / 256", "256", 16, 256, 4096);  // Whose sizes are multiples of 256.
   auto largest = [&](const std::string& body) {
-    std::string text = "__global__ void k(float *data, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n" + body + "}\n";
+    std::string text =
+        "__global__ void k(float *data, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n" + body + "}\n";
     auto space = MepSpace::create(mep, parent(text.c_str()));
     EXPECT_EQ(space.space().parameters().size(), 1u);
     int64_t most = 0;
@@ -89,14 +91,16 @@ TEST(MepSpace, LeavesANumberAloneThatIsNoSize) {
   Mep mep = mep_with("n", "64", 16, 64, 16);
   for (int64_t multiplier : {int64_t(2862933555777941757), int64_t(1) << 61, -(int64_t(1) << 62)}) {
     mep.knobs = {knob("M", multiplier, true, false)};
-    auto space = MepSpace::create(mep, parent(("#define M " + std::to_string(multiplier) + "\n__global__ void k() {}").c_str()));
+    auto space =
+        MepSpace::create(mep, parent(("#define M " + std::to_string(multiplier) + "\n__global__ void k() {}").c_str()));
     for (auto& parameter : space.space().parameters())
       if (parameter.name == "M") EXPECT_EQ(parameter.values, std::vector<int64_t>{multiplier});
   }
 }
 
 /// What is offered for `name` of a launch `<<<grid, block>>>` that has 16 blocks of 64.
-std::vector<int64_t> offered(const std::string& grid, const std::string& block, const std::string& name, std::vector<Knob> knobs, int32_t n) {
+std::vector<int64_t> offered(const std::string& grid, const std::string& block, const std::string& name,
+                             std::vector<Knob> knobs, int32_t n) {
   Mep mep = mep_with(grid, block, 16, 64, n);
   mep.knobs = std::move(knobs);
   std::string source = "__global__ void k(float* data, int n) { data[blockIdx.x * blockDim.x + threadIdx.x] = 1; }\n";
@@ -110,7 +114,8 @@ std::vector<int64_t> offered(const std::string& grid, const std::string& block, 
 TEST(MepSpace, WhereTheGridDoesNotRoundUpOnlyWhatDividesTheBlockIsOffered) {
   using testing::Contains, testing::Each, testing::Le;
   auto knobs = [] { return std::vector<Knob>{knob("B", 64, true, true)}; };
-  EXPECT_THAT(offered("n / B", "B", "B", knobs(), 1024), AllOf(Each(Le(64)), Contains(32))) << "of a size of 192, 128 would leave 64";
+  EXPECT_THAT(offered("n / B", "B", "B", knobs(), 1024), AllOf(Each(Le(64)), Contains(32)))
+      << "of a size of 192, 128 would leave 64";
   EXPECT_THAT(offered("(n + B - 1) / B", "B", "B", knobs(), 1000), Contains(128)) << "the kernel has a guard for that";
   EXPECT_THAT(offered("n / 64", "64", "block_x", {}, 1024), AllOf(Each(Le(64)), Contains(32)));
   EXPECT_THAT(offered("(n - 2 + 63) / 64", "64", "block_x", {}, 1000), Contains(128));
@@ -118,7 +123,8 @@ TEST(MepSpace, WhereTheGridDoesNotRoundUpOnlyWhatDividesTheBlockIsOffered) {
 }
 
 /// What is said of the block of a launch `<<<grid, block>>>(data, n)` of 16 blocks of 64.
-std::string not_tried(const std::string& grid, const std::string& block, const char* kernel = "int i = blockDim.x;", std::vector<Knob> knobs = {}) {
+std::string not_tried(const std::string& grid, const std::string& block, const char* kernel = "int i = blockDim.x;",
+                      std::vector<Knob> knobs = {}) {
   Mep mep = mep_with(grid, block, 16, 64, 1024);
   mep.launches[0].range.line = 7;
   mep.knobs = std::move(knobs);
@@ -132,29 +138,41 @@ std::string not_tried(const std::string& grid, const std::string& block, const c
 TEST(MepSpace, SaysWhichBlockSizesAreNotTriedWhyAndWhatCouldBeChanged) {
   using testing::StartsWith;
   EXPECT_EQ(not_tried("(n + 63) / 64", "64"), "");
-  EXPECT_THAT(not_tried("n / 64", "64"), AllOf(StartsWith("block size along x other than 8, 16, 32, 64: the launch at line 7 does not round its grid up (n / 64); others are tried where "),
-                                               HasSubstr("(n + B - 1) / B")));
-  EXPECT_THAT(not_tried("(part + 63) / 64", "64"), HasSubstr("the launch at line 7 covers a size that the kernel is not given (part); others"));
+  EXPECT_THAT(not_tried("n / 64", "64"),
+              AllOf(StartsWith("block size along x other than 8, 16, 32, 64: the launch at line 7 does not round its "
+                               "grid up (n / 64); others are tried where "),
+                    HasSubstr("(n + B - 1) / B")));
+  EXPECT_THAT(not_tried("(part + 63) / 64", "64"),
+              HasSubstr("the launch at line 7 covers a size that the kernel is not given (part); others"));
   EXPECT_THAT(not_tried("n / 32 / 2", "64"), HasSubstr("the grid (n / 32 / 2) is not divided by it (64)"));
   EXPECT_THAT(not_tried("", "64"), StartsWith("block size: the launch does not say how the grid along x follows it; "));
-  EXPECT_THAT(not_tried("n / 4", "64"), StartsWith("block size: the launch at line 7 says grid x is n / 4, which is 256, and 16 was recorded; "));
-  EXPECT_THAT(not_tried("n / 64", "64", "int i = threadIdx.x;"), StartsWith("block size: the kernel does not ask for it (blockDim)"));
-  EXPECT_THAT(not_tried("n / B", "B", "", {knob("B", 64, true, true)}), StartsWith("B other than 8, 16, 32, 64: the launch"));
+  EXPECT_THAT(not_tried("n / 4", "64"),
+              StartsWith("block size: the launch at line 7 says grid x is n / 4, which is 256, and 16 was recorded; "));
+  EXPECT_THAT(not_tried("n / 64", "64", "int i = threadIdx.x;"),
+              StartsWith("block size: the kernel does not ask for it (blockDim)"));
+  EXPECT_THAT(not_tried("n / B", "B", "", {knob("B", 64, true, true)}),
+              StartsWith("B other than 8, 16, 32, 64: the launch"));
 }
 
 TEST(MepSpace, AConstantSizeOffersAllThatTheRecordedLaunchesCanShow) {
   using testing::Contains;
   EXPECT_THAT(offered("1024 / 64", "64", "block_x", {}, 0), AllOf(Contains(128), Contains(32)));
-  EXPECT_THAT(offered("(1024 + B - 1) / B", "B", "B", {knob("B", 64, true, true)}, 0), AllOf(Contains(128), Contains(32)));
+  EXPECT_THAT(offered("(1024 + B - 1) / B", "B", "B", {knob("B", 64, true, true)}, 0),
+              AllOf(Contains(128), Contains(32)));
   EXPECT_THAT(offered("1024 / 64", "64", "block_x", {}, 0), Contains(512));
   Mep mep = mep_with("960 / 64", "64", 15, 64);
-  auto space = MepSpace::create(mep, parent("__global__ void k(float* data, int n) { data[blockIdx.x * blockDim.x + threadIdx.x] = 1; }\n"));
-  EXPECT_THAT(space.space().parameters().at(0).values, testing::ElementsAre(8, 16, 32, 64)) << "960 are no whole blocks of 128: what 8 of them do more is another launch's";
-  Candidate coarsened = parent("__global__ void k(float* data, int n) { data[blockIdx.x * blockDim.x + threadIdx.x] = 1; }\n");
+  auto space = MepSpace::create(
+      mep, parent("__global__ void k(float* data, int n) { data[blockIdx.x * blockDim.x + threadIdx.x] = 1; }\n"));
+  EXPECT_THAT(space.space().parameters().at(0).values, testing::ElementsAre(8, 16, 32, 64))
+      << "960 are no whole blocks of 128: what 8 of them do more is another launch's";
+  Candidate coarsened =
+      parent("__global__ void k(float* data, int n) { data[blockIdx.x * blockDim.x + threadIdx.x] = 1; }\n");
   mep = mep_with("1024 / 64", "64", 16, 64);
   coarsened.launches = {CandidateLaunch::as_recorded("k")};
   coarsened.launches[0].grid[0] = *Expression::parse("ceil_div(gx, 8)");
-  EXPECT_THAT(MepSpace::create(mep, coarsened).space().parameters().at(0).values, testing::ElementsAre(8, 16, 32, 64, 128)) << "eight of 128 are 1024";
+  EXPECT_THAT(MepSpace::create(mep, coarsened).space().parameters().at(0).values,
+              testing::ElementsAre(8, 16, 32, 64, 128))
+      << "eight of 128 are 1024";
 }
 
 TEST(MepSpace, BlockStaysWithinTheThreadLimit) {
@@ -177,7 +195,8 @@ TEST(MepSpace, LeavesAKnobAloneWhenTheSiteDoesNotGiveTheRecordedGrid) {
   mep.knobs = {knob("B", 64, true, true)};
   auto space = MepSpace::create(mep, parent("#define B 64\n"));
   EXPECT_TRUE(space.space().parameters().empty());
-  EXPECT_THAT(space.blocks_left_alone().at(0), HasSubstr("says grid x is (n + B - 1) / B, which is 16, and 99 was recorded"));
+  EXPECT_THAT(space.blocks_left_alone().at(0),
+              HasSubstr("says grid x is (n + B - 1) / B, which is 16, and 99 was recorded"));
 }
 
 TEST(MepSpace, LeavesAKnobAloneThatTheTextSpellsTwice) {
@@ -191,7 +210,8 @@ TEST(MepSpace, DoesNotShrinkWhatDataMayFill) {
   Mep mep = mep_with("16", "64", 16, 64);
   mep.knobs = {knob("CAP", 32, true, false)};
   auto least = [&] {
-    auto space = MepSpace::create(mep, parent("#define CAP 32\n__global__ void k(float *data, int n) { float kept[CAP]; }\n"));
+    auto space =
+        MepSpace::create(mep, parent("#define CAP 32\n__global__ void k(float *data, int n) { float kept[CAP]; }\n"));
     EXPECT_FALSE(space.space().parameters().empty());
     auto& values = space.space().parameters().at(0).values;
     return *std::min_element(values.begin(), values.end());
@@ -199,7 +219,8 @@ TEST(MepSpace, DoesNotShrinkWhatDataMayFill) {
   EXPECT_LT(least(), 32);
   mep.knobs[0].grows_only = true;
   EXPECT_EQ(least(), 32);
-  auto space = MepSpace::create(mep, parent("#define CAP 32\n__global__ void k(float *data, int n) { float kept[CAP]; }\n"));
+  auto space =
+      MepSpace::create(mep, parent("#define CAP 32\n__global__ void k(float *data, int n) { float kept[CAP]; }\n"));
   EXPECT_THAT(space.left_alone().at(0), HasSubstr("CAP below 32: an array of that extent may be filled further"));
 }
 
@@ -218,9 +239,11 @@ TEST(MepSpace, TurnsAKnobThatTheLaunchAloneNames) {
   EXPECT_EQ(geometry->grid.x, 8u);
   EXPECT_EQ(geometry->block.x, 128u);
   original.source = "__global__ void k() { __shared__ int a[B]; }";
-  EXPECT_TRUE(MepSpace::create(mep, original).space().parameters().empty()) << "its text names it, and does not say its value";
+  EXPECT_TRUE(MepSpace::create(mep, original).space().parameters().empty())
+      << "its text names it, and does not say its value";
   mep.knobs[0].value_range.file.clear();
-  EXPECT_FALSE(MepSpace::create(mep, parent("__global__ void k() {}")).point_at({{"heat::B", 128}})) << "of the command line";
+  EXPECT_FALSE(MepSpace::create(mep, parent("__global__ void k() {}")).point_at({{"heat::B", 128}}))
+      << "of the command line";
 }
 
 TEST(MepSpace, HasNoPointForValuesThatItDoesNotOffer) {
@@ -254,7 +277,8 @@ TEST(MepSpace, CountsFromTheBlockThatTheApplicationComputesThen) {
   Candidate candidate = space.materialise(with(space.space(), "block_x", 128));
   // Recorded with 256; another day it runs with 512 and two blocks, which are 1024 threads as well.
   for (uint32_t block : {64u, 256u, 512u}) {
-    auto geometry = candidate.launches.at(0).evaluate({{(1000 + block - 1) / block, 1, 1}, {block, 1, 1}}, candidate.values);
+    auto geometry =
+        candidate.launches.at(0).evaluate({{(1000 + block - 1) / block, 1, 1}, {block, 1, 1}}, candidate.values);
     EXPECT_EQ(geometry->grid.x, 8u) << block;
     EXPECT_EQ(geometry->block.x, 128u);
   }
@@ -298,7 +322,8 @@ TEST(MepSpace, LeavesTheBlockWhoseSizeAlongAnotherAxisIsNotKnown) {
 TEST(MepSpace, LeavesRoomForGridsAlongYAndSaysHowMuch) {
   Mep mep = square("by");
   auto space = MepSpace::create(mep, parent(kAsksForBothAxes));
-  EXPECT_THAT(space.materialise(with(space.space(), "block_y", 4)).note, HasSubstr("block_y 16 -> 4, assuming that the application never has more than 16383 blocks along y"));
+  EXPECT_THAT(space.materialise(with(space.space(), "block_y", 4)).note,
+              HasSubstr("block_y 16 -> 4, assuming that the application never has more than 16383 blocks along y"));
   EXPECT_THAT(space.materialise(with(space.space(), "block_x", 4)).note, testing::Not(HasSubstr("assuming")));
   for (auto& instance : mep.instances) instance.geometry.grid.y = 16000;
   mep.launches[0].grid[1] = "(rows + by - 1) / by", mep.launches[0].argument_text.push_back("rows");
@@ -309,11 +334,12 @@ TEST(MepSpace, LeavesRoomForGridsAlongYAndSaysHowMuch) {
 
 TEST(MepSpace, LeavesTheBlockSizeToKernelsThatAskForIt) {
   Mep mep = mep_with("(n + 255) / 256", "256", 4, 256, 1000);
-  EXPECT_TRUE(MepSpace::create(mep, parent("__global__ void k() { int i = threadIdx.x; }")).space().parameters().empty());
+  EXPECT_TRUE(
+      MepSpace::create(mep, parent("__global__ void k() { int i = threadIdx.x; }")).space().parameters().empty());
 }
 
-/// Where the grid does not follow, a block of 64 that becomes smaller has as much to do as before; and `out[first + threadIdx.x]`, 64 a
-/// launch, is done twice by one that becomes larger.
+/// Where the grid does not follow, a block of 64 that becomes smaller has as much to do as before; and `out[first +
+/// threadIdx.x]`, 64 a launch, is done twice by one that becomes larger.
 TEST(MepSpace, ABlockOfAnUnchangedGridBecomesAnotherWhereItsThreadsTakeTurns) {
   using testing::Contains;
   const std::string turns = "for (int i = threadIdx.x; i < n; i += blockDim.x) data[i] = 1;";
@@ -321,7 +347,8 @@ TEST(MepSpace, ABlockOfAnUnchangedGridBecomesAnotherWhereItsThreadsTakeTurns) {
   auto tried = [](const std::string& block, const std::string& body, const std::vector<Knob>& knobs = {}) {
     Mep mep = mep_with("16", block, 16, 64, 100);
     mep.knobs = knobs;
-    auto space = MepSpace::create(mep, parent(("#define B 64\n__global__ void k(float* data, int n) { " + body + " }\n").c_str()));
+    auto space = MepSpace::create(
+        mep, parent(("#define B 64\n__global__ void k(float* data, int n) { " + body + " }\n").c_str()));
     std::vector<int64_t> values;
     for (auto& parameter : space.space().parameters()) values = parameter.values;
     return values;
@@ -336,11 +363,17 @@ TEST(MepSpace, ABlockOfAnUnchangedGridBecomesAnotherWhereItsThreadsTakeTurns) {
 
 TEST(MepSpace, ABlockBecomesNoLargerThanWhatItsThreadsShareHasRoomFor) {
   using testing::ElementsAre, testing::HasSubstr;
-  auto tried = [](const std::string& shared, const std::string& block, const std::vector<Knob>& knobs, std::vector<std::string>* said = nullptr) {
+  auto tried = [](const std::string& shared, const std::string& block, const std::vector<Knob>& knobs,
+                  std::vector<std::string>* said = nullptr) {
     Mep mep = mep_with("(n + " + block + " - 1) / " + block, block, 16, 64, 1000);
     mep.knobs = knobs;
-    auto space = MepSpace::create(mep, parent(("#define B 64\n__global__ void k(float* data, int n) {\n  __shared__ float part[" + shared + "];\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  float s = 0;\n  if (i < n) s = data[i];\n" +
-                                                   "  if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = s;\n  if (i < n) data[i] = part[threadIdx.x / 32];\n}\n").c_str()));
+    auto space = MepSpace::create(
+        mep,
+        parent(("#define B 64\n__global__ void k(float* data, int n) {\n  __shared__ float part[" + shared +
+                "];\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  float s = 0;\n  if (i < n) s = data[i];\n" +
+                "  if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = s;\n  if (i < n) data[i] = part[threadIdx.x / "
+                "32];\n}\n")
+                   .c_str()));
     std::vector<int64_t> values;
     for (auto& parameter : space.space().parameters()) values = parameter.values;
     if (said) *said = space.blocks_left_alone();
@@ -358,13 +391,18 @@ TEST(MepSpace, ABlockOfTwoAxesHasRoomWithBothOfThem) {
   Mep mep = mep_with("(n + 31) / 32", "32", 16, 32, 500);
   mep.launches[0].grid[1] = "(n + 7) / 8", mep.launches[0].block[1] = "8";
   mep.instances[0].geometry = {{16, 63, 1}, {32, 8, 1}};
-  const std::string text = "__global__ void k(float* data, int n) {\n  __shared__ float all[512];\n  int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;\n"
-                           "  all[threadIdx.y * blockDim.x + threadIdx.x] = 1;\n  if (x < n && y < n) data[y * n + x] = all[threadIdx.y * blockDim.x + threadIdx.x];\n}\n";
+  const std::string text =
+      "__global__ void k(float* data, int n) {\n  __shared__ float all[512];\n  int x = blockIdx.x * blockDim.x + "
+      "threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;\n"
+      "  all[threadIdx.y * blockDim.x + threadIdx.x] = 1;\n  if (x < n && y < n) data[y * n + x] = all[threadIdx.y * "
+      "blockDim.x + threadIdx.x];\n}\n";
   auto space = MepSpace::create(mep, parent(text.c_str()));
   size_t larger = 0;
   for (uint64_t rank = 0; rank < space.space().count(); ++rank) {
     Candidate candidate = space.materialise(space.space().at(rank));
-    auto block = candidate.launches.empty() ? mep.instances[0].geometry.block : candidate.launches[0].evaluate(mep.instances[0].geometry, candidate.values)->block;
+    auto block = candidate.launches.empty()
+                     ? mep.instances[0].geometry.block
+                     : candidate.launches[0].evaluate(mep.instances[0].geometry, candidate.values)->block;
     EXPECT_LE(block.count(), 512u) << block.text();
     larger += block.count() > 256;
   }
@@ -376,7 +414,10 @@ TEST(MepSpace, ALargerBlockGetsAsMuchDynamicSharedMemoryForEachThread) {
     Mep mep = mep_with("(n + " + block + " - 1) / " + block, block, 16, 64, 1000);
     mep.knobs = knobs;
     mep.launches[0].shared = shared, mep.instances[0].geometry.shared_bytes = 256;
-    auto space = MepSpace::create(mep, parent("#define B 64\n__global__ void k(float* data, int n) {\n  extern __shared__ float part[];\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  part[threadIdx.x] = 0;\n  if (i < n) data[i] = part[threadIdx.x];\n}\n"));
+    auto space =
+        MepSpace::create(mep, parent("#define B 64\n__global__ void k(float* data, int n) {\n  extern __shared__ float "
+                                     "part[];\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  part[threadIdx.x] = "
+                                     "0;\n  if (i < n) data[i] = part[threadIdx.x];\n}\n"));
     Candidate candidate = space.materialise(with(space.space(), knobs.empty() ? "block_x" : "B", size));
     return candidate.launches.at(0).evaluate(mep.instances[0].geometry, candidate.values)->shared_bytes;
   };

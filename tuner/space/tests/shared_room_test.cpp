@@ -9,8 +9,11 @@ namespace kernelift {
 namespace {
 
 std::string without(const std::string& body, Dim3 block, const Bindings& knobs = {}) {
-  return shared_without_room("#define WARPS 8\n#define TILE 16\n__global__ void k(float* out, const float* in, int n) {\n  const int t = threadIdx.x, lane = t % 32, warp = t >> 5;\n" + body + "\n}\n",
-                             knobs, block);
+  return shared_without_room(
+      "#define WARPS 8\n#define TILE 16\n__global__ void k(float* out, const float* in, int n) {\n  const int t = "
+      "threadIdx.x, lane = t % 32, warp = t >> 5;\n" +
+          body + "\n}\n",
+      knobs, block);
 }
 
 TEST(SharedRoom, IsNeededByEachThreadThatComesThere) {
@@ -27,11 +30,13 @@ TEST(SharedRoom, IsNeededByEachThreadThatComesThere) {
   EXPECT_EQ(without(bins + "bins[t / n] = 0;", {64}), "bins") << "of what is not known";
   EXPECT_EQ(without(bins + "bins[find(t)] = 0;", {64}), "bins");
   EXPECT_EQ(without(bins + "bins[data[t]] = 0;", {512}), "");
-  EXPECT_EQ(without(bins + "bins[data[n]] = 0;\nfor (int b = t; b < 256; b += blockDim.x) bins[b] = 0;", {512}), "") << "in turns";
+  EXPECT_EQ(without(bins + "bins[data[n]] = 0;\nfor (int b = t; b < 256; b += blockDim.x) bins[b] = 0;", {512}), "")
+      << "in turns";
   EXPECT_EQ(without("__shared__ float part[WARPS];\nif (lane == 0) part[warp] = 1;", {256}), "");
   EXPECT_EQ(without("__shared__ float part[WARPS];\nif (lane == 0) part[warp] = 1;", {288}), "part");
   EXPECT_EQ(without("__shared__ float part[32];\nif (lane == 0) part[warp] = 1;\nout[n] = part[lane];", {1024}), "");
-  EXPECT_EQ(without("float mine[4];\nmine[t % 4] = 1;\nextern __shared__ float all[];\nall[t] = 2;", {512}), "") << "arrays of the thread, and of the launch";
+  EXPECT_EQ(without("float mine[4];\nmine[t % 4] = 1;\nextern __shared__ float all[];\nall[t] = 2;", {512}), "")
+      << "arrays of the thread, and of the launch";
 }
 
 TEST(SharedRoom, IsNotKnownOfWhatIsGivenAway) {
@@ -41,7 +46,8 @@ TEST(SharedRoom, IsNotKnownOfWhatIsGivenAway) {
   EXPECT_EQ(without("__shared__ float buffer[256];\nfloat* s = buffer + 1;\ns[t] = 1;", {256}), "buffer");
   EXPECT_EQ(without("__shared__ float4 buffer[64];\nreinterpret_cast<float4*>(buffer)[t] = v;", {128}), "buffer");
   EXPECT_EQ(without("__shared__ float tile[64 + 64];\ntile[t] = 1;\ntile[t + blockDim.x + n] = 2;", {64}), "");
-  EXPECT_EQ(without("__shared__ float tile[64 + 64];\ntile[t] = 1;\ntile[t + blockDim.x + n] = 2;", {128}), "tile") << "whatever n adds";
+  EXPECT_EQ(without("__shared__ float tile[64 + 64];\ntile[t] = 1;\ntile[t + blockDim.x + n] = 2;", {128}), "tile")
+      << "whatever n adds";
 }
 
 TEST(SharedRoom, IsOfEveryDimension) {
@@ -51,12 +57,18 @@ TEST(SharedRoom, IsOfEveryDimension) {
   EXPECT_EQ(without(tile, {18, 16}), "tile");
   EXPECT_EQ(without(tile, {16, 17}), "tile");
   EXPECT_EQ(without(tile, {32, 32}, {{"TILE", 32}}), "") << "the extent follows";
-  EXPECT_EQ(without("__shared__ float all[256];\nint id = threadIdx.y * blockDim.x + threadIdx.x;\nall[id] = 1;", {32, 8}), "");
-  EXPECT_EQ(without("__shared__ float all[256];\nint id = threadIdx.y * blockDim.x + threadIdx.x;\nall[id] = 1;", {32, 16}), "all");
+  EXPECT_EQ(
+      without("__shared__ float all[256];\nint id = threadIdx.y * blockDim.x + threadIdx.x;\nall[id] = 1;", {32, 8}),
+      "");
+  EXPECT_EQ(
+      without("__shared__ float all[256];\nint id = threadIdx.y * blockDim.x + threadIdx.x;\nall[id] = 1;", {32, 16}),
+      "all");
 }
 
 TEST(SharedRoom, EndsOnTextThatIsBroken) {
-  const std::string whole = "#define M 4\n__global__ void k(float* a, int n) {\n  __shared__ float s[M][M + 1];\n  int t = threadIdx.x, u = t + u, v = w, w = v;\n  if (t < M && n) s[t][v ? u : w] = 0;\n}\n";
+  const std::string whole =
+      "#define M 4\n__global__ void k(float* a, int n) {\n  __shared__ float s[M][M + 1];\n  int t = threadIdx.x, u = "
+      "t + u, v = w, w = v;\n  if (t < M && n) s[t][v ? u : w] = 0;\n}\n";
   for_broken_texts(whole, [](auto& text) { shared_without_room(text, {}, {8}); });
 }
 

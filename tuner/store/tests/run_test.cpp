@@ -40,7 +40,8 @@ class RunFile : public testing::Test {
     RunStore run = std::move(*RunStore::create(file_, meta()));
     EXPECT_TRUE(run.record(candidate("s", "baseline", 64), fake_ok(1), {}, 0.5).ok());
     EXPECT_TRUE(run.record(candidate("s", "params", 128), fake_ok(1.5), {1}, 1).ok());
-    EXPECT_TRUE(run.record(candidate("t", "source", 64), fake_failure(Outcome::Wrong, "bad \xff byte"), {1, 2}, 2).ok());
+    EXPECT_TRUE(
+        run.record(candidate("t", "source", 64), fake_failure(Outcome::Wrong, "bad \xff byte"), {1, 2}, 2).ok());
     Candidate flags = candidate("s", "compiler", 64);
     flags.recipe.level = "O1";
     EXPECT_TRUE(run.record(flags, fake_ok(2), {2}, 3).ok());
@@ -114,7 +115,8 @@ TEST_F(RunFile, IsCreatedByOneOfSeveralProcessesThatTry) {
       children.push_back(child);
     }
     int created = 0, status = 0;
-    for (pid_t child : children) created += waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    for (pid_t child : children)
+      created += waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
     EXPECT_EQ(created, 1);
     EXPECT_TRUE(RunStore::open(file).ok());
   }
@@ -143,7 +145,8 @@ TEST_F(RunFile, AsksForAnotherPlaceWhereItsFolderCannotBe) {
 }
 
 TEST_F(RunFile, SendsNobodyToARunThatDoesNotExistYet) {
-  for (auto [mode, advice] : {std::pair{Database::Mode::Create, "start again"}, std::pair{Database::Mode::ReadWrite, "--resume"}}) {
+  for (auto [mode, advice] :
+       {std::pair{Database::Mode::Create, "start again"}, std::pair{Database::Mode::ReadWrite, "--resume"}}) {
     auto database = Database::open(file_, mode);
     ASSERT_TRUE(database.ok());
     ASSERT_TRUE(database->execute("PRAGMA max_page_count=2").ok());
@@ -168,7 +171,9 @@ TEST_F(RunFile, ATextFileIsNoRun) {
   EXPECT_THAT(RunStore::open(file_).error().message, HasSubstr("is no run file"));
 }
 
-TEST_F(RunFile, AMissingFileIsNamed) { EXPECT_THAT(RunStore::open(file_).error().message, HasSubstr("k-1.klrun: no such run file")); }
+TEST_F(RunFile, AMissingFileIsNamed) {
+  EXPECT_THAT(RunStore::open(file_).error().message, HasSubstr("k-1.klrun: no such run file"));
+}
 
 TEST_F(RunFile, DamageAnywhereIsAnErrorOrHarmlessAndNeverACrash) {
   { RunStore run = filled(); }
@@ -192,7 +197,8 @@ TEST_F(RunFile, DamageAnywhereIsAnErrorOrHarmlessAndNeverACrash) {
 TEST_F(RunFile, NumbersNewRunsAfterTheHighest) {
   EXPECT_EQ(RunStore::next_path(folder_.path(), "k").filename(), "k-1.klrun");
   std::filesystem::create_directories(folder_.path() / "runs");
-  for (auto* name : {"k-2.klrun", "k-10.klrun", "k-x.klrun", "kk-40.klrun"}) std::ofstream(folder_.path() / "runs" / name);
+  for (auto* name : {"k-2.klrun", "k-10.klrun", "k-x.klrun", "kk-40.klrun"})
+    std::ofstream(folder_.path() / "runs" / name);
   EXPECT_EQ(RunStore::next_path(folder_.path(), "k").filename(), "k-11.klrun");
   EXPECT_EQ(RunStore::latest_path(folder_.path(), "k").filename(), "k-10.klrun");
 }

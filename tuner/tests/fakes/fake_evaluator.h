@@ -1,5 +1,6 @@
 // An Evaluator in memory: a deterministic landscape over parameter values, recipe and source text, with a log of calls.
-// A candidate's speed is decided by a function of the test; the delay makes it as slow as a real one where that matters.
+// A candidate's speed is decided by a function of the test; the delay makes it as slow as a real one where that
+// matters.
 #pragma once
 #include <chrono>
 #include <functional>
@@ -55,8 +56,8 @@ class FakeEvaluator : public Evaluator {
     return confirms ? confirms(candidate) : landscape_(candidate);
   }
 
-  Landscape confirms;                            ///< What a confirmation says, if not what the search saw.
-  std::vector<Candidate> submitted, confirmed;   ///< In order.
+  Landscape confirms;                           ///< What a confirmation says, if not what the search saw.
+  std::vector<Candidate> submitted, confirmed;  ///< In order.
   size_t abandoned_before_confirming = 0;
 
  private:

@@ -1,6 +1,6 @@
 // Time that passes only when the loop sleeps, and an Evaluator that takes its time by it: one candidate is measured
-// after the other, confirming costs what it is said to cost, and a deadline is kept or answered with nothing. With them a
-// whole tuning of forty seconds is played in milliseconds, the same way on every machine.
+// after the other, confirming costs what it is said to cost, and a deadline is kept or answered with nothing. With them
+// a whole tuning of forty seconds is played in milliseconds, the same way on every machine.
 #pragma once
 #include <deque>
 
@@ -14,7 +14,9 @@ class FakeTime {
   using Time = TuneClock::Time;
   Time now() const { return now_; }
   double seconds() const { return std::chrono::duration<double>(now_ - Time()).count(); }
-  void pass(double seconds) { now_ += std::chrono::duration_cast<Time::duration>(std::chrono::duration<double>(seconds)); }
+  void pass(double seconds) {
+    now_ += std::chrono::duration_cast<Time::duration>(std::chrono::duration<double>(seconds));
+  }
   TuneClock clock() {
     return {[this] { return now_; }, [this](std::chrono::duration<double> time) { pass(time.count()), slept(); }};
   }
@@ -48,12 +50,14 @@ class TimedEvaluator : public Evaluator {
   }
   int parallelism() const override { return 3; }
   void abandon() override {
-    for (auto& job : waiting_) job.promise.set_value(screens ? job.verdict : fake_failure(Outcome::TimedOut, "abandoned"));
+    for (auto& job : waiting_)
+      job.promise.set_value(screens ? job.verdict : fake_failure(Outcome::TimedOut, "abandoned"));
     abandoned += waiting_.size();
     waiting_.clear();
   }
   ConfirmCost confirm_cost() const override {
-    return {fresh_ ? 0 : costs_.calibration, costs_.told < 0 ? costs_.confirmation : costs_.told, asked_ ? 0 : costs_.first};
+    return {fresh_ ? 0 : costs_.calibration, costs_.told < 0 ? costs_.confirmation : costs_.told,
+            asked_ ? 0 : costs_.first};
   }
   Verdict confirm(const Candidate& candidate) override {
     time_.pass(confirm_cost().once + costs_.confirmation);

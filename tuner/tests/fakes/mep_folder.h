@@ -8,8 +8,9 @@
 
 namespace kernelift {
 
-/// From now on this process makes its temporary folders in memory, where there is such a place: a run is synced to disk at
-/// every verdict, which is the store's concern (its own tests stay on the disk) and would be most of a loop test's time.
+/// From now on this process makes its temporary folders in memory, where there is such a place: a run is synced to disk
+/// at every verdict, which is the store's concern (its own tests stay on the disk) and would be most of a loop test's
+/// time.
 struct FoldersInMemory {
   FoldersInMemory() {
     if (std::filesystem::is_directory("/dev/shm")) setenv("TMPDIR", "/dev/shm", 0);
@@ -36,9 +37,11 @@ struct MepFolder {
     MepInstance instance;
     instance.id = "i0", instance.geometry = {{16, 1, 1}, {64, 1, 1}};
     mep.instances = {instance};
-    bool written = write_atomically(folder.path() / "mep.json", std::string_view("{}")).ok() &&
-                   write_atomically(folder.path() / "kernel.cu",
-                                    std::string_view("#define B 64\n#define U 1\n__global__ void k(float* data, int n) {}\n")).ok();
+    bool written =
+        write_atomically(folder.path() / "mep.json", std::string_view("{}")).ok() &&
+        write_atomically(folder.path() / "kernel.cu",
+                         std::string_view("#define B 64\n#define U 1\n__global__ void k(float* data, int n) {}\n"))
+            .ok();
     KERNELIFT_ASSERT(written, "the temporary folder can be written");
   }
 };

@@ -15,8 +15,8 @@ constexpr uint32_t kFlushMilliseconds = 500;
 const Cupti* cupti_table = nullptr;
 KernelRunSink run_sink = nullptr;
 
-// CUPTI asks for buffers on the application's threads, in the middle of a launch. The heap's lock is ours: a signal's handler that
-// ends the process in there must find us inside.
+// CUPTI asks for buffers on the application's threads, in the middle of a launch. The heap's lock is ours: a signal's
+// handler that ends the process in there must find us inside.
 void CUPTIAPI buffer_requested(uint8_t** buffer, size_t* size, size_t* most_records) {
   Inside inside;
   *buffer = static_cast<uint8_t*>(operator new(kBufferBytes, std::nothrow));

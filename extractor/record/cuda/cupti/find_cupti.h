@@ -1,6 +1,6 @@
-// Which CUPTI the recorder is to open in the application. The places are core/toolchain/cuda_libraries'; the choice is made
-// here, since CUPTI, unlike other libraries, may be of any version that the driver knows: the newest one of the first
-// kind of place that has one.
+// Which CUPTI the recorder is to open in the application. The places are core/toolchain/cuda_libraries'; the choice is
+// made here, since CUPTI, unlike other libraries, may be of any version that the driver knows: the newest one of the
+// first kind of place that has one.
 #pragma once
 #include <filesystem>
 #include <optional>

@@ -45,8 +45,12 @@ bool GraphRecorder::launch(CUgraphExec handle, std::shared_ptr<const ExecutableG
       uint64_t index = kernel->launches.fetch_add(1, std::memory_order_relaxed);
       if (!chosen(*graph, node, *kernel, context) || hopeless) continue;
       if (!begun) {
-        Launch launch{GraphParts(driver_, graph->steps, handle, stream), graph, context, stream_text(stream),
-                      launch_text(kernel->key, index), correlation};
+        Launch launch{GraphParts(driver_, graph->steps, handle, stream),
+                      graph,
+                      context,
+                      stream_text(stream),
+                      launch_text(kernel->key, index),
+                      correlation};
         if (!begin(launch, *kernel, handle)) {
           hopeless = true;
           continue;
@@ -101,10 +105,11 @@ void GraphRecorder::note_astray(const Launch& launch, const std::vector<size_t>&
   std::lock_guard lock(turn_);
   for (size_t step : steps) {
     auto& kernel = launch.graph->kernels[step];
-    archive_.omit(launch.what, "node " + std::to_string(step) + " of its graph" +
-                                   (kernel ? " (" + canonical_key(kernel->name) + ")" : "") +
-                                   " could not be switched back as the application had it: the application's own results may be "
-                                   "wrong from here on, and no more images are taken");
+    archive_.omit(launch.what,
+                  "node " + std::to_string(step) + " of its graph" +
+                      (kernel ? " (" + canonical_key(kernel->name) + ")" : "") +
+                      " could not be switched back as the application had it: the application's own results may be "
+                      "wrong from here on, and no more images are taken");
   }
 } catch (const std::exception&) {}  // Out of memory: the gate must be opened all the same.
 

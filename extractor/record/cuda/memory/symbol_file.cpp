@@ -86,7 +86,8 @@ std::string source_stem(std::string_view file) {
       file = stem == file.npos ? std::string_view() : file.substr(stem + 1);
     }
     // Built for several architectures, the host's part is named after one of them: app.compute_90.cudafe1.cpp
-    if (size_t last = file.rfind('.'); last != file.npos && file.substr(last).starts_with(".compute_")) file = file.substr(0, last);
+    if (size_t last = file.rfind('.'); last != file.npos && file.substr(last).starts_with(".compute_"))
+      file = file.substr(0, last);
     return std::string(file);
   }
   size_t dot = file.rfind('.');

@@ -1,5 +1,6 @@
-// What a graph's launch costs the application: argv[1] small kernels in a chain, launched as one graph argv[2] times in a
-// row. Prints nanoseconds per launch until the call returns, the best of five rows; the device is idle when one begins.
+// What a graph's launch costs the application: argv[1] small kernels in a chain, launched as one graph argv[2] times in
+// a row. Prints nanoseconds per launch until the call returns, the best of five rows; the device is idle when one
+// begins.
 #include <algorithm>
 #include <chrono>
 

@@ -1,6 +1,6 @@
-// A graph with a fill, two branches and copies, captured from a stream and launched twelve times; one node's argument is
-// updated before every launch. argv[1]: "kept" as it stands, "destroyed" after the graph itself was destroyed, "hosting"
-// with a host function in it, "child" as the child of another graph. Checks every launch's result itself.
+// A graph with a fill, two branches and copies, captured from a stream and launched twelve times; one node's argument
+// is updated before every launch. argv[1]: "kept" as it stands, "destroyed" after the graph itself was destroyed,
+// "hosting" with a host function in it, "child" as the child of another graph. Checks every launch's result itself.
 #include <string>
 
 #include "extractor/record/tests/cuda/check.h"

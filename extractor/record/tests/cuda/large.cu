@@ -33,7 +33,8 @@ int main(int argc, char** argv) {
     for (size_t at = 0; at + kChunk <= most; at += kChunk)
       CHECK(cudaMemcpyAsync(pinned[at / kChunk % 2], data + at / 4, kChunk, cudaMemcpyDeviceToHost));
     CHECK(cudaDeviceSynchronize());
-    best = std::max(best, double(most >> 20) / std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
+    best = std::max(
+        best, double(most >> 20) / std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
   }
   for (int i = 0; i < launches; ++i) touch<<<1, 1024>>>(data, out);
   CHECK(cudaDeviceSynchronize());

@@ -43,7 +43,8 @@ int main() {
   CHECK(cudaGetFuncBySymbol(&function, reinterpret_cast<const void*>(by_driver)));
   int add = 7;
   void* parameters[] = {&add, &counter};
-  CHECK_DRIVER(cuLaunchKernel(reinterpret_cast<CUfunction>(function), 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr));
+  CHECK_DRIVER(
+      cuLaunchKernel(reinterpret_cast<CUfunction>(function), 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr));
   struct {
     int add;
     int* counter;

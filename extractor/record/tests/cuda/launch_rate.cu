@@ -1,5 +1,5 @@
-// What a launch costs the application: argv[1] launches of an empty kernel, then of one that runs for some microseconds,
-// each timed from the host. Prints nanoseconds per launch.
+// What a launch costs the application: argv[1] launches of an empty kernel, then of one that runs for some
+// microseconds, each timed from the host. Prints nanoseconds per launch.
 #include <chrono>
 
 #include "extractor/record/tests/cuda/check.h"

@@ -1,5 +1,5 @@
-// Memory of every kind that a kernel can be handed, one after the other: prints each kind's address, runs the kernel once
-// on it. argv[1] picks one kind.
+// Memory of every kind that a kernel can be handed, one after the other: prints each kind's address, runs the kernel
+// once on it. argv[1] picks one kind.
 #include <cuda.h>
 
 #include <cstring>

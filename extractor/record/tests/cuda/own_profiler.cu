@@ -1,7 +1,7 @@
 // An application that profiles itself with CUPTI, as frameworks do: after some launches it subscribes (argv[1]
 // "subscribe", "subscribe-v2") or takes the activity records ("activity"; "early": before it has used CUDA at all, as
-// NVIDIA's own samples do), and must get what it asks for, recorded or not. "loaded": it only opens CUPTI before it uses
-// CUDA, as frameworks do that can profile when asked.
+// NVIDIA's own samples do), and must get what it asks for, recorded or not. "loaded": it only opens CUPTI before it
+// uses CUDA, as frameworks do that can profile when asked.
 #include <cupti.h>
 #include <dlfcn.h>
 
@@ -17,7 +17,8 @@ decltype(&cuptiActivityGetNextRecord) next_record;
 
 int main(int argc, char** argv) {
   std::string mode = argc > 1 ? argv[1] : "subscribe";
-  const bool loaded = mode == "loaded", early = mode == "early" || loaded, subscribes = mode.compare(0, 9, "subscribe") == 0;
+  const bool loaded = mode == "loaded", early = mode == "early" || loaded,
+             subscribes = mode.compare(0, 9, "subscribe") == 0;
   int* data = nullptr;
   auto begin = [&] {
     CHECK(cudaMalloc(&data, 64));
@@ -29,7 +30,9 @@ int main(int argc, char** argv) {
   const char* path = argc > 2 ? argv[2] : "libcupti.so.13";
   void* library = dlopen(path, RTLD_NOW);
   if (!library) return std::printf("no CUPTI: %s\n", dlerror()), 60;
-  auto look_up = [&](auto& function, const char* name) { function = reinterpret_cast<std::decay_t<decltype(function)>>(dlsym(library, name)); };
+  auto look_up = [&](auto& function, const char* name) {
+    function = reinterpret_cast<std::decay_t<decltype(function)>>(dlsym(library, name));
+  };
   decltype(&cuptiSubscribe) subscribe;
   decltype(&cuptiEnableCallback) enable;
   decltype(&cuptiActivityRegisterCallbacks) take_records;
@@ -45,7 +48,8 @@ int main(int argc, char** argv) {
     };
     decltype(&cuptiSubscribe_v2) newer;
     look_up(newer, "cuptiSubscribe_v2");
-    CUptiResult answer = mode == "subscribe" ? subscribe(&subscriber, see, nullptr) : newer(&subscriber, see, nullptr, nullptr);
+    CUptiResult answer =
+        mode == "subscribe" ? subscribe(&subscriber, see, nullptr) : newer(&subscriber, see, nullptr, nullptr);
     CUptiResult enabled = enable(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel);
     std::printf("subscribe %d %d\n", int(answer), int(enabled));
   } else if (!loaded) {

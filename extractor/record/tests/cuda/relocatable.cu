@@ -1,5 +1,5 @@
-// Relocatable code of two files (the other is relocatable_b.inc.cu), each with a static kernel and static variables of the
-// same names, linked into one module.
+// Relocatable code of two files (the other is relocatable_b.inc.cu), each with a static kernel and static variables of
+// the same names, linked into one module.
 #include "check.h"
 
 static __device__ float scale = 1;

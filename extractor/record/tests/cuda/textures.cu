@@ -1,10 +1,14 @@
 // Kernels that read memory by the texture unit, beside one that does not: the first cannot be captured, and must be
-// refused by name; the second can, although a number among its arguments equals the texture's handle. The first divides:
-// the function for it, which the compiler puts behind the kernel's own code, reads no textures.
+// refused by name; the second can, although a number among its arguments equals the texture's handle. The first
+// divides: the function for it, which the compiler puts behind the kernel's own code, reads no textures.
 #include "extractor/record/tests/cuda/check.h"
 
-__global__ void by_texture(cudaTextureObject_t texture, float* out) { out[threadIdx.x] = out[threadIdx.x] / tex2D<float>(texture, threadIdx.x, 0); }
-__global__ void by_surface(cudaSurfaceObject_t surface) { surf2Dwrite(float(threadIdx.x), surface, threadIdx.x * 4, 0); }
+__global__ void by_texture(cudaTextureObject_t texture, float* out) {
+  out[threadIdx.x] = out[threadIdx.x] / tex2D<float>(texture, threadIdx.x, 0);
+}
+__global__ void by_surface(cudaSurfaceObject_t surface) {
+  surf2Dwrite(float(threadIdx.x), surface, threadIdx.x * 4, 0);
+}
 __global__ void plain(unsigned long long like_a_handle, float* out) { out[threadIdx.x] += float(like_a_handle); }
 
 int main() {

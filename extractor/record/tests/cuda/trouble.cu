@@ -1,5 +1,5 @@
-// An application that behaves badly, or only unusually, while it is recorded: argv[1] says how. Prints what it computed,
-// so that a recorder that gets in its way is seen.
+// An application that behaves badly, or only unusually, while it is recorded: argv[1] says how. Prints what it
+// computed, so that a recorder that gets in its way is seen.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -159,14 +159,16 @@ int borrowed() {
   if (pipe(there) != 0 || pipe(back) != 0) return 1;
   if (fork() == 0) {
     int* data = fresh();
-    bool given = cudaIpcGetMemHandle(&handle, data) == cudaSuccess && write(there[1], &handle, sizeof handle) == sizeof handle;
+    bool given =
+        cudaIpcGetMemHandle(&handle, data) == cudaSuccess && write(there[1], &handle, sizeof handle) == sizeof handle;
     close(there[1]);
     _exit(given && read(back[0], &done, 1) == 1 ? 0 : 1);
   }
   close(there[1]);
   int* data = nullptr;
-  bool lent = read(there[0], &handle, sizeof handle) == sizeof handle &&
-              cudaIpcOpenMemHandle(reinterpret_cast<void**>(&data), handle, cudaIpcMemLazyEnablePeerAccess) == cudaSuccess;
+  bool lent =
+      read(there[0], &handle, sizeof handle) == sizeof handle &&
+      cudaIpcOpenMemHandle(reinterpret_cast<void**>(&data), handle, cudaIpcMemLazyEnablePeerAccess) == cudaSuccess;
   if (lent) {
     for (int i = 0; i < 10; ++i) launch(data);
     CHECK(cudaDeviceSynchronize());

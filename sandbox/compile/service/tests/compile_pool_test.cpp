@@ -64,7 +64,8 @@ TEST(CompilePool, ReadsASourceForOneArchitectureAndMakesCodeForAnother) {
   options.target = CompileTarget::Ptx;
   options.frontend.arch = "sm_75", options.frontend.machine = "sm_90";
   auto pool = start(std::move(options));
-  CompileReply reply = pool->compile("__global__ void k(int* p) {\n#if __CUDA_ARCH__ == 750\n  *p = 1234;\n#endif\n}\n", {});
+  CompileReply reply =
+      pool->compile("__global__ void k(int* p) {\n#if __CUDA_ARCH__ == 750\n  *p = 1234;\n#endif\n}\n", {});
   ASSERT_TRUE(reply.ok()) << reply.detail;
   EXPECT_NE(reply.image.find(".target sm_90"), std::string::npos) << reply.image;
   EXPECT_NE(reply.image.find("1234"), std::string::npos) << reply.image;
@@ -77,12 +78,14 @@ TEST(CompilePool, RoundsASumOfCallsInAnotherOrderToo) {
   const std::string source =
       "__device__ float term(float x) { return expf(x); }\n"
       "__global__ void rows(const float* x, float* y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
-      "  float sum = 0;\n#pragma unroll 1\n  for (int j = 0; j < n; j++) sum += term(x[i * n + j]);\n  y[i] = sum;\n}\n";
+      "  float sum = 0;\n#pragma unroll 1\n  for (int j = 0; j < n; j++) sum += term(x[i * n + j]);\n  y[i] = "
+      "sum;\n}\n";
   CompileReply own = pool->compile_own(source);
   ASSERT_TRUE(own.ok()) << own.detail;
   auto sums = [](const std::string& ptx) {
     size_t count = 0;
-    for (size_t at = 0; (at = ptx.find("add.", at)) != ptx.npos; ++at) count += ptx.substr(at, 12).find(".f32") != std::string::npos;
+    for (size_t at = 0; (at = ptx.find("add.", at)) != ptx.npos; ++at)
+      count += ptx.substr(at, 12).find(".f32") != std::string::npos;
     return count;
   };
   size_t most = 0;
@@ -95,14 +98,16 @@ TEST(CompilePool, AddsUpFromTheLastBlockToTheFirstWhereNoOrderIsPromised) {
   options.target = CompileTarget::Ptx;
   auto pool = start(std::move(options));
   auto turned = [&](const std::string& body) {
-    const std::string source = "__global__ void sum(const float* x, float* y, int* n, volatile int* turn) {\n" + body + "}\n";
+    const std::string source =
+        "__global__ void sum(const float* x, float* y, int* n, volatile int* turn) {\n" + body + "}\n";
     CompileReply own = pool->compile_own(source);
     EXPECT_TRUE(own.ok()) << own.detail;
     std::vector<std::string> images = pool->compile_roundings(source, own);
     std::erase_if(images, [](auto& ptx) { return ptx.find("%nctaid.") == ptx.npos; });
     return images;
   };
-  const std::string wait = "  while (*turn != blockIdx.x) {}\n", add = "  atomicAdd(y + blockIdx.y, x[blockIdx.x * blockDim.x + threadIdx.x]);\n";
+  const std::string wait = "  while (*turn != blockIdx.x) {}\n",
+                    add = "  atomicAdd(y + blockIdx.y, x[blockIdx.x * blockDim.x + threadIdx.x]);\n";
   std::vector<std::string> images = turned(add);
   ASSERT_EQ(images.size(), 1u);
   for (auto name : {"%nctaid.x", "%nctaid.y"}) EXPECT_NE(images[0].find(name), std::string::npos) << images[0];
@@ -117,7 +122,8 @@ TEST(CompilePool, FusesASumOfProductsWithEitherOfThem) {
   options.target = CompileTarget::Ptx;
   auto pool = start(std::move(options));
   for (std::string sign : {"+", "-"}) {
-    const std::string source = "__global__ void turn(const float* x, float* y) { y[0] = x[0] * x[1] " + sign + " x[2] * x[3]; }\n";
+    const std::string source =
+        "__global__ void turn(const float* x, float* y) { y[0] = x[0] * x[1] " + sign + " x[2] * x[3]; }\n";
     CompileReply own = pool->compile_own(source);
     ASSERT_TRUE(own.ok()) << own.detail;
     std::vector<std::string> images = pool->compile_roundings(source, own);
@@ -140,7 +146,9 @@ TEST(CompilePool, MakesMachineCodeAndSaysWhatItUses) {
   EXPECT_GT(reply.kernels[0].registers, 4u);
   EXPECT_EQ(reply.kernels[0].spill_bytes, 0u);
   CompileReply greedy = pool->compile(
-      "__global__ void hoard(float* y) { __shared__ float tile[20000]; tile[threadIdx.x] = y[0]; __syncthreads(); y[1] = tile[threadIdx.x ^ 1]; }", {});
+      "__global__ void hoard(float* y) { __shared__ float tile[20000]; tile[threadIdx.x] = y[0]; __syncthreads(); y[1] "
+      "= tile[threadIdx.x ^ 1]; }",
+      {});
   EXPECT_EQ(greedy.outcome, Outcome::OverResources) << greedy.detail;
   EXPECT_NE(greedy.detail.find("80000, limit"), std::string::npos) << greedy.detail;
 }
@@ -172,14 +180,20 @@ TEST(CompilePool, TakesNumbersForFiniteOnlyWhereTheKernelDoesNotAsk) {
   Recipe finite;
   finite.fast_math = {"nnan", "ninf"};
   auto outcome = [&](const std::string& body) {
-    return pool->compile("__global__ void k(float* y, const float* x, int n) { int i = threadIdx.x; " + body + " }", finite);
+    return pool->compile("__global__ void k(float* y, const float* x, int n) { int i = threadIdx.x; " + body + " }",
+                         finite);
   };
   for (auto* plain : {"y[i] = x[i] * 2.0f + sqrtf(x[n]);", "if (x[i] > 0.5f) y[i] = expf(x[i]);",
-                      "float least = 3.402823466e+38f; for (int j = 0; j < n; ++j) least = x[j] < least ? x[j] : least; y[i] = least;"}) EXPECT_TRUE(outcome(plain).ok()) << plain << outcome(plain).detail;
-  for (auto* asks : {"float v = x[i] * 2; if (v != v) v = 0; y[i] = v;", "y[i] = isnan(x[i]) ? 0 : x[i];", "float v = x[i] * 2; if (v - v != 0) v = 5; y[i] = v;",
-                     "if ((__float_as_uint(x[i] * 2) & 0x7f800000) == 0x7f800000) y[i] = 0;", "if (isinf(x[i] / y[i])) y[i] = 0;", "if (isfinite(x[i])) y[i] = 0;",
-                     "if (x[i] * 2 > 3.402823466e+38f) y[i] = 0;", "static constexpr float limits[] = {0, __builtin_inff()}; y[i] = x[i] < limits[n] ? x[i] : 0;",
-                     "float most = -__builtin_inff(); for (int j = 0; j < n; ++j) most = most < x[j] ? x[j] : most; y[i] = most;"}) {
+                      "float least = 3.402823466e+38f; for (int j = 0; j < n; ++j) least = x[j] < least ? x[j] : "
+                      "least; y[i] = least;"})
+    EXPECT_TRUE(outcome(plain).ok()) << plain << outcome(plain).detail;
+  for (auto* asks :
+       {"float v = x[i] * 2; if (v != v) v = 0; y[i] = v;", "y[i] = isnan(x[i]) ? 0 : x[i];",
+        "float v = x[i] * 2; if (v - v != 0) v = 5; y[i] = v;",
+        "if ((__float_as_uint(x[i] * 2) & 0x7f800000) == 0x7f800000) y[i] = 0;", "if (isinf(x[i] / y[i])) y[i] = 0;",
+        "if (isfinite(x[i])) y[i] = 0;", "if (x[i] * 2 > 3.402823466e+38f) y[i] = 0;",
+        "static constexpr float limits[] = {0, __builtin_inff()}; y[i] = x[i] < limits[n] ? x[i] : 0;",
+        "float most = -__builtin_inff(); for (int j = 0; j < n; ++j) most = most < x[j] ? x[j] : most; y[i] = most;"}) {
     CompileReply reply = outcome(asks);
     EXPECT_EQ(reply.outcome, Outcome::Refused) << asks;
     EXPECT_NE(reply.detail.find("asks whether a number is finite"), std::string::npos) << reply.detail;
@@ -236,7 +250,8 @@ TEST(CompilePool, DoesNotChargeACompilationForWhatTheMachineIsBusyWith) {
   ASSERT_TRUE(pool->compile(kKernel, {}).ok());
   auto reply = std::async(std::launch::async, [&] {
     std::string many;
-    for (int i = 0; i < 20; ++i) many += "__global__ void k" + std::to_string(i) + "(float* x) { x[threadIdx.x] *= " + std::to_string(i) + "; }\n";
+    for (int i = 0; i < 20; ++i)
+      many += "__global__ void k" + std::to_string(i) + "(float* x) { x[threadIdx.x] *= " + std::to_string(i) + "; }\n";
     return pool->compile(many, {});
   });
   // As where other processes have all the cores for longer than the limit.

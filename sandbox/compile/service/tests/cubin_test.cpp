@@ -29,12 +29,14 @@ TEST(Cubin, ReadsWhatPtxasSaysOfEachKernel) {
   EXPECT_EQ(facts["k3"].registers, 16u);
   EXPECT_EQ(facts["k3"].shared_bytes, 0u);
   const std::string giant(200'000, 'k');  // Templates of templates are mangled to such names.
-  EXPECT_EQ(facts_from_log("Compiling entry function '" + giant + "' for 'sm_90'\nUsed 7 registers\n")[giant].registers, 7u);
+  EXPECT_EQ(facts_from_log("Compiling entry function '" + giant + "' for 'sm_90'\nUsed 7 registers\n")[giant].registers,
+            7u);
 }
 
 TEST(Cubin, TellsALimitFromAMistake) {
-  EXPECT_EQ(exhausted_resource("error   : Entry function 'kbig' uses too much shared data (0x13880 bytes, 0xc000 max)\n"),
-            "bytes of shared memory: 80000, limit 49152");
+  EXPECT_EQ(
+      exhausted_resource("error   : Entry function 'kbig' uses too much shared data (0x13880 bytes, 0xc000 max)\n"),
+      "bytes of shared memory: 80000, limit 49152");
   EXPECT_EQ(exhausted_resource("error: syntax error"), "");
 }
 
@@ -58,7 +60,8 @@ TEST_F(WithNvJitLink, MakesMachineCode) {
 }
 
 TEST_F(WithNvJitLink, SaysWhatIsTooMuchAndWhatIsWrong) {
-  Cubin big = compile_cubin(kernel(".shared .align 4 .b8 tile[80000];\n.reg .b32 %r;\nmov.u32 %r, tile;\nst.shared.u32 [%r], 1;\n"), "sm_90");
+  Cubin big = compile_cubin(
+      kernel(".shared .align 4 .b8 tile[80000];\n.reg .b32 %r;\nmov.u32 %r, tile;\nst.shared.u32 [%r], 1;\n"), "sm_90");
   EXPECT_EQ(big.outcome, Outcome::OverResources);
   EXPECT_THAT(big.detail, HasSubstr("80000, limit 49152"));
   Cubin broken = compile_cubin(kernel("nonsense;\n"), "sm_90");

@@ -152,18 +152,22 @@ double at_random(const std::string& ir, uint64_t seed, int additions, const std:
 /// Adds x up in memory, atomically.
 std::string atomic_sum(const std::string& type, const std::string& operation = "fadd") {
   return "define " + type + " @f(ptr %x, i64 %n) {\nentry:\n  %into = alloca " + type + "\n  store " + type +
-         " 0.0, ptr %into\n  br label %loop\nloop:\n  %i = phi i64 [ 0, %entry ], [ %j, %loop ]\n  %p = getelementptr " + type +
-         ", ptr %x, i64 %i\n  %v = load " + type + ", ptr %p\n  %old = atomicrmw " + operation + " ptr %into, " + type +
-         " %v monotonic\n  %j = add i64 %i, 1\n  %c = icmp slt i64 %j, %n\n  br i1 %c, label %loop, label %end\nend:\n  %sum = load " +
+         " 0.0, ptr %into\n  br label %loop\nloop:\n  %i = phi i64 [ 0, %entry ], [ %j, %loop ]\n  %p = "
+         "getelementptr " +
+         type + ", ptr %x, i64 %i\n  %v = load " + type + ", ptr %p\n  %old = atomicrmw " + operation + " ptr %into, " +
+         type +
+         " %v monotonic\n  %j = add i64 %i, 1\n  %c = icmp slt i64 %j, %n\n  br i1 %c, label %loop, label %end\nend:\n "
+         " %sum = load " +
          type + ", ptr %into\n  ret " + type + " %sum\n}\n";
 }
 
 TEST(RandomSums, AreRightOnAverageWhereRoundingToNearestIsFarOff) {
   std::vector<float> same(100000, 0.1f);
   const double terms = double(0.1f) * double(same.size());
-  for (auto& [ir, exact] : {std::pair{atomic_sum("float"), terms},
-                            {loop("  %next = fadd float %v, %sum\n"), terms + 0.5},
-                            {loop("  %next = call float @llvm.fma.f32(float %v, float 1.0, float %sum)\n"), terms + 0.5}}) {
+  for (auto& [ir, exact] :
+       {std::pair{atomic_sum("float"), terms},
+        {loop("  %next = fadd float %v, %sum\n"), terms + 0.5},
+        {loop("  %next = call float @llvm.fma.f32(float %v, float 1.0, float %sum)\n"), terms + 0.5}}) {
     double nearest = at_random(ir, 0, 0, same), mean = 0;
     for (uint64_t seed : {1, 2, 3}) mean += at_random(ir, seed, 1, same) / 3;
     EXPECT_GT(std::fabs(nearest - exact), 5e-5 * exact);

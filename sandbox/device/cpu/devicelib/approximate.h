@@ -1,6 +1,7 @@
 // What CUDA calls fast or approximate: sums and products in float around four functions of the hardware, of which CUDA
 // documents the error. Here too they are polynomials rounded as a table's entries are, so that what is tried on the CPU
-// device is off where it is off on a GPU, by as much: sines of large arguments, logarithms near 1, powers of large exponents.
+// device is off where it is off on a GPU, by as much: sines of large arguments, logarithms near 1, powers of large
+// exponents.
 #pragma once
 
 #define KL_FLOAT_ROUNDER 0x1.8p23f  // Added to a small number, leaves its nearest integer in the low bits.
@@ -52,7 +53,8 @@ f32 __nvvm_lg2_approx_f(f32 x) {
   const _Bool tiny = x < 0x1p-126f;
   const f32 scaled = tiny ? x * 0x1p23f : x;
   const u32 exponent = (bits_of_float(scaled) - 0x3f3504f3u) & 0xff800000u;
-  const f32 i = (f32)((i32)exponent >> 23) - (tiny ? 23.0f : 0.0f), f = float_of_bits(bits_of_float(scaled) - exponent) - 1;
+  const f32 i = (f32)((i32)exponent >> 23) - (tiny ? 23.0f : 0.0f),
+            f = float_of_bits(bits_of_float(scaled) - exponent) - 1;
   f32 p = 0x1.e85e28p-4f;
   p = __builtin_elementwise_fma(p, f, -0x1.aa55fap-3f);
   p = __builtin_elementwise_fma(p, f, 0x1.bff638p-3f);
@@ -68,12 +70,17 @@ f32 __nvvm_lg2_approx_f(f32 x) {
 }
 
 /// 12 bits of the result, as the hardware has: a relative error of 2^-11 at most.
-f32 __nvvm_tanh_approx_f(f32 x) { return x != x ? x : float_of_bits((bits_of_float(__nv_tanhf(x)) + 0x800u) & ~0xfffu); }
+f32 __nvvm_tanh_approx_f(f32 x) {
+  return x != x ? x : float_of_bits((bits_of_float(__nv_tanhf(x)) + 0x800u) & ~0xfffu);
+}
 
 /// 0 for a divisor beyond 2^126 (NaN if the dividend is infinite).
 f32 __nvvm_div_approx_f(f32 x, f32 y) {
   const f32 a = __builtin_elementwise_abs(y);
-  if (a > 0x1p126f && a < (f32)KL_INF) return __builtin_elementwise_abs(x) == (f32)KL_INF ? (f32)KL_NAN : __builtin_elementwise_copysign(0.0f, x * __builtin_elementwise_copysign(1.0f, y));
+  if (a > 0x1p126f && a < (f32)KL_INF)
+    return __builtin_elementwise_abs(x) == (f32)KL_INF
+               ? (f32)KL_NAN
+               : __builtin_elementwise_copysign(0.0f, x * __builtin_elementwise_copysign(1.0f, y));
   return x / y;
 }
 

@@ -23,15 +23,29 @@ static inline u64 bits_of_double(f64 x) { return __builtin_bit_cast(u64, x); }
 static inline f64 double_of_bits(u64 x) { return __builtin_bit_cast(f64, x); }
 
 // libm, declared as far as it is used; libm's own names keep LLVM's knowledge of them.
-#define KL_LIBM1(name) extern f64 name(f64); extern f32 name##f(f32);
-#define KL_LIBM2(name) extern f64 name(f64, f64); extern f32 name##f(f32, f32);
-KL_LIBM1(expm1) KL_LIBM1(log1p) KL_LIBM1(asinh) KL_LIBM1(acosh) KL_LIBM1(atanh) KL_LIBM1(cbrt) KL_LIBM1(erf) KL_LIBM1(erfc)
-KL_LIBM1(tgamma) KL_LIBM1(lgamma) KL_LIBM1(j0) KL_LIBM1(j1) KL_LIBM1(y0) KL_LIBM1(y1) KL_LIBM1(logb)
-KL_LIBM2(hypot) KL_LIBM2(fmod) KL_LIBM2(remainder) KL_LIBM2(nextafter) KL_LIBM2(fdim)
-extern f64 jn(i32, f64); extern f32 jnf(i32, f32); extern f64 yn(i32, f64); extern f32 ynf(i32, f32);
-extern f64 ldexp(f64, i32); extern f32 ldexpf(f32, i32);
-extern f64 frexp(f64, i32*); extern f32 frexpf(f32, i32*);
-extern f64 modf(f64, f64*); extern f32 modff(f32, f32*);
-extern f64 remquo(f64, f64, i32*); extern f32 remquof(f32, f32, i32*);
-extern i32 ilogb(f64); extern i32 ilogbf(f32);
-extern f64 fma(f64, f64, f64); extern f32 fmaf(f32, f32, f32);
+#define KL_LIBM1(name)  \
+  extern f64 name(f64); \
+  extern f32 name##f(f32);
+#define KL_LIBM2(name)       \
+  extern f64 name(f64, f64); \
+  extern f32 name##f(f32, f32);
+KL_LIBM1(expm1)
+KL_LIBM1(log1p)
+KL_LIBM1(asinh) KL_LIBM1(acosh) KL_LIBM1(atanh) KL_LIBM1(cbrt) KL_LIBM1(erf) KL_LIBM1(erfc) KL_LIBM1(tgamma)
+    KL_LIBM1(lgamma) KL_LIBM1(j0) KL_LIBM1(j1) KL_LIBM1(y0) KL_LIBM1(y1) KL_LIBM1(logb) KL_LIBM2(hypot) KL_LIBM2(fmod)
+        KL_LIBM2(remainder) KL_LIBM2(nextafter) KL_LIBM2(fdim) extern f64 jn(i32, f64);
+extern f32 jnf(i32, f32);
+extern f64 yn(i32, f64);
+extern f32 ynf(i32, f32);
+extern f64 ldexp(f64, i32);
+extern f32 ldexpf(f32, i32);
+extern f64 frexp(f64, i32*);
+extern f32 frexpf(f32, i32*);
+extern f64 modf(f64, f64*);
+extern f32 modff(f32, f32*);
+extern f64 remquo(f64, f64, i32*);
+extern f32 remquof(f32, f32, i32*);
+extern i32 ilogb(f64);
+extern i32 ilogbf(f32);
+extern f64 fma(f64, f64, f64);
+extern f32 fmaf(f32, f32, f32);

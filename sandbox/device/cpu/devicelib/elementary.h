@@ -11,7 +11,8 @@ static inline f32 log_of_f(f32 x) {
   const f32 i = __builtin_elementwise_fma((f32)(i32)exponent, 0x1p-23f, tiny ? -23.0f : 0.0f);
   const f32 f = m - 1, s = f * f;
   f32 r = __builtin_elementwise_fma(-0x1.0ae000p-3f, s, -0x1.f198b2p-4f);
-  const f32 t = __builtin_elementwise_fma(__builtin_elementwise_fma(0x1.208000p-3f, s, 0x1.1e5740p-3f), s, 0x1.99d8b2p-3f);
+  const f32 t =
+      __builtin_elementwise_fma(__builtin_elementwise_fma(0x1.208000p-3f, s, 0x1.1e5740p-3f), s, 0x1.99d8b2p-3f);
   r = __builtin_elementwise_fma(r, s, -0x1.55b362p-3f);
   r = __builtin_elementwise_fma(r, s, -0x1.fffe02p-3f);
   r = __builtin_elementwise_fma(t, f, r);
@@ -24,8 +25,9 @@ static inline f32 log_of_f(f32 x) {
 }
 static inline f64 log_of_d(f64 x) { return __builtin_elementwise_log(x); }
 
-/// e^(r + low) * 2^n for |r| <= ln(2) / 2 (and a little) and a tiny low. A result that may be subnormal (deep) or overflow
-/// (high) is scaled in two steps: processors are slow where a product is subnormal, and only true subnormals go through one.
+/// e^(r + low) * 2^n for |r| <= ln(2) / 2 (and a little) and a tiny low. A result that may be subnormal (deep) or
+/// overflow (high) is scaled in two steps: processors are slow where a product is subnormal, and only true subnormals
+/// go through one.
 static inline f64 scaled_exponential(f64 r, f64 low, i64 n, _Bool deep, _Bool high) {
   f64 p = 1.0 / 6227020800;
   p = __builtin_elementwise_fma(p, r, 1.0 / 479001600);
@@ -47,7 +49,8 @@ static inline f64 scaled_exponential(f64 r, f64 low, i64 n, _Bool deep, _Bool hi
   return p * double_of_bits((u64)(n + moved + 1023) << 52) * last;
 }
 #define KL_ROUNDER 0x1.8p52  // Added to a small number, leaves its nearest integer in the low bits.
-// Arguments whose result is 0 are taken for 0 until the end, those that overflow for the next after the last that does not.
+// Arguments whose result is 0 are taken for 0 until the end, those that overflow for the next after the last that does
+// not.
 static inline f64 exp_of_d(f64 x) {
   const _Bool gone = x < -745.2;
   const f64 inside = gone ? 0 : x > 710 ? 710 : x;
@@ -55,7 +58,8 @@ static inline f64 exp_of_d(f64 x) {
   const f64 high = __builtin_elementwise_fma(j, -0x1.62e42fefa39efp-1, inside);
   const f64 r = __builtin_elementwise_fma(j, -0x1.abc9e3b39803fp-56, high);
   const f64 low = __builtin_elementwise_fma(j, -0x1.abc9e3b39803fp-56, high - r);
-  const f64 y = scaled_exponential(r, low, (i64)(bits_of_double(t) - bits_of_double(KL_ROUNDER)), inside < -707, inside > 708);
+  const f64 y =
+      scaled_exponential(r, low, (i64)(bits_of_double(t) - bits_of_double(KL_ROUNDER)), inside < -707, inside > 708);
   return gone ? 0 : y;
 }
 static inline f64 exp10_of_d(f64 x) {
@@ -66,7 +70,8 @@ static inline f64 exp10_of_d(f64 x) {
   r = __builtin_elementwise_fma(j, 0x1.9dc1da994fd21p-59, r);
   const f64 high = r * 0x1.26bb1bbb55516p+1;
   const f64 low = __builtin_elementwise_fma(r, 0x1.26bb1bbb55516p+1, -high) - r * 0x1.f48ad494ea3e9p-53;
-  const f64 y = scaled_exponential(high, low, (i64)(bits_of_double(t) - bits_of_double(KL_ROUNDER)), inside < -307, inside > 307);
+  const f64 y =
+      scaled_exponential(high, low, (i64)(bits_of_double(t) - bits_of_double(KL_ROUNDER)), inside < -307, inside > 307);
   return gone ? 0 : y;
 }
 /// glibc's vectors are good to 2 units, and slow where all is lost to underflow: those arguments are kept from them.

@@ -24,8 +24,8 @@ static inline u32 permuted(u32 a, u32 b, u32 selector) {
 i32 __nv_byte_perm(i32 a, i32 b, i32 s) { return (i32)permuted((u32)a, (u32)b, (u32)s & 0x7777); }
 i32 __nvvm_prmt(i32 a, i32 b, i32 s) { return (i32)permuted((u32)a, (u32)b, (u32)s); }
 
-#define KL_MINMAX(suffix, type, compare_type)                                                          \
-  type __nv_##suffix##min(type x, type y) { return (compare_type)x < (compare_type)y ? x : y; }        \
+#define KL_MINMAX(suffix, type, compare_type)                                                   \
+  type __nv_##suffix##min(type x, type y) { return (compare_type)x < (compare_type)y ? x : y; } \
   type __nv_##suffix##max(type x, type y) { return (compare_type)x > (compare_type)y ? x : y; }
 KL_MINMAX(, i32, i32)
 KL_MINMAX(u, i32, u32)
@@ -79,8 +79,12 @@ i32 __nvvm_fshl_clamp_i32(i32 high, i32 low, i32 n) {
 i32 __nvvm_fshr_clamp_i32(i32 high, i32 low, i32 n) {
   return (u32)n >= 32 ? high : (i32)(((u64)(u32)high << 32 | (u32)low) >> (u32)n);
 }
-i32 __nvvm_flo_u_i32(i32 x, _Bool shift_amount) { return !x ? -1 : shift_amount ? __builtin_clz((u32)x) : 31 - __builtin_clz((u32)x); }
-i32 __nvvm_flo_u_i64(i64 x, _Bool shift_amount) { return !x ? -1 : shift_amount ? __builtin_clzll((u64)x) : 63 - __builtin_clzll((u64)x); }
+i32 __nvvm_flo_u_i32(i32 x, _Bool shift_amount) {
+  return !x ? -1 : shift_amount ? __builtin_clz((u32)x) : 31 - __builtin_clz((u32)x);
+}
+i32 __nvvm_flo_u_i64(i64 x, _Bool shift_amount) {
+  return !x ? -1 : shift_amount ? __builtin_clzll((u64)x) : 63 - __builtin_clzll((u64)x);
+}
 i32 __nvvm_flo_s_i32(i32 x, _Bool shift_amount) { return __nvvm_flo_u_i32(x < 0 ? ~x : x, shift_amount); }
 i32 __nvvm_flo_s_i64(i64 x, _Bool shift_amount) { return __nvvm_flo_u_i64(x < 0 ? ~x : x, shift_amount); }
 

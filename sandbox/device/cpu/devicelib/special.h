@@ -7,17 +7,22 @@
 
 // Acklam's approximation of the normal quantile for p in (0, 0.5], relative error 1.2e-9.
 static f64 lower_quantile(f64 p) {
-  static const f64 a[] = {-3.969683028665376e+01, 2.209460984245205e+02, -2.759285104469687e+02, 1.383577518672690e+02, -3.066479806614716e+01, 2.506628277459239e+00};
-  static const f64 b[] = {-5.447609879822406e+01, 1.615858368580409e+02, -1.556989798598866e+02, 6.680131188771972e+01, -1.328068155288572e+01};
-  static const f64 c[] = {-7.784894002430293e-03, -3.223964580411365e-01, -2.400758277161838e+00, -2.549732539343734e+00, 4.374664141464968e+00, 2.938163982698783e+00};
+  static const f64 a[] = {-3.969683028665376e+01, 2.209460984245205e+02,  -2.759285104469687e+02,
+                          1.383577518672690e+02,  -3.066479806614716e+01, 2.506628277459239e+00};
+  static const f64 b[] = {-5.447609879822406e+01, 1.615858368580409e+02, -1.556989798598866e+02, 6.680131188771972e+01,
+                          -1.328068155288572e+01};
+  static const f64 c[] = {-7.784894002430293e-03, -3.223964580411365e-01, -2.400758277161838e+00,
+                          -2.549732539343734e+00, 4.374664141464968e+00,  2.938163982698783e+00};
   static const f64 d[] = {7.784695709041462e-03, 3.224671290700398e-01, 2.445134137142996e+00, 3.754408661907416e+00};
   f64 x;
   if (p < 0.02425) {
     const f64 q = __builtin_elementwise_sqrt(-2 * __builtin_elementwise_log(p));
-    x = (((((c[0] * q + c[1]) * q + c[2]) * q + c[3]) * q + c[4]) * q + c[5]) / ((((d[0] * q + d[1]) * q + d[2]) * q + d[3]) * q + 1);
+    x = (((((c[0] * q + c[1]) * q + c[2]) * q + c[3]) * q + c[4]) * q + c[5]) /
+        ((((d[0] * q + d[1]) * q + d[2]) * q + d[3]) * q + 1);
   } else {
     const f64 q = p - 0.5, r = q * q;
-    x = (((((a[0] * r + a[1]) * r + a[2]) * r + a[3]) * r + a[4]) * r + a[5]) * q / (((((b[0] * r + b[1]) * r + b[2]) * r + b[3]) * r + b[4]) * r + 1);
+    x = (((((a[0] * r + a[1]) * r + a[2]) * r + a[3]) * r + a[4]) * r + a[5]) * q /
+        (((((b[0] * r + b[1]) * r + b[2]) * r + b[3]) * r + b[4]) * r + 1);
   }
   for (i32 i = 0; i < 2; ++i) {  // Halley, relative to the density so that tails converge too.
     const f64 error = 0.5 * erfc(-x / KL_SQRT2) - p;
@@ -38,7 +43,8 @@ f64 __nv_erfcinv(f64 y) {
   if (!(y >= 0 && y <= 2)) return KL_NAN;
   if (y == 0) return KL_INF;
   if (y == 2) return -KL_INF;
-  if (__builtin_elementwise_abs(1 - y) < 0.5) return __nv_erfinv(1 - y);  // 1 - y is exact there, and small near the zero.
+  if (__builtin_elementwise_abs(1 - y) < 0.5)
+    return __nv_erfinv(1 - y);  // 1 - y is exact there, and small near the zero.
   return y <= 1 ? -lower_quantile(y / 2) / KL_SQRT2 : lower_quantile((2 - y) / 2) / KL_SQRT2;
 }
 f64 __nv_erfinv(f64 y) {
@@ -57,7 +63,8 @@ f64 __nv_erfinv(f64 y) {
   x = -lower_quantile((1 - a) / 2) / KL_SQRT2;
   return y < 0 ? -x : x;
 }
-// erfc's slope makes the rounding of its argument x²-fold in the tail, so what -x/sqrt(2) lost is put back to first order.
+// erfc's slope makes the rounding of its argument x²-fold in the tail, so what -x/sqrt(2) lost is put back to first
+// order.
 f64 __nv_normcdf(f64 x) {
   const f64 high = 0.70710678118654757, low = -4.8336466567264567e-17;  // 1/sqrt(2)
   const f64 t = -x * high;

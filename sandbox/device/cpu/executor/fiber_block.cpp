@@ -106,9 +106,11 @@ Fiber* FiberBlock::pick() {
     if (candidates) {
       const auto lane = uint32_t(std::countr_zero(candidates));
       cursor_ = w * KL_WARP_SIZE + lane + 1;
-      // The stacks of a thousand fibers do not fit the first-level cache: that of the next one but one is asked for now.
+      // The stacks of a thousand fibers do not fit the first-level cache: that of the next one but one is asked for
+      // now.
       if (const uint32_t later = candidates & (candidates - 1)) {
-        const auto* stack = static_cast<const char*>(fibers_[w * KL_WARP_SIZE + uint32_t(std::countr_zero(later))].context);
+        const auto* stack =
+            static_cast<const char*>(fibers_[w * KL_WARP_SIZE + uint32_t(std::countr_zero(later))].context);
         for (int line = 0; line < 4; ++line) __builtin_prefetch(stack + 64 * line);
       }
       return &fibers_[w * KL_WARP_SIZE + lane];

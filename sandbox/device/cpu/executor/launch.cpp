@@ -111,7 +111,8 @@ LaunchOutcome launch(const kl_kernel& kernel, const Geometry& geometry, const vo
   state.cooperative = geometry.cooperative;
 
   const auto start = std::chrono::steady_clock::now();
-  auto run = [&state, how = kernel.mode == KL_MODE_FIBER ? run_blocks_on_fibers : run_blocks_as_loops](uint32_t worker) {
+  auto run = [&state,
+              how = kernel.mode == KL_MODE_FIBER ? run_blocks_on_fibers : run_blocks_as_loops](uint32_t worker) {
     DeviceArithmetic arithmetic;
     how(state, worker);
   };
@@ -119,9 +120,7 @@ LaunchOutcome launch(const kl_kernel& kernel, const Geometry& geometry, const vo
   if (workers <= 1 || state.blocks * state.threads <= kSmallLaunch) {
     run(0);
   } else {
-    auto spread = [&] {
-      tbb::parallel_for(uint32_t(0), workers, run, tbb::static_partitioner());
-    };
+    auto spread = [&] { tbb::parallel_for(uint32_t(0), workers, run, tbb::static_partitioner()); };
     // An arena of its own costs tens of microseconds: only for a launch held to fewer cores than there are.
     if (options.workers && options.workers < cores()) tbb::task_arena(int(workers)).execute(spread);
     else spread();

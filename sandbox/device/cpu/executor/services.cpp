@@ -87,7 +87,9 @@ uint32_t grid_valid(kl_block* block) { return launch_of(block).cooperative; }
 /// A kernel that asks first may be launched otherwise, too; one that does not is refused then.
 void grid_sync(kl_thread* thread) {
   if (!grid_valid(thread->block)) {
-    launch_of(thread->block).fail(LaunchFault::Trap, "the whole grid is to wait in a launch that is not cooperative, " + describe_thread(*thread->block, thread->linear));
+    launch_of(thread->block)
+        .fail(LaunchFault::Trap, "the whole grid is to wait in a launch that is not cooperative, " +
+                                     describe_thread(*thread->block, thread->linear));
     abandon_block(thread->block);
   }
   FiberBlock::of(thread).grid_sync(FiberBlock::fiber_of(thread));
@@ -97,8 +99,8 @@ void exit_thread(kl_thread* thread) { FiberBlock::of(thread).exit(FiberBlock::fi
 }  // namespace
 
 const kl_services& services() {
-  static const kl_services kTable = {print,        assert_fail, trap,      divergent,   allocate, release,
-                                     global_timer, nanosleep,   barrier,   arrive,      warp,     active_mask,
+  static const kl_services kTable = {print,        assert_fail, trap,      divergent,   allocate,  release,
+                                     global_timer, nanosleep,   barrier,   arrive,      warp,      active_mask,
                                      lockstep,     yield,       grid_sync, exit_thread, run_warps, grid_valid};
   return kTable;
 }

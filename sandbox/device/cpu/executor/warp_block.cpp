@@ -179,8 +179,8 @@ class WarpBlock {
     return true;
   }
 
-  /// Lets the block's threads pass the barrier that all of them wait at, each warp at its own __syncthreads(); false if all
-  /// have ended. Faults do not return.
+  /// Lets the block's threads pass the barrier that all of them wait at, each warp at its own __syncthreads(); false if
+  /// all have ended. Faults do not return.
   bool pass_barrier() {
     LaunchState& state = *BlockState::of(&block_).state;
     if (state.stopped.load(std::memory_order_relaxed)) return false;
@@ -202,15 +202,18 @@ class WarpBlock {
       different |= at.op != plan_.suspensions[first].op;  // __syncthreads_or() is no __syncthreads().
       if (at.op == KL_BARRIER_SYNC) continue;
       answered = true;
-      for (uint32_t lanes = live_[w]; lanes; lanes &= lanes - 1) set += uint32_t(value_[w * KL_WARP_SIZE + first_lane(lanes)]);
+      for (uint32_t lanes = live_[w]; lanes; lanes &= lanes - 1)
+        set += uint32_t(value_[w * KL_WARP_SIZE + first_lane(lanes)]);
     }
     if (in_warps) {
-      state.fail(LaunchFault::DivergentBarrier, describe_waits(block_, live, at_barriers, in_warps, 0) + " (" + places_in_use() + ")");
+      state.fail(LaunchFault::DivergentBarrier,
+                 describe_waits(block_, live, at_barriers, in_warps, 0) + " (" + places_in_use() + ")");
       abandon_block(&block_);
     }
     if (different) {
-      state.fail(LaunchFault::DivergentBarrier, "threads of one warp wait at different __syncthreads(), or warps at barriers of different kinds (" +
-                                                    places_in_use() + "), " + describe_thread(block_, 0));
+      state.fail(LaunchFault::DivergentBarrier,
+                 "threads of one warp wait at different __syncthreads(), or warps at barriers of different kinds (" +
+                     places_in_use() + "), " + describe_thread(block_, 0));
       abandon_block(&block_);
     }
     if (answered) {

@@ -64,9 +64,12 @@ void refuse_unknown_mathematics(DeviceModule& device) {
 Status link_device_library(Module& module) {
   std::set<std::string> called;
   for (Function& function : module)
-    if (function.isDeclaration() && from_library(function.getName()) && !function.use_empty()) called.insert(function.getName().str());
+    if (function.isDeclaration() && from_library(function.getName()) && !function.use_empty())
+      called.insert(function.getName().str());
   for (const std::string& name : called)
-    if (!library_names().contains(name)) return refused("the address of the device function " + name + ", which the CPU device's mathematics library lacks");
+    if (!library_names().contains(name))
+      return refused("the address of the device function " + name +
+                     ", which the CPU device's mathematics library lacks");
   if (called.empty()) return done();
   std::unique_ptr<Module> library = open_library(module.getContext());
   library->setDataLayout(module.getDataLayout());

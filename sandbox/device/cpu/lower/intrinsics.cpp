@@ -217,7 +217,8 @@ class IntrinsicLowering {
     Value* constant = builder.getFalse();
     for (const Variable& variable : device_.variables)
       if (variable.constant)
-        constant = builder.CreateOr(constant, lies_within(builder, address, variable.global, bytes_of(*variable.global)));
+        constant =
+            builder.CreateOr(constant, lies_within(builder, address, variable.global, bytes_of(*variable.global)));
     if (space == "const") return constant;
     return space == "global" ? builder.CreateNot(builder.CreateOr(shared, constant)) : nullptr;
   }
@@ -285,7 +286,8 @@ void lower_intrinsics(DeviceModule& device) {
     IntrinsicLowering lowering(device, function);
     for (CallInst* call : calls)
       if (!lowering.lower(call))
-        device.refuse(*call, "the CPU device does not support the intrinsic llvm." + call->getCalledFunction()->getName().str());
+        device.refuse(
+            *call, "the CPU device does not support the intrinsic llvm." + call->getCalledFunction()->getName().str());
   }
   for (Function& function : make_early_inc_range(*device.module))
     if (function.isDeclaration() && function.use_empty()) function.eraseFromParent();

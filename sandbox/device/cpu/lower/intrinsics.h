@@ -4,8 +4,8 @@
 
 namespace kernelift::cpu {
 
-/// Refuses functions, by name and place, for what has no meaning here. What is plain arithmetic becomes calls of the device
-/// library.
+/// Refuses functions, by name and place, for what has no meaning here. What is plain arithmetic becomes calls of the
+/// device library.
 void lower_intrinsics(DeviceModule& device);
 
 /// PTX's cvt to an integer: out of range saturates; NaN is 0, but the sign bit alone from double or to 64 bits.
@@ -13,8 +13,8 @@ llvm::Value* convert_to_integer(llvm::IRBuilderBase& builder, llvm::Value* value
 
 /// Conversions, shifts and divisions that C++ leaves undefined get the GPU's results (undefined_arithmetic.cpp).
 void define_arithmetic(DeviceModule& device);
-/// The part of it that is of bfloat16, once more: optimisation makes functions of its bits, for which hosts would call a library
-/// that they do not have.
+/// The part of it that is of bfloat16, once more: optimisation makes functions of its bits, for which hosts would call
+/// a library that they do not have.
 void define_bfloats(llvm::Module& module);
 
 /// Values of special registers, read once at a function's entry.

@@ -2,7 +2,8 @@
 // of floating values out of an integer's range saturate, shifts by the register's width or more leave only the sign,
 // division by zero answers all ones and leaves the dividend as remainder, and INT_MIN / -1 wraps. On the host the last
 // two would stop the process. Conversions of double to the 16-bit formats, for which the host has no instruction, round
-// once, and so does bfloat16's arithmetic: few hosts have it, theirs loses denormals, and C libraries lack the functions.
+// once, and so does bfloat16's arithmetic: few hosts have it, theirs loses denormals, and C libraries lack the
+// functions.
 #include <llvm/CodeGen/AtomicExpandUtils.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -48,7 +49,8 @@ Value* narrowed(IRBuilderBase& builder, Value* value, Type* type) {
 /// A bfloat16 is the upper half of a float.
 Value* widened(IRBuilderBase& builder, Value* value) {
   Type* word = value->getType()->getWithNewType(builder.getInt32Ty());
-  Value* bits = builder.CreateZExt(builder.CreateBitCast(value, value->getType()->getWithNewType(builder.getInt16Ty())), word);
+  Value* bits =
+      builder.CreateZExt(builder.CreateBitCast(value, value->getType()->getWithNewType(builder.getInt16Ty())), word);
   return builder.CreateBitCast(builder.CreateShl(bits, 16), value->getType()->getWithNewType(builder.getFloatTy()));
 }
 
@@ -79,12 +81,13 @@ Value* for_double(IRBuilderBase& builder, CastInst& cast) {
   Value* fits = builder.CreateICmpULT(is_signed ? builder.CreateAdd(value, number(1ull << 53)) : value,
                                       number(is_signed ? 1ull << 54 : 1ull << 53));
   Value* rest = builder.CreateIsNotNull(builder.CreateAnd(value, number(0x7ff)));
-  Value* coarse = builder.CreateOr(builder.CreateAnd(value, number(~0x7ffull)), builder.CreateSelect(rest, number(0x800), number(0)));
+  Value* coarse = builder.CreateOr(builder.CreateAnd(value, number(~0x7ffull)),
+                                   builder.CreateSelect(rest, number(0x800), number(0)));
   return builder.CreateSelect(fits, value, coarse);
 }
 
-/// Functions of numbers whose float result, rounded once more, is the bfloat16 one: hosts' libraries have no such functions,
-/// nor the conversions that LLVM would call around them.
+/// Functions of numbers whose float result, rounded once more, is the bfloat16 one: hosts' libraries have no such
+/// functions, nor the conversions that LLVM would call around them.
 bool is_of_floats(const IntrinsicInst& call) {
   switch (call.getIntrinsicID()) {
     case Intrinsic::floor:
@@ -115,10 +118,11 @@ bool is_of_floats(const IntrinsicInst& call) {
 void unroll_atomics(Function& function) {
   std::vector<AtomicRMWInst*> found;
   for (Instruction& instruction : instructions(function))
-    if (auto* atomic = dyn_cast<AtomicRMWInst>(&instruction); atomic && atomic->isFloatingPointOperation() && atomic->getType()->isBFloatTy())
+    if (auto* atomic = dyn_cast<AtomicRMWInst>(&instruction);
+        atomic && atomic->isFloatingPointOperation() && atomic->getType()->isBFloatTy())
       found.push_back(atomic);
-  auto exchange = [](IRBuilderBase& builder, Value* address, Value* loaded, Value* wanted, Align align, AtomicOrdering order,
-                     SyncScope::ID scope, Value*& success, Value*& seen, Instruction*) {
+  auto exchange = [](IRBuilderBase& builder, Value* address, Value* loaded, Value* wanted, Align align,
+                     AtomicOrdering order, SyncScope::ID scope, Value*& success, Value*& seen, Instruction*) {
     auto bits = [&](Value* value) { return builder.CreateBitCast(value, builder.getInt16Ty()); };
     Value* pair = builder.CreateAtomicCmpXchg(address, bits(loaded), bits(wanted), align, order,
                                               AtomicCmpXchgInst::getStrongestFailureOrdering(order), scope);
@@ -151,20 +155,24 @@ bool define_bfloat(Instruction& instruction) {
   };
   Type* word = type->getWithNewType(builder.getInt16Ty());
   auto bits = [&](unsigned operand, uint64_t mask) {
-    return builder.CreateAnd(builder.CreateBitCast(instruction.getOperand(operand), word), ConstantInt::get(word, mask));
+    return builder.CreateAnd(builder.CreateBitCast(instruction.getOperand(operand), word),
+                             ConstantInt::get(word, mask));
   };
   constexpr uint64_t kSign = 0x8000, kRest = 0x7fff;
   if (isa<UnaryOperator>(instruction)) {
-    replace(instruction, builder.CreateBitCast(builder.CreateXor(bits(0, kSign | kRest), ConstantInt::get(word, kSign)), type));
+    replace(instruction,
+            builder.CreateBitCast(builder.CreateXor(bits(0, kSign | kRest), ConstantInt::get(word, kSign)), type));
     return true;
   }
   if (auto* operation = dyn_cast<BinaryOperator>(&instruction)) {
     Type* single = builder.getFloatTy();
-    replace(instruction, narrowed(builder, builder.CreateBinOp(operation->getOpcode(), wide(0, single), wide(1, single)), type));
+    replace(instruction,
+            narrowed(builder, builder.CreateBinOp(operation->getOpcode(), wide(0, single), wide(1, single)), type));
     return true;
   }
   if (isa<SIToFPInst>(instruction) || isa<UIToFPInst>(instruction)) {
-    Value* exact = builder.CreateCast(Instruction::CastOps(instruction.getOpcode()), for_double(builder, cast<CastInst>(instruction)),
+    Value* exact = builder.CreateCast(Instruction::CastOps(instruction.getOpcode()),
+                                      for_double(builder, cast<CastInst>(instruction)),
                                       type->getWithNewType(builder.getDoubleTy()));
     replace(instruction, rounded_once(builder, exact, type));
     return true;
@@ -173,7 +181,8 @@ bool define_bfloat(Instruction& instruction) {
   if (call && is_of_floats(*call)) {
     std::vector<Value*> operands;
     for (unsigned i = 0; i < call->arg_size(); ++i) operands.push_back(wide(i, builder.getFloatTy()));
-    Value* single = builder.CreateIntrinsic(call->getIntrinsicID(), {type->getWithNewType(builder.getFloatTy())}, operands);
+    Value* single =
+        builder.CreateIntrinsic(call->getIntrinsicID(), {type->getWithNewType(builder.getFloatTy())}, operands);
     replace(instruction, narrowed(builder, single, type));
     return true;
   }
@@ -194,7 +203,8 @@ void clamp_shift(BinaryOperator& shift) {
   Type* type = shift.getType();
   Value* amount = shift.getOperand(1);
   const unsigned width = type->getScalarSizeInBits();
-  if (const APInt* constant; PatternMatch::match(amount, PatternMatch::m_APInt(constant)) && constant->ult(width)) return;
+  if (const APInt* constant; PatternMatch::match(amount, PatternMatch::m_APInt(constant)) && constant->ult(width))
+    return;
   IRBuilder<> builder(&shift);
   if (shift.getOpcode() == Instruction::AShr) {
     shift.setOperand(1, builder.CreateBinaryIntrinsic(Intrinsic::umin, amount, ConstantInt::get(type, width - 1)));
@@ -249,8 +259,8 @@ Value* convert_to_integer(IRBuilderBase& builder, Value* value, Type* type, bool
   Value* saturated = builder.CreateIntrinsic(is_signed ? Intrinsic::fptosi_sat : Intrinsic::fptoui_sat,
                                              {type, value->getType()}, {value});
   if (bits <= 32 && !value->getType()->getScalarType()->isDoubleTy()) return saturated;
-  return builder.CreateSelect(builder.CreateFCmpUNO(value, value),
-                              ConstantInt::get(type, APInt::getSignMask(bits)), saturated);
+  return builder.CreateSelect(builder.CreateFCmpUNO(value, value), ConstantInt::get(type, APInt::getSignMask(bits)),
+                              saturated);
 }
 
 void define_arithmetic(DeviceModule& device) {

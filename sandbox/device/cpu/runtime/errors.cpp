@@ -40,7 +40,8 @@ thread_local cudaError_t thread_error = cudaSuccess;
 cudaError_t leave(cudaError_t error) {
   if (error != cudaSuccess) {
     thread_error = error;
-    if (error == sticky_fault.load(std::memory_order_relaxed)) fault_was_answered.store(true, std::memory_order_relaxed);
+    if (error == sticky_fault.load(std::memory_order_relaxed))
+      fault_was_answered.store(true, std::memory_order_relaxed);
   }
   return error;
 }

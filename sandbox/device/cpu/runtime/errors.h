@@ -28,11 +28,10 @@ void explain(const char* format, ...) __attribute__((format(printf, 1, 2)));
 cudaError_t not_supported(const char* function, const char* why = nullptr);
 
 /// First line of every function that touches the device: starts the runtime, and answers a sticky error.
-#define KL_ENTER()                                                         \
-  do {                                                                     \
-    ::kernelift::cudart::start_runtime();                                  \
-    if (cudaError_t kl_fault = ::kernelift::cudart::device_fault())        \
-      return ::kernelift::cudart::leave(kl_fault);                         \
+#define KL_ENTER()                                                                                               \
+  do {                                                                                                           \
+    ::kernelift::cudart::start_runtime();                                                                        \
+    if (cudaError_t kl_fault = ::kernelift::cudart::device_fault()) return ::kernelift::cudart::leave(kl_fault); \
   } while (0)
 
 /// Attaches the recorder, once. Cheap afterwards.

@@ -1,12 +1,13 @@
-// The one object behind the API: memory, registered code, streams' shared parts, limits. It is made at first use (before
-// main, by registration) and never destroyed, because kernels' host objects unregister after static destructors ran.
+// The one object behind the API: memory, registered code, streams' shared parts, limits. It is made at first use
+// (before main, by registration) and never destroyed, because kernels' host objects unregister after static destructors
+// ran.
 #pragma once
 #include <array>
 #include <mutex>
 #include <string>
 
-#include "sandbox/device/cpu/runtime/memory/arena.h"
 #include "sandbox/device/cpu/runtime/launch/registry.h"
+#include "sandbox/device/cpu/runtime/memory/arena.h"
 
 namespace kernelift::cudart {
 
@@ -14,7 +15,7 @@ namespace kernelift::cudart {
 inline constexpr std::array<size_t, 7> kInitialLimits = {1024, 1 << 20, 8 << 20, 2, 2048, 128, 0};
 
 struct State {
-  std::recursive_mutex mutex;   ///< Guards everything here.
+  std::recursive_mutex mutex;  ///< Guards everything here.
   Arena arena;
   Registry registry;
   std::array<size_t, 7> limits = kInitialLimits;

@@ -1,7 +1,7 @@
 // A kernel is a loop unless something in it waits; it is cut if all it waits for are block-wide barriers, warp
 // operations and lockstep points that sit in the kernel itself; anything else runs on fibers. Volatile accesses to
-// shared memory (to any memory that is read and written, where nothing spins), and values handed over without a barrier,
-// are the old way of talking within a warp: lockstep points between them keep the warp's lanes together.
+// shared memory (to any memory that is read and written, where nothing spins), and values handed over without a
+// barrier, are the old way of talking within a warp: lockstep points between them keep the warp's lanes together.
 #include "sandbox/device/cpu/schedule/modes.h"
 
 #include <llvm/Analysis/ValueTracking.h>
@@ -116,7 +116,8 @@ class ModeChooser {
       Facts& facts = facts_[kernel.body];
       const Exchange exchange = find_unsynchronised_exchange(*kernel.body);
       if (exchange.shared) facts.exchange = place_of(*exchange.shared);
-      for (auto& [parameter, load] : exchange.given) facts.exchanged.insert(parameter), facts.given_exchange = place_of(*load);
+      for (auto& [parameter, load] : exchange.given)
+        facts.exchanged.insert(parameter), facts.given_exchange = place_of(*load);
       choose(kernel);
     }
     for (auto& [function, facts] : facts_) number_lockstep_sites(*function);
@@ -126,7 +127,8 @@ class ModeChooser {
   void number_barriers(Function& function) {
     for (Instruction& instruction : instructions(function))
       if (is_service(instruction, Service::barrier))
-        instruction.setOperand(5, ConstantInt::get(Type::getInt32Ty(function.getContext()), is_block_barrier(instruction) ? ++sites_ : 0));
+        instruction.setOperand(
+            5, ConstantInt::get(Type::getInt32Ty(function.getContext()), is_block_barrier(instruction) ? ++sites_ : 0));
   }
 
   std::set<Function*> reached_by(Function* root) {
@@ -159,7 +161,8 @@ class ModeChooser {
       if (!facts.spin.empty()) kernel.flags |= KL_MAY_SPIN;
       if (!facts.grid.empty()) kernel.flags |= KL_USES_GRID_SYNC;
       asks_grid |= facts.asks_grid;
-      lockstep |= !facts.volatile_shared.empty() || !facts.volatile_global.empty() || !facts.exchange.empty() || !facts.exchanged.empty();
+      lockstep |= !facts.volatile_shared.empty() || !facts.volatile_global.empty() || !facts.exchange.empty() ||
+                  !facts.exchanged.empty();
       because(hard, facts.grid, "grid-wide barrier at ");
       because(why, facts.warp, "warp operation at ");
       because(why, facts.volatile_shared, "volatile shared memory at ");
@@ -171,7 +174,7 @@ class ModeChooser {
       if (!here) because(hard, facts.barrier, "barrier in a function that cannot be inlined at ");
       if (!here) because(hard, facts.exit, "exit from a function that cannot be inlined at ");
     }
-    if (asks_grid) kernel.flags &= ~uint32_t{KL_USES_GRID_SYNC};   // It may go without.
+    if (asks_grid) kernel.flags &= ~uint32_t{KL_USES_GRID_SYNC};  // It may go without.
     if (lockstep)
       for (Function* function : reached) keep_in_lockstep(*function);
     const Facts& own = facts_[kernel.body];
@@ -188,7 +191,8 @@ class ModeChooser {
     }
     if (waits == 0) {
       if (auto steps = share_steps(kernel); !steps.empty()) {
-        for (Instruction* step : steps) step->setOperand(5, ConstantInt::get(Type::getInt32Ty(step->getContext()), ++sites_));
+        for (Instruction* step : steps)
+          step->setOperand(5, ConstantInt::get(Type::getInt32Ty(step->getContext()), ++sites_));
         kernel.mode = KL_MODE_CUT;
         kernel.mode_reason = "threads led together through the steps of a loop";
         find_twins(kernel, reached);
@@ -225,7 +229,8 @@ class ModeChooser {
       if (!facts.exchange.empty() && is_shared_access(access)) return true;
       const Value* pointer = getLoadStorePointerOperand(&access);
       if (pointer && facts.exchanged.contains(getUnderlyingObject(pointer, /*MaxLookup=*/0))) return true;
-      return pointer && access.isVolatile() && (may_be_shared(pointer, is_kernel) || (!facts.volatile_global.empty() && !is_local(pointer)));
+      return pointer && access.isVolatile() &&
+             (may_be_shared(pointer, is_kernel) || (!facts.volatile_global.empty() && !is_local(pointer)));
     };
     rules.is_kernel = is_kernel;
     rules.every_access = !facts.spin.empty();

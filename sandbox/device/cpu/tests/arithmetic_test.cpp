@@ -152,13 +152,12 @@ extern "C" __device__ unsigned __nv_float2uint_rz(float); extern "C" __device__ 
 extern "C" __device__ unsigned long long __nv_double2ull_rz(double); extern "C" __device__ long long __nv_float2ll_rn(float);
 extern "C" __device__ int __nv_double2int_rz(double); extern "C" __device__ unsigned __nv_double2uint_rz(double);)";
   const std::vector<double> x = {kNan, kInf, -kInf, 1e20, -1e20, -0.7, 2.5, 3.5, -2.5};
-  const auto rows =
-      evaluate(declarations,
-               {"__nv_float2int_rz(f)", "__nv_float2int_rn(f)", "__nv_float2int_ru(f)", "__nv_float2int_rd(f)",
-                "__nv_float2uint_rz(f)", "__nv_double2ll_rz(x)", "__nv_double2ull_rz(x)", "(int)f", "(unsigned)f",
-                "__nv_float2ll_rn(f)", "(long long)f", "__nv_double2int_rz(x)", "(int)x", "(unsigned)x",
-                "__nv_double2uint_rz(x)"},
-               x);
+  const auto rows = evaluate(declarations,
+                             {"__nv_float2int_rz(f)", "__nv_float2int_rn(f)", "__nv_float2int_ru(f)",
+                              "__nv_float2int_rd(f)", "__nv_float2uint_rz(f)", "__nv_double2ll_rz(x)",
+                              "__nv_double2ull_rz(x)", "(int)f", "(unsigned)f", "__nv_float2ll_rn(f)", "(long long)f",
+                              "__nv_double2int_rz(x)", "(int)x", "(unsigned)x", "__nv_double2uint_rz(x)"},
+                             x);
   const double top = 2147483647.0, bottom = -2147483648.0, top64 = 9223372036854775807.0;
   EXPECT_EQ(rows[0], (std::vector<double>{0, top, bottom, top, bottom, 0, 2, 3, -2}));
   EXPECT_EQ(rows[1], (std::vector<double>{0, top, bottom, top, bottom, -1, 2, 4, -2}));
@@ -241,7 +240,8 @@ extern "C" __device__ float __nv_int2float_rd(int); extern "C" __device__ float 
   }
 }
 
-/// The bounds are those of the CUDA programming guide, counted from the exact value (half a unit more than from the rounded one).
+/// The bounds are those of the CUDA programming guide, counted from the exact value (half a unit more than from the
+/// rounded one).
 TEST(FastFunctions, AreWithinTheirDocumentedErrors) {
   const std::string declarations = R"(
 #define FAST(name) extern "C" __device__ float __nv_fast_##name(float);
@@ -266,17 +266,23 @@ extern "C" __device__ float __nv_fast_powf(float, float);)";
     ASSERT_LE(units(raised[1][i], std::pow(10, x[i])), 2 + std::floor(std::abs(2.97 * x[i]))) << x[i];
     ASSERT_LE(std::abs(raised[2][i] - std::tanh(x[i])), std::exp2(-11) * std::abs(std::tanh(x[i]))) << x[i];
   }
-  const auto logs = evaluate(declarations, {"__nv_fast_logf(f)", "__nv_fast_log2f(f)", "__nv_fast_log10f(f)", "__nv_fast_powf(f, 2.5f)"}, positive);
-  const std::pair<double (*)(double), std::pair<double, double>> kLogs[] = {{std::log, {-21.41, 3}}, {std::log2, {-22, 2}}, {std::log10, {-24, 3}}};
+  const auto logs =
+      evaluate(declarations,
+               {"__nv_fast_logf(f)", "__nv_fast_log2f(f)", "__nv_fast_log10f(f)", "__nv_fast_powf(f, 2.5f)"}, positive);
+  const std::pair<double (*)(double), std::pair<double, double>> kLogs[] = {
+      {std::log, {-21.41, 3}}, {std::log2, {-22, 2}}, {std::log10, {-24, 3}}};
   for (size_t i = 0; i < positive.size(); ++i) {
     for (size_t which = 0; which < 3; ++which) {
       const auto& [exact, bounds] = kLogs[which];
       const double got = logs[which][i], want = exact(positive[i]);
-      if (positive[i] >= 0.5 && positive[i] <= 2) ASSERT_LE(std::abs(got - want), std::exp2(bounds.first)) << which << " of " << positive[i];
+      if (positive[i] >= 0.5 && positive[i] <= 2)
+        ASSERT_LE(std::abs(got - want), std::exp2(bounds.first)) << which << " of " << positive[i];
       else ASSERT_LE(units(got, want), bounds.second) << which << " of " << positive[i];
     }
     const double power = std::exp2(double(2.5f * float(logs[1][i])));
-    if (power < std::numeric_limits<float>::max()) ASSERT_LE(std::abs(logs[3][i] - power), std::exp2(-22) * power + std::numeric_limits<float>::denorm_min()) << positive[i];
+    if (power < std::numeric_limits<float>::max())
+      ASSERT_LE(std::abs(logs[3][i] - power), std::exp2(-22) * power + std::numeric_limits<float>::denorm_min())
+          << positive[i];
   }
 }
 
@@ -287,8 +293,10 @@ extern "C" __device__ float __nv_fast_sinf(float); extern "C" __device__ float _
 extern "C" __device__ float __nv_fast_logf(float); extern "C" __device__ float __nv_fast_expf(float);
 extern "C" __device__ float __nv_fast_fdividef(float, float); extern "C" __device__ float __nv_fast_powf(float, float);)";
   const std::vector<double> x = {1e5f, 1e7f, 1.0001f, 85, 3e38f, -1, 0, -kInf, kNan};
-  const auto rows = evaluate(declarations, {"__nv_fast_sinf(f)", "__nv_fast_cosf(f)", "__nv_fast_logf(f)", "__nv_fast_expf(f)", "__nv_fast_fdividef(1.0f, f)",
-                                            "__nv_fast_powf(f, 2.0f)", "1 / __nv_fast_sinf(-f)"}, x);
+  const auto rows = evaluate(declarations,
+                             {"__nv_fast_sinf(f)", "__nv_fast_cosf(f)", "__nv_fast_logf(f)", "__nv_fast_expf(f)",
+                              "__nv_fast_fdividef(1.0f, f)", "__nv_fast_powf(f, 2.0f)", "1 / __nv_fast_sinf(-f)"},
+                             x);
   EXPECT_GT(std::abs(rows[0][0] - std::sin(x[0])), 1e-4);
   EXPECT_GT(std::abs(rows[1][1] - std::cos(x[1])), 0.1);
   EXPECT_GT(std::abs(rows[2][2] / std::log(x[2]) - 1), 1e-5);
@@ -406,7 +414,8 @@ __global__ void k(unsigned* out, unsigned from, unsigned count) {
   asm("bmsk.clamp.b32 %0, %1, %2;" : "=r"(out[0]) : "r"(from), "r"(count));
   asm("bmsk.wrap.b32 %0, %1, %2;" : "=r"(out[1]) : "r"(from), "r"(count));
 })");
-  const unsigned kCases[][4] = {{4, 8, 0xff0, 0xff0}, {28, 8, 0xf0000000, 0xf0000000}, {0, 32, ~0u, 0}, {33, 2, 0, 6}, {5, 0, 0, 0}};
+  const unsigned kCases[][4] = {
+      {4, 8, 0xff0, 0xff0}, {28, 8, 0xf0000000, 0xf0000000}, {0, 32, ~0u, 0}, {33, 2, 0, 6}, {5, 0, 0, 0}};
   for (auto [from, count, clamped, wrapped] : kCases) {
     std::vector<unsigned> out(2);
     ASSERT_TRUE(image.run("k", grid(1, 1), out.data(), from, count).ok());

@@ -110,7 +110,8 @@ __global__ void counts(int* out) {
 }
 
 TEST_P(Barrier, OfDifferentKindsAtOnceIsAFault) {
-  TestImage image = image_of("__global__ void k(int* out) { if (threadIdx.x < 32) __syncthreads(); else out[0] = __syncthreads_count(1); }");
+  TestImage image = image_of(
+      "__global__ void k(int* out) { if (threadIdx.x < 32) __syncthreads(); else out[0] = __syncthreads_count(1); }");
   int out = 0;
   EXPECT_EQ(image.run("k", grid(1, 64), &out).fault, LaunchFault::DivergentBarrier);
 }

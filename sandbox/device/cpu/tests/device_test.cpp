@@ -63,9 +63,20 @@ namespace {
 Result<std::string> device_bitcode(const std::string& source, const std::vector<std::string>& flags) {
   KERNELIFT_ASSIGN(TemporaryFolder folder, TemporaryFolder::create("kernelift-cpu-test"));
   const std::string input = "/test.cu", output = folder.path() / "test.bc", text = kPrelude + source;
-  std::vector<std::string> line = {"-x", "cuda", "--cuda-device-only", "-c", "-emit-llvm", "-nocudainc", "-nocudalib",
-                                   "--cuda-gpu-arch=sm_90", "-Wno-unknown-cuda-version", "-O2", "-Xclang",
-                                   "-disable-llvm-passes", "-gline-tables-only", "-std=c++17"};
+  std::vector<std::string> line = {"-x",
+                                   "cuda",
+                                   "--cuda-device-only",
+                                   "-c",
+                                   "-emit-llvm",
+                                   "-nocudainc",
+                                   "-nocudalib",
+                                   "--cuda-gpu-arch=sm_90",
+                                   "-Wno-unknown-cuda-version",
+                                   "-O2",
+                                   "-Xclang",
+                                   "-disable-llvm-passes",
+                                   "-gline-tables-only",
+                                   "-std=c++17"};
   line.insert(line.end(), flags.begin(), flags.end());
   line.insert(line.end(), {input, "-o", output});
   KERNELIFT_ASSIGN(auto jobs, clang_jobs(line));

@@ -1,12 +1,13 @@
-// Values that lanes of a warp hand each other through shared memory with no barrier: found however they are written, and not
-// where there are none.
+// Values that lanes of a warp hand each other through shared memory with no barrier: found however they are written,
+// and not where there are none.
 #include "sandbox/device/cpu/tests/device_test.h"
 
 namespace kernelift::cpu {
 namespace {
 
 class Exchange : public testing::TestWithParam<bool> {};
-INSTANTIATE_TEST_SUITE_P(Modes, Exchange, testing::Bool(), [](const auto& info) { return info.param ? "OnFibers" : "Cut"; });
+INSTANTIATE_TEST_SUITE_P(Modes, Exchange, testing::Bool(),
+                         [](const auto& info) { return info.param ? "OnFibers" : "Cut"; });
 
 TEST_P(Exchange, AtRunTimeDistancesBeforeStoresAndThroughSwappedPointersIsRightWithinAWarp) {
   LowerOptions options;

@@ -48,20 +48,24 @@ __global__ void all(int* a, int* b, int n) {
 }
 
 TEST(Headers, AveragesOfSignedLanesRoundAwayFromZero) {
-  TestImage image = build_with_headers("__global__ void k(const unsigned* a, const unsigned* b, unsigned* out) {"
-                                       "  int i = threadIdx.x; out[2 * i] = __vavgs2(a[i], b[i]); out[2 * i + 1] = __vavgs4(a[i], b[i]); }");
+  TestImage image = build_with_headers(
+      "__global__ void k(const unsigned* a, const unsigned* b, unsigned* out) {"
+      "  int i = threadIdx.x; out[2 * i] = __vavgs2(a[i], b[i]); out[2 * i + 1] = __vavgs4(a[i], b[i]); }");
   std::vector<unsigned> a(4096), b(4096), out(8192);
   for (unsigned i = 0; i < 4096; ++i) a[i] = i * 2654435761u, b[i] = (i ^ 0x5a5) * 40503u * 65537u;
   a[0] = 0xffffffff, b[0] = 0;
-  for (unsigned i = 0; i < 4096; i += 1024) ASSERT_TRUE(image.run("1k", grid(1, 1024), a.data() + i, b.data() + i, out.data() + 2 * i).ok());
+  for (unsigned i = 0; i < 4096; i += 1024)
+    ASSERT_TRUE(image.run("1k", grid(1, 1024), a.data() + i, b.data() + i, out.data() + 2 * i).ok());
   const auto average = [](auto x, auto y) {
     const int sum = x + y;
     return (sum + (sum > 0) - (sum < 0)) / 2;
   };
   for (unsigned i = 0; i < 4096; ++i) {
     unsigned halves = 0, bytes = 0;
-    for (int lane = 0; lane < 32; lane += 16) halves |= unsigned(uint16_t(average(int16_t(a[i] >> lane), int16_t(b[i] >> lane)))) << lane;
-    for (int lane = 0; lane < 32; lane += 8) bytes |= unsigned(uint8_t(average(int8_t(a[i] >> lane), int8_t(b[i] >> lane)))) << lane;
+    for (int lane = 0; lane < 32; lane += 16)
+      halves |= unsigned(uint16_t(average(int16_t(a[i] >> lane), int16_t(b[i] >> lane)))) << lane;
+    for (int lane = 0; lane < 32; lane += 8)
+      bytes |= unsigned(uint8_t(average(int8_t(a[i] >> lane), int8_t(b[i] >> lane)))) << lane;
     ASSERT_EQ(out[2 * i], halves) << a[i] << ' ' << b[i];
     ASSERT_EQ(out[2 * i + 1], bytes) << a[i] << ' ' << b[i];
   }
@@ -97,7 +101,8 @@ __global__ void k(int* counts, unsigned* bits, long long* extremes, float* sum, 
   std::vector<long long> extremes{-1, 1};
   float sum = 0;
   int lock = 0, guarded = 0;
-  const LaunchOutcome outcome = image.run("1k", grid(16, 64), counts.data(), bits.data(), extremes.data(), &sum, &lock, &guarded);
+  const LaunchOutcome outcome =
+      image.run("1k", grid(16, 64), counts.data(), bits.data(), extremes.data(), &sum, &lock, &guarded);
   ASSERT_TRUE(outcome.ok()) << outcome.detail;
   EXPECT_EQ(counts, (std::vector<int>{5 + kThreads, -2 * kThreads, kThreads * (kThreads - 1) / 2}));
   EXPECT_EQ(bits, (std::vector<unsigned>{~0u, 0, ~0xffu}));
@@ -183,11 +188,11 @@ __global__ void separate(const float* in, float* out) {
   std::vector<int> integers(8 * 5);
   std::vector<long long> wide(5);
   ASSERT_TRUE(image.run("integers", grid(1, 5), values.data(), integers.data(), wide.data()).ok());
-  EXPECT_EQ(integers, (std::vector<int>{32767, 32767, 32767, 60000, 32767, 32767, 59904, 60000,      //
-                                        -32768, -32768, -32768, 0, -32768, -32768, 0, -60000,        //
-                                        2, 2, 2, 3, 2, 2, 2, 2,                                      //
-                                        -2, -2, -2, 0, -2, -2, 0, -3,                                //
-                                        0, 0, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(integers, (std::vector<int>{32767,  32767,  32767,  60000, 32767,  32767,  59904, 60000,   //
+                                        -32768, -32768, -32768, 0,     -32768, -32768, 0,     -60000,  //
+                                        2,      2,      2,      3,     2,      2,      2,     2,       //
+                                        -2,     -2,     -2,     0,     -2,     -2,     0,     -3,      //
+                                        0,      0,      0,      0,     0,      0,      0,     0}));
   EXPECT_EQ(wide, (std::vector<long long>{60000, -60000, 2, -2, std::numeric_limits<long long>::min()}));
   EXPECT_EQ(kernelift_saturated<short>(60000), 32767);
   EXPECT_EQ(kernelift_saturated<unsigned short>(-3), 0);
@@ -195,9 +200,22 @@ __global__ void separate(const float* in, float* out) {
   EXPECT_EQ(kernelift_saturated<long long>(NAN), std::numeric_limits<long long>::min());
 
   // A hair beside the middle of two neighbours, where going through float would end in the middle.
-  const std::vector<double> exact = {1.00048828125 + 1e-12, 1.00048828125 - 1e-12, -1.00048828125 - 1e-12, 65519.999999, 1e300, 0x1.8p-25,
-                                     1.00390625 + 1e-12,    1.00390625 - 1e-12,    -1.00390625 - 1e-12,    0x1.01p-130 + 0x1p-160,
-                                     0x1p-24 - 0x1p-60, 0x1.000001p-25, -0.0, INFINITY, 0x1.fffffep127 + 0x1p100, 0.1};
+  const std::vector<double> exact = {1.00048828125 + 1e-12,
+                                     1.00048828125 - 1e-12,
+                                     -1.00048828125 - 1e-12,
+                                     65519.999999,
+                                     1e300,
+                                     0x1.8p-25,
+                                     1.00390625 + 1e-12,
+                                     1.00390625 - 1e-12,
+                                     -1.00390625 - 1e-12,
+                                     0x1.01p-130 + 0x1p-160,
+                                     0x1p-24 - 0x1p-60,
+                                     0x1.000001p-25,
+                                     -0.0,
+                                     INFINITY,
+                                     0x1.fffffep127 + 0x1p100,
+                                     0.1};
   std::vector<uint16_t> halves(32), brains(16);
   for (uint32_t threads : {1u, 16u}) {
     ASSERT_TRUE(image.run("doubles", grid(16 / threads, threads), exact.data(), halves.data(), brains.data()).ok());
@@ -219,18 +237,22 @@ __global__ void separate(const float* in, float* out) {
     EXPECT_EQ(brains[12], 0x8000u);
   }
 
-  const std::vector<long long> whole = {(1 << 24) + (1 << 16) + 1, (1ll << 40) + (1ll << 32) + 1, -(1ll << 62) - (1ll << 54) - 1};
+  const std::vector<long long> whole = {(1 << 24) + (1 << 16) + 1, (1ll << 40) + (1ll << 32) + 1,
+                                        -(1ll << 62) - (1ll << 54) - 1};
   const std::vector<uint16_t> rounded = {0x4b81, 0x4b81, 0x5381, 0xde81, 0x5f40, 0xc040};
   ASSERT_TRUE(image.run("from_integers", grid(1, 1), whole.data(), brains.data()).ok());
   EXPECT_EQ(std::vector<uint16_t>(brains.begin(), brains.begin() + 6), rounded);
-  const auto on_host = [](auto v) { return kernelift_float_to_bf16_bits(kernelift_double_to_odd_float(kernelift_integer_to_odd_double(v))); };
+  const auto on_host = [](auto v) {
+    return kernelift_float_to_bf16_bits(kernelift_double_to_odd_float(kernelift_integer_to_odd_double(v)));
+  };
   EXPECT_EQ(on_host(int(whole[0])), rounded[0]);
   EXPECT_EQ(on_host(whole[1]), rounded[2]);
   EXPECT_EQ(on_host(whole[2]), rounded[3]);
   EXPECT_EQ(on_host((unsigned long long)whole[2]), rounded[4]);
 
   std::vector<float> terms, out(32);
-  for (int i = 0; i < 32; ++i) terms.insert(terms.end(), {1.0009765625f, 1.0009765625f, -1.001953125f});  // Fused: 2^-20.
+  for (int i = 0; i < 32; ++i)
+    terms.insert(terms.end(), {1.0009765625f, 1.0009765625f, -1.001953125f});  // Fused: 2^-20.
   ASSERT_TRUE(image.run("separate", grid(1, 32), terms.data(), out.data()).ok());
   EXPECT_EQ(out, std::vector<float>(32, 0));
 }
@@ -243,7 +265,8 @@ TEST(Headers, BfloatArithmeticNeedsNothingOfTheHost) {
 __global__ void k(const float* in, float* out) {
   __bf16 a = (__bf16)in[0], b = (__bf16)in[1], c = (__bf16)in[2];
   out[0] = a + b; out[1] = a * b - c; out[2] = a / b; out[3] = __builtin_elementwise_fma(a, a, c); out[4] = (__bf16)(int)in[0];
-})", options);
+})",
+                          options);
   const std::vector<float> in = {1.0078125f, 0x1p-8f, 0x1p-130f};
   std::vector<float> out(5);
   ASSERT_TRUE(image.run("k", grid(1, 1), in.data(), out.data()).ok());

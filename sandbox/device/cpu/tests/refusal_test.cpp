@@ -31,25 +31,31 @@ TEST(Refused, UnknownAssemblyWithItsTextAndPlace) {
 
 TEST(Refused, AnUnknownInstructionIsNamedOnceAndWithoutItsNeighbours) {
   const std::string message = refusal(
-      "__global__ void k(float* p) { float x; asm(\"{ .reg .f32 t; mov.f32 t, %1; mma.sync %0, t; }\" : \"=f\"(x) : \"f\"(*p)); *p = x; }");
+      "__global__ void k(float* p) { float x; asm(\"{ .reg .f32 t; mov.f32 t, %1; mma.sync %0, t; }\" : \"=f\"(x) : "
+      "\"f\"(*p)); *p = x; }");
   EXPECT_EQ(message, "the CPU device does not support inline PTX \"mma.sync %0, t\" (test.cu:1)");
 }
 
 TEST(Refused, ARegisterThatIsAnotherInEachScope) {
   auto twice = [](const std::string& second) {
-    return refusal("__global__ void k(unsigned* p) { unsigned x; asm(\"{ { .reg .u64 t; mul.wide.u32 t, %1, 2; cvt.u32.u64 %0, t; } { .reg " + second +
-                   " t; add.u32 %0, %0, 1; } }\" : \"=r\"(x) : \"r\"(*p)); *p = x; }");
+    return refusal(
+        "__global__ void k(unsigned* p) { unsigned x; asm(\"{ { .reg .u64 t; mul.wide.u32 t, %1, 2; cvt.u32.u64 %0, t; "
+        "} { .reg " +
+        second + " t; add.u32 %0, %0, 1; } }\" : \"=r\"(x) : \"r\"(*p)); *p = x; }");
   };
-  EXPECT_NE(twice(".u32").find("the register t, which is .u64 in one scope and .u32 in another"), std::string::npos) << twice(".u32");
+  EXPECT_NE(twice(".u32").find("the register t, which is .u64 in one scope and .u32 in another"), std::string::npos)
+      << twice(".u32");
   EXPECT_EQ(twice(".u64"), "");
 }
 
 TEST(Refused, CodeThatTheHostsLibrariesCannotFinishIsToldByTheMissingNameWhenItIsMade) {
   llvm::LLVMContext context;
   llvm::SMDiagnostic diagnostic;
-  auto module = llvm::parseAssemblyString("declare double @sin(double)\ndeclare double @nobody_has_this(double)\n"
-                                          "define double @f(double %x) {\n %y = call double @sin(double %x)\n"
-                                          " %z = call double @nobody_has_this(double %y)\n ret double %z\n}\n", diagnostic, context);
+  auto module = llvm::parseAssemblyString(
+      "declare double @sin(double)\ndeclare double @nobody_has_this(double)\n"
+      "define double @f(double %x) {\n %y = call double @sin(double %x)\n"
+      " %z = call double @nobody_has_this(double %y)\n ret double %z\n}\n",
+      diagnostic, context);
   ASSERT_TRUE(module) << diagnostic.getMessage().str();
   auto machine = host_machine("native", 1);
   ASSERT_TRUE(machine.ok()) << machine.error().message;
@@ -62,7 +68,11 @@ TEST(Refused, CodeThatTheHostsLibrariesCannotFinishIsToldByTheMissingNameWhenItI
 
 TEST(Refused, ModifiersThatChangeWhatArithmeticComputes) {
   for (const char* text : {"max.relu.s32 %0, %1, %1;", "abs.frobnicate.s32 %0, %1;"})
-    EXPECT_NE(refusal("__global__ void k(int* p) { int x; asm(\"" + std::string(text) + "\" : \"=r\"(x) : \"r\"(*p)); *p = x; }").find(text, 0, 8), std::string::npos) << text;
+    EXPECT_NE(refusal("__global__ void k(int* p) { int x; asm(\"" + std::string(text) +
+                      "\" : \"=r\"(x) : \"r\"(*p)); *p = x; }")
+                  .find(text, 0, 8),
+              std::string::npos)
+        << text;
 }
 
 TEST(Refused, AssemblyWithBranches) {
@@ -131,22 +141,64 @@ TEST(LeftOut, AreTheKernelsThatReachSomethingUnsupportedAndNoOthers) {
 }
 
 TEST(LeftOut, IsEveryInstructionOfATypeThatItDoesNotTakeAndNothingElseComesOfIt) {
-  const char* const kForms[] = {
-      "add.T %0, %1, %2", "sub.sat.T %0, %1, %2", "mul.lo.T %0, %1, %2", "mul.wide.T %0, %1, %2", "mad.lo.T %0, %1, %2, %1", "fma.rz.T %0, %1, %2, %1",
-      "div.rn.T %0, %1, %2", "rem.T %0, %1, %2", "min.NaN.T %0, %1, %2", "and.T %0, %1, %2", "shl.T %0, %1, %2", "shr.T %0, %1, %2", "not.T %0, %1",
-      "neg.T %0, %1", "abs.T %0, %1", "popc.T %0, %1", "clz.T %0, %1", "brev.T %0, %1", "bmsk.clamp.T %0, %1, %2", "bfe.T %0, %1, %2, %1",
-      "sad.T %0, %1, %2, %1", "lop3.T %0, %1, %2, %1, 0x3c", "shf.l.wrap.T %0, %1, %2, %1", "dp4a.T.T %0, %1, %2, %1", "setp.lt.T %0, %1, %2",
-      "setp.hi.T %0, %1, %2", "selp.T %0, %1, %2, %1", "cvt.rn.f16.T %0, %1", "cvt.bf16.T %0, %1", "cvt.rzi.s32.T %0, %1", "cvt.T.s32 %0, %1",
-      "ld.global.T %0, [%3]", "ld.acquire.gpu.T %0, [%3+4]", "ld.global.v2.T {%0, %0}, [%3]", "st.global.T [%3], %1", "st.v4.T [%3], {%1, %1, %1}",
-      "atom.add.T %0, [%3], %1", "atom.and.T %0, [%3], %1", "atom.cas.T %0, [%3], %1, %2", "atom.min.T %0, [%3], %1", "redux.sync.add.T %0, %1, %2",
-      "match.any.sync.T %0, %1, %2", "ex2.approx.T %0, %1", "sqrt.rn.T %0, %1", "copysign.T %0, %1, %2", "mov.T %0, {%1, %2, %1}", "mov.T %0, WARP_SZ",
-      "mov.T {%0, %0}, %1", "@%1 add.T %0, %1, %2", "mov.T %0, {", "mov.T %0, %%clock"};
+  const char* const kForms[] = {"add.T %0, %1, %2",
+                                "sub.sat.T %0, %1, %2",
+                                "mul.lo.T %0, %1, %2",
+                                "mul.wide.T %0, %1, %2",
+                                "mad.lo.T %0, %1, %2, %1",
+                                "fma.rz.T %0, %1, %2, %1",
+                                "div.rn.T %0, %1, %2",
+                                "rem.T %0, %1, %2",
+                                "min.NaN.T %0, %1, %2",
+                                "and.T %0, %1, %2",
+                                "shl.T %0, %1, %2",
+                                "shr.T %0, %1, %2",
+                                "not.T %0, %1",
+                                "neg.T %0, %1",
+                                "abs.T %0, %1",
+                                "popc.T %0, %1",
+                                "clz.T %0, %1",
+                                "brev.T %0, %1",
+                                "bmsk.clamp.T %0, %1, %2",
+                                "bfe.T %0, %1, %2, %1",
+                                "sad.T %0, %1, %2, %1",
+                                "lop3.T %0, %1, %2, %1, 0x3c",
+                                "shf.l.wrap.T %0, %1, %2, %1",
+                                "dp4a.T.T %0, %1, %2, %1",
+                                "setp.lt.T %0, %1, %2",
+                                "setp.hi.T %0, %1, %2",
+                                "selp.T %0, %1, %2, %1",
+                                "cvt.rn.f16.T %0, %1",
+                                "cvt.bf16.T %0, %1",
+                                "cvt.rzi.s32.T %0, %1",
+                                "cvt.T.s32 %0, %1",
+                                "ld.global.T %0, [%3]",
+                                "ld.acquire.gpu.T %0, [%3+4]",
+                                "ld.global.v2.T {%0, %0}, [%3]",
+                                "st.global.T [%3], %1",
+                                "st.v4.T [%3], {%1, %1, %1}",
+                                "atom.add.T %0, [%3], %1",
+                                "atom.and.T %0, [%3], %1",
+                                "atom.cas.T %0, [%3], %1, %2",
+                                "atom.min.T %0, [%3], %1",
+                                "redux.sync.add.T %0, %1, %2",
+                                "match.any.sync.T %0, %1, %2",
+                                "ex2.approx.T %0, %1",
+                                "sqrt.rn.T %0, %1",
+                                "copysign.T %0, %1, %2",
+                                "mov.T %0, {%1, %2, %1}",
+                                "mov.T %0, WARP_SZ",
+                                "mov.T {%0, %0}, %1",
+                                "@%1 add.T %0, %1, %2",
+                                "mov.T %0, {",
+                                "mov.T %0, %%clock"};
   std::string source;
   int kernels = 0;
   for (const char* type : {"pred", "s32", "b128", "f16x2", "bf16", "f64", "nonsense"})
     for (const std::string form : kForms) {
       std::string statement = form;
-      for (size_t at; (at = statement.find(".T")) != std::string::npos;) statement.replace(at, 2, std::string(".") + type);
+      for (size_t at; (at = statement.find(".T")) != std::string::npos;)
+        statement.replace(at, 2, std::string(".") + type);
       source += "__global__ void k" + std::to_string(kernels++) + "_(int* p) { int x = 0; asm volatile(\"" + statement +
                 ";\" : \"+r\"(x) : \"r\"(p[1]), \"r\"(p[2]), \"l\"(p)); p[0] = x; }\n";
     }
@@ -163,7 +215,8 @@ TEST(LeftOut, IsEveryInstructionOfATypeThatItDoesNotTakeAndNothingElseComesOfIt)
 TEST(LeftOut, IsNothingWhereTheModuleAsAWholeIsWrong) {
   LowerOptions options;
   options.leave_out_refused = true;
-  EXPECT_FALSE(lower_text("__device__ int elsewhere(int);\n__global__ void k(int* p) { *p = elsewhere(1); }", options).ok());
+  EXPECT_FALSE(
+      lower_text("__device__ int elsewhere(int);\n__global__ void k(int* p) { *p = elsewhere(1); }", options).ok());
 }
 
 TEST(Image, DamagedBytesAreRefusedNotCrashedOn) {

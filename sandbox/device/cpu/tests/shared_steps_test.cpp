@@ -18,19 +18,22 @@ void expect_same(const std::string& text, const std::string& mode) {
   TestImage reference = build(kExp + text, fibers);
   EXPECT_EQ(image.mode("k"), mode) << image.reason("k");
   EXPECT_EQ(reference.mode("k"), "fiber");
-  for (const Geometry& geometry : {grid(3, 64), grid(5, 33), grid(1, 1), Geometry{.grid = {2, 2, 1}, .block = {7, 5, 2}}}) {
+  for (const Geometry& geometry :
+       {grid(3, 64), grid(5, 33), grid(1, 1), Geometry{.grid = {2, 2, 1}, .block = {7, 5, 2}}}) {
     const int count = int(geometry.grid.count() * geometry.block.count()), n = count - 3 > 0 ? count - 3 : 1;
     std::vector<float> in(count + 64), got(count, -1.0f), want(count, -1.0f);
     for (size_t i = 0; i < in.size(); ++i) in[i] = std::sin(float(i)) * 3;
     ASSERT_TRUE(image.run("k", geometry, in.data(), got.data(), n).ok());
     ASSERT_TRUE(reference.run("k", geometry, in.data(), want.data(), n).ok());
-    for (int i = 0; i < count; ++i) ASSERT_NEAR(got[i], want[i], 2e-5f * (1 + std::fabs(want[i]))) << i << " of " << count;
+    for (int i = 0; i < count; ++i)
+      ASSERT_NEAR(got[i], want[i], 2e-5f * (1 + std::fabs(want[i]))) << i << " of " << count;
   }
 }
 
 /// The thread's place in the whole grid.
 const std::string kIndex =
-    "  int i = ((blockIdx.y * gridDim.x + blockIdx.x) * blockDim.z + threadIdx.z) * blockDim.y * blockDim.x + threadIdx.y * blockDim.x + "
+    "  int i = ((blockIdx.y * gridDim.x + blockIdx.x) * blockDim.z + threadIdx.z) * blockDim.y * blockDim.x + "
+    "threadIdx.y * blockDim.x + "
     "threadIdx.x;\n";
 std::string kernel(const std::string& body) {
   return "__global__ void k(const float* in, float* out, int n) {\n" + kIndex + body + "}\n";
@@ -48,7 +51,8 @@ TEST(SharedSteps, LeadThroughANestWithAnEarlyEnd) {
       weight += w, sum += w * in[at];
     }
   out[i] = sum / weight;
-)"), "cut");
+)"),
+              "cut");
 }
 
 TEST(SharedSteps, AreWorthAPolynomialToo) {
@@ -57,13 +61,15 @@ TEST(SharedSteps, AreWorthAPolynomialToo) {
   float sum = 0;
   for (int a = 0; a < n; ++a) sum += __nv_fast_sinf(in[i] * a);
   out[i] = sum;
-)"), "cut");
+)"),
+              "cut");
   expect_same(kernel(R"(
   if (i >= n) return;
   float sum = 0;
   for (int a = 0; a < n; ++a) sum = __builtin_fmaf(__builtin_fmaf(sum, 0.25f, in[i]), in[a], 0.5f);
   out[i] = sum;
-)"), "loop");
+)"),
+              "loop");
 }
 
 TEST(SharedSteps, TakeTheirNumberFromTheLaunch) {
@@ -72,7 +78,8 @@ TEST(SharedSteps, TakeTheirNumberFromTheLaunch) {
   for (int a = 0; a < n + gridDim.x; ++a) sum += __nv_expf(-sum - a);
   for (int a = blockIdx.x; a < 9; ++a) sum -= __nv_expf(-sum * sum - a);
   out[i] = sum;
-)"), "cut");
+)"),
+              "cut");
 }
 
 TEST(SharedSteps, MayConcernSomeThreadsOnly) {
@@ -81,7 +88,8 @@ TEST(SharedSteps, MayConcernSomeThreadsOnly) {
   if (in[i] > 0) for (int a = 0; a < n % 40; ++a) sum += __nv_expf(-in[a] - in[i]);
   else sum = 5;
   out[i] = sum;
-)"), "cut");
+)"),
+              "cut");
 }
 
 TEST(SharedSteps, MayComeToAnEndEarlierForSomeThreads) {
@@ -90,7 +98,8 @@ TEST(SharedSteps, MayComeToAnEndEarlierForSomeThreads) {
   for (int r = 0; r < 1 + i % 4; ++r)
     for (int a = 0; a < n; ++a) sum += __nv_expf(-sum - a);
   out[i] = sum;
-)"), "cut");
+)"),
+              "cut");
 }
 
 TEST(SharedSteps, PartInsideOneStepAndMeetAgain) {
@@ -102,7 +111,8 @@ TEST(SharedSteps, PartInsideOneStepAndMeetAgain) {
     sum += __nv_expf(-x);
   }
   out[i] = sum + 0 * out[i];
-)"), "cut");
+)"),
+              "cut");
 }
 
 TEST(SharedSteps, AreNotForThreadsThatTakeDifferentNumbersOfThem) {
@@ -110,12 +120,14 @@ TEST(SharedSteps, AreNotForThreadsThatTakeDifferentNumbersOfThem) {
   float sum = 0;
   for (int a = 0; a < i % 11; ++a) sum += __nv_expf(-sum - a);
   out[i] = sum;
-)"), "loop");
+)"),
+              "loop");
   expect_same(kernel(R"(
   float sum = 0;
   for (int a = 0; a < 30 && sum < in[i]; ++a) sum += __nv_expf(-sum - a);
   out[i] = sum;
-)"), "loop");
+)"),
+              "loop");
 }
 
 TEST(SharedSteps, AreNotForThreadsThatComeBackAtDifferentTimes) {
@@ -124,7 +136,8 @@ TEST(SharedSteps, AreNotForThreadsThatComeBackAtDifferentTimes) {
   for (int r = 0; r < n % 7; ++r)
     if ((i + r) % 3) for (int a = 0; a < n; ++a) sum += __nv_expf(-sum - a);
   out[i] = sum;
-)"), "loop");
+)"),
+              "loop");
   expect_same(kernel(R"(
   float sum = 0;
   for (int r = 0; r < 1 + i % 4; ++r) {
@@ -136,7 +149,8 @@ TEST(SharedSteps, AreNotForThreadsThatComeBackAtDifferentTimes) {
   }
   for (int a = 0; a < i % 5; ++a) sum += in[a];
   out[i] = sum;
-)"), "cut");  // The first inner loop alone.
+)"),
+              "cut");  // The first inner loop alone.
   // The first loop's end is different for each thread: the second's beginning is.
   expect_same(kernel(R"(
   float sum = 0;
@@ -144,7 +158,8 @@ TEST(SharedSteps, AreNotForThreadsThatComeBackAtDifferentTimes) {
   while (sum < in[i] && a < 9) sum += 0.5f, ++a;
   for (; a < 12; ++a) sum += __nv_expf(-sum - a);
   out[i] = sum;
-)"), "loop");
+)"),
+              "loop");
 }
 
 }  // namespace

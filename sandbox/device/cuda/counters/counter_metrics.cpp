@@ -1,14 +1,15 @@
-// Which metrics are asked for, and what they mean in our words. Names are those of sm_70 and later; one that a chip does not
-// know is left out by the session. No CUDA call here.
+// Which metrics are asked for, and what they mean in our words. Names are those of sm_70 and later; one that a chip
+// does not know is left out by the session. No CUDA call here.
 #include "sandbox/device/cuda/counters/counters.h"
 
 namespace kernelift {
 namespace {
 
-const char* const kStallReasons[] = {
-    "barrier", "branch_resolving", "dispatch_stall", "drain", "imc_miss", "lg_throttle", "long_scoreboard",
-    "math_pipe_throttle", "membar", "mio_throttle", "no_instruction", "not_selected", "selected", "short_scoreboard",
-    "sleeping", "tex_throttle", "wait"};
+const char* const kStallReasons[] = {"barrier",  "branch_resolving", "dispatch_stall",  "drain",
+                                     "imc_miss", "lg_throttle",      "long_scoreboard", "math_pipe_throttle",
+                                     "membar",   "mio_throttle",     "no_instruction",  "not_selected",
+                                     "selected", "short_scoreboard", "sleeping",        "tex_throttle",
+                                     "wait"};
 
 std::string stall_metric(const std::string& reason) {
   return "smsp__average_warps_issue_stalled_" + reason + "_per_issue_active.ratio";
@@ -25,7 +26,9 @@ const std::pair<const char*, const char*> kClasses[] = {
     {"conversion", "smsp__sass_thread_inst_executed_op_conversion_pred_on.sum"},
 };
 
-std::string operation(const char* name) { return std::string("smsp__sass_thread_inst_executed_op_") + name + "_pred_on.sum"; }
+std::string operation(const char* name) {
+  return std::string("smsp__sass_thread_inst_executed_op_") + name + "_pred_on.sum";
+}
 
 }  // namespace
 

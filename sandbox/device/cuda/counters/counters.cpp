@@ -1,5 +1,5 @@
-// See counters.h. The host side of CUPTI turns metric names into a configuration and raw counters into values; the target
-// side runs it. User ranges with user replay: only the caller knows how to put its memory back.
+// See counters.h. The host side of CUPTI turns metric names into a configuration and raw counters into values; the
+// target side runs it. User ranges with user replay: only the caller knows how to put its memory back.
 #include "sandbox/device/cuda/counters/counters.h"
 
 #include <cupti_profiler_host.h>
@@ -15,14 +15,17 @@
 namespace kernelift {
 namespace {
 
-#define KL_CUPTI_FUNCTIONS(X)                                                                                        \
-  X(cuptiProfilerInitialize) X(cuptiProfilerDeInitialize) X(cuptiDeviceGetChipName)                                  \
-  X(cuptiProfilerGetCounterAvailability) X(cuptiProfilerHostInitialize) X(cuptiProfilerHostDeinitialize)             \
-  X(cuptiProfilerHostConfigAddMetrics) X(cuptiProfilerHostGetConfigImageSize) X(cuptiProfilerHostGetConfigImage)     \
-  X(cuptiProfilerHostGetNumOfPasses) X(cuptiProfilerHostEvaluateToGpuValues) X(cuptiRangeProfilerEnable)             \
-  X(cuptiRangeProfilerDisable) X(cuptiRangeProfilerGetCounterDataSize) X(cuptiRangeProfilerCounterDataImageInitialize) \
-  X(cuptiRangeProfilerSetConfig) X(cuptiRangeProfilerStart) X(cuptiRangeProfilerStop) X(cuptiRangeProfilerPushRange) \
-  X(cuptiRangeProfilerPopRange) X(cuptiRangeProfilerDecodeData) X(cuptiRangeProfilerGetCounterDataInfo)
+#define KL_CUPTI_FUNCTIONS(X)                                                                                          \
+  X(cuptiProfilerInitialize)                                                                                           \
+  X(cuptiProfilerDeInitialize)                                                                                         \
+  X(cuptiDeviceGetChipName) X(cuptiProfilerGetCounterAvailability) X(cuptiProfilerHostInitialize)                      \
+      X(cuptiProfilerHostDeinitialize) X(cuptiProfilerHostConfigAddMetrics) X(cuptiProfilerHostGetConfigImageSize)     \
+          X(cuptiProfilerHostGetConfigImage) X(cuptiProfilerHostGetNumOfPasses)                                        \
+              X(cuptiProfilerHostEvaluateToGpuValues) X(cuptiRangeProfilerEnable) X(cuptiRangeProfilerDisable)         \
+                  X(cuptiRangeProfilerGetCounterDataSize) X(cuptiRangeProfilerCounterDataImageInitialize)              \
+                      X(cuptiRangeProfilerSetConfig) X(cuptiRangeProfilerStart) X(cuptiRangeProfilerStop)              \
+                          X(cuptiRangeProfilerPushRange) X(cuptiRangeProfilerPopRange) X(cuptiRangeProfilerDecodeData) \
+                              X(cuptiRangeProfilerGetCounterDataInfo)
 
 struct Cupti {
 #define KL_CUPTI_MEMBER(name) decltype(&::name) name = nullptr;
@@ -37,7 +40,8 @@ struct Cupti {
 
   Status check(CUptiResult result, const char* what) const {
     if (result == CUPTI_SUCCESS) return done();
-    if (result == CUPTI_ERROR_INSUFFICIENT_PRIVILEGES || result == CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES)
+    if (result == CUPTI_ERROR_INSUFFICIENT_PRIVILEGES ||
+        result == CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES)
       return environment_error(
           "the driver permits hardware counters to root only; as root: echo 'options nvidia "
           "NVreg_RestrictProfilingToAdminUsers=0' > /etc/modprobe.d/nvidia-profiling.conf, then reload the driver");
@@ -145,10 +149,12 @@ Result<std::unique_ptr<CounterSession>> CounterSession::open(int ordinal) {
   KERNELIFT_TRY(cupti->check(cupti->cuptiDeviceGetChipName(&chip), "name the chip"));
   state->chip = chip.pChipName;
   KL_CUPTI_PARAMS(CUpti_Profiler_GetCounterAvailability_Params, available);
-  KERNELIFT_TRY(cupti->check(cupti->cuptiProfilerGetCounterAvailability(&available), "ask which counters are available"));
+  KERNELIFT_TRY(
+      cupti->check(cupti->cuptiProfilerGetCounterAvailability(&available), "ask which counters are available"));
   state->availability.resize(available.counterAvailabilityImageSize);
   available.pCounterAvailabilityImage = state->availability.data();
-  KERNELIFT_TRY(cupti->check(cupti->cuptiProfilerGetCounterAvailability(&available), "ask which counters are available"));
+  KERNELIFT_TRY(
+      cupti->check(cupti->cuptiProfilerGetCounterAvailability(&available), "ask which counters are available"));
   KERNELIFT_TRY(state->configure());
   return std::unique_ptr<CounterSession>(new CounterSession(std::move(state)));
 }

@@ -25,7 +25,8 @@ void* CuptiLibrary::symbol(const char* name) const { return dlsym(handle_, name)
 Status CuptiLibrary::check(CUptiResult result, const char* what) const {
   if (result == CUPTI_SUCCESS) return done();
   const char* text = nullptr;
-  if (auto describe = reinterpret_cast<decltype(&cuptiGetResultString)>(symbol("cuptiGetResultString"))) describe(result, &text);
+  if (auto describe = reinterpret_cast<decltype(&cuptiGetResultString)>(symbol("cuptiGetResultString")))
+    describe(result, &text);
   return environment_error(std::string("CUPTI cannot ") + what + ": " + (text ? text : std::to_string(result)));
 }
 

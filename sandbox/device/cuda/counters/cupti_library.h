@@ -1,4 +1,5 @@
-// CUPTI, opened at run time and once per process. Who needs functions of it names them: versions differ in what they have.
+// CUPTI, opened at run time and once per process. Who needs functions of it names them: versions differ in what they
+// have.
 #pragma once
 #include <cupti_result.h>
 

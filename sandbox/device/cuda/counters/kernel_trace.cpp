@@ -1,5 +1,5 @@
-// See kernel_trace.h. CUPTI's callbacks have no user pointer and come on whatever thread it chooses: what they find is kept
-// beside them. Records are read as the version of our headers says; newer ones only append.
+// See kernel_trace.h. CUPTI's callbacks have no user pointer and come on whatever thread it chooses: what they find is
+// kept beside them. Records are read as the version of our headers says; newer ones only append.
 #include "sandbox/device/cuda/counters/kernel_trace.h"
 
 #include <cuda.h>
@@ -41,7 +41,8 @@ void CUPTIAPI buffer_completed(CUcontext, uint32_t, uint8_t* buffer, size_t, siz
   for (CUpti_Activity* record = nullptr; buffer && next_record(buffer, valid, &record) == CUPTI_SUCCESS;) {
     if (record->kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) continue;
     auto& kernel = *reinterpret_cast<const CUpti_ActivityKernel10*>(record);
-    if (kernel.name && kernel.end > kernel.start) seen.emplace_back(kernel.name, static_cast<double>(kernel.end - kernel.start) * 1e-9);
+    if (kernel.name && kernel.end > kernel.start)
+      seen.emplace_back(kernel.name, static_cast<double>(kernel.end - kernel.start) * 1e-9);
   }
   std::free(buffer);
 }
@@ -56,7 +57,8 @@ Result<const Activity*> Activity::open() {
     KERNELIFT_TRY(activity.library->look_up("cuptiActivityFlushAll", activity.flush));
     KERNELIFT_TRY(activity.library->look_up("cuptiActivityGetNextRecord", activity.next));
     next_record = activity.next;
-    KERNELIFT_TRY(activity.library->check(activity.register_callbacks(buffer_requested, buffer_completed), "hand over activity records"));
+    KERNELIFT_TRY(activity.library->check(activity.register_callbacks(buffer_requested, buffer_completed),
+                                          "hand over activity records"));
     return activity;
   }();
   if (!opened.ok()) return opened.error();

@@ -5,7 +5,8 @@
 namespace kernelift {
 namespace {
 
-constexpr const char* kWhy = "this Kernelift was built without CUDA's headers; build it where a CUDA 13 toolkit is installed";
+constexpr const char* kWhy =
+    "this Kernelift was built without CUDA's headers; build it where a CUDA 13 toolkit is installed";
 
 }  // namespace
 
@@ -14,6 +15,8 @@ Status profile_launch(int, const std::function<Status()>&, const std::function<S
   return done();
 }
 
-Result<std::vector<double>> trace_kernel(const std::string&, const std::function<Status()>&) { return environment_error(kWhy); }
+Result<std::vector<double>> trace_kernel(const std::string&, const std::function<Status()>&) {
+  return environment_error(kWhy);
+}
 
 }  // namespace kernelift

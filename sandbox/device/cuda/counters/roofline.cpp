@@ -1,6 +1,7 @@
-// See roofline.h. The kernels are PTX text of the oldest architecture that the driver still compiles, so that no compiler is
-// needed and every GPU runs them. Arithmetic: independent chains of fused multiply-adds that keep both operands in
-// registers. Memory: 16-byte loads, several in flight, over a buffer far larger (DRAM) or well smaller (L2) than the cache.
+// See roofline.h. The kernels are PTX text of the oldest architecture that the driver still compiles, so that no
+// compiler is needed and every GPU runs them. Arithmetic: independent chains of fused multiply-adds that keep both
+// operands in registers. Memory: 16-byte loads, several in flight, over a buffer far larger (DRAM) or well smaller (L2)
+// than the cache.
 #include "sandbox/device/cuda/counters/roofline.h"
 
 #include <algorithm>
@@ -9,10 +10,10 @@
 namespace kernelift {
 namespace {
 
-constexpr int kChains = 16;        ///< Independent multiply-adds per thread: hides their latency.
-constexpr int kUnrolled = 8;       ///< Multiply-adds of each chain per turn of the loop.
+constexpr int kChains = 16;   ///< Independent multiply-adds per thread: hides their latency.
+constexpr int kUnrolled = 8;  ///< Multiply-adds of each chain per turn of the loop.
 constexpr unsigned kTurns = 2048;
-constexpr int kLoads = 4;          ///< 16-byte loads in flight per thread of the reading kernel.
+constexpr int kLoads = 4;  ///< 16-byte loads in flight per thread of the reading kernel.
 constexpr int kRepeats = 8;
 
 std::string head() { return ".version 7.0\n.target sm_50\n.address_size 64\n"; }
@@ -20,8 +21,11 @@ std::string head() { return ".version 7.0\n.target sm_50\n.address_size 64\n"; }
 /// .entry fma_f32(out, turns): every thread turns * kUnrolled * kChains multiply-adds.
 std::string arithmetic_ptx(const char* type, const char* reg, const char* one) {
   std::string t = type, r = reg;
-  std::string text = ".visible .entry fma_" + t + "(.param .u64 out, .param .u32 turns)\n{\n  .reg .pred %p;\n  .reg .b32 %n;\n"
-                     "  .reg .b64 %a;\n  .reg ." + t + " " + r + "<" + std::to_string(kChains + 2) + ">;\n"
+  std::string text = ".visible .entry fma_" + t +
+                     "(.param .u64 out, .param .u32 turns)\n{\n  .reg .pred %p;\n  .reg .b32 %n;\n"
+                     "  .reg .b64 %a;\n  .reg ." +
+                     t + " " + r + "<" + std::to_string(kChains + 2) +
+                     ">;\n"
                      "  ld.param.u32 %n, [turns];\n  ld.param.u64 %a, [out];\n";
   std::string factor = r + std::to_string(kChains), sum = r + std::to_string(kChains + 1);
   for (int i = 0; i <= kChains; ++i) text += "  mov." + t + " " + r + std::to_string(i) + ", " + one + ";\n";
@@ -34,10 +38,12 @@ std::string arithmetic_ptx(const char* type, const char* reg, const char* one) {
   text += "  sub.u32 %n, %n, 1;\n  setp.ne.u32 %p, %n, 0;\n  @%p bra loop;\n  mov." + t + " " + sum + ", " + r + "0;\n";
   for (int i = 1; i < kChains; ++i)
     text += "  add.rn." + t + " " + sum + ", " + sum + ", " + r + std::to_string(i) + ";\n";
-  return text + "  st.global." + t + " [%a], " + sum + ";\n  ret;\n}\n";  // Kept alive by the store; the value is of no use.
+  return text + "  st.global." + t + " [%a], " + sum +
+         ";\n  ret;\n}\n";  // Kept alive by the store; the value is of no use.
 }
 
-/// .entry read(in, out, bytes, turns): the grid reads `bytes` past L1 `turns` times, each thread kLoads × 16 bytes at a time.
+/// .entry read(in, out, bytes, turns): the grid reads `bytes` past L1 `turns` times, each thread kLoads × 16 bytes at a
+/// time.
 std::string reading_ptx() {
   std::string text = R"(.visible .entry read(.param .u64 in, .param .u64 out, .param .u64 bytes, .param .u32 turns)
 {
@@ -64,8 +70,10 @@ next:
 )";
   auto v = [](int i) { return "%v" + std::to_string(i); };
   for (int i = 0; i < 4 * kLoads; i += 4)
-    text += "  ld.global.cg.v4.u32 {" + v(i) + "," + v(i + 1) + "," + v(i + 2) + "," + v(i + 3) + "}, [%a];\n  add.u64 %a, %a, %s;\n";
-  for (int i = 0; i < 4 * kLoads; ++i) text += "  xor.b32 %x, %x, " + v(i) + ";\n";  // Every value is used: no load shrinks.
+    text += "  ld.global.cg.v4.u32 {" + v(i) + "," + v(i + 1) + "," + v(i + 2) + "," + v(i + 3) +
+            "}, [%a];\n  add.u64 %a, %a, %s;\n";
+  for (int i = 0; i < 4 * kLoads; ++i)
+    text += "  xor.b32 %x, %x, " + v(i) + ";\n";  // Every value is used: no load shrinks.
   return text + R"(  sub.u64 %a, %a, %b;
   setp.lt.u64 %p, %a, %e;
   @%p bra next;
@@ -94,8 +102,10 @@ class Bench {
   }
 
   Status open() {
-    std::string text = head() + arithmetic_ptx("f32", "%f", "0f3F800001") + arithmetic_ptx("f64", "%d", "0d3FF0000000000001") + reading_ptx();
-    KERNELIFT_TRY(check(driver_.cuModuleLoadDataEx(&module_, text.c_str(), 0, nullptr, nullptr), "load its own kernels"));
+    std::string text = head() + arithmetic_ptx("f32", "%f", "0f3F800001") +
+                       arithmetic_ptx("f64", "%d", "0d3FF0000000000001") + reading_ptx();
+    KERNELIFT_TRY(
+        check(driver_.cuModuleLoadDataEx(&module_, text.c_str(), 0, nullptr, nullptr), "load its own kernels"));
     KERNELIFT_TRY(check(driver_.cuEventCreate(&from_, CU_EVENT_DEFAULT), "make an event"));
     KERNELIFT_TRY(check(driver_.cuEventCreate(&to_, CU_EVENT_DEFAULT), "make an event"));
     CUdevice device;
@@ -135,8 +145,9 @@ class Bench {
     unsigned blocks = static_cast<unsigned>(multiprocessors_) * kBlocksEach;
     void* arguments[] = {&out_, &turns};
     KERNELIFT_ASSIGN(double seconds, shortest([&] {
-      return driver_.cuLaunchKernel(kernel, blocks, 1, 1, kThreads, 1, 1, 0, nullptr, arguments, nullptr);
-    }));
+                       return driver_.cuLaunchKernel(kernel, blocks, 1, 1, kThreads, 1, 1, 0, nullptr, arguments,
+                                                     nullptr);
+                     }));
     return 2.0 * kChains * kUnrolled * turns * blocks * kThreads / seconds;
   }
 
@@ -152,8 +163,9 @@ class Bench {
     unsigned turns = kTurnsOfReading;
     void* arguments[] = {&in, &out_, &bytes, &turns};
     KERNELIFT_ASSIGN(double seconds, shortest([&] {
-      return driver_.cuLaunchKernel(kernel, blocks, 1, 1, kThreads, 1, 1, 0, nullptr, arguments, nullptr);
-    }));
+                       return driver_.cuLaunchKernel(kernel, blocks, 1, 1, kThreads, 1, 1, 0, nullptr, arguments,
+                                                     nullptr);
+                     }));
     return double(bytes) * turns / seconds;
   }
 
@@ -174,8 +186,9 @@ class Bench {
     KERNELIFT_ASSIGN(CUfunction kernel, function("read"));
     void* arguments[] = {&a, &out_, &whole, &turns};
     KERNELIFT_ASSIGN(double read, shortest([&] {
-      return driver_.cuLaunchKernel(kernel, blocks, 1, 1, kThreads, 1, 1, 0, nullptr, arguments, nullptr);
-    }));
+                       return driver_.cuLaunchKernel(kernel, blocks, 1, 1, kThreads, 1, 1, 0, nullptr, arguments,
+                                                     nullptr);
+                     }));
     return std::max(2.0 * double(bytes) / copy, double(whole) / read);
   }
 
@@ -183,18 +196,19 @@ class Bench {
     KERNELIFT_ASSIGN(CUfunction kernel, function("empty"));
     constexpr int kLaunches = 200;
     KERNELIFT_ASSIGN(double seconds, shortest([&] {
-      CUresult result = CUDA_SUCCESS;
-      for (int i = 0; i < kLaunches && result == CUDA_SUCCESS; ++i)
-        result = driver_.cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, nullptr);
-      return result;
-    }));
+                       CUresult result = CUDA_SUCCESS;
+                       for (int i = 0; i < kLaunches && result == CUDA_SUCCESS; ++i)
+                         result = driver_.cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, nullptr);
+                       return result;
+                     }));
     return seconds / kLaunches;
   }
 
  private:
   Status check(CUresult result, const char* what) const {
     if (result == CUDA_SUCCESS) return done();
-    return environment_error(std::string("measuring this GPU's ceilings: cannot ") + what + ": " + cuda_error_text(driver_, result));
+    return environment_error(std::string("measuring this GPU's ceilings: cannot ") + what + ": " +
+                             cuda_error_text(driver_, result));
   }
   Result<CUfunction> function(const char* name) {
     CUfunction found = nullptr;

@@ -1,6 +1,6 @@
-// The ceilings of this very GPU, measured in short runs of our own: what DRAM and L2 deliver, what its arithmetic reaches,
-// what an empty launch costs. Datasheets are for other cards; a share of a roof means something only against these. Takes
-// some 50 ms and at most 3 GiB of device memory, for its duration.
+// The ceilings of this very GPU, measured in short runs of our own: what DRAM and L2 deliver, what its arithmetic
+// reaches, what an empty launch costs. Datasheets are for other cards; a share of a roof means something only against
+// these. Takes some 50 ms and at most 3 GiB of device memory, for its duration.
 #pragma once
 #include "core/model/kernel_facts.h"
 #include "core/toolchain/cuda_driver.h"

@@ -1,5 +1,5 @@
-// ClockControl by NVML. CUDA says which GPUs are meant, since NVML numbers them otherwise and does not know what the user
-// lets us see; it is started in the holding process only, and no context is made.
+// ClockControl by NVML. CUDA says which GPUs are meant, since NVML numbers them otherwise and does not know what the
+// user lets us see; it is started in the holding process only, and no context is made.
 #include <cstdlib>
 #include <vector>
 
@@ -20,14 +20,19 @@ class NvmlClockControl : public ClockControl {
     auto control = std::make_unique<NvmlClockControl>();
     KERNELIFT_ASSIGN(const CudaDriver* driver, CudaDriver::open());
     auto good = [&](CUresult result, const char* what) {
-      return result == CUDA_SUCCESS ? done() : Status(environment_error(std::string(what) + ": " + cuda_error_text(*driver, result)));
+      return result == CUDA_SUCCESS
+                 ? done()
+                 : Status(environment_error(std::string(what) + ": " + cuda_error_text(*driver, result)));
     };
     KERNELIFT_TRY(good(driver->cuInit(0), "the NVIDIA driver does not start"));
     int count = 0;
     KERNELIFT_TRY(good(driver->cuDeviceGetCount(&count), "cannot count GPUs"));
     if (ordinal >= count)
-      return environment_error("there is no GPU " + std::to_string(ordinal) + "; this machine has " + std::to_string(count) + " (nvidia-smi -L lists them)");
-    if (!control->nvml_.ok()) return environment_error("--lock-clocks needs NVML, and libnvidia-ml.so.1, which comes with NVIDIA's driver, does not start");
+      return environment_error("there is no GPU " + std::to_string(ordinal) + "; this machine has " +
+                               std::to_string(count) + " (nvidia-smi -L lists them)");
+    if (!control->nvml_.ok())
+      return environment_error(
+          "--lock-clocks needs NVML, and libnvidia-ml.so.1, which comes with NVIDIA's driver, does not start");
     for (int i = std::max(ordinal, 0); i < (ordinal < 0 ? count : ordinal + 1); ++i) {
       CUdevice device = 0;
       CUuuid uuid{};
@@ -36,7 +41,8 @@ class NvmlClockControl : public ClockControl {
       unsigned char bytes[16];
       std::copy(std::begin(uuid.bytes), std::end(uuid.bytes), bytes);
       void* known = control->nvml_.device(bytes);
-      if (!known) return environment_error("NVML does not know GPU " + std::to_string(i) + ", so its clocks cannot be locked");
+      if (!known)
+        return environment_error("NVML does not know GPU " + std::to_string(i) + ", so its clocks cannot be locked");
       control->devices_.push_back(known);
     }
     return std::unique_ptr<ClockControl>(std::move(control));
@@ -50,10 +56,12 @@ class NvmlClockControl : public ClockControl {
       devices_.resize(i);
       reset();
       if (code == kNoPermission)
-        return environment_error("this user may not lock the GPU's clocks (--lock-clocks): run as root, have them locked by someone who may "
-                                 "(nvidia-smi -lgc base), or leave --lock-clocks away");
+        return environment_error(
+            "this user may not lock the GPU's clocks (--lock-clocks): run as root, have them locked by someone who may "
+            "(nvidia-smi -lgc base), or leave --lock-clocks away");
       return environment_error("this GPU's clocks cannot be locked (--lock-clocks): " +
-                               (set ? nvml_.text(code) : std::string("the driver is too old")) + "; leave --lock-clocks away");
+                               (set ? nvml_.text(code) : std::string("the driver is too old")) +
+                               "; leave --lock-clocks away");
     }
     return done();
   }
@@ -74,7 +82,8 @@ class NvmlClockControl : public ClockControl {
 Result<ClockControlFactory> nvml_clock_control(const std::string& device) {
   int ordinal = -1;
   if (device.starts_with("cuda:")) ordinal = std::atoi(device.c_str() + 5);
-  else if (device != "cuda" && device != "auto") return usage_error("--lock-clocks is for NVIDIA's GPUs, not for --device " + device);
+  else if (device != "cuda" && device != "auto")
+    return usage_error("--lock-clocks is for NVIDIA's GPUs, not for --device " + device);
   return ClockControlFactory([ordinal] { return NvmlClockControl::open(ordinal); });
 }
 

@@ -9,8 +9,8 @@ constexpr int kClockSm = 1;
 constexpr struct {
   unsigned long long bit;
   const char* name;
-} kSlow[] = {{0x4, "power cap"},           {0x8, "hardware slowdown"},         {0x10, "sync boost"},
-             {0x20, "thermal slowdown"},   {0x40, "hardware thermal slowdown"}, {0x80, "power brake"}};
+} kSlow[] = {{0x4, "power cap"},         {0x8, "hardware slowdown"},          {0x10, "sync boost"},
+             {0x20, "thermal slowdown"}, {0x40, "hardware thermal slowdown"}, {0x80, "power brake"}};
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// NVML, opened at run time: the GPU's clocks and its driver's version. Its C interface is small and stable; the few functions
-// that are used are declared where they are, so that no header of NVIDIA's is needed.
+// NVML, opened at run time: the GPU's clocks and its driver's version. Its C interface is small and stable; the few
+// functions that are used are declared where they are, so that no header of NVIDIA's is needed.
 #pragma once
 #include <string>
 

@@ -43,7 +43,8 @@ class ClockLockTest : public ::testing::Test {
   }
   /// Once it is so, or after a while.
   std::string happened_at_last() const {
-    for (int i = 0; i < 500 && happened().find("given back") == std::string::npos; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    for (int i = 0; i < 500 && happened().find("given back") == std::string::npos; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
     return happened();
   }
   /// A process of a group of its own that locks, does `then`, and lives until it is killed.
@@ -57,7 +58,8 @@ class ClockLockTest : public ::testing::Test {
       if (lock.ok()) pause();
       _exit(1);
     }
-    for (int i = 0; i < 500 && happened() != "locked\n"; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    for (int i = 0; i < 500 && happened() != "locked\n"; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
     return child;
   }
   TemporaryFolder folder_ = std::move(*TemporaryFolder::create("kernelift-clock-lock-test"));
@@ -101,7 +103,8 @@ TEST_F(ClockLockTest, SaysWhyTheyAreNotLocked) {
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().exit, Exit::Environment);
   EXPECT_EQ(refused.error().message, "this user may not lock the GPU's clocks");
-  auto absent = ClockLock::take([]() -> Result<std::unique_ptr<ClockControl>> { return environment_error("there is no GPU"); });
+  auto absent =
+      ClockLock::take([]() -> Result<std::unique_ptr<ClockControl>> { return environment_error("there is no GPU"); });
   ASSERT_FALSE(absent.ok());
   EXPECT_EQ(absent.error().message, "there is no GPU");
   auto dead = ClockLock::take([]() -> Result<std::unique_ptr<ClockControl>> { _exit(3); });

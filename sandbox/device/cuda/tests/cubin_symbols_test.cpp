@@ -16,11 +16,16 @@ std::string little_cubin() {
   constexpr char kStrings[] = "\0counter\0_ZL5table\0k";
   std::string names(kNames, sizeof kNames), strings(kStrings, sizeof kStrings);
   auto name_at = [&](const char* name) { return static_cast<Elf64_Word>(names.find(std::string("\0", 1) + name) + 1); };
-  auto string_at = [&](const char* text) { return static_cast<Elf64_Word>(strings.find(std::string("\0", 1) + text) + 1); };
+  auto string_at = [&](const char* text) {
+    return static_cast<Elf64_Word>(strings.find(std::string("\0", 1) + text) + 1);
+  };
   Elf64_Sym symbols[4] = {};
-  symbols[1].st_name = string_at("counter"), symbols[1].st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT), symbols[1].st_shndx = 1, symbols[1].st_size = 8;
-  symbols[2].st_name = string_at("_ZL5table"), symbols[2].st_info = ELF64_ST_INFO(STB_LOCAL, STT_OBJECT), symbols[2].st_shndx = 2, symbols[2].st_size = 64;
-  symbols[3].st_name = string_at("k"), symbols[3].st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), symbols[3].st_shndx = 3, symbols[3].st_size = 128;
+  symbols[1].st_name = string_at("counter"), symbols[1].st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT),
+  symbols[1].st_shndx = 1, symbols[1].st_size = 8;
+  symbols[2].st_name = string_at("_ZL5table"), symbols[2].st_info = ELF64_ST_INFO(STB_LOCAL, STT_OBJECT),
+  symbols[2].st_shndx = 2, symbols[2].st_size = 64;
+  symbols[3].st_name = string_at("k"), symbols[3].st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+  symbols[3].st_shndx = 3, symbols[3].st_size = 128;
   Elf64_Ehdr head{};
   std::memcpy(head.e_ident, ELFMAG, SELFMAG);
   head.e_ident[EI_CLASS] = ELFCLASS64, head.e_shnum = 7, head.e_shstrndx = 6;
@@ -54,9 +59,10 @@ TEST(CubinSymbols, ListsVariablesWithTheirKindAndBinding) {
 }
 
 TEST(CubinSymbols, ReadsDeclarationsOfPtx) {
-  auto found = variables_of_image(".version 8.0\n.target sm_90\n.visible .const .align 4 .b8 cc[64];\n"
-                                  ".visible .global .align 4 .u32 dd;\n.global .align 8 .b8 _ZL2ss[16];\n"
-                                  ".visible .entry k(\n.param .u64 k_param_0\n)\n{ .shared .align 4 .b8 tile[128]; }\n");
+  auto found = variables_of_image(
+      ".version 8.0\n.target sm_90\n.visible .const .align 4 .b8 cc[64];\n"
+      ".visible .global .align 4 .u32 dd;\n.global .align 8 .b8 _ZL2ss[16];\n"
+      ".visible .entry k(\n.param .u64 k_param_0\n)\n{ .shared .align 4 .b8 tile[128]; }\n");
   ASSERT_TRUE(found.ok());
   ASSERT_EQ(found->size(), 3u);
   EXPECT_EQ((*found)[0].name, "cc");

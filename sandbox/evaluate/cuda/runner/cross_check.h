@@ -1,6 +1,6 @@
-// Is what two events measure what the GPU itself says? The original's launches, timed both ways: by the events that all our
-// durations come from, less what they measure of nothing, and by the profiler's records of the same launches. Done once in
-// a runner's process; what it finds is said, not corrected.
+// Is what two events measure what the GPU itself says? The original's launches, timed both ways: by the events that all
+// our durations come from, less what they measure of nothing, and by the profiler's records of the same launches. Done
+// once in a runner's process; what it finds is said, not corrected.
 #pragma once
 #include <optional>
 #include <string>
@@ -10,7 +10,7 @@
 namespace kernelift {
 
 struct CrossCheck {
-  std::string instance;  ///< Whose launches.
+  std::string instance;                          ///< Whose launches.
   double event_seconds = 0, record_seconds = 0;  ///< Medians over the same launches.
   int launches = 0;
   std::string missing;  ///< Why there are no records; empty: there are.

@@ -1,7 +1,7 @@
 // What the original teaches about itself on a GPU, before any candidate is judged; the questions are those of
-// sandbox/evaluate/cpu/calibration.cpp, the answers stay on the device. Two of them are dangerous: a buffer full of poison or a
-// perturbed input may lead the original astray, and a fault ends this process. They are announced, and what ended an
-// earlier process is not asked again. What never changed is poisoned last, and costs two processes at most.
+// sandbox/evaluate/cpu/calibration.cpp, the answers stay on the device. Two of them are dangerous: a buffer full of
+// poison or a perturbed input may lead the original astray, and a fault ends this process. They are announced, and what
+// ended an earlier process is not asked again. What never changed is poisoned last, and costs two processes at most.
 #include <algorithm>
 
 #include "core/base/bytes.h"
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::byte kPatterns[] = {kGpuPoison, std::byte{0x3a}};
 constexpr int kMostRounds = 11, kLeastRounds = 3, kLongRounds = 1;
-constexpr double kTimingSeconds = 0.25;  // Of one instance, where that is enough for kLeastRounds.
+constexpr double kTimingSeconds = 0.25;        // Of one instance, where that is enough for kLeastRounds.
 constexpr int kRuns = 2, kRunsIfVarying = 16;  // Of the original beside the first.
 constexpr uint64_t kLargestPerturbed = 256 << 20;
 constexpr size_t kMostPerturbed = 2;  // Instances, the heaviest.
@@ -32,12 +32,14 @@ Spread spread_in(const judging::Finding& found) {
 
 int GpuRunner::calibration_rounds(double seconds) const {
   if (seconds > kLongSeconds) return kLongRounds;
-  return static_cast<int>(std::clamp<double>(kTimingSeconds / (2 * std::max(seconds, 1e-6)), kLeastRounds, kMostRounds));  // Two sides.
+  return static_cast<int>(
+      std::clamp<double>(kTimingSeconds / (2 * std::max(seconds, 1e-6)), kLeastRounds, kMostRounds));  // Two sides.
 }
 
 Status GpuRunner::in_time() const {
   if (!settings_.deadline || Deadline::clock::now() < *settings_.deadline) return done();
-  return answer_is_no("the time was over before the original had been measured on all " + std::to_string(mep_.instances.size()) +
+  return answer_is_no("the time was over before the original had been measured on all " +
+                      std::to_string(mep_.instances.size()) +
                       " recorded instances, so nothing could be tried; give it more time (--time)");
 }
 
@@ -83,7 +85,8 @@ Result<std::string> GpuRunner::set_tolerances(size_t instance, const std::vector
   for (size_t i = 0; i < memory.regions.size(); ++i) {
     GpuBuffer& region = memory.regions[i];
     for (size_t row = 0; may_vary(region) && row < region.rows.size(); ++row)
-      steps.compare(region.rows[row], given ? users : FloatTolerance::between_runs(region.rows[row].type), result(memory, once, i), region.live, at++);
+      steps.compare(region.rows[row], given ? users : FloatTolerance::between_runs(region.rows[row].type),
+                    result(memory, once, i), region.live, at++);
   }
   DeviceOutcome outcome = steps.run(settings_.launch_limit);
   if (!outcome.ok()) return environment_error("comparing on the GPU: " + outcome.detail);
@@ -100,17 +103,21 @@ Result<std::string> GpuRunner::set_tolerances(size_t instance, const std::vector
       for (size_t row = 0; row < buffer.rows.size(); ++row) {
         bool seen = buffers == &memory.regions && may_vary(buffer);
         judging::Finding finding = seen ? found[at++] : judging::Finding{};
-        if (finding.mismatches > 0 && unsteady.empty()) unsteady = does_not_repeat(buffer.name, finding.mismatches, buffer.rows[row].count);
+        if (finding.mismatches > 0 && unsteady.empty())
+          unsteady = does_not_repeat(buffer.name, finding.mismatches, buffer.rows[row].count);
         if (row >= buffer.yardstick.tolerances.size() || !buffer.rows[row].type.is_float()) continue;
-        if (judging::from_bits(finding.largest_ulps) > 0) moved.push_back({&buffer, static_cast<size_t>(&buffer - buffers->data()), row});
+        if (judging::from_bits(finding.largest_ulps) > 0)
+          moved.push_back({&buffer, static_cast<size_t>(&buffer - buffers->data()), row});
       }
   varies |= !moved.empty();
   if (given || moved.empty()) return unsteady;
   Steps measure(*support_);
   measure.clear_findings(moved.size());
   for (size_t i = 0; i < moved.size(); ++i)
-    measure.spread(moved[i].buffer->rows[moved[i].row], result(memory, once, moved[i].region), moved[i].buffer->live, i);
-  if (outcome = measure.run(settings_.launch_limit); !outcome.ok()) return environment_error("comparing on the GPU: " + outcome.detail);
+    measure.spread(moved[i].buffer->rows[moved[i].row], result(memory, once, moved[i].region), moved[i].buffer->live,
+                   i);
+  if (outcome = measure.run(settings_.launch_limit); !outcome.ok())
+    return environment_error("comparing on the GPU: " + outcome.detail);
   KERNELIFT_ASSIGN(found, support_->read_findings(moved.size()));
   for (size_t i = 0; i < moved.size(); ++i)
     spread_in(found[i]).grant_of_runs(moved[i].buffer->yardstick.tolerances[moved[i].row]);
@@ -185,7 +192,8 @@ Status GpuRunner::find_exact_sums(Place place) {
   for (auto& region : memory.regions) {
     region.yardstick.nearer.clear();
     if (!region.output() || !region.yardstick.layout.has_floats() || region.size > kLargest) continue;
-    Sums& sums = all.emplace_back(Sums{&region, {}, std::vector<std::byte>(region.size), LaneReferences(region.yardstick.layout)});
+    Sums& sums = all.emplace_back(
+        Sums{&region, {}, std::vector<std::byte>(region.size), LaneReferences(region.yardstick.layout)});
     sums.answer.resize(region.size);
     if (!device_.read(region.answer, sums.answer).ok()) return done();
   }
@@ -233,7 +241,8 @@ bool GpuRunner::holds_addresses(const GpuInstance& memory, const GpuBuffer& regi
   if (!device_.read(region.given, bytes).ok()) return false;
   for (size_t at = (8 - region.live % 8) % 8; at + sizeof(uint64_t) <= bytes.size(); at += sizeof(uint64_t)) {
     const uint64_t word = word_at(bytes, at);
-    auto after = std::upper_bound(memory.regions.begin(), memory.regions.end(), word, [](uint64_t value, auto& other) { return value < other.live; });
+    auto after = std::upper_bound(memory.regions.begin(), memory.regions.end(), word,
+                                  [](uint64_t value, auto& other) { return value < other.live; });
     if (after != memory.regions.begin() && word < std::prev(after)->live + std::prev(after)->size) return true;
   }
   return false;
@@ -250,7 +259,8 @@ Result<bool> GpuRunner::learn_region(size_t instance, size_t index, const std::v
   Steps begin(*support_);
   for (size_t row = 0; row < states.size(); ++row)
     begin.fill(states[row].address, std::byte{judging::kWritten | judging::kUntouched}, region.rows[row].count);
-  if (auto outcome = begin.run(settings_.launch_limit); !outcome.ok()) return environment_error("filling on the GPU: " + outcome.detail);
+  if (auto outcome = begin.run(settings_.launch_limit); !outcome.ok())
+    return environment_error("filling on the GPU: " + outcome.detail);
   for (std::byte pattern : kPatterns) {
     Steps steps(*support_);
     memory_->restore(steps, instance, false);
@@ -265,7 +275,9 @@ Result<bool> GpuRunner::learn_region(size_t instance, size_t index, const std::v
     for (size_t i = 0; i < memory.regions.size(); ++i) {
       GpuBuffer& other = memory.regions[i];
       for (size_t row = 0; row < other.rows.size(); ++row, ++at) {
-        if (i == index) steps.classify(other.rows[row], other.tolerance(row), result(memory, results, i), other.live, states[row].address, pattern, at);
+        if (i == index)
+          steps.classify(other.rows[row], other.tolerance(row), result(memory, results, i), other.live,
+                         states[row].address, pattern, at);
         // Its other results must not depend on what lay in this buffer.
         else steps.compare(other.rows[row], other.tolerance(row), result(memory, results, i), other.live, at);
       }
@@ -285,7 +297,8 @@ Result<bool> GpuRunner::learn_region(size_t instance, size_t index, const std::v
   steps.clear_findings(states.size());
   for (size_t row = 0; row < states.size(); ++row)
     steps.count_uncovered(region.rows[row], region.given, result(memory, results, index), states[row].address, row);
-  if (auto outcome = steps.run(settings_.launch_limit); !outcome.ok()) return environment_error("counting on the GPU: " + outcome.detail);
+  if (auto outcome = steps.run(settings_.launch_limit); !outcome.ok())
+    return environment_error("counting on the GPU: " + outcome.detail);
   KERNELIFT_ASSIGN(auto found, support_->read_findings(states.size()));
   bool covered = true, all = region.yardstick.layout.plain();
   region.written_bytes = 0;
@@ -303,8 +316,11 @@ Result<bool> GpuRunner::learn_region(size_t instance, size_t index, const std::v
 
 Status GpuRunner::learn_writes(size_t instance, const std::vector<DeviceMemory>& results) {
   const std::string kKnown = "poison ", kUnchanged = "poison unchanged ";
-  constexpr auto kMostLost = 2;  // Processes that either may cost; an original that two buffers lead astray has more of them.
-  auto lost = [&](const std::string& kind) { return std::ranges::count_if(settings_.fatal, [&](auto& one) { return one.starts_with(kind); }); };
+  constexpr auto kMostLost =
+      2;  // Processes that either may cost; an original that two buffers lead astray has more of them.
+  auto lost = [&](const std::string& kind) {
+    return std::ranges::count_if(settings_.fatal, [&](auto& one) { return one.starts_with(kind); });
+  };
   const auto lost_to_unchanged = lost(kUnchanged), lost_to_known = lost(kKnown) - lost_to_unchanged;
   GpuInstance& memory = memory_->instances()[instance];
   for (size_t index : poisoned(instance)) {
@@ -312,7 +328,8 @@ Status GpuRunner::learn_writes(size_t instance, const std::vector<DeviceMemory>&
     const bool known = region.output();
     if ((known ? lost_to_known : lost_to_unchanged) >= kMostLost || holds_addresses(memory, region)) continue;
     // Where an unchanged one leads the original astray in one instance, it will in others.
-    std::string experiment = known ? kKnown + std::to_string(instance) + " " + std::to_string(index) : kUnchanged + region.name;
+    std::string experiment =
+        known ? kKnown + std::to_string(instance) + " " + std::to_string(index) : kUnchanged + region.name;
     if (settings_.fatal.contains(experiment)) continue;
     KERNELIFT_TRY(in_time());
     announce_(experiment);
@@ -327,7 +344,8 @@ Status GpuRunner::learn_writes(size_t instance, const std::vector<DeviceMemory>&
 
 double GpuRunner::fastest_write(size_t instance) {
   uint64_t bytes = 0;
-  for (auto& region : memory_->instances()[instance].regions) bytes += std::max(region.changed_bytes, region.written_bytes);
+  for (auto& region : memory_->instances()[instance].regions)
+    bytes += std::max(region.changed_bytes, region.written_bytes);
   constexpr int kTries = 9;
   auto buffer = device_.place(0, bytes);
   if (bytes == 0 || !buffer.ok()) return 0;
@@ -346,11 +364,12 @@ Status GpuRunner::calibrate_instance(size_t instance, InstanceReport& report) {
   std::vector<DeviceMemory> once;
   Judged judged = run(baseline_, {instance, instance}, Before::Recorded, true);
   if (!judged.failure) KERNELIFT_TRY(keep_results(instance, judged.altered, once));
-  // A race may be won the same way twice, and two sums by atomics say little of how far a third may be off; nor do three
-  // that agree with each other and not with the recorded one.
+  // A race may be won the same way twice, and two sums by atomics say little of how far a third may be off; nor do
+  // three that agree with each other and not with the recorded one.
   bool varies = false;
   const int runs = once_is_enough(instance) ? 0 : kRuns;
-  for (int run_again = 0; !judged.failure && report.failure.empty() && run_again < (varies ? kRunsIfVarying : runs); ++run_again) {
+  for (int run_again = 0; !judged.failure && report.failure.empty() && run_again < (varies ? kRunsIfVarying : runs);
+       ++run_again) {
     judged = run(baseline_, {instance, instance}, Before::Recorded, true);
     if (judged.failure) break;
     KERNELIFT_ASSIGN(report.failure, set_tolerances(instance, once, varies));
@@ -358,7 +377,9 @@ Status GpuRunner::calibrate_instance(size_t instance, InstanceReport& report) {
   }
   if (judged.failure) {
     report.pass = false;
-    report.failure = (judged.failure->outcome == Outcome::WroteOutside ? "the original itself writes outside its buffers: " : "") + judged.failure->detail;
+    report.failure =
+        (judged.failure->outcome == Outcome::WroteOutside ? "the original itself writes outside its buffers: " : "") +
+        judged.failure->detail;
     return done();
   }
   report.buffers = judged.buffers;
@@ -388,12 +409,15 @@ Status GpuRunner::calibrate_application(const std::string& image) {
   constexpr const char* kExperiment = "application";
   bool right = report_.pass();
   auto explained = [](const InstanceReport& instance) { return instance.pass || !instance.failure.empty(); };
-  if (image.empty() || !usable_ || (!right && std::all_of(report_.instances.begin(), report_.instances.end(), explained))) return done();
+  if (image.empty() || !usable_ ||
+      (!right && std::all_of(report_.instances.begin(), report_.instances.end(), explained)))
+    return done();
   auto trouble = [&](const std::string& what) {
     report_.application_trouble = what, application_.reset();
     return done();
   };
-  if (settings_.fatal.contains(kExperiment)) return trouble("the application's own machine code ends the process that replays it");
+  if (settings_.fatal.contains(kExperiment))
+    return trouble("the application's own machine code ends the process that replays it");
   announce_(kExperiment);
   TrialCode wanted;
   wanted.image = image;
@@ -404,12 +428,16 @@ Status GpuRunner::calibrate_application(const std::string& image) {
     Judged judged = run(*application_, {i, i}, Before::Recorded, false);
     // Whatever it did, the next process must not ask again.
     if (!usable_) return environment_error(judged.failure->detail);
-    if (judged.failure) return announce_(""), trouble("the application's own machine code, replayed: " + judged.failure->detail);
-    if (judged.first) return announce_(""), trouble("the application's own machine code does not reproduce the capture in " + judged.buffers[judged.bad_buffer].name);
+    if (judged.failure)
+      return announce_(""), trouble("the application's own machine code, replayed: " + judged.failure->detail);
+    if (judged.first)
+      return announce_(""), trouble("the application's own machine code does not reproduce the capture in " +
+                                    judged.buffers[judged.bad_buffer].name);
     if (!right) continue;
     Samples samples = time(baseline_, *application_, i, calibration_rounds(judged.seconds), batch_for(judged.seconds));
     if (!usable_) return environment_error(samples.failure->detail);
-    if (samples.failure) return announce_(""), trouble("the application's own machine code, while timed: " + samples.failure->detail);
+    if (samples.failure)
+      return announce_(""), trouble("the application's own machine code, while timed: " + samples.failure->detail);
     report.application_seconds = median(samples.candidate);
   }
   // What is wrong otherwise is neither the capture nor the kernel.
@@ -423,7 +451,8 @@ InstanceReport GpuRunner::begin_report(size_t instance) const {
   InstanceReport report;
   report.id = recorded.id, report.held_out = recorded.held_out, report.weight = recorded.weight;
   // A duration on another device says nothing about this one.
-  if (mep_.captured_on.find(":" + device_.facts().name + ":") != std::string::npos) report.recorded_seconds = recorded.microseconds * 1e-6;
+  if (mep_.captured_on.find(":" + device_.facts().name + ":") != std::string::npos)
+    report.recorded_seconds = recorded.microseconds * 1e-6;
   return report;
 }
 
@@ -443,21 +472,25 @@ Result<bool> GpuRunner::runs_at_all() {
     InstanceReport report = begin_report(i);
     if (report.recorded_seconds > 0) {
       double patience = std::max(kLeastSeconds, kSlower * report.recorded_seconds);
-      settings_.launch_limit = std::min(settings_.launch_limit, std::chrono::milliseconds(static_cast<int64_t>(patience * 1e3)));
+      settings_.launch_limit =
+          std::min(settings_.launch_limit, std::chrono::milliseconds(static_cast<int64_t>(patience * 1e3)));
     }
     Judged judged = run(baseline_, {i, i}, Before::Recorded, false);
     slowest = std::max(slowest, judged.seconds), run_seconds_[i] = judged.seconds;
     if (is_long(i)) settings_.tell(takes_long(report.id, judged.seconds));
     // Run thrice more, on buffers full of poison, and in turns with itself and with the application's code.
     const size_t runs = kRuns + 1 + kLongRoundings + std::size(kPatterns) * poisoned(i).size() + 4 * kLongRounds;
-    if (is_long(i) && settings_.for_candidates) KERNELIFT_TRY(enough_time(report.id, judged.seconds, runs, settings_.deadline));
+    if (is_long(i) && settings_.for_candidates)
+      KERNELIFT_TRY(enough_time(report.id, judged.seconds, runs, settings_.deadline));
     if (usable_) continue;
     for (size_t other = 0; other < mep_.instances.size(); ++other) {
       report = begin_report(other), report.pass = false;
       report.failure = other != i ? "not tried: the GPU was lost to instance " + mep_.instances[i].id
-                                  : (judged.failure->outcome == Outcome::TimedOut ? "timed out: " : "crashed: ") + judged.failure->detail;
+                                  : (judged.failure->outcome == Outcome::TimedOut ? "timed out: " : "crashed: ") +
+                                        judged.failure->detail;
       // Nothing but recorded memory is mapped: what was there besides may be what it wanted.
-      if (std::string left_out = unreached_text(mep_.instances[i].unreached); other == i && judged.failure->outcome == Outcome::Crashed && !left_out.empty())
+      if (std::string left_out = unreached_text(mep_.instances[i].unreached);
+          other == i && judged.failure->outcome == Outcome::Crashed && !left_out.empty())
         report.failure += "; " + left_out;
       report_.instances.push_back(std::move(report));
     }
@@ -477,7 +510,8 @@ Result<BaselineReport> GpuRunner::calibrate(const GpuOriginal& original) {
   constexpr auto kWarmUp = std::chrono::milliseconds(150);
   Steps warm_up(*support_);
   for (int i = 0; i < 3; ++i) warm_up.hold(kWarmUp / 3);
-  if (auto outcome = warm_up.run(settings_.launch_limit); !outcome.ok()) return environment_error("the GPU does not answer: " + outcome.detail);
+  if (auto outcome = warm_up.run(settings_.launch_limit); !outcome.ok())
+    return environment_error("the GPU does not answer: " + outcome.detail);
   // One that does not even run is no error here: that is the answer.
   take_user_tolerance();
   run_seconds_.assign(mep_.instances.size(), 0);
@@ -526,7 +560,9 @@ bool GpuRunner::ask_perturbed(size_t instance, Perturbation kind) {
     ++seed;
     region.yardstick.nearer.clear();  // Of other sums.
     bool only_read = !region.output();
-    if (!region.yardstick.layout.has_floats() || region.size > kLargestPerturbed || (kind == Perturbation::Swap && !only_read)) continue;
+    if (!region.yardstick.layout.has_floats() || region.size > kLargestPerturbed ||
+        (kind == Perturbation::Swap && !only_read))
+      continue;
     std::vector<std::byte> bytes(region.size);
     if (!device_.read(region.given, bytes).ok() || !perturb(region.yardstick.layout, bytes, kind, seed)) continue;
     auto placed = device_.place(0, region.size);

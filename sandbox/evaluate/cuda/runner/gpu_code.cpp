@@ -23,20 +23,27 @@ bool has_clusters(const DeviceFacts& facts) {
   return !facts.arch.starts_with("sm_") || std::atoi(facts.arch.c_str() + 3) >= kFirst;
 }
 
-std::optional<TrialFailure> over_limits(const DeviceFacts& facts, const DeviceKernel& kernel, const Geometry& geometry) {
+std::optional<TrialFailure> over_limits(const DeviceFacts& facts, const DeviceKernel& kernel,
+                                        const Geometry& geometry) {
   uint64_t threads = geometry.block.count();
   if (threads > facts.max_threads_per_block) return over("threads per block", threads, facts.max_threads_per_block);
   if (threads > kernel.max_threads)
-    return over("threads per block, with " + std::to_string(kernel.registers) + " registers each", threads, kernel.max_threads);
+    return over("threads per block, with " + std::to_string(kernel.registers) + " registers each", threads,
+                kernel.max_threads);
   uint64_t shared = uint64_t(geometry.shared_bytes) + kernel.shared_bytes;
-  if (shared > facts.shared_per_block_optin) return over("bytes of shared memory per block", shared, facts.shared_per_block_optin);
+  if (shared > facts.shared_per_block_optin)
+    return over("bytes of shared memory per block", shared, facts.shared_per_block_optin);
   const std::pair<const char*, std::pair<uint32_t, uint32_t>> dimensions[] = {
-      {"block size in x", {geometry.block.x, facts.max_block.x}}, {"block size in y", {geometry.block.y, facts.max_block.y}},
-      {"block size in z", {geometry.block.z, facts.max_block.z}}, {"blocks in x", {geometry.grid.x, facts.max_grid.x}},
-      {"blocks in y", {geometry.grid.y, facts.max_grid.y}},       {"blocks in z", {geometry.grid.z, facts.max_grid.z}}};
+      {"block size in x", {geometry.block.x, facts.max_block.x}},
+      {"block size in y", {geometry.block.y, facts.max_block.y}},
+      {"block size in z", {geometry.block.z, facts.max_block.z}},
+      {"blocks in x", {geometry.grid.x, facts.max_grid.x}},
+      {"blocks in y", {geometry.grid.y, facts.max_grid.y}},
+      {"blocks in z", {geometry.grid.z, facts.max_grid.z}}};
   for (auto& [what, pair] : dimensions)
     if (pair.first > pair.second) return over(what, pair.first, pair.second);
-  if (threads == 0 || geometry.grid.count() == 0) return TrialFailure{Outcome::LaunchFailed, "an empty grid or block: " + geometry.text()};
+  if (threads == 0 || geometry.grid.count() == 0)
+    return TrialFailure{Outcome::LaunchFailed, "an empty grid or block: " + geometry.text()};
   return std::nullopt;
 }
 
@@ -48,8 +55,8 @@ Bindings recorded_geometry(const Geometry& geometry, Bindings bound) {
 }
 
 /// A kernel that takes more than the recorded parameters gets the scratch buffers' addresses, in order.
-std::optional<TrialFailure> pass_arguments(const DeviceKernel& kernel, const MepInstance& recorded, const std::vector<uint64_t>& scratch,
-                                           DeviceLaunch& launch) {
+std::optional<TrialFailure> pass_arguments(const DeviceKernel& kernel, const MepInstance& recorded,
+                                           const std::vector<uint64_t>& scratch, DeviceLaunch& launch) {
   if (!kernel.knows_parameters) {
     if (scratch.empty()) return std::nullopt;
     return TrialFailure{Outcome::LaunchFailed, "the driver is too old to say how scratch memory is passed"};
@@ -57,15 +64,18 @@ std::optional<TrialFailure> pass_arguments(const DeviceKernel& kernel, const Mep
   uint64_t bytes = 0;
   for (auto& parameter : kernel.parameters) bytes = std::max<uint64_t>(bytes, parameter.offset + parameter.size);
   auto mismatch = [&] {
-    return TrialFailure{Outcome::LaunchFailed, "the kernel takes " + std::to_string(kernel.parameters.size()) + " parameters of " +
-                                                   std::to_string(bytes) + " bytes; the recorded launch passes " +
-                                                   std::to_string(recorded.parameters.size()) + " of " + std::to_string(recorded.arguments.size()) +
-                                                   (scratch.empty() ? "" : " and " + std::to_string(scratch.size()) + " scratch pointers")};
+    return TrialFailure{Outcome::LaunchFailed,
+                        "the kernel takes " + std::to_string(kernel.parameters.size()) + " parameters of " +
+                            std::to_string(bytes) + " bytes; the recorded launch passes " +
+                            std::to_string(recorded.parameters.size()) + " of " +
+                            std::to_string(recorded.arguments.size()) +
+                            (scratch.empty() ? "" : " and " + std::to_string(scratch.size()) + " scratch pointers")};
   };
   size_t passed = recorded.parameters.size();
   if (kernel.parameters.size() < passed || kernel.parameters.size() - passed > scratch.size()) return mismatch();
   for (size_t i = 0; i < passed; ++i)
-    if (kernel.parameters[i].offset != recorded.parameters[i].offset || kernel.parameters[i].size != recorded.parameters[i].size)
+    if (kernel.parameters[i].offset != recorded.parameters[i].offset ||
+        kernel.parameters[i].size != recorded.parameters[i].size)
       return mismatch();
   launch.arguments.resize(std::max<size_t>(bytes, launch.arguments.size()));
   for (size_t i = passed; i < kernel.parameters.size(); ++i) {
@@ -105,7 +115,8 @@ const DeviceKernel* GpuCode::find_kernel(const std::string& wanted) const {
   return found;
 }
 
-std::optional<TrialFailure> GpuCode::load(Device& device, const GpuMemory& memory, const Mep& mep, const TrialCode& code) {
+std::optional<TrialFailure> GpuCode::load(Device& device, const GpuMemory& memory, const Mep& mep,
+                                          const TrialCode& code) {
   auto image = device.load(code.image);
   if (!image.ok()) return TrialFailure{Outcome::LaunchFailed, image.error().message};
   image_ = std::move(*image);
@@ -118,15 +129,16 @@ std::optional<TrialFailure> GpuCode::load(Device& device, const GpuMemory& memor
   return std::nullopt;
 }
 
-std::optional<TrialFailure> GpuCode::prepare(Device& device, const GpuInstance& memory, const Mep& mep, const MepInstance& recorded,
-                                             const TrialCode& code) {
+std::optional<TrialFailure> GpuCode::prepare(Device& device, const GpuInstance& memory, const Mep& mep,
+                                             const MepInstance& recorded, const TrialCode& code) {
   Prepared& prepared = instances_.emplace_back();
   std::vector<uint64_t> scratch_addresses;
   for (auto& wanted : code.scratch) {
     auto bytes = wanted.bytes.evaluate(recorded_geometry(recorded.geometry, code.values));
     if (!bytes.ok()) return TrialFailure{Outcome::LaunchFailed, bytes.error().message};
     if (*bytes < 0 || static_cast<uint64_t>(*bytes) > kLargestScratch)
-      return TrialFailure{Outcome::OverResources, "scratch memory of " + std::to_string(*bytes) + " bytes, limit " + std::to_string(kLargestScratch)};
+      return TrialFailure{Outcome::OverResources, "scratch memory of " + std::to_string(*bytes) + " bytes, limit " +
+                                                      std::to_string(kLargestScratch)};
     const auto size = static_cast<uint64_t>(*bytes);
     auto placed = device.place(0, kGuard + size + kGuard);
     if (!placed.ok()) return TrialFailure{Outcome::OverResources, placed.error().message};
@@ -136,15 +148,17 @@ std::optional<TrialFailure> GpuCode::prepare(Device& device, const GpuInstance& 
     fresh.fill(scratch.address - kGuard, kGpuCanary, kGuard), fresh.fill(scratch.address + size, kGpuCanary, kGuard);
     // Fresh memory may be zero; scratch that was not asked to be must not be relied on.
     fresh.fill(scratch.address, kRubbish, size);
-    if (auto filled = device.run(fresh, std::chrono::seconds(10)); !filled.ok()) return TrialFailure{Outcome::LaunchFailed, filled.detail};
+    if (auto filled = device.run(fresh, std::chrono::seconds(10)); !filled.ok())
+      return TrialFailure{Outcome::LaunchFailed, filled.detail};
     scratch_addresses.push_back(scratch.address);
   }
   for (auto& variable : recorded.variables) {
     const DeviceVariable* found = find_variable(image_.variables, variable.name, variable.recorded_name, variable.key);
     // Another size is another variable: the recorded bytes do not say what it should hold.
     if (found && found->size != variable.size)
-      return TrialFailure{Outcome::LaunchFailed, "its variable " + variable.key + " has " + std::to_string(found->size) +
-                                                     " bytes, the recorded one " + std::to_string(variable.size)};
+      return TrialFailure{Outcome::LaunchFailed, "its variable " + variable.key + " has " +
+                                                     std::to_string(found->size) + " bytes, the recorded one " +
+                                                     std::to_string(variable.size)};
     prepared.variables.push_back(found ? found->address : 0);
   }
   std::vector<CandidateLaunch> launches = code.launches;
@@ -152,8 +166,10 @@ std::optional<TrialFailure> GpuCode::prepare(Device& device, const GpuInstance& 
   for (auto& wanted : launches) {
     const DeviceKernel* kernel = find_kernel(wanted.kernel);
     // Spelled by the source or mangled by another compiler, template arguments may be written otherwise.
-    if (!kernel && (wanted.kernel == mep.kernel_mangled || wanted.kernel == mep.kernel_name)) kernel = find_kernel(mep.kernel_key);
-    if (!kernel) return TrialFailure{Outcome::LaunchFailed, "the image has no kernel '" + wanted.kernel + "', or several"};
+    if (!kernel && (wanted.kernel == mep.kernel_mangled || wanted.kernel == mep.kernel_name))
+      kernel = find_kernel(mep.kernel_key);
+    if (!kernel)
+      return TrialFailure{Outcome::LaunchFailed, "the image has no kernel '" + wanted.kernel + "', or several"};
     auto geometry = wanted.evaluate(recorded.geometry, code.values);
     if (!geometry.ok()) return TrialFailure{Outcome::LaunchFailed, geometry.error().message};
     DeviceLaunch launch;
@@ -169,8 +185,10 @@ std::optional<TrialFailure> GpuCode::prepare(Device& device, const GpuInstance& 
     if (facts_.empty()) {
       auto threads = static_cast<uint32_t>(geometry->block.count());
       kernel_ = kernel->name;
-      facts_ = {{"registers", kernel->registers}, {"local_bytes", kernel->local_bytes},
-                {"shared_bytes", kernel->shared_bytes + geometry->shared_bytes}, {"threads", threads}};
+      facts_ = {{"registers", kernel->registers},
+                {"local_bytes", kernel->local_bytes},
+                {"shared_bytes", kernel->shared_bytes + geometry->shared_bytes},
+                {"threads", threads}};
       if (kernel->resident_blocks && device.facts().threads_per_multiprocessor > 0)
         facts_["occupancy"] = static_cast<double>(kernel->resident_blocks(threads, geometry->shared_bytes)) * threads /
                               device.facts().threads_per_multiprocessor;
@@ -180,7 +198,8 @@ std::optional<TrialFailure> GpuCode::prepare(Device& device, const GpuInstance& 
   return place_symbols(device, memory, recorded, prepared);
 }
 
-std::optional<TrialFailure> GpuCode::place_symbols(Device& device, const GpuInstance& memory, const MepInstance& recorded, Prepared& into) const {
+std::optional<TrialFailure> GpuCode::place_symbols(Device& device, const GpuInstance& memory,
+                                                   const MepInstance& recorded, Prepared& into) const {
   if (memory.slots.empty()) return std::nullopt;
   std::vector<uint64_t> values;
   std::vector<const GpuInstance::Slot*> placed;
@@ -192,11 +211,13 @@ std::optional<TrialFailure> GpuCode::place_symbols(Device& device, const GpuInst
     const DeviceVariable* found = find_variable(image_.variables, symbol.name, recorded_name, symbol.key);
     uint64_t address = found ? found->address : 0;
     if (address == 0)
-      return TrialFailure{Outcome::LaunchFailed, "the image has no variable '" + symbol.spelling + "', which recorded memory points to"};
+      return TrialFailure{Outcome::LaunchFailed,
+                          "the image has no variable '" + symbol.spelling + "', which recorded memory points to"};
     address += symbol.addend;
     if (slot.in_arguments) {
       for (auto& launch : into.launches)
-        if (slot.offset + sizeof address <= launch.arguments.size()) std::memcpy(&launch.arguments[slot.offset], &address, sizeof address);
+        if (slot.offset + sizeof address <= launch.arguments.size())
+          std::memcpy(&launch.arguments[slot.offset], &address, sizeof address);
     } else {
       values.push_back(address), placed.push_back(&slot);
     }
@@ -236,7 +257,8 @@ void GpuCode::launch(Steps& steps, size_t index) const {
 
 void GpuCode::check_scratch(Steps& steps, size_t index) const {
   for (auto& scratch : instances_[index].scratch)
-    for (uint64_t guard : {scratch.address - kGuard, scratch.address + scratch.size}) steps.check_canary(guard, kGuard, kGpuCanary, 0);
+    for (uint64_t guard : {scratch.address - kGuard, scratch.address + scratch.size})
+      steps.check_canary(guard, kGuard, kGpuCanary, 0);
 }
 
 std::string GpuCode::near_scratch(size_t index, uint64_t address) const {
@@ -245,14 +267,16 @@ std::string GpuCode::near_scratch(size_t index, uint64_t address) const {
     const uint64_t begin = all[i].address, end = begin + all[i].size;
     if (address < begin - kGuard || address >= end + kGuard) continue;
     bool before = address < begin;
-    return std::to_string(before ? begin - address : address - end) + (before ? " bytes before the start of" : " bytes after the end of") +
-           " its scratch memory " + std::to_string(i + 1);
+    return std::to_string(before ? begin - address : address - end) +
+           (before ? " bytes before the start of" : " bytes after the end of") + " its scratch memory " +
+           std::to_string(i + 1);
   }
   return "";
 }
 
 void GpuCode::take_down(Steps& steps, size_t index) const {
-  if (instances_[index].patch_count > 0) steps.copy_ranges(instances_[index].to_recorded, instances_[index].patch_count);
+  if (instances_[index].patch_count > 0)
+    steps.copy_ranges(instances_[index].to_recorded, instances_[index].patch_count);
 }
 
 }  // namespace kernelift

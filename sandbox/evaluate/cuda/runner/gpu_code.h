@@ -8,9 +8,9 @@
 
 namespace kernelift {
 
-/// The image's variable that is `name` (clang's spelling), else `recorded_name` (the application's image's), else the only
-/// one whose canonical key is `key`: nvcc calls `static __constant__ int t` "t", clang "_ZL1t". nullptr: it has none, or
-/// several of that key.
+/// The image's variable that is `name` (clang's spelling), else `recorded_name` (the application's image's), else the
+/// only one whose canonical key is `key`: nvcc calls `static __constant__ int t` "t", clang "_ZL1t". nullptr: it has
+/// none, or several of that key.
 const DeviceVariable* find_variable(const std::vector<DeviceVariable>& variables, const std::string& name,
                                     const std::string& recorded_name, const std::string& key);
 
@@ -25,7 +25,8 @@ class GpuCode {
   void launch(Steps& steps, size_t index) const;
   /// Steps after it: recorded addresses back where set_up() put the image's own, so that they compare equal.
   void take_down(Steps& steps, size_t index) const;
-  /// Steps that look at the canaries around what was lent to it, which are whole unless a launch since load() broke them.
+  /// Steps that look at the canaries around what was lent to it, which are whole unless a launch since load() broke
+  /// them.
   void check_scratch(Steps& steps, size_t index) const;
   /// "4 bytes after the end of its scratch memory 1", where that is; else empty.
   std::string near_scratch(size_t index, uint64_t address) const;
@@ -46,12 +47,15 @@ class GpuCode {
     std::vector<DeviceLaunch> launches;
     std::vector<Scratch> scratch;
     std::vector<uint64_t> variables;
-    DeviceMemory patches;  ///< Addresses of variables, then DeviceRanges that put them in place, and that take them out.
+    DeviceMemory
+        patches;  ///< Addresses of variables, then DeviceRanges that put them in place, and that take them out.
     uint64_t patch_count = 0, to_image = 0, to_recorded = 0;
   };
-  std::optional<TrialFailure> prepare(Device& device, const GpuInstance& memory, const Mep& mep, const MepInstance& recorded, const TrialCode& code);
+  std::optional<TrialFailure> prepare(Device& device, const GpuInstance& memory, const Mep& mep,
+                                      const MepInstance& recorded, const TrialCode& code);
   const DeviceKernel* find_kernel(const std::string& wanted) const;
-  std::optional<TrialFailure> place_symbols(Device& device, const GpuInstance& memory, const MepInstance& recorded, Prepared& into) const;
+  std::optional<TrialFailure> place_symbols(Device& device, const GpuInstance& memory, const MepInstance& recorded,
+                                            Prepared& into) const;
 
   DeviceImage image_;
   std::vector<Prepared> instances_;

@@ -1,5 +1,5 @@
-// How the original spends its time, for people and for the tuner: what its image asks for, what counters see of a launch of
-// its heaviest instance, what this GPU could do. Every pass of the counters starts from the recorded memory.
+// How the original spends its time, for people and for the tuner: what its image asks for, what counters see of a
+// launch of its heaviest instance, what this GPU could do. Every pass of the counters starts from the recorded memory.
 #include <algorithm>
 
 #include "sandbox/evaluate/cuda/runner/gpu_runner.h"
@@ -7,10 +7,11 @@
 namespace kernelift {
 namespace {
 
-/// What keeps a multiprocessor from holding more blocks than the `resident` that the driver computed; empty where it holds
-/// all the threads it can, or nobody knows.
+/// What keeps a multiprocessor from holding more blocks than the `resident` that the driver computed; empty where it
+/// holds all the threads it can, or nobody knows.
 std::string limit_of(const DeviceFacts& device, const KernelFacts& facts) {
-  constexpr uint64_t kWarp = 32, kUnit = 256, kParts = 4;  // Registers are given to warps by units, in each quarter alone.
+  constexpr uint64_t kWarp = 32, kUnit = 256,
+                     kParts = 4;  // Registers are given to warps by units, in each quarter alone.
   const uint64_t threads = facts.geometry.block.count(), warps = (threads + kWarp - 1) / kWarp;
   if (!facts.resident_blocks || warps == 0 || device.threads_per_multiprocessor == 0) return "";
   const auto resident = static_cast<uint64_t>(*facts.resident_blocks);
@@ -25,7 +26,8 @@ std::string limit_of(const DeviceFacts& device, const KernelFacts& facts) {
     uint64_t each = (static_cast<uint64_t>(*facts.registers) * kWarp + kUnit - 1) / kUnit * kUnit;
     limits.push_back({"registers", device.registers_per_multiprocessor / kParts / each * kParts / warps});
   }
-  if (uint64_t each = facts.shared_bytes.value_or(0) + device.shared_taken_per_block; facts.shared_bytes && each > 0 && device.shared_per_multiprocessor > 0)
+  if (uint64_t each = facts.shared_bytes.value_or(0) + device.shared_taken_per_block;
+      facts.shared_bytes && each > 0 && device.shared_per_multiprocessor > 0)
     limits.push_back({"shared memory", device.shared_per_multiprocessor / each});
   auto least = std::min_element(limits.begin(), limits.end(), [](auto& a, auto& b) { return a.blocks < b.blocks; });
   // Where the driver counts otherwise (clusters, a carve-out), it is none of these.
@@ -61,7 +63,8 @@ Result<KernelFacts> GpuRunner::kernel_facts(const LaunchProfiler& profile) {
   facts.occupancy_limit = of("occupancy");
   uint64_t threads = facts.geometry.block.count();
   if (facts.occupancy_limit && threads > 0 && device.threads_per_multiprocessor > 0)
-    facts.resident_blocks = static_cast<int>(*facts.occupancy_limit * device.threads_per_multiprocessor / double(threads) + 0.5);
+    facts.resident_blocks =
+        static_cast<int>(*facts.occupancy_limit * device.threads_per_multiprocessor / double(threads) + 0.5);
   facts.limited_by = limit_of(device, facts);
   if (!profile) {
     facts.counters_missing = "this device has none";

@@ -15,14 +15,16 @@
 namespace kernelift {
 namespace {
 
-constexpr uint64_t kGrain = 256;         // Of what is put back between timed launches.
+constexpr uint64_t kGrain = 256;          // Of what is put back between timed launches.
 constexpr uint64_t kFewRanges = 1 << 16;  // More than that, and the whole buffer is put back.
 constexpr uint64_t kNear = 64 << 10;
 
 uint64_t down(uint64_t address) { return address / kDeviceGranule * kDeviceGranule; }
 uint64_t up(uint64_t address) { return down(address + kDeviceGranule - 1); }
 
-void put_word(std::span<std::byte> bytes, uint64_t offset, uint64_t word) { std::memcpy(&bytes[offset], &word, sizeof word); }
+void put_word(std::span<std::byte> bytes, uint64_t offset, uint64_t word) {
+  std::memcpy(&bytes[offset], &word, sizeof word);
+}
 
 std::string mebibytes(uint64_t bytes) { return std::to_string((bytes + (1 << 20) - 1) >> 20) + " MiB"; }
 
@@ -32,14 +34,15 @@ std::vector<DeviceRange> changed_blocks(std::span<const std::byte> given, std::s
   for (uint64_t begin = 0; begin < given.size(); begin += kGrain) {
     uint64_t size = std::min<uint64_t>(kGrain, given.size() - begin);
     if (std::memcmp(&given[begin], &answer[begin], size) == 0) continue;
-    if (!ranges.empty() && ranges.back().to + ranges.back().bytes + kGrain >= begin) ranges.back().bytes = begin + size - ranges.back().to;
+    if (!ranges.empty() && ranges.back().to + ranges.back().bytes + kGrain >= begin)
+      ranges.back().bytes = begin + size - ranges.back().to;
     else ranges.push_back({begin, begin, size});
   }
   return ranges;
 }
 
-/// A MEP's data files, read and checked by other threads shortly before they are asked for: with gigabytes recorded that is
-/// most of what placing them takes.
+/// A MEP's data files, read and checked by other threads shortly before they are asked for: with gigabytes recorded
+/// that is most of what placing them takes.
 class DataFiles {
  public:
   DataFiles(const Mep& mep, const std::filesystem::path& folder) : folder_(folder) {
@@ -70,9 +73,11 @@ class DataFiles {
   void read_ahead() {
     constexpr size_t kFiles = 6;
     constexpr uint64_t kBytes = 4ull << 30;  // Unless one alone has more.
-    while (next_ < order_.size() && ahead_.size() < kFiles && (ahead_.empty() || ahead_bytes_ + order_[next_].second <= kBytes)) {
+    while (next_ < order_.size() && ahead_.size() < kFiles &&
+           (ahead_.empty() || ahead_bytes_ + order_[next_].second <= kBytes)) {
       ahead_bytes_ += order_[next_].second;
-      ahead_.push_back(std::async(std::launch::async, [folder = folder_, file = order_[next_++].first] { return Mep::load(folder, file); }));
+      ahead_.push_back(std::async(
+          std::launch::async, [folder = folder_, file = order_[next_++].first] { return Mep::load(folder, file); }));
     }
   }
   const std::filesystem::path folder_;
@@ -84,7 +89,8 @@ class DataFiles {
 
 }  // namespace
 
-Result<std::unique_ptr<GpuMemory>> GpuMemory::place(Device& device, const Mep& mep, const std::filesystem::path& folder) {
+Result<std::unique_ptr<GpuMemory>> GpuMemory::place(Device& device, const Mep& mep,
+                                                    const std::filesystem::path& folder) {
   std::unique_ptr<GpuMemory> memory(new GpuMemory(device));
   KERNELIFT_TRY(memory->check_room(mep));
   KERNELIFT_TRY(memory->place_live(mep));
@@ -118,8 +124,9 @@ Status GpuMemory::check_room(const Mep& mep) {
   uint64_t free = device_.facts().free_bytes;
   if (free == 0 || wanted + live <= free) return done();
   return environment_error("replaying takes " + mebibytes(wanted + live) + " of device memory (" + mebibytes(live) +
-                           " that the kernel sees, " + mebibytes(wanted) + " of recorded images), and " + mebibytes(free) +
-                           " of " + device_.facts().name + " are free; free some, use a larger GPU, or extract fewer instances");
+                           " that the kernel sees, " + mebibytes(wanted) + " of recorded images), and " +
+                           mebibytes(free) + " of " + device_.facts().name +
+                           " are free; free some, use a larger GPU, or extract fewer instances");
 }
 
 Status GpuMemory::place_live(const Mep& mep) {
@@ -127,10 +134,12 @@ Status GpuMemory::place_live(const Mep& mep) {
   for (auto& instance : mep.instances)
     for (auto& region : instance.regions) {
       if (region.size == 0) continue;
-      if (region.address + region.size < region.address) return environment_error("mep.json: a region wraps around the address space");
+      if (region.address + region.size < region.address)
+        return environment_error("mep.json: a region wraps around the address space");
       wanted.push_back({down(region.address), up(region.address + region.size), 0, {}});
       if (region.kind != MemoryKind::Device && region.kind != MemoryKind::Variable)
-        note(std::string(name(region.kind)) + " memory of the application is placed as plain device memory at the same address");
+        note(std::string(name(region.kind)) +
+             " memory of the application is placed as plain device memory at the same address");
     }
   std::sort(wanted.begin(), wanted.end(), [](auto& a, auto& b) { return a.begin < b.begin; });
   for (auto& span : wanted) {
@@ -150,7 +159,7 @@ Status GpuMemory::place_live(const Mep& mep) {
     } else {
       span.memory = std::move(*placed);
     }
-    }
+  }
   return done();
 }
 
@@ -164,7 +173,8 @@ void GpuMemory::relocate(std::span<std::byte> bytes, const PointerLayout& pointe
   if (!relocates_ || pointers.stride == 0) return;
   for (uint64_t element = 0; element + pointers.stride <= bytes.size(); element += pointers.stride)
     for (uint32_t offset : pointers.offsets)
-      if (offset + sizeof(uint64_t) <= pointers.stride) put_word(bytes, element + offset, relocated(word_at(bytes, element + offset)));
+      if (offset + sizeof(uint64_t) <= pointers.stride)
+        put_word(bytes, element + offset, relocated(word_at(bytes, element + offset)));
 }
 
 void GpuMemory::relocate_arguments(const MepInstance& recorded, std::span<std::byte> arguments) const {
@@ -199,14 +209,16 @@ Result<uint64_t> GpuMemory::upload(std::span<const std::byte> bytes) {
   return address;
 }
 
-/// Recorded images on their way onto the device: each file once, though regions and instances share them. Relocation may
-/// make a region's copy its own.
+/// Recorded images on their way onto the device: each file once, though regions and instances share them. Relocation
+/// may make a region's copy its own.
 class GpuMemory::Images {
  public:
-  Images(GpuMemory& memory, const Mep& mep, const std::filesystem::path& folder) : memory_(memory), files_(mep, folder) {}
+  Images(GpuMemory& memory, const Mep& mep, const std::filesystem::path& folder)
+      : memory_(memory), files_(mep, folder) {}
 
   /// Of a region or a variable. EXPECTS: a size that is not 0.
-  Status fill_in(GpuBuffer& buffer, const std::string& before, const std::string& after, const PointerLayout& pointers) {
+  Status fill_in(GpuBuffer& buffer, const std::string& before, const std::string& after,
+                 const PointerLayout& pointers) {
     buffer.rows = rows_of(buffer.yardstick.layout, buffer.size);
     buffer.put_back = buffer.rewritten || before != after;
     std::string own = memory_.relocates_ && pointers.stride > 0 ? "@" + std::to_string(buffer.live) : "";
@@ -240,7 +252,8 @@ class GpuMemory::Images {
   Status find_changes(GpuBuffer& buffer, std::span<const std::byte> given, std::span<const std::byte> answer) {
     std::vector<DeviceRange> ranges = changed_blocks(given, answer);
     for (auto& range : ranges) buffer.changed_bytes += range.bytes;
-    if (buffer.live == 0 || buffer.rewritten || ranges.size() > kFewRanges || buffer.changed_bytes * 2 > buffer.size) return done();
+    if (buffer.live == 0 || buffer.rewritten || ranges.size() > kFewRanges || buffer.changed_bytes * 2 > buffer.size)
+      return done();
     for (auto& range : ranges) range.to += buffer.live, range.from += buffer.given;
     buffer.range_count = ranges.size();
     KERNELIFT_ASSIGN(buffer.ranges, memory_.device_.place(0, ranges.size() * sizeof(DeviceRange)));
@@ -256,7 +269,8 @@ Status GpuMemory::load_images(const Mep& mep, const std::filesystem::path& folde
   Images images(*this, mep, folder);
   const WrittenRegions written(mep);
   for (auto& recorded : mep.instances) {
-    if (recorded.settings.programmatic) note("the application allowed this launch to begin before the one before it ended; here it runs alone");
+    if (recorded.settings.programmatic)
+      note("the application allowed this launch to begin before the one before it ended; here it runs alone");
     for (auto& attribute : recorded.settings.other) note("launch attribute not replayed: " + attribute);
     GpuInstance instance;
     instance.arguments = recorded.arguments;
@@ -270,7 +284,9 @@ Status GpuMemory::load_images(const Mep& mep, const std::filesystem::path& folde
       buffer.live = relocated(region.address), buffer.size = region.size;
       buffer.writes = written.of(recorded, region), buffer.rewritten = region.rewritten;
       buffer.yardstick = Yardstick(ElementLayout::parse(region.element));
-      if (region.size > 0) KERNELIFT_TRY(images.fill_in(buffer, region.before, region.after, {region.pointer_stride, region.pointer_offsets}));
+      if (region.size > 0)
+        KERNELIFT_TRY(
+            images.fill_in(buffer, region.before, region.after, {region.pointer_stride, region.pointer_offsets}));
       live_of.push_back(buffer.live), given_of.push_back(buffer.given);
       if (region.size > 0) instance.regions.push_back(std::move(buffer));
     }
@@ -293,7 +309,8 @@ Status GpuMemory::load_images(const Mep& mep, const std::filesystem::path& folde
   return done();
 }
 
-void GpuMemory::find_slots(const MepInstance& recorded, const std::vector<uint64_t>& live_of, const std::vector<uint64_t>& given_of, GpuInstance& instance) {
+void GpuMemory::find_slots(const MepInstance& recorded, const std::vector<uint64_t>& live_of,
+                           const std::vector<uint64_t>& given_of, GpuInstance& instance) {
   for (size_t i = 0; i < recorded.symbols.size(); ++i) {
     auto& symbol = recorded.symbols[i];
     GpuInstance::Slot slot;
@@ -308,7 +325,8 @@ void GpuMemory::find_slots(const MepInstance& recorded, const std::vector<uint64
 
 void GpuMemory::lay_canaries(GpuInstance& instance) const {
   for (auto& span : spans_) {
-    uint64_t begin = span.begin + static_cast<uint64_t>(span.shift), end = span.end + static_cast<uint64_t>(span.shift), at = begin;
+    uint64_t begin = span.begin + static_cast<uint64_t>(span.shift), end = span.end + static_cast<uint64_t>(span.shift),
+             at = begin;
     for (auto& region : instance.regions) {
       if (region.live < begin || region.live >= end) continue;
       if (region.live > at) instance.canaries.push_back({at, region.live});
@@ -350,7 +368,8 @@ void GpuMemory::restore(Steps& steps, size_t instance, bool poison) {
     if (region.all_written) steps.fill(region.live, kGpuPoison, region.size);
     else
       for (size_t row = 0; row < region.states.size(); ++row)
-        if (region.states[row].size > 0) steps.poison(region.rows[row], region.live, region.states[row].address, kGpuPoison);
+        if (region.states[row].size > 0)
+          steps.poison(region.rows[row], region.live, region.states[row].address, kGpuPoison);
     hold(region.live, region.size, 0);
   }
 }

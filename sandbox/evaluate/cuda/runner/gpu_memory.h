@@ -26,13 +26,15 @@ struct GpuBuffer {
   std::vector<DeviceMemory> states;  ///< Per row: which scalars it writes without reading. Empty: none is poisoned.
   bool all_written = false;          ///< Every byte is.
   bool rewritten = false;            ///< MepRegion::rewritten.
-  bool put_back = false;             ///< To be restored before each timed launch: it reads what it writes, or that is rewritten.
-  DeviceMemory ranges;               ///< Of DeviceRange: the changed blocks, from given to live; none: the whole buffer.
+  bool put_back = false;  ///< To be restored before each timed launch: it reads what it writes, or that is rewritten.
+  DeviceMemory ranges;    ///< Of DeviceRange: the changed blocks, from given to live; none: the whole buffer.
   uint64_t range_count = 0, changed_bytes = 0, written_bytes = 0;
 
   bool output() const { return writes == Writes::Does; }
   bool changed() const { return given != answer; }
-  FloatTolerance tolerance(size_t row) const { return row < yardstick.tolerances.size() ? yardstick.tolerances[row] : FloatTolerance{}; }
+  FloatTolerance tolerance(size_t row) const {
+    return row < yardstick.tolerances.size() ? yardstick.tolerances[row] : FloatTolerance{};
+  }
 };
 
 struct GpuInstance {
@@ -69,7 +71,9 @@ class GpuMemory {
   /// A launch of this instance may have changed what its original changes, or (`anything`) whatever there is.
   void launched(size_t instance, bool anything);
   /// A launch that was found right has altered this one within its tolerance: the next begins with it as recorded.
-  void altered(size_t instance, size_t region) { hold(instances_[instance].regions[region].live, instances_[instance].regions[region].size, 0); }
+  void altered(size_t instance, size_t region) {
+    hold(instances_[instance].regions[region].live, instances_[instance].regions[region].size, 0);
+  }
   /// Steps that put back what a timed launch of the original's kind leaves changed.
   void put_back(Steps& steps, size_t instance) const;
   /// Steps that compare all regions with their answers, and check the canaries. Returns how many findings they use;
@@ -94,7 +98,8 @@ class GpuMemory {
   void relocate(std::span<std::byte> bytes, const PointerLayout& pointers) const;
   void relocate_arguments(const MepInstance& recorded, std::span<std::byte> arguments) const;
   /// Where addresses of module variables lie in an instance's memory, by its recorded regions.
-  void find_slots(const MepInstance& recorded, const std::vector<uint64_t>& live_of, const std::vector<uint64_t>& given_of, GpuInstance& instance);
+  void find_slots(const MepInstance& recorded, const std::vector<uint64_t>& live_of,
+                  const std::vector<uint64_t>& given_of, GpuInstance& instance);
   /// Around its regions, in all that is mapped.
   void lay_canaries(GpuInstance& instance) const;
   void note(const std::string& what);
@@ -117,7 +122,7 @@ class GpuMemory {
   uint64_t vault_used_ = 0, vault_bytes_wanted_ = 0;
   std::vector<GpuInstance> instances_;
   std::vector<std::string> notes_;
-  std::map<uint64_t, Held> held_;  ///< begin → what live memory is known to hold.
+  std::map<uint64_t, Held> held_;      ///< begin → what live memory is known to hold.
   std::optional<size_t> canaries_of_;  ///< The instance whose canaries are known to be whole.
   bool relocates_ = false;
 };

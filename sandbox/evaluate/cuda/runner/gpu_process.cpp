@@ -40,8 +40,8 @@ bool decode(std::string_view bytes, DeviceFacts& facts) {
 /// The runner's side.
 class Server {
  public:
-  Server(Channel& channel, WorkerCell& cell, const Mep& mep, const std::filesystem::path& folder, const GpuRunnerSettings& settings,
-         const GpuAbilities& abilities)
+  Server(Channel& channel, WorkerCell& cell, const Mep& mep, const std::filesystem::path& folder,
+         const GpuRunnerSettings& settings, const GpuAbilities& abilities)
       : channel_(channel), cell_(cell), mep_(mep), folder_(folder), settings_(settings), abilities_(abilities) {
     settings_.tell = [this](const std::string& text) { channel_.send(kTold, text); };
   }
@@ -100,7 +100,13 @@ class Server {
       else report = checked.error();
     }
     if (!report.ok()) channel_.send(report.error().exit == Exit::No ? kNo : kError, report.error().message);
-    else channel_.send(kAnswer, WireWriter().text(compact(to_json(*report))).texts(runner_->notes()).text(check).number(runner_->usable()).take());
+    else
+      channel_.send(kAnswer, WireWriter()
+                                 .text(compact(to_json(*report)))
+                                 .texts(runner_->notes())
+                                 .text(check)
+                                 .number(runner_->usable())
+                                 .take());
   }
 
   void evaluate(WireReader& reader) {
@@ -113,7 +119,8 @@ class Server {
     if (seconds > 0) inquiry.deadline = after(std::chrono::milliseconds(static_cast<int64_t>(seconds * 1e3)));
     auto verdict = runner_->evaluate(candidate, inquiry);
     // No verdict is an answer too: this process may be lost all the same.
-    channel_.send(kAnswer, WireWriter().text(verdict ? compact(to_json(*verdict)) : "").number(runner_->usable()).take());
+    channel_.send(kAnswer,
+                  WireWriter().text(verdict ? compact(to_json(*verdict)) : "").number(runner_->usable()).take());
   }
 
   void facts() {
@@ -155,7 +162,8 @@ Result<std::string> GpuProcess::ask(uint32_t request, std::string_view body, std
   if (frame && frame.type == kAnswer) return std::move(frame.body);
   if (frame && frame.type == kError) return environment_error(frame.body);
   if (frame && frame.type == kNo) return answer_is_no(frame.body);
-  std::string end = frame.arrival == Arrival::TimedOut ? "it did not answer for " + std::to_string(limit.count() / 1000) + " s" : "";
+  std::string end =
+      frame.arrival == Arrival::TimedOut ? "it did not answer for " + std::to_string(limit.count() / 1000) + " s" : "";
   // One that closed its end is on its way out by itself; how it went is worth knowing.
   constexpr int kPolls = 200;
   for (int i = 0; i < kPolls && frame.arrival == Arrival::Closed && worker_.alive(); ++i) usleep(1000);
@@ -166,15 +174,21 @@ Result<std::string> GpuProcess::ask(uint32_t request, std::string_view body, std
 Result<std::unique_ptr<GpuProcess>> GpuProcess::open(Nursery& nursery, int ordinal) {
   KERNELIFT_ASSIGN(Worker worker, nursery.spawn());
   std::unique_ptr<GpuProcess> process(new GpuProcess(std::move(worker)));
-  KERNELIFT_ASSIGN(std::string answer, process->ask(kOpen, WireWriter().number(static_cast<uint64_t>(ordinal)).take(), kOpenLimit));
+  KERNELIFT_ASSIGN(std::string answer,
+                   process->ask(kOpen, WireWriter().number(static_cast<uint64_t>(ordinal)).take(), kOpenLimit));
   if (!decode(answer, process->facts_)) return environment_error("the process that uses the GPU sent nonsense");
   return process;
 }
 
-Result<BaselineReport> GpuProcess::calibrate(const GpuOriginal& original, bool cold, const std::set<std::string>& fatal) {
+Result<BaselineReport> GpuProcess::calibrate(const GpuOriginal& original, bool cold,
+                                             const std::set<std::string>& fatal) {
   WireWriter writer;
   put(writer, original.code);
-  writer.texts(original.roundings).texts(original.at_random).text(original.application).number(cold).texts({fatal.begin(), fatal.end()});
+  writer.texts(original.roundings)
+      .texts(original.at_random)
+      .text(original.application)
+      .number(cold)
+      .texts({fatal.begin(), fatal.end()});
   KERNELIFT_ASSIGN(std::string answer, ask(kCalibrate, writer.take(), kCalibrationLimit, original.tell));
   WireReader reader(answer);
   std::string text = reader.text();
@@ -182,7 +196,8 @@ Result<BaselineReport> GpuProcess::calibrate(const GpuOriginal& original, bool c
   std::string check = reader.text();
   bool usable = reader.number();
   if (!reader.ok()) return environment_error("the process that uses the GPU sent nonsense");
-  if (!usable) worker_.end();  // An original that faults or hangs: its process is on its way out, and must not be asked again.
+  if (!usable)
+    worker_.end();  // An original that faults or hangs: its process is on its way out, and must not be asked again.
   KERNELIFT_ASSIGN(Json json, parse_json(text, "the runner's report"));
   KERNELIFT_ASSIGN(BaselineReport report, baseline_report_from_json(json, "the runner's report"));
   if (!check.empty()) {
@@ -191,12 +206,13 @@ Result<BaselineReport> GpuProcess::calibrate(const GpuOriginal& original, bool c
   }
   double launches = 0;
   for (auto& instance : report.instances) launches += instance.seconds;
-  evaluation_limit_ = kEvaluationSlack + std::chrono::milliseconds(static_cast<int64_t>(launches * kLaunchesWorth * 1e3));
+  evaluation_limit_ =
+      kEvaluationSlack + std::chrono::milliseconds(static_cast<int64_t>(launches * kLaunchesWorth * 1e3));
   return report;
 }
 
-Result<std::unique_ptr<GpuProcess>> GpuProcess::start(Nursery& nursery, int ordinal, const GpuOriginal& original, bool cold,
-                                                      std::set<std::string>& fatal, BaselineReport& report,
+Result<std::unique_ptr<GpuProcess>> GpuProcess::start(Nursery& nursery, int ordinal, const GpuOriginal& original,
+                                                      bool cold, std::set<std::string>& fatal, BaselineReport& report,
                                                       std::unique_ptr<GpuProcess> opened) {
   for (;;) {
     auto process = std::move(opened);
@@ -239,8 +255,8 @@ std::optional<Verdict> GpuProcess::evaluate(const TrialCode& candidate, const In
   std::string text = reader.text();
   bool usable = reader.number();
   answered_ = reader.ok();
-  // Whatever the verdict is called: a process that lost its context leaves by itself, and must not be asked again. It is
-  // waited for, so that the next one finds the GPU free.
+  // Whatever the verdict is called: a process that lost its context leaves by itself, and must not be asked again. It
+  // is waited for, so that the next one finds the GPU free.
   if (!answered_ || !usable) worker_.end();
   if (answered_ && text.empty()) return std::nullopt;
   return verdict_from_answer(std::move(text));

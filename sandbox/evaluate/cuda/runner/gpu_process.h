@@ -1,6 +1,6 @@
-// A GpuRunner in a process of its own, and the handle that the rest of the program has on it. The process is forked from
-// a nursery that never called the driver; it initialises the GPU itself, and whatever a candidate does to its context dies
-// with it. Every wait has a deadline: a driver call that never returns costs this process, not the run.
+// A GpuRunner in a process of its own, and the handle that the rest of the program has on it. The process is forked
+// from a nursery that never called the driver; it initialises the GPU itself, and whatever a candidate does to its
+// context dies with it. Every wait has a deadline: a driver call that never returns costs this process, not the run.
 #pragma once
 #include <functional>
 #include <memory>
@@ -12,8 +12,8 @@ namespace kernelift {
 
 /// What makes the device in the runner's process; `ordinal` counts GPUs.
 using DeviceFactory = std::function<Result<std::unique_ptr<Device>>(int ordinal)>;
-/// What the runner's process can do: its device, a profiler (none: facts() has no counters), a second clock (none: timing is
-/// not cross-checked).
+/// What the runner's process can do: its device, a profiler (none: facts() has no counters), a second clock (none:
+/// timing is not cross-checked).
 struct GpuAbilities {
   DeviceFactory device;
   LaunchProfiler profile;
@@ -47,10 +47,10 @@ class GpuProcess {
   /// By the first calibration that passed, if there is a second clock.
   const std::optional<CrossCheck>& cross_check() const { return cross_check_; }
 
-  /// open() and calibrate(), again without the experiment that ended it, until it lives. `fatal` remembers. `opened`: one
-  /// that was opened already, for the first try.
-  static Result<std::unique_ptr<GpuProcess>> start(Nursery& nursery, int ordinal, const GpuOriginal& original, bool cold,
-                                                   std::set<std::string>& fatal, BaselineReport& report,
+  /// open() and calibrate(), again without the experiment that ended it, until it lives. `fatal` remembers. `opened`:
+  /// one that was opened already, for the first try.
+  static Result<std::unique_ptr<GpuProcess>> start(Nursery& nursery, int ordinal, const GpuOriginal& original,
+                                                   bool cold, std::set<std::string>& fatal, BaselineReport& report,
                                                    std::unique_ptr<GpuProcess> opened = nullptr);
 
  private:

@@ -1,5 +1,5 @@
-// Judging one candidate on a GPU; see gpu_runner.h. It is verified, timed against the original in turns, and verified again
-// in the same image. A whole verification (restore, launch, canaries, comparison) is one program and one wait.
+// Judging one candidate on a GPU; see gpu_runner.h. It is verified, timed against the original in turns, and verified
+// again in the same image. A whole verification (restore, launch, canaries, comparison) is one program and one wait.
 #include "sandbox/evaluate/cuda/runner/gpu_runner.h"
 
 #include <algorithm>
@@ -22,26 +22,30 @@ constexpr double kNearBest = 0.95;
 /// A sample much shorter than this is mostly the clock's grain.
 constexpr double kSampleSeconds = 50e-6;
 constexpr int kMostLaunches = 16;
-/// Longest list of launches that is queued at once: a full queue would block the host, which then cannot watch the clock.
+/// Longest list of launches that is queued at once: a full queue would block the host, which then cannot watch the
+/// clock.
 constexpr int kMostQueued = 64;
 
 int confirmation_rounds(const RaceRules& rules, double seconds) {
   double pair = 2 * std::max(seconds, 1e-6);
-  return std::clamp(static_cast<int>(kConfirmSeconds / pair), std::min(kFewestRounds, rules.most_rounds), rules.most_rounds);
+  return std::clamp(static_cast<int>(kConfirmSeconds / pair), std::min(kFewestRounds, rules.most_rounds),
+                    rules.most_rounds);
 }
 
 Timing timing_of(const MepInstance& instance, const Race& race, bool cold) {
   Timing timing;
   timing.instance = instance.id, timing.weight = instance.weight, timing.cold = cold;
   timing.baseline_seconds = median(race.baseline()), timing.seconds = median(race.candidate());
-  timing.speedup = race.speedup().value, timing.speedup_low = race.speedup().low, timing.speedup_high = race.speedup().high;
+  timing.speedup = race.speedup().value, timing.speedup_low = race.speedup().low,
+  timing.speedup_high = race.speedup().high;
   timing.samples = static_cast<int>(race.baseline().size());
   return timing;
 }
 
 }  // namespace
 
-Result<std::unique_ptr<GpuRunner>> GpuRunner::create(Device& device, const Mep& mep, const std::filesystem::path& folder,
+Result<std::unique_ptr<GpuRunner>> GpuRunner::create(Device& device, const Mep& mep,
+                                                     const std::filesystem::path& folder,
                                                      const GpuRunnerSettings& settings,
                                                      std::function<void(const std::string&)> announce) {
   std::unique_ptr<GpuRunner> runner(new GpuRunner(device, mep, settings));
@@ -114,10 +118,12 @@ GpuRunner::Judged GpuRunner::run(const GpuCode& code, Place place, Before before
   if (found->front().address != judging::kNone) {
     memory_->launched(place.memory, true);
     std::string where = code.near_scratch(place.instance, found->front().address);
-    judged.failure = TrialFailure{Outcome::WroteOutside, where.empty() ? memory_->neighbourhood(place.memory, found->front().address) : where};
+    judged.failure = TrialFailure{Outcome::WroteOutside,
+                                  where.empty() ? memory_->neighbourhood(place.memory, found->front().address) : where};
     return judged;
   }
-  for (auto& finding : *found) judged.largest_ulps = std::max(judged.largest_ulps, judging::from_bits(finding.largest_ulps));
+  for (auto& finding : *found)
+    judged.largest_ulps = std::max(judged.largest_ulps, judging::from_bits(finding.largest_ulps));
   bool clean = std::all_of(found->begin(), found->end(), [](auto& finding) { return finding.mismatches == 0; });
   if (!clean) memory_->launched(place.memory, true);
   size_t next = 1;
@@ -130,13 +136,15 @@ GpuRunner::Judged GpuRunner::run(const GpuCode& code, Place place, Before before
   return judged;
 }
 
-std::optional<Mismatch> GpuRunner::first_mismatch(const GpuBuffer& buffer, size_t row_index, uint64_t live, uint64_t index) {
+std::optional<Mismatch> GpuRunner::first_mismatch(const GpuBuffer& buffer, size_t row_index, uint64_t live,
+                                                  uint64_t index) {
   const Row& row = buffer.rows[row_index];
   uint64_t each = judging::kNeighbourhoodBytes / row.type.width, begin = index / each * each;
   uint64_t count = std::min(each, row.count - begin), bytes = (count - 1) * row.stride + row.type.width;
   std::vector<std::byte> expected(bytes), got(bytes), left(count * row.type.width), right(left.size());
   uint64_t offset = row.offset + begin * row.stride;
-  if (!device_.read(buffer.answer + offset, expected).ok() || !device_.read(live + offset, got).ok()) return std::nullopt;
+  if (!device_.read(buffer.answer + offset, expected).ok() || !device_.read(live + offset, got).ok())
+    return std::nullopt;
   for (uint64_t i = 0; i < count; ++i) {
     std::copy_n(&expected[i * row.stride], row.type.width, &left[i * row.type.width]);
     std::copy_n(&got[i * row.stride], row.type.width, &right[i * row.type.width]);
@@ -155,12 +163,14 @@ bool GpuRunner::is_nearer(const GpuBuffer& buffer, uint64_t live) {
   return buffer.yardstick.compare(answer, got).ok();
 }
 
-Status GpuRunner::describe(const GpuCode& code, Place place, const std::vector<judging::Finding>& found, Judged& judged) {
+Status GpuRunner::describe(const GpuCode& code, Place place, const std::vector<judging::Finding>& found,
+                           Judged& judged) {
   const GpuInstance& instance = memory_->instances()[place.memory];
   size_t at = 1;
   auto report = [&](const GpuBuffer& buffer, uint64_t live) {
     BufferReport made;
-    made.name = buffer.name, made.bytes = buffer.size, made.changed = buffer.changed(), made.tolerance = buffer.yardstick.text();
+    made.name = buffer.name, made.bytes = buffer.size, made.changed = buffer.changed(),
+    made.tolerance = buffer.yardstick.text();
     made.written = made.changed;
     uint64_t mismatches = 0, elements = 0;
     std::optional<Mismatch> first;
@@ -177,9 +187,10 @@ Status GpuRunner::describe(const GpuCode& code, Place place, const std::vector<j
     }
     if (mismatches > 0 && !is_nearer(buffer, live)) {
       char text[256];
-      std::snprintf(text, sizeof text, "%llu of %llu elements differ; first [%llu] expected %s, got %s; furthest by %.4g",
-                    (unsigned long long)mismatches, (unsigned long long)elements, first ? (unsigned long long)first->index : 0,
-                    first ? first->expected.c_str() : "?", first ? first->got.c_str() : "?", worst);
+      std::snprintf(
+          text, sizeof text, "%llu of %llu elements differ; first [%llu] expected %s, got %s; furthest by %.4g",
+          (unsigned long long)mismatches, (unsigned long long)elements, first ? (unsigned long long)first->index : 0,
+          first ? first->expected.c_str() : "?", first ? first->got.c_str() : "?", worst);
       made.pass = false, made.detail = text;
       if (!judged.first) judged.first = first.value_or(Mismatch{}), judged.bad_buffer = judged.buffers.size();
     }
@@ -200,7 +211,8 @@ bool GpuRunner::verify(const GpuCode& code, Place place, Stage stage, Verdict& v
   verdict.stage = stage, verdict.instance = mep_.instances[place.instance].id;
   if (judged.failure) {
     verdict.outcome = judged.failure->outcome, verdict.detail = judged.failure->detail;
-    if (verdict.outcome == Outcome::LaunchFailed || verdict.outcome == Outcome::OverResources) verdict.stage = Stage::Launch;
+    if (verdict.outcome == Outcome::LaunchFailed || verdict.outcome == Outcome::OverResources)
+      verdict.stage = Stage::Launch;
     return false;
   }
   const BufferReport& buffer = judged.buffers[judged.bad_buffer];
@@ -230,7 +242,8 @@ void GpuRunner::look_at_clocks() {
   clocks_checked_ = after(kBetweenChecks);
 }
 
-GpuRunner::Samples GpuRunner::time(const GpuCode& baseline, const GpuCode& candidate, size_t instance, int rounds, int batch) {
+GpuRunner::Samples GpuRunner::time(const GpuCode& baseline, const GpuCode& candidate, size_t instance, int rounds,
+                                   int batch) {
   constexpr auto kLead = 25us, kGap = 8us;  // What the host needs to queue a first launch, and a further one.
   constexpr int kLaunchesWorth = 8;
   Samples samples;
@@ -268,7 +281,8 @@ GpuRunner::Samples GpuRunner::time(const GpuCode& baseline, const GpuCode& candi
     const double* next = outcome.seconds.data();
     for (int round = 0; round < now; ++round, ++taken)
       for (int turn = 0; turn < 2; ++turn, next += batch)
-        (taken % 2 == turn ? samples.baseline : samples.candidate).push_back(support_->net(median({next, static_cast<size_t>(batch)})));
+        (taken % 2 == turn ? samples.baseline : samples.candidate)
+            .push_back(support_->net(median({next, static_cast<size_t>(batch)})));
     const bool last = taken >= rounds;
     if (Deadline::clock::now() >= clocks_checked_ || (last && to_the_end)) look_at_clocks();
     else if (calm_ && !last) continue;
@@ -286,7 +300,8 @@ GpuRunner::Samples GpuRunner::time(const GpuCode& baseline, const GpuCode& candi
   return samples;
 }
 
-bool GpuRunner::race(const GpuCode& candidate, size_t instance, Race& race, std::optional<Deadline> until, Verdict& verdict) {
+bool GpuRunner::race(const GpuCode& candidate, size_t instance, Race& race, std::optional<Deadline> until,
+                     Verdict& verdict) {
   int batch = batch_for(report_.instances[instance].seconds);
   for (int rounds; (rounds = race.next_rounds()) > 0;) {
     if (until && Deadline::clock::now() >= *until && static_cast<int>(race.baseline().size()) >= kFewestRounds) break;
@@ -354,7 +369,8 @@ bool GpuRunner::verify_perturbed(const GpuCode& code, Verdict& verdict, size_t& 
     for (Before before : {Before::Poisoned, Before::Stale}) {
       Verdict seen;
       if (verify(code, place, Stage::Verify, seen, before)) continue;
-      seen.detail = "on perturbed inputs" + std::string(before == Before::Stale ? ", with an old answer in place: " : ": ") + seen.detail;
+      seen.detail = "on perturbed inputs" +
+                    std::string(before == Before::Stale ? ", with an old answer in place: " : ": ") + seen.detail;
       verdict = seen;
       return false;
     }

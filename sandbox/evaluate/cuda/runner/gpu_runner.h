@@ -1,8 +1,8 @@
 // The process that measures on a GPU. It keeps the context, the recorded memory and the original's image; a candidate
-// arrives as a cubin, is loaded, verified on every instance, raced against the original (A B A B) and verified again. All
-// copying and comparing happens on the device. What the original teaches about itself is learned once, like on the CPU
-// device (calibration.cpp there): tolerances, which bytes are written without being read, how long it takes.
-// A fault or a hang ends the process's use: usable() says so, and the owner starts another one.
+// arrives as a cubin, is loaded, verified on every instance, raced against the original (A B A B) and verified again.
+// All copying and comparing happens on the device. What the original teaches about itself is learned once, like on the
+// CPU device (calibration.cpp there): tolerances, which bytes are written without being read, how long it takes. A
+// fault or a hang ends the process's use: usable() says so, and the owner starts another one.
 #pragma once
 #include <filesystem>
 #include <functional>
@@ -27,27 +27,28 @@ struct GpuRunnerSettings {
   bool for_candidates = true;        ///< False: nothing but the original is asked about.
   std::optional<Deadline> deadline;  ///< The original is not calibrated any longer than that.
   std::function<void(const std::string&)> tell = [](const std::string&) {};  ///< Of an original that takes long.
-  /// Experiments on the original that ended an earlier process: "poison 0 2", "poison unchanged in", "perturb 1 jitter",
-  /// "application", "sums", "cross-check". Not tried again.
+  /// Experiments on the original that ended an earlier process: "poison 0 2", "poison unchanged in", "perturb 1
+  /// jitter", "application", "sums", "cross-check". Not tried again.
   std::set<std::string> fatal;
 };
 
 /// The original, in all the shapes that a runner wants it in.
 struct GpuOriginal {
-  TrialCode code;                      ///< As our compiler builds it: what candidates of that compiler are raced against.
+  TrialCode code;  ///< As our compiler builds it: what candidates of that compiler are raced against.
   std::vector<std::string> roundings = {};  ///< Images of it that round otherwise.
   std::string application = {};             ///< The machine code that the application has of it; empty: not known.
   std::function<void(const std::string&)> tell = {};  ///< In the process that asks: GpuRunnerSettings::tell.
-  std::vector<std::string> at_random = {};  ///< Images of it whose sums are rounded at random.
+  std::vector<std::string> at_random = {};            ///< Images of it whose sums are rounded at random.
 };
 
 /// Measures a launch beyond its duration (sandbox/device/cuda/counters/profile.h): what fills a KernelFacts.
-using LaunchProfiler = std::function<Status(int ordinal, const std::function<Status()>& prepare, const std::function<Status()>& launch,
-                                            KernelFacts& facts)>;
+using LaunchProfiler = std::function<Status(int ordinal, const std::function<Status()>& prepare,
+                                            const std::function<Status()>& launch, KernelFacts& facts)>;
 
 /// Seconds of each launch of `kernel` while `work` runs, by another clock than the device's events
 /// (sandbox/device/cuda/counters/kernel_trace.h).
-using KernelTracer = std::function<Result<std::vector<double>>(const std::string& kernel, const std::function<Status()>& work)>;
+using KernelTracer =
+    std::function<Result<std::vector<double>>(const std::string& kernel, const std::function<Status()>& work)>;
 
 class GpuRunner {
  public:
@@ -63,15 +64,16 @@ class GpuRunner {
   /// How the original spends its time on its heaviest instance. EXPECTS: calibrated. The last thing that is asked of a
   /// runner: a profiler's session disturbs what is timed after it.
   Result<KernelFacts> kernel_facts(const LaunchProfiler& profile);
-  /// The original's launches on its heaviest instance, timed by events and by `trace`. An Error means that this process was
-  /// lost to it. EXPECTS: calibrated.
+  /// The original's launches on its heaviest instance, timed by events and by `trace`. An Error means that this process
+  /// was lost to it. EXPECTS: calibrated.
   Result<CrossCheck> cross_check(const KernelTracer& trace);
   /// False after a fault: nothing more can be measured in this process.
   bool usable() const { return usable_; }
   const std::vector<std::string>& notes() const { return memory_->notes(); }
 
  private:
-  GpuRunner(Device& device, const Mep& mep, const GpuRunnerSettings& settings) : device_(device), mep_(mep), settings_(settings) {}
+  GpuRunner(Device& device, const Mep& mep, const GpuRunnerSettings& settings)
+      : device_(device), mep_(mep), settings_(settings) {}
   struct Samples {
     std::optional<TrialFailure> failure;
     std::vector<double> baseline, candidate;
@@ -82,9 +84,9 @@ class GpuRunner {
     std::vector<BufferReport> buffers;    ///< Filled when it ran.
     std::optional<Mismatch> first;        ///< Of the first buffer that differs.
     size_t bad_buffer = 0;
-    std::set<size_t> altered;             ///< Regions whose numbers are not to the last bit as they should be.
+    std::set<size_t> altered;  ///< Regions whose numbers are not to the last bit as they should be.
     double seconds = 0;
-    double largest_ulps = 0;              ///< Of what is right: how far from the answer, in units of the last place.
+    double largest_ulps = 0;  ///< Of what is right: how far from the answer, in units of the last place.
   };
   /// An entry of memory_->instances() and the recorded instance whose launch it is for: perturbed inputs add entries.
   struct Place {
@@ -134,18 +136,21 @@ class GpuRunner {
   Status calibrate_application(const std::string& image);
   /// Copies of outputs, and of what else a launch has `altered`. No copy: what was given.
   Status keep_results(size_t instance, const std::set<size_t>& altered, std::vector<DeviceMemory>& copies);
-  /// By a further run of the original, whose results lie in live memory. Says what does not repeat; empty: all does, but
-  /// for floats that are rounded otherwise from run to run (`varies`).
+  /// By a further run of the original, whose results lie in live memory. Says what does not repeat; empty: all does,
+  /// but for floats that are rounded otherwise from run to run (`varies`).
   Result<std::string> set_tolerances(size_t instance, const std::vector<DeviceMemory>& once, bool& varies);
   Status add_envelopes(const std::vector<std::string>& roundings);
   /// By how far `code`, as right as the original, is from the answers. False: it does not run.
   Result<bool> widen_envelopes(const GpuCode& code, Place place);
   Status add_nearer_references(const std::vector<std::string>& images);
-  /// Of what `place` leaves in buffers of floats, where at_random_ has something to say. An Error: the GPU was lost to it.
+  /// Of what `place` leaves in buffers of floats, where at_random_ has something to say. An Error: the GPU was lost to
+  /// it.
   Status find_exact_sums(Place place);
   Status learn_writes(size_t instance, const std::vector<DeviceMemory>& results);
   /// The regions that are poisoned for that, see written_regions.h.
-  std::vector<size_t> poisoned(size_t instance) const { return to_poison(memory_->instances()[instance].regions, unchanged_too_, is_long(instance)); }
+  std::vector<size_t> poisoned(size_t instance) const {
+    return to_poison(memory_->instances()[instance].regions, unchanged_too_, is_long(instance));
+  }
   Result<bool> learn_region(size_t instance, size_t region, const std::vector<DeviceMemory>& results);
   double fastest_write(size_t instance);
   void ask_perturbed();
@@ -163,10 +168,10 @@ class GpuRunner {
 
   GpuCode baseline_;
   std::optional<GpuCode> application_;  ///< Reproduces the capture on every instance.
-  std::vector<GpuCode> otherwise_;  ///< The original, rounded otherwise.
-  std::vector<GpuCode> at_random_;  ///< Its sums rounded at random.
+  std::vector<GpuCode> otherwise_;      ///< The original, rounded otherwise.
+  std::vector<GpuCode> at_random_;      ///< Its sums rounded at random.
   BaselineReport report_;
-  bool unchanged_too_ = true;  ///< Whether regions that never changed are worth finding out about.
+  bool unchanged_too_ = true;        ///< Whether regions that never changed are worth finding out about.
   std::vector<double> run_seconds_;  ///< Of the original's first run, by instance.
   std::vector<Place> perturbed_;
   std::vector<DeviceMemory> perturbed_memory_;
@@ -176,10 +181,10 @@ class GpuRunner {
   bool usable_ = true;
   bool lost_ = false;  ///< By no fault of a candidate.
   static constexpr int kRetakes = 5, kPatience = 20;
-  bool calm_ = true;   ///< When the clocks were last looked at.
+  bool calm_ = true;          ///< When the clocks were last looked at.
   int patience_ = kPatience;  ///< Pauses that a clock which is held down is waited for.
   int retakes_ = kRetakes;    ///< How often this inquiry's samples may still be taken again.
-  int throttled_ = 0;  ///< Samples of this inquiry that were kept though the clock was held down.
+  int throttled_ = 0;         ///< Samples of this inquiry that were kept though the clock was held down.
 };
 
 /// Order of instances: most of the kernel's time first.

@@ -20,8 +20,8 @@ constexpr unsigned char kPtx[] = {
 constexpr uint32_t kThreads = 256;
 constexpr uint64_t kMostBlocks = 8192;
 constexpr auto kSupportLimit = std::chrono::seconds(60);
-// What is left of an empty kernel once intervals are what CUPTI's timestamps say: on an H200 events measure 2.8 us more than
-// those, for kernels of 1 to 180 us alike, and 3.3 us for an empty one.
+// What is left of an empty kernel once intervals are what CUPTI's timestamps say: on an H200 events measure 2.8 us more
+// than those, for kernels of 1 to 180 us alike, and 3.3 us for an empty one.
 constexpr double kEmptyKernel = 0.45e-6;
 constexpr uint64_t kLeastFlush = 64 << 20;
 constexpr uint64_t kFlushCaches = 2;  // How many times the L2's size is read to be sure that nothing else is left.
@@ -54,17 +54,24 @@ uint64_t Support::kernel(const char* name) const {
 Result<std::unique_ptr<Support>> Support::load(Device& device) {
   std::unique_ptr<Support> support(new Support(device));
   auto cubin = kCubins.find(device.facts().arch);
-  auto loaded = cubin != kCubins.end() ? device.load(cubin->second) : Result<DeviceImage>(environment_error("not built for it"));
+  auto loaded =
+      cubin != kCubins.end() ? device.load(cubin->second) : Result<DeviceImage>(environment_error("not built for it"));
   // A driver that is older than the assembler may refuse its code; the text suits all.
   if (!loaded.ok()) loaded = device.load(ptx());
   KERNELIFT_ASSIGN(support->image_, std::move(loaded));
-  for (auto [name, handle] : std::initializer_list<std::pair<const char*, uint64_t*>>{
-           {"kl_compare", &support->compare_},     {"kl_spread", &support->spread_},
-           {"kl_check_canary", &support->canary_}, {"kl_poison", &support->poison_},
-           {"kl_classify", &support->classify_},   {"kl_uncovered", &support->uncovered_},
-           {"kl_copy_ranges", &support->copy_ranges_}, {"kl_copy", &support->copy_}, {"kl_flush", &support->flush_kernel_},
-           {"kl_hold", &support->hold_},           {"kl_write", &support->write_},
-           {"kl_nothing", &support->nothing_}}) {
+  for (auto [name, handle] :
+       std::initializer_list<std::pair<const char*, uint64_t*>>{{"kl_compare", &support->compare_},
+                                                                {"kl_spread", &support->spread_},
+                                                                {"kl_check_canary", &support->canary_},
+                                                                {"kl_poison", &support->poison_},
+                                                                {"kl_classify", &support->classify_},
+                                                                {"kl_uncovered", &support->uncovered_},
+                                                                {"kl_copy_ranges", &support->copy_ranges_},
+                                                                {"kl_copy", &support->copy_},
+                                                                {"kl_flush", &support->flush_kernel_},
+                                                                {"kl_hold", &support->hold_},
+                                                                {"kl_write", &support->write_},
+                                                                {"kl_nothing", &support->nothing_}}) {
     *handle = support->kernel(name);
     if (*handle == 0) return environment_error(std::string("the runner's own image has no kernel ") + name);
   }

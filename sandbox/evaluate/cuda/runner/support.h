@@ -35,8 +35,8 @@ class Support {
   DeviceImage image_;
   DeviceMemory findings_, fresh_, flush_;
   double overhead_seconds_ = 0;
-  uint64_t compare_ = 0, spread_ = 0, canary_ = 0, poison_ = 0, classify_ = 0, uncovered_ = 0, copy_ranges_ = 0, copy_ = 0,
-           flush_kernel_ = 0, hold_ = 0, write_ = 0, nothing_ = 0;
+  uint64_t compare_ = 0, spread_ = 0, canary_ = 0, poison_ = 0, classify_ = 0, uncovered_ = 0, copy_ranges_ = 0,
+           copy_ = 0, flush_kernel_ = 0, hold_ = 0, write_ = 0, nothing_ = 0;
 };
 
 /// One lane of a buffer: scalars at `offset`, every `stride` bytes.

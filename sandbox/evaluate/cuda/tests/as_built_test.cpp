@@ -1,6 +1,6 @@
-// What the search climbs on where the application's compiler is nvcc: real compilers, a fake GPU. How long an image takes
-// there is written in it, as the name of a variable: by clang so many microseconds, by nvcc so many. Sources that differ in
-// that name alone cost nvcc one call: see LikeNvcc.
+// What the search climbs on where the application's compiler is nvcc: real compilers, a fake GPU. How long an image
+// takes there is written in it, as the name of a variable: by clang so many microseconds, by nvcc so many. Sources that
+// differ in that name alone cost nvcc one call: see LikeNvcc.
 #include "sandbox/evaluate/cuda/as_built.h"
 
 #include <gmock/gmock.h>
@@ -45,15 +45,18 @@ std::filesystem::path once() {
   return folder.path() / "once";
 }
 
-/// `manners`: "dies_once_", "dies_once_by_nvcc_", "dies_later_by_nvcc_" (after one that died once), "picky_" (survives nothing but
-/// the recorded inputs), "differs_by_clang_" and "differs_by_nvcc_" (one element is wrong); words of the same name.
+/// `manners`: "dies_once_", "dies_once_by_nvcc_", "dies_later_by_nvcc_" (after one that died once), "picky_" (survives
+/// nothing but the recorded inputs), "differs_by_clang_" and "differs_by_nvcc_" (one element is wrong); words of the
+/// same name.
 std::string source(int clang_us, int nvcc_us, const std::string& index = "i", const std::string& manners = "") {
   // All of one length, for LikeNvcc.
-  std::string mark = "mark" + std::string(24 - manners.size(), '_') + manners + "takes_" + std::to_string(10000 + clang_us) + "_or_" + std::to_string(10000 + nvcc_us);
+  std::string mark = "mark" + std::string(24 - manners.size(), '_') + manners + "takes_" +
+                     std::to_string(10000 + clang_us) + "_or_" + std::to_string(10000 + nvcc_us);
   return "__constant__ float bias;\n__device__ int " + mark + ";\n" +
          "__global__ void scale(const float* in, float* out, int n, float factor) {\n"
          "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
-         "  if (factor == 12345.5f) " + mark + " = " + index + ";\n" +
+         "  if (factor == 12345.5f) " +
+         mark + " = " + index + ";\n" +
          "  if (i < n) out[i] = in[i] * factor + bias;\n"
          "}\n";
 }
@@ -62,20 +65,25 @@ std::string source(int clang_us, int nvcc_us, const std::string& index = "i", co
 std::optional<FakeImage> compiled(std::string_view image) {
   int clang_us = 0, nvcc_us = 0;
   size_t at = image.find("takes_");
-  if (at == image.npos || std::sscanf(std::string(image.substr(at, 40)).c_str(), "takes_%d_or_%d", &clang_us, &nvcc_us) != 2) return std::nullopt;
+  if (at == image.npos ||
+      std::sscanf(std::string(image.substr(at, 40)).c_str(), "takes_%d_or_%d", &clang_us, &nvcc_us) != 2)
+    return std::nullopt;
   // Line tables name clang's own header.
   bool by_clang = image.find("__clang_cuda") != image.npos;
   double seconds = std::max(((by_clang ? clang_us : nvcc_us) - 10000) * 1e-6, 1e-9);
   auto has = [&](const char* manner) { return image.find(manner) != image.npos; };
-  bool dies_once = has("dies_once_takes") || (!by_clang && has("dies_once_by_nvcc_")), dies_later = !by_clang && has("dies_later_by_nvcc_");
-  bool picky = has("picky_"), differs = has("differs_") && (!has("differs_by_clang_") || by_clang) && (!has("differs_by_nvcc_") || !by_clang);
+  bool dies_once = has("dies_once_takes") || (!by_clang && has("dies_once_by_nvcc_")),
+       dies_later = !by_clang && has("dies_later_by_nvcc_");
+  bool picky = has("picky_"),
+       differs = has("differs_") && (!has("differs_by_clang_") || by_clang) && (!has("differs_by_nvcc_") || !by_clang);
   FakeImage made;
   made.kernels["_Z5scalePKfPfif"] = fake::kernel([=](const fake::Scale& call) {
     bool later = std::filesystem::exists(once());
     if (dies_once && !later) (void)write_atomically(once(), "");
     if ((dies_once && !later) || (dies_later && later)) _exit(3);
     for (int i = 0; picky && i < call.n; ++i)
-      if (call.in[i] != static_cast<float>(i % 1000) * 0.5f - 100.0f) return FakeRun{1e-6, DeviceFault::Crashed, "an illegal memory access was encountered"};
+      if (call.in[i] != static_cast<float>(i % 1000) * 0.5f - 100.0f)
+        return FakeRun{1e-6, DeviceFault::Crashed, "an illegal memory access was encountered"};
     call.run();
     if (differs) call.out[17] += 1;
     return FakeRun{seconds};
@@ -84,16 +92,19 @@ std::optional<FakeImage> compiled(std::string_view image) {
   return made;
 }
 
-Result<std::unique_ptr<Nursery>> fake_runners(const Mep& mep, const std::filesystem::path& folder, const GpuRunnerSettings& settings) {
+Result<std::unique_ptr<Nursery>> fake_runners(const Mep& mep, const std::filesystem::path& folder,
+                                              const GpuRunnerSettings& settings) {
   auto open = [](int) -> Result<std::unique_ptr<Device>> {
-    auto device = std::make_unique<FakeDevice>(std::map<std::string, FakeImage>{{std::string(Support::ptx()), host_support()}});
+    auto device =
+        std::make_unique<FakeDevice>(std::map<std::string, FakeImage>{{std::string(Support::ptx()), host_support()}});
     device->unregistered = compiled;
     return std::unique_ptr<Device>(std::move(device));
   };
   return GpuProcess::nursery(mep, folder, settings, {open});
 }
 
-/// An nvcc that answers with what nvcc made of source(0, 0), the mark replaced. Whatever else differs is left to nvcc itself.
+/// An nvcc that answers with what nvcc made of source(0, 0), the mark replaced. Whatever else differs is left to nvcc
+/// itself.
 class LikeNvcc {
  public:
   /// Empty where there is no nvcc.
@@ -108,16 +119,20 @@ class LikeNvcc {
     if (!nvcc.ok()) return;
     CompileReply image = nvcc->compile(source(0, 0), {"scale"});
     EXPECT_TRUE(image.ok()) << image.detail;
-    std::string text = "#!/bin/sh\nexport LC_ALL=C\nfor file; do :; done\nmark=$(sed -n 's/^__device__ int \\(.*\\);/\\1/p' \"$file\")\n"
-                       "sed \"s/$mark/MARK/g\" \"$file\" | cmp -s - ROOT/source || exec NVCC \"$@\"\n"
-                       "while [ \"$1\" != -o ]; do shift; done\nsed \"s/MARK/$mark/g\" ROOT/image > \"$2\"\n";
+    std::string text =
+        "#!/bin/sh\nexport LC_ALL=C\nfor file; do :; done\nmark=$(sed -n 's/^__device__ int \\(.*\\);/\\1/p' "
+        "\"$file\")\n"
+        "sed \"s/$mark/MARK/g\" \"$file\" | cmp -s - ROOT/source || exec NVCC \"$@\"\n"
+        "while [ \"$1\" != -o ]; do shift; done\nsed \"s/MARK/$mark/g\" ROOT/image > \"$2\"\n";
     std::string blank = source(0, 0), root = folder_.path();
     size_t at = blank.find("mark_");
     std::string mark = blank.substr(at, blank.find(';', at) - at);
     for (const auto& [word, value] : {std::pair{"MARK", mark}, {"ROOT", root}, {"NVCC", nvcc->program().string()}})
-      for (size_t found = text.find(word); found != text.npos; found = text.find(word, found + value.size())) text.replace(found, 4, value);
+      for (size_t found = text.find(word); found != text.npos; found = text.find(word, found + value.size()))
+        text.replace(found, 4, value);
     program_ = folder_.path() / "bin" / "nvcc";
-    EXPECT_TRUE(write_atomically(folder_.path() / "source", blank).ok() && write_atomically(folder_.path() / "image", image.image).ok());
+    EXPECT_TRUE(write_atomically(folder_.path() / "source", blank).ok() &&
+                write_atomically(folder_.path() / "image", image.image).ok());
     EXPECT_TRUE(write_atomically(program_, text).ok());
     std::filesystem::permissions(program_, std::filesystem::perms::owner_all);
   }
@@ -164,7 +179,9 @@ class AsBuiltTest : public ::testing::Test {
     made.source = text;
     return made;
   }
-  Verdict judge(const std::string& text, const std::string& tier = "source") { return evaluator_->submit(candidate(text, tier)).get(); }
+  Verdict judge(const std::string& text, const std::string& tier = "source") {
+    return evaluator_->submit(candidate(text, tier)).get();
+  }
   MepFixture fixture_ = scale_mep();
   std::unique_ptr<Evaluator> evaluator_;
 };
@@ -187,7 +204,8 @@ TEST_F(AsBuiltTest, FiguresAreThoseOfTheApplicationsCompiler) {
 
   Verdict slow = judge(source(1000, 10));
   ASSERT_TRUE(slow.ok()) << slow.text();
-  EXPECT_NEAR(slow.speedup(), 0.1, 1e-3) << "beside what the application runs: never on another scale than those that were built";
+  EXPECT_NEAR(slow.speedup(), 0.1, 1e-3)
+      << "beside what the application runs: never on another scale than those that were built";
   EXPECT_NEAR(slow.counters["clang_speedup"], 0.2, 1e-3);
   EXPECT_EQ(slow.counters["as_built"], 0);
   EXPECT_THAT(slow.detail, HasSubstr("built by clang"));
@@ -242,7 +260,8 @@ TEST_F(AsBuiltTest, ACompilerThatDoesNotWorkHereSaysNothingOfCandidates) {
   Verdict confirmed = evaluator_->confirm(candidate(source(20, 90)));
   ASSERT_TRUE(confirmed.ok()) << confirmed.text();
   EXPECT_NEAR(confirmed.speedup(), 5, 1e-3);
-  EXPECT_THAT(confirmed.detail, HasSubstr("not confirmed as the application's own compiler builds it: nvcc does not compile the original's slice here: "));
+  EXPECT_THAT(confirmed.detail, HasSubstr("not confirmed as the application's own compiler builds it: nvcc does not "
+                                          "compile the original's slice here: "));
   EXPECT_NEAR(confirmed.counters["embedded_speedup"], 5, 1e-3) << "what the application runs is known all the same";
 }
 
@@ -291,7 +310,8 @@ TEST_F(AsBuiltTest, SaysWhyNothingCanBeJudgedWhereClangsBuildDoesNotReproduceThe
   fixture_.set_source(source(200, 100, "i", "differs_"));
   auto neither = create();
   ASSERT_FALSE(neither.ok());
-  EXPECT_THAT(neither.error().message, HasSubstr("neither as clang builds it (instance a, out: 1 of 1000 elements differ"));
+  EXPECT_THAT(neither.error().message,
+              HasSubstr("neither as clang builds it (instance a, out: 1 of 1000 elements differ"));
 }
 
 TEST_F(AsBuiltTest, AProcessThatEndsOnceIsNotTheCandidatesDoing) {
@@ -322,7 +342,8 @@ TEST_F(AsBuiltTest, NothingIsCalledAgainstTheApplicationOnceItsCodeIsNoLongerKno
   EXPECT_NEAR(verdict.speedup(), 10, 1e-3) << "both by clang: never one by nvcc against the original by clang";
   EXPECT_EQ(verdict.counters.count("as_built"), 0u);
   EXPECT_EQ(verdict.counters.count("embedded_speedup"), 0u);
-  EXPECT_THAT(verdict.detail, HasSubstr("not confirmed as the application's own compiler builds it: the application's own machine code ends the process"));
+  EXPECT_THAT(verdict.detail, HasSubstr("not confirmed as the application's own compiler builds it: the application's "
+                                        "own machine code ends the process"));
 }
 
 TEST_F(AsBuiltTest, WhatWasScreenedStandsWhereTheApplicationsCodeIsNoLongerKnown) {

@@ -1,5 +1,5 @@
-// The CUDA device's front doors, from source text to verdicts and replays: on a GPU with our compiler linked in. Where there
-// is no GPU only what is said about that is tested.
+// The CUDA device's front doors, from source text to verdicts and replays: on a GPU with our compiler linked in. Where
+// there is no GPU only what is said about that is tested.
 #include "sandbox/evaluate/cuda/cuda_evaluator.h"
 
 #include <gmock/gmock.h>
@@ -60,8 +60,10 @@ class CudaEvaluatorTest : public ::testing::Test {
   }
   static Candidate candidate(const std::string& body) {
     Candidate made;
-    made.source = "__constant__ float bias;\n__global__ void scale(const float* in, float* out, int n, float factor) {\n"
-                  "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n" + body + "\n}\n";
+    made.source =
+        "__constant__ float bias;\n__global__ void scale(const float* in, float* out, int n, float factor) {\n"
+        "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n" +
+        body + "\n}\n";
     return made;
   }
 };
@@ -71,13 +73,17 @@ TEST_F(CudaEvaluatorTest, GoesFromSourceToEachKindOfVerdict) {
   auto evaluator = start(fixture);
   ASSERT_TRUE(evaluator);
   std::vector<std::pair<Outcome, std::future<Verdict>>> expected;
-  auto add = [&](Outcome outcome, const std::string& body) { expected.push_back({outcome, evaluator->submit(candidate(body))}); };
+  auto add = [&](Outcome outcome, const std::string& body) {
+    expected.push_back({outcome, evaluator->submit(candidate(body))});
+  };
   add(Outcome::Ok, "if (i < n) out[i] = bias + factor * in[i];");
   add(Outcome::Wrong, "if (i < n && i != 9) out[i] = bias + factor * in[i];");
   add(Outcome::WroteOutside, "if (i < n) out[i] = bias + factor * in[i]; if (i == 0) out[n] = 0;");
   add(Outcome::CompileFailed, "this is not C++;");
   add(Outcome::Refused, "if (i < n) out[i] = bias + factor * in[i]; asm volatile(\".include \\\"x\\\";\");");
-  add(Outcome::OverResources, "__shared__ float all[20000]; all[threadIdx.x] = in[0]; __syncthreads(); if (i < n) out[i] = all[threadIdx.x ^ 1];");
+  add(Outcome::OverResources,
+      "__shared__ float all[20000]; all[threadIdx.x] = in[0]; __syncthreads(); if (i < n) out[i] = all[threadIdx.x ^ "
+      "1];");
   add(Outcome::Crashed, "if (i < n) out[i] = bias + factor * in[i]; if (i == 0) *(volatile float*)16 = 1;");
   add(Outcome::TimedOut, "while (((volatile const float*)in)[0] == in[0]) {} out[0] = 1;");
   add(Outcome::Ok, "for (int j = i; j < n; j += gridDim.x * blockDim.x) out[j] = in[j] * factor + bias;");

@@ -8,8 +8,10 @@ namespace kernelift::fake {
 /// Arguments of the tests' kernel: out[i] = in[i] * factor + bias.
 struct Scale {
   explicit Scale(const FakeCall& call)
-      : in(reinterpret_cast<float*>(call.argument<uint64_t>(0))), out(reinterpret_cast<float*>(call.argument<uint64_t>(8))),
-        n(call.argument<int>(16)), factor(call.argument<float>(20)) {}
+      : in(reinterpret_cast<float*>(call.argument<uint64_t>(0))),
+        out(reinterpret_cast<float*>(call.argument<uint64_t>(8))),
+        n(call.argument<int>(16)),
+        factor(call.argument<float>(20)) {}
   void run() const {
     for (int i = 0; i < n; ++i) out[i] = in[i] * factor + 2.0f;
   }
@@ -21,7 +23,8 @@ struct Scale {
 inline DeviceLaunch last_launch;  ///< Of any of these kernels.
 
 inline FakeKernel kernel(std::function<FakeRun(const Scale&)> body) {
-  return {[body](const FakeCall& call) { return last_launch = *call.launch, body(Scale(call)); }, {{0, 8}, {8, 8}, {16, 4}, {20, 4}}};
+  return {[body](const FakeCall& call) { return last_launch = *call.launch, body(Scale(call)); },
+          {{0, 8}, {8, 8}, {16, 4}, {20, 4}}};
 }
 
 inline int long_runs = 0;  ///< Of the image "takes long", in this process.
@@ -92,7 +95,12 @@ inline std::map<std::string, FakeImage> images() {
     return FakeRun{100e-6};
   });
   // As if the recorded sums were half a unit too small: rounded at random, added up in another way, and neither.
-  for (auto [name, more] : {std::pair{"random 1", 0.5f}, {"random 2", 0.501f}, {"random 3", 0.499f}, {"nearer", 0.5005f}, {"between", 0.25f}, {"past", 0.75f}})
+  for (auto [name, more] : {std::pair{"random 1", 0.5f},
+                            {"random 2", 0.501f},
+                            {"random 3", 0.499f},
+                            {"nearer", 0.5005f},
+                            {"between", 0.25f},
+                            {"past", 0.75f}})
     add(name, [more = more](const Scale& call) {
       call.run();
       for (int i = 0; i < call.n; ++i) call.out[i] += more;
@@ -108,7 +116,8 @@ inline std::map<std::string, FakeImage> images() {
                                     return FakeRun{50e-6};
                                   },
                                   {{0, 8}, {8, 8}, {16, 4}, {20, 4}, {24, 8}}};
-  add("faults", [](const Scale&) { return FakeRun{1e-6, DeviceFault::Crashed, "an illegal memory access was encountered"}; });
+  add("faults",
+      [](const Scale&) { return FakeRun{1e-6, DeviceFault::Crashed, "an illegal memory access was encountered"}; });
   add("is lost", [](const Scale&) { return FakeRun{1e-6, DeviceFault::Lost, "uncorrectable ECC error"}; });
   add("hangs", [](const Scale&) { return FakeRun{1e6}; });
   add("too big", [](const Scale&) { return FakeRun{}; });
@@ -117,8 +126,11 @@ inline std::map<std::string, FakeImage> images() {
     uint32_t registers, shared;
     int resident;
   };
-  for (auto [name, registers, shared, resident] : {Limited{"full", 32, 0, 16}, {"many registers", 168, 0, 3}, {"much shared", 32, 40 << 10, 5},
-                                                   {"few blocks", 32, 0, 8}, {"whoever knows", 32, 0, 2}}) {
+  for (auto [name, registers, shared, resident] : {Limited{"full", 32, 0, 16},
+                                                   {"many registers", 168, 0, 3},
+                                                   {"much shared", 32, 40 << 10, 5},
+                                                   {"few blocks", 32, 0, 8},
+                                                   {"whoever knows", 32, 0, 2}}) {
     all[name] = all["original"];
     FakeKernel& kernel = all[name].kernels["right"];
     kernel.registers = registers, kernel.shared_bytes = shared, kernel.resident_blocks = resident;

@@ -27,7 +27,9 @@ Result<std::unique_ptr<Device>> make_device(int ordinal) {
   CudaDeviceOptions options;
   options.ordinal = ordinal;
   // One that is used, one that something else holds already, one that nobody will ask for.
-  options.wanted = {{0x7e5a42000000, 0x7e5a48400000}, {reinterpret_cast<uint64_t>(&options), reinterpret_cast<uint64_t>(&options) + 1}, {0x7d0000000000, 0x7d0000001000}};
+  options.wanted = {{0x7e5a42000000, 0x7e5a48400000},
+                    {reinterpret_cast<uint64_t>(&options), reinterpret_cast<uint64_t>(&options) + 1},
+                    {0x7d0000000000, 0x7d0000001000}};
   return open_cuda_device(options);
 }
 
@@ -65,7 +67,8 @@ struct Running {
   explicit Running(const MepFixture& fixture, bool cold = false, KernelTracer trace = {}) : cold(cold) {
     GpuRunnerSettings settings;
     settings.launch_limit = std::chrono::milliseconds(3000);
-    nursery = std::move(*GpuProcess::nursery(fixture.mep, fixture.path(), settings, {make_device, {}, std::move(trace)}));
+    nursery =
+        std::move(*GpuProcess::nursery(fixture.mep, fixture.path(), settings, {make_device, {}, std::move(trace)}));
     baseline.code.image = candidates();
     start();
   }
@@ -104,47 +107,58 @@ std::string elsewhere(const std::function<std::string(Device&)>& body) {
 }
 
 TEST_F(OnGpu, PlacesMemoryAtTheWantedAddresses) {
-  EXPECT_EQ(elsewhere([](Device& device) -> std::string {
-    std::vector<DeviceMemory> held;
-    // Neighbours in one reservation block, an address in the middle of a granule, one far away, a span over two blocks.
-    for (auto [address, size] : std::initializer_list<std::pair<uint64_t, uint64_t>>{
-             {0x200000000000, 4096}, {0x200000400100, 3 << 20}, {0x7e5a42000000, 100 << 20}, {0x201001f00000, 8 << 20}}) {
-      auto placed = device.place(address, size);
-      if (!placed.ok()) return placed.error().message;
-      std::vector<std::byte> bytes(4096, std::byte(held.size() + 1)), back(4096);
-      if (!device.write(address, bytes).ok() || !device.read(address, back).ok() || bytes != back) return "not the bytes written";
-      held.push_back(*placed);
-    }
-    auto again = device.place(0x200000000000, 4096);
-    return again.ok() ? "placed twice" : "";
-  }), "");
+  EXPECT_EQ(
+      elsewhere([](Device& device) -> std::string {
+        std::vector<DeviceMemory> held;
+        // Neighbours in one reservation block, an address in the middle of a granule, one far away, a span over two
+        // blocks.
+        for (auto [address, size] : std::initializer_list<std::pair<uint64_t, uint64_t>>{{0x200000000000, 4096},
+                                                                                         {0x200000400100, 3 << 20},
+                                                                                         {0x7e5a42000000, 100 << 20},
+                                                                                         {0x201001f00000, 8 << 20}}) {
+          auto placed = device.place(address, size);
+          if (!placed.ok()) return placed.error().message;
+          std::vector<std::byte> bytes(4096, std::byte(held.size() + 1)), back(4096);
+          if (!device.write(address, bytes).ok() || !device.read(address, back).ok() || bytes != back)
+            return "not the bytes written";
+          held.push_back(*placed);
+        }
+        auto again = device.place(0x200000000000, 4096);
+        return again.ok() ? "placed twice" : "";
+      }),
+      "");
 }
 
 TEST_F(OnGpu, LoadsListsAndTimesKernels) {
   EXPECT_EQ(elsewhere([](Device& device) -> std::string {
-    auto support = Support::load(device);
-    if (!support.ok()) return support.error().message;
-    std::fprintf(stderr, "%s; two events around a launch measure %.2f us too much\n", device.facts().label.c_str(), (*support)->overhead_seconds() * 1e6);
-    auto image = device.load(candidates());
-    if (!image.ok()) return image.error().message;
-    bool found = false;
-    for (auto& kernel : image->kernels)
-      if (kernel.name == "right") found = kernel.registers > 0 && kernel.parameters.size() == 4 && kernel.parameters[3].offset == 20;
-    if (!found) return "kernel 'right' is not listed with its parameters";
-    for (auto wanted : {"bias", "kept"})
-      if (std::none_of(image->variables.begin(), image->variables.end(), [&](auto& variable) { return variable.name == wanted && variable.size == 4; }))
-        return std::string("no variable ") + wanted;
-    Steps steps(**support);
-    for (int i = 0; i < 5; ++i) steps.begin(), steps.hold(std::chrono::microseconds(300)), steps.end();
-    auto outcome = steps.run(std::chrono::seconds(5));
-    for (double seconds : outcome.seconds)
-      if (seconds < 290e-6 || seconds > 400e-6) return "300 us were measured as " + std::to_string(seconds);
-    return device.clocks().megahertz > 0 ? "" : "no clock is known";
-  }), "");
+              auto support = Support::load(device);
+              if (!support.ok()) return support.error().message;
+              std::fprintf(stderr, "%s; two events around a launch measure %.2f us too much\n",
+                           device.facts().label.c_str(), (*support)->overhead_seconds() * 1e6);
+              auto image = device.load(candidates());
+              if (!image.ok()) return image.error().message;
+              bool found = false;
+              for (auto& kernel : image->kernels)
+                if (kernel.name == "right")
+                  found = kernel.registers > 0 && kernel.parameters.size() == 4 && kernel.parameters[3].offset == 20;
+              if (!found) return "kernel 'right' is not listed with its parameters";
+              for (auto wanted : {"bias", "kept"})
+                if (std::none_of(image->variables.begin(), image->variables.end(),
+                                 [&](auto& variable) { return variable.name == wanted && variable.size == 4; }))
+                  return std::string("no variable ") + wanted;
+              Steps steps(**support);
+              for (int i = 0; i < 5; ++i) steps.begin(), steps.hold(std::chrono::microseconds(300)), steps.end();
+              auto outcome = steps.run(std::chrono::seconds(5));
+              for (double seconds : outcome.seconds)
+                if (seconds < 290e-6 || seconds > 400e-6) return "300 us were measured as " + std::to_string(seconds);
+              return device.clocks().megahertz > 0 ? "" : "no clock is known";
+            }),
+            "");
 }
 
 template <class T>
-std::string compare_like_the_host(Device& device, Support& support, const char* element, uint64_t seed, T (*draw)(std::mt19937_64&)) {
+std::string compare_like_the_host(Device& device, Support& support, const char* element, uint64_t seed,
+                                  T (*draw)(std::mt19937_64&)) {
   std::mt19937_64 random(seed);
   constexpr size_t kCount = 5003;
   std::vector<T> expected(kCount), got;
@@ -168,44 +182,63 @@ std::string compare_like_the_host(Device& device, Support& support, const char* 
   steps.clear_findings(2);
   auto rows = rows_of(yardstick.layout, left.size());
   for (size_t i = 0; i < rows.size(); ++i)
-    steps.compare(rows[i], i < yardstick.tolerances.size() ? yardstick.tolerances[i] : FloatTolerance{}, a->address, b->address, i);
+    steps.compare(rows[i], i < yardstick.tolerances.size() ? yardstick.tolerances[i] : FloatTolerance{}, a->address,
+                  b->address, i);
   auto outcome = steps.run(std::chrono::seconds(5));
   if (!outcome.ok()) return outcome.detail;
   auto found = support.read_findings(rows.size());
   if ((*found)[0].mismatches != host.mismatches)
-    return std::string(element) + ": " + std::to_string((*found)[0].mismatches) + " mismatches, the host finds " + std::to_string(host.mismatches);
+    return std::string(element) + ": " + std::to_string((*found)[0].mismatches) + " mismatches, the host finds " +
+           std::to_string(host.mismatches);
   if (host.first && (*found)[0].first != host.first->index) return std::string(element) + ": another first mismatch";
-  if (judging::from_bits((*found)[0].largest_ulps) != host.largest_ulps) return std::string(element) + ": another largest distance";
+  if (judging::from_bits((*found)[0].largest_ulps) != host.largest_ulps)
+    return std::string(element) + ": another largest distance";
   return "";
 }
 
 TEST_F(OnGpu, ComparesLikeTheHost) {
-  EXPECT_EQ(elsewhere([](Device& device) -> std::string {
-    auto support = Support::load(device);
-    if (!support.ok()) return support.error().message;
-    auto real = [](std::mt19937_64& random) -> double {
-      switch (random() % 12) {
-        case 0: return std::numeric_limits<double>::quiet_NaN();
-        case 1: return random() % 2 ? INFINITY : -INFINITY;
-        case 2: return random() % 2 ? 0.0 : -0.0;
-        case 3: return 1e-310;
-        default: return std::ldexp(static_cast<double>(random() % 2000) - 1000, static_cast<int>(random() % 20) - 10);
-      }
-    };
-    static auto draw = real;
-    std::string wrong = compare_like_the_host<double>(device, **support, "double", 1, [](std::mt19937_64& r) { return draw(r); });
-    // Where squares are zero, or infinite.
-    if (wrong.empty()) wrong = compare_like_the_host<double>(device, **support, "double", 6, [](std::mt19937_64& r) { return std::ldexp(draw(r), -600); });
-    if (wrong.empty()) wrong = compare_like_the_host<double>(device, **support, "double", 7, [](std::mt19937_64& r) { return std::ldexp(draw(r), 600); });
-    if (wrong.empty()) wrong = compare_like_the_host<float>(device, **support, "float", 2, [](std::mt19937_64& r) { return static_cast<float>(draw(r)); });
-    for (auto element : {"half", "bfloat16", "short", "unsigned short"})
-      if (wrong.empty()) wrong = compare_like_the_host<uint16_t>(device, **support, element, 3, [](std::mt19937_64& r) { return static_cast<uint16_t>(r()); });
-    for (auto element : {"int", "unsigned int"})
-      if (wrong.empty()) wrong = compare_like_the_host<uint32_t>(device, **support, element, 4, [](std::mt19937_64& r) { return static_cast<uint32_t>(r()); });
-    for (auto element : {"byte", "bool", "char"})
-      if (wrong.empty()) wrong = compare_like_the_host<uint8_t>(device, **support, element, 5, [](std::mt19937_64& r) { return static_cast<uint8_t>(r()); });
-    return wrong;
-  }), "");
+  EXPECT_EQ(
+      elsewhere([](Device& device) -> std::string {
+        auto support = Support::load(device);
+        if (!support.ok()) return support.error().message;
+        auto real = [](std::mt19937_64& random) -> double {
+          switch (random() % 12) {
+            case 0: return std::numeric_limits<double>::quiet_NaN();
+            case 1: return random() % 2 ? INFINITY : -INFINITY;
+            case 2: return random() % 2 ? 0.0 : -0.0;
+            case 3: return 1e-310;
+            default:
+              return std::ldexp(static_cast<double>(random() % 2000) - 1000, static_cast<int>(random() % 20) - 10);
+          }
+        };
+        static auto draw = real;
+        std::string wrong =
+            compare_like_the_host<double>(device, **support, "double", 1, [](std::mt19937_64& r) { return draw(r); });
+        // Where squares are zero, or infinite.
+        if (wrong.empty())
+          wrong = compare_like_the_host<double>(device, **support, "double", 6,
+                                                [](std::mt19937_64& r) { return std::ldexp(draw(r), -600); });
+        if (wrong.empty())
+          wrong = compare_like_the_host<double>(device, **support, "double", 7,
+                                                [](std::mt19937_64& r) { return std::ldexp(draw(r), 600); });
+        if (wrong.empty())
+          wrong = compare_like_the_host<float>(device, **support, "float", 2,
+                                               [](std::mt19937_64& r) { return static_cast<float>(draw(r)); });
+        for (auto element : {"half", "bfloat16", "short", "unsigned short"})
+          if (wrong.empty())
+            wrong = compare_like_the_host<uint16_t>(device, **support, element, 3,
+                                                    [](std::mt19937_64& r) { return static_cast<uint16_t>(r()); });
+        for (auto element : {"int", "unsigned int"})
+          if (wrong.empty())
+            wrong = compare_like_the_host<uint32_t>(device, **support, element, 4,
+                                                    [](std::mt19937_64& r) { return static_cast<uint32_t>(r()); });
+        for (auto element : {"byte", "bool", "char"})
+          if (wrong.empty())
+            wrong = compare_like_the_host<uint8_t>(device, **support, element, 5,
+                                                   [](std::mt19937_64& r) { return static_cast<uint8_t>(r()); });
+        return wrong;
+      }),
+      "");
 }
 
 TEST_F(OnGpu, ReproducesACaptureAndMeasuresTheOriginalAgainstItself) {
@@ -214,7 +247,8 @@ TEST_F(OnGpu, ReproducesACaptureAndMeasuresTheOriginalAgainstItself) {
     Running running(fixture, cold);
     ASSERT_EQ(running.trouble, "");
     ASSERT_TRUE(running.report.pass()) << running.report.complaint();
-    std::fprintf(stderr, "%s: %.2f us, spread %.1f %%\n", cold ? "cold" : "warm", running.report.instances[0].seconds * 1e6, running.report.instances[0].spread * 100);
+    std::fprintf(stderr, "%s: %.2f us, spread %.1f %%\n", cold ? "cold" : "warm",
+                 running.report.instances[0].seconds * 1e6, running.report.instances[0].spread * 100);
     Verdict same = running.judge("right");
     ASSERT_TRUE(same.ok()) << same.text();
     EXPECT_LE(same.speedup_low(), kSmallestGain);
@@ -253,7 +287,8 @@ TEST_F(OnGpu, FindsEachKindOfWrongCandidate) {
     TrialCode code = code_of(kernel);
     code.scratch = {{*Expression::parse("1000"), false}};
     Verdict verdict = running.process->evaluate(code, {}).value_or(Verdict{});
-    EXPECT_EQ(verdict.outcome, kernel == std::string("uses_scratch") ? Outcome::Ok : Outcome::WroteOutside) << verdict.text();
+    EXPECT_EQ(verdict.outcome, kernel == std::string("uses_scratch") ? Outcome::Ok : Outcome::WroteOutside)
+        << verdict.text();
     if (!verdict.ok()) EXPECT_THAT(verdict.detail, HasSubstr("0 bytes after the end of its scratch memory 1"));
   }
   Verdict prints = running.judge("prints");
@@ -291,7 +326,8 @@ TEST_F(OnGpu, EventsSayWhatCuptiRecords) {
     EXPECT_TRUE(check.agrees()) << check.text();
     EXPECT_GE(check.launches, 20);
     // Events of both processes resolve half a microsecond, as CUDA documents.
-    EXPECT_NEAR(after.timings[0].seconds, as_ever.timings[0].seconds, std::max(1e-6, 0.03 * as_ever.timings[0].seconds));
+    EXPECT_NEAR(after.timings[0].seconds, as_ever.timings[0].seconds,
+                std::max(1e-6, 0.03 * as_ever.timings[0].seconds));
   }
 }
 
@@ -332,7 +368,8 @@ TEST_F(OnGpu, LosesOneProcessToAFaultOrAHangAndNothingElse) {
     Verdict bad = running.judge(kernel);
     EXPECT_EQ(bad.outcome, outcome) << bad.text();
     EXPECT_FALSE(running.process->alive());
-    std::fprintf(stderr, "%s: judged and gone in %.2f s\n", kernel, std::chrono::duration<double>(std::chrono::steady_clock::now() - judging).count());
+    std::fprintf(stderr, "%s: judged and gone in %.2f s\n", kernel,
+                 std::chrono::duration<double>(std::chrono::steady_clock::now() - judging).count());
     auto begin = std::chrono::steady_clock::now();
     running.start();
     ASSERT_EQ(running.trouble, "");

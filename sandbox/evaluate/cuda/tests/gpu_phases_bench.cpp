@@ -14,7 +14,8 @@ template <class F>
 auto timed(const char* phase, const F& work) {
   auto begin = std::chrono::steady_clock::now();
   auto result = work();
-  std::printf("%9.1f ms  %s\n", std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() * 1e3, phase);
+  std::printf("%9.1f ms  %s\n", std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() * 1e3,
+              phase);
   return result;
 }
 
@@ -30,20 +31,24 @@ int run(const std::string& folder, const std::string& file) {
   if (auto text = timed("our own kernels, as PTX", [&] { return (*device)->load(Support::ptx()); }); !text.ok())
     return std::fprintf(stderr, "%s\n", text.error().message.c_str()), 1;
   for (auto phase : {"our own kernels, ready to be used", "the same again"})
-    if (auto support = timed(phase, [&] { return Support::load(**device); }); !support.ok()) return std::fprintf(stderr, "%s\n", support.error().message.c_str()), 1;
+    if (auto support = timed(phase, [&] { return Support::load(**device); }); !support.ok())
+      return std::fprintf(stderr, "%s\n", support.error().message.c_str()), 1;
   GpuRunnerSettings settings;
-  auto runner = timed("runner: our own kernels, and the recorded memory placed", [&] { return GpuRunner::create(**device, *mep, folder, settings, [](const std::string&) {}); });
+  auto runner = timed("runner: our own kernels, and the recorded memory placed",
+                      [&] { return GpuRunner::create(**device, *mep, folder, settings, [](const std::string&) {}); });
   if (!runner.ok()) return std::fprintf(stderr, "%s\n", runner.error().message.c_str()), 1;
   GpuOriginal original;
   original.code.image = *image;
   auto report = timed("the original learnt", [&] { return (*runner)->calibrate(original); });
-  if (!report.ok() || !report->pass()) return std::fprintf(stderr, "%s\n", (report.ok() ? report->complaint() : report.error().message).c_str()), 1;
+  if (!report.ok() || !report->pass())
+    return std::fprintf(stderr, "%s\n", (report.ok() ? report->complaint() : report.error().message).c_str()), 1;
   original.application = *image;
   report = timed("the same again, with the application's code", [&] { return (*runner)->calibrate(original); });
   original.roundings = {*image, *image};
   report = timed("the same again, with two roundings", [&] { return (*runner)->calibrate(original); });
   for (auto& instance : report->instances)
-    std::printf("           instance %s: %.2f us, as the application has it %.2f us\n", instance.id.c_str(), instance.seconds * 1e6, instance.application_seconds * 1e6);
+    std::printf("           instance %s: %.2f us, as the application has it %.2f us\n", instance.id.c_str(),
+                instance.seconds * 1e6, instance.application_seconds * 1e6);
   auto judge = [&](const char* phase, bool confirm, bool against) {
     Inquiry inquiry;
     inquiry.confirm = confirm, inquiry.against_application = against;

@@ -17,7 +17,8 @@ Result<std::unique_ptr<Device>> fake_device(int ordinal) {
   // Survives nothing but its own inputs: poison in `out` kills it, as poison in a buffer of indices would.
   images["frail"] = images["original"];
   images["frail"].kernels["right"] = fake::kernel([](const fake::Scale& call) {
-    if (call.out[0] < -6000 && call.out[0] > -6400) return FakeRun{1e-6, DeviceFault::Crashed, "an illegal memory access was encountered"};
+    if (call.out[0] < -6000 && call.out[0] > -6400)
+      return FakeRun{1e-6, DeviceFault::Crashed, "an illegal memory access was encountered"};
     return call.run(), FakeRun{100e-6};
   });
   // Survives nothing but the recorded inputs.
@@ -39,7 +40,8 @@ Result<std::unique_ptr<Device>> fake_device(int ordinal) {
 }
 
 /// Two passes; the figure it reports is how many of its steps worked.
-Status fake_profile(int, const std::function<Status()>& prepare, const std::function<Status()>& launch, KernelFacts& facts) {
+Status fake_profile(int, const std::function<Status()>& prepare, const std::function<Status()>& launch,
+                    KernelFacts& facts) {
   double worked = 0;
   for (int pass = 0; pass < 2; ++pass) {
     KERNELIFT_TRY(prepare());
@@ -60,7 +62,9 @@ Result<std::vector<double>> fake_trace(const std::string& kernel, const std::fun
 
 Result<std::vector<double>> fatal_trace(const std::string&, const std::function<Status()>&) { _exit(4); }
 
-Result<std::vector<double>> no_trace(const std::string&, const std::function<Status()>&) { return environment_error("there is no CUPTI here"); }
+Result<std::vector<double>> no_trace(const std::string&, const std::function<Status()>&) {
+  return environment_error("there is no CUPTI here");
+}
 
 TrialCode code_of(const std::string& image) {
   TrialCode code;
@@ -69,10 +73,11 @@ TrialCode code_of(const std::string& image) {
 }
 
 struct Rig {
-  explicit Rig(const char* original = "original", const char* application = "", std::vector<std::string> roundings = {}, int n = 3000,
-               KernelTracer trace = {})
+  explicit Rig(const char* original = "original", const char* application = "", std::vector<std::string> roundings = {},
+               int n = 3000, KernelTracer trace = {})
       : fixture(fake::scale(n)), original(original), application(application), roundings(std::move(roundings)) {
-    nursery = std::move(*GpuProcess::nursery(fixture.mep, fixture.path(), {}, {fake_device, fake_profile, std::move(trace)}));
+    nursery =
+        std::move(*GpuProcess::nursery(fixture.mep, fixture.path(), {}, {fake_device, fake_profile, std::move(trace)}));
     start();
   }
   void start() {
@@ -191,7 +196,8 @@ TEST(GpuProcess, DoesNotRepeatTheExperimentThatEndedIt) {
 }
 
 TEST(GpuProcess, ReportsAnOriginalThatFaultsOrHangsAsOneThatFails) {
-  for (auto [image, why] : {std::pair{"faults", "crashed: an illegal memory access"}, {"hangs", "timed out: not done after"}}) {
+  for (auto [image, why] :
+       {std::pair{"faults", "crashed: an illegal memory access"}, {"hangs", "timed out: not done after"}}) {
     Rig rig(image);
     EXPECT_EQ(rig.trouble, "");
     ASSERT_EQ(rig.report.instances.size(), 2u);
@@ -209,7 +215,8 @@ TEST(GpuProcess, NamesMemoryThatWasAliveAndNotRecordedWhenTheOriginalFaults) {
   std::set<std::string> fatal;
   BaselineReport report;
   ASSERT_TRUE(GpuProcess::start(*nursery, 0, {code_of("faults"), {}, ""}, false, fatal, report).ok());
-  EXPECT_THAT(report.instances.at(0).failure, HasSubstr("0x7f3200000000+64 MiB; to take them too: kernelift record --all-memory"));
+  EXPECT_THAT(report.instances.at(0).failure,
+              HasSubstr("0x7f3200000000+64 MiB; to take them too: kernelift record --all-memory"));
 }
 
 TEST(GpuProcess, LearnsAnotherOriginalWithItsMemoryInPlace) {
@@ -240,7 +247,8 @@ TEST(GpuProcess, IsReplacedWhereItEndedBeforeItWasAskedAgain) {
   ASSERT_EQ(rig.trouble, "");
   EXPECT_FALSE(rig.report.pass());
   for (auto [image, passes] : {std::pair{"original", true}, {"hangs", false}, {"original", true}}) {
-    auto next = GpuProcess::start(*rig.nursery, 0, {code_of(image), {}, {}}, false, rig.fatal, rig.report, std::move(rig.process));
+    auto next = GpuProcess::start(*rig.nursery, 0, {code_of(image), {}, {}}, false, rig.fatal, rig.report,
+                                  std::move(rig.process));
     ASSERT_TRUE(next.ok()) << next.error().message;
     EXPECT_EQ(rig.report.pass(), passes) << rig.report.complaint();
     rig.process = std::move(*next);
@@ -285,8 +293,9 @@ TEST(GpuProcess, ChecksItsTimingByAnotherClock) {
     EXPECT_NEAR(check.event_seconds, us * 1e-6, 1e-9);
     EXPECT_NEAR(check.record_seconds, 101e-6, 1e-9);
     EXPECT_EQ(check.agrees(), agrees);
-    EXPECT_THAT(check.text(), HasSubstr(agrees ? "timing confirmed by CUPTI on instance a: 100.000 us by events, 101.000 us"
-                                               : "timing NOT confirmed by CUPTI on instance a: 200.000 us by events, 101.000 us"));
+    EXPECT_THAT(check.text(),
+                HasSubstr(agrees ? "timing confirmed by CUPTI on instance a: 100.000 us by events, 101.000 us"
+                                 : "timing NOT confirmed by CUPTI on instance a: 200.000 us by events, 101.000 us"));
     EXPECT_EQ(to_json(check)["agrees"], agrees);
     EXPECT_TRUE(rig.process->evaluate(code_of("faster"), {})->ok());
   }

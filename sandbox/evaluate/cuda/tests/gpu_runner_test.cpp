@@ -1,5 +1,5 @@
-// The GPU runner's logic over host memory: what it restores, poisons, compares and believes. The runner's own kernels run
-// here as loops over the same arithmetic (kernels/judging.h) that the GPU runs.
+// The GPU runner's logic over host memory: what it restores, poisons, compares and believes. The runner's own kernels
+// run here as loops over the same arithmetic (kernels/judging.h) that the GPU runs.
 #include "sandbox/evaluate/cuda/runner/gpu_runner.h"
 
 #include <gmock/gmock.h>
@@ -14,15 +14,16 @@
 namespace kernelift {
 namespace {
 
-using ::testing::HasSubstr;
 using fake::images;
 using fake::scale;
+using ::testing::HasSubstr;
 
 struct Rig {
-  explicit Rig(MepFixture made, GpuRunnerSettings settings = {}, const std::string& application = {}, const std::string& image = "original",
-               const std::vector<std::string>& at_random = {})
+  explicit Rig(MepFixture made, GpuRunnerSettings settings = {}, const std::string& application = {},
+               const std::string& image = "original", const std::vector<std::string>& at_random = {})
       : fixture(std::move(made)), device(images()) {
-    auto created = GpuRunner::create(device, fixture.mep, fixture.path(), settings, [this](const std::string& what) { announced.push_back(what); });
+    auto created = GpuRunner::create(device, fixture.mep, fixture.path(), settings,
+                                     [this](const std::string& what) { announced.push_back(what); });
     if (!created.ok()) {
       trouble = created.error().message;
       return;
@@ -72,10 +73,12 @@ TEST(GpuRunner, SaysOfAnOriginalThatDoesNotRepeatThatItDoesNot) {
 TEST(GpuRunner, LooksMoreOftenAtAnOriginalWhoseRoundingVaries) {
   Rig rig(scale(), {}, "", "adds up in many orders");
   ASSERT_EQ(rig.trouble, "");
-  EXPECT_TRUE(rig.report.pass()) << rig.report.complaint() << ": the recorded run is as good as any, but unlike the first three here";
+  EXPECT_TRUE(rig.report.pass()) << rig.report.complaint()
+                                 << ": the recorded run is as good as any, but unlike the first three here";
   Rig alike(scale(), {}, "", "adds up in two orders");
   ASSERT_EQ(alike.trouble, "");
-  EXPECT_TRUE(alike.report.pass()) << alike.report.complaint() << ": that the first three agree says little, as the recorded one does not";
+  EXPECT_TRUE(alike.report.pass()) << alike.report.complaint()
+                                   << ": that the first three agree says little, as the recorded one does not";
 }
 
 TEST(GpuRunner, LetsInWhatIsNearerToTheExactSumsThanTheOriginalAndNothingElse) {
@@ -106,7 +109,8 @@ TEST(GpuRunner, RunsALongOriginalNoMoreThanNeeded) {
   EXPECT_TRUE(replayed.report.pass()) << replayed.report.complaint();
   EXPECT_NEAR(replayed.report.instances[0].seconds, 2, 1e-3);
   EXPECT_EQ(std::exchange(fake::long_runs, 0), 2 * 2) << "whether it runs at all, and what it leaves, on two instances";
-  EXPECT_THAT(told, ::testing::ElementsAre(HasSubstr("one run of instance a takes 2.0 s here"), HasSubstr("instance b")));
+  EXPECT_THAT(told,
+              ::testing::ElementsAre(HasSubstr("one run of instance a takes 2.0 s here"), HasSubstr("instance b")));
   settings.for_candidates = true, settings.deadline = Deadline::clock::now() + std::chrono::seconds(60);
   Rig tuned(scale(), settings, "", "takes long");
   EXPECT_EQ(tuned.trouble, "");
@@ -230,8 +234,10 @@ TEST(GpuRunner, TakesForAnInputWhatIsNotWrittenThoughItIsNotConst) {
   fixture.mep.parameters[0].pointee_const = false;
   Rig rig(std::move(fixture));
   ASSERT_EQ(rig.trouble, "");
-  EXPECT_THAT(rig.announced, ::testing::ElementsAre("poison 0 1", "", "poison unchanged in", "", "poison 1 1", "", "poison unchanged in", ""));
-  EXPECT_THAT(rig.judge("too fast").detail, HasSubstr("right on 4 perturbed inputs")) << "swapped neighbours too, which outputs are not";
+  EXPECT_THAT(rig.announced, ::testing::ElementsAre("poison 0 1", "", "poison unchanged in", "", "poison 1 1", "",
+                                                    "poison unchanged in", ""));
+  EXPECT_THAT(rig.judge("too fast").detail, HasSubstr("right on 4 perturbed inputs"))
+      << "swapped neighbours too, which outputs are not";
 }
 
 TEST(GpuRunner, TriesNoFurtherOnWhatNeverChangedOnceItHasCostTwoProcesses) {
@@ -297,7 +303,8 @@ TEST(GpuRunner, AllowsOnPerturbedInputsWhatRoundingDoesThere) {
 }
 
 TEST(GpuRunner, SaysWhyTheApplicationsCodeIsNotRacedAgainst) {
-  for (auto [image, why] : {std::pair{"wrong", "does not reproduce the capture in out"}, {"too big", "cannot be run here"}}) {
+  for (auto [image, why] :
+       {std::pair{"wrong", "does not reproduce the capture in out"}, {"too big", "cannot be run here"}}) {
     Rig rig(scale(), {}, image);
     EXPECT_TRUE(rig.report.pass());
     EXPECT_THAT(rig.report.application_trouble, HasSubstr(why));
@@ -368,7 +375,8 @@ TEST(GpuRunner, SaysWhatLimitsTheBlocksThatAreResidentAtOnce) {
 TEST(GpuRunner, LaunchesAsTheApplicationDid) {
   MepFixture fixture = scale();
   for (auto& instance : fixture.mep.instances)
-    instance.settings.priority = -3, instance.settings.carveout = 40, instance.settings.cache_config = 2, instance.settings.cluster_policy = 1;
+    instance.settings.priority = -3, instance.settings.carveout = 40, instance.settings.cache_config = 2,
+    instance.settings.cluster_policy = 1;
   Rig rig(std::move(fixture));
   fake::last_launch = {};
   EXPECT_TRUE(rig.judge("faster").ok());
@@ -446,7 +454,8 @@ TEST(GpuRunner, NamesTheFeatureThatAnOlderGpuLacks) {
   original.code.image = "original";
   auto report = (*runner)->calibrate(original);
   ASSERT_FALSE(report.ok());
-  EXPECT_THAT(report.error().message, HasSubstr("needs clusters of blocks, which sm_80 does not have (sm_90 and later do)"));
+  EXPECT_THAT(report.error().message,
+              HasSubstr("needs clusters of blocks, which sm_80 does not have (sm_90 and later do)"));
 }
 
 TEST(GpuRunner, CopiesOnlyWhatMayHaveChanged) {
@@ -514,10 +523,12 @@ TEST(GpuRunner, RelocatesTheAddressesThatModuleVariablesHold) {
   auto memory = GpuMemory::place(device, fixture.mep, fixture.path());
   ASSERT_TRUE(memory.ok()) << memory.error().message;
   auto& instance = (*memory)->instances()[0];
-  auto in = std::find_if(instance.regions.begin(), instance.regions.end(), [](auto& region) { return region.name == "in"; });
+  auto in =
+      std::find_if(instance.regions.begin(), instance.regions.end(), [](auto& region) { return region.name == "in"; });
   ASSERT_NE(in, instance.regions.end());
   auto value = [&](const std::string& name) {
-    auto found = std::find_if(instance.variables.begin(), instance.variables.end(), [&](auto& variable) { return variable.name == name; });
+    auto found = std::find_if(instance.variables.begin(), instance.variables.end(),
+                              [&](auto& variable) { return variable.name == name; });
     uint64_t word = 0;
     EXPECT_TRUE(device.read(found->given, std::as_writable_bytes(std::span(&word, 1))).ok());
     return word;

@@ -90,7 +90,8 @@ inline FakeImage host_support() {
     auto task = call.argument<Task>(0);
     for (u64 i = 0; i < task.count; ++i)
       if (at(call.argument<u64>(kTask))[i] == kWritten)
-        std::memset(reinterpret_cast<void*>(task.got + i * task.stride), static_cast<int>(call.argument<u32>(kTask + 8)), task.width);
+        std::memset(reinterpret_cast<void*>(task.got + i * task.stride),
+                    static_cast<int>(call.argument<u32>(kTask + 8)), task.width);
     return 1e-6;
   });
   add("kl_classify", [](const FakeCall& call) {
@@ -116,11 +117,13 @@ inline FakeImage host_support() {
   add("kl_copy_ranges", [](const FakeCall& call) {
     auto* ranges = reinterpret_cast<const DeviceRange*>(call.argument<u64>(0));
     for (u64 i = 0; i < call.argument<u64>(8); ++i)
-      std::memcpy(reinterpret_cast<void*>(ranges[i].to), reinterpret_cast<const void*>(ranges[i].from), ranges[i].bytes);
+      std::memcpy(reinterpret_cast<void*>(ranges[i].to), reinterpret_cast<const void*>(ranges[i].from),
+                  ranges[i].bytes);
     return 1e-6;
   });
   add("kl_copy", [](const FakeCall& call) {
-    std::memcpy(reinterpret_cast<void*>(call.argument<u64>(0)), reinterpret_cast<const void*>(call.argument<u64>(8)), call.argument<u64>(16));
+    std::memcpy(reinterpret_cast<void*>(call.argument<u64>(0)), reinterpret_cast<const void*>(call.argument<u64>(8)),
+                call.argument<u64>(16));
     return 1e-6;
   });
   add("kl_flush", [](const FakeCall&) { return 1e-6; });

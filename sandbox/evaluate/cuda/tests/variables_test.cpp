@@ -1,5 +1,5 @@
-// Recorded values of module variables reach every compiler's image: clang and nvcc spell the same variable differently, and
-// clang must not fold an initial value that the host replaces. Real compilers; images are looked at, not run.
+// Recorded values of module variables reach every compiler's image: clang and nvcc spell the same variable differently,
+// and clang must not fold an initial value that the host replaces. Real compilers; images are looked at, not run.
 #include <gmock/gmock.h>
 
 #include "core/model/kernel_key.h"
@@ -31,8 +31,9 @@ struct Wanted {
   const char* clang;
   uint64_t size;
 };
-constexpr Wanted kVariables[] = {{"_ZL5table", 64},          {"plain", 4},           {"_ZL5calls", 4},
-                                 {"_ZN12_GLOBAL__N_16hiddenE", 8}, {"_ZN2nsL6factorE", 8}, {"_ZN2ns4usedILi4EEE", 4}};
+constexpr Wanted kVariables[] = {{"_ZL5table", 64},      {"plain", 4},
+                                 {"_ZL5calls", 4},       {"_ZN12_GLOBAL__N_16hiddenE", 8},
+                                 {"_ZN2nsL6factorE", 8}, {"_ZN2ns4usedILi4EEE", 4}};
 
 void expect_all_found(const std::string& image) {
   auto listed = variables_of_image(image);

@@ -28,7 +28,9 @@ KL_DEVICE int __dp4a(char4 a, char4 b, int c) { return c + a.x * b.x + a.y * b.y
 KL_DEVICE unsigned __dp4a(uchar4 a, uchar4 b, unsigned c) {
   return c + (unsigned)a.x * b.x + (unsigned)a.y * b.y + (unsigned)a.z * b.z + (unsigned)a.w * b.w;
 }
-KL_DEVICE int __dp2a_lo(int a, int b, int c) { return c + (short)a * (signed char)b + (a >> 16) * (signed char)(b >> 8); }
+KL_DEVICE int __dp2a_lo(int a, int b, int c) {
+  return c + (short)a * (signed char)b + (a >> 16) * (signed char)(b >> 8);
+}
 KL_DEVICE int __dp2a_hi(int a, int b, int c) {
   return c + (short)a * (signed char)(b >> 16) + (a >> 16) * (signed char)(b >> 24);
 }

@@ -1,16 +1,16 @@
-// Loads and stores with cache hints. __ldg is clang's invariant load (ld.global.nc); the other hints are plain accesses:
-// they change no result, and where their effect on the cache matters the toolkit's own headers are used.
+// Loads and stores with cache hints. __ldg is clang's invariant load (ld.global.nc); the other hints are plain
+// accesses: they change no result, and where their effect on the cache matters the toolkit's own headers are used.
 #pragma once
 #include "../types/vectors.h"
 #define KL_DEVICE static __device__ __forceinline__
 
 #define KL_LDG(type, builtin, as) \
   KL_DEVICE type __ldg(const type* p) { return (type)__nvvm_ldg_##builtin((const as*)p); }
-#define KL_LDG_VECTOR(type, count, element, builtin)                                   \
-  KL_DEVICE type __ldg(const type* p) {                                                \
-    typedef element Vector __attribute__((ext_vector_type(count)));                    \
-    Vector v = __nvvm_ldg_##builtin((const Vector*)p);                                 \
-    return __builtin_bit_cast(type, v);                                                \
+#define KL_LDG_VECTOR(type, count, element, builtin)                \
+  KL_DEVICE type __ldg(const type* p) {                             \
+    typedef element Vector __attribute__((ext_vector_type(count))); \
+    Vector v = __nvvm_ldg_##builtin((const Vector*)p);              \
+    return __builtin_bit_cast(type, v);                             \
   }
 KL_LDG(char, c, char)
 KL_LDG(signed char, c, char)
@@ -45,25 +45,25 @@ KL_LDG_VECTOR(double2, 2, double, d2)
 #undef KL_LDG
 #undef KL_LDG_VECTOR
 
-#define KL_HINTS(type)                                                                 \
-  KL_DEVICE type __ldcg(const type* p) { return *p; }                                  \
-  KL_DEVICE type __ldca(const type* p) { return *p; }                                  \
-  KL_DEVICE type __ldcs(const type* p) { return *p; }                                  \
-  KL_DEVICE type __ldlu(const type* p) { return *p; }                                  \
-  KL_DEVICE void __stwb(type* p, type value) { *p = value; }                           \
-  KL_DEVICE void __stcg(type* p, type value) { *p = value; }                           \
-  KL_DEVICE void __stcs(type* p, type value) { *p = value; }                           \
+#define KL_HINTS(type)                                       \
+  KL_DEVICE type __ldcg(const type* p) { return *p; }        \
+  KL_DEVICE type __ldca(const type* p) { return *p; }        \
+  KL_DEVICE type __ldcs(const type* p) { return *p; }        \
+  KL_DEVICE type __ldlu(const type* p) { return *p; }        \
+  KL_DEVICE void __stwb(type* p, type value) { *p = value; } \
+  KL_DEVICE void __stcg(type* p, type value) { *p = value; } \
+  KL_DEVICE void __stcs(type* p, type value) { *p = value; } \
   KL_DEVICE void __stwt(type* p, type value) { *p = value; }
 // "Don't cache, fetch again": what volatile says.
-#define KL_SCALAR_HINTS(type)                                                          \
-  KL_HINTS(type)                                                                       \
+#define KL_SCALAR_HINTS(type) \
+  KL_HINTS(type)              \
   KL_DEVICE type __ldcv(const type* p) { return *(const volatile type*)p; }
-#define KL_VECTOR_HINTS(type, count, element)                                          \
-  KL_HINTS(type)                                                                       \
-  KL_DEVICE type __ldcv(const type* p) {                                               \
-    typedef element Vector __attribute__((ext_vector_type(count)));                    \
-    Vector v = *(const volatile Vector*)p;                                             \
-    return __builtin_bit_cast(type, v);                                                \
+#define KL_VECTOR_HINTS(type, count, element)                       \
+  KL_HINTS(type)                                                    \
+  KL_DEVICE type __ldcv(const type* p) {                            \
+    typedef element Vector __attribute__((ext_vector_type(count))); \
+    Vector v = *(const volatile Vector*)p;                          \
+    return __builtin_bit_cast(type, v);                             \
   }
 KL_SCALAR_HINTS(char)
 KL_SCALAR_HINTS(signed char)

@@ -1,5 +1,6 @@
-// What nvcc's headers add to the host's own mathematics: functions that CUDA has and the C library lacks. Device code has
-// its own; these are for host code of a CUDA source (and for __host__ __device__ functions when they run on the host).
+// What nvcc's headers add to the host's own mathematics: functions that CUDA has and the C library lacks. Device code
+// has its own; these are for host code of a CUDA source (and for __host__ __device__ functions when they run on the
+// host).
 #pragma once
 #define KL_HOST static __inline__ __host__
 
@@ -17,8 +18,14 @@ KL_HOST double sinpi(double x) { return sin(3.14159265358979323846 * (x - 2.0 * 
 KL_HOST float sinpif(float x) { return (float)sinpi((double)x); }
 KL_HOST double cospi(double x) { return cos(3.14159265358979323846 * (x - 2.0 * rint(x * 0.5))); }
 KL_HOST float cospif(float x) { return (float)cospi((double)x); }
-KL_HOST void sincospi(double x, double* s, double* c) { *s = sinpi(x); *c = cospi(x); }
-KL_HOST void sincospif(float x, float* s, float* c) { *s = sinpif(x); *c = cospif(x); }
+KL_HOST void sincospi(double x, double* s, double* c) {
+  *s = sinpi(x);
+  *c = cospi(x);
+}
+KL_HOST void sincospif(float x, float* s, float* c) {
+  *s = sinpif(x);
+  *c = cospif(x);
+}
 KL_HOST double normcdf(double x) { return 0.5 * erfc(-x * 0.70710678118654752440); }
 KL_HOST float normcdff(float x) { return (float)normcdf((double)x); }
 

@@ -1,5 +1,6 @@
 // Warp operations: shuffles of every type, votes, match, reduce, by clang's NVVM builtins.
-// Shuffles of wide types move 32-bit halves; the segment operand is ((32 - width) << 8) | clamp, as PTX's shfl takes it.
+// Shuffles of wide types move 32-bit halves; the segment operand is ((32 - width) << 8) | clamp, as PTX's shfl takes
+// it.
 #pragma once
 #define KL_DEVICE static __device__ __forceinline__
 
@@ -11,28 +12,30 @@ KL_DEVICE unsigned __ballot_sync(unsigned mask, int predicate) { return __nvvm_v
 KL_DEVICE unsigned __activemask() { return __nvvm_activemask(); }
 KL_DEVICE unsigned __fns(unsigned mask, unsigned base, int offset) { return __nvvm_fns(mask, base, offset); }
 
-#define KL_SHUFFLE_HALVES(name, type, Lane)                                                                       \
-  KL_DEVICE type name(unsigned mask, type value, Lane lane, int width = 32) {                                     \
-    struct Halves { int low, high; };                                                                             \
-    Halves halves = __builtin_bit_cast(Halves, value);                                                            \
-    halves.low = name(mask, halves.low, lane, width);                                                             \
-    halves.high = name(mask, halves.high, lane, width);                                                           \
-    return __builtin_bit_cast(type, halves);                                                                      \
+#define KL_SHUFFLE_HALVES(name, type, Lane)                                   \
+  KL_DEVICE type name(unsigned mask, type value, Lane lane, int width = 32) { \
+    struct Halves {                                                           \
+      int low, high;                                                          \
+    };                                                                        \
+    Halves halves = __builtin_bit_cast(Halves, value);                        \
+    halves.low = name(mask, halves.low, lane, width);                         \
+    halves.high = name(mask, halves.high, lane, width);                       \
+    return __builtin_bit_cast(type, halves);                                  \
   }
-#define KL_SHUFFLE(name, kind, clamp, Lane)                                                                       \
-  KL_DEVICE int name(unsigned mask, int value, Lane lane, int width = 32) {                                       \
-    return __nvvm_shfl_sync_##kind##_i32(mask, value, (int)lane, ((32 - width) << 8) | clamp);                    \
-  }                                                                                                               \
-  KL_DEVICE unsigned name(unsigned mask, unsigned value, Lane lane, int width = 32) {                             \
-    return (unsigned)name(mask, (int)value, lane, width);                                                         \
-  }                                                                                                               \
-  KL_DEVICE float name(unsigned mask, float value, Lane lane, int width = 32) {                                   \
-    return __nvvm_shfl_sync_##kind##_f32(mask, value, (int)lane, ((32 - width) << 8) | clamp);                    \
-  }                                                                                                               \
-  KL_SHUFFLE_HALVES(name, long long, Lane)                                                                        \
-  KL_SHUFFLE_HALVES(name, unsigned long long, Lane)                                                               \
-  KL_SHUFFLE_HALVES(name, long, Lane)                                                                             \
-  KL_SHUFFLE_HALVES(name, unsigned long, Lane)                                                                    \
+#define KL_SHUFFLE(name, kind, clamp, Lane)                                                    \
+  KL_DEVICE int name(unsigned mask, int value, Lane lane, int width = 32) {                    \
+    return __nvvm_shfl_sync_##kind##_i32(mask, value, (int)lane, ((32 - width) << 8) | clamp); \
+  }                                                                                            \
+  KL_DEVICE unsigned name(unsigned mask, unsigned value, Lane lane, int width = 32) {          \
+    return (unsigned)name(mask, (int)value, lane, width);                                      \
+  }                                                                                            \
+  KL_DEVICE float name(unsigned mask, float value, Lane lane, int width = 32) {                \
+    return __nvvm_shfl_sync_##kind##_f32(mask, value, (int)lane, ((32 - width) << 8) | clamp); \
+  }                                                                                            \
+  KL_SHUFFLE_HALVES(name, long long, Lane)                                                     \
+  KL_SHUFFLE_HALVES(name, unsigned long long, Lane)                                            \
+  KL_SHUFFLE_HALVES(name, long, Lane)                                                          \
+  KL_SHUFFLE_HALVES(name, unsigned long, Lane)                                                 \
   KL_SHUFFLE_HALVES(name, double, Lane)
 KL_SHUFFLE(__shfl_sync, idx, 0x1f, int)
 KL_SHUFFLE(__shfl_up_sync, up, 0, unsigned)
@@ -42,12 +45,12 @@ KL_SHUFFLE(__shfl_xor_sync, bfly, 0x1f, int)
 #undef KL_SHUFFLE
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 700
-#define KL_MATCH(type, bits, as)                                                                                  \
-  KL_DEVICE unsigned __match_any_sync(unsigned mask, type value) {                                                \
-    return __nvvm_match_any_sync_i##bits(mask, __builtin_bit_cast(as, value));                                    \
-  }                                                                                                               \
-  KL_DEVICE unsigned __match_all_sync(unsigned mask, type value, int* predicate) {                                \
-    return __nvvm_match_all_sync_i##bits##p(mask, __builtin_bit_cast(as, value), predicate);                      \
+#define KL_MATCH(type, bits, as)                                                             \
+  KL_DEVICE unsigned __match_any_sync(unsigned mask, type value) {                           \
+    return __nvvm_match_any_sync_i##bits(mask, __builtin_bit_cast(as, value));               \
+  }                                                                                          \
+  KL_DEVICE unsigned __match_all_sync(unsigned mask, type value, int* predicate) {           \
+    return __nvvm_match_all_sync_i##bits##p(mask, __builtin_bit_cast(as, value), predicate); \
   }
 KL_MATCH(int, 32, int)
 KL_MATCH(unsigned, 32, int)

@@ -8,48 +8,48 @@ typedef unsigned short kernelift_u2 __attribute__((ext_vector_type(2)));
 typedef signed char kernelift_s4 __attribute__((ext_vector_type(4)));
 typedef unsigned char kernelift_u4 __attribute__((ext_vector_type(4)));
 
-#define KL_BINARY(name, Vector, expression)                                                       \
-  KL_DEVICE unsigned name(unsigned first, unsigned second) {                                      \
-    Vector a = __builtin_bit_cast(Vector, first), b = __builtin_bit_cast(Vector, second);         \
-    return __builtin_bit_cast(unsigned, (Vector)(expression));                                    \
+#define KL_BINARY(name, Vector, expression)                                               \
+  KL_DEVICE unsigned name(unsigned first, unsigned second) {                              \
+    Vector a = __builtin_bit_cast(Vector, first), b = __builtin_bit_cast(Vector, second); \
+    return __builtin_bit_cast(unsigned, (Vector)(expression));                            \
   }
 #define KL_HALF(a, b) ((a & b) + ((a ^ b) >> 1))
-#define KL_LANES(n)                                                                               \
-  KL_BINARY(kernelift_vadd##n, kernelift_u##n, a + b)                                                     \
-  KL_BINARY(kernelift_vsub##n, kernelift_u##n, a - b)                                                     \
-  KL_BINARY(kernelift_vaddss##n, kernelift_s##n, __builtin_elementwise_add_sat(a, b))                     \
-  KL_BINARY(kernelift_vaddus##n, kernelift_u##n, __builtin_elementwise_add_sat(a, b))                     \
-  KL_BINARY(kernelift_vsubss##n, kernelift_s##n, __builtin_elementwise_sub_sat(a, b))                     \
-  KL_BINARY(kernelift_vsubus##n, kernelift_u##n, __builtin_elementwise_sub_sat(a, b))                     \
-  KL_BINARY(kernelift_vmaxs##n, kernelift_s##n, __builtin_elementwise_max(a, b))                          \
-  KL_BINARY(kernelift_vmaxu##n, kernelift_u##n, __builtin_elementwise_max(a, b))                          \
-  KL_BINARY(kernelift_vmins##n, kernelift_s##n, __builtin_elementwise_min(a, b))                          \
-  KL_BINARY(kernelift_vminu##n, kernelift_u##n, __builtin_elementwise_min(a, b))                          \
-  KL_BINARY(kernelift_vhaddu##n, kernelift_u##n, KL_HALF(a, b))                                           \
-  KL_BINARY(kernelift_vavgu##n, kernelift_u##n, (a | b) - ((a ^ b) >> 1))                                 \
-  /* Signed averages round away from zero, as nvcc's do. */                                        \
-  KL_BINARY(kernelift_vavgs##n, kernelift_s##n, KL_HALF(a, b) + ((a ^ b) & 1 & (KL_HALF(a, b) >= 0)))     \
+#define KL_LANES(n)                                                                                                    \
+  KL_BINARY(kernelift_vadd##n, kernelift_u##n, a + b)                                                                  \
+  KL_BINARY(kernelift_vsub##n, kernelift_u##n, a - b)                                                                  \
+  KL_BINARY(kernelift_vaddss##n, kernelift_s##n, __builtin_elementwise_add_sat(a, b))                                  \
+  KL_BINARY(kernelift_vaddus##n, kernelift_u##n, __builtin_elementwise_add_sat(a, b))                                  \
+  KL_BINARY(kernelift_vsubss##n, kernelift_s##n, __builtin_elementwise_sub_sat(a, b))                                  \
+  KL_BINARY(kernelift_vsubus##n, kernelift_u##n, __builtin_elementwise_sub_sat(a, b))                                  \
+  KL_BINARY(kernelift_vmaxs##n, kernelift_s##n, __builtin_elementwise_max(a, b))                                       \
+  KL_BINARY(kernelift_vmaxu##n, kernelift_u##n, __builtin_elementwise_max(a, b))                                       \
+  KL_BINARY(kernelift_vmins##n, kernelift_s##n, __builtin_elementwise_min(a, b))                                       \
+  KL_BINARY(kernelift_vminu##n, kernelift_u##n, __builtin_elementwise_min(a, b))                                       \
+  KL_BINARY(kernelift_vhaddu##n, kernelift_u##n, KL_HALF(a, b))                                                        \
+  KL_BINARY(kernelift_vavgu##n, kernelift_u##n, (a | b) - ((a ^ b) >> 1))                                              \
+  /* Signed averages round away from zero, as nvcc's do. */                                                            \
+  KL_BINARY(kernelift_vavgs##n, kernelift_s##n, KL_HALF(a, b) + ((a ^ b) & 1 & (KL_HALF(a, b) >= 0)))                  \
   KL_BINARY(kernelift_vabsdiffu##n, kernelift_u##n, __builtin_elementwise_max(a, b) - __builtin_elementwise_min(a, b)) \
   KL_BINARY(kernelift_vabsdiffs##n, kernelift_s##n, __builtin_elementwise_max(a, b) - __builtin_elementwise_min(a, b)) \
-  KL_COMPARE(n, eq, ==, u)                                                                        \
-  KL_COMPARE(n, ne, !=, u)                                                                        \
-  KL_BOTH(n, gt, >)                                                                               \
-  KL_BOTH(n, ge, >=)                                                                              \
-  KL_BOTH(n, lt, <)                                                                               \
-  KL_BOTH(n, le, <=)                                                                              \
-  KL_DEVICE unsigned kernelift_vneg##n(unsigned a) { return kernelift_vsub##n(0u, a); }                           \
-  KL_DEVICE unsigned kernelift_vnegss##n(unsigned a) { return kernelift_vsubss##n(0u, a); }                       \
-  KL_DEVICE unsigned kernelift_vabs##n(unsigned a) { return kernelift_vmaxs##n(a, kernelift_vsub##n(0u, a)); }            \
+  KL_COMPARE(n, eq, ==, u)                                                                                             \
+  KL_COMPARE(n, ne, !=, u)                                                                                             \
+  KL_BOTH(n, gt, >)                                                                                                    \
+  KL_BOTH(n, ge, >=)                                                                                                   \
+  KL_BOTH(n, lt, <)                                                                                                    \
+  KL_BOTH(n, le, <=)                                                                                                   \
+  KL_DEVICE unsigned kernelift_vneg##n(unsigned a) { return kernelift_vsub##n(0u, a); }                                \
+  KL_DEVICE unsigned kernelift_vnegss##n(unsigned a) { return kernelift_vsubss##n(0u, a); }                            \
+  KL_DEVICE unsigned kernelift_vabs##n(unsigned a) { return kernelift_vmaxs##n(a, kernelift_vsub##n(0u, a)); }         \
   KL_DEVICE unsigned kernelift_vabsss##n(unsigned a) { return kernelift_vmaxs##n(a, kernelift_vsubss##n(0u, a)); }
 // Comparisons give all-ones lanes (__vcmp) or ones (__vset).
-#define KL_COMPARE(n, name, operator, sign)                                                       \
-  KL_BINARY(kernelift_vcmp##name##n, kernelift_##sign##n, a operator b)                                   \
-  KL_BINARY(kernelift_vset##name##n, kernelift_##sign##n, (a operator b) & (kernelift_s##n)(1))
-#define KL_BOTH(n, name, operator)                                                                \
-  KL_BINARY(kernelift_vcmp##name##s##n, kernelift_s##n, a operator b)                                     \
-  KL_BINARY(kernelift_vset##name##s##n, kernelift_s##n, (a operator b) & (kernelift_s##n)(1))             \
-  KL_BINARY(kernelift_vcmp##name##u##n, kernelift_u##n, a operator b)                                     \
-  KL_BINARY(kernelift_vset##name##u##n, kernelift_u##n, (a operator b) & (kernelift_s##n)(1))
+#define KL_COMPARE(n, name, operator, sign)                             \
+  KL_BINARY(kernelift_vcmp##name##n, kernelift_##sign##n, a operator b) \
+  KL_BINARY(kernelift_vset##name##n, kernelift_##sign##n, (a operator b) &(kernelift_s##n)(1))
+#define KL_BOTH(n, name, operator)                                                           \
+  KL_BINARY(kernelift_vcmp##name##s##n, kernelift_s##n, a operator b)                        \
+  KL_BINARY(kernelift_vset##name##s##n, kernelift_s##n, (a operator b) &(kernelift_s##n)(1)) \
+  KL_BINARY(kernelift_vcmp##name##u##n, kernelift_u##n, a operator b)                        \
+  KL_BINARY(kernelift_vset##name##u##n, kernelift_u##n, (a operator b) &(kernelift_s##n)(1))
 KL_LANES(2)
 KL_LANES(4)
 

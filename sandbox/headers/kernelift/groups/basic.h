@@ -1,6 +1,6 @@
 // Cooperative groups: the whole block, the grid, and what all groups share.
-// A grid's sync is one call, __kl_grid_sync, and so is whether it may be called, __kl_grid_valid; the CPU device's executor
-// answers both. For a GPU they stay unresolved, and the toolkit's own header is used instead.
+// A grid's sync is one call, __kl_grid_sync, and so is whether it may be called, __kl_grid_valid; the CPU device's
+// executor answers both. For a GPU they stay unresolved, and the toolkit's own header is used instead.
 #pragma once
 #include "../../cuda_runtime.h"
 
@@ -22,8 +22,11 @@ static KL_DEVICE unsigned int nth_lane(unsigned int mask, unsigned int n) {
   return (unsigned int)__builtin_ctz(mask);
 }
 /// Shuffles of any trivially copyable type, 32 bits at a time.
-template <class T> KL_DEVICE T shuffle(unsigned int mask, T value, unsigned int from) {
-  struct Words { unsigned int word[(sizeof(T) + 3) / 4]; } words = {};
+template <class T>
+KL_DEVICE T shuffle(unsigned int mask, T value, unsigned int from) {
+  struct Words {
+    unsigned int word[(sizeof(T) + 3) / 4];
+  } words = {};
   __builtin_memcpy(&words, &value, sizeof(T));
   for (unsigned int i = 0; i < (sizeof(T) + 3) / 4; ++i) words.word[i] = __shfl_sync(mask, words.word[i], (int)from);
   __builtin_memcpy(&value, &words, sizeof(T));
@@ -34,7 +37,9 @@ template <class T> KL_DEVICE T shuffle(unsigned int mask, T value, unsigned int 
 /// A group of any kind, by value: what a generic function takes. Tiles and coalesced groups keep their mask.
 class thread_group {
  public:
-  KL_DEVICE unsigned int size() const { return kind_ == Block ? blockDim.x * blockDim.y * blockDim.z : (unsigned)__popc(mask_); }
+  KL_DEVICE unsigned int size() const {
+    return kind_ == Block ? blockDim.x * blockDim.y * blockDim.z : (unsigned)__popc(mask_);
+  }
   KL_DEVICE unsigned int num_threads() const { return size(); }
   KL_DEVICE unsigned int thread_rank() const {
     return kind_ == Block ? details::rank_in_block() : (unsigned)__popc(mask_ & details::lanes_below());
@@ -66,7 +71,10 @@ class thread_block : public thread_group {
   static KL_DEVICE dim3 group_dim() { return dim3(blockDim.x, blockDim.y, blockDim.z); }
   static KL_DEVICE dim3 dim_threads() { return group_dim(); }
   struct arrival_token {};
-  KL_DEVICE arrival_token barrier_arrive() const { __syncthreads(); return arrival_token(); }
+  KL_DEVICE arrival_token barrier_arrive() const {
+    __syncthreads();
+    return arrival_token();
+  }
   KL_DEVICE void barrier_wait(arrival_token&&) const {}
 
  private:
@@ -85,14 +93,19 @@ class grid_group {
   static KL_DEVICE unsigned long long block_rank() {
     return ((unsigned long long)blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
   }
-  static KL_DEVICE unsigned long long thread_rank() { return block_rank() * thread_block::size() + details::rank_in_block(); }
+  static KL_DEVICE unsigned long long thread_rank() {
+    return block_rank() * thread_block::size() + details::rank_in_block();
+  }
   static KL_DEVICE dim3 group_dim() { return dim3(gridDim.x, gridDim.y, gridDim.z); }
   static KL_DEVICE dim3 dim_blocks() { return group_dim(); }
   static KL_DEVICE dim3 block_index() { return dim3(blockIdx.x, blockIdx.y, blockIdx.z); }
 };
 KL_DEVICE grid_group this_grid() { return grid_group(); }
 
-template <class Group> KL_DEVICE void sync(const Group& group) { group.sync(); }
+template <class Group>
+KL_DEVICE void sync(const Group& group) {
+  group.sync();
+}
 KL_DEVICE void sync(const thread_block& group) { group.sync(); }
 
 }  // namespace cooperative_groups

@@ -26,9 +26,9 @@ KL_BITS float kernelift_half_bits_to_float(unsigned short half) {
 
 KL_BITS unsigned short kernelift_float_to_half_bits(float value) {
   unsigned int bits = kernelift_float_bits(value), sign = (bits >> 16) & 0x8000u, magnitude = bits & 0x7fffffffu;
-  if (magnitude > 0x7f800000u) return (unsigned short)0x7fffu;                             // NaN, as the hardware's.
-  if (magnitude >= 0x477ff000u) return (unsigned short)(sign | 0x7c00u);                   // Rounds beyond 65504.
-  if (magnitude < 0x33000001u) return (unsigned short)sign;                                // At most half the least.
+  if (magnitude > 0x7f800000u) return (unsigned short)0x7fffu;            // NaN, as the hardware's.
+  if (magnitude >= 0x477ff000u) return (unsigned short)(sign | 0x7c00u);  // Rounds beyond 65504.
+  if (magnitude < 0x33000001u) return (unsigned short)sign;               // At most half the least.
   unsigned int exponent = magnitude >> 23, fraction = (magnitude & 0x7fffffu) | 0x800000u;
   unsigned int shift = exponent < 113 ? 126 - exponent : 13;  // Subnormal results lose more bits.
   unsigned int kept = fraction >> shift, rest = fraction & ((1u << shift) - 1), half = 1u << (shift - 1);
@@ -37,7 +37,9 @@ KL_BITS unsigned short kernelift_float_to_half_bits(float value) {
   return (unsigned short)(sign | (exponent < 113 ? kept : ((exponent - 112) << 10) + (kept - 0x400u)));
 }
 
-KL_BITS float kernelift_bf16_bits_to_float(unsigned short bits) { return kernelift_bits_float((unsigned int)bits << 16); }
+KL_BITS float kernelift_bf16_bits_to_float(unsigned short bits) {
+  return kernelift_bits_float((unsigned int)bits << 16);
+}
 
 KL_BITS unsigned short kernelift_float_to_bf16_bits(float value) {
   unsigned int bits = kernelift_float_bits(value);

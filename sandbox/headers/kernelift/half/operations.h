@@ -6,10 +6,10 @@
 
 #if defined(__CUDA_ARCH__)
 #define KL_UNFUSED _Pragma("clang fp contract(off)")
-#define KL_BINARY(name, operator, ...)                                                                        \
-  KL_FN KL_T name(const KL_T a, const KL_T b) {                                                               \
-    __VA_ARGS__                                                                                               \
-    return KL_T::from_native(a.native() operator b.native());                                                 \
+#define KL_BINARY(name, operator, ...)                        \
+  KL_FN KL_T name(const KL_T a, const KL_T b) {               \
+    __VA_ARGS__                                               \
+    return KL_T::from_native(a.native() operator b.native()); \
   }
 #else
 #define KL_UNFUSED
@@ -83,27 +83,30 @@ KL_FN int __hisinf(const KL_T a) {
   float f = (float)a;
   return f == __builtin_inff() ? 1 : f == -__builtin_inff() ? -1 : 0;
 }
-KL_FN KL_T2 __hisnan2(const KL_T2 a) { return KL_T2(KL_T(__hisnan(a.x) ? 1.0f : 0.0f), KL_T(__hisnan(a.y) ? 1.0f : 0.0f)); }
+KL_FN KL_T2 __hisnan2(const KL_T2 a) {
+  return KL_T2(KL_T(__hisnan(a.x) ? 1.0f : 0.0f), KL_T(__hisnan(a.y) ? 1.0f : 0.0f));
+}
 
-// Comparisons: ordered (false with a NaN), and the "u" forms, which are true with one. The mask forms set all bits of a half.
-#define KL_COMPARE(name, operator)                                                                            \
-  KL_FN bool __h##name(const KL_T a, const KL_T b) { return (float)a operator(float) b; }                     \
-  KL_FN bool __h##name##u(const KL_T a, const KL_T b) {                                                       \
-    return __hisnan(a) || __hisnan(b) || (float)a operator(float) b;                                          \
-  }                                                                                                           \
-  KL_FN KL_T2 __h##name##2(const KL_T2 a, const KL_T2 b) {                                                    \
-    return KL_T2(KL_T(__h##name(a.x, b.x) ? 1.0f : 0.0f), KL_T(__h##name(a.y, b.y) ? 1.0f : 0.0f));           \
-  }                                                                                                           \
-  KL_FN KL_T2 __h##name##u2(const KL_T2 a, const KL_T2 b) {                                                   \
-    return KL_T2(KL_T(__h##name##u(a.x, b.x) ? 1.0f : 0.0f), KL_T(__h##name##u(a.y, b.y) ? 1.0f : 0.0f));     \
-  }                                                                                                           \
-  KL_FN bool __hb##name##2(const KL_T2 a, const KL_T2 b) { return __h##name(a.x, b.x) && __h##name(a.y, b.y); } \
+// Comparisons: ordered (false with a NaN), and the "u" forms, which are true with one. The mask forms set all bits of a
+// half.
+#define KL_COMPARE(name, operator)                                                                                     \
+  KL_FN bool __h##name(const KL_T a, const KL_T b) { return (float)a operator(float) b; }                              \
+  KL_FN bool __h##name##u(const KL_T a, const KL_T b) {                                                                \
+    return __hisnan(a) || __hisnan(b) || (float)a operator(float) b;                                                   \
+  }                                                                                                                    \
+  KL_FN KL_T2 __h##name##2(const KL_T2 a, const KL_T2 b) {                                                             \
+    return KL_T2(KL_T(__h##name(a.x, b.x) ? 1.0f : 0.0f), KL_T(__h##name(a.y, b.y) ? 1.0f : 0.0f));                    \
+  }                                                                                                                    \
+  KL_FN KL_T2 __h##name##u2(const KL_T2 a, const KL_T2 b) {                                                            \
+    return KL_T2(KL_T(__h##name##u(a.x, b.x) ? 1.0f : 0.0f), KL_T(__h##name##u(a.y, b.y) ? 1.0f : 0.0f));              \
+  }                                                                                                                    \
+  KL_FN bool __hb##name##2(const KL_T2 a, const KL_T2 b) { return __h##name(a.x, b.x) && __h##name(a.y, b.y); }        \
   KL_FN bool __hb##name##u2(const KL_T2 a, const KL_T2 b) { return __h##name##u(a.x, b.x) && __h##name##u(a.y, b.y); } \
-  KL_FN unsigned __h##name##2_mask(const KL_T2 a, const KL_T2 b) {                                            \
-    return (__h##name(a.x, b.x) ? 0xffffu : 0) | (__h##name(a.y, b.y) ? 0xffff0000u : 0);                     \
-  }                                                                                                           \
-  KL_FN unsigned __h##name##u2_mask(const KL_T2 a, const KL_T2 b) {                                           \
-    return (__h##name##u(a.x, b.x) ? 0xffffu : 0) | (__h##name##u(a.y, b.y) ? 0xffff0000u : 0);               \
+  KL_FN unsigned __h##name##2_mask(const KL_T2 a, const KL_T2 b) {                                                     \
+    return (__h##name(a.x, b.x) ? 0xffffu : 0) | (__h##name(a.y, b.y) ? 0xffff0000u : 0);                              \
+  }                                                                                                                    \
+  KL_FN unsigned __h##name##u2_mask(const KL_T2 a, const KL_T2 b) {                                                    \
+    return (__h##name##u(a.x, b.x) ? 0xffffu : 0) | (__h##name##u(a.y, b.y) ? 0xffff0000u : 0);                        \
   }
 KL_COMPARE(eq, ==)
 KL_COMPARE(lt, <)
@@ -135,24 +138,28 @@ KL_FN KL_T __hmin(const KL_T a, const KL_T b) {
   if (__hisnan(a)) return __hisnan(b) ? KL_T::from_bits(0x7fff) : b;
   return __hisnan(b) || __hlt(a, b) ? a : __hlt(b, a) ? b : KL_T::from_bits(a.__x | b.__x);
 }
-KL_FN KL_T __hmax_nan(const KL_T a, const KL_T b) { return __hisnan(a) || __hisnan(b) ? KL_T::from_bits(0x7fff) : __hmax(a, b); }
-KL_FN KL_T __hmin_nan(const KL_T a, const KL_T b) { return __hisnan(a) || __hisnan(b) ? KL_T::from_bits(0x7fff) : __hmin(a, b); }
+KL_FN KL_T __hmax_nan(const KL_T a, const KL_T b) {
+  return __hisnan(a) || __hisnan(b) ? KL_T::from_bits(0x7fff) : __hmax(a, b);
+}
+KL_FN KL_T __hmin_nan(const KL_T a, const KL_T b) {
+  return __hisnan(a) || __hisnan(b) ? KL_T::from_bits(0x7fff) : __hmin(a, b);
+}
 KL_PAIRWISE(__hmax2, __hmax)
 KL_PAIRWISE(__hmin2, __hmin)
 KL_PAIRWISE(__hmax2_nan, __hmax_nan)
 KL_PAIRWISE(__hmin2_nan, __hmin_nan)
 
-#define KL_OPERATOR(op, name)                                                                                 \
-  KL_FN KL_T operator op(const KL_T& a, const KL_T& b) { return name(a, b); }                                 \
-  KL_FN KL_T& operator op##=(KL_T& a, const KL_T& b) { return a = name(a, b); }
+#define KL_OPERATOR(op, name)                                                 \
+  KL_FN KL_T operator op(const KL_T& a, const KL_T& b) { return name(a, b); } \
+  KL_FN KL_T& operator op## = (KL_T & a, const KL_T& b) { return a = name(a, b); }
 KL_OPERATOR(+, __hadd)
 KL_OPERATOR(-, __hsub)
 KL_OPERATOR(*, __hmul)
 KL_OPERATOR(/, __hdiv)
 #undef KL_OPERATOR
-#define KL_OPERATOR(op, name)                                                                                 \
-  KL_FN KL_T2 operator op(const KL_T2& a, const KL_T2& b) { return name(a, b); }                              \
-  KL_FN KL_T2& operator op##=(KL_T2& a, const KL_T2& b) { return a = name(a, b); }
+#define KL_OPERATOR(op, name)                                                    \
+  KL_FN KL_T2 operator op(const KL_T2& a, const KL_T2& b) { return name(a, b); } \
+  KL_FN KL_T2& operator op## = (KL_T2 & a, const KL_T2& b) { return a = name(a, b); }
 KL_OPERATOR(+, __hadd2)
 KL_OPERATOR(-, __hsub2)
 KL_OPERATOR(*, __hmul2)
@@ -180,15 +187,18 @@ KL_FN bool operator<=(const KL_T& a, const KL_T& b) { return __hle(a, b); }
 KL_FN bool operator>(const KL_T& a, const KL_T& b) { return __hgt(a, b); }
 KL_FN bool operator>=(const KL_T& a, const KL_T& b) { return __hge(a, b); }
 KL_FN bool operator==(const KL_T2& a, const KL_T2& b) { return __hbeq2(a, b); }
-KL_FN bool operator!=(const KL_T2& a, const KL_T2& b) { return __hbneu2(a, b); }   // Both differ: as CUDA has it.
+KL_FN bool operator!=(const KL_T2& a, const KL_T2& b) { return __hbneu2(a, b); }  // Both differ: as CUDA has it.
 KL_FN bool operator<(const KL_T2& a, const KL_T2& b) { return __hblt2(a, b); }
 KL_FN bool operator<=(const KL_T2& a, const KL_T2& b) { return __hble2(a, b); }
 KL_FN bool operator>(const KL_T2& a, const KL_T2& b) { return __hbgt2(a, b); }
 KL_FN bool operator>=(const KL_T2& a, const KL_T2& b) { return __hbge2(a, b); }
 
 // Mathematics goes through float, as CUDA's own does.
-#define KL_MATH(name, expression)                                                                             \
-  KL_FN KL_T h##name(const KL_T a) { float x = (float)a; return KL_T((float)(expression)); }                  \
+#define KL_MATH(name, expression)     \
+  KL_FN KL_T h##name(const KL_T a) {  \
+    float x = (float)a;               \
+    return KL_T((float)(expression)); \
+  }                                   \
   KL_FN KL_T2 h2##name(const KL_T2 a) { return KL_T2(h##name(a.x), h##name(a.y)); }
 KL_MATH(sqrt, sqrtf(x))
 KL_MATH(rsqrt, 1.0f / sqrtf(x))
@@ -221,12 +231,12 @@ KL_DEVICE void __stcs(KL_T* p, KL_T value) { *p = value; }
 KL_DEVICE void __stcs(KL_T2* p, KL_T2 value) { *p = value; }
 KL_DEVICE void __stcg(KL_T* p, KL_T value) { *p = value; }
 KL_DEVICE void __stcg(KL_T2* p, KL_T2 value) { *p = value; }
-#define KL_SHUFFLE(name, Lane)                                                                                \
-  KL_DEVICE KL_T name(unsigned mask, KL_T value, Lane lane, int width = 32) {                                 \
-    return KL_T::from_bits((unsigned short)name(mask, (unsigned)value.__x, lane, width));                     \
-  }                                                                                                           \
-  KL_DEVICE KL_T2 name(unsigned mask, KL_T2 value, Lane lane, int width = 32) {                               \
-    return __builtin_bit_cast(KL_T2, name(mask, __builtin_bit_cast(unsigned, value), lane, width));           \
+#define KL_SHUFFLE(name, Lane)                                                                      \
+  KL_DEVICE KL_T name(unsigned mask, KL_T value, Lane lane, int width = 32) {                       \
+    return KL_T::from_bits((unsigned short)name(mask, (unsigned)value.__x, lane, width));           \
+  }                                                                                                 \
+  KL_DEVICE KL_T2 name(unsigned mask, KL_T2 value, Lane lane, int width = 32) {                     \
+    return __builtin_bit_cast(KL_T2, name(mask, __builtin_bit_cast(unsigned, value), lane, width)); \
   }
 KL_SHUFFLE(__shfl_sync, int)
 KL_SHUFFLE(__shfl_up_sync, unsigned)

@@ -16,7 +16,8 @@
 #define hipExtStreamCreateWithCUMask(stream, words, mask) cudaStreamCreate(stream)
 #define hipExtLaunchKernel kernelift_hip_ext_launch
 #define hipMemAllocHost cudaMallocHost
-#define hipMemcpyHtoDAsync(to, from, size, stream) cudaMemcpyAsync((void*)(to), (from), (size), cudaMemcpyHostToDevice, (stream))
+#define hipMemcpyHtoDAsync(to, from, size, stream) \
+  cudaMemcpyAsync((void*)(to), (from), (size), cudaMemcpyHostToDevice, (stream))
 #define hipMemcpyDtoHAsync(to, from, size, stream) \
   cudaMemcpyAsync((to), (const void*)(from), (size), cudaMemcpyDeviceToHost, (stream))
 #define hipMemcpyDtoDAsync(to, from, size, stream) \
@@ -32,19 +33,22 @@
 
 #ifdef __cplusplus
 /// hipHostMalloc's flags may be left out, and its pointer is typed.
-template <class T> static inline cudaError_t kernelift_hip_host_malloc(T** pointer, size_t size, unsigned int flags = 0) {
+template <class T>
+static inline cudaError_t kernelift_hip_host_malloc(T** pointer, size_t size, unsigned int flags = 0) {
   // HIP's own flags (coherent, NUMA user…) lie above CUDA's and say nothing here.
   return ::cudaHostAlloc((void**)(void*)pointer, size, flags & 7u);
 }
-static inline cudaError_t kernelift_hip_ext_launch(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared,
-                                                   cudaStream_t stream, cudaEvent_t start, cudaEvent_t stop, int) {
+static inline cudaError_t kernelift_hip_ext_launch(const void* function, dim3 grid, dim3 block, void** arguments,
+                                                   size_t shared, cudaStream_t stream, cudaEvent_t start,
+                                                   cudaEvent_t stop, int) {
   if (start) (void)cudaEventRecord(start, stream);
   const cudaError_t error = cudaLaunchKernel(function, grid, block, arguments, shared, stream);
   if (stop) (void)cudaEventRecord(stop, stream);
   return error;
 }
 /// A pattern wider than cudaMemset's byte: one element, then what is there doubled until all is.
-template <class T> static inline cudaError_t kernelift_hip_fill(void* pointer, T value, size_t count, cudaStream_t stream) {
+template <class T>
+static inline cudaError_t kernelift_hip_fill(void* pointer, T value, size_t count, cudaStream_t stream) {
   if (count == 0) return cudaSuccess;
   cudaError_t error = cudaMemcpyAsync(pointer, &value, sizeof value, cudaMemcpyHostToDevice, stream);
   for (size_t done = 1; error == cudaSuccess && done < count; done *= 2)
@@ -58,7 +62,8 @@ static inline cudaError_t hipInit(unsigned int) { return cudaSuccess; }
 static inline cudaError_t hipDeviceGet(int* device, int ordinal) {
   int count = 0;
   const cudaError_t error = cudaGetDeviceCount(&count);
-  if (error != cudaSuccess || ordinal < 0 || ordinal >= count) return error != cudaSuccess ? error : cudaErrorInvalidDevice;
+  if (error != cudaSuccess || ordinal < 0 || ordinal >= count)
+    return error != cudaSuccess ? error : cudaErrorInvalidDevice;
   *device = ordinal;
   return cudaSuccess;
 }

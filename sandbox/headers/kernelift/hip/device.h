@@ -32,9 +32,10 @@
 #define __any kernelift_hip_any
 #define __all kernelift_hip_all
 #define __ballot kernelift_hip_ballot
-#define KL_SHUFFLE(name, other)                                                                                 \
-  template <class T> static __device__ __forceinline__ T kernelift_hip_##name(T value, other by, int width = 32) { \
-    return __##name##_sync(0xffffffffu, value, by, width);                                                      \
+#define KL_SHUFFLE(name, other)                                                                 \
+  template <class T>                                                                            \
+  static __device__ __forceinline__ T kernelift_hip_##name(T value, other by, int width = 32) { \
+    return __##name##_sync(0xffffffffu, value, by, width);                                      \
   }
 KL_SHUFFLE(shfl, int)
 KL_SHUFFLE(shfl_up, unsigned int)
@@ -49,12 +50,21 @@ static __device__ __forceinline__ unsigned long long kernelift_hip_ballot(int pr
 static __device__ __forceinline__ unsigned int __lane_id() { return __nvvm_read_ptx_sreg_laneid(); }
 static __device__ __forceinline__ unsigned long long wall_clock64() { return __nvvm_read_ptx_sreg_globaltimer(); }
 // Atomics that AMD has names of its own for.
-static __device__ __forceinline__ float atomicAddNoRet(float* address, float value) { return atomicAdd(address, value); }
-static __device__ __forceinline__ float unsafeAtomicAdd(float* address, float value) { return atomicAdd(address, value); }
-static __device__ __forceinline__ double unsafeAtomicAdd(double* address, double value) { return atomicAdd(address, value); }
+static __device__ __forceinline__ float atomicAddNoRet(float* address, float value) {
+  return atomicAdd(address, value);
+}
+static __device__ __forceinline__ float unsafeAtomicAdd(float* address, float value) {
+  return atomicAdd(address, value);
+}
+static __device__ __forceinline__ double unsafeAtomicAdd(double* address, double value) {
+  return atomicAdd(address, value);
+}
 static __device__ __forceinline__ float safeAtomicAdd(float* address, float value) { return atomicAdd(address, value); }
-static __device__ __forceinline__ double safeAtomicAdd(double* address, double value) { return atomicAdd(address, value); }
-static __device__ __forceinline__ unsigned int __bitextract_u32(unsigned int word, unsigned int from, unsigned int width) {
+static __device__ __forceinline__ double safeAtomicAdd(double* address, double value) {
+  return atomicAdd(address, value);
+}
+static __device__ __forceinline__ unsigned int __bitextract_u32(unsigned int word, unsigned int from,
+                                                                unsigned int width) {
   from &= 31, width &= 31;
   return word >> from & ((1u << width) - 1);
 }
@@ -91,7 +101,8 @@ static __device__ __forceinline__ void abort() { __trap(); }
 #define __builtin_amdgcn_sqrtf(x) sqrtf(x)
 #define __builtin_amdgcn_rsqf(x) rsqrtf(x)
 #define __builtin_amdgcn_readlane(value, lane) ((int)__shfl_sync(0xffffffffu, (int)(value), (lane)))
-#define __builtin_amdgcn_readfirstlane(value) ((int)__shfl_sync(__activemask(), (int)(value), __ffs(__activemask()) - 1))
+#define __builtin_amdgcn_readfirstlane(value) \
+  ((int)__shfl_sync(__activemask(), (int)(value), __ffs(__activemask()) - 1))
 #define __builtin_amdgcn_ds_bpermute(address, value) ((int)__shfl_sync(0xffffffffu, (int)(value), (int)(address) >> 2))
 #define __builtin_amdgcn_mbcnt_lo(mask, base) (__popc((mask) & ((1u << __lane_id()) - 1)) + (base))
 #define __builtin_amdgcn_mbcnt_hi(mask, base) (base)

@@ -5,7 +5,9 @@
 #include "memory.h"
 #include "stream.h"
 
-#define KL_API template <class T> static __inline__ cudaError_t
+#define KL_API       \
+  template <class T> \
+  static __inline__ cudaError_t
 
 KL_API cudaMalloc(T** pointer, size_t size) { return ::cudaMalloc((void**)(void*)pointer, size); }
 KL_API cudaMallocHost(T** pointer, size_t size, unsigned int flags = 0) {
@@ -32,7 +34,8 @@ KL_API cudaMallocAsync(T** pointer, size_t size, cudaMemPool_t pool, cudaStream_
 KL_API cudaMallocFromPoolAsync(T** pointer, size_t size, cudaMemPool_t pool, cudaStream_t stream) {
   return ::cudaMallocFromPoolAsync((void**)(void*)pointer, size, pool, stream);
 }
-KL_API cudaStreamAttachMemAsync(cudaStream_t stream, T* pointer, size_t length = 0, unsigned int flags = cudaMemAttachSingle) {
+KL_API cudaStreamAttachMemAsync(cudaStream_t stream, T* pointer, size_t length = 0,
+                                unsigned int flags = cudaMemAttachSingle) {
   return ::cudaStreamAttachMemAsync(stream, (void*)pointer, length, flags);
 }
 
@@ -52,15 +55,20 @@ KL_API cudaMemcpyFromSymbolAsync(void* to, const T& symbol, size_t size, size_t 
                                  enum cudaMemcpyKind kind = cudaMemcpyDeviceToHost, cudaStream_t stream = 0) {
   return ::cudaMemcpyFromSymbolAsync(to, (const void*)&symbol, size, offset, kind, stream);
 }
-KL_API cudaGetSymbolAddress(void** pointer, const T& symbol) { return ::cudaGetSymbolAddress(pointer, (const void*)&symbol); }
-KL_API cudaGetSymbolAddress(T** pointer, const void* symbol) { return ::cudaGetSymbolAddress((void**)(void*)pointer, symbol); }
+KL_API cudaGetSymbolAddress(void** pointer, const T& symbol) {
+  return ::cudaGetSymbolAddress(pointer, (const void*)&symbol);
+}
+KL_API cudaGetSymbolAddress(T** pointer, const void* symbol) {
+  return ::cudaGetSymbolAddress((void**)(void*)pointer, symbol);
+}
 template <class Pointee, class T>
 static __inline__ cudaError_t cudaGetSymbolAddress(Pointee** pointer, const T& symbol) {
   return ::cudaGetSymbolAddress((void**)(void*)pointer, (const void*)&symbol);
 }
 KL_API cudaGetSymbolSize(size_t* size, const T& symbol) { return ::cudaGetSymbolSize(size, (const void*)&symbol); }
 
-KL_API cudaLaunchKernel(T* function, dim3 grid, dim3 block, void** arguments, size_t shared = 0, cudaStream_t stream = 0) {
+KL_API cudaLaunchKernel(T* function, dim3 grid, dim3 block, void** arguments, size_t shared = 0,
+                        cudaStream_t stream = 0) {
   return ::cudaLaunchKernel((const void*)function, grid, block, arguments, shared, stream);
 }
 KL_API cudaLaunchCooperativeKernel(T* function, dim3 grid, dim3 block, void** arguments, size_t shared = 0,
@@ -85,15 +93,16 @@ KL_API cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, T function, in
 }
 KL_API cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, T function, int block_size, size_t shared,
                                                               unsigned int flags) {
-  return ::cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, (const void*)function, block_size, shared, flags);
+  return ::cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, (const void*)function, block_size, shared,
+                                                                  flags);
 }
 KL_API cudaOccupancyAvailableDynamicSMemPerBlock(size_t* shared, T function, int blocks, int block_size) {
   return ::cudaOccupancyAvailableDynamicSMemPerBlock(shared, (const void*)function, blocks, block_size);
 }
 #undef KL_API
 
-/// The block size with the most resident threads, and the grid that fills the device with it. `shared_for(block)` is the
-/// dynamic shared memory that a block of that size wants.
+/// The block size with the most resident threads, and the grid that fills the device with it. `shared_for(block)` is
+/// the dynamic shared memory that a block of that size wants.
 template <class SharedOfBlock, class T>
 static __inline__ cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* grid, int* block, T function,
                                                                              SharedOfBlock shared_for, int limit = 0) {
@@ -107,7 +116,8 @@ static __inline__ cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int
   if (limit > 0 && limit < top) top = limit;
   for (int size = (top + warp - 1) / warp * warp; size > 0; size -= warp) {
     int threads = size < top ? size : top, blocks = 0;
-    error = ::cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, (const void*)function, threads, shared_for(threads));
+    error =
+        ::cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, (const void*)function, threads, shared_for(threads));
     if (error) return error;
     if (blocks * threads > most) {
       most = blocks * threads;

@@ -1,25 +1,46 @@
 // Arrays, textures and surfaces: the types, so that sources which mention them compile, and the calls, which the CPU
-// device's runtime answers with cudaErrorNotSupported. Fetching from device code is refused at compile time (device/texture.h).
+// device's runtime answers with cudaErrorNotSupported. Fetching from device code is refused at compile time
+// (device/texture.h).
 #pragma once
 #include "../types/handles.h"
 
 enum cudaTextureAddressMode {
-  cudaAddressModeWrap = 0, cudaAddressModeClamp = 1, cudaAddressModeMirror = 2, cudaAddressModeBorder = 3
+  cudaAddressModeWrap = 0,
+  cudaAddressModeClamp = 1,
+  cudaAddressModeMirror = 2,
+  cudaAddressModeBorder = 3
 };
 enum cudaTextureFilterMode { cudaFilterModePoint = 0, cudaFilterModeLinear = 1 };
 enum cudaTextureReadMode { cudaReadModeElementType = 0, cudaReadModeNormalizedFloat = 1 };
 enum cudaResourceType {
-  cudaResourceTypeArray = 0, cudaResourceTypeMipmappedArray = 1, cudaResourceTypeLinear = 2, cudaResourceTypePitch2D = 3
+  cudaResourceTypeArray = 0,
+  cudaResourceTypeMipmappedArray = 1,
+  cudaResourceTypeLinear = 2,
+  cudaResourceTypePitch2D = 3
 };
 enum cudaResourceViewFormat { cudaResViewFormatNone = 0 };
 struct cudaResourceDesc {
   enum cudaResourceType resType;
   union {
-    struct { cudaArray_t array; } array;
-    struct { cudaMipmappedArray_t mipmap; } mipmap;
-    struct { void* devPtr; struct cudaChannelFormatDesc desc; size_t sizeInBytes; } linear;
-    struct { void* devPtr; struct cudaChannelFormatDesc desc; size_t width, height, pitchInBytes; } pitch2D;
-    struct { int reserved[32]; } reserved;
+    struct {
+      cudaArray_t array;
+    } array;
+    struct {
+      cudaMipmappedArray_t mipmap;
+    } mipmap;
+    struct {
+      void* devPtr;
+      struct cudaChannelFormatDesc desc;
+      size_t sizeInBytes;
+    } linear;
+    struct {
+      void* devPtr;
+      struct cudaChannelFormatDesc desc;
+      size_t width, height, pitchInBytes;
+    } pitch2D;
+    struct {
+      int reserved[32];
+    } reserved;
   } res;
   unsigned int flags;
 };
@@ -82,19 +103,21 @@ static inline struct cudaPitchedPtr make_cudaPitchedPtr(void* pointer, size_t pi
 }
 
 /// cudaCreateChannelDesc<float4>() and the like.
-template <class T> inline struct cudaChannelFormatDesc cudaCreateChannelDesc() {
+template <class T>
+inline struct cudaChannelFormatDesc cudaCreateChannelDesc() {
   return cudaCreateChannelDesc(0, 0, 0, 0, cudaChannelFormatKindNone);
 }
-#define KL_CHANNELS(type, element, count, kind)                                        \
-  template <> inline struct cudaChannelFormatDesc cudaCreateChannelDesc<type>() {      \
-    const int bits = 8 * sizeof(element);                                              \
+#define KL_CHANNELS(type, element, count, kind)                                                          \
+  template <>                                                                                            \
+  inline struct cudaChannelFormatDesc cudaCreateChannelDesc<type>() {                                    \
+    const int bits = 8 * sizeof(element);                                                                \
     return cudaCreateChannelDesc(bits, count > 1 ? bits : 0, count > 2 ? bits : 0, count > 3 ? bits : 0, \
-                                 cudaChannelFormatKind##kind);                         \
+                                 cudaChannelFormatKind##kind);                                           \
   }
-#define KL_CHANNEL_FAMILY(name, element, kind)                                         \
-  KL_CHANNELS(element, element, 1, kind)                                               \
-  KL_CHANNELS(name##1, element, 1, kind)                                               \
-  KL_CHANNELS(name##2, element, 2, kind)                                               \
+#define KL_CHANNEL_FAMILY(name, element, kind) \
+  KL_CHANNELS(element, element, 1, kind)       \
+  KL_CHANNELS(name##1, element, 1, kind)       \
+  KL_CHANNELS(name##2, element, 2, kind)       \
   KL_CHANNELS(name##4, element, 4, kind)
 KL_CHANNEL_FAMILY(char, signed char, Signed)
 KL_CHANNEL_FAMILY(uchar, unsigned char, Unsigned)

@@ -25,13 +25,25 @@ typedef unsigned long long cudaSurfaceObject_t;
 typedef void(CUDART_CB* cudaStreamCallback_t)(cudaStream_t stream, cudaError_t status, void* user_data);
 typedef void(CUDART_CB* cudaHostFn_t)(void* user_data);
 
-typedef struct CUuuid_st { char bytes[16]; } CUuuid;
+typedef struct CUuuid_st {
+  char bytes[16];
+} CUuuid;
 typedef CUuuid cudaUUID_t;
 
-struct cudaExtent { size_t width, height, depth; };
-struct cudaPos { size_t x, y, z; };
-struct cudaPitchedPtr { void* ptr; size_t pitch, xsize, ysize; };
-struct cudaChannelFormatDesc { int x, y, z, w; enum cudaChannelFormatKind f; };
+struct cudaExtent {
+  size_t width, height, depth;
+};
+struct cudaPos {
+  size_t x, y, z;
+};
+struct cudaPitchedPtr {
+  void* ptr;
+  size_t pitch, xsize, ysize;
+};
+struct cudaChannelFormatDesc {
+  int x, y, z, w;
+  enum cudaChannelFormatKind f;
+};
 
 struct cudaMemcpy3DParms {
   cudaArray_t srcArray;
@@ -72,8 +84,14 @@ struct cudaFuncAttributes {
   int reserved[16];
 };
 
-struct cudaMemLocation { enum cudaMemLocationType type; int id; };
-struct cudaMemAccessDesc { struct cudaMemLocation location; enum cudaMemAccessFlags flags; };
+struct cudaMemLocation {
+  enum cudaMemLocationType type;
+  int id;
+};
+struct cudaMemAccessDesc {
+  struct cudaMemLocation location;
+  enum cudaMemAccessFlags flags;
+};
 struct cudaMemPoolProps {
   enum cudaMemAllocationType allocType;
   enum cudaMemAllocationHandleType handleTypes;
@@ -89,14 +107,20 @@ struct cudaAccessPolicyWindow {
   float hitRatio;
   enum cudaAccessProperty hitProp, missProp;
 };
-typedef struct cudaIpcMemHandle_st { char reserved[64]; } cudaIpcMemHandle_t;
-typedef struct cudaIpcEventHandle_st { char reserved[64]; } cudaIpcEventHandle_t;
+typedef struct cudaIpcMemHandle_st {
+  char reserved[64];
+} cudaIpcMemHandle_t;
+typedef struct cudaIpcEventHandle_st {
+  char reserved[64];
+} cudaIpcEventHandle_t;
 
 typedef union cudaLaunchAttributeValue {
   char pad[64];
   struct cudaAccessPolicyWindow accessPolicyWindow;
   int cooperative;
-  struct { unsigned int x, y, z; } clusterDim;
+  struct {
+    unsigned int x, y, z;
+  } clusterDim;
   int programmaticStreamSerializationAllowed;
   int priority;
   unsigned int sharedMemCarveout;

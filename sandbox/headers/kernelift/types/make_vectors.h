@@ -3,18 +3,37 @@
 #include "vectors.h"
 
 #define KL_MAKE __host__ __device__ static __inline__
-#define KL_MAKERS(name, element)                                                                          \
-  KL_MAKE name##1 make_##name##1(element x) { name##1 t; t.x = x; return t; }                             \
-  KL_MAKE name##2 make_##name##2(element x, element y) { name##2 t; t.x = x; t.y = y; return t; }         \
-  KL_MAKE name##3 make_##name##3(element x, element y, element z) {                                       \
-    name##3 t; t.x = x; t.y = y; t.z = z; return t;                                                       \
-  }                                                                                                       \
+#define KL_MAKERS(name, element)                                    \
+  KL_MAKE name##1 make_##name##1(element x) {                       \
+    name##1 t;                                                      \
+    t.x = x;                                                        \
+    return t;                                                       \
+  }                                                                 \
+  KL_MAKE name##2 make_##name##2(element x, element y) {            \
+    name##2 t;                                                      \
+    t.x = x;                                                        \
+    t.y = y;                                                        \
+    return t;                                                       \
+  }                                                                 \
+  KL_MAKE name##3 make_##name##3(element x, element y, element z) { \
+    name##3 t;                                                      \
+    t.x = x;                                                        \
+    t.y = y;                                                        \
+    t.z = z;                                                        \
+    return t;                                                       \
+  }                                                                 \
   KL_MAKER4(name, element, )
-#define KL_MAKER4(name, element, suffix)                                                                  \
-  KL_MAKE name##4##suffix make_##name##4##suffix(element x, element y, element z, element w) {            \
-    name##4##suffix t; t.x = x; t.y = y; t.z = z; t.w = w; return t;                                      \
+#define KL_MAKER4(name, element, suffix)                                                       \
+  KL_MAKE name##4##suffix make_##name##4##suffix(element x, element y, element z, element w) { \
+    name##4##suffix t;                                                                         \
+    t.x = x;                                                                                   \
+    t.y = y;                                                                                   \
+    t.z = z;                                                                                   \
+    t.w = w;                                                                                   \
+    return t;                                                                                  \
   }
-#define KL_WIDE_MAKERS(name, element) KL_MAKERS(name, element) KL_MAKER4(name, element, _16a) KL_MAKER4(name, element, _32a)
+#define KL_WIDE_MAKERS(name, element) \
+  KL_MAKERS(name, element) KL_MAKER4(name, element, _16a) KL_MAKER4(name, element, _32a)
 
 KL_MAKERS(char, signed char)
 KL_MAKERS(uchar, unsigned char)

@@ -29,21 +29,37 @@
 #define KL_MAKE4(name, e)
 #endif
 
-#define KL_VECTOR1(name, element) typedef struct name##1 { element x; KL_MAKE1(name##1, element) } name##1;
-#define KL_VECTOR2(name, element, align) \
-  typedef struct __attribute__((aligned(align))) name##2 { element x, y; KL_MAKE2(name##2, element) } name##2;
-#define KL_VECTOR3(name, element) typedef struct name##3 { element x, y, z; KL_MAKE3(name##3, element) } name##3;
-#define KL_VECTOR4(name, element, align, suffix)                     \
-  typedef struct __attribute__((aligned(align))) name##4##suffix {   \
-    element x, y, z, w;                                              \
-    KL_MAKE4(name##4##suffix, element)                               \
-  } name##4##suffix;
+#define KL_VECTOR1(name, element) \
+  typedef struct name##1 {        \
+    element x;                    \
+    KL_MAKE1(name##1, element)    \
+  }                               \
+  name##1;
+#define KL_VECTOR2(name, element, align)                   \
+  typedef struct __attribute__((aligned(align))) name##2 { \
+    element x, y;                                          \
+    KL_MAKE2(name##2, element)                             \
+  }                                                        \
+  name##2;
+#define KL_VECTOR3(name, element) \
+  typedef struct name##3 {        \
+    element x, y, z;              \
+    KL_MAKE3(name##3, element)    \
+  }                               \
+  name##3;
+#define KL_VECTOR4(name, element, align, suffix)                   \
+  typedef struct __attribute__((aligned(align))) name##4##suffix { \
+    element x, y, z, w;                                            \
+    KL_MAKE4(name##4##suffix, element)                             \
+  }                                                                \
+  name##4##suffix;
 #define KL_VECTORS(name, element, align2, align4) \
-  KL_VECTOR1(name, element) KL_VECTOR2(name, element, align2) KL_VECTOR3(name, element) KL_VECTOR4(name, element, align4, )
+  KL_VECTOR1(name, element)                       \
+  KL_VECTOR2(name, element, align2) KL_VECTOR3(name, element) KL_VECTOR4(name, element, align4, )
 /// 32-byte vectors come with both alignments since CUDA 13; the plain name has 16.
-#define KL_WIDE_VECTORS(name, element)  \
-  KL_VECTORS(name, element, 16, 16)     \
-  KL_VECTOR4(name, element, 16, _16a)   \
+#define KL_WIDE_VECTORS(name, element) \
+  KL_VECTORS(name, element, 16, 16)    \
+  KL_VECTOR4(name, element, 16, _16a)  \
   KL_VECTOR4(name, element, 32, _32a)
 
 KL_VECTORS(char, signed char, 2, 4)
@@ -75,13 +91,20 @@ typedef struct dim3 {
   unsigned int x, y, z;
 #ifdef __cplusplus
 #if __cplusplus >= 201103L
-  __host__ __device__ constexpr dim3(unsigned int vx = 1, unsigned int vy = 1, unsigned int vz = 1) : x(vx), y(vy), z(vz) {}
+  __host__ __device__ constexpr dim3(unsigned int vx = 1, unsigned int vy = 1, unsigned int vz = 1)
+      : x(vx), y(vy), z(vz) {}
   __host__ __device__ constexpr dim3(uint3 v) : x(v.x), y(v.y), z(v.z) {}
   __host__ __device__ constexpr operator uint3() const { return uint3{x, y, z}; }
 #else
   __host__ __device__ dim3(unsigned int vx = 1, unsigned int vy = 1, unsigned int vz = 1) : x(vx), y(vy), z(vz) {}
   __host__ __device__ dim3(uint3 v) : x(v.x), y(v.y), z(v.z) {}
-  __host__ __device__ operator uint3() const { uint3 t; t.x = x; t.y = y; t.z = z; return t; }
+  __host__ __device__ operator uint3() const {
+    uint3 t;
+    t.x = x;
+    t.y = y;
+    t.z = z;
+    return t;
+  }
 #endif
 #endif
 } dim3;

@@ -1,7 +1,7 @@
-// demote: local `double` variables become `float`, in kernels whose data is float. What was written with doubles out of habit
-// runs at a fraction of a GPU's rate; what needs them fails verification and stays. Data whose type is an alias or a macro may
-// be double another time, and numbers that floats do not bear say that the range of doubles is meant. What is cut to an integer
-// stays: which cell a coordinate is in, no recorded input decides for all others.
+// demote: local `double` variables become `float`, in kernels whose data is float. What was written with doubles out of
+// habit runs at a fraction of a GPU's rate; what needs them fails verification and stays. Data whose type is an alias
+// or a macro may be double another time, and numbers that floats do not bear say that the range of doubles is meant.
+// What is cut to an integer stays: which cell a coordinate is in, no recorded input decides for all others.
 #include <clang/AST/Attr.h>
 #include <clang/AST/Expr.h>
 #include <clang/AST/TypeLoc.h>
@@ -20,9 +20,12 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   if (!kernel) return {};
   auto& context = source.context();
   for (auto* parameter : kernel->parameters())
-    if (parameter->getType()->isPointerType() && context.hasSameUnqualifiedType(parameter->getType()->getPointeeType(), context.DoubleTy)) return {};
+    if (parameter->getType()->isPointerType() &&
+        context.hasSameUnqualifiedType(parameter->getType()->getPointeeType(), context.DoubleTy))
+      return {};
   if (!only_plain_floats(source, kernel->getBody()) ||
-      !std::all_of(kernel->param_begin(), kernel->param_end(), [&](auto* parameter) { return is_plain_float(source, parameter); }))
+      !std::all_of(kernel->param_begin(), kernel->param_end(),
+                   [&](auto* parameter) { return is_plain_float(source, parameter); }))
     return {};
   bool bearable = true;
   walk(kernel->getBody(), [&](const clang::Stmt* statement) {
@@ -31,16 +34,19 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   });
   if (!bearable) return {};
   Opportunity found;
-  found.place = "locals of " + kernel->getNameAsString(), found.premise = "which lowers the precision of double variables to float";
+  found.place = "locals of " + kernel->getNameAsString(),
+  found.premise = "which lowers the precision of double variables to float";
   bool compares = false;
   walk(kernel->getBody(), [&](const clang::Stmt* statement) {
     auto* declaration = llvm::dyn_cast<clang::DeclStmt>(statement);
     if (!declaration) return true;
-    std::optional<size_t> type;   // `double a, b;` spells it once, for all.
+    std::optional<size_t> type;  // `double a, b;` spells it once, for all.
     Rounded worst = Rounded::Value;
     for (auto* declared : declaration->decls()) {
       auto* variable = llvm::dyn_cast<clang::VarDecl>(declared);
-      if (!variable || variable->hasAttr<clang::CUDASharedAttr>() || !context.hasSameUnqualifiedType(variable->getType(), context.DoubleTy)) continue;
+      if (!variable || variable->hasAttr<clang::CUDASharedAttr>() ||
+          !context.hasSameUnqualifiedType(variable->getType(), context.DoubleTy))
+        continue;
       type = source.offset(variable->getTypeSourceInfo()->getTypeLoc().getUnqualifiedLoc().getBeginLoc());
       worst = std::max(worst, what_becomes_of(source, variable));
     }
@@ -56,6 +62,11 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
 
 }  // namespace
 
-const Rule kDemote = {"demote", "compute in float what only goes into float data", "no pointer parameter of the kernel is double, and nothing of the value becomes an integer", {}, find, {Bound::Compute}};
+const Rule kDemote = {"demote",
+                      "compute in float what only goes into float data",
+                      "no pointer parameter of the kernel is double, and nothing of the value becomes an integer",
+                      {},
+                      find,
+                      {Bound::Compute}};
 
 }  // namespace kernelift

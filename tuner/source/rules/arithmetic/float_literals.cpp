@@ -1,8 +1,9 @@
-// float_literals: `x * 0.5` with a float x is computed in double, on hardware that does double at a fraction of the rate,
-// only to be cut back to float. Where a whole double expression has nothing but float operands and literals in it and its
-// value goes into a float (or a comparison), the literals get their `f` and mathematical functions theirs. Where an operand's
-// type is spelled `real`, which may be double another time, a literal becomes `real(0.5)` and overloads choose the function.
-// Numbers that floats do not bear stay what they are, and so does what is cut to an integer.
+// float_literals: `x * 0.5` with a float x is computed in double, on hardware that does double at a fraction of the
+// rate, only to be cut back to float. Where a whole double expression has nothing but float operands and literals in it
+// and its value goes into a float (or a comparison), the literals get their `f` and mathematical functions theirs.
+// Where an operand's type is spelled `real`, which may be double another time, a literal becomes `real(0.5)` and
+// overloads choose the function. Numbers that floats do not bear stay what they are, and so does what is cut to an
+// integer.
 #include <clang/AST/Expr.h>
 
 #include "tuner/source/rules/arithmetic/rounding.h"
@@ -13,14 +14,18 @@ namespace kernelift {
 namespace {
 
 const std::set<std::string>& double_functions() {
-  static const std::set<std::string> names = {"sqrt", "exp", "exp2", "log", "log2", "log10", "pow", "sin", "cos", "tan", "fabs",
-                                              "floor", "ceil", "fmin", "fmax", "fma", "tanh", "sinh", "cosh", "atan", "atan2",
-                                              "asin", "acos", "erf", "rsqrt", "cbrt", "round", "trunc", "fmod"};
+  static const std::set<std::string> names = {"sqrt",  "exp",  "exp2",  "log",   "log2",  "log10", "pow",  "sin",
+                                              "cos",   "tan",  "fabs",  "floor", "ceil",  "fmin",  "fmax", "fma",
+                                              "tanh",  "sinh", "cosh",  "atan",  "atan2", "asin",  "acos", "erf",
+                                              "rsqrt", "cbrt", "round", "trunc", "fmod"};
   return names;
 }
 
-/// Of these a computed argument that is rounded otherwise makes another whole number; of a float that is just there none.
-bool cuts(llvm::StringRef function) { return function == "floor" || function == "ceil" || function == "round" || function == "trunc" || function == "fmod"; }
+/// Of these a computed argument that is rounded otherwise makes another whole number; of a float that is just there
+/// none.
+bool cuts(llvm::StringRef function) {
+  return function == "floor" || function == "ceil" || function == "round" || function == "trunc" || function == "fmod";
+}
 
 /// Where a macro is used whose whole value is this literal: `#define EPSILON 0.01` is common, and not ours to change.
 std::optional<size_t> macro_use(const KernelSource& source, const clang::FloatingLiteral* literal) {
@@ -36,7 +41,7 @@ std::optional<size_t> macro_use(const KernelSource& source, const clang::Floatin
 
 /// What an expression would need to be computed in float.
 struct Conversion {
-  std::string type;                           ///< As the program spells it.
+  std::string type;  ///< As the program spells it.
   std::vector<TextEdit> edits;
   bool possible = true, has_float = false;
 };
@@ -78,7 +83,9 @@ void examine(const KernelSource& source, const clang::Expr* expression, Conversi
       return;
     }
     for (auto* argument : call->arguments())
-      if (cuts(callee->getName()) && !context.hasSameUnqualifiedType(argument->IgnoreParenImpCasts()->getType(), context.FloatTy)) return void(into.possible = false);
+      if (cuts(callee->getName()) &&
+          !context.hasSameUnqualifiedType(argument->IgnoreParenImpCasts()->getType(), context.FloatTy))
+        return void(into.possible = false);
     if (into.type == "float") {
       // `std::sqrt` has no sqrtf beside it in every library; the unqualified name has.
       if (source.offset(call->getCallee()->getBeginLoc()) != name) return void(into.possible = false);
@@ -90,13 +97,18 @@ void examine(const KernelSource& source, const clang::Expr* expression, Conversi
   }
 }
 
-/// `x < 0.1` of a float x that is 0.1f: true in double, where they differ, and false in float. What was computed is rounded anyway.
+/// `x < 0.1` of a float x that is 0.1f: true in double, where they differ, and false in float. What was computed is
+/// rounded anyway.
 bool tells_a_value_from_its_rounding(const clang::BinaryOperator* comparison) {
-  auto literal_of = [](const clang::Expr* side) { return llvm::dyn_cast<clang::FloatingLiteral>(side->IgnoreParenImpCasts()); };
+  auto literal_of = [](const clang::Expr* side) {
+    return llvm::dyn_cast<clang::FloatingLiteral>(side->IgnoreParenImpCasts());
+  };
   auto* literal = literal_of(comparison->getRHS());
   auto* other = (literal ? comparison->getLHS() : comparison->getRHS())->IgnoreParenImpCasts();
   if (!literal) literal = literal_of(comparison->getLHS());
-  if (!literal || !llvm::isa<clang::DeclRefExpr, clang::ArraySubscriptExpr, clang::MemberExpr, clang::UnaryOperator>(other)) return false;
+  if (!literal ||
+      !llvm::isa<clang::DeclRefExpr, clang::ArraySubscriptExpr, clang::MemberExpr, clang::UnaryOperator>(other))
+    return false;
   bool inexact = false;
   llvm::APFloat value = literal->getValue();
   value.convert(llvm::APFloat::IEEEsingle(), llvm::APFloat::rmNearestTiesToEven, &inexact);
@@ -105,20 +117,26 @@ bool tells_a_value_from_its_rounding(const clang::BinaryOperator* comparison) {
 
 std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, const Bindings&) {
   Opportunity found;
-  found.place = "whole text", found.premise = "which lowers the precision of double constants and of what is computed with them to float";
+  found.place = "whole text",
+  found.premise = "which lowers the precision of double constants and of what is computed with them to float";
   auto& context = source.context();
   bool compares = false;
-  auto is = [&](clang::QualType type, clang::QualType wanted) { return !type->isDependentType() && context.hasSameUnqualifiedType(type, wanted); };
+  auto is = [&](clang::QualType type, clang::QualType wanted) {
+    return !type->isDependentType() && context.hasSameUnqualifiedType(type, wanted);
+  };
   for (auto* function : source.functions())
     walk(function->getBody(), [&](const clang::Stmt* statement) {
       std::vector<const clang::Expr*> roots;
-      const clang::Expr* value = nullptr;   // What is a float in the end.
+      const clang::Expr* value = nullptr;  // What is a float in the end.
       if (auto* cast = llvm::dyn_cast<clang::CastExpr>(statement)) {
-        if (is(cast->getType(), context.FloatTy) && is(cast->getSubExpr()->getType(), context.DoubleTy)) roots = {cast->getSubExpr()}, value = cast;
+        if (is(cast->getType(), context.FloatTy) && is(cast->getSubExpr()->getType(), context.DoubleTy))
+          roots = {cast->getSubExpr()}, value = cast;
       } else if (auto* compound = llvm::dyn_cast<clang::CompoundAssignOperator>(statement)) {
-        if (is(compound->getLHS()->getType(), context.FloatTy) && is(compound->getRHS()->getType(), context.DoubleTy)) roots = {compound->getRHS()}, value = compound->getRHS();
+        if (is(compound->getLHS()->getType(), context.FloatTy) && is(compound->getRHS()->getType(), context.DoubleTy))
+          roots = {compound->getRHS()}, value = compound->getRHS();
       } else if (auto* binary = llvm::dyn_cast<clang::BinaryOperator>(statement); binary && binary->isComparisonOp()) {
-        if (is(binary->getLHS()->getType(), context.DoubleTy) && !tells_a_value_from_its_rounding(binary)) roots = {binary->getLHS(), binary->getRHS()};
+        if (is(binary->getLHS()->getType(), context.DoubleTy) && !tells_a_value_from_its_rounding(binary))
+          roots = {binary->getLHS(), binary->getRHS()};
       }
       if (roots.empty()) return true;
       auto name = float_name_around(source, statement);
@@ -141,7 +159,11 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
 
 }  // namespace
 
-const Rule kFloatLiterals = {"float_literals", "compute float expressions in float, not in double",
-                             "a double expression of float operands and literals whose value becomes a float", {}, find, {Bound::Compute}};
+const Rule kFloatLiterals = {"float_literals",
+                             "compute float expressions in float, not in double",
+                             "a double expression of float operands and literals whose value becomes a float",
+                             {},
+                             find,
+                             {Bound::Compute}};
 
 }  // namespace kernelift

@@ -1,8 +1,8 @@
 // reciprocal: floating-point division by something that does not change in a loop becomes multiplication by its
 // reciprocal, `x * (1.0f / h)`, which the compiler computes once: a division costs some ten multiplications. So does
 // division, time and again outside of loops, by something that never changes, as jam leaves it. Also pow(x, 2) and
-// pow(x, 3) of a plain name become products. Rounding changes; verification says whether that matters. Quotients that are
-// cut to integers stay: no recorded input says what becomes of those that are just whole.
+// pow(x, 3) of a plain name become products. Rounding changes; verification says whether that matters. Quotients that
+// are cut to integers stay: no recorded input says what becomes of those that are just whole.
 #include <clang/AST/Expr.h>
 
 #include <algorithm>
@@ -22,20 +22,23 @@ bool is_plain_power(const KernelSource& source, const clang::CallExpr* call, int
   if (power->isValueDependent()) return false;
   clang::Expr::EvalResult value;
   auto is = [&](int wanted) {
-    if (auto* literal = llvm::dyn_cast<clang::FloatingLiteral>(power)) return literal->getValueAsApproximateDouble() == wanted;
+    if (auto* literal = llvm::dyn_cast<clang::FloatingLiteral>(power))
+      return literal->getValueAsApproximateDouble() == wanted;
     return power->EvaluateAsInt(value, source.context()) && value.Val.getInt() == wanted;
   };
   if (!is(2) && !is(3)) return false;
   exponent = is(2) ? 2 : 3;
   // The product of integers would be an integer, and soon too large for one.
   auto* base = call->getArg(0)->IgnoreParenImpCasts();
-  return !base->isTypeDependent() && base->getType()->isRealFloatingType() && !source.spelled(base).empty() && is_invariant(base, {});
+  return !base->isTypeDependent() && base->getType()->isRealFloatingType() && !source.spelled(base).empty() &&
+         is_invariant(base, {});
 }
 
 /// A reciprocal already, perhaps this rule's own.
 bool divides_one(const clang::BinaryOperator* division) {
   auto* dividend = division->getLHS()->IgnoreParenImpCasts();
-  if (auto* number = llvm::dyn_cast<clang::FloatingLiteral>(dividend)) return number->getValueAsApproximateDouble() == 1;
+  if (auto* number = llvm::dyn_cast<clang::FloatingLiteral>(dividend))
+    return number->getValueAsApproximateDouble() == 1;
   auto* integer = llvm::dyn_cast<clang::IntegerLiteral>(dividend);
   return integer && integer->getValue() == 1;
 }
@@ -49,7 +52,9 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
     auto convert = [&](const clang::BinaryOperator* division, const std::set<const clang::VarDecl*>& changed) {
       clang::QualType type = division->getType();
       auto* divisor = division->getRHS();
-      if (type->isDependentType() || !type->isRealFloatingType() || divides_one(division) || !is_invariant(divisor, changed)) return;
+      if (type->isDependentType() || !type->isRealFloatingType() || divides_one(division) ||
+          !is_invariant(divisor, changed))
+        return;
       auto operation = source.offset(division->getOperatorLoc());
       auto range = source.span(divisor);
       Rounded then = what_becomes_of(source, division);
@@ -58,7 +63,8 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
       bool single = source.context().hasSameType(type.getUnqualifiedType(), source.context().FloatTy);
       std::string one = single ? "1.0f" : "1.0";
       // Of a number so small that its reciprocal is infinite.
-      if (divisor->IgnoreParenImpCasts()->getType()->isRealFloatingType()) opportunity.premise = "assuming that no divisor is denormal";
+      if (divisor->IgnoreParenImpCasts()->getType()->isRealFloatingType())
+        opportunity.premise = "assuming that no divisor is denormal";
       opportunity.edits.push_back({*operation, *operation + 1, "*"});
       opportunity.edits.push_back({range->begin, range->end, "(" + one + " / " + source.spelled(divisor) + ")"});
     };
@@ -78,13 +84,14 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
       });
     }
     auto ever = changed_within(function->getBody());
-    std::map<std::string, std::vector<const clang::BinaryOperator*>> outside;   // By divisor.
+    std::map<std::string, std::vector<const clang::BinaryOperator*>> outside;  // By divisor.
     walk(function->getBody(), [&](const clang::Stmt* statement) {
       if (llvm::isa<clang::ForStmt, clang::WhileStmt, clang::DoStmt>(statement)) return false;
       auto* binary = llvm::dyn_cast<clang::BinaryOperator>(statement);
       if (!binary || binary->getOpcode() != clang::BO_Div) return true;
       bool constant = !binary->getRHS()->isValueDependent() && binary->getRHS()->isEvaluatable(source.context());
-      if (!constant && is_invariant(binary->getRHS(), ever)) outside[squeezed(source.spelled(binary->getRHS()))].push_back(binary);
+      if (!constant && is_invariant(binary->getRHS(), ever))
+        outside[squeezed(source.spelled(binary->getRHS()))].push_back(binary);
       return true;
     });
     for (auto& [divisor, divisions] : outside)
@@ -96,17 +103,19 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
       if (!call || !is_plain_power(source, call, exponent)) return true;
       auto range = source.span(call);
       Rounded then = what_becomes_of(source, call);
-      bool taken = !range || then == Rounded::Cut || std::any_of(opportunity.edits.begin(), opportunity.edits.end(), [&](auto& edit) {
-        return edit.begin < range->end && edit.end > range->begin;
-      });
+      bool taken = !range || then == Rounded::Cut ||
+                   std::any_of(opportunity.edits.begin(), opportunity.edits.end(),
+                               [&](auto& edit) { return edit.begin < range->end && edit.end > range->begin; });
       if (taken) return true;
       auto* base = call->getArg(0)->IgnoreParenImpCasts();
       std::string name = source.spelled(base);
       if (!named_variable(base)) name = "(" + name + ")";
       // pow of a float may well be a double: the product is to be one, too.
-      if (!source.context().hasSameUnqualifiedType(base->getType(), call->getType())) name = "(" + call->getType().getUnqualifiedType().getAsString() + ")" + name;
+      if (!source.context().hasSameUnqualifiedType(base->getType(), call->getType()))
+        name = "(" + call->getType().getUnqualifiedType().getAsString() + ")" + name;
       compares |= then == Rounded::Compared;
-      opportunity.edits.push_back({range->begin, range->end, "(" + name + " * " + name + (exponent == 3 ? " * " + name : "") + ")"});
+      opportunity.edits.push_back(
+          {range->begin, range->end, "(" + name + " * " + name + (exponent == 3 ? " * " + name : "") + ")"});
       return false;
     });
     if (compares) opportunity.premise = and_compares_rounded(opportunity.premise);
@@ -117,7 +126,11 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
 
 }  // namespace
 
-const Rule kReciprocal = {"reciprocal", "multiply by the reciprocal of a loop-invariant divisor; small integer powers as products",
-                          "the divisor does not change in the loop, or is divided by more than once", {}, find, {Bound::Compute}};
+const Rule kReciprocal = {"reciprocal",
+                          "multiply by the reciprocal of a loop-invariant divisor; small integer powers as products",
+                          "the divisor does not change in the loop, or is divided by more than once",
+                          {},
+                          find,
+                          {Bound::Compute}};
 
 }  // namespace kernelift

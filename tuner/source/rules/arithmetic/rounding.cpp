@@ -11,7 +11,8 @@ namespace kernelift {
 namespace {
 
 bool gives_whole_numbers(llvm::StringRef name) {
-  for (auto* stem : {"floor", "ceil", "round", "trunc", "rint", "nearbyint", "lround", "lrint", "llround", "llrint", "modf", "fmod", "remainder", "remquo"})
+  for (auto* stem : {"floor", "ceil", "round", "trunc", "rint", "nearbyint", "lround", "lrint", "llround", "llrint",
+                     "modf", "fmod", "remainder", "remquo"})
     if (name == stem || (name.ends_with("f") && name.drop_back() == stem)) return true;
   for (auto* stem : {"__float2", "__double2", "__float_as_", "__double_as_", "bit_cast", "__builtin_bit_cast"})
     if (name.starts_with(stem)) return true;
@@ -29,7 +30,8 @@ bool calls(const clang::Stmt* statement, const clang::FunctionDecl* function) {
 bool is_of_the_library(const clang::CallExpr* call, const KernelSource& source) {
   auto* lookup = llvm::dyn_cast<clang::OverloadExpr>(call->getCallee()->IgnoreParenImpCasts());
   return lookup && lookup->getNumDecls() > 0 &&
-         std::none_of(lookup->decls_begin(), lookup->decls_end(), [&](auto* one) { return source.offset(one->getUnderlyingDecl()->getLocation()).has_value(); });
+         std::none_of(lookup->decls_begin(), lookup->decls_end(),
+                      [&](auto* one) { return source.offset(one->getUnderlyingDecl()->getLocation()).has_value(); });
 }
 
 class Follower {
@@ -81,7 +83,7 @@ const clang::FunctionDecl* Follower::function_around(const clang::Stmt* statemen
 
 void Follower::follow_calls(const clang::Stmt* leave) {
   for (const clang::Stmt* up = leave; up; up = source_.parent(up))
-    if (llvm::isa<clang::LambdaExpr>(up)) return meet(Rounded::Cut);   // Who calls it, and with what, is not looked for.
+    if (llvm::isa<clang::LambdaExpr>(up)) return meet(Rounded::Cut);  // Who calls it, and with what, is not looked for.
   auto* function = function_around(leave);
   if (!function || !seen_.insert(function->getCanonicalDecl()).second) return;
   each([&](auto*, const clang::Stmt* statement) {
@@ -99,7 +101,7 @@ void Follower::follow_given(const clang::ParmVarDecl* parameter) {
     auto* address = llvm::dyn_cast<clang::UnaryOperator>(given);
     const bool of_one = address && address->getOpcode() == clang::UO_AddrOf;
     if (auto* variable = variable_of(of_one ? address->getSubExpr() : given)) return follow_uses(variable);
-    for (auto* variable : variables_in(given)) follow_memory(variable);   // `out + i`
+    for (auto* variable : variables_in(given)) follow_memory(variable);  // `out + i`
   });
 }
 
@@ -124,7 +126,8 @@ void Follower::follow_stored(const clang::Expr* target) {
     return;
   }
   const clang::Expr* pointer = nullptr;
-  if (auto* unary = llvm::dyn_cast<clang::UnaryOperator>(target); unary && unary->getOpcode() == clang::UO_Deref) pointer = unary->getSubExpr();
+  if (auto* unary = llvm::dyn_cast<clang::UnaryOperator>(target); unary && unary->getOpcode() == clang::UO_Deref)
+    pointer = unary->getSubExpr();
   if (auto* element = llvm::dyn_cast<clang::ArraySubscriptExpr>(target)) pointer = element->getBase();
   if (pointer)
     for (auto* variable : variables_in(pointer)) follow_memory(variable);
@@ -135,7 +138,9 @@ bool Follower::goes_through(const clang::CallExpr* call, const clang::Stmt* argu
   const bool own = callee && source_.offset(callee->getLocation());
   if (own) {
     auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(callee);
-    const unsigned object = llvm::isa<clang::CXXOperatorCallExpr>(call) && method && !method->isStatic() ? 1 : 0;   // Which counts as an operator's first argument.
+    const unsigned object = llvm::isa<clang::CXXOperatorCallExpr>(call) && method && !method->isStatic()
+                                ? 1
+                                : 0;  // Which counts as an operator's first argument.
     if (object && call->getArg(0) == argument) meet(Rounded::Cut);
     for (unsigned n = object; n < call->getNumArgs(); ++n) {
       if (call->getArg(n) != argument) continue;
@@ -146,16 +151,21 @@ bool Follower::goes_through(const clang::CallExpr* call, const clang::Stmt* argu
   }
   auto* named = call->getDirectCallee();
   auto* lookup = llvm::dyn_cast<clang::OverloadExpr>(call->getCallee()->IgnoreParenImpCasts());
-  if (!named && !is_of_the_library(call, source_)) meet(Rounded::Cut);   // Through a pointer, or whatever a template's argument has.
+  if (!named && !is_of_the_library(call, source_))
+    meet(Rounded::Cut);  // Through a pointer, or whatever a template's argument has.
   if (named && named->getIdentifier() && gives_whole_numbers(named->getName())) meet(Rounded::Cut);
-  if (lookup && lookup->getName().isIdentifier() && gives_whole_numbers(lookup->getName().getAsIdentifierInfo()->getName())) meet(Rounded::Cut);
+  if (lookup && lookup->getName().isIdentifier() &&
+      gives_whole_numbers(lookup->getName().getAsIdentifierInfo()->getName()))
+    meet(Rounded::Cut);
   return true;
 }
 
 void Follower::follow(const clang::Stmt* value) {
-  for (const clang::Stmt *from = value, *up = nullptr; worst_ != Rounded::Cut && (up = source_.parent(from)); from = up) {
+  for (const clang::Stmt *from = value, *up = nullptr; worst_ != Rounded::Cut && (up = source_.parent(from));
+       from = up) {
     if (auto* cast = llvm::dyn_cast<clang::CastExpr>(up)) {
-      const bool may_cut = cast->getType()->isDependentType() || (cast->getCastKind() == clang::CK_Dependent && cast->getType()->isIntegerType());
+      const bool may_cut = cast->getType()->isDependentType() ||
+                           (cast->getCastKind() == clang::CK_Dependent && cast->getType()->isIntegerType());
       if (may_cut || cast->getCastKind() == clang::CK_FloatingToIntegral) meet(Rounded::Cut);
       if (cast->getCastKind() == clang::CK_FloatingToBoolean) return meet(Rounded::Compared);
     } else if (auto* binary = llvm::dyn_cast<clang::BinaryOperator>(up)) {
@@ -169,12 +179,14 @@ void Follower::follow(const clang::Stmt* value) {
       if (!goes_through(call, from)) return;
     } else if (auto* made = llvm::dyn_cast<clang::CXXConstructExpr>(up)) {
       // What a constructor of the program's own does with it is not looked for; nor what a template's argument would.
-      if (!made->getConstructor()->isImplicit() && source_.offset(made->getConstructor()->getLocation())) return meet(Rounded::Cut);
+      if (!made->getConstructor()->isImplicit() && source_.offset(made->getConstructor()->getLocation()))
+        return meet(Rounded::Cut);
     } else if (llvm::isa<clang::CXXUnresolvedConstructExpr, clang::LambdaExpr>(up)) {
       return meet(Rounded::Cut);
     } else if (auto* declaration = llvm::dyn_cast<clang::DeclStmt>(up)) {
       for (auto* declared : declaration->decls())
-        if (auto* variable = llvm::dyn_cast<clang::VarDecl>(declared); variable && variable->getInit() == from) follow_uses(variable);
+        if (auto* variable = llvm::dyn_cast<clang::VarDecl>(declared); variable && variable->getInit() == from)
+          follow_uses(variable);
       return;
     } else if (llvm::isa<clang::ReturnStmt>(up)) {
       return follow_calls(up);
@@ -195,7 +207,8 @@ Rounded what_becomes_of(const KernelSource& source, const clang::VarDecl* variab
 Rounded what_becomes_of_what_is_at(const KernelSource& source, const clang::Expr* address) {
   auto* unary = llvm::dyn_cast<clang::UnaryOperator>(address->IgnoreParenImpCasts());
   auto* variable = unary && unary->getOpcode() == clang::UO_AddrOf ? variable_of(unary->getSubExpr()) : nullptr;
-  return variable ? what_becomes_of(source, variable) : Rounded::Value;   // An element of an array in memory, as in `out[i] = sinf(x)`.
+  return variable ? what_becomes_of(source, variable)
+                  : Rounded::Value;  // An element of an array in memory, as in `out[i] = sinf(x)`.
 }
 
 Rounded what_becomes_of(const KernelSource& source, const clang::Expr* value) {
@@ -204,6 +217,8 @@ Rounded what_becomes_of(const KernelSource& source, const clang::Expr* value) {
   return follower.worst();
 }
 
-std::string and_compares_rounded(const std::string& premise) { return premise + (premise.empty() ? "" : ", and ") + kComparesRounded; }
+std::string and_compares_rounded(const std::string& premise) {
+  return premise + (premise.empty() ? "" : ", and ") + kComparesRounded;
+}
 
 }  // namespace kernelift

@@ -1,14 +1,15 @@
-// What becomes of a value that is rounded otherwise than it was: `x * (1.0f / h)` in the place of `x / h` is another number in the
-// last place, which is nothing, until somebody cuts it to an integer: 41 * (1.0f / 41) is 0.99999994, and its cell the one before.
+// What becomes of a value that is rounded otherwise than it was: `x * (1.0f / h)` in the place of `x / h` is another
+// number in the last place, which is nothing, until somebody cuts it to an integer: 41 * (1.0f / 41) is 0.99999994, and
+// its cell the one before.
 #pragma once
 #include "tuner/source/rules/kernel_source.h"
 
 namespace kernelift {
 
 enum class Rounded {
-  Value,      ///< It stays a number like any other.
-  Compared,   ///< It is compared: one that was equal may not be any more.
-  Cut,        ///< Some of it becomes an integer.
+  Value,     ///< It stays a number like any other.
+  Compared,  ///< It is compared: one that was equal may not be any more.
+  Cut,       ///< Some of it becomes an integer.
 };
 
 /// As far as the text shows, through variables and functions that are called.

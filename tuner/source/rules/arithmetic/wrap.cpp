@@ -1,5 +1,5 @@
-// wrap: `(x + 1) % n` is an integer division of some twenty instructions, and in stencils with periodic edges nearly every
-// thread divides for nothing. Where the number is in range already, or one range beyond, a comparison tells:
+// wrap: `(x + 1) % n` is an integer division of some twenty instructions, and in stencils with periodic edges nearly
+// every thread divides for nothing. Where the number is in range already, or one range beyond, a comparison tells:
 //   (unsigned)(x + 1) < (unsigned)n ? x + 1 : (unsigned)(x + 1 - n) < (unsigned)n ? x + 1 - n : (x + 1) % n
 // The division stays for all other numbers, so the value is the same for every x and every n > 0.
 #include <clang/AST/Expr.h>
@@ -29,27 +29,34 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   for (auto* function : source.functions()) {
     Opportunity opportunity;
     opportunity.place = function->getNameAsString();
-    std::set<std::string> signed_ones;   // Of which a negative one wraps around otherwise.
+    std::set<std::string> signed_ones;  // Of which a negative one wraps around otherwise.
     walk(function->getBody(), [&](const clang::Stmt* statement) {
       if (only_divides_past_the_edge(statement)) return false;
       auto* binary = llvm::dyn_cast<clang::BinaryOperator>(statement);
       if (!binary || binary->getOpcode() != clang::BO_Rem) return true;
       auto *number = binary->getLHS(), *modulus = binary->getRHS();
       clang::QualType type = binary->getType();
-      if (type->isDependentType() || !type->isIntegerType() || modulus->isValueDependent() || modulus->isEvaluatable(context)) return true;
+      if (type->isDependentType() || !type->isIntegerType() || modulus->isValueDependent() ||
+          modulus->isEvaluatable(context))
+        return true;
       std::string text = source.spelled(number->IgnoreParens()), by = source.spelled(modulus->IgnoreParens());
       auto range = source.span(binary);
-      if (!range || text.empty() || by.empty() || !is_sum(number) || !is_invariant(number, {}) || !is_invariant(modulus, {})) return true;
+      if (!range || text.empty() || by.empty() || !is_sum(number) || !is_invariant(number, {}) ||
+          !is_invariant(modulus, {}))
+        return true;
       // An alias of the program's own may be a longer type another time.
-      std::string whole = context.getTypeSize(type) > 32 || !only_plain_integers(source, binary) ? "(unsigned long long)" : "(unsigned)";
+      std::string whole = context.getTypeSize(type) > 32 || !only_plain_integers(source, binary)
+                              ? "(unsigned long long)"
+                              : "(unsigned)";
       std::string less = "((" + text + ") - (" + by + "))", limit = whole + "(" + by + ")";
       if (!modulus->getType()->isUnsignedIntegerType()) signed_ones.insert(by);
       opportunity.edits.push_back({range->begin, range->end,
-                                   "(" + whole + "(" + text + ") < " + limit + " ? (" + text + ") : " + whole + less + " < " + limit + " ? " +
-                                       less + " : (" + text + ") % (" + by + "))"});
+                                   "(" + whole + "(" + text + ") < " + limit + " ? (" + text + ") : " + whole + less +
+                                       " < " + limit + " ? " + less + " : (" + text + ") % (" + by + "))"});
       return false;
     });
-    for (auto& by : signed_ones) opportunity.premise += (opportunity.premise.empty() ? "" : " and ") + facts.assuming(by + " is positive");
+    for (auto& by : signed_ones)
+      opportunity.premise += (opportunity.premise.empty() ? "" : " and ") + facts.assuming(by + " is positive");
     if (!opportunity.edits.empty()) found.push_back(std::move(opportunity));
   }
   return found;
@@ -57,7 +64,11 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
 
 }  // namespace
 
-const Rule kWrap = {"wrap", "wrap around by comparison, and divide only where that does not do",
-                    "a remainder of a sum without side effects, by something that is no constant", {}, find, {Bound::Compute, Bound::Latency}};
+const Rule kWrap = {"wrap",
+                    "wrap around by comparison, and divide only where that does not do",
+                    "a remainder of a sum without side effects, by something that is no constant",
+                    {},
+                    find,
+                    {Bound::Compute, Bound::Latency}};
 
 }  // namespace kernelift

@@ -45,7 +45,9 @@ bool is_global_index(std::string text, int axis) {
   return width == "blockDim." + name || (!width.empty() && std::all_of(width.begin(), width.end(), word));
 }
 
-bool is_block_number(std::string text, int axis) { return bare(std::move(text)) == std::string("blockIdx.") + kAxisNames[axis]; }
+bool is_block_number(std::string text, int axis) {
+  return bare(std::move(text)) == std::string("blockIdx.") + kAxisNames[axis];
+}
 
 namespace {
 
@@ -58,7 +60,8 @@ std::optional<std::vector<Span>> mentions_of_grid(const KernelSource& source, co
     if (!builtin) return plain;
     auto span = source.span(statement);
     plain &= span && builtin->second != 0 && is_spelled_builtin(source, statement);
-    if (span && squeezed(source.spelled(statement)) == std::string("gridDim.") + kAxisNames[axis]) spans.push_back(*span);
+    if (span && squeezed(source.spelled(statement)) == std::string("gridDim.") + kAxisNames[axis])
+      spans.push_back(*span);
     return plain;
   });
   for (auto* function : source.functions())
@@ -72,7 +75,8 @@ std::optional<std::vector<Span>> mentions_of_grid(const KernelSource& source, co
 
 }  // namespace
 
-std::optional<GlobalIndex> global_index(const KernelSource& source, const clang::FunctionDecl* kernel, int axis, bool in_strides) {
+std::optional<GlobalIndex> global_index(const KernelSource& source, const clang::FunctionDecl* kernel, int axis,
+                                        bool in_strides) {
   auto* body = llvm::dyn_cast<clang::CompoundStmt>(kernel->getBody());
   auto close = body ? source.offset(body->getRBracLoc()) : std::nullopt;
   auto open = body ? source.offset(body->getLBracLoc()) : std::nullopt;
@@ -87,7 +91,8 @@ std::optional<GlobalIndex> global_index(const KernelSource& source, const clang:
     if (auto* declared = llvm::dyn_cast_or_null<clang::DeclStmt>(setting); declared && declared->isSingleDecl()) {
       variable = llvm::dyn_cast<clang::VarDecl>(declared->getSingleDecl());
       value = variable ? variable->getInit() : nullptr;
-    } else if (auto* set = llvm::dyn_cast_or_null<clang::BinaryOperator>(setting); set && set->getOpcode() == clang::BO_Assign) {
+    } else if (auto* set = llvm::dyn_cast_or_null<clang::BinaryOperator>(setting);
+               set && set->getOpcode() == clang::BO_Assign) {
       variable = named_variable(set->getLHS()), value = set->getRHS();
     }
     if (!variable || !value || !variable->hasLocalStorage() || !variable->getType()->isIntegerType()) continue;
@@ -102,13 +107,17 @@ std::optional<GlobalIndex> global_index(const KernelSource& source, const clang:
   if (!whole || !here || !source.span(found.value) || !source.first_on_line(whole->begin)) return std::nullopt;
   // What is set twice is no index.
   for (auto* statement : body->body())
-    if (statement != found.statement && !llvm::isa<clang::DeclStmt>(statement) && changed_within(statement).contains(found.variable)) return std::nullopt;
+    if (statement != found.statement && !llvm::isa<clang::DeclStmt>(statement) &&
+        changed_within(statement).contains(found.variable))
+      return std::nullopt;
   bool only = true;
   walk(body, [&](const clang::Stmt* statement) {
     auto builtin = statement == found.value ? std::nullopt : builtin_of(statement);
-    if (!builtin || (builtin->second != 0 && builtin->second != *kAxisNames[axis])) return only && statement != found.value;
+    if (!builtin || (builtin->second != 0 && builtin->second != *kAxisNames[axis]))
+      return only && statement != found.value;
     // Which thread of the block it is says nothing of the block.
-    const bool says_place = builtin->first == "blockIdx" || (builtin->first == "gridDim" && !in_strides) || (builtin->first == "threadIdx" && !found.block_alone);
+    const bool says_place = builtin->first == "blockIdx" || (builtin->first == "gridDim" && !in_strides) ||
+                            (builtin->first == "threadIdx" && !found.block_alone);
     return only &= !says_place;
   });
   if (!only) return std::nullopt;
@@ -123,7 +132,8 @@ std::optional<GlobalIndex> global_index(const KernelSource& source, const clang:
 
 bool is_spelled_builtin(const KernelSource& source, const clang::Stmt* builtin) {
   std::string text = squeezed(source.spelled(builtin));
-  return std::any_of(std::begin(kBuiltins), std::end(kBuiltins), [&](auto* name) { return text.starts_with(std::string(name) + "."); });
+  return std::any_of(std::begin(kBuiltins), std::end(kBuiltins),
+                     [&](auto* name) { return text.starts_with(std::string(name) + "."); });
 }
 
 bool place_is_asked_elsewhere(const KernelSource& source) {
@@ -143,10 +153,13 @@ std::string of_neighbouring_block(std::string index, int axis, int64_t count, co
   std::string block = std::string("blockIdx.") + kAxisNames[axis];
   size_t at = index.find(block);
   if (at == index.npos) return {};
-  return index.replace(at, block.size(), "(" + block + " * " + std::to_string(count) + (number == "0" ? ")" : " + " + number + ")"));
+  return index.replace(at, block.size(),
+                       "(" + block + " * " + std::to_string(count) + (number == "0" ? ")" : " + " + number + ")"));
 }
 
-std::string idle_blocks(int64_t count) { return "with the grid as it was, of which one block in " + std::to_string(count) + " finds work"; }
+std::string idle_blocks(int64_t count) {
+  return "with the grid as it was, of which one block in " + std::to_string(count) + " finds work";
+}
 
 size_t where_to_begin(const std::vector<const clang::Stmt*>& statements, size_t first) {
   for (size_t begin = first;;) {
@@ -167,7 +180,8 @@ std::set<const clang::VarDecl*> changed_parameters(const std::vector<const clang
 }
 
 bool only_returns(const clang::Stmt* statement) {
-  if (auto* block = llvm::dyn_cast<clang::CompoundStmt>(statement); block && block->size() == 1) statement = block->body_front();
+  if (auto* block = llvm::dyn_cast<clang::CompoundStmt>(statement); block && block->size() == 1)
+    statement = block->body_front();
   return llvm::isa<clang::ReturnStmt>(statement);
 }
 
@@ -182,16 +196,20 @@ std::vector<const clang::Expr*> parts_of_guard(const clang::Expr* condition, boo
 namespace {
 
 /// Whether all that the expression is made of, `index` aside, is constants and covered sizes; which are counted.
-bool of_covered_sizes(const KernelSource& source, const clang::FunctionDecl* kernel, const std::set<CoveredSize>& covered, const clang::Expr* expression,
-                      const clang::VarDecl* index, int depth, size_t& sizes) {
+bool of_covered_sizes(const KernelSource& source, const clang::FunctionDecl* kernel,
+                      const std::set<CoveredSize>& covered, const clang::Expr* expression, const clang::VarDecl* index,
+                      int depth, size_t& sizes) {
   bool good = true;
   walk(expression, [&](const clang::Stmt* statement) {
-    if (auto* difference = llvm::dyn_cast<clang::BinaryOperator>(statement); difference && difference->getOpcode() == clang::BO_Sub)
-      good &= !variables_in(difference->getLHS()).contains(index);   // `i - 1 < n` lets in one more.
+    if (auto* difference = llvm::dyn_cast<clang::BinaryOperator>(statement);
+        difference && difference->getOpcode() == clang::BO_Sub)
+      good &= !variables_in(difference->getLHS()).contains(index);  // `i - 1 < n` lets in one more.
     // And so does `i < n + 1`, or `i < 2 * n`.
     if (auto* more = llvm::dyn_cast<clang::BinaryOperator>(statement); more && !variables_in(more).contains(index)) {
-      good &= more->getOpcode() != clang::BO_Add && more->getOpcode() != clang::BO_Shl && more->getOpcode() != clang::BO_Or;
-      if (more->getOpcode() == clang::BO_Mul) good &= !variables_in(more->getLHS()).empty() && !variables_in(more->getRHS()).empty();
+      good &=
+          more->getOpcode() != clang::BO_Add && more->getOpcode() != clang::BO_Shl && more->getOpcode() != clang::BO_Or;
+      if (more->getOpcode() == clang::BO_Mul)
+        good &= !variables_in(more->getLHS()).empty() && !variables_in(more->getRHS()).empty();
     }
     good &= !llvm::isa<clang::AbstractConditionalOperator>(statement);
     auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement);
@@ -199,15 +217,18 @@ bool of_covered_sizes(const KernelSource& source, const clang::FunctionDecl* ker
     if (!good || !variable || variable == index) return good;
     if (auto* parameter = llvm::dyn_cast<clang::ParmVarDecl>(variable)) {
       std::string member;
-      for (auto* up = llvm::dyn_cast_or_null<clang::MemberExpr>(source.parent(reference)); up && !up->isArrow(); up = llvm::dyn_cast_or_null<clang::MemberExpr>(source.parent(up)))
+      for (auto* up = llvm::dyn_cast_or_null<clang::MemberExpr>(source.parent(reference)); up && !up->isArrow();
+           up = llvm::dyn_cast_or_null<clang::MemberExpr>(source.parent(up)))
         member += (member.empty() ? "" : ".") + up->getMemberDecl()->getNameAsString();
       const unsigned number = parameter->getFunctionScopeIndex();
-      good &= number < kernel->getNumParams() && kernel->getParamDecl(number) == parameter && covered.contains({number, member}) &&
-              !changed_within(kernel->getBody()).contains(parameter);
+      good &= number < kernel->getNumParams() && kernel->getParamDecl(number) == parameter &&
+              covered.contains({number, member}) && !changed_within(kernel->getBody()).contains(parameter);
       ++sizes;
       return good;
     }
-    if (!variable->hasLocalStorage()) return good &= variable->getType().isConstQualified() && variable->isUsableInConstantExpressions(source.context());
+    if (!variable->hasLocalStorage())
+      return good &=
+             variable->getType().isConstQualified() && variable->isUsableInConstantExpressions(source.context());
     size_t changes = 0;
     walk(kernel->getBody(), [&](const clang::Stmt* inner) {
       auto* target = assigned_by(inner);
@@ -215,23 +236,29 @@ bool of_covered_sizes(const KernelSource& source, const clang::FunctionDecl* ker
       return true;
     });
     return good &= depth > 0 && changes == 0 && variable->getInit() && !variable->getType()->isReferenceType() &&
-                   is_invariant(variable->getInit(), {}) && of_covered_sizes(source, kernel, covered, variable->getInit(), index, depth - 1, sizes);
+                   is_invariant(variable->getInit(), {}) &&
+                   of_covered_sizes(source, kernel, covered, variable->getInit(), index, depth - 1, sizes);
   });
   return good;
 }
 
 }  // namespace
 
-bool asks_of_covered_size(const KernelSource& source, const RuleContext& facts, int axis, int64_t count, const clang::Expr* part, const clang::VarDecl* index) {
-  constexpr int kDepth = 4;   // Of variables made from others.
-  if (!facts.covered[axis]) return std::all_of(facts.geometries.begin(), facts.geometries.end(), [&](auto& geometry) { return along(geometry.grid, axis) % count == 0; });
+bool asks_of_covered_size(const KernelSource& source, const RuleContext& facts, int axis, int64_t count,
+                          const clang::Expr* part, const clang::VarDecl* index) {
+  constexpr int kDepth = 4;  // Of variables made from others.
+  if (!facts.covered[axis])
+    return std::all_of(facts.geometries.begin(), facts.geometries.end(),
+                       [&](auto& geometry) { return along(geometry.grid, axis) % count == 0; });
   if (auto* asks = llvm::dyn_cast<clang::BinaryOperator>(part->IgnoreParenImpCasts()); asks && asks->isRelationalOp()) {
     const bool turned = !variables_in(asks->getLHS()).contains(index);
     const auto kind = turned ? clang::BinaryOperator::reverseComparisonOp(asks->getOpcode()) : asks->getOpcode();
-    auto* limit = llvm::dyn_cast<clang::BinaryOperator>((turned ? asks->getLHS() : asks->getRHS())->IgnoreParenImpCasts());
+    auto* limit =
+        llvm::dyn_cast<clang::BinaryOperator>((turned ? asks->getLHS() : asks->getRHS())->IgnoreParenImpCasts());
     clang::Expr::EvalResult less;
     // `i <= n - 1`, or whoever is `> n - 1` leaves. Of n, one more would stay.
-    const bool one_less = limit && limit->getOpcode() == clang::BO_Sub && !limit->getRHS()->isValueDependent() && limit->getRHS()->EvaluateAsInt(less, source.context()) &&
+    const bool one_less = limit && limit->getOpcode() == clang::BO_Sub && !limit->getRHS()->isValueDependent() &&
+                          limit->getRHS()->EvaluateAsInt(less, source.context()) &&
                           less.Val.getInt().isStrictlyPositive();
     if ((kind == clang::BO_GT || kind == clang::BO_LE) && !one_less) return false;
   }
@@ -256,7 +283,8 @@ bool touches_memory(const std::vector<const clang::Stmt*>& statements) {
   return !pure;
 }
 
-std::optional<std::vector<TextEdit>> continue_instead_of_return(const KernelSource& source, const clang::Stmt* body, size_t from) {
+std::optional<std::vector<TextEdit>> continue_instead_of_return(const KernelSource& source, const clang::Stmt* body,
+                                                                size_t from) {
   std::vector<TextEdit> edits;
   bool good = true;
   walk(body, [&](const clang::Stmt* statement) {
@@ -275,7 +303,8 @@ std::optional<std::vector<TextEdit>> continue_instead_of_return(const KernelSour
 namespace {
 
 /// Nothing is done to memory but for indices below something that is the same for all.
-bool is_kept_inside(const KernelSource& source, const RuleContext& facts, int axis, int64_t count, const std::vector<const clang::Stmt*>& statements, const clang::VarDecl* index) {
+bool is_kept_inside(const KernelSource& source, const RuleContext& facts, int axis, int64_t count,
+                    const std::vector<const clang::Stmt*>& statements, const clang::VarDecl* index) {
   Neighbours places(source, {{2, index}});
   places.spread(statements, {});
   for (auto* statement : statements) {
@@ -283,7 +312,7 @@ bool is_kept_inside(const KernelSource& source, const RuleContext& facts, int ax
     bool leaves = branch && only_returns(branch->getThen()), bounded = false;
     if (branch && !branch->getElse() && !branch->hasVarStorage() && !branch->getInit())
       for (auto* part : parts_of_guard(branch->getCond(), leaves)) {
-        if (bounded || !is_invariant(part, {})) break;   // What comes first is asked of all.
+        if (bounded || !is_invariant(part, {})) break;  // What comes first is asked of all.
         bounded = places.bounds(part, leaves) != 0 && asks_of_covered_size(source, facts, axis, count, part, index);
       }
     if (bounded && leaves) return true;
@@ -294,16 +323,21 @@ bool is_kept_inside(const KernelSource& source, const RuleContext& facts, int ax
 
 }  // namespace
 
-std::optional<Opportunity> in_turns(const KernelSource& source, const RuleContext& facts, const clang::FunctionDecl* kernel, int axis, int64_t turns) {
+std::optional<Opportunity> in_turns(const KernelSource& source, const RuleContext& facts,
+                                    const clang::FunctionDecl* kernel, int axis, int64_t turns) {
   auto* body = llvm::dyn_cast<clang::CompoundStmt>(kernel->getBody());
   auto close = body ? source.offset(body->getRBracLoc()) : std::nullopt;
-  if (!close || has_barrier(body) || source.spelled(body).find("__shared__") != std::string::npos || keeps_addresses(source, body)) return std::nullopt;
+  if (!close || has_barrier(body) || source.spelled(body).find("__shared__") != std::string::npos ||
+      keeps_addresses(source, body))
+    return std::nullopt;
   auto place = global_index(source, kernel, axis);
   if (!place || place->block_alone || !place->declared) return std::nullopt;
   auto* declaration = place->statement;
   auto* index = place->variable;
   std::vector<const clang::Stmt*> statements(body->body_begin(), body->body_end());
-  size_t at = where_to_begin(statements, static_cast<size_t>(std::find(statements.begin(), statements.end(), declaration) - statements.begin()));
+  size_t at = where_to_begin(
+      statements,
+      static_cast<size_t>(std::find(statements.begin(), statements.end(), declaration) - statements.begin()));
   auto begin = source.span(statements[at]), init = source.span(place->value);
   if (!begin || !source.first_on_line(begin->begin) || !changed_parameters(statements, at).empty()) return std::nullopt;
 
@@ -315,24 +349,34 @@ std::optional<Opportunity> in_turns(const KernelSource& source, const RuleContex
     }
     changes |= changed_within(statement).contains(index);
     walk(statement, [&](const clang::Stmt* inner) {
-      if (auto* branch = llvm::dyn_cast<clang::IfStmt>(inner)) guarded |= variables_in(branch->getCond()).contains(index);
+      if (auto* branch = llvm::dyn_cast<clang::IfStmt>(inner))
+        guarded |= variables_in(branch->getCond()).contains(index);
       return true;
     });
   }
   auto returns = continue_instead_of_return(source, body, begin->begin);
-  bool useful = std::any_of(facts.geometries.begin(), facts.geometries.end(), [&](auto& geometry) { return along(geometry.grid, axis) >= turns; });
+  bool useful = std::any_of(facts.geometries.begin(), facts.geometries.end(),
+                            [&](auto& geometry) { return along(geometry.grid, axis) >= turns; });
   if (changes || !returns || !useful || !guarded) return std::nullopt;
 
-  std::string turn = source.fresh_name("turn"), indent = source.indentation(begin->begin), count = std::to_string(turns);
+  std::string turn = source.fresh_name("turn"), indent = source.indentation(begin->begin),
+              count = std::to_string(turns);
   Opportunity found;
   found.place = std::string("blocks along ") + kAxisNames[axis];
-  // Where nothing keeps threads past the end from work, or the launches do not cover the guard's size, the grid stays as it is, to say how many blocks there were.
+  // Where nothing keeps threads past the end from work, or the launches do not cover the guard's size, the grid stays
+  // as it is, to say how many blocks there were.
   std::string block = of_neighbouring_block(std::string("blockIdx.") + kAxisNames[axis], axis, turns, turn), inside;
   statements.erase(statements.begin(), statements.begin() + static_cast<long>(at));
-  if (facts.rounds_up[axis] && is_kept_inside(source, facts, axis, turns, statements, index)) found.grid[axis].divide = turns;
-  else found.premise = idle_blocks(turns), inside = "if (" + block + " >= gridDim." + kAxisNames[axis] + ") break;\n" + indent;
-  found.edits.push_back({begin->begin, begin->begin, "for (int " + turn + " = 0; " + turn + " < " + count + "; ++" + turn + ") {\n" + indent + inside});
-  found.edits.push_back({init->begin, init->end, of_neighbouring_block(source.spelled(place->value), axis, turns, turn)});
+  if (facts.rounds_up[axis] && is_kept_inside(source, facts, axis, turns, statements, index))
+    found.grid[axis].divide = turns;
+  else
+    found.premise = idle_blocks(turns),
+    inside = "if (" + block + " >= gridDim." + kAxisNames[axis] + ") break;\n" + indent;
+  found.edits.push_back(
+      {begin->begin, begin->begin,
+       "for (int " + turn + " = 0; " + turn + " < " + count + "; ++" + turn + ") {\n" + indent + inside});
+  found.edits.push_back(
+      {init->begin, init->end, of_neighbouring_block(source.spelled(place->value), axis, turns, turn)});
   found.edits.insert(found.edits.end(), returns->begin(), returns->end());
   bool own_line = source.first_on_line(*close);
   size_t where = own_line ? source.line_begin(*close) : *close;

@@ -15,14 +15,19 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   auto* kernel = source.kernel(facts.kernel);
   if (!kernel || !kernel->getReturnType()->isVoidType()) return found;
   for (int axis = 0; axis < 3; ++axis)
-    if (auto opportunity = in_turns(source, facts, kernel, axis, values.at("turns"))) found.push_back(std::move(*opportunity));
+    if (auto opportunity = in_turns(source, facts, kernel, axis, values.at("turns")))
+      found.push_back(std::move(*opportunity));
   return found;
 }
 
 }  // namespace
 
-const Rule kCoarsen = {"coarsen", "let each block do the work of several",
-                       "a guarded global index along the axis; no barriers, shared memory or other use of the block's number",
-                       {{"turns", {2, 4, 8}}}, find, {Bound::Compute}};
+const Rule kCoarsen = {
+    "coarsen",
+    "let each block do the work of several",
+    "a guarded global index along the axis; no barriers, shared memory or other use of the block's number",
+    {{"turns", {2, 4, 8}}},
+    find,
+    {Bound::Compute}};
 
 }  // namespace kernelift

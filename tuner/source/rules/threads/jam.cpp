@@ -1,11 +1,12 @@
-// jam: each thread does the work of K neighbours at the same time, statement by statement, in one loop (unroll-and-jam):
+// jam: each thread does the work of K neighbours at the same time, statement by statement, in one loop
+// (unroll-and-jam):
 //   int i = blockIdx.y * blockDim.y + threadIdx.y;  if (i < n) for (k…) sum += a[i * n + k] * b[k];
 // becomes, for K = 2,
 //   int i[2];  for (u…) i[u] = (…) * 2 + u;  if (i[1] < n) for (k…) for (u…) sum[u] += a[i[u] * n + k] * b[k];
-// so that what neighbours share (b[k]) is loaded once and independent work overlaps. Which statements are repeated follows
-// from what depends on which axis (neighbours.h). Where not all K are inside, the original text runs, one neighbour after
-// the other; that holds for every size, not for the recorded ones alone. Threads of a kernel without barriers have no order
-// among each other, so neither has their work within one thread.
+// so that what neighbours share (b[k]) is loaded once and independent work overlaps. Which statements are repeated
+// follows from what depends on which axis (neighbours.h). Where not all K are inside, the original text runs, one
+// neighbour after the other; that holds for every size, not for the recorded ones alone. Threads of a kernel without
+// barriers have no order among each other, so neither has their work within one thread.
 #include <clang/AST/Attr.h>
 #include <clang/AST/Expr.h>
 
@@ -18,20 +19,26 @@
 namespace kernelift {
 namespace {
 
-constexpr int64_t kMostNeighbours = 16;   ///< Of a thread: their values live in registers.
-constexpr size_t kLongestBody = 6000;     ///< Characters; longer ones spill long before this.
+constexpr int64_t kMostNeighbours = 16;  ///< Of a thread: their values live in registers.
+constexpr size_t kLongestBody = 6000;    ///< Characters; longer ones spill long before this.
 
 class Jammer {
  public:
-  Jammer(const KernelSource& source, const RuleContext& facts, const clang::FunctionDecl* kernel, const std::vector<std::pair<GlobalIndex, int64_t>>& axes)
-      : source_(source), facts_(facts), body_(llvm::cast<clang::CompoundStmt>(kernel->getBody())), axes_(axes), neighbours_(source, as_neighbours(axes)) {}
+  Jammer(const KernelSource& source, const RuleContext& facts, const clang::FunctionDecl* kernel,
+         const std::vector<std::pair<GlobalIndex, int64_t>>& axes)
+      : source_(source),
+        facts_(facts),
+        body_(llvm::cast<clang::CompoundStmt>(kernel->getBody())),
+        axes_(axes),
+        neighbours_(source, as_neighbours(axes)) {}
 
   /// The text from the first index's declaration to the kernel's closing brace; nullopt if something speaks against it.
   std::optional<std::string> rewrite();
   size_t begin() const { return begin_; }
   size_t end() const { return end_; }
-  /// Something keeps indices along the axis (of axes) inside, however far the last thread's neighbours reach: a guard, of a
-  /// size that the launches cover. Where one launches fewer blocks than the guard would let in, the grid must say so.
+  /// Something keeps indices along the axis (of axes) inside, however far the last thread's neighbours reach: a guard,
+  /// of a size that the launches cover. Where one launches fewer blocks than the guard would let in, the grid must say
+  /// so.
   bool bounded(size_t axis) const { return (bounded_ >> axis & 1) && facts_.rounds_up[axes_[axis].first.axis]; }
 
  private:
@@ -77,8 +84,8 @@ bool Jammer::asks_for_indices(const clang::Expr* condition) const {
   });
 }
 
-/// Along x neighbours stay a block's width apart, so that a warp's loads stay together; along y and z they are adjacent,
-/// so that what they share is in the same registers.
+/// Along x neighbours stay a block's width apart, so that a warp's loads stay together; along y and z they are
+/// adjacent, so that what they share is in the same registers.
 std::string Jammer::index_text(size_t axis, const std::string& number) const {
   auto& [index, count] = axes_[axis];
   std::string text = source_.spelled(index.value), factor = std::to_string(count);
@@ -94,7 +101,8 @@ std::string Jammer::inside_text(size_t axis, const std::string& number, const st
   return index + " < gridDim." + name + " * blockDim." + name;
 }
 
-/// The original text in a loop over the neighbours, which seldom runs: it should stay small, and loops in it as they are.
+/// The original text in a loop over the neighbours, which seldom runs: it should stay small, and loops in it as they
+/// are.
 bool Jammer::one_after_the_other(const std::string& indent, std::string& out) const {
   std::vector<TextEdit> edits;
   int64_t count = 1;
@@ -117,17 +125,21 @@ bool Jammer::one_after_the_other(const std::string& indent, std::string& out) co
   if (!text) return false;
   while (!text->empty() && std::isspace(static_cast<unsigned char>(text->back()))) text->pop_back();
   for (size_t at = 0; (at = text->find('\n', at)) != text->npos;)
-    if (++at; at < text->size() && std::isblank(static_cast<unsigned char>((*text)[at]))) text->insert(at, source_.step() + source_.step());
-  out += indent + "#pragma unroll 1\n" + indent + "for (int " + turn + " = 0; " + turn + " < " + std::to_string(count) + "; ++" + turn + ") {\n" + inner + skips +
-         *text + "\n" + indent + "}\n";
+    if (++at; at < text->size() && std::isblank(static_cast<unsigned char>((*text)[at])))
+      text->insert(at, source_.step() + source_.step());
+  out += indent + "#pragma unroll 1\n" + indent + "for (int " + turn + " = 0; " + turn + " < " + std::to_string(count) +
+         "; ++" + turn + ") {\n" + inner + skips + *text + "\n" + indent + "}\n";
   return true;
 }
 
-/// Branches on indices that keep the work inside, at the outermost level: those that return, and one that is all the rest.
+/// Branches on indices that keep the work inside, at the outermost level: those that return, and one that is all the
+/// rest.
 void Jammer::find_guards(const std::vector<const clang::Stmt*>& statements) {
   for (auto* statement : statements) {
     auto* branch = llvm::dyn_cast<clang::IfStmt>(statement);
-    if (!branch || branch->getElse() || branch->hasVarStorage() || branch->getInit() || !asks_for_indices(branch->getCond())) continue;
+    if (!branch || branch->getElse() || branch->hasVarStorage() || branch->getInit() ||
+        !asks_for_indices(branch->getCond()))
+      continue;
     if (only_returns(branch->getThen()) || statement == statements.back()) guards_.insert(branch);
   }
 }
@@ -135,7 +147,9 @@ void Jammer::find_guards(const std::vector<const clang::Stmt*>& statements) {
 void Jammer::note_bound(const clang::Expr* part, bool leaves) {
   const Axes bounds = neighbours_.bounds(part, leaves);
   for (size_t axis = 0; axis < axes_.size(); ++axis)
-    if ((bounds >> axis & 1) && asks_of_covered_size(source_, facts_, axes_[axis].first.axis, axes_[axis].second, part, axes_[axis].first.variable)) bounded_ |= 1U << axis;
+    if ((bounds >> axis & 1) && asks_of_covered_size(source_, facts_, axes_[axis].first.axis, axes_[axis].second, part,
+                                                     axes_[axis].first.variable))
+      bounded_ |= 1U << axis;
 }
 
 /// One for each neighbour along the axis.
@@ -148,7 +162,8 @@ bool Jammer::declare_index(size_t axis, const std::string& indent, std::string& 
     return true;
   }
   std::string head = source_.text().substr(whole->begin, init->begin - whole->begin);
-  for (auto& choice : neighbours_.choices(1U << axis)) out += indent + neighbours_.renamed(head, choice) + index_text(axis, std::to_string(choice[axis])) + ";\n";
+  for (auto& choice : neighbours_.choices(1U << axis))
+    out += indent + neighbours_.renamed(head, choice) + index_text(axis, std::to_string(choice[axis])) + ";\n";
   return true;
 }
 
@@ -157,13 +172,17 @@ bool Jammer::add_condition(const clang::Expr* condition, bool leaves, std::strin
   std::string text = source_.spelled(condition);
   if (text.empty()) return false;
   auto* comparison = llvm::dyn_cast<clang::BinaryOperator>(condition);
-  bool of_numbers = comparison && comparison->isComparisonOp() && comparison->getLHS()->getType()->isIntegerType() && comparison->getRHS()->getType()->isIntegerType();
+  bool of_numbers = comparison && comparison->isComparisonOp() && comparison->getLHS()->getType()->isIntegerType() &&
+                    comparison->getRHS()->getType()->isIntegerType();
   if (leaves && of_numbers)
-    text = source_.spelled(comparison->getLHS()) + " " + clang::BinaryOperator::getOpcodeStr(clang::BinaryOperator::negateComparisonOp(comparison->getOpcode())).str() + " " +
-           source_.spelled(comparison->getRHS());
+    text =
+        source_.spelled(comparison->getLHS()) + " " +
+        clang::BinaryOperator::getOpcodeStr(clang::BinaryOperator::negateComparisonOp(comparison->getOpcode())).str() +
+        " " + source_.spelled(comparison->getRHS());
   else if (leaves || !of_numbers) text = (leaves ? "!(" : "(") + text + ")";
   auto choices = neighbours_.choices(neighbours_.axes_of(condition));
-  if (neighbours_.bounds(condition, leaves)) choices = {choices.back()};  // Where that one is inside, so are those before it.
+  if (neighbours_.bounds(condition, leaves))
+    choices = {choices.back()};  // Where that one is inside, so are those before it.
   else if (neighbours_.bounds(condition, !leaves)) choices = {choices.front()};
   for (auto& choice : choices) all += (all.empty() ? "" : " && ") + neighbours_.renamed(text, choice);
   return true;
@@ -173,14 +192,17 @@ std::optional<std::string> Jammer::rewrite() {
   auto close = source_.offset(body_->getRBracLoc());
   std::vector<const clang::Stmt*> statements(body_->body_begin(), body_->body_end());
   auto index = std::find_if(statements.begin(), statements.end(), [&](auto* statement) { return is_index(statement); });
-  statements.erase(statements.begin(), statements.begin() + static_cast<long>(where_to_begin(statements, static_cast<size_t>(index - statements.begin()))));
+  statements.erase(statements.begin(),
+                   statements.begin() +
+                       static_cast<long>(where_to_begin(statements, static_cast<size_t>(index - statements.begin()))));
   auto first = statements.empty() ? std::nullopt : source_.span(statements.front());
   if (!close || !first) return std::nullopt;
   begin_ = first->begin, end_ = *close;
   if (end_ - begin_ > kLongestBody) return std::nullopt;
   find_guards(statements);
   std::vector<const clang::Stmt*> others;
-  std::copy_if(statements.begin(), statements.end(), std::back_inserter(others), [&](auto* statement) { return !is_index(statement); });
+  std::copy_if(statements.begin(), statements.end(), std::back_inserter(others),
+               [&](auto* statement) { return !is_index(statement); });
   neighbours_.spread(others, guards_);
   for (auto& [variable, axes] : neighbours_.dependents()) {
     auto declared = source_.offset(variable->getLocation());
@@ -213,7 +235,8 @@ std::optional<std::string> Jammer::rewrite() {
       return std::nullopt;  // What stands between two guards is not for all neighbours.
     }
     bool leaves = only_returns(guard->getThen());
-    for (auto* part : parts_of_guard(guard->getCond(), leaves)) note_bound(part, leaves), conditions_and_leaves.push_back({part, leaves});
+    for (auto* part : parts_of_guard(guard->getCond(), leaves))
+      note_bound(part, leaves), conditions_and_leaves.push_back({part, leaves});
     from = source_.statement_end(guard);
     if (leaves) continue;
     auto* block = llvm::dyn_cast<clang::CompoundStmt>(guard->getThen());
@@ -248,8 +271,9 @@ std::optional<std::string> Jammer::rewrite() {
 
 std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings& values) {
   auto* kernel = source.kernel(facts.kernel);
-  if (!kernel || !kernel->getReturnType()->isVoidType() || !llvm::isa<clang::CompoundStmt>(kernel->getBody()) || has_barrier(kernel->getBody()) ||
-      source.spelled(kernel->getBody()).find("__shared__") != std::string::npos || keeps_addresses(source, kernel->getBody()) || facts.geometries.empty())
+  if (!kernel || !kernel->getReturnType()->isVoidType() || !llvm::isa<clang::CompoundStmt>(kernel->getBody()) ||
+      has_barrier(kernel->getBody()) || source.spelled(kernel->getBody()).find("__shared__") != std::string::npos ||
+      keeps_addresses(source, kernel->getBody()) || facts.geometries.empty())
     return {};
   const int64_t wanted[] = {values.at("x"), values.at("y"), values.at("z")};
   std::vector<std::pair<GlobalIndex, int64_t>> axes;
@@ -269,8 +293,8 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   Jammer jammer(source, facts, kernel, axes);
   auto text = jammer.rewrite();
   if (!text) return {};
-  // Where nothing bounds the index, the grid must stay as it is, to say how many threads there were: blocks past the end
-  // find no work.
+  // Where nothing bounds the index, the grid must stay as it is, to say how many threads there were: blocks past the
+  // end find no work.
   int64_t idle = 1;
   for (size_t axis = 0; axis < axes.size(); ++axis) {
     if (jammer.bounded(axis)) found.grid[axes[axis].first.axis].divide = axes[axis].second;
@@ -284,9 +308,13 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
 
 }  // namespace
 
-const Rule kJam = {"jam", "let each thread work on several neighbours at once",
-                   "global indices along the axes, no barrier, shared memory or other use of the block's number; nothing in "
-                   "front of the guard touches memory",
-                   {{"x", {1, 4, 2}}, {"y", {1, 4, 2, 8}}, {"z", {1, 4, 2, 8}}}, find, {Bound::Compute, Bound::Latency, Bound::Memory}};
+const Rule kJam = {
+    "jam",
+    "let each thread work on several neighbours at once",
+    "global indices along the axes, no barrier, shared memory or other use of the block's number; nothing in "
+    "front of the guard touches memory",
+    {{"x", {1, 4, 2}}, {"y", {1, 4, 2, 8}}, {"z", {1, 4, 2, 8}}},
+    find,
+    {Bound::Compute, Bound::Latency, Bound::Memory}};
 
 }  // namespace kernelift

@@ -1,12 +1,15 @@
-// merge_blocks: each block does the work of K neighbouring blocks at the same time, statement by statement, in the same loops
-// and between the same barriers. What the neighbours have in common is done once: a tile of shared memory that depends on
-// blockIdx.x alone is loaded once for all of them along y, and read once into a register for K products.
-//   int row = blockIdx.y * 16 + ty;  tile[ty][tx] = b[k * n + column];  __syncthreads();  sum += a[row * n + k] * tile[k][tx];
+// merge_blocks: each block does the work of K neighbouring blocks at the same time, statement by statement, in the same
+// loops and between the same barriers. What the neighbours have in common is done once: a tile of shared memory that
+// depends on blockIdx.x alone is loaded once for all of them along y, and read once into a register for K products.
+//   int row = blockIdx.y * 16 + ty;  tile[ty][tx] = b[k * n + column];  __syncthreads();  sum += a[row * n + k] *
+//                                    tile[k][tx];
 // becomes, for K = 2, with block_y and block_y_1 in the place of blockIdx.y,
-//   int row = block_y * 16 + ty;  int row_1 = block_y_1 * 16 + ty;  tile[ty][tx] = …;  __syncthreads();  sum += …;  sum_1 += …;
-// Arrays of shared memory whose content differs between the neighbours are repeated as well. The grid stays as it is, to say
-// how many blocks there were: those past the last group do nothing, and a group that is not whole goes one block after the
-// other. Blocks of an ordinary launch have no order among each other, so neither has their work within one block.
+//   int row = block_y * 16 + ty;  int row_1 = block_y_1 * 16 + ty;  tile[ty][tx] = …;  __syncthreads();  sum += …;
+//                                 sum_1 += …;
+// Arrays of shared memory whose content differs between the neighbours are repeated as well. The grid stays as it is,
+// to say how many blocks there were: those past the last group do nothing, and a group that is not whole goes one block
+// after the other. Blocks of an ordinary launch have no order among each other, so neither has their work within one
+// block.
 #include <clang/AST/Attr.h>
 #include <clang/AST/Expr.h>
 
@@ -20,18 +23,21 @@ namespace kernelift {
 namespace {
 
 constexpr int64_t kMostNeighbours = 8;
-constexpr size_t kLongestBody = 8000;             ///< Characters.
-constexpr uint64_t kMostShared = 48 * 1024;       ///< Bytes of static shared memory that a block may have.
+constexpr size_t kLongestBody = 8000;        ///< Characters.
+constexpr uint64_t kMostShared = 48 * 1024;  ///< Bytes of static shared memory that a block may have.
 
 const clang::VarDecl* shared_array(const clang::Stmt* statement) {
   auto* declaration = llvm::dyn_cast<clang::DeclStmt>(statement);
-  auto* variable = declaration && declaration->isSingleDecl() ? llvm::dyn_cast<clang::VarDecl>(declaration->getSingleDecl()) : nullptr;
+  auto* variable = declaration && declaration->isSingleDecl()
+                       ? llvm::dyn_cast<clang::VarDecl>(declaration->getSingleDecl())
+                       : nullptr;
   return variable && variable->hasAttr<clang::CUDASharedAttr>() ? variable : nullptr;
 }
 
 class Merger {
  public:
-  Merger(const KernelSource& source, const clang::CompoundStmt* body, std::vector<std::pair<int, Neighbours::Axis>> axes)
+  Merger(const KernelSource& source, const clang::CompoundStmt* body,
+         std::vector<std::pair<int, Neighbours::Axis>> axes)
       : source_(source), body_(body), axes_(std::move(axes)), neighbours_(source, as_neighbours(axes_)) {}
   std::optional<TextEdit> rewrite();
 
@@ -41,7 +47,8 @@ class Merger {
     for (auto& [axis, neighbour] : axes) all.push_back(neighbour);
     return all;
   }
-  /// Shared memory is used element by element, so that what is written to which array can be seen; and all its copies fit.
+  /// Shared memory is used element by element, so that what is written to which array can be seen; and all its copies
+  /// fit.
   bool shared_memory_is_plain() const;
   /// Shared arrays come first, with their copies, and serve the whole groups and the others alike.
   bool declare_shared(const std::string& indent, std::string& out, std::vector<TextEdit>& moved) const;
@@ -54,7 +61,7 @@ class Merger {
   const clang::CompoundStmt* body_;
   std::vector<std::pair<int, Neighbours::Axis>> axes_;
   Neighbours neighbours_;
-  std::set<const clang::VarDecl*> parameters_;            ///< That the text changes: pointers that move to the block's part.
+  std::set<const clang::VarDecl*> parameters_;  ///< That the text changes: pointers that move to the block's part.
   size_t begin_ = 0, end_ = 0;
 };
 
@@ -62,7 +69,8 @@ bool Merger::shared_memory_is_plain() const {
   bool plain = true, grows = false;
   uint64_t bytes = 0;
   walk(body_, [&](const clang::Stmt* statement) {
-    if (auto* variable = shared_array(statement); variable && !variable->hasExternalStorage() && !variable->getType()->isDependentType()) {
+    if (auto* variable = shared_array(statement);
+        variable && !variable->hasExternalStorage() && !variable->getType()->isDependentType()) {
       auto dependent = neighbours_.dependents().find(variable);
       size_t copies = dependent == neighbours_.dependents().end() ? 1 : neighbours_.choices(dependent->second).size();
       grows |= copies > 1;
@@ -74,19 +82,21 @@ bool Merger::shared_memory_is_plain() const {
     if (variable->hasExternalStorage()) plain &= !neighbours_.dependents().contains(variable);
     const clang::Stmt* up = reference;
     auto* value = llvm::cast<clang::Expr>(static_cast<const clang::Stmt*>(reference));
-    while ((up = source_.parent(up)) && llvm::isa<clang::ImplicitCastExpr, clang::ParenExpr, clang::ArraySubscriptExpr>(up))
+    while ((up = source_.parent(up)) &&
+           llvm::isa<clang::ImplicitCastExpr, clang::ParenExpr, clang::ArraySubscriptExpr>(up))
       if (!llvm::isa<clang::ImplicitCastExpr>(up)) value = llvm::cast<clang::Expr>(up);
     plain &= !value->getType()->isArrayType() && !value->getType()->isPointerType();
     // `atomicAdd(&counts[i], 1)` changes what it names; another address may lead anywhere.
     auto* address = llvm::dyn_cast_or_null<clang::UnaryOperator>(up);
-    if (address && address->getOpcode() == clang::UO_AddrOf) plain &= llvm::isa_and_nonnull<clang::CallExpr>(source_.parent(address));
+    if (address && address->getOpcode() == clang::UO_AddrOf)
+      plain &= llvm::isa_and_nonnull<clang::CallExpr>(source_.parent(address));
     return plain;
   });
   return plain && bytes <= kMostShared && !(grows && has_dynamic_shared(source_));
 }
 
 bool Merger::declare_shared(const std::string& indent, std::string& out, std::vector<TextEdit>& moved) const {
-  std::vector<std::string> declared;   // Behind begin_: what comes first cannot speak of it.
+  std::vector<std::string> declared;  // Behind begin_: what comes first cannot speak of it.
   for (auto* statement : body_->body()) {
     auto* variable = shared_array(statement);
     auto range = source_.span(statement);
@@ -100,7 +110,8 @@ bool Merger::declare_shared(const std::string& indent, std::string& out, std::ve
       continue;
     }
     std::string text = source_.text().substr(range->begin, *end - range->begin);
-    if (late && std::any_of(declared.begin(), declared.end(), [&](auto& name) { return mentions(text, name); })) return false;
+    if (late && std::any_of(declared.begin(), declared.end(), [&](auto& name) { return mentions(text, name); }))
+      return false;
     if (late) moved.push_back({range->begin - begin_, *end - begin_, ""});
     auto dependent = neighbours_.dependents().find(variable);
     bool first = true;
@@ -113,11 +124,13 @@ bool Merger::declare_shared(const std::string& indent, std::string& out, std::ve
 }
 
 std::string Merger::name_of(size_t axis, const std::string& number) const {
-  return axes_[axis].second.block + " * " + std::to_string(axes_[axis].second.count) + (number == "0" ? "" : " + " + number);
+  return axes_[axis].second.block + " * " + std::to_string(axes_[axis].second.count) +
+         (number == "0" ? "" : " + " + number);
 }
 
 bool Merger::threads_wait_together(const std::vector<const clang::Stmt*>& statements) const {
-  Neighbours threads(source_, {{2, nullptr, "threadIdx.x", "x"}, {2, nullptr, "threadIdx.y", "y"}, {2, nullptr, "threadIdx.z", "z"}});
+  Neighbours threads(
+      source_, {{2, nullptr, "threadIdx.x", "x"}, {2, nullptr, "threadIdx.y", "y"}, {2, nullptr, "threadIdx.z", "z"}});
   threads.spread(statements, {});
   bool together = true;
   walk(body_, [&](const clang::Stmt* statement) {
@@ -143,17 +156,18 @@ bool Merger::threads_wait_together(const std::vector<const clang::Stmt*>& statem
   return together;
 }
 
-/// The original text in a loop over the neighbours, with barriers between the turns, which use the same shared memory. It seldom
-/// runs and should stay small, loops in it as they are.
-bool Merger::one_after_the_other(const std::vector<TextEdit>& moved, const std::string& indent, std::string& out) const {
+/// The original text in a loop over the neighbours, with barriers between the turns, which use the same shared memory.
+/// It seldom runs and should stay small, loops in it as they are.
+bool Merger::one_after_the_other(const std::vector<TextEdit>& moved, const std::string& indent,
+                                 std::string& out) const {
   std::string turn = source_.fresh_name("turn"), inner = indent + source_.step(), blocks;
   int64_t count = 1;
   for (size_t axis = 0; axis < axes_.size(); ++axis) {
     auto& [number, neighbour] = axes_[axis];
     std::string mine = count > 1 ? "(" + turn + " / " + std::to_string(count) + ")" : turn;
     if (axis + 1 < axes_.size()) mine = "(" + mine + " % " + std::to_string(neighbour.count) + ")";
-    blocks += inner + "const unsigned " + neighbour.name + " = " + name_of(axis, mine) + ";\n" + inner + "if (" + neighbour.name + " >= gridDim." +
-              kAxisNames[number] + ") continue;\n";
+    blocks += inner + "const unsigned " + neighbour.name + " = " + name_of(axis, mine) + ";\n" + inner + "if (" +
+              neighbour.name + " >= gridDim." + kAxisNames[number] + ") continue;\n";
     count *= neighbour.count;
   }
   auto names = neighbours_.names_for(neighbours_.choices(0).front());
@@ -166,8 +180,8 @@ bool Merger::one_after_the_other(const std::vector<TextEdit>& moved, const std::
   if (!text) return false;
   *text = with_names(*text, names);
   while (!text->empty() && std::isspace(static_cast<unsigned char>(text->back()))) text->pop_back();
-  out += "#pragma unroll 1\n" + indent + "for (int " + turn + " = 0; " + turn + " < " + std::to_string(count) + "; ++" + turn + ") {\n" + blocks + inner + "__syncthreads();\n" +
-         inner + *text + "\n" + indent + "}\n";
+  out += "#pragma unroll 1\n" + indent + "for (int " + turn + " = 0; " + turn + " < " + std::to_string(count) + "; ++" +
+         turn + ") {\n" + blocks + inner + "__syncthreads();\n" + inner + *text + "\n" + indent + "}\n";
   return true;
 }
 
@@ -176,7 +190,9 @@ std::optional<TextEdit> Merger::rewrite() {
   std::vector<const clang::Stmt*> all(body_->body_begin(), body_->body_end());
   neighbours_.spread(all, {});
   // The first statement that speaks of the block, or declares what will depend on it; shared arrays may stand in front.
-  auto first = std::find_if(all.begin(), all.end(), [&](auto* statement) { return neighbours_.axes_of(statement) != 0 && !shared_array(statement); });
+  auto first = std::find_if(all.begin(), all.end(), [&](auto* statement) {
+    return neighbours_.axes_of(statement) != 0 && !shared_array(statement);
+  });
   if (first == all.end()) return std::nullopt;
   first = all.begin() + static_cast<long>(where_to_begin(all, static_cast<size_t>(first - all.begin())));
   auto start = source_.span(*first);
@@ -185,9 +201,13 @@ std::optional<TextEdit> Merger::rewrite() {
   begin_ = start->begin, end_ = *close;
   for (auto& [variable, axes] : neighbours_.dependents())
     if (!variable->hasLocalStorage() && !variable->hasAttr<clang::CUDASharedAttr>()) return std::nullopt;
-  if (!shared_memory_is_plain() || !threads_wait_together(all) || !neighbours_.names_can_be_copied(body_, {begin_, end_})) return std::nullopt;
+  if (!shared_memory_is_plain() || !threads_wait_together(all) ||
+      !neighbours_.names_can_be_copied(body_, {begin_, end_}))
+    return std::nullopt;
   std::vector<const clang::Stmt*> statements(first, all.end());
-  std::erase_if(statements, [](auto* statement) { return shared_array(statement) && !shared_array(statement)->hasExternalStorage(); });
+  std::erase_if(statements, [](auto* statement) {
+    return shared_array(statement) && !shared_array(statement)->hasExternalStorage();
+  });
 
   std::string indent = source_.indentation(begin_), out, whole;
   std::vector<TextEdit> moved;
@@ -195,15 +215,18 @@ std::optional<TextEdit> Merger::rewrite() {
   for (size_t axis = 0; axis < axes_.size(); ++axis) {
     auto& [number, neighbour] = axes_[axis];
     for (auto& choice : neighbours_.choices(1U << axis))
-      out += "const unsigned " + neighbours_.renamed(neighbour.block, choice) + " = " + name_of(axis, std::to_string(choice[axis])) + ";\n" + indent;
-    whole += (whole.empty() ? "" : " && ") + name_of(axis, std::to_string(neighbour.count - 1)) + " < gridDim." + kAxisNames[number];
+      out += "const unsigned " + neighbours_.renamed(neighbour.block, choice) + " = " +
+             name_of(axis, std::to_string(choice[axis])) + ";\n" + indent;
+    whole += (whole.empty() ? "" : " && ") + name_of(axis, std::to_string(neighbour.count - 1)) + " < gridDim." +
+             kAxisNames[number];
   }
   for (auto* parameter : parameters_) {
     auto dependent = neighbours_.dependents().find(parameter);
     if (dependent == neighbours_.dependents().end()) continue;
     std::string name = parameter->getName().str();
     for (auto& choice : neighbours_.choices(dependent->second))
-      if (std::string copy = neighbours_.renamed(name, choice); copy != name) out += "auto " + copy + " = " + name + ";\n" + indent;
+      if (std::string copy = neighbours_.renamed(name, choice); copy != name)
+        out += "auto " + copy + " = " + name + ";\n" + indent;
   }
   std::vector<Neighbours::Piece> pieces;
   if (!neighbours_.plan(statements, {}, indent + source_.step(), pieces)) return std::nullopt;
@@ -221,7 +244,8 @@ bool is_plain(const KernelSource& source, const clang::Stmt* body) {
   bool plain = true;
   walk(body, [&](const clang::Stmt* statement) {
     if (llvm::isa<clang::PseudoObjectExpr>(statement)) plain &= is_spelled_builtin(source, statement);
-    if (auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement)) plain &= reference->getDecl()->getNameAsString() != "blockIdx";
+    if (auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement))
+      plain &= reference->getDecl()->getNameAsString() != "blockIdx";
     plain &= !llvm::isa<clang::ReturnStmt, clang::LambdaExpr>(statement);
     return plain;
   });
@@ -233,7 +257,9 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   auto* body = kernel ? llvm::dyn_cast<clang::CompoundStmt>(kernel->getBody()) : nullptr;
   // Without barriers and shared memory jam does it, thread by thread.
   bool together = body && (has_barrier(body) || source.spelled(body).find("__shared__") != std::string::npos);
-  if (!together || !kernel->getReturnType()->isVoidType() || facts.geometries.empty() || place_is_asked_elsewhere(source) || keeps_addresses(source, body) || !is_plain(source, body)) return {};
+  if (!together || !kernel->getReturnType()->isVoidType() || facts.geometries.empty() ||
+      place_is_asked_elsewhere(source) || keeps_addresses(source, body) || !is_plain(source, body))
+    return {};
   const int64_t wanted[] = {values.at("x"), values.at("y"), values.at("z")};
   std::vector<std::pair<int, Neighbours::Axis>> axes;
   Opportunity found;
@@ -259,8 +285,11 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
 
 }  // namespace
 
-const Rule kMergeBlocks = {"merge_blocks", "let each block do the work of several neighbours, between the same barriers",
+const Rule kMergeBlocks = {"merge_blocks",
+                           "let each block do the work of several neighbours, between the same barriers",
                            "barriers or shared memory; no return; the block's number is spelled in the kernel itself",
-                           {{"x", {1, 2, 4}}, {"y", {1, 2, 4}}, {"z", {1, 2, 4}}}, find, {Bound::Compute, Bound::Latency}};
+                           {{"x", {1, 2, 4}}, {"y", {1, 2, 4}}, {"z", {1, 2, 4}}},
+                           find,
+                           {Bound::Compute, Bound::Latency}};
 
 }  // namespace kernelift

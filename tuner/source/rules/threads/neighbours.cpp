@@ -50,8 +50,11 @@ bool only_computes(const clang::CallExpr* call) {
 /// What it is given or where it returns nothing, it may be there for what it does to memory.
 bool may_touch_memory(const clang::CallExpr* call) {
   auto* callee = call->getDirectCallee();
-  auto is_place = [](auto* parameter) { return parameter->getType()->isPointerType() || parameter->getType()->isReferenceType(); };
-  return !callee || callee->getReturnType()->isVoidType() || std::any_of(callee->param_begin(), callee->param_end(), is_place);
+  auto is_place = [](auto* parameter) {
+    return parameter->getType()->isPointerType() || parameter->getType()->isReferenceType();
+  };
+  return !callee || callee->getReturnType()->isVoidType() ||
+         std::any_of(callee->param_begin(), callee->param_end(), is_place);
 }
 
 bool reads_memory(const clang::Stmt* statement) {
@@ -60,8 +63,8 @@ bool reads_memory(const clang::Stmt* statement) {
     auto* unary = llvm::dyn_cast<clang::UnaryOperator>(inner);
     auto* member = llvm::dyn_cast<clang::MemberExpr>(inner);
     auto* call = llvm::dyn_cast<clang::CallExpr>(inner);
-    reads |= llvm::isa<clang::ArraySubscriptExpr>(inner) || (unary && unary->getOpcode() == clang::UO_Deref) || (member && member->isArrow()) ||
-             (call && may_touch_memory(call));
+    reads |= llvm::isa<clang::ArraySubscriptExpr>(inner) || (unary && unary->getOpcode() == clang::UO_Deref) ||
+             (member && member->isArrow()) || (call && may_touch_memory(call));
     return !reads;
   });
   return reads;
@@ -149,7 +152,8 @@ Neighbours::Axes Neighbours::axes_of(const clang::Stmt* statement) const {
 
 Neighbours::Axes Neighbours::axes_of_header(const clang::ForStmt* loop) const {
   Axes header = 0;
-  for (auto* part : {loop->getInit(), static_cast<const clang::Stmt*>(loop->getCond()), static_cast<const clang::Stmt*>(loop->getInc())})
+  for (auto* part : {loop->getInit(), static_cast<const clang::Stmt*>(loop->getCond()),
+                     static_cast<const clang::Stmt*>(loop->getInc())})
     if (part) header |= axes_of(part);
   return header;
 }
@@ -160,17 +164,19 @@ Neighbours::Axes Neighbours::bounds(const clang::Expr* condition, bool leaves) c
   auto less = leaves ? std::set{clang::BO_GE, clang::BO_GT} : std::set{clang::BO_LT, clang::BO_LE};
   auto more = leaves ? std::set{clang::BO_LE, clang::BO_LT} : std::set{clang::BO_GT, clang::BO_GE};
   auto alone = [&](const clang::Expr* compared, const clang::Expr* limit) -> Axes {
-    // The index, be it moved by something. `y * width + x < size` keeps neither y nor x inside a row or column, `n - x < m`
-    // lets in whoever is far outside.
+    // The index, be it moved by something. `y * width + x < size` keeps neither y nor x inside a row or column, `n - x
+    // < m` lets in whoever is far outside.
     const clang::Expr *index = compared->IgnoreParenImpCasts(), *by = nullptr;
     auto* sum = llvm::dyn_cast<clang::BinaryOperator>(index);
     if (sum && sum->isAdditiveOp() && !axes_of(sum->getRHS())) index = sum->getLHS(), by = sum->getRHS();
-    else if (sum && sum->getOpcode() == clang::BO_Add && !axes_of(sum->getLHS())) index = sum->getRHS(), by = sum->getLHS();
+    else if (sum && sum->getOpcode() == clang::BO_Add && !axes_of(sum->getLHS()))
+      index = sum->getRHS(), by = sum->getLHS();
     // `i - first < count` without a sign is false below `first` too, and true of those behind.
     bool signless = compared->getType()->isUnsignedIntegerType();
     if (by && signless && (sum->getOpcode() == clang::BO_Sub || !is_never_negative(by))) return 0;
     auto* variable = named_variable(index);
-    bool is_index = std::any_of(axes_.begin(), axes_.end(), [&](auto& axis) { return variable && axis.index == variable; });
+    bool is_index =
+        std::any_of(axes_.begin(), axes_.end(), [&](auto& axis) { return variable && axis.index == variable; });
     return is_index && axes_of(limit) == 0 ? axes_of(index) : 0;
   };
   if (less.contains(binary->getOpcode())) return alone(binary->getLHS(), binary->getRHS());
@@ -178,7 +184,8 @@ Neighbours::Axes Neighbours::bounds(const clang::Expr* condition, bool leaves) c
   return 0;
 }
 
-void Neighbours::spread(const std::vector<const clang::Stmt*>& statements, const std::set<const clang::IfStmt*>& guards) {
+void Neighbours::spread(const std::vector<const clang::Stmt*>& statements,
+                        const std::set<const clang::IfStmt*>& guards) {
   // A variable depends on whatever its sources depend on …
   for (std::map<const clang::VarDecl*, Axes> before{{nullptr, 0}}; before != depends_;) {
     before = depends_;
@@ -194,7 +201,8 @@ void Neighbours::spread(const clang::Stmt* statement, Axes outer, const std::set
   };
   if (llvm::isa<clang::CompoundStmt, clang::AttributedStmt>(statement)) return each(0);
   // Behind a guard all neighbours are inside, or this text does not run.
-  if (auto* branch = llvm::dyn_cast<clang::IfStmt>(statement)) return each(guards.contains(branch) ? 0 : axes_of(branch->getCond()));
+  if (auto* branch = llvm::dyn_cast<clang::IfStmt>(statement))
+    return each(guards.contains(branch) ? 0 : axes_of(branch->getCond()));
   if (auto* loop = llvm::dyn_cast<clang::ForStmt>(statement)) return each(axes_of_header(loop));
   if (auto* loop = llvm::dyn_cast<clang::WhileStmt>(statement)) return each(axes_of(loop->getCond()));
   if (auto* loop = llvm::dyn_cast<clang::DoStmt>(statement)) return each(axes_of(loop->getCond()));
@@ -210,14 +218,16 @@ bool Neighbours::names_can_be_copied(const clang::Stmt* body, Span range) {
   walk(body, [&](const clang::Stmt* statement) {
     if (auto* declaration = llvm::dyn_cast<clang::DeclStmt>(statement))
       for (auto* declared : declaration->decls())
-        if (auto* variable = llvm::dyn_cast<clang::VarDecl>(declared)) by_name[variable->getName().str()].insert(variable);
+        if (auto* variable = llvm::dyn_cast<clang::VarDecl>(declared))
+          by_name[variable->getName().str()].insert(variable);
     auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement);
     auto* variable = reference ? llvm::dyn_cast<clang::VarDecl>(reference->getDecl()) : nullptr;
     if (!variable) return true;
     by_name[variable->getName().str()].insert(variable);
     if (!depends_.contains(variable)) return true;
     auto spelled = sources.getSpellingLoc(reference->getLocation());
-    good &= sources.isInMainFile(spelled) && sources.getFileOffset(spelled) >= range.begin && sources.getFileOffset(spelled) < range.end;
+    good &= sources.isInMainFile(spelled) && sources.getFileOffset(spelled) >= range.begin &&
+            sources.getFileOffset(spelled) < range.end;
     return true;
   });
   for (auto& [variable, axes] : depends_) good &= by_name[variable->getName().str()].size() <= 1;
@@ -245,7 +255,8 @@ std::map<std::string, std::string> Neighbours::names_for(const std::vector<int64
   if (uses_arrays()) {
     Lines numbers;
     for (int64_t number : choice) numbers.push_back(std::to_string(number));
-    for (auto& [variable, declaration] : arrays_) names[variable->getName().str()] = variable->getName().str() + subscripts(depends_.at(variable), numbers);
+    for (auto& [variable, declaration] : arrays_)
+      names[variable->getName().str()] = variable->getName().str() + subscripts(depends_.at(variable), numbers);
     return names;
   }
   for (auto& [variable, axes] : depends_) {
@@ -272,7 +283,8 @@ bool Neighbours::names_are_free() const {
 bool Neighbours::may_be_done_once(const clang::Stmt* statement) const {
   bool once = true;
   walk(statement, [&](const clang::Stmt* inner) {
-    if (auto* call = llvm::dyn_cast<clang::CallExpr>(inner)) once &= is_invariant(call, {}) || only_computes(call) || is_barrier(call);
+    if (auto* call = llvm::dyn_cast<clang::CallExpr>(inner))
+      once &= is_invariant(call, {}) || only_computes(call) || is_barrier(call);
     const clang::Expr* target = assigned_by(inner);
     auto* variable = target ? variable_of(target) : nullptr;
     once &= !target || (variable && (variable->hasLocalStorage() || variable->hasAttr<clang::CUDASharedAttr>()));
@@ -281,7 +293,8 @@ bool Neighbours::may_be_done_once(const clang::Stmt* statement) const {
   return once;
 }
 
-bool Neighbours::plan_copies(const clang::Stmt* statement, Lines comments, const std::string& indent, std::vector<Piece>& pieces) const {
+bool Neighbours::plan_copies(const clang::Stmt* statement, Lines comments, const std::string& indent,
+                             std::vector<Piece>& pieces) const {
   std::string text = moved(statement, indent);
   if (text.empty() || text.find('#') != text.npos) return false;
   // What leaves a loop that the copies share would leave it for all of them.
@@ -307,8 +320,8 @@ bool Neighbours::plan_copies(const clang::Stmt* statement, Lines comments, const
     pieces.push_back({indent, text});
     return true;
   }
-  // One neighbour's threads could wait where those that are past it have the next one's to do: around barriers in loops that
-  // end by thread, or in a function whose shared memory serves one call after the other.
+  // One neighbour's threads could wait where those that are past it have the next one's to do: around barriers in loops
+  // that end by thread, or in a function whose shared memory serves one call after the other.
   if (has_block_barrier(statement)) return false;
   // In one loop none of the neighbours' loads would come before the first one's stores.
   bool reads = reads_memory(statement), writes = writes_memory(statement);
@@ -320,12 +333,13 @@ bool Neighbours::plan_copies(const clang::Stmt* statement, Lines comments, const
   return true;
 }
 
-bool Neighbours::plan(const std::vector<const clang::Stmt*>& statements, std::optional<size_t> begin, const std::string& indent,
-                      std::vector<Piece>& pieces) const {
+bool Neighbours::plan(const std::vector<const clang::Stmt*>& statements, std::optional<size_t> begin,
+                      const std::string& indent, std::vector<Piece>& pieces) const {
   for (auto* statement : statements) {
     auto range = source_.span(statement);
     Lines comments{""};
-    if (begin && range && *begin < range->begin) comments = comments_in(std::string_view(source_.text()).substr(*begin, range->begin - *begin));
+    if (begin && range && *begin < range->begin)
+      comments = comments_in(std::string_view(source_.text()).substr(*begin, range->begin - *begin));
     if (!comments.front().empty() && !pieces.empty()) {
       Piece& before = pieces.back();
       if (before.repeated.empty()) before.text += "  " + comments.front();
@@ -342,10 +356,12 @@ bool Neighbours::plan_body(const clang::Stmt* body, const std::string& indent, s
   auto* block = llvm::dyn_cast<clang::CompoundStmt>(body);
   if (!block) return plan(body, {}, indent + source_.step(), pieces);
   auto open = source_.offset(block->getLBracLoc());
-  return plan({block->body_begin(), block->body_end()}, open ? std::optional(*open + 1) : std::nullopt, indent + source_.step(), pieces);
+  return plan({block->body_begin(), block->body_end()}, open ? std::optional(*open + 1) : std::nullopt,
+              indent + source_.step(), pieces);
 }
 
-bool Neighbours::plan(const clang::Stmt* statement, Lines comments, const std::string& indent, std::vector<Piece>& pieces) const {
+bool Neighbours::plan(const clang::Stmt* statement, Lines comments, const std::string& indent,
+                      std::vector<Piece>& pieces) const {
   if (llvm::isa<clang::NullStmt>(statement)) return true;
   auto say = [&](const std::string& text) {
     for (auto& line : comments) pieces.push_back({indent, line});
@@ -363,7 +379,8 @@ bool Neighbours::plan(const clang::Stmt* statement, Lines comments, const std::s
     // What is asked for a loop cannot be asked for the copies of one, which stand in a loop of their own.
     std::vector<Piece> alone;
     if (!plan(attributed->getSubStmt(), {}, indent, alone)) return false;
-    if (alone.empty() || !alone.front().repeated.empty()) return plan(attributed->getSubStmt(), std::move(comments), indent, pieces);
+    if (alone.empty() || !alone.front().repeated.empty())
+      return plan(attributed->getSubStmt(), std::move(comments), indent, pieces);
     for (auto* attribute : attributed->getAttrs()) {
       auto* hint = llvm::dyn_cast<clang::LoopHintAttr>(attribute);
       if (!hint) return false;
@@ -382,9 +399,11 @@ bool Neighbours::plan(const clang::Stmt* statement, Lines comments, const std::s
     std::string condition = source_.spelled(loop->getCond());
     return !condition.empty() && in_braces("while (" + condition + ") ", loop->getBody());
   }
-  if (auto* branch = llvm::dyn_cast<clang::IfStmt>(statement); branch && !branch->getInit() && !axes_of(branch->getCond())) {
+  if (auto* branch = llvm::dyn_cast<clang::IfStmt>(statement);
+      branch && !branch->getInit() && !axes_of(branch->getCond())) {
     std::string condition = source_.spelled(branch->getCond());
-    if (condition.empty() || branch->hasVarStorage() || !in_braces("if (" + condition + ") ", branch->getThen())) return false;
+    if (condition.empty() || branch->hasVarStorage() || !in_braces("if (" + condition + ") ", branch->getThen()))
+      return false;
     if (!branch->getElse()) return true;
     pieces.back().text += " else {";
     if (!plan_body(branch->getElse(), indent, pieces)) return false;
@@ -407,13 +426,16 @@ std::string Neighbours::subscripts(Axes axes, const Lines& numbers) {
   return text;
 }
 
-std::optional<std::string> Neighbours::array_declaration(const clang::DeclStmt* statement, const clang::VarDecl* variable) const {
+std::optional<std::string> Neighbours::array_declaration(const clang::DeclStmt* statement,
+                                                         const clang::VarDecl* variable) const {
   clang::QualType type = variable->getType();
   auto* record = type->getAsCXXRecordDecl();
-  bool plain = !type->isReferenceType() && !type.isVolatileQualified() && !variable->isConstexpr() && !variable->hasAttrs() &&
+  bool plain = !type->isReferenceType() && !type.isVolatileQualified() && !variable->isConstexpr() &&
+               !variable->hasAttrs() &&
                (!record || !record->hasDefinition() || (record->hasDefaultConstructor() && !record->isLambda()));
   // Elements are assigned to.
-  bool assignable = !has_value(variable) || (!type->isArrayType() && variable->getInitStyle() != clang::VarDecl::CallInit);
+  bool assignable =
+      !has_value(variable) || (!type->isArrayType() && variable->getInitStyle() != clang::VarDecl::CallInit);
   auto range = source_.span(statement);
   auto name = source_.offset(variable->getLocation());
   if (!plain || !assignable || !range || !name) return std::nullopt;
@@ -431,7 +453,9 @@ std::optional<std::string> Neighbours::array_declaration(const clang::DeclStmt* 
   }
   if (first < range->begin || *name >= range->end) return std::nullopt;
   head = source_.text().substr(range->begin, first - range->begin);
-  if (type->isArrayType()) behind = trimmed(std::string_view(source_.text()).substr(*name + spelled.size(), range->end - *name - spelled.size()));
+  if (type->isArrayType())
+    behind =
+        trimmed(std::string_view(source_.text()).substr(*name + spelled.size(), range->end - *name - spelled.size()));
   if (behind.ends_with(";")) behind.pop_back();
   if (type->getContainedAutoType()) {
     if (type->isDependentType() || !only_plain_floats(source_, statement)) return std::nullopt;
@@ -458,7 +482,8 @@ bool Neighbours::use_arrays(const std::vector<Piece>& pieces, const std::vector<
       if (auto* declaration = llvm::dyn_cast<clang::DeclStmt>(one.statement)) declares(declaration);
       walk(one.statement, [&](const clang::Stmt* inner) {
         auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(inner);
-        if (auto* variable = reference ? llvm::dyn_cast<clang::VarDecl>(reference->getDecl()) : nullptr) mentions[variable].insert(&piece);
+        if (auto* variable = reference ? llvm::dyn_cast<clang::VarDecl>(reference->getDecl()) : nullptr)
+          mentions[variable].insert(&piece);
         if (auto* declaration = llvm::dyn_cast<clang::DeclStmt>(inner))
           for (auto* declared : declaration->decls())
             if (auto* variable = llvm::dyn_cast<clang::VarDecl>(declared)) mentions[variable].insert(&piece);
@@ -482,16 +507,19 @@ bool Neighbours::use_arrays(const std::vector<Piece>& pieces, const std::vector<
 
 std::map<std::string, std::string> Neighbours::names_in_loops() const {
   std::map<std::string, std::string> names;
-  for (auto& [variable, declaration] : arrays_) names[variable->getName().str()] = variable->getName().str() + subscripts(depends_.at(variable), counters_);
+  for (auto& [variable, declaration] : arrays_)
+    names[variable->getName().str()] = variable->getName().str() + subscripts(depends_.at(variable), counters_);
   return names;
 }
 
-std::string Neighbours::in_loops(Axes axes, const std::string& indent, const std::function<Lines(const std::string& indent)>& body) const {
+std::string Neighbours::in_loops(Axes axes, const std::string& indent,
+                                 const std::function<Lines(const std::string& indent)>& body) const {
   std::string out, inner = indent, closing;
   for (size_t axis = 0; axis < axes_.size(); ++axis) {
     if (!(axes >> axis & 1)) continue;
     const std::string& counter = counters_[axis];
-    out += inner + "#pragma unroll\n" + inner + "for (int " + counter + " = 0; " + counter + " < " + std::to_string(axes_[axis].count) + "; ++" + counter + ") {\n";
+    out += inner + "#pragma unroll\n" + inner + "for (int " + counter + " = 0; " + counter + " < " +
+           std::to_string(axes_[axis].count) + "; ++" + counter + ") {\n";
     closing = inner + "}\n" + closing;
     inner += source_.step();
   }
@@ -499,9 +527,12 @@ std::string Neighbours::in_loops(Axes axes, const std::string& indent, const std
   return out + closing;
 }
 
-std::string Neighbours::index_text(size_t axis, const std::string& indent, const std::function<std::string(const std::string&)>& value) const {
+std::string Neighbours::index_text(size_t axis, const std::string& indent,
+                                   const std::function<std::string(const std::string&)>& value) const {
   auto* index = axes_[axis].index;
-  auto sets = [&](const std::string&) { return Lines{index->getName().str() + "[" + counters_[axis] + "] = " + value(counters_[axis]) + ";"}; };
+  auto sets = [&](const std::string&) {
+    return Lines{index->getName().str() + "[" + counters_[axis] + "] = " + value(counters_[axis]) + ";"};
+  };
   return indent + arrays_.at(index) + ";\n" + in_loops(1U << axis, indent, sets);
 }
 
@@ -509,8 +540,10 @@ std::string Neighbours::moved(const clang::Stmt* statement, const std::string& i
   auto range = source_.span(statement);
   auto end = source_.statement_end(statement);
   if (!range || !end) return {};
-  std::string text = source_.text().substr(range->begin, *end - range->begin), before = "\n" + source_.indentation(range->begin);
-  for (size_t at = 0; (at = text.find(before, at)) != text.npos; at += indent.size() + 1) text.replace(at, before.size(), "\n" + indent);
+  std::string text = source_.text().substr(range->begin, *end - range->begin),
+              before = "\n" + source_.indentation(range->begin);
+  for (size_t at = 0; (at = text.find(before, at)) != text.npos; at += indent.size() + 1)
+    text.replace(at, before.size(), "\n" + indent);
   return text;
 }
 
@@ -520,8 +553,11 @@ Neighbours::Lines Neighbours::assignments(const clang::DeclStmt* statement) cons
   std::string head;
   for (auto* declared : statement->decls()) {
     auto* variable = llvm::cast<clang::VarDecl>(declared);
-    if (head.empty()) head = source_.text().substr(source_.span(statement)->begin, *source_.offset(variable->getLocation()) - source_.span(statement)->begin);
-    std::string name = variable->getName().str(), value = has_value(variable) ? " = " + with_names(source_.spelled(variable->getInit()), names) : "";
+    if (head.empty())
+      head = source_.text().substr(source_.span(statement)->begin,
+                                   *source_.offset(variable->getLocation()) - source_.span(statement)->begin);
+    std::string name = variable->getName().str(),
+                value = has_value(variable) ? " = " + with_names(source_.spelled(variable->getInit()), names) : "";
     if (!arrays_.contains(variable)) lines.push_back(head + name + value + ";");
     else if (!value.empty()) lines.push_back(names.at(name) + value + ";");
   }
@@ -529,7 +565,9 @@ Neighbours::Lines Neighbours::assignments(const clang::DeclStmt* statement) cons
 }
 
 void Neighbours::write_loops(const Piece& piece, std::string& out) const {
-  auto is_array = [&](const clang::Decl* declared) { return arrays_.contains(llvm::dyn_cast<clang::VarDecl>(declared)); };
+  auto is_array = [&](const clang::Decl* declared) {
+    return arrays_.contains(llvm::dyn_cast<clang::VarDecl>(declared));
+  };
   bool any = false;
   for (auto& one : piece.repeated) {
     auto* declaration = llvm::dyn_cast<clang::DeclStmt>(one.statement);
@@ -542,7 +580,8 @@ void Neighbours::write_loops(const Piece& piece, std::string& out) const {
     for (auto& one : piece.repeated) {
       auto* declaration = llvm::dyn_cast<clang::DeclStmt>(one.statement);
       bool changed = declaration && std::any_of(declaration->decl_begin(), declaration->decl_end(), is_array);
-      Lines made = changed ? assignments(declaration) : Lines{with_names(moved(one.statement, indent), names_in_loops())};
+      Lines made =
+          changed ? assignments(declaration) : Lines{with_names(moved(one.statement, indent), names_in_loops())};
       any |= !made.empty();
       lines.insert(lines.end(), one.comments.begin(), one.comments.end());
       if (!one.trailing.empty()) (made.empty() ? made.emplace_back() : made.back() += "  ") += one.trailing;
@@ -556,7 +595,8 @@ void Neighbours::write_loops(const Piece& piece, std::string& out) const {
 void Neighbours::write_copies(const Piece& piece, std::string& out) const {
   for (auto& one : piece.repeated) {
     for (auto& line : one.comments) out += piece.indent + line + "\n";
-    for (auto& choice : choices(piece.axes)) out += piece.indent + renamed(moved(one.statement, piece.indent), choice) + "\n";
+    for (auto& choice : choices(piece.axes))
+      out += piece.indent + renamed(moved(one.statement, piece.indent), choice) + "\n";
   }
 }
 

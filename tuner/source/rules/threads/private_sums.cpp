@@ -1,6 +1,6 @@
-// private_sums: where threads of the whole grid add to the few elements of one array, those who meet at an element wait for each
-// other in memory that is far away. Here each block adds to elements of its own, in shared memory, and what has come together
-// goes to the array at the end:
+// private_sums: where threads of the whole grid add to the few elements of one array, those who meet at an element wait
+// for each other in memory that is far away. Here each block adds to elements of its own, in shared memory, and what
+// has come together goes to the array at the end:
 //   int i = blockIdx.x * blockDim.x + threadIdx.x;  if (i < n) atomicAdd(&counts[value[i]], 1);
 // becomes, with blocks that do the work of K,
 //   __shared__ int counts_here[256];  … = 0;  __syncthreads();
@@ -8,8 +8,9 @@
 //     { size_t at = value[i]; if (at < 256) atomicAdd(&counts_here[at], 1); else atomicAdd(&counts[at], 1); }
 //   }
 //   __syncthreads();  for (…) if (counts_here[at] != 0) atomicAdd(&counts[at], counts_here[at]);
-// The array's recorded size says how many elements are worth a place; elements past them, in another run, are added to as they
-// were, and none is touched that was not. Only atomics whose result nobody uses, on arrays that the kernel does nothing else with.
+// The array's recorded size says how many elements are worth a place; elements past them, in another run, are added to
+// as they were, and none is touched that was not. Only atomics whose result nobody uses, on arrays that the kernel does
+// nothing else with.
 #include <clang/AST/Attr.h>
 #include <clang/AST/Expr.h>
 
@@ -21,24 +22,28 @@
 namespace kernelift {
 namespace {
 
-constexpr uint64_t kMostBytes = 16 * 1024;   ///< Of shared memory, in all: several blocks should still fit.
+constexpr uint64_t kMostBytes = 16 * 1024;  ///< Of shared memory, in all: several blocks should still fit.
 
 struct Sum {
   const clang::CallExpr* call = nullptr;
-  std::string place;                         ///< Which element, as it is spelled; empty: the first.
+  std::string place;  ///< Which element, as it is spelled; empty: the first.
 };
 
 struct Array {
   const clang::ParmVarDecl* parameter = nullptr;
-  std::string name, type, here;              ///< The element's type; the name of the block's own.
+  std::string name, type, here;  ///< The element's type; the name of the block's own.
   uint64_t elements = 0;
   std::vector<Sum> sums;
 };
 
-/// `atomicAdd(&array[place], x);`, `atomicAdd(array + place, x);` or `atomicAdd(array, x);`, whose array is a parameter.
-std::optional<std::pair<const clang::ParmVarDecl*, Sum>> as_sum(const KernelSource& source, const clang::Stmt* statement) {
+/// `atomicAdd(&array[place], x);`, `atomicAdd(array + place, x);` or `atomicAdd(array, x);`, whose array is a
+/// parameter.
+std::optional<std::pair<const clang::ParmVarDecl*, Sum>> as_sum(const KernelSource& source,
+                                                                const clang::Stmt* statement) {
   auto* call = llvm::dyn_cast<clang::CallExpr>(statement);
-  if (!call || source.spelled(call->getCallee()) != "atomicAdd" || call->getNumArgs() != 2 || !source.value_is_unused(call)) return std::nullopt;
+  if (!call || source.spelled(call->getCallee()) != "atomicAdd" || call->getNumArgs() != 2 ||
+      !source.value_is_unused(call))
+    return std::nullopt;
   auto* address = call->getArg(0)->IgnoreParenImpCasts();
   const clang::Expr *array = address, *place = nullptr;
   if (auto* unary = llvm::dyn_cast<clang::UnaryOperator>(address); unary && unary->getOpcode() == clang::UO_AddrOf) {
@@ -50,7 +55,9 @@ std::optional<std::pair<const clang::ParmVarDecl*, Sum>> as_sum(const KernelSour
   }
   auto* parameter = llvm::dyn_cast_or_null<clang::ParmVarDecl>(named_variable(array));
   std::string where = place ? source.spelled(place) : "";
-  if (!parameter || !parameter->getType()->isPointerType() || (place && where.empty()) || source.spelled(call->getArg(1)).empty()) return std::nullopt;
+  if (!parameter || !parameter->getType()->isPointerType() || (place && where.empty()) ||
+      source.spelled(call->getArg(1)).empty())
+    return std::nullopt;
   if (squeezed(where) == "0") where.clear();
   return std::pair{parameter, Sum{call, where}};
 }
@@ -64,7 +71,9 @@ std::vector<Array> arrays_in(const KernelSource& source, const RuleContext& fact
     auto extent = facts.extents.find(p);
     if (extent == facts.extents.end() || extent->second > kMostBytes || facts.shared_pointers.contains(p)) continue;
     clang::QualType element = array.parameter->getType()->getPointeeType();
-    if (element.isNull() || element.hasQualifiers() || element->isDependentType() || !element->isArithmeticType() || spelled_by_macro(source, array.parameter)) continue;
+    if (element.isNull() || element.hasQualifiers() || element->isDependentType() || !element->isArithmeticType() ||
+        spelled_by_macro(source, array.parameter))
+      continue;
     size_t mentions = 0;
     walk(kernel->getBody(), [&](const clang::Stmt* statement) {
       auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement);
@@ -73,9 +82,12 @@ std::vector<Array> arrays_in(const KernelSource& source, const RuleContext& fact
       return true;
     });
     array.elements = extent->second / static_cast<uint64_t>(source.context().getTypeSizeInChars(element).getQuantity());
-    if (array.sums.empty() || mentions != array.sums.size() || array.elements == 0 || bytes + extent->second > kMostBytes) continue;
+    if (array.sums.empty() || mentions != array.sums.size() || array.elements == 0 ||
+        bytes + extent->second > kMostBytes)
+      continue;
     bytes += extent->second;
-    array.name = array.parameter->getNameAsString(), array.type = element.getAsString(source.context().getPrintingPolicy());
+    array.name = array.parameter->getNameAsString(),
+    array.type = element.getAsString(source.context().getPrintingPolicy());
     array.here = source.fresh_name(array.name + "_here");
     arrays.push_back(std::move(array));
   }
@@ -85,7 +97,8 @@ std::vector<Array> arrays_in(const KernelSource& source, const RuleContext& fact
 std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings& values) {
   auto* kernel = source.kernel(facts.kernel);
   auto* body = kernel ? llvm::dyn_cast<clang::CompoundStmt>(kernel->getBody()) : nullptr;
-  auto open = body ? source.offset(body->getLBracLoc()) : std::nullopt, close = body ? source.offset(body->getRBracLoc()) : std::nullopt;
+  auto open = body ? source.offset(body->getLBracLoc()) : std::nullopt,
+       close = body ? source.offset(body->getRBracLoc()) : std::nullopt;
   if (!open || !close || !kernel->getReturnType()->isVoidType() || has_dynamic_shared(source)) return {};
   std::vector<Array> arrays = arrays_in(source, facts, kernel);
   if (arrays.empty()) return {};
@@ -103,12 +116,15 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
     found.edits = std::move(*returns);
     if (!found.edits.empty()) wrap = "\n" + indent + "do {", unwrap = indent + "} while (false);\n";
   }
-  std::string thread = source.fresh_name("thread"), threads = source.fresh_name("threads"), at = source.fresh_name("at");
+  std::string thread = source.fresh_name("thread"), threads = source.fresh_name("threads"),
+              at = source.fresh_name("at");
   std::string declared, cleared, gathered;
   std::set<std::string> apart;
   for (auto& array : arrays) {
-    std::string count = std::to_string(array.elements), mine = array.here + "[" + at + "]", all = array.name + "[" + at + "]";
-    std::string each = "for (unsigned " + at + " = " + thread + "; " + at + " < " + count + "; " + at + " += " + threads + ") ";
+    std::string count = std::to_string(array.elements), mine = array.here + "[" + at + "]",
+                all = array.name + "[" + at + "]";
+    std::string each =
+        "for (unsigned " + at + " = " + thread + "; " + at + " < " + count + "; " + at + " += " + threads + ") ";
     declared += "\n" + indent + "__shared__ " + array.type + " " + array.here + "[" + count + "];";
     cleared += "\n" + indent + each + mine + " = 0;";
     gathered += indent + each + "if (" + mine + " != 0) atomicAdd(&" + all + ", " + mine + ");\n";
@@ -116,28 +132,35 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
       auto range = source.span(sum.call);
       auto stop = range ? source.statement_end(sum.call) : std::nullopt;
       if (!stop) return {};
-      std::string value = source.spelled(sum.call->getArg(1)), text = "atomicAdd(&" + array.here + "[0], " + value + ");";
+      std::string value = source.spelled(sum.call->getArg(1)),
+                  text = "atomicAdd(&" + array.here + "[0], " + value + ");";
       if (!sum.place.empty())
-        text = "{ const size_t " + at + " = " + sum.place + "; if (" + at + " < " + count + ") atomicAdd(&" + mine + ", " + value + "); else atomicAdd(&" + all +
-               ", " + value + "); }";
+        text = "{ const size_t " + at + " = " + sum.place + "; if (" + at + " < " + count + ") atomicAdd(&" + mine +
+               ", " + value + "); else atomicAdd(&" + all + ", " + value + "); }";
       found.edits.push_back({range->begin, *stop, text});
     }
     found.place += (found.place.empty() ? "" : ", ") + array.name;
     if (touches_other_memory(body, array.parameter)) apart.insert(array.name);
   }
   if (!apart.empty()) found.premise += (found.premise.empty() ? "" : ", ") + facts.no_overlap(apart);
-  declared += "\n" + indent + "const unsigned " + thread + " = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x, " + threads +
+  declared += "\n" + indent + "const unsigned " + thread +
+              " = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x, " + threads +
               " = blockDim.x * blockDim.y * blockDim.z;";
   size_t end = source.first_on_line(*close) ? source.line_begin(*close) : *close;
-  found.edits.insert(found.edits.begin(), {*open + 1, *open + 1, declared + cleared + "\n" + indent + "__syncthreads();" + wrap});
+  found.edits.insert(found.edits.begin(),
+                     {*open + 1, *open + 1, declared + cleared + "\n" + indent + "__syncthreads();" + wrap});
   found.edits.push_back({end, end, unwrap + indent + "__syncthreads();\n" + gathered});
   return {found};
 }
 
 }  // namespace
 
-const Rule kPrivateSums = {"private_sums", "let each block add to elements of its own in shared memory, and those to the array at the end",
-                           "atomics whose result is not used, on a small array that the kernel does nothing else with",
-                           {{"turns", {1, 8, 32}}}, find, {Bound::Memory, Bound::Latency}};
+const Rule kPrivateSums = {
+    "private_sums",
+    "let each block add to elements of its own in shared memory, and those to the array at the end",
+    "atomics whose result is not used, on a small array that the kernel does nothing else with",
+    {{"turns", {1, 8, 32}}},
+    find,
+    {Bound::Memory, Bound::Latency}};
 
 }  // namespace kernelift

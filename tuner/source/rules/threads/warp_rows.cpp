@@ -1,14 +1,15 @@
-// warp_rows: a thread that walks along a row of its own reads memory that its neighbours do not, 32 rows at a time. Here a
-// group of lanes walks along one row together, each taking every L-th element, and what the loop gathered is put together
-// by shuffles:
+// warp_rows: a thread that walks along a row of its own reads memory that its neighbours do not, 32 rows at a time.
+// Here a group of lanes walks along one row together, each taking every L-th element, and what the loop gathered is put
+// together by shuffles:
 //   for (int j = 0; j < n; j++) sum += a[i * n + j] * x[j];
 // becomes, with i counting groups instead of threads and L times as many blocks,
 //   float sum_before = sum;  sum = 0;
 //   for (int j = lane; j < n; j += L) sum += a[i * n + j] * x[j];
 //   for (int hop = L / 2; hop > 0; hop /= 2) sum += __shfl_xor_sync(lanes, sum, hop);
 //   sum = sum_before + sum;
-// Loops that write an element a turn are dealt out likewise, where nothing else that they read leads to that array; everything else is done by all lanes alike, and what it
-// stores is stored by one of them. Sums are rounded in another order; verification says whether that matters.
+// Loops that write an element a turn are dealt out likewise, where nothing else that they read leads to that array;
+// everything else is done by all lanes alike, and what it stores is stored by one of them. Sums are rounded in another
+// order; verification says whether that matters.
 #include <clang/AST/Expr.h>
 #include <clang/AST/ExprCXX.h>
 
@@ -22,7 +23,7 @@
 namespace kernelift {
 namespace {
 
-constexpr uint64_t kMostBlocks = (uint64_t{1} << 31) - 1;   ///< Of a grid, along x.
+constexpr uint64_t kMostBlocks = (uint64_t{1} << 31) - 1;  ///< Of a grid, along x.
 constexpr uint32_t kWarp = 32;
 
 enum class Gathering { Sum, Choice };
@@ -30,7 +31,7 @@ enum class Gathering { Sum, Choice };
 /// What a loop gathers in one variable, or member of one.
 struct Gathered {
   Gathering how = Gathering::Sum;
-  std::string function;                           ///< Of a choice: max, fmaxf …
+  std::string function;  ///< Of a choice: max, fmaxf …
   const clang::VarDecl* root = nullptr;
 };
 
@@ -47,16 +48,23 @@ const clang::VarDecl* root_of(const clang::Expr* lvalue) {
 
 class Sharing {
  public:
-  /// `columns`: lanes that lie side by side work on items side by side, so that their loads stay together where items are
-  /// neighbours in memory; else lanes side by side share an item.
+  /// `columns`: lanes that lie side by side work on items side by side, so that their loads stay together where items
+  /// are neighbours in memory; else lanes side by side share an item.
   Sharing(const KernelSource& source, const RuleContext& facts, int64_t lanes, bool columns)
-      : source_(source), facts_(facts), count_(std::to_string(lanes)), lane_(source.fresh_name("lane")), hop_(source.fresh_name("hop")) {
+      : source_(source),
+        facts_(facts),
+        count_(std::to_string(lanes)),
+        lane_(source.fresh_name("lane")),
+        hop_(source.fresh_name("hop")) {
     int64_t items = kWarp / lanes;
     uint64_t group = 0;
     for (int64_t lane = 0; lane < lanes; ++lane) group |= uint64_t{1} << (columns ? lane * items : lane);
-    mask_ = lanes == kWarp ? "0xffffffffu" : "(" + std::to_string(group) + "u << (threadIdx.x & " + std::to_string(columns ? items - 1 : kWarp - lanes) + "))";
-    hops_ = columns ? "for (int " + hop_ + " = 16; " + hop_ + " >= " + std::to_string(items) + "; " + hop_ + " /= 2) "
-                    : "for (int " + hop_ + " = " + std::to_string(lanes / 2) + "; " + hop_ + " > 0; " + hop_ + " /= 2) ";
+    mask_ = lanes == kWarp ? "0xffffffffu"
+                           : "(" + std::to_string(group) + "u << (threadIdx.x & " +
+                                 std::to_string(columns ? items - 1 : kWarp - lanes) + "))";
+    hops_ = columns
+                ? "for (int " + hop_ + " = 16; " + hop_ + " >= " + std::to_string(items) + "; " + hop_ + " /= 2) "
+                : "for (int " + hop_ + " = " + std::to_string(lanes / 2) + "; " + hop_ + " > 0; " + hop_ + " /= 2) ";
   }
 
   bool take_list(const std::vector<const clang::Stmt*>& statements);
@@ -74,16 +82,17 @@ class Sharing {
   bool only_counts(const clang::VarDecl* counter) const;
   bool gathers(const clang::ForStmt* loop, const clang::VarDecl* counter, std::map<std::string, Gathered>& found) const;
   bool is_some(const clang::Expr* factor, const clang::Stmt* at) const;
-  bool differs_by(const clang::Expr* index, const clang::VarDecl* counter, const std::set<const clang::VarDecl*>& changed) const;
+  bool differs_by(const clang::Expr* index, const clang::VarDecl* counter,
+                  const std::set<const clang::VarDecl*>& changed) const;
   bool writes_each_once(const clang::ForStmt* loop, const clang::VarDecl* counter);
   bool store_once(const clang::Stmt* statement);
 
   const KernelSource& source_;
   const RuleContext& facts_;
-  std::set<std::string> apart_;                   ///< Arrays that nothing else may lead to.
+  std::set<std::string> apart_;  ///< Arrays that nothing else may lead to.
   std::string count_, lane_, hop_, mask_, hops_;
   std::vector<TextEdit> edits_;
-  std::set<std::string> kept_;                    ///< Names that hold what sums were before their loops.
+  std::set<std::string> kept_;  ///< Names that hold what sums were before their loops.
   size_t loops_ = 0;
 };
 
@@ -95,10 +104,13 @@ bool acts(const clang::CallExpr* call, int depth) {
   const std::string name = callee && callee->getIdentifier() ? callee->getName().str() : "";
   if (name.starts_with("atomic") || name.find("printf") != name.npos) return true;
   auto* definition = visible_callee(call);
-  const bool own = definition && definition->getASTContext().getSourceManager().isWrittenInMainFile(definition->getLocation());
-  if (!own) {   // A library's function of numbers, or one that says by pointers what it computed: sincosf(x, &s, &c).
-    const bool says = std::any_of(call->arg_begin(), call->arg_end(), [](auto* argument) { return argument->getType()->isPointerType(); });
-    return !callee || callee->getASTContext().getSourceManager().isWrittenInMainFile(callee->getLocation()) || (call->getType()->isVoidType() && !says);
+  const bool own =
+      definition && definition->getASTContext().getSourceManager().isWrittenInMainFile(definition->getLocation());
+  if (!own) {  // A library's function of numbers, or one that says by pointers what it computed: sincosf(x, &s, &c).
+    const bool says = std::any_of(call->arg_begin(), call->arg_end(),
+                                  [](auto* argument) { return argument->getType()->isPointerType(); });
+    return !callee || callee->getASTContext().getSourceManager().isWrittenInMainFile(callee->getLocation()) ||
+           (call->getType()->isVoidType() && !says);
   }
   if (depth == 0) return true;
   bool does = false;
@@ -111,7 +123,9 @@ bool acts(const clang::CallExpr* call, int depth) {
       // What a pointer or a reference among the parameters leads to is asked where it is given.
       auto* through = llvm::dyn_cast<clang::ArraySubscriptExpr>(target->IgnoreParens());
       auto* star = llvm::dyn_cast<clang::UnaryOperator>(target->IgnoreParens());
-      auto* pointer = through ? named_variable(through->getBase()) : star && star->getOpcode() == clang::UO_Deref ? named_variable(star->getSubExpr()) : nullptr;
+      auto* pointer = through                                        ? named_variable(through->getBase())
+                      : star && star->getOpcode() == clang::UO_Deref ? named_variable(star->getSubExpr())
+                                                                     : nullptr;
       const bool given = pointer && llvm::isa<clang::ParmVarDecl>(pointer);
       does |= !of_object && !given && !(variable && variable->hasLocalStorage());
     }
@@ -122,7 +136,7 @@ bool acts(const clang::CallExpr* call, int depth) {
 }
 
 bool Sharing::writes_memory(const clang::Stmt* statement) const {
-  constexpr int kDepth = 4;   // Calls of calls.
+  constexpr int kDepth = 4;  // Calls of calls.
   bool writes = false;
   walk(statement, [&](const clang::Stmt* inner) {
     auto* target = assigned_by(inner);
@@ -131,7 +145,8 @@ bool Sharing::writes_memory(const clang::Stmt* statement) const {
       for (auto* argument : call->arguments()) {
         auto* address = llvm::dyn_cast<clang::UnaryOperator>(argument->IgnoreParenImpCasts());
         bool own = address && address->getOpcode() == clang::UO_AddrOf && root_of(address->getSubExpr());
-        writes |= !own && argument->getType()->isPointerType() && !argument->getType()->getPointeeType().isConstQualified();
+        writes |=
+            !own && argument->getType()->isPointerType() && !argument->getType()->getPointeeType().isConstQualified();
       }
     if (!target) return !writes;
     // An array of the thread's own is its own too.
@@ -153,22 +168,25 @@ const clang::VarDecl* counter_of(const clang::ForStmt* loop, const clang::Expr*&
   if (auto* init = llvm::dyn_cast_or_null<clang::DeclStmt>(loop->getInit()); init && init->isSingleDecl()) {
     counter = llvm::dyn_cast<clang::VarDecl>(init->getSingleDecl());
     first = counter ? counter->getInit() : nullptr;
-  } else if (auto* set = llvm::dyn_cast_or_null<clang::BinaryOperator>(loop->getInit()); set && set->getOpcode() == clang::BO_Assign) {
+  } else if (auto* set = llvm::dyn_cast_or_null<clang::BinaryOperator>(loop->getInit());
+             set && set->getOpcode() == clang::BO_Assign) {
     counter = named_variable(set->getLHS()), first = set->getRHS();
   }
   auto* condition = llvm::dyn_cast_or_null<clang::BinaryOperator>(loop->getCond());
   if (!counter || !first || !condition || !counter->getType()->isIntegerType() || !loop->getInc()) return nullptr;
   // A lane steps further: a byte that counts to 255 would begin anew.
-  if (!counter->getType()->isDependentType() && counter->getASTContext().getTypeSize(counter->getType()) < 32) return nullptr;
+  if (!counter->getType()->isDependentType() && counter->getASTContext().getTypeSize(counter->getType()) < 32)
+    return nullptr;
   auto changed = changed_within(loop);
-  bool up = (condition->getOpcode() == clang::BO_LT || condition->getOpcode() == clang::BO_LE) && named_variable(condition->getLHS()) == counter &&
-            !variables_in(condition->getRHS()).contains(counter);
+  bool up = (condition->getOpcode() == clang::BO_LT || condition->getOpcode() == clang::BO_LE) &&
+            named_variable(condition->getLHS()) == counter && !variables_in(condition->getRHS()).contains(counter);
   for (auto* variable : variables_in(condition->getRHS())) up &= !changed.contains(variable);
   if (!up || changed_within(loop->getBody()).contains(counter)) return nullptr;
   if (auto* unary = llvm::dyn_cast<clang::UnaryOperator>(loop->getInc()))
     return unary->isIncrementOp() && named_variable(unary->getSubExpr()) == counter ? counter : nullptr;
   auto* compound = llvm::dyn_cast<clang::CompoundAssignOperator>(loop->getInc());
-  if (!compound || compound->getOpcode() != clang::BO_AddAssign || named_variable(compound->getLHS()) != counter) return nullptr;
+  if (!compound || compound->getOpcode() != clang::BO_AddAssign || named_variable(compound->getLHS()) != counter)
+    return nullptr;
   if (!compound->getRHS()->isEvaluatable(counter->getASTContext())) return nullptr;
   step = compound->getRHS();
   return counter;
@@ -196,11 +214,14 @@ bool Sharing::is_temporary(const clang::ForStmt* loop, const clang::VarDecl* var
   } else {
     // sincosf(x, &s, &c) sets both.
     auto* address = llvm::dyn_cast_or_null<clang::UnaryOperator>(set);
-    auto* call = address && address->getOpcode() == clang::UO_AddrOf ? llvm::dyn_cast_or_null<clang::CallExpr>(source_.parent(address)) : nullptr;
+    auto* call = address && address->getOpcode() == clang::UO_AddrOf
+                     ? llvm::dyn_cast_or_null<clang::CallExpr>(source_.parent(address))
+                     : nullptr;
     if (!call || !llvm::StringRef(source_.spelled(call->getCallee())).ltrim('_').starts_with("sincos")) return false;
   }
   for (const clang::Stmt* up = set; up && up != loop; up = source_.parent(up))
-    if (llvm::isa<clang::IfStmt, clang::SwitchStmt, clang::ConditionalOperator, clang::WhileStmt, clang::DoStmt>(up)) return false;
+    if (llvm::isa<clang::IfStmt, clang::SwitchStmt, clang::ConditionalOperator, clang::WhileStmt, clang::DoStmt>(up))
+      return false;
   return true;
 }
 
@@ -213,7 +234,8 @@ bool Sharing::only_counts(const clang::VarDecl* counter) const {
   auto sets = [&](const clang::ForStmt* loop) {
     auto* set = llvm::dyn_cast_or_null<clang::BinaryOperator>(loop->getInit());
     auto* declared = llvm::dyn_cast_or_null<clang::DeclStmt>(loop->getInit());
-    return (set && set->getOpcode() == clang::BO_Assign && is_counter(set->getLHS()->IgnoreParens()) && !variables_in(set->getRHS()).contains(counter)) ||
+    return (set && set->getOpcode() == clang::BO_Assign && is_counter(set->getLHS()->IgnoreParens()) &&
+            !variables_in(set->getRHS()).contains(counter)) ||
            (declared && declared->isSingleDecl() && declared->getSingleDecl() == counter);
   };
   bool only = true;
@@ -226,7 +248,8 @@ bool Sharing::only_counts(const clang::VarDecl* counter) const {
 }
 
 /// Every variable from outside that the loop changes is only ever gathered into.
-bool Sharing::gathers(const clang::ForStmt* loop, const clang::VarDecl* counter, std::map<std::string, Gathered>& found) const {
+bool Sharing::gathers(const clang::ForStmt* loop, const clang::VarDecl* counter,
+                      std::map<std::string, Gathered>& found) const {
   std::set<const clang::VarDecl*> own;
   walk(loop, [&](const clang::Stmt* inner) {
     if (auto* declaration = llvm::dyn_cast<clang::DeclStmt>(inner))
@@ -251,21 +274,29 @@ bool Sharing::gathers(const clang::ForStmt* loop, const clang::VarDecl* counter,
     size_t again = 0;
     // A whole number that something with a fraction is added to drops the fraction each time.
     const auto type = binary->getLHS()->getType();
-    if (type->isBooleanType() || (type->isIntegerType() && !binary->getRHS()->isTypeDependent() && !binary->getRHS()->IgnoreParenImpCasts()->getType()->isIntegerType())) return true;
+    if (type->isBooleanType() || (type->isIntegerType() && !binary->getRHS()->isTypeDependent() &&
+                                  !binary->getRHS()->IgnoreParenImpCasts()->getType()->isIntegerType()))
+      return true;
     if (binary->getOpcode() == clang::BO_AddAssign || binary->getOpcode() == clang::BO_SubAssign) {
     } else if (binary->getOpcode() == clang::BO_Assign) {
       auto* value = binary->getRHS()->IgnoreParenImpCasts();
-      if (auto* sum = llvm::dyn_cast<clang::BinaryOperator>(value); sum && sum->getOpcode() == clang::BO_Add &&
-                                                                    squeezed(source_.spelled(sum->getLHS())) == key) {
+      if (auto* sum = llvm::dyn_cast<clang::BinaryOperator>(value);
+          sum && sum->getOpcode() == clang::BO_Add && squeezed(source_.spelled(sum->getLHS())) == key) {
         again = 1;
-      } else if (auto* call = llvm::dyn_cast<clang::CallExpr>(value); call && call->getDirectCallee() && call->getNumArgs() == 2) {
+      } else if (auto* call = llvm::dyn_cast<clang::CallExpr>(value);
+                 call && call->getDirectCallee() && call->getNumArgs() == 2) {
         static const std::set<std::string> choices = {"max", "min", "fmaxf", "fminf", "fmax", "fmin"};
         gathered.how = Gathering::Choice;
         gathered.function = call->getDirectCallee()->getNameAsString();
-        bool mine = squeezed(source_.spelled(call->getArg(0))) == key || squeezed(source_.spelled(call->getArg(1))) == key;
-        // The library's, of one type: max(int, unsigned) compares as unsigned, and the program's own may not care for the order.
-        auto alike = [&](clang::QualType other) { return source_.context().hasSameUnqualifiedType(other.getNonReferenceType(), type); };
-        mine &= alike(call->getType()) && alike(call->getArg(0)->IgnoreParenImpCasts()->getType()) && alike(call->getArg(1)->IgnoreParenImpCasts()->getType()) &&
+        bool mine =
+            squeezed(source_.spelled(call->getArg(0))) == key || squeezed(source_.spelled(call->getArg(1))) == key;
+        // The library's, of one type: max(int, unsigned) compares as unsigned, and the program's own may not care for
+        // the order.
+        auto alike = [&](clang::QualType other) {
+          return source_.context().hasSameUnqualifiedType(other.getNonReferenceType(), type);
+        };
+        mine &= alike(call->getType()) && alike(call->getArg(0)->IgnoreParenImpCasts()->getType()) &&
+                alike(call->getArg(1)->IgnoreParenImpCasts()->getType()) &&
                 !source_.context().getSourceManager().isWrittenInMainFile(call->getDirectCallee()->getLocation());
         if (!choices.contains(gathered.function) || !mine) return true;
         again = 1;
@@ -276,54 +307,71 @@ bool Sharing::gathers(const clang::ForStmt* loop, const clang::VarDecl* counter,
       return true;
     }
     auto [place, fresh] = found.emplace(key, gathered);
-    if (key.empty() || (!fresh && (place->second.how != gathered.how || place->second.function != gathered.function))) return true;
+    if (key.empty() || (!fresh && (place->second.how != gathered.how || place->second.function != gathered.function)))
+      return true;
     gathered_mentions[root] += 1 + again;
     return true;
   });
   if (found.empty()) return roots.empty();
-  return std::all_of(roots.begin(), roots.end(), [&](auto* root) { return gathered_mentions[root] > 0 && gathered_mentions[root] == mentions[root]; });
+  return std::all_of(roots.begin(), roots.end(), [&](auto* root) {
+    return gathered_mentions[root] > 0 && gathered_mentions[root] == mentions[root];
+  });
 }
 
-/// At `at`, the factor is not 0: a number, the block's size, or what something was found to be less than on the way there, `if (i < n)`.
+/// At `at`, the factor is not 0: a number, the block's size, or what something was found to be less than on the way
+/// there, `if (i < n)`.
 bool Sharing::is_some(const clang::Expr* factor, const clang::Stmt* at) const {
   factor = factor->IgnoreParenCasts();
   clang::Expr::EvalResult number;
-  if (factor->isValueDependent()) return llvm::isa<clang::DeclRefExpr>(factor);   // A template's own constant.
+  if (factor->isValueDependent()) return llvm::isa<clang::DeclRefExpr>(factor);  // A template's own constant.
   if (factor->EvaluateAsInt(number, source_.context())) return !number.Val.getInt().isZero();
   if (auto builtin = builtin_of(factor)) return builtin->first == "blockDim" || builtin->first == "gridDim";
-  if (auto* product = llvm::dyn_cast<clang::BinaryOperator>(factor); product && product->getOpcode() == clang::BO_Mul) return is_some(product->getLHS(), at) && is_some(product->getRHS(), at);
-  const std::string name = squeezed(source_.spelled(factor));   // `n`, `p.n`.
+  if (auto* product = llvm::dyn_cast<clang::BinaryOperator>(factor); product && product->getOpcode() == clang::BO_Mul)
+    return is_some(product->getLHS(), at) && is_some(product->getRHS(), at);
+  const std::string name = squeezed(source_.spelled(factor));  // `n`, `p.n`.
   if (name.empty() || !llvm::isa<clang::DeclRefExpr, clang::MemberExpr>(factor)) return false;
   auto exceeds = [&](const clang::Expr* condition, bool leaves) {
     return condition && std::ranges::any_of(parts_of_guard(condition, leaves), [&](auto* part) {
-      auto* asks = llvm::dyn_cast<clang::BinaryOperator>(part->IgnoreParenImpCasts());
-      if (!asks || !asks->isRelationalOp()) return false;
-      const auto kind = leaves ? clang::BinaryOperator::negateComparisonOp(asks->getOpcode()) : asks->getOpcode();
-      const clang::Expr *less = kind == clang::BO_LT ? asks->getLHS() : asks->getRHS(), *more = kind == clang::BO_LT ? asks->getRHS() : asks->getLHS();
-      return (kind == clang::BO_LT || kind == clang::BO_GT) && named_variable(less) && squeezed(source_.spelled(more->IgnoreParenImpCasts())) == name;
-    });
+             auto* asks = llvm::dyn_cast<clang::BinaryOperator>(part->IgnoreParenImpCasts());
+             if (!asks || !asks->isRelationalOp()) return false;
+             const auto kind =
+                 leaves ? clang::BinaryOperator::negateComparisonOp(asks->getOpcode()) : asks->getOpcode();
+             const clang::Expr *less = kind == clang::BO_LT ? asks->getLHS() : asks->getRHS(),
+                               *more = kind == clang::BO_LT ? asks->getRHS() : asks->getLHS();
+             return (kind == clang::BO_LT || kind == clang::BO_GT) && named_variable(less) &&
+                    squeezed(source_.spelled(more->IgnoreParenImpCasts())) == name;
+           });
   };
   for (const clang::Stmt *up = source_.parent(at), *below = at; up; below = up, up = source_.parent(up)) {
-    if (auto* loop = llvm::dyn_cast<clang::ForStmt>(up); loop && below == loop->getBody() && exceeds(loop->getCond(), false)) return true;
+    if (auto* loop = llvm::dyn_cast<clang::ForStmt>(up);
+        loop && below == loop->getBody() && exceeds(loop->getCond(), false))
+      return true;
     if (auto* loop = llvm::dyn_cast<clang::WhileStmt>(up); loop && exceeds(loop->getCond(), false)) return true;
-    if (auto* branch = llvm::dyn_cast<clang::IfStmt>(up); branch && below == branch->getThen() && exceeds(branch->getCond(), false)) return true;
+    if (auto* branch = llvm::dyn_cast<clang::IfStmt>(up);
+        branch && below == branch->getThen() && exceeds(branch->getCond(), false))
+      return true;
     if (auto* block = llvm::dyn_cast<clang::CompoundStmt>(up))
       for (auto* earlier : block->body()) {
         if (earlier == below) break;
-        if (auto* guard = llvm::dyn_cast<clang::IfStmt>(earlier); guard && !guard->getElse() && only_returns(guard->getThen()) && exceeds(guard->getCond(), true)) return true;
+        if (auto* guard = llvm::dyn_cast<clang::IfStmt>(earlier);
+            guard && !guard->getElse() && only_returns(guard->getThen()) && exceeds(guard->getCond(), true))
+          return true;
       }
   }
   return false;
 }
 
-/// Each turn has another value of it: the counter, moved or multiplied by what is the same in all turns; `j * m + k` where k is the
-/// counter of a loop up to m.
-bool Sharing::differs_by(const clang::Expr* index, const clang::VarDecl* counter, const std::set<const clang::VarDecl*>& changed) const {
+/// Each turn has another value of it: the counter, moved or multiplied by what is the same in all turns; `j * m + k`
+/// where k is the counter of a loop up to m.
+bool Sharing::differs_by(const clang::Expr* index, const clang::VarDecl* counter,
+                         const std::set<const clang::VarDecl*>& changed) const {
   auto* value = index->IgnoreParenImpCasts();
   while (auto* cast = llvm::dyn_cast<clang::ExplicitCastExpr>(value)) {
     auto& context = source_.context();
     auto type = cast->getType();
-    if (type->isDependentType() || !type->isIntegerType() || context.getTypeSize(type) < context.getTypeSize(counter->getType())) return false;
+    if (type->isDependentType() || !type->isIntegerType() ||
+        context.getTypeSize(type) < context.getTypeSize(counter->getType()))
+      return false;
     value = cast->getSubExpr()->IgnoreParenImpCasts();
   }
   if (named_variable(value) == counter) return true;
@@ -338,15 +386,19 @@ bool Sharing::differs_by(const clang::Expr* index, const clang::VarDecl* counter
   auto* product = llvm::dyn_cast<clang::BinaryOperator>(one->IgnoreParenImpCasts());
   auto* inner = named_variable(other);
   if (binary->getOpcode() != clang::BO_Add || !product || product->getOpcode() != clang::BO_Mul || !inner) return false;
-  const clang::Expr* width = named_variable(product->getLHS()) == counter ? product->getRHS() : named_variable(product->getRHS()) == counter ? product->getLHS() : nullptr;
+  const clang::Expr* width = named_variable(product->getLHS()) == counter   ? product->getRHS()
+                             : named_variable(product->getRHS()) == counter ? product->getLHS()
+                                                                            : nullptr;
   for (const clang::Stmt* up = other; width && up; up = source_.parent(up)) {
     auto* loop = llvm::dyn_cast<clang::ForStmt>(up);
     const clang::Expr *first = nullptr, *step = nullptr;
     if (!loop || counter_of(loop, first, step) != inner) continue;
     auto* condition = llvm::cast<clang::BinaryOperator>(loop->getCond());
     clang::Expr::EvalResult from;
-    return !first->isValueDependent() && first->EvaluateAsInt(from, source_.context()) && !from.Val.getInt().isNegative() && condition->getOpcode() == clang::BO_LT &&
-           is_invariant(width, changed) && !source_.spelled(width).empty() && squeezed(source_.spelled(width)) == squeezed(source_.spelled(condition->getRHS()));
+    return !first->isValueDependent() && first->EvaluateAsInt(from, source_.context()) &&
+           !from.Val.getInt().isNegative() && condition->getOpcode() == clang::BO_LT && is_invariant(width, changed) &&
+           !source_.spelled(width).empty() &&
+           squeezed(source_.spelled(width)) == squeezed(source_.spelled(condition->getRHS()));
   }
   return false;
 }
@@ -358,9 +410,11 @@ bool Sharing::writes_each_once(const clang::ForStmt* loop, const clang::VarDecl*
   auto changed = changed_within(loop);
   bool good = true;
   walk(loop->getBody(), [&](const clang::Stmt* inner) {
-    if (auto* call = llvm::dyn_cast<clang::CallExpr>(inner); call && !llvm::isa<clang::CXXOperatorCallExpr>(call)) good &= !writes_memory(call);
+    if (auto* call = llvm::dyn_cast<clang::CallExpr>(inner); call && !llvm::isa<clang::CXXOperatorCallExpr>(call))
+      good &= !writes_memory(call);
     if (auto* subscript = llvm::dyn_cast<clang::ArraySubscriptExpr>(inner))
-      if (auto* base = named_variable(subscript->getBase())) touched[base].insert(squeezed(source_.spelled(subscript->getIdx())));
+      if (auto* base = named_variable(subscript->getBase()))
+        touched[base].insert(squeezed(source_.spelled(subscript->getIdx())));
     auto* set = assigned_by(inner);
     if (!set || root_of(set)) return good;
     auto* target = llvm::dyn_cast<clang::ArraySubscriptExpr>(set->IgnoreParens());
@@ -385,7 +439,8 @@ bool Sharing::share_loop(const clang::ForStmt* loop) {
   if (!counter) return false;
   auto begin = source_.span(loop), start = source_.span(first), increment = source_.span(loop->getInc());
   auto end = source_.statement_end(loop);
-  if (!only_counts(counter) || !begin || !start || !increment || !end || !outer || !llvm::isa<clang::CompoundStmt>(outer) || !source_.first_on_line(begin->begin))
+  if (!only_counts(counter) || !begin || !start || !increment || !end || !outer ||
+      !llvm::isa<clang::CompoundStmt>(outer) || !source_.first_on_line(begin->begin))
     return false;
   bool leaves = false;
   walk(loop->getBody(), [&](const clang::Stmt* inner) {
@@ -395,7 +450,9 @@ bool Sharing::share_loop(const clang::ForStmt* loop) {
   if (leaves) return false;
   std::map<std::string, Gathered> gathered;
   bool stores = writes_memory(loop->getBody());
-  if (!gathers(loop, counter, gathered) || (gathered.empty() && !stores) || (stores && !writes_each_once(loop, counter))) return false;
+  if (!gathers(loop, counter, gathered) || (gathered.empty() && !stores) ||
+      (stores && !writes_each_once(loop, counter)))
+    return false;
 
   std::string indent = source_.indentation(begin->begin), before, after;
   for (auto& [target, how] : gathered) {
@@ -408,7 +465,8 @@ bool Sharing::share_loop(const clang::ForStmt* loop) {
     std::string stem = target;
     std::replace(stem.begin(), stem.end(), '.', '_');
     std::string kept = source_.fresh_name(stem + "_before");
-    for (int number = 2; !kept_.insert(kept).second; ++number) kept = source_.fresh_name(stem + "_before" + std::to_string(number));
+    for (int number = 2; !kept_.insert(kept).second; ++number)
+      kept = source_.fresh_name(stem + "_before" + std::to_string(number));
     before += "auto " + kept + " = " + target + ";\n" + indent + target + " = 0;\n" + indent;
     after += hops + " += " + shuffled + ";\n" + indent + target + " = " + kept + " + " + target + ";";
   }
@@ -418,8 +476,13 @@ bool Sharing::share_loop(const clang::ForStmt* loop) {
   size_t place = begin->begin;
   edits_.push_back({place, place, before});
   const std::string from = source_.spelled(first);
-  const bool plain = llvm::isa<clang::DeclRefExpr, clang::IntegerLiteral, clang::MemberExpr, clang::ArraySubscriptExpr>(first->IgnoreImpCasts());
-  edits_.push_back({start->begin, start->end, (from == "0" ? "" : plain ? from + " + " : "(" + from + ") + ") + stride + lane_});
+  const bool plain = llvm::isa<clang::DeclRefExpr, clang::IntegerLiteral, clang::MemberExpr, clang::ArraySubscriptExpr>(
+      first->IgnoreImpCasts());
+  edits_.push_back({start->begin, start->end,
+                    (from == "0" ? ""
+                     : plain     ? from + " + "
+                                 : "(" + from + ") + ") +
+                        stride + lane_});
   edits_.push_back({increment->begin, increment->end, counter->getNameAsString() + " += " + stride + count_});
   edits_.push_back({*end, *end, after});
   ++loops_;
@@ -443,10 +506,12 @@ bool Sharing::take_list(const std::vector<const clang::Stmt*>& statements) {
 
 bool Sharing::take(const clang::Stmt* statement) {
   if (llvm::isa<clang::NullStmt>(statement)) return true;
-  if (auto* block = llvm::dyn_cast<clang::CompoundStmt>(statement)) return take_list({block->body_begin(), block->body_end()});
+  if (auto* block = llvm::dyn_cast<clang::CompoundStmt>(statement))
+    return take_list({block->body_begin(), block->body_end()});
   if (auto* loop = llvm::dyn_cast<clang::ForStmt>(statement)) return share_loop(loop) || take(loop->getBody());
   if (auto* branch = llvm::dyn_cast<clang::IfStmt>(statement))
-    return !writes_memory(branch->getCond()) && take(branch->getThen()) && (!branch->getElse() || take(branch->getElse()));
+    return !writes_memory(branch->getCond()) && take(branch->getThen()) &&
+           (!branch->getElse() || take(branch->getElse()));
   if (auto* declaration = llvm::dyn_cast<clang::DeclStmt>(statement)) {
     for (auto* declared : declaration->decls()) {
       auto* variable = llvm::dyn_cast<clang::VarDecl>(declared);
@@ -458,42 +523,49 @@ bool Sharing::take(const clang::Stmt* statement) {
     if (!writes_memory(statement)) return true;
     // What one lane stores, no other may have to remember: `out[count++] = x`.
     auto changed = changed_within(statement);
-    return std::none_of(changed.begin(), changed.end(), [](auto* variable) { return variable->hasLocalStorage(); }) && store_once(statement);
+    return std::none_of(changed.begin(), changed.end(), [](auto* variable) { return variable->hasLocalStorage(); }) &&
+           store_once(statement);
   }
   if (llvm::isa<clang::ReturnStmt, clang::ContinueStmt, clang::BreakStmt>(statement)) return true;
   return !writes_memory(statement) && !llvm::isa<clang::GotoStmt, clang::LabelStmt, clang::AsmStmt>(statement);
 }
 
-/// The row's number in the place of the thread's, which is `index`, some spelling of blockIdx.x * blockDim.x + threadIdx.x. Not by
-/// a quotient of that: there are more threads now, and for a large part of the rows they would no longer fit an int. Empty
-/// where the spelling is another one.
+/// The row's number in the place of the thread's, which is `index`, some spelling of blockIdx.x * blockDim.x +
+/// threadIdx.x. Not by a quotient of that: there are more threads now, and for a large part of the rows they would no
+/// longer fit an int. Empty where the spelling is another one.
 std::string row_text(std::string index, int64_t lanes, bool columns) {
   auto words = [&](const std::string& word) { return whole_words(index, word); };
-  auto replace = [&](const std::string& word, const std::string& by) { index.replace(words(word)[0], word.size(), by); };
+  auto replace = [&](const std::string& word, const std::string& by) {
+    index.replace(words(word)[0], word.size(), by);
+  };
   const std::string count = std::to_string(lanes), items = std::to_string(kWarp / lanes);
   // Casts aside, what else is named there: blockDim.x, or the macro or constant that the launch uses too.
   static const std::regex kCast(R"(static_cast<[\w:\s]+>|\([\w:\s]+\)(?=\s*[\w(]))"), kName(R"([A-Za-z_][\w.:]*)");
   const std::string plain = std::regex_replace(index, kCast, " ");
   std::string width;
   for (std::sregex_iterator name(plain.begin(), plain.end(), kName), end; name != end; ++name)
-    if (const std::string word = name->str(); word != "blockIdx.x" && word != "threadIdx.x") width = width.empty() || width == word ? word : "?";
+    if (const std::string word = name->str(); word != "blockIdx.x" && word != "threadIdx.x")
+      width = width.empty() || width == word ? word : "?";
   if (width.empty() || words(width).size() != 1 || words("threadIdx.x").size() != 1) return {};
   replace(width, "(" + width + " / " + count + ")");
-  replace("threadIdx.x", columns ? "(threadIdx.x / 32 * " + items + " + threadIdx.x % " + items + ")" : "threadIdx.x / " + count);
+  replace("threadIdx.x",
+          columns ? "(threadIdx.x / 32 * " + items + " + threadIdx.x % " + items + ")" : "threadIdx.x / " + count);
   return index;
 }
 
-/// The block's number is multiplied by blockDim.x, or by a constant that is what the block was: not by a step of the program's.
+/// The block's number is multiplied by blockDim.x, or by a constant that is what the block was: not by a step of the
+/// program's.
 bool counts_by_block(const KernelSource& source, const RuleContext& facts, const clang::Expr* index) {
   bool good = true;
   walk(index, [&](const clang::Stmt* statement) {
     if (builtin_of(statement)) return false;
     auto* value = llvm::dyn_cast<clang::Expr>(statement);
     if (!value || !llvm::isa<clang::DeclRefExpr, clang::MemberExpr, clang::IntegerLiteral>(value)) return good;
-    if (value->isValueDependent()) return false;   // The template's own constant.
+    if (value->isValueDependent()) return false;  // The template's own constant.
     clang::Expr::EvalResult width;
-    good &= value->EvaluateAsInt(width, source.context()) &&
-            std::ranges::all_of(facts.geometries, [&](auto& geometry) { return width.Val.getInt().getExtValue() == geometry.block.x; });
+    good &= value->EvaluateAsInt(width, source.context()) && std::ranges::all_of(facts.geometries, [&](auto& geometry) {
+              return width.Val.getInt().getExtValue() == geometry.block.x;
+            });
     return false;
   });
   return good;
@@ -502,7 +574,9 @@ bool counts_by_block(const KernelSource& source, const RuleContext& facts, const
 std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings& values) {
   auto* kernel = source.kernel(facts.kernel);
   auto* body = kernel ? llvm::dyn_cast<clang::CompoundStmt>(kernel->getBody()) : nullptr;
-  if (!body || facts.hip || !kernel->getReturnType()->isVoidType() || has_barrier(body) || source.spelled(body).find("__shared__") != std::string::npos) return {};
+  if (!body || facts.hip || !kernel->getReturnType()->isVoidType() || has_barrier(body) ||
+      source.spelled(body).find("__shared__") != std::string::npos)
+    return {};
   int64_t lanes = values.at("lanes");
   bool columns = values.at("columns") != 0;
   if (columns && lanes == kWarp) return {};  // Then there is but one item, and no neighbour of it.
@@ -529,11 +603,13 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   found.place = std::to_string(sharing.loops()) + (sharing.loops() == 1 ? " loop" : " loops");
   // Lanes are told by the thread's number, and rows by its place in the grid: they agree in whole warps.
   if (!facts.whole_warps) found.premise = facts.assuming("blocks are whole warps along x");
-  if (!sharing.apart().empty()) found.premise += (found.premise.empty() ? "" : " and ") + facts.no_overlap(sharing.apart());
+  if (!sharing.apart().empty())
+    found.premise += (found.premise.empty() ? "" : " and ") + facts.no_overlap(sharing.apart());
   found.grid[0].multiply = lanes;
   found.edits = sharing.edits();
   std::string indent = source.indentation(declared->begin);
-  std::string row = row_text(source.spelled(index->value), lanes, columns), count = std::to_string(lanes), items = std::to_string(kWarp / lanes);
+  std::string row = row_text(source.spelled(index->value), lanes, columns), count = std::to_string(lanes),
+              items = std::to_string(kWarp / lanes);
   if (row.empty()) return {};
   found.edits.push_back({init->begin, init->end, row});
   std::string lane = "const int " + sharing.lane() + " = threadIdx.x % " + (columns ? "32 / " + items : count) + ";";
@@ -546,8 +622,12 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
 
 }  // namespace
 
-const Rule kWarpRows = {"warp_rows", "let the lanes of a warp walk along one row together instead of each along its own",
-                        "CUDA; blocks whose rows are whole warps; loops that sum up, choose, or write an element a turn",
-                        {{"lanes", {32, 8, 4}}, {"columns", {0, 1}}}, find, {Bound::Memory, Bound::Latency}};
+const Rule kWarpRows = {
+    "warp_rows",
+    "let the lanes of a warp walk along one row together instead of each along its own",
+    "CUDA; blocks whose rows are whole warps; loops that sum up, choose, or write an element a turn",
+    {{"lanes", {32, 8, 4}}, {"columns", {0, 1}}},
+    find,
+    {Bound::Memory, Bound::Latency}};
 
 }  // namespace kernelift

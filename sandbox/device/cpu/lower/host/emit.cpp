@@ -118,8 +118,8 @@ Result<std::vector<char>> emit_shared_object(Module& module, TargetMachine& mach
     if (file.empty()) all_there = false;
     else line.push_back(file);
   }
-  // A function that none of them has is told here, not by a launch that cannot load the image. Where one is missing nobody
-  // knows what it would have had.
+  // A function that none of them has is told here, not by a launch that cannot load the image. Where one is missing
+  // nobody knows what it would have had.
   if (all_there) line.insert(line.end(), {"-z", "defs"});
   std::vector<const char*> arguments;
   for (const std::string& word : line) arguments.push_back(word.c_str());

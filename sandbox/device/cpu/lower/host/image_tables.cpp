@@ -64,9 +64,10 @@ void add_image_tables(DeviceModule& device) {
   for (const auto* list : {&device.kernels, &device.left_out})
     for (const Kernel& kernel : *list) kernels.push_back(tables.kernel(kernel));
   for (const Variable& variable : device.variables) variables.push_back(tables.variable(variable));
-  Constant* image = tables.record({tables.wide(KL_IMAGE_MAGIC), tables.word(KL_IMAGE_VERSION),
-                                   tables.word(kernels.size()), tables.word(variables.size()), tables.word(device.architecture),
-                                   tables.array(kernels), tables.array(variables), services_global(module)});
+  Constant* image =
+      tables.record({tables.wide(KL_IMAGE_MAGIC), tables.word(KL_IMAGE_VERSION), tables.word(kernels.size()),
+                     tables.word(variables.size()), tables.word(device.architecture), tables.array(kernels),
+                     tables.array(variables), services_global(module)});
   if (GlobalVariable* taken = module.getNamedGlobal("kernelift_image")) taken->setName("kernelift_image.user");
   new GlobalVariable(module, image->getType(), true, GlobalValue::ExternalLinkage, image, "kernelift_image");
 }

@@ -75,16 +75,18 @@ void force_inlining_of_waits(Module& module) {
   }
 }
 
-/// What may lead to shared memory in one function: pointers into it, and objects that one was put into (a struct with such a
-/// member, what a closure refers to), or a pointer to such an object, or a copy of one.
+/// What may lead to shared memory in one function: pointers into it, and objects that one was put into (a struct with
+/// such a member, what a closure refers to), or a pointer to such an object, or a copy of one.
 class SharedPaths {
  public:
   explicit SharedPaths(Function& function) {
     for (size_t before = ~size_t(0); before != holders_.size();) {
       before = holders_.size();
       for (Instruction& instruction : instructions(function)) {
-        if (auto* store = dyn_cast<StoreInst>(&instruction); store && may_lead_there(store->getValueOperand())) hold(store->getPointerOperand());
-        if (auto* copy = dyn_cast<MemTransferInst>(&instruction); copy && may_lead_there(copy->getSource())) hold(copy->getDest());
+        if (auto* store = dyn_cast<StoreInst>(&instruction); store && may_lead_there(store->getValueOperand()))
+          hold(store->getPointerOperand());
+        if (auto* copy = dyn_cast<MemTransferInst>(&instruction); copy && may_lead_there(copy->getSource()))
+          hold(copy->getDest());
       }
     }
   }
@@ -116,22 +118,24 @@ std::set<Function*> users_of_shared_memory(Module& module) {
     if (any_of(instructions(function), is_shared_access)) users.insert(&function);
     const SharedPaths paths(function);
     for (Instruction& instruction : instructions(function))
-      if (auto* call = dyn_cast<CallBase>(&instruction); call && call->getCalledFunction() && !users.contains(call->getCalledFunction()))
-        if (any_of(call->args(), [&](const Value* given) { return paths.may_lead_there(given); })) users.insert(call->getCalledFunction());
+      if (auto* call = dyn_cast<CallBase>(&instruction);
+          call && call->getCalledFunction() && !users.contains(call->getCalledFunction()))
+        if (any_of(call->args(), [&](const Value* given) { return paths.may_lead_there(given); }))
+          users.insert(call->getCalledFunction());
   }
   return users;
 }
 
-/// So are functions that use shared memory: an exchange within a warp is found in the kernel itself (warp_races.h). True if
-/// any were still called.
+/// So are functions that use shared memory: an exchange within a warp is found in the kernel itself (warp_races.h).
+/// True if any were still called.
 bool force_inlining_of_exchange(Module& module) {
   CallGraph graph(module);
   const std::set<Function*> users = users_of_shared_memory(module);
   bool any = false;
   for (auto scc = scc_begin(&graph); !scc.isAtEnd(); ++scc) {
     Function* function = scc->front()->getFunction();
-    if (scc.hasCycle() || !function || function->isDeclaration() || !function->hasLocalLinkage() || function->use_empty() ||
-        !users.contains(function))
+    if (scc.hasCycle() || !function || function->isDeclaration() || !function->hasLocalLinkage() ||
+        function->use_empty() || !users.contains(function))
       continue;
     function->removeFnAttr(Attribute::NoInline);
     function->addFnAttr(Attribute::AlwaysInline);
@@ -158,9 +162,9 @@ void release_thread_parameters(Module& module) {
         call->eraseFromParent();
 }
 
-/// Marks of alias scopes and assumptions count as accesses to memory that nobody sees, and one without the group of a loop
-/// over threads is enough for that loop not to be taken for the parallel loop that it is. Inlining a region's function
-/// leaves such marks in every one of them.
+/// Marks of alias scopes and assumptions count as accesses to memory that nobody sees, and one without the group of a
+/// loop over threads is enough for that loop not to be taken for the parallel loop that it is. Inlining a region's
+/// function leaves such marks in every one of them.
 class JoinAccessGroups : public PassInfoMixin<JoinAccessGroups> {
  public:
   PreservedAnalyses run(Function& function, FunctionAnalysisManager& analyses) {
@@ -170,7 +174,8 @@ class JoinAccessGroups : public PassInfoMixin<JoinAccessGroups> {
       auto* group = dyn_cast<MDNode>(parallel->getOperand(1));
       for (BasicBlock* block : loop->blocks())
         for (Instruction& instruction : *block)
-          if (isa<NoAliasScopeDeclInst, AssumeInst>(instruction) && !instruction.hasMetadata(LLVMContext::MD_access_group))
+          if (isa<NoAliasScopeDeclInst, AssumeInst>(instruction) &&
+              !instruction.hasMetadata(LLVMContext::MD_access_group))
             instruction.setMetadata(LLVMContext::MD_access_group, group);
     }
     return PreservedAnalyses::all();
@@ -189,14 +194,15 @@ void prepare(DeviceModule& device, TargetMachine& machine) {
   PipelineTuningOptions tuning;
   tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopInterleaving = false;
   tuning.InlinerThreshold = kInlineThreshold;
-  // No loop keeps in a register what it stores at each turn: another lane may be reading it, and nothing would show that any
-  // more. Loops that hand nothing over lose nothing, the second pipeline has no such cap.
+  // No loop keeps in a register what it stores at each turn: another lane may be reading it, and nothing would show
+  // that any more. Loops that hand nothing over lose nothing, the second pipeline has no such cap.
   tuning.LicmMssaNoAccForPromotionCap = 0;
   Pipeline pipeline(machine, tuning);
   do {
     ModulePassManager passes;
     passes.addPass(AlwaysInlinerPass());
-    passes.addPass(pipeline.builder().buildModuleSimplificationPipeline(OptimizationLevel::O2, ThinOrFullLTOPhase::None));
+    passes.addPass(
+        pipeline.builder().buildModuleSimplificationPipeline(OptimizationLevel::O2, ThinOrFullLTOPhase::None));
     passes.addPass(GlobalDCEPass());
     pipeline.run(std::move(passes), module);
   } while (force_inlining_of_exchange(module));

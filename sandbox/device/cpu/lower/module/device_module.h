@@ -26,7 +26,8 @@ struct Kernel {
   uint32_t max_threads = 0, mode = 0, flags = 0;
   std::string mode_reason;
   bool in_warps = false;  ///< CUT: at warp operations too.
-  std::array<bool, 3> twins{};  ///< Threads that differ only along these axes are identical (schedule/analysis/twins.h).
+  std::array<bool, 3>
+      twins{};  ///< Threads that differ only along these axes are identical (schedule/analysis/twins.h).
 };
 
 struct Variable {
@@ -55,11 +56,12 @@ struct DeviceModule {
 std::string place_of(const llvm::Instruction& instruction);
 std::string readable_name(llvm::StringRef mangled);
 
-/// Functions that may run when `root` does, itself first: those it calls, and every one whose address is taken if any call is
-/// indirect.
+/// Functions that may run when `root` does, itself first: those it calls, and every one whose address is taken if any
+/// call is indirect.
 llvm::SetVector<llvm::Function*> reachable_from(llvm::Function* root);
 
-/// Takes refused functions and the kernels that reach one out of the module; with `refuse_all` an Error if there are any.
+/// Takes refused functions and the kernels that reach one out of the module; with `refuse_all` an Error if there are
+/// any.
 Status settle_refusals(DeviceModule& device, bool refuse_all);
 
 /// Lists kernels and variables, drops what no kernel reaches, and refuses what is external to the module.

@@ -1,5 +1,5 @@
-// What the CPU device cannot do stands in some function, and keeps exactly those kernels from running that reach it. A call
-// through a pointer reaches every function whose address is taken, so that nothing refused is ever called.
+// What the CPU device cannot do stands in some function, and keeps exactly those kernels from running that reach it. A
+// call through a pointer reaches every function whose address is taken, so that nothing refused is ever called.
 #include "core/toolchain/image_abi.h"
 #include "sandbox/device/cpu/lower/module/device_module.h"
 

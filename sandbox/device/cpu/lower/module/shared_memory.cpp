@@ -44,14 +44,15 @@ void store_parts(IRBuilderBase& builder, Value* to, Constant& value, const DataL
   for (unsigned i = 0; i < value.getNumOperands(); ++i) {
     auto* part = cast<Constant>(value.getOperand(i));
     const auto* record = dyn_cast<StructType>(value.getType());
-    const uint64_t offset = record ? layout.getStructLayout(const_cast<StructType*>(record))->getElementOffset(i).getFixedValue()
-                                   : i * layout.getTypeAllocSize(part->getType()).getFixedValue();
+    const uint64_t offset =
+        record ? layout.getStructLayout(const_cast<StructType*>(record))->getElementOffset(i).getFixedValue()
+               : i * layout.getTypeAllocSize(part->getType()).getFixedValue();
     store_parts(builder, builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), to, offset), *part, layout);
   }
 }
 
-/// `float* tiles[2] = {a, b};` of shared arrays: clang copies the array from a constant of the module. Addresses in a block's
-/// arena are no constants here, so each function that uses it makes it, part by part.
+/// `float* tiles[2] = {a, b};` of shared arrays: clang copies the array from a constant of the module. Addresses in a
+/// block's arena are no constants here, so each function that uses it makes it, part by part.
 void make_where_used(GlobalVariable& constant) {
   convertUsersOfConstantsToInstructions({&constant});
   std::map<Function*, Value*> made;
@@ -83,7 +84,8 @@ Status place_shared_variables(DeviceModule& device) {
   SetVector<GlobalVariable*> holders;
   for (GlobalVariable* global : shared) holders_of(*global, holders);
   for (GlobalVariable* holder : holders)
-    if (holder->isConstant() && holder->hasLocalLinkage() && none_of(holder->users(), [](User* user) { return isa<GlobalVariable>(user); }))
+    if (holder->isConstant() && holder->hasLocalLinkage() &&
+        none_of(holder->users(), [](User* user) { return isa<GlobalVariable>(user); }))
       make_where_used(*holder);
 
   SmallVector<Constant*, 8> constants(shared.begin(), shared.end());

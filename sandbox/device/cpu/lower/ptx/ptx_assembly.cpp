@@ -196,7 +196,8 @@ class Translator {
     if (!a || !b || !c) return false;
     const std::string mode = rounding();
     if (!mode.empty() && mode != "rn")
-      return (type()->isFloatTy() || type()->isDoubleTy()) && out(call("nvvm.fma." + mode + suffix(), type(), {a, b, c}));
+      return (type()->isFloatTy() || type()->isDoubleTy()) &&
+             out(call("nvvm.fma." + mode + suffix(), type(), {a, b, c}));
     return out(builder_.CreateIntrinsic(type(), Intrinsic::fma, {a, b, c}));
   }
 
@@ -212,7 +213,9 @@ class Translator {
     if (op == "xor") return out(builder_.CreateXor(a, b));
     b = builder_.CreateBinaryIntrinsic(Intrinsic::umin, b, builder_.getInt32(type()->getIntegerBitWidth()));
     b = builder_.CreateZExtOrTrunc(b, type());
-    return out(op == "shl" ? builder_.CreateShl(a, b) : is_signed() ? builder_.CreateAShr(a, b) : builder_.CreateLShr(a, b));
+    return out(op == "shl"   ? builder_.CreateShl(a, b)
+               : is_signed() ? builder_.CreateAShr(a, b)
+                             : builder_.CreateLShr(a, b));
   }
 
   bool unary() {
@@ -243,7 +246,8 @@ class Translator {
     Value *from = in(1, builder_.getInt32Ty()), *count = in(2, builder_.getInt32Ty());
     if (!from || !count) return false;
     auto bounded = [&](Value* v) {
-      v = now_->has("wrap") ? builder_.CreateAnd(v, 31) : builder_.CreateBinaryIntrinsic(Intrinsic::umin, v, builder_.getInt32(32));
+      v = now_->has("wrap") ? builder_.CreateAnd(v, 31)
+                            : builder_.CreateBinaryIntrinsic(Intrinsic::umin, v, builder_.getInt32(32));
       return builder_.CreateZExt(v, builder_.getInt64Ty());
     };
     Value* ones = builder_.CreateSub(builder_.CreateShl(builder_.getInt64(1), bounded(count)), builder_.getInt64(1));
@@ -307,7 +311,9 @@ class Translator {
   }
 
   bool compare() {
-    if (!takes(3) || now_->opcode.size() < 3 || !type() || type()->isVectorTy() || StringRef(now_->operands[0]).contains('|')) return false;
+    if (!takes(3) || now_->opcode.size() < 3 || !type() || type()->isVectorTy() ||
+        StringRef(now_->operands[0]).contains('|'))
+      return false;
     for (const char* combined : {"and", "or", "xor"})
       if (now_->has(combined)) return false;
     Value *a = in(1, type()), *b = in(2, type());
@@ -378,8 +384,8 @@ class Translator {
   bool ordered() { return now_->has("acquire") || now_->has("release") || now_->has("acq_rel") || now_->has("sc"); }
   bool is_atomic() { return ordered() || now_->has("relaxed"); }
 
-  /// The whole access as one integer, so that braces split it, and so that an atomic one is seen whole, as on GPUs: what
-  /// hands a value and its flag to other blocks relies on that.
+  /// The whole access as one integer, so that braces split it, and so that an atomic one is seen whole, as on GPUs:
+  /// what hands a value and its flag to other blocks relies on that.
   Type* access_type() {
     if (!type() || space() == "param" || space() == "local") return nullptr;
     const unsigned bits = type()->getPrimitiveSizeInBits() * vector_width();
@@ -441,7 +447,8 @@ class Translator {
                   : s ? AtomicRMWInst::Max
                       : AtomicRMWInst::UMax}};
       for (const auto& [name, op] : kOps)
-        if (now_->has(name) && (!f || op == AtomicRMWInst::Xchg || AtomicRMWInst::isFPOperation(op))) old = builder_.CreateAtomicRMW(op, at, operand, MaybeAlign(), order);
+        if (now_->has(name) && (!f || op == AtomicRMWInst::Xchg || AtomicRMWInst::isFPOperation(op)))
+          old = builder_.CreateAtomicRMW(op, at, operand, MaybeAlign(), order);
     }
     return old && (!answers || out(old));
   }
@@ -585,7 +592,8 @@ void lower_assembly(DeviceModule& device) {
       continue;
     }
     if (Value* value = translator.result()) call->replaceAllUsesWith(value);
-    translated.try_emplace(call->getFunction(), "the CPU device does not support inline PTX \"" + assembly + "\" (" + place_of(*call) + "): types that do not go together");
+    translated.try_emplace(call->getFunction(), "the CPU device does not support inline PTX \"" + assembly + "\" (" +
+                                                    place_of(*call) + "): types that do not go together");
     call->eraseFromParent();
   }
   // An instruction of a type that the table did not think of: the optimiser would crash on it.

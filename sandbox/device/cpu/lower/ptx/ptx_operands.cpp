@@ -149,7 +149,8 @@ bool PtxOperands::write(IRBuilderBase& builder, StringRef operand, Value* value,
     return false;
   }
   const unsigned bits = type->second->isPointerTy() ? 64 : type->second->getPrimitiveSizeInBits();
-  if (is_signed && value->getType()->isIntegerTy() && value->getType()->getIntegerBitWidth() < bits) value = builder.CreateSExt(value, builder.getIntNTy(bits));
+  if (is_signed && value->getType()->isIntegerTy() && value->getType()->getIntegerBitWidth() < bits)
+    value = builder.CreateSExt(value, builder.getIntNTy(bits));
   values_[name] = coerce(builder, value, type->second);
   return true;
 }

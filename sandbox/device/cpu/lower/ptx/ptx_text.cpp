@@ -77,7 +77,9 @@ Status declare(std::string_view text, PtxText& ptx) {
   const std::string type = rest.substr(1, end == std::string::npos ? std::string::npos : end - 1);
   auto add = [&](const std::string& name) -> Status {
     const auto [known, fresh] = ptx.registers.try_emplace(name, type);
-    if (!fresh && known->second != type) return refused("the register " + name + ", which is ." + known->second + " in one scope and ." + type + " in another");
+    if (!fresh && known->second != type)
+      return refused("the register " + name + ", which is ." + known->second + " in one scope and ." + type +
+                     " in another");
     return done();
   };
   for (const std::string& name : split(end == std::string::npos ? "" : rest.substr(end), ',')) {
@@ -95,7 +97,8 @@ Status declare(std::string_view text, PtxText& ptx) {
 }  // namespace
 
 bool PtxStatement::plain() const {
-  static const std::set<std::string_view> kUsual = {"ftz", "rn", "rz", "rm", "rp", "lo", "hi", "wide", "sat", "NaN", "approx", "full", "pred"};
+  static const std::set<std::string_view> kUsual = {"ftz",  "rn",  "rz",  "rm",     "rp",   "lo",  "hi",
+                                                    "wide", "sat", "NaN", "approx", "full", "pred"};
   return std::all_of(opcode.begin() + 1, opcode.end(), [](const std::string& part) {
     return part.find_first_of("0123456789") != std::string::npos || kUsual.contains(part);
   });

@@ -22,7 +22,8 @@ cudaError_t copy(void* to, const void* from, size_t count, cudaMemcpyKind kind, 
 cudaError_t copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
                       cudaMemcpyKind kind, cudaStream_t stream) {
   if (width > to_pitch || width > from_pitch) return cudaErrorInvalidPitchValue;
-  if (cudaError_t error = check_copy(to, rows_span(to_pitch, width, height), from, rows_span(from_pitch, width, height), kind))
+  if (cudaError_t error =
+          check_copy(to, rows_span(to_pitch, width, height), from, rows_span(from_pitch, width, height), kind))
     return error;
   return in_stream(stream, NodeType::Memcpy, [=] {
     for (size_t row = 0; row < height; ++row)
@@ -45,10 +46,12 @@ Corner corner(const cudaPitchedPtr& box, const cudaPos& at, const cudaExtent& ex
 
 cudaError_t copy_box(const cudaMemcpy3DParms* parameters, cudaStream_t stream) {
   if (!parameters) return cudaErrorInvalidValue;
-  if (parameters->srcArray || parameters->dstArray) return not_supported("cudaMemcpy3D with arrays", "use linear memory");
+  if (parameters->srcArray || parameters->dstArray)
+    return not_supported("cudaMemcpy3D with arrays", "use linear memory");
   const cudaExtent extent = parameters->extent;
   if (extent.width == 0 || extent.height == 0 || extent.depth == 0) return cudaSuccess;
-  if (extent.width > parameters->srcPtr.pitch || extent.width > parameters->dstPtr.pitch) return cudaErrorInvalidPitchValue;
+  if (extent.width > parameters->srcPtr.pitch || extent.width > parameters->dstPtr.pitch)
+    return cudaErrorInvalidPitchValue;
   Corner from = corner(parameters->srcPtr, parameters->srcPos, extent);
   Corner to = corner(parameters->dstPtr, parameters->dstPos, extent);
   if (cudaError_t error = check_copy(to.address, to.span, from.address, from.span, parameters->kind)) return error;
@@ -103,15 +106,17 @@ KL_API cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* parameters, cudaSt
   return leave(copy_box(parameters, stream));
 }
 KL_PTSZ(cudaMemcpy3DAsync);
-KL_API cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* parameters) { return cudaMemcpy3DAsync(parameters, kLegacyStream); }
+KL_API cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* parameters) {
+  return cudaMemcpy3DAsync(parameters, kLegacyStream);
+}
 KL_PTDS(cudaMemcpy3D);
 
 KL_API cudaError_t cudaMemcpy3DPeerAsync(const cudaMemcpy3DPeerParms* p, cudaStream_t stream) {
   KL_ENTER();
   if (!p) return leave(cudaErrorInvalidValue);
   if (p->srcDevice != 0 || p->dstDevice != 0) return leave(cudaErrorInvalidDevice);
-  cudaMemcpy3DParms plain = {p->srcArray, p->srcPos, p->srcPtr, p->dstArray, p->dstPos, p->dstPtr, p->extent,
-                             cudaMemcpyDeviceToDevice};
+  cudaMemcpy3DParms plain = {p->srcArray, p->srcPos, p->srcPtr, p->dstArray,
+                             p->dstPos,   p->dstPtr, p->extent, cudaMemcpyDeviceToDevice};
   return leave(copy_box(&plain, stream));
 }
 KL_PTSZ(cudaMemcpy3DPeerAsync);

@@ -24,7 +24,14 @@ constexpr int kReservedShared = 1024;
 constexpr int kDefaultClock = 2000000, kMemoryClock = 1600000;  ///< kHz; the memory's is plausible, not measured.
 constexpr int kMemoryBusBits = 128;
 /// Where CUDA 13 reserves space, our lean headers keep the fields that it dropped and many programs still print.
-enum { kReservedClock, kReservedMemoryClock, kReservedComputeMode, kReservedOverlap, kReservedTimeout, kReservedArchitecture };
+enum {
+  kReservedClock,
+  kReservedMemoryClock,
+  kReservedComputeMode,
+  kReservedOverlap,
+  kReservedTimeout,
+  kReservedArchitecture
+};
 
 std::string cpu_info(const std::string& key) {
   std::ifstream file("/proc/cpuinfo");
@@ -37,7 +44,8 @@ std::string cpu_info(const std::string& key) {
 cudaDeviceProp measure_device() {
   const kernelift::cpu::DeviceLimits limits = kernelift::cpu::device_limits();
   cudaDeviceProp p = {};
-  std::snprintf(p.name, sizeof p.name, "Kernelift CPU device (%u x %s)", configured_workers(), cpu_info("model name").c_str());
+  std::snprintf(p.name, sizeof p.name, "Kernelift CPU device (%u x %s)", configured_workers(),
+                cpu_info("model name").c_str());
   std::memcpy(p.uuid, "kernelift-cpu-0", sizeof p.uuid);
   p.totalGlobalMem = state().arena.capacity();
   p.sharedMemPerBlock = limits.shared_per_block;
@@ -99,23 +107,55 @@ struct DeviceAttribute {
 #define KL_VALUE(number, value) {number, [](const cudaDeviceProp&) { return int(value); }}
 /// cudaDeviceAttr's numbers. What is not listed (textures, interoperation, NUMA) is answered with 0: not there.
 constexpr DeviceAttribute kAttributes[] = {
-    KL_FIELD(1, maxThreadsPerBlock), KL_FIELD(2, maxThreadsDim[0]), KL_FIELD(3, maxThreadsDim[1]),
-    KL_FIELD(4, maxThreadsDim[2]), KL_FIELD(5, maxGridSize[0]), KL_FIELD(6, maxGridSize[1]), KL_FIELD(7, maxGridSize[2]),
-    KL_FIELD(8, sharedMemPerBlock), KL_FIELD(9, totalConstMem), KL_FIELD(10, warpSize), KL_FIELD(11, memPitch),
-    KL_FIELD(12, regsPerBlock), KL_FIELD(13, reserved[kReservedClock]), KL_FIELD(14, textureAlignment),
-    KL_FIELD(15, reserved[kReservedOverlap]), KL_FIELD(16, multiProcessorCount), KL_FIELD(18, integrated),
-    KL_FIELD(19, canMapHostMemory), KL_FIELD(30, surfaceAlignment), KL_FIELD(31, concurrentKernels),
-    KL_FIELD(36, reserved[kReservedMemoryClock]), KL_FIELD(37, memoryBusWidth), KL_FIELD(38, l2CacheSize),
-    KL_FIELD(39, maxThreadsPerMultiProcessor), KL_FIELD(40, asyncEngineCount), KL_FIELD(41, unifiedAddressing),
-    KL_FIELD(51, texturePitchAlignment), KL_FIELD(75, major), KL_FIELD(76, minor),
-    KL_FIELD(78, streamPrioritiesSupported), KL_FIELD(79, globalL1CacheSupported), KL_FIELD(80, localL1CacheSupported),
-    KL_FIELD(81, sharedMemPerMultiprocessor), KL_FIELD(82, regsPerMultiprocessor), KL_FIELD(83, managedMemory),
-    KL_FIELD(86, hostNativeAtomicSupported), KL_VALUE(87, 2), KL_FIELD(88, pageableMemoryAccess),
-    KL_FIELD(89, concurrentManagedAccess), KL_FIELD(90, computePreemptionSupported),
-    KL_FIELD(91, canUseHostPointerForRegisteredMem), KL_FIELD(95, cooperativeLaunch),
-    KL_FIELD(97, sharedMemPerBlockOptin), KL_FIELD(99, hostRegisterSupported),
-    KL_FIELD(101, directManagedMemAccessFromHost), KL_FIELD(106, maxBlocksPerMultiProcessor),
-    KL_FIELD(111, reservedSharedMemPerBlock), KL_FIELD(115, memoryPoolsSupported), KL_VALUE(134, -1),
+    KL_FIELD(1, maxThreadsPerBlock),
+    KL_FIELD(2, maxThreadsDim[0]),
+    KL_FIELD(3, maxThreadsDim[1]),
+    KL_FIELD(4, maxThreadsDim[2]),
+    KL_FIELD(5, maxGridSize[0]),
+    KL_FIELD(6, maxGridSize[1]),
+    KL_FIELD(7, maxGridSize[2]),
+    KL_FIELD(8, sharedMemPerBlock),
+    KL_FIELD(9, totalConstMem),
+    KL_FIELD(10, warpSize),
+    KL_FIELD(11, memPitch),
+    KL_FIELD(12, regsPerBlock),
+    KL_FIELD(13, reserved[kReservedClock]),
+    KL_FIELD(14, textureAlignment),
+    KL_FIELD(15, reserved[kReservedOverlap]),
+    KL_FIELD(16, multiProcessorCount),
+    KL_FIELD(18, integrated),
+    KL_FIELD(19, canMapHostMemory),
+    KL_FIELD(30, surfaceAlignment),
+    KL_FIELD(31, concurrentKernels),
+    KL_FIELD(36, reserved[kReservedMemoryClock]),
+    KL_FIELD(37, memoryBusWidth),
+    KL_FIELD(38, l2CacheSize),
+    KL_FIELD(39, maxThreadsPerMultiProcessor),
+    KL_FIELD(40, asyncEngineCount),
+    KL_FIELD(41, unifiedAddressing),
+    KL_FIELD(51, texturePitchAlignment),
+    KL_FIELD(75, major),
+    KL_FIELD(76, minor),
+    KL_FIELD(78, streamPrioritiesSupported),
+    KL_FIELD(79, globalL1CacheSupported),
+    KL_FIELD(80, localL1CacheSupported),
+    KL_FIELD(81, sharedMemPerMultiprocessor),
+    KL_FIELD(82, regsPerMultiprocessor),
+    KL_FIELD(83, managedMemory),
+    KL_FIELD(86, hostNativeAtomicSupported),
+    KL_VALUE(87, 2),
+    KL_FIELD(88, pageableMemoryAccess),
+    KL_FIELD(89, concurrentManagedAccess),
+    KL_FIELD(90, computePreemptionSupported),
+    KL_FIELD(91, canUseHostPointerForRegisteredMem),
+    KL_FIELD(95, cooperativeLaunch),
+    KL_FIELD(97, sharedMemPerBlockOptin),
+    KL_FIELD(99, hostRegisterSupported),
+    KL_FIELD(101, directManagedMemAccessFromHost),
+    KL_FIELD(106, maxBlocksPerMultiProcessor),
+    KL_FIELD(111, reservedSharedMemPerBlock),
+    KL_FIELD(115, memoryPoolsSupported),
+    KL_VALUE(134, -1),
 };
 constexpr int kLastAttribute = 147;
 

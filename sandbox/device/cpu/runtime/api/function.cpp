@@ -11,8 +11,11 @@ constexpr int kArchitecture = 90;  ///< What the device reports: sm_90.
 /// A plausible register count: 64 lets a full block of 1024 threads run, as the limits say it can.
 constexpr int kRegisters = 64;
 enum {
-  kAttributeMaxDynamicShared = 8, kAttributeCarveout = 9, kAttributeClusterMustBeSet = 10,
-  kAttributeClusterWidth = 11, kAttributeClusterScheduling = 15,
+  kAttributeMaxDynamicShared = 8,
+  kAttributeCarveout = 9,
+  kAttributeClusterMustBeSet = 10,
+  kAttributeClusterWidth = 11,
+  kAttributeClusterScheduling = 15,
 };
 
 }  // namespace
@@ -26,8 +29,9 @@ KL_API cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const v
   *attributes = {};
   attributes->sharedSizeBytes = function->kernel->static_shared_bytes;
   attributes->localSizeBytes = function->kernel->frame_bytes;
-  attributes->maxThreadsPerBlock =
-      function->kernel->max_threads ? int(function->kernel->max_threads) : int(kernelift::cpu::device_limits().max_threads_per_block);
+  attributes->maxThreadsPerBlock = function->kernel->max_threads
+                                       ? int(function->kernel->max_threads)
+                                       : int(kernelift::cpu::device_limits().max_threads_per_block);
   attributes->numRegs = kRegisters;
   attributes->ptxVersion = function->image->architecture ? int(function->image->architecture) : kArchitecture;
   attributes->binaryVersion = kArchitecture;
@@ -52,7 +56,8 @@ KL_API cudaError_t cudaFuncSetAttribute(const void* host_function, int attribute
     default:
       if (attribute < kAttributeClusterMustBeSet || attribute > kAttributeClusterScheduling)
         return leave(cudaErrorInvalidValue);
-      return leave(value > 1 && attribute >= kAttributeClusterWidth ? not_supported("a thread block cluster") : cudaSuccess);
+      return leave(value > 1 && attribute >= kAttributeClusterWidth ? not_supported("a thread block cluster")
+                                                                    : cudaSuccess);
   }
 }
 

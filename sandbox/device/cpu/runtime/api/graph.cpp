@@ -105,8 +105,9 @@ KL_API cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t* graph)
 }
 KL_PTSZ(cudaStreamEndCapture);
 
-KL_API cudaError_t cudaStreamGetCaptureInfo(cudaStream_t handle, int* status, unsigned long long* id, cudaGraph_t* graph,
-                                            const cudaGraphNode_t** dependencies, const void** edges, size_t* count) {
+KL_API cudaError_t cudaStreamGetCaptureInfo(cudaStream_t handle, int* status, unsigned long long* id,
+                                            cudaGraph_t* graph, const cudaGraphNode_t** dependencies,
+                                            const void** edges, size_t* count) {
   KL_ENTER();
   StateLock lock;
   Stream* stream = find_stream(handle);
@@ -247,7 +248,8 @@ KL_API cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t exec, cudaGr
 }
 
 KL_API cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
-                                            size_t count, void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+                                            size_t count, void* to, const void* from, size_t bytes,
+                                            cudaMemcpyKind kind) {
   KL_ENTER();
   Work work;
   if (cudaError_t error = copy_work(to, from, bytes, kind, &work)) return leave(error);
@@ -266,7 +268,8 @@ KL_API cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t* node, cudaGraph_t gra
   KL_ENTER();
   if (!parameters) return leave(cudaErrorInvalidValue);
   cudaMemcpy3DParms copy = *parameters;
-  return leave(add_node(node, graph, after, count, NodeType::Memcpy, [copy] { return cudaMemcpy3DAsync(&copy, nullptr); }));
+  return leave(
+      add_node(node, graph, after, count, NodeType::Memcpy, [copy] { return cudaMemcpy3DAsync(&copy, nullptr); }));
 }
 KL_API cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
                                           size_t count, const cudaMemsetParams* parameters) {

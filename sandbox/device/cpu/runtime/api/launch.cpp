@@ -3,8 +3,8 @@
 
 #include "sandbox/device/cpu/runtime/api/alias.h"
 #include "sandbox/device/cpu/runtime/errors.h"
-#include "sandbox/device/cpu/runtime/order/graph.h"
 #include "sandbox/device/cpu/runtime/launch/launcher.h"
+#include "sandbox/device/cpu/runtime/order/graph.h"
 #include "sandbox/device/cpu/runtime/order/stream.h"
 
 using namespace kernelift::cudart;
@@ -24,7 +24,8 @@ cudaError_t launch_in_stream(const void* function, dim3 grid, dim3 block, void**
   if (!stream) return cudaErrorInvalidResourceHandle;
   Launch launch;
   uint64_t id = handle == nullptr || handle == kLegacyStream ? 0 : stream->id;
-  if (cudaError_t error = prepare_launch(function, grid, block, arguments, shared, cooperative, id, launch)) return error;
+  if (cudaError_t error = prepare_launch(function, grid, block, arguments, shared, cooperative, id, launch))
+    return error;
   if (!stream->capture) return in_stream(handle, NodeType::Kernel, [&] { return run_launch(launch); });
   GraphNode* node = nullptr;
   cudaError_t error = capture_node(stream, NodeType::Kernel, [launch] { return run_launch(launch); }, &node);
@@ -95,4 +96,6 @@ KL_API cudaError_t cudaGetKernel(const void** kernel, const void* function) {
   *kernel = function;
   return cudaSuccess;
 }
-KL_API cudaError_t cudaGetFuncBySymbol(const void** handle, const void* function) { return cudaGetKernel(handle, function); }
+KL_API cudaError_t cudaGetFuncBySymbol(const void** handle, const void* function) {
+  return cudaGetKernel(handle, function);
+}

@@ -6,14 +6,21 @@
 #include "sandbox/device/cpu/runtime/api/alias.h"
 #include "sandbox/device/cpu/runtime/errors.h"
 #include "sandbox/device/cpu/runtime/memory/ranges.h"
-#include "sandbox/device/cpu/runtime/state.h"
 #include "sandbox/device/cpu/runtime/order/stream.h"
+#include "sandbox/device/cpu/runtime/state.h"
 
 using namespace kernelift::cudart;
 
 namespace {
 
-enum { kSetReadMostly = 1, kUnsetReadMostly = 2, kSetPreferred = 3, kUnsetPreferred = 4, kSetAccessedBy = 5, kUnsetAccessedBy = 6 };
+enum {
+  kSetReadMostly = 1,
+  kUnsetReadMostly = 2,
+  kSetPreferred = 3,
+  kUnsetPreferred = 4,
+  kSetAccessedBy = 5,
+  kUnsetAccessedBy = 6
+};
 enum { kRangeReadMostly = 1, kRangePreferred = 2, kRangeAccessedBy = 3, kRangeLastPrefetch = 4 };
 constexpr int kLocationDevice = 1, kInvalidDevice = -2, kCpuDevice = -1;
 

@@ -5,8 +5,8 @@
 #include "sandbox/device/cpu/runtime/errors.h"
 #include "sandbox/device/cpu/runtime/launch/launcher.h"
 #include "sandbox/device/cpu/runtime/memory/ranges.h"
-#include "sandbox/device/cpu/runtime/state.h"
 #include "sandbox/device/cpu/runtime/order/stream.h"
+#include "sandbox/device/cpu/runtime/state.h"
 
 using namespace kernelift::cudart;
 
@@ -62,7 +62,8 @@ KL_API cudaError_t cudaFree(void* pointer) {
   auto turn = memory_turn();
   StateLock lock;
   Allocation* found = state().arena.find(reinterpret_cast<uint64_t>(pointer));
-  if (!found || found->host || found->address != reinterpret_cast<uint64_t>(pointer)) return leave(cudaErrorInvalidValue);
+  if (!found || found->host || found->address != reinterpret_cast<uint64_t>(pointer))
+    return leave(cudaErrorInvalidValue);
   state().arena.release(found->address);
   return cudaSuccess;
 }

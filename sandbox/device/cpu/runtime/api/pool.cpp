@@ -7,13 +7,13 @@
 #include "sandbox/device/cpu/runtime/api/alias.h"
 #include "sandbox/device/cpu/runtime/errors.h"
 #include "sandbox/device/cpu/runtime/memory/ranges.h"
-#include "sandbox/device/cpu/runtime/state.h"
 #include "sandbox/device/cpu/runtime/order/stream.h"
+#include "sandbox/device/cpu/runtime/state.h"
 
 namespace kernelift::cudart {
 
 struct Pool {
-  int reuse[3] = {1, 1, 1};      ///< Follow event dependencies, opportunistic, internal dependencies.
+  int reuse[3] = {1, 1, 1};  ///< Follow event dependencies, opportunistic, internal dependencies.
   uint64_t threshold = 0, used = 0, used_high = 0;
 };
 
@@ -89,7 +89,8 @@ KL_API cudaError_t cudaFreeAsync(void* pointer, cudaStream_t handle) {
   auto turn = memory_turn();
   StateLock lock;
   Allocation* found = state().arena.find(reinterpret_cast<uint64_t>(pointer));
-  if (!found || found->host || found->address != reinterpret_cast<uint64_t>(pointer)) return leave(cudaErrorInvalidValue);
+  if (!found || found->host || found->address != reinterpret_cast<uint64_t>(pointer))
+    return leave(cudaErrorInvalidValue);
   if (auto owner = pools().owner.find(found->address); owner != pools().owner.end()) {
     owner->second->used -= std::min(owner->second->used, found->size);
     pools().owner.erase(owner);
@@ -156,12 +157,10 @@ KL_API cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, int attribute, vo
   if (!is_live(pool) || !value) return leave(cudaErrorInvalidValue);
   if (attribute >= kReuseFirst && attribute <= kReuseLast)
     pool->reuse[attribute - kReuseFirst] = *static_cast<int*>(value);
-  else if (attribute == kThreshold)
-    pool->threshold = *static_cast<uint64_t*>(value);
+  else if (attribute == kThreshold) pool->threshold = *static_cast<uint64_t*>(value);
   else if ((attribute == kReservedHigh || attribute == kUsedHigh) && *static_cast<uint64_t*>(value) == 0)
     pool->used_high = pool->used;
-  else
-    return leave(cudaErrorInvalidValue);
+  else return leave(cudaErrorInvalidValue);
   return cudaSuccess;
 }
 
@@ -171,14 +170,10 @@ KL_API cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, int attribute, vo
   if (!is_live(pool) || !value) return leave(cudaErrorInvalidValue);
   if (attribute >= kReuseFirst && attribute <= kReuseLast)
     *static_cast<int*>(value) = pool->reuse[attribute - kReuseFirst];
-  else if (attribute == kThreshold)
-    *static_cast<uint64_t*>(value) = pool->threshold;
-  else if (attribute == kReserved || attribute == kUsed)
-    *static_cast<uint64_t*>(value) = pool->used;
-  else if (attribute == kReservedHigh || attribute == kUsedHigh)
-    *static_cast<uint64_t*>(value) = pool->used_high;
-  else
-    return leave(cudaErrorInvalidValue);
+  else if (attribute == kThreshold) *static_cast<uint64_t*>(value) = pool->threshold;
+  else if (attribute == kReserved || attribute == kUsed) *static_cast<uint64_t*>(value) = pool->used;
+  else if (attribute == kReservedHigh || attribute == kUsedHigh) *static_cast<uint64_t*>(value) = pool->used_high;
+  else return leave(cudaErrorInvalidValue);
   return cudaSuccess;
 }
 

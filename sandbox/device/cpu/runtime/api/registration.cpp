@@ -26,7 +26,8 @@ KL_API void** __cudaRegisterFatBinary(const void* wrapper) {
   StateLock lock;
   FatBinaryWrapper head;
   std::memcpy(&head, wrapper, sizeof head);
-  if (head.magic != kWrapperMagic) explain("a translation unit registers device code of an unknown format (0x%x)", head.magic);
+  if (head.magic != kWrapperMagic)
+    explain("a translation unit registers device code of an unknown format (0x%x)", head.magic);
   return reinterpret_cast<void**>(state().registry.add_binary(head.magic == kWrapperMagic ? head.data : nullptr));
 }
 
@@ -37,8 +38,8 @@ KL_API void __cudaRegisterFatBinaryEnd(void** handle) {
 
 KL_API void __cudaUnregisterFatBinary(void** handle) {
   shut_down_recorder();  // The process ends (or a library is unloaded): the recorder wants its images whole.
-  // Launches may be running still, and where a signal's handler called exit() this thread may have been in the middle of
-  // anything: the heap, the loader, a call of ours.
+  // Launches may be running still, and where a signal's handler called exit() this thread may have been in the middle
+  // of anything: the heap, the loader, a call of ours.
   if (process_ends()) return;
   StateLock lock;
   state().registry.remove_binary(binary_of(handle));
@@ -63,10 +64,8 @@ KL_API void __cudaRegisterManagedVar(void** handle, void** pointer, const void* 
   uint64_t memory = state().arena.allocate(size, KL_MEMORY_MANAGED);
   if (memory == 0) return explain("no memory for the managed variable %s", name);
   state().arena.find(memory)->permanent = true;
-  if (initial)
-    std::memcpy(reinterpret_cast<void*>(memory), initial, size);
-  else
-    std::memset(reinterpret_cast<void*>(memory), 0, size);
+  if (initial) std::memcpy(reinterpret_cast<void*>(memory), initial, size);
+  else std::memset(reinterpret_cast<void*>(memory), 0, size);
   *pointer = reinterpret_cast<void*>(memory);
   Variable& variable = state().registry.add_variable(binary_of(handle), pointer, name, size);
   variable.managed_pointer = pointer;

@@ -7,8 +7,8 @@
 #include "sandbox/device/cpu/runtime/api/alias.h"
 #include "sandbox/device/cpu/runtime/errors.h"
 #include "sandbox/device/cpu/runtime/order/graph.h"
-#include "sandbox/device/cpu/runtime/state.h"
 #include "sandbox/device/cpu/runtime/order/stream.h"
+#include "sandbox/device/cpu/runtime/state.h"
 
 using namespace kernelift::cudart;
 
@@ -87,7 +87,8 @@ KL_API cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event, u
 }
 KL_PTSZ(cudaStreamWaitEvent);
 
-KL_API cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* data, unsigned flags) {
+KL_API cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* data,
+                                         unsigned flags) {
   KL_ENTER();
   if (!callback || flags != 0) return leave(cudaErrorInvalidValue);
   return leave(run_host_function(stream, [=] { callback(stream, cudaSuccess, data); }));

@@ -4,8 +4,8 @@
 #include "sandbox/device/cpu/runtime/api/alias.h"
 #include "sandbox/device/cpu/runtime/errors.h"
 #include "sandbox/device/cpu/runtime/memory/ranges.h"
-#include "sandbox/device/cpu/runtime/state.h"
 #include "sandbox/device/cpu/runtime/order/stream.h"
+#include "sandbox/device/cpu/runtime/state.h"
 
 using namespace kernelift::cudart;
 
@@ -66,7 +66,8 @@ KL_API cudaError_t cudaMemcpyFromSymbolAsync(void* to, const void* symbol, size_
   return leave(run_copy(to, from, count, kind, stream));
 }
 KL_PTSZ(cudaMemcpyFromSymbolAsync);
-KL_API cudaError_t cudaMemcpyFromSymbol(void* to, const void* symbol, size_t count, size_t offset, cudaMemcpyKind kind) {
+KL_API cudaError_t cudaMemcpyFromSymbol(void* to, const void* symbol, size_t count, size_t offset,
+                                        cudaMemcpyKind kind) {
   return cudaMemcpyFromSymbolAsync(to, symbol, count, offset, kind, kLegacyStream);
 }
 KL_PTDS(cudaMemcpyFromSymbol);

@@ -1,9 +1,9 @@
 // How a fault becomes an error without unwinding: the signal handler, on its alternate stack, changes the interrupted
 // context so that the faulting thread goes on in land(), as if the kernel had called it. land() calls the executor's
 // trap service, which abandons the block the way __trap() does. If the fault was the stack's own end, land() gets an
-// emergency stack. Every block (or fiber) is entered through enter_block(), which leaves a mark at the base of its stack:
-// the handler walks up from the interrupted stack pointer to it, and so knows the block even where fibers of several
-// blocks take turns on one OS thread. That costs about 2 ns a block, and nothing else when nothing faults.
+// emergency stack. Every block (or fiber) is entered through enter_block(), which leaves a mark at the base of its
+// stack: the handler walks up from the interrupted stack pointer to it, and so knows the block even where fibers of
+// several blocks take turns on one OS thread. That costs about 2 ns a block, and nothing else when nothing faults.
 #include "sandbox/device/cpu/runtime/launch/guard.h"
 
 #include <signal.h>
@@ -53,14 +53,14 @@ std::atomic<uint64_t> launch_number{0};
 
 /// What the handler must know of an OS thread. Plain data, so that it may read it.
 struct ThreadNote {
-  uint64_t launch = 0;                   ///< The last launch whose device code ran here.
+  uint64_t launch = 0;  ///< The last launch whose device code ran here.
   char* emergency = nullptr;
   bool prepared = false, chaining = false;
 };
 __attribute__((tls_model("initial-exec"))) thread_local ThreadNote note;
 
-/// For what reads and writes raw stacks: AddressSanitizer moves marked variables to a heap of its own, and forbids reading
-/// what lies between variables. Where the sanitizer watches nothing this means nothing.
+/// For what reads and writes raw stacks: AddressSanitizer moves marked variables to a heap of its own, and forbids
+/// reading what lies between variables. Where the sanitizer watches nothing this means nothing.
 #define KL_RAW_STACK __attribute__((no_sanitize("address")))
 
 void prepare_thread() {
@@ -136,16 +136,15 @@ void pass_on(int signal, siginfo_t* info, void* context) {
     return;
   }
   note.chaining = true;
-  if (before.sa_flags & SA_SIGINFO)
-    before.sa_sigaction(signal, info, context);
-  else
-    before.sa_handler(signal);
+  if (before.sa_flags & SA_SIGINFO) before.sa_sigaction(signal, info, context);
+  else before.sa_handler(signal);
   note.chaining = false;
 }
 
 void on_signal(int signal, siginfo_t* info, void* raw_context) {
   bool from_hardware = info->si_code > 0;  // Not kill() or raise().
-  bool in_launch = active.load(std::memory_order_acquire) && note.launch == launch_number.load(std::memory_order_relaxed);
+  bool in_launch =
+      active.load(std::memory_order_acquire) && note.launch == launch_number.load(std::memory_order_relaxed);
   if (!in_launch || !from_hardware) return pass_on(signal, info, raw_context);
   auto* context = static_cast<ucontext_t*>(raw_context);
   uint64_t stack = uint64_t(context->uc_mcontext.gregs[REG_RSP]);
@@ -199,16 +198,15 @@ std::string describe_address(uint64_t address) {
     MemoryRange near = classify(reinterpret_cast<const void*>(address - back));
     if (near.size > 0) before = near;
   }
-  if (address < kPage)
-    std::snprintf(text, sizeof text, "address 0x%" PRIx64 ", a null pointer", address);
+  if (address < kPage) std::snprintf(text, sizeof text, "address 0x%" PRIx64 ", a null pointer", address);
   else if (before.size > 0)
-    std::snprintf(text, sizeof text, "address 0x%" PRIx64 ", %" PRIu64 " bytes past the end of a %" PRIu64
-                  "-byte allocation at 0x%" PRIx64, address, address - (before.begin + before.size), before.size,
-                  before.begin);
+    std::snprintf(text, sizeof text,
+                  "address 0x%" PRIx64 ", %" PRIu64 " bytes past the end of a %" PRIu64
+                  "-byte allocation at 0x%" PRIx64,
+                  address, address - (before.begin + before.size), before.size, before.begin);
   else if (own.kind == MemoryClass::Dead)
     std::snprintf(text, sizeof text, "address 0x%" PRIx64 ", device memory that is not allocated (freed?)", address);
-  else
-    std::snprintf(text, sizeof text, "address 0x%" PRIx64, address);
+  else std::snprintf(text, sizeof text, "address 0x%" PRIx64, address);
   return text;
 }
 

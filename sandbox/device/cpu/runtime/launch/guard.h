@@ -1,6 +1,6 @@
 // Turns a SIGSEGV, SIGBUS, SIGFPE or SIGILL raised by device code into an outcome. Our handlers are in effect for every
-// thread of the process, but act only on a fault whose stack belongs to a kernel that this library is running; any other
-// goes to whatever handler the application had.
+// thread of the process, but act only on a fault whose stack belongs to a kernel that this library is running; any
+// other goes to whatever handler the application had.
 #pragma once
 #include <string>
 
@@ -12,7 +12,7 @@ namespace kernelift::cudart {
 
 struct GuardedOutcome {
   cpu::LaunchOutcome launch;
-  int fault_signal = 0;           ///< 0: no signal; otherwise `error` and `detail` replace the executor's.
+  int fault_signal = 0;  ///< 0: no signal; otherwise `error` and `detail` replace the executor's.
   cudaError_t error = cudaSuccess;
   std::string detail;
 };

@@ -79,7 +79,9 @@ bool poisons_device(cudaError_t error) {
 
 }  // namespace
 
-unsigned configured_workers() { return wanted_workers() ? wanted_workers() : std::max(1u, std::thread::hardware_concurrency()); }
+unsigned configured_workers() {
+  return wanted_workers() ? wanted_workers() : std::max(1u, std::thread::hardware_concurrency());
+}
 
 cudaError_t find_function(const void* host_function, Function** function) {
   StateLock lock;
@@ -142,9 +144,15 @@ cudaError_t run_launch(const Launch& launch) {
   kl_record_launch record = {};
   const kl_recorder* told = recorder;
   if (told) {
-    record = {&kernel, launch.function->image, launch.function->binary->blob,
-              {geometry.grid.x, geometry.grid.y, geometry.grid.z}, {geometry.block.x, geometry.block.y, geometry.block.z},
-              geometry.shared_bytes, geometry.cooperative, launch.arguments.get(), launch.stream};
+    record = {&kernel,
+              launch.function->image,
+              launch.function->binary->blob,
+              {geometry.grid.x, geometry.grid.y, geometry.grid.z},
+              {geometry.block.x, geometry.block.y, geometry.block.z},
+              geometry.shared_bytes,
+              geometry.cooperative,
+              launch.arguments.get(),
+              launch.stream};
     told->launch_begin(&record);
   }
   cpu::LaunchOptions options;

@@ -15,8 +15,8 @@ struct Launch {
   const void* host_function = nullptr;
   Function* function = nullptr;
   Geometry geometry;
-  uint64_t stream = 0;                   ///< For the recorder.
-  std::shared_ptr<char[]> arguments;     ///< Packed, aligned to 64.
+  uint64_t stream = 0;                ///< For the recorder.
+  std::shared_ptr<char[]> arguments;  ///< Packed, aligned to 64.
 };
 
 /// Null `arguments` leaves the packed arguments empty (a kernel without parameters).

@@ -43,8 +43,7 @@ Arena::Arena() : capacity_(memory_of_machine()), poison_(std::getenv("KERNELIFT_
     if (place == MAP_FAILED)
       explain("cannot reserve addresses for device memory (%s); every allocation will fail. Is `ulimit -v` set?",
               std::strerror(errno));
-    else
-      explain("device memory could not be placed at its usual addresses; a recording of this run will be relocated");
+    else explain("device memory could not be placed at its usual addresses; a recording of this run will be relocated");
   }
   if (place == MAP_FAILED) return;
   base_ = reinterpret_cast<uint64_t>(place);

@@ -23,10 +23,10 @@ struct Allocation {
   uint64_t address = 0, size = 0;  ///< As requested.
   uint64_t span = 0;               ///< Taken from the arena, guard included; 0: the application's own (registered).
   kl_memory_kind kind = KL_MEMORY_DEVICE;
-  bool host = false;               ///< Pinned host memory (cudaMallocHost, cudaHostRegister).
-  bool pooled = false;             ///< From cudaMallocAsync.
-  bool permanent = false;          ///< A __managed__ variable: survives cudaDeviceReset.
-  uint32_t flags = 0;              ///< cudaHostAlloc's.
+  bool host = false;       ///< Pinned host memory (cudaMallocHost, cudaHostRegister).
+  bool pooled = false;     ///< From cudaMallocAsync.
+  bool permanent = false;  ///< A __managed__ variable: survives cudaDeviceReset.
+  uint32_t flags = 0;      ///< cudaHostAlloc's.
 };
 
 /// EXPECTS: calls are serialised by the caller (State::mutex).
@@ -40,7 +40,7 @@ class Arena {
   /// The application's own memory, made known by cudaHostRegister, or its __managed__ variable. False if it overlaps
   /// something known.
   bool adopt(uint64_t address, uint64_t size, uint32_t flags, kl_memory_kind kind = KL_MEMORY_HOST_MAPPED);
-  void release_all();              ///< But for permanent ones.
+  void release_all();  ///< But for permanent ones.
 
   /// The live allocation that holds `address`.
   Allocation* find(uint64_t address);
@@ -52,8 +52,8 @@ class Arena {
  private:
   struct Region {
     uint64_t begin = 0, end = 0;
-    uint64_t committed = 0;                 ///< Accessible up to here (small region only).
-    std::map<uint64_t, uint64_t> free;      ///< begin → end, coalesced.
+    uint64_t committed = 0;             ///< Accessible up to here (small region only).
+    std::map<uint64_t, uint64_t> free;  ///< begin → end, coalesced.
   };
   uint64_t cut(Region& region, uint64_t span, uint64_t alignment);
   void give_back(Region& region, uint64_t begin, uint64_t end);

@@ -23,9 +23,9 @@ MemoryRange classify(const void* pointer) {
   StateLock lock;
   uint64_t address = reinterpret_cast<uint64_t>(pointer);
   if (const Allocation* found = state().arena.find(address)) {
-    MemoryClass kind = found->host                         ? MemoryClass::Pinned
+    MemoryClass kind = found->host                        ? MemoryClass::Pinned
                        : found->kind == KL_MEMORY_MANAGED ? MemoryClass::Managed
-                                                           : MemoryClass::Device;
+                                                          : MemoryClass::Device;
     return {kind, found->address, found->size, found};
   }
   if (state().arena.contains(address)) return {MemoryClass::Dead, 0, 0, nullptr};

@@ -13,7 +13,7 @@ enum class MemoryClass {
   Pinned,    ///< cudaMallocHost, cudaHostRegister: good as host and as device pointer.
   Device,    ///< cudaMalloc, or a module variable.
   Managed,
-  Dead,      ///< In the arena, but in no live allocation.
+  Dead,  ///< In the arena, but in no live allocation.
 };
 
 struct MemoryRange {

@@ -168,7 +168,8 @@ cudaError_t end_capture(Stream* stream, Graph** graph) {
   if (!capture) return cudaErrorIllegalState;
   if (capture->origin != stream) return cudaErrorStreamCaptureUnmatched;
   constexpr int kRelaxed = 2;
-  if (capture->mode != kRelaxed && capture->thread != std::this_thread::get_id()) return cudaErrorStreamCaptureWrongThread;
+  if (capture->mode != kRelaxed && capture->thread != std::this_thread::get_id())
+    return cudaErrorStreamCaptureWrongThread;
   // Every stream that joined must have been joined back: its last node precedes the origin's frontier.
   std::unordered_set<GraphNode*> reached;
   std::vector<GraphNode*> open = stream->frontier;

@@ -13,9 +13,9 @@ namespace kernelift::cudart {
 struct GraphNode {
   Graph* graph = nullptr;
   NodeType type = NodeType::Empty;
-  std::function<cudaError_t()> run;      ///< Owns copies of all parameters; empty for Empty nodes.
+  std::function<cudaError_t()> run;  ///< Owns copies of all parameters; empty for Empty nodes.
   std::vector<GraphNode*> dependencies;
-  cudaKernelNodeParams kernel = {};      ///< For cudaGraphKernelNodeGetParams; kernelParams is null.
+  cudaKernelNodeParams kernel = {};  ///< For cudaGraphKernelNodeGetParams; kernelParams is null.
   GraphNode* cloned_from = nullptr;
 };
 
@@ -29,7 +29,7 @@ struct Graph {
 
 struct GraphExec {
   struct Step {
-    GraphNode* origin;                   ///< Only compared: the node may be gone.
+    GraphNode* origin;  ///< Only compared: the node may be gone.
     NodeType type;
     std::function<cudaError_t()> run;
     bool enabled = true;

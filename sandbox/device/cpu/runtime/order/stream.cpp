@@ -64,8 +64,11 @@ class CallbackThread {
     if (total_.load(std::memory_order_acquire) == 0 || inside_) return;
     std::unique_lock lock(mutex_);
     if (drained_.wait_for(lock, kLongWait, done)) return;
-    explain("a host function that was given to a stream has not ended for %d s; work that comes after it waits, and if it waits for what this thread does "
-            "next, for ever: the CPU device does work when it is asked for (docs/limitations.md)", static_cast<int>(kLongWait.count()));
+    explain(
+        "a host function that was given to a stream has not ended for %d s; work that comes after it waits, and if it "
+        "waits for what this thread does "
+        "next, for ever: the CPU device does work when it is asked for (docs/limitations.md)",
+        static_cast<int>(kLongWait.count()));
     drained_.wait(lock, done);
   }
 
@@ -174,7 +177,8 @@ void wait_for_callbacks(Stream* stream) {
     return;
   }
   thread.wait([&] {
-    return stream->pending_callbacks->load() == 0 && (!stream->blocking() || handles().legacy.pending_callbacks->load() == 0);
+    return stream->pending_callbacks->load() == 0 &&
+           (!stream->blocking() || handles().legacy.pending_callbacks->load() == 0);
   });
 }
 

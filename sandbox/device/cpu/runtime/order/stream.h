@@ -18,13 +18,21 @@ namespace kernelift::cudart {
 
 /// cudaGraphNodeType's numbers.
 enum class NodeType : int {
-  Kernel = 0, Memcpy = 1, Memset = 2, Host = 3, Graph = 4, Empty = 5, WaitEvent = 6, EventRecord = 7,
-  MemAlloc = 10, MemFree = 11,
+  Kernel = 0,
+  Memcpy = 1,
+  Memset = 2,
+  Host = 3,
+  Graph = 4,
+  Empty = 5,
+  WaitEvent = 6,
+  EventRecord = 7,
+  MemAlloc = 10,
+  MemFree = 11,
 };
 
 struct Capture {
   Graph* graph = nullptr;
-  Stream* origin = nullptr;              ///< The stream on which the capture began.
+  Stream* origin = nullptr;  ///< The stream on which the capture began.
   std::thread::id thread;
   int mode = 0;
   bool invalidated = false, owns_graph = true;
@@ -32,21 +40,21 @@ struct Capture {
 };
 
 struct Stream {
-  unsigned flags = 0;                    ///< cudaStreamNonBlocking = 1.
+  unsigned flags = 0;  ///< cudaStreamNonBlocking = 1.
   int priority = 0;
   uint64_t id = 0;
   Capture* capture = nullptr;
-  std::vector<GraphNode*> frontier;      ///< While capturing: what the next node depends on.
+  std::vector<GraphNode*> frontier;  ///< While capturing: what the next node depends on.
   /// Shared with the callbacks, which may outlive their thread's default stream.
   std::shared_ptr<std::atomic<int>> pending_callbacks = std::make_shared<std::atomic<int>>(0);
   bool blocking() const { return (flags & 1) == 0; }
 };
 
 struct Event {
-  unsigned flags = 0;                    ///< cudaEventDisableTiming = 2.
+  unsigned flags = 0;  ///< cudaEventDisableTiming = 2.
   bool recorded = false;
   std::chrono::steady_clock::time_point time;
-  Capture* capture = nullptr;            ///< Recorded in a capture: not an event in time.
+  Capture* capture = nullptr;  ///< Recorded in a capture: not an event in time.
   std::vector<GraphNode*> frontier;
 };
 
@@ -57,7 +65,7 @@ bool destroy_stream(Stream* stream);
 bool is_live_event(Event* event);
 Event* create_event(unsigned flags);
 bool destroy_event(Event* event);
-void forget_streams_and_events();        ///< cudaDeviceReset.
+void forget_streams_and_events();  ///< cudaDeviceReset.
 
 /// Runs `callback` on the callback thread, after all that `stream` was given before.
 void enqueue_callback(Stream* stream, std::function<void()> callback);

@@ -10,7 +10,8 @@
 namespace ours = kernelift::cudart;
 
 #define EXPECT_SAME_SIZE(type) EXPECT_EQ(sizeof(ours::type), sizeof(::type)) << #type
-#define EXPECT_SAME_PLACE(type, field) EXPECT_EQ(offsetof(ours::type, field), offsetof(::type, field)) << #type "::" #field
+#define EXPECT_SAME_PLACE(type, field) \
+  EXPECT_EQ(offsetof(ours::type, field), offsetof(::type, field)) << #type "::" #field
 #define EXPECT_SAME_NUMBER(name) EXPECT_EQ(int(ours::name), int(::name)) << #name
 
 namespace {
@@ -60,7 +61,8 @@ TEST(KL_ABI_SUITE, DevicePropertiesAreLaidOutAlike) {
   EXPECT_SAME_PLACE(cudaDeviceProp, hostNumaMultinodeIpcSupported);
 #ifdef KL_ABI_LEAN
   EXPECT_EQ(offsetof(ours::cudaDeviceProp, reserved), offsetof(::cudaDeviceProp, clockRate));
-  EXPECT_EQ(offsetof(::cudaDeviceProp, kernelExecTimeoutEnabled) - offsetof(::cudaDeviceProp, clockRate), 4 * sizeof(int));
+  EXPECT_EQ(offsetof(::cudaDeviceProp, kernelExecTimeoutEnabled) - offsetof(::cudaDeviceProp, clockRate),
+            4 * sizeof(int));
   EXPECT_EQ(offsetof(::cudaDeviceProp, gcnArchName) - offsetof(::cudaDeviceProp, clockRate), 5 * sizeof(int));
 #else
   EXPECT_SAME_PLACE(cudaDeviceProp, reserved);

@@ -12,7 +12,11 @@ float device_table[64];
 #define EACH_THREAD(block, t) for (uint32_t t = 0; t < (block)->ntid_x * (block)->ntid_y * (block)->ntid_z; ++t)
 #define ARGUMENTS(type, name) const type* name = (const type*)block->launch->arguments
 
-typedef struct { int* data; int count; int step; } AddArguments;
+typedef struct {
+  int* data;
+  int count;
+  int step;
+} AddArguments;
 static void add(kl_block* block) {
   ARGUMENTS(AddArguments, a);
   EACH_THREAD(block, t) {
@@ -24,13 +28,19 @@ static void store(kl_block* block) { **(int* volatile*)block->launch->arguments 
 static void fail(kl_block* block) { services->assert_fail(block, 3, "x > 0", "k.cu", 12, "fail"); }
 static void stop(kl_block* block) { services->trap(block, 0); }
 static void nothing(kl_block* block) { (void)block; }
-static void bump(kl_block* block) { (void)block; device_counter += 1; }
+static void bump(kl_block* block) {
+  (void)block;
+  device_counter += 1;
+}
 static int deepen(volatile int* above, kl_block* block) {
   volatile int here[256];
   here[0] = above[0] + 1;
   return block ? deepen(here, block) + here[0] : 0;
 }
-static void recurse(kl_block* block) { volatile int zero = 0; device_counter = deepen(&zero, block); }
+static void recurse(kl_block* block) {
+  volatile int zero = 0;
+  device_counter = deepen(&zero, block);
+}
 static void divide(kl_block* block) {
   const volatile int* a = (const int*)block->launch->arguments;
   device_counter = 100 / a[0];
@@ -61,6 +71,11 @@ static const kl_variable variables[] = {
     {"device_table", device_table, sizeof device_table, KL_VARIABLE_CONSTANT},
 };
 
-__attribute__((visibility("default"))) const kl_image kernelift_image = {
-    KL_IMAGE_MAGIC, KL_IMAGE_VERSION, sizeof kernels / sizeof *kernels, sizeof variables / sizeof *variables,
-    75, kernels, variables, &services};
+__attribute__((visibility("default"))) const kl_image kernelift_image = {KL_IMAGE_MAGIC,
+                                                                         KL_IMAGE_VERSION,
+                                                                         sizeof kernels / sizeof *kernels,
+                                                                         sizeof variables / sizeof *variables,
+                                                                         75,
+                                                                         kernels,
+                                                                         variables,
+                                                                         &services};

@@ -14,7 +14,8 @@ std::vector<char>& blob() {
 
 void EmptyLaunch(benchmark::State& state) {
   RegisteredUnit unit(blob().data());
-  for (auto _ : state) cudaLaunchKernel(&stub.nothing, {unsigned(state.range(0)), 1, 1}, {256, 1, 1}, nullptr, 0, nullptr);
+  for (auto _ : state)
+    cudaLaunchKernel(&stub.nothing, {unsigned(state.range(0)), 1, 1}, {256, 1, 1}, nullptr, 0, nullptr);
 }
 BENCHMARK(EmptyLaunch)->Arg(1)->Arg(1000);
 

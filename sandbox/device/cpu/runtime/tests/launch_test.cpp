@@ -38,8 +38,10 @@ TEST_F(Launch, InvalidConfigurationIsAnsweredAndNotSticky) {
   EXPECT_CUDA(cudaErrorInvalidConfiguration, launch(stub.nothing, 1, 2048));
   EXPECT_CUDA(cudaErrorInvalidConfiguration, launch(stub.nothing, 0, 32));
   EXPECT_CUDA(cudaErrorInvalidConfiguration, launch(stub.nothing, 1, 0));
-  EXPECT_CUDA(cudaErrorInvalidConfiguration, cudaLaunchKernel(&stub.nothing, {1, 65536, 1}, {1, 1, 1}, nullptr, 0, nullptr));
-  EXPECT_CUDA(cudaErrorInvalidConfiguration, cudaLaunchKernel(&stub.nothing, {1, 1, 1}, {1, 1, 65}, nullptr, 0, nullptr));
+  EXPECT_CUDA(cudaErrorInvalidConfiguration,
+              cudaLaunchKernel(&stub.nothing, {1, 65536, 1}, {1, 1, 1}, nullptr, 0, nullptr));
+  EXPECT_CUDA(cudaErrorInvalidConfiguration,
+              cudaLaunchKernel(&stub.nothing, {1, 1, 1}, {1, 1, 65}, nullptr, 0, nullptr));
   EXPECT_CUDA(cudaErrorInvalidConfiguration, cudaPeekAtLastError());
   EXPECT_CUDA(cudaErrorInvalidConfiguration, cudaGetLastError());
   CHECK_CUDA(cudaGetLastError());
@@ -86,7 +88,8 @@ TEST_F(Launch, LaunchBoundsLimitTheBlock) {
   cudaFuncAttributes attributes;
   CHECK_CUDA(cudaFuncGetAttributes(&attributes, &stub.bounded));
   EXPECT_EQ(attributes.maxThreadsPerBlock, 128);
-  EXPECT_EQ(attributes.ptxVersion, 75) << "the image's: libraries choose how to launch by it, their kernels by __CUDA_ARCH__";
+  EXPECT_EQ(attributes.ptxVersion, 75)
+      << "the image's: libraries choose how to launch by it, their kernels by __CUDA_ARCH__";
 }
 
 TEST_F(Launch, CooperativeGridMustFitTheDevice) {
@@ -192,7 +195,8 @@ TEST_F(Fault, AccessBehindALargeAllocationIsCaughtAndSaysByHowMuch) {
   char* behind = static_cast<char*>(memory) + kBytes + 16;
   testing::internal::CaptureStderr();
   CHECK_CUDA(launch(stub.store, 1, 1, {&behind}));
-  EXPECT_NE(testing::internal::GetCapturedStderr().find("16 bytes past the end of a 1048576-byte allocation"), std::string::npos);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("16 bytes past the end of a 1048576-byte allocation"),
+            std::string::npos);
   EXPECT_CUDA(cudaErrorIllegalAddress, cudaDeviceSynchronize());
 }
 

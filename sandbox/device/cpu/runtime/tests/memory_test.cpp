@@ -155,7 +155,10 @@ TEST_F(Memory, HintsAreForManagedMemoryOnly) {
 TEST_F(Memory, ManagedVariableIsSharedByHostAndReset) {
   int initial = 41;
   int* pointer = nullptr;
-  struct { uint32_t magic, version; const void *data, *unused; } wrapper = {0x466243b1, 1, nullptr, nullptr};
+  struct {
+    uint32_t magic, version;
+    const void *data, *unused;
+  } wrapper = {0x466243b1, 1, nullptr, nullptr};
   void** handle = __cudaRegisterFatBinary(&wrapper);
   __cudaRegisterManagedVar(handle, reinterpret_cast<void**>(&pointer), &initial, "shared_number", sizeof initial, 4);
   ASSERT_NE(pointer, nullptr);
@@ -237,7 +240,8 @@ TEST_F(Copy, BoxesKeepTheirPositions) {
   CHECK_CUDA(cudaMemcpy3D(&corner));
   for (int z = 0; z < 2; ++z)
     for (int y = 0; y < 2; ++y)
-      for (int x = 0; x < 2; ++x) EXPECT_EQ(uint8_t(out[size_t(z * 4 + y * 2 + x)]), (z + 1) * 64 + (y + 2) * 16 + x + 3);
+      for (int x = 0; x < 2; ++x)
+        EXPECT_EQ(uint8_t(out[size_t(z * 4 + y * 2 + x)]), (z + 1) * 64 + (y + 2) * 16 + x + 3);
 }
 
 TEST_F(Symbol, ValuesGoInAndOut) {

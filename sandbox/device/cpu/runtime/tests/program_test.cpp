@@ -1,5 +1,5 @@
-// Whole programs (programs/*.cu): built by the compiler shims as a user's build would, run, and believed only if their own
-// checks say PASS. A program's first lines may name its compiler and flags, and what it needs.
+// Whole programs (programs/*.cu): built by the compiler shims as a user's build would, run, and believed only if their
+// own checks say PASS. A program's first lines may name its compiler and flags, and what it needs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,8 @@ namespace {
 
 std::vector<std::string> programs() {
   std::vector<std::string> names;
-  for (const fs::directory_entry& entry : fs::directory_iterator(KL_SOURCE_DIR "/sandbox/device/cpu/runtime/tests/programs"))
+  for (const fs::directory_entry& entry :
+       fs::directory_iterator(KL_SOURCE_DIR "/sandbox/device/cpu/runtime/tests/programs"))
     if (entry.is_regular_file() && entry.path().extension() != ".h") names.push_back(entry.path().filename().string());
   std::sort(names.begin(), names.end());
   return names;
@@ -30,7 +31,8 @@ std::vector<std::string> programs() {
 std::string note(const std::string& source, const std::string& key, const std::string& otherwise) {
   std::string mark = "// " + key + ": ";
   size_t at = source.find(mark);
-  return at == std::string::npos ? otherwise : source.substr(at + mark.size(), source.find('\n', at) - at - mark.size());
+  return at == std::string::npos ? otherwise
+                                 : source.substr(at + mark.size(), source.find('\n', at) - at - mark.size());
 }
 
 const fs::path kPrograms = KL_SOURCE_DIR "/sandbox/device/cpu/runtime/tests/programs";
@@ -77,7 +79,8 @@ TEST_P(Program, BuiltByTheShimsPassesItsOwnChecks) {
   auto text = read_text(source);
   ASSERT_TRUE(text.ok());
   if (!note(*text, "needs", "").empty() && !cuda_cxx_libraries()) GTEST_SKIP() << "needs the CUDA toolkit's headers";
-  build_and_run("$T/bin/" + note(*text, "compiler", "nvcc") + " -O2 " + note(*text, "flags", "") + " " + source.string() + " -o $P");
+  build_and_run("$T/bin/" + note(*text, "compiler", "nvcc") + " -O2 " + note(*text, "flags", "") + " " +
+                source.string() + " -o $P");
 }
 
 TEST(RelocatableProgram, BuiltInOneCommandSharesDeviceCodeBetweenUnits) {
@@ -87,8 +90,10 @@ TEST(RelocatableProgram, BuiltInOneCommandSharesDeviceCodeBetweenUnits) {
 
 TEST(RelocatableProgram, DeviceLinkedApartAndLinkedByTheHostCompilerSharesDeviceCodeToo) {
   std::string folder = (kPrograms / "relocatable").string();
-  build_and_run("$T/bin/nvcc -O2 -dc " + folder + "/main.cu -o main.o && $T/bin/nvcc -O2 -dc " + folder + "/other.cu -o other.o && " +
-                "$T/bin/nvcc -dlink main.o other.o -o linked.o && g++ main.o other.o linked.o -o $P -L$T/lib64 -lcudart_static -lcudadevrt");
+  build_and_run("$T/bin/nvcc -O2 -dc " + folder + "/main.cu -o main.o && $T/bin/nvcc -O2 -dc " + folder +
+                "/other.cu -o other.o && " +
+                "$T/bin/nvcc -dlink main.o other.o -o linked.o && g++ main.o other.o linked.o -o $P -L$T/lib64 "
+                "-lcudart_static -lcudadevrt");
 }
 
 INSTANTIATE_TEST_SUITE_P(Sources, Program, testing::ValuesIn(programs()), [](const auto& info) {

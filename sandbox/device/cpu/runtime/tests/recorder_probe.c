@@ -10,7 +10,8 @@ static const kl_runtime_view* view;
 static int begun, ended;
 static char last[256];
 static unsigned long live, first_address;
-static int first_word, torn;  /* What the first allocation began with, and how often that changed under a launch that changes nothing. */
+static int first_word,
+    torn; /* What the first allocation began with, and how often that changed under a launch that changes nothing. */
 
 static void launch_begin(const kl_record_launch* launch) {
   kl_allocation all[16];

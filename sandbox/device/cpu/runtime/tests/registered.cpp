@@ -20,7 +20,8 @@ std::vector<char> test_image() {
 RegisteredUnit::RegisteredUnit(const void* blob, Stub& stubs) : wrapper_{0x466243b1, 1, blob, nullptr} {
   handle_ = __cudaRegisterFatBinary(&wrapper_);
   auto kernel = [&](const char& host, const char* name) {
-    __cudaRegisterFunction(handle_, &host, const_cast<char*>(name), name, -1, nullptr, nullptr, nullptr, nullptr, nullptr);
+    __cudaRegisterFunction(handle_, &host, const_cast<char*>(name), name, -1, nullptr, nullptr, nullptr, nullptr,
+                           nullptr);
   };
   kernel(stubs.add, "_Z3addPiii");
   kernel(stubs.store, "_Z5storePi");
@@ -44,8 +45,7 @@ RegisteredUnit::RegisteredUnit(const void* blob, Stub& stubs) : wrapper_{0x46624
 
 RegisteredUnit::~RegisteredUnit() { __cudaUnregisterFatBinary(handle_); }
 
-RuntimeTest::RuntimeTest()
-    : blob_(make_blob(FatEntry::Kind::CpuImage, "image.c", test_image())), unit_(blob_.data()) {}
+RuntimeTest::RuntimeTest() : blob_(make_blob(FatEntry::Kind::CpuImage, "image.c", test_image())), unit_(blob_.data()) {}
 
 RuntimeTest::~RuntimeTest() { cudaDeviceReset(); }
 

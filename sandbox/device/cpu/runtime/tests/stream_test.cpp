@@ -57,11 +57,14 @@ TEST_F(Stream, CallbackMayTakeALockThatTheSubmittingThreadHolds) {
   static bool done;
   done = false;
   std::unique_lock lock(mutex);
-  CHECK_CUDA(cudaLaunchHostFunc(stream_, [](void*) {
-    std::lock_guard inside(mutex);
-    done = true;
-    arrived.notify_one();
-  }, nullptr));
+  CHECK_CUDA(cudaLaunchHostFunc(
+      stream_,
+      [](void*) {
+        std::lock_guard inside(mutex);
+        done = true;
+        arrived.notify_one();
+      },
+      nullptr));
   EXPECT_TRUE(arrived.wait_for(lock, std::chrono::seconds(5), [] { return done; }));
 }
 

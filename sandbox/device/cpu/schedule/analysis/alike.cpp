@@ -1,6 +1,6 @@
 // A value is the same for all threads if it is computed from such values in the same way: constants, parameters, what
-// belongs to the block, the answer of a barrier. The thread's own coordinates are not, nor is a value chosen by the way that
-// a thread came. What cannot be seen to be the same is taken for different.
+// belongs to the block, the answer of a barrier. The thread's own coordinates are not, nor is a value chosen by the way
+// that a thread came. What cannot be seen to be the same is taken for different.
 #include "sandbox/device/cpu/schedule/analysis/alike.h"
 
 #include <llvm/IR/CFG.h>
@@ -32,20 +32,25 @@ SmallPtrSet<BasicBlock*, 32> leading_to(ArrayRef<BasicBlock*> stops, BasicBlock*
 }  // namespace
 
 Alike::Alike(Function& body, bool shared_reads)
-    : body_(body), dominators_(body), loops_(dominators_), thread_(DeviceModule::thread_of(body)), shared_reads_(shared_reads) {}
+    : body_(body),
+      dominators_(body),
+      loops_(dominators_),
+      thread_(DeviceModule::thread_of(body)),
+      shared_reads_(shared_reads) {}
 
 bool Alike::stop_together(ArrayRef<BasicBlock*> stops) {
   post_dominators_.recalculate(body_);
   for (BasicBlock& block : body_)
-    if (block.getTerminator()->getNumSuccessors() > 1 && dominators_.isReachableFromEntry(&block) && !is_decided_alike(block) &&
-        !parts_harmlessly(block, stops))
+    if (block.getTerminator()->getNumSuccessors() > 1 && dominators_.isReachableFromEntry(&block) &&
+        !is_decided_alike(block) && !parts_harmlessly(block, stops))
       return false;
   return true;
 }
 
 bool Alike::is_decided_alike(BasicBlock& block) {
   Instruction* end = block.getTerminator();
-  if (auto* branch = dyn_cast<BranchInst>(end)) return branch->isUnconditional() || is_alike(branch->getCondition(), block);
+  if (auto* branch = dyn_cast<BranchInst>(end))
+    return branch->isUnconditional() || is_alike(branch->getCondition(), block);
   if (auto* choice = dyn_cast<SwitchInst>(end)) return is_alike(choice->getCondition(), block);
   return end->getNumSuccessors() < 2;
 }
@@ -80,22 +85,26 @@ bool Alike::is_alike(Value* value, BasicBlock& where) {
     if (auto* phi = dyn_cast<PHINode>(instruction)) {
       // The count of a loop's steps; a value chosen by the way that a thread came is its own.
       Loop* loop = loops_.getLoopFor(phi->getParent());
-      if (!loop || loop->getHeader() != phi->getParent() || !loop->getLoopPredecessor() || !loop->getLoopLatch()) return false;
+      if (!loop || loop->getHeader() != phi->getParent() || !loop->getLoopPredecessor() || !loop->getLoopLatch())
+        return false;
       for (BasicBlock* from : phi->blocks()) work.push_back({phi->getIncomingValueForBlock(from), from});
       continue;
     }
     if (belongs_to_block(*instruction)) continue;
     auto* call = dyn_cast<IntrinsicInst>(instruction);  // Minimum, maximum, absolute value.
-    const bool computed = isa<BinaryOperator, CmpInst, CastInst, SelectInst, FreezeInst>(instruction) || (call && call->doesNotAccessMemory());
-    const bool read = shared_reads_ && (isa<GetElementPtrInst>(instruction) || (isa<LoadInst>(instruction) && !instruction->isAtomic()));
+    const bool computed = isa<BinaryOperator, CmpInst, CastInst, SelectInst, FreezeInst>(instruction) ||
+                          (call && call->doesNotAccessMemory());
+    const bool read = shared_reads_ &&
+                      (isa<GetElementPtrInst>(instruction) || (isa<LoadInst>(instruction) && !instruction->isAtomic()));
     if (!computed && !read) return false;
-    for (Use& operand : call ? call->args() : instruction->operands()) work.push_back({operand, instruction->getParent()});
+    for (Use& operand : call ? call->args() : instruction->operands())
+      work.push_back({operand, instruction->getParent()});
   }
   return true;
 }
 
-/// A field of the block (its index, its size, the grid's), which is found through the thread's first field; where a shared
-/// variable is; what a barrier answers.
+/// A field of the block (its index, its size, the grid's), which is found through the thread's first field; where a
+/// shared variable is; what a barrier answers.
 bool Alike::belongs_to_block(const Instruction& instruction) const {
   if (auto* load = dyn_cast<LoadInst>(&instruction)) {
     if (!load->hasMetadata(LLVMContext::MD_invariant_load)) return false;

@@ -1,5 +1,5 @@
-// Whether all threads of a block go the same way: which of a kernel's values they agree on, and whether they can wait for
-// each other at different places.
+// Whether all threads of a block go the same way: which of a kernel's values they agree on, and whether they can wait
+// for each other at different places.
 #pragma once
 #include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/Analysis/LoopInfo.h>
@@ -10,15 +10,15 @@ namespace kernelift::cpu {
 
 class Alike {
  public:
-  /// `shared_reads`: what all threads read from one place counts as the same for all, as it must be in a program without
-  /// races that decides by it about a barrier.
+  /// `shared_reads`: what all threads read from one place counts as the same for all, as it must be in a program
+  /// without races that decides by it about a barrier.
   explicit Alike(llvm::Function& body, bool shared_reads);
 
   llvm::DominatorTree& dominators() { return dominators_; }
   llvm::LoopInfo& loops() { return loops_; }
 
-  /// Threads that stop in one of these blocks stop there together: every branch that lies between is taken alike by all of
-  /// them, or leads together again before any stop, or leads to the thread's end on its other side.
+  /// Threads that stop in one of these blocks stop there together: every branch that lies between is taken alike by all
+  /// of them, or leads together again before any stop, or leads to the thread's end on its other side.
   bool stop_together(llvm::ArrayRef<llvm::BasicBlock*> stops);
 
  private:

@@ -1,10 +1,11 @@
 // A loop over threads that holds a loop cannot be vectorised, and the inner one often cannot either: a sum of floating
 // point numbers has an order. Cut at each of its steps, the loop over threads is the inner one. That costs a row of the
-// frame for every value that a step hands to the next, so it is done only where vectors gain far more: where a step calls
-// the mathematics library, or has a polynomial of its own. (Measured: a bilateral filter 2.5 times as fast; sums of products as fast or slower.)
+// frame for every value that a step hands to the next, so it is done only where vectors gain far more: where a step
+// calls the mathematics library, or has a polynomial of its own. (Measured: a bilateral filter 2.5 times as fast; sums
+// of products as fast or slower.)
 //
-// It is done only where it cannot be told from a __syncthreads() that all threads reach equally often, or that some never
-// reach again because they have ended (alike.h).
+// It is done only where it cannot be told from a __syncthreads() that all threads reach equally often, or that some
+// never reach again because they have ended (alike.h).
 #include "sandbox/device/cpu/schedule/analysis/shared_steps.h"
 
 #include <llvm/IR/InstIterator.h>
@@ -27,7 +28,7 @@ constexpr unsigned kMostBlocks = 8;  ///< Of a step: each condition becomes a ma
 /// Is it the end of a polynomial, as the device library's own functions are? Each step multiplies and adds a constant.
 bool ends_polynomial(const IntrinsicInst* step) {
   constexpr int kSteps = 4;
-  for (int steps = 0; step && step->getIntrinsicID() == Intrinsic::fma && isa<ConstantFP>(step->getArgOperand(2)); ) {
+  for (int steps = 0; step && step->getIntrinsicID() == Intrinsic::fma && isa<ConstantFP>(step->getArgOperand(2));) {
     if (++steps == kSteps) return true;
     auto* before = dyn_cast<IntrinsicInst>(step->getArgOperand(0));
     step = before ? before : dyn_cast<IntrinsicInst>(step->getArgOperand(1));
@@ -67,7 +68,8 @@ class StepFinder {
       simplifyLoop(loop, &alike_.dominators(), &alike_.loops(), nullptr, nullptr, nullptr, /*PreserveLCSSA=*/false);
     SmallVector<BasicBlock*, 8> stops;
     for (Loop* loop : candidates) {
-      if (!loop->getLoopLatch() || !loop->getExitingBlock() || !loop->getExitBlock() || !loop->hasDedicatedExits()) continue;
+      if (!loop->getLoopLatch() || !loop->getExitingBlock() || !loop->getExitBlock() || !loop->hasDedicatedExits())
+        continue;
       stops.append({loop->getHeader(), loop->getExitBlock()});
       if (!alike_.stop_together(stops)) stops.resize(stops.size() - 2);
     }
@@ -104,8 +106,9 @@ SmallVector<Instruction*, 4> share_steps(Kernel& kernel) {
   for (BasicBlock* block : StepFinder(*kernel.body).find()) {
     IRBuilder<> builder(block, block->getFirstInsertionPt());
     Value* zero = builder.getInt32(0);
-    barriers.push_back(call_service(builder, Service::barrier,
-                                    {DeviceModule::thread_of(*kernel.body), zero, zero, builder.getInt32(KL_BARRIER_SYNC), zero, zero}));
+    barriers.push_back(call_service(
+        builder, Service::barrier,
+        {DeviceModule::thread_of(*kernel.body), zero, zero, builder.getInt32(KL_BARRIER_SYNC), zero, zero}));
   }
   return barriers;
 }

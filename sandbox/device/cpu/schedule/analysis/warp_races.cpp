@@ -5,15 +5,16 @@
 //   s[2*t] = a;  … = s[2*t+1];      closer than neighbouring threads' elements are
 //   s[i*n + t] = a;  … = s[j*n+t];  whole rows away: n is the block's size, a multiple of a warp's, or a loop's step
 //
-// Anything else (s[t] then s[t+16] or s[t+d]; a tile written by columns and read by rows) is taken for an exchange. Being
-// wrong here costs speed, never the answer: the kernel then runs in lockstep.
+// Anything else (s[t] then s[t+16] or s[t+d]; a tile written by columns and read by rows) is taken for an exchange.
+// Being wrong here costs speed, never the answer: the kernel then runs in lockstep.
 //
-// The other way round, a load before a store, is an exchange if the load reads the element of another lane of the warp, a
-// constant distance away, that the store may write: v = s[t-1]; s[t] += v. Tree reductions read at run-time distances, or
-// only what no thread writes that gets there (if (t < 16) s[t] += s[t+16]).
+// The other way round, a load before a store, is an exchange if the load reads the element of another lane of the warp,
+// a constant distance away, that the store may write: v = s[t-1]; s[t] += v. Tree reductions read at run-time
+// distances, or only what no thread writes that gets there (if (t < 16) s[t] += s[t+16]).
 //
-// In memory that a kernel was given, threads have parts of their own that look like anybody's. There it is an exchange if all
-// threads would read the same element and each writes another: p[t] = …; if (t == 0) for (i = 0; i < 32; ++i) … = p[i];
+// In memory that a kernel was given, threads have parts of their own that look like anybody's. There it is an exchange
+// if all threads would read the same element and each writes another: p[t] = …; if (t == 0) for (i = 0; i < 32; ++i) …
+// = p[i];
 #include "sandbox/device/cpu/schedule/analysis/warp_races.h"
 
 #include <llvm/Analysis/AssumptionCache.h>
@@ -71,12 +72,14 @@ bool synchronises_warps(const Instruction& instruction) {
 
 /// At least the lanes of a warp, that is.
 bool synchronises(const Instruction& instruction) {
-  return synchronises_warps(instruction) || is_service(instruction, Service::warp) || is_service(instruction, Service::lockstep);
+  return synchronises_warps(instruction) || is_service(instruction, Service::warp) ||
+         is_service(instruction, Service::lockstep);
 }
 
 /// __syncthreads() itself.
 bool is_plain_barrier(const Instruction& instruction) {
-  return is_block_barrier(instruction) && match(instruction.getOperand(3), PatternMatch::m_SpecificInt(KL_BARRIER_SYNC));
+  return is_block_barrier(instruction) &&
+         match(instruction.getOperand(3), PatternMatch::m_SpecificInt(KL_BARRIER_SYNC));
 }
 
 constexpr int64_t kWarpLanes = 32;
@@ -98,11 +101,13 @@ class ExchangeFinder {
     MapVector<const Value*, Instruction*> found;
     for (Instruction& instruction : instructions(function_)) {
       auto* store = dyn_cast<StoreInst>(&instruction);
-      const auto* given = store ? dyn_cast<Argument>(getUnderlyingObject(store->getPointerOperand(), /*MaxLookup=*/0)) : nullptr;
+      const auto* given =
+          store ? dyn_cast<Argument>(getUnderlyingObject(store->getPointerOperand(), /*MaxLookup=*/0)) : nullptr;
       if (!given || found.contains(given) || is_same_for_all(store->getPointerOperand())) continue;
       Instruction* reached = reached_from(*store, [&](Instruction& other) {
         const auto* load = dyn_cast<LoadInst>(&other);
-        return load && getUnderlyingObject(load->getPointerOperand(), /*MaxLookup=*/0) == given && is_same_for_all(load->getPointerOperand());
+        return load && getUnderlyingObject(load->getPointerOperand(), /*MaxLookup=*/0) == given &&
+               is_same_for_all(load->getPointerOperand());
       });
       if (reached) found[given] = reached;
     }
@@ -116,8 +121,8 @@ class ExchangeFinder {
       Instruction* last = nullptr;  // Of several reads one after the other.
       for (Instruction& instruction : block) {
         auto* load = dyn_cast<LoadInst>(&instruction);
-        if (load && is_shared_access(*load) && comes_from_barriers(*load) && !differs_by_warp(evolution_.getSCEV(load->getPointerOperand())) &&
-            is_overwritten(*load))
+        if (load && is_shared_access(*load) && comes_from_barriers(*load) &&
+            !differs_by_warp(evolution_.getSCEV(load->getPointerOperand())) && is_overwritten(*load))
           last = load;
       }
       if (last) found.push_back(joined(block) ? &*joined(block)->getFirstInsertionPt() : last->getNextNode());
@@ -129,11 +134,13 @@ class ExchangeFinder {
     for (Instruction& instruction : instructions(function_)) {
       const auto* store = dyn_cast<StoreInst>(&instruction);
       const auto* load = dyn_cast<LoadInst>(&instruction);
-      const auto variables = store || load ? shared_variables(getLoadStorePointerOperand(&instruction)) : SmallVector<const CallInst*, 2>();
+      const auto variables = store || load ? shared_variables(getLoadStorePointerOperand(&instruction))
+                                           : SmallVector<const CallInst*, 2>();
       if (variables.empty()) continue;
       Instruction* reached = reached_from(instruction, [&](Instruction& other) {
         const bool of_interest = store ? isa<LoadInst>(other) : isa<StoreInst>(other);
-        if (!of_interest || !share_a_variable(variables, shared_variables(getLoadStorePointerOperand(&other)))) return false;
+        if (!of_interest || !share_a_variable(variables, shared_variables(getLoadStorePointerOperand(&other))))
+          return false;
         return store ? !reads_own_element(*cast<StoreInst>(&instruction), cast<LoadInst>(other))
                      : reads_what_a_lane_overwrites(*cast<LoadInst>(&instruction), cast<StoreInst>(other));
       });
@@ -144,7 +151,8 @@ class ExchangeFinder {
 
  private:
   /// The first instruction that is wanted, of those that `from` leads to before anything that `ends`.
-  Instruction* reached_from(Instruction& from, function_ref<bool(Instruction&)> wanted, bool (*ends)(const Instruction&) = synchronises) {
+  Instruction* reached_from(Instruction& from, function_ref<bool(Instruction&)> wanted,
+                            bool (*ends)(const Instruction&) = synchronises) {
     SmallPtrSet<BasicBlock*, 16> seen;
     SmallVector<BasicBlock*, 16> work;
     auto scan = [&](BasicBlock::iterator start, BasicBlock& block) -> Instruction* {
@@ -186,7 +194,8 @@ class ExchangeFinder {
     return true;
   }
 
-  /// Where threads meet again that only some of run this block: `v = lane < n ? s[lane] : 0`; nullptr if it is no such side.
+  /// Where threads meet again that only some of run this block: `v = lane < n ? s[lane] : 0`; nullptr if it is no such
+  /// side.
   static BasicBlock* joined(BasicBlock& side) {
     BasicBlock *before = side.getSinglePredecessor(), *join = side.getSingleSuccessor();
     if (!before || !join || before->getSingleSuccessor()) return nullptr;
@@ -198,13 +207,19 @@ class ExchangeFinder {
   /// Before the next barrier, and for all that is known where it was read.
   bool is_overwritten(LoadInst& read) {
     const auto variables = shared_variables(read.getPointerOperand());
-    return reached_from(read, [&](Instruction& other) {
-      const auto* atomic = dyn_cast<AtomicRMWInst>(&other);
-      const Value* pointer = isa<StoreInst>(other) ? getLoadStorePointerOperand(&other) : atomic ? atomic->getPointerOperand() : nullptr;
-      if (!pointer || !share_a_variable(variables, shared_variables(pointer))) return false;
-      const SCEV* distance = evolution_.getMinusSCEV(evolution_.getSCEV(const_cast<Value*>(pointer)), evolution_.getSCEV(read.getPointerOperand()));
-      return !isa<SCEVConstant>(distance) || distance->isZero();
-    }, synchronises_warps) != nullptr;
+    return reached_from(
+               read,
+               [&](Instruction& other) {
+                 const auto* atomic = dyn_cast<AtomicRMWInst>(&other);
+                 const Value* pointer = isa<StoreInst>(other) ? getLoadStorePointerOperand(&other)
+                                        : atomic              ? atomic->getPointerOperand()
+                                                              : nullptr;
+                 if (!pointer || !share_a_variable(variables, shared_variables(pointer))) return false;
+                 const SCEV* distance = evolution_.getMinusSCEV(evolution_.getSCEV(const_cast<Value*>(pointer)),
+                                                                evolution_.getSCEV(read.getPointerOperand()));
+                 return !isa<SCEVConstant>(distance) || distance->isZero();
+               },
+               synchronises_warps) != nullptr;
   }
 
   bool reads_own_element(StoreInst& store, LoadInst& load) {
@@ -223,14 +238,14 @@ class ExchangeFinder {
     return std::abs(distance.constant) < pitch;
   }
 
-  /// Is so many times this block-wide value so far that no lane of a warp gets there from another's element? Multiples of
-  /// the warp's width are, and of the block's, where indices count rows of as many elements as there are threads.
+  /// Is so many times this block-wide value so far that no lane of a warp gets there from another's element? Multiples
+  /// of the warp's width are, and of the block's, where indices count rows of as many elements as there are threads.
   bool is_whole_rows(const SCEV* term, int64_t factor, int64_t pitch) {
     if (pitch != 0 && factor % (kWarpLanes * pitch) == 0) return true;
     return factor % std::max<int64_t>(pitch, 1) == 0 && SCEVExprContains(term, [&](const SCEV* part) {
-      const auto* unknown = dyn_cast<SCEVUnknown>(part);
-      return unknown && is_block_size(unknown->getValue());
-    });
+             const auto* unknown = dyn_cast<SCEVUnknown>(part);
+             return unknown && is_block_size(unknown->getValue());
+           });
   }
 
   /// blockDim.x, as the thread's block has it.
@@ -238,7 +253,8 @@ class ExchangeFinder {
     const auto* load = dyn_cast<LoadInst>(value);
     APInt offset(64, 0);
     if (!load) return false;
-    const auto* block = dyn_cast<LoadInst>(load->getPointerOperand()->stripAndAccumulateConstantOffsets(function_.getDataLayout(), offset, true));
+    const auto* block = dyn_cast<LoadInst>(
+        load->getPointerOperand()->stripAndAccumulateConstantOffsets(function_.getDataLayout(), offset, true));
     return block && is_block_pointer(*block) && offset == offsetof(kl_block, ntid_x);
   }
 
@@ -253,7 +269,9 @@ class ExchangeFinder {
       if (factor != 0) return false;
     add_linear(written, 1, address);
     const auto pitch = int64_t(element_pitch(address));
-    if (pitch == 0 || distance.constant == 0 || distance.constant % pitch != 0 || std::abs(distance.constant) >= kWarpLanes * pitch) return false;
+    if (pitch == 0 || distance.constant == 0 || distance.constant % pitch != 0 ||
+        std::abs(distance.constant) >= kWarpLanes * pitch)
+      return false;
     Value* index = nullptr;  // What tells the threads' elements apart. Of blocks with more dimensions nothing is known.
     for (const auto& [term, factor] : address.terms) {
       if (factor == 0 || !differs_by_thread(term)) continue;
@@ -261,7 +279,8 @@ class ExchangeFinder {
       if (index || !unknown || !unknown->getType()->isIntegerTy()) return false;
       index = unknown->getValue();
     }
-    const ConstantRange readers = ranges_.getConstantRange(index, &load, false), writers = ranges_.getConstantRange(index, &store, false);
+    const ConstantRange readers = ranges_.getConstantRange(index, &load, false),
+                        writers = ranges_.getConstantRange(index, &store, false);
     const APInt lanes(readers.getBitWidth(), uint64_t(distance.constant / pitch), /*isSigned=*/true);
     return !readers.add(ConstantRange(lanes)).intersectWith(writers).isEmptySet();
   }
@@ -303,12 +322,16 @@ class ExchangeFinder {
 
   /// As differs_by_thread, but lanes may disagree: what only the lowest bits of an index tell.
   bool differs_by_warp(const SCEV* expression) {
-    if (const auto* cut = dyn_cast<SCEVTruncateExpr>(expression); cut && cut->getType()->getIntegerBitWidth() <= Log2_64(kWarpLanes)) return false;
+    if (const auto* cut = dyn_cast<SCEVTruncateExpr>(expression);
+        cut && cut->getType()->getIntegerBitWidth() <= Log2_64(kWarpLanes))
+      return false;
     if (const auto* unknown = dyn_cast<SCEVUnknown>(expression)) return is_per_thread(unknown->getValue());
     return any_of(expression->operands(), [&](const SCEV* operand) { return differs_by_warp(operand); });
   }
 
-  bool is_same_for_all(const Value* pointer) { return !differs_by_thread(evolution_.getSCEV(const_cast<Value*>(pointer))); }
+  bool is_same_for_all(const Value* pointer) {
+    return !differs_by_thread(evolution_.getSCEV(const_cast<Value*>(pointer)));
+  }
 
   bool is_per_thread(Value* value) {
     auto* instruction = dyn_cast<Instruction>(value);

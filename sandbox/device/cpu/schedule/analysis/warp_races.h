@@ -7,15 +7,16 @@ namespace kernelift::cpu {
 
 /// Loads that may read what another thread stored since the last barrier.
 struct Exchange {
-  llvm::Instruction* shared = nullptr;                               ///< One of shared memory, if there are any.
+  llvm::Instruction* shared = nullptr;                            ///< One of shared memory, if there are any.
   llvm::MapVector<const llvm::Value*, llvm::Instruction*> given;  ///< One of each pointer parameter's memory.
 };
 Exchange find_unsynchronised_exchange(llvm::Function& kernel);
 
-/// Right behind a barrier all warps read the same shared elements, and some threads overwrite one before the next barrier:
-/// `__syncthreads(); mean = s[0]; … if (lane == 0) s[warp] = …;`. That is a race too, but one that a GPU hardly ever loses, since
-/// its warps leave a barrier together; threads that run one after another always would. Puts another barrier behind such
-/// reads, where all threads get there together. Programs without races have none.
+/// Right behind a barrier all warps read the same shared elements, and some threads overwrite one before the next
+/// barrier:
+/// `__syncthreads(); mean = s[0]; … if (lane == 0) s[warp] = …;`. That is a race too, but one that a GPU hardly ever
+/// loses, since its warps leave a barrier together; threads that run one after another always would. Puts another
+/// barrier behind such reads, where all threads get there together. Programs without races have none.
 void hold_overwritten_reads(llvm::Function& function);
 
 /// Does this pointer lead to shared variables for sure?

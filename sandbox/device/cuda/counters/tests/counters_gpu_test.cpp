@@ -71,7 +71,8 @@ class CountersOnGpu : public ::testing::Test {
     driver_->cuMemsetD8(x, 0, bytes * stride);
     auto launch = [&]() -> Status {
       void* arguments[] = {&x, &y, &stride};
-      CUresult result = driver_->cuLaunchKernel(kernel, kThreads / 256, 1, 1, 256, 1, 1, 0, nullptr, arguments, nullptr);
+      CUresult result =
+          driver_->cuLaunchKernel(kernel, kThreads / 256, 1, 1, 256, 1, 1, 0, nullptr, arguments, nullptr);
       if (result == CUDA_SUCCESS) result = driver_->cuCtxSynchronize();
       if (result != CUDA_SUCCESS) return environment_error(cuda_error_text(*driver_, result));
       return done();
@@ -166,13 +167,14 @@ TEST_F(CountersOnGpu, RecordsOfLaunchesAgreeWithEventsAndLeaveNothingBehind) {
     ASSERT_EQ(records->size(), size_t(Timed::kLaunches));
     std::sort(records->begin(), records->end());
     double recorded = (*records)[records->size() / 2] * 1e6, after = saxpy.run(threads);
-    std::printf("%u threads: events %.2f us before, %.2f traced, %.2f after; records %.2f us; tracing took %.3f s\n", threads, before, during,
-                after, recorded, cost);
+    std::printf("%u threads: events %.2f us before, %.2f traced, %.2f after; records %.2f us; tracing took %.3f s\n",
+                threads, before, during, after, recorded, cost);
     EXPECT_NEAR(before, recorded, std::max(0.1 * recorded, 4.0)) << "two events alone measure some microseconds";
     EXPECT_NEAR(before, after, std::max(0.03 * before, 0.7));
   }
   EXPECT_TRUE(trace_kernel("no such", [&]() -> Status { return saxpy.run(256), done(); })->empty());
-  EXPECT_EQ(trace_kernel("saxpy", []() -> Status { return environment_error("its own failure"); }).error().message, "its own failure");
+  EXPECT_EQ(trace_kernel("saxpy", []() -> Status { return environment_error("its own failure"); }).error().message,
+            "its own failure");
   auto seen = facts(1);
   if (!seen.ok() && seen.error().message.find("permits") != std::string::npos) GTEST_SKIP() << seen.error().message;
   EXPECT_TRUE(seen.ok()) << "counters in the same process: " << seen.error().message;
@@ -181,7 +183,8 @@ TEST_F(CountersOnGpu, RecordsOfLaunchesAgreeWithEventsAndLeaveNothingBehind) {
 TEST_F(CountersOnGpu, CeilingsAreThoseOfAGpu) {
   auto peaks = measure_peaks(*driver_);
   ASSERT_TRUE(peaks.ok()) << peaks.error().message;
-  ASSERT_TRUE(peaks->dram_bytes && peaks->l2_bytes && peaks->fp32_operations && peaks->fp64_operations && peaks->launch_seconds);
+  ASSERT_TRUE(peaks->dram_bytes && peaks->l2_bytes && peaks->fp32_operations && peaks->fp64_operations &&
+              peaks->launch_seconds);
   std::printf("DRAM %.3g B/s, L2 %.3g B/s, fp32 %.3g FLOP/s, fp64 %.3g FLOP/s, launch %.2f us\n", *peaks->dram_bytes,
               *peaks->l2_bytes, *peaks->fp32_operations, *peaks->fp64_operations, *peaks->launch_seconds * 1e6);
   EXPECT_GT(*peaks->l2_bytes, *peaks->dram_bytes);

@@ -12,7 +12,8 @@ TEST(CounterMetrics, CountAFusedMultiplyAddAsTwoOperations) {
   KernelFacts facts;
   facts_from_metrics({{"smsp__sass_thread_inst_executed_op_fadd_pred_on.sum", 3},
                       {"smsp__sass_thread_inst_executed_op_fmul_pred_on.sum", 5},
-                      {"smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", 100}}, facts);
+                      {"smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", 100}},
+                     facts);
   ASSERT_TRUE(facts.fp32_operations);
   EXPECT_EQ(*facts.fp32_operations, 208);
   EXPECT_FALSE(facts.fp64_operations) << "unknown, not zero";

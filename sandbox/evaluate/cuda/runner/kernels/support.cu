@@ -1,6 +1,6 @@
-// Kernels of ours that run beside candidates: comparison, canaries, poison, restoring scattered ranges, flushing caches,
-// and holding the stream while the host queues what is to be timed. Compiled at build time by clang to PTX for the oldest
-// architecture that we support, which the driver finishes for the GPU at hand. No CUDA header is used.
+// Kernels of ours that run beside candidates: comparison, canaries, poison, restoring scattered ranges, flushing
+// caches, and holding the stream while the host queues what is to be timed. Compiled at build time by clang to PTX for
+// the oldest architecture that we support, which the driver finishes for the GPU at hand. No CUDA header is used.
 #include "sandbox/judge/judging.h"
 
 #include <__clang_cuda_builtin_vars.h>
@@ -80,7 +80,8 @@ __attribute__((device)) Magnitudes block_magnitudes(u32 width, const Magnitudes&
 __attribute__((device)) Scale scale_of(const Task& task, Neighbourhood here) {
   KL_SHARED static double sums[kMostThreads];
   Magnitudes all;
-  for (u64 i = here.begin + threadIdx.x; i < here.end; i += blockDim.x) note(task.kind, task.width, expected_at(task, i), all);
+  for (u64 i = here.begin + threadIdx.x; i < here.end; i += blockDim.x)
+    note(task.kind, task.width, expected_at(task, i), all);
   all = block_magnitudes(task.width, all);
   Squares sizes(task.kind, task.width, all);
   if (sizes.count == 0) return {};
@@ -139,9 +140,9 @@ KL_KERNEL kl_compare(Task task) {
   }
 }
 
-/// Largest deviations, as shares of their neighbourhoods' scales (judge/rounding_envelope.h): of the root mean square into
-/// largest_absolute, of the geometric mean into largest_ulps; denormals that moved are counted as mismatches. Elements
-/// within task.ulps are none. EXPECTS: a floating-point task, a block of kMostThreads.
+/// Largest deviations, as shares of their neighbourhoods' scales (judge/rounding_envelope.h): of the root mean square
+/// into largest_absolute, of the geometric mean into largest_ulps; denormals that moved are counted as mismatches.
+/// Elements within task.ulps are none. EXPECTS: a floating-point task, a block of kMostThreads.
 KL_KERNEL kl_spread(Task task) {
   auto* finding = reinterpret_cast<Finding*>(task.into);
   for (u64 n = blockIdx.x; n < neighbourhoods_of(task); n += gridDim.x) {
@@ -214,8 +215,8 @@ KL_KERNEL kl_classify(Task task, u64 states, u32 byte) {
   if (lost > 0) atomic_add(&reinterpret_cast<Finding*>(task.into)->mismatches, lost);
 }
 
-/// Counts into `mismatches` scalars that differ between given (task.got) and result (task.expected) and are not known as
-/// written, and into `largest_ulps` those that are.
+/// Counts into `mismatches` scalars that differ between given (task.got) and result (task.expected) and are not known
+/// as written, and into `largest_ulps` those that are.
 KL_KERNEL kl_uncovered(Task task, u64 states) {
   u64 found = 0, written = 0;
   for (u64 i = first_thread(); i < task.count; i += all_threads()) {

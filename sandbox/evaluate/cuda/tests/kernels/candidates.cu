@@ -15,7 +15,8 @@ KL_KERNEL right(const float* in, float* out, int n, float factor) {
   if (i < n) out[i] = in[i] * factor + bias;
 }
 KL_KERNEL also_right(const float* in, float* out, int n, float factor) {
-  for (int i = index(); i < n; i += static_cast<int>(gridDim.x * blockDim.x)) out[i] = __nvvm_fma_rn_f(in[i], factor, bias);
+  for (int i = index(); i < n; i += static_cast<int>(gridDim.x * blockDim.x))
+    out[i] = __nvvm_fma_rn_f(in[i], factor, bias);
 }
 KL_KERNEL slow(const float* in, float* out, int n, float factor) {
   int i = index();
@@ -91,7 +92,8 @@ KL_KERNEL scatter(int* index_of, int* data, int n) {
   index_of[i] = at + 0;
   if (i == 0) index_of[0] = at + 1, data[n - 1] = n - 1;
 }
-/// data[index[i]] = i: launched again, it changes nothing, and its indices never change; full of poison they lead it astray.
+/// data[index[i]] = i: launched again, it changes nothing, and its indices never change; full of poison they lead it
+/// astray.
 KL_KERNEL mark(int* index_of, int* data, int n) {
   int i = index();
   if (i < n) data[index_of[i]] = i;

@@ -2,7 +2,13 @@
 #include <cuda_runtime.h>
 #include "check.h"
 
-struct Totals { int add, low, high, bits, exchanged; unsigned wrapped, done; unsigned long long wide; float real; double twice; };
+struct Totals {
+  int add, low, high, bits, exchanged;
+  unsigned wrapped, done;
+  unsigned long long wide;
+  float real;
+  double twice;
+};
 __device__ Totals totals;
 __device__ int parts[64];
 __device__ int grand_total;
@@ -40,7 +46,8 @@ __global__ void count(double* sum) {
     last = atomicInc(&totals.done, gridDim.x - 1) == gridDim.x - 1;
   }
   __syncthreads();
-  if (last && threadIdx.x == 0) for (int b = 0; b < gridDim.x; ++b) grand_total += ((volatile int*)parts)[b];
+  if (last && threadIdx.x == 0)
+    for (int b = 0; b < gridDim.x; ++b) grand_total += ((volatile int*)parts)[b];
 }
 
 int main() {
@@ -53,7 +60,8 @@ int main() {
   CUDA(cudaMemcpyFromSymbol(&grand, grand_total, sizeof grand));
   to_host(&sum, device_sum, 1);
   CHECK(t.add == n && t.low == -(n - 1) && t.high == n - 1 && t.bits == 0x7fffffff && t.exchanged == 77);
-  CHECK(t.wrapped == n % 10 && t.wide == (unsigned long long)n << 33 && t.real == n / 2 && t.twice == n / 4 && t.done == 0);
+  CHECK(t.wrapped == n % 10 && t.wide == (unsigned long long)n << 33 && t.real == n / 2 && t.twice == n / 4 &&
+        t.done == 0);
   CHECK(sum == 1.5 * n && grand == 2 * n);
   return PASS();
 }

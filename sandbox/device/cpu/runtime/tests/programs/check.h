@@ -3,20 +3,20 @@
 #include <cstdio>
 #include <cstdlib>
 
-#define CUDA(call)                                                                                   \
-  do {                                                                                               \
-    cudaError_t error_ = (call);                                                                     \
-    if (error_ != cudaSuccess) {                                                                     \
-      std::printf("FAIL %s:%d %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(error_));     \
-      std::exit(1);                                                                                  \
-    }                                                                                                \
+#define CUDA(call)                                                                               \
+  do {                                                                                           \
+    cudaError_t error_ = (call);                                                                 \
+    if (error_ != cudaSuccess) {                                                                 \
+      std::printf("FAIL %s:%d %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(error_)); \
+      std::exit(1);                                                                              \
+    }                                                                                            \
   } while (0)
-#define CHECK(condition)                                                          \
-  do {                                                                            \
-    if (!(condition)) {                                                           \
-      std::printf("FAIL %s:%d %s\n", __FILE__, __LINE__, #condition);             \
-      std::exit(1);                                                               \
-    }                                                                             \
+#define CHECK(condition)                                              \
+  do {                                                                \
+    if (!(condition)) {                                               \
+      std::printf("FAIL %s:%d %s\n", __FILE__, __LINE__, #condition); \
+      std::exit(1);                                                   \
+    }                                                                 \
   } while (0)
 #define PASS() (std::printf("PASS\n"), 0)
 

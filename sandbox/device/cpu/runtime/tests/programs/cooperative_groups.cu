@@ -21,7 +21,9 @@ __global__ void relax(float* a, float* b, int n, int steps) {
   for (int step = 0; step < steps; ++step) {
     for (int i = grid.thread_rank(); i < n; i += grid.size()) b[i] = 0.5f * (a[(i + n - 1) % n] + a[(i + 1) % n]);
     grid.sync();
-    float* swap = a; a = b; b = swap;
+    float* swap = a;
+    a = b;
+    b = swap;
   }
 }
 
@@ -34,8 +36,10 @@ __global__ void nested(int* out) {
   auto half = cg::binary_partition(warp, threadIdx.x % 2 == 1);
   auto whole = cg::binary_partition(warp, true);
   int* mine = out + threadIdx.x * 12;
-  mine[0] = quad.meta_group_rank(), mine[1] = quad.meta_group_size(), mine[2] = told.meta_group_rank(), mine[3] = told.meta_group_size();
-  mine[4] = label.meta_group_rank(), mine[5] = label.meta_group_size(), mine[6] = half.meta_group_rank(), mine[7] = whole.meta_group_size();
+  mine[0] = quad.meta_group_rank(), mine[1] = quad.meta_group_size(), mine[2] = told.meta_group_rank(),
+  mine[3] = told.meta_group_size();
+  mine[4] = label.meta_group_rank(), mine[5] = label.meta_group_size(), mine[6] = half.meta_group_rank(),
+  mine[7] = whole.meta_group_size();
   mine[8] = mine[9] = 0;
   if (threadIdx.x % 2) {
     cg::coalesced_group odd = cg::coalesced_threads();
@@ -54,7 +58,7 @@ __global__ void maybe_together(int* out) {
 
 void check_nested() {
   int out[52 * 12], *device_out = on_device<int>(nullptr, 52 * 12);
-  nested<<<1, 52>>>(device_out);   // The second warp has 20 threads.
+  nested<<<1, 52>>>(device_out);  // The second warp has 20 threads.
   to_host(out, device_out, 52 * 12);
   for (int t = 0; t < 32; ++t) {
     const int* mine = out + t * 12;
@@ -64,7 +68,7 @@ void check_nested() {
     CHECK(mine[10] == 16 && mine[11] == 0);
   }
   CHECK(out[35 * 12] == 0 && out[36 * 12] == 1);
-  CHECK(out[47 * 12 + 10] == 16 && out[48 * 12 + 10] == 4);   // The block's last tile is not full.
+  CHECK(out[47 * 12 + 10] == 16 && out[48 * 12 + 10] == 4);  // The block's last tile is not full.
   maybe_together<<<2, 32>>>(device_out);
   to_host(out, device_out, 1);
   CHECK(out[0] == 2);

@@ -1,23 +1,34 @@
 // What programs ask a device: properties, attributes, occupancy, function attributes, memory, pointers, versions.
-#include <cstring>
 #include <cuda_runtime.h>
+#include <cstring>
 #include "check.h"
 
 __global__ void __launch_bounds__(128) bounded(float* p) { p[threadIdx.x] = 1; }
-__global__ void plain(float* p) { __shared__ float s[1024]; s[threadIdx.x] = p[0]; __syncthreads(); p[threadIdx.x] = s[threadIdx.x ^ 1]; }
+__global__ void plain(float* p) {
+  __shared__ float s[1024];
+  s[threadIdx.x] = p[0];
+  __syncthreads();
+  p[threadIdx.x] = s[threadIdx.x ^ 1];
+}
 extern __shared__ char big[];
-__global__ void wants_shared(char* p, int n) { big[n - 1] = 42; __syncthreads(); if (threadIdx.x == 0) *p = big[n - 1]; }
+__global__ void wants_shared(char* p, int n) {
+  big[n - 1] = 42;
+  __syncthreads();
+  if (threadIdx.x == 0) *p = big[n - 1];
+}
 
 int main() {
   int devices = 0, device = -1, version = 0, value = 0, grid = 0, block = 0;
   CUDA(cudaGetDeviceCount(&devices));
   CUDA(cudaGetDevice(&device));
-  CHECK(devices == 1 && device == 0 && cudaSetDevice(3) == cudaErrorInvalidDevice && cudaGetLastError() == cudaErrorInvalidDevice);
+  CHECK(devices == 1 && device == 0 && cudaSetDevice(3) == cudaErrorInvalidDevice &&
+        cudaGetLastError() == cudaErrorInvalidDevice);
   CUDA(cudaRuntimeGetVersion(&version));
   CHECK(version == CUDART_VERSION);
   cudaDeviceProp p;
   CUDA(cudaGetDeviceProperties(&p, 0));
-  CHECK(std::strlen(p.name) > 0 && p.warpSize == 32 && p.maxThreadsPerBlock == 1024 && p.multiProcessorCount > 0 && p.totalGlobalMem > 0);
+  CHECK(std::strlen(p.name) > 0 && p.warpSize == 32 && p.maxThreadsPerBlock == 1024 && p.multiProcessorCount > 0 &&
+        p.totalGlobalMem > 0);
   CUDA(cudaDeviceGetAttribute(&value, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
   CHECK(value == int(p.sharedMemPerBlockOptin));
   cudaFuncAttributes f;

@@ -20,11 +20,13 @@ __host__ __device__ int differences(unsigned a, unsigned b, unsigned c) {
   wrong += __vimax3_u32(a, b, c) != (a > b ? (a > c ? a : c) : (b > c ? b : c));
   wrong += __vibmax_s32(x, y, &first) != top(x, y) || first != (x >= y);
   wrong += __vibmin_u32(a, b, &first) != (a < b ? a : b) || first != (a <= b);
-  const unsigned words[] = {__viaddmax_s16x2(a, b, c), __viaddmin_s16x2_relu(a, b, c), __vimax3_s16x2(a, b, c),
-                            __vimin3_s16x2(a, b, c), __vimax_s16x2_relu(a, b), __vibmin_s16x2(a, b, &high, &lower)};
+  const unsigned words[] = {__viaddmax_s16x2(a, b, c), __viaddmin_s16x2_relu(a, b, c),
+                            __vimax3_s16x2(a, b, c),   __vimin3_s16x2(a, b, c),
+                            __vimax_s16x2_relu(a, b),  __vibmin_s16x2(a, b, &high, &lower)};
   for (int i = 0; i < 2; ++i) {
     const int p = half(a, i), q = half(b, i), r = half(c, i), s = (short)(p + q);
-    const int expected[] = {top(s, r), top(low(s, r), 0), top(top(p, q), r), low(low(p, q), r), top(top(p, q), 0), low(p, q)};
+    const int expected[] = {top(s, r),         top(low(s, r), 0), top(top(p, q), r),
+                            low(low(p, q), r), top(top(p, q), 0), low(p, q)};
     for (int k = 0; k < 6; ++k) wrong += half(words[k], i) != expected[k];
     wrong += (i ? high : lower) != (p <= q);
   }
@@ -38,7 +40,8 @@ __global__ void compare(const unsigned* values, int n, int* wrong) {
 }
 
 int main() {
-  const unsigned values[] = {0, 1, 0xffffffff, 0x7fffffff, 0x80000000, 0x7fff8000, 0x80007fff, 0x00017fff, 0xffff0001, 0x12345678};
+  const unsigned values[] = {0,          1,          0xffffffff, 0x7fffffff, 0x80000000,
+                             0x7fff8000, 0x80007fff, 0x00017fff, 0xffff0001, 0x12345678};
   const int n = 10, zero = 0;
   int on_host = 0, on_gpu = -1;
   for (unsigned a : values)

@@ -1,5 +1,5 @@
-// A process may end while kernels run: by exit() in main, or in a signal's handler that came in the middle of anything, the
-// heap's own code among others. So the runtime gives nothing back then: it would wait for ever for the heap's lock.
+// A process may end while kernels run: by exit() in main, or in a signal's handler that came in the middle of anything,
+// the heap's own code among others. So the runtime gives nothing back then: it would wait for ever for the heap's lock.
 // flags: -Xcompiler -rdynamic
 #include <sys/wait.h>
 #include <unistd.h>
@@ -56,7 +56,8 @@ int main() {
     if (pid == 0) return child(i % 2, 20000 + 5000 * i);
     int status = 0;
     bool ended = false;
-    for (int wait = 0; wait < 3000 && !ended; ++wait) ended = waitpid(pid, &status, WNOHANG) == pid || usleep(10000) != 0;
+    for (int wait = 0; wait < 3000 && !ended; ++wait)
+      ended = waitpid(pid, &status, WNOHANG) == pid || usleep(10000) != 0;
     if (!ended) kill(pid, SIGKILL), waitpid(pid, &status, 0);
     CHECK(ended && WIFEXITED(status) && WEXITSTATUS(status) == 5);
   }

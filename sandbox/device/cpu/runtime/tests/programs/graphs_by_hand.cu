@@ -2,8 +2,14 @@
 #include <cuda_runtime.h>
 #include "check.h"
 
-__global__ void add(int* p, int n, int v) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) p[i] += v; }
-__global__ void multiply(int* p, int n, int v) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) p[i] *= v; }
+__global__ void add(int* p, int n, int v) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) p[i] += v;
+}
+__global__ void multiply(int* p, int n, int v) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) p[i] *= v;
+}
 
 int main() {
   int n = 300, two = 2, five = 5, seven = 7, called = 0, host[300] = {};

@@ -38,7 +38,8 @@ unsigned short bits_of(__half value) {
 void check_corners() {
   const __half plus = of_bits(0), minus = of_bits(0x8000), nan = of_bits(0x7e01), one = of_bits(0x3c00);
   CHECK(bits_of(__hmax(minus, plus)) == 0 && bits_of(__hmin(plus, minus)) == 0x8000);
-  CHECK(bits_of(__hmax(nan, one)) == 0x3c00 && bits_of(__hmin(one, nan)) == 0x3c00 && bits_of(__hmax(nan, nan)) == 0x7fff);
+  CHECK(bits_of(__hmax(nan, one)) == 0x3c00 && bits_of(__hmin(one, nan)) == 0x3c00 &&
+        bits_of(__hmax(nan, nan)) == 0x7fff);
   CHECK(bits_of(__hmax_nan(nan, one)) == 0x7fff && bits_of(__hmin_nan(one, nan)) == 0x7fff);
   const __half2 a = __floats2half2_rn(1, 2);
   CHECK(!(a != __floats2half2_rn(1, 3)) && a != __floats2half2_rn(3, 3) && !(a == __floats2half2_rn(1, 3)));
@@ -49,7 +50,10 @@ int main() {
   check_corners();
   const int n = 64;
   __half x[n], y[n];
-  for (int i = 0; i < n; ++i) { x[i] = __float2half(float(i)); y[i] = __float2half(0.5f); }
+  for (int i = 0; i < n; ++i) {
+    x[i] = __float2half(float(i));
+    y[i] = __float2half(0.5f);
+  }
   __half *device_x = on_device(x, n), *device_y = on_device(y, n);
   axpy<<<2, 32>>>(device_x, device_y, 2.0f, n);
   to_host(y, device_y, n);

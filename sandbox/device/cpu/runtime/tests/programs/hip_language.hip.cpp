@@ -1,6 +1,7 @@
 // compiler: hipcc
-// What HIP has and CUDA has not, or names otherwise: constructors of vectors, AMD's builtins and atomics with scopes, bits
-// of words, patterns set by words, pointer attributes, graphs by node, launches with events, the device's architecture.
+// What HIP has and CUDA has not, or names otherwise: constructors of vectors, AMD's builtins and atomics with scopes,
+// bits of words, patterns set by words, pointer attributes, graphs by node, launches with events, the device's
+// architecture.
 #include <hip/hip_ext.h>
 #include <hip/hip_math_constants.h>
 #include <hip/hip_runtime.h>
@@ -9,10 +10,24 @@
 #include <cstdlib>
 #include <cstring>
 
-#define HIP(call) do { hipError_t e = (call); if (e != hipSuccess) { std::printf("FAIL %d %s: %s\n", __LINE__, #call, hipGetErrorString(e)); std::exit(1); } } while (0)
-#define CHECK(condition) do { if (!(condition)) { std::printf("FAIL %d %s\n", __LINE__, #condition); std::exit(1); } } while (0)
+#define HIP(call)                                                             \
+  do {                                                                        \
+    hipError_t e = (call);                                                    \
+    if (e != hipSuccess) {                                                    \
+      std::printf("FAIL %d %s: %s\n", __LINE__, #call, hipGetErrorString(e)); \
+      std::exit(1);                                                           \
+    }                                                                         \
+  } while (0)
+#define CHECK(condition)                                 \
+  do {                                                   \
+    if (!(condition)) {                                  \
+      std::printf("FAIL %d %s\n", __LINE__, #condition); \
+      std::exit(1);                                      \
+    }                                                    \
+  } while (0)
 
-template <class T> using vec4 = HIP_vector_type<T, 4>;
+template <class T>
+using vec4 = HIP_vector_type<T, 4>;
 
 __global__ void language(int* out, float4* v, float* sum) {
   __shared__ float4 tile[32];
@@ -22,7 +37,8 @@ __global__ void language(int* out, float4* v, float* sum) {
   v[i] = tile[31 - i];
   __hip_atomic_fetch_add(sum, tile[i].x, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
   if (i == 0) __hip_atomic_store(out, 5, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_SYSTEM);
-  out[1 + i] = __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0u)) + 100 * __builtin_amdgcn_readfirstlane(i + 7);
+  out[1 + i] =
+      __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0u)) + 100 * __builtin_amdgcn_readfirstlane(i + 7);
   out[33 + i] = __builtin_amdgcn_ds_bpermute(4 * ((i + 1) % 32), i);
   if (i == 0) out[65] = __bitextract_u32(0xabcd, 4, 8), out[66] = __bitinsert_u32(0xffff, 0, 4, 8);
   if (out[0] == 12345) abort();
@@ -40,7 +56,8 @@ int main() {
   HIP(hipDeviceGetName(name, sizeof name, device));
   HIP(hipDeviceTotalMem(&bytes, device));
   HIP(hipGetDeviceProperties(&properties, device));
-  CHECK(bytes > 0 && std::strncmp(name, properties.name, sizeof name - 1) == 0 && std::strlen(properties.gcnArchName) > 0);
+  CHECK(bytes > 0 && std::strncmp(name, properties.name, sizeof name - 1) == 0 &&
+        std::strlen(properties.gcnArchName) > 0);
 
   int *data, host[67];
   float4 *v, back[32];

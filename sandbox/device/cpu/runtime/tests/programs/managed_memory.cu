@@ -2,10 +2,17 @@
 #include <cuda_runtime.h>
 #include "check.h"
 
-struct Node { int value; Node* next; };
+struct Node {
+  int value;
+  Node* next;
+};
 __global__ void walk(Node* list, int* sum, Node* extra) {
   Node* last = nullptr;
-  for (Node* n = list; n; n = n->next) { *sum += n->value; n->value *= 2; last = n; }
+  for (Node* n = list; n; n = n->next) {
+    *sum += n->value;
+    n->value *= 2;
+    last = n;
+  }
   if (last) last->next = extra;
 }
 

@@ -1,13 +1,19 @@
-// __managed__ variables: one variable of host and device, read and written by both, with initial values before any launch.
+// __managed__ variables: one variable of host and device, read and written by both, with initial values before any
+// launch.
 #include <cuda_runtime.h>
 #include "check.h"
 
-struct Totals { int count; double sum; };
+struct Totals {
+  int count;
+  double sum;
+};
 __managed__ int total = 40;
 __device__ __managed__ Totals totals = {2, 1.5};
 __managed__ float table[1000];
 static __managed__ int* where;
-namespace app { __managed__ unsigned char flags[3] = {1, 2, 3}; }
+namespace app {
+__managed__ unsigned char flags[3] = {1, 2, 3};
+}
 __device__ int plain = 7;
 
 __device__ int* address_of_total() { return &total; }

@@ -1,10 +1,15 @@
-// The tiled matrix product of every course, in double and float, on a grid that does not divide evenly; also arguments by
-// value of several sizes and alignments.
+// The tiled matrix product of every course, in double and float, on a grid that does not divide evenly; also arguments
+// by value of several sizes and alignments.
 #include <cuda_runtime.h>
 #include <vector>
 #include "check.h"
 
-struct Shape { char tag; short rows; double scale; int columns; };
+struct Shape {
+  char tag;
+  short rows;
+  double scale;
+  int columns;
+};
 template <class T, int kTile>
 __global__ void product(Shape shape, const T* a, const T* b, T* c, char bias, int inner) {
   __shared__ T as[kTile][kTile], bs[kTile][kTile + 1];
@@ -26,8 +31,10 @@ void run(int m, int n, int inner) {
   std::vector<T> a(m * inner), b(inner * n), c(m * n);
   for (size_t i = 0; i < a.size(); ++i) a[i] = T(int(i * 7 % 11) - 5);
   for (size_t i = 0; i < b.size(); ++i) b[i] = T(int(i * 5 % 13) - 6);
-  T *da = on_device(a.data(), int(a.size())), *db = on_device(b.data(), int(b.size())), *dc = on_device<T>(nullptr, m * n);
-  product<T, kTile><<<dim3((n + kTile - 1) / kTile, (m + kTile - 1) / kTile), dim3(kTile, kTile)>>>({'x', short(m), 0.5, n}, da, db, dc, 3, inner);
+  T *da = on_device(a.data(), int(a.size())), *db = on_device(b.data(), int(b.size())),
+    *dc = on_device<T>(nullptr, m * n);
+  product<T, kTile><<<dim3((n + kTile - 1) / kTile, (m + kTile - 1) / kTile), dim3(kTile, kTile)>>>(
+      {'x', short(m), 0.5, n}, da, db, dc, 3, inner);
   CUDA(cudaGetLastError());
   to_host(c.data(), dc, m * n);
   for (int i = 0; i < m; ++i)

@@ -7,7 +7,10 @@ __global__ void scale_rows(char* base, size_t pitch, int width, int height) {
   int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
   if (x < width && y < height) ((float*)(base + y * pitch))[x] *= 2;
 }
-__global__ void increment(int* p, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) ++p[i]; }
+__global__ void increment(int* p, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) ++p[i];
+}
 
 int main() {
   const int w = 37, h = 11;
@@ -34,7 +37,10 @@ int main() {
   CUDA(cudaHostGetDevicePointer(&device_view, mapped, 0));
   std::vector<int> own(n, 10);
   CUDA(cudaHostRegister(own.data(), n * sizeof(int), cudaHostRegisterMapped));
-  for (int i = 0; i < n; ++i) { pinned[i] = i; mapped[i] = -i; }
+  for (int i = 0; i < n; ++i) {
+    pinned[i] = i;
+    mapped[i] = -i;
+  }
   increment<<<2, 256>>>(device_view, n);
   increment<<<2, 256>>>(own.data(), n);
   CUDA(cudaMallocAsync(&pooled, n * sizeof(int), 0));

@@ -4,7 +4,14 @@
 #include <cstdio>
 #include <vector>
 
-#define HIP(call) do { hipError_t e = (call); if (e != hipSuccess) { std::printf("FAIL %s: %s\n", #call, hipGetErrorString(e)); return 1; } } while (0)
+#define HIP(call)                                                \
+  do {                                                           \
+    hipError_t e = (call);                                       \
+    if (e != hipSuccess) {                                       \
+      std::printf("FAIL %s: %s\n", #call, hipGetErrorString(e)); \
+      return 1;                                                  \
+    }                                                            \
+  } while (0)
 
 __constant__ int offset;
 __global__ void scan(const int* in, int* out) {
@@ -44,7 +51,10 @@ int main() {
   HIP(hipMemcpy(out.data(), device_out, n * sizeof(int), hipMemcpyDeviceToHost));
   for (int i = 0, sum = 0; i < n; ++i) {
     if (i % 128 == 0) sum = 100;
-    if (out[i] != sum) { std::printf("FAIL at %d: %d, not %d\n", i, out[i], sum); return 1; }
+    if (out[i] != sum) {
+      std::printf("FAIL at %d: %d, not %d\n", i, out[i], sum);
+      return 1;
+    }
     sum += in[i];
   }
   HIP(hipFree(device_in));

@@ -1,6 +1,6 @@
 // Device printf in all its formats, in order with the host's; a failed assert is sticky until the device is reset.
-#include <cassert>
 #include <cuda_runtime.h>
+#include <cassert>
 #include "check.h"
 
 __global__ void speak(const char* who, double x) {

@@ -67,9 +67,11 @@ int main() {
   CHECK(std::abs(first->xorwow - 0.145468f) < 1e-6f);
   // Random123's known answer for counter 0 and key 0; L'Ecuyer's for his default seeds.
   const uint4 expected = {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8};
-  CHECK(first->philox.x == expected.x && first->philox.y == expected.y && first->philox.z == expected.z && first->philox.w == expected.w);
+  CHECK(first->philox.x == expected.x && first->philox.y == expected.y && first->philox.z == expected.z &&
+        first->philox.w == expected.w);
   CHECK(std::abs(first->mrg32k3a - 0.12701112204657714) < 1e-9);
-  CHECK(jumps_are_steps<curandState>() && jumps_are_steps<curandStatePhilox4_32_10_t>() && jumps_are_steps<curandStateMRG32k3a>());
+  CHECK(jumps_are_steps<curandState>() && jumps_are_steps<curandStatePhilox4_32_10_t>() &&
+        jumps_are_steps<curandStateMRG32k3a>());
   CHECK(std::abs(sums[0] / 128000) < 0.01 && std::abs(sums[1] / 128000 - 1) < 0.02);
   return PASS();
 }

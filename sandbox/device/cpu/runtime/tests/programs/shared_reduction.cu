@@ -23,15 +23,24 @@ __global__ void reverse_dynamic(int* data) {
 
 __global__ void predicates(int* out) {
   int odd = threadIdx.x & 1;
-  int count = __syncthreads_count(odd), all = __syncthreads_and(threadIdx.x < blockDim.x), any = __syncthreads_or(threadIdx.x == 70);
+  int count = __syncthreads_count(odd), all = __syncthreads_and(threadIdx.x < blockDim.x),
+      any = __syncthreads_or(threadIdx.x == 70);
   int none = __syncthreads_or(threadIdx.x == 1000);
-  if (threadIdx.x == 0) { out[0] = count; out[1] = all != 0; out[2] = any != 0; out[3] = none; }
+  if (threadIdx.x == 0) {
+    out[0] = count;
+    out[1] = all != 0;
+    out[2] = any != 0;
+    out[3] = none;
+  }
 }
 
 int main() {
   const int n = 1000;
   int in[n], out[4], expected = 0;
-  for (int i = 0; i < n; ++i) { in[i] = i * 7 % 31; expected += in[i]; }
+  for (int i = 0; i < n; ++i) {
+    in[i] = i * 7 % 31;
+    expected += in[i];
+  }
   int *device_in = on_device(in, n), *device_out = on_device<int>(nullptr, 4);
   sum_static<<<4, 256>>>(device_in, device_out, n);
   to_host(out, device_out, 4);

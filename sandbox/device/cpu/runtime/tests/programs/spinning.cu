@@ -38,8 +38,12 @@ __global__ void warp_reduce(const int* in, int* out) {  // The idiom of old: loc
   part[t] = in[blockIdx.x * 64 + t];
   __syncthreads();
   if (t < 32) {
-    part[t] += part[t + 32]; part[t] += part[t + 16]; part[t] += part[t + 8];
-    part[t] += part[t + 4]; part[t] += part[t + 2]; part[t] += part[t + 1];
+    part[t] += part[t + 32];
+    part[t] += part[t + 16];
+    part[t] += part[t + 8];
+    part[t] += part[t + 4];
+    part[t] += part[t + 2];
+    part[t] += part[t + 1];
   }
   if (t == 0) out[blockIdx.x] = part[0];
 }

@@ -4,8 +4,14 @@
 #include <vector>
 #include "check.h"
 
-__global__ void add(int* p, int n, int v) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) p[i] += v; }
-__global__ void multiply(int* p, int n, int v) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) p[i] *= v; }
+__global__ void add(int* p, int n, int v) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) p[i] += v;
+}
+__global__ void multiply(int* p, int n, int v) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) p[i] *= v;
+}
 
 int main() {
   const int n = 1000;
@@ -49,7 +55,10 @@ int main() {
 
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
-    threads.emplace_back([=] { for (int i = 0; i < 50; ++i) add<<<8, 128, 0, cudaStreamPerThread>>>(data, n, 1); cudaStreamSynchronize(cudaStreamPerThread); });
+    threads.emplace_back([=] {
+      for (int i = 0; i < 50; ++i) add<<<8, 128, 0, cudaStreamPerThread>>>(data, n, 1);
+      cudaStreamSynchronize(cudaStreamPerThread);
+    });
   for (std::thread& thread : threads) thread.join();
   int before = host[5];
   to_host(host, data, n);

@@ -10,7 +10,10 @@ __global__ void transform(T* data, int n, Op op) {
   for (int u = 0; u < kUnroll; ++u)
     if (i + u < n) data[i + u] = op(data[i + u]);
 }
-struct Scale { int factor; __device__ int operator()(int x) const { return x * factor; } };
+struct Scale {
+  int factor;
+  __device__ int operator()(int x) const { return x * factor; }
+};
 
 typedef int (*Function)(int);
 __device__ int twice(int x) { return 2 * x; }
@@ -18,9 +21,19 @@ __device__ int negate(int x) { return -x; }
 __device__ Function table[2] = {twice, negate};
 __device__ int fibonacci(int n) { return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2); }
 
-struct Shape { __device__ virtual int area() const = 0; };
-struct Square : Shape { int side; __device__ Square(int s) : side(s) {} __device__ int area() const override { return side * side; } };
-struct Strip : Shape { int length; __device__ Strip(int l) : length(l) {} __device__ int area() const override { return length; } };
+struct Shape {
+  __device__ virtual int area() const = 0;
+};
+struct Square : Shape {
+  int side;
+  __device__ Square(int s) : side(s) {}
+  __device__ int area() const override { return side * side; }
+};
+struct Strip : Shape {
+  int length;
+  __device__ Strip(int l) : length(l) {}
+  __device__ int area() const override { return length; }
+};
 
 __global__ void dispatch(int* out) {
   int t = threadIdx.x, digits[8];

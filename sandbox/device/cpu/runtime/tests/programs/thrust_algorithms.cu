@@ -47,8 +47,9 @@ int main() {
   std::partial_sum(host.begin(), host.end(), expected.begin());
   CHECK(is_expected(work));
   const int* raw = thrust::raw_pointer_cast(in.data());
-  const auto end = thrust::copy_if(thrust::device, thrust::make_counting_iterator(0), thrust::make_counting_iterator(kCount), work.begin(),
-                                   [=] __device__(int i) { return raw[i] % 3 == 0; });
+  const auto end =
+      thrust::copy_if(thrust::device, thrust::make_counting_iterator(0), thrust::make_counting_iterator(kCount),
+                      work.begin(), [=] __device__(int i) { return raw[i] % 3 == 0; });
   work.resize(end - work.begin()), expected.clear();
   for (int i = 0; i < kCount; ++i)
     if (host[i] % 3 == 0) expected.push_back(i);

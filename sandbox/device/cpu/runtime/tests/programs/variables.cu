@@ -2,12 +2,17 @@
 #include <cuda_runtime.h>
 #include "check.h"
 
-struct Material { float density; int id; };
+struct Material {
+  float density;
+  int id;
+};
 __constant__ float weights[8] = {1, 2, 3};
 static __constant__ Material materials[2];
 __device__ int counter = 40;
 static __device__ double table[4][4];
-namespace physics { __device__ float gravity = 9.5f; }
+namespace physics {
+__device__ float gravity = 9.5f;
+}
 __device__ int* indirect;
 
 __global__ void use(float* out) {

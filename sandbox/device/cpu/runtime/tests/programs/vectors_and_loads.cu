@@ -30,7 +30,10 @@ int main() {
   static float4 in[n], out[n];
   static int2 pairs[n];
   static uchar4 bytes[n];
-  for (int i = 0; i < n; ++i) { in[i] = make_float4(i, i + 1, 2, 0); pairs[i] = make_int2(10 * i, 5); }
+  for (int i = 0; i < n; ++i) {
+    in[i] = make_float4(i, i + 1, 2, 0);
+    pairs[i] = make_int2(10 * i, 5);
+  }
   float4 *device_in = on_device(in, n), *device_out = on_device(in, n);
   int2* device_pairs = on_device(pairs, n);
   uchar4* device_bytes = on_device(bytes, n);

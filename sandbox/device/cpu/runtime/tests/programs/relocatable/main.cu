@@ -4,7 +4,10 @@
 #include "shared.h"
 
 static __device__ int private_counter = 1000;
-__global__ void evaluate(float* out) { out[threadIdx.x] = polynomial(float(threadIdx.x)); atomicAdd(&private_counter, 1); }
+__global__ void evaluate(float* out) {
+  out[threadIdx.x] = polynomial(float(threadIdx.x));
+  atomicAdd(&private_counter, 1);
+}
 
 int main() {
   float values[4] = {1, 2, 3, 4}, out[10], *device = on_device<float>(nullptr, 10);

@@ -7,7 +7,9 @@ __device__ int shared_counter = 5;
 __constant__ float coefficients[4];
 static __device__ int private_counter;
 
-__device__ float polynomial(float x) { return coefficients[0] + x * (coefficients[1] + x * (coefficients[2] + x * coefficients[3])); }
+__device__ float polynomial(float x) {
+  return coefficients[0] + x * (coefficients[1] + x * (coefficients[2] + x * coefficients[3]));
+}
 __global__ void count_up(int by) { atomicAdd(&shared_counter, by); }
 __global__ void bump() { ++private_counter; }
 
