@@ -1,5 +1,5 @@
 // kernelift VERB …: finds the verb, parses its options, runs it, and prints its error, if any, exactly once.
-// Called by a compiler's name (nvcc, hipcc, clang++ …) through a link, the same binary is that compiler's shim.
+// Called by a compiler's name (nvcc, hipcc, clang++ …) through a link, the same binary is that compiler's wrapper.
 #include <algorithm>
 #include <csignal>
 #include <iostream>
@@ -7,7 +7,7 @@
 
 #include "cli/verbs.h"
 #include "reintegrate/tree/patch_journal.h"
-#include "sandbox/shim/shim.h"
+#include "sandbox/compile/cpu_image.h"
 
 namespace {
 
@@ -127,6 +127,6 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // A closed pipe is an error of that write, not the end of a six-hour run.
-  if (kernelift::is_shim_name(argv[0])) return kernelift::shim_main(argc, argv);
+  if (kernelift::is_wrapper_name(argv[0])) return kernelift::wrapper_main(argc, argv, kernelift::make_cpu_image);
   return run(argc, argv);
 }

@@ -99,7 +99,7 @@ endfunction()
 # The installed layout, made in the build tree by links: bin/ beside lib/kernelift/{headers,clang,templates,prompts,runtime}.
 set(KERNELIFT_DATA_DIR ${CMAKE_BINARY_DIR}/lib/kernelift)
 file(MAKE_DIRECTORY ${KERNELIFT_DATA_DIR}/runtime)
-file(CREATE_LINK ${CMAKE_SOURCE_DIR}/sandbox/headers ${KERNELIFT_DATA_DIR}/headers SYMBOLIC)
+file(CREATE_LINK ${CMAKE_SOURCE_DIR}/core/compiler/headers ${KERNELIFT_DATA_DIR}/headers SYMBOLIC)
 file(CREATE_LINK ${KERNELIFT_CLANG_RESOURCE_DIR} ${KERNELIFT_DATA_DIR}/clang SYMBOLIC)
 file(CREATE_LINK ${CMAKE_SOURCE_DIR}/mep-templates ${KERNELIFT_DATA_DIR}/templates SYMBOLIC)
 file(CREATE_LINK ${CMAKE_SOURCE_DIR}/tuner/source/prompts ${KERNELIFT_DATA_DIR}/prompts SYMBOLIC)

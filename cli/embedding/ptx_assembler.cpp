@@ -2,10 +2,11 @@
 // needs it. So the version is lowered as far as the assembler makes the same machine code of the text.
 #include "cli/embedding/ptx_assembler.h"
 
+#include "core/compiler/nvcc_image.h"
+#include "core/compiler/nvjitlink.h"
 #include "core/model/kernel_key.h"
+#include "core/toolchain/cubin.h"
 #include "reintegrate/embed/ptx_text.h"
-#include "sandbox/compile/nvcc_image.h"
-#include "sandbox/compile/service/cubin.h"
 
 namespace kernelift::cli {
 namespace {

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "core/base/process.h"
-#include "sandbox/compile/paths.h"
+#include "core/compiler/paths.h"
 #include "sandbox/jail/jail.h"
 
 namespace fs = std::filesystem;

@@ -7,8 +7,8 @@
 #include <cstring>
 
 #include "core/base/file.h"
+#include "core/compiler/nvjitlink.h"
 #include "reintegrate/embed/ptx_text.h"
-#include "sandbox/compile/service/cubin.h"
 
 namespace kernelift::cli {
 namespace {

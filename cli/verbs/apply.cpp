@@ -61,8 +61,8 @@ Status only(int64_t id, RunOffer& offer, const Run& run) {
                      std::to_string(trials.size()));
 }
 
-/// On the CPU device the application's own build goes through the compiler shims, like the build that was recorded.
-Result<std::string> through_shims(const std::string& line, const std::filesystem::path& state) {
+/// On the CPU device the application's own build goes through the compiler wrappers, like the build that was recorded.
+Result<std::string> through_wrappers(const std::string& line, const std::filesystem::path& state) {
   KERNELIFT_ASSIGN(std::filesystem::path kernelift, executable());
   return join_command(
       {kernelift.string(), "build", "--device", "cpu", "--state", state.string(), "--", "sh", "-c", line});
@@ -131,7 +131,7 @@ Result<Exit> apply_verb(const Context& context, const Options& options) {
   bool cpu = context.device == "cpu" || (context.device == "auto" && request.mep.captured_on.starts_with("cpu"));
   request.build = options.build;
   if (cpu && !options.build.empty()) {
-    KERNELIFT_ASSIGN(request.build, through_shims(options.build, state));
+    KERNELIFT_ASSIGN(request.build, through_wrappers(options.build, state));
   }
   request.on_cpu = cpu;
   judge_by(options.run, options.check, offer);

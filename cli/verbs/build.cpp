@@ -1,13 +1,13 @@
-// kernelift build: runs the application's own build command with our compiler shims first on PATH. What the shims do is
-// sandbox/shim's; this verb makes their folder, sets the environment that build systems look at, and counts what was
-// logged.
+// kernelift build: runs the application's own build command with our compiler wrappers first on PATH. What the wrappers
+// do is core/compiler/wrappers's; this verb makes their folder, sets the environment that build systems look at, and
+// counts what was logged.
 #include <cstdlib>
 
 #include "cli/verbs.h"
 #include "core/base/executable.h"
 #include "core/base/file.h"
+#include "core/compiler/wrappers/wrapper.h"
 #include "reintegrate/interruption.h"
-#include "sandbox/shim/shim.h"
 
 namespace kernelift::cli {
 namespace fs = std::filesystem;
@@ -28,7 +28,7 @@ Logged read_log(const fs::path& path) {
   return logged;
 }
 
-ProcessOptions build_environment(const shim::ShimConfig& config) {
+ProcessOptions build_environment(const wrappers::WrapperConfig& config) {
   ProcessOptions options;
   options.capture_output = false;
   const char* path = std::getenv("PATH");
@@ -50,7 +50,7 @@ ProcessOptions build_environment(const shim::ShimConfig& config) {
   options.environment.emplace_back("HIP_PLATFORM", "amd");
   const char* compilers = std::getenv("COMPILER_PATH");
   options.environment.emplace_back(
-      "COMPILER_PATH", shim::linker_folder(config).string() + (compilers ? ":" + std::string(compilers) : ""));
+      "COMPILER_PATH", wrappers::linker_folder(config).string() + (compilers ? ":" + std::string(compilers) : ""));
   const char* prefixes = std::getenv("CMAKE_PREFIX_PATH");
   options.environment.emplace_back("CMAKE_PREFIX_PATH",
                                    config.root.string() + (prefixes ? ":" + std::string(prefixes) : ""));
@@ -59,13 +59,13 @@ ProcessOptions build_environment(const shim::ShimConfig& config) {
 
 Result<Exit> run(const Context& context, const std::vector<std::string>& command) {
   if (command.empty()) return usage_error("kernelift build needs a command: kernelift build -- make");
-  shim::ShimConfig config;
+  wrappers::WrapperConfig config;
   config.state = fs::absolute(context.state_folder());
   config.device = context.device == "cpu" ? "cpu" : "log";
-  config.root = config.device == "cpu" ? shim::toolkit_folder(config.state) : config.state / "toolkit-log";
+  config.root = config.device == "cpu" ? wrappers::toolkit_folder(config.state) : config.state / "toolkit-log";
   KERNELIFT_TRY(create_state_folder(config.state));
   KERNELIFT_ASSIGN(fs::path kernelift, executable());
-  KERNELIFT_TRY(shim::create_toolkit(config, kernelift));
+  KERNELIFT_TRY(wrappers::create_toolkit(config, kernelift));
 
   fs::path log = config.state / "compile_commands.json";
   Logged before = read_log(log);

@@ -1,9 +1,9 @@
 // kernelift extract KERNEL: one kernel of the scanned and recorded application as a MEP.
 #include "extractor/extract/extract.h"
 #include "cli/verbs.h"
+#include "core/compiler/paths.h"
 #include "core/model/mep.h"
 #include "extractor/record/hot_list.h"
-#include "sandbox/compile/paths.h"
 #include "sandbox/evaluate/evaluate.h"
 
 namespace kernelift::cli {

@@ -1,12 +1,12 @@
 // kernelift record -- CMD…: runs the application, says where its time goes and which launches were kept.
 #include "cli/verbs.h"
 #include "core/base/process.h"
+#include "core/compiler/paths.h"
 #include "core/model/kernel_key.h"
 #include "core/model/scan/scan_index.h"
 #include "extractor/record/cuda/cupti/find_cupti.h"
 #include "extractor/record/hot_list.h"
 #include "extractor/record/record_run.h"
-#include "sandbox/compile/paths.h"
 
 namespace kernelift::cli {
 namespace {

@@ -1,5 +1,6 @@
-// What our compiler shims embed in an application in a fatbin's place: device bitcode and lowered images, side by side.
-// clang puts it behind __cudaRegisterFatBinary by -fcuda-include-gpubinary; the CUDA runtime library reads it back.
+// What our compiler wrappers embed in an application in a fatbin's place: device bitcode and lowered images, side by
+// side. clang puts it behind __cudaRegisterFatBinary by -fcuda-include-gpubinary; the CUDA runtime library reads it
+// back.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // An nvcc, hipcc or clang++ (CUDA, HIP) command line, understood: which files, as which language, to which output, with
-// which preprocessor, language and code-generation flags. Shared by the compiler shims (which then run clang), by
+// which preprocessor, language and code-generation flags. Shared by the compiler wrappers (which then run clang), by
 // scan (which then parses) and by whoever runs the application's own compiler again on a changed file. Response files
 // (@file, --options-file) are read; `.cpp` may be CUDA by `-x cu`; quoting of -D values survives.
 #pragma once

@@ -7,8 +7,9 @@
 #include <filesystem>
 
 #include "core/base/file.h"
+#include "core/compiler/nvcc_image.h"
 #include "core/model/kernel_key.h"
-#include "sandbox/compile/nvcc_image.h"
+#include "core/toolchain/cubin.h"
 #include "sandbox/judge/element.h"
 
 namespace kernelift {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "sandbox/compile/frontend.h"
+#include "core/compiler/frontend.h"
 
 namespace kernelift {
 

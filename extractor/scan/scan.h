@@ -8,8 +8,8 @@
 #include <optional>
 #include <string>
 
+#include "core/compiler/frontend.h"
 #include "core/model/scan/scan_index.h"
-#include "sandbox/compile/frontend.h"
 
 namespace kernelift {
 

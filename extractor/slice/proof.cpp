@@ -10,10 +10,10 @@
 #include <filesystem>
 #include <map>
 
+#include "core/compiler/clang_job.h"
 #include "core/toolchain/architecture.h"
 #include "extractor/slice/ir_closure.h"
 #include "extractor/slice/ir_compare.h"
-#include "sandbox/compile/clang_job.h"
 
 namespace kernelift {
 namespace {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/compiler/frontend.h"
 #include "core/model/mep.h"
 #include "core/model/scan/scan_index.h"
-#include "sandbox/compile/frontend.h"
 
 namespace kernelift {
 

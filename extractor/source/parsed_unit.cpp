@@ -13,10 +13,10 @@
 #include "clang/Lex/PreprocessorOptions.h"
 #include "clang/Serialization/ASTReader.h"
 #include "core/base/file.h"
+#include "core/compiler/paths.h"
+#include "core/compiler/precompiled.h"
 #include "core/toolchain/architecture.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "sandbox/compile/paths.h"
-#include "sandbox/compile/precompiled.h"
 
 namespace kernelift {
 namespace {

@@ -10,10 +10,10 @@
 #include "clang/Basic/SourceManager.h"
 #include "core/base/hash.h"
 #include "core/base/result.h"
+#include "core/compiler/frontend.h"
 #include "core/model/scan/scan_index.h"
 #include "extractor/source/compile_database.h"
 #include "extractor/source/file_answers.h"
-#include "sandbox/compile/frontend.h"
 
 namespace clang {
 class ASTContext;

@@ -1,8 +1,8 @@
 // See baseline.h.
 #include "sandbox/evaluate/baseline.h"
 
+#include "core/compiler/paths.h"
 #include "core/toolchain/architecture.h"
-#include "sandbox/compile/paths.h"
 #include "sandbox/judge/yardstick.h"
 
 namespace kernelift {

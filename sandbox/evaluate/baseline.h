@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/model/mep.h"
-#include "sandbox/compile/service/compile_pool.h"
+#include "sandbox/compile/compile_pool.h"
 #include "sandbox/evaluate/inquiry.h"
 
 namespace kernelift {

@@ -13,7 +13,7 @@
 #include <optional>
 #include <thread>
 
-#include "sandbox/compile/service/compile_pool.h"
+#include "sandbox/compile/compile_pool.h"
 #include "sandbox/evaluate/baseline_report.h"
 #include "sandbox/evaluate/inquiry.h"
 

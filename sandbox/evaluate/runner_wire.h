@@ -4,9 +4,9 @@
 #include <string>
 
 #include "core/base/json.h"
+#include "core/base/wire.h"
 #include "core/model/verdict.h"
 #include "sandbox/evaluate/inquiry.h"
-#include "sandbox/jail/wire.h"
 
 namespace kernelift {
 

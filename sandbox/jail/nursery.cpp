@@ -16,7 +16,7 @@
 #include <cstring>
 #include <map>
 
-#include "sandbox/jail/wire.h"
+#include "core/base/wire.h"
 
 namespace kernelift {
 namespace {

@@ -1,7 +1,7 @@
 // Where the exact sums lie, if the recorded answer is far from them. A sum of floats that rounds the same way a million
 // times in a row ends far from the exact one, in whatever order its terms come: the original repeats itself, and a
 // rewrite that adds up in registers or in a tree is refused for being right. So the original's sums are also rounded at
-// random (compile/service/sums.h) and it is run a few times: that is right on average, and the mean of the runs is the
+// random (core/compiler/sums.h) and it is run a few times: that is right on average, and the mean of the runs is the
 // better reference.
 //   used        only where the mean is sure enough: the recorded answer is several standard errors away from it, and
 //               one such error lies within the bound that follows

@@ -1,5 +1,5 @@
 # HIP as CMake's own language configures, builds, runs and is scanned; find_package(hip) and Makefiles that ask for HIPCXX
-# come to the shims too.
+# come to the wrappers too.
 . "$(dirname "$0")/common.sh" "$@"
 example hip-filter
 expect_exit 0 "$KL" build --device cpu -- sh -c 'cmake -S . -B build && cmake --build build -j2'

@@ -1,4 +1,4 @@
-# A Makefile HIP application builds through the hipcc shim and passes its check.
+# A Makefile HIP application builds through the hipcc wrapper and passes its check.
 . "$(dirname "$0")/common.sh" "$@"
 example hip-filter
 expect_exit 0 "$KL" build --device cpu -- make -j2

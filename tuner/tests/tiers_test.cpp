@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sandbox/compile/paths.h"
+#include "core/compiler/paths.h"
 #include "tuner/tests/fakes/fake_evaluator.h"
 #include "tuner/tests/fakes/mep_folder.h"
 #include "tuner/tuner.h"

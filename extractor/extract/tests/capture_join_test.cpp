@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "core/base/file.h"
-#include "sandbox/compile/nvcc_image.h"
-#include "sandbox/compile/paths.h"
+#include "core/compiler/nvcc_image.h"
+#include "core/compiler/paths.h"
 
 namespace kernelift {
 namespace {

@@ -8,9 +8,9 @@
 
 #include "core/base/file.h"
 #include "core/base/process.h"
+#include "core/compiler/frontend.h"
+#include "core/compiler/paths.h"
 #include "core/model/kernel_key.h"
-#include "sandbox/compile/frontend.h"
-#include "sandbox/compile/paths.h"
 
 namespace kernelift {
 namespace {

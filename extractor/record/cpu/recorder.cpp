@@ -30,7 +30,7 @@ std::span<const std::byte> memory_at(uint64_t address, uint64_t size) {
   return {reinterpret_cast<const std::byte*>(address), size};
 }
 
-/// The source file that the module's code was compiled from, as the compiler shim noted it; empty if it did not.
+/// The source file that the module's code was compiled from, as the compiler wrapper noted it; empty if it did not.
 std::string unit_of(const kl_record_launch& launch) {
   uint64_t size = launch.fat_blob ? fat_blob_size(launch.fat_blob) : 0;
   if (size == 0) return "";

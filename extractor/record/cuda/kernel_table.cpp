@@ -30,12 +30,10 @@ std::optional<std::vector<Parameter>> ask_layout(const CudaDriver& driver, CUfun
 
 bool uses_textures(const CudaDriver& driver, const std::string& mangled, const KernelCode& code) {
   constexpr int kFirstKnownEncoding = 70;
-  auto& symbols = code.image->symbols;
+  const CubinTextureUse& textures = code.image->textures;
   int version = 0;
   driver.cuFuncGetAttribute(&version, CU_FUNC_ATTRIBUTE_BINARY_VERSION, code.function);
-  auto& kernels = symbols.texture_kernels;
-  return version >= kFirstKnownEncoding &&
-         (symbols.texture_functions || std::find(kernels.begin(), kernels.end(), mangled) != kernels.end());
+  return version >= kFirstKnownEncoding && (textures.functions || std::ranges::count(textures.kernels, mangled) > 0);
 }
 
 }  // namespace

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "core/compiler/paths.h"
 #include "extractor/source/tests/test_app.h"
-#include "sandbox/compile/paths.h"
 
 namespace kernelift {
 namespace {

@@ -1,12 +1,13 @@
-// Claims about sandbox/compile/nvcc_image.h, with the real nvcc where there is one.
-#include "sandbox/compile/nvcc_image.h"
+// Claims about core/compiler/nvcc_image.h, with the real nvcc where there is one.
+#include "sandbox/compile/nvcc_jail.h"
 
 #include <gmock/gmock.h>
 
 #include "core/base/file.h"
+#include "core/compiler/paths.h"
 #include "core/model/kernel_key.h"
+#include "core/toolchain/cubin.h"
 #include "core/toolchain/device_arguments.h"
-#include "sandbox/compile/paths.h"
 #include "sandbox/jail/landlock.h"
 
 namespace kernelift {
@@ -54,11 +55,6 @@ TEST(NvccCompiler, HasNothingToConfirmWhereAnotherCompilerBuiltTheApplication) {
   EXPECT_EQ(compiler.error().exit, Exit::Refused);
 }
 
-TEST(CubinKernels, AnswerNothingForWhatIsNoCubin) {
-  EXPECT_TRUE(cubin_kernels("").empty());
-  EXPECT_TRUE(cubin_kernels(std::string(4096, '\x7f')).empty());
-}
-
 class NvccImageTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -68,7 +64,7 @@ class NvccImageTest : public ::testing::Test {
   NvccCompiler compiler(std::vector<std::string> command) {
     NvccOptions options;
     options.command = std::move(command), options.folder = scratch_.path();
-    auto found = NvccCompiler::find(options);
+    auto found = NvccCompiler::find(confined(options));
     EXPECT_TRUE(found.ok()) << found.error().message;
     return *found;
   }

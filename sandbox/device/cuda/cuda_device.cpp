@@ -12,7 +12,7 @@
 
 #include "core/toolchain/cuda_driver.h"
 #include "sandbox/device/cuda/address_space.h"
-#include "sandbox/device/cuda/cubin_symbols.h"
+#include "sandbox/device/cuda/image_variables.h"
 #include "sandbox/device/cuda/nvml/clock_monitor.h"
 
 namespace kernelift {

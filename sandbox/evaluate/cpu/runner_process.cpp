@@ -1,7 +1,7 @@
 // Both ends of the conversation with a runner; see runner_process.h.
 #include "sandbox/evaluate/cpu/runner_process.h"
 
-#include "sandbox/device/cpu/executor.h"
+#include "sandbox/device/cpu/cpu_device.h"
 #include "sandbox/evaluate/runner_wire.h"
 
 namespace kernelift {

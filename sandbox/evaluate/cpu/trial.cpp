@@ -11,8 +11,8 @@
 #include <csignal>
 #include <cstring>
 
+#include "core/base/wire.h"
 #include "sandbox/jail/patience.h"
-#include "sandbox/jail/wire.h"
 
 namespace kernelift {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/model/mep.h"
-#include "sandbox/device/cpu/executor.h"
+#include "sandbox/device/cpu/cpu_device.h"
 #include "sandbox/evaluate/cpu/replay_memory.h"
 #include "sandbox/evaluate/inquiry.h"
 #include "sandbox/jail/channel.h"

@@ -10,9 +10,9 @@
 #include <immintrin.h>
 #endif
 
+#include "core/base/wire.h"
 #include "core/model/kernel_key.h"
 #include "sandbox/evaluate/cpu/trial.h"
-#include "sandbox/jail/wire.h"
 
 namespace kernelift {
 namespace {

@@ -1,5 +1,6 @@
 // See as_built.h.
 #include "sandbox/evaluate/cuda/as_built.h"
+#include "sandbox/compile/nvcc_jail.h"
 
 #include <algorithm>
 #include <array>
@@ -18,7 +19,7 @@ constexpr size_t kKept = 512;     ///< Images; a cubin has tens of kilobytes.
 
 AsBuilt::AsBuilt(const Mep& mep, const std::string& arch, const std::string& source, std::string recorded)
     : kernel_name_(mep.kernel_name), original_(source), application_(std::move(recorded)) {
-  auto found = NvccCompiler::find(nvcc_options(mep, arch));
+  auto found = NvccCompiler::find(confined(nvcc_options(mep, arch)));
   if (!found.ok()) {
     trouble_ = found.error().message;
     return;

@@ -10,7 +10,7 @@
 #include <map>
 #include <mutex>
 
-#include "sandbox/compile/nvcc_image.h"
+#include "core/compiler/nvcc_image.h"
 
 namespace kernelift {
 

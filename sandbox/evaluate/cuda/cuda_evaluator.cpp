@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/toolchain/cubin.h"
 #include "sandbox/device/cuda/counters/kernel_trace.h"
 #include "sandbox/device/cuda/counters/profile.h"
-#include "sandbox/device/cuda/cubin_symbols.h"
 #include "sandbox/device/cuda/cuda_device.h"
 
 namespace kernelift {

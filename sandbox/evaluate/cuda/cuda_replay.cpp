@@ -2,6 +2,7 @@
 // makes it. The first is what must reproduce the application's duration; the second is what candidates are raced
 // against.
 #include "sandbox/evaluate/cuda/cuda_replay.h"
+#include "sandbox/compile/nvcc_jail.h"
 
 #include <algorithm>
 
@@ -73,7 +74,7 @@ Result<ReplayReport> replay_on_cuda(const std::filesystem::path& folder, const M
   }
   if (!report.by_clang || report.by_clang->pass() || !(report.warm ? report.warm : report.cold)->pass()) return report;
   // One computation, rounded otherwise? If nvcc's build of the same source reproduces the capture, that can be tuned.
-  auto nvcc = NvccCompiler::find(nvcc_options(mep, facts.arch));
+  auto nvcc = NvccCompiler::find(confined(nvcc_options(mep, facts.arch)));
   CompileReply built;
   if (nvcc.ok()) built = nvcc->compile(source, {mep.kernel_name});
   if (!nvcc.ok() || !built.ok()) {

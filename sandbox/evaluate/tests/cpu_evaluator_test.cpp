@@ -6,7 +6,7 @@
 #include <fstream>
 #include <functional>
 
-#include "sandbox/compile/tests/warm_front_end.h"
+#include "core/compiler/tests/warm_front_end.h"
 #include "sandbox/evaluate/evaluate.h"
 #include "sandbox/evaluate/tests/mep_fixture.h"
 

@@ -7,7 +7,7 @@
 
 #include <thread>
 
-#include "sandbox/jail/wire.h"
+#include "core/base/wire.h"
 
 namespace kernelift {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "core/base/file.h"
-#include "sandbox/compile/paths.h"
+#include "core/compiler/paths.h"
 #include "tuner/source/rules/rule.h"
 
 namespace kernelift {

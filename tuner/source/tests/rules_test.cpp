@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-#include "sandbox/compile/frontend.h"
+#include "core/compiler/frontend.h"
 #include "tuner/source/rule_proposer.h"
 #include "tuner/source/rules/own_lines.h"
 #include "tuner/source/tests/rule_text.h"

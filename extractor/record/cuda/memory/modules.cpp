@@ -29,9 +29,12 @@ void Modules::loaded(uint32_t id, std::span<const std::byte> bytes) {
   auto image = std::make_shared<ModuleImage>();
   image->id = id;
   image->hash = hash_bytes(bytes);
-  auto symbols = read_cubin(bytes);
-  if (!symbols.ok()) return;
-  image->symbols = std::move(*symbols);
+  std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  auto symbols = read_cubin(text);
+  auto textures = read_texture_use(text);
+  if (!symbols.ok() || !textures.ok()) return;
+  image->symbols = std::move(*symbols), image->textures = std::move(*textures);
+  std::erase_if(image->symbols.variables, [](auto& variable) { return variable.compiler_made; });
   std::lock_guard lock(turn_);
   if (kept_bytes_ + bytes.size() <= kMostKeptBytes) {
     image->bytes.assign(bytes.begin(), bytes.end());

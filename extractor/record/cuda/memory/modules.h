@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/base/hash.h"
+#include "core/toolchain/cubin.h"
 #include "core/toolchain/cuda_driver.h"
-#include "extractor/record/cuda/memory/cubin.h"
 #include "extractor/record/reach.h"
 
 namespace kernelift {
@@ -20,7 +20,8 @@ namespace kernelift {
 struct ModuleImage {
   uint32_t id = 0;  ///< CUPTI's.
   Hash hash;
-  CubinSymbols symbols;
+  CubinSymbols symbols;  ///< Without the compiler's own variables.
+  CubinTextureUse textures;
   std::vector<std::byte> bytes;  ///< Empty when too many are loaded to keep them all.
 };
 

@@ -4,12 +4,12 @@
 // MXCSR. What CUDA calls fast or approximate is as far off as it documents (approximate.h).
 #include "common.h"
 
-#include "approximate.h"
-#include "convert.h"
-#include "elementary.h"
 #include "integer.h"
+#include "convert.h"
+#include "rounding.h"
+#include "elementary.h"
 #include "math_double.h"
 #include "math_float.h"
-#include "nvvm.h"
-#include "rounding.h"
+#include "approximate.h"
 #include "special.h"
+#include "nvvm.h"

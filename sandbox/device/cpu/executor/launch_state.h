@@ -6,7 +6,7 @@
 #include <string>
 
 #include "sandbox/device/cpu/block_context.h"
-#include "sandbox/device/cpu/executor.h"
+#include "sandbox/device/cpu/cpu_device.h"
 
 namespace kernelift::cpu {
 

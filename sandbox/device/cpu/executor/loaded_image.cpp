@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "sandbox/device/cpu/executor.h"
+#include "sandbox/device/cpu/cpu_device.h"
 #include "sandbox/device/cpu/executor/launch_state.h"
 
 namespace kernelift::cpu {

@@ -1,7 +1,7 @@
 // lower() is this list of passes, in this order. Each is a function of its own on the DeviceModule; a later pass that
 // instruments memory accesses and barriers goes between prepare() and choose_modes(), where the code is simple, all
 // accesses are plain loads and stores, and barriers are still calls by name.
-#include "sandbox/device/cpu/lower.h"
+#include "sandbox/device/cpu/cpu_device.h"
 
 #include <llvm/IR/Verifier.h>
 

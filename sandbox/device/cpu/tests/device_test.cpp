@@ -9,8 +9,8 @@
 #include <stdexcept>
 
 #include "core/base/file.h"
-#include "sandbox/compile/clang_job.h"
-#include "sandbox/compile/frontend.h"
+#include "core/compiler/clang_job.h"
+#include "core/compiler/frontend.h"
 
 namespace kernelift::cpu {
 

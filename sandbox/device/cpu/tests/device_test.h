@@ -7,8 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/device/cpu/executor.h"
-#include "sandbox/device/cpu/lower.h"
+#include "sandbox/device/cpu/cpu_device.h"
 
 namespace kernelift::cpu {
 
@@ -50,7 +49,7 @@ struct TestImage {
 TestImage build(const std::string& source, const LowerOptions& options = {},
                 const std::vector<std::string>& flags = {});
 
-/// As build(), with the project's own CUDA headers (sandbox/headers) in the prelude's place.
+/// As build(), with the project's own CUDA headers (core/compiler/headers) in the prelude's place.
 TestImage build_with_headers(const std::string& source);
 
 inline Geometry grid(uint32_t blocks, uint32_t threads, uint32_t shared = 0) {

@@ -7,7 +7,7 @@
 // What the headers' host side converts with.
 #define __host__
 #define __device__
-#include "sandbox/headers/kernelift/half/bits.h"
+#include "core/compiler/headers/kernelift/half/bits.h"
 #undef __host__
 #undef __device__
 

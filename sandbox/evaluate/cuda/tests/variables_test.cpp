@@ -2,10 +2,10 @@
 // and clang must not fold an initial value that the host replaces. Real compilers; images are looked at, not run.
 #include <gmock/gmock.h>
 
+#include "core/compiler/nvcc_image.h"
 #include "core/model/kernel_key.h"
-#include "sandbox/compile/nvcc_image.h"
-#include "sandbox/compile/service/compile_pool.h"
-#include "sandbox/device/cuda/cubin_symbols.h"
+#include "sandbox/compile/compile_pool.h"
+#include "sandbox/device/cuda/image_variables.h"
 #include "sandbox/evaluate/cuda/runner/gpu_code.h"
 
 namespace kernelift {

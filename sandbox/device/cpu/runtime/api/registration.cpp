@@ -1,5 +1,5 @@
 // What clang's host code calls before main: it hands over the fat blob of its translation unit and names every kernel
-// and variable in it. The object that our shims' device link makes calls the same functions.
+// and variable in it. The object that our wrappers' device link makes calls the same functions.
 #include <cstring>
 
 #include "sandbox/device/cpu/runtime/errors.h"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/model/launch/geometry.h"
-#include "sandbox/device/cpu/executor.h"
+#include "sandbox/device/cpu/cpu_device.h"
 #include "sandbox/device/cpu/runtime/abi.h"
 
 namespace kernelift::cudart {

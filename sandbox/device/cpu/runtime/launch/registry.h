@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/toolchain/fat_blob.h"
-#include "sandbox/device/cpu/executor.h"
+#include "sandbox/device/cpu/cpu_device.h"
 #include "sandbox/device/cpu/runtime/abi.h"
 
 namespace kernelift::cudart {

@@ -1,5 +1,5 @@
-// Whole programs (programs/*.cu): built by the compiler shims as a user's build would, run, and believed only if their
-// own checks say PASS. A program's first lines may name its compiler and flags, and what it needs.
+// Whole programs (programs/*.cu): built by the compiler wrappers as a user's build would, run, and believed only if
+// their own checks say PASS. A program's first lines may name its compiler and flags, and what it needs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 #include "core/base/file.h"
 #include "core/base/process.h"
-#include "sandbox/compile/paths.h"
+#include "core/compiler/paths.h"
 
 namespace fs = std::filesystem;
 using namespace kernelift;
@@ -46,7 +46,7 @@ void build_and_run(const std::string& build) {
   ProcessOptions options;
   options.folder = root;
   options.environment = {{"T", toolkit}, {"P", program}};
-  std::string make_toolkit = std::string(KL_SHIM) + " " + toolkit + " " + (root / "state").string() + " cpu && ";
+  std::string make_toolkit = std::string(KL_WRAPPER) + " " + toolkit + " " + (root / "state").string() + " cpu && ";
   auto built = run_process({"/bin/sh", "-c", make_toolkit + build}, options);
   ASSERT_TRUE(built.ok()) << built.error().message;
   ASSERT_TRUE(built->ok()) << built->out << built->err;
@@ -60,7 +60,8 @@ TEST(Headers, DeclareEveryFunctionThatTheTableOfTheRuntimeCallsFullOrPartial) {
   auto table = read_text(KL_SOURCE_DIR "/docs/cuda-runtime.md");
   ASSERT_TRUE(table.ok());
   std::string headers;
-  for (const fs::directory_entry& entry : fs::directory_iterator(KL_SOURCE_DIR "/sandbox/headers/kernelift/runtime"))
+  for (const fs::directory_entry& entry :
+       fs::directory_iterator(KL_SOURCE_DIR "/core/compiler/headers/kernelift/runtime"))
     headers += *read_text(entry.path());
   const std::regex row("\\| `(cuda\\w+)` \\| (full|partial) \\|");
   int rows = 0;
@@ -74,7 +75,7 @@ TEST(Headers, DeclareEveryFunctionThatTheTableOfTheRuntimeCallsFullOrPartial) {
 
 class Program : public testing::TestWithParam<std::string> {};
 
-TEST_P(Program, BuiltByTheShimsPassesItsOwnChecks) {
+TEST_P(Program, BuiltByTheWrappersPassesItsOwnChecks) {
   fs::path source = kPrograms / GetParam();
   auto text = read_text(source);
   ASSERT_TRUE(text.ok());

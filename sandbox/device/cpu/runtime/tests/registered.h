@@ -17,7 +17,7 @@ struct Stub {
 };
 extern Stub stub;
 
-/// A blob as the shims make it, of one entry.
+/// A blob as the wrappers make it, of one entry.
 std::vector<char> make_blob(FatEntry::Kind kind, const std::string& name, const std::vector<char>& bytes);
 std::vector<char> test_image();
 

@@ -1,0 +1,247 @@
+// Source text to unoptimised device IR.
+//
+// Nearly all of a CUDA translation unit is headers: a kernel of ten lines is 10 ms of its own and 100 to 150 ms of
+// <cmath> and our lean headers (1.3 s of the toolkit's). So the headers are precompiled, in memory, per set of flags:
+// the first compile with some flags is plain, the second precompiles them, and all later ones reuse that. Tuning
+// compiles one kernel's variants with the same flags thousands of times. Nothing is written to disk, so a confined
+// worker can do it, and workers that are forked later inherit what their parent has.
+#include "core/compiler/frontend.h"
+
+#include <clang/AST/Attr.h>
+#include <clang/AST/Decl.h>
+#include <clang/AST/DeclCXX.h>
+#include <clang/AST/Mangle.h>
+#include <clang/CodeGen/CodeGenAction.h>
+#include <clang/Frontend/CompilerInstance.h>
+#include <clang/Frontend/FrontendActions.h>
+#include <clang/Frontend/MultiplexConsumer.h>
+#include <llvm/ADT/SmallString.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Support/FileSystem.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <algorithm>
+
+#include "core/base/file.h"
+#include "core/compiler/clang_job.h"
+#include "core/compiler/paths.h"
+#include "core/compiler/precompiled.h"
+
+namespace kernelift {
+namespace fs = std::filesystem;
+
+namespace {
+
+/// nvcc's own macros, which sources test. The toolkit's headers would take clang for nvcc by the first two; clang's
+/// wrapper sets __CUDACC__ as they need it.
+const char* const kNvccIdentity[] = {"-D__NVCC__", "-D__CUDACC__"};
+const char* const kNvccDefines[] = {"-D__CUDACC_VER_MAJOR__=13",      "-D__CUDACC_VER_MINOR__=0",
+                                    "-D__CUDACC_VER_BUILD__=88",      "-D__CUDACC_EXTENDED_LAMBDA__",
+                                    "-D__CUDACC_RELAXED_CONSTEXPR__", "-D__CUDA_API_VER_MAJOR__=13"};
+
+/// What clang makes an error and nvcc a warning at most.
+const char* const kNvccTolerates[] = {"-Wno-register"};
+
+std::string toolkit_prelude() { return (lean_headers() / "kernelift" / "toolkit_prelude.h").string(); }
+
+/// GCC's own headers, for those that clang's installation lacks: omp.h (the runtime is libgomp) and the like. Empty
+/// where there is none.
+const std::string& gcc_headers() {
+  static const std::string found = [] {
+    std::string best;
+    int newest = 0;
+    std::error_code ignored;
+    for (fs::directory_iterator at("/usr/lib/gcc/x86_64-linux-gnu", ignored), end; !ignored && at != end;
+         at.increment(ignored)) {
+      int version = std::atoi(at->path().filename().c_str());
+      if (version <= newest || !fs::exists(at->path() / "include" / "omp.h", ignored)) continue;
+      newest = version, best = (at->path() / "include").string();
+    }
+    return best;
+  }();
+  return found;
+}
+
+/// The headers that this process has precompiled.
+KeptByFlags<Precompiled>& precompiled() {
+  static KeptByFlags<Precompiled> all;
+  return all;
+}
+
+/// Names of __constant__ variables that the source does not call const. clang makes every __constant__ variable a
+/// constant of the module, and one that is static is then as good as its initial value; but the host writes it by
+/// cudaMemcpyToSymbol.
+class HostWritten : public clang::ASTConsumer {
+ public:
+  explicit HostWritten(std::vector<std::string>& names) : names_(names) {}
+  bool HandleTopLevelDecl(clang::DeclGroupRef group) override {
+    for (clang::Decl* declaration : group) look_at(declaration);
+    return true;
+  }
+  void HandleCXXStaticMemberVarInstantiation(clang::VarDecl* variable) override { look_at(variable); }
+
+ private:
+  void look_at(clang::Decl* declaration) {
+    if (llvm::isa<clang::NamespaceDecl, clang::LinkageSpecDecl>(declaration))
+      for (auto* inner : llvm::cast<clang::DeclContext>(declaration)->decls()) look_at(inner);
+    auto* variable = llvm::dyn_cast<clang::VarDecl>(declaration);
+    if (!variable || !variable->hasAttr<clang::CUDAConstantAttr>() || variable->isConstexpr() ||
+        variable->getType().isConstQualified() || variable->getDeclContext()->isDependentContext() ||
+        variable->getDescribedVarTemplate())
+      return;
+    names_.push_back(clang::ASTNameGenerator(variable->getASTContext()).getName(variable));
+  }
+  std::vector<std::string>& names_;
+};
+
+/// Code generation with the caller's observer, if there is one, put before it.
+class WatchedEmission : public clang::EmitLLVMOnlyAction {
+ public:
+  WatchedEmission(llvm::LLVMContext* context, const decltype(FrontendOptions::observer)& observer)
+      : EmitLLVMOnlyAction(context), observer_(observer) {}
+  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler,
+                                                        clang::StringRef file) override {
+    auto generator = EmitLLVMOnlyAction::CreateASTConsumer(compiler, file);
+    if (!generator) return generator;
+    std::vector<std::unique_ptr<clang::ASTConsumer>> all;
+    if (observer_) all.push_back(observer_(compiler));
+    all.push_back(std::make_unique<HostWritten>(host_written_));
+    all.push_back(std::move(generator));
+    return std::make_unique<clang::MultiplexConsumer>(std::move(all));
+  }
+  void let_hosts_write(llvm::Module& module) const {
+    for (auto& name : host_written_)
+      if (auto* variable = module.getNamedGlobal(name)) variable->setConstant(false);
+  }
+
+ private:
+  const decltype(FrontendOptions::observer)& observer_;
+  std::vector<std::string> host_written_;
+};
+
+std::string join(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += word + '\n';
+  return text;
+}
+
+/// What the job's own path of the source is: the driver's last input, made absolute as LLVM does it: in a folder
+/// reached by a symbolic link, that is by the link's name.
+std::string absolute_path(const FrontendOptions& options) {
+  llvm::SmallString<256> here;
+  if (options.folder.empty()) (void)llvm::sys::fs::current_path(here);
+  fs::path folder = options.folder.empty() ? fs::path(here.str().str()) : fs::path(options.folder);
+  return (folder / options.file_name).lexically_normal().string();
+}
+
+/// With relocatable code a static that the host names too is renamed X__static__<cuid> (kernels: X__intern__<cuid>).
+/// clang decides so when it meets the host's use; device code that it emitted before still names X, which nothing
+/// defines. Joins the two.
+void join_renamed_statics(llvm::Module& module) {
+  std::vector<std::pair<llvm::GlobalValue*, llvm::GlobalValue*>> pairs;
+  for (llvm::GlobalValue& value : module.global_values())
+    for (const char* mark : {"__static__", "__intern__"}) {
+      size_t at = value.getName().find(mark);
+      if (at == llvm::StringRef::npos) continue;
+      llvm::GlobalValue* old = module.getNamedValue(value.getName().substr(0, at));
+      if (old && old->isDeclaration() && old->getType() == value.getType()) pairs.emplace_back(old, &value);
+    }
+  for (auto [old, value] : pairs) {
+    old->replaceAllUsesWith(value);
+    old->eraseFromParent();
+  }
+}
+
+/// -use_fast_math is for clang's headers sinf, cosf, sincosf, logf and log2f; for nvcc these too.
+void use_fast_functions(llvm::Module& module) {
+  for (const char* name : {"tanf", "expf", "exp10f", "log10f", "powf"}) {
+    llvm::Function* precise = module.getFunction(std::string("__nv_") + name);
+    if (!precise || !precise->isDeclaration()) continue;
+    auto fast = module.getOrInsertFunction(std::string("__nv_fast_") + name, precise->getFunctionType(),
+                                           precise->getAttributes());
+    precise->replaceAllUsesWith(fast.getCallee());
+    precise->eraseFromParent();
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> frontend_arguments(const FrontendOptions& options) {
+  std::vector<std::string> arguments{
+      "-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch=" + options.arch, "-nocudalib", "-Wno-unknown-cuda-version",
+      "-Wno-unknown-pragmas", "-Xclang", "-target-sdk-version=12.9", "-resource-dir", clang_resource_folder().string(),
+      // Without a toolkit clang falls back to PTX 4.2, which knows no GPU of this decade.
+      "--cuda-feature=+ptx88"};
+  arguments.insert(arguments.end(), std::begin(kNvccTolerates), std::end(kNvccTolerates));
+  arguments.insert(arguments.end(), std::begin(kNvccDefines), std::end(kNvccDefines));
+  if (options.headers == HeaderSet::Lean) {
+    arguments.insert(arguments.end(), std::begin(kNvccIdentity), std::end(kNvccIdentity));
+    arguments.insert(arguments.end(),
+                     {"-nocudainc", "-isystem", lean_headers().string(), "-include", "cuda_runtime.h"});
+    // thrust, cub and libcu++ are templates over what our headers declare; their marks for a profiler's time line are
+    // not.
+    if (auto libraries = cuda_cxx_libraries())
+      arguments.insert(arguments.end(), {"-idirafter", libraries->string(), "-DCCCL_DISABLE_NVTX"});
+    // Our curand_kernel.h leads to the toolkit's, alone of its folder: the others must stay missing by name.
+    if (auto toolkit = cuda_toolkit(); toolkit && fs::exists(*toolkit / "include" / "curand_kernel.h"))
+      for (const char* name : {"curand_kernel", "curand_mtgp32_kernel"})
+        arguments.push_back("-DKERNELIFT_" + std::string(name) + "=\"" + (*toolkit / "include" / name).string() +
+                            ".h\"");
+  } else if (auto toolkit = cuda_toolkit()) {
+    arguments.insert(arguments.end(),
+                     {"--cuda-path=" + toolkit->string(), "-isystem", (*toolkit / "include").string(), "-isystem",
+                      (*toolkit / "include" / "cccl").string(), "-include", toolkit_prelude()});
+  }
+  if (!gcc_headers().empty()) arguments.insert(arguments.end(), {"-idirafter", gcc_headers()});
+  if (options.language == "hip") {
+    // HIP's header is ours even beside a toolkit: it maps HIP's names to CUDA's.
+    if (options.headers == HeaderSet::Toolkit)
+      arguments.insert(arguments.end(), {"-idirafter", lean_headers().string()});
+    // The runtime's header is there without an include, as rocThrust's users expect it to be.
+    arguments.insert(arguments.end(), {"-D__HIP__=1", "-D__HIPCC__=1", "-include", "hip/hip_runtime.h"});
+  }
+  arguments.insert(arguments.end(), options.flags.begin(), options.flags.end());
+  return arguments;
+}
+
+Result<Compiled> compile_to_device_ir(llvm::LLVMContext& context, const std::string& source,
+                                      const FrontendOptions& options) {
+  std::string path = absolute_path(options);
+  std::vector<std::string> arguments = frontend_arguments(options);
+  // Optimising code generation without the optimiser: lifetimes and TBAA are in the IR, no function is optnone.
+  arguments.insert(arguments.end(), {"-O2", "-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm", "-o", "-"});
+  if (options.debug_lines) arguments.push_back("-gline-tables-only");
+  if (!options.folder.empty()) arguments.push_back("-working-directory=" + options.folder);
+  arguments.push_back(options.file_name);
+  KERNELIFT_ASSIGN(auto jobs, clang_jobs(arguments));
+
+  const std::vector<std::string> headers = forced_headers(options);
+  std::vector<VirtualFile> files{{path, source}};
+  std::vector<std::string> job = jobs.front(), key = job;
+  std::erase(key, options.file_name);
+  std::erase(key, fs::path(options.file_name).filename().string());
+  std::erase_if(key, [](auto& word) { return word.starts_with("-cuid="); });  // The file's own.
+  auto ready = precompiled().use(join(key), [&] { return precompile(job, headers); });
+  if (ready && !ready->bytes.empty()) {
+    job = without_includes(job, headers);
+    job.insert(job.begin(), {"-fpch-instantiate-templates", "-include-pch", kPrecompiledPath, "-fno-validate-pch"});
+    for (auto& file : ready->files()) files.push_back(file);
+  }
+
+  Compiled result;
+  auto diagnostics = run_clang_job(job, files, [&](clang::CompilerInstance& compiler) {
+    WatchedEmission action(&context, options.observer);
+    if (!compiler.ExecuteAction(action)) return false;
+    result.module = action.takeModule();
+    if (result.module) action.let_hosts_write(*result.module), join_renamed_statics(*result.module);
+    return result.module != nullptr;
+  });
+  KERNELIFT_ASSIGN(result.diagnostics, std::move(diagnostics));
+  if (std::ranges::find(options.flags, "-fgpu-approx-transcendentals") != options.flags.end())
+    use_fast_functions(*result.module);
+  return result;
+}
+
+}  // namespace kernelift

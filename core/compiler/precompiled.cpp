@@ -1,0 +1,90 @@
+// The job that is compiled is the source's own with an empty source, so that what forces the headers in is the same in
+// both, down to who includes whom.
+#include "core/compiler/precompiled.h"
+
+#include <clang/AST/ASTConsumer.h>
+#include <clang/Frontend/CompilerInstance.h>
+#include <clang/Frontend/FrontendActions.h>
+#include <clang/Frontend/MultiplexConsumer.h>
+#include <clang/Lex/PreprocessorOptions.h>
+#include <clang/Serialization/ASTWriter.h>
+
+#include "core/compiler/paths.h"
+
+namespace kernelift {
+namespace {
+
+constexpr const char* kSourcePath = "/kernelift-precompiled-headers.cu";
+
+/// Writes a precompiled header to memory; clang's own action writes a file.
+class PrecompileInMemory : public clang::ASTFrontendAction {
+ public:
+  PrecompileInMemory(std::shared_ptr<clang::PCHBuffer> buffer, const PrecompileWatch& watch)
+      : buffer_(std::move(buffer)), watch_(watch) {}
+
+ protected:
+  bool BeginSourceFileAction(clang::CompilerInstance& compiler) override {
+    compiler.getLangOpts().CompilingPCH = true;
+    return true;
+  }
+  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler, llvm::StringRef) override {
+    std::vector<std::unique_ptr<clang::ASTConsumer>> all;
+    if (watch_.observer) all.push_back(watch_.observer(compiler));
+    all.push_back(std::make_unique<clang::PCHGenerator>(compiler.getPreprocessor(), compiler.getModuleCache(), "", "",
+                                                        buffer_, compiler.getCodeGenOpts(),
+                                                        compiler.getFrontendOpts().ModuleFileExtensions,
+                                                        /*AllowASTWithErrors=*/false, /*IncludeTimestamps=*/false));
+    return std::make_unique<clang::MultiplexConsumer>(std::move(all));
+  }
+  clang::TranslationUnitKind getTranslationUnitKind() override { return clang::TU_Prefix; }
+  bool hasASTFileSupport() const override { return false; }
+
+ private:
+  std::shared_ptr<clang::PCHBuffer> buffer_;
+  const PrecompileWatch& watch_;
+};
+
+}  // namespace
+
+const char* const kPrecompiledPath = "/kernelift-precompiled-headers.pch";
+
+std::vector<VirtualFile> Precompiled::files() const { return {{kPrecompiledPath, bytes}, {kSourcePath, ""}}; }
+
+std::vector<std::string> forced_headers(const FrontendOptions& options) {
+  std::vector<std::string> headers{"cuda_runtime.h"};
+  if (options.headers == HeaderSet::Toolkit)
+    headers = {"__clang_cuda_runtime_wrapper.h", (lean_headers() / "kernelift" / "toolkit_prelude.h").string()};
+  // The runtime's header is there without an include, as rocThrust's users expect it to be.
+  if (options.language == "hip") headers.push_back("hip/hip_runtime.h");
+  return headers;
+}
+
+std::vector<std::string> without_includes(const std::vector<std::string>& job,
+                                          const std::vector<std::string>& headers) {
+  std::vector<std::string> result;
+  for (size_t i = 0; i < job.size(); ++i) {
+    if (job[i] == "-include" && i + 1 < job.size() && std::ranges::count(headers, job[i + 1]) > 0) ++i;
+    else result.push_back(job[i]);
+  }
+  return result;
+}
+
+Precompiled precompile(const std::vector<std::string>& job, const std::vector<std::string>& headers,
+                       const PrecompileWatch& watch) {
+  std::vector<std::string> arguments = job;
+  arguments.back() = kSourcePath;  // The input.
+  // What the headers' own inline functions need is instantiated once, here, instead of at each compile's end.
+  arguments.insert(arguments.begin(), "-fpch-instantiate-templates");
+  auto buffer = std::make_shared<clang::PCHBuffer>();
+  auto made = run_clang_job(arguments, {VirtualFile{kSourcePath, ""}}, [&](clang::CompilerInstance& compiler) {
+    // What else the job forces in is the application's, and read with its source.
+    compiler.getPreprocessorOpts().Includes = headers;
+    if (watch.begin) watch.begin(compiler);
+    PrecompileInMemory action(buffer, watch);
+    return compiler.ExecuteAction(action);
+  });
+  if (!made.ok() || !buffer->IsComplete) return {};
+  return {{buffer->Data.begin(), buffer->Data.end()}};
+}
+
+}  // namespace kernelift

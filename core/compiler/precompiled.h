@@ -1,0 +1,67 @@
+// The headers that are forced in before every source, precompiled in memory: nothing is written to disk, so a confined
+// process can do it, and processes that are forked later inherit what their parent has.
+#pragma once
+#include <algorithm>
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/compiler/clang_job.h"
+#include "core/compiler/frontend.h"
+
+namespace kernelift {
+
+struct Precompiled {
+  std::string bytes;  ///< Empty if the headers do not compile with these flags.
+  /// With which a job finds it at kPrecompiledPath.
+  std::vector<VirtualFile> files() const;
+};
+extern const char* const kPrecompiledPath;
+
+/// The headers that the front end forces in before a source with such options.
+std::vector<std::string> forced_headers(const FrontendOptions& options);
+
+/// Who else watches while headers are read: told of the compiler before it begins, and asked for a consumer.
+struct PrecompileWatch {
+  std::function<void(clang::CompilerInstance&)> begin;
+  std::function<std::unique_ptr<clang::ASTConsumer>(clang::CompilerInstance&)> observer;
+};
+
+/// Compiles `headers` alone, which the cc1 `job` forces in, with its flags.
+Precompiled precompile(const std::vector<std::string>& job, const std::vector<std::string>& headers,
+                       const PrecompileWatch& watch = {});
+
+/// A cc1 line without its `-include` of those headers.
+std::vector<std::string> without_includes(const std::vector<std::string>& job, const std::vector<std::string>& headers);
+
+/// What was made for a set of flags; of many, those used last are kept.
+template <class Made>
+class KeptByFlags {
+ public:
+  /// What was made, if anything was.
+  std::shared_ptr<const Made> find(const std::string& flags) const {
+    auto at = std::ranges::find(kept_, flags, &Entry::first);
+    return at == kept_.end() ? nullptr : at->second;
+  }
+  /// Nothing for flags seen for the first time, as most are seen only once. They are made the second time.
+  template <class Make>
+  std::shared_ptr<const Made> use(const std::string& flags, Make&& make) {
+    auto at = std::ranges::find(kept_, flags, &Entry::first);
+    const bool seen = at != kept_.end();
+    if (seen) kept_.splice(kept_.begin(), kept_, at);
+    else kept_.emplace_front(flags, nullptr);
+    if (kept_.size() > kMost) kept_.pop_back();
+    auto& made = kept_.front().second;
+    if (seen && !made) made = std::make_shared<const Made>(make());
+    return made;
+  }
+
+ private:
+  static constexpr size_t kMost = 24;
+  using Entry = std::pair<std::string, std::shared_ptr<const Made>>;
+  std::list<Entry> kept_;
+};
+
+}  // namespace kernelift

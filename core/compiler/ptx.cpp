@@ -1,0 +1,166 @@
+// NVPTX output. The PTX version is the one that clang chose for the module (its target-features), so that what a driver
+// must understand is decided in one place, the front end's arguments.
+#include "core/compiler/ptx.h"
+
+#include <llvm/ADT/SetVector.h>
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IRReader/IRReader.h>
+#include <llvm/Linker/Linker.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/SourceMgr.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/Transforms/IPO/Internalize.h>
+
+#include "core/compiler/clang_job.h"
+#include "core/compiler/paths.h"
+
+namespace kernelift {
+
+namespace {
+
+std::string features_of(const llvm::Module& module) {
+  for (const llvm::Function& function : module)
+    if (auto features = function.getFnAttribute("target-features"); features.isValid())
+      return features.getValueAsString().str();
+  return "";
+}
+
+Result<std::unique_ptr<llvm::TargetMachine>> machine_for(const llvm::Module& module, const std::string& arch,
+                                                         int level) {
+  initialize_llvm_targets();
+  llvm::Triple triple("nvptx64-nvidia-cuda");
+  std::string why;
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, why);
+  if (!target) return environment_error("no NVPTX code generator in this build: " + why);
+  auto code_level = level >= 3 ? llvm::CodeGenOptLevel::Aggressive : static_cast<llvm::CodeGenOptLevel>(level);
+  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
+      triple, arch, features_of(module), llvm::TargetOptions(), std::nullopt, std::nullopt, code_level));
+  if (!machine) return environment_error("NVPTX cannot generate code for " + arch);
+  return machine;
+}
+
+/// libdevice asks whether square roots are to be precise, as nvcc's are by default. LLVM takes what it does not know
+/// for no, and every sqrtf would be an approximation.
+void settle_square_roots(llvm::Module& module, bool precise) {
+  llvm::Function* ask = module.getFunction("__nvvm_reflect");
+  if (!ask) return;
+  for (llvm::User* user : llvm::make_early_inc_range(ask->users())) {
+    auto* call = llvm::dyn_cast<llvm::CallInst>(user);
+    llvm::StringRef question;
+    if (!call || !llvm::getConstantStringInfo(call->getArgOperand(0), question) || question != "__CUDA_PREC_SQRT")
+      continue;
+    call->replaceAllUsesWith(llvm::ConstantInt::get(call->getType(), precise));
+    call->eraseFromParent();
+  }
+}
+
+bool may_fuse(const llvm::Value* value, std::initializer_list<unsigned> operations) {
+  auto* operation = llvm::dyn_cast<llvm::BinaryOperator>(value);
+  return operation && llvm::is_contained(operations, operation->getOpcode()) && operation->hasAllowContract();
+}
+
+/// Users of `value`, those of its negation included, with the operand that it is of each.
+void collect_uses(llvm::Value* value, llvm::SmallVectorImpl<llvm::Use*>& uses) {
+  for (llvm::Use& use : value->uses())
+    if (auto* negation = llvm::dyn_cast<llvm::UnaryOperator>(use.getUser())) collect_uses(negation, uses);
+    else uses.push_back(&use);
+}
+
+/// LLVM fuses a product with a sum though something else needs the product as well. That saves no instruction, and
+/// rounds otherwise than nvcc does, which fuses a product with all that use it or with none.
+void keep_needed_products(llvm::Function& function) {
+  using llvm::Instruction;
+  llvm::SmallSetVector<llvm::Instruction*, 32> fused;
+  for (auto& instruction : llvm::instructions(function))
+    if (may_fuse(&instruction, {Instruction::FMul})) fused.insert(&instruction);
+  auto product = [&](llvm::Value* value) -> llvm::Instruction* {
+    if (auto* negation = llvm::dyn_cast<llvm::UnaryOperator>(value)) value = negation->getOperand(0);
+    auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
+    return instruction && fused.contains(instruction) ? instruction : nullptr;
+  };
+  auto needed = [&](llvm::Instruction* one) {
+    llvm::SmallVector<llvm::Use*, 4> uses;
+    collect_uses(one, uses);
+    return llvm::any_of(uses, [&](llvm::Use* use) {
+      if (!may_fuse(use->getUser(), {Instruction::FAdd, Instruction::FSub})) return true;
+      // Of a sum of two products the first is fused, and adds to the second.
+      llvm::Instruction* first = use->getOperandNo() == 1 ? product(use->getUser()->getOperand(0)) : nullptr;
+      return first && first != one;
+    });
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (llvm::Instruction* one : llvm::to_vector(fused))
+      if (needed(one)) one->setHasAllowContract(false), fused.remove(one), changed = true;
+  }
+}
+
+}  // namespace
+
+Status link_libdevice(llvm::Module& module, bool precise_roots) {
+  bool wanted = false;
+  for (const llvm::Function& function : module)
+    wanted |= function.isDeclaration() && function.getName().starts_with("__nv_") && !function.use_empty();
+  if (!wanted) return done();
+  auto toolkit = cuda_toolkit();
+  if (!toolkit)
+    return environment_error(
+        "libdevice is needed for device mathematics and no CUDA toolkit was found; install one or set CUDA_HOME");
+  std::string path = (*toolkit / "nvvm" / "libdevice" / "libdevice.10.bc").string();
+  llvm::SMDiagnostic problem;
+  auto library = llvm::getLazyIRFileModule(path, problem, module.getContext(), /*ShouldLazyLoadMetadata=*/true);
+  if (!library) return environment_error("cannot read " + path + ": " + problem.getMessage().str());
+  library->setDataLayout(module.getDataLayout());
+  library->setTargetTriple(module.getTargetTriple());
+  bool failed = llvm::Linker::linkModules(module, std::move(library), llvm::Linker::LinkOnlyNeeded,
+                                          [](llvm::Module& into, const llvm::StringSet<>& linked) {
+                                            llvm::internalizeModule(into, [&](const llvm::GlobalValue& value) {
+                                              return !value.hasName() || !linked.contains(value.getName());
+                                            });
+                                          });
+  if (failed) return environment_error("linking " + path + " failed");
+  settle_square_roots(module, precise_roots);
+  return done();
+}
+
+Status optimize_for_ptx(llvm::Module& module, const std::string& arch, int level) {
+  KERNELIFT_ASSIGN(auto machine, machine_for(module, arch, level));
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(machine.get());
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  const llvm::OptimizationLevel levels[] = {llvm::OptimizationLevel::O0, llvm::OptimizationLevel::O1,
+                                            llvm::OptimizationLevel::O2, llvm::OptimizationLevel::O3};
+  const llvm::OptimizationLevel& chosen = levels[std::clamp(level, 0, 3)];
+  auto pipeline = level <= 0 ? builder.buildO0DefaultPipeline(chosen) : builder.buildPerModuleDefaultPipeline(chosen);
+  pipeline.run(module, modules);
+  return done();
+}
+
+Result<std::string> emit_ptx(llvm::Module& module, const std::string& arch) {
+  KERNELIFT_ASSIGN(auto machine, machine_for(module, arch, 3));
+  module.setDataLayout(machine->createDataLayout());
+  for (llvm::Function& function : module) keep_needed_products(function);
+  llvm::SmallString<0> text;
+  llvm::raw_svector_ostream out(text);
+  llvm::legacy::PassManager passes;
+  if (machine->addPassesToEmitFile(passes, out, nullptr, llvm::CodeGenFileType::AssemblyFile))
+    return environment_error("NVPTX cannot write PTX");
+  passes.run(module);
+  return std::string(text.str());
+}
+
+}  // namespace kernelift

@@ -1,0 +1,141 @@
+// Which compiler we are, for which device: dispatch only.
+#include <llvm/Support/Signals.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include "core/base/file.h"
+#include "core/base/process.h"
+#include "core/compiler/wrappers/compile_log.h"
+#include "core/compiler/wrappers/cpu_compiler.h"
+#include "core/compiler/wrappers/unsupported.h"
+#include "core/compiler/wrappers/wrapper.h"
+
+namespace kernelift::wrappers {
+namespace fs = std::filesystem;
+
+namespace {
+
+/// The compiler that PATH would have found without us.
+Result<std::string> real_compiler(const std::string& name, const WrapperConfig& config) {
+  const char* path = std::getenv("PATH");
+  std::string folders = path ? path : "";
+  std::error_code ignored;
+  std::vector<std::string> candidates;
+  for (size_t begin = 0; begin <= folders.size();) {
+    size_t end = std::min(folders.find(':', begin), folders.size());
+    if (end > begin) candidates.push_back(folders.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  if (name == "nvcc") candidates.insert(candidates.end(), {"/usr/local/cuda/bin"});
+  if (name == "hipcc") candidates.insert(candidates.end(), {"/opt/rocm/bin"});
+  if (name == "clang" || name == "clang++") candidates.insert(candidates.end(), {"/usr/lib/llvm-22/bin"});
+  for (const std::string& folder : candidates) {
+    fs::path program = fs::path(folder) / name;
+    if (access(program.c_str(), X_OK) != 0) continue;
+    // A look-alike's wrappers, ours or another build's, are not it.
+    if (fs::exists(fs::path(folder).parent_path() / kMarker, ignored)) continue;
+    return program.string();
+  }
+  return environment_error("the real " + name + " is not on PATH; install it, or build with --device cpu");
+}
+
+int become(const std::string& program, int argc, char** argv) {
+  std::vector<char*> arguments(argv, argv + argc);
+  std::string name = program;
+  arguments[0] = name.data();
+  arguments.push_back(nullptr);
+  execv(program.c_str(), arguments.data());
+  std::perror(program.c_str());
+  return 127;
+}
+
+/// clang and clang++ are ordinary compilers too: only CUDA and HIP sources, and links of their objects, are ours.
+bool concerns_us(const CompilerCommand& command) {
+  if (command.dialect != Dialect::Clang || !command.architectures.empty()) return true;
+  for (const SourceInput& input : command.inputs)
+    if (input.language == SourceInput::Language::Cuda || input.language == SourceInput::Language::Hip) return true;
+  if (command.action != Action::Link) return false;
+  auto names_runtime = [](const std::string& word) {
+    for (const char* start : {"-lcudart", "-lamdhip64", "libcudart", "libamdhip64"})
+      if (word.starts_with(start)) return true;
+    return false;
+  };
+  return std::any_of(command.link_flags.begin(), command.link_flags.end(), names_runtime) ||
+         std::any_of(command.inputs.begin(), command.inputs.end(),
+                     [&](const SourceInput& input) { return names_runtime(fs::path(input.file).filename().string()); });
+}
+
+/// What nvcc reads besides its arguments. The log has them among these: who reads it later has another environment.
+Result<std::vector<std::string>> with_environment(const std::string& name, std::vector<std::string> words) {
+  auto said = [](const char* variable) -> Result<std::vector<std::string>> {
+    const char* text = std::getenv(variable);
+    auto more = split_command(text ? text : "");
+    if (!more.ok()) return std::move(more).error().in(variable);
+    return more;
+  };
+  if (name != "nvcc") return words;
+  KERNELIFT_ASSIGN(auto before, said("NVCC_PREPEND_FLAGS"));
+  KERNELIFT_ASSIGN(auto after, said("NVCC_APPEND_FLAGS"));
+  words.insert(words.begin() + 1, before.begin(), before.end());
+  words.insert(words.end(), after.begin(), after.end());
+  return words;
+}
+
+int fail(const std::string& name, const Error& error) {
+  if (!error.message.empty()) {
+    bool placed = error.message.find(": error: ") != std::string::npos ||
+                  error.message.find(": fatal error: ") != std::string::npos;  // A compiler's own lines need no prefix.
+    std::fprintf(stderr, "%s%s%s", placed ? "" : (name + ": error: ").c_str(), error.message.c_str(),
+                 error.message.ends_with('\n') ? "" : "\n");
+    std::fputs(name_unsupported(error.message).c_str(), stderr);
+  }
+  return 1;
+}
+
+/// A crash in clang or LLVM would leave the build with a signal's name and nobody to ask.
+void name_ourselves_in_a_crash(const std::string& name, const CompilerCommand& command) {
+  static std::string text;
+  text = name + ": error: Kernelift's compiler wrapper crashed while it compiled for the CPU device:";
+  for (const SourceInput& input : command.inputs) text += " " + input.file;
+  text += "; please report it with this source\n";
+  llvm::sys::AddSignalHandler([](void*) { (void)!write(STDERR_FILENO, text.data(), text.size()); }, nullptr);
+}
+
+}  // namespace
+
+}  // namespace kernelift::wrappers
+
+int kernelift::wrapper_main(int argc, char** argv, const wrappers::MakeCpuImage& make_image) {
+  using namespace kernelift::wrappers;
+  std::string name = fs::path(argv[0]).filename().string();
+  auto config = find_config(argv[0]);
+  if (!config.ok()) return fail(name, config.error());
+  config->make_image = make_image;
+  auto words = with_environment(name, std::vector<std::string>(argv, argv + argc));
+  if (!words.ok()) return fail(name, words.error());
+  std::error_code ignored;
+  fs::path folder = fs::current_path(ignored);
+  auto command = parse_compiler_command(*words, folder);
+  if (!command.ok() && config->device == "cpu") return fail(name, command.error());
+
+  bool ours = command.ok() && concerns_us(*command);
+  if (command.ok() && host_queries(*command).empty())
+    if (Status logged = log_command(config->state, folder, *words, *command); !logged.ok())
+      std::fprintf(stderr, "kernelift: this compile was not logged: %s\n", logged.error().message.c_str());
+  if (config->device != "cpu" || !ours) {
+    auto real = real_compiler(name, *config);
+    if (real.ok()) return become(*real, argc, argv);
+    if (config->device != "cpu") return fail(name, real.error());  // Else there is no other clang here: we take it all.
+  }
+  if (answer_query(*command, *config)) return 0;
+  if (command->verbose) print_dry_run(*command, *config);
+  if (command->dry_run) return 0;
+  // `nvcc -v __cmake_determine_cuda`: CMake asks for the dry run's text with a file that does not exist.
+  if (command->inputs.size() == 1 && command->inputs[0].file == "__cmake_determine_cuda") return 1;
+  name_ourselves_in_a_crash(name, *command);
+  Status status = run_for_cpu(*command, *config);
+  return status.ok() ? 0 : fail(name, status.error());
+}

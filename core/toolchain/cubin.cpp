@@ -1,0 +1,162 @@
+// See cubin.h. In NVIDIA's ELF, constant variables lie in .nv.constant3 (older toolkits: .nv.constant2), others in
+// .nv.global and .nv.global.init; bit 2 of st_other marks a managed variable, bit 4 a function that can be launched.
+// ELF64, little endian; structures are copied out, never pointed at.
+#include "core/toolchain/cubin.h"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "core/model/kernel_key.h"
+
+namespace kernelift {
+namespace {
+
+constexpr unsigned char kEntry = 0x10;    ///< STO_CUDA_ENTRY
+constexpr unsigned char kManaged = 0x04;  ///< STO_CUDA_MANAGED
+
+template <class T>
+std::optional<T> read_at(std::string_view bytes, uint64_t offset) {
+  T value;
+  if (offset > bytes.size() || bytes.size() - offset < sizeof value) return std::nullopt;
+  std::memcpy(&value, bytes.data() + offset, sizeof value);
+  return value;
+}
+
+Error damaged(const char* what) {
+  return environment_error(std::string("the image is not a sound cubin: ") + what + "; compile it again");
+}
+
+/// Section and symbol tables of a cubin, read with suspicion.
+class CubinFile {
+ public:
+  static Result<CubinFile> open(std::string_view bytes) {
+    CubinFile file(bytes);
+    auto head = read_at<Elf64_Ehdr>(bytes, 0);
+    if (!is_cubin(bytes) || !head) return damaged("it has no ELF head");
+    if (head->e_ident[EI_CLASS] != ELFCLASS64) return damaged("it is of another ELF class");
+    for (uint64_t i = 0; i < head->e_shnum; ++i) {
+      auto section = read_at<Elf64_Shdr>(bytes, head->e_shoff + i * sizeof(Elf64_Shdr));
+      if (!section) return damaged("its section table is cut off");
+      file.sections_.push_back(*section);
+    }
+    if (head->e_shstrndx >= file.sections_.size()) return damaged("it has no section names");
+    file.names_ = head->e_shstrndx;
+    return file;
+  }
+
+  const std::vector<Elf64_Shdr>& sections() const { return sections_; }
+  std::string_view name(const Elf64_Shdr& section) const { return text(names_, section.sh_name); }
+  /// Empty where it does not lie inside the file.
+  std::string_view content(const Elf64_Shdr& section) const {
+    if (section.sh_offset > bytes_.size() || section.sh_size > bytes_.size() - section.sh_offset) return {};
+    return {bytes_.data() + section.sh_offset, section.sh_size};
+  }
+
+  /// Calls visit(symbol, its name, its section) for each symbol that is defined in this file.
+  template <class Visit>
+  Status each_symbol(Visit&& visit) const {
+    for (auto& table : sections_) {
+      if (table.sh_type != SHT_SYMTAB) continue;
+      if (table.sh_link >= sections_.size()) return damaged("its symbols have no names");
+      std::string_view symbols = content(table);
+      if (symbols.size() != table.sh_size) return damaged("its symbol table is cut off");
+      for (uint64_t at = 0; symbols.size() - at >= sizeof(Elf64_Sym); at += sizeof(Elf64_Sym)) {
+        Elf64_Sym symbol = *read_at<Elf64_Sym>(symbols, at);
+        if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx >= sections_.size()) continue;
+        visit(symbol, text(table.sh_link, symbol.st_name), sections_[symbol.st_shndx]);
+      }
+    }
+    return done();
+  }
+
+ private:
+  explicit CubinFile(std::string_view bytes) : bytes_(bytes) {}
+  /// A zero-terminated string of section `table`.
+  std::string_view text(uint64_t table, uint64_t at) const {
+    std::string_view strings = content(sections_[table]);
+    if (at >= strings.size()) return {};
+    strings.remove_prefix(at);
+    return {strings.data(), strnlen(strings.data(), strings.size())};
+  }
+
+  std::string_view bytes_;
+  std::vector<Elf64_Shdr> sections_;
+  uint64_t names_ = 0;  ///< Index of the section that holds the names of sections.
+};
+
+/// String literals ("$str"), switch tables and the like. (The user's own static variables in relocatable code are
+/// called __nv_static_<file>_<name>.)
+bool is_compiler_made(std::string_view name) {
+  if (name.starts_with("__nv_static_")) return false;
+  return name.starts_with('$') || name.starts_with('.') || name.starts_with("__nv_") ||
+         name.starts_with("__unnamed_") || name.starts_with("__cudart_");
+}
+
+bool is_function(const Elf64_Sym& symbol) { return ELF64_ST_TYPE(symbol.st_info) == STT_FUNC; }
+
+/// TEX, TLD4, TLD, TXD, TXQ, SUATOM, SULD, SUST: the low nine bits of their opcodes. Instructions are 16 bytes long.
+bool has_texture_instruction(std::string_view code) {
+  constexpr uint16_t kOpcodes[] = {0x160, 0x161, 0x163, 0x164, 0x166, 0x167, 0x16c, 0x16d, 0x16f,
+                                   0x170, 0x194, 0x195, 0x196, 0x199, 0x19a, 0x19c, 0x19d};
+  constexpr size_t kInstructionBytes = 16;
+  for (uint64_t at = 0; code.size() - at >= kInstructionBytes; at += kInstructionBytes)
+    if (std::ranges::binary_search(kOpcodes, *read_at<uint64_t>(code, at) & 0x1ff)) return true;
+  return false;
+}
+
+}  // namespace
+
+bool is_cubin(std::string_view image) {
+  return image.size() >= SELFMAG && std::memcmp(image.data(), ELFMAG, SELFMAG) == 0;
+}
+
+Result<CubinSymbols> read_cubin(std::string_view image) {
+  KERNELIFT_ASSIGN(CubinFile file, CubinFile::open(image));
+  CubinSymbols found;
+  KERNELIFT_TRY(file.each_symbol([&](const Elf64_Sym& symbol, std::string_view name, const Elf64_Shdr& section) {
+    if (is_function(symbol) && (symbol.st_other & kEntry)) found.kernels.emplace_back(name);
+    if (ELF64_ST_TYPE(symbol.st_info) != STT_OBJECT || symbol.st_size == 0 || name.empty()) return;
+    std::string_view place = file.name(section);
+    bool constant = place == ".nv.constant3" || place == ".nv.constant2";
+    if (!constant && place != ".nv.global" && place != ".nv.global.init") return;
+    found.variables.push_back({std::string(name), symbol.st_size, constant, (symbol.st_other & kManaged) != 0,
+                               ELF64_ST_BIND(symbol.st_info) == STB_LOCAL, is_compiler_made(name)});
+  }));
+  return found;
+}
+
+std::vector<std::string> cubin_kernels(std::string_view image) {
+  auto found = read_cubin(image);
+  return found.ok() ? std::move(found->kernels) : std::vector<std::string>();
+}
+
+std::string_view cubin_code(std::string_view image, const std::string& key) {
+  constexpr std::string_view kCode = ".text.";
+  auto file = CubinFile::open(image);
+  if (!file.ok()) return {};
+  for (auto& section : file->sections())
+    if (auto name = file->name(section); name.starts_with(kCode) && canonical_key(name.substr(kCode.size())) == key)
+      return file->content(section);
+  return {};
+}
+
+Result<CubinTextureUse> read_texture_use(std::string_view image) {
+  KERNELIFT_ASSIGN(CubinFile file, CubinFile::open(image));
+  CubinTextureUse found;
+  KERNELIFT_TRY(file.each_symbol([&](const Elf64_Sym& symbol, std::string_view name, const Elf64_Shdr& section) {
+    if (!is_function(symbol)) return;
+    // Several share a section: a kernel's has the compiler's own functions (of its divisions) behind it.
+    std::string_view code = file.content(section);
+    code.remove_prefix(std::min<uint64_t>(symbol.st_value, code.size()));
+    if (symbol.st_size > 0) code.remove_suffix(code.size() - std::min<uint64_t>(symbol.st_size, code.size()));
+    if (!has_texture_instruction(code)) return;
+    if (symbol.st_other & kEntry) found.kernels.emplace_back(name);
+    else found.functions = true;
+  }));
+  return found;
+}
+
+}  // namespace kernelift

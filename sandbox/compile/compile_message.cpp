@@ -1,0 +1,93 @@
+// Field by field, in order; see compile_message.h.
+#include "sandbox/compile/compile_message.h"
+
+#include "core/base/wire.h"
+
+namespace kernelift {
+
+std::string CompileRequest::encode() const {
+  return WireWriter()
+      .text(source)
+      .text(to_json(recipe).dump())
+      .number(static_cast<uint64_t>(target))
+      .text(bitcode)
+      .number(static_cast<uint64_t>(fusing))
+      .number(static_cast<uint64_t>(strands))
+      .number(blocks_turned_round)
+      .number(random_sums)
+      .number(admit)
+      .texts(own)
+      .take();
+}
+
+std::optional<CompileRequest> CompileRequest::decode(std::string_view bytes) {
+  WireReader reader(bytes);
+  CompileRequest request;
+  request.source = reader.text();
+  auto json = parse_json(reader.text(), "recipe");
+  uint64_t target = reader.number();
+  request.target = target == 0 ? CompileTarget::Cpu : target == 1 ? CompileTarget::Ptx : CompileTarget::Cubin;
+  request.bitcode = reader.text();
+  uint64_t fusing = reader.number();
+  request.fusing = fusing <= static_cast<uint64_t>(Fusing::Second) ? static_cast<Fusing>(fusing) : Fusing::AsCompiled;
+  uint64_t strands = reader.number();
+  request.strands = strands == 1 ? Strands::Innermost : strands == 2 ? Strands::Outermost : Strands::None;
+  request.blocks_turned_round = reader.number();
+  request.random_sums = reader.number();
+  request.admit = reader.number();
+  request.own = reader.texts();
+  if (!reader.ok() || !json.ok()) return std::nullopt;
+  auto recipe = recipe_from_json(*json, "recipe");
+  if (!recipe.ok()) return std::nullopt;
+  request.recipe = std::move(*recipe);
+  return request;
+}
+
+std::string encode(const CompileReply& reply) {
+  WireWriter writer;
+  writer.text(name(reply.outcome))
+      .text(name(reply.stage))
+      .text(reply.detail)
+      .text(reply.image)
+      .text(reply.bitcode)
+      .texts(reply.findings)
+      .number(reply.kernels.size());
+  for (auto& kernel : reply.kernels)
+    writer.text(kernel.name)
+        .text(kernel.mode)
+        .text(kernel.mode_reason)
+        .number(kernel.code_bytes)
+        .number(kernel.registers)
+        .number(kernel.spill_bytes)
+        .number(kernel.stack_bytes)
+        .number(kernel.shared_bytes);
+  return writer.real(reply.frontend_seconds).real(reply.passes_seconds).real(reply.backend_seconds).take();
+}
+
+std::optional<CompileReply> decode_reply(std::string_view bytes) {
+  WireReader reader(bytes);
+  CompileReply reply;
+  auto outcome = outcome_from_name(reader.text());
+  auto stage = stage_from_name(reader.text());
+  reply.detail = reader.text();
+  reply.image = reader.text();
+  reply.bitcode = reader.text();
+  reply.findings = reader.texts();
+  uint64_t count = reader.number();
+  for (uint64_t i = 0; i < count && !reader.failed(); ++i) {
+    CompiledKernel kernel;
+    kernel.name = reader.text(), kernel.mode = reader.text(), kernel.mode_reason = reader.text();
+    kernel.code_bytes = reader.number();
+    kernel.registers = static_cast<uint32_t>(reader.number()),
+    kernel.spill_bytes = static_cast<uint32_t>(reader.number());
+    kernel.stack_bytes = static_cast<uint32_t>(reader.number()),
+    kernel.shared_bytes = static_cast<uint32_t>(reader.number());
+    reply.kernels.push_back(std::move(kernel));
+  }
+  reply.frontend_seconds = reader.real(), reply.passes_seconds = reader.real(), reply.backend_seconds = reader.real();
+  if (!reader.ok() || !outcome.ok() || !stage.ok()) return std::nullopt;
+  reply.outcome = *outcome, reply.stage = *stage;
+  return reply;
+}
+
+}  // namespace kernelift

@@ -1,0 +1,313 @@
+// See compile_pool.h. Workers are stopped and continued by signal while timings are taken: that is immediate, whatever
+// a worker is doing. Time limits count what a worker works, not what pauses or other work on the machine keep it from.
+#include "sandbox/compile/compile_pool.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <future>
+#include <thread>
+
+#include "core/compiler/nvjitlink.h"
+#include "core/compiler/paths.h"
+#include "core/compiler/recipe_passes.h"
+#include "sandbox/compile/compile_worker.h"
+#include "sandbox/jail/patience.h"
+
+namespace kernelift {
+namespace fs = std::filesystem;
+
+namespace {
+
+using namespace std::chrono_literals;
+constexpr uint32_t kCompile = 1;
+constexpr size_t kKeptBytes = 256 << 20;  // Of bitcode: thousands of small kernels.
+constexpr auto kTick = 20ms;              // How often a waiting call looks at the pause.
+constexpr auto kLongestPause = 60s;       // That a worker is granted to take a request in.
+
+CompileReply given_up() {
+  CompileReply reply;
+  reply.outcome = Outcome::TimedOut, reply.detail = "abandoned: the run ended before it was compiled";
+  return reply;
+}
+
+/// What a front end legitimately reads: compilers, headers, toolkits. No home folder, no /etc, no /proc.
+std::vector<fs::path> system_folders() {
+  std::vector<fs::path> folders{"/usr", "/lib", "/lib64", "/opt", "/bin", lean_headers(), clang_resource_folder()};
+  if (auto toolkit = cuda_toolkit()) folders.push_back(*toolkit);
+  std::error_code ignored;
+  for (size_t i = 0, count = folders.size(); i < count; ++i)
+    if (auto real = fs::canonical(folders[i], ignored); !ignored) folders.push_back(real);
+  return folders;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<CompilePool>> CompilePool::start(CompilePoolOptions options) {
+  if (options.workers == 0) options.workers = std::max(1u, std::thread::hardware_concurrency());
+  std::unique_ptr<CompilePool> pool(new CompilePool(std::move(options)));
+  KERNELIFT_ASSIGN(auto folder, TemporaryFolder::create("kernelift-compile"));
+  pool->folder_.emplace(std::move(folder));
+  JailSpec jail;
+  jail.kind = JailKind::Compiler;
+  jail.readable = system_folders();
+  jail.readable.insert(jail.readable.end(), pool->options_.readable.begin(), pool->options_.readable.end());
+  jail.writable = pool->folder_->path();
+  jail.extra_memory_bytes = pool->options_.memory_bytes;
+  // Copied into the closures: they run in forked processes, which see this moment's memory.
+  FrontendOptions frontend = pool->options_.frontend;
+  CompileTarget target = pool->options_.target;
+  std::function<void()> warm_up;
+  if (target == CompileTarget::Cubin) warm_up = [] { (void)open_cubin_compiler().ok(); };
+  if (!pool->options_.few) warm_up = [frontend, target] { warm_up_compiler(frontend, target); };
+  KERNELIFT_ASSIGN(pool->nursery_,
+                   Nursery::start({"kl-compile", warm_up, [frontend, jail, target](Channel& channel, WorkerCell& cell) {
+                                     // Whoever queues launches on the GPU goes first.
+                                     constexpr int kYield = 10;
+                                     if (target == CompileTarget::Cubin) (void)!nice(kYield);
+                                     serve_compiles(channel, cell, frontend, jail);
+                                   }}));
+  pool->slots_.resize(pool->options_.workers);
+  return pool;
+}
+
+CompilePool::~CompilePool() {
+  // Workers die before the nursery that reaps them.
+  slots_.clear();
+}
+
+std::string CompilePool::guilt_key(const CompileRequest& request, bool everywhere) {
+  return request.recipe.text() + (everywhere ? "" : "\n" + hash_text(request.source).hex());
+}
+
+CompilePool::Slot* CompilePool::acquire(uint64_t era) {
+  std::unique_lock lock(mutex_);
+  while (era >= era_) {
+    if (pauses_ == 0)
+      for (Slot& slot : slots_)
+        if (!slot.busy) {
+          slot.busy = true, slot.era = era;
+          return &slot;
+        }
+    free_.wait(lock);
+  }
+  return nullptr;
+}
+
+void CompilePool::release(Slot& slot) {
+  std::lock_guard lock(mutex_);
+  if (slot.era < era_) slot.worker.reset();  // It was ended, be it after it had answered.
+  slot.busy = false;
+  free_.notify_all();
+}
+
+void CompilePool::begin_era(uint64_t era) {
+  std::lock_guard lock(mutex_);
+  era_ = era;
+  for (Slot& slot : slots_)
+    if (slot.busy && slot.era < era_ && slot.worker) slot.worker->signal(SIGKILL);
+  free_.notify_all();
+}
+
+void CompilePool::pause() {
+  std::lock_guard lock(mutex_);
+  if (pauses_++ > 0) return;
+  for (Slot& slot : slots_)
+    if (slot.busy && slot.worker) slot.worker->signal(SIGSTOP);
+}
+
+void CompilePool::resume() {
+  std::lock_guard lock(mutex_);
+  if (--pauses_ > 0) return;
+  for (Slot& slot : slots_)
+    if (slot.worker) slot.worker->signal(SIGCONT);
+  free_.notify_all();
+}
+
+std::chrono::milliseconds CompilePool::limit_of(const CompileRequest& request) const {
+  // Without the original there is nothing to tune: it is waited for, however little time a candidate may take.
+  return request.admit ? options_.time_limit : std::max(options_.time_limit, CompilePoolOptions().time_limit);
+}
+
+Frame CompilePool::wait_for_reply(Worker& worker, std::chrono::milliseconds limit) {
+  using Clock = std::chrono::steady_clock;
+  const Patience patience(worker.pid(), limit);
+  for (Clock::duration waited{};;) {
+    auto begin = Clock::now();
+    Frame frame = worker.channel().receive(after(kTick));
+    if (frame.arrival != Arrival::TimedOut) return frame;
+    std::lock_guard lock(mutex_);
+    if (pauses_ > 0) continue;
+    waited += Clock::now() - begin;
+    if (patience.is_over(waited)) return frame;
+  }
+}
+
+CompileReply CompilePool::blame(Slot& slot, const CompileRequest& request, Arrival how) {
+  CompileReply reply;
+  std::string stage = slot.worker->cell().read_stage(), item = slot.worker->cell().read_item();
+  std::string message = slot.worker->cell().read_message(), end = slot.worker->end();
+  std::string where = stage == "pass" ? "pass " + item : stage + (item.empty() ? "" : ", " + item);
+  if (how == Arrival::TimedOut) {
+    reply.outcome = Outcome::TimedOut;
+    reply.detail = where + ": not done after " + std::to_string(limit_of(request).count()) + " ms";
+  } else {
+    reply.outcome = Outcome::CompileCrashed;
+    reply.detail = where + ": " +
+                   (how == Arrival::Malformed ? "the worker sent nonsense"
+                    : message.empty()         ? end
+                                              : message);
+  }
+  // A pipeline or option that kills the compiler is dangerous for every source; a plain level is not to blame, nor is
+  // either for a compilation that only took too long.
+  bool everywhere =
+      reply.outcome == Outcome::CompileCrashed && (!request.recipe.passes.empty() || !request.recipe.options.empty());
+  std::lock_guard lock(mutex_);
+  slot.worker.reset();
+  ++replaced_;
+  if (slot.era < era_) return given_up();
+  guilty_[guilt_key(request, everywhere)] = reply;
+  return reply;
+}
+
+CompileReply CompilePool::serve(Slot& slot, const CompileRequest& request) {
+  if (!slot.worker) {
+    auto worker = nursery_->spawn();
+    if (!worker.ok()) {
+      CompileReply reply;
+      reply.outcome = Outcome::CompileCrashed, reply.detail = worker.error().message;
+      return reply;
+    }
+    std::lock_guard lock(mutex_);
+    slot.worker.emplace(std::move(*worker));
+    if (pauses_ > 0) slot.worker->signal(SIGSTOP);
+    if (slot.era < era_) slot.worker->signal(SIGKILL);
+  }
+  // A pause may fall into it.
+  if (!slot.worker->channel().send(kCompile, request.encode(), {}, after(limit_of(request) + kLongestPause)))
+    return blame(slot, request, Arrival::Closed);
+  Frame frame = wait_for_reply(*slot.worker, limit_of(request));
+  std::optional<CompileReply> reply;
+  if (frame) reply = decode_reply(frame.body);
+  if (!reply) return blame(slot, request, frame ? Arrival::Malformed : frame.arrival);
+  if (leaves_traces(request.recipe)) {
+    std::lock_guard lock(mutex_);
+    slot.worker.reset();
+  }
+  return std::move(*reply);
+}
+
+CompileReply CompilePool::run(const CompileRequest& request, uint64_t era) {
+  Slot* slot = acquire(era);
+  if (!slot) return given_up();
+  CompileReply reply = serve(*slot, request);
+  release(*slot);
+  return reply;
+}
+
+CompileReply CompilePool::compile_own(const std::string& source) {
+  CompileRequest request;
+  request.source = source;
+  request.target = options_.target;
+  request.admit = false;
+  CompileReply reply = run(request);
+  std::lock_guard lock(mutex_);
+  own_ = reply.findings;
+  return reply;
+}
+
+std::vector<std::string> CompilePool::compile_roundings(const std::string& source, const CompileReply& own) {
+  struct Way {
+    std::vector<std::string> fast_math = {};
+    Fusing fusing = Fusing::AsCompiled;
+    bool vectorize = true;
+    Strands strands = Strands::None;
+    bool blocks_turned_round = false;
+  };
+  // Leave to reorder is not taken where nothing is gained by it, as on GPUs: the last ones make it so.
+  const Way ways[] = {{.fast_math = {"contract"}},
+                      {.blocks_turned_round = true},
+                      {.fusing = Fusing::Never},
+                      {.fusing = Fusing::First},
+                      {.fusing = Fusing::Second},
+                      {.fast_math = {"contract", "reassoc", "nsz", "arcp"}},
+                      {.vectorize = false},
+                      {.fast_math = {"contract"}, .strands = Strands::Innermost},
+                      {.fast_math = {"contract"}, .strands = Strands::Outermost}};
+  std::vector<CompileRequest> requests;
+  for (auto& way : ways) {
+    CompileRequest& request = requests.emplace_back(request_again(source, own));
+    request.recipe.fast_math = way.fast_math, request.recipe.vectorize = way.vectorize;
+    request.fusing = way.fusing, request.strands = way.strands, request.blocks_turned_round = way.blocks_turned_round;
+  }
+  return images_of(requests, own);
+}
+
+std::vector<std::string> CompilePool::compile_random_sums(const std::string& source, const CompileReply& own) {
+  auto with_seeds = [&](std::initializer_list<uint64_t> seeds) {
+    std::vector<CompileRequest> requests;
+    for (uint64_t seed : seeds) requests.emplace_back(request_again(source, own)).random_sums = seed;
+    return images_of(requests, own);
+  };
+  std::vector<std::string> images = with_seeds({1});
+  if (!images.empty()) std::ranges::move(with_seeds({2, 3}), std::back_inserter(images));
+  return images;
+}
+
+CompileRequest CompilePool::request_again(const std::string& source, const CompileReply& own) const {
+  CompileRequest request;
+  request.source = source, request.target = options_.target, request.admit = false;
+  request.bitcode = own.bitcode;
+  return request;
+}
+
+std::vector<std::string> CompilePool::images_of(const std::vector<CompileRequest>& requests, const CompileReply& own) {
+  std::vector<std::future<CompileReply>> replies;
+  for (auto& request : requests)
+    replies.push_back(std::async(std::launch::async, [this, &request] { return run(request); }));
+  std::vector<std::string> images;
+  for (auto& reply : replies) {
+    CompileReply made = reply.get();
+    if (made.ok() && made.image != own.image && std::find(images.begin(), images.end(), made.image) == images.end())
+      images.push_back(std::move(made.image));
+  }
+  return images;
+}
+
+CompileReply CompilePool::compile(const std::string& source, const Recipe& recipe, uint64_t era) {
+  CompileRequest request;
+  request.source = source;
+  request.recipe = recipe;
+  request.target = options_.target;
+  Hash key = hash_text(source);
+  {
+    std::lock_guard lock(mutex_);
+    for (bool everywhere : {true, false})
+      if (auto found = guilty_.find(guilt_key(request, everywhere)); found != guilty_.end()) {
+        CompileReply reply = found->second;
+        reply.detail += " (remembered: not tried again)";
+        return reply;
+      }
+    request.own = own_;
+    if (auto found = kept_.find(key); found != kept_.end()) {
+      found->second.used = ++uses_;
+      request.bitcode = found->second.bitcode;
+    }
+  }
+  CompileReply reply = run(request, era);
+  if (reply.bitcode.empty() || reply.outcome == Outcome::Refused) return reply;
+  std::lock_guard lock(mutex_);
+  // Admission is settled with the bitcode: only admitted sources are kept.
+  kept_bytes_ += reply.bitcode.size() - kept_[key].bitcode.size();
+  kept_[key] = {reply.bitcode, ++uses_};
+  while (kept_bytes_ > kKeptBytes && kept_.size() > 1) {
+    auto oldest =
+        std::min_element(kept_.begin(), kept_.end(), [](auto& a, auto& b) { return a.second.used < b.second.used; });
+    kept_bytes_ -= oldest->second.bitcode.size();
+    kept_.erase(oldest);
+  }
+  return reply;
+}
+
+}  // namespace kernelift

@@ -1,0 +1,263 @@
+// Front end (or kept bitcode), module variables made tamper-proof, recipe, backend. Every LLVM object dies with the
+// request's context; only options set by a recipe outlive it, and the pool retires such a worker.
+#include "sandbox/compile/compile_worker.h"
+
+#include <clang/AST/ASTConsumer.h>
+#include <clang/Frontend/CompilerInstance.h>
+#include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/Bitcode/BitcodeWriter.h>
+#include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/DiagnosticPrinter.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Support/ErrorHandling.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/Parallel.h>
+#include <llvm/Support/Threading.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "core/compiler/clang_job.h"
+#include "core/compiler/nvjitlink.h"
+#include "core/compiler/ptx.h"
+#include "core/compiler/recipe_passes.h"
+#include "sandbox/compile/admission.h"
+#include "sandbox/device/cpu/cpu_device.h"
+
+namespace kernelift {
+namespace {
+
+constexpr int kFatalExit = 71;
+
+class Stopwatch {
+ public:
+  double lap() {
+    auto now = std::chrono::steady_clock::now();
+    return std::chrono::duration<double>(now - std::exchange(last_, now)).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+/// The host writes these by cudaMemcpyToSymbol: an initial value must not be folded in.
+void keep_module_variables_writable(llvm::Module& module) {
+  constexpr unsigned kGlobal = 1, kConstant = 4;  // NVPTX address spaces.
+  for (auto& variable : module.globals()) {
+    bool device = variable.getAddressSpace() == kGlobal || variable.getAddressSpace() == kConstant;
+    if (!device || variable.isConstant() || variable.isDeclaration()) continue;
+    variable.setLinkage(llvm::GlobalValue::ExternalLinkage);
+    variable.setExternallyInitialized(true);
+  }
+}
+
+CompileReply failed(CompileReply reply, const Error& error, Outcome otherwise) {
+  reply.outcome = error.exit == Exit::Refused ? Outcome::Refused : otherwise;
+  reply.detail = error.message;
+  reply.image.clear();
+  return reply;
+}
+
+class Compile {
+ public:
+  Compile(const CompileRequest& request, const FrontendOptions& options, WorkerCell& cell)
+      : request_(request), options_(options), cell_(cell) {
+    context_.setDiagnosticHandlerCallBack(&Compile::diagnose, this);
+  }
+
+  CompileReply run() {
+    // Options first: the front end's own inliner and the backend's tables read them.
+    if (auto set = set_options(request_.recipe); !set.ok()) return failed(reply_, set.error(), Outcome::Refused);
+    std::unique_ptr<llvm::Module> module = request_.bitcode.empty() ? parse() : reload();
+    if (!module) return reply_;
+    reply_.frontend_seconds = watch_.lap();
+    Status backend = request_.target == CompileTarget::Cpu ? to_cpu(std::move(module)) : to_ptx(*module);
+    if (!backend.ok()) return failed(reply_, backend.error(), Outcome::CompileFailed);
+    if (request_.target == CompileTarget::Cubin && open_cubin_compiler().ok()) assemble();
+    return reply_;
+  }
+
+ private:
+  /// LLVM's own remarks and warnings ("loop not unrolled") are no lines for the user's terminal; an error, past which
+  /// it would go on to make wrong code, ends this worker like any other fatal error.
+  static void diagnose(const llvm::DiagnosticInfo* info, void* self) {
+    if (info->getSeverity() != llvm::DS_Error) return;
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    llvm::DiagnosticPrinterRawOStream printer(stream);
+    info->print(printer);
+    static_cast<Compile*>(self)->cell_.set_message(text);
+    _exit(kFatalExit);
+  }
+
+  void announce(const char* stage, const std::string& item = {}) { cell_.set_stage(stage), cell_.set_item(item); }
+
+  std::unique_ptr<llvm::Module> parse() {
+    announce("front end");
+    std::vector<AdmissionFinding> findings;
+    FrontendOptions options = options_;
+    options.observer = [&](clang::CompilerInstance& compiler) { return watch_admission(compiler, findings); };
+    auto compiled = compile_to_device_ir(context_, request_.source, options);
+    for (auto& finding : findings) reply_.findings.push_back(finding.identity());
+    if (request_.admit) {
+      std::string refusal = first_refusal(findings, {request_.own.begin(), request_.own.end()});
+      if (!refusal.empty()) {
+        reply_.outcome = Outcome::Refused, reply_.stage = Stage::Admit, reply_.detail = refusal;
+        return nullptr;
+      }
+    }
+    if (!compiled.ok()) {
+      reply_ = failed(std::move(reply_), compiled.error(), Outcome::CompileFailed);
+      return nullptr;
+    }
+    keep_module_variables_writable(*compiled->module);
+    llvm::raw_string_ostream stream(reply_.bitcode);
+    llvm::WriteBitcodeToFile(*compiled->module, stream);
+    return std::move(compiled->module);
+  }
+
+  std::unique_ptr<llvm::Module> reload() {
+    announce("reading bitcode");
+    auto module = llvm::parseBitcodeFile(llvm::MemoryBufferRef(request_.bitcode, "kept"), context_);
+    if (module) return std::move(*module);
+    reply_.outcome = Outcome::CompileFailed, reply_.detail = llvm::toString(module.takeError());
+    return nullptr;
+  }
+
+  /// The recipe's own pipeline on device IR. Without one there is nothing to do here for the CPU: lowering optimises.
+  Status optimise(llvm::Module& module) {
+    announce("fast-math flags");
+    KERNELIFT_TRY(add_fast_math(module, request_.recipe));
+    // There is no other way where nothing changes, and no need of code for it.
+    if (request_.fusing != Fusing::AsCompiled && fuse(module, request_.fusing) == 0)
+      return refused("no sums of products");
+    if (request_.blocks_turned_round && turn_blocks_round(module) == 0)
+      return refused("no sums over blocks in any order");
+    if (request_.strands != Strands::None || request_.random_sums != 0) KERNELIFT_TRY(change_sums(module));
+    if (!request_.recipe.passes.empty())
+      KERNELIFT_TRY(
+          run_passes(module, request_.recipe, nullptr, [&](const std::string& item) { announce("pass", item); }));
+    return done();
+  }
+
+  /// As callers see them: what a loop adds up may be added by a function that it calls.
+  Status change_sums(llvm::Module& module) {
+    Recipe registers;
+    registers.passes = "cgscc(inline),function(sroa,early-cse,simplifycfg,loop-simplify)";
+    KERNELIFT_TRY(run_passes(module, registers, nullptr, [&](const std::string& item) { announce("pass", item); }));
+    int count = 0;
+    for (auto& function : module)
+      count += request_.random_sums != 0 ? round_sums_at_random(function, request_.random_sums)
+                                         : split_sums(function, request_.strands);
+    return count > 0 ? done() : refused("no sums");
+  }
+
+  Status to_cpu(std::unique_ptr<llvm::Module> module) {
+    KERNELIFT_TRY(optimise(*module));
+    reply_.passes_seconds = watch_.lap();
+    announce("lowering to the CPU");
+    cpu::LowerOptions options;
+    options.vectorize = request_.recipe.vectorize;
+    options.host_level = level();
+    KERNELIFT_ASSIGN(auto image, cpu::lower(std::move(module), options));
+    reply_.image.assign(image.elf.begin(), image.elf.end());
+    for (auto& kernel : image.kernels)
+      reply_.kernels.push_back({kernel.name, kernel.mode, kernel.mode_reason, kernel.code_bytes});
+    reply_.backend_seconds = watch_.lap();
+    return done();
+  }
+
+  Status to_ptx(llvm::Module& module) {
+    announce("libdevice");
+    bool fast_math = std::ranges::find(options_.flags, "-fgpu-approx-transcendentals") != options_.flags.end();
+    KERNELIFT_TRY(link_libdevice(module, !fast_math));
+    KERNELIFT_TRY(optimise(module));
+    announce("optimiser");
+    if (request_.recipe.passes.empty()) KERNELIFT_TRY(optimize_for_ptx(module, machine(), level()));
+    reply_.passes_seconds = watch_.lap();
+    announce("PTX code generation");
+    KERNELIFT_ASSIGN(reply_.image, emit_ptx(module, machine()));
+    reply_.backend_seconds = watch_.lap();
+    return done();
+  }
+
+  /// PTX to machine code; what ptxas says of the kernels goes into the reply.
+  void assemble() {
+    announce("nvJitLink");
+    Cubin cubin = compile_cubin(reply_.image, machine());
+    reply_.outcome = cubin.outcome, reply_.detail = cubin.detail, reply_.image = std::move(cubin.image);
+    for (auto& [name, facts] : cubin.kernels) {
+      CompiledKernel kernel;
+      kernel.name = name, kernel.registers = facts.registers,
+      kernel.spill_bytes = facts.spill_stores + facts.spill_loads;
+      kernel.stack_bytes = facts.stack_bytes, kernel.shared_bytes = facts.shared_bytes;
+      reply_.kernels.push_back(std::move(kernel));
+    }
+    reply_.backend_seconds += watch_.lap();
+  }
+
+  const std::string& machine() const { return options_.machine.empty() ? options_.arch : options_.machine; }
+
+  /// 0..3; optimising for size is level 2 with smaller code, which neither backend tells apart.
+  int level() const {
+    const std::string& name = request_.recipe.level;
+    bool digit = name.size() == 2 && name[1] >= '0' && name[1] <= '3';
+    return digit ? name[1] - '0' : 2;
+  }
+
+  const CompileRequest& request_;
+  const FrontendOptions& options_;
+  WorkerCell& cell_;
+  llvm::LLVMContext context_;
+  CompileReply reply_;
+  Stopwatch watch_;
+};
+
+void note_fatal_error(void* cell, const char* reason, bool) {
+  static_cast<WorkerCell*>(cell)->set_message(reason);
+  _exit(kFatalExit);
+}
+
+}  // namespace
+
+CompileReply compile_here(const CompileRequest& request, const FrontendOptions& options, WorkerCell& cell) {
+  initialize_llvm_targets();
+  return Compile(request, options, cell).run();
+}
+
+void warm_up_compiler(const FrontendOptions& options, CompileTarget target) {
+  static WorkerCell cell;
+  // Opened here, where files can still be; where there is none, the driver finishes the PTX.
+  if (target == CompileTarget::Cubin) (void)open_cubin_compiler().ok();
+  CompileRequest request;
+  request.source = "__global__ void kernelift_warm_up(float* data) { data[threadIdx.x] *= 2.0f; }\n";
+  request.target = target;
+  request.admit = false;
+  // The front end precompiles its headers the second time that it sees a set of flags.
+  compile_here(request, options, cell);
+  compile_here(request, options, cell);
+}
+
+void serve_compiles(Channel& channel, WorkerCell& cell, const FrontendOptions& options, const JailSpec& jail) {
+  report_faults_to(&cell.fault);
+  llvm::parallel::strategy = llvm::hardware_concurrency(1);  // Single-threaded by design, lld included.
+  llvm::install_fatal_error_handler(note_fatal_error, &cell);
+  llvm::install_bad_alloc_error_handler(note_fatal_error, &cell);
+  setenv("TMPDIR", jail.writable.c_str(), 1);
+  if (auto confined = enter_jail(jail); !confined.ok()) {
+    cell.set_message(confined.error().message);
+    return;
+  }
+  while (Frame frame = channel.receive()) {
+    auto request = CompileRequest::decode(frame.body);
+    if (!request) return;
+    cell.set_message({});
+    if (!channel.send(frame.type, encode(compile_here(*request, options, cell)))) return;
+  }
+}
+
+}  // namespace kernelift

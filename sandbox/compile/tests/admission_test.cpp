@@ -1,0 +1,117 @@
+// What a candidate may and may not hold, through the real front end in a real worker.
+#include <gtest/gtest.h>
+
+#include "sandbox/compile/compile_pool.h"
+
+namespace kernelift {
+namespace {
+
+class AdmissionTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    CompilePoolOptions options;
+    options.few = true, options.workers = 1;
+    auto pool = CompilePool::start(std::move(options));
+    ASSERT_TRUE(pool.ok()) << pool.error().message;
+    pool_ = pool->release();
+    // The slice's own oddities, which candidates may keep.
+    auto own = pool_->compile_own(own_source());
+    ASSERT_TRUE(own.ok()) << own.detail;
+  }
+  static void TearDownTestSuite() { delete pool_; }
+
+  static std::string own_source() {
+    return "#include <cuda_runtime.h>\n"
+           "#pragma GCC diagnostic ignored \"-Wunused\"\n"
+           "static int rounded(int n) { return (n + 31) / 32 * 32; }\n"
+           "#ifdef SOMETHING_ELSE\nint never = 1;\n#endif\n" +
+           std::string(kKernel);
+  }
+  static CompileReply compile(const std::string& extra, const std::string& kernel = kKernel) {
+    return pool_->compile(extra + kernel, {});
+  }
+  static void expect_refused(const std::string& rule, const std::string& extra, const std::string& kernel = kKernel) {
+    CompileReply reply = compile(extra, kernel);
+    EXPECT_EQ(reply.outcome, Outcome::Refused) << extra << kernel << reply.detail;
+    EXPECT_EQ(reply.stage, Stage::Admit);
+    EXPECT_EQ(reply.detail.substr(0, reply.detail.find(':')), rule) << reply.detail;
+    EXPECT_TRUE(reply.image.empty());
+  }
+  static void expect_admitted(const std::string& extra, const std::string& kernel = kKernel) {
+    CompileReply reply = compile(extra, kernel);
+    EXPECT_TRUE(reply.ok()) << extra << kernel << reply.detail;
+  }
+  static constexpr const char* kKernel = "__global__ void k(float* x) { x[threadIdx.x] += 1.0f; }\n";
+  static CompilePool* pool_;
+};
+CompilePool* AdmissionTest::pool_ = nullptr;
+
+TEST_F(AdmissionTest, AdmitsDeviceCodeOfEveryKind) {
+  expect_admitted(
+      "struct Pair { float a, b; __device__ float sum() const { return a + b; } };\n"
+      "template <int N> __device__ float power(float x) { float r = 1; for (int i = 0; i < N; ++i) r *= x; return r; "
+      "}\n"
+      "__device__ int counter; __constant__ float table[4]; constexpr int kSize = 4; const int kOther = kSize * 2;\n"
+      "constexpr int twice(int n) { return 2 * n; }\n"
+      "__host__ __device__ inline float both(float x) { return x; }\n",
+      "__global__ void k(float* x) { __shared__ float s[twice(16)]; auto f = [&](float y) { return both(y) + "
+      "power<3>(y); };\n"
+      "  s[threadIdx.x % 32] = f(x[0]);\n#pragma unroll 4\n  for (int i = 0; i < 8; ++i) x[i] += Pair{s[i], 1}.sum(); "
+      "}\n");
+}
+
+TEST_F(AdmissionTest, AdmitsWhatTheSliceHoldsItself) { expect_admitted(own_source(), "// changed\n"); }
+
+TEST_F(AdmissionTest, RefusesHostFunctions) {
+  expect_refused("host-function", "void f() {}\n");
+  expect_refused("host-function", "extern \"C\" int system(const char*);\n");
+  expect_refused("host-function", "struct S { virtual void f() {} };\n");
+  expect_refused("host-function", "template <class T> void f(T) {}\n");
+  expect_refused("host-function", "static int rounded(int n) { return n; }\n");
+}
+
+TEST_F(AdmissionTest, RefusesInitialisersThatRunOnTheHost) {
+  expect_refused("host-initialiser", "__host__ __device__ int f();\nstatic int x = f();\n");
+  expect_refused("host-variable", "int x = 1;\n");
+  expect_refused("host-initialiser", "struct S { __device__ S() {} };\nnamespace n { S s; }\n");
+}
+
+TEST_F(AdmissionTest, RefusesAttributesThatReachThePlatform) {
+  expect_refused("attribute", "__attribute__((constructor)) __device__ void f() {}\n");
+  expect_refused("attribute", "__device__ __attribute__((section(\".init_array\"))) int x;\n");
+  expect_refused("asm-label", "__device__ int f() asm(\"system\");\n");
+}
+
+TEST_F(AdmissionTest, RefusesAssembly) {
+  expect_refused("file-scope-asm", "asm(\".incbin \\\"/etc/passwd\\\"\");\n");
+  expect_refused("inline-asm", "", "__global__ void k(float* x) { asm volatile(\"trap;\"); x[0] = 1; }\n");
+}
+
+TEST_F(AdmissionTest, RefusesToReadFiles) {
+  expect_refused("include", "#include \"/etc/passwd\"\n");
+  expect_refused("include", "#define WHERE \"/etc/passwd\"\n#include WHERE\n");
+  expect_refused("probe", "#if __has_include(\"/root/.ssh/id_rsa\")\n#endif\n");
+  expect_refused("embed", "__device__ unsigned char x[] = {\n#embed \"/etc/passwd\"\n};\n");
+}
+
+TEST_F(AdmissionTest, RefusesPragmasThatDoMoreThanAdvise) {
+  expect_refused("pragma", "#pragma push_macro(\"x\")\n");
+  expect_refused("pragma", "_Pragma(\"GCC poison malloc\")\n");
+  expect_refused("pragma", "#define P _Pragma(\"GCC poison malloc\")\nP\n");
+}
+
+TEST_F(AdmissionTest, RefusesCodeThatOnlyOtherCompilersSee) {
+  expect_refused("inactive-code", "#ifndef __CUDA_ARCH__\nstatic int x = system(\"true\");\n#endif\n");
+  expect_refused("inactive-code", "#ifdef __clang__\n#else\nint host() { return 1; }\n#endif\n");
+}
+
+TEST_F(AdmissionTest, IsNotFooledByLineDirectives) {
+  expect_refused("host-function", "#line 1 \"/usr/include/stdio.h\"\nvoid f() {}\n");
+}
+
+TEST_F(AdmissionTest, NamesThePlace) {
+  EXPECT_NE(compile("\n\nvoid helper() {}\n").detail.find("kernel.cu:3"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace kernelift
