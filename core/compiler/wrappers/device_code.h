@@ -17,10 +17,10 @@ struct DeviceCode {
 /// The device pass over one source. With relocatable code the blob holds bitcode for the link, else bitcode and an
 /// image.
 Result<DeviceCode> compile_device_code(const CompilerCommand& command, const SourceInput& input,
-                                       const MakeCpuImage& make_image);
+                                       MakeCpuImage make_image);
 
 /// Links the relocatable device code of object files and archives; an empty blob if there is none.
-Result<DeviceCode> link_device_code(const std::vector<std::string>& files, const MakeCpuImage& make_image);
+Result<DeviceCode> link_device_code(const std::vector<std::string>& files, MakeCpuImage make_image);
 
 /// The cuid that both passes of a source are given, so that they agree on the names of static variables.
 std::string compilation_unit_id(const CompilerCommand& command, const SourceInput& input);

@@ -2,7 +2,6 @@
 // like a CUDA toolkit. With the CPU device they compile; else they log the command and run the real compiler.
 #pragma once
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,15 +24,15 @@ struct CpuImage {
 };
 /// Makes an image of a complete device program. Given by whoever links the CPU device (sandbox/compile/cpu_image.h), so
 /// that the wrappers need not know it.
-using MakeCpuImage = std::function<Result<CpuImage>(std::unique_ptr<llvm::Module>)>;
+using MakeCpuImage = Result<CpuImage> (*)(std::unique_ptr<llvm::Module>);
 
 /// What a look-alike folder's wrappers do; kept in its marker file, so that they work outside `kernelift build` too
 /// (CMake remembers the compiler's path).
 struct WrapperConfig {
-  std::filesystem::path root;    ///< The look-alike: bin/nvcc, include/, lib64/…
-  std::filesystem::path state;   ///< The state folder; the log is compile_commands.json in it.
-  std::string device = "cpu";    ///< cpu: compile here. Else: log and pass through.
-  MakeCpuImage make_image = {};  ///< Of this program, not of the marker file.
+  std::filesystem::path root;         ///< The look-alike: bin/nvcc, include/, lib64/…
+  std::filesystem::path state;        ///< The state folder; the log is compile_commands.json in it.
+  std::string device = "cpu";         ///< cpu: compile here. Else: log and pass through.
+  MakeCpuImage make_image = nullptr;  ///< Of this program, not of the marker file.
 };
 
 /// The marker file that tells a look-alike from a toolkit.
@@ -58,6 +57,6 @@ namespace kernelift {
 bool is_wrapper_name(const std::string& argv0);
 
 /// A compiler's main: returns its exit code.
-int wrapper_main(int argc, char** argv, const wrappers::MakeCpuImage& make_image);
+int wrapper_main(int argc, char** argv, wrappers::MakeCpuImage make_image);
 
 }  // namespace kernelift
