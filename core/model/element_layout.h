@@ -1,14 +1,14 @@
-// By what one buffer is judged: what its elements are made of, and how far each part of them may be from the reference.
-// An element is a scalar, or a struct whose fields are compared each by its own type: a particle's floats within a
-// tolerance, its id exactly, the padding between them not at all. A struct is spelled "{float@0,int@12}16": types at
-// byte offsets, then the element's size. Text that is neither a known name nor a sound layout means plain bytes.
+// What the elements of a buffer are made of: a scalar, or a struct whose fields are each of their own type. A struct is
+// spelled "{float@0,int@12}16": types at byte offsets, then the element's size in bytes. Text that is neither a known
+// name nor a sound layout means plain bytes.
 #pragma once
-#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "sandbox/judge/comparator.h"
+#include "core/model/element.h"
 
 namespace kernelift {
 
@@ -39,21 +39,5 @@ std::string spelled_element(std::vector<SpelledLane> lanes, uint64_t size);
 /// One lane of all elements in a row: `bytes` itself when the layout is plain, else gathered into `gathered`.
 std::span<const std::byte> lane_bytes(const ElementLayout& layout, size_t lane, std::span<const std::byte> bytes,
                                       std::vector<std::byte>& gathered);
-
-struct Yardstick {
-  ElementLayout layout;
-  std::vector<FloatTolerance> tolerances;  ///< One per lane.
-  /// One per lane, or none; null where there is none for a lane. Of one answer: a copy for another is to have its own.
-  std::vector<std::shared_ptr<const NearerReference>> nearer;
-
-  explicit Yardstick(ElementLayout of = {});
-  /// EXPECTS: equal sizes. Indices and offsets in the answer are those of elements and bytes of the buffer.
-  Comparison compare(std::span<const std::byte> expected, std::span<const std::byte> got) const;
-  /// Tolerances for a person; each different one once.
-  std::string text() const;
-
- private:
-  Comparator comparator(size_t lane) const;
-};
 
 }  // namespace kernelift

@@ -1,5 +1,5 @@
 // Element types: names as sources spell them, and the order of float bits.
-#include "sandbox/judge/element.h"
+#include "core/model/element.h"
 
 #include <gtest/gtest.h>
 

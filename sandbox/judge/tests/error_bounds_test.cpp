@@ -1,5 +1,5 @@
 // Buffers of structs are compared field by field; layouts that make no sense are plain bytes.
-#include "sandbox/judge/yardstick.h"
+#include "sandbox/judge/error_bounds.h"
 
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ std::vector<Particle> particles() {
   return all;
 }
 
-TEST(Yardstick, SpellsElementsAsItReadsThem) {
+TEST(ErrorBounds, SpellsElementsAsItReadsThem) {
   EXPECT_EQ(spelled_element({{16, "double"}, {0, "float"}, {4, "float"}, {8, "int"}}, 24), kParticle);
   EXPECT_EQ(spelled_element({{0, "float"}, {4, "float"}}, 8), "float");
   EXPECT_EQ(spelled_element({{0, "int"}, {8, "int"}}, 12), "byte") << "no floats: compared as bytes";
@@ -38,7 +38,7 @@ TEST(Yardstick, SpellsElementsAsItReadsThem) {
   EXPECT_EQ(spelled_element({}, 8), "byte");
 }
 
-TEST(Yardstick, ReadsScalarsVectorsAndStructs) {
+TEST(ErrorBounds, ReadsScalarsVectorsAndStructs) {
   EXPECT_TRUE(ElementLayout::parse("float").plain());
   EXPECT_EQ(ElementLayout::parse("const double4").stride, 8u);
   ElementLayout layout = ElementLayout::parse(kParticle);
@@ -49,7 +49,7 @@ TEST(Yardstick, ReadsScalarsVectorsAndStructs) {
   EXPECT_TRUE(layout.has_floats());
 }
 
-TEST(Yardstick, TakesNonsenseForPlainBytes) {
+TEST(ErrorBounds, TakesNonsenseForPlainBytes) {
   for (auto* text : {"", "struct Cell", "{", "{}8", "{float}4", "{float@0}", "{float@0}2", "{float@0,float@2}8",
                      "{float@-1}8", "{float@0,int@4}4000000000", "{float@99999999999}4", "{int@4,float@0}8"}) {
     ElementLayout layout = ElementLayout::parse(text);
@@ -58,7 +58,7 @@ TEST(Yardstick, TakesNonsenseForPlainBytes) {
   }
 }
 
-TEST(Yardstick, SurvivesEveryCutAndFlipOfALayout) {
+TEST(ErrorBounds, SurvivesEveryCutAndFlipOfALayout) {
   const std::string whole = kParticle;
   for (size_t cut = 0; cut <= whole.size(); ++cut) {
     ElementLayout layout = ElementLayout::parse(whole.substr(0, cut));
@@ -73,44 +73,44 @@ TEST(Yardstick, SurvivesEveryCutAndFlipOfALayout) {
   }
 }
 
-TEST(Yardstick, AllowsRoundingInFloatFieldsOnly) {
-  Yardstick yardstick(ElementLayout::parse(kParticle));
+TEST(ErrorBounds, AllowsRoundingInFloatFieldsOnly) {
+  ErrorBounds bounds(ElementLayout::parse(kParticle));
   auto expected = particles(), got = expected;
   got[7].x = std::nextafter(got[7].x, 100.0f), got[9].mass = std::nextafter(got[9].mass, 2.0);
-  EXPECT_TRUE(yardstick.compare(bytes_of(expected), bytes_of(got)).ok());
-  EXPECT_FALSE(Yardstick().compare(bytes_of(expected), bytes_of(got)).ok()) << "as plain bytes it would be wrong";
+  EXPECT_TRUE(bounds.compare(bytes_of(expected), bytes_of(got)).ok());
+  EXPECT_FALSE(ErrorBounds().compare(bytes_of(expected), bytes_of(got)).ok()) << "as plain bytes it would be wrong";
   got[50].id += 1;
-  Comparison comparison = yardstick.compare(bytes_of(expected), bytes_of(got));
+  Comparison comparison = bounds.compare(bytes_of(expected), bytes_of(got));
   EXPECT_EQ(comparison.mismatches, 1u);
   EXPECT_EQ(comparison.first->index, 50u);
   EXPECT_EQ(comparison.first->offset, 50 * sizeof(Particle) + 8);
   EXPECT_EQ(comparison.first->expected, "50");
 }
 
-TEST(Yardstick, FindsAWrongFloatOfAStruct) {
-  Yardstick yardstick(ElementLayout::parse(kParticle));
+TEST(ErrorBounds, FindsAWrongFloatOfAStruct) {
+  ErrorBounds bounds(ElementLayout::parse(kParticle));
   auto expected = particles(), got = expected;
   got[3].y *= 1.001f;
-  Comparison comparison = yardstick.compare(bytes_of(expected), bytes_of(got));
+  Comparison comparison = bounds.compare(bytes_of(expected), bytes_of(got));
   ASSERT_FALSE(comparison.ok());
   EXPECT_EQ(comparison.worst->index, 3u);
   EXPECT_NE(comparison.worst->got.find("byte 4 of the element"), std::string::npos) << comparison.worst->got;
 }
 
-TEST(Yardstick, IgnoresPaddingAndComparesTheTail) {
-  Yardstick yardstick(ElementLayout::parse(kParticle));
+TEST(ErrorBounds, IgnoresPaddingAndComparesTheTail) {
+  ErrorBounds bounds(ElementLayout::parse(kParticle));
   auto expected = particles();
   std::vector<std::byte> left(bytes_of(expected).begin(), bytes_of(expected).end()), right = left;
   right[12] ^= std::byte{1};
-  EXPECT_TRUE(yardstick.compare(left, right).ok());
+  EXPECT_TRUE(bounds.compare(left, right).ok());
   left.resize(left.size() + 5), right.resize(right.size() + 5);
   right.back() ^= std::byte{1};
-  EXPECT_FALSE(yardstick.compare(left, right).ok());
+  EXPECT_FALSE(bounds.compare(left, right).ok());
 }
 
-TEST(Yardstick, NamesEachToleranceOnce) {
-  EXPECT_EQ(Yardstick(ElementLayout::parse(kParticle)).text(), "16 ULP; exact");
-  EXPECT_EQ(Yardstick(ElementLayout::parse("int")).text(), "exact");
+TEST(ErrorBounds, NamesEachToleranceOnce) {
+  EXPECT_EQ(ErrorBounds(ElementLayout::parse(kParticle)).text(), "16 ULP; exact");
+  EXPECT_EQ(ErrorBounds(ElementLayout::parse("int")).text(), "exact");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Names, widening and bit order of element types; see element.h.
-#include "sandbox/judge/element.h"
+#include "core/model/element.h"
 
 #include <cmath>
 #include <cstdio>
