@@ -204,8 +204,7 @@ bool Capacities::is_bounded(const ValueDecl* variable, Capacity& capacity) {
 }
 
 /// True for loops up to the extent, `k < EXTENT`, or down from it: `for (int h = EXTENT / 2; h > 0; h /= 2)`.
-bool Capacities::is_limited(const ForStmt* loop, const ValueDecl* counter, const Expr* condition,
-                              Capacity& capacity) {
+bool Capacities::is_limited(const ForStmt* loop, const ValueDecl* counter, const Expr* condition, Capacity& capacity) {
   auto* comparison = llvm::dyn_cast<BinaryOperator>(condition->IgnoreParenImpCasts());
   if (!comparison) return false;
   if (comparison->getOpcode() == BO_LAnd)

@@ -19,8 +19,8 @@ class Capacities : public clang::DynamicRecursiveASTVisitor {
   void take(const Closure& closure);
   /// EXPECTS: all closures are taken, and the uses are followed. To be called before grows_only.
   void judge();
-  /// Whether a smaller constant may be too small for some array. `geometry`: the constants in the launch geometry, which
-  /// bound thread indices.
+  /// Whether a smaller constant may be too small for an array. `geometry`: constants of the launch, which bound
+  /// threads.
   bool grows_only(clang::SourceLocation constant, const std::set<clang::SourceLocation>& geometry) const;
 
   bool VisitFunctionDecl(clang::FunctionDecl* function) override;
@@ -57,7 +57,7 @@ class Capacities : public clang::DynamicRecursiveASTVisitor {
   bool is_bounded(const clang::Expr* index, bool whole, Capacity& capacity);
   bool is_bounded(const clang::ValueDecl* variable, Capacity& capacity);
   bool is_limited(const clang::ForStmt* loop, const clang::ValueDecl* counter, const clang::Expr* condition,
-                    Capacity& capacity);
+                  Capacity& capacity);
 
   const KnobUses& uses_;
   const SourceItems& items_;

@@ -166,7 +166,8 @@ bool ChunkSizes::is_bounds_checked(Place constant, const Chunked& chunked) const
 
 bool ChunkSizes::divides_only(SourceLocation constant) const {
   for (auto* quotient : quotients_) {
-    if (!leads(constant, quotient->getRHS()) || is_constant(quotient->getLHS()) || depends_on_thread(quotient->getLHS()))
+    if (!leads(constant, quotient->getRHS()) || is_constant(quotient->getLHS()) ||
+        depends_on_thread(quotient->getLHS()))
       continue;
     if (!leads(constant, quotient->getLHS())) return true;  // In (n + K - 1) / K the constant is on both sides.
   }

@@ -9,9 +9,9 @@
 #include "clang/AST/DeclCXX.h"
 #include "clang/Lex/Preprocessor.h"
 #include "extractor/scan/capacities.h"
+#include "extractor/scan/chunk_sizes.h"
 #include "extractor/scan/geometry_text.h"
 #include "extractor/scan/knob_uses.h"
-#include "extractor/scan/chunk_sizes.h"
 
 namespace kernelift {
 namespace {

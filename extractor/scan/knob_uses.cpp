@@ -1,6 +1,6 @@
-// Two passes: a top-down walk records comparisons (their constants are excluded before the walk reaches them), the texts
-// that determine an amount (the roots), and the assignments to each variable; then the data flow is followed backwards
-// from the roots.
+// Two passes: a top-down walk records comparisons (their constants are excluded before the walk reaches them), the
+// texts that determine an amount (the roots), and the assignments to each variable; then the data flow is followed
+// backwards from the roots.
 #include "extractor/scan/knob_uses.h"
 
 #include <algorithm>
@@ -321,7 +321,8 @@ bool KnobUses::depends_on_memory(const Stmt* text, std::set<const Stmt*>& seen) 
     auto& given = given_to(reference->getDecl());
     return std::any_of(given.begin(), given.end(), [&](auto* value) { return depends_on_memory(value, seen); });
   }
-  return std::any_of(text->child_begin(), text->child_end(), [&](auto* child) { return depends_on_memory(child, seen); });
+  return std::any_of(text->child_begin(), text->child_end(),
+                     [&](auto* child) { return depends_on_memory(child, seen); });
 }
 
 std::set<SourceLocation> KnobUses::reached_from(Texts texts, bool compared_too) const {

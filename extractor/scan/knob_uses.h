@@ -1,11 +1,11 @@
-// Which constants determine an amount or a position: a loop's bound, an array's extent, a template's argument, an index,
-// a branch's condition, the work of a thread or block; directly, or through variables, parameters and results. A knob
-// has to be one of these. A constant is part of the answer, and another value would give another answer, if it
+// Which constants determine an amount or a position: a loop's bound, an array's extent, a template's argument, an
+// index, a branch's condition, the work of a thread or block; directly, or through variables, parameters and results. A
+// knob has to be one of these. A constant is part of the answer, and another value would give another answer, if it
 //   - only enters the values that a kernel computes (a generator's multipliers, a hash's shifts and masks, a seed);
 //   - is only compared with, to distinguish cases;
-//   - only limits how often a loop runs (an iteration limit, the number of terms of a series) and nowhere steps, divides
-//     or multiplies an index: fewer iterations would be less work, correct only by luck where recorded data converged
-//     early.
+//   - only limits how often a loop runs (an iteration limit, the number of terms of a series) and nowhere steps,
+//     divides or multiplies an index: fewer iterations would be less work, correct only by luck where the recorded
+//     data converged early.
 // Uses that are not recognised count as determining an amount.
 #pragma once
 #include <map>
@@ -44,7 +44,7 @@ class KnobUses : public clang::DynamicRecursiveASTVisitor {
   }
   /// True if some value is compared with the constant.
   bool is_compared_with(clang::SourceLocation place) const { return compared_.count(place) > 0; }
-  /// True if a value from memory is compared with the constant, such as a row's length: another run may have other data.
+  /// True if a value from memory, such as a row's length, is compared with the constant: other runs may differ.
   bool distinguishes_data(clang::SourceLocation place) const { return data_.count(place) > 0; }
   /// All constants and variables whose values flow into an expression, through variables, parameters and results.
   /// EXPECTS: follow() was called.
@@ -89,8 +89,8 @@ class KnobUses : public clang::DynamicRecursiveASTVisitor {
  private:
   using Place = clang::SourceLocation;
 
-  /// Notes a text that determines an amount. Its constants count; unless it is shallow, so do all constants whose values
-  /// flow into its variables.
+  /// Notes a text that determines an amount. Its constants count; unless it is shallow, so do all constants whose
+  /// values flow into its variables.
   bool root(const clang::Stmt* text) { return roots_.push_back({text, false}), true; }
   bool shallow_root(const clang::Stmt* text) { return roots_.push_back({text, true}), true; }
   void assign(const clang::Expr* target, const clang::Expr* value);
@@ -100,7 +100,7 @@ class KnobUses : public clang::DynamicRecursiveASTVisitor {
   void bound(const clang::Expr* condition);
   void note_periods(const clang::Stmt* condition);
   void note_partitioning(const clang::Expr* operation, clang::BinaryOperatorKind kind, const clang::Expr* left,
-            const clang::Expr* right);
+                         const clang::Expr* right);
   void name_template(const clang::TemplateDecl* named, llvm::ArrayRef<clang::TemplateArgumentLoc> arguments);
 
   /// Texts, each with whether it is shallow: only its constants are followed, not its variables.

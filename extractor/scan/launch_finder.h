@@ -1,5 +1,5 @@
 // Launch sites of one parsed unit: `k<<<…>>>(…)`, through hipLaunchKernelGGL too, and calls of cudaLaunchKernel and its
-// variants that name the kernel. A site in a template or a header is one site, however many instances and units show it.
+// variants that name the kernel. A site in a template or a header is one site, whatever its instances and units.
 #pragma once
 #include <vector>
 

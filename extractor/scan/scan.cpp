@@ -291,8 +291,8 @@ class Merger {
   }
 
  private:
-  /// A file may be compiled twice, with different flags. A kernel's unit is looked up by its file, and the first match is
-  /// used, so a unit in which kernels were found is placed before one without.
+  /// A file may be compiled twice, with different flags. A kernel's unit is looked up by its file, and the first match
+  /// is used, so a unit in which kernels were found is placed before one without.
   void add_unit(ScannedUnit&& unit, bool has_kernels) {
     size_t at = index_.units.size();
     if (has_kernels)

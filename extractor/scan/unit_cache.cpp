@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Identity of the running program, which includes clang: its build ID if the linker wrote one, else a hash of the file.
+/// Identity of the running program, clang included: its build ID if the linker wrote one, else a hash of the file.
 std::string program_identity() {
   constexpr const char* kSelf = "/proc/self/exe";
   if (auto program = llvm::object::ObjectFile::createObjectFile(kSelf)) {

@@ -1,7 +1,7 @@
-// A scan's findings in each unit, kept for the next scan: one file per unit, written by the process that parsed the unit
-// as soon as it is done, so that a scan which is stopped loses no finished unit. An entry is used only while the command,
-// Kernelift's own program and every answer of the file system are unchanged (extractor/source/file_answers.h); a
-// damaged entry is ignored.
+// A scan's findings in each unit, kept for the next scan: one file per unit, written by the process that parsed the
+// unit as soon as it is done, so that a scan which is stopped loses no finished unit. An entry is used only while the
+// command, Kernelift's own program and every answer of the file system are unchanged (extractor/source/file_answers.h);
+// a damaged entry is ignored.
 #pragma once
 #include <filesystem>
 #include <optional>

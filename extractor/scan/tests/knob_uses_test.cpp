@@ -141,8 +141,7 @@ void run(int n, float* x) { k<<<n, 64>>>(x, n); }
   auto index = app.scan();
   for (auto* name : {"MAX_ITERATIONS", "NEWTON", "TERMS", "ROWS", "HALO", "DIGITS", "DEEP", "SUMMED", "RESTART"})
     EXPECT_FALSE(knob(index, name)) << name;
-  for (auto* name : {"CHUNK", "PARTS", "PER_THREAD"})
-    EXPECT_TRUE(knob(index, name)) << name << " also partitions work";
+  for (auto* name : {"CHUNK", "PARTS", "PER_THREAD"}) EXPECT_TRUE(knob(index, name)) << name << " also partitions work";
 }
 
 TEST(KnobUses, ABlockSizeThatDataAreComparedWithIsNoKnob) {

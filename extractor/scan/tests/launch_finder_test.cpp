@@ -1,5 +1,5 @@
 // Launch sites, their geometry and the memory that callers pass to them, in scans of small applications.
-#include "extractor/scan/launch_finder.h"
+#include "extractor/scan/scan.h"
 
 #include <gtest/gtest.h>
 

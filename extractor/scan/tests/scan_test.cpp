@@ -1,4 +1,4 @@
-// scan on small applications of a few files, one aspect each: kernels, knobs and units, by real parses in real processes.
+// scan on small applications of a few files, one aspect each: kernels, knobs and units; real parses, real processes.
 #include "extractor/scan/scan.h"
 
 #include <gmock/gmock.h>
@@ -136,7 +136,8 @@ template <class T> __global__ void __launch_bounds__(THREADS) k(T* x, int n) {
 void run(int n, float* x) { k<<<n, BLOCK>>>(x, n); }
 )");
   auto index = app.scan();
-  for (auto* name : {"THREADS", "EXTENT", "ITERATIONS", "STEPS", "UNROLL", "COUNT", "STRIDE", "kTile", "kDepth", "rows"})
+  for (auto* name :
+       {"THREADS", "EXTENT", "ITERATIONS", "STEPS", "UNROLL", "COUNT", "STRIDE", "kTile", "kDepth", "rows"})
     EXPECT_TRUE(knob(index, name)) << name;
   ASSERT_TRUE(knob(index, "BLOCK"));
   EXPECT_TRUE(knob(index, "BLOCK")->in_kernel) << "it is a knob because of the launch, and the kernel reads it";
