@@ -1,10 +1,12 @@
-// Which constants say how much of something there is, or where: a loop's bound, an array's extent, a template's
-// argument, an index, a branch's condition, work by thread and block; by themselves, or through the variables,
-// parameters and results that lead there. What only goes into the values that a kernel computes (a generator's
-// multipliers, a hash's shifts and masks, a seed) is part of the answer, and another one would give another answer. So
-// is what is only compared with: it tells cases apart. And so is what only says how often a loop runs, an iteration's
-// limit or the terms of a series, and is divided out nowhere, so that fewer turns are less work done: right by luck
-// where the recorded data converged early. In doubt another use turns something.
+// Which constants determine an amount or a position: a loop's bound, an array's extent, a template's argument, an
+// index, a branch's condition, the work of a thread or block; directly, or through variables, parameters and results. A
+// knob has to be one of these. A constant is part of the answer, and another value would give another answer, if it
+//   - only enters the values that a kernel computes (a generator's multipliers, a hash's shifts and masks, a seed);
+//   - is only compared with, to distinguish cases;
+//   - only limits how often a loop runs (an iteration limit, the number of terms of a series) and nowhere steps,
+//     divides or multiplies an index: fewer iterations would be less work, correct only by luck where the recorded
+//     data converged early.
+// Uses that are not recognised count as determining an amount.
 #pragma once
 #include <map>
 #include <set>
@@ -16,36 +18,38 @@
 
 namespace kernelift {
 
-/// threadIdx and its kin: who does what.
+/// True if the text contains threadIdx, blockIdx, blockDim, gridDim or warpSize.
 bool mentions_thread(const clang::Stmt* text);
-/// The variable of the expression if, parentheses and implicit casts aside, it is a plain name; null is none.
+/// The variable that the expression names, parentheses and implicit casts aside; null if it is no plain name.
 const clang::ValueDecl* variable_in(const clang::Expr* e);
-/// The text and all below it.
+/// Adds the text and all its descendants.
 void add_all(const clang::Stmt* text, std::set<const clang::Stmt*>& into);
-/// A literal or a name of a constant, or arithmetic over those alone.
+/// True for a literal, the name of a constant, and arithmetic over those alone.
 bool is_constant(const clang::Expr* e);
 
-/// Constants go by places: literals by where they are spelled (in a macro's definition, if one brought them), others by
-/// where they are declared, which a template's instances share.
-class TurnableUses : public clang::DynamicRecursiveASTVisitor {
+/// Constants are identified by source location: literals by their spelling location (in a macro's definition, if they
+/// come from one), others by their declaration's location, which a template's instances share.
+class KnobUses : public clang::DynamicRecursiveASTVisitor {
  public:
-  TurnableUses(const ParsedUnit& unit, const SourceItems& items) : unit_(unit), items_(items) {}
+  KnobUses(const ParsedUnit& unit, const SourceItems& items) : unit_(unit), items_(items) {}
 
   void take(const Closure& closure);
-  /// EXPECTS: all closures are taken. To be called before any_of.
+  /// EXPECTS: all closures are taken. To be called before the queries below.
   void follow();
-  bool any_of(clang::SourceLocation place) const { return places_.count(place) > 0; }
-  /// It bounds loops, and nothing that it counts is dealt out by it: no step, no quotient, no place in blocks of it.
+  /// True if the constant determines an amount or a position.
+  bool sets_amount(clang::SourceLocation place) const { return places_.count(place) > 0; }
+  /// True if the constant bounds loops and partitions no work: it is no step, no divisor, and no factor of an index.
   bool only_repeats(clang::SourceLocation place) const {
-    return bounding_.count(place) > 0 && dealing_.count(place) == 0;
+    return bounding_.count(place) > 0 && partitioning_.count(place) == 0;
   }
-  /// What is there is cut off at it, or told apart by it.
+  /// True if some value is compared with the constant.
   bool is_compared_with(clang::SourceLocation place) const { return compared_.count(place) > 0; }
-  /// What is told apart by it lies in memory, such as how long rows are: another run may have other data there.
-  bool tells_data_apart(clang::SourceLocation place) const { return data_.count(place) > 0; }
-  /// EXPECTS: follow() was called. All that leads to an expression, through variables, parameters and results.
+  /// True if a value from memory, such as a row's length, is compared with the constant: other runs may differ.
+  bool distinguishes_data(clang::SourceLocation place) const { return data_.count(place) > 0; }
+  /// All constants and variables whose values flow into an expression, through variables, parameters and results.
+  /// EXPECTS: follow() was called.
   std::set<clang::SourceLocation> leading_to(const clang::Stmt* text) const { return reached_from({{text, false}}); }
-  /// The expressions that are given to a variable, a parameter or a member, or returned by a function.
+  /// The expressions that are assigned to a variable or a member, passed to a parameter, or returned by a function.
   const std::vector<const clang::Stmt*>& given_to(const clang::ValueDecl* declaration) const;
 
   bool TraverseStmt(clang::Stmt* statement) override {
@@ -85,20 +89,21 @@ class TurnableUses : public clang::DynamicRecursiveASTVisitor {
  private:
   using Place = clang::SourceLocation;
 
-  /// All that is in the text turns something; and, but for a shallow one, all that leads to its variables.
+  /// Notes a text that determines an amount. Its constants count; unless it is shallow, so do all constants whose
+  /// values flow into its variables.
   bool root(const clang::Stmt* text) { return roots_.push_back({text, false}), true; }
   bool shallow_root(const clang::Stmt* text) { return roots_.push_back({text, true}), true; }
   void assign(const clang::Expr* target, const clang::Expr* value);
   void pass(const clang::FunctionDecl* callee, const clang::Expr* const* arguments, unsigned count);
-  void deal_out(const clang::Stmt* text);
+  void add_partition_sizes(const clang::Stmt* text);
   void compare(const clang::Expr* comparison, const clang::Expr* left, const clang::Expr* right);
   void bound(const clang::Expr* condition);
   void note_periods(const clang::Stmt* condition);
-  void deal(const clang::Expr* operation, clang::BinaryOperatorKind kind, const clang::Expr* left,
-            const clang::Expr* right);
+  void note_partitioning(const clang::Expr* operation, clang::BinaryOperatorKind kind, const clang::Expr* left,
+                         const clang::Expr* right);
   void name_template(const clang::TemplateDecl* named, llvm::ArrayRef<clang::TemplateArgumentLoc> arguments);
 
-  /// Texts, and whether only constants of theirs are followed.
+  /// Texts, each with whether it is shallow: only its constants are followed, not its variables.
   using Texts = std::vector<std::pair<const clang::Stmt*, bool>>;
   struct Flow {
     Texts texts;
@@ -112,24 +117,26 @@ class TurnableUses : public clang::DynamicRecursiveASTVisitor {
   const ParsedUnit& unit_;
   const SourceItems& items_;
   std::set<int> taken_;
-  /// By itself, or through variables and results.
-  bool is_of_memory(const clang::Stmt* text, std::set<const clang::Stmt*>& seen) const;
+  /// True if the text's value is read from memory, directly or through variables and results.
+  bool depends_on_memory(const clang::Stmt* text, std::set<const clang::Stmt*>& seen) const;
 
-  std::set<Place> places_, bounding_, dealing_, compared_, data_;
-  std::vector<std::pair<const clang::Expr*, const clang::Expr*>>
-      comparisons_;  ///< A constant, and what is compared with it.
+  std::set<Place> places_, bounding_, partitioning_, compared_, data_;
+  /// Constants, each with the expression that is compared with it.
+  std::vector<std::pair<const clang::Expr*, const clang::Expr*>> comparisons_;
   std::unordered_set<const clang::Stmt*> left_out_, bounds_;
-  std::unordered_set<const clang::Stmt*>
-      periods_;  ///< `it % K` in a condition: when something happens, not what is done.
-  Texts roots_, bound_texts_, dealt_texts_,
-      compared_texts_;  ///< All that turns something; conditions of loops; what steps, divides and multiplies places.
+  /// `it % K` in a condition: it determines when something happens, not what is done.
+  std::unordered_set<const clang::Stmt*> periods_;
+  Texts roots_;            ///< Texts that determine an amount or a position.
+  Texts bound_texts_;      ///< Conditions of loops.
+  Texts partition_texts_;  ///< Steps, divisors and factors of indices.
+  Texts compared_texts_;   ///< Constants in comparisons.
   struct Sources {
     std::vector<const clang::Stmt*> texts;
     std::set<Place> places;
   };
-  std::map<Place, Sources>
-      sources_;  ///< What is given to a variable, a parameter, a member, or returned by a function.
-  const clang::FunctionDecl* function_ = nullptr;  ///< The one walked through, its members' and lambdas' included.
+  /// By declaration: the values assigned to a variable or member, passed to a parameter, or returned by a function.
+  std::map<Place, Sources> sources_;
+  const clang::FunctionDecl* function_ = nullptr;  ///< The function being walked, including the lambdas in it.
 };
 
 }  // namespace kernelift

@@ -1,6 +1,6 @@
-// A walk notes products, quotients, stepped loops and comparisons; which of them are of a constant is asked when all is
-// known.
-#include "extractor/scan/whole_chunks.h"
+// A walk records products, quotients, stepped loops and comparisons; which of them depend on a constant is decided
+// afterwards, when all assignments are known.
+#include "extractor/scan/chunk_sizes.h"
 
 #include <algorithm>
 
@@ -11,7 +11,7 @@ namespace {
 
 using namespace clang;
 
-/// What the loop steps by one, or by `step`.
+/// The loop's counter, which is incremented by one or by `step`.
 const ValueDecl* counter_of(const ForStmt* loop, const Expr*& step) {
   step = nullptr;
   const Expr* increment = loop->getInc() ? loop->getInc()->IgnoreParenImpCasts() : nullptr;
@@ -58,18 +58,18 @@ void add_variables(const Stmt* text, std::set<const ValueDecl*>& into) {
 
 }  // namespace
 
-void WholeChunks::take(const Closure& closure) {
+void ChunkSizes::take(const Closure& closure) {
   for (int index : closure.items)
     if (taken_.insert(index).second)
       for (auto* declaration : items_[index].declarations) TraverseDecl(const_cast<Decl*>(declaration));
 }
 
-bool WholeChunks::VisitFunctionDecl(FunctionDecl* function) {
+bool ChunkSizes::VisitFunctionDecl(FunctionDecl* function) {
   if (function->doesThisDeclarationHaveABody() && is_host_only(function)) left_out_.insert(function->getBody());
   return true;
 }
 
-bool WholeChunks::TraverseForStmt(ForStmt* loop) {
+bool ChunkSizes::TraverseForStmt(ForStmt* loop) {
   const Expr* step = nullptr;
   auto* counter = counter_of(loop, step);
   if (counter && step) chunked_.push_back({nullptr, step, {loop}});
@@ -80,17 +80,17 @@ bool WholeChunks::TraverseForStmt(ForStmt* loop) {
   return go_on;
 }
 
-void WholeChunks::ask(const Expr* side) {
+void ChunkSizes::note_comparison(const Expr* side) {
   std::set<const Stmt*> condition;
   if (!loops_.empty()) add_all(loops_.back()->getCond(), condition);
-  asked_.push_back({side, loops_, condition.contains(side) ? loops_.back() : nullptr});
+  comparisons_.push_back({side, loops_, condition.contains(side) ? loops_.back() : nullptr});
 }
 
-bool WholeChunks::VisitBinaryOperator(BinaryOperator* op) {
-  if (op->isComparisonOp()) ask(op->getLHS()), ask(op->getRHS());
+bool ChunkSizes::VisitBinaryOperator(BinaryOperator* op) {
+  if (op->isComparisonOp()) note_comparison(op->getLHS()), note_comparison(op->getRHS());
   if (!op->getType()->isDependentType() && !op->getType()->isIntegerType()) return true;
   if (op->getOpcode() == BO_Div || op->getOpcode() == BO_DivAssign) quotients_.push_back(op);
-  // Rows and columns of a table of the kernel's own have no size beyond it.
+  // Products in the index of an array are not chunks of the application's data.
   if (op->getOpcode() != BO_Mul || in_tables_.contains(op)) return true;
   if (!is_constant(op->getLHS())) chunked_.push_back({op->getLHS(), op->getRHS(), loops_});
   if (!is_constant(op->getRHS())) chunked_.push_back({op->getRHS(), op->getLHS(), loops_});
@@ -98,20 +98,20 @@ bool WholeChunks::VisitBinaryOperator(BinaryOperator* op) {
 }
 
 /// `min(K, m - k)`
-bool WholeChunks::VisitCallExpr(CallExpr* call) {
+bool ChunkSizes::VisitCallExpr(CallExpr* call) {
   auto* callee = call->getDirectCallee();
   if (callee && callee->getIdentifier() && callee->getName().contains("min") && call->getNumArgs() == 2)
-    ask(call->getArg(0)), ask(call->getArg(1));
+    note_comparison(call->getArg(0)), note_comparison(call->getArg(1));
   return true;
 }
 
-bool WholeChunks::VisitArraySubscriptExpr(ArraySubscriptExpr* element) {
+bool ChunkSizes::VisitArraySubscriptExpr(ArraySubscriptExpr* element) {
   const Expr* base = element->getBase()->IgnoreParenImpCasts();
   if (base->getType()->isArrayType()) add_all(element->getIdx(), in_tables_);
   return true;
 }
 
-bool WholeChunks::is_of_thread(const Stmt* text, std::set<const ValueDecl*>& seen) const {
+bool ChunkSizes::depends_on_thread(const Stmt* text, std::set<const ValueDecl*>& seen) const {
   if (!text) return false;
   if (names(text, is_thread)) return true;
   std::set<const ValueDecl*> variables;
@@ -119,16 +119,16 @@ bool WholeChunks::is_of_thread(const Stmt* text, std::set<const ValueDecl*>& see
   return std::any_of(variables.begin(), variables.end(), [&](auto* variable) {
     if (!seen.insert(variable).second) return false;
     auto& given = uses_.given_to(variable);
-    return std::any_of(given.begin(), given.end(), [&](auto* value) { return is_of_thread(value, seen); });
+    return std::any_of(given.begin(), given.end(), [&](auto* value) { return depends_on_thread(value, seen); });
   });
 }
 
-bool WholeChunks::is_of_thread(const Stmt* text) const {
+bool ChunkSizes::depends_on_thread(const Stmt* text) const {
   std::set<const ValueDecl*> seen;
-  return is_of_thread(text, seen);
+  return depends_on_thread(text, seen);
 }
 
-bool WholeChunks::is_length(const Stmt* text, std::set<const ValueDecl*>& seen) const {
+bool ChunkSizes::is_length(const Stmt* text, std::set<const ValueDecl*>& seen) const {
   if (names(text, is_builtin) || names(text, is_thread)) return false;
   std::set<const ValueDecl*> variables;
   add_variables(text, variables);
@@ -139,20 +139,22 @@ bool WholeChunks::is_length(const Stmt* text, std::set<const ValueDecl*>& seen) 
   });
 }
 
-bool WholeChunks::is_asked(Place constant, const Chunked& chunked) const {
+bool ChunkSizes::is_bounds_checked(Place constant, const Chunked& chunked) const {
   const Expr* step = nullptr;
   std::set<const ValueDecl*> numbers;
   if (chunked.number) add_variables(chunked.number, numbers);
   else numbers.insert(counter_of(chunked.loops.back(), step));
-  const bool threads_own = chunked.number && is_of_thread(chunked.number);
-  return std::any_of(asked_.begin(), asked_.end(), [&](auto& asked) {
-    auto leading = uses_.leading_to(asked.side);
+  const bool threads_own = chunked.number && depends_on_thread(chunked.number);
+  return std::any_of(comparisons_.begin(), comparisons_.end(), [&](auto& comparison) {
+    auto leading = uses_.leading_to(comparison.side);
     auto has = [&](const ValueDecl* variable) { return leading.contains(variable->getLocation()); };
-    if (!chunked.number && asked.head == chunked.loops.back()) return false;  // Of a chunk's first.
+    // The loop's own condition tests only a chunk's first element.
+    if (!chunked.number && comparison.head == chunked.loops.back()) return false;
     if (!std::all_of(numbers.begin(), numbers.end(), has) || (chunked.number && !leading.contains(constant)))
       return false;
-    // Beside the chunk's number there is that of the element in it: a counter up to the constant, or a thread's.
-    if (!threads_own && is_of_thread(asked.side)) return true;
+    // Beside the chunk's number, the tested expression contains the element's number within the chunk: a thread index,
+    // or a counter that runs up to the constant.
+    if (!threads_own && depends_on_thread(comparison.side)) return true;
     return std::any_of(all_loops_.begin(), all_loops_.end(), [&](auto* loop) {
       const Expr* by = nullptr;
       auto* counter = counter_of(loop, by);
@@ -162,20 +164,21 @@ bool WholeChunks::is_asked(Place constant, const Chunked& chunked) const {
   });
 }
 
-bool WholeChunks::divides_only(SourceLocation constant) const {
+bool ChunkSizes::divides_only(SourceLocation constant) const {
   for (auto* quotient : quotients_) {
-    if (!leads(constant, quotient->getRHS()) || is_constant(quotient->getLHS()) || is_of_thread(quotient->getLHS()))
+    if (!leads(constant, quotient->getRHS()) || is_constant(quotient->getLHS()) ||
+        depends_on_thread(quotient->getLHS()))
       continue;
-    if (!leads(constant, quotient->getLHS())) return true;  // (n + K - 1) / K has it in both.
+    if (!leads(constant, quotient->getLHS())) return true;  // In (n + K - 1) / K the constant is on both sides.
   }
   return std::any_of(chunked_.begin(), chunked_.end(), [&](auto& chunked) {
     if (!leads(constant, chunked.chunk) || (chunked.number && leads(constant, chunked.number))) return false;
     const Expr* step = nullptr;
     if (std::set<const ValueDecl*> seen; chunked.number && !is_length(chunked.chunk, seen)) return false;
-    // Threads that take turns come to each element by itself.
-    if (!chunked.number && is_of_thread(first_of(chunked.loops.back(), counter_of(chunked.loops.back(), step))))
+    // A strided loop that starts at the thread's index visits every element separately.
+    if (!chunked.number && depends_on_thread(first_of(chunked.loops.back(), counter_of(chunked.loops.back(), step))))
       return false;
-    return !is_asked(constant, chunked);
+    return !is_bounds_checked(constant, chunked);
   });
 }
 

@@ -1,6 +1,7 @@
-// Two passes: a walk from above notes what is compared (it is left out before the walk reaches it), which texts say how
-// much (the roots), and what is given to which variable; then, from the roots, all that leads to them.
-#include "extractor/scan/turnable_uses.h"
+// Two passes: a top-down walk records comparisons (their constants are excluded before the walk reaches them), the
+// texts that determine an amount (the roots), and the assignments to each variable; then the data flow is followed
+// backwards from the roots.
+#include "extractor/scan/knob_uses.h"
 
 #include <algorithm>
 
@@ -13,7 +14,7 @@ namespace {
 
 using namespace clang;
 
-/// The text of a function, which its template's instances share.
+/// The function's definition; for an instance of a template, the pattern's.
 const FunctionDecl* written(const FunctionDecl* function) {
   if (auto* pattern = function->getTemplateInstantiationPattern()) function = pattern;
   const FunctionDecl* definition = nullptr;
@@ -25,7 +26,7 @@ SourceLocation place_of(const ValueDecl* declaration) {
   return declaration->getCanonicalDecl()->getLocation();
 }
 
-/// What is written to where `target` is assigned to: `s` and `x` of `s.x`, `a` of `a[i]`, `p` of `*p`.
+/// The declarations that an assignment to `target` writes to: `s` and `x` of `s.x`, `a` of `a[i]`, `p` of `*p`.
 void add_targets(const Expr* target, std::vector<const ValueDecl*>& found) {
   target = target->IgnoreParenCasts();
   if (auto* reference = llvm::dyn_cast<DeclRefExpr>(target)) found.push_back(reference->getDecl());
@@ -35,8 +36,8 @@ void add_targets(const Expr* target, std::vector<const ValueDecl*>& found) {
   else if (auto* unary = llvm::dyn_cast<UnaryOperator>(target)) add_targets(unary->getSubExpr(), found);
 }
 
-/// Functions that only take part in computing a value, be it in memory.
-bool is_of_values(const FunctionDecl* callee) {
+/// True for functions whose arguments only enter a computed value (atomics, random numbers).
+bool only_computes_values(const FunctionDecl* callee) {
   if (!callee || !callee->getIdentifier()) return false;
   llvm::StringRef name = callee->getName();
   return name.starts_with("atomic") || name.starts_with("curand") || name.starts_with("hiprand");
@@ -53,7 +54,7 @@ bool is_constant(const Expr* e) {
   if (!reference) return llvm::isa<IntegerLiteral>(e);
   auto* variable = llvm::dyn_cast<VarDecl>(reference->getDecl());
   if (llvm::isa<EnumConstantDecl>(reference->getDecl())) return true;
-  // A local `const int tid = threadIdx.x` is none.
+  // A local `const int tid = threadIdx.x` is no constant.
   const Expr* init = variable && variable->getType().isConstQualified() ? variable->getAnyInitializer() : nullptr;
   return init && (init->isValueDependent() ? is_constant(init) : init->isEvaluatable(variable->getASTContext()));
 }
@@ -82,13 +83,13 @@ bool mentions_thread(const Stmt* text) {
   return text && std::any_of(text->child_begin(), text->child_end(), mentions_thread);
 }
 
-void TurnableUses::take(const Closure& closure) {
+void KnobUses::take(const Closure& closure) {
   for (int index : closure.items)
     if (taken_.insert(index).second)
       for (auto* declaration : items_[index].declarations) TraverseDecl(const_cast<Decl*>(declaration));
 }
 
-bool TurnableUses::TraverseAttr(Attr* attribute) {
+bool KnobUses::TraverseAttr(Attr* attribute) {
   if (auto* hint = llvm::dyn_cast_or_null<LoopHintAttr>(attribute)) root(hint->getValue());
   if (auto* bounds = llvm::dyn_cast_or_null<CUDALaunchBoundsAttr>(attribute))
     root(bounds->getMaxThreads()), root(bounds->getMinBlocks()), root(bounds->getMaxBlocks());
@@ -97,17 +98,17 @@ bool TurnableUses::TraverseAttr(Attr* attribute) {
   return DynamicRecursiveASTVisitor::TraverseAttr(attribute);
 }
 
-bool TurnableUses::TraverseTemplateArgumentLoc(const TemplateArgumentLoc& argument) {
+bool KnobUses::TraverseTemplateArgumentLoc(const TemplateArgumentLoc& argument) {
   if (argument.getArgument().getKind() == TemplateArgument::Expression) root(argument.getSourceExpression());
   return DynamicRecursiveASTVisitor::TraverseTemplateArgumentLoc(argument);
 }
 
-bool TurnableUses::TraverseConstructorInitializer(CXXCtorInitializer* init) {
+bool KnobUses::TraverseConstructorInitializer(CXXCtorInitializer* init) {
   shallow_root(init->getInit());
   return DynamicRecursiveASTVisitor::TraverseConstructorInitializer(init);
 }
 
-bool TurnableUses::VisitFunctionDecl(FunctionDecl* function) {
+bool KnobUses::VisitFunctionDecl(FunctionDecl* function) {
   if (!function->doesThisDeclarationHaveABody()) return true;
   if (is_host_only(function)) return left_out_.insert(function->getBody()), true;
   auto* method = llvm::dyn_cast<CXXMethodDecl>(function);
@@ -115,7 +116,7 @@ bool TurnableUses::VisitFunctionDecl(FunctionDecl* function) {
   return true;
 }
 
-bool TurnableUses::VisitVarDecl(VarDecl* variable) {
+bool KnobUses::VisitVarDecl(VarDecl* variable) {
   const Expr* init = variable->getInit();
   if (!init) return true;
   if (variable->isStaticDataMember() || mentions_thread(init)) root(init);
@@ -123,24 +124,24 @@ bool TurnableUses::VisitVarDecl(VarDecl* variable) {
   return true;
 }
 
-bool TurnableUses::VisitEnumConstantDecl(EnumConstantDecl* constant) {
+bool KnobUses::VisitEnumConstantDecl(EnumConstantDecl* constant) {
   if (auto* init = constant->getInitExpr()) sources_[place_of(constant)].texts.push_back(init);
   return true;
 }
 
-bool TurnableUses::VisitForStmt(ForStmt* loop) {
+bool KnobUses::VisitForStmt(ForStmt* loop) {
   bound(loop->getCond());
   return root(loop->getInit()), root(loop->getCond()), root(loop->getInc());
 }
 
-bool TurnableUses::VisitReturnStmt(ReturnStmt* leave) {
+bool KnobUses::VisitReturnStmt(ReturnStmt* leave) {
   if (function_ && leave->getRetValue()) sources_[place_of(function_)].texts.push_back(leave->getRetValue());
   return true;
 }
 
-bool TurnableUses::VisitBinaryOperator(BinaryOperator* op) {
+bool KnobUses::VisitBinaryOperator(BinaryOperator* op) {
   if (op->isComparisonOp()) compare(op, op->getLHS(), op->getRHS());
-  deal(op, op->getOpcode(), op->getLHS(), op->getRHS());
+  note_partitioning(op, op->getOpcode(), op->getLHS(), op->getRHS());
   if (op->isAssignmentOp()) assign(op->getLHS(), op->getRHS());
   bool moves = op->isAdditiveOp() || op->getOpcode() == BO_AddAssign || op->getOpcode() == BO_SubAssign;
   if (moves && op->getLHS()->getType()->isAnyPointerType()) root(op->getRHS());
@@ -148,8 +149,8 @@ bool TurnableUses::VisitBinaryOperator(BinaryOperator* op) {
   return true;
 }
 
-/// `i += K`, `i = i + K`, `n / K`, `n % K`, `block * K`, of integers, of places, and of what may be either.
-void TurnableUses::deal(const Expr* operation, BinaryOperatorKind kind, const Expr* left, const Expr* right) {
+/// Notes K in `i += K`, `i = i + K`, `n / K`, `n % K`, `block * K`, of integers, pointers and dependent types.
+void KnobUses::note_partitioning(const Expr* operation, BinaryOperatorKind kind, const Expr* left, const Expr* right) {
   if (operation->getType()->isRealFloatingType() || right->getType()->isRealFloatingType() || periods_.count(operation))
     return;
   switch (kind) {
@@ -161,10 +162,10 @@ void TurnableUses::deal(const Expr* operation, BinaryOperatorKind kind, const Ex
     case BO_RemAssign:
     case BO_Shr:
     case BO_ShrAssign:
-    case BO_Shl: return deal_out(right);
+    case BO_Shl: return add_partition_sizes(right);
     case BO_Mul:
-      if (!is_constant(left)) deal_out(right);
-      if (!is_constant(right)) deal_out(left);
+      if (!is_constant(left)) add_partition_sizes(right);
+      if (!is_constant(right)) add_partition_sizes(left);
       return;
     case BO_Assign: {
       auto* sum = llvm::dyn_cast<BinaryOperator>(right->IgnoreParenImpCasts());
@@ -174,22 +175,22 @@ void TurnableUses::deal(const Expr* operation, BinaryOperatorKind kind, const Ex
         auto* name = llvm::dyn_cast<DeclRefExpr>(e->IgnoreParenImpCasts());
         return name && name->getDecl() == target->getDecl();
       };
-      if (is_target(sum->getLHS())) deal_out(sum->getRHS());
-      if (is_target(sum->getRHS())) deal_out(sum->getLHS());
+      if (is_target(sum->getLHS())) add_partition_sizes(sum->getRHS());
+      if (is_target(sum->getRHS())) add_partition_sizes(sum->getLHS());
       return;
     }
     default: return;
   }
 }
 
-/// The text but for what is given to functions: `sum += newton(x, TURNS)` deals nothing out by TURNS.
-void TurnableUses::deal_out(const Stmt* text) {
+/// Adds the text without calls and their arguments: `sum += newton(x, STEPS)` does not partition anything by STEPS.
+void KnobUses::add_partition_sizes(const Stmt* text) {
   if (!text || llvm::isa<CallExpr>(text)) return;
-  if (llvm::isa<DeclRefExpr, IntegerLiteral>(text)) dealt_texts_.push_back({text, false});
-  for (auto* child : text->children()) deal_out(child);
+  if (llvm::isa<DeclRefExpr, IntegerLiteral>(text)) partition_texts_.push_back({text, false});
+  for (auto* child : text->children()) add_partition_sizes(child);
 }
 
-void TurnableUses::note_periods(const Stmt* condition) {
+void KnobUses::note_periods(const Stmt* condition) {
   if (!condition) return;
   if (auto* op = llvm::dyn_cast<BinaryOperator>(condition);
       op && op->getOpcode() == BO_Rem && is_constant(op->getRHS()) && !mentions_thread(op))
@@ -197,8 +198,8 @@ void TurnableUses::note_periods(const Stmt* condition) {
   for (auto* child : condition->children()) note_periods(child);
 }
 
-/// What a template is given is what its text's parameter is.
-void TurnableUses::name_template(const TemplateDecl* named, llvm::ArrayRef<TemplateArgumentLoc> arguments) {
+/// A template's argument is a source of the template's parameter.
+void KnobUses::name_template(const TemplateDecl* named, llvm::ArrayRef<TemplateArgumentLoc> arguments) {
   if (!named) return;
   auto& parameters = *named->getTemplateParameters();
   for (unsigned i = 0; i < std::min<size_t>(parameters.size(), arguments.size()); ++i)
@@ -207,21 +208,21 @@ void TurnableUses::name_template(const TemplateDecl* named, llvm::ArrayRef<Templ
       sources_[place_of(value)].texts.push_back(arguments[i].getSourceExpression());
 }
 
-bool TurnableUses::VisitDeclRefExpr(DeclRefExpr* name) {
+bool KnobUses::VisitDeclRefExpr(DeclRefExpr* name) {
   auto* function = llvm::dyn_cast<FunctionDecl>(name->getDecl());
   if (function && name->hasExplicitTemplateArgs())
     name_template(function->getPrimaryTemplate(), name->template_arguments());
   return true;
 }
 
-bool TurnableUses::VisitTemplateSpecializationTypeLoc(TemplateSpecializationTypeLoc type) {
+bool KnobUses::VisitTemplateSpecializationTypeLoc(TemplateSpecializationTypeLoc type) {
   std::vector<TemplateArgumentLoc> arguments;
   for (unsigned i = 0; i < type.getNumArgs(); ++i) arguments.push_back(type.getArgLoc(i));
   name_template(type.getTypePtr()->getTemplateName().getAsTemplateDecl(), arguments);
   return true;
 }
 
-bool TurnableUses::VisitCallExpr(CallExpr* call) {
+bool KnobUses::VisitCallExpr(CallExpr* call) {
   auto* op = llvm::dyn_cast<CXXOperatorCallExpr>(call);
   if (op && op->isComparisonOp())
     compare(op, op->getArg(0), op->getArg(1));  // In a template's pattern any operator may be one.
@@ -231,34 +232,35 @@ bool TurnableUses::VisitCallExpr(CallExpr* call) {
     for (unsigned i = 1; i < op->getNumArgs(); ++i) root(op->getArg(i));
     return true;
   }
-  if (op || is_of_values(callee)) return true;
+  if (op || only_computes_values(callee)) return true;
   if (callee && written(callee)->hasBody() && unit_.is_user(written(callee)->getLocation()))
     return pass(callee, call->getArgs(), call->getNumArgs()), true;
   for (auto* argument : call->arguments()) shallow_root(argument);
   return true;
 }
 
-bool TurnableUses::VisitCXXConstructExpr(CXXConstructExpr* call) {
+bool KnobUses::VisitCXXConstructExpr(CXXConstructExpr* call) {
   auto* made = call->getConstructor();
   if (made->isCopyOrMoveConstructor()) return true;
   for (auto* argument : call->arguments()) shallow_root(argument);
   return true;
 }
 
-bool TurnableUses::VisitAttributedStmt(AttributedStmt* statement) {
+bool KnobUses::VisitAttributedStmt(AttributedStmt* statement) {
   for (auto* attribute : statement->getAttrs()) TraverseAttr(const_cast<Attr*>(attribute));
   return true;
 }
 
-void TurnableUses::assign(const Expr* target, const Expr* value) {
+void KnobUses::assign(const Expr* target, const Expr* value) {
   std::vector<const ValueDecl*> targets;
   add_targets(target, targets);
   if (mentions_thread(value) || targets.empty()) root(value);
   for (auto* one : targets) sources_[place_of(one)].texts.push_back(value);
 }
 
-/// Arguments lead to parameters; and through a pointer or a reference what is written to the parameter leads to them.
-void TurnableUses::pass(const FunctionDecl* callee, const Expr* const* arguments, unsigned count) {
+/// Arguments are sources of parameters. Through a pointer or reference, writes to the parameter are sources of the
+/// argument.
+void KnobUses::pass(const FunctionDecl* callee, const Expr* const* arguments, unsigned count) {
   callee = written(callee);
   for (unsigned i = 0; i < count; ++i) {
     if (i >= callee->getNumParams()) {
@@ -274,7 +276,7 @@ void TurnableUses::pass(const FunctionDecl* callee, const Expr* const* arguments
   }
 }
 
-void TurnableUses::compare(const Expr* comparison, const Expr* left, const Expr* right) {
+void KnobUses::compare(const Expr* comparison, const Expr* left, const Expr* right) {
   if (bounds_.count(comparison)) return;
   for (auto* side : {left, right})
     if (is_constant(side))
@@ -282,8 +284,8 @@ void TurnableUses::compare(const Expr* comparison, const Expr* left, const Expr*
           comparisons_.push_back({side, side == left ? right : left});
 }
 
-/// A loop that runs as long as a comparison holds runs as often as the constant says.
-void TurnableUses::bound(const Expr* condition) {
+/// The constant of a comparison in a loop's condition determines how often the loop runs.
+void KnobUses::bound(const Expr* condition) {
   if (!condition) return;
   condition = condition->IgnoreParenImpCasts();
   bound_texts_.push_back({condition, false});
@@ -293,17 +295,17 @@ void TurnableUses::bound(const Expr* condition) {
     bound(op->getLHS()), bound(op->getRHS());
 }
 
-void TurnableUses::follow() {
+void KnobUses::follow() {
   places_ = reached_from(roots_);
-  bounding_ = reached_from(bound_texts_), dealing_ = reached_from(dealt_texts_);
+  bounding_ = reached_from(bound_texts_), partitioning_ = reached_from(partition_texts_);
   compared_ = reached_from(compared_texts_, true);
   Texts data;
   for (auto& [constant, other] : comparisons_)
-    if (std::set<const Stmt*> seen; is_of_memory(other, seen)) data.push_back({constant, false});
+    if (std::set<const Stmt*> seen; depends_on_memory(other, seen)) data.push_back({constant, false});
   data_ = reached_from(std::move(data), true);
 }
 
-bool TurnableUses::is_of_memory(const Stmt* text, std::set<const Stmt*>& seen) const {
+bool KnobUses::depends_on_memory(const Stmt* text, std::set<const Stmt*>& seen) const {
   if (!text || !seen.insert(text).second) return false;
   auto* element = llvm::dyn_cast<ArraySubscriptExpr>(text);
   auto* unary = llvm::dyn_cast<UnaryOperator>(text);
@@ -312,32 +314,33 @@ bool TurnableUses::is_of_memory(const Stmt* text, std::set<const Stmt*>& seen) c
   if (element || (unary && unary->getOpcode() == UO_Deref) ||
       (member && member->isArrow() && !llvm::isa<CXXThisExpr>(member->getBase()->IgnoreParenImpCasts())))
     return true;
-  if (call && is_of_values(call->getDirectCallee())) return true;
-  if (auto* hidden = llvm::dyn_cast<OpaqueValueExpr>(text)) return is_of_memory(hidden->getSourceExpr(), seen);
+  if (call && only_computes_values(call->getDirectCallee())) return true;
+  if (auto* hidden = llvm::dyn_cast<OpaqueValueExpr>(text)) return depends_on_memory(hidden->getSourceExpr(), seen);
   if (auto* reference = llvm::dyn_cast<DeclRefExpr>(text)) {
     if (reference->getDecl()->hasAttr<CUDASharedAttr>() && !reference->getType()->isArrayType()) return true;
     auto& given = given_to(reference->getDecl());
-    return std::any_of(given.begin(), given.end(), [&](auto* value) { return is_of_memory(value, seen); });
+    return std::any_of(given.begin(), given.end(), [&](auto* value) { return depends_on_memory(value, seen); });
   }
-  return std::any_of(text->child_begin(), text->child_end(), [&](auto* child) { return is_of_memory(child, seen); });
+  return std::any_of(text->child_begin(), text->child_end(),
+                     [&](auto* child) { return depends_on_memory(child, seen); });
 }
 
-std::set<SourceLocation> TurnableUses::reached_from(Texts texts, bool compared_too) const {
+std::set<SourceLocation> KnobUses::reached_from(Texts texts, bool compared_too) const {
   Flow flow{std::move(texts), {}, {}, compared_too};
-  for (size_t i = 0; i < flow.texts.size(); ++i) {  // Which grow meanwhile.
+  for (size_t i = 0; i < flow.texts.size(); ++i) {  // collect() appends to the texts.
     auto [text, shallow] = flow.texts[i];
     collect(text, shallow, flow);
   }
   return std::move(flow.places);
 }
 
-const std::vector<const Stmt*>& TurnableUses::given_to(const ValueDecl* declaration) const {
+const std::vector<const Stmt*>& KnobUses::given_to(const ValueDecl* declaration) const {
   static const std::vector<const Stmt*> kNothing;
   auto found = sources_.find(place_of(declaration));
   return found == sources_.end() ? kNothing : found->second.texts;
 }
 
-void TurnableUses::reach(Place place, Flow& flow) const {
+void KnobUses::reach(Place place, Flow& flow) const {
   if (!flow.reached.insert(place).second) return;
   auto found = sources_.find(place);
   if (found == sources_.end()) return;
@@ -345,7 +348,7 @@ void TurnableUses::reach(Place place, Flow& flow) const {
   for (Place other : found->second.places) reach(other, flow);
 }
 
-void TurnableUses::collect(const Stmt* text, bool shallow, Flow& flow) const {
+void KnobUses::collect(const Stmt* text, bool shallow, Flow& flow) const {
   if (!text || (!flow.compared_too && left_out_.count(text))) return;
   if (auto* literal = llvm::dyn_cast<IntegerLiteral>(text))
     flow.places.insert(unit_.sources.getSpellingLoc(literal->getLocation()));
@@ -353,7 +356,7 @@ void TurnableUses::collect(const Stmt* text, bool shallow, Flow& flow) const {
     auto* declaration = reference->getDecl();
     flow.places.insert(declaration->getCanonicalDecl()->getLocation());
     bool constant = llvm::isa<EnumConstantDecl>(declaration) || declaration->getType().isConstQualified();
-    // What went through a floating-point number is a value.
+    // The flow is not followed through floating-point variables: they contain values, not amounts.
     if ((!shallow || constant) && !declaration->getType()->isRealFloatingType()) reach(place_of(declaration), flow);
   }
   if (auto* member = llvm::dyn_cast<MemberExpr>(text); member && !shallow)

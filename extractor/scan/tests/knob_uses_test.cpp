@@ -1,4 +1,4 @@
-// Which constants a scan offers to be turned, and which are part of the answer.
+// Which constants a scan lists as knobs, and which are part of the answer.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 using kernelift::testing::knob;
 using kernelift::testing::TestApp;
 
-TEST(TurnableUses, WhatOnlyGoesIntoValuesIsNoKnob) {
+TEST(KnobUses, ConstantsThatOnlyEnterValuesAreNoKnobs) {
   TestApp app;
   app.unit("a.cu", R"(
 #define MULTIPLIER 1664525u
@@ -37,7 +37,7 @@ __global__ void k(float* x, unsigned* hash, int* count, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
   Generator<float> random{SEED};
-  for (int turn = 0; turn < n; ++turn)
+  for (int iteration = 0; iteration < n; ++iteration)
     if (random.next() < x[i]) x[i] += random.next();
   hash[i] = mixed(kOffset + hash[i]);
   atomicAdd(count, BIN_STEP);
@@ -47,7 +47,7 @@ void run(int n, float* x, unsigned* hash, int* count) { k<<<n, 64>>>(x, hash, co
   for (auto& knob : app.scan().knobs) ADD_FAILURE() << knob.name;
 }
 
-TEST(TurnableUses, WhatLeadsToAnAmountOrAPlaceThroughOthersIsAKnob) {
+TEST(KnobUses, ConstantsThatFlowIntoAnAmountOrAnIndexAreKnobs) {
   TestApp app;
   app.unit("a.cu", R"(
 #define COARSEN 8
@@ -72,8 +72,8 @@ __global__ void k(float* x, int n) {
   for (int p = 0; p < n; ++p) x[offset(p)] += x[Place(p).at];
   float* row = x + n * WIDTH;
   row[0] = __shfl_down_sync(0xffffffff, x[base], LANES / 2);
-  int turns = (n + DOUBLED - 1) / DOUBLED;
-  while (turns--) x[0] += __popc(TILE_BYTES * turns);
+  int iterations = (n + DOUBLED - 1) / DOUBLED;
+  while (iterations--) x[0] += __popc(TILE_BYTES * iterations);
 }
 void run(int n, float* x) { k<<<n, 64>>>(x, n); }
 )");
@@ -82,10 +82,10 @@ void run(int n, float* x) { k<<<n, 64>>>(x, n); }
     EXPECT_TRUE(knob(index, name)) << name;
 }
 
-TEST(TurnableUses, WhatOnlyRepeatsIsNoKnob) {
+TEST(KnobUses, ConstantsThatOnlyLimitIterationsAreNoKnobs) {
   TestApp app;
   app.unit("a.cu", R"(
-#define MAX_TURNS 200
+#define MAX_ITERATIONS 200
 #define NEWTON 20
 #define TERMS 12
 #define ROWS 4
@@ -98,9 +98,9 @@ TEST(TurnableUses, WhatOnlyRepeatsIsNoKnob) {
 #define RESTART 16
 #define SUMMED 30
 constexpr int kPairs = ROWS * 2;
-__device__ float root(float a, int turns) {
+__device__ float root(float a, int iterations) {
   float r = a;
-  for (int i = 0; i < turns; ++i) r = 0.5f * (r + a / r);
+  for (int i = 0; i < iterations; ++i) r = 0.5f * (r + a / r);
   return r;
 }
 template <int N> __device__ float series(float a) {
@@ -114,15 +114,15 @@ template <int N> struct Steps {
 __global__ void k(float* x, int n) {
   int base = (blockIdx.x * 64 + threadIdx.x) * PER_THREAD;
   float error = 1;
-  for (int turn = 0; turn < MAX_TURNS && error > 1e-6f; ++turn) error *= x[turn];
+  for (int iteration = 0; iteration < MAX_ITERATIONS && error > 1e-6f; ++iteration) error *= x[iteration];
   for (int p = 0; p < kPairs; ++p) x[p] += root(x[p], NEWTON) + series<TERMS>(x[p]);
   for (int j = -HALO; j <= HALO; ++j) x[base] += x[base + 1];
   int digits = DIGITS;
   while (digits-- > 0) x[base] *= 10;
   int total = 0;
-  for (int turn = 0; turn < n; ++turn) {
-    if (turn % RESTART == 0) error = 0;
-    total += (int)root(x[turn], SUMMED);
+  for (int iteration = 0; iteration < n; ++iteration) {
+    if (iteration % RESTART == 0) error = 0;
+    total += (int)root(x[iteration], SUMMED);
   }
   x[0] += error + total;
   Steps<DEEP> steps;
@@ -139,13 +139,12 @@ __global__ void k(float* x, int n) {
 void run(int n, float* x) { k<<<n, 64>>>(x, n); }
 )");
   auto index = app.scan();
-  for (auto* name : {"MAX_TURNS", "NEWTON", "TERMS", "ROWS", "HALO", "DIGITS", "DEEP", "SUMMED", "RESTART"})
+  for (auto* name : {"MAX_ITERATIONS", "NEWTON", "TERMS", "ROWS", "HALO", "DIGITS", "DEEP", "SUMMED", "RESTART"})
     EXPECT_FALSE(knob(index, name)) << name;
-  for (auto* name : {"CHUNK", "PARTS", "PER_THREAD"})
-    EXPECT_TRUE(knob(index, name)) << name << " is dealt out elsewhere";
+  for (auto* name : {"CHUNK", "PARTS", "PER_THREAD"}) EXPECT_TRUE(knob(index, name)) << name << " also partitions work";
 }
 
-TEST(TurnableUses, ABlocksSizeThatTellsDataApartIsNoKnob) {
+TEST(KnobUses, ABlockSizeThatDataAreComparedWithIsNoKnob) {
   auto is_knob = [](const std::string& body) {
     TestApp app;
     app.unit("a.cu",
