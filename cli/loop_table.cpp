@@ -69,7 +69,7 @@ void read_applied(const Json& document, int exit_code, bool interrupted, LoopRow
   else row.outcome = "refused";
 }
 
-void leave_undecided(LoopRow& row, size_t tried, double seconds, const std::string& to_go_on) {
+void mark_undecided(LoopRow& row, size_t tried, double seconds, const std::string& to_go_on) {
   if (row.outcome != "no gain") return;
   row.outcome = "undecided";
   row.why += "; the time was over after " + counted(tried, "candidate") + " (" + duration_words(seconds) +

@@ -34,7 +34,7 @@ std::string too_long_to_tune(const LoopRow& row, double seconds);
 void read_applied(const Json& document, int exit_code, bool interrupted, LoopRow& row);
 
 /// Where nothing was found because the time was over: then more of it may find something, by the command `to_go_on`.
-void leave_undecided(LoopRow& row, size_t tried, double seconds, const std::string& to_go_on);
+void mark_undecided(LoopRow& row, size_t tried, double seconds, const std::string& to_go_on);
 
 /// All kept patches together, as each was measured; 1 if there are none.
 double whole_gain(const std::vector<LoopRow>& rows);

@@ -50,7 +50,7 @@ std::vector<ReportInstance> instances_of(const Mep& mep, const RunTrial* best) {
 }
 
 /// Where the kernel stands in the application. The lines before it are what it uses.
-std::string place_of(const Mep& mep, const std::string& text) {
+std::string location_of(const Mep& mep, const std::string& text) {
   // A page that is passed on names no folder of whoever made it.
   auto within = [&](const std::string& file) {
     return fs::path(file).is_absolute() ? fs::path(file).lexically_proximate(mep.app_root).string() : file;
@@ -168,7 +168,7 @@ Result<ReportData> gather_report(const fs::path& file) {
       for (auto& replay : *replays) data.fidelity.push_back(replay.text());
     data.instances = instances_of(*mep, shown);
     data.proof = mep->proof_note;
-    data.place = place_of(*mep, baseline ? baseline->candidate.source : "");
+    data.place = location_of(*mep, baseline ? baseline->candidate.source : "");
     data.not_tried = blocks_not_tried(*mep, baseline, run.meta().tiers);
   }
   return data;

@@ -91,7 +91,7 @@ TEST(LoopTable, AnErrorIsTheReasonWhereApplyHasNoReport) {
 TEST(LoopTable, ASearchThatWasCutShortStillTellsWhatItFound) {
   LoopRow none = row_of({{"error", "no gain held up (5 candidates)"}}, 1),
           refused = row_of({{"error", "it cannot be patched"}}, 4);
-  for (auto* row : {&none, &refused}) leave_undecided(*row, 83, 52, "kernelift tune k --resume");
+  for (auto* row : {&none, &refused}) mark_undecided(*row, 83, 52, "kernelift tune k --resume");
   EXPECT_EQ(none.outcome, "undecided");
   EXPECT_EQ(none.why,
             "no gain held up (5 candidates); the time was over after 83 candidates (52 s), to search on: kernelift "

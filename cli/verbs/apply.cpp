@@ -1,8 +1,8 @@
 // kernelift apply RUN: patches the application with a run's winner and keeps the patch only if it is proven.
 #include "cli/duration.h"
 #include "cli/embedding/ptx_maker.h"
-#include "cli/neighbours.h"
-#include "cli/room_for_mep.h"
+#include "cli/mep_addresses.h"
+#include "cli/other_kernel_judge.h"
 #include "cli/verbs.h"
 #include "core/base/executable.h"
 #include "core/base/file.h"
@@ -49,7 +49,7 @@ class Confirmer {
 };
 
 /// The user names one candidate of the run: that one or none.
-Status only(int64_t id, RunOffer& offer, const Run& run) {
+Status keep_only(int64_t id, RunOffer& offer, const Run& run) {
   std::erase_if(offer.promising, [&](auto& trial) { return trial.id != id; });
   if (!offer.promising.empty()) return done();
   KERNELIFT_ASSIGN(auto trials, run.history());
@@ -68,7 +68,8 @@ Result<std::string> through_wrappers(const std::string& line, const std::filesys
       {kernelift.string(), "build", "--device", "cpu", "--state", state.string(), "--", "sh", "-c", line});
 }
 
-Result<Exit> put_back(const Context& context, const Result<Restoration>& restored, const std::string& nothing) {
+Result<Exit> report_restoration(const Context& context, const Result<Restoration>& restored,
+                                const std::string& nothing) {
   if (!restored.ok()) return restored.error();
   Json document = {{"needed", restored->needed},
                    {"kept", restored->kept},
@@ -84,7 +85,7 @@ Result<Exit> put_back(const Context& context, const Result<Restoration>& restore
 }
 
 /// A copy of a project has runs of its original: what they patch is that, and not the tree that the user stands in.
-Status stands_in(const std::filesystem::path& root, const Context& context) {
+Status check_working_folder(const std::filesystem::path& root, const Context& context) {
   std::error_code code;
   std::filesystem::path here = std::filesystem::current_path(code),
                         there = std::filesystem::weakly_canonical(root, code);
@@ -95,7 +96,7 @@ Status stands_in(const std::filesystem::path& root, const Context& context) {
 
 /// The run's HTML report quotes it; a run in a read-only place is still applied. That nothing came of a second apply
 /// takes no patch of the first away.
-void conclude(std::filesystem::path run, const Result<ApplyReport>& applied) {
+void write_applied(std::filesystem::path run, const Result<ApplyReport>& applied) {
   std::filesystem::path file = run.replace_extension(".applied.json");
   if (applied.ok()) return (void)write_json(file, to_json(*applied));
   if (applied.error().exit != Exit::No && applied.error().exit != Exit::Refused) return;
@@ -107,8 +108,9 @@ void conclude(std::filesystem::path run, const Result<ApplyReport>& applied) {
 
 Result<Exit> apply_verb(const Context& context, const Options& options) {
   std::filesystem::path state = context.state_folder();
-  if (options.roll_back) return put_back(context, roll_back_interrupted(state), "No apply was interrupted here.");
-  if (options.undo) return put_back(context, undo_last(state), "");
+  if (options.roll_back)
+    return report_restoration(context, roll_back_interrupted(state), "No apply was interrupted here.");
+  if (options.undo) return report_restoration(context, undo_last(state), "");
   KERNELIFT_TRY(embedding_on("auto", options.embed));
   if (options.run_file.empty())
     return usage_error("which run? Give the file that `kernelift tune` made, e.g. .kernelift/runs/NAME-1.klrun");
@@ -122,29 +124,29 @@ Result<Exit> apply_verb(const Context& context, const Options& options) {
   KERNELIFT_ASSIGN(Embedding embedding,
                    embedding_on(context.device == "cpu" ? "cpu" : run.meta().device, options.embed));
   KERNELIFT_ASSIGN(RunOffer offer, offer_of(run, state, embedding));
-  make_room_for(offer.request.mep, context);  // Who was only screened is timed once more.
+  restart_if_addresses_taken(offer.request.mep, context);  // Who was only screened is timed once more.
   PtxMaker maker(file.filename().string(), offer.request.mep, run.meta().mep);
   if (embedding != Embedding::Never) offer.make_embedded = [&](const RunTrial& trial) { return maker(trial); };
-  if (options.candidate) KERNELIFT_TRY(only(*options.candidate, offer, run));
+  if (options.candidate) KERNELIFT_TRY(keep_only(*options.candidate, offer, run));
   ApplyRequest& request = offer.request;
-  KERNELIFT_TRY(stands_in(request.root, context));
+  KERNELIFT_TRY(check_working_folder(request.root, context));
   bool cpu = context.device == "cpu" || (context.device == "auto" && request.mep.captured_on.starts_with("cpu"));
   request.build = options.build;
   if (cpu && !options.build.empty()) {
     KERNELIFT_ASSIGN(request.build, through_wrappers(options.build, state));
   }
   request.on_cpu = cpu;
-  judge_by(options.run, options.check, offer);
+  set_commands(options.run, options.check, offer);
   request.branch = options.branch;
   request.trial.time_limit = time_limit;
   for (auto& folder : options.build_folders) request.build_folders.push_back(std::filesystem::absolute(folder));
   request.progress = [&](const std::string& line) { context.note("apply: " + line); };
-  Neighbours neighbours(context, context.device == "auto" ? run.meta().device : context.device, request.mep.knobs,
-                        offer.shares);
-  offer.weigh = [&](const std::vector<KnobReach>& changes) { return neighbours(changes); };
+  OtherKernelJudge judge_other_kernels(context, context.device == "auto" ? run.meta().device : context.device,
+                                       request.mep.knobs, offer.shares);
+  offer.judge_others = [&](const std::vector<SharedKnobs>& changes) { return judge_other_kernels(changes); };
   Confirmer confirmer(run, offer.request.mep, context.device);
   auto applied = apply_best(std::move(offer), [&](const RunTrial& trial) { return confirmer(trial); });
-  conclude(file, applied);
+  write_applied(file, applied);
   if (!applied.ok()) return std::move(applied).error();
   ApplyReport& report = *applied;
   context.emit(to_json(report));

@@ -4,8 +4,8 @@
 #include <chrono>
 #include <deque>
 
+#include "cli/mep_addresses.h"
 #include "cli/mep_folder.h"
-#include "cli/room_for_mep.h"
 #include "cli/verbs.h"
 #include "core/base/file.h"
 #include "sandbox/evaluate/evaluate.h"
@@ -93,7 +93,7 @@ Result<Exit> run(const Options& options, const Context& context) {
   auto started = Clock::now();
   KERNELIFT_ASSIGN(fs::path folder, find_mep(options.mep, context.state_folder()));
   KERNELIFT_ASSIGN(Mep mep, Mep::read(folder));
-  make_room_for(mep, context);
+  restart_if_addresses_taken(mep, context);
   KERNELIFT_ASSIGN(auto read, read_candidates(options.files));
   std::vector<Candidate>& candidates = read.all;
   bool confirm = options.confirm || read.by_hand;

@@ -24,7 +24,7 @@
 #include "reintegrate/app_commands.h"
 #include "reintegrate/apply_request.h"
 #include "reintegrate/interruption.h"
-#include "reintegrate/patch/patch_reach.h"
+#include "reintegrate/patch/patchable_parts.h"
 #include "reintegrate/tree/git_tree.h"
 #include "sandbox/device/cuda/clock_lock.h"
 
@@ -76,12 +76,13 @@ class Loop {
 
   Result<Exit> run() {
     KERNELIFT_TRY(prepare());
-    KERNELIFT_TRY(look());
+    KERNELIFT_TRY(scan_and_record());
     for (size_t i = 0; i < rows_.size() && !interrupted_; ++i) {
       work_on(i);
       bool more = i + 1 < options_.kernels && i + 1 < rows_.size() && seconds_left() >= kShortestTuning;
       if (!rows_[i].kept() || interrupted_ || !more) continue;
-      if (Status looked = look(i + 1); !looked.ok()) context_.note("kernelift optimize: " + looked.error().message);
+      if (Status looked = scan_and_record(i + 1); !looked.ok())
+        context_.note("kernelift optimize: " + looked.error().message);
     }
     for (auto& row : rows_)
       if (row.outcome.empty()) row.outcome = "skipped", row.why = "interrupted before its turn";
@@ -126,10 +127,11 @@ class Loop {
   }
 
   Status prepare() {
-    KERNELIFT_TRY(PatchJournal::none_at_work(state_));  // Or its patch would be built and recorded as the original.
+    KERNELIFT_TRY(
+        PatchJournal::check_not_running(state_));  // Or its patch would be built and recorded as the original.
     if (PatchJournal::interrupted(state_)) {
       KERNELIFT_ASSIGN(Restoration leftovers, roll_back_interrupted(state_));
-      for (auto& note : notes_of(leftovers)) context_.note(note);
+      for (auto& note : restoration_notes(leftovers)) context_.note(note);
     }
     warn_of_changed_files();
     // Building also logs the compile commands that scan reads; for the CPU device it is another build altogether.
@@ -170,7 +172,7 @@ class Loop {
   /// Scans and records the application as it is now. After a patch that was kept this must be done again: lines moved,
   /// a block size that other kernels share may have changed, and what is left has another share of a shorter run. Rows
   /// before `finished` stay as they are.
-  Status look(size_t finished = 0) {
+  Status scan_and_record(size_t finished = 0) {
     KERNELIFT_ASSIGN(Json index, required({"scan"}));
     std::vector<std::string> record{"record", "--device", context_.device};
     if (options_.skip > 0) record.insert(record.end(), {"--skip", std::to_string(options_.skip)});
@@ -229,7 +231,7 @@ class Loop {
   }
 
   /// The least that names this kernel and no other.
-  std::string to_type(const LoopRow& wanted) const {
+  std::string shortest_name(const LoopRow& wanted) const {
     if (!wanted.id.empty()) return wanted.id;
     const std::string& key = wanted.kernel;
     std::string name = qualified_name(key);
@@ -251,13 +253,13 @@ class Loop {
     };
     auto why = [](const Result<Step>& step) { return step.ok() ? step->message() : step.error().message; };
 
-    auto extracted = step({"extract", to_type(row)});
+    auto extracted = step({"extract", shortest_name(row)});
     if (failed(extracted))
       return end(extracted.ok() && extracted->exit_code == 4 ? "refused" : "skipped", "extract: " + why(extracted));
     std::string mep = extracted->document.value("mep", "");
     auto lifted = Mep::read(mep);
     if (!lifted.ok()) return end("skipped", lifted.error().message);
-    PatchReach reach = patch_reach(*lifted);
+    PatchableParts reach = patchable_parts(*lifted);
     if (reach.none()) return end("refused", "not tuned: " + reach.why());
     // One cache mode says whether it is right; both cost twice the time.
     auto replayed = step({"replay", mep, "--device", context_.device, "--warm"});
@@ -294,8 +296,8 @@ class Loop {
     if (!applied.ok()) return end("skipped", applied.error().message);
     read_applied(applied->document, applied->exit_code, interrupted_, row);
     if (tuned->document.is_object() && tuned->document.value("stopped_by", "") == "time")
-      leave_undecided(row, tuned->document.value("tried", size_t{0}), tuned->document.value("seconds", 0.0),
-                      join_command({"kernelift", "tune", mep, "--resume", "--time", "10m"}));
+      mark_undecided(row, tuned->document.value("tried", size_t{0}), tuned->document.value("seconds", 0.0),
+                     join_command({"kernelift", "tune", mep, "--resume", "--time", "10m"}));
   }
 
   void print_table() const {
@@ -332,7 +334,7 @@ Result<std::string> loop_device(const std::string& asked) {
 }
 
 /// Two at once would build the same files and record into the same folder. Held until this process ends.
-Status take_turn(const fs::path& state) {
+Status lock_optimize(const fs::path& state) {
   KERNELIFT_TRY(create_state_folder(state));
   fs::path file = state / "optimize.lock";
   int lock = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
@@ -352,7 +354,7 @@ Result<Exit> optimize(const Context& context, const Options& options) {
   Context on_device = context;
   KERNELIFT_ASSIGN(on_device.device, loop_device(context.device));
   KERNELIFT_TRY(embedding_on(on_device.device, options.embed));
-  KERNELIFT_TRY(take_turn(context.state_folder()));
+  KERNELIFT_TRY(lock_optimize(context.state_folder()));
   // For all steps: the application is timed before and after a patch too.
   KERNELIFT_ASSIGN(auto clocks, lock_clocks(options.lock_clocks, on_device.device));
   // An interruption ends the step that is running, which saves its state; we go on to say where things stand.

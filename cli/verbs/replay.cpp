@@ -1,7 +1,7 @@
 // kernelift replay: does a MEP's kernel leave what the application got, and how long does it take? PASS or FAIL per
 // buffer, then durations with cold and warm caches beside the recorded one.
+#include "cli/mep_addresses.h"
 #include "cli/mep_folder.h"
-#include "cli/room_for_mep.h"
 #include "cli/verbs.h"
 #include "sandbox/device/cuda/clock_lock.h"
 #include "sandbox/evaluate/evaluate.h"
@@ -31,7 +31,7 @@ Result<Exit> replay(const Options& options, const Context& context) {
   KERNELIFT_ASSIGN(fs::path folder, find_mep(options.folder, context.state_folder()));
   KERNELIFT_ASSIGN(Mep mep, Mep::read(folder));
   if (!mep.linked.empty()) context.note("warning: " + mep.linked_text());
-  make_room_for(mep, context);
+  restart_if_addresses_taken(mep, context);
   ReplayOptions how;
   how.device = context.device;
   // Naming one cache mode asks for that one only.

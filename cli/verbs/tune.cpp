@@ -8,16 +8,16 @@
 #include <cstdio>
 
 #include "cli/duration.h"
+#include "cli/mep_addresses.h"
 #include "cli/mep_folder.h"
 #include "cli/progress_line.h"
-#include "cli/room_for_mep.h"
 #include "cli/verbs.h"
 #include "core/base/file.h"
 #include "core/compiler/frontend.h"
 #include "core/compiler/paths.h"
 #include "extractor/record/cuda/cupti/find_cupti.h"
-#include "reintegrate/patch/knob_reach.h"
-#include "reintegrate/patch/patch_reach.h"
+#include "reintegrate/patch/patchable_parts.h"
+#include "reintegrate/patch/shared_knobs.h"
 #include "sandbox/device/cuda/clock_lock.h"
 #include "sandbox/evaluate/evaluate.h"
 #include "sandbox/judge/diagnosis.h"
@@ -211,7 +211,7 @@ void print_report(const TuneReport& report, const Run& run, const Context& conte
 std::string others_text(const TuneReport& report, const Mep& mep, const Context& context) {
   if (!report.gained(report.best_applicable)) return {};
   auto scan = ScanIndex::read(context.state_folder() / "scan.json");
-  KnobReach reach = scan.ok() ? knob_reach(mep, *scan, report.best_applicable->candidate.values) : KnobReach();
+  SharedKnobs reach = scan.ok() ? shared_knobs(mep, *scan, report.best_applicable->candidate.values) : SharedKnobs();
   return reach.empty() ? ""
                        : text_of(reach) + ": `kernelift apply` weighs what becomes of them before it builds anything";
 }
@@ -235,9 +235,9 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
   KERNELIFT_ASSIGN(fs::path folder, find_mep(options.mep, context.state_folder()));
   KERNELIFT_ASSIGN(Mep mep, Mep::read(folder));
   if (!mep.linked.empty()) context.note("warning: " + mep.linked_text());
-  if (std::string why = patch_reach(mep).why(); !why.empty())
+  if (std::string why = patchable_parts(mep).why(); !why.empty())
     context.note("warning: `kernelift apply` cannot change this kernel's text: " + why);
-  make_room_for(mep, context);
+  restart_if_addresses_taken(mep, context);
   KERNELIFT_ASSIGN(auto tiers, parse_tiers(options.tiers));
   TierOptions tier = tier_options(options, mep, folder, tiers);
   LlmOptions llm;

@@ -1,6 +1,6 @@
-// Looks at this process's own map, before there are threads or a driver; see room_for_mep.h. Whoever still has no room
+// Looks at this process's own map, before there are threads or a driver; see mep_addresses.h. Whoever still has no room
 // after three times goes on: what maps the memory says which address it could not have.
-#include "cli/room_for_mep.h"
+#include "cli/mep_addresses.h"
 
 #include <sys/personality.h>
 #include <unistd.h>
@@ -32,7 +32,7 @@ bool has_room_for(const Mep& mep) {
 
 }  // namespace
 
-void make_room_for(const Mep& mep, const Context& context) {
+void restart_if_addresses_taken(const Mep& mep, const Context& context) {
   const char* told = std::getenv(kBegunAnew);
   int times = told ? std::atoi(told) : 0;
   unsetenv(kBegunAnew);  // Other processes that this one starts count for themselves.

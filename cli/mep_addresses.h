@@ -10,6 +10,6 @@ namespace kernelift::cli {
 
 /// Begins this process anew, three times at most, while it lies in or close to memory that `mep` wants. EXPECTS:
 /// nothing was done yet that would be done twice.
-void make_room_for(const Mep& mep, const Context& context);
+void restart_if_addresses_taken(const Mep& mep, const Context& context);
 
 }  // namespace kernelift::cli

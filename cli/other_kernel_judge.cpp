@@ -1,5 +1,5 @@
 // See neighbours.h.
-#include "cli/neighbours.h"
+#include "cli/other_kernel_judge.h"
 
 #include <algorithm>
 
@@ -32,7 +32,7 @@ bool fails(const Verdict& verdict) {
 
 }  // namespace
 
-std::vector<std::vector<OtherKernel>> Neighbours::operator()(const std::vector<KnobReach>& changes) {
+std::vector<std::vector<OtherKernel>> OtherKernelJudge::operator()(const std::vector<SharedKnobs>& changes) {
   std::vector<const ScannedKernel*> kernels;
   for (auto& change : changes)
     for (auto* other : change.others)
@@ -65,15 +65,15 @@ std::vector<std::vector<OtherKernel>> Neighbours::operator()(const std::vector<K
   return all;
 }
 
-Bindings Neighbours::fed(const ScannedKernel& kernel, const KnobReach& change) const {
+Bindings OtherKernelJudge::fed(const ScannedKernel& kernel, const SharedKnobs& change) const {
   Bindings knobs;
   for (auto& knob : knobs_)
-    if (auto turned = change.knobs.find(knob.name); turned != change.knobs.end() && feeds(knob, kernel))
+    if (auto turned = change.knobs.find(knob.name); turned != change.knobs.end() && is_used_by(knob, kernel))
       knobs.insert(*turned);
   return knobs;
 }
 
-Result<Json> Neighbours::run(std::vector<std::string> words) const {
+Result<Json> OtherKernelJudge::run(std::vector<std::string> words) const {
   KERNELIFT_ASSIGN(fs::path kernelift, executable());
   words.insert(words.begin(), kernelift.string());
   words.insert(words.end(), {"--json", "--device", device_, "--state", context_.state_folder().string()});
@@ -89,7 +89,8 @@ Result<Json> Neighbours::run(std::vector<std::string> words) const {
   return document;
 }
 
-Result<std::vector<OtherKernel>> Neighbours::judge(const ScannedKernel& kernel, const std::vector<Bindings>& changes) {
+Result<std::vector<OtherKernel>> OtherKernelJudge::judge(const ScannedKernel& kernel,
+                                                         const std::vector<Bindings>& changes) {
   if (!folder_) {
     KERNELIFT_ASSIGN(folder_, TemporaryFolder::create("neighbours", context_.state_folder()));
   }
@@ -101,7 +102,7 @@ Result<std::vector<OtherKernel>> Neighbours::judge(const ScannedKernel& kernel, 
   // another kernel.
   for (auto& knob : knobs_) {
     bool known = std::any_of(mep.knobs.begin(), mep.knobs.end(), [&](auto& one) { return one.name == knob.name; });
-    if (known || kernel.is_template || !feeds(knob, kernel)) continue;
+    if (known || kernel.is_template || !is_used_by(knob, kernel)) continue;
     mep.knobs.push_back(knob);
     mep.knobs.back().in_kernel = false;
   }
