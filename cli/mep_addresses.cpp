@@ -1,5 +1,5 @@
-// Looks at this process's own map, before there are threads or a driver; see mep_addresses.h. Whoever still has no room
-// after three times goes on: what maps the memory says which address it could not have.
+// Reads the memory map of this process before it has threads or a driver. If addresses are still occupied after three
+// restarts the process goes on: the code that maps the memory reports the address that it could not have.
 #include "cli/mep_addresses.h"
 
 #include <sys/personality.h>
@@ -12,12 +12,12 @@
 namespace kernelift::cli {
 namespace {
 
-constexpr int kTimes = 3;
-constexpr const char* kBegunAnew = "KERNELIFT_BEGUN_ANEW";
-/// Between now and the mapping of a MEP's memory the heap and the libraries' area grow by less than this.
+constexpr int kMostRestarts = 3;
+constexpr const char* kRestartVariable = "KERNELIFT_BEGUN_ANEW";
+/// Limit on the growth of the heap and of the area for libraries until the MEP's memory is mapped, in bytes.
 constexpr uint64_t kGrowth = uint64_t(4) << 30;
 
-bool has_room_for(const Mep& mep) {
+bool are_addresses_free(const Mep& mep) {
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {
     unsigned long long begin = 0, end = 0;
@@ -33,15 +33,15 @@ bool has_room_for(const Mep& mep) {
 }  // namespace
 
 void restart_if_addresses_taken(const Mep& mep, const Context& context) {
-  const char* told = std::getenv(kBegunAnew);
-  int times = told ? std::atoi(told) : 0;
-  unsetenv(kBegunAnew);  // Other processes that this one starts count for themselves.
-  if (times >= kTimes || has_room_for(mep)) return;
-  setenv(kBegunAnew, std::to_string(times + 1).c_str(), 1);
-  // Debuggers turn the random choice of addresses off: then it would lie here again.
+  const char* counted = std::getenv(kRestartVariable);
+  int restarts = counted ? std::atoi(counted) : 0;
+  unsetenv(kRestartVariable);  // Child processes must count their own restarts.
+  if (restarts >= kMostRestarts || are_addresses_free(mep)) return;
+  setenv(kRestartVariable, std::to_string(restarts + 1).c_str(), 1);
+  // Debuggers disable address randomisation: without it the process would be loaded at the same addresses again.
   personality(static_cast<unsigned long>(personality(0xffffffff)) & ~static_cast<unsigned long>(ADDR_NO_RANDOMIZE));
   execv("/proc/self/exe", context.arguments);
-  unsetenv(kBegunAnew);
+  unsetenv(kRestartVariable);
 }
 
 }  // namespace kernelift::cli

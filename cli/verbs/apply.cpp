@@ -1,4 +1,5 @@
-// kernelift apply RUN: patches the application with a run's winner and keeps the patch only if it is proven.
+// kernelift apply RUN: patches the application with a run's winner and keeps the patch only if the application is
+// proven right and faster.
 #include "cli/duration.h"
 #include "cli/embedding/ptx_maker.h"
 #include "cli/mep_addresses.h"
@@ -22,8 +23,8 @@ struct Options {
   bool roll_back = false, undo = false;
 };
 
-/// Re-times candidates that were only screened. The evaluator calibrates the original first, so it is made for the
-/// first of them and kept. What it finds goes to the run where that can be written: it is kept for the next apply.
+/// Times candidates again that were only screened. The evaluator calibrates the original first, so it is created for
+/// the first such candidate and kept. The results are stored in the run, if it is writable, for the next apply.
 class Confirmer {
  public:
   Confirmer(const Run& run, const Mep& mep, std::string device) : run_(run), mep_(mep), device_(std::move(device)) {}
@@ -48,7 +49,7 @@ class Confirmer {
   std::unique_ptr<Evaluator> evaluator_;
 };
 
-/// The user names one candidate of the run: that one or none.
+/// Drops all candidates but the one that the user named.
 Status keep_only(int64_t id, RunOffer& offer, const Run& run) {
   std::erase_if(offer.promising, [&](auto& trial) { return trial.id != id; });
   if (!offer.promising.empty()) return done();
@@ -57,11 +58,11 @@ Status keep_only(int64_t id, RunOffer& offer, const Run& run) {
     if (trial.id == id)
       return answer_is_no("candidate #" + std::to_string(id) + " of " + run.file().string() +
                           " has no gain that a patch can express (" + trial.figures().text() + ")");
-  return usage_error(run.file().string() + " holds no candidate #" + std::to_string(id) + "; it has " +
-                     std::to_string(trials.size()));
+  return usage_error(run.file().string() + " has no candidate #" + std::to_string(id) + "; it has " +
+                     counted(trials.size(), "candidate"));
 }
 
-/// On the CPU device the application's own build goes through the compiler wrappers, like the build that was recorded.
+/// The build command for the CPU device: it runs under the compiler wrappers, like the build that was recorded.
 Result<std::string> through_wrappers(const std::string& line, const std::filesystem::path& state) {
   KERNELIFT_ASSIGN(std::filesystem::path kernelift, executable());
   return join_command(
@@ -79,23 +80,24 @@ Result<Exit> report_restoration(const Context& context, const Result<Restoration
   if (!context.json && !restored->needed) context.say(nothing);
   if (!context.json && restored->kept)
     context.say("The patch had been proven and committed; its branch is now checked out.");
-  for (auto& file : restored->restored) context.note("put back: " + file);
-  for (auto& file : restored->left) context.note("left alone, changed since: " + file);
+  for (auto& file : restored->restored) context.note("restored: " + file);
+  for (auto& file : restored->left) context.note("left alone, because it was changed since: " + file);
   return restored->left.empty() ? Exit::Done : Exit::No;
 }
 
-/// A copy of a project has runs of its original: what they patch is that, and not the tree that the user stands in.
+/// Refuses to run in a copy of the application: its runs belong to the original tree, and that is what they would
+/// patch.
 Status check_working_folder(const std::filesystem::path& root, const Context& context) {
   std::error_code code;
   std::filesystem::path here = std::filesystem::current_path(code),
                         there = std::filesystem::weakly_canonical(root, code);
   if (within(here, there) || !context.state.empty()) return done();
-  return usage_error("this run is of the application in " + there.string() + ", and you are in " + here.string() +
-                     ": apply it there, or record and tune the application that is here");
+  return usage_error("this run belongs to the application in " + there.string() + ", but you are in " + here.string() +
+                     ": apply it there, or record and tune the application in this folder");
 }
 
-/// The run's HTML report quotes it; a run in a read-only place is still applied. That nothing came of a second apply
-/// takes no patch of the first away.
+/// Writes the result beside the run, for the HTML report; a run in a read-only folder is applied all the same. If an
+/// earlier patch was kept, a later apply without a result does not overwrite its report.
 void write_applied(std::filesystem::path run, const Result<ApplyReport>& applied) {
   std::filesystem::path file = run.replace_extension(".applied.json");
   if (applied.ok()) return (void)write_json(file, to_json(*applied));
@@ -113,8 +115,9 @@ Result<Exit> apply_verb(const Context& context, const Options& options) {
   if (options.undo) return report_restoration(context, undo_last(state), "");
   KERNELIFT_TRY(embedding_on("auto", options.embed));
   if (options.run_file.empty())
-    return usage_error("which run? Give the file that `kernelift tune` made, e.g. .kernelift/runs/NAME-1.klrun");
-  // Said before anything is timed once more.
+    return usage_error(
+        "name the run to apply: the file that `kernelift tune` wrote, e.g. .kernelift/runs/NAME-1.klrun");
+  // Checked before any candidate is timed again.
   if (options.build.empty()) return usage_error("apply needs the application's build command: --build CMD");
   if (options.run.empty() && options.check.empty())
     return usage_error("apply needs a command that runs the application: --run CMD");
@@ -124,7 +127,7 @@ Result<Exit> apply_verb(const Context& context, const Options& options) {
   KERNELIFT_ASSIGN(Embedding embedding,
                    embedding_on(context.device == "cpu" ? "cpu" : run.meta().device, options.embed));
   KERNELIFT_ASSIGN(RunOffer offer, offer_of(run, state, embedding));
-  restart_if_addresses_taken(offer.request.mep, context);  // Who was only screened is timed once more.
+  restart_if_addresses_taken(offer.request.mep, context);  // Confirming screened candidates maps the MEP's memory.
   PtxMaker maker(file.filename().string(), offer.request.mep, run.meta().mep);
   if (embedding != Embedding::Never) offer.make_embedded = [&](const RunTrial& trial) { return maker(trial); };
   if (options.candidate) KERNELIFT_TRY(keep_only(*options.candidate, offer, run));
@@ -152,7 +155,7 @@ Result<Exit> apply_verb(const Context& context, const Options& options) {
   context.emit(to_json(report));
   if (!context.json) context.say(report.text());
   else
-    for (auto& note : report.notes) context.note("apply: " + note);  // People who wait for the whole loop read along.
+    for (auto& note : report.notes) context.note("apply: " + note);  // `optimize` shows this progress to the user.
   if (report.outcome == ApplyOutcome::Interrupted) return Exit::Interrupted;
   return report.kept() ? Exit::Done : Exit::No;
 }
@@ -160,31 +163,33 @@ Result<Exit> apply_verb(const Context& context, const Options& options) {
 Action setup(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("run", options->run_file,
-                 "The run whose winner is applied: a file, or a kernel's name for its latest run");
+                 "The run whose best candidate is applied: a run file, or a kernel's name for its latest run");
   app.add_option("--candidate", options->candidate,
-                 "Only this candidate of the run, by its number (default: the best that can be applied)");
-  app.add_option("--build", options->build, "The application's build command, run in its root");
-  app.add_option("--run", options->run, "The command whose whole run time is measured");
-  app.add_option("--check", options->check, "The command that says by its exit code whether the application is right");
+                 "Apply only this candidate of the run, by its number (default: the best that can be patched in)");
+  app.add_option("--build", options->build, "The application's build command, run in its root folder");
+  app.add_option("--run", options->run, "The command whose total run time is measured");
+  app.add_option("--check", options->check,
+                 "A command whose exit code is 0 if the application's results are right (default: the --run command)");
   app.add_option(
          "--embed", options->embed,
-         "Tuned PTX in a generated file, for gains that the application's compiler cannot make: never, auto or only")
+         "Embed tuned PTX in a generated header if the application's compiler cannot reach the gain: never, auto "
+         "or only")
       ->capture_default_str();
-  app.add_option("--branch", options->branch, "The git branch to make (default: kernelift/<kernel>-<n>)");
+  app.add_option("--branch", options->branch, "Name of the git branch to create (default: kernelift/<kernel>-<n>)");
   app.add_option("--build-folder", options->build_folders,
-                 "Where the build writes, if not under the application's root");
+                 "Folder that the build writes to, if it is outside the application's root");
   app.add_option("--time", options->time,
-                 "For runs before and after the patch: the longer, the smaller a gain can be proven")
+                 "Time for runs before and after the patch; the longer it is, the smaller a gain can be proven")
       ->capture_default_str();
-  app.add_flag("--rollback", options->roll_back, "Only put back what an interrupted apply left behind");
-  app.add_flag("--undo", options->undo, "Put back the last patch that was kept in a tree without git");
+  app.add_flag("--rollback", options->roll_back, "Only restore files that an interrupted apply left patched");
+  app.add_flag("--undo", options->undo, "Undo the last patch that was kept in a tree without git");
   return [options](const Context& context) { return apply_verb(context, *options); };
 }
 
 }  // namespace
 
 const Verb kApply = {
-    "apply", "Patch the application with a run's winner; keep it only if it is proven right and faster",
+    "apply", "Patch the application with a run's best candidate; keep it only if proven right and faster",
     "kernelift apply .kernelift/runs/smooth-*-1.klrun --build make --run ./app --check './app --check'", setup};
 
 }  // namespace kernelift::cli
