@@ -1,5 +1,5 @@
-# Inputs that were made up have no recorded answers: the original's own results stand in, the MEP says so, and a kernel
-# that strays on such inputs is refused.
+# Made-up inputs have no recorded results: the original's own results are used as reference, the MEP says so, and a kernel
+# that accesses invalid memory on such inputs is refused.
 . "$(dirname "$0")/common.sh" "$@"
 cat > app.cu <<'C'
 __global__ void scale(const float* in, float* out, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) out[i] = in[i] * 3 + 1; }
@@ -12,14 +12,14 @@ expect_exit 0 "$KL" scan
 expect_exit 0 "$KL" extract scale --inputs synth --out mep
 expect_says "made up"
 grep -q "SYNTHESISED" mep/README.md || fail "the MEP does not say that its inputs are made up"
-grep -q "what the original kernel itself computes" mep/README.md || fail "the MEP does not say whose answers it holds"
+grep -q "what the original kernel itself computes" mep/README.md || fail "the MEP does not say where its reference results come from"
 expect_exit 0 "$KL" replay mep
 expect_says "PASS  out"
 expect_exit_in "0 1" "$KL" tune mep --device cpu --evals 5
 RUN=$(ls .kernelift/runs/*.klrun | head -1)
 expect_exit 0 "$KL" export "$RUN" --to json
 [ "$(json 'sum(t["verdict"]["outcome"] == "ok" for t in d["trials"]) >= 2')" = True ] || fail "no candidate was verified"
-# An answer that is wrong must show.
+# A wrong reference result must make the replay fail.
 python3 - <<'P'
 import json
 mep = json.load(open("mep/mep.json"))

@@ -1,5 +1,5 @@
-// MEPs of earlier versions do not list functions: there any line of the application's counts, a type's too.
-#include "reintegrate/patch/patch_reach.h"
+// MEPs of earlier versions do not list functions: for those, any line from the application counts, even a type's.
+#include "reintegrate/patch/patchable_parts.h"
 
 #include <algorithm>
 #include <map>
@@ -28,8 +28,8 @@ class Tree {
 
 }  // namespace
 
-PatchReach patch_reach(const Mep& mep) {
-  PatchReach reach;
+PatchableParts patchable_parts(const Mep& mep) {
+  PatchableParts reach;
   Tree application(mep.app_root);
   auto text = [&](const std::string& file, uint32_t line) {
     if (file.empty()) return;
@@ -40,16 +40,16 @@ PatchReach patch_reach(const Mep& mep) {
   if (mep.functions.empty())
     for (auto& origin : mep.origins) text(origin.file, origin.line);
   for (auto& knob : mep.knobs) reach.text |= !knob.value_range.file.empty() && application.holds(knob.value_range.file);
-  // They change together or not at all.
+  // Launches change together or not at all.
   auto is_own = [&](auto& site) { return !site.through_macro && application.holds(site.range.file); };
   reach.launches = !mep.launches.empty() && std::ranges::all_of(mep.launches, is_own);
   return reach;
 }
 
-std::string PatchReach::why() const {
+std::string PatchableParts::why() const {
   if (text || outside.empty()) return {};
-  return "its source lies outside the application (" + outside + "), where no patch goes" +
-         (launches ? "; only its launches are the application's own" : ", and its launches cannot be patched alone");
+  return "its source lies outside the application (" + outside + ") and is not patched" +
+         (launches ? "; only its launches are in the application" : ", and its launches cannot be patched alone");
 }
 
 }  // namespace kernelift

@@ -1,5 +1,5 @@
-// See knob_reach.h.
-#include "reintegrate/patch/knob_reach.h"
+// Amdahl's law over several kernels, and the sentences about kernels that share a knob.
+#include "reintegrate/patch/shared_knobs.h"
 
 #include <algorithm>
 
@@ -17,17 +17,17 @@ std::string listed(const std::vector<std::string>& words) {
 
 }  // namespace
 
-bool feeds(const Knob& knob, const ScannedKernel& kernel) {
+bool is_used_by(const Knob& knob, const ScannedKernel& kernel) {
   return std::find(knob.kernels.begin(), knob.kernels.end(), kernel.id) != knob.kernels.end();
 }
 
-KnobReach knob_reach(const Mep& mep, const ScanIndex& scan, const Bindings& values) {
-  KnobReach reach;
+SharedKnobs shared_knobs(const Mep& mep, const ScanIndex& scan, const Bindings& values) {
+  SharedKnobs reach;
   for (auto& knob : mep.knobs) {
     auto value = values.find(knob.name);
     if (value == values.end() || value->second == knob.value) continue;
     for (auto& kernel : scan.kernels) {
-      if (!feeds(knob, kernel) || kernel.key == mep.kernel_key) continue;
+      if (!is_used_by(knob, kernel) || kernel.key == mep.kernel_key) continue;
       reach.knobs[knob.name] = value->second;
       bool known =
           std::any_of(reach.others.begin(), reach.others.end(), [&](auto* other) { return other->key == kernel.key; });
@@ -37,7 +37,7 @@ KnobReach knob_reach(const Mep& mep, const ScanIndex& scan, const Bindings& valu
   return reach;
 }
 
-std::string text_of(const KnobReach& reach) {
+std::string text_of(const SharedKnobs& reach) {
   std::vector<std::string> knobs, names;
   for (auto& [name, value] : reach.knobs) knobs.push_back(name);
   for (size_t i = 0; i < reach.others.size() && i < kNamed; ++i) names.push_back(reach.others[i]->name);
@@ -46,11 +46,11 @@ std::string text_of(const KnobReach& reach) {
   return listed(knobs) + (knobs.size() == 1 ? " is" : " are") + " also used by " + listed(names);
 }
 
-double worth_alone(double gain, double share, const std::vector<OtherKernel>& others) {
+double equivalent_gain(double gain, double share, const std::vector<OtherKernel>& others) {
   double time = share / gain;
   for (auto& other : others)
     if (other.speedup > 0) time += other.share * (1 / other.speedup - 1);
-  // What others gain may be more than all that this kernel takes.
+  // Other kernels may gain more time than this kernel takes altogether.
   constexpr double kMost = 1e9;
   return share / std::max(time, share / kMost);
 }

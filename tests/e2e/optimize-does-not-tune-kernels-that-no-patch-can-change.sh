@@ -1,5 +1,5 @@
-# The hottest kernel and its launch stand in a header of another project. optimize says so before any time is spent on tuning, and
-# goes on to the next.
+# The hottest kernel and its launch are in a header of another project. optimize says so before it spends time on tuning, and
+# continues with the next kernel.
 . "$(dirname "$0")/common.sh" "$@"
 mkdir app dep
 cat > dep/scale.h <<'C'
@@ -29,8 +29,8 @@ int main() {
 C
 cd app
 expect_exit 1 "$KL" optimize --device cpu --build 'nvcc -O2 -I../dep main.cu -o app' --run ./app --time 10s
-grep -q "not tuned: its source lies outside the application (.*/dep/scale.h:2), where no patch goes" "$WORK/.out" || fail "it is not said why scale is not tuned"
+grep -q "not tuned: its source lies outside the application (.*/dep/scale.h:2) and is not patched" "$WORK/.out" || fail "the reason why scale is not tuned is missing"
 grep -q "refused      scale" "$WORK/.out" || fail "scale is not listed as refused"
 grep -q "too small a share" "$WORK/.out" || fail "the next kernel is not listed"
-! grep -q "==> kernelift \(replay\|tune\)" "$WORK/.err" || fail "time was spent on what no patch could change"
-[ ! -e .kernelift/runs ] || fail "there is a run"
+! grep -q "==> kernelift \(replay\|tune\)" "$WORK/.err" || fail "time was spent on a kernel that no patch can change"
+[ ! -e .kernelift/runs ] || fail "a run was created"

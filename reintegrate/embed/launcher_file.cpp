@@ -1,6 +1,6 @@
-// Both names are looked for, with the kernel's id and without: which of them a patch took depended on what was there
-// then.
-#include "reintegrate/embed/launcher_place.h"
+// existing() looks for both names, with the kernel's id and without: which one an earlier patch used depended on the
+// kernels that were scanned then.
+#include "reintegrate/embed/launcher_file.h"
 
 #include "core/base/file.h"
 #include "reintegrate/embed/launcher.h"
@@ -17,7 +17,7 @@ bool mentions(const fs::path& file, const std::string& launcher) {
 
 }  // namespace
 
-std::string LauncherPlace::name() const {
+std::string LauncherFile::name() const {
   std::string name = launcher_name(mep_.kernel_name);
   if (!mine_ || !scan_) return name;
   for (auto& other : scan_->kernels)
@@ -27,11 +27,11 @@ std::string LauncherPlace::name() const {
   return name;
 }
 
-bool LauncherPlace::is_own(const std::string& text) const {
+bool LauncherFile::is_own(const std::string& text) const {
   return text.starts_with("// Tuned code for the kernel '" + mep_.kernel_name + "'");
 }
 
-fs::path LauncherPlace::existing() const {
+fs::path LauncherFile::existing() const {
   std::error_code code;
   std::vector<fs::path> beside;
   auto add = [&](const fs::path& file) {
@@ -54,17 +54,18 @@ fs::path LauncherPlace::existing() const {
   return {};
 }
 
-std::string LauncherPlace::occupied(const fs::path& header, const std::vector<std::string>& launched_in) const {
+std::string LauncherFile::occupied(const fs::path& header, const std::vector<std::string>& launched_in) const {
   auto text = read_text(header);
   if (!text.ok() || !is_own(*text))
-    return header.string() + " is there already, and is not the launcher of '" + mep_.kernel_name +
+    return header.string() + " already exists and is not the launcher of '" + mep_.kernel_name +
            "': rename or remove it first";
   for (auto& file : launched_in)
     if (mentions(root_ / file, header.stem().string()))
-      return header.string() + " is there already, and other launches of '" + mep_.kernel_name + "' in " + file +
-             " go through it: send this one through it too, as its head shows, or undo the others and remove it";
-  return header.string() + " is there already, and launches of '" + mep_.kernel_name +
-         "' do not go through it: remove it first";
+      return header.string() + " already exists, and other launches of '" + mep_.kernel_name + "' in " + file +
+             " go through it: change this launch to use it too, as its first lines show, or undo the others and "
+             "remove it";
+  return header.string() + " already exists, but no launch of '" + mep_.kernel_name +
+         "' goes through it: remove it first";
 }
 
 }  // namespace kernelift

@@ -1,5 +1,5 @@
-// Who changes with a knob, and what a gain is worth beside what becomes of them.
-#include "reintegrate/patch/knob_reach.h"
+// Which kernels share a knob, and what a gain is worth together with the effect on them.
+#include "reintegrate/patch/shared_knobs.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ ScannedKernel kernel(const std::string& id, const std::string& name) {
   return made;
 }
 
-TEST(KnobReach, IsEveryOtherKernelOnceThatATurnedKnobFeeds) {
+TEST(SharedKnobs, NameEveryOtherKernelThatUsesAChangedKnobOnce) {
   ScanIndex scan;
   scan.kernels = {kernel("1", "mine"), kernel("2", "mine"), kernel("3", "blur"),
                   kernel("4", "blur"), kernel("5", "sum"),  kernel("6", "fill")};
@@ -22,23 +22,24 @@ TEST(KnobReach, IsEveryOtherKernelOnceThatATurnedKnobFeeds) {
   mep.knobs[0].name = "BLOCK", mep.knobs[0].value = 64, mep.knobs[0].kernels = {"1", "2", "3", "4", "5"};
   mep.knobs[1].name = "ROWS", mep.knobs[1].value = 4, mep.knobs[1].kernels = {"1", "6"};
   mep.knobs[2].name = "OWN", mep.knobs[2].value = 1, mep.knobs[2].kernels = {"1", "2"};
-  KnobReach reach = knob_reach(mep, scan, {{"BLOCK", 128}, {"ROWS", 4}, {"OWN", 2}});
+  SharedKnobs reach = shared_knobs(mep, scan, {{"BLOCK", 128}, {"ROWS", 4}, {"OWN", 2}});
   EXPECT_EQ(reach.knobs, (Bindings{{"BLOCK", 128}}));
   EXPECT_EQ(text_of(reach), "BLOCK is also used by blur and sum");
-  EXPECT_TRUE(knob_reach(mep, scan, {{"OWN", 2}}).empty());
+  EXPECT_TRUE(shared_knobs(mep, scan, {{"OWN", 2}}).empty());
   for (auto name : {"a", "b", "c"}) {
     scan.kernels.push_back(kernel(name, name));
     mep.knobs[1].kernels.push_back(name);
   }
-  EXPECT_EQ(text_of(knob_reach(mep, scan, {{"ROWS", 8}})), "ROWS is also used by fill, a, b and 1 more kernel");
+  EXPECT_EQ(text_of(shared_knobs(mep, scan, {{"ROWS", 8}})), "ROWS is also used by fill, a, b and 1 more kernel");
 }
 
-TEST(KnobReach, WhatOthersLoseIsTakenFromTheGain) {
-  EXPECT_DOUBLE_EQ(worth_alone(1.5, 0.5, {}), 1.5);
-  EXPECT_DOUBLE_EQ(worth_alone(1.5, 0.5, {{"blur", 0.5, 0.75}}), 1);
-  EXPECT_DOUBLE_EQ(worth_alone(2, 0.4, {{"blur", 0.2, 2}}), 4) << "others may gain too";
-  EXPECT_DOUBLE_EQ(worth_alone(1.5, 0.5, {{"not known", 0.5, 0}}), 1.5);
-  EXPECT_GT(worth_alone(1.5, 0.1, {{"blur", 0.9, 2}}), 1.5) << "more than all that the kernel takes";
+TEST(SharedKnobs, SubtractTheLossOfOtherKernelsFromTheGain) {
+  EXPECT_DOUBLE_EQ(equivalent_gain(1.5, 0.5, {}), 1.5);
+  EXPECT_DOUBLE_EQ(equivalent_gain(1.5, 0.5, {{"blur", 0.5, 0.75}}), 1);
+  EXPECT_DOUBLE_EQ(equivalent_gain(2, 0.4, {{"blur", 0.2, 2}}), 4) << "others may gain too";
+  EXPECT_DOUBLE_EQ(equivalent_gain(1.5, 0.5, {{"not known", 0.5, 0}}), 1.5);
+  EXPECT_DOUBLE_EQ(equivalent_gain(1.5, 0.1, {{"blur", 0.9, 2}}), 1e9)
+      << "the other kernel gains more time than this kernel takes: the largest gain";
 }
 
 }  // namespace

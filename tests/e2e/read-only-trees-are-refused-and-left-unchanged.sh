@@ -1,9 +1,9 @@
-# A read-only application tree: scan and apply say so in one sentence and say what to do; with the state elsewhere all but
-# the patch works, and the patch is refused with not a byte changed.
+# A read-only application tree: scan and record report it in one sentence and say what to do. With the state folder
+# elsewhere everything but the patch works, and the patch is refused without changing a byte.
 . "$(dirname "$0")/common.sh" "$@"
 if [ -z "${KERNELIFT_READ_ONLY:-}" ]; then
-  # Mode bits do not stop root; a read-only mount in a namespace of our own stops everybody.
-  unshare -rm true 2>/dev/null || { echo "no mount namespaces here: not tried"; exit 77; }
+  # Permission bits do not apply to root; a read-only mount in a namespace of its own applies to every user.
+  unshare -rm true 2>/dev/null || { echo "skipped: mount namespaces are not available"; exit 77; }
   KERNELIFT_READ_ONLY=1 exec unshare -rm bash "$SRC/tests/e2e/$(basename "$0")" "$@"
 fi
 example one-file
@@ -28,4 +28,4 @@ expect_exit_in "0 1" "$KL" tune "$WORK/mep" --state "$WORK/state" --device cpu -
 RUN=$(ls "$WORK"/state/runs/*.klrun | head -1)
 expect_exit_in "1 4" "$KL" apply "$RUN" --state "$WORK/state" --device cpu --build 'nvcc -O2 nbody.cu -o nbody' --run ./nbody
 [ "$CODE" = 1 ] || { expect_says "read-only"; expect_says "nbody.cu"; }
-[ "$(find . -path ./.git -prune -o -type f -print0 | sort -z | xargs -0 sha256sum | sha256sum)" = "$SUM" ] || fail "a read-only tree changed"
+[ "$(find . -path ./.git -prune -o -type f -print0 | sort -z | xargs -0 sha256sum | sha256sum)" = "$SUM" ] || fail "the read-only tree has changed"

@@ -1,5 +1,5 @@
-# A model that answers with prose, wrong edits, half a reply, 429, 500 or nothing: the run ends as any other, and says in a
-# sentence what was wrong. A specification that cannot work is a usage error before anything is measured.
+# A model server that replies with prose, wrong edits, half a reply, 429, 500 or nothing: the run ends normally and states
+# in a sentence what was wrong. An invalid --llm specification is a usage error before anything is measured.
 . "$(dirname "$0")/common.sh" "$@"
 cat > server.py <<'P'
 import http.server, json, sys, threading
