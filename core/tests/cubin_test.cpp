@@ -1,4 +1,5 @@
-// Claims about core/toolchain/cubin.h, on images put together by hand (nvcc's own are read where there is an nvcc).
+// The reader of cubins, on images made by hand; sandbox/compile/tests/nvcc_image_test.cpp reads nvcc's where there is
+// an nvcc.
 #include "core/toolchain/cubin.h"
 
 #include <elf.h>
@@ -20,7 +21,7 @@ std::string_view text_of(const std::vector<std::byte>& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// A GPU image with one kernel and some variables, put together by hand.
+/// A GPU image with one kernel and some variables, made by hand.
 class Elf {
  public:
   Elf() {
@@ -36,7 +37,7 @@ class Elf {
                         section, at, size});
     strings_ += name + '\0';
   }
-  /// What is in the text section.
+  /// Content of the text section.
   std::vector<uint64_t> code;
   std::vector<std::byte> bytes() {
     std::vector<Elf64_Shdr> sections = sections_;
@@ -126,7 +127,7 @@ TEST(Cubin, ListsStaticVariablesOfRelocatableCode) {
   EXPECT_TRUE(symbols->variables[1].constant);
 }
 
-TEST(Cubin, AFunctionBehindAKernelsCodeReadsNoTexturesBecauseTheKernelDoes) {
+TEST(Cubin, CountsTextureInstructionsOfAKernelForNoFunctionAfterIt) {
   constexpr uint64_t kTex = 0x160, kMove = 0x02, kInstruction = 16;
   Elf elf;
   elf.code = {kTex, 0, kMove, 0};
@@ -159,10 +160,10 @@ TEST(Cubin, SurvivesEveryTruncationAndFlippedBits) {
   }
 }
 
-TEST(Cubin, SaysWhichVariablesAreBoundToTheirUnit) {
+TEST(Cubin, MarksVariablesWithLocalBinding) {
   Elf elf;
-  elf.symbol("mine", STT_OBJECT, 0, Elf::kGlobal, 4);
-  elf.symbol("everybodys", STT_OBJECT, 0, Elf::kGlobal, 4, 0, STB_GLOBAL);
+  elf.symbol("static", STT_OBJECT, 0, Elf::kGlobal, 4);
+  elf.symbol("global", STT_OBJECT, 0, Elf::kGlobal, 4, 0, STB_GLOBAL);
   auto bytes = elf.bytes();
   auto symbols = read_cubin(text_of(bytes));
   ASSERT_TRUE(symbols.ok());
@@ -171,7 +172,7 @@ TEST(Cubin, SaysWhichVariablesAreBoundToTheirUnit) {
   EXPECT_FALSE(symbols->variables[1].local);
 }
 
-TEST(Cubin, HasTheMachineCodeOfAKernelByItsCanonicalKey) {
+TEST(Cubin, FindsTheMachineCodeOfAKernelByItsCanonicalKey) {
   Elf elf;
   elf.code = {1, 2};
   auto bytes = elf.bytes();
