@@ -22,8 +22,8 @@ struct CompileRequest {
   CompileTarget target = CompileTarget::Cpu;
   std::string bitcode;  ///< The front end's output for `source`, kept from earlier; empty: run it.
   Fusing fusing = Fusing::AsCompiled;
-  Strands strands = Strands::None;  ///< Which sums are taken apart.
-  bool blocks_turned_round = false;
+  PartialSums partial_sums = PartialSums::None;  ///< The sums that are split into partial sums.
+  bool blocks_reversed = false;                  ///< Blocks are numbered from the last to the first.
   uint64_t random_sums = 0;  ///< Not 0: the seed with which sums are rounded at random; without any there is no image.
   bool admit = true;         ///< Judge the source by the slice's own findings.
   std::vector<std::string> own;  ///< AdmissionFinding::identity() of the slice.

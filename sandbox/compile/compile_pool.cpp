@@ -222,24 +222,24 @@ std::vector<std::string> CompilePool::compile_roundings(const std::string& sourc
     std::vector<std::string> fast_math = {};
     Fusing fusing = Fusing::AsCompiled;
     bool vectorize = true;
-    Strands strands = Strands::None;
-    bool blocks_turned_round = false;
+    PartialSums partial_sums = PartialSums::None;
+    bool blocks_reversed = false;
   };
   // Leave to reorder is not taken where nothing is gained by it, as on GPUs: the last ones make it so.
   const Way ways[] = {{.fast_math = {"contract"}},
-                      {.blocks_turned_round = true},
+                      {.blocks_reversed = true},
                       {.fusing = Fusing::Never},
                       {.fusing = Fusing::First},
                       {.fusing = Fusing::Second},
                       {.fast_math = {"contract", "reassoc", "nsz", "arcp"}},
                       {.vectorize = false},
-                      {.fast_math = {"contract"}, .strands = Strands::Innermost},
-                      {.fast_math = {"contract"}, .strands = Strands::Outermost}};
+                      {.fast_math = {"contract"}, .partial_sums = PartialSums::Innermost},
+                      {.fast_math = {"contract"}, .partial_sums = PartialSums::Outermost}};
   std::vector<CompileRequest> requests;
   for (auto& way : ways) {
     CompileRequest& request = requests.emplace_back(request_again(source, own));
     request.recipe.fast_math = way.fast_math, request.recipe.vectorize = way.vectorize;
-    request.fusing = way.fusing, request.strands = way.strands, request.blocks_turned_round = way.blocks_turned_round;
+    request.fusing = way.fusing, request.partial_sums = way.partial_sums, request.blocks_reversed = way.blocks_reversed;
   }
   return images_of(requests, own);
 }

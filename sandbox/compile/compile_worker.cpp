@@ -135,9 +135,9 @@ class Compile {
     // There is no other way where nothing changes, and no need of code for it.
     if (request_.fusing != Fusing::AsCompiled && fuse(module, request_.fusing) == 0)
       return refused("no sums of products");
-    if (request_.blocks_turned_round && turn_blocks_round(module) == 0)
+    if (request_.blocks_reversed && reverse_block_order(module) == 0)
       return refused("no sums over blocks in any order");
-    if (request_.strands != Strands::None || request_.random_sums != 0) KERNELIFT_TRY(change_sums(module));
+    if (request_.partial_sums != PartialSums::None || request_.random_sums != 0) KERNELIFT_TRY(change_sums(module));
     if (!request_.recipe.passes.empty())
       KERNELIFT_TRY(
           run_passes(module, request_.recipe, nullptr, [&](const std::string& item) { announce("pass", item); }));
@@ -152,7 +152,7 @@ class Compile {
     int count = 0;
     for (auto& function : module)
       count += request_.random_sums != 0 ? round_sums_at_random(function, request_.random_sums)
-                                         : split_sums(function, request_.strands);
+                                         : split_sums(function, request_.partial_sums);
     return count > 0 ? done() : refused("no sums");
   }
 

@@ -90,7 +90,7 @@ TEST(CompilePool, RoundsASumOfCallsInAnotherOrderToo) {
   };
   size_t most = 0;
   for (auto& image : pool->compile_roundings(source, own)) most = std::max(most, sums(image));
-  EXPECT_GE(most, sums(own.image) + 6) << "eight strands are put together";
+  EXPECT_GE(most, sums(own.image) + 6) << "eight partial sums are added";
 }
 
 TEST(CompilePool, AddsUpFromTheLastBlockToTheFirstWhereNoOrderIsPromised) {
@@ -187,16 +187,16 @@ TEST(CompilePool, TakesNumbersForFiniteOnlyWhereTheKernelDoesNotAsk) {
                       "float least = 3.402823466e+38f; for (int j = 0; j < n; ++j) least = x[j] < least ? x[j] : "
                       "least; y[i] = least;"})
     EXPECT_TRUE(outcome(plain).ok()) << plain << outcome(plain).detail;
-  for (auto* asks :
+  for (auto* tests :
        {"float v = x[i] * 2; if (v != v) v = 0; y[i] = v;", "y[i] = isnan(x[i]) ? 0 : x[i];",
         "float v = x[i] * 2; if (v - v != 0) v = 5; y[i] = v;",
         "if ((__float_as_uint(x[i] * 2) & 0x7f800000) == 0x7f800000) y[i] = 0;", "if (isinf(x[i] / y[i])) y[i] = 0;",
         "if (isfinite(x[i])) y[i] = 0;", "if (x[i] * 2 > 3.402823466e+38f) y[i] = 0;",
         "static constexpr float limits[] = {0, __builtin_inff()}; y[i] = x[i] < limits[n] ? x[i] : 0;",
         "float most = -__builtin_inff(); for (int j = 0; j < n; ++j) most = most < x[j] ? x[j] : most; y[i] = most;"}) {
-    CompileReply reply = outcome(asks);
-    EXPECT_EQ(reply.outcome, Outcome::Refused) << asks;
-    EXPECT_NE(reply.detail.find("asks whether a number is finite"), std::string::npos) << reply.detail;
+    CompileReply reply = outcome(tests);
+    EXPECT_EQ(reply.outcome, Outcome::Refused) << tests;
+    EXPECT_NE(reply.detail.find("tests whether a number is finite"), std::string::npos) << reply.detail;
   }
 }
 
