@@ -13,7 +13,7 @@
 #include "core/compiler/paths.h"
 #include "core/compiler/recipe_passes.h"
 #include "sandbox/compile/compile_worker.h"
-#include "sandbox/jail/patience.h"
+#include "sandbox/jail/cpu_time_limit.h"
 
 namespace kernelift {
 namespace fs = std::filesystem;
@@ -61,19 +61,19 @@ Result<std::unique_ptr<CompilePool>> CompilePool::start(CompilePoolOptions optio
   std::function<void()> warm_up;
   if (target == CompileTarget::Cubin) warm_up = [] { (void)open_cubin_compiler().ok(); };
   if (!pool->options_.few) warm_up = [frontend, target] { warm_up_compiler(frontend, target); };
-  KERNELIFT_ASSIGN(pool->nursery_,
-                   Nursery::start({"kl-compile", warm_up, [frontend, jail, target](Channel& channel, WorkerCell& cell) {
-                                     // Whoever queues launches on the GPU goes first.
-                                     constexpr int kYield = 10;
-                                     if (target == CompileTarget::Cubin) (void)!nice(kYield);
-                                     serve_compiles(channel, cell, frontend, jail);
-                                   }}));
+  KERNELIFT_ASSIGN(pool->fork_server_, ForkServer::start({"kl-compile", warm_up,
+                                                          [frontend, jail, target](Channel& channel, WorkerCell& cell) {
+                                                            // Whoever queues launches on the GPU goes first.
+                                                            constexpr int kYield = 10;
+                                                            if (target == CompileTarget::Cubin) (void)!nice(kYield);
+                                                            serve_compiles(channel, cell, frontend, jail);
+                                                          }}));
   pool->slots_.resize(pool->options_.workers);
   return pool;
 }
 
 CompilePool::~CompilePool() {
-  // Workers die before the nursery that reaps them.
+  // Workers die before the fork server that reaps them.
   slots_.clear();
 }
 
@@ -132,7 +132,7 @@ std::chrono::milliseconds CompilePool::limit_of(const CompileRequest& request) c
 
 Frame CompilePool::wait_for_reply(Worker& worker, std::chrono::milliseconds limit) {
   using Clock = std::chrono::steady_clock;
-  const Patience patience(worker.pid(), limit);
+  const CpuTimeLimit time_limit(worker.pid(), limit);
   for (Clock::duration waited{};;) {
     auto begin = Clock::now();
     Frame frame = worker.channel().receive(after(kTick));
@@ -140,7 +140,7 @@ Frame CompilePool::wait_for_reply(Worker& worker, std::chrono::milliseconds limi
     std::lock_guard lock(mutex_);
     if (pauses_ > 0) continue;
     waited += Clock::now() - begin;
-    if (patience.is_over(waited)) return frame;
+    if (time_limit.is_over(waited)) return frame;
   }
 }
 
@@ -173,7 +173,7 @@ CompileReply CompilePool::blame(Slot& slot, const CompileRequest& request, Arriv
 
 CompileReply CompilePool::serve(Slot& slot, const CompileRequest& request) {
   if (!slot.worker) {
-    auto worker = nursery_->spawn();
+    auto worker = fork_server_->spawn();
     if (!worker.ok()) {
       CompileReply reply;
       reply.outcome = Outcome::CompileCrashed, reply.detail = worker.error().message;

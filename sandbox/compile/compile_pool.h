@@ -13,7 +13,7 @@
 #include "core/base/file.h"
 #include "core/compiler/frontend.h"
 #include "sandbox/compile/compile_message.h"
-#include "sandbox/jail/nursery.h"
+#include "sandbox/jail/fork_server.h"
 
 namespace kernelift {
 
@@ -75,7 +75,7 @@ class CompilePool {
 
   CompilePoolOptions options_;
   std::optional<TemporaryFolder> folder_;
-  std::unique_ptr<Nursery> nursery_;
+  std::unique_ptr<ForkServer> fork_server_;
   mutable std::mutex mutex_;
   std::condition_variable free_;
   std::list<Slot> slots_;

@@ -3,7 +3,7 @@
 #pragma once
 #include "core/compiler/frontend.h"
 #include "sandbox/compile/compile_message.h"
-#include "sandbox/jail/nursery.h"
+#include "sandbox/jail/fork_server.h"
 
 namespace kernelift {
 

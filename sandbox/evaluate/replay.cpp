@@ -40,11 +40,11 @@ Result<BaselineReport> measure(const Mep& mep, const std::filesystem::path& fold
   settings.trial.cold = cold;
   settings.tolerance = options.tolerance;
   settings.for_candidates = false;
-  KERNELIFT_ASSIGN(auto nursery, RunnerProcess::nursery(mep, folder, settings));
+  KERNELIFT_ASSIGN(auto fork_server, RunnerProcess::fork_server(mep, folder, settings));
   BaselineReport report;
   RunnerVoice voice;
   if (options.tell) voice.tell = options.tell;
-  KERNELIFT_ASSIGN(auto runner, RunnerProcess::start(*nursery, code, roundings, voice, report));
+  KERNELIFT_ASSIGN(auto runner, RunnerProcess::start(*fork_server, code, roundings, voice, report));
   return report;
 }
 

@@ -239,8 +239,8 @@ std::vector<pid_t> children(pid_t parent) {
 
 /// To all compile workers of this process.
 void send_workers(int signal) {
-  for (pid_t nursery : children(getpid()))
-    for (pid_t worker : children(nursery)) kill(worker, signal);
+  for (pid_t fork_server : children(getpid()))
+    for (pid_t worker : children(fork_server)) kill(worker, signal);
 }
 
 TEST(CompilePool, DoesNotChargeACompilationForWhatTheMachineIsBusyWith) {

@@ -71,10 +71,10 @@ void serve(Channel& channel, const Mep& mep, const std::filesystem::path& folder
 
 }  // namespace
 
-Result<std::unique_ptr<Nursery>> RunnerProcess::nursery(const Mep& mep, const std::filesystem::path& folder,
-                                                        const RunnerSettings& settings) {
+Result<std::unique_ptr<ForkServer>> RunnerProcess::fork_server(const Mep& mep, const std::filesystem::path& folder,
+                                                               const RunnerSettings& settings) {
   auto run = [mep, folder, settings](Channel& channel, WorkerCell&) { serve(channel, mep, folder, settings); };
-  return Nursery::start({"kl-runner", cpu::open_image_libraries, run});
+  return ForkServer::start({"kl-runner", cpu::open_image_libraries, run});
 }
 
 Result<std::string> RunnerProcess::ask(uint32_t request, const TrialCode& code, const Roundings& roundings,
@@ -103,10 +103,10 @@ Result<std::string> RunnerProcess::ask(uint32_t request, const TrialCode& code, 
   }
 }
 
-Result<std::unique_ptr<RunnerProcess>> RunnerProcess::start(Nursery& nursery, const TrialCode& baseline,
+Result<std::unique_ptr<RunnerProcess>> RunnerProcess::start(ForkServer& fork_server, const TrialCode& baseline,
                                                             const Roundings& roundings, RunnerVoice voice,
                                                             BaselineReport& report, std::optional<Deadline> deadline) {
-  KERNELIFT_ASSIGN(Worker worker, nursery.spawn());
+  KERNELIFT_ASSIGN(Worker worker, fork_server.spawn());
   std::unique_ptr<RunnerProcess> process(new RunnerProcess(std::move(worker), std::move(voice)));
   Inquiry inquiry;
   inquiry.deadline = deadline;

@@ -7,19 +7,19 @@
 #include <memory>
 
 #include "sandbox/evaluate/cpu/runner.h"
-#include "sandbox/jail/nursery.h"
+#include "sandbox/jail/fork_server.h"
 
 namespace kernelift {
 
 class RunnerProcess {
  public:
-  /// A nursery whose workers are runners of this MEP. The MEP is copied into it: no file is read again but data/.
-  static Result<std::unique_ptr<Nursery>> nursery(const Mep& mep, const std::filesystem::path& folder,
-                                                  const RunnerSettings& settings);
+  /// A fork server whose workers are runners of this MEP. The MEP is copied into it: no file is read again but data/.
+  static Result<std::unique_ptr<ForkServer>> fork_server(const Mep& mep, const std::filesystem::path& folder,
+                                                         const RunnerSettings& settings);
 
   /// Starts a fresh runner and lets it learn the original. An Error if the memory cannot be placed, or the process
   /// dies.
-  static Result<std::unique_ptr<RunnerProcess>> start(Nursery& nursery, const TrialCode& baseline,
+  static Result<std::unique_ptr<RunnerProcess>> start(ForkServer& fork_server, const TrialCode& baseline,
                                                       const Roundings& roundings, RunnerVoice voice,
                                                       BaselineReport& report, std::optional<Deadline> deadline = {});
   /// Whatever happens is in the verdict; `alive()` afterwards says whether this process can go on. nullopt: its time

@@ -12,7 +12,7 @@
 #include <cstring>
 
 #include "core/base/wire.h"
-#include "sandbox/jail/patience.h"
+#include "sandbox/jail/cpu_time_limit.h"
 
 namespace kernelift {
 namespace {
@@ -94,11 +94,12 @@ std::optional<TrialFailure> Trial::read_failure(const Frame& frame, size_t insta
 Frame Trial::receive(std::chrono::milliseconds limit) {
   // Asked often enough that a run ends on time, seldom enough to cost nothing.
   constexpr int kAskMilliseconds = 20;
-  const Patience patience(pid_, limit);
+  const CpuTimeLimit time_limit(pid_, limit);
   const auto begin = Deadline::clock::now();
   pollfd waiting{channel_.fd(), POLLIN, 0};
   while (poll(&waiting, 1, kAskMilliseconds) <= 0)
-    if (patience.is_over(Deadline::clock::now() - begin) || (ended_ && ended_())) return {Arrival::TimedOut, 0, {}, {}};
+    if (time_limit.is_over(Deadline::clock::now() - begin) || (ended_ && ended_()))
+      return {Arrival::TimedOut, 0, {}, {}};
   return channel_.receive(after(limit), kLargestReply);
 }
 

@@ -143,14 +143,14 @@ class Server {
 
 }  // namespace
 
-Result<std::unique_ptr<Nursery>> GpuProcess::nursery(const Mep& mep, const std::filesystem::path& folder,
-                                                     const GpuRunnerSettings& settings, GpuAbilities abilities) {
-  return Nursery::start({"kl-gpu", {}, [mep, folder, settings, abilities](Channel& channel, WorkerCell& cell) {
-                           report_faults_to(&cell.fault);
-                           Server(channel, cell, mep, folder, settings, abilities).serve();
-                           // Device memory and context go with the process; leaving by hand would only take longer.
-                           _exit(0);
-                         }});
+Result<std::unique_ptr<ForkServer>> GpuProcess::fork_server(const Mep& mep, const std::filesystem::path& folder,
+                                                            const GpuRunnerSettings& settings, GpuAbilities abilities) {
+  return ForkServer::start({"kl-gpu", {}, [mep, folder, settings, abilities](Channel& channel, WorkerCell& cell) {
+                              report_faults_to(&cell.fault);
+                              Server(channel, cell, mep, folder, settings, abilities).serve();
+                              // Device memory and context go with the process; leaving by hand would only take longer.
+                              _exit(0);
+                            }});
 }
 
 Result<std::string> GpuProcess::ask(uint32_t request, std::string_view body, std::chrono::milliseconds limit,
@@ -171,8 +171,8 @@ Result<std::string> GpuProcess::ask(uint32_t request, std::string_view body, std
   return environment_error("the process that uses the GPU ended: " + (end.empty() ? how : end));
 }
 
-Result<std::unique_ptr<GpuProcess>> GpuProcess::open(Nursery& nursery, int ordinal) {
-  KERNELIFT_ASSIGN(Worker worker, nursery.spawn());
+Result<std::unique_ptr<GpuProcess>> GpuProcess::open(ForkServer& fork_server, int ordinal) {
+  KERNELIFT_ASSIGN(Worker worker, fork_server.spawn());
   std::unique_ptr<GpuProcess> process(new GpuProcess(std::move(worker)));
   KERNELIFT_ASSIGN(std::string answer,
                    process->ask(kOpen, WireWriter().number(static_cast<uint64_t>(ordinal)).take(), kOpenLimit));
@@ -211,14 +211,14 @@ Result<BaselineReport> GpuProcess::calibrate(const GpuOriginal& original, bool c
   return report;
 }
 
-Result<std::unique_ptr<GpuProcess>> GpuProcess::start(Nursery& nursery, int ordinal, const GpuOriginal& original,
+Result<std::unique_ptr<GpuProcess>> GpuProcess::start(ForkServer& fork_server, int ordinal, const GpuOriginal& original,
                                                       bool cold, std::set<std::string>& fatal, BaselineReport& report,
                                                       std::unique_ptr<GpuProcess> opened) {
   for (;;) {
     auto process = std::move(opened);
     bool handed_over = process != nullptr;
     if (!process) {
-      KERNELIFT_ASSIGN(process, open(nursery, ordinal));
+      KERNELIFT_ASSIGN(process, open(fork_server, ordinal));
     }
     auto learned = process->calibrate(original, cold, fatal);
     if (learned.ok()) {

@@ -1,12 +1,12 @@
 // A GpuRunner in a process of its own, and the handle that the rest of the program has on it. The process is forked
-// from a nursery that never called the driver; it initialises the GPU itself, and whatever a candidate does to its
+// from a fork server that never called the driver; it initialises the GPU itself, and whatever a candidate does to its
 // context dies with it. Every wait has a deadline: a driver call that never returns costs this process, not the run.
 #pragma once
 #include <functional>
 #include <memory>
 
 #include "sandbox/evaluate/cuda/runner/gpu_runner.h"
-#include "sandbox/jail/nursery.h"
+#include "sandbox/jail/fork_server.h"
 
 namespace kernelift {
 
@@ -24,11 +24,11 @@ struct GpuAbilities {
 
 class GpuProcess {
  public:
-  /// A nursery whose workers are runners of this MEP.
-  static Result<std::unique_ptr<Nursery>> nursery(const Mep& mep, const std::filesystem::path& folder,
-                                                  const GpuRunnerSettings& settings, GpuAbilities abilities);
+  /// A fork server whose workers are runners of this MEP.
+  static Result<std::unique_ptr<ForkServer>> fork_server(const Mep& mep, const std::filesystem::path& folder,
+                                                         const GpuRunnerSettings& settings, GpuAbilities abilities);
   /// Starts a process and its device. An Error says what the GPU or its driver lacks.
-  static Result<std::unique_ptr<GpuProcess>> open(Nursery& nursery, int ordinal);
+  static Result<std::unique_ptr<GpuProcess>> open(ForkServer& fork_server, int ordinal);
   const DeviceFacts& facts() const { return facts_; }
 
   /// Places the memory and learns the original. `fatal`: experiments not to be tried.
@@ -49,7 +49,7 @@ class GpuProcess {
 
   /// open() and calibrate(), again without the experiment that ended it, until it lives. `fatal` remembers. `opened`:
   /// one that was opened already, for the first try.
-  static Result<std::unique_ptr<GpuProcess>> start(Nursery& nursery, int ordinal, const GpuOriginal& original,
+  static Result<std::unique_ptr<GpuProcess>> start(ForkServer& fork_server, int ordinal, const GpuOriginal& original,
                                                    bool cold, std::set<std::string>& fatal, BaselineReport& report,
                                                    std::unique_ptr<GpuProcess> opened = nullptr);
 

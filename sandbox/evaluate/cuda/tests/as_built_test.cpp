@@ -92,15 +92,15 @@ std::optional<FakeImage> compiled(std::string_view image) {
   return made;
 }
 
-Result<std::unique_ptr<Nursery>> fake_runners(const Mep& mep, const std::filesystem::path& folder,
-                                              const GpuRunnerSettings& settings) {
+Result<std::unique_ptr<ForkServer>> fake_runners(const Mep& mep, const std::filesystem::path& folder,
+                                                 const GpuRunnerSettings& settings) {
   auto open = [](int) -> Result<std::unique_ptr<Device>> {
     auto device =
         std::make_unique<FakeDevice>(std::map<std::string, FakeImage>{{std::string(Support::ptx()), host_support()}});
     device->unregistered = compiled;
     return std::unique_ptr<Device>(std::move(device));
   };
-  return GpuProcess::nursery(mep, folder, settings, {open});
+  return GpuProcess::fork_server(mep, folder, settings, {open});
 }
 
 /// An nvcc that answers with what nvcc made of source(0, 0), the mark replaced. Whatever else differs is left to nvcc
