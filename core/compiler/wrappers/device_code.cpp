@@ -63,7 +63,7 @@ std::string left_out(const std::string& unit, const std::vector<CpuImage::Refuse
 
 /// Bitcode and CPU image of a complete device program; messages name it by `unit`.
 Result<DeviceCode> finished(std::unique_ptr<llvm::Module> module, const std::string& unit, const std::string& name,
-                            const std::string& flags, const MakeCpuImage& make_image) {
+                            const std::string& flags, MakeCpuImage make_image) {
   std::vector<char> bitcode = bitcode_of(*module);
   module->getContext().setDiagnosticHandler(std::make_unique<OnlyErrors>());
   KERNELIFT_ASSIGN(CpuImage image, make_image(std::move(module)));
@@ -171,7 +171,7 @@ std::string compilation_unit_id(const CompilerCommand& command, const SourceInpu
 }
 
 Result<DeviceCode> compile_device_code(const CompilerCommand& command, const SourceInput& input,
-                                       const MakeCpuImage& make_image) {
+                                       MakeCpuImage make_image) {
   KERNELIFT_ASSIGN(std::string source, read_text(input.file));
   FrontendOptions options;
   options.file_name = input.file;
@@ -199,7 +199,7 @@ Result<DeviceCode> compile_device_code(const CompilerCommand& command, const Sou
   return code;
 }
 
-Result<DeviceCode> link_device_code(const std::vector<std::string>& files, const MakeCpuImage& make_image) {
+Result<DeviceCode> link_device_code(const std::vector<std::string>& files, MakeCpuImage make_image) {
   DeviceLinker linker;
   for (const std::string& file : files) KERNELIFT_TRY(linker.add_file(file));
   if (linker.empty()) return DeviceCode{};

@@ -17,10 +17,10 @@ struct DeviceCode {
 /// The device pass over one source. The blob holds bitcode for the link if the code is relocatable, else bitcode and an
 /// image.
 Result<DeviceCode> compile_device_code(const CompilerCommand& command, const SourceInput& input,
-                                       const MakeCpuImage& make_image);
+                                       MakeCpuImage make_image);
 
 /// Links the relocatable device code of object files and archives; an empty blob if there is none.
-Result<DeviceCode> link_device_code(const std::vector<std::string>& files, const MakeCpuImage& make_image);
+Result<DeviceCode> link_device_code(const std::vector<std::string>& files, MakeCpuImage make_image);
 
 /// The -cuid for both passes of a source, so that they use the same names for static variables.
 std::string compilation_unit_id(const CompilerCommand& command, const SourceInput& input);

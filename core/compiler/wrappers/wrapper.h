@@ -3,7 +3,6 @@
 // compiler.
 #pragma once
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,15 +25,15 @@ struct CpuImage {
 };
 /// Makes an image of a complete device program. The program that links the CPU device passes it
 /// (sandbox/compile/cpu_image.h), so that the wrappers do not depend on the CPU device.
-using MakeCpuImage = std::function<Result<CpuImage>(std::unique_ptr<llvm::Module>)>;
+using MakeCpuImage = Result<CpuImage> (*)(std::unique_ptr<llvm::Module>);
 
 /// Configuration of a look-alike folder's wrappers; stored in its marker file, so that they work outside `kernelift
 /// build` too (CMake remembers the compiler's path).
 struct WrapperConfig {
-  std::filesystem::path root;    ///< The look-alike: bin/nvcc, include/, lib64/…
-  std::filesystem::path state;   ///< The state folder; the log is compile_commands.json in it.
-  std::string device = "cpu";    ///< cpu: compile here. Else: log and run the real compiler.
-  MakeCpuImage make_image = {};  ///< Set by the program, not stored in the marker file.
+  std::filesystem::path root;         ///< The look-alike: bin/nvcc, include/, lib64/…
+  std::filesystem::path state;        ///< The state folder; the log is compile_commands.json in it.
+  std::string device = "cpu";         ///< cpu: compile here. Else: log and run the real compiler.
+  MakeCpuImage make_image = nullptr;  ///< Set by the program, not stored in the marker file.
 };
 
 /// The marker file that distinguishes a look-alike from a toolkit.
@@ -58,6 +57,6 @@ namespace kernelift {
 bool is_wrapper_name(const std::string& argv0);
 
 /// The main function of a wrapper; returns the compiler's exit code.
-int wrapper_main(int argc, char** argv, const wrappers::MakeCpuImage& make_image);
+int wrapper_main(int argc, char** argv, wrappers::MakeCpuImage make_image);
 
 }  // namespace kernelift

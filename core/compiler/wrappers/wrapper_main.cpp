@@ -111,7 +111,7 @@ void report_crashes(const std::string& name, const CompilerCommand& command) {
 
 }  // namespace kernelift::wrappers
 
-int kernelift::wrapper_main(int argc, char** argv, const wrappers::MakeCpuImage& make_image) {
+int kernelift::wrapper_main(int argc, char** argv, wrappers::MakeCpuImage make_image) {
   using namespace kernelift::wrappers;
   std::string name = fs::path(argv[0]).filename().string();
   auto config = find_config(argv[0]);

@@ -7,6 +7,7 @@
 
 #include "core/base/file.h"
 #include "core/model/kernel_key.h"
+#include "core/tests/handmade_cubin.h"
 #include "extractor/record/cuda/cupti/cupti.h"
 #include "extractor/record/cuda/cupti/detour.h"
 #include "extractor/record/cuda/kernel_table.h"

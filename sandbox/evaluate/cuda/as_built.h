@@ -11,6 +11,7 @@
 #include <mutex>
 
 #include "core/compiler/nvcc_image.h"
+#include "core/model/candidate.h"
 
 namespace kernelift {
 

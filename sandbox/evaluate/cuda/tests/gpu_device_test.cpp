@@ -10,7 +10,7 @@
 
 #include "sandbox/device/cuda/counters/kernel_trace.h"
 #include "sandbox/device/cuda/cuda_device.h"
-#include "sandbox/evaluate/cuda/runner/gpu_process.h"
+#include "sandbox/evaluate/runner/runner_process.h"
 #include "sandbox/evaluate/tests/mep_fixture.h"
 
 namespace kernelift {
@@ -39,9 +39,9 @@ class OnGpu : public ::testing::Test {
   void SetUp() override {
     static const std::string trouble = [] {
       Mep none;
-      auto fork_server = GpuProcess::fork_server(none, ".", {}, {make_device});
+      auto fork_server = RunnerProcess::fork_server(none, ".", {}, {make_device});
       if (!fork_server.ok()) return fork_server.error().message;
-      auto process = GpuProcess::open(**fork_server, 0);
+      auto process = RunnerProcess::open(**fork_server, 0);
       return process.ok() ? std::string() : process.error().message;
     }();
     if (!trouble.empty()) GTEST_SKIP() << trouble;
@@ -65,15 +65,15 @@ TrialCode code_of(const std::string& kernel) {
 /// A runner's fork server and process for one MEP.
 struct Running {
   explicit Running(const MepFixture& fixture, bool cold = false, KernelTracer trace = {}) : cold(cold) {
-    GpuRunnerSettings settings;
+    RunnerSettings settings;
     settings.launch_limit = std::chrono::milliseconds(3000);
-    fork_server =
-        std::move(*GpuProcess::fork_server(fixture.mep, fixture.path(), settings, {make_device, {}, std::move(trace)}));
+    fork_server = std::move(
+        *RunnerProcess::fork_server(fixture.mep, fixture.path(), settings, {make_device, {}, std::move(trace)}));
     baseline.code.image = candidates();
     start();
   }
   void start() {
-    auto started = GpuProcess::start(*fork_server, 0, baseline, cold, fatal, report);
+    auto started = RunnerProcess::start(*fork_server, 0, baseline, cold, fatal, report);
     trouble = started.ok() ? "" : started.error().message;
     if (started.ok()) process = std::move(*started);
   }
@@ -84,9 +84,9 @@ struct Running {
     return verdict.value_or(Verdict{});
   }
   bool cold;
-  GpuOriginal baseline;
+  Original baseline;
   std::unique_ptr<ForkServer> fork_server;
-  std::unique_ptr<GpuProcess> process;
+  std::unique_ptr<RunnerProcess> process;
   std::set<std::string> fatal;
   BaselineReport report;
   std::string trouble;
@@ -131,7 +131,7 @@ TEST_F(OnGpu, PlacesMemoryAtTheWantedAddresses) {
 
 TEST_F(OnGpu, LoadsListsAndTimesKernels) {
   EXPECT_EQ(elsewhere([](Device& device) -> std::string {
-              auto support = Support::load(device);
+              auto support = JudgingKernels::load(device);
               if (!support.ok()) return support.error().message;
               std::fprintf(stderr, "%s; two events around a launch measure %.2f us too much\n",
                            device.facts().label.c_str(), (*support)->overhead_seconds() * 1e6);
@@ -157,7 +157,7 @@ TEST_F(OnGpu, LoadsListsAndTimesKernels) {
 }
 
 template <class T>
-std::string compare_like_the_host(Device& device, Support& support, const char* element, uint64_t seed,
+std::string compare_like_the_host(Device& device, JudgingKernels& support, const char* element, uint64_t seed,
                                   T (*draw)(std::mt19937_64&)) {
   std::mt19937_64 random(seed);
   constexpr size_t kCount = 5003;
@@ -199,7 +199,7 @@ std::string compare_like_the_host(Device& device, Support& support, const char* 
 TEST_F(OnGpu, ComparesLikeTheHost) {
   EXPECT_EQ(
       elsewhere([](Device& device) -> std::string {
-        auto support = Support::load(device);
+        auto support = JudgingKernels::load(device);
         if (!support.ok()) return support.error().message;
         auto real = [](std::mt19937_64& random) -> double {
           switch (random() % 12) {
