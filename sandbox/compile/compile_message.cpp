@@ -1,4 +1,4 @@
-// Field by field, in order; see compile_message.h.
+// See compile_message.h. Fields are written and read in the same order.
 #include "sandbox/compile/compile_message.h"
 
 #include "core/base/wire.h"
