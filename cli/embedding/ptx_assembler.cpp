@@ -54,14 +54,14 @@ void work(Channel& channel, WorkerCell&) {
 
 Result<PtxAssembler> PtxAssembler::start() {
   PtxAssembler assembler;
-  KERNELIFT_ASSIGN(assembler.nursery_, Nursery::start({"kl-ptx", {}, work}));
+  KERNELIFT_ASSIGN(assembler.fork_server_, ForkServer::start({"kl-ptx", {}, work}));
   return assembler;
 }
 
 Result<AssembledPtx> PtxAssembler::operator()(const std::string& whole, const std::string& plain,
                                               const std::string& arch) {
   if (!worker_) {
-    KERNELIFT_ASSIGN(Worker worker, nursery_->spawn());
+    KERNELIFT_ASSIGN(Worker worker, fork_server_->spawn());
     worker_.emplace(std::move(worker));
   }
   Channel& channel = worker_->channel();

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "sandbox/jail/nursery.h"
+#include "sandbox/jail/fork_server.h"
 
 namespace kernelift::cli {
 
@@ -25,7 +25,7 @@ class PtxAssembler {
   Result<AssembledPtx> operator()(const std::string& whole, const std::string& plain, const std::string& arch);
 
  private:
-  std::unique_ptr<Nursery> nursery_;
+  std::unique_ptr<ForkServer> fork_server_;
   std::optional<Worker> worker_;
 };
 

@@ -1,6 +1,7 @@
-// The nursery's loop and its client side; see nursery.h. One request: fork. The answer carries the worker's socket,
-// a pidfd and the shared cell's memory; the worker's end is written into the cell when the nursery reaps it.
-#include "sandbox/jail/nursery.h"
+// The fork server's loop and its client side; see fork_server.h. The only request is to fork. The reply contains the
+// worker's socket, a pidfd and the shared cell's memory; when the fork server reaps the worker, it writes the worker's
+// exit status into the cell.
+#include "sandbox/jail/fork_server.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -39,10 +40,10 @@ WorkerCell* map_cell(int fd) {
   return at == MAP_FAILED ? nullptr : static_cast<WorkerCell*>(at);
 }
 
-/// The nursery process. Never returns.
-class NurseryProcess {
+/// The fork server process. Never returns.
+class ForkServerProcess {
  public:
-  NurseryProcess(Nursery::Plan plan, Channel control) : plan_(std::move(plan)), control_(std::move(control)) {}
+  ForkServerProcess(ForkServer::Plan plan, Channel control) : plan_(std::move(plan)), control_(std::move(control)) {}
 
   [[noreturn]] void run() {
     prctl(PR_SET_NAME, plan_.name.c_str());
@@ -77,7 +78,7 @@ class NurseryProcess {
     auto ends = Channel::pair();
     Descriptor memory(memfd_create("kernelift-cell", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     WorkerCell* cell = nullptr;
-    // Sealed: a worker that shortens it would take the memory from under its owner's reads.
+    // Sealed, because a worker that shortened the file would make its owner's reads fault.
     if (memory && ftruncate(memory.get(), sizeof(WorkerCell)) == 0 &&
         fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
       cell = map_cell(memory.get());
@@ -116,7 +117,7 @@ class NurseryProcess {
     }
   }
 
-  Nursery::Plan plan_;
+  ForkServer::Plan plan_;
   Channel control_;
   sigset_t unblocked_;
   std::map<pid_t, WorkerCell*> cells_;
@@ -163,7 +164,7 @@ std::string Worker::end() {
   bool killed = alive();
   signal(SIGKILL);
   wait_readable(process_.get(), kEndLimit);
-  // The pidfd speaks when the process is a zombie; the nursery notes its status a moment later.
+  // The pidfd is readable once the process is a zombie; the fork server writes its status a moment later.
   for (int tries = 0; !cell_->ended.load() && tries < 2000; ++tries) usleep(500);
   FaultReport fault = cell_->fault;
   if (fault.signal != 0) return fault.text();
@@ -173,31 +174,31 @@ std::string Worker::end() {
   return "exit code " + std::to_string(WEXITSTATUS(status));
 }
 
-Result<std::unique_ptr<Nursery>> Nursery::start(Plan plan) {
+Result<std::unique_ptr<ForkServer>> ForkServer::start(Plan plan) {
   KERNELIFT_ASSIGN(auto ends, Channel::pair());
   pid_t child = fork();
   if (child < 0) return environment_error(std::string("cannot start a worker process: ") + std::strerror(errno));
   if (child == 0) {
     ends.first.close();
     setpgid(0, 0);
-    NurseryProcess(std::move(plan), std::move(ends.second)).run();
+    ForkServerProcess(std::move(plan), std::move(ends.second)).run();
   }
-  std::unique_ptr<Nursery> nursery(new Nursery);
-  nursery->control_ = std::move(ends.first);
-  nursery->pid_ = child;
-  return nursery;
+  std::unique_ptr<ForkServer> fork_server(new ForkServer);
+  fork_server->control_ = std::move(ends.first);
+  fork_server->pid_ = child;
+  return fork_server;
 }
 
-Nursery::~Nursery() {
+ForkServer::~ForkServer() {
   control_.close();
-  // It exits by itself at the closed socket; a stuck warm-up must not hold us.
+  // The process exits when its socket is closed. If its warm-up does not end, it is killed after 200 ms.
   for (int tries = 0; waitpid(pid_, nullptr, WNOHANG) == 0; ++tries) {
     if (tries == 200) kill(pid_, SIGKILL);
     usleep(1000);
   }
 }
 
-Result<Worker> Nursery::spawn() {
+Result<Worker> ForkServer::spawn() {
   std::lock_guard lock(mutex_);
   auto gone = [&] {
     return environment_error(

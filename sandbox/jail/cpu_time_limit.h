@@ -1,5 +1,5 @@
-// How long another process is waited for. What counts is what it works, since on a busy machine it may wait for a core
-// far longer than it would take; one that does nothing at all is waited for a few times as long.
+// A time limit for another process, in CPU time, because on a busy machine a process may wait for a core for much
+// longer than its work takes. A process that uses no CPU time is given five times the limit by the clock.
 #pragma once
 #include <sys/types.h>
 
@@ -8,18 +8,18 @@
 
 namespace kernelift {
 
-class Patience {
+class CpuTimeLimit {
  public:
-  Patience(pid_t process, std::chrono::nanoseconds limit) : process_(process), limit_(limit), before_(cpu_time()) {}
+  CpuTimeLimit(pid_t process, std::chrono::nanoseconds limit) : process_(process), limit_(limit), before_(cpu_time()) {}
 
-  /// `waited`: so long by the clock, whatever of that counts.
+  /// True if the process has exceeded the limit; `waited` is the time waited for it by the clock, less pauses.
   bool is_over(std::chrono::nanoseconds waited) const {
-    constexpr int kIdle = 5;
+    constexpr int kIdle = 5;  // Multiple of the limit, by the clock, for a process that uses little CPU time.
     return waited >= limit_ && (waited >= kIdle * limit_ || cpu_time() - before_ >= limit_);
   }
 
  private:
-  /// Of all its threads together; none once it has ended.
+  /// CPU time of all its threads; 0 once it has ended.
   std::chrono::nanoseconds cpu_time() const {
     clockid_t clock = 0;
     timespec used{};

@@ -1,5 +1,5 @@
-// Workers that work, crash, loop and lie, and a nursery that outlives them all but not its owner.
-#include "sandbox/jail/nursery.h"
+// Workers that work, crash, loop and send malformed data; the fork server survives them and ends with its owner.
+#include "sandbox/jail/fork_server.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -13,11 +13,11 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr auto kLong = std::chrono::seconds(60);  // What is waited for comes in no time, or the test has failed.
+constexpr auto kLong = std::chrono::seconds(60);  // Replies come at once, or the test has failed.
 
 int warmed_up = 0;
 
-/// A worker that does what the frame's body says.
+/// A worker that does what each frame's body says.
 void obey(Channel& channel, WorkerCell& cell) {
   report_faults_to(&cell.fault);
   while (Frame frame = channel.receive()) {
@@ -36,29 +36,29 @@ void obey(Channel& channel, WorkerCell& cell) {
   }
 }
 
-std::unique_ptr<Nursery> start() {
-  auto nursery = Nursery::start({"kl-test", [] { warmed_up = 1; }, obey});
-  EXPECT_TRUE(nursery.ok());
-  return std::move(*nursery);
+std::unique_ptr<ForkServer> start() {
+  auto fork_server = ForkServer::start({"kl-test", [] { warmed_up = 1; }, obey});
+  EXPECT_TRUE(fork_server.ok());
+  return std::move(*fork_server);
 }
 
-Worker spawn(Nursery& nursery) {
-  auto worker = nursery.spawn();
+Worker spawn(ForkServer& fork_server) {
+  auto worker = fork_server.spawn();
   EXPECT_TRUE(worker.ok());
   return std::move(*worker);
 }
 
-TEST(Nursery, KeepsTheCellReadableWhateverItsWorkerDoesToTheFile) {
-  auto nursery = start();
-  Worker worker = spawn(*nursery);
+TEST(ForkServer, KeepsTheCellReadableThoughItsWorkerTruncatesTheFile) {
+  auto fork_server = start();
+  Worker worker = spawn(*fork_server);
   ASSERT_TRUE(worker.channel().send(1, "shrink"));
   ASSERT_TRUE(worker.channel().receive(after(kLong)));
   EXPECT_EQ(worker.cell().read_stage(), "shrink");
 }
 
-TEST(Nursery, HandsOutWarmWorkersOfTheirOwn) {
-  auto nursery = start();
-  Worker one = spawn(*nursery), two = spawn(*nursery);
+TEST(ForkServer, ForksAWarmWorkerForEachRequest) {
+  auto fork_server = start();
+  Worker one = spawn(*fork_server), two = spawn(*fork_server);
   for (Worker* worker : {&one, &two}) {
     ASSERT_TRUE(worker->channel().send(1, "hello"));
     Frame frame = worker->channel().receive(after(kLong));
@@ -68,17 +68,17 @@ TEST(Nursery, HandsOutWarmWorkersOfTheirOwn) {
   EXPECT_EQ(warmed_up, 0);
 }
 
-TEST(Nursery, ReplacesACrashedWorkerInMilliseconds) {
-  auto nursery = start();
-  Worker worker = spawn(*nursery);
-  auto fastest = std::chrono::steady_clock::duration::max();  // One of several: the machine may have much else to do.
+TEST(ForkServer, ReplacesACrashedWorkerInMilliseconds) {
+  auto fork_server = start();
+  Worker worker = spawn(*fork_server);
+  auto fastest = std::chrono::steady_clock::duration::max();  // Of several, because the machine may be busy.
   for (int i = 0; i < 5; ++i) {
     ASSERT_TRUE(worker.channel().send(1, "crash"));
     EXPECT_EQ(worker.channel().receive(after(kLong)).arrival, Arrival::Closed);
     EXPECT_NE(worker.end().find("writing 0x8"), std::string::npos);
     EXPECT_EQ(worker.cell().read_stage(), "crash");
     auto begin = std::chrono::steady_clock::now();
-    worker = spawn(*nursery);
+    worker = spawn(*fork_server);
     fastest = std::min(fastest, std::chrono::steady_clock::now() - begin);
   }
   EXPECT_LT(fastest, milliseconds(200));
@@ -86,9 +86,9 @@ TEST(Nursery, ReplacesACrashedWorkerInMilliseconds) {
   EXPECT_TRUE(worker.channel().receive(after(kLong)));
 }
 
-TEST(Nursery, EndsAWorkerThatLoops) {
-  auto nursery = start();
-  Worker worker = spawn(*nursery);
+TEST(ForkServer, EndsAWorkerThatLoops) {
+  auto fork_server = start();
+  Worker worker = spawn(*fork_server);
   ASSERT_TRUE(worker.channel().send(1, "loop"));
   EXPECT_EQ(worker.channel().receive(after(milliseconds(50))).arrival, Arrival::TimedOut);
   EXPECT_TRUE(worker.alive());
@@ -96,22 +96,22 @@ TEST(Nursery, EndsAWorkerThatLoops) {
   EXPECT_FALSE(worker.alive());
 }
 
-TEST(Nursery, TreatsAWorkersNonsenseAsSuch) {
-  auto nursery = start();
-  Worker worker = spawn(*nursery);
+TEST(ForkServer, ReportsAWorkersMalformedFrame) {
+  auto fork_server = start();
+  Worker worker = spawn(*fork_server);
   ASSERT_TRUE(worker.channel().send(1, "garbage"));
   EXPECT_EQ(worker.channel().receive(after(kLong)).arrival, Arrival::Malformed);
 }
 
-TEST(Nursery, TakesItsWorkersAlongWhenTheOwnerIsKilled) {
+TEST(ForkServer, EndsWithItsWorkersWhenTheOwnerIsKilled) {
   int link[2];
   ASSERT_EQ(pipe(link), 0);
   pid_t owner = fork();
   if (owner == 0) {
-    auto nursery = Nursery::start({"kl-test", {}, [](Channel&, WorkerCell&) {
-                                     for (;;) pause();
-                                   }});
-    auto worker = (*nursery)->spawn();
+    auto fork_server = ForkServer::start({"kl-test", {}, [](Channel&, WorkerCell&) {
+                                            for (;;) pause();
+                                          }});
+    auto worker = (*fork_server)->spawn();
     pid_t pid = worker->pid();
     (void)!write(link[1], &pid, sizeof pid);
     pause();
