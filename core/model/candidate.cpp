@@ -6,8 +6,6 @@
 namespace kernelift {
 namespace {
 
-Expression variable(const char* name) { return *Expression::parse(name); }
-
 Json expressions_to_json(const Expression (&axes)[3]) { return {axes[0].text(), axes[1].text(), axes[2].text()}; }
 
 /// People write candidates too: what they leave out keeps its default, what they misspell is told by name. The
@@ -129,8 +127,9 @@ CandidateLaunch CandidateLaunch::as_recorded(std::string kernel) {
   launch.kernel = std::move(kernel);
   const char* grid_names[] = {"gx", "gy", "gz"};
   const char* block_names[] = {"bx", "by", "bz"};
-  for (int i = 0; i < 3; ++i) launch.grid[i] = variable(grid_names[i]), launch.block[i] = variable(block_names[i]);
-  launch.shared = variable("shared");
+  for (int i = 0; i < 3; ++i)
+    launch.grid[i] = Expression::variable(grid_names[i]), launch.block[i] = Expression::variable(block_names[i]);
+  launch.shared = Expression::variable("shared");
   return launch;
 }
 

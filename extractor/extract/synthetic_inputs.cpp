@@ -43,9 +43,9 @@ std::vector<std::byte> plausible(const ElementType& type, uint64_t count, int64_
 }
 
 /// The launch's axes with every unknown name standing for `size`; the default where that gives nothing sensible.
-uint32_t axis(const std::string& text, const Bindings& knobs, int64_t size, uint32_t fallback, int64_t most) {
-  auto expression = text.empty() ? Result<Expression>(usage_error("none")) : Expression::parse(text);
-  if (!expression.ok()) return fallback;
+uint32_t axis(const std::optional<Expression>& expression, const Bindings& knobs, int64_t size, uint32_t fallback,
+              int64_t most) {
+  if (!expression) return fallback;
   Bindings bound = knobs;
   for (auto& name : expression->variables()) bound.try_emplace(name, size);
   auto value = expression->evaluate(bound);
@@ -77,7 +77,7 @@ Result<MepInputs> make_inputs(const ScannedKernel& kernel, const std::vector<Lau
   g.grid = {axis(site.grid[0], bound, size, blocks, kMostBlocks), axis(site.grid[1], bound, size, 1, kMostBlocks),
             axis(site.grid[2], bound, size, 1, kMostBlocks)};
   if (g.grid.count() > uint64_t(kMostBlocks)) g.grid = {blocks, 1, 1};
-  g.shared_bytes = site.shared.empty() ? 0 : axis(site.shared, bound, size, 0, 48 << 10);
+  g.shared_bytes = axis(site.shared, bound, size, 0, 48 << 10);
 
   uint64_t elements = g.threads();
   for (int64_t product = size, i = 0; i < std::min<int64_t>(integers, 3); ++i, product *= size)

@@ -1,13 +1,15 @@
 // Launch geometry as an expression a tuner can turn. The arguments of a launch are followed through local
-// dim3 and integer variables, small helper functions and macros, back to text over constants, parameters and variables:
+// dim3 and integer variables, small helper functions and macros, back to constants, parameters and variables:
 //     const int nb = CEIL_DIV(n, BLOCK);  dim3 grid(nb);  k<<<grid, BLOCK>>>  ->  grid "(n + BLOCK - 1) / BLOCK", block
 //     "BLOCK"
-// What cannot be followed honestly (a grid that a branch changes, an unknown call) is empty text, never a guess.
+// What cannot be followed honestly (a grid that a branch changes, an unknown call) is nullopt, never a guess.
 #pragma once
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
+#include "core/model/launch/expression.h"
 #include "extractor/source/parsed_unit.h"
 
 namespace clang {
@@ -23,8 +25,8 @@ namespace kernelift {
 class Assignments;
 
 struct GeometryUse {
-  std::string text[3];                       ///< Empty where it is not an integer expression.
-  std::set<const clang::MacroInfo*> macros;  ///< Named in the text or expanded on the way.
+  std::optional<Expression> axes[3];         ///< nullopt where it is not an integer expression.
+  std::set<const clang::MacroInfo*> macros;  ///< Named in the expressions or expanded on the way.
   std::set<const clang::VarDecl*> constants;
   std::set<const clang::Decl*> enumerators;
 
@@ -60,13 +62,16 @@ class GeometryReader {
   Field field(const clang::VarDecl* record, llvm::StringRef name) const;
 
  private:
-  using Substitution = std::map<const clang::Decl*, std::string>;
+  using Substitution = std::map<const clang::Decl*, Expression>;
+  using Read = std::optional<Expression>;
   bool read_dim3(const clang::Expr* e, GeometryUse& use, int depth);
-  std::string read(const clang::Expr* e, GeometryUse& use, const Substitution& substitution, int depth);
-  std::string read_variable(const clang::VarDecl* variable, GeometryUse& use, const Substitution& substitution,
-                            int depth);
-  std::string read_call(const clang::Expr* call, GeometryUse& use, const Substitution& substitution, int depth);
-  std::string literal_name(const clang::Expr* literal, GeometryUse& use) const;
+  Read read(const clang::Expr* e, GeometryUse& use, const Substitution& substitution, int depth);
+  Read read_variable(const clang::VarDecl* variable, GeometryUse& use, const Substitution& substitution, int depth);
+  Read read_call(const clang::Expr* call, GeometryUse& use, const Substitution& substitution, int depth);
+  /// `a / b` in floating point, of two integers.
+  std::optional<Quotient> read_quotient(const clang::Expr* e, GeometryUse& use, const Substitution& substitution,
+                                        int depth);
+  Read literal(const clang::Expr* literal, GeometryUse& use) const;
 
   /// For its life, variables are read as they are at another place.
   class At {

@@ -132,8 +132,8 @@ class LaunchEditor {
     spell_axes(Piece::Grid, site_.grid_form);
     spell_axes(Piece::Block, site_.block_form);
     for (int axis = 0; axis < 3; ++axis) {
-      auto text = Expression::parse(spelled(Piece::Block, axis));
-      if (text.ok() && mentions_changed(*text)) following_.insert(variable(Piece::Block, axis));
+      auto& size = spelled(Piece::Block, axis);
+      if (size && mentions_changed(*size)) following_.insert(variable(Piece::Block, axis));
     }
     for (int axis = 0; axis < 3; ++axis) {
       KERNELIFT_ASSIGN(bool same, as_it_is(Piece::Block, axis));
@@ -148,7 +148,7 @@ class LaunchEditor {
   const Expression& wanted(Piece piece, int axis) const {
     return piece == Piece::Grid ? launch_.grid[axis] : piece == Piece::Block ? launch_.block[axis] : launch_.shared;
   }
-  const std::string& spelled(Piece piece, int axis) const {
+  const std::optional<Expression>& spelled(Piece piece, int axis) const {
     return piece == Piece::Grid ? site_.grid[axis] : piece == Piece::Block ? site_.block[axis] : site_.shared;
   }
   const SourceRange& range(Piece piece) const {
@@ -160,16 +160,15 @@ class LaunchEditor {
   Result<bool> needs_edit(Piece piece) {
     bool needed = false;
     for (int axis = 0; axis < axes(piece); ++axis) {
-      auto text = Expression::parse(spelled(piece, axis));
-      bool known = !spelled(piece, axis).empty() && text.ok();
-      if (known && mentions_changed(*text)) {
+      auto& size = spelled(piece, axis);
+      if (size && mentions_changed(*size)) {
         following_.insert(variable(piece, axis));
-        KERNELIFT_ASSIGN(bool more, needs_more(piece, axis, *text));
+        KERNELIFT_ASSIGN(bool more, needs_more(piece, axis, *size));
         needed |= more;
         continue;
       }
       KERNELIFT_ASSIGN(bool same, as_it_is(piece, axis));
-      if (!same && !known && !changed_.empty())
+      if (!same && !size && !changed_.empty())
         return refused("the " + std::string(name(piece)) + " of the launch at " + place(site_) +
                        " would have to change along " + kAxis[axis] + ", and whether it follows '" +
                        changed_.begin()->first + "' by itself is not known");
@@ -178,9 +177,8 @@ class LaunchEditor {
     return needed;
   }
 
-  bool mentions_changed(const Expression& text) const {
-    auto variables = text.variables();
-    return std::any_of(variables.begin(), variables.end(), [&](auto& variable) { return changed_.contains(variable); });
+  bool mentions_changed(const Expression& size) const {
+    return std::any_of(changed_.begin(), changed_.end(), [&](auto& knob) { return size.uses(knob.first); });
   }
 
   /// Whatever the site computes there may stay. Grids of other sizes than were recorded are asked about too: half of
@@ -202,7 +200,7 @@ class LaunchEditor {
     return true;
   }
 
-  bool is_identity(Piece piece, int axis) const { return wanted(piece, axis).text() == variable(piece, axis); }
+  bool is_identity(Piece piece, int axis) const { return wanted(piece, axis).is_variable(variable(piece, axis)); }
 
   /// As candidates' expressions call it: gx, by, shared.
   static std::string variable(Piece piece, int axis) {
@@ -217,11 +215,11 @@ class LaunchEditor {
 
   /// The source computes this axis from a knob that the patch turns. Where no other variable takes part, its new value
   /// is known and must be the verified one. Else what the candidate wants beyond following is still to be written.
-  Result<bool> needs_more(Piece piece, int axis, const Expression& text) {
+  Result<bool> needs_more(Piece piece, int axis, const Expression& size) {
     const std::string what = "the " + std::string(name(piece)) + " of the launch at " + place(site_);
     Bindings knobs = changed_;
     for (auto& knob : mep_.knobs) knobs.emplace(knob.name, knob.value);
-    if (auto value = text.evaluate(knobs); value.ok()) {
+    if (auto value = size.evaluate(knobs); value.ok()) {
       for (auto& instance : mep_.instances) {
         KERNELIFT_ASSIGN(Geometry geometry, launch_.evaluate(instance.geometry, values_));
         if (*value != component(geometry, piece, axis))
@@ -237,19 +235,22 @@ class LaunchEditor {
                      ", and whether to what the candidate was verified with (" + wanted(piece, axis).text() +
                      ") is not known");
     rest_[axis] = *rest;
-    return rest->text() != variable(piece, axis);
+    return !rest->is_variable(variable(piece, axis));
   }
 
   /// `gx * 32` of `ceil_div(gx * 64, BLOCK) * 32`, where the site's grid follows BLOCK by itself.
   std::optional<Expression> beyond_following(int axis) const {
-    const std::string text = wanted(Piece::Grid, axis).text(), grid = variable(Piece::Grid, axis), call = "ceil_div";
-    size_t begin = text.find(call + "(" + grid + " * "),
-           end = begin == text.npos ? text.npos : closing(text, begin + call.size());
-    if (end == text.npos) return std::nullopt;
-    auto part = Expression::parse(text.substr(begin, end + 1 - begin)),
-         rest = Expression::parse(text.substr(0, begin) + grid + text.substr(end + 1));
-    if (!part.ok() || !mentions_changed(*part) || !rest.ok() || mentions_changed(*rest)) return std::nullopt;
-    return *rest;
+    const Expression grid = Expression::variable(variable(Piece::Grid, axis));
+    auto part = wanted(Piece::Grid, axis).find([&](const Expression& node) {
+      auto quotient = node.as_quotient();
+      return quotient && quotient->ceiling && quotient->dividend.op() == Expression::Op::Multiply &&
+             quotient->dividend.operands()[0] == grid && mentions_changed(node);
+    });
+    if (!part) return std::nullopt;
+    Expression rest = wanted(Piece::Grid, axis).rewritten([&](const Expression& node) {
+      return node == *part ? std::optional(grid) : std::nullopt;
+    });
+    return mentions_changed(rest) ? std::nullopt : std::optional(rest);
   }
 
   Status rewrite(Piece piece) {
@@ -288,15 +289,14 @@ class LaunchEditor {
       const bool follows = following_.contains(self);
       KERNELIFT_ASSIGN(bool same, as_it_is(piece, axis));
       const Expression* rest = piece == Piece::Grid && rest_[axis] ? &*rest_[axis] : nullptr;
-      if (follows ? !rest || rest->text() == self : same) {
+      if (follows ? !rest || rest->is_variable(self) : same) {
         text.push_back(names_.at(self));
         continue;
       }
       if (piece == Piece::Grid) KERNELIFT_TRY(check_block(axis, what));
       Expression simple = follows ? rest->simplified(known_) : simplified(piece, axis);
       if (piece == Piece::Grid) KERNELIFT_TRY(check_rounding(axis, what, simple));
-      auto used = simple.variables();
-      for (auto& name : used) {
+      for (auto& name : simple.variables()) {
         if (!names_.contains(name))
           return refused(what + " depends on '" + name + "', which the source does not spell");
         if (following_.contains(name) && name != self)
@@ -304,8 +304,7 @@ class LaunchEditor {
                          "'");
       }
       auto names = names_;
-      if (piece == Piece::Grid && used.contains(self) &&
-          (used.contains("bx") || used.contains("by") || used.contains("bz")))
+      if (piece == Piece::Grid && simple.uses(self) && simple.uses_any({"bx", "by", "bz"}))
         names[self] = "size_t(" + names[self] + ")";
       text.push_back(simple.cpp(names));
     }
@@ -327,11 +326,11 @@ class LaunchEditor {
   /// Along the axis this launch says the recorded size as a number; or none, and what it names was given one size
   /// there.
   bool is_fixed(int axis) const {
-    auto text = Expression::parse(spelled(Piece::Block, axis));
+    auto& own = spelled(Piece::Block, axis);
     auto here = known_.find(variable(Piece::Block, axis));
     if (here != known_.end()) return is_recorded(Piece::Block, axis, here->second);
-    if (!text.ok() || !text->variables().empty()) return false;
-    auto size = text->evaluate({});
+    if (!own || !own->variables().empty()) return false;
+    auto size = own->evaluate({});
     return size.ok() && *size == 1 && is_recorded(Piece::Block, axis, 1);
   }
 
@@ -361,11 +360,11 @@ class LaunchEditor {
   /// Along an axis of the block, as this launch says it; none where that is not known before the program runs.
   std::optional<int64_t> own_size(int axis) const {
     if (auto number = known_.find(variable(Piece::Block, axis)); number != known_.end()) return number->second;
-    auto text = Expression::parse(spelled(Piece::Block, axis));
+    auto& own = spelled(Piece::Block, axis);
     Bindings knobs = changed_;
     for (auto& knob : mep_.knobs) knobs.emplace(knob.name, knob.value);
-    if (!text.ok() || spelled(Piece::Block, axis).empty()) return std::nullopt;
-    auto size = text->evaluate(knobs);
+    if (!own) return std::nullopt;
+    auto size = own->evaluate(knobs);
     return size.ok() ? std::optional(*size) : std::nullopt;
   }
 
@@ -387,10 +386,8 @@ class LaunchEditor {
   /// the block by the recorded one's number would then be too small, or too large.
   Status check_block(int axis, const std::string& what) const {
     std::string grid = variable(Piece::Grid, axis), block = variable(Piece::Block, axis);
-    auto uses = [](const Expression& text, const std::string& name) { return text.variables().contains(name); };
     const Expression &wanted_grid = wanted(Piece::Grid, axis), &wanted_block = wanted(Piece::Block, axis);
-    if (!turned_[axis] || !uses(wanted_grid, grid) || uses(wanted_grid, block) || uses(wanted_block, block))
-      return done();
+    if (!turned_[axis] || !wanted_grid.uses(grid) || wanted_grid.uses(block) || wanted_block.uses(block)) return done();
     auto here = known_.find(block);
     if (here != known_.end() ? is_recorded(Piece::Block, axis, here->second) : grid_ignores_block(axis)) return done();
     return refused(what + " would have to follow its block, which is " +
@@ -402,21 +399,17 @@ class LaunchEditor {
   /// Rounded up, a grid starts threads that were not there. Where the launch's own is rounded up there were some past
   /// the end already, which do nothing; `k<<<3, B>>>(a, n)` goes no further than it says, whatever the kernel's guard
   /// would let in.
-  Status check_rounding(int axis, const std::string& what, const Expression& text) const {
-    bool rounds = text.text().find("ceil_div") != std::string::npos || text.text().find('/') != std::string::npos;
-    if (!rounds || !text.variables().contains(variable(Piece::Grid, axis)) || rounds_up(mep_, site_, axis))
-      return done();
+  Status check_rounding(int axis, const std::string& what, const Expression& size) const {
+    bool rounds = size.contains(Expression::Op::CeilDiv) || size.contains(Expression::Op::Divide);
+    if (!rounds || !size.uses(variable(Piece::Grid, axis)) || rounds_up(mep_, site_, axis)) return done();
     return refused(what + " would be rounded up along " + kAxis[axis] +
                    ", and it is not known that there is no work past what '" + as_spelled(Piece::Grid) + "' covers");
   }
 
   /// Both are spelled in the open, of other names.
   bool grid_ignores_block(int axis) const {
-    auto grid = Expression::parse(spelled(Piece::Grid, axis)), block = Expression::parse(spelled(Piece::Block, axis));
-    if (!grid.ok() || !block.ok()) return false;
-    auto names = block->variables();
-    return std::none_of(names.begin(), names.end(),
-                        [used = grid->variables()](auto& name) { return used.contains(name); });
+    auto &grid = spelled(Piece::Grid, axis), &block = spelled(Piece::Block, axis);
+    return grid && block && !grid->uses_any(block->variables());
   }
 
   /// The replacement may say more often, or no more, what does something when it is evaluated.

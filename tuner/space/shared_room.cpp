@@ -212,10 +212,9 @@ std::optional<Expression> shared_bytes_by_knobs(const Mep& mep) {
   const Bindings knobs = mep.knob_values();
   std::optional<Expression> all;
   for (auto* site : mep.all_launches()) {
-    auto bytes = Expression::parse(site->shared);
-    if (site->shared.empty() || !bytes.ok() || bytes->variables().empty() || (all && !(*all == *bytes)))
-      return std::nullopt;
-    all = *bytes;
+    auto& bytes = site->shared;
+    if (!bytes || bytes->variables().empty() || (all && all != bytes)) return std::nullopt;
+    all = bytes;
   }
   auto now = all ? all->evaluate(knobs) : Result<int64_t>(usage_error("no launch"));
   const bool as_recorded = now.ok() && std::ranges::all_of(mep.instances, [&](auto& instance) {

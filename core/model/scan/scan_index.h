@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -75,8 +76,8 @@ struct LaunchSite {
   SourceRange range;                                  ///< The whole call expression.
   SourceRange grid_range, block_range, shared_range;  ///< The arguments as spelled; begin == end if absent.
   std::string enclosing;                              ///< Qualified name of the function that launches.
-  /// As expressions over macros, constants and the site's variables; empty text when not an integer expression.
-  std::string grid[3], block[3], shared;
+  /// Over macros, constants and the site's variables; nullopt where it is not an integer expression.
+  std::optional<Expression> grid[3], block[3], shared;
   std::vector<std::string> argument_text;  ///< The kernel arguments as spelled.
   bool through_macro = false;              ///< The launch is written by a macro: a patch must not touch its geometry.
   /// What the arguments are as spelled: "dim3", "number" (an integer that becomes one), "other", or empty: not known.
