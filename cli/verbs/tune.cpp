@@ -18,6 +18,7 @@
 #include "extractor/record/cuda/cupti/find_cupti.h"
 #include "reintegrate/patch/knob_reach.h"
 #include "reintegrate/patch/patch_reach.h"
+#include "sandbox/device/confined_cpu/confined_cpu.h"
 #include "sandbox/device/cuda/clock_lock.h"
 #include "sandbox/evaluate/evaluate.h"
 #include "sandbox/judge/diagnosis.h"

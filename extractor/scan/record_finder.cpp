@@ -9,9 +9,9 @@
 #include <algorithm>
 #include <map>
 
+#include "core/model/element_layout.h"
 #include "core/model/kernel_key.h"
 #include "extractor/scan/kernel_finder.h"
-#include "sandbox/judge/yardstick.h"
 
 namespace kernelift {
 namespace {

@@ -1,7 +1,9 @@
 // A device as the runner sees it: load an image, place memory at an address, run a list of copies, fills and launches
-// within a deadline, and say how long parts of it took. What a kernel does wrong comes back as an outcome, never as an
-// Error: an Error is the environment's. Real ones: cuda/. A fake over host memory (fake/) makes the runner's logic
-// testable without a GPU. Not here: judging, statistics, processes. One device belongs to one thread of one process.
+// within a deadline, and say how long parts of it took. Restoring, poisoning and comparing are launches as well, of the
+// runner's own kernels, which every device has (judging_kernels). What a kernel does wrong comes back as an outcome,
+// never as an Error: an Error is the environment's. Real ones: cuda/ for NVIDIA's GPUs, confined_cpu/ for this
+// machine's processor; HIP would be the third. A fake over host memory (fake/) makes the runner's logic testable
+// without a GPU. Not here: judging, statistics. One device belongs to one thread of one process.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -29,6 +31,12 @@ struct DeviceFacts {
   uint32_t shared_per_multiprocessor = 0, shared_taken_per_block = 0;  ///< The latter beside what a kernel asks for.
   uint32_t max_threads_per_block = 1024, shared_per_block = 48 << 10, shared_per_block_optin = 48 << 10;
   Dim3 max_grid{0x7fffffff, 65535, 65535}, max_block{1024, 1024, 64};
+  uint64_t granule = 2 << 20;  ///< Bytes of the pieces in which memory is placed at an address.
+  uint64_t guard = 0;          ///< Bytes on either side of placed memory that fault, where nothing else is placed.
+  /// This machine's processor: code runs in processes of its own, which a fault ends, and nothing else; where code lies
+  /// in memory changes its speed, other programs disturb it, and memory cannot be had at another address than recorded.
+  bool processor = false;
+  uint32_t cores = 1;  ///< That write to memory at once, of a processor.
 };
 
 struct DeviceKernel {
@@ -54,6 +62,10 @@ struct DeviceImage {
   std::shared_ptr<void> hold;
 };
 
+/// Who sees placed memory. Where the device can hide it from launches (a processor's processes do not inherit it), a
+/// candidate cannot read answers that are Hidden.
+enum class Reach { Launches, Hidden };
+
 /// Placed memory; the last copy's end gives it back.
 struct DeviceMemory {
   uint64_t address = 0, size = 0;
@@ -72,9 +84,20 @@ struct DeviceLaunch {
   std::vector<std::byte> arguments;  ///< Packed as the device sees them.
 };
 
+/// One piece of memory to be copied by the judging kernel kl_copy_ranges, as it lies in device memory.
+struct DeviceRange {
+  uint64_t to = 0, from = 0, bytes = 0;
+};
+
 /// What is to happen on the device, in order.
 class DeviceProgram {
  public:
+  /// The process that launches does everything else as well, so that the caches are as its kernels find them. For
+  /// programs that are timed; they touch no Hidden memory. Of no meaning on a GPU.
+  bool together = false;
+  /// Blocks are run in another order, where the device can choose it.
+  bool reordered = false;
+
   struct Step {
     enum class Kind { Copy, Fill, Launch, Begin, End } kind;
     uint64_t to = 0, from = 0, bytes = 0;
@@ -102,6 +125,8 @@ enum class DeviceFault {
   LaunchRefused,  ///< The configuration; nothing ran.
   OverResources,  ///< Registers, shared memory, co-residency; nothing ran.
   Crashed,        ///< Illegal address, misaligned access, trap, assertion.
+  Forbidden,      ///< A system call that no kernel makes.
+  Unsupported,    ///< The device does not have what the kernel uses.
   TimedOut,       ///< Still running at the deadline.
   Lost,           ///< The device itself: fell off the bus, uncorrectable memory.
 };
@@ -109,11 +134,15 @@ enum class DeviceFault {
 struct DeviceOutcome {
   DeviceFault fault = DeviceFault::None;
   std::string detail;
-  std::vector<double> seconds;  ///< Of each begin/end pair.
+  std::vector<double> seconds = {};  ///< Of each begin/end pair.
+  bool survived = false;             ///< The fault ended a process of the code's own.
+  uint64_t address = 0;              ///< Where a crash accessed memory, as far as known; else 0.
+  bool wrote = false;                ///< That access was a write.
   bool ok() const { return fault == DeviceFault::None; }
   /// False: nothing more can be run in this process.
   bool usable() const {
-    return fault == DeviceFault::None || fault == DeviceFault::LaunchRefused || fault == DeviceFault::OverResources;
+    return survived || fault == DeviceFault::None || fault == DeviceFault::LaunchRefused ||
+           fault == DeviceFault::OverResources || fault == DeviceFault::Unsupported;
   }
 };
 
@@ -127,17 +156,21 @@ class Device {
  public:
   virtual ~Device() = default;
   virtual const DeviceFacts& facts() const = 0;
-  /// An Error says what the driver says of the image.
-  virtual Result<DeviceImage> load(std::string_view image) = 0;
+  /// An Error says what the driver says of the image. `first`: it is placed in front of images that were loaded before,
+  /// where that can change its speed.
+  virtual Result<DeviceImage> load(std::string_view image, bool first = false) = 0;
+  /// The runner's own kernels, kl_compare and the like (host_kernels.h lists them), as this device runs them.
+  virtual Result<DeviceImage> judging_kernels() = 0;
   /// At exactly `address` (whole granules around it are taken), or anywhere if that is 0. An Error names address, size
   /// and reason.
-  virtual Result<DeviceMemory> place(uint64_t address, uint64_t bytes) = 0;
+  virtual Result<DeviceMemory> place(uint64_t address, uint64_t bytes, Reach reach = Reach::Launches) = 0;
   virtual DeviceOutcome run(const DeviceProgram& program, std::chrono::milliseconds limit) = 0;
   virtual Status write(uint64_t to, std::span<const std::byte> bytes) = 0;
   virtual Status read(uint64_t from, std::span<std::byte> bytes) = 0;
   virtual DeviceClocks clocks() = 0;
-};
 
-inline constexpr uint64_t kDeviceGranule = 2 << 20;  ///< Of memory placed at an address.
+  /// Asked while a launch is waited for, where the device can end one: true ends it as timed out.
+  std::function<bool()> interrupted;
+};
 
 }  // namespace kernelift

@@ -14,8 +14,8 @@
 #include <thread>
 
 #include "sandbox/compile/compile_pool.h"
-#include "sandbox/evaluate/baseline_report.h"
-#include "sandbox/evaluate/inquiry.h"
+#include "sandbox/evaluate/runner/baseline_report.h"
+#include "sandbox/evaluate/runner/inquiry.h"
 
 namespace kernelift {
 

@@ -7,6 +7,8 @@
 namespace kernelift {
 namespace {
 
+constexpr uint64_t kPiece = 2 << 20;  ///< What the driver maps at a time.
+
 uint64_t down(uint64_t value, uint64_t unit) { return value / unit * unit; }
 uint64_t up(uint64_t value, uint64_t unit) { return down(value + unit - 1, unit); }
 
@@ -106,7 +108,7 @@ Result<AddressSpace::Piece> AddressSpace::map(uint64_t address, uint64_t bytes) 
 }
 
 Result<DeviceMemory> AddressSpace::place(uint64_t address, uint64_t bytes) {
-  uint64_t begin = down(address, kDeviceGranule), end = up(address + bytes, kDeviceGranule);
+  uint64_t begin = down(address, kPiece), end = up(address + bytes, kPiece);
   KERNELIFT_TRY(reserve(down(begin, kReservationBlock), up(end, kReservationBlock)));
   auto placed = std::make_shared<Placed>();
   placed->space = shared_from_this();

@@ -13,6 +13,7 @@
 #include "core/toolchain/cuda_driver.h"
 #include "sandbox/device/cuda/address_space.h"
 #include "sandbox/device/cuda/image_variables.h"
+#include "sandbox/device/cuda/judging_image.h"
 #include "sandbox/device/cuda/nvml/clock_monitor.h"
 
 namespace kernelift {
@@ -89,7 +90,14 @@ class CudaDevice : public Device {
 
   const DeviceFacts& facts() const override { return facts_; }
 
-  Result<DeviceImage> load(std::string_view image) override {
+  Result<DeviceImage> judging_kernels() override {
+    auto cubin = judging_cubin(facts_.arch);
+    auto loaded = cubin.empty() ? Result<DeviceImage>(environment_error("not built for it")) : load(cubin, false);
+    // A driver that is older than the assembler may refuse its code; the text suits all.
+    return loaded.ok() ? loaded : load(judging_ptx(), false);
+  }
+
+  Result<DeviceImage> load(std::string_view image, bool) override {
     KERNELIFT_ASSIGN(auto variables, variables_of_image(image));
     CUmodule module = nullptr;
     std::string errors(kLogBytes, '\0');
@@ -115,7 +123,7 @@ class CudaDevice : public Device {
     return loaded;
   }
 
-  Result<DeviceMemory> place(uint64_t address, uint64_t bytes) override {
+  Result<DeviceMemory> place(uint64_t address, uint64_t bytes, Reach) override {
     if (address != 0) return space_->place(address, bytes);
     CUdeviceptr got = 0;
     if (CUresult result = driver_.cuMemAlloc(&got, std::max<uint64_t>(bytes, 1))) {
@@ -173,14 +181,13 @@ class CudaDevice : public Device {
     CUresult ended = mark(used++);
     if (ended == CUDA_SUCCESS) ended = wait(events_[used - 1], limit);
     if (ended == CUDA_ERROR_NOT_READY)
-      return {DeviceFault::TimedOut, "not done after " + std::to_string(limit.count()) + " ms", {}};
-    if (ended != CUDA_SUCCESS) return {fault_of(ended), cuda_error_text(driver_, ended), {}};
-    if (result != CUDA_SUCCESS)
-      return {fault_of(result), std::string(doing) + ": " + cuda_error_text(driver_, result), {}};
+      return {DeviceFault::TimedOut, "not done after " + std::to_string(limit.count()) + " ms"};
+    if (ended != CUDA_SUCCESS) return {fault_of(ended), cuda_error_text(driver_, ended)};
+    if (result != CUDA_SUCCESS) return {fault_of(result), std::string(doing) + ": " + cuda_error_text(driver_, result)};
     for (size_t i = 0; i + 2 < used; i += 2) {
       float milliseconds = 0;
       if (CUresult read = driver_.cuEventElapsedTime(&milliseconds, events_[i], events_[i + 1]))
-        return {fault_of(read), "reading how long it took: " + cuda_error_text(driver_, read), {}};
+        return {fault_of(read), "reading how long it took: " + cuda_error_text(driver_, read)};
       outcome.seconds.push_back(milliseconds * 1e-3);
     }
     return outcome;

@@ -57,8 +57,10 @@ class FakeDevice : public Device {
   uint64_t copied_bytes = 0;  ///< By programs, so far.
 
   const DeviceFacts& facts() const override { return facts_; }
-  Result<DeviceImage> load(std::string_view image) override;
-  Result<DeviceMemory> place(uint64_t address, uint64_t bytes) override;
+  Result<DeviceImage> load(std::string_view image, bool first = false) override;
+  /// The processor's own: launches of them take made-up times, hold() what it is asked to, write() at 1 TB/s.
+  Result<DeviceImage> judging_kernels() override;
+  Result<DeviceMemory> place(uint64_t address, uint64_t bytes, Reach reach = Reach::Launches) override;
   DeviceOutcome run(const DeviceProgram& program, std::chrono::milliseconds limit) override;
   Status write(uint64_t to, std::span<const std::byte> bytes) override;
   Status read(uint64_t from, std::span<std::byte> bytes) override;
@@ -67,7 +69,9 @@ class FakeDevice : public Device {
  private:
   DeviceFacts facts_;
   std::map<std::string, FakeImage> images_;
+  DeviceImage hold_kernels(const std::map<std::string, FakeKernel>& kernels);
   std::map<uint64_t, const FakeKernel*> loaded_;
+  std::map<std::string, FakeKernel> judging_kernels_;
   uint64_t next_handle_ = 1;
   bool lost_ = false;
 };

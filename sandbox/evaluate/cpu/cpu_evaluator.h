@@ -7,9 +7,9 @@
 #include <mutex>
 
 #include "sandbox/evaluate/baseline.h"
-#include "sandbox/evaluate/cpu/runner_process.h"
 #include "sandbox/evaluate/evaluate.h"
 #include "sandbox/evaluate/evaluation_queue.h"
+#include "sandbox/evaluate/runner/runner_process.h"
 
 namespace kernelift {
 
@@ -39,12 +39,12 @@ class CpuEvaluator : public Evaluator {
   /// The original measured afresh, unless that was done since the last search or there is no time for it.
   Status refresh(std::optional<Deadline> deadline);
   std::optional<Verdict> confirm_within(const Candidate& candidate, std::optional<Deadline> deadline);
-  RunnerVoice voice();
 
   EvaluatorOptions options_;
   std::string device_;
   CompiledBaseline baseline_;
-  TrialCode baseline_code_;
+  Original original_;
+  std::set<std::string> fatal_;
   Hash baseline_key_;
   BaselineReport report_;
   std::unique_ptr<Nursery> runners_;

@@ -29,8 +29,8 @@ void claim_no_more_than_embedded(const BaselineReport& original, Verdict& verdic
 
 }  // namespace
 
-GpuRunnerSettings gpu_settings(const EvaluatorOptions& options) {
-  GpuRunnerSettings settings;
+RunnerSettings runner_settings(const EvaluatorOptions& options) {
+  RunnerSettings settings;
   settings.launch_limit = options.launch_limit;
   settings.cold = options.cold;
   settings.deadline = options.deadline;
@@ -48,7 +48,7 @@ Result<int> cuda_ordinal(const std::string& device) {
 }
 
 Result<std::unique_ptr<Nursery>> cuda_runners(const Mep& mep, const std::filesystem::path& folder,
-                                              const GpuRunnerSettings& settings) {
+                                              const RunnerSettings& settings) {
   CudaDeviceOptions device;
   for (auto& instance : mep.instances) {
     device.stack_bytes = std::max(device.stack_bytes, instance.settings.stack_limit);
@@ -62,16 +62,17 @@ Result<std::unique_ptr<Nursery>> cuda_runners(const Mep& mep, const std::filesys
     options.ordinal = std::max(ordinal, 0);
     return open_cuda_device(options);
   };
-  return GpuProcess::nursery(mep, std::filesystem::absolute(folder), settings, {open, profile_launch, trace_kernel});
+  return RunnerProcess::nursery(mep, std::filesystem::absolute(folder), settings,
+                                {.device = open, .profile = profile_launch, .trace = trace_kernel});
 }
 
 Result<OpenedGpu> open_gpu(const std::string& device, const Mep& mep, const std::filesystem::path& folder,
-                           const GpuRunnerSettings& settings, bool twins, const GpuRunners& runners) {
+                           const RunnerSettings& settings, bool twins, const GpuRunners& runners) {
   OpenedGpu gpu;
   KERNELIFT_ASSIGN(gpu.wanted, cuda_ordinal(device));
   // The nursery is forked while this process is still small.
   KERNELIFT_ASSIGN(gpu.runners, runners(mep, folder, settings));
-  KERNELIFT_ASSIGN(gpu.process, GpuProcess::open(*gpu.runners, twins ? gpu.wanted : gpu.ordinal()));
+  KERNELIFT_ASSIGN(gpu.process, RunnerProcess::open(*gpu.runners, twins ? gpu.wanted : gpu.ordinal()));
   return gpu;
 }
 
@@ -155,11 +156,13 @@ Status CudaEvaluator::hold_to_nvcc() {
   return done();
 }
 
-Status CudaEvaluator::start_lane(Lane& lane, std::unique_ptr<GpuProcess> opened) {
+Status CudaEvaluator::start_lane(Lane& lane, std::unique_ptr<RunnerProcess> opened) {
   lane.process.reset();  // Its memory is needed by the next one.
   auto begin = Deadline::clock::now();
-  KERNELIFT_ASSIGN(lane.process, GpuProcess::start(*runners_, lane.ordinal, original_, options_.cold, lane.fatal,
-                                                   lane.report, std::move(opened)));
+  RunnerStart with;
+  with.opened = std::move(opened), with.deadline = options_.deadline;
+  KERNELIFT_ASSIGN(lane.process, RunnerProcess::start(*runners_, lane.ordinal, original_, options_.cold, lane.fatal,
+                                                      lane.report, std::move(with)));
   calibration_seconds_ = std::chrono::duration<double>(Deadline::clock::now() - begin).count();
   return done();
 }

@@ -14,9 +14,9 @@
 
 #include "sandbox/evaluate/baseline.h"
 #include "sandbox/evaluate/cuda/as_built.h"
-#include "sandbox/evaluate/cuda/runner/gpu_process.h"
 #include "sandbox/evaluate/evaluate.h"
 #include "sandbox/evaluate/evaluation_queue.h"
+#include "sandbox/evaluate/runner/runner_process.h"
 
 namespace kernelift {
 
@@ -24,23 +24,23 @@ namespace kernelift {
 Result<int> cuda_ordinal(const std::string& device);
 /// Makes runners of a MEP; opened with ordinal -1 one sees all GPUs and uses the first.
 using GpuRunners =
-    std::function<Result<std::unique_ptr<Nursery>>(const Mep&, const std::filesystem::path&, const GpuRunnerSettings&)>;
+    std::function<Result<std::unique_ptr<Nursery>>(const Mep&, const std::filesystem::path&, const RunnerSettings&)>;
 /// NVIDIA's. They have the stack and heap limits that the MEP was recorded with.
 Result<std::unique_ptr<Nursery>> cuda_runners(const Mep& mep, const std::filesystem::path& folder,
-                                              const GpuRunnerSettings& settings);
+                                              const RunnerSettings& settings);
 
 /// A GPU that answered, with the process that asked it: whoever goes on to use it need not ask twice.
 struct OpenedGpu {
   std::unique_ptr<Nursery> runners;
-  std::unique_ptr<GpuProcess> process;
+  std::unique_ptr<RunnerProcess> process;
   int wanted = -1;  ///< cuda_ordinal() of the device that was asked for.
   int ordinal() const { return std::max(wanted, 0); }
 };
 /// An Error says what the GPU, its driver or the name of the device lacks. `twins`: other GPUs alike are counted as
 /// well, which starts them all.
 Result<OpenedGpu> open_gpu(const std::string& device, const Mep& mep, const std::filesystem::path& folder,
-                           const GpuRunnerSettings& settings, bool twins, const GpuRunners& runners = cuda_runners);
-GpuRunnerSettings gpu_settings(const EvaluatorOptions& options);
+                           const RunnerSettings& settings, bool twins, const GpuRunners& runners = cuda_runners);
+RunnerSettings runner_settings(const EvaluatorOptions& options);
 /// What the application itself ran, recorded with an instance: machine code that suits `arch`; else empty.
 std::string recorded_code(const Mep& mep, const std::filesystem::path& folder, const std::string& arch);
 
@@ -62,7 +62,7 @@ class CudaEvaluator : public Evaluator {
   /// One GPU and who measures on it.
   struct Lane {
     int ordinal = 0;
-    std::unique_ptr<GpuProcess> process;
+    std::unique_ptr<RunnerProcess> process;
     std::atomic<bool> fresh = true;  ///< The process has judged nothing but finalists.
     std::set<std::string> fatal;
     BaselineReport report;
@@ -81,7 +81,7 @@ class CudaEvaluator : public Evaluator {
   Status hold_to_nvcc();
   /// Of a recipe where nvcc alone builds what is judged.
   EvaluationJob refused_recipe(const Candidate& candidate) const;
-  Status start_lane(Lane& lane, std::unique_ptr<GpuProcess> opened = nullptr);
+  Status start_lane(Lane& lane, std::unique_ptr<RunnerProcess> opened = nullptr);
   bool knows_application(const Lane& lane) const {
     return !as_built_->application().empty() && lane.report.application_trouble.empty();
   }
@@ -118,7 +118,7 @@ class CudaEvaluator : public Evaluator {
   EvaluatorOptions options_;
   DeviceFacts facts_;
   CompiledBaseline baseline_;
-  GpuOriginal original_;
+  Original original_;
   Hash original_key_;
   std::optional<AsBuilt> as_built_;  ///< Known once prepare() is done.
   std::string only_as_built_;

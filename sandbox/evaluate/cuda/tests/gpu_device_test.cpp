@@ -10,7 +10,7 @@
 
 #include "sandbox/device/cuda/counters/kernel_trace.h"
 #include "sandbox/device/cuda/cuda_device.h"
-#include "sandbox/evaluate/cuda/runner/gpu_process.h"
+#include "sandbox/evaluate/runner/runner_process.h"
 #include "sandbox/evaluate/tests/mep_fixture.h"
 
 namespace kernelift {
@@ -39,9 +39,9 @@ class OnGpu : public ::testing::Test {
   void SetUp() override {
     static const std::string trouble = [] {
       Mep none;
-      auto nursery = GpuProcess::nursery(none, ".", {}, {make_device});
+      auto nursery = RunnerProcess::nursery(none, ".", {}, {make_device});
       if (!nursery.ok()) return nursery.error().message;
-      auto process = GpuProcess::open(**nursery, 0);
+      auto process = RunnerProcess::open(**nursery, 0);
       return process.ok() ? std::string() : process.error().message;
     }();
     if (!trouble.empty()) GTEST_SKIP() << trouble;
@@ -65,15 +65,15 @@ TrialCode code_of(const std::string& kernel) {
 /// A runner's nursery and process for one MEP.
 struct Running {
   explicit Running(const MepFixture& fixture, bool cold = false, KernelTracer trace = {}) : cold(cold) {
-    GpuRunnerSettings settings;
+    RunnerSettings settings;
     settings.launch_limit = std::chrono::milliseconds(3000);
     nursery =
-        std::move(*GpuProcess::nursery(fixture.mep, fixture.path(), settings, {make_device, {}, std::move(trace)}));
+        std::move(*RunnerProcess::nursery(fixture.mep, fixture.path(), settings, {make_device, {}, std::move(trace)}));
     baseline.code.image = candidates();
     start();
   }
   void start() {
-    auto started = GpuProcess::start(*nursery, 0, baseline, cold, fatal, report);
+    auto started = RunnerProcess::start(*nursery, 0, baseline, cold, fatal, report);
     trouble = started.ok() ? "" : started.error().message;
     if (started.ok()) process = std::move(*started);
   }
@@ -84,9 +84,9 @@ struct Running {
     return verdict.value_or(Verdict{});
   }
   bool cold;
-  GpuOriginal baseline;
+  Original baseline;
   std::unique_ptr<Nursery> nursery;
-  std::unique_ptr<GpuProcess> process;
+  std::unique_ptr<RunnerProcess> process;
   std::set<std::string> fatal;
   BaselineReport report;
   std::string trouble;
@@ -131,7 +131,7 @@ TEST_F(OnGpu, PlacesMemoryAtTheWantedAddresses) {
 
 TEST_F(OnGpu, LoadsListsAndTimesKernels) {
   EXPECT_EQ(elsewhere([](Device& device) -> std::string {
-              auto support = Support::load(device);
+              auto support = JudgingKernels::load(device);
               if (!support.ok()) return support.error().message;
               std::fprintf(stderr, "%s; two events around a launch measure %.2f us too much\n",
                            device.facts().label.c_str(), (*support)->overhead_seconds() * 1e6);
@@ -157,7 +157,7 @@ TEST_F(OnGpu, LoadsListsAndTimesKernels) {
 }
 
 template <class T>
-std::string compare_like_the_host(Device& device, Support& support, const char* element, uint64_t seed,
+std::string compare_like_the_host(Device& device, JudgingKernels& support, const char* element, uint64_t seed,
                                   T (*draw)(std::mt19937_64&)) {
   std::mt19937_64 random(seed);
   constexpr size_t kCount = 5003;
@@ -173,16 +173,16 @@ std::string compare_like_the_host(Device& device, Support& support, const char* 
     } else if (random() % 50 == 0) got[i] = draw(random);
   }
   std::span left = std::as_bytes(std::span(expected)), right = std::as_bytes(std::span(got));
-  Yardstick yardstick(ElementLayout::parse(element));
-  if (!yardstick.tolerances.empty()) yardstick.tolerances[0].envelope = 1e-6;
-  Comparison host = yardstick.compare(left, right);
+  ErrorBounds bounds(ElementLayout::parse(element));
+  if (!bounds.tolerances.empty()) bounds.tolerances[0].envelope = 1e-6;
+  Comparison host = bounds.compare(left, right);
   auto a = device.place(0, left.size()), b = device.place(0, right.size());
   if (!device.write(a->address, left).ok() || !device.write(b->address, right).ok()) return "cannot write";
   Steps steps(support);
   steps.clear_findings(2);
-  auto rows = rows_of(yardstick.layout, left.size());
+  auto rows = rows_of(bounds.layout, left.size());
   for (size_t i = 0; i < rows.size(); ++i)
-    steps.compare(rows[i], i < yardstick.tolerances.size() ? yardstick.tolerances[i] : FloatTolerance{}, a->address,
+    steps.compare(rows[i], i < bounds.tolerances.size() ? bounds.tolerances[i] : FloatTolerance{}, a->address,
                   b->address, i);
   auto outcome = steps.run(std::chrono::seconds(5));
   if (!outcome.ok()) return outcome.detail;
@@ -199,7 +199,7 @@ std::string compare_like_the_host(Device& device, Support& support, const char* 
 TEST_F(OnGpu, ComparesLikeTheHost) {
   EXPECT_EQ(
       elsewhere([](Device& device) -> std::string {
-        auto support = Support::load(device);
+        auto support = JudgingKernels::load(device);
         if (!support.ok()) return support.error().message;
         auto real = [](std::mt19937_64& random) -> double {
           switch (random() % 12) {
