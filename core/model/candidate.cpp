@@ -1,6 +1,8 @@
 // Keys, geometry and JSON of candidates; see candidate.h.
 #include "core/model/candidate.h"
 
+#include "core/model/launch/limits.h"
+
 #include <algorithm>
 
 namespace kernelift {
@@ -141,7 +143,7 @@ Result<Geometry> CandidateLaunch::evaluate(const Geometry& recorded, const Bindi
   Geometry geometry = recorded;
   auto axis = [&](const Expression& expression, uint32_t lowest, uint32_t& into) -> Status {
     KERNELIFT_ASSIGN(int64_t value, expression.evaluate(bound));
-    if (value < lowest || value > INT32_MAX)
+    if (value < lowest || value > kLargestGrid.x)
       return usage_error("the launch expression '" + expression.text() + "' gives " + std::to_string(value));
     into = static_cast<uint32_t>(value);
     return done();

@@ -13,13 +13,13 @@
 #include <set>
 
 #include "core/base/words.h"
+#include "core/model/launch/limits.h"
 #include "core/model/launch/quotient.h"
 
 namespace kernelift {
 namespace {
 
 const char* const kAxis = "xyz";
-constexpr int64_t kMostThreads = 1024;  ///< Of a block, on every CUDA and HIP device.
 enum class Piece { Grid, Block, Shared };
 
 /// Where the bracket that opens at `open` closes; npos if it does not.
@@ -350,7 +350,7 @@ class LaunchEditor {
           return refused("the block of the launch at " + place(site_) + " would change along " + kAxis[axis] +
                          ", and how many threads it has along " + kAxis[other] +
                          " is not known before the program runs: together they may be too many");
-      if (int64_t threads = grows ? threads_known() : 0; threads > kMostThreads)
+      if (int64_t threads = grows ? threads_known() : 0; threads > kMostThreadsPerBlock)
         return refused("the block of the launch at " + place(site_) + " would come to " + std::to_string(threads) +
                        " threads, which are too many: its own has other sizes than the one recorded");
     }

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/model/launch/limits.h"
 #include "core/model/launch/quotient.h"
 #include "tuner/space/block_stride.h"
 #include "tuner/space/knob_text.h"
@@ -21,10 +22,9 @@
 namespace kernelift {
 namespace {
 
-constexpr int kReach = 3;                ///< Values up to 2^3 times smaller or larger than the original.
-constexpr int64_t kLargestBlock = 1024;  ///< Threads of a block on every CUDA and HIP device.
-constexpr int64_t kLargestGrid = 65535;  ///< Blocks along y and z on every CUDA device …
-constexpr int64_t kRoomForGrids = 4;     ///< … and how much larger than recorded they must be able to become.
+constexpr int kReach = 3;                        ///< Values up to 2^3 times smaller or larger than the original.
+constexpr int64_t kMostBlocks = kLargestGrid.y;  ///< Along y and z …
+constexpr int64_t kRoomForGrids = 4;             ///< … and how much larger than recorded they must be able to become.
 const char* const kGrid[] = {"gx", "gy", "gz"};
 const char* const kBlock[] = {"bx", "by", "bz"};
 const char* const kBlockParameter[] = {"block_x", "block_y", "block_z"};
@@ -342,7 +342,7 @@ std::string MepSpace::Builder::objection(int axis, int64_t from, int64_t to, con
   if (!why.empty()) return why + kRoundUp;
   return has_room(grid, axis, values)
              ? ""
-             : "the grid could need more than " + std::to_string(kLargestGrid) + " blocks along " + "xyz"[axis];
+             : "the grid could need more than " + std::to_string(kMostBlocks) + " blocks along " + "xyz"[axis];
 }
 
 bool MepSpace::Builder::stays_whole(int axis, int64_t from, int64_t to) const {
@@ -366,7 +366,7 @@ bool MepSpace::Builder::has_room(const Expression& grid, int axis, const Binding
            bound["gx"] = blocks.x, bound["gy"] = blocks.y, bound["gz"] = blocks.z;
            bound["bx"] = threads.x, bound["by"] = threads.y, bound["bz"] = threads.z;
            auto size = grid.evaluate(bound);
-           return size.ok() && (*size <= along(blocks, axis) || *size * kRoomForGrids <= kLargestGrid);
+           return size.ok() && (*size <= along(blocks, axis) || *size * kRoomForGrids <= kMostBlocks);
          });
 }
 
@@ -408,7 +408,7 @@ bool MepSpace::Builder::add_block_axis(int axis) {
   std::string objected;
   std::erase_if(values, [&](int64_t value) {
     if (value == current) return false;
-    if (recorded_block <= 1 || value > kLargestBlock) return true;
+    if (recorded_block <= 1 || value > kMostThreadsPerBlock) return true;
     std::string why = divides ? objection(axis, recorded_block, value, grid, {{name, value}}) : "";
     if (objected.empty()) objected = why;
     return !why.empty();
@@ -428,14 +428,13 @@ void MepSpace::Builder::keep_room() {
     bound["bx"] = block.x, bound["by"] = block.y, bound["bz"] = block.z;
     for (auto& rule : made_.rules_) {
       auto size = rule.is_grid ? Result<int64_t>(usage_error("a grid")) : rule.expression.evaluate(bound);
-      if (size.ok() && *size > 0) along(block, rule.axis) = static_cast<uint32_t>(std::min(*size, kLargestGrid));
+      if (size.ok() && *size > 0) along(block, rule.axis) = static_cast<uint32_t>(std::min(*size, kMostBlocks));
     }
     return block;
   };
   auto is_held = [&](const Bindings& tried) {
-    return std::all_of(mep_.instances.begin(), mep_.instances.end(), [&](auto& instance) {
-      return block_of(instance, tried).count() <= static_cast<uint64_t>(kLargestBlock);
-    });
+    return std::all_of(mep_.instances.begin(), mep_.instances.end(),
+                       [&](auto& instance) { return block_of(instance, tried).count() <= kMostThreadsPerBlock; });
   };
   auto array_without = [&](const Bindings& tried) -> std::string {
     Bindings knobs;
@@ -484,7 +483,7 @@ void MepSpace::Builder::limit_threads() {
         if (!rule.is_grid && rule.axis == axis) sizes[axis] = rule.expression, varies = true;
     }
     auto limit = Expression::binary(Expression::Op::LessEqual, sizes[0] * sizes[1] * sizes[2],
-                                    Expression::constant(kLargestBlock));
+                                    Expression::constant(kMostThreadsPerBlock));
     auto& all = made_.constraints_;
     if (varies && std::find(all.begin(), all.end(), limit) == all.end()) all.push_back(limit);
   }
@@ -541,12 +540,12 @@ std::optional<Point> MepSpace::point_at(const Bindings& values) const {
 
 int64_t MepSpace::most_blocks(const Candidate& candidate, int axis) const {
   Bindings bound = candidate.values;
-  bound["gx"] = bound["gy"] = bound["gz"] = kLargestGrid;
+  bound["gx"] = bound["gy"] = bound["gz"] = kMostBlocks;
   bound["bx"] = recorded_block_.x, bound["by"] = recorded_block_.y, bound["bz"] = recorded_block_.z,
   bound["shared"] = 0;
   auto size =
-      candidate.launches.empty() ? Result<int64_t>(kLargestGrid) : candidate.launches[0].grid[axis].evaluate(bound);
-  return !size.ok() || *size <= kLargestGrid ? kLargestGrid : kLargestGrid * kLargestGrid / *size;
+      candidate.launches.empty() ? Result<int64_t>(kMostBlocks) : candidate.launches[0].grid[axis].evaluate(bound);
+  return !size.ok() || *size <= kMostBlocks ? kMostBlocks : kMostBlocks * kMostBlocks / *size;
 }
 
 void MepSpace::give_room(CandidateLaunch& launch, const Bindings& values,
@@ -614,7 +613,7 @@ Candidate MepSpace::materialise(const Point& point) const {
     give_room(launch, candidate.values, by);
   }
   for (int axis : {1, 2})
-    if (int64_t most = most_blocks(candidate, axis); most < kLargestGrid)
+    if (int64_t most = most_blocks(candidate, axis); most < kMostBlocks)
       note += ", assuming that the application never has more than " + std::to_string(most) + " blocks along " +
               "xyz"[axis];
   candidate.note = parent_.tier == "baseline" || parent_.note.empty() ? note : parent_.note + "; " + note;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/model/launch/limits.h"
 #include "core/model/launch/quotient.h"
 #include "tuner/source/rules/launch_pointers.h"
 
@@ -56,7 +57,7 @@ std::optional<bool> spelled_in_whole_warps(const Mep& mep) {
   for (auto* site : sites) {
     auto& threads = site->block[0];
     auto now = threads ? threads->evaluate(knobs) : Result<int64_t>(usage_error("not known"));
-    if (now.ok() && *now % 32 != 0) return false;
+    if (now.ok() && *now % kWarpSize != 0) return false;
     all &= now.ok() && *now > 0 && threads->variables().empty();
   }
   return all ? std::optional(true) : std::nullopt;
