@@ -8,6 +8,7 @@
 #include <random>
 
 #include "core/base/file.h"
+#include "core/tests/expression_literal.h"
 #include "core/tests/json_leaves.h"
 
 namespace kernelift {
@@ -32,7 +33,7 @@ class MepTest : public ::testing::Test {
     mep.compile_flags = {"-std=c++17", "-DBLOCK=128"};
     LaunchSite site;
     site.kernels = {"0badcafe"}, site.range = {"b.cu", 5, 50, 3, 4};
-    site.grid[0] = "(n + BLOCK - 1) / BLOCK", site.block[0] = "BLOCK", site.argument_text = {"d", "n"};
+    site.grid[0] = "(n + BLOCK - 1) / BLOCK"_e, site.block[0] = "BLOCK"_e, site.argument_text = {"d", "n"};
     mep.launches = {site};
     mep.knobs = {{"BLOCK", 128, {"b.cu", 9, 12, 1, 1}, true, true, true, {"0badcafe"}}};
     MepInstance instance;
@@ -119,7 +120,7 @@ TEST_F(MepTest, ReadsBackEveryFieldItWrote) {
     EXPECT_EQ(read->origins[i].line, written.origins[i].line) << i;
   }
   EXPECT_EQ(read->compile_flags, written.compile_flags);
-  EXPECT_EQ(read->launches[0].grid[0], "(n + BLOCK - 1) / BLOCK");
+  EXPECT_EQ(read->launches[0].grid[0], "(n + BLOCK - 1) / BLOCK"_e);
   EXPECT_EQ(read->launches[0].range.end, 50u);
   EXPECT_EQ(read->knobs[0].value, 128);
   EXPECT_TRUE(read->knobs[0].in_geometry);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/file.h"
+#include "core/tests/expression_literal.h"
 #include "core/tests/json_leaves.h"
 
 namespace kernelift {
@@ -29,7 +30,7 @@ ScanIndex sample() {
   index.kernels.push_back(kernel);
   LaunchSite site;
   site.kernels = {"0a1b2c3d"}, site.range = {"/app/a.cu", 100, 120, 8, 8}, site.enclosing = "run";
-  site.grid[0] = "n / BLOCK", site.block[0] = "BLOCK", site.shared = "0", site.argument_text = {"x"},
+  site.grid[0] = "n / BLOCK"_e, site.block[0] = "BLOCK"_e, site.shared = "0"_e, site.argument_text = {"x"},
   site.through_macro = true;
   index.launches.push_back(site);
   index.knobs.push_back({"BLOCK", 256, {"/app/a.cu", 1, 4, 1, 1}, true, true, false, {"0a1b2c3d"}});

@@ -1,15 +1,17 @@
 // Launch geometry as an expression that can be evaluated for other values of its constants. The arguments of a launch
-// are followed through local dim3 and integer variables, small helper functions and macros, back to text over
-// constants, parameters and variables:
+// are followed through local dim3 and integer variables, small helper functions and macros, back to constants,
+// parameters and variables:
 //     const int nb = CEIL_DIV(n, BLOCK);  dim3 grid(nb);  k<<<grid, BLOCK>>>
-//     -> grid "(n + BLOCK - 1) / BLOCK", block "BLOCK"
-// An expression that cannot be followed with certainty (a grid that a branch changes, an unknown call) becomes empty
-// text, never a guess.
+//     -> grid (n + BLOCK - 1) / BLOCK, block BLOCK
+// An expression that cannot be followed with certainty (a grid that a branch changes, an unknown call) becomes nullopt,
+// never a guess.
 #pragma once
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
+#include "core/model/launch/expression.h"
 #include "extractor/source/parsed_unit.h"
 
 namespace clang {
@@ -25,8 +27,8 @@ namespace kernelift {
 class Assignments;
 
 struct GeometryUse {
-  std::string text[3];                       ///< Per axis; empty if it is not an integer expression.
-  std::set<const clang::MacroInfo*> macros;  ///< Macros that are named in the text or were expanded to reach it.
+  std::optional<Expression> axes[3];         ///< nullopt if it is not an integer expression.
+  std::set<const clang::MacroInfo*> macros;  ///< Macros that are named in the expressions or expanded to reach them.
   std::set<const clang::VarDecl*> constants;
   std::set<const clang::Decl*> enumerators;
 
@@ -62,13 +64,16 @@ class GeometryReader {
   Field field(const clang::VarDecl* record, llvm::StringRef name) const;
 
  private:
-  using Substitution = std::map<const clang::Decl*, std::string>;
+  using Substitution = std::map<const clang::Decl*, Expression>;
+  using Read = std::optional<Expression>;
   bool read_dim3(const clang::Expr* e, GeometryUse& use, int depth);
-  std::string read(const clang::Expr* e, GeometryUse& use, const Substitution& substitution, int depth);
-  std::string read_variable(const clang::VarDecl* variable, GeometryUse& use, const Substitution& substitution,
-                            int depth);
-  std::string read_call(const clang::Expr* call, GeometryUse& use, const Substitution& substitution, int depth);
-  std::string literal_name(const clang::Expr* literal, GeometryUse& use) const;
+  Read read(const clang::Expr* e, GeometryUse& use, const Substitution& substitution, int depth);
+  Read read_variable(const clang::VarDecl* variable, GeometryUse& use, const Substitution& substitution, int depth);
+  Read read_call(const clang::Expr* call, GeometryUse& use, const Substitution& substitution, int depth);
+  /// `a / b` in floating point, of two integers.
+  std::optional<Quotient> read_quotient(const clang::Expr* e, GeometryUse& use, const Substitution& substitution,
+                                        int depth);
+  Read literal(const clang::Expr* literal, GeometryUse& use) const;
 
   /// While it exists, variables have the values that they have at another statement.
   class At {

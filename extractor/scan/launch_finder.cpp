@@ -201,8 +201,8 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
   }
 
   void read_geometry(FoundLaunch& found, const Expr* grid, const Expr* block, const Expr* shared) {
-    auto keep = [&](GeometryUse use, std::string(&into)[3]) {
-      for (int i = 0; i < 3; ++i) into[i] = use.text[i];
+    auto keep = [&](GeometryUse use, std::optional<Expression>(&into)[3]) {
+      for (int i = 0; i < 3; ++i) into[i] = use.axes[i];
       found.macros.insert(use.macros.begin(), use.macros.end());
       found.constants.insert(use.constants.begin(), use.constants.end());
       found.enumerators.insert(use.enumerators.begin(), use.enumerators.end());
@@ -210,9 +210,9 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
     auto& site = found.site;
     if (grid && !grid->isTypeDependent()) keep(geometry_->dim3(grid), site.grid);
     if (block && !block->isTypeDependent()) keep(geometry_->dim3(block), site.block);
-    std::string bytes[3];
+    std::optional<Expression> bytes[3];
     if (shared && !shared->isTypeDependent()) keep(geometry_->integer(shared), bytes);
-    site.shared = shared ? bytes[0] : "0";
+    site.shared = shared ? bytes[0] : Expression::constant(0);
     site.grid_form = form_of(grid), site.block_form = form_of(block);
     site.grid_range = range_of(grid), site.block_range = range_of(block), site.shared_range = range_of(shared);
   }
@@ -227,7 +227,7 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
     auto shared = geometry_->field(config, "dynamicSmemBytes");
     read_geometry(found, grid.value, block.value, shared.value);
     auto& site = found.site;
-    if (!shared.known) site.shared.clear();
+    if (!shared.known) site.shared.reset();
     if (uses_of(config) > 1) site.grid_range = site.block_range = site.shared_range = {};
   }
   /// Number of launches in this function that take `config`.
@@ -272,7 +272,7 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
     site.enclosing = function_->getQualifiedNameAsString();
     site.through_macro = through_macro;
     auto [at, fresh] = sites.try_emplace({site.range.file, site.range.begin}, found);
-    if (fresh || (found.kernels.empty() && site.grid[0].empty())) return;
+    if (fresh || (found.kernels.empty() && !site.grid[0])) return;
     merge(at->second, found);
   }
   static void merge(FoundLaunch& into, const FoundLaunch& more) {
@@ -280,9 +280,9 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
     for (auto* kernel : more.kernels)
       if (std::find(into.kernels.begin(), into.kernels.end(), kernel) == into.kernels.end())
         into.kernels.push_back(kernel);
-    auto join = [&](std::string& text, const std::string& other) {
-      if (first_known) text = other;
-      else if (text != other) text.clear();
+    auto join = [&](std::optional<Expression>& axis, const std::optional<Expression>& other) {
+      if (first_known) axis = other;
+      else if (axis != other) axis.reset();
     };
     for (int i = 0; i < 3; ++i)
       join(into.site.grid[i], more.site.grid[i]), join(into.site.block[i], more.site.block[i]);

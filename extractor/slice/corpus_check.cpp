@@ -26,7 +26,7 @@ int main(int argc, char** argv) {
     if (!unit.problems.empty())
       ++broken, std::printf("unit %s: %s\n", unit.file.c_str(), unit.problems.front().c_str());
   for (auto& site : index->launches) {
-    bool known = !site.grid[0].empty() && !site.block[0].empty();
+    bool known = site.grid[0] && site.block[0];
     geometry += known;
     if (!known)
       std::printf("launch at %s:%u: its geometry is not an expression\n", site.range.file.c_str(), site.range.line);

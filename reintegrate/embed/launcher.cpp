@@ -385,17 +385,16 @@ std::string launch_statements(const Candidate& candidate, bool binds) {
     variables[names[i]] = std::string("static_cast<long long>(") + spelled[i] + ")";
   auto value = [&](const Expression& expression) {
     Expression wanted = expression.simplified(candidate.values);
-    std::string text = wanted.text();
     for (size_t i = 0; i + 1 < std::size(names); ++i)
-      if (text == names[i]) return std::string(spelled[i]);
-    if (text.find_first_not_of("0123456789") == text.npos) return text + "u";
+      if (wanted.is_variable(names[i])) return std::string(spelled[i]);
+    if (auto number = wanted.as_constant(); number && *number >= 0) return std::to_string(*number) + "u";
     return "static_cast<unsigned>(" + wanted.cpp(variables) + ")";
   };
   auto dims = [&](const Expression* wanted) {
     return value(wanted[0]) + ", " + value(wanted[1]) + ", " + value(wanted[2]);
   };
   std::string bytes =
-      launch.shared.text() == "shared"
+      launch.shared.is_variable("shared")
           ? "shared"
           : "static_cast<std::size_t>(" + launch.shared.simplified(candidate.values).cpp(variables) + ")";
   std::string first = binds ? "  if (!refresh(of, symbols, stream)) return (void)cudaGetLastError(), false;\n" : "";

@@ -47,8 +47,8 @@ Status check_definitions(const Mep& mep, const std::vector<TextLine>& old_lines,
   for (auto& site : mep.launches)
     for (auto* axes : {site.grid, site.block})
       for (int axis = 0; axis < 3; ++axis)
-        if (auto expression = Expression::parse(axes[axis]); expression.ok())
-          for (auto& name : expression->variables()) names.insert(name.substr(name.rfind(':') + 1));
+        if (axes[axis])
+          for (auto& name : axes[axis]->variables()) names.insert(name.substr(name.rfind(':') + 1));
   auto is = [](const std::string& name, std::string_view last) {
     return name == last || name.ends_with("::" + std::string(last));
   };

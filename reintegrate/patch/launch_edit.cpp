@@ -12,13 +12,13 @@
 #include <set>
 
 #include "core/base/words.h"
+#include "core/model/launch/limits.h"
 #include "core/model/launch/quotient.h"
 
 namespace kernelift {
 namespace {
 
 const char* const kAxis = "xyz";
-constexpr int64_t kMostThreads = 1024;  ///< Largest number of threads of a block on every CUDA and HIP device.
 enum class Piece { Grid, Block, Shared };
 
 /// Offset of the bracket that closes the one at `open`; npos if there is none.
@@ -131,8 +131,8 @@ class LaunchEditor {
     spell_axes(Piece::Grid, site_.grid_form);
     spell_axes(Piece::Block, site_.block_form);
     for (int axis = 0; axis < 3; ++axis) {
-      auto text = Expression::parse(spelled(Piece::Block, axis));
-      if (text.ok() && mentions_changed(*text)) following_.insert(variable(Piece::Block, axis));
+      auto& size = spelled(Piece::Block, axis);
+      if (size && mentions_changed(*size)) following_.insert(variable(Piece::Block, axis));
     }
     for (int axis = 0; axis < 3; ++axis) {
       KERNELIFT_ASSIGN(bool same, as_it_is(Piece::Block, axis));
@@ -147,7 +147,7 @@ class LaunchEditor {
   const Expression& wanted(Piece piece, int axis) const {
     return piece == Piece::Grid ? launch_.grid[axis] : piece == Piece::Block ? launch_.block[axis] : launch_.shared;
   }
-  const std::string& spelled(Piece piece, int axis) const {
+  const std::optional<Expression>& spelled(Piece piece, int axis) const {
     return piece == Piece::Grid ? site_.grid[axis] : piece == Piece::Block ? site_.block[axis] : site_.shared;
   }
   const SourceRange& range(Piece piece) const {
@@ -159,16 +159,15 @@ class LaunchEditor {
   Result<bool> needs_edit(Piece piece) {
     bool needed = false;
     for (int axis = 0; axis < axes(piece); ++axis) {
-      auto text = Expression::parse(spelled(piece, axis));
-      bool known = !spelled(piece, axis).empty() && text.ok();
-      if (known && mentions_changed(*text)) {
+      auto& size = spelled(piece, axis);
+      if (size && mentions_changed(*size)) {
         following_.insert(variable(piece, axis));
-        KERNELIFT_ASSIGN(bool more, needs_more(piece, axis, *text));
+        KERNELIFT_ASSIGN(bool more, needs_more(piece, axis, *size));
         needed |= more;
         continue;
       }
       KERNELIFT_ASSIGN(bool same, as_it_is(piece, axis));
-      if (!same && !known && !changed_.empty())
+      if (!same && !size && !changed_.empty())
         return refused("the " + std::string(name(piece)) + " of the launch at " + place(site_) +
                        " would have to change along " + kAxis[axis] + ", and it is not known whether it follows '" +
                        changed_.begin()->first + "' by itself");
@@ -177,9 +176,8 @@ class LaunchEditor {
     return needed;
   }
 
-  bool mentions_changed(const Expression& text) const {
-    auto variables = text.variables();
-    return std::any_of(variables.begin(), variables.end(), [&](auto& variable) { return changed_.contains(variable); });
+  bool mentions_changed(const Expression& size) const {
+    return std::any_of(changed_.begin(), changed_.end(), [&](auto& knob) { return size.uses(knob.first); });
   }
 
   /// True if the site's own expression may stay on this axis. Grids of other sizes than the recorded ones are tried
@@ -201,7 +199,7 @@ class LaunchEditor {
     return true;
   }
 
-  bool is_identity(Piece piece, int axis) const { return wanted(piece, axis).text() == variable(piece, axis); }
+  bool is_identity(Piece piece, int axis) const { return wanted(piece, axis).is_variable(variable(piece, axis)); }
 
   /// The variable's name in candidates' expressions: gx, by, shared.
   static std::string variable(Piece piece, int axis) {
@@ -216,11 +214,11 @@ class LaunchEditor {
 
   /// For an axis that the source computes from a knob set by the patch. If the expression has no other variable, its
   /// new value is known and must be the verified one. Otherwise the remaining factor must still be written; true if so.
-  Result<bool> needs_more(Piece piece, int axis, const Expression& text) {
+  Result<bool> needs_more(Piece piece, int axis, const Expression& size) {
     const std::string what = "the " + std::string(name(piece)) + " of the launch at " + place(site_);
     Bindings knobs = changed_;
     for (auto& knob : mep_.knobs) knobs.emplace(knob.name, knob.value);
-    if (auto value = text.evaluate(knobs); value.ok()) {
+    if (auto value = size.evaluate(knobs); value.ok()) {
       for (auto& instance : mep_.instances) {
         KERNELIFT_ASSIGN(Geometry geometry, launch_.evaluate(instance.geometry, values_));
         if (*value != component(geometry, piece, axis))
@@ -235,20 +233,23 @@ class LaunchEditor {
       return refused(what + " follows '" + changed_.begin()->first + "' along " + kAxis[axis] +
                      ", and it is not known whether to the verified value (" + wanted(piece, axis).text() + ")");
     rest_[axis] = *rest;
-    return rest->text() != variable(piece, axis);
+    return !rest->is_variable(variable(piece, axis));
   }
 
   /// The candidate's expression relative to a grid that follows BLOCK by itself: `gx * 32` for
   /// `ceil_div(gx * 64, BLOCK) * 32`.
   std::optional<Expression> beyond_following(int axis) const {
-    const std::string text = wanted(Piece::Grid, axis).text(), grid = variable(Piece::Grid, axis), call = "ceil_div";
-    size_t begin = text.find(call + "(" + grid + " * "),
-           end = begin == text.npos ? text.npos : closing(text, begin + call.size());
-    if (end == text.npos) return std::nullopt;
-    auto part = Expression::parse(text.substr(begin, end + 1 - begin)),
-         rest = Expression::parse(text.substr(0, begin) + grid + text.substr(end + 1));
-    if (!part.ok() || !mentions_changed(*part) || !rest.ok() || mentions_changed(*rest)) return std::nullopt;
-    return *rest;
+    const Expression grid = Expression::variable(variable(Piece::Grid, axis));
+    auto part = wanted(Piece::Grid, axis).find([&](const Expression& node) {
+      auto quotient = node.as_quotient();
+      return quotient && quotient->ceiling && quotient->dividend.op() == Expression::Op::Multiply &&
+             quotient->dividend.operands()[0] == grid && mentions_changed(node);
+    });
+    if (!part) return std::nullopt;
+    Expression rest = wanted(Piece::Grid, axis).rewritten([&](const Expression& node) {
+      return node == *part ? std::optional(grid) : std::nullopt;
+    });
+    return mentions_changed(rest) ? std::nullopt : std::optional(rest);
   }
 
   Status rewrite(Piece piece) {
@@ -287,15 +288,14 @@ class LaunchEditor {
       const bool follows = following_.contains(self);
       KERNELIFT_ASSIGN(bool same, as_it_is(piece, axis));
       const Expression* rest = piece == Piece::Grid && rest_[axis] ? &*rest_[axis] : nullptr;
-      if (follows ? !rest || rest->text() == self : same) {
+      if (follows ? !rest || rest->is_variable(self) : same) {
         text.push_back(names_.at(self));
         continue;
       }
       if (piece == Piece::Grid) KERNELIFT_TRY(check_block(axis, what));
       Expression simple = follows ? rest->simplified(known_) : simplified(piece, axis);
       if (piece == Piece::Grid) KERNELIFT_TRY(check_rounding(axis, what, simple));
-      auto used = simple.variables();
-      for (auto& name : used) {
+      for (auto& name : simple.variables()) {
         if (!names_.contains(name))
           return refused(what + " depends on '" + name + "', for which the source has no expression");
         if (following_.contains(name) && name != self)
@@ -303,8 +303,7 @@ class LaunchEditor {
                          "'");
       }
       auto names = names_;
-      if (piece == Piece::Grid && used.contains(self) &&
-          (used.contains("bx") || used.contains("by") || used.contains("bz")))
+      if (piece == Piece::Grid && simple.uses(self) && simple.uses_any({"bx", "by", "bz"}))
         names[self] = "size_t(" + names[self] + ")";
       text.push_back(simple.cpp(names));
     }
@@ -326,11 +325,11 @@ class LaunchEditor {
   /// True if the launch states the recorded block size on this axis as a number, or leaves the axis out and its size is
   /// always 1.
   bool is_fixed(int axis) const {
-    auto text = Expression::parse(spelled(Piece::Block, axis));
+    auto& own = spelled(Piece::Block, axis);
     auto here = known_.find(variable(Piece::Block, axis));
     if (here != known_.end()) return is_recorded(Piece::Block, axis, here->second);
-    if (!text.ok() || !text->variables().empty()) return false;
-    auto size = text->evaluate({});
+    if (!own || !own->variables().empty()) return false;
+    auto size = own->evaluate({});
     return size.ok() && *size == 1 && is_recorded(Piece::Block, axis, 1);
   }
 
@@ -351,7 +350,7 @@ class LaunchEditor {
           return refused("the block of the launch at " + place(site_) + " would change along " + kAxis[axis] +
                          ", and its size along " + kAxis[other] +
                          " is not known before the program runs: it may exceed 1024 threads");
-      if (int64_t threads = grows ? threads_known() : 0; threads > kMostThreads)
+      if (int64_t threads = grows ? threads_known() : 0; threads > kMostThreadsPerBlock)
         return refused("the block of the launch at " + place(site_) + " would have " + std::to_string(threads) +
                        " threads, which is more than 1024: this launch's block has another size than the recorded one");
     }
@@ -361,11 +360,11 @@ class LaunchEditor {
   /// Size of this launch's block along an axis; nothing if it is not known before the program runs.
   std::optional<int64_t> own_size(int axis) const {
     if (auto number = known_.find(variable(Piece::Block, axis)); number != known_.end()) return number->second;
-    auto text = Expression::parse(spelled(Piece::Block, axis));
+    auto& own = spelled(Piece::Block, axis);
     Bindings knobs = changed_;
     for (auto& knob : mep_.knobs) knobs.emplace(knob.name, knob.value);
-    if (!text.ok() || spelled(Piece::Block, axis).empty()) return std::nullopt;
-    auto size = text->evaluate(knobs);
+    if (!own) return std::nullopt;
+    auto size = own->evaluate(knobs);
     return size.ok() ? std::optional(*size) : std::nullopt;
   }
 
@@ -387,9 +386,8 @@ class LaunchEditor {
   /// site that was not recorded, or this one in the next build. The grid would then be too small or too large.
   Status check_block(int axis, const std::string& what) const {
     std::string grid = variable(Piece::Grid, axis), block = variable(Piece::Block, axis);
-    auto uses = [](const Expression& text, const std::string& name) { return text.variables().contains(name); };
     const Expression &wanted_grid = wanted(Piece::Grid, axis), &wanted_block = wanted(Piece::Block, axis);
-    if (!block_changes_[axis] || !uses(wanted_grid, grid) || uses(wanted_grid, block) || uses(wanted_block, block))
+    if (!block_changes_[axis] || !wanted_grid.uses(grid) || wanted_grid.uses(block) || wanted_block.uses(block))
       return done();
     auto here = known_.find(block);
     if (here != known_.end() ? is_recorded(Piece::Block, axis, here->second) : grid_ignores_block(axis)) return done();
@@ -402,10 +400,9 @@ class LaunchEditor {
   /// A grid that is rounded up starts additional threads. If the launch's own grid is rounded up, threads past the end
   /// existed already and do nothing. But `k<<<3, B>>>(a, n)` limits the work by the grid itself: additional threads may
   /// pass the kernel's guard and do work that was not asked for.
-  Status check_rounding(int axis, const std::string& what, const Expression& text) const {
-    bool rounds = text.text().find("ceil_div") != std::string::npos || text.text().find('/') != std::string::npos;
-    if (!rounds || !text.variables().contains(variable(Piece::Grid, axis)) || rounds_up(mep_, site_, axis))
-      return done();
+  Status check_rounding(int axis, const std::string& what, const Expression& size) const {
+    bool rounds = size.contains(Expression::Op::CeilDiv) || size.contains(Expression::Op::Divide);
+    if (!rounds || !size.uses(variable(Piece::Grid, axis)) || rounds_up(mep_, site_, axis)) return done();
     return refused(what + " would be rounded up along " + kAxis[axis] +
                    ", and it is not known that the additional threads past '" + as_spelled(Piece::Grid) +
                    "' have nothing to do");
@@ -413,11 +410,8 @@ class LaunchEditor {
 
   /// True if the expressions of grid and block are both known and have no name in common.
   bool grid_ignores_block(int axis) const {
-    auto grid = Expression::parse(spelled(Piece::Grid, axis)), block = Expression::parse(spelled(Piece::Block, axis));
-    if (!grid.ok() || !block.ok()) return false;
-    auto names = block->variables();
-    return std::none_of(names.begin(), names.end(),
-                        [used = grid->variables()](auto& name) { return used.contains(name); });
+    auto &grid = spelled(Piece::Grid, axis), &block = spelled(Piece::Block, axis);
+    return grid && block && !grid->uses_any(block->variables());
   }
 
   /// Refuses a replacement that evaluates an expression with side effects more often than before, or no longer.

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/tests/expression_literal.h"
+
 namespace kernelift {
 namespace {
 
@@ -21,8 +23,8 @@ struct Launch {
     site.grid_range = {"f.cu", g, g + grid.size(), 1, 1};
     site.block_range = {"f.cu", b, b + block.size(), 1, 1};
     site.argument_text = {"n", "m"};
-    site.grid[0] = "(n + 63) / 64", site.grid[1] = "(m + 1) / 2", site.grid[2] = "1";
-    site.block[0] = "64", site.block[1] = "2", site.block[2] = "1";
+    site.grid[0] = "(n + 63) / 64"_e, site.grid[1] = "(m + 1) / 2"_e, site.grid[2] = "1"_e;
+    site.block[0] = "64"_e, site.block[1] = "2"_e, site.block[2] = "1"_e;
     if (!shared.empty()) site.shared_range = {"f.cu", b + block.size() + 2, b + block.size() + 2 + shared.size(), 1, 1};
     MepInstance instance;
     instance.geometry = {{8, 4, 1}, {64, 2, 1}, 256, false};
@@ -57,7 +59,7 @@ TEST(LaunchEdit, WrapsAVariableOfUnknownType) {
 TEST(LaunchEdit, UsesTheMembersOfADim3Variable) {
   Launch l("grids", "blocks");
   l.site.grid_form = l.site.block_form = "dim3";
-  l.site.block[0] = "64", l.site.block[1] = "2", l.site.block[2] = "1";
+  l.site.block[0] = "64"_e, l.site.block[1] = "2"_e, l.site.block[2] = "1"_e;
   l.values = {{"block_x", 64}, {"block_y", 4}};
   l.grid("ceil_div(ceil_div(gx * bx, block_x), 2)");
   l.launch.grid[1] = *Expression::parse("ceil_div(gy * by, block_y)");
@@ -97,7 +99,7 @@ TEST(LaunchEdit, FoldsOnlyNumbersThatTheLaunchItselfContains) {
   l.site.grid_form = l.site.block_form = "dim3";
   l.grid("ceil_div(gx * bx, 32)");
   for (auto* scanned : {"32", "64"}) {
-    l.site.block[0] = scanned;
+    l.site.block[0] = expression_of(scanned);
     EXPECT_EQ(l.result(), "<<<dim3((size_t(grid.x) * block.x + 31) / 32, grid.y, grid.z), block>>>") << scanned;
   }
 }
@@ -117,7 +119,7 @@ TEST(LaunchEdit, ReusesTheArgumentsOfADim3) {
 
 TEST(LaunchEdit, SubstitutesParameterValues) {
   Launch l("grid", "block");
-  l.site.block[0] = "64", l.site.block[1] = "2", l.site.block[2] = "1";
+  l.site.block[0] = "64"_e, l.site.block[1] = "2"_e, l.site.block[2] = "1"_e;
   l.values["block_x"] = 128;
   l.block("block_x");
   EXPECT_EQ(l.result(), "<<<grid, dim3(128, dim3(block).y, dim3(block).z)>>>");
@@ -126,8 +128,8 @@ TEST(LaunchEdit, SubstitutesParameterValues) {
 TEST(LaunchEdit, KeepsANameFromWhichTheGridIsComputed) {
   // THREADS is 64 now, and the grid is computed from it elsewhere: the edit must be right for other values too.
   Launch l("grid", "THREADS");
-  l.site.grid_form = "dim3", l.site.block_form = "number", l.site.grid[0] = "(n + THREADS - 1) / THREADS",
-  l.site.block[0] = "THREADS";
+  l.site.grid_form = "dim3", l.site.block_form = "number", l.site.grid[0] = "(n + THREADS - 1) / THREADS"_e,
+  l.site.block[0] = "THREADS"_e;
   l.mep.instances[0].geometry = {{8, 1, 1}, {64, 1, 1}, 0, false};
   l.values["block_x"] = 16;
   l.grid("ceil_div(ceil_div(gx * bx, block_x), 4)");
@@ -136,15 +138,15 @@ TEST(LaunchEdit, KeepsANameFromWhichTheGridIsComputed) {
   l.grid("ceil_div(gx * 64, 16)");
   EXPECT_NE(l.result().find("would have to follow its block, which along x is not a number there"), std::string::npos)
       << l.result();
-  l.site.grid[0] = "rows";
+  l.site.grid[0] = "rows"_e;
   EXPECT_EQ(l.result(), "<<<dim3(grid.x * 4, grid.y, grid.z), 16>>>") << "the grid does not depend on the block";
 }
 
 TEST(LaunchEdit, RefusesABlockThatMayExceedTheLimitOnThreads) {
   Launch l("grid", "block");
   l.site.grid_form = l.site.block_form = "dim3";
-  l.site.block[0] = "bx", l.site.block[1] = "by", l.site.block[2] = "1";
-  l.site.grid[0] = "(n + bx - 1) / bx", l.site.grid[1] = "(m + by - 1) / by";
+  l.site.block[0] = "bx"_e, l.site.block[1] = "by"_e, l.site.block[2] = "1"_e;
+  l.site.grid[0] = "(n + bx - 1) / bx"_e, l.site.grid[1] = "(m + by - 1) / by"_e;
   l.values = {{"block_x", 256}, {"block_y", 2}};
   l.grid("ceil_div(gx * bx, block_x)");
   l.block("block_x");
@@ -161,7 +163,7 @@ TEST(LaunchEdit, RefusesABlockThatMayExceedTheLimitOnThreads) {
 TEST(LaunchEdit, KeepsTheLaunchsExpressionOnAnAxisThatDoesNotChange) {
   Launch l("grid", "block");
   l.site.grid_form = l.site.block_form = "dim3";
-  l.site.grid[0] = "(n + 63) / 64";
+  l.site.grid[0] = "(n + 63) / 64"_e;
   l.values["block_x"] = 128;
   l.grid("ceil_div(gx * bx, block_x)");
   l.block("block_x");
@@ -171,7 +173,7 @@ TEST(LaunchEdit, KeepsTheLaunchsExpressionOnAnAxisThatDoesNotChange) {
   named.site.grid_form = "dim3", named.mep.knobs = {{}, {}}, named.mep.knobs[0].name = "BX",
   named.mep.knobs[1].name = "BY";
   named.mep.knobs[0].value = 64, named.mep.knobs[1].value = 2;
-  named.site.block[0] = "BX", named.site.block[1] = "BY";
+  named.site.block[0] = "BX"_e, named.site.block[1] = "BY"_e;
   named.values["block_x"] = 128;
   named.block("block_x");
   EXPECT_EQ(named.result(), "<<<grid, dim3(128, BY)>>>");
@@ -179,7 +181,7 @@ TEST(LaunchEdit, KeepsTheLaunchsExpressionOnAnAxisThatDoesNotChange) {
 
 TEST(LaunchEdit, RefusesABlockOfTooManyThreadsAtALaunchThatWasNotRecorded) {
   Launch l("grid", "dim3(64, 16)");
-  l.site.grid_form = "dim3", l.site.block[1] = "16";
+  l.site.grid_form = "dim3", l.site.block[1] = "16"_e;
   l.values["block_x"] = 128;
   l.grid("ceil_div(gx * bx, block_x)");
   l.block("block_x");
@@ -194,12 +196,13 @@ TEST(LaunchEdit, WritesMinAsAConditionalExpression) {
 
 TEST(LaunchEdit, DoesNotEditAGridThatFollowsAChangedKnob) {
   Launch l("(n + BLOCK - 1) / BLOCK", "BLOCK");
-  l.site.grid[0] = "(n + BLOCK - 1) / BLOCK", l.site.block[0] = "BLOCK", l.site.block[1] = "2", l.site.block[2] = "1";
+  l.site.grid[0] = "(n + BLOCK - 1) / BLOCK"_e, l.site.block[0] = "BLOCK"_e, l.site.block[1] = "2"_e,
+  l.site.block[2] = "1"_e;
   l.values["BLOCK"] = l.changed["BLOCK"] = 128;
   l.grid("ceil_div(gx * 64, BLOCK)");
   l.block("BLOCK");
   EXPECT_EQ(l.result(), "<<<(n + BLOCK - 1) / BLOCK, BLOCK>>>");
-  l.site.block[1] = "rows";
+  l.site.block[1] = "rows"_e;
   EXPECT_NE(l.result().find("its size along y is not known"), std::string::npos) << l.result();
   l.values["BLOCK"] = l.changed["BLOCK"] = 32;
   EXPECT_EQ(l.result(), "<<<(n + BLOCK - 1) / BLOCK, BLOCK>>>") << "the block does not grow";
@@ -208,7 +211,7 @@ TEST(LaunchEdit, DoesNotEditAGridThatFollowsAChangedKnob) {
 TEST(LaunchEdit, WritesTheRemainingFactorOfAGridThatFollowsAChangedKnob) {
   Launch l("(n + BLOCK - 1) / BLOCK", "BLOCK");
   l.site.grid_form = l.site.block_form = "number";
-  l.site.grid[0] = "(n + BLOCK - 1) / BLOCK", l.site.block[0] = "BLOCK";
+  l.site.grid[0] = "(n + BLOCK - 1) / BLOCK"_e, l.site.block[0] = "BLOCK"_e;
   l.values["BLOCK"] = l.changed["BLOCK"] = 128;
   l.grid("ceil_div(gx * 64, BLOCK) * 32");
   l.block("BLOCK");
@@ -221,8 +224,8 @@ TEST(LaunchEdit, WritesTheRemainingFactorOfAGridThatFollowsAChangedKnob) {
 
 TEST(LaunchEdit, ScalesAnAxisThatFollowsAKnobOnlyOnceIfAnotherAxisIsRewritten) {
   Launch l("dim3((n + BLOCK - 1) / BLOCK, m)", "BLOCK");
-  l.site.grid[0] = "(n + BLOCK - 1) / BLOCK", l.site.grid[1] = "(m + 1) / 2", l.site.grid[2] = "1",
-  l.site.block[0] = "BLOCK", l.site.block[1] = "2", l.site.block[2] = "1";
+  l.site.grid[0] = "(n + BLOCK - 1) / BLOCK"_e, l.site.grid[1] = "(m + 1) / 2"_e, l.site.grid[2] = "1"_e,
+  l.site.block[0] = "BLOCK"_e, l.site.block[1] = "2"_e, l.site.block[2] = "1"_e;
   l.values["BLOCK"] = l.changed["BLOCK"] = 128;
   l.grid("ceil_div(gx * 64, BLOCK)");
   l.launch.grid[1] = *Expression::parse("ceil_div(gy, 2)");
@@ -234,8 +237,8 @@ TEST(LaunchEdit, ScalesAnAxisThatFollowsAKnobOnlyOnceIfAnotherAxisIsRewritten) {
 
 TEST(LaunchEdit, RefusesAGridThatMayOrMayNotFollowAChangedKnob) {
   Launch l("blocks_for(n)", "BLOCK");
-  l.site.grid[0] = "";
-  l.site.block[0] = "BLOCK";
+  l.site.grid[0] = std::nullopt;
+  l.site.block[0] = "BLOCK"_e;
   l.values["BLOCK"] = l.changed["BLOCK"] = 128;
   l.grid("ceil_div(gx * 64, BLOCK)");
   l.block("BLOCK");
@@ -266,7 +269,7 @@ TEST(LaunchEdit, ChangesAGridThatIsUnchangedOnlyForTheRecordedSizes) {
 
 TEST(LaunchEdit, RefusesABlockThatFollowsAKnobToAnUnverifiedSize) {
   Launch l("grid", "BLOCK * 2");
-  l.site.block[0] = "BLOCK * 2";
+  l.site.block[0] = "BLOCK * 2"_e;
   l.values["BLOCK"] = l.changed["BLOCK"] = 128;
   l.block("BLOCK");
   EXPECT_NE(l.result().find("would become 256 along x, but the candidate was verified with 128"), std::string::npos)
@@ -305,7 +308,7 @@ TEST(LaunchEdit, RoundsAGridUpOnlyIfTheLaunchRoundsUp) {
   l.grid("ceil_div(gx, 4)");
   EXPECT_EQ(l.result(), "<<<(blocks + 3) / 4, 64>>>");
   for (auto* grid : {"blocks", "n / 64", "((n + 63) / 64 + parts - 1) / parts", "(part + 63) / 64", ""}) {
-    l.site.grid[0] = grid;
+    l.site.grid[0] = expression_of(grid);
     EXPECT_NE(l.result().find("would be rounded up along x"), std::string::npos) << grid << ": " << l.result();
   }
   l.grid("ceil_div(gx * bx, 32)");

@@ -2,6 +2,7 @@
 #include "reintegrate/patch/source_patch.h"
 
 #include "core/base/hash.h"
+#include "core/tests/expression_literal.h"
 #include "reintegrate/tests/application.h"
 
 namespace kernelift {
@@ -209,11 +210,11 @@ TEST_F(Patch, RefusesToRewriteADefinitionThatTheLaunchIsComputedFrom) {
   write("src/k.cu", "#define TILE 16\n__global__ void k(float* a) { a[threadIdx.x] = TILE; }\n");
   slice();
   LaunchSite site;
-  site.block[0] = "TILE";
+  site.block[0] = "TILE"_e;
   request.mep.launches = {site};
   candidate("TILE 16", "TILE 32");
   EXPECT_NE(refusal().find("rewrites '#define TILE 16', from which the launch is computed"), std::string::npos);
-  request.mep.launches[0].block[0] = "64";
+  request.mep.launches[0].block[0] = "64"_e;
   EXPECT_TRUE(plan().ok());
 }
 
@@ -226,7 +227,7 @@ TEST_F(Patch, SetsOneKnobOfALineThatDefinesTwo) {
   };
   request.mep.knobs = {knob("X", 32, 18, 20), knob("Y", 8, 26, 27)};
   LaunchSite site;
-  site.block[0] = "X", site.block[1] = "Y";
+  site.block[0] = "X"_e, site.block[1] = "Y"_e;
   request.mep.launches = {site};
   candidate("Y = 8", "Y = 16");
   request.candidate.values["Y"] = 16;
@@ -301,7 +302,7 @@ TEST_F(Patch, RewritesTheLaunchWithTheKernel) {
                                      "host",
                                      {},
                                      {},
-                                     "",
+                                     {},
                                      {},
                                      false}};
   request.mep.instances.push_back({});
@@ -345,7 +346,7 @@ class TemplatePatch : public Patch {
             "host",
             {},
             {},
-            "",
+            {},
             {},
             false};
   }

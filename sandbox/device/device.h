@@ -16,6 +16,7 @@
 
 #include "core/base/result.h"
 #include "core/model/capture.h"
+#include "core/model/launch/limits.h"
 
 namespace kernelift {
 
@@ -29,8 +30,9 @@ struct DeviceFacts {
   uint32_t multiprocessors = 1, threads_per_multiprocessor = 0;
   uint32_t blocks_per_multiprocessor = 0, registers_per_multiprocessor = 0;  ///< 0: not known.
   uint32_t shared_per_multiprocessor = 0, shared_taken_per_block = 0;  ///< The latter beside what a kernel asks for.
-  uint32_t max_threads_per_block = 1024, shared_per_block = 48 << 10, shared_per_block_optin = 48 << 10;
-  Dim3 max_grid{0x7fffffff, 65535, 65535}, max_block{1024, 1024, 64};
+  uint32_t max_threads_per_block = kMostThreadsPerBlock;
+  uint32_t shared_per_block = kOrdinarySharedBytes, shared_per_block_optin = kOrdinarySharedBytes;
+  Dim3 max_grid = kLargestGrid, max_block = kLargestBlock;
   uint64_t granule = 2 << 20;  ///< Bytes of the pieces in which memory is placed at an address.
   uint64_t guard = 0;          ///< Bytes on either side of placed memory that fault, where nothing else is placed.
   /// This machine's processor: code runs in processes of its own, which a fault ends, and nothing else; where code lies
@@ -43,8 +45,8 @@ struct DeviceKernel {
   std::string name;  ///< As the image spells it.
   uint64_t handle = 0;
   uint32_t registers = 0, local_bytes = 0, shared_bytes = 0, constant_bytes = 0;
-  uint32_t max_threads = 1024;        ///< Per block, by registers and __launch_bounds__.
-  std::vector<Parameter> parameters;  ///< Empty and !knows_parameters: the driver is too old to tell.
+  uint32_t max_threads = kMostThreadsPerBlock;  ///< Per block, by registers and __launch_bounds__.
+  std::vector<Parameter> parameters;            ///< Empty and !knows_parameters: the driver is too old to tell.
   bool knows_parameters = false;
   /// Blocks of so many threads and dynamic shared bytes that one multiprocessor holds at once.
   std::function<int(uint32_t threads, uint32_t shared)> resident_blocks;

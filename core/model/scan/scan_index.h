@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -75,8 +76,8 @@ struct LaunchSite {
   SourceRange range;                                  ///< The whole call expression.
   SourceRange grid_range, block_range, shared_range;  ///< The arguments as spelled; begin == end if absent.
   std::string enclosing;                              ///< Qualified name of the function that launches.
-  /// Expressions over macros, constants and the site's variables; empty if not an integer expression.
-  std::string grid[3], block[3], shared;
+  /// Expressions over macros, constants and the site's variables; nullopt if not an integer expression.
+  std::optional<Expression> grid[3], block[3], shared;
   std::vector<std::string> argument_text;  ///< The kernel arguments as spelled.
   bool through_macro = false;              ///< A macro expands to the launch: a patch must not change its geometry.
   /// How grid and block are spelled: "dim3", "number" (an integer that is converted to dim3), "other"; empty: not

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/tests/expression_literal.h"
 #include "extractor/source/tests/test_app.h"
 
 namespace kernelift {
@@ -27,18 +28,18 @@ void c(int n, float* x) { k<<<(size_t)ceil((float)n / (float)BLOCK), dim3{BLOCK,
   auto index = app.scan();
   ASSERT_EQ(index.launches.size(), 3u);
   auto &a = index.launches[0], &b = index.launches[1], &c = index.launches[2];
-  EXPECT_EQ(a.grid[0], "(n + BLOCK - 1) / BLOCK");
-  EXPECT_EQ(a.grid[1], "1");
-  EXPECT_EQ(a.block[0], "BLOCK");
-  EXPECT_EQ(a.shared, "0");
+  EXPECT_EQ(a.grid[0], "(n + BLOCK - 1) / BLOCK"_e);
+  EXPECT_EQ(a.grid[1], "1"_e);
+  EXPECT_EQ(a.block[0], "BLOCK"_e);
+  EXPECT_EQ(a.shared, "0"_e);
   EXPECT_EQ(a.enclosing, "a");
-  EXPECT_EQ(b.grid[0], "(w + 16 - 1) / 16");
-  EXPECT_EQ(b.grid[1], "(h + kRows - 1) / kRows");
-  EXPECT_EQ(b.block[1], "kRows");
-  EXPECT_EQ(b.shared, "2 * 4 * BLOCK");
+  EXPECT_EQ(b.grid[0], "(w + 16 - 1) / 16"_e);
+  EXPECT_EQ(b.grid[1], "(h + kRows - 1) / kRows"_e);
+  EXPECT_EQ(b.block[1], "kRows"_e);
+  EXPECT_EQ(b.shared, "2 * 4 * BLOCK"_e);
   EXPECT_EQ(b.argument_text, (std::vector<std::string>{"w * h", "x"}));
-  EXPECT_EQ(c.grid[0], "ceil_div(n, BLOCK)");
-  EXPECT_EQ(c.block[0], "BLOCK");
+  EXPECT_EQ(c.grid[0], "ceil_div(n, BLOCK)"_e);
+  EXPECT_EQ(c.block[0], "BLOCK"_e);
   EXPECT_EQ(a.grid_form + " " + a.block_form, "dim3 number");
   EXPECT_EQ(b.grid_form + " " + b.block_form, "dim3 dim3");
   EXPECT_EQ(c.grid_form + " " + c.block_form, "number dim3");
@@ -57,8 +58,8 @@ void b(int n, float* x) { k<<<n / 256.0 + 1, 64>>>(x); }
   auto index = app.scan();
   ASSERT_EQ(index.launches.size(), 2u);
   EXPECT_EQ(index.launches[1].grid_form, "other") << "a fraction is cut off only when it becomes a dim3";
-  EXPECT_EQ(index.launches[0].grid[0], "");
-  EXPECT_EQ(index.launches[0].block[0], "");
+  EXPECT_EQ(index.launches[0].grid[0], std::nullopt);
+  EXPECT_EQ(index.launches[0].block[0], std::nullopt);
 }
 
 TEST(LaunchFinder, FollowsVariablesThatAreAssignedAgainForEachLaunch) {
@@ -76,14 +77,14 @@ void a(int n, int m, float* x) {
   auto index = app.scan();
   ASSERT_EQ(index.launches.size(), 2u);
   auto &first = index.launches[0], &second = index.launches[1];
-  EXPECT_EQ(first.grid[0], "n / 256");
-  EXPECT_EQ(first.grid[1], "2");
-  EXPECT_EQ(first.block[0], "256");
-  EXPECT_EQ(first.block[1], "1");
-  EXPECT_EQ(second.grid[0], "m / 64");
-  EXPECT_EQ(second.grid[1], "2");
-  EXPECT_EQ(second.block[0], "64");
-  EXPECT_EQ(second.block[1], "4");
+  EXPECT_EQ(first.grid[0], "n / 256"_e);
+  EXPECT_EQ(first.grid[1], "2"_e);
+  EXPECT_EQ(first.block[0], "256"_e);
+  EXPECT_EQ(first.block[1], "1"_e);
+  EXPECT_EQ(second.grid[0], "m / 64"_e);
+  EXPECT_EQ(second.grid[1], "2"_e);
+  EXPECT_EQ(second.block[0], "64"_e);
+  EXPECT_EQ(second.block[1], "4"_e);
 }
 
 TEST(LaunchFinder, LeavesGeometryEmptyThatDependsOnThePathToTheLaunch) {
@@ -102,7 +103,7 @@ void way(int c, float* x) { dim3 grid(8); switch (c) { case 0: k<<<1, 1>>>(x); g
   auto index = app.scan();
   ASSERT_EQ(index.launches.size(), 8u);
   for (auto& launch : index.launches)
-    if (app.text(launch.grid_range) == "grid") EXPECT_EQ(launch.grid[0], "") << launch.enclosing;
+    if (app.text(launch.grid_range) == "grid") EXPECT_EQ(launch.grid[0], std::nullopt) << launch.enclosing;
 }
 
 TEST(LaunchFinder, KeepsAVariableByNameThatIsChangedThroughAConditionalOrAReference) {
@@ -115,9 +116,9 @@ void c(float* x) { int n = 2048; k<<<n / 32, 32>>>(x); }
 )");
   auto index = app.scan();
   ASSERT_EQ(index.launches.size(), 3u);
-  EXPECT_EQ(index.launches[0].grid[0], "n / 32");
-  EXPECT_EQ(index.launches[1].grid[0], "n / 32");
-  EXPECT_EQ(index.launches[2].grid[0], "2048 / 32");
+  EXPECT_EQ(index.launches[0].grid[0], "n / 32"_e);
+  EXPECT_EQ(index.launches[1].grid[0], "n / 32"_e);
+  EXPECT_EQ(index.launches[2].grid[0], "2048 / 32"_e);
 }
 
 TEST(LaunchFinder, FindsTheKernelsOfALaunchingTemplatesInstances) {
@@ -133,7 +134,7 @@ void all(int n, float* x) { run<64>(n, x, Add{}); run<128>(n, x, Mul{}); }
   EXPECT_EQ(index.kernels.size(), 2u);
   ASSERT_EQ(index.launches.size(), 1u);
   EXPECT_EQ(index.launches[0].kernels.size(), 2u);
-  EXPECT_EQ(index.launches[0].block[0], "") << "the instances disagree";
+  EXPECT_EQ(index.launches[0].block[0], std::nullopt) << "the instances disagree";
 }
 
 TEST(LaunchFinder, FindsRuntimeApiLaunchesOfNamedKernels) {
@@ -145,7 +146,7 @@ void run(float* x, int n) { void* args[] = {&x, &n}; cudaLaunchKernel((void*)k, 
   auto index = app.scan();
   ASSERT_EQ(index.launches.size(), 1u);
   EXPECT_EQ(index.launches[0].kernels.size(), 1u);
-  EXPECT_EQ(index.launches[0].grid[0], "n");
+  EXPECT_EQ(index.launches[0].grid[0], "n"_e);
   EXPECT_EQ(index.launches[0].argument_text, (std::vector<std::string>{"x", "n"}));
 }
 
@@ -170,17 +171,17 @@ void a(int ni, float* x) {
 })");
   auto index = app.scan();
   ASSERT_EQ(index.launches.size(), 4u);
-  EXPECT_EQ(index.launches[3].grid[0], "ni / DIM_THREAD_BLOCK_X");
-  EXPECT_EQ(index.launches[3].grid[1], "ni / 2");
-  EXPECT_EQ(index.launches[3].grid[2], "");
+  EXPECT_EQ(index.launches[3].grid[0], "ni / DIM_THREAD_BLOCK_X"_e);
+  EXPECT_EQ(index.launches[3].grid[1], "ni / 2"_e);
+  EXPECT_EQ(index.launches[3].grid[2], std::nullopt);
   auto &a = index.launches[0], &b = index.launches[1], &c = index.launches[2];
-  EXPECT_EQ(a.grid[0], "ceil_div(NI, DIM_THREAD_BLOCK_X)");
-  EXPECT_EQ(a.grid[1], "ceil_div(NJ, DIM_THREAD_BLOCK_Y)");
-  EXPECT_EQ(b.grid[0], "ceil_div(ni, DIM_THREAD_BLOCK_X)");
-  EXPECT_EQ(b.grid[1], "ceil_div(ni, 8)");
-  EXPECT_EQ(c.grid[0], "ceil_div(ni, DIM_THREAD_BLOCK_X)");
-  EXPECT_EQ(c.grid[1], "ceil_div(ni, DIM_THREAD_BLOCK_Y)");
-  EXPECT_EQ(c.grid[2], "ceil_div(ni, 4)");
+  EXPECT_EQ(a.grid[0], "ceil_div(NI, DIM_THREAD_BLOCK_X)"_e);
+  EXPECT_EQ(a.grid[1], "ceil_div(NJ, DIM_THREAD_BLOCK_Y)"_e);
+  EXPECT_EQ(b.grid[0], "ceil_div(ni, DIM_THREAD_BLOCK_X)"_e);
+  EXPECT_EQ(b.grid[1], "ceil_div(ni, 8)"_e);
+  EXPECT_EQ(c.grid[0], "ceil_div(ni, DIM_THREAD_BLOCK_X)"_e);
+  EXPECT_EQ(c.grid[1], "ceil_div(ni, DIM_THREAD_BLOCK_Y)"_e);
+  EXPECT_EQ(c.grid[2], "ceil_div(ni, 4)"_e);
 }
 
 TEST(LaunchFinder, ListsEveryKernelThatALaunchedPointerMayPointTo) {
@@ -293,19 +294,19 @@ void twice(float* x, int n) {
   ASSERT_EQ(index.launches.size(), 4u);
   auto &a = index.launches[0], &b = index.launches[1], &c = index.launches[2];
   EXPECT_EQ(a.kernels.size(), 1u);
-  EXPECT_EQ(a.grid[0], "(n + BLOCK - 1) / BLOCK");
-  EXPECT_EQ(a.block[0], "BLOCK");
-  EXPECT_EQ(a.shared, "BLOCK * 4");
+  EXPECT_EQ(a.grid[0], "(n + BLOCK - 1) / BLOCK"_e);
+  EXPECT_EQ(a.block[0], "BLOCK"_e);
+  EXPECT_EQ(a.shared, "BLOCK * 4"_e);
   EXPECT_EQ(app.text(a.grid_range), "dim3((n + BLOCK - 1) / BLOCK)");
   EXPECT_EQ(app.text(a.block_range), "BLOCK");
   EXPECT_EQ(a.argument_text, (std::vector<std::string>{"x", "n + 1"}));
-  EXPECT_EQ(b.grid[0], "n / BLOCK");
-  EXPECT_EQ(b.grid[1], "2");
-  EXPECT_EQ(b.block[0], "BLOCK");
-  EXPECT_EQ(b.shared, "0");
+  EXPECT_EQ(b.grid[0], "n / BLOCK"_e);
+  EXPECT_EQ(b.grid[1], "2"_e);
+  EXPECT_EQ(b.block[0], "BLOCK"_e);
+  EXPECT_EQ(b.shared, "0"_e);
   EXPECT_EQ(b.argument_text, (std::vector<std::string>{"x", "n"}));
-  EXPECT_EQ(c.grid[0], "") << "assigned twice";
-  EXPECT_EQ(c.block[0], "32");
+  EXPECT_EQ(c.grid[0], std::nullopt) << "assigned twice";
+  EXPECT_EQ(c.block[0], "32"_e);
   EXPECT_EQ(c.block_range.begin, c.block_range.end) << "two launches share the configuration";
 }
 
@@ -326,7 +327,7 @@ void run(int n) {
   EXPECT_EQ(index.language, "hip");
   ASSERT_EQ(index.launches.size(), 3u);
   EXPECT_FALSE(index.launches[0].through_macro);
-  EXPECT_EQ(index.launches[0].grid[0], "(n + 63) / 64");
+  EXPECT_EQ(index.launches[0].grid[0], "(n + 63) / 64"_e);
   EXPECT_EQ(app.text(index.launches[0].grid_range), "dim3((n + 63) / 64)");
   EXPECT_EQ(index.launches[0].kernels.size(), 1u);
   EXPECT_FALSE(index.launches[1].through_macro);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/compiler/paths.h"
+#include "core/tests/expression_literal.h"
 #include "extractor/source/tests/test_app.h"
 
 namespace kernelift {
@@ -73,8 +74,8 @@ void run(Row* rows, float* x) { k<<<Row::kWords, Row::kBytes>>>(rows, x); }
   EXPECT_TRUE(knob(index, "app::kTile"));
   EXPECT_TRUE(knob(index, "app::kUnroll"));
   EXPECT_EQ(index.knobs.size(), 2u);
-  EXPECT_EQ(index.launches[0].grid[0], "4") << "the name of a constant that is no knob has no value in a candidate";
-  EXPECT_EQ(index.launches[0].block[0], "16");
+  EXPECT_EQ(index.launches[0].grid[0], "4"_e) << "the name of a constant that is no knob has no value in a candidate";
+  EXPECT_EQ(index.launches[0].block[0], "16"_e);
 }
 
 TEST(ScanKnobs, AndGeometryOmitAnonymousNamespacesFromNames) {
@@ -84,7 +85,7 @@ __global__ void k(float* x) { for (int i = 0; i < kTimes; ++i) x[threadIdx.x * k
 void run(float* x, int n) { k<<<(n + kWidth - 1) / kWidth, kWidth>>>(x); } })");
   auto index = app.scan();
   EXPECT_TRUE(knob(index, "app::kWidth") && knob(index, "app::kTimes"));
-  EXPECT_EQ(index.launches[0].grid[0], "(n + app::kWidth - 1) / app::kWidth");
+  EXPECT_EQ(index.launches[0].grid[0], "(n + app::kWidth - 1) / app::kWidth"_e);
 }
 
 TEST(ScanKnobs, AreNotConstantsThatAreOnlyComparedWith) {
@@ -175,8 +176,8 @@ void run(int n, int* x) { k<<<n / kBlock, int(Shape::kWide)>>>(x); }
   EXPECT_TRUE(knob(index, "kBlock"));
   EXPECT_TRUE(knob(index, "kUnroll"));
   EXPECT_EQ(index.knobs.size(), 2u);
-  EXPECT_EQ(index.launches[0].grid[0], "n / kBlock");
-  EXPECT_EQ(index.launches[0].block[0], "64");
+  EXPECT_EQ(index.launches[0].grid[0], "n / kBlock"_e);
+  EXPECT_EQ(index.launches[0].block[0], "64"_e);
 }
 
 TEST(Scan, AttributesAHeadersKernelToTheUnitThatLaunchesIt) {
@@ -225,7 +226,7 @@ void run(int n, float* x) { LAUNCH(twice, n)(x); plus_two<<<1, 1>>>(x); }
   EXPECT_EQ(app.text(only(index, "twice").definition), "KERNEL(twice, *)");
   ASSERT_EQ(index.launches.size(), 2u);
   EXPECT_TRUE(index.launches[0].through_macro);
-  EXPECT_EQ(index.launches[0].grid[0], "n / 64");
+  EXPECT_EQ(index.launches[0].grid[0], "n / 64"_e);
   EXPECT_FALSE(index.launches[1].through_macro);
 }
 

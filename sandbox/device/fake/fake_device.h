@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "core/model/launch/limits.h"
 #include "sandbox/device/device.h"
 
 namespace kernelift {
@@ -34,7 +35,7 @@ struct FakeRun {
 struct FakeKernel {
   std::function<FakeRun(const FakeCall&)> body;
   std::vector<Parameter> parameters;
-  uint32_t registers = 32, shared_bytes = 0, max_threads = 1024;
+  uint32_t registers = 32, shared_bytes = 0, max_threads = kMostThreadsPerBlock;
   std::optional<int> resident_blocks = {};  ///< Per multiprocessor; none: as many as their threads allow.
 };
 

@@ -2,6 +2,7 @@
 // launch of its heaviest instance, what this GPU could do. Every pass of the counters starts from the recorded memory.
 #include <algorithm>
 
+#include "core/model/launch/limits.h"
 #include "sandbox/evaluate/runner/runner.h"
 
 namespace kernelift {
@@ -10,7 +11,7 @@ namespace {
 /// What keeps a multiprocessor from holding more blocks than the `resident` that the driver computed; empty where it
 /// holds all the threads it can, or nobody knows.
 std::string limit_of(const DeviceFacts& device, const KernelFacts& facts) {
-  constexpr uint64_t kWarp = 32, kUnit = 256,
+  constexpr uint64_t kWarp = kWarpSize, kUnit = 256,
                      kParts = 4;  // Registers are given to warps by units, in each quarter alone.
   const uint64_t threads = facts.geometry.block.count(), warps = (threads + kWarp - 1) / kWarp;
   if (!facts.resident_blocks || warps == 0 || device.threads_per_multiprocessor == 0) return "";

@@ -18,13 +18,13 @@
 #include <regex>
 
 #include "core/base/words.h"
+#include "core/model/launch/limits.h"
 #include "tuner/source/rules/threads/block_index.h"
 
 namespace kernelift {
 namespace {
 
 constexpr uint64_t kMostBlocks = (uint64_t{1} << 31) - 1;  ///< Of a grid, along x.
-constexpr uint32_t kWarp = 32;
 
 enum class Gathering { Sum, Choice };
 
@@ -56,12 +56,12 @@ class Sharing {
         count_(std::to_string(lanes)),
         lane_(source.fresh_name("lane")),
         hop_(source.fresh_name("hop")) {
-    int64_t items = kWarp / lanes;
+    int64_t items = kWarpSize / lanes;
     uint64_t group = 0;
     for (int64_t lane = 0; lane < lanes; ++lane) group |= uint64_t{1} << (columns ? lane * items : lane);
-    mask_ = lanes == kWarp ? "0xffffffffu"
-                           : "(" + std::to_string(group) + "u << (threadIdx.x & " +
-                                 std::to_string(columns ? items - 1 : kWarp - lanes) + "))";
+    mask_ = lanes == kWarpSize ? "0xffffffffu"
+                               : "(" + std::to_string(group) + "u << (threadIdx.x & " +
+                                     std::to_string(columns ? items - 1 : kWarpSize - lanes) + "))";
     hops_ = columns
                 ? "for (int " + hop_ + " = 16; " + hop_ + " >= " + std::to_string(items) + "; " + hop_ + " /= 2) "
                 : "for (int " + hop_ + " = " + std::to_string(lanes / 2) + "; " + hop_ + " > 0; " + hop_ + " /= 2) ";
@@ -538,7 +538,7 @@ std::string row_text(std::string index, int64_t lanes, bool columns) {
   auto replace = [&](const std::string& word, const std::string& by) {
     index.replace(words(word)[0], word.size(), by);
   };
-  const std::string count = std::to_string(lanes), items = std::to_string(kWarp / lanes);
+  const std::string count = std::to_string(lanes), items = std::to_string(kWarpSize / lanes);
   // Casts aside, what else is named there: blockDim.x, or the macro or constant that the launch uses too.
   static const std::regex kCast(R"(static_cast<[\w:\s]+>|\([\w:\s]+\)(?=\s*[\w(]))"), kName(R"([A-Za-z_][\w.:]*)");
   const std::string plain = std::regex_replace(index, kCast, " ");
@@ -579,10 +579,10 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
     return {};
   int64_t lanes = values.at("lanes");
   bool columns = values.at("columns") != 0;
-  if (columns && lanes == kWarp) return {};  // Then there is but one item, and no neighbour of it.
+  if (columns && lanes == kWarpSize) return {};  // Then there is but one item, and no neighbour of it.
   if (facts.whole_warps == false) return {};
   for (auto& geometry : facts.geometries) {
-    if (geometry.block.x % kWarp != 0 || geometry.grid.x * static_cast<uint64_t>(lanes) > kMostBlocks) return {};
+    if (geometry.block.x % kWarpSize != 0 || geometry.grid.x * static_cast<uint64_t>(lanes) > kMostBlocks) return {};
   }
   auto index = global_index(source, kernel, 0, true);
   if (!index || index->block_alone || facts.geometries.empty()) return {};
@@ -609,7 +609,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   found.edits = sharing.edits();
   std::string indent = source.indentation(declared->begin);
   std::string row = row_text(source.spelled(index->value), lanes, columns), count = std::to_string(lanes),
-              items = std::to_string(kWarp / lanes);
+              items = std::to_string(kWarpSize / lanes);
   if (row.empty()) return {};
   found.edits.push_back({init->begin, init->end, row});
   std::string lane = "const int " + sharing.lane() + " = threadIdx.x % " + (columns ? "32 / " + items : count) + ";";
