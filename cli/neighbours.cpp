@@ -24,10 +24,10 @@ double beyond_noise(const Verdict& verdict) {
   return verdict.ok() && verdict.speedup_low() <= 1 && 1 <= verdict.speedup_high() ? 1 : verdict.speedup();
 }
 
-/// Not what the machine or the time was to blame for, nor what could only not be measured.
+/// True where it was wrong or did not run; a refusal or figures that are too unsteady do not count.
 bool fails(const Verdict& verdict) {
-  return judged(verdict) && !verdict.ok() && verdict.outcome != Outcome::Refused &&
-         verdict.outcome != Outcome::Unstable && verdict.outcome != Outcome::Suspect;
+  return !verdict.ok() && verdict.outcome != Outcome::Refused && verdict.outcome != Outcome::Unstable &&
+         verdict.outcome != Outcome::Suspect;
 }
 
 }  // namespace
@@ -125,8 +125,13 @@ Result<std::vector<OtherKernel>> Neighbours::judge(const ScannedKernel& kernel, 
     return environment_error("evaluate gave " + std::to_string(verdicts.size()) + " verdicts for " +
                              std::to_string(asked.size()) + " candidates");
   for (size_t n = 0; n < asked.size(); ++n) {
-    KERNELIFT_ASSIGN(Verdict verdict, verdict_from_json(verdicts[n], "evaluate"));
+    KERNELIFT_ASSIGN(Evaluation evaluation, evaluation_from_json(verdicts[n], "evaluate"));
     OtherKernel& other = all[asked[n]];
+    if (auto* none = std::get_if<NotJudged>(&evaluation)) {
+      other.why = none->why;
+      continue;
+    }
+    const Verdict& verdict = std::get<Verdict>(evaluation);
     other.speedup = beyond_noise(verdict);
     other.wrong = fails(verdict);
     if (!verdict.ok()) other.why = verdict.text();

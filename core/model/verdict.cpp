@@ -2,6 +2,7 @@
 #include "core/model/verdict.h"
 
 #include <cstdio>
+#include <optional>
 
 namespace kernelift {
 namespace {
@@ -144,6 +145,22 @@ Result<Verdict> verdict_from_json(const Json& from, const std::string& where) {
   });
   if (read.ok() && !status.ok()) return std::move(status).error().in(where);
   return read;
+}
+
+Json to_json(const Evaluation& evaluation) {
+  if (auto* verdict = std::get_if<Verdict>(&evaluation)) return to_json(*verdict);
+  return {{"outcome", kNotJudged}, {"detail", std::get<NotJudged>(evaluation).why}};
+}
+
+Result<Evaluation> evaluation_from_json(const Json& from, const std::string& where) {
+  auto none = reading(where, [&]() -> std::optional<NotJudged> {
+    if (from.at("outcome") != kNotJudged) return std::nullopt;
+    return NotJudged{from.at("detail")};
+  });
+  if (!none.ok()) return std::move(none).error();
+  if (*none) return Evaluation(**std::move(none));
+  KERNELIFT_ASSIGN(Verdict verdict, verdict_from_json(from, where));
+  return Evaluation(std::move(verdict));
 }
 
 }  // namespace kernelift

@@ -3,6 +3,7 @@
 #pragma once
 #include <map>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "core/base/json.h"
@@ -60,12 +61,24 @@ struct Verdict {
   std::string text() const;  ///< One line for a person.
 };
 
+/// Why a candidate has no verdict: the time was over, or the machine is at fault (a device that is gone, an original
+/// that cannot be measured any more). It says nothing about the candidate.
+struct NotJudged {
+  std::string why;
+};
+/// What came of evaluating a candidate. Only a Verdict is stored with the candidate and learned from.
+using Evaluation = std::variant<Verdict, NotJudged>;
+
 const char* name(Outcome);  ///< "ok", "compile_failed", … as in the run database.
 const char* name(Stage);
 Result<Outcome> outcome_from_name(const std::string&);
 Result<Stage> stage_from_name(const std::string&);
 Json to_json(const Verdict&);
 Result<Verdict> verdict_from_json(const Json&, const std::string& where);
+/// A verdict's JSON, or that of a NotJudged: outcome "not_judged", and the reason as its detail.
+Json to_json(const Evaluation&);
+Result<Evaluation> evaluation_from_json(const Json&, const std::string& where);
+inline constexpr const char* kNotJudged = "not_judged";
 
 /// A gain counts only when the interval's lower bound exceeds this.
 inline constexpr double kSmallestGain = 1.01;

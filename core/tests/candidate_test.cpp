@@ -130,5 +130,22 @@ TEST(Verdict, SurvivesJson) {
   EXPECT_EQ(back->distance, __builtin_inf());
 }
 
+TEST(Evaluation, SurvivesJsonWithOrWithoutAVerdict) {
+  Verdict wrong;
+  wrong.outcome = Outcome::Wrong, wrong.stage = Stage::Verify;
+  auto judged = evaluation_from_json(to_json(Evaluation(wrong)), "e");
+  ASSERT_TRUE(judged.ok()) << judged.error().message;
+  ASSERT_TRUE(std::holds_alternative<Verdict>(*judged));
+  EXPECT_EQ(std::get<Verdict>(*judged).text(), wrong.text());
+
+  Json json = to_json(Evaluation(NotJudged{"no GPU"}));
+  auto none = evaluation_from_json(json, "e");
+  ASSERT_TRUE(none.ok()) << none.error().message;
+  ASSERT_TRUE(std::holds_alternative<NotJudged>(*none));
+  EXPECT_EQ(std::get<NotJudged>(*none).why, "no GPU");
+  EXPECT_FALSE(verdict_from_json(json, "e").ok()) << "it is not a verdict";
+  EXPECT_FALSE(evaluation_from_json(Json::object(), "e").ok());
+}
+
 }  // namespace
 }  // namespace kernelift

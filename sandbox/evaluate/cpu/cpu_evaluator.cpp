@@ -138,7 +138,7 @@ std::string CpuEvaluator::restarted(std::optional<Deadline> deadline) {
 
 int CpuEvaluator::parallelism() const { return static_cast<int>(baseline_.pool->workers()) + 1; }
 
-std::future<Verdict> CpuEvaluator::submit(Candidate candidate) { return queue_->submit(std::move(candidate)); }
+std::future<Evaluation> CpuEvaluator::submit(Candidate candidate) { return queue_->submit(std::move(candidate)); }
 
 void CpuEvaluator::abandon() { queue_->abandon(); }
 
@@ -154,14 +154,14 @@ void CpuEvaluator::label(const EvaluationJob& job, Verdict& verdict) const {
   verdict.counters["image_id"] = image_id(job.compiled.image);
 }
 
-std::optional<Verdict> CpuEvaluator::judge(const TrialCode& code, const Inquiry& inquiry) {
+std::optional<Evaluation> CpuEvaluator::judge(const TrialCode& code, const Inquiry& inquiry) {
   auto verdict = runner_->evaluate(code, inquiry);
   if (!verdict || runner_->alive()) return verdict;
   if (std::string trouble = restarted(inquiry.deadline); !trouble.empty()) return not_launched(trouble);
   return runner_->evaluate(code, inquiry);
 }
 
-Verdict CpuEvaluator::measure(const EvaluationJob& job) {
+Evaluation CpuEvaluator::measure(const EvaluationJob& job) {
   const std::string& image = job.compiled.image;
   Hash key = code_key(job.candidate, image);
   std::lock_guard one_at_a_time(confirming_);
@@ -175,10 +175,11 @@ Verdict CpuEvaluator::measure(const EvaluationJob& job) {
   Inquiry inquiry;
   inquiry.rival = applicable ? best_applicable_ : best_;
   inquiry.era = job.era;
-  auto verdict = judge(trial_code(job.candidate, image), inquiry);
+  auto answer = judge(trial_code(job.candidate, image), inquiry);
   fresh_ = false;
-  if (!verdict) return abandoned();
-  if (!judged(*verdict)) return std::move(*verdict);
+  if (!answer) return abandoned();
+  auto* verdict = std::get_if<Verdict>(&*answer);
+  if (!verdict) return std::move(*answer);
   if (runner_->alive()) measured_[key] = *verdict;
   best_ = std::max(best_, verdict->speedup_low());
   if (applicable) best_applicable_ = std::max(best_applicable_, verdict->speedup_low());
@@ -203,7 +204,7 @@ Status CpuEvaluator::refresh(std::optional<Deadline> deadline) {
   return restart_runner(deadline);
 }
 
-std::optional<Verdict> CpuEvaluator::confirm_within(const Candidate& candidate, std::optional<Deadline> deadline) {
+std::optional<Evaluation> CpuEvaluator::confirm_within(const Candidate& candidate, std::optional<Deadline> deadline) {
   EvaluationJob job = queue_->compile(candidate);
   if (!job.compiled.ok()) return queue_->finished(job, rejected(job.compiled));
   std::lock_guard one_at_a_time(confirming_);
@@ -226,11 +227,11 @@ std::optional<Verdict> CpuEvaluator::confirm_within(const Candidate& candidate, 
   return queue_->finished(job, std::move(*verdict));
 }
 
-Verdict CpuEvaluator::confirm(const Candidate& candidate) {
+Evaluation CpuEvaluator::confirm(const Candidate& candidate) {
   return confirm_within(candidate, {}).value_or(abandoned());
 }
 
-std::optional<Verdict> CpuEvaluator::confirm_by(const Candidate& candidate, Deadline deadline) {
+std::optional<Evaluation> CpuEvaluator::confirm_by(const Candidate& candidate, Deadline deadline) {
   return confirm_within(candidate, deadline);
 }
 

@@ -116,10 +116,10 @@ Result<std::unique_ptr<RunnerProcess>> RunnerProcess::start(Nursery& nursery, co
   return process;
 }
 
-std::optional<Verdict> RunnerProcess::evaluate(const TrialCode& candidate, const Inquiry& inquiry) {
+std::optional<Evaluation> RunnerProcess::evaluate(const TrialCode& candidate, const Inquiry& inquiry) {
   auto answer = ask(kEvaluate, candidate, {}, inquiry);
   if (answer.ok() && answer->empty()) return std::nullopt;
-  return verdict_from_answer(answer);
+  return evaluation_from_answer(answer);
 }
 
 }  // namespace kernelift

@@ -24,7 +24,7 @@ class RunnerProcess {
                                                       BaselineReport& report, std::optional<Deadline> deadline = {});
   /// Whatever happens is in the verdict; `alive()` afterwards says whether this process can go on. nullopt: its time
   /// was over before there was one.
-  std::optional<Verdict> evaluate(const TrialCode& candidate, const Inquiry& inquiry);
+  std::optional<Evaluation> evaluate(const TrialCode& candidate, const Inquiry& inquiry);
   bool alive() const { return worker_.alive(); }
 
  private:

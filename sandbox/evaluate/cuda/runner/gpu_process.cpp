@@ -239,7 +239,7 @@ Result<KernelFacts> GpuProcess::kernel_facts() {
   return kernel_facts_from_json(json, "the kernel's facts");
 }
 
-std::optional<Verdict> GpuProcess::evaluate(const TrialCode& candidate, const Inquiry& inquiry) {
+std::optional<Evaluation> GpuProcess::evaluate(const TrialCode& candidate, const Inquiry& inquiry) {
   double seconds = 0;
   if (inquiry.deadline) {
     seconds = std::chrono::duration<double>(*inquiry.deadline - Deadline::clock::now()).count();
@@ -250,7 +250,7 @@ std::optional<Verdict> GpuProcess::evaluate(const TrialCode& candidate, const In
   writer.number(inquiry.confirm).number(inquiry.against_application).real(inquiry.rival).real(seconds);
   auto answer = ask(kEvaluate, writer.take(), evaluation_limit_);
   answered_ = answer.ok();
-  if (!answered_) return verdict_from_answer(answer);
+  if (!answered_) return evaluation_from_answer(answer);
   WireReader reader(*answer);
   std::string text = reader.text();
   bool usable = reader.number();
@@ -259,7 +259,7 @@ std::optional<Verdict> GpuProcess::evaluate(const TrialCode& candidate, const In
   // is waited for, so that the next one finds the GPU free.
   if (!answered_ || !usable) worker_.end();
   if (answered_ && text.empty()) return std::nullopt;
-  return verdict_from_answer(std::move(text));
+  return evaluation_from_answer(std::move(text));
 }
 
 }  // namespace kernelift

@@ -418,7 +418,7 @@ bool GpuRunner::judge(const GpuCode& candidate, Verdict& verdict) {
   return true;
 }
 
-std::optional<Verdict> GpuRunner::evaluate(const TrialCode& candidate, const Inquiry& inquiry) {
+std::optional<Evaluation> GpuRunner::evaluate(const TrialCode& candidate, const Inquiry& inquiry) {
   inquiry_ = inquiry, throttled_ = 0, retakes_ = kRetakes;
   Verdict verdict;
   verdict.stage = Stage::Time;
@@ -435,7 +435,8 @@ std::optional<Verdict> GpuRunner::evaluate(const TrialCode& candidate, const Inq
     return verdict;
   }
   judge(code, verdict);
-  if (lost_) verdict.counters[kNotJudged] = 1;  // Any candidate might have met it.
+  // Any candidate might have met it.
+  if (lost_) return NotJudged{verdict.detail.empty() ? "the GPU itself failed" : verdict.detail};
   if (throttled_ > 0) {
     verdict.counters["throttled_samples"] = throttled_;
     verdict.detail += (verdict.detail.empty() ? "" : "; ") + std::to_string(throttled_) +

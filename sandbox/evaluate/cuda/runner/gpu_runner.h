@@ -60,7 +60,7 @@ class GpuRunner {
   /// Before it is calibrated again, for other code or other caches, with its memory in place.
   void ask_anew(bool cold, const std::set<std::string>& fatal) { settings_.cold = cold, settings_.fatal = fatal; }
   /// EXPECTS: calibrated. nullopt when its time was over before there was a verdict.
-  std::optional<Verdict> evaluate(const TrialCode& candidate, const Inquiry& inquiry);
+  std::optional<Evaluation> evaluate(const TrialCode& candidate, const Inquiry& inquiry);
   /// How the original spends its time on its heaviest instance. EXPECTS: calibrated. The last thing that is asked of a
   /// runner: a profiler's session disturbs what is timed after it.
   Result<KernelFacts> kernel_facts(const LaunchProfiler& profile);

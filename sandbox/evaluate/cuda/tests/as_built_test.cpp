@@ -180,7 +180,7 @@ class AsBuiltTest : public ::testing::Test {
     return made;
   }
   Verdict judge(const std::string& text, const std::string& tier = "source") {
-    return evaluator_->submit(candidate(text, tier)).get();
+    return std::get<Verdict>(evaluator_->submit(candidate(text, tier)).get());
   }
   MepFixture fixture_ = scale_mep();
   std::unique_ptr<Evaluator> evaluator_;
@@ -217,7 +217,7 @@ TEST_F(AsBuiltTest, FiguresAreThoseOfTheApplicationsCompiler) {
 }
 
 TEST_F(AsBuiltTest, AConfirmationSaysWhatAPatchGivesAndWhatEmbedding) {
-  Verdict patch = evaluator_->confirm(candidate(source(20, 90)));
+  Verdict patch = std::get<Verdict>(evaluator_->confirm(candidate(source(20, 90))));
   ASSERT_TRUE(patch.ok()) << patch.text();
   EXPECT_EQ(patch.timings.size(), 2u) << "held-out instances too";
   EXPECT_NEAR(patch.speedup(), 100.0 / 90, 1e-3);
@@ -229,10 +229,10 @@ TEST_F(AsBuiltTest, AConfirmationSaysWhatAPatchGivesAndWhatEmbedding) {
 
   Candidate recipe = candidate(source(50, 100), "compiler");
   recipe.recipe.level = "O2";
-  Verdict searched = evaluator_->submit(recipe).get();
+  Verdict searched = std::get<Verdict>(evaluator_->submit(recipe).get());
   ASSERT_TRUE(searched.ok()) << searched.text();
   EXPECT_NEAR(searched.speedup(), 2, 1e-3) << "against what the application runs, not against clang's original";
-  Verdict embedded = evaluator_->confirm(recipe);
+  Verdict embedded = std::get<Verdict>(evaluator_->confirm(recipe));
   ASSERT_TRUE(embedded.ok()) << embedded.text();
   EXPECT_NEAR(embedded.speedup(), 2, 1e-3);
   EXPECT_NEAR(embedded.counters["embedded_speedup"], 2, 1e-3);
@@ -241,7 +241,7 @@ TEST_F(AsBuiltTest, AConfirmationSaysWhatAPatchGivesAndWhatEmbedding) {
 
 TEST_F(AsBuiltTest, ConfirmationsShareAProcessUntilTheSearchGoesOn) {
   EXPECT_EQ(evaluator_->confirm_cost().once, 0) << "the first has judged nothing yet";
-  ASSERT_TRUE(evaluator_->confirm(candidate(source(20, 90))).ok());
+  ASSERT_TRUE(std::get<Verdict>(evaluator_->confirm(candidate(source(20, 90)))).ok());
   EXPECT_EQ(evaluator_->confirm_cost().once, 0);
   EXPECT_GT(evaluator_->confirm_cost().each, 0);
   ASSERT_TRUE(judge(source(20, 91)).ok());
@@ -257,7 +257,7 @@ TEST_F(AsBuiltTest, ACompilerThatDoesNotWorkHereSaysNothingOfCandidates) {
   EXPECT_NEAR(verdict.speedup(), 5, 1e-3) << "20 us beside the application's 100, not beside clang's 200";
   EXPECT_NEAR(verdict.counters["clang_speedup"], 10, 1e-3);
   EXPECT_EQ(verdict.counters["as_built"], 0);
-  Verdict confirmed = evaluator_->confirm(candidate(source(20, 90)));
+  Verdict confirmed = std::get<Verdict>(evaluator_->confirm(candidate(source(20, 90))));
   ASSERT_TRUE(confirmed.ok()) << confirmed.text();
   EXPECT_NEAR(confirmed.speedup(), 5, 1e-3);
   EXPECT_THAT(confirmed.detail, HasSubstr("not confirmed as the application's own compiler builds it: nvcc does not "
@@ -286,11 +286,12 @@ TEST_F(AsBuiltTest, JudgesByNvccAloneWhereClangsBuildDoesNotReproduceTheCapture)
 
   Candidate recipe = candidate(source(10, 10, "i", manner), "compiler");
   recipe.recipe.level = "O2";
-  for (auto& refused : {evaluator_->submit(recipe).get(), evaluator_->confirm(recipe)}) {
+  for (auto& evaluation : {evaluator_->submit(recipe).get(), evaluator_->confirm(recipe)}) {
+    const Verdict& refused = std::get<Verdict>(evaluation);
     EXPECT_EQ(refused.outcome, Outcome::Refused) << refused.text();
     EXPECT_THAT(refused.detail, HasSubstr("a recipe is clang's to follow, but only builds by nvcc are judged here"));
   }
-  Verdict confirmed = evaluator_->confirm(candidate(source(900, 50, "i", manner)));
+  Verdict confirmed = std::get<Verdict>(evaluator_->confirm(candidate(source(900, 50, "i", manner))));
   ASSERT_TRUE(confirmed.ok()) << confirmed.text();
   EXPECT_NEAR(confirmed.speedup(), 2, 1e-3);
   EXPECT_EQ(confirmed.counters.count("embedded_speedup"), 0u) << "clang's image of it is wrong";
@@ -329,7 +330,7 @@ TEST_F(AsBuiltTest, ACandidateIsJudgedAgainWhereTheOriginalDiesOfAnExperiment) {
   Verdict verdict = judge(source(0, 0));
   EXPECT_EQ(verdict.outcome, Outcome::Suspect) << verdict.text();
   EXPECT_THAT(verdict.detail, HasSubstr("no input could be perturbed"));
-  Verdict confirmed = evaluator_->confirm(candidate(source(20, 90)));
+  Verdict confirmed = std::get<Verdict>(evaluator_->confirm(candidate(source(20, 90))));
   EXPECT_TRUE(confirmed.ok()) << confirmed.text();
 }
 
@@ -337,7 +338,7 @@ TEST_F(AsBuiltTest, NothingIsCalledAgainstTheApplicationOnceItsCodeIsNoLongerKno
   evaluator_.reset();
   fixture_.set_source(source(200, 100, "i", "dies_later_by_nvcc_"));
   start();
-  Verdict verdict = evaluator_->confirm(candidate(source(20, 90, "i", "dies_once_by_nvcc_")));
+  Verdict verdict = std::get<Verdict>(evaluator_->confirm(candidate(source(20, 90, "i", "dies_once_by_nvcc_"))));
   ASSERT_TRUE(verdict.ok()) << verdict.text();
   EXPECT_NEAR(verdict.speedup(), 10, 1e-3) << "both by clang: never one by nvcc against the original by clang";
   EXPECT_EQ(verdict.counters.count("as_built"), 0u);
@@ -385,13 +386,14 @@ TEST(AsBuilt, RemembersWhatTheCompilerSaysAndNotWhatTheMachineLacks) {
 }
 
 TEST_F(AsBuiltTest, WhatWaitsForTheOtherCompilerIsAnsweredWhenAbandoned) {
-  std::vector<std::future<Verdict>> verdicts;
+  std::vector<std::future<Evaluation>> verdicts;
   for (int i = 0; i < 6; ++i) verdicts.push_back(evaluator_->submit(candidate(source(20 + i, 60 + i))));
-  ASSERT_TRUE(verdicts[0].get().ok());
+  ASSERT_TRUE(std::get<Verdict>(verdicts[0].get()).ok());
   evaluator_->abandon();
   for (size_t i = 1; i < verdicts.size(); ++i) {
-    Verdict verdict = verdicts[i].get();
-    EXPECT_TRUE(verdict.outcome == Outcome::TimedOut || verdict.ok()) << verdict.text();
+    Evaluation evaluation = verdicts[i].get();
+    auto* verdict = std::get_if<Verdict>(&evaluation);
+    EXPECT_TRUE(!verdict || verdict->ok()) << verdict->text();
   }
 }
 

@@ -40,7 +40,7 @@ struct Rig {
     code.image = image;
     Inquiry inquiry;
     inquiry.confirm = confirm;
-    return runner->evaluate(code, inquiry).value_or(Verdict{});
+    return std::get<Verdict>(runner->evaluate(code, inquiry).value_or(Verdict{}));
   }
   MepFixture fixture;
   FakeDevice device;
@@ -261,9 +261,9 @@ TEST(GpuRunner, RacesAgainstWhatTheApplicationRunsWhenAsked) {
   code.image = "faster";
   Inquiry inquiry;
   inquiry.against_application = true;
-  EXPECT_NEAR(rig.runner->evaluate(code, inquiry)->speedup(), 4, 1e-6);
+  EXPECT_NEAR(std::get<Verdict>(*rig.runner->evaluate(code, inquiry)).speedup(), 4, 1e-6);
   inquiry.against_application = false;
-  EXPECT_NEAR(rig.runner->evaluate(code, inquiry)->speedup(), 2, 1e-6);
+  EXPECT_NEAR(std::get<Verdict>(*rig.runner->evaluate(code, inquiry)).speedup(), 2, 1e-6);
 }
 
 TEST(GpuRunner, RacesAgainstNothingElseWhereTheApplicationsCodeIsNotKnown) {
@@ -272,7 +272,7 @@ TEST(GpuRunner, RacesAgainstNothingElseWhereTheApplicationsCodeIsNotKnown) {
   code.image = "faster";
   Inquiry inquiry;
   inquiry.against_application = true;
-  Verdict verdict = *rig.runner->evaluate(code, inquiry);
+  Verdict verdict = std::get<Verdict>(*rig.runner->evaluate(code, inquiry));
   EXPECT_EQ(verdict.outcome, Outcome::Unstable) << verdict.text();
   EXPECT_THAT(verdict.detail, HasSubstr("the application's code is not known"));
   EXPECT_TRUE(verdict.timings.empty());
@@ -344,7 +344,7 @@ TEST(GpuRunner, SeesWhatIsWrittenBesideTheMemoryThatIsLent) {
     TrialCode code;
     code.image = image;
     code.scratch = {{*Expression::parse("1000"), false}};
-    return rig.runner->evaluate(code, {}).value_or(Verdict{});
+    return std::get<Verdict>(rig.runner->evaluate(code, {}).value_or(Verdict{}));
   };
   EXPECT_TRUE(judge("uses scratch").ok()) << judge("uses scratch").text();
   Verdict behind = judge("behind its scratch");
@@ -388,12 +388,15 @@ TEST(GpuRunner, LaunchesAsTheApplicationDid) {
 
 TEST(GpuRunner, BlamesNoCandidateForAGpuThatFails) {
   Rig rig(scale());
-  Verdict verdict = rig.judge("is lost");
-  EXPECT_FALSE(judged(verdict)) << verdict.text();
-  EXPECT_THAT(verdict.detail, HasSubstr("the GPU itself failed: uncorrectable ECC error"));
+  TrialCode code;
+  code.image = "is lost";
+  auto evaluation = rig.runner->evaluate(code, {});
+  auto* none = evaluation ? std::get_if<NotJudged>(&*evaluation) : nullptr;
+  ASSERT_TRUE(none);
+  EXPECT_THAT(none->why, HasSubstr("the GPU itself failed: uncorrectable ECC error"));
   EXPECT_FALSE(rig.runner->usable());
   Rig other(scale());
-  EXPECT_TRUE(judged(other.judge("faults")));
+  EXPECT_EQ(other.judge("faults").outcome, Outcome::Crashed);
 }
 
 TEST(GpuRunner, SaysWhichSamplesWereTakenWhileTheClockWasHeldDown) {
@@ -430,7 +433,7 @@ TEST(GpuRunner, WaitsLessAndLessForAClockThatStaysHeldDown) {
   Rig rig(scale());
   rig.device.throttled = true;
   auto begin = Deadline::clock::now();
-  for (int i = 0; i < 8; ++i) EXPECT_TRUE(judged(rig.judge("faster", true)));
+  for (int i = 0; i < 8; ++i) EXPECT_TRUE(rig.judge("faster", true).ok());
   EXPECT_LT(Deadline::clock::now() - begin, std::chrono::seconds(20));
 }
 
