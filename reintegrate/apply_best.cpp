@@ -253,10 +253,9 @@ class Choice {
   /// Why a candidate that is confirmed promises nothing, by any way that is open to it.
   std::string why_not(const RunTrial& trial) const {
     const Verdict& figures = trial.figures();
-    if (!figures.ok() && trial.counter("embedded_speedup") == 0)
-      return "it does not hold up when confirmed: " + figures.text();
+    if (!figures.ok() && !figures.embedded) return "it does not hold up when confirmed: " + figures.text();
     bool source = trial.applicable() && offer_.embedding != Embedding::Only;
-    if (!source && trial.counter("embedded_speedup") == 0) return kOnlyAgainstClang;
+    if (!source && !figures.embedded) return kOnlyAgainstClang;
     char low[64];
     std::snprintf(low, sizeof low, "when confirmed, only %.3fx was sure",
                   source ? figures.speedup_low() : embedded_gain(trial).low);
@@ -300,10 +299,9 @@ class Choice {
   /// How far a candidate's results were from the recorded ones, in units of the last place, where the original's are
   /// nearer; nothing in runs that do not say.
   std::optional<double> ulps_lost(const Way& way) const {
-    auto& counters = way.trial.figures().counters;
-    auto found = counters.find("largest_ulps");
-    if (found == counters.end()) return std::nullopt;
-    return found->second > offer_.own_ulps ? found->second : 0;
+    const std::optional<double>& ulps = way.trial.figures().largest_ulps;
+    if (!ulps) return std::nullopt;
+    return *ulps > offer_.own_ulps ? *ulps : 0;
   }
   bool is_exact(const Way& way) const { return ulps_lost(way).value_or(0) == 0; }
   bool comes_later(const Way& a, const Way& b) const {

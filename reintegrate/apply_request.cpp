@@ -60,7 +60,7 @@ EmbeddedGain embedded_gain(const RunTrial& trial) {
   // Of one source two compilers make two programs. Of a recipe only the tuner's own can make anything, but whether it
   // was raced against the application's code, and not against clang's of the same source, its confirmation says.
   if (trial.candidate.recipe.is_default() || trial.confirmed)
-    return {trial.counter("embedded_speedup"), trial.counter("embedded_speedup_low")};
+    return figures.embedded ? EmbeddedGain{figures.embedded->speedup, figures.embedded->speedup_low} : EmbeddedGain();
   return {figures.speedup(), figures.speedup_low()};
 }
 
@@ -73,7 +73,7 @@ Result<RunOffer> offer_of(const Run& run, const fs::path& state, Embedding embed
   };
   for (auto& trial : trials) {
     if (trial.candidate.tier == "baseline") {
-      offer.own_ulps = trial.counter("largest_ulps");
+      offer.own_ulps = trial.figures().largest_ulps.value_or(0);
       continue;
     }
     ++offer.tried;

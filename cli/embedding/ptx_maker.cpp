@@ -4,7 +4,6 @@
 #include <regex>
 
 #include "reintegrate/embed/ptx_text.h"
-#include "sandbox/evaluate/evaluation_queue.h"
 
 namespace kernelift::cli {
 namespace {
@@ -15,12 +14,12 @@ std::string arch_of(const std::string& device) {
   return device.starts_with("cuda") && std::regex_search(device, match, arch) ? match[1].str() : "";
 }
 
-/// What the figures say of the image that our compiler made, as image_id(); 0 if they do not.
-double measured_id(const RunTrial& trial) {
-  if (double id = trial.counter("clang_image_id")) return id;
-  return trial.counter("as_built") != 0
-             ? 0
-             : trial.counter("image_id");  // As built by the application's compiler: another image.
+/// The image that our compiler made, where the figures name it.
+std::optional<ImageIdentity> measured_image(const RunTrial& trial) {
+  const Verdict& figures = trial.figures();
+  if (figures.image.clang_identity) return figures.image.clang_identity;
+  // As built by the application's compiler: another image.
+  return figures.built_by == BuiltBy::Application ? std::nullopt : figures.image.identity;
 }
 
 std::string factor(double value) {
@@ -31,7 +30,7 @@ std::string factor(double value) {
 
 std::string reason(const RunTrial& trial) {
   const Verdict& figures = trial.figures();
-  double gain = trial.counter("embedded_speedup");
+  double gain = figures.embedded ? figures.embedded->speedup : 0;
   std::string times = gain > 0 ? factor(gain) + " times as fast as the application's own" : "";
   if (!trial.candidate.recipe.is_default())
     return "the gain is in how the kernel is compiled (" + trial.candidate.recipe.text() +
@@ -76,7 +75,7 @@ Result<EmbeddedCode> PtxMaker::operator()(const RunTrial& trial) {
   if (code.entry.empty()) code.entry = ptx_kernel(code.ptx, wanted);
   if (code.entry.empty()) return refused("its PTX has no kernel, or several, that could be '" + wanted + "'");
 
-  double measured = measured_id(trial);
+  std::optional<ImageIdentity> measured = measured_image(trial);
   std::string image = reply.image;
   auto assembled = (*assembler_)(reply.image, code.ptx, arch);
   if (assembled.ok()) {
@@ -87,11 +86,11 @@ Result<EmbeddedCode> PtxMaker::operator()(const RunTrial& trial) {
     code.notes.push_back("The version of the embedded PTX could not be lowered for older drivers: " +
                          assembled.error().message);
   }
-  if (measured == 0)
+  if (!measured)
     code.notes.push_back(
         "That the embedded code is the image that was measured could not be checked: the run does not say which it "
         "was.");
-  else if (measured != image_id(image))
+  else if (*measured != ImageIdentity::of(image))
     return refused(
         "compiled again it is not the image that was measured (another compiler, assembler or MEP since): tune again");
   return code;

@@ -180,11 +180,6 @@ Hash code_key(const Candidate& candidate, const std::string& image) {
   return run.key();
 }
 
-double image_id(const std::string& image) {
-  constexpr int kDroppedBits = 12;
-  return static_cast<double>(hash_text(image).high >> kDroppedBits);
-}
-
 Verdict rejected(const CompileReply& compiled) {
   Verdict verdict;
   verdict.outcome = compiled.outcome, verdict.stage = compiled.stage, verdict.detail = compiled.detail;

@@ -100,8 +100,6 @@ class EvaluationQueue {
 TrialCode trial_code(const Candidate& candidate, const std::string& image);
 /// What is run, without how it came about: candidates of one key share a measurement.
 Hash code_key(const Candidate& candidate, const std::string& image);
-/// For counters: tells which candidates came out as the same machine code, by as many bits as a double holds.
-double image_id(const std::string& image);
 Verdict rejected(const CompileReply& compiled);
 /// These three are not about the candidate.
 NotJudged abandoned();

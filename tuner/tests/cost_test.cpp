@@ -54,7 +54,7 @@ class Instant : public Evaluator {
   std::future<Evaluation> submit(Candidate candidate) override {
     int number = ++answered_;
     Verdict verdict = number % 5 ? fake_ok(1 + 0.2 / (1 + number * 7919 % 1009)) : fake_failure(Outcome::Wrong);
-    verdict.counters["image_id"] = number;
+    verdict.image.identity = ImageIdentity{static_cast<uint64_t>(number)};
     std::promise<Evaluation> promise;
     promise.set_value(verdict);
     return promise.get_future();

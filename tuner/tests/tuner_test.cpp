@@ -48,7 +48,7 @@ TEST(History, DoesNotConfirmEqualCodeTwice) {
     trial.id = id, trial.candidate.tier = "compiler", trial.candidate.note = std::to_string(id);
     trial.candidate.recipe.unroll_threshold = static_cast<int>(id);
     trial.verdict = fake_ok(2.0 - 0.1 * static_cast<double>(id));
-    if (id <= 4) trial.verdict.counters["image_id"] = id <= 3 ? 77 : 78;
+    if (id <= 4) trial.verdict.image.identity = ImageIdentity{id <= 3 ? 77u : 78u};
     if (id == 3) trial.candidate.launches = {CandidateLaunch::as_recorded("k")};
     history.add(std::move(trial));
   }
@@ -64,7 +64,7 @@ TEST(History, CountsEqualCodeOnceAmongTheSources) {
     RunTrial trial;
     trial.id = id, trial.candidate.tier = "source", trial.candidate.source = std::string(static_cast<size_t>(id), ' ');
     trial.verdict = fake_ok(2.0 - 0.1 * static_cast<double>(id));
-    trial.verdict.counters["image_id"] = id <= 3 ? 77 : 78;
+    trial.verdict.image.identity = ImageIdentity{id <= 3 ? 77u : 78u};
     history.add(std::move(trial));
   }
   std::vector<int64_t> chosen;

@@ -144,14 +144,14 @@ void CpuEvaluator::abandon() { queue_->abandon(); }
 
 void CpuEvaluator::label(const EvaluationJob& job, Verdict& verdict) const {
   verdict.device = device_;
-  uint64_t code_bytes = 0;
+  uint64_t code_bytes = 0, fiber_kernels = 0;
   for (auto& kernel : job.compiled.kernels) {
     code_bytes += kernel.code_bytes;
-    verdict.counters["fiber_kernels"] += kernel.mode == "fiber";
+    fiber_kernels += kernel.mode == "fiber";
   }
   if (!job.compiled.ok()) return;
-  verdict.counters["code_bytes"] = static_cast<double>(code_bytes);
-  verdict.counters["image_id"] = image_id(job.compiled.image);
+  verdict.image.code_bytes = code_bytes, verdict.image.fiber_kernels = fiber_kernels;
+  verdict.image.identity = ImageIdentity::of(job.compiled.image);
 }
 
 std::optional<Evaluation> CpuEvaluator::judge(const TrialCode& code, const Inquiry& inquiry) {

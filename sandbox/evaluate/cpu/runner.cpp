@@ -68,8 +68,7 @@ std::vector<BufferReport> Runner::compare(size_t instance, Verdict* verdict) con
     Comparison comparison = yardstick.compare({answer, size}, {got, size});
     uint64_t elements = size / yardstick.layout.stride * yardstick.layout.lanes.size();
     report.exact = comparison.ok() && comparison.largest_ulps == 0;
-    if (verdict)
-      verdict->counters["largest_ulps"] = std::max(verdict->counters["largest_ulps"], comparison.largest_ulps);
+    if (verdict) verdict->largest_ulps = std::max(verdict->largest_ulps.value_or(0), comparison.largest_ulps);
     if (!comparison.ok()) {
       report.pass = false, report.detail = describe(comparison, elements);
       if (verdict && verdict->buffer.empty()) {

@@ -30,9 +30,11 @@ void claim_no_more_than_embedded(const BaselineReport& original, Verdict& verdic
 /// nullptr: there was no time, or it was not judged.
 Verdict* verdict_in(std::optional<Evaluation>& answer) { return answer ? std::get_if<Verdict>(&*answer) : nullptr; }
 
-bool has_figures(const Evaluation& raced) {
+std::optional<RaceFigures> figures_of(const Evaluation& raced) {
   auto* verdict = std::get_if<Verdict>(&raced);
-  return verdict && verdict->ok() && !verdict->timings.empty();
+  if (!verdict || !verdict->ok() || verdict->timings.empty()) return std::nullopt;
+  const Timing& first = verdict->timings[0];
+  return RaceFigures{verdict->speedup(), verdict->speedup_low(), first.seconds, first.baseline_seconds};
 }
 
 }  // namespace
@@ -204,10 +206,11 @@ void CudaEvaluator::label(const EvaluationJob& job, Verdict& verdict) const {
   verdict.device = facts_.label;
   bool rebuilt = !job.rebuilt.image.empty();
   if (!rebuilt)
-    for (auto& kernel : job.compiled.kernels) verdict.counters["spill_bytes"] += kernel.spill_bytes;
+    for (auto& kernel : job.compiled.kernels)
+      verdict.image.spill_bytes = verdict.image.spill_bytes.value_or(0) + kernel.spill_bytes;
   if (!job.compiled.ok()) return;
-  verdict.counters["image_id"] = image_id(rebuilt ? job.rebuilt.image : job.compiled.image);
-  verdict.counters["clang_image_id"] = image_id(job.compiled.image);
+  verdict.image.identity = ImageIdentity::of(rebuilt ? job.rebuilt.image : job.compiled.image);
+  verdict.image.clang_identity = ImageIdentity::of(job.compiled.image);
 }
 
 bool CudaEvaluator::is_original(const Candidate& candidate) const {
@@ -296,7 +299,7 @@ std::optional<Evaluation> CudaEvaluator::measure(Lane& lane, EvaluationJob& job)
   note_clang_figures(raced, verdict);
   claim_no_more_than_embedded(lane.report, verdict);
   if (!as_built_->builds()) return verdict;
-  verdict.counters["as_built"] = 0;
+  verdict.built_by = BuiltBy::Clang;
   verdict.detail += (verdict.detail.empty() ? "" : "; ") + ("both built by clang, not by " + as_built_->compiler());
   BuildChoice::Worth worth;
   {
@@ -322,7 +325,7 @@ Evaluation CudaEvaluator::measure_rebuilt(Lane& lane, const EvaluationJob& job) 
   if (!std::holds_alternative<Verdict>(raced)) return raced;
   Verdict& verdict = std::get<Verdict>(raced);
   verdict.detail = "as built by " + as_built_->compiler() + (verdict.detail.empty() ? "" : ": " + verdict.detail);
-  verdict.counters["as_built"] = 1;
+  verdict.built_by = BuiltBy::Application;
   add_clang_figures(lane, job, verdict);
   return raced;
 }
@@ -332,25 +335,15 @@ void CudaEvaluator::add_clang_figures(Lane& lane, const EvaluationJob& job, Verd
   if (!only_as_built_.empty()) return;
   if (!job.screened)
     return note_clang_figures(race(lane, job.candidate, job.compiled.image, Against::Clang, deadline), verdict);
-  for (auto& [name, figure] : job.screened->counters)
-    if (name.starts_with("clang_")) verdict.counters.insert_or_assign(name, figure);
+  verdict.by_clang = job.screened->by_clang;
 }
 
 void CudaEvaluator::note_clang_figures(const Evaluation& raced, Verdict& verdict) {
-  if (!has_figures(raced)) return;
-  const Verdict& clang = std::get<Verdict>(raced);
-  verdict.counters["clang_speedup"] = clang.speedup(), verdict.counters["clang_speedup_low"] = clang.speedup_low();
-  verdict.counters["clang_us"] = clang.timings[0].seconds * 1e6;
-  verdict.counters["clang_baseline_us"] = clang.timings[0].baseline_seconds * 1e6;
+  if (auto figures = figures_of(raced)) verdict.by_clang = figures;
 }
 
 void CudaEvaluator::add_embedded_figures(const Evaluation& raced, Verdict& verdict) {
-  if (!has_figures(raced)) return;
-  const Verdict& embedded = std::get<Verdict>(raced);
-  verdict.counters["embedded_speedup"] = embedded.speedup(),
-  verdict.counters["embedded_speedup_low"] = embedded.speedup_low();
-  verdict.counters["embedded_us"] = embedded.timings[0].seconds * 1e6;
-  verdict.counters["application_baseline_us"] = embedded.timings[0].baseline_seconds * 1e6;
+  if (auto figures = figures_of(raced)) verdict.embedded = figures;
 }
 
 std::optional<Evaluation> CudaEvaluator::confirm_patch(Lane& lane, const EvaluationJob& job, const Inquiry& inquiry) {
@@ -367,7 +360,7 @@ std::optional<Evaluation> CudaEvaluator::confirm_patch(Lane& lane, const Evaluat
     // Its process may have had to be replaced by one that cannot tell.
     built = applied.against_application = knows_application(lane);
     if (auto* verdict = verdict_in(answer); built && verdict)
-      note(*verdict, "as built by " + as_built_->compiler()), verdict->counters["as_built"] = 1;
+      note(*verdict, "as built by " + as_built_->compiler()), verdict->built_by = BuiltBy::Application;
   }
   if (!built) {
     std::string why = as_built_->trouble().empty() ? lane.report.application_trouble : as_built_->trouble();

@@ -109,7 +109,7 @@ class CudaEvaluator : public Evaluator {
   /// One whose recipe the application's compiler does not have.
   std::optional<Evaluation> confirm_embedded(Lane& lane, const EvaluationJob& job, Inquiry inquiry);
   static void add_embedded_figures(const Evaluation& raced, Verdict& verdict);
-  /// Into the counters: of a race between two of clang's builds.
+  /// Into Verdict::by_clang: of a race between two of clang's builds.
   static void note_clang_figures(const Evaluation& raced, Verdict& verdict);
   void add_clang_figures(Lane& lane, const EvaluationJob& job, Verdict& verdict, std::optional<Deadline> deadline = {});
 

@@ -1,8 +1,7 @@
 // One side of a trial on a GPU: an image loaded afresh, and for every instance its launches, ready to go. What does not
 // fit the device (threads, shared memory, parameters) is found here, before anything is launched.
 #pragma once
-#include <map>
-
+#include "core/model/verdict.h"
 #include "sandbox/evaluate/cuda/runner/gpu_memory.h"
 #include "sandbox/evaluate/inquiry.h"
 
@@ -34,8 +33,7 @@ class GpuCode {
   uint64_t variable(size_t index, size_t number) const { return instances_[index].variables[number]; }
   /// As the image spells it; of the first launch.
   const std::string& kernel() const { return kernel_; }
-  /// registers, local_bytes, shared_bytes, threads, occupancy of the first launch.
-  const std::map<std::string, double>& facts() const { return facts_; }
+  const KernelResources& resources() const { return resources_; }
 
  private:
   struct Scratch {
@@ -60,7 +58,7 @@ class GpuCode {
   DeviceImage image_;
   std::vector<Prepared> instances_;
   std::string kernel_;
-  std::map<std::string, double> facts_;
+  KernelResources resources_;
 };
 
 }  // namespace kernelift

@@ -206,7 +206,7 @@ Status GpuRunner::describe(const GpuCode& code, Place place, const std::vector<j
 
 bool GpuRunner::verify(const GpuCode& code, Place place, Stage stage, Verdict& verdict, Before before) {
   Judged judged = run(code, place, before, false);
-  verdict.counters["largest_ulps"] = std::max(verdict.counters["largest_ulps"], judged.largest_ulps);
+  verdict.largest_ulps = std::max(verdict.largest_ulps.value_or(0), judged.largest_ulps);
   if (!judged.failure && !judged.first) return true;
   verdict.stage = stage, verdict.instance = mep_.instances[place.instance].id;
   if (judged.failure) {
@@ -438,12 +438,12 @@ std::optional<Evaluation> GpuRunner::evaluate(const TrialCode& candidate, const 
   // Any candidate might have met it.
   if (lost_) return NotJudged{verdict.detail.empty() ? "the GPU itself failed" : verdict.detail};
   if (throttled_ > 0) {
-    verdict.counters["throttled_samples"] = throttled_;
+    verdict.throttled_samples = throttled_;
     verdict.detail += (verdict.detail.empty() ? "" : "; ") + std::to_string(throttled_) +
                       " of its samples were taken while the GPU's clock was held down, which did not pass";
   }
   if (verdict.ok() && verdict.timings.empty()) return std::nullopt;
-  for (auto& [fact, value] : code.facts()) verdict.counters[fact] = value;
+  verdict.resources = code.resources();
   return verdict;
 }
 

@@ -194,9 +194,9 @@ TEST_F(AsBuiltTest, FiguresAreThoseOfTheApplicationsCompiler) {
   Verdict dazzling = judge(source(20, 90));
   ASSERT_TRUE(dazzling.ok()) << dazzling.text();
   EXPECT_NEAR(dazzling.speedup(), 100.0 / 90, 1e-3);
-  EXPECT_NEAR(dazzling.counters["clang_speedup"], 10, 1e-3);
-  EXPECT_NEAR(dazzling.counters["clang_us"], 20, 1e-3);
-  EXPECT_EQ(dazzling.counters["as_built"], 1);
+  EXPECT_NEAR(dazzling.by_clang.value().speedup, 10, 1e-3);
+  EXPECT_NEAR(dazzling.by_clang.value().seconds, 20e-6, 1e-9);
+  EXPECT_EQ(dazzling.built_by, BuiltBy::Application);
   EXPECT_THAT(dazzling.detail, HasSubstr("as built by nvcc"));
 
   Verdict quiet = judge(source(200, 50));
@@ -206,14 +206,14 @@ TEST_F(AsBuiltTest, FiguresAreThoseOfTheApplicationsCompiler) {
   ASSERT_TRUE(slow.ok()) << slow.text();
   EXPECT_NEAR(slow.speedup(), 0.1, 1e-3)
       << "beside what the application runs: never on another scale than those that were built";
-  EXPECT_NEAR(slow.counters["clang_speedup"], 0.2, 1e-3);
-  EXPECT_EQ(slow.counters["as_built"], 0);
+  EXPECT_NEAR(slow.by_clang.value().speedup, 0.2, 1e-3);
+  EXPECT_EQ(slow.built_by, BuiltBy::Clang);
   EXPECT_THAT(slow.detail, HasSubstr("built by clang"));
 
   Verdict refused = judge(source(30, 30, "__builtin_elementwise_abs(i)"));
   EXPECT_EQ(refused.outcome, Outcome::CompileFailed);
   EXPECT_THAT(refused.detail, HasSubstr("as built by nvcc"));
-  EXPECT_NEAR(refused.counters["clang_speedup"], 200.0 / 30, 1e-3);
+  EXPECT_NEAR(refused.by_clang.value().speedup, 200.0 / 30, 1e-3);
 }
 
 TEST_F(AsBuiltTest, AConfirmationSaysWhatAPatchGivesAndWhatEmbedding) {
@@ -221,11 +221,11 @@ TEST_F(AsBuiltTest, AConfirmationSaysWhatAPatchGivesAndWhatEmbedding) {
   ASSERT_TRUE(patch.ok()) << patch.text();
   EXPECT_EQ(patch.timings.size(), 2u) << "held-out instances too";
   EXPECT_NEAR(patch.speedup(), 100.0 / 90, 1e-3);
-  EXPECT_NEAR(patch.counters["embedded_speedup"], 5, 1e-3);
-  EXPECT_NEAR(patch.counters["embedded_us"], 20, 1e-3);
-  EXPECT_NEAR(patch.counters["application_baseline_us"], 100, 1e-3);
-  EXPECT_NEAR(patch.counters["clang_speedup"], 10, 1e-3);
-  EXPECT_NE(patch.counters["image_id"], patch.counters["clang_image_id"]);
+  EXPECT_NEAR(patch.embedded.value().speedup, 5, 1e-3);
+  EXPECT_NEAR(patch.embedded.value().seconds, 20e-6, 1e-9);
+  EXPECT_NEAR(patch.embedded.value().baseline_seconds, 100e-6, 1e-9);
+  EXPECT_NEAR(patch.by_clang.value().speedup, 10, 1e-3);
+  EXPECT_NE(patch.image.identity, patch.image.clang_identity);
 
   Candidate recipe = candidate(source(50, 100), "compiler");
   recipe.recipe.level = "O2";
@@ -235,8 +235,8 @@ TEST_F(AsBuiltTest, AConfirmationSaysWhatAPatchGivesAndWhatEmbedding) {
   Verdict embedded = std::get<Verdict>(evaluator_->confirm(recipe));
   ASSERT_TRUE(embedded.ok()) << embedded.text();
   EXPECT_NEAR(embedded.speedup(), 2, 1e-3);
-  EXPECT_NEAR(embedded.counters["embedded_speedup"], 2, 1e-3);
-  EXPECT_NEAR(embedded.counters["clang_speedup"], 4, 1e-3);
+  EXPECT_NEAR(embedded.embedded.value().speedup, 2, 1e-3);
+  EXPECT_NEAR(embedded.by_clang.value().speedup, 4, 1e-3);
 }
 
 TEST_F(AsBuiltTest, ConfirmationsShareAProcessUntilTheSearchGoesOn) {
@@ -255,14 +255,14 @@ TEST_F(AsBuiltTest, ACompilerThatDoesNotWorkHereSaysNothingOfCandidates) {
   Verdict verdict = judge(source(20, 90));
   ASSERT_TRUE(verdict.ok()) << verdict.text();
   EXPECT_NEAR(verdict.speedup(), 5, 1e-3) << "20 us beside the application's 100, not beside clang's 200";
-  EXPECT_NEAR(verdict.counters["clang_speedup"], 10, 1e-3);
-  EXPECT_EQ(verdict.counters["as_built"], 0);
+  EXPECT_NEAR(verdict.by_clang.value().speedup, 10, 1e-3);
+  EXPECT_EQ(verdict.built_by, BuiltBy::Clang);
   Verdict confirmed = std::get<Verdict>(evaluator_->confirm(candidate(source(20, 90))));
   ASSERT_TRUE(confirmed.ok()) << confirmed.text();
   EXPECT_NEAR(confirmed.speedup(), 5, 1e-3);
   EXPECT_THAT(confirmed.detail, HasSubstr("not confirmed as the application's own compiler builds it: nvcc does not "
                                           "compile the original's slice here: "));
-  EXPECT_NEAR(confirmed.counters["embedded_speedup"], 5, 1e-3) << "what the application runs is known all the same";
+  EXPECT_NEAR(confirmed.embedded.value().speedup, 5, 1e-3) << "what the application runs is known all the same";
 }
 
 TEST_F(AsBuiltTest, JudgesByNvccAloneWhereClangsBuildDoesNotReproduceTheCapture) {
@@ -280,8 +280,8 @@ TEST_F(AsBuiltTest, JudgesByNvccAloneWhereClangsBuildDoesNotReproduceTheCapture)
   Verdict faster = judge(source(900, 50, "i", manner));
   ASSERT_TRUE(faster.ok()) << faster.text();
   EXPECT_NEAR(faster.speedup(), 2, 1e-3) << "clang's figure would have ended it";
-  EXPECT_EQ(faster.counters["as_built"], 1);
-  EXPECT_EQ(faster.counters.count("clang_speedup"), 0u);
+  EXPECT_EQ(faster.built_by, BuiltBy::Application);
+  EXPECT_FALSE(faster.by_clang);
   EXPECT_EQ(judge(source(10, 10, "i", "differs_by_nvcc_")).outcome, Outcome::Wrong);
 
   Candidate recipe = candidate(source(10, 10, "i", manner), "compiler");
@@ -294,7 +294,7 @@ TEST_F(AsBuiltTest, JudgesByNvccAloneWhereClangsBuildDoesNotReproduceTheCapture)
   Verdict confirmed = std::get<Verdict>(evaluator_->confirm(candidate(source(900, 50, "i", manner))));
   ASSERT_TRUE(confirmed.ok()) << confirmed.text();
   EXPECT_NEAR(confirmed.speedup(), 2, 1e-3);
-  EXPECT_EQ(confirmed.counters.count("embedded_speedup"), 0u) << "clang's image of it is wrong";
+  EXPECT_FALSE(confirmed.embedded) << "clang's image of it is wrong";
 }
 
 TEST_F(AsBuiltTest, SaysWhyNothingCanBeJudgedWhereClangsBuildDoesNotReproduceTheCapture) {
@@ -341,8 +341,8 @@ TEST_F(AsBuiltTest, NothingIsCalledAgainstTheApplicationOnceItsCodeIsNoLongerKno
   Verdict verdict = std::get<Verdict>(evaluator_->confirm(candidate(source(20, 90, "i", "dies_once_by_nvcc_"))));
   ASSERT_TRUE(verdict.ok()) << verdict.text();
   EXPECT_NEAR(verdict.speedup(), 10, 1e-3) << "both by clang: never one by nvcc against the original by clang";
-  EXPECT_EQ(verdict.counters.count("as_built"), 0u);
-  EXPECT_EQ(verdict.counters.count("embedded_speedup"), 0u);
+  EXPECT_FALSE(verdict.built_by);
+  EXPECT_FALSE(verdict.embedded);
   EXPECT_THAT(verdict.detail, HasSubstr("not confirmed as the application's own compiler builds it: the application's "
                                         "own machine code ends the process"));
 }
@@ -354,8 +354,8 @@ TEST_F(AsBuiltTest, WhatWasScreenedStandsWhereTheApplicationsCodeIsNoLongerKnown
   Verdict verdict = judge(source(20, 90, "i", "dies_once_by_nvcc_"));
   ASSERT_TRUE(verdict.ok()) << verdict.text();
   EXPECT_NEAR(verdict.speedup(), 5, 1e-3);
-  EXPECT_NEAR(verdict.counters["clang_speedup"], 10, 1e-3);
-  EXPECT_EQ(verdict.counters["as_built"], 0);
+  EXPECT_NEAR(verdict.by_clang.value().speedup, 10, 1e-3);
+  EXPECT_EQ(verdict.built_by, BuiltBy::Clang);
   EXPECT_THAT(verdict.detail, HasSubstr("both built by clang"));
 }
 

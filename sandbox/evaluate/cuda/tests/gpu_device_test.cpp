@@ -251,7 +251,7 @@ TEST_F(OnGpu, ReproducesACaptureAndMeasuresTheOriginalAgainstItself) {
     Verdict same = running.judge("right");
     ASSERT_TRUE(same.ok()) << same.text();
     EXPECT_LE(same.speedup_low(), kSmallestGain);
-    EXPECT_GT(same.counters["registers"], 0);
+    EXPECT_GT(same.resources.registers.value_or(0), 0u);
     Verdict other = running.judge("also_right");
     EXPECT_TRUE(other.ok()) << other.text();
     Verdict slow = running.judge("slow");

@@ -104,7 +104,7 @@ TEST(GpuProcess, CarriesFactsReportsAndVerdicts) {
   auto* verdict = evaluation ? std::get_if<Verdict>(&*evaluation) : nullptr;
   ASSERT_TRUE(verdict && verdict->ok()) << (verdict ? verdict->text() : "none");
   EXPECT_NEAR(verdict->speedup(), 2, 1e-6);
-  EXPECT_EQ(verdict->counters["registers"], 32);
+  EXPECT_EQ(verdict->resources.registers, 32u);
   EXPECT_TRUE(rig.process->alive());
 }
 
