@@ -28,8 +28,8 @@ double beyond_noise(const Verdict& verdict) {
 /// True if the candidate itself fails; false for failures of the machine, for timeouts, and for results that could not
 /// be measured.
 bool fails(const Verdict& verdict) {
-  return judged(verdict) && !verdict.ok() && verdict.outcome != Outcome::Refused &&
-         verdict.outcome != Outcome::Unstable && verdict.outcome != Outcome::Suspect;
+  return !verdict.ok() && verdict.outcome != Outcome::Refused && verdict.outcome != Outcome::Unstable &&
+         verdict.outcome != Outcome::Suspect;
 }
 
 }  // namespace
@@ -128,8 +128,13 @@ Result<std::vector<OtherKernel>> OtherKernelJudge::judge(const ScannedKernel& ke
     return environment_error("evaluate gave " + std::to_string(verdicts.size()) + " verdicts for " +
                              std::to_string(submitted.size()) + " candidates");
   for (size_t n = 0; n < submitted.size(); ++n) {
-    KERNELIFT_ASSIGN(Verdict verdict, verdict_from_json(verdicts[n], "evaluate"));
+    KERNELIFT_ASSIGN(Evaluation evaluation, evaluation_from_json(verdicts[n], "evaluate"));
     OtherKernel& other = all[submitted[n]];
+    if (auto* none = std::get_if<NotJudged>(&evaluation)) {
+      other.why = none->why;
+      continue;
+    }
+    const Verdict& verdict = std::get<Verdict>(evaluation);
     other.speedup = beyond_noise(verdict);
     other.wrong = fails(verdict);
     if (!verdict.ok()) other.why = verdict.text();

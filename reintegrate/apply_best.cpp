@@ -252,9 +252,9 @@ class CandidateTrials {
   /// Why no variant of a confirmed candidate promises a gain.
   std::string why_not(const RunTrial& trial) const {
     const Verdict& figures = trial.figures();
-    if (!figures.ok() && trial.counter("embedded_speedup") == 0) return "its confirmation failed: " + figures.text();
+    if (!figures.ok() && !figures.embedded) return "its confirmation failed: " + figures.text();
     bool source = trial.applicable() && offer_.embedding != Embedding::Only;
-    if (!source && trial.counter("embedded_speedup") == 0) return kOnlyAgainstClang;
+    if (!source && !figures.embedded) return kOnlyAgainstClang;
     char low[64];
     std::snprintf(low, sizeof low, "when confirmed, its speedup may be as low as %.3fx",
                   source ? figures.speedup_low() : embedded_gain(trial).low);
@@ -299,10 +299,9 @@ class CandidateTrials {
   /// Largest distance of a candidate's results from the recorded ones, in units in the last place, if it exceeds the
   /// original's own distance (else 0); nothing in runs that do not record it.
   std::optional<double> ulps_lost(const PatchVariant& variant) const {
-    auto& counters = variant.trial.figures().counters;
-    auto found = counters.find("largest_ulps");
-    if (found == counters.end()) return std::nullopt;
-    return found->second > offer_.own_ulps ? found->second : 0;
+    const std::optional<double>& ulps = variant.trial.figures().largest_ulps;
+    if (!ulps) return std::nullopt;
+    return *ulps > offer_.own_ulps ? *ulps : 0;
   }
   bool is_exact(const PatchVariant& variant) const { return ulps_lost(variant).value_or(0) == 0; }
   bool comes_later(const PatchVariant& a, const PatchVariant& b) const {

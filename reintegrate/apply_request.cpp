@@ -63,7 +63,7 @@ EmbeddedGain embedded_gain(const RunTrial& trial) {
   // The counters hold the comparison with the application's own code. A recipe can be compiled by the tuner's compiler
   // only, and until it is confirmed it has been timed against clang's build of the original.
   if (trial.candidate.recipe.is_default() || trial.confirmed)
-    return {trial.counter("embedded_speedup"), trial.counter("embedded_speedup_low")};
+    return figures.embedded ? EmbeddedGain{figures.embedded->speedup, figures.embedded->speedup_low} : EmbeddedGain();
   return {figures.speedup(), figures.speedup_low()};
 }
 
@@ -76,7 +76,7 @@ Result<RunOffer> offer_of(const Run& run, const fs::path& state, Embedding embed
   };
   for (auto& trial : trials) {
     if (trial.candidate.tier == "baseline") {
-      offer.own_ulps = trial.counter("largest_ulps");
+      offer.own_ulps = trial.figures().largest_ulps.value_or(0);
       continue;
     }
     ++offer.tried;

@@ -5,7 +5,6 @@
 #include <regex>
 
 #include "reintegrate/embed/ptx_text.h"
-#include "sandbox/evaluate/evaluation_queue.h"
 
 namespace kernelift::cli {
 namespace {
@@ -16,12 +15,12 @@ std::string arch_of(const std::string& device) {
   return device.starts_with("cuda") && std::regex_search(device, match, arch) ? match[1].str() : "";
 }
 
-/// The image_id() that the trial recorded for the image made by our compiler; 0 if it did not record one.
-double measured_id(const RunTrial& trial) {
-  if (double id = trial.counter("clang_image_id")) return id;
-  return trial.counter("as_built") != 0
-             ? 0
-             : trial.counter("image_id");  // With as_built, image_id is that of the application's compiler.
+/// The image that our compiler made, if the trial recorded it.
+std::optional<ImageIdentity> measured_image(const RunTrial& trial) {
+  const Verdict& figures = trial.figures();
+  if (figures.image.clang_identity) return figures.image.clang_identity;
+  // Built by the application's compiler, the identity is that of another image.
+  return figures.built_by == BuiltBy::Application ? std::nullopt : figures.image.identity;
 }
 
 std::string factor(double value) {
@@ -32,7 +31,7 @@ std::string factor(double value) {
 
 std::string reason(const RunTrial& trial) {
   const Verdict& figures = trial.figures();
-  double gain = trial.counter("embedded_speedup");
+  double gain = figures.embedded ? figures.embedded->speedup : 0;
   std::string times = gain > 0 ? factor(gain) + " times as fast as the application's own" : "";
   if (!trial.candidate.recipe.is_default())
     return "the gain is in how the kernel is compiled (" + trial.candidate.recipe.text() +
@@ -77,7 +76,7 @@ Result<EmbeddedCode> PtxMaker::operator()(const RunTrial& trial) {
   if (code.entry.empty()) code.entry = ptx_kernel(code.ptx, wanted);
   if (code.entry.empty()) return refused("its PTX contains no kernel, or several, with the name '" + wanted + "'");
 
-  double measured = measured_id(trial);
+  std::optional<ImageIdentity> measured = measured_image(trial);
   std::string image = reply.image;
   auto assembled = (*assembler_)(reply.image, code.ptx, arch);
   if (assembled.ok()) {
@@ -88,11 +87,11 @@ Result<EmbeddedCode> PtxMaker::operator()(const RunTrial& trial) {
     code.notes.push_back("The version of the embedded PTX could not be lowered for older drivers: " +
                          assembled.error().message);
   }
-  if (measured == 0)
+  if (!measured)
     code.notes.push_back(
         "It could not be checked that the embedded code is the image that was measured: the run does not record which "
         "image that was.");
-  else if (measured != image_id(image))
+  else if (*measured != ImageIdentity::of(image))
     return refused(
         "compiled again, it is not the image that was measured (the compiler, assembler or MEP has changed since): "
         "tune "

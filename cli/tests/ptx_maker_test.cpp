@@ -44,7 +44,7 @@ class Embedding : public ::testing::Test {
     Verdict verdict;
     verdict.device = "cuda: NVIDIA H200, sm_90, driver 580.1";
     verdict.timings = {{"0001", 1, 2, 1, 2, 1.9, 2.1, 20, false}};
-    verdict.counters = {{"embedded_speedup", 6.3}};
+    verdict.embedded = RaceFigures{6.3};
     trial.confirmed = trial.verdict = verdict;
   }
   static std::string source() { return std::strchr(kKernel, '\n') + 1; }
@@ -78,7 +78,7 @@ TEST_F(Embedding, MakesTheMeasuredImageWithALowPtxVersion) {
   ASSERT_FALSE(code->notes.empty());
   EXPECT_NE(code->notes.back().find("the run does not record which image that was"), std::string::npos)
       << code->notes.back();
-  trial.confirmed->counters["clang_image_id"] = 12345;
+  trial.confirmed->image.clang_identity = ImageIdentity{12345};
   auto other = make();
   ASSERT_FALSE(other.ok());
   EXPECT_NE(other.error().message.find("not the image that was measured"), std::string::npos);

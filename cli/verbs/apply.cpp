@@ -36,10 +36,11 @@ class Confirmer {
       options.few_candidates = true;
       KERNELIFT_ASSIGN(evaluator_, make_evaluator(mep_, run_.meta().mep, options));
     }
-    Verdict verdict = evaluator_->confirm(trial.candidate);
-    if (!judged(verdict)) return environment_error(verdict.detail);
+    Evaluation evaluation = evaluator_->confirm(trial.candidate);
+    if (auto* none = std::get_if<NotJudged>(&evaluation)) return environment_error(none->why);
+    Verdict& verdict = std::get<Verdict>(evaluation);
     if (auto writable = Run::resume(run_.file()); writable.ok()) (void)writable->record_confirmation(trial.id, verdict);
-    return verdict;
+    return std::move(verdict);
   }
 
  private:

@@ -70,9 +70,11 @@ Result<Candidates> read_candidates(const std::vector<std::string>& files) {
   return read;
 }
 
-/// The verdict in words for the author of a kernel: the outcome, and how certain it is.
-std::string in_words(const Verdict& verdict, bool confirmed) {
-  if (!judged(verdict)) return "could not be judged (not the candidate's fault): " + verdict.detail;
+/// The evaluation in words for the author of a kernel: the outcome, and how certain it is.
+std::string in_words(const Evaluation& evaluation, bool confirmed) {
+  if (auto* none = std::get_if<NotJudged>(&evaluation))
+    return "could not be judged (not the candidate's fault): " + none->why;
+  const Verdict& verdict = std::get<Verdict>(evaluation);
   if (!verdict.ok()) return verdict.text();
   bool gained = verdict.speedup_low() > kSmallestGain, lost = verdict.speedup_high() < 1;
   char figures[160];
@@ -110,20 +112,23 @@ Result<Exit> run(const Options& options, const Context& context) {
   Json verdicts = Json::array();
   double best = 0, compile_seconds = 0;
   std::string best_note;
-  std::deque<std::pair<const Candidate*, std::future<Verdict>>> flying;
+  std::deque<std::pair<const Candidate*, std::future<Evaluation>>> flying;
   auto land = [&] {
     auto& [candidate, future] = flying.front();
-    Verdict verdict = future.get();
-    if (confirm && verdict.ok() && verdict.speedup_low() > kSmallestGain) verdict = evaluator->confirm(*candidate);
-    ++outcomes[name(verdict.outcome)];
-    compile_seconds += verdict.compile_seconds;
-    if (verdict.ok() && (best == 0 || verdict.seconds() < best)) best = verdict.seconds(), best_note = candidate->note;
+    Evaluation evaluation = future.get();
+    auto* verdict = std::get_if<Verdict>(&evaluation);
+    if (confirm && verdict && verdict->ok() && verdict->speedup_low() > kSmallestGain)
+      evaluation = evaluator->confirm(*candidate), verdict = std::get_if<Verdict>(&evaluation);
+    ++outcomes[verdict ? name(verdict->outcome) : kNotJudged];
+    if (verdict) compile_seconds += verdict->compile_seconds;
+    if (verdict && verdict->ok() && (best == 0 || verdict->seconds() < best))
+      best = verdict->seconds(), best_note = candidate->note;
     if (context.json) {
-      Json entry = kernelift::to_json(verdict);
+      Json entry = kernelift::to_json(evaluation);
       entry["note"] = candidate->note, entry["key"] = candidate->key().hex();
       verdicts.push_back(std::move(entry));
     } else if (context.verbosity > 0 || candidates.size() < kFew) {
-      context.say(candidate->note + ": " + in_words(verdict, confirm));
+      context.say(candidate->note + ": " + in_words(evaluation, confirm));
     }
     flying.pop_front();
   };

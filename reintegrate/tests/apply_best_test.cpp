@@ -150,7 +150,7 @@ TEST_F(ApplyBest, TriesTheNextCandidateWhenTheCheckFails) {
 TEST_F(ApplyBest, TriesExactCandidatesAfterTheCheckFailedForOneThatLostDigits) {
   auto lost = [&](double ulps) {
     auto& trial = offer.promising.back();
-    (trial.confirmed ? *trial.confirmed : trial.verdict).counters["largest_ulps"] = ulps;
+    (trial.confirmed ? *trial.confirmed : trial.verdict).largest_ulps = ulps;
   };
   offer.own_ulps = 1;
   confirmed(2, "0.05", "0.02);  // wrong ("), lost(40);
@@ -172,7 +172,7 @@ TEST_F(ApplyBest, TriesExactCandidatesAfterTheCheckFailedForOneThatLostDigits) {
 TEST_F(ApplyBest, EndsWhenAllOthersLoseAsManyDigitsAsTheOneThatFailedTheCheck) {
   for (double speedup : {2.0, 1.9}) {
     confirmed(speedup, "0.05", "0.02);  // wrong " + std::to_string(speedup) + " (");
-    offer.promising.back().confirmed->counters["largest_ulps"] = 40;
+    offer.promising.back().confirmed->largest_ulps = 40;
   }
   ApplyReport report = must_go();
   EXPECT_EQ(report.outcome, ApplyOutcome::CheckFailed);

@@ -66,8 +66,7 @@ class EmbedApply : public Application {
     trial.candidate.source.replace(at, 4, to);
     trial.candidate.tier = "source", trial.candidate.note = to;
     trial.verdict = timed(by_nvcc);
-    if (embedded > 0)
-      trial.verdict.counters = {{"embedded_speedup", embedded}, {"embedded_speedup_low", embedded - 0.01}};
+    if (embedded > 0) trial.verdict.embedded = RaceFigures{embedded, embedded - 0.01};
     trial.confirmed = trial.verdict;
     offer.promising.push_back(trial);
   }
@@ -139,7 +138,7 @@ TEST_F(EmbedApply, FollowsTheEmbedOption) {
 TEST_F(EmbedApply, EmbedsCodeThatNvccDoesNotCompileOrThatNeedsARecipe) {
   candidate(2, 3);
   Verdict failed = timed(0);
-  failed.outcome = Outcome::CompileFailed, failed.counters = offer.promising[0].verdict.counters;
+  failed.outcome = Outcome::CompileFailed, failed.embedded = offer.promising[0].verdict.embedded;
   offer.promising[0].confirmed = failed;
   EXPECT_TRUE(must_go().embeds);
   ASSERT_EQ(shell("rm src/kernelift_sleepy.cuh"), "");
@@ -157,7 +156,7 @@ TEST_F(EmbedApply, OffersNoRecipeThatWasTimedOnlyAgainstClangsBuildOfTheOriginal
   RunTrial& recipe = offer.promising[0];
   recipe.candidate.recipe.unroll_threshold = 900;
   EXPECT_EQ(embedded_gain(recipe).low, 0);
-  recipe.confirmed->counters = {{"embedded_speedup", 2}, {"embedded_speedup_low", 1.9}};
+  recipe.confirmed->embedded = RaceFigures{2, 1.9};
   EXPECT_EQ(embedded_gain(recipe).low, 1.9);
   // A screened recipe whose confirmation does not compare with the application's code either.
   confirmed_as = timed(3);

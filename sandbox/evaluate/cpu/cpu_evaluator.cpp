@@ -95,30 +95,30 @@ std::string CpuEvaluator::restarted(std::optional<Deadline> deadline) {
 
 int CpuEvaluator::parallelism() const { return static_cast<int>(baseline_.pool->workers()) + 1; }
 
-std::future<Verdict> CpuEvaluator::submit(Candidate candidate) { return queue_->submit(std::move(candidate)); }
+std::future<Evaluation> CpuEvaluator::submit(Candidate candidate) { return queue_->submit(std::move(candidate)); }
 
 void CpuEvaluator::abandon() { queue_->abandon(); }
 
 void CpuEvaluator::label(const EvaluationJob& job, Verdict& verdict) const {
   verdict.device = device_;
-  uint64_t code_bytes = 0;
+  uint64_t code_bytes = 0, fiber_kernels = 0;
   for (auto& kernel : job.compiled.kernels) {
     code_bytes += kernel.code_bytes;
-    verdict.counters["fiber_kernels"] += kernel.mode == "fiber";
+    fiber_kernels += kernel.mode == "fiber";
   }
   if (!job.compiled.ok()) return;
-  verdict.counters["code_bytes"] = static_cast<double>(code_bytes);
-  verdict.counters["image_id"] = image_id(job.compiled.image);
+  verdict.image.code_bytes = code_bytes, verdict.image.fiber_kernels = fiber_kernels;
+  verdict.image.identity = ImageIdentity::of(job.compiled.image);
 }
 
-std::optional<Verdict> CpuEvaluator::judge(const TrialCode& code, const Inquiry& inquiry) {
+std::optional<Evaluation> CpuEvaluator::judge(const TrialCode& code, const Inquiry& inquiry) {
   auto verdict = runner_->evaluate(code, inquiry);
   if (!verdict || runner_->alive()) return verdict;
   if (std::string trouble = restarted(inquiry.deadline); !trouble.empty()) return not_launched(trouble);
   return runner_->evaluate(code, inquiry);
 }
 
-Verdict CpuEvaluator::measure(const EvaluationJob& job) {
+Evaluation CpuEvaluator::measure(const EvaluationJob& job) {
   const std::string& image = job.compiled.image;
   Hash key = code_key(job.candidate, image);
   std::lock_guard one_at_a_time(confirming_);
@@ -132,10 +132,11 @@ Verdict CpuEvaluator::measure(const EvaluationJob& job) {
   Inquiry inquiry;
   inquiry.rival = applicable ? best_applicable_ : best_;
   inquiry.era = job.era;
-  auto verdict = judge(trial_code(job.candidate, image), inquiry);
+  auto answer = judge(trial_code(job.candidate, image), inquiry);
   fresh_ = false;
-  if (!verdict) return abandoned();
-  if (!judged(*verdict)) return std::move(*verdict);
+  if (!answer) return abandoned();
+  auto* verdict = std::get_if<Verdict>(&*answer);
+  if (!verdict) return std::move(*answer);
   if (runner_->alive()) measured_[key] = *verdict;
   best_ = std::max(best_, verdict->speedup_low());
   if (applicable) best_applicable_ = std::max(best_applicable_, verdict->speedup_low());
@@ -160,7 +161,7 @@ Status CpuEvaluator::refresh(std::optional<Deadline> deadline) {
   return restart_runner(deadline);
 }
 
-std::optional<Verdict> CpuEvaluator::confirm_within(const Candidate& candidate, std::optional<Deadline> deadline) {
+std::optional<Evaluation> CpuEvaluator::confirm_within(const Candidate& candidate, std::optional<Deadline> deadline) {
   EvaluationJob job = queue_->compile(candidate);
   if (!job.compiled.ok()) return queue_->finished(job, rejected(job.compiled));
   std::lock_guard one_at_a_time(confirming_);
@@ -183,11 +184,11 @@ std::optional<Verdict> CpuEvaluator::confirm_within(const Candidate& candidate, 
   return queue_->finished(job, std::move(*verdict));
 }
 
-Verdict CpuEvaluator::confirm(const Candidate& candidate) {
+Evaluation CpuEvaluator::confirm(const Candidate& candidate) {
   return confirm_within(candidate, {}).value_or(abandoned());
 }
 
-std::optional<Verdict> CpuEvaluator::confirm_by(const Candidate& candidate, Deadline deadline) {
+std::optional<Evaluation> CpuEvaluator::confirm_by(const Candidate& candidate, Deadline deadline) {
   return confirm_within(candidate, deadline);
 }
 

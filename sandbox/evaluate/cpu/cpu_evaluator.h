@@ -19,26 +19,26 @@ class CpuEvaluator : public Evaluator {
                                                    const EvaluatorOptions& options);
   ~CpuEvaluator() override;
 
-  std::future<Verdict> submit(Candidate candidate) override;
+  std::future<Evaluation> submit(Candidate candidate) override;
   int parallelism() const override;
   void abandon() override;
-  Verdict confirm(const Candidate& candidate) override;
-  std::optional<Verdict> confirm_by(const Candidate& candidate, Deadline deadline) override;
+  Evaluation confirm(const Candidate& candidate) override;
+  std::optional<Evaluation> confirm_by(const Candidate& candidate, Deadline deadline) override;
   ConfirmCost confirm_cost() const override;
 
  private:
   CpuEvaluator() = default;
-  Verdict measure(const EvaluationJob& job);
+  Evaluation measure(const EvaluationJob& job);
   /// By the runner, and by a fresh one where that one ended: it runs no candidate itself, so its end says nothing of
   /// this one unless it comes twice. EXPECTS: confirming_ is held, the runner lives.
-  std::optional<Verdict> judge(const TrialCode& code, const Inquiry& inquiry);
+  std::optional<Evaluation> judge(const TrialCode& code, const Inquiry& inquiry);
   void label(const EvaluationJob& job, Verdict& verdict) const;
   Status restart_runner(std::optional<Deadline> deadline = {});
   /// Likewise; what is wrong then, be it that the original strays this time. Nothing: candidates can be judged.
   std::string restarted(std::optional<Deadline> deadline = {});
   /// The original measured afresh, unless that was done since the last search or there is no time for it.
   Status refresh(std::optional<Deadline> deadline);
-  std::optional<Verdict> confirm_within(const Candidate& candidate, std::optional<Deadline> deadline);
+  std::optional<Evaluation> confirm_within(const Candidate& candidate, std::optional<Deadline> deadline);
 
   EvaluatorOptions options_;
   std::string device_;

@@ -49,12 +49,12 @@ class CudaEvaluator : public Evaluator {
   static Result<std::unique_ptr<Evaluator>> create(const Mep& mep, const std::filesystem::path& folder,
                                                    const EvaluatorOptions& options, OpenedGpu gpu);
 
-  std::future<Verdict> submit(Candidate candidate) override;
+  std::future<Evaluation> submit(Candidate candidate) override;
   int parallelism() const override;
   void abandon() override;
-  Verdict confirm(const Candidate& candidate) override;
-  std::optional<Verdict> confirm_by(const Candidate& candidate,
-                                    std::chrono::steady_clock::time_point deadline) override;
+  Evaluation confirm(const Candidate& candidate) override;
+  std::optional<Evaluation> confirm_by(const Candidate& candidate,
+                                       std::chrono::steady_clock::time_point deadline) override;
   ConfirmCost confirm_cost() const override;
   std::string only_as_built() const override { return only_as_built_; }
 
@@ -87,30 +87,30 @@ class CudaEvaluator : public Evaluator {
   }
   unsigned rebuilders() const;
   bool is_original(const Candidate& candidate) const;
-  std::optional<Verdict> measure(Lane& lane, EvaluationJob& job);
-  Verdict measure_rebuilt(Lane& lane, const EvaluationJob& job);
+  std::optional<Evaluation> measure(Lane& lane, EvaluationJob& job);
+  Evaluation measure_rebuilt(Lane& lane, const EvaluationJob& job);
   struct Judgement {
-    std::optional<Verdict> verdict;  ///< nullopt: no time.
-    bool sure = false;               ///< It is about the code; else about the GPU or the original.
+    std::optional<Evaluation> verdict;  ///< nullopt: no time.
+    bool sure = false;                  ///< It is about the code; else about the GPU or the original.
   };
   /// By a process that lives, started if need be. One that ended in an experiment on the original, or without an
   /// answer, may not have ended by the code's doing: another one judges it again. EXPECTS: lane.busy is held.
   Judgement judge(Lane& lane, const TrialCode& code, const Inquiry& inquiry);
   /// Screened, unless equal code was before. EXPECTS: lane.busy is held.
-  Verdict race(Lane& lane, const Candidate& candidate, const std::string& image, Against against,
-               std::optional<Deadline> deadline = {});
+  Evaluation race(Lane& lane, const Candidate& candidate, const std::string& image, Against against,
+                  std::optional<Deadline> deadline = {});
   /// Where the original is concerned, nothing has to be run.
   Verdict original_verdict(const Lane& lane) const;
   void label(const EvaluationJob& job, Verdict& verdict) const;
 
-  std::optional<Verdict> confirm_until(const Candidate& candidate, std::optional<Deadline> deadline);
+  std::optional<Evaluation> confirm_until(const Candidate& candidate, std::optional<Deadline> deadline);
   /// The finalist as a patch of the source gives it to the application, and as embedding our image of it would.
-  std::optional<Verdict> confirm_patch(Lane& lane, const EvaluationJob& job, const Inquiry& inquiry);
+  std::optional<Evaluation> confirm_patch(Lane& lane, const EvaluationJob& job, const Inquiry& inquiry);
   /// One whose recipe the application's compiler does not have.
-  std::optional<Verdict> confirm_embedded(Lane& lane, const EvaluationJob& job, Inquiry inquiry);
-  static void add_embedded_figures(const Verdict& embedded, Verdict& verdict);
-  /// Into the counters: of a race between two of clang's builds.
-  static void note_clang_figures(const Verdict& clang, Verdict& verdict);
+  std::optional<Evaluation> confirm_embedded(Lane& lane, const EvaluationJob& job, Inquiry inquiry);
+  static void add_embedded_figures(const Evaluation& raced, Verdict& verdict);
+  /// Into Verdict::by_clang: of a race between two of clang's builds.
+  static void note_clang_figures(const Evaluation& raced, Verdict& verdict);
   void add_clang_figures(Lane& lane, const EvaluationJob& job, Verdict& verdict, std::optional<Deadline> deadline = {});
 
   Mep mep_;

@@ -47,14 +47,10 @@ Result<KernelFacts> Runner::kernel_facts(const LaunchProfiler& profile) {
   facts.geometry = bench_->mep.instances[heaviest].geometry;
   facts.seconds = bench_->report.instances[heaviest].seconds;
   facts.multiprocessors = static_cast<int>(device.multiprocessors);
-  auto of = [&](const char* name) -> std::optional<double> {
-    auto found = bench_->baseline.facts().find(name);
-    return found == bench_->baseline.facts().end() ? std::nullopt : std::optional(found->second);
-  };
-  if (auto value = of("registers")) facts.registers = static_cast<int>(*value);
-  if (auto value = of("local_bytes")) facts.local_bytes = static_cast<uint64_t>(*value);
-  if (auto value = of("shared_bytes")) facts.shared_bytes = static_cast<uint64_t>(*value);
-  facts.occupancy_limit = of("occupancy");
+  const KernelResources& resources = bench_->baseline.resources();
+  if (resources.registers) facts.registers = static_cast<int>(*resources.registers);
+  facts.local_bytes = resources.local_bytes, facts.shared_bytes = resources.shared_bytes;
+  facts.occupancy_limit = resources.occupancy;
   uint64_t threads = facts.geometry.block.count();
   if (facts.occupancy_limit && threads > 0 && device.threads_per_multiprocessor > 0)
     facts.resident_blocks =

@@ -184,15 +184,12 @@ std::optional<TrialFailure> LoadedCode::prepare(Device& device, const ReplayInst
     if (kernel_.empty()) kernel_ = kernel->name;
     if (auto failure = over_limits(device.facts(), *kernel, *geometry)) return failure;
     if (auto failure = pass_arguments(*kernel, recorded, scratch_addresses, launch)) return failure;
-    if (facts_.empty() && kernel->registers > 0) {
+    if (!resources_.threads && kernel->registers > 0) {
       auto threads = static_cast<uint32_t>(geometry->block.count());
-      facts_ = {{"registers", kernel->registers},
-                {"local_bytes", kernel->local_bytes},
-                {"shared_bytes", kernel->shared_bytes + geometry->shared_bytes},
-                {"threads", threads}};
+      resources_ = {kernel->registers, kernel->local_bytes, kernel->shared_bytes + geometry->shared_bytes, threads, {}};
       if (kernel->resident_blocks && device.facts().threads_per_multiprocessor > 0)
-        facts_["occupancy"] = static_cast<double>(kernel->resident_blocks(threads, geometry->shared_bytes)) * threads /
-                              device.facts().threads_per_multiprocessor;
+        resources_.occupancy = static_cast<double>(kernel->resident_blocks(threads, geometry->shared_bytes)) * threads /
+                               device.facts().threads_per_multiprocessor;
     }
     prepared.launches.push_back(std::move(launch));
   }

@@ -1,8 +1,7 @@
 // One side of a trial on a GPU: an image loaded afresh, and for every instance its launches, ready to go. What does not
 // fit the device (threads, shared memory, parameters) is found here, before anything is launched.
 #pragma once
-#include <map>
-
+#include "core/model/verdict.h"
 #include "sandbox/evaluate/runner/inquiry.h"
 #include "sandbox/evaluate/runner/replay_memory.h"
 
@@ -35,8 +34,7 @@ class LoadedCode {
   uint64_t variable(size_t index, size_t number) const { return instances_[index].variables[number]; }
   /// As the image spells it; of the first launch.
   const std::string& kernel() const { return kernel_; }
-  /// registers, local_bytes, shared_bytes, threads, occupancy of the first launch.
-  const std::map<std::string, double>& facts() const { return facts_; }
+  const KernelResources& resources() const { return resources_; }
 
  private:
   struct Scratch {
@@ -61,7 +59,7 @@ class LoadedCode {
   DeviceImage image_;
   std::vector<Prepared> instances_;
   std::string kernel_;
-  std::map<std::string, double> facts_;
+  KernelResources resources_;
 };
 
 }  // namespace kernelift

@@ -119,7 +119,7 @@ bool Runner::try_once(const TrialCode& candidate, bool second, Verdict& verdict)
   bool good =
       racing_.time_all(code, timed, again ? static_cast<int>(timed.size()) : 0, again ? 3 : 1, check_seconds_, verdict);
   bench_->settings.quiet(false);
-  for (auto& [fact, value] : code.facts()) verdict.counters[fact] = value;
+  verdict.resources = code.resources();
   if (!good || verdict.outcome != Outcome::Ok) return false;
   // Nobody will ever look at a loser's results again.
   if (!confirm && verdict.speedup_low() <= kSmallestGain) return true;
@@ -159,7 +159,7 @@ void Runner::look_again(const TrialCode& candidate, Verdict& verdict) {
                                                   " perturbed inputs, loaded afresh";
 }
 
-std::optional<Verdict> Runner::evaluate(const TrialCode& candidate, const Inquiry& inquiry) {
+std::optional<Evaluation> Runner::evaluate(const TrialCode& candidate, const Inquiry& inquiry) {
   bench_->inquiry = inquiry, bench_->cut = false;
   racing_.begin();
   Verdict verdict;
@@ -184,9 +184,10 @@ std::optional<Verdict> Runner::evaluate(const TrialCode& candidate, const Inquir
     if (good) keep_weaker(verdict, second);
     else verdict = second;
   }
-  if (bench_->lost) verdict.counters[kNotJudged] = 1;  // Any candidate might have met it.
+  // Any candidate might have met it.
+  if (bench_->lost) return NotJudged{verdict.detail.empty() ? "the GPU itself failed" : verdict.detail};
   if (int throttled = racing_.throttled(); throttled > 0) {
-    verdict.counters["throttled_samples"] = throttled;
+    verdict.throttled_samples = throttled;
     verdict.detail += (verdict.detail.empty() ? "" : "; ") + std::to_string(throttled) +
                       " of its samples were taken while the GPU's clock was held down, which did not pass";
   }

@@ -35,7 +35,7 @@ class Runner {
   /// Before it is calibrated again, for other code or other caches, with its memory in place.
   void ask_anew(bool cold, const std::set<std::string>& fatal, std::optional<Deadline> deadline);
   /// EXPECTS: calibrated. nullopt when its time was over before there was a verdict.
-  std::optional<Verdict> evaluate(const TrialCode& candidate, const Inquiry& inquiry);
+  std::optional<Evaluation> evaluate(const TrialCode& candidate, const Inquiry& inquiry);
   /// How the original spends its time on its heaviest instance. EXPECTS: calibrated. The last request to a runner: a
   /// profiler's session disturbs what is timed after it.
   Result<KernelFacts> kernel_facts(const LaunchProfiler& profile);

@@ -270,7 +270,7 @@ Result<KernelFacts> RunnerProcess::kernel_facts() {
   return kernel_facts_from_json(json, "the kernel's facts");
 }
 
-std::optional<Verdict> RunnerProcess::evaluate(const TrialCode& candidate, const Inquiry& inquiry) {
+std::optional<Evaluation> RunnerProcess::evaluate(const TrialCode& candidate, const Inquiry& inquiry) {
   if (inquiry.deadline && *inquiry.deadline <= Deadline::clock::now()) return std::nullopt;
   WireWriter writer;
   put(writer, candidate);
@@ -278,7 +278,7 @@ std::optional<Verdict> RunnerProcess::evaluate(const TrialCode& candidate, const
   writer.real(seconds_until(inquiry.deadline)).number(inquiry.era);
   auto answer = ask(kEvaluate, writer.take(), evaluation_limit_);
   answered_ = answer.ok();
-  if (!answered_) return verdict_from_answer(answer);
+  if (!answered_) return evaluation_from_answer(answer);
   WireReader reader(*answer);
   std::string text = reader.text();
   bool usable = reader.number();
@@ -287,7 +287,7 @@ std::optional<Verdict> RunnerProcess::evaluate(const TrialCode& candidate, const
   // is waited for, so that the next one finds the GPU free.
   if (!answered_ || !usable) worker_.end();
   if (answered_ && text.empty()) return std::nullopt;
-  return verdict_from_answer(std::move(text));
+  return evaluation_from_answer(std::move(text));
 }
 
 }  // namespace kernelift

@@ -43,7 +43,7 @@ class RunnerProcess {
                                    std::optional<Deadline> deadline = {});
   /// Whatever happens is in the verdict; alive() afterwards says whether this process can go on. nullopt: its time was
   /// over before there was one.
-  std::optional<Verdict> evaluate(const TrialCode& candidate, const Inquiry& inquiry);
+  std::optional<Evaluation> evaluate(const TrialCode& candidate, const Inquiry& inquiry);
   /// EXPECTS: calibrated. The last request: the process is of no further use for timing.
   Result<KernelFacts> kernel_facts();
   bool alive() const { return worker_.alive(); }

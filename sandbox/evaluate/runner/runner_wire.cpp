@@ -20,7 +20,7 @@ bool take(WireReader& reader, TrialCode& code) {
   return true;
 }
 
-Verdict verdict_from_answer(const Result<std::string>& answer) {
+Evaluation evaluation_from_answer(const Result<std::string>& answer) {
   Verdict lost;
   lost.outcome = Outcome::Crashed, lost.stage = Stage::Load;
   if (!answer.ok()) {
@@ -28,9 +28,9 @@ Verdict verdict_from_answer(const Result<std::string>& answer) {
     return lost;
   }
   auto json = parse_json(*answer, "verdict");
-  auto verdict = json.ok() ? verdict_from_json(*json, "verdict") : Result<Verdict>(json.error());
-  if (verdict.ok()) return std::move(*verdict);
-  lost.detail = verdict.error().message;
+  auto evaluation = json.ok() ? evaluation_from_json(*json, "verdict") : Result<Evaluation>(json.error());
+  if (evaluation.ok()) return std::move(*evaluation);
+  lost.detail = evaluation.error().message;
   return lost;
 }
 

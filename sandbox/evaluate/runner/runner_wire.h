@@ -14,8 +14,8 @@ void put(WireWriter& writer, const TrialCode& code);
 /// False: what was there is no code.
 bool take(WireReader& reader, TrialCode& code);
 
-/// The verdict that an answer holds. Where there was none, the candidate is to blame: crashed, with what is known of
+/// The evaluation that an answer holds. Where there was none, the candidate is to blame: crashed, with what is known of
 /// it.
-Verdict verdict_from_answer(const Result<std::string>& answer);
+Evaluation evaluation_from_answer(const Result<std::string>& answer);
 
 }  // namespace kernelift

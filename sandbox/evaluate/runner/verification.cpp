@@ -148,7 +148,7 @@ Status Verification::describe(const LoadedCode& code, Place place, const std::ve
 
 bool Verification::verify(const LoadedCode& code, Place place, Stage stage, Verdict& verdict, Before before) {
   Judged judged = run(code, place, {before});
-  verdict.counters["largest_ulps"] = std::max(verdict.counters["largest_ulps"], judged.largest_ulps);
+  verdict.largest_ulps = std::max(verdict.largest_ulps.value_or(0), judged.largest_ulps);
   if (!judged.failure && !judged.first) return true;
   verdict.stage = stage, verdict.instance = bench_.mep.instances[place.instance].id;
   if (judged.failure) {

@@ -80,8 +80,7 @@ struct Running {
   Verdict judge(const std::string& kernel, bool confirm = false) {
     Inquiry inquiry;
     inquiry.confirm = confirm;
-    auto verdict = process->evaluate(code_of(kernel), inquiry);
-    return verdict.value_or(Verdict{});
+    return std::get<Verdict>(process->evaluate(code_of(kernel), inquiry).value_or(Verdict{}));
   }
   bool cold;
   Original baseline;
@@ -252,7 +251,7 @@ TEST_F(OnGpu, ReproducesACaptureAndMeasuresTheOriginalAgainstItself) {
     Verdict same = running.judge("right");
     ASSERT_TRUE(same.ok()) << same.text();
     EXPECT_LE(same.speedup_low(), kSmallestGain);
-    EXPECT_GT(same.counters["registers"], 0);
+    EXPECT_GT(same.resources.registers.value_or(0), 0u);
     Verdict other = running.judge("also_right");
     EXPECT_TRUE(other.ok()) << other.text();
     Verdict slow = running.judge("slow");
@@ -286,7 +285,7 @@ TEST_F(OnGpu, FindsEachKindOfWrongCandidate) {
   for (auto kernel : {"uses_scratch", "behind_scratch"}) {
     TrialCode code = code_of(kernel);
     code.scratch = {{*Expression::parse("1000"), false}};
-    Verdict verdict = running.process->evaluate(code, {}).value_or(Verdict{});
+    Verdict verdict = std::get<Verdict>(running.process->evaluate(code, {}).value_or(Verdict{}));
     EXPECT_EQ(verdict.outcome, kernel == std::string("uses_scratch") ? Outcome::Ok : Outcome::WroteOutside)
         << verdict.text();
     if (!verdict.ok()) EXPECT_THAT(verdict.detail, HasSubstr("0 bytes after the end of its scratch memory 1"));
@@ -337,24 +336,26 @@ TEST_F(OnGpu, RefusesWhatDoesNotFitBeforeItIsLaunched) {
   ASSERT_EQ(running.trouble, "");
   TrialCode wide = code_of("right");
   wide.launches[0].block[0] = Expression::constant(2048);
-  auto verdict = running.process->evaluate(wide, {});
+  auto answer = running.process->evaluate(wide, {});
+  ASSERT_TRUE(answer);
+  auto* verdict = std::get_if<Verdict>(&*answer);
   ASSERT_TRUE(verdict);
   EXPECT_EQ(verdict->outcome, Outcome::OverResources);
   EXPECT_THAT(verdict->detail, HasSubstr("threads per block: 2048, limit 1024"));
   TrialCode shared = code_of("right");
   shared.launches[0].shared = Expression::constant(300 << 10);
-  verdict = running.process->evaluate(shared, {});
+  answer = running.process->evaluate(shared, {}), verdict = &std::get<Verdict>(*answer);
   EXPECT_EQ(verdict->outcome, Outcome::OverResources) << verdict->text();
   TrialCode much = code_of("right");
   much.launches[0].shared = Expression::constant(100 << 10);
-  verdict = running.process->evaluate(much, {});
+  answer = running.process->evaluate(much, {}), verdict = &std::get<Verdict>(*answer);
   EXPECT_TRUE(verdict->ok()) << verdict->text();
   TrialCode absent = code_of("no_such_kernel");
-  verdict = running.process->evaluate(absent, {});
+  answer = running.process->evaluate(absent, {}), verdict = &std::get<Verdict>(*answer);
   EXPECT_EQ(verdict->outcome, Outcome::LaunchFailed) << verdict->text();
   TrialCode garbage;
   garbage.image = "not an image";
-  verdict = running.process->evaluate(garbage, {});
+  answer = running.process->evaluate(garbage, {}), verdict = &std::get<Verdict>(*answer);
   EXPECT_EQ(verdict->outcome, Outcome::LaunchFailed) << verdict->text();
   EXPECT_TRUE(running.process->alive());
 }

@@ -53,7 +53,8 @@ int run(const std::string& folder, const std::string& file) {
   auto judge = [&](const char* phase, bool confirm, bool against) {
     Inquiry inquiry;
     inquiry.confirm = confirm, inquiry.against_application = against;
-    auto verdict = timed(phase, [&] { return (*runner)->evaluate(original.code, inquiry); });
+    auto evaluation = timed(phase, [&] { return (*runner)->evaluate(original.code, inquiry); });
+    auto* verdict = evaluation ? std::get_if<Verdict>(&*evaluation) : nullptr;
     std::printf("           %s\n", verdict ? verdict->text().c_str() : "no verdict");
   };
   judge("a candidate screened", false, false);

@@ -100,10 +100,11 @@ TEST(RunnerProcess, CarriesFactsReportsAndVerdicts) {
   ASSERT_EQ(rig.trouble, "");
   EXPECT_EQ(rig.process->facts().arch, "sm_90");
   EXPECT_TRUE(rig.report.pass()) << rig.report.complaint();
-  auto verdict = rig.process->evaluate(code_of("faster"), {});
+  auto evaluation = rig.process->evaluate(code_of("faster"), {});
+  auto* verdict = evaluation ? std::get_if<Verdict>(&*evaluation) : nullptr;
   ASSERT_TRUE(verdict && verdict->ok()) << (verdict ? verdict->text() : "none");
   EXPECT_NEAR(verdict->speedup(), 2, 1e-6);
-  EXPECT_EQ(verdict->counters["registers"], 32);
+  EXPECT_EQ(verdict->resources.registers, 32u);
   EXPECT_TRUE(rig.process->alive());
 }
 
@@ -135,29 +136,33 @@ TEST(RunnerProcess, DoesNotAskAgainForTheSumsThatEndedIt) {
   ASSERT_TRUE(process.ok()) << process.error().message;
   EXPECT_THAT(rig.fatal, ::testing::ElementsAre("sums"));
   EXPECT_TRUE(rig.report.pass()) << rig.report.complaint();
-  EXPECT_TRUE((*process)->evaluate(code_of("faster"), {})->ok());
+  EXPECT_TRUE(std::get<Verdict>(*(*process)->evaluate(code_of("faster"), {})).ok());
   original.at_random = {"random 1", "random 2", "random 3"}, rig.fatal.clear();
   process = RunnerProcess::start(*rig.fork_server, 0, original, false, rig.fatal, rig.report);
   ASSERT_TRUE(process.ok()) << process.error().message;
-  EXPECT_TRUE((*process)->evaluate(code_of("nearer"), {})->ok());
+  EXPECT_TRUE(std::get<Verdict>(*(*process)->evaluate(code_of("nearer"), {})).ok());
 }
 
 TEST(RunnerProcess, IsEndedByAFaultOrAHangWithTheVerdictDelivered) {
   Rig rig;
   for (auto [image, outcome] : {std::pair{"faults", Outcome::Crashed}, {"hangs", Outcome::TimedOut}}) {
-    auto verdict = rig.process->evaluate(code_of(image), {});
+    auto evaluation = rig.process->evaluate(code_of(image), {});
+    ASSERT_TRUE(evaluation);
+    auto* verdict = std::get_if<Verdict>(&*evaluation);
     ASSERT_TRUE(verdict);
     EXPECT_EQ(verdict->outcome, outcome) << verdict->text();
     EXPECT_FALSE(rig.process->alive());
     rig.start();
     ASSERT_EQ(rig.trouble, "");
-    EXPECT_TRUE(rig.process->evaluate(code_of("faster"), {})->ok());
+    EXPECT_TRUE(std::get<Verdict>(*rig.process->evaluate(code_of("faster"), {})).ok());
   }
 }
 
 TEST(RunnerProcess, TurnsItsOwnDeathIntoAVerdict) {
   Rig rig;
-  auto verdict = rig.process->evaluate(code_of("exits"), {});
+  auto evaluation = rig.process->evaluate(code_of("exits"), {});
+  ASSERT_TRUE(evaluation);
+  auto* verdict = std::get_if<Verdict>(&*evaluation);
   ASSERT_TRUE(verdict);
   EXPECT_EQ(verdict->outcome, Outcome::Crashed);
   EXPECT_THAT(verdict->detail, HasSubstr("exit code 3"));
@@ -168,7 +173,9 @@ TEST(RunnerProcess, TurnsItsOwnDeathIntoAVerdict) {
 TEST(RunnerProcess, IsEndedByAFaultWhateverItsVerdictIsCalled) {
   Rig rig("original", "", {}, 1 << 20);
   ASSERT_EQ(rig.trouble, "");
-  auto verdict = rig.process->evaluate(code_of("too fast and picky"), {});
+  auto evaluation = rig.process->evaluate(code_of("too fast and picky"), {});
+  ASSERT_TRUE(evaluation);
+  auto* verdict = std::get_if<Verdict>(&*evaluation);
   ASSERT_TRUE(verdict);
   EXPECT_EQ(verdict->outcome, Outcome::Cheated) << verdict->text();
   EXPECT_TRUE(rig.process->answered());
@@ -179,7 +186,9 @@ TEST(RunnerProcess, IsEndedByAFaultWhateverItsVerdictIsCalled) {
 TEST(RunnerProcess, ConvictsNobodyOfWhatTheOriginalDiesOf) {
   Rig rig("picky", "", {}, 1 << 20);
   ASSERT_EQ(rig.trouble, "");
-  auto verdict = rig.process->evaluate(code_of("too fast"), {});
+  auto evaluation = rig.process->evaluate(code_of("too fast"), {});
+  ASSERT_TRUE(evaluation);
+  auto* verdict = std::get_if<Verdict>(&*evaluation);
   ASSERT_TRUE(verdict);
   EXPECT_EQ(verdict->outcome, Outcome::Crashed) << verdict->text();
   EXPECT_THAT(verdict->detail, HasSubstr("the original itself"));
@@ -192,7 +201,7 @@ TEST(RunnerProcess, DoesNotRepeatTheExperimentThatEndedIt) {
   ASSERT_EQ(rig.trouble, "");
   EXPECT_TRUE(rig.report.pass()) << rig.report.complaint();
   EXPECT_THAT(rig.fatal, ::testing::ElementsAre("poison 0 1", "poison 1 1"));
-  EXPECT_TRUE(rig.process->evaluate(code_of("faster"), {})->ok());
+  EXPECT_TRUE(std::get<Verdict>(*rig.process->evaluate(code_of("faster"), {})).ok());
 }
 
 TEST(RunnerProcess, ReportsAnOriginalThatFaultsOrHangsAsOneThatFails) {
@@ -227,7 +236,7 @@ TEST(RunnerProcess, LearnsAnotherOriginalWithItsMemoryInPlace) {
     ASSERT_TRUE(report.ok()) << report.error().message;
     EXPECT_TRUE(report->pass()) << report->complaint();
     EXPECT_NEAR(report->instances[0].seconds, seconds, 1e-9) << image;
-    EXPECT_NEAR(rig.process->evaluate(code_of("faster"), {})->speedup(), seconds / 50e-6, 1e-6);
+    EXPECT_NEAR(std::get<Verdict>(*rig.process->evaluate(code_of("faster"), {})).speedup(), seconds / 50e-6, 1e-6);
   }
   auto wrong = rig.process->calibrate({code_of("wrong"), {}, ""}, false, {});
   ASSERT_TRUE(wrong.ok());
@@ -239,7 +248,7 @@ TEST(RunnerProcess, GoesOnWithoutTheRoundingsWhereOneEndsIt) {
   ASSERT_EQ(rig.trouble, "");
   EXPECT_TRUE(rig.report.pass()) << rig.report.complaint();
   EXPECT_THAT(rig.fatal, ::testing::ElementsAre("rounding"));
-  EXPECT_TRUE(rig.process->evaluate(code_of("faster"), {})->ok());
+  EXPECT_TRUE(std::get<Verdict>(*rig.process->evaluate(code_of("faster"), {})).ok());
 }
 
 TEST(RunnerProcess, IsReplacedWhereItEndedBeforeItWasAskedAgain) {
@@ -253,7 +262,7 @@ TEST(RunnerProcess, IsReplacedWhereItEndedBeforeItWasAskedAgain) {
     EXPECT_EQ(rig.report.pass(), passes) << rig.report.complaint();
     rig.process = std::move(*next);
   }
-  EXPECT_TRUE(rig.process->evaluate(code_of("faster"), {})->ok());
+  EXPECT_TRUE(std::get<Verdict>(*rig.process->evaluate(code_of("faster"), {})).ok());
 }
 
 TEST(RunnerProcess, GoesOnWithoutTheApplicationsCodeWhereThatEndsIt) {
@@ -261,7 +270,7 @@ TEST(RunnerProcess, GoesOnWithoutTheApplicationsCodeWhereThatEndsIt) {
   ASSERT_EQ(rig.trouble, "");
   EXPECT_THAT(rig.fatal, ::testing::ElementsAre("application"));
   EXPECT_THAT(rig.report.application_trouble, HasSubstr("ends the process"));
-  EXPECT_TRUE(rig.process->evaluate(code_of("faster"), {})->ok());
+  EXPECT_TRUE(std::get<Verdict>(*rig.process->evaluate(code_of("faster"), {})).ok());
 }
 
 TEST(RunnerProcess, SaysWhatTheDeviceLacks) {
@@ -279,7 +288,8 @@ TEST(RunnerProcess, SaysWhatTheOriginalsTimeGoesInto) {
   EXPECT_EQ(facts->dram_read_bytes, 4) << "memory is put back before each of two launches";
   EXPECT_EQ(facts->registers, 32);
   EXPECT_NEAR(facts->seconds, 100e-6, 1e-6);
-  EXPECT_TRUE(rig.process->evaluate(code_of("faster"), {})->ok()) << "and what the launches left is put back";
+  EXPECT_TRUE(std::get<Verdict>(*rig.process->evaluate(code_of("faster"), {})).ok())
+      << "and what the launches left is put back";
 }
 
 TEST(RunnerProcess, ChecksItsTimingByAnotherClock) {
@@ -297,7 +307,7 @@ TEST(RunnerProcess, ChecksItsTimingByAnotherClock) {
                 HasSubstr(agrees ? "timing confirmed by CUPTI on instance a: 100.000 us by events, 101.000 us"
                                  : "timing NOT confirmed by CUPTI on instance a: 200.000 us by events, 101.000 us"));
     EXPECT_EQ(to_json(check)["agrees"], agrees);
-    EXPECT_TRUE(rig.process->evaluate(code_of("faster"), {})->ok());
+    EXPECT_TRUE(std::get<Verdict>(*rig.process->evaluate(code_of("faster"), {})).ok());
   }
 }
 
@@ -311,7 +321,7 @@ TEST(RunnerProcess, SaysWhyItsTimingIsNotChecked) {
   EXPECT_TRUE(deadly.report.pass());
   EXPECT_THAT(deadly.fatal, ::testing::ElementsAre("cross-check"));
   EXPECT_EQ(deadly.process->cross_check()->text(), "timing not cross-checked: the process that tried it ended");
-  EXPECT_TRUE(deadly.process->evaluate(code_of("faster"), {})->ok());
+  EXPECT_TRUE(std::get<Verdict>(*deadly.process->evaluate(code_of("faster"), {})).ok());
 }
 
 TEST(RunnerProcess, AnswersNothingOnceItsTimeIsOver) {
