@@ -11,10 +11,10 @@
 
 #include "core/base/file.h"
 #include "core/base/process.h"
+#include "core/model/element_layout.h"
 #include "core/model/fidelity.h"
 #include "core/toolchain/architecture.h"
 #include "core/toolchain/device_arguments.h"
-#include "sandbox/judge/yardstick.h"
 
 namespace fs = std::filesystem;
 

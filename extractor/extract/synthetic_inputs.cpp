@@ -6,8 +6,8 @@
 #include <cstring>
 #include <random>
 
+#include "core/model/element.h"
 #include "extractor/extract/region_types.h"
-#include "sandbox/judge/element.h"
 
 namespace kernelift {
 namespace {

@@ -1,5 +1,5 @@
-// A recursive reading of clang expressions. Every text is parsed by core's Expression before it is believed, which also
-// takes away the parentheses that recursion adds; what Expression cannot express becomes empty.
+// Clang expressions are translated to text recursively. Every text is parsed by core's Expression before it is used,
+// which also removes the parentheses that the recursion adds; text that Expression cannot parse becomes empty.
 #include "extractor/scan/geometry_text.h"
 
 #include "clang/AST/DeclCXX.h"
@@ -36,7 +36,7 @@ const Expr* bare(const Expr* e) {
   }
 }
 
-/// Through casts of any type: what a float quotient divides.
+/// The expression beneath casts of any type, for the operands of a float quotient.
 const Expr* through_casts(const Expr* e) {
   for (;;) {
     const Expr* before = e;
@@ -46,7 +46,7 @@ const Expr* through_casts(const Expr* e) {
   }
 }
 
-/// The integer that a float operand stands for: `(float)n` is n, and so are `n * 1.0` and `ceil((float)n)`. Else null.
+/// The integer expression whose value a float operand has: n for `(float)n`, `n * 1.0` and `ceil((float)n)`. Else null.
 const Expr* as_integer(const Expr* e) {
   e = through_casts(e);
   if (auto* call = llvm::dyn_cast<CallExpr>(e); call && call->getNumArgs() == 1 && call->getDirectCallee())
@@ -144,7 +144,7 @@ bool GeometryReader::read_dim3(const Expr* e, GeometryUse& use, int depth) {
   e = bare(e);
   if (auto* cast = llvm::dyn_cast<CXXFunctionalCastExpr>(e)) return read_dim3(cast->getSubExpr(), use, depth + 1);
   if (auto* cast = llvm::dyn_cast<CStyleCastExpr>(e)) return read_dim3(cast->getSubExpr(), use, depth + 1);
-  // In a template's pattern, lists have no type yet.
+  // In a template's pattern, initialiser lists have no type yet.
   auto* braces = llvm::dyn_cast<InitListExpr>(e);
   auto* parentheses = llvm::dyn_cast<ParenListExpr>(e);
   if (braces || parentheses) {
@@ -290,7 +290,7 @@ std::string GeometryReader::read_variable(const VarDecl* variable, GeometryUse& 
   bool constant = init && (variable->isConstexpr() || variable->getType().isConstQualified()) &&
                   !init->isValueDependent() && init->getIntegerConstantExpr(unit_.context).has_value();
   if (constant) {
-    // Named when its own value is spelled by a literal; a constant made of others is followed to them.
+    // A constant is named if its initialiser is a literal; one computed from other constants is replaced by them.
     std::string value = read(init, use, {}, depth + 1);
     bool literal = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
     if ((!literal || belongs_to_type(variable)) && !value.empty()) return value;
@@ -315,7 +315,7 @@ std::string GeometryReader::read_call(const Expr* e, GeometryUse& use, const Sub
     std::string a = side(quotient->getLHS()), b = side(quotient->getRHS());
     return a.empty() || b.empty() ? "" : before + a + between + b + ")";
   };
-  // (int)ceil((float)n / block): the integer is ceil_div(n, block). Without the ceil it is the quotient, cut off.
+  // (int)ceil((float)n / block) is ceil_div(n, block). Without the ceil the quotient is truncated.
   if (auto* cast = llvm::dyn_cast<ExplicitCastExpr>(e); cast && cast->getType()->isIntegralOrEnumerationType())
     e = bare(cast->getSubExpr());
   if (e->getType()->isRealFloatingType())
@@ -336,7 +336,7 @@ std::string GeometryReader::read_call(const Expr* e, GeometryUse& use, const Sub
     texts.push_back("(" + text + ")");
   }
   if ((name == "min" || name == "max") && texts.size() == 2) return name.str() + "(" + texts[0] + ", " + texts[1] + ")";
-  // A helper of one return statement is read in its caller's terms.
+  // A helper that consists of one return statement is inlined.
   const FunctionDecl* definition = nullptr;
   if (!callee->isDefined(definition) || definition->getNumParams() != texts.size() ||
       llvm::isa<CXXMethodDecl>(definition))

@@ -42,10 +42,10 @@ bool PerturbedInputs::ask(size_t instance, Perturbation kind) {
   /// False: there is no memory for it.
   auto perturb_one = [&](ReplayBuffer& buffer, bool only_read) {
     ++seed;
-    buffer.yardstick.nearer.clear();  // Of other sums.
-    if (!buffer.yardstick.layout.has_floats() || buffer.size > kLargestPerturbed) return true;
+    buffer.bounds.nearer.clear();  // Of other sums.
+    if (!buffer.bounds.layout.has_floats() || buffer.size > kLargestPerturbed) return true;
     std::vector<std::byte> bytes(buffer.size);
-    if (!device.read(buffer.given, bytes).ok() || !perturb(buffer.yardstick.layout, bytes, kind, seed)) return true;
+    if (!device.read(buffer.given, bytes).ok() || !perturb(buffer.bounds.layout, bytes, kind, seed)) return true;
     auto placed = device.place(0, buffer.size, Reach::Hidden);
     if (!placed.ok() || !device.write(placed->address, bytes).ok()) return false;
     if (only_read) buffer.answer = placed->address;

@@ -243,7 +243,7 @@ class ReplayMemory::Images {
   /// Of a region or a variable. EXPECTS: a size that is not 0.
   Status fill_in(ReplayBuffer& buffer, const std::string& before, const std::string& after,
                  const PointerLayout& pointers) {
-    buffer.rows = rows_of(buffer.yardstick.layout, buffer.size);
+    buffer.rows = rows_of(buffer.bounds.layout, buffer.size);
     buffer.put_back = buffer.rewritten || before != after;
     std::string own = memory_.relocates_ && pointers.stride > 0 ? "@" + std::to_string(buffer.live) : "";
     const bool compare = before != after;
@@ -314,7 +314,7 @@ Status ReplayMemory::load_images(const Mep& mep, const std::filesystem::path& fo
       if (buffer.name.empty()) buffer.name = region.reached_from.empty() ? "memory" : region.reached_from;
       buffer.live = relocated(region.address), buffer.size = region.size;
       buffer.writes = written.of(recorded, region), buffer.rewritten = region.rewritten;
-      buffer.yardstick = Yardstick(ElementLayout::parse(region.element));
+      buffer.bounds = ErrorBounds(ElementLayout::parse(region.element));
       if (region.size > 0)
         KERNELIFT_TRY(
             images.fill_in(buffer, region.before, region.after, {region.pointer_stride, region.pointer_offsets}));
@@ -324,7 +324,7 @@ Status ReplayMemory::load_images(const Mep& mep, const std::filesystem::path& fo
     for (auto& variable : recorded.variables) {
       ReplayBuffer buffer;
       buffer.name = variable.key, buffer.size = variable.size;
-      buffer.yardstick = Yardstick(ElementLayout::parse(variable.element));
+      buffer.bounds = ErrorBounds(ElementLayout::parse(variable.element));
       PointerLayout pointers;
       if (variable.element == "pointer") pointers = {sizeof(uint64_t), {0}};
       KERNELIFT_TRY(images.fill_in(buffer, variable.before, variable.after, pointers));

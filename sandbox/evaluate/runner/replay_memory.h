@@ -19,7 +19,7 @@ struct ReplayBuffer {
   uint64_t live = 0;  ///< Device address; of a variable: 0, since every image has its own.
   uint64_t size = 0;
   uint64_t given = 0, answer = 0;  ///< Device addresses; equal when the original changes nothing.
-  Yardstick yardstick;
+  ErrorBounds bounds;
   std::vector<Row> rows;
   Writes writes = Writes::No;  ///< Whether it is an output, though it may read the same before and after.
   // Learned from the original:
@@ -33,7 +33,7 @@ struct ReplayBuffer {
   bool output() const { return writes == Writes::Does; }
   bool changed() const { return given != answer; }
   FloatTolerance tolerance(size_t row) const {
-    return row < yardstick.tolerances.size() ? yardstick.tolerances[row] : FloatTolerance{};
+    return row < bounds.tolerances.size() ? bounds.tolerances[row] : FloatTolerance{};
   }
 };
 

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "sandbox/device/device.h"
-#include "sandbox/judge/yardstick.h"
+#include "sandbox/judge/error_bounds.h"
 
 namespace kernelift {
 

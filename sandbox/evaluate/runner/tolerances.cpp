@@ -28,8 +28,8 @@ void Tolerances::take_user_tolerance() {
   for (auto& memory : bench_.memory->instances())
     for (auto* buffers : {&memory.regions, &memory.variables})
       for (auto& buffer : *buffers)
-        for (size_t row = 0; row < buffer.yardstick.tolerances.size(); ++row)
-          if (buffer.rows[row].type.is_float()) buffer.yardstick.tolerances[row] = *users;
+        for (size_t row = 0; row < buffer.bounds.tolerances.size(); ++row)
+          if (buffer.rows[row].type.is_float()) buffer.bounds.tolerances[row] = *users;
 }
 
 Result<std::string> Tolerances::widen_by_run(size_t instance, const std::vector<DeviceMemory>& once, bool& varies) {
@@ -64,7 +64,7 @@ Result<std::string> Tolerances::widen_by_run(size_t instance, const std::vector<
         judging::Finding finding = seen ? found[at++] : judging::Finding{};
         if (finding.mismatches > 0 && unsteady.empty())
           unsteady = does_not_repeat(buffer.name, finding.mismatches, buffer.rows[row].count);
-        if (row >= buffer.yardstick.tolerances.size() || !buffer.rows[row].type.is_float()) continue;
+        if (row >= buffer.bounds.tolerances.size() || !buffer.rows[row].type.is_float()) continue;
         if (judging::from_bits(finding.largest_ulps) > 0)
           moved.push_back({&buffer, static_cast<size_t>(&buffer - buffers->data()), row});
       }
@@ -79,7 +79,7 @@ Result<std::string> Tolerances::widen_by_run(size_t instance, const std::vector<
     return environment_error("comparing on the device: " + outcome.detail);
   KERNELIFT_ASSIGN(found, bench_.kernels->read_findings(moved.size()));
   for (size_t i = 0; i < moved.size(); ++i)
-    spread_in(found[i]).grant_of_runs(moved[i].buffer->yardstick.tolerances[moved[i].row]);
+    spread_in(found[i]).grant_of_runs(moved[i].buffer->bounds.tolerances[moved[i].row]);
   return unsteady;
 }
 
@@ -92,7 +92,7 @@ Result<bool> Tolerances::widen_by(const LoadedCode& code, Place place) {
   std::vector<std::pair<ReplayBuffer*, size_t>> asked;
   // Also of what holds the same before and after: a later launch on equal inputs writes what is there already.
   for (auto& region : memory.regions)
-    for (size_t row = 0; row < region.yardstick.tolerances.size(); ++row)
+    for (size_t row = 0; row < region.bounds.tolerances.size(); ++row)
       if (region.rows[row].type.is_float()) asked.push_back({&region, row});
   steps.clear_findings(asked.size());
   for (size_t at = 0; at < asked.size(); ++at)
@@ -107,7 +107,7 @@ Result<bool> Tolerances::widen_by(const LoadedCode& code, Place place) {
   KERNELIFT_ASSIGN(auto found, bench_.kernels->read_findings(asked.size()));
   for (size_t at = 0; at < asked.size(); ++at) {
     auto [buffer, row] = asked[at];
-    spread_in(found[at]).grant(buffer->rows[row].type, buffer->yardstick.tolerances[row]);
+    spread_in(found[at]).grant(buffer->rows[row].type, buffer->bounds.tolerances[row]);
   }
   return true;
 }
@@ -149,10 +149,10 @@ Status Tolerances::find_exact_sums(Place place) {
   };
   std::vector<Sums> all;
   for (auto& region : memory.regions) {
-    region.yardstick.nearer.clear();
-    if (!region.output() || !region.yardstick.layout.has_floats() || region.size > kLargest) continue;
+    region.bounds.nearer.clear();
+    if (!region.output() || !region.bounds.layout.has_floats() || region.size > kLargest) continue;
     Sums& sums = all.emplace_back(Sums{&region, HiddenBytes(region.size), std::vector<std::byte>(region.size),
-                                       LaneReferences(region.yardstick.layout)});
+                                       LaneReferences(region.bounds.layout)});
     if (!bench_.device.read(region.answer, sums.answer.bytes()).ok()) return done();
   }
   for (auto& code : bench_.at_random) {
@@ -170,7 +170,7 @@ Status Tolerances::find_exact_sums(Place place) {
       if (outcome.ok() && bench_.device.read(sums.buffer->live, sums.got).ok())
         sums.references.add(sums.answer.bytes(), sums.got);
   }
-  for (auto& sums : all) sums.references.grant(sums.answer.bytes(), sums.buffer->yardstick);
+  for (auto& sums : all) sums.references.grant(sums.answer.bytes(), sums.buffer->bounds);
   return done();
 }
 

@@ -91,18 +91,18 @@ std::optional<Mismatch> Verification::first_mismatch(const ReplayBuffer& buffer,
   if (!comparison.first) return std::nullopt;
   Mismatch first = *comparison.first;
   first.index += begin, first.offset = row.offset + first.index * row.stride;
-  const auto& lanes = buffer.yardstick.layout.lanes;
+  const auto& lanes = buffer.bounds.layout.lanes;
   if (row_index < lanes.size() && lanes[row_index].offset > 0)
     first.got += " at byte " + std::to_string(lanes[row_index].offset) + " of the element";
   return first;
 }
 
 bool Verification::is_nearer(const ReplayBuffer& buffer, uint64_t live) {
-  if (buffer.yardstick.nearer.empty()) return false;
+  if (buffer.bounds.nearer.empty()) return false;
   HiddenBytes answer(buffer.size);
   std::vector<std::byte> got(buffer.size);
   if (!bench_.device.read(buffer.answer, answer.bytes()).ok() || !bench_.device.read(live, got).ok()) return false;
-  return buffer.yardstick.compare(answer.bytes(), got).ok();
+  return buffer.bounds.compare(answer.bytes(), got).ok();
 }
 
 Status Verification::describe(const LoadedCode& code, Place place, const std::vector<judging::Finding>& found,
@@ -112,7 +112,7 @@ Status Verification::describe(const LoadedCode& code, Place place, const std::ve
   auto report = [&](const ReplayBuffer& buffer, uint64_t live) {
     BufferReport made;
     made.name = buffer.name, made.bytes = buffer.size, made.changed = buffer.changed(),
-    made.tolerance = buffer.yardstick.text();
+    made.tolerance = buffer.bounds.text();
     made.written = made.changed;
     uint64_t mismatches = 0, elements = 0;
     std::optional<Mismatch> first;

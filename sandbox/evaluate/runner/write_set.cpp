@@ -96,7 +96,7 @@ Result<WriteSet::Learned> WriteSet::learn_region(size_t instance, size_t index,
   if (auto outcome = steps.run(bench_.settings.launch_limit); !outcome.ok())
     return environment_error("counting on the device: " + outcome.detail);
   KERNELIFT_ASSIGN(auto found, bench_.kernels->read_findings(states.size()));
-  bool covered = true, all = region.yardstick.layout.plain();
+  bool covered = true, all = region.bounds.layout.plain();
   region.written_bytes = 0;
   for (size_t row = 0; row < states.size(); ++row) {
     covered = covered && found[row].mismatches == 0;

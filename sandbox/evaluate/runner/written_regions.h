@@ -49,7 +49,7 @@ std::vector<size_t> to_poison(const std::vector<Region>& regions, bool unchanged
   for (size_t i = 0; i < regions.size(); ++i)
     if (regions[i].writes == Writes::Does || (unchanged_too && regions[i].writes != Writes::No)) all.push_back(i);
   auto last = [&](size_t i) {
-    return std::tuple(-static_cast<int>(regions[i].writes), !regions[i].yardstick.layout.has_floats(), i);
+    return std::tuple(-static_cast<int>(regions[i].writes), !regions[i].bounds.layout.has_floats(), i);
   };
   std::ranges::sort(all, {}, last);
   auto known =

@@ -173,16 +173,16 @@ std::string compare_like_the_host(Device& device, JudgingKernels& support, const
     } else if (random() % 50 == 0) got[i] = draw(random);
   }
   std::span left = std::as_bytes(std::span(expected)), right = std::as_bytes(std::span(got));
-  Yardstick yardstick(ElementLayout::parse(element));
-  if (!yardstick.tolerances.empty()) yardstick.tolerances[0].envelope = 1e-6;
-  Comparison host = yardstick.compare(left, right);
+  ErrorBounds bounds(ElementLayout::parse(element));
+  if (!bounds.tolerances.empty()) bounds.tolerances[0].envelope = 1e-6;
+  Comparison host = bounds.compare(left, right);
   auto a = device.place(0, left.size()), b = device.place(0, right.size());
   if (!device.write(a->address, left).ok() || !device.write(b->address, right).ok()) return "cannot write";
   Steps steps(support);
   steps.clear_findings(2);
-  auto rows = rows_of(yardstick.layout, left.size());
+  auto rows = rows_of(bounds.layout, left.size());
   for (size_t i = 0; i < rows.size(); ++i)
-    steps.compare(rows[i], i < yardstick.tolerances.size() ? yardstick.tolerances[i] : FloatTolerance{}, a->address,
+    steps.compare(rows[i], i < bounds.tolerances.size() ? bounds.tolerances[i] : FloatTolerance{}, a->address,
                   b->address, i);
   auto outcome = steps.run(std::chrono::seconds(5));
   if (!outcome.ok()) return outcome.detail;
