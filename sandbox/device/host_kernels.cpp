@@ -27,7 +27,7 @@ Scale scale_of_neighbourhood(const Task& task, u64 begin, u64 end) {
   return sizes.scale(std::sqrt(squares / static_cast<double>(sizes.count)), all);
 }
 
-/// Neighbourhoods of a row whose expected and present bytes are equal need no arithmetic.
+/// Neighbourhoods whose expected and present bytes are equal need no arithmetic.
 bool equal_bytes(const Task& task, u64 begin, u64 end) {
   u64 from = begin * task.stride, bytes = (end - begin - 1) * task.stride + task.width;
   return std::memcmp(at(task.expected + from), at(task.got + from), bytes) == 0;
@@ -117,7 +117,7 @@ void classify_all(const PackedArguments& arguments) {
   for (u64 begin = 0, each = each_of(task); begin < task.count; begin += each) {
     u64 end = std::min(task.count, begin + each);
     if (task.stride == task.width) {
-      // Of a large buffer a launch may write a few elements only: most stretches are of one kind.
+      // A launch may write only a few elements of a large buffer: most ranges are entirely equal or entirely poison.
       const u8* now = at(task.got + begin * task.width);
       bool same = equal_bytes(task, begin, end), untouched = filled_with(now, (end - begin) * task.width, byte);
       if (same != untouched && !std::memchr(at(task.expected + begin * task.width), byte, (end - begin) * task.width)) {

@@ -1,4 +1,4 @@
-// See address_space.h. A mapping must not cross from one reservation into the next, so memory is made of pieces.
+// See address_space.h. A mapping must not cross from one reservation into the next, so memory may consist of pieces.
 #include "sandbox/device/cuda/address_space.h"
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 namespace kernelift {
 namespace {
 
-constexpr uint64_t kPiece = 2 << 20;  ///< What the driver maps at a time.
+constexpr uint64_t kPiece = 2 << 20;  ///< Granule of the driver's mappings, in bytes.
 
 uint64_t down(uint64_t value, uint64_t unit) { return value / unit * unit; }
 uint64_t up(uint64_t value, uint64_t unit) { return down(value + unit - 1, unit); }
@@ -32,8 +32,8 @@ struct AddressSpace::Placed {
     CUmemAccessDesc access{};
     access.location.type = CU_MEM_LOCATION_TYPE_DEVICE, access.location.id = space->ordinal_;
     access.flags = CU_MEM_ACCESS_FLAGS_PROT_READ;
-    // A copy of up to 64 KiB from pageable memory comes back before it has landed; sealed away from under it, it would
-    // fault, and take the context along.
+    // A copy of up to 64 KiB from pageable memory returns before it is complete. Sealing the memory before would make
+    // it fault, and destroy the context.
     if (space->driver_.cuCtxSynchronize() != CUDA_SUCCESS) return false;
     return std::all_of(pieces.begin(), pieces.end(), [&](auto& piece) {
       return space->driver_.cuMemSetAccess(piece.address, piece.bytes, &access, 1) == CUDA_SUCCESS;
@@ -67,7 +67,7 @@ Status AddressSpace::reserve(uint64_t begin, uint64_t end) {
     if (result != CUDA_SUCCESS || got != at)
       return environment_error(
           "the recorded address " + hexadecimal(at) + " (" + std::to_string((stop - at) >> 20) +
-          " MiB) cannot be had: " +
+          " MiB) is not available: " +
           (result == CUDA_SUCCESS ? "the driver offers " + hexadecimal(got) : cuda_error_text(driver_, result)));
     reserved_[at] = stop;
     at = stop;

@@ -9,7 +9,7 @@ namespace {
 constexpr unsigned char kPtx[] = {
 #include KERNELIFT_JUDGING_PTX
 };
-// kCubins: the same as machine code, by architecture.
+// Defines kCubins: machine code by architecture.
 #include KERNELIFT_JUDGING_IMAGES
 
 }  // namespace

@@ -7,8 +7,8 @@ namespace kernelift {
 
 /// PTX text for sm_75 and newer.
 std::string_view judging_ptx();
-/// The same as machine code of `arch` ("sm_90"); empty where it was not built for it. Translating PTX costs every
-/// runner's process a quarter of a second.
+/// The same as machine code for `arch` ("sm_90"); empty if it was not built for that architecture. It exists because
+/// translating PTX costs every runner's process a quarter of a second.
 std::string_view judging_cubin(const std::string& arch);
 
 }  // namespace kernelift

@@ -12,8 +12,8 @@ namespace {
 
 constexpr uint64_t kPage = 4096;
 
-/// Whole pages of zeros are left to the system, which makes them when they are looked at: every runner clears the 64
-/// MiB that flush a GPU's caches, and nobody here looks at them.
+/// Whole pages of zeros are dropped, and the system provides them at the next access: every runner clears the 64 MiB
+/// that flush a GPU's caches, and no fake kernel reads them.
 void fill(uint64_t to, std::byte byte, uint64_t bytes) {
   uint64_t begin = (to + kPage - 1) / kPage * kPage, end = (to + bytes) / kPage * kPage;
   bool given =
@@ -82,7 +82,7 @@ Result<DeviceMemory> FakeDevice::place(uint64_t address, uint64_t bytes, Reach) 
   const uint64_t granule = facts_.granule;
   uint64_t begin = address / granule * granule;
   uint64_t size = address ? (address + bytes - begin + granule - 1) / granule * granule : std::max<uint64_t>(bytes, 1);
-  if (address != 0 && refused.contains(begin)) return environment_error("the recorded address cannot be had");
+  if (address != 0 && refused.contains(begin)) return environment_error("the recorded address is not available");
   void* at = mmap(reinterpret_cast<void*>(begin), size, PROT_READ | PROT_WRITE,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (address ? MAP_FIXED_NOREPLACE : 0), -1, 0);
   if (at == MAP_FAILED)

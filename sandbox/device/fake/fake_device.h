@@ -1,7 +1,7 @@
-// A Device over host memory, for tests of what drives one. Images are names of registered sets of kernels, kernels are
-// functions, memory is mapped at the wanted addresses, and time is what the functions say it is: everything is
-// deterministic. It fails like a GPU does: a launch may be refused, crash or hang, and after the latter two nothing
-// runs.
+// A Device over host memory, for tests of code that uses devices. Images are names of registered sets of kernels,
+// kernels are functions, memory is mapped at the wanted addresses, and durations are those that the functions return:
+// everything is deterministic. It fails like a GPU: a launch may be refused, crash or hang, and after a crash or hang
+// nothing runs any more.
 #pragma once
 #include <map>
 #include <optional>
@@ -17,7 +17,7 @@ struct FakeCall {
   const DeviceLaunch* launch = nullptr;
   const std::byte* arguments = nullptr;
   size_t argument_bytes = 0;
-  /// The n-th argument of a kernel whose parameters are as registered.
+  /// The argument at `offset`; zero if the launch passes fewer bytes.
   template <class T>
   T argument(size_t offset) const {
     T value{};
@@ -36,12 +36,12 @@ struct FakeKernel {
   std::function<FakeRun(const FakeCall&)> body;
   std::vector<Parameter> parameters;
   uint32_t registers = 32, shared_bytes = 0, max_threads = kMostThreadsPerBlock;
-  std::optional<int> resident_blocks = {};  ///< Per multiprocessor; none: as many as their threads allow.
+  std::optional<int> resident_blocks = {};  ///< Per multiprocessor; nullopt: as many as 2048 threads allow.
 };
 
 struct FakeImage {
   std::map<std::string, FakeKernel> kernels;
-  std::map<std::string, uint64_t> variables;  ///< Name → bytes.
+  std::map<std::string, uint64_t> variables;  ///< Sizes in bytes, by name.
 };
 
 class FakeDevice : public Device {
@@ -50,16 +50,16 @@ class FakeDevice : public Device {
   DeviceFacts& editable_facts() { return facts_; }
   /// place() refuses these addresses, as a driver may.
   std::set<uint64_t> refused;
-  /// What an image is that is not registered, e.g. a real compiler's; nullopt: none.
+  /// Makes the FakeImage of an image that is not registered, e.g. a real compiler's; nullopt: it is not an image.
   std::function<std::optional<FakeImage>(std::string_view)> unregistered;
-  bool throttled = false;     ///< Then all takes thrice as long.
-  int runs = 0;               ///< Programs, so far.
-  int throttled_from = 0;     ///< From that run on, until somebody has looked at the clocks; 0: never.
-  uint64_t copied_bytes = 0;  ///< By programs, so far.
+  bool throttled = false;     ///< All launches take three times as long.
+  int runs = 0;               ///< Number of programs that were run.
+  int throttled_from = 0;     ///< Run from which `throttled` is set, until clocks() is called; 0: never.
+  uint64_t copied_bytes = 0;  ///< Bytes that the programs copied.
 
   const DeviceFacts& facts() const override { return facts_; }
   Result<DeviceImage> load(std::string_view image, bool first = false) override;
-  /// The processor's own: launches of them take made-up times, hold() what it is asked to, write() at 1 TB/s.
+  /// The host kernels, with invented durations: kl_hold takes as long as its argument says, kl_write writes 1 TB/s.
   Result<DeviceImage> judging_kernels() override;
   Result<DeviceMemory> place(uint64_t address, uint64_t bytes, Reach reach = Reach::Launches) override;
   DeviceOutcome run(const DeviceProgram& program, std::chrono::milliseconds limit) override;

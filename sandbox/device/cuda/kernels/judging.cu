@@ -1,6 +1,6 @@
-// Kernels of ours that run beside candidates: comparison, canaries, poison, restoring scattered ranges, flushing
-// caches, and holding the stream while the host queues what is to be timed. Compiled at build time by clang to PTX for
-// the oldest architecture that we support, which the driver finishes for the GPU at hand. No CUDA header is used.
+// The runner's own kernels: comparison, canaries, poison, restoring scattered ranges, flushing caches, and holding the
+// stream while the host queues the launches to be timed. Compiled at build time by clang to PTX for the oldest supported
+// architecture, which the driver compiles for its GPU. No CUDA header is used.
 #include "sandbox/judge/judging.h"
 
 #include <__clang_cuda_builtin_vars.h>
@@ -28,7 +28,7 @@ __attribute__((device)) u64 nanoseconds() {
 
 constexpr u32 kMostThreads = 256;
 
-/// Sum over a block of at most kMostThreads, for every thread.
+/// Sum over a block of at most kMostThreads; every thread gets it.
 __attribute__((device)) double block_sum(double value, double* shared) {
   shared[threadIdx.x] = value;
   block_barrier();
@@ -48,7 +48,7 @@ __attribute__((device)) u64 got_at(const Task& task, u64 index) {
   return load(reinterpret_cast<const u8*>(task.got + index * task.stride), task.width);
 }
 
-/// A block's share of a task: neighbourhood `n`, scalars [begin, end).
+/// A neighbourhood, the part of a task for one block at a time: scalars [begin, end).
 struct Neighbourhood {
   u64 begin, end;
 };
@@ -61,7 +61,7 @@ __attribute__((device)) Neighbourhood neighbourhood(const Task& task, u64 n) {
   return {begin, begin + each < task.count ? begin + each : task.count};
 }
 
-/// Of a block of at most kMostThreads, for every thread.
+/// The magnitudes of a block of at most kMostThreads, merged; every thread gets them.
 __attribute__((device)) Magnitudes block_magnitudes(u32 width, const Magnitudes& own) {
   KL_SHARED static u64 shared[kMostThreads * sizeof(Magnitudes) / sizeof(u64)];
   auto* all = reinterpret_cast<Magnitudes*>(shared);
@@ -76,7 +76,7 @@ __attribute__((device)) Magnitudes block_magnitudes(u32 width, const Magnitudes&
   return merged;
 }
 
-/// Twice through a neighbourhood, which lies in the caches: it has just been compared.
+/// Reads a neighbourhood twice. It is in the caches, because it has just been compared.
 __attribute__((device)) Scale scale_of(const Task& task, Neighbourhood here) {
   KL_SHARED static double sums[kMostThreads];
   Magnitudes all;
@@ -140,9 +140,9 @@ KL_KERNEL kl_compare(Task task) {
   }
 }
 
-/// Largest deviations, as shares of their neighbourhoods' scales (judge/rounding_envelope.h): of the root mean square
-/// into largest_absolute, of the geometric mean into largest_ulps; denormals that moved are counted as mismatches.
-/// Elements within task.ulps are none. EXPECTS: a floating-point task, a block of kMostThreads.
+/// The largest deviations, as shares of their neighbourhoods' scales (judge/rounding_envelope.h): of the root mean
+/// square in largest_absolute, of the geometric mean in largest_ulps. Denormals that changed are counted as mismatches.
+/// Elements within task.ulps are no deviations. EXPECTS: a floating-point task, a block of kMostThreads.
 KL_KERNEL kl_spread(Task task) {
   auto* finding = reinterpret_cast<Finding*>(task.into);
   for (u64 n = blockIdx.x; n < neighbourhoods_of(task); n += gridDim.x) {
@@ -187,7 +187,7 @@ KL_KERNEL kl_check_canary(u64 begin, u64 bytes, u32 byte, u64 into) {
   if (broken != kNone) atomic_min(&reinterpret_cast<Finding*>(into)->address, broken);
 }
 
-/// Scalars whose state says "written" are filled with a byte; addresses are task.got.
+/// Fills the scalars at task.got whose state is kWritten with a byte.
 KL_KERNEL kl_poison(Task task, u64 states, u32 byte) {
   for (u64 i = first_thread(); i < task.count; i += all_threads()) {
     if (reinterpret_cast<const u8*>(states)[i] != kWritten) continue;
@@ -195,7 +195,7 @@ KL_KERNEL kl_poison(Task task, u64 states, u32 byte) {
   }
 }
 
-/// Scalars that are written whatever was there before: those of task.expected to task.got.
+/// Copies the scalars whose state is kWritten from task.expected to task.got.
 KL_KERNEL kl_copy_written(Task task, u64 states) {
   for (u64 i = first_thread(); i < task.count; i += all_threads()) {
     if (reinterpret_cast<const u8*>(states)[i] != kWritten) continue;
@@ -204,8 +204,9 @@ KL_KERNEL kl_copy_written(Task task, u64 states) {
   }
 }
 
-/// After a run on a buffer full of `byte`: states[i] keeps what still holds of scalar i. `into`: mismatches counts
-/// scalars of which nothing holds. task.expected is the original's result.
+/// For the result of a run on a buffer filled with `byte`: removes from states[i] the properties that scalar i does not
+/// have in this run. `into`: mismatches counts scalars without any property left. task.expected is the original's
+/// result.
 KL_KERNEL kl_classify(Task task, u64 states, u32 byte) {
   u64 poison = 0x0101010101010101ull * byte;
   if (task.width < 8) poison &= (1ull << (8 * task.width)) - 1;
@@ -224,8 +225,8 @@ KL_KERNEL kl_classify(Task task, u64 states, u32 byte) {
   if (lost > 0) atomic_add(&reinterpret_cast<Finding*>(task.into)->mismatches, lost);
 }
 
-/// Counts into `mismatches` scalars that differ between given (task.got) and result (task.expected) and are not known
-/// as written, and into `largest_ulps` those that are.
+/// Counts in `mismatches` the scalars that differ between input (task.got) and result (task.expected) although their
+/// state is not kWritten, and in `largest_ulps` the scalars whose state is kWritten.
 KL_KERNEL kl_uncovered(Task task, u64 states) {
   u64 found = 0, written = 0;
   for (u64 i = first_thread(); i < task.count; i += all_threads()) {
@@ -238,15 +239,16 @@ KL_KERNEL kl_uncovered(Task task, u64 states) {
   if (written > 0) atomic_add(&finding->largest_ulps, written);
 }
 
-/// Read once and first to leave the caches: restoring must not drive out of the L2 what it puts there, which in the
-/// application the kernel's predecessor left there. (On an H200 a copy that does costs the next kernel up to 30 %.)
+/// Loads a word that is used once and should leave the caches first. Restoring must not displace the data that it writes
+/// from the L2, where in the application the preceding kernel left it. (On an H200 a copy that displaces it slows the
+/// next kernel down by up to 30 %.)
 __attribute__((device)) u64 passing(u64 at) {
   u64 word;
   asm volatile("ld.global.cs.u64 %0, [%1];" : "=l"(word) : "l"(at));
   return word;
 }
 
-/// Copies whole words, and the bytes left over.
+/// Copies whole words, and then the remaining bytes.
 KL_KERNEL kl_copy(u64 to, u64 from, u64 bytes) {
   u64 words = (to | from) % 8 == 0 ? bytes / 8 : 0;
   for (u64 i = first_thread(); i < words; i += all_threads()) reinterpret_cast<u64*>(to)[i] = passing(from + i * 8);
@@ -257,7 +259,7 @@ KL_KERNEL kl_copy(u64 to, u64 from, u64 bytes) {
 struct Range {
   u64 to, from, bytes;
 };
-/// Copies scattered ranges, a block each.
+/// Copies scattered ranges, each by one block.
 KL_KERNEL kl_copy_ranges(u64 ranges, u64 count) {
   for (u64 n = blockIdx.x; n < count; n += gridDim.x) {
     Range range = reinterpret_cast<const Range*>(ranges)[n];
@@ -271,14 +273,14 @@ KL_KERNEL kl_copy_ranges(u64 ranges, u64 count) {
   }
 }
 
-/// Reads a buffer larger than the L2, so that nothing else is left in it, and leaves nothing to be written back.
+/// Reads a buffer larger than the L2, so that the L2 holds nothing else and no line needs to be written back.
 KL_KERNEL kl_flush(u64 buffer, u64 bytes, u64 into) {
   u64 sum = 0;
   for (u64 at = first_thread() * 16; at + 16 <= bytes; at += all_threads() * 16) {
     const u64* words = reinterpret_cast<const u64*>(buffer + at);
     sum += words[0] ^ words[1];
   }
-  if (sum == 0x5eed5eed5eed5eedull) *reinterpret_cast<u64*>(into) = sum;  // Never; the loads must not be dropped.
+  if (sum == 0x5eed5eed5eed5eedull) *reinterpret_cast<u64*>(into) = sum;  // Keeps the compiler from dropping the loads.
 }
 
 KL_KERNEL kl_hold(u64 duration) {
@@ -286,7 +288,7 @@ KL_KERNEL kl_hold(u64 duration) {
   while (nanoseconds() - begin < duration) {}
 }
 
-/// The fastest way to leave `bytes` bytes: what the physics floor is measured with.
+/// Writes `bytes` bytes as fast as possible: measures the physics floor.
 KL_KERNEL kl_write(u64 buffer, u64 bytes, u64 value) {
   struct alignas(16) Pair {
     u64 a, b;
