@@ -127,7 +127,10 @@ void classify_all(const PackedArguments& arguments) {
       }
     }
     for (u64 i = begin; i < end; ++i) {
-      states[i] &= classify(task, expected_at(task, i), got_at(task, i), pattern, 0);
+      // One element is its own neighbourhood.
+      double size = task.kind >= kHalf ? magnitude(real(task.kind, expected_at(task, i))) : 0;
+      double allowed = size > 0 ? allowed_by(task, {size, size}) : 0;
+      states[i] &= classify(task, expected_at(task, i), got_at(task, i), pattern, allowed);
       finding(task.into).mismatches += states[i] == 0;
     }
   }

@@ -179,7 +179,7 @@ class Child {
 void put(WireWriter& writer, const Geometry& geometry) {
   for (const Dim3& dimensions : {geometry.grid, geometry.block})
     writer.number(dimensions.x).number(dimensions.y).number(dimensions.z);
-  writer.number(geometry.shared_bytes);
+  writer.number(geometry.shared_bytes).number(geometry.cooperative);
 }
 
 Geometry take_geometry(WireReader& reader) {
@@ -188,7 +188,7 @@ Geometry take_geometry(WireReader& reader) {
     dimensions->x = static_cast<uint32_t>(reader.number()), dimensions->y = static_cast<uint32_t>(reader.number());
     dimensions->z = static_cast<uint32_t>(reader.number());
   }
-  geometry.shared_bytes = static_cast<uint32_t>(reader.number());
+  geometry.shared_bytes = static_cast<uint32_t>(reader.number()), geometry.cooperative = reader.number();
   return geometry;
 }
 

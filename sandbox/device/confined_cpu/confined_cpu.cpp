@@ -319,11 +319,11 @@ class ConfinedCpu : public Device {
     for (uint64_t i = 0; i < variables && !reader.failed(); ++i) {
       confined::Image::Variable variable;
       variable.name = reader.text(), variable.size = reader.number();
-      uint64_t taken = (variable.size + 63) / 64 * 64;
-      if (taken > kVariableBytes - variable_bytes_)
+      // A candidate may have lied about its size.
+      if (variable.size > kVariableBytes || variable_bytes_ + (variable.size + 63) / 64 * 64 > kVariableBytes)
         return environment_error("its module variables take more than " + std::to_string(kVariableBytes >> 30) +
                                  " GiB");
-      variable.shadow = variables_ + variable_bytes_, variable_bytes_ += taken;
+      variable.shadow = variables_ + variable_bytes_, variable_bytes_ += (variable.size + 63) / 64 * 64;
       into->variables.push_back({variable.name, reinterpret_cast<uint64_t>(variable.shadow), variable.size});
       images_[number].variables.push_back(std::move(variable));
     }

@@ -416,5 +416,28 @@ TEST(CpuEvaluator, AnswersWhatIsAbandonedAndGoesOn) {
   EXPECT_TRUE(std::get<Verdict>((*made)->submit(candidate).get()).ok());
 }
 
+TEST(CpuEvaluator, LaunchesAKernelThatWaitsForTheWholeGridAsCooperative) {
+  const std::string source =
+      "#include <cooperative_groups.h>\n"
+      "__global__ void reverse(const int* in, int* middle, int* out, int n) {\n"
+      "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+      "  if (i < n) middle[i] = in[i] + 1;\n"
+      "  cooperative_groups::this_grid().sync();\n"
+      "  if (i < n) out[i] = middle[n - 1 - i];\n}\n";
+  MepFixture fixture(source, "_Z7reversePKiPiS1_i", "reverse(int const*, int*, int*, int)");
+  std::vector<int> in(256), middle(256), out(256), empty(256, -1);
+  for (int i = 0; i < 256; ++i) in[i] = i, middle[i] = i + 1, out[i] = 256 - i;
+  MepInstance& instance = fixture.add_instance("a", 4, 64);
+  instance.geometry.cooperative = true;
+  fixture.add_buffer(instance, "in", "int", kTestArena, in, in, true);
+  fixture.add_buffer(instance, "middle", "int", kTestArena + (uint64_t(4) << 20), empty, middle);
+  fixture.add_buffer(instance, "out", "int", kTestArena + (uint64_t(8) << 20), empty, out);
+  fixture.add_argument(instance, 256, "n");
+  EvaluatorOptions options;
+  options.few_candidates = true;
+  auto made = make_evaluator(fixture.mep, fixture.path(), options);
+  ASSERT_TRUE(made.ok()) << made.error().message;
+}
+
 }  // namespace
 }  // namespace kernelift
