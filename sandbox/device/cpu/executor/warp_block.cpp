@@ -3,6 +3,7 @@
 // case, all lanes of a warp at the same place, costs a comparison of 32 words; lanes that diverged are led one group
 // after another by the rules that fibers follow (fiber_block.cpp): operations meet by kind and mask, not by place;
 // lockstep points let the earliest go first when nothing else can.
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>

@@ -5,6 +5,7 @@
 #include "sandbox/device/cpu/executor/worker.h"
 
 #include <sched.h>
+#include <algorithm>
 #include <csetjmp>
 #include <cstring>
 #include <new>

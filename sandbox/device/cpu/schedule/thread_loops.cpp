@@ -6,6 +6,8 @@
 
 #include <llvm/IR/MDBuilder.h>
 
+#include <cstddef>
+
 #include "sandbox/device/cpu/block_context.h"
 #include "sandbox/device/cpu/lower/context_layout.h"
 #include "sandbox/device/cpu/lower/services.h"

@@ -14,6 +14,7 @@
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/IPO/GlobalDCE.h>
 
+#include <algorithm>
 #include <set>
 
 #include "sandbox/device/cpu/schedule/analysis/warp_races.h"

@@ -4,7 +4,10 @@
 #include <llvm/ADT/SetVector.h>
 
 #include <array>
+#include <map>
+#include <memory>
 #include <optional>
+#include <vector>
 
 #include "cmake/headers/llvm.h"
 #include "core/base/result.h"

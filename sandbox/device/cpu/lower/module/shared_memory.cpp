@@ -8,6 +8,7 @@
 // pointer once functions have their hidden thread parameter (retarget.cpp).
 #include <llvm/IR/ReplaceConstant.h>
 
+#include <algorithm>
 #include <set>
 
 #include "sandbox/device/cpu/block_context.h"

@@ -10,6 +10,8 @@
 
 #include <llvm/IR/InstIterator.h>
 
+#include <cstddef>
+
 #include "sandbox/device/cpu/block_context.h"
 #include "sandbox/device/cpu/lower/context_layout.h"
 #include "sandbox/device/cpu/lower/services.h"

@@ -30,6 +30,9 @@
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/PatternMatch.h>
 
+#include <algorithm>
+#include <cstddef>
+
 #include "sandbox/device/cpu/block_context.h"
 #include "sandbox/device/cpu/lower/module/device_module.h"
 #include "sandbox/device/cpu/lower/services.h"
