@@ -1,4 +1,7 @@
 # Language level, warnings, linker and sanitizers for our own code.
+# The tree's root: not CMAKE_SOURCE_DIR where a folder of it is configured by itself (sandbox/device/cpu).
+get_filename_component(KERNELIFT_ROOT ${CMAKE_CURRENT_LIST_DIR} DIRECTORY)
+
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -23,7 +26,7 @@ set(KERNELIFT_SANITIZE "" CACHE STRING "Sanitizers for our own code, e.g. addres
 add_library(kernelift_options INTERFACE)
 target_compile_options(kernelift_options INTERFACE -Wall -Wextra -Wno-unused-parameter
   -ffunction-sections -fdata-sections $<$<BOOL:${KERNELIFT_WERROR}>:-Werror>)
-target_include_directories(kernelift_options INTERFACE ${CMAKE_SOURCE_DIR})
+target_include_directories(kernelift_options INTERFACE ${KERNELIFT_ROOT})
 target_link_options(kernelift_options INTERFACE -fuse-ld=lld -Wl,--gc-sections)
 if(KERNELIFT_SANITIZE)
   # std::stable_sort uses what its own library calls deprecated, and with sanitizers clang says so.
@@ -40,6 +43,6 @@ if(CCACHE_PROGRAM)
   # Precompiled headers and ccache need pch_defines and a lenient time check to hit at all.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
       CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
-      CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} ${CCACHE_PROGRAM})
+      CCACHE_BASEDIR=${KERNELIFT_ROOT} ${CCACHE_PROGRAM})
   set(CMAKE_C_COMPILER_LAUNCHER ${CMAKE_CXX_COMPILER_LAUNCHER})
 endif()

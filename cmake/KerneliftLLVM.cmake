@@ -11,19 +11,8 @@ llvm_map_components_to_libnames(KERNELIFT_LLVM_LIBS
   X86CodeGen X86AsmParser X86Desc X86Info NVPTXCodeGen NVPTXDesc NVPTXInfo
   AMDGPUCodeGen AMDGPUAsmParser AMDGPUDesc AMDGPUInfo OrcJIT)
 
-# Debian's exported clang and lld archives name the shared libLLVM as their dependency. Two LLVMs in one process corrupt
-# each other's globals: here the archives depend on LLVM's archives instead.
-foreach(target IN LISTS CLANG_EXPORTED_TARGETS LLD_EXPORTED_TARGETS)
-  if(NOT TARGET ${target})
-    continue()
-  endif()
-  get_target_property(libraries ${target} INTERFACE_LINK_LIBRARIES)
-  if(libraries)
-    list(TRANSFORM libraries REPLACE "^(\\\\\\$<LINK_ONLY:)?LLVM>?$" "")
-    list(REMOVE_ITEM libraries LLVM "")
-    set_target_properties(${target} PROPERTIES INTERFACE_LINK_LIBRARIES "${libraries}")
-  endif()
-endforeach()
+include(KerneliftStaticLLVM)
+kernelift_link_llvm_statically(${CLANG_EXPORTED_TARGETS} ${LLD_EXPORTED_TARGETS})
 
 add_library(kernelift_llvm INTERFACE)
 target_include_directories(kernelift_llvm SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})

@@ -59,13 +59,13 @@ enum kl_warp_op {
 
 /// CUT at warp operations: where lanes can wait, and for what.
 enum kl_wait { KL_WAIT_BARRIER, KL_WAIT_WARP, KL_WAIT_LOCKSTEP, KL_WAIT_ACTIVE };
-enum { KL_SAME_MASK = 1, KL_SAME_OPERAND = 2 };
-#define KL_ANYWHERE 0xffffffffu
+enum { KL_UNIFORM_MASK = 1, KL_UNIFORM_OPERAND = 2 };
+#define KL_DIVERGENT 0xffffffffu
 
 typedef struct kl_suspension {
   uint32_t wait;   ///< enum kl_wait.
   uint32_t op;     ///< enum kl_barrier_op or kl_warp_op.
-  uint32_t flags;  ///< KL_SAME_MASK, KL_SAME_OPERAND: the two below hold for all lanes, which then keep none.
+  uint32_t flags;  ///< KL_UNIFORM_MASK, KL_UNIFORM_OPERAND: the two below hold for all lanes, which then keep none.
   uint32_t mask;
   uint64_t operand;
   const char* place;  ///< "kernel.cu:12"
@@ -76,7 +76,7 @@ typedef struct kl_suspension {
 /// answer (8).
 typedef struct kl_warp_plan {
   /// Resumes `count` threads from `first` on, all of one warp and suspended there (0: not started yet). Answers where
-  /// all of them are now if that can only be one place, else KL_ANYWHERE.
+  /// all of them are now if that can only be one place, else KL_DIVERGENT.
   uint32_t (*step)(kl_block*, uint32_t suspension, uint32_t first, uint32_t count);
   uint64_t suspended_row, mask_row, value_row, operand_row, answer_row;
   const kl_suspension* suspensions;  ///< From 1.

@@ -6,8 +6,10 @@
 // warp has nothing else to run, and then only those at the earliest site.
 #include "sandbox/device/cpu/executor/fiber_block.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <new>
 
 namespace kernelift::cpu {
 

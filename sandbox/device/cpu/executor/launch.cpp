@@ -4,6 +4,7 @@
 #include <tbb/task_arena.h>
 #include <xmmintrin.h>
 
+#include <algorithm>
 #include <cstring>
 #include <thread>
 #include <vector>

@@ -3,6 +3,7 @@
 // case, all lanes of a warp at the same place, costs a comparison of 32 words; lanes that diverged are led one group
 // after another by the rules that fibers follow (fiber_block.cpp): operations meet by kind and mask, not by place;
 // lockstep points let the earliest go first when nothing else can.
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
@@ -62,7 +63,7 @@ class WarpBlock {
 
   /// Resumes lanes that are suspended at one place, neighbours together. Answers as kl_warp_plan::step does.
   uint32_t step(uint32_t w, uint32_t suspension, uint32_t lanes) {
-    uint32_t now = KL_ANYWHERE;
+    uint32_t now = KL_DIVERGENT;
     while (lanes) {
       const unsigned first = first_lane(lanes), count = unsigned(std::countr_one(lanes >> first));
       now = plan_.step(&block_, suspension, w * KL_WARP_SIZE + first, count);
@@ -75,11 +76,11 @@ class WarpBlock {
   void advance(uint32_t w, uint32_t here) {
     const uint32_t* suspended = suspended_ + w * KL_WARP_SIZE;
     while (uint32_t live = live_[w]) {
-      if (here == KL_ANYWHERE) {
+      if (here == KL_DIVERGENT) {
         const uint32_t first = suspended[first_lane(live)];
         if ((live & ~equal_lanes(suspended, first)) == 0) here = first;
       }
-      if (here != KL_ANYWHERE) {
+      if (here != KL_DIVERGENT) {
         if (here == 0) {
           live_[w] = 0;
           return;
@@ -88,27 +89,27 @@ class WarpBlock {
         if (at.wait == KL_WAIT_BARRIER) return;
         if (at.wait != KL_WAIT_WARP || is_one_group(w, at, live)) {
           if (at.wait == KL_WAIT_WARP) exchange_at(w, at, live);
-          else if (at.wait == KL_WAIT_ACTIVE) answer_all(w, live, live);
+          else if (at.wait == KL_WAIT_ACTIVE) answer_lanes(w, live, live);
           here = step(w, here, live);
           continue;
         }
       }
-      here = KL_ANYWHERE;
+      here = KL_DIVERGENT;
       if (const uint32_t ended = live & equal_lanes(suspended, 0)) {
         live_[w] = live & ~ended;
         continue;  // The others are often together.
       }
-      if (!meet(w) && !leave_lockstep(w)) return;
+      if (!complete_operations(w) && !release_lockstep(w)) return;
     }
   }
 
   uint32_t mask_of(uint32_t w, unsigned lane) const {
     const kl_suspension& here = at(w, lane);
-    return (here.flags & KL_SAME_MASK ? here.mask : mask_[w * KL_WARP_SIZE + lane]) | 1u << lane;
+    return (here.flags & KL_UNIFORM_MASK ? here.mask : mask_[w * KL_WARP_SIZE + lane]) | 1u << lane;
   }
 
   bool is_one_group(uint32_t w, const kl_suspension& at, uint32_t live) const {
-    if (at.flags & KL_SAME_MASK) return (live & ~at.mask) == 0;
+    if (at.flags & KL_UNIFORM_MASK) return (live & ~at.mask) == 0;
     const uint32_t* masks = mask_ + w * KL_WARP_SIZE;
     const uint32_t first = masks[first_lane(live)];
     return (live & ~first) == 0 && (live & ~equal_lanes(masks, first)) == 0;
@@ -117,11 +118,11 @@ class WarpBlock {
   void exchange_at(uint32_t w, const kl_suspension& at, uint32_t lanes) {
     const uint32_t start = w * KL_WARP_SIZE;
     const WarpLanes warp{value_ + start, operand_ + start, answer_ + start};
-    if (at.flags & KL_SAME_OPERAND) exchange_alike(kl_warp_op(at.op), lanes, at.operand, warp);
+    if (at.flags & KL_UNIFORM_OPERAND) exchange_uniform(kl_warp_op(at.op), lanes, at.operand, warp);
     else exchange(kl_warp_op(at.op), lanes, warp);
   }
 
-  void answer_all(uint32_t w, uint32_t lanes, uint64_t answer) {
+  void answer_lanes(uint32_t w, uint32_t lanes, uint64_t answer) {
     for (; lanes; lanes &= lanes - 1) answer_[w * KL_WARP_SIZE + first_lane(lanes)] = answer;
   }
 
@@ -137,8 +138,8 @@ class WarpBlock {
   }
 
   /// Lets the lanes of complete warp operations exchange and go on; false if there is none.
-  bool meet(uint32_t w) {
-    bool met = false;
+  bool complete_operations(uint32_t w) {
+    bool completed = false;
     uint32_t waiting = 0;
     for (uint32_t lanes = live_[w]; lanes; lanes &= lanes - 1)
       if (at(w, first_lane(lanes)).wait == KL_WAIT_WARP) waiting |= 1u << first_lane(lanes);
@@ -154,17 +155,17 @@ class WarpBlock {
       if (mask & live_[w] & ~arrived) continue;
       for (uint32_t lanes = arrived; lanes; lanes &= lanes - 1) {
         const unsigned lane = first_lane(lanes);
-        if (at(w, lane).flags & KL_SAME_OPERAND) operand_[w * KL_WARP_SIZE + lane] = at(w, lane).operand;
+        if (at(w, lane).flags & KL_UNIFORM_OPERAND) operand_[w * KL_WARP_SIZE + lane] = at(w, lane).operand;
       }
       const uint32_t start = w * KL_WARP_SIZE;
       exchange(kl_warp_op(op), arrived, {value_ + start, operand_ + start, answer_ + start});
       step_each(w, arrived);
-      met = true;
+      completed = true;
     }
-    return met;
+    return completed;
   }
 
-  bool leave_lockstep(uint32_t w) {
+  bool release_lockstep(uint32_t w) {
     uint32_t earliest = ~0u;
     for (uint32_t lanes = live_[w]; lanes; lanes &= lanes - 1) {
       const unsigned lane = first_lane(lanes);
@@ -174,7 +175,7 @@ class WarpBlock {
     }
     if (earliest == ~0u) return false;
     const uint32_t together = live_[w] & equal_lanes(suspended_ + w * KL_WARP_SIZE, earliest);
-    answer_all(w, together, together);
+    answer_lanes(w, together, together);
     step(w, earliest, together);
     return true;
   }
@@ -207,19 +208,19 @@ class WarpBlock {
     }
     if (in_warps) {
       state.fail(LaunchFault::DivergentBarrier,
-                 describe_waits(block_, live, at_barriers, in_warps, 0) + " (" + places_in_use() + ")");
+                 describe_waits(block_, live, at_barriers, in_warps, 0) + " (" + describe_places() + ")");
       abandon_block(&block_);
     }
     if (different) {
       state.fail(LaunchFault::DivergentBarrier,
                  "threads of one warp wait at different __syncthreads(), or warps at barriers of different kinds (" +
-                     places_in_use() + "), " + describe_thread(block_, 0));
+                     describe_places() + "), " + describe_thread(block_, 0));
       abandon_block(&block_);
     }
     if (answered) {
       const uint32_t op = plan_.suspensions[first].op;
       const uint64_t answer = op == KL_BARRIER_COUNT ? set : op == KL_BARRIER_AND ? set == live : set != 0;
-      for (uint32_t w = 0; w < warps_; ++w) answer_all(w, live_[w], answer);
+      for (uint32_t w = 0; w < warps_; ++w) answer_lanes(w, live_[w], answer);
     }
     return live != 0;
   }
@@ -229,7 +230,7 @@ class WarpBlock {
       ++(at(w, first_lane(lanes)).wait == KL_WAIT_BARRIER ? at_barriers : in_warps);
   }
 
-  std::string places_in_use() const {
+  std::string describe_places() const {
     std::string places;
     uint32_t last = 0;
     for (uint32_t w = 0; w < warps_; ++w)

@@ -59,7 +59,7 @@ void reduce(uint32_t lanes, const WarpLanes& warp, Combine combine) {
 
 /// All 32 lanes at once, without branches on the operation.
 template <kl_warp_op op>
-[[gnu::always_inline]] inline void shuffle_alike(uint32_t lanes, uint64_t operand, const WarpLanes& warp) {
+[[gnu::always_inline]] inline void shuffle_uniform(uint32_t lanes, uint64_t operand, const WarpLanes& warp) {
   uint64_t value[KL_WARP_SIZE];
   std::copy_n(warp.value, KL_WARP_SIZE, value);
 #pragma clang loop unroll(disable)
@@ -118,12 +118,12 @@ void exchange(kl_warp_op op, uint32_t lanes, const WarpLanes& warp) {
 }
 
 __attribute__((target_clones("default", "avx2", "avx512f")))  // Vectors with gathers where there are any.
-void exchange_alike(kl_warp_op op, uint32_t lanes, uint64_t operand, const WarpLanes& warp) {
+void exchange_uniform(kl_warp_op op, uint32_t lanes, uint64_t operand, const WarpLanes& warp) {
   switch (op) {
-    case KL_WARP_SHFL_IDX: return shuffle_alike<KL_WARP_SHFL_IDX>(lanes, operand, warp);
-    case KL_WARP_SHFL_UP: return shuffle_alike<KL_WARP_SHFL_UP>(lanes, operand, warp);
-    case KL_WARP_SHFL_DOWN: return shuffle_alike<KL_WARP_SHFL_DOWN>(lanes, operand, warp);
-    case KL_WARP_SHFL_BFLY: return shuffle_alike<KL_WARP_SHFL_BFLY>(lanes, operand, warp);
+    case KL_WARP_SHFL_IDX: return shuffle_uniform<KL_WARP_SHFL_IDX>(lanes, operand, warp);
+    case KL_WARP_SHFL_UP: return shuffle_uniform<KL_WARP_SHFL_UP>(lanes, operand, warp);
+    case KL_WARP_SHFL_DOWN: return shuffle_uniform<KL_WARP_SHFL_DOWN>(lanes, operand, warp);
+    case KL_WARP_SHFL_BFLY: return shuffle_uniform<KL_WARP_SHFL_BFLY>(lanes, operand, warp);
     default: return exchange(op, lanes, warp);  // The others have no operand.
   }
 }

@@ -16,6 +16,6 @@ struct WarpLanes {
 /// `lanes`: those that take part; answers of others are left alone.
 void exchange(kl_warp_op op, uint32_t lanes, const WarpLanes& warp);
 /// The same where all lanes have one operand, which is not read from `warp`. Answers of others are undefined.
-void exchange_alike(kl_warp_op op, uint32_t lanes, uint64_t operand, const WarpLanes& warp);
+void exchange_uniform(kl_warp_op op, uint32_t lanes, uint64_t operand, const WarpLanes& warp);
 
 }  // namespace kernelift::cpu

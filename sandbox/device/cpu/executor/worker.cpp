@@ -5,6 +5,7 @@
 #include "sandbox/device/cpu/executor/worker.h"
 
 #include <sched.h>
+#include <algorithm>
 #include <csetjmp>
 #include <cstring>
 #include <new>
@@ -73,9 +74,9 @@ void run_blocks_as_loops(LaunchState& state, uint32_t worker) {
 
 namespace {
 
-class Residents {
+class ResidentBlocks {
  public:
-  Residents(LaunchState& state, uint32_t worker) : state_(state), worker_(worker) {}
+  ResidentBlocks(LaunchState& state, uint32_t worker) : state_(state), worker_(worker) {}
 
   void run() {
     open();
@@ -162,7 +163,7 @@ class Residents {
 
 }  // namespace
 
-void run_blocks_on_fibers(LaunchState& state, uint32_t worker) { Residents(state, worker).run(); }
+void run_blocks_on_fibers(LaunchState& state, uint32_t worker) { ResidentBlocks(state, worker).run(); }
 
 void abandon_block(kl_block* block) {
   BlockState& state = BlockState::of(block);

@@ -5,6 +5,8 @@
 
 #include <llvm/IR/InstIterator.h>
 
+#include <cstring>
+
 #include "sandbox/device/cpu/block_context.h"
 #include "sandbox/device/cpu/lower/context_layout.h"
 #include "sandbox/device/cpu/lower/device_library.h"

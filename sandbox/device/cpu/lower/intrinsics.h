@@ -1,5 +1,7 @@
 // Gives every NVVM intrinsic and CUDA runtime builtin of the module its meaning on the host.
 #pragma once
+#include <map>
+
 #include "sandbox/device/cpu/lower/module/device_module.h"
 
 namespace kernelift::cpu {

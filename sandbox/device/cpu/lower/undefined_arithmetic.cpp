@@ -72,7 +72,7 @@ Value* rounded_once(IRBuilderBase& builder, Value* exact, Type* type) {
 }
 
 /// An integer to convert: of one with more bits than a double has, the lowest that it has says whether more are set.
-Value* for_double(IRBuilderBase& builder, CastInst& cast) {
+Value* rounded_to_odd_for_double(IRBuilderBase& builder, CastInst& cast) {
   Value* value = cast.getOperand(0);
   Type* type = value->getType();
   if (type->getScalarSizeInBits() != 64) return value;
@@ -88,7 +88,7 @@ Value* for_double(IRBuilderBase& builder, CastInst& cast) {
 
 /// Functions of numbers whose float result, rounded once more, is the bfloat16 one: hosts' libraries have no such
 /// functions, nor the conversions that LLVM would call around them.
-bool is_of_floats(const IntrinsicInst& call) {
+bool is_float_function(const IntrinsicInst& call) {
   switch (call.getIntrinsicID()) {
     case Intrinsic::floor:
     case Intrinsic::ceil:
@@ -172,13 +172,13 @@ bool define_bfloat(Instruction& instruction) {
   }
   if (isa<SIToFPInst>(instruction) || isa<UIToFPInst>(instruction)) {
     Value* exact = builder.CreateCast(Instruction::CastOps(instruction.getOpcode()),
-                                      for_double(builder, cast<CastInst>(instruction)),
+                                      rounded_to_odd_for_double(builder, cast<CastInst>(instruction)),
                                       type->getWithNewType(builder.getDoubleTy()));
     replace(instruction, rounded_once(builder, exact, type));
     return true;
   }
   auto* call = dyn_cast<IntrinsicInst>(&instruction);
-  if (call && is_of_floats(*call)) {
+  if (call && is_float_function(*call)) {
     std::vector<Value*> operands;
     for (unsigned i = 0; i < call->arg_size(); ++i) operands.push_back(wide(i, builder.getFloatTy()));
     Value* single =

@@ -32,7 +32,7 @@ const ErrorEntry* find_error(int number) {
 
 std::atomic<cudaError_t> sticky_fault{cudaSuccess};
 /// The application has been told of the fault: from then on cudaGetLastError repeats it.
-std::atomic<bool> fault_was_answered{false};
+std::atomic<bool> fault_was_reported{false};
 thread_local cudaError_t thread_error = cudaSuccess;
 
 }  // namespace
@@ -41,7 +41,7 @@ cudaError_t leave(cudaError_t error) {
   if (error != cudaSuccess) {
     thread_error = error;
     if (error == sticky_fault.load(std::memory_order_relaxed))
-      fault_was_answered.store(true, std::memory_order_relaxed);
+      fault_was_reported.store(true, std::memory_order_relaxed);
   }
   return error;
 }
@@ -55,12 +55,12 @@ void set_device_fault(cudaError_t error) {
 
 void clear_device_fault() {
   sticky_fault.store(cudaSuccess);
-  fault_was_answered.store(false);
+  fault_was_reported.store(false);
   thread_error = cudaSuccess;
 }
 
 cudaError_t last_error(bool clear) {
-  if (fault_was_answered.load(std::memory_order_relaxed)) return sticky_fault.load(std::memory_order_relaxed);
+  if (fault_was_reported.load(std::memory_order_relaxed)) return sticky_fault.load(std::memory_order_relaxed);
   cudaError_t error = thread_error;
   if (clear) thread_error = cudaSuccess;
   return error;

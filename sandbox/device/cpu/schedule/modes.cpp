@@ -12,11 +12,11 @@
 #include "sandbox/device/cpu/block_context.h"
 #include "sandbox/device/cpu/lower/context_layout.h"
 #include "sandbox/device/cpu/lower/services.h"
-#include "sandbox/device/cpu/schedule/analysis/alike.h"
+#include "sandbox/device/cpu/schedule/analysis/identical_threads.h"
 #include "sandbox/device/cpu/schedule/analysis/lockstep.h"
-#include "sandbox/device/cpu/schedule/analysis/shared_steps.h"
+#include "sandbox/device/cpu/schedule/analysis/loop_barriers.h"
 #include "sandbox/device/cpu/schedule/analysis/spin_loops.h"
-#include "sandbox/device/cpu/schedule/analysis/twins.h"
+#include "sandbox/device/cpu/schedule/analysis/uniformity.h"
 #include "sandbox/device/cpu/schedule/analysis/warp_races.h"
 #include "sandbox/device/cpu/schedule/regions.h"
 
@@ -28,9 +28,10 @@ namespace {
 
 /// What a function does itself (callees apart).
 struct Facts {
-  std::string warp, other_wait, spin, volatile_shared, volatile_global, exchange, given_exchange, exit, grid, barrier;
+  std::string warp, other_wait, spin, volatile_shared, volatile_global, exchange, parameter_exchange, exit, grid,
+      barrier;
   unsigned barriers = 0, warp_waits = 0;
-  bool variable_arrays = false, asks_grid = false;
+  bool variable_arrays = false, queries_grid = false;
   std::set<const Value*> exchanged;  ///< Parameters that lead to memory with which values are handed over.
   std::set<Function*> callees;
   bool indirect = false;
@@ -86,7 +87,7 @@ Facts read_facts(Function& function, bool is_kernel) {
     } else if (is_service(*call, Service::grid_sync)) {
       facts.grid = place;
     } else if (is_service(*call, Service::grid_valid)) {
-      facts.asks_grid = true;
+      facts.queries_grid = true;
     } else if (is_service(*call, Service::exit_thread)) {
       facts.exit = place;
     }
@@ -103,7 +104,7 @@ class ModeChooser {
     for (Kernel& kernel : device_.kernels) bodies_.insert(kernel.body);
     for (Function& function : *device_.module) {
       if (function.isDeclaration()) continue;
-      hold_overwritten_reads(function);
+      fence_overwritten_reads(function);
       facts_[&function] = read_facts(function, bodies_.contains(&function));
       if (function.hasAddressTaken()) address_taken_.push_back(&function);
       number_barriers(function);
@@ -116,8 +117,8 @@ class ModeChooser {
       Facts& facts = facts_[kernel.body];
       const Exchange exchange = find_unsynchronised_exchange(*kernel.body);
       if (exchange.shared) facts.exchange = place_of(*exchange.shared);
-      for (auto& [parameter, load] : exchange.given)
-        facts.exchanged.insert(parameter), facts.given_exchange = place_of(*load);
+      for (auto& [parameter, load] : exchange.parameters)
+        facts.exchanged.insert(parameter), facts.parameter_exchange = place_of(*load);
       choose(kernel);
     }
     for (auto& [function, facts] : facts_) number_lockstep_sites(*function);
@@ -150,7 +151,7 @@ class ModeChooser {
   void choose(Kernel& kernel) {
     const std::set<Function*> reached = reached_by(kernel.body);
     std::string hard, soft;  // Why fibers; why warps.
-    bool lockstep = false, asks_grid = false;
+    bool lockstep = false, queries_grid = false;
     auto because = [](std::string& why, const std::string& place, const char* what) {
       if (!place.empty() && why.empty()) why = what + place;
     };
@@ -160,7 +161,7 @@ class ModeChooser {
       std::string& why = here ? soft : hard;
       if (!facts.spin.empty()) kernel.flags |= KL_MAY_SPIN;
       if (!facts.grid.empty()) kernel.flags |= KL_USES_GRID_SYNC;
-      asks_grid |= facts.asks_grid;
+      queries_grid |= facts.queries_grid;
       lockstep |= !facts.volatile_shared.empty() || !facts.volatile_global.empty() || !facts.exchange.empty() ||
                   !facts.exchanged.empty();
       because(hard, facts.grid, "grid-wide barrier at ");
@@ -168,48 +169,49 @@ class ModeChooser {
       because(why, facts.volatile_shared, "volatile shared memory at ");
       because(why, facts.volatile_global, "volatile memory read and written at ");
       because(why, facts.exchange, "shared memory exchanged between threads without a barrier at ");
-      because(why, facts.given_exchange, "memory exchanged between threads without a barrier at ");
+      because(why, facts.parameter_exchange, "memory exchanged between threads without a barrier at ");
       because(hard, facts.other_wait, "");
       because(hard, facts.spin, "a loop that may wait for another thread at ");
       if (!here) because(hard, facts.barrier, "barrier in a function that cannot be inlined at ");
       if (!here) because(hard, facts.exit, "exit from a function that cannot be inlined at ");
     }
-    if (asks_grid) kernel.flags &= ~uint32_t{KL_USES_GRID_SYNC};  // It may go without.
+    if (queries_grid) kernel.flags &= ~uint32_t{KL_USES_GRID_SYNC};  // It may go without.
     if (lockstep)
-      for (Function* function : reached) keep_in_lockstep(*function);
+      for (Function* function : reached) run_in_lockstep(*function);
     const Facts& own = facts_[kernel.body];
     const unsigned waits = own.barriers + own.warp_waits;
     if (waits > (soft.empty() ? kMaxSuspensions : kMaxWarpSuspensions))
-      because(hard, own.barriers ? own.barrier : soft, "more barriers and warp operations than can be cut, one at ");
+      because(hard, own.barriers ? own.barrier : soft,
+              "too many barriers and warp operations to cut the kernel at, one at ");
     if (own.variable_arrays && waits)
       because(hard, own.barriers ? own.barrier : soft, "a local array of variable size across a wait at ");
-    if (force_fibers_ && hard.empty()) hard = soft.empty() ? "fibers were asked for" : soft;
+    if (force_fibers_ && hard.empty()) hard = soft.empty() ? "fibers were requested" : soft;
     if (!hard.empty()) {
       kernel.mode = KL_MODE_FIBER;
       kernel.mode_reason = hard;
       return;
     }
     if (waits == 0) {
-      if (auto steps = share_steps(kernel); !steps.empty()) {
-        for (Instruction* step : steps)
-          step->setOperand(5, ConstantInt::get(Type::getInt32Ty(step->getContext()), ++sites_));
+      if (auto barriers = add_loop_barriers(kernel); !barriers.empty()) {
+        for (Instruction* barrier : barriers)
+          barrier->setOperand(5, ConstantInt::get(Type::getInt32Ty(barrier->getContext()), ++sites_));
         kernel.mode = KL_MODE_CUT;
-        kernel.mode_reason = "threads led together through the steps of a loop";
-        find_twins(kernel, reached);
+        kernel.mode_reason = "all threads of a block run a loop's iterations in lockstep";
+        find_identical_threads(kernel, reached);
         return;
       }
     }
     kernel.mode = waits ? KL_MODE_CUT : KL_MODE_LOOP;
-    kernel.in_warps = own.warp_waits > 0 || may_wait_apart(*kernel.body);
+    kernel.in_warps = own.warp_waits > 0 || warps_may_wait_at_different_barriers(*kernel.body);
     if (!waits) kernel.mode_reason.clear();
     else if (!soft.empty()) kernel.mode_reason = soft;
     else if (own.barriers) kernel.mode_reason = "barrier at " + own.barrier;
     if (kernel.in_warps) relax_shared_accesses(*kernel.body);
-    else find_twins(kernel, reached);
+    else find_identical_threads(kernel, reached);
   }
 
   /// Whether warps may wait at different __syncthreads(): a GPU counts who has come, wherever that was.
-  static bool may_wait_apart(Function& body) {
+  static bool warps_may_wait_at_different_barriers(Function& body) {
     SmallVector<BasicBlock*, 8> stops;
     unsigned barriers = 0;
     for (Instruction& instruction : instructions(body)) {
@@ -217,15 +219,15 @@ class ModeChooser {
       ++barriers;
       if (stops.empty() || stops.back() != instruction.getParent()) stops.push_back(instruction.getParent());
     }
-    return barriers > 1 && !Alike(body, /*shared_reads=*/true).stop_together(stops);
+    return barriers > 1 && !Uniformity(body, /*shared_reads=*/true).waits_are_uniform(stops);
   }
 
-  void keep_in_lockstep(Function& function) {
+  void run_in_lockstep(Function& function) {
     if (!in_lockstep_.insert(&function).second) return;
     Facts& facts = facts_[&function];
     const bool is_kernel = bodies_.contains(&function);
     LockstepRules rules;
-    rules.hands_over = [&](const Instruction& access) {
+    rules.is_exchange = [&](const Instruction& access) {
       if (!facts.exchange.empty() && is_shared_access(access)) return true;
       const Value* pointer = getLoadStorePointerOperand(&access);
       if (pointer && facts.exchanged.contains(getUnderlyingObject(pointer, /*MaxLookup=*/0))) return true;

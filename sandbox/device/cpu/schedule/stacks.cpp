@@ -2,6 +2,7 @@
 // spills and for libm. Where calls recurse or go through pointers there is no bound, and the executor's default serves.
 #include <llvm/IR/InstIterator.h>
 
+#include <algorithm>
 #include <set>
 
 #include "sandbox/device/cpu/block_context.h"

@@ -6,6 +6,8 @@
 
 #include <llvm/IR/MDBuilder.h>
 
+#include <cstddef>
+
 #include "sandbox/device/cpu/block_context.h"
 #include "sandbox/device/cpu/lower/context_layout.h"
 #include "sandbox/device/cpu/lower/services.h"
@@ -159,7 +161,9 @@ class BlockFunction {
       for (Value* counter : {set_, unset_}) builder_.CreateStore(builder_.getInt32(0), counter);
     Value* answer = builder_.CreateLoad(i32_, answer_);
     // One thread stands for all that are identical to it.
-    auto count = [&](unsigned axis) -> Value* { return kernel_.twins[axis] ? builder_.getInt32(1) : counts_[axis]; };
+    auto count = [&](unsigned axis) -> Value* {
+      return kernel_.identical_along[axis] ? builder_.getInt32(1) : counts_[axis];
+    };
     Loop z = open_loop("z", count(2));
     Loop y = open_loop("y", count(1));
     Value* row = builder_.CreateMul(

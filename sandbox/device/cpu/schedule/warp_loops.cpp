@@ -118,7 +118,7 @@ class WarpFunction {
     linear->addIncoming(next, builder_.GetInsertBlock());
     builder_.CreateCondBr(builder_.CreateICmpULT(next, end_), rows, leave);
     builder_.SetInsertPoint(leave);
-    builder_.CreateRet(builder_.getInt32(region.exits.size() == 1 ? region.exits[0] : KL_ANYWHERE));
+    builder_.CreateRet(builder_.getInt32(region.exits.size() == 1 ? region.exits[0] : KL_DIVERGENT));
   }
 
   void build_lanes(const Region& region, const Place& place, Value* first, Value* count) {
@@ -152,7 +152,7 @@ class WarpFunction {
   Constant* plan() {
     std::vector<Constant*> suspensions;
     for (const Suspension& at : cut_.suspensions) {
-      const uint32_t flags = (at.mask ? KL_SAME_MASK : 0) | (at.operand ? KL_SAME_OPERAND : 0);
+      const uint32_t flags = (at.mask ? KL_UNIFORM_MASK : 0) | (at.operand ? KL_UNIFORM_OPERAND : 0);
       suspensions.push_back(ConstantStruct::getAnon({builder_.getInt32(at.wait), builder_.getInt32(at.op),
                                                      builder_.getInt32(flags), at.mask ? at.mask : builder_.getInt32(0),
                                                      at.operand ? at.operand : builder_.getInt64(0),

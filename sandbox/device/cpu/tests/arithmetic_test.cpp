@@ -1,4 +1,5 @@
 // The device library and inline PTX against values the host computes or CUDA's manuals give.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

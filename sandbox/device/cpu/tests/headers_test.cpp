@@ -1,5 +1,7 @@
 // The project's own CUDA headers on the CPU device: what they spell must arrive as something this device runs.
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "sandbox/device/cpu/tests/device_test.h"

@@ -1,7 +1,7 @@
-// Arithmetic, comparison and mathematics of a 16-bit float type and its pair: read twice, for __half and for
-// __nv_bfloat16, whose functions have the same names. So it has no guard. Expects KL_T, KL_T2 (the types), and
-// KL_NATIVE (clang's type, for device code). Sums, products and quotients of such types computed in float and rounded
-// once more are the correctly rounded ones, so host code goes that way.
+// Arithmetic, operators and mathematics of a 16-bit float type and its pair. Read twice, for __half and for __nv_bfloat16,
+// whose functions have the same names, so it has no guard. Expects KL_T, KL_T2 (the types), and KL_NATIVE (clang's type,
+// for device code). Host code computes in float and rounds the result: sums, products and quotients of two such numbers
+// are correctly rounded that way.
 #define KL_FN static __inline__ __attribute__((always_inline)) __host__ __device__
 
 #if defined(__CUDA_ARCH__)
@@ -20,7 +20,7 @@
   KL_FN KL_T2 name(const KL_T2 a, const KL_T2 b) { return KL_T2(scalar(a.x, b.x), scalar(a.y, b.y)); }
 #define KL_SATURATE(name, plain) \
   KL_FN KL_T name(const KL_T a, const KL_T b) { return kernelift_saturate(plain(a, b)); }
-/// To [0, 1], NaN to 0.
+/// Clamped to [0, 1]; NaN becomes 0.
 KL_FN KL_T kernelift_saturate(const KL_T a) {
   float f = (float)a;
   return KL_T(f > 1.0f ? 1.0f : f > 0.0f ? f : 0.0f);
@@ -29,7 +29,7 @@ KL_BINARY(__hadd, +)
 KL_BINARY(__hsub, -)
 KL_BINARY(__hmul, *)
 KL_BINARY(__hdiv, /)
-// These are never part of a fused multiply-add.
+// The _rn forms are never contracted into a fused multiply-add.
 KL_BINARY(__hadd_rn, +, KL_UNFUSED)
 KL_BINARY(__hsub_rn, -, KL_UNFUSED)
 KL_BINARY(__hmul_rn, *, KL_UNFUSED)
@@ -51,7 +51,7 @@ KL_FN KL_T __hfma(const KL_T a, const KL_T b, const KL_T c) {
 #if defined(__CUDA_ARCH__)
   return KL_T::from_native(__builtin_elementwise_fma(a.native(), b.native(), c.native()));
 #else
-  // A product of two is exact in double, and the sum is as far as it can lie between two 16-bit values.
+  // The product is exact in double, and so is the sum wherever it can lie between two 16-bit values.
   return KL_T((double)(float)a * (double)(float)b + (double)(float)c);
 #endif
 }
@@ -87,67 +87,7 @@ KL_FN KL_T2 __hisnan2(const KL_T2 a) {
   return KL_T2(KL_T(__hisnan(a.x) ? 1.0f : 0.0f), KL_T(__hisnan(a.y) ? 1.0f : 0.0f));
 }
 
-// Comparisons: ordered (false with a NaN), and the "u" forms, which are true with one. The mask forms set all bits of a
-// half.
-#define KL_COMPARE(name, operator)                                                                                     \
-  KL_FN bool __h##name(const KL_T a, const KL_T b) { return (float)a operator(float) b; }                              \
-  KL_FN bool __h##name##u(const KL_T a, const KL_T b) {                                                                \
-    return __hisnan(a) || __hisnan(b) || (float)a operator(float) b;                                                   \
-  }                                                                                                                    \
-  KL_FN KL_T2 __h##name##2(const KL_T2 a, const KL_T2 b) {                                                             \
-    return KL_T2(KL_T(__h##name(a.x, b.x) ? 1.0f : 0.0f), KL_T(__h##name(a.y, b.y) ? 1.0f : 0.0f));                    \
-  }                                                                                                                    \
-  KL_FN KL_T2 __h##name##u2(const KL_T2 a, const KL_T2 b) {                                                            \
-    return KL_T2(KL_T(__h##name##u(a.x, b.x) ? 1.0f : 0.0f), KL_T(__h##name##u(a.y, b.y) ? 1.0f : 0.0f));              \
-  }                                                                                                                    \
-  KL_FN bool __hb##name##2(const KL_T2 a, const KL_T2 b) { return __h##name(a.x, b.x) && __h##name(a.y, b.y); }        \
-  KL_FN bool __hb##name##u2(const KL_T2 a, const KL_T2 b) { return __h##name##u(a.x, b.x) && __h##name##u(a.y, b.y); } \
-  KL_FN unsigned __h##name##2_mask(const KL_T2 a, const KL_T2 b) {                                                     \
-    return (__h##name(a.x, b.x) ? 0xffffu : 0) | (__h##name(a.y, b.y) ? 0xffff0000u : 0);                              \
-  }                                                                                                                    \
-  KL_FN unsigned __h##name##u2_mask(const KL_T2 a, const KL_T2 b) {                                                    \
-    return (__h##name##u(a.x, b.x) ? 0xffffu : 0) | (__h##name##u(a.y, b.y) ? 0xffff0000u : 0);                        \
-  }
-KL_COMPARE(eq, ==)
-KL_COMPARE(lt, <)
-KL_COMPARE(le, <=)
-KL_COMPARE(gt, >)
-KL_COMPARE(ge, >=)
-#undef KL_COMPARE
-KL_FN bool __hne(const KL_T a, const KL_T b) { return !__hisnan(a) && !__hisnan(b) && (float)a != (float)b; }
-KL_FN bool __hneu(const KL_T a, const KL_T b) { return (float)a != (float)b; }
-KL_FN KL_T2 __hne2(const KL_T2 a, const KL_T2 b) {
-  return KL_T2(KL_T(__hne(a.x, b.x) ? 1.0f : 0.0f), KL_T(__hne(a.y, b.y) ? 1.0f : 0.0f));
-}
-KL_FN KL_T2 __hneu2(const KL_T2 a, const KL_T2 b) {
-  return KL_T2(KL_T(__hneu(a.x, b.x) ? 1.0f : 0.0f), KL_T(__hneu(a.y, b.y) ? 1.0f : 0.0f));
-}
-KL_FN bool __hbne2(const KL_T2 a, const KL_T2 b) { return __hne(a.x, b.x) && __hne(a.y, b.y); }
-KL_FN bool __hbneu2(const KL_T2 a, const KL_T2 b) { return __hneu(a.x, b.x) && __hneu(a.y, b.y); }
-KL_FN unsigned __hne2_mask(const KL_T2 a, const KL_T2 b) {
-  return (__hne(a.x, b.x) ? 0xffffu : 0) | (__hne(a.y, b.y) ? 0xffff0000u : 0);
-}
-KL_FN unsigned __hneu2_mask(const KL_T2 a, const KL_T2 b) { return ~__heq2_mask(a, b); }
-
-// Of zeros +0 is the greater one, and a NaN in the answer is the one that the hardware makes.
-KL_FN KL_T __hmax(const KL_T a, const KL_T b) {
-  if (__hisnan(a)) return __hisnan(b) ? KL_T::from_bits(0x7fff) : b;
-  return __hisnan(b) || __hgt(a, b) ? a : __hgt(b, a) ? b : KL_T::from_bits(a.__x & b.__x);
-}
-KL_FN KL_T __hmin(const KL_T a, const KL_T b) {
-  if (__hisnan(a)) return __hisnan(b) ? KL_T::from_bits(0x7fff) : b;
-  return __hisnan(b) || __hlt(a, b) ? a : __hlt(b, a) ? b : KL_T::from_bits(a.__x | b.__x);
-}
-KL_FN KL_T __hmax_nan(const KL_T a, const KL_T b) {
-  return __hisnan(a) || __hisnan(b) ? KL_T::from_bits(0x7fff) : __hmax(a, b);
-}
-KL_FN KL_T __hmin_nan(const KL_T a, const KL_T b) {
-  return __hisnan(a) || __hisnan(b) ? KL_T::from_bits(0x7fff) : __hmin(a, b);
-}
-KL_PAIRWISE(__hmax2, __hmax)
-KL_PAIRWISE(__hmin2, __hmin)
-KL_PAIRWISE(__hmax2_nan, __hmax_nan)
-KL_PAIRWISE(__hmin2_nan, __hmin_nan)
+#include "kernelift/half/comparisons.h"
 
 #define KL_OPERATOR(op, name)                                                 \
   KL_FN KL_T operator op(const KL_T& a, const KL_T& b) { return name(a, b); } \
@@ -187,13 +127,13 @@ KL_FN bool operator<=(const KL_T& a, const KL_T& b) { return __hle(a, b); }
 KL_FN bool operator>(const KL_T& a, const KL_T& b) { return __hgt(a, b); }
 KL_FN bool operator>=(const KL_T& a, const KL_T& b) { return __hge(a, b); }
 KL_FN bool operator==(const KL_T2& a, const KL_T2& b) { return __hbeq2(a, b); }
-KL_FN bool operator!=(const KL_T2& a, const KL_T2& b) { return __hbneu2(a, b); }  // Both differ: as CUDA has it.
+KL_FN bool operator!=(const KL_T2& a, const KL_T2& b) { return __hbneu2(a, b); }  // True where both differ, as in CUDA.
 KL_FN bool operator<(const KL_T2& a, const KL_T2& b) { return __hblt2(a, b); }
 KL_FN bool operator<=(const KL_T2& a, const KL_T2& b) { return __hble2(a, b); }
 KL_FN bool operator>(const KL_T2& a, const KL_T2& b) { return __hbgt2(a, b); }
 KL_FN bool operator>=(const KL_T2& a, const KL_T2& b) { return __hbge2(a, b); }
 
-// Mathematics goes through float, as CUDA's own does.
+// Mathematics is computed in float, as CUDA's is.
 #define KL_MATH(name, expression)     \
   KL_FN KL_T h##name(const KL_T a) {  \
     float x = (float)a;               \
@@ -219,39 +159,7 @@ KL_MATH(trunc, __builtin_truncf(x))
 KL_MATH(rint, __builtin_rintf(x))
 #undef KL_MATH
 
-#if defined(__CUDA__) && defined(__clang__)
-#define KL_DEVICE static __device__ __forceinline__
-KL_DEVICE KL_T __ldg(const KL_T* p) { return KL_T::from_bits(__ldg((const unsigned short*)p)); }
-KL_DEVICE KL_T2 __ldg(const KL_T2* p) { return __builtin_bit_cast(KL_T2, __ldg((const unsigned int*)p)); }
-KL_DEVICE KL_T __ldcg(const KL_T* p) { return *p; }
-KL_DEVICE KL_T2 __ldcg(const KL_T2* p) { return *p; }
-KL_DEVICE KL_T __ldcs(const KL_T* p) { return *p; }
-KL_DEVICE KL_T2 __ldcs(const KL_T2* p) { return *p; }
-KL_DEVICE void __stcs(KL_T* p, KL_T value) { *p = value; }
-KL_DEVICE void __stcs(KL_T2* p, KL_T2 value) { *p = value; }
-KL_DEVICE void __stcg(KL_T* p, KL_T value) { *p = value; }
-KL_DEVICE void __stcg(KL_T2* p, KL_T2 value) { *p = value; }
-#define KL_SHUFFLE(name, Lane)                                                                      \
-  KL_DEVICE KL_T name(unsigned mask, KL_T value, Lane lane, int width = 32) {                       \
-    return KL_T::from_bits((unsigned short)name(mask, (unsigned)value.__x, lane, width));           \
-  }                                                                                                 \
-  KL_DEVICE KL_T2 name(unsigned mask, KL_T2 value, Lane lane, int width = 32) {                     \
-    return __builtin_bit_cast(KL_T2, name(mask, __builtin_bit_cast(unsigned, value), lane, width)); \
-  }
-KL_SHUFFLE(__shfl_sync, int)
-KL_SHUFFLE(__shfl_up_sync, unsigned)
-KL_SHUFFLE(__shfl_down_sync, unsigned)
-KL_SHUFFLE(__shfl_xor_sync, int)
-#undef KL_SHUFFLE
-KL_DEVICE KL_T atomicAdd(KL_T* address, KL_T value) {
-  return KL_T::from_native(
-      __scoped_atomic_fetch_add((KL_NATIVE*)address, value.native(), __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE));
-}
-KL_DEVICE KL_T2 atomicAdd(KL_T2* address, KL_T2 value) {
-  return KL_T2(atomicAdd(&address->x, value.x), atomicAdd(&address->y, value.y));
-}
-#undef KL_DEVICE
-#endif
+#include "kernelift/half/device.h"
 
 #undef KL_FN
 #undef KL_BINARY

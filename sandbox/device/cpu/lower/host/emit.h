@@ -2,6 +2,10 @@
 #pragma once
 #include <llvm/Target/TargetMachine.h>
 
+#include <map>
+#include <memory>
+#include <vector>
+
 #include "cmake/headers/llvm.h"
 #include "core/base/result.h"
 

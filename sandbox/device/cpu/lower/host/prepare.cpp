@@ -14,6 +14,7 @@
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/IPO/GlobalDCE.h>
 
+#include <algorithm>
 #include <set>
 
 #include "sandbox/device/cpu/schedule/analysis/warp_races.h"
@@ -83,14 +84,14 @@ class SharedPaths {
     for (size_t before = ~size_t(0); before != holders_.size();) {
       before = holders_.size();
       for (Instruction& instruction : instructions(function)) {
-        if (auto* store = dyn_cast<StoreInst>(&instruction); store && may_lead_there(store->getValueOperand()))
-          hold(store->getPointerOperand());
-        if (auto* copy = dyn_cast<MemTransferInst>(&instruction); copy && may_lead_there(copy->getSource()))
-          hold(copy->getDest());
+        if (auto* store = dyn_cast<StoreInst>(&instruction); store && may_point_to_shared(store->getValueOperand()))
+          add_holder(store->getPointerOperand());
+        if (auto* copy = dyn_cast<MemTransferInst>(&instruction); copy && may_point_to_shared(copy->getSource()))
+          add_holder(copy->getDest());
       }
     }
   }
-  bool may_lead_there(const Value* value) const {
+  bool may_point_to_shared(const Value* value) const {
     if (!value->getType()->isPointerTy()) return false;
     if (leads_to_shared_memory(value)) return true;
     if (holders_.empty()) return false;
@@ -103,7 +104,7 @@ class SharedPaths {
   }
 
  private:
-  void hold(const Value* pointer) {
+  void add_holder(const Value* pointer) {
     const Value* object = getUnderlyingObject(pointer, /*MaxLookup=*/0);
     if (isa<AllocaInst>(object)) holders_.insert(object);
   }
@@ -120,7 +121,7 @@ std::set<Function*> users_of_shared_memory(Module& module) {
     for (Instruction& instruction : instructions(function))
       if (auto* call = dyn_cast<CallBase>(&instruction);
           call && call->getCalledFunction() && !users.contains(call->getCalledFunction()))
-        if (any_of(call->args(), [&](const Value* given) { return paths.may_lead_there(given); }))
+        if (any_of(call->args(), [&](const Value* given) { return paths.may_point_to_shared(given); }))
           users.insert(call->getCalledFunction());
   }
   return users;
@@ -146,7 +147,7 @@ bool force_inlining_of_exchange(Module& module) {
 
 /// Lockstep points and yields are placed after this pipeline, by volatile and atomic accesses and fences, and name the
 /// thread: a use holds that parameter where nothing else needs it yet.
-void hold_thread_parameters(Module& module) {
+void keep_thread_parameters(Module& module) {
   for (Function& function : module) {
     if (function.isDeclaration() || function.arg_empty()) continue;
     if (none_of(instructions(function), [](const Instruction& i) { return i.isVolatile() || i.isAtomic(); })) continue;
@@ -189,7 +190,7 @@ constexpr int kInlineThreshold = 2000;  // As NVPTX: calls cost more than code s
 void prepare(DeviceModule& device, TargetMachine& machine) {
   Module& module = *device.module;
   force_inlining_of_waits(module);
-  hold_thread_parameters(module);
+  keep_thread_parameters(module);
   for (Kernel& kernel : device.kernels) kernel.body->setLinkage(GlobalValue::ExternalLinkage);
   PipelineTuningOptions tuning;
   tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopInterleaving = false;

@@ -4,7 +4,10 @@
 #include <llvm/ADT/SetVector.h>
 
 #include <array>
+#include <map>
+#include <memory>
 #include <optional>
+#include <vector>
 
 #include "cmake/headers/llvm.h"
 #include "core/base/result.h"
@@ -25,9 +28,9 @@ struct Kernel {
   uint64_t parameter_bytes = 0, static_shared_bytes = 0, frame_bytes = 0, stack_bytes = 0;
   uint32_t max_threads = 0, mode = 0, flags = 0;
   std::string mode_reason;
-  bool in_warps = false;  ///< CUT: at warp operations too.
-  std::array<bool, 3>
-      twins{};  ///< Threads that differ only along these axes are identical (schedule/analysis/twins.h).
+  bool in_warps = false;                  ///< CUT: at warp operations too.
+  std::array<bool, 3> identical_along{};  ///< Threads that differ only along these axes are identical
+                                          ///< (schedule/analysis/identical_threads.h).
 };
 
 struct Variable {

@@ -8,6 +8,9 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Verifier.h>
 
+#include <algorithm>
+#include <cstring>
+
 #include "sandbox/device/cpu/lower/context_layout.h"
 
 namespace kernelift::cpu {

@@ -8,6 +8,7 @@
 // pointer once functions have their hidden thread parameter (retarget.cpp).
 #include <llvm/IR/ReplaceConstant.h>
 
+#include <algorithm>
 #include <set>
 
 #include "sandbox/device/cpu/block_context.h"
@@ -28,10 +29,10 @@ struct Placement {
 bool is_dynamic(const GlobalVariable& global) { return global.isDeclaration(); }
 
 /// The variables whose initial values hold the constant's address.
-void holders_of(Constant& constant, SetVector<GlobalVariable*>& holders) {
+void find_referring_variables(Constant& constant, SetVector<GlobalVariable*>& referring) {
   for (User* user : constant.users()) {
-    if (auto* holder = dyn_cast<GlobalVariable>(user)) holders.insert(holder);
-    else if (auto* part = dyn_cast<Constant>(user)) holders_of(*part, holders);
+    if (auto* variable = dyn_cast<GlobalVariable>(user)) referring.insert(variable);
+    else if (auto* part = dyn_cast<Constant>(user)) find_referring_variables(*part, referring);
   }
 }
 
@@ -53,7 +54,7 @@ void store_parts(IRBuilderBase& builder, Value* to, Constant& value, const DataL
 
 /// `float* tiles[2] = {a, b};` of shared arrays: clang copies the array from a constant of the module. Addresses in a
 /// block's arena are no constants here, so each function that uses it makes it, part by part.
-void make_where_used(GlobalVariable& constant) {
+void materialise_where_used(GlobalVariable& constant) {
   convertUsersOfConstantsToInstructions({&constant});
   std::map<Function*, Value*> made;
   for (Use& use : make_early_inc_range(constant.uses())) {
@@ -81,12 +82,12 @@ Status place_shared_variables(DeviceModule& device) {
     if (global.getAddressSpace() == kSharedSpace) shared.push_back(&global);
   if (shared.empty()) return done();
 
-  SetVector<GlobalVariable*> holders;
-  for (GlobalVariable* global : shared) holders_of(*global, holders);
-  for (GlobalVariable* holder : holders)
-    if (holder->isConstant() && holder->hasLocalLinkage() &&
-        none_of(holder->users(), [](User* user) { return isa<GlobalVariable>(user); }))
-      make_where_used(*holder);
+  SetVector<GlobalVariable*> referring;
+  for (GlobalVariable* global : shared) find_referring_variables(*global, referring);
+  for (GlobalVariable* variable : referring)
+    if (variable->isConstant() && variable->hasLocalLinkage() &&
+        none_of(variable->users(), [](User* user) { return isa<GlobalVariable>(user); }))
+      materialise_where_used(*variable);
 
   SmallVector<Constant*, 8> constants(shared.begin(), shared.end());
   convertUsersOfConstantsToInstructions(constants);

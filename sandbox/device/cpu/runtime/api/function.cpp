@@ -1,4 +1,6 @@
 // What a program may ask about, or set for, a kernel; and the occupancy calculator built on it.
+#include <algorithm>
+
 #include "sandbox/device/cpu/runtime/errors.h"
 #include "sandbox/device/cpu/runtime/launch/launcher.h"
 #include "sandbox/device/cpu/runtime/state.h"

@@ -59,7 +59,7 @@ KL_API cudaError_t cudaFree(void* pointer) {
   KL_ENTER();
   if (!pointer) return cudaSuccess;
   wait_for_callbacks(nullptr);
-  auto turn = memory_turn();
+  auto lock_launches = lock_out_launches();
   StateLock lock;
   Allocation* found = state().arena.find(reinterpret_cast<uint64_t>(pointer));
   if (!found || found->host || found->address != reinterpret_cast<uint64_t>(pointer))
@@ -79,7 +79,7 @@ KL_API cudaError_t cudaFreeHost(void* pointer) {
   KL_ENTER();
   if (!pointer) return cudaSuccess;
   wait_for_callbacks(nullptr);
-  auto turn = memory_turn();
+  auto lock_launches = lock_out_launches();
   StateLock lock;
   Allocation* found = state().arena.find(reinterpret_cast<uint64_t>(pointer));
   bool ours = found && found->host && found->span > 0 && found->address == reinterpret_cast<uint64_t>(pointer);
@@ -98,7 +98,7 @@ KL_API cudaError_t cudaHostRegister(void* pointer, size_t size, unsigned flags) 
 
 KL_API cudaError_t cudaHostUnregister(void* pointer) {
   KL_ENTER();
-  auto turn = memory_turn();
+  auto lock_launches = lock_out_launches();
   StateLock lock;
   Allocation* found = state().arena.find(reinterpret_cast<uint64_t>(pointer));
   if (!found || found->span > 0 || found->address != reinterpret_cast<uint64_t>(pointer))

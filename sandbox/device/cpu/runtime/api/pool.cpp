@@ -86,7 +86,7 @@ KL_API cudaError_t cudaFreeAsync(void* pointer, cudaStream_t handle) {
   if (!pointer) return cudaSuccess;
   if (stream->capture) return leave(not_supported("cudaFreeAsync in a capturing stream", "free after the capture"));
   wait_for_callbacks(stream);
-  auto turn = memory_turn();
+  auto lock_launches = lock_out_launches();
   StateLock lock;
   Allocation* found = state().arena.find(reinterpret_cast<uint64_t>(pointer));
   if (!found || found->host || found->address != reinterpret_cast<uint64_t>(pointer))

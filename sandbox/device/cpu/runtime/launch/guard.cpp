@@ -1,9 +1,10 @@
 // How a fault becomes an error without unwinding: the signal handler, on its alternate stack, changes the interrupted
-// context so that the faulting thread goes on in land(), as if the kernel had called it. land() calls the executor's
-// trap service, which abandons the block the way __trap() does. If the fault was the stack's own end, land() gets an
-// emergency stack. Every block (or fiber) is entered through enter_block(), which leaves a mark at the base of its
-// stack: the handler walks up from the interrupted stack pointer to it, and so knows the block even where fibers of
-// several blocks take turns on one OS thread. That costs about 2 ns a block, and nothing else when nothing faults.
+// context so that the faulting thread goes on in resume_in_trap(), as if the kernel had called it. resume_in_trap()
+// calls the executor's trap service, which abandons the block the way __trap() does. If the fault was the stack's own
+// end, resume_in_trap() gets an emergency stack. Every block (or fiber) is entered through enter_block(), which leaves
+// a mark at the base of its stack: the handler walks up from the interrupted stack pointer to it, and so knows the
+// block even where fibers of several blocks take turns on one OS thread. That costs about 2 ns a block, and nothing
+// else when nothing faults.
 #include "sandbox/device/cpu/runtime/launch/guard.h"
 
 #include <signal.h>
@@ -119,12 +120,12 @@ KL_RAW_STACK kl_block* block_of_stack(uint64_t stack_pointer) {
 }
 
 /// Where a faulting thread goes on.
-[[noreturn]] void land(kl_block* block, uint32_t linear) {
+[[noreturn]] void resume_in_trap(kl_block* block, uint32_t linear) {
   (*block->launch).services->trap(block, linear);
   __builtin_trap();
 }
 
-void pass_on(int signal, siginfo_t* info, void* context) {
+void forward_signal(int signal, siginfo_t* info, void* context) {
   size_t index = 0;
   while (kSignals[index] != signal) ++index;
   const struct sigaction& before = previous[index];
@@ -145,11 +146,11 @@ void on_signal(int signal, siginfo_t* info, void* raw_context) {
   bool from_hardware = info->si_code > 0;  // Not kill() or raise().
   bool in_launch =
       active.load(std::memory_order_acquire) && note.launch == launch_number.load(std::memory_order_relaxed);
-  if (!in_launch || !from_hardware) return pass_on(signal, info, raw_context);
+  if (!in_launch || !from_hardware) return forward_signal(signal, info, raw_context);
   auto* context = static_cast<ucontext_t*>(raw_context);
   uint64_t stack = uint64_t(context->uc_mcontext.gregs[REG_RSP]);
   kl_block* block = block_of_stack(stack);
-  if (!block) return pass_on(signal, info, raw_context);
+  if (!block) return forward_signal(signal, info, raw_context);
   uint64_t address = reinterpret_cast<uint64_t>(info->si_addr);
   // A fault close to the stack pointer is the stack's guard page: there is no room to go on there.
   bool overflow = signal == SIGSEGV && address + 16 * kPage > stack && address < stack + kPage;
@@ -165,7 +166,7 @@ void on_signal(int signal, siginfo_t* info, void* raw_context) {
   if (overflow && note.emergency) stack = reinterpret_cast<uint64_t>(note.emergency) + kEmergencyStack;
   stack = (stack - kRedZone) & ~uint64_t(15);
   context->uc_mcontext.gregs[REG_RSP] = greg_t(stack - 8);  // As after a call.
-  context->uc_mcontext.gregs[REG_RIP] = greg_t(reinterpret_cast<uint64_t>(&land));
+  context->uc_mcontext.gregs[REG_RIP] = greg_t(reinterpret_cast<uint64_t>(&resume_in_trap));
   context->uc_mcontext.gregs[REG_RDI] = greg_t(reinterpret_cast<uint64_t>(block));
   context->uc_mcontext.gregs[REG_RSI] = greg_t(block->current ? block->current->linear : 0);
 }

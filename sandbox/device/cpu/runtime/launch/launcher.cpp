@@ -88,7 +88,7 @@ cudaError_t find_function(const void* host_function, Function** function) {
   Function* found = state().registry.function(host_function);
   if (!found) return cudaErrorInvalidDeviceFunction;
   if (!found->kernel) {
-    explain("cannot launch %s: %s", demangled(found->name).c_str(), found->trouble.c_str());
+    explain("cannot launch %s: %s", demangled(found->name).c_str(), found->problem.c_str());
     return cudaErrorNoKernelImageForDevice;
   }
   *function = found;
@@ -137,13 +137,13 @@ cudaError_t prepare_launch(const void* host_function, dim3 grid, dim3 block, voi
 
 cudaError_t run_launch(const Launch& launch) {
   if (cudaError_t fault = device_fault()) return fault;
-  std::lock_guard turn(launch_mutex());
+  std::lock_guard lock(launch_mutex());
   in_launch = true;
   const kl_kernel& kernel = *launch.function->kernel;
   const Geometry& geometry = launch.geometry;
   kl_record_launch record = {};
-  const kl_recorder* told = recorder;
-  if (told) {
+  const kl_recorder* listener = recorder;
+  if (listener) {
     record = {&kernel,
               launch.function->image,
               launch.function->binary->blob,
@@ -153,18 +153,18 @@ cudaError_t run_launch(const Launch& launch) {
               geometry.cooperative,
               launch.arguments.get(),
               launch.stream};
-    told->launch_begin(&record);
+    listener->launch_begin(&record);
   }
   cpu::LaunchOptions options;
   options.workers = wanted_workers();
   options.no_progress_timeout = kNoProgress;
   GuardedOutcome outcome = launch_guarded(kernel, geometry, launch.arguments.get(), options);
   cudaError_t error = outcome.fault_signal ? outcome.error : error_of(outcome.launch.fault);
-  if (told) told->launch_end(&record, error == cudaSuccess ? outcome.launch.seconds : -1);
+  if (listener) listener->launch_end(&record, error == cudaSuccess ? outcome.launch.seconds : -1);
   in_launch = false;
 
   if (error == cudaSuccess) return cudaSuccess;
-  if (kernel.mode == KL_MODE_REFUSED && std::exchange(launch.function->refusal_told, true)) return error;
+  if (kernel.mode == KL_MODE_REFUSED && std::exchange(launch.function->refusal_explained, true)) return error;
   explain("kernel %s %s: %s", demangled(kernel.name).c_str(), geometry.text().c_str(),
           outcome.fault_signal ? outcome.detail.c_str() : outcome.launch.detail.c_str());
   if (!poisons_device(error)) return error;
@@ -172,13 +172,13 @@ cudaError_t run_launch(const Launch& launch) {
   return cudaSuccess;
 }
 
-std::unique_lock<std::mutex> memory_turn() {
+std::unique_lock<std::mutex> lock_out_launches() {
   if (!recorder || in_launch) return {};
   return std::unique_lock(launch_mutex());
 }
 
 void wait_for_launches() {
-  if (!in_launch) std::lock_guard turn(launch_mutex());  // The recorder's hooks may call from inside one.
+  if (!in_launch) std::lock_guard lock(launch_mutex());  // The recorder's hooks may call from inside one.
 }
 
 }  // namespace kernelift::cudart

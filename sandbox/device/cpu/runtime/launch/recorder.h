@@ -13,7 +13,7 @@ extern const kl_recorder* recorder;
 /// While a run is recorded, what changes or frees device memory takes turns with launches, so that a launch's images
 /// differ by what it did. Held by the caller for its change; holds nothing where nobody records. EXPECTS: State::mutex
 /// is not held.
-std::unique_lock<std::mutex> memory_turn();
+std::unique_lock<std::mutex> lock_out_launches();
 
 /// The handlers of the process's end run; those registered before the runtime was first used, which are the code
 /// objects' own among others, are still to come.

@@ -24,7 +24,7 @@ Binary* Registry::add_binary(const void* blob) {
 
 void Registry::remove_binary(Binary* binary) {
   for (auto& [host, variable] : variables_)
-    if (variable.binary == binary && variable.managed_here) state().arena.release(reinterpret_cast<uint64_t>(host));
+    if (variable.binary == binary && variable.host_is_managed) state().arena.release(reinterpret_cast<uint64_t>(host));
   std::erase_if(functions_, [&](const auto& entry) { return entry.second.binary == binary; });
   std::erase_if(variables_, [&](const auto& entry) { return entry.second.binary == binary; });
   std::erase_if(binaries_, [&](const auto& owned) { return owned.get() == binary; });
@@ -56,11 +56,11 @@ void Registry::finish_binary(Binary* binary) {
 void Registry::bind_managed(const cpu::LoadedImage& image, const void* host, Variable& variable) {
   const kl_variable* slot = image.find_variable(variable.name);
   if (!slot || slot->size < sizeof(void*) || !(slot->flags & KL_VARIABLE_MANAGED)) return;
-  if (!variable.managed_pointer && !variable.managed_here) {
+  if (!variable.managed_pointer && !variable.host_is_managed) {
     const kl_variable* initial = image.find_variable(variable.name + ".initial");
     if (!initial || initial->size > variable.size) return;
     variable.address = const_cast<void*>(host);
-    variable.managed_here = true;
+    variable.host_is_managed = true;
     std::memcpy(variable.address, initial->address, initial->size);
     state().arena.adopt(reinterpret_cast<uint64_t>(host), variable.size, 0, KL_MEMORY_MANAGED);
   }
@@ -75,7 +75,7 @@ void Registry::open(Binary& binary) {
   if (size == 0) {
     uint32_t magic = 0;
     if (binary.blob) std::memcpy(&magic, binary.blob, sizeof magic);
-    binary.trouble =
+    binary.problem =
         magic == kNvidiaFatbin
             ? "it was compiled for NVIDIA GPUs; build the application with `kernelift build --device cpu -- ...`"
             : "its device code is of an unknown format";
@@ -83,36 +83,36 @@ void Registry::open(Binary& binary) {
   }
   Result<std::vector<FatEntry>> entries = read_fat_blob({static_cast<const char*>(binary.blob), size});
   if (!entries.ok()) {
-    binary.trouble = "its embedded device code is damaged: " + entries.error().message;
+    binary.problem = "its embedded device code is damaged: " + entries.error().message;
     return;
   }
   for (const FatEntry& entry : *entries) {
     if (entry.kind != FatEntry::Kind::CpuImage) continue;
     Result<std::shared_ptr<cpu::LoadedImage>> image = cpu::LoadedImage::load(entry.bytes, entry.name);
     if (!image.ok()) {
-      binary.trouble = "its CPU image does not load: " + image.error().message;
+      binary.problem = "its CPU image does not load: " + image.error().message;
       continue;
     }
     for (auto& [host, variable] : variables_)
       if (variable.binary == &binary) bind_managed(**image, host, variable);
     binary.images.push_back(std::move(*image));
   }
-  if (binary.images.empty() && binary.trouble.empty())
-    binary.trouble = "its object file holds no image for the CPU device";
+  if (binary.images.empty() && binary.problem.empty())
+    binary.problem = "its object file holds no image for the CPU device";
 }
 
 Function* Registry::function(const void* host) {
   auto it = functions_.find(host);
   if (it == functions_.end()) return nullptr;
   Function& function = it->second;
-  if (function.kernel || !function.trouble.empty()) return &function;
+  if (function.kernel || !function.problem.empty()) return &function;
   open(*function.binary);
   for (const auto& image : function.binary->images) {
     function.kernel = image->find_kernel(function.name);
     function.image = &image->image();
     if (function.kernel) return &function;
   }
-  function.trouble = function.binary->trouble.empty() ? "its unit's image does not hold it" : function.binary->trouble;
+  function.problem = function.binary->problem.empty() ? "its unit's image does not hold it" : function.binary->problem;
   return &function;
 }
 
@@ -149,14 +149,14 @@ void Registry::unload() {
     function.kernel = nullptr;
     function.image = nullptr;
     function.max_dynamic_shared = 0;
-    function.trouble.clear();
+    function.problem.clear();
   }
   for (auto& [host, variable] : variables_)
-    if (!variable.managed_pointer && !variable.managed_here) variable.address = nullptr;
+    if (!variable.managed_pointer && !variable.host_is_managed) variable.address = nullptr;
   for (auto& binary : binaries_) {
     binary->images.clear();
     binary->opened = false;
-    binary->trouble.clear();
+    binary->problem.clear();
   }
 }
 

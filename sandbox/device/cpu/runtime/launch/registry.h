@@ -17,7 +17,7 @@ struct Binary {
   const void* blob = nullptr;
   bool opened = false;
   std::vector<std::shared_ptr<cpu::LoadedImage>> images;
-  std::string trouble;  ///< Why there is no image, for people; empty if there is one.
+  std::string problem;  ///< Why there is no image, for people; empty if there is one.
 };
 
 struct Function {
@@ -26,8 +26,8 @@ struct Function {
   const kl_kernel* kernel = nullptr;
   const kl_image* image = nullptr;
   uint32_t max_dynamic_shared = 0;  ///< Raised by cudaFuncSetAttribute; 0: the device's default.
-  bool refusal_told = false;        ///< That the device cannot run it was said, once.
-  std::string trouble;
+  bool refusal_explained = false;   ///< That the device cannot run it was said, once.
+  std::string problem;
 };
 
 struct Variable {
@@ -36,7 +36,7 @@ struct Variable {
   size_t size = 0;
   void** managed_pointer = nullptr;  ///< Host's pointer to a __managed__ variable.
   void* address = nullptr;           ///< In the loaded image, or the managed memory.
-  bool managed_here = false;         ///< The host's own variable is the managed memory; it has its initial value.
+  bool host_is_managed = false;      ///< The host's own variable is the managed memory; it has its initial value.
 };
 
 /// EXPECTS: calls are serialised by the caller (State::mutex).
@@ -50,7 +50,7 @@ class Registry {
   void finish_binary(Binary* binary);
 
   /// The kernel behind a host stub, its image loaded; null if nobody registered `host`. `kernel` stays null, with the
-  /// reason in `trouble`, if there is no image for it.
+  /// reason in `problem`, if there is no image for it.
   Function* function(const void* host);
   /// The variable behind a host shadow, its image loaded; null if unknown or absent from every image.
   Variable* variable(const void* host);

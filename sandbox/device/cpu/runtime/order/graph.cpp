@@ -106,15 +106,15 @@ void destroy_graph(Graph* graph) {
 Graph* clone_graph(const Graph& graph) {
   StateLock lock;
   Graph* copy = create_graph();
-  std::unordered_map<const GraphNode*, GraphNode*> twin;
+  std::unordered_map<const GraphNode*, GraphNode*> copy_of;
   for (const auto& node : graph.nodes) {
     GraphNode* made = copy->add(node->type, node->run, {});
     made->kernel = node->kernel;
     made->cloned_from = node.get();
-    twin[node.get()] = made;
+    copy_of[node.get()] = made;
   }
   for (const auto& node : graph.nodes)
-    for (GraphNode* dependency : node->dependencies) twin[node.get()]->dependencies.push_back(twin[dependency]);
+    for (GraphNode* dependency : node->dependencies) copy_of[node.get()]->dependencies.push_back(copy_of[dependency]);
   return copy;
 }
 
@@ -137,7 +137,7 @@ void destroy_exec(GraphExec* exec) {
 cudaError_t run_graph(GraphExec& exec) {
   for (const GraphExec::Step& step : exec.steps) {
     if (!step.run || !step.enabled) continue;
-    if (cudaError_t error = in_turn(step.type, step.run)) return error;
+    if (cudaError_t error = run_work(step.type, step.run)) return error;
   }
   return cudaSuccess;
 }

@@ -82,8 +82,9 @@ extern std::atomic<int> open_captures;
 
 /// Does `work`, which may change memory, in turn with launches (launch/recorder.h); a kernel takes its turn by itself.
 template <class Work>
-cudaError_t in_turn(NodeType type, const Work& work) {
-  auto turn = type == NodeType::Memcpy || type == NodeType::Memset ? memory_turn() : std::unique_lock<std::mutex>();
+cudaError_t run_work(NodeType type, const Work& work) {
+  auto lock =
+      type == NodeType::Memcpy || type == NodeType::Memset ? lock_out_launches() : std::unique_lock<std::mutex>();
   return work();
 }
 
@@ -97,7 +98,7 @@ cudaError_t in_stream(cudaStream_t handle, NodeType type, Work&& work) {
     if (cudaError_t error = check_no_capture(stream)) return error;
   }
   wait_for_callbacks(stream);
-  return in_turn(type, work);
+  return run_work(type, work);
 }
 
 }  // namespace kernelift::cudart

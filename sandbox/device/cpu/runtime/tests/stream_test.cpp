@@ -1,5 +1,6 @@
 // Streams, events, host callbacks, capture and graphs.
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>

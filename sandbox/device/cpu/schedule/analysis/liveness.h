@@ -1,5 +1,7 @@
 // Which values of a function are needed at the start of given blocks.
 #pragma once
+#include <map>
+
 #include "cmake/headers/llvm.h"
 
 namespace kernelift::cpu {

@@ -61,7 +61,7 @@ class LockstepPlacer {
     for (Instruction& instruction : block) {
       if (brings_together(instruction)) done = kNothing;
       else if (runs_other_code(instruction)) done = kAnything;
-      if (!rules_.hands_over(instruction)) continue;
+      if (!rules_.is_exchange(instruction)) continue;
       const bool store = isa<StoreInst>(instruction);
       if (rules_.every_access || (store ? done != kNothing : done & kStores)) {
         if (points) points->push_back(&instruction);

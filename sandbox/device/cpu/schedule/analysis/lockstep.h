@@ -7,8 +7,8 @@
 namespace kernelift::cpu {
 
 struct LockstepRules {
-  std::function<bool(const llvm::Instruction&)> hands_over;  ///< Is this load or store part of such an exchange?
-  bool is_kernel = false;                                    ///< Lanes start together.
+  std::function<bool(const llvm::Instruction&)> is_exchange;  ///< Is this load or store part of such an exchange?
+  bool is_kernel = false;                                     ///< Lanes start together.
   bool every_access = false;  ///< A point before each: code that spins may meet any of them.
 };
 

@@ -30,10 +30,13 @@
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/PatternMatch.h>
 
+#include <algorithm>
+#include <cstddef>
+
 #include "sandbox/device/cpu/block_context.h"
 #include "sandbox/device/cpu/lower/module/device_module.h"
 #include "sandbox/device/cpu/lower/services.h"
-#include "sandbox/device/cpu/schedule/analysis/alike.h"
+#include "sandbox/device/cpu/schedule/analysis/uniformity.h"
 
 namespace kernelift::cpu {
 
@@ -97,17 +100,17 @@ class ExchangeFinder {
         ranges_(&assumptions_, &function.getDataLayout()) {}
 
   /// The parameters through which lanes read what others have written, each with one such load.
-  MapVector<const Value*, Instruction*> find_given() {
+  MapVector<const Value*, Instruction*> find_through_parameters() {
     MapVector<const Value*, Instruction*> found;
     for (Instruction& instruction : instructions(function_)) {
       auto* store = dyn_cast<StoreInst>(&instruction);
       const auto* given =
           store ? dyn_cast<Argument>(getUnderlyingObject(store->getPointerOperand(), /*MaxLookup=*/0)) : nullptr;
-      if (!given || found.contains(given) || is_same_for_all(store->getPointerOperand())) continue;
+      if (!given || found.contains(given) || is_uniform_address(store->getPointerOperand())) continue;
       Instruction* reached = reached_from(*store, [&](Instruction& other) {
         const auto* load = dyn_cast<LoadInst>(&other);
         return load && getUnderlyingObject(load->getPointerOperand(), /*MaxLookup=*/0) == given &&
-               is_same_for_all(load->getPointerOperand());
+               is_uniform_address(load->getPointerOperand());
       });
       if (reached) found[given] = reached;
     }
@@ -115,17 +118,17 @@ class ExchangeFinder {
   }
 
   /// What follows reads behind barriers of what is the same for all warps and is overwritten before the next barrier.
-  SmallVector<Instruction*, 4> behind_overwritten_reads() {
+  SmallVector<Instruction*, 4> points_after_overwritten_reads() {
     SmallVector<Instruction*, 4> found;
     for (BasicBlock& block : function_) {
       Instruction* last = nullptr;  // Of several reads one after the other.
       for (Instruction& instruction : block) {
         auto* load = dyn_cast<LoadInst>(&instruction);
-        if (load && is_shared_access(*load) && comes_from_barriers(*load) &&
+        if (load && is_shared_access(*load) && follows_barriers_directly(*load) &&
             !differs_by_warp(evolution_.getSCEV(load->getPointerOperand())) && is_overwritten(*load))
           last = load;
       }
-      if (last) found.push_back(joined(block) ? &*joined(block)->getFirstInsertionPt() : last->getNextNode());
+      if (last) found.push_back(join_after(block) ? &*join_after(block)->getFirstInsertionPt() : last->getNextNode());
     }
     return found;
   }
@@ -142,7 +145,7 @@ class ExchangeFinder {
         if (!of_interest || !share_a_variable(variables, shared_variables(getLoadStorePointerOperand(&other))))
           return false;
         return store ? !reads_own_element(*cast<StoreInst>(&instruction), cast<LoadInst>(other))
-                     : reads_what_a_lane_overwrites(*cast<LoadInst>(&instruction), cast<StoreInst>(other));
+                     : reads_element_that_a_lane_writes(*cast<LoadInst>(&instruction), cast<StoreInst>(other));
       });
       if (reached) return store ? reached : &instruction;
     }
@@ -173,7 +176,7 @@ class ExchangeFinder {
   }
 
   /// Nothing is done between barriers and this instruction, on whatever way it is reached.
-  bool comes_from_barriers(Instruction& instruction) {
+  bool follows_barriers_directly(Instruction& instruction) {
     SmallPtrSet<BasicBlock*, 8> seen;
     SmallVector<BasicBlock*, 8> work;
     auto walk = [&](BasicBlock& block, BasicBlock::iterator end) {
@@ -196,7 +199,7 @@ class ExchangeFinder {
 
   /// Where threads meet again that only some of run this block: `v = lane < n ? s[lane] : 0`; nullptr if it is no such
   /// side.
-  static BasicBlock* joined(BasicBlock& side) {
+  static BasicBlock* join_after(BasicBlock& side) {
     BasicBlock *before = side.getSinglePredecessor(), *join = side.getSingleSuccessor();
     if (!before || !join || before->getSingleSuccessor()) return nullptr;
     for (BasicBlock* other : successors(before))
@@ -259,7 +262,7 @@ class ExchangeFinder {
   }
 
   /// Of a load before a store: does a lane read what another lane of its warp writes?
-  bool reads_what_a_lane_overwrites(LoadInst& load, StoreInst& store) {
+  bool reads_element_that_a_lane_writes(LoadInst& load, StoreInst& store) {
     const SCEV* written = evolution_.getSCEV(store.getPointerOperand());
     LinearForm distance, address;
     add_linear(evolution_.getSCEV(load.getPointerOperand()), 1, distance);
@@ -329,7 +332,7 @@ class ExchangeFinder {
     return any_of(expression->operands(), [&](const SCEV* operand) { return differs_by_warp(operand); });
   }
 
-  bool is_same_for_all(const Value* pointer) {
+  bool is_uniform_address(const Value* pointer) {
     return !differs_by_thread(evolution_.getSCEV(const_cast<Value*>(pointer)));
   }
 
@@ -377,21 +380,21 @@ class ExchangeFinder {
 
 Exchange find_unsynchronised_exchange(Function& kernel) {
   ExchangeFinder finder(kernel);
-  return {finder.find(), finder.find_given()};
+  return {finder.find(), finder.find_through_parameters()};
 }
 
-void hold_overwritten_reads(Function& function) {
+void fence_overwritten_reads(Function& function) {
   SmallVector<Instruction*, 8> barriers;
   SmallVector<BasicBlock*, 8> stops;
   for (Instruction& instruction : instructions(function))
     if (is_plain_barrier(instruction)) barriers.push_back(&instruction), stops.push_back(instruction.getParent());
   if (barriers.empty()) return;
-  const SmallVector<Instruction*, 4> places = ExchangeFinder(function).behind_overwritten_reads();
+  const SmallVector<Instruction*, 4> places = ExchangeFinder(function).points_after_overwritten_reads();
   if (places.empty()) return;
-  Alike alike(function, /*shared_reads=*/true);
+  Uniformity uniformity(function, /*shared_reads=*/true);
   for (Instruction* place : places) {
     stops.push_back(place->getParent());
-    if (alike.stop_together(stops)) barriers.front()->clone()->insertBefore(place->getIterator());
+    if (uniformity.waits_are_uniform(stops)) barriers.front()->clone()->insertBefore(place->getIterator());
     else stops.pop_back();
   }
 }

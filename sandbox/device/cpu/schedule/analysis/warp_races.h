@@ -7,8 +7,8 @@ namespace kernelift::cpu {
 
 /// Loads that may read what another thread stored since the last barrier.
 struct Exchange {
-  llvm::Instruction* shared = nullptr;                            ///< One of shared memory, if there are any.
-  llvm::MapVector<const llvm::Value*, llvm::Instruction*> given;  ///< One of each pointer parameter's memory.
+  llvm::Instruction* shared = nullptr;                                 ///< One of shared memory, if there are any.
+  llvm::MapVector<const llvm::Value*, llvm::Instruction*> parameters;  ///< One of each pointer parameter's memory.
 };
 Exchange find_unsynchronised_exchange(llvm::Function& kernel);
 
@@ -17,7 +17,7 @@ Exchange find_unsynchronised_exchange(llvm::Function& kernel);
 /// `__syncthreads(); mean = s[0]; … if (lane == 0) s[warp] = …;`. That is a race too, but one that a GPU hardly ever
 /// loses, since its warps leave a barrier together; threads that run one after another always would. Puts another
 /// barrier behind such reads, where all threads get there together. Programs without races have none.
-void hold_overwritten_reads(llvm::Function& function);
+void fence_overwritten_reads(llvm::Function& function);
 
 /// Does this pointer lead to shared variables for sure?
 bool leads_to_shared_memory(const llvm::Value* pointer);

@@ -6,6 +6,6 @@ namespace kernelift::cpu {
 
 /// Puts a plain barrier at the start of each step of such loops of a kernel that waits for nothing itself, and behind
 /// them. The barriers in program order; none if there is no such loop.
-llvm::SmallVector<llvm::Instruction*, 4> share_steps(Kernel& kernel);
+llvm::SmallVector<llvm::Instruction*, 4> add_loop_barriers(Kernel& kernel);
 
 }  // namespace kernelift::cpu

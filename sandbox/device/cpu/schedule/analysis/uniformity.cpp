@@ -1,7 +1,7 @@
 // A value is the same for all threads if it is computed from such values in the same way: constants, parameters, what
 // belongs to the block, the answer of a barrier. The thread's own coordinates are not, nor is a value chosen by the way
 // that a thread came. What cannot be seen to be the same is taken for different.
-#include "sandbox/device/cpu/schedule/analysis/alike.h"
+#include "sandbox/device/cpu/schedule/analysis/uniformity.h"
 
 #include <llvm/IR/CFG.h>
 #include <llvm/IR/Instructions.h>
@@ -16,12 +16,12 @@ using namespace llvm;
 
 namespace {
 
-/// The blocks from which a thread can come to a stop without passing through `meeting`.
-SmallPtrSet<BasicBlock*, 32> leading_to(ArrayRef<BasicBlock*> stops, BasicBlock* meeting) {
+/// The blocks from which a thread can come to a stop without passing through `join`.
+SmallPtrSet<BasicBlock*, 32> blocks_before(ArrayRef<BasicBlock*> stops, BasicBlock* join) {
   SmallPtrSet<BasicBlock*, 32> found;
   SmallVector<BasicBlock*, 32> work;
   auto add = [&](BasicBlock* block) {
-    if (block != meeting && found.insert(block).second) work.push_back(block);
+    if (block != join && found.insert(block).second) work.push_back(block);
   };
   for (BasicBlock* stop : stops) add(stop);
   while (!work.empty())
@@ -31,43 +31,43 @@ SmallPtrSet<BasicBlock*, 32> leading_to(ArrayRef<BasicBlock*> stops, BasicBlock*
 
 }  // namespace
 
-Alike::Alike(Function& body, bool shared_reads)
+Uniformity::Uniformity(Function& body, bool shared_reads)
     : body_(body),
       dominators_(body),
       loops_(dominators_),
       thread_(DeviceModule::thread_of(body)),
       shared_reads_(shared_reads) {}
 
-bool Alike::stop_together(ArrayRef<BasicBlock*> stops) {
+bool Uniformity::waits_are_uniform(ArrayRef<BasicBlock*> stops) {
   post_dominators_.recalculate(body_);
   for (BasicBlock& block : body_)
     if (block.getTerminator()->getNumSuccessors() > 1 && dominators_.isReachableFromEntry(&block) &&
-        !is_decided_alike(block) && !parts_harmlessly(block, stops))
+        !branches_uniformly(block) && !diverges_harmlessly(block, stops))
       return false;
   return true;
 }
 
-bool Alike::is_decided_alike(BasicBlock& block) {
+bool Uniformity::branches_uniformly(BasicBlock& block) {
   Instruction* end = block.getTerminator();
   if (auto* branch = dyn_cast<BranchInst>(end))
-    return branch->isUnconditional() || is_alike(branch->getCondition(), block);
-  if (auto* choice = dyn_cast<SwitchInst>(end)) return is_alike(choice->getCondition(), block);
+    return branch->isUnconditional() || is_uniform(branch->getCondition(), block);
+  if (auto* choice = dyn_cast<SwitchInst>(end)) return is_uniform(choice->getCondition(), block);
   return end->getNumSuccessors() < 2;
 }
 
 /// Threads that go different ways here meet again before any stop, or those of all ways but one stop no more.
-bool Alike::parts_harmlessly(BasicBlock& block, ArrayRef<BasicBlock*> stops) {
+bool Uniformity::diverges_harmlessly(BasicBlock& block, ArrayRef<BasicBlock*> stops) {
   auto* node = post_dominators_.getNode(&block);
-  BasicBlock* meeting = node && node->getIDom() ? node->getIDom()->getBlock() : nullptr;
-  auto stopping = [&](BasicBlock* before) {
-    const auto leading = leading_to(stops, before);
-    return count_if(successors(&block), [&](BasicBlock* next) { return leading.contains(next); });
+  BasicBlock* join = node && node->getIDom() ? node->getIDom()->getBlock() : nullptr;
+  auto successors_that_wait = [&](BasicBlock* before) {
+    const auto before_stop = blocks_before(stops, before);
+    return count_if(successors(&block), [&](BasicBlock* next) { return before_stop.contains(next); });
   };
-  return stopping(nullptr) <= 1 || (meeting && stopping(meeting) == 0);
+  return successors_that_wait(nullptr) <= 1 || (join && successors_that_wait(join) == 0);
 }
 
 /// Whether all threads of a block that come to `where` together have the same value there.
-bool Alike::is_alike(Value* value, BasicBlock& where) {
+bool Uniformity::is_uniform(Value* value, BasicBlock& where) {
   SmallPtrSet<Value*, 16> seen;
   SmallVector<std::pair<Value*, BasicBlock*>, 16> work = {{value, &where}};
   while (!work.empty()) {
@@ -90,7 +90,7 @@ bool Alike::is_alike(Value* value, BasicBlock& where) {
       for (BasicBlock* from : phi->blocks()) work.push_back({phi->getIncomingValueForBlock(from), from});
       continue;
     }
-    if (belongs_to_block(*instruction)) continue;
+    if (is_block_value(*instruction)) continue;
     auto* call = dyn_cast<IntrinsicInst>(instruction);  // Minimum, maximum, absolute value.
     const bool computed = isa<BinaryOperator, CmpInst, CastInst, SelectInst, FreezeInst>(instruction) ||
                           (call && call->doesNotAccessMemory());
@@ -105,7 +105,7 @@ bool Alike::is_alike(Value* value, BasicBlock& where) {
 
 /// A field of the block (its index, its size, the grid's), which is found through the thread's first field; where a
 /// shared variable is; what a barrier answers.
-bool Alike::belongs_to_block(const Instruction& instruction) const {
+bool Uniformity::is_block_value(const Instruction& instruction) const {
   if (auto* load = dyn_cast<LoadInst>(&instruction)) {
     if (!load->hasMetadata(LLVMContext::MD_invariant_load)) return false;
     auto* block = dyn_cast<LoadInst>(load->getPointerOperand()->stripInBoundsConstantOffsets());

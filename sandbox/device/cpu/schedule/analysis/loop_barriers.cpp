@@ -5,8 +5,8 @@
 // of products as fast or slower.)
 //
 // It is done only where it cannot be told from a __syncthreads() that all threads reach equally often, or that some
-// never reach again because they have ended (alike.h).
-#include "sandbox/device/cpu/schedule/analysis/shared_steps.h"
+// never reach again because they have ended (uniformity.h).
+#include "sandbox/device/cpu/schedule/analysis/loop_barriers.h"
 
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -15,7 +15,7 @@
 #include "sandbox/device/cpu/block_context.h"
 #include "sandbox/device/cpu/lower/context_layout.h"
 #include "sandbox/device/cpu/lower/services.h"
-#include "sandbox/device/cpu/schedule/analysis/alike.h"
+#include "sandbox/device/cpu/schedule/analysis/uniformity.h"
 
 namespace kernelift::cpu {
 
@@ -23,7 +23,7 @@ using namespace llvm;
 
 namespace {
 
-constexpr unsigned kMostBlocks = 8;  ///< Of a step: each condition becomes a mask.
+constexpr unsigned kMaxBlocks = 8;  ///< Of a step: each condition becomes a mask.
 
 /// Is it the end of a polynomial, as the device library's own functions are? Each step multiplies and adds a constant.
 bool ends_polynomial(const IntrinsicInst* step) {
@@ -37,7 +37,7 @@ bool ends_polynomial(const IntrinsicInst* step) {
 }
 
 /// What has vectors, glibc's or our own, and takes far longer than a row of the frame.
-bool is_dear(const Instruction& instruction) {
+bool is_expensive(const Instruction& instruction) {
   const auto* call = dyn_cast<IntrinsicInst>(&instruction);
   if (!call || !call->getType()->isFloatingPointTy()) return false;
   switch (call->getIntrinsicID()) {
@@ -53,32 +53,33 @@ bool is_dear(const Instruction& instruction) {
   }
 }
 
-class StepFinder {
+class LoopFinder {
  public:
-  explicit StepFinder(Function& body) : body_(body), alike_(body, /*shared_reads=*/false) {}
+  explicit LoopFinder(Function& body) : body_(body), uniformity_(body, /*shared_reads=*/false) {}
 
   /// The blocks at whose start threads stop.
   SmallVector<BasicBlock*, 8> find() {
-    if (!is_plain()) return {};
+    if (!threads_are_independent()) return {};
     SmallVector<Loop*, 4> candidates;
-    for (Loop* loop : alike_.loops().getLoopsInPreorder())
-      if (is_worth_it(*loop)) candidates.push_back(loop);
+    for (Loop* loop : uniformity_.loops().getLoopsInPreorder())
+      if (is_profitable(*loop)) candidates.push_back(loop);
     // Each gets an entry, one way back and an exit of its own.
     for (Loop* loop : candidates)
-      simplifyLoop(loop, &alike_.dominators(), &alike_.loops(), nullptr, nullptr, nullptr, /*PreserveLCSSA=*/false);
+      simplifyLoop(loop, &uniformity_.dominators(), &uniformity_.loops(), nullptr, nullptr, nullptr,
+                   /*PreserveLCSSA=*/false);
     SmallVector<BasicBlock*, 8> stops;
     for (Loop* loop : candidates) {
       if (!loop->getLoopLatch() || !loop->getExitingBlock() || !loop->getExitBlock() || !loop->hasDedicatedExits())
         continue;
       stops.append({loop->getHeader(), loop->getExitBlock()});
-      if (!alike_.stop_together(stops)) stops.resize(stops.size() - 2);
+      if (!uniformity_.waits_are_uniform(stops)) stops.resize(stops.size() - 2);
     }
     return stops;
   }
 
  private:
   /// Nothing by which one thread could notice how far another is.
-  bool is_plain() const {
+  bool threads_are_independent() const {
     for (Instruction& instruction : instructions(body_)) {
       if (isa<AllocaInst>(instruction) || instruction.isVolatile() || instruction.isAtomic()) return false;
       if (const auto* call = dyn_cast<CallBase>(&instruction); call && !isa<IntrinsicInst>(call)) return false;
@@ -86,24 +87,24 @@ class StepFinder {
     return true;
   }
 
-  static bool is_worth_it(const Loop& loop) {
-    if (!loop.isInnermost() || loop.getNumBlocks() > kMostBlocks) return false;
-    bool sums = false, dear = false;
+  static bool is_profitable(const Loop& loop) {
+    if (!loop.isInnermost() || loop.getNumBlocks() > kMaxBlocks) return false;
+    bool sums = false, expensive = false;
     for (PHINode& phi : loop.getHeader()->phis()) sums |= phi.getType()->isFloatingPointTy();
     for (BasicBlock* block : loop.blocks())
-      for (Instruction& instruction : *block) dear |= is_dear(instruction);
-    return sums && dear;
+      for (Instruction& instruction : *block) expensive |= is_expensive(instruction);
+    return sums && expensive;
   }
 
   Function& body_;
-  Alike alike_;
+  Uniformity uniformity_;
 };
 
 }  // namespace
 
-SmallVector<Instruction*, 4> share_steps(Kernel& kernel) {
+SmallVector<Instruction*, 4> add_loop_barriers(Kernel& kernel) {
   SmallVector<Instruction*, 4> barriers;
-  for (BasicBlock* block : StepFinder(*kernel.body).find()) {
+  for (BasicBlock* block : LoopFinder(*kernel.body).find()) {
     IRBuilder<> builder(block, block->getFirstInsertionPt());
     Value* zero = builder.getInt32(0);
     barriers.push_back(call_service(

@@ -8,24 +8,24 @@
 
 namespace kernelift::cpu {
 
-class Alike {
+class Uniformity {
  public:
   /// `shared_reads`: what all threads read from one place counts as the same for all, as it must be in a program
   /// without races that decides by it about a barrier.
-  explicit Alike(llvm::Function& body, bool shared_reads);
+  explicit Uniformity(llvm::Function& body, bool shared_reads);
 
   llvm::DominatorTree& dominators() { return dominators_; }
   llvm::LoopInfo& loops() { return loops_; }
 
   /// Threads that stop in one of these blocks stop there together: every branch that lies between is taken alike by all
   /// of them, or leads together again before any stop, or leads to the thread's end on its other side.
-  bool stop_together(llvm::ArrayRef<llvm::BasicBlock*> stops);
+  bool waits_are_uniform(llvm::ArrayRef<llvm::BasicBlock*> stops);
 
  private:
-  bool is_decided_alike(llvm::BasicBlock& block);
-  bool is_alike(llvm::Value* value, llvm::BasicBlock& where);
-  bool belongs_to_block(const llvm::Instruction& instruction) const;
-  bool parts_harmlessly(llvm::BasicBlock& block, llvm::ArrayRef<llvm::BasicBlock*> stops);
+  bool branches_uniformly(llvm::BasicBlock& block);
+  bool is_uniform(llvm::Value* value, llvm::BasicBlock& where);
+  bool is_block_value(const llvm::Instruction& instruction) const;
+  bool diverges_harmlessly(llvm::BasicBlock& block, llvm::ArrayRef<llvm::BasicBlock*> stops);
 
   llvm::Function& body_;
   llvm::DominatorTree dominators_;

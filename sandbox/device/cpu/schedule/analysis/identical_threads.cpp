@@ -6,9 +6,11 @@
 // That ends where twins can be told apart or counted: atomic operations, memory from malloc, clocks, printf, assert and
 // trap (they name the thread), volatile accesses, warp operations, __syncthreads_count, and code that is called through
 // a pointer. ntid.y is the block's size all the same.
-#include "sandbox/device/cpu/schedule/analysis/twins.h"
+#include "sandbox/device/cpu/schedule/analysis/identical_threads.h"
 
 #include <llvm/IR/InstIterator.h>
+
+#include <cstddef>
 
 #include "sandbox/device/cpu/block_context.h"
 #include "sandbox/device/cpu/lower/context_layout.h"
@@ -20,25 +22,25 @@ using namespace llvm;
 
 namespace {
 
-class TwinFinder {
+class IdenticalThreadFinder {
  public:
-  explicit TwinFinder(const std::set<Function*>& reached) : reached_(reached) {}
+  explicit IdenticalThreadFinder(const std::set<Function*>& reached) : reached_(reached) {}
 
   /// Coordinates nobody reads, empty if threads can be told apart otherwise.
   std::set<unsigned> find() {
     for (Function* function : reached_)
       for (Instruction& instruction : instructions(*function))
-        if (tells_apart(instruction)) return {};
+        if (distinguishes_threads(instruction)) return {};
     for (Function* function : reached_)
       if (!follow_thread(*DeviceModule::thread_of(*function))) return {};
-    std::set<unsigned> twins;
+    std::set<unsigned> axes;
     for (unsigned axis = 0; axis < 3; ++axis)
-      if (!read_.contains(ThreadField::tid_x + axis)) twins.insert(axis);
-    return twins;
+      if (!read_.contains(ThreadField::tid_x + axis)) axes.insert(axis);
+    return axes;
   }
 
  private:
-  bool tells_apart(Instruction& instruction) {
+  bool distinguishes_threads(Instruction& instruction) {
     if (instruction.isVolatile() || instruction.isAtomic()) return true;
     auto* call = dyn_cast<CallBase>(&instruction);
     if (!call) return false;
@@ -105,9 +107,9 @@ class TwinFinder {
 
 }  // namespace
 
-void find_twins(Kernel& kernel, const std::set<Function*>& reached) {
-  const std::set<unsigned> twins = TwinFinder(reached).find();
-  for (unsigned axis : twins) kernel.twins[axis] = true;
+void find_identical_threads(Kernel& kernel, const std::set<Function*>& reached) {
+  const std::set<unsigned> axes = IdenticalThreadFinder(reached).find();
+  for (unsigned axis : axes) kernel.identical_along[axis] = true;
 }
 
 }  // namespace kernelift::cpu

@@ -1,4 +1,5 @@
 // Threads that cannot differ: one of them runs for all, unless something could tell them apart or count them.
+#include <algorithm>
 #include <numeric>
 
 #include "sandbox/device/cpu/tests/device_test.h"
