@@ -1,10 +1,10 @@
-# What makes the binaries of a build run on another machine, and the target that packs them.
-#   - Libraries a bare node lacks are linked from their static archives (SQLite, zstd, zlib, seccomp, xxHash), opened at run
-#     time (libcurl, wanted by --llm alone), never reached (Z3, see portable.cpp) or, where Debian has no archive (oneTBB),
-#     carried in lib/kernelift/runtime, where the run paths below look first.
-#   - `ninja bundle` makes kernelift-<version>-linux-x86_64.tar.xz by scripts/bundle and refuses one above its limit.
-# The recorders' own, older, C library is their rooms' concern and is tested there and in tests/gpu.
-set(KERNELIFT_BUNDLE_LIMIT_MIB 40)  # What a user fetches over a cluster's login node without thinking about it.
+# Makes the binaries of a build run on other machines, and defines the target that packs them.
+#   - Libraries that a bare node lacks are linked from static archives (SQLite, zstd, zlib, seccomp, xxHash), opened at run
+#     time (libcurl, needed only for --llm), replaced by stubs (Z3, see portable.cpp) or, if Debian has no static archive
+#     (oneTBB), shipped in lib/kernelift/runtime, which the run paths below search first.
+#   - `ninja bundle` creates kernelift-<version>-linux-x86_64.tar.xz by scripts/bundle, which fails above the size limit.
+# The recorders require an older C library; their rooms take care of that, and tests/gpu/old_enough checks it.
+set(KERNELIFT_BUNDLE_LIMIT_MIB 40)  # Small enough to download through a cluster's login node without a second thought.
 
 function(kernelift_take_archive target archive)
   find_library(${archive}_PATH ${archive} NO_CACHE)
@@ -13,7 +13,7 @@ function(kernelift_take_archive target archive)
   endif()
   get_target_property(type ${target} TYPE)
   if(type STREQUAL "INTERFACE_LIBRARY")
-    # pkg-config's targets name the shared library in their interface.
+    # Targets made by pkg-config name the shared library in their interface.
     set_target_properties(${target} PROPERTIES INTERFACE_LINK_LIBRARIES "${${archive}_PATH}")
   else()
     set_target_properties(${target} PROPERTIES IMPORTED_LOCATION "${${archive}_PATH}")
@@ -29,16 +29,16 @@ kernelift_take_archive(PkgConfig::ZSTD libzstd.a)
 kernelift_take_archive(PkgConfig::XXHASH libxxhash.a)
 kernelift_take_archive(PkgConfig::SECCOMP libseccomp.a)
 
-# Ahead of LLVM's archives on every link line, so that its definitions win.
+# Comes before LLVM's archives on every link line, so that its definitions take precedence.
 add_library(kernelift_portable STATIC ${CMAKE_SOURCE_DIR}/cmake/portable.cpp)
 target_include_directories(kernelift_portable SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
 target_link_libraries(kernelift_portable PRIVATE kernelift_options)
 get_target_property(libraries kernelift_llvm INTERFACE_LINK_LIBRARIES)
 set_property(TARGET kernelift_llvm PROPERTY INTERFACE_LINK_LIBRARIES kernelift_portable ${libraries})
 
-# When every room has defined its targets: the run paths, and the archive itself.
+# Called after every room has defined its targets: sets the run paths and defines the target bundle.
 function(kernelift_define_bundle)
-  # These run paths and no others: nothing names the machine that built them.
+  # Only these run paths: no path of the machine that built the binaries.
   set_target_properties(kernelift PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN/../lib/kernelift/runtime")
   set_target_properties(kernelift_cudart PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN")
   set(archive ${CMAKE_BINARY_DIR}/kernelift-${PROJECT_VERSION}-linux-x86_64.tar.xz)

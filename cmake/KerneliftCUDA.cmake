@@ -1,6 +1,6 @@
-# NVIDIA's headers, where there are any. Nothing of CUDA's is linked: libcuda, CUPTI, NVML and nvJitLink are opened at run
-# time, so one binary serves machines with and without them. What needs their declarations to be *built* goes inside
-# if(KERNELIFT_CUDA); without the headers everything else is built, and `doctor` says what is missing.
+# Finds NVIDIA's headers. No CUDA library is linked: libcuda, CUPTI, NVML and nvJitLink are opened at run time, so one binary
+# works on machines with and without them. Code that needs their declarations is built only if(KERNELIFT_CUDA); without the
+# headers everything else is built, and `doctor` reports what is missing.
 find_path(KERNELIFT_CUDA_INCLUDE cuda.h HINTS $ENV{CUDA_PATH}/include $ENV{CUDA_HOME}/include /usr/local/cuda/include)
 find_path(KERNELIFT_CUPTI_INCLUDE cupti.h HINTS ${KERNELIFT_CUDA_INCLUDE}
   ${KERNELIFT_CUDA_INCLUDE}/../extras/CUPTI/include)

@@ -14,14 +14,14 @@ set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
 endif()
-# -O1 with line tables: these builds are for developing on small machines; Release is -O2.
+# RelWithDebInfo is for developing on small machines, hence -O1 with line tables only; Release is -O2.
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -gline-tables-only")
 set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O1 -gline-tables-only")
 set(CMAKE_CXX_FLAGS_RELEASE "-O2")
 set(CMAKE_C_FLAGS_RELEASE "-O2")
 
 option(KERNELIFT_WERROR "Treat warnings as errors" ON)
-set(KERNELIFT_SANITIZE "" CACHE STRING "Sanitizers for our own code, e.g. address,undefined or thread")
+set(KERNELIFT_SANITIZE "" CACHE STRING "Sanitizers for Kernelift's own code, e.g. address,undefined or thread")
 
 add_library(kernelift_options INTERFACE)
 target_compile_options(kernelift_options INTERFACE -Wall -Wextra -Wno-unused-parameter
@@ -29,18 +29,19 @@ target_compile_options(kernelift_options INTERFACE -Wall -Wextra -Wno-unused-par
 target_include_directories(kernelift_options INTERFACE ${KERNELIFT_ROOT})
 target_link_options(kernelift_options INTERFACE -fuse-ld=lld -Wl,--gc-sections)
 if(KERNELIFT_SANITIZE)
-  # std::stable_sort uses what its own library calls deprecated, and with sanitizers clang says so.
+  # std::stable_sort uses a function that its own library marks as deprecated; with sanitizers clang warns about it.
   target_compile_options(kernelift_options INTERFACE -fsanitize=${KERNELIFT_SANITIZE} -fno-omit-frame-pointer
     -Wno-deprecated-declarations)
   target_link_options(kernelift_options INTERFACE -fsanitize=${KERNELIFT_SANITIZE})
 else()
-  # Clusters have the C++ library of an older GCC than ours. (libgcc_s is on all of them; the static one asks for glibc 2.35.)
+  # Clusters have an older C++ library, so libstdc++ is linked statically. (libgcc_s exists everywhere, and its static version
+  # requires glibc 2.35.)
   target_link_options(kernelift_options INTERFACE -static-libstdc++)
 endif()
 
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
-  # Precompiled headers and ccache need pch_defines and a lenient time check to hit at all.
+  # With precompiled headers, ccache needs pch_defines and a lenient time check to have any hits.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
       CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
       CCACHE_BASEDIR=${KERNELIFT_ROOT} ${CCACHE_PROGRAM})

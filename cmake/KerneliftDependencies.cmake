@@ -1,4 +1,4 @@
-# Every package Kernelift uses. All are Debian's; nothing is downloaded or vendored.
+# All packages that Kernelift uses. All of them are in Debian; nothing is downloaded or vendored.
 find_package(Threads REQUIRED)
 find_package(nlohmann_json 3.11 REQUIRED)
 find_package(CLI11 REQUIRED)
@@ -14,6 +14,6 @@ pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(SECCOMP REQUIRED IMPORTED_TARGET libseccomp)
 
-# The recorder and the CPU runtime live in other people's processes: they take the static archives.
+# The recorder and the CPU runtime are loaded into applications' processes, so they use static archives.
 find_library(ZSTD_STATIC libzstd.a REQUIRED)
 find_library(BOOST_CONTEXT_STATIC libboost_context.a REQUIRED)

@@ -18,7 +18,7 @@ add_library(kernelift_llvm INTERFACE)
 target_include_directories(kernelift_llvm SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
 target_link_libraries(kernelift_llvm INTERFACE lldELF lldCommon ${KERNELIFT_LLVM_LIBS})
 target_link_directories(kernelift_llvm INTERFACE ${LLVM_LIBRARY_DIR})
-# What LLVM's export lists and our code never reaches (Z3, libedit) is not asked of the user's machine.
+# Libraries that LLVM's exported targets list but Kernelift never uses (Z3, libedit) must not be required on other machines.
 target_link_options(kernelift_llvm INTERFACE -Wl,--as-needed)
 
 add_library(kernelift_clang INTERFACE)

@@ -1,6 +1,6 @@
 # kernelift_library(NAME SOURCES... DEPS... [HEADERS common|llvm|clang|none]): a static library of one room.
 # kernelift_test(NAME SOURCES... DEPS... [LABELS...]): a GoogleTest binary and its CTest tests.
-# kernelift_bench(NAME SOURCES... DEPS...): a Google Benchmark binary, never a test.
+# kernelift_bench(NAME SOURCES... DEPS...): a Google Benchmark binary, which is not a test.
 include(GoogleTest)
 
 # Reading headers is most of what compiling costs. They are precompiled once for each kind of source, and all targets of
@@ -9,7 +9,7 @@ include(GoogleTest)
 option(KERNELIFT_PRECOMPILE "Precompile the headers that most sources read" ON)
 function(kernelift_precompiled kind)
   cmake_parse_arguments(A "" "" "HEADERS;DEPS;OPTIONS" ${ARGN})
-  file(CONFIGURE OUTPUT precompiled_${kind}.cpp CONTENT "// Its target's precompiled headers are all that it is for.\n")
+  file(CONFIGURE OUTPUT precompiled_${kind}.cpp CONTENT "// Exists only for the precompiled headers of its target.\n")
   add_library(kernelift_precompiled_${kind} OBJECT ${CMAKE_CURRENT_BINARY_DIR}/precompiled_${kind}.cpp)
   target_link_libraries(kernelift_precompiled_${kind} PRIVATE kernelift_options ${A_DEPS})
   target_compile_options(kernelift_precompiled_${kind} PRIVATE ${A_OPTIONS})
@@ -43,21 +43,21 @@ endfunction()
 function(kernelift_test name)
   cmake_parse_arguments(A "APART" "TIMEOUT;PROCESSES;COST" "SOURCES;DEPS;LABELS;SUITES;INTEGRATION" ${ARGN})
   if(NOT A_TIMEOUT)
-    set(A_TIMEOUT 300)  # For a machine with much else to do: none needs a tenth of it.
+    set(A_TIMEOUT 300)  # Allows for a busy machine: no test needs a tenth of it.
   endif()
   if(NOT A_LABELS)
     set(A_LABELS unit)
   endif()
   if(NOT A_COST)
-    set(A_COST 0)  # Then CTest goes by what it measured when it last ran it.
+    set(A_COST 0)  # CTest then uses the duration that it measured in the last run.
   endif()
   add_executable(${name} ${A_SOURCES})
   target_link_libraries(${name} PRIVATE kernelift_options ${A_DEPS} GTest::gmock GTest::gtest_main)
   kernelift_reuse(${name} test)
-  # A program's cases run in one process, so that they share what is dear to make: precompiled headers, warm workers. APART:
-  # one process for each case. PROCESSES n: dealt out to n. SUITES: those whose cases must not be dealt out, as they share
-  # what SetUpTestSuite makes. INTEGRATION: those that run a whole compiler, which have that label. COST: about
-  # how many seconds, where that is long: the longest are started first.
+  # The cases of a program run in one process, so that they share what is expensive to create: precompiled headers, warm
+  # workers. APART: one process per case. PROCESSES n: the cases are divided among n processes. SUITES: suites whose cases stay
+  # together, because they share what SetUpTestSuite creates. INTEGRATION: suites that run a whole compiler, with that label.
+  # COST: approximate seconds of a long test; the longest are started first.
   set(apart "")
   foreach(suite ${A_SUITES} ${A_INTEGRATION})
     add_test(NAME ${name}.${suite} COMMAND ${name} --gtest_filter=${suite}.*)
@@ -70,8 +70,8 @@ function(kernelift_test name)
     set(apart "*")
   endif()
   if("gpu" IN_LIST A_LABELS)
-    set_property(GLOBAL APPEND PROPERTY KERNELIFT_GPU_TESTS ${name})  # These travel in the bundle.
-    set(A_APART TRUE)  # A fault on the GPU takes the process along.
+    set_property(GLOBAL APPEND PROPERTY KERNELIFT_GPU_TESTS ${name})  # These are shipped in the bundle.
+    set(A_APART TRUE)  # A fault on the GPU makes the rest of the process unusable.
   endif()
   if(A_APART)
     gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_FILTER "${apart}"
@@ -102,7 +102,7 @@ function(kernelift_bench name)
   target_link_libraries(${name} PRIVATE kernelift_options ${A_DEPS} benchmark::benchmark)
 endfunction()
 
-# The installed layout, made in the build tree by links: bin/ beside lib/kernelift/{headers,clang,templates,prompts,runtime}.
+# Links in the build tree reproduce the installed layout: bin/ beside lib/kernelift/{headers,clang,templates,prompts,runtime}.
 set(KERNELIFT_DATA_DIR ${CMAKE_BINARY_DIR}/lib/kernelift)
 file(MAKE_DIRECTORY ${KERNELIFT_DATA_DIR}/runtime)
 file(CREATE_LINK ${KERNELIFT_ROOT}/core/compiler/headers ${KERNELIFT_DATA_DIR}/headers SYMBOLIC)

@@ -1,8 +1,7 @@
-// Definitions that keep the kernelift binary from asking a machine for what it never uses. LLVM's archives are built
-// for Debian 12: they name Z3 (clang's static analyzer, which we never run) and arc4random of glibc 2.36 (random names
-// of temporary files). Linked ahead of LLVM's own archives, these replace both, and the binary starts wherever
-// glibc 2.34 is. It does not make LLVM's shared parts older: a function that a newer LLVM starts to want is found by
-// the bundle's test.
+// Definitions that keep the kernelift binary from requiring libraries that it never uses. LLVM's archives are built for
+// Debian 12 and reference Z3 (for clang's static analyzer, which is never run) and arc4random of glibc 2.36 (for random
+// names of temporary files). These definitions are linked before LLVM's archives and replace both, so that the binary
+// starts on systems with glibc 2.34. If a newer LLVM requires another newer function, tests/gpu/old_enough finds it.
 #include <sys/random.h>
 
 #include <cstdint>

@@ -17,7 +17,7 @@ enum class ApplyOutcome {
   NotFaster,    ///< Right, but the whole application is not measurably faster.
   CheckFailed,  ///< The application's own check fails with the patch.
   BuildFailed,  ///< The application does not build with the patch.
-  TooSmall,     ///< Not tried: the predicted gain could not be seen in the application.
+  TooSmall,     ///< Not tried: the predicted gain is too small to be measured in the application.
   NotBuilt,     ///< The build does not compile the patched files.
   Interrupted,  ///< The user stopped it.
   Disturbed,    ///< Another program changed files while apply was running.

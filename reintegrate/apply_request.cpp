@@ -128,7 +128,8 @@ void set_commands(const std::string& run, const std::string& check, RunOffer& of
     return split.ok() ? *split : std::vector{line};
   };
   const auto& then = offer.recorded;
-  bool by_shell = then.size() == 3 && then[0] == "sh" && then[1] == "-c";  // As `optimize` records a line.
+  bool by_shell =
+      then.size() == 3 && then[0] == "sh" && then[1] == "-c";  // `optimize` records a command line in this form.
   if (words(timed) == (by_shell ? words(then[2]) : then)) return;
   offer.kernel_share = 0, offer.shares.clear();
   offer.request.notes.push_back("Nothing is predicted for the application: the recorded command is '" +

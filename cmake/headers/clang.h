@@ -1,4 +1,4 @@
-// Precompiled for libraries with HEADERS clang, after llvm.h: the front end.
+// Precompiled for libraries with HEADERS clang, after llvm.h: headers of the front end.
 #pragma once
 #include <clang/AST/ASTContext.h>
 #include <clang/AST/DynamicRecursiveASTVisitor.h>

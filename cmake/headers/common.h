@@ -1,5 +1,5 @@
-// Precompiled for every library and test: what nearly all sources read. No <iostream>, whose initialiser would be in
-// each.
+// Precompiled for every library and test: headers that nearly all sources include. Without <iostream>, whose
+// initialiser would be added to every object file.
 #pragma once
 #include <algorithm>
 #include <chrono>

@@ -1,4 +1,4 @@
-// Precompiled for libraries with HEADERS llvm, after common.h: what our IR code uses everywhere.
+// Precompiled for libraries with HEADERS llvm, after common.h: headers that nearly all code on LLVM IR uses.
 #pragma once
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/ADT/StringMap.h>

@@ -55,7 +55,7 @@ __global__ void advance(Body* bodies, float* vx, float* vy, float* vz, const flo
   }
 }
 
-// Numbers in [0, 1) that are the same everywhere.
+// Pseudo-random numbers in [0, 1), the same on every machine.
 static float next_random() {
   static unsigned state = 12345;
   state = state * 1664525u + 1013904223u;
@@ -69,7 +69,7 @@ static std::vector<Body> cluster(int n) {
   return bodies;
 }
 
-// Compares accelerations with the host's, in double precision, body by body.
+// Compares the accelerations of all bodies with those computed on the host in double precision.
 static bool check(const std::vector<Body>& bodies, const std::vector<float>& ax, const std::vector<float>& ay,
                   const std::vector<float>& az) {
   double worst = 0;

@@ -107,8 +107,7 @@ class EmbeddingPlanner {
     bool bound = file->text.find("class Site {") != std::string::npos;
     if (bound != !bound_.empty() ||
         (bound && file->text.find(launcher_prefix("", bound_).substr(2) + "launch(...)") == std::string::npos))
-      return refused("the new code reads other constants than the embedded code for which the launches were written: "
-                     "remove " +
+      return refused("the launches were written for embedded code that reads other constants: remove " +
                      header.string() + " first");
     std::error_code code;
     fs::path relative = header.lexically_relative(fs::weakly_canonical(q_.root, code));

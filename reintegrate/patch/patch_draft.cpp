@@ -50,9 +50,8 @@ void PatchDraft::add(OpenFile& file, uint64_t begin, uint64_t end, std::string t
 
 bool PatchDraft::is_edited(OpenFile& file, uint64_t begin, uint64_t end) const {
   auto found = edits_.find(&file);
-  return found != edits_.end() && std::ranges::any_of(found->second, [&](auto& edit) {
-           return edit.begin <= begin && end <= edit.end;
-         });
+  return found != edits_.end() &&
+         std::ranges::any_of(found->second, [&](auto& edit) { return edit.begin <= begin && end <= edit.end; });
 }
 
 Result<SourcePatch> PatchDraft::finish() const {

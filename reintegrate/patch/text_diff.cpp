@@ -10,9 +10,10 @@ namespace {
 constexpr int kMostEdits = 2000;  ///< 16 MB of frontiers; a larger diff would not help a reader anyway.
 constexpr size_t kContext = 3;    ///< Lines of context, as in diff -u.
 
+/// A matched pair of lines: indices in the old and the new text.
 struct Move {
   size_t x, y;
-};  ///< A matched pair of lines.
+};
 
 /// Matched pairs of from[0..n) and to[0..m), ascending; empty with `gave_up` set if the texts differ too much.
 std::vector<Move> matches(const TextLine* from, int n, const TextLine* to, int m, bool& gave_up) {

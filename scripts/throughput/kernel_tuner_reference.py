@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Kernel Tuner on the benchmark's own kernel, for comparison in the same run: brute force over the 108 configurations, NVRTC,
-every result verified. Needs kernel_tuner and cupy.
+"""Runs Kernel Tuner on the benchmark's kernel, for comparison in the same run: brute force over the 108 configurations, compiled
+by NVRTC, every result verified. Needs kernel_tuner and cupy.
 
     kernel_tuner_reference.py N KERNEL.cu
 """
@@ -13,7 +13,7 @@ import kernel_tuner
 import kernel_tuner.backends.cupy
 import numpy as np
 
-# CuPy cuts a GPU's UUID off at its first zero byte, and Kernel Tuner then takes it for none.
+# CuPy truncates a GPU's UUID at its first zero byte, which Kernel Tuner then rejects.
 kernel_tuner.backends.cupy.uuid = types.SimpleNamespace(UUID=lambda bytes: uuid.UUID(bytes=bytes[:16].ljust(16, b"\0")))
 
 n = int(sys.argv[1])

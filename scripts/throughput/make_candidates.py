@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Candidates for measuring throughput: the tiled matrix product of a MEP in every configuration, or one source under many
-compiler recipes. One JSON object a line, for `kernelift evaluate`.
+"""Writes candidates for measuring throughput: the tiled matrix product of a MEP in every configuration, or one source with many
+compiler recipes; one JSON object per line, for `kernelift evaluate`.
 
-    make_candidates.py source   MEP N [UNROLLS]   108 configurations for each unrolling of the inner loop (1,2,4,8…)
-    make_candidates.py best     MEP N             108 configurations; loops of unknown length are unrolled as far as nvcc does
-    make_candidates.py compiler MEP COUNT         COUNT recipes of the MEP's own source
+    make_candidates.py source   MEP N [UNROLLS]   108 configurations for each unroll factor of the inner loop (1,2,4,8…)
+    make_candidates.py best     MEP N             108 configurations; loops of unknown length are unrolled as far as by nvcc
+    make_candidates.py compiler MEP COUNT         the MEP's own source with COUNT recipes
     make_candidates.py same     MEP COUNT         the original, COUNT times
-    make_candidates.py distinct CANDIDATES VERDICTS   of those that `evaluate --json` found good, one for each machine code
+    make_candidates.py distinct CANDIDATES VERDICTS   one right candidate for each distinct machine code in `evaluate --json`
 """
 import itertools
 import json
@@ -46,7 +46,7 @@ def of_source(source, n, unrolls, kernel, options=()):
 
 
 def of_compiler(source, count):
-    draw = random.Random(1)  # The same recipes every time.
+    draw = random.Random(1)  # A fixed seed: the recipes are the same every time.
     for i in range(count):
         passes = []
         for _ in range(draw.randint(4, 14)):
@@ -56,7 +56,7 @@ def of_compiler(source, count):
 
 
 def distinct(candidates, verdicts):
-    """Two equal texts of PTX become equal machine code, so different machine code was different PTX."""
+    """One candidate for each machine code. Equal PTX assembles to equal machine code, so their PTX differs too."""
     seen = set()
     good = {v["note"]: v["image"]["identity"] for v in json.load(open(verdicts))["verdicts"] if v["outcome"] == "ok" and "identity" in v["image"]}
     for line in open(candidates):

@@ -37,7 +37,7 @@ __global__ void sgemm(const float* a, const float* b, float* c, int n) {
     for (int x = 0; x < TX; ++x) c[(row + threadIdx.y + y * BY) * n + column + threadIdx.x + x * BX] = sum[y][x];
 }
 
-// A sample of the outputs against the host, in double precision.
+// Compares a sample of the outputs with the host's results in double precision.
 static bool is_product(const std::vector<float>& a, const std::vector<float>& b, const std::vector<float>& c, int n) {
   for (size_t at = 0; at < c.size(); at += 1 + c.size() / 997) {
     double sum = 0, size = 0;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What `kernelift evaluate --json` said, in the benchmark's terms: rate, distinct machine code, failures, spread.
+"""Summarises the output of `kernelift evaluate --json` for the benchmark: rate, distinct machine code, failures, spread.
 
     summarise.py FILE.json...
 """

@@ -1,5 +1,5 @@
-// An application for tests that need a gain: every block computes a table of its own, so larger blocks gain so much that
-// no machine's noise hides it. It checks its own results.
+// An application for tests that need a gain: every block computes a table of its own, so larger blocks gain so much
+// that no machine's noise hides it. It checks its own results.
 #include <cmath>
 #include <cstdio>
 #include <vector>

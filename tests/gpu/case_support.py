@@ -1,4 +1,5 @@
-"""What run_cases is made of: running programs, reading captures and scans, and damaging MEPs as a wrong recorder would."""
+"""Helpers of run_cases and run_faults: running programs, reading captures and scans, and damaging MEPs in the way in which a
+faulty recorder would have written them."""
 import ctypes, json, os, pathlib, re, shutil, signal, subprocess, threading, time
 
 
@@ -11,18 +12,18 @@ class Skip(Exception):
 
 
 class Done:
-    """How a program ended. memory_mib is the largest resident size among it and its children."""
+    """The result of a program. memory_mib is the largest resident size of any process among it and its descendants."""
 
     def __init__(self, code, out, err, timed_out, memory_mib):
         self.code, self.out, self.err, self.timed_out, self.memory_mib = code, out, err, timed_out, memory_mib
 
     def tail(self, most=700):
         text = (self.out + "\n" + self.err).strip()
-        return ("ran past its time; " if self.timed_out else "") + (text if len(text) <= most else "…" + text[-most:])
+        return ("exceeded its time limit; " if self.timed_out else "") + (text if len(text) <= most else "…" + text[-most:])
 
 
 def family(root):
-    """The process and its descendants, as /proc shows them now."""
+    """Process ids of the process and its descendants, from /proc."""
     parents = {}
     for entry in os.listdir("/proc"):
         if entry.isdigit():
@@ -46,7 +47,7 @@ def watch_memory(process, peak):
             try:
                 with open(f"/proc/{pid}/status") as status:
                     text = status.read()
-                # Locked and pinned memory of the driver is shared with the device: what the process itself holds counts.
+                # Only anonymous memory counts: the driver's locked and pinned memory is shared with the device.
                 resident = re.search(r"RssAnon:\s+(\d+) kB", text)
                 peak[0] = max(peak[0], int(resident.group(1)) / 1024 if resident else 0)
             except OSError:
@@ -78,7 +79,7 @@ def run(command, folder, limit, environment=None):
 
 
 def device():
-    """The first GPU by the driver itself, or None."""
+    """Name, architecture and driver version of the first GPU, queried through the driver; None without a GPU."""
     try:
         cuda = ctypes.CDLL("libcuda.so.1")
     except OSError:
@@ -105,7 +106,8 @@ def read_directives(path):
 
 
 def matches(key, name, how=""):
-    """Does a canonical key name this function? 'any' is for libraries' long template names."""
+    """True if a canonical key is that of the named function; with `how`, the name is a regular expression, for the long
+    names of library templates."""
     if how:
         return re.search(name, key) is not None
     return re.search(rf"(?<![\w]){re.escape(name.split('@')[0])}(?![\w])", key) is not None
@@ -120,7 +122,7 @@ def omitted(report, pattern):
 
 
 def read_capture(folder):
-    """The instances of a capture folder as written, those of other processes included."""
+    """All instances in a capture folder, including those of worker processes."""
     found = []
     for path in [folder / "instances.jsonl", *folder.glob("processes/*/instances.jsonl")]:
         if path.exists():
@@ -133,7 +135,7 @@ def read_capture(folder):
 
 
 def find_kernel(scan, name):
-    """The scan's id of a kernel by its plain name, `name@file` where two files have one of it."""
+    """The scan's id of a kernel, by its plain name, or by `name@file` if two files define one of that name."""
     plain, _, file = name.partition("@")
     found = [kernel for kernel in json.loads(scan.read_text())["kernels"]
              if re.search(rf"(?<![\w]){re.escape(plain)}(?![\w])", kernel["name"]) and pathlib.Path(kernel["tu"]).name.endswith(file)]
@@ -145,7 +147,7 @@ def find_kernel(scan, name):
 def copy_of(mep, suffix):
     copy = mep.with_name(mep.name + "-" + suffix)
     number = 2
-    while copy.exists():  # The same kind of mistake once more.
+    while copy.exists():  # The same kind of damage was used before.
         copy, number = mep.with_name(f"{mep.name}-{suffix}-{number}"), number + 1
     shutil.copytree(mep, copy, copy_function=os.link)
     (copy / "mep.json").unlink()
@@ -153,7 +155,7 @@ def copy_of(mep, suffix):
 
 
 def damage(mep, kind):
-    """A copy of the MEP as a recorder with this mistake would have written it; None where it makes no difference."""
+    """A copy of the MEP as a recorder with this mistake would have written it; None if the copy would be the same."""
     copy, document = copy_of(mep, kind)
     before = json.dumps(document)
     for one in document["instances"]:
@@ -182,7 +184,8 @@ def damage(mep, kind):
 
 
 def move_addresses(mep):
-    """A copy whose regions lie above every user address, the arguments with them: replay cannot have these addresses."""
+    """A copy whose regions, and the arguments that point to them, are above all user addresses, so that replay cannot map
+    them."""
     beyond = 1 << 47
     copy, document = copy_of(mep, "moved")
     for one in document["instances"]:
@@ -200,12 +203,12 @@ def move_addresses(mep):
     return copy
 
 
-# The loop asks a clock: one on a volatile variable ptxas removes, of nvcc's build and not of clang's.
+# The endless loop reads a clock: a loop on a volatile variable is removed by ptxas in nvcc's build, though not in clang's.
 PLANTED = {"fault": "*reinterpret_cast<volatile int*>(16) = 1;", "hang": "while (clock64() >= 0) {}"}
 
 
 def edit_kernel(mep, name, kind, statement):
-    """A copy whose kernel begins with a statement that a bad candidate might hold."""
+    """A copy whose kernel begins with a statement that a bad candidate might contain."""
     copy, document = copy_of(mep, "planted-" + kind)
     text = (mep / "kernel.cu").read_text()
     definition = re.search(rf"\b{name}\s*\([^{{;]*\)\s*\{{", text)

@@ -8,7 +8,7 @@
 namespace heat {
 namespace {
 
-// One thread for each cell of the two faces; neighbouring threads are a whole row apart.
+// One thread for each cell of the two faces; the cells of adjacent threads are a whole row apart.
 __global__ void cool_faces_kernel(Extent extent, float ambient, float keep, float* temperature) {
   int row = blockIdx.x * kVectorBlock + threadIdx.x;
   if (row >= extent.ny * extent.nz) return;

@@ -4,7 +4,7 @@
 
 namespace heat {
 
-/// In place: temperature[face] moves towards `ambient` by the factor exp(-rate dt).
+/// Relaxes temperature[face] towards `ambient` by the factor exp(-rate dt), in place.
 void cool_faces(const Extent& extent, float ambient, float rate, float dt, float* temperature);
 
 }  // namespace heat

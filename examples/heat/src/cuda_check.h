@@ -1,4 +1,4 @@
-// Every CUDA call goes through CUDA_CHECK; a failure is not survivable here.
+// Every CUDA call goes through CUDA_CHECK; a failure ends the program.
 #pragma once
 #include <cuda_runtime.h>
 

@@ -6,7 +6,7 @@
 namespace heat {
 namespace {
 
-// A thread sums one row: threads of a warp read with a stride of nx.
+// Each thread sums one row: the threads of a warp read with a stride of nx.
 __global__ void row_profile_kernel(Extent extent, const float* temperature, float* profile) {
   int row = blockIdx.x * blockDim.x + threadIdx.x;
   if (row >= extent.ny * extent.nz) return;
@@ -15,7 +15,7 @@ __global__ void row_profile_kernel(Extent extent, const float* temperature, floa
   atomicAdd(&profile[row % extent.ny], sum / (extent.nx * extent.nz));
 }
 
-// Non-negative floats order like their bits.
+// Non-negative floats have the same order as their bit patterns.
 __global__ void largest_change_kernel(int n, const float* a, const float* b, unsigned int* largest) {
   extern __shared__ float block_largest[];
   float mine = 0;

@@ -1,4 +1,4 @@
-// What is printed after each step.
+// Quantities that are printed after each step.
 #pragma once
 #include <vector>
 

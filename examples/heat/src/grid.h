@@ -1,4 +1,4 @@
-// The regular grid all fields live on. x runs fastest.
+// The regular grid of all fields. x is the fastest index.
 #pragma once
 
 #ifdef __CUDACC__

@@ -15,20 +15,20 @@ using heat::Extent;
 
 Extent extent_of(int dim, int size) { return {size, size, dim == 3 ? size : 1}; }
 
-// The last step of `simulation` against the host's operator: is it a solution, and was no heat lost or made?
+// Checks the last step of `simulation` with the host's operator: the residual must be small, and heat must be conserved.
 bool check_last_step(int dim, const Extent& extent, const heat::Simulation& simulation, const Options& options) {
   const auto u = simulation.temperature(), rhs = simulation.right_hand_side();
   const auto k = simulation.conductivity();
   const double h = simulation.spacing();
   const double residual = heat::reference::residual(dim, extent, u, k, rhs, options.dt, h);
-  // Single precision cannot do better than its rounding, magnified by the operator.
+  // The limit is the rounding of single precision, amplified by the operator.
   const double norm = 1 + 4 * dim * *std::max_element(k.begin(), k.end()) * options.dt / (h * h);
   const double balance = std::fabs(heat::reference::sum(u) / heat::reference::sum(rhs) - 1);
   std::printf("check: residual %.2e, heat balance %.2e\n", residual, balance);
   return residual < 3 * options.tolerance + 4 * FLT_EPSILON * norm && balance < 3e-5;
 }
 
-// A small problem, solved here and there.
+// Solves a small problem on the device and on the host and compares the results.
 bool check_small_problem(const Options& options) {
   const Extent extent = extent_of(options.dim, options.dim == 3 ? 18 : 50);
   heat::Simulation simulation(options.dim, extent, options.dt, 1e-6f, 200);

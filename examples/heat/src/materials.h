@@ -1,4 +1,4 @@
-// Materials: which one a cell is made of, and how its conductivity follows the temperature.
+// Materials: the material of each cell, and its conductivity as a function of the temperature.
 #pragma once
 #include <vector>
 

@@ -1,4 +1,4 @@
-// Heat sources: Gaussian spots at fixed places.
+// Heat sources: Gaussian spots at fixed positions.
 #pragma once
 #include <vector>
 

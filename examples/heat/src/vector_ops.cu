@@ -22,7 +22,7 @@ __global__ void subtract_kernel(int n, const float* x, const float* y, float* ou
   if (i < n) out[i] = x[i] - y[i];
 }
 
-// Every block walks over the vectors with the grid's stride, reduces in shared memory and adds its part.
+// Every block runs a grid-stride loop over the vectors, reduces in shared memory and adds its partial sum.
 template <int Threads>
 __global__ void dot_kernel(int n, const float* x, const float* y, float* sum) {
   __shared__ float partial[Threads];

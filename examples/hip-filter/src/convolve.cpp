@@ -31,7 +31,7 @@ __global__ void bilateral_kernel(const float* in, float* out, int width, int hei
     for (int dx = -Radius; dx <= Radius; dx++) {
       float value = in[clamp_to(y + dy, 0, height - 1) * width + clamp_to(x + dx, 0, width - 1)];
       float difference = value - in[y * width + x];
-      // A rational stand-in for the Gaussian of the range: cheaper, with the same shape near zero.
+      // A rational approximation of the range Gaussian: cheaper, with the same shape near zero.
       float closeness = 1.0 / (1.0 + difference * difference / (2.0 * range * range));
       float weight = mask_weights[(dy + Radius) * (2 * Radius + 1) + dx + Radius] * closeness * closeness;
       sum += weight * value;

@@ -9,5 +9,5 @@ void convolve(int radius, const float* in, float* out, int width, int height);
 void bilateral(int radius, const float* in, float* out, int width, int height, float range);
 /// counts[kBins] of values in [0, 1].
 void histogram(const float* in, unsigned int* counts, int pixels);
-/// In place: every value becomes its bin's entry of `curve`.
+/// Replaces every value by its bin's entry in `curve`, in place.
 void apply_curve(float* image, const float* curve, int pixels);

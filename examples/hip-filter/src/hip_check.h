@@ -1,4 +1,4 @@
-// A HIP error ends the program: there is nothing to be saved.
+// A HIP error ends the program.
 #pragma once
 #include <hip/hip_runtime.h>
 

@@ -11,7 +11,7 @@ __global__ void histogram_kernel(const float* in, unsigned int* counts, int pixe
   __shared__ unsigned int bins[kBins];
   for (int b = threadIdx.x; b < kBins; b += kHistogramThreads) bins[b] = 0;
   __syncthreads();
-  // Each thread takes neighbouring pixels, so that a warp reads with a stride.
+  // Each thread processes adjacent pixels, so a warp reads with a stride.
   int first = (blockIdx.x * kHistogramThreads + threadIdx.x) * kPixelsPerThread;
   for (int i = first; i < first + kPixelsPerThread; ++i)
     if (i < pixels) atomicAdd(&bins[bin_of(in[i])], 1u);

@@ -88,7 +88,7 @@ int main(int argc, char** argv) {
   bool passed = true;
   double device_seconds = 0;
   for (int pass = 0; pass < options.passes; ++pass) {
-    // The host repeats the first and the last pass only.
+    // The host repeats only the first and the last pass.
     const bool compare = options.check && (pass == 0 || pass == options.passes - 1);
     const std::vector<float> before = compare ? download(current, pixels) : std::vector<float>();
 

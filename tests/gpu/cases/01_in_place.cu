@@ -1,5 +1,5 @@
 // Case 1: a kernel that updates its input in place. A recorder that reads memory only after the launch gives the replay
-// the answer as its input, and the sum is added twice. The mutation does exactly that to the MEP.
+// the result as its input, and the sum is added twice. The damage does exactly that to the MEP.
 //! launches: accumulate == 6
 //! instances: accumulate >= 2
 //! replay: accumulate

@@ -1,8 +1,8 @@
-// Case 2: work is pending on another stream when the kernel is launched. A recorder that waits for the launch's own
-// stream alone reads the other half of the allocation while it is being written; the writes show up as this kernel's,
-// and no replay of this kernel can reproduce them. Only a wait for the whole device before the first image is right.
-// The other work is not recorded itself: its own images would wait for it. It writes all the while, so that no two
-// looks are alike.
+// Case 2: work is pending on another stream when the kernel is launched. A recorder that waits only for the launch's
+// own stream reads the other half of the allocation while it is being written; those writes appear as this kernel's,
+// and no replay of this kernel can reproduce them. Only waiting for the whole device before the first image is right.
+// The other kernel is not recorded itself, because its own images would wait for it. It writes continuously, so that
+// two reads of its memory differ.
 //! record: --kernel upper_half
 //! launches: upper_half == 4
 //! instances: upper_half >= 1

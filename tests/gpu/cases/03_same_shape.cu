@@ -1,6 +1,6 @@
-// Case 3: launches of one shape with different arguments. Keying instances by geometry alone keeps the first and
-// believes it stands for all: here the factor and the buffers change between launches of one shape. The mutation gives
-// every instance the first one's arguments.
+// Case 3: launches of one shape with different arguments. A recorder that distinguishes instances by geometry alone
+// keeps only the first; here the factor and the buffers change between launches of one shape. The damage gives every
+// instance the arguments of the first.
 //! record: --instances 6
 //! instances: scale >= 3
 //! distinct-arguments: scale >= 3

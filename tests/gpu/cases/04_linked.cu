@@ -1,6 +1,6 @@
-// Case 4: T** and linked structures. The arguments reach one array of pointers and one list head; the data lies one and
-// many steps behind them. Capturing the argument's own allocations alone replays into nothing. The mutation takes away
-// every piece of memory that was reached through memory.
+// Case 4: T** and linked structures. The arguments point to an array of pointers and to the head of a list; the data is
+// one and many indirections away. If only the arguments' own allocations are captured, the replay has no data. The
+// damage removes all memory that was found through pointers in memory.
 //! instances: gather >= 1
 //! instances: walk >= 1
 //! replay: gather

@@ -1,6 +1,6 @@
-// Case 5: pointers inside a structure passed by value, one of them at an address that is no multiple of 8 (packed).
-// Looking for addresses at multiples of 8 only, or at whole parameters only, misses it. The mutation takes away the
-// memory that was reached from inside an argument.
+// Case 5: pointers inside a structure passed by value, one of them at an offset that is not a multiple of 8 (packed). A
+// recorder that looks for addresses only at multiples of 8, or only at whole parameters, misses it. The damage removes
+// the memory that was found through pointers inside an argument.
 //! instances: blend >= 1
 //! replay: blend
 //! breaks: drop-reached-inside-argument

@@ -1,5 +1,6 @@
-// Case 6: two 32-bit integers that together look like an address. Here they are made from a real one, so every scan
-// takes them for a pointer. They may cost a needless capture; they must never be rewritten, or the sum below changes.
+// Case 6: two 32-bit integers that together look like an address. Here they are made from a real address, so every scan
+// takes them for a pointer. That may cause an unnecessary capture, but they must never be relocated: the sum below
+// would change.
 //! instances: mix >= 1
 //! replay: mix
 //! breaks: after-as-before

@@ -1,5 +1,5 @@
-// Case 7: a pointer that is null at the first launch and live later. Deciding once per kernel which argument bytes are
-// addresses, from the first launch, leaves the later instances without their memory.
+// Case 7: a pointer that is null at the first launch and valid later. A recorder that decides at the first launch which
+// argument bytes are addresses leaves the later instances without their memory.
 //! record: --instances 6
 //! instances: add_optional >= 2
 //! distinct-arguments: add_optional >= 2

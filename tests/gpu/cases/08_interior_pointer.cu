@@ -1,6 +1,6 @@
 // Case 8: the argument points into the middle of a pool that the application manages itself, and the kernel reads a
-// header in front of it and a table far behind. Capturing "the buffer at this address" to some guessed length, or
-// refusing because the address begins no allocation, are both wrong: the whole allocation is what the kernel may touch.
+// header before it and a table far behind it. It is wrong to capture from this address for a guessed length, and wrong
+// to refuse because no allocation begins there: the kernel may access the whole allocation.
 //! instances: from_pool >= 1
 //! replay: from_pool
 //! breaks: after-as-before

@@ -1,6 +1,6 @@
-// Case 9: a __constant__ table that the host fills, static, and another module (the second file) has one of the same
-// name with other contents. Without module variables the replay multiplies by zero; with the other module's it is wrong
-// too. The mutation takes the variables out of the MEP.
+// Case 9: a static __constant__ table that the host fills, while another module (the second file) has one of the same
+// name with other contents. Without module variables the replay multiplies by zero; with those of the other module its
+// results are wrong too. The damage removes the variables from the MEP.
 //! build: 09_constants_b.inc.cu
 //! instances: apply_left >= 1
 //! instances: apply_right >= 1

@@ -1,6 +1,6 @@
-// Case 10: a __device__ variable holds an address, and the address of another variable is passed as an argument. A
-// candidate's own image puts its variables elsewhere: the argument must be rewritten to the new place, the pointer
-// variable restored. The mutation leaves out the variables.
+// Case 10: a __device__ variable holds an address, and the address of another variable is passed as an argument. In a
+// candidate's image variables have other addresses: the argument must be changed to the new address, and the pointer
+// variable must be restored. The damage removes the variables.
 //! instances: through_variable >= 1
 //! replay: through_variable
 //! breaks: drop-variables

@@ -1,6 +1,6 @@
-// Case 11: two code objects hold a kernel of the same name with different bodies: both files say `static __global__
-// void step`. A table from name to kernel gives one of them the other's code, source or instances. Each must replay by
-// its own source.
+// Case 11: two code objects contain a kernel of the same name with different bodies: both files define `static
+// __global__ void step`. A recorder that identifies kernels by name gives one of them the other's code, source or
+// instances. Each must replay with its own source.
 //! two-architectures
 //! build: 11_equal_names_b.inc.cu
 //! record: --instances 4

@@ -1,6 +1,6 @@
-// Case 12a: fat binaries are registered, and a kernel launched, before main() begins (a constructor of a global
-// object); and the program is linked both ways, with the static and the shared CUDA runtime. A recorder that wraps the
-// shared runtime misses the first, one that starts in main() misses both.
+// Case 12a: fat binaries are registered and a kernel is launched before main() begins (in the constructor of a global
+// object); the program is built with the static and with the shared CUDA runtime. A recorder that wraps the shared
+// runtime misses the static build, and one that starts in main() misses the launch in both.
 //! shared-cudart
 //! launches: early == 2
 //! instances: early >= 1

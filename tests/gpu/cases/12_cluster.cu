@@ -1,6 +1,6 @@
-// Case 12c: cudaLaunchKernelEx with attributes: a cluster of 4 blocks that exchange through distributed shared memory,
-// and a priority. Replayed without its cluster the kernel reads its neighbour's shared memory out of bounds, or fails
-// to start.
+// Case 12c: cudaLaunchKernelEx with attributes: a cluster of 4 blocks that exchange data through distributed shared
+// memory, and a priority. Replayed without its cluster, the kernel reads another block's shared memory out of bounds or
+// fails to start.
 //! launches: exchange == 2
 //! instances: exchange >= 1
 //! setting: exchange cluster

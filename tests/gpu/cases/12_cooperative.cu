@@ -1,4 +1,4 @@
-// Case 12d: a cooperative launch, with a barrier over the whole grid. Tools that hook the plain launch alone never see
+// Case 12d: a cooperative launch, with a barrier over the whole grid. Tools that intercept only the plain launch miss
 // it; a replay without the cooperative attribute fails to start or reads sums that other blocks have not written yet.
 //! launches: total == 2
 //! instances: total >= 1

@@ -1,5 +1,6 @@
-// Case 12g: programmatic dependent launch: the second kernel may start before the first has ended and waits inside.
-// Recorded as an ordinary launch attribute; the images are taken between the two all the same, and both replay.
+// Case 12g: programmatic dependent launch: the second kernel may start before the first has ended and waits for it
+// inside. The recorder treats it as a launch attribute and still takes the images between the two kernels, so that both
+// replay.
 //! launches: producer == 3
 //! launches: consumer == 3
 //! replay: consumer

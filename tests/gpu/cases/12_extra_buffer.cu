@@ -1,5 +1,6 @@
-// Case 12b: launches whose arguments come packed in extra[] (CU_LAUNCH_PARAM_BUFFER_POINTER), as Python libraries do,
-// and a runtime-API kernel launched through the driver's handle. Reading kernelParams alone sees null.
+// Case 12b: launches whose arguments are packed in extra[] (CU_LAUNCH_PARAM_BUFFER_POINTER), as in Python libraries,
+// for a runtime-API kernel that is launched through its driver handle. A recorder that reads only kernelParams finds
+// null.
 //! launches: packed == 3
 //! instances: packed >= 1
 //! replay: packed

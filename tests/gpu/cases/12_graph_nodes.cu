@@ -1,7 +1,7 @@
-// Case 12e: kernels that run only as nodes of a graph built by hand (no capture), launched three times, a node's
-// arguments updated in between. cuGraphLaunch makes one callback and no kernel callback: the profile must count the
-// executions all the same, and the nodes are captured by running a launch node by node with the updated arguments, or
-// refused by name.
+// Case 12e: kernels that run only as nodes of a graph built by hand (not captured), launched three times, with the
+// arguments of a node updated in between. cuGraphLaunch makes one callback and no callback per kernel: the profile must
+// still count the executions, and the nodes must be captured by running the graph node by node with the updated
+// arguments, or refused by name.
 //! launches: node_scale == 3
 //! launches: node_add == 3
 //! launches: outside == 1
@@ -50,7 +50,7 @@ int main() {
     CUDA(cudaGraphExecKernelNodeSetParams(executable, second, &node));
     CUDA(cudaGraphLaunch(executable, stream));
   }
-  outside<<<16, 256, 0, stream>>>(values, count);  // What the graph left is this one's input.
+  outside<<<16, 256, 0, stream>>>(values, count);  // Its input is the graph's result.
   CUDA(cudaStreamSynchronize(stream));
   auto got = host_copy(values, size_t(count));
   print_hash("values", got);

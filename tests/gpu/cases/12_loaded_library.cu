@@ -1,5 +1,5 @@
-// Case 12f: the kernel lives in a shared library that the program opens late, with a CUDA runtime of its own. A list of
-// images made at the start of the process does not have it.
+// Case 12f: the kernel is in a shared library that the program opens late and that has a CUDA runtime of its own. A
+// list of images made at the start of the process does not contain it.
 //! library: 12_loaded_library_b.inc.cu
 //! build: -ldl
 //! launches: late == 2

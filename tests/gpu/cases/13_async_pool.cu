@@ -1,5 +1,5 @@
-// Case 13a: memory of cudaMallocAsync, from the default pool and from one of the application's own, freed in stream
-// order. Hooking cudaMalloc misses it; freeing what the recorder does not know must not disturb anything.
+// Case 13a: memory of cudaMallocAsync, from the default pool and from a pool of the application, freed in stream order.
+// A recorder that intercepts only cudaMalloc misses it; freeing memory that the recorder does not know must do no harm.
 //! instances: halve >= 2
 //! replay: halve
 //! breaks: after-as-before

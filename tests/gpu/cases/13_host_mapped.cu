@@ -1,5 +1,5 @@
-// Case 13c: the kernel reads and writes pinned host memory through its mapping (cudaHostAlloc and cudaHostRegister).
-// Asking for the device's allocations alone leaves its input out.
+// Case 13c: the kernel reads and writes pinned host memory through its mapping (cudaHostAlloc and cudaHostRegister). A
+// recorder that considers only device allocations misses the kernel's input.
 //! instances: from_host >= 1
 //! replay-or-refused: from_host (host)
 //! breaks: after-as-before

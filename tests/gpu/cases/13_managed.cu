@@ -1,5 +1,5 @@
-// Case 13b: managed memory, written by the host between launches, and a __managed__ variable. It lies in the host's
-// address range too; the captured bytes must be those the kernel saw, the host's last writes included.
+// Case 13b: managed memory that the host writes between launches, and a __managed__ variable. Managed memory is in the
+// host's address range too; the captured bytes must be those that the kernel read, including the host's last writes.
 //! instances: grow >= 2
 //! replay-or-refused: grow (managed)
 //! breaks: after-as-before

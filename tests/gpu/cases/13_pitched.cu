@@ -1,5 +1,5 @@
-// Case 13d: pitched memory, and an array read through a texture and written through a surface. The first is captured;
-// the objects are captured or refused by name, never replayed with a stale handle.
+// Case 13d: pitched memory, and an array that is read through a texture and written through a surface. Pitched memory
+// is captured; texture and surface objects are captured or refused by name, and never replayed with an invalid handle.
 //! instances: rows >= 1
 //! replay: rows
 //! replay-or-refused: sample (texture|surface|array)

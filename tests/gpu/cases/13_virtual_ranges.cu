@@ -1,6 +1,5 @@
-// Case 13e: one reserved address range with two physical pieces mapped side by side (an expandable arena, as PyTorch
-// has), and the kernel works across the seam. cuMemGetAddressRange answers with one piece; the other half would be
-// missing.
+// Case 13e: one reserved address range with two physical allocations mapped side by side (an expandable arena, as in
+// PyTorch), and a kernel that accesses both. cuMemGetAddressRange returns only one of them; the other would be missing.
 //! instances: across >= 1
 //! replay: across
 //! breaks: after-as-before

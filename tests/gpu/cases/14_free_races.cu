@@ -1,6 +1,6 @@
-// Case 14: other threads allocate, free and launch while a launch is being captured. Looking up an allocation and then
-// reading it later reads freed memory, or the recorder's own lock meets the driver's: the program must end, with the
-// same result, within its time.
+// Case 14: other threads allocate, free and launch while a launch is being captured. A recorder that looks up an
+// allocation and reads it later may read freed memory, or deadlock between its own lock and the driver's: the program
+// must end with the same result within its time limit.
 //! launches: steady == 60
 //! launches: churn == 200
 //! instances: steady >= 1

@@ -1,6 +1,6 @@
-// Case 14b: other threads launch all the while, and what they write lies in memory that the captured kernel can reach
-// and leaves alone. A recorder that lets them launch between its first image and its second records their writes as
-// this kernel's, or never finds the device at rest.
+// Case 14b: other threads launch kernels continuously and write memory that the captured kernel can reach but does not
+// access. A recorder that lets them launch between its first and its second image records their writes as this
+// kernel's, or never finds the device idle.
 //! record: --kernel steady
 //! launches: steady == 60
 //! instances: steady >= 2

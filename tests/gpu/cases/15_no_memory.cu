@@ -1,5 +1,5 @@
-// Case 15: kernels without any memory, with a null pointer, with a size of zero and with no parameters at all. There is
-// nothing to capture, and nothing may go wrong for it.
+// Case 15: kernels without any memory: with a null pointer, with a size of zero, and without parameters. There is
+// nothing to capture, and that must not be an error.
 //! launches: nothing == 2
 //! launches: maybe == 2
 //! launches: spin == 2
@@ -9,8 +9,8 @@
 #include "case.h"
 
 __global__ void nothing() {}
-__global__ void spin(int turns) {
-  for (int k = 0; k < turns; ++k) __nanosleep(20);
+__global__ void spin(int iterations) {
+  for (int k = 0; k < iterations; ++k) __nanosleep(20);
 }
 __global__ void maybe(float* values, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;

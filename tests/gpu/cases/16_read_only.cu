@@ -1,5 +1,6 @@
-// Case 16: memory that the device may only read: a mapping with read-only access, and a const table in the image.
-// Restoring "everything" before each launch writes to them and dies, or leaves them out and computes from zeros.
+// Case 16: memory that the device may only read: a mapping with read-only access, and a const table in the image. A
+// replay that restores all memory before each launch crashes when it writes to them; one that omits them computes with
+// zeros.
 //! instances: lookup >= 1
 //! replay: lookup
 //! breaks: after-as-before
@@ -32,7 +33,7 @@ int main() {
   CUDA(cudaMemcpy(reinterpret_cast<void*>(table), numbers.data(), kCount * sizeof(int), cudaMemcpyHostToDevice));
   CUDA(cudaDeviceSynchronize());
   access.flags = CU_MEM_ACCESS_FLAGS_PROT_READ;
-  // Drivers that know no read-only mappings say so; then the const table alone is the case.
+  // If the driver does not support read-only mappings, the case covers only the const table.
   std::printf("read-only mapping: %s\n",
               driver(cuMemSetAccess)(table, granularity, &access, 1) == CUDA_SUCCESS ? "yes" : "no");
   auto* to = device_array(std::vector<int>(kCount, 1));

@@ -1,6 +1,6 @@
-# Case 17b: a Python process, PyTorch's pool allocator, and a worker that is spawned. The recorder rides in an
-# interpreter it knows nothing of: same output, the launches are seen, and pool memory is captured. Kernels of a library have
-# no source here, so they are profiled and captured, and extracting one is refused by name.
+# Case 17b: a Python process with PyTorch's pool allocator and a spawned worker. The output must not change, the launches must
+# be recorded, and pool memory captured. The kernels belong to a library without source, so they are profiled and captured, and
+# extracting one is refused by name.
 #! needs: torch
 #! launches-any: vectorized_elementwise_kernel >= 1
 #! instances-any: elementwise >= 1

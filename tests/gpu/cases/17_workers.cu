@@ -1,6 +1,6 @@
-// Case 17: worker processes, one made by fork before CUDA is used, one by fork and exec of the program itself. Each
-// launches kernels; the recordings must not be mixed, nobody writes into another's files, and the parent's result and
-// exit code stand.
+// Case 17: worker processes, one created by fork before CUDA is used, one by fork and exec of the program itself. Each
+// launches kernels; the recordings must not be mixed, no process may write into another's files, and the parent's
+// result and exit code must not change.
 //! record: --instances 2
 //! instances: worker_step >= 1
 //! replay: worker_step

@@ -1,6 +1,6 @@
-// Case 18: the application is killed (SIGKILL) in the middle of a capture: the second launch has a gigabyte that nobody
-// has seen before, and a thread kills the process 10 ms after it was asked for. What was finished until then must be
-// readable; a half-written instance must not be taken for a whole one.
+// Case 18: the application is killed (SIGKILL) in the middle of a capture: the second launch has a gigabyte of memory
+// that was not captured before, and a thread kills the process 10 ms after that launch. Instances finished until then
+// must be readable; an incomplete instance must not be taken for a complete one.
 //! run: die
 //! killed: 9
 //! record: --instances 4 --mib 4096

@@ -1,5 +1,6 @@
-// Case 19: NaN in the output, a float sum by atomics whose order changes from run to run, and a tail nobody ever wrote.
-// NaN must equal NaN, the sum is judged by the original's own spread, and the tail's bytes stay as they were.
+// Case 19: NaN in the output, a float sum by atomics whose order changes from run to run, and a tail that was never
+// written. NaN must equal NaN, the sum is judged by the spread of the original's own results, and the tail must not
+// change.
 //! instances: messy >= 1
 //! replay: messy
 //! replay: sum_all
@@ -20,7 +21,7 @@ int main() {
   constexpr int kCount = 100000;
   auto* from = device_array(ramp(kCount));
   float* to;
-  CUDA(cudaMalloc(&to, 2 * kCount * sizeof(float)));  // The upper half stays as it was given to us.
+  CUDA(cudaMalloc(&to, 2 * kCount * sizeof(float)));  // The upper half stays uninitialised.
   CUDA(cudaMemset(to, 0x40, kCount * sizeof(float)));
   auto* sum = device_array(std::vector<float>{5});
   for (int step = 0; step < 3; ++step) {

@@ -1,6 +1,6 @@
-// Case 20: the recorded address cannot be had at replay. The driver of these tests moves the recorded addresses to
-// where no device memory can ever be; the arguments are typed pointers, so replay must go elsewhere and say that it
-// did, or refuse and name the address. It must not write to an address it was not given.
+// Case 20: the recorded address is not available at replay. run_cases moves the recorded addresses to a range where
+// there can be no device memory; the arguments are typed pointers, so replay must relocate and say so, or refuse and
+// name the address. It must not write to an address that it did not allocate.
 //! instances: shifted >= 1
 //! replay: shifted
 //! moved: shifted

@@ -1,6 +1,6 @@
 // Case 21: an allocation of 2.25 GiB of which the kernel changes one part in a thousand. The host memory of the
-// recorded process must stay bounded (a recorder with a shadow of every allocation doubles it), and two instances share
-// what did not change.
+// recorded process must stay bounded (a recorder that keeps a copy of every allocation doubles it), and two instances
+// must share unchanged data.
 //! record: --mib 4096 --instances 2
 //! instances: sparse >= 2
 //! host-mib: 1200

@@ -1,7 +1,7 @@
 // Case 22: the program resets the device, launches kernels again in an atexit handler, and ends by exit() from another
-// thread with a code of its own, with a global destructor that prints after the CUDA runtime is gone. A recorder whose
-// own statics are destroyed before the last launch crashes here, one that waits for its threads in the wrong order
-// never ends.
+// thread with its own exit code; a global destructor prints after the CUDA runtime has been shut down. A recorder whose
+// statics are destroyed before the last launch crashes, and one that waits for its threads in the wrong order never
+// ends.
 //! exit: 7
 //! launches: late_step >= 2
 //! instances: late_step >= 2

@@ -1,6 +1,6 @@
-// Case 23: a candidate faults, another never ends. The driver of these tests plants both in the MEP's kernel: each must
-// come back as what it is (crashed, timed out) with exit code 1 within its time, and the unharmed MEP must replay right
-// after, in this process's wake and on the same GPU.
+// Case 23: a candidate that faults, and one that never ends. run_cases plants both in the MEP's kernel: each must get
+// the right verdict (crashed, timed out) with exit code 1 within its time limit, and the unchanged MEP must replay
+// right afterwards on the same GPU.
 //! instances: victim >= 1
 //! replay: victim
 //! planted: fault victim

@@ -1,5 +1,5 @@
-// Case 24a: 96 KiB of dynamic shared memory, which a kernel gets only after its attribute was raised, and deep
-// recursion, which needs a larger stack than the default. A replay that sets neither fails to launch, or faults.
+// Case 24a: 96 KiB of dynamic shared memory, which a kernel gets only after its attribute was set, and deep recursion,
+// which needs a larger stack than the default. A replay that sets neither fails to launch or faults.
 //! instances: large_tile >= 1
 //! instances: recurse >= 1
 //! setting: large_tile max_dynamic_shared

@@ -1,6 +1,6 @@
-// Case 24b: the kernel prints and uses the device's own heap, with raised limits. The application's output must be the
-// same with the recorder riding along; the heap is no memory that can be placed, so such a kernel is replayed whole or
-// refused by name.
+// Case 24b: the kernel prints and uses the device's own heap, with raised limits. The application's output must not
+// change under the recorder; the heap cannot be mapped at recorded addresses, so such a kernel is replayed completely
+// or refused by name.
 //! launches: talk == 1
 //! replay-or-refused: talk (printf|vprintf|malloc|heap)
 //! replay-or-refused: borrow (malloc|heap|free)

@@ -1,6 +1,6 @@
-// Case 25: the kernel writes its output and one counter elsewhere in the same pool. The counter belongs to the answer;
-// a candidate that forgets it, or that writes one element too far into the neighbour, is wrong although "the output" is
-// right. The driver of these tests plants both.
+// Case 25: the kernel writes its output and one counter elsewhere in the same pool. The counter is part of the result;
+// a candidate that does not update it, or that writes one element beyond the output, is wrong even if the output is
+// right. run_cases plants both.
 //! instances: count_and_write >= 1
 //! replay: count_and_write
 //! planted: wrong count_and_write: if (blockIdx.x == 0 && threadIdx.x == 0) pool[n] += 1;

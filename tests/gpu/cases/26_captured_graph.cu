@@ -1,6 +1,7 @@
 // Case 26: the application captures a graph from a stream, in relaxed and in global mode and from two threads, while it
-// is recorded. Any synchronisation or copy of ours while a capture is open breaks the application's capture (901); a
-// launch into a capturing stream is no execution and must not be counted; the graph's own launches must be.
+// is recorded. A synchronisation or copy by the recorder while a capture is open breaks the application's capture
+// (error 901). A launch into a capturing stream is not an execution and must not be counted; the launches of the graph
+// must be.
 //! launches: captured_step == 8
 //! launches: plain_step == 4
 //! instances: plain_step >= 1
@@ -26,7 +27,7 @@ cudaGraphExec_t capture(float* values, int n, cudaStreamCaptureMode mode) {
   CUDA(cudaStreamBeginCapture(stream, mode));
   captured_step<<<n / 256, 256, 0, stream>>>(values, n);
   captured_step<<<n / 256, 256, 0, stream>>>(values, n);
-  std::this_thread::sleep_for(std::chrono::milliseconds(30));  // Others launch meanwhile.
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));  // Meanwhile the main thread launches kernels.
   CUDA(cudaStreamEndCapture(stream, &graph));
   cudaGraphExec_t executable;
   CUDA(cudaGraphInstantiate(&executable, graph, 0));
@@ -47,7 +48,7 @@ int main() {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   capturing.join();
-  plain_step<<<kCount / 256, 256, 0, stream>>>(other, kCount);  // Perhaps the only one with no capture open.
+  plain_step<<<kCount / 256, 256, 0, stream>>>(other, kCount);  // Possibly the only launch while no capture is open.
   global = capture(second, kCount, cudaStreamCaptureModeGlobal);
   for (int step = 0; step < 2; ++step) {
     CUDA(cudaGraphLaunch(relaxed, stream));

@@ -1,6 +1,6 @@
-// What the case programs share: checked calls, driver entry points without linking libcuda, and one way to end. A
-// program prints what it computed (bare and recorded runs are compared line by line) and ends with OK and 0, or WRONG
-// and 1.
+// Shared by the case programs: checked calls, driver entry points without linking libcuda, and a common way to end. A
+// program prints what it computed (the output with and without the recorder is compared) and ends with OK and exit code
+// 0, or WRONG and 1.
 #pragma once
 #include <cuda.h>
 #include <cuda_runtime.h>
@@ -31,7 +31,7 @@
     }                                                                                       \
   } while (0)
 
-/// A driver function by name, in the version this toolkit's headers declare: DRIVER(driver(cuMemCreate)(…)).
+/// A driver function by name, in the version that this toolkit's headers declare: DRIVER(driver(cuMemCreate)(…)).
 template <class Function>
 Function* driver_function(const char* name, Function*) {
   void* found = nullptr;
@@ -66,7 +66,7 @@ inline std::vector<float> ramp(size_t count, float step = 0.25f) {
   return values;
 }
 
-/// FNV-1a of the bytes, so that one line shows whether a whole buffer is the same.
+/// Prints the FNV-1a hash of the bytes, so that one line shows whether a whole buffer is the same.
 template <class T>
 void print_hash(const char* what, const std::vector<T>& values) {
   uint64_t hash = 14695981039346656037ull;

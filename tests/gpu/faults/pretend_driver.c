@@ -1,6 +1,6 @@
-/* Stands before the real driver (it is linked against it under another name) and answers some questions as a machine
-   would that lacks something: an old GPU, too little memory, addresses that somebody else holds. What it pretends is in
-   the environment; everything else goes to the real driver. */
+/* Replaces the real driver, which it is linked against under another name, and simulates a machine that lacks
+   something: an old GPU, too little memory, addresses that are in use. The environment selects what is simulated; all
+   other calls go to the real driver. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stddef.h>
@@ -33,7 +33,7 @@ int cuMemGetInfo_v2(size_t* free_bytes, size_t* total) {
   return answer;
 }
 
-/* The memory that was free when it was asked for has gone to somebody else. */
+/* Simulates another process that allocates memory after its amount was queried. */
 static int over_budget(size_t size) {
   static unsigned long long given;
   return getenv("PRETEND_BUDGET") && (given += size) > number("PRETEND_BUDGET");

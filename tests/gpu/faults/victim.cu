@@ -1,6 +1,6 @@
-// The application that every fault is tried on: one kernel, an input, an output and a check of its own. What is planted
-// in the kernel, and what the machine pretends, is in run_faults. The CUDA runtime alone: it also runs on the CPU
-// device.
+// The application on which every fault is tested: one kernel, an input, an output and a check of its own. The
+// statements planted in the kernel and the simulated machines are in run_faults. It uses only the CUDA runtime, so that
+// it also runs on the CPU device.
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -16,7 +16,7 @@ int main() {
   constexpr int kCount = 200000, kBytes = kCount * int(sizeof(float));
   std::vector<float> numbers(kCount), got(kCount);
   for (int i = 0; i < kCount; ++i)
-    numbers[size_t(i)] = float(uint32_t(i) * 2654435761u >> 8) / 65536.0f - 100;  // Hardly compressible.
+    numbers[size_t(i)] = float(uint32_t(i) * 2654435761u >> 8) / 65536.0f - 100;  // Data that hardly compress.
   float *from = nullptr, *to = nullptr;
   bool fine = cudaMalloc(&from, kBytes) == cudaSuccess && cudaMalloc(&to, kBytes) == cudaSuccess &&
               cudaMemcpy(from, numbers.data(), kBytes, cudaMemcpyHostToDevice) == cudaSuccess;
