@@ -212,7 +212,7 @@ bool Racing::time_all(const LoadedCode& candidate, const std::vector<TimedInstan
       // A finalist's figures are reported: it is measured to the end, not until the winner is known.
       rules.smallest_gain = kSmallestGain;
       rules.first_rounds = rules.most_rounds = confirmation_rounds(bench_.report.instances[i].seconds);
-      rules.glance_rounds = rules.first_rounds;
+      rules.early_rounds = rules.first_rounds;
       if (inquiry.deadline) {
         auto now = Deadline::clock::now();
         auto checks =
