@@ -10,8 +10,8 @@ namespace kernelift {
 
 struct CudaDeviceOptions {
   int ordinal = 0;
-  bool alone =
-      false;  ///< Starts this GPU only, which on a machine of many saves seconds; facts().twins then lacks the others.
+  bool alone = false;  ///< Starts this GPU only, which on a machine of many saves seconds; facts().same_model then
+                       ///< lacks the others.
   uint64_t stack_bytes = 0, heap_bytes = 0,
            printf_bytes = 0;  ///< Of a thread; of malloc and of printf in kernels. 0: the driver's own.
   /// Addresses that place() will be asked for: reserved before there is a context, whose own memory might lie there.
