@@ -25,7 +25,7 @@ struct DeviceFacts {
   std::string name;   ///< "NVIDIA H200"
   std::string arch;   ///< "sm_90"
   int ordinal = 0;
-  std::vector<int> twins;  ///< Ordinals of all devices of this model, this one included.
+  std::vector<int> same_model;  ///< Ordinals of all devices of this model, this one included.
   uint64_t memory_bytes = 0, free_bytes = 0, cache_bytes = 0;
   uint32_t multiprocessors = 1, threads_per_multiprocessor = 0;
   uint32_t blocks_per_multiprocessor = 0, registers_per_multiprocessor = 0;  ///< 0: not known.

@@ -1,6 +1,6 @@
-// What the original kernel computes from made-up inputs, as the answers that candidates are compared with; see
-// evaluate.h. It is run like any candidate: in a confined child, between canaries and guard pages, because made-up
-// inputs may well lead it astray.
+// Runs the original kernel on made-up inputs to obtain the answers that candidates are compared with; see evaluate.h.
+// The original runs like a candidate, in a confined child between canaries and guard pages, because made-up inputs may
+// make it access wild addresses.
 #include "sandbox/device/confined_cpu/confined_cpu.h"
 #include "sandbox/evaluate/baseline.h"
 #include "sandbox/evaluate/evaluate.h"
@@ -9,12 +9,12 @@
 namespace kernelift {
 namespace {
 
-Error astray(const Mep& mep, const std::string& how) {
+Error unsuitable(const Mep& mep, const std::string& how) {
   return refused("the inputs made up for " + (mep.kernel_name.empty() ? mep.kernel_key : mep.kernel_name) +
                  " do not suit it: on them the original " + how + "; record a run of the application instead");
 }
 
-/// The name of the file that holds what lies at `live`, which is `before` again where nothing changed.
+/// Stores the memory at `live` and returns the file's name; `before` if the memory is unchanged.
 Result<std::string> keep(Device& device, const std::filesystem::path& folder, const std::string& before, uint64_t given,
                          uint64_t live, uint64_t size) {
   std::vector<std::byte> was(size), is(size);
@@ -32,10 +32,10 @@ Result<std::string> answer_by_original(const std::filesystem::path& folder, Mep&
   auto baseline = compile_baseline(mep, folder, pool);
   if (!baseline.ok()) return baseline.error().message;
   baseline->pool.reset();  // The child is forked from this process, which must have no other threads by then.
-  TrialCode code;
+  RunnableCode code;
   code.image = baseline->reply.image;
 
-  Mep open = mep;  // As if nothing changed: there are no answers yet.
+  Mep open = mep;  // The answers are not known yet; assume that nothing changes.
   for (auto& instance : open.instances) {
     for (auto& region : instance.regions) region.after = region.before;
     for (auto& variable : instance.variables) variable.after = variable.before;
@@ -43,15 +43,15 @@ Result<std::string> answer_by_original(const std::filesystem::path& folder, Mep&
   KERNELIFT_ASSIGN(auto device, open_confined_cpu({}));
   KERNELIFT_ASSIGN(auto bench, Workbench::create(*device, open, folder, {}, [](const std::string&) {}));
   if (auto failure = bench->baseline.load(*device, *bench->memory, open, code))
-    return astray(mep, "cannot be launched: " + failure->detail);
+    return unsuitable(mep, "cannot be launched: " + failure->detail);
   Verification verification(*bench);
   for (size_t i = 0; i < mep.instances.size(); ++i) {
     auto left = verification.run(bench->baseline, {i, i}, {});
     if (left.failure && left.failure->outcome == Outcome::WroteOutside)
-      return astray(mep, "writes " + left.failure->detail);
-    if (left.failure) return astray(mep, std::string(name(left.failure->outcome)) + ": " + left.failure->detail);
+      return unsuitable(mep, "writes " + left.failure->detail);
+    if (left.failure) return unsuitable(mep, std::string(name(left.failure->outcome)) + ": " + left.failure->detail);
     const ReplayInstance& memory = bench->memory->instances()[i];
-    // Regions lie by address in memory, and as the parameters reach them in the MEP.
+    // ReplayInstance orders regions by address, the MEP by parameters.
     for (auto& region : mep.instances[i].regions)
       for (auto& placed : memory.regions)
         if (placed.live == region.address) {
@@ -59,7 +59,7 @@ Result<std::string> answer_by_original(const std::filesystem::path& folder, Mep&
         }
     for (size_t v = 0; v < memory.variables.size(); ++v) {
       auto& variable = mep.instances[i].variables[v];
-      // A variable that the image does not have is as it was given.
+      // A variable that the image does not have keeps its given value.
       const uint64_t given = memory.variables[v].given, live = bench->baseline.variable(i, v);
       KERNELIFT_ASSIGN(variable.after,
                        keep(*device, folder, variable.before, given, live ? live : given, variable.size));

@@ -10,7 +10,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// -I, -isystem and -iquote folders, joined or as the next word: the workers must be able to read them.
+/// Folders of -I, -isystem, -iquote and -idirafter, joined or as the next word: workers need access to them.
 std::vector<fs::path> include_folders(const std::vector<std::string>& flags) {
   std::vector<fs::path> folders;
   for (size_t i = 0; i < flags.size(); ++i)
@@ -52,7 +52,7 @@ Result<CompiledBaseline> compile_baseline(const Mep& mep, const fs::path& folder
   for (auto& path : include_folders(mep.compile_flags))
     options.readable.push_back(path.is_relative() ? folder / path : path);
   options.readable.push_back(fs::absolute(folder));
-  // The headers that the slice was proven with first; a machine without that toolkit can still try ours.
+  // First the headers that the slice was proven with; without that toolkit the lean headers may still work.
   std::vector<HeaderSet> sets{HeaderSet::Lean, HeaderSet::Toolkit};
   if (mep.headers == "toolkit") std::swap(sets[0], sets[1]);
   std::string first_trouble;

@@ -1,5 +1,5 @@
-// The original as this machine makes it: its source compiled through the pool, with the headers that carry it. Shared
-// by the evaluator and by replay.
+// Compiles the original on this machine: its source through the compile pool, with the first set of headers that works.
+// Used by the evaluators and by replay.
 #pragma once
 #include <filesystem>
 #include <memory>
@@ -15,14 +15,16 @@ struct CompiledBaseline {
   std::unique_ptr<CompilePool> pool;
   std::string source;
   CompileReply reply;
-  Roundings roundings = {};  ///< Of the same source: add_roundings().
+  Roundings roundings = {};  ///< Differently rounded builds of the same source, by add_roundings().
 };
 
-/// Reads kernel.cu or kernel.hip, and compiles it with our lean headers or else with the toolkit's.
+/// Reads kernel.cu or kernel.hip and compiles it, with our lean headers and with the toolkit's, in the order that the
+/// MEP suggests.
 Result<CompiledBaseline> compile_baseline(const Mep& mep, const std::filesystem::path& folder,
                                           CompilePoolOptions options);
 
-/// Where there are floats to be compared; at random only for candidates, who alone have a use for it.
+/// Compiles the differently rounded builds if the MEP holds floats; those with randomly rounded sums only
+/// `for_candidates`, since a replay does not need them.
 void add_roundings(const Mep& mep, CompiledBaseline& baseline, bool for_candidates);
 
 }  // namespace kernelift

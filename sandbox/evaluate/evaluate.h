@@ -1,5 +1,5 @@
-// The sandbox's front door: an Evaluator for a MEP, and the replay of a MEP's original. See README.md for how a
-// candidate travels through the processes behind it.
+// The sandbox's interface: makes the Evaluator of a MEP, and replays a MEP's original. README.md shows the processes
+// that a candidate passes through.
 #pragma once
 #include <chrono>
 #include <filesystem>
@@ -20,22 +20,22 @@
 namespace kernelift {
 
 struct EvaluatorOptions {
-  std::string device = "cpu";    ///< cpu | cuda (all GPUs alike) | cuda:N | auto (the best there is).
+  std::string device = "cpu";    ///< cpu | cuda (all GPUs of one model) | cuda:N | auto (a GPU, else the CPU).
   unsigned compile_workers = 0;  ///< 0: one per core.
   unsigned threads = 0;          ///< Cores that a kernel may use; 0: all.
-  bool cold = false;             ///< Caches flushed before each timed launch.
+  bool cold = false;             ///< Flush caches before each timed launch.
   std::chrono::milliseconds compile_limit{30'000};
   std::chrono::milliseconds launch_limit{10'000};
-  int most_rounds = 60;                ///< Pairs of samples, original and candidate.
-  std::optional<Tolerance> tolerance;  ///< The user's; wins over the MEP's and the derived one.
-  bool few_candidates = false;         ///< Only a few will come: start at once, compile each a little slower.
-  /// Whoever may be the best is built and timed as the application's own compiler builds it too, where that is here.
+  int most_rounds = 60;                ///< Most pairs of samples of original and candidate.
+  std::optional<Tolerance> tolerance;  ///< The user's; overrides the MEP's and the derived one.
+  bool few_candidates = false;         ///< Start faster, but compile each candidate a little slower.
+  /// Also build promising candidates with the application's own compiler, if it is installed, and time those builds.
   /// GPUs only.
   bool as_built = true;
-  bool share_measurements = true;  ///< Candidates of equal image and launches are measured once.
-  /// When the run that this is for must be over: the original is not calibrated any longer than that.
+  bool share_measurements = true;  ///< Measure candidates with equal image and launches once.
+  /// End of the run: calibration of the original ends by then.
   std::optional<std::chrono::steady_clock::time_point> deadline;
-  std::function<void(const std::string&)> tell = {};  ///< Is told early of an original that takes long.
+  std::function<void(const std::string&)> tell = {};  ///< Shows the user a message, such as that the original is slow.
 };
 
 /// Compiles and calibrates the original first: an Error says why it cannot be tuned (exit No if it does not reproduce
@@ -49,68 +49,70 @@ struct ReplayOptions {
   unsigned threads = 0;
   std::optional<Tolerance> tolerance;
   std::chrono::milliseconds launch_limit{60'000};
-  bool counters = false;                              ///< Also find out what the time goes into; GPUs only.
+  bool counters = false;                              ///< Also read hardware counters; GPUs only.
   std::function<void(const std::string&)> tell = {};  ///< As EvaluatorOptions::tell.
 };
 
-inline constexpr const char* kApplicationsCode =
-    "the application's own machine code";  ///< ReplayReport::compiler, where it is that.
+/// ReplayReport::compiler for code from the capture.
+inline constexpr const char* kApplicationsCode = "the application's own machine code";
 
 struct ReplayReport {
   std::string kernel, device;
   std::optional<BaselineReport> warm, cold;
-  std::string compiler;                    ///< Whose code `warm` and `cold` are of; empty where there is but one.
-  std::optional<BaselineReport> by_clang;  ///< The original as our compiler builds it, if the above is another's.
-  std::string only_by_nvcc;  ///< Where that does not reproduce the capture, but nvcc's build does: what follows.
-  std::optional<KernelFacts> facts;       ///< Of the code that was timed first, on its heaviest instance, if asked for.
-  std::optional<CrossCheck> cross_check;  ///< Of the durations, by another clock; GPUs only.
-  std::vector<std::string> notes;         ///< What is not as it was in the application.
-  /// By instance: its duration in the application, and what was alive there and is not in the capture (a sentence, or
-  /// "").
+  std::string compiler;                    ///< Compiler of the code in `warm` and `cold`; empty on the CPU device.
+  std::optional<BaselineReport> by_clang;  ///< The original built by our compiler, if `compiler` is another.
+  /// Message if clang's build does not reproduce the capture but nvcc's does; else empty.
+  std::string only_by_nvcc;
+  std::optional<KernelFacts> facts;       ///< Of the code that was timed first, on its heaviest instance, if requested.
+  std::optional<CrossCheck> cross_check;  ///< Of the durations with another clock; GPUs only.
+  std::vector<std::string> notes;         ///< Differences from the application.
+  /// Per instance: its duration in the application, and a sentence about memory that was allocated there but is not in
+  /// the capture (or "").
   struct Recorded {
     InVivo in_vivo;
     std::string unreached;
   };
   std::map<std::string, Recorded> recorded;
   struct Durations {
-    int compared = 0, reproduced = 0;  ///< Instances whose duration in the application is known.
-    double weighted_deviation = 0;     ///< Of the whole kernel's time: 0.02 is 2 % slower here.
+    int compared = 0, reproduced = 0;  ///< Instances with a known duration in the application; those reproduced here.
+    double weighted_deviation = 0;     ///< Of the kernel's whole time: 0.02 is 2 % slower here.
   };
   std::optional<Durations> durations() const;
-  /// What the MEP is to carry of this replay (keep_fidelity).
+  /// The part of this report that is stored in the MEP (keep_fidelity).
   Fidelity fidelity() const;
-  /// Whether it is in this cache mode that the MEP has the instance's duration compared.
+  /// Whether the instance's duration is compared with the application's in this cache mode, as the MEP says.
   bool compares(const std::string& instance, bool cold) const;
-  /// Whether some memory lies elsewhere than in the application.
+  /// Whether some memory has another address than in the application.
   bool relocated() const;
   bool pass() const;
-  /// PASS or FAIL per buffer, durations, and the in-vivo gate, as a person reads it.
+  /// PASS or FAIL per buffer, durations, and the in-vivo gate, as text for a user.
   std::string text() const;
   Json json() const;
 };
 
-/// Where no replay on `device` is known yet, what calibrating the original there showed is what the MEP carries.
-/// `code`: whose build that is of.
+/// Stores the calibration of the original as the MEP's fidelity on `device`, unless a replay there is stored already.
+/// `code`: the compiler of the calibrated build.
 void keep_calibrated(const std::filesystem::path& folder, const Mep& mep, const std::string& device,
                      const std::string& code, const BaselineReport& report, bool cold,
                      const std::vector<std::string>& notes);
 
-/// What a replay on a GPU other than the recorded one cannot say, as sentences.
+/// Sentences about comparisons that are impossible because the MEP was recorded on another machine.
 std::vector<std::string> notes_on_another_machine(const Mep& mep, const ReplayReport& report);
 
-/// Whether launches of all instances take so long that each was run but once.
+/// Whether all instances' launches take longer than kLongSeconds, so that each was run once.
 bool all_long(const BaselineReport& report);
 
-/// How far an instance's replayed duration is from the recorded one: 0.2 is 20 % slower. nullopt: none was recorded.
+/// Relative deviation of an instance's replayed duration from the recorded one: 0.2 is 20 % slower. nullopt: none was
+/// recorded.
 std::optional<double> in_vivo_deviation(const InstanceReport& instance);
 inline constexpr double kInVivoGate = 0.15;
 
-/// An Error means that it could not be replayed at all; a mismatch is in the report.
+/// An Error: the MEP could not be replayed at all. Mismatches are in the report.
 Result<ReplayReport> replay(const std::filesystem::path& folder, const ReplayOptions& options);
 
-/// Fills the answers (`after`) of a MEP whose inputs were made up with what its original kernel computes from them on
-/// the CPU device; their files go to data/, mep.json is the caller's to write. Refuses when the original strays on
-/// them. A sentence that is not empty says why it cannot be run here, and the answers stay unknown.
+/// For a MEP with made-up inputs: runs the original kernel on the CPU device and fills in the answers (`after`); their
+/// files go to data/, the caller writes mep.json. Refuses if the original fails on the inputs. A nonempty sentence says
+/// why the original cannot be run here; then the answers stay unknown.
 Result<std::string> answer_by_original(const std::filesystem::path& folder, Mep& mep);
 
 }  // namespace kernelift

@@ -1,4 +1,4 @@
-// See evaluation_queue.h. A job is in one list or in one thread's hands; whoever holds it answers it.
+// See evaluation_queue.h. A job is either in one list or held by one thread, which then has to answer it.
 #include "sandbox/evaluate/evaluation_queue.h"
 
 #include <algorithm>
@@ -87,8 +87,8 @@ void EvaluationQueue::finish(Waiting& job, Evaluation evaluation) {
 
 void EvaluationQueue::give_up(Waiting& job) { finish(job, job.screened ? Evaluation(*job.screened) : abandoned()); }
 
-bool EvaluationQueue::some_come(const std::deque<Waiting>& jobs, std::unique_lock<std::mutex>& lock) {
-  // Jobs in flight at the end are answered too, wherever they still have to go.
+bool EvaluationQueue::wait_for_job(const std::deque<Waiting>& jobs, std::unique_lock<std::mutex>& lock) {
+  // On closing, threads run until all jobs in flight have passed through their remaining stages.
   changed_.wait(lock, [&] { return !jobs.empty() || (closing_ && open_ == 0); });
   return !jobs.empty();
 }
@@ -100,7 +100,7 @@ bool EvaluationQueue::is_over(uint64_t era) const {
 
 std::optional<EvaluationQueue::Waiting> EvaluationQueue::next(std::deque<Waiting>& jobs) {
   std::unique_lock lock(mutex_);
-  if (!some_come(jobs, lock)) return std::nullopt;
+  if (!wait_for_job(jobs, lock)) return std::nullopt;
   Waiting job = std::move(jobs.front());
   jobs.pop_front();
   return job;
@@ -134,17 +134,17 @@ void EvaluationQueue::compile_jobs() {
 
 void EvaluationQueue::rebuild_jobs() {
   std::unique_lock lock(mutex_);
-  while (some_come(to_rebuild_, lock)) {
-    auto place = rebuilding_.insert(rebuilding_.end(), std::move(to_rebuild_.front()));
+  while (wait_for_job(to_rebuild_, lock)) {
+    auto entry = rebuilding_.insert(rebuilding_.end(), std::move(to_rebuild_.front()));
     to_rebuild_.pop_front();
-    const Candidate candidate = place->candidate;
+    const Candidate candidate = entry->candidate;
     const uint64_t era = era_;
     lock.unlock();
     CompileReply rebuilt = hooks_.rebuild(candidate);
     lock.lock();
-    if (era != era_) continue;  // It has been answered, and its place is gone.
-    Waiting job = std::move(*place);
-    rebuilding_.erase(place);
+    if (era != era_) continue;  // abandon() has answered the job and removed it.
+    Waiting job = std::move(*entry);
+    rebuilding_.erase(entry);
     lock.unlock();
     job.rebuilt = std::move(rebuilt);
     pass_on(std::move(job), to_measure_);
@@ -168,7 +168,7 @@ bool EvaluationQueue::leave_to_others() {
   return true;
 }
 
-TrialCode trial_code(const Candidate& candidate, const std::string& image) {
+RunnableCode runnable_code(const Candidate& candidate, const std::string& image) {
   return {image, candidate.launches, candidate.scratch, candidate.values};
 }
 

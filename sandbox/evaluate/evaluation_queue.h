@@ -1,8 +1,8 @@
-// From submission to verdict: candidates are compiled side by side on all cores, and taken from there by the
-// evaluator's measurers, one at a time each. A measurer may ask for another build of a candidate by a slower compiler:
-// the rest goes on meanwhile, the most promising are built first, and then it is measured again. What measuring means
-// is the evaluator's; queues, threads, futures, abandoned eras and the way in which evaluators tell equal code apart
-// live here.
+// Takes candidates from submission to verdict: they are compiled in parallel on all cores, then measured by the
+// evaluator's measurers, one at a time each. A measurer may request another build of a candidate by a slower compiler;
+// others are measured meanwhile, the most promising candidates are rebuilt first, and a rebuilt candidate is measured
+// again. The evaluator defines how to measure; this file has queues, threads, futures, abandoned eras, and the keys by
+// which evaluators recognise equal code.
 #pragma once
 #include <condition_variable>
 #include <deque>
@@ -19,46 +19,48 @@
 
 namespace kernelift {
 
-/// A candidate on its way.
+/// A submitted candidate.
 struct EvaluationJob {
   Candidate candidate;
   CompileReply compiled;
   std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
-  uint64_t era = 0;                 ///< Of submission: abandon() begins a new one.
-  std::optional<Verdict> screened;  ///< The first verdict on what is to be built and measured again.
-  CompileReply rebuilt;             ///< What came of that.
-  bool measurer_lost = false;       ///< Its measurer cannot measure anything any more.
+  uint64_t era = 0;                 ///< Era of its submission; abandon() begins a new one.
+  std::optional<Verdict> screened;  ///< First verdict on a candidate that is rebuilt and measured again.
+  CompileReply rebuilt;             ///< Result of the other compiler.
+  bool measurer_lost = false;       ///< Set by a measurer that cannot measure any more.
 };
 
 class EvaluationQueue {
  public:
   struct Hooks {
-    /// One thread each: a verdict on what compiled, and on what was rebuilt. nullopt, with job.screened set: to be
-    /// rebuilt. With job.measurer_lost set it gets no more jobs, and another takes this one, unless it is the last.
+    /// Measurers, one thread each: return the evaluation of a compiled or rebuilt candidate; nullopt with job.screened
+    /// set requests a rebuild. A measurer that sets job.measurer_lost gets no more jobs, and another one takes this job,
+    /// unless it is the last.
     std::vector<std::function<std::optional<Evaluation>(EvaluationJob&)>> measurers;
-    /// The other compiler, called from so many threads.
+    /// The other compiler, called from `rebuilders` threads.
     std::function<CompileReply(const Candidate&)> rebuild;
     unsigned rebuilders = 0;
-    bool rebuild_all = false;  ///< Whatever compiled goes there first; nothing is measured as compiled.
-    /// The original and what came of it: that is not compiled again, however little time a candidate's compilation has.
+    bool rebuild_all = false;  ///< Every compiled candidate is rebuilt before it is measured.
+    /// The original's source and its compiled image, which is reused: the time limit for candidates might not suffice.
     std::string source;
     CompileReply original;
-    /// Adds to any finished verdict whose it is: the device, facts about its image.
+    /// Adds the device, and facts about the image, to a finished verdict.
     std::function<void(const EvaluationJob&, Verdict&)> label;
-    /// An era began: what was submitted in an earlier one is to be given up where it is. Called under the queue's lock.
+    /// Called under the queue's lock when an era begins: jobs of earlier eras should be given up.
     std::function<void(uint64_t era)> era_began = [](uint64_t) {};
   };
   EvaluationQueue(CompilePool& pool, Hooks hooks);
-  /// Answers what is in flight first: a future must never be left broken.
+  /// Answers jobs in flight first, so that no future is left without a value.
   ~EvaluationQueue();
 
   std::future<Evaluation> submit(Candidate candidate);
-  /// What waits or is being compiled is answered at once, and what the other compiler is at: by what it was screened
-  /// as, if it was.
+  /// Answers at once all jobs that wait, are being compiled or are being rebuilt: with the screened verdict, if there
+  /// is one.
   void abandon();
-  /// A candidate sent to be rebuilt would not have to wait.
+  /// Whether a candidate sent to be rebuilt would be built at once.
   bool rebuilder_idle() const;
-  /// Beside the queue, in the caller's own time, for finalists: compiled, and later labelled like everybody else.
+  /// For finalists, outside the queue and in the caller's thread: compiles, and later labels, like submitted
+  /// candidates.
   EvaluationJob compile(const Candidate& candidate) const;
   Evaluation finished(const EvaluationJob& job, Evaluation evaluation) const;
 
@@ -72,16 +74,16 @@ class EvaluationQueue {
   void compile_jobs();
   void rebuild_jobs();
   void measure_jobs(const Measure& measure);
-  /// False: nobody else is left.
+  /// Retires the calling measurer. False: it is the last one.
   bool leave_to_others();
-  /// Waits until `jobs` has one; false: there never will be.
-  bool some_come(const std::deque<Waiting>& jobs, std::unique_lock<std::mutex>& lock);
-  /// The first of `jobs`, once there is one; nullopt when there never will be.
+  /// Waits until `jobs` has one; false: none will come.
+  bool wait_for_job(const std::deque<Waiting>& jobs, std::unique_lock<std::mutex>& lock);
+  /// Takes the first of `jobs`, once there is one; nullopt: none will come.
   std::optional<Waiting> next(std::deque<Waiting>& jobs);
-  /// Puts it in line, unless its era is over: what was screened before what was not, the fastest of that first.
+  /// Enqueues it, unless its era is over: screened jobs before others, the fastest first.
   void pass_on(Waiting job, std::deque<Waiting>& jobs);
   void finish(Waiting& job, Evaluation evaluation);
-  /// Answered by what is known of it.
+  /// Answers with the screened verdict, or as abandoned.
   void give_up(Waiting& job);
 
   CompilePool& pool_;
@@ -92,22 +94,21 @@ class EvaluationQueue {
   size_t measurers_ = 0;
   bool closing_ = false;
   uint64_t era_ = 0;
-  size_t open_ = 0;                ///< Submitted and not answered.
-  std::list<Waiting> rebuilding_;  ///< In the other compiler's hands, but abandon() can answer them.
+  size_t open_ = 0;                ///< Jobs submitted and not answered.
+  std::list<Waiting> rebuilding_;  ///< Jobs that the other compiler is building; abandon() answers them too.
   std::vector<std::thread> threads_;
 };
 
-TrialCode trial_code(const Candidate& candidate, const std::string& image);
-/// What is run, without how it came about: candidates of one key share a measurement.
+RunnableCode runnable_code(const Candidate& candidate, const std::string& image);
+/// Hash of the image and launches, independent of source and recipe: candidates with equal keys share a measurement.
 Hash code_key(const Candidate& candidate, const std::string& image);
 Verdict rejected(const CompileReply& compiled);
-/// These three are not about the candidate.
+/// The next three say nothing about the candidate.
 NotJudged abandoned();
-/// Where the original cannot be measured any more: `why`, as BaselineReport or whoever started the runner says. While
-/// searching nothing was launched; of a finalist nothing can be said.
+/// The original cannot be measured any more, for the reason `why`: while searching, and for a finalist.
 NotJudged not_launched(const std::string& why);
 NotJudged not_confirmable(const std::string& why);
-/// Of what is the original's very code, which is its equal without being run.
+/// Verdict on code that equals the original's, without running it.
 Verdict same_as_original(const BaselineReport& report, bool cold);
 
 }  // namespace kernelift

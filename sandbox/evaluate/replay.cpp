@@ -1,5 +1,4 @@
-// Replay of the original: does it leave what the application got, and does it take as long as it took there? See
-// evaluate.h.
+// Replay of the original: compares its results and its durations with those in the application. See evaluate.h.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -20,7 +19,7 @@ std::string line(const char* format, auto... values) {
   return text;
 }
 
-/// Of launches this short a share says little: a microsecond is what measuring them costs.
+/// Durations this short are compared by absolute difference, since measuring them errs by about a microsecond.
 bool is_short(const InstanceReport& instance) {
   constexpr double kShort = 10e-6;
   return instance.recorded_seconds < kShort;
@@ -34,7 +33,7 @@ bool is_reproduced(const InstanceReport& instance, double deviation) {
 }
 
 Result<BaselineReport> measure(const Mep& mep, const std::filesystem::path& folder, const ReplayOptions& options,
-                               bool cold, const TrialCode& code, const Roundings& roundings) {
+                               bool cold, const RunnableCode& code, const Roundings& roundings) {
   KERNELIFT_ASSIGN(auto runners, cpu_runners(mep, folder, runner_settings(options), options.threads));
   BaselineReport report;
   std::set<std::string> fatal;
@@ -66,7 +65,7 @@ Result<ReplayReport> replay_on_device(const Mep& mep, const std::filesystem::pat
   pool.few = true;
   KERNELIFT_ASSIGN(CompiledBaseline baseline, compile_baseline(mep, folder, pool));
   add_roundings(mep, baseline, false);
-  TrialCode code;
+  RunnableCode code;
   code.image = baseline.reply.image;
   baseline.pool.reset();  // Nothing else runs while the kernel is timed.
   ReplayReport report;
@@ -76,7 +75,7 @@ Result<ReplayReport> replay_on_device(const Mep& mep, const std::filesystem::pat
   if (options.warm || !options.cold) {
     KERNELIFT_ASSIGN(report.warm, measure(mep, folder, options, false, code, baseline.roundings));
   }
-  // A replay that is wrong is not worth timing again, nor is a launch that caches make no difference to.
+  // A wrong replay is not timed again, nor are launches so long that caches make no difference.
   if (options.cold && (!report.warm || (report.warm->pass() && !all_long(*report.warm)))) {
     KERNELIFT_ASSIGN(report.cold, measure(mep, folder, options, true, code, baseline.roundings));
   }
@@ -97,7 +96,7 @@ Result<ReplayReport> replay(const std::filesystem::path& folder, const ReplayOpt
   for (auto& note : notes_on_another_machine(mep, report)) report.notes.push_back(note);
   const BaselineReport& first = report.warm ? *report.warm : *report.cold;
   if (!first.unverifiable.empty())
-    report.notes.push_back("PASS says nothing of what it computes: " + first.unverifiable);
+    report.notes.push_back("PASS does not show what the kernel computes: " + first.unverifiable);
   return report;
 }
 
@@ -177,7 +176,8 @@ void keep_calibrated(const std::filesystem::path& folder, const Mep& mep, const 
   report.device = device, report.compiler = code, report.notes = notes;
   for (auto& instance : mep.instances) report.recorded[instance.id].in_vivo = instance.in_vivo;
   BaselineReport seen = calibrated;
-  // The application's own machine code is what its durations are of; it was found right, though not to the last digit.
+  // Durations in the application are those of its own machine code. Calibration found it right within tolerances; that
+  // it is bitwise equal is not known.
   bool of_application =
       std::ranges::all_of(seen.instances, [](auto& instance) { return instance.application_seconds > 0; });
   for (auto& instance : seen.instances) {
@@ -186,7 +186,7 @@ void keep_calibrated(const std::filesystem::path& folder, const Mep& mep, const 
     for (auto& buffer : instance.buffers) buffer.exact &= !buffer.changed;
   }
   (cold ? report.cold : report.warm) = seen;
-  // A folder that cannot be written to is no reason not to tune.
+  // Tuning goes on if the folder is not writable.
   (void)keep_fidelity(folder, report.fidelity());
 }
 
@@ -208,7 +208,7 @@ std::string ReplayReport::text() const {
       text += line("  %s  %-24s %10llu bytes%s", buffer.pass ? "PASS" : "FAIL", buffer.name.c_str(),
                    (unsigned long long)buffer.bytes,
                    buffer.changed   ? ""
-                   : buffer.written ? ", rewritten with what it held"
+                   : buffer.written ? ", rewritten with equal values"
                                     : ", not changed") +
               (buffer.changed || buffer.written ? "  (" + buffer.tolerance + ")" : "") +
               (buffer.pass ? "" : ": " + buffer.detail) + "\n";
@@ -269,7 +269,7 @@ Json ReplayReport::json() const {
       if (auto deviation = in_vivo_deviation((**mode).instances[i])) {
         Json& entry = report["instances"][i];
         entry["in_vivo_deviation"] = *deviation;
-        // Only in the cache mode that was chosen beforehand does it count.
+        // The gate applies only to the cache mode that the MEP names.
         if (compares((**mode).instances[i].id, mode == &cold))
           entry["reproduced"] = is_reproduced((**mode).instances[i], *deviation);
       }

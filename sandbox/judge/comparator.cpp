@@ -1,4 +1,4 @@
-// Whole blocks that are equal bit by bit are skipped by memcmp; what differs is looked at element by element.
+// Neighbourhoods that are bitwise equal are skipped by memcmp; the others are compared element by element.
 #include "sandbox/judge/comparator.h"
 
 #include <algorithm>
@@ -12,9 +12,10 @@ namespace {
 
 // Rearranged sums and fused multiply-adds move results by a few last places; a wrong kernel moves them by far more.
 constexpr double kStandardUlps = 16;
-// Half and bfloat16 results are rounded once from wider arithmetic: neighbours, no more.
+// Half and bfloat16 results are rounded once from wider arithmetic, so a right result is a near neighbour.
 constexpr double kNarrowUlps = 2;
-// A thousandth of a float, thousands of terms added up in another order; a few hundredths of a half.
+// About a thousandth of a float's value, as when thousands of terms are added in another order; a few hundredths of a
+// half's.
 constexpr double kRunUlps = 8192, kNarrowRunUlps = 64;
 
 }  // namespace
@@ -35,7 +36,7 @@ FloatTolerance FloatTolerance::between_runs(const ElementType& type) {
 FloatTolerance FloatTolerance::given(double relative, double absolute) {
   FloatTolerance tolerance;
   tolerance.relative = relative, tolerance.absolute = absolute;
-  tolerance.denormals = true;  // Whoever knows how far apart is near enough knows what the memory holds.
+  tolerance.denormals = true;  // A user who gives a tolerance knows that the memory holds numbers.
   return tolerance;
 }
 
@@ -49,7 +50,7 @@ std::string FloatTolerance::text(const ElementType& type) const {
     words += (words.empty() ? "" : ", ") + std::string(part);
   };
   add(envelope, "rounding envelope %.1e of the buffer's scale");
-  if (envelope > 0 && std::isfinite(typical)) add(typical, "at most %.1e of its typical numbers");
+  if (envelope > 0 && std::isfinite(typical)) add(typical, "at most %.1e of its typical magnitude");
   add(absolute, "%.1e absolute");
   add(relative, "%.1e relative");
   add(ulps, "%.0f ULP");

@@ -1,15 +1,14 @@
-// Is this buffer what the original would have left? Every byte is compared, typed: integers, bools and unknown bytes
-// exactly; floating point within a tolerance that comes from what is known of the buffer: the user's override, or else
-// a bound in units of the last place, widened by its envelope (rounding_envelope.h): how far the original itself lands
-// from run to run, and when the same arithmetic is merely rounded differently. Where its sums are known to be far from
-// the exact ones, what is clearly nearer to those is right as well (nearer_reference.h).
-//   NaN       equals NaN whatever its payload, and nothing else
-//   infinity  equals the infinity of its sign only
-//   -0        equals +0
-//   denormals may be integers (float4.w often is one) and equal only themselves, until rounding is seen to move them:
-//   then
-//             they are numbers like others, and their distance is counted in their own spacing
-// Sees bytes only: no device, no time, no disk.
+// Compares a buffer with its reference, every byte by its type: integers, bools and bytes of unknown type exactly;
+// floating-point values within a tolerance. The tolerance is the user's, or else a bound in units of the last place,
+// widened by the buffer's rounding envelope (rounding_envelope.h): how far the original's own results move from run to
+// run, and when the same arithmetic is rounded differently. If the original's sums are far from the exact sums, values
+// that are clearly nearer to the exact sums are accepted as well (nearer_reference.h).
+//   NaN        equals NaN with any payload, and nothing else
+//   infinity   equals the infinity of the same sign only
+//   -0         equals +0
+//   denormals  may be integers (float4.w often is one), so they equal only themselves; once rounding was seen to change
+//              one, they are compared as numbers, with distances in their own spacing
+// Works on bytes alone: no device, no clock, no disk.
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -23,32 +22,34 @@
 
 namespace kernelift {
 
-/// How far a floating-point element may be from its reference: any one of the bounds suffices.
+/// Largest accepted distance of a floating-point element from its reference. An element within any one of the bounds is
+/// accepted.
 struct FloatTolerance {
   double ulps = 0;      ///< In spacings of the reference value.
-  double relative = 0;  ///< Of the reference's magnitude.
+  double relative = 0;  ///< As a share of the reference's magnitude.
   double absolute = 0;
-  double envelope = 0;  ///< Of the root mean square of the element's neighbourhood,
-  double typical = std::numeric_limits<double>::infinity();  ///< and no more than this of their geometric mean.
-  bool denormals = false;                                    ///< They are results of arithmetic, and no integers.
+  double envelope = 0;  ///< As a share of the root mean square of the element's neighbourhood.
+  /// Upper limit of the envelope, as a share of the neighbourhood's geometric mean.
+  double typical = std::numeric_limits<double>::infinity();
+  bool denormals = false;  ///< Denormals are results of arithmetic, not integers.
 
   /// The default for a type, before anything is known of the kernel.
   static FloatTolerance standard(const ElementType& type);
-  /// Within which two runs of one program may differ: sums that threads add up in any order. What is further apart is
-  /// another answer.
+  /// The largest difference between two runs of one program that the order of additions explains. Results that differ
+  /// by more are different answers.
   static FloatTolerance between_runs(const ElementType& type);
-  /// What the user asks for, and nothing else.
+  /// The user's tolerance alone.
   static FloatTolerance given(double relative, double absolute);
-  /// "rounding envelope 3.1e-07 of the buffer's scale, 16 ULP"; "exact" of a type that is none of floating point.
+  /// "rounding envelope 3.1e-07 of the buffer's scale, 16 ULP"; "exact" for types that are not floating-point.
   std::string text(const ElementType& type) const;
 };
 
-/// Bytes of reference that make up an element's neighbourhood: a buffer may hold large numbers here and tiny ones
-/// there.
+/// Bytes of the reference that form one neighbourhood. Scales are measured per neighbourhood, since one buffer may hold
+/// large numbers in one part and tiny ones in another.
 inline constexpr size_t kNeighbourhood = judging::kNeighbourhoodBytes;
 /// EXPECTS: a floating-point type.
 judging::Scale scale_of(const ElementType& type, std::span<const std::byte> bytes);
-/// A row of `type` within `tolerance`, for the judge's arithmetic; its addresses are left to the caller.
+/// The comparison of a row of `type` within `tolerance`; the caller sets the addresses.
 judging::Task task_of(const ElementType& type, const FloatTolerance& tolerance);
 /// The bits of one element.
 judging::u64 bits_of(const ElementType& type, const std::byte* element);
@@ -77,7 +78,7 @@ class Comparator {
   const ElementType& type() const { return type_; }
 
  private:
-  /// `allowed`: what the envelope does there.
+  /// `allowed`: the absolute difference that the envelope permits in the element's neighbourhood.
   void compare_element(const std::byte* expected, const std::byte* got, uint64_t index, double allowed,
                        Comparison& into) const;
   ElementType type_;

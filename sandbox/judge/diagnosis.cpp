@@ -1,4 +1,4 @@
-// See diagnosis.h. Thresholds are where advice starts to pay, not laws: each is named with its reason.
+// See diagnosis.h. The thresholds are rules of thumb for when a piece of advice is worth giving; each has its reason.
 #include "sandbox/judge/diagnosis.h"
 
 #include "core/model/launch/limits.h"
@@ -10,13 +10,13 @@
 namespace kernelift {
 namespace {
 
-constexpr double kAtRoof = 0.80;          ///< Beyond it only moving or computing less helps.
-constexpr double kNearRoof = 0.60;        ///< Both remedies are worth a try.
-constexpr double kLowOccupancy = 0.35;    ///< Below it latency has few warps to hide behind.
-constexpr double kScattered = 8;          ///< Sectors per request: twice what a warp of floats needs (4); of doubles 8.
-constexpr double kDiverged = 24;          ///< Threads per instruction of 32.
-constexpr double kMattersOfStalls = 0.2;  ///< Share of all waiting that makes a reason worth naming.
-constexpr double kDoubleInSingle = 0.05;  ///< Share of fp64 in arithmetic that looks like an accident.
+constexpr double kAtRoof = 0.80;          ///< Share of a roof from which only less traffic or arithmetic helps.
+constexpr double kNearRoof = 0.60;        ///< Share of a roof from which the kernel is called bound by it.
+constexpr double kLowOccupancy = 0.35;    ///< Below this, too few warps are resident to hide latency.
+constexpr double kScattered = 8;          ///< Sectors per request; a warp of floats needs 4, of doubles 8.
+constexpr double kDiverged = 24;          ///< Active threads per instruction, of 32.
+constexpr double kMattersOfStalls = 0.2;  ///< Share of all stall cycles from which a stall reason is named.
+constexpr double kDoubleInSingle = 0.05;  ///< Share of fp64 in floating-point instructions that looks unintended.
 
 [[gnu::format(printf, 1, 2)]] std::string text(const char* format, ...) {
   char line[400];
@@ -61,7 +61,7 @@ std::vector<Roof> roofs_of(const KernelFacts& facts) {
   return roofs;
 }
 
-/// What a warp waits for, in words, and the usual remedy.
+/// A stall reason, what it means, and the usual remedy.
 struct Reason {
   const char *key, *means, *remedy;
 };
@@ -93,10 +93,10 @@ void judge_roofs(const KernelFacts& facts, const std::vector<Roof>& roofs, std::
   const Roof& top = roofs.front();
   if (top.share >= kAtRoof)
     findings.push_back(
-        text("It runs at %.0f %% of the %s roof (%s at least, %s taken): only doing less of that makes it faster.",
+        text("It runs at %.0f %% of the %s roof (at least %s, measured %s): only reducing that makes it faster.",
              top.share * 100, top.name.c_str(), duration(top.seconds).c_str(), duration(facts.seconds).c_str()));
   else if (top.share >= kNearRoof)
-    findings.push_back(text("It is bound by %s, at %.0f %% of that roof (%s at least, %s taken).", top.name.c_str(),
+    findings.push_back(text("It is bound by %s, at %.0f %% of that roof (at least %s, measured %s).", top.name.c_str(),
                             top.share * 100, duration(top.seconds).c_str(), duration(facts.seconds).c_str()));
   else
     findings.push_back(
@@ -121,7 +121,7 @@ void judge_parallelism(const KernelFacts& facts, std::vector<std::string>& findi
                waves));
   }
   if (facts.geometry.block.count() % kWarpSize)
-    findings.push_back(text("A block of %llu threads is no multiple of 32: the last warp of each block is partly idle.",
+    findings.push_back(text("%llu threads per block are not a multiple of 32: the last warp of each is partly idle.",
                             static_cast<unsigned long long>(facts.geometry.block.count())));
   double occupancy = facts.occupancy.value_or(facts.occupancy_limit.value_or(1));
   if (occupancy < kLowOccupancy) {
@@ -179,7 +179,7 @@ void judge_accesses(const KernelFacts& facts, std::vector<std::string>& findings
   double single = of("fp32"), twice = of("fp64");
   if (single > 0 && twice / (single + twice) > kDoubleInSingle && twice < single)
     findings.push_back(
-        text("%.0f %% of its floating-point instructions are double precision beside single: look for "
+        text("%.0f %% of its floating-point instructions are double precision, the others single: look for "
              "literals without an f and for pow, sqrt or exp on doubles.",
              twice / (single + twice) * 100));
 }

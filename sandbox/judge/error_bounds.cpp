@@ -18,7 +18,7 @@ Comparison ErrorBounds::compare(std::span<const std::byte> expected, std::span<c
   if (layout.plain()) return comparator(0).compare(expected, got);
   Comparison all;
   size_t whole = std::min(expected.size(), got.size()) / layout.stride * layout.stride;
-  // Most buffers are equal to the last bit, and need not be taken apart.
+  // Most buffers are bitwise equal; they need not be split into lanes.
   if (std::memcmp(expected.data(), got.data(), std::min(expected.size(), got.size())) == 0) return all;
   std::vector<std::byte> left, right;
   auto in_buffer = [&](const Mismatch& found, const Lane& lane) {

@@ -1,6 +1,6 @@
-// By what the bytes of one buffer are judged: the layout of its elements and, for each lane of an element, how far its
-// numbers may be from the reference. A particle's floats are compared within a tolerance, its id exactly, the padding
-// between them not at all.
+// How one buffer is compared with its reference: the layout of its elements and, for each lane of an element, the
+// largest accepted distance. For an array of particles, the floats are compared within a tolerance, the integer id
+// exactly, and padding is not compared.
 #pragma once
 #include <memory>
 #include <string>
@@ -14,13 +14,14 @@ namespace kernelift {
 struct ErrorBounds {
   ElementLayout layout;
   std::vector<FloatTolerance> tolerances;  ///< One per lane.
-  /// One per lane, or none; null where there is none for a lane. Of one answer: a copy for another is to have its own.
+  /// Empty, or one per lane (null for lanes without one). They belong to one answer: bounds copied for another answer
+  /// need their own.
   std::vector<std::shared_ptr<const NearerReference>> nearer;
 
   explicit ErrorBounds(ElementLayout of = {});
-  /// EXPECTS: equal sizes. Indices and offsets in the answer are those of elements and bytes of the buffer.
+  /// EXPECTS: equal sizes. Indices and offsets in the result count elements and bytes of the whole buffer.
   Comparison compare(std::span<const std::byte> expected, std::span<const std::byte> got) const;
-  /// Tolerances for a person; each different one once.
+  /// All tolerances as text for a user, without repetitions.
   std::string text() const;
 
  private:

@@ -1,6 +1,6 @@
-// The judge's arithmetic, one text for both judges: one element of one buffer against its reference, with the meaning
-// that comparator.h describes, and how large the numbers of a neighbourhood are. Compiled by clang for NVPTX into the
-// GPU runner's own kernels, and for the host's Comparator. So: no headers, no library calls, fixed-size types only.
+// The arithmetic of comparisons, shared by device and host: one element against its reference, as comparator.h defines
+// it, and the scale of a neighbourhood's numbers. clang compiles it for NVPTX into the runner's own kernels, and for
+// the host's Comparator; hence no headers, no library calls, and fixed-size types only.
 #pragma once
 
 #if defined(__CUDA__)
@@ -23,7 +23,7 @@ enum Kind : u32 { kBytes, kSigned, kUnsigned, kBool, kHalf, kBfloat16, kFloat, k
 constexpr u64 kNone = ~0ull;
 constexpr u32 kNeighbourhoodBytes = 4096;
 
-/// How one row of scalars is to be compared: a buffer, or one field of its structs. Passed to the kernel by value.
+/// Comparison of one row of scalars: a buffer, or one field of its structs. Passed to kernels by value.
 struct Task {
   u64 expected, got;  ///< Addresses of the first scalar.
   u64 count;          ///< Scalars.
@@ -34,11 +34,11 @@ struct Task {
   double ulps, relative, absolute, envelope, typical;
 };
 
-/// What was found; zeroed, with `first` and `address` at kNone, before the comparison.
+/// Result of a comparison; zero before it, with `first` and `address` kNone.
 struct Finding {
   u64 mismatches;
   u64 first;             ///< Smallest index of an element out of tolerance.
-  u64 worst;             ///< Distance as float bits above, neighbourhood below: one atomic maximum.
+  u64 worst;             ///< worst_key(), kept by an atomic maximum.
   u64 largest_ulps;      ///< As double bits.
   u64 largest_absolute;  ///< As double bits.
   u64 address;           ///< Smallest address of a broken canary.
@@ -65,7 +65,7 @@ KL_BOTH u32 bits_of_float(float value) {
   return bits;
 }
 
-/// Buffers begin anywhere: bytes are put together one by one where they are not aligned.
+/// Buffers may begin at any address: unaligned scalars are assembled from bytes.
 KL_BOTH u64 load(const u8* at, u32 width) {
   u64 address = reinterpret_cast<u64>(at);
   if (width == 4 && address % 4 == 0) return *reinterpret_cast<const u32*>(at);
@@ -103,23 +103,21 @@ KL_BOTH bool is_nan(double value) { return value != value; }
 KL_BOTH bool is_finite(double value) { return value - value == 0; }
 KL_BOTH double magnitude(double value) { return from_bits(bits_of(value) & ~(1ull << 63)); }
 
-/// Bits whose exponent is all zeros, and that are no zero: a number too small for its type, or an integer that was
-/// stored where a float belongs. Of half precision such numbers are results like others, and bfloat16 nobody stores
-/// integers in.
+/// A nonzero value with a zero exponent: a denormal number, or an integer stored in memory of floats. Never true for
+/// half, whose denormals are common results, and for bfloat16, in which integers are not stored.
 KL_BOTH bool is_denormal(u32 kind, u64 bits) {
   if (kind == kFloat) return (bits & 0x7f800000u) == 0 && (bits & 0x7fffffu) != 0;
   return kind == kDouble && (bits & (0x7ffull << 52)) == 0 && (bits & ((1ull << 52) - 1)) != 0;
 }
 
-/// What a neighbourhood's numbers are measured by, gathered in any order. Magnitudes are their bits without the sign,
-/// which are ordered as the numbers are and rise like their logarithms: the mean of the bits is near the geometric
-/// mean.
+/// Order-independent statistics of a neighbourhood. A magnitude is a number's bits without the sign: ordered like the
+/// numbers and growing like their logarithms, so that the mean of the bits is near the geometric mean.
 struct Magnitudes {
-  u64 top = 0, next = 0;               ///< The largest, and the largest below it.
-  u64 tops = 0, count = 0, zeros = 0;  ///< How many are the largest; are finite and no zeros; are zeros.
+  u64 top = 0, next = 0;               ///< The largest magnitude, and the largest below it.
+  u64 tops = 0, count = 0, zeros = 0;  ///< Numbers equal to `top`; finite nonzero numbers; zeros.
   u64 sum = 0;                         ///< Of the logarithms of all but the largest.
 };
-/// Half the digits of a double's logarithm, so that those of a neighbourhood have a sum.
+/// A double's is shortened to 47 bits, so that the sum over a neighbourhood does not overflow.
 KL_BOTH u64 logarithm(u32 width, u64 magnitude) { return width == 8 ? magnitude >> 16 : magnitude; }
 KL_BOTH void merge(u32 width, Magnitudes& into, const Magnitudes& more) {
   const bool more_is_high = more.top > into.top;
@@ -140,37 +138,37 @@ KL_BOTH void note(u32 kind, u32 width, u64 bits, Magnitudes& into) {
   merge(width, into, one);
 }
 
-/// The largest magnitude that belongs to the others. What is larger than all others by more than any digits that they
-/// could owe it is no number of their kind: a mark, like FLT_MAX for "no distance yet".
-KL_BOTH u64 largest_of_kind(u32 kind, const Magnitudes& all) {
+/// The largest magnitude without sentinels. A value that exceeds all others by more than the precision of its type is
+/// taken for a sentinel, like FLT_MAX for "no distance yet".
+KL_BOTH u64 largest_without_sentinel(u32 kind, const Magnitudes& all) {
   const double gap = kind == kDouble ? 0x1p60 : 0x1p32;  // 2^8 beyond the digits of double and float.
   return all.next > 0 && real(kind, all.top) / gap > real(kind, all.next) ? all.next : all.top;
 }
-/// A power of two that brings numbers up to this one near 1: squares have half the range that numbers have.
+/// A power of two that scales `largest` to about 1, so that squares do not overflow.
 KL_BOTH double factor_for(double largest) {
   u64 exponent = bits_of(largest) >> 52;
   return from_bits((exponent >= 2045 ? 1 : exponent < 2 ? 2045 : 2046 - exponent) << 52);
 }
-/// The geometric mean, without the largest, which may be a mark that many elements bear.
+/// The geometric mean without the largest value, which may be a sentinel of many elements.
 KL_BOTH double typical_of(u32 kind, u32 width, const Magnitudes& all) {
   if (all.count == 0) return 0;
   if (all.count == all.tops) return real(kind, all.top);
   return real(kind, (all.sum / (all.count - all.tops)) << (width == 8 ? 16 : 0));
 }
 
-/// How large a neighbourhood's numbers are; 0 where there are none.
+/// The scale of a neighbourhood's numbers; 0 if there are none.
 struct Scale {
-  double rms = 0;      ///< Root mean square of all that are of a kind (largest_of_kind).
+  double rms = 0;      ///< Root mean square without sentinels.
   double typical = 0;  ///< Geometric mean.
 };
-/// The second way through a neighbourhood, for the root mean square.
+/// The second pass over a neighbourhood, for the root mean square.
 struct Squares {
   u32 kind, width;
   u64 largest, count;
   double factor;
 
   KL_BOTH Squares(u32 kind, u32 width, const Magnitudes& all)
-      : kind(kind), width(width), largest(largest_of_kind(kind, all)) {
+      : kind(kind), width(width), largest(largest_without_sentinel(kind, all)) {
     count = all.zeros + all.count - (largest < all.top ? all.tops : 0);
     factor = factor_for(real(kind, largest));
   }
@@ -179,12 +177,12 @@ struct Squares {
     double value = key <= largest ? real(kind, key) * factor : 0;
     return value * value;
   }
-  /// `root`: of the mean of all squares. EXPECTS: count > 0.
+  /// `root`: the square root of the mean of of(). EXPECTS: count > 0.
   KL_BOTH Scale scale(double root, const Magnitudes& all) const {
     return {root / factor, typical_of(kind, width, all)};
   }
 };
-/// What the envelope allows there. Both bounds hold for the original's own results, so both are asked.
+/// The absolute difference that the envelope permits: the smaller of its two bounds.
 KL_BOTH double allowed_by(const Task& task, const Scale& scale) {
   double by_rms = task.envelope * scale.rms, by_typical = task.typical * scale.typical;
   return by_typical < by_rms ? by_typical : by_rms;
@@ -192,12 +190,12 @@ KL_BOTH double allowed_by(const Task& task, const Scale& scale) {
 
 struct Difference {
   bool mismatch = false;
-  bool measured = false;  ///< Two finite floats: ulps and absolute count.
-  bool denormal = false;  ///< One of them is, and may be an integer.
+  bool measured = false;  ///< Two finite floats: distance (in ULP) and absolute are valid.
+  bool denormal = false;  ///< One of them is a denormal, perhaps an integer.
   double distance = 0, absolute = 0;
 };
 
-/// `allowed`: what the envelope does (allowed_by).
+/// `allowed`: allowed_by() for the neighbourhood.
 KL_BOTH Difference compare(const Task& task, u64 want_bits, u64 have_bits, double allowed) {
   Difference difference;
   if (want_bits == have_bits) return difference;
@@ -218,7 +216,7 @@ KL_BOTH Difference compare(const Task& task, u64 want_bits, u64 have_bits, doubl
   difference.mismatch = true, difference.distance = from_bits(0x7ff0000000000000ull);
   if (!is_finite(want) || !is_finite(have)) return difference;
   i64 a = ordered(want_bits, width), b = ordered(have_bits, width);
-  // Magnitudes have 63 bits at most: their difference fits in 64 unsigned ones.
+  // Magnitudes have at most 63 bits, so their difference fits in 64.
   u64 apart = a > b ? static_cast<u64>(a) - static_cast<u64>(b) : static_cast<u64>(b) - static_cast<u64>(a);
   difference.measured = true;
   difference.distance = static_cast<double>(apart);
@@ -230,19 +228,18 @@ KL_BOTH Difference compare(const Task& task, u64 want_bits, u64 have_bits, doubl
   return difference;
 }
 
-/// How far off an element is for which `task.ulps` are not enough; 0 where they are.
+/// The absolute difference of an element that exceeds `task.ulps`; 0 for others.
 KL_BOTH double beyond_ulps(const Task& task, const Difference& found) {
   return found.measured && found.distance > task.ulps && is_finite(found.absolute) ? found.absolute : 0;
 }
 
-/// Worst distance and its neighbourhood in one number that an atomic maximum keeps. A mismatch is never zero.
+/// Distance (as float bits, upper half) and neighbourhood in one number for an atomic maximum; never zero.
 KL_BOTH u64 worst_key(double distance, u64 neighbourhood) {
   u32 bits = bits_of_float(static_cast<float>(distance > 3e38 ? 3e38 : distance));
   return (static_cast<u64>(bits + 1) << 32) | (neighbourhood & 0xffffffffull);
 }
 
-/// What poisoning a buffer taught of one element.
-enum : u8 { kWritten = 1, kUntouched = 2 };
+enum : u8 { kWritten = 1, kUntouched = 2 };  ///< What a run over a poisoned buffer shows of one element.
 KL_BOTH u8 classify(const Task& task, u64 result, u64 now, u64 poison, double allowed) {
   u8 seen = 0;
   if (!compare(task, result, now, allowed).mismatch) seen |= kWritten;

@@ -13,7 +13,7 @@ namespace {
 constexpr double kClearlyOff = 4;  // Standard errors of the mean.
 constexpr double kShareOfError = 0.5;
 constexpr int kFewestRuns = 3;
-constexpr size_t kMostElements = 1 << 22;  // Sums leave less than they read.
+constexpr size_t kMostElements = 1 << 22;  // A reduction has fewer results than inputs; larger buffers hold no sums.
 
 }  // namespace
 
@@ -37,7 +37,7 @@ bool NearerReference::settle(std::span<const std::byte> reference) {
     double off = 0, variance = 0;
     for (size_t i = begin; i < end; ++i) {
       double mean = (deviation_[i] /= runs_);
-      // Where a run or the reference is no number, nothing is let in: no distance from it is small.
+      // If a run or the reference is NaN or infinite, the element gets no better reference.
       if (!std::isfinite(mean)) continue;
       off = std::max(off, std::fabs(mean));
       variance = std::max(variance, (squares_[i] - runs_ * mean * mean) / (runs_ - 1));

@@ -1,15 +1,15 @@
-// Where the exact sums lie, if the recorded answer is far from them. A sum of floats that rounds the same way a million
-// times in a row ends far from the exact one, in whatever order its terms come: the original repeats itself, and a
-// rewrite that adds up in registers or in a tree is refused for being right. So the original's sums are also rounded at
-// random (core/compiler/sums.h) and it is run a few times: that is right on average, and the mean of the runs is the
-// better reference.
-//   used        only where the mean is sure enough: the recorded answer is several standard errors away from it, and
-//               one such error lies within the bound that follows
-//   within      the runs' own spread about their mean, with the margin and under the cap of a rounding envelope, and
-//               never more than half of what the recorded answer is off by: whoever is let in has at most half its
-//               error
-//   by parts    each neighbourhood of a lane has bounds of its own
-// What it lets in besides is never far from both: neither a dropped term nor a constant that is off comes nearer.
+// A better reference for sums whose recorded answer is far from the exact sum. A float sum that is rounded in the same
+// direction a million times ends far from the exact sum, in any order of its terms; the original repeats that error,
+// and a rewrite that adds up in registers or in a tree would be refused although it is more accurate. So the original
+// is also compiled with randomly rounded sums (core/compiler/sums.h) and run a few times: these results are right on
+// average, and their mean estimates the exact sums.
+//   applies   only where the mean is certain enough: the recorded answer is several standard errors away from it, and
+//             one standard error is below the radius
+//   radius    the spread of the runs about their mean, with the margin and cap of a rounding envelope, and at most half
+//             of the recorded answer's distance from the mean: an accepted value has at most half its error
+//   locality  each neighbourhood of a lane has a radius of its own
+// Values accepted in this way are near the exact sums; a dropped term or a wrong constant does not bring a result
+// there.
 #pragma once
 #include <span>
 #include <vector>
@@ -21,20 +21,22 @@ namespace kernelift {
 class NearerReference {
  public:
   explicit NearerReference(ElementType type) : type_(type) {}
-  /// What one more run left where the original left `reference`. EXPECTS: equal sizes, the same in every call.
+  /// Adds the results of one more randomly rounded run. `reference`: the original's results. EXPECTS: equal sizes, the
+  /// same in every call.
   void add(std::span<const std::byte> reference, std::span<const std::byte> run);
-  /// After the last run. False: there is nothing that could be let in.
+  /// To be called after the last run. False: no element has a better reference.
   bool settle(std::span<const std::byte> reference);
-  /// EXPECTS: settled. `expected`: the recorded value of element `index`; both finite.
+  /// Whether `got` is near enough to the better reference. EXPECTS: settled; `expected`, the recorded value of element
+  /// `index`, and `got` are finite.
   bool admits(size_t index, double expected, double got) const;
 
  private:
   ElementType type_;
   int runs_ = 0;
-  /// By element: how far from the reference the runs lay, in sum (later in the mean), and the squares of that. Never
-  /// the answer itself, which whoever shares this process's memory must not find.
+  /// Per element: the sum (after settle() the mean) of the runs' differences from the reference, and the sum of their
+  /// squares. The answer itself is not stored: code that runs in a copy of this process must not find it.
   std::vector<double> deviation_, squares_;
-  std::vector<double> radius_;  ///< By neighbourhood; 0: nothing is let in.
+  std::vector<double> radius_;  ///< Per neighbourhood; 0: only the recorded answer counts.
 };
 
 }  // namespace kernelift

@@ -11,9 +11,9 @@ namespace {
 constexpr double kMove = 1.0 / 256, kNarrowMove = 1.0 / 16;
 constexpr uint32_t kNarrowWidth = 2;
 
-/// A number for a place: splitmix64.
-uint64_t draw(uint64_t seed, uint64_t place) {
-  uint64_t z = seed + (place + 1) * 0x9e3779b97f4a7c15ull;
+/// A pseudo-random number for an element: splitmix64.
+uint64_t draw(uint64_t seed, uint64_t index) {
+  uint64_t z = seed + (index + 1) * 0x9e3779b97f4a7c15ull;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
   return z ^ (z >> 31);
@@ -23,7 +23,7 @@ double factor(double most, uint64_t random) {
   return 1 + most * (0.5 + 0.5 * static_cast<double>(random >> 11) * 0x1p-53);
 }
 
-/// Rows of float or double are most of all memory, and are gone through without looking anything up.
+/// A faster loop for plain arrays of float or double, which are most of the recorded memory.
 template <class T>
 bool jitter_row(std::span<std::byte> bytes, uint64_t seed) {
   bool any = false;

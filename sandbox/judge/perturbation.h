@@ -1,9 +1,10 @@
-// Inputs that were never recorded, made from those that were: the original answers them, and a candidate that knows
-// only the recorded answer by heart is found out. Floating-point values are moved, everything else stays as it is: an
-// integer may be an index, and eight bytes may be a pointer. Denormals may be integers (comparator.h) and stay; where
-// there are any, so may zeros be. Deterministic: the same bytes are moved in the same way every time.
-//   Jitter  every value up by 0.2 to 0.4 % (6 % for half precision): never only up and down, or sums would not notice
-//   Swap    neighbours change places, here and there: for what is only read
+// Makes new inputs from recorded ones. The original computes the answers to them, and a candidate that merely repeats
+// the recorded answer fails. Only floating-point values are changed: an integer may be an index, and eight bytes may be
+// a pointer. Denormals may be integers (comparator.h) and are kept; in buffers with denormals zeros are kept too, for
+// the same reason. Deterministic: equal bytes are changed in the same way every time.
+//   Jitter  raises every value by 0.2 to 0.4 % (up to 6 % for half precision); upwards only, as changes of both signs
+//           would cancel in sums
+//   Swap    exchanges some neighbouring elements; for buffers that are only read
 #pragma once
 #include <span>
 
@@ -14,7 +15,7 @@ namespace kernelift {
 enum class Perturbation { Jitter, Swap };
 const char* name(Perturbation kind);
 
-/// In place; true if any byte changed. NaN, infinities and zeros stay what they are under Jitter.
+/// In place; true if any byte changed. Jitter keeps NaN, infinities and zeros.
 bool perturb(const ElementLayout& layout, std::span<std::byte> bytes, Perturbation kind, uint64_t seed);
 
 }  // namespace kernelift

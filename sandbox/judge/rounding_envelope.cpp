@@ -9,13 +9,13 @@ namespace kernelift {
 namespace {
 
 constexpr double kMargin = 4;
-// Two runs of one program are nearer to each other than two programs; but only a few were seen. A single sum with
-// normal noise is off by more than three times the largest difference of sixteen runs from the first once in 4000; by
-// more than twice that of eight, once in 57.
+// Two runs of one program differ less than two builds; but only a few runs are observed. A single sum with normally
+// distributed noise exceeds three times the largest difference among sixteen runs once in 4000, and twice that of eight
+// runs once in 57.
 constexpr double kRunMargin = 3;
-// The geometric mean tells less of what an element's terms were: small numbers among the others bring it down.
+// The geometric mean is a weaker measure of the size of an element's terms: small numbers among the others lower it.
 constexpr double kTypicalMargin = 4;
-constexpr double kCapUnits = 800;      // Of ElementType::epsilon: 9.5e-5 for float.
+constexpr double kCapUnits = 800;      // In units of ElementType::epsilon: 9.5e-5 for float.
 constexpr double kNarrowCapUnits = 4;  // Half and bfloat16 results are rounded from wider arithmetic.
 constexpr uint32_t kNarrowWidth = 2;
 

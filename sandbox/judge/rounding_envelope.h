@@ -1,44 +1,43 @@
 // How far a buffer's results move when the same arithmetic is rounded in another legitimate way: products and sums
-// fused or not, sums in another order, loops vectorised or not. The original is compiled in such ways and run on the
-// same inputs; what it then leaves spans an envelope, and a rewrite that stays near it did the same computation. It
-// matters where terms cancel: a sum near zero is many ULP off though nothing is wrong.
-//   measured   as a share of the scale of each neighbourhood, so that large numbers in one part of a buffer do not
-//              excuse errors in a part that holds small ones; and only of elements that need it, as the bound in ULP
-//              (a quarter of
-//              it) is not enough for them: beside large exact numbers small ones are not let off
-//   twice      of the root mean square, which one large number among many small ones makes, and of the geometric
-//              mean, which it does not: a spectrum with one peak has noise that only the first explains, a buffer
-//              with marks (-9999:
-//              "nothing here") errors that only the second finds. Where both have been seen to hold, both must
-//   widened    by a small factor: a few roundings were tried, a candidate brings another one
-//   capped     near a thousand units of rounding: where rounding alone moves results further than that, the
-//              computation is unstable and proves nothing
-// What differs from run to run (sums by atomics) is measured in the same way. No spread, no envelope: then the bound in
-// ULP stands alone.
+// fused or not, sums in another order, loops vectorised or not. The original is compiled in these ways and run on the
+// same inputs; the range of its results is the envelope, and a rewrite whose results stay near it is accepted. This
+// matters where terms cancel: a sum near zero may be many ULP off although nothing is wrong.
+//   relative   the envelope is a share of each neighbourhood's scale, so that large numbers in one part of a buffer do
+//              not excuse errors in a part with small ones; and it is measured only on elements that exceed a quarter
+//              of the bound in ULP, so that large exact numbers do not excuse errors of small ones beside them
+//   two means  the scale is taken as root mean square and as geometric mean. One large number dominates the former and
+//              hardly moves the latter: the noise of a spectrum with one peak is explained only by the root mean
+//              square, errors in a buffer with sentinel values (-9999 for "no value") are found only by the geometric
+//              mean. Both bounds were measured on right results, so both must hold
+//   margin     the envelope is widened by a small factor: only a few roundings were tried, a candidate adds another
+//   cap        near a thousand units of rounding: if rounding alone moves results further, the computation is unstable
+//              and its results prove nothing
+// Differences from run to run (sums by atomics) are measured in the same way. Without any spread there is no envelope,
+// and the bound in ULP alone applies.
 #pragma once
 #include "sandbox/judge/error_bounds.h"
 
 namespace kernelift {
 
-/// The furthest that elements were seen to move, as shares of their neighbourhoods' scales.
+/// The largest observed deviations of elements, as shares of their neighbourhoods' scales.
 struct Spread {
-  double rms = 0, typical = 0;
-  bool denormals = false;  ///< One was seen to move.
+  double rms = 0, typical = 0;  ///< Of the root mean square, and of the geometric mean.
+  bool denormals = false;       ///< A denormal was seen to change.
 
-  /// Where the roundings are others. Widens `tolerance`, never narrows it.
+  /// Widens `tolerance` by a spread between differently rounded builds; never narrows it.
   void grant(const ElementType& type, FloatTolerance& tolerance) const;
-  /// Where nothing but the run is another.
+  /// Widens `tolerance` by a spread between runs of one build.
   void grant_of_runs(FloatTolerance& tolerance) const;
 };
-/// Elements within so many ULP ask for no envelope.
+/// Differences up to so many ULP do not count towards the envelope.
 double free_ulps(const ElementType& type);
-/// FloatTolerance::envelope for a largest deviation as a share of the root mean square.
+/// FloatTolerance::envelope for a largest deviation `spread`, a share of the root mean square.
 double granted_envelope(const ElementType& type, double spread);
 
 class RoundingEnvelope {
  public:
   explicit RoundingEnvelope(ElementType type) : type_(type) {}
-  /// What another run left where the original left `reference`. EXPECTS: equal sizes.
+  /// Adds the results of another run. `reference`: the original's results. EXPECTS: equal sizes.
   void add(std::span<const std::byte> reference, std::span<const std::byte> other);
   const Spread& spread() const { return spread_; }
 
@@ -52,7 +51,7 @@ class LaneEnvelopes {
  public:
   explicit LaneEnvelopes(ElementLayout layout);
   void add(std::span<const std::byte> reference, std::span<const std::byte> other);
-  /// Widens `bounds`, never narrows it. EXPECTS: bounds of the same layout.
+  /// Widens `bounds`, never narrows them. EXPECTS: bounds of the same layout.
   void grant(ErrorBounds& bounds) const;
 
  private:
@@ -64,9 +63,9 @@ class LaneEnvelopes {
 class LaneReferences {
  public:
   explicit LaneReferences(ElementLayout layout);
-  /// What a run left whose sums were rounded at random.
+  /// Adds the results of a run with randomly rounded sums.
   void add(std::span<const std::byte> reference, std::span<const std::byte> run);
-  /// After the last run. EXPECTS: bounds of the same layout, for `reference`.
+  /// To be called after the last run. EXPECTS: bounds of the same layout, for `reference`.
   void grant(std::span<const std::byte> reference, ErrorBounds& bounds) const;
 
  private:

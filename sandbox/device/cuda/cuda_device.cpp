@@ -258,7 +258,7 @@ class CudaDevice : public Device {
       char other_name[128] = {};
       if (driver_.cuDeviceGet(&other, i) == CUDA_SUCCESS &&
           driver_.cuDeviceGetName(other_name, sizeof other_name, other) == CUDA_SUCCESS && facts_.name == other_name)
-        facts_.twins.push_back(i);
+        facts_.same_model.push_back(i);
     }
   }
 

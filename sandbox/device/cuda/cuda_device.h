@@ -10,7 +10,7 @@ namespace kernelift {
 
 struct CudaDeviceOptions {
   int ordinal = 0;
-  /// Initialises this GPU only, which saves seconds on a machine with many; facts().twins then lacks the others.
+  /// Initialises this GPU only, which saves seconds on a machine with many; facts().same_model then lacks the others.
   bool alone = false;
   /// Limits for the stack of a thread, and for malloc and printf in kernels; 0: the driver's default.
   uint64_t stack_bytes = 0, heap_bytes = 0, printf_bytes = 0;

@@ -26,7 +26,7 @@ void fill(uint64_t to, std::byte byte, uint64_t bytes) {
 }  // namespace
 
 FakeDevice::FakeDevice(std::map<std::string, FakeImage> images) : images_(std::move(images)) {
-  facts_.label = "fake: host memory", facts_.name = "fake", facts_.arch = "sm_90", facts_.twins = {0};
+  facts_.label = "fake: host memory", facts_.name = "fake", facts_.arch = "sm_90", facts_.same_model = {0};
   facts_.cache_bytes = 1 << 20, facts_.threads_per_multiprocessor = 2048;
   facts_.shared_per_block_optin = 227 << 10;
 }

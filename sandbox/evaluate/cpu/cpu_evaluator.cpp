@@ -13,7 +13,7 @@
 
 namespace kernelift {
 
-/// In memory that the runners' fork server inherits.
+/// The queue's era in memory that the runners' fork server inherits.
 struct CpuEvaluator::SharedEra {
   std::atomic<uint64_t>* now = nullptr;
 
@@ -27,7 +27,7 @@ struct CpuEvaluator::SharedEra {
 
 namespace {
 
-/// Of what a confirmation costs by the calibration's figures: so much it should be given.
+/// Safety factor on the duration of a confirmation that calibration estimates.
 constexpr double kExpected = 1.5;
 
 }  // namespace
@@ -41,7 +41,7 @@ Result<std::unique_ptr<Evaluator>> CpuEvaluator::create(const Mep& mep, const st
   if (!evaluator->shared_era_->now) return environment_error("not enough memory to start the processes that measure");
   RunnerSettings settings = runner_settings(options);
   settings.era = evaluator->shared_era_->now;
-  // The runner's fork server first: it is forked while this process is still small.
+  // The runners' fork server first: it is forked while this process is still small.
   KERNELIFT_ASSIGN(evaluator->runners_, cpu_runners(mep, folder, settings, options.threads));
   CompilePoolOptions pool;
   pool.workers = options.compile_workers;
@@ -49,7 +49,7 @@ Result<std::unique_ptr<Evaluator>> CpuEvaluator::create(const Mep& mep, const st
   pool.few = options.few_candidates;
   KERNELIFT_ASSIGN(evaluator->baseline_, compile_baseline(mep, folder, pool));
   add_roundings(mep, evaluator->baseline_, true);
-  evaluator->original_ = {trial_code({}, evaluator->baseline_.reply.image),
+  evaluator->original_ = {runnable_code({}, evaluator->baseline_.reply.image),
                           evaluator->baseline_.roundings.ways,
                           {},
                           options.tell,
@@ -84,7 +84,7 @@ Status CpuEvaluator::restart_runner(std::optional<Deadline> deadline) {
   calibration_seconds_ = std::chrono::duration<double>(Deadline::clock::now() - begin).count();
   confirmation_seconds_ = kExpected * report_.confirmation_seconds,
   perturbing_seconds_ = kExpected * report_.perturbing_seconds;
-  fresh_ = true, asked_ = false;
+  fresh_ = true, finalist_judged_ = false;
   return done();
 }
 
@@ -111,7 +111,7 @@ void CpuEvaluator::label(const EvaluationJob& job, Verdict& verdict) const {
   verdict.image.identity = ImageIdentity::of(job.compiled.image);
 }
 
-std::optional<Evaluation> CpuEvaluator::judge(const TrialCode& code, const Inquiry& inquiry) {
+std::optional<Evaluation> CpuEvaluator::judge(const RunnableCode& code, const Inquiry& inquiry) {
   auto verdict = runner_->evaluate(code, inquiry);
   if (!verdict || runner_->alive()) return verdict;
   if (std::string trouble = restarted(inquiry.deadline); !trouble.empty()) return not_launched(trouble);
@@ -132,7 +132,7 @@ Evaluation CpuEvaluator::measure(const EvaluationJob& job) {
   Inquiry inquiry;
   inquiry.rival = applicable ? best_applicable_ : best_;
   inquiry.era = job.era;
-  auto answer = judge(trial_code(job.candidate, image), inquiry);
+  auto answer = judge(runnable_code(job.candidate, image), inquiry);
   fresh_ = false;
   if (!answer) return abandoned();
   auto* verdict = std::get_if<Verdict>(&*answer);
@@ -147,14 +147,14 @@ ConfirmCost CpuEvaluator::confirm_cost() const {
   ConfirmCost cost;
   cost.once = fresh_ ? 0 : calibration_seconds_.load();
   cost.each = slowness_ * confirmation_seconds_;
-  cost.first = fresh_ && asked_ ? 0 : slowness_ * perturbing_seconds_;
+  cost.first = fresh_ && finalist_judged_ ? 0 : slowness_ * perturbing_seconds_;
   return cost;
 }
 
 Status CpuEvaluator::refresh(std::optional<Deadline> deadline) {
   bool usable = runner_ && runner_->alive() && report_.judges();
   if (usable && fresh_) return done();
-  // A finalist whose time would all go into measuring the original is better judged by what is known of it.
+  // If measuring the original would use up the finalist's time, the existing calibration is kept.
   double left = deadline ? std::chrono::duration<double>(*deadline - Deadline::clock::now()).count() : 0;
   if (usable && deadline && left < kExpected * calibration_seconds_ + perturbing_seconds_ + confirmation_seconds_ / 2)
     return done();
@@ -170,14 +170,14 @@ std::optional<Evaluation> CpuEvaluator::confirm_within(const Candidate& candidat
   if (!ready.ok() && over()) return std::nullopt;
   if (!ready.ok()) return queue_->finished(job, not_confirmable(ready.error().message));
   if (!report_.judges()) return queue_->finished(job, not_confirmable(no_longer_reproduced(report_)));
-  double expected = confirmation_seconds_ + (asked_ ? 0 : perturbing_seconds_.load());
+  double expected = confirmation_seconds_ + (finalist_judged_ ? 0 : perturbing_seconds_.load());
   auto begin = Deadline::clock::now();
   Inquiry inquiry;
   inquiry.confirm = true, inquiry.deadline = deadline;
   inquiry.era = std::numeric_limits<uint64_t>::max();
-  auto verdict = judge(trial_code(candidate, job.compiled.image), inquiry);
-  asked_ = true;
-  // One that its deadline cut short has taken that long at least.
+  auto verdict = judge(runnable_code(candidate, job.compiled.image), inquiry);
+  finalist_judged_ = true;
+  // For a confirmation that its deadline cut short this is a lower bound.
   double took = std::chrono::duration<double>(Deadline::clock::now() - begin).count();
   if (expected > 0) slowness_ = std::max<double>(slowness_, took / expected);
   if (!verdict) return std::nullopt;

@@ -1,6 +1,6 @@
-// The CPU device's Evaluator. Candidates are compiled side by side on all cores; one after the other they take the only
-// measuring slot, during which the compile workers stand still. Equal code is measured once: candidates whose image and
-// launches are equal share a verdict, and what is equal to the original is its equal without being run.
+// The CPU device's Evaluator. Candidates are compiled in parallel on all cores and measured one after the other;
+// compile workers are paused during timing. Equal code is measured once: candidates with equal image and launches share
+// a verdict, and code that equals the original's is not run.
 #pragma once
 #include <atomic>
 #include <map>
@@ -29,14 +29,15 @@ class CpuEvaluator : public Evaluator {
  private:
   CpuEvaluator() = default;
   Evaluation measure(const EvaluationJob& job);
-  /// By the runner, and by a fresh one where that one ended: it runs no candidate itself, so its end says nothing of
-  /// this one unless it comes twice. EXPECTS: confirming_ is held, the runner lives.
-  std::optional<Evaluation> judge(const TrialCode& code, const Inquiry& inquiry);
+  /// Has the runner judge `code`, and a fresh runner if that one ended: runners do not run candidates themselves, so a
+  /// single end is not the candidate's fault. EXPECTS: confirming_ is held, the runner is alive.
+  std::optional<Evaluation> judge(const RunnableCode& code, const Inquiry& inquiry);
   void label(const EvaluationJob& job, Verdict& verdict) const;
   Status restart_runner(std::optional<Deadline> deadline = {});
-  /// Likewise; what is wrong then, be it that the original strays this time. Nothing: candidates can be judged.
+  /// restart_runner(); returns what is wrong afterwards (perhaps that the original does not reproduce its capture this
+  /// time). Empty: candidates can be judged.
   std::string restarted(std::optional<Deadline> deadline = {});
-  /// The original measured afresh, unless that was done since the last search or there is no time for it.
+  /// Measures the original afresh, unless that was done since the last search or there is no time for it.
   Status refresh(std::optional<Deadline> deadline);
   std::optional<Evaluation> confirm_within(const Candidate& candidate, std::optional<Deadline> deadline);
 
@@ -49,20 +50,20 @@ class CpuEvaluator : public Evaluator {
   BaselineReport report_;
   std::unique_ptr<ForkServer> runners_;
   std::unique_ptr<RunnerProcess> runner_;
-  std::map<Hash, Verdict> measured_;  ///< Touched by the measuring thread only.
+  std::map<Hash, Verdict> measured_;  ///< Used by the measuring thread only.
   /// The best lower bounds so far: of candidates that a source patch can express, and of all.
   double best_applicable_ = 1, best_ = 1;
   std::mutex confirming_;  ///< One measurement at a time, confirmations included.
-  // What confirm_cost() tells while another thread may be filling report_ anew.
-  std::atomic<bool> fresh_ = false,
-                    asked_ = false;  ///< The runner has judged nothing but finalists; it has judged one.
+  // State for confirm_cost(), which may be called while another thread fills report_.
+  std::atomic<bool> fresh_ = false;            ///< The runner has judged only finalists.
+  std::atomic<bool> finalist_judged_ = false;  ///< The runner has judged a finalist.
   std::atomic<double> calibration_seconds_ = 0, confirmation_seconds_ = 0,
-                      perturbing_seconds_ = 0;  ///< As the last calibration tells.
-  std::atomic<double> slowness_ = 1;            ///< So many times what was expected a confirmation took, at the worst.
+                      perturbing_seconds_ = 0;  ///< Expected seconds, by the last calibration.
+  std::atomic<double> slowness_ = 1;            ///< Largest ratio of a confirmation's actual to expected duration.
 
   struct SharedEra;
-  std::unique_ptr<SharedEra> shared_era_;   ///< What runners see of the queue's era.
-  std::unique_ptr<EvaluationQueue> queue_;  ///< Goes first: its threads use all of the above.
+  std::unique_ptr<SharedEra> shared_era_;   ///< The queue's era, visible to runners.
+  std::unique_ptr<EvaluationQueue> queue_;  ///< Destroyed first: its threads use all of the above.
 };
 
 }  // namespace kernelift

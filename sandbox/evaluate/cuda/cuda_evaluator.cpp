@@ -77,12 +77,12 @@ Result<std::unique_ptr<ForkServer>> cuda_runners(const Mep& mep, const std::file
 }
 
 Result<OpenedGpu> open_gpu(const std::string& device, const Mep& mep, const std::filesystem::path& folder,
-                           const RunnerSettings& settings, bool twins, const GpuRunners& runners) {
+                           const RunnerSettings& settings, bool all_of_model, const GpuRunners& runners) {
   OpenedGpu gpu;
   KERNELIFT_ASSIGN(gpu.wanted, cuda_ordinal(device));
   // The fork server is forked while this process is still small.
   KERNELIFT_ASSIGN(gpu.runners, runners(mep, folder, settings));
-  KERNELIFT_ASSIGN(gpu.process, RunnerProcess::open(*gpu.runners, twins ? gpu.wanted : gpu.ordinal()));
+  KERNELIFT_ASSIGN(gpu.process, RunnerProcess::open(*gpu.runners, all_of_model ? gpu.wanted : gpu.ordinal()));
   return gpu;
 }
 
@@ -98,21 +98,21 @@ std::string recorded_code(const Mep& mep, const std::filesystem::path& folder, c
 }
 
 Result<std::unique_ptr<Evaluator>> CudaEvaluator::create(const Mep& mep, const std::filesystem::path& folder,
-                                                         const EvaluatorOptions& options, OpenedGpu gpu) {
+                                                         const EvaluatorOptions& options, OpenedGpu opened) {
   std::unique_ptr<CudaEvaluator> evaluator(new CudaEvaluator(mep, folder, options));
-  KERNELIFT_TRY(evaluator->prepare(std::move(gpu)));
+  KERNELIFT_TRY(evaluator->prepare(std::move(opened)));
   return std::unique_ptr<Evaluator>(std::move(evaluator));
 }
 
-Status CudaEvaluator::prepare(OpenedGpu gpu) {
-  runners_ = std::move(gpu.runners);
-  facts_ = gpu.process->facts();
-  lanes_.push_back(std::make_unique<Lane>());
-  lanes_[0]->ordinal = gpu.ordinal();
-  for (int twin : facts_.twins) {
-    if (gpu.wanted >= 0 || twin == 0) continue;
-    lanes_.push_back(std::make_unique<Lane>());
-    lanes_.back()->ordinal = twin;
+Status CudaEvaluator::prepare(OpenedGpu opened) {
+  runners_ = std::move(opened.runners);
+  facts_ = opened.process->facts();
+  gpus_.push_back(std::make_unique<Gpu>());
+  gpus_[0]->ordinal = opened.ordinal();
+  for (int ordinal : facts_.same_model) {
+    if (opened.wanted >= 0 || ordinal == 0) continue;
+    gpus_.push_back(std::make_unique<Gpu>());
+    gpus_.back()->ordinal = ordinal;
   }
   CompilePoolOptions pool;
   pool.target = CompileTarget::Cubin;
@@ -123,21 +123,21 @@ Status CudaEvaluator::prepare(OpenedGpu gpu) {
   KERNELIFT_ASSIGN(baseline_, compile_baseline(mep_, folder_, pool));
   add_roundings(mep_, baseline_, true);
   as_built_.emplace(mep_, facts_.arch, baseline_.source, recorded_code(mep_, folder_, facts_.arch));
-  original_ = {trial_code({}, baseline_.reply.image), baseline_.roundings.ways, as_built_->application(), options_.tell,
-               baseline_.roundings.at_random};
+  original_ = {runnable_code({}, baseline_.reply.image), baseline_.roundings.ways, as_built_->application(),
+               options_.tell, baseline_.roundings.at_random};
   original_key_ = code_key({}, baseline_.reply.image);
-  KERNELIFT_TRY(start_lane(*lanes_[0], std::move(gpu.process)));
-  if (lanes_[0]->report.application_alone) KERNELIFT_TRY(hold_to_nvcc());
+  KERNELIFT_TRY(start_process(*gpus_[0], std::move(opened.process)));
+  if (gpus_[0]->report.application_alone) KERNELIFT_TRY(use_nvcc_baseline());
   keep_calibrated(folder_, mep_, facts_.label, only_as_built_.empty() ? "clang" : as_built_->compiler(),
-                  lanes_[0]->report, options_.cold, lanes_[0]->process->notes());
-  if (!lanes_[0]->report.pass())
+                  gpus_[0]->report, options_.cold, gpus_[0]->process->notes());
+  if (!gpus_[0]->report.pass())
     return answer_is_no("the original kernel does not reproduce its capture, so no candidate could be judged: " +
-                        lanes_[0]->report.complaint());
-  if (!lanes_[0]->report.judges()) return refused("candidates could not be judged: " + lanes_[0]->report.unverifiable);
+                        gpus_[0]->report.complaint());
+  if (!gpus_[0]->report.judges()) return refused("candidates could not be judged: " + gpus_[0]->report.unverifiable);
   EvaluationQueue::Hooks hooks;
   hooks.source = baseline_.source, hooks.original = baseline_.reply;
-  for (auto& lane : lanes_)
-    hooks.measurers.push_back([this, lane = lane.get()](EvaluationJob& job) { return measure(*lane, job); });
+  for (auto& gpu : gpus_)
+    hooks.measurers.push_back([this, gpu = gpu.get()](EvaluationJob& job) { return measure(*gpu, job); });
   hooks.label = [this](const EvaluationJob& job, Verdict& verdict) { label(job, verdict); };
   hooks.rebuild = [this](const Candidate& candidate) { return as_built_->build(candidate); };
   hooks.rebuilders = rebuilders(), hooks.rebuild_all = !only_as_built_.empty();
@@ -145,9 +145,9 @@ Status CudaEvaluator::prepare(OpenedGpu gpu) {
   return done();
 }
 
-Status CudaEvaluator::hold_to_nvcc() {
-  Lane& lane = *lanes_[0];
-  std::string by_clang = lane.report.complaint();
+Status CudaEvaluator::use_nvcc_baseline() {
+  Gpu& gpu = *gpus_[0];
+  std::string by_clang = gpu.report.complaint();
   Candidate original;
   original.source = baseline_.source;
   CompileReply own;
@@ -157,22 +157,22 @@ Status CudaEvaluator::hold_to_nvcc() {
   if (!own.ok()) return answer_is_no(only_by_nvcc(by_clang) + "; but nothing can be built so: " + own.detail);
   original_.code.image = own.image, original_key_ = code_key({}, own.image);
   original_.at_random.clear();  // clang's.
-  KERNELIFT_TRY(start_lane(lane, std::move(lane.process)));
-  if (!lane.report.pass())
+  KERNELIFT_TRY(start_process(gpu, std::move(gpu.process)));
+  if (!gpu.report.pass())
     return answer_is_no("the original's source reproduces its capture neither as clang builds it (" + by_clang +
                         ") nor as " + as_built_->compiler() +
-                        " does, so no candidate could be judged: " + lane.report.complaint());
+                        " does, so no candidate could be judged: " + gpu.report.complaint());
   only_as_built_ = only_by_nvcc(by_clang), options_.as_built = true;
   return done();
 }
 
-Status CudaEvaluator::start_lane(Lane& lane, std::unique_ptr<RunnerProcess> opened) {
-  lane.process.reset();  // Its memory is needed by the next one.
+Status CudaEvaluator::start_process(Gpu& gpu, std::unique_ptr<RunnerProcess> opened) {
+  gpu.process.reset();  // Its memory is needed by the next one.
   auto begin = Deadline::clock::now();
   RunnerStart with;
   with.opened = std::move(opened), with.deadline = options_.deadline;
-  KERNELIFT_ASSIGN(lane.process, RunnerProcess::start(*runners_, lane.ordinal, original_, options_.cold, lane.fatal,
-                                                      lane.report, std::move(with)));
+  KERNELIFT_ASSIGN(gpu.process, RunnerProcess::start(*runners_, gpu.ordinal, original_, options_.cold, gpu.fatal,
+                                                     gpu.report, std::move(with)));
   calibration_seconds_ = std::chrono::duration<double>(Deadline::clock::now() - begin).count();
   return done();
 }
@@ -185,7 +185,7 @@ unsigned CudaEvaluator::rebuilders() const {
 int CudaEvaluator::parallelism() const {
   // Who waits for the slower compiler must not keep the others from being tried.
   constexpr unsigned kWaitingEach = 3;
-  return static_cast<int>(2 * baseline_.pool->workers() + lanes_.size() + kWaitingEach * rebuilders());
+  return static_cast<int>(2 * baseline_.pool->workers() + gpus_.size() + kWaitingEach * rebuilders());
 }
 
 EvaluationJob CudaEvaluator::refused_recipe(const Candidate& candidate) const {
@@ -221,34 +221,34 @@ bool CudaEvaluator::is_original(const Candidate& candidate) const {
          candidate.scratch.empty();
 }
 
-Verdict CudaEvaluator::original_verdict(const Lane& lane) const {
-  Verdict verdict = same_as_original(lane.report, options_.cold);
-  if (!options_.as_built || !knows_application(lane)) return verdict;
+Verdict CudaEvaluator::original_verdict(const Gpu& gpu) const {
+  Verdict verdict = same_as_original(gpu.report, options_.cold);
+  if (!options_.as_built || !knows_application(gpu)) return verdict;
   for (auto& timing : verdict.timings)
-    for (auto& instance : lane.report.instances)
+    for (auto& instance : gpu.report.instances)
       if (instance.id == timing.instance) timing.baseline_seconds = timing.seconds = instance.application_seconds;
   return verdict;
 }
 
-CudaEvaluator::Judgement CudaEvaluator::judge(Lane& lane, const TrialCode& code, const Inquiry& inquiry) {
+CudaEvaluator::Judgement CudaEvaluator::judge(Gpu& gpu, const RunnableCode& code, const Inquiry& inquiry) {
   for (bool died_silently = false;;) {
-    Status ready = lane.alive() ? done() : start_lane(lane);
+    Status ready = gpu.alive() ? done() : start_process(gpu);
     if (!ready.ok()) return {not_confirmable(ready.error().message), false};
-    if (!lane.report.judges()) return {not_confirmable(no_longer_reproduced(lane.report)), false};
+    if (!gpu.report.judges()) return {not_confirmable(no_longer_reproduced(gpu.report)), false};
     // A process that took another's place may not know it: whoever asks must look again.
-    if (inquiry.against_application && !knows_application(lane))
-      return {not_confirmable(lane.report.application_trouble), false};
-    auto verdict = lane.process->evaluate(code, inquiry);
-    if (!verdict || lane.process->alive()) return {verdict, verdict.has_value()};
+    if (inquiry.against_application && !knows_application(gpu))
+      return {not_confirmable(gpu.report.application_trouble), false};
+    auto verdict = gpu.process->evaluate(code, inquiry);
+    if (!verdict || gpu.process->alive()) return {verdict, verdict.has_value()};
     // Each experiment ends one process at most, so this comes to an end.
-    std::string experiment = lane.process->experiment();
-    bool again = experiment.empty() ? !lane.process->answered() && !std::exchange(died_silently, true)
-                                    : lane.fatal.insert(experiment).second;
+    std::string experiment = gpu.process->experiment();
+    bool again = experiment.empty() ? !gpu.process->answered() && !std::exchange(died_silently, true)
+                                    : gpu.fatal.insert(experiment).second;
     if (!again) return {verdict, true};
   }
 }
 
-Evaluation CudaEvaluator::race(Lane& lane, const Candidate& candidate, const std::string& image, Against against,
+Evaluation CudaEvaluator::race(Gpu& gpu, const Candidate& candidate, const std::string& image, Against against,
                                std::optional<Deadline> deadline) {
   std::pair key{against, code_key(candidate, image)};
   Inquiry inquiry;
@@ -256,14 +256,14 @@ Evaluation CudaEvaluator::race(Lane& lane, const Candidate& candidate, const std
   {
     std::lock_guard lock(mutex_);
     if (options_.share_measurements) {
-      if (key == std::pair{Against::Clang, original_key_}) return same_as_original(lane.report, options_.cold);
+      if (key == std::pair{Against::Clang, original_key_}) return same_as_original(gpu.report, options_.cold);
       if (auto known = measured_.find(key); known != measured_.end()) return known->second;
     }
     // Who is raced against clang's original may yet be built otherwise, so it is not given up too early.
     if (against == Against::Application) inquiry.rival = candidate.recipe.is_default() ? choice_.best_built() : best_;
     else inquiry.rival = rebuilders() > 0 ? choice_.bar() : choice_.best_screened();
   }
-  auto [answer, sure] = judge(lane, trial_code(candidate, image), inquiry);
+  auto [answer, sure] = judge(gpu, runnable_code(candidate, image), inquiry);
   Evaluation evaluation = answer.value_or(abandoned());
   auto* verdict = std::get_if<Verdict>(&evaluation);
   if (!sure || !verdict) return evaluation;
@@ -277,30 +277,30 @@ Evaluation CudaEvaluator::race(Lane& lane, const Candidate& candidate, const std
   return evaluation;
 }
 
-std::optional<Evaluation> CudaEvaluator::measure(Lane& lane, EvaluationJob& job) {
-  std::lock_guard one_at_a_time(lane.busy);
-  if (!lane.alive() || !lane.report.judges())
-    if (auto restarted = start_lane(lane); !restarted.ok() || !lane.report.judges()) {
+std::optional<Evaluation> CudaEvaluator::measure(Gpu& gpu, EvaluationJob& job) {
+  std::lock_guard one_at_a_time(gpu.busy);
+  if (!gpu.alive() || !gpu.report.judges())
+    if (auto restarted = start_process(gpu); !restarted.ok() || !gpu.report.judges()) {
       job.measurer_lost = true;
-      return not_launched(restarted.ok() ? lane.report.complaint() : restarted.error().message);
+      return not_launched(restarted.ok() ? gpu.report.complaint() : restarted.error().message);
     }
-  lane.fresh = false;
-  if (options_.share_measurements && is_original(job.candidate)) return original_verdict(lane);
-  if (job.screened || !only_as_built_.empty()) return measure_rebuilt(lane, job);
-  bool known = options_.as_built && knows_application(lane);
+  gpu.fresh = false;
+  if (options_.share_measurements && is_original(job.candidate)) return original_verdict(gpu);
+  if (job.screened || !only_as_built_.empty()) return measure_rebuilt(gpu, job);
+  bool known = options_.as_built && knows_application(gpu);
   // A recipe that the application's compiler does not have: what would be embedded is this very image.
   if (known && !job.candidate.recipe.is_default()) {
-    Evaluation raced = race(lane, job.candidate, job.compiled.image, Against::Application);
-    if (knows_application(lane)) return raced;
+    Evaluation raced = race(gpu, job.candidate, job.compiled.image, Against::Application);
+    if (knows_application(gpu)) return raced;
     known = false;
   }
-  Evaluation raced = race(lane, job.candidate, job.compiled.image, Against::Clang);
+  Evaluation raced = race(gpu, job.candidate, job.compiled.image, Against::Clang);
   auto* right = std::get_if<Verdict>(&raced);
   if (!known || !right || !right->ok()) return raced;
   Verdict verdict = *right;
   double by_clang = verdict.speedup();
   note_clang_figures(raced, verdict);
-  claim_no_more_than_embedded(lane.report, verdict);
+  claim_no_more_than_embedded(gpu.report, verdict);
   if (!as_built_->builds()) return verdict;
   verdict.built_by = BuiltBy::Clang;
   verdict.detail += (verdict.detail.empty() ? "" : "; ") + ("both built by clang, not by " + as_built_->compiler());
@@ -315,29 +315,29 @@ std::optional<Evaluation> CudaEvaluator::measure(Lane& lane, EvaluationJob& job)
   return std::nullopt;
 }
 
-Evaluation CudaEvaluator::measure_rebuilt(Lane& lane, const EvaluationJob& job) {
+Evaluation CudaEvaluator::measure_rebuilt(Gpu& gpu, const EvaluationJob& job) {
   auto untold = [&](const std::string& why) { return job.screened ? Evaluation(*job.screened) : not_launched(why); };
   // A compiler that fails at the original as well says nothing of the candidate, nor does a machine that has no room
   // for it.
   if (!job.rebuilt.ok() && (!as_built_->builds() || !AsBuilt::is_about_source(job.rebuilt)))
     return untold(job.rebuilt.detail);
   Evaluation raced =
-      job.rebuilt.ok() ? race(lane, job.candidate, job.rebuilt.image, Against::Application) : rejected(job.rebuilt);
+      job.rebuilt.ok() ? race(gpu, job.candidate, job.rebuilt.image, Against::Application) : rejected(job.rebuilt);
   // It was screened on another GPU, or by a process that has been replaced: here there is nothing to race it against.
-  if (!knows_application(lane)) return untold(lane.report.application_trouble);
+  if (!knows_application(gpu)) return untold(gpu.report.application_trouble);
   if (!std::holds_alternative<Verdict>(raced)) return raced;
   Verdict& verdict = std::get<Verdict>(raced);
   verdict.detail = "as built by " + as_built_->compiler() + (verdict.detail.empty() ? "" : ": " + verdict.detail);
   verdict.built_by = BuiltBy::Application;
-  add_clang_figures(lane, job, verdict);
+  add_clang_figures(gpu, job, verdict);
   return raced;
 }
 
-void CudaEvaluator::add_clang_figures(Lane& lane, const EvaluationJob& job, Verdict& verdict,
+void CudaEvaluator::add_clang_figures(Gpu& gpu, const EvaluationJob& job, Verdict& verdict,
                                       std::optional<Deadline> deadline) {
   if (!only_as_built_.empty()) return;
   if (!job.screened)
-    return note_clang_figures(race(lane, job.candidate, job.compiled.image, Against::Clang, deadline), verdict);
+    return note_clang_figures(race(gpu, job.candidate, job.compiled.image, Against::Clang, deadline), verdict);
   verdict.by_clang = job.screened->by_clang;
 }
 
@@ -349,44 +349,44 @@ void CudaEvaluator::add_embedded_figures(const Evaluation& raced, Verdict& verdi
   if (auto figures = figures_of(raced)) verdict.embedded = figures;
 }
 
-std::optional<Evaluation> CudaEvaluator::confirm_patch(Lane& lane, const EvaluationJob& job, const Inquiry& inquiry) {
+std::optional<Evaluation> CudaEvaluator::confirm_patch(Gpu& gpu, const EvaluationJob& job, const Inquiry& inquiry) {
   auto note = [](Verdict& verdict, const std::string& what) {
     verdict.detail = what + (verdict.detail.empty() ? "" : ": " + verdict.detail);
   };
   Inquiry applied = inquiry;
-  applied.against_application = knows_application(lane);
+  applied.against_application = knows_application(gpu);
   std::optional<Evaluation> answer;
   bool built = applied.against_application && as_built_->builds();
   if (built) {
-    answer = job.rebuilt.ok() ? judge(lane, trial_code(job.candidate, job.rebuilt.image), applied).verdict
+    answer = job.rebuilt.ok() ? judge(gpu, runnable_code(job.candidate, job.rebuilt.image), applied).verdict
                               : rejected(job.rebuilt);
     // Its process may have had to be replaced by one that cannot tell.
-    built = applied.against_application = knows_application(lane);
+    built = applied.against_application = knows_application(gpu);
     if (auto* verdict = verdict_in(answer); built && verdict)
       note(*verdict, "as built by " + as_built_->compiler()), verdict->built_by = BuiltBy::Application;
   }
   if (!built) {
-    std::string why = as_built_->trouble().empty() ? lane.report.application_trouble : as_built_->trouble();
+    std::string why = as_built_->trouble().empty() ? gpu.report.application_trouble : as_built_->trouble();
     if (!only_as_built_.empty()) return not_confirmable(why);
-    answer = judge(lane, trial_code(job.candidate, job.compiled.image), inquiry).verdict;
+    answer = judge(gpu, runnable_code(job.candidate, job.compiled.image), inquiry).verdict;
     auto* verdict = verdict_in(answer);
-    if (verdict && knows_application(lane)) claim_no_more_than_embedded(lane.report, *verdict);
+    if (verdict && knows_application(gpu)) claim_no_more_than_embedded(gpu.report, *verdict);
     if (verdict) note(*verdict, "not confirmed as the application's own compiler builds it: " + why);
   }
   // Where our compiler gains more from the same source than the application's, its image can be embedded instead.
   auto* verdict = verdict_in(answer);
   if (verdict && applied.against_application && only_as_built_.empty())
-    if (auto embedded = judge(lane, trial_code(job.candidate, job.compiled.image), applied).verdict)
+    if (auto embedded = judge(gpu, runnable_code(job.candidate, job.compiled.image), applied).verdict)
       add_embedded_figures(*embedded, *verdict);
   return answer;
 }
 
-std::optional<Evaluation> CudaEvaluator::confirm_embedded(Lane& lane, const EvaluationJob& job, Inquiry inquiry) {
-  inquiry.against_application = knows_application(lane);
-  auto answer = judge(lane, trial_code(job.candidate, job.compiled.image), inquiry).verdict;
-  if (inquiry.against_application && !knows_application(lane)) {
+std::optional<Evaluation> CudaEvaluator::confirm_embedded(Gpu& gpu, const EvaluationJob& job, Inquiry inquiry) {
+  inquiry.against_application = knows_application(gpu);
+  auto answer = judge(gpu, runnable_code(job.candidate, job.compiled.image), inquiry).verdict;
+  if (inquiry.against_application && !knows_application(gpu)) {
     inquiry.against_application = false;
-    answer = judge(lane, trial_code(job.candidate, job.compiled.image), inquiry).verdict;
+    answer = judge(gpu, runnable_code(job.candidate, job.compiled.image), inquiry).verdict;
   }
   auto* verdict = verdict_in(answer);
   if (!verdict || !inquiry.against_application) return answer;
@@ -405,15 +405,15 @@ std::optional<Evaluation> CudaEvaluator::confirm_until(const Candidate& candidat
   auto built = Deadline::clock::now();
   Inquiry inquiry;
   inquiry.confirm = true, inquiry.deadline = deadline;
-  Lane& lane = *lanes_[0];
-  std::lock_guard one_at_a_time(lane.busy);
-  if (!lane.ready()) (void)start_lane(lane);  // judge() tries again, and says what is wrong.
-  lane.fresh = true;
+  Gpu& gpu = *gpus_[0];
+  std::lock_guard one_at_a_time(gpu.busy);
+  if (!gpu.ready()) (void)start_process(gpu);  // judge() tries again, and says what is wrong.
+  gpu.fresh = true;
   begin +=
-      Deadline::clock::now() - built;  // A lane's start is told apart, and whose turn it is nobody knows beforehand.
-  auto answer = patch ? confirm_patch(lane, job, inquiry) : confirm_embedded(lane, job, inquiry);
+      Deadline::clock::now() - built;  // A process's start is counted apart: whether it is needed is not known before.
+  auto answer = patch ? confirm_patch(gpu, job, inquiry) : confirm_embedded(gpu, job, inquiry);
   if (!answer) return std::nullopt;
-  if (auto* verdict = verdict_in(answer); verdict && lane.alive()) add_clang_figures(lane, job, *verdict, deadline);
+  if (auto* verdict = verdict_in(answer); verdict && gpu.alive()) add_clang_figures(gpu, job, *verdict, deadline);
   confirm_seconds_ = std::chrono::duration<double>(Deadline::clock::now() - begin).count();
   return queue_->finished(job, std::move(*answer));
 }
@@ -431,7 +431,7 @@ ConfirmCost CudaEvaluator::confirm_cost() const {
   // Before there was one: two verdicts, as the application would have it patched and embedded, and a build by its
   // compiler.
   constexpr double kGuessSeconds = 4;
-  bool fresh = lanes_[0]->fresh;
+  bool fresh = gpus_[0]->fresh;
   return {fresh ? 0 : calibration_seconds_.load(), confirm_seconds_ > 0 ? confirm_seconds_.load() : kGuessSeconds};
 }
 

@@ -36,10 +36,10 @@ struct OpenedGpu {
   int wanted = -1;  ///< cuda_ordinal() of the device that was asked for.
   int ordinal() const { return std::max(wanted, 0); }
 };
-/// An Error says what the GPU, its driver or the name of the device lacks. `twins`: other GPUs alike are counted as
-/// well, which starts them all.
+/// An Error says what the GPU, its driver or the name of the device lacks. `all_of_model`: other GPUs alike are counted
+/// as well, which starts them all.
 Result<OpenedGpu> open_gpu(const std::string& device, const Mep& mep, const std::filesystem::path& folder,
-                           const RunnerSettings& settings, bool twins, const GpuRunners& runners = cuda_runners);
+                           const RunnerSettings& settings, bool all_of_model, const GpuRunners& runners = cuda_runners);
 RunnerSettings runner_settings(const EvaluatorOptions& options);
 /// What the application itself ran, recorded with an instance: machine code that suits `arch`; else empty.
 std::string recorded_code(const Mep& mep, const std::filesystem::path& folder, const std::string& arch);
@@ -47,7 +47,7 @@ std::string recorded_code(const Mep& mep, const std::filesystem::path& folder, c
 class CudaEvaluator : public Evaluator {
  public:
   static Result<std::unique_ptr<Evaluator>> create(const Mep& mep, const std::filesystem::path& folder,
-                                                   const EvaluatorOptions& options, OpenedGpu gpu);
+                                                   const EvaluatorOptions& options, OpenedGpu opened);
 
   std::future<Evaluation> submit(Candidate candidate) override;
   int parallelism() const override;
@@ -60,7 +60,7 @@ class CudaEvaluator : public Evaluator {
 
  private:
   /// One GPU and who measures on it.
-  struct Lane {
+  struct Gpu {
     int ordinal = 0;
     std::unique_ptr<RunnerProcess> process;
     std::atomic<bool> fresh = true;  ///< The process has judged nothing but finalists.
@@ -76,42 +76,42 @@ class CudaEvaluator : public Evaluator {
 
   CudaEvaluator(const Mep& mep, const std::filesystem::path& folder, const EvaluatorOptions& options)
       : mep_(mep), folder_(folder), options_(options) {}
-  Status prepare(OpenedGpu gpu);
+  Status prepare(OpenedGpu opened);
   /// From now on the original is nvcc's build of it.
-  Status hold_to_nvcc();
+  Status use_nvcc_baseline();
   /// Of a recipe where nvcc alone builds what is judged.
   EvaluationJob refused_recipe(const Candidate& candidate) const;
-  Status start_lane(Lane& lane, std::unique_ptr<RunnerProcess> opened = nullptr);
-  bool knows_application(const Lane& lane) const {
-    return !as_built_->application().empty() && lane.report.application_trouble.empty();
+  Status start_process(Gpu& gpu, std::unique_ptr<RunnerProcess> opened = nullptr);
+  bool knows_application(const Gpu& gpu) const {
+    return !as_built_->application().empty() && gpu.report.application_trouble.empty();
   }
   unsigned rebuilders() const;
   bool is_original(const Candidate& candidate) const;
-  std::optional<Evaluation> measure(Lane& lane, EvaluationJob& job);
-  Evaluation measure_rebuilt(Lane& lane, const EvaluationJob& job);
+  std::optional<Evaluation> measure(Gpu& gpu, EvaluationJob& job);
+  Evaluation measure_rebuilt(Gpu& gpu, const EvaluationJob& job);
   struct Judgement {
     std::optional<Evaluation> verdict;  ///< nullopt: no time.
     bool sure = false;                  ///< It is about the code; else about the GPU or the original.
   };
   /// By a process that lives, started if need be. One that ended in an experiment on the original, or without an
-  /// answer, may not have ended by the code's doing: another one judges it again. EXPECTS: lane.busy is held.
-  Judgement judge(Lane& lane, const TrialCode& code, const Inquiry& inquiry);
-  /// Screened, unless equal code was before. EXPECTS: lane.busy is held.
-  Evaluation race(Lane& lane, const Candidate& candidate, const std::string& image, Against against,
+  /// answer, may not have ended by the code's doing: another one judges it again. EXPECTS: gpu.busy is held.
+  Judgement judge(Gpu& gpu, const RunnableCode& code, const Inquiry& inquiry);
+  /// Screened, unless equal code was before. EXPECTS: gpu.busy is held.
+  Evaluation race(Gpu& gpu, const Candidate& candidate, const std::string& image, Against against,
                   std::optional<Deadline> deadline = {});
   /// Where the original is concerned, nothing has to be run.
-  Verdict original_verdict(const Lane& lane) const;
+  Verdict original_verdict(const Gpu& gpu) const;
   void label(const EvaluationJob& job, Verdict& verdict) const;
 
   std::optional<Evaluation> confirm_until(const Candidate& candidate, std::optional<Deadline> deadline);
   /// The finalist as a patch of the source gives it to the application, and as embedding our image of it would.
-  std::optional<Evaluation> confirm_patch(Lane& lane, const EvaluationJob& job, const Inquiry& inquiry);
+  std::optional<Evaluation> confirm_patch(Gpu& gpu, const EvaluationJob& job, const Inquiry& inquiry);
   /// One whose recipe the application's compiler does not have.
-  std::optional<Evaluation> confirm_embedded(Lane& lane, const EvaluationJob& job, Inquiry inquiry);
+  std::optional<Evaluation> confirm_embedded(Gpu& gpu, const EvaluationJob& job, Inquiry inquiry);
   static void add_embedded_figures(const Evaluation& raced, Verdict& verdict);
   /// Into Verdict::by_clang: of a race between two of clang's builds.
   static void note_clang_figures(const Evaluation& raced, Verdict& verdict);
-  void add_clang_figures(Lane& lane, const EvaluationJob& job, Verdict& verdict, std::optional<Deadline> deadline = {});
+  void add_clang_figures(Gpu& gpu, const EvaluationJob& job, Verdict& verdict, std::optional<Deadline> deadline = {});
 
   Mep mep_;
   std::filesystem::path folder_;
@@ -123,7 +123,7 @@ class CudaEvaluator : public Evaluator {
   std::optional<AsBuilt> as_built_;  ///< Known once prepare() is done.
   std::string only_as_built_;
   std::unique_ptr<ForkServer> runners_;
-  std::vector<std::unique_ptr<Lane>> lanes_;
+  std::vector<std::unique_ptr<Gpu>> gpus_;
   std::atomic<double> calibration_seconds_ = 0, confirm_seconds_ = 0;
 
   mutable std::mutex mutex_;  ///< Guards what follows.

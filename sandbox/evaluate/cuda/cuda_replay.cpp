@@ -24,7 +24,7 @@ Result<ReplayReport> replay_on_cuda(const std::filesystem::path& folder, const M
   report.device = facts.label;
   CompilePoolOptions pool;
   pool.workers = 1, pool.few = true, pool.target = CompileTarget::Cubin, pool.frontend.arch = facts.arch;
-  TrialCode own, applications;
+  RunnableCode own, applications;
   applications.image = recorded_code(mep, folder, facts.arch);
   std::vector<std::string> roundings;
   std::string source;
@@ -40,7 +40,7 @@ Result<ReplayReport> replay_on_cuda(const std::filesystem::path& folder, const M
   }  // Nothing else runs while the kernel is timed.
   bool with_counters = options.counters;  // Of the first code that is timed.
   std::set<std::string> fatal;
-  auto measure = [&](const TrialCode& code, bool cold) -> Result<BaselineReport> {
+  auto measure = [&](const RunnableCode& code, bool cold) -> Result<BaselineReport> {
     BaselineReport measured;
     // One process does it all, with the recorded memory in place, as long as it lives.
     if (gpu.process && !gpu.process->alive()) gpu.process.reset();
@@ -63,7 +63,7 @@ Result<ReplayReport> replay_on_cuda(const std::filesystem::path& folder, const M
   };
   bool as_run = !applications.image.empty();
   report.compiler = as_run ? kApplicationsCode : "clang";
-  const TrialCode& first = as_run ? applications : own;
+  const RunnableCode& first = as_run ? applications : own;
   if (options.warm || !options.cold) {
     KERNELIFT_ASSIGN(report.warm, measure(first, false));
   }
@@ -84,7 +84,7 @@ Result<ReplayReport> replay_on_cuda(const std::filesystem::path& folder, const M
                            (nvcc.ok() ? built.detail : nvcc.error().message));
     return report;
   }
-  TrialCode by_nvcc;
+  RunnableCode by_nvcc;
   by_nvcc.image = built.image;
   KERNELIFT_ASSIGN(BaselineReport measured, measure(by_nvcc, !options.warm && options.cold));
   if (measured.pass()) report.only_by_nvcc = only_by_nvcc(report.by_clang->complaint());

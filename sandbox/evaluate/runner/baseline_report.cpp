@@ -38,16 +38,16 @@ std::string takes_long(const std::string& instance, double seconds) {
 }
 
 Status enough_time(const std::string& instance, double seconds, size_t runs, std::optional<Deadline> deadline) {
-  constexpr size_t kForACandidate = 5;  // To verify one, and for a glance at its duration beside the original's.
+  constexpr size_t kForACandidate = 5;  // Runs to verify a candidate and to time a first few pairs of samples.
   if (!deadline) return done();
   double left = std::chrono::duration<double>(*deadline - Deadline::clock::now()).count();
   double wanted = seconds * static_cast<double>(runs + kForACandidate);
   if (wanted <= left) return done();
   char text[320];
   std::snprintf(text, sizeof text,
-                "one run of the original takes %.1f s here (instance %s), and it has to be run about %zu times before "
-                "a first candidate is judged, which is "
-                "run or raced %zu times: that is %.0f s, and %.0f s are left; give it more time (--time)",
+                "one run of the original takes %.1f s here (instance %s); calibration runs it about %zu times, and "
+                "judging the first candidate takes %zu runs more: that is %.0f s, but only %.0f s are left; give it "
+                "more time (--time)",
                 seconds, instance.c_str(), runs, kForACandidate, wanted, std::max(left, 0.0));
   return answer_is_no(text);
 }
@@ -55,9 +55,8 @@ Status enough_time(const std::string& instance, double seconds, size_t runs, std
 std::string does_not_repeat(const std::string& buffer, uint64_t differing, uint64_t elements) {
   return "the original itself does not repeat: " + std::to_string(differing) + " of " + std::to_string(elements) +
          " elements of " + buffer +
-         " differ between two runs of it on the same memory (threads race for an order, or it reads what nothing "
-         "wrote), so there "
-         "is no one answer that a candidate could be held to";
+         " differ between two runs of it on the same memory (threads race, or it reads memory that nothing wrote), so "
+         "there is no single answer to compare candidates with";
 }
 
 Json to_json(const BaselineReport& report) {

@@ -1,5 +1,5 @@
-// What the original taught about itself, on either device: whether it reproduces its capture, buffer by buffer, and how
-// long it takes. It crosses from runners as JSON, and people see it in replay's report.
+// Results of calibrating the original on any device: whether it reproduces its capture, buffer by buffer, and how long
+// it takes. Runner processes send it as JSON; replay prints it.
 #pragma once
 #include <optional>
 #include <string>
@@ -11,64 +11,63 @@
 
 namespace kernelift {
 
-/// Kernels that take longer are not repeated more than needed.
+/// Launches longer than this are not repeated to observe varying results.
 inline constexpr double kSlowSeconds = 0.05;
-/// Kernels that take longer are run once where nothing but the original is asked about, and as seldom as can be
-/// elsewhere.
+/// Launches longer than this are run once in a replay, and as few times as possible in tuning.
 inline constexpr double kLongSeconds = 0.5;
-inline constexpr size_t kLongRoundings =
-    2;  ///< So many other roundings of them are run for the sake of candidates, and one otherwise.
+/// Number of differently rounded builds that are run for launches longer than kLongSeconds: in tuning; 1 in a replay.
+inline constexpr size_t kLongRoundings = 2;
 inline size_t roundings_of_long(bool for_candidates) { return for_candidates ? kLongRoundings : 1; }
 
-/// What the original did on one instance, buffer by buffer.
+/// Results of the original in one buffer of an instance.
 struct BufferReport {
   std::string name;
   uint64_t bytes = 0;
   bool pass = true, changed = false;
   std::string detail;     ///< First and worst mismatch.
-  std::string tolerance;  ///< FloatTolerance::text: what it was compared within.
-  bool written = false;  ///< It changed, or was found to be written whatever was there: doing nothing would be noticed.
-  bool exact = true;     ///< To the last digit, not only within its tolerance.
+  std::string tolerance;  ///< ErrorBounds::text.
+  bool written = false;   ///< It changed, or is written without being read: a kernel that does nothing would fail.
+  bool exact = true;      ///< Bitwise equal, not only within the tolerance.
 };
 struct InstanceReport {
   std::string id;
   bool held_out = false, pass = true;
   double weight = 1;
-  double recorded_seconds = 0;       ///< In the application; 0 if unknown.
-  double seconds = 0, spread = 0;    ///< Median and relative spread of a launch.
-  double application_seconds = 0;    ///< The same of the application's own machine code; 0: not known.
-  double fastest_write_seconds = 0;  ///< For the bytes that it changes: the physics floor's measure.
-  std::string failure;               ///< Set when it did not run at all.
+  double recorded_seconds = 0;       ///< Duration in the application; 0 if unknown.
+  double seconds = 0, spread = 0;    ///< Median duration and relative spread of a launch.
+  double application_seconds = 0;    ///< Median duration of the application's own machine code; 0: not known.
+  double fastest_write_seconds = 0;  ///< To write as many bytes as it changes, for physics_floor().
+  std::string failure;               ///< Why it did not run; empty: it ran.
   std::vector<BufferReport> buffers;
 };
 struct BaselineReport {
   std::vector<InstanceReport> instances;
-  std::string application_trouble =
-      {};  ///< Why the application's own machine code cannot be measured; empty: it can, or there is none.
-  bool application_alone = false;  ///< That reproduces the capture, and the code that was calibrated does not.
-  /// What confirming a finalist is expected to take, as measured on the original: each, and the first beside that. 0:
-  /// not known.
+  /// Why the application's own machine code cannot be measured; empty: it can, or there is none.
+  std::string application_trouble = {};
+  bool application_alone = false;  ///< The application's code reproduces the capture, the calibrated code does not.
+  /// Expected seconds to confirm one finalist, and additional seconds for the first, estimated from the original's
+  /// costs; 0: not known.
   double confirmation_seconds = 0, perturbing_seconds = 0;
-  /// Why it was not known of any candidate whether it did anything (written_regions.h); empty: it is, or the original
-  /// is wrong.
+  /// Why a candidate that does nothing could not be detected (written_regions.h); empty: it can be, or the original
+  /// fails.
   std::string unverifiable = {};
   bool pass() const;
-  /// The original passes, and candidates can be judged by what it leaves.
+  /// The original passes, and candidates can be judged by its results.
   bool judges() const { return pass() && unverifiable.empty(); }
-  /// The first thing that is wrong, as a sentence; empty if nothing is.
+  /// The first failure, as a sentence; empty if there is none.
   std::string complaint() const;
 };
 
-/// Of a MEP whose capture clang's build does not reproduce, as `complaint` says, but nvcc's does.
+/// Message for a MEP whose capture is reproduced by nvcc's build but not by clang's, for the reason `complaint`.
 std::string only_by_nvcc(const std::string& complaint);
-/// Of an original that was judged before, when a new measurement of it no longer judges().
+/// Message for an original that judged candidates before, but whose new `report` does not.
 std::string no_longer_reproduced(const BaselineReport& report);
-/// What to say of an original as soon as one run of it is known to be long.
+/// Message for an original as soon as one run is known to be long.
 std::string takes_long(const std::string& instance, double seconds);
-/// A refusal, where `seconds` a run leave no time to judge anything: the original has to be run `runs` times first, a
-/// candidate some times more. Nothing: there is time enough, or no deadline.
+/// An Error if the time until `deadline` does not suffice for `runs` runs of the original, `seconds` each, and for
+/// judging one candidate.
 Status enough_time(const std::string& instance, double seconds, size_t runs, std::optional<Deadline> deadline);
-/// What to say of an original that leaves different answers in a buffer.
+/// Message for an original whose runs differ in a buffer.
 std::string does_not_repeat(const std::string& buffer, uint64_t differing, uint64_t elements);
 
 Json to_json(const BaselineReport& report);

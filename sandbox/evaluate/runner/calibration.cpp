@@ -7,8 +7,8 @@ namespace kernelift {
 namespace {
 
 constexpr int kMostRounds = 11, kLeastRounds = 3, kLongRounds = 1;
-constexpr double kTimingSeconds = 0.25;  ///< Of one instance, where that is enough for kLeastRounds.
-constexpr int kRunsIfVarying = 16;       ///< Of the original, beside the first, where its runs differ by rounding.
+constexpr double kTimingSeconds = 0.25;  ///< Time to measure one instance; kLeastRounds may take longer.
+constexpr int kRunsIfVarying = 16;       ///< Runs after the first if runs differ by rounding.
 
 double seconds_since(Deadline begin) { return std::chrono::duration<double>(Deadline::clock::now() - begin).count(); }
 
@@ -20,25 +20,25 @@ int Calibration::rounds(double seconds) {
       std::clamp<double>(kTimingSeconds / (2 * std::max(seconds, 1e-6)), kLeastRounds, kMostRounds));  // Two sides.
 }
 
-std::string Calibration::left_out(const TrialFailure& failure, size_t instance) const {
-  // Nothing but recorded memory is mapped: memory that was there besides may be what the kernel accessed.
+std::string Calibration::left_out(const RunFailure& failure, size_t instance) const {
+  // Only recorded memory is mapped: the kernel may have accessed memory that was not recorded.
   std::string text = unreached_text(bench_.mep.instances[instance].unreached);
   return failure.outcome == Outcome::Crashed && !text.empty() ? "; " + text : "";
 }
 
 Status Calibration::calibrate_instance(size_t instance, InstanceReport& report) {
-  const Place place{instance, instance};
+  const MemoryEntry entry{instance, instance};
   const bool once_is_enough = bench_.once_is_enough(instance);
   auto begin = Deadline::clock::now();
-  auto judged = verification_.run(bench_.baseline, place, {.detailed = true});
+  auto judged = verification_.run(bench_.baseline, entry, {.detailed = true});
   std::vector<DeviceMemory> once;
   if (!judged.failure) KERNELIFT_TRY(writes_.keep(instance, judged.altered, once));
   costs_[instance].check = seconds_since(begin);
-  // A race may be won the same way twice, and two sums by atomics say little of how far a third may be off; nor do
-  // three that agree with each other and not with the recorded one.
+  // Two runs are a small sample: a race may end the same way twice, and atomic sums of two runs hardly bound a third.
+  // So are three runs that agree with each other but not with the recorded run.
   bool varies = false;
   auto learn = [&](bool reordered) -> Status {
-    judged = verification_.run(bench_.baseline, place, {.detailed = true, .reordered = reordered});
+    judged = verification_.run(bench_.baseline, entry, {.detailed = true, .reordered = reordered});
     if (judged.failure) return done();
     KERNELIFT_ASSIGN(report.failure, tolerances_.widen_by_run(instance, once, varies));
     return done();
@@ -79,7 +79,7 @@ Status Calibration::calibrate_instance(size_t instance, InstanceReport& report) 
     report.pass = false, report.failure = "while timed: " + samples.failure->detail;
     return done();
   }
-  // Both sides are the original here: twice the samples.
+  // Both sides of the race are the original, so both yield samples.
   samples.baseline.insert(samples.baseline.end(), samples.candidate.begin(), samples.candidate.end());
   report.seconds = median(samples.baseline), report.spread = relative_spread(samples.baseline);
   return done();
@@ -99,14 +99,14 @@ Status Calibration::calibrate_application(const std::string& image) {
   if (bench_.settings.fatal.contains(kExperiment))
     return trouble("the application's own machine code ends the process that replays it");
   bench_.announce(kExperiment);
-  TrialCode wanted;
+  RunnableCode wanted;
   wanted.image = image;
   if (auto failure = bench_.application.emplace().load(bench_.device, *bench_.memory, bench_.mep, wanted))
     return bench_.announce(""), trouble("the application's own machine code cannot be run here: " + failure->detail);
   for (size_t i = 0; i < bench_.mep.instances.size(); ++i) {
     InstanceReport& report = bench_.report.instances[i];
     auto judged = verification_.run(*bench_.application, {i, i}, {});
-    // Whatever it did, the next process must not ask again.
+    // The device was lost: the announced experiment must not be repeated by the next process.
     if (!bench_.usable) return environment_error(judged.failure->detail);
     if (judged.failure)
       return bench_.announce(""), trouble("the application's own machine code, replayed: " + judged.failure->detail);
@@ -122,7 +122,7 @@ Status Calibration::calibrate_application(const std::string& image) {
              trouble("the application's own machine code, while timed: " + samples.failure->detail);
     report.application_seconds = median(samples.candidate);
   }
-  // What is wrong otherwise is neither the capture nor the kernel.
+  // If the calibrated build fails and this code passes, neither the capture nor the kernel is at fault.
   bench_.report.application_alone = !right;
   bench_.announce("");
   return done();
@@ -132,7 +132,7 @@ InstanceReport Calibration::begin_report(size_t instance) const {
   const MepInstance& recorded = bench_.mep.instances[instance];
   InstanceReport report;
   report.id = recorded.id, report.held_out = recorded.held_out, report.weight = recorded.weight;
-  // A duration on another device says nothing about this one.
+  // Durations recorded on another device are not comparable.
   const DeviceFacts& device = bench_.device.facts();
   const std::string& there = bench_.mep.captured_on;
   if (device.processor ? there.empty() || there.starts_with("cpu") : there.find(":" + device.name + ":") != there.npos)
@@ -143,9 +143,9 @@ InstanceReport Calibration::begin_report(size_t instance) const {
 void Calibration::limit_launches(double slowest) {
   constexpr std::chrono::milliseconds kLeastLimit{1000};
   auto times = [&](double factor) { return std::chrono::milliseconds(static_cast<int64_t>(slowest * factor * 1e3)); };
-  // A candidate that is many times slower than the original need not be waited for; one like it must not be ended.
+  // A candidate that is many times slower than the original is ended; one of similar speed must not be.
   bench_.settings.launch_limit =
-      std::min(std::max(asked_limit_, times(2)), std::max(kLeastLimit, times(bench_.rules.patience)));
+      std::min(std::max(configured_limit_, times(2)), std::max(kLeastLimit, times(bench_.rules.patience)));
 }
 
 Result<bool> Calibration::runs_at_all() {
@@ -162,7 +162,8 @@ Result<bool> Calibration::runs_at_all() {
     auto judged = verification_.run(bench_.baseline, {i, i}, {});
     slowest = std::max(slowest, judged.seconds), bench_.run_seconds[i] = judged.seconds;
     if (bench_.is_long(i)) bench_.settings.tell(takes_long(report.id, judged.seconds));
-    // Run thrice more, on buffers full of poison, and in turns with itself and with the application's code.
+    // Further runs: to compare runs, with other roundings, with poisoned buffers, and for timing against itself and
+    // the application's code.
     const size_t runs = static_cast<size_t>(bench_.rules.runs + 1 + kLongRoundings +
                                             WriteSet::kPatterns * writes_.poisoned(i).size() + 4 * kLongRounds);
     if (bench_.is_long(i) && bench_.settings.for_candidates)
@@ -187,21 +188,21 @@ Status Calibration::calibrate(const Original& original) {
   // Calibration belongs to no era: only its own deadline ends it.
   bench_.inquiry = {}, bench_.inquiry.era = ~uint64_t(0), bench_.inquiry.deadline = bench_.settings.deadline;
   costs_.assign(bench_.mep.instances.size(), {});
-  // To replay, what is written beside what changed says nothing.
+  // A replay needs to know about unchanged outputs only if nothing changed at all.
   writes_.set_unchanged_too(bench_.settings.for_candidates || !changes_anything(bench_.mep));
-  if (asked_limit_.count() == 0) asked_limit_ = bench_.settings.launch_limit;
-  // The original is waited for longer than a candidate would be.
+  if (configured_limit_.count() == 0) configured_limit_ = bench_.settings.launch_limit;
+  // The original gets a longer time limit than candidates.
   constexpr std::chrono::milliseconds kOriginalLimit{60'000};
-  bench_.settings.launch_limit = std::max(asked_limit_, kOriginalLimit);
+  bench_.settings.launch_limit = std::max(configured_limit_, kOriginalLimit);
   if (auto failure = bench_.baseline.load(bench_.device, *bench_.memory, bench_.mep, original.code))
     return environment_error("the original cannot be run on " + bench_.device.facts().name + ": " + failure->detail);
-  // A GPU that slept is slow at first.
+  // An idle GPU runs slowly at first.
   constexpr auto kWarmUp = std::chrono::milliseconds(150);
   Steps warm_up(*bench_.kernels);
   for (int i = 0; i < 3; ++i) warm_up.hold(kWarmUp / 3);
   if (auto outcome = warm_up.run(bench_.settings.launch_limit); !outcome.ok())
     return environment_error("the GPU does not answer: " + outcome.detail);
-  // One that does not even run is no error here: that is the answer.
+  // An original that does not run is a result, in the report, and not an Error.
   tolerances_.take_user_tolerance();
   bench_.run_seconds.assign(bench_.mep.instances.size(), 0);
   KERNELIFT_ASSIGN(bool runs, runs_at_all());
@@ -214,13 +215,13 @@ Status Calibration::calibrate(const Original& original) {
     InstanceReport instance = begin_report(i);
     if (!bench_.usable) instance.pass = false, instance.failure = "not tried: the GPU was lost to an earlier instance";
     else KERNELIFT_TRY(calibrate_instance(i, instance));
-    // What a deadline cut short says nothing of the original.
+    // A measurement that the deadline cut short is not evidence against the original.
     KERNELIFT_TRY(calibration_in_time(bench_));
     slowest = std::max(slowest, instance.seconds);
     bench_.report.instances.push_back(std::move(instance));
   }
   KERNELIFT_TRY(calibrate_application(original.application));
-  // Last: what was learned of the original is learned by its own answers.
+  // Last: everything above is measured against the original's own answers.
   if (bench_.report.pass()) KERNELIFT_TRY(tolerances_.add_nearer_references(original.at_random));
   if (bench_.report.pass()) bench_.report.unverifiable = unverifiable(bench_.mep, bench_.report);
   limit_launches(slowest);

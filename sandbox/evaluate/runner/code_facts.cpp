@@ -1,5 +1,5 @@
-// How the original spends its time, for people and for the tuner: what its image asks for, what counters see of a
-// launch of its heaviest instance, what this GPU could do. Every pass of the counters starts from the recorded memory.
+// Facts about the original's performance, for reports and for the tuner: resources of its image, hardware counters of a
+// launch on its heaviest instance, peaks of this GPU. Every pass of the counters starts from the recorded memory.
 #include <algorithm>
 
 #include "core/model/launch/limits.h"
@@ -8,11 +8,11 @@
 namespace kernelift {
 namespace {
 
-/// What keeps a multiprocessor from holding more blocks than the `resident` that the driver computed; empty where it
-/// holds all the threads it can, or nobody knows.
+/// The resource that limits the number of resident blocks per multiprocessor; empty if the maximum number of threads is
+/// resident, or the resource is not known.
 std::string limit_of(const DeviceFacts& device, const KernelFacts& facts) {
-  constexpr uint64_t kWarp = kWarpSize, kUnit = 256,
-                     kParts = 4;  // Registers are given to warps by units, in each quarter alone.
+  // Registers are allocated per warp in units of 256, in each of a multiprocessor's four partitions.
+  constexpr uint64_t kWarp = kWarpSize, kUnit = 256, kParts = 4;
   const uint64_t threads = facts.geometry.block.count(), warps = (threads + kWarp - 1) / kWarp;
   if (!facts.resident_blocks || warps == 0 || device.threads_per_multiprocessor == 0) return "";
   const auto resident = static_cast<uint64_t>(*facts.resident_blocks);
@@ -31,7 +31,7 @@ std::string limit_of(const DeviceFacts& device, const KernelFacts& facts) {
       facts.shared_bytes && each > 0 && device.shared_per_multiprocessor > 0)
     limits.push_back({"shared memory", device.shared_per_multiprocessor / each});
   auto least = std::min_element(limits.begin(), limits.end(), [](auto& a, auto& b) { return a.blocks < b.blocks; });
-  // Where the driver counts otherwise (clusters, a carve-out), it is none of these.
+  // If the driver computes another number (clusters, a carve-out), none of these is the limit.
   return least->blocks == resident ? least->name : "";
 }
 

@@ -1,5 +1,5 @@
-// See cross_check.h. On an H200 a profiler that looks on adds nothing to the intervals between events: both clocks
-// agreed within 0.2 us from 1 us to 80 us, and what is timed afterwards is as ever.
+// See cross_check.h. On an H200 profiling does not lengthen the intervals between events: both clocks agreed within
+// 0.2 us from 1 us to 80 us, and later timings are unaffected.
 #include "sandbox/evaluate/runner/cross_check.h"
 
 #include <algorithm>
@@ -53,11 +53,11 @@ Result<CrossCheck> Runner::cross_check(const KernelTracer& trace) {
   const size_t heaviest = bench_->heaviest();
   check.instance = bench_->mep.instances[heaviest].id;
   if (bench_->settings.fatal.contains(kExperiment)) {
-    check.missing = "the process that tried it ended";
+    check.missing = "an earlier attempt ended its process";
     return check;
   }
   if (bench_->is_long(heaviest)) {
-    check.missing = "clocks do not disagree over a launch that long";
+    check.missing = "the launch is too long for the clocks to differ";
     return check;
   }
   bench_->announce(kExperiment);
@@ -65,10 +65,10 @@ Result<CrossCheck> Runner::cross_check(const KernelTracer& trace) {
   auto records = trace(bench_->baseline.kernel(), [&]() -> Status {
     samples = racing_.time(bench_->baseline, bench_->baseline, heaviest,
                            Calibration::rounds(bench_->report.instances[heaviest].seconds), 1);
-    return samples.failure ? Status(environment_error("the original, while CUPTI looks on: " + samples.failure->detail))
+    return samples.failure ? Status(environment_error("the original, while CUPTI records: " + samples.failure->detail))
                            : done();
   });
-  // The next process must not try it again.
+  // The experiment stays announced, so that the next process does not repeat it.
   if (!bench_->usable) return environment_error(samples.failure->detail);
   bench_->announce("");
   if (!records.ok()) check.missing = records.error().message;

@@ -1,6 +1,6 @@
-// Is what two events measure what the GPU itself says? The original's launches, timed both ways: by the events that all
-// our durations come from, less what they measure of nothing, and by the profiler's records of the same launches. Done
-// once in a runner's process; what it finds is said, not corrected.
+// Compares two clocks: the original's launches are timed by events, from which all durations come (less the overhead of
+// events), and by the profiler's records of the same launches. Done once per runner process; a disagreement is
+// reported, not corrected.
 #pragma once
 #include <optional>
 #include <string>
@@ -10,14 +10,14 @@
 namespace kernelift {
 
 struct CrossCheck {
-  std::string instance;                          ///< Whose launches.
+  std::string instance;                          ///< The instance that was launched.
   double event_seconds = 0, record_seconds = 0;  ///< Medians over the same launches.
   int launches = 0;
-  std::string missing;  ///< Why there are no records; empty: there are.
+  std::string missing;  ///< Why there was no cross-check; empty: there was.
 
   /// Within 10 %, or 1.5 us where that is more. EXPECTS: nothing is missing.
   bool agrees() const;
-  /// "timing cross-checked with CUPTI on instance …", or why it is not.
+  /// "timing confirmed by CUPTI on instance …", or why there was no cross-check.
   std::string text() const;
 };
 

@@ -1,5 +1,5 @@
-// What runners are asked, whichever device they measure on: code with its launches, what it is judged for, and until
-// when; and why a step of it failed, ready to become a verdict.
+// Requests to a runner, for any device: code with its launches, the purpose of the evaluation and its deadline; and the
+// failure of a step, ready to become a verdict.
 #pragma once
 #include <optional>
 #include <string>
@@ -11,34 +11,34 @@
 
 namespace kernelift {
 
-/// What is run: an image and how it is launched. The baseline has no launches of its own.
-struct TrialCode {
+/// An image and its launches. Without launches of its own (as the baseline) it is launched as recorded.
+struct RunnableCode {
   std::string image;
   std::vector<CandidateLaunch> launches;
   std::vector<Scratch> scratch;
   Bindings values;
 };
 
-/// Images of the original that are as right as it is, and round otherwise.
+/// Images of the original that differ from it only in rounding.
 struct Roundings {
   std::vector<std::string> ways;  ///< Fused, reassociated…: they show how far rounding alone moves results.
-  std::vector<std::string>
-      at_random;  ///< Their sums are right on average (judge/nearer_reference.h); none where it has none.
+  /// With randomly rounded sums (judge/nearer_reference.h); empty if the kernel has no sums.
+  std::vector<std::string> at_random;
 };
 
 /// Why a step failed, ready to become a verdict.
-struct TrialFailure {
+struct RunFailure {
   Outcome outcome = Outcome::Crashed;
   std::string detail;
 };
 
-/// What one evaluation is for, and when it has to be over.
+/// The purpose of one evaluation, and its deadline.
 struct Inquiry {
-  bool confirm = false;  ///< A finalist: timed to the end, held-out instances too; perturbed inputs are tried.
-  double rival = 1;      ///< Speedup of the best so far: who stays clearly below is soon given up.
+  bool confirm = false;              ///< A finalist: all samples, held-out instances and perturbed inputs too.
+  double rival = 1;                  ///< Speedup of the best so far; timing of clearly slower candidates ends early.
   std::optional<Deadline> deadline;  ///< A confirmation takes fewer samples to keep it.
-  uint64_t era = 0;
-  bool against_application = false;  ///< Timed against the application's own machine code, where the runner has it.
+  uint64_t era = 0;                  ///< Era of the submission (EvaluationJob::era).
+  bool against_application = false;  ///< Time against the application's own machine code.
 };
 
 }  // namespace kernelift

@@ -14,7 +14,7 @@ constexpr uint64_t kLargestScratch = 16ull << 30;
 constexpr std::byte kRubbish{0xc5};
 constexpr uint64_t kGuard = 64 << 10;
 
-TrialFailure over(const std::string& what, uint64_t used, uint64_t limit) {
+RunFailure over(const std::string& what, uint64_t used, uint64_t limit) {
   return {Outcome::OverResources, what + ": " + std::to_string(used) + ", limit " + std::to_string(limit)};
 }
 
@@ -23,8 +23,7 @@ bool has_clusters(const DeviceFacts& facts) {
   return !facts.arch.starts_with("sm_") || std::atoi(facts.arch.c_str() + 3) >= kFirst;
 }
 
-std::optional<TrialFailure> over_limits(const DeviceFacts& facts, const DeviceKernel& kernel,
-                                        const Geometry& geometry) {
+std::optional<RunFailure> over_limits(const DeviceFacts& facts, const DeviceKernel& kernel, const Geometry& geometry) {
   uint64_t threads = geometry.block.count();
   if (threads > facts.max_threads_per_block) return over("threads per block", threads, facts.max_threads_per_block);
   if (threads > kernel.max_threads)
@@ -44,7 +43,7 @@ std::optional<TrialFailure> over_limits(const DeviceFacts& facts, const DeviceKe
   for (auto& [what, pair] : dimensions)
     if (pair.first > pair.second) return over(what, pair.first, pair.second);
   if (threads == 0 || geometry.grid.count() == 0)
-    return TrialFailure{Outcome::LaunchFailed, "an empty grid or block: " + geometry.text()};
+    return RunFailure{Outcome::LaunchFailed, "an empty grid or block: " + geometry.text()};
   return std::nullopt;
 }
 
@@ -55,22 +54,22 @@ Bindings recorded_geometry(const Geometry& geometry, Bindings bound) {
   return bound;
 }
 
-/// A kernel that takes more than the recorded parameters gets the scratch buffers' addresses, in order.
-std::optional<TrialFailure> pass_arguments(const DeviceKernel& kernel, const MepInstance& recorded,
-                                           const std::vector<uint64_t>& scratch, DeviceLaunch& launch) {
+/// Parameters beyond the recorded ones receive the scratch buffers' addresses, in order.
+std::optional<RunFailure> pass_arguments(const DeviceKernel& kernel, const MepInstance& recorded,
+                                         const std::vector<uint64_t>& scratch, DeviceLaunch& launch) {
   if (!kernel.knows_parameters) {
     if (scratch.empty()) return std::nullopt;
-    return TrialFailure{Outcome::LaunchFailed, "the driver is too old to say how scratch memory is passed"};
+    return RunFailure{Outcome::LaunchFailed, "the driver is too old to say how scratch memory is passed"};
   }
   uint64_t bytes = 0;
   for (auto& parameter : kernel.parameters) bytes = std::max<uint64_t>(bytes, parameter.offset + parameter.size);
   auto mismatch = [&] {
-    return TrialFailure{Outcome::LaunchFailed,
-                        "the kernel takes " + std::to_string(kernel.parameters.size()) + " parameters of " +
-                            std::to_string(bytes) + " bytes; the recorded launch passes " +
-                            std::to_string(recorded.parameters.size()) + " of " +
-                            std::to_string(recorded.arguments.size()) +
-                            (scratch.empty() ? "" : " and " + std::to_string(scratch.size()) + " scratch pointers")};
+    return RunFailure{Outcome::LaunchFailed,
+                      "the kernel takes " + std::to_string(kernel.parameters.size()) + " parameters of " +
+                          std::to_string(bytes) + " bytes; the recorded launch passes " +
+                          std::to_string(recorded.parameters.size()) + " of " +
+                          std::to_string(recorded.arguments.size()) +
+                          (scratch.empty() ? "" : " and " + std::to_string(scratch.size()) + " scratch pointers")};
   };
   size_t passed = recorded.parameters.size();
   if (kernel.parameters.size() < passed || kernel.parameters.size() - passed > scratch.size()) return mismatch();
@@ -110,16 +109,16 @@ const DeviceKernel* LoadedCode::find_kernel(const std::string& wanted) const {
   for (auto& kernel : image_.kernels) {
     std::string key = canonical_key(kernel.name);
     if (key != wanted && !key_matches(key, wanted)) continue;
-    if (found) return nullptr;  // Ambiguous is as good as absent.
+    if (found) return nullptr;  // Ambiguous.
     found = &kernel;
   }
   return found;
 }
 
-std::optional<TrialFailure> LoadedCode::load(Device& device, const ReplayMemory& memory, const Mep& mep,
-                                             const TrialCode& code, bool first) {
+std::optional<RunFailure> LoadedCode::load(Device& device, const ReplayMemory& memory, const Mep& mep,
+                                           const RunnableCode& code, bool first) {
   auto image = device.load(code.image, first);
-  if (!image.ok()) return TrialFailure{Outcome::LaunchFailed, image.error().message};
+  if (!image.ok()) return RunFailure{Outcome::LaunchFailed, image.error().message};
   image_ = std::move(*image);
   instances_.clear();
   for (size_t i = 0; i < mep.instances.size(); ++i)
@@ -130,57 +129,57 @@ std::optional<TrialFailure> LoadedCode::load(Device& device, const ReplayMemory&
   return std::nullopt;
 }
 
-std::optional<TrialFailure> LoadedCode::prepare(Device& device, const ReplayInstance& memory, const Mep& mep,
-                                                const MepInstance& recorded, const TrialCode& code) {
+std::optional<RunFailure> LoadedCode::prepare(Device& device, const ReplayInstance& memory, const Mep& mep,
+                                              const MepInstance& recorded, const RunnableCode& code) {
   Prepared& prepared = instances_.emplace_back();
   std::vector<uint64_t> scratch_addresses;
   for (auto& wanted : code.scratch) {
     auto bytes = wanted.bytes.evaluate(recorded_geometry(recorded.geometry, code.values));
-    if (!bytes.ok()) return TrialFailure{Outcome::LaunchFailed, bytes.error().message};
+    if (!bytes.ok()) return RunFailure{Outcome::LaunchFailed, bytes.error().message};
     if (*bytes < 0 || static_cast<uint64_t>(*bytes) > kLargestScratch)
-      return TrialFailure{Outcome::OverResources, "scratch memory of " + std::to_string(*bytes) + " bytes, limit " +
-                                                      std::to_string(kLargestScratch)};
+      return RunFailure{Outcome::OverResources, "scratch memory of " + std::to_string(*bytes) + " bytes, limit " +
+                                                    std::to_string(kLargestScratch)};
     const auto size = static_cast<uint64_t>(*bytes);
     auto placed = device.place(0, kGuard + size + kGuard);
-    if (!placed.ok()) return TrialFailure{Outcome::OverResources, placed.error().message};
+    if (!placed.ok()) return RunFailure{Outcome::OverResources, placed.error().message};
     Scratch& scratch = prepared.scratch.emplace_back(std::move(*placed), 0, size, wanted.zeroed);
     scratch.address = scratch.memory.address + kGuard;
     DeviceProgram fresh;
     fresh.fill(scratch.address - kGuard, kCanary, kGuard), fresh.fill(scratch.address + size, kCanary, kGuard);
-    // Fresh memory may be zero; scratch that was not asked to be must not be relied on.
+    // Fresh memory may happen to be zero; only scratch declared as zeroed may be relied on to be.
     fresh.fill(scratch.address, kRubbish, size);
     if (auto filled = device.run(fresh, std::chrono::seconds(10)); !filled.ok())
-      return TrialFailure{Outcome::LaunchFailed, filled.detail};
+      return RunFailure{Outcome::LaunchFailed, filled.detail};
     scratch_addresses.push_back(scratch.address);
   }
   for (auto& variable : recorded.variables) {
     const DeviceVariable* found = find_variable(image_.variables, variable.name, variable.recorded_name, variable.key);
-    // Another size is another variable: the recorded bytes do not say what it should hold.
+    // A variable of another size is a different one, for which no bytes were recorded.
     if (found && found->size != variable.size)
-      return TrialFailure{Outcome::LaunchFailed, "its variable " + variable.key + " has " +
-                                                     std::to_string(found->size) + " bytes, the recorded one " +
-                                                     std::to_string(variable.size)};
+      return RunFailure{Outcome::LaunchFailed, "its variable " + variable.key + " has " + std::to_string(found->size) +
+                                                   " bytes, the recorded one " + std::to_string(variable.size)};
     prepared.variables.push_back(found ? found->address : 0);
   }
   std::vector<CandidateLaunch> launches = code.launches;
   if (launches.empty()) launches.push_back(CandidateLaunch::as_recorded(mep.kernel_mangled));
   for (auto& wanted : launches) {
     const DeviceKernel* kernel = find_kernel(wanted.kernel);
-    // Spelled by the source or mangled by another compiler, template arguments may be written otherwise.
+    // The source or another compiler may spell template arguments differently.
     if (!kernel && (wanted.kernel == mep.kernel_mangled || wanted.kernel == mep.kernel_name))
       kernel = find_kernel(mep.kernel_key);
     if (!kernel)
-      return TrialFailure{Outcome::LaunchFailed, "the image has no kernel '" + wanted.kernel + "', or several"};
+      return RunFailure{Outcome::LaunchFailed,
+                        "the image has no kernel '" + wanted.kernel + "', or several of that name"};
     auto geometry = wanted.evaluate(recorded.geometry, code.values);
-    if (!geometry.ok()) return TrialFailure{Outcome::LaunchFailed, geometry.error().message};
+    if (!geometry.ok()) return RunFailure{Outcome::LaunchFailed, geometry.error().message};
     DeviceLaunch launch;
     launch.kernel = kernel->handle, launch.geometry = *geometry, launch.arguments = memory.arguments;
     launch.cluster = recorded.settings.cluster, launch.cluster_policy = recorded.settings.cluster_policy;
     launch.carveout = recorded.settings.carveout, launch.cache_config = recorded.settings.cache_config;
     launch.priority = recorded.settings.priority;
     if (launch.cluster.x > 0 && !has_clusters(device.facts()))
-      return TrialFailure{Outcome::LaunchFailed, "its launch needs clusters of blocks, which " + device.facts().arch +
-                                                     " does not have (sm_90 and later do)"};
+      return RunFailure{Outcome::LaunchFailed, "its launch needs clusters of blocks, which " + device.facts().arch +
+                                                   " does not have (sm_90 and later do)"};
     if (kernel_.empty()) kernel_ = kernel->name;
     if (auto failure = over_limits(device.facts(), *kernel, *geometry)) return failure;
     if (auto failure = pass_arguments(*kernel, recorded, scratch_addresses, launch)) return failure;
@@ -196,8 +195,8 @@ std::optional<TrialFailure> LoadedCode::prepare(Device& device, const ReplayInst
   return place_symbols(device, memory, recorded, prepared);
 }
 
-std::optional<TrialFailure> LoadedCode::place_symbols(Device& device, const ReplayInstance& memory,
-                                                      const MepInstance& recorded, Prepared& into) const {
+std::optional<RunFailure> LoadedCode::place_symbols(Device& device, const ReplayInstance& memory,
+                                                    const MepInstance& recorded, Prepared& into) const {
   if (memory.slots.empty()) return std::nullopt;
   std::vector<uint64_t> values;
   std::vector<const ReplayInstance::Slot*> placed;
@@ -209,8 +208,8 @@ std::optional<TrialFailure> LoadedCode::place_symbols(Device& device, const Repl
     const DeviceVariable* found = find_variable(image_.variables, symbol.name, recorded_name, symbol.key);
     uint64_t address = found ? found->address : 0;
     if (address == 0)
-      return TrialFailure{Outcome::LaunchFailed,
-                          "the image has no variable '" + symbol.spelling + "', which recorded memory points to"};
+      return RunFailure{Outcome::LaunchFailed,
+                        "the image has no variable '" + symbol.spelling + "', which recorded memory points to"};
     address += symbol.addend;
     if (slot.in_arguments) {
       for (auto& launch : into.launches)
@@ -224,7 +223,7 @@ std::optional<TrialFailure> LoadedCode::place_symbols(Device& device, const Repl
   if (placed.empty()) return std::nullopt;
   uint64_t value_bytes = values.size() * sizeof(uint64_t), range_bytes = values.size() * sizeof(DeviceRange);
   auto patches = device.place(0, value_bytes + 2 * range_bytes);
-  if (!patches.ok()) return TrialFailure{Outcome::OverResources, patches.error().message};
+  if (!patches.ok()) return RunFailure{Outcome::OverResources, patches.error().message};
   into.patches = std::move(*patches);
   into.to_image = into.patches.address + value_bytes, into.to_recorded = into.to_image + range_bytes;
   std::vector<DeviceRange> in, out;
@@ -235,7 +234,7 @@ std::optional<TrialFailure> LoadedCode::place_symbols(Device& device, const Repl
   bool written = device.write(into.patches.address, std::as_bytes(std::span(values))).ok() &&
                  device.write(into.to_image, std::as_bytes(std::span(in))).ok() &&
                  device.write(into.to_recorded, std::as_bytes(std::span(out))).ok();
-  if (!written) return TrialFailure{Outcome::LaunchFailed, "the GPU does not take the addresses of module variables"};
+  if (!written) return RunFailure{Outcome::LaunchFailed, "writing the addresses of module variables to the GPU failed"};
   return std::nullopt;
 }
 

@@ -13,14 +13,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A finalist is measured for so long on an instance, each time it is measured; never with so few samples that they
-/// give no interval.
+/// Measured seconds per instance and confirmation; with long launches at least kFewestRounds pairs, which an interval
+/// needs.
 constexpr double kConfirmSeconds = 0.5;
 constexpr int kFewestRounds = 6;
-/// A candidate below this share of the best so far will not be a finalist.
+/// Share of the best speedup so far below which a candidate will not become a finalist.
 constexpr double kNearBest = 0.95;
-/// Longest list of launches that is queued at once: a full queue would block the host, which then cannot watch the
-/// clock.
+/// Most launches that are queued at once: a full queue would block the host, which then cannot enforce time limits.
 constexpr int kMostQueued = 64;
 
 Timing timing_of(const MepInstance& instance, double weight, const Race& race, bool cold) {
@@ -49,7 +48,7 @@ double Racing::expected_seconds(size_t instance) const {
 }
 
 void Racing::group_instances() {
-  constexpr double kAlike = 1.5;  // Durations within this factor.
+  constexpr double kSimilar = 1.5;  // Largest ratio of durations within a group.
   const auto& instances = bench_.mep.instances;
   groups_.clear();
   for (size_t i = 0; i < instances.size(); ++i) {
@@ -57,8 +56,8 @@ void Racing::group_instances() {
     double weight = instances[i].weight, seconds = bench_.report.instances[i].seconds;
     auto is_like = [&](const TimedInstance& known) {
       double other = bench_.report.instances[known.instance].seconds;
-      return instances[known.instance].geometry == instances[i].geometry && other < kAlike * seconds &&
-             seconds < kAlike * other;
+      return instances[known.instance].geometry == instances[i].geometry && other < kSimilar * seconds &&
+             seconds < kSimilar * other;
     };
     auto group = std::find_if(groups_.begin(), groups_.end(), is_like);
     if (group == groups_.end()) {
@@ -74,7 +73,7 @@ void Racing::group_instances() {
 
 std::vector<TimedInstance> Racing::timed() const {
   if (!bench_.inquiry.confirm) return groups_;
-  // A finalist's figures are reported: instances on which the original behaves alike need not be alike for it.
+  // A finalist's figures are reported, and instances that take the original equally long may not take it equally long.
   std::vector<TimedInstance> all;
   for (bool held_out : {false, true})
     for (size_t i = 0; i < bench_.mep.instances.size(); ++i)
@@ -87,7 +86,7 @@ void Racing::wait_until_calm() {
   if (Deadline::clock::now() < clocks_checked_) return;
   look_at_clocks();
   for (int i = 0; i < patience_ && !calm_; ++i) std::this_thread::sleep_for(kPause), look_at_clocks();
-  // What did not pass while it was waited for will hardly pass for the next candidate.
+  // Throttling that outlasted the wait will probably persist for the next candidate: wait less.
   patience_ = calm_ ? kPatience : patience_ / 2;
 }
 
@@ -107,18 +106,18 @@ bool Racing::candidate_goes_first(unsigned round) const {
 }
 
 Samples Racing::time(const LoadedCode& baseline, const LoadedCode& candidate, size_t instance, int rounds, int batch) {
-  constexpr auto kLead = 25us, kGap = 8us;  // What the host needs to queue a first launch, and a further one.
+  constexpr auto kLead = 25us, kGap = 8us;  // Time for the host to queue the first launch, and each further one.
   constexpr int kLaunchesWorth = 8;
   constexpr double kProgramSeconds = 0.25;
   const double pair = 2 * batch * expected_seconds(instance);
   Samples samples;
   const ReplayInstance& memory = bench_.memory->instances()[instance];
   wait_until_calm();
-  // A search looks at the clocks now and then; figures that are reported or held against others rest on samples after
-  // which, too, nothing held the clock down.
+  // While searching, the clock is checked now and then. For finalists and calibration, whose figures are reported or
+  // compared with others, it is checked after the last samples as well.
   const bool to_the_end = bench_.inquiry.confirm || &baseline == &candidate;
   for (int taken = 0, sure = 0; taken < rounds;) {
-    // Programs are short enough that whoever watches the clock is not kept waiting.
+    // Programs are kept short, so that deadlines and throttling are noticed soon.
     int most = std::min<int>(kMostQueued / (2 * batch), static_cast<int>(kProgramSeconds / std::max(pair, 1e-9)));
     int now = std::clamp(most, 1, rounds - taken);
     Steps steps(*bench_.kernels);
@@ -154,8 +153,8 @@ Samples Racing::time(const LoadedCode& baseline, const LoadedCode& candidate, si
     const bool last = taken >= rounds;
     if (Deadline::clock::now() >= clocks_checked_ || (last && to_the_end)) look_at_clocks();
     else if (calm_ && !last) continue;
-    // What was taken since the clock was last seen to be free is discarded and taken again; where that does not help (a
-    // limit of power that the kernel itself meets), it is kept and marked.
+    // Samples taken since the last check without throttling are discarded and retaken; if that does not help (the
+    // kernel itself reaches the power limit), they are kept and counted in throttled_.
     if (!calm_ && retakes_ > 0 && patience_ > 0) {
       --retakes_, taken = sure, clocks_checked_ = {};
       samples.baseline.resize(static_cast<size_t>(sure)), samples.candidate.resize(static_cast<size_t>(sure));
@@ -176,7 +175,7 @@ bool Racing::race(const LoadedCode& candidate, size_t instance, Race& race, std:
     auto taken = static_cast<int>(race.baseline().size());
     if (until) {
       if (taken >= kFewestRounds && Deadline::clock::now() >= *until) break;
-      // A deadline ends a race between two pieces of it.
+      // Short programs, since the deadline is checked only between them.
       rounds = std::min(rounds, kFewestRounds);
     }
     Samples samples = time(bench_.rival(), candidate, instance, rounds, batch);
@@ -186,7 +185,7 @@ bool Racing::race(const LoadedCode& candidate, size_t instance, Race& race, std:
       return false;
     }
     race.add(samples.baseline, samples.candidate);
-    // On a quiet GPU a speedup is soon known better than any later choice asks for, above the bar or below it.
+    // On an undisturbed GPU the speedup is soon known more precisely than any later decision needs.
     constexpr double kKnown = 0.004;
     bool enough = static_cast<int>(race.baseline().size()) >= bench_.settings.race.first_rounds;
     if (!bench_.inquiry.confirm && enough && race.speedup().relative_width() < kKnown) break;
@@ -197,12 +196,12 @@ bool Racing::race(const LoadedCode& candidate, size_t instance, Race& race, std:
 void Racing::suspect_below_floor(const Race& race, size_t instance, Verdict& verdict) const {
   const DeviceFacts& facts = bench_.device.facts();
   double floor = physics_floor(bench_.report.instances[instance].fastest_write_seconds, facts.cores);
-  // Other programs on a processor hide in a median what no kernel can do.
+  // On a processor other programs lengthen the median, which would hide an impossible duration.
   double seconds = median(race.candidate());
   if (facts.processor && !race.candidate().empty()) seconds = *std::ranges::min_element(race.candidate());
   if (seconds >= floor || verdict.outcome != Outcome::Ok) return;
   char text[160];
-  std::snprintf(text, sizeof text, "%.3g us, but only writing what it leaves takes %.3g us on this %s", seconds * 1e6,
+  std::snprintf(text, sizeof text, "%.3g us, but writing its results alone takes %.3g us on this %s", seconds * 1e6,
                 floor * 1e6, facts.processor ? "machine" : "GPU");
   verdict.outcome = Outcome::Suspect, verdict.detail = text;
   verdict.instance = bench_.mep.instances[instance].id, verdict.stage = Stage::Time;
@@ -222,7 +221,7 @@ bool Racing::time_all(const LoadedCode& candidate, const std::vector<TimedInstan
       // A finalist's figures are reported: it is measured to the end, not until the winner is known.
       rules.smallest_gain = kSmallestGain;
       rules.first_rounds = rules.most_rounds = confirmation_rounds(bench_.report.instances[i].seconds);
-      rules.glance_rounds = rules.first_rounds;
+      rules.early_rounds = rules.first_rounds;
       if (inquiry.deadline) {
         auto now = Deadline::clock::now();
         auto checks =
@@ -235,8 +234,8 @@ bool Racing::time_all(const LoadedCode& candidate, const std::vector<TimedInstan
     if (!this->race(candidate, i, race, until, verdict)) return false;
     verdict.timings.push_back(timing_of(bench_.mep.instances[i], instances[at].weight, race, bench_.settings.cold));
     suspect_below_floor(race, i, verdict);
-    // Far slower where it was looked at first, or no faster on most of the kernel's time: the rest would only tell by
-    // how much.
+    // Far slower on this instance, or not faster on instances that make up half of the weight: the other instances
+    // would only show by how much it loses.
     if (inquiry.confirm || race.stopped() != Race::Stop::CannotWin) continue;
     lost += instances[at].weight;
     if (race.speedup().value < rules.hopeless || 2 * lost >= whole) break;

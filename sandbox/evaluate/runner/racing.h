@@ -1,15 +1,15 @@
-// Timing a candidate against the original, in alternation on the same device, until it is known whether it wins.
+// Times a candidate and the original in alternation on the same device, until it is known whether the candidate wins.
 #pragma once
 #include "sandbox/evaluate/runner/workbench.h"
 
 namespace kernelift {
 
 struct Samples {
-  std::optional<TrialFailure> failure;
+  std::optional<RunFailure> failure;
   std::vector<double> baseline, candidate;  ///< Seconds of one launch each, in pairs.
 };
 
-/// An instance that is timed, and the weight that its timing carries: its own, or that of all instances like it.
+/// An instance that is timed, and the weight of its timing: its own, or that of all instances of its group.
 struct TimedInstance {
   size_t instance = 0;
   double weight = 1;
@@ -19,34 +19,33 @@ class Racing {
  public:
   explicit Racing(Workbench& bench) : bench_(bench) {}
 
-  /// Finds instances of one geometry whose launches take about as long: one of them shows whether a candidate deserves
-  /// more. EXPECTS: calibrated.
+  /// Groups instances of equal geometry and similar duration; a search times one of each group. EXPECTS: calibrated.
   void group_instances();
-  /// One instance of each group, heaviest first.
+  /// The heaviest instance of each group, heaviest group first.
   const std::vector<TimedInstance>& groups() const { return groups_; }
-  /// What is timed for the present inquiry: one instance of each group, heaviest first; for a finalist all of them.
+  /// The instances to time for the current inquiry: groups(); for a finalist all instances.
   std::vector<TimedInstance> timed() const;
 
-  /// `rounds` pairs of samples, each the median of `batch` launches with everything restored before each.
+  /// `rounds` pairs of samples; a sample is the median of `batch` launches, each on restored memory.
   Samples time(const LoadedCode& baseline, const LoadedCode& candidate, size_t instance, int rounds, int batch);
-  /// Before another inquiry is answered.
+  /// To be called at the beginning of each inquiry.
   void begin() { throttled_ = 0, retakes_ = kRetakes; }
-  /// Times the instances one after the other. False: the verdict says why not. `races_after`, `checks_after`: races,
-  /// and passes of verification over all instances (of `check_seconds` each), that are still to come before the
-  /// deadline.
+  /// Times the instances one after the other. False: the verdict says why that failed. `races_after`, `checks_after`:
+  /// numbers of races, and of passes of verification over all instances (`check_seconds` each), that have to follow
+  /// before the deadline.
   bool time_all(const LoadedCode& candidate, const std::vector<TimedInstance>& instances, int races_after,
                 int checks_after, double check_seconds, Verdict& verdict);
-  /// Pairs of samples that a finalist is given on an instance.
+  /// Pairs of samples for a finalist on an instance whose launch takes `seconds`.
   int confirmation_rounds(double seconds) const;
-  /// Samples of the present inquiry that were taken while the device's clock was held down.
+  /// Samples of the current inquiry that were taken while the device's clock was throttled.
   int throttled() const { return throttled_; }
 
  private:
   bool candidate_goes_first(unsigned round) const;
-  /// Of a launch of the original, as far as it is known yet.
+  /// Duration of a launch of the original, as far as it is known; else 0.
   double expected_seconds(size_t instance) const;
   bool race(const LoadedCode& candidate, size_t instance, Race& race, std::optional<Deadline> until, Verdict& verdict);
-  /// Below the least time in which the original's results can be written at all.
+  /// Makes the verdict Suspect if the candidate is faster than its results can be written (physics_floor).
   void suspect_below_floor(const Race& race, size_t instance, Verdict& verdict) const;
   void wait_until_calm();
   void look_at_clocks();
@@ -55,11 +54,11 @@ class Racing {
   Workbench& bench_;
   std::vector<TimedInstance> groups_;  ///< Heaviest first.
   Deadline clocks_checked_{};
-  bool calm_ = true;          ///< When the clocks were last looked at.
-  int patience_ = kPatience;  ///< Pauses that a clock which is held down is waited for.
-  int retakes_ = kRetakes;    ///< How often this inquiry's samples may still be taken again.
+  bool calm_ = true;          ///< The clock was not throttled when last checked.
+  int patience_ = kPatience;  ///< Number of pauses to wait for a throttled clock.
+  int retakes_ = kRetakes;    ///< How many more times this inquiry may retake samples.
   int throttled_ = 0;
-  unsigned rounds_ = 0;  ///< Of the present race so far.
+  unsigned rounds_ = 0;  ///< Rounds of the present race so far; decides which side goes first.
 };
 
 }  // namespace kernelift

@@ -15,9 +15,9 @@
 namespace kernelift {
 namespace {
 
-constexpr uint64_t kGrain = 256;          // Of what is put back between timed launches.
-constexpr uint64_t kFewRanges = 1 << 16;  // More than that, and the whole buffer is put back.
-constexpr uint64_t kNear = 64 << 10;
+constexpr uint64_t kGrain = 256;          // Bytes of the blocks that are put back between timed launches.
+constexpr uint64_t kFewRanges = 1 << 16;  // With more ranges than this the whole buffer is put back.
+constexpr uint64_t kNear = 64 << 10;      // Bytes within which an address is described by a buffer.
 
 void put_word(std::span<std::byte> bytes, uint64_t offset, uint64_t word) {
   std::memcpy(&bytes[offset], &word, sizeof word);
@@ -38,8 +38,8 @@ std::vector<DeviceRange> changed_blocks(std::span<const std::byte> given, std::s
   return ranges;
 }
 
-/// A MEP's data files, read and checked by other threads shortly before they are asked for: with gigabytes recorded
-/// that is most of what placing them takes.
+/// A MEP's data files, read and checked ahead by other threads: with gigabytes of recorded memory, reading takes most
+/// of the time of placing it.
 class DataFiles {
  public:
   DataFiles(const Mep& mep, const std::filesystem::path& folder) : folder_(folder) {
@@ -56,7 +56,7 @@ class DataFiles {
     }
     read_ahead();
   }
-  /// Any file, at any time; those that come as foreseen are there sooner.
+  /// Any file; files that are requested in the expected order have been read ahead.
   Result<std::vector<std::byte>> load(const std::string& file) {
     if (ahead_.empty() || order_[next_ - ahead_.size()].first != file) return Mep::load(folder_, file);
     ahead_bytes_ -= order_[next_ - ahead_.size()].second;
@@ -69,7 +69,7 @@ class DataFiles {
  private:
   void read_ahead() {
     constexpr size_t kFiles = 6;
-    constexpr uint64_t kBytes = 4ull << 30;  // Unless one alone has more.
+    constexpr uint64_t kBytes = 4ull << 30;  // Limit of bytes read ahead; a single file may be larger.
     while (next_ < order_.size() && ahead_.size() < kFiles &&
            (ahead_.empty() || ahead_bytes_ + order_[next_].second <= kBytes)) {
       ahead_bytes_ += order_[next_].second;
@@ -80,7 +80,7 @@ class DataFiles {
   const std::filesystem::path folder_;
   std::vector<std::pair<std::string, uint64_t>> order_;
   std::deque<std::future<Result<std::vector<std::byte>>>> ahead_;
-  size_t next_ = 0;  ///< In `order_`: the first that nobody reads yet.
+  size_t next_ = 0;  ///< Index in order_ of the first file that is not being read.
   uint64_t ahead_bytes_ = 0;
 };
 
@@ -161,7 +161,7 @@ Status ReplayMemory::place_live(const Mep& mep) {
              " memory of the application is placed as plain device memory at the same address");
     }
   std::sort(wanted.begin(), wanted.end(), [](auto& a, auto& b) { return a.begin < b.begin; });
-  // Between two spans there is room for the guards of both.
+  // Two spans are at least two guards apart, or merged.
   const uint64_t apart = 2 * device_.facts().guard;
   for (auto& span : wanted) {
     if (!spans_.empty() && span.begin <= spans_.back().end + apart)
@@ -202,7 +202,7 @@ void ReplayMemory::relocate(std::span<std::byte> bytes, const PointerLayout& poi
 
 void ReplayMemory::relocate_arguments(const MepInstance& recorded, std::span<std::byte> arguments) const {
   for (auto& slot : recorded.argument_slots()) {
-    // By its region: what points to the end of one may lie beyond all that was placed.
+    // Relocated by its region: a pointer to a region's end may lie outside all spans.
     uint64_t region = recorded.regions[slot.region].address;
     put_word(arguments, slot.offset, word_at(arguments, slot.offset) - region + relocated(region));
   }
@@ -233,14 +233,14 @@ Result<uint64_t> ReplayMemory::upload(std::span<const std::byte> bytes, Reach re
   return address;
 }
 
-/// Recorded images on their way onto the device: each file once, though regions and instances share them. Relocation
-/// may make a region's copy its own.
+/// Uploads recorded images: each file once, since regions and instances share files. A region whose pointers were
+/// relocated has a copy of its own.
 class ReplayMemory::Images {
  public:
   Images(ReplayMemory& memory, const Mep& mep, const std::filesystem::path& folder)
       : memory_(memory), files_(mep, folder) {}
 
-  /// Of a region or a variable. EXPECTS: a size that is not 0.
+  /// Fills in a region's or a variable's buffer. EXPECTS: a size that is not 0.
   Status fill_in(ReplayBuffer& buffer, const std::string& before, const std::string& after,
                  const PointerLayout& pointers) {
     buffer.rows = rows_of(buffer.bounds.layout, buffer.size);
@@ -257,7 +257,7 @@ class ReplayMemory::Images {
     KERNELIFT_ASSIGN(answer, read(after, buffer, pointers));
     KERNELIFT_ASSIGN(buffer.answer, placed(after + own, answer, Reach::Hidden));
     KERNELIFT_TRY(find_changes(buffer, given, answer));
-    // Processes that are forked from this one inherit what it once held, unless it is overwritten.
+    // Processes forked from this one inherit freed memory too, so the answer is overwritten.
     explicit_bzero(answer.data(), answer.size());
     return done();
   }
@@ -271,15 +271,15 @@ class ReplayMemory::Images {
     return bytes;
   }
   Result<uint64_t> placed(const std::string& name, std::span<const std::byte> bytes, Reach reach) {
-    // On a GPU launches see all memory: one copy serves. On a processor an answer that is what another launch was given
-    // is there twice.
+    // On a GPU launches see all memory, so one copy suffices. On a processor an image that is the answer of one launch
+    // and the input of another is uploaded twice.
     if (!memory_.device_.facts().processor) reach = Reach::Launches;
     auto known = placed_.find({name, reach});
     if (known != placed_.end()) return known->second;
     KERNELIFT_ASSIGN(uint64_t address, memory_.upload(bytes, reach));
     return placed_[{name, reach}] = address;
   }
-  /// What is put back between timed launches: the changed blocks, where those are few.
+  /// Finds the blocks to put back between timed launches; none are stored if they make up most of the buffer.
   Status find_changes(ReplayBuffer& buffer, std::span<const std::byte> given, std::span<const std::byte> answer) {
     std::vector<DeviceRange> ranges = changed_blocks(given, answer);
     for (auto& range : ranges) buffer.changed_bytes += range.bytes;

@@ -10,7 +10,7 @@ namespace {
 
 double seconds_since(Deadline begin) { return std::chrono::duration<double>(Deadline::clock::now() - begin).count(); }
 
-/// The weaker of two measurements, instance by instance.
+/// Keeps the lower speedup of two measurements per instance, with the union of their intervals.
 void keep_weaker(Verdict& verdict, const Verdict& second) {
   for (size_t i = 0; i < std::min(verdict.timings.size(), second.timings.size()); ++i) {
     Timing& one = verdict.timings[i];
@@ -39,7 +39,7 @@ Result<std::unique_ptr<Runner>> Runner::create(Device& device, const Mep& mep, c
   return std::unique_ptr<Runner>(new Runner(std::move(bench)));
 }
 
-void Runner::ask_anew(bool cold, const std::set<std::string>& fatal, std::optional<Deadline> deadline) {
+void Runner::reconfigure(bool cold, const std::set<std::string>& fatal, std::optional<Deadline> deadline) {
   bench_->settings.cold = cold, bench_->settings.fatal = fatal, bench_->settings.deadline = deadline;
 }
 
@@ -63,7 +63,7 @@ std::vector<size_t> Runner::perturbed_instances() const {
 }
 
 void Runner::estimate_confirmation() {
-  constexpr double kPerturbing = 2;  // A check on perturbed memory takes so many times a plain one.
+  constexpr double kPerturbing = 2;  // Duration of a check on perturbed memory relative to a plain one.
   constexpr double kStarting = 0.2;  // Seconds for processes to start and load their images.
   if (!bench_->settings.for_candidates || racing_.groups().empty()) return;
   BaselineReport& report = bench_->report;
@@ -79,7 +79,7 @@ void Runner::estimate_confirmation() {
   report.perturbing_seconds = once * static_cast<double>(2 + bench_->rounded.size() + bench_->at_random.size());
 }
 
-bool Runner::load(const TrialCode& candidate, bool first, LoadedCode& into, Verdict& verdict) {
+bool Runner::load(const RunnableCode& candidate, bool first, LoadedCode& into, Verdict& verdict) {
   auto failure = into.load(bench_->device, *bench_->memory, bench_->mep, candidate, first);
   if (!failure) return true;
   bench_->cut |= bench_->ended();
@@ -92,14 +92,14 @@ bool Runner::verify_all(const LoadedCode& code, const std::vector<size_t>& insta
   return std::ranges::all_of(instances, [&](size_t i) { return verification_.verify(code, {i, i}, stage, verdict); });
 }
 
-bool Runner::try_once(const TrialCode& candidate, bool second, Verdict& verdict) {
+bool Runner::try_once(const RunnableCode& candidate, bool second, Verdict& verdict) {
   const bool confirm = bench_->inquiry.confirm;
   const std::vector<TimedInstance> timed = racing_.timed();
   std::vector<size_t> all, timed_instances;
   for (size_t i = 0; i < bench_->mep.instances.size(); ++i) all.push_back(i);
   for (auto& one : timed) timed_instances.push_back(one.instance);
-  // The original answers before the candidate's code is in reach.
-  if (confirm && !second && !perturbed_.ask(perturbed_instances())) {
+  // The original computes the answers before the candidate's code is loaded.
+  if (confirm && !second && !perturbed_.prepare(perturbed_instances())) {
     if (bench_->usable) return false;
     verdict.outcome = Outcome::Crashed, verdict.stage = Stage::Verify;
     verdict.detail = "the original itself ended on perturbed inputs";
@@ -107,7 +107,7 @@ bool Runner::try_once(const TrialCode& candidate, bool second, Verdict& verdict)
   }
   LoadedCode code;
   if (!load(candidate, second, code, verdict)) return false;
-  // A candidate is verified on everything once; a second look while searching is at what is timed.
+  // A candidate is verified on all instances once; a second attempt covers only the instances that are timed.
   auto begin = Deadline::clock::now();
   if (!verify_all(code, second ? timed_instances : all, Stage::Verify, verdict)) return false;
   check_seconds_ = seconds_since(begin);
@@ -121,10 +121,10 @@ bool Runner::try_once(const TrialCode& candidate, bool second, Verdict& verdict)
   bench_->settings.quiet(false);
   verdict.resources = code.resources();
   if (!good || verdict.outcome != Outcome::Ok) return false;
-  // Nobody will ever look at a loser's results again.
+  // Results of a candidate without a gain are never used, so they need no second verification.
   if (!confirm && verdict.speedup_low() <= kSmallestGain) return true;
   if (verify_all(code, timed_instances, Stage::Time, verdict)) return true;
-  // It was right before: a result that depends on how often or when it is run is no result.
+  // It was right before timing, so its result depends on how often or when it is run.
   if (verdict.outcome == Outcome::Wrong) {
     verdict.outcome = Outcome::Unstable;
     verdict.detail = "right before it was timed, wrong after: " + verdict.detail;
@@ -132,18 +132,18 @@ bool Runner::try_once(const TrialCode& candidate, bool second, Verdict& verdict)
   return false;
 }
 
-void Runner::look_again(const TrialCode& candidate, Verdict& verdict) {
+void Runner::recheck(const RunnableCode& candidate, Verdict& verdict) {
   Verdict again;
   LoadedCode code;
   std::vector<size_t> all;
   for (size_t i = 0; i < bench_->mep.instances.size(); ++i) all.push_back(i);
-  bool asked = perturbed_.ask(perturbed_instances());
-  if (!asked && !bench_->usable) {
+  bool prepared = perturbed_.prepare(perturbed_instances());
+  if (!prepared && !bench_->usable) {
     verdict = {};
     verdict.outcome = Outcome::Crashed, verdict.stage = Stage::Verify;
     verdict.detail = "the original itself ended on perturbed inputs";
   }
-  if (!asked) return;
+  if (!prepared) return;
   bool right = load(candidate, false, code, again) && verify_all(code, all, Stage::Verify, again) &&
                perturbed_.verify(code, again);
   if (bench_->cut) return;
@@ -154,42 +154,42 @@ void Runner::look_again(const TrialCode& candidate, Verdict& verdict) {
     verdict.expected = again.expected, verdict.got = again.got;
     return;
   }
-  verdict.detail += perturbed_.count() == 0 ? "; no input could be perturbed, so nothing clears it"
+  verdict.detail += perturbed_.count() == 0 ? "; no input could be perturbed, so it remains suspect"
                                             : "; it was right on " + std::to_string(perturbed_.count()) +
                                                   " perturbed inputs, loaded afresh";
 }
 
-std::optional<Evaluation> Runner::evaluate(const TrialCode& candidate, const Inquiry& inquiry) {
+std::optional<Evaluation> Runner::evaluate(const RunnableCode& candidate, const Inquiry& inquiry) {
   bench_->inquiry = inquiry, bench_->cut = false;
   racing_.begin();
   Verdict verdict;
   verdict.stage = Stage::Time;
   if (bench_->ended()) return std::nullopt;
   if (inquiry.against_application && !bench_->application) {
-    // Raced against our build instead, the figure would be taken for one against the application.
+    // A race against our build instead would be taken for one against the application's code.
     verdict.outcome = Outcome::Unstable, verdict.detail = "the application's code is not known in this process";
     return verdict;
   }
-  // A candidate may have written to memory that is not compared with anything before the next one runs.
+  // The previous candidate may have written to memory that is not compared with a reference.
   if (bench_->device.facts().processor) bench_->memory->launched(0, true);
   bool good = try_once(candidate, false, verdict);
-  if (verdict.outcome == Outcome::Suspect && !bench_->cut) look_again(candidate, verdict);
+  if (verdict.outcome == Outcome::Suspect && !bench_->cut) recheck(candidate, verdict);
   if (bench_->cut || (!good && verdict.outcome == Outcome::Ok)) return std::nullopt;
   const bool winning = verdict.speedup_low() > std::max(kSmallestGain, inquiry.rival);
   if (good && bench_->device.facts().processor && (inquiry.confirm || winning)) {
     Verdict second;
     good = try_once(candidate, true, second);
-    if (second.outcome == Outcome::Suspect && !bench_->cut) look_again(candidate, second);
+    if (second.outcome == Outcome::Suspect && !bench_->cut) recheck(candidate, second);
     if (bench_->cut || (!good && second.outcome == Outcome::Ok)) return std::nullopt;
     if (good) keep_weaker(verdict, second);
     else verdict = second;
   }
-  // Any candidate might have met it.
+  // Not the candidate's fault.
   if (bench_->lost) return NotJudged{verdict.detail.empty() ? "the GPU itself failed" : verdict.detail};
   if (int throttled = racing_.throttled(); throttled > 0) {
     verdict.throttled_samples = throttled;
     verdict.detail += (verdict.detail.empty() ? "" : "; ") + std::to_string(throttled) +
-                      " of its samples were taken while the GPU's clock was held down, which did not pass";
+                      " of its samples were taken while the GPU's clock was held down; waiting did not help";
   }
   if (verdict.ok() && verdict.timings.empty()) return std::nullopt;
   return verdict;

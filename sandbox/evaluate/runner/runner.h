@@ -1,11 +1,12 @@
-// The process that measures, on whichever device. It keeps the recorded memory and the original's code; a candidate
+// Judges candidates on a device. A Runner keeps the recorded memory and the original's code on the device; a candidate
 // arrives as an image, is loaded, verified on every instance, raced against the original (A B A B) and verified again.
-// A change of the rules of judging is made in the parts that this file puts together:
-//   Calibration      what the original teaches about itself (with Tolerances, WriteSet)
-//   Verification     one launch, judged
-//   PerturbedInputs  inputs that nobody recorded
+// The rules are in the classes that this one combines:
+//   Calibration      learns from the original (with Tolerances, WriteSet)
+//   Verification     runs and judges one launch
+//   PerturbedInputs  inputs that were not recorded
 //   Racing           timing
-// A fault or a hang on a GPU ends the process's use: usable() says so, and its owner starts another one.
+// After a fault or a hang on a GPU nothing more can be measured in this process: usable() is false, and the owner
+// starts another one.
 #pragma once
 #include "core/model/kernel_facts.h"
 #include "sandbox/evaluate/runner/calibration.h"
@@ -14,33 +15,33 @@
 
 namespace kernelift {
 
-/// Measures a launch beyond its duration (sandbox/device/cuda/counters/profile.h): what fills a KernelFacts.
+/// Fills a KernelFacts from hardware counters of a launch (sandbox/device/cuda/counters/profile.h).
 using LaunchProfiler = std::function<Status(int ordinal, const std::function<Status()>& prepare,
                                             const std::function<Status()>& launch, KernelFacts& facts)>;
 
-/// Seconds of each launch of `kernel` while `work` runs, by another clock than the device's events
+/// Returns the seconds of each launch of `kernel` during `work`, by a clock other than the device's events
 /// (sandbox/device/cuda/counters/kernel_trace.h).
 using KernelTracer =
     std::function<Result<std::vector<double>>(const std::string& kernel, const std::function<Status()>& work)>;
 
 class Runner {
  public:
-  /// `announce` is told which experiment on the original begins, "" when it is over: so that the owner of a process
-  /// that is found dead knows what it died of.
+  /// `announce` is called with the name of each dangerous experiment on the original before it begins, and with ""
+  /// after it, so that the process's owner knows which experiment ended the process.
   static Result<std::unique_ptr<Runner>> create(Device& device, const Mep& mep, const std::filesystem::path& folder,
                                                 const RunnerSettings& settings,
                                                 std::function<void(const std::string&)> announce);
-  /// Runs the original on every instance, compares with the capture, and learns what may be expected of a candidate.
+  /// Runs the original on every instance, compares it with the capture, and derives tolerances, write sets and limits.
   Result<BaselineReport> calibrate(const Original& original);
-  /// Before it is calibrated again, for other code or other caches, with its memory in place.
-  void ask_anew(bool cold, const std::set<std::string>& fatal, std::optional<Deadline> deadline);
-  /// EXPECTS: calibrated. nullopt when its time was over before there was a verdict.
-  std::optional<Evaluation> evaluate(const TrialCode& candidate, const Inquiry& inquiry);
-  /// How the original spends its time on its heaviest instance. EXPECTS: calibrated. The last request to a runner: a
-  /// profiler's session disturbs what is timed after it.
+  /// Changes settings before another calibration (other code, another cache mode); recorded memory stays placed.
+  void reconfigure(bool cold, const std::set<std::string>& fatal, std::optional<Deadline> deadline);
+  /// EXPECTS: calibrated. nullopt if the inquiry's time was over before there was a verdict.
+  std::optional<Evaluation> evaluate(const RunnableCode& candidate, const Inquiry& inquiry);
+  /// Facts about the original's performance on its heaviest instance. EXPECTS: calibrated. The last request to a
+  /// runner: a profiler's session disturbs later timings.
   Result<KernelFacts> kernel_facts(const LaunchProfiler& profile);
-  /// The original's launches on its heaviest instance, timed by events and by `trace`. An Error means that this process
-  /// was lost to it. EXPECTS: calibrated.
+  /// Times the original's launches on its heaviest instance by events and by `trace`. An Error: the device was lost.
+  /// EXPECTS: calibrated.
   Result<CrossCheck> cross_check(const KernelTracer& trace);
   /// False after a fault: nothing more can be measured in this process.
   bool usable() const { return bench_->usable; }
@@ -48,15 +49,16 @@ class Runner {
 
  private:
   explicit Runner(std::unique_ptr<Workbench> bench);
-  /// One candidate loaded afresh: verified, timed, verified again. `second`: by a further process of a processor, with
-  /// the images the other way round, to tell a gain from the luck of addresses. False: the verdict says why not.
-  bool try_once(const TrialCode& candidate, bool second, Verdict& verdict);
-  bool load(const TrialCode& candidate, bool first, LoadedCode& into, Verdict& verdict);
-  /// A candidate that is faster than writing its results takes: is it right where its answers cannot be known before?
-  void look_again(const TrialCode& candidate, Verdict& verdict);
-  /// The heaviest instance that is timed while searching, then those held out.
+  /// Loads the candidate afresh, verifies it, times it, and verifies it again. `second`: in another process of a
+  /// processor, with the images in the opposite order, since addresses of code alone may change its speed. False: the
+  /// verdict says why it failed.
+  bool try_once(const RunnableCode& candidate, bool second, Verdict& verdict);
+  bool load(const RunnableCode& candidate, bool first, LoadedCode& into, Verdict& verdict);
+  /// Verifies a Suspect candidate on perturbed inputs, whose answers it cannot know; makes it Cheated if it fails.
+  void recheck(const RunnableCode& candidate, Verdict& verdict);
+  /// The heaviest instance that is timed while searching, then held-out instances.
   std::vector<size_t> perturbed_instances() const;
-  /// What confirming a finalist will take, by what the same cost the original.
+  /// Estimates the time to confirm a finalist from the original's costs.
   void estimate_confirmation();
   bool verify_all(const LoadedCode& code, const std::vector<size_t>& instances, Stage stage, Verdict& verdict);
 
@@ -66,7 +68,7 @@ class Runner {
   Tolerances tolerances_;
   PerturbedInputs perturbed_;
   Calibration calibration_;
-  double check_seconds_ = 0;  ///< What one pass of verification over all instances took.
+  double check_seconds_ = 0;  ///< Duration of the last pass of verification over all instances.
 };
 
 }  // namespace kernelift

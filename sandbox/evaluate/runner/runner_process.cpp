@@ -1,4 +1,4 @@
-// Both ends of the conversation with a runner; see runner_process.h.
+// Both ends of the connection to a runner's process; see runner_process.h.
 #include "sandbox/evaluate/runner/runner_process.h"
 
 #include <unistd.h>
@@ -18,14 +18,14 @@ constexpr uint32_t kOpen = 1, kCalibrate = 2, kEvaluate = 3, kAnswer = 4, kError
 constexpr auto kOpenLimit = 90s;
 constexpr auto kCalibrationLimit = 15min;  // Recorded memory may be many gigabytes.
 constexpr auto kEvaluationSlack = 60s;
-constexpr auto kProfileLimit = 3min;  // Some dozen passes, each with the memory put back.
+constexpr auto kProfileLimit = 3min;  // For some dozen passes, each on restored memory.
 constexpr int kLaunchesWorth = 256;
 
 std::string encode(const DeviceFacts& facts) {
   WireWriter writer;
   writer.text(facts.label).text(facts.name).text(facts.arch).number(facts.ordinal).number(facts.memory_bytes);
-  writer.number(facts.processor).number(facts.twins.size());
-  for (int twin : facts.twins) writer.number(static_cast<uint64_t>(twin));
+  writer.number(facts.processor).number(facts.same_model.size());
+  for (int ordinal : facts.same_model) writer.number(static_cast<uint64_t>(ordinal));
   return writer.take();
 }
 
@@ -34,12 +34,13 @@ bool decode(std::string_view bytes, DeviceFacts& facts) {
   facts.label = reader.text(), facts.name = reader.text(), facts.arch = reader.text();
   facts.ordinal = static_cast<int>(reader.number()), facts.memory_bytes = reader.number();
   facts.processor = reader.number();
-  uint64_t twins = reader.number();
-  for (uint64_t i = 0; i < twins && !reader.failed(); ++i) facts.twins.push_back(static_cast<int>(reader.number()));
+  uint64_t same_model = reader.number();
+  for (uint64_t i = 0; i < same_model && !reader.failed(); ++i)
+    facts.same_model.push_back(static_cast<int>(reader.number()));
   return reader.ok();
 }
 
-/// Deadlines travel as seconds that are left; 0: none.
+/// Deadlines are sent as remaining seconds; 0: none.
 double seconds_until(const std::optional<Deadline>& deadline) {
   if (!deadline) return 0;
   return std::max(1e-3, std::chrono::duration<double>(*deadline - Deadline::clock::now()).count());
@@ -49,7 +50,7 @@ std::optional<Deadline> deadline_from(double seconds) {
   return after(std::chrono::milliseconds(static_cast<int64_t>(seconds * 1e3)));
 }
 
-/// The runner's side.
+/// The runner's end.
 class Server {
  public:
   Server(Channel& channel, WorkerCell& cell, const Mep& mep, const std::filesystem::path& folder,
@@ -71,14 +72,14 @@ class Server {
       else if (frame.type == kEvaluate) evaluate(reader);
       else if (frame.type == kFacts) facts();
       else malformed();
-      // A context that was lost stays lost, and its kernel may still be running: out, without the driver's own tidying.
+      // The device is lost and its kernel may still be running: exit without the driver's cleanup, which could hang.
       if (runner_ && !runner_->usable()) _exit(0);
     }
   }
 
  private:
-  /// Whoever asked is waiting.
-  void malformed() { channel_.send(kError, "the process that measures was asked what it cannot answer"); }
+  /// Every request gets an answer, since the other end waits for one.
+  void malformed() { channel_.send(kError, "the process that measures got a request that it cannot answer"); }
 
   void open(int ordinal) {
     auto device = abilities_.device(ordinal);
@@ -101,7 +102,7 @@ class Server {
     settings_.fatal = {fatal.begin(), fatal.end()};
     auto announce = [this](const std::string& experiment) { cell_.set_item(experiment); };
     if (runner_) {
-      runner_->ask_anew(settings_.cold, settings_.fatal, settings_.deadline);
+      runner_->reconfigure(settings_.cold, settings_.fatal, settings_.deadline);
     } else {
       auto runner = Runner::create(*device_, mep_, folder_, settings_, announce);
       if (!runner.ok()) {
@@ -128,14 +129,14 @@ class Server {
   }
 
   void evaluate(WireReader& reader) {
-    TrialCode candidate;
+    RunnableCode candidate;
     Inquiry inquiry;
     bool good = take(reader, candidate);
     inquiry.confirm = reader.number(), inquiry.against_application = reader.number(), inquiry.rival = reader.real();
     inquiry.deadline = deadline_from(reader.real()), inquiry.era = reader.number();
     if (!good || !reader.ok() || !runner_) return malformed();
     auto verdict = runner_->evaluate(candidate, inquiry);
-    // No verdict is an answer too: this process may be lost all the same.
+    // An answer is sent without a verdict too: it tells whether this process is still usable.
     channel_.send(kAnswer,
                   WireWriter().text(verdict ? compact(to_json(*verdict)) : "").number(runner_->usable()).take());
   }
@@ -166,14 +167,14 @@ Result<std::unique_ptr<ForkServer>> RunnerProcess::fork_server(const Mep& mep, c
       {"kl-runner", abilities.prepare, [mep, folder, settings, abilities](Channel& channel, WorkerCell& cell) {
          report_faults_to(&cell.fault);
          Server(channel, cell, mep, folder, settings, abilities).serve();
-         // Device memory and context go with the process; leaving by hand would only take longer.
+         // The system frees device memory and context with the process; destructors would only take longer.
          _exit(0);
        }});
 }
 
-Result<std::string> RunnerProcess::ask(uint32_t request, std::string_view body, std::chrono::milliseconds limit,
-                                       const std::function<void(const std::string&)>& tell) {
-  bool sent = worker_.channel().send(request, body, {}, after(limit));
+Result<std::string> RunnerProcess::request(uint32_t type, std::string_view body, std::chrono::milliseconds limit,
+                                           const std::function<void(const std::string&)>& tell) {
+  bool sent = worker_.channel().send(type, body, {}, after(limit));
   Frame frame;
   int quiets = 0;
   while (sent && (frame = worker_.channel().receive(after(limit))) && (frame.type == kTold || frame.type == kQuiet)) {
@@ -193,7 +194,7 @@ Result<std::string> RunnerProcess::ask(uint32_t request, std::string_view body, 
   if (frame && frame.type == kNo) return answer_is_no(frame.body);
   std::string end =
       frame.arrival == Arrival::TimedOut ? "it did not answer for " + std::to_string(limit.count() / 1000) + " s" : "";
-  // One that closed its end is on its way out by itself; how it went is worth knowing.
+  // A process that closed its end is exiting; wait briefly, to report how it ended.
   constexpr int kPolls = 200;
   for (int i = 0; i < kPolls && frame.arrival == Arrival::Closed && worker_.alive(); ++i) usleep(1000);
   std::string how = worker_.end();
@@ -205,8 +206,8 @@ Result<std::unique_ptr<RunnerProcess>> RunnerProcess::open(ForkServer& fork_serv
   KERNELIFT_ASSIGN(Worker worker, fork_server.spawn());
   std::unique_ptr<RunnerProcess> process(new RunnerProcess(std::move(worker), std::move(quiet)));
   KERNELIFT_ASSIGN(std::string answer,
-                   process->ask(kOpen, WireWriter().number(static_cast<uint64_t>(ordinal)).take(), kOpenLimit));
-  if (!decode(answer, process->facts_)) return environment_error("the process that measures sent nonsense");
+                   process->request(kOpen, WireWriter().number(static_cast<uint64_t>(ordinal)).take(), kOpenLimit));
+  if (!decode(answer, process->facts_)) return environment_error("the process that measures sent a malformed answer");
   return process;
 }
 
@@ -220,15 +221,14 @@ Result<BaselineReport> RunnerProcess::calibrate(const Original& original, bool c
       .number(cold)
       .texts({fatal.begin(), fatal.end()})
       .real(seconds_until(deadline));
-  KERNELIFT_ASSIGN(std::string answer, ask(kCalibrate, writer.take(), kCalibrationLimit, original.tell));
+  KERNELIFT_ASSIGN(std::string answer, request(kCalibrate, writer.take(), kCalibrationLimit, original.tell));
   WireReader reader(answer);
   std::string text = reader.text();
   notes_ = reader.texts();
   std::string check = reader.text();
   bool usable = reader.number();
-  if (!reader.ok()) return environment_error("the process that measures sent nonsense");
-  if (!usable)
-    worker_.end();  // An original that faults or hangs: its process is on its way out, and must not be asked again.
+  if (!reader.ok()) return environment_error("the process that measures sent a malformed answer");
+  if (!usable) worker_.end();  // The original faulted or hung: the process is exiting and must not be used again.
   KERNELIFT_ASSIGN(Json json, parse_json(text, "the runner's report"));
   KERNELIFT_ASSIGN(BaselineReport report, baseline_report_from_json(json, "the runner's report"));
   if (!check.empty()) {
@@ -258,33 +258,33 @@ Result<std::unique_ptr<RunnerProcess>> RunnerProcess::start(ForkServer& fork_ser
     }
     if (learned.error().exit == Exit::No) return std::move(learned).error();
     std::string experiment = process->experiment();
-    // What one that was in use before died of may be its past: a fresh one is asked.
+    // A process that was used before may have ended because of its past: try a fresh one.
     if (experiment.empty() && handed_over && !process->alive()) continue;
     if (experiment.empty() || !fatal.insert(experiment).second) return std::move(learned).error();
   }
 }
 
 Result<KernelFacts> RunnerProcess::kernel_facts() {
-  KERNELIFT_ASSIGN(std::string answer, ask(kFacts, {}, kProfileLimit));
+  KERNELIFT_ASSIGN(std::string answer, request(kFacts, {}, kProfileLimit));
   KERNELIFT_ASSIGN(Json json, parse_json(answer, "the kernel's facts"));
   return kernel_facts_from_json(json, "the kernel's facts");
 }
 
-std::optional<Evaluation> RunnerProcess::evaluate(const TrialCode& candidate, const Inquiry& inquiry) {
+std::optional<Evaluation> RunnerProcess::evaluate(const RunnableCode& candidate, const Inquiry& inquiry) {
   if (inquiry.deadline && *inquiry.deadline <= Deadline::clock::now()) return std::nullopt;
   WireWriter writer;
   put(writer, candidate);
   writer.number(inquiry.confirm).number(inquiry.against_application).real(inquiry.rival);
   writer.real(seconds_until(inquiry.deadline)).number(inquiry.era);
-  auto answer = ask(kEvaluate, writer.take(), evaluation_limit_);
+  auto answer = request(kEvaluate, writer.take(), evaluation_limit_);
   answered_ = answer.ok();
   if (!answered_) return evaluation_from_answer(answer);
   WireReader reader(*answer);
   std::string text = reader.text();
   bool usable = reader.number();
   answered_ = reader.ok();
-  // Whatever the verdict is called: a process that lost its context leaves by itself, and must not be asked again. It
-  // is waited for, so that the next one finds the GPU free.
+  // Independently of the verdict, a process that lost its device exits by itself and must not be used again. Wait for
+  // its end, so that the next one finds the GPU free.
   if (!answered_ || !usable) worker_.end();
   if (answered_ && text.empty()) return std::nullopt;
   return evaluation_from_answer(std::move(text));

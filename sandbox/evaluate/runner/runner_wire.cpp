@@ -1,15 +1,15 @@
-// See runner_wire.h. A verdict crosses as the JSON that the run database keeps.
+// See runner_wire.h. A verdict is sent as the JSON that the run database stores.
 #include "sandbox/evaluate/runner/runner_wire.h"
 
 namespace kernelift {
 
-void put(WireWriter& writer, const TrialCode& code) {
+void put(WireWriter& writer, const RunnableCode& code) {
   Candidate carrier;  // Its JSON has everything but the image.
   carrier.launches = code.launches, carrier.scratch = code.scratch, carrier.values = code.values;
   writer.text(code.image).text(compact(to_json(carrier)));
 }
 
-bool take(WireReader& reader, TrialCode& code) {
+bool take(WireReader& reader, RunnableCode& code) {
   code.image = reader.text();
   auto json = parse_json(reader.text(), "candidate");
   if (reader.failed() || !json.ok()) return false;

@@ -1,5 +1,5 @@
-// What a conversation with a runner's process is made of, whichever device it measures on: code on its way there,
-// verdicts on their way back. Both ends are one binary, but the runner's answers are read with suspicion.
+// Encoding of code and verdicts between a runner's process and the main process, for any device. Both ends are the same
+// binary, but the runner's answers are not trusted.
 #pragma once
 #include <string>
 
@@ -10,12 +10,11 @@
 
 namespace kernelift {
 
-void put(WireWriter& writer, const TrialCode& code);
-/// False: what was there is no code.
-bool take(WireReader& reader, TrialCode& code);
+void put(WireWriter& writer, const RunnableCode& code);
+/// False: the message is malformed.
+bool take(WireReader& reader, RunnableCode& code);
 
-/// The evaluation that an answer holds. Where there was none, the candidate is to blame: crashed, with what is known of
-/// it.
+/// The evaluation in an answer. Without one the candidate is blamed: Crashed, with what is known of the process's end.
 Evaluation evaluation_from_answer(const Result<std::string>& answer);
 
 }  // namespace kernelift

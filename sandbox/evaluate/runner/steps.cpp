@@ -1,4 +1,4 @@
-// See steps.h. Grids are sized for the work, capped so that every kernel loops over what is left.
+// See steps.h. Grids are sized for the work up to a cap; the kernels are grid-stride loops.
 #include "sandbox/evaluate/runner/steps.h"
 
 #include <algorithm>
@@ -13,13 +13,13 @@ namespace {
 constexpr uint32_t kThreads = 256;
 constexpr uint64_t kMostBlocks = 8192;
 constexpr auto kJudgingLimit = std::chrono::seconds(60);
-// What is left of an empty kernel once intervals are what CUPTI's timestamps say: on an H200 events measure 2.8 us more
-// than those, for kernels of 1 to 180 us alike, and 3.3 us for an empty one.
+// Duration of an empty kernel by CUPTI's timestamps. On an H200 events measure 2.8 us more than CUPTI for kernels of 1
+// to 180 us, and 3.3 us for an empty kernel; the overhead is the latter less this duration.
 constexpr double kEmptyKernel = 0.45e-6;
 constexpr uint64_t kLeastFlush = 64 << 20;
-constexpr uint64_t kFlushCaches = 2;  // How many times the L2's size is read to be sure that nothing else is left.
+constexpr uint64_t kFlushCaches = 2;  // Multiple of the L2's size that is read to evict everything else.
 
-/// Puts an argument where the device's ABI has it: at the next multiple of its own alignment.
+/// Appends an argument as the device's ABI requires: at the next multiple of its alignment.
 template <class T>
 void pack(std::vector<std::byte>& into, const T& value) {
   size_t offset = (into.size() + alignof(T) - 1) / alignof(T) * alignof(T);
@@ -82,7 +82,7 @@ Result<std::unique_ptr<JudgingKernels>> JudgingKernels::load(Device& device) {
 }
 
 double JudgingKernels::net(double seconds) const {
-  // Never to nothing: a duration must be able to be divided by.
+  // Never zero, since durations are divided by.
   constexpr double kLeastShare = 0.1;
   return std::max(seconds - overhead_seconds_, seconds * kLeastShare);
 }

@@ -1,5 +1,6 @@
-// The runner's own kernels (Device::judging_kernels) as steps of a device program, beside the device's copies and
-// fills. A Steps object is filled, run once and dropped; it keeps alive what its program points to.
+// Builds device programs from the device's copies, fills and launches, and from the runner's own kernels
+// (Device::judging_kernels). A Steps object is filled, run once and destroyed; it owns the launches that its program
+// points to.
 #pragma once
 #include <deque>
 #include <memory>
@@ -9,18 +10,17 @@
 
 namespace kernelift {
 
-/// The kernels, loaded, and the device memory that they need.
+/// The runner's own kernels, loaded, and the device memory that they use.
 class JudgingKernels {
  public:
   static Result<std::unique_ptr<JudgingKernels>> load(Device& device);
   Device& device() const { return device_; }
-  /// Findings that one program can hold; their device address.
-  static constexpr size_t kFindings = 1 << 15;
+  static constexpr size_t kFindings = 1 << 15;  ///< Most findings of one program.
   uint64_t finding(size_t index) const { return findings_.address + index * sizeof(judging::Finding); }
   Result<std::vector<judging::Finding>> read_findings(size_t count);
-  /// What two events around a launch measure beyond the kernel itself, as the GPU's own timestamps have it.
+  /// Seconds that two events around a launch measure beyond the kernel's own duration by the GPU's timestamps.
   double overhead_seconds() const { return overhead_seconds_; }
-  /// A measured interval without that.
+  /// A measured interval without that overhead.
   double net(double seconds) const;
 
  private:
@@ -42,7 +42,7 @@ struct Row {
   uint64_t offset = 0, count = 0;
   uint32_t stride = 1;
 };
-/// A buffer of so many bytes, by its layout; what is left at its end is a row of plain bytes.
+/// The rows of a buffer of `bytes` bytes; bytes of an incomplete last element form a row of plain bytes.
 std::vector<Row> rows_of(const ElementLayout& layout, uint64_t bytes);
 
 class Steps {
@@ -55,23 +55,23 @@ class Steps {
   void begin() { program_.begin(); }
   void end() { program_.end(); }
 
-  /// All findings fresh; before the first of the steps that find something.
+  /// Resets the findings; to be added before the first step that has a finding.
   void clear_findings(size_t count);
   void compare(const Row& row, const FloatTolerance& tolerance, uint64_t expected, uint64_t got, size_t finding);
   void spread(const Row& row, uint64_t expected, uint64_t got, size_t finding);
   void check_canary(uint64_t begin, uint64_t bytes, std::byte byte, size_t finding);
-  /// `states`: one byte per scalar.
+  /// `states`: address of one byte per scalar.
   void poison(const Row& row, uint64_t buffer, uint64_t states, std::byte byte);
-  /// Of the scalars that `states` shows as written: to `to` what stands at `from`.
+  /// Copies the scalars that `states` marks as written.
   void copy_written(const Row& row, uint64_t from, uint64_t to, uint64_t states);
   void classify(const Row& row, const FloatTolerance& tolerance, uint64_t result, uint64_t now, uint64_t states,
                 std::byte byte, size_t finding);
   void count_uncovered(const Row& row, uint64_t given, uint64_t result, uint64_t states, size_t finding);
   void copy_ranges(uint64_t ranges, uint64_t count);
-  /// A copy that leaves in the caches what it wrote, and not what it read.
+  /// A copy after which the caches hold the destination, not the source.
   void put(uint64_t to, uint64_t from, uint64_t bytes);
   void flush_cache();
-  /// Keeps the stream busy so long, while what follows is being queued.
+  /// Keeps the stream busy for `duration`, while the host queues the following steps.
   void hold(std::chrono::nanoseconds duration);
   void write(uint64_t buffer, uint64_t bytes);
   void nothing();

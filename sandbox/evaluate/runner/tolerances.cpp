@@ -8,7 +8,7 @@
 namespace kernelift {
 namespace {
 
-/// As kl_spread leaves it.
+/// Decodes a finding of kl_spread.
 Spread spread_in(const judging::Finding& found) {
   return {judging::from_bits(found.largest_absolute), judging::from_bits(found.largest_ulps), found.mismatches > 0};
 }
@@ -83,30 +83,30 @@ Result<std::string> Tolerances::widen_by_run(size_t instance, const std::vector<
   return unsteady;
 }
 
-Result<bool> Tolerances::widen_by(const LoadedCode& code, Place place) {
-  ReplayInstance& memory = bench_.memory->instances()[place.memory];
+Result<bool> Tolerances::widen_by(const LoadedCode& code, MemoryEntry entry) {
+  ReplayInstance& memory = bench_.memory->instances()[entry.memory];
   Steps steps(*bench_.kernels);
-  bench_.memory->restore(steps, place.memory, false);
-  code.set_up(steps, memory, place.instance, false);
-  code.launch(steps, place.instance);
-  std::vector<std::pair<ReplayBuffer*, size_t>> asked;
-  // Also of what holds the same before and after: a later launch on equal inputs writes what is there already.
+  bench_.memory->restore(steps, entry.memory, false);
+  code.set_up(steps, memory, entry.instance, false);
+  code.launch(steps, entry.instance);
+  std::vector<std::pair<ReplayBuffer*, size_t>> rows;
+  // Unchanged regions too: a repeated launch on equal inputs rewrites equal values.
   for (auto& region : memory.regions)
     for (size_t row = 0; row < region.bounds.tolerances.size(); ++row)
-      if (region.rows[row].type.is_float()) asked.push_back({&region, row});
-  steps.clear_findings(asked.size());
-  for (size_t at = 0; at < asked.size(); ++at)
-    steps.spread(asked[at].first->rows[asked[at].second], asked[at].first->answer, asked[at].first->live, at);
+      if (region.rows[row].type.is_float()) rows.push_back({&region, row});
+  steps.clear_findings(rows.size());
+  for (size_t at = 0; at < rows.size(); ++at)
+    steps.spread(rows[at].first->rows[rows[at].second], rows[at].first->answer, rows[at].first->live, at);
   DeviceOutcome outcome = steps.run(bench_.settings.launch_limit);
-  bench_.memory->launched(place.memory, true);
+  bench_.memory->launched(entry.memory, true);
   if (!outcome.usable()) {
     bench_.usable = false;
-    return environment_error("the original, rounded otherwise, ends with: " + outcome.detail);
+    return environment_error("the original, compiled with other rounding, ended with: " + outcome.detail);
   }
   if (!outcome.ok()) return false;
-  KERNELIFT_ASSIGN(auto found, bench_.kernels->read_findings(asked.size()));
-  for (size_t at = 0; at < asked.size(); ++at) {
-    auto [buffer, row] = asked[at];
+  KERNELIFT_ASSIGN(auto found, bench_.kernels->read_findings(rows.size()));
+  for (size_t at = 0; at < rows.size(); ++at) {
+    auto [buffer, row] = rows[at];
     spread_in(found[at]).grant(buffer->rows[row].type, buffer->bounds.tolerances[row]);
   }
   return true;
@@ -115,7 +115,7 @@ Result<bool> Tolerances::widen_by(const LoadedCode& code, Place place) {
 Status Tolerances::add_envelopes(const std::vector<std::string>& images) {
   bench_.rounded.clear();
   if (bench_.user_tolerance()) return done();
-  // Built from the same source they end alike: where one ended a process, the others are not tried.
+  // All builds share one source: if one ended a process, the others probably would too, and none is tried.
   constexpr const char* kExperiment = "rounding";
   if (images.empty() || bench_.settings.fatal.contains(kExperiment)) return done();
   bench_.announce(kExperiment);
@@ -123,9 +123,9 @@ Status Tolerances::add_envelopes(const std::vector<std::string>& images) {
   for (size_t way = 0; way < images.size(); ++way) {
     KERNELIFT_TRY(calibration_in_time(bench_));
     LoadedCode code;
-    TrialCode wanted;
+    RunnableCode wanted;
     wanted.image = images[way];
-    // A way of rounding that does not load or run says nothing; the others still do.
+    // A build that does not load or run is skipped.
     if (code.load(bench_.device, *bench_.memory, bench_.mep, wanted)) continue;
     bool ran = true;
     for (size_t i = 0; ran && i < bench_.mep.instances.size(); ++i) {
@@ -138,9 +138,9 @@ Status Tolerances::add_envelopes(const std::vector<std::string>& images) {
   return done();
 }
 
-Status Tolerances::find_exact_sums(Place place) {
-  constexpr uint64_t kLargest = 16 << 20;  // Sums leave less than they read.
-  ReplayInstance& memory = bench_.memory->instances()[place.memory];
+Status Tolerances::find_exact_sums(MemoryEntry entry) {
+  constexpr uint64_t kLargest = 16 << 20;  // Bytes; a reduction's results are small.
+  ReplayInstance& memory = bench_.memory->instances()[entry.memory];
   struct Sums {
     ReplayBuffer* buffer;
     HiddenBytes answer;
@@ -157,14 +157,14 @@ Status Tolerances::find_exact_sums(Place place) {
   }
   for (auto& code : bench_.at_random) {
     Steps steps(*bench_.kernels);
-    bench_.memory->restore(steps, place.memory, false);
-    code.set_up(steps, memory, place.instance, false);
-    code.launch(steps, place.instance);
+    bench_.memory->restore(steps, entry.memory, false);
+    code.set_up(steps, memory, entry.instance, false);
+    code.launch(steps, entry.instance);
     DeviceOutcome outcome = steps.run(bench_.settings.launch_limit);
-    bench_.memory->launched(place.memory, true);
+    bench_.memory->launched(entry.memory, true);
     if (!outcome.usable()) {
       bench_.usable = false;
-      return environment_error("the original, its sums rounded at random, ends with: " + outcome.detail);
+      return environment_error("the original with randomly rounded sums ended with: " + outcome.detail);
     }
     for (auto& sums : all)
       if (outcome.ok() && bench_.device.read(sums.buffer->live, sums.got).ok())
@@ -181,7 +181,7 @@ Status Tolerances::add_nearer_references(const std::vector<std::string>& images)
   bench_.announce(kExperiment);
   for (auto& image : images) {
     LoadedCode code;
-    TrialCode wanted;
+    RunnableCode wanted;
     wanted.image = image;
     if (!code.load(bench_.device, *bench_.memory, bench_.mep, wanted)) bench_.at_random.push_back(std::move(code));
   }

@@ -8,67 +8,67 @@
 
 namespace kernelift {
 
-Verification::Judged Verification::run(const LoadedCode& code, Place place, Manner manner) {
+Verification::Judged Verification::run(const LoadedCode& code, MemoryEntry entry, Manner manner) {
   Judged judged;
-  const ReplayInstance& instance = bench_.memory->instances()[place.memory];
+  const ReplayInstance& instance = bench_.memory->instances()[entry.memory];
   Steps steps(*bench_.kernels);
-  bench_.memory->restore(steps, place.memory, manner.before == Before::Poisoned);
-  if (manner.before == Before::Stale) bench_.memory->make_stale(steps, place.memory, place.instance);
+  bench_.memory->restore(steps, entry.memory, manner.before == Before::Poisoned);
+  if (manner.before == Before::Stale) bench_.memory->make_stale(steps, entry.memory, entry.instance);
   if (manner.reordered) steps.set_reordered();
-  code.set_up(steps, instance, place.instance, false);
+  code.set_up(steps, instance, entry.instance, false);
   steps.begin();
-  code.launch(steps, place.instance);
+  code.launch(steps, entry.instance);
   steps.end();
-  code.take_down(steps, place.instance);
+  code.take_down(steps, entry.instance);
   size_t rows = 1;
   for (auto* buffers : {&instance.regions, &instance.variables})
     for (auto& buffer : *buffers) rows += buffer.rows.size();
   if (rows > JudgingKernels::kFindings) {
-    judged.failure = TrialFailure{Outcome::Refused, "its buffers have " + std::to_string(rows) + " fields; at most " +
-                                                        std::to_string(JudgingKernels::kFindings) + " can be compared"};
+    judged.failure = RunFailure{Outcome::Refused, "its buffers have " + std::to_string(rows) + " fields; at most " +
+                                                      std::to_string(JudgingKernels::kFindings) + " can be compared"};
     return judged;
   }
   steps.clear_findings(rows);
-  size_t at = bench_.memory->compare(steps, place.memory);
-  code.check_scratch(steps, place.instance);
+  size_t at = bench_.memory->compare(steps, entry.memory);
+  code.check_scratch(steps, entry.instance);
   for (size_t v = 0; v < instance.variables.size(); ++v) {
     const ReplayBuffer& variable = instance.variables[v];
     for (size_t row = 0; row < variable.rows.size(); ++row, ++at)
-      // A variable that the image does not have is as it was given.
+      // A variable that the image does not have keeps its recorded value.
       steps.compare(variable.rows[row], variable.tolerance(row), variable.answer,
-                    code.variable(place.instance, v) ? code.variable(place.instance, v) : variable.given, at);
+                    code.variable(entry.instance, v) ? code.variable(entry.instance, v) : variable.given, at);
   }
   DeviceOutcome outcome = steps.run(bench_.settings.launch_limit);
   if (!outcome.ok()) {
-    judged.failure = bench_.failure_of(outcome, place.memory);
+    judged.failure = bench_.failure_of(outcome, entry.memory);
     return judged;
   }
-  bench_.memory->launched(place.memory, false);
+  bench_.memory->launched(entry.memory, false);
   judged.seconds = bench_.kernels->net(outcome.seconds[0]);
   auto found = bench_.kernels->read_findings(rows);
   if (!found.ok()) {
-    judged.failure = TrialFailure{Outcome::Crashed, found.error().message}, bench_.usable = false;
+    judged.failure = RunFailure{Outcome::Crashed, found.error().message}, bench_.usable = false;
     return judged;
   }
   if (found->front().address != judging::kNone) {
-    bench_.memory->launched(place.memory, true);
-    std::string where = code.near_scratch(place.instance, found->front().address);
+    bench_.memory->launched(entry.memory, true);
+    std::string where = code.near_scratch(entry.instance, found->front().address);
     judged.failure =
-        TrialFailure{Outcome::WroteOutside,
-                     where.empty() ? bench_.memory->neighbourhood(place.memory, found->front().address) : where};
+        RunFailure{Outcome::WroteOutside,
+                   where.empty() ? bench_.memory->neighbourhood(entry.memory, found->front().address) : where};
     return judged;
   }
   for (auto& finding : *found)
     judged.largest_ulps = std::max(judged.largest_ulps, judging::from_bits(finding.largest_ulps));
   bool clean = std::all_of(found->begin(), found->end(), [](auto& finding) { return finding.mismatches == 0; });
-  if (!clean) bench_.memory->launched(place.memory, true);
+  if (!clean) bench_.memory->launched(entry.memory, true);
   size_t next = 1;
   for (size_t i = 0; i < instance.regions.size(); ++i)
     for (size_t row = 0; row < instance.regions[i].rows.size(); ++row)
-      if ((*found)[next++].largest_ulps != 0) bench_.memory->altered(place.memory, i), judged.altered.insert(i);
+      if ((*found)[next++].largest_ulps != 0) bench_.memory->altered(entry.memory, i), judged.altered.insert(i);
   if (clean && !manner.detailed) return judged;
-  if (auto described = describe(code, place, *found, judged); !described.ok())
-    judged.failure = TrialFailure{Outcome::Crashed, described.error().message}, bench_.usable = false;
+  if (auto described = describe(code, entry, *found, judged); !described.ok())
+    judged.failure = RunFailure{Outcome::Crashed, described.error().message}, bench_.usable = false;
   return judged;
 }
 
@@ -105,9 +105,9 @@ bool Verification::is_nearer(const ReplayBuffer& buffer, uint64_t live) {
   return buffer.bounds.compare(answer.bytes(), got).ok();
 }
 
-Status Verification::describe(const LoadedCode& code, Place place, const std::vector<judging::Finding>& found,
+Status Verification::describe(const LoadedCode& code, MemoryEntry entry, const std::vector<judging::Finding>& found,
                               Judged& judged) {
-  const ReplayInstance& instance = bench_.memory->instances()[place.memory];
+  const ReplayInstance& instance = bench_.memory->instances()[entry.memory];
   size_t at = 1;
   auto report = [&](const ReplayBuffer& buffer, uint64_t live) {
     BufferReport made;
@@ -140,17 +140,17 @@ Status Verification::describe(const LoadedCode& code, Place place, const std::ve
   };
   for (auto& region : instance.regions) report(region, region.live);
   for (size_t v = 0; v < instance.variables.size(); ++v) {
-    uint64_t own = code.variable(place.instance, v);
+    uint64_t own = code.variable(entry.instance, v);
     report(instance.variables[v], own ? own : instance.variables[v].given);
   }
   return done();
 }
 
-bool Verification::verify(const LoadedCode& code, Place place, Stage stage, Verdict& verdict, Before before) {
-  Judged judged = run(code, place, {before});
+bool Verification::verify(const LoadedCode& code, MemoryEntry entry, Stage stage, Verdict& verdict, Before before) {
+  Judged judged = run(code, entry, {before});
   verdict.largest_ulps = std::max(verdict.largest_ulps.value_or(0), judged.largest_ulps);
   if (!judged.failure && !judged.first) return true;
-  verdict.stage = stage, verdict.instance = bench_.mep.instances[place.instance].id;
+  verdict.stage = stage, verdict.instance = bench_.mep.instances[entry.instance].id;
   if (judged.failure) {
     verdict.outcome = judged.failure->outcome, verdict.detail = judged.failure->detail;
     if (verdict.outcome == Outcome::LaunchFailed || verdict.outcome == Outcome::OverResources ||
@@ -162,7 +162,7 @@ bool Verification::verify(const LoadedCode& code, Place place, Stage stage, Verd
   verdict.outcome = Outcome::Wrong, verdict.buffer = buffer.name;
   verdict.index = judged.first->index, verdict.expected = judged.first->expected, verdict.got = judged.first->got;
   verdict.distance = judged.first->distance;
-  auto& regions = bench_.memory->instances()[place.memory].regions;
+  auto& regions = bench_.memory->instances()[entry.memory].regions;
   bool written = judged.bad_buffer < regions.size() ? regions[judged.bad_buffer].output() : buffer.changed;
   verdict.detail = buffer.detail.substr(0, buffer.detail.find(';')) +
                    (buffer.tolerance != "exact" ? " by more than " + buffer.tolerance : "") +

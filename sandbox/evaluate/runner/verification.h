@@ -1,5 +1,5 @@
-// One launch, judged: live memory is made what the launch saw, outputs are poisoned, the code runs, canaries are looked
-// at and every recorded byte is compared. On a GPU a whole verification is one device program and one wait.
+// Runs and judges one launch: live memory is restored, outputs are poisoned, the code runs, canaries are checked, and
+// every recorded byte is compared with its reference. On a GPU a verification is one device program and one wait.
 #pragma once
 #include <set>
 
@@ -11,34 +11,36 @@ class Verification {
  public:
   explicit Verification(Workbench& bench) : bench_(bench) {}
 
-  /// What outputs hold before a launch: as recorded; poison; or the answer to the recorded inputs, so that code which
-  /// concludes from it that the work was done already leaves the wrong answer to perturbed inputs.
+  /// Contents of outputs before a launch: recorded; poison; or the answer to the recorded inputs, so that code that
+  /// skips work because the output looks finished leaves a wrong answer for perturbed inputs.
   enum class Before { Recorded, Poisoned, Stale };
 
-  /// What a launch left.
+  /// Result of a launch.
   struct Judged {
-    std::optional<TrialFailure> failure;  ///< It did not run, or wrote outside of its buffers.
-    std::vector<BufferReport> buffers;    ///< Filled when it ran and `detailed` was asked for, or something is wrong.
-    std::optional<Mismatch> first;        ///< Of the first buffer that differs.
-    size_t bad_buffer = 0;                ///< Index into `buffers` of that one.
-    std::set<size_t> altered;             ///< Regions that are not bit for bit as they should be.
+    std::optional<RunFailure> failure;  ///< It did not run, or wrote outside its buffers.
+    std::vector<BufferReport> buffers;  ///< Filled if it ran, and `detailed` is set or something is wrong.
+    std::optional<Mismatch> first;      ///< First mismatch of the first wrong buffer.
+    size_t bad_buffer = 0;              ///< Index of that buffer in `buffers`.
+    std::set<size_t> altered;           ///< Regions that are not bitwise equal to their answers.
     double seconds = 0;
-    double largest_ulps = 0;  ///< Largest distance of a right element from its reference, in units of the last place.
+    double largest_ulps = 0;  ///< Largest distance of an element from its reference, in units of the last place.
   };
   struct Manner {
     Before before = Before::Recorded;
-    bool detailed = false;   ///< A report on every buffer, also where all is right.
-    bool reordered = false;  ///< Blocks in another order, where the device can choose it.
+    bool detailed = false;   ///< Report on every buffer, even if all are right.
+    bool reordered = false;  ///< Run blocks in another order, if the device can.
   };
-  Judged run(const LoadedCode& code, Place place, Manner manner);
+  Judged run(const LoadedCode& code, MemoryEntry entry, Manner manner);
 
   /// False: the verdict says what is wrong.
-  bool verify(const LoadedCode& code, Place place, Stage stage, Verdict& verdict, Before before = Before::Poisoned);
+  bool verify(const LoadedCode& code, MemoryEntry entry, Stage stage, Verdict& verdict,
+              Before before = Before::Poisoned);
 
  private:
-  Status describe(const LoadedCode& code, Place place, const std::vector<judging::Finding>& found, Judged& judged);
-  /// An element that is out of tolerance on the device may be nearer to the exact sums than the reference is: that is
-  /// decided on the host, for the few buffers that it concerns.
+  Status describe(const LoadedCode& code, MemoryEntry entry, const std::vector<judging::Finding>& found,
+                  Judged& judged);
+  /// Compares a buffer that the device found out of tolerance again on the host, which also accepts elements that are
+  /// nearer to the exact sums than the reference is.
   bool is_nearer(const ReplayBuffer& buffer, uint64_t live);
   std::optional<Mismatch> first_mismatch(const ReplayBuffer& buffer, size_t row, uint64_t live, uint64_t index);
 

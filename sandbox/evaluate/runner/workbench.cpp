@@ -9,9 +9,9 @@ namespace kernelift {
 MeasuringRules MeasuringRules::of(const DeviceFacts& facts) {
   MeasuringRules rules;
   if (!facts.processor) return rules;
-  // On a busy machine a short sample is mostly the scheduler's noise.
+  // On a busy machine short samples are dominated by scheduling noise.
   rules.sample_seconds = 200e-6, rules.most_launches = 64, rules.patience = 20;
-  rules.runs = 1;  // And one with blocks in another order.
+  rules.runs = 1;  // Besides one with blocks in another order.
   return rules;
 }
 
@@ -55,9 +55,9 @@ int Workbench::batch_for(double seconds) const {
   return std::clamp(static_cast<int>(std::ceil(rules.sample_seconds / seconds)), 1, rules.most_launches);
 }
 
-TrialFailure Workbench::failure_of(const DeviceOutcome& outcome, size_t instance) {
+RunFailure Workbench::failure_of(const DeviceOutcome& outcome, size_t instance) {
   usable = usable && outcome.usable();
-  // What was queued before the fault may or may not have happened.
+  // Steps that were queued before the fault may or may not have run.
   memory->launched(instance, true);
   cut |= ended();
   std::string near = outcome.address ? memory->near_buffer(instance, outcome.address) : "";

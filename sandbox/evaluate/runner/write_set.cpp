@@ -31,7 +31,7 @@ Status WriteSet::keep(size_t instance, const std::set<size_t>& altered, std::vec
 }
 
 bool WriteSet::holds_addresses(const ReplayInstance& memory, const ReplayBuffer& region) {
-  constexpr uint64_t kMost = 16 << 20;  // Of which so much is looked at.
+  constexpr uint64_t kMost = 16 << 20;  // Bytes that are searched, from the region's beginning.
   std::vector<std::byte> bytes(std::min(region.size, kMost));
   if (!bench_.device.read(region.given, bytes).ok()) return false;
   for (size_t at = (8 - region.live % 8) % 8; at + sizeof(uint64_t) <= bytes.size(); at += sizeof(uint64_t)) {
@@ -74,7 +74,7 @@ Result<WriteSet::Learned> WriteSet::learn_region(size_t instance, size_t index,
         if (i == index)
           steps.classify(other.rows[row], other.tolerance(row), result_of(memory, results, i), other.live,
                          states[row].address, pattern, at);
-        // Its other results must not depend on what lay in this buffer.
+        // The other buffers' results must not depend on the old contents of this one.
         else steps.compare(other.rows[row], other.tolerance(row), result_of(memory, results, i), other.live, at);
       }
     }
@@ -112,8 +112,9 @@ Result<WriteSet::Learned> WriteSet::learn_region(size_t instance, size_t index,
 
 Status WriteSet::learn(size_t instance, const std::vector<DeviceMemory>& results) {
   const std::string kKnown = "poison ", kUnchanged = "poison unchanged ";
-  constexpr auto kMostLost =
-      2;  // Processes that either may cost; an original that two buffers lead astray has more of them.
+  // Most processes to lose to either group of regions: an original that two regions make fault will fault on others
+  // too.
+  constexpr auto kMostLost = 2;
   auto lost = [&](const std::string& kind) {
     return std::ranges::count_if(bench_.settings.fatal, [&](auto& one) { return one.starts_with(kind); });
   };
@@ -123,21 +124,21 @@ Status WriteSet::learn(size_t instance, const std::vector<DeviceMemory>& results
     ReplayBuffer& region = memory.regions[index];
     const bool known = region.output();
     if ((known ? lost_to_known : lost_to_unchanged) >= kMostLost) continue;
-    // Where a fault ends this process, it is not risked.
+    // On a GPU a fault would end this process.
     if (!bench_.device.facts().processor && holds_addresses(memory, region)) continue;
-    // Where an unchanged one leads the original astray in one instance, it will in others.
+    // Unchanged regions are named without the instance: one that makes the original fault will do so in all instances.
     std::string experiment =
         known ? kKnown + std::to_string(instance) + " " + std::to_string(index) : kUnchanged + region.name;
     if (bench_.settings.fatal.contains(experiment)) continue;
     KERNELIFT_TRY(calibration_in_time(bench_));
     bench_.announce(experiment);
     auto learned = learn_region(instance, index, results);
-    // An unchanged one is most often an input, and a large one may leave no room for the experiment.
+    // An unchanged region is usually an input, and may be too large for the experiment's memory: not an Error.
     if (!learned.ok() && (known || !bench_.usable)) return std::move(learned).error();
     bench_.announce("");
     const bool found = learned.ok() && *learned == Learned::Yes;
     if (!known) region.writes = found && region.written_bytes > 0 ? Writes::Does : Writes::No;
-    if (!known && learned.ok() && *learned == Learned::Hung) break;  // On another buffer it may hang as well.
+    if (!known && learned.ok() && *learned == Learned::Hung) break;  // Another region may make it hang as well.
   }
   return done();
 }

@@ -7,7 +7,7 @@
 namespace kernelift {
 namespace {
 
-/// Whether one of the words that the launch passed as this parameter is an address inside the region.
+/// Whether one of the words of this parameter's argument is an address inside the region.
 bool points_into(const MepInstance& instance, size_t parameter, const MepRegion& region) {
   if (parameter >= instance.parameters.size()) return false;
   auto [offset, size] = instance.parameters[parameter];
@@ -34,7 +34,7 @@ Writes WrittenRegions::of(const MepInstance& instance, const MepRegion& region) 
   if (region.parameter >= 0 ? parameters_.contains(region.parameter) : addresses_.contains(region.address))
     return Writes::Does;
   if (region.parameter < 0 || static_cast<size_t>(region.parameter) >= mep_.parameters.size()) return Writes::Perhaps;
-  // One allocation may hold what is read through one parameter and what is written through another.
+  // One allocation may be read through one parameter and written through another.
   Writes most = Writes::No;
   for (size_t i = 0; i < mep_.parameters.size(); ++i) {
     const ScannedParameter& parameter = mep_.parameters[i];
@@ -53,14 +53,13 @@ bool changes_anything(const Mep& mep) {
 }
 
 std::string unverifiable(const Mep& mep, const BaselineReport& report) {
-  // Held-out instances count: every candidate is verified on them too. What reads before it writes (atomicMax, a flag
-  // that is set once) does not count where it changed nothing: it leaves what was there, and so does who does nothing.
+  // Held-out instances count, since every candidate is verified on them too. Memory that is read before it is written
+  // (atomicMax, a flag that is set once) and did not change does not count: a kernel that does nothing leaves the same.
   for (auto& instance : report.instances)
     if (std::ranges::any_of(instance.buffers, [](auto& buffer) { return buffer.written; })) return {};
   return "no recorded launch of " + (mep.kernel_name.empty() ? mep.kernel_key : mep.kernel_name) +
-         " changes anything in memory, nor is it known to write anything whatever was there before, so that one which "
-         "does nothing would "
-         "pass as well; record a run in which it has work to do";
+         " changes anything in memory, nor is it known to write anything whatever was there before, so a kernel that "
+         "does nothing would pass as well; record a run in which it has work to do";
 }
 
 }  // namespace kernelift

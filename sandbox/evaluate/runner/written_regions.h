@@ -1,8 +1,8 @@
-// Which memory a kernel writes, as far as that is known before anything was tried: what changed in a recorded launch,
-// and what its parameters' types do not rule out. An application that launches a kernel again and again on the same
-// inputs records launches that change nothing, since each writes what lies there already; and of two outputs one may be
-// left unchanged by chance. What of them is written calibration finds out, by filling them with poison; this says what
-// is worth such a try, and in which order.
+// Estimates which memory a kernel writes, before any experiment: regions that changed in a recorded launch, and regions
+// that the parameters' types allow it to write. An application that launches a kernel repeatedly on equal inputs
+// records launches that change nothing, since each rewrites equal values; and one of two outputs may be unchanged by
+// chance. Calibration finds out by poison which regions are written (write_set.h); this file selects and orders the
+// regions to try.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -17,12 +17,12 @@ namespace kernelift {
 
 struct BaselineReport;
 
-/// Does the kernel write to a region? In rising order of how likely it is.
+/// Whether the kernel writes to a region, by increasing likelihood.
 enum class Writes : uint8_t {
-  No,       ///< Its only pointers to it are to const; or it was tried, and is an input.
+  No,       ///< It is reached by pointers to const only; or an experiment showed that it is an input.
   Perhaps,  ///< It is reached through a structure, or through a pointer in memory.
-  Likely,   ///< A parameter points to it, to what is not const.
-  Does,     ///< It changed in some recorded launch, or was found to be written whatever was there.
+  Likely,   ///< A parameter is a pointer to it, not to const.
+  Does,     ///< It changed in some recorded launch, or an experiment showed that it is written.
 };
 
 class WrittenRegions {
@@ -32,7 +32,8 @@ class WrittenRegions {
   Writes of(const MepInstance& instance, const MepRegion& region) const;
 
  private:
-  /// What changed in one launch is written in all: one on equal inputs writes what is there already.
+  /// Parameters and addresses of regions that changed in some launch. They count as written in all launches: a launch
+  /// on equal inputs rewrites equal values.
   std::set<int> parameters_;
   std::set<uint64_t> addresses_;
   const Mep& mep_;
@@ -40,11 +41,12 @@ class WrittenRegions {
 
 bool changes_anything(const Mep& mep);
 
-/// Which regions are filled with poison, in this order: what is known to be written, then what may be, of which numbers
-/// lead a kernel less far astray than what may be indices. `long_runs`: each costs two of them.
+/// The regions to poison, in order: first regions known to be written, then regions that may be, those with
+/// floating-point elements first, since poison in possible indices makes faults likely. `long_runs`: fewer regions, as
+/// each costs two runs.
 template <class Region>
 std::vector<size_t> to_poison(const std::vector<Region>& regions, bool unchanged_too, bool long_runs) {
-  constexpr size_t kMost = 16, kMostOfLong = 2;  // Of what is not known.
+  constexpr size_t kMost = 16, kMostOfLong = 2;  // Limit for regions that are not known to be written.
   std::vector<size_t> all;
   for (size_t i = 0; i < regions.size(); ++i)
     if (regions[i].writes == Writes::Does || (unchanged_too && regions[i].writes != Writes::No)) all.push_back(i);
@@ -58,7 +60,7 @@ std::vector<size_t> to_poison(const std::vector<Region>& regions, bool unchanged
   return all;
 }
 
-/// Why nothing that a candidate leaves could be told from what one leaves that does nothing; empty: it could.
+/// Why a candidate that does nothing could not be distinguished from a right one; empty: it could.
 std::string unverifiable(const Mep& mep, const BaselineReport& report);
 
 }  // namespace kernelift

@@ -1,4 +1,4 @@
-// What counts as equal, case by case.
+// Which values the comparator accepts as equal, for every element type.
 #include "sandbox/judge/comparator.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ TEST(Comparator, AcceptsRearrangedRoundingAndRefusesMore) {
   EXPECT_FALSE(compare<float>("float", {1.0f}, {steps(1.0f, 17)}).ok());
 }
 
-TEST(Comparator, KnowsTheScaleOfNumbersWhoseSquaresAreNoNumbers) {
+TEST(Comparator, MeasuresTheScaleOfNumbersWhoseSquaresOverflow) {
   for (double size : {1e-307, 1e-160, 1.0, 1e160, 1e307}) {
     std::vector<double> values = {3 * size, -4 * size, 5 * size, 0, std::numeric_limits<double>::infinity()};
     double scale = scale_of(ElementType::parse("double"), std::as_bytes(std::span<const double>(values))).rms;
@@ -66,7 +66,7 @@ TEST(Comparator, TreatsAnyNaNAsEqualToNaN) {
   EXPECT_TRUE(compare<float>("float", {kNan}, {other}).ok());
 }
 
-TEST(Comparator, TellsInfinitiesBySignAndFromTheLargestNumber) {
+TEST(Comparator, DistinguishesInfinitiesBySignAndFromTheLargestNumber) {
   EXPECT_TRUE(compare<float>("float", {kInf}, {kInf}).ok());
   EXPECT_FALSE(compare<float>("float", {kInf}, {-kInf}).ok());
   EXPECT_FALSE(compare<float>("float", {kInf}, {std::numeric_limits<float>::max()}).ok());
@@ -102,13 +102,13 @@ TEST(Comparator, HoldsIntegersInMemoryOfFloatsExactlyWhateverTheEnvelope) {
                        .ok());
     }
   EXPECT_TRUE(compare<float>("float", {as_float(7)}, {as_float(8)}, FloatTolerance::given(1e-3, 1e-6)).ok())
-      << "as the user says";
-  // Below 6e-5 half precision has nothing but denormals.
+      << "the user's tolerance applies to denormals";
+  // Below 6e-5 all half-precision numbers are denormals.
   EXPECT_TRUE(compare<uint16_t>("half", {0x0010}, {0x0011}).ok());
 }
 
-TEST(Comparator, IsNotMisledByMarksAmongTheNumbers) {
-  // Whether one element bears the mark, or most do.
+TEST(Comparator, IsNotMisledBySentinelsAmongTheNumbers) {
+  // Sentinels in one element, or in most.
   for (double mark : {-9999.0, 1e30, static_cast<double>(std::numeric_limits<float>::max())})
     for (size_t marked : {size_t(1), size_t(100), size_t(1000)}) {
       std::vector<float> expected(1024), got;

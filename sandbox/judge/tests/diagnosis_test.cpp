@@ -1,4 +1,4 @@
-// What the facts are taken to mean. Each case is a kernel one would recognise.
+// The advice that typical kernels' facts lead to.
 #include "sandbox/judge/diagnosis.h"
 
 #include <gtest/gtest.h>
@@ -95,7 +95,7 @@ TEST(KernelFacts, SurviveTheirJson) {
   auto back = kernel_facts_from_json(to_json(facts), "facts");
   ASSERT_TRUE(back.ok());
   EXPECT_EQ(to_json(*back), to_json(facts));
-  EXPECT_FALSE(back->l2_bytes) << "what nobody measured stays unknown";
+  EXPECT_FALSE(back->l2_bytes) << "a figure that was not measured stays unknown";
   Json damaged = to_json(facts);
   damaged.erase("stalls");
   EXPECT_FALSE(kernel_facts_from_json(damaged, "facts").ok());

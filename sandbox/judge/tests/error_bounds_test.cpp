@@ -1,4 +1,4 @@
-// Buffers of structs are compared field by field; layouts that make no sense are plain bytes.
+// Buffers of structs are compared field by field; malformed layouts are treated as plain bytes.
 #include "sandbox/judge/error_bounds.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ std::vector<Particle> particles() {
   return all;
 }
 
-TEST(ErrorBounds, SpellsElementsAsItReadsThem) {
+TEST(ErrorBounds, SpelledLayoutsAreReadBackEqual) {
   EXPECT_EQ(spelled_element({{16, "double"}, {0, "float"}, {4, "float"}, {8, "int"}}, 24), kParticle);
   EXPECT_EQ(spelled_element({{0, "float"}, {4, "float"}}, 8), "float");
   EXPECT_EQ(spelled_element({{0, "int"}, {8, "int"}}, 12), "byte") << "no floats: compared as bytes";
@@ -49,7 +49,7 @@ TEST(ErrorBounds, ReadsScalarsVectorsAndStructs) {
   EXPECT_TRUE(layout.has_floats());
 }
 
-TEST(ErrorBounds, TakesNonsenseForPlainBytes) {
+TEST(ErrorBounds, TreatsMalformedLayoutsAsPlainBytes) {
   for (auto* text : {"", "struct Cell", "{", "{}8", "{float}4", "{float@0}", "{float@0}2", "{float@0,float@2}8",
                      "{float@-1}8", "{float@0,int@4}4000000000", "{float@99999999999}4", "{int@4,float@0}8"}) {
     ElementLayout layout = ElementLayout::parse(text);
@@ -58,7 +58,7 @@ TEST(ErrorBounds, TakesNonsenseForPlainBytes) {
   }
 }
 
-TEST(ErrorBounds, SurvivesEveryCutAndFlipOfALayout) {
+TEST(ErrorBounds, SurvivesTruncatedAndCorruptedLayouts) {
   const std::string whole = kParticle;
   for (size_t cut = 0; cut <= whole.size(); ++cut) {
     ElementLayout layout = ElementLayout::parse(whole.substr(0, cut));

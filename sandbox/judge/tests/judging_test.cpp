@@ -1,5 +1,4 @@
-// What the judge's arithmetic, which a GPU runs as well, has in place of a library: numbers out of bits, and their
-// sizes.
+// The comparison arithmetic that runs on GPUs as well: numbers from bits, and scales, without a library.
 #include "sandbox/judge/judging.h"
 
 #include <gtest/gtest.h>
@@ -60,7 +59,7 @@ TEST(Judging, MeasuresIntegersByTheirDifference) {
   }
 }
 
-TEST(Judging, GathersMagnitudesInAnyOrderToTheSameEnd) {
+TEST(Judging, MagnitudesDoNotDependOnTheOrder) {
   std::mt19937_64 random(3);
   for (auto name : {"float", "double", "half"}) {
     ElementType type = ElementType::parse(name);
@@ -76,14 +75,14 @@ TEST(Judging, GathersMagnitudesInAnyOrderToTheSameEnd) {
   }
 }
 
-TEST(Judging, KeepsTheWorstDistanceAndItsPlaceInOneNumber) {
+TEST(Judging, OrdersWorstKeysByDistance) {
   EXPECT_LT(judging::worst_key(0, 5), judging::worst_key(1, 0));
   EXPECT_LT(judging::worst_key(1, 9), judging::worst_key(1e30, 0));
   EXPECT_LT(judging::worst_key(1e30, 9), judging::worst_key(std::numeric_limits<double>::infinity(), 0));
   EXPECT_GT(judging::worst_key(0, 0), 0u);
 }
 
-TEST(Judging, LearnsWhatIsWrittenAndWhatIsLeftAlone) {
+TEST(Judging, ClassifiesWrittenAndUntouchedElements) {
   judging::Task task = task_of(ElementType::parse("int"), {});
   EXPECT_EQ(judging::classify(task, 7, 7, 0xc5c5c5c5, 0), judging::kWritten);
   EXPECT_EQ(judging::classify(task, 7, 0xc5c5c5c5, 0xc5c5c5c5, 0), judging::kUntouched);

@@ -1,4 +1,4 @@
-// Who is let in besides what is near the recorded answer: sums that are nearer to the exact ones, and nobody else.
+// Besides values near the recorded answer, only sums that are nearer to the exact ones are accepted.
 #include "sandbox/judge/nearer_reference.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ std::span<const std::byte> bytes(const std::vector<float>& values) {
   return std::as_bytes(std::span<const float>(values));
 }
 
-/// Sums of kTerms equal terms: rounding to nearest errs the same way in each addition, whatever their order.
+/// Sums of kTerms equal terms: rounding to nearest errs in the same direction in each addition.
 const std::vector<float> kTermsOfRows = {0.1f, 0.3f, 0.7f, 1.3f};
 
 template <class Sum>
@@ -33,7 +33,7 @@ float to_nearest(float term) {
   for (int i = 0; i < kTerms; ++i) sum += term;
   return sum;
 }
-/// Up or down with the probability that makes it right on average.
+/// Rounds up or down with the probability that makes the sum right on average.
 float at_random(float term, std::mt19937& random) {
   float sum = 0;
   for (int i = 0; i < kTerms; ++i) {
@@ -46,7 +46,7 @@ float at_random(float term, std::mt19937& random) {
   }
   return sum;
 }
-/// As a block adds up: 250 partial sums, then those.
+/// Adds like a block of threads: 250 partial sums, then their sum.
 float in_parts(float term) {
   constexpr int kParts = 250;
   float whole = 0;
@@ -73,37 +73,37 @@ class NearerReferenceTest : public testing::Test {
   NearerReference nearer_{kFloat};
 };
 
-TEST_F(NearerReferenceTest, LetsInASumThatIsNearerToTheExactOneThanTheRecordedAnswer) {
+TEST_F(NearerReferenceTest, AcceptsASumThatIsNearerToTheExactOneThanTheRecordedAnswer) {
   std::vector<float> parts = rows(in_parts);
   EXPECT_FALSE(Comparator(kFloat, FloatTolerance::standard(kFloat)).compare(bytes(recorded_), bytes(parts)).ok())
-      << "a case that needs it";
+      << "the standard tolerance alone must not suffice";
   EXPECT_TRUE(right(parts));
   EXPECT_TRUE(right(rows([](float term) { return static_cast<float>(double(term) * kTerms); })));
   EXPECT_TRUE(right(recorded_));
 }
 
-TEST_F(NearerReferenceTest, RefusesWhatLiesBetweenTheRecordedAnswerAndTheExactOne) {
+TEST_F(NearerReferenceTest, RefusesValuesHalfwayBetweenTheRecordedAnswerAndTheExactOne) {
   EXPECT_FALSE(right(rows([](float term) { return (to_nearest(term) + in_parts(term)) / 2; })));
 }
 
-TEST_F(NearerReferenceTest, RefusesASumThatIsOffAsFarOnTheOtherSide) {
+TEST_F(NearerReferenceTest, RefusesASumWithTheSameErrorOfOppositeSign) {
   EXPECT_FALSE(right(rows([](float term) { return 2 * in_parts(term) - to_nearest(term); })));
 }
 
-TEST_F(NearerReferenceTest, RefusesDroppedTermsAndAConstantThatIsOff) {
+TEST_F(NearerReferenceTest, RefusesDroppedTermsAndAWrongConstant) {
   EXPECT_FALSE(right(rows([](float term) { return in_parts(term) - 8 * term; })));
   EXPECT_FALSE(right(rows([](float term) { return in_parts(term) * 1.0005f; })));
   EXPECT_FALSE(right(rows([](float) { return 0.0f; })));
 }
 
-TEST(NearerReference, LetsNobodyInWhereTheRecordedAnswerIsAsGoodAsAny) {
+TEST(NearerReference, DoesNotApplyWhereTheRecordedAnswerIsNearTheMean) {
   std::vector<float> recorded = {1, 2, 3};
   NearerReference nearer(kFloat);
   for (float noise : {1e-4f, -1e-4f, 2e-5f}) nearer.add(bytes(recorded), bytes({1 + noise, 2 - noise, 3 + noise}));
   EXPECT_FALSE(nearer.settle(bytes(recorded)));
 }
 
-TEST(NearerReference, LetsNobodyInByTwoRunsOrWhereRunsAgreeOnAnotherAnswer) {
+TEST(NearerReference, DoesNotApplyWithTwoRunsOrWhereRunsAgreeOnAnotherAnswer) {
   std::vector<float> recorded = {1, 2, 3}, other = {1.5, 2, 3};
   NearerReference two(kFloat), agreed(kFloat);
   for (int run = 0; run < 3; ++run) {
@@ -111,22 +111,22 @@ TEST(NearerReference, LetsNobodyInByTwoRunsOrWhereRunsAgreeOnAnotherAnswer) {
     agreed.add(bytes(recorded), bytes(other));
   }
   EXPECT_FALSE(two.settle(bytes(recorded)));
-  EXPECT_FALSE(agreed.settle(bytes(recorded))) << "nothing was rounded: it is another computation";
+  EXPECT_FALSE(agreed.settle(bytes(recorded))) << "equal runs were not rounded at random: another computation";
 }
 
-TEST(NearerReference, NeverLetsInMoreThanARoundingEnvelopeMay) {
+TEST(NearerReference, IsCappedLikeARoundingEnvelope) {
   std::vector<float> recorded = {1, 1};
   NearerReference nearer(kFloat), chaos(kFloat);
   for (float step : {0.0f, 1e-4f, 0.5e-4f}) nearer.add(bytes(recorded), bytes({2 + step, 2 + step}));
   ASSERT_TRUE(nearer.settle(bytes(recorded)));
   EXPECT_TRUE(nearer.admits(0, 1, 2.00005 + 9e-5));
   EXPECT_FALSE(nearer.admits(0, 1, 2.00005 + 11e-5));
-  // Far from the answer, and so far from each other that their mean says nothing at that scale.
+  // The runs are far from the answer, but their spread is too large for a radius under the cap.
   for (float value : {2.0f, 2.1f, 2.05f}) chaos.add(bytes(recorded), bytes({value, value}));
   EXPECT_FALSE(chaos.settle(bytes(recorded)));
 }
 
-TEST(NearerReference, LeavesIntegersAndNumbersThatAreNoneAlone) {
+TEST(NearerReference, DoesNotApplyToIntegersAndInfinities) {
   NearerReference integers({ElementType::Kind::Signed, 4}), infinite(kFloat);
   std::vector<float> recorded = {1, INFINITY};
   for (float step : {1.0f, 1.001f, 1.0005f}) {
@@ -137,7 +137,7 @@ TEST(NearerReference, LeavesIntegersAndNumbersThatAreNoneAlone) {
   EXPECT_FALSE(infinite.settle(bytes(recorded)));
 }
 
-TEST(NearerReference, JudgesEachFieldOfAStructByItselfAndIsToldInWords) {
+TEST(NearerReference, AppliesPerFieldOfAStructAndIsNamedInTheText) {
   ErrorBounds bounds(ElementLayout::parse("{float@0,int@4}8"));
   struct Cell {
     float sum;

@@ -1,4 +1,4 @@
-// What perturbing moves, and what it must leave alone.
+// Which values perturbing changes, and which it must keep.
 #include "sandbox/judge/perturbation.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ std::span<std::byte> bytes_of(std::vector<T>& values) {
   return std::as_writable_bytes(std::span<T>(values));
 }
 
-TEST(Perturbation, JitterMovesEveryFloatALittleAndASumVisibly) {
+TEST(Perturbation, JitterChangesEveryFloatSlightlyAndASumVisibly) {
   std::vector<float> values(10000);
   for (size_t i = 0; i < values.size(); ++i) values[i] = 0.5f + static_cast<float>(i % 17);
   auto before = values;
@@ -31,7 +31,7 @@ TEST(Perturbation, JitterMovesEveryFloatALittleAndASumVisibly) {
   EXPECT_GT(moved / sum, 1.002);
 }
 
-TEST(Perturbation, MovesEveryKindOfFloat) {
+TEST(Perturbation, ChangesEveryFloatingPointType) {
   for (auto* name : {"float", "double", "__half", "__nv_bfloat16"}) {
     ElementType type = ElementType::parse(name);
     std::vector<std::byte> bytes(64 * type.width);
@@ -43,7 +43,7 @@ TEST(Perturbation, MovesEveryKindOfFloat) {
   }
 }
 
-TEST(Perturbation, LeavesWhatIsNotFloatingPointAlone) {
+TEST(Perturbation, KeepsValuesThatAreNotFloatingPoint) {
   for (auto* name : {"int", "unsigned long", "byte", "pointer", "struct Cell", "bool"})
     for (auto kind : {Perturbation::Jitter, Perturbation::Swap}) {
       std::vector<uint64_t> values(100);
@@ -54,7 +54,7 @@ TEST(Perturbation, LeavesWhatIsNotFloatingPointAlone) {
     }
 }
 
-TEST(Perturbation, MovesOnlyTheFloatFieldsOfAStruct) {
+TEST(Perturbation, ChangesOnlyTheFloatFieldsOfAStruct) {
   struct Cell {
     int index;
     float value;
@@ -83,15 +83,15 @@ TEST(Perturbation, SwapKeepsTheSetOfValues) {
   EXPECT_EQ(values, before);
 }
 
-TEST(Perturbation, KeepsZerosAndWhatIsNotFinite) {
+TEST(Perturbation, KeepsZerosAndNonFiniteValues) {
   std::vector<float> values = {0.0f, INFINITY, -INFINITY, NAN, std::numeric_limits<float>::max()};
   auto before = values;
   EXPECT_FALSE(perturb(ElementLayout::parse("float"), bytes_of(values), Perturbation::Jitter, 1));
   EXPECT_EQ(std::memcmp(values.data(), before.data(), values.size() * sizeof(float)), 0);
 }
 
-TEST(Perturbation, LeavesIntegersInMemoryOfFloatsAlone) {
-  // A float4 of a particle: its place, and in w its kind as an integer, which may be 0.
+TEST(Perturbation, KeepsIntegersInMemoryOfFloats) {
+  // A particle's float4: its position, and in w its species as an integer, which may be 0.
   std::vector<float> particles;
   for (int i = 0; i < 400; ++i)
     particles.push_back(i % 4 < 3 ? 1.5f + static_cast<float>(i) : std::bit_cast<float>(i / 4 % 5));
@@ -106,7 +106,7 @@ TEST(Perturbation, LeavesIntegersInMemoryOfFloatsAlone) {
     }
 }
 
-TEST(Perturbation, IsTheSameEveryTime) {
+TEST(Perturbation, IsDeterministic) {
   std::vector<float> once(1000, 2.5f), again = once, other = once;
   perturb(ElementLayout::parse("float"), bytes_of(once), Perturbation::Jitter, 7);
   perturb(ElementLayout::parse("float"), bytes_of(again), Perturbation::Jitter, 7);

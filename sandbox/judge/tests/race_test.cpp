@@ -1,4 +1,4 @@
-// When measuring stops, on made-up samples.
+// When a race stops, on synthetic samples.
 #include "sandbox/judge/timing/race.h"
 
 #include <gtest/gtest.h>
@@ -21,13 +21,13 @@ Race run(double ratio, double sigma, unsigned seed = 1, RaceRules rules = {}) {
   return race;
 }
 
-TEST(Race, GivesUpOnAHopelessCandidateAtAGlance) {
+TEST(Race, GivesUpOnAHopelessCandidateAfterTheEarlyRounds) {
   Race race = run(1.5, 0.02);
   EXPECT_EQ(race.stopped(), Race::Stop::CannotWin);
   EXPECT_EQ(race.baseline().size(), 2u);
 }
 
-TEST(Race, LooksLongerAtWhoIsOftenSlowerOnlyWhereTheOriginalIsUnsteadyToo) {
+TEST(Race, KeepsMeasuringASlowerCandidateWhenTheOriginalIsUnsteadyToo) {
   Race steady{RaceRules{}}, unsteady{RaceRules{}};
   steady.add({1, 1}, {1.3, 1.3});
   EXPECT_EQ(steady.stopped(), Race::Stop::CannotWin);
@@ -35,13 +35,13 @@ TEST(Race, LooksLongerAtWhoIsOftenSlowerOnlyWhereTheOriginalIsUnsteadyToo) {
   EXPECT_EQ(unsteady.stopped(), Race::Stop::None);
 }
 
-TEST(Race, GivesUpOnASlowerCandidateAtTheFirstLook) {
+TEST(Race, GivesUpOnASlowerCandidateAfterTheFirstRounds) {
   Race race = run(1.05, 0.005);
   EXPECT_EQ(race.stopped(), Race::Stop::CannotWin);
   EXPECT_EQ(race.baseline().size(), 6u);
 }
 
-TEST(Race, NeverCallsAGainOnAGlance) {
+TEST(Race, NeverAcceptsAGainAfterTheEarlyRoundsAlone) {
   RaceRules rules;
   rules.most_seconds = 1e-9;
   EXPECT_GE(run(0.5, 0.01, 1, rules).baseline().size(), 6u);
@@ -72,9 +72,9 @@ TEST(Race, OverrunsItsBudgetByNoMoreThanAPair) {
   EXPECT_LE(pairs, 60u);
 }
 
-TEST(Race, SoonGivesUpWhoCannotComeNearTheBestSoFar) {
+TEST(Race, SoonGivesUpCandidatesThatCannotComeNearTheBestSoFar) {
   RaceRules rules;
-  rules.smallest_gain = 2;  // What the best reached, or nearly.
+  rules.smallest_gain = 2;  // Close to the best speedup so far.
   Race slow = run(1 / 1.5, 0.02, 1, rules), near = run(1 / 2.1, 0.02, 1, rules);
   EXPECT_EQ(slow.stopped(), Race::Stop::CannotWin);
   EXPECT_EQ(slow.baseline().size(), 2u) << "faster than the original, but not by enough";
@@ -87,7 +87,7 @@ TEST(Race, EndsWhenNoSamplesCome) {
   EXPECT_EQ(race.next_rounds(), 0);
 }
 
-TEST(Race, SeldomCallsEqualCandidatesAGain) {
+TEST(Race, SeldomReportsAGainForEqualCandidates) {
   int gains = 0;
   for (unsigned seed = 0; seed < 200; ++seed) {
     Race race = run(1.0, 0.03, seed);

@@ -1,4 +1,4 @@
-// What rounding excuses and what it does not, on sums with cancellation computed here in several ways.
+// Which differences rounding excuses, on sums with cancellation that are computed here in several ways.
 #include "sandbox/judge/rounding_envelope.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ float term(int row, int column) {
   return std::sin(static_cast<float>(row * 31 + column * 17)) * (1 + static_cast<float>(column % 7));
 }
 
-/// Row sums of terms of both signs, each way of adding given as a function of (row).
+/// Row sums of terms of both signs; `sum` adds one row.
 template <class Sum>
 std::vector<float> rows(Sum sum) {
   std::vector<float> results;
@@ -83,7 +83,7 @@ TEST(RoundingEnvelope, RefusesAHalfPrecisionIntermediate) {
   EXPECT_FALSE(judge(halved, derived()).ok());
 }
 
-TEST(RoundingEnvelope, GrantsNothingToWhatIsExactlyReproducible) {
+TEST(RoundingEnvelope, IsEmptyForExactlyReproducibleResults) {
   RoundingEnvelope envelope(kFloat);
   envelope.add(bytes(rows(in_order)), bytes(rows(in_order)));
   EXPECT_EQ(granted(envelope).envelope, 0);
@@ -96,7 +96,7 @@ TEST(RoundingEnvelope, IsCappedWhereRoundingDecidesTheResult) {
   EXPECT_LE(granted(envelope).envelope, 1e-4);
 }
 
-TEST(RoundingEnvelope, IgnoresWhatIsNotFinite) {
+TEST(RoundingEnvelope, IgnoresNonFiniteValues) {
   RoundingEnvelope envelope(kFloat);
   envelope.add(bytes({1.0f, INFINITY, NAN}), bytes({1.0f, 3.0f, 4.0f}));
   EXPECT_EQ(granted(envelope).envelope, 0);
@@ -122,8 +122,8 @@ TEST(RoundingEnvelope, IsMeasuredByTheNeighbourhoodsOwnScale) {
   EXPECT_EQ(Comparator(kFloat, tolerance).compare(bytes(expected), bytes(got)).mismatches, 1u);
 }
 
-/// Two runs of sums by atomics: what cancels moves by far, what is large by its last place.
-TEST(RoundingEnvelope, LetsTheSpreadOfLargeSumsExcuseNoSmallOnes) {
+/// Two runs of sums by atomics: a sum that cancels moves far, large sums move by a few last places.
+TEST(RoundingEnvelope, SpreadOfLargeSumsDoesNotExcuseErrorsOfSmallOnes) {
   constexpr size_t kBlock = kNeighbourhood / sizeof(float);
   std::vector<float> once(2 * kBlock, 1.0f), again;
   std::fill(once.begin() + kBlock, once.end(), 1e9f);
@@ -142,36 +142,37 @@ TEST(RoundingEnvelope, LetsTheSpreadOfLargeSumsExcuseNoSmallOnes) {
   EXPECT_GE(Comparator(kFloat, tolerance).compare(bytes(once), bytes(wrong)).mismatches, kBlock - 1);
 }
 
-/// A field with marks where there is nothing, and sums that cancel where there is something.
-std::vector<float> with_marks(float mark, float (*sum)(int)) {
+/// A field of sums that cancel, with sentinels in elements without a value.
+std::vector<float> with_sentinels(float sentinel, float (*sum)(int)) {
   std::vector<float> field = rows(sum);
-  for (size_t i = 0; i < field.size(); i += i % 3 ? 1 : 2) field[i] = mark;
+  for (size_t i = 0; i < field.size(); i += i % 3 ? 1 : 2) field[i] = sentinel;
   return field;
 }
 
-TEST(RoundingEnvelope, IsNotWidenedByMarks) {
-  // Without marks elsewhere there is a share to grant; no mark may make it more.
-  for (float mark : {std::numeric_limits<float>::max(), 1e30f, -9999.0f}) {
-    auto beside = [&](std::vector<float> plain, std::vector<float> marked) {
+TEST(RoundingEnvelope, IsNotWidenedBySentinels) {
+  // A neighbourhood without sentinels has an envelope; sentinels elsewhere must not widen it.
+  for (float sentinel : {std::numeric_limits<float>::max(), 1e30f, -9999.0f}) {
+    auto beside = [&](std::vector<float> plain, std::vector<float> other) {
       plain.resize(kNeighbourhood / sizeof(float), 1.0f);
-      plain.insert(plain.end(), marked.begin(), marked.end());
+      plain.insert(plain.end(), other.begin(), other.end());
       return plain;
     };
-    auto field = beside(rows(in_order), with_marks(mark, in_order));
+    auto field = beside(rows(in_order), with_sentinels(sentinel, in_order));
     RoundingEnvelope envelope(kFloat);
-    envelope.add(bytes(field), bytes(beside(rows(in_lanes), with_marks(mark, in_lanes))));
+    envelope.add(bytes(field), bytes(beside(rows(in_lanes), with_sentinels(sentinel, in_lanes))));
     Comparator judge(kFloat, granted(envelope));
-    EXPECT_TRUE(judge.compare(bytes(field), bytes(beside(rows(backwards), with_marks(mark, backwards)))).ok()) << mark;
+    EXPECT_TRUE(judge.compare(bytes(field), bytes(beside(rows(backwards), with_sentinels(sentinel, backwards)))).ok())
+        << sentinel;
     auto poisoned = field;
     for (size_t i = kNeighbourhood / sizeof(float); i < field.size(); ++i)
-      if (field[i] != mark) poisoned[i] += 1e-3f * std::fabs(field[i]) + 1e-3f;
-    EXPECT_GT(judge.compare(bytes(field), bytes(poisoned)).mismatches, 100u) << mark;
+      if (field[i] != sentinel) poisoned[i] += 1e-3f * std::fabs(field[i]) + 1e-3f;
+    EXPECT_GT(judge.compare(bytes(field), bytes(poisoned)).mismatches, 100u) << sentinel;
   }
 }
 
 TEST(RoundingEnvelope, KeepsTheNoiseBesideAPeak) {
-  // The spectrum of a sine: two bins, and what rounding leaves in all others. Also a smooth block's cosines, that fall
-  // off.
+  // The spectrum of a sine: two bins, and rounding errors in all others. Also the decreasing cosine coefficients of a
+  // smooth block.
   for (float fall : {0.0f, 0.97f}) {
     auto spectrum = [&](unsigned seed) {
       std::vector<float> bins(1024);
@@ -194,7 +195,7 @@ TEST(RoundingEnvelope, KeepsTheNoiseBesideAPeak) {
   }
 }
 
-TEST(RoundingEnvelope, AsksNothingForWhatTheBoundInUlpsCovers) {
+TEST(RoundingEnvelope, IgnoresDifferencesThatTheBoundInUlpsCovers) {
   // Pressures of 1e6 between velocities of 1: the last place of one is a tenth of the other.
   std::vector<float> state(1024, 1.0f), again;
   for (size_t i = 0; i < state.size(); i += 4) state[i] = 1e6f;
@@ -209,7 +210,7 @@ TEST(RoundingEnvelope, AsksNothingForWhatTheBoundInUlpsCovers) {
   EXPECT_EQ(judge.compare(bytes(state), bytes(again)).mismatches, 1u);
 }
 
-TEST(RoundingEnvelope, SeesWhetherDenormalsAreNumbers) {
+TEST(RoundingEnvelope, LearnsWhetherDenormalsAreNumbers) {
   float tail = 3e-40f;
   RoundingEnvelope envelope(kFloat);
   envelope.add(bytes({1.0f, tail}), bytes({1.0f, tail}));
@@ -230,7 +231,7 @@ TEST(RoundingEnvelope, IsNamedInWords) {
   EXPECT_EQ(tolerance.text(kFloat), "rounding envelope 3.1e-07 of the buffer's scale, 16 ULP");
   tolerance.typical = 2e-6;
   EXPECT_EQ(tolerance.text(kFloat),
-            "rounding envelope 3.1e-07 of the buffer's scale, at most 2.0e-06 of its typical numbers, 16 ULP");
+            "rounding envelope 3.1e-07 of the buffer's scale, at most 2.0e-06 of its typical magnitude, 16 ULP");
   EXPECT_EQ(tolerance.text({ElementType::Kind::Signed, 4}), "exact");
 }
 

@@ -1,4 +1,4 @@
-// Medians and intervals on samples whose answer is known.
+// Medians and intervals of samples whose true values are known.
 #include "sandbox/judge/timing/statistics.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ TEST(Statistics, TakesTheMiddleOrTheMeanOfTheMiddleTwo) {
   EXPECT_EQ(median(std::vector<double>{}), 0);
 }
 
-TEST(Statistics, MeasuresSpreadWithoutMindingOneOutlier) {
+TEST(Statistics, SpreadIsRobustAgainstOneOutlier) {
   EXPECT_NEAR(relative_spread(std::vector<double>{10, 11, 9, 10, 1000}), 0.1, 1e-12);
 }
 
@@ -31,7 +31,7 @@ TEST(Statistics, GivesTheSameIntervalTwice) {
   EXPECT_EQ(paired_ratio(a, b).low, paired_ratio(a, b).low);
 }
 
-TEST(Statistics, CoversTheTrueRatioAboutAsOftenAsItPromises) {
+TEST(Statistics, IntervalCoversTheTrueRatioAboutAsOftenAsItStates) {
   std::mt19937 random(7);
   std::lognormal_distribution<double> noise(0, 0.05);
   int covered = 0;

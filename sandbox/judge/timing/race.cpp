@@ -11,9 +11,9 @@ int Race::next_rounds() const {
   if (stop_ != Stop::None) return 0;
   int taken = static_cast<int>(baseline_.size());
   int goal = taken < rules_.first_rounds ? rules_.first_rounds : static_cast<int>(std::ceil(taken * rules_.growth));
-  if (taken == 0) goal = std::min(rules_.glance_rounds, rules_.first_rounds);
+  if (taken == 0) goal = std::min(rules_.early_rounds, rules_.first_rounds);
   goal = std::min(goal, rules_.most_rounds);
-  // A growing stride must not step far over the budget: long launches would cost twice what they may.
+  // A growing step must not overshoot the budget: with long launches it would be exceeded twofold.
   if (taken >= rules_.first_rounds && spent_ > 0)
     goal = std::min(goal, static_cast<int>(std::ceil(taken * rules_.most_seconds / spent_)));
   return std::max(1, goal - taken);
@@ -28,8 +28,8 @@ void Race::add(const std::vector<double>& baseline, const std::vector<double>& c
            std::accumulate(candidate_.begin(), candidate_.end(), 0.0);
   int taken = static_cast<int>(baseline_.size());
   double bar = rules_.hopeless * std::max(1.0, rules_.smallest_gain);
-  bool glance = taken >= rules_.glance_rounds && taken < rules_.first_rounds;
-  bool hopeless = glance && *std::ranges::max_element(baseline_) < bar * *std::ranges::min_element(candidate_);
+  bool early = taken >= rules_.early_rounds && taken < rules_.first_rounds;
+  bool hopeless = early && *std::ranges::max_element(baseline_) < bar * *std::ranges::min_element(candidate_);
   if (hopeless) stop_ = Stop::CannotWin;
   else if (taken >= rules_.first_rounds && speedup_.high < rules_.smallest_gain) stop_ = Stop::CannotWin;
   else if (taken >= rules_.first_rounds && speedup_.low > rules_.smallest_gain &&
@@ -40,9 +40,9 @@ void Race::add(const std::vector<double>& baseline, const std::vector<double>& c
 }
 
 double physics_floor(double fastest_write_seconds, unsigned cores) {
-  // Timers, page placement and a plain memset that is not quite the fastest store loop: allow a factor of two.
-  constexpr double kBenefitOfDoubt = 0.5;
-  return cores > 0 ? kBenefitOfDoubt * fastest_write_seconds / cores : 0;
+  // A factor of two allows for timer errors, page placement, and a store loop that is faster than the measured one.
+  constexpr double kAllowance = 0.5;
+  return cores > 0 ? kAllowance * fastest_write_seconds / cores : 0;
 }
 
 }  // namespace kernelift

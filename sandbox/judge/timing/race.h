@@ -1,5 +1,5 @@
-// How long to go on measuring a candidate: a few samples first, more only while the candidate might still win or while
-// its win is not yet sure. Sees numbers only; the runner takes the samples.
+// Decides how many samples of a candidate are taken: a few first, then more only while the candidate may still win or
+// its win is not yet certain. Works on numbers alone; the runner takes the samples.
 #pragma once
 #include <string>
 #include <vector>
@@ -9,18 +9,19 @@
 namespace kernelift {
 
 struct RaceRules {
-  int glance_rounds = 2;  ///< Pairs after which a candidate that is hopelessly slower is given up.
-  double hopeless =
-      0.85;  ///< Share of `smallest_gain` that no two samples of the glance exceed, whoever is paired with whom.
-  int first_rounds = 6;  ///< Pairs before the first real look; fewer give no usable interval.
+  int early_rounds = 2;  ///< Pairs after which a hopelessly slow candidate is given up.
+  /// A candidate is hopelessly slow if in the early rounds the slowest original sample divided by the fastest candidate
+  /// sample is below this share of `smallest_gain`.
+  double hopeless = 0.85;
+  int first_rounds = 6;  ///< Pairs before the first interval is evaluated; fewer give no usable interval.
   int most_rounds = 60;
-  double growth = 1.6;          ///< Each further look needs so many times the pairs of the last.
-  double smallest_gain = 1.01;  ///< What a win must exceed: kSmallestGain, or nearly what the best so far reached.
-  double settled_width = 0.02;  ///< Relative width at which a clear winner is known well enough.
-  /// Measured time of an instance, both sides together, after which the race ends as it stands: a screening; finalists
-  /// are confirmed with samples of their own. Played through on made-up streams of candidates (equal, slower, a few
-  /// faster; noise of 2 to 6 %), 0.1 to 0.2 s leave the fastest kernel at the end of a given time for launches of 4 to
-  /// 16 ms, 1 s a tenth less; launches below a millisecond never get there.
+  double growth = 1.6;          ///< Factor by which the number of pairs grows from one evaluation to the next.
+  double smallest_gain = 1.01;  ///< Speedup that a win must exceed: kSmallestGain, or close to the best so far.
+  double settled_width = 0.02;  ///< Relative width of the interval at which a clear winner is known well enough.
+  /// Measured seconds per instance, both sides together, after which the race ends with the interval it has. This is a
+  /// screening; finalists are confirmed with new samples. In simulations (streams of equal, slower and a few faster
+  /// candidates; noise of 2 to 6 %; launches of 4 to 16 ms) 0.1 to 0.2 s gave the fastest kernel at the end of a fixed
+  /// search time, 1 s one a tenth slower; launches below a millisecond never reach this limit.
   double most_seconds = 0.2;
 };
 
@@ -46,12 +47,12 @@ class Race {
   Stop stop_ = Stop::None;
 };
 
-/// The least time any kernel can take that leaves `bytes_written` new bytes, given the fastest way this machine was
-/// measured to write that much, shared by `cores`. A kernel below it did not do the work.
-/// What must be read is not counted, since nobody knows it: that results change with an input does not tell which of
-/// its bytes they depend on (a search ends early, an index chooses, a factor is zero), and what is read again may still
-/// lie in a cache. A floor that is too high would accuse honest kernels; whoever reads too little is wrong on perturbed
-/// inputs, which every finalist meets.
+/// The least seconds in which any kernel can write its results, given the fastest measured time to write as many bytes
+/// on this machine, divided among `cores`. A kernel that takes less did not do the work.
+/// Reads are not counted, since the bytes that must be read are not known: even if results change with an input, they
+/// need not depend on all its bytes (a search ends early, an index selects, a factor is zero), and bytes may still be
+/// in a cache. A floor that is too high would accuse correct kernels. A candidate that reads too little is wrong on
+/// perturbed inputs, on which every finalist is verified.
 double physics_floor(double fastest_write_seconds, unsigned cores);
 
 }  // namespace kernelift

@@ -7,7 +7,7 @@
 namespace kernelift {
 namespace {
 
-// Enough that the 2.5 % points rest on about a dozen resamples each, and a call stays within a millisecond or two.
+// Enough that about a dozen resamples lie beyond each 2.5 % point, while a call takes a millisecond or two.
 constexpr int kResamples = 500;
 constexpr double kTail = 0.025;
 

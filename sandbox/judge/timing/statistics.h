@@ -1,5 +1,5 @@
-// Figures from samples: medians, and how sure a ratio of medians is. Nothing is discarded: an outlier stays in, and a
-// median does not mind it. Deterministic: the bootstrap draws from its own seeded generator.
+// Medians of samples, and confidence intervals of ratios of medians. No sample is discarded; medians are robust against
+// outliers. Deterministic: the bootstrap has its own seeded generator.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -7,8 +7,8 @@
 
 namespace kernelift {
 
-double median(std::span<const double> values);  ///< 0 of none.
-/// Median absolute deviation as a share of the median; 0 of fewer than two.
+double median(std::span<const double> values);  ///< 0 if there are no values.
+/// Median absolute deviation as a share of the median; 0 for fewer than two values.
 double relative_spread(std::span<const double> values);
 
 struct Ratio {
@@ -16,8 +16,8 @@ struct Ratio {
   double relative_width() const { return value > 0 ? (high - low) / value : 0; }
 };
 
-/// Ratio median(a) / median(b). Samples are pairs taken one after the other, and whole pairs are resampled, so that
-/// what slowed both (a clock, a neighbour) does not widen the interval. EXPECTS: equal sizes.
+/// Ratio median(a) / median(b). Each pair of samples was taken back to back, and whole pairs are resampled, so that a
+/// disturbance that slows both (clock changes, other processes) does not widen the interval. EXPECTS: equal sizes.
 Ratio paired_ratio(std::span<const double> a, std::span<const double> b, uint64_t seed = 1);
 
 }  // namespace kernelift

@@ -55,8 +55,8 @@ MepFixture gpu_scale_mep(int n = 100000) {
   return fixture;
 }
 
-TrialCode code_of(const std::string& kernel) {
-  TrialCode code;
+RunnableCode code_of(const std::string& kernel) {
+  RunnableCode code;
   code.image = candidates();
   code.launches.push_back(CandidateLaunch::as_recorded(kernel));
   return code;
@@ -283,7 +283,7 @@ TEST_F(OnGpu, FindsEachKindOfWrongCandidate) {
   EXPECT_EQ(outside.outcome, Outcome::WroteOutside) << outside.text();
   EXPECT_THAT(outside.detail, HasSubstr("8 bytes after the end of out"));
   for (auto kernel : {"uses_scratch", "behind_scratch"}) {
-    TrialCode code = code_of(kernel);
+    RunnableCode code = code_of(kernel);
     code.scratch = {{*Expression::parse("1000"), false}};
     Verdict verdict = std::get<Verdict>(running.process->evaluate(code, {}).value_or(Verdict{}));
     EXPECT_EQ(verdict.outcome, kernel == std::string("uses_scratch") ? Outcome::Ok : Outcome::WroteOutside)
@@ -334,7 +334,7 @@ TEST_F(OnGpu, RefusesWhatDoesNotFitBeforeItIsLaunched) {
   MepFixture fixture = gpu_scale_mep();
   Running running(fixture);
   ASSERT_EQ(running.trouble, "");
-  TrialCode wide = code_of("right");
+  RunnableCode wide = code_of("right");
   wide.launches[0].block[0] = Expression::constant(2048);
   auto answer = running.process->evaluate(wide, {});
   ASSERT_TRUE(answer);
@@ -342,18 +342,18 @@ TEST_F(OnGpu, RefusesWhatDoesNotFitBeforeItIsLaunched) {
   ASSERT_TRUE(verdict);
   EXPECT_EQ(verdict->outcome, Outcome::OverResources);
   EXPECT_THAT(verdict->detail, HasSubstr("threads per block: 2048, limit 1024"));
-  TrialCode shared = code_of("right");
+  RunnableCode shared = code_of("right");
   shared.launches[0].shared = Expression::constant(300 << 10);
   answer = running.process->evaluate(shared, {}), verdict = &std::get<Verdict>(*answer);
   EXPECT_EQ(verdict->outcome, Outcome::OverResources) << verdict->text();
-  TrialCode much = code_of("right");
+  RunnableCode much = code_of("right");
   much.launches[0].shared = Expression::constant(100 << 10);
   answer = running.process->evaluate(much, {}), verdict = &std::get<Verdict>(*answer);
   EXPECT_TRUE(verdict->ok()) << verdict->text();
-  TrialCode absent = code_of("no_such_kernel");
+  RunnableCode absent = code_of("no_such_kernel");
   answer = running.process->evaluate(absent, {}), verdict = &std::get<Verdict>(*answer);
   EXPECT_EQ(verdict->outcome, Outcome::LaunchFailed) << verdict->text();
-  TrialCode garbage;
+  RunnableCode garbage;
   garbage.image = "not an image";
   answer = running.process->evaluate(garbage, {}), verdict = &std::get<Verdict>(*answer);
   EXPECT_EQ(verdict->outcome, Outcome::LaunchFailed) << verdict->text();

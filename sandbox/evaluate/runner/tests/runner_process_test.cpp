@@ -66,8 +66,8 @@ Result<std::vector<double>> no_trace(const std::string&, const std::function<Sta
   return environment_error("there is no CUPTI here");
 }
 
-TrialCode code_of(const std::string& image) {
-  TrialCode code;
+RunnableCode code_of(const std::string& image) {
+  RunnableCode code;
   code.image = image;
   return code;
 }

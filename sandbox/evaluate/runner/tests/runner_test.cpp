@@ -36,7 +36,7 @@ struct Rig {
     else trouble = calibrated.error().message;
   }
   Verdict judge(const std::string& image, bool confirm = false) {
-    TrialCode code;
+    RunnableCode code;
     code.image = image;
     Inquiry inquiry;
     inquiry.confirm = confirm;
@@ -257,7 +257,7 @@ TEST(Runner, RacesAgainstWhatTheApplicationRunsWhenAsked) {
   ASSERT_EQ(rig.trouble + rig.report.application_trouble, "");
   EXPECT_NEAR(rig.report.instances[0].seconds, 100e-6, 1e-9);
   EXPECT_NEAR(rig.report.instances[0].application_seconds, 200e-6, 1e-9);
-  TrialCode code;
+  RunnableCode code;
   code.image = "faster";
   Inquiry inquiry;
   inquiry.against_application = true;
@@ -268,7 +268,7 @@ TEST(Runner, RacesAgainstWhatTheApplicationRunsWhenAsked) {
 
 TEST(Runner, RacesAgainstNothingElseWhereTheApplicationsCodeIsNotKnown) {
   Rig rig(scale());
-  TrialCode code;
+  RunnableCode code;
   code.image = "faster";
   Inquiry inquiry;
   inquiry.against_application = true;
@@ -341,7 +341,7 @@ TEST(Runner, IsOfNoFurtherUseAfterAFaultOrAHang) {
 TEST(Runner, SeesWhatIsWrittenBesideTheMemoryThatIsLent) {
   Rig rig(scale());
   auto judge = [&](const std::string& image) {
-    TrialCode code;
+    RunnableCode code;
     code.image = image;
     code.scratch = {{*Expression::parse("1000"), false}};
     return std::get<Verdict>(rig.runner->evaluate(code, {}).value_or(Verdict{}));
