@@ -31,8 +31,8 @@ struct SlicedFunction {
 struct MepRegion {
   uint64_t address = 0, size = 0;
   MemoryKind kind = MemoryKind::Device;
-  std::string before, after;     ///< File names under data/; equal if unchanged.
-  std::string reached_from;      ///< "arg 2"…
+  std::string before, after;  ///< File names under data/; equal if unchanged.
+  Origin reached_from;
   int parameter = -1;            ///< Index of the pointer parameter that reaches it, or -1.
   std::string element = "byte";  ///< Canonical element type: float double int byte…
   /// Where addresses lie, by type: at every offset of every `pointer_stride` bytes. Stride 0: the type is not known or
