@@ -1,4 +1,4 @@
-// A recursive reading of clang expressions into core's Expression; what that cannot express becomes nullopt.
+// Clang expressions are translated recursively to core's Expression; one that it cannot express becomes nullopt.
 #include "extractor/scan/geometry_text.h"
 
 #include "clang/AST/DeclCXX.h"
@@ -34,7 +34,7 @@ const Expr* bare(const Expr* e) {
   }
 }
 
-/// Through casts of any type: what a float quotient divides.
+/// The expression beneath casts of any type, for the operands of a float quotient.
 const Expr* through_casts(const Expr* e) {
   for (;;) {
     const Expr* before = e;
@@ -44,7 +44,7 @@ const Expr* through_casts(const Expr* e) {
   }
 }
 
-/// The integer that a float operand stands for: `(float)n` is n, and so are `n * 1.0` and `ceil((float)n)`. Else null.
+/// The integer expression whose value a float operand has: n for `(float)n`, `n * 1.0` and `ceil((float)n)`. Else null.
 const Expr* as_integer(const Expr* e) {
   e = through_casts(e);
   if (auto* call = llvm::dyn_cast<CallExpr>(e); call && call->getNumArgs() == 1 && call->getDirectCallee())
@@ -155,7 +155,7 @@ bool GeometryReader::read_dim3(const Expr* e, GeometryUse& use, int depth) {
   e = bare(e);
   if (auto* cast = llvm::dyn_cast<CXXFunctionalCastExpr>(e)) return read_dim3(cast->getSubExpr(), use, depth + 1);
   if (auto* cast = llvm::dyn_cast<CStyleCastExpr>(e)) return read_dim3(cast->getSubExpr(), use, depth + 1);
-  // In a template's pattern, lists have no type yet.
+  // In a template's pattern, initialiser lists have no type yet.
   auto* braces = llvm::dyn_cast<InitListExpr>(e);
   auto* parentheses = llvm::dyn_cast<ParenListExpr>(e);
   if (braces || parentheses) {
@@ -310,7 +310,7 @@ GeometryReader::Read GeometryReader::read_variable(const VarDecl* variable, Geom
   bool constant = init && (variable->isConstexpr() || variable->getType().isConstQualified()) &&
                   !init->isValueDependent() && init->getIntegerConstantExpr(unit_.context).has_value();
   if (constant) {
-    // Named when its own value is spelled by a literal; a constant made of others is followed to them.
+    // A constant is named if its initialiser is a literal; one computed from other constants is replaced by them.
     Read value = read(init, use, {}, depth + 1);
     bool literal = value && value->as_constant().value_or(-1) >= 0;
     if (value && (!literal || belongs_to_type(variable))) return value;
@@ -338,7 +338,7 @@ std::optional<Quotient> GeometryReader::read_quotient(const Expr* e, GeometryUse
 
 GeometryReader::Read GeometryReader::read_call(const Expr* e, GeometryUse& use, const Substitution& substitution,
                                                int depth) {
-  // (int)ceil((float)n / block): the integer is ceil_div(n, block). Without the ceil it is the quotient, cut off.
+  // (int)ceil((float)n / block) is ceil_div(n, block). Without the ceil the quotient is truncated.
   if (auto* cast = llvm::dyn_cast<ExplicitCastExpr>(e); cast && cast->getType()->isIntegralOrEnumerationType())
     e = bare(cast->getSubExpr());
   if (e->getType()->isRealFloatingType())
@@ -361,7 +361,7 @@ GeometryReader::Read GeometryReader::read_call(const Expr* e, GeometryUse& use, 
   }
   if ((name == "min" || name == "max") && values.size() == 2)
     return Expression::binary(name == "min" ? Expression::Op::Min : Expression::Op::Max, values[0], values[1]);
-  // A helper of one return statement is read in its caller's terms.
+  // A helper that consists of one return statement is inlined.
   const FunctionDecl* definition = nullptr;
   if (!callee->isDefined(definition) || definition->getNumParams() != values.size() ||
       llvm::isa<CXXMethodDecl>(definition))

@@ -1,6 +1,5 @@
-// kernelift_corpus_check DATABASE ROOT [REGEX]: scans an application and slices every kernel of it, and prints what
-// became of each, with totals. A walk through both stages on code that nobody here wrote: the quickest way to see what
-// is missing.
+// kernelift_corpus_check DATABASE ROOT [REGEX]: scans an application, slices every kernel of it, and prints the result
+// of each, with totals. It runs both stages on foreign code: the quickest way to see which constructs are not handled.
 #include <cstdio>
 #include <map>
 #include <regex>

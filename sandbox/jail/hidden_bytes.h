@@ -1,4 +1,4 @@
-// Memory that forked children do not inherit: for what a candidate's process must not find.
+// Memory that forked children do not inherit, for data that a candidate's process must not be able to read.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -9,7 +9,7 @@ namespace kernelift {
 class HiddenBytes {
  public:
   HiddenBytes() = default;
-  /// Zeroed. EXPECTS: enough memory; a process that has none left is ended.
+  /// Zeroed memory. If there is not enough, the process is terminated.
   explicit HiddenBytes(size_t size);
   HiddenBytes(HiddenBytes&& other) noexcept { swap(other); }
   HiddenBytes& operator=(HiddenBytes&& other) noexcept {

@@ -17,7 +17,7 @@
 #include "sandbox/device/confined_cpu/child.h"
 #include "sandbox/device/cpu/cpu_device.h"
 #include "sandbox/device/host_kernels.h"
-#include "sandbox/jail/patience.h"
+#include "sandbox/jail/cpu_time_limit.h"
 
 namespace kernelift {
 namespace {
@@ -103,11 +103,11 @@ class ChildProcess {
   Frame receive(std::chrono::milliseconds limit, const std::function<bool()>& interrupted) {
     // Asked often enough that a run ends on time, seldom enough to cost nothing.
     constexpr int kAskMilliseconds = 20;
-    const Patience patience(pid_, limit);
+    const CpuTimeLimit time_limit(pid_, limit);
     const auto begin = Deadline::clock::now();
     pollfd waiting{channel_.fd(), POLLIN, 0};
     while (poll(&waiting, 1, kAskMilliseconds) <= 0)
-      if (patience.is_over(Deadline::clock::now() - begin) || (interrupted && interrupted()))
+      if (time_limit.is_over(Deadline::clock::now() - begin) || (interrupted && interrupted()))
         return {Arrival::TimedOut, 0, {}, {}};
     return channel_.receive(after(limit), kLargestReply);
   }
@@ -367,8 +367,8 @@ class ConfinedCpu : public Device {
       outcome.fault = static_cast<DeviceFault>(reader.number()), outcome.detail = reader.text();
       outcome.seconds = reader.reals(), outcome.survived = true;
       auto good = [](double seconds) { return seconds > 0 && seconds < 1e6; };
-      bool sound = reader.ok() && outcome.fault < DeviceFault::Lost &&
-                   std::ranges::all_of(outcome.seconds, good) && (!outcome.ok() || outcome.seconds.size() == intervals);
+      bool sound = reader.ok() && outcome.fault < DeviceFault::Lost && std::ranges::all_of(outcome.seconds, good) &&
+                   (!outcome.ok() || outcome.seconds.size() == intervals);
       if (!sound) outcome = child_->malformed();
     }
     if (!outcome.ok()) child_.reset();

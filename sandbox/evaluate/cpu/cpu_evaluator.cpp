@@ -13,7 +13,7 @@
 
 namespace kernelift {
 
-/// In memory that the runners' nursery inherits.
+/// In memory that the runners' fork server inherits.
 struct CpuEvaluator::SharedEra {
   std::atomic<uint64_t>* now = nullptr;
 
@@ -41,7 +41,7 @@ Result<std::unique_ptr<Evaluator>> CpuEvaluator::create(const Mep& mep, const st
   if (!evaluator->shared_era_->now) return environment_error("not enough memory to start the processes that measure");
   RunnerSettings settings = runner_settings(options);
   settings.era = evaluator->shared_era_->now;
-  // The runner's nursery first: it is forked while this process is still small.
+  // The runner's fork server first: it is forked while this process is still small.
   KERNELIFT_ASSIGN(evaluator->runners_, cpu_runners(mep, folder, settings, options.threads));
   CompilePoolOptions pool;
   pool.workers = options.compile_workers;

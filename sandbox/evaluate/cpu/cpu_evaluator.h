@@ -47,7 +47,7 @@ class CpuEvaluator : public Evaluator {
   std::set<std::string> fatal_;
   Hash baseline_key_;
   BaselineReport report_;
-  std::unique_ptr<Nursery> runners_;
+  std::unique_ptr<ForkServer> runners_;
   std::unique_ptr<RunnerProcess> runner_;
   std::map<Hash, Verdict> measured_;  ///< Touched by the measuring thread only.
   /// The best lower bounds so far: of candidates that a source patch can express, and of all.

@@ -5,12 +5,12 @@
 
 namespace kernelift {
 
-Result<std::unique_ptr<Nursery>> cpu_runners(const Mep& mep, const std::filesystem::path& folder,
-                                             RunnerSettings settings, unsigned threads) {
+Result<std::unique_ptr<ForkServer>> cpu_runners(const Mep& mep, const std::filesystem::path& folder,
+                                                RunnerSettings settings, unsigned threads) {
   settings.keep_quiet = true;
   auto open = [threads](int) { return open_confined_cpu({.threads = threads}); };
-  return RunnerProcess::nursery(mep, std::filesystem::absolute(folder), settings,
-                                {.device = open, .prepare = prepare_for_confined_cpu});
+  return RunnerProcess::fork_server(mep, std::filesystem::absolute(folder), settings,
+                                    {.device = open, .prepare = prepare_for_confined_cpu});
 }
 
 }  // namespace kernelift

@@ -5,7 +5,7 @@
 namespace kernelift {
 
 /// Makes runners of a MEP. `threads`: cores that a kernel may use; 0: all.
-Result<std::unique_ptr<Nursery>> cpu_runners(const Mep& mep, const std::filesystem::path& folder,
-                                             RunnerSettings settings, unsigned threads);
+Result<std::unique_ptr<ForkServer>> cpu_runners(const Mep& mep, const std::filesystem::path& folder,
+                                                RunnerSettings settings, unsigned threads);
 
 }  // namespace kernelift

@@ -47,8 +47,8 @@ Result<int> cuda_ordinal(const std::string& device) {
   return usage_error("'" + device + "' is not a device (auto, cpu, cuda, cuda:0, cuda:1 …)");
 }
 
-Result<std::unique_ptr<Nursery>> cuda_runners(const Mep& mep, const std::filesystem::path& folder,
-                                              const RunnerSettings& settings) {
+Result<std::unique_ptr<ForkServer>> cuda_runners(const Mep& mep, const std::filesystem::path& folder,
+                                                 const RunnerSettings& settings) {
   CudaDeviceOptions device;
   for (auto& instance : mep.instances) {
     device.stack_bytes = std::max(device.stack_bytes, instance.settings.stack_limit);
@@ -62,15 +62,15 @@ Result<std::unique_ptr<Nursery>> cuda_runners(const Mep& mep, const std::filesys
     options.ordinal = std::max(ordinal, 0);
     return open_cuda_device(options);
   };
-  return RunnerProcess::nursery(mep, std::filesystem::absolute(folder), settings,
-                                {.device = open, .profile = profile_launch, .trace = trace_kernel});
+  return RunnerProcess::fork_server(mep, std::filesystem::absolute(folder), settings,
+                                    {.device = open, .profile = profile_launch, .trace = trace_kernel});
 }
 
 Result<OpenedGpu> open_gpu(const std::string& device, const Mep& mep, const std::filesystem::path& folder,
                            const RunnerSettings& settings, bool twins, const GpuRunners& runners) {
   OpenedGpu gpu;
   KERNELIFT_ASSIGN(gpu.wanted, cuda_ordinal(device));
-  // The nursery is forked while this process is still small.
+  // The fork server is forked while this process is still small.
   KERNELIFT_ASSIGN(gpu.runners, runners(mep, folder, settings));
   KERNELIFT_ASSIGN(gpu.process, RunnerProcess::open(*gpu.runners, twins ? gpu.wanted : gpu.ordinal()));
   return gpu;

@@ -24,14 +24,14 @@ namespace kernelift {
 Result<int> cuda_ordinal(const std::string& device);
 /// Makes runners of a MEP; opened with ordinal -1 one sees all GPUs and uses the first.
 using GpuRunners =
-    std::function<Result<std::unique_ptr<Nursery>>(const Mep&, const std::filesystem::path&, const RunnerSettings&)>;
+    std::function<Result<std::unique_ptr<ForkServer>>(const Mep&, const std::filesystem::path&, const RunnerSettings&)>;
 /// NVIDIA's. They have the stack and heap limits that the MEP was recorded with.
-Result<std::unique_ptr<Nursery>> cuda_runners(const Mep& mep, const std::filesystem::path& folder,
-                                              const RunnerSettings& settings);
+Result<std::unique_ptr<ForkServer>> cuda_runners(const Mep& mep, const std::filesystem::path& folder,
+                                                 const RunnerSettings& settings);
 
 /// A GPU that answered, with the process that asked it: whoever goes on to use it need not ask twice.
 struct OpenedGpu {
-  std::unique_ptr<Nursery> runners;
+  std::unique_ptr<ForkServer> runners;
   std::unique_ptr<RunnerProcess> process;
   int wanted = -1;  ///< cuda_ordinal() of the device that was asked for.
   int ordinal() const { return std::max(wanted, 0); }
@@ -122,7 +122,7 @@ class CudaEvaluator : public Evaluator {
   Hash original_key_;
   std::optional<AsBuilt> as_built_;  ///< Known once prepare() is done.
   std::string only_as_built_;
-  std::unique_ptr<Nursery> runners_;
+  std::unique_ptr<ForkServer> runners_;
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::atomic<double> calibration_seconds_ = 0, confirm_seconds_ = 0;
 

@@ -2,6 +2,7 @@
 #include "sandbox/evaluate/runner/racing.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <thread>
 
@@ -96,6 +97,15 @@ void Racing::look_at_clocks() {
   clocks_checked_ = after(kBetweenChecks);
 }
 
+bool Racing::candidate_goes_first(unsigned round) const {
+  // Neither side always follows the other. On a processor the candidate begins: in a glance of two rounds its launches
+  // are then the first and the last, and no short disturbance slows both.
+  if (bench_.device.facts().processor) return round % 2 == 0;
+  // On a GPU the middle of a queue of launches is slower than its ends by some 30 ns: by the parity of bits (the
+  // Thue-Morse sequence) each side is as often inside as outside, in short queues and in long ones.
+  return std::popcount(round) % 2 != 0;
+}
+
 Samples Racing::time(const LoadedCode& baseline, const LoadedCode& candidate, size_t instance, int rounds, int batch) {
   constexpr auto kLead = 25us, kGap = 8us;  // What the host needs to queue a first launch, and a further one.
   constexpr int kLaunchesWorth = 8;
@@ -118,9 +128,8 @@ Samples Racing::time(const LoadedCode& baseline, const LoadedCode& candidate, si
     steps.hold(kLead);
     for (int round = 0; round < now; ++round)
       for (unsigned side = 0; side < 2; ++side) {
-        // The side that goes first changes, so that neither always follows the other. The candidate begins: in a glance
-        // of two rounds its launches are then the first and the last, and no short disturbance slows both.
-        const LoadedCode& code = (rounds_ + static_cast<unsigned>(round)) % 2 == side ? candidate : baseline;
+        const LoadedCode& code =
+            candidate_goes_first(rounds_ + static_cast<unsigned>(round)) == (side == 0) ? candidate : baseline;
         for (int i = 0; i < batch; ++i) {
           bench_.memory->put_back(steps, instance);
           code.set_up(steps, memory, instance, true);
@@ -140,7 +149,7 @@ Samples Racing::time(const LoadedCode& baseline, const LoadedCode& candidate, si
     const double* next = outcome.seconds.data();
     for (int round = 0; round < now; ++round, ++taken, ++rounds_)
       for (unsigned side = 0; side < 2; ++side, next += batch)
-        (rounds_ % 2 == side ? samples.candidate : samples.baseline)
+        (candidate_goes_first(rounds_) == (side == 0) ? samples.candidate : samples.baseline)
             .push_back(bench_.kernels->net(median({next, static_cast<size_t>(batch)})));
     const bool last = taken >= rounds;
     if (Deadline::clock::now() >= clocks_checked_ || (last && to_the_end)) look_at_clocks();
@@ -162,6 +171,7 @@ Samples Racing::time(const LoadedCode& baseline, const LoadedCode& candidate, si
 bool Racing::race(const LoadedCode& candidate, size_t instance, Race& race, std::optional<Deadline> until,
                   Verdict& verdict) {
   const int batch = bench_.batch_for(bench_.report.instances[instance].seconds);
+  rounds_ = 0;
   for (int rounds; (rounds = race.next_rounds()) > 0;) {
     auto taken = static_cast<int>(race.baseline().size());
     if (until) {

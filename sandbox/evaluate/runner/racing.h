@@ -42,6 +42,7 @@ class Racing {
   int throttled() const { return throttled_; }
 
  private:
+  bool candidate_goes_first(unsigned round) const;
   /// Of a launch of the original, as far as it is known yet.
   double expected_seconds(size_t instance) const;
   bool race(const LoadedCode& candidate, size_t instance, Race& race, std::optional<Deadline> until, Verdict& verdict);
@@ -58,7 +59,7 @@ class Racing {
   int patience_ = kPatience;  ///< Pauses that a clock which is held down is waited for.
   int retakes_ = kRetakes;    ///< How often this inquiry's samples may still be taken again.
   int throttled_ = 0;
-  unsigned rounds_ = 0;  ///< So far: the side that goes first alternates.
+  unsigned rounds_ = 0;  ///< Of the present race so far.
 };
 
 }  // namespace kernelift

@@ -160,9 +160,9 @@ class Server {
 
 }  // namespace
 
-Result<std::unique_ptr<Nursery>> RunnerProcess::nursery(const Mep& mep, const std::filesystem::path& folder,
+Result<std::unique_ptr<ForkServer>> RunnerProcess::fork_server(const Mep& mep, const std::filesystem::path& folder,
                                                         const RunnerSettings& settings, RunnerAbilities abilities) {
-  return Nursery::start(
+  return ForkServer::start(
       {"kl-runner", abilities.prepare, [mep, folder, settings, abilities](Channel& channel, WorkerCell& cell) {
          report_faults_to(&cell.fault);
          Server(channel, cell, mep, folder, settings, abilities).serve();
@@ -200,9 +200,9 @@ Result<std::string> RunnerProcess::ask(uint32_t request, std::string_view body, 
   return environment_error("the process that measures ended: " + (end.empty() ? how : end));
 }
 
-Result<std::unique_ptr<RunnerProcess>> RunnerProcess::open(Nursery& nursery, int ordinal,
+Result<std::unique_ptr<RunnerProcess>> RunnerProcess::open(ForkServer& fork_server, int ordinal,
                                                            std::function<void(bool)> quiet) {
-  KERNELIFT_ASSIGN(Worker worker, nursery.spawn());
+  KERNELIFT_ASSIGN(Worker worker, fork_server.spawn());
   std::unique_ptr<RunnerProcess> process(new RunnerProcess(std::move(worker), std::move(quiet)));
   KERNELIFT_ASSIGN(std::string answer,
                    process->ask(kOpen, WireWriter().number(static_cast<uint64_t>(ordinal)).take(), kOpenLimit));
@@ -242,14 +242,14 @@ Result<BaselineReport> RunnerProcess::calibrate(const Original& original, bool c
   return report;
 }
 
-Result<std::unique_ptr<RunnerProcess>> RunnerProcess::start(Nursery& nursery, int ordinal, const Original& original,
+Result<std::unique_ptr<RunnerProcess>> RunnerProcess::start(ForkServer& fork_server, int ordinal, const Original& original,
                                                             bool cold, std::set<std::string>& fatal,
                                                             BaselineReport& report, RunnerStart with) {
   for (;;) {
     auto process = std::move(with.opened);
     bool handed_over = process != nullptr;
     if (!process) {
-      KERNELIFT_ASSIGN(process, open(nursery, ordinal, with.quiet));
+      KERNELIFT_ASSIGN(process, open(fork_server, ordinal, with.quiet));
     }
     auto learned = process->calibrate(original, cold, fatal, with.deadline);
     if (learned.ok()) {

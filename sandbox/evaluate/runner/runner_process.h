@@ -1,12 +1,12 @@
 // A Runner in a process of its own, and the handle that the rest of the program has on it. The process is forked
-// from a nursery that never called a driver; it opens the device itself, and whatever a candidate does to a GPU's
+// from a fork server that never called a driver; it opens the device itself, and whatever a candidate does to a GPU's
 // context dies with it. Every wait has a deadline: a driver call that never returns costs this process, not the run.
 #pragma once
 #include <functional>
 #include <memory>
 
 #include "sandbox/evaluate/runner/runner.h"
-#include "sandbox/jail/nursery.h"
+#include "sandbox/jail/fork_server.h"
 
 namespace kernelift {
 
@@ -30,11 +30,11 @@ struct RunnerStart {
 
 class RunnerProcess {
  public:
-  /// A nursery whose workers are runners of this MEP.
-  static Result<std::unique_ptr<Nursery>> nursery(const Mep& mep, const std::filesystem::path& folder,
+  /// A fork server whose workers are runners of this MEP.
+  static Result<std::unique_ptr<ForkServer>> fork_server(const Mep& mep, const std::filesystem::path& folder,
                                                   const RunnerSettings& settings, RunnerAbilities abilities);
   /// Starts a process and its device. An Error says what the GPU or its driver lacks.
-  static Result<std::unique_ptr<RunnerProcess>> open(Nursery& nursery, int ordinal,
+  static Result<std::unique_ptr<RunnerProcess>> open(ForkServer& fork_server, int ordinal,
                                                      std::function<void(bool)> quiet = {});
   const DeviceFacts& facts() const { return facts_; }
 
@@ -56,7 +56,7 @@ class RunnerProcess {
   const std::optional<CrossCheck>& cross_check() const { return cross_check_; }
 
   /// open() and calibrate(), again without the experiment that ended it, until it lives. `fatal` remembers.
-  static Result<std::unique_ptr<RunnerProcess>> start(Nursery& nursery, int ordinal, const Original& original,
+  static Result<std::unique_ptr<RunnerProcess>> start(ForkServer& fork_server, int ordinal, const Original& original,
                                                       bool cold, std::set<std::string>& fatal, BaselineReport& report,
                                                       RunnerStart with = {});
 

@@ -322,8 +322,8 @@ std::vector<pid_t> children_of(pid_t parent) {
 
 /// The runner that has a candidate's process just now, and is a grandchild of this one; 0: none.
 pid_t busy_runner() {
-  for (pid_t nursery : children_of(getpid()))
-    for (pid_t runner : children_of(nursery)) {
+  for (pid_t fork_server : children_of(getpid()))
+    for (pid_t runner : children_of(fork_server)) {
       std::string name;
       std::getline(std::ifstream("/proc/" + std::to_string(runner) + "/comm") >> std::ws, name);
       if (name == "kl-runner" && !children_of(runner).empty()) return runner;

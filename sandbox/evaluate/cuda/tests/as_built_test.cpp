@@ -92,14 +92,14 @@ std::optional<FakeImage> compiled(std::string_view image) {
   return made;
 }
 
-Result<std::unique_ptr<Nursery>> fake_runners(const Mep& mep, const std::filesystem::path& folder,
-                                              const RunnerSettings& settings) {
+Result<std::unique_ptr<ForkServer>> fake_runners(const Mep& mep, const std::filesystem::path& folder,
+                                                 const RunnerSettings& settings) {
   auto open = [](int) -> Result<std::unique_ptr<Device>> {
     auto device = std::make_unique<FakeDevice>(std::map<std::string, FakeImage>{});
     device->unregistered = compiled;
     return std::unique_ptr<Device>(std::move(device));
   };
-  return RunnerProcess::nursery(mep, folder, settings, {open});
+  return RunnerProcess::fork_server(mep, folder, settings, {open});
 }
 
 /// An nvcc that answers with what nvcc made of source(0, 0), the mark replaced. Whatever else differs is left to nvcc
@@ -151,7 +151,8 @@ class AsBuiltTest : public ::testing::Test {
   Result<std::unique_ptr<Evaluator>> create() {
     EvaluatorOptions how;
     how.device = "cuda", how.compile_workers = 1, how.few_candidates = true;
-    KERNELIFT_ASSIGN(auto gpu, open_gpu("cuda", fixture_.mep, fixture_.path(), runner_settings(how), true, fake_runners));
+    KERNELIFT_ASSIGN(auto gpu,
+                     open_gpu("cuda", fixture_.mep, fixture_.path(), runner_settings(how), true, fake_runners));
     return CudaEvaluator::create(fixture_.mep, fixture_.path(), how, std::move(gpu));
   }
   void start() {

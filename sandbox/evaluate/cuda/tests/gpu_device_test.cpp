@@ -39,9 +39,9 @@ class OnGpu : public ::testing::Test {
   void SetUp() override {
     static const std::string trouble = [] {
       Mep none;
-      auto nursery = RunnerProcess::nursery(none, ".", {}, {make_device});
-      if (!nursery.ok()) return nursery.error().message;
-      auto process = RunnerProcess::open(**nursery, 0);
+      auto fork_server = RunnerProcess::fork_server(none, ".", {}, {make_device});
+      if (!fork_server.ok()) return fork_server.error().message;
+      auto process = RunnerProcess::open(**fork_server, 0);
       return process.ok() ? std::string() : process.error().message;
     }();
     if (!trouble.empty()) GTEST_SKIP() << trouble;
@@ -62,18 +62,18 @@ TrialCode code_of(const std::string& kernel) {
   return code;
 }
 
-/// A runner's nursery and process for one MEP.
+/// A runner's fork server and process for one MEP.
 struct Running {
   explicit Running(const MepFixture& fixture, bool cold = false, KernelTracer trace = {}) : cold(cold) {
     RunnerSettings settings;
     settings.launch_limit = std::chrono::milliseconds(3000);
-    nursery =
-        std::move(*RunnerProcess::nursery(fixture.mep, fixture.path(), settings, {make_device, {}, std::move(trace)}));
+    fork_server = std::move(
+        *RunnerProcess::fork_server(fixture.mep, fixture.path(), settings, {make_device, {}, std::move(trace)}));
     baseline.code.image = candidates();
     start();
   }
   void start() {
-    auto started = RunnerProcess::start(*nursery, 0, baseline, cold, fatal, report);
+    auto started = RunnerProcess::start(*fork_server, 0, baseline, cold, fatal, report);
     trouble = started.ok() ? "" : started.error().message;
     if (started.ok()) process = std::move(*started);
   }
@@ -85,7 +85,7 @@ struct Running {
   }
   bool cold;
   Original baseline;
-  std::unique_ptr<Nursery> nursery;
+  std::unique_ptr<ForkServer> fork_server;
   std::unique_ptr<RunnerProcess> process;
   std::set<std::string> fatal;
   BaselineReport report;
@@ -95,12 +95,12 @@ struct Running {
 /// Runs `body` in a forked process, where the driver has not been touched; what it returns is what went wrong.
 std::string elsewhere(const std::function<std::string(Device&)>& body) {
   Mep none;
-  auto nursery = Nursery::start({"kl-test", {}, [&](Channel& channel, WorkerCell&) {
-                                   auto device = make_device(0);
-                                   channel.send(1, device.ok() ? body(**device) : device.error().message);
-                                   _exit(0);
-                                 }});
-  auto worker = (*nursery)->spawn();
+  auto fork_server = ForkServer::start({"kl-test", {}, [&](Channel& channel, WorkerCell&) {
+                                          auto device = make_device(0);
+                                          channel.send(1, device.ok() ? body(**device) : device.error().message);
+                                          _exit(0);
+                                        }});
+  auto worker = (*fork_server)->spawn();
   if (!worker.ok()) return worker.error().message;
   Frame frame = worker->channel().receive(after(std::chrono::seconds(60)));
   return frame ? frame.body : "the process ended: " + worker->end();

@@ -76,19 +76,19 @@ struct Rig {
   explicit Rig(const char* original = "original", const char* application = "", std::vector<std::string> roundings = {},
                int n = 3000, KernelTracer trace = {})
       : fixture(fake::scale(n)), original(original), application(application), roundings(std::move(roundings)) {
-    nursery = std::move(
-        *RunnerProcess::nursery(fixture.mep, fixture.path(), {}, {fake_device, fake_profile, std::move(trace)}));
+    fork_server = std::move(
+        *RunnerProcess::fork_server(fixture.mep, fixture.path(), {}, {fake_device, fake_profile, std::move(trace)}));
     start();
   }
   void start() {
-    auto started = RunnerProcess::start(*nursery, 0, {code_of(original), roundings, application}, false, fatal, report);
+    auto started = RunnerProcess::start(*fork_server, 0, {code_of(original), roundings, application}, false, fatal, report);
     trouble = started.ok() ? "" : started.error().message;
     if (started.ok()) process = std::move(*started);
   }
   MepFixture fixture;
   std::string original, application;
   std::vector<std::string> roundings;
-  std::unique_ptr<Nursery> nursery;
+  std::unique_ptr<ForkServer> fork_server;
   std::unique_ptr<RunnerProcess> process;
   std::set<std::string> fatal;
   BaselineReport report;
@@ -110,17 +110,17 @@ TEST(RunnerProcess, CarriesFactsReportsAndVerdicts) {
 TEST(RunnerProcess, CarriesNamesThatAreNoUtf8) {
   MepFixture fixture = fake::scale();
   fixture.mep.parameters[1].name = "o\xffut";
-  auto nursery = std::move(*RunnerProcess::nursery(fixture.mep, fixture.path(), {}, {fake_device, fake_profile}));
+  auto fork_server = std::move(*RunnerProcess::fork_server(fixture.mep, fixture.path(), {}, {fake_device, fake_profile}));
   std::set<std::string> fatal;
   BaselineReport report;
-  auto process = RunnerProcess::start(*nursery, 0, {code_of("original")}, false, fatal, report);
+  auto process = RunnerProcess::start(*fork_server, 0, {code_of("original")}, false, fatal, report);
   ASSERT_TRUE(process.ok()) << process.error().message;
   EXPECT_TRUE(report.pass()) << report.complaint();
 }
 
 TEST(RunnerProcess, SaysAtOnceWhatItCannotAnswer) {
   Rig rig;
-  auto process = RunnerProcess::open(*rig.nursery, 0);
+  auto process = RunnerProcess::open(*rig.fork_server, 0);
   ASSERT_TRUE(process.ok()) << process.error().message;
   auto facts = (*process)->kernel_facts();
   ASSERT_FALSE(facts.ok()) << "nothing was calibrated";
@@ -131,13 +131,13 @@ TEST(RunnerProcess, DoesNotAskAgainForTheSumsThatEndedIt) {
   Rig rig;
   Original original{code_of("original")};
   original.at_random = {"random 1", "faults", "random 3"};
-  auto process = RunnerProcess::start(*rig.nursery, 0, original, false, rig.fatal, rig.report);
+  auto process = RunnerProcess::start(*rig.fork_server, 0, original, false, rig.fatal, rig.report);
   ASSERT_TRUE(process.ok()) << process.error().message;
   EXPECT_THAT(rig.fatal, ::testing::ElementsAre("sums"));
   EXPECT_TRUE(rig.report.pass()) << rig.report.complaint();
   EXPECT_TRUE((*process)->evaluate(code_of("faster"), {})->ok());
   original.at_random = {"random 1", "random 2", "random 3"}, rig.fatal.clear();
-  process = RunnerProcess::start(*rig.nursery, 0, original, false, rig.fatal, rig.report);
+  process = RunnerProcess::start(*rig.fork_server, 0, original, false, rig.fatal, rig.report);
   ASSERT_TRUE(process.ok()) << process.error().message;
   EXPECT_TRUE((*process)->evaluate(code_of("nearer"), {})->ok());
 }
@@ -211,10 +211,10 @@ TEST(RunnerProcess, ReportsAnOriginalThatFaultsOrHangsAsOneThatFails) {
 TEST(RunnerProcess, NamesMemoryThatWasAliveAndNotRecordedWhenTheOriginalFaults) {
   MepFixture fixture(fake::scale());
   fixture.mep.instances[0].unreached = {{0x7f3200000000, 64 << 20}};
-  auto nursery = std::move(*RunnerProcess::nursery(fixture.mep, fixture.path(), {}, {fake_device, fake_profile}));
+  auto fork_server = std::move(*RunnerProcess::fork_server(fixture.mep, fixture.path(), {}, {fake_device, fake_profile}));
   std::set<std::string> fatal;
   BaselineReport report;
-  ASSERT_TRUE(RunnerProcess::start(*nursery, 0, {code_of("faults"), {}, ""}, false, fatal, report).ok());
+  ASSERT_TRUE(RunnerProcess::start(*fork_server, 0, {code_of("faults"), {}, ""}, false, fatal, report).ok());
   EXPECT_THAT(report.instances.at(0).failure,
               HasSubstr("0x7f3200000000+64 MiB; to take them too: kernelift record --all-memory"));
 }
@@ -247,7 +247,7 @@ TEST(RunnerProcess, IsReplacedWhereItEndedBeforeItWasAskedAgain) {
   ASSERT_EQ(rig.trouble, "");
   EXPECT_FALSE(rig.report.pass());
   for (auto [image, passes] : {std::pair{"original", true}, {"hangs", false}, {"original", true}}) {
-    auto next = RunnerProcess::start(*rig.nursery, 0, {code_of(image), {}, {}}, false, rig.fatal, rig.report,
+    auto next = RunnerProcess::start(*rig.fork_server, 0, {code_of(image), {}, {}}, false, rig.fatal, rig.report,
                                      RunnerStart{std::move(rig.process), {}, {}});
     ASSERT_TRUE(next.ok()) << next.error().message;
     EXPECT_EQ(rig.report.pass(), passes) << rig.report.complaint();
@@ -266,7 +266,7 @@ TEST(RunnerProcess, GoesOnWithoutTheApplicationsCodeWhereThatEndsIt) {
 
 TEST(RunnerProcess, SaysWhatTheDeviceLacks) {
   Rig rig;
-  auto process = RunnerProcess::open(*rig.nursery, 7);
+  auto process = RunnerProcess::open(*rig.fork_server, 7);
   ASSERT_FALSE(process.ok());
   EXPECT_EQ(process.error().message, "there is no GPU 7");
 }
