@@ -111,8 +111,8 @@ class Tables {
   }
 
   std::string region_label(const MepRegion& region) const {
-    if (region.parameter < 0 || size_t(region.parameter) >= mep_.parameters.size()) return region.reached_from;
-    return region.reached_from + " (" + mep_.parameters[region.parameter].name + ")";
+    if (region.parameter < 0 || size_t(region.parameter) >= mep_.parameters.size()) return region.reached_from.text();
+    return region.reached_from.text() + " (" + mep_.parameters[region.parameter].name + ")";
   }
 
   /// "8, kl_offsets_0, 1"; each pattern is one array, however many regions share it.

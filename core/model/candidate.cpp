@@ -124,22 +124,26 @@ std::string Recipe::text() const {
   return line;
 }
 
+Bindings with_geometry(const Geometry& recorded, Bindings bound) {
+  for (int axis = 0; axis < 3; ++axis)
+    bound[kGridVariables[axis]] = along(recorded.grid, axis),
+    bound[kBlockVariables[axis]] = along(recorded.block, axis);
+  bound[kSharedVariable] = recorded.shared_bytes;
+  return bound;
+}
+
 CandidateLaunch CandidateLaunch::as_recorded(std::string kernel) {
   CandidateLaunch launch;
   launch.kernel = std::move(kernel);
-  const char* grid_names[] = {"gx", "gy", "gz"};
-  const char* block_names[] = {"bx", "by", "bz"};
   for (int i = 0; i < 3; ++i)
-    launch.grid[i] = Expression::variable(grid_names[i]), launch.block[i] = Expression::variable(block_names[i]);
-  launch.shared = Expression::variable("shared");
+    launch.grid[i] = Expression::variable(kGridVariables[i]),
+    launch.block[i] = Expression::variable(kBlockVariables[i]);
+  launch.shared = Expression::variable(kSharedVariable);
   return launch;
 }
 
 Result<Geometry> CandidateLaunch::evaluate(const Geometry& recorded, const Bindings& values) const {
-  Bindings bound = values;
-  bound["gx"] = recorded.grid.x, bound["gy"] = recorded.grid.y, bound["gz"] = recorded.grid.z;
-  bound["bx"] = recorded.block.x, bound["by"] = recorded.block.y, bound["bz"] = recorded.block.z;
-  bound["shared"] = recorded.shared_bytes;
+  const Bindings bound = with_geometry(recorded, values);
   Geometry geometry = recorded;
   auto axis = [&](const Expression& expression, uint32_t lowest, uint32_t& into) -> Status {
     KERNELIFT_ASSIGN(int64_t value, expression.evaluate(bound));

@@ -26,10 +26,15 @@ struct Recipe {
   std::string text() const;  ///< One line for a person: "O2 unroll=300 fast=contract,reassoc".
 };
 
-/// One launch of a kernel: geometry as expressions over the instance's bindings (see CandidateLaunch::bindings).
+/// The variables of a candidate's launch expressions: grid, block and dynamic shared memory as recorded.
+inline constexpr const char *kGridVariables[] = {"gx", "gy", "gz"}, *kBlockVariables[] = {"bx", "by", "bz"},
+                            *kSharedVariable = "shared";
+/// `bound`, and the values of those variables.
+Bindings with_geometry(const Geometry& recorded, Bindings bound);
+
+/// One launch of a kernel: geometry as expressions over the recorded one (see with_geometry) and parameter values.
 struct CandidateLaunch {
   std::string kernel;  ///< Name expression in the candidate's source, e.g. "bilateral<3>".
-  /// Over: gx gy gz bx by bz shared (the recorded geometry) and the candidate's parameter values.
   Expression grid[3], block[3], shared;
 
   static CandidateLaunch as_recorded(std::string kernel);

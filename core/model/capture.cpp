@@ -117,7 +117,8 @@ LaunchSettings settings_from_json(const Json& from) {
 Json instance_to_json(const CapturedInstance& instance) {
   Json regions = Json::array(), variables = Json::array();
   for (auto& region : instance.regions) {
-    Json entry = {{"address", region.address}, {"kind", name(region.kind)}, {"reached_from", region.reached_from}};
+    Json entry = {
+        {"address", region.address}, {"kind", name(region.kind)}, {"reached_from", region.reached_from.text()}};
     images_to_json(entry, region.before, region.after);
     regions.push_back(std::move(entry));
   }
@@ -152,7 +153,7 @@ CapturedInstance instance_from_json(const Json& from) {
     auto kind = memory_kind_from_name(entry.at("kind"));
     if (!kind.ok()) malformed(kind.error().message);
     region.kind = *kind;
-    region.reached_from = entry.at("reached_from");
+    region.reached_from = Origin::parse(entry.at("reached_from").get<std::string>());
     images_from_json(entry, region.address, region.before, region.after);
     instance.regions.push_back(std::move(region));
   }

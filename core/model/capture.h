@@ -19,6 +19,7 @@
 #include "core/base/json.h"
 #include "core/base/result.h"
 #include "core/model/launch/geometry.h"
+#include "core/model/origin.h"
 
 namespace kernelift {
 
@@ -41,8 +42,8 @@ Result<MemoryKind> memory_kind_from_name(const std::string&);
 struct CapturedRegion {
   uint64_t address = 0;  ///< The application's address; replay maps the memory there again.
   MemoryKind kind = MemoryKind::Device;
-  Image before, after;       ///< Equal sizes. `after` shares every chunk that did not change.
-  std::string reached_from;  ///< Why it was captured, the pointer that leads to it: "arg 2", "arg 0 +16", "0x…+8".
+  Image before, after;  ///< Equal sizes. `after` shares every chunk that did not change.
+  Origin reached_from;  ///< Why it was captured: the pointer that leads to it.
 };
 
 /// A __device__, __constant__ or __managed__ variable of the kernel's module.

@@ -105,7 +105,7 @@ MepInstance instance_from_json(const Json& from) {
     region.kind = *kind;
     region.before = data_name(entry.at("before"));
     region.after = optional_data_name(entry.at("after"));
-    region.reached_from = entry.at("reached_from");
+    region.reached_from = Origin::parse(entry.at("reached_from").get<std::string>());
     region.parameter = entry.at("parameter");
     region.element = entry.at("element");
     region.rewritten = entry.value("rewritten", false);
@@ -219,8 +219,8 @@ Status check_sizes(const Mep& mep, const fs::path& folder) {
   for (auto& instance : mep.instances) {
     for (auto& region : instance.regions)
       for (auto* file : {&region.before, &region.after})
-        KERNELIFT_TRY(
-            holds(*file, region.size, "memory reached from " + region.reached_from + " of instance " + instance.id));
+        KERNELIFT_TRY(holds(*file, region.size,
+                            "memory reached from " + region.reached_from.text() + " of instance " + instance.id));
     for (auto& variable : instance.variables)
       for (auto* file : {&variable.before, &variable.after})
         KERNELIFT_TRY(holds(*file, variable.size, "variable " + variable.key + " of instance " + instance.id));
@@ -239,7 +239,7 @@ static Json to_json(const MepInstance& instance) {
                        {"kind", name(region.kind)},
                        {"before", region.before},
                        {"after", region.after},
-                       {"reached_from", region.reached_from},
+                       {"reached_from", region.reached_from.text()},
                        {"parameter", region.parameter},
                        {"element", region.element}});
     if (region.rewritten) regions.back()["rewritten"] = true;

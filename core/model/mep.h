@@ -32,7 +32,7 @@ struct MepRegion {
   uint64_t address = 0, size = 0;
   MemoryKind kind = MemoryKind::Device;
   std::string before, after;     ///< File names under data/; equal if unchanged.
-  std::string reached_from;      ///< The pointer that leads to it: "arg 2"…
+  Origin reached_from;           ///< The pointer that leads to it.
   int parameter = -1;            ///< Index of the pointer parameter that reaches it, or -1.
   std::string element = "byte";  ///< Canonical element type: float double int byte…
   /// Positions of addresses according to the type: at every offset of every `pointer_stride` bytes. Stride 0: the type

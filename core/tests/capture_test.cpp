@@ -61,7 +61,7 @@ class CaptureTest : public ::testing::Test {
     region.kind = MemoryKind::Managed;
     region.before = *writer.store(before);
     region.after = *writer.store(after);
-    region.reached_from = "arg 0";
+    region.reached_from = Origin::of_argument(0);
     instance.regions.push_back(region);
     CapturedVariable variable;
     variable.name = "_ZL2cc", variable.key = "cc", variable.constant = true, variable.address = 0x55550000;
@@ -273,7 +273,8 @@ TEST_F(CaptureTest, StoresOnlyTheDifferenceOfImagesThatChangedALittleInEveryPage
   EXPECT_LT(writer->stored_bytes(), 4 * first_size) << "21 similar images and a different one";
   CapturedInstance instance;
   instance.id = "x";
-  for (auto& image : images) instance.regions.push_back({4096, MemoryKind::Device, image, image, "arg 0"});
+  for (auto& image : images)
+    instance.regions.push_back({4096, MemoryKind::Device, image, image, Origin::of_argument(0)});
   ASSERT_TRUE(writer->finish_instance(instance).ok());
   auto capture = Capture::open(folder_);
   ASSERT_TRUE(capture.ok()) << capture.error().message;
@@ -293,7 +294,8 @@ TEST_F(CaptureTest, SurvivesDamageToDifferencesAndToTheirBases) {
     bytes[size_t(round) * 100] ^= std::byte{1};
     Image after = *writer->store(bytes, &before);
     CapturedInstance instance;
-    instance.id = "x" + std::to_string(round), instance.regions = {{4096, MemoryKind::Device, before, after, "arg 0"}};
+    instance.id = "x" + std::to_string(round),
+    instance.regions = {{4096, MemoryKind::Device, before, after, Origin::of_argument(0)}};
     ASSERT_TRUE(writer->finish_instance(instance).ok());
     before = after;
   }

@@ -40,7 +40,7 @@ class MepTest : public ::testing::Test {
     instance.id = "i-0", instance.geometry = {{8, 1, 1}, {128, 1, 1}, 0, false};
     instance.arguments.assign(12, std::byte{3}), instance.parameters = {{0, 8}, {8, 4}};
     instance.microseconds = 3.5, instance.weight = 0.5, instance.held_out = true;
-    instance.regions = {{0x7f00, 1000, MemoryKind::Device, before, after, "arg 0", 0, "float"}};
+    instance.regions = {{0x7f00, 1000, MemoryKind::Device, before, after, Origin::of_argument(0), 0, "float"}};
     instance.regions[0].pointer_stride = 16, instance.regions[0].pointer_offsets = {8};
     instance.regions[0].rewritten = true, instance.regions[0].part_of = 0x7000;
     instance.variables = {{"_ZL1c", "c", "c", "int", true, 1000, before, before, "c"}};
@@ -276,7 +276,7 @@ TEST_F(MepTest, SurvivesMutatedText) {
 /// Arguments of these words after `shift` bytes, and a region of 4096 bytes at 0x7f2a00000000.
 MepInstance instance_of(std::vector<uint64_t> words, size_t shift = 0) {
   MepInstance instance;
-  instance.regions.push_back({0x7f2a00000000, 4096, MemoryKind::Device, "", "", "arg 0", 0, "float"});
+  instance.regions.push_back({0x7f2a00000000, 4096, MemoryKind::Device, "", "", Origin::of_argument(0), 0, "float"});
   instance.arguments.resize(shift);
   auto bytes = std::as_bytes(std::span(words));
   instance.arguments.insert(instance.arguments.end(), bytes.begin(), bytes.end());
@@ -305,7 +305,7 @@ TEST(MepInstance, LeavesNumbersThatLookLikeAddressesAloneWhereTypesAreKnown) {
 
 TEST(MepInstance, AssignsAnAddressBetweenTwoAdjacentRegionsToTheSecond) {
   MepInstance instance = instance_of({0x7f2a00001000});
-  instance.regions.push_back({0x7f2a00001000, 4096, MemoryKind::Device, "", "", "arg 1", 1, "float"});
+  instance.regions.push_back({0x7f2a00001000, 4096, MemoryKind::Device, "", "", Origin::of_argument(1), 1, "float"});
   auto slots = instance.argument_slots();
   ASSERT_EQ(slots.size(), 1u);
   EXPECT_EQ(slots[0].region, 1u);

@@ -56,6 +56,22 @@ TEST(ScanIndex, IsReadBackAsItWasWritten) {
   EXPECT_EQ(back->kernels[0].variables.at(0).type, "float *");
 }
 
+TEST(ScanIndex, ReadsTheGeometryOfALaunchOnceAndSaysWhatIsWrongWithIt) {
+  Json json = to_json(sample());
+  Json& grid = json["launches"][0]["grid"];
+  EXPECT_EQ(grid, Json({"n / BLOCK", "", ""}));
+  auto index = scan_index_from_json(json, "scan.json");
+  ASSERT_TRUE(index.ok()) << index.error().message;
+  EXPECT_EQ(index->launches[0].grid[0], "n / BLOCK"_e);
+  EXPECT_EQ(index->launches[0].grid[1], std::nullopt);
+  grid[0] = "n / (BLOCK";
+  index = scan_index_from_json(json, "scan.json");
+  ASSERT_FALSE(index.ok());
+  EXPECT_NE(index.error().message.find("cannot read the expression 'n / (BLOCK': expected ')' at column 11"),
+            std::string::npos)
+      << index.error().message;
+}
+
 TEST(ScanIndex, FindsByIdKeyNameAndPartOfAName) {
   ScanIndex index = sample();
   EXPECT_EQ(index.find("ffffffff").size(), 1u);

@@ -45,12 +45,9 @@ void note_strange_pointers(const CapturedInstance& instance, const ScannedKernel
 }
 
 /// "variable _ZL5table +8" -> "variable table +8": the image's spelling is no name for a person.
-std::string readable(const std::string& reached_from) {
-  constexpr std::string_view kMark = "variable ";
-  if (!reached_from.starts_with(kMark)) return reached_from;
-  size_t end = std::min(reached_from.find(' ', kMark.size()), reached_from.size());
-  return std::string(kMark) + canonical_key(reached_from.substr(kMark.size(), end - kMark.size())) +
-         reached_from.substr(end);
+Origin readable(Origin from) {
+  if (from.root == Origin::Root::Variable) from.name = canonical_key(from.name);
+  return from;
 }
 
 /// How a file-scope variable is named in the text of main: its key without what only the compiler adds.
@@ -90,11 +87,10 @@ class Taker {
         MepRegion taken;
         taken.address = region.address + part.begin, taken.size = part.end - part.begin, taken.kind = region.kind;
         taken.part_of = arrays[i].size() > 1 ? region.address : 0;
-        taken.reached_from =
-            part.parameter < 0 ? readable(region.reached_from) : "arg " + std::to_string(part.parameter);
-        if (part.parameter >= 0 && part.member > 0) taken.reached_from += " +" + std::to_string(part.member);
-        taken.parameter = part.parameter < 0 ? reached_by(region.reached_from).argument : part.parameter;
-        std::string name = "memory at " + address_text(taken.address) + " (" + region.reached_from + ")";
+        taken.reached_from = part.parameter < 0 ? readable(region.reached_from)
+                                                : Origin::of_argument(size_t(part.parameter), part.member);
+        taken.parameter = part.parameter < 0 ? region.reached_from.argument : part.parameter;
+        std::string name = "memory at " + address_text(taken.address) + " (" + region.reached_from.text() + ")";
         if (!part.doubt.empty())
           limits.insert(part.doubt + ", in " + name + ": what lies there must come out bit by bit as recorded.");
         KERNELIFT_TRY(take_region(from, std::move(taken), part.type, region.before, region.after, std::move(name),
@@ -152,7 +148,7 @@ class Taker {
     vivo.cache = like.count == 0 && like.own > 0 ? "cold" : "warm";
     std::string others;
     for (auto& region : instance.regions)
-      if (region.rewritten) others += (others.empty() ? "" : ", ") + region.reached_from;
+      if (region.rewritten) others += (others.empty() ? "" : ", ") + region.reached_from.text();
     vivo.why = vivo.cache == "cold" ? "no launch like it was seen that could have warmed the caches"
                : others.empty()
                    ? "nothing is known to touch its memory between its launches"
@@ -287,10 +283,11 @@ class Taker {
       MepRegion region;
       std::string type;  // That of the parameter which points there, if one does.
       region.address = variable->address, region.size = variable->before.size,
-      region.reached_from = "variable " + variable->key;
+      region.reached_from = Origin::of_variable(variable->key);
       for (auto& address : addresses)
         if (variable_at(from, address.value) == variable) region.parameter = address.parameter, type = address.type;
-      KERNELIFT_TRY(take_region(from, region, type, variable->before, variable->after, region.reached_from, instance));
+      KERNELIFT_TRY(
+          take_region(from, region, type, variable->before, variable->after, region.reached_from.text(), instance));
     }
     return done();
   }

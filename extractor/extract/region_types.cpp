@@ -2,7 +2,6 @@
 #include "extractor/extract/region_types.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <deque>
 
@@ -150,9 +149,9 @@ class RegionTyper {
 
   /// Where the recorder did not say what the parameters are, it still said which leads where.
   void mark_by_name(size_t region) {
-    auto [argument, itself] = reached_by(instance_.regions[region].reached_from);
-    if (!itself || argument < 0 || size_t(argument) >= kernel_.parameters.size()) return;
-    if (auto& type = kernel_.parameters[argument].pointee; !type.empty()) insert(region, {0, type, argument});
+    auto& from = instance_.regions[region].reached_from;
+    if (!from.is_whole_argument() || size_t(from.argument) >= kernel_.parameters.size()) return;
+    if (auto& type = kernel_.parameters[from.argument].pointee; !type.empty()) insert(region, {0, type, from.argument});
   }
 
   /// Marks what the addresses in a region lead to.
@@ -253,15 +252,6 @@ class RegionTyper {
 };
 
 }  // namespace
-
-ReachedBy reached_by(std::string_view reached_from) {
-  constexpr std::string_view kMark = "arg ";
-  ReachedBy by;
-  if (!reached_from.starts_with(kMark)) return by;
-  auto [end, code] = std::from_chars(reached_from.begin() + kMark.size(), reached_from.end(), by.argument);
-  by.itself = code == std::errc() && end == reached_from.end();
-  return by;
-}
 
 std::vector<ArgumentAddress> argument_addresses(const CapturedInstance& instance, const ScannedKernel& kernel) {
   std::vector<ArgumentAddress> addresses;

@@ -25,14 +25,6 @@ std::vector<ArgumentAddress> argument_addresses(const CapturedInstance& instance
 /// Whether these are all there are: false where a parameter's type, or that of a part of it, is not known.
 bool knows_all_addresses(const CapturedInstance& instance, const ScannedKernel& kernel);
 
-/// What a region's `reached_from` says of arguments: 2 of "arg 2" and of "arg 2 +8"; -1 for memory that no argument
-/// reaches directly.
-struct ReachedBy {
-  int argument = -1;
-  bool itself = false;  ///< The argument is the address, as in "arg 2".
-};
-ReachedBy reached_by(std::string_view reached_from);
-
 /// One array within a region.
 struct RegionArray {
   uint64_t begin = 0, end = 0;  ///< Offsets in the region.

@@ -100,7 +100,7 @@ Result<MepInputs> make_inputs(const ScannedKernel& kernel, const std::vector<Lau
       uint64_t address = kFirstAddress + i * kRegionSpacing;
       if (bytes.size() > kRegionSpacing)
         return refused("inputs of " + kernel.name + " cannot be made up: they would take more than 64 MiB each");
-      MepRegion region{address, bytes.size(), MemoryKind::Device, "", "", "arg " + std::to_string(i), int(i), element};
+      MepRegion region{address, bytes.size(), MemoryKind::Device, "", "", Origin::of_argument(i), int(i), element};
       KERNELIFT_ASSIGN(region.before, Mep::store(folder, bytes));
       instance.regions.push_back(std::move(region));
       value.resize(sizeof address);

@@ -131,9 +131,10 @@ bool Archive::has_room(const std::string& what, const std::vector<ReachedRegion>
     if (!biggest || region.size > biggest->size) biggest = &region;
   }
   if (total > most_bytes) {
-    omit(what, "it can reach " + bytes_text(total) + " of memory" +
-                   (biggest ? ", most of it " + bytes_text(biggest->size) + " by " + biggest->reached_from : "") +
-                   ", more than the " + bytes_text(most_bytes) + " that one instance may take; raise --mib");
+    omit(what,
+         "it can reach " + bytes_text(total) + " of memory" +
+             (biggest ? ", most of it " + bytes_text(biggest->size) + " by " + biggest->reached_from.text() : "") +
+             ", more than the " + bytes_text(most_bytes) + " that one instance may take; raise --mib");
     return false;
   }
   struct statvfs disk{};

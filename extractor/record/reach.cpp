@@ -3,28 +3,19 @@
 #include "extractor/record/reach.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 
 namespace kernelift {
 namespace {
 
-/// "arg 2" for a parameter that is an address, "arg 2 +16" for one inside it.
-std::string argument_name(uint32_t offset, std::span<const Parameter> parameters) {
+/// The parameter that holds this byte of the arguments, and where in it.
+Origin argument_at(uint32_t offset, std::span<const Parameter> parameters) {
   for (size_t i = 0; i < parameters.size(); ++i) {
     auto& parameter = parameters[i];
     if (offset < parameter.offset || offset >= parameter.offset + parameter.size) continue;
-    std::string name = "arg " + std::to_string(i);
-    return offset == parameter.offset ? name : name + " +" + std::to_string(offset - parameter.offset);
+    return Origin::of_argument(i, offset - parameter.offset);
   }
-  return "argument byte " + std::to_string(offset);
-}
-
-std::string memory_name(uint64_t address, uint64_t offset) {
-  char text[64];
-  std::snprintf(text, sizeof text, "0x%llx +%llu", static_cast<unsigned long long>(address),
-                static_cast<unsigned long long>(offset));
-  return text;
+  return Origin::of_argument_bytes(offset);
 }
 
 }  // namespace
@@ -104,29 +95,26 @@ Result<std::vector<ReachedRegion>> reachable(std::span<const std::byte> argument
   std::vector<bool> seen(allocations.size(), false);
   uint64_t bytes = 0;
   allocations.sharpen();
-  auto reach = [&](size_t index, auto&& name) {
+  auto reach = [&](size_t index, auto&& origin) {
     if (seen[index]) return;
     seen[index] = true;
     auto& target = allocations[index];
     bytes += target.size;
-    reached.push_back({target.address, target.size, target.kind, name()});
+    reached.push_back({target.address, target.size, target.kind, origin()});
   };
   for (uint32_t at : pointer_offsets(arguments, allocations))
-    reach(allocations.index_of(allocations.find(word_at(arguments, at))),
-          [&] { return argument_name(at, parameters); });
+    reach(allocations.index_of(allocations.find(word_at(arguments, at))), [&] { return argument_at(at, parameters); });
   for (auto& root : roots) {
     KERNELIFT_ASSIGN(auto found, reader.look_through(root.address, root.size, MemoryKind::Variable, allocations));
-    for (auto& one : found)
-      reach(one.allocation,
-            [&] { return "variable " + root.name + (one.offset ? " +" + std::to_string(one.offset) : std::string()); });
+    for (auto& one : found) reach(one.allocation, [&] { return Origin::of_variable(root.name, one.offset); });
   }
   for (size_t next = 0; next < reached.size() && bytes <= most_bytes; ++next) {
     uint64_t address = reached[next].address;
     KERNELIFT_ASSIGN(auto found, reader.look_through(address, reached[next].size, reached[next].kind, allocations));
-    for (auto& one : found) reach(one.allocation, [&] { return memory_name(address, one.offset); });
+    for (auto& one : found) reach(one.allocation, [&] { return Origin::of_memory(address, one.offset); });
   }
   for (size_t i = 0; everything && i < allocations.size(); ++i)
-    if (allocations[i].kind != MemoryKind::Variable) reach(i, [] { return "alive at the launch"; });
+    if (allocations[i].kind != MemoryKind::Variable) reach(i, Origin::alive);
   return reached;
 }
 

@@ -27,7 +27,7 @@ struct LiveMemory {
 struct ReachedRegion {
   uint64_t address = 0, size = 0;
   MemoryKind kind = MemoryKind::Device;
-  std::string reached_from;  ///< "arg 2", "arg 0 +16", "variable table +8", "0x7f12…+8".
+  Origin reached_from;
 };
 
 /// Memory that is looked through from the start: a variable of the kernel's module.

@@ -166,9 +166,11 @@ static __global__ void put_back_words(uint4* to, const uint4* from, u64 count) {
 inline void put_back(void* to, const void* from, u64 size) {
   u64 words = (reinterpret_cast<u64>(to) | reinterpret_cast<u64>(from)) % sizeof(uint4) == 0 ? size / sizeof(uint4) : 0;
   u64 done = words * sizeof(uint4), blocks = std::min<u64>((words + 255) / 256, 4096);
+  // clang-format off
   if (words)
-    put_back_words<<<static_cast<unsigned>(blocks), 256> > >(static_cast<uint4*>(to), static_cast<const uint4*>(from),
-                                                             words);
+    put_back_words<<<static_cast<unsigned>(blocks), 256>>>(static_cast<uint4*>(to), static_cast<const uint4*>(from),
+                                                           words);
+  // clang-format on
   if (done < size) copy(static_cast<char*>(to) + done, static_cast<const char*>(from) + done, size - done);
 }
 #endif

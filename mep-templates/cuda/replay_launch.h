@@ -169,7 +169,9 @@ static __global__ void kl_hold(unsigned cycles) {
 /// Keeps the GPU busy while the host queues what is timed behind it, so that the host's pace is not measured.
 inline void hold_queue() {
   constexpr unsigned kCycles = 60000;  // Tens of microseconds; queueing takes less than ten.
-  kl_hold<<<1, 1> > >(kCycles);
+  // clang-format off
+  kl_hold<<<1, 1>>>(kCycles);
+  // clang-format on
 }
 
 /// What two events measure with nothing between them: every interval is too long by that much.

@@ -36,8 +36,8 @@ class AnotherGpuTest : public ::testing::Test {
       uint64_t address = 0x100000000000;  // Where no process has anything.
       std::memcpy(one.arguments.data(), &address, sizeof address);
       MepRegion region;
-      region.address = address, region.size = bytes.size(), region.element = "float", region.reached_from = "arg 0",
-      region.parameter = 0;
+      region.address = address, region.size = bytes.size(), region.element = "float",
+      region.reached_from = Origin::of_argument(0), region.parameter = 0;
       region.before = region.after = *Mep::store(folder(), bytes);
       one.regions = {region};
       mep.instances.push_back(one);

@@ -79,7 +79,7 @@ class MepGpuTest : public ::testing::Test {
     MepRegion fresh;
     fresh.address = address, fresh.size = before.size() * sizeof(T);
     fresh.before = store(before), fresh.after = store(after), fresh.element = element;
-    fresh.reached_from = "arg " + std::to_string(instance.regions.size());
+    fresh.reached_from = Origin::of_argument(instance.regions.size());
     instance.regions.push_back(fresh);
     return instance.regions.back();
   }

@@ -75,7 +75,8 @@ class MepWriterTest : public ::testing::Test {
       instance.parameters = {{0, 8}, {8, 16}, {24, 8}, {32, 4}};
       auto region = [&](uint64_t address, uint64_t size, std::string before, std::string after, std::string from,
                         int parameter, std::string element) {
-        instance.regions.push_back({address, size, MemoryKind::Device, before, after, from, parameter, element});
+        instance.regions.push_back(
+            {address, size, MemoryKind::Device, before, after, Origin::parse(from), parameter, element});
       };
       region(kOut, 4 * kCount, store(zeros), store(answer), "arg 0", 0, "float");
       region(kData, 4 * kCount, store(data), store(data), "arg 1 +8", 1, "byte");

@@ -378,15 +378,16 @@ std::string literal(const std::string& ptx) {
 /// The statements that launch the candidate, with its geometry computed from the launch site's grid and block.
 std::string launch_statements(const Candidate& candidate, bool binds) {
   CandidateLaunch launch = candidate.launches.empty() ? CandidateLaunch::as_recorded("") : candidate.launches[0];
-  const char* const names[] = {"gx", "gy", "gz", "bx", "by", "bz", "shared"};
-  const char* const spelled[] = {"grid.x", "grid.y", "grid.z", "block.x", "block.y", "block.z", "shared"};
-  std::map<std::string, std::string> variables;
-  for (size_t i = 0; i < std::size(names); ++i)
-    variables[names[i]] = std::string("static_cast<long long>(") + spelled[i] + ")";
+  std::map<std::string, std::string> sizes, variables;
+  for (int axis = 0; axis < 3; ++axis)
+    sizes[kGridVariables[axis]] = std::string("grid.") + "xyz"[axis],
+    sizes[kBlockVariables[axis]] = std::string("block.") + "xyz"[axis];
+  variables[kSharedVariable] = "static_cast<long long>(shared)";
+  for (auto& [name, spelled] : sizes) variables[name] = "static_cast<long long>(" + spelled + ")";
   auto value = [&](const Expression& expression) {
     Expression wanted = expression.simplified(candidate.values);
-    for (size_t i = 0; i + 1 < std::size(names); ++i)
-      if (wanted.is_variable(names[i])) return std::string(spelled[i]);
+    auto size = wanted.as_variable() ? sizes.find(*wanted.as_variable()) : sizes.end();
+    if (size != sizes.end()) return size->second;
     if (auto number = wanted.as_constant(); number && *number >= 0) return std::to_string(*number) + "u";
     return "static_cast<unsigned>(" + wanted.cpp(variables) + ")";
   };
@@ -394,7 +395,7 @@ std::string launch_statements(const Candidate& candidate, bool binds) {
     return value(wanted[0]) + ", " + value(wanted[1]) + ", " + value(wanted[2]);
   };
   std::string bytes =
-      launch.shared.is_variable("shared")
+      launch.shared.is_variable(kSharedVariable)
           ? "shared"
           : "static_cast<std::size_t>(" + launch.shared.simplified(candidate.values).cpp(variables) + ")";
   std::string first = binds ? "  if (!refresh(of, symbols, stream)) return (void)cudaGetLastError(), false;\n" : "";

@@ -127,7 +127,7 @@ class LaunchEditor {
  private:
   /// Reads how the site spells the variables of the candidate's expressions, and which axes of its block change.
   Status read_site() {
-    names_["shared"] = as_spelled(Piece::Shared).empty() ? "0" : as_spelled(Piece::Shared);
+    names_[kSharedVariable] = as_spelled(Piece::Shared).empty() ? "0" : as_spelled(Piece::Shared);
     spell_axes(Piece::Grid, site_.grid_form);
     spell_axes(Piece::Block, site_.block_form);
     for (int axis = 0; axis < 3; ++axis) {
@@ -203,8 +203,8 @@ class LaunchEditor {
 
   /// The variable's name in candidates' expressions: gx, by, shared.
   static std::string variable(Piece piece, int axis) {
-    if (piece == Piece::Shared) return "shared";
-    return {piece == Piece::Grid ? 'g' : 'b', kAxis[axis]};
+    if (piece == Piece::Shared) return kSharedVariable;
+    return piece == Piece::Grid ? kGridVariables[axis] : kBlockVariables[axis];
   }
 
   static uint32_t component(const Geometry& geometry, Piece piece, int axis) {
@@ -303,7 +303,8 @@ class LaunchEditor {
                          "'");
       }
       auto names = names_;
-      if (piece == Piece::Grid && simple.uses(self) && simple.uses_any({"bx", "by", "bz"}))
+      if (piece == Piece::Grid && simple.uses(self) &&
+          simple.uses_any({std::begin(kBlockVariables), std::end(kBlockVariables)}))
         names[self] = "size_t(" + names[self] + ")";
       text.push_back(simple.cpp(names));
     }

@@ -25,8 +25,6 @@ namespace {
 constexpr int kReach = 3;                        ///< Values up to 2^3 times smaller or larger than the original.
 constexpr int64_t kMostBlocks = kLargestGrid.y;  ///< Along y and z …
 constexpr int64_t kRoomForGrids = 4;             ///< … and how much larger than recorded they must be able to become.
-const char* const kGrid[] = {"gx", "gy", "gz"};
-const char* const kBlock[] = {"bx", "by", "bz"};
 const char* const kBlockParameter[] = {"block_x", "block_y", "block_z"};
 /// What a user could do.
 constexpr const char* kRoundUp =
@@ -61,8 +59,8 @@ Tunable make_parameter(std::string name, std::vector<int64_t> values, int64_t or
   return parameter;
 }
 
-Expression grid_variable(int axis) { return Expression::variable(kGrid[axis]); }
-Expression block_variable(int axis) { return Expression::variable(kBlock[axis]); }
+Expression grid_variable(int axis) { return Expression::variable(kGridVariables[axis]); }
+Expression block_variable(int axis) { return Expression::variable(kBlockVariables[axis]); }
 
 }  // namespace
 
@@ -160,7 +158,7 @@ void MepSpace::Builder::add_knobs() {
     return std::find(std::begin(names), std::end(names), name) != std::end(names);
   };
   for (auto& knob : mep_.knobs) {
-    if (is_axis(kGrid, knob.name) || is_axis(kBlock, knob.name) || knob.name == "shared") {
+    if (is_axis(kGridVariables, knob.name) || is_axis(kBlockVariables, knob.name) || knob.name == kSharedVariable) {
       leave(knob.name, "shares its name with the recorded geometry");
     } else if (!knob.in_kernel && !knob.in_geometry) {
       continue;
@@ -201,10 +199,8 @@ std::map<std::string, Expression> MepSpace::Builder::constants(const Bindings& v
 
 bool MepSpace::Builder::covers(const Expression& grid, int axis, const Bindings& knobs) const {
   for (size_t i = 0; i < mep_.instances.size(); ++i) {
-    auto& recorded_grid = mep_.instances[i].geometry.grid;
-    Bindings bound = knobs;
-    bound["gx"] = recorded_grid.x, bound["gy"] = recorded_grid.y, bound["gz"] = recorded_grid.z;
-    auto wanted = model_->grid_at(axis, i, knobs), got = grid.evaluate(bound);
+    auto wanted = model_->grid_at(axis, i, knobs),
+         got = grid.evaluate(with_geometry(mep_.instances[i].geometry, knobs));
     if (!wanted.ok() || !got.ok() || *got < *wanted) return false;
   }
   return true;
@@ -361,12 +357,8 @@ bool MepSpace::Builder::may_turn(int axis, const std::string& knob) const {
 
 bool MepSpace::Builder::has_room(const Expression& grid, int axis, const Bindings& values) const {
   return axis == 0 || std::all_of(mep_.instances.begin(), mep_.instances.end(), [&](auto& instance) {
-           auto &blocks = instance.geometry.grid, &threads = instance.geometry.block;
-           Bindings bound = values;
-           bound["gx"] = blocks.x, bound["gy"] = blocks.y, bound["gz"] = blocks.z;
-           bound["bx"] = threads.x, bound["by"] = threads.y, bound["bz"] = threads.z;
-           auto size = grid.evaluate(bound);
-           return size.ok() && (*size <= along(blocks, axis) || *size * kRoomForGrids <= kMostBlocks);
+           auto size = grid.evaluate(with_geometry(instance.geometry, values));
+           return size.ok() && (*size <= along(instance.geometry.grid, axis) || *size * kRoomForGrids <= kMostBlocks);
          });
 }
 
@@ -423,9 +415,8 @@ void MepSpace::Builder::keep_room() {
   Bindings values = original_;
   for (auto& parameter : parameters_) values[parameter.name] = parameter.values[parameter.start];
   auto block_of = [&](const MepInstance& instance, const Bindings& tried) {
-    Bindings bound = tried;
+    const Bindings bound = with_geometry(instance.geometry, tried);
     Dim3 block = instance.geometry.block;
-    bound["bx"] = block.x, bound["by"] = block.y, bound["bz"] = block.z;
     for (auto& rule : made_.rules_) {
       auto size = rule.is_grid ? Result<int64_t>(usage_error("a grid")) : rule.expression.evaluate(bound);
       if (size.ok() && *size > 0) along(block, rule.axis) = static_cast<uint32_t>(std::min(*size, kMostBlocks));
@@ -539,10 +530,8 @@ std::optional<Point> MepSpace::point_at(const Bindings& values) const {
 }
 
 int64_t MepSpace::most_blocks(const Candidate& candidate, int axis) const {
-  Bindings bound = candidate.values;
-  bound["gx"] = bound["gy"] = bound["gz"] = kMostBlocks;
-  bound["bx"] = recorded_block_.x, bound["by"] = recorded_block_.y, bound["bz"] = recorded_block_.z,
-  bound["shared"] = 0;
+  const Dim3 most{kMostBlocks, kMostBlocks, kMostBlocks};
+  const Bindings bound = with_geometry({most, recorded_block_}, candidate.values);
   auto size =
       candidate.launches.empty() ? Result<int64_t>(kMostBlocks) : candidate.launches[0].grid[axis].evaluate(bound);
   return !size.ok() || *size <= kMostBlocks ? kMostBlocks : kMostBlocks * kMostBlocks / *size;
@@ -551,7 +540,7 @@ int64_t MepSpace::most_blocks(const Candidate& candidate, int axis) const {
 void MepSpace::give_room(CandidateLaunch& launch, const Bindings& values,
                          const std::map<std::string, Expression>& by) const {
   if (with_shared_.empty()) return;
-  const Expression shared = Expression::variable("shared");
+  const Expression shared = Expression::variable(kSharedVariable);
   if (shared_) {
     for (auto& parameter : space_.parameters())
       if (launch.shared == shared && shared_->uses(parameter.name)) launch.shared = *shared_;
@@ -564,9 +553,9 @@ void MepSpace::give_room(CandidateLaunch& launch, const Bindings& values,
   Expression now = shared;
   std::optional<Expression> before;
   for (int axis = 0; axis < 3; ++axis)
-    if (auto turned = by.find(kBlock[axis]); turned != by.end())
+    if (auto turned = by.find(kBlockVariables[axis]); turned != by.end())
       now = now * turned->second, before = before ? *before * block_variable(axis) : block_variable(axis);
-  if (grows && before) launch.shared = launch.shared.substitute({{"shared", ceil_div(now, *before)}});
+  if (grows && before) launch.shared = launch.shared.substitute({{kSharedVariable, ceil_div(now, *before)}});
 }
 
 Candidate MepSpace::materialise(const Point& point) const {
@@ -599,7 +588,7 @@ Candidate MepSpace::materialise(const Point& point) const {
   for (auto& launch : candidate.launches) {
     std::map<std::string, Expression> by;
     for (auto& rule : rules_)
-      if (turned(rule)) by[rule.is_grid ? kGrid[rule.axis] : kBlock[rule.axis]] = rule.expression;
+      if (turned(rule)) by[rule.is_grid ? kGridVariables[rule.axis] : kBlockVariables[rule.axis]] = rule.expression;
     // A launch that already speaks of these parameters (a parent of this tier) follows by its values alone.
     for (int axis = 0; axis < 3; ++axis) {
       auto follow = [&](Expression& expression) {

@@ -28,7 +28,7 @@ class CapturedInputsTest : public ::testing::Test {
   }
   CapturedRegion region(uint64_t address, std::vector<uint64_t> words, std::string from) {
     auto image = *writer_->store(std::as_bytes(std::span(words)));
-    return {address, MemoryKind::Device, image, image, from};
+    return {address, MemoryKind::Device, image, image, Origin::parse(from)};
   }
   CapturedInstance instance(uint64_t pointer) {
     CapturedInstance instance;
@@ -60,7 +60,7 @@ TEST_F(CapturedInputsTest, TypesBuffersThroughBuffersOfPointers) {
   EXPECT_EQ(regions[1].element, "float");
   EXPECT_EQ(regions[1].parameter, -1);
   EXPECT_EQ(regions[2].element, "byte");
-  EXPECT_EQ(regions[2].reached_from, "variable v +8");
+  EXPECT_EQ(regions[2].reached_from, Origin::of_variable("v", 8));
 }
 
 TEST_F(CapturedInputsTest, TakesAPoolForTheArraysThatParametersPointTo) {
@@ -85,7 +85,7 @@ TEST_F(CapturedInputsTest, TakesAPoolForTheArraysThatParametersPointTo) {
   std::string text;
   for (auto& part : regions)
     text += part.element + "@" + std::to_string(part.address) + "+" + std::to_string(part.size) + " of " +
-            std::to_string(part.part_of) + " " + part.reached_from + "\n";
+            std::to_string(part.part_of) + " " + part.reached_from.text() + "\n";
   EXPECT_EQ(text,
             "float@4096+48 of 4096 arg 0\nint@4144+32 of 4096 arg 1\nfloat4@4176+16 of 4096 arg 2\nunsigned "
             "int@4192+32 of 4096 arg 3\n"

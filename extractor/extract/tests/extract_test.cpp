@@ -114,8 +114,8 @@ class ExtractTest : public ::testing::Test {
       std::memcpy(instance.arguments.data(), at, 16), std::memcpy(instance.arguments.data() + 16, &kCount, 4);
       instance.parameters = {{0, 8}, {8, 8}, {16, 4}};
       instance.held_out = k == 1, instance.weight = 1 - k, instance.microseconds = 5;
-      instance.regions = {{at[0], MemoryKind::Device, store(cells), store(cells), "arg 0"},
-                          {at[1], MemoryKind::Device, store(out), store(answer), "arg 1"}};
+      instance.regions = {{at[0], MemoryKind::Device, store(cells), store(cells), Origin::of_argument(0)},
+                          {at[1], MemoryKind::Device, store(out), store(answer), Origin::of_argument(1)}};
       instance.variables = {
           {"_ZN3app12_GLOBAL__N_15tableE", canonical_key("_ZN3app12_GLOBAL__N_15tableE"), true, 0x7000, store(table),
            store(table)},
@@ -132,7 +132,7 @@ class ExtractTest : public ::testing::Test {
       instance.arguments.resize(8), std::memcpy(instance.arguments.data(), &address, 8);
       instance.parameters = {{0, 8}}, instance.weight = 1, instance.microseconds = 5;
       instance.regions = {{address, MemoryKind::Device, store(std::vector<float>(64, first)),
-                           store(std::vector<float>(64, -first)), "arg 0"}};
+                           store(std::vector<float>(64, -first)), Origin::of_argument(0)}};
       ASSERT_TRUE(writer->finish_instance(instance).ok());
     }
     CaptureInfo info;

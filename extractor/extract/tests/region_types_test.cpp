@@ -36,7 +36,7 @@ struct Launch {
   Launch& region(uint64_t address, const std::vector<uint64_t>& words,
                  const std::string& from = "alive at the launch") {
     Image all = image(std::to_string(address), words);
-    instance.regions.push_back({address, MemoryKind::Device, all, all, from});
+    instance.regions.push_back({address, MemoryKind::Device, all, all, Origin::parse(from)});
     return *this;
   }
   Launch& variable(const std::string& key, const std::vector<uint64_t>& words) {

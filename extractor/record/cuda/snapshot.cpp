@@ -139,15 +139,15 @@ Result<Snapshots::Taken> Snapshots::before(Request request, Archive& archive, st
   std::erase_if(regions, [&](auto& region) {
     if (memory.gone.contains(region.address))
       taken.notes.push_back(
-          "memory at " + address_text(region.address) + " (" + region.reached_from + ") is left out: " +
+          "memory at " + address_text(region.address) + " (" + region.reached_from.text() + ") is left out: " +
           (memory.barred.contains(region.address) ? "it is mapped without rights of access on this GPU"
                                                   : "the driver no longer knows it"));
     else if (memory.elsewhere.contains(region.address))
-      taken.notes.push_back("memory at " + address_text(region.address) + " (" + region.reached_from +
+      taken.notes.push_back("memory at " + address_text(region.address) + " (" + region.reached_from.text() +
                             ") lies on another GPU; its content is captured, its place is not");
     if (!memory.gone.contains(region.address) && allocations_.borrowed_within(region.address, region.size))
       taken.notes.push_back(
-          "memory at " + address_text(region.address) + " (" + region.reached_from +
+          "memory at " + address_text(region.address) + " (" + region.reached_from.text() +
           ") belongs to another process, which may write it at any time: its content is captured as it was found");
     return memory.gone.contains(region.address);
   });
@@ -163,8 +163,7 @@ Result<Snapshots::Taken> Snapshots::before(Request request, Archive& archive, st
     if (own_variable) continue;  // It is among the variables.
     CapturedRegion captured;
     captured.address = region.address, captured.kind = region.kind, captured.reached_from = region.reached_from;
-    if (region.kind == MemoryKind::Variable)
-      captured.reached_from += ", variable " + modules_.variable_at(region.address);
+    if (region.kind == MemoryKind::Variable) captured.reached_from.variable = modules_.variable_at(region.address);
     KERNELIFT_ASSIGN(captured.before, here.images.image(region.address, region.size, region.kind));
     instance.regions.push_back(std::move(captured));
   }

@@ -88,7 +88,7 @@ class ImagesTest : public ::testing::Test {
   }
   std::vector<std::byte> read_back(const Image& image) {
     CapturedInstance instance;
-    instance.id = "x", instance.regions = {{address(), MemoryKind::Device, image, image, "arg 0"}};
+    instance.id = "x", instance.regions = {{address(), MemoryKind::Device, image, image, Origin::of_argument(0)}};
     EXPECT_TRUE(writer_->finish_instance(instance).ok());
     auto capture = Capture::open(scratch_.path() / "capture");
     return capture.ok() ? *capture->load(image) : std::vector<std::byte>();

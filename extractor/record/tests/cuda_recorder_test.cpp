@@ -141,9 +141,9 @@ TEST_F(CudaRecorderTest, NamesMemoryThatNothingLeadsToOrTakesItToo) {
     auto& one = found->instances().at(0);
     ASSERT_EQ(one.regions.size(), all ? 2u : 1u);
     if (all) {
-      auto& region = one.regions[one.regions[0].reached_from == "arg 0"];
+      auto& region = one.regions[one.regions[0].reached_from.text() == "arg 0"];
       EXPECT_EQ(region.address, reinterpret_cast<uint64_t>(hidden.data()));
-      EXPECT_EQ(region.reached_from, "alive at the launch");
+      EXPECT_EQ(region.reached_from.text(), "alive at the launch");
       EXPECT_TRUE(one.unreached.empty());
     } else {
       EXPECT_THAT(one.unreached, ::testing::ElementsAre(MemoryRange{reinterpret_cast<uint64_t>(hidden.data()), 20000}));

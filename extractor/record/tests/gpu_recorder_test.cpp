@@ -157,11 +157,12 @@ TEST_F(GpuRecorder, CapturesInPlaceMemoryAndEveryModuleVariableOfAnUnmodifiedBin
     auto* one = instance("step", launch);
     ASSERT_TRUE(one) << launch;
     ASSERT_EQ(one->regions.size(), 2u);
-    EXPECT_EQ(one->regions[0].reached_from, "arg 0");
+    EXPECT_EQ(one->regions[0].reached_from.text(), "arg 0");
     EXPECT_EQ(one->regions[0].before.size, 4u << 20);
     EXPECT_EQ(value<float>(one->regions[0].before, 77), float(launch));
     EXPECT_EQ(value<float>(one->regions[0].after, 77), float(launch + 1));
-    EXPECT_EQ(one->regions[1].reached_from, "variable indirect") << "memory that only a static variable points to";
+    EXPECT_EQ(one->regions[1].reached_from.text(), "variable indirect")
+        << "memory that only a static variable points to";
     std::map<std::string, const CapturedVariable*> variables;
     for (auto& variable : one->variables) variables[variable.key] = &variable;
     ASSERT_TRUE(variables.contains("scale") && variables.contains("offset_table") && variables.contains("counter"));
@@ -232,7 +233,7 @@ TEST_F(GpuRecorder, SeesEveryWayToLaunch) {
   EXPECT_EQ(packed->parameters[1].offset, 8u);
   auto* odd = instance("by_struct", 0);
   ASSERT_TRUE(odd);
-  EXPECT_EQ(odd->regions.at(0).reached_from, "arg 0 +1") << "an address that is not aligned";
+  EXPECT_EQ(odd->regions.at(0).reached_from.text(), "arg 0 +1") << "an address that is not aligned";
   auto* together = instance("together", 0);
   ASSERT_TRUE(together);
   EXPECT_TRUE(together->geometry.cooperative);

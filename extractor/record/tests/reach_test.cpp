@@ -33,7 +33,7 @@ TEST_F(ReachTest, FindsWholeAllocationsBehindInteriorAndEndPointers) {
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0].address, reinterpret_cast<uint64_t>(a));
   EXPECT_EQ(found[0].size, 4000u);
-  EXPECT_EQ(found[0].reached_from, "arg 0");
+  EXPECT_EQ(found[0].reached_from.text(), "arg 0");
   EXPECT_EQ(found[1].address, reinterpret_cast<uint64_t>(b));
 }
 
@@ -50,7 +50,7 @@ TEST_F(ReachTest, FindsPointersInsideStructsPackedOrNot) {
   std::memcpy(bytes.data(), &packed, sizeof packed);
   auto found = reach(bytes, {{0, uint32_t(bytes.size())}});
   ASSERT_EQ(found.size(), 2u);
-  std::set<std::string> from = {found[0].reached_from, found[1].reached_from};
+  std::set<std::string> from = {found[0].reached_from.text(), found[1].reached_from.text()};
   EXPECT_EQ(from, (std::set<std::string>{"arg 0 +1", "arg 0 +11"}));
 }
 
@@ -65,7 +65,7 @@ TEST_F(ReachTest, FollowsLinkedMemoryAndEndsOnCycles) {
   first->next = second, second->next = first;
   auto found = reach(fake::pack(first), {{0, 8}});
   ASSERT_EQ(found.size(), 2u);
-  EXPECT_THAT(found[1].reached_from, HasSubstr(" +32"));
+  EXPECT_THAT(found[1].reached_from.text(), HasSubstr(" +32"));
 }
 
 TEST_F(ReachTest, StartsFromModuleVariablesToo) {
@@ -75,7 +75,7 @@ TEST_F(ReachTest, StartsFromModuleVariablesToo) {
   roots_ = {{reinterpret_cast<uint64_t>(holder), sizeof holder, "_ZL5table"}};
   auto found = reach({}, {});
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].reached_from, "variable _ZL5table +8");
+  EXPECT_EQ(found[0].reached_from.text(), "variable _ZL5table +8");
 }
 
 TEST_F(ReachTest, StopsWalkingOnceItIsTooMuch) {
@@ -102,8 +102,8 @@ TEST_F(ReachTest, TakesAllMemoryIfToldSoAndElseNamesWhatIsLeftOut) {
   EXPECT_THAT(unreached(live(), *some), ElementsAre(MemoryRange{reinterpret_cast<uint64_t>(hidden), 100}));
   auto all = reachable(std::as_bytes(std::span(bytes)), parameters, {}, live(), memory, ~uint64_t(0), true);
   ASSERT_EQ(all->size(), 3u);
-  EXPECT_EQ(all->at(1).reached_from.substr(0, 2), "0x") << "how it is reached is said where it is known";
-  EXPECT_EQ(all->at(2).reached_from, "alive at the launch");
+  EXPECT_EQ(all->at(1).reached_from.text().substr(0, 2), "0x") << "how it is reached is said where it is known";
+  EXPECT_EQ(all->at(2).reached_from.text(), "alive at the launch");
   EXPECT_TRUE(unreached(live(), *all).empty());
 }
 

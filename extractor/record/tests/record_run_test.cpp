@@ -51,7 +51,7 @@ TEST_F(RecordRunTest, ProfilesEveryKernelAndKeepsInstancesOfEach) {
   for (auto& instance : capture->instances()) {
     if (instance.kernel != canonical_key("_ZN3app5scaleEPfi")) continue;
     ASSERT_EQ(instance.regions.size(), 1u);
-    EXPECT_EQ(instance.regions[0].reached_from, "arg 0");
+    EXPECT_EQ(instance.regions[0].reached_from.text(), "arg 0");
     auto before = *capture->load(instance.regions[0].before), after = *capture->load(instance.regions[0].after);
     float first, then;
     std::memcpy(&first, before.data(), 4), std::memcpy(&then, after.data(), 4);

@@ -92,9 +92,10 @@ TEST_F(RecorderTest, TakesALaunchWhoseModuleHasBeenUnloaded) {
 
 TEST_F(RecorderTest, LeavesAnInstanceOutThatTheDiskHasNoRoomForAndTakesSmallerOnes) {
   Archive archive(scratch_.path().string());
-  EXPECT_FALSE(archive.has_room("a giant", {{0, uint64_t(1) << 60, MemoryKind::Device, "arg 0"}}, 0, ~uint64_t(0)));
+  EXPECT_FALSE(archive.has_room("a giant", {{0, uint64_t(1) << 60, MemoryKind::Device, Origin::of_argument(0)}}, 0,
+                                ~uint64_t(0)));
   EXPECT_FALSE(archive.stopped());
-  EXPECT_TRUE(archive.has_room("another", {{0, 1000, MemoryKind::Device, "arg 0"}}, 0, ~uint64_t(0)));
+  EXPECT_TRUE(archive.has_room("another", {{0, 1000, MemoryKind::Device, Origin::of_argument(0)}}, 0, ~uint64_t(0)));
 }
 
 TEST_F(RecorderTest, CountsAllItsOwnTimeAsItsOwn) {

@@ -311,7 +311,7 @@ Status ReplayMemory::load_images(const Mep& mep, const std::filesystem::path& fo
       ReplayBuffer buffer;
       bool named = region.parameter >= 0 && static_cast<size_t>(region.parameter) < mep.parameters.size();
       buffer.name = named ? mep.parameters[region.parameter].name : "";
-      if (buffer.name.empty()) buffer.name = region.reached_from.empty() ? "memory" : region.reached_from;
+      if (buffer.name.empty()) buffer.name = region.reached_from.empty() ? "memory" : region.reached_from.text();
       buffer.live = relocated(region.address), buffer.size = region.size;
       buffer.writes = written.of(recorded, region), buffer.rewritten = region.rewritten;
       buffer.bounds = ErrorBounds(ElementLayout::parse(region.element));

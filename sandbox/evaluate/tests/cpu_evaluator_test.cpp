@@ -379,7 +379,7 @@ TEST(CpuEvaluator, JudgesNothingWhereTheOriginalCannotBeMeasuredAgain) {
 TEST(CpuEvaluator, FindsAWrongAnswerInABufferWithoutAName) {
   MepFixture fixture = scale_mep();
   fixture.mep.parameters[1].name = "";
-  for (auto& instance : fixture.mep.instances) instance.regions[1].reached_from = "";
+  for (auto& instance : fixture.mep.instances) instance.regions[1].reached_from = {};
   auto made = make_evaluator(fixture.mep, fixture.path(), quickly());
   ASSERT_TRUE(made.ok()) << made.error().message;
   Candidate candidate;

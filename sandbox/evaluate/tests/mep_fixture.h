@@ -36,7 +36,7 @@ class MepFixture {
     MepRegion region;
     region.address = address, region.size = before.size() * sizeof(T);
     region.parameter = static_cast<int>(instance.parameters.size());
-    region.element = element, region.reached_from = "arg " + std::to_string(region.parameter);
+    region.element = element, region.reached_from = Origin::of_argument(size_t(region.parameter));
     region.before = *Mep::store(path(), std::as_bytes(std::span<const T>(before)));
     region.after = *Mep::store(path(), std::as_bytes(std::span<const T>(after)));
     instance.regions.push_back(region);

@@ -162,8 +162,7 @@ void apply_launch_line(const std::string& line, Candidate& candidate, const std:
     return;
   }
   for (auto& name : expression->variables())
-    if (!std::set<std::string>{"gx", "gy", "gz", "bx", "by", "bz", "shared"}.contains(name) &&
-        !candidate.values.contains(name)) {
+    if (!with_geometry({}, candidate.values).contains(name)) {
       complaint =
           "'" + line + "' uses '" + name + "'; only gx gy gz bx by bz shared (the recorded launch) may be used.";
       return;

@@ -35,7 +35,7 @@ Json instance_json(const Capture& capture, const CapturedInstance& instance) {
     regions.push_back({{"address", region.address},
                        {"size", region.before.size},
                        {"kind", name(region.kind)},
-                       {"from", region.reached_from},
+                       {"from", region.reached_from.text()},
                        {"changed", region.before != region.after},
                        {"before", image_json(capture, region.before)},
                        {"after", image_json(capture, region.after)}});
