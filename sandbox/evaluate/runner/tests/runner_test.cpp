@@ -388,7 +388,7 @@ TEST(Runner, LaunchesAsTheApplicationDid) {
 
 TEST(Runner, BlamesNoCandidateForAGpuThatFails) {
   Rig rig(scale());
-  TrialCode code;
+  RunnableCode code;
   code.image = "is lost";
   auto evaluation = rig.runner->evaluate(code, {});
   auto* none = evaluation ? std::get_if<NotJudged>(&*evaluation) : nullptr;
