@@ -21,7 +21,6 @@
 #include "sandbox/device/cuda/clock_lock.h"
 #include "sandbox/evaluate/evaluate.h"
 #include "sandbox/judge/diagnosis.h"
-#include "tuner/space/parameter_proposer.h"
 #include "tuner/tiers.h"
 #include "tuner/tuner.h"
 
@@ -219,7 +218,9 @@ std::string others_text(const TuneReport& report, const Mep& mep, const Context&
 /// Of a report that came from a search, or from a run as it is.
 Exit conclude(const TuneReport& report, const Run& run, const Mep& mep, const Context& context) {
   print_report(report, run, context);
-  std::vector<std::string> not_tried = blocks_not_tried(mep, report.baseline, run.meta().tiers);
+  auto kernel = run.kernel();
+  std::vector<std::string> not_tried;
+  if (kernel.ok() && *kernel) not_tried = (*kernel)->not_tried;
   for (auto& what : not_tried) context.say("Not tried: " + what + ".");
   std::string others = others_text(report, mep, context);
   if (!others.empty()) context.say("Note: " + others + ".");

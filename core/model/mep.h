@@ -138,6 +138,9 @@ struct Mep {
   /// By name, as recorded.
   Bindings knob_values() const;
 
+  /// Where the kernel is in the application: "src/smooth.cu:12", or only the file. `text` is that of kernel.cu.
+  std::string place(const std::string& text) const;
+
   /// What to be warned of where several units became one, a clause; empty where they did not.
   std::string linked_text() const;
 
