@@ -11,6 +11,7 @@
 
 #include "core/base/file.h"
 #include "tuner/search/auc_bandit.h"
+#include "tuner/space/parameter_proposer.h"
 
 namespace kernelift {
 namespace {
@@ -599,6 +600,14 @@ Result<std::string> hash_mep(const std::filesystem::path& folder, const Mep& mep
   return Hasher().add(description).add(original.source).finish().hex();
 }
 
+TunedKernel kernel_of(const Mep& mep, const std::string& text) {
+  TunedKernel kernel{mep.place(text), mep.proof_note, {}, {}};
+  for (auto& instance : mep.instances)
+    kernel.launches.push_back(
+        {instance.id, instance.geometry, instance.held_out, instance.weight, instance.microseconds});
+  return kernel;
+}
+
 Result<std::optional<TuneReport>> spent_already(const Run& run, const TuneOptions& options) {
   KERNELIFT_ASSIGN(auto trials, run.history());
   History history;
@@ -620,6 +629,9 @@ Result<TuneReport> tune(const Mep& mep, const std::filesystem::path& folder, Eva
     return usage_error(run.file().string() + ": this run belongs to another state of the MEP (" + folder.string() +
                        " has changed since); start a new run without --resume");
   KERNELIFT_ASSIGN(Candidate original, original_candidate(mep, folder));
+  TunedKernel kernel = kernel_of(mep, original.source);
+  kernel.not_tried = blocks_not_tried(mep, original, run.meta().tiers);
+  KERNELIFT_TRY(run.record_kernel(kernel));
   return Tuning(evaluator, run, proposers, options).go(original);
 }
 

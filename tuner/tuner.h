@@ -79,6 +79,9 @@ Result<Candidate> original_candidate(const Mep& mep, const std::filesystem::path
 /// What a run belongs to: mep.json and the kernel's text.
 Result<std::string> hash_mep(const std::filesystem::path& folder, const Mep& mep);
 
+/// What a run keeps of its MEP for reports; `text` is that of kernel.cu. What is not tried is added when it is tuned.
+TunedKernel kernel_of(const Mep& mep, const std::string& text);
+
 /// A run as it is, where its time is spent, but for what measuring the original anew would take; nullopt where there is
 /// more.
 Result<std::optional<TuneReport>> spent_already(const Run& run, const TuneOptions& options);

@@ -6,11 +6,9 @@
 #include "core/base/file.h"
 #include "core/base/json_member.h"
 #include "core/model/fidelity.h"
-#include "core/model/kernel_key.h"
 #include "core/model/mep.h"
 #include "reintegrate/apply_request.h"
 #include "reintegrate/patch/text_diff.h"
-#include "tuner/space/parameter_proposer.h"
 #include "tuner/store/run.h"
 #include "tuner/tuner.h"
 
@@ -27,45 +25,33 @@ const Timing* timing_of(const std::string& instance, const Verdict& verdict) {
 
 /// Of several launches of one geometry and similar duration only one is timed; held-out launches are not timed in the
 /// search.
-std::string why_untimed(const MepInstance& instance, const Mep& mep, const Verdict& verdict) {
-  if (instance.held_out) return "verified only";
-  for (auto& other : mep.instances)
-    if (!other.held_out && other.geometry == instance.geometry && timing_of(other.id, verdict)) return "as " + other.id;
+std::string why_untimed(const TunedKernel::Launch& launch, const TunedKernel& kernel, const Verdict& verdict) {
+  if (launch.held_out) return "verified only";
+  for (auto& other : kernel.launches)
+    if (!other.held_out && other.geometry == launch.geometry && timing_of(other.id, verdict)) return "as " + other.id;
   return "not timed";
 }
 
-std::vector<ReportInstance> instances_of(const Mep& mep, const RunTrial* best) {
+std::vector<ReportInstance> instances_of(const TunedKernel& kernel, const RunTrial* best) {
   std::vector<ReportInstance> rows;
-  for (auto& instance : mep.instances) {
-    ReportInstance row{
-        instance.id, instance.geometry.text(), instance.held_out, instance.weight, instance.microseconds, 0, 0, {}};
+  for (auto& launch : kernel.launches) {
+    ReportInstance row{launch.id, launch.geometry.text(), launch.held_out, launch.weight, launch.microseconds, 0, 0,
+                       {}};
     if (!best) row.untimed = "–";
-    else if (auto* timing = timing_of(instance.id, best->figures()))
+    else if (auto* timing = timing_of(launch.id, best->figures()))
       row.baseline_us = timing->baseline_seconds * 1e6, row.best_us = timing->seconds * 1e6;
-    else row.untimed = why_untimed(instance, mep, best->figures());
+    else row.untimed = why_untimed(launch, kernel, best->figures());
     rows.push_back(row);
   }
   return rows;
 }
 
-/// File and line of the kernel's definition in the application. `text` is the slice; its lines before the kernel are
-/// what the kernel uses.
-std::string location_of(const Mep& mep, const std::string& text) {
-  // Paths are relative: a page that is passed on must not name its author's folders.
-  auto within = [&](const std::string& file) {
-    return fs::path(file).is_absolute() ? fs::path(file).lexically_proximate(mep.app_root).string() : file;
-  };
-  std::string name = base_name(mep.kernel_key);
-  if (size_t scope = name.rfind("::"); scope != name.npos) name = name.substr(scope + 2);
-  size_t at = 0, since_global = 3;  // Attributes, return type and name may be on separate lines.
-  for (auto& line : split_lines(text)) {
-    since_global = line.text.find("__global__") == line.text.npos ? since_global + 1 : 0;
-    if (since_global < 3 && line.text.find(name + "(") != line.text.npos && at < mep.origins.size() &&
-        !mep.origins[at].file.empty())
-      return within(mep.origins[at].file) + ":" + std::to_string(mep.origins[at].line);
-    ++at;
-  }
-  return within(mep.unit);
+/// As the run records it. Runs of format 1 record nothing of it: then from their MEP, if it is still there.
+Result<TunedKernel> tuned_kernel(const Run& run, const std::optional<RunTrial>& baseline) {
+  KERNELIFT_ASSIGN(std::optional<TunedKernel> kernel, run.kernel());
+  if (kernel) return std::move(*kernel);
+  auto mep = Mep::read(run.meta().mep);
+  return mep.ok() ? kernel_of(*mep, baseline ? baseline->candidate.source : "") : TunedKernel();
 }
 
 ReportWinner winner_of(const RunTrial& trial, bool embedded) {
@@ -163,15 +149,12 @@ Result<ReportData> gather_report(const fs::path& file) {
     data.diff = unified_diff("kernel.cu", baseline->candidate.source, shown->candidate.source);
   KERNELIFT_ASSIGN(std::string stopped_by, run.get_state(kStoppedBy));
   data.without_gain = without_gain(history.size() - std::min<size_t>(history.size(), baseline ? 1 : 0), stopped_by);
-  // The MEP may be gone: then the page is written without the recorded launches.
-  if (auto mep = Mep::read(run.meta().mep); mep.ok()) {
-    if (auto replays = read_fidelity(run.meta().mep); replays.ok())
-      for (auto& replay : *replays) data.fidelity.push_back(replay.text());
-    data.instances = instances_of(*mep, shown);
-    data.proof = mep->proof_note;
-    data.place = location_of(*mep, baseline ? baseline->candidate.source : "");
-    data.not_tried = blocks_not_tried(*mep, baseline, run.meta().tiers);
-  }
+  KERNELIFT_ASSIGN(TunedKernel kernel, tuned_kernel(run, baseline));
+  data.instances = instances_of(kernel, shown);
+  data.place = kernel.place, data.proof = kernel.proof, data.not_tried = kernel.not_tried;
+  // Fidelity belongs to the MEP: there may have been another replay since the run.
+  if (auto replays = read_fidelity(run.meta().mep); replays.ok())
+    for (auto& replay : *replays) data.fidelity.push_back(replay.text());
   return data;
 }
 

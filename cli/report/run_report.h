@@ -1,4 +1,5 @@
-// Collects the data of the HTML report from a run, its MEP, and the report that `apply` wrote beside the run.
+// Collects the data of the HTML report from a run and from the report that `apply` wrote beside it. Of the MEP only the
+// record of its replays is read.
 #pragma once
 #include <filesystem>
 
@@ -7,8 +8,8 @@
 
 namespace kernelift::cli {
 
-/// An Error means that the run cannot be read. The MEP and the report of apply are optional: without them the page is
-/// shorter.
+/// An Error means that the run cannot be read. The MEP and the report of apply are optional: without the MEP the page
+/// lacks its fidelity, and for a run of format 1 its launches.
 Result<ReportData> gather_report(const std::filesystem::path& run);
 
 }  // namespace kernelift::cli

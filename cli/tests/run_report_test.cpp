@@ -6,6 +6,7 @@
 
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "core/model/mep.h"
 #include "reintegrate/apply_report.h"
 #include "tuner/store/run.h"
 
@@ -20,7 +21,7 @@ class RunReport : public testing::Test {
  protected:
   RunReport() {
     RunMeta meta;
-    meta.mep = "/nowhere", meta.kernel = "k", meta.device = "cpu", meta.tiers = {"source"};
+    meta.mep = mep_.string(), meta.kernel = "k", meta.device = "cpu", meta.tiers = {"source", "params"};
     RunStore run = std::move(*RunStore::create(file_, meta));
     record(run, "baseline", "as recorded", 1);
     record(run, "source", "unroll", 1.5);
@@ -56,8 +57,49 @@ class RunReport : public testing::Test {
   }
 
   TemporaryFolder folder_ = *TemporaryFolder::create("run-report");
-  std::filesystem::path file_ = folder_.path() / "k-1.klrun";
+  std::filesystem::path file_ = folder_.path() / "k-1.klrun", mep_ = folder_.path() / "mep";  ///< There is no MEP.
 };
+
+TEST_F(RunReport, NeedsOnlyTheRunIfTheMepIsGone) {
+  TunedKernel kernel;
+  kernel.place = "src/k.cu:12", kernel.proof = "proven equal to the original";
+  kernel.not_tried = {"block size: the launch does not round its grid up"};
+  Geometry geometry{{16, 1, 1}, {64, 1, 1}};
+  kernel.launches = {{"i0", geometry, false, 0.5, 1000}, {"i1", geometry, false, 0.3, 1001}, {"i2", geometry, true}};
+  ASSERT_TRUE(RunStore::resume(file_)->record_kernel(kernel).ok());
+  ReportData data = report();
+  EXPECT_EQ(data.place, "src/k.cu:12");
+  EXPECT_EQ(data.proof, "proven equal to the original");
+  EXPECT_EQ(data.not_tried, kernel.not_tried);
+  ASSERT_EQ(data.instances.size(), 3u);
+  EXPECT_EQ(data.instances[0].geometry, "<<<(16,1,1), (64,1,1)>>>");
+  EXPECT_EQ(data.instances[0].application_us, 1000);
+  EXPECT_NEAR(data.instances[0].best_us, 1000 / 2.5, 1e-6);
+  EXPECT_EQ(data.instances[1].untimed, "as i0");
+  EXPECT_EQ(data.instances[2].untimed, "verified only");
+  EXPECT_TRUE(data.fidelity.empty());
+  EXPECT_THAT(report_page(data), HasSubstr("Not tried: block size: the launch does not round its grid up."));
+}
+
+TEST_F(RunReport, ReadsTheMepForARunOfFormat1) {
+  ReportData without = report();
+  EXPECT_TRUE(without.instances.empty() && without.not_tried.empty());
+  EXPECT_EQ(without.place, "");
+  Mep mep;
+  mep.kernel_key = "k(float*, int)", mep.kernel_name = "k", mep.kernel_mangled = "_Z1kPfi", mep.kernel_id = "k";
+  mep.slice_mode = "slice", mep.proof_note = "equal", mep.unit = "/app/src/k.cu", mep.app_root = "/app";
+  MepInstance instance;
+  instance.id = "i0", instance.geometry = {{16, 1, 1}, {64, 1, 1}}, instance.microseconds = 1000;
+  mep.instances = {instance};
+  std::filesystem::create_directories(mep_);
+  ASSERT_TRUE(mep.write(mep_).ok());
+  ReportData data = report();
+  EXPECT_EQ(data.place, "src/k.cu");
+  EXPECT_EQ(data.proof, "equal");
+  ASSERT_EQ(data.instances.size(), 1u);
+  EXPECT_EQ(data.instances[0].application_us, 1000);
+  EXPECT_TRUE(data.not_tried.empty()) << "the run does not say";
+}
 
 TEST_F(RunReport, ShowsTheFastestCandidateIfNothingWasApplied) {
   ReportData data = report();

@@ -23,7 +23,6 @@
 #include "sandbox/device/cuda/clock_lock.h"
 #include "sandbox/evaluate/evaluate.h"
 #include "sandbox/judge/diagnosis.h"
-#include "tuner/space/parameter_proposer.h"
 #include "tuner/tiers.h"
 #include "tuner/tuner.h"
 
@@ -221,7 +220,9 @@ std::string others_text(const TuneReport& report, const Mep& mep, const Context&
 /// Prints the report of a search, or of a resumed run whose budget was spent already; returns the exit code.
 Exit conclude(const TuneReport& report, const Run& run, const Mep& mep, const Context& context) {
   print_report(report, run, context);
-  std::vector<std::string> not_tried = blocks_not_tried(mep, report.baseline, run.meta().tiers);
+  auto kernel = run.kernel();
+  std::vector<std::string> not_tried;
+  if (kernel.ok() && *kernel) not_tried = (*kernel)->not_tried;
   for (auto& what : not_tried) context.say("Not tried: " + what + ".");
   std::string others = others_text(report, mep, context);
   if (!others.empty()) context.say("Note: " + others + ".");

@@ -8,10 +8,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <sstream>
 
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/parallel.h"
+#include "core/model/kernel_key.h"
 #include "core/model/scan/scan_json.h"
 
 namespace fs = std::filesystem;
@@ -289,6 +291,23 @@ std::vector<const LaunchSite*> Mep::all_launches() const {
   for (auto* sites : {&launches, &sibling_launches})
     for (auto& site : *sites) all.push_back(&site);
   return all;
+}
+
+std::string Mep::place(const std::string& text) const {
+  // A place that is passed on names no folder outside the application.
+  auto within = [&](const std::string& file) {
+    return fs::path(file).is_absolute() ? fs::path(file).lexically_proximate(app_root).string() : file;
+  };
+  std::string name = base_name(kernel_key);
+  if (size_t scope = name.rfind("::"); scope != name.npos) name = name.substr(scope + 2);
+  size_t at = 0, since_global = 3;  // Return type, attributes and name may stand on lines of their own.
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line); ++at) {
+    since_global = line.find("__global__") == line.npos ? since_global + 1 : 0;
+    if (since_global < 3 && line.find(name + "(") != line.npos && at < origins.size() && !origins[at].file.empty())
+      return within(origins[at].file) + ":" + std::to_string(origins[at].line);
+  }
+  return within(unit);
 }
 
 std::string Mep::linked_text() const {

@@ -141,6 +141,9 @@ struct Mep {
   /// The knobs' values in the application, by name.
   Bindings knob_values() const;
 
+  /// Where the kernel is in the application: "src/smooth.cu:12", or only the file. `text` is that of kernel.cu.
+  std::string place(const std::string& text) const;
+
   /// A warning, as a clause, if kernel.cu holds the text of several units; else empty.
   std::string linked_text() const;
 

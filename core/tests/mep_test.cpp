@@ -161,6 +161,15 @@ TEST_F(MepTest, ReadsBackEveryFieldItWrote) {
   EXPECT_EQ(read->tolerance.relative, 1e-5);
 }
 
+TEST(Mep, KnowsTheKernelsPlaceInTheApplication) {
+  Mep mep;
+  mep.kernel_key = "ns::smooth<float>(float*, int)", mep.unit = "/app/src/main.cu", mep.app_root = "/app";
+  mep.origins = {{"", 0}, {"/app/src/a.h", 10}, {"/app/src/a.h", 11}, {"/app/src/a.h", 12}};
+  EXPECT_EQ(mep.place("#define N 1\nvoid smooth(int);\n__global__ void\nsmooth(float* data, int n) {}\n"),
+            "src/a.h:12");
+  EXPECT_EQ(mep.place("__device__ void other() {}\n"), "src/main.cu") << "the text does not tell";
+}
+
 TEST_F(MepTest, ChecksADataFileAgainstItsName) {
   Mep mep = sample();
   std::string file = mep.instances[0].regions[0].before;

@@ -143,10 +143,10 @@ void ParameterProposer::learn(const RunTrial& trial) {
   }
 }
 
-std::vector<std::string> blocks_not_tried(const Mep& mep, const std::optional<RunTrial>& original,
+std::vector<std::string> blocks_not_tried(const Mep& mep, const Candidate& original,
                                           const std::vector<std::string>& tiers) {
-  if (!original || std::find(tiers.begin(), tiers.end(), "params") == tiers.end()) return {};
-  return MepSpace::create(mep, original->candidate).blocks_left_alone();
+  if (std::find(tiers.begin(), tiers.end(), "params") == tiers.end()) return {};
+  return MepSpace::create(mep, original).blocks_left_alone();
 }
 
 std::vector<std::string> ParameterProposer::take_notes() { return std::exchange(notes_, {}); }

@@ -52,7 +52,7 @@ class ParameterProposer : public Proposer {
 
 /// What of the block's size is left alone on the original, why, and what could be changed, a line each; nothing where
 /// the parameter tier is not among `tiers`.
-std::vector<std::string> blocks_not_tried(const Mep& mep, const std::optional<RunTrial>& original,
+std::vector<std::string> blocks_not_tried(const Mep& mep, const Candidate& original,
                                           const std::vector<std::string>& tiers);
 
 }  // namespace kernelift

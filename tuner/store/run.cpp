@@ -1,5 +1,6 @@
 // See run.h. Schema (docs/formats.md):
-//   meta(key, value)      RunMeta as one JSON document under "run", and proposers' state under "state/…"
+//   meta(key, value)      RunMeta as one JSON document under "run", TunedKernel as one under "kernel", and proposers'
+//                         state under "state/…"
 //   source(hash, text)    each distinct source text once
 //   candidate(…)          one row per verdict: candidate as JSON without its source, verdict as JSON, and the columns
 //                         that a person queries by hand (outcome, tier, speedup)
@@ -21,6 +22,7 @@
 #include <sstream>
 
 #include "core/base/file.h"
+#include "core/model/capture.h"
 #include "core/model/kernel_key.h"
 #include "tuner/store/database.h"
 
@@ -64,6 +66,29 @@ Result<RunMeta> meta_from_json(const Json& from, const std::string& where) {
     meta.evaluation_budget = from.at("evaluation_budget"), meta.started = from.at("started");
     meta.seconds_spent = from.at("seconds_spent");
     return meta;
+  });
+}
+
+Json kernel_to_json(const TunedKernel& kernel) {
+  Json launches = Json::array();
+  for (auto& launch : kernel.launches)
+    launches.push_back({{"id", launch.id},
+                        {"geometry", to_json(launch.geometry)},
+                        {"held_out", launch.held_out},
+                        {"weight", launch.weight},
+                        {"microseconds", launch.microseconds}});
+  return {{"place", kernel.place}, {"proof", kernel.proof}, {"launches", launches}, {"not_tried", kernel.not_tried}};
+}
+
+Result<TunedKernel> kernel_from_json(const Json& from, const std::string& where) {
+  return reading(where, [&] {
+    TunedKernel kernel;
+    kernel.place = from.at("place"), kernel.proof = from.at("proof");
+    for (auto& launch : from.at("launches"))
+      kernel.launches.push_back({launch.at("id"), geometry_from_json(launch.at("geometry")), launch.at("held_out"),
+                                 launch.at("weight"), launch.at("microseconds")});
+    kernel.not_tried = from.at("not_tried").get<std::vector<std::string>>();
+    return kernel;
   });
 }
 
@@ -336,6 +361,22 @@ Status Run::record_time(double seconds_spent) {
   state_->meta.seconds_spent = seconds_spent;
   KERNELIFT_ASSIGN(Statement update, state_->database.prepare("UPDATE meta SET value=? WHERE key='run'"));
   return state_->database.run(update.bind(1, meta_to_json(state_->meta).dump()));
+}
+
+Status Run::record_kernel(const TunedKernel& kernel) {
+  KERNELIFT_ASSIGN(Statement insert, state_->database.prepare("INSERT OR REPLACE INTO meta VALUES('kernel', ?)"));
+  // Paths in it need not be UTF-8.
+  return state_->database.run(insert.bind(1, compact(kernel_to_json(kernel))));
+}
+
+Result<std::optional<TunedKernel>> Run::kernel() const {
+  std::string text, where = state_->file.string();
+  KERNELIFT_ASSIGN(Statement select, state_->database.prepare("SELECT value FROM meta WHERE key='kernel'"));
+  KERNELIFT_TRY(state_->database.run(select, [&](const Statement& row) { text = row.text(0); }));
+  if (text.empty()) return std::optional<TunedKernel>();
+  KERNELIFT_ASSIGN(Json json, parse_json(text, where));
+  KERNELIFT_ASSIGN(TunedKernel kernel, kernel_from_json(json, where));
+  return std::optional(std::move(kernel));
 }
 
 Status Run::put_state(const std::string& key, const std::string& value) {

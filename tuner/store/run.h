@@ -10,11 +10,12 @@
 #include <vector>
 
 #include "core/model/candidate.h"
+#include "core/model/launch/geometry.h"
 #include "core/model/verdict.h"
 
 namespace kernelift {
 
-/// In format 1 a verdict's figures were numbers by name, in one object.
+/// In format 1 a verdict's figures were numbers by name, in one object, and there was no TunedKernel.
 inline constexpr int kRunVersion = 2;
 
 struct RunMeta {
@@ -29,6 +30,21 @@ struct RunMeta {
   int64_t evaluation_budget = 0;  ///< 0: none.
   std::string started;            ///< UTC, ISO 8601.
   double seconds_spent = 0;       ///< Over all sittings.
+};
+
+/// The kernel that a run tunes, as a report shows it: by then its MEP may be gone.
+struct TunedKernel {
+  struct Launch {
+    std::string id;
+    Geometry geometry;
+    bool held_out = false;
+    double weight = 1;        ///< Share of the kernel's time that launches like it stand for.
+    double microseconds = 0;  ///< In the application.
+  };
+  std::string place;                   ///< In the application: "src/smooth.cu:12".
+  std::string proof;                   ///< What the proof of its slice says.
+  std::vector<Launch> launches;        ///< The recorded ones.
+  std::vector<std::string> not_tried;  ///< Block sizes that are not tried, and why: a sentence each.
 };
 
 struct RunTrial {
@@ -73,6 +89,9 @@ class Run {
                          double at);
   Status record_confirmation(int64_t id, const Verdict& verdict);
   Status record_time(double seconds_spent);
+  Status record_kernel(const TunedKernel& kernel);
+  /// nullopt in runs that were only tuned by a Kernelift that wrote format 1.
+  Result<std::optional<TunedKernel>> kernel() const;
   /// A proposer's own bookkeeping (a model's spent tokens), kept across sittings.
   Status put_state(const std::string& key, const std::string& value);
   Result<std::string> get_state(const std::string& key) const;

@@ -126,6 +126,27 @@ TEST_F(TunerTest, ReportsConfirmedFigures) {
   EXPECT_TRUE(report->best->confirmed && report->best_applicable->confirmed);
 }
 
+TEST_F(TunerTest, KeepsInTheRunWhatAReportSaysOfTheKernel) {
+  mep_.mep.unit = "src/k.cu", mep_.mep.proof_note = "proven equal";
+  mep_.mep.launches[0].grid[0] = "n / B";
+  RunMeta with_tiers = meta();
+  with_tiers.tiers = {"params"};
+  RunStore run = std::move(*RunStore::create(file_, with_tiers));
+  EXPECT_FALSE(*run.kernel()) << "nothing was tuned yet";
+  FakeEvaluator evaluator(landscape);
+  options_.evaluations = 2;
+  ASSERT_TRUE(tune_into(run, evaluator).ok());
+  auto kernel = run.kernel();
+  ASSERT_TRUE(kernel.ok() && *kernel);
+  EXPECT_EQ((*kernel)->place, "src/k.cu");
+  EXPECT_EQ((*kernel)->proof, "proven equal");
+  ASSERT_EQ((*kernel)->launches.size(), 1u);
+  EXPECT_EQ((*kernel)->launches[0].id, "i0");
+  EXPECT_EQ((*kernel)->launches[0].geometry, mep_.mep.instances[0].geometry);
+  ASSERT_EQ((*kernel)->not_tried.size(), 1u);
+  EXPECT_THAT((*kernel)->not_tried[0], HasSubstr("the launch does not round its grid up"));
+}
+
 TEST_F(TunerTest, StopsWithASentenceWhenTheOriginalFails) {
   RunStore run = std::move(*RunStore::create(file_, meta()));
   FakeEvaluator evaluator([](auto&) { return fake_failure(Outcome::Wrong, "buffer 0"); });

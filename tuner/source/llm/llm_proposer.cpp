@@ -29,7 +29,7 @@ std::string one_line(const Verdict& verdict) {
   return text.substr(0, 240);
 }
 
-/// What is known of its image, a line each.
+/// Facts about a candidate's image and results for the prompt, one a line.
 std::string facts_of(const Verdict& verdict) {
   std::string text;
   auto add = [&](const char* what, const auto& value) {
