@@ -251,10 +251,11 @@ std::vector<Opportunity> opportunities(const Rule& rule, const KernelSource& sou
 }
 
 const std::vector<const Rule*>& all_rules() {
-  static const std::vector<const Rule*> rules = {&kAccumulate,   &kWarpRows,  &kWarpAtomics,   &kPrivateSums, &kJam,
-                                                 &kMergeBlocks,  &kReadonly,  &kFloatLiterals, &kReciprocal,  &kWrap,
-                                                 &kUnroll,       &kFastMath,  &kTurnBlock,     &kCoarsen,     &kDemote,
-                                                 &kLaunchBounds, &kPadShared, &kConstantTable};
+  static const std::vector<const Rule*> rules = {
+      &kScalarPromotion, &kWarpReduction,    &kWarpAggregation, &kSharedPrivatisation, &kUnrollAndJam,
+      &kBlockMerging,    &kRestrictPointers, &kFloatLiterals,   &kReciprocal,          &kModuloToCompare,
+      &kUnroll,          &kFastMath,         &kSwapBlockAxes,   &kBlockCoarsening,     &kDoubleToFloat,
+      &kLaunchBounds,    &kPadShared,        &kConstantToGlobal};
   return rules;
 }
 

@@ -87,8 +87,8 @@ struct Rule {
 std::vector<Opportunity> opportunities(const Rule& rule, const KernelSource& source, const RuleContext& facts);
 
 /// The rules, likeliest to help first. Each is in NAME.cpp.
-extern const Rule kAccumulate, kReadonly, kUnroll, kCoarsen, kFloatLiterals, kPadShared, kLaunchBounds, kReciprocal,
-    kDemote, kJam, kWarpRows, kWarpAtomics, kPrivateSums, kMergeBlocks, kTurnBlock, kWrap, kFastMath, kConstantTable;
+extern const Rule kScalarPromotion, kRestrictPointers, kUnroll, kBlockCoarsening, kFloatLiterals, kPadShared, kLaunchBounds, kReciprocal,
+    kDoubleToFloat, kUnrollAndJam, kWarpReduction, kWarpAggregation, kSharedPrivatisation, kBlockMerging, kSwapBlockAxes, kModuloToCompare, kFastMath, kConstantToGlobal;
 const std::vector<const Rule*>& all_rules();
 
 }  // namespace kernelift

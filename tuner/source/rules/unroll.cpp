@@ -1,5 +1,6 @@
 // unroll: `#pragma unroll N` before a loop that has none. 0 stands for a full unroll (constant bounds only), 1 forbids
-// it. Loops within one that is not to be unrolled are left alone: somebody wants little code there (jam, merge_blocks).
+// it. Loops within one that is not to be unrolled are left alone: somebody wants little code there (jam,
+// block_merging).
 #include <clang/AST/Attr.h>
 #include <clang/AST/Expr.h>
 

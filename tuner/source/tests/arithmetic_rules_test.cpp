@@ -51,21 +51,24 @@ TEST(FloatLiterals, CastAMacrosLiteralWhereItIsUsed) {
       HasSubstr("#define EPS 0.01\n__global__ void k(float *y) {\n  y[0] = y[1] + (float)EPS * (float)EPS;"));
 }
 
-TEST(Demote, TurnsLocalDoublesIntoFloats) {
-  EXPECT_THAT(after("demote", "__global__ void k(float *y) {\n  const double a = y[1], b = a * 2;\n  y[0] = b;\n}\n"),
-              HasSubstr("const float a = y[1], b"));
+TEST(DoubleToFloat, TurnsLocalDoublesIntoFloats) {
+  EXPECT_THAT(
+      after("double_to_float", "__global__ void k(float *y) {\n  const double a = y[1], b = a * 2;\n  y[0] = b;\n}\n"),
+      HasSubstr("const float a = y[1], b"));
 }
 
-TEST(Demote, LeavesKernelsAloneThatNeedTheRangeOfDoubles) {
-  EXPECT_EQ(after("demote", "__global__ void k(float *y) {\n  double a = y[1] + 1e-60;\n  y[0] = sqrt(a);\n}\n"), "");
+TEST(DoubleToFloat, LeavesKernelsAloneThatNeedTheRangeOfDoubles) {
+  EXPECT_EQ(
+      after("double_to_float", "__global__ void k(float *y) {\n  double a = y[1] + 1e-60;\n  y[0] = sqrt(a);\n}\n"),
+      "");
 }
-TEST(Demote, LeavesKernelsOnDoubleDataAlone) {
-  EXPECT_EQ(after("demote", "__global__ void k(double *y) {\n  double a = y[1];\n  y[0] = a;\n}\n"), "");
+TEST(DoubleToFloat, LeavesKernelsOnDoubleDataAlone) {
+  EXPECT_EQ(after("double_to_float", "__global__ void k(double *y) {\n  double a = y[1];\n  y[0] = a;\n}\n"), "");
 }
 
-TEST(Demote, LeavesWhatIsCutToIntegersInDouble) {
+TEST(DoubleToFloat, LeavesWhatIsCutToIntegersInDouble) {
   auto with = [](const std::string& body) {
-    return after("demote", "__global__ void k(float *y, int *c, const float *x) {\n  " + body + "\n}\n");
+    return after("double_to_float", "__global__ void k(float *y, int *c, const float *x) {\n  " + body + "\n}\n");
   };
   EXPECT_EQ(with("double at = x[0] * 3.0;\n  c[0] = (int)at;"), "");
   EXPECT_EQ(with("double at = x[0] * 3.0, unused = 1;\n  y[(int)(at + 1)] = unused;"), "")
@@ -73,8 +76,8 @@ TEST(Demote, LeavesWhatIsCutToIntegersInDouble) {
   EXPECT_EQ(with("double sum = x[0];\n  double at = sum * 3.0;\n  c[0] = at;"), "");
   EXPECT_THAT(with("double sum = x[0];\n  y[0] = sum;\n  double at = x[1];\n  c[0] = at;"),
               AllOf(HasSubstr("float sum"), HasSubstr("double at")));
-  auto compared =
-      offers("demote", "__global__ void k(float *y) {\n  double a = y[1];\n  if (a > y[2]) y[0] = a;\n}\n", {});
+  auto compared = offers("double_to_float",
+                         "__global__ void k(float *y) {\n  double a = y[1];\n  if (a > y[2]) y[0] = a;\n}\n", {});
   ASSERT_EQ(compared.size(), 1u);
   EXPECT_THAT(compared[0].premise, HasSubstr("rounds values otherwise that are compared"));
 }
@@ -231,7 +234,7 @@ TEST(Reciprocal, SaysWhereAQuotientIsCompared) {
 TEST(FastMath, LeavesAloneWhatIsCutToIntegers) {
   auto with = [](const std::string& body, int64_t pieces) {
     return after("fast_math", "__global__ void k(float *y, int *c, float s) {\n  " + body + "\n}\n",
-                 {{"pieces", pieces}});
+                 {{"operations", pieces}});
   };
   EXPECT_EQ(with("c[0] = (int)(y[0] / s);", 2), "");
   EXPECT_EQ(with("c[0] = (int)sqrtf(s);", 1), "") << "of 9 it is 3";
@@ -240,15 +243,16 @@ TEST(FastMath, LeavesAloneWhatIsCutToIntegers) {
   EXPECT_NE(with("float a, b;\n  sincosf(s, &a, &b);\n  y[0] = b * 100.0f;", 1), "");
 }
 
-TEST(Wrap, ComparesBeforeItDivides) {
-  EXPECT_THAT(after("wrap", "__global__ void k(float *y, int x, int n) {\n  y[(x + 1) % n] = 1;\n}\n"),
+TEST(ModuloToCompare, ComparesBeforeItDivides) {
+  EXPECT_THAT(after("modulo_to_compare", "__global__ void k(float *y, int x, int n) {\n  y[(x + 1) % n] = 1;\n}\n"),
               HasSubstr("y[((unsigned)(x + 1) < (unsigned)(n) ? (x + 1) : (unsigned)((x + 1) - (n)) < (unsigned)(n) ? "
                         "((x + 1) - (n)) : (x + 1) % (n))]"));
 }
 
-TEST(Wrap, SaysThatASignedModulusIsTakenForPositive) {
+TEST(ModuloToCompare, SaysThatASignedModulusIsTakenForPositive) {
   auto premise = [](const std::string& type) {
-    return offers("wrap", "__global__ void k(float *y, int x, " + type + " n) {\n  y[(x + 1) % n] = 1;\n}\n", {})
+    return offers("modulo_to_compare",
+                  "__global__ void k(float *y, int x, " + type + " n) {\n  y[(x + 1) % n] = 1;\n}\n", {})
         .at(0)
         .premise;
   };
@@ -256,47 +260,48 @@ TEST(Wrap, SaysThatASignedModulusIsTakenForPositive) {
   EXPECT_EQ(premise("unsigned"), "");
 }
 
-TEST(Wrap, LeavesConstantsPlainNumbersAndSideEffectsAlone) {
-  EXPECT_EQ(
-      after("wrap", "__global__ void k(float *y, int x, int n) {\n  y[(x + 1) % 16] = x % n + (x++ + 1) % n;\n}\n"),
-      "");
+TEST(ModuloToCompare, LeavesConstantsPlainNumbersAndSideEffectsAlone) {
+  EXPECT_EQ(after("modulo_to_compare",
+                  "__global__ void k(float *y, int x, int n) {\n  y[(x + 1) % 16] = x % n + (x++ + 1) % n;\n}\n"),
+            "");
 }
 
-TEST(Wrap, LeavesTheDivisionThatItKeptAlone) {
-  std::string text = after("wrap", "__global__ void k(float *y, int x, int n) {\n  y[(x + 1) % n] = 1;\n}\n");
-  EXPECT_EQ(after("wrap", text), "");
+TEST(ModuloToCompare, LeavesTheDivisionThatItKeptAlone) {
+  std::string text =
+      after("modulo_to_compare", "__global__ void k(float *y, int x, int n) {\n  y[(x + 1) % n] = 1;\n}\n");
+  EXPECT_EQ(after("modulo_to_compare", text), "");
 }
 
 TEST(FastMath, TakesFunctionsDivisionsOrBoth) {
   const std::string text =
       "__global__ void k(float *y, float s) {\n  y[0] = expf(y[1]) / s;\n  y[1] = tanhf(y[2] + s) / 4.0f;\n}\n";
-  EXPECT_THAT(after("fast_math", text, {{"pieces", 1}}), HasSubstr("y[0] = __expf(y[1]) / s;"));
-  EXPECT_THAT(after("fast_math", text, {{"pieces", 1}}),
+  EXPECT_THAT(after("fast_math", text, {{"operations", 1}}), HasSubstr("y[0] = __expf(y[1]) / s;"));
+  EXPECT_THAT(after("fast_math", text, {{"operations", 1}}),
               HasSubstr("(1.0f - __fdividef(2.0f, __expf(2.0f * (y[2] + s)) + 1.0f)) / 4.0f"));
-  EXPECT_THAT(after("fast_math", text, {{"pieces", 2}}), HasSubstr("y[0] = __fdividef(expf(y[1]) , s);"));
-  EXPECT_THAT(after("fast_math", text, {{"pieces", 3}}), HasSubstr("y[0] = __fdividef(__expf(y[1]) , s);"));
+  EXPECT_THAT(after("fast_math", text, {{"operations", 2}}), HasSubstr("y[0] = __fdividef(expf(y[1]) , s);"));
+  EXPECT_THAT(after("fast_math", text, {{"operations", 3}}), HasSubstr("y[0] = __fdividef(__expf(y[1]) , s);"));
 }
 
 TEST(FastMath, TakesSineAndCosineTogether) {
   EXPECT_THAT(
       after("fast_math", "__global__ void k(float *y) {\n  float s, c;\n  sincosf(y[0], &s, &c);\n  y[1] = s + c;\n}\n",
-            {{"pieces", 1}}),
+            {{"operations", 1}}),
       HasSubstr("__sincosf(y[0], &s, &c);"));
 }
 
 TEST(FastMath, TakesReciprocalRoots) {
   const std::string text = "__global__ void k(float *y) {\n  y[0] = 2.0f / sqrtf(y[1]) + sqrtf(y[2]);\n}\n";
-  EXPECT_THAT(after("fast_math", text, {{"pieces", 1}}),
+  EXPECT_THAT(after("fast_math", text, {{"operations", 1}}),
               HasSubstr("y[0] = 2.0f / __fdividef(1.0f, rsqrtf(y[1])) + __fdividef(1.0f, rsqrtf(y[2]));"));
-  EXPECT_THAT(after("fast_math", text, {{"pieces", 2}}), HasSubstr("y[0] = 2.0f * rsqrtf(y[1]) + sqrtf(y[2]);"));
-  EXPECT_THAT(after("fast_math", text, {{"pieces", 3}}),
+  EXPECT_THAT(after("fast_math", text, {{"operations", 2}}), HasSubstr("y[0] = 2.0f * rsqrtf(y[1]) + sqrtf(y[2]);"));
+  EXPECT_THAT(after("fast_math", text, {{"operations", 3}}),
               HasSubstr("y[0] = 2.0f * rsqrtf(y[1]) + __fdividef(1.0f, rsqrtf(y[2]));"));
 }
 
 TEST(FastMath, LeavesDoublesAndIntegersAlone) {
   EXPECT_EQ(after("fast_math",
                   "__global__ void k(double *y, int *n) {\n  y[0] = sqrt(y[1]) / y[2];\n  n[0] = n[1] / n[2];\n}\n",
-                  {{"pieces", 3}}),
+                  {{"operations", 3}}),
             "");
 }
 

@@ -73,16 +73,16 @@ TEST(Hip, IsGivenNothingThatTakesWarpsFor32Threads) {
       "sum = 0;\n"
       "  for (int j = 0; j < n; ++j)\n    sum += a[i * n + j];\n  y[i] = sum;\n}\n";
   const std::string total = "__global__ void k(float *y, const float *a) {\n  atomicAdd(y, a[threadIdx.x]);\n}\n";
-  const Bindings values = {{"lanes", 32}, {"columns", 0}};
+  const Bindings values = {{"lanes", 32}, {"interleaved", 0}};
   Mep mep;
   mep.kernel_name = "k";
   RuleContext cuda = facts(), hip = facts();
   mep.language = "cuda", cuda.hip = RuleContext::of(mep).hip;
   mep.language = "hip", hip.hip = RuleContext::of(mep).hip;
-  EXPECT_EQ(offers("warp_atomics", total, {}, cuda).size(), 1u);
-  EXPECT_EQ(offers("warp_atomics", total, {}, hip).size(), 0u);
-  EXPECT_EQ(offers("warp_rows", rows, values, cuda).size(), 1u);
-  EXPECT_EQ(offers("warp_rows", rows, values, hip).size(), 0u);
+  EXPECT_EQ(offers("warp_aggregation", total, {}, cuda).size(), 1u);
+  EXPECT_EQ(offers("warp_aggregation", total, {}, hip).size(), 0u);
+  EXPECT_EQ(offers("warp_reduction", rows, values, cuda).size(), 1u);
+  EXPECT_EQ(offers("warp_reduction", rows, values, hip).size(), 0u);
 }
 
 /// What people are told of the rule's first opportunity.
@@ -106,43 +106,45 @@ TEST(Labels, SayOnceWhatIsDoneAgain) {
   turn.place = "threads of the block", turn.edits = {{0, 0, "\n"}};
   other.place = "the loop over i", other.edits = turn.edits;
   auto step = [&](const Opportunity& opportunity) {
-    candidate = *apply(candidate, rule_called("turn_block"), opportunity, "k");
+    candidate = *apply(candidate, rule_called("swap_block_axes"), opportunity, "k");
   };
   step(other), step(turn), step(turn);
-  EXPECT_EQ(candidate.note, "turn_block the loop over i; turn_block threads of the block, twice");
+  EXPECT_EQ(candidate.note, "swap_block_axes the loop over i; swap_block_axes threads of the block, twice");
   step(turn), step(other);
   EXPECT_EQ(candidate.note,
-            "turn_block the loop over i; turn_block threads of the block, three times; turn_block the loop over i");
+            "swap_block_axes the loop over i; swap_block_axes threads of the block, three times; swap_block_axes the "
+            "loop over i");
 }
 
 TEST(Labels, SayWhichArraysMustNotOverlap) {
   RuleContext known = facts();
   known.launches = 3;
-  EXPECT_EQ(
-      label("readonly", kSum, {{"ldg", 0}}, known),
-      "readonly parameters of k (__restrict__), assuming that x and y do not overlap, as in all 3 recorded launches");
+  EXPECT_EQ(label("restrict_pointers", kSum, {{"ldg", 0}}, known),
+            "restrict_pointers parameters of k (__restrict__), assuming that x and y do not overlap, as in all 3 "
+            "recorded launches");
   known.launches = 1;
-  EXPECT_EQ(label("accumulate", kSum, {}, known),
-            "accumulate y[0] in the loop over i, assuming that y overlaps no other array, as in the recorded launch");
   EXPECT_EQ(
-      label("accumulate", "__global__ void k(float *y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] += i;\n}\n",
-            {}, known),
-      "accumulate y[0] in the loop over i");
-  EXPECT_EQ(label("accumulate", std::string(kSum).replace(kSum.find("*y"), 2, "*__restrict__ y"), {}, known),
-            "accumulate y[0] in the loop over i")
+      label("scalar_promotion", kSum, {}, known),
+      "scalar_promotion y[0] in the loop over i, assuming that y overlaps no other array, as in the recorded launch");
+  EXPECT_EQ(
+      label("scalar_promotion",
+            "__global__ void k(float *y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] += i;\n}\n", {}, known),
+      "scalar_promotion y[0] in the loop over i");
+  EXPECT_EQ(label("scalar_promotion", std::string(kSum).replace(kSum.find("*y"), 2, "*__restrict__ y"), {}, known),
+            "scalar_promotion y[0] in the loop over i")
       << "the program says so itself";
 }
 
 TEST(Labels, SayForWhichArgumentsFastFunctionsWereTried) {
   std::string text = "__global__ void k(float *y) {\n  y[0] = expf(y[1]) / y[2];\n}\n";
   const std::string premise = "assuming that the functions' arguments stay in the range of the recorded launches";
-  EXPECT_THAT(label("fast_math", text, {{"pieces", 1}}), HasSubstr(premise));
-  EXPECT_THAT(label("fast_math", text, {{"pieces", 3}}), HasSubstr(premise));
-  EXPECT_EQ(label("fast_math", text, {{"pieces", 2}}),
+  EXPECT_THAT(label("fast_math", text, {{"operations", 1}}), HasSubstr(premise));
+  EXPECT_THAT(label("fast_math", text, {{"operations", 3}}), HasSubstr(premise));
+  EXPECT_EQ(label("fast_math", text, {{"operations", 2}}),
             "fast_math whole text (divisions), assuming that no divisor is larger than 8e37");
-  EXPECT_THAT(label("fast_math", text, {{"pieces", 3}}),
+  EXPECT_THAT(label("fast_math", text, {{"operations", 3}}),
               HasSubstr("of the recorded launches and that no divisor is larger than 8e37"));
-  EXPECT_EQ(label("fast_math", "__global__ void k(float *y) {\n  y[0] = y[1] / sqrtf(y[2]);\n}\n", {{"pieces", 2}}),
+  EXPECT_EQ(label("fast_math", "__global__ void k(float *y) {\n  y[0] = y[1] / sqrtf(y[2]);\n}\n", {{"operations", 2}}),
             "fast_math whole text (divisions)")
       << "a product";
 }
@@ -162,8 +164,8 @@ TEST(Labels, SayThatPrecisionIsLowered) {
   EXPECT_EQ(label("float_literals", "__global__ void k(float *y) {\n  y[0] = 0.1 * y[1];\n}\n", {}),
             "float_literals whole text, which lowers the precision of double constants and of what is computed with "
             "them to float");
-  EXPECT_EQ(label("demote", "__global__ void k(float *y) {\n  double a = y[1];\n  y[0] = a;\n}\n", {}),
-            "demote locals of k, which lowers the precision of double variables to float");
+  EXPECT_EQ(label("double_to_float", "__global__ void k(float *y) {\n  double a = y[1];\n  y[0] = a;\n}\n", {}),
+            "double_to_float locals of k, which lowers the precision of double variables to float");
 }
 
 TEST(Labels, SayThatRowsAreDealtOutInWholeWarps) {
@@ -173,10 +175,11 @@ TEST(Labels, SayThatRowsAreDealtOutInWholeWarps) {
       "    for (int j = 0; j < n; ++j) {\n      sum += x[r * n + j];\n    }\n    y[r] = sum;\n  }\n}\n";
   RuleContext known = facts();
   known.whole_warps = std::nullopt;
-  EXPECT_THAT(label("warp_rows", text, {{"lanes", 32}, {"columns", 0}}, known),
+  EXPECT_THAT(label("warp_reduction", text, {{"lanes", 32}, {"interleaved", 0}}, known),
               HasSubstr("assuming that blocks are whole warps along x"));
   known.whole_warps = true;
-  EXPECT_THAT(label("warp_rows", text, {{"lanes", 32}, {"columns", 0}}, known), testing::Not(HasSubstr("whole warps")));
+  EXPECT_THAT(label("warp_reduction", text, {{"lanes", 32}, {"interleaved", 0}}, known),
+              testing::Not(HasSubstr("whole warps")));
 }
 
 TEST(Labels, NameALoopByItsCounterAndSayWhatBecomesOfIt) {
@@ -188,7 +191,7 @@ TEST(Labels, NameALoopByItsCounterAndSayWhatBecomesOfIt) {
   EXPECT_EQ(offers("unroll", two, {{"factor", 0}}).at(1).place, "the second loop over j");
 }
 
-TEST(WarpRows, DealOutALoopThatWritesOnlyWhereNothingElseLeadsThere) {
+TEST(WarpReduction, DealOutALoopThatWritesOnlyWhereNothingElseLeadsThere) {
   std::string text = R"(__global__ void k(const float *x, float *y, int n) {
   int r = blockIdx.x * blockDim.x + threadIdx.x;
   if (r < n) {
@@ -199,10 +202,10 @@ TEST(WarpRows, DealOutALoopThatWritesOnlyWhereNothingElseLeadsThere) {
 }
 )";
   RuleContext known = facts();
-  EXPECT_THAT(label("warp_rows", text, {{"lanes", 32}, {"columns", 0}}, known),
+  EXPECT_THAT(label("warp_reduction", text, {{"lanes", 32}, {"interleaved", 0}}, known),
               HasSubstr("assuming that y overlaps no other array"));
   known.shared_pointers = {0, 1};
-  EXPECT_EQ(after("warp_rows", text, {{"lanes", 32}, {"columns", 0}}, 0, known), "")
+  EXPECT_EQ(after("warp_reduction", text, {{"lanes", 32}, {"interleaved", 0}}, 0, known), "")
       << "in place, turns follow from each other";
 }
 
@@ -236,26 +239,26 @@ TEST(Rules, WriteNoFloatWhereTheProgramMayMeanDouble) {
   };
   std::string quotient = "(TYPE *y) {\n  y[0] = exp(y[1]) / y[2] + expf(y[3]);\n}\n";
   auto of = [&](const std::string& type) { return "__global__ void k" + std::string(quotient).replace(1, 4, type); };
-  EXPECT_THAT(with("fast_math", of("float"), {{"pieces", 3}}),
+  EXPECT_THAT(with("fast_math", of("float"), {{"operations", 3}}),
               HasSubstr("__fdividef(__expf(y[1]) , y[2]) + __expf(y[3])"));
-  EXPECT_THAT(with("fast_math", of("real"), {{"pieces", 1}}), HasSubstr("exp(y[1]) / y[2] + __expf(y[3])"))
+  EXPECT_THAT(with("fast_math", of("real"), {{"operations", 1}}), HasSubstr("exp(y[1]) / y[2] + __expf(y[3])"))
       << "expf is what it is";
-  EXPECT_EQ(with("fast_math", of("REAL"), {{"pieces", 2}}), "");
-  EXPECT_EQ(with("demote", "__global__ void k(real *y) {\n  double a = y[1];\n  y[0] = a;\n}\n"), "");
-  EXPECT_THAT(
-      with("accumulate", "__global__ void k(REAL *y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] += i;\n}\n"),
-      HasSubstr("auto y_sum = y[0];"));
-  EXPECT_THAT(with("accumulate",
+  EXPECT_EQ(with("fast_math", of("REAL"), {{"operations", 2}}), "");
+  EXPECT_EQ(with("double_to_float", "__global__ void k(real *y) {\n  double a = y[1];\n  y[0] = a;\n}\n"), "");
+  EXPECT_THAT(with("scalar_promotion",
+                   "__global__ void k(REAL *y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] += i;\n}\n"),
+              HasSubstr("auto y_sum = y[0];"));
+  EXPECT_THAT(with("scalar_promotion",
                    "typedef REAL *Array;\n__global__ void k(Array y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] "
                    "+= i;\n}\n"),
               HasSubstr("auto y_sum = y[0];"));
-  EXPECT_THAT(
-      with("accumulate", "__global__ void k(real *y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] += i;\n}\n"),
-      HasSubstr("real y_sum = y[0];"));
-  EXPECT_EQ(with("warp_atomics", "__global__ void k(REAL *y, REAL x) {\n  atomicAdd(y, x);\n}\n"), "");
-  EXPECT_THAT(
-      with("wrap", "#define INDEX int\n__global__ void k(float *y, INDEX x, INDEX n) {\n  y[0] = y[(x + 1) % n];\n}\n"),
-      HasSubstr("(unsigned long long)(x + 1)"));
+  EXPECT_THAT(with("scalar_promotion",
+                   "__global__ void k(real *y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] += i;\n}\n"),
+              HasSubstr("real y_sum = y[0];"));
+  EXPECT_EQ(with("warp_aggregation", "__global__ void k(REAL *y, REAL x) {\n  atomicAdd(y, x);\n}\n"), "");
+  EXPECT_THAT(with("modulo_to_compare",
+                   "#define INDEX int\n__global__ void k(float *y, INDEX x, INDEX n) {\n  y[0] = y[(x + 1) % n];\n}\n"),
+              HasSubstr("(unsigned long long)(x + 1)"));
 }
 
 }  // namespace

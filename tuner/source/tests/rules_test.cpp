@@ -30,58 +30,58 @@ const std::string kProduct = R"(__global__ void k(float *a, float *b, float *c, 
 }
 )";
 
-TEST(Accumulate, KeepsTheElementInARegister) {
-  std::string text = after("accumulate", kProduct);
+TEST(ScalarPromotion, KeepsTheElementInARegister) {
+  std::string text = after("scalar_promotion", kProduct);
   EXPECT_THAT(text, HasSubstr("    float c_sum = c[j];\n    for (int i = 0; i < n; i++) {\n"));
   EXPECT_THAT(text, HasSubstr("c_sum += a[j * n + i] * b[i * n + j];\n    }\n    c[j] = c_sum;\n"));
   EXPECT_THAT(text, HasSubstr("// The whole row.\n"));
 }
 
-TEST(Accumulate, UnderstandsTheLongSpelling) {
+TEST(ScalarPromotion, UnderstandsTheLongSpelling) {
   EXPECT_THAT(
-      after("accumulate",
+      after("scalar_promotion",
             "__global__ void k(double *y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] = y[ 0 ] + i;\n}\n"),
       HasSubstr("double y_sum = y[0];\n  for (int i = 0; i < n; ++i)\n    y_sum = y_sum + i;\n  y[0] = y_sum;\n"));
 }
 
-TEST(Accumulate, LeavesAnElementAloneThatMovesWithTheLoop) {
-  EXPECT_EQ(
-      after("accumulate", "__global__ void k(float *y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[i] += 1;\n}\n"),
-      "");
+TEST(ScalarPromotion, LeavesAnElementAloneThatMovesWithTheLoop) {
+  EXPECT_EQ(after("scalar_promotion",
+                  "__global__ void k(float *y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[i] += 1;\n}\n"),
+            "");
 }
 
-TEST(Accumulate, LeavesAnArrayAloneThatIsReadElsewhereInTheLoop) {
-  EXPECT_EQ(after("accumulate",
+TEST(ScalarPromotion, LeavesAnArrayAloneThatIsReadElsewhereInTheLoop) {
+  EXPECT_EQ(after("scalar_promotion",
                   "__global__ void k(float *y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] += y[i];\n}\n"),
             "");
 }
 
-TEST(Accumulate, LeavesALoopAloneThatReturns) {
-  EXPECT_EQ(after("accumulate",
+TEST(ScalarPromotion, LeavesALoopAloneThatReturns) {
+  EXPECT_EQ(after("scalar_promotion",
                   "__global__ void k(float *y, int n) {\n  for (int i = 0; i < n; ++i) {\n    y[0] += i;\n    if (y[0] "
                   "> 9) return;\n  }\n}\n"),
             "");
 }
 
-TEST(Accumulate, WorksInTemplates) {
+TEST(ScalarPromotion, WorksInTemplates) {
   EXPECT_THAT(
       after(
-          "accumulate",
+          "scalar_promotion",
           "template <class T> __global__ void k(T *y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] += T(i);\n}\n"),
       HasSubstr("auto y_sum = y[0];"));
 }
 
-TEST(Accumulate, TakesEveryAccumulatorOfTheLoopAtOnce) {
-  std::string text = after("accumulate",
+TEST(ScalarPromotion, TakesEveryAccumulatorOfTheLoopAtOnce) {
+  std::string text = after("scalar_promotion",
                            "__global__ void k(float *x, float *y, int n) {\n  for (int i = 0; i < n; ++i) {\n    x[0] "
                            "+= i;\n    y[n] -= i;\n  }\n}\n");
   EXPECT_THAT(text, HasSubstr("  float x_sum = x[0];\n  float y_sum = y[n];\n  for"));
   EXPECT_THAT(text, HasSubstr("  }\n  x[0] = x_sum;\n  y[n] = y_sum;\n}\n"));
 }
 
-TEST(Accumulate, SeesThroughAnIndexThatAPureMethodComputes) {
-  EXPECT_THAT(
-      after("accumulate", R"(struct Extent { int nx; __device__ int at(int x, int y) const { return y * nx + x; } };
+TEST(ScalarPromotion, SeesThroughAnIndexThatAPureMethodComputes) {
+  EXPECT_THAT(after("scalar_promotion",
+                    R"(struct Extent { int nx; __device__ int at(int x, int y) const { return y * nx + x; } };
 template <class T> __device__ T flow(const T *p, int i) { return p[i] * 2; }
 template <class T> __global__ void k(T *r, const T *p, Extent e, int x) {
   for (int a = 0; a < 3; ++a) {
@@ -90,82 +90,87 @@ template <class T> __global__ void k(T *r, const T *p, Extent e, int x) {
   }
 }
 )"),
-      HasSubstr("auto r_sum = r[e.at(x, 1)];\n  for"));
+              HasSubstr("auto r_sum = r[e.at(x, 1)];\n  for"));
 }
 
-TEST(Accumulate, LeavesAnElementAloneWhoseAddressIsHandedOver) {
-  EXPECT_EQ(after("accumulate",
+TEST(ScalarPromotion, LeavesAnElementAloneWhoseAddressIsHandedOver) {
+  EXPECT_EQ(after("scalar_promotion",
                   "__device__ void add(float *at, float x) { at[1] += x; }\n__global__ void k(float *y, int n) {\n  "
                   "for (int i = 0; i < n; ++i) {\n    y[0] += i;\n    add(&y[0], i);\n  }\n}\n"),
             "");
 }
 
-TEST(Accumulate, LeavesAnIndexAloneThatReadsMemory) {
+TEST(ScalarPromotion, LeavesAnIndexAloneThatReadsMemory) {
   EXPECT_EQ(
-      after("accumulate",
+      after("scalar_promotion",
             "__global__ void k(float *y, int *at, int n) {\n  for (int i = 0; i < n; ++i)\n    y[at[0]] += i;\n}\n"),
       "");
 }
 
-TEST(Accumulate, LeavesALoopAloneThatWaitsInACalledFunction) {
-  EXPECT_EQ(after("accumulate",
+TEST(ScalarPromotion, LeavesALoopAloneThatWaitsInACalledFunction) {
+  EXPECT_EQ(after("scalar_promotion",
                   "__device__ void wait() { __syncthreads(); }\n__global__ void k(float *y, int n) {\n  for (int i = "
                   "0; i < n; ++i) {\n    y[0] += i;\n    wait();\n  }\n}\n"),
             "");
 }
 
-TEST(Accumulate, TouchesAnElementThatMayNotBeThereOnlyWhereTheLoopRuns) {
+TEST(ScalarPromotion, TouchesAnElementThatMayNotBeThereOnlyWhereTheLoopRuns) {
   auto with = [](const std::string& before, const std::string& element, const std::string& to = "n") {
     return after(
-        "accumulate",
+        "scalar_promotion",
         "__global__ void k(float *y, const int *slot, int n) {\n  int t = threadIdx.x;\n  int s = slot[t];\n  " +
             before + "for (int i = 0; i < " + to + "; ++i)\n    y[" + element + "] += i;\n}\n");
   };
-  EXPECT_THAT(with("", "s"), HasSubstr("  const bool any = 0 < n;\n  float y_sum = any ? y[s] : 0;\n  for (int i = 0; "
-                                       "i < n; ++i)\n    y_sum += i;\n  if (any) y[s] = y_sum;\n"))
+  EXPECT_THAT(
+      with("", "s"),
+      HasSubstr("  const bool has_iterations = 0 < n;\n  float y_sum = has_iterations ? y[s] : 0;\n  for (int i = 0; "
+                "i < n; ++i)\n    y_sum += i;\n  if (has_iterations) y[s] = y_sum;\n"))
       << "-1, say, of a row without elements";
-  EXPECT_THAT(with("", "t - 1"), HasSubstr("any ? y[t - 1]"));
+  EXPECT_THAT(with("", "t - 1"), HasSubstr("has_iterations ? y[t - 1]"));
   EXPECT_THAT(with("", "t"), HasSubstr("float y_sum = y[t];"));
   EXPECT_THAT(with("", "s", "3"), HasSubstr("float y_sum = y[s];")) << "it does run";
   EXPECT_THAT(with("y[s] = 0;\n  ", "s"), HasSubstr("float y_sum = y[s];")) << "it is there";
-  EXPECT_THAT(with("y[s] = 0;\n  s = -1;\n  ", "s"), HasSubstr("any ? y[s]"));
-  EXPECT_THAT(with("if (s > 0) y[s] = 0;\n  ", "s"), HasSubstr("any ? y[s]"));
+  EXPECT_THAT(with("y[s] = 0;\n  s = -1;\n  ", "s"), HasSubstr("has_iterations ? y[s]"));
+  EXPECT_THAT(with("if (s > 0) y[s] = 0;\n  ", "s"), HasSubstr("has_iterations ? y[s]"));
   EXPECT_EQ(with("", "s", "slot[--s]"), "") << "asked twice it would be another";
 }
 
-TEST(Accumulate, TouchesNothingForAThreadWhoseOwnRangeIsEmpty) {
-  const std::string rows = after("accumulate", R"(__global__ void k(float *y, const float *a, const int *first, int n) {
+TEST(ScalarPromotion, TouchesNothingForAThreadWhoseOwnRangeIsEmpty) {
+  const std::string rows =
+      after("scalar_promotion", R"(__global__ void k(float *y, const float *a, const int *first, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x, start = 0, end = 0;
   if (i < n) { start = first[i]; end = first[i + 1]; }
   for (int j = start; j < end; ++j) y[i] += a[j];
 }
 )");
-  EXPECT_THAT(rows, HasSubstr("const bool any = start < end;\n  float y_sum = any ? y[i] : 0;\n  for (int j = start; j "
-                              "< end; ++j) y_sum += a[j];\n  if (any) y[i] = y_sum;"));
-  EXPECT_THAT(after("accumulate",
+  EXPECT_THAT(rows, HasSubstr("const bool has_iterations = start < end;\n  float y_sum = has_iterations ? y[i] : 0;\n  "
+                              "for (int j = start; j "
+                              "< end; ++j) y_sum += a[j];\n  if (has_iterations) y[i] = y_sum;"));
+  EXPECT_THAT(after("scalar_promotion",
                     "__global__ void k(float *y, const int *first, int n) {\n  int i = first[threadIdx.x];\n  for "
                     "(unsigned j = i; j < n; ++j) y[i] += j;\n}\n"),
-              HasSubstr("const bool any = (unsigned int)i < n;"))
+              HasSubstr("const bool has_iterations = (unsigned int)i < n;"))
       << "-1 is the largest of them";
-  const std::string lanes = after("accumulate", R"(__global__ void k(float *y, const float *a, int m) {
+  const std::string lanes = after("scalar_promotion", R"(__global__ void k(float *y, const float *a, int m) {
   int lane = threadIdx.x % 32, group = threadIdx.x / 32;
   for (int j = lane * 64; j < m; ++j) y[group] += a[j];
 }
 )");
-  EXPECT_THAT(lanes, HasSubstr("const bool any = (lane * 64) < m;"))
+  EXPECT_THAT(lanes, HasSubstr("const bool has_iterations = (lane * 64) < m;"))
       << "lanes without a turn would put back what was there before the others'";
-  const std::string memory = after("accumulate", R"(__global__ void k(float *y, const float *a, const int *first) {
+  const std::string memory =
+      after("scalar_promotion", R"(__global__ void k(float *y, const float *a, const int *first) {
   int i = threadIdx.x;
   for (int j = first[i]; j < first[i + 1]; ++j) y[i] += a[j];
 }
 )");
-  EXPECT_THAT(memory, HasSubstr("const bool any = first[i] < first[i + 1];\n"));
+  EXPECT_THAT(memory, HasSubstr("const bool has_iterations = first[i] < first[i + 1];\n"));
 }
 
-TEST(Accumulate, TouchesNothingWhereATurnMayNotComeToTheElement) {
+TEST(ScalarPromotion, TouchesNothingWhereATurnMayNotComeToTheElement) {
   auto in = [](const std::string& loop) {
     return after(
-        "accumulate",
+        "scalar_promotion",
         "__global__ void k(float *y, const float *a, int n, int m) {\n  int i = threadIdx.x;\n  " + loop + "\n}\n");
   };
   EXPECT_EQ(in("for (int j = 0; j < m; ++j) {\n    if (i >= n) break;\n    y[i] += a[j];\n  }"), "");
@@ -177,14 +182,15 @@ TEST(Accumulate, TouchesNothingWhereATurnMayNotComeToTheElement) {
               HasSubstr("y_sum += a[j]"));
   const std::string nest =
       in("for (int j = 0; j < m; ++j) {\n    for (int l = 0; l < n - i; ++l)\n      y[i] += a[l];\n  }");
-  EXPECT_THAT(nest, AllOf(HasSubstr("any"), Not(HasSubstr("y_sum = y[i];\n  for (int j")))) << "the inner loop alone";
+  EXPECT_THAT(nest, AllOf(HasSubstr("has_iterations"), Not(HasSubstr("y_sum = y[i];\n  for (int j"))))
+      << "the inner loop alone";
   EXPECT_THAT(in("for (int j = 0; j < m; ++j)\n    for (int l = 0; l < n; ++l)\n      y[i] += a[l];"),
               HasSubstr("float y_sum = y[i];\n  for (int j"));
 }
 
-TEST(Accumulate, LeavesAPointerAloneThatWasMadeFromOneThatIsReadInTheLoop) {
+TEST(ScalarPromotion, LeavesAPointerAloneThatWasMadeFromOneThatIsReadInTheLoop) {
   auto in = [](const std::string& body) {
-    return after("accumulate", "__global__ void k(float *a, float *b, const int *at, int n) {\n" + body + "}\n");
+    return after("scalar_promotion", "__global__ void k(float *a, float *b, const int *at, int n) {\n" + body + "}\n");
   };
   const std::string row = "  float *row = a + threadIdx.x * n;\n  float *mine = row + 1;\n",
                     head = "  for (int i = 0; i < n; ++i)\n    mine[0] += ";
@@ -194,10 +200,10 @@ TEST(Accumulate, LeavesAPointerAloneThatWasMadeFromOneThatIsReadInTheLoop) {
   EXPECT_EQ(in("  float *mine;\n  mine = a + 1;\n" + head + "a[at[i]];\n"), "");
 }
 
-TEST(Accumulate, LeavesAPointerAloneThatAFunctionIsGivenBesideItsOwnMemory) {
+TEST(ScalarPromotion, LeavesAPointerAloneThatAFunctionIsGivenBesideItsOwnMemory) {
   auto called = [](const std::string& with) {
     return after(
-        "accumulate",
+        "scalar_promotion",
         "__device__ void add(float *y, const float *x, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] += x[i];\n}\n"
         "__global__ void k(float *a, float *b, int n) {\n  add(" +
             with + ", n);\n}\n");
@@ -206,24 +212,24 @@ TEST(Accumulate, LeavesAPointerAloneThatAFunctionIsGivenBesideItsOwnMemory) {
   EXPECT_EQ(called("a + threadIdx.x, a"), "");
 }
 
-TEST(Readonly, MarksEveryPointerRestrict) {
-  EXPECT_THAT(after("readonly", kProduct, {{"ldg", 0}}),
+TEST(RestrictPointers, MarksEveryPointerRestrict) {
+  EXPECT_THAT(after("restrict_pointers", kProduct, {{"ldg", 0}}),
               HasSubstr("k(float *__restrict__ a, float *__restrict__ b, float *__restrict__ c, int n)"));
 }
 
-TEST(Readonly, ReadsThroughTheCacheWhatIsNeverWritten) {
-  std::string text = after("readonly", kProduct, {{"ldg", 1}});
+TEST(RestrictPointers, ReadsThroughTheCacheWhatIsNeverWritten) {
+  std::string text = after("restrict_pointers", kProduct, {{"ldg", 1}});
   EXPECT_THAT(text, HasSubstr("c[j] += __ldg(&a[j * n + i]) * __ldg(&b[i * n + j]);"));
 }
 
-TEST(Readonly, LeavesPointersAloneWhoseMemoryIsReachedAnotherWay) {
+TEST(RestrictPointers, LeavesPointersAloneWhoseMemoryIsReachedAnotherWay) {
   RuleContext known = facts();
   known.shared_pointers = {0, 2};
-  std::string text = after("readonly", kProduct, {{"ldg", 1}}, 0, known);
+  std::string text = after("restrict_pointers", kProduct, {{"ldg", 1}}, 0, known);
   EXPECT_THAT(text, HasSubstr("k(float *a, float *__restrict__ b, float *c, int n)"));
   EXPECT_THAT(text, HasSubstr("c[j] += a[j * n + i] * __ldg(&b[i * n + j]);"));
   known.shared_pointers = {0, 1, 2};
-  EXPECT_EQ(after("readonly", kProduct, {{"ldg", 0}}, 0, known), "");
+  EXPECT_EQ(after("restrict_pointers", kProduct, {{"ldg", 0}}, 0, known), "");
 }
 
 TEST(Unroll, PutsThePragmaOnItsOwnLine) {
@@ -247,54 +253,52 @@ TEST(Unroll, UnrollsFullyOnlyWithConstantBounds) {
               HasSubstr("  #pragma unroll\n  for"));
 }
 
-TEST(Coarsen, WrapsTheRestOfTheKernelAndShrinksTheGrid) {
-  std::string text = after("coarsen", kProduct, {{"turns", 4}});
-  EXPECT_THAT(
-      text,
-      HasSubstr(
-          "  for (int turn = 0; turn < 4; ++turn) {\n  int j = (blockIdx.x * 4 + turn) * blockDim.x + threadIdx.x;\n"));
+TEST(BlockCoarsening, WrapsTheRestOfTheKernelAndShrinksTheGrid) {
+  std::string text = after("block_coarsening", kProduct, {{"factor", 4}});
+  EXPECT_THAT(text, HasSubstr("  for (int block_iteration = 0; block_iteration < 4; ++block_iteration) {\n  int j = "
+                              "(blockIdx.x * 4 + block_iteration) * blockDim.x + threadIdx.x;\n"));
   EXPECT_THAT(text, HasSubstr("  }\n  }\n}\n"));
-  auto found = offers("coarsen", kProduct, {{"turns", 4}});
+  auto found = offers("block_coarsening", kProduct, {{"factor", 4}});
   EXPECT_EQ(found[0].grid[0].divide, 4);
 }
 
-TEST(Coarsen, TurnsAGuardsReturnIntoContinue) {
-  EXPECT_THAT(after("coarsen",
+TEST(BlockCoarsening, TurnsAGuardsReturnIntoContinue) {
+  EXPECT_THAT(after("block_coarsening",
                     "__global__ void k(float *y, int n) {\n  const int i = threadIdx.x + blockIdx.x * blockDim.x;\n  "
                     "if (i >= n) return;\n  y[i] = 1;\n}\n",
-                    {{"turns", 2}}),
+                    {{"factor", 2}}),
               HasSubstr("if (i >= n) continue;"));
 }
 
-TEST(Coarsen, KnowsAnIndexWhoseWidthIsAMacro) {
-  EXPECT_THAT(after("coarsen",
+TEST(BlockCoarsening, KnowsAnIndexWhoseWidthIsAMacro) {
+  EXPECT_THAT(after("block_coarsening",
                     "#define W 64\n__global__ void k(float *y, int n) {\n  int i = blockIdx.x * W + threadIdx.x;\n  if "
                     "(i >= n) return;\n  y[i] = 1;\n}\n",
-                    {{"turns", 2}}),
-              HasSubstr("int i = (blockIdx.x * 2 + turn) * W + threadIdx.x;"));
+                    {{"factor", 2}}),
+              HasSubstr("int i = (blockIdx.x * 2 + block_iteration) * W + threadIdx.x;"));
 }
 
-TEST(Coarsen, RefusesKernelsWithBarriers) {
-  EXPECT_EQ(after("coarsen",
+TEST(BlockCoarsening, RefusesKernelsWithBarriers) {
+  EXPECT_EQ(after("block_coarsening",
                   "__global__ void k(float *y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  "
                   "__syncthreads();\n  if (i < n) y[i] = 1;\n}\n",
-                  {{"turns", 2}}),
+                  {{"factor", 2}}),
             "");
 }
 
-TEST(Coarsen, RefusesAnUnguardedKernel) {
+TEST(BlockCoarsening, RefusesAnUnguardedKernel) {
   // It would be right on a grid that divides, but the application may be run with another.
-  EXPECT_EQ(after("coarsen",
+  EXPECT_EQ(after("block_coarsening",
                   "__global__ void k(float *y) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  y[i] = 1;\n}\n",
-                  {{"turns", 2}}, 0, facts(100)),
+                  {{"factor", 2}}, 0, facts(100)),
             "");
 }
 
-TEST(Coarsen, RefusesAGridStrideLoop) {
-  EXPECT_EQ(after("coarsen",
+TEST(BlockCoarsening, RefusesAGridStrideLoop) {
+  EXPECT_EQ(after("block_coarsening",
                   "__global__ void k(float *y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  for (; i "
                   "< n; i += gridDim.x * blockDim.x) y[i] = 1;\n}\n",
-                  {{"turns", 2}}),
+                  {{"factor", 2}}),
             "");
 }
 
@@ -351,9 +355,9 @@ TEST(PadShared, TakesIndicesThatStayInTheirRowAndNoOthers) {
   EXPECT_FALSE(pads("float *row = tile[1][0];\n  row[0] = 1;", "tile[2][16][16]"));
 }
 
-TEST(Accumulate, LeavesElementsAloneThatNotEveryTurnTouches) {
+TEST(ScalarPromotion, LeavesElementsAloneThatNotEveryTurnTouches) {
   auto with = [](const std::string& body, const RuleContext& known = facts()) {
-    return after("accumulate",
+    return after("scalar_promotion",
                  "__global__ void k(float *y, const float *x, int n) {\n  for (int i = 0; i < n; ++i) {\n    " + body +
                      "\n  }\n}\n",
                  {}, 0, known);
@@ -430,15 +434,15 @@ TEST(LaunchBounds, AreNotStatedTwice) {
       "");
 }
 
-TEST(ConstantTable, MovesATableThatThreadsLookUpApart) {
+TEST(ConstantToGlobal, MovesATableThatThreadsLookUpApart) {
   const std::string text =
       "__constant__ unsigned char table[256];\n__constant__ float same[4];\n__global__ void k(int *y, const int *x, "
       "int n) {\n"
       "  int i = threadIdx.x;\n  float s = 0;\n  for (int j = 0; j < 4; ++j) s += same[j] + same[n];\n  y[i] = "
       "table[x[i] & 255] + s;\n}\n";
-  EXPECT_THAT(after("constant_table", text),
+  EXPECT_THAT(after("constant_to_global", text),
               HasSubstr("__device__ unsigned char table[256];\n__constant__ float same[4];"));
-  EXPECT_EQ(offers("constant_table", text, {}).size(), 1u) << "same is read at one index by all threads";
+  EXPECT_EQ(offers("constant_to_global", text, {}).size(), 1u) << "same is read at one index by all threads";
 }
 
 KernelFacts facts_of(double dram, double fp32, double issue) {
@@ -606,7 +610,7 @@ TEST(RuleProposer, ShrinksTheLaunchOfACoarsenedKernel) {
   auto source = KernelSource::parse(kProduct, arguments());
   Candidate original;
   original.source = kProduct, original.tier = "baseline";
-  auto changed = apply(original, kCoarsen, opportunities(kCoarsen, *source, facts()).at(1), "k");
+  auto changed = apply(original, kBlockCoarsening, opportunities(kBlockCoarsening, *source, facts()).at(1), "k");
   EXPECT_EQ(changed->launches.at(0).evaluate({{101, 1, 1}, {256, 1, 1}}, {})->grid.x, 26u);
 }
 
@@ -656,9 +660,9 @@ TEST(RuleProposer, BreaksTheLinesOfAKernelForRulesThatNeedTheirOwn) {
   std::map<std::string, std::string> made;
   for (auto& one : RuleProposer(facts(), arguments()).propose(history, 100))
     made.emplace(one.candidate.proposer, one.candidate.source);
-  EXPECT_THAT(made["rules/jam"], HasSubstr("  int i["));
-  EXPECT_THAT(made["rules/coarsen"], HasSubstr("{\n  for (int turn"));
-  EXPECT_THAT(made["rules/readonly"], testing::Not(HasSubstr("{\n"))) << "which found its place as it was";
+  EXPECT_THAT(made["rules/unroll_and_jam"], HasSubstr("  int i["));
+  EXPECT_THAT(made["rules/block_coarsening"], HasSubstr("{\n  for (int block_iteration"));
+  EXPECT_THAT(made["rules/restrict_pointers"], testing::Not(HasSubstr("{\n"))) << "which found its place as it was";
 }
 
 TEST(RuleProposer, SaysWhenATextDoesNotParse) {

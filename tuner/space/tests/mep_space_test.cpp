@@ -453,9 +453,9 @@ TEST(MepSpace, SaysWhatTheParentHadDoneBeforeWhatItTurns) {
   Mep mep = mep_with("(n + B - 1) / B", "B", 16, 64, 1000);
   mep.knobs = {knob("B", 64, true, true)};
   Candidate rewritten = parent("#define B 64\n");
-  rewritten.tier = "source", rewritten.note = "readonly parameters of k";
+  rewritten.tier = "source", rewritten.note = "restrict_pointers parameters of k";
   auto space = MepSpace::create(mep, rewritten);
-  EXPECT_EQ(space.materialise(with(space.space(), "B", 32)).note, "readonly parameters of k; B 64 -> 32");
+  EXPECT_EQ(space.materialise(with(space.space(), "B", 32)).note, "restrict_pointers parameters of k; B 64 -> 32");
 }
 
 TEST(MepSpace, ContinuesFromAValueThatItsParentAlreadyHolds) {

@@ -125,7 +125,7 @@ void replace_divisions(const KernelSource& source, const clang::Stmt* body, std:
 }
 
 std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, const Bindings& values) {
-  int64_t pieces = values.at("pieces");
+  int64_t pieces = values.at("operations");
   static constexpr const char* kPieces[] = {"", "functions", "divisions", "functions and divisions"};
   Opportunity found;
   found.place = "whole text", found.choice = kPieces[pieces];
@@ -159,7 +159,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
 const Rule kFastMath = {"fast_math",
                         "single-precision functions (1), divisions (2) or both (3) as the hardware does them",
                         "float operands; the results bear a few units in the last place",
-                        {{"pieces", {1, 2, 3}}},
+                        {{"operations", {1, 2, 3}}},
                         find,
                         {Bound::Compute}};
 

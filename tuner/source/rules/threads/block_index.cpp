@@ -359,7 +359,7 @@ std::optional<Opportunity> in_turns(const KernelSource& source, const RuleContex
                             [&](auto& geometry) { return along(geometry.grid, axis) >= turns; });
   if (changes || !returns || !useful || !guarded) return std::nullopt;
 
-  std::string turn = source.fresh_name("turn"), indent = source.indentation(begin->begin),
+  std::string turn = source.fresh_name("block_iteration"), indent = source.indentation(begin->begin),
               count = std::to_string(turns);
   Opportunity found;
   found.place = std::string("blocks along ") + kAxisNames[axis];

@@ -3,7 +3,7 @@
 // alone is computed once for all y. What is repeated stands in loops of constant bounds that are to be unrolled, and
 // copies of a variable are elements of an array, which then lie in registers; or, where no array can be had, each
 // statement is written once for each neighbour, and copies are told apart by a number behind their name. It knows
-// nothing of why they are neighbours, nor of who is inside: rules do (jam, merge_blocks).
+// nothing of why they are neighbours, nor of who is inside: rules do (jam, block_merging).
 #pragma once
 #include <functional>
 #include <map>

@@ -1,5 +1,5 @@
-// turn_block: threads with neighbouring threadIdx.x go to memory together, so they should meet neighbouring elements.
-// Where a kernel walks along its rows with threadIdx.y instead,
+// swap_block_axes: threads with neighbouring threadIdx.x go to memory together, so they should meet neighbouring
+// elements. Where a kernel walks along its rows with threadIdx.y instead,
 //   int row = blockIdx.x * blockDim.x + threadIdx.x, column = blockIdx.y * blockDim.y + threadIdx.y;  … a[row * n +
 //                                                                                                     column] …
 // the threads of a block change places: they are numbered as before, and y counts faster than x. Each does what another
@@ -40,8 +40,8 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
     return {};
   for (auto& geometry : facts.geometries)
     if (geometry.block.x < 2 || geometry.block.y < 2) return {};
-  std::string turned = source.fresh_name("turned"),
-              names[2] = {source.fresh_name(turned + "_x"), source.fresh_name(turned + "_y")};
+  std::string turned = source.fresh_name("thread_rank"),
+              names[2] = {source.fresh_name("swapped_x"), source.fresh_name("swapped_y")};
   Opportunity found;
   size_t along[2] = {}, whole = 0;
   walk(kernel->getBody(), [&](const clang::Stmt* statement) {
@@ -67,12 +67,13 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
 
 }  // namespace
 
-const Rule kTurnBlock = {"turn_block",
-                         "let neighbouring threads differ in threadIdx.y, so that they meet neighbours in memory",
-                         "blocks of two dimensions; no use of which threads form a warp, and no shared memory, through "
-                         "which they may exchange unsaid",
-                         {},
-                         find,
-                         {Bound::Memory, Bound::Latency}};
+const Rule kSwapBlockAxes = {
+    "swap_block_axes",
+    "let neighbouring threads differ in threadIdx.y, so that they meet neighbours in memory",
+    "blocks of two dimensions; no use of which threads form a warp, and no shared memory, through "
+    "which they may exchange unsaid",
+    {},
+    find,
+    {Bound::Memory, Bound::Latency}};
 
 }  // namespace kernelift

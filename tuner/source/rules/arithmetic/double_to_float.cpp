@@ -1,7 +1,8 @@
-// demote: local `double` variables become `float`, in kernels whose data is float. What was written with doubles out of
-// habit runs at a fraction of a GPU's rate; what needs them fails verification and stays. Data whose type is an alias
-// or a macro may be double another time, and numbers that floats do not bear say that the range of doubles is meant.
-// What is cut to an integer stays: which cell a coordinate is in, no recorded input decides for all others.
+// double_to_float: local `double` variables become `float`, in kernels whose data is float. What was written with
+// doubles out of habit runs at a fraction of a GPU's rate; what needs them fails verification and stays. Data whose
+// type is an alias or a macro may be double another time, and numbers that floats do not bear say that the range of
+// doubles is meant. What is cut to an integer stays: which cell a coordinate is in, no recorded input decides for all
+// others.
 #include <clang/AST/Attr.h>
 #include <clang/AST/Expr.h>
 #include <clang/AST/TypeLoc.h>
@@ -62,11 +63,12 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
 
 }  // namespace
 
-const Rule kDemote = {"demote",
-                      "compute in float what only goes into float data",
-                      "no pointer parameter of the kernel is double, and nothing of the value becomes an integer",
-                      {},
-                      find,
-                      {Bound::Compute}};
+const Rule kDoubleToFloat = {
+    "double_to_float",
+    "compute in float what only goes into float data",
+    "no pointer parameter of the kernel is double, and nothing of the value becomes an integer",
+    {},
+    find,
+    {Bound::Compute}};
 
 }  // namespace kernelift

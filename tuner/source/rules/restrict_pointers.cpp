@@ -1,5 +1,6 @@
-// readonly: tells the compiler that the kernel's pointers do not overlap (`__restrict__`), so that loads can move and
-// be shared; and, as a further step, that arrays never written in the kernel may be read through the read-only cache
+// restrict_pointers: tells the compiler that the kernel's pointers do not overlap (`__restrict__`), so that loads can
+// move and be shared; and, as a further step, that arrays never written in the kernel may be read through the read-only
+// cache
 // (`__ldg`). That holds for pointers whose recorded memory nothing else pointed into, and whose arguments no launch
 // site spells alike; the others stay as they are. Another launch may still pass pointers that overlap, so the label
 // says what is assumed. `const` is not added: it would change the kernel's name for its callers.
@@ -69,11 +70,11 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
 
 }  // namespace
 
-const Rule kReadonly = {"readonly",
-                        "mark pointers __restrict__; read never-written arrays through the read-only cache",
-                        "of the pointers whose memory nothing else pointed into in any recorded launch",
-                        {{"ldg", {0, 1}}},
-                        find,
-                        {Bound::Memory, Bound::Latency}};
+const Rule kRestrictPointers = {"restrict_pointers",
+                                "mark pointers __restrict__; read never-written arrays through the read-only cache",
+                                "of the pointers whose memory nothing else pointed into in any recorded launch",
+                                {{"ldg", {0, 1}}},
+                                find,
+                                {Bound::Memory, Bound::Latency}};
 
 }  // namespace kernelift

@@ -1,4 +1,4 @@
-// Claims about merge_blocks, as inline before and after. Every text must parse again.
+// Claims about block_merging, as inline before and after. Every text must parse again.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,8 +27,8 @@ const std::string kTiled = R"(__global__ void k(const float *a, const float *b, 
 }
 )";
 
-TEST(MergeBlocks, RepeatsWhatDependsOnTheBlockBetweenTheSameBarriers) {
-  std::string text = after("merge_blocks", kTiled, {{"x", 1}, {"y", 2}, {"z", 1}}, 0, plane());
+TEST(BlockMerging, RepeatsWhatDependsOnTheBlockBetweenTheSameBarriers) {
+  std::string text = after("block_merging", kTiled, {{"x", 1}, {"y", 2}, {"z", 1}}, 0, plane());
   EXPECT_THAT(text,
               HasSubstr("  __shared__ float left[16][16];\n  int tx = threadIdx.x, ty = threadIdx.y;\n  int column = "
                         "blockIdx.x * 16 + tx;\n"
@@ -43,27 +43,28 @@ TEST(MergeBlocks, RepeatsWhatDependsOnTheBlockBetweenTheSameBarriers) {
   EXPECT_THAT(
       text,
       HasSubstr(
-          "    for (int turn = 0; turn < 2; ++turn) {\n      const unsigned block_y = blockIdx.y * 2 + turn;\n"
+          "    for (int block_iteration = 0; block_iteration < 2; ++block_iteration) {\n      const unsigned block_y = "
+          "blockIdx.y * 2 + block_iteration;\n"
           "      if (block_y >= gridDim.y) continue;\n      __syncthreads();\n      int row = block_y * 16 + ty;\n"));
   EXPECT_EQ(text.find("__shared__", text.find("else {")), text.npos) << "one set of shared arrays serves both";
 }
 
-TEST(MergeBlocks, SaysThatBlocksAreLeftIdle) {
-  EXPECT_EQ(offers("merge_blocks", kTiled, {{"x", 2}, {"y", 2}, {"z", 1}}, plane()).at(0).premise,
+TEST(BlockMerging, SaysThatBlocksAreLeftIdle) {
+  EXPECT_EQ(offers("block_merging", kTiled, {{"x", 2}, {"y", 2}, {"z", 1}}, plane()).at(0).premise,
             "with the grid as it was, of which one block in 4 finds work");
 }
 
-TEST(MergeBlocks, TakesTwoAxes) {
-  std::string text = after("merge_blocks", kTiled, {{"x", 2}, {"y", 2}, {"z", 1}}, 0, plane());
+TEST(BlockMerging, TakesTwoAxes) {
+  std::string text = after("block_merging", kTiled, {{"x", 2}, {"y", 2}, {"z", 1}}, 0, plane());
   EXPECT_THAT(text, HasSubstr("sum_1_1 += left_1[ty][k] * right_1[k][tx];"));
-  EXPECT_THAT(text, HasSubstr("const unsigned block_x = blockIdx.x * 2 + (turn % 2);"));
-  EXPECT_THAT(text, HasSubstr("const unsigned block_y = blockIdx.y * 2 + (turn / 2);"));
-  EXPECT_TRUE(offers("merge_blocks", kTiled, {{"x", 2}, {"y", 2}, {"z", 1}}, plane())[0].grid[1].divide == 1);
+  EXPECT_THAT(text, HasSubstr("const unsigned block_x = blockIdx.x * 2 + (block_iteration % 2);"));
+  EXPECT_THAT(text, HasSubstr("const unsigned block_y = blockIdx.y * 2 + (block_iteration / 2);"));
+  EXPECT_TRUE(offers("block_merging", kTiled, {{"x", 2}, {"y", 2}, {"z", 1}}, plane())[0].grid[1].divide == 1);
 }
 
-TEST(MergeBlocks, MovesPointersForEachBlock) {
+TEST(BlockMerging, MovesPointersForEachBlock) {
   std::string text = after(
-      "merge_blocks",
+      "block_merging",
       "__global__ void k(float *y, int n) {\n  __shared__ float s[32];\n  int left = 32;\n  y += blockIdx.x * 32;\n"
       "  s[threadIdx.x] = y[threadIdx.x];\n  __syncthreads();\n  while (left > n) --left;\n  y[threadIdx.x] = s[31 - "
       "threadIdx.x] + left;\n}\n",
@@ -73,14 +74,14 @@ TEST(MergeBlocks, MovesPointersForEachBlock) {
   EXPECT_THAT(
       text,
       HasSubstr(
-          "      auto y_of_turn = y;\n      __syncthreads();\n      int left = 32;\n  y_of_turn += block_x * 32;\n"));
+          "      auto y_of_block = y;\n      __syncthreads();\n      int left = 32;\n  y_of_block += block_x * 32;\n"));
 }
 
-TEST(MergeBlocks, KnowsWhatOperatorsChange) {
+TEST(BlockMerging, KnowsWhatOperatorsChange) {
   const std::string vectors =
       "struct V { float x, y; };\n__device__ V operator-(float a, V b) { return {a - b.x, a - b.y}; }\n"
       "__device__ void operator+=(V &a, V b) { a.x += b.x; }\nextern __shared__ float s[];\n";
-  std::string text = after("merge_blocks",
+  std::string text = after("block_merging",
                            vectors +
                                "__global__ void k(const V *p, V *f, const float *q, int n) {\n  int i = blockIdx.x * "
                                "blockDim.x + threadIdx.x;\n"
@@ -92,9 +93,9 @@ TEST(MergeBlocks, KnowsWhatOperatorsChange) {
                       "      sum += s[j] - p[i];\n      sum_1 += s[j] - p[i_1];\n"));
 }
 
-TEST(MergeBlocks, LeavesAloneWhatItCannotSeeThrough) {
+TEST(BlockMerging, LeavesAloneWhatItCannotSeeThrough) {
   auto with = [](const std::string& body, const std::string& head = "") {
-    return after("merge_blocks",
+    return after("block_merging",
                  head +
                      "__global__ void k(float *y, int n) {\n  __shared__ float s[32];\n  int i = blockIdx.x * 32 + "
                      "threadIdx.x;\n" +
@@ -115,10 +116,10 @@ TEST(MergeBlocks, LeavesAloneWhatItCannotSeeThrough) {
       << "a macro that knows the block";
 }
 
-TEST(MergeBlocks, RepeatsNoBarriers) {
+TEST(BlockMerging, RepeatsNoBarriers) {
   auto with = [](const std::string& body, const std::string& head = "") {
     return after(
-        "merge_blocks",
+        "block_merging",
         head + "__global__ void k(float *y, int n) {\n  int i = blockIdx.x * 32 + threadIdx.x;\n" + body + "\n}\n",
         {{"x", 2}, {"y", 1}, {"z", 1}});
   };
@@ -139,9 +140,9 @@ TEST(MergeBlocks, RepeatsNoBarriers) {
               HasSubstr("sum_1 = sum_of(y[i_1]);"));
 }
 
-TEST(MergeBlocks, LeavesAloneWhereThreadsGoPastABarrier) {
+TEST(BlockMerging, LeavesAloneWhereThreadsGoPastABarrier) {
   auto with = [](const std::string& body) {
-    return after("merge_blocks",
+    return after("block_merging",
                  "__global__ void k(float *y, int n) {\n  __shared__ float s[64];\n  int t = threadIdx.x, i = "
                  "blockIdx.x * 64 + t;\n  s[t] = y[i];\n" +
                      body + "\n}\n",

@@ -1,5 +1,5 @@
-// warp_atomics: where all threads of a warp add to one place, the memory takes them one after the other. Here a warp
-// puts its values together by shuffles first, and one of its lanes goes to memory:
+// warp_aggregation: where all threads of a warp add to one place, the memory takes them one after the other. Here a
+// warp puts its values together by shuffles first, and one of its lanes goes to memory:
 //   atomicAdd(total, x);
 // becomes, where all 32 lanes have arrived together,
 //   float part = x;
@@ -71,7 +71,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   });
   Opportunity found;
   size_t count = 0;
-  std::string part = source.fresh_name("part"), hop = source.fresh_name("hop");
+  std::string part = source.fresh_name("partial"), hop = source.fresh_name("offset");
   walk(kernel->getBody(), [&](const clang::Stmt* statement) {
     auto* call = llvm::dyn_cast<clang::CallExpr>(statement);
     std::string function = call ? source.spelled(call->getCallee()) : "";
@@ -108,11 +108,11 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
 
 }  // namespace
 
-const Rule kWarpAtomics = {"warp_atomics",
-                           "put a warp's values together before one lane adds them to memory",
-                           "CUDA; an atomic whose result is not used, on one address for the whole block",
-                           {},
-                           find,
-                           {Bound::Memory, Bound::Latency}};
+const Rule kWarpAggregation = {"warp_aggregation",
+                               "put a warp's values together before one lane adds them to memory",
+                               "CUDA; an atomic whose result is not used, on one address for the whole block",
+                               {},
+                               find,
+                               {Bound::Memory, Bound::Latency}};
 
 }  // namespace kernelift

@@ -1,5 +1,6 @@
-// wrap: `(x + 1) % n` is an integer division of some twenty instructions, and in stencils with periodic edges nearly
-// every thread divides for nothing. Where the number is in range already, or one range beyond, a comparison tells:
+// modulo_to_compare: `(x + 1) % n` is an integer division of some twenty instructions, and in stencils with periodic
+// edges nearly every thread divides for nothing. Where the number is in range already, or one range beyond, a
+// comparison tells:
 //   (unsigned)(x + 1) < (unsigned)n ? x + 1 : (unsigned)(x + 1 - n) < (unsigned)n ? x + 1 - n : (x + 1) % n
 // The division stays for all other numbers, so the value is the same for every x and every n > 0.
 #include <clang/AST/Expr.h>
@@ -64,11 +65,11 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
 
 }  // namespace
 
-const Rule kWrap = {"wrap",
-                    "wrap around by comparison, and divide only where that does not do",
-                    "a remainder of a sum without side effects, by something that is no constant",
-                    {},
-                    find,
-                    {Bound::Compute, Bound::Latency}};
+const Rule kModuloToCompare = {"modulo_to_compare",
+                               "wrap around by comparison, and divide only where that does not do",
+                               "a remainder of a sum without side effects, by something that is no constant",
+                               {},
+                               find,
+                               {Bound::Compute, Bound::Latency}};
 
 }  // namespace kernelift

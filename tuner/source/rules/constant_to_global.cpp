@@ -1,4 +1,4 @@
-// constant_table: constant memory answers a warp at one address at a time. A table in it that threads look up with
+// constant_to_global: constant memory answers a warp at one address at a time. A table in it that threads look up with
 // indices of their own is read 32 times over; from ordinary memory, through the caches, it is read once:
 //   __constant__ unsigned char table[256];   ->   __device__ unsigned char table[256];
 // The host fills either by cudaMemcpyToSymbol.
@@ -52,11 +52,11 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
 
 }  // namespace
 
-const Rule kConstantTable = {"constant_table",
-                             "look a table up in cached memory instead of constant memory",
-                             "a __constant__ array whose index differs between threads",
-                             {},
-                             find,
-                             {Bound::Memory, Bound::Latency}};
+const Rule kConstantToGlobal = {"constant_to_global",
+                                "look a table up in cached memory instead of constant memory",
+                                "a __constant__ array whose index differs between threads",
+                                {},
+                                find,
+                                {Bound::Memory, Bound::Latency}};
 
 }  // namespace kernelift

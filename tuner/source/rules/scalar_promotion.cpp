@@ -1,6 +1,6 @@
-// accumulate: `for (k…) C[i*n+j] += A[…] * B[…];` reads and writes global memory in every turn, because the compiler
-// must assume that C overlaps A or B. The element is kept in a register for the length of the loop, and the label says
-// what is assumed:
+// scalar_promotion: `for (k…) C[i*n+j] += A[…] * B[…];` reads and writes global memory in every turn, because the
+// compiler must assume that C overlaps A or B. The element is kept in a register for the length of the loop, and the
+// label says what is assumed:
 //   float C_sum = C[i*n+j];  for (k…) C_sum += A[…] * B[…];  C[i*n+j] = C_sum;
 // Where it is a thread's own affair whether there is a turn at all, `for (k = first[i]; k < first[i + 1]; ++k)`, one
 // that has none touches nothing: its element may be another's, or not be there.
@@ -314,7 +314,7 @@ std::optional<Opportunity> in_loop(const KernelSource& source, const RuleContext
   std::set<const clang::VarDecl*> seen;
   std::set<std::string> apart;
   Opportunity found;
-  const std::string turns = has_turns(source, loop), any = source.fresh_name("any");
+  const std::string turns = has_turns(source, loop), any = source.fresh_name("has_iterations");
   bool asked = false;
   const bool breaks = may_break(source, loop);
   walk(loop->getBody(), [&](const clang::Stmt* statement) {
@@ -352,12 +352,12 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
 
 }  // namespace
 
-const Rule kAccumulate = {"accumulate",
-                          "keep a loop's accumulator in a register instead of global memory",
-                          "the element's index does not change in the loop, every turn touches it and no other "
-                          "element, and nothing else leads to it",
-                          {},
-                          find,
-                          {Bound::Latency, Bound::Memory}};
+const Rule kScalarPromotion = {"scalar_promotion",
+                               "keep a loop's accumulator in a register instead of global memory",
+                               "the element's index does not change in the loop, every turn touches it and no other "
+                               "element, and nothing else leads to it",
+                               {},
+                               find,
+                               {Bound::Latency, Bound::Memory}};
 
 }  // namespace kernelift

@@ -1,6 +1,7 @@
-// merge_blocks: each block does the work of K neighbouring blocks at the same time, statement by statement, in the same
-// loops and between the same barriers. What the neighbours have in common is done once: a tile of shared memory that
-// depends on blockIdx.x alone is loaded once for all of them along y, and read once into a register for K products.
+// block_merging: each block does the work of K neighbouring blocks at the same time, statement by statement, in the
+// same loops and between the same barriers. What the neighbours have in common is done once: a tile of shared memory
+// that depends on blockIdx.x alone is loaded once for all of them along y, and read once into a register for K
+// products.
 //   int row = blockIdx.y * 16 + ty;  tile[ty][tx] = b[k * n + column];  __syncthreads();  sum += a[row * n + k] *
 //                                    tile[k][tx];
 // becomes, for K = 2, with block_y and block_y_1 in the place of blockIdx.y,
@@ -160,7 +161,7 @@ bool Merger::threads_wait_together(const std::vector<const clang::Stmt*>& statem
 /// It seldom runs and should stay small, loops in it as they are.
 bool Merger::one_after_the_other(const std::vector<TextEdit>& moved, const std::string& indent,
                                  std::string& out) const {
-  std::string turn = source_.fresh_name("turn"), inner = indent + source_.step(), blocks;
+  std::string turn = source_.fresh_name("block_iteration"), inner = indent + source_.step(), blocks;
   int64_t count = 1;
   for (size_t axis = 0; axis < axes_.size(); ++axis) {
     auto& [number, neighbour] = axes_[axis];
@@ -172,7 +173,7 @@ bool Merger::one_after_the_other(const std::vector<TextEdit>& moved, const std::
   }
   auto names = neighbours_.names_for(neighbours_.choices(0).front());
   for (auto* parameter : parameters_) {
-    std::string name = parameter->getName().str(), copy = source_.fresh_name(name + "_of_turn");
+    std::string name = parameter->getName().str(), copy = source_.fresh_name(name + "_of_block");
     blocks += inner + "auto " + copy + " = " + name + ";\n";
     names[name] = copy;
   }
@@ -285,11 +286,11 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
 
 }  // namespace
 
-const Rule kMergeBlocks = {"merge_blocks",
-                           "let each block do the work of several neighbours, between the same barriers",
-                           "barriers or shared memory; no return; the block's number is spelled in the kernel itself",
-                           {{"x", {1, 2, 4}}, {"y", {1, 2, 4}}, {"z", {1, 2, 4}}},
-                           find,
-                           {Bound::Compute, Bound::Latency}};
+const Rule kBlockMerging = {"block_merging",
+                            "let each block do the work of several neighbours, between the same barriers",
+                            "barriers or shared memory; no return; the block's number is spelled in the kernel itself",
+                            {{"x", {1, 2, 4}}, {"y", {1, 2, 4}}, {"z", {1, 2, 4}}},
+                            find,
+                            {Bound::Compute, Bound::Latency}};
 
 }  // namespace kernelift

@@ -1,4 +1,4 @@
-// jam: each thread does the work of K neighbours at the same time, statement by statement, in one loop
+// unroll_and_jam: each thread does the work of K neighbours at the same time, statement by statement, in one loop
 // (unroll-and-jam):
 //   int i = blockIdx.y * blockDim.y + threadIdx.y;  if (i < n) for (k…) sum += a[i * n + k] * b[k];
 // becomes, for K = 2,
@@ -106,7 +106,7 @@ std::string Jammer::inside_text(size_t axis, const std::string& number, const st
 bool Jammer::one_after_the_other(const std::string& indent, std::string& out) const {
   std::vector<TextEdit> edits;
   int64_t count = 1;
-  std::string turn = source_.fresh_name("turn"), inner = indent + source_.step(), skips;
+  std::string turn = source_.fresh_name("iteration"), inner = indent + source_.step(), skips;
   for (size_t axis = 0; axis < axes_.size(); ++axis) {
     auto init = source_.span(axes_[axis].first.value);
     std::string number = turn;
@@ -308,8 +308,8 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
 
 }  // namespace
 
-const Rule kJam = {
-    "jam",
+const Rule kUnrollAndJam = {
+    "unroll_and_jam",
     "let each thread work on several neighbours at once",
     "global indices along the axes, no barrier, shared memory or other use of the block's number; nothing in "
     "front of the guard touches memory",

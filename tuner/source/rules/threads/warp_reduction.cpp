@@ -1,6 +1,6 @@
-// warp_rows: a thread that walks along a row of its own reads memory that its neighbours do not, 32 rows at a time.
-// Here a group of lanes walks along one row together, each taking every L-th element, and what the loop gathered is put
-// together by shuffles:
+// warp_reduction: a thread that walks along a row of its own reads memory that its neighbours do not, 32 rows at a
+// time. Here a group of lanes walks along one row together, each taking every L-th element, and what the loop gathered
+// is put together by shuffles:
 //   for (int j = 0; j < n; j++) sum += a[i * n + j] * x[j];
 // becomes, with i counting groups instead of threads and L times as many blocks,
 //   float sum_before = sum;  sum = 0;
@@ -55,7 +55,7 @@ class Sharing {
         facts_(facts),
         count_(std::to_string(lanes)),
         lane_(source.fresh_name("lane")),
-        hop_(source.fresh_name("hop")) {
+        hop_(source.fresh_name("offset")) {
     int64_t items = kWarp / lanes;
     uint64_t group = 0;
     for (int64_t lane = 0; lane < lanes; ++lane) group |= uint64_t{1} << (columns ? lane * items : lane);
@@ -578,7 +578,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
       source.spelled(body).find("__shared__") != std::string::npos)
     return {};
   int64_t lanes = values.at("lanes");
-  bool columns = values.at("columns") != 0;
+  bool columns = values.at("interleaved") != 0;
   if (columns && lanes == kWarp) return {};  // Then there is but one item, and no neighbour of it.
   if (facts.whole_warps == false) return {};
   for (auto& geometry : facts.geometries) {
@@ -622,11 +622,11 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
 
 }  // namespace
 
-const Rule kWarpRows = {
-    "warp_rows",
+const Rule kWarpReduction = {
+    "warp_reduction",
     "let the lanes of a warp walk along one row together instead of each along its own",
     "CUDA; blocks whose rows are whole warps; loops that sum up, choose, or write an element a turn",
-    {{"lanes", {32, 8, 4}}, {"columns", {0, 1}}},
+    {{"lanes", {32, 8, 4}}, {"interleaved", {0, 1}}},
     find,
     {Bound::Memory, Bound::Latency}};
 

@@ -1,6 +1,6 @@
-// private_sums: where threads of the whole grid add to the few elements of one array, those who meet at an element wait
-// for each other in memory that is far away. Here each block adds to elements of its own, in shared memory, and what
-// has come together goes to the array at the end:
+// shared_privatisation: where threads of the whole grid add to the few elements of one array, those who meet at an
+// element wait for each other in memory that is far away. Here each block adds to elements of its own, in shared
+// memory, and what has come together goes to the array at the end:
 //   int i = blockIdx.x * blockDim.x + threadIdx.x;  if (i < n) atomicAdd(&counts[value[i]], 1);
 // becomes, with blocks that do the work of K,
 //   __shared__ int counts_here[256];  … = 0;  __syncthreads();
@@ -88,7 +88,7 @@ std::vector<Array> arrays_in(const KernelSource& source, const RuleContext& fact
     bytes += extent->second;
     array.name = array.parameter->getNameAsString(),
     array.type = element.getAsString(source.context().getPrintingPolicy());
-    array.here = source.fresh_name(array.name + "_here");
+    array.here = source.fresh_name(array.name + "_shared");
     arrays.push_back(std::move(array));
   }
   return arrays;
@@ -105,7 +105,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
 
   Opportunity found;
   std::string indent = source.body_indentation(kernel), wrap, unwrap;
-  if (int64_t turns = values.at("turns"); turns > 1) {
+  if (int64_t turns = values.at("factor"); turns > 1) {
     auto in_turn = in_turns(source, facts, kernel, 0, turns);
     if (!in_turn) return {};
     found = std::move(*in_turn);
@@ -117,7 +117,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
     if (!found.edits.empty()) wrap = "\n" + indent + "do {", unwrap = indent + "} while (false);\n";
   }
   std::string thread = source.fresh_name("thread"), threads = source.fresh_name("threads"),
-              at = source.fresh_name("at");
+              at = source.fresh_name("element");
   std::string declared, cleared, gathered;
   std::set<std::string> apart;
   for (auto& array : arrays) {
@@ -155,11 +155,11 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
 
 }  // namespace
 
-const Rule kPrivateSums = {
-    "private_sums",
+const Rule kSharedPrivatisation = {
+    "shared_privatisation",
     "let each block add to elements of its own in shared memory, and those to the array at the end",
     "atomics whose result is not used, on a small array that the kernel does nothing else with",
-    {{"turns", {1, 8, 32}}},
+    {{"factor", {1, 8, 32}}},
     find,
     {Bound::Memory, Bound::Latency}};
 
