@@ -48,8 +48,8 @@ struct Way {
 std::string label(const Way& way) {
   char gain[32];
   std::snprintf(gain, sizeof gain, "%.2fx", way.speedup());
-  return "#" + std::to_string(way.trial.id) + " (" + way.trial.candidate.tier + ": " + way.trial.candidate.note + ", " +
-         gain + (way.embedded ? " as embedded PTX)" : ")");
+  return "#" + std::to_string(way.trial.id) + " (" + way.trial.candidate.tier + ": " + way.trial.candidate.note() +
+         ", " + gain + (way.embedded ? " as embedded PTX)" : ")");
 }
 
 class Choice {

@@ -145,7 +145,8 @@ std::vector<Proposal> FlagProposer::propose(const History& history, size_t count
     proposal.candidate.recipe = recipe(base.space, point);
     if (proposal.candidate.recipe.is_default()) continue;
     proposal.candidate.tier = tier(), proposal.candidate.proposer = name();
-    proposal.candidate.note = proposal.candidate.recipe.text();
+    proposal.candidate.add_step(
+        {.origin = Step::Origin::Recipe, .rule = name(), .summary = proposal.candidate.recipe.text()});
     if (!base.asked.emplace(proposal.candidate.key(), point).second)
       continue;  // A new searcher does not know what is out.
     proposals.push_back(std::move(proposal));

@@ -80,7 +80,7 @@ std::vector<Proposal> PassProposer::propose(const History& history, size_t count
     proposal.candidate.recipe = Recipe{};
     proposal.candidate.recipe.passes = line;
     proposal.candidate.tier = tier(), proposal.candidate.proposer = name();
-    proposal.candidate.note = line;
+    proposal.candidate.add_step({.origin = Step::Origin::Recipe, .rule = name(), .summary = line});
     asked_.emplace(proposal.candidate.key(), std::move(pipeline));
     proposals.push_back(std::move(proposal));
   }

@@ -15,17 +15,6 @@ constexpr double kCuriosity = 0.03;     ///< Promise of a rule not tried yet: a 
 constexpr double kDepthPenalty = 0.01;  ///< Per rank of the parent among the best.
 constexpr double kSuits = 2;            ///< A rule that suits what holds the kernel back is this much more curious.
 
-/// What was done, and this as well; a step that is taken again is said once, with how often.
-std::string with_step(const std::string& done, const std::string& step) {
-  static constexpr const char* kTimes[] = {"", ", twice", ", three times", ", four times"};
-  for (size_t times = 0; times + 1 < std::size(kTimes); ++times) {
-    std::string last = step + kTimes[times];
-    if (done == last || done.ends_with("; " + last))
-      return done.substr(0, done.size() - last.size()) + step + kTimes[times + 1];
-  }
-  return done + "; " + step;
-}
-
 }  // namespace
 
 std::optional<Candidate> apply(const Candidate& candidate, const Rule& rule, const Opportunity& opportunity,
@@ -34,14 +23,15 @@ std::optional<Candidate> apply(const Candidate& candidate, const Rule& rule, con
   if (!text || *text == candidate.source) return std::nullopt;
   Candidate changed = candidate;
   changed.source = std::move(*text);
-  changed.tier = "source", changed.proposer = std::string("rules/") + rule.name, changed.recipe = Recipe{};
-  std::string values;
-  for (auto& [name, value] : opportunity.values)
-    values += (values.empty() ? "" : ", ") + name + " " + std::to_string(value);
-  if (opportunity.choice) values = *opportunity.choice;
-  std::string note = std::string(rule.name) + " " + opportunity.place + (values.empty() ? "" : " (" + values + ")");
-  if (!opportunity.premise.empty()) note += ", " + opportunity.premise;
-  changed.note = candidate.tier == "baseline" ? note : with_step(candidate.note, note);
+  changed.tier = "source", changed.proposer = std::string("rules/") + rule.name;
+  changed.reset_recipe();
+  changed.add_step({.origin = Step::Origin::Rule,
+                    .rule = rule.name,
+                    .place = opportunity.place,
+                    .parameters = opportunity.values,
+                    .summary = opportunity.summary,
+                    .premises = opportunity.premises,
+                    .effects = opportunity.effects});
   for (int axis = 0; axis < 3; ++axis) {
     auto [multiply, divide] = opportunity.grid[axis];
     if (multiply == divide) continue;

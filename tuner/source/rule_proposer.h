@@ -44,7 +44,7 @@ class RuleProposer : public Proposer {
   std::vector<std::string> notes_;
 };
 
-/// `candidate` with the opportunity applied: text, launches, note. nullopt if its edits overlap.
+/// `candidate` with the opportunity applied: text, launches, steps. nullopt if its edits overlap.
 std::optional<Candidate> apply(const Candidate& candidate, const Rule& rule, const Opportunity& opportunity,
                                const std::string& kernel);
 

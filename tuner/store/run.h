@@ -14,7 +14,8 @@
 
 namespace kernelift {
 
-inline constexpr int kRunVersion = 1;
+/// 1: candidates have a note and no steps. 2: candidates have steps.
+inline constexpr int kRunVersion = 2;
 
 struct RunMeta {
   std::string mep;        ///< Absolute path of the MEP's folder.

@@ -71,7 +71,7 @@ std::string LlmProposer::attempts(const History& history) const {
   size_t shown = 0;
   for (auto trial = history.end(); trial != history.begin() && shown < kShownAttempts;)
     if ((--trial)->candidate.tier == "source")
-      text.insert(0, "- " + trial->candidate.note + ": " + one_line(trial->verdict) + "\n"), ++shown;
+      text.insert(0, "- " + trial->candidate.note() + ": " + one_line(trial->verdict) + "\n"), ++shown;
   return text.empty() ? "none" : text;
 }
 
@@ -106,7 +106,7 @@ Result<LlmProposer::Talk> LlmProposer::new_talk(const History& history) const {
                                 {"facts", facts},
                                 {"profile", options_.profile.empty() ? "not known" : options_.profile},
                                 {"history", attempts(history)},
-                                {"parent", base->candidate.note},
+                                {"parent", base->candidate.note()},
                                 {"source", base->candidate.source}}));
   talk.messages.push_back({false, prompt});
   return talk;
@@ -201,9 +201,11 @@ std::optional<Proposal> LlmProposer::take_answer() {
     return std::nullopt;
   }
   Proposal proposal{std::move(*edits.candidate), {talk.parent}};
-  proposal.candidate.tier = tier(), proposal.candidate.recipe = Recipe{};
+  proposal.candidate.tier = tier(), proposal.candidate.reset_recipe();
   proposal.candidate.proposer = "llm/" + options_.spec.model;
-  proposal.candidate.note = edits.idea.empty() ? "(no idea stated)" : edits.idea;
+  proposal.candidate.add_step({.origin = Step::Origin::Model,
+                               .rule = options_.spec.model,
+                               .summary = edits.idea.empty() ? "(no idea stated)" : edits.idea});
   ++proposed_;
   asked_.emplace(proposal.candidate.key(), std::move(talk));
   return proposal;

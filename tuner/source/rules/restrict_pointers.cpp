@@ -37,7 +37,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   bool through_cache = values.at("ldg") != 0;
   Opportunity found;
   found.place = "parameters of " + kernel->getNameAsString();
-  found.choice = through_cache ? "__restrict__ and __ldg" : "__restrict__";
+  found.summary = through_cache ? "__restrict__ and __ldg" : "__restrict__";
   size_t pointers = 0, loads = 0;
   std::set<std::string> apart;
   for (auto* parameter : kernel->parameters()) {
@@ -64,7 +64,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
     }
   }
   if (pointers < 2 || found.edits.empty() || (through_cache && !loads)) return {};
-  if (!apart.empty()) found.premise = facts.no_overlap(apart);
+  if (!apart.empty()) found.premises.push_back(facts.no_overlap(apart));
   return {found};
 }
 

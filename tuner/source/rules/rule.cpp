@@ -216,19 +216,14 @@ bool RuleContext::alone(const KernelSource& source, const clang::VarDecl* pointe
          });
 }
 
-std::string RuleContext::no_overlap(const std::set<std::string>& arrays) const {
+Premise RuleContext::no_overlap(const std::set<std::string>& arrays) const {
   std::string text;
   for (size_t left = arrays.size(); auto& array : arrays)
     text += array + (--left > 1 ? ", " : left == 1 ? " and " : "");
-  return assuming(text + (arrays.size() > 1 ? " do not overlap" : " overlaps no other array"));
+  return premise(text + (arrays.size() > 1 ? " do not overlap" : " overlaps no other array"));
 }
 
-std::string RuleContext::assuming(const std::string& what) const {
-  std::string text = "assuming that " + what;
-  if (launches == 0) return text;
-  return text + (launches == 1 ? ", as in the recorded launch"
-                               : ", as in all " + std::to_string(launches) + " recorded launches");
-}
+Premise RuleContext::premise(std::string text) const { return {std::move(text), launches}; }
 
 std::vector<Opportunity> opportunities(const Rule& rule, const KernelSource& source, const RuleContext& facts) {
   std::vector<Bindings> choices{{}};

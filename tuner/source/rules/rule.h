@@ -51,18 +51,19 @@ struct RuleContext {
   /// Whether nothing else that is named there was made from what the pointer was made from, and that is the kernel's,
   /// of memory that nothing else was seen to lead to.
   bool alone(const KernelSource& source, const clang::VarDecl* pointer, const clang::Stmt* within) const;
-  /// "assuming that WHAT, as in all 3 recorded launches", for a label.
-  std::string assuming(const std::string& what) const;
-  /// What a patch assumes that keeps these arrays apart from all others.
-  std::string no_overlap(const std::set<std::string>& arrays) const;
+  /// A condition that all recorded launches fulfil.
+  Premise premise(std::string text) const;
+  /// The premise that none of these arrays overlaps another array.
+  Premise no_overlap(const std::set<std::string>& arrays) const;
 };
 
 struct Opportunity {
   std::string place;  ///< "loop at line 12 over k".
   Bindings values;    ///< The rule's parameters.
   std::vector<TextEdit> edits;
-  std::string premise = {};  ///< What a reader of the patch must know: "assuming that x and y do not overlap, …".
-  std::optional<std::string> choice = {};  ///< What the values come to, for people; else they are listed.
+  std::string summary = {};               ///< The values in words ("by 4"); empty: names and numbers are clear enough.
+  std::vector<Premise> premises = {};     ///< Conditions under which the edits are correct.
+  std::vector<std::string> effects = {};  ///< See Step::effects.
   struct Scale {
     int64_t multiply = 1, divide = 1;
   };
@@ -87,8 +88,9 @@ struct Rule {
 std::vector<Opportunity> opportunities(const Rule& rule, const KernelSource& source, const RuleContext& facts);
 
 /// The rules, likeliest to help first. Each is in NAME.cpp.
-extern const Rule kScalarPromotion, kRestrictPointers, kUnroll, kBlockCoarsening, kFloatLiterals, kPadShared, kLaunchBounds, kReciprocal,
-    kDoubleToFloat, kUnrollAndJam, kWarpReduction, kWarpAggregation, kSharedPrivatisation, kBlockMerging, kSwapBlockAxes, kModuloToCompare, kFastMath, kConstantToGlobal;
+extern const Rule kScalarPromotion, kRestrictPointers, kUnroll, kBlockCoarsening, kFloatLiterals, kPadShared,
+    kLaunchBounds, kReciprocal, kDoubleToFloat, kUnrollAndJam, kWarpReduction, kWarpAggregation, kSharedPrivatisation,
+    kBlockMerging, kSwapBlockAxes, kModuloToCompare, kFastMath, kConstantToGlobal;
 const std::vector<const Rule*>& all_rules();
 
 }  // namespace kernelift

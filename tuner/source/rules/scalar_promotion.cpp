@@ -338,7 +338,7 @@ std::optional<Opportunity> in_loop(const KernelSource& source, const RuleContext
         found.edits.begin(),
         {begin->begin, begin->begin, "const bool " + any + " = " + turns + ";\n" + source.indentation(begin->begin)});
   found.place += " in " + source.name(loop);
-  if (!apart.empty()) found.premise = facts.no_overlap(apart);
+  if (!apart.empty()) found.premises.push_back(facts.no_overlap(apart));
   return found;
 }
 

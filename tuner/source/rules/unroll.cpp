@@ -50,7 +50,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
       std::string pragma = factor == 0 ? "#pragma unroll" : "#pragma unroll " + std::to_string(factor);
       Opportunity opportunity;
       opportunity.place = source.name(loop);
-      opportunity.choice = factor == 0 ? "fully" : factor == 1 ? "not at all" : "by " + std::to_string(factor);
+      opportunity.summary = factor == 0 ? "fully" : factor == 1 ? "not at all" : "by " + std::to_string(factor);
       // A pragma stands on a line of its own, before the loop's.
       opportunity.edits.push_back(
           {source.line_begin(*begin), source.line_begin(*begin), source.indentation(*begin) + pragma + "\n"});

@@ -79,7 +79,7 @@ TEST(DoubleToFloat, LeavesWhatIsCutToIntegersInDouble) {
   auto compared = offers("double_to_float",
                          "__global__ void k(float *y) {\n  double a = y[1];\n  if (a > y[2]) y[0] = a;\n}\n", {});
   ASSERT_EQ(compared.size(), 1u);
-  EXPECT_THAT(compared[0].premise, HasSubstr("rounds values otherwise that are compared"));
+  EXPECT_THAT(compared[0].effects, testing::Contains("changes the rounding of values that are compared"));
 }
 
 TEST(FloatLiterals, LeaveWhatIsCutToIntegersInDouble) {
@@ -158,9 +158,9 @@ TEST(Reciprocal, LeavesPowersOfIntegersAlone) {
   EXPECT_EQ(after("reciprocal", "__global__ void k(float *y, int n) {\n  y[0] = powf(n, 2.0f) / 3;\n}\n"), "");
 }
 
-const std::string kTaken = "taken assuming that no divisor is denormal";
+const std::string kTaken = "rewritten";
 
-/// Whether reciprocal takes the quotient `x[i] / h` of such a body, and what is to be known of that.
+/// Whether reciprocal rewrites the quotient `x[i] / h` in a loop of this body, and with which effect.
 std::string quotient(const std::string& body, const std::string& before = "") {
   auto found = offers("reciprocal",
                       before +
@@ -168,7 +168,11 @@ std::string quotient(const std::string& body, const std::string& before = "") {
                           "< n; ++i) {\n    " +
                           body + "\n  }\n}\n",
                       {});
-  return found.empty() ? "left" : "taken " + found[0].premise;
+  if (found.empty()) return "left";
+  EXPECT_EQ(found[0].premises, std::vector<Premise>{{"no divisor is denormal"}});
+  std::string answer = kTaken;
+  for (auto& effect : found[0].effects) answer += ", which " + effect;
+  return answer;
 }
 
 TEST(Reciprocal, LeavesQuotientsAloneThatAreCutToIntegers) {
@@ -225,7 +229,7 @@ TEST(Reciprocal, FollowsQuotientsThroughMemory) {
 }
 
 TEST(Reciprocal, SaysWhereAQuotientIsCompared) {
-  const std::string said = kTaken + ", and which rounds values otherwise that are compared";
+  const std::string said = kTaken + ", which changes the rounding of values that are compared";
   EXPECT_EQ(quotient("if (x[i] / h >= 1.0f) y[i] = 1;"), said);
   EXPECT_EQ(quotient("float s = x[i] / h;\n    y[i] = s > 0 ? s : 0;"), said);
   EXPECT_EQ(quotient("float s = x[i] / h;\n    y[i] = s;\n    if (x[i] > h) y[i] = 0;"), kTaken);
@@ -250,14 +254,14 @@ TEST(ModuloToCompare, ComparesBeforeItDivides) {
 }
 
 TEST(ModuloToCompare, SaysThatASignedModulusIsTakenForPositive) {
-  auto premise = [](const std::string& type) {
+  auto premises = [](const std::string& type) {
     return offers("modulo_to_compare",
                   "__global__ void k(float *y, int x, " + type + " n) {\n  y[(x + 1) % n] = 1;\n}\n", {})
         .at(0)
-        .premise;
+        .premises;
   };
-  EXPECT_EQ(premise("int"), "assuming that n is positive");
-  EXPECT_EQ(premise("unsigned"), "");
+  EXPECT_EQ(premises("int"), std::vector<Premise>{{"n is positive"}});
+  EXPECT_EQ(premises("unsigned"), std::vector<Premise>{});
 }
 
 TEST(ModuloToCompare, LeavesConstantsPlainNumbersAndSideEffectsAlone) {

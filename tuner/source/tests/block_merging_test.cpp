@@ -50,8 +50,8 @@ TEST(BlockMerging, RepeatsWhatDependsOnTheBlockBetweenTheSameBarriers) {
 }
 
 TEST(BlockMerging, SaysThatBlocksAreLeftIdle) {
-  EXPECT_EQ(offers("block_merging", kTiled, {{"x", 2}, {"y", 2}, {"z", 1}}, plane()).at(0).premise,
-            "with the grid as it was, of which one block in 4 finds work");
+  EXPECT_THAT(offers("block_merging", kTiled, {{"x", 2}, {"y", 2}, {"z", 1}}, plane()).at(0).effects,
+              testing::ElementsAre("leaves the grid unchanged, where only one block in 4 has work"));
 }
 
 TEST(BlockMerging, TakesTwoAxes) {

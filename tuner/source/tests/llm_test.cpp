@@ -129,7 +129,7 @@ TEST_F(LlmTest, TurnsAGoodAnswerIntoACandidate) {
     auto proposals = next(*model);
     ASSERT_EQ(proposals.size(), 1u) << vendor;
     EXPECT_THAT(proposals[0].candidate.source, HasSubstr("#define U 2"));
-    EXPECT_EQ(proposals[0].candidate.note, "faster");
+    EXPECT_EQ(proposals[0].candidate.note(), "faster");
     EXPECT_EQ(proposals[0].parents, std::vector<int64_t>{1});
   }
 }
@@ -137,7 +137,7 @@ TEST_F(LlmTest, TurnsAGoodAnswerIntoACandidate) {
 TEST_F(LlmTest, PromptsWithSourceGeometryAndHistory) {
   ModelServer server({{200, kGoodEdit, {}, 0, 0}});
   Candidate tried;
-  tried.source = "x", tried.tier = "source", tried.note = "a bold attempt";
+  tried.source = "x", tried.tier = "source", tried.steps = {Step::described("a bold attempt")};
   history_.add({2, tried, fake_failure(Outcome::Wrong), {}, {1}, 0});
   next(*proposer(server));
   EXPECT_THAT(server.requests.at(0).body, HasSubstr("#define B 64"));

@@ -93,7 +93,7 @@ std::string label(const char* rule, const std::string& text, const Bindings& val
   found[0].values = values;
   Candidate original;
   original.source = text, original.tier = "baseline";
-  return apply(original, rule_called(rule), found[0], "k")->note;
+  return apply(original, rule_called(rule), found[0], "k")->note();
 }
 
 const std::string kSum =
@@ -109,10 +109,10 @@ TEST(Labels, SayOnceWhatIsDoneAgain) {
     candidate = *apply(candidate, rule_called("swap_block_axes"), opportunity, "k");
   };
   step(other), step(turn), step(turn);
-  EXPECT_EQ(candidate.note, "swap_block_axes the loop over i; swap_block_axes threads of the block, twice");
+  EXPECT_EQ(candidate.note(), "swap_block_axes the loop over i; swap_block_axes threads of the block, twice");
   step(turn), step(other);
-  EXPECT_EQ(candidate.note,
-            "swap_block_axes the loop over i; swap_block_axes threads of the block, three times; swap_block_axes the "
+  EXPECT_EQ(candidate.note(),
+            "swap_block_axes the loop over i; swap_block_axes threads of the block, 3 times; swap_block_axes the "
             "loop over i");
 }
 
@@ -161,9 +161,10 @@ TEST(Labels, SayForWhichDivisorsReciprocalsWereTried) {
 }
 
 TEST(Labels, SayThatPrecisionIsLowered) {
-  EXPECT_EQ(label("float_literals", "__global__ void k(float *y) {\n  y[0] = 0.1 * y[1];\n}\n", {}),
-            "float_literals whole text, which lowers the precision of double constants and of what is computed with "
-            "them to float");
+  EXPECT_EQ(
+      label("float_literals", "__global__ void k(float *y) {\n  y[0] = 0.1 * y[1];\n}\n", {}),
+      "float_literals whole text, which lowers the precision of double constants, and of results computed with them, "
+      "to float");
   EXPECT_EQ(label("double_to_float", "__global__ void k(float *y) {\n  double a = y[1];\n  y[0] = a;\n}\n", {}),
             "double_to_float locals of k, which lowers the precision of double variables to float");
 }
@@ -203,7 +204,7 @@ TEST(WarpReduction, DealOutALoopThatWritesOnlyWhereNothingElseLeadsThere) {
 )";
   RuleContext known = facts();
   EXPECT_THAT(label("warp_reduction", text, {{"lanes", 32}, {"interleaved", 0}}, known),
-              HasSubstr("assuming that y overlaps no other array"));
+              HasSubstr("and that y overlaps no other array"));
   known.shared_pointers = {0, 1};
   EXPECT_EQ(after("warp_reduction", text, {{"lanes", 32}, {"interleaved", 0}}, 0, known), "")
       << "in place, turns follow from each other";

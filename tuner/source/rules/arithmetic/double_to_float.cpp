@@ -36,7 +36,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   if (!bearable) return {};
   Opportunity found;
   found.place = "locals of " + kernel->getNameAsString(),
-  found.premise = "which lowers the precision of double variables to float";
+  found.effects = {"lowers the precision of double variables to float"};
   bool compares = false;
   walk(kernel->getBody(), [&](const clang::Stmt* statement) {
     auto* declaration = llvm::dyn_cast<clang::DeclStmt>(statement);
@@ -57,7 +57,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
     return true;
   });
   if (found.edits.empty()) return {};
-  if (compares) found.premise = and_compares_rounded(found.premise);
+  if (compares) found.effects.push_back(kComparesRounded);
   return {found};
 }
 

@@ -128,7 +128,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
   int64_t pieces = values.at("operations");
   static constexpr const char* kPieces[] = {"", "functions", "divisions", "functions and divisions"};
   Opportunity found;
-  found.place = "whole text", found.choice = kPieces[pieces];
+  found.place = "whole text", found.summary = kPieces[pieces];
   // Divisions first: what is inserted where a function's name begins comes before the name.
   std::set<const clang::Expr*> taken;
   bool compares = false;
@@ -143,14 +143,12 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
     return {};  // The same as one of the pieces alone.
   if (found.edits.empty()) return {};
   if (found.edits.size() > divisions)
-    found.premise = "assuming that the functions' arguments stay in the range of the recorded launches";
+    found.premises.push_back({"the functions' arguments stay in the range of the recorded launches"});
   // Past 2^126 __fdividef is 0. A quotient by a root became a product.
   const bool divides = std::any_of(found.edits.begin(), found.edits.begin() + static_cast<long>(divisions),
                                    [](auto& edit) { return edit.text == "__fdividef("; });
-  if (divides)
-    found.premise +=
-        (found.premise.empty() ? "assuming" : " and") + std::string(" that no divisor is larger than 8e37");
-  if (compares) found.premise = and_compares_rounded(found.premise);
+  if (divides) found.premises.push_back({"no divisor is larger than 8e37"});
+  if (compares) found.effects.push_back(kComparesRounded);
   return {found};
 }
 

@@ -118,7 +118,7 @@ bool tells_a_value_from_its_rounding(const clang::BinaryOperator* comparison) {
 std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, const Bindings&) {
   Opportunity found;
   found.place = "whole text",
-  found.premise = "which lowers the precision of double constants and of what is computed with them to float";
+  found.effects = {"lowers the precision of double constants, and of results computed with them, to float"};
   auto& context = source.context();
   bool compares = false;
   auto is = [&](clang::QualType type, clang::QualType wanted) {
@@ -153,7 +153,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
       return false;
     });
   if (found.edits.empty()) return {};
-  if (compares) found.premise = and_compares_rounded(found.premise);
+  if (compares) found.effects.push_back(kComparesRounded);
   return {found};
 }
 

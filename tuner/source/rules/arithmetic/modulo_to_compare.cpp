@@ -56,8 +56,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
                                        " < " + limit + " ? " + less + " : (" + text + ") % (" + by + "))"});
       return false;
     });
-    for (auto& by : signed_ones)
-      opportunity.premise += (opportunity.premise.empty() ? "" : " and ") + facts.assuming(by + " is positive");
+    for (auto& by : signed_ones) opportunity.premises.push_back(facts.premise(by + " is positive"));
     if (!opportunity.edits.empty()) found.push_back(std::move(opportunity));
   }
   return found;

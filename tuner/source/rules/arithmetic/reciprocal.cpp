@@ -64,7 +64,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
       std::string one = single ? "1.0f" : "1.0";
       // Of a number so small that its reciprocal is infinite.
       if (divisor->IgnoreParenImpCasts()->getType()->isRealFloatingType())
-        opportunity.premise = "assuming that no divisor is denormal";
+        opportunity.premises = {{"no divisor is denormal"}};
       opportunity.edits.push_back({*operation, *operation + 1, "*"});
       opportunity.edits.push_back({range->begin, range->end, "(" + one + " / " + source.spelled(divisor) + ")"});
     };
@@ -118,7 +118,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
           {range->begin, range->end, "(" + name + " * " + name + (exponent == 3 ? " * " + name : "") + ")"});
       return false;
     });
-    if (compares) opportunity.premise = and_compares_rounded(opportunity.premise);
+    if (compares) opportunity.effects.push_back(kComparesRounded);
     if (!opportunity.edits.empty()) found.push_back(std::move(opportunity));
   }
   return found;

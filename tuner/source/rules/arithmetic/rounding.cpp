@@ -217,8 +217,4 @@ Rounded what_becomes_of(const KernelSource& source, const clang::Expr* value) {
   return follower.worst();
 }
 
-std::string and_compares_rounded(const std::string& premise) {
-  return premise + (premise.empty() ? "" : ", and ") + kComparesRounded;
-}
-
 }  // namespace kernelift

@@ -19,9 +19,7 @@ Rounded what_becomes_of(const KernelSource& source, const clang::VarDecl* variab
 /// The same of what a function leaves at an address that it is given: `sincosf(x, &s, &c)`.
 Rounded what_becomes_of_what_is_at(const KernelSource& source, const clang::Expr* address);
 
-/// For a label, where something is compared.
-inline constexpr const char* kComparesRounded = "which rounds values otherwise that are compared";
-/// What a label says already, and that.
-std::string and_compares_rounded(const std::string& premise);
+/// The effect (see Step::effects) of a rewrite that rounds differently, where a rounded value is compared.
+inline constexpr const char* kComparesRounded = "changes the rounding of values that are compared";
 
 }  // namespace kernelift

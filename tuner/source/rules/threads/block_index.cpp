@@ -158,7 +158,7 @@ std::string of_neighbouring_block(std::string index, int axis, int64_t count, co
 }
 
 std::string idle_blocks(int64_t count) {
-  return "with the grid as it was, of which one block in " + std::to_string(count) + " finds work";
+  return "leaves the grid unchanged, where only one block in " + std::to_string(count) + " has work";
 }
 
 size_t where_to_begin(const std::vector<const clang::Stmt*>& statements, size_t first) {
@@ -370,7 +370,7 @@ std::optional<Opportunity> in_turns(const KernelSource& source, const RuleContex
   if (facts.rounds_up[axis] && is_kept_inside(source, facts, axis, turns, statements, index))
     found.grid[axis].divide = turns;
   else
-    found.premise = idle_blocks(turns),
+    found.effects = {idle_blocks(turns)},
     inside = "if (" + block + " >= gridDim." + kAxisNames[axis] + ") break;\n" + indent;
   found.edits.push_back(
       {begin->begin, begin->begin,

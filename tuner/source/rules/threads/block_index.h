@@ -46,8 +46,8 @@ bool place_is_asked_elsewhere(const KernelSource& source);
 /// "(blockIdx.x * 4 + turn)". Empty if it does not name the block.
 std::string of_neighbouring_block(std::string index, int axis, int64_t count, const std::string& number);
 
-/// For a label: where the grid has to say how many blocks there were, it stays, and one in `count` does the work of
-/// all.
+/// The effect (see Step::effects) of blocks that do the work of `count` each in a grid that keeps its size, because the
+/// kernel needs the original number of blocks.
 std::string idle_blocks(int64_t count);
 
 /// The last of the body's statements up to `first` from which on the text may run once more: nothing has a value there

@@ -280,7 +280,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   auto edit = Merger(source, body, axes).rewrite();
   if (!edit) return {};
   found.edits.push_back(std::move(*edit));
-  found.premise = idle_blocks(neighbours);
+  found.effects = {idle_blocks(neighbours)};
   return {found};
 }
 

@@ -142,7 +142,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
     found.place += (found.place.empty() ? "" : ", ") + array.name;
     if (touches_other_memory(body, array.parameter)) apart.insert(array.name);
   }
-  if (!apart.empty()) found.premise += (found.premise.empty() ? "" : ", ") + facts.no_overlap(apart);
+  if (!apart.empty()) found.premises.push_back(facts.no_overlap(apart));
   declared += "\n" + indent + "const unsigned " + thread +
               " = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x, " + threads +
               " = blockDim.x * blockDim.y * blockDim.z;";

@@ -300,7 +300,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
     if (jammer.bounded(axis)) found.grid[axes[axis].first.axis].divide = axes[axis].second;
     else idle *= axes[axis].second;
   }
-  if (idle > 1) found.premise = idle_blocks(idle);
+  if (idle > 1) found.effects = {idle_blocks(idle)};
   std::string closing = source.first_on_line(jammer.end()) ? source.indentation(jammer.end()) : "";
   found.edits.push_back({jammer.begin(), jammer.end(), *text + closing});
   return {found};

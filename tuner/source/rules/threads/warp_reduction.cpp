@@ -602,9 +602,8 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   Opportunity found;
   found.place = std::to_string(sharing.loops()) + (sharing.loops() == 1 ? " loop" : " loops");
   // Lanes are told by the thread's number, and rows by its place in the grid: they agree in whole warps.
-  if (!facts.whole_warps) found.premise = facts.assuming("blocks are whole warps along x");
-  if (!sharing.apart().empty())
-    found.premise += (found.premise.empty() ? "" : " and ") + facts.no_overlap(sharing.apart());
+  if (!facts.whole_warps) found.premises.push_back(facts.premise("blocks are whole warps along x"));
+  if (!sharing.apart().empty()) found.premises.push_back(facts.no_overlap(sharing.apart()));
   found.grid[0].multiply = lanes;
   found.edits = sharing.edits();
   std::string indent = source.indentation(declared->begin);
