@@ -56,7 +56,7 @@ TEST(UnrollAndJam, RepeatsWhatDependsOnTheAxisAndSharesTheLoop) {
     for (int u = 0; u < 2; ++u) {
       c[i[u] * n + j] = sum[u];
     }
-  } else {  // The last ones, one after the other.
+  } else {  // Not all of them are in bounds.
     #pragma unroll 1
     for (int iteration = 0; iteration < 2; ++iteration) {
       int i = (blockIdx.y * blockDim.y + threadIdx.y) * 2 + iteration;
