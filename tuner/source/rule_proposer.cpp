@@ -9,11 +9,11 @@
 namespace kernelift {
 namespace {
 
-constexpr size_t kParents = 3;          ///< Sources that edits are stacked on, beside the original …
-constexpr size_t kMoreParents = 16;     ///< … and where these have been through all edits.
-constexpr double kCuriosity = 0.03;     ///< Promise of a rule not tried yet: a gain of 3 %.
+constexpr size_t kParents = 3;          ///< Sources that edits are applied to, besides the original.
+constexpr size_t kMoreParents = 16;     ///< The same, once these have no untried ideas left.
+constexpr double kCuriosity = 0.03;     ///< Expected log gain of a rule that was not tried yet: 3 %.
 constexpr double kDepthPenalty = 0.01;  ///< Per rank of the parent among the best.
-constexpr double kSuits = 2;            ///< A rule that suits what holds the kernel back is this much more curious.
+constexpr double kSuits = 2;            ///< Factor of the expected gain for rules that help the kernel's bound.
 
 }  // namespace
 
@@ -66,15 +66,15 @@ std::deque<RuleProposer::Idea>& RuleProposer::ideas_of(const RunTrial& trial) {
                      source.error().message.substr(0, 200));
     return place->second;
   }
-  // Lines are broken for rules alone that find nothing else: what does not change should not be in a patch.
+  // Lines are split only for rules that find nothing in the text as it is, so that patches contain no needless changes.
   auto lines = on_own_lines(*source, facts_.kernel);
-  auto broken = lines ? KernelSource::parse(*lines, arguments_) : Result<KernelSource>(usage_error("not needed"));
+  auto split = lines ? KernelSource::parse(*lines, arguments_) : Result<KernelSource>(usage_error("not needed"));
   auto text = lines ? std::make_shared<const std::string>(*lines) : nullptr;
   for (auto* rule : all_rules()) {
     auto found = opportunities(*rule, *source, facts_);
-    const bool in_broken = found.empty() && broken.ok();
-    if (in_broken) found = opportunities(*rule, *broken, facts_);
-    for (auto& opportunity : found) place->second.push_back({rule, std::move(opportunity), in_broken ? text : nullptr});
+    const bool in_split = found.empty() && split.ok();
+    if (in_split) found = opportunities(*rule, *split, facts_);
+    for (auto& opportunity : found) place->second.push_back({rule, std::move(opportunity), in_split ? text : nullptr});
   }
   return place->second;
 }
@@ -83,7 +83,7 @@ std::vector<Proposal> RuleProposer::propose(const History& history, size_t count
   std::vector<Proposal> proposals;
   auto parents = history.best_sources(kMoreParents);
   std::erase(parents, history.baseline());
-  // The original's ideas are never forgotten for those of its first descendants.
+  // The original always takes part, so that its own ideas are not lost behind those of its descendants.
   if (history.baseline())
     parents.insert(parents.begin() + static_cast<std::ptrdiff_t>(std::min(kParents, parents.size())),
                    history.baseline());
@@ -102,7 +102,7 @@ std::vector<Proposal> RuleProposer::propose(const History& history, size_t count
     if (!from) break;
     Idea idea = std::move(*chosen);
     from->erase(chosen);
-    // Only now, with the launches of whoever is the fastest with this text.
+    // Applied only now, so that it gets the launches of the fastest candidate with this text.
     Candidate base = parent->candidate;
     if (idea.text) base.source = *idea.text;
     auto candidate = apply(base, *idea.rule, idea.opportunity, facts_.kernel);

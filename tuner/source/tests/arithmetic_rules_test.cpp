@@ -9,20 +9,20 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-TEST(FloatLiterals, GiveFloatExpressionsFloatLiterals) {
+TEST(FloatLiterals, GetASuffixInFloatExpressions) {
   EXPECT_THAT(
       after("float_literals", "__global__ void k(float *y, int n) {\n  y[0] = 0.5 * y[1] + (y[2] - 1.) * 2e-3;\n}\n"),
       HasSubstr("y[0] = 0.5f * y[1] + (y[2] - 1.f) * 2e-3f;"));
 }
 
-TEST(FloatLiterals, LeaveRealDoublesAlone) {
+TEST(FloatLiterals, AreKeptInDoubleExpressions) {
   EXPECT_EQ(
       after("float_literals",
             "__global__ void k(float *y, double d) {\n  y[0] = 0.5 * d;\n  double e = 0.5 * y[0];\n  d = e;\n}\n"),
       "");
 }
 
-TEST(FloatLiterals, LeaveNumbersAloneThatAreNoneInFloat) {
+TEST(FloatLiterals, AreKeptOutsideOfTheRangeOfFloat) {
   for (auto* number : {"1e-60", "1e60", "2.2250738585072014e-308", "1e-30"})
     EXPECT_EQ(after("float_literals",
                     std::string("__global__ void k(float *y) {\n  y[0] = sqrt(y[1] + ") + number + ");\n}\n"),
@@ -31,48 +31,48 @@ TEST(FloatLiterals, LeaveNumbersAloneThatAreNoneInFloat) {
   EXPECT_THAT(after("float_literals", "__global__ void k(float *y) {\n  y[0] = sqrt(y[1] + 1e-12);\n}\n"),
               HasSubstr("sqrtf(y[1] + 1e-12f)"));
 }
-TEST(FloatLiterals, DoNotMoveTheBoundaryOfWhatIsStored) {
+TEST(FloatLiterals, AreKeptInComparisonsWithStoredValues) {
   auto with = [](const std::string& condition) {
     return after("float_literals", "__global__ void k(float *y) {\n  if (" + condition + ") y[0] = 1;\n}\n");
   };
-  EXPECT_EQ(with("y[1] < 0.1"), "") << "0.1f is more than 0.1";
+  EXPECT_EQ(with("y[1] < 0.1"), "") << "0.1f is larger than 0.1";
   EXPECT_EQ(with("0.1 > *y"), "");
   EXPECT_THAT(with("y[1] < 0.25"), HasSubstr("0.25f"));
   EXPECT_THAT(with("y[1] * y[2] < 0.1"), HasSubstr("0.1f"));
 }
-TEST(FloatLiterals, TakeTheFloatVersionOfAFunction) {
+TEST(FloatLiterals, SelectTheFloatVersionOfAFunction) {
   EXPECT_THAT(after("float_literals", "__global__ void k(float *y) {\n  y[0] = 2.0 * sqrt(y[1]);\n}\n"),
               HasSubstr("2.0f * sqrtf(y[1]);"));
 }
 
-TEST(FloatLiterals, CastAMacrosLiteralWhereItIsUsed) {
+TEST(FloatLiterals, CastTheUseOfAMacro) {
   EXPECT_THAT(
       after("float_literals", "#define EPS 0.01\n__global__ void k(float *y) {\n  y[0] = y[1] + EPS * EPS;\n}\n"),
       HasSubstr("#define EPS 0.01\n__global__ void k(float *y) {\n  y[0] = y[1] + (float)EPS * (float)EPS;"));
 }
 
-TEST(DoubleToFloat, TurnsLocalDoublesIntoFloats) {
+TEST(DoubleToFloat, RewritesLocalVariables) {
   EXPECT_THAT(
       after("double_to_float", "__global__ void k(float *y) {\n  const double a = y[1], b = a * 2;\n  y[0] = b;\n}\n"),
       HasSubstr("const float a = y[1], b"));
 }
 
-TEST(DoubleToFloat, LeavesKernelsAloneThatNeedTheRangeOfDoubles) {
+TEST(DoubleToFloat, LeavesKernelsThatNeedTheRangeOfDouble) {
   EXPECT_EQ(
       after("double_to_float", "__global__ void k(float *y) {\n  double a = y[1] + 1e-60;\n  y[0] = sqrt(a);\n}\n"),
       "");
 }
-TEST(DoubleToFloat, LeavesKernelsOnDoubleDataAlone) {
+TEST(DoubleToFloat, LeavesKernelsWithDoubleData) {
   EXPECT_EQ(after("double_to_float", "__global__ void k(double *y) {\n  double a = y[1];\n  y[0] = a;\n}\n"), "");
 }
 
-TEST(DoubleToFloat, LeavesWhatIsCutToIntegersInDouble) {
+TEST(DoubleToFloat, LeavesValuesThatBecomeIntegers) {
   auto with = [](const std::string& body) {
     return after("double_to_float", "__global__ void k(float *y, int *c, const float *x) {\n  " + body + "\n}\n");
   };
   EXPECT_EQ(with("double at = x[0] * 3.0;\n  c[0] = (int)at;"), "");
   EXPECT_EQ(with("double at = x[0] * 3.0, unused = 1;\n  y[(int)(at + 1)] = unused;"), "")
-      << "one word spells both their types";
+      << "one declaration spells the type of both";
   EXPECT_EQ(with("double sum = x[0];\n  double at = sum * 3.0;\n  c[0] = at;"), "");
   EXPECT_THAT(with("double sum = x[0];\n  y[0] = sum;\n  double at = x[1];\n  c[0] = at;"),
               AllOf(HasSubstr("float sum"), HasSubstr("double at")));
@@ -82,7 +82,7 @@ TEST(DoubleToFloat, LeavesWhatIsCutToIntegersInDouble) {
   EXPECT_THAT(compared[0].effects, testing::Contains("changes the rounding of values that are compared"));
 }
 
-TEST(FloatLiterals, LeaveWhatIsCutToIntegersInDouble) {
+TEST(FloatLiterals, AreKeptInValuesThatBecomeIntegers) {
   auto with = [](const std::string& body) {
     return after(
         "float_literals",
@@ -90,7 +90,7 @@ TEST(FloatLiterals, LeaveWhatIsCutToIntegersInDouble) {
   };
   EXPECT_EQ(with("float at = x[0] * 10.1;\n  c[0] = (int)at;"), "");
   EXPECT_EQ(with("float at = x[0];\n  at *= 10.1;\n  c[0] = (int)at;"), "");
-  EXPECT_EQ(with("y[0] = floor(x[0] * 10.1) + 0.5;"), "") << "another whole number";
+  EXPECT_EQ(with("y[0] = floor(x[0] * 10.1) + 0.5;"), "") << "floor may return another number";
   EXPECT_THAT(with("float at = x[0] * 10.1;\n  y[0] = at;"), HasSubstr("10.1f"));
 }
 
@@ -108,22 +108,22 @@ TEST(Reciprocal, MultipliesInsteadOfDividing) {
               HasSubstr("(y[i + 1] - y[i]) * (1.0f / h);"));
 }
 
-TEST(Reciprocal, LeavesIntegersAndChangingDivisorsAlone) {
+TEST(Reciprocal, LeavesIntegersAndChangingDivisors) {
   EXPECT_EQ(after("reciprocal",
                   "__global__ void k(float *y, int n) {\n  for (int i = 1; i < n; ++i)\n    y[n / i] = y[i] / i;\n}\n"),
             "");
 }
 
-TEST(Reciprocal, LeavesReciprocalsAsTheyAre) {
+TEST(Reciprocal, LeavesReciprocals) {
   const std::string loop = "  for (int i = 0; i < n; ++i)\n    y[i] = y[i] ";
   const std::string rest = "  y[0] = 1.f / h;\n  y[1] = 1 / h;\n}\n",
                     head = "__global__ void k(float *y, float h, int n) {\n";
   std::string once = after("reciprocal", head + loop + "/ h;\n" + rest);
   EXPECT_THAT(once, AllOf(HasSubstr("y[i] * (1.0f / h);"), HasSubstr(rest)));
-  EXPECT_EQ(after("reciprocal", head + loop + "* (1.0f / h);\n" + rest), "") << "its own result";
+  EXPECT_EQ(after("reciprocal", head + loop + "* (1.0f / h);\n" + rest), "") << "the rule's own output";
 }
 
-TEST(Reciprocal, CountsDivisionsOutsideOfLoops) {
+TEST(Reciprocal, RewritesRepeatedDivisionsOutsideOfLoops) {
   EXPECT_THAT(
       after(
           "reciprocal",
@@ -135,13 +135,13 @@ TEST(Reciprocal, CountsDivisionsOutsideOfLoops) {
             "");
 }
 
-TEST(Reciprocal, SpellsSmallPowersAsProducts) {
+TEST(Reciprocal, WritesSmallPowersAsProducts) {
   EXPECT_THAT(
       after("reciprocal", "__global__ void k(float *y, float x) {\n  y[0] = powf(x, 2.0f) + powf(y[1], 2.0f);\n}\n"),
       HasSubstr("(x * x) + powf(y[1], 2.0f);"));
 }
 
-TEST(Reciprocal, MultipliesInTheTypeThatThePowerHas) {
+TEST(Reciprocal, MultipliesInTheTypeOfThePower) {
   auto with = [](const std::string& statement) {
     return after(
         "reciprocal",
@@ -154,7 +154,7 @@ TEST(Reciprocal, MultipliesInTheTypeThatThePowerHas) {
   EXPECT_EQ(with("c[0] = (int)pow(x, 2.0);"), "");
 }
 
-TEST(Reciprocal, LeavesPowersOfIntegersAlone) {
+TEST(Reciprocal, LeavesPowersOfIntegers) {
   EXPECT_EQ(after("reciprocal", "__global__ void k(float *y, int n) {\n  y[0] = powf(n, 2.0f) / 3;\n}\n"), "");
 }
 
@@ -175,7 +175,7 @@ std::string quotient(const std::string& body, const std::string& before = "") {
   return answer;
 }
 
-TEST(Reciprocal, LeavesQuotientsAloneThatAreCutToIntegers) {
+TEST(Reciprocal, LeavesQuotientsThatBecomeIntegers) {
   EXPECT_EQ(quotient("y[i] = x[i] / h;"), kTaken);
   EXPECT_EQ(quotient("c[i] = (int)(x[i] / h + 0.5f);"), "left") << "41 * (1.0f / 41) is less than one";
   EXPECT_EQ(quotient("c[i] = x[i] / h;"), "left");
@@ -186,7 +186,7 @@ TEST(Reciprocal, LeavesQuotientsAloneThatAreCutToIntegers) {
   EXPECT_EQ(quotient("float s = x[i] / h;\n    c[i] = 0;\n    y[i] = fmaxf(s, 0.0f);"), kTaken);
 }
 
-TEST(Reciprocal, LeavesQuotientsAloneThatTemplatesAndLambdasMayCut) {
+TEST(Reciprocal, LeavesQuotientsThatTemplatesAndLambdasMayConvert) {
   EXPECT_EQ(quotient("c[i] = cell(x[i] / h);", "template <class T> __device__ int cell(T at) { return (int)at; }\n"),
             "left");
   EXPECT_EQ(quotient("y[i] = part(x[i] / h);",
@@ -228,20 +228,20 @@ TEST(Reciprocal, FollowsQuotientsThroughMemory) {
   EXPECT_EQ(quotient("y[i] = x[i] / h;\n    y[n] += y[i];"), kTaken);
 }
 
-TEST(Reciprocal, SaysWhereAQuotientIsCompared) {
+TEST(Reciprocal, ReportsComparedQuotients) {
   const std::string said = kTaken + ", which changes the rounding of values that are compared";
   EXPECT_EQ(quotient("if (x[i] / h >= 1.0f) y[i] = 1;"), said);
   EXPECT_EQ(quotient("float s = x[i] / h;\n    y[i] = s > 0 ? s : 0;"), said);
   EXPECT_EQ(quotient("float s = x[i] / h;\n    y[i] = s;\n    if (x[i] > h) y[i] = 0;"), kTaken);
 }
 
-TEST(FastMath, LeavesAloneWhatIsCutToIntegers) {
+TEST(FastMath, LeavesValuesThatBecomeIntegers) {
   auto with = [](const std::string& body, int64_t pieces) {
     return after("fast_math", "__global__ void k(float *y, int *c, float s) {\n  " + body + "\n}\n",
                  {{"operations", pieces}});
   };
   EXPECT_EQ(with("c[0] = (int)(y[0] / s);", 2), "");
-  EXPECT_EQ(with("c[0] = (int)sqrtf(s);", 1), "") << "of 9 it is 3";
+  EXPECT_EQ(with("c[0] = (int)sqrtf(s);", 1), "") << "the root of 9 may be less than 3";
   EXPECT_NE(with("y[0] = sqrtf(s);\n  c[0] = s;", 1), "");
   EXPECT_EQ(with("float a, b;\n  sincosf(s, &a, &b);\n  c[0] = (int)(b * 100.0f);", 1), "");
   EXPECT_NE(with("float a, b;\n  sincosf(s, &a, &b);\n  y[0] = b * 100.0f;", 1), "");
@@ -253,7 +253,7 @@ TEST(ModuloToCompare, ComparesBeforeItDivides) {
                         "((x + 1) - (n)) : (x + 1) % (n))]"));
 }
 
-TEST(ModuloToCompare, SaysThatASignedModulusIsTakenForPositive) {
+TEST(ModuloToCompare, AssumesThatASignedModulusIsPositive) {
   auto premises = [](const std::string& type) {
     return offers("modulo_to_compare",
                   "__global__ void k(float *y, int x, " + type + " n) {\n  y[(x + 1) % n] = 1;\n}\n", {})
@@ -264,19 +264,19 @@ TEST(ModuloToCompare, SaysThatASignedModulusIsTakenForPositive) {
   EXPECT_EQ(premises("unsigned"), std::vector<Premise>{});
 }
 
-TEST(ModuloToCompare, LeavesConstantsPlainNumbersAndSideEffectsAlone) {
+TEST(ModuloToCompare, LeavesConstantsPlainNumbersAndSideEffects) {
   EXPECT_EQ(after("modulo_to_compare",
                   "__global__ void k(float *y, int x, int n) {\n  y[(x + 1) % 16] = x % n + (x++ + 1) % n;\n}\n"),
             "");
 }
 
-TEST(ModuloToCompare, LeavesTheDivisionThatItKeptAlone) {
+TEST(ModuloToCompare, LeavesTheRemainingDivision) {
   std::string text =
       after("modulo_to_compare", "__global__ void k(float *y, int x, int n) {\n  y[(x + 1) % n] = 1;\n}\n");
   EXPECT_EQ(after("modulo_to_compare", text), "");
 }
 
-TEST(FastMath, TakesFunctionsDivisionsOrBoth) {
+TEST(FastMath, RewritesFunctionsDivisionsOrBoth) {
   const std::string text =
       "__global__ void k(float *y, float s) {\n  y[0] = expf(y[1]) / s;\n  y[1] = tanhf(y[2] + s) / 4.0f;\n}\n";
   EXPECT_THAT(after("fast_math", text, {{"operations", 1}}), HasSubstr("y[0] = __expf(y[1]) / s;"));
@@ -286,14 +286,14 @@ TEST(FastMath, TakesFunctionsDivisionsOrBoth) {
   EXPECT_THAT(after("fast_math", text, {{"operations", 3}}), HasSubstr("y[0] = __fdividef(__expf(y[1]) , s);"));
 }
 
-TEST(FastMath, TakesSineAndCosineTogether) {
+TEST(FastMath, RewritesSincos) {
   EXPECT_THAT(
       after("fast_math", "__global__ void k(float *y) {\n  float s, c;\n  sincosf(y[0], &s, &c);\n  y[1] = s + c;\n}\n",
             {{"operations", 1}}),
       HasSubstr("__sincosf(y[0], &s, &c);"));
 }
 
-TEST(FastMath, TakesReciprocalRoots) {
+TEST(FastMath, RewritesReciprocalRoots) {
   const std::string text = "__global__ void k(float *y) {\n  y[0] = 2.0f / sqrtf(y[1]) + sqrtf(y[2]);\n}\n";
   EXPECT_THAT(after("fast_math", text, {{"operations", 1}}),
               HasSubstr("y[0] = 2.0f / __fdividef(1.0f, rsqrtf(y[1])) + __fdividef(1.0f, rsqrtf(y[2]));"));
@@ -302,7 +302,7 @@ TEST(FastMath, TakesReciprocalRoots) {
               HasSubstr("y[0] = 2.0f * rsqrtf(y[1]) + __fdividef(1.0f, rsqrtf(y[2]));"));
 }
 
-TEST(FastMath, LeavesDoublesAndIntegersAlone) {
+TEST(FastMath, LeavesDoublesAndIntegers) {
   EXPECT_EQ(after("fast_math",
                   "__global__ void k(double *y, int *n) {\n  y[0] = sqrt(y[1]) / y[2];\n  n[0] = n[1] / n[2];\n}\n",
                   {{"operations", 3}}),

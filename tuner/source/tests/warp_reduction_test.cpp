@@ -24,7 +24,7 @@ const std::string kRows = R"(__global__ void k(const float *a, const float *x, f
 }
 )";
 
-TEST(WarpReduction, LeavesALoopAloneThatCountsInItsCondition) {
+TEST(WarpReduction, LeavesLoopsThatCountInTheirCondition) {
   std::string text =
       "__global__ void k(float *y, const float *x, unsigned n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  "
       "float sum = 0;\n"
@@ -32,7 +32,7 @@ TEST(WarpReduction, LeavesALoopAloneThatCountsInItsCondition) {
   EXPECT_EQ(after("warp_reduction", text, {{"lanes", 32}, {"interleaved", 0}}), "");
 }
 
-TEST(WarpReduction, DealsASumOutOverLanes) {
+TEST(WarpReduction, DistributesASumOverLanes) {
   std::string text = after("warp_reduction", kRows, {{"lanes", 32}, {"interleaved", 0}});
   EXPECT_THAT(
       text,
@@ -45,12 +45,12 @@ TEST(WarpReduction, DealsASumOutOverLanes) {
   EXPECT_THAT(text, HasSubstr("{ __syncwarp(0xffffffffu); if (lane == 0) y[i] = sum; __syncwarp(0xffffffffu); }"));
 }
 
-TEST(WarpReduction, NamesTheLanesOfASmallerGroup) {
+TEST(WarpReduction, MasksTheLanesOfASmallerGroup) {
   EXPECT_THAT(after("warp_reduction", kRows, {{"lanes", 8}, {"interleaved", 0}}),
               HasSubstr("__shfl_xor_sync((255u << (threadIdx.x & 24)), sum, offset)"));
 }
 
-TEST(WarpReduction, KeepsNeighbouringColumnsTogether) {
+TEST(WarpReduction, InterleavesRows) {
   std::string text = after("warp_reduction", kRows, {{"lanes", 8}, {"interleaved", 1}});
   EXPECT_THAT(text, HasSubstr("int i = blockIdx.x * (blockDim.x / 8) + (threadIdx.x / 32 * 4 + threadIdx.x % 4);\n"
                               "  const int lane = threadIdx.x % 32 / 4;"));
@@ -59,7 +59,7 @@ TEST(WarpReduction, KeepsNeighbouringColumnsTogether) {
   EXPECT_EQ(after("warp_reduction", kRows, {{"lanes", 32}, {"interleaved", 1}}), "");
 }
 
-TEST(WarpReduction, DealsOutALoopWhoseTemporariesAreDeclaredOutside) {
+TEST(WarpReduction, SharesLoopsWhoseTemporariesAreDeclaredOutside) {
   std::string text = after("warp_reduction", R"(struct P { float x; };
 __device__ float blend(int k, float u) { return k * u; }
 __global__ void k(const P *in, P *out, int n, int m) {
@@ -95,7 +95,7 @@ TEST(WarpReduction, GrowsTheGrid) {
       7u * 32);
 }
 
-TEST(WarpReduction, SharesChoicesSumsAndElementwiseLoops) {
+TEST(WarpReduction, SharesExtremaSumsAndElementwiseLoops) {
   std::string text = after("warp_reduction", R"(__global__ void k(const float *src, float *dst, int n, int m) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
@@ -118,7 +118,7 @@ TEST(WarpReduction, SharesChoicesSumsAndElementwiseLoops) {
   EXPECT_THAT(text, HasSubstr("if (i >= n) return;"));
 }
 
-TEST(WarpReduction, GathersMembersWithinBranches) {
+TEST(WarpReduction, ReducesIntoMembersInsideBranches) {
   std::string text = after("warp_reduction", R"(struct Force { float x, y; };
 __global__ void k(const float *p, Force *out, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -140,7 +140,7 @@ __global__ void k(const float *p, Force *out, int n) {
   EXPECT_THAT(text, HasSubstr("if (lane == 0) out[i] = f;"));
 }
 
-TEST(WarpReduction, LeavesLoopsAloneThatDependOnTheirOrder) {
+TEST(WarpReduction, LeavesLoopsThatDependOnTheirOrder) {
   auto with = [](const std::string& body) {
     return after("warp_reduction",
                  "__global__ void k(const float *a, float *y, int n) {\n  int i = blockIdx.x * blockDim.x + "
@@ -152,13 +152,13 @@ TEST(WarpReduction, LeavesLoopsAloneThatDependOnTheirOrder) {
   EXPECT_NE(with("s += a[j];"), "");
   EXPECT_EQ(with("s = s * a[j] + 1;"), "") << "a recurrence";
   EXPECT_EQ(with("s += a[j]; y[j] = s;"), "") << "a running sum";
-  EXPECT_EQ(with("s += a[j]; if (s > 3) break;"), "") << "an early end";
-  EXPECT_EQ(with("y[i * n + j] = y[i * n + j - 1];"), "") << "each turn reads the one before";
-  EXPECT_EQ(with("y[i] += a[j];"), "") << "a sum in memory, which accumulate would take first";
+  EXPECT_EQ(with("s += a[j]; if (s > 3) break;"), "") << "an early exit";
+  EXPECT_EQ(with("y[i * n + j] = y[i * n + j - 1];"), "") << "each iteration reads the previous one's element";
+  EXPECT_EQ(with("y[i] += a[j];"), "") << "a sum in memory, which scalar_promotion has to rewrite first";
 }
 
-TEST(WarpReduction, LeaveAWriteAloneThatTwoTurnsMayMakeToOneElement) {
-  auto dealt = [](const std::string& body) {
+TEST(WarpReduction, LeavesLoopsWhoseIterationsMayWriteTheSameElement) {
+  auto is_shared = [](const std::string& body) {
     return after("warp_reduction",
                  "__global__ void k(float *out, const float *v, const int *col, int n, int m, int inc) {\n  int i = "
                  "blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) {\n"
@@ -170,16 +170,16 @@ TEST(WarpReduction, LeaveAWriteAloneThatTwoTurnsMayMakeToOneElement) {
   for (auto* own : {"out[j * blockDim.x + i] = v[j];", "if (i < inc) out[j * inc + i] = v[j];",
                     "out[i * m + j] = v[j];", "out[j * n + i] += v[j];", "out[(size_t)(m - j) * 2] = 1;",
                     "for (int k = 0; k < n; ++k) out[j * n + k] = v[k];"})
-    EXPECT_TRUE(dealt(own)) << own;
+    EXPECT_TRUE(is_shared(own)) << own;
   for (auto* shared :
        {"out[i * m + j * inc] = v[j];", "if (i >= inc) out[j * inc + i] = v[j];", "out[i * m + col[j]] += v[j];",
         "out[(i * m + j) / 2] = v[j];", "out[j % 4] = v[j];", "out[j & 3] = v[j];", "out[j * 0] = v[j];",
         "out[(char)j] = v[j];", "for (int k = 0; k < m; ++k) out[j * n + k] = v[k];",
         "for (int k = -1; k < n; ++k) out[j * n + k] = v[k];"})
-    EXPECT_FALSE(dealt(shared)) << shared;
+    EXPECT_FALSE(is_shared(shared)) << shared;
 }
 
-TEST(WarpReduction, FindTheRowInEverySpellingOfTheThreadsNumber) {
+TEST(WarpReduction, FindsTheRowInEverySpellingOfTheGlobalIndex) {
   auto row = [](const std::string& spelled) {
     return after("warp_reduction",
                  "#define WIDTH 64\n__global__ void k(const float *a, float *y, int n) {\n  int i = " + spelled +
@@ -196,7 +196,7 @@ TEST(WarpReduction, FindTheRowInEverySpellingOfTheThreadsNumber) {
       HasSubstr("static_cast<int>(blockIdx.x * static_cast<unsigned int>((blockDim.x / 8)) + threadIdx.x / 8);"));
 }
 
-TEST(WarpReduction, LeavesALoopAloneWhoseCounterIsReadLater) {
+TEST(WarpReduction, LeavesLoopsWhoseCounterIsReadLater) {
   auto with = [](const std::string& later) {
     return after("warp_reduction",
                  "__global__ void k(const float *a, float *y, int n) {\n  int i = blockIdx.x * blockDim.x + "
@@ -206,11 +206,11 @@ TEST(WarpReduction, LeavesALoopAloneWhoseCounterIsReadLater) {
                  {{"lanes", 32}, {"interleaved", 0}});
   };
   EXPECT_NE(with("for (j = 0; j < n; j++) s += a[j];\n    y[i] = s;"), "");
-  EXPECT_EQ(with("y[i] = s / j;"), "") << "past the end each lane has another";
+  EXPECT_EQ(with("y[i] = s / j;"), "") << "the counter differs between lanes after the loop";
   EXPECT_EQ(with("for (j = j - 1; j < n; j++) s += a[j];\n    y[i] = s;"), "");
 }
 
-TEST(WarpReduction, LeaveStoresAloneThatChangeWhatTheThreadRemembers) {
+TEST(WarpReduction, LeavesStoresThatChangeLocalVariables) {
   EXPECT_EQ(
       after("warp_reduction",
             "__global__ void k(const float *a, float *y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  "
@@ -220,7 +220,7 @@ TEST(WarpReduction, LeaveStoresAloneThatChangeWhatTheThreadRemembers) {
       "");
 }
 
-TEST(WarpReduction, DealOutSeveralLoopsThatSumUpInOneVariable) {
+TEST(WarpReduction, SharesSeveralLoopsWithTheSameSum) {
   std::string text = after("warp_reduction",
                            "__global__ void k(const float *a, const float *b, float *y, int n) {\n  int i = blockIdx.x "
                            "* blockDim.x + threadIdx.x;\n  if (i < n) {\n"
@@ -231,7 +231,7 @@ TEST(WarpReduction, DealOutSeveralLoopsThatSumUpInOneVariable) {
   EXPECT_THAT(text, HasSubstr("s = s_before2 + s;"));
 }
 
-TEST(WarpReduction, StoreOnceWhatEndsInABrace) {
+TEST(WarpReduction, GuardsStoresThatEndInABrace) {
   EXPECT_THAT(after("warp_reduction",
                     "struct P { float x; };\n__global__ void k(const float *a, P *y, int n) {\n  int i = blockIdx.x * "
                     "blockDim.x + threadIdx.x;\n  if (i < n) {\n"
@@ -240,20 +240,20 @@ TEST(WarpReduction, StoreOnceWhatEndsInABrace) {
               HasSubstr("if (lane == 0) y[i] = P{s}; __syncwarp(0xffffffffu); }"));
 }
 
-TEST(WarpReduction, RefusesBlocksThatAreNoWholeWarps) {
+TEST(WarpReduction, RefusesBlocksThatAreNotWholeWarps) {
   EXPECT_EQ(after("warp_reduction", kRows, {{"lanes", 32}, {"interleaved", 0}}, 0, facts(100, 100)), "");
   RuleContext narrow = plane();
   narrow.geometries[0].block.x = 16;
   EXPECT_EQ(after("warp_reduction", kRows, {{"lanes", 32}, {"interleaved", 0}}, 0, narrow), "");
   EXPECT_NE(after("warp_reduction", kRows, {{"lanes", 32}, {"interleaved", 0}}, 0, plane()), "")
-      << "of which each row is";
+      << "each row of the block is a warp";
   RuleContext known = facts();
   known.whole_warps = false;
   EXPECT_EQ(after("warp_reduction", kRows, {{"lanes", 32}, {"interleaved", 0}}, 0, known), "")
-      << "another launch has 48";
+      << "another launch has blocks of 48";
 }
 
-TEST(WarpReduction, RefuseAPlaceThatIsCountedByAnotherStepThanTheBlock) {
+TEST(WarpReduction, RefusesAnIndexWithAnotherStrideThanTheBlock) {
   auto with = [](const std::string& width) {
     return after("warp_reduction",
                  "#define W 256\nconstexpr int kHalf = 128;\n__global__ void k(const float *a, float *y, int n, int "
@@ -270,7 +270,7 @@ TEST(WarpReduction, RefuseAPlaceThatIsCountedByAnotherStepThanTheBlock) {
   EXPECT_EQ(with("gridDim.x"), "");
 }
 
-TEST(WarpReduction, LeaveGatheringAloneThatDependsOnItsTypes) {
+TEST(WarpReduction, LeavesReductionsThatDependOnTheirTypes) {
   auto with = [](const std::string& type, const std::string& loop, const std::string& before = "") {
     return after("warp_reduction",
                  before +
@@ -281,24 +281,23 @@ TEST(WarpReduction, LeaveGatheringAloneThatDependsOnItsTypes) {
   };
   EXPECT_NE(with("float", "for (int j = 0; j < n; ++j) s += a[j];"), "");
   EXPECT_NE(with("int", "for (int j = 0; j < n; ++j) s += (int)a[j];"), "");
-  EXPECT_EQ(with("int", "for (int j = 0; j < n; ++j) s += a[j];"), "") << "each is cut off";
+  EXPECT_EQ(with("int", "for (int j = 0; j < n; ++j) s += a[j];"), "") << "every addition drops the fraction";
   EXPECT_EQ(with("int", "for (int j = 0; j < n; ++j) s = s + a[j];"), "");
   EXPECT_EQ(with("bool", "for (int j = 0; j < n; ++j) s += u[j];"), "");
-  EXPECT_EQ(with("float", "for (unsigned char j = 0; j < n; ++j) s += a[j];"), "")
-      << "of 255, the step over the end begins anew";
+  EXPECT_EQ(with("float", "for (unsigned char j = 0; j < n; ++j) s += a[j];"), "") << "a counter of 8 bits overflows";
   EXPECT_EQ(with("float", "for (short j = 0; j < n; ++j) s += a[j];"), "");
   EXPECT_NE(with("int", "for (int j = 0; j < n; ++j) s = max(s, (int)u[j]);"), "");
   EXPECT_EQ(
       with("int", "for (int j = 0; j < n; ++j) s = umax(s, u[j]);", "__device__ unsigned umax(unsigned, unsigned);\n"),
       "");
-  EXPECT_EQ(with("int", "for (int j = 0; j < n; ++j) s = max(s, u[j]);"), "") << "of two types";
+  EXPECT_EQ(with("int", "for (int j = 0; j < n; ++j) s = max(s, u[j]);"), "") << "the operands have different types";
   EXPECT_EQ(with("long", "for (int j = 0; j < n; ++j) s = fmax(s, (long)u[j]);",
                  "__device__ long fmax(long a, long b) { return b > a + 4 ? b : a; }\n"),
             "")
-      << "the program's own";
+      << "the program's own function";
 }
 
-TEST(WarpReduction, LetOneLaneDoWhatIsDoneOnce) {
+TEST(WarpReduction, LetsOneLaneExecuteSideEffects) {
   auto with = [](const std::string& helper, const std::string& after_loop) {
     return after("warp_reduction",
                  "__device__ int overflows;\n" + helper +
@@ -328,7 +327,7 @@ TEST(WarpReduction, LetOneLaneDoWhatIsDoneOnce) {
       HasSubstr("if (lane == 0) stats.note(s)"));
 }
 
-TEST(WarpReduction, KnowTheLoopOverTheWholeGrid) {
+TEST(WarpReduction, AcceptsAGridStrideLoop) {
   std::string body =
       " i += blockDim.x * gridDim.x) {\n    float s = 0;\n    for (int j = 0; j < m; j++)\n      s += a[i * m + j];\n  "
       "  y[i] = s;\n  }\n}\n";
@@ -347,7 +346,7 @@ TEST(WarpReduction, KnowTheLoopOverTheWholeGrid) {
   EXPECT_THAT(text, HasSubstr("i += blockDim.x * (gridDim.x / 32)) {"));
 }
 
-TEST(WarpReduction, KnowWhatACallSetsByItsAddress) {
+TEST(WarpReduction, KnowsThatACallSetsVariablesByAddress) {
   auto with = [](const std::string& loop) {
     return after("warp_reduction",
                  "__global__ void k(const float *x, float *y, int n, int m) {\n  int i = blockIdx.x * blockDim.x + "
