@@ -1,4 +1,4 @@
-// Where output goes and where state lives; see verb.h.
+// Output streams and the state folder of a verb.
 #include <unistd.h>
 
 #include <iostream>

@@ -1,4 +1,4 @@
-// See duration.h.
+// Parses and prints durations.
 #include "cli/duration.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Figures that are not known are shown as "-"; kernels too small to matter are one line. See loop_table.h.
+// Unknown figures are printed as "-"; all kernels with too small a share are summed up in one line.
 #include "cli/loop_table.h"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ std::string line_of(const LoopRow& row, const std::string& kernel) {
   return line + kernel + "\n";
 }
 
-/// The least that tells it from the others.
+/// The shortest name that identifies the kernel among the rows.
 std::string name_of(const LoopRow& row, const std::vector<LoopRow>& rows) {
   std::string name = qualified_name(row.kernel);
   bool overloaded = std::any_of(rows.begin(), rows.end(), [&](auto& other) {
@@ -40,14 +40,14 @@ std::string name_of(const LoopRow& row, const std::vector<LoopRow>& rows) {
 }  // namespace
 
 std::string too_long_to_tune(const LoopRow& row, double seconds) {
-  // The evaluator runs a long original about eight times and a candidate five times. It counts by what it measures
-  // itself, which may be half of what it was in the application.
+  // The evaluator runs a long original about eight times and a candidate five times. It plans by its own measurement,
+  // which may be half of the duration in the application.
   constexpr double kRuns = 13, kPerhapsFaster = 0.5;
   if (row.launch_seconds * kRuns * kPerhapsFaster <= seconds) return {};
   return "its shortest launch that was recorded took " + duration_words(row.launch_seconds) +
          ", and tuning runs it a dozen times before a first candidate is judged: that is more than the " +
          duration_words(seconds) +
-         " that it would get; give it more time (--time), or the application a smaller problem";
+         " available to it; give more time (--time), or run the application on a smaller problem";
 }
 
 void read_applied(const Json& document, int exit_code, bool interrupted, LoopRow& row) {
@@ -69,7 +69,7 @@ void read_applied(const Json& document, int exit_code, bool interrupted, LoopRow
   else row.outcome = "refused";
 }
 
-void leave_undecided(LoopRow& row, size_t tried, double seconds, const std::string& to_go_on) {
+void mark_undecided(LoopRow& row, size_t tried, double seconds, const std::string& to_go_on) {
   if (row.outcome != "no gain") return;
   row.outcome = "undecided";
   row.why += "; the time was over after " + counted(tried, "candidate") + " (" + duration_words(seconds) +
@@ -96,19 +96,20 @@ std::string table_text(const std::vector<LoopRow>& rows, bool on_cpu) {
       text += line_of(row, name_of(row, rows)) + (row.why.empty() ? "" : "          " + which + row.why + "\n");
     }
     if (!row.kept()) continue;
-    branch = row.branch;                            // Of the last patch, which is on top of the others …
-    if (way_back.empty()) way_back = row.way_back;  // … and from before the first.
+    branch = row.branch;                            // The last patch's branch contains all patches.
+    if (way_back.empty()) way_back = row.way_back;  // The first patch's way back leads to the original.
   }
   if (small > 0) text += line_of(rest, counted(small, "kernel") + " with too small a share to matter");
   if (small > 0 && small == rows.size())
-    text += "          the run spends its time elsewhere: give --run a case in which kernels take more of it\n";
-  if (way_back.empty()) return text + "\nThe application is as it was.";
+    text +=
+        "          most of the run time is not spent in kernels: give --run a case in which kernels take more of it\n";
+  if (way_back.empty()) return text + "\nThe application is unchanged.";
   char measured[96];
   std::snprintf(measured, sizeof measured, "\nThe whole application, measured step by step%s: %.3fx\n",
                 on_cpu ? " on the CPU device, not on a GPU" : "", whole_gain(rows));
   return text + measured +
-         (branch.empty() ? std::string("It is patched in place; the last patch is taken back with: ")
-                         : "It is on branch " + branch + "; as it was: ") +
+         (branch.empty() ? std::string("It is patched in place; undo the last patch with: ")
+                         : "The patched application is on branch " + branch + "; go back to the original with: ") +
          way_back;
 }
 

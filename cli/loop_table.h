@@ -1,4 +1,4 @@
-// What became of each kernel in `optimize`: read from what `apply` said of it, shown as the final table and as JSON.
+// The outcome of each kernel in `optimize`: read from the report of `apply`, printed as the final table and as JSON.
 #pragma once
 #include <string>
 #include <vector>
@@ -7,38 +7,38 @@
 
 namespace kernelift::cli {
 
-/// A kernel with less than this share of the application cannot move it beyond noise even if it vanished.
+/// A kernel with a smaller share of the application's time cannot speed it up beyond noise, even if it took no time.
 inline constexpr double kSmallestShare = 0.02;
 
 struct LoopRow {
-  std::string kernel;    ///< Its key.
-  std::string id, file;  ///< Where several files have recorded kernels of that key: which it is. Their share is one.
-  double share = 0;      ///< Of the application's run time.
-  double launch_seconds = 0;           ///< Of the shortest launch that was captured; 0: not known.
-  int64_t candidate = 0;               ///< Of its run: the one that apply tried last; 0: none.
-  double kernel_gain = 0;              ///< That one's, in the MEP; 0: none.
-  double predicted = 0, measured = 0;  ///< Of the whole application; 0: not known.
+  std::string kernel;    ///< The kernel's key.
+  std::string id, file;  ///< Id and file if several files have recorded kernels of that key; the share is their sum.
+  double share = 0;      ///< Share of the application's run time.
+  double launch_seconds = 0;           ///< Duration of the shortest captured launch; 0: not known.
+  int64_t candidate = 0;               ///< Number of the candidate that apply tried last; 0: none.
+  double kernel_gain = 0;              ///< That candidate's speedup in the MEP; 0: none.
+  double predicted = 0, measured = 0;  ///< Speedup of the whole application; 0: not known.
   std::string outcome;  ///< kept | rolled back | too small | no gain | undecided | refused | skipped | interrupted
   std::string why, run, branch;
-  std::string way_back;  ///< The command that has the application as it was before this patch.
+  std::string way_back;  ///< The command that returns the application to its state before this patch.
 
   bool kept() const { return outcome == "kept"; }
 };
 
-/// Why tuning the kernel for so many seconds could not even begin, as far as its launches' durations say: known before
-/// it is extracted, replayed and measured, which takes longer still. Empty: it may.
+/// Why `seconds` are too short even to begin tuning the kernel, judging by the durations of its launches; empty if they
+/// may suffice. This is known before the kernel is extracted, replayed and measured, which takes longer still.
 std::string too_long_to_tune(const LoopRow& row, double seconds);
 
-/// What apply ended with: its document, or one that holds `error`, and its exit code. A patch that stands was kept,
-/// whatever came after it.
+/// Fills the row from apply's JSON document (its report, or an object with `error`) and its exit code. A patch that was
+/// kept counts as kept even if an interruption followed.
 void read_applied(const Json& document, int exit_code, bool interrupted, LoopRow& row);
 
-/// Where nothing was found because the time was over: then more of it may find something, by the command `to_go_on`.
-void leave_undecided(LoopRow& row, size_t tried, double seconds, const std::string& to_go_on);
+/// Changes "no gain" to "undecided" if the search ended for lack of time; `to_go_on` is the command that continues it.
+void mark_undecided(LoopRow& row, size_t tried, double seconds, const std::string& to_go_on);
 
-/// All kept patches together, as each was measured; 1 if there are none.
+/// Product of the measured speedups of all kept patches; 1 if there are none.
 double whole_gain(const std::vector<LoopRow>& rows);
-/// Lines for people, and at the end where the application stands and how it gets back.
+/// The table as text, followed by the state of the application and the command that returns to the original.
 std::string table_text(const std::vector<LoopRow>& rows, bool on_cpu);
 Json to_json(const LoopRow& row);
 

@@ -1,5 +1,5 @@
-// kernelift VERB …: finds the verb, parses its options, runs it, and prints its error, if any, exactly once.
-// Called by a compiler's name (nvcc, hipcc, clang++ …) through a link, the same binary is that compiler's wrapper.
+// kernelift VERB …: finds the verb, parses its options, runs it, and prints its error, if any, exactly once. If the
+// binary is called through a link with a compiler's name (nvcc, hipcc, clang++ …), it is that compiler's wrapper.
 #include <algorithm>
 #include <csignal>
 #include <iostream>
@@ -23,10 +23,10 @@ const Verb* const kVerbs[] = {
     &kernelift::cli::kExport,
 };
 
-/// Every verb takes these, before or after its own options.
+/// The options of every verb, accepted before or after its own options.
 void add_common_options(CLI::App& app, Context& context) {
   constexpr const char* kGroup = "Options of every verb";
-  app.add_flag("--json", context.json, "One JSON document on stdout; all else on stderr")->group(kGroup);
+  app.add_flag("--json", context.json, "Print one JSON document on stdout, all other output on stderr")->group(kGroup);
   app.add_option("--device", context.device, "auto (default: a GPU if there is one) | cpu | cuda[:N]")
       ->group(kGroup)
       ->check(CLI::Validator(
@@ -37,34 +37,34 @@ void add_common_options(CLI::App& app, Context& context) {
           },
           "DEVICE"));
   app.add_option("--state", context.state,
-                 "State folder (default: the nearest .kernelift, here or above; else .kernelift here)")
+                 "State folder (default: .kernelift in this folder or the nearest one above; else a new one here)")
       ->group(kGroup);
-  app.add_flag("-v,--verbose", context.verbosity, "Say more on stderr")->group(kGroup);
+  app.add_flag("-v,--verbose", context.verbosity, "Print more details on stderr")->group(kGroup);
 }
 
-/// Errors are values here; what libraries throw all the same is answered like one, and destructors put back what is
-/// open.
+/// Runs the verb. Errors are values in this project; exceptions from libraries are turned into an Error, after
+/// destructors have restored open files.
 kernelift::Result<Exit> guarded(const Verb& verb, const Action& action, Context& context) {
   try {
     if (verb.reads_sources && kernelift::PatchJournal::interrupted(context.state_folder()))
       return kernelift::refused(
-          "an apply was interrupted here, and its patch still stands in the sources: `kernelift apply --rollback` "
-          "takes it out");
+          "an earlier `kernelift apply` was interrupted and its patch is still in the sources: restore them with "
+          "`kernelift apply --rollback`");
     return action(context);
   } catch (const std::exception& error) {
-    return kernelift::environment_error(std::string("this should not happen, please report it: ") + error.what());
+    return kernelift::environment_error(std::string("internal error, please report it: ") + error.what());
   }
 }
 
-/// A wrong command line in the words of all other errors.
+/// The message for a wrong command line, in the form of all other errors.
 std::string usage_sentence(const CLI::App& app, const CLI::Error& error) {
   std::string verb = "kernelift";
   for (auto* sub : app.get_subcommands()) verb += " " + sub->get_name();
-  return verb + ": " + error.what() + "; " + verb + " --help shows how";
+  return verb + ": " + error.what() + "; see " + verb + " --help";
 }
 
-/// Options are not read where the command line is wrong: --json is looked for by hand, in front of another program's
-/// options.
+/// Reports a wrong command line. Its options were not parsed, so --json is searched for by hand, in the words before
+/// "--".
 Exit wrong_usage(const std::string& sentence, std::span<char*> words) {
   auto own = words.first(static_cast<size_t>(std::ranges::find(words, std::string_view("--")) - words.begin()));
   Context context;
@@ -75,7 +75,9 @@ Exit wrong_usage(const std::string& sentence, std::span<char*> words) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app{"Kernelift lifts a hot GPU kernel out of an application, tunes it alone, and puts it back."};
+  CLI::App app{
+      "Kernelift extracts a hot GPU kernel from an application, tunes it in isolation on its recorded inputs, and "
+      "patches the application with the result if that makes it faster."};
   app.name("kernelift");
   app.require_subcommand(1);
   app.set_version_flag("--version", KERNELIFT_VERSION);
@@ -104,11 +106,11 @@ int run(int argc, char** argv) {
   const std::span words(argv, static_cast<size_t>(argc));
   if (!known && !word.starts_with('-'))
     return static_cast<int>(
-        wrong_usage("kernelift: there is no verb '" + word + "'; kernelift --help lists them", words));
+        wrong_usage("kernelift: there is no verb '" + word + "'; kernelift --help lists all verbs", words));
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help and --version.
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help or --version.
     return static_cast<int>(wrong_usage(usage_sentence(app, error), words));
   }
   for (auto& [verb, options, action] : choices) {
@@ -126,7 +128,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::signal(SIGPIPE, SIG_IGN);  // A closed pipe is an error of that write, not the end of a six-hour run.
+  std::signal(SIGPIPE, SIG_IGN);  // A closed pipe must be a failed write, not the end of a six-hour run.
   if (kernelift::is_wrapper_name(argv[0])) return kernelift::wrapper_main(argc, argv, kernelift::make_cpu_image);
   return run(argc, argv);
 }

@@ -1,4 +1,4 @@
-// See mep_folder.h.
+// A folder's own name and the exact kernel name take precedence over partial matches.
 #include "cli/mep_folder.h"
 
 #include <algorithm>
@@ -14,22 +14,22 @@ namespace kernelift::cli {
 Result<fs::path> find_mep(const std::string& word, const fs::path& state) {
   std::error_code code;
   if (fs::path folder = fs::canonical(word, code); !code) return folder;
-  std::vector<fs::path> exact, alike;
+  std::vector<fs::path> exact, similar;
   for (fs::directory_iterator at(state / "mep", code), end; !code && at != end; at.increment(code)) {
     auto mep = Mep::read(at->path());
     if (!mep.ok()) continue;
     if (word == mep->kernel_name || word == at->path().filename()) exact.push_back(at->path());
-    else if (key_matches(mep->kernel_key, word)) alike.push_back(at->path());
+    else if (key_matches(mep->kernel_key, word)) similar.push_back(at->path());
   }
-  auto& found = exact.empty() ? alike : exact;
+  auto& found = exact.empty() ? similar : exact;
   std::ranges::sort(found);
   if (found.empty())
-    return usage_error(word + ": there is no such MEP folder, nor one of such a kernel under " +
-                       (state / "mep").string() + "; `kernelift extract` makes one");
+    return usage_error(word + ": there is no such folder, and no MEP of a kernel with this name under " +
+                       (state / "mep").string() + "; create one with `kernelift extract`");
   if (found.size() == 1) return fs::canonical(found.front());
   std::string names;
   for (auto& one : found) names += "\n  " + one.string();
-  return usage_error(word + " names several MEPs; give the folder of one:" + names);
+  return usage_error(word + " matches several MEPs; name the folder of one of them:" + names);
 }
 
 }  // namespace kernelift::cli

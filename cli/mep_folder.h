@@ -1,4 +1,4 @@
-// The MEP that a user means: its folder, or the kernel's name, as `extract` and `apply` take it.
+// Finds the MEP that a user names by its folder or by the kernel's name.
 #pragma once
 #include <filesystem>
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace kernelift::cli {
 
-/// `word` is a folder, or names a kernel ("smooth", "app::smooth<float, 8>") that was extracted to STATE/mep. Absolute.
-/// Errors: there is none, or the name fits several.
+/// The absolute path of the MEP. `word` is a folder, or the name of a kernel ("smooth", "app::smooth<float, 8>") that
+/// was extracted to STATE/mep. Errors: there is no such MEP, or the name matches several.
 Result<std::filesystem::path> find_mep(const std::string& word, const std::filesystem::path& state);
 
 }  // namespace kernelift::cli

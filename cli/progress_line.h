@@ -1,4 +1,4 @@
-// The line that `tune` shows while it works: on a terminal one that fits it, in a log one at its full length.
+// The progress line of `tune`: shortened to fit a terminal, at full length in a log.
 #pragma once
 #include <string>
 
@@ -6,8 +6,8 @@
 
 namespace kernelift::cli {
 
-/// At most `columns` long, and a column less: a line that fills a terminal wraps, and what wraps is not drawn over
-/// again. The best candidate's note gives way; a terminal too narrow for the rest cuts it off.
+/// A line of at most `columns` - 1 characters: a line that fills the terminal wraps, and a wrapped line cannot be
+/// overwritten. The best candidate's note is shortened first; if that is not enough, the line is cut off.
 std::string progress_line(const Progress& progress, size_t columns);
 
 }  // namespace kernelift::cli

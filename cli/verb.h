@@ -1,6 +1,6 @@
-// One verb of the command line: `kernelift NAME …`. Each verb lives in cli/verbs/NAME.cpp, which
-// main.cpp's table names; main() only finds it, parses and prints its error. Verbs hold no logic of their stage: they
-// parse options, call the stage's library, and print.
+// One verb of the command line: `kernelift NAME …`. Each verb is defined in cli/verbs/NAME.cpp and listed in main.cpp's
+// table; main() finds it, parses its options and prints its error. Verbs contain no logic of their stage: they parse
+// options, call the stage's library, and print.
 #pragma once
 #include <CLI/CLI.hpp>
 #include <filesystem>
@@ -13,40 +13,41 @@
 
 namespace kernelift::cli {
 
-/// Options that every verb takes, and where output goes. With --json one document goes to stdout, all else to stderr.
+/// The options common to all verbs, and the output functions. With --json one document goes to stdout and all other
+/// output to stderr.
 struct Context {
   bool json = false;
   std::string device = "auto";  ///< auto | cpu | cuda[:N] | hip[:N]
-  std::string state;            ///< --state DIR; empty: found upwards from the working folder.
+  std::string state;            ///< --state DIR; empty: searched upwards from the working folder.
   int verbosity = 0;
-  char** arguments = nullptr;  ///< argv; [0] is for messages that name a command to type.
+  char** arguments = nullptr;  ///< argv; [0] is used in messages that name a command to type.
 
   std::filesystem::path state_folder() const;
   /// Prints the verb's one JSON document (--json only).
   void emit(const Json& document) const;
-  /// Human text: stdout, or stderr under --json.
+  /// Prints readable text: to stdout, or to stderr with --json.
   void say(const std::string& text) const;
-  /// Progress and warnings: always stderr.
+  /// Prints progress and warnings to stderr.
   void note(const std::string& text) const;
-  bool terminal() const;  ///< stderr is a terminal: live progress is welcome.
+  bool terminal() const;  ///< True if stderr is a terminal, on which a progress line can be updated in place.
 };
 
-/// --lock-clocks, of every verb that times a kernel.
+/// Adds --lock-clocks, an option of every verb that times a kernel.
 inline void add_lock_clocks(CLI::App& app, bool& wanted) {
-  app.add_flag("--lock-clocks", wanted,
-               "Hold the GPU's clocks at its base frequency meanwhile (needs root; off by default)");
+  app.add_flag("--lock-clocks", wanted, "Lock the GPU's clocks at their base frequency while timing (needs root)");
 }
 
-/// What a verb does once its options are parsed: an exit code, or an Error that main prints once.
+/// Runs a verb after its options are parsed; returns an exit code, or an Error that main prints once.
 using Action = std::function<Result<Exit>(const Context&)>;
 
 struct Verb {
   const char* name;
   const char* summary;
   const char* example;  ///< Shown at the end of --help.
-  /// Adds the verb's options to `app`; returns the action that uses the values they are bound to.
+  /// Adds the verb's options to `app`; returns the action that uses their values.
   Action (*setup)(CLI::App& app);
-  bool reads_sources = false;  ///< Of the application: refused while an interrupted apply has left a patch in them.
+  bool reads_sources =
+      false;  ///< Reads the application's sources: refused while an interrupted apply's patch is in them.
 };
 
 }  // namespace kernelift::cli

@@ -1,4 +1,4 @@
-// Every verb. main.cpp has the table, in the order of --help.
+// Declares every verb. main.cpp has the table, in the order of --help.
 #pragma once
 #include "cli/verb.h"
 

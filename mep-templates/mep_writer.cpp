@@ -11,10 +11,11 @@
 
 #include "core/base/file.h"
 #include "core/base/process.h"
+#include "core/model/element_layout.h"
 #include "core/model/fidelity.h"
+#include "core/model/launch/limits.h"
 #include "core/toolchain/architecture.h"
 #include "core/toolchain/device_arguments.h"
-#include "sandbox/judge/yardstick.h"
 
 namespace fs = std::filesystem;
 
@@ -364,12 +365,11 @@ std::string readme_trust(const MepProgram& program) {
 std::string settings_text(const MepInstance& instance) {
   std::vector<std::string> words;
   auto& s = instance.settings;
-  constexpr uint32_t kOrdinaryShared = 48 << 10;
   if (s.cluster.count() > 1) words.push_back("clusters of " + std::to_string(s.cluster.count()) + " blocks");
   if (instance.geometry.cooperative) words.push_back("all blocks resident at once (cooperative)");
   if (instance.geometry.shared_bytes > 0)
     words.push_back(std::to_string(instance.geometry.shared_bytes) + " bytes of dynamic shared memory" +
-                    (instance.geometry.shared_bytes > kOrdinaryShared ? ", which must be allowed" : ""));
+                    (instance.geometry.shared_bytes > kOrdinarySharedBytes ? ", which must be allowed" : ""));
   if (s.programmatic) words.push_back("programmatic stream serialisation");
   if (s.priority != 0) words.push_back("priority " + std::to_string(s.priority));
   if (s.carveout >= 0) words.push_back("a carve-out of " + std::to_string(s.carveout) + " % for shared memory");

@@ -1,4 +1,4 @@
-// See app_commands.h.
+// Commands are killed on interruption, because the files that they read and write are restored right after.
 #include "reintegrate/app_commands.h"
 
 #include "core/base/file.h"

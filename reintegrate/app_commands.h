@@ -1,5 +1,5 @@
-// The application's own commands: shell lines, run in its root, their output kept in log files. An interruption ends
-// the running one and is reported, so that the caller can put everything back first.
+// Runs the application's own commands: shell lines, in its root, with their output kept in log files. An interruption
+// kills the running command and is reported to the caller, who then restores the files.
 #pragma once
 #include <chrono>
 #include <filesystem>
@@ -14,7 +14,7 @@ namespace kernelift {
 struct CommandOutcome {
   bool ok = false, interrupted = false;
   double seconds = 0;
-  std::string why;  ///< "exited with 2: <its last lines>", empty when ok.
+  std::string why;  ///< "exited with 2: <its last lines>"; empty if ok.
 };
 
 class AppCommands {
@@ -22,7 +22,8 @@ class AppCommands {
   AppCommands(std::filesystem::path root, std::vector<std::pair<std::string, std::string>> environment,
               std::filesystem::path logs)
       : root_(std::move(root)), environment_(std::move(environment)), logs_(std::move(logs)) {}
-  /// Under an InterruptGuard. `name` is the log's: "build-patched". No timeout means none.
+  /// EXPECTS: an InterruptGuard exists. `name` names the log file ("build-patched"). Without a timeout it waits
+  /// forever.
   Result<CommandOutcome> run(const std::string& name, const std::string& line,
                              std::optional<std::chrono::milliseconds> timeout = {}) const;
 
@@ -32,7 +33,7 @@ class AppCommands {
   std::filesystem::path logs_;
 };
 
-/// The last lines of a command's output, without the blank end.
+/// The last 600 bytes of a command's output, from the beginning of a line, without trailing white space.
 std::string last_lines(std::string text);
 
 }  // namespace kernelift

@@ -1,15 +1,15 @@
-// The interval is Wilcoxon's: of the logarithms of before/after, pair by pair, the median of all averages of two, and
-// those averages that the signed-rank distribution cuts off on either side. It is exact for any noise that treats both
-// builds alike: under the hypothesis each pair is as likely to lie as far above the true gain as below. So a
-// neighbour's burst or a slow minute cannot make a gain, and small samples need no approximation. Pairs, because a slow
-// minute slows both members.
+// The interval is Wilcoxon's signed-rank interval over log(before/after), pair by pair: the estimate is the median of
+// all pairwise averages (Walsh averages), and the signed-rank distribution says which of them bound the interval. It is
+// exact for any noise that affects both builds equally, because then each pair is as likely to lie above the true gain
+// as below it by the same amount. So a burst of other load or a slow minute cannot create a gain, and small samples
+// need no approximation. Runs are paired because a slow minute slows both runs of a pair.
 //
-// When to stop is decided before the first look, or stopping at a lucky moment would turn noise into a gain. A patch
-// that gains nothing may pass once in forty trials (2.5 %). Looks at 10, 20, 40, … pairs may spend a thousandth of all
-// trials each, so only a plain gain ends a trial early; the last look, at as many pairs as the time allows, has the
-// rest (the sum bounds the error whatever the looks have in common). How many pairs the time allows follows from what
-// pairs take, before and after together, which says nothing of who is faster. To refuse a gain looks are free: they can
-// only refuse.
+// The times of the interim looks are fixed in advance, because stopping at a lucky moment would turn noise into a gain.
+// A patch that gains nothing may pass in one of forty trials (2.5 %). The looks at 10, 20, 40, … pairs may use up a
+// probability of 0.001 each, so only a plain gain ends a trial early; the last look, at as many pairs as the time
+// allows, has the rest (the sum bounds the error however the looks are correlated). The number of pairs that the time
+// allows is computed from the duration of whole pairs, which does not depend on which build is faster. Looks that only
+// refuse a gain cost nothing of that probability.
 #include "reintegrate/app_trial.h"
 
 #include <algorithm>
@@ -19,13 +19,13 @@
 namespace kernelift {
 namespace {
 
-constexpr int kFewestPairs = 6;       // That a gain is believed of: all above by chance once in 64.
-constexpr int kFewestToRefuse = 3;    // All of which show none.
-constexpr int kFirstEarlyLook = 10;   // Twice as many each time. Fewer could not be sure enough: 2^-10 …
-constexpr double kMissEarly = 0.001;  // … is less than this.
-constexpr double kMiss = 0.025;       // In all looks together.
+constexpr int kFewestPairs = 6;       // Fewest pairs to accept a gain: all six show one by chance once in 64 trials.
+constexpr int kFewestToRefuse = 3;    // Fewest pairs to refuse a gain, when none of them shows one.
+constexpr double kMissEarly = 0.001;  // Probability that an early look may use up.
+constexpr int kFirstEarlyLook = 10;   // Pairs at the first look, doubled for each next; 2^-10 is less than kMissEarly.
+constexpr double kMiss = 0.025;       // Probability that all looks together may use up.
 constexpr double kNormalBound = 1.96, kMedianOfNormal = 0.6745;
-constexpr double kWilcoxonEfficiency = 0.95;  // Of the mean, for normal noise; better for any other.
+constexpr double kWilcoxonEfficiency = 0.95;  // Relative to the mean for normal noise; higher for any other noise.
 
 double at_rank(std::vector<double>& values, size_t rank) {
   std::nth_element(values.begin(), values.begin() + static_cast<ptrdiff_t>(rank), values.end());
@@ -39,16 +39,17 @@ double median(std::vector<double> values) {
                              : (at_rank(values, half - 1) + at_rank(values, half)) / 2;
 }
 
-/// As many pairs as the time is enough for.
+/// The number of pairs that the time allows.
 int pairs_within(const TrialOptions& options, double seconds_a_pair) {
   double pairs = std::max<double>(options.time_limit / seconds_a_pair, kFewestPairs);
   return static_cast<int>(std::min<double>(pairs, options.most_pairs));
 }
 
-/// The k for which the k-th smallest average of two is a lower bound that is missed with a probability of `miss` at
-/// most: the signed ranks of `pairs` symmetric values sum to less than k no more often. 0: no bound is as sure.
+/// The largest k such that the k-th smallest pairwise average is a lower bound with error probability of at most
+/// `miss`: the signed ranks of `pairs` symmetric values sum to less than k with at most that probability. 0: there is
+/// no such k.
 size_t ranks_outside(size_t pairs, double miss) {
-  std::vector<double> chance(pairs * (pairs + 1) / 2 + 1);  // Of each sum.
+  std::vector<double> chance(pairs * (pairs + 1) / 2 + 1);  // Probability of each sum of ranks.
   chance[0] = 1;
   for (size_t rank = 1; rank <= pairs; ++rank)
     for (size_t sum = rank * (rank + 1) / 2 + 1; sum-- > 0;)
@@ -60,13 +61,13 @@ size_t ranks_outside(size_t pairs, double miss) {
 
 }  // namespace
 
-Outlook outlook(const TrialOptions& options, const std::vector<double>& runs) {
+TrialForecast forecast(const TrialOptions& options, const std::vector<double>& runs) {
   double mean = std::accumulate(runs.begin(), runs.end(), 0.0) / static_cast<double>(runs.size());
-  // From one run to the next, and the median of that: neither a drift nor a burst is the noise of most pairs.
+  // The median of the differences between successive runs: a drift or a single burst does not affect most pairs.
   std::vector<double> steps;
   for (size_t i = 1; i < runs.size(); ++i) steps.push_back(std::abs(std::log(runs[i] / runs[i - 1])));
   double pair_spread = median(steps) / kMedianOfNormal;
-  Outlook expected;
+  TrialForecast expected;
   expected.pairs = pairs_within(options, 2 * mean);
   expected.noise = kNormalBound * pair_spread / std::sqrt(kWilcoxonEfficiency * expected.pairs);
   return expected;
@@ -88,22 +89,22 @@ void summarise(AppTiming& timing, double miss) {
   timing.speedup = std::exp(median(std::move(averages)));
 }
 
-Result<AppTiming> time_in_alternation(const TrialOptions& options, const std::function<Status(bool)>& place,
+Result<AppTiming> time_in_alternation(const TrialOptions& options, const std::function<Status(bool)>& install,
                                       const std::function<Result<double>()>& run,
                                       const std::function<void(const AppTiming&, int)>& progress) {
   AppTiming timing;
   double spent = 0;
   auto once = [&](bool patched, std::vector<double>* into) -> Status {
-    KERNELIFT_TRY(place(patched));
+    KERNELIFT_TRY(install(patched));
     KERNELIFT_ASSIGN(double seconds, run());
     if (into) into->push_back(seconds), spent += seconds;
     return done();
   };
-  for (bool patched : {false, true}) KERNELIFT_TRY(once(patched, nullptr));  // Caches and page tables warm for both.
+  for (bool patched : {false, true}) KERNELIFT_TRY(once(patched, nullptr));  // Warms caches and page tables for both.
   int next_look = kFirstEarlyLook, most = options.most_pairs;
   double miss = kMiss;
   for (int pair = 1;; ++pair) {
-    // Who goes first changes, or a machine that slows down, or warms up, would speak for one of them.
+    // The order alternates; otherwise a machine that slows down or warms up would favour one of the builds.
     for (bool patched : {pair % 2 == 0, pair % 2 == 1})
       KERNELIFT_TRY(once(patched, patched ? &timing.after : &timing.before));
     if (pair <= kFewestToRefuse) most = pairs_within(options, spent / pair);

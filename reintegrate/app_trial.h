@@ -1,4 +1,4 @@
-// Times two builds of the application against each other, and says whether the one is faster.
+// Times two builds of the application against each other and says whether the patched one is faster.
 #pragma once
 #include <functional>
 #include <string>
@@ -9,36 +9,37 @@
 
 namespace kernelift {
 
-/// Whole runs of the application, before and after the patch, taken in alternation. Seconds.
+/// Durations of whole runs of the application in seconds, before and after the patch, measured in alternation.
 struct AppTiming {
   std::vector<double> before, after;
   double before_median = 0, after_median = 0;
-  double speedup = 1, low = 1, high = 1;  ///< Of a typical pair, and its interval: 95 % or more.
+  double speedup = 1, low = 1, high = 1;  ///< Speedup of a typical pair, and its confidence interval of 95 % or more.
   /// "1.089x [1.051, 1.102] pair by pair; 0.901 s -> 0.827 s, medians of 24 pairs".
   std::string text() const;
 };
 
 struct TrialOptions {
-  int most_pairs = 200;         ///< Whatever the time.
-  double smallest_gain = 1.01;  ///< The interval's lower bound must exceed it.
-  double time_limit =
-      600;  ///< Seconds of runs; but a gain is believed of six pairs, and three that show none refuse it.
+  int most_pairs = 200;         ///< Limit on the number of pairs, however much time there is.
+  double smallest_gain = 1.01;  ///< The interval's lower bound must exceed this speedup.
+  double time_limit = 600;      ///< Seconds of runs. At least six pairs are run, or three if those show no gain.
 };
 
-/// What a few runs of one build let expect of the pairs.
-struct Outlook {
-  int pairs = 0;     ///< As many as there would be.
-  double noise = 0;  ///< Half the interval's width then, as a fraction: 0.012 is ±1.2 %.
+/// The precision to expect of a trial, estimated from a few runs of one build.
+struct TrialForecast {
+  int pairs = 0;     ///< Number of pairs that the time allows.
+  double noise = 0;  ///< Half the width of the resulting interval, as a fraction: 0.012 is ±1.2 %.
 };
-Outlook outlook(const TrialOptions& options, const std::vector<double>& runs);
+TrialForecast forecast(const TrialOptions& options, const std::vector<double>& runs);
 
-/// Fills medians, speedup and interval from the samples. `miss` is how often, at most, the truth may lie below `low`,
-/// and as often above `high`. Of so few pairs that no interval is that sure, the extremes: none to keep a patch by.
+/// Fills medians, speedup and interval from the samples. `miss` is the largest probability that the true speedup lies
+/// below `low`, and likewise above `high`. With too few pairs for that, the interval is given by the extremes and must
+/// not be used to keep a patch.
 void summarise(AppTiming& timing, double miss = 0.025);
 
-/// Alternates until a look is decisive, or pairs or time run out. `place(true)` puts the patched build in place, `run`
-/// runs the application, `progress` hears of each pair and of the most that there will be.
-Result<AppTiming> time_in_alternation(const TrialOptions& options, const std::function<Status(bool patched)>& place,
+/// Runs both builds in alternation until an interim look is decisive, or until pairs or time run out. `install(true)`
+/// puts the patched build in its place, `run` runs the application and returns its seconds, `progress` is called after
+/// each pair with the largest number of pairs that there will be.
+Result<AppTiming> time_in_alternation(const TrialOptions& options, const std::function<Status(bool patched)>& install,
                                       const std::function<Result<double>()>& run,
                                       const std::function<void(const AppTiming&, int most)>& progress);
 

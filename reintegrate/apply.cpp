@@ -1,12 +1,12 @@
-// The order of things, and why:
-//   plan the patch, ask git, check permissions       all refusals, before anything runs
-//   build and check the application as it is         a broken application must not be blamed on the patch
-//   a few runs of it, for a small predicted gain     what the pairs could not show is not built
-//   patch, build, check                              wrong or not building: put back at once
-//   save what the build wrote; originals, build      the same for the original, built last, so that every exit from
-//                                                    here on finds the tree as it was
+// The steps in order, each with its reason:
+//   plan the patch, query git, check permissions     all refusals come before any command runs
+//   build and check the unpatched application        a broken application must not be blamed on the patch
+//   time a few runs, if the predicted gain is small  a gain that the noise would hide is not worth building
+//   patch, build, check                              roll back at once if it does not build or fails its check
+//   save the build products, restore the originals,  the original is built last, so that every exit after this step
+//     build again, save those products too           leaves the tree as it was
 //   swap the two builds in and out, timing runs      A B A B
-//   faster: patch, build, check once more, commit    what is kept is what the build made, not a swapped copy
+//   if faster: patch, build, check, commit           the kept programs come from the build, not from a swapped copy
 // The build directory is the user's own: a copied tree would break absolute paths (see tree/build_products.h).
 #include "reintegrate/apply.h"
 
@@ -29,16 +29,16 @@ namespace fs = std::filesystem;
 namespace kernelift {
 namespace {
 
-/// A patched program that runs this much longer than the original hangs, for all that anyone can wait.
+/// A patched program that takes this many times as long as the original, and at least the floor, is taken to hang.
 constexpr double kHangFactor = 10, kHangFloorSeconds = 60;
-/// The kernel's share is of a run that was recorded, the start of the process included: applications have gained up to
-/// 1.8 times what was predicted.
+/// Largest ratio of measured to predicted gain to allow for. The kernel's share is taken from the recorded run, which
+/// includes process start-up; applications have gained up to 1.8 times what was predicted.
 constexpr double kPredictionFallsShort = 2;
-/// A gain that is seen beside any noise that lets a user work; for less, the noise is measured by so many runs.
+/// A gain of this size shows beside any usual noise. For smaller gains the noise is measured first, by this many runs.
 constexpr double kPlainGain = 0.1;
 constexpr size_t kFewestNoiseRuns = 3, kMostNoiseRuns = 9;
-constexpr double kNoiseTime = 0.1;  ///< Of the trial's.
-/// While runs are timed, a person hears at least so often that it goes on.
+constexpr double kNoiseTime = 0.1;  ///< Fraction of the trial's time limit that the noise runs may take.
+/// Longest time without a line of progress while runs are timed.
 constexpr std::chrono::seconds kSilence{10};
 
 struct Stop {
@@ -52,14 +52,15 @@ class Apply {
 
   Result<ApplyReport> run() {
     KERNELIFT_TRY(prepare());
-    if (auto gain = most_gain(); gain && *gain <= r_.trial.smallest_gain - 1)
+    if (auto gain = largest_expected_gain(); gain && *gain <= r_.trial.smallest_gain - 1)
       return not_tried("is less than the " + percent(r_.trial.smallest_gain - 1) + " that a patch must prove");
     KERNELIFT_TRY(check_original());
-    KERNELIFT_ASSIGN(std::optional<std::string> unseen, what_hides_the_gain());
+    KERNELIFT_ASSIGN(std::optional<std::string> unseen, why_gain_is_undetectable());
     if (unseen) return not_tried(*unseen);
     auto proven = prove();
     if (!proven.ok()) {
-      // The journal's destructor puts the sources back if an Error leaves here; the programs are for us.
+      // If an Error leaves this function, the journal's destructor restores the sources; the programs must be rebuilt
+      // here.
       if (!original_is_built_) KERNELIFT_TRY(roll_back({ApplyOutcome::Disturbed, proven.error().message}));
       for (auto& note : late_notes_) say(note);
       return std::move(proven).error();
@@ -91,7 +92,7 @@ class Apply {
     Restoration leftovers;
     KERNELIFT_ASSIGN(PatchJournal journal, PatchJournal::open(r_.state, leftovers));
     journal_.emplace(std::move(journal));
-    report_.notes = notes_of(leftovers);
+    report_.notes = restoration_notes(leftovers);
     report_.notes.insert(report_.notes.end(), r_.notes.begin(), r_.notes.end());
     report_.passed_over = r_.passed_over;
 
@@ -135,23 +136,23 @@ class Apply {
     std::snprintf(text, sizeof text, "%.1f %%", 100 * fraction);
     return text;
   }
-  /// Of the application, as a fraction: 0.02 is 1.02x. Nothing where none was predicted.
-  std::optional<double> most_gain() const {
+  /// The largest gain of the application to hope for, as a fraction (0.02 is 1.02x); nothing if none was predicted.
+  std::optional<double> largest_expected_gain() const {
     auto whole = r_.predicted.whole();
     return whole ? std::optional(kPredictionFallsShort * (*whole - 1)) : std::nullopt;
   }
   Result<ApplyReport> not_tried(const std::string& why) {
     report_.outcome = ApplyOutcome::TooSmall;
-    report_.why = "even twice the gain of " + percent(*most_gain() / kPredictionFallsShort) +
+    report_.why = "even twice the gain of " + percent(*largest_expected_gain() / kPredictionFallsShort) +
                   " that is predicted for the application " + why;
     report_.branch.clear();
     KERNELIFT_TRY(write_report());
     return std::move(report_);
   }
 
-  /// Why the gain could not be seen, or nothing where it could.
-  Result<std::optional<std::string>> what_hides_the_gain() {
-    auto gain = most_gain();
+  /// Why the application's noise would hide the predicted gain; nothing if it would not.
+  Result<std::optional<std::string>> why_gain_is_undetectable() {
+    auto gain = largest_expected_gain();
     if (!gain || *gain >= kPlainGain) return std::optional<std::string>();
     say("the predicted gain is small: timing the application as it is, to see whether its noise would hide it");
     std::vector<double> runs;
@@ -165,14 +166,14 @@ class Apply {
       spent += ran.seconds;
       if (!cold) runs.push_back(ran.seconds);
     }
-    Outlook expected = outlook(r_.trial, runs);
+    TrialForecast expected = forecast(r_.trial, runs);
     double needed = r_.trial.smallest_gain - 1 + expected.noise;
     if (*gain > needed) {
       say(std::to_string(expected.pairs) + " pairs of runs should show " + percent(needed) + " or more, and up to " +
           percent(*gain) + " may come: going on");
       return std::optional<std::string>();
     }
-    return std::optional("cannot be told from the noise of ±" + percent(expected.noise) + " within " +
+    return std::optional("is within the noise of ±" + percent(expected.noise) + " that remains after " +
                          std::to_string(expected.pairs) +
                          " pairs of runs; give --run a case in which the kernel has a larger share");
   }
@@ -196,8 +197,8 @@ class Apply {
     return done();
   }
 
-  /// Adds up what the processes since the last call have said of their launches. The original may have a launcher too,
-  /// of an earlier patch or of another kernel: those are not asked about.
+  /// Adds up the launch counts that processes have written since the last call. Counts of other launchers are ignored:
+  /// the unpatched application may contain one from an earlier patch or for another kernel.
   void count_launches(bool patched) {
     auto text = read_text(launches_file_);
     std::error_code code;
@@ -214,19 +215,21 @@ class Apply {
     }
   }
 
-  /// How many launches of the runs with the patch went to the embedded code.
+  /// Notes how many launches of the patched runs executed the embedded code.
   void note_launches(const std::string& when, const std::string& if_none) {
     if (!patch_.embeds()) return;
     auto counted = std::exchange(launches_, std::nullopt);
     if (!counted) {
-      report_.notes.push_back("Not known: how many launches of " + when +
-                              " ran the embedded code (no process said so at its end).");
+      report_.notes.push_back("It is not known how many launches of " + when +
+                              " ran the embedded code: no process reported its counts at exit.");
       return;
     }
     std::string note = "In " + when + " " + std::to_string(counted->tuned) + " of " +
                        std::to_string(counted->tuned + counted->original) + " launches ran the embedded code";
     if (counted->tuned == 0)
-      note += ": its guard did not hold, it could not be loaded, or a CUDA graph captured them; " + if_none;
+      note +=
+          ": the guard did not hold, the code could not be loaded, or the launches were captured in a CUDA graph; " +
+          if_none;
     report_.notes.push_back(note + ".");
     say(report_.notes.back());
   }
@@ -238,7 +241,7 @@ class Apply {
     return std::chrono::milliseconds(static_cast<int64_t>(1000 * std::max(kHangFloorSeconds, kHangFactor * usual)));
   }
 
-  /// Why the patch must go, or nothing when it may stay. On return the originals stand, built.
+  /// Why the patch must be rolled back, or nothing if it may stay. On success the originals are in place and built.
   Result<std::optional<Stop>> prove() {
     KERNELIFT_TRY(journal_->begin(patch_));
     KERNELIFT_ASSIGN(Listing at_first, list_files(roots_, {r_.state}));
@@ -259,34 +262,34 @@ class Apply {
     if (!checked.ok)
       return std::optional(
           Stop{ApplyOutcome::CheckFailed, "the application's check fails with the patch: " + checked.why});
-    note_launches("the check", "the check says nothing of its results, and only the MEP's verification does");
+    note_launches("the check", "so the check did not test the embedded code; only the MEP's verification did");
     KERNELIFT_ASSIGN(Listing checked_tree, list_files(roots_, {r_.state}));
     for (auto& file : written_between(with_patch, checked_tree))
       if (!is_executable(file)) not_built_.insert(file);
 
     BuildProducts products(journal_->folder() / "products");
-    std::vector<fs::path> patched_products = mine(written_between(at_first, with_patch));
+    std::vector<fs::path> patched_products = own_products(written_between(at_first, with_patch));
     KERNELIFT_TRY(products.save(BuildProducts::After, patched_products));
     say("building without it again, to time both");
     KERNELIFT_ASSIGN(std::optional<Stop> back, back_to_original());
     if (back) return back;
     KERNELIFT_ASSIGN(Listing without_it, list_files(roots_, {r_.state}));
-    KERNELIFT_TRY(products.save(BuildProducts::Before, mine(written_between(with_patch, without_it))));
-    KERNELIFT_ASSIGN(bool differ, products.join());
+    KERNELIFT_TRY(products.save(BuildProducts::Before, own_products(written_between(with_patch, without_it))));
+    KERNELIFT_ASSIGN(bool differ, products.compare());
     if (!differ)
       return std::optional(Stop{
           ApplyOutcome::NotBuilt,
           products.count() == 0
               ? "the build command wrote no program under " + r_.root.string() +
-                    " after the patch: it does not compile the patched files, or it builds elsewhere (name that place "
+                    " after the patch: it does not compile the patched files, or it builds elsewhere (name that folder "
                     "with --build-folder)"
-              : "the build makes the same programs with and without the patch: it does not compile what was patched"});
+              : "the build makes the same programs with and without the patch: it does not compile the patched files"});
     return time(products);
   }
 
-  /// Products that are nobody's source: not what we patch ourselves, not what others write too, and tracked by git only
-  /// if it is a program.
-  std::vector<fs::path> mine(std::vector<fs::path> written) const {
+  /// The written files that are build products: not the patched sources, not files that are also written outside of the
+  /// build, and files tracked by git only if they are programs.
+  std::vector<fs::path> own_products(std::vector<fs::path> written) const {
     std::erase_if(written, [&](const fs::path& file) {
       bool tracked = std::binary_search(tracked_.begin(), tracked_.end(), file);
       return (tracked && !is_program(file)) || not_built_.contains(file) ||
@@ -295,11 +298,12 @@ class Apply {
     return written;
   }
 
-  /// Originals in place, and built.
+  /// Restores the originals and builds them.
   Result<std::optional<Stop>> back_to_original() {
     KERNELIFT_ASSIGN(Restoration restored, journal_->write_originals(false));
     if (!restored.left.empty())
-      return std::optional(Stop{ApplyOutcome::Disturbed, "somebody else changed " + restored.left[0] + " meanwhile"});
+      return std::optional(
+          Stop{ApplyOutcome::Disturbed, restored.left[0] + " was changed by another program while apply was running"});
     KERNELIFT_ASSIGN(CommandOutcome built, commands_->run("build-original-again", r_.build));
     original_is_built_ = built.ok;
     if (built.interrupted) return stopped();
@@ -321,9 +325,9 @@ class Apply {
       if (usual_seconds_ == 0) usual_seconds_ = outcome.seconds;
       return outcome.seconds;
     };
-    auto place = [&](bool patched) -> Status {
+    auto install = [&](bool patched) -> Status {
       patched_stands = patched;
-      return products.place(patched ? BuildProducts::After : BuildProducts::Before);
+      return products.install(patched ? BuildProducts::After : BuildProducts::Before);
     };
     auto said = std::chrono::steady_clock::now();
     auto progress = [&](const AppTiming& timing, int most) {
@@ -336,12 +340,12 @@ class Apply {
       say(line);
     };
     say("timing the two in alternation");
-    auto timed = time_in_alternation(r_.trial, place, run, progress);
+    auto timed = time_in_alternation(r_.trial, install, run, progress);
     if (!timed.ok()) reason = timed.error(), failed = &reason;
-    note_launches("the timed runs", "what was timed is the original");
+    note_launches("the timed runs", "so the runs timed the original kernel");
     bool during_patched = patched_stands;
-    Status placed = products.place(BuildProducts::Before);
-    original_is_built_ = placed.ok();  // If not, some programs may be the patched ones still.
+    Status placed = products.install(BuildProducts::Before);
+    original_is_built_ = placed.ok();  // If not, some programs may still be the patched ones.
     if (!placed.ok()) return std::optional(Stop{ApplyOutcome::Disturbed, placed.error().message});
     if (InterruptGuard::interrupted()) return stopped();
     if (failed && failed->exit != Exit::No) return std::optional(Stop{ApplyOutcome::Disturbed, failed->message});
@@ -350,7 +354,7 @@ class Apply {
                                                                (during_patched ? "with" : "without") +
                                                                " the patch failed: " + failed->message});
     report_.measured = *timed;
-    note_more_than_the_share();
+    note_implausible_gain();
     if (timed->low <= r_.trial.smallest_gain) {
       char why[160];
       std::snprintf(why, sizeof why,
@@ -362,17 +366,17 @@ class Apply {
     return std::optional<Stop>();
   }
 
-  /// By Amdahl's law the kernel could not even vanish for it.
-  void note_more_than_the_share() {
+  /// Notes a speedup that exceeds what Amdahl's law allows even if the kernel took no time at all.
+  void note_implausible_gain() {
     double share = kPredictionFallsShort * r_.predicted.kernel_share;
     if (share <= 0 || share >= 1 || report_.measured->low * (1 - share) <= 1) return;
     report_.notes.push_back("The kernel is " + percent(r_.predicted.kernel_share) +
-                            " of the application, which cannot account for so much: what else differs between the two "
-                            "builds, or between their runs?");
+                            " of the application's time, which cannot account for this speedup: check what else "
+                            "differs between the two builds or their runs.");
     say(report_.notes.back());
   }
 
-  /// The patch in place for good: built by the build itself, checked once more, committed.
+  /// Installs the patch for good: writes it, builds it with the application's build, checks once more, commits.
   Status keep() {
     say("keeping the patch: last build and check");
     if (auto written = journal_->write_patched(); !written.ok())
@@ -388,17 +392,18 @@ class Apply {
     if (checked->interrupted) return roll_back(*stopped());
     if (!checked->ok)
       return roll_back({ApplyOutcome::CheckFailed, "the last check with the patch failed: " + checked->why});
-    // Minutes have passed: what the user has saved meanwhile is neither checked nor ours to commit.
-    if (auto same = journal_->patches_stand(); !same.ok())
+    // The build and check took minutes: an edit that the user saved meanwhile was not checked and must not be
+    // committed.
+    if (auto same = journal_->check_patched(); !same.ok())
       return roll_back({ApplyOutcome::Disturbed, same.error().message});
     if (git_.kind() == GitTree::Kind::Tracked) {
       if (auto committed = commit(); !committed.ok())
         return roll_back(
-            {ApplyOutcome::Disturbed, "the patch is good, but git would not take it: " + committed.error().message});
+            {ApplyOutcome::Disturbed, "the patch is good, but git refused it: " + committed.error().message});
     }
     report_.outcome = ApplyOutcome::Kept;
     report_.why = "the application passes its check and is measurably faster, " + report_.measured->text();
-    // Kept it is from here on, report or none: what can no longer be taken back must not be left unfinished.
+    // The commit cannot be taken back, so from here on the patch counts as kept even if the report cannot be written.
     KERNELIFT_TRY(journal_->finish(true));
     if (Status written = write_report(); !written.ok())
       report_.notes.push_back("The report could not be written: " + written.error().message), say(report_.notes.back());
@@ -408,7 +413,7 @@ class Apply {
   Status commit() {
     KERNELIFT_ASSIGN(report_.previous, git_.checked_out());
     if (report_.previous != git_.head())
-      return refused("what is checked out was " + git_.head() + ", and is " + report_.previous + " now");
+      return refused("the checked-out branch or commit was " + git_.head() + " and is now " + report_.previous);
     std::string message = "Tune " + r_.mep.kernel_name + "\n\n";
     if (!r_.candidate.steps.empty()) message += r_.candidate.note() + "\n\n";
     if (patch_.embeds()) message += patch_.notes[0] + "\n\n";
@@ -416,8 +421,8 @@ class Apply {
     KERNELIFT_ASSIGN(report_.commit, git_.commit_files(paths_, message, journal_->folder()));
     if (git_.wants_signatures())
       report_.notes.push_back(
-          "The commit is not signed, though git is told to sign commits here (commit.gpgsign): nobody may be there to "
-          "type a passphrase; `git commit --amend --no-edit` signs it.");
+          "The commit is not signed although commit.gpgsign is set, because signing may ask for a passphrase; `git "
+          "commit --amend --no-edit` signs it.");
     KERNELIFT_TRY(journal_->note_commit(git_.top().string(), report_.branch, report_.commit, report_.previous));
     Status switched = git_.switch_to(report_.branch, report_.commit, paths_);
     if (!switched.ok()) (void)journal_->note_commit("", "", "", "");
@@ -430,14 +435,15 @@ class Apply {
     report_.branch.clear(), report_.commit.clear(), report_.previous.clear();
     say("rolling back: " + stop.why);
     KERNELIFT_ASSIGN(Restoration restored, journal_->write_originals(original_is_built_));
-    for (auto& file : restored.left) late_notes_.push_back("Left alone, because it was changed meanwhile: " + file);
+    for (auto& file : restored.left)
+      late_notes_.push_back("Left alone, because it was changed while apply was running: " + file);
     if (!original_is_built_ && stop.outcome != ApplyOutcome::Interrupted) {
       auto built = commands_->run("build-rolled-back", r_.build);
       if (!built.ok() || !built->ok)
-        late_notes_.push_back("The sources are as they were, but building them again failed; see " +
+        late_notes_.push_back("The sources are restored, but building them again failed; see " +
                               (journal_->folder() / "build-rolled-back.log").string());
     } else if (!original_is_built_) {
-      late_notes_.push_back("The sources are as they were; run the build command to have the programs follow.");
+      late_notes_.push_back("The sources are restored; run the build command to restore the programs too.");
     }
     return journal_->finish(false);
   }
@@ -448,14 +454,14 @@ class Apply {
   SourcePatch patch_;
   std::vector<fs::path> paths_, tracked_, roots_;
   std::set<fs::path>
-      not_built_;  ///< Written outside of the builds as well, by who knows whom: a log that is being kept.
+      not_built_;  ///< Files that are also written while no build runs, such as a log: not build products.
   GitTree git_;
   std::optional<AppCommands> commands_;
   struct Launches {
     unsigned long long tuned = 0, original = 0;
   };
   fs::path launches_file_;
-  std::optional<Launches> launches_;  ///< Of the patched application; nothing when no process said any.
+  std::optional<Launches> launches_;  ///< Counts of the patched application; nothing if no process reported any.
   std::vector<std::string> late_notes_;
   double check_seconds_ = 0, usual_seconds_ = 0;
   bool original_is_built_ = false;
@@ -468,12 +474,13 @@ Result<ApplyReport> apply(const ApplyRequest& request) {
   return Apply(request).run();
 }
 
-std::vector<std::string> notes_of(const Restoration& leftovers) {
+std::vector<std::string> restoration_notes(const Restoration& leftovers) {
   std::vector<std::string> notes;
   if (leftovers.needed)
     notes.push_back(leftovers.kept ? "An earlier apply had been interrupted after its commit; it was completed."
-                                   : "An earlier apply had been interrupted; its files were put back first.");
-  for (auto& file : leftovers.left) notes.push_back("Changed since that interruption, left alone: " + file);
+                                   : "An earlier apply had been interrupted; its files were restored first.");
+  for (auto& file : leftovers.left)
+    notes.push_back("Left alone, because it was changed since that interruption: " + file);
   return notes;
 }
 
@@ -488,7 +495,7 @@ Result<Restoration> undo_last(const fs::path& state) {
   KERNELIFT_ASSIGN(PatchJournal journal, PatchJournal::open(state, leftovers));
   KERNELIFT_ASSIGN(Restoration undone_now, journal.undo_last());
   fs::path file = undone_now.folder / "report.json";
-  // Without one there is nothing to put right; and one that cannot be written says when what it says was so.
+  // A missing report needs no correction; one that cannot be rewritten still has the date on which it was true.
   if (auto report = read_json(file); undone_now.left.empty() && report.ok() && report->is_object())
     (void)write_json(file, undone(*report));
   return undone_now;

@@ -1,9 +1,9 @@
-// The candidates of a run, most promising first, until one stands in the application. The best figure in a MEP is often
-// not a patch: its launch is shared with other kernels, or it needs host code. Then the next one is tried, and each
-// that is passed over is named with its reason. One candidate may be two patches, its source for the application's
-// compiler and embedded PTX, which is preferred only where it is clearly faster. Planning a patch is cheap, confirming
-// a candidate takes seconds, proving it in the application takes minutes: so every step is taken only for what passed
-// the step before.
+// Tries the candidates of a run in the application, most promising first, until one is kept. The fastest candidate in a
+// MEP often cannot be expressed as a patch: its launch is shared with other kernels, or it needs new host code. Then
+// the next one is tried, and each candidate that is passed over is named with its reason. One candidate gives up to two
+// patches: its source for the application's compiler, and embedded PTX, which is preferred only where it is clearly
+// faster. Planning a patch is cheap, confirming a candidate takes seconds, and proving it in the application takes
+// minutes: so a candidate reaches each step only after it passed the one before.
 #pragma once
 #include <functional>
 
@@ -11,11 +11,11 @@
 
 namespace kernelift {
 
-/// Re-times a candidate that was only screened, in a fresh process. An Error says why nothing can be confirmed here.
+/// Times a candidate again, which so far was only screened, in a fresh process. An Error says why it cannot be done.
 using Confirm = std::function<Result<Verdict>(const RunTrial&)>;
 
-/// The report is of the last candidate that was proven or rolled back; its `passed_over` names all others. An Error
-/// means that no candidate reached the application, or that the application itself is not in order.
+/// The report describes the last candidate that was kept or rolled back; its `passed_over` names all others. An Error
+/// means that no candidate reached the application, or that the application itself does not build or pass its check.
 Result<ApplyReport> apply_best(RunOffer offer, const Confirm& confirm);
 
 }  // namespace kernelift

@@ -1,4 +1,4 @@
-// Plain text with the figures side by side; see apply_report.h.
+// Writes the report as text, with predicted and measured figures side by side, and as JSON.
 #include "reintegrate/apply_report.h"
 
 #include <algorithm>
@@ -14,8 +14,7 @@ std::string format(const char* pattern, auto... values) {
   return text;
 }
 
-/// A generated file is hundreds of lines that nobody reads on a terminal: its head is enough, the rest is in
-/// patch.diff.
+/// The diff with generated files cut after their first lines: they are hundreds of lines long, and patch.diff has all.
 std::string abridged(const std::string& diff) {
   constexpr size_t kLines = 16;
   std::string out;
@@ -56,7 +55,7 @@ const char* name(ApplyOutcome outcome) {
 
 std::optional<double> Prediction::whole() const {
   if (kernel_gain <= 0 || kernel_share <= 0 || kernel_share > 1) return std::nullopt;
-  return 1 / (1 - kernel_share + kernel_share / worth_alone(kernel_gain, kernel_share, others));
+  return 1 / (1 - kernel_share + kernel_share / equivalent_gain(kernel_gain, kernel_share, others));
 }
 
 std::string ApplyReport::text() const {
@@ -67,14 +66,14 @@ std::string ApplyReport::text() const {
     std::string others = text_of(predicted.others);
     text += format("predicted  %.3fx for the application (the kernel is %.1f %% of it and became %.2fx as fast", *whole,
                    100 * predicted.kernel_share, predicted.kernel_gain) +
-            (others.empty() ? "" : "; with it ") + others + ")\n";
+            (others.empty() ? "" : "; other kernels with the new values: ") + others + ")\n";
   }
   if (measured) text += "measured   " + measured->text() + where() + "\n";
   text += std::string(kept() ? "kept: " : tried() ? "rolled back: " : "not tried: ") + why + "\n";
   if (!kept()) return text;
   text += branch.empty() ? "The originals are in " + originals
                          : "The patch is on branch " + branch + " (" + commit.substr(0, 10) + "), now checked out";
-  return text + "; back with: " + way_back() + "\n";
+  return text + "; go back with: " + way_back() + "\n";
 }
 
 std::string ApplyReport::where() const { return on_cpu ? " on the CPU device, not on a GPU" : ""; }
@@ -121,8 +120,8 @@ Json to_json(const ApplyReport& report) {
 }
 
 Json undone(Json report) {
-  report["why"] = "it was kept on " + report.value("at", "a day before") +
-                  " and taken back by `kernelift apply --undo` on " + utc_now() + "; with it, " +
+  report["why"] = "it was kept on " + report.value("at", "an earlier day") +
+                  " and undone by `kernelift apply --undo` on " + utc_now() + "; while it was in, " +
                   report.value("why", "the application was faster");
   report["outcome"] = "undone", report["kept"] = false, report["way_back"] = "";
   return report;

@@ -1,4 +1,5 @@
-// Scan and capture are used when they can be read and passed over when not: they refine what is said, not what is done.
+// The scan and the capture are used if they can be read and ignored if not: they refine the messages and predictions,
+// not the patch.
 #include "reintegrate/apply_request.h"
 
 #include <set>
@@ -24,14 +25,16 @@ std::vector<KernelShare> kernel_shares(const Capture& capture) {
   return shares;
 }
 
-bool counted_as_one(const std::string& key, const ScanIndex& scan, const std::vector<CapturedInstance>& recorded) {
-  std::set<std::pair<std::string, uint64_t>> places;  // A header's kernel is one, in all units that include it.
+bool profile_line_is_ambiguous(const std::string& key, const ScanIndex& scan,
+                               const std::vector<CapturedInstance>& recorded) {
+  // Counted by definition, because a header's kernel is one kernel in all units that include it.
+  std::set<std::pair<std::string, uint64_t>> definitions;
   for (auto& kernel : scan.kernels)
-    if (kernel.key == key) places.emplace(kernel.definition.file, kernel.definition.begin);
+    if (kernel.key == key) definitions.emplace(kernel.definition.file, kernel.definition.begin);
   std::set<std::string> units;
   for (auto& instance : recorded)
     if (instance.kernel == key) units.insert(instance.unit);
-  return places.size() > 1 && (units.size() > 1 || units.contains(""));
+  return definitions.size() > 1 && (units.size() > 1 || units.contains(""));
 }
 
 Result<fs::path> find_run(const fs::path& name, const fs::path& state) {
@@ -50,17 +53,17 @@ Result<Embedding> embedding_on(const std::string& device, const std::string& ask
   if (asked == "never") return Embedding::Never;
   if (asked == "auto") return cpu ? Embedding::Never : Embedding::Auto;
   if (asked != "only") return usage_error("--embed is never, auto or only, not '" + asked + "'");
-  if (cpu) return usage_error("--embed only: embedded code is PTX, for NVIDIA GPUs, and this is the CPU device");
+  if (cpu) return usage_error("--embed only: embedded code is PTX for NVIDIA GPUs, and this is the CPU device");
   return Embedding::Only;
 }
 
 EmbeddedGain embedded_gain(const RunTrial& trial) {
   const Verdict& figures = trial.figures();
-  if (!figures.device.starts_with("cuda")) return {};  // Elsewhere nothing runs PTX.
-  // Of one source two compilers make two programs. Of a recipe only the tuner's own can make anything, but whether it
-  // was raced against the application's code, and not against clang's of the same source, its confirmation says.
+  if (!figures.device.starts_with("cuda")) return {};  // Only NVIDIA GPUs run PTX.
+  // The counters hold the comparison with the application's own code. A recipe can be compiled by the tuner's compiler
+  // only, and until it is confirmed it has been timed against clang's build of the original.
   if (trial.candidate.recipe.is_default() || trial.confirmed)
-    return {trial.counter("embedded_speedup"), trial.counter("embedded_speedup_low")};
+    return figures.embedded ? EmbeddedGain{figures.embedded->speedup, figures.embedded->speedup_low} : EmbeddedGain();
   return {figures.speedup(), figures.speedup_low()};
 }
 
@@ -73,7 +76,7 @@ Result<RunOffer> offer_of(const Run& run, const fs::path& state, Embedding embed
   };
   for (auto& trial : trials) {
     if (trial.candidate.tier == "baseline") {
-      offer.own_ulps = trial.counter("largest_ulps");
+      offer.own_ulps = trial.figures().largest_ulps.value_or(0);
       continue;
     }
     ++offer.tried;
@@ -102,20 +105,21 @@ Result<RunOffer> offer_of(const Run& run, const fs::path& state, Embedding embed
   std::error_code code;
   if (!fs::is_directory(request.root, code))
     return environment_error("the application's root " + request.root.string() +
-                             ", from which the kernel was extracted, is not there any more");
+                             ", from which the kernel was extracted, no longer exists");
   if (auto scan = ScanIndex::read(state / "scan.json"); scan.ok()) request.scan = std::move(*scan);
   if (request.scan)
     for (auto& unit : request.scan->units) request.build_folders.push_back(unit.folder);
-  if (request.scan && capture.ok() && counted_as_one(request.mep.kernel_key, *request.scan, capture->instances())) {
+  if (request.scan && capture.ok() &&
+      profile_line_is_ambiguous(request.mep.kernel_key, *request.scan, capture->instances())) {
     offer.kernel_share = 0;
     request.notes.push_back(
-        "Nothing is predicted for the application: several files have a kernel of this name, and what share each has "
-        "is not known.");
+        "Nothing is predicted for the application: several files have a kernel of this name, and the share of each is "
+        "not known.");
   }
   return offer;
 }
 
-void judge_by(const std::string& run, const std::string& check, RunOffer& offer) {
+void set_commands(const std::string& run, const std::string& check, RunOffer& offer) {
   offer.request.run = run, offer.request.check = check;
   const std::string& timed = run.empty() ? check : run;
   if (timed.empty() || offer.recorded.empty() || offer.kernel_share <= 0) return;
@@ -127,9 +131,9 @@ void judge_by(const std::string& run, const std::string& check, RunOffer& offer)
   bool by_shell = then.size() == 3 && then[0] == "sh" && then[1] == "-c";  // As `optimize` records a line.
   if (words(timed) == (by_shell ? words(then[2]) : then)) return;
   offer.kernel_share = 0, offer.shares.clear();
-  offer.request.notes.push_back("Nothing is predicted for the application: what was recorded is '" +
+  offer.request.notes.push_back("Nothing is predicted for the application: the recorded command is '" +
                                 (by_shell ? then[2] : join_command(then)) +
-                                "', and what share of this run the kernel has is not known.");
+                                "', and the kernel's share of this run is not known.");
 }
 
 }  // namespace kernelift

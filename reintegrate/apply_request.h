@@ -1,5 +1,6 @@
-// What `apply` needs, collected from the artefacts of the earlier stages: the candidates from the run, the slice and
-// its origins from the MEP, who else is touched from the scan, the kernel's share of the time from the capture.
+// Collects the input of `apply` from the artefacts of the earlier stages: the candidates from the run, the slice and
+// its origins from the MEP, other kernels that use the same code from the scan, the kernel's share of the run time from
+// the capture.
 #pragma once
 #include <filesystem>
 #include <vector>
@@ -12,8 +13,8 @@ namespace kernelift {
 
 /// Whether a patch may carry PTX.
 enum class Embedding { Never, Auto, Only };
-/// What `--embed` asks for on a device: a usage Error for anything but never, auto and only, and for "only" on the CPU
-/// device, where "auto" means never.
+/// Parses the value of `--embed` for a device. On the CPU device "auto" means never and "only" is a usage Error, as is
+/// any other word.
 Result<Embedding> embedding_on(const std::string& device, const std::string& asked);
 
 /// A kernel's share of the application's run time when it was recorded.
@@ -21,41 +22,41 @@ struct KernelShare {
   std::string key;
   double share = 0;
 };
-/// Most time first.
+/// The shares of all profiled kernels, largest first.
 std::vector<KernelShare> kernel_shares(const Capture& capture);
-/// Whether such a share may be that of several kernels: of static ones of one key, in several files.
-bool counted_as_one(const std::string& key, const ScanIndex& scan, const std::vector<CapturedInstance>& recorded);
-/// 0: not known.
+/// True if a line of the profile may be the sum of several kernels: static kernels of one key in several files.
+bool profile_line_is_ambiguous(const std::string& key, const ScanIndex& scan,
+                               const std::vector<CapturedInstance>& recorded);
+/// The share of the kernel; 0 if it is not known.
 double share_of(const std::string& key, const std::vector<KernelShare>& shares);
 
-/// What a run has to offer to its application.
+/// The candidates that a run offers to its application, and what is known about them.
 struct RunOffer {
-  ApplyRequest request;               ///< All but the commands, the progress and the candidate.
-  std::vector<KernelShare> shares;    ///< Empty: not known.
-  std::vector<std::string> recorded;  ///< The command whose run they are of.
-  double kernel_share = 0;            ///< Of them, the kernel's; 0: unknown.
-  double own_ulps = 0;  ///< How far the original's results lie from the recorded ones, in units of the last place.
-  size_t tried = 0;     ///< Candidates of the run, good and bad.
-  std::vector<RunTrial>
-      promising;  ///< What a source patch may express or what may be embedded, and promises a gain; by id.
-  std::optional<RunTrial> compiler_gain;  ///< The best gain that is in how the kernel is compiled, where it cannot be
-                                          ///< embedded; one that is confirmed, if any is.
+  ApplyRequest request;               ///< Complete but for the commands, the progress callback and the candidate.
+  std::vector<KernelShare> shares;    ///< Shares of all kernels; empty: not known.
+  std::vector<std::string> recorded;  ///< The recorded command, to whose run the shares belong.
+  double kernel_share = 0;            ///< This kernel's share; 0: unknown.
+  double own_ulps =
+      0;             ///< Largest distance of the original's results from the recorded ones, in units in the last place.
+  size_t tried = 0;  ///< Number of candidates in the run, good and bad.
+  std::vector<RunTrial> promising;  ///< Candidates with a gain that a source patch or embedded PTX may carry; by id.
+  /// The best gain that lies in how the kernel is compiled and cannot be embedded; a confirmed one, if there is any.
+  std::optional<RunTrial> compiler_gain;
   Embedding embedding = Embedding::Auto;
-  MakeEmbedded make_embedded;  ///< Empty: nothing can be embedded here.
-  Weigh weigh = {};            ///< Empty: what becomes of other kernels is left to the application's timing.
+  MakeEmbedded make_embedded;     ///< Empty: nothing can be embedded here.
+  JudgeOthers judge_others = {};  ///< Empty: the effect on other kernels shows only in the application's timing.
 };
 
 /// `run` is a run file, or a kernel's name for its latest run.
 Result<std::filesystem::path> find_run(const std::filesystem::path& run, const std::filesystem::path& state);
-/// With `embedding`, what only the tuner's compiler gains is part of the offer.
+/// Unless `embedding` is Never, gains that only the tuner's own compiler can make are part of the offer.
 Result<RunOffer> offer_of(const Run& run, const std::filesystem::path& state, Embedding embedding = Embedding::Never);
 
-/// The commands that patches are judged by. Shares of another run, which was recorded, say nothing of this one: they
-/// are dropped, and the report says so.
-void judge_by(const std::string& run, const std::string& check, RunOffer& offer);
+/// Sets the commands that patches are judged by. If the recorded run had another command line, its shares do not apply
+/// to this one: they are dropped, and the report says so.
+void set_commands(const std::string& run, const std::string& check, RunOffer& offer);
 
-/// What a candidate promises when its PTX is embedded: against the application's own code. Zeros: nothing, or not known
-/// yet.
+/// A candidate's speedup over the application's own code when its PTX is embedded. Zeros: no gain, or not known yet.
 struct EmbeddedGain {
   double speedup = 0, low = 0;
 };

@@ -1,5 +1,5 @@
-// A thread watches beside the one that waits: only that one forks, and a signal handler may do next to nothing. Not by
-// process group: a build may give its own children groups of their own.
+// A second thread polls for a received signal and passes it on, because a signal handler may do next to nothing. It
+// finds the descendants through /proc and not by process group, because a build may put its children into other groups.
 #include "reintegrate/interruption.h"
 
 #include <signal.h>
@@ -25,11 +25,11 @@ std::atomic<bool> from_terminal{false};
 struct sigaction previous_actions[std::size(kSignals)];
 
 void on_signal(int signal, siginfo_t* info, void*) {
-  from_terminal = info->si_code == SI_KERNEL;  // Then the whole group has it already.
+  from_terminal = info->si_code == SI_KERNEL;  // Then the whole process group has received the signal already.
   received = signal;
 }
 
-/// Who started whom, by one look at all processes: not every kernel has a list of children.
+/// Children by parent, from one pass over all processes: not every Linux kernel offers /proc/<pid>/task/<tid>/children.
 std::multimap<pid_t, pid_t> children_of_all() {
   std::multimap<pid_t, pid_t> children;
   std::error_code code;
@@ -38,7 +38,7 @@ std::multimap<pid_t, pid_t> children_of_all() {
     if (process <= 0) continue;
     std::ifstream file(entry.path() / "stat");
     std::string stat((std::istreambuf_iterator<char>(file)), {});
-    // "17 (a name, brackets and all) S 1 …"
+    // "17 (a name that may contain brackets) S 1 …"
     size_t name_end = stat.rfind(')');
     pid_t parent = 0;
     if (name_end != stat.npos && std::sscanf(stat.c_str() + name_end, ") %*c %d", &parent) == 1)
@@ -55,8 +55,8 @@ void find_descendants(const std::multimap<pid_t, pid_t>& children, pid_t of, std
   }
 }
 
-/// Parents first: a shell whose command was killed before it would go on to its next. All are found before one is told,
-/// as the children of one that has ended are nobody's that we could find.
+/// Signals parents first: a shell whose command was killed first would go on to its next command. All descendants are
+/// found before any is signalled, because the children of a process that has ended are no longer found under it.
 void signal_descendants(pid_t of, int signal) {
   std::vector<pid_t> found;
   find_descendants(children_of_all(), of, found);
@@ -80,7 +80,7 @@ InterruptGuard::~InterruptGuard() {
 bool InterruptGuard::interrupted() { return received != 0; }
 
 Result<ProcessOutcome> run_interruptibly(const std::vector<std::string>& argv, ProcessOptions options, Ending ending) {
-  options.own_group = options.timeout.has_value();  // A deadline ends the whole group.
+  options.own_group = options.timeout.has_value();  // On timeout the whole group is killed.
   std::atomic<bool> finished{false};
   std::thread watcher([&] {
     for (bool told = false; !finished; std::this_thread::sleep_for(kPoll)) {

@@ -1,12 +1,12 @@
-// Ctrl-C and requests to terminate while commands of the user run: they reach the command and everything it has
-// started, and leave this process the time to put things back and say where they stand.
+// Handles Ctrl-C and requests to terminate while a command of the user's runs: the signal reaches the command and all
+// its descendants, and this process goes on to restore files and report the state.
 #pragma once
 #include "core/base/process.h"
 
 namespace kernelift {
 
-/// While it lives, SIGINT, SIGTERM and SIGHUP are noted, and end what run_interruptibly() waits for instead of this
-/// process.
+/// While an InterruptGuard exists, SIGINT, SIGTERM and SIGHUP do not end this process: they are recorded, and
+/// run_interruptibly() passes them to the command that it runs.
 class InterruptGuard {
  public:
   InterruptGuard();
@@ -14,11 +14,12 @@ class InterruptGuard {
   static bool interrupted();
 };
 
-/// What an interruption does to the command: hands the signal on, for programs that save their state by it, or ends
+/// What an interruption does to the command: it hands the signal on, for programs that then save their state, or kills
 /// them.
 enum class Ending { HandedOn, Killed };
 
-/// run_process under a guard. The command stays in our group, so that a terminal is its terminal too.
+/// run_process that can be interrupted. EXPECTS: an InterruptGuard exists. The command stays in this process's group,
+/// so that it can use the terminal.
 Result<ProcessOutcome> run_interruptibly(const std::vector<std::string>& argv, ProcessOptions options, Ending ending);
 
 }  // namespace kernelift

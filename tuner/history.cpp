@@ -10,12 +10,12 @@ namespace {
 /// Hash of the image and its launches, so that equal code is confirmed only once; the candidate's key if the evaluator
 /// gave no image id.
 Hash code_of(const RunTrial& trial, const Hash& key) {
-  auto image = trial.verdict.counters.find("image_id");
-  if (image == trial.verdict.counters.end()) return key;
+  const auto& image = trial.verdict.image.identity;
+  if (!image) return key;
   Candidate run;
   run.launches = trial.candidate.launches, run.scratch = trial.candidate.scratch;
   if (!run.launches.empty() || !run.scratch.empty()) run.values = trial.candidate.values;
-  run.source = std::to_string(image->second);
+  run.source = image->hex();
   return run.key();
 }
 

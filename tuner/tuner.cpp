@@ -29,7 +29,7 @@ constexpr auto kPoll = std::chrono::milliseconds(2);  ///< Far below any evaluat
 constexpr auto kWaitForIdeas = std::chrono::milliseconds(50);
 constexpr int kBarrenRounds = 3;     ///< Rounds without any proposal before the run is over …
 constexpr int kRepeatRounds = 1000;  ///< … or with none but known ones: a resumed run has many.
-constexpr int kMostNotJudged = 3;    ///< Verdicts in a row that are not about the candidate.
+constexpr int kMostNotJudged = 3;    ///< Evaluations in a row without a verdict.
 constexpr int kRepeats = 64;         ///< Known candidates a proposer may offer in a row.
 constexpr double kSpentShare = 0.05,
                  kSpentSeconds = 1;  ///< A sitting with less than both left would only measure the original.
@@ -79,7 +79,7 @@ struct InFlight {
   Candidate candidate;
   std::vector<int64_t> parents;
   size_t arm = 0;
-  std::future<Verdict> verdict;
+  std::future<Evaluation> evaluation;
   Clock::time_point begin;
 };
 
@@ -132,7 +132,8 @@ class Tuning {
   Status collect_left_over();
   /// Figures of two devices are never put beside each other.
   Status check_device(const Verdict& verdict) const;
-  /// An Error, too, where verdicts one after the other are not about the candidates.
+  /// Stores the verdict, or counts the evaluation that has none; an Error, too, where several in a row have none.
+  Status take(InFlight& done, const Evaluation& evaluation);
   Status store(InFlight& done, const Verdict& verdict);
   /// Those to be confirmed, the likeliest winners of both kinds first.
   std::vector<const RunTrial*> finalists() const;
@@ -162,7 +163,7 @@ class Tuning {
   std::set<Hash> flying_keys_;
   int64_t recalled_ = -1;  ///< Candidates tried in earlier sittings; -1: there was none.
   size_t confirmed_ = 0;   ///< In this one.
-  int not_judged_ = 0;     ///< Verdicts in a row that are none.
+  int not_judged_ = 0;     ///< Evaluations in a row without a verdict.
   Clock::time_point begin_;
   double spent_before_;
   double sitting_ = 0;         ///< Seconds that this sitting has for searching and confirming.
@@ -185,8 +186,10 @@ Status Tuning::recall() {
 
 Status Tuning::measure_original(const Candidate& original) {
   if (history_.baseline()) return done();
-  Verdict verdict = evaluator_.submit(original).get();
-  if (!judged(verdict)) return environment_error("the original cannot be measured: " + verdict.detail);
+  Evaluation evaluation = evaluator_.submit(original).get();
+  if (auto* none = std::get_if<NotJudged>(&evaluation))
+    return environment_error("the original cannot be measured: " + none->why);
+  const Verdict& verdict = std::get<Verdict>(evaluation);
   // A busy machine or a short time says nothing of the kernel.
   if (verdict.outcome == Outcome::TimedOut && verdict.stage == Stage::Compile)
     return answer_is_no("the original could not be compiled within the time that a candidate is given (" +
@@ -216,8 +219,9 @@ bool Tuning::launch_from(size_t arm) {
       } else if (!flying_keys_.contains(key)) {
         flying_keys_.insert(key);
         last_tier_ = proposal.candidate.tier;
-        auto verdict = evaluator_.submit(proposal.candidate);
-        flying_.push_back({std::move(proposal.candidate), std::move(proposal.parents), arm, std::move(verdict), now()});
+        auto evaluation = evaluator_.submit(proposal.candidate);
+        flying_.push_back(
+            {std::move(proposal.candidate), std::move(proposal.parents), arm, std::move(evaluation), now()});
         launched = true;
       }
     }
@@ -269,13 +273,17 @@ Status Tuning::check_device(const Verdict& verdict) const {
                      "': the two cannot be compared. Name the device (--device), or start a new run without --resume");
 }
 
-Status Tuning::store(InFlight& finished, const Verdict& verdict) {
-  if (!judged(verdict)) {
+Status Tuning::take(InFlight& finished, const Evaluation& evaluation) {
+  if (auto* none = std::get_if<NotJudged>(&evaluation)) {
     if (++not_judged_ < kMostNotJudged) return done();
-    return environment_error("candidates can be judged no longer (" + verdict.detail +
+    return environment_error("candidates can be judged no longer (" + none->why +
                              "); what was measured until now is stored, go on with --resume");
   }
   not_judged_ = 0;
+  return store(finished, std::get<Verdict>(evaluation));
+}
+
+Status Tuning::store(InFlight& finished, const Verdict& verdict) {
   KERNELIFT_TRY(check_device(verdict));
   KERNELIFT_ASSIGN(int64_t id, run_.record(finished.candidate, verdict, finished.parents, spent()));
   double waited = std::chrono::duration<double>(now() - finished.begin).count();
@@ -294,17 +302,17 @@ Status Tuning::store(InFlight& finished, const Verdict& verdict) {
 Result<bool> Tuning::collect() {
   bool any = false;
   for (auto place = flying_.begin(); place != flying_.end();) {
-    if (place->verdict.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+    if (place->evaluation.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
       ++place;
       continue;
     }
     InFlight finished = std::move(*place);
     place = flying_.erase(place);
     flying_keys_.erase(finished.candidate.key());
-    Verdict verdict = finished.verdict.get();
+    Evaluation evaluation = finished.evaluation.get();
     // Ctrl-C reaches the workers too: what they say from then on is not the candidate's doing.
     if (interrupted()) return any;
-    KERNELIFT_TRY(store(finished, verdict));
+    KERNELIFT_TRY(take(finished, evaluation));
     any = true;
   }
   if (any) KERNELIFT_TRY(run_.record_time(spent()));
@@ -315,10 +323,12 @@ Status Tuning::collect_left_over() {
   // What failed then says more of the end of the run than of the candidate.
   for (auto& one : flying_) {
     if (interrupted()) break;
-    if (one.verdict.wait_for(std::chrono::seconds(0)) != std::future_status::ready) continue;
-    if (Verdict verdict = one.verdict.get(); verdict.ok()) KERNELIFT_TRY(store(one, verdict));
+    if (one.evaluation.wait_for(std::chrono::seconds(0)) != std::future_status::ready) continue;
+    Evaluation evaluation = one.evaluation.get();
+    if (auto* verdict = std::get_if<Verdict>(&evaluation); verdict && verdict->ok())
+      KERNELIFT_TRY(store(one, *verdict));
   }
-  std::erase_if(flying_, [](auto& one) { return !one.verdict.valid(); });
+  std::erase_if(flying_, [](auto& one) { return !one.evaluation.valid(); });
   return done();
 }
 
@@ -380,17 +390,18 @@ double Tuning::confirming_seconds() const {
 
 Status Tuning::confirm(const RunTrial& trial, std::optional<Clock::time_point> deadline) {
   report_progress(false, "confirming #" + std::to_string(trial.id) + " in a fresh process");
-  std::optional<Verdict> verdict =
+  std::optional<Evaluation> evaluation =
       deadline ? evaluator_.confirm_by(trial.candidate, *deadline) : std::optional(evaluator_.confirm(trial.candidate));
-  if (interrupted() || !verdict) return done();
-  if (!judged(*verdict)) {
-    trouble_ = verdict->detail;
+  if (interrupted() || !evaluation) return done();
+  if (auto* none = std::get_if<NotJudged>(&*evaluation)) {
+    trouble_ = none->why;
     return done();
   }
-  KERNELIFT_TRY(check_device(*verdict));
-  KERNELIFT_TRY(run_.record_confirmation(trial.id, *verdict));
+  Verdict& verdict = std::get<Verdict>(*evaluation);
+  KERNELIFT_TRY(check_device(verdict));
+  KERNELIFT_TRY(run_.record_confirmation(trial.id, verdict));
   int64_t id = trial.id;
-  history_.confirm(id, std::move(*verdict));
+  history_.confirm(id, std::move(verdict));
   ++confirmed_;
   return done();
 }

@@ -1,5 +1,5 @@
-// Which version of PTX: LLVM writes a recent one, which an older driver would not take, though nothing in the text
-// needs it. So the version is lowered as far as the assembler makes the same machine code of the text.
+// LLVM writes a recent PTX version, which an older driver rejects even if the text does not need it. So the version is
+// lowered as far as the assembler still produces the same machine code.
 #include "cli/embedding/ptx_assembler.h"
 
 #include "core/compiler/nvcc_image.h"
@@ -11,12 +11,12 @@
 namespace kernelift::cli {
 namespace {
 
-/// Those that a driver of CUDA 12.1, the oldest that the launcher can use, might be told to be content with, and up.
+/// PTX versions to try, lowest first. The oldest driver that the launcher supports is that of CUDA 12.1.
 constexpr int kPtxVersions[] = {70, 71, 72, 73, 74, 75, 76, 77, 78, 80, 81, 82, 83, 84, 85, 86, 87, 88, 90};
 
-/// Frames. A question is three texts, an answer an image and a text, or what is wrong.
+/// Types of frames. A request is three texts; the reply is an image and a text, or an error message.
 enum : uint32_t { kText = 1, kRefused, kNoAssembler };
-/// A large kernel's twenty versions take seconds.
+/// Time limit of a request; assembling twenty versions of a large kernel takes seconds.
 constexpr std::chrono::minutes kLimit{2};
 
 bool same_code(const Cubin& a, const Cubin& b) {
@@ -31,13 +31,13 @@ bool same_code(const Cubin& a, const Cubin& b) {
 Result<AssembledPtx> assemble(const std::string& whole, const std::string& plain, const std::string& arch) {
   KERNELIFT_TRY(open_cubin_compiler());
   Cubin wanted = compile_cubin(whole, arch);
-  if (wanted.outcome != Outcome::Ok) return refused("its PTX is not accepted any more: " + wanted.detail);
+  if (wanted.outcome != Outcome::Ok) return refused("its PTX is no longer accepted: " + wanted.detail);
   for (int version : kPtxVersions) {
     if (version > ptx_version(whole)) break;
     std::string lowered = with_ptx_version(plain, version);
     if (same_code(wanted, compile_cubin(lowered, arch))) return AssembledPtx{wanted.image, lowered};
   }
-  return refused("without its debug information its PTX becomes other machine code");
+  return refused("without debug information its PTX assembles to different machine code");
 }
 
 void work(Channel& channel, WorkerCell&) {
@@ -54,29 +54,29 @@ void work(Channel& channel, WorkerCell&) {
 
 Result<PtxAssembler> PtxAssembler::start() {
   PtxAssembler assembler;
-  KERNELIFT_ASSIGN(assembler.nursery_, Nursery::start({"kl-ptx", {}, work}));
+  KERNELIFT_ASSIGN(assembler.fork_server_, ForkServer::start({"kl-ptx", {}, work}));
   return assembler;
 }
 
 Result<AssembledPtx> PtxAssembler::operator()(const std::string& whole, const std::string& plain,
                                               const std::string& arch) {
   if (!worker_) {
-    KERNELIFT_ASSIGN(Worker worker, nursery_->spawn());
+    KERNELIFT_ASSIGN(Worker worker, fork_server_->spawn());
     worker_.emplace(std::move(worker));
   }
   Channel& channel = worker_->channel();
-  bool asked = true;
-  for (auto text : {&whole, &plain, &arch}) asked = asked && channel.send(kText, *text, {}, after(kLimit));
+  bool sent = true;
+  for (auto text : {&whole, &plain, &arch}) sent = sent && channel.send(kText, *text, {}, after(kLimit));
   const Deadline limit = after(kLimit);
-  Frame first = asked ? channel.receive(limit) : Frame();
+  Frame first = sent ? channel.receive(limit) : Frame();
   if (first && first.type == kRefused) return refused(first.body);
   if (first && first.type == kNoAssembler) return environment_error(first.body);
   if (Frame second = first ? channel.receive(limit) : Frame(); second)
     return AssembledPtx{std::move(first.body), std::move(second.body)};
   std::string end = worker_->end();
   worker_.reset();
-  return refused(first.arrival == Arrival::TimedOut ? "NVIDIA's assembler did not come to an end with its PTX"
-                                                    : "NVIDIA's assembler did not survive its PTX: " + end);
+  return refused(first.arrival == Arrival::TimedOut ? "NVIDIA's assembler did not finish its PTX within two minutes"
+                                                    : "NVIDIA's assembler crashed on its PTX: " + end);
 }
 
 }  // namespace kernelift::cli

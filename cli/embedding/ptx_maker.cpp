@@ -1,10 +1,10 @@
-// What is embedded is compiled again here; the text then loses what names this machine, and its version is lowered.
+// The candidate is compiled again; then debug information, which names files of this machine, is removed from the PTX,
+// and its version is lowered.
 #include "cli/embedding/ptx_maker.h"
 
 #include <regex>
 
 #include "reintegrate/embed/ptx_text.h"
-#include "sandbox/evaluate/evaluation_queue.h"
 
 namespace kernelift::cli {
 namespace {
@@ -15,12 +15,12 @@ std::string arch_of(const std::string& device) {
   return device.starts_with("cuda") && std::regex_search(device, match, arch) ? match[1].str() : "";
 }
 
-/// What the figures say of the image that our compiler made, as image_id(); 0 if they do not.
-double measured_id(const RunTrial& trial) {
-  if (double id = trial.counter("clang_image_id")) return id;
-  return trial.counter("as_built") != 0
-             ? 0
-             : trial.counter("image_id");  // As built by the application's compiler: another image.
+/// The image that our compiler made, if the trial recorded it.
+std::optional<ImageIdentity> measured_image(const RunTrial& trial) {
+  const Verdict& figures = trial.figures();
+  if (figures.image.clang_identity) return figures.image.clang_identity;
+  // Built by the application's compiler, the identity is that of another image.
+  return figures.built_by == BuiltBy::Application ? std::nullopt : figures.image.identity;
 }
 
 std::string factor(double value) {
@@ -31,16 +31,16 @@ std::string factor(double value) {
 
 std::string reason(const RunTrial& trial) {
   const Verdict& figures = trial.figures();
-  double gain = trial.counter("embedded_speedup");
+  double gain = figures.embedded ? figures.embedded->speedup : 0;
   std::string times = gain > 0 ? factor(gain) + " times as fast as the application's own" : "";
   if (!trial.candidate.recipe.is_default())
     return "the gain is in how the kernel is compiled (" + trial.candidate.recipe.text() +
-           "), which nvcc cannot be told" + (gain > 0 ? ": it is " + times : "") + ".";
+           "), for which nvcc has no equivalent" + (gain > 0 ? ": it is " + times : "") + ".";
   std::string ours = gain > 0 ? "code " + times : "faster code";
   if (!figures.ok())
-    return "clang makes " + ours + "; nvcc's build of the same source was not accepted (" + name(figures.outcome) +
+    return "clang generates " + ours + "; nvcc's build of the same source was not accepted (" + name(figures.outcome) +
            ").";
-  return "clang makes " + ours + " of a source of which nvcc makes code " + factor(figures.speedup()) +
+  return "clang generates " + ours + "; from the same source nvcc generates code " + factor(figures.speedup()) +
          " times as fast.";
 }
 
@@ -49,7 +49,7 @@ std::string reason(const RunTrial& trial) {
 Result<EmbeddedCode> PtxMaker::operator()(const RunTrial& trial) {
   std::string arch = arch_of(trial.figures().device);
   if (arch.empty())
-    return refused("it was measured on '" + trial.figures().device + "', and embedded code is for NVIDIA GPUs");
+    return refused("it was measured on '" + trial.figures().device + "', but embedded code is for NVIDIA GPUs");
   if (!baseline_ || arch_ != arch) {
     CompilePoolOptions options;
     options.target = CompileTarget::Ptx;
@@ -62,7 +62,7 @@ Result<EmbeddedCode> PtxMaker::operator()(const RunTrial& trial) {
     arch_ = arch;
   }
   CompileReply reply = baseline_->pool->compile(trial.candidate.source, trial.candidate.recipe);
-  if (!reply.ok()) return refused("it does not compile to PTX any more: " + reply.detail);
+  if (!reply.ok()) return refused("it no longer compiles to PTX: " + reply.detail);
 
   EmbeddedCode code;
   code.compiler = std::string("clang ") + KERNELIFT_CLANG_VERSION;
@@ -74,9 +74,9 @@ Result<EmbeddedCode> PtxMaker::operator()(const RunTrial& trial) {
   code.entry = ptx_kernel(code.ptx, mep_.kernel_mangled);
   if (!trial.candidate.launches.empty() && wanted != mep_.kernel_name) code.entry.clear();
   if (code.entry.empty()) code.entry = ptx_kernel(code.ptx, wanted);
-  if (code.entry.empty()) return refused("its PTX has no kernel, or several, that could be '" + wanted + "'");
+  if (code.entry.empty()) return refused("its PTX contains no kernel, or several, with the name '" + wanted + "'");
 
-  double measured = measured_id(trial);
+  std::optional<ImageIdentity> measured = measured_image(trial);
   std::string image = reply.image;
   auto assembled = (*assembler_)(reply.image, code.ptx, arch);
   if (assembled.ok()) {
@@ -87,13 +87,15 @@ Result<EmbeddedCode> PtxMaker::operator()(const RunTrial& trial) {
     code.notes.push_back("The version of the embedded PTX could not be lowered for older drivers: " +
                          assembled.error().message);
   }
-  if (measured == 0)
+  if (!measured)
     code.notes.push_back(
-        "That the embedded code is the image that was measured could not be checked: the run does not say which it "
-        "was.");
-  else if (measured != image_id(image))
+        "It could not be checked that the embedded code is the image that was measured: the run does not record which "
+        "image that was.");
+  else if (*measured != ImageIdentity::of(image))
     return refused(
-        "compiled again it is not the image that was measured (another compiler, assembler or MEP since): tune again");
+        "compiled again, it is not the image that was measured (the compiler, assembler or MEP has changed since): "
+        "tune "
+        "again");
   return code;
 }
 

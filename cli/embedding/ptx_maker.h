@@ -1,5 +1,5 @@
-// Compiles a run's candidate to the PTX that `apply` embeds, and makes sure that it is the image that was measured: the
-// same compiler is asked again, and the assembler must make the same machine code of it.
+// Compiles a run's candidate to the PTX that `apply` embeds, and checks that it is the image that was measured: the
+// same compiler is run again, and the assembler must produce the same machine code.
 #pragma once
 #include <memory>
 
@@ -12,12 +12,11 @@ namespace kernelift::cli {
 
 class PtxMaker {
  public:
-  /// Nothing is started yet. `run` is only named; `folder` is the MEP's.
+  /// Starts no process yet. `run` is used in messages only; `folder` is the MEP's folder.
   PtxMaker(std::string run, Mep mep, std::filesystem::path folder)
       : run_(std::move(run)), mep_(std::move(mep)), folder_(std::move(folder)) {}
 
-  /// EXPECTS: the trial was measured on an NVIDIA GPU. Refuses what was measured elsewhere, does not compile any more,
-  /// or comes out as another image.
+  /// Refuses a trial that was not measured on an NVIDIA GPU, no longer compiles, or compiles to another image.
   Result<EmbeddedCode> operator()(const RunTrial& trial);
 
  private:
@@ -25,8 +24,8 @@ class PtxMaker {
   Mep mep_;
   std::filesystem::path folder_;
   std::optional<PtxAssembler> assembler_;
-  std::string arch_;                          ///< Of the pool.
-  std::optional<CompiledBaseline> baseline_;  ///< Started for the first candidate, kept for the next.
+  std::string arch_;                          ///< Architecture that the compile pool is for.
+  std::optional<CompiledBaseline> baseline_;  ///< Compile pool, started for the first candidate and kept for the next.
 };
 
 }  // namespace kernelift::cli

@@ -1,5 +1,5 @@
-// Looks at the machine the way the stages will: programs on PATH are run for their version, libraries are opened by the
-// names that will be opened later, the jail is tried and not guessed. Nothing is installed or changed.
+// Examines the machine in the way in which the stages use it: programs on PATH are run for their version, libraries are
+// opened under the names that are opened later, and the jail's abilities are tried. Nothing is installed or changed.
 #include "cli/machine/machine.h"
 
 #include <dlfcn.h>
@@ -18,7 +18,7 @@ namespace kernelift::cli {
 namespace {
 
 constexpr auto kVersionTimeout = std::chrono::seconds(20);
-constexpr double kComfortableFreeGiB = 5;  // A capture of a few instances and a run's images.
+constexpr double kComfortableFreeGiB = 5;  // Enough for a capture of a few instances and the images of a run.
 
 std::string first_line_with(const std::string& text, std::string_view word) {
   size_t at = text.find(word);
@@ -28,7 +28,7 @@ std::string first_line_with(const std::string& text, std::string_view word) {
   return text.substr(begin, text.find('\n', at) - begin);
 }
 
-/// Runs `name --version`; the line holding `word` becomes the detail.
+/// Runs `name --version`; the line that contains `word` becomes the detail.
 Finding program(const char* area, const char* name, std::string_view word, std::string lost, std::string fix,
                 bool required = false) {
   Finding finding{area, name, Health::Good, {}, {}, required};
@@ -41,7 +41,9 @@ Finding program(const char* area, const char* name, std::string_view word, std::
       finding.detail = first_line_with(outcome->out, word) + "  (" + path->string() + ")";
       return finding;
     }
-    lost = path->string() + " does not answer --version; " + lost;
+    lost = path->string() + " --version fails; " + lost;
+  } else {
+    lost = "not found: " + lost;
   }
   finding.health = required ? Health::Missing : Health::Limited;
   finding.detail = std::move(lost);
@@ -65,7 +67,8 @@ Finding cuda_toolkit_finding() {
   }
   finding.health = Health::Limited;
   finding.detail =
-      "none found: Kernelift's own headers serve the CPU device; NVIDIA images have no libdevice mathematics";
+      "none found: the CPU device works with Kernelift's own headers, but kernels for NVIDIA GPUs cannot use libdevice "
+      "(mathematical functions)";
   finding.fix = "install CUDA 13 from NVIDIA's repository, or set CUDA_HOME";
   return finding;
 }
@@ -91,7 +94,7 @@ Finding hip_device_finding() {
           "hip",
           Health::Limited,
           (any ? std::to_string(devices) + " AMD GPU(s); " : "") + "AMD GPUs are not supported yet",
-          "HIP applications run with --device cpu, which needs nothing of AMD's",
+          "run HIP applications with --device cpu, which needs no AMD software",
           false};
 }
 
@@ -111,7 +114,7 @@ Finding curl_finding() {
       return finding;
     }
   finding.health = Health::Limited;
-  finding.detail = "none: tune --llm cannot ask a model";
+  finding.detail = "none: tune --llm cannot send requests to a model";
   finding.fix = "apt-get install libcurl4 (Fedora, RHEL: dnf install libcurl)";
   return finding;
 }
@@ -126,7 +129,7 @@ Finding disk_finding() {
           "disk",
           enough ? Health::Good : Health::Limited,
           text,
-          enough ? "" : "free some space, or keep captures elsewhere with --state DIR",
+          enough ? "" : "free some space, or keep captures on another disk with --state DIR",
           false};
 }
 
@@ -134,10 +137,10 @@ Finding disk_finding() {
 
 std::vector<Finding> survey_machine() {
   std::vector<Finding> findings;
-  findings.push_back(program("compilers", "g++", "g++", "needed to link applications and for the C++ library",
-                             "apt-get install g++", true));
+  findings.push_back(
+      program("compilers", "g++", "g++", "applications cannot be compiled or linked", "apt-get install g++", true));
   findings.push_back(program("compilers", "nvcc", "release",
-                             "nvcc-built applications cannot be rebuilt or confirmed here",
+                             "applications built by nvcc cannot be rebuilt, nor their gains confirmed",
                              "install CUDA 13 from NVIDIA's repository and put its bin folder on PATH"));
   findings.push_back(cuda_toolkit_finding());
   std::vector<Finding> nvidia = survey_nvidia();
@@ -160,16 +163,14 @@ std::vector<Finding> survey_machine() {
   Finding cuda_recorder = own_piece("CUDA recorder", runtime_library_folder() / "libkernelift_record_cuda.so",
                                     "install the CUDA toolkit 13 and build Kernelift again");
   if (cuda_recorder.health == Health::Missing)
-    cuda_recorder.health = Health::Limited;  // A build without CUDA's headers is whole.
+    cuda_recorder.health = Health::Limited;  // A build without CUDA's headers is complete without it.
   cuda_recorder.required = false;
   findings.push_back(cuda_recorder);
   findings.push_back(own_piece("templates", template_folder(), "reinstall Kernelift"));
-  findings.push_back(
-      program("tools", "git", "git", "patches are kept as saved originals, not as branches", "apt-get install git"));
-  findings.push_back(
-      program("tools", "cmake", "cmake", "CMake applications cannot be built here", "apt-get install cmake"));
-  findings.push_back(
-      program("tools", "make", "Make", "Makefile applications cannot be built here", "apt-get install make"));
+  findings.push_back(program("tools", "git", "git", "a kept patch is not committed, only the original files are saved",
+                             "apt-get install git"));
+  findings.push_back(program("tools", "cmake", "cmake", "CMake applications cannot be built", "apt-get install cmake"));
+  findings.push_back(program("tools", "make", "Make", "Makefile applications cannot be built", "apt-get install make"));
   findings.push_back(curl_finding());
   findings.push_back(disk_finding());
   return findings;

@@ -1,5 +1,5 @@
-// What this machine has for Kernelift: compilers, toolkits, devices, confinement, Kernelift's own installed pieces. One
-// list of findings, each with the command that closes its gap; `doctor` prints it, `optimize` refuses early by it.
+// Surveys the machine for `doctor`: compilers, toolkits, devices, sandboxing, Kernelift's own installed files. The
+// result is a list of findings, each with the command that fixes what is missing.
 #pragma once
 #include <string>
 #include <vector>
@@ -12,14 +12,14 @@ struct Finding {
   std::string area;  ///< "compilers", "toolkits", "devices", "isolation", "kernelift", "tools"
   std::string name;  ///< "nvcc"
   Health health = Health::Good;
-  std::string detail;     ///< "13.0.88 at /usr/local/cuda/bin/nvcc", or what is lost without it.
+  std::string detail;     ///< "13.0.88 at /usr/local/cuda/bin/nvcc", or what does not work without it.
   std::string fix;        ///< A command or one sentence; empty when good.
-  bool required = false;  ///< Without it not even the CPU device works.
+  bool required = false;  ///< If it is missing, not even the CPU device works.
 };
 
 std::vector<Finding> survey_machine();
 
-/// The NVIDIA part of it: areas "toolkits" (CUPTI, nvJitLink) and "devices" (each GPU, its counters).
+/// The findings about NVIDIA: areas "toolkits" (CUPTI, nvJitLink) and "devices" (each GPU, hardware counters).
 std::vector<Finding> survey_nvidia();
 
 }  // namespace kernelift::cli

@@ -1,6 +1,7 @@
-// The NVIDIA side of the machine: each GPU as its driver describes it, whether kernels can be recorded, linked and
-// counted here, and for each gap the command that closes it. No context is made and nothing is changed; no driver is a
-// finding like any other. Built with or without CUDA's headers: without, it says that this build knows no NVIDIA GPUs.
+// The findings about NVIDIA: each GPU as its driver describes it, whether kernels can be recorded and linked and their
+// hardware counters read, and for each problem the command that fixes it. No CUDA context is created and nothing is
+// changed; a missing driver is a finding like any other. The file is also compiled without CUDA's headers; then it
+// reports that this build does not support NVIDIA GPUs.
 #include <unistd.h>
 
 #include <fstream>
@@ -16,13 +17,13 @@ namespace kernelift::cli {
 namespace {
 
 [[maybe_unused]] constexpr int kOldestDriver =
-    13000;  // Our images are made for CUDA 13; older drivers load none of them.
+    13000;  // Images are compiled for CUDA 13; older drivers cannot load them.
 constexpr const char* kUnlockCounters =
     "echo 'options nvidia NVreg_RestrictProfilingToAdminUsers=0' | sudo tee /etc/modprobe.d/nvidia-profiling.conf, "
     "then reboot; or run as "
     "root (in a container: with CAP_SYS_ADMIN)";
 
-/// "580.159.04" of /proc/driver/nvidia/version; empty if it cannot be read.
+/// "580.159.04" from /proc/driver/nvidia/version; empty if it cannot be read.
 [[maybe_unused]] std::string driver_release() {
   std::ifstream file("/proc/driver/nvidia/version");
   std::string line, word;
@@ -32,24 +33,24 @@ constexpr const char* kUnlockCounters =
   return {};
 }
 
-/// What the kernel module says about who may read hardware counters.
+/// Which users may read hardware counters, according to the driver's kernel module.
 [[maybe_unused]] Finding counter_finding() {
   Finding finding{"devices", "counters", Health::Good, "permitted to every user", {}, false};
   std::ifstream file("/proc/driver/nvidia/params");
-  bool told = false, restricted = true;
+  bool reported = false, restricted = true;
   for (std::string line; std::getline(file, line);)
-    if (line.starts_with("RmProfilingAdminOnly:")) told = true, restricted = line.find('1') != std::string::npos;
-  if (told && !restricted) return finding;
-  if (!told) {
+    if (line.starts_with("RmProfilingAdminOnly:")) reported = true, restricted = line.find('1') != std::string::npos;
+  if (reported && !restricted) return finding;
+  if (!reported) {
     finding.health = Health::Limited;
     finding.detail =
-        "the driver does not say whether hardware counters may be read; a kernel's diagnosis may have to do without";
+        "the driver does not state whether hardware counters may be read; a kernel's diagnosis may lack them";
     finding.fix = std::string("if replay --counters is refused: ") + kUnlockCounters;
   } else if (geteuid() == 0) {
     finding.detail = "permitted to root";
   } else {
     finding.health = Health::Limited;
-    finding.detail = "for root only: a kernel's diagnosis does without traffic, stalls and occupancy";
+    finding.detail = "for root only: a kernel's diagnosis lacks memory traffic, stalls and occupancy";
     finding.fix = kUnlockCounters;
   }
   return finding;
@@ -85,7 +86,7 @@ std::vector<Finding> device_findings() {
   CUresult answer = driver.cuInit(0);
   if (answer == CUDA_SUCCESS) answer = driver.cuDeviceGetCount(&count);
   if (answer != CUDA_SUCCESS || count == 0)
-    return {no_device("a driver is there but gives no GPU (" + cuda_error_text(driver, answer) + ")",
+    return {no_device("the driver is installed but finds no GPU (" + cuda_error_text(driver, answer) + ")",
                       "check `nvidia-smi`; in a container, start it with the GPU (docker run --gpus all)")};
   driver.cuDriverGetVersion(&version);
   std::string release = driver_release();
@@ -106,7 +107,7 @@ std::vector<Finding> device_findings() {
     Finding finding{"devices", "cuda:" + std::to_string(i), Health::Good, text, {}, false};
     if (version < kOldestDriver) {
       finding.health = Health::Limited;
-      finding.detail += ": too old to load what Kernelift compiles";
+      finding.detail += ": too old to load kernels that Kernelift compiles";
       finding.fix = "install driver 580 or newer";
     }
     findings.push_back(finding);
@@ -116,7 +117,7 @@ std::vector<Finding> device_findings() {
 }
 #else
 std::vector<Finding> device_findings() {
-  return {no_device("this build of Kernelift knows no NVIDIA GPUs: it was made without CUDA's headers",
+  return {no_device("this build of Kernelift does not support NVIDIA GPUs: it was compiled without CUDA's headers",
                     "install the CUDA toolkit 13 and build Kernelift again")};
 }
 #endif
@@ -126,7 +127,7 @@ std::vector<Finding> device_findings() {
 std::vector<Finding> survey_nvidia() {
   std::vector<Finding> findings = {
       library_finding("CUPTI", "libcupti.so",
-                      "none: applications cannot be recorded on a GPU, and kernels cannot be counted"),
+                      "none: applications cannot be recorded on a GPU, and hardware counters cannot be read"),
       library_finding("nvJitLink", "libnvJitLink.so", "none: candidates are compiled by the driver, which is slower"),
   };
   for (auto& finding : device_findings()) findings.push_back(std::move(finding));

@@ -1,5 +1,5 @@
-// Builds the report's HTML by plain concatenation; every text that came from outside is escaped. The chart is inline
-// SVG: one dot per verified candidate, a step line for the best so far, failures as ticks along the bottom.
+// Builds the report's HTML by plain concatenation; every text from outside is escaped. The chart is inline SVG: one dot
+// per verified candidate, a step line for the best so far, failures as ticks along the bottom.
 #include "cli/report/report_page.h"
 
 #include <algorithm>
@@ -67,7 +67,8 @@ std::string chart(const ReportData& data) {
   for (auto& candidate : data.candidates)
     if (candidate.speedup > 0)
       highest = std::max(highest, candidate.speedup), lowest = std::min(lowest, candidate.speedup);
-  // Logarithmic, so that 2x faster and 2x slower are equally far from 1; hopeless candidates sit on the lower edge.
+  // Logarithmic, so that 2x faster and 2x slower are equally far from 1. Candidates below 0.25x are drawn on the lower
+  // edge.
   lowest = std::max(lowest, 0.25);
   double low = std::log2(lowest) - 0.1, high = std::log2(highest) + 0.1;
   double count = std::max<double>(1, double(data.candidates.size()));
@@ -115,7 +116,7 @@ std::string chart(const ReportData& data) {
       "<span class=\"key compiler\">compiler</span> "
       "· <span class=\"key baseline\">baseline</span> · <span class=\"key bad\">| failed</span> · line: best so far" +
       std::string(data.shown() ? " · ring: #" + std::to_string(data.shown()->number) : "") +
-      ". Point at a dot for its story.</p>";
+      ". Hover over a dot for the candidate's verdict.</p>";
   return svg;
 }
 
@@ -132,7 +133,7 @@ std::string diff_html(const std::string& diff) {
   return html + "</code></pre>";
 }
 
-/// One row per proposer: how many it tried, how many were right, its best.
+/// One row per proposer: candidates tried, candidates verified right, best speedup.
 std::string proposer_table(const ReportData& data) {
   struct Row {
     int tried = 0, ok = 0;
@@ -173,7 +174,7 @@ std::string failure_table(const ReportData& data) {
   return html + "</table></div>";
 }
 
-/// Launches about which all is alike but their names are one row.
+/// Launches that differ only in their names share one row.
 std::string instance_table(const ReportData& data) {
   struct Row {
     std::string ids, launch, figures;
@@ -204,9 +205,9 @@ std::string instance_table(const ReportData& data) {
     html += "<tr><td class=\"ids\">" + row.ids + "</td><td>" + row.launch + "</td><td class=\"n\">" +
             number(row.weight, 3) + "</td><td class=\"n\">" + row.figures + "</td></tr>";
   return html +
-         "</table></div><p class=\"dim\">Original and candidate as they were timed in alternation, medians. “as …”: "
-         "launches of the same geometry that take about as "
-         "long are timed by that one; “verified only”: its answer was compared.</p>";
+         "</table></div><p class=\"dim\">Medians of original and candidate, timed in alternation. “as …”: not timed "
+         "itself, because that launch has the same geometry and takes about as long; “verified only”: its results were "
+         "compared, but it was not timed.</p>";
 }
 
 std::string card(const std::string& value, const std::string& label) {
@@ -228,9 +229,9 @@ std::string gain_card(const ReportData& data) {
                     (winner->confirmed ? "confirmed in a fresh process" : "not confirmed yet") + ", at least " +
                     number(winner->low, 2) + "×");
   bool ended = data.without_gain == "no gain", tried = data.without_gain != "nothing tried";
-  return card(data.without_gain, ended   ? "nothing beat the original beyond noise"
-                                 : tried ? "the search was cut short before anything was found"
-                                         : "the original alone was measured");
+  return card(data.without_gain, ended   ? "no candidate was faster than the original beyond noise"
+                                 : tried ? "the search was cut short before it found a gain"
+                                         : "only the original was measured");
 }
 
 std::string application_card(const ReportApplied& applied) {
@@ -242,7 +243,7 @@ std::string application_card(const ReportApplied& applied) {
                   (applied.measured > 0 ? ": the whole application became " + number(applied.measured, 2) + "×" : ""));
 }
 
-/// What became of the application; and who was the fastest alone, where that is another one.
+/// The outcome in the application; and the fastest candidate in the MEP, if that is another one.
 std::string headline(const ReportData& data) {
   std::string html;
   if (data.applied && data.applied->kept())
@@ -256,8 +257,8 @@ std::string headline(const ReportData& data) {
     html = "<p><b>Nothing was kept</b> (" + escape(data.applied->outcome) + "): " + escape(data.applied->why) + ".</p>";
   else if (data.fastest)
     html =
-        "<p><b>Not applied yet</b>: <code>kernelift apply</code> puts a gain into the application and keeps it if that "
-        "becomes faster.</p>";
+        "<p><b>Not applied yet</b>: <code>kernelift apply</code> patches the application and keeps the patch if the "
+        "application becomes faster.</p>";
   if (!data.fastest || (data.applied && data.applied->kept() && data.applied->tried &&
                         data.applied->tried->number == data.fastest->number))
     return html;
@@ -267,7 +268,7 @@ std::string headline(const ReportData& data) {
   return html + (another && !data.not_taken.empty() ? ". Not taken: " + escape(data.not_taken) : "") + "</p>";
 }
 
-/// The answer first, then what to know about it, then the patch.
+/// The outcome first, then the notes, then the patch.
 std::string applied_html(const ReportApplied& applied) {
   std::string html = "<h2>In the application</h2><p><b>" + escape(applied.outcome) + "</b>: " + escape(applied.why);
   if (applied.predicted > 0) html += ". Predicted was " + number(applied.predicted, 3) + "×";
@@ -300,12 +301,12 @@ std::string report_page(const ReportData& data) {
   if (!data.proof.empty()) html += "<p class=\"dim\">Slice: " + escape(data.proof) + "</p>";
   html += "<h2>Every candidate</h2>" + chart(data);
   if (data.applied) html += applied_html(*data.applied);
-  // The application's patch is the same change where it matters.
+  // The application's patch shows the same change, so this one is folded.
   if (!data.diff.empty() && data.applied && !data.applied->diff.empty())
     html += "<details><summary>The change of the extracted kernel</summary>" + diff_html(data.diff) + "</details>";
   else if (!data.diff.empty()) html += "<h2>The change</h2>" + diff_html(data.diff);
   html += "<h2>Recorded launches</h2>" + instance_table(data) +
-          (tried ? "<h2>Who proposed what</h2>" + proposer_table(data) : "");
+          (tried ? "<h2>Candidates by proposer</h2>" + proposer_table(data) : "");
   for (auto& what : data.not_tried) html += "<p>Not tried: " + escape(what) + ".</p>";
   html += "<h2>What failed</h2>" + failure_table(data);
   return html + "</main></body></html>\n";

@@ -1,5 +1,5 @@
-// The HTML report of a run: one self-contained page (no script, no network) that a colleague can open or mail.
-// Takes plain data, so that it is tested without a run and knows nothing of the database.
+// Writes the HTML report of a run: one self-contained page (no script, no network) that can be opened anywhere and sent
+// by mail. Its input is plain data, so that it can be tested without a run or the database.
 #pragma once
 #include <optional>
 #include <string>
@@ -8,11 +8,11 @@
 namespace kernelift::cli {
 
 struct ReportCandidate {
-  int number = 0;  ///< Order of evaluation, from 1.
+  int number = 0;  ///< Number of the candidate in the run, from 1, in the order of evaluation.
   std::string tier, proposer, note;
   std::string outcome;  ///< "ok", "wrong", … as in the run database.
-  std::string verdict;  ///< The verdict's one line.
-  double speedup = 0;   ///< 0 unless ok.
+  std::string verdict;  ///< The verdict in one line.
+  double speedup = 0;   ///< Over the original; 0 unless the outcome is ok.
   double speedup_low = 0;
 };
 
@@ -20,46 +20,46 @@ struct ReportInstance {
   std::string id, geometry;
   bool held_out = false;
   double weight = 0, application_us = 0, baseline_us = 0, best_us = 0;
-  std::string untimed = {};  ///< Why the best was not timed on it, where it was not.
+  std::string untimed = {};  ///< Why the best candidate was not timed on this instance; empty if it was.
 };
 
-/// A candidate as headlines name it, with its figures in the MEP.
+/// A candidate as the headlines name it, with its figures in the MEP.
 struct ReportWinner {
   int number = 0;
   std::string note;
-  std::string recipe = {};  ///< Of the compiler; empty: default.
+  std::string recipe = {};  ///< Compiler recipe; empty: default.
   double speedup = 0, low = 0;
-  bool confirmed = false;  ///< In a fresh process; else these are the search's figures.
+  bool confirmed = false;  ///< Figures of a fresh process; else those of the search.
 };
 
-/// What `apply` concluded.
+/// The outcome of `apply`.
 struct ReportApplied {
   std::string outcome, why;            ///< "kept", "undone", "rolled back", "not tried", "no patch"; one sentence.
-  std::optional<ReportWinner> tried;   ///< Whose patch it was: not always the fastest's.
-  double predicted = 0, measured = 0;  ///< Of the whole application; 0: not known. `why` has the interval.
+  std::optional<ReportWinner> tried;   ///< The candidate whose patch it was: not always the fastest.
+  double predicted = 0, measured = 0;  ///< Speedups of the whole application; 0: not known. `why` has the interval.
   std::vector<std::string> notes;
   std::string diff;
-  std::string branch = {}, commit = {};  ///< That hold the patch; empty: none does.
-  std::string at = {};                   ///< When this was so.
+  std::string branch = {}, commit = {};  ///< Branch and commit that contain the patch; empty: none.
+  std::string at = {};                   ///< Date of the outcome.
   bool kept() const { return outcome == "kept"; }
 };
 
 struct ReportData {
   std::string kernel, place;               ///< Qualified name; file:line.
-  std::string run, device;                 ///< Run file; "cpu: …" – CPU timings are labelled as such.
-  std::string proof;                       ///< What the slice's proof says.
-  std::vector<std::string> fidelity = {};  ///< Of the MEP, a replay a line: Fidelity::text.
-  double seconds = 0;                      ///< Of tuning.
+  std::string run, device;                 ///< Run file; "cpu: …": CPU timings are labelled as such.
+  std::string proof;                       ///< Result of the slice's proof.
+  std::vector<std::string> fidelity = {};  ///< Fidelity::text of each replay of the MEP.
+  double seconds = 0;                      ///< Duration of tuning.
   std::vector<ReportCandidate> candidates;
-  std::optional<ReportWinner> fastest;    ///< In the MEP, by what may be promised; nothing if nothing gained …
-  std::string without_gain;               ///< … and then what is to be said: "no gain", "undecided", "nothing tried".
+  std::optional<ReportWinner> fastest;    ///< Fastest in the MEP, by the lower end of its interval; nothing: no gain.
+  std::string without_gain;               ///< Headline without a gain: "no gain", "undecided", "nothing tried".
   std::optional<ReportApplied> applied;   ///< Nothing if `apply` was not run.
-  std::string not_taken;                  ///< Why the patch is not the fastest's.
-  std::vector<ReportInstance> instances;  ///< With the figures of who is shown().
-  std::string diff;                       ///< Unified, original kernel against that one's.
-  std::vector<std::string> not_tried;     ///< Of the block's size, a line each.
+  std::string not_taken;                  ///< Why the applied patch is not that of the fastest candidate.
+  std::vector<ReportInstance> instances;  ///< Recorded launches with the figures of shown().
+  std::string diff;                       ///< Unified diff from the original kernel to that of shown().
+  std::vector<std::string> not_tried;     ///< Block sizes that were not tried and why, a line each.
 
-  /// Of whom the page shows the launches and the change: who was patched in, else the fastest.
+  /// The candidate whose launches and change the page shows: the one that was patched in, else the fastest.
   const ReportWinner* shown() const {
     return applied && applied->tried ? &*applied->tried : fastest ? &*fastest : nullptr;
   }

@@ -1,5 +1,4 @@
-// Whose figures the page shows is decided here: those of the candidate that apply took, else of the fastest. See
-// run_report.h.
+// Decides which candidate's figures the page shows: those of the candidate that apply took, else those of the fastest.
 #include "cli/report/run_report.h"
 
 #include <algorithm>
@@ -26,8 +25,8 @@ const Timing* timing_of(const std::string& instance, const Verdict& verdict) {
   return nullptr;
 }
 
-/// Launches of one geometry that take about as long are timed by one of them; held-out ones only where a gain is
-/// confirmed.
+/// Of several launches of one geometry and similar duration only one is timed; held-out launches are not timed in the
+/// search.
 std::string why_untimed(const MepInstance& instance, const Mep& mep, const Verdict& verdict) {
   if (instance.held_out) return "verified only";
   for (auto& other : mep.instances)
@@ -49,15 +48,16 @@ std::vector<ReportInstance> instances_of(const Mep& mep, const RunTrial* best) {
   return rows;
 }
 
-/// Where the kernel stands in the application. The lines before it are what it uses.
-std::string place_of(const Mep& mep, const std::string& text) {
-  // A page that is passed on names no folder of whoever made it.
+/// File and line of the kernel's definition in the application. `text` is the slice; its lines before the kernel are
+/// what the kernel uses.
+std::string location_of(const Mep& mep, const std::string& text) {
+  // Paths are relative: a page that is passed on must not name its author's folders.
   auto within = [&](const std::string& file) {
     return fs::path(file).is_absolute() ? fs::path(file).lexically_proximate(mep.app_root).string() : file;
   };
   std::string name = base_name(mep.kernel_key);
   if (size_t scope = name.rfind("::"); scope != name.npos) name = name.substr(scope + 2);
-  size_t at = 0, since_global = 3;  // Return type, attributes and name may stand on lines of their own.
+  size_t at = 0, since_global = 3;  // Attributes, return type and name may be on separate lines.
   for (auto& line : split_lines(text)) {
     since_global = line.text.find("__global__") == line.text.npos ? since_global + 1 : 0;
     if (since_global < 3 && line.text.find(name + "(") != line.text.npos && at < mep.origins.size() &&
@@ -78,7 +78,7 @@ ReportWinner winner_of(const RunTrial& trial, bool embedded) {
   return winner;
 }
 
-/// Why the patch is not of the fastest: what apply said of it, or else what it goes by.
+/// Why apply did not take the fastest candidate: apply's own reason if it is recorded, else derived from its rules.
 std::string why_not_taken(const RunTrial& fastest, const RunTrial& taken, const std::vector<std::string>& passed_over) {
   const std::string who = "#" + std::to_string(fastest.id) + " (";
   for (auto& line : passed_over) {
@@ -90,15 +90,16 @@ std::string why_not_taken(const RunTrial& fastest, const RunTrial& taken, const 
   }
   if (!fastest.applicable())
     return fastest.figures().device.starts_with("cuda")
-               ? "its gain is in how it is compiled, which can go back only as embedded PTX, and that promised less or "
-                 "was not asked for"
-               : "its gain is in how it is compiled, which the application's own compiler is not told by its source";
-  if (!fastest.confirmed) return "it was timed in the search only";
-  if (fastest.figures().speedup_low() <= taken.figures().speedup_high()) return "noise does not tell the two apart";
-  return "another was asked for, or it was found later";
+               ? "its gain is in how it is compiled, which only embedded PTX can carry, and that promised less or was "
+                 "not enabled"
+               : "its gain is in how it is compiled, which no change of the source can express";
+  if (!fastest.confirmed) return "it was timed in the search only, not confirmed";
+  if (fastest.figures().speedup_low() <= taken.figures().speedup_high())
+    return "the difference between the two is within the noise";
+  return "another candidate was requested, or this one was found later";
 }
 
-/// What apply wrote beside the run; or beside the originals, where that patch has been undone since.
+/// The report that apply wrote beside the run; or the one beside the originals, if that patch has been undone since.
 Result<Json> latest_of_apply(const fs::path& run) {
   KERNELIFT_ASSIGN(Json beside, read_json(fs::path(run).replace_extension(".applied.json")));
   std::string originals = text_member(beside, "originals");
@@ -109,7 +110,7 @@ Result<Json> latest_of_apply(const fs::path& run) {
   return same && text_member(*later, "outcome") == "undone" ? *later : beside;
 }
 
-/// Nothing if it was not run, or by another version.
+/// Nothing if the document has another form, because another version of apply wrote it.
 std::optional<ReportApplied> applied_of(const Json& document, const std::vector<RunTrial>& history) {
   auto read = reading("what apply wrote", [&] {
     std::string outcome = document.at("outcome");
@@ -162,13 +163,13 @@ Result<ReportData> gather_report(const fs::path& file) {
     data.diff = unified_diff("kernel.cu", baseline->candidate.source, shown->candidate.source);
   KERNELIFT_ASSIGN(std::string stopped_by, run.get_state(kStoppedBy));
   data.without_gain = without_gain(history.size() - std::min<size_t>(history.size(), baseline ? 1 : 0), stopped_by);
-  // The run is whole without its MEP: a page without the launches beats no page.
+  // The MEP may be gone: then the page is written without the recorded launches.
   if (auto mep = Mep::read(run.meta().mep); mep.ok()) {
     if (auto replays = read_fidelity(run.meta().mep); replays.ok())
       for (auto& replay : *replays) data.fidelity.push_back(replay.text());
     data.instances = instances_of(*mep, shown);
     data.proof = mep->proof_note;
-    data.place = place_of(*mep, baseline ? baseline->candidate.source : "");
+    data.place = location_of(*mep, baseline ? baseline->candidate.source : "");
     data.not_tried = blocks_not_tried(*mep, baseline, run.meta().tiers);
   }
   return data;

@@ -1,4 +1,4 @@
-// The page's data, gathered from a run, its MEP, and what `apply` wrote beside the run.
+// Collects the data of the HTML report from a run, its MEP, and the report that `apply` wrote beside the run.
 #pragma once
 #include <filesystem>
 
@@ -7,7 +7,8 @@
 
 namespace kernelift::cli {
 
-/// An Error means that the run cannot be read. The MEP and what apply wrote may be gone: then the page has less.
+/// An Error means that the run cannot be read. The MEP and the report of apply are optional: without them the page is
+/// shorter.
 Result<ReportData> gather_report(const std::filesystem::path& run);
 
 }  // namespace kernelift::cli

@@ -1,4 +1,4 @@
-// Claims about cli/loop_table.h.
+// The final table of `optimize`: what it reads from the report of apply, and what it prints.
 #include "cli/loop_table.h"
 
 #include <gmock/gmock.h>
@@ -28,13 +28,13 @@ LoopRow row_of(const Json& document, int exit_code, bool interrupted = false) {
   return row;
 }
 
-TEST(LoopTable, SaysOfTheCandidateThatWasTriedWhatApplySaysOfIt) {
+TEST(LoopTable, PrintsTheFiguresAndReasonFromTheReportOfApply) {
   LoopRow row = row_of(applied("kept", "git switch main"), 0);
   EXPECT_THAT(
       table_text({row}, true),
       AllOf(HasSubstr("50.0%        1.500x      1.200x      1.250x   kept         k\n          #16: so it is\n"),
-            HasSubstr("step by step on the CPU device, not on a GPU: 1.250x\nIt is on branch kernelift/k-1; as it was: "
-                      "git switch main")));
+            HasSubstr("step by step on the CPU device, not on a GPU: 1.250x\nThe patched application is on branch "
+                      "kernelift/k-1; go back to the original with: git switch main")));
   Json json = to_json(row);
   EXPECT_EQ(json["candidate"], 16);
   EXPECT_EQ(json["kernel_gain"], 1.5);
@@ -42,15 +42,15 @@ TEST(LoopTable, SaysOfTheCandidateThatWasTriedWhatApplySaysOfIt) {
   EXPECT_EQ(json["way_back"], "git switch main");
 }
 
-TEST(LoopTable, APatchThatStandsWasKeptThoughAnInterruptionCameAfterIt) {
+TEST(LoopTable, CountsAKeptPatchEvenIfAnInterruptionFollowed) {
   LoopRow row = row_of(applied("kept", "git switch main"), 0, true);
   EXPECT_EQ(row.outcome, "kept");
-  EXPECT_THAT(table_text({row}, false),
-              AllOf(HasSubstr("as it was: git switch main"), Not(HasSubstr("The application is as it was"))));
+  EXPECT_THAT(table_text({row}, false), AllOf(HasSubstr("go back to the original with: git switch main"),
+                                              Not(HasSubstr("The application is unchanged"))));
   EXPECT_EQ(row_of(applied("interrupted", ""), 130, true).outcome, "interrupted");
 }
 
-TEST(LoopTable, TellsKernelsOfOneNameApart) {
+TEST(LoopTable, DistinguishesKernelsOfTheSameName) {
   LoopRow plain = row_of(applied("not_faster", ""), 1), other = plain, here = plain, there = plain;
   other.kernel = "k(int)", here.kernel = there.kernel = "step(int)";
   here.id = "12ab", here.file = "src/one.cu", there.id = "34cd", there.file = "src/two.cu";
@@ -59,27 +59,27 @@ TEST(LoopTable, TellsKernelsOfOneNameApart) {
                     HasSubstr(" step of src/one.cu (the share is that of all"), HasSubstr(" step of src/two.cu (")));
 }
 
-TEST(LoopTable, ALaunchThatIsTooLongToTuneIsKnownFromItsRecording) {
+TEST(LoopTable, DetectsALaunchThatIsTooLongToTuneFromItsRecordedDuration) {
   LoopRow row;
-  EXPECT_EQ(too_long_to_tune(row, 5), "") << "not known";
+  EXPECT_EQ(too_long_to_tune(row, 5), "") << "the duration is not known";
   row.launch_seconds = 7;
   EXPECT_THAT(
       too_long_to_tune(row, 20),
       HasSubstr(
           "took 7 s, and tuning runs it a dozen times before a first candidate is judged: that is more than the 20 s"));
-  EXPECT_EQ(too_long_to_tune(row, 60), "") << "alone it may run in half the time";
+  EXPECT_EQ(too_long_to_tune(row, 60), "") << "in the MEP it may take half the time";
 }
 
-TEST(LoopTable, WhatWasRolledBackCountsForNothing) {
+TEST(LoopTable, MultipliesTheSpeedupsOfKeptPatchesOnly) {
   LoopRow kept = row_of(applied("kept", "git switch main"), 0), back = row_of(applied("not_faster", ""), 1);
   EXPECT_EQ(back.outcome, "rolled back");
   EXPECT_EQ(row_of(applied("too_small", ""), 1).outcome, "too small");
   EXPECT_DOUBLE_EQ(whole_gain({kept, back, kept}), 1.25 * 1.25);
   EXPECT_EQ(whole_gain({back}), 1);
-  EXPECT_THAT(table_text({back}, false), HasSubstr("The application is as it was."));
+  EXPECT_THAT(table_text({back}, false), HasSubstr("The application is unchanged."));
 }
 
-TEST(LoopTable, AnErrorIsTheReasonWhereApplyHasNoReport) {
+TEST(LoopTable, TakesTheReasonFromTheErrorIfApplyHasNoReport) {
   LoopRow refused = row_of({{"error", "it cannot be patched"}}, 4), none = row_of({{"error", "nothing is faster"}}, 1);
   EXPECT_EQ(refused.outcome, "refused");
   EXPECT_EQ(refused.why, "it cannot be patched");
@@ -88,10 +88,10 @@ TEST(LoopTable, AnErrorIsTheReasonWhereApplyHasNoReport) {
   EXPECT_EQ(row_of(nullptr, 3).why, "it exited with 3");
 }
 
-TEST(LoopTable, ASearchThatWasCutShortStillTellsWhatItFound) {
+TEST(LoopTable, CallsAKernelUndecidedIfTheTimeEndedTheSearch) {
   LoopRow none = row_of({{"error", "no gain held up (5 candidates)"}}, 1),
           refused = row_of({{"error", "it cannot be patched"}}, 4);
-  for (auto* row : {&none, &refused}) leave_undecided(*row, 83, 52, "kernelift tune k --resume");
+  for (auto* row : {&none, &refused}) mark_undecided(*row, 83, 52, "kernelift tune k --resume");
   EXPECT_EQ(none.outcome, "undecided");
   EXPECT_EQ(none.why,
             "no gain held up (5 candidates); the time was over after 83 candidates (52 s), to search on: kernelift "
@@ -100,17 +100,17 @@ TEST(LoopTable, ASearchThatWasCutShortStillTellsWhatItFound) {
   EXPECT_EQ(refused.why, "it cannot be patched");
 }
 
-TEST(LoopTable, KernelsTooSmallToMatterAreOneLine) {
+TEST(LoopTable, SumsUpKernelsWithTooSmallAShareInOneLine) {
   LoopRow small;
   small.kernel = "tiny()", small.share = 0.01;
   EXPECT_THAT(
       table_text({small, small}, false),
       AllOf(HasSubstr("2.0%"), HasSubstr("2 kernels with too small a share to matter"), Not(HasSubstr("tiny"))));
-  EXPECT_THAT(table_text({small}, false), HasSubstr("the run spends its time elsewhere: give --run a case"))
-      << "there was nothing to do";
+  EXPECT_THAT(table_text({small}, false), HasSubstr("most of the run time is not spent in kernels: give --run a case"))
+      << "no kernel is worth tuning";
   LoopRow other = small;
   other.share = 0.5;
-  EXPECT_THAT(table_text({small, other}, false), Not(HasSubstr("elsewhere")));
+  EXPECT_THAT(table_text({small, other}, false), Not(HasSubstr("not spent in kernels")));
 }
 
 }  // namespace

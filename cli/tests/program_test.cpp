@@ -1,4 +1,4 @@
-// The program itself, on MEPs that were made in memory: what a user types, and what he is told.
+// The kernelift program on MEPs that the tests create: command lines, and what is printed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-/// Both streams, and the exit code at the end.
+/// Runs kernelift; returns the output of both streams, followed by "exit N".
 std::string run(std::vector<std::string> words, const std::filesystem::path& folder,
                 const std::vector<std::string>& before = {}) {
   words.insert(words.begin(), (executable_folder() / "kernelift").string());
@@ -25,14 +25,14 @@ std::string run(std::vector<std::string> words, const std::filesystem::path& fol
   return ran.ok() ? ran->out + ran->err + "exit " + std::to_string(ran->exit_code) : ran.error().message;
 }
 
-/// scale_mep's kernel with its one line that computes as `body`.
+/// The kernel of scale_mep() with `body` as the line that computes.
 std::string kernel_that(const std::string& body) {
   return "__constant__ float bias;\n__global__ void scale(const float* in, float* out, int n, float factor) {\n"
          "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  " +
          body + "\n}\n";
 }
 
-TEST(Evaluate, TellsOfEachKernelWrittenByHandWhatCameOfIt) {
+TEST(Evaluate, PrintsTheVerdictOfEachKernelWrittenByHand) {
   MepFixture fixture = scale_mep(100000);
   ASSERT_TRUE(fixture.mep.write(fixture.path()).ok());
   SlotFolder folder;
@@ -55,7 +55,7 @@ TEST(Evaluate, TellsOfEachKernelWrittenByHandWhatCameOfIt) {
   EXPECT_THAT(said, HasSubstr("exit 0"));
   write("empty.cu", " \n");
   EXPECT_THAT(run({"evaluate", fixture.path(), "empty.cu"}, folder.path()),
-              HasSubstr("empty.cu is empty; a kernel's source is expected"));
+              HasSubstr("empty.cu is empty; it must contain a kernel's source"));
   for (const char* line : {"{\"source\": ", "{\"source\": 7}", "{\"sauce\": \"\"}"}) {
     write("damaged.jsonl", half.dump() + "\n" + line + "\n");
     EXPECT_THAT(run({"evaluate", fixture.path(), "damaged.jsonl"}, folder.path()),
@@ -64,7 +64,7 @@ TEST(Evaluate, TellsOfEachKernelWrittenByHandWhatCameOfIt) {
   }
 }
 
-TEST(Simulate, ShowsEachNumberOfEvaluationsOnce) {
+TEST(Simulate, PrintsEachNumberOfEvaluationsOnce) {
   SlotFolder folder;
   std::ofstream(folder.path() / "trials.json") << R"({"results": [
     {"configuration": {"x": 1}, "measurements": [{"name": "time", "value": 2.0}], "invalidity": "correct", "objectives": ["time"]},
@@ -75,8 +75,8 @@ TEST(Simulate, ShowsEachNumberOfEvaluationsOnce) {
   EXPECT_THAT(said, HasSubstr("exit 0"));
 }
 
-/// Where the loader lies in every process whose addresses are not chosen at random; 0 if none can be had here.
-uint64_t loaders_place() {
+/// The address of the loader in processes without address randomisation; 0 if that cannot be disabled here.
+uint64_t loader_address() {
   auto maps = run_process({"setarch", "-R", "cat", "/proc/self/maps"}, {});
   if (!maps.ok() || maps->exit_code != 0) return 0;
   std::istringstream lines(maps->out);
@@ -85,45 +85,45 @@ uint64_t loaders_place() {
   return 0;
 }
 
-TEST(Replay, BeginsTheProcessAnewWhereItLiesInTheRecordedMemory) {
-  uint64_t place = loaders_place();
-  if (place == 0) GTEST_SKIP() << "the order of addresses cannot be had here";
+TEST(Replay, RestartsTheProcessIfItOccupiesRecordedAddresses) {
+  uint64_t occupied = loader_address();
+  if (occupied == 0) GTEST_SKIP() << "address randomisation cannot be disabled here";
   MepFixture fixture("__global__ void twice(int* data) { data[threadIdx.x] *= 2; }\n", "_Z5twicePi", "twice(int*)");
   MepInstance& instance = fixture.add_instance("a", 1, 4);
-  fixture.add_buffer<int>(instance, "data", "int", place, {1, 2, 3, 4}, {2, 4, 6, 8});
+  fixture.add_buffer<int>(instance, "data", "int", occupied, {1, 2, 3, 4}, {2, 4, 6, 8});
   ASSERT_TRUE(fixture.mep.write(fixture.path()).ok());
   EXPECT_THAT(run({"replay", fixture.path(), "--warm", "--device", "cpu"}, fixture.path(), {"setarch", "-R"}),
               HasSubstr("PASS  data"));
 }
 
-TEST(CommandLine, SaysOfWhatItDoesNotKnowWhatWasMeant) {
+TEST(CommandLine, NamesTheUnknownOrMissingWordAndTheHelp) {
   SlotFolder folder;
   EXPECT_THAT(
       run({"tun", "x"}, folder.path()),
-      AllOf(HasSubstr("kernelift: there is no verb 'tun'; kernelift --help lists them\n"), HasSubstr("exit 2")));
-  EXPECT_THAT(run({"scan", "--nosuch"}, folder.path()),
-              AllOf(HasSubstr("kernelift scan: "), HasSubstr("--nosuch; kernelift scan --help shows how\n"),
-                    HasSubstr("exit 2")));
+      AllOf(HasSubstr("kernelift: there is no verb 'tun'; kernelift --help lists all verbs\n"), HasSubstr("exit 2")));
+  EXPECT_THAT(
+      run({"scan", "--nosuch"}, folder.path()),
+      AllOf(HasSubstr("kernelift scan: "), HasSubstr("--nosuch; see kernelift scan --help\n"), HasSubstr("exit 2")));
   std::ofstream(folder.path() / "some.klrun") << "any";
   EXPECT_THAT(run({"apply", "some.klrun"}, folder.path()), AllOf(HasSubstr("--build CMD\n"), HasSubstr("exit 2")))
-      << "before the run is read";
+      << "this is checked before the run is read";
   EXPECT_THAT(run({"apply", "some.klrun", "--build", "make"}, folder.path()),
               AllOf(HasSubstr("--run CMD\n"), HasSubstr("exit 2")));
   EXPECT_THAT(run({"apply", "some.klrun", "--build", "make", "--run", "app", "--time", "x"}, folder.path()),
               AllOf(HasSubstr("'x' is not a duration"), HasSubstr("exit 2")));
   EXPECT_THAT(run({"scan", "--json", "--nosuch"}, folder.path()), HasSubstr("\"exit\": 2"))
-      << "for whoever reads stdout";
+      << "with --json the error is also a document on stdout";
   EXPECT_THAT(run({"build", "--nosuch", "--", "app", "--json"}, folder.path()), Not(HasSubstr("\"exit\": 2")))
-      << "not our own option";
+      << "--json after -- belongs to the application's command";
   EXPECT_THAT(run({"tune", "--help"}, folder.path()), HasSubstr("exit 0"));
 }
 
-TEST(Build, SeesWhatACompilerCacheHasInStore) {
-  if (std::system("command -v ccache >/dev/null") != 0) GTEST_SKIP() << "no ccache here";
+TEST(Build, LogsCommandsThatACompilerCacheCouldAnswer) {
+  if (std::system("command -v ccache >/dev/null") != 0) GTEST_SKIP() << "ccache is not installed";
   SlotFolder folder;
   std::ofstream(folder.path() / "a.cu") << "__global__ void k(int* p) { *p = 1; }\n";
-  for (int again = 0; again < 2; ++again) {
-    std::string state = "state" + std::to_string(again);
+  for (int repetition = 0; repetition < 2; ++repetition) {
+    std::string state = "state" + std::to_string(repetition);
     EXPECT_THAT(run({"build", "--device", "cpu", "--state", state, "--", "env",
                      "CCACHE_DIR=" + (folder.path() / "cache").string(), "ccache", "nvcc", "-c", "a.cu", "-o", "a.o"},
                     folder.path()),
@@ -132,8 +132,8 @@ TEST(Build, SeesWhatACompilerCacheHasInStore) {
   }
 }
 
-TEST(Tune, WritesDownThatItTookTheCpuWhereNoDeviceWasNamed) {
-  if (std::filesystem::exists("/dev/nvidiactl")) GTEST_SKIP() << "a GPU would be taken here";
+TEST(Tune, RecordsThatItUsedTheCpuDeviceIfNoDeviceWasNamed) {
+  if (std::filesystem::exists("/dev/nvidiactl")) GTEST_SKIP() << "this machine has a GPU, which would be used";
   MepFixture fixture = scale_mep(1000);
   ASSERT_TRUE(fixture.mep.write(fixture.path()).ok());
   SlotFolder folder;
@@ -162,9 +162,10 @@ TEST(Mep, IsNamedByItsKernelOrItsFolder) {
   };
   EXPECT_THAT(replay("scale"), HasSubstr("exit 0"));
   EXPECT_THAT(replay(".kernelift/mep/scale-1"), HasSubstr("exit 0"));
-  EXPECT_THAT(replay("other"), HasSubstr("other: there is no such MEP folder, nor one of such a kernel under "));
+  EXPECT_THAT(replay("other"),
+              HasSubstr("other: there is no such folder, and no MEP of a kernel with this name under "));
   put("scale-2");
-  EXPECT_THAT(replay("scale"), AllOf(HasSubstr("scale names several MEPs; give the folder of one:"),
+  EXPECT_THAT(replay("scale"), AllOf(HasSubstr("scale matches several MEPs; name the folder of one of them:"),
                                      HasSubstr("scale-2"), HasSubstr("exit 2")));
   EXPECT_THAT(replay("scale-2"), HasSubstr("exit 0"));
 }

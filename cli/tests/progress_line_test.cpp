@@ -1,4 +1,4 @@
-// Claims about cli/progress_line.h.
+// The progress line of `tune`: what it contains, and how it is shortened.
 #include "cli/progress_line.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ Progress under_way() {
   return progress;
 }
 
-TEST(ProgressLine, FitsTheTerminalAndKeepsTheTimeLeft) {
+TEST(ProgressLine, ShortensTheNoteToFitTheTerminal) {
   for (size_t columns = 70; columns < 140; ++columns) {
     std::string line = progress_line(under_way(), columns);
     EXPECT_LT(line.size(), columns);
@@ -25,11 +25,13 @@ TEST(ProgressLine, FitsTheTerminalAndKeepsTheTimeLeft) {
             "tried 12 (3 failed)  best at least 1.250x source: nn  now compiler  1m 30s left");
 }
 
-TEST(ProgressLine, IsCutWhereNotEvenTheRestFits) {
-  for (size_t columns = 1; columns < 70; ++columns) EXPECT_LT(progress_line(under_way(), columns).size(), columns);
+TEST(ProgressLine, IsCutOffIfItDoesNotFitWithoutTheNote) {
+  const std::string without_note = "tried 12 (3 failed)  best at least 1.250x  now compiler  1m 30s left";
+  for (size_t columns = 1; columns <= without_note.size() + 1; ++columns)
+    EXPECT_EQ(progress_line(under_way(), columns), without_note.substr(0, columns - 1)) << columns;
 }
 
-TEST(ProgressLine, ClaimsNoBestBeforeThereIsOne) {
+TEST(ProgressLine, DoesNotClaimABestCandidateBeforeThereIsOne) {
   Progress progress;
   progress.tier = "source", progress.evaluations_left = 7;
   EXPECT_EQ(progress_line(progress, 200), "tried 0 (0 failed)  best 1.000x  now source  7 left");

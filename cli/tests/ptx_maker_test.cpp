@@ -1,5 +1,5 @@
-// PTX for embedding, made by the real compiler and, where it is installed, NVIDIA's real assembler: it is what was
-// measured, names no file of this machine, and asks no more of a driver than it needs. No GPU is needed.
+// PTX for embedding, made by the real compiler and, if it is installed, NVIDIA's real assembler: it is the image that
+// was measured, names no file of this machine, and requires no newer driver than necessary. No GPU is needed.
 #include "cli/embedding/ptx_maker.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ const char* const kKernel =
     "  if (i < n) data[i] *= factor * table[i & 1];\n"
     "}\n";
 
-/// A MEP of which a run was made, and the compiler of its candidates.
+/// A MEP that has been tuned, and the PtxMaker for its candidates.
 struct Tuned {
   explicit Tuned(const std::string& source) { EXPECT_TRUE(write_atomically(folder.path() / "kernel.cu", source).ok()); }
   static Mep mep() {
@@ -35,7 +35,7 @@ struct Tuned {
 
 class Embedding : public ::testing::Test {
  protected:
-  // One for all: what it starts and compiles first is dear.
+  // Shared by all cases, because starting its compiler is expensive.
   static void SetUpTestSuite() { tuned = std::make_unique<Tuned>(source()); }
   static void TearDownTestSuite() { tuned.reset(); }
   void SetUp() override {
@@ -44,7 +44,7 @@ class Embedding : public ::testing::Test {
     Verdict verdict;
     verdict.device = "cuda: NVIDIA H200, sm_90, driver 580.1";
     verdict.timings = {{"0001", 1, 2, 1, 2, 1.9, 2.1, 20, false}};
-    verdict.counters = {{"embedded_speedup", 6.3}};
+    verdict.embedded = RaceFigures{6.3};
     trial.confirmed = trial.verdict = verdict;
   }
   static std::string source() { return std::strchr(kKernel, '\n') + 1; }
@@ -53,7 +53,7 @@ class Embedding : public ::testing::Test {
   RunTrial trial;
 };
 
-TEST_F(Embedding, IsTheImageThatWasMeasuredAndAsksLittleOfADriver) {
+TEST_F(Embedding, MakesTheMeasuredImageWithALowPtxVersion) {
   auto code = make();
   ASSERT_TRUE(code.ok()) << code.error().message;
   EXPECT_EQ(code->entry, "_Z5scalePfif");
@@ -61,27 +61,30 @@ TEST_F(Embedding, IsTheImageThatWasMeasuredAndAsksLittleOfADriver) {
   EXPECT_EQ(code->ptx.find(tuned->folder.path().string()), std::string::npos) << code->ptx;
   EXPECT_EQ(code->ptx.find(".loc"), std::string::npos);
   EXPECT_TRUE(ptx_shared_variables(code->ptx).empty()) << code->ptx;
-  EXPECT_EQ(code->why,
-            "clang makes code 6.30 times as fast as the application's own of a source of which nvcc makes code 2.00 "
-            "times as fast.");
-  // The assembler starts a driver, and where there is one no GPU runner can be forked: it is not in this process.
+  EXPECT_EQ(
+      code->why,
+      "clang generates code 6.30 times as fast as the application's own; from the same source nvcc generates code "
+      "2.00 times as fast.");
+  // The assembler initialises the driver, after which no GPU runner can be forked: it must not be in this process.
   auto maps = read_text("/proc/self/maps");
   ASSERT_TRUE(maps.ok());
   EXPECT_NE(maps->find("libc"), maps->npos);
   EXPECT_EQ(maps->find("libnvJitLink"), maps->npos);
   if (open_cubin_compiler().ok()) {
-    EXPECT_LE(ptx_version(code->ptx), 80) << code->ptx.substr(0, 200);  // What sm_90 came with.
+    EXPECT_LE(ptx_version(code->ptx), 80) << "sm_90 needs no newer PTX: " << code->ptx.substr(0, 200);
     EXPECT_EQ(compile_cubin(code->ptx, "sm_90").outcome, Outcome::Ok);
   }
-  // It says that there was nothing to check it by; another image than the measured one is refused.
+  // The run does not record the image, so the check is noted as impossible; a recorded image that differs is refused.
   ASSERT_FALSE(code->notes.empty());
-  trial.confirmed->counters["clang_image_id"] = 12345;
+  EXPECT_NE(code->notes.back().find("the run does not record which image that was"), std::string::npos)
+      << code->notes.back();
+  trial.confirmed->image.clang_identity = ImageIdentity{12345};
   auto other = make();
   ASSERT_FALSE(other.ok());
   EXPECT_NE(other.error().message.find("not the image that was measured"), std::string::npos);
 }
 
-TEST_F(Embedding, FollowsTheRecipe) {
+TEST_F(Embedding, CompilesWithTheCandidatesRecipe) {
   auto plain = make();
   trial.candidate.recipe.fast_math = {"reassoc", "contract"}, trial.candidate.recipe.level = "O1";
   auto other = make();
@@ -89,7 +92,7 @@ TEST_F(Embedding, FollowsTheRecipe) {
   EXPECT_NE(other->why.find("the gain is in how the kernel is compiled (O1"), std::string::npos) << other->why;
 }
 
-TEST_F(Embedding, ShowsVariablesThatTheHostFills) {
+TEST_F(Embedding, KeepsConstantsThatTheHostFillsVisible) {
   trial.candidate.source = kKernel;
   trial.candidate.source.replace(trial.candidate.source.find("factor * table"), 14, "taps[i & 3] * table");
   Tuned filled(trial.candidate.source);
@@ -98,7 +101,7 @@ TEST_F(Embedding, ShowsVariablesThatTheHostFills) {
   EXPECT_EQ(ptx_shared_variables(code->ptx), (std::vector<PtxVariable>{{"taps", true, true}}));
 }
 
-TEST_F(Embedding, RefusesWhatWasNotMeasuredOnAGpuOrDoesNotCompile) {
+TEST_F(Embedding, RefusesCandidatesThatWereNotMeasuredOnAGpuOrDoNotCompile) {
   trial.confirmed->device = "cpu: some processor";
   auto code = make();
   ASSERT_FALSE(code.ok());

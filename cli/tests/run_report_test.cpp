@@ -1,4 +1,4 @@
-// Claims about cli/report/run_report.h, on runs made here.
+// The data of the HTML report, collected from runs that the tests create.
 #include "cli/report/run_report.h"
 
 #include <gmock/gmock.h>
@@ -12,10 +12,10 @@
 namespace kernelift::cli {
 namespace {
 
-using RunStore = Run;  // testing::Test has a private Run of its own.
+using RunStore = Run;  // testing::Test has a private member called Run.
 using testing::HasSubstr;
 
-/// Three candidates, all confirmed: two sources and a recipe that is faster than both.
+/// A run with three confirmed candidates: two sources, and a recipe that is faster than both.
 class RunReport : public testing::Test {
  protected:
   RunReport() {
@@ -59,15 +59,20 @@ class RunReport : public testing::Test {
   std::filesystem::path file_ = folder_.path() / "k-1.klrun";
 };
 
-TEST_F(RunReport, ShowsTheFastestWhereNothingWasApplied) {
+TEST_F(RunReport, ShowsTheFastestCandidateIfNothingWasApplied) {
   ReportData data = report();
   ASSERT_TRUE(data.fastest);
   EXPECT_EQ(data.fastest->number, 4);
   EXPECT_EQ(data.shown(), &*data.fastest);
   EXPECT_FALSE(data.applied);
+  ASSERT_EQ(data.candidates.size(), 4u);
+  EXPECT_NEAR(data.candidates[2].speedup, 1.6, 1e-9);
+  EXPECT_NEAR(data.fastest->speedup, 2.5, 1e-9);
+  EXPECT_NEAR(data.fastest->low, 2.5 * 0.99, 1e-9);
+  EXPECT_TRUE(data.fastest->confirmed);
 }
 
-TEST_F(RunReport, ShowsTheCandidateThatApplyTookAndWhyItIsNotTheFastest) {
+TEST_F(RunReport, ShowsTheAppliedCandidateAndWhyItIsNotTheFastest) {
   ReportData data = report(applied("kept", 3));
   ASSERT_TRUE(data.applied && data.applied->tried);
   EXPECT_EQ(data.shown()->number, 3);
@@ -77,7 +82,7 @@ TEST_F(RunReport, ShowsTheCandidateThatApplyTookAndWhyItIsNotTheFastest) {
   EXPECT_THAT(data.not_taken, HasSubstr("its gain is in how it is compiled"));
 }
 
-TEST_F(RunReport, QuotesWhatApplySaidOfTheFastest) {
+TEST_F(RunReport, QuotesTheReasonWhyApplyPassedOverTheFastest) {
   EXPECT_EQ(report(applied("rolled back", 2,
                            {"#3 (source: jam, 1.60x): too wide",
                             "#4 (compiler: O1, 2.50x as embedded PTX): it uses a variable (taps): of its own"}))
@@ -85,21 +90,21 @@ TEST_F(RunReport, QuotesWhatApplySaidOfTheFastest) {
             "it uses a variable (taps): of its own");
 }
 
-TEST_F(RunReport, KnowsThatAPatchThatWasKeptHasBeenUndone) {
+TEST_F(RunReport, RecognisesAKeptPatchThatWasUndoneSince) {
   Json kept = applied("kept", 3), other = undone(kept);
   kept["originals"] = folder_.path().string();
-  EXPECT_EQ(report(kept).applied->outcome, "kept") << "no word of another one";
+  EXPECT_EQ(report(kept).applied->outcome, "kept") << "there is no report beside the originals";
   other["diff"] = "+y\n";
   ASSERT_TRUE(write_json(folder_.path() / "report.json", other).ok());
-  EXPECT_EQ(report(kept).applied->outcome, "kept") << "that is another patch";
+  EXPECT_EQ(report(kept).applied->outcome, "kept") << "the undone patch is another one";
   ASSERT_TRUE(write_json(folder_.path() / "report.json", undone(kept)).ok());
   ReportData data = report(kept);
   EXPECT_EQ(data.applied->outcome, "undone");
   EXPECT_FALSE(data.applied->kept());
-  EXPECT_THAT(data.applied->why, HasSubstr("taken back by `kernelift apply --undo` on 20"));
+  EXPECT_THAT(data.applied->why, HasSubstr("undone by `kernelift apply --undo` on 20"));
 }
 
-TEST_F(RunReport, KnowsThatNothingCouldBePatched) {
+TEST_F(RunReport, StatesThatNoCandidateCouldBePatchedIn) {
   ReportData data = report(applied("no_patch", nullptr));
   ASSERT_TRUE(data.applied);
   EXPECT_EQ(data.applied->outcome, "no patch");

@@ -1,6 +1,6 @@
-// kernelift build: runs the application's own build command with our compiler wrappers first on PATH. What the wrappers
-// do is core/compiler/wrappers's; this verb makes their folder, sets the environment that build systems look at, and
-// counts what was logged.
+// kernelift build: runs the application's own build command with Kernelift's compiler wrappers first on PATH. The
+// wrappers themselves are in core/compiler/wrappers; this verb creates their folder, sets the environment variables
+// that build systems read, and counts the logged compile commands.
 #include <cstdlib>
 
 #include "cli/verbs.h"
@@ -33,16 +33,17 @@ ProcessOptions build_environment(const wrappers::WrapperConfig& config) {
   options.capture_output = false;
   const char* path = std::getenv("PATH");
   options.environment.emplace_back("PATH", (config.root / "bin").string() + ":" + (path ? path : "/usr/bin:/bin"));
-  // What a compiler cache answers out of its store is not compiled, and so not seen.
+  // A result that a compiler cache takes from its store is not compiled, and so its command would not be logged.
   options.environment.emplace_back("CCACHE_DISABLE", "1");
   options.environment.emplace_back("SCCACHE_RECACHE", "1");
   if (config.device != "cpu") return options;
-  // With the CPU device the folder is the toolkit, by every name that build systems know for it.
+  // For the CPU device the folder stands in for the toolkit, under every name that build systems know for it.
   for (const char* name :
        {"CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDAToolkit_ROOT", "CUDA_TOOLKIT_ROOT_DIR", "HIP_PATH", "ROCM_PATH"})
     options.environment.emplace_back(name, config.root.string());
-  // And its compilers, where they are not found by PATH: CMake's for CUDA and HIP, which wants no hipcc, and Makefiles'
-  // `?=`. Makefiles quote none of them: a path with a space has to be found by name.
+  // Build systems that do not search PATH take the compilers from these variables: CMake for CUDA and HIP (for which it
+  // does not accept hipcc), and Makefiles with `?=`. Makefiles do not quote them, so a path that contains a space is
+  // passed as a bare name.
   const fs::path folder = config.root.string().find(' ') == std::string::npos ? config.root / "bin" : fs::path();
   for (const auto& [name, compiler] :
        {std::pair{"CUDACXX", "nvcc"}, {"NVCC", "nvcc"}, {"HIPCXX", "amdclang++"}, {"HIPCC", "hipcc"}})
@@ -70,7 +71,7 @@ Result<Exit> run(const Context& context, const std::vector<std::string>& command
   fs::path log = config.state / "compile_commands.json";
   Logged before = read_log(log);
   std::vector<std::string> argv = command;
-  // Under --json stdout is the document's; what the build prints goes to stderr.
+  // With --json stdout is reserved for the document, so the build's output goes to stderr.
   if (context.json) {
     argv = {"/bin/sh", "-c", "exec \"$@\" 1>&2", "sh"};
     argv.insert(argv.end(), command.begin(), command.end());
@@ -94,12 +95,11 @@ Result<Exit> run(const Context& context, const std::vector<std::string>& command
   if (!outcome.ok()) return answer_is_no("the build command " + outcome.describe() + ": " + join_command(command));
   if (!logged)
     context.note(
-        "no compile command was seen: everything was up to date, or the build was set up with another compiler's full "
-        "path; "
-        "clean or remove its build folder and run kernelift build again, from the configure step on");
+        "no compile command was seen: everything was up to date, or the build was configured with the full path of "
+        "another compiler; clean or remove its build folder and run kernelift build again, from the configure step on");
   context.say("build finished; " + (after.commands > 0
                                         ? counted(after.commands, "compile command") + " in " + log.string()
-                                        : "nothing was compiled, now or since " + config.state.string() + " was made"));
+                                        : "nothing has been compiled since " + config.state.string() + " was created"));
   return Exit::Done;
 }
 
@@ -112,7 +112,7 @@ Action setup(CLI::App& app) {
 
 }  // namespace
 
-const Verb kBuild{"build", "Run the application's build, logging its compile commands or compiling for the CPU device",
+const Verb kBuild{"build", "Run the application's build and log its compile commands; or compile it for the CPU device",
                   "kernelift build --device cpu -- make -j4", setup, true};
 
 }  // namespace kernelift::cli

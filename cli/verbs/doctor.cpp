@@ -1,4 +1,4 @@
-// kernelift doctor: what this machine has and lacks, and the commands that fix it.
+// kernelift doctor: what this machine provides, what it lacks, and the commands that fix it.
 #include <algorithm>
 
 #include "cli/machine/machine.h"
@@ -12,7 +12,7 @@ const char* mark(const Finding& finding) {
   return finding.health == Health::Limited ? "limited" : "MISSING";
 }
 
-/// Does all that the loop on a GPU asks for look good?
+/// True if everything that the whole loop on a GPU needs is present.
 bool gpus(const std::vector<Finding>& findings) {
   auto good = [&](std::string_view name) {
     return std::any_of(findings.begin(), findings.end(),
@@ -42,7 +42,7 @@ Result<Exit> doctor(const Context& context) {
     text += head + finding.detail + "\n";
     if (!finding.fix.empty()) text += "             " + std::string(20, ' ') + "fix: " + finding.fix + "\n";
   }
-  text += !usable          ? "\nFix what is MISSING first."
+  text += !usable          ? "\nFix the findings marked MISSING first."
           : gpus(findings) ? "\nThis machine can run the whole loop on its NVIDIA GPU and on the CPU device."
                            : "\nThis machine can run the whole loop on the CPU device.";
   if (context.json) context.emit({{"usable", usable}, {"findings", list}});
@@ -52,7 +52,7 @@ Result<Exit> doctor(const Context& context) {
 
 }  // namespace
 
-const Verb kDoctor = {"doctor", "What this machine has and lacks, and the commands that fix it", "kernelift doctor",
-                      [](CLI::App&) -> Action { return doctor; }};
+const Verb kDoctor = {"doctor", "List what this machine provides and lacks, with commands that fix it",
+                      "kernelift doctor", [](CLI::App&) -> Action { return doctor; }};
 
 }  // namespace kernelift::cli

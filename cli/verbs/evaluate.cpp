@@ -1,11 +1,11 @@
-// `kernelift evaluate`: verdicts on candidates that somebody else made: kernels written by hand, one a file, or JSON
-// objects, one a line (docs/formats.md). For trying an idea, for scripts, and for measuring how many candidates per
-// second there are.
+// `kernelift evaluate`: judges candidates from files: kernels written by hand, one per file, or JSON objects, one per
+// line (docs/formats.md). Used for trying an idea, in scripts, and for measuring how many candidates are judged per
+// second.
 #include <chrono>
 #include <deque>
 
+#include "cli/mep_addresses.h"
 #include "cli/mep_folder.h"
-#include "cli/room_for_mep.h"
 #include "cli/verbs.h"
 #include "core/base/file.h"
 #include "sandbox/evaluate/evaluate.h"
@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 namespace kernelift::cli {
 namespace {
 
-/// So many are told one by one; of more the sum alone, but with -v.
+/// Fewer candidates than this are reported one by one; for more, only the summary is printed, except with -v.
 constexpr size_t kFew = 20;
 
 struct Options {
@@ -28,7 +28,7 @@ struct Options {
 
 struct Candidates {
   std::vector<Candidate> all;
-  bool by_hand = false;  ///< A source is among them: somebody wants to know about just this one.
+  bool by_hand = false;  ///< At least one is a kernel written by hand, whose gain is confirmed without --confirm.
 };
 
 Result<Candidate> read_line(const std::string& line, const std::string& where) {
@@ -43,14 +43,14 @@ Status read_lines(const std::string& file, const std::string& text, Candidates& 
     std::string where = file + ":" + std::to_string(++number);
     if (line.empty()) continue;
     auto candidate = read_line(line, where);
-    if (!candidate.ok()) return usage_error(candidate.error().message);  // The user's file, and no artefact of ours.
+    if (!candidate.ok()) return usage_error(candidate.error().message);  // A user's file, hence a usage error.
     if (candidate->steps.empty()) candidate->steps = {Step::described(where)};
     into.all.push_back(*std::move(candidate));
   }
   return done();
 }
 
-/// What begins with a brace is JSON; no kernel does.
+/// A file that begins with a brace is JSON; no kernel's source begins with one.
 Result<Candidates> read_candidates(const std::vector<std::string>& files) {
   Candidates read;
   for (auto& file : files) {
@@ -58,7 +58,7 @@ Result<Candidates> read_candidates(const std::vector<std::string>& files) {
     if (!text.ok()) return usage_error("cannot read " + file);
     size_t first = text->find_first_not_of(" \t\r\n");
     if (first == text->npos)
-      return usage_error(file + " is empty; a kernel's source is expected, or one JSON object per line");
+      return usage_error(file + " is empty; it must contain a kernel's source, or one JSON object per line");
     if ((*text)[first] == '{') {
       KERNELIFT_TRY(read_lines(file, *text, read));
       continue;
@@ -71,9 +71,11 @@ Result<Candidates> read_candidates(const std::vector<std::string>& files) {
   return read;
 }
 
-/// For whoever wrote the kernel: what came of it, and how sure that is.
-std::string in_words(const Verdict& verdict, bool confirmed) {
-  if (!judged(verdict)) return "could not be judged (not the candidate's fault): " + verdict.detail;
+/// The evaluation in words for the author of a kernel: the outcome, and how certain it is.
+std::string in_words(const Evaluation& evaluation, bool confirmed) {
+  if (auto* none = std::get_if<NotJudged>(&evaluation))
+    return "could not be judged (not the candidate's fault): " + none->why;
+  const Verdict& verdict = std::get<Verdict>(evaluation);
   if (!verdict.ok()) return verdict.text();
   bool gained = verdict.speedup_low() > kSmallestGain, lost = verdict.speedup_high() < 1;
   char figures[160];
@@ -83,7 +85,7 @@ std::string in_words(const Verdict& verdict, bool confirmed) {
          (gained ? "faster: "
           : lost ? "slower: "
                  : "no significant speedup: ") +
-         figures + (gained ? confirmed ? ", confirmed in a fresh process" : ", not confirmed: see --confirm" : "");
+         figures + (gained ? confirmed ? ", confirmed in a fresh process" : ", not confirmed (see --confirm)" : "");
 }
 
 Result<Exit> run(const Options& options, const Context& context) {
@@ -94,7 +96,7 @@ Result<Exit> run(const Options& options, const Context& context) {
   auto started = Clock::now();
   KERNELIFT_ASSIGN(fs::path folder, find_mep(options.mep, context.state_folder()));
   KERNELIFT_ASSIGN(Mep mep, Mep::read(folder));
-  make_room_for(mep, context);
+  restart_if_addresses_taken(mep, context);
   KERNELIFT_ASSIGN(auto read, read_candidates(options.files));
   std::vector<Candidate>& candidates = read.all;
   bool confirm = options.confirm || read.by_hand;
@@ -111,21 +113,23 @@ Result<Exit> run(const Options& options, const Context& context) {
   Json verdicts = Json::array();
   double best = 0, compile_seconds = 0;
   std::string best_note;
-  std::deque<std::pair<const Candidate*, std::future<Verdict>>> flying;
+  std::deque<std::pair<const Candidate*, std::future<Evaluation>>> flying;
   auto land = [&] {
     auto& [candidate, future] = flying.front();
-    Verdict verdict = future.get();
-    if (confirm && verdict.ok() && verdict.speedup_low() > kSmallestGain) verdict = evaluator->confirm(*candidate);
-    ++outcomes[name(verdict.outcome)];
-    compile_seconds += verdict.compile_seconds;
-    if (verdict.ok() && (best == 0 || verdict.seconds() < best))
-      best = verdict.seconds(), best_note = candidate->note();
+    Evaluation evaluation = future.get();
+    auto* verdict = std::get_if<Verdict>(&evaluation);
+    if (confirm && verdict && verdict->ok() && verdict->speedup_low() > kSmallestGain)
+      evaluation = evaluator->confirm(*candidate), verdict = std::get_if<Verdict>(&evaluation);
+    ++outcomes[verdict ? name(verdict->outcome) : kNotJudged];
+    if (verdict) compile_seconds += verdict->compile_seconds;
+    if (verdict && verdict->ok() && (best == 0 || verdict->seconds() < best))
+      best = verdict->seconds(), best_note = candidate->note();
     if (context.json) {
-      Json entry = kernelift::to_json(verdict);
+      Json entry = kernelift::to_json(evaluation);
       entry["note"] = candidate->note(), entry["key"] = candidate->key().hex();
       verdicts.push_back(std::move(entry));
     } else if (context.verbosity > 0 || candidates.size() < kFew) {
-      context.say(candidate->note() + ": " + in_words(verdict, confirm));
+      context.say(candidate->note() + ": " + in_words(evaluation, confirm));
     }
     flying.pop_front();
   };
@@ -141,7 +145,8 @@ Result<Exit> run(const Options& options, const Context& context) {
   char line[320];
   std::snprintf(
       line, sizeof line,
-      "%zu candidates in %.2f s: %.1f per second (%s); ready after %.2f s; %.1f ms of compiling each; best %.2f us%s%s",
+      "%zu candidates in %.2f s: %.1f per second (%s); evaluator ready after %.2f s; compile time %.1f ms each; best "
+      "%.2f us%s%s",
       candidates.size(), spent, static_cast<double>(candidates.size()) / spent, words.c_str(), ready,
       1e3 * compile_seconds / static_cast<double>(candidates.size()), best * 1e6, best_note.empty() ? "" : ": ",
       best_note.c_str());
@@ -161,19 +166,20 @@ Action setup(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("MEP", options->mep, "Folder made by `kernelift extract`, or its kernel's name")->required();
   app.add_option("CANDIDATES", options->files,
-                 "Kernels written by hand, each like MEP/kernel.cu as a whole; or files with one candidate per line, "
-                 "as JSON (docs/formats.md)")
+                 "Kernels written by hand, each a complete file like MEP/kernel.cu; or files with one JSON object per "
+                 "line (docs/formats.md)")
       ->required();
   app.add_flag("--cold", options->cold, "Time with caches flushed before every launch");
   app.add_flag("--separately", options->separately,
-               "Time candidates with identical machine code separately, instead of once");
-  app.add_flag("--as-built", options->as_built,
-               "Build and time the likeliest winners with the application's own compiler too, as tune does (GPUs)");
+               "Time every candidate, even if its machine code is identical to another's");
+  app.add_flag(
+      "--as-built", options->as_built,
+      "Build and time the most promising candidates with the application's own compiler too, as tune does (GPUs)");
   app.add_flag("--confirm", options->confirm,
-               "Measure apparent winners again in a fresh process (always done for kernels written by hand)");
-  app.add_option("--workers", options->workers, "Compile workers (default: one per core)");
+               "Measure candidates with a gain again in a fresh process (always done for kernels written by hand)");
+  app.add_option("--workers", options->workers, "Number of compile workers (default: one per core)");
   app.add_option("--tolerance", options->tolerance,
-                 "Relative error that floating-point buffers may have (default: derived)")
+                 "Largest relative error accepted in floating-point buffers (default: derived from the original)")
       ->check(CLI::PositiveNumber);
   return [options](const Context& context) { return run(*options, context); };
 }

@@ -1,4 +1,4 @@
-// `kernelift export`: a run in the formats of other tools.
+// `kernelift export`: writes a run in the formats of other tools, or completely as JSON.
 #include "tuner/store/export.h"
 #include "cli/verbs.h"
 #include "core/base/file.h"
@@ -14,7 +14,7 @@ Result<Exit> run(const Options& options, const Context& context) {
   KERNELIFT_ASSIGN(Run opened, Run::open(options.run));
   KERNELIFT_ASSIGN(Json document, export_run(opened, options.format));
   if (options.out.empty()) {
-    // The document is the output itself, whether or not --json was given.
+    // Without a file the document itself goes to stdout, with or without --json.
     std::string text = document.dump(2) + "\n";
     std::fwrite(text.data(), 1, text.size(), stdout);
     return Exit::Done;
@@ -28,14 +28,16 @@ Result<Exit> run(const Options& options, const Context& context) {
 Action setup(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("RUN", options->run, "A .klrun file")->required();
-  app.add_option("--to", options->format, "t4 (Kernel Tuner's results), cachefile, or json (all of it)")->required();
-  app.add_option("-o,--out", options->out, "File to write; stdout if absent");
+  app.add_option("--to", options->format,
+                 "t4 (Kernel Tuner results), cachefile (Kernel Tuner cache), or json (the complete run)")
+      ->required();
+  app.add_option("-o,--out", options->out, "File to write (default: stdout)");
   return [options](const Context& context) { return run(*options, context); };
 }
 
 }  // namespace
 
-extern const Verb kExport = {"export", "Write a run as Kernel Tuner results, as its cache file, or as JSON",
+extern const Verb kExport = {"export", "Write a run as Kernel Tuner results, as a Kernel Tuner cache file, or as JSON",
                              "kernelift export .kernelift/runs/smooth-*-1.klrun --to t4 -o smooth_T4.json", setup};
 
 }  // namespace kernelift::cli

@@ -1,4 +1,4 @@
-// kernelift extract KERNEL: one kernel of the scanned and recorded application as a MEP.
+// kernelift extract KERNEL: extracts one kernel of the scanned and recorded application as a MEP.
 #include "extractor/extract/extract.h"
 #include "cli/verbs.h"
 #include "core/compiler/paths.h"
@@ -25,7 +25,7 @@ std::string summary(const Mep& mep, const std::filesystem::path& folder) {
     for (auto& region : instance.regions) bytes += region.size;
   }
   text += "\n  instances  " + std::to_string(mep.instances.size()) +
-          (mep.inputs == "capture" ? " recorded" : " made up, with the original's own results as answers") +
+          (mep.inputs == "capture" ? " recorded" : " made up, with the original's own results as reference") +
           (held_out ? ", " + std::to_string(held_out) + " of them held out for verification" : "") + ", " +
           size_text(bytes) + " of memory";
   std::string knobs;
@@ -43,7 +43,7 @@ Result<Exit> extract(const Context& context, const Options& options) {
   request.synthesise = options.inputs == "synth";
   request.on_doubt = [&](const std::string& doubt) { context.note("warning: " + doubt); };
   request.on_damage = [&](const std::string& damage) {
-    context.note("warning: the capture is damaged, and what can be read of it is used: " + damage);
+    context.note("warning: the capture is damaged; the readable part of it is used: " + damage);
   };
   std::string unanswered;
   request.answer = [&](const std::filesystem::path& folder, Mep& mep) -> Result<std::string> {
@@ -54,10 +54,11 @@ Result<Exit> extract(const Context& context, const Options& options) {
   KERNELIFT_ASSIGN(Mep mep, Mep::read(folder));
   context.say(summary(mep, folder));
   if (!mep.proven)
-    context.note("warning: what is tuned here may differ from the application's kernel; see " +
+    context.note("warning: the extracted kernel may differ from the application's; see " +
                  (folder / "README.md").string());
   if (!mep.linked.empty()) context.note("warning: " + mep.linked_text());
-  if (!unanswered.empty()) context.note("warning: the answers to the made-up inputs are not known: " + unanswered);
+  if (!unanswered.empty())
+    context.note("warning: the reference results for the made-up inputs are not known: " + unanswered);
   Json instances = Json::array();
   for (auto& instance : mep.instances)
     instances.push_back({{"id", instance.id},
@@ -82,18 +83,20 @@ Result<Exit> extract(const Context& context, const Options& options) {
 
 Action setup(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("kernel", options->kernel, "A (partial) qualified name, a key, or an id from scan")->required();
-  app.add_option("--inputs", options->inputs, "capture: as recorded; synth: made up from the parameters' types")
+  app.add_option("kernel", options->kernel,
+                 "The kernel: its qualified name or a part of it, its key, or its id from scan")
+      ->required();
+  app.add_option("--inputs", options->inputs, "capture: recorded inputs; synth: made up from the parameters' types")
       ->check(CLI::IsMember({"capture", "synth"}))
       ->capture_default_str();
-  app.add_option("--out", options->out, "The MEP's folder (default: mep/NAME-ID in the state folder)");
+  app.add_option("--out", options->out, "Folder for the MEP (default: mep/NAME-ID in the state folder)");
   return [options](const Context& context) { return extract(context, *options); };
 }
 
 }  // namespace
 
 const Verb kExtract = {
-    "extract", "Lift one kernel out as a program of its own, with its recorded inputs",
-    "kernelift extract smooth            # a name on record's hot list, with or without its namespace", setup, true};
+    "extract", "Extract one kernel as a program of its own (a MEP), with its recorded inputs",
+    "kernelift extract smooth            # a kernel from record's table, with or without its namespace", setup, true};
 
 }  // namespace kernelift::cli

@@ -1,6 +1,6 @@
-// kernelift optimize: the whole loop, hottest kernel first, until the time is spent or the rest cannot matter. Each
-// step is the verb that a user would type, run as a process of its own: what crashes costs one step, what is printed
-// can be typed again, and every artefact is where the single verbs would have left it.
+// kernelift optimize: runs the whole loop, hottest kernel first, until the time is spent or the remaining kernels
+// cannot matter. Each step is the verb that a user would type, run as a process of its own: a crash costs one step,
+// every printed command can be typed again, and every artefact is where the single verb would have written it.
 #include <fcntl.h>
 #include <sys/file.h>
 
@@ -24,7 +24,7 @@
 #include "reintegrate/app_commands.h"
 #include "reintegrate/apply_request.h"
 #include "reintegrate/interruption.h"
-#include "reintegrate/patch/patch_reach.h"
+#include "reintegrate/patch/patchable_parts.h"
 #include "reintegrate/tree/git_tree.h"
 #include "sandbox/device/cuda/clock_lock.h"
 
@@ -33,11 +33,11 @@ namespace fs = std::filesystem;
 namespace kernelift::cli {
 namespace {
 
-/// Less time than this finds nothing and only delays the report.
+/// Seconds; a shorter search finds nothing and only delays the report.
 constexpr double kShortestTuning = 5;
-/// The original must be built and measured first: a kernel gets at least this, if there is so much.
+/// Seconds that a kernel gets at least, if they are left, because the original must be built and measured first.
 constexpr double kWorthTuning = 10;
-/// Seconds for which the application is timed before and after a patch.
+/// Limits on the seconds for which the application is timed before and after a patch.
 constexpr double kShortestProof = 20, kLongestProof = 120;
 
 struct Options {
@@ -58,7 +58,7 @@ struct Step {
 
 using Clock = std::chrono::steady_clock;
 
-/// Adds its own life to a sum of seconds.
+/// Adds the seconds of its lifetime to a sum.
 class Stopwatch {
  public:
   explicit Stopwatch(double& sum) : sum_(sum) {}
@@ -76,15 +76,16 @@ class Loop {
 
   Result<Exit> run() {
     KERNELIFT_TRY(prepare());
-    KERNELIFT_TRY(look());
+    KERNELIFT_TRY(scan_and_record());
     for (size_t i = 0; i < rows_.size() && !interrupted_; ++i) {
       work_on(i);
       bool more = i + 1 < options_.kernels && i + 1 < rows_.size() && seconds_left() >= kShortestTuning;
       if (!rows_[i].kept() || interrupted_ || !more) continue;
-      if (Status looked = look(i + 1); !looked.ok()) context_.note("kernelift optimize: " + looked.error().message);
+      if (Status looked = scan_and_record(i + 1); !looked.ok())
+        context_.note("kernelift optimize: " + looked.error().message);
     }
     for (auto& row : rows_)
-      if (row.outcome.empty()) row.outcome = "skipped", row.why = "interrupted before its turn";
+      if (row.outcome.empty()) row.outcome = "skipped", row.why = "interrupted before it was tuned";
     print_table();
     if (interrupted_) return Exit::Interrupted;
     for (auto& row : rows_)
@@ -93,7 +94,7 @@ class Loop {
   }
 
  private:
-  /// Runs `kernelift VERB --json …`; its progress goes to our stderr as it comes.
+  /// Runs `kernelift VERB --json …`; its progress appears on this process's stderr.
   Result<Step> step(std::vector<std::string> words, const std::vector<std::string>& command = {}) {
     context_.note("\n==> kernelift " + join_command(words) + (command.empty() ? "" : " -- " + join_command(command)));
     Stopwatch watch(spent_[words[0]]);
@@ -114,25 +115,26 @@ class Loop {
     return result;
   }
 
-  /// A step without which nothing further makes sense.
+  /// Runs a step that all later steps depend on; an Error if it fails.
   Result<Json> required(std::vector<std::string> words, const std::vector<std::string>& command = {}) {
     std::string verb = words[0];
     KERNELIFT_ASSIGN(Step done_step, step(std::move(words), command));
     if (interrupted_) return interrupted();
-    if (done_step.exit_code != 0)  // It has said why on stderr; only a document has to say it again.
+    if (done_step.exit_code != 0)  // The step has printed the reason on stderr; only the JSON document repeats it.
       return Error{verb + " failed" + (context_.json ? ": " + done_step.message() : " (see above)"),
                    static_cast<Exit>(done_step.exit_code)};
     return std::move(done_step.document);
   }
 
   Status prepare() {
-    KERNELIFT_TRY(PatchJournal::none_at_work(state_));  // Or its patch would be built and recorded as the original.
+    // The patch of a running apply would be built and recorded as the original.
+    KERNELIFT_TRY(PatchJournal::check_not_running(state_));
     if (PatchJournal::interrupted(state_)) {
       KERNELIFT_ASSIGN(Restoration leftovers, roll_back_interrupted(state_));
-      for (auto& note : notes_of(leftovers)) context_.note(note);
+      for (auto& note : restoration_notes(leftovers)) context_.note(note);
     }
     warn_of_changed_files();
-    // Building also logs the compile commands that scan reads; for the CPU device it is another build altogether.
+    // The build also logs the compile commands that scan reads; for the CPU device it compiles other programs.
     KERNELIFT_ASSIGN(Step built, step({"build", "--device", context_.device}, {"sh", "-c", options_.build}));
     if (interrupted_) return interrupted();
     if (built.exit_code != 0)
@@ -149,11 +151,11 @@ class Loop {
     if (checked.ok()) return done();
     std::string said = last_lines(checked.out + checked.err);
     return answer_is_no("the application's check fails before any patch: it " + checked.describe() +
-                        "; mend that first, nothing was changed. It said" +
-                        (said.empty() ? " nothing." : ":\n" + said));
+                        "; fix that first, nothing was changed. Its output" +
+                        (said.empty() ? " was empty." : ":\n" + said));
   }
 
-  /// Now, and not after all the tuning.
+  /// Warns now about uncommitted files, which apply would refuse to patch after all the tuning.
   void warn_of_changed_files() const {
     auto changed = GitTree::changed_files(fs::current_path());
     if (changed.empty()) return;
@@ -161,16 +163,16 @@ class Loop {
     std::string names;
     for (size_t i = 0; i < changed.size() && i < kShown; ++i) names += (i ? ", " : "") + changed[i];
     if (changed.size() > kShown) names += " and " + std::to_string(changed.size() - kShown) + " more";
-    context_.note("Not committed: " + names +
-                  ". A kernel in such a file is tuned, but not patched before you commit it.");
+    context_.note("Uncommitted changes in " + names +
+                  ": a kernel in such a file is tuned, but not patched until you commit the file.");
   }
 
   static Error interrupted() { return {"interrupted", Exit::Interrupted}; }
 
-  /// Scans and records the application as it is now. After a patch that was kept this must be done again: lines moved,
-  /// a block size that other kernels share may have changed, and what is left has another share of a shorter run. Rows
-  /// before `finished` stay as they are.
-  Status look(size_t finished = 0) {
+  /// Scans and records the application as it is now. This is repeated after a kept patch, because lines have moved, a
+  /// block size that other kernels share may have changed, and the remaining kernels have other shares of a shorter
+  /// run. Rows before `finished` stay as they are.
+  Status scan_and_record(size_t finished = 0) {
     KERNELIFT_ASSIGN(Json index, required({"scan"}));
     std::vector<std::string> record{"record", "--device", context_.device};
     if (options_.skip > 0) record.insert(record.end(), {"--skip", std::to_string(options_.skip)});
@@ -198,7 +200,7 @@ class Loop {
     return done();
   }
 
-  /// Those of several files' kernels of this name that were recorded.
+  /// If several files define a kernel of this name: those definitions that were recorded.
   static std::vector<const ScannedKernel*> recorded_namesakes(const std::string& key, const ScanIndex& scanned,
                                                               const Capture& capture) {
     auto namesakes = scanned.namesakes(key);
@@ -209,7 +211,7 @@ class Loop {
       if (std::any_of(capture.instances().begin(), capture.instances().end(),
                       [&](auto& instance) { return join.joins(instance, *kernel) == CaptureJoin::Answer::Yes; }))
         found.push_back(kernel);
-    if (found.size() < 2) found.clear();  // `extract` finds the one that ran by itself.
+    if (found.size() < 2) found.clear();  // If only one ran, `extract` finds it by the name alone.
     return found;
   }
 
@@ -218,9 +220,9 @@ class Loop {
     return seconds_ - (tuned == spent_.end() ? 0 : tuned->second);
   }
 
-  /// The share of the remaining time that this kernel's share of the remaining work deserves; all of it where the next
-  /// could do nothing with the rest.
-  double slice(size_t at) const {
+  /// Seconds for this kernel: its part of the remaining time, in proportion to its share of the remaining kernels; all
+  /// of it if the rest would be too short for the next kernel.
+  double time_slice(size_t at) const {
     double sum = 0, left = seconds_left();
     for (size_t i = at; i < rows_.size() && i < options_.kernels; ++i)
       if (rows_[i].share >= kSmallestShare) sum += rows_[i].share;
@@ -228,8 +230,8 @@ class Loop {
     return left - mine < kWorthTuning ? left : mine;
   }
 
-  /// The least that names this kernel and no other.
-  std::string to_type(const LoopRow& wanted) const {
+  /// The shortest name that identifies this kernel on the command line.
+  std::string shortest_name(const LoopRow& wanted) const {
     if (!wanted.id.empty()) return wanted.id;
     const std::string& key = wanted.kernel;
     std::string name = qualified_name(key);
@@ -243,36 +245,36 @@ class Loop {
       row.outcome = interrupted_ ? "interrupted" : outcome, row.why = std::move(why);
     };
     if (row.share < kSmallestShare) return end("skipped", "too small a share to matter");
-    if (at >= options_.kernels) return end("skipped", "past the number of kernels asked for");
+    if (at >= options_.kernels) return end("skipped", "beyond the requested number of kernels (--kernels)");
     if (seconds_left() < kShortestTuning) return end("skipped", "the time is spent");
-    if (std::string why = too_long_to_tune(row, slice(at)); !why.empty()) return end("skipped", why);
+    if (std::string why = too_long_to_tune(row, time_slice(at)); !why.empty()) return end("skipped", why);
     auto failed = [&](const Result<Step>& step) {
       return !step.ok() || step->exit_code != 0 || !step->document.is_object();
     };
     auto why = [](const Result<Step>& step) { return step.ok() ? step->message() : step.error().message; };
 
-    auto extracted = step({"extract", to_type(row)});
+    auto extracted = step({"extract", shortest_name(row)});
     if (failed(extracted))
       return end(extracted.ok() && extracted->exit_code == 4 ? "refused" : "skipped", "extract: " + why(extracted));
     std::string mep = extracted->document.value("mep", "");
     auto lifted = Mep::read(mep);
     if (!lifted.ok()) return end("skipped", lifted.error().message);
-    PatchReach reach = patch_reach(*lifted);
-    if (reach.none()) return end("refused", "not tuned: " + reach.why());
-    // One cache mode says whether it is right; both cost twice the time.
+    PatchableParts parts = patchable_parts(*lifted);
+    if (parts.none()) return end("refused", "not tuned: " + parts.why());
+    // One cache mode suffices to verify the MEP; both would take twice the time.
     auto replayed = step({"replay", mep, "--device", context_.device, "--warm"});
     if (failed(replayed))
-      return end("skipped", "the MEP does not reproduce what the application did: " +
+      return end("skipped", "the MEP does not reproduce the application's results: " +
                                 (replayed.ok() && replayed->document.is_object()
                                      ? replayed->document.value("failure", why(replayed))
                                      : why(replayed)));
 
     std::vector<std::string> tune{"tune",          mep,      "--device",
-                                  context_.device, "--time", std::to_string(static_cast<int>(slice(at)))};
-    // All that is left to a patch of the source where only the launches are the application's.
+                                  context_.device, "--time", std::to_string(static_cast<int>(time_slice(at)))};
+    // If only the launches are in the application and nothing is embedded, a patch can change only the launches.
     auto embedding = embedding_on(context_.device, options_.embed);
-    if (!reach.text && (!embedding.ok() || *embedding == Embedding::Never)) {
-      context_.note("Only its launches are tuned: " + reach.why());
+    if (!parts.text && (!embedding.ok() || *embedding == Embedding::Never)) {
+      context_.note("Only its launches are tuned: " + parts.why());
       tune.insert(tune.end(), {"--tiers", "params"});
     }
     if (!options_.llm.empty()) tune.insert(tune.end(), {"--llm", options_.llm});
@@ -280,28 +282,28 @@ class Loop {
     if (tuned.ok() && tuned->document.is_object()) row.run = tuned->document.value("run", "");
     if (interrupted_)
       return end("interrupted", "its run can be resumed: " + join_command({"kernelift", "tune", mep, "--resume"}));
-    // The finalists may have failed where a candidate behind them holds up: apply knows what is left.
+    // Even if no finalist was confirmed, apply may confirm a candidate that ranked lower.
     bool unproven = tuned.ok() && tuned->exit_code == static_cast<int>(Exit::No) && !row.run.empty();
     if (failed(tuned) && !unproven) return end("skipped", "tune: " + why(tuned));
 
     std::vector<std::string> apply{"apply",        row.run, "--device",   context_.device, "--build",
                                    options_.build, "--run", options_.run, "--embed",       options_.embed};
     if (!options_.check.empty()) apply.insert(apply.end(), {"--check", options_.check});
-    // Proving a patch in the application may take as long as finding it, but hardly more.
-    apply.insert(apply.end(), {"--time", std::to_string(static_cast<int>(
-                                             std::clamp(slice(at) + kShortestProof, kShortestProof, kLongestProof)))});
+    // Proving a patch in the application may take about as long as finding it.
+    apply.insert(apply.end(), {"--time", std::to_string(static_cast<int>(std::clamp(time_slice(at) + kShortestProof,
+                                                                                    kShortestProof, kLongestProof)))});
     auto applied = step(apply);
     if (!applied.ok()) return end("skipped", applied.error().message);
     read_applied(applied->document, applied->exit_code, interrupted_, row);
     if (tuned->document.is_object() && tuned->document.value("stopped_by", "") == "time")
-      leave_undecided(row, tuned->document.value("tried", size_t{0}), tuned->document.value("seconds", 0.0),
-                      join_command({"kernelift", "tune", mep, "--resume", "--time", "10m"}));
+      mark_undecided(row, tuned->document.value("tried", size_t{0}), tuned->document.value("seconds", 0.0),
+                     join_command({"kernelift", "tune", mep, "--resume", "--time", "10m"}));
   }
 
   void print_table() const {
     Json kernels = Json::array();
     for (auto& row : rows_) kernels.push_back(to_json(row));
-    // In the order of the steps; a user who waits wants to know for what.
+    // The time spent per step, in the order of the steps.
     std::string where;
     double sum = 0;
     for (auto* verb : {"build", "check", "scan", "record", "extract", "replay", "tune", "apply"})
@@ -318,32 +320,33 @@ class Loop {
   const Options& options_;
   fs::path state_;
   double seconds_;
-  std::map<std::string, double> spent_;  ///< Seconds by verb.
+  std::map<std::string, double> spent_;  ///< Seconds spent, by verb.
   std::vector<LoopRow> rows_;
   bool interrupted_ = false;
 };
 
-/// The loop's steps must agree on a device: the application is built, recorded and timed on one.
-Result<std::string> loop_device(const std::string& asked) {
-  if (asked.starts_with("hip"))
-    return refused("the loop does not run on AMD GPUs; HIP applications go through it with --device cpu");
-  if (asked == "auto") return std::string(has_nvidia_driver() ? "cuda" : "cpu");
-  return asked;
+/// The device for all steps of the loop, which must agree: the application is built, recorded and timed on one device.
+Result<std::string> loop_device(const std::string& requested) {
+  if (requested.starts_with("hip"))
+    return refused("optimize does not support AMD GPUs; run it for HIP applications with --device cpu");
+  if (requested == "auto") return std::string(has_nvidia_driver() ? "cuda" : "cpu");
+  return requested;
 }
 
-/// Two at once would build the same files and record into the same folder. Held until this process ends.
-Status take_turn(const fs::path& state) {
+/// Takes a lock that is held until this process ends: two `optimize` processes would build the same files and record
+/// into the same folder.
+Status lock_optimize(const fs::path& state) {
   KERNELIFT_TRY(create_state_folder(state));
   fs::path file = state / "optimize.lock";
   int lock = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (lock < 0) return file_error("write", file);
   if (flock(lock, LOCK_EX | LOCK_NB) == 0) return done();
-  return environment_error("another `kernelift optimize` is at work in this folder (" + file.string() +
+  return environment_error("another `kernelift optimize` is running in this folder (" + file.string() +
                            " is locked): wait for it to end");
 }
 
 Result<Exit> optimize(const Context& context, const Options& options) {
-  // What the last step would refuse is refused before the first.
+  // Options that the last step would refuse are refused before the first step.
   if (options.build.empty() || options.run.empty()) return usage_error("--build and --run need a command each");
   KERNELIFT_ASSIGN(double seconds, parse_duration(options.time));
   if (seconds < kShortestTuning)
@@ -352,10 +355,10 @@ Result<Exit> optimize(const Context& context, const Options& options) {
   Context on_device = context;
   KERNELIFT_ASSIGN(on_device.device, loop_device(context.device));
   KERNELIFT_TRY(embedding_on(on_device.device, options.embed));
-  KERNELIFT_TRY(take_turn(context.state_folder()));
-  // For all steps: the application is timed before and after a patch too.
+  KERNELIFT_TRY(lock_optimize(context.state_folder()));
+  // The clocks are locked for all steps, because the application is timed before and after a patch too.
   KERNELIFT_ASSIGN(auto clocks, lock_clocks(options.lock_clocks, on_device.device));
-  // An interruption ends the step that is running, which saves its state; we go on to say where things stand.
+  // An interruption ends the running step, which saves its state; this process goes on to print the table.
   InterruptGuard guard;
   return Loop(on_device, options, seconds).run();
 }
@@ -363,25 +366,25 @@ Result<Exit> optimize(const Context& context, const Options& options) {
 Action setup(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("--build", options->build, "The application's build command, run in this folder")->required();
-  app.add_option("--run", options->run, "The command whose run time counts")->required();
-  app.add_option("--check", options->check, "The command that says by its exit code whether the application is right");
-  app.add_option("--time", options->time, "Tuning time of all kernels together: 90, 10m, 2h")->capture_default_str();
+  app.add_option("--run", options->run, "The command whose run time is to be reduced")->required();
+  app.add_option("--check", options->check,
+                 "A command whose exit code is 0 if the application's results are right (default: the --run command)");
+  app.add_option("--time", options->time, "Tuning time for all kernels together: 90, 10m, 2h")->capture_default_str();
   app.add_option("--kernels", options->kernels, "Maximum number of kernels to tune, hottest first")
       ->capture_default_str();
-  app.add_option("--skip", options->skip,
-                 "Ignore the first N launches of each kernel, where they are not like the rest")
+  app.add_option("--skip", options->skip, "Ignore the first N launches of each kernel, if they are not representative")
       ->capture_default_str();
-  app.add_option("--embed", options->embed, "Patches may carry tuned PTX: never, auto or only (see apply)")
+  app.add_option("--embed", options->embed, "Embed tuned PTX in patches: never, auto or only (see apply --help)")
       ->capture_default_str();
   add_lock_clocks(app, options->lock_clocks);
   app.add_option("--llm", options->llm,
-                 "A language model for the source tier: openai:URL,MODEL or anthropic:URL,MODEL");
+                 "Language model for the source tier: openai:URL,MODEL or anthropic:URL,MODEL (see tune --help)");
   return [options](const Context& context) { return optimize(context, *options); };
 }
 
 }  // namespace
 
-const Verb kOptimize = {"optimize", "The whole loop: build, record, tune and patch, hottest kernel first",
+const Verb kOptimize = {"optimize", "Run the whole loop: build, record, tune and patch, hottest kernel first",
                         "kernelift optimize --build 'make -j2' --run './app input' --check './app --check' --time 10m",
                         setup};
 

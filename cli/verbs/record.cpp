@@ -1,4 +1,4 @@
-// kernelift record -- CMD…: runs the application, says where its time goes and which launches were kept.
+// kernelift record -- CMD…: runs the application, prints where its time goes and which launches were captured.
 #include "cli/verbs.h"
 #include "core/base/process.h"
 #include "core/compiler/paths.h"
@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint64_t kMiB = 1 << 20;
 
-constexpr const char* kExitCodeMatters = ". If its exit code says nothing of how it went, add `|| true`";
+constexpr const char* kExitCodeMatters = ". If its exit code does not indicate failure, add `|| true` to the command";
 
 struct Options {
   RecordConfig config;
@@ -36,7 +36,8 @@ Json instances_json(const std::vector<CapturedInstance>& instances) {
   return list;
 }
 
-/// A kernel's launches on a line, in the hot list's order: which were taken, and how much of its time each stands for.
+/// One line per kernel, in the order of the profile: its captured launches, and the share of the kernel's time that
+/// each represents.
 std::string instances_text(const RecordOutcome& outcome) {
   std::string text;
   for (auto& kernel : outcome.info.profile) {
@@ -57,7 +58,8 @@ std::string instances_text(const RecordOutcome& outcome) {
   return text;
 }
 
-/// Of the table's lines that may be several kernels: the recorder knows them by their name alone.
+/// Notes on lines of the table that may be the sum of several kernels, because the recorder distinguishes kernels by
+/// name only.
 std::string namesakes_text(const std::vector<KernelProfile>& profile, const std::filesystem::path& state) {
   auto scanned = ScanIndex::read(state / "scan.json");
   if (!scanned.ok()) return {};
@@ -76,21 +78,20 @@ std::string namesakes_text(const std::vector<KernelProfile>& profile, const std:
   return text;
 }
 
-/// Why nothing was captured, once the application itself did well.
+/// Why nothing was captured although the application succeeded.
 Error nothing_captured(const RecordOutcome& outcome, const RecordConfig& config, const std::string& program,
                        bool on_gpu) {
   if (!outcome.runtime_seen)
     return answer_is_no(program + (on_gpu
-                                       ? " never used CUDA, so there was nothing to record; give it the arguments of a "
-                                         "run that uses the GPU"
-                                       : " never used the CPU device's CUDA runtime, so there was nothing to record; "
-                                         "build it with: kernelift build --device cpu -- <its build command>, and run "
-                                         "the program that this makes"));
+                                       ? " did not use CUDA, so there was nothing to record; run it with arguments for "
+                                         "which it uses the GPU"
+                                       : " did not use the CPU device's CUDA runtime, so there was nothing to record; "
+                                         "build it with: kernelift build --device cpu -- <its build command>, and "
+                                         "record the program that this creates"));
   std::string why;
   for (auto& omission : outcome.info.omissions) why += "\n  " + omission.what + ": " + omission.why;
   if (outcome.info.profile.empty() && why.empty())
-    return answer_is_no(program +
-                        " ended without launching a kernel; give it the arguments of a run that uses the GPU");
+    return answer_is_no(program + " ended without launching a kernel; run it with arguments for which it uses the GPU");
   if (!why.empty()) return answer_is_no("no launch could be captured:" + why);
   if (config.skip > 0)
     return answer_is_no("no launch was captured: no matching kernel was launched more than --skip " +
@@ -98,17 +99,17 @@ Error nothing_captured(const RecordOutcome& outcome, const RecordConfig& config,
   return answer_is_no("no kernel matches --kernel '" + config.kernel + "'; the kernels of this run are listed above");
 }
 
-/// Asks for NVIDIA's recorder where there is a driver, unless the user wants the CPU device.
+/// Requests the CUDA recorder if there is an NVIDIA driver, unless the user chose the CPU device.
 Status add_cuda(const Context& context, RecordRequest& request) {
-  bool asked = context.device.starts_with("cuda");
-  if (context.device == "cpu" || (!asked && !has_nvidia_driver())) return done();
+  bool requested = context.device.starts_with("cuda");
+  if (context.device == "cpu" || (!requested && !has_nvidia_driver())) return done();
   if (!has_nvidia_driver())
     return environment_error(
         "no NVIDIA driver: libcuda.so.1 cannot be opened; install the driver, or use --device cpu");
   auto library = runtime_library_folder() / "libkernelift_record_cuda.so";
   std::error_code code;
   if (!std::filesystem::exists(library, code)) {
-    if (!asked) return done();
+    if (!requested) return done();
     return environment_error("this Kernelift was built without NVIDIA's headers and cannot record on a GPU: " +
                              library.string() + " is missing");
   }
@@ -118,7 +119,7 @@ Status add_cuda(const Context& context, RecordRequest& request) {
   if (!cupti)
     return environment_error(
         "CUPTI is missing, which recording on an NVIDIA GPU needs: install the CUDA toolkit or `pip install "
-        "nvidia-cuda-cupti`, name the library in $KERNELIFT_CUPTI, or record the CPU device with --device cpu");
+        "nvidia-cuda-cupti`, set $KERNELIFT_CUPTI to the library, or record on the CPU device with --device cpu");
   request.cuda_library = library;
   request.cupti = *cupti;
   return done();
@@ -126,9 +127,9 @@ Status add_cuda(const Context& context, RecordRequest& request) {
 
 Result<Exit> record(const Context& context, const Options& options) {
   if (context.device.starts_with("hip"))
-    return refused(
-        "recording on " + context.device +
-        " is not supported; CUDA applications can be recorded, and HIP ones built by kernelift build --device cpu");
+    return refused("recording on " + context.device +
+                   " is not supported; CUDA applications can be recorded, and HIP applications built by kernelift "
+                   "build --device cpu");
   RecordRequest request;
   request.command = options.command;
   request.state = context.state_folder();
@@ -142,7 +143,8 @@ Result<Exit> record(const Context& context, const Options& options) {
   if (!outcome.info.profile.empty())
     context.say("\n" + hot_list(outcome.info.profile) + namesakes_text(outcome.info.profile, request.state));
   if (!outcome.instances.empty())
-    context.say("Captured, with the share of the kernel's time that a launch stands for:\n" + instances_text(outcome));
+    context.say("Captured launches, with the share of the kernel's time that each represents:\n" +
+                instances_text(outcome));
   for (auto& omission : outcome.info.omissions) context.note("not captured: " + omission.what + ": " + omission.why);
   for (auto& note : outcome.notes) context.note(note);
   if (!outcome.folder.empty())
@@ -151,11 +153,11 @@ Result<Exit> record(const Context& context, const Options& options) {
                     : "Capture in " + outcome.folder.string() + " (" + size_text(outcome.stored_bytes) + ")");
   if (outcome.interrupted)
     return Error{outcome.folder.empty() ? "interrupted before anything was recorded"
-                                        : "interrupted; what was recorded until then is kept",
+                                        : "interrupted; the launches recorded until then are kept",
                  Exit::Interrupted};
   if (!outcome.application.ok()) {
     std::string kept = outcome.folder.empty() ? "; nothing was captured, and an earlier capture is untouched"
-                                              : "; what was recorded until then is kept";
+                                              : "; the launches recorded until then are kept";
     return answer_is_no(join_command(options.command) + " " + outcome.application.describe() + kept +
                         (outcome.application.exit_code > 0 ? kExitCodeMatters : ""));
   }
@@ -179,12 +181,14 @@ Result<Exit> record(const Context& context, const Options& options) {
 Action setup(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("--kernel", options->config.kernel, "Capture only kernels whose name matches this regular expression");
-  app.add_option("--instances", options->config.instances, "Launches kept per kernel")->capture_default_str();
+  app.add_option("--instances", options->config.instances, "Largest number of launches captured per kernel")
+      ->capture_default_str();
   app.add_option("--skip", options->config.skip, "Ignore the first N launches of each kernel")->capture_default_str();
   app.add_flag("--profile-only", options->config.profile_only, "Count and time launches; capture nothing");
   app.add_flag("--all-memory", options->config.all_memory,
-               "Capture all live memory, for kernels that reach memory by addresses they were not passed");
-  app.add_option("--mib", options->mebibytes, "Largest memory image of one captured launch, in MiB")
+               "Capture all allocated memory, for kernels that access memory through addresses not found in their "
+               "arguments");
+  app.add_option("--mib", options->mebibytes, "Limit on the memory image of one captured launch, in MiB")
       ->capture_default_str();
   app.add_option("command", options->command, "The application and its arguments, after --")->required();
   return [options](const Context& context) { return record(context, *options); };

@@ -1,4 +1,4 @@
-// kernelift report RUN -o FILE.html: one page about a run.
+// kernelift report RUN -o FILE.html: writes one HTML page about a run.
 #include "cli/report/run_report.h"
 #include "cli/verbs.h"
 #include "core/base/file.h"
@@ -17,7 +17,7 @@ Result<Exit> report(const Context& context, const Options& options) {
   fs::path run = options.run, state = context.state_folder();
   if (run.empty()) run = Run::last_written(state);
   if (run.empty())
-    return usage_error("there is no run under " + (state / "runs").string() + "; make one with: kernelift tune MEP");
+    return usage_error("there is no run under " + (state / "runs").string() + "; create one with: kernelift tune MEP");
   KERNELIFT_ASSIGN(ReportData data, gather_report(run));
   KERNELIFT_TRY(write_atomically(options.output, report_page(data)));
   context.say("Report in " + fs::absolute(options.output).string());

@@ -1,5 +1,5 @@
-// kernelift scan: the kernels, launch sites and knobs of an application, as a table by file, and scan.json in the state
-// folder.
+// kernelift scan: finds the kernels, launch sites and knobs of an application; prints them as a table by file and
+// writes scan.json to the state folder.
 #include <algorithm>
 #include <chrono>
 #include <iostream>
@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t kProgressWidth = 60;  // Of a file's name, so that the line does not wrap.
+constexpr size_t kProgressWidth = 60;  // Characters of a file name, so that the progress line does not wrap.
 constexpr auto kBetweenLines = std::chrono::seconds(15);
 
 struct Options {
@@ -33,7 +33,7 @@ std::string padded(std::string text, size_t width) {
   return text + "  ";
 }
 
-/// Names are cut in their middle: both ends tell instances apart.
+/// Shortens a long name in its middle, because instances of a template may differ at either end.
 std::string shortened(const std::string& name) {
   constexpr size_t kWidth = 72;
   if (name.size() <= kWidth) return name;
@@ -45,7 +45,7 @@ bool has_any(const std::vector<std::string>& ids, const std::vector<const Scanne
                      [&](auto* kernel) { return std::find(ids.begin(), ids.end(), kernel->id) != ids.end(); });
 }
 
-/// "BLOCK=256*, kRows=4, +3 more": what can be turned for one kernel, or for some instance of a template.
+/// "BLOCK=256*, kRows=4, +3 more": the knobs of one kernel, or of any instance of a template.
 std::string knobs_of(const ScanIndex& index, const std::vector<const ScannedKernel*>& kernels, bool all) {
   constexpr size_t kShown = 4;
   std::string text;
@@ -59,7 +59,7 @@ std::string knobs_of(const ScanIndex& index, const std::vector<const ScannedKern
   return text;
 }
 
-/// One line of the table: a kernel, or the instances of a template that are too many to be read one by one.
+/// One line of the table: a kernel, or all instances of a template that has too many to list them one by one.
 struct Row {
   std::vector<const ScannedKernel*> kernels;
   std::string name;
@@ -87,7 +87,8 @@ std::vector<Row> rows_of(std::vector<const ScannedKernel*> kernels, bool all) {
   return rows;
 }
 
-/// The call sites that may launch one of these; a launch through a pointer or a wrapper is not seen.
+/// The number of launch sites that may launch one of the row's kernels; launches through a pointer or a wrapper are not
+/// found.
 std::string launches_of(const ScanIndex& index, const Row& row) {
   auto count = std::count_if(index.launches.begin(), index.launches.end(),
                              [&](auto& site) { return has_any(site.kernels, row.kernels); });
@@ -117,7 +118,7 @@ std::string table(const ScanIndex& index, bool all) {
               knobs_of(index, row.kernels, all) + "\n";
     }
   }
-  if (unseen) text += "?: no launch was seen; it may be launched through a pointer or a wrapper.\n";
+  if (unseen) text += "?: no launch site was found; the kernel may be launched through a pointer or a wrapper.\n";
   return text;
 }
 
@@ -129,17 +130,17 @@ Result<Exit> scan(const Options& options, const Context& context) {
                                      : fs::current_path();
   if (!options.app.empty() && context.state.empty()) state = find_state_folder(how.root);
   if (!fs::is_directory(how.root)) return usage_error("there is no folder " + how.root.string() + " to scan");
-  // What `build` logged in this state folder comes before whatever lies in the application.
+  // The compile commands that `build` logged in this state folder take precedence over files of the application.
   std::string database = options.database;
   if (fs::path logged = state / "compile_commands.json"; database.empty() && fs::is_regular_file(logged))
     database = logged.string();
   KERNELIFT_ASSIGN(how.compile_database, find_compile_database(database, how.root));
   how.jobs = options.jobs;
-  // What was found is shown even where it cannot be kept; but no later step can work without it.
+  // The result is printed even if it cannot be saved; the exit code then shows that later steps cannot use it.
   Status saved = create_state_folder(state);
   if (saved.ok()) how.cache = state / "scan";
-  // A terminal gets one line that says how far it is, and goes away; a log gets a line now and then, or for each unit
-  // if it asks for them.
+  // A terminal gets one progress line that is updated in place and removed at the end; a log gets a line every 15 s, or
+  // one for each unit with -v.
   const bool live = context.verbosity == 0 && context.terminal();
   size_t reused = 0;
   how.reused = &reused;
@@ -162,7 +163,7 @@ Result<Exit> scan(const Options& options, const Context& context) {
     if (unit.problems.empty()) continue;
     ++broken;
     context.note("warning: " + relative_to(unit.file, index.root) +
-                 " was not understood in full: " + unit.problems.front());
+                 " could not be parsed completely: " + unit.problems.front());
   }
   if (saved.ok()) saved = index.write(state / "scan.json");
   if (!saved.ok()) context.note("kernelift scan: the scan is not saved: " + saved.error().message);
@@ -174,9 +175,9 @@ Result<Exit> scan(const Options& options, const Context& context) {
   context.say(table(index, options.all));
   context.say(counted(index.kernels.size(), "kernel") + ", " + counted(index.launches.size(), "launch site") + ", " +
               counted(index.knobs.size(), "knob") + " in " + counted(index.units.size(), "unit") +
-              (broken ? ", " + std::to_string(broken) + " of them understood in part" : "") +
+              (broken ? ", " + std::to_string(broken) + " of them parsed incompletely" : "") +
               (reused ? ", " + std::to_string(reused) + " of them unchanged since an earlier scan" : "") +
-              ".  Knobs: * feeds kernel and launch, + the launch only.");
+              ".  Knobs: * used by kernel and launch, + by the launch only.");
   return exit;
 }
 
@@ -188,10 +189,12 @@ const Verb kScan = {
     "build/compile_commands.json",
     [](CLI::App& app) -> Action {
       auto options = std::make_shared<Options>();
-      app.add_option("-p", options->database, "compile_commands.json, or the build folder that holds it");
-      app.add_option("--app", options->app, "The application's root (default: here, or upwards where .kernelift/ is)");
-      app.add_option("-j,--jobs", options->jobs, "Units parsed at once (default: one per core)");
-      app.add_flag("--all", options->all, "Every instance of a template, every knob, and names at their full length");
+      app.add_option("-p", options->database, "compile_commands.json, or the build folder that contains it");
+      app.add_option(
+          "--app", options->app,
+          "The application's root (default: this folder, or the nearest one above with a .kernelift folder)");
+      app.add_option("-j,--jobs", options->jobs, "Number of units parsed at once (default: one per core)");
+      app.add_flag("--all", options->all, "List every instance of a template, every knob, and names in full length");
       return [options](const Context& context) { return scan(*options, context); };
     },
     true};

@@ -1,4 +1,4 @@
-// `kernelift simulate`: search strategies on recorded trials, so that they can be compared without a GPU.
+// `kernelift simulate`: runs search strategies on recorded trials, so that they can be compared without a GPU.
 #include <cstdio>
 #include <set>
 #include <sstream>
@@ -14,7 +14,7 @@ struct Options {
   size_t evaluations = 100, seeds = 10, batch = 1;
 };
 
-constexpr double kMilestones[] = {0.1, 0.25, 0.5, 1};  ///< Of the budget, for the printed curve.
+constexpr double kMilestones[] = {0.1, 0.25, 0.5, 1};  ///< Fractions of the budget shown in the printed curve.
 
 Json to_json(const SimulationCurve& curve) {
   Json points = Json::array();
@@ -30,7 +30,7 @@ Json to_json(const SimulationCurve& curve) {
           {"milliseconds_per_evaluation", curve.searcher_seconds * 1e3 / double(curve.seeds * curve.evaluations)}};
 }
 
-/// Evaluations that the curve is shown at, each once: a small budget's tenth and quarter may be one and the same.
+/// Numbers of evaluations at which the curve is printed, each once: in a small budget two fractions may coincide.
 std::vector<size_t> columns(size_t budget) {
   std::set<size_t> columns;
   for (double share : kMilestones) columns.insert(std::max<size_t>(1, size_t(share * double(budget))));
@@ -81,17 +81,17 @@ Action setup(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("--trials", options->trials, "Kernel Tuner cachefile or T4 results, plain or .gz")->required();
   app.add_option("--strategy", options->strategy,
-                 "random, local, genetic, bayesian, portfolio; several by commas; all");
+                 "random, local, genetic, bayesian, portfolio, several of them separated by commas, or all");
   app.add_option("--evals", options->evaluations, "Evaluations per seed")->check(CLI::PositiveNumber);
-  app.add_option("--seeds", options->seeds, "How many seeds")->check(CLI::PositiveNumber);
-  app.add_option("--batch", options->batch, "Points asked for at a time")->check(CLI::PositiveNumber);
+  app.add_option("--seeds", options->seeds, "Number of seeds")->check(CLI::PositiveNumber);
+  app.add_option("--batch", options->batch, "Number of points requested at a time")->check(CLI::PositiveNumber);
   return [options](const Context& context) { return run(*options, context); };
 }
 
 }  // namespace
 
 extern const Verb kSimulate = {
-    "simulate", "Run a search strategy on recorded trials, without a GPU",
+    "simulate", "Compare search strategies on recorded trials, without a GPU",
     "kernelift simulate --trials trials.json.gz --strategy bayesian,random --evals 100 --seeds 10", setup};
 
 }  // namespace kernelift::cli

@@ -1,5 +1,6 @@
-// `kernelift tune`: searches for a faster version of a MEP's kernel through the three tiers, into a run file that can
-// be continued. On a terminal one line lives; in a log, a line at each improvement and every ten seconds.
+// `kernelift tune`: searches for a faster version of a MEP's kernel in the three tiers and stores every verdict in a
+// run file, from which the search can be continued. A terminal shows one progress line that is updated in place; a log
+// gets a line at each improvement and every ten seconds.
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -8,16 +9,17 @@
 #include <cstdio>
 
 #include "cli/duration.h"
+#include "cli/mep_addresses.h"
 #include "cli/mep_folder.h"
 #include "cli/progress_line.h"
-#include "cli/room_for_mep.h"
 #include "cli/verbs.h"
 #include "core/base/file.h"
 #include "core/compiler/frontend.h"
 #include "core/compiler/paths.h"
 #include "extractor/record/cuda/cupti/find_cupti.h"
-#include "reintegrate/patch/knob_reach.h"
-#include "reintegrate/patch/patch_reach.h"
+#include "reintegrate/patch/patchable_parts.h"
+#include "reintegrate/patch/shared_knobs.h"
+#include "sandbox/device/confined_cpu/confined_cpu.h"
 #include "sandbox/device/cuda/clock_lock.h"
 #include "sandbox/evaluate/evaluate.h"
 #include "sandbox/judge/diagnosis.h"
@@ -31,8 +33,8 @@ namespace kernelift::cli {
 namespace {
 
 constexpr double kDefaultSeconds = 300;
-constexpr double kLogEvery = 10;      ///< Seconds between lines of a log.
-constexpr size_t kLogColumns = 1000;  ///< Of a log: whatever there is to say.
+constexpr double kLogEvery = 10;      ///< Seconds between progress lines in a log.
+constexpr size_t kLogColumns = 1000;  ///< Width of a progress line in a log: not shortened.
 
 struct Options {
   std::string mep, tiers = "source,params,compiler", time, llm, strategy = "portfolio";
@@ -44,7 +46,7 @@ struct Options {
 
 std::atomic<bool> interrupted = false;
 
-/// The first signal ends the run tidily; a second one ends the process as usual.
+/// The first signal ends the search and keeps its results; a second one ends the process.
 void on_signal(int number) {
   interrupted = true;
   std::signal(number, SIG_DFL);
@@ -79,7 +81,7 @@ class ProgressPrinter {
   }
 
  private:
-  /// Asked for each line: windows change.
+  /// The terminal's width, queried for each line because windows are resized.
   static size_t columns() {
     winsize window{};
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 ? window.ws_col : 80;
@@ -93,8 +95,8 @@ class ProgressPrinter {
   double logged_ = 0;
 };
 
-/// The MEP's latest run, to go on with, and its budgets: named ones are for this sitting; else what is left of the
-/// run's own.
+/// Opens the MEP's latest run to continue it and sets the budgets: those on the command line are for this continuation;
+/// without them, what is left of the run's own.
 Result<Run> resume_run(const Options& options, const Context& context, const fs::path& folder, double seconds,
                        TuneOptions& tuning) {
   fs::path state = context.state_folder();
@@ -102,7 +104,7 @@ Result<Run> resume_run(const Options& options, const Context& context, const fs:
   fs::path file = Run::latest_path(state, name);
   if (file.empty())
     return usage_error("there is no run of " + name + " under " + (state / "runs").string() +
-                       " to continue; leave --resume away");
+                       " to continue; start one without --resume");
   KERNELIFT_ASSIGN(Run run, Run::resume(file));
   KERNELIFT_ASSIGN(auto history, run.history());
   int64_t tried = static_cast<int64_t>(history.size()) - (history.empty() ? 0 : 1);
@@ -129,10 +131,10 @@ Result<Run> create_run(const Context& context, const fs::path& folder, const Mep
   return Run::create(Run::next_path(state, folder.filename().string()), meta);
 }
 
-/// The time that is left is a promise: what is started for it is told when it must be over.
+/// Makes the evaluator respect the end of the time budget.
 void limit_time(const TuneOptions& tuning, double left, EvaluatorOptions& evaluation) {
-  // Nothing may hold up the end: what compiles for much longer than the original does will not be waited for.
-  constexpr double kLeastCompileSeconds = 8, kCompileShare = 0.04;  // The least is for a machine with other work.
+  // A candidate that compiles for too long must not delay the end. The minimum allows for a machine with other load.
+  constexpr double kLeastCompileSeconds = 8, kCompileShare = 0.04;
   auto milliseconds = [](double seconds) { return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1e3)); };
   evaluation.deadline = *tuning.started + milliseconds(left);
   evaluation.compile_limit =
@@ -154,25 +156,26 @@ TierOptions tier_options(const Options& options, const Mep& mep, const fs::path&
   return made;
 }
 
-/// What the original's time goes into, where that costs little of the budget: the tiers try first what suits it.
+/// Profiles the original with hardware counters, if the budget allows: the tiers then first try what its bottleneck
+/// suggests.
 std::optional<KernelFacts> profile_original(const fs::path& folder, const Context& context, double budget) {
-  constexpr double kWorthSeconds = 60;  // Reading the counters takes some three.
+  constexpr double kWorthSeconds = 60;  // Smallest budget for profiling, which takes about three seconds.
   if (on_cpu(context) || (budget > 0 && budget < kWorthSeconds)) return std::nullopt;
   ReplayOptions replaying;
   replaying.device = context.device, replaying.cold = false, replaying.counters = true;
   auto report = replay(folder, replaying);
-  if (report.ok()) (void)keep_fidelity(folder, report->fidelity());  // Or it has none, as where nothing was profiled.
-  // What cannot be replayed at all is the evaluator's to say.
+  if (report.ok()) (void)keep_fidelity(folder, report->fidelity());  // Optional: without it the MEP has no grade.
+  // An error of the replay is not reported here: the evaluator will report it.
   if (!report.ok() || !report->facts) return std::nullopt;
   context.note("  " + diagnose(*report->facts).paragraph());
   if (report->cross_check) context.note("  " + report->cross_check->text());
   return report->facts;
 }
 
-/// In words that say what to do.
+/// Says that nothing was found, and how to continue if the search did not finish.
 std::string nothing_found(size_t tried, const std::string& stopped_by) {
   std::string none = without_gain(tried, stopped_by);
-  if (none == "no gain") return "no gain beyond noise";
+  if (none == "no gain") return "no gain beyond the noise";
   if (none != "undecided") return none;
   return std::string("no gain found so far: ") + (stopped_by == "time" ? "the time ran out" : "it was interrupted") +
          " before the search finished; continue with the same command and --resume";
@@ -198,25 +201,24 @@ void print_report(const TuneReport& report, const Run& run, const Context& conte
   auto compiled = report.tiers.find("compiler");
   size_t by_compiler = compiled == report.tiers.end() ? 0 : compiled->second;
   line("Best as source and parameters: ", report.best_applicable, report.tried - by_compiler);
-  bool asked = std::find(run.meta().tiers.begin(), run.meta().tiers.end(), "compiler") != run.meta().tiers.end();
-  if (asked && !(report.best && report.best->applicable()))
+  bool requested = std::find(run.meta().tiers.begin(), run.meta().tiers.end(), "compiler") != run.meta().tiers.end();
+  if (requested && !(report.best && report.best->applicable()))
     line("Best with the compiler tier:   ", report.best, by_compiler);
   if (!report.unconfirmed.empty()) context.say("Note: " + report.unconfirmed);
   if (!report.nothing_added.empty()) context.say("Nothing was added: " + report.nothing_added);
   context.say("Run: " + run.file().string());
 }
 
-/// The other kernels that change with the best candidate's knobs; empty where there are none, or no scan that knows
-/// them.
+/// The other kernels that use the best candidate's changed knobs; empty if there are none, or no scan.
 std::string others_text(const TuneReport& report, const Mep& mep, const Context& context) {
   if (!report.gained(report.best_applicable)) return {};
   auto scan = ScanIndex::read(context.state_folder() / "scan.json");
-  KnobReach reach = scan.ok() ? knob_reach(mep, *scan, report.best_applicable->candidate.values) : KnobReach();
-  return reach.empty() ? ""
-                       : text_of(reach) + ": `kernelift apply` weighs what becomes of them before it builds anything";
+  SharedKnobs shared = scan.ok() ? shared_knobs(mep, *scan, report.best_applicable->candidate.values) : SharedKnobs();
+  return shared.empty() ? ""
+                        : text_of(shared) + ": `kernelift apply` judges the effect on them before it builds anything";
 }
 
-/// Of a report that came from a search, or from a run as it is.
+/// Prints the report of a search, or of a resumed run whose budget was spent already; returns the exit code.
 Exit conclude(const TuneReport& report, const Run& run, const Mep& mep, const Context& context) {
   print_report(report, run, context);
   std::vector<std::string> not_tried = blocks_not_tried(mep, report.baseline, run.meta().tiers);
@@ -235,9 +237,9 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
   KERNELIFT_ASSIGN(fs::path folder, find_mep(options.mep, context.state_folder()));
   KERNELIFT_ASSIGN(Mep mep, Mep::read(folder));
   if (!mep.linked.empty()) context.note("warning: " + mep.linked_text());
-  if (std::string why = patch_reach(mep).why(); !why.empty())
-    context.note("warning: `kernelift apply` cannot change this kernel's text: " + why);
-  make_room_for(mep, context);
+  if (std::string why = patchable_parts(mep).why(); !why.empty())
+    context.note("warning: `kernelift apply` cannot change this kernel's source: " + why);
+  restart_if_addresses_taken(mep, context);
   KERNELIFT_ASSIGN(auto tiers, parse_tiers(options.tiers));
   TierOptions tier = tier_options(options, mep, folder, tiers);
   LlmOptions llm;
@@ -266,15 +268,15 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
   if (tuning.seconds > 0)
     limit_time(tuning, tuning.seconds - (resumed ? resumed->meta().seconds_spent : 0), evaluation);
   KERNELIFT_ASSIGN(auto clocks, lock_clocks(options.lock_clocks, context.device));
-  // Before there are workers and their threads: it forks runners of its own.
+  // Comes before the evaluator's workers and threads exist, because it forks runners of its own.
   tier.facts = profile_original(folder, context, tuning.seconds);
   KERNELIFT_ASSIGN(auto evaluator, make_evaluator(mep, folder, evaluation));
   if (std::string only = evaluator->only_as_built(); !only.empty()) {
     context.note("  " + only);
     std::erase(tier.tiers, "compiler");
-    if (tier.tiers.empty()) return answer_is_no("the compiler tier searches recipes for clang, but " + only);
+    if (tier.tiers.empty()) return answer_is_no("the compiler tier searches compiler recipes for clang, but " + only);
   }
-  // Not before: what cannot be tuned leaves no run behind.
+  // Created only now, so that a kernel that cannot be tuned leaves no run behind.
   if (!resumed) {
     KERNELIFT_ASSIGN(resumed, create_run(context, folder, mep, tiers, tuning));
   }
@@ -317,23 +319,25 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
 Action setup(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("MEP", options->mep, "Folder made by `kernelift extract`, or its kernel's name")->required();
-  app.add_option("--tiers", options->tiers, "Which to use, of source, params, compiler (default: all)");
-  app.add_option("--time", options->time, "Budget: 90, 10m, 1h30m (default 5m unless --evals is given)");
-  app.add_option("--evals", options->evaluations, "Budget: candidates measured")->check(CLI::PositiveNumber);
-  app.add_option(
-      "--llm", options->llm,
-      "openai:URL,MODEL or anthropic:URL,MODEL; empty URL: the vendor's; key from OPENAI_API_KEY or ANTHROPIC_API_KEY");
+  app.add_option("--tiers", options->tiers,
+                 "Tiers to search, separated by commas: source, params, compiler (default: all)");
+  app.add_option("--time", options->time, "Time budget: 90, 10m, 1h30m (default: 5m unless --evals is given)");
+  app.add_option("--evals", options->evaluations, "Budget as a number of candidates")->check(CLI::PositiveNumber);
+  app.add_option("--llm", options->llm,
+                 "Language model for the source tier: openai:URL,MODEL or anthropic:URL,MODEL; an empty URL is the "
+                 "vendor's own; the key is read from OPENAI_API_KEY or ANTHROPIC_API_KEY");
   app.add_option("--llm-calls", options->llm_calls, "Maximum number of requests to the model")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
   app.add_option("--llm-tokens", options->llm_tokens, "Maximum number of tokens, input and output")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  app.add_option("--strategy", options->strategy, "Searcher: random, local, genetic, bayesian, portfolio")
+  app.add_option("--strategy", options->strategy,
+                 "Search strategy for parameters: random, local, genetic, bayesian, portfolio")
       ->capture_default_str();
   app.add_option("--seed", options->seed, "Seed of all random choices")->capture_default_str();
   app.add_option("--tolerance", options->tolerance,
-                 "Relative error that floating-point buffers may have (default: derived)")
+                 "Largest relative error accepted in floating-point buffers (default: derived from the original)")
       ->check(CLI::PositiveNumber);
   add_lock_clocks(app, options->lock_clocks);
   app.add_flag("--resume", options->resume, "Continue the MEP's latest run");
@@ -342,7 +346,7 @@ Action setup(CLI::App& app) {
 
 }  // namespace
 
-extern const Verb kTune = {"tune", "Search for a faster version: source, parameters, compiler",
+extern const Verb kTune = {"tune", "Search for a faster version of a kernel: source, parameters, compiler",
                            "kernelift tune smooth --time 10m    # or the folder that extract printed", setup};
 
 }  // namespace kernelift::cli

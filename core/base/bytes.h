@@ -1,5 +1,4 @@
-// Bytes as arguments and memory hold them, and addresses as people read them. Little end first, as every machine that
-// we run on and every GPU has it.
+// Bytes as arguments and memory hold them, and addresses as text. Little-endian, as every supported host and GPU is.
 #pragma once
 #include <cstddef>
 #include <cstdint>

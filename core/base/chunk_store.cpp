@@ -1,6 +1,6 @@
-// Writer and reader of chunk_store.h's file, side by side so that they cannot drift apart. Compression is zstd's
-// fastest level: a recorder holds up the user's application while it writes, and what deduplication leaves over (fields
-// of floats) gains little from higher ones. Chunks that zstd cannot shorten are kept raw.
+// Writer and reader of the file that chunk_store.h describes, side by side so that they cannot drift apart. Compression
+// uses zstd's fastest level: a recorder holds up the user's application while it writes, and chunks that remain after
+// deduplication (arrays of floats) gain little from higher levels. Chunks that zstd cannot shorten are stored raw.
 #include "core/base/chunk_store.h"
 
 #include <fcntl.h>
@@ -24,9 +24,9 @@ constexpr char kFileMagic[8] = {'K', 'L', 'B', 'L', 'O', 'B', 'S', '1'};
 constexpr uint32_t kRecordMagic = 0x52424c4bu;  // "KLBR"
 constexpr uint64_t kAlignment = 8;
 constexpr int kCompressionLevel = 1;
-constexpr uint64_t kWriteBack = 32 << 20;
+constexpr uint64_t kWriteBack = 32 << 20;  ///< Bytes after which write-back to the disk is started.
 constexpr uint32_t kOldestReader = 2;
-constexpr int kLongestChain = 16;  ///< Differences of differences that a reader has to follow.
+constexpr int kLongestChain = 16;  ///< Most differences of differences that a reader has to follow.
 enum Encoding : uint32_t { kRaw = 0, kZstd = 1, kDifference = 2 };
 
 struct FileHead {
@@ -85,11 +85,11 @@ size_t read_at(int fd, void* data, size_t size, uint64_t offset) {
   return filled;
 }
 
-/// A difference's data begins with the hash of what it differs from.
+/// A difference's data begins with the hash of its base, the chunk that it differs from.
 constexpr size_t kBaseBytes = 2 * sizeof(uint64_t);
 
-/// The chunk at `place`, `place.raw` bytes long; `find` gives the Place of another chunk or nullptr. False for anything
-/// that does not fit: content is not checked here.
+/// Reads the chunk at `place`, `place.raw` bytes long; `find` gives the Place of another chunk or nullptr. False if a
+/// size or encoding does not fit; the content is not checked here.
 template <class Find>
 bool load(int fd, const Place& place, std::byte* into, Find&& find, int depth = 0) {
   if (place.encoding == kRaw) return read_at(fd, into, place.raw, place.offset) == place.raw;
@@ -112,7 +112,7 @@ bool load(int fd, const Place& place, std::byte* into, Find&& find, int depth = 
 
 }  // namespace
 
-/// What one thread needs to make a record.
+/// The buffers with which one thread makes a record.
 struct RecordMaker {
   ZSTD_CCtx* zstd = ZSTD_createCCtx();
   std::vector<char> record;  ///< Head, data and padding of one chunk, written by one call.
@@ -123,7 +123,8 @@ struct RecordMaker {
   void make_room(size_t bytes) {
     record.resize(sizeof(RecordHead) + kBaseBytes + ZSTD_compressBound(bytes) + kAlignment);
   }
-  /// Puts compressed `bytes` behind `skip` bytes of the record's data; 0 if that is not shorter, else the data's size.
+  /// Writes compressed `bytes` after `skip` bytes of the record's data. Returns the data's size, or 0 if it is not
+  /// shorter than `bytes`.
   size_t compress(std::span<const std::byte> bytes, size_t skip) {
     make_room(bytes.size());
     if (!zstd) return 0;
@@ -131,21 +132,21 @@ struct RecordMaker {
                                       kCompressionLevel);
     return ZSTD_isError(stored) || stored + skip >= bytes.size() ? 0 : stored + skip;
   }
-  /// The difference from the first chunk of `line`; 0 if it is not worth it.
-  size_t difference(int fd, std::span<const std::byte> bytes, const std::vector<std::pair<Hash, Place>>& line) {
-    constexpr size_t kWorthIt = 4;  ///< A difference must be so much shorter than the chunk.
+  /// Writes the difference from the first chunk of `bases`. Returns the data's size, or 0 if too little is saved.
+  size_t difference(int fd, std::span<const std::byte> bytes, const std::vector<std::pair<Hash, Place>>& bases) {
+    constexpr size_t kWorthIt = 4;  ///< A difference must be at least this many times shorter than the chunk.
     auto find = [&](const Hash& hash) -> const Place* {
-      for (auto& [key, place] : line)
+      for (auto& [key, place] : bases)
         if (key == hash) return &place;
       return nullptr;
     };
     other.resize(bytes.size());
-    if (line.empty() || !load(fd, line.front().second, other.data(), find)) return 0;
+    if (bases.empty() || !load(fd, bases.front().second, other.data(), find)) return 0;
     for (size_t i = 0; i < other.size(); ++i) other[i] ^= bytes[i];
     size_t stored = compress(other, kBaseBytes);
     if (stored == 0 || stored > bytes.size() / kWorthIt) return 0;
-    std::memcpy(data(), &line.front().first.high, sizeof(uint64_t));
-    std::memcpy(data() + sizeof(uint64_t), &line.front().first.low, sizeof(uint64_t));
+    std::memcpy(data(), &bases.front().first.high, sizeof(uint64_t));
+    std::memcpy(data() + sizeof(uint64_t), &bases.front().first.low, sizeof(uint64_t));
     return stored;
   }
 };
@@ -153,20 +154,21 @@ struct RecordMaker {
 struct ChunkWriter::State {
   fs::path file;
   int fd = -1;
-  std::mutex turn;              ///< Guards what follows; hashing and compression are done outside of it.
-  uint64_t end = 0, begun = 0;  ///< Of the file; of what the disk was told to write.
+  std::mutex mutex;             ///< Guards the members below; hashing and compression are done without it.
+  uint64_t end = 0, begun = 0;  ///< End of the file; end of the part whose write-back was started.
   struct Known {
     Place place;
-    int chain = 0;  ///< How many differences lead to it.
-    Hash base{};    ///< Of a difference.
+    int chain = 0;  ///< Number of differences from the chunk to one that is stored whole.
+    Hash base{};    ///< If the chunk is stored as a difference: the chunk that it differs from.
   };
-  std::vector<std::pair<Hash, Place>> line_of(Hash hash) const {
-    std::vector<std::pair<Hash, Place>> line;
+  /// The chunk, its base, the base's base and so on, up to one that is stored whole.
+  std::vector<std::pair<Hash, Place>> bases_of(Hash hash) const {
+    std::vector<std::pair<Hash, Place>> bases;
     for (auto at = known.find(hash); at != known.end(); at = known.find(at->second.base)) {
-      line.emplace_back(at->first, at->second.place);
+      bases.emplace_back(at->first, at->second.place);
       if (at->second.chain == 0) break;
     }
-    return line;
+    return bases;
   }
 
   std::unordered_map<Hash, Known, HashOfHash> known;
@@ -203,22 +205,22 @@ Result<Hash> ChunkWriter::store(std::span<const std::byte> bytes, const Hash* ba
   Hash hash = hash_bytes(bytes);
   std::unique_ptr<RecordMaker> maker;
   int chain = 0;
-  std::vector<std::pair<Hash, Place>> line;  // From the base to what it goes back to: read without the lock.
+  std::vector<std::pair<Hash, Place>> bases;  // A copy, so that the chunks are read without the lock.
   {
-    std::lock_guard lock(s.turn);
+    std::lock_guard lock(s.mutex);
     if (s.known.contains(hash)) return hash;
     if (!s.idle.empty()) maker = std::move(s.idle.back()), s.idle.pop_back();
     if (base)
       if (auto found = s.known.find(*base);
           found != s.known.end() && found->second.chain < kLongestChain && found->second.place.raw == bytes.size()) {
         chain = found->second.chain + 1;
-        line = s.line_of(*base);
+        bases = s.bases_of(*base);
       }
   }
   if (!maker) maker = std::make_unique<RecordMaker>();
   RecordHead head{kRecordMagic, kZstd, hash.high, hash.low, static_cast<uint32_t>(bytes.size()), 0, 0};
   size_t stored = 0;
-  if (chain > 0) stored = maker->difference(s.fd, bytes, line);
+  if (chain > 0) stored = maker->difference(s.fd, bytes, bases);
   if (stored > 0) {
     head.encoding = kDifference;
   } else {
@@ -237,11 +239,11 @@ Result<Hash> ChunkWriter::store(std::span<const std::byte> bytes, const Hash* ba
   std::memcpy(record.data(), &head, sizeof head);
   uint64_t size = aligned(sizeof head + stored);
   std::memset(data + stored, 0, size - sizeof head - stored);
-  std::lock_guard lock(s.turn);
+  std::lock_guard lock(s.mutex);
   if (!s.known.contains(hash)) {  // Another thread may have stored an equal chunk meanwhile.
     if (!write_at(s.fd, record.data(), size, s.end)) {
       Error error = file_error("write", s.file);
-      // Nothing of a half-written record stays: what was stored before remains a sound file.
+      // Cuts off the half-written record, so that the file remains sound.
       if (ftruncate(s.fd, static_cast<off_t>(s.end)) != 0) error.message += " (and its tail could not be cut off)";
       return error;
     }
@@ -249,7 +251,8 @@ Result<Hash> ChunkWriter::store(std::span<const std::byte> bytes, const Hash* ba
     if (chain > 0) s.known[hash].base = *base;
     s.end += size;
     if (s.end - s.begun >= kWriteBack) {
-      // The disk begins now, not at the sync that somebody waits for. Where that cannot be asked, it begins later.
+      // Write-back starts now, not at the sync that a caller waits for. Where the system does not offer this, it starts
+      // later.
       sync_file_range(s.fd, static_cast<off_t>(s.begun), static_cast<off_t>(s.end - s.begun), SYNC_FILE_RANGE_WRITE);
       s.begun = s.end;
     }
@@ -264,7 +267,7 @@ Status ChunkWriter::sync() {
 }
 
 uint64_t ChunkWriter::file_bytes() const {
-  std::lock_guard lock(state_->turn);
+  std::lock_guard lock(state_->mutex);
   return state_->end;
 }
 
@@ -344,7 +347,7 @@ const std::vector<std::string>& ChunkReader::damage() const { return state_->dam
 
 Status ChunkReader::read(const Hash& hash, uint64_t size, std::vector<std::byte>& out) const {
   size_t start = out.size();
-  // A size that is not the chunk's own is damage, and must not become memory.
+  // A size that differs from the chunk's own is damage, and no memory may be reserved for it.
   if (auto found = state_->places.find(hash); found != state_->places.end()) {
     if (found->second.raw != size)
       return environment_error(state_->file.string() + ": chunk at offset " + std::to_string(found->second.offset) +

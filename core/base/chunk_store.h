@@ -26,19 +26,19 @@ inline constexpr uint32_t kChunkStoreVersion = 2;
 inline constexpr uint32_t kLargestChunk = 16 << 20;  ///< Larger sizes in a record's head are damage, not data.
 
 /// Appends chunks; put() may be called by several threads at once, which then hash and compress side by side. Memory:
-/// one compressed chunk per thread, and about 100 bytes per distinct chunk to know what is there already.
+/// one compressed chunk per thread, and about 100 bytes per distinct chunk for the index of what is stored.
 class ChunkWriter {
  public:
   /// Fails if the file exists: an archive is never appended to by a second process.
   static Result<std::unique_ptr<ChunkWriter>> create(const std::filesystem::path& file);
   ~ChunkWriter();
-  /// Stores `bytes` (at most kLargestChunk) unless an equal chunk is there. After an Error the file is as it was
+  /// Stores `bytes` (at most kLargestChunk) unless an equal chunk is stored. After an Error the file is as it was
   /// before.
   Result<Hash> put(std::span<const std::byte> bytes);
-  /// The same, but where the chunk is much like `base` (an equally long one that is stored here) only what differs is
-  /// kept: a kernel that changes a word in every page makes no new copy of its memory.
+  /// The same, but if the chunk differs little from `base` (a stored chunk of equal length), only the difference is
+  /// stored: a kernel that changes a word in every page makes no new copy of its memory.
   Result<Hash> put_like(std::span<const std::byte> bytes, const Hash& base);
-  /// Returns when all chunks are on the disk.
+  /// Returns when all chunks are on disk.
   Status sync();
   uint64_t file_bytes() const;
 
@@ -52,16 +52,16 @@ class ChunkWriter {
 /// Reads chunks; safe to share between threads.
 class ChunkReader {
  public:
-  /// An Error only if the file cannot be read at all or is of a newer version; damage inside is in damage().
+  /// An Error only if the file cannot be read at all or has a newer version; damaged records are listed in damage().
   static Result<std::unique_ptr<ChunkReader>> open(const std::filesystem::path& file);
   ~ChunkReader();
   bool has(const Hash& hash) const;
   /// Appends the chunk, `size` bytes long, to `out`; every byte is checked against the hash.
   Status read(const Hash& hash, uint64_t size, std::vector<std::byte>& out) const;
-  /// The same, into memory of the chunk's size; what is there after an Error means nothing.
+  /// The same, into memory of the chunk's size; its content is undefined after an Error.
   Status read(const Hash& hash, std::span<std::byte> out) const;
-  /// "blobs.klb: damaged record at offset 4096 (readable again from 8192)": places that could not be understood; empty
-  /// if the file is sound.
+  /// "blobs.klb: damaged record at offset 4096 (readable again from 8192)", one for each unreadable part of the file;
+  /// empty if the file is sound.
   const std::vector<std::string>& damage() const;
 
  private:

@@ -8,7 +8,7 @@ namespace kernelift {
 Result<fs::path> executable() { return executable_of("/proc/self/exe"); }
 
 Result<fs::path> executable_of(const fs::path& link) {
-  constexpr std::string_view kGone = " (deleted)";  // The kernel's words.
+  constexpr std::string_view kGone = " (deleted)";  // Appended by the kernel.
   std::error_code code;
   fs::path program = fs::read_symlink(link, code);
   if (code) return environment_error("cannot read " + link.string() + ": " + code.message());

@@ -1,4 +1,4 @@
-// The running program, where it has to be started once more.
+// The path of the running program, for steps that start it once more.
 #pragma once
 #include <filesystem>
 
@@ -6,9 +6,10 @@
 
 namespace kernelift {
 
-/// Of this process; an Error where the file was replaced or removed since: another version would go on with our work.
+/// This process's program file. An Error if the file was replaced or removed since the start, because another version
+/// would then continue this one's work.
 Result<std::filesystem::path> executable();
-/// The same, of a link such as /proc/PID/exe.
+/// The same for a link such as /proc/PID/exe.
 Result<std::filesystem::path> executable_of(const std::filesystem::path& link);
 
 }  // namespace kernelift

@@ -1,4 +1,4 @@
-// Whole-file reads and atomic writes on POSIX calls, so that every failure carries errno's own words; see file.h.
+// Whole-file reads and atomic writes on POSIX calls, so that every failure carries errno's text; see file.h.
 #include "core/base/file.h"
 
 #include <fcntl.h>
@@ -85,7 +85,7 @@ Status replace_file(const fs::path& path, const std::function<Status(int fd)>& f
   struct stat old{};
   bool replaces = stat(path.c_str(), &old) == 0 && S_ISREG(old.st_mode);
   [[maybe_unused]] int owner =
-      replaces ? fchown(fd, old.st_uid, old.st_gid) : 0;  // Only root can; others own it anyway.
+      replaces ? fchown(fd, old.st_uid, old.st_gid) : 0;  // Only root may; for other users the owner is the same.
   fchmod(fd, replaces ? old.st_mode & 07777 : 0644);
   Status written = fill(fd);
   if (close(fd) != 0 && written.ok()) written = file_error("write", path);
@@ -113,7 +113,7 @@ Result<TemporaryFolder> TemporaryFolder::create(std::string_view prefix, fs::pat
     base = fs::temp_directory_path(code);
     if (code) base = "/tmp";
   } else {
-    fs::create_directories(base, code);  // If that fails, so does what follows, with the reason.
+    fs::create_directories(base, code);  // If this fails, mkdtemp() fails too and gives the reason.
   }
   std::string name = (base / (std::string(prefix) + ".XXXXXX")).string();
   if (!mkdtemp(name.data())) return file_error("create a folder in", base);

@@ -16,22 +16,22 @@ namespace kernelift {
 Result<std::string> read_text(const std::filesystem::path& path);
 Result<std::vector<std::byte>> read_bytes(const std::filesystem::path& path);
 
-/// Why the call just made on `path` failed (errno), and what helps: file_error("write", path).
+/// Why the last system call on `path` failed (errno), and what helps: file_error("write", path).
 Error file_error(const char* verb, const std::filesystem::path& path);
 
-/// `fill` writes a new file beside `path`, which then takes its place. Parent folders are created; a file that is
-/// replaced passes on its permissions and its owner. What was there stays if anything fails. Nothing is forced to the
-/// disk.
+/// `fill` writes a new file beside `path`, which then replaces `path`. Parent folders are created; the new file takes
+/// over the permissions and the owner of the one that it replaces. If anything fails, the old file stays. Nothing is
+/// fsynced.
 Status replace_file(const std::filesystem::path& path, const std::function<Status(int fd)>& fill);
 
-/// The same with these bytes, file and folder fsynced.
+/// The same with the given bytes; file and folder are fsynced.
 Status write_atomically(const std::filesystem::path& path, std::span<const std::byte> bytes);
 Status write_atomically(const std::filesystem::path& path, std::string_view text);
 
 /// A folder that is removed with this object.
 class TemporaryFolder {
  public:
-  /// In `base`, which is made if need be; else in $TMPDIR.
+  /// In `base`, which is created if it does not exist; if `base` is empty, in $TMPDIR.
   static Result<TemporaryFolder> create(std::string_view prefix, std::filesystem::path base = {});
   TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
   TemporaryFolder& operator=(TemporaryFolder&& other) noexcept;

@@ -17,26 +17,26 @@ Result<Json> parse_json(std::string_view text, const std::string& where);
 Result<Json> read_json(const std::filesystem::path& path);
 Status write_json(const std::filesystem::path& path, const Json& value);
 
-/// On one line. Names in it come from others' programs: bytes that are no UTF-8 are replaced.
+/// The value on one line. Names in it come from other programs: bytes that are not UTF-8 are replaced.
 std::string compact(const Json& value);
 
-/// A fresh artefact's head.
+/// The head of a new artefact.
 Json artefact(const char* format, int version, int oldest_reader);
-/// Whether it was written by a Kernelift whose artefacts a reader of version `reader` cannot read.
+/// Whether `value` is an artefact that a reader of version `reader` is too old to read.
 bool is_newer(const Json& value, int reader);
-/// Checks that `value` is such an artefact and that a reader of version `reader` may read it.
+/// Checks that `value` is an artefact of format `format` and that a reader of version `reader` can read it.
 Status check_artefact(const Json& value, const char* format, int reader, const std::string& where);
 
-/// For readers inside reading(): what was read cannot be right.
+/// Throws, for readers inside reading(): the value that was read is invalid.
 [[noreturn]] inline void malformed(const std::string& what) {
   throw Json::other_error::create(0, what, static_cast<Json*>(nullptr));
 }
 
-/// What is wrong, without the library's own number for it: "key 'scratch' not found".
+/// The exception's text without the library's error number: "key 'scratch' not found".
 std::string in_words(const nlohmann::json::exception& wrong);
 
-/// Calls `read()` and turns a missing key or wrong type into an Error that names `where`; `likely` says how that may
-/// come.
+/// Calls `read()` and turns a missing key or wrong type into an Error that names `where`; `likely`, the probable cause,
+/// is appended to the message.
 template <class Function>
 auto reading(const std::string& where, Function&& read,
              const char* likely = "; the file is damaged or was not written by Kernelift") -> Result<decltype(read())> {

@@ -1,5 +1,5 @@
-// Members of JSON that others wrote: what is not there, or is something else, is "" or 0. Our own artefacts are read
-// with at(), which says what they lack.
+// Members of JSON that other programs wrote: a missing member, or one of another type, reads as "" or 0. Our own
+// artefacts are read with at(), which reports what they lack.
 #pragma once
 #include <string>
 

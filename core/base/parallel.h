@@ -1,6 +1,6 @@
-// Work on many equal pieces, spread over the machine's cores for the moment it takes: reading and writing images of
-// gigabytes. Threads are started and joined within the call. For what must be small, quick and safe in other people's
-// processes (the recorder) this is not meant.
+// Work on many equal pieces, spread over the machine's cores: reading and writing images of gigabytes. Threads are
+// started and joined within the call. Not for the recorder, which must stay small, quick and safe inside the user's
+// process.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -15,8 +15,8 @@
 
 namespace kernelift {
 
-/// Calls work(0) … work(count - 1), each once, on as many threads as there are cores (at most 16); after an Error no
-/// new piece is begun. Returns the first Error. `work` must not throw.
+/// Calls work(0) … work(count - 1), each once, on as many threads as there are cores (at most 16). After an Error no
+/// further piece is started. Returns the first Error. `work` must not throw.
 inline Status in_parallel(size_t count, const std::function<Status(size_t)>& work) {
   constexpr unsigned kMostThreads = 16;
   std::atomic<size_t> next = 0;
@@ -37,7 +37,7 @@ inline Status in_parallel(size_t count, const std::function<Status(size_t)>& wor
   try {
     while (threads.size() + 1 < wanted) threads.emplace_back(take);
   } catch (const std::system_error&) {
-    // Fewer threads, then: this one takes what is left.
+    // With fewer threads than wanted, the existing ones do all the work.
   }
   take();
   for (auto& thread : threads) thread.join();

@@ -1,5 +1,5 @@
-// Whether two texts may name one place in memory: "u[now]" and "u[next]" may, "u[0]" and "u[1]" may not, and neither
-// may "u[now]" and "u[1-now]". Texts without blanks; two names are two things.
+// Whether two expressions of a source may name the same memory: "u[now]" and "u[next]" may, "u[0]" and "u[1]" may not,
+// and neither may "u[now]" and "u[1-now]". EXPECTS: texts without blanks. Different names count as different memory.
 #pragma once
 #include <algorithm>
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace kernelift {
 
-/// Indices that differ whatever the words in them are: other numbers, `k` and `k+1`, `k%2` and `(k+1)%2`, `k` and `1-k`
-/// or `k^1` or `!k`.
+/// True for indices that differ whatever the values of their variables: different numbers, `k` and `k+1`, `k%2` and
+/// `(k+1)%2`, `k` and `1-k` or `k^1` or `!k`.
 inline bool differ_for_sure(std::string_view one, std::string_view other) {
   auto bare = [](std::string_view text) {
     while (text.size() > 1 && text.front() == '(' && text.find(')') == text.size() - 1)
@@ -20,7 +20,8 @@ inline bool differ_for_sure(std::string_view one, std::string_view other) {
   auto number = [](std::string_view text) {
     return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
   };
-  auto beyond = [&](std::string_view base, std::string_view text) {  // `text` is `base` and something.
+  // `text` is `base` plus or minus a number other than 0, or the other one of two values.
+  auto beyond = [&](std::string_view base, std::string_view text) {
     const std::string name(base);
     for (auto* form : {"1-", "!"})
       if (text == form + name || text == form + ("(" + name + ")")) return true;
@@ -45,7 +46,7 @@ inline bool may_be_one_place(std::string_view one, std::string_view other) {
   if (one == other) return true;
   const size_t differ =
       static_cast<size_t>(std::mismatch(one.begin(), one.end(), other.begin(), other.end()).first - one.begin());
-  size_t open = differ;  // The bracket round the first difference.
+  size_t open = differ;  // The bracket that encloses the first difference.
   for (int depth = 0; depth < 1;) {
     if (open == 0) return false;
     const char c = one[--open];
@@ -59,7 +60,7 @@ inline bool may_be_one_place(std::string_view one, std::string_view other) {
   };
   const size_t end = past(one), other_end = past(other);
   if (differ_for_sure(one.substr(open + 1, end - open - 2), other.substr(open + 1, other_end - open - 2))) return false;
-  // What follows may tell them apart yet: `a[i].x` and `a[j].y`.
+  // The rest may still differ: `a[i].x` and `a[j].y`.
   return may_be_one_place(one.substr(end), other.substr(other_end));
 }
 

@@ -54,19 +54,18 @@ struct Pipe {
   ~Pipe() { close_end(read_end), close_end(write_end); }
 };
 
-constexpr int kTick = 10;  // Milliseconds between looks at a child that cannot be waited for by descriptor.
-constexpr auto kDryOut = std::chrono::seconds(1);
-constexpr auto kToDie =
-    std::chrono::seconds(20);  // Of a process that was killed; the kernel may have gigabytes to free.
+constexpr int kTick = 10;                          // Milliseconds between checks of a child that has no pidfd.
+constexpr auto kDryOut = std::chrono::seconds(1);  // How long output is still read after the child has ended.
+constexpr auto kToDie = std::chrono::seconds(20);  // How long a killed process may take: it may have gigabytes to free.
 
-/// -1: for ever.
+/// For poll(); -1: no limit.
 int milliseconds_until(const std::optional<Clock::time_point>& deadline) {
   if (!deadline) return -1;
   auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - Clock::now()).count();
   return static_cast<int>(std::clamp<long long>(left, 0, 1 << 30));
 }
 
-/// Reads what is there; false at end of file.
+/// Reads the output that is available; false at end of file.
 bool drain(int fd, std::string& into, size_t limit) {
   char buffer[65536];
   ssize_t got = read(fd, buffer, sizeof buffer);
@@ -77,7 +76,7 @@ bool drain(int fd, std::string& into, size_t limit) {
 
 }  // namespace
 
-constexpr int kShellsSignal = 128;  ///< What shells add to the signal that killed a command.
+constexpr int kShellsSignal = 128;  ///< Shells add this to the number of the signal that killed a command.
 
 std::string ProcessOutcome::describe() const {
   char text[192];
@@ -106,8 +105,8 @@ Result<ProcessOutcome> run_process(const std::vector<std::string>& argv, const P
   if (child < 0) return environment_error(std::string("cannot start ") + argv[0] + ": " + std::strerror(errno));
   if (child == 0) {
     if (options.own_group) setpgid(0, 0);
-    std::signal(SIGPIPE,
-                SIG_DFL);  // We ignore it, and a child would inherit that: its own pipes count on being ended by it.
+    // This process ignores SIGPIPE and a child would inherit that, but programs in its pipelines rely on the signal.
+    std::signal(SIGPIPE, SIG_DFL);
     if (options.capture_output) {
       int null = open("/dev/null", O_RDONLY);
       dup2(null, 0);
@@ -120,7 +119,7 @@ Result<ProcessOutcome> run_process(const std::vector<std::string>& argv, const P
       if (Status ready = options.prepare(); !ready.ok()) {
         std::fprintf(stderr, "%s\n", ready.error().message.c_str());
         std::fflush(stderr);
-        constexpr int kCannotRun = 126;  // As shells say it.
+        constexpr int kCannotRun = 126;  // The exit code that shells use for this.
         _exit(kCannotRun);
       }
     }
@@ -146,8 +145,8 @@ Result<ProcessOutcome> run_process(const std::vector<std::string>& argv, const P
   ProcessOutcome outcome;
   auto deadline = options.timeout ? std::optional(start + *options.timeout) : std::nullopt;
   int status = 0;
-  Pipe alive;  // Its one end is the child as a descriptor: readable at once when that ends. Applications are timed by
-               // it.
+  // read_end is the child's pidfd, which is readable as soon as the child ends: applications are timed by it.
+  Pipe alive;
   alive.read_end = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
   std::optional<Clock::time_point> ended;
   while (!ended || out.read_end >= 0 || err.read_end >= 0) {
@@ -156,8 +155,8 @@ Result<ProcessOutcome> run_process(const std::vector<std::string>& argv, const P
     if (fds[0].revents && !drain(out.read_end, outcome.out, options.output_limit)) out.close_end(out.read_end);
     if (fds[1].revents && !drain(err.read_end, outcome.err, options.output_limit)) err.close_end(err.read_end);
     if (ended) {
-      // A daemonised grandchild may hold the pipes open, or write, for ever: once the child is gone, what is there is
-      // taken.
+      // A daemonised grandchild may hold the pipes open, or write to them, for ever: once the child has ended, only the
+      // output that is already available is read.
       if ((!fds[0].revents && !fds[1].revents) || Clock::now() > *ended + kDryOut) break;
     } else if (waitpid(child, &status, WNOHANG) == child) {
       ended = Clock::now();
@@ -201,7 +200,7 @@ Result<std::vector<std::string>> split_command(std::string_view line) {
       else word += c;
     } else if (c == '\\') {
       if (++i == line.size()) return usage_error("a backslash ends the command line: " + std::string(line));
-      // Inside double quotes a backslash escapes only what the shell says it does.
+      // Inside double quotes a backslash escapes only these characters.
       if (quote == '"' && !std::strchr("\"\\$`\n", line[i])) word += '\\';
       if (line[i] != '\n') word += line[i];
       in_word = true;

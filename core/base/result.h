@@ -1,6 +1,6 @@
-// The one error style of Kernelift: a Result<T> holds a value or an Error, and an Error is a sentence for a person
-// (what happened, where, what to do) with the exit code the command line will end with. A bad candidate is never an
-// Error: it is a Verdict (core/model/verdict.h). No exceptions cross a header; the recorder can use this file too.
+// The error style of Kernelift: a Result<T> holds a value or an Error, and an Error is a sentence for a person (what
+// happened, where, what to do) with the exit code of the command line. A bad candidate is never an Error: it is a
+// Verdict (core/model/verdict.h). No exceptions cross a header; the recorder can use this file too.
 #pragma once
 #include <cstdio>
 #include <cstdlib>
@@ -14,12 +14,13 @@ namespace kernelift {
 /// Exit codes of the command line; scripts rely on the numbers.
 enum class Exit { Done = 0, No = 1, Usage = 2, Environment = 3, Refused = 4, Interrupted = 130 };
 
-/// One clear sentence: what, where, and what to do about it. `exit` is what `kernelift` returns if nobody handles it.
+/// One sentence: what happened, where, and what to do about it. `exit` is kernelift's exit code if no caller handles
+/// the error.
 struct [[nodiscard]] Error {
   std::string message;
   Exit exit = Exit::Environment;
 
-  /// The same error with its setting put before it: "cannot read capture/: truncated manifest".
+  /// The same error with its context put before it: "cannot read capture/: truncated manifest".
   Error in(const std::string& context) && { return {context + ": " + message, exit}; }
 };
 
@@ -28,8 +29,8 @@ inline Error environment_error(std::string message) { return {std::move(message)
 inline Error refused(std::string message) { return {std::move(message), Exit::Refused}; }
 inline Error answer_is_no(std::string message) { return {std::move(message), Exit::No}; }
 
-/// Always-on assertion for our own mistakes; never reachable from input. It names the file without its folder: a
-/// program that travels names no place on the machine that built it.
+/// Always-on assertion for mistakes in this code; never reachable from input. It names the file without its folder,
+/// because a distributed program must not name folders of the machine that built it.
 #define KERNELIFT_ASSERT(condition, what)                                                                  \
   do {                                                                                                     \
     if (!(condition)) {                                                                                    \

@@ -1,6 +1,6 @@
-// Flat little-endian messages between our processes. The reader never trusts a length: whatever does not fit leaves it
-// failed, every later read yields zero or empty, and the caller checks ok() once at the end. No schema, no versions:
-// both ends are always the same binary.
+// Flat little-endian messages between our processes. The reader never trusts a length: after a value that does not fit,
+// every later read yields zero or empty, and the caller checks ok() once at the end. No schema, no versions: both ends
+// are always the same binary.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -59,7 +59,7 @@ class WireReader {
     for (uint64_t i = 0; i < count && !failed_; ++i) values.push_back(real());
     return values;
   }
-  /// Every read fitted and nothing is left over.
+  /// Every read fitted and no bytes are left over.
   bool ok() const { return !failed_ && rest_.empty(); }
   bool failed() const { return failed_; }
 
@@ -75,7 +75,7 @@ class WireReader {
     rest_.remove_prefix(sizeof value);
     return value;
   }
-  /// A count of items that each take at least `smallest` bytes, so that a lying count cannot make us reserve memory.
+  /// A count of items that each take at least `smallest` bytes, so that a false count cannot make us reserve memory.
   uint64_t counted(size_t smallest) {
     uint64_t count = number();
     if (!failed_ && count > rest_.size() / smallest) failed_ = true;

@@ -1,4 +1,4 @@
-// Whether one path lies under another, as the two are spelled: nothing is looked up on the disk.
+// Whether one path lies under another, by their spelling: nothing is looked up on the disk.
 #pragma once
 #include <filesystem>
 #include <optional>
@@ -6,7 +6,7 @@
 
 namespace kernelift {
 
-/// The way from `folder` down to `path`; nothing if that does not lie there.
+/// `path` relative to `folder`; nullopt if it does not lie there.
 inline std::optional<std::filesystem::path> within(const std::filesystem::path& path,
                                                    const std::filesystem::path& folder) {
   std::filesystem::path relative = path.lexically_relative(folder);
@@ -14,7 +14,7 @@ inline std::optional<std::filesystem::path> within(const std::filesystem::path& 
   return relative;
 }
 
-/// As a reader is told of it: from `folder` on if it lies there, else whole.
+/// For messages: `path` relative to `folder` if it lies there, else the whole path.
 inline std::string relative_to(const std::filesystem::path& path, const std::filesystem::path& folder) {
   return within(path, folder).value_or(path).string();
 }

@@ -1,4 +1,5 @@
-// Words of C, CUDA and C++ in text: names, keywords and numbers, as a light lexer sees them, and what holds none.
+// A light lexer for C, C++ and CUDA text: words (names, keywords and numbers), and the comments, strings and characters
+// that contain none.
 #pragma once
 #include <algorithm>
 #include <cctype>
@@ -10,13 +11,13 @@ namespace kernelift {
 
 inline bool word_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-/// Behind the word that begins at `at`; `at` itself where none does.
+/// The end of the word that begins at `at`; `at` itself if none begins there.
 inline size_t end_of_word(std::string_view text, size_t at) {
   while (at < text.size() && word_character(text[at])) ++at;
   return at;
 }
 
-/// Where `word` stands with no other word character on either side.
+/// The offsets at which `word` occurs with no other word character on either side.
 inline std::vector<size_t> whole_words(std::string_view text, std::string_view word) {
   std::vector<size_t> found;
   for (size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1)) {
@@ -32,7 +33,7 @@ inline std::string counted(size_t count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
-/// Past the comment, string or character that begins at `at`; `at` itself if none does.
+/// The end of the comment, string or character that begins at `at`; `at` itself if none begins there.
 inline size_t past_quoted(std::string_view text, size_t at) {
   if (text.substr(at, 2) == "//") return std::min(text.find('\n', at), text.size());
   if (text.substr(at, 2) == "/*") {

@@ -1,6 +1,6 @@
 // The driver is used as a library so that its knowledge of GCC installations, include order and language defaults is
-// not repeated here; its jobs run in this process instead of being spawned. Not done here: linking, and any cleverness
-// about CUDA: callers name the pass they want (--cuda-device-only or --cuda-host-only).
+// not repeated here; its jobs run in this process instead of in child processes. There is no linking and no logic for
+// CUDA here: callers name the pass that they want (--cuda-device-only or --cuda-host-only).
 #include "core/compiler/clang_job.h"
 
 #include <clang/Basic/DiagnosticOptions.h>
@@ -42,9 +42,9 @@ Result<std::vector<std::vector<std::string>>> clang_jobs(const std::vector<std::
   clang::DiagnosticOptions options;
   clang::DiagnosticsEngine diagnostics(clang::DiagnosticIDs::create(), options,
                                        new clang::TextDiagnosticPrinter(out, options));
-  // The driver asks for a name of its own to find things beside itself; the resource folder is given outright.
+  // The driver needs a program name to find files beside itself; the resource folder is passed explicitly.
   std::string program = "/usr/bin/clang++", resource = clang_resource_folder().string();
-  // A file system with a working folder of its own: the process's would be changed by -working-directory.
+  // A file system with a working folder of its own, because -working-directory would change the process's.
   clang::driver::Driver driver(program, llvm::sys::getDefaultTargetTriple(), diagnostics, "clang",
                                llvm::vfs::createPhysicalFileSystem());
   driver.setCheckInputsExist(false);
@@ -86,12 +86,12 @@ Result<std::string> run_clang_job(const std::vector<std::string>& cc1_arguments,
   }
   clang::CompilerInstance compiler(invocation);
   compiler.setVirtualFileSystem(overlay);
-  // clang leaves its memory to the end of its process; ours goes on, and a target machine takes half a megabyte.
+  // clang relies on the end of its process to free memory; ours continues, and a target machine takes half a megabyte.
   invocation->getFrontendOpts().DisableFree = invocation->getCodeGenOpts().DisableFree = false;
   compiler.createDiagnostics(new clang::TextDiagnosticPrinter(out, invocation->getDiagnosticOpts()));
   compiler.setVerboseOutputStream(out);
   bool ok = action(compiler);
-  if (!ok) return environment_error(text.empty() ? "the compiler failed and said nothing" : text);
+  if (!ok) return environment_error(text.empty() ? "the compiler failed without a message" : text);
   return text;
 }
 

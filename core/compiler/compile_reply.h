@@ -1,5 +1,5 @@
-// What came of compiling a source, by clang in this process or by nvcc in a child: an image and facts about its
-// kernels, or an outcome with diagnostics. A source that does not compile is data, never an Error.
+// The result of compiling a source, by clang in this process or by nvcc in a child process: an image and facts about
+// its kernels, or an outcome with diagnostics. A source that does not compile is a result, never an Error.
 #pragma once
 #include <string>
 #include <vector>
@@ -10,9 +10,11 @@ namespace kernelift {
 
 /// Facts about one kernel of an image.
 struct CompiledKernel {
-  std::string name, mode, mode_reason;
+  std::string name;               ///< Mangled name.
+  std::string mode, mode_reason;  ///< CPU device: enum kl_mode in words (core/toolchain/image_abi.h), and why.
   uint64_t code_bytes = 0;
-  uint32_t registers = 0, spill_bytes = 0, stack_bytes = 0, shared_bytes = 0;  ///< Of a cubin's kernel.
+  uint32_t registers = 0;                                       ///< Cubin: per thread.
+  uint32_t spill_bytes = 0, stack_bytes = 0, shared_bytes = 0;  ///< Cubin: per thread, per thread, per block.
 };
 
 struct CompileReply {
@@ -21,7 +23,7 @@ struct CompileReply {
   std::string detail;
   std::string image;                  ///< An ELF shared object, PTX text, or a cubin.
   std::string bitcode;                ///< Unoptimised device IR, when the front end ran.
-  std::vector<std::string> findings;  ///< Identities, when the front end ran.
+  std::vector<std::string> findings;  ///< Identities of admission findings, when the front end ran.
   std::vector<CompiledKernel> kernels;
   double frontend_seconds = 0, passes_seconds = 0, backend_seconds = 0;
   bool ok() const { return outcome == Outcome::Ok; }

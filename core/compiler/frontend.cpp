@@ -1,10 +1,10 @@
 // Source text to unoptimised device IR.
 //
-// Nearly all of a CUDA translation unit is headers: a kernel of ten lines is 10 ms of its own and 100 to 150 ms of
-// <cmath> and our lean headers (1.3 s of the toolkit's). So the headers are precompiled, in memory, per set of flags:
-// the first compile with some flags is plain, the second precompiles them, and all later ones reuse that. Tuning
-// compiles one kernel's variants with the same flags thousands of times. Nothing is written to disk, so a confined
-// worker can do it, and workers that are forked later inherit what their parent has.
+// Nearly all of the time for a CUDA translation unit goes into headers: a kernel of ten lines takes 10 ms, <cmath> and
+// our lean headers 100 to 150 ms (the toolkit's 1.3 s). So the headers are precompiled, in memory, per set of flags:
+// the first compile with a set of flags parses them, the second precompiles them, and all later ones reuse the result.
+// Tuning compiles one kernel's variants with the same flags thousands of times. Nothing is written to disk, so a
+// confined worker can precompile, and workers that are forked later inherit their parent's precompiled headers.
 #include "core/compiler/frontend.h"
 
 #include <clang/AST/Attr.h>
@@ -34,20 +34,20 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// nvcc's own macros, which sources test. The toolkit's headers would take clang for nvcc by the first two; clang's
-/// wrapper sets __CUDACC__ as they need it.
+/// nvcc's own macros, which sources test. kNvccIdentity is for our lean headers only: with it the toolkit's headers
+/// would take clang for nvcc, and clang's wrapper header sets __CUDACC__ as they need it.
 const char* const kNvccIdentity[] = {"-D__NVCC__", "-D__CUDACC__"};
 const char* const kNvccDefines[] = {"-D__CUDACC_VER_MAJOR__=13",      "-D__CUDACC_VER_MINOR__=0",
                                     "-D__CUDACC_VER_BUILD__=88",      "-D__CUDACC_EXTENDED_LAMBDA__",
                                     "-D__CUDACC_RELAXED_CONSTEXPR__", "-D__CUDA_API_VER_MAJOR__=13"};
 
-/// What clang makes an error and nvcc a warning at most.
+/// Constructs that are errors for clang, and for nvcc at most a warning.
 const char* const kNvccTolerates[] = {"-Wno-register"};
 
 std::string toolkit_prelude() { return (lean_headers() / "kernelift" / "toolkit_prelude.h").string(); }
 
-/// GCC's own headers, for those that clang's installation lacks: omp.h (the runtime is libgomp) and the like. Empty
-/// where there is none.
+/// The folder of GCC's own headers, for those that clang's installation lacks, such as omp.h (the runtime is libgomp).
+/// Empty if there is none.
 const std::string& gcc_headers() {
   static const std::string found = [] {
     std::string best;
@@ -70,22 +70,22 @@ KeptByFlags<Precompiled>& precompiled() {
   return all;
 }
 
-/// Names of __constant__ variables that the source does not call const. clang makes every __constant__ variable a
-/// constant of the module, and one that is static is then as good as its initial value; but the host writes it by
-/// cudaMemcpyToSymbol.
+/// Names of __constant__ variables that are not const in the source. clang makes every __constant__ variable a constant
+/// of the module, so that optimisation would replace a static one by its initial value, although the host may write it
+/// by cudaMemcpyToSymbol.
 class HostWritten : public clang::ASTConsumer {
  public:
   explicit HostWritten(std::vector<std::string>& names) : names_(names) {}
   bool HandleTopLevelDecl(clang::DeclGroupRef group) override {
-    for (clang::Decl* declaration : group) look_at(declaration);
+    for (clang::Decl* declaration : group) examine(declaration);
     return true;
   }
-  void HandleCXXStaticMemberVarInstantiation(clang::VarDecl* variable) override { look_at(variable); }
+  void HandleCXXStaticMemberVarInstantiation(clang::VarDecl* variable) override { examine(variable); }
 
  private:
-  void look_at(clang::Decl* declaration) {
+  void examine(clang::Decl* declaration) {
     if (llvm::isa<clang::NamespaceDecl, clang::LinkageSpecDecl>(declaration))
-      for (auto* inner : llvm::cast<clang::DeclContext>(declaration)->decls()) look_at(inner);
+      for (auto* inner : llvm::cast<clang::DeclContext>(declaration)->decls()) examine(inner);
     auto* variable = llvm::dyn_cast<clang::VarDecl>(declaration);
     if (!variable || !variable->hasAttr<clang::CUDAConstantAttr>() || variable->isConstexpr() ||
         variable->getType().isConstQualified() || variable->getDeclContext()->isDependentContext() ||
@@ -96,10 +96,10 @@ class HostWritten : public clang::ASTConsumer {
   std::vector<std::string>& names_;
 };
 
-/// Code generation with the caller's observer, if there is one, put before it.
-class WatchedEmission : public clang::EmitLLVMOnlyAction {
+/// Code generation after the caller's observer, if there is one.
+class ObservedEmission : public clang::EmitLLVMOnlyAction {
  public:
-  WatchedEmission(llvm::LLVMContext* context, const decltype(FrontendOptions::observer)& observer)
+  ObservedEmission(llvm::LLVMContext* context, const decltype(FrontendOptions::observer)& observer)
       : EmitLLVMOnlyAction(context), observer_(observer) {}
   std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler,
                                                         clang::StringRef file) override {
@@ -111,7 +111,7 @@ class WatchedEmission : public clang::EmitLLVMOnlyAction {
     all.push_back(std::move(generator));
     return std::make_unique<clang::MultiplexConsumer>(std::move(all));
   }
-  void let_hosts_write(llvm::Module& module) const {
+  void make_host_written_variable(llvm::Module& module) const {
     for (auto& name : host_written_)
       if (auto* variable = module.getNamedGlobal(name)) variable->setConstant(false);
   }
@@ -127,8 +127,8 @@ std::string join(const std::vector<std::string>& words) {
   return text;
 }
 
-/// What the job's own path of the source is: the driver's last input, made absolute as LLVM does it: in a folder
-/// reached by a symbolic link, that is by the link's name.
+/// The source's path in the cc1 job: the driver's last input, made absolute as LLVM does it. In a folder that is
+/// reached through a symbolic link this path contains the link's name.
 std::string absolute_path(const FrontendOptions& options) {
   llvm::SmallString<256> here;
   if (options.folder.empty()) (void)llvm::sys::fs::current_path(here);
@@ -136,9 +136,9 @@ std::string absolute_path(const FrontendOptions& options) {
   return (folder / options.file_name).lexically_normal().string();
 }
 
-/// With relocatable code a static that the host names too is renamed X__static__<cuid> (kernels: X__intern__<cuid>).
-/// clang decides so when it meets the host's use; device code that it emitted before still names X, which nothing
-/// defines. Joins the two.
+/// With relocatable code, a static that the host uses too is renamed X__static__<cuid> (kernels: X__intern__<cuid>).
+/// clang renames it when it finds the host's use; device code that it emitted before still uses X, which then has no
+/// definition. Replaces X by the renamed one.
 void join_renamed_statics(llvm::Module& module) {
   std::vector<std::pair<llvm::GlobalValue*, llvm::GlobalValue*>> pairs;
   for (llvm::GlobalValue& value : module.global_values())
@@ -154,7 +154,7 @@ void join_renamed_statics(llvm::Module& module) {
   }
 }
 
-/// -use_fast_math is for clang's headers sinf, cosf, sincosf, logf and log2f; for nvcc these too.
+/// With -use_fast_math clang's headers replace sinf, cosf, sincosf, logf and log2f; nvcc replaces these functions too.
 void use_fast_functions(llvm::Module& module) {
   for (const char* name : {"tanf", "expf", "exp10f", "log10f", "powf"}) {
     llvm::Function* precise = module.getFunction(std::string("__nv_") + name);
@@ -172,7 +172,7 @@ std::vector<std::string> frontend_arguments(const FrontendOptions& options) {
   std::vector<std::string> arguments{
       "-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch=" + options.arch, "-nocudalib", "-Wno-unknown-cuda-version",
       "-Wno-unknown-pragmas", "-Xclang", "-target-sdk-version=12.9", "-resource-dir", clang_resource_folder().string(),
-      // Without a toolkit clang falls back to PTX 4.2, which knows no GPU of this decade.
+      // Without a toolkit clang falls back to PTX 4.2, which supports no GPU of this decade.
       "--cuda-feature=+ptx88"};
   arguments.insert(arguments.end(), std::begin(kNvccTolerates), std::end(kNvccTolerates));
   arguments.insert(arguments.end(), std::begin(kNvccDefines), std::end(kNvccDefines));
@@ -180,11 +180,11 @@ std::vector<std::string> frontend_arguments(const FrontendOptions& options) {
     arguments.insert(arguments.end(), std::begin(kNvccIdentity), std::end(kNvccIdentity));
     arguments.insert(arguments.end(),
                      {"-nocudainc", "-isystem", lean_headers().string(), "-include", "cuda_runtime.h"});
-    // thrust, cub and libcu++ are templates over what our headers declare; their marks for a profiler's time line are
-    // not.
+    // thrust, cub and libcu++ compile with our headers, except their NVTX ranges for profilers.
     if (auto libraries = cuda_cxx_libraries())
       arguments.insert(arguments.end(), {"-idirafter", libraries->string(), "-DCCCL_DISABLE_NVTX"});
-    // Our curand_kernel.h leads to the toolkit's, alone of its folder: the others must stay missing by name.
+    // Our curand_kernel.h includes the toolkit's by path. Its folder is not searched, so that the toolkit's other
+    // headers stay missing and are reported by name.
     if (auto toolkit = cuda_toolkit(); toolkit && fs::exists(*toolkit / "include" / "curand_kernel.h"))
       for (const char* name : {"curand_kernel", "curand_mtgp32_kernel"})
         arguments.push_back("-DKERNELIFT_" + std::string(name) + "=\"" + (*toolkit / "include" / name).string() +
@@ -199,7 +199,7 @@ std::vector<std::string> frontend_arguments(const FrontendOptions& options) {
     // HIP's header is ours even beside a toolkit: it maps HIP's names to CUDA's.
     if (options.headers == HeaderSet::Toolkit)
       arguments.insert(arguments.end(), {"-idirafter", lean_headers().string()});
-    // The runtime's header is there without an include, as rocThrust's users expect it to be.
+    // The runtime's header is included implicitly, as rocThrust's users expect.
     arguments.insert(arguments.end(), {"-D__HIP__=1", "-D__HIPCC__=1", "-include", "hip/hip_runtime.h"});
   }
   arguments.insert(arguments.end(), options.flags.begin(), options.flags.end());
@@ -210,7 +210,7 @@ Result<Compiled> compile_to_device_ir(llvm::LLVMContext& context, const std::str
                                       const FrontendOptions& options) {
   std::string path = absolute_path(options);
   std::vector<std::string> arguments = frontend_arguments(options);
-  // Optimising code generation without the optimiser: lifetimes and TBAA are in the IR, no function is optnone.
+  // -O2 without LLVM's passes: the IR has lifetime markers and TBAA, and no function is optnone.
   arguments.insert(arguments.end(), {"-O2", "-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm", "-o", "-"});
   if (options.debug_lines) arguments.push_back("-gline-tables-only");
   if (!options.folder.empty()) arguments.push_back("-working-directory=" + options.folder);
@@ -222,7 +222,7 @@ Result<Compiled> compile_to_device_ir(llvm::LLVMContext& context, const std::str
   std::vector<std::string> job = jobs.front(), key = job;
   std::erase(key, options.file_name);
   std::erase(key, fs::path(options.file_name).filename().string());
-  std::erase_if(key, [](auto& word) { return word.starts_with("-cuid="); });  // The file's own.
+  std::erase_if(key, [](auto& word) { return word.starts_with("-cuid="); });  // Differs from file to file.
   auto ready = precompiled().use(join(key), [&] { return precompile(job, headers); });
   if (ready && !ready->bytes.empty()) {
     job = without_includes(job, headers);
@@ -232,10 +232,10 @@ Result<Compiled> compile_to_device_ir(llvm::LLVMContext& context, const std::str
 
   Compiled result;
   auto diagnostics = run_clang_job(job, files, [&](clang::CompilerInstance& compiler) {
-    WatchedEmission action(&context, options.observer);
+    ObservedEmission action(&context, options.observer);
     if (!compiler.ExecuteAction(action)) return false;
     result.module = action.takeModule();
-    if (result.module) action.let_hosts_write(*result.module), join_renamed_statics(*result.module);
+    if (result.module) action.make_host_written_variable(*result.module), join_renamed_statics(*result.module);
     return result.module != nullptr;
   });
   KERNELIFT_ASSIGN(result.diagnostics, std::move(diagnostics));

@@ -1,5 +1,5 @@
-// See nvcc_image.h. Of the application's command whatever is not about files, linking or architectures stays
-// (core/toolchain/device_arguments.h). Relocatable applications are linked by nvlink, as their build does.
+// See nvcc_image.h. All options of the application's command are used except those for files, linking and architectures
+// (core/toolchain/device_arguments.h). Relocatable code is linked by nvlink, as the application's build does.
 #include "core/compiler/nvcc_image.h"
 
 #include <unistd.h>
@@ -26,7 +26,7 @@ bool is_wrapper(const fs::path& program) {
   return code || real.filename().string().starts_with("kernelift");
 }
 
-/// The command's own, where it is there and is no wrapper of ours; else the toolkit's; else PATH's.
+/// The command's own nvcc, if it exists and is not a wrapper of ours; else the toolkit's; else the one on PATH.
 std::optional<fs::path> find_nvcc(const std::vector<std::string>& command) {
   for (auto& word : command) {
     if (word.starts_with("-")) break;
@@ -42,7 +42,7 @@ std::optional<fs::path> find_nvcc(const std::vector<std::string>& command) {
   return std::nullopt;
 }
 
-/// clang's spelling of device flags in nvcc's.
+/// Translates device flags from clang's spelling to nvcc's.
 std::vector<std::string> from_clang(const std::vector<std::string>& flags) {
   std::vector<std::string> words;
   for (size_t i = 0; i < flags.size(); ++i) {
@@ -71,7 +71,7 @@ void add_folder(std::vector<fs::path>& folders, const fs::path& folder) {
   if (auto real = fs::canonical(folder, code); !code && real != folder) folders.push_back(real);
 }
 
-/// The folders that arguments name, and the host compiler's.
+/// Adds the folders that the arguments name, and the host compiler's.
 void add_named_folders(std::vector<fs::path>& folders, const std::vector<std::string>& arguments,
                        const fs::path& working) {
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -92,7 +92,7 @@ void add_named_folders(std::vector<fs::path>& folders, const std::vector<std::st
   }
 }
 
-/// Compilers name the private folder in their messages; a person knows only kernel.cu.
+/// Removes the private folder's path from the compilers' messages: the user knows the source as kernel.cu.
 std::string without_folder(std::string text, const fs::path& folder) {
   std::string prefix = folder.string() + "/";
   for (size_t at = 0; (at = text.find(prefix, at)) != text.npos;) text.erase(at, prefix.size());
@@ -120,13 +120,13 @@ Result<NvccCompiler> NvccCompiler::find(NvccOptions options) {
     KERNELIFT_ASSIGN(CompilerCommand parsed, parse_compiler_command(options.command, options.folder));
     if (parsed.dialect != Dialect::Nvcc)
       return refused("the application was compiled by " + fs::path(options.command[0]).filename().string() +
-                     ", not by nvcc: nvcc has nothing to confirm");
+                     ", not by nvcc, so nvcc cannot confirm its builds");
   }
   auto program = find_nvcc(options.command);
   if (!program)
     return environment_error(
-        "nvcc is not on this machine, so nothing can be confirmed as the application's compiler builds it; install the "
-        "CUDA toolkit or point CUDA_HOME at it");
+        "nvcc was not found, so no build can be confirmed with the application's compiler; install the CUDA toolkit or "
+        "set CUDA_HOME to its folder");
   compiler.program_ = *program;
   compiler.arguments_ =
       options.command.empty() ? from_clang(options.flags) : device_arguments(options.command, compiler.left_out_);
@@ -162,7 +162,8 @@ CompileReply NvccCompiler::compile(const std::string& source, const std::vector<
     return reply;
   }
   std::string text = source, from = folder->path() / "kernel.cu", image = folder->path() / "kernel.cubin";
-  // Device code of a template exists only where somebody uses it; a plain kernel's always does.
+  // A template has device code only for instances that are used, so each wanted instance's address is taken. A plain
+  // kernel always has code.
   for (size_t i = 0; i < kernels.size(); ++i) {
     if (kernels[i].find('<') == kernels[i].npos) continue;
     std::string name = "const void* const kernelift_kept_" + std::to_string(i);
@@ -183,7 +184,7 @@ CompileReply NvccCompiler::compile(const std::string& source, const std::vector<
     (void)!::nice(kPolite);
     return options_.confine ? options_.confine(readable_, folder->path()) : done();
   };
-  /// True if it ended well; else `reply` says what happened.
+  /// True on success; else `reply` says what happened.
   auto run = [&](const std::vector<std::string>& command) {
     auto outcome = run_process(command, process);
     if (!outcome.ok()) return fail(Outcome::CompileFailed, outcome.error().message);

@@ -1,5 +1,5 @@
-// See cubin.h. The nine functions are declared here: they are plain C with opaque handles, stable since CUDA 12, and
-// building Kernelift needs no toolkit for them.
+// See nvjitlink.h. The library's functions are declared here: they are plain C with opaque handles, stable since CUDA
+// 12, and so building Kernelift needs no toolkit for them.
 #include "core/compiler/nvjitlink.h"
 
 #include <dlfcn.h>
@@ -63,7 +63,7 @@ Result<JitLink> open_library() {
 
 const Result<JitLink>& library() {
   static const Result<JitLink> opened = [] {
-    // Its answers would come from a cache in the user's home, which the jail does not show anyway.
+    // It would read and write a cache in the user's home, which is not accessible in the jail.
     setenv("CUDA_CACHE_DISABLE", "1", 1);
     return open_library();
   }();
@@ -87,7 +87,7 @@ Status open_cubin_compiler() {
 }
 
 std::map<std::string, CubinFacts> facts_from_log(const std::string& log) {
-  // No regular expression: for a mangled name of some ten thousand characters it would take more stack than there is.
+  // Not a regular expression: for a mangled name of ten thousand characters it would overflow the stack.
   constexpr std::string_view kCompiling = "Compiling entry function '";
   static const std::regex stack(R"((\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads)");
   static const std::regex used(R"(Used (\d+) registers)"), shared(R"((\d+) bytes smem)");
@@ -109,7 +109,7 @@ std::map<std::string, CubinFacts> facts_from_log(const std::string& log) {
     if (!std::regex_search(line, match, used)) continue;
     current->registers = number(match[1]);
     if (std::regex_search(line, match, shared)) current->shared_bytes = number(match[1]);
-    current = nullptr;  // The linker's own summary follows with other figures.
+    current = nullptr;  // The linker's summary follows, with other figures.
   }
   return facts;
 }
@@ -141,11 +141,11 @@ Cubin compile_cubin(const std::string& ptx, const std::string& arch) {
   if (link.create(&handle, std::size(options), options) != 0) return fail(("nvJitLink does not know " + arch).c_str());
   if (link.add(handle, kInputPtx, ptx.c_str(), ptx.size() + 1, "kernel.ptx") != 0)
     return fail("nvJitLink refuses the PTX");
-  if (link.complete(handle) != 0) return fail("nvJitLink fails");
+  if (link.complete(handle) != 0) return fail("nvJitLink failed");
   size_t size = 0;
-  if (link.cubin_size(handle, &size) != 0 || size == 0) return fail("nvJitLink makes no image");
+  if (link.cubin_size(handle, &size) != 0 || size == 0) return fail("nvJitLink made no image");
   made.image.resize(size);
-  if (link.cubin(handle, made.image.data()) != 0) return fail("nvJitLink makes no image");
+  if (link.cubin(handle, made.image.data()) != 0) return fail("nvJitLink made no image");
   made.kernels = facts_from_log(log_of(link.info_size, link.info, handle));
   link.destroy(&handle);
   return made;

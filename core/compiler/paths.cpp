@@ -1,5 +1,5 @@
-// The installed layout is bin/ beside lib/kernelift/; a build tree makes the same layout by links
-// (cmake/KerneliftTargets). KERNELIFT_DATA names lib/kernelift outright, for programs that run us from elsewhere.
+// The installed layout is bin/ beside lib/kernelift/; a build tree has the same layout made of links
+// (cmake/KerneliftTargets). KERNELIFT_DATA names lib/kernelift explicitly, for executables in other folders.
 #include "core/compiler/paths.h"
 
 #include <cstdlib>
@@ -20,8 +20,8 @@ fs::path clang_resource_folder() { return data_folder() / "clang"; }
 fs::path runtime_library_folder() { return data_folder() / "runtime"; }
 fs::path template_folder() { return data_folder() / "templates"; }
 
-/// A folder counts as a toolkit if it has the runtime header and libdevice; the look-alike that `kernelift build` makes
-/// for a build has neither of NVIDIA's, and says so by a marker file.
+/// A folder is a toolkit if it has the runtime's header and libdevice and lacks the marker file of the look-alike that
+/// `kernelift build` makes, which has neither of NVIDIA's.
 static bool is_toolkit(const fs::path& folder) {
   std::error_code ignored;
   return fs::exists(folder / "include" / "cuda_runtime.h", ignored) &&

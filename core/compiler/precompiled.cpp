@@ -1,5 +1,5 @@
-// The job that is compiled is the source's own with an empty source, so that what forces the headers in is the same in
-// both, down to who includes whom.
+// The job that is compiled is the source's own job with an empty source, so that headers are included in the same way
+// and in the same order in both.
 #include "core/compiler/precompiled.h"
 
 #include <clang/AST/ASTConsumer.h>
@@ -54,7 +54,7 @@ std::vector<std::string> forced_headers(const FrontendOptions& options) {
   std::vector<std::string> headers{"cuda_runtime.h"};
   if (options.headers == HeaderSet::Toolkit)
     headers = {"__clang_cuda_runtime_wrapper.h", (lean_headers() / "kernelift" / "toolkit_prelude.h").string()};
-  // The runtime's header is there without an include, as rocThrust's users expect it to be.
+  // The runtime's header is included implicitly, as rocThrust's users expect.
   if (options.language == "hip") headers.push_back("hip/hip_runtime.h");
   return headers;
 }
@@ -73,11 +73,12 @@ Precompiled precompile(const std::vector<std::string>& job, const std::vector<st
                        const PrecompileWatch& watch) {
   std::vector<std::string> arguments = job;
   arguments.back() = kSourcePath;  // The input.
-  // What the headers' own inline functions need is instantiated once, here, instead of at each compile's end.
+  // Templates that the headers' inline functions use are instantiated once, here, instead of at the end of each
+  // compile.
   arguments.insert(arguments.begin(), "-fpch-instantiate-templates");
   auto buffer = std::make_shared<clang::PCHBuffer>();
   auto made = run_clang_job(arguments, {VirtualFile{kSourcePath, ""}}, [&](clang::CompilerInstance& compiler) {
-    // What else the job forces in is the application's, and read with its source.
+    // Other headers that the job includes implicitly are the application's, and are read with its source.
     compiler.getPreprocessorOpts().Includes = headers;
     if (watch.begin) watch.begin(compiler);
     PrecompileInMemory action(buffer, watch);

@@ -1,5 +1,5 @@
-// The headers that are forced in before every source, precompiled in memory: nothing is written to disk, so a confined
-// process can do it, and processes that are forked later inherit what their parent has.
+// The headers that are included implicitly before every source, precompiled in memory: nothing is written to disk, so a
+// confined process can precompile, and processes that are forked later inherit their parent's precompiled headers.
 #pragma once
 #include <algorithm>
 #include <functional>
@@ -15,37 +15,38 @@ namespace kernelift {
 
 struct Precompiled {
   std::string bytes;  ///< Empty if the headers do not compile with these flags.
-  /// With which a job finds it at kPrecompiledPath.
+  /// The virtual files through which a job finds it at kPrecompiledPath.
   std::vector<VirtualFile> files() const;
 };
 extern const char* const kPrecompiledPath;
 
-/// The headers that the front end forces in before a source with such options.
+/// The headers that the front end includes implicitly before a source with such options.
 std::vector<std::string> forced_headers(const FrontendOptions& options);
 
-/// Who else watches while headers are read: told of the compiler before it begins, and asked for a consumer.
+/// Observers of the headers' parse.
 struct PrecompileWatch {
-  std::function<void(clang::CompilerInstance&)> begin;
-  std::function<std::unique_ptr<clang::ASTConsumer>(clang::CompilerInstance&)> observer;
+  std::function<void(clang::CompilerInstance&)> begin;                                    ///< Called before the parse.
+  std::function<std::unique_ptr<clang::ASTConsumer>(clang::CompilerInstance&)> observer;  ///< Makes a consumer.
 };
 
-/// Compiles `headers` alone, which the cc1 `job` forces in, with its flags.
+/// Compiles only `headers`, which the cc1 `job` includes implicitly, with the job's flags.
 Precompiled precompile(const std::vector<std::string>& job, const std::vector<std::string>& headers,
                        const PrecompileWatch& watch = {});
 
 /// A cc1 line without its `-include` of those headers.
 std::vector<std::string> without_includes(const std::vector<std::string>& job, const std::vector<std::string>& headers);
 
-/// What was made for a set of flags; of many, those used last are kept.
+/// A cache of results by set of flags, which keeps the most recently used ones.
 template <class Made>
 class KeptByFlags {
  public:
-  /// What was made, if anything was.
+  /// The result for `flags`; nullptr if there is none.
   std::shared_ptr<const Made> find(const std::string& flags) const {
     auto at = std::ranges::find(kept_, flags, &Entry::first);
     return at == kept_.end() ? nullptr : at->second;
   }
-  /// Nothing for flags seen for the first time, as most are seen only once. They are made the second time.
+  /// The result for `flags`, made by make() at the second use. nullptr at the first use, because most flags are used
+  /// only once.
   template <class Make>
   std::shared_ptr<const Made> use(const std::string& flags, Make&& make) {
     auto at = std::ranges::find(kept_, flags, &Entry::first);

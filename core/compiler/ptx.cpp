@@ -1,5 +1,5 @@
-// NVPTX output. The PTX version is the one that clang chose for the module (its target-features), so that what a driver
-// must understand is decided in one place, the front end's arguments.
+// NVPTX output. The PTX version is the one that clang chose for the module (its target-features), so that only the
+// front end's arguments decide which driver is needed.
 #include "core/compiler/ptx.h"
 
 #include <llvm/ADT/SetVector.h>
@@ -46,16 +46,15 @@ Result<std::unique_ptr<llvm::TargetMachine>> machine_for(const llvm::Module& mod
   return machine;
 }
 
-/// libdevice asks whether square roots are to be precise, as nvcc's are by default. LLVM takes what it does not know
-/// for no, and every sqrtf would be an approximation.
+/// libdevice queries by __nvvm_reflect whether square roots are precise, as nvcc's are by default. LLVM answers 0 to
+/// queries that it does not know, and every sqrtf would be an approximation.
 void settle_square_roots(llvm::Module& module, bool precise) {
-  llvm::Function* ask = module.getFunction("__nvvm_reflect");
-  if (!ask) return;
-  for (llvm::User* user : llvm::make_early_inc_range(ask->users())) {
+  llvm::Function* reflect = module.getFunction("__nvvm_reflect");
+  if (!reflect) return;
+  for (llvm::User* user : llvm::make_early_inc_range(reflect->users())) {
     auto* call = llvm::dyn_cast<llvm::CallInst>(user);
-    llvm::StringRef question;
-    if (!call || !llvm::getConstantStringInfo(call->getArgOperand(0), question) || question != "__CUDA_PREC_SQRT")
-      continue;
+    llvm::StringRef query;
+    if (!call || !llvm::getConstantStringInfo(call->getArgOperand(0), query) || query != "__CUDA_PREC_SQRT") continue;
     call->replaceAllUsesWith(llvm::ConstantInt::get(call->getType(), precise));
     call->eraseFromParent();
   }
@@ -66,15 +65,15 @@ bool may_fuse(const llvm::Value* value, std::initializer_list<unsigned> operatio
   return operation && llvm::is_contained(operations, operation->getOpcode()) && operation->hasAllowContract();
 }
 
-/// Users of `value`, those of its negation included, with the operand that it is of each.
+/// Uses of `value` and of its negation.
 void collect_uses(llvm::Value* value, llvm::SmallVectorImpl<llvm::Use*>& uses) {
   for (llvm::Use& use : value->uses())
     if (auto* negation = llvm::dyn_cast<llvm::UnaryOperator>(use.getUser())) collect_uses(negation, uses);
     else uses.push_back(&use);
 }
 
-/// LLVM fuses a product with a sum though something else needs the product as well. That saves no instruction, and
-/// rounds otherwise than nvcc does, which fuses a product with all that use it or with none.
+/// LLVM fuses a product with a sum even if another instruction uses the product too. That saves no instruction and
+/// rounds differently from nvcc, which fuses a product with all sums that use it or with none.
 void keep_needed_products(llvm::Function& function) {
   using llvm::Instruction;
   llvm::SmallSetVector<llvm::Instruction*, 32> fused;
@@ -90,7 +89,7 @@ void keep_needed_products(llvm::Function& function) {
     collect_uses(one, uses);
     return llvm::any_of(uses, [&](llvm::Use* use) {
       if (!may_fuse(use->getUser(), {Instruction::FAdd, Instruction::FSub})) return true;
-      // Of a sum of two products the first is fused, and adds to the second.
+      // In a sum of two products the first one is fused, with the second as its addend.
       llvm::Instruction* first = use->getOperandNo() == 1 ? product(use->getUser()->getOperand(0)) : nullptr;
       return first && first != one;
     });

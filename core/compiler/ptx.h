@@ -1,5 +1,5 @@
-// From device IR to PTX: libdevice linked in, the default optimisation pipeline, NVPTX code generation. What a
-// compiler-tier candidate does with a pipeline of its own replaces the middle call only.
+// Device IR to PTX in three calls: link libdevice, run the default optimisation pipeline, generate code by LLVM's NVPTX
+// backend. For a compiler-tier candidate with a pipeline of its own, run_passes() replaces the second call.
 #pragma once
 #include <string>
 
@@ -11,15 +11,16 @@ class Module;
 
 namespace kernelift {
 
-/// Links what `module` calls of the toolkit's libdevice (__nv_*), internalised. Environment error without a toolkit,
-/// unless nothing is called. `precise_roots`: as nvcc has it without -use_fast_math or -prec-sqrt=false.
+/// Links the functions of the toolkit's libdevice (__nv_*) that `module` calls, and internalises them. An Environment
+/// error if they are needed and there is no toolkit. `precise_roots`: nvcc's default, without -use_fast_math and
+/// -prec-sqrt=false.
 Status link_libdevice(llvm::Module& module, bool precise_roots = true);
 
 /// LLVM's default pipeline at -O`level` for the architecture ("sm_90"), NVVM reflection included.
 Status optimize_for_ptx(llvm::Module& module, const std::string& arch, int level = 3);
 
-/// PTX text for the architecture, products fused with sums where nvcc does. Consumes nothing; the module is changed by
-/// code generation.
+/// PTX text for the architecture, with multiplications and additions fused where nvcc fuses them. Code generation
+/// changes the module.
 Result<std::string> emit_ptx(llvm::Module& module, const std::string& arch);
 
 }  // namespace kernelift

@@ -21,7 +21,7 @@
 namespace kernelift {
 namespace {
 
-/// What a pass is about to work on, for people.
+/// The module, function or loop on which a pass is about to run, for messages.
 std::string unit_name(const llvm::Any& unit) {
   if (llvm::any_cast<const llvm::Module*>(&unit)) return "the module";
   if (auto* function = llvm::any_cast<const llvm::Function*>(&unit)) return (*function)->getName().str();
@@ -53,7 +53,7 @@ Status set_options(const Recipe& recipe) {
   auto& registered = llvm::cl::getRegisteredOptions();
   for (auto& option : recipe.options) {
     llvm::StringRef name = llvm::StringRef(option).ltrim('-').split('=').first;
-    // Checked by hand first: the parser would exit the process at an unknown option.
+    // Checked first, because the parser would exit the process at an unknown option.
     if (!option.starts_with("-") || !registered.contains(name))
       return refused("'" + option + "' is not an LLVM option");
     words.push_back(option);
@@ -71,7 +71,7 @@ namespace {
 
 bool is_of_libdevice(const llvm::Function& function) { return function.getName().starts_with("__nv_"); }
 
-/// A number that is infinite or none, or such an element.
+/// True for an infinity or NaN, and for an aggregate with such an element.
 bool has_infinite(const llvm::Constant& constant) {
   if (auto* number = llvm::dyn_cast<llvm::ConstantFP>(&constant)) return number->isInfinity() || number->isNaN();
   if (auto* data = llvm::dyn_cast<llvm::ConstantDataSequential>(&constant)) {
@@ -85,23 +85,23 @@ bool has_infinite(const llvm::Constant& constant) {
                      [](const llvm::Use& part) { return has_infinite(*llvm::cast<llvm::Constant>(&part)); });
 }
 
-/// isnan(x), x != x, isinf(x), x > FLT_MAX, and constants such as the -INFINITY that a largest value is looked for
-/// from.
-bool asks_whether_finite(const llvm::Instruction& instruction) {
-  auto with_itself = [&] {  // As the front end leaves it, `x != x` loads x twice.
+/// True for isnan(x), x != x, isinf(x), x > FLT_MAX, and for constants such as the -INFINITY with which a search for a
+/// maximum begins.
+bool tests_for_finite(const llvm::Instruction& instruction) {
+  auto with_itself = [&] {  // In unoptimised IR `x != x` loads x twice.
     auto *left = instruction.getOperand(0), *right = instruction.getOperand(1);
     auto *one = llvm::dyn_cast<llvm::LoadInst>(left), *other = llvm::dyn_cast<llvm::LoadInst>(right);
     return left == right || (one && other && one->getPointerOperand() == other->getPointerOperand());
   };
   if (auto* comparison = llvm::dyn_cast<llvm::FCmpInst>(&instruction)) {
-    const auto kind = comparison->getPredicate();
-    if (kind == llvm::CmpInst::FCMP_ORD || kind == llvm::CmpInst::FCMP_UNO || with_itself()) return true;
+    const auto predicate = comparison->getPredicate();
+    if (predicate == llvm::CmpInst::FCMP_ORD || predicate == llvm::CmpInst::FCMP_UNO || with_itself()) return true;
     for (auto& operand : comparison->operands())  // `x > FLT_MAX`
       if (auto* number = llvm::dyn_cast<llvm::ConstantFP>(&operand); number && number->getValueAPF().isLargest())
         return true;
   }
   if (instruction.getOpcode() == llvm::Instruction::FSub && with_itself()) return true;
-  // Who looks at a number's bits may look for those of one that is not finite.
+  // Code that reads a number's bits may test for those of an infinity or NaN.
   if (llvm::isa<llvm::BitCastInst>(instruction) && instruction.getType()->getPrimitiveSizeInBits() >= 32 &&
       instruction.getType()->isFloatingPointTy() != instruction.getOperand(0)->getType()->isFloatingPointTy())
     return true;
@@ -116,14 +116,14 @@ bool asks_whether_finite(const llvm::Instruction& instruction) {
   });
 }
 
-/// The function that does, or the table that has such a number; nullptr: none.
-const llvm::GlobalValue* asking_whether_finite(const llvm::Module& module) {
+/// The function that tests for finite numbers, or the table that holds an infinity or NaN; nullptr if there is none.
+const llvm::GlobalValue* find_test_for_finite(const llvm::Module& module) {
   for (auto& table : module.globals())
     if (table.hasInitializer() && has_infinite(*table.getInitializer())) return &table;
   for (auto& function : module)
     for (auto& block : function)
       for (auto& instruction : block)
-        if (!is_of_libdevice(function) && asks_whether_finite(instruction)) return &function;
+        if (!is_of_libdevice(function) && tests_for_finite(instruction)) return &function;
   return nullptr;
 }
 
@@ -143,10 +143,10 @@ Status add_fast_math(llvm::Module& module, const Recipe& recipe) {
     else return refused("'" + name + "' is not a fast-math flag (nnan ninf nsz arcp contract afn reassoc)");
   }
   if (flags.noNaNs() || flags.noInfs())
-    if (auto* asking = asking_whether_finite(module))
-      return refused("'" + asking->getName().str() +
-                     "' asks whether a number is finite, or has one that is not, which " +
-                     (flags.noNaNs() ? "nnan" : "ninf") + " would take for impossible");
+    if (auto* found = find_test_for_finite(module))
+      return refused("'" + found->getName().str() +
+                     "' tests whether a number is finite, or holds one that is not, but " +
+                     (flags.noNaNs() ? "nnan" : "ninf") + " assumes that all numbers are finite");
   for (auto& function : module) {
     llvm::FastMathFlags here = flags;
     if (is_of_libdevice(function)) here.setNoNaNs(false), here.setNoInfs(false);
@@ -221,7 +221,7 @@ int fuse(llvm::Module& module, Fusing fusing) {
       for (auto& instruction : block)
         if (sum_of_products(instruction)) found.push_back(&instruction);
   for (llvm::Instruction* sum : found) {
-    // Looked at anew: one may be a factor of the next.
+    // Read again, because the previous replacement may have changed a factor of this sum.
     auto [a, b, c, d, difference] = *sum_of_products(*sum);
     llvm::IRBuilder<> builder(sum);
     bool first = fusing == Fusing::First;
@@ -238,6 +238,7 @@ int fuse(llvm::Module& module, Fusing fusing) {
 Status run_passes(llvm::Module& module, const Recipe& recipe, llvm::TargetMachine* machine, const Announce& announce) {
   llvm::PassInstrumentationCallbacks callbacks;
   callbacks.registerBeforeNonSkippedPassCallback([&](llvm::StringRef pass, llvm::Any unit) {
+    // Looked up here, because names of passes are registered only when one is looked up.
     llvm::StringRef name = callbacks.getPassNameForClassName(pass);
     announce((name.empty() ? pass : name).str() + " on " + unit_name(unit));
   });
@@ -259,7 +260,6 @@ Status run_passes(llvm::Module& module, const Recipe& recipe, llvm::TargetMachin
   if (!recipe.passes.empty()) {
     if (auto error = builder.parsePassPipeline(passes, recipe.passes))
       return refused("not a pass pipeline: " + llvm::toString(std::move(error)));
-    // Names of passes are known to the callbacks only once somebody asked for them.
   } else {
     KERNELIFT_ASSIGN(auto level, level_of(recipe.level));
     passes = builder.buildPerModuleDefaultPipeline(level);

@@ -1,5 +1,5 @@
-// A Recipe put to work on device IR: fast-math flags on instructions, LLVM's process-wide options, and the pass
-// pipeline, each pass announced before it runs so that a crash has a name. Runs in a compile worker only: the options
+// Applies a Recipe to device IR: fast-math flags on instructions, LLVM's process-wide options, and the pass pipeline.
+// Each pass is announced before it runs, so that a crash can be attributed to it. For compile workers only: the options
 // stay set for the rest of the process.
 #pragma once
 #include <functional>
@@ -15,33 +15,34 @@ class TargetMachine;
 
 namespace kernelift {
 
-/// True if the recipe sets something that outlives the compile: the worker must then be retired.
+/// True if the recipe sets options that outlive the compile: the worker must then be ended.
 bool leaves_traces(const Recipe& recipe);
 
-/// Sets unroll threshold and further options through LLVM's command-line parser. An unknown one is Refused by name.
+/// Sets unroll and inline thresholds and further options through LLVM's command-line parser. An unknown option is
+/// Refused by name.
 Status set_options(const Recipe& recipe);
 
-/// Adds the flags to every floating-point operation; those that say that all numbers are finite (nnan, ninf) not to
-/// those of libdevice, whose functions ask that themselves. An unknown flag is Refused by name, and so are these where
-/// the kernel asks whether a number is finite, or has one that is not: its answer to that would be lost, and no
-/// recorded launch may show it.
+/// Adds the recipe's fast-math flags to every floating-point operation. The flags that assume finite numbers (nnan,
+/// ninf) are not added to libdevice's functions, which test for infinities and NaNs themselves. An unknown flag is
+/// Refused by name. nnan and ninf are Refused if the kernel tests whether a number is finite, or contains an infinity
+/// or NaN: the test would be removed, and the recorded launches need not show it.
 Status add_fast_math(llvm::Module& module, const Recipe& recipe);
 
-/// How sums of products are rounded.
+/// How a sum of two products, a * b + c * d, is rounded.
 enum class Fusing {
-  AsCompiled,  ///< As the backend sees fit.
-  Never,       ///< Every operation on its own.
-  First,  ///< Of a * b + c * d the sum is fused with a * b, c * d is rounded before. The backend takes the one here and
-  Second,  ///< the other there: in vector code, where it has more to choose from, not as in scalar code.
+  AsCompiled,  ///< The backend chooses, in vector code perhaps differently from scalar code.
+  Never,       ///< Every operation is rounded separately.
+  First,       ///< The sum is fused with a * b; c * d is rounded before.
+  Second,      ///< The sum is fused with c * d; a * b is rounded before.
 };
-/// Returns how many sums this changes.
+/// Returns the number of operations that it changes.
 int fuse(llvm::Module& module, Fusing fusing);
 
 /// Called with "licm on saxpy" before each pass.
 using Announce = std::function<void(const std::string&)>;
 
-/// Runs Recipe::passes, or else the default pipeline of Recipe::level. The module is verified afterwards: a pipeline
-/// that leaves broken IR is an Error, like a text that is not a pipeline. `machine` may be null.
+/// Runs Recipe::passes, or the default pipeline of Recipe::level if that is empty. The module is verified afterwards:
+/// invalid IR is an Environment error, a text that is not a pipeline a Refused one. `machine` may be null.
 Status run_passes(llvm::Module& module, const Recipe& recipe, llvm::TargetMachine* machine, const Announce& announce);
 
 }  // namespace kernelift

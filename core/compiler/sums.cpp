@@ -1,4 +1,5 @@
-// See sums.h. Partial sums s0 … s7 stand in a ring: a pass adds to s0, then they move up by one place.
+// See sums.h. The partial sums s0 … s7 are rotated: each iteration adds to s0, and then s0 takes s1's value, s1 takes
+// s2's, …, and s7 takes the new s0.
 #include "core/compiler/sums.h"
 
 #include <llvm/Analysis/LoopInfo.h>
@@ -18,9 +19,10 @@
 namespace kernelift {
 namespace {
 
-constexpr int kStrands = 8;
+constexpr int kPartialSums = 8;
 
-/// The operand of `user` through which a sum is passed on, plus or minus other things, or null.
+/// The operand of `user` to which `user` adds or from which it subtracts, or null if `sum` occurs in it other than
+/// once.
 llvm::Value* passed_on(llvm::Instruction* user, llvm::Value* sum) {
   llvm::Value* through = nullptr;
   if (user->getOpcode() == llvm::Instruction::FAdd) through = user->getOperand(user->getOperand(0) == sum ? 0 : 1);
@@ -39,8 +41,8 @@ llvm::Value* passed_on(llvm::Instruction* user, llvm::Value* sum) {
   return through;
 }
 
-/// Where `phi` may be a sum that goes round `loop`: what it is after a pass, or null.
-llvm::Value* after_a_pass(llvm::PHINode& phi, llvm::Loop& loop) {
+/// The value of `phi` after an iteration of `loop`, or null if `phi` cannot be a sum.
+llvm::Value* after_an_iteration(llvm::PHINode& phi, llvm::Loop& loop) {
   llvm::BasicBlock* latch = loop.getLoopLatch();
   if (!latch || !loop.getLoopPredecessor() || phi.getNumIncomingValues() != 2 || !phi.getType()->isFPOrFPVectorTy())
     return nullptr;
@@ -48,7 +50,7 @@ llvm::Value* after_a_pass(llvm::PHINode& phi, llvm::Loop& loop) {
   return next == &phi ? nullptr : next;
 }
 
-/// All values that hold the sum in the course of a pass; empty if anything but a sum is made of `phi`.
+/// All values that hold the sum during an iteration; empty if `phi` is used for anything but a sum.
 std::set<llvm::Value*> holders_of(llvm::PHINode& phi, llvm::Loop& loop) {
   std::set<llvm::Value*> holders{&phi};
   std::vector<llvm::Value*> fresh{&phi};
@@ -65,7 +67,7 @@ std::set<llvm::Value*> holders_of(llvm::PHINode& phi, llvm::Loop& loop) {
       holders.insert(instruction), fresh.push_back(instruction);
     }
   }
-  // What is chosen from must be the sum on every side, and nothing may be added to itself.
+  // Every operand of a phi or select must hold the sum, and the sum must not be added to itself.
   auto holds = [&](llvm::Value* value) { return holders.contains(value); };
   for (llvm::Value* value : holders) {
     auto* instruction = llvm::cast<llvm::Instruction>(value);
@@ -82,16 +84,17 @@ std::set<llvm::Value*> holders_of(llvm::PHINode& phi, llvm::Loop& loop) {
   return holders;
 }
 
-/// What held the sum; empty where `phi`, at the head of `loop`, is none.
+/// Splits the sum that `phi`, in the header of `loop`, holds. Returns the values that held it; empty if `phi` is no
+/// sum.
 std::set<llvm::Value*> split(llvm::PHINode& phi, llvm::Loop& loop) {
-  llvm::Value* next = after_a_pass(phi, loop);
+  llvm::Value* next = after_an_iteration(phi, loop);
   std::set<llvm::Value*> holders;
   if (!next || !(holders = holders_of(phi, loop)).contains(next)) return {};
 
   llvm::BasicBlock *latch = loop.getLoopLatch(), *before = loop.getLoopPredecessor();
   std::vector<llvm::PHINode*> others;
-  for (int s = 1; s < kStrands; ++s)
-    others.push_back(llvm::PHINode::Create(phi.getType(), 2, phi.getName() + ".strand", phi.getIterator()));
+  for (int s = 1; s < kPartialSums; ++s)
+    others.push_back(llvm::PHINode::Create(phi.getType(), 2, phi.getName() + ".partial", phi.getIterator()));
   phi.setIncomingValueForBlock(latch, others.front());
   for (size_t s = 0; s < others.size(); ++s) {
     others[s]->addIncoming(llvm::ConstantFP::getNegativeZero(phi.getType()), before);
@@ -102,9 +105,9 @@ std::set<llvm::Value*> split(llvm::PHINode& phi, llvm::Loop& loop) {
     for (llvm::Use& use : holder->uses())
       if (!loop.contains(llvm::cast<llvm::Instruction>(use.getUser()))) outside.push_back(&use);
     if (outside.empty()) continue;
-    auto* place = llvm::cast<llvm::Instruction>(holder);
-    auto at =
-        llvm::isa<llvm::PHINode>(place) ? place->getParent()->getFirstInsertionPt() : std::next(place->getIterator());
+    auto* instruction = llvm::cast<llvm::Instruction>(holder);
+    auto at = llvm::isa<llvm::PHINode>(instruction) ? instruction->getParent()->getFirstInsertionPt()
+                                                    : std::next(instruction->getIterator());
     llvm::Value* whole = holder;
     for (llvm::PHINode* other : others)
       whole = llvm::BinaryOperator::Create(llvm::Instruction::FAdd, whole, other, phi.getName() + ".whole", at);
@@ -113,7 +116,7 @@ std::set<llvm::Value*> split(llvm::PHINode& phi, llvm::Loop& loop) {
   return holders;
 }
 
-/// The addition of which a compare-and-swap stores the result, or null.
+/// The addition whose result a compare-and-swap stores, or null.
 llvm::Instruction* swapped_in(llvm::AtomicCmpXchgInst& swap) {
   auto* bits = llvm::dyn_cast<llvm::BitCastInst>(swap.getNewValOperand());
   auto* sum = bits ? llvm::dyn_cast<llvm::BinaryOperator>(bits->getOperand(0)) : nullptr;
@@ -121,7 +124,7 @@ llvm::Instruction* swapped_in(llvm::AtomicCmpXchgInst& swap) {
   return adds ? sum : nullptr;
 }
 
-/// Atomic additions of floats become loops around a compare-and-swap, where the addition itself can be got at.
+/// Expands atomic additions of floats to loops around a compare-and-swap, which contain the addition as an instruction.
 void open_atomic_sums(llvm::Function& function) {
   std::vector<llvm::AtomicRMWInst*> atomics;
   for (auto& block : function)
@@ -152,7 +155,7 @@ std::vector<llvm::Instruction*> additions(llvm::Function& function) {
   llvm::LoopInfo loops(dominators);
   for (llvm::Loop* loop : loops.getLoopsInPreorder())
     for (llvm::PHINode& phi : loop->getHeader()->phis())
-      if (llvm::Value* next = after_a_pass(phi, *loop)) {
+      if (llvm::Value* next = after_an_iteration(phi, *loop)) {
         std::set<llvm::Value*> holders = holders_of(phi, *loop);
         if (holders.contains(next)) wanted.merge(holders);
       }
@@ -169,7 +172,7 @@ std::vector<llvm::Instruction*> additions(llvm::Function& function) {
   return found;
 }
 
-/// 64 random bits that hang on `a`, `b` and `seed`.
+/// 64 pseudo-random bits that depend on `a`, `b` and `seed`.
 llvm::Value* mixed(llvm::IRBuilder<>& builder, llvm::Value* a, llvm::Value* b, uint64_t seed) {
   constexpr uint64_t kFactors[] = {0x9e3779b97f4a7c15ull, 0xbf58476d1ce4e5b9ull, 0x94d049bb133111ebull};
   llvm::Value* mix = builder.CreateAdd(builder.CreateMul(a, builder.getInt64(kFactors[0])),
@@ -182,7 +185,7 @@ llvm::Value* mixed(llvm::IRBuilder<>& builder, llvm::Value* a, llvm::Value* b, u
   return builder.CreateXor(mix, builder.CreateLShr(mix, 31));
 }
 
-/// `wide` as a float: what it has of more digits decides how likely it is to go up.
+/// Rounds the double `wide` to a float, up with a probability given by the digits that a float cannot hold.
 llvm::Value* to_float_at_random(llvm::IRBuilder<>& builder, llvm::Value* wide, llvm::Value* random) {
   constexpr uint64_t kMore = (1ull << 29) - 1;  // The bits that a double's mantissa has beyond a float's.
   llvm::Value* bits = builder.CreateBitCast(wide, builder.getInt64Ty());
@@ -193,7 +196,7 @@ llvm::Value* to_float_at_random(llvm::IRBuilder<>& builder, llvm::Value* wide, l
 
 /// a + b as a double, or its neighbour on the other side of the exact sum.
 llvm::Value* add_at_random(llvm::IRBuilder<>& builder, llvm::Value* a, llvm::Value* b, llvm::Value* random) {
-  // Knuth's TwoSum: what the rounded sum lacks, exactly.
+  // Knuth's TwoSum: the exact error of the rounded sum.
   llvm::Value* sum = builder.CreateFAdd(a, b);
   llvm::Value* of_b = builder.CreateFSub(sum, a);
   llvm::Value* lacking =
@@ -220,7 +223,7 @@ void round_at_random(llvm::Instruction& addition, uint64_t seed) {
     llvm::Value* value = addition.getOperand(operand);
     return narrow ? builder.CreateFPExt(value, builder.getDoubleTy()) : value;
   };
-  // Of floats, a product is exact in a double, and a sum nearly so.
+  // The product of two floats is exact in a double, and their sum nearly so.
   bool fused = llvm::isa<llvm::CallInst>(addition);
   llvm::Value* a = fused ? builder.CreateFMul(wide(0), wide(1)) : wide(0);
   llvm::Value* b = wide(fused ? 2 : 1);
@@ -242,7 +245,7 @@ int round_sums_at_random(llvm::Function& function, uint64_t seed) {
   return static_cast<int>(found.size());
 }
 
-int turn_blocks_round(llvm::Module& module) {
+int reverse_block_order(llvm::Module& module) {
   constexpr std::pair<llvm::Intrinsic::ID, llvm::Intrinsic::ID> kNumbers[] = {
       {llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x},
       {llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y, llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_y},
@@ -263,9 +266,9 @@ int turn_blocks_round(llvm::Module& module) {
       else if (auto* swap = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) sums += swapped_in(*swap) != nullptr;
       else if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
                load && !load->isSimple() && loops.getLoopFor(load->getParent()))
-        return 0;  // Maybe until it changes.
+        return 0;  // The loop may wait until the value changes.
       auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
-      // Inline PTX may ask for the number itself, or wait.
+      // Inline PTX may read the block's number itself, or wait.
       if (call && call->isInlineAsm()) return 0;
       if (auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction))
         for (auto [number, count] : kNumbers)
@@ -276,20 +279,20 @@ int turn_blocks_round(llvm::Module& module) {
   for (auto [number, count] : numbers) {
     llvm::IRBuilder<> builder(number->getNextNode());
     llvm::Value* last = builder.CreateSub(builder.CreateIntrinsic(count, {}), builder.getInt32(1));
-    auto* turned = llvm::cast<llvm::Instruction>(builder.CreateSub(last, number));
-    number->replaceUsesWithIf(turned, [&](llvm::Use& use) { return use.getUser() != turned; });
+    auto* reversed = llvm::cast<llvm::Instruction>(builder.CreateSub(last, number));
+    number->replaceUsesWithIf(reversed, [&](llvm::Use& use) { return use.getUser() != reversed; });
   }
   return sums;
 }
 
-int split_sums(llvm::Function& function, Strands strands) {
-  if (function.isDeclaration() || strands == Strands::None) return 0;
+int split_sums(llvm::Function& function, PartialSums partial_sums) {
+  if (function.isDeclaration() || partial_sums == PartialSums::None) return 0;
   llvm::DominatorTree dominators(function);
   llvm::LoopInfo loops(dominators);
   int count = 0;
-  std::set<llvm::Value*> taken;  // The inner loops' part of a sum that was taken apart as a whole.
+  std::set<llvm::Value*> taken;  // The phis of inner loops that belong to a sum that was split by an outer loop.
   for (llvm::Loop* loop : loops.getLoopsInPreorder()) {
-    if (strands == Strands::Innermost && !loop->isInnermost()) continue;
+    if (partial_sums == PartialSums::Innermost && !loop->isInnermost()) continue;
     std::vector<llvm::PHINode*> phis;
     for (llvm::PHINode& phi : loop->getHeader()->phis()) phis.push_back(&phi);
     for (llvm::PHINode* phi : phis) {

@@ -1,16 +1,14 @@
-// A kernel's sums, made otherwise: as right as before, and rounded differently.
-//   taken apart        every floating-point sum that a loop carries is dealt out over a few partial sums, in turn,
-//                      and put together where it is used. Any compiler with leave to reassociate may do so, and a
-//                      warp or a block
-//                      that shares a loop does. (LLVM's own interleaving does the same only where its vectoriser can,
-//                      which no call of expf() in the loop survives.)
-//   rounded at random  every addition to such a sum, and every atomic one, goes up or down with the probability that
-//                      makes it right on average: rounding to nearest may err in one direction a million times in a
-//                      row, this
-//                      does not. The mean of a few runs is nearer to the exact sum than the original is.
-//   in another order   blocks that add to memory atomically come from the last to the first. No order is promised
-//                      them, and on a busy GPU the recorded one may have been unlike all that come when nothing else
-//                      runs.
+// Equivalent versions of a kernel's floating-point sums, which are as accurate as the original and are rounded
+// differently. They show how far rounding alone moves a kernel's results.
+//   Partial sums: every floating-point sum that a loop carries is split into eight partial accumulators, which take
+//   the iterations in rotation and are added where the sum is used. A compiler that may reassociate does the same, and
+//   so do a warp or block that share a loop. (LLVM's own interleaving does so only for loops that its vectoriser
+//   supports, which excludes loops that call expf().)
+//   Random rounding: every addition to such a sum, and every atomic addition, is rounded up or down with the
+//   probability that makes it exact on average. Rounding to nearest may err in one direction a million times in a row;
+//   random rounding does not, so the mean of a few runs is nearer to the exact sum than the original is. Reversed block
+//   order: blocks that add to memory atomically are numbered from the last to the first. CUDA promises no order, and
+//   when the kernel was recorded, on a busy GPU, the order may have been unlike any on an idle one.
 #pragma once
 #include <cstdint>
 
@@ -21,25 +19,26 @@ class Module;
 
 namespace kernelift {
 
-enum class Strands {
+/// The sums that are split.
+enum class PartialSums {
   None,
-  Innermost,  ///< The sums of the innermost loops: a long row.
-  Outermost,  ///< A sum over a nest as a whole, by the steps of its outermost loop: tiles, channels.
+  Innermost,  ///< Sums of the innermost loops, by their iterations: a long row.
+  Outermost,  ///< Sums over a whole nest of loops, by the iterations of its outermost loop: tiles, channels.
 };
 
-/// Takes the sums of `function` apart, which must be in SSA form (after SROA). Returns how many there were.
-/// A sum is a loop's variable that each pass only adds to or subtracts from, under whatever conditions, and looks at
-/// nowhere else in the loop.
-int split_sums(llvm::Function& function, Strands strands);
+/// Splits the sums of `function` into partial sums. EXPECTS: SSA form (after SROA). Returns the number of sums. A sum
+/// is a variable of a loop to which each iteration only adds or from which it only subtracts, under any conditions, and
+/// which the loop uses for nothing else.
+int split_sums(llvm::Function& function, PartialSums partial_sums);
 
-/// Rounds additions to the same sums at random, and those to memory that are atomic (by atomicAdd, or by a loop around
-/// atomicCAS). Of float and double, in SSA form. Which way hangs on the numbers and on `seed` alone. Returns how many
-/// additions there were.
+/// Rounds additions to the same sums at random, and also atomic additions to memory (by atomicAdd, or by a loop around
+/// atomicCAS), in float and double. EXPECTS: SSA form. The direction depends only on the numbers and on `seed`. Returns
+/// the number of additions.
 int round_sums_at_random(llvm::Function& function, uint64_t seed);
 
-/// Numbers the blocks of `module`'s kernels from the last to the first, where they add floats atomically. Returns how
-/// many such additions there are; 0 as well, with nothing changed, where the blocks may wait for earlier ones or form
-/// clusters.
-int turn_blocks_round(llvm::Module& module);
+/// Numbers the blocks of `module`'s kernels from the last to the first if they add floats atomically. Returns the
+/// number of such additions. Returns 0 and changes nothing if the blocks may wait for earlier ones (volatile or atomic
+/// loads in a loop, inline PTX) or form clusters.
+int reverse_block_order(llvm::Module& module);
 
 }  // namespace kernelift

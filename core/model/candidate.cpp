@@ -1,6 +1,8 @@
 // Keys, geometry and JSON of candidates; see candidate.h.
 #include "core/model/candidate.h"
 
+#include "core/model/launch/limits.h"
+
 #include <algorithm>
 #include <array>
 
@@ -44,8 +46,6 @@ std::string text_of(const std::vector<Premise>& premises) {
   }
   return text;
 }
-
-Expression variable(const char* name) { return *Expression::parse(name); }
 
 Json expressions_to_json(const Expression (&axes)[3]) { return {axes[0].text(), axes[1].text(), axes[2].text()}; }
 
@@ -266,8 +266,9 @@ CandidateLaunch CandidateLaunch::as_recorded(std::string kernel) {
   launch.kernel = std::move(kernel);
   const char* grid_names[] = {"gx", "gy", "gz"};
   const char* block_names[] = {"bx", "by", "bz"};
-  for (int i = 0; i < 3; ++i) launch.grid[i] = variable(grid_names[i]), launch.block[i] = variable(block_names[i]);
-  launch.shared = variable("shared");
+  for (int i = 0; i < 3; ++i)
+    launch.grid[i] = Expression::variable(grid_names[i]), launch.block[i] = Expression::variable(block_names[i]);
+  launch.shared = Expression::variable("shared");
   return launch;
 }
 
@@ -279,7 +280,7 @@ Result<Geometry> CandidateLaunch::evaluate(const Geometry& recorded, const Bindi
   Geometry geometry = recorded;
   auto axis = [&](const Expression& expression, uint32_t lowest, uint32_t& into) -> Status {
     KERNELIFT_ASSIGN(int64_t value, expression.evaluate(bound));
-    if (value < lowest || value > INT32_MAX)
+    if (value < lowest || value > kLargestGrid.x)
       return usage_error("the launch expression '" + expression.text() + "' gives " + std::to_string(value));
     into = static_cast<uint32_t>(value);
     return done();

@@ -1,9 +1,9 @@
 // The capture archive: JSON of instances and manifest around a chunk store; see capture.h and docs/formats.md.
 //
-// Order of writing is what makes it survive a kill: an instance's chunks are synced before its line is appended, and
-// the line is synced before finish_instance() returns. So every whole line refers to chunks that are there, a torn last
+// The order of writing makes it survive a kill: an instance's chunks are synced before its line is appended, and the
+// line is synced before finish_instance() returns. So every whole line refers to chunks that are stored, a torn last
 // line is an instance that never finished, and a missing manifest means only that the application did not end by
-// itself. Lines and manifest carry a hash of their own text, so that a flipped bit in an address is found and not
+// itself. Lines and manifest carry a hash of their own text, so that a flipped bit in an address is detected and not
 // replayed.
 #include "core/model/capture.h"
 
@@ -34,7 +34,7 @@ constexpr std::string_view kLineHead = "{\"hash\":\"", kLineMiddle = "\",\"insta
 constexpr size_t kHexDigits = 32;
 constexpr size_t kLinePrefix = kLineHead.size() + kHexDigits + kLineMiddle.size();
 
-/// Of an image of so many bytes; sums would run over for sizes that cannot be.
+/// The number of chunks of an image of `size` bytes. Written so that damaged sizes near the maximum do not overflow.
 uint64_t chunks_of(uint64_t size) { return size / kChunkBytes + (size % kChunkBytes != 0); }
 
 Json image_to_json(const Image& image) {
@@ -55,7 +55,7 @@ Image image_from_json(const Json& from) {
   return image;
 }
 
-/// `after` is written only where it differs: most of what a kernel can reach it does not change.
+/// `after` is written only if it differs: a kernel leaves most of the memory that it can reach unchanged.
 void images_to_json(Json& into, const Image& before, const Image& after) {
   into["before"] = image_to_json(before);
   if (after != before) into["after"] = image_to_json(after);
@@ -304,7 +304,7 @@ Json to_json(const RecordedLaunch& launch) {
                {"microseconds", launch.microseconds},
                {"weight", launch.weight},
                {"held_out", launch.held_out}};
-  // What older readers do not know and plain launches do not have.
+  // Members that older readers do not know, and that most launches do not have.
   if (launch.settings.known) json["settings"] = settings_to_json(launch.settings);
   for (auto& range : launch.unreached) json["unreached"].push_back({range.address, range.size});
   return json;
@@ -404,7 +404,8 @@ Result<std::unique_ptr<CaptureWriter>> CaptureWriter::create(const fs::path& fol
 Result<Image> CaptureWriter::store(std::span<const std::byte> bytes, const Image* base) {
   Image image;
   image.size = bytes.size();
-  std::vector<std::byte> own;  // What is hashed must be what is stored, though somebody may be writing to `bytes`.
+  // A copy, so that the bytes that are hashed are those that are stored: other threads may be writing to `bytes`.
+  std::vector<std::byte> own;
   for (size_t at = 0; at < bytes.size(); at += kChunkBytes) {
     bool like = base && base->size == bytes.size();
     auto chunk = bytes.subspan(at, std::min(kChunkBytes, bytes.size() - at));
@@ -449,7 +450,8 @@ struct Capture::State {
       size_t end = text.find('\n', at);
       std::string where = file.string() + " at offset " + std::to_string(at);
       if (end == std::string::npos) {
-        // Torn by a kill while it was written; everything before it is whole. Without even a head it is no journal.
+        // Torn by a kill while it was written; all lines before it are whole. A file without a whole head is no
+        // journal.
         if (head) return environment_error(file.string() + " is truncated at offset " + std::to_string(text.size()));
         damage.push_back(where + ": the last line is cut short; its instance was not finished");
         break;
@@ -480,7 +482,7 @@ struct Capture::State {
     return reading(where, [&] { return instance_from_json(value); });
   }
 
-  /// A newer manifest is refused like any newer file; a damaged one costs the profile, not the instances.
+  /// A newer manifest is refused like any newer file; if it is damaged the profile is lost, not the instances.
   Status read_manifest(const fs::path& file) {
     bool newer = false;
     auto read = [&]() -> Result<CaptureInfo> {
@@ -530,7 +532,7 @@ Result<Capture> Capture::open(const fs::path& folder) {
 
 Result<std::vector<std::byte>> Capture::load(const Image& image) const {
   std::vector<std::byte> bytes;
-  // A damaged size must not become a huge reservation before the first chunk is read: chunks are checked one by one.
+  // A damaged size must not reserve huge memory before the first chunk is read: chunks are checked one by one.
   bytes.reserve(std::min<uint64_t>(image.size, image.chunks.size() * kChunkBytes));
   for (size_t i = 0; i < image.chunks.size(); ++i) {
     uint64_t size = std::min<uint64_t>(kChunkBytes, image.size - i * kChunkBytes);

@@ -1,4 +1,4 @@
-// The seam between tuner and sandbox: give a candidate, get a verdict, later. Real ones compile, run and judge
+// The seam between tuner and sandbox: give a candidate, get its evaluation, later. Real ones compile, run and judge
 // (sandbox/evaluate); `simulate` answers from recorded trials; tests use a fake. Thread-safe.
 #pragma once
 #include <chrono>
@@ -18,26 +18,22 @@ struct ConfirmCost {
   double first = 0;  ///< Of the first finalist beside that, however little time there is.
 };
 
-/// The counter of a verdict that is none: the machine is at fault (a device that is gone, an original that it cannot
-/// measure any more), or the time was over. Of the candidate it says nothing: it is neither kept nor learned from.
-inline constexpr const char* kNotJudged = "not_judged";
-inline bool judged(const Verdict& verdict) { return !verdict.counters.contains(kNotJudged); }
-
 class Evaluator {
  public:
   virtual ~Evaluator() = default;
-  /// Never throws and never fails: whatever goes wrong with the candidate is in the verdict.
-  virtual std::future<Verdict> submit(Candidate candidate) = 0;
+  /// Never throws and never fails: whatever goes wrong with the candidate is in the verdict, and what keeps it from
+  /// being judged in a NotJudged.
+  virtual std::future<Evaluation> submit(Candidate candidate) = 0;
   /// How many submissions can usefully be in flight.
   virtual int parallelism() const { return 1; }
-  /// What is in flight is no longer of interest: its futures are answered soon, as timed out where it was not done.
+  /// What is in flight is no longer of interest: its futures are answered soon, as not judged where it was not done.
   virtual void abandon() {}
   /// Re-times a finalist in a fresh process with fresh samples and the held-out instances; its figures are the ones
   /// reported.
-  virtual Verdict confirm(const Candidate& candidate) = 0;
+  virtual Evaluation confirm(const Candidate& candidate) = 0;
   /// As confirm, but over by `deadline`, with fewer samples where it must be; nullopt when that cannot be done.
-  virtual std::optional<Verdict> confirm_by(const Candidate& candidate,
-                                            std::chrono::steady_clock::time_point deadline) {
+  virtual std::optional<Evaluation> confirm_by(const Candidate& candidate,
+                                               std::chrono::steady_clock::time_point deadline) {
     return confirm(candidate);
   }
   virtual ConfirmCost confirm_cost() const { return {}; }

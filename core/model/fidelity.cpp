@@ -50,7 +50,8 @@ Fidelity fidelity_from_json(const Json& from) {
     Fidelity::Instance instance;
     std::string changed = entry.at("changed");
     auto known = std::ranges::find_if(kChanged, [&](auto& pair) { return pair.second == changed; });
-    if (known == std::end(kChanged)) malformed("'" + changed + "' says not how memory changed");
+    if (known == std::end(kChanged))
+      malformed("'" + changed + "' is not a result of comparing memory (exactly, within tolerance, otherwise)");
     instance.changed = known->first, instance.trouble = entry.value("trouble", "");
     instance.recorded_us = entry.value("recorded_us", 0.0), instance.replayed_us = entry.value("replayed_us", 0.0);
     instance.cache = entry.value("cache", ""), instance.reproduced = entry.value("reproduced", false);
@@ -59,7 +60,7 @@ Fidelity fidelity_from_json(const Json& from) {
   return made;
 }
 
-/// A README without the marks is somebody's own.
+/// A README without the marks was written by the user and is left as it is.
 Status write_readme(const fs::path& file, const std::vector<Fidelity>& replays) {
   auto text = read_text(file);
   size_t begin = text.ok() ? text->find(kBegin) : std::string::npos;
@@ -102,8 +103,8 @@ std::string fidelity_text(const std::vector<Fidelity>& replays) {
   std::string text(kBegin);
   if (replays.empty())
     text +=
-        "- Grade: not known, since it was not replayed yet. `kernelift replay` finds it, and keeps it here and in "
-        "`fidelity.json`.\n";
+        "- Grade: not known, because the MEP was not replayed yet. `kernelift replay` determines it and writes it here "
+        "and to `fidelity.json`.\n";
   for (auto& replay : replays) text += "- Grade: " + replay.text() + ".\n";
   return text + std::string(kEnd);
 }
@@ -140,11 +141,11 @@ Result<std::vector<Fidelity>> read_fidelity(const fs::path& folder) {
 }
 
 Status keep_fidelity(const fs::path& folder, const Fidelity& fidelity) {
-  // A file that cannot be read holds nothing worth keeping.
+  // A damaged file is replaced.
   auto known = read_fidelity(folder);
   std::vector<Fidelity> replays = known.ok() ? std::move(*known) : std::vector<Fidelity>();
   Fidelity latest = fidelity;
-  // A replay in the other cache mode alone compares no durations: those found earlier stand.
+  // A replay in the other cache mode compares no durations: earlier durations of the same code are kept.
   for (auto& earlier : replays)
     for (auto& [id, instance] : earlier.instances) {
       if (earlier.device != latest.device || earlier.code != latest.code || !latest.instances.contains(id)) continue;

@@ -1,4 +1,4 @@
-// See kernel_facts.h. One table of fields serves both directions, so that neither can forget one.
+// See kernel_facts.h. One table of fields serves reading and writing, so that neither can omit a field.
 #include "core/model/kernel_facts.h"
 
 #include "core/model/capture.h"

@@ -1,5 +1,5 @@
-// Canonical keys by demangling and then reducing what the compilers add of their own; see kernel_key.h.
-// Works on the demangled text because nvcc, clang and the host toolchain agree there, and nowhere before.
+// Canonical keys by demangling and then removing what each compiler adds; see kernel_key.h. Works on demangled text
+// because nvcc's, clang's and the host toolchain's mangled names differ.
 #include "core/model/kernel_key.h"
 
 #include <cxxabi.h>
@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::string_view kAnonymous = "(anonymous)::";
 
-/// "__nv_static_23__f24e1562_8_cases_cu_ck__Z2skPi" -> "_Z2skPi": nvcc -rdc=true puts the unit's name, with its length,
-/// before what is local to the unit.
+/// "__nv_static_23__f24e1562_8_cases_cu_ck__Z2skPi" -> "_Z2skPi": nvcc -rdc=true puts the unit's name and its length in
+/// front of names that are local to the unit.
 std::string_view without_unit(std::string_view name) {
   constexpr std::string_view kMark = "__nv_static_";
   if (!name.starts_with(kMark)) return name;
@@ -30,7 +30,7 @@ std::string_view without_unit(std::string_view name) {
 }
 
 /// Since version 18 clang spells out a template parameter declared with auto: "ITnPDaXadL_Z6targetEEE" is nvcc's
-/// "IXadL_Z6targetEEE". Demanglers older than that know only the latter.
+/// "IXadL_Z6targetEEE". Older demanglers know only the latter.
 std::string without_auto_parameters(std::string name) {
   for (size_t at = name.find("Tn"); at != std::string::npos; at = name.find("Tn", at + 1)) {
     size_t end = name.find_first_not_of("PROKV", at + 2);
@@ -40,7 +40,7 @@ std::string without_auto_parameters(std::string name) {
   return name;
 }
 
-/// Cuts `__static__…` and `__intern__…` (clang -fgpu-rdc) and a leading `_ZL`'s L, both before demangling.
+/// Removes `__static__…` and `__intern__…` (clang -fgpu-rdc) and the L of a leading `_ZL`, before demangling.
 std::string without_linkage_marks(std::string_view mangled) {
   std::string name(without_unit(mangled));
   for (std::string_view mark : {"__intern__", "__static__"})
@@ -77,7 +77,7 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
     text.replace(at, from.size(), to);
 }
 
-/// Position of the '(' that opens the parameter list, or npos: the last top-level one.
+/// Position of the '(' that opens the parameter list, the last one at the top level; npos if there is none.
 size_t parameter_list(std::string_view key) {
   int angle = 0, round = 0;
   size_t found = std::string_view::npos;
@@ -108,7 +108,7 @@ std::string without_spaces(std::string_view text) {
   return result;
 }
 
-/// "k<5>" of "k<5ul>", which the source spells k<5UL>.
+/// "k<5ul>" -> "k<5>", because the source spells it k<5UL>.
 std::string without_suffixes(std::string text) {
   for (size_t at = 0; at < text.size();) {
     size_t end = end_of_word(text, at);
@@ -121,7 +121,7 @@ std::string without_suffixes(std::string text) {
   return text;
 }
 
-/// qualified_name() as a part of the key itself.
+/// qualified_name() as a view into `key`.
 std::string_view qualified_part(std::string_view key) {
   std::string_view head = key.substr(0, parameter_list(key));
   int angle = 0;
@@ -134,9 +134,9 @@ std::string_view qualified_part(std::string_view key) {
   return head.substr(begin);
 }
 
-/// "&(thrice(int))" -> "&thrice", "&(void twice<&(f(int))>(int))" -> "&twice<&f>": the demangler writes a function as a
-/// template argument with its parameters if it has no namespace, and nvcc gives a static one a namespace of its own.
-/// From the inside out, since such a function may have functions for arguments itself.
+/// "&(thrice(int))" -> "&thrice", "&(void twice<&(f(int))>(int))" -> "&twice<&f>": the demangler writes a function that
+/// is a template argument with its parameters if it has no namespace, and nvcc puts a static one into a namespace of
+/// its own. Works from the inside out, because the arguments of such a function may be functions too.
 void reduce_function_arguments(std::string& text) {
   constexpr auto kNone = std::string::npos;
   for (size_t at = text.rfind("&("); at != kNone; at = at ? text.rfind("&(", at - 1) : kNone) {
@@ -164,7 +164,7 @@ std::string canonical_key(std::string_view mangled) {
   reduce_token(key, "_INTERNAL_", "(internal)");
   replace_all(key, "(internal)::", "");
   reduce_function_arguments(key);
-  // A template's return type is part of its mangling, a plain function's is not: neither belongs to the identity.
+  // The mangled name of a template holds its return type, that of a plain function does not: keys never do.
   if (size_t begin = static_cast<size_t>(qualified_part(key).data() - key.data()); begin > 0 && begin < key.size())
     key.erase(0, begin);
   return without_spaces(key);

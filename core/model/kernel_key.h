@@ -1,6 +1,6 @@
-// Canonical keys: the one name under which a kernel or variable is known to nvcc, clang and the recorder alike.
-// A mangled name is demangled; internal-linkage marks, anonymous-namespace hashes and clang's
-// __static__/__intern__ suffixes are reduced to one token, so that three spellings of one entity compare equal.
+// Canonical keys: one name for a kernel or variable that nvcc, clang and the recorder spell differently. A mangled name
+// is demangled; internal-linkage marks, anonymous-namespace hashes and clang's __static__/__intern__ suffixes are
+// reduced to one token, so that all spellings of one entity compare equal.
 #pragma once
 #include <string>
 #include <string_view>
@@ -8,10 +8,10 @@
 namespace kernelift {
 
 /// "_ZL2skPi__intern__1a2b" -> "sk(int*)"; "_ZN12_GLOBAL__N_11kEv" -> "(anonymous)::k()". A name that does not
-/// demangle (extern "C") is returned as it is, less any suffix.
+/// demangle (extern "C") is returned as it is, without any suffix.
 std::string canonical_key(std::string_view mangled);
 
-/// The key without return type and parameters, as people are shown it: "ns::k<int>" from "void ns::k<int>(int*)".
+/// The key without return type and parameters, for messages: "ns::k<int>" from "void ns::k<int>(int*)".
 std::string qualified_name(std::string_view key);
 
 /// The key without return type, template arguments and parameters: "ns::k" from "void ns::k<int>(int*)".

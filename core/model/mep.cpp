@@ -1,6 +1,6 @@
 // mep.json and data/ of a minimal executable program; see mep.h and docs/formats.md. Lines of kernel.cu that came from
-// consecutive lines of one file are written as one run, because a slice of a thousand lines is a few dozen runs. Paths
-// and names of files that come out of mep.json are checked: a MEP may have been mailed by a stranger.
+// consecutive lines of one file are written as one run, because a slice of a thousand lines is a few dozen runs. File
+// names that are read from mep.json are checked, because a MEP may come from an untrusted source.
 #include "core/model/mep.h"
 
 #include <unistd.h>
@@ -22,7 +22,7 @@ namespace {
 constexpr const char* kFormat = "kernelift-mep";
 constexpr std::string_view kDataSuffix = ".bin";
 
-/// "3f…e.bin": nothing that could leave data/.
+/// A name such as "3f…e.bin", which cannot lead out of data/.
 std::string data_name(const Json& from) {
   auto text = from.get<std::string>();
   bool good = text.ends_with(kDataSuffix) && Hash::from_hex(text.substr(0, text.size() - kDataSuffix.size()));
@@ -30,13 +30,13 @@ std::string data_name(const Json& from) {
   return text;
 }
 
-/// Empty means that nothing is known: an expected image may be absent where inputs were synthesised.
+/// Empty means that there is no expected image, as for synthesised inputs.
 std::string optional_data_name(const Json& from) {
   return from.get<std::string>().empty() ? std::string() : data_name(from);
 }
 
-/// Gigabytes of images, on all cores, pages of zeros as holes. Not forced to the disk file by file: what a crash leaves
-/// damaged does not match its name, and is extracted again.
+/// Writes gigabytes of images on all cores, with holes for pages of zeros. Files are not fsynced: a file that a crash
+/// damages does not match the hash in its name, and the MEP is extracted again.
 Status write_sparsely(int fd, std::span<const std::byte> bytes, const fs::path& path) {
   constexpr size_t kPiece = 4 << 20, kPage = 4096;
   auto zero = [&](size_t begin, size_t size) {
@@ -137,7 +137,7 @@ MepInstance instance_from_json(const Json& from) {
   return instance;
 }
 
-/// Runs of [file, first line, count]; a run of writer's own lines has an empty file and line 0.
+/// Runs of [file, first line, count]; a run of lines that the writer added has an empty file and line 0.
 Json origins_to_json(const std::vector<LineOrigin>& origins) {
   Json runs = Json::array();
   for (size_t begin = 0; begin < origins.size();) {
@@ -205,8 +205,8 @@ Mep mep_from_json(const Json& from) {
   return mep;
 }
 
-/// What mep.json and data/ must agree in: no digit of mep.json has a checksum. A file that is missing is named when it
-/// is loaded.
+/// Compares the sizes in mep.json with those of the data files, because mep.json has no checksum. A missing file is
+/// reported when it is loaded.
 Status check_sizes(const Mep& mep, const fs::path& folder) {
   auto holds = [&](const std::string& file, uint64_t size, const std::string& what) -> Status {
     std::error_code code;

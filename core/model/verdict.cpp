@@ -1,7 +1,11 @@
 // Names, weighted figures and JSON of verdicts; see verdict.h.
 #include "core/model/verdict.h"
 
+#include <charconv>
 #include <cstdio>
+
+#include "core/base/hash.h"
+#include "core/base/json_member.h"
 
 namespace kernelift {
 namespace {
@@ -10,6 +14,8 @@ constexpr const char* kOutcomeNames[] = {
     "ok",        "refused", "compile_failed", "compile_crashed", "over_resources", "launch_failed", "crashed",
     "timed_out", "wrong",   "wrote_outside",  "unstable",        "suspect",        "cheated"};
 constexpr const char* kStageNames[] = {"admit", "compile", "load", "launch", "verify", "time"};
+constexpr const char* kBuiltByNames[] = {"clang", "application"};
+constexpr int kIdentityDigits = 13;
 
 template <class Enum, size_t N>
 Result<Enum> find_name(const char* const (&names)[N], const std::string& text, const char* what) {
@@ -31,7 +37,116 @@ double overall(const std::vector<Timing>& timings, Ratio ratio) {
   return after > 0 ? before / after : 0;
 }
 
+template <class Number>
+void put(Json& into, const char* key, const std::optional<Number>& value) {
+  if (value) into[key] = *value;
+}
+
+/// A number that is absent, or was not finite, stays as it is.
+template <class Number>
+void take(const Json& from, const char* key, std::optional<Number>& value) {
+  if (auto found = from.find(key); found != from.end() && found->is_number()) value = found->get<Number>();
+}
+
+void put(Json& into, const char* key, const std::optional<ImageIdentity>& identity) {
+  if (identity) into[key] = identity->hex();
+}
+
+void take(const Json& from, const char* key, std::optional<ImageIdentity>& identity) {
+  auto found = from.find(key);
+  if (found == from.end()) return;
+  identity = ImageIdentity::from_hex(found->get_ref<const std::string&>());
+  if (!identity) malformed("'" + found->get<std::string>() + "' is no identity of an image");
+}
+
+void put(Json& into, const char* key, const std::optional<RaceFigures>& race) {
+  if (race)
+    into[key] = {{"speedup", race->speedup},
+                 {"speedup_low", race->speedup_low},
+                 {"seconds", race->seconds},
+                 {"baseline_seconds", race->baseline_seconds}};
+}
+
+void take(const Json& from, const char* key, std::optional<RaceFigures>& race) {
+  auto found = from.find(key);
+  if (found == from.end()) return;
+  race = RaceFigures{number_member(*found, "speedup"), number_member(*found, "speedup_low"),
+                     number_member(*found, "seconds"), number_member(*found, "baseline_seconds")};
+}
+
+Json image_to_json(const ImageFacts& image) {
+  Json json = Json::object();
+  put(json, "identity", image.identity), put(json, "clang_identity", image.clang_identity);
+  put(json, "spill_bytes", image.spill_bytes), put(json, "code_bytes", image.code_bytes);
+  put(json, "fiber_kernels", image.fiber_kernels);
+  return json;
+}
+
+ImageFacts image_from_json(const Json& from) {
+  ImageFacts image;
+  take(from, "identity", image.identity), take(from, "clang_identity", image.clang_identity);
+  take(from, "spill_bytes", image.spill_bytes), take(from, "code_bytes", image.code_bytes);
+  take(from, "fiber_kernels", image.fiber_kernels);
+  return image;
+}
+
+Json resources_to_json(const KernelResources& resources) {
+  Json json = Json::object();
+  put(json, "registers", resources.registers), put(json, "local_bytes", resources.local_bytes);
+  put(json, "shared_bytes", resources.shared_bytes), put(json, "threads", resources.threads);
+  put(json, "occupancy", resources.occupancy);
+  return json;
+}
+
+KernelResources resources_from_json(const Json& from) {
+  KernelResources resources;
+  take(from, "registers", resources.registers), take(from, "local_bytes", resources.local_bytes);
+  take(from, "shared_bytes", resources.shared_bytes), take(from, "threads", resources.threads);
+  take(from, "occupancy", resources.occupancy);
+  return resources;
+}
+
+/// Runs of format 1 keep all facts as numbers by name in one object: microseconds, images by number, flags as 0 and 1.
+void take_counters(const Json& counters, Verdict& verdict) {
+  auto identity = [&](const char* key) -> std::optional<ImageIdentity> {
+    double number = number_member(counters, key);
+    return number > 0 ? std::optional(ImageIdentity{static_cast<uint64_t>(number)}) : std::nullopt;
+  };
+  auto race = [&](const std::string& prefix, const char* baseline) -> std::optional<RaceFigures> {
+    if (!counters.contains(prefix + "_speedup")) return std::nullopt;
+    auto figure = [&](const std::string& key) { return number_member(counters, key.c_str()); };
+    return RaceFigures{figure(prefix + "_speedup"), figure(prefix + "_speedup_low"), figure(prefix + "_us") * 1e-6,
+                       figure(baseline) * 1e-6};
+  };
+  verdict.resources = resources_from_json(counters);
+  verdict.image = {identity("image_id"), identity("clang_image_id"), {}, {}, {}};
+  take(counters, "spill_bytes", verdict.image.spill_bytes), take(counters, "code_bytes", verdict.image.code_bytes);
+  take(counters, "fiber_kernels", verdict.image.fiber_kernels);
+  take(counters, "largest_ulps", verdict.largest_ulps);
+  verdict.throttled_samples = static_cast<int>(number_member(counters, "throttled_samples"));
+  if (counters.contains("as_built"))
+    verdict.built_by = number_member(counters, "as_built") != 0 ? BuiltBy::Application : BuiltBy::Clang;
+  verdict.by_clang = race("clang", "clang_baseline_us"), verdict.embedded = race("embedded", "application_baseline_us");
+}
+
 }  // namespace
+
+ImageIdentity ImageIdentity::of(std::string_view image) {
+  return {hash_text(image).high >> (64 - 4 * kIdentityDigits)};
+}
+
+std::string ImageIdentity::hex() const {
+  char text[32];
+  std::snprintf(text, sizeof text, "%0*llx", kIdentityDigits, static_cast<unsigned long long>(bits));
+  return text;
+}
+
+std::optional<ImageIdentity> ImageIdentity::from_hex(std::string_view text) {
+  if (text.size() != kIdentityDigits) return std::nullopt;
+  ImageIdentity identity;
+  auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), identity.bits, 16);
+  return wrong == std::errc() && end == text.data() + text.size() ? std::optional(identity) : std::nullopt;
+}
 
 const char* name(Outcome outcome) { return kOutcomeNames[static_cast<size_t>(outcome)]; }
 const char* name(Stage stage) { return kStageNames[static_cast<size_t>(stage)]; }
@@ -76,7 +191,7 @@ std::string Verdict::text() const {
 }
 
 Json to_json(const Verdict& verdict) {
-  Json timings = Json::array(), counters = Json::object();
+  Json timings = Json::array();
   for (auto& timing : verdict.timings)
     timings.push_back({{"instance", timing.instance},
                        {"weight", timing.weight},
@@ -87,21 +202,26 @@ Json to_json(const Verdict& verdict) {
                        {"speedup_high", timing.speedup_high},
                        {"samples", timing.samples},
                        {"cold", timing.cold}});
-  for (auto& [key, value] : verdict.counters) counters[key] = value;
-  return {{"outcome", name(verdict.outcome)},
-          {"stage", name(verdict.stage)},
-          {"detail", verdict.detail},
-          {"instance", verdict.instance},
-          {"buffer", verdict.buffer},
-          {"expected", verdict.expected},
-          {"got", verdict.got},
-          {"index", verdict.index},
-          {"distance", verdict.distance},
-          {"timings", timings},
-          {"counters", counters},
-          {"device", verdict.device},
-          {"compile_seconds", verdict.compile_seconds},
-          {"evaluate_seconds", verdict.evaluate_seconds}};
+  Json json = {{"outcome", name(verdict.outcome)},
+               {"stage", name(verdict.stage)},
+               {"detail", verdict.detail},
+               {"instance", verdict.instance},
+               {"buffer", verdict.buffer},
+               {"expected", verdict.expected},
+               {"got", verdict.got},
+               {"index", verdict.index},
+               {"distance", verdict.distance},
+               {"timings", timings},
+               {"image", image_to_json(verdict.image)},
+               {"resources", resources_to_json(verdict.resources)},
+               {"throttled_samples", verdict.throttled_samples},
+               {"device", verdict.device},
+               {"compile_seconds", verdict.compile_seconds},
+               {"evaluate_seconds", verdict.evaluate_seconds}};
+  put(json, "largest_ulps", verdict.largest_ulps);
+  if (verdict.built_by) json["built_by"] = kBuiltByNames[static_cast<size_t>(*verdict.built_by)];
+  put(json, "by_clang", verdict.by_clang), put(json, "embedded", verdict.embedded);
+  return json;
 }
 
 Result<Verdict> verdict_from_json(const Json& from, const std::string& where) {
@@ -125,8 +245,20 @@ Result<Verdict> verdict_from_json(const Json& from, const std::string& where) {
     verdict.device = from.at("device");
     verdict.compile_seconds = from.at("compile_seconds");
     verdict.evaluate_seconds = from.at("evaluate_seconds");
-    for (auto& [key, value] : from.at("counters").items())
-      verdict.counters[key] = value.is_number() ? value.get<double>() : 0;
+    if (auto counters = from.find("counters"); counters != from.end()) {
+      take_counters(*counters, verdict);
+    } else {
+      verdict.image = image_from_json(from.at("image"));
+      verdict.resources = resources_from_json(from.at("resources"));
+      verdict.throttled_samples = from.at("throttled_samples");
+      take(from, "largest_ulps", verdict.largest_ulps);
+      if (auto by = from.find("built_by"); by != from.end()) {
+        auto built_by = find_name<BuiltBy>(kBuiltByNames, *by, "a compiler");
+        if (built_by.ok()) verdict.built_by = *built_by;
+        else status = built_by.error();
+      }
+      take(from, "by_clang", verdict.by_clang), take(from, "embedded", verdict.embedded);
+    }
     for (auto& entry : from.at("timings")) {
       Timing timing;
       timing.instance = entry.at("instance");
@@ -144,6 +276,22 @@ Result<Verdict> verdict_from_json(const Json& from, const std::string& where) {
   });
   if (read.ok() && !status.ok()) return std::move(status).error().in(where);
   return read;
+}
+
+Json to_json(const Evaluation& evaluation) {
+  if (auto* verdict = std::get_if<Verdict>(&evaluation)) return to_json(*verdict);
+  return {{"outcome", kNotJudged}, {"detail", std::get<NotJudged>(evaluation).why}};
+}
+
+Result<Evaluation> evaluation_from_json(const Json& from, const std::string& where) {
+  auto none = reading(where, [&]() -> std::optional<NotJudged> {
+    if (from.at("outcome") != kNotJudged) return std::nullopt;
+    return NotJudged{from.at("detail")};
+  });
+  if (!none.ok()) return std::move(none).error();
+  if (*none) return Evaluation(**std::move(none));
+  KERNELIFT_ASSIGN(Verdict verdict, verdict_from_json(from, where));
+  return Evaluation(std::move(verdict));
 }
 
 }  // namespace kernelift

@@ -1,8 +1,12 @@
 // What became of a candidate. A bad candidate is data, never an error: the searcher learns from every verdict, and
 // every failure names its stage and, where one is to blame, the instance.
 #pragma once
-#include <map>
+#include <compare>
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <variant>
 #include <vector>
 
 #include "core/base/json.h"
@@ -36,6 +40,43 @@ struct Timing {
   bool cold = false;  ///< Caches flushed before every sample.
 };
 
+/// Tells images apart: the first 52 bits of the hash of an image's bytes. Runs of format 1 keep no more of it, so that
+/// the images of old and new runs can be compared.
+struct ImageIdentity {
+  uint64_t bits = 0;
+  static ImageIdentity of(std::string_view image);
+  std::string hex() const;  ///< 13 lower-case hex digits.
+  static std::optional<ImageIdentity> from_hex(std::string_view);
+  auto operator<=>(const ImageIdentity&) const = default;
+};
+
+/// A candidate's image. A fact that the device or the compiler does not tell is absent.
+struct ImageFacts {
+  std::optional<ImageIdentity> identity;        ///< Of the image that the verdict is about.
+  std::optional<ImageIdentity> clang_identity;  ///< Of clang's image of the same candidate, which may be another one.
+  std::optional<uint64_t> spill_bytes;          ///< Register spills, stores and loads, of all its kernels. GPUs.
+  std::optional<uint64_t> code_bytes;           ///< Machine code of all its kernels. CPU device.
+  std::optional<uint64_t> fiber_kernels;        ///< Kernels whose threads run on fibers. CPU device.
+};
+
+/// What the first launch of a candidate takes of a GPU; absent on the CPU device and where nothing was loaded.
+struct KernelResources {
+  std::optional<uint64_t> registers;     ///< Per thread.
+  std::optional<uint64_t> local_bytes;   ///< Per thread: spilled registers and indexed arrays.
+  std::optional<uint64_t> shared_bytes;  ///< Per block, static and dynamic.
+  std::optional<uint64_t> threads;       ///< Per block.
+  std::optional<double> occupancy;       ///< Resident threads over the most that a multiprocessor holds, 0 … 1.
+};
+
+/// Whose build of a candidate was judged.
+enum class BuiltBy { Clang, Application };
+
+/// The outcome of a further race of a candidate, beside the one that its timings are of.
+struct RaceFigures {
+  double speedup = 0, speedup_low = 0;       ///< Of the kernel as a whole.
+  double seconds = 0, baseline_seconds = 0;  ///< Medians on the first instance that was timed; 0: not known.
+};
+
 struct Verdict {
   Outcome outcome = Outcome::Ok;
   Stage stage = Stage::Admit;
@@ -47,8 +88,17 @@ struct Verdict {
   double distance = 0;
   /// Of an Ok candidate, one per tuning instance, or one for several that behave alike, with the weight of them all.
   std::vector<Timing> timings;
-  std::map<std::string, double> counters;  ///< Facts from the image or the run: registers, spills, code bytes…
-  std::string device;                      ///< "cpu: …" or "cuda: NVIDIA H200 sm_90, driver 580": never mixed.
+  ImageFacts image;
+  KernelResources resources;
+  /// Largest distance of a float from the reference, in units of the last place, right or wrong; absent: nothing was
+  /// compared.
+  std::optional<double> largest_ulps;
+  int throttled_samples = 0;  ///< Samples that were taken while the GPU's clock was held down.
+  /// Absent: only one compiler builds candidates here, or it is a recipe's, which only clang can follow.
+  std::optional<BuiltBy> built_by;
+  std::optional<RaceFigures> by_clang;  ///< clang's build against clang's build of the original.
+  std::optional<RaceFigures> embedded;  ///< clang's build against the code that the application runs.
+  std::string device;                   ///< "cpu: …" or "cuda: NVIDIA H200 sm_90, driver 580": never mixed.
   double compile_seconds = 0, evaluate_seconds = 0;
 
   bool ok() const { return outcome == Outcome::Ok; }
@@ -60,12 +110,25 @@ struct Verdict {
   std::string text() const;  ///< One line for a person.
 };
 
+/// Why a candidate has no verdict: the time was over, or the machine is at fault (a device that is gone, an original
+/// that cannot be measured any more). It says nothing about the candidate.
+struct NotJudged {
+  std::string why;
+};
+/// What came of evaluating a candidate. Only a Verdict is stored with the candidate and learned from.
+using Evaluation = std::variant<Verdict, NotJudged>;
+
 const char* name(Outcome);  ///< "ok", "compile_failed", … as in the run database.
 const char* name(Stage);
 Result<Outcome> outcome_from_name(const std::string&);
 Result<Stage> stage_from_name(const std::string&);
 Json to_json(const Verdict&);
+/// Reads the form of runs of format 1 as well.
 Result<Verdict> verdict_from_json(const Json&, const std::string& where);
+/// A verdict's JSON, or that of a NotJudged: outcome "not_judged", and the reason as its detail.
+Json to_json(const Evaluation&);
+Result<Evaluation> evaluation_from_json(const Json&, const std::string& where);
+inline constexpr const char* kNotJudged = "not_judged";
 
 /// A gain counts only when the interval's lower bound exceeds this.
 inline constexpr double kSmallestGain = 1.01;

@@ -1,4 +1,4 @@
-// Claims about core/base: files, processes, hashes, JSON.
+// Files, processes, hashes and JSON of core/base.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -28,7 +28,7 @@ TEST(Hash, PrintsAndReadsBackTheSameDigits) {
   EXPECT_FALSE(Hash::from_hex(std::string(31, 'a') + "g"));
 }
 
-TEST(Hash, KeepsFieldBoundariesApart) {
+TEST(Hash, DependsOnWhereOneFieldEndsAndTheNextBegins) {
   EXPECT_NE(Hasher().add("ab").add("c").finish(), Hasher().add("a").add("bc").finish());
 }
 
@@ -38,10 +38,10 @@ TEST(File, WritesAtomicallyAndReadsBack) {
   fs::path path = folder->path() / "deep" / "er.txt";
   ASSERT_TRUE(write_atomically(path, std::string_view("one\0two", 7)).ok());
   EXPECT_EQ(*read_text(path), std::string("one\0two", 7));
-  EXPECT_EQ(std::distance(fs::directory_iterator(path.parent_path()), {}), 1) << "the temporary file is gone";
+  EXPECT_EQ(std::distance(fs::directory_iterator(path.parent_path()), {}), 1) << "the temporary file was left behind";
 }
 
-TEST(File, PassesOnThePermissionsOfAFileThatIsReplaced) {
+TEST(File, KeepsThePermissionsOfTheFileThatItReplaces) {
   auto folder = TemporaryFolder::create("kl-mode");
   ASSERT_TRUE(folder.ok());
   fs::path path = folder->path() / "tool";
@@ -57,7 +57,7 @@ TEST(File, KeepsTheOldContentWhenTheNewCannotBeWritten) {
   ASSERT_TRUE(folder.ok());
   fs::path path = folder->path() / "artefact";
   ASSERT_TRUE(write_atomically(path, std::string_view("old")).ok());
-  // A file-size limit stands in for a full disk: the write fails half-way.
+  // A file-size limit instead of a full disk: the write fails half-way.
   rlimit before{}, small{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
   small = {4096, before.rlim_max};
@@ -69,10 +69,10 @@ TEST(File, KeepsTheOldContentWhenTheNewCannotBeWritten) {
   ASSERT_FALSE(failed.ok());
   EXPECT_NE(failed.error().message.find(path.string()), std::string::npos);
   EXPECT_EQ(*read_text(path), "old");
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder->path()), {}), 1) << "the temporary file is gone";
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder->path()), {}), 1) << "the temporary file was left behind";
 }
 
-TEST(File, NamesWhatIsMissing) {
+TEST(File, NamesAFileThatDoesNotExist) {
   auto missing = read_text("/no/such/file");
   ASSERT_FALSE(missing.ok());
   EXPECT_EQ(missing.error().message, "cannot read /no/such/file: No such file or directory");
@@ -108,7 +108,7 @@ TEST(Process, FindsTheProgramOnTheChildsOwnPath) {
   EXPECT_EQ(outcome->out, "found\n");
 }
 
-TEST(Process, NamesAProgramThatIsNotThere) {
+TEST(Process, NamesAProgramThatDoesNotExist) {
   auto outcome = run_process({"kernelift-no-such-program"});
   ASSERT_FALSE(outcome.ok());
   EXPECT_NE(outcome.error().message.find("kernelift-no-such-program"), std::string::npos);
@@ -133,7 +133,7 @@ TEST(Process, DropsOutputPastTheLimitButLetsTheChildFinish) {
   EXPECT_EQ(outcome->err, "done\n");
 }
 
-TEST(Process, StartsProgramsThatEndWhenNobodyReadsThem) {
+TEST(Process, StartsProgramsThatSigpipeEnds) {
   auto before = std::signal(SIGPIPE, SIG_IGN);
   auto outcome = run_process({"sh", "-c", "yes | head -n 1; grep SigIgn /proc/self/status"});
   std::signal(SIGPIPE, before);
@@ -143,7 +143,7 @@ TEST(Process, StartsProgramsThatEndWhenNobodyReadsThem) {
   EXPECT_EQ(ignored & (uint64_t(1) << (SIGPIPE - 1)), 0u);
 }
 
-TEST(Process, EndsWithItsChildThoughAnotherGoesOnWriting) {
+TEST(Process, ReturnsWhenItsChildEndsThoughAGrandchildKeepsWriting) {
   ProcessOptions options;
   options.timeout = std::chrono::seconds(60);
   auto outcome = run_process({"sh", "-c", "yes & exit 5"}, options);
@@ -160,7 +160,7 @@ TEST(Process, ReportsTheSignalThatEndedTheChild) {
   EXPECT_NE(outcome->describe().find("signal 11"), std::string::npos);
 }
 
-TEST(Process, SeesASignalThroughTheShell) {
+TEST(Process, NamesTheSignalThatEndedAShellsCommand) {
   auto outcome = run_process({"sh", "-c", "sh -c 'kill -SEGV $$'; exit $?"});
   ASSERT_TRUE(outcome.ok());
   EXPECT_EQ(outcome->exit_code, 128 + SIGSEGV);
@@ -179,13 +179,13 @@ TEST(Process, JoinsWordsThatSplitBackToThemselves) {
   EXPECT_EQ(*split_command(join_command(words)), words);
 }
 
-TEST(Json, NamesThePlaceOfASyntaxError) {
+TEST(Json, NamesTheFileOfASyntaxError) {
   auto broken = parse_json("{\"a\": }", "mep.json");
   ASSERT_FALSE(broken.ok());
   EXPECT_NE(broken.error().message.find("mep.json"), std::string::npos);
 }
 
-TEST(Json, RefusesAnArtefactOfTheFuture) {
+TEST(Json, RefusesAnArtefactOfANewerVersion) {
   Json now = artefact("kernelift-mep", 1, 1), future = artefact("kernelift-mep", 9, 8);
   EXPECT_TRUE(check_artefact(now, "kernelift-mep", 1, "x").ok());
   EXPECT_NE(check_artefact(future, "kernelift-mep", 1, "x").error().message.find("newer Kernelift"), std::string::npos);
@@ -193,15 +193,15 @@ TEST(Json, RefusesAnArtefactOfTheFuture) {
   EXPECT_FALSE(check_artefact(Json{{"format", 3}}, "kernelift-mep", 1, "x").ok());
   EXPECT_TRUE(is_newer(future, 1));
   EXPECT_FALSE(is_newer(future, 8));
-  EXPECT_FALSE(is_newer(Json::array({9}), 1)) << "no artefact at all";
+  EXPECT_FALSE(is_newer(Json::array({9}), 1)) << "not an artefact";
 }
 
-TEST(Result, IsAskedForTheErrorItDoesNotHaveByMistakeOnly) {
+TEST(Result, AbortsWhenTheErrorOfASuccessIsRead) {
   EXPECT_DEATH((void)Result<int>(1).error(), "internal error");
   EXPECT_DEATH((void)Status().error(), "internal error");
 }
 
-TEST(TemporaryFolder, IsMadeWhereItIsWantedAndGoesAgain) {
+TEST(TemporaryFolder, IsCreatedInTheGivenFolderAndRemovedAgain) {
   auto outer = std::move(*TemporaryFolder::create("kernelift-base-test"));
   std::filesystem::path inside;
   {
@@ -234,7 +234,7 @@ TEST(Executable, KnowsThatItWasReplacedWhileItRan) {
   EXPECT_EQ(executable()->filename(), "kernelift_core_test");
 }
 
-TEST(Places, OfOneArrayAreApartOnlyByIndicesThatDiffer) {
+TEST(Places, OfOneArrayDifferOnlyIfTheirIndicesAlwaysDiffer) {
   for (auto [one, other] :
        {std::pair("u[now]", "u[next]"), std::pair("u[to]", "u[to]"), std::pair("a[i][j]", "a[k][l]"),
         std::pair("u[n+0]", "u[n]"), std::pair("p.u[f(a)]", "p.u[f(b)]"), std::pair("u[2*k]", "u[k+1]")})

@@ -193,7 +193,10 @@ TEST(Verdict, SurvivesJson) {
   Verdict verdict;
   verdict.outcome = Outcome::Wrong, verdict.stage = Stage::Verify, verdict.buffer = "out", verdict.index = 17;
   verdict.distance = __builtin_inf();
-  verdict.counters["registers"] = 32;
+  verdict.resources = {32, 16, 2048, 256, 0.75};
+  verdict.image = {ImageIdentity::of("by nvcc"), ImageIdentity::of("by clang"), 8, 4096, 1};
+  verdict.largest_ulps = 2.5, verdict.throttled_samples = 3, verdict.built_by = BuiltBy::Application;
+  verdict.by_clang = RaceFigures{1.7, 1.6, 5e-4, 1e-3}, verdict.embedded = RaceFigures{1.4, 1.3, 6e-4, 1e-3};
   verdict.timings = {{"a", 1, 4e-3, 2e-3, 2.0, 1.9, 2.1, 30, true}};
   auto text = parse_json(to_json(verdict).dump(), "v");
   ASSERT_TRUE(text.ok());
@@ -202,6 +205,53 @@ TEST(Verdict, SurvivesJson) {
   EXPECT_EQ(back->text(), verdict.text());
   EXPECT_EQ(back->timings[0].samples, 30);
   EXPECT_EQ(back->distance, __builtin_inf());
+  EXPECT_EQ(to_json(*back), to_json(verdict));
+  EXPECT_EQ(back->image.identity, verdict.image.identity);
+  EXPECT_EQ(back->resources.occupancy, 0.75);
+  EXPECT_EQ(back->embedded->baseline_seconds, 1e-3);
+}
+
+TEST(Verdict, HasNoFigureThatIsNotKnown) {
+  Json json = to_json(Verdict());
+  EXPECT_TRUE(json["image"].empty() && json["resources"].empty());
+  for (auto* absent : {"largest_ulps", "built_by", "by_clang", "embedded"}) EXPECT_FALSE(json.contains(absent));
+  auto back = verdict_from_json(json, "v");
+  ASSERT_TRUE(back.ok()) << back.error().message;
+  EXPECT_FALSE(back->largest_ulps || back->built_by || back->by_clang || back->embedded);
+  EXPECT_FALSE(back->image.identity || back->resources.registers);
+}
+
+TEST(Verdict, RefusesAnIdentityThatIsNone) {
+  Json json = to_json(Verdict());
+  json["image"]["identity"] = "not hex, really";
+  auto back = verdict_from_json(json, "v");
+  ASSERT_FALSE(back.ok());
+  EXPECT_NE(back.error().message.find("no identity of an image"), std::string::npos) << back.error().message;
+}
+
+TEST(ImageIdentity, IsWhatRunsOfFormat1CouldKeepOfAHash) {
+  ImageIdentity identity = ImageIdentity::of("an image");
+  EXPECT_EQ(identity.bits, hash_text("an image").high >> 12);
+  EXPECT_EQ(ImageIdentity::from_hex(identity.hex()), identity);
+  EXPECT_EQ(ImageIdentity{10}.hex(), "000000000000a");
+  EXPECT_NE(ImageIdentity::of("another image"), identity);
+}
+
+TEST(Evaluation, SurvivesJsonWithOrWithoutAVerdict) {
+  Verdict wrong;
+  wrong.outcome = Outcome::Wrong, wrong.stage = Stage::Verify;
+  auto judged = evaluation_from_json(to_json(Evaluation(wrong)), "e");
+  ASSERT_TRUE(judged.ok()) << judged.error().message;
+  ASSERT_TRUE(std::holds_alternative<Verdict>(*judged));
+  EXPECT_EQ(std::get<Verdict>(*judged).text(), wrong.text());
+
+  Json json = to_json(Evaluation(NotJudged{"no GPU"}));
+  auto none = evaluation_from_json(json, "e");
+  ASSERT_TRUE(none.ok()) << none.error().message;
+  ASSERT_TRUE(std::holds_alternative<NotJudged>(*none));
+  EXPECT_EQ(std::get<NotJudged>(*none).why, "no GPU");
+  EXPECT_FALSE(verdict_from_json(json, "e").ok()) << "it is not a verdict";
+  EXPECT_FALSE(evaluation_from_json(Json::object(), "e").ok());
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The capture archive as its users need it: what was finished survives a kill, damage is found, named and contained,
-// equal bytes are stored once.
+// The capture archive: finished instances survive a kill, damage is detected, named and contained, equal bytes are
+// stored once.
 #include "core/model/capture.h"
 
 #include <gmock/gmock.h>
@@ -34,7 +34,7 @@ std::vector<std::byte> random_bytes(size_t size, uint64_t seed) {
   return bytes;
 }
 
-/// As a disk would hand damage out: in place, with no fsync to slow a fuzz loop down.
+/// Writes damaged content in place, without fsync, which would slow a fuzz loop down.
 void overwrite(const std::filesystem::path& file, std::span<const std::byte> bytes) {
   std::ofstream(file, std::ios::binary | std::ios::trunc)
       .write(reinterpret_cast<const char*>(bytes.data()), std::streamsize(bytes.size()));
@@ -143,7 +143,7 @@ TEST_F(CaptureTest, ReadsBackEveryFieldItWrote) {
   EXPECT_TRUE(capture->damage().empty());
 }
 
-TEST(UnreachedText, NamesHowMuchWhereAndWhatToDo) {
+TEST(UnreachedText, NamesSizesAddressesAndTheOptionThatRecordsThem) {
   EXPECT_EQ(unreached_text({}), "");
   auto text = unreached_text({{0x7f0000000000, 4096}, {0x7f2000000000, 64 << 20}});
   EXPECT_THAT(text, HasSubstr("2 allocations (64 MiB) alive at the launch are not in the capture"));
@@ -227,7 +227,7 @@ TEST_F(CaptureTest, NamesFileAndOffsetOfADamagedChunkAndReadsTheOthers) {
   EXPECT_EQ(*capture->load(capture->instances()[1].regions[0].before), second_);
 }
 
-TEST_F(CaptureTest, FindsTheChunksBehindADamagedRecordHead) {
+TEST_F(CaptureTest, FindsTheChunksAfterADamagedRecordHead) {
   write_two();
   auto file = folder_ / "blobs.klb";
   auto bytes = std::move(*read_bytes(file));
@@ -255,7 +255,7 @@ TEST_F(CaptureTest, LeavesOutAnInstanceWhoseLineIsDamaged) {
   EXPECT_THAT(capture->damage()[0], HasSubstr("instances.jsonl at offset "));
 }
 
-TEST_F(CaptureTest, KeepsOnlyTheDifferenceOfImagesThatChangedALittleEverywhere) {
+TEST_F(CaptureTest, StoresOnlyTheDifferenceOfImagesThatChangedALittleInEveryPage) {
   auto writer = std::move(*CaptureWriter::create(folder_));
   auto bytes = random_bytes(kChunkBytes + 100, 5);
   Image last = *writer->store(bytes);
@@ -267,10 +267,10 @@ TEST_F(CaptureTest, KeepsOnlyTheDifferenceOfImagesThatChangedALittleEverywhere) 
     images.push_back(*writer->store(bytes, &images.back()));
     contents.push_back(bytes);
   }
-  auto other = random_bytes(kChunkBytes + 100, 6);  // All of it is different: stored whole.
+  auto other = random_bytes(kChunkBytes + 100, 6);  // Differs in every byte: stored whole.
   images.push_back(*writer->store(other, &images.back()));
   contents.push_back(other);
-  EXPECT_LT(writer->stored_bytes(), 4 * first_size) << "21 images and one";
+  EXPECT_LT(writer->stored_bytes(), 4 * first_size) << "21 similar images and a different one";
   CapturedInstance instance;
   instance.id = "x";
   for (auto& image : images) instance.regions.push_back({4096, MemoryKind::Device, image, image, "arg 0"});
@@ -284,7 +284,7 @@ TEST_F(CaptureTest, KeepsOnlyTheDifferenceOfImagesThatChangedALittleEverywhere) 
   }
 }
 
-TEST_F(CaptureTest, SurvivesDamageToDifferencesAndToWhatTheyAreFrom) {
+TEST_F(CaptureTest, SurvivesDamageToDifferencesAndToTheirBases) {
   auto writer = std::move(*CaptureWriter::create(folder_));
   std::vector<std::byte> bytes(5000, std::byte{7});
   for (size_t i = 0; i < bytes.size(); i += 3) bytes[i] = std::byte(i);
@@ -315,7 +315,7 @@ TEST_F(CaptureTest, SurvivesDamageToDifferencesAndToWhatTheyAreFrom) {
   }
 }
 
-TEST_F(CaptureTest, RefusesAFutureVersionOfEachFile) {
+TEST_F(CaptureTest, RefusesANewerVersionOfEachFile) {
   write_two();
   auto blobs = std::move(*read_bytes(folder_ / "blobs.klb"));
   auto future = blobs;
@@ -337,7 +337,7 @@ TEST_F(CaptureTest, RefusesAFutureVersionOfEachFile) {
   }
 }
 
-TEST_F(CaptureTest, BelievesNoFieldOfALineOnlyBecauseItsChecksumIsRight) {
+TEST_F(CaptureTest, ChecksEveryFieldOfALineThoughItsChecksumIsRight) {
   write_two();
   auto file = folder_ / "instances.jsonl";
   std::string text = std::move(*read_text(file)), head = text.substr(0, text.find('\n') + 1);
@@ -373,7 +373,7 @@ TEST_F(CaptureTest, BelievesNoFieldOfALineOnlyBecauseItsChecksumIsRight) {
   EXPECT_GT(refused, 100);
 }
 
-TEST_F(CaptureTest, LosesNoInstanceWhateverAFieldOfItsManifestSays) {
+TEST_F(CaptureTest, KeepsAllInstancesWhateverAFieldOfTheManifestHolds) {
   write_two();
   const Json sound = *read_json(folder_ / "manifest.json");
   int damaged = 0;
@@ -393,16 +393,16 @@ TEST_F(CaptureTest, LosesNoInstanceWhateverAFieldOfItsManifestSays) {
   EXPECT_GT(damaged, 50);
 }
 
-TEST_F(CaptureTest, SaysThatAFolderHoldsNoCapture) {
+TEST_F(CaptureTest, ReportsAFolderThatHoldsNoCapture) {
   auto capture = Capture::open(scratch_.path() / "nothing");
   ASSERT_FALSE(capture.ok());
   EXPECT_THAT(capture.error().message, HasSubstr("kernelift record"));
 }
 
-TEST_F(CaptureTest, ReportsAFullDiskAndKeepsWhatWasFinished) {
+TEST_F(CaptureTest, ReportsAFullDiskAndKeepsFinishedInstances) {
   pid_t child = fork();
   if (child == 0) {
-    // A file-size limit stands in for a full disk: both fail in the middle of a write.
+    // A file-size limit instead of a full disk: both fail in the middle of a write.
     signal(SIGXFSZ, SIG_IGN);
     rlimit limit{5 << 20, 5 << 20};
     setrlimit(RLIMIT_FSIZE, &limit);
@@ -462,7 +462,7 @@ TEST_F(CaptureTest, NeverReturnsWrongBytesForADamagedCapture) {
   }
 }
 
-TEST(Capture, MemoryThatIsWrittenWhileItIsStoredDamagesNothing) {
+TEST(Capture, IsSoundThoughMemoryIsWrittenWhileItIsStored) {
   auto scratch = std::move(*TemporaryFolder::create("kernelift-capture-test"));
   auto writer = std::move(*CaptureWriter::create(scratch.path() / "capture"));
   std::vector<std::atomic<uint64_t>> memory(kChunkBytes / 2);  // Four chunks.

@@ -1,4 +1,5 @@
-// Claims about core/toolchain/cubin.h, on images put together by hand (nvcc's own are read where there is an nvcc).
+// The reader of cubins, on images made by hand; sandbox/compile/tests/nvcc_image_test.cpp reads nvcc's where there is
+// an nvcc.
 #include "core/toolchain/cubin.h"
 
 #include <gmock/gmock.h>
@@ -46,7 +47,7 @@ TEST(Cubin, ListsStaticVariablesOfRelocatableCode) {
   EXPECT_TRUE(symbols->variables[1].constant);
 }
 
-TEST(Cubin, AFunctionBehindAKernelsCodeReadsNoTexturesBecauseTheKernelDoes) {
+TEST(Cubin, CountsTextureInstructionsOfAKernelForNoFunctionAfterIt) {
   constexpr uint64_t kTex = 0x160, kMove = 0x02, kInstruction = 16;
   HandmadeCubin elf;
   elf.code = {kTex, 0, kMove, 0};
@@ -80,10 +81,10 @@ TEST(Cubin, SurvivesEveryTruncationAndFlippedBits) {
   }
 }
 
-TEST(Cubin, SaysWhichVariablesAreBoundToTheirUnit) {
+TEST(Cubin, MarksVariablesWithLocalBinding) {
   HandmadeCubin elf;
-  elf.symbol("mine", STT_OBJECT, 0, HandmadeCubin::kGlobal, 4);
-  elf.symbol("everybodys", STT_OBJECT, 0, HandmadeCubin::kGlobal, 4, 0, STB_GLOBAL);
+  elf.symbol("static", STT_OBJECT, 0, HandmadeCubin::kGlobal, 4);
+  elf.symbol("global", STT_OBJECT, 0, HandmadeCubin::kGlobal, 4, 0, STB_GLOBAL);
   auto bytes = elf.bytes();
   auto symbols = read_cubin(text_of(bytes));
   ASSERT_TRUE(symbols.ok());
@@ -92,7 +93,7 @@ TEST(Cubin, SaysWhichVariablesAreBoundToTheirUnit) {
   EXPECT_FALSE(symbols->variables[1].local);
 }
 
-TEST(Cubin, HasTheMachineCodeOfAKernelByItsCanonicalKey) {
+TEST(Cubin, FindsTheMachineCodeOfAKernelByItsCanonicalKey) {
   HandmadeCubin elf;
   elf.code = {1, 2};
   auto bytes = elf.bytes();

@@ -1,4 +1,4 @@
-// Finding NVIDIA's libraries, on trees made for the purpose.
+// Finding NVIDIA's libraries, in folders made for the tests.
 #include "core/toolchain/cuda_libraries.h"
 
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ class CudaLibraries : public ::testing::Test {
   std::optional<TemporaryFolder> folder;
 };
 
-TEST_F(CudaLibraries, PrefersTheFolderThatTheUserNames) {
+TEST_F(CudaLibraries, ArePreferredFromTheFolderThatTheUserNames) {
   touch("mine/libcupti.so.913");
   touch("toolkit/lib64/libcupti.so.913");
   Variable named("KERNELIFT_CUDA_LIBRARIES", in("mine").string());
@@ -54,7 +54,7 @@ TEST_F(CudaLibraries, PrefersTheFolderThatTheUserNames) {
   EXPECT_EQ(found->parent_path().filename(), "mine");
 }
 
-TEST_F(CudaLibraries, FindsTheToolkitOfTheNvccOnThePath) {
+TEST_F(CudaLibraries, AreFoundInTheToolkitOfTheNvccOnPath) {
   touch("t/bin/nvcc");
   touch("t/extras/CUPTI/lib64/libcupti.so.913.0.85");
   touch("t/extras/CUPTI/lib64/libcupti.so.913");
@@ -64,14 +64,14 @@ TEST_F(CudaLibraries, FindsTheToolkitOfTheNvccOnThePath) {
   EXPECT_EQ(found->filename(), "libcupti.so.913");
 }
 
-TEST_F(CudaLibraries, FindsPipsWheelsBesideThePythonOnThePath) {
+TEST_F(CudaLibraries, AreFoundInPipsWheelsBesideThePythonOnPath) {
   touch("venv/bin/python3");
   touch("venv/lib/python3.12/site-packages/nvidia/cu913/lib/libnvJitLink.so.913");
   Variable path("PATH", in("venv/bin").string());
   EXPECT_TRUE(find_cuda_library("libnvJitLink.so", 913).ok());
 }
 
-TEST_F(CudaLibraries, FindsWhatCondaAndDistributionsInstall) {
+TEST_F(CudaLibraries, AreFoundWhereCondaAndDistributionsInstallThem) {
   touch("conda/lib/libcupti.so.913");
   touch("python/bin/python3");
   touch("python/lib/python3.12/dist-packages/nvidia/cuda_cupti/lib/libcupti.so.914");
@@ -81,7 +81,7 @@ TEST_F(CudaLibraries, FindsWhatCondaAndDistributionsInstall) {
   EXPECT_TRUE(find_cuda_library("libcupti.so", 914).ok());
 }
 
-TEST_F(CudaLibraries, LooksInTheGivenToolkitsBeforeAnyOther) {
+TEST_F(CudaLibraries, AreLookedForInTheGivenToolkitsFirst) {
   for (const char* toolkit : {"given", "named"}) touch(std::string(toolkit) + "/lib64/libcupti.so.913");
   Variable named("CUDA_PATH", in("named").string());
   auto folders = cuda_library_folders({in("given")});
@@ -90,7 +90,7 @@ TEST_F(CudaLibraries, LooksInTheGivenToolkitsBeforeAnyOther) {
   EXPECT_EQ(folders.toolkits[1], in("named/lib64"));
 }
 
-TEST_F(CudaLibraries, DoesNotTakeAnotherMajorVersion) {
+TEST_F(CudaLibraries, OfAnotherMajorVersionAreNotTaken) {
   touch("libcupti.so.9131");
   touch("libcupti.so.912");
   Variable named("KERNELIFT_CUDA_LIBRARIES", folder->path().string());

@@ -4,10 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <limits>
 #include <random>
+
+#include "core/tests/expression_literal.h"
 
 namespace kernelift {
 namespace {
+
+using Op = Expression::Op;
 
 int64_t value_of(const char* text, const Bindings& bindings = {}) {
   auto parsed = Expression::parse(text);
@@ -142,8 +147,169 @@ TEST(Expression, SurvivesArbitraryText) {
     if (!parsed.ok()) continue;
     auto again = Expression::parse(parsed->text());
     ASSERT_TRUE(again.ok()) << text << " printed as " << parsed->text();
+    EXPECT_EQ(*again, *parsed) << text;
     EXPECT_EQ(again->text(), parsed->text());
   }
+}
+
+TEST(Expression, IsBuiltOfNodes) {
+  const Expression n = Expression::variable("n"), four = Expression::constant(4);
+  EXPECT_EQ(ceil_div(n + four - Expression::constant(1), four * n), "ceil_div(n + 4 - 1, 4 * n)"_e);
+  EXPECT_EQ((n + four) * n / (n - four), "(n + 4) * n / (n - 4)"_e);
+  EXPECT_EQ(Expression::binary(Op::LessEqual, n, four), "n <= 4"_e);
+  EXPECT_EQ(Expression::conditional(n, four, n), "n ? 4 : n"_e);
+  EXPECT_EQ(Expression::unary(Op::Not, Expression::binary(Op::And, n, four)), "!(n && 4)"_e);
+  EXPECT_EQ(Expression(), "0"_e);
+  EXPECT_NE("a + b"_e, "b + a"_e);
+  EXPECT_NE("a - (b - c)"_e, "a - b - c"_e);
+}
+
+TEST(Expression, HasOneFormForANegativeNumber) {
+  const int64_t smallest = std::numeric_limits<int64_t>::min();
+  for (int64_t value : {int64_t(-1), smallest + 1, smallest}) {
+    EXPECT_EQ(Expression::constant(value).text(), std::to_string(value));
+    EXPECT_EQ(*Expression::parse(std::to_string(value)), Expression::constant(value));
+  }
+  EXPECT_EQ("-5"_e, Expression::unary(Op::Negate, Expression::constant(5)));
+  EXPECT_EQ("-(5)"_e.as_constant(), -5);
+  EXPECT_EQ("-(-5)"_e.text(), "-(-5)");
+  EXPECT_EQ("-0"_e.text(), "-0");
+  EXPECT_EQ("-K"_e.substitute({{"K", Expression::constant(5)}}), Expression::constant(-5));
+  EXPECT_NE(error_of("9223372036854775808").find("too large"), std::string::npos);
+}
+
+TEST(Expression, KnowsNames) {
+  for (auto* name : {"n", "_x1", "p.width", "cfg::tile", "int"}) EXPECT_TRUE(Expression::is_name(name)) << name;
+  for (auto* text : {"", "1n", "a b", "a + b", "a[0]", "(a)", "::a", "static_cast"})
+    EXPECT_FALSE(Expression::is_name(text)) << text;
+}
+
+TEST(Expression, IsMatchedByItsNodes) {
+  const Expression grid = "ceil_div(gx * 64, BLOCK) * 32 + s.n / 2"_e;
+  EXPECT_EQ(grid.op(), Op::Add);
+  ASSERT_EQ(grid.operands().size(), 2u);
+  EXPECT_FALSE(grid.as_quotient() || grid.as_constant() || grid.as_variable());
+  auto quotient = grid.operands()[1].as_quotient();
+  ASSERT_TRUE(quotient);
+  EXPECT_TRUE(quotient->dividend.is_variable("s.n") && quotient->divisor.is_constant(2) && !quotient->ceiling);
+  auto first = grid.find([](auto& node) { return node.as_quotient().has_value(); });
+  ASSERT_TRUE(first);
+  EXPECT_EQ(*first, "ceil_div(gx * 64, BLOCK)"_e);
+  EXPECT_TRUE(first->as_quotient()->ceiling);
+  EXPECT_TRUE(grid.contains(Op::CeilDiv) && grid.contains(Op::Divide) && !grid.contains(Op::Min));
+  EXPECT_TRUE(grid.uses("BLOCK") && grid.uses("s.n") && !grid.uses("s") && !grid.uses("BLOC"));
+  EXPECT_TRUE(grid.uses_any({"x", "gx"}) && !grid.uses_any({"x", "y"}) && !grid.uses_any({}));
+  EXPECT_EQ(grid.variables(), (std::set<std::string>{"BLOCK", "gx", "s.n"}));
+  EXPECT_EQ(Expression::binary_op("<<"), Op::ShiftLeft);
+  EXPECT_EQ(Expression::binary_op("="), std::nullopt);
+}
+
+TEST(Expression, SubstitutesNodesForVariables) {
+  const std::map<std::string, Expression> by{{"a", "b + 1"_e}, {"b", "a"_e}, {"ns::c", "7"_e}};
+  auto substituted = [&](const char* text) { return Expression::parse(text)->substitute(by).text(); };
+  EXPECT_EQ(substituted("a * 2"), "(b + 1) * 2");
+  EXPECT_EQ(substituted("a + b"), "b + 1 + a") << "all at once";
+  EXPECT_EQ(substituted("x ? ns::c : c"), "x ? 7 : c");
+  EXPECT_EQ(substituted("a.x + ceil_div(aa, b)"), "a.x + ceil_div(aa, a)");
+  const Expression grid = "ceil_div(gx * 64, BLOCK) * 32"_e;
+  auto follows = [](const Expression& node) {
+    return node.as_quotient() ? std::optional(Expression::variable("gx")) : std::nullopt;
+  };
+  EXPECT_EQ(grid.rewritten(follows), "gx * 32"_e);
+}
+
+TEST(Expression, DividesWhereNoRemainderIsLeft) {
+  auto divided = [](const char* text, int64_t by) {
+    auto part = Expression::parse(text)->divided_by(by);
+    return part ? part->text() : "none";
+  };
+  EXPECT_EQ(divided("gx * 64", 16), "gx * 4");
+  EXPECT_EQ(divided("64 * gx", 64), "gx");
+  EXPECT_EQ(divided("a * 4 * (b * 6)", 8), "a * (b * 3)");
+  EXPECT_EQ(divided("a * 8 + 4", 4), "a * 2 + 1");
+  EXPECT_EQ(divided("n ? 4 * a : 8", 4), "n ? a : 2");
+  EXPECT_EQ(divided("-(a * 6)", 3), "-(a * 2)");
+  EXPECT_EQ(divided("-12", 4), "-3");
+  EXPECT_EQ(divided("n", 1), "n");
+  for (auto* text : {"n", "a * 2", "a * 4 + 2", "a / 4", "6", "n ? 4 : 6", "a << 2"})
+    EXPECT_EQ(divided(text, 4), "none");
+  EXPECT_EQ("ceil_div(gx * 16 + 16, 32)"_e.simplified(), "ceil_div(gx + 1, 2)"_e);
+}
+
+/// A tree of every operation, with small and with extreme numbers.
+Expression random_tree(std::mt19937& random, int depth) {
+  const int64_t numbers[] = {0, 1, 2, -1, 64, std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()};
+  const char* const names[] = {"a", "b.c", "d::e", "min", "x1"};
+  auto part = [&] { return random_tree(random, depth - 1); };
+  if (depth == 0 || random() % 5 == 0)
+    return random() % 2 ? Expression::constant(numbers[random() % std::size(numbers)])
+                        : Expression::variable(names[random() % std::size(names)]);
+  const int first = static_cast<int>(Op::Negate), last = static_cast<int>(Op::Conditional);
+  const Op op = static_cast<Op>(first + static_cast<int>(random() % static_cast<unsigned>(last - first + 1)));
+  if (op <= Op::Complement) return Expression::unary(op, part());
+  if (op == Op::Conditional) return Expression::conditional(part(), part(), part());
+  return Expression::binary(op, part(), part());
+}
+
+TEST(Expression, IsReadBackFromItsTextAsTheSameTree) {
+  std::mt19937 random(23);
+  for (int i = 0; i < 20000; ++i) {
+    const Expression tree = random_tree(random, 1 + static_cast<int>(random() % 6));
+    auto back = Expression::parse(tree.text());
+    ASSERT_TRUE(back.ok()) << tree.text() << ": " << back.error().message;
+    ASSERT_EQ(*back, tree);
+    ASSERT_EQ(back->text(), tree.text());
+  }
+}
+
+TEST(Expression, SaysWhatIsWrongWithDamagedText) {
+  std::mt19937 random(29);
+  int refused = 0;
+  for (int i = 0; i < 20000; ++i) {
+    std::string text = random_tree(random, 4).text();
+    const size_t at = random() % text.size();
+    if (i % 3 == 0) text.resize(at);
+    else if (i % 3 == 1) text[at] = static_cast<char>(random());
+    else text.insert(at, 1, "()?:,<"[random() % 6]);
+    auto parsed = Expression::parse(text);
+    if (parsed.ok()) {
+      ASSERT_EQ(*Expression::parse(parsed->text()), *parsed) << text;
+      continue;
+    }
+    ASSERT_NE(parsed.error().message.find(" at column "), std::string::npos) << parsed.error().message;
+    ++refused;
+  }
+  EXPECT_GT(refused, 1000);
+}
+
+TEST(Expression, AcceptsOnlyWhatItCanReadAgain) {
+  int accepted = 0, refused = 0;
+  for (int length = 1; length < 300; ++length) {
+    std::string minus = std::string(static_cast<size_t>(length), '!') + "x", choice;
+    for (int i = 0; i < length; ++i) choice += "c ? ";
+    choice += "x";
+    for (int i = 0; i < length; ++i) choice += " : y";
+    for (auto& text : {minus, choice}) {
+      auto parsed = Expression::parse(text);
+      ++(parsed.ok() ? accepted : refused);
+      if (parsed.ok()) ASSERT_TRUE(Expression::parse(parsed->text()).ok()) << text;
+      else EXPECT_NE(parsed.error().message.find("nested too deeply"), std::string::npos) << text;
+    }
+  }
+  EXPECT_GT(accepted, 100);
+  EXPECT_GT(refused, 100);
+}
+
+TEST(Expression, KnowsWhetherItsTextIsTooLargeToBeRead) {
+  Expression doubled = Expression::variable("n"), nested = doubled;
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(doubled.reads_back(), i < 13) << i;
+    doubled = doubled + doubled;
+    nested = Expression::unary(Op::Not, nested);
+  }
+  EXPECT_EQ(doubled.size(), std::numeric_limits<uint32_t>::max());
+  EXPECT_EQ(nested.size(), 101u);
+  EXPECT_FALSE(nested.reads_back());
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The blob that carries device code inside a program, and what damage does to it.
+// The blob that holds device code inside a program, sound and damaged.
 #include "core/toolchain/fat_blob.h"
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ std::vector<char> sample() {
                          {FatEntry::Kind::CpuImage, "/app/k.cu", "", {image, sizeof image}}});
 }
 
-TEST(FatBlob, GivesBackWhatWasWritten) {
+TEST(FatBlob, IsReadBackAsItWasWritten) {
   std::vector<char> blob = sample();
   auto entries = read_fat_blob(blob);
   ASSERT_TRUE(entries.ok());
@@ -37,7 +37,7 @@ TEST(FatBlob, KnowsItsLengthFromItsHead) {
   std::vector<char> blob = sample();
   EXPECT_EQ(fat_blob_size(blob.data()), blob.size());
   std::vector<char> padded = blob;
-  padded.resize(padded.size() + 100);  // A linker may put anything behind it.
+  padded.resize(padded.size() + 100);  // A linker may put anything after it.
   EXPECT_TRUE(read_fat_blob(padded).ok());
   char other[64] = "something else";
   EXPECT_EQ(fat_blob_size(other), 0u);
@@ -49,7 +49,7 @@ TEST(FatBlob, HoldsNothingForASourceWithoutDeviceCode) {
   EXPECT_TRUE(entries->empty());
 }
 
-TEST(FatBlob, RefusesAFutureVersionByItsNumber) {
+TEST(FatBlob, NamesTheNumberOfANewerVersion) {
   std::vector<char> blob = sample();
   uint32_t future = 77;
   std::memcpy(blob.data() + 16, &future, sizeof future);
@@ -58,9 +58,9 @@ TEST(FatBlob, RefusesAFutureVersionByItsNumber) {
   EXPECT_THAT(entries.error().message, HasSubstr("77"));
 }
 
-TEST(FatBlob, NeverMakesAReaderGoBehindWhatADamagedHeadClaims) {
+TEST(FatBlob, IsReadNoFurtherThanItsHeadIfTheHeadIsDamaged) {
   const std::vector<char> blob = sample();
-  for (size_t bit = 64; bit < kFatBlobHeadBytes * 8; ++bit) {  // Behind the magic: without that it is no blob at all.
+  for (size_t bit = 64; bit < kFatBlobHeadBytes * 8; ++bit) {  // After the magic, without which it is no blob at all.
     std::vector<char> damaged = blob;
     damaged[bit / 8] ^= char(1u << bit % 8);
     uint64_t size = fat_blob_size(damaged.data());

@@ -1,4 +1,4 @@
-// The grade that a MEP carries: what it follows from, and where it is kept.
+// The grade of a MEP: how it is computed, and where it is stored.
 #include "core/model/fidelity.h"
 
 #include <gmock/gmock.h>
@@ -30,15 +30,15 @@ TEST(Fidelity, IsFullOnlyWhereAddressesMemoryAndDurationsAreTheApplications) {
   EXPECT_THAT(slow.text(), HasSubstr("0 of 1 durations reproduced (a-0: 30.000 us warm here, 20.000 us there)"));
   Fidelity untimed = replayed();
   untimed.instances["a-1"] = {};
-  EXPECT_EQ(untimed.grade(), Fidelity::Grade::Limited) << "what was not compared is not known to be true";
+  EXPECT_EQ(untimed.grade(), Fidelity::Grade::Limited) << "a duration that was not compared may be wrong";
   Fidelity wrong = replayed();
   wrong.instances["a-0"].changed = Fidelity::Changed::Otherwise,
   wrong.instances["a-0"].trouble = "out, 3 of 9 elements differ";
-  EXPECT_EQ(wrong.grade(), Fidelity::Grade::None) << "however long it takes";
+  EXPECT_EQ(wrong.grade(), Fidelity::Grade::None) << "whatever its duration";
   EXPECT_THAT(wrong.text(), HasSubstr("NOT what the application got (a-0: out, 3 of 9 elements differ)"));
 }
 
-TEST(Fidelity, IsKeptByDeviceBesideTheMepAndInItsReadme) {
+TEST(Fidelity, IsStoredPerDeviceBesideTheMepAndInItsReadme) {
   TemporaryFolder folder = std::move(*TemporaryFolder::create("kernelift-fidelity"));
   ASSERT_TRUE(write_atomically(folder.path() / "README.md", "# k\n" + fidelity_text({}) + "- Tolerance\n").ok());
   EXPECT_THAT(*read_text(folder.path() / "README.md"), HasSubstr("Grade: not known"));
@@ -50,15 +50,15 @@ TEST(Fidelity, IsKeptByDeviceBesideTheMepAndInItsReadme) {
   ASSERT_TRUE(keep_fidelity(folder.path(), later).ok());
   auto read = read_fidelity(folder.path());
   ASSERT_TRUE(read.ok()) << read.error().message;
-  ASSERT_EQ(read->size(), 2u) << "the latest of each device";
+  ASSERT_EQ(read->size(), 2u) << "one result per device, the latest";
   EXPECT_EQ(to_json((*read)[0]), to_json(replayed("cpu: some")));
   EXPECT_EQ(to_json((*read)[1]), to_json(later));
   EXPECT_EQ(*read_text(folder.path() / "README.md"), "# k\n" + fidelity_text(*read) + "- Tolerance\n");
   ASSERT_TRUE(forget_fidelity(folder.path()).ok());
-  EXPECT_TRUE(read_fidelity(folder.path())->empty()) << "a MEP that is written anew was never replayed";
+  EXPECT_TRUE(read_fidelity(folder.path())->empty()) << "a new MEP was never replayed";
 }
 
-TEST(Fidelity, LosesNoDurationToAReplayInTheOtherCacheMode) {
+TEST(Fidelity, KeepsDurationsWhenAReplayUsesTheOtherCacheMode) {
   TemporaryFolder folder = std::move(*TemporaryFolder::create("kernelift-fidelity"));
   ASSERT_TRUE(keep_fidelity(folder.path(), replayed()).ok());
   Fidelity untimed = replayed();
@@ -67,7 +67,7 @@ TEST(Fidelity, LosesNoDurationToAReplayInTheOtherCacheMode) {
   EXPECT_EQ(read_fidelity(folder.path())->at(0).grade(), Fidelity::Grade::Full);
   untimed.code = "nvcc";
   ASSERT_TRUE(keep_fidelity(folder.path(), untimed).ok());
-  EXPECT_EQ(read_fidelity(folder.path())->at(0).grade(), Fidelity::Grade::Limited) << "of other code they say nothing";
+  EXPECT_EQ(read_fidelity(folder.path())->at(0).grade(), Fidelity::Grade::Limited) << "they are another build's";
 }
 
 TEST(Fidelity, NamesADamagedFileAndReplacesIt) {

@@ -1,4 +1,4 @@
-// A cubin put together by hand, for tests of what reads cubins.
+// A cubin made by hand, for tests of readers of cubins.
 #pragma once
 #include <elf.h>
 
@@ -10,7 +10,7 @@
 
 namespace kernelift {
 
-/// A GPU image with one kernel and some variables, put together by hand.
+/// A GPU image with one kernel and some variables, made by hand.
 class HandmadeCubin {
  public:
   HandmadeCubin() {
@@ -26,7 +26,7 @@ class HandmadeCubin {
                         section, at, size});
     strings_ += name + '\0';
   }
-  /// What is in the text section.
+  /// Content of the text section.
   std::vector<uint64_t> code;
   std::vector<std::byte> bytes() {
     std::vector<Elf64_Shdr> sections = sections_;

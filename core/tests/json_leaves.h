@@ -1,5 +1,5 @@
-// What a stranger, a bug or a disk may have made of one field of a JSON artefact: every leaf in turn with every value
-// that its readers might trip over, and every leaf left out.
+// Damaged versions of a JSON artefact for tests: each value replaced by each of a list of values that a reader may fail
+// on, and each member left out.
 #pragma once
 #include <functional>
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace kernelift {
 
-/// Calls `look` with each changed document, and with where it was changed and to what.
+/// Calls `look` with each changed document and a text that names the changed path and the new value.
 inline void for_each_leaf(const Json& sound, const std::function<void(const Json&, const std::string&)>& look) {
   const Json values = {nullptr, true,         -1,    0,  1,   255,    4294967295u,   1ull << 52,
                        ~0ull,   ~0ull - 4095, 1e300, "", "0", "\xff", Json::array(), Json::object()};

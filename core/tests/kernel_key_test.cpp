@@ -1,4 +1,4 @@
-// Claims about core/model/kernel_key.h: one entity, three compilers' spellings, one key.
+// Canonical keys: all compilers' spellings of one entity have one key.
 #include "core/model/kernel_key.h"
 
 #include <gtest/gtest.h>
@@ -24,13 +24,13 @@ TEST(KernelKey, JoinsTheSpellingsOfAStaticVariable) {
   EXPECT_EQ(canonical_key("_ZN1aL1bE"), canonical_key("_ZN1a1bE"));
 }
 
-TEST(KernelKey, JoinsWhatIsLocalToAUnitOfRelocatableCode) {
+TEST(KernelKey, JoinsTheSpellingsOfNamesLocalToAUnitOfRelocatableCode) {
   EXPECT_EQ(canonical_key("__nv_static_23__f24e1562_8_cases_cu_ck__Z2skPi"),
             canonical_key("_ZL2skPi__intern__b04fd23c"));
   EXPECT_EQ(canonical_key("__nv_static_23__f24e1562_8_cases_cu_ck_cc"), "cc");
   EXPECT_EQ(canonical_key("__nv_static_23__f24e1562_8_cases_cu_ck__ZN34_GLOBAL__N__f24e1562_8_cases_cu_ck5inner2dkEPi"),
             "(anonymous)::inner::dk(int*)");
-  EXPECT_EQ(canonical_key("__nv_static_999_x"), "__nv_static_999_x") << "no such mark";
+  EXPECT_EQ(canonical_key("__nv_static_999_x"), "__nv_static_999_x") << "not nvcc's mark: the length does not fit";
 }
 
 TEST(KernelKey, JoinsTemplateArgumentsThatAreFunctionsOrDeclaredAuto) {
@@ -39,7 +39,7 @@ TEST(KernelKey, JoinsTemplateArgumentsThatAreFunctionsOrDeclaredAuto) {
   EXPECT_EQ(canonical_key("_Z2apITnPDaXadL_Z6targetEEEvPi"), canonical_key("_Z2apIXadL_Z6targetEEEvPi"));
 }
 
-TEST(KernelKey, LeavesOutAReturnTypeSoThatTemplatesAndFunctionsReadAlike) {
+TEST(KernelKey, LeavesOutTheReturnTypeSoThatTemplatesReadLikeFunctions) {
   EXPECT_EQ(canonical_key("_ZN3app6smoothIfLi8EEEvPKT_PS1_i"), "app::smooth<float,8>(float const*,float*,int)");
 }
 
@@ -49,22 +49,22 @@ TEST(KernelKey, BaseNameHasNeitherArgumentsNorParameters) {
   EXPECT_EQ(base_name("plain"), "plain");
 }
 
-TEST(KernelKey, IsShownWithItsArgumentsAndWithoutParameters) {
+TEST(KernelKey, QualifiedNameHasTemplateArgumentsAndNoParameters) {
   EXPECT_EQ(qualified_name("app::smooth<float,8>(float const*,float*,int)"), "app::smooth<float,8>");
   EXPECT_EQ(qualified_name("heat::(anonymous)::axpy(float*)"), "heat::(anonymous)::axpy");
   EXPECT_EQ(qualified_name("plain"), "plain");
 }
 
-TEST(KernelKey, AnAnonymousNamespaceMayBeLeftOutAsSourceTextDoes) {
+TEST(KernelKey, MatchesWithoutTheAnonymousNamespaceAsInSourceText) {
   const char* key = "heat::(anonymous)::axpy<(anonymous)::Tag>(float*)";
   for (auto* typed : {"axpy", "heat::axpy", "heat::axpy<Tag>", "(anonymous)::axpy", "heat::(anonymous)::axpy"})
     EXPECT_TRUE(key_matches(key, typed)) << typed;
   EXPECT_FALSE(key_matches(key, "other::axpy"));
-  EXPECT_FALSE(key_matches("heat::axpy(float*)", "(anonymous)::axpy")) << "who names it means it";
+  EXPECT_FALSE(key_matches("heat::axpy(float*)", "(anonymous)::axpy")) << "a namespace that is named must be there";
 }
 
-TEST(KernelKey, TellsFunctionsApartThatAreArgumentsOfArguments) {
-  // kern<blck<deq_a, 8>, 8>, blck being a function template and deq_a a function.
+TEST(KernelKey, DistinguishesFunctionsThatAreArgumentsOfArguments) {
+  // kern<blck<deq_a, 8>, 8>, where blck is a function template and deq_a a function.
   auto key = [](const std::string& innermost) {
     return canonical_key("_Z4kernIXadL_Z4blckIXadL_Z5deq_" + innermost + "PKviRfEELi8EEvPKcPcEELi8EEvS4_S5_");
   };
@@ -77,7 +77,7 @@ TEST(KernelKey, MatchesAPartOfTheNameWithItsParameters) {
   EXPECT_FALSE(key_matches("b::k(double*,int)", "k(float*, int)"));
 }
 
-TEST(KernelKey, MatchesWhatAUserTypes) {
+TEST(KernelKey, MatchesPartialNames) {
   const char* key = "app::detail::smooth<float,8>(float const*,int)";
   EXPECT_TRUE(key_matches(key, "smooth"));
   EXPECT_TRUE(key_matches(key, "detail::smooth"));
@@ -93,7 +93,7 @@ TEST(KernelKey, MatchesWhatAUserTypes) {
   EXPECT_FALSE(key_matches(key, ""));
 }
 
-TEST(KernelKey, TakesAnyBytesWithoutHarm) {
+TEST(KernelKey, OfDamagedNamesDoesNotCrash) {
   for (auto text : {"", "_Z", "_ZN", "_ZN9999999999999999999a", "_ZL", "__intern__", "a<b>>c", "(((", "_ZN1aL",
                     "__nv_static_", "__nv_static_5", "__nv_static_3_abc_", "&(", "a&((", "_Z1aITn", "_Z1aITnDa"})
     canonical_key(text), qualified_name(text), base_name(text), key_matches(text, "a");

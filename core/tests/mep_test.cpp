@@ -1,4 +1,4 @@
-// mep.json and its data files: everything written is read back, and nothing damaged or hostile passes as a MEP.
+// mep.json and its data files: everything written is read back, and damaged or hostile files are refused.
 #include "core/model/mep.h"
 
 #include <gmock/gmock.h>
@@ -8,6 +8,7 @@
 #include <random>
 
 #include "core/base/file.h"
+#include "core/tests/expression_literal.h"
 #include "core/tests/json_leaves.h"
 
 namespace kernelift {
@@ -32,7 +33,7 @@ class MepTest : public ::testing::Test {
     mep.compile_flags = {"-std=c++17", "-DBLOCK=128"};
     LaunchSite site;
     site.kernels = {"0badcafe"}, site.range = {"b.cu", 5, 50, 3, 4};
-    site.grid[0] = "(n + BLOCK - 1) / BLOCK", site.block[0] = "BLOCK", site.argument_text = {"d", "n"};
+    site.grid[0] = "(n + BLOCK - 1) / BLOCK"_e, site.block[0] = "BLOCK"_e, site.argument_text = {"d", "n"};
     mep.launches = {site};
     mep.knobs = {{"BLOCK", 128, {"b.cu", 9, 12, 1, 1}, true, true, true, {"0badcafe"}}};
     MepInstance instance;
@@ -57,7 +58,7 @@ class MepTest : public ::testing::Test {
   }
 };
 
-TEST_F(MepTest, ReadsWhatWasWrittenBeforeLaunchSettingsWereKnown) {
+TEST_F(MepTest, ReadsFilesOfVersionsWithoutLaunchSettings) {
   ASSERT_TRUE(sample().write(scratch_.path()).ok());
   auto json = read_json(scratch_.path() / "mep.json");
   ASSERT_TRUE(json.ok());
@@ -74,7 +75,7 @@ TEST_F(MepTest, ReadsWhatWasWrittenBeforeLaunchSettingsWereKnown) {
   EXPECT_TRUE(read->compile_command.empty());
 }
 
-TEST_F(MepTest, KeepsLargeDataWithHolesForZeros) {
+TEST_F(MepTest, StoresLargeDataWithHolesForZeros) {
   constexpr size_t kBytes = (9 << 20) + 37;
   std::vector<std::byte> bytes(kBytes);
   for (size_t i = 5 << 20; i < (5 << 20) + 5000; ++i) bytes[i] = std::byte(i % 251 + 1);
@@ -86,13 +87,13 @@ TEST_F(MepTest, KeepsLargeDataWithHolesForZeros) {
   EXPECT_EQ(*back, bytes);
   struct stat facts{};
   ASSERT_EQ(stat((scratch_.path() / "data" / *file).c_str(), &facts), 0);
-  EXPECT_LT(facts.st_blocks * 512, 1 << 20) << "zeros take no room";
+  EXPECT_LT(facts.st_blocks * 512, 1 << 20) << "zeros take no disk space";
   auto empty = Mep::store(scratch_.path(), {});
   ASSERT_TRUE(empty.ok());
   EXPECT_TRUE(Mep::load(scratch_.path(), *empty)->empty());
 }
 
-TEST_F(MepTest, RefusesAnAddressSlotOutsideWhatShouldHoldIt) {
+TEST_F(MepTest, RefusesAnAddressSlotOutsideItsRegionVariableOrArguments) {
   for (auto slot : {MepSymbolSlot{-1, -1, 5, "c", "c", "_ZL1c", 0}, MepSymbolSlot{1, -1, 0, "c", "c", "_ZL1c", 0},
                     MepSymbolSlot{0, -1, ~0ull, "c", "c", "_ZL1c", 0}}) {
     Mep mep = sample();
@@ -119,7 +120,7 @@ TEST_F(MepTest, ReadsBackEveryFieldItWrote) {
     EXPECT_EQ(read->origins[i].line, written.origins[i].line) << i;
   }
   EXPECT_EQ(read->compile_flags, written.compile_flags);
-  EXPECT_EQ(read->launches[0].grid[0], "(n + BLOCK - 1) / BLOCK");
+  EXPECT_EQ(read->launches[0].grid[0], "(n + BLOCK - 1) / BLOCK"_e);
   EXPECT_EQ(read->launches[0].range.end, 50u);
   EXPECT_EQ(read->knobs[0].value, 128);
   EXPECT_TRUE(read->knobs[0].in_geometry);
@@ -172,7 +173,7 @@ TEST_F(MepTest, ChecksADataFileAgainstItsName) {
   EXPECT_THAT(loaded.error().message, HasSubstr(file));
 }
 
-TEST_F(MepTest, SeesThatASizeIsNotItsDataFiles) {
+TEST_F(MepTest, RefusesASizeThatIsNotItsDataFiles) {
   for (bool of_variable : {false, true}) {
     Mep mep = sample();
     (of_variable ? mep.instances[0].variables[0].size : mep.instances[0].regions[0].size) = 999;
@@ -187,7 +188,7 @@ TEST_F(MepTest, SeesThatASizeIsNotItsDataFiles) {
   }
 }
 
-TEST_F(MepTest, SaysWhatToDoWhereAFileOfItIsTornOrGone) {
+TEST_F(MepTest, SaysWhatToDoIfAFileOfItIsTornOrMissing) {
   Mep mep = sample();
   ASSERT_TRUE(mep.write(scratch_.path()).ok());
   std::string data = mep.instances[0].regions[0].before;
@@ -211,7 +212,7 @@ TEST_F(MepTest, RefusesDataNamesThatLeaveItsFolder) {
   EXPECT_FALSE(Mep::load(scratch_.path(), "../mep.json").ok());
 }
 
-TEST_F(MepTest, SaysThatAFolderIsNoMepOrANewerOne) {
+TEST_F(MepTest, RefusesAFolderThatIsNoMepOrANewerOne) {
   auto read = Mep::read(scratch_.path());
   ASSERT_FALSE(read.ok());
   EXPECT_THAT(read.error().message, HasSubstr("kernelift extract"));
@@ -222,7 +223,7 @@ TEST_F(MepTest, SaysThatAFolderIsNoMepOrANewerOne) {
   EXPECT_THAT(read.error().message, HasSubstr("newer Kernelift"));
 }
 
-TEST_F(MepTest, HoldsTogetherWhateverOneOfItsFieldsSays) {
+TEST_F(MepTest, IsConsistentOrRefusedWhateverOneOfItsFieldsHolds) {
   ASSERT_TRUE(sample().write(scratch_.path()).ok());
   const Json sound = std::move(*read_json(scratch_.path() / "mep.json"));
   int refused = 0;
@@ -245,10 +246,10 @@ TEST_F(MepTest, HoldsTogetherWhateverOneOfItsFieldsSays) {
         for (uint64_t offset : region.pointer_offsets) EXPECT_LE(offset + 8, region.pointer_stride) << where;
       }
       for (auto& slot : instance.symbols) {
-        uint64_t room = slot.region >= 0     ? instance.regions.at(size_t(slot.region)).size
+        uint64_t size = slot.region >= 0     ? instance.regions.at(size_t(slot.region)).size
                         : slot.variable >= 0 ? instance.variables.at(size_t(slot.variable)).size
                                              : arguments;
-        EXPECT_LE(slot.offset, room - 8) << where;
+        EXPECT_LE(slot.offset, size - 8) << where;
       }
     }
   });
@@ -266,7 +267,7 @@ TEST_F(MepTest, SurvivesMutatedText) {
       for (int flips = 1 + round % 3; flips > 0; --flips)
         mutated[generator() % mutated.size()] ^= char(1 << generator() % 7);
     std::ofstream(scratch_.path() / "mep.json", std::ios::binary | std::ios::trunc)
-        << mutated;  // No fsync: a thousand of them.
+        << mutated;  // No fsync: there are a thousand of them.
     auto read = Mep::read(scratch_.path());
     if (!read.ok()) EXPECT_THAT(read.error().message, HasSubstr("mep.json"));
   }
@@ -289,11 +290,11 @@ TEST(MepInstance, FindsTheArgumentBytesThatAreAddressesWhereverTheyLie) {
     EXPECT_EQ(slots[0].offset, shift);
     EXPECT_EQ(slots[0].region, 0u);
   }
-  EXPECT_EQ(instance_of({0x7f2a00001000}).argument_slots().size(), 1u) << "the end of a region is its own";
+  EXPECT_EQ(instance_of({0x7f2a00001000}).argument_slots().size(), 1u) << "the end of a region belongs to it";
   EXPECT_TRUE(instance_of({0x7f2a00001001, 0x7f29ffffffff}).argument_slots().empty());
 }
 
-TEST(MepInstance, TakesNumbersThatLookLikeAddressesForNumbersWhereTypesAreKnown) {
+TEST(MepInstance, LeavesNumbersThatLookLikeAddressesAloneWhereTypesAreKnown) {
   MepInstance instance = instance_of({0x7f2a00000010, 0x7f2a00000020});
   EXPECT_EQ(instance.argument_slots().size(), 2u);
   instance.arguments_typed = true, instance.argument_pointers = {8};
@@ -302,7 +303,7 @@ TEST(MepInstance, TakesNumbersThatLookLikeAddressesForNumbersWhereTypesAreKnown)
   EXPECT_EQ(slots[0].offset, 8u);
 }
 
-TEST(MepInstance, GivesAnAddressWhereOneRegionEndsAndAnotherBeginsToTheLatter) {
+TEST(MepInstance, AssignsAnAddressBetweenTwoAdjacentRegionsToTheSecond) {
   MepInstance instance = instance_of({0x7f2a00001000});
   instance.regions.push_back({0x7f2a00001000, 4096, MemoryKind::Device, "", "", "arg 1", 1, "float"});
   auto slots = instance.argument_slots();

@@ -1,4 +1,4 @@
-// Compiler command lines as real builds write them: CMake's, Makefiles', hipcc's and clang's.
+// Compiler command lines of real builds: CMake's, Makefiles', hipcc's and clang's.
 #include "core/toolchain/nvcc_command.h"
 
 #include <gmock/gmock.h>
@@ -62,7 +62,7 @@ TEST(NvccCommand, SplitsHostCompilerWordsAtCommasAndKeepsTheirMeaning) {
   EXPECT_EQ(c.optimization, "-O3");
 }
 
-TEST(NvccCommand, SplitsHostCompilerWordsAtBlanksAsTheShellDoesThatNvccHandsThemTo) {
+TEST(NvccCommand, SplitsHostCompilerWordsAtBlanksAsNvccsShellDoes) {
   auto c = parsed(R"(nvcc -Xcompiler "-fopenmp -O3 '-DNAME=a b'" -Xcompiler -DQUOTED='"x"' -Xlinker "-z now" -c a.cu)");
   EXPECT_THAT(c.host_flags, IsSupersetOf({"-fopenmp", "-O3"}));
   EXPECT_THAT(c.preprocessor, ElementsAre("-DNAME=a b", "-DQUOTED=\"x\""));
@@ -128,7 +128,7 @@ TEST(NvccCommand, ForwardsUnknownFlagsOnlyWhereNvccWould) {
   EXPECT_THAT(parsed("nvcc -march=native -c a.cu").unknown, ElementsAre("-march=native"));
 }
 
-TEST(NvccCommand, DropsWhatOnlyTheGpuToolsRead) {
+TEST(NvccCommand, DropsOptionsForTheGpuTools) {
   auto c = parsed(
       "nvcc -Xptxas -v,-dlcm=ca --maxrregcount=64 -t0 --threads 4 -extended-lambda -lineinfo -ccbin g++-12 --keep -c "
       "a.cu");
@@ -169,11 +169,11 @@ TEST(ClangCommand, UnderstandsCudaAndPlainSources) {
   EXPECT_TRUE(parsed("clang++ --cuda-host-only -x hip a.cpp").host_only);
 }
 
-TEST(CompilerCommand, LooksPastCompilerLaunchers) {
+TEST(CompilerCommand, SkipsCompilerLaunchers) {
   EXPECT_EQ(parsed("/usr/bin/ccache nvcc -c a.cu").dialect, Dialect::Nvcc);
 }
 
-TEST(CompilerCommand, SaysWhichOptionLacksItsValue) {
+TEST(CompilerCommand, NamesAnOptionThatLacksItsValue) {
   auto c = parse_compiler_command({"nvcc", "-c", "a.cu", "-o"}, "/");
   ASSERT_FALSE(c.ok());
   EXPECT_THAT(c.error().message, HasSubstr("-o"));

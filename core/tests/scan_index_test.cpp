@@ -1,9 +1,10 @@
-// scan.json must survive the trip through a file, and damage to it must end in a sentence, not a crash.
+// scan.json is read back as it was written, and a damaged file is an error, not a crash.
 #include "core/model/scan/scan_index.h"
 
 #include <gtest/gtest.h>
 
 #include "core/base/file.h"
+#include "core/tests/expression_literal.h"
 #include "core/tests/json_leaves.h"
 
 namespace kernelift {
@@ -29,14 +30,14 @@ ScanIndex sample() {
   index.kernels.push_back(kernel);
   LaunchSite site;
   site.kernels = {"0a1b2c3d"}, site.range = {"/app/a.cu", 100, 120, 8, 8}, site.enclosing = "run";
-  site.grid[0] = "n / BLOCK", site.block[0] = "BLOCK", site.shared = "0", site.argument_text = {"x"},
+  site.grid[0] = "n / BLOCK"_e, site.block[0] = "BLOCK"_e, site.shared = "0"_e, site.argument_text = {"x"},
   site.through_macro = true;
   index.launches.push_back(site);
   index.knobs.push_back({"BLOCK", 256, {"/app/a.cu", 1, 4, 1, 1}, true, true, false, {"0a1b2c3d"}});
   return index;
 }
 
-TEST(ScanIndex, SurvivesTheTripThroughAFile) {
+TEST(ScanIndex, IsReadBackAsItWasWritten) {
   auto folder = std::move(TemporaryFolder::create("kernelift-scan")).value();
   auto file = folder.path() / "scan.json";
   ASSERT_TRUE(sample().write(file).ok());
@@ -64,17 +65,17 @@ TEST(ScanIndex, FindsByIdKeyNameAndPartOfAName) {
   EXPECT_TRUE(index.find("nothing").empty());
 }
 
-TEST(ScanIndex, TellsKernelsOfOneKeyByThePlaceOfTheirText) {
+TEST(ScanIndex, DistinguishesKernelsWithOneKeyByTheirDefinitions) {
   ScanIndex index = sample();
   ScannedKernel again = index.kernels[0];
-  again.tu = "/app/b.cu", index.kernels.push_back(again);  // A header's, in another unit.
+  again.tu = "/app/b.cu", index.kernels.push_back(again);  // The same header in another unit.
   EXPECT_EQ(index.namesakes("app::k(float*)").size(), 1u);
   again.definition.file = "/app/b.cu", index.kernels.push_back(again);
   ASSERT_EQ(index.namesakes("app::k(float*)").size(), 2u);
   EXPECT_EQ(index.namesakes("app::k(float*)")[1]->definition.file, "/app/b.cu");
 }
 
-TEST(ScanIndex, DamageGivesAClearErrorNeverACrash) {
+TEST(ScanIndex, RefusesDamagedFilesByName) {
   auto folder = std::move(TemporaryFolder::create("kernelift-scan")).value();
   auto file = folder.path() / "scan.json";
   ASSERT_TRUE(sample().write(file).ok());
@@ -93,7 +94,7 @@ TEST(ScanIndex, DamageGivesAClearErrorNeverACrash) {
   EXPECT_GT(refused, good.size() / 11);
 }
 
-TEST(ScanIndex, TakesOrRefusesWhateverOneOfItsFieldsSays) {
+TEST(ScanIndex, IsReadOrRefusedWhateverOneOfItsFieldsHolds) {
   int refused = 0;
   for_each_leaf(to_json(sample()), [&](const Json& changed, const std::string& where) {
     auto index = scan_index_from_json(changed, "scan.json");

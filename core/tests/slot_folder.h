@@ -1,6 +1,7 @@
-// A temporary folder for a test, whose path the next test of the same process gets again. What is cached by path, above
-// all the headers that the front end precompiles per set of flags (a fifth of a second each time), is then found again
-// by all tests of a program. Several at once have different paths. Nothing of an earlier test is left in it.
+// A temporary folder for a test, whose path is used again by the next test of the same process. Results that are cached
+// by path, above all the headers that the front end precompiles per set of flags (a fifth of a second each time), are
+// then reused by all tests of a program. Folders that exist at the same time have different paths. A folder is empty at
+// the start of each test.
 #pragma once
 #include <unistd.h>
 
@@ -30,7 +31,7 @@ class SlotFolder {
   const std::filesystem::path& path() const { return path_; }
 
  private:
-  /// Removed when the process ends; a fork of it that ends leaves it alone.
+  /// Removed when the process that created it ends, not when a fork of it does.
   struct Root {
     TemporaryFolder* folder = new TemporaryFolder(std::move(*TemporaryFolder::create("kernelift-tests")));
     std::filesystem::path path = std::filesystem::canonical(folder->path());

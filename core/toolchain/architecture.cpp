@@ -36,7 +36,7 @@ std::string architecture_that_ran(const CompilerCommand& command, int ptx_versio
 TargetArchitecture TargetArchitecture::of(const std::string& source, const std::string& machine) {
   int wanted = compute_capability(source), there = compute_capability(machine);
   if (wanted == 0 || wanted > there) return {machine, machine};
-  if (wanted == there) return {source, source};  // sm_90a has instructions that sm_90 has not.
+  if (wanted == there) return {source, source};  // sm_90a has instructions that sm_90 lacks.
   return {source, machine};
 }
 

@@ -1,6 +1,6 @@
 // See cubin.h. In NVIDIA's ELF, constant variables lie in .nv.constant3 (older toolkits: .nv.constant2), others in
 // .nv.global and .nv.global.init; bit 2 of st_other marks a managed variable, bit 4 a function that can be launched.
-// ELF64, little endian; structures are copied out, never pointed at.
+// ELF64, little-endian; structures are copied, because those in the file may be misaligned.
 #include "core/toolchain/cubin.h"
 
 #include <elf.h>
@@ -29,7 +29,7 @@ Error damaged(const char* what) {
   return environment_error(std::string("the image is not a sound cubin: ") + what + "; compile it again");
 }
 
-/// Section and symbol tables of a cubin, read with suspicion.
+/// Section and symbol tables of a cubin; every offset is checked.
 class CubinFile {
  public:
   static Result<CubinFile> open(std::string_view bytes) {
@@ -49,7 +49,7 @@ class CubinFile {
 
   const std::vector<Elf64_Shdr>& sections() const { return sections_; }
   std::string_view name(const Elf64_Shdr& section) const { return text(names_, section.sh_name); }
-  /// Empty where it does not lie inside the file.
+  /// The section's bytes; empty if they do not lie inside the file.
   std::string_view content(const Elf64_Shdr& section) const {
     if (section.sh_offset > bytes_.size() || section.sh_size > bytes_.size() - section.sh_offset) return {};
     return {bytes_.data() + section.sh_offset, section.sh_size};
@@ -119,9 +119,9 @@ Result<CubinSymbols> read_cubin(std::string_view image) {
   KERNELIFT_TRY(file.each_symbol([&](const Elf64_Sym& symbol, std::string_view name, const Elf64_Shdr& section) {
     if (is_function(symbol) && (symbol.st_other & kEntry)) found.kernels.emplace_back(name);
     if (ELF64_ST_TYPE(symbol.st_info) != STT_OBJECT || symbol.st_size == 0 || name.empty()) return;
-    std::string_view place = file.name(section);
-    bool constant = place == ".nv.constant3" || place == ".nv.constant2";
-    if (!constant && place != ".nv.global" && place != ".nv.global.init") return;
+    std::string_view in = file.name(section);
+    bool constant = in == ".nv.constant3" || in == ".nv.constant2";
+    if (!constant && in != ".nv.global" && in != ".nv.global.init") return;
     found.variables.push_back({std::string(name), symbol.st_size, constant, (symbol.st_other & kManaged) != 0,
                                ELF64_ST_BIND(symbol.st_info) == STB_LOCAL, is_compiler_made(name)});
   }));
@@ -148,7 +148,7 @@ Result<CubinTextureUse> read_texture_use(std::string_view image) {
   CubinTextureUse found;
   KERNELIFT_TRY(file.each_symbol([&](const Elf64_Sym& symbol, std::string_view name, const Elf64_Shdr& section) {
     if (!is_function(symbol)) return;
-    // Several share a section: a kernel's has the compiler's own functions (of its divisions) behind it.
+    // Several functions share a section: after a kernel's code come the compiler's helper functions for its divisions.
     std::string_view code = file.content(section);
     code.remove_prefix(std::min<uint64_t>(symbol.st_value, code.size()));
     if (symbol.st_size > 0) code.remove_suffix(code.size() - std::min<uint64_t>(symbol.st_size, code.size()));

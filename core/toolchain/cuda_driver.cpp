@@ -1,4 +1,4 @@
-// See cuda_driver.h. RTLD_NOLOAD first: inside a user's process the driver is there already, whatever its path.
+// See cuda_driver.h. RTLD_NOLOAD is tried first: inside a user's process the driver is loaded already, from any path.
 #include "core/toolchain/cuda_driver.h"
 
 #include <dlfcn.h>

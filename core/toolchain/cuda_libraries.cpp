@@ -1,4 +1,5 @@
-// See cuda_libraries.h. Files are looked at, never loaded: a library of the wrong version in this process would stay.
+// See cuda_libraries.h. Only file names are examined: a library of the wrong version, once loaded, would stay in this
+// process.
 #include "core/toolchain/cuda_libraries.h"
 
 #include <algorithm>
@@ -24,7 +25,7 @@ void add(std::vector<fs::path>& to, const fs::path& folder) {
   if (!code && fs::is_directory(real, code) && std::find(to.begin(), to.end(), real) == to.end()) to.push_back(real);
 }
 
-/// Toolkits for compiling on one machine for another hold both machines' libraries.
+/// Toolkits for cross-compilation hold libraries for several machines.
 #if defined(__aarch64__)
 constexpr const char *kTarget = "targets/sbsa-linux/lib", *kSystem = "/usr/lib/aarch64-linux-gnu";
 #else
@@ -82,7 +83,7 @@ CudaLibraryFolders cuda_library_folders(const std::vector<fs::path>& roots) {
   for (const char* list : {"KERNELIFT_CUDA_LIBRARIES", "LD_LIBRARY_PATH"})
     for (auto& folder : split_folders(std::getenv(list))) add(folders.named, folder);
   for (auto& root : roots) add_toolkit(folders.toolkits, root);
-  // A conda environment is laid out as a toolkit is.
+  // A conda environment has the layout of a toolkit.
   for (const char* name : {"CUDA_PATH", "CUDA_HOME", "CONDA_PREFIX"})
     if (const char* root = std::getenv(name)) add_toolkit(folders.toolkits, root);
   for (auto& folder : split_folders(std::getenv("PATH"))) {
@@ -107,7 +108,8 @@ Result<fs::path> find_cuda_library(const std::string& stem, int major) {
     for (auto& entry : fs::directory_iterator(folder, code))
       if (is_version(entry.path().filename(), stem, major) && fs::exists(entry.path(), code))
         found.push_back(entry.path());
-    if (!found.empty()) return *std::min_element(found.begin(), found.end());  // The soname: shortest, so first.
+    // Of "libX.so.13" and "libX.so.13.0.85" the first in order is the shorter one, the soname.
+    if (!found.empty()) return *std::min_element(found.begin(), found.end());
   }
   std::string where;
   for (auto& folder : folders) where += (where.empty() ? "" : ", ") + folder.string();

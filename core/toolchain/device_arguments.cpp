@@ -1,18 +1,19 @@
-// See device_arguments.h. Which options have a value, so that it is never taken for an input file, nvcc_command knows.
+// See device_arguments.h. nvcc_options.h says which options take a value, so that a value is not taken for an input
+// file.
 #include "core/toolchain/device_arguments.h"
 
 #include <cctype>
 #include <set>
 #include <string_view>
 
-#include "core/toolchain/nvcc_command.h"
+#include "core/toolchain/nvcc_options.h"
 
 namespace kernelift {
 namespace {
 
 using Names = std::set<std::string_view>;
 
-/// Files, linking, architectures, what is only said or kept on the way: left out, with the value where there is one.
+/// Options for files, linking, architectures, messages and intermediate files: left out, with their values.
 const Names kDropped = {"o",
                         "output-file",
                         "odir",
@@ -97,7 +98,7 @@ const Names kDropped = {"o",
                         "nodlink",
                         "no-device-link",
                         "no-compress"};
-/// Left out although it changes device code; the report says so.
+/// Left out although they change device code; the report says so.
 const Names kCannotRepeat = {"dlto", "dlink-time-opt", "lto", "gen-opt-lto", "ewp", "extensible-whole-program"};
 
 /// "-I/usr/include", "-lm", "-O3": a letter with its value joined on.
@@ -112,7 +113,7 @@ std::vector<std::string> device_arguments(const std::vector<std::string>& comman
     const std::string& word = command[i];
     if (word.empty()) continue;
     if (word[0] != '-' || word == "-") {
-      // Up to nvcc itself: launchers such as ccache; after it: input files.
+      // The first words are launchers such as ccache, and nvcc itself; later ones are input files.
       if (after_program) left_out.push_back(word);
       after_program = true;
       continue;
@@ -132,7 +133,7 @@ std::vector<std::string> device_arguments(const std::vector<std::string>& comman
       kept.push_back(word);
       if (next) kept.push_back(command[++i]);
     } else if ((joined(name, 'l') || joined(name, 'L')) && word[1] != '-') {
-      // nvcc's long options have names of their own; "-lineinfo" and the like are no libraries.
+      // A word with two dashes is a long option, and "-lineinfo" is not a library.
       if (name.starts_with("lineinfo")) kept.push_back(word);
       else left_out.push_back(word);
     } else if (joined(name, 't') && std::isdigit(static_cast<unsigned char>(name[1]))) {

@@ -1,12 +1,12 @@
 // The blob's layout, little-endian, everything 16-byte aligned:
 //
-//   head    magic u64, size u64, version u32, count u32, checksum u32 of all that follows, checksum u32 of the head
-//           so far
+//   head    magic u64, size u64, version u32, count u32, checksum u32 of all bytes after the head, checksum u32 of the
+//           preceding members of the head
 //   entry   kind u32, reserved u32, then offset u64 and length u64 for each of name, flags and bytes
 //   data
 //
-// Offsets count from the blob's first byte. A reader trusts nothing: it is handed to it by whatever program runs. The
-// head has a checksum of its own, because its size says how far one may read at all.
+// Offsets count from the blob's first byte. The reader trusts nothing, because the blob comes from an arbitrary
+// program. The head has a checksum of its own, because its size says how many bytes may be read at all.
 #include "core/toolchain/fat_blob.h"
 
 #include <cstddef>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr uint32_t kVersion = 2;
 constexpr size_t kAlignment = 16;
-constexpr uint64_t kLargest = uint64_t{1} << 32;  // 4 GiB: above it a length is damage, not a program.
+constexpr uint64_t kLargest = uint64_t{1} << 32;  // 4 GiB: a larger length is damaged.
 
 struct Head {
   uint64_t magic, size;

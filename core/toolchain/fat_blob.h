@@ -1,6 +1,6 @@
-// What our compiler wrappers embed in an application in a fatbin's place: device bitcode and lowered images, side by
-// side. clang puts it behind __cudaRegisterFatBinary by -fcuda-include-gpubinary; the CUDA runtime library reads it
-// back.
+// The blob that our compiler wrappers embed in an application in place of a fatbin: device bitcode and lowered images,
+// side by side. clang passes it to __cudaRegisterFatBinary (-fcuda-include-gpubinary); the CPU device's CUDA runtime
+// library reads it.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -18,16 +18,16 @@ inline constexpr size_t kFatBlobHeadBytes = 32;
 struct FatEntry {
   enum class Kind : uint32_t { Bitcode = 1, CpuImage = 2, RelocatableBitcode = 3 } kind = Kind::Bitcode;
   std::string name;   ///< The source file, for errors and the recorder.
-  std::string flags;  ///< The front-end flags, newline separated, so that tuning can repeat them.
+  std::string flags;  ///< The front end's flags, separated by newlines, so that tuning can repeat them.
   std::span<const char> bytes;
 };
 
 std::vector<char> write_fat_blob(const std::vector<FatEntry>& entries);
 /// Entries point into `blob`; every offset is checked.
 Result<std::vector<FatEntry>> read_fat_blob(std::span<const char> blob);
-/// How many bytes to hand to read_fat_blob(): what is registered at run time is a bare pointer. The blob's length, from
-/// its head; of a head that is damaged or of another version no more than itself, so that nothing behind it is touched
-/// and the reader says what is wrong. 0 if it is no blob. EXPECTS: kFatBlobHeadBytes at `head`.
+/// The number of bytes to pass to read_fat_blob(), because only a pointer is registered at run time: the blob's length
+/// from its head. If the head is damaged or of another version, only the head's length, so that no byte after it is
+/// read and read_fat_blob() reports what is wrong. 0 if it is not a blob. EXPECTS: kFatBlobHeadBytes at `head`.
 uint64_t fat_blob_size(const void* head);
 
 }  // namespace kernelift

@@ -1,6 +1,6 @@
-// The C ABI between lowered device code and whoever runs it. A kernel image for the CPU device is an ELF shared
-// object that exports one symbol, `kernelift_image`, of type kl_image. The same image serves the CUDA runtime library
-// inside an application, the sandbox's runner and the tests: it is the CPU device's cubin.
+// The C ABI between lowered device code and its executor. A kernel image for the CPU device is an ELF shared object
+// that exports one symbol, `kernelift_image`, of type kl_image. The CUDA runtime library inside an application, the
+// sandbox's runner and the tests use the same image: it is the CPU device's equivalent of a cubin.
 #pragma once
 #include <stdint.h>
 
@@ -14,9 +14,9 @@ extern "C" {
 /// How a kernel's threads are executed.
 enum kl_mode {
   KL_MODE_LOOP = 0,     ///< No thread waits for another: a block is one loop over its threads.
-  KL_MODE_CUT = 1,      ///< Cut at its barriers and warp operations: loops over threads between them.
+  KL_MODE_CUT = 1,      ///< Cut at barriers and warp operations, with a loop over threads for each part between them.
   KL_MODE_FIBER = 2,    ///< Threads are fibers that switch at barriers, warp operations and in spin loops.
-  KL_MODE_REFUSED = 3,  ///< It reaches what the CPU device cannot do, mode_reason says what; `run` is null.
+  KL_MODE_REFUSED = 3,  ///< It uses a feature that the CPU device lacks, named in mode_reason; `run` is null.
 };
 
 typedef struct kl_dim3 {
@@ -29,28 +29,28 @@ typedef struct kl_launch {
   uint32_t dynamic_shared_bytes;
   const void* arguments;  ///< Packed parameters, kl_kernel::parameter_bytes long.
   const struct kl_services* services;
-  void* executor;  ///< The executor's own.
+  void* executor;  ///< The executor's own data.
 } kl_launch;
 
 typedef struct kl_parameter {
   uint32_t offset, size;
 } kl_parameter;
 
-/// What an image asks of its executor; filled by it before the first launch (kl_image::services).
+/// The executor's functions that an image calls; the executor sets kl_image::services before the first launch.
 struct kl_services;
-/// One block in flight; opaque here, laid out in block_context.h.
+/// One running block; opaque here, laid out in block_context.h.
 struct kl_block;
 
 typedef struct kl_kernel {
-  const char* name;               ///< Mangled, as in the device IR.
-  void (*run)(struct kl_block*);  ///< LOOP, CUT: the whole block. FIBER: one thread, on its own stack.
+  const char* name;               ///< Mangled name, as in the device IR.
+  void (*run)(struct kl_block*);  ///< LOOP, CUT: runs the whole block. FIBER: runs one thread, on its own stack.
   uint32_t mode;                  ///< enum kl_mode.
-  const char* mode_reason;        ///< Why it is not LOOP, for people ("__shfl_sync at file.cu:31").
+  const char* mode_reason;        ///< Why the mode is not LOOP, for people ("__shfl_sync at file.cu:31").
   uint32_t parameter_count, parameter_bytes;
   const kl_parameter* parameters;
   uint32_t static_shared_bytes;
-  uint32_t frame_bytes;  ///< CUT: bytes per thread kept across barriers.
-  uint32_t stack_bytes;  ///< FIBER: stack per thread; 0 if it cannot be bounded.
+  uint32_t frame_bytes;  ///< CUT: bytes per thread that are kept across barriers.
+  uint32_t stack_bytes;  ///< FIBER: bytes of stack per thread; 0 if there is no bound.
   uint32_t max_threads;  ///< __launch_bounds__, 0 if absent.
   uint32_t flags;        ///< KL_USES_GRID_SYNC …
 } kl_kernel;
@@ -69,8 +69,8 @@ typedef struct kl_image {
   uint64_t magic;
   uint32_t version;
   uint32_t kernel_count, variable_count;
-  uint32_t
-      architecture;  ///< Of the device code, 75 for sm_75: libraries choose how to launch by it. 0: it does not say.
+  /// Architecture of the device code, 75 for sm_75: libraries choose by it how they launch. 0: not known.
+  uint32_t architecture;
   const kl_kernel* kernels;
   const kl_variable* variables;
   const struct kl_services** services;

@@ -1,335 +1,25 @@
-// Three dialects, one table. nvcc accepts each option as -name value, -name=value, --long-name value and
-// --long-name=value; clang and hipcc spell theirs as gcc does. An option's row says what its value means; the switch
-// over meanings below is the whole of the semantics. What is in no row goes to the host compiler if nvcc was told so
+// See nvcc_command.h. The tables of nvcc_options.h say what each option means; apply() below has a case for each
+// meaning. An option that is in no table goes to the host compiler if nvcc was told so
 // (-forward-unknown-to-host-compiler), else into `unknown`.
 #include "core/toolchain/nvcc_command.h"
 
 #include <algorithm>
-#include <map>
 
 #include "core/base/file.h"
 #include "core/base/process.h"
+#include "core/toolchain/nvcc_options.h"
 
 namespace kernelift {
 namespace fs = std::filesystem;
 
 namespace {
 
-enum class Meaning {
-  Define,
-  Undefine,
-  Include,
-  SystemInclude,
-  AfterInclude,
-  QuoteInclude,
-  ForcedInclude,
-  MacroInclude,
-  Standard,
-  Language,
-  Output,
-  OutputFolder,
-  Architecture,
-  Code,
-  GenerateCode,
-  HostWords,
-  LinkWords,
-  LibraryFolder,
-  Library,
-  HostCompiler,
-  DependencyFile,
-  DependencyTarget,
-  DependencyQuotedTarget,
-  DependencySwitch,
-  DependencyOnly,
-  Optimize,
-  Relocatable,
-  RelocatableSwitch,
-  Ftz,
-  PrecDiv,
-  PrecSqrt,
-  Fmad,
-  FastMath,
-  Lambda,
-  Constexpr,
-  Debug,
-  HostDebug,
-  LineInfo,
-  Compile,
-  DeviceCompile,
-  WholeCompile,
-  DeviceLinkAction,
-  LibraryAction,
-  PtxAction,
-  CubinAction,
-  FatbinAction,
-  PreprocessAction,
-  QueryAction,
-  Verbose,
-  DryRun,
-  ForwardUnknown,
-  HostFlag,
-  HostFlagWithValue,
-  LinkFlag,
-  Drop,
-  DropWithValue,
-  ClangWord
-};
-
-struct Option {
-  Meaning meaning;
-  bool takes_value;
-};
-
-using enum Meaning;
-
-/// nvcc's options, by every name they have, without dashes.
-const std::map<std::string, Option, std::less<>>& nvcc_options() {
-  static const std::map<std::string, Option, std::less<>> table = [] {
-    std::map<std::string, Option, std::less<>> rows;
-    auto add = [&](Meaning meaning, bool value, std::initializer_list<const char*> names) {
-      for (const char* name : names) rows[name] = {meaning, value};
-    };
-    add(Define, true, {"D", "define-macro"});
-    add(Undefine, true, {"U", "undefine-macro"});
-    add(Include, true, {"I", "include-path"});
-    add(SystemInclude, true, {"isystem", "system-include"});
-    add(ForcedInclude, true, {"include", "pre-include"});
-    add(Standard, true, {"std"});
-    add(Language, true, {"x"});
-    add(Output, true, {"o", "output-file"});
-    add(OutputFolder, true, {"odir", "output-directory"});
-    add(Architecture, true, {"arch", "gpu-architecture"});
-    add(Code, true, {"code", "gpu-code"});
-    add(GenerateCode, true, {"gencode", "generate-code"});
-    add(HostWords, true, {"Xcompiler", "compiler-options"});
-    add(LinkWords, true, {"Xlinker", "linker-options"});
-    add(LibraryFolder, true, {"L", "library-path"});
-    add(Library, true, {"l", "library"});
-    add(HostCompiler, true, {"ccbin", "compiler-bindir"});
-    add(DependencyFile, true, {"MF", "dependency-output"});
-    add(DependencyTarget, true, {"MT", "dependency-target-name"});
-    add(DependencyQuotedTarget, true, {"MQ"});
-    add(DependencySwitch, false,
-        {"MD", "MMD", "MP", "generate-dependencies-with-compile", "generate-nonsystem-dependencies-with-compile",
-         "generate-dependency-targets"});
-    add(DependencyOnly, false, {"M", "MM", "generate-dependencies", "generate-nonsystem-dependencies"});
-    add(Optimize, true, {"O", "optimize"});
-    add(Relocatable, true, {"rdc", "relocatable-device-code"});
-    add(Ftz, true, {"ftz"});
-    add(PrecDiv, true, {"prec-div"});
-    add(PrecSqrt, true, {"prec-sqrt"});
-    add(Fmad, true, {"fmad"});
-    add(FastMath, false, {"use_fast_math"});
-    add(Lambda, false, {"extended-lambda", "expt-extended-lambda"});
-    add(Constexpr, false, {"expt-relaxed-constexpr"});
-    add(Debug, false, {"G", "device-debug"});
-    add(HostDebug, false, {"g", "debug"});
-    add(LineInfo, false, {"lineinfo", "generate-line-info"});
-    add(Compile, false, {"c", "compile"});
-    add(DeviceCompile, false, {"dc", "device-c"});
-    add(WholeCompile, false, {"dw", "device-w"});
-    add(DeviceLinkAction, false, {"dlink", "device-link"});
-    add(LibraryAction, false, {"lib"});
-    add(PtxAction, false, {"ptx"});
-    add(CubinAction, false, {"cubin"});
-    add(FatbinAction, false, {"fatbin"});
-    add(PreprocessAction, false, {"E", "preprocess"});
-    add(QueryAction, false, {"version", "V", "help", "h", "list-gpu-arch", "arch-ls", "list-gpu-code", "code-ls"});
-    add(Verbose, false, {"v", "verbose"});
-    add(DryRun, false, {"dryrun", "dry-run"});
-    add(ForwardUnknown, false,
-        {"forward-unknown-to-host-compiler", "forward-unknown-to-host-linker", "forward-unknown-opts"});
-    add(LinkFlag, false, {"shared"});
-    add(HostFlag, false, {"pg", "profile", "w", "disable-warnings", "pthread"});
-    add(Drop, false,
-        {"restrict",
-         "keep",
-         "save-temps",
-         "res-usage",
-         "resource-usage",
-         "allow-unsupported-compiler",
-         "clean",
-         "clean-targets",
-         "dlto",
-         "dlink-time-opt",
-         "lto",
-         "link",
-         "no-align-double",
-         "nodlink",
-         "no-device-link",
-         "src-in-ptx",
-         "source-in-ptx",
-         "ewp",
-         "extensible-whole-program",
-         "extra-device-vectorization",
-         "use-local-env",
-         "objdir-as-tempdir",
-         "objtemp",
-         "no-compress",
-         "Wno-deprecated-gpu-targets",
-         "Wno-deprecated-declarations",
-         "Wreorder",
-         "Wdefault-stream-launch",
-         "Wext-lambda-captures-this",
-         "Wmissing-launch-bounds",
-         "no-exceptions",
-         "noeh",
-         "no-host-device-initializer-list",
-         "no-host-device-move-forward",
-         "display-error-number",
-         "no-display-error-number",
-         "disable-optimizer-constants",
-         "gen-opt-lto",
-         "m64",
-         "ftemplate-backtrace",
-         "builtin-move-forward",
-         "builtin-initializer-list",
-         "prof"});
-    add(DropWithValue, true,
-        {"Xptxas",
-         "ptxas-options",
-         "Xnvlink",
-         "nvlink-options",
-         "Xfatbin",
-         "fatbin-options",
-         "Xcudafe",
-         "Xarchive",
-         "archive-options",
-         "maxrregcount",
-         "t",
-         "threads",
-         "keep-dir",
-         "cudart",
-         "cudadevrt",
-         "default-stream",
-         "diag-suppress",
-         "diag-error",
-         "diag-warn",
-         "Werror",
-         "m",
-         "machine",
-         "split-compile",
-         "split-compile-extended",
-         "time",
-         "dopt",
-         "compress-mode",
-         "target-dir",
-         "target-directory",
-         "static-global-template-stub",
-         "jump-table-density",
-         "tls",
-         "ldir",
-         "libdevice-directory",
-         "idp",
-         "ddp",
-         "dp",
-         "drive-prefix",
-         "input-drive-prefix",
-         "dependency-drive-prefix",
-         "qpp-config",
-         "Xnvvm",
-         "archiver-binary",
-         "arbin",
-         "run-args",
-         "optimization-info",
-         "opt-info",
-         "Ofast-compile",
-         "Ofc",
-         "ftemplate-depth",
-         "ftemplate-backtrace-limit",
-         "device-entity-has-hidden-visibility",
-         "fdevice-time-trace",
-         "entries",
-         "e",
-         "host-linker-script",
-         "hls",
-         "brief-diagnostics",
-         "brief-diag",
-         "jtd",
-         "device-stack-protector",
-         "frandom-seed",
-         "sanitize"});
-    return rows;
-  }();
-  return table;
-}
-
-/// gcc-style options of clang and hipcc that take a value as the next word, or joined where `joined`.
-struct ClangOption {
-  const char* name;
-  Meaning meaning;
-  bool joined;
-};
-constexpr ClangOption kClangOptions[] = {{"-isystem", SystemInclude, true},
-                                         {"-idirafter", AfterInclude, true},
-                                         {"-iquote", QuoteInclude, true},
-                                         {"-include", ForcedInclude, false},
-                                         {"-imacros", MacroInclude, false},
-                                         {"-Xclang", ClangWord, false},
-                                         {"-Xarch_host", ClangWord, false},
-                                         {"-Xarch_device", ClangWord, false},
-                                         {"-Xcuda-ptxas", DropWithValue, false},
-                                         {"-Xcuda-fatbinary", DropWithValue, false},
-                                         {"-Xoffload-linker", DropWithValue, false},
-                                         {"-Xlinker", LinkWords, false},
-                                         {"-mllvm", DropWithValue, false},
-                                         {"-MF", DependencyFile, true},
-                                         {"-MT", DependencyTarget, true},
-                                         {"-MQ", DependencyQuotedTarget, true},
-                                         {"-MJ", DropWithValue, true},
-                                         {"-arch", Architecture, false},
-                                         {"-target", DropWithValue, false},
-                                         {"-z", LinkFlag, false},
-                                         {"-T", LinkFlag, false},
-                                         {"-D", Define, true},
-                                         {"-U", Undefine, true},
-                                         {"-I", Include, true},
-                                         {"-L", LibraryFolder, true},
-                                         {"-l", Library, true},
-                                         {"-x", Language, true},
-                                         {"-o", Output, true}};
-constexpr const char* kClangDropped[] = {"--cuda-path=",
-                                         "--rocm-path=",
-                                         "--rocm-device-lib-path=",
-                                         "--hip-path=",
-                                         "--hip-version=",
-                                         "-fcuda-short-ptr",
-                                         "-nogpulib",
-                                         "-nocudalib",
-                                         "-nogpuinc",
-                                         "-nocudainc",
-                                         "--hip-link",
-                                         "-parallel-jobs=",
-                                         "-cuid=",
-                                         "-fuse-cuid=",
-                                         "--cuda-noopt-device-debug",
-                                         "-Wno-unknown-cuda-version",
-                                         "--offload-compress",
-                                         "-munsafe-fp-atomics",
-                                         "-mcode-object-version=",
-                                         "--no-cuda-version-check",
-                                         "--offload-new-driver",
-                                         "--no-offload-new-driver",
-                                         "-amdgpu-target",
-                                         "--gcc-toolchain=",
-                                         "-fhip-new-launch-api",
-                                         "--driver-mode=",
-                                         "--cuda-include-ptx=",
-                                         "--no-cuda-include-ptx=",
-                                         "--gpu-max-threads-per-block=",
-                                         "-save-temps",
-                                         "--save-temps",
-                                         "-Rpass",
-                                         "-fsave-optimization-record",
-                                         "-foptimization-record-file=",
-                                         "-ftime-trace",
-                                         "-fgpu-default-stream=",
-                                         "-mcumode",
-                                         "-mno-cumode"};
+using Meaning = OptionMeaning;
+using enum OptionMeaning;
 
 bool is_true(std::string_view value) { return value != "false" && value != "0"; }
 
-/// "a,b\,c" at its unescaped commas.
+/// Splits "a,b\,c" at its unescaped commas.
 std::vector<std::string> split_commas(std::string_view list) {
   std::vector<std::string> parts(1);
   for (size_t i = 0; i < list.size(); ++i) {
@@ -341,8 +31,8 @@ std::vector<std::string> split_commas(std::string_view list) {
   return parts;
 }
 
-/// nvcc hands these on as a part of a shell's line: a blank in one ends a word.
-std::vector<std::string> words_handed_on(std::string_view list) {
+/// nvcc passes these on as part of a shell's command line, so a blank ends a word.
+std::vector<std::string> forwarded_words(std::string_view list) {
   std::vector<std::string> words;
   for (std::string& part : split_commas(list)) {
     bool one_word = part.find(' ') == part.npos;
@@ -402,20 +92,17 @@ class Parser {
     const std::string& word = words[at_];
     std::string_view name = std::string_view(word).substr(word[1] == '-' ? 2 : 1);
     size_t equals = name.find('=');
-    const auto& table = nvcc_options();
-    auto row = table.find(name.substr(0, equals));
-    if (row != table.end()) {
-      const Option& option = row->second;
-      if (!option.takes_value) {
+    if (const NvccOption* option = find_nvcc_option(name.substr(0, equals))) {
+      if (!option->takes_value) {
         if (equals != std::string_view::npos && !is_true(name.substr(equals + 1))) return done();
-        return apply(option.meaning, word, "");
+        return apply(option->meaning, word, "");
       }
-      // -DX=1 never comes here (its name is DX); -D=X does not exist.
-      if (equals != std::string_view::npos) return apply(option.meaning, word, std::string(name.substr(equals + 1)));
+      // -DX=1 is not handled here (its name is DX); -D=X does not exist.
+      if (equals != std::string_view::npos) return apply(option->meaning, word, std::string(name.substr(equals + 1)));
       KERNELIFT_ASSIGN(std::string value, value_of(words, word));
-      return apply(option.meaning, word, value);
+      return apply(option->meaning, word, value);
     }
-    // One-letter options take their value joined; a second dash would make them long names.
+    // The value of a one-letter option may be joined to it; with two dashes it would be a long name.
     if (word[1] != '-') {
       static constexpr std::pair<char, Meaning> joined[] = {{'D', Define},        {'U', Undefine}, {'I', Include},
                                                             {'L', LibraryFolder}, {'l', Library},  {'O', Optimize}};
@@ -433,7 +120,7 @@ class Parser {
     const std::string& word = words[at_];
     for (const char* prefix : {"--offload-arch=", "--cuda-gpu-arch=", "--amdgpu-target=", "--gpu-architecture="})
       if (word.starts_with(prefix)) return apply(Architecture, word, word.substr(std::string(prefix).size()));
-    for (const char* dropped : kClangDropped)
+    for (const char* dropped : clang_dropped_options())
       if (word.starts_with(dropped)) return apply(Drop, word, "");
     if (word == "-fgpu-rdc" || word == "-fcuda-rdc") return apply(RelocatableSwitch, word, "");
     if (word == "-fno-gpu-rdc" || word == "-fno-cuda-rdc") {
@@ -484,7 +171,7 @@ class Parser {
         word == "-nostdlib" || word == "-s")
       return apply(LinkFlag, word, "");
     if (word.starts_with("-g")) return apply(HostDebug, word, "");
-    for (const ClangOption& option : kClangOptions) {
+    for (const ClangOption& option : clang_options()) {
       std::string_view name = option.name;
       if (word == name) {
         KERNELIFT_ASSIGN(std::string value, value_of(words, word));
@@ -509,7 +196,7 @@ class Parser {
     return done();
   }
 
-  /// A word for the host compiler: what it tells the preprocessor holds for the device pass too.
+  /// A word for the host compiler; its preprocessor options apply to the device pass too.
   void host_word(const std::string& word) {
     if (take_preprocessor_) {
       command_.preprocessor.push_back(word);
@@ -532,7 +219,7 @@ class Parser {
   }
 
   void preprocessor(const char* option, const std::string& value) {
-    // -D and -U join, so that a reader sees one word per macro; the folder options keep two.
+    // One-letter options are joined with their values, so that a macro is one word; the others stay two words.
     if (option[2] == '\0') {
       command_.preprocessor.push_back(option + value);
     } else {
@@ -549,7 +236,7 @@ class Parser {
       command_.architectures.push_back(name);
   }
 
-  /// arch=compute_90,code=[compute_90,sm_90]; the names of `code` count, `arch` if there is none.
+  /// arch=compute_90,code=[compute_90,sm_90]: the architectures are those of `code`, or `arch` if there is no `code`.
   void generate_code(const std::string& spec) {
     std::string text;
     for (char c : spec)
@@ -583,7 +270,7 @@ class Parser {
       case Standard: c.standard = value; break;
       case Language:
         language_ = value == "none" ? "" : value;
-        // nvcc's -x holds for every input, wherever it stands.
+        // nvcc's -x applies to every input, also to those before it.
         if (c.dialect == Dialect::Nvcc)
           for (SourceInput& input : c.inputs) input.language = language_of(input.file, language_, c.dialect);
         break;
@@ -597,10 +284,10 @@ class Parser {
         break;
       case GenerateCode: generate_code(value); break;
       case HostWords:
-        for (const std::string& host : words_handed_on(value)) host_word(host);
+        for (const std::string& host : forwarded_words(value)) host_word(host);
         break;
       case LinkWords:
-        for (const std::string& linker : words_handed_on(value)) {
+        for (const std::string& linker : forwarded_words(value)) {
           c.link_flags.push_back("-Xlinker");
           c.link_flags.push_back(linker);
         }
@@ -664,7 +351,6 @@ class Parser {
       case HostFlag:
         c.host_flags.push_back(word == "--disable-warnings" ? "-w" : word == "--profile" ? "-pg" : word);
         break;
-      case HostFlagWithValue: c.host_flags.insert(c.host_flags.end(), {word, value}); break;
       case LinkFlag: c.link_flags.push_back(value.empty() ? (word == "--shared" ? "-shared" : word) : value); break;
       case Drop: c.dropped.push_back(word); break;
       case DropWithValue: c.dropped.insert(c.dropped.end(), {word, value}); break;
@@ -676,7 +362,7 @@ class Parser {
   void finish() {
     if (command_.architectures.empty())
       for (const std::string& code : codes_) architecture(code);
-    // -M wins over -c; with -MD the file is compiled as well.
+    // -M overrides -c; with -MD the file is compiled as well.
     bool only = std::any_of(command_.dependency_flags.begin(), command_.dependency_flags.end(),
                             [](const std::string& flag) { return flag == "-M" || flag == "-MM"; });
     if (only) command_.action = Action::Preprocess;
@@ -702,7 +388,7 @@ bool is_launcher(const std::string& program) {
 }
 
 Status expand(const std::vector<std::string>& argv, const fs::path& folder, int depth, std::vector<std::string>& out) {
-  constexpr int kDeepest = 16;  // Response files that name each other would never end.
+  constexpr int kDeepest = 16;  // Response files that name each other would be read for ever.
   if (depth > kDeepest) return usage_error("response files are nested more than " + std::to_string(kDeepest) + " deep");
   for (size_t i = 0; i < argv.size(); ++i) {
     std::string file;
@@ -721,7 +407,7 @@ Status expand(const std::vector<std::string>& argv, const fs::path& folder, int 
     fs::path path = folder / file;
     if (std::error_code ignored; !fs::exists(path, ignored))
       return usage_error("the response file " + path.string() +
-                         " does not exist; run the build first, it is written by it");
+                         " does not exist; run the build first, which writes it");
     auto text = read_text(path);
     if (!text.ok()) return usage_error("cannot read the response file " + path.string() + ": " + text.error().message);
     auto words = split_command(*text);
@@ -733,11 +419,6 @@ Status expand(const std::vector<std::string>& argv, const fs::path& folder, int 
 
 }  // namespace
 
-bool nvcc_option_takes_value(std::string_view name) {
-  auto row = nvcc_options().find(name);
-  return row != nvcc_options().end() && row->second.takes_value;
-}
-
 std::vector<std::string> CompilerCommand::frontend_flags() const {
   std::vector<std::string> flags;
   if (!standard.empty()) flags.push_back("-std=" + standard);
@@ -746,7 +427,7 @@ std::vector<std::string> CompilerCommand::frontend_flags() const {
   if (ftz) flags.push_back("-fgpu-flush-denormals-to-zero");
   if (!fmad) flags.push_back("-ffp-contract=off");
   if (relocatable) flags.push_back("-fgpu-rdc");
-  // Of the host's flags those that change what the source means.
+  // The host's flags that change what the source means.
   for (const std::string& flag : host_flags)
     for (const char* language : {"-fno-exceptions", "-fno-rtti", "-funsigned-char", "-fsigned-char", "-fno-char8_t",
                                  "-fpermissive", "-fms-extensions", "-fchar8_t", "-pthread"})

@@ -1,7 +1,8 @@
-// An nvcc, hipcc or clang++ (CUDA, HIP) command line, understood: which files, as which language, to which output, with
-// which preprocessor, language and code-generation flags. Shared by the compiler wrappers (which then run clang), by
-// scan (which then parses) and by whoever runs the application's own compiler again on a changed file. Response files
-// (@file, --options-file) are read; `.cpp` may be CUDA by `-x cu`; quoting of -D values survives.
+// Parser for nvcc, hipcc and clang++ (CUDA, HIP) command lines: the input files and their languages, the output, and
+// the preprocessor, language and code-generation flags. Used by the compiler wrappers (which then run clang), by scan
+// (which then parses the sources) and by code that runs the application's own compiler again on a changed file.
+// Response files
+// (@file, --options-file) are read; `-x cu` makes a `.cpp` file CUDA; the quoting of -D values is preserved.
 #pragma once
 #include <filesystem>
 #include <optional>
@@ -23,43 +24,39 @@ struct SourceInput {
 
 struct CompilerCommand {
   Dialect dialect = Dialect::Nvcc;
-  Action action = Action::Link;  ///< -c, -E, -dlink, none, -ptx, -cubin, -fatbin, --version and the like.
+  Action action = Action::Link;  ///< From -c, -E, -dlink, -ptx, -cubin, -fatbin, --version…; Link if there is none.
   std::vector<SourceInput> inputs;
-  std::string output;                      ///< As given by -o; empty if none.
-  std::string standard;                    ///< "c++17", empty for the default.
+  std::string output;                      ///< From -o; empty if there is none.
+  std::string standard;                    ///< "c++17"; empty for the default.
   std::vector<std::string> preprocessor;   ///< -D -U -I -isystem -include … in order, clang's spelling.
   std::vector<std::string> architectures;  ///< "sm_90", from -arch, -gencode, --offload-arch, in order.
-  std::vector<std::string> host_flags;     ///< Host compiler's: -Xcompiler words, -O, -g, -fPIC, -W….
+  std::vector<std::string> host_flags;     ///< Flags for the host compiler: -Xcompiler words, -O, -g, -fPIC, -W….
   std::vector<std::string> link_flags;     ///< -L -l -Wl,… and the like, in order.
-  std::string optimization = "-O2";        ///< Host -O level.
+  std::string optimization = "-O2";        ///< The host's -O level.
   bool relocatable = false;                ///< -rdc=true, -dc
   bool host_only = false;                  ///< --cuda-host-only: no device code.
   bool use_fast_math = false, ftz = false, prec_div = true, prec_sqrt = true, fmad = true;
   bool extended_lambda = false, relaxed_constexpr = false, debug = false, line_info = false;
-  std::vector<std::string> dependency_flags;  ///< -MD -MF … as given, clang's spelling.
+  std::vector<std::string> dependency_flags;  ///< -MD -MF …, clang's spelling.
   std::string host_compiler;                  ///< -ccbin; empty for the default.
   std::string output_folder;                  ///< -odir; empty for the working folder.
-  std::string query;                          ///< The flag that made it Action::Query: "--version", "--help"….
+  std::string query;                          ///< The flag for Action::Query: "--version", "--help"….
   bool verbose = false, dry_run = false;      ///< -v, --dryrun
-  std::vector<std::string> dropped;           ///< Known flags without meaning here.
-  std::vector<std::string> unknown;           ///< Flags not understood: reported, never silently dropped.
+  std::vector<std::string> dropped;           ///< Known flags that mean nothing here.
+  std::vector<std::string> unknown;           ///< Flags that are not known: reported, never silently dropped.
 
-  /// Flags that decide what the device front end sees, in clang's spelling (no inputs, no output, no -x).
+  /// The flags that change what the device front end sees, in clang's spelling (no inputs, no output, no -x).
   std::vector<std::string> frontend_flags() const;
 };
 
-/// `argv[0]` decides the dialect unless `dialect_hint` does; a leading ccache or the like is passed over. `folder`
-/// resolves relative response files.
+/// The dialect comes from `dialect_hint`, else from `argv[0]`; a leading ccache or the like is skipped. Relative
+/// response files are looked for in `folder`. A Usage error: an option without its value, or a response file that is
+/// missing.
 Result<CompilerCommand> parse_compiler_command(const std::vector<std::string>& argv,
                                                const std::filesystem::path& folder,
                                                std::optional<Dialect> dialect_hint = std::nullopt);
 
-/// Does nvcc's option of this name, long or short, without dashes, take the next word as its value when none stands
-/// behind
-/// '='? False for names that are not nvcc's.
-bool nvcc_option_takes_value(std::string_view name);
-
-/// Expands @file and --options-file in place, recursively; a missing file is an Error that names it.
+/// Expands @file and --options-file in place, recursively; a missing file is a Usage error that names it.
 Result<std::vector<std::string>> expand_response_files(const std::vector<std::string>& argv,
                                                        const std::filesystem::path& folder);
 

@@ -23,30 +23,30 @@ typedef struct kl_allocation {
 /// One kernel launch, valid during the call only.
 typedef struct kl_record_launch {
   const kl_kernel* kernel;
-  const kl_image* image;  ///< Its module: name and address of every variable.
-  const void* fat_blob;   ///< The registered blob it came from (core/toolchain/fat_blob.h), or null.
+  const kl_image* image;  ///< Its module, with the name and address of every variable.
+  const void* fat_blob;   ///< The registered blob that holds it (core/toolchain/fat_blob.h), or null.
   kl_dim3 grid, block;
   uint32_t dynamic_shared_bytes;
   uint32_t cooperative;
-  const void* arguments;  ///< Packed.
+  const void* arguments;  ///< Packed parameters, kl_kernel::parameter_bytes long.
   uint64_t stream;        ///< 0: the default stream.
 } kl_record_launch;
 
-/// What the runtime offers the recorder.
+/// The functions that the runtime offers to the recorder.
 typedef struct kl_runtime_view {
   uint32_t version;
-  /// Writes up to `capacity` live allocations, ordered by address; returns how many there are.
+  /// Writes up to `capacity` live allocations, ordered by address; returns the number of live allocations.
   size_t (*allocations)(kl_allocation* out, size_t capacity);
   /// Returns when no launched work is running.
   void (*synchronize)(void);
 } kl_runtime_view;
 
-/// What the recorder offers the runtime.
+/// The functions that the recorder offers to the runtime.
 typedef struct kl_recorder {
   uint32_t version;
   void (*launch_begin)(const kl_record_launch*);
-  void (*launch_end)(const kl_record_launch*, double seconds);  ///< Below 0: the launch failed.
-  void (*shutdown)(void);                                       ///< At process exit, before the runtime frees anything.
+  void (*launch_end)(const kl_record_launch*, double seconds);  ///< `seconds` below 0: the launch failed.
+  void (*shutdown)(void);  ///< Called at process exit, before the runtime frees memory.
 } kl_recorder;
 
 /// Exported by the recorder library; null means: do not record.

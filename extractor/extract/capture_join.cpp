@@ -8,9 +8,9 @@
 
 #include "core/base/file.h"
 #include "core/compiler/nvcc_image.h"
+#include "core/model/element.h"
 #include "core/model/kernel_key.h"
 #include "core/toolchain/cubin.h"
-#include "sandbox/judge/element.h"
 
 namespace kernelift {
 

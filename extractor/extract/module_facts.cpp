@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/model/element_layout.h"
 #include "core/model/kernel_key.h"
-#include "sandbox/judge/yardstick.h"
 
 namespace kernelift {
 namespace {

@@ -7,7 +7,7 @@
 #include <deque>
 
 #include "core/base/bytes.h"
-#include "sandbox/judge/element.h"
+#include "core/model/element.h"
 
 namespace kernelift {
 namespace {

@@ -6,8 +6,9 @@
 #include <cstring>
 #include <random>
 
+#include "core/model/element.h"
+#include "core/model/launch/limits.h"
 #include "extractor/extract/region_types.h"
-#include "sandbox/judge/element.h"
 
 namespace kernelift {
 namespace {
@@ -43,9 +44,9 @@ std::vector<std::byte> plausible(const ElementType& type, uint64_t count, int64_
 }
 
 /// The launch's axes with every unknown name standing for `size`; the default where that gives nothing sensible.
-uint32_t axis(const std::string& text, const Bindings& knobs, int64_t size, uint32_t fallback, int64_t most) {
-  auto expression = text.empty() ? Result<Expression>(usage_error("none")) : Expression::parse(text);
-  if (!expression.ok()) return fallback;
+uint32_t axis(const std::optional<Expression>& expression, const Bindings& knobs, int64_t size, uint32_t fallback,
+              int64_t most) {
+  if (!expression) return fallback;
   Bindings bound = knobs;
   for (auto& name : expression->variables()) bound.try_emplace(name, size);
   auto value = expression->evaluate(bound);
@@ -66,18 +67,19 @@ Result<MepInputs> make_inputs(const ScannedKernel& kernel, const std::vector<Lau
   Bindings bound;
   for (auto& knob : knobs) bound[knob.name] = knob.value;
   LaunchSite site = launches.empty() ? LaunchSite{} : launches.front();
-  constexpr int64_t kMostThreads = 1024, kMostBlocks = 1 << 20;
+  constexpr int64_t kMostBlocks = 1 << 20;
   auto& g = instance.geometry;
-  g.block = {axis(site.block[0], bound, kDefaultBlock, kDefaultBlock, kMostThreads),
-             axis(site.block[1], bound, 1, 1, kMostThreads), axis(site.block[2], bound, 1, 1, kMostThreads)};
+  g.block = {axis(site.block[0], bound, kDefaultBlock, kDefaultBlock, kMostThreadsPerBlock),
+             axis(site.block[1], bound, 1, 1, kMostThreadsPerBlock),
+             axis(site.block[2], bound, 1, 1, kMostThreadsPerBlock)};
   if (kernel.max_threads > 0 && g.block.count() > uint64_t(kernel.max_threads))
     g.block = {uint32_t(kernel.max_threads), 1, 1};
-  if (g.block.count() > kMostThreads) g.block = {kDefaultBlock, 1, 1};
+  if (g.block.count() > kMostThreadsPerBlock) g.block = {kDefaultBlock, 1, 1};
   uint32_t blocks = uint32_t((size + g.block.x - 1) / g.block.x);
   g.grid = {axis(site.grid[0], bound, size, blocks, kMostBlocks), axis(site.grid[1], bound, size, 1, kMostBlocks),
             axis(site.grid[2], bound, size, 1, kMostBlocks)};
   if (g.grid.count() > uint64_t(kMostBlocks)) g.grid = {blocks, 1, 1};
-  g.shared_bytes = site.shared.empty() ? 0 : axis(site.shared, bound, size, 0, 48 << 10);
+  g.shared_bytes = axis(site.shared, bound, size, 0, kOrdinarySharedBytes);
 
   uint64_t elements = g.threads();
   for (int64_t product = size, i = 0; i < std::min<int64_t>(integers, 3); ++i, product *= size)

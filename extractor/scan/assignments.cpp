@@ -1,6 +1,7 @@
-// Every statement gets its place in the order of the text. An assignment that is a statement of its own, in a block
-// around the use and before it, comes before every arrival there; it is the last one if no other lies between, and none
-// in a loop around the use alone, which an earlier round would have passed. With labels to jump to, nothing is told.
+// Every statement gets a number in the order of the text. An assignment that is a statement of its own, in a block
+// around the use and before it, is executed on every path to the use. It is the last one if no other assignment lies
+// between, and none lies in a loop around the use alone, where an earlier iteration would have executed it. In a
+// function with labels nothing is known.
 #include "extractor/scan/assignments.h"
 
 #include "clang/AST/DeclCXX.h"
@@ -61,12 +62,12 @@ bool Assignments::always_before(const Position& first, const Position& then) con
   while (block && is_whole(block)) block = positions_.at(block).outer;
   if (!block || !llvm::isa<CompoundStmt>(block) || !encloses(block, then) || first.order >= then.order) return false;
   auto* around = positions_.at(block).outer;
-  return !around || !llvm::isa<SwitchStmt>(around);  // A case may jump past it.
+  return !around || !llvm::isa<SwitchStmt>(around);  // A jump to a case may skip the assignment.
 }
 
 bool Assignments::may_come_between(const Position& other, const Position& first, const Position& then) const {
   for (auto* around = other.outer; around && !encloses(around, then); around = positions_.at(around).outer)
-    if (llvm::isa<LambdaExpr>(around)) return true;  // Called who knows when.
+    if (llvm::isa<LambdaExpr>(around)) return true;  // The lambda may be called at any time.
   if (other.order < then.order) return other.order > first.order;
   for (auto* around = then.outer; around && !encloses(around, first); around = positions_.at(around).outer) {
     bool loop = llvm::isa<ForStmt, WhileStmt, DoStmt, CXXForRangeStmt>(around) && encloses(around, other);
@@ -79,7 +80,7 @@ const Assignment* Assignments::last(const VarDecl* variable, int axis, const Stm
   variable = variable->getCanonicalDecl();
   auto given = given_.find(variable);
   auto at = positions_.find(place);
-  if (given == given_.end() || at == positions_.end() || lent_.count(variable) || has_labels_) return nullptr;
+  if (given == given_.end() || at == positions_.end() || escaped_.count(variable) || has_labels_) return nullptr;
   auto concerns = [&](const Assignment& one) { return one.axis < 0 || axis < 0 || one.axis == axis; };
   const Assignment* found = nullptr;
   for (auto& one : given->second)
@@ -97,7 +98,7 @@ const std::vector<const Expr*>* Assignments::field(const VarDecl* record, const 
   return found == fields_.end() ? nullptr : &found->second;
 }
 
-/// `config.gridDim = value`, or `config.gridDim.x = …` with no value that could be followed.
+/// Handles `config.gridDim = value`; for `config.gridDim.x = …` the recorded value is null.
 void Assignments::give_field(const Expr* target, const Expr* value) {
   if (auto* choice = llvm::dyn_cast<ConditionalOperator>(target->IgnoreParenImpCasts()))
     give_field(choice->getTrueExpr(), nullptr), give_field(choice->getFalseExpr(), nullptr);
@@ -110,10 +111,10 @@ void Assignments::give_field(const Expr* target, const Expr* value) {
 
 void Assignments::note(const VarDecl* variable, const Assignment& assignment) {
   if (positions_.count(assignment.place)) given_[variable].push_back(assignment);
-  else lent_.insert(variable);
+  else escaped_.insert(variable);
 }
 
-/// `target`, or what it may stand for: (first ? n : steps) = 5.
+/// Records an assignment to `target`, or to each variable that it may denote: (first ? n : steps) = 5.
 void Assignments::give(const Expr* target, const Expr* value, const Stmt* place) {
   target = target->IgnoreParenImpCasts();
   if (auto* choice = llvm::dyn_cast<ConditionalOperator>(target))
@@ -132,14 +133,14 @@ void Assignments::give(const Expr* target, const Expr* value, const Stmt* place)
   else give(member->getBase(), nullptr, place);
 }
 
-/// Whoever has an address or a reference may write through it, at any time.
-void Assignments::lend(const Expr* target) {
+/// The address or a reference is taken, through which the variable may be written at any time.
+void Assignments::note_escape(const Expr* target) {
   target = target->IgnoreParenImpCasts();
   if (auto* choice = llvm::dyn_cast<ConditionalOperator>(target))
-    lend(choice->getTrueExpr()), lend(choice->getFalseExpr());
-  if (auto* member = llvm::dyn_cast<MemberExpr>(target)) lend(member->getBase());
-  if (auto* element = llvm::dyn_cast<ArraySubscriptExpr>(target)) lend(element->getBase());
-  if (auto* variable = variable_of(target)) lent_.insert(variable);
+    note_escape(choice->getTrueExpr()), note_escape(choice->getFalseExpr());
+  if (auto* member = llvm::dyn_cast<MemberExpr>(target)) note_escape(member->getBase());
+  if (auto* element = llvm::dyn_cast<ArraySubscriptExpr>(target)) note_escape(element->getBase());
+  if (auto* variable = variable_of(target)) escaped_.insert(variable);
 }
 
 bool Assignments::VisitBinaryOperator(BinaryOperator* op) {
@@ -162,9 +163,9 @@ bool Assignments::VisitDeclStmt(DeclStmt* statement) {
   for (auto* declaration : statement->decls()) {
     auto* variable = llvm::dyn_cast<VarDecl>(declaration);
     if (!variable || !variable->getInit()) continue;
-    if (is_writable_reference(variable->getType())) lend(variable->getInit());
-    if (variable->isStaticLocal()) lent_.insert(variable->getCanonicalDecl());
-    // In `dim3 block(256), grid(n / block.x);` the second speaks of the first.
+    if (is_writable_reference(variable->getType())) note_escape(variable->getInit());
+    if (variable->isStaticLocal()) escaped_.insert(variable->getCanonicalDecl());
+    // The position is the initialiser's: in `dim3 block(256), grid(n / block.x);` the second uses the first.
     else note(variable->getCanonicalDecl(), {-1, variable->getInit(), variable->getInit()});
   }
   return true;
@@ -172,14 +173,14 @@ bool Assignments::VisitDeclStmt(DeclStmt* statement) {
 
 bool Assignments::VisitUnaryOperator(UnaryOperator* op) {
   if (op->isIncrementDecrementOp()) give(op->getSubExpr(), nullptr, op);
-  else if (op->getOpcode() == UO_AddrOf) lend(op->getSubExpr());
+  else if (op->getOpcode() == UO_AddrOf) note_escape(op->getSubExpr());
   return true;
 }
 
 bool Assignments::VisitCallExpr(CallExpr* call) {
   auto* callee = call->getDirectCallee();
   for (unsigned i = 0; callee && i < std::min(call->getNumArgs(), callee->getNumParams()); ++i)
-    if (is_writable_reference(callee->getParamDecl(i)->getType())) lend(call->getArg(i));
+    if (is_writable_reference(callee->getParamDecl(i)->getType())) note_escape(call->getArg(i));
   return true;
 }
 

@@ -1,6 +1,7 @@
-// What a function that launches gives its variables, and which of it one has at a certain place: block = 256; a<<<n /
-// block, block>>>(…); block = 64; b<<<…>>>. Only a value that the variable is sure to have there is told; one that
-// depends on a branch, on an earlier round of a loop or on somebody who holds the address is not.
+// The assignments to a launching function's variables, and which of them reaches a given statement:
+//     block = 256; a<<<n / block, block>>>(…); block = 64; b<<<…>>>
+// Only a value that the variable is certain to have there is returned, not one that depends on a branch, on an earlier
+// iteration of a loop, or on code that has the variable's address.
 #pragma once
 #include <map>
 #include <set>
@@ -13,23 +14,23 @@ namespace kernelift {
 
 /// x, y, z as 0, 1, 2; -1 for any other name.
 int axis_of(llvm::StringRef member);
-/// dim3 and its kin, references to it included.
+/// True for dim3 and uint3, and references to them.
 bool is_dim3(clang::QualType type);
 
-/// One place where a variable is given a value.
+/// One assignment to a variable, or its initialisation.
 struct Assignment {
-  int axis = -1;                       ///< grid.x = …: 0; -1: all of it.
-  const clang::Expr* value = nullptr;  ///< Null: not one that could be followed.
-  const clang::Stmt* place = nullptr;
+  int axis = -1;                       ///< 0 for `grid.x = …`; -1 for the whole variable.
+  const clang::Expr* value = nullptr;  ///< Null if the value cannot be followed.
+  const clang::Stmt* place = nullptr;  ///< The assigning statement or initialiser.
 };
 
 class Assignments : public clang::DynamicRecursiveASTVisitor {
  public:
   explicit Assignments(const clang::FunctionDecl* function);
 
-  /// What `variable`, or that axis of it, was last given before `place`; null if that depends on more than the place.
+  /// The assignment to `variable`, or to that axis of it, that reaches `place`; null if it depends on the path taken.
   const Assignment* last(const clang::VarDecl* variable, int axis, const clang::Stmt* place) const;
-  /// All that `record.name` is given; a null value is one that could not be followed, or a part of it.
+  /// All values assigned to `record.name`; null for a value that could not be followed, or an assignment to a part.
   const std::vector<const clang::Expr*>* field(const clang::VarDecl* record, const std::string& name) const;
 
   bool VisitBinaryOperator(clang::BinaryOperator* op) override;
@@ -40,7 +41,7 @@ class Assignments : public clang::DynamicRecursiveASTVisitor {
 
  private:
   struct Position {
-    size_t order = 0, end = 0;  ///< In the order of the text; `end` is past all that is inside.
+    size_t order = 0, end = 0;  ///< Numbers in the order of the text; `end` is past the statement's children.
     const clang::Stmt* outer = nullptr;
   };
   void number(const clang::Stmt* statement, const clang::Stmt* outer);
@@ -50,10 +51,10 @@ class Assignments : public clang::DynamicRecursiveASTVisitor {
   void note(const clang::VarDecl* variable, const Assignment& assignment);
   void give(const clang::Expr* target, const clang::Expr* value, const clang::Stmt* place);
   void give_field(const clang::Expr* target, const clang::Expr* value);
-  void lend(const clang::Expr* target);
+  void note_escape(const clang::Expr* target);
 
   std::map<const clang::VarDecl*, std::vector<Assignment>> given_;
-  std::set<const clang::VarDecl*> lent_;  ///< Somebody may write to them without naming them.
+  std::set<const clang::VarDecl*> escaped_;  ///< Variables that may be written through a pointer or reference.
   std::map<std::pair<const clang::VarDecl*, std::string>, std::vector<const clang::Expr*>> fields_;
   std::map<const clang::Stmt*, Position> positions_;
   size_t next_ = 0;

@@ -1,5 +1,5 @@
-// Bodies are walked in every instance, as launches are. A launch is a call like any other, of its own place; from there
-// the callers are followed upwards, the words of each parameter replaced by what the caller passes for it.
+// Bodies are walked in every instance, as in launch_finder. A launch is recorded as a call whose callee is the launch's
+// source position; from there the callers are followed upwards, each parameter replaced by the caller's argument.
 #include "extractor/scan/call_finder.h"
 
 #include <algorithm>
@@ -16,8 +16,8 @@ namespace {
 
 using namespace clang;
 
-constexpr int kCallers = 6;            ///< Functions above the one that launches.
-constexpr size_t kMostStates = 10000;  ///< Ways to a launch: a program whose wrappers call each other has very many.
+constexpr int kCallers = 6;            ///< Levels of callers above the function that launches.
+constexpr size_t kMostStates = 10000;  ///< Call chains per launch: wrappers that call each other have very many.
 
 class CallVisitor : public DynamicRecursiveASTVisitor {
  public:
@@ -98,7 +98,7 @@ class CallVisitor : public DynamicRecursiveASTVisitor {
     if (any && !callee.empty()) calls.push_back(std::move(call));
   }
 
-  /// What a pointer, or what holds one, starts from.
+  /// The texts of the variables that a pointer, or an object that contains one, is derived from.
   std::set<std::string> bases(const Expr* e) const {
     e = e->IgnoreParenCasts()->IgnoreImplicit()->IgnoreParenCasts();
     auto of = [&](const Expr* object, const std::string& part) {
@@ -153,9 +153,9 @@ class CallVisitor : public DynamicRecursiveASTVisitor {
 
 using Arguments = std::vector<std::set<std::string>>;
 
-/// What a launch's arguments lead to, in a caller's words; nothing is left of a parameter that the call says nothing
-/// of.
-Arguments in_words_of(const HostCall& caller, const Arguments& arguments) {
+/// A launch's arguments in terms of a caller's variables; a parameter for which the call passes no known memory is
+/// dropped.
+Arguments as_seen_by(const HostCall& caller, const Arguments& arguments) {
   Arguments all;
   for (auto& argument : arguments) {
     std::set<std::string> bases;
@@ -205,7 +205,7 @@ void follow_callers(ScanIndex& index) {
     std::vector<std::pair<std::string, Arguments>> now;
     auto reach = [&](const HostCall& call, Arguments arguments, auto& into) {
       add_pairs(arguments, site.one_memory);
-      // Without a parameter in it no caller has more to say.
+      // Only arguments that depend on a parameter need the callers.
       bool open = std::any_of(arguments.begin(), arguments.end(), [](auto& bases) {
         return std::any_of(bases.begin(), bases.end(), [](auto& base) { return base.starts_with('#'); });
       });
@@ -217,10 +217,10 @@ void follow_callers(ScanIndex& index) {
     for (int level = 0; level < kCallers && !now.empty(); ++level) {
       std::vector<std::pair<std::string, Arguments>> above;
       for (auto& [function, arguments] : now)
-        // A unit that only declares the function knows its name alone.
+        // A unit that only declares the function labels it without a file.
         for (auto& name : std::set{function, function.substr(0, function.find('@'))})
           if (auto found = callers.find(name); found != callers.end())
-            for (auto* call : found->second) reach(*call, in_words_of(*call, arguments), above);
+            for (auto* call : found->second) reach(*call, as_seen_by(*call, arguments), above);
       now = std::move(above);
     }
   }

@@ -1,6 +1,7 @@
-// Calls and launches in host code, with the memory that each passes: `smooth(a, a)` three functions away from the
-// launch in smooth(to, from) says that a kernel may be given one memory twice, which no rewrite may rely on being two.
-// By words, as far as they tell: a variable that is another's value under another name is not seen through.
+// Calls and launches in host code, with the memory that each passes: `smooth(a, a)`, three functions away from the
+// launch in smooth(to, from), shows that two of a kernel's arguments may point to the same memory, so no rewrite may
+// assume that they do not overlap. Memory is compared by the text of the expression: a variable that copies another's
+// value is not recognised as the same memory.
 #pragma once
 #include <functional>
 #include <vector>
@@ -9,11 +10,11 @@
 
 namespace kernelift {
 
-/// `label` names functions alike in all units.
+/// `label` gives a function the same name in all units.
 std::vector<HostCall> find_calls(const ParsedUnit& unit, const SourceItems& items,
                                  const std::function<std::string(const clang::FunctionDecl*)>& label);
 
-/// Takes the calls of all units and leaves what they say in the launches: LaunchSite::one_memory.
+/// Consumes the calls of all units and fills in LaunchSite::one_memory of the launches.
 void follow_callers(ScanIndex& index);
 
 }  // namespace kernelift

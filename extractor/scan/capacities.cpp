@@ -1,4 +1,4 @@
-// A walk notes arrays, subscripts and what becomes of variables; what holds an index is judged when all is known.
+// A walk records arrays, subscripts and assignments; whether an index is bounded is decided afterwards.
 #include "extractor/scan/capacities.h"
 
 #include <algorithm>
@@ -76,11 +76,11 @@ Capacities::Array* Capacities::array_of(const ValueDecl* declaration) {
 
 bool Capacities::take_use(const Expr* use, const ValueDecl* declaration) {
   if (subscripted_.contains(use)) return true;
-  if (Array* array = array_of(declaration)) array->handed_on = true;
+  if (Array* array = array_of(declaration)) array->escapes = true;
   return true;
 }
 
-/// The outermost of `tile[y][x]` is met first.
+/// Of `tile[y][x]` the whole expression is visited first, then `tile[y]`.
 bool Capacities::VisitArraySubscriptExpr(ArraySubscriptExpr* element) {
   if (subscripted_.contains(element)) return true;
   std::vector<const Expr*> indices;
@@ -96,7 +96,7 @@ bool Capacities::VisitArraySubscriptExpr(ArraySubscriptExpr* element) {
   if (!array) return true;
   subscripted_.insert(base);
   for (size_t i = 0; i < std::min(indices.size(), array->indices.size()); ++i) array->indices[i].push_back(indices[i]);
-  array->handed_on |= indices.size() < array->extents.size();
+  array->escapes |= indices.size() < array->extents.size();
   return true;
 }
 
@@ -105,11 +105,11 @@ void Capacities::judge() {
     for (size_t i = 0; i < array.extents.size(); ++i) {
       if (!array.extents[i]) continue;
       Capacity capacity{uses_.leading_to(array.extents[i])};
-      capacity.by_threads = array.handed_on;
-      // Who uses it does so in a way that is not seen, such as a member of what a template's argument makes.
-      capacity.loose = array.indices[i].empty() && !array.handed_on;
+      capacity.by_threads = array.escapes;
+      // No use is known, so it is used in a way that is not followed, such as through a template-dependent member.
+      capacity.unbounded = array.indices[i].empty() && !array.escapes;
       judged_.clear();
-      for (auto* index : array.indices[i]) capacity.loose |= !holds(index, true, capacity);
+      for (auto* index : array.indices[i]) capacity.unbounded |= !is_bounded(index, true, capacity);
       capacities_.push_back(std::move(capacity));
     }
 }
@@ -117,7 +117,7 @@ void Capacities::judge() {
 bool Capacities::grows_only(SourceLocation constant, const std::set<SourceLocation>& geometry) const {
   return std::any_of(capacities_.begin(), capacities_.end(), [&](auto& capacity) {
     if (!capacity.extent.contains(constant)) return false;
-    return capacity.loose || (capacity.by_threads && !geometry.contains(constant));
+    return capacity.unbounded || (capacity.by_threads && !geometry.contains(constant));
   });
 }
 
@@ -126,7 +126,7 @@ bool Capacities::shares(const Stmt* text, const Capacity& capacity) const {
   return std::any_of(places.begin(), places.end(), [&](auto& place) { return capacity.extent.contains(place); });
 }
 
-bool Capacities::is_of_data(const Stmt* text, std::set<const ValueDecl*>& seen) const {
+bool Capacities::depends_on_data(const Stmt* text, std::set<const ValueDecl*>& seen) const {
   if (!text || llvm::isa<ArraySubscriptExpr>(text)) return text != nullptr;
   auto* unary = llvm::dyn_cast<UnaryOperator>(text);
   if (unary && (unary->isIncrementDecrementOp() || unary->getOpcode() == UO_Deref)) return true;
@@ -135,19 +135,19 @@ bool Capacities::is_of_data(const Stmt* text, std::set<const ValueDecl*>& seen) 
   if (variable && seen.insert(variable).second) {
     if (changed_.contains(variable) && !counters_.contains(variable)) return true;
     auto& given = uses_.given_to(variable);
-    return std::any_of(given.begin(), given.end(), [&](auto* value) { return is_of_data(value, seen); });
+    return std::any_of(given.begin(), given.end(), [&](auto* value) { return depends_on_data(value, seen); });
   }
-  return std::any_of(text->child_begin(), text->child_end(), [&](auto* child) { return is_of_data(child, seen); });
+  return std::any_of(text->child_begin(), text->child_end(), [&](auto* child) { return depends_on_data(child, seen); });
 }
 
-bool Capacities::holds(const Expr* index, bool whole, Capacity& capacity) {
+bool Capacities::is_bounded(const Expr* index, bool whole, Capacity& capacity) {
   index = index->IgnoreParenCasts();
   if (auto* literal = llvm::dyn_cast<IntegerLiteral>(index); literal && literal->getValue() == 0) return true;
   if (is_constant(index)) return !whole || shares(index, capacity);
-  auto part = [&](const Expr* one) { return holds(one, false, capacity); };
+  auto part = [&](const Expr* one) { return is_bounded(one, false, capacity); };
   auto is_data = [&](const Expr* one) {
     std::set<const ValueDecl*> seen;
-    return is_of_data(one, seen);
+    return depends_on_data(one, seen);
   };
   if (auto* binary = llvm::dyn_cast<BinaryOperator>(index)) {
     auto *left = binary->getLHS(), *right = binary->getRHS();
@@ -160,7 +160,7 @@ bool Capacities::holds(const Expr* index, bool whole, Capacity& capacity) {
       case BO_Or: return part(left) && part(right);
       case BO_Div:
       case BO_Shr: return part(left);
-      // A ring that is filled by count may overrun itself, and so may a table that is filled by what the data hash to.
+      // A ring buffer indexed by a data-dependent count may overwrite itself, and so may a hash table.
       case BO_Rem: return (shares(right, capacity) && !is_data(left)) || part(left);
       case BO_And:
         return ((shares(right, capacity) || shares(left, capacity)) && !is_data(binary)) ||
@@ -176,51 +176,50 @@ bool Capacities::holds(const Expr* index, bool whole, Capacity& capacity) {
     if (least &&
         std::any_of(call->arg_begin(), call->arg_end(), [&](auto* argument) { return shares(argument, capacity); }))
       return true;
-    return callee && holds(callee, capacity);
+    return callee && is_bounded(callee, capacity);
   }
   if (auto* reference = llvm::dyn_cast<DeclRefExpr>(index);
       reference && llvm::isa<VarDecl>(reference->getDecl()) && !mentions_thread(reference))
-    return holds(llvm::cast<ValueDecl>(reference->getDecl()->getCanonicalDecl()), capacity);
+    return is_bounded(llvm::cast<ValueDecl>(reference->getDecl()->getCanonicalDecl()), capacity);
   if (!mentions_thread(index) || llvm::isa<ArraySubscriptExpr>(index)) return false;
   return capacity.by_threads = true;
 }
 
-bool Capacities::holds(const ValueDecl* variable, Capacity& capacity) {
-  // Of itself, as in `i = i + 1`: what else it is decides.
+bool Capacities::is_bounded(const ValueDecl* variable, Capacity& capacity) {
+  // A variable that depends on itself, as in `i = i + 1`, counts as bounded here: its other values decide.
   if (auto [known, fresh] = judged_.try_emplace(variable, true); !fresh) return known->second;
-  bool held = !changed_.contains(variable);
-  if (auto loops = counters_.find(variable); held && loops != counters_.end()) {
-    held = !assigned_.contains(variable) && std::all_of(loops->second.begin(), loops->second.end(), [&](auto* loop) {
-      return loop->getCond() && ends_in_time(loop, variable, loop->getCond(), capacity);
+  bool bounded = !changed_.contains(variable);
+  if (auto loops = counters_.find(variable); bounded && loops != counters_.end()) {
+    bounded = !assigned_.contains(variable) && std::all_of(loops->second.begin(), loops->second.end(), [&](auto* loop) {
+      return loop->getCond() && is_limited(loop, variable, loop->getCond(), capacity);
     });
-  } else if (held) {
+  } else if (bounded) {
     auto& given = uses_.given_to(variable);
-    held = !given.empty() && std::all_of(given.begin(), given.end(), [&](auto* text) {
+    bounded = !given.empty() && std::all_of(given.begin(), given.end(), [&](auto* text) {
       auto* value = llvm::dyn_cast<Expr>(text);
-      return value && holds(value, false, capacity);
+      return value && is_bounded(value, false, capacity);
     });
   }
-  return judged_[variable] = held;
+  return judged_[variable] = bounded;
 }
 
-/// `k < EXTENT`, or down from it: `for (int h = EXTENT / 2; h > 0; h /= 2)`.
-bool Capacities::ends_in_time(const ForStmt* loop, const ValueDecl* counter, const Expr* condition,
-                              Capacity& capacity) {
-  auto* asks = llvm::dyn_cast<BinaryOperator>(condition->IgnoreParenImpCasts());
-  if (!asks) return false;
-  if (asks->getOpcode() == BO_LAnd)
-    return ends_in_time(loop, counter, asks->getLHS(), capacity) ||
-           ends_in_time(loop, counter, asks->getRHS(), capacity);
-  const bool turned = variable_in(asks->getRHS()) == counter;
-  if (!asks->isComparisonOp() || (!turned && variable_in(asks->getLHS()) != counter)) return false;
-  const Expr* limit = turned ? asks->getLHS() : asks->getRHS();
-  const auto kind = turned ? BinaryOperator::reverseComparisonOp(asks->getOpcode()) : asks->getOpcode();
+/// True for loops up to the extent, `k < EXTENT`, or down from it: `for (int h = EXTENT / 2; h > 0; h /= 2)`.
+bool Capacities::is_limited(const ForStmt* loop, const ValueDecl* counter, const Expr* condition, Capacity& capacity) {
+  auto* comparison = llvm::dyn_cast<BinaryOperator>(condition->IgnoreParenImpCasts());
+  if (!comparison) return false;
+  if (comparison->getOpcode() == BO_LAnd)
+    return is_limited(loop, counter, comparison->getLHS(), capacity) ||
+           is_limited(loop, counter, comparison->getRHS(), capacity);
+  const bool reversed = variable_in(comparison->getRHS()) == counter;
+  if (!comparison->isComparisonOp() || (!reversed && variable_in(comparison->getLHS()) != counter)) return false;
+  const Expr* limit = reversed ? comparison->getLHS() : comparison->getRHS();
+  const auto kind = reversed ? BinaryOperator::reverseComparisonOp(comparison->getOpcode()) : comparison->getOpcode();
   if (kind == BO_LT || kind == BO_LE)
-    return shares(limit, capacity) || (!is_constant(limit) && holds(limit, false, capacity));
+    return shares(limit, capacity) || (!is_constant(limit) && is_bounded(limit, false, capacity));
   auto& given = uses_.given_to(counter);
   return std::any_of(given.begin(), given.end(), [&](auto* text) {
     auto* value = llvm::dyn_cast<Expr>(text);
-    return value && (shares(value, capacity) || (!is_constant(value) && holds(value, false, capacity)));
+    return value && (shares(value, capacity) || (!is_constant(value) && is_bounded(value, false, capacity)));
   });
 }
 

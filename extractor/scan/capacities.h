@@ -1,26 +1,26 @@
-// Arrays of a constant extent, and who goes into them: where every index is held to the extent by the same constant (a
-// loop up to it, a remainder, a thread of the block that the launch takes from it), the constant may be turned; where
-// what is in memory decides how many elements there are (`sorted[count++]`), a smaller one may be too small for data
-// that was not recorded.
+// Arrays whose extent is a constant, and the indices into them. If every index is bounded by the same constant (a loop
+// up to it, a remainder, a thread index of a block whose size is the constant), the constant may be changed freely. If
+// data in memory decide how many elements are stored (`sorted[count++]`), a smaller constant may be too small for data
+// that were not recorded.
 #pragma once
 #include <map>
 #include <set>
 #include <vector>
 
 #include "clang/AST/DynamicRecursiveASTVisitor.h"
-#include "extractor/scan/turnable_uses.h"
+#include "extractor/scan/knob_uses.h"
 
 namespace kernelift {
 
 class Capacities : public clang::DynamicRecursiveASTVisitor {
  public:
-  Capacities(const TurnableUses& uses, const SourceItems& items) : uses_(uses), items_(items) {}
+  Capacities(const KnobUses& uses, const SourceItems& items) : uses_(uses), items_(items) {}
 
   void take(const Closure& closure);
   /// EXPECTS: all closures are taken, and the uses are followed. To be called before grows_only.
   void judge();
-  /// Whether a smaller constant may be too small for some array. `geometry`: the constants that the launch takes its
-  /// geometry from, to which threads' numbers are held.
+  /// Whether a smaller constant may be too small for an array. `geometry`: constants of the launch, which bound
+  /// threads.
   bool grows_only(clang::SourceLocation constant, const std::set<clang::SourceLocation>& geometry) const;
 
   bool VisitFunctionDecl(clang::FunctionDecl* function) override;
@@ -39,34 +39,34 @@ class Capacities : public clang::DynamicRecursiveASTVisitor {
  private:
   using Place = clang::SourceLocation;
   struct Array {
-    std::vector<const clang::Expr*> extents;               ///< The outermost first.
+    std::vector<const clang::Expr*> extents;               ///< The outermost dimension first.
     std::vector<std::vector<const clang::Expr*>> indices;  ///< By dimension.
-    bool handed_on = false;  ///< As a whole, or a row of it: who goes into it then is not seen.
+    bool escapes = false;  ///< The array or a row of it is passed on, so that not all indices are known.
   };
   struct Capacity {
-    std::set<Place> extent;
-    bool loose = false;       ///< An index is not held to it.
-    bool by_threads = false;  ///< An index is a thread's number, or is not seen.
+    std::set<Place> extent;   ///< The constants that the extent depends on.
+    bool unbounded = false;   ///< An index is not bounded by the extent.
+    bool by_threads = false;  ///< An index depends on a thread index, or is not known.
   };
   Array* array_of(const clang::ValueDecl* declaration);
   bool take_use(const clang::Expr* use, const clang::ValueDecl* declaration);
   bool shares(const clang::Stmt* text, const Capacity& capacity) const;
-  /// Something in it is counted up as the data say, or was read from them.
-  bool is_of_data(const clang::Stmt* text, std::set<const clang::ValueDecl*>& seen) const;
-  /// `whole`: it is the index itself, not a part of one.
-  bool holds(const clang::Expr* index, bool whole, Capacity& capacity);
-  bool holds(const clang::ValueDecl* variable, Capacity& capacity);
-  bool ends_in_time(const clang::ForStmt* loop, const clang::ValueDecl* counter, const clang::Expr* condition,
-                    Capacity& capacity);
+  /// True if the expression was read from memory, or contains a counter that is incremented outside of loop heads.
+  bool depends_on_data(const clang::Stmt* text, std::set<const clang::ValueDecl*>& seen) const;
+  /// Whether the index stays within the extent. `whole`: it is the complete index, not a part of one.
+  bool is_bounded(const clang::Expr* index, bool whole, Capacity& capacity);
+  bool is_bounded(const clang::ValueDecl* variable, Capacity& capacity);
+  bool is_limited(const clang::ForStmt* loop, const clang::ValueDecl* counter, const clang::Expr* condition,
+                  Capacity& capacity);
 
-  const TurnableUses& uses_;
+  const KnobUses& uses_;
   const SourceItems& items_;
   std::set<int> taken_;
   std::map<const clang::ValueDecl*, Array> arrays_;
   std::set<const clang::Stmt*> subscripted_, heads_, left_out_;
   std::map<const clang::ValueDecl*, std::vector<const clang::ForStmt*>> counters_;
-  std::set<const clang::ValueDecl*> changed_, assigned_;  ///< Outside of loops' heads.
-  std::map<const clang::ValueDecl*, bool> judged_;  ///< For the capacity that is judged now; true while a variable is.
+  std::set<const clang::ValueDecl*> changed_, assigned_;  ///< Variables modified or assigned outside of loop heads.
+  std::map<const clang::ValueDecl*, bool> judged_;  ///< is_bounded() for the current capacity; true while in progress.
   std::vector<Capacity> capacities_;
 };
 

@@ -1,12 +1,10 @@
-// A recursive reading of clang expressions. Every text is parsed by core's Expression before it is believed, which also
-// takes away the parentheses that recursion adds; what Expression cannot express becomes empty.
+// Clang expressions are translated recursively to core's Expression; one that it cannot express becomes nullopt.
 #include "extractor/scan/geometry_text.h"
 
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/DeclTemplate.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/Lex/Preprocessor.h"
-#include "core/model/launch/expression.h"
 #include "extractor/scan/assignments.h"
 
 namespace kernelift {
@@ -36,7 +34,7 @@ const Expr* bare(const Expr* e) {
   }
 }
 
-/// Through casts of any type: what a float quotient divides.
+/// The expression beneath casts of any type, for the operands of a float quotient.
 const Expr* through_casts(const Expr* e) {
   for (;;) {
     const Expr* before = e;
@@ -46,7 +44,7 @@ const Expr* through_casts(const Expr* e) {
   }
 }
 
-/// The integer that a float operand stands for: `(float)n` is n, and so are `n * 1.0` and `ceil((float)n)`. Else null.
+/// The integer expression whose value a float operand has: n for `(float)n`, `n * 1.0` and `ceil((float)n)`. Else null.
 const Expr* as_integer(const Expr* e) {
   e = through_casts(e);
   if (auto* call = llvm::dyn_cast<CallExpr>(e); call && call->getNumArgs() == 1 && call->getDirectCallee())
@@ -65,12 +63,28 @@ const Expr* as_integer(const Expr* e) {
   return e->getType()->isIntegralOrEnumerationType() ? e : nullptr;
 }
 
-/// `16.0f` is 16; empty for anything else.
-std::string whole_literal(const Expr* e) {
+/// `16.0f` is 16; nullopt for anything else.
+std::optional<Expression> whole_literal(const Expr* e) {
   auto* literal = llvm::dyn_cast<FloatingLiteral>(through_casts(e));
-  if (!literal) return "";
+  if (!literal) return std::nullopt;
   double value = literal->getValueAsApproximateDouble();
-  return value >= 1 && value < 1e9 && value == double(int64_t(value)) ? std::to_string(int64_t(value)) : "";
+  if (value < 1 || value >= 1e9 || value != double(int64_t(value))) return std::nullopt;
+  return Expression::constant(int64_t(value));
+}
+
+/// nullopt for names that expressions cannot have.
+std::optional<Expression> variable_named(std::string name) {
+  return Expression::is_name(name) ? std::optional(Expression::variable(std::move(name))) : std::nullopt;
+}
+
+std::optional<Expression> integer_of(const llvm::APSInt& value) {
+  return value.isRepresentableByInt64() ? std::optional(Expression::constant(value.getExtValue())) : std::nullopt;
+}
+
+/// Helpers that call helpers can multiply an expression until no reader of scan.json would accept its text.
+void drop_giants(GeometryUse& use) {
+  for (auto& axis : use.axes)
+    if (axis && !axis->reads_back()) axis.reset();
 }
 
 }  // namespace
@@ -105,19 +119,16 @@ GeometryUse GeometryReader::integer(const Expr* expression) {
   GeometryUse use;
   if (!expression) return use;
   place_ = expression;
-  auto parsed = Expression::parse(read(expression, use, {}, 0));
-  if (parsed.ok()) use.text[0] = parsed->text();
+  use.axes[0] = read(expression, use, {}, 0);
+  drop_giants(use);
   return use;
 }
 
 GeometryUse GeometryReader::dim3(const Expr* expression) {
   GeometryUse use;
   place_ = expression;
-  if (!expression || !read_dim3(expression, use, 0)) return use;
-  for (auto& text : use.text) {
-    auto parsed = Expression::parse(text);
-    text = !text.empty() && parsed.ok() ? parsed->text() : "";
-  }
+  if (expression) read_dim3(expression, use, 0);
+  drop_giants(use);
   return use;
 }
 
@@ -144,20 +155,21 @@ bool GeometryReader::read_dim3(const Expr* e, GeometryUse& use, int depth) {
   e = bare(e);
   if (auto* cast = llvm::dyn_cast<CXXFunctionalCastExpr>(e)) return read_dim3(cast->getSubExpr(), use, depth + 1);
   if (auto* cast = llvm::dyn_cast<CStyleCastExpr>(e)) return read_dim3(cast->getSubExpr(), use, depth + 1);
-  // In a template's pattern, lists have no type yet.
+  // In a template's pattern, initialiser lists have no type yet.
   auto* braces = llvm::dyn_cast<InitListExpr>(e);
   auto* parentheses = llvm::dyn_cast<ParenListExpr>(e);
   if (braces || parentheses) {
     unsigned count = braces ? braces->getNumInits() : parentheses->getNumExprs();
     auto at = [&](unsigned i) { return braces ? braces->getInit(i) : parentheses->getExpr(i); };
     if (count == 1 && is_dim3(at(0)->getType())) return read_dim3(at(0), use, depth + 1);
-    for (unsigned i = 0; i < 3; ++i) use.text[i] = i < count ? read(at(i), use, {}, depth + 1) : "1";
+    for (unsigned i = 0; i < 3; ++i)
+      use.axes[i] = i < count ? read(at(i), use, {}, depth + 1) : Expression::constant(1);
     return count <= 3;
   }
   if (e->getType().isNull() || e->getType()->isDependentType()) return false;
   if (e->getType()->isIntegralOrEnumerationType()) {
-    use.text[0] = read(e, use, {}, depth + 1);
-    use.text[1] = use.text[2] = "1";
+    use.axes[0] = read(e, use, {}, depth + 1);
+    use.axes[1] = use.axes[2] = Expression::constant(1);
     return true;
   }
   if (auto* construct = llvm::dyn_cast<CXXConstructExpr>(e)) {
@@ -166,7 +178,7 @@ bool GeometryReader::read_dim3(const Expr* e, GeometryUse& use, int depth) {
     if (!is_dim3(construct->getType())) return false;
     for (unsigned i = 0; i < 3; ++i) {
       bool defaulted = i >= construct->getNumArgs() || llvm::isa<CXXDefaultArgExpr>(construct->getArg(i));
-      use.text[i] = defaulted ? "1" : read(construct->getArg(i), use, {}, depth + 1);
+      use.axes[i] = defaulted ? Expression::constant(1) : read(construct->getArg(i), use, {}, depth + 1);
     }
     return true;
   }
@@ -182,15 +194,16 @@ bool GeometryReader::read_dim3(const Expr* e, GeometryUse& use, int depth) {
     if (!given) continue;
     At at(*this, given->place);
     GeometryUse whole;
-    if (given->axis >= 0) use.text[axis] = read(given->value, use, {}, depth + 1);
-    else if (read_dim3(given->value, whole, depth + 1)) use.text[axis] = whole.text[axis], use.add_names(whole);
+    if (given->axis >= 0) use.axes[axis] = read(given->value, use, {}, depth + 1);
+    else if (read_dim3(given->value, whole, depth + 1)) use.axes[axis] = whole.axes[axis], use.add_names(whole);
     known = true;
   }
   return known;
 }
 
-std::string GeometryReader::literal_name(const Expr* literal, GeometryUse& use) const {
-  auto spelled = std::to_string(llvm::cast<IntegerLiteral>(literal)->getValue().getLimitedValue());
+GeometryReader::Read GeometryReader::literal(const Expr* literal, GeometryUse& use) const {
+  const llvm::APInt value = llvm::cast<IntegerLiteral>(literal)->getValue();
+  const Read spelled = integer_of(llvm::APSInt(value, true));
   SourceLocation at = literal->getBeginLoc();
   while (at.isMacroID() && unit_.sources.isMacroArgExpansion(at)) at = unit_.sources.getImmediateSpellingLoc(at);
   if (!at.isMacroID()) return spelled;
@@ -211,141 +224,153 @@ std::string GeometryReader::literal_name(const Expr* literal, GeometryUse& use) 
     }
     if (values != 1 || !here) continue;
     use.macros.insert(macro);
-    return name;
+    return variable_named(name);
   }
   return spelled;
 }
 
-std::string GeometryReader::read(const Expr* e, GeometryUse& use, const Substitution& substitution, int depth) {
-  if (depth > kMaxDepth) return "";
+GeometryReader::Read GeometryReader::read(const Expr* e, GeometryUse& use, const Substitution& substitution,
+                                          int depth) {
+  if (depth > kMaxDepth) return std::nullopt;
   e = bare(e);
-  if (e->getType().isNull()) return "";
-  if (llvm::isa<IntegerLiteral>(e)) return literal_name(e, use);
+  if (e->getType().isNull()) return std::nullopt;
+  if (llvm::isa<IntegerLiteral>(e)) return literal(e, use);
   if (e->getType()->isRealFloatingType()) return read_call(e, use, substitution, depth);
   if (auto* op = llvm::dyn_cast<BinaryOperator>(e)) {
-    if (op->isAssignmentOp() || op->getOpcode() == BO_Comma || !op->getType()->isIntegralOrEnumerationType()) return "";
-    std::string left = read(op->getLHS(), use, substitution, depth + 1),
-                right = read(op->getRHS(), use, substitution, depth + 1);
-    if (left.empty() || right.empty()) return "";
-    return "((" + left + ") " + op->getOpcodeStr().str() + " (" + right + "))";
+    auto operation = Expression::binary_op(op->getOpcodeStr().str());
+    if (!operation || !op->getType()->isIntegralOrEnumerationType()) return std::nullopt;
+    Read left = read(op->getLHS(), use, substitution, depth + 1),
+         right = read(op->getRHS(), use, substitution, depth + 1);
+    return left && right ? Read(Expression::binary(*operation, *left, *right)) : std::nullopt;
   }
   if (auto* op = llvm::dyn_cast<UnaryOperator>(e)) {
     if (op->getOpcode() != UO_Minus && op->getOpcode() != UO_Plus && op->getOpcode() != UO_LNot &&
         op->getOpcode() != UO_Not)
-      return "";
-    std::string operand = read(op->getSubExpr(), use, substitution, depth + 1);
-    return operand.empty() ? "" : "(" + UnaryOperator::getOpcodeStr(op->getOpcode()).str() + "(" + operand + "))";
+      return std::nullopt;
+    Read operand = read(op->getSubExpr(), use, substitution, depth + 1);
+    if (!operand || op->getOpcode() == UO_Plus) return operand;
+    using Op = Expression::Op;
+    return Expression::unary(op->getOpcode() == UO_Minus  ? Op::Negate
+                             : op->getOpcode() == UO_LNot ? Op::Not
+                                                          : Op::Complement,
+                             *operand);
   }
   if (auto* op = llvm::dyn_cast<ConditionalOperator>(e)) {
-    std::string condition = read(op->getCond(), use, substitution, depth + 1),
-                then = read(op->getTrueExpr(), use, substitution, depth + 1),
-                otherwise = read(op->getFalseExpr(), use, substitution, depth + 1);
-    if (condition.empty() || then.empty() || otherwise.empty()) return "";
-    return "((" + condition + ") ? (" + then + ") : (" + otherwise + "))";
+    Read condition = read(op->getCond(), use, substitution, depth + 1),
+         then = read(op->getTrueExpr(), use, substitution, depth + 1),
+         otherwise = read(op->getFalseExpr(), use, substitution, depth + 1);
+    if (!condition || !then || !otherwise) return std::nullopt;
+    return Expression::conditional(*condition, *then, *otherwise);
   }
   if (auto* construct = llvm::dyn_cast<InitListExpr>(e);
       construct && construct->getNumInits() == 1 && !construct->getType()->isRecordType())
     return read(construct->getInit(0), use, substitution, depth + 1);
   if (llvm::isa<UnaryExprOrTypeTraitExpr>(e)) {
     auto value = e->isValueDependent() ? std::nullopt : e->getIntegerConstantExpr(unit_.context);
-    return value ? std::to_string(value->getExtValue()) : "";
+    return value ? integer_of(*value) : std::nullopt;
   }
   if (auto* reference = llvm::dyn_cast<DeclRefExpr>(e)) {
     if (auto given = substitution.find(reference->getDecl()); given != substitution.end()) return given->second;
     if (auto* constant = llvm::dyn_cast<EnumConstantDecl>(reference->getDecl())) {
-      if (belongs_to_type(constant)) return llvm::toString(constant->getInitVal(), 10);
+      if (belongs_to_type(constant)) return integer_of(constant->getInitVal());
       use.enumerators.insert(constant);
-      return constant_name(constant);
+      return variable_named(constant_name(constant));
     }
     if (auto* parameter = llvm::dyn_cast<NonTypeTemplateParmDecl>(reference->getDecl()))
-      return parameter->getNameAsString();
+      return variable_named(parameter->getNameAsString());
     auto* variable = llvm::dyn_cast<VarDecl>(reference->getDecl());
     return variable && variable->getType()->isIntegralOrEnumerationType()
                ? read_variable(variable, use, substitution, depth)
-               : "";
+               : std::nullopt;
   }
   if (auto* member = llvm::dyn_cast<MemberExpr>(e)) {
-    if (!member->getType()->isIntegralOrEnumerationType() || !member->getMemberDecl()->getIdentifier()) return "";
+    if (!member->getType()->isIntegralOrEnumerationType() || !member->getMemberDecl()->getIdentifier())
+      return std::nullopt;
     std::string name = member->getMemberDecl()->getNameAsString();
     auto* base = bare(member->getBase());
     if (int axis = axis_of(name); axis >= 0 && is_dim3(base->getType())) {
       GeometryUse inner;
-      if (read_dim3(base, inner, depth + 1) && !inner.text[axis].empty()) {
+      if (read_dim3(base, inner, depth + 1) && inner.axes[axis]) {
         use.add_names(inner);
-        return inner.text[axis];
+        return inner.axes[axis];
       }
     }
-    if (llvm::isa<CXXThisExpr>(base)) return name;
+    if (llvm::isa<CXXThisExpr>(base)) return variable_named(name);
     if (auto* reference = llvm::dyn_cast<DeclRefExpr>(base); reference && !reference->getType()->isDependentType())
-      return reference->getDecl()->getNameAsString() + "." + name;
-    return "";
+      return variable_named(reference->getDecl()->getNameAsString() + "." + name);
+    return std::nullopt;
   }
   return read_call(e, use, substitution, depth);
 }
 
-std::string GeometryReader::read_variable(const VarDecl* variable, GeometryUse& use, const Substitution& substitution,
-                                          int depth) {
+GeometryReader::Read GeometryReader::read_variable(const VarDecl* variable, GeometryUse& use,
+                                                   const Substitution& substitution, int depth) {
   const VarDecl* initialised = nullptr;
   const Expr* init = variable->getAnyInitializer(initialised);
   bool constant = init && (variable->isConstexpr() || variable->getType().isConstQualified()) &&
                   !init->isValueDependent() && init->getIntegerConstantExpr(unit_.context).has_value();
   if (constant) {
-    // Named when its own value is spelled by a literal; a constant made of others is followed to them.
-    std::string value = read(init, use, {}, depth + 1);
-    bool literal = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
-    if ((!literal || belongs_to_type(variable)) && !value.empty()) return value;
+    // A constant is named if its initialiser is a literal; one computed from other constants is replaced by them.
+    Read value = read(init, use, {}, depth + 1);
+    bool literal = value && value->as_constant().value_or(-1) >= 0;
+    if (value && (!literal || belongs_to_type(variable))) return value;
     use.constants.insert(initialised);
-    return constant_name(variable);
+    return variable_named(constant_name(variable));
   }
   if (auto* given = assignments_->last(variable, -1, place_)) {
     At at(*this, given->place);
-    if (std::string text = read(given->value, use, substitution, depth + 1); !text.empty()) return text;
+    if (Read value = read(given->value, use, substitution, depth + 1)) return value;
   }
-  return variable->getNameAsString();
+  return variable_named(variable->getNameAsString());
 }
 
-std::string GeometryReader::read_call(const Expr* e, GeometryUse& use, const Substitution& substitution, int depth) {
-  auto quotient_text = [&](const Expr* e, const char* before, const char* between) -> std::string {
-    auto* quotient = llvm::dyn_cast<BinaryOperator>(through_casts(e));
-    if (!quotient || quotient->getOpcode() != BO_Div || !quotient->getType()->isRealFloatingType()) return "";
-    auto side = [&](const Expr* operand) {
-      auto* integer = as_integer(operand);
-      return integer ? read(integer, use, substitution, depth + 1) : whole_literal(operand);
-    };
-    std::string a = side(quotient->getLHS()), b = side(quotient->getRHS());
-    return a.empty() || b.empty() ? "" : before + a + between + b + ")";
+std::optional<Quotient> GeometryReader::read_quotient(const Expr* e, GeometryUse& use, const Substitution& substitution,
+                                                      int depth) {
+  auto* quotient = llvm::dyn_cast<BinaryOperator>(through_casts(e));
+  if (!quotient || quotient->getOpcode() != BO_Div || !quotient->getType()->isRealFloatingType()) return std::nullopt;
+  auto side = [&](const Expr* operand) {
+    auto* integer = as_integer(operand);
+    return integer ? read(integer, use, substitution, depth + 1) : whole_literal(operand);
   };
-  // (int)ceil((float)n / block): the integer is ceil_div(n, block). Without the ceil it is the quotient, cut off.
+  Read dividend = side(quotient->getLHS()), divisor = side(quotient->getRHS());
+  return dividend && divisor ? std::optional(Quotient{*dividend, *divisor}) : std::nullopt;
+}
+
+GeometryReader::Read GeometryReader::read_call(const Expr* e, GeometryUse& use, const Substitution& substitution,
+                                               int depth) {
+  // (int)ceil((float)n / block) is ceil_div(n, block). Without the ceil the quotient is truncated.
   if (auto* cast = llvm::dyn_cast<ExplicitCastExpr>(e); cast && cast->getType()->isIntegralOrEnumerationType())
     e = bare(cast->getSubExpr());
   if (e->getType()->isRealFloatingType())
-    if (auto text = quotient_text(e, "((", ") / ("); !text.empty()) return text + ")";
+    if (auto quotient = read_quotient(e, use, substitution, depth)) return quotient->dividend / quotient->divisor;
   auto* call = llvm::dyn_cast<CallExpr>(e);
   auto* callee = call ? call->getDirectCallee() : nullptr;
-  if (!callee || !callee->getIdentifier()) return "";
+  if (!callee || !callee->getIdentifier()) return std::nullopt;
   auto name = callee->getName();
   if ((name == "ceil" || name == "ceilf") && call->getNumArgs() == 1) {
-    return quotient_text(call->getArg(0), "ceil_div(", ", ");
+    auto quotient = read_quotient(call->getArg(0), use, substitution, depth);
+    return quotient ? Read(ceil_div(quotient->dividend, quotient->divisor)) : std::nullopt;
   }
-  if (!call->getType()->isIntegralOrEnumerationType()) return "";
+  if (!call->getType()->isIntegralOrEnumerationType()) return std::nullopt;
   Substitution arguments;
-  std::vector<std::string> texts;
+  std::vector<Expression> values;
   for (unsigned i = 0; i < call->getNumArgs(); ++i) {
-    std::string text = read(call->getArg(i), use, substitution, depth + 1);
-    if (text.empty()) return "";
-    texts.push_back("(" + text + ")");
+    Read value = read(call->getArg(i), use, substitution, depth + 1);
+    if (!value) return std::nullopt;
+    values.push_back(*value);
   }
-  if ((name == "min" || name == "max") && texts.size() == 2) return name.str() + "(" + texts[0] + ", " + texts[1] + ")";
-  // A helper of one return statement is read in its caller's terms.
+  if ((name == "min" || name == "max") && values.size() == 2)
+    return Expression::binary(name == "min" ? Expression::Op::Min : Expression::Op::Max, values[0], values[1]);
+  // A helper that consists of one return statement is inlined.
   const FunctionDecl* definition = nullptr;
-  if (!callee->isDefined(definition) || definition->getNumParams() != texts.size() ||
+  if (!callee->isDefined(definition) || definition->getNumParams() != values.size() ||
       llvm::isa<CXXMethodDecl>(definition))
-    return "";
+    return std::nullopt;
   auto* body = llvm::dyn_cast_or_null<CompoundStmt>(definition->getBody());
-  if (!body || body->size() != 1) return "";
+  if (!body || body->size() != 1) return std::nullopt;
   auto* answer = llvm::dyn_cast<ReturnStmt>(body->body_front());
-  if (!answer || !answer->getRetValue()) return "";
-  for (unsigned i = 0; i < texts.size(); ++i) arguments[definition->getParamDecl(i)] = texts[i];
+  if (!answer || !answer->getRetValue()) return std::nullopt;
+  for (unsigned i = 0; i < values.size(); ++i) arguments[definition->getParamDecl(i)] = values[i];
   return read(answer->getRetValue(), use, arguments, depth + 1);
 }
 

@@ -1,13 +1,17 @@
-// Launch geometry as an expression a tuner can turn. The arguments of a launch are followed through local
-// dim3 and integer variables, small helper functions and macros, back to text over constants, parameters and variables:
-//     const int nb = CEIL_DIV(n, BLOCK);  dim3 grid(nb);  k<<<grid, BLOCK>>>  ->  grid "(n + BLOCK - 1) / BLOCK", block
-//     "BLOCK"
-// What cannot be followed honestly (a grid that a branch changes, an unknown call) is empty text, never a guess.
+// Launch geometry as an expression that can be evaluated for other values of its constants. The arguments of a launch
+// are followed through local dim3 and integer variables, small helper functions and macros, back to constants,
+// parameters and variables:
+//     const int nb = CEIL_DIV(n, BLOCK);  dim3 grid(nb);  k<<<grid, BLOCK>>>
+//     -> grid (n + BLOCK - 1) / BLOCK, block BLOCK
+// An expression that cannot be followed with certainty (a grid that a branch changes, an unknown call) becomes nullopt,
+// never a guess.
 #pragma once
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
+#include "core/model/launch/expression.h"
 #include "extractor/source/parsed_unit.h"
 
 namespace clang {
@@ -23,8 +27,8 @@ namespace kernelift {
 class Assignments;
 
 struct GeometryUse {
-  std::string text[3];                       ///< Empty where it is not an integer expression.
-  std::set<const clang::MacroInfo*> macros;  ///< Named in the text or expanded on the way.
+  std::optional<Expression> axes[3];         ///< nullopt if it is not an integer expression.
+  std::set<const clang::MacroInfo*> macros;  ///< Macros that are named in the expressions or expanded to reach them.
   std::set<const clang::VarDecl*> constants;
   std::set<const clang::Decl*> enumerators;
 
@@ -35,40 +39,43 @@ struct GeometryUse {
   }
 };
 
-/// A class's constant, or an enumerator of what is a type rather than a list of constants (a name of its own,
-/// variables, values that follow from each other): it says what the type is, so it stands in an expression by its
-/// value, not its name.
+/// True for a class's constant, and for an enumerator of a true enumeration (one with a name, with variables, or with
+/// implicit values) rather than a list of constants. Such a constant is part of its type's definition, so expressions
+/// contain its value, not its name.
 bool belongs_to_type(const clang::ValueDecl* constant);
-/// As expressions and knobs name it: a local by its own name, others qualified by the scopes that people write, so not
-/// by anonymous namespaces.
+/// The name in expressions and knobs: a local's own name; for others the name qualified by the scopes that are spelled
+/// in source text, so not by anonymous namespaces.
 std::string constant_name(const clang::ValueDecl* constant);
 
 class GeometryReader {
  public:
-  /// `function` is the one that launches: its body tells what the variables were last given.
+  /// `function` contains the launch; its body is searched for assignments to the variables.
   GeometryReader(const ParsedUnit& unit, const clang::FunctionDecl* function);
   ~GeometryReader();
 
   GeometryUse dim3(const clang::Expr* expression);
   GeometryUse integer(const clang::Expr* expression);
 
-  /// One field of a `cudaLaunchConfig_t config`: what its initialiser or the one assignment to it says.
+  /// One field of a `cudaLaunchConfig_t config`: the value from its initialiser or from the only assignment to it.
   struct Field {
-    bool known = false;                  ///< False: assigned more than once, or in a way that is not followed.
-    const clang::Expr* value = nullptr;  ///< Null: zero.
+    bool known = false;                  ///< False if assigned more than once, or in a way that is not followed.
+    const clang::Expr* value = nullptr;  ///< Null if the field is zero.
   };
   Field field(const clang::VarDecl* record, llvm::StringRef name) const;
 
  private:
-  using Substitution = std::map<const clang::Decl*, std::string>;
+  using Substitution = std::map<const clang::Decl*, Expression>;
+  using Read = std::optional<Expression>;
   bool read_dim3(const clang::Expr* e, GeometryUse& use, int depth);
-  std::string read(const clang::Expr* e, GeometryUse& use, const Substitution& substitution, int depth);
-  std::string read_variable(const clang::VarDecl* variable, GeometryUse& use, const Substitution& substitution,
-                            int depth);
-  std::string read_call(const clang::Expr* call, GeometryUse& use, const Substitution& substitution, int depth);
-  std::string literal_name(const clang::Expr* literal, GeometryUse& use) const;
+  Read read(const clang::Expr* e, GeometryUse& use, const Substitution& substitution, int depth);
+  Read read_variable(const clang::VarDecl* variable, GeometryUse& use, const Substitution& substitution, int depth);
+  Read read_call(const clang::Expr* call, GeometryUse& use, const Substitution& substitution, int depth);
+  /// `a / b` in floating point, of two integers.
+  std::optional<Quotient> read_quotient(const clang::Expr* e, GeometryUse& use, const Substitution& substitution,
+                                        int depth);
+  Read literal(const clang::Expr* literal, GeometryUse& use) const;
 
-  /// For its life, variables are read as they are at another place.
+  /// While it exists, variables have the values that they have at another statement.
   class At {
    public:
     At(GeometryReader& reader, const clang::Stmt* place) : reader_(reader), before_(reader.place_) {
@@ -83,7 +90,7 @@ class GeometryReader {
 
   const ParsedUnit& unit_;
   std::unique_ptr<Assignments> assignments_;
-  const clang::Stmt* place_ = nullptr;  ///< Where the launch is, or the assignment that is being followed.
+  const clang::Stmt* place_ = nullptr;  ///< The launch, or the assignment that is being followed.
 };
 
 }  // namespace kernelift

@@ -1,5 +1,5 @@
-// Only the application's own file-scope declarations are walked, instances included: the toolkit's headers hold a
-// hundred times as much and no kernel of the user's.
+// Only the application's own file-scope declarations are walked, instances included: the toolkit's headers have a
+// hundred times as many declarations and no kernel of the user's.
 #include "extractor/scan/kernel_finder.h"
 
 #include <set>

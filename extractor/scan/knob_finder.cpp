@@ -1,5 +1,5 @@
-// One pass over the closures (what feeds the device text) and one over the launches (what feeds the geometry); the two
-// meet in a map from the place where the value is spelled.
+// One pass over the closures finds the constants of device code, and one over the launches those of the geometry; both
+// add to one map, keyed by the source position of the constant's value.
 #include "extractor/scan/knob_finder.h"
 
 #include <algorithm>
@@ -9,9 +9,9 @@
 #include "clang/AST/DeclCXX.h"
 #include "clang/Lex/Preprocessor.h"
 #include "extractor/scan/capacities.h"
+#include "extractor/scan/chunk_sizes.h"
 #include "extractor/scan/geometry_text.h"
-#include "extractor/scan/turnable_uses.h"
-#include "extractor/scan/whole_chunks.h"
+#include "extractor/scan/knob_uses.h"
 
 namespace kernelift {
 namespace {
@@ -30,7 +30,7 @@ class LocalConstants : public DynamicRecursiveASTVisitor {
 
 class KnobTable {
  public:
-  KnobTable(const ParsedUnit& unit, const TurnableUses& uses, const Capacities& capacities, const WholeChunks& chunks)
+  KnobTable(const ParsedUnit& unit, const KnobUses& uses, const Capacities& capacities, const ChunkSizes& chunks)
       : unit_(unit), uses_(uses), capacities_(capacities), chunks_(chunks) {}
 
   void macro(const MacroInfo* macro, const std::string& kernel, bool geometry) {
@@ -53,7 +53,7 @@ class KnobTable {
       auto at = unit_.place(literal->getLocation());
       knob.value_range = unit_.range(at.file, at.offset, at.offset + literal->getLength());
     } else if (!unit_.path(unit_.place(literal->getLocation()).file).empty()) {
-      return;  // A system header's constant. What has no file was given on the command line, and is the user's.
+      return;  // A system header's constant. A constant without a file is from the command line, and is the user's.
     }
     add(std::move(knob), kernel, geometry, literal->getLocation());
   }
@@ -78,12 +78,12 @@ class KnobTable {
     for (auto& [key, found] : knobs_)
       if (found.knob.in_geometry) geometry.insert(found.place);
     for (auto& [key, found] : knobs_) {
-      if (!found.knob.in_geometry && (!uses_.any_of(found.place) || uses_.only_repeats(found.place))) continue;
-      // The block's size too may say which rows are too long for this kernel.
-      if (found.knob.in_geometry && uses_.tells_data_apart(found.place)) continue;
+      if (!found.knob.in_geometry && (!uses_.sets_amount(found.place) || uses_.only_repeats(found.place))) continue;
+      // Example: rows longer than the block are left to another kernel.
+      if (found.knob.in_geometry && uses_.distinguishes_data(found.place)) continue;
       found.knob.divides_only = chunks_.divides_only(found.place);
       found.knob.grows_only = capacities_.grows_only(found.place, geometry);
-      // As many as there is room for: more room is another answer.
+      // The kernel stops when the array is full, so a larger array gives another answer.
       if (found.knob.grows_only && !found.knob.in_geometry && uses_.is_compared_with(found.place)) continue;
       all.push_back(std::move(found.knob));
     }
@@ -122,12 +122,12 @@ class KnobTable {
 
   struct Found {
     Knob knob;
-    SourceLocation place;  ///< As the uses know it.
+    SourceLocation place;  ///< The location by which KnobUses identifies the constant.
   };
   const ParsedUnit& unit_;
-  const TurnableUses& uses_;
+  const KnobUses& uses_;
   const Capacities& capacities_;
-  const WholeChunks& chunks_;
+  const ChunkSizes& chunks_;
   std::map<std::tuple<std::string, uint64_t, std::string>, Found> knobs_;
 };
 
@@ -136,13 +136,13 @@ class KnobTable {
 std::vector<Knob> find_knobs(const ParsedUnit& unit, const SourceItems& items, const std::vector<FoundKernel>& kernels,
                              const std::vector<KernelClosure>& closures, const std::vector<FoundLaunch>& launches,
                              const std::function<std::string(const FunctionDecl*)>& label) {
-  TurnableUses uses(unit, items);
+  KnobUses uses(unit, items);
   for (auto& one : closures) uses.take(one.closure);
   uses.follow();
   Capacities capacities(uses, items);
   for (auto& one : closures) capacities.take(one.closure);
   capacities.judge();
-  WholeChunks chunks(uses, items);
+  ChunkSizes chunks(uses, items);
   for (auto& one : closures) chunks.take(one.closure);
   KnobTable table(unit, uses, capacities, chunks);
   for (auto& [index, closure] : closures) {

@@ -1,11 +1,14 @@
 // Knobs: the named integer constants (macros, const and constexpr variables, the constants of a nameless enum) that
-// feed a kernel, its launch geometry, or both. They are what the user already meant to be turned. Only constants whose
-// value is one literal count: turning a derived one would break what it is derived from. A type's constants do not
-// count, a class's or an enumeration's: they say what the type is (a traits' width, a table's row, a direction), to all
-// who use it. Nor do those that the kernels only tell cases apart by (an architecture, a format, a state: ==, <, case,
-// #if: another value would name another case), only compute values with (a generator's multiplier: another answer) or
-// only repeat something by (an iteration's limit: less of an answer); see turnable_uses.h. Those that an array's extent
-// is made of may only grow where an index is not held to it; see capacities.h.
+// feed a kernel, its launch geometry, or both. The author named them in order to be able to change them. Only constants
+// whose value is one literal count: changing a derived one would break its relation to the others. Not knobs are
+//   - the constants of a type (a class's or an enumeration's): they define the type (a trait's width, a table's row, a
+//     direction) for all code that uses it;
+//   - constants that kernels only compare with (an architecture, a format, a state: ==, <, case, #if): another value
+//     would select another case;
+//   - constants that kernels only compute values with (a generator's multiplier): another value gives another answer;
+//   - constants that only limit a loop's iterations: fewer iterations are less of an answer. See knob_uses.h.
+// A constant in an array's extent may only grow if some index is not bounded by it (capacities.h); a constant that
+// divides work into chunks may have to stay a divisor of its value (chunk_sizes.h).
 #pragma once
 #include <vector>
 
@@ -19,7 +22,7 @@ struct KernelClosure {
   Closure closure;
 };
 
-/// `Knob::kernels` holds `label(function)` of each kernel fed.
+/// `Knob::kernels` has `label(function)` of each kernel that uses the knob.
 std::vector<Knob> find_knobs(const ParsedUnit& unit, const SourceItems& items, const std::vector<FoundKernel>& kernels,
                              const std::vector<KernelClosure>& closures, const std::vector<FoundLaunch>& launches,
                              const std::function<std::string(const clang::FunctionDecl*)>& label);

@@ -1,5 +1,5 @@
 // Host bodies are walked in every instance: only an instance of a launching template knows which kernel it launches.
-// Where two instances disagree about the geometry, the geometry is not an expression of the source, and says nothing.
+// If two instances disagree about the geometry, it is not an expression of the source, and is left empty.
 #include "extractor/scan/launch_finder.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ const FunctionDecl* kernel_of(const DeclRefExpr* reference) {
   return function && function->hasAttr<CUDAGlobalAttr>() ? function : nullptr;
 }
 
-/// What a function assigns to its pointers: `kernel = wide ? &k4 : &k1;` in one branch or several.
+/// The values that a function assigns to its pointers: `kernel = wide ? &k4 : &k1;`, in one branch or several.
 class PointerValues : public DynamicRecursiveASTVisitor {
  public:
   bool VisitBinaryOperator(BinaryOperator* op) override {
@@ -59,7 +59,7 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
   explicit LaunchVisitor(const ParsedUnit& unit) : unit_(unit) { ShouldVisitTemplateInstantiations = true; }
 
   bool TraverseStmt(Stmt* statement) override {
-    // Bodies are walked from VisitFunctionDecl, which knows whose they are.
+    // Bodies are walked from VisitFunctionDecl, which knows the function that they belong to.
     return !inside_ || DynamicRecursiveASTVisitor::TraverseStmt(statement);
   }
   bool VisitFunctionDecl(FunctionDecl* function) override {
@@ -73,7 +73,7 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
     return true;
   }
   bool VisitVarDecl(VarDecl* variable) override {
-    // A table of kernels at file scope: nothing there is a launch.
+    // A file-scope initialiser may list kernels (a table), but contains no launch.
     if (inside_ || !variable->getInit()) return true;
     PointerValues none;
     KernelNames names(none);
@@ -85,7 +85,7 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
     if (auto* kernel = kernel_of(reference)) named_.emplace(reference, kernel);
     return true;
   }
-  // A template's argument is seen where its instance uses it.
+  // A kernel given as a template argument is found where the template's instance uses it.
   bool TraverseTemplateArgumentLoc(const TemplateArgumentLoc&) override { return true; }
 
   bool VisitCUDAKernelCallExpr(CUDAKernelCallExpr* call) override {
@@ -128,7 +128,7 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
 
   std::map<std::pair<std::string, uint64_t>, FoundLaunch> sites;
 
-  /// The kernels named where nothing has followed them, in the order of the text.
+  /// The mentions of kernels that were not followed to a launch, in the order of the text.
   std::vector<FoundPointer> pointers() const {
     std::vector<FoundPointer> left;
     for (auto& [reference, kernel] : named_) {
@@ -156,8 +156,8 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
     return each;
   }
 
-  /// A macro of the application writes the launch, itself or through a library's. A library's alone
-  /// (hipLaunchKernelGGL) only passes on what the user spelled, and so does any macro whose argument the launch is.
+  /// True if a macro of the application spells the launch, directly or through a library's macro. A library's macro
+  /// alone (hipLaunchKernelGGL) only passes on the user's text, and so does any macro whose argument is the launch.
   bool spelled_by_user_macro(SourceLocation at) const {
     auto& sources = unit_.sources;
     while (at.isMacroID()) {
@@ -189,7 +189,7 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
   /// See LaunchSite::grid_form.
   static std::string form_of(const Expr* e) {
     if (!e || e->isTypeDependent()) return {};
-    // A number stands below the constructor that makes a dim3 of it, a dim3 below the one that copies it.
+    // An integer is the argument of the constructor that converts it to a dim3, a dim3 that of its copy constructor.
     const Expr* spelled = e->IgnoreImplicit();
     while (auto* made = llvm::dyn_cast<CXXConstructExpr>(spelled)) {
       if (llvm::isa<CXXTemporaryObjectExpr>(made) || made->getNumArgs() == 0) break;
@@ -201,8 +201,8 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
   }
 
   void read_geometry(FoundLaunch& found, const Expr* grid, const Expr* block, const Expr* shared) {
-    auto keep = [&](GeometryUse use, std::string(&into)[3]) {
-      for (int i = 0; i < 3; ++i) into[i] = use.text[i];
+    auto keep = [&](GeometryUse use, std::optional<Expression>(&into)[3]) {
+      for (int i = 0; i < 3; ++i) into[i] = use.axes[i];
       found.macros.insert(use.macros.begin(), use.macros.end());
       found.constants.insert(use.constants.begin(), use.constants.end());
       found.enumerators.insert(use.enumerators.begin(), use.enumerators.end());
@@ -210,14 +210,14 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
     auto& site = found.site;
     if (grid && !grid->isTypeDependent()) keep(geometry_->dim3(grid), site.grid);
     if (block && !block->isTypeDependent()) keep(geometry_->dim3(block), site.block);
-    std::string bytes[3];
+    std::optional<Expression> bytes[3];
     if (shared && !shared->isTypeDependent()) keep(geometry_->integer(shared), bytes);
-    site.shared = shared ? bytes[0] : "0";
+    site.shared = shared ? bytes[0] : Expression::constant(0);
     site.grid_form = form_of(grid), site.block_form = form_of(block);
     site.grid_range = range_of(grid), site.block_range = range_of(block), site.shared_range = range_of(shared);
   }
   /// `cudaLaunchConfig_t config = …; config.gridDim = …` of cudaLaunchKernelEx(&config, …). A config that several calls
-  /// share is read, but has no places that a patch could change for one of them.
+  /// share is read, but gets no source ranges: a patch could not change it for one of the calls alone.
   void read_config(FoundLaunch& found, const Expr* e) {
     auto* address = llvm::dyn_cast<UnaryOperator>(e->IgnoreParenImpCasts());
     auto* reference = llvm::dyn_cast<DeclRefExpr>((address ? address->getSubExpr() : e)->IgnoreParenImpCasts());
@@ -227,10 +227,10 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
     auto shared = geometry_->field(config, "dynamicSmemBytes");
     read_geometry(found, grid.value, block.value, shared.value);
     auto& site = found.site;
-    if (!shared.known) site.shared.clear();
+    if (!shared.known) site.shared.reset();
     if (uses_of(config) > 1) site.grid_range = site.block_range = site.shared_range = {};
   }
-  /// How many launches of this function take `config`.
+  /// Number of launches in this function that take `config`.
   int uses_of(const VarDecl* config) const {
     struct Counter : DynamicRecursiveASTVisitor {
       const VarDecl* config;
@@ -272,17 +272,17 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
     site.enclosing = function_->getQualifiedNameAsString();
     site.through_macro = through_macro;
     auto [at, fresh] = sites.try_emplace({site.range.file, site.range.begin}, found);
-    if (fresh || (found.kernels.empty() && site.grid[0].empty())) return;
+    if (fresh || (found.kernels.empty() && !site.grid[0])) return;
     merge(at->second, found);
   }
   static void merge(FoundLaunch& into, const FoundLaunch& more) {
-    bool first_known = into.kernels.empty();  // Until now only the pattern was seen.
+    bool first_known = into.kernels.empty();  // So far only the template's pattern was visited.
     for (auto* kernel : more.kernels)
       if (std::find(into.kernels.begin(), into.kernels.end(), kernel) == into.kernels.end())
         into.kernels.push_back(kernel);
-    auto join = [&](std::string& text, const std::string& other) {
-      if (first_known) text = other;
-      else if (text != other) text.clear();
+    auto join = [&](std::optional<Expression>& axis, const std::optional<Expression>& other) {
+      if (first_known) axis = other;
+      else if (axis != other) axis.reset();
     };
     for (int i = 0; i < 3; ++i)
       join(into.site.grid[i], more.site.grid[i]), join(into.site.block[i], more.site.block[i]);

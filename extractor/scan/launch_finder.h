@@ -1,5 +1,5 @@
-// Launch sites of one parsed unit: `k<<<…>>>(…)`, through hipLaunchKernelGGL too, and cudaLaunchKernel with its kin
-// where the kernel is named. A site in a template or a header is one site, however many instances and units show it.
+// Launch sites of one parsed unit: `k<<<…>>>(…)`, through hipLaunchKernelGGL too, and calls of cudaLaunchKernel and its
+// variants that name the kernel. A site in a template or a header is one site, whatever its instances and units.
 #pragma once
 #include <vector>
 
@@ -10,13 +10,13 @@ namespace kernelift {
 
 struct FoundLaunch {
   LaunchSite site;                                  ///< `kernels` left empty.
-  std::vector<const clang::FunctionDecl*> kernels;  ///< That it may launch; empty if only known at run time.
-  std::set<const clang::MacroInfo*> macros;         ///< Feeding its geometry.
-  std::set<const clang::VarDecl*> constants;
-  std::set<const clang::Decl*> enumerators;
+  std::vector<const clang::FunctionDecl*> kernels;  ///< Kernels it may launch; empty if known only at run time.
+  std::set<const clang::MacroInfo*> macros;         ///< Macros that the geometry depends on.
+  std::set<const clang::VarDecl*> constants;        ///< Constants that the geometry depends on.
+  std::set<const clang::Decl*> enumerators;         ///< Enumerators that the geometry depends on.
 };
 
-/// A kernel's address that goes somewhere else, where launches may follow that are not seen.
+/// A kernel's address that escapes to code which is not followed, and which may launch the kernel.
 struct FoundPointer {
   const clang::FunctionDecl* kernel = nullptr;
   SourceRange range;

@@ -1,4 +1,4 @@
-// See record_finder.h. Clang's own record layouts are asked, those of the device; host and device have the same.
+// See record_finder.h. Offsets are those of clang's record layouts for the device, which are the host's too.
 #include "extractor/scan/record_finder.h"
 
 #include <clang/AST/ASTContext.h>
@@ -9,9 +9,9 @@
 #include <algorithm>
 #include <map>
 
+#include "core/model/element_layout.h"
 #include "core/model/kernel_key.h"
 #include "extractor/scan/kernel_finder.h"
-#include "sandbox/judge/yardstick.h"
 
 namespace kernelift {
 namespace {
@@ -20,7 +20,7 @@ using namespace clang;
 
 constexpr size_t kMostRecords = 256, kMostPointers = 4096, kMostLanes = 256;
 
-/// The structure that `type` is, or is an array of, or leads to; nullptr if it is none that is known.
+/// The structure that `type` is, is an array of, or points to; nullptr if there is none with a definition.
 const CXXRecordDecl* record_behind(const ASTContext& context, QualType type) {
   for (;;) {
     type = context.getBaseElementType(type.getCanonicalType());
@@ -48,7 +48,7 @@ class Members {
       return;
     }
     if (record->isUnion()) return choice(record, offset, uint64_t(layout.getSize().getQuantity()));
-    // Where a table of virtual functions is, and what lies in virtual bases, no member says.
+    // No member describes the pointer to the virtual function table or the contents of virtual bases.
     if (record->isDynamicClass()) unknown();
     for (auto& base : record->bases())
       if (auto* of = base.getType()->getAsCXXRecordDecl(); of && !base.isVirtual())
@@ -60,7 +60,7 @@ class Members {
     }
   }
 
-  /// Addresses alone are bytes.
+  /// The element's type as text; a structure of nothing but addresses is "byte".
   std::string element(uint64_t size) const {
     std::string text = laid_out_ ? spelled_element(lanes_, size) : "byte";
     return pointers.empty() || text.starts_with("{") ? text : "byte";
@@ -100,12 +100,12 @@ class Members {
     for (uint64_t i = 0; i < count; ++i) {
       size_t before = pointers.size();
       member(type, offset + i * size);
-      // One like those before, of which nothing more will come.
+      // The remaining elements have no pointers either, and the lanes are not known any more.
       if (pointers.size() == before && !laid_out_) return;
     }
   }
 
-  /// A union may hold any of its members.
+  /// A union may contain any of its members, so its bytes have no type and its pointers no pointee type.
   void choice(const CXXRecordDecl* of, uint64_t offset, uint64_t size) {
     Members all(unit_);
     for (auto* field : of->fields()) all.member(field->getType(), offset);
@@ -134,7 +134,7 @@ class Members {
   bool laid_out_ = true;
 };
 
-/// Those that may hold addresses, by key, with the type of their elements.
+/// The module variables that may contain addresses, by key, with the type of their elements.
 std::map<std::string, QualType> variables_of(const ParsedUnit& unit, const Closure& closure) {
   std::map<std::string, QualType> found;
   for (auto* variable : closure.variables) {
@@ -164,7 +164,7 @@ void find_records(const ParsedUnit& unit, const FunctionDecl* kernel, const Clos
     std::string name = spelled_type(unit, unit.context.getCanonicalTagType(record));
     auto [seen, fresh] = known.try_emplace(name, record);
     if (!fresh) {
-      // Local classes and lambdas of two instances of a template are spelled alike; nothing is said of either, then.
+      // Local classes and lambdas of two instances of a template have the same spelling; then neither gets a layout.
       if (seen->second != record) *std::ranges::find(found, name, &ScannedRecord::name) = {name, 0, "byte", {}, true};
       continue;
     }

@@ -1,13 +1,13 @@
-// The structures that a kernel is given or finds in module variables, and those that pointers lead to from there: where
-// in each of them addresses lie and of what, and what its bytes are. It is what types say of memory that a kernel
-// reaches by way of a structure.
+// The structures that a kernel takes as arguments or finds in module variables, and those that pointers in them lead
+// to: the offset and pointee type of each pointer, and the types of the other bytes. With them, memory that a kernel
+// reaches only through a structure gets a type.
 #pragma once
 #include "extractor/source/closure.h"
 
 namespace kernelift {
 
-/// Fills in `into`'s records, each once, and the variables that hold addresses. Left out: structures that are declared
-/// only, and of very many the last.
+/// Fills in `into`'s records, each once, and the variables that contain pointers. Structures that are only declared are
+/// left out, and so are those beyond a limit of 256.
 void find_records(const ParsedUnit& unit, const clang::FunctionDecl* kernel, const Closure& closure,
                   ScannedKernel& into);
 

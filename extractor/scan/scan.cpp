@@ -1,5 +1,5 @@
 // Children send their findings as one JSON document down a pipe (the same format as scan.json, with one unit in it);
-// kernels are named there by label (mangled name and place) and get their ids when all are merged.
+// kernels are named there by label (mangled name and file) and get their ids when all are merged.
 #include "extractor/scan/scan.h"
 
 #include <poll.h>
@@ -33,7 +33,7 @@ std::string label_of(const ParsedUnit& unit, const clang::FunctionDecl* function
   return label + "@" + unit.path(at.file);
 }
 
-/// All that one unit shows, kernels labelled in their `id`.
+/// Everything found in one unit; the kernels' `id`s are their labels.
 void scan_unit(const ParsedUnit& unit, ScanIndex& into) {
   SourceItems items(unit);
   auto kernels = find_kernels(unit, items);
@@ -72,7 +72,7 @@ void limit_child(unsigned seconds) {
   setrlimit(RLIMIT_CPU, &limit);
 }
 
-/// The child's whole life.
+/// Everything that a child process does.
 [[noreturn]] void run_child(const UnitCommand& unit, const Hash& identity, const ScanOptions& options,
                             const UnitCache& cache, int pipe) {
   limit_child(options.unit_seconds);
@@ -109,7 +109,7 @@ struct Child {
   std::string text;
 };
 
-/// What became of a child: its findings, or the unit with its problem named.
+/// A child's result: its findings, or the unit with its problem.
 ScanIndex collect(Child& child, const UnitCommand& unit, unsigned seconds) {
   int status = 0;
   while (waitpid(child.process, &status, 0) < 0 && errno == EINTR) {}
@@ -130,7 +130,8 @@ ScanIndex collect(Child& child, const UnitCommand& unit, unsigned seconds) {
   return failed;
 }
 
-/// What an earlier scan found in this unit, if it still holds. The command may be another that means the same.
+/// An earlier scan's findings in this unit, if they are still valid. Its command may differ in words that mean nothing
+/// to a parse.
 std::optional<ScanIndex> known(const UnitCommand& unit, const Hash& identity, UnitCache& cache) {
   auto found = cache.find(identity);
   if (!found) return std::nullopt;
@@ -140,14 +141,14 @@ std::optional<ScanIndex> known(const UnitCommand& unit, const Hash& identity, Un
   return found;
 }
 
-/// Decides when it pays to read headers ahead: the first units of a kind go off at once, and meanwhile the headers are
-/// precompiled if there are enough others.
+/// Decides when precompiling the headers pays: the first `jobs` units with the same header flags start at once, and the
+/// headers are precompiled while they run if enough other units remain.
 class HeadersAhead {
  public:
   HeadersAhead(const std::vector<UnitCommand>& units, size_t jobs) : jobs_(jobs) {
     for (auto& unit : units) ++kinds_[header_flags(unit)].left;
   }
-  /// Before `unit` is begun with. `parsed`: it is not known already.
+  /// To be called before `unit` is started. `parsed`: the unit has to be parsed, since the cache does not have it.
   void next(const UnitCommand& unit, bool parsed) {
     auto& kind = kinds_[header_flags(unit)];
     if (parsed && ++kind.begun == jobs_ + 1 && kind.left >= 2 * jobs_) read_headers_ahead(unit);
@@ -162,7 +163,7 @@ class HeadersAhead {
   std::map<std::string, Kind> kinds_;
 };
 
-/// Parses all units that must be, `jobs` at a time; results in the units' order.
+/// Parses the units that the cache does not have, `jobs` at a time; results in the units' order.
 std::vector<ScanIndex> scan_units(const std::vector<UnitCommand>& units, const ScanOptions& options) {
   UnitCache cache(options.cache);
   size_t jobs = options.jobs > 0 ? options.jobs : std::max(1u, std::thread::hardware_concurrency());
@@ -221,7 +222,7 @@ std::vector<ScanIndex> scan_units(const std::vector<UnitCommand>& units, const S
   return results;
 }
 
-/// Brings the units' findings together.
+/// Merges the units' findings.
 class Merger {
  public:
   explicit Merger(ScanIndex& index) : index_(index) {}
@@ -235,7 +236,7 @@ class Merger {
       bool launches = launched.count(kernel.id) > 0;
       if (fresh) index_.kernels.push_back(std::move(kernel)), launched_.push_back(launches);
       else if (launches && !launched_[at->second])
-        // The unit that launches a header's kernel is the one to build it as.
+        // A header's kernel is attributed to the unit that launches it.
         index_.kernels[at->second].tu = kernel.tu, launched_[at->second] = true;
     }
     for (auto& site : found.launches) {
@@ -279,7 +280,7 @@ class Merger {
     auto resolve = [&](std::vector<std::string>& labels) {
       std::vector<std::string> all;
       for (auto& label : labels)
-        // A kernel that the launching unit only declares is found by its name alone.
+        // A kernel that the launching unit only declares has a label without a file.
         if (auto found = ids.find(label); found != ids.end()) unite(all, found->second);
       labels = all;
     };
@@ -290,8 +291,8 @@ class Merger {
   }
 
  private:
-  /// A file may be compiled twice, with other flags. Whoever asks for a kernel's unit asks by its file and is given the
-  /// first, so one in which kernels were seen comes before one in which none were.
+  /// A file may be compiled twice, with different flags. A kernel's unit is looked up by its file, and the first match
+  /// is used, so a unit in which kernels were found is placed before one without.
   void add_unit(ScannedUnit&& unit, bool has_kernels) {
     size_t at = index_.units.size();
     if (has_kernels)

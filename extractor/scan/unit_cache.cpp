@@ -1,5 +1,5 @@
-// An entry's first line is the hash of all that follows it, which is JSON: findings in the form of scan.json, and the
-// answers that they rest on.
+// An entry's first line is the hash of the rest, which is JSON: findings in the form of scan.json, and the answers of
+// the file system that they depend on.
 #include "extractor/scan/unit_cache.h"
 
 #include <unistd.h>
@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The running program, clang included: the linker's own hash of it, or else ours.
+/// Identity of the running program, clang included: its build ID if the linker wrote one, else a hash of the file.
 std::string program_identity() {
   constexpr const char* kSelf = "/proc/self/exe";
   if (auto program = llvm::object::ObjectFile::createObjectFile(kSelf)) {

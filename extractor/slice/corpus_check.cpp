@@ -1,6 +1,5 @@
-// kernelift_corpus_check DATABASE ROOT [REGEX]: scans an application and slices every kernel of it, and prints what
-// became of each, with totals. A walk through both stages on code that nobody here wrote: the quickest way to see what
-// is missing.
+// kernelift_corpus_check DATABASE ROOT [REGEX]: scans an application, slices every kernel of it, and prints the result
+// of each, with totals. It runs both stages on foreign code: the quickest way to see which constructs are not handled.
 #include <cstdio>
 #include <map>
 #include <regex>
@@ -27,7 +26,7 @@ int main(int argc, char** argv) {
     if (!unit.problems.empty())
       ++broken, std::printf("unit %s: %s\n", unit.file.c_str(), unit.problems.front().c_str());
   for (auto& site : index->launches) {
-    bool known = !site.grid[0].empty() && !site.block[0].empty();
+    bool known = site.grid[0] && site.block[0];
     geometry += known;
     if (!known)
       std::printf("launch at %s:%u: its geometry is not an expression\n", site.range.file.c_str(), site.range.line);

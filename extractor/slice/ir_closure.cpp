@@ -1,5 +1,5 @@
-// Order matters: what is not reached is dropped while everything is still internal, and only then are the surviving
-// variables opened, because an external definition is never dead.
+// Order matters: unreachable symbols are dropped while everything is internal, and only then do the remaining variables
+// become external, because an external definition is never dead.
 #include "extractor/slice/ir_closure.h"
 
 #include <llvm/IR/Module.h>
@@ -10,7 +10,7 @@
 namespace kernelift {
 namespace {
 
-// NVPTX and AMDGPU number shared memory alike; a shared variable has no state between launches.
+// NVPTX and AMDGPU use the same number for shared memory; a shared variable has no state between launches.
 constexpr unsigned kSharedAddressSpace = 3;
 
 void run(llvm::Module& module, llvm::StringRef pipeline) {
@@ -35,12 +35,12 @@ void run(llvm::Module& module, llvm::StringRef pipeline) {
 
 Status cut_to_kernel(llvm::Module& module, const std::string& mangled, const std::set<std::string>& source_constants) {
   llvm::Function* kernel = module.getFunction(mangled);
-  if (!kernel || kernel->isDeclaration()) return environment_error("the compiled unit holds no kernel " + mangled);
+  if (!kernel || kernel->isDeclaration()) return environment_error("the compiled unit has no kernel " + mangled);
   for (const char* name : {"llvm.used", "llvm.compiler.used"})
     if (auto* list = module.getGlobalVariable(name)) list->eraseFromParent();
   for (auto& object : module.global_objects()) {
     object.setComdat(nullptr);
-    // Private symbols (string literals, initialisers of local arrays) are the compiler's own and stay so.
+    // Private symbols (string literals, initialisers of local arrays) are the compiler's own and stay private.
     if (object.isDeclaration() || object.hasPrivateLinkage() || object.getName().starts_with("llvm.")) continue;
     object.setLinkage(&object == kernel ? llvm::GlobalValue::ExternalLinkage : llvm::GlobalValue::InternalLinkage);
     object.setVisibility(llvm::GlobalValue::DefaultVisibility);

@@ -2,8 +2,9 @@
 // flags and operands, constants to the bit, types by structure (named structs differ in name when both modules live in
 // one context), callees and variables with their initialisers, alignment and address space, and metadata that
 // optimisers obey (loop hints, ranges, alias classes, NVVM annotations). Not compared: names of locals, debug
-// locations, source locations of inline assembly. A variable that the host can fill must have the same name: two tables
-// that are alike but swapped are a different program.
+// locations, source locations of inline assembly. A variable that the host can write must have the same name:
+// exchanging
+// two tables of the same type gives a different program.
 #include "extractor/slice/ir_compare.h"
 
 #include <llvm/Demangle/Demangle.h>
@@ -105,7 +106,7 @@ class Comparison {
   bool same_metadata(const Metadata* a, const Metadata* b) {
     if (a == b) return true;
     if (!a || !b || a->getMetadataID() != b->getMetadataID()) return false;
-    if (isa<DILocation>(a) || isa<DINode>(a)) return true;  // Where it was written is not what it does.
+    if (isa<DILocation>(a) || isa<DINode>(a)) return true;  // Source locations do not change the program.
     if (auto* left = dyn_cast<MDString>(a)) {
       StringRef one = left->getString(), other = cast<MDString>(b)->getString();
       return one == other || (other.contains("kernelift_application_main") && plain_name(one) == plain_name(other));
@@ -125,7 +126,7 @@ class Comparison {
       if (!same_metadata(one[i], other[i])) return false;
     return true;
   }
-  /// Loop metadata holds the loop's place when there is debug information; places are left out.
+  /// With debug information, loop metadata includes the loop's source location, which is left out.
   static std::vector<const Metadata*> operands(const MDNode& node) {
     std::vector<const Metadata*> all;
     for (auto& operand : node.operands())
@@ -175,7 +176,7 @@ class Comparison {
   bool same_constant(const Constant* a, const Constant* b) {
     if (a == b) return true;  // Simple constants are unique in a context.
     if (isa<ConstantData>(a)) {
-      // Of two struct or array types equal by structure only, zero, undef and data arrays are still equal values.
+      // The types may be equal only by structure; zero, undef and data arrays of such types are equal values too.
       if (auto* left = dyn_cast<ConstantDataSequential>(a))
         return left->getRawDataValues() == cast<ConstantDataSequential>(b)->getRawDataValues();
       return isa<ConstantAggregateZero>(a) || isa<UndefValue>(a);
@@ -190,7 +191,7 @@ class Comparison {
         if (!same_type(address->getSourceElementType(), other->getSourceElementType())) return false;
       }
     } else if (!isa<ConstantAggregate>(a)) {
-      return false;  // Block addresses and the like: no kernel has them.
+      return false;  // Block addresses and other constants that no kernel has.
     }
     if (a->getNumOperands() != b->getNumOperands()) return false;
     for (unsigned i = 0; i < a->getNumOperands(); ++i)
@@ -240,8 +241,9 @@ class Comparison {
       auto* list = value.getParent()->getNamedMetadata("nvvm.annotations");
       for (unsigned i = 0; list && i < list->getNumOperands(); ++i) {
         auto* entry = list->getOperand(i);
-        auto* who = entry->getNumOperands() ? dyn_cast_or_null<ValueAsMetadata>(entry->getOperand(0).get()) : nullptr;
-        if (!who || who->getValue() != &value) continue;
+        auto* symbol =
+            entry->getNumOperands() ? dyn_cast_or_null<ValueAsMetadata>(entry->getOperand(0).get()) : nullptr;
+        if (!symbol || symbol->getValue() != &value) continue;
         for (unsigned j = 1; j + 1 < entry->getNumOperands(); j += 2) {
           auto* name = dyn_cast<MDString>(entry->getOperand(j));
           auto* number = mdconst::dyn_extract<ConstantInt>(entry->getOperand(j + 1));
@@ -258,7 +260,7 @@ class Comparison {
     if (a.arg_size() != b.arg_size() || a.size() != b.size())
       return differ(std::to_string(a.size()) + " basic blocks against " + std::to_string(b.size()));
     for (unsigned i = 0; i < a.arg_size(); ++i) values_[a.getArg(i)] = b.getArg(i);
-    // Everything is paired by position first; then operands can be looked up whatever way they point.
+    // All values are paired by position first, so that operands can be looked up forwards and backwards.
     for (auto left = a.begin(), right = b.begin(); left != a.end(); ++left, ++right) {
       values_[&*left] = &*right;
       if (left->size() != right->size())
@@ -277,7 +279,7 @@ class Comparison {
     if (a.getOpcode() != b.getOpcode() || a.getNumOperands() != b.getNumOperands() ||
         !same_type(a.getType(), b.getType()))
       return differ("another instruction", a, b);
-    // nuw, nsw, exact, inbounds, disjoint and all fast-math flags live here.
+    // This field has nuw, nsw, exact, inbounds, disjoint and all fast-math flags.
     if (a.getRawSubclassOptionalData() != b.getRawSubclassOptionalData()) return differ("other flags", a, b);
     if (!same_special_state(a, b)) return differ("another instruction", a, b);
     for (unsigned i = 0; i < a.getNumOperands(); ++i)

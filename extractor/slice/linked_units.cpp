@@ -1,5 +1,5 @@
-// See linked_units.h. The text is a file that includes the units: their own includes are found from where they are, and
-// headers that they share are entered once.
+// See linked_units.h. The text is a file that includes the units: their own includes are resolved relative to their
+// files, and headers that they share are entered once.
 #include "extractor/slice/linked_units.h"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ bool defines(const clang::Decl* declaration) {
   return variable && variable->isThisDeclarationADefinition() != clang::VarDecl::DeclarationOnly;
 }
 
-/// Takes what the unit's own text defines out of `names`. False: it defines none of them.
+/// Removes the names that the unit itself defines from `names`. False if it defines none of them.
 Result<bool> take_defined(const UnitCommand& unit, const std::string& root, std::set<std::string>& names) {
   bool found = false;
   auto look = [&](ParsedUnit& parsed) {
@@ -57,7 +57,7 @@ Result<LinkedUnits> LinkedUnits::begin(const ScanIndex& index, const ScannedUnit
 
 Result<bool> LinkedUnits::add_definers(std::set<std::string> mangled) {
   if (!first_.parsed.relocatable) return false;
-  // To parse is slow: units that spell a name come first, and most often no other is looked at.
+  // Parsing is slow: units whose text contains a name are tried first, and the others are rarely needed.
   std::vector<const ScannedUnit*> units, others;
   for (auto& unit : index_->units) {
     if (unit.file == first_.file || std::ranges::count(files_, unit.file) > 0) continue;

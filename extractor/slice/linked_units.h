@@ -1,8 +1,8 @@
-// The units that a kernel's text comes from. Relocatable code (nvcc -rdc) calls functions and reads variables which
-// other units define; those are read behind the kernel's own as one text, so that slicing, proof and patching see one
-// program in which every line still knows its file. What two units both define for themselves (a static helper of one
-// name) cannot be read so: clang says what it is, and the proof is missing then. One set of macros holds for all of
-// them: a unit that is compiled with others is not taken.
+// The units that a kernel's text comes from. Relocatable code (nvcc -rdc) calls functions and reads variables that
+// other units define; those units are parsed after the kernel's own as one text, so that slicing, proof and patching
+// see one program in which every line still has its file. Two units that both define an internal symbol of the same
+// name (a static helper) cannot be parsed so: clang reports the symbol, and the slice is then not proven. All units
+// must be compiled with the same macros: a unit with other flags is not added.
 #pragma once
 #include <optional>
 #include <set>
@@ -17,13 +17,13 @@ namespace kernelift {
 
 class LinkedUnits {
  public:
-  /// `first` holds the kernel, whose code was compiled for `ptx_version` (90; 0: not known). EXPECTS: both outlive
-  /// this.
+  /// `first` contains the kernel, whose code was compiled for `ptx_version` (90; 0: not known). EXPECTS: `index` and
+  /// `first` outlive this object.
   static Result<LinkedUnits> begin(const ScanIndex& index, const ScannedUnit& first, int ptx_version = 0);
 
-  /// How to read what there is by now: the first unit's own command, or that for one text of all.
+  /// The command to parse the current units with: the first unit's own, or one for the text that includes all.
   const UnitCommand& command() const { return command_; }
-  /// Adds the units that define what has these mangled names. False: nothing is new.
+  /// Adds the units that define these mangled names. False if no unit was added.
   Result<bool> add_definers(std::set<std::string> mangled);
 
  private:
@@ -33,8 +33,8 @@ class LinkedUnits {
 
   const ScanIndex* index_;
   UnitCommand first_, command_;
-  std::vector<std::string> files_;         ///< Of the others, in the order in which they were found.
-  std::optional<TemporaryFolder> folder_;  ///< Of the text that includes all.
+  std::vector<std::string> files_;         ///< Files of the further units, in the order in which they were found.
+  std::optional<TemporaryFolder> folder_;  ///< Contains the text that includes all units.
 };
 
 }  // namespace kernelift

@@ -1,6 +1,6 @@
 // One LLVMContext for both, because the comparison relies on shared types and constants. Debug lines are off: the
-// slice's lines differ by design, and what depends on them in earnest (__LINE__, assert) is compared as the constants
-// it becomes.
+// slice's lines differ by design, and code that depends on them (__LINE__, assert) is compared as the constants that
+// they become.
 #include "extractor/slice/proof.h"
 
 #include <llvm/IR/LLVMContext.h>
@@ -19,14 +19,14 @@ namespace kernelift {
 namespace {
 
 std::string first_line(const std::string& text) {
-  // The line that says "error:" is worth more than a warning or a note above it.
+  // The line with "error:" is more useful than a warning or a note above it.
   size_t at = text.find("error:");
   size_t begin = at == std::string::npos ? 0 : text.rfind('\n', at) + 1;
   return text.substr(begin, text.find('\n', begin) - begin);
 }
 
-/// Gives everything in a whole unit that is named after its renamed main the original's name, and returns what the
-/// kernel was called. Names are matched as text: the new name of main shifts the back references in mangled ones.
+/// Gives every symbol of a whole unit whose name contains the renamed main its original name, and returns the kernel's
+/// name before that. Names are matched demangled: main's new name shifts the back references in mangled names.
 std::string name_as_in(const llvm::Module& original, llvm::Module& unit, const std::string& mangled) {
   std::map<std::string, std::string> names;
   for (auto& value : original.global_values()) names[plain_name(value.getName())] = value.getName().str();
@@ -52,7 +52,7 @@ ProofOutcome prove_equal(const std::string& original, const std::string& slice, 
   FrontendOptions plain = options;
   plain.debug_lines = false;
   llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> names;  // The original's, where its kernel may be called otherwise in the slice.
+  std::unique_ptr<llvm::Module> names;  // The original, if the kernel may have another name in the slice.
   if (mangled.find("4mainE") != mangled.npos)
     if (auto compiled = compile_to_device_ir(context, original, plain); compiled.ok())
       names = std::move(compiled->module);

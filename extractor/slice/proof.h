@@ -1,5 +1,5 @@
-// The proof that a slice means what its unit means: both are compiled to device IR, cut to the kernel, normalised by
-// one pipeline and compared structurally (ir_compare.h).
+// The proof that a slice has the meaning of its unit: both are compiled to device IR, cut to the kernel, normalised by
+// the same pipeline and compared structurally (ir_compare.h).
 #pragma once
 #include <string>
 
@@ -10,8 +10,8 @@ namespace kernelift {
 struct ProofOutcome {
   bool original_compiles = false, slice_compiles = false, equal = false;
   std::string note;
-  /// What the slice itself calls the kernel, where that is another name: a whole unit's main is called something else,
-  /// and so is then every type that is local to it (a lambda that a kernel is an instance of).
+  /// The kernel's mangled name in the slice, if it differs: a whole unit's main is renamed, which changes the names of
+  /// its local types (a lambda that is a kernel's template argument).
   std::string slice_mangled;
 };
 
@@ -19,8 +19,8 @@ struct ProofOutcome {
 ProofOutcome prove_equal(const std::string& original, const std::string& slice, const std::string& mangled,
                          const FrontendOptions& options);
 
-/// In how many of the other passes that plain nvcc makes of a text it cannot be read: the host's, where there is no
-/// __CUDA_ARCH__, and the one for the GPU that nvcc builds for unless it is told another.
+/// In how many of nvcc's further passes the text does not compile: the host's, without __CUDA_ARCH__, and the device
+/// pass for nvcc's default GPU.
 int passes_that_fail(const std::string& text, const FrontendOptions& options);
 
 }  // namespace kernelift

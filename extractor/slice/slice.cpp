@@ -1,6 +1,6 @@
-// The ladder: cut exactly what was seen used; if that does not compile or differs, cut generously (every
-// specialisation); if that fails too, or the kernel hangs on host code by its nature (an extended lambda), take the
-// unit whole. Each rung is proven on its own. One parse serves all rungs.
+// Three attempts, each proven on its own: cut exactly the declarations that are used; if that does not compile or
+// differs, cut generously (every specialisation); if that fails too, or the kernel depends on host code by its nature
+// (an extended lambda), take the whole unit. One parse serves all attempts.
 #include "extractor/slice/slice.h"
 
 #include <algorithm>
@@ -22,17 +22,17 @@
 namespace kernelift {
 namespace {
 
-/// All that is taken from the one parse.
+/// Everything that is taken from the one parse.
 struct Parsed {
   bool found = false;
   std::vector<SliceText> slices;    ///< From exact to generous; empty if none can be cut.
-  std::vector<SliceText> resolved;  ///< Each of those less what its conditionals leave out.
+  std::vector<SliceText> resolved;  ///< The same slices with only the active branches of their conditionals.
   SliceText whole;
-  std::string device_only;  ///< The unit less its host bodies, for units whose host code clang rejects.
+  std::string device_only;  ///< The unit without host functions' bodies, for units whose host code clang rejects.
   std::string instantiation, expression, main_text, refusal;
   std::vector<std::string> constants;
   std::vector<SlicedFunction> functions;
-  std::set<std::string> undefined;  ///< Mangled names of what another unit defines.
+  std::set<std::string> undefined;  ///< Mangled names of functions and variables that another unit defines.
 };
 
 /// "template __global__ void ::ns::k<float, 8>(const float *, int);" for an instance of a template. Named from the
@@ -46,7 +46,7 @@ std::string instantiation_of(const ParsedUnit& unit, const clang::FunctionDecl* 
   return line + ");";
 }
 
-/// Instances of one template are one text. Lambdas are part of the function that they stand in.
+/// Instances of one template are listed once. Lambdas are part of the function that contains them.
 std::vector<SlicedFunction> functions_of(const ParsedUnit& unit, const Closure& closure) {
   std::map<std::pair<std::string, unsigned>, SlicedFunction> found;
   for (auto* one : closure.functions) {
@@ -101,14 +101,14 @@ void take(const ParsedUnit& unit, const ScannedKernel& wanted, Parsed& parsed) {
   if (!parsed.instantiation.empty() && parsed.refusal.empty()) append_line(parsed.whole, parsed.instantiation);
 }
 
-/// Host code that clang rejects need not stop a proof about device code: the unit less the bodies of its host functions
-/// is the original then.
+/// Host code that clang rejects need not prevent a proof about device code: the slice is then compared with the unit
+/// without the bodies of its host functions.
 ProofOutcome prove_without_host(const Parsed& parsed, const SliceText& text, const ScannedKernel& kernel,
                                 const FrontendOptions& frontend, const ProofOutcome& first) {
   if (!parsed.refusal.empty()) return first;
   auto proof = prove_equal(parsed.device_only, text.text, kernel.mangled, frontend);
   if (!proof.original_compiles) return first;
-  if (proof.equal) proof.note += "; compared with the unit less its host functions' bodies, because " + first.note;
+  if (proof.equal) proof.note += "; compared with the unit without its host functions' bodies, because " + first.note;
   return proof;
 }
 
@@ -128,8 +128,8 @@ HeaderSet headers_of(const ScannedUnit& unit) {
   return unit.headers == "toolkit" ? HeaderSet::Toolkit : HeaderSet::Lean;
 }
 
-/// What is included by command is in the text, as what is included by directive is; its file is not to be had where a
-/// MEP is compiled.
+/// Headers that the command includes are in the text, like those of #include directives; their files do not exist where
+/// a MEP is compiled.
 std::vector<std::string> without_forced_headers(std::vector<std::string> flags) {
   for (size_t i = 0; i + 1 < flags.size();)
     if (flags[i] == "-include" || flags[i] == "-imacros")
@@ -138,16 +138,16 @@ std::vector<std::string> without_forced_headers(std::vector<std::string> flags) 
   return flags;
 }
 
-/// The flags of `one` that `other` lacks, as people read them.
+/// The flags of `one` that `other` lacks, for a message.
 std::string flags_only_in(const std::vector<std::string>& one, const std::vector<std::string>& other) {
   std::string only;
   for (auto& flag : one)
     if (!flag.starts_with("-I") && std::ranges::find(other, flag) == other.end())
       only += (only.empty() ? "" : " ") + flag;
-  return only.empty() ? "no flag more" : only;
+  return only.empty() ? "no further flag" : only;
 }
 
-/// What other compiles of the unit's file have the kernel too, under other flags.
+/// A sentence about other compiles of the unit's file, with other flags, that have the kernel too; or empty.
 std::string other_compiles(const ScanIndex& index, const ScannedKernel& kernel, const ScannedUnit& taken,
                            const std::vector<std::string>& flags) {
   std::string others;
@@ -166,15 +166,15 @@ std::string other_compiles(const ScanIndex& index, const ScannedKernel& kernel, 
   }
   if (others.empty()) return "";
   return relative_to(taken.file, index.root) +
-         " is compiled in other ways too, and has this kernel there under the same name: with " + others +
-         ". If one of those is what ran, replay finds other answers, or the wrong one is tuned: build only the one "
-         "that runs, after a clean and without the old state folder";
+         " is also compiled with other flags, and has this kernel there under the same name: with " + others +
+         ". If the program that ran was compiled so, replay finds other results, or the wrong kernel is tuned: build "
+         "only the variant that runs, after a clean and without the old state folder";
 }
 
 }  // namespace
 
 Result<Slice> slice_kernel(const ScanIndex& index, const ScannedKernel& kernel, const SliceOptions& options) {
-  // A file may be compiled several times, and what its macros make of it, have the kernel or not.
+  // A file may be compiled several times with different macros, and not every compile has the kernel.
   const ScannedUnit* unit = nullptr;
   std::optional<LinkedUnits> units;
   Parsed parsed;
@@ -218,7 +218,7 @@ Result<Slice> slice_kernel(const ScanIndex& index, const ScannedKernel& kernel, 
     slice.proof = {proven, note};
   };
   if (!options.prove && !parsed.slices.empty()) {
-    fill(parsed.slices.front(), "slice", false, "the proof was not asked for");
+    fill(parsed.slices.front(), "slice", false, "the proof was not requested");
     return slice;
   }
   std::string why = parsed.refusal;
@@ -228,7 +228,8 @@ Result<Slice> slice_kernel(const ScanIndex& index, const ScannedKernel& kernel, 
     if (proof.slice_compiles && !proof.original_compiles)
       proof = prove_without_host(parsed, text, kernel, frontend, proof);
     if (proof.equal) {
-      // What only another GPU's branch or the host's uses is not in the slice: a branch that misses it goes as well.
+      // Declarations that only another GPU's branch or the host's branch uses are not in the slice. If a branch
+      // therefore fails to compile, the branch is removed too.
       SliceText& resolved = parsed.resolved[static_cast<size_t>(&text - parsed.slices.data())];
       int failing = resolved.text == text.text ? 0 : passes_that_fail(text.text, frontend);
       if (failing > 0 && passes_that_fail(resolved.text, frontend) < failing &&

@@ -1,6 +1,6 @@
-// Everything to be written is first an element with a place; elements are sorted by the place in the translation unit
-// (not by file: a fragment's text belongs where it was included), then written one after the other. System includes go
-// first: they do not depend on the application's text, and every declaration may depend on them.
+// The pieces to be written are collected as elements, sorted by their position in the translation unit (not by file: a
+// fragment's text belongs where it was included), then written one after the other. System includes come first: they do
+// not depend on the application's text, and every declaration may depend on them.
 #include "extractor/slice/slice_writer.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ struct Edit {
   std::string text;
 };
 
-/// Past the end of the preprocessor line at `at`: continuation lines and an open block comment belong to it.
+/// The end of the preprocessor line at `at`, with its continuation lines and an open block comment.
 unsigned directive_end(llvm::StringRef text, unsigned at) {
   bool comment = false;
   for (; at < text.size(); ++at) {
@@ -62,7 +62,7 @@ class Writer {
     std::sort(edits.begin(), edits.end(),
               [](auto& a, auto& b) { return a.begin != b.begin ? a.begin < b.begin : a.end > b.end; });
     llvm::StringRef text = unit_.text(file);
-    // A byte order mark stands at a file's beginning and nowhere else.
+    // A byte order mark is valid only at the beginning of a file.
     if (begin == 0 && text.starts_with("\xEF\xBB\xBF")) begin = 3;
     std::string path = unit_.path(file);
     unsigned line = unit_.line(file, begin), at = begin;
@@ -98,15 +98,16 @@ class Writer {
       begin = stop;
     }
   }
-  /// A user file is written where it was entered; a system one stays a directive; one that a guard skipped is nothing.
+  /// A user file is written in place of its directive; a system file's directive is kept; the directive of a user file
+  /// that its guard skipped is removed.
   Edit inclusion(const IncludeRecord& include) {
     unsigned end = directive_end(unit_.text(include.hash.file), include.hash.offset);
-    // Where host bodies are cut away, a header that nobody has (MPI's, a library's) may be missing with them.
+    // With host bodies cut away, a header that does not exist here (MPI's, a library's) may be left out too.
     if (include.path.empty() && !cuts_.empty())
       return {include.hash.offset, end, "/* not found: " + include.spelling + " */"};
     bool user = include.entered.isValid() ? unit_.is_user(include.entered) : is_user_path(include.path);
     if (!user) return {include.hash.offset, end, unit_.text(include.hash.file).slice(include.hash.offset, end).str()};
-    // The line's end goes with it: what is written in its place ends its own lines.
+    // The line's end is removed too: the text that replaces the directive ends its own lines.
     llvm::StringRef text = unit_.text(include.hash.file);
     if (text.substr(end).starts_with("\r")) ++end;
     if (text.substr(end).starts_with("\n")) ++end;
@@ -125,7 +126,7 @@ class Writer {
   std::map<std::pair<unsigned, unsigned>, FileID> entered_;
 };
 
-/// Chooses, for each system file that is needed, the application's #include that brings least beside it.
+/// Chooses, for each system file that is needed, the application's #include that includes it with the fewest others.
 class IncludeChooser {
  public:
   explicit IncludeChooser(const ParsedUnit& unit) : unit_(unit) {
@@ -139,12 +140,12 @@ class IncludeChooser {
       }
     }
   }
-  std::set<std::string> standard;  ///< Standard headers that are needed and that no directive brings.
+  std::set<std::string> standard;  ///< Standard headers that are needed and that no directive includes.
 
   std::vector<const IncludeRecord*> choose(const std::set<FileID>& needed) {
     std::set<const IncludeRecord*> chosen;
     for (FileID file : needed) {
-      // A header without a guard is another text each time; the guarded header that enters it is the one to name.
+      // A header without a guard may be a different text each time, so the guarded header that includes it is named.
       while (times_entered_[unit_.path(file)] > 1 && unit_.sources.getIncludeLoc(file).isValid() &&
              !unit_.is_user(includer(file)))
         file = includer(file);
@@ -160,7 +161,7 @@ class IncludeChooser {
       }
       if (best) chosen.insert(best);
       else if (auto name = llvm::StringRef(path).rsplit('/').second; !name.contains('.') && !from_prelude(file))
-        standard.insert("<" + name.str() + ">");  // <cstdint> that no directive reaches because the unit is broken.
+        standard.insert("<" + name.str() + ">");  // <cstdint> that no directive reaches because the unit has errors.
     }
     std::vector<const IncludeRecord*> ordered;
     std::set<std::string> spelled;
@@ -171,7 +172,7 @@ class IncludeChooser {
 
  private:
   FileID includer(FileID file) const { return unit_.sources.getFileID(unit_.sources.getIncludeLoc(file)); }
-  /// Entered without any of the application's files on the way: every compile has it.
+  /// True if no file of the application includes it, directly or indirectly: every compile has it.
   bool from_prelude(FileID file) const {
     for (auto at = file; at.isValid(); at = includer(at)) {
       if (unit_.is_user(at)) return false;
@@ -199,7 +200,7 @@ class IncludeChooser {
   std::vector<const IncludeRecord*> directives_;
 };
 
-/// What an item declares, for the report: "function app::clamp".
+/// The item's declaration for the report: "function app::clamp".
 std::string describe(const SourceItem& item) {
   for (auto* declaration : item.declarations) {
     auto* named = llvm::dyn_cast<NamedDecl>(declaration);
@@ -221,7 +222,7 @@ std::string describe(const SourceItem& item) {
 
 struct Element {
   SourceLocation place;
-  const SourceItem* item = nullptr;  ///< Or a directive:
+  const SourceItem* item = nullptr;  ///< Null for a preprocessor directive.
   FileID file;
   unsigned begin = 0, end = 0;
   bool line_sensitive = false;
@@ -257,8 +258,9 @@ class SliceWriter {
     }
   }
 
-  /// nvcc takes `extern __constant__ int n;` for a definition, unless code is relocatable: the variable's own
-  /// definition stands in the place of the first such declaration instead. Where each item that defines so is to stand.
+  /// nvcc treats `extern __constant__ int n;` as a definition, unless code is relocatable. Such declarations are
+  /// therefore dropped (`replaced`), and the variable's definition is moved to the first of them. Returns the new
+  /// position of each item with such a definition.
   std::map<int, SourceLocation> definitions_moved(std::set<int>& replaced) const {
     std::map<int, SourceLocation> moved;
     for (int index : closure_.items) {
@@ -306,7 +308,7 @@ class SliceWriter {
       text = text.drop_front().ltrim(" \t");
       if (!text.consume_front("pragma")) continue;
       text = text.ltrim(" \t");
-      // Only those that change what declarations after them mean.
+      // Only pragmas that change the meaning of the declarations after them.
       if (text.starts_with("pack") || text.starts_with("STDC") || text.starts_with("clang fp"))
         directive(pragma.location, "#pragma");
     }
@@ -319,7 +321,7 @@ class SliceWriter {
     return unit_.sources.getLocForStartOfFile(file).getLocWithOffset(static_cast<int>(offset));
   }
 
-  /// A preprocessor line, unless it stands inside an item that is taken anyway.
+  /// Adds a preprocessor line, unless it is inside an item that is taken anyway.
   void directive(SourceLocation at, const std::string& what) {
     if (!unit_.is_user(at)) return;
     FileOffset place = unit_.place(at);
@@ -383,7 +385,7 @@ class SliceWriter {
     return all;
   }
 
-  /// Closes and opens namespaces and linkage blocks so that the next item stands where it stood.
+  /// Closes and opens namespaces and linkage blocks so that the next item is in its original scope.
   void scopes(const std::vector<const DeclContext*>& wanted) {
     size_t common = 0;
     while (common < open_.size() && common < wanted.size() && same_scope(open_[common], wanted[common])) ++common;

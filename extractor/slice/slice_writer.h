@@ -1,7 +1,7 @@
-// From a closure to text: the needed pieces of every file in the order the compiler met them, in their namespaces, each
-// output line knowing the line it came from. Bytes inside a piece are the user's, untouched, but for two edits that
-// keep the text meaning what it meant: bodies of host functions become ';', and a piece that begins inside one branch
-// of a conditional and ends in another keeps only what was active.
+// From a closure to text: the needed pieces of every file in the order in which the compiler read them, in their
+// namespaces, with the original line of every output line. The bytes of a piece are the user's, unchanged except for
+// two edits that preserve the meaning: bodies of host functions become ';', and a piece that begins in one branch of a
+// conditional and ends in another keeps only the active text.
 #pragma once
 #include <string>
 #include <vector>
@@ -17,16 +17,16 @@ struct SliceText {
   std::vector<SlicedRange> taken;
 };
 
-/// Conditionals inside a piece: as they are written, with what other passes see; or only what was active.
+/// Conditionals inside a piece: kept as written, with the branches for other passes; or resolved to the active text.
 enum class Conditionals { Kept, Resolved };
 SliceText write_slice(const ParsedUnit& unit, const SourceItems& items, const Closure& closure,
                       Conditionals conditionals = Conditionals::Kept);
 
-/// The whole unit as one text: every user header in the place where it was included, system headers by name. The
-/// application's main() is renamed, so that a harness can have its own. With `cuts`, those bodies are left out.
+/// The whole unit as one text: every user header in place of its #include, system headers by name. The application's
+/// main() is renamed, so that a harness can have its own. The bodies in `cuts` are left out.
 SliceText write_whole_unit(const ParsedUnit& unit, const std::vector<BodyCut>& cuts = {});
 
-/// Appends a line of ours.
+/// Appends a line that has no original.
 void append_line(SliceText& slice, const std::string& line);
 
 }  // namespace kernelift

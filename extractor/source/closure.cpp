@@ -1,6 +1,6 @@
-// A worklist over declarations. use(D) notes that D is needed; process(D) finds what spells it (marking items) and what
-// it needs in turn. Marking an item walks all that the item spells, so that the slice parses as text; processing an
-// instance walks its instantiated body, so that the slice means the same once instantiated. Example: for
+// A worklist over declarations. use(D) notes that D is needed; process(D) marks the items whose text declares D, and
+// notes the declarations that D needs. Marking an item walks all of its text, so that the slice parses as text;
+// processing an instance walks its instantiated body, so that the slice means the same once instantiated. Example: for
 //     template <class Op> __global__ void k(float* x) { x[0] = Op()(x[1]); }    launched as k<Add>
 // the pattern shows no callee at all; the instance's body names Add::operator().
 // System code is walked only through its instantiations (they may call back into user functors) and never taken.
@@ -35,8 +35,8 @@ std::string local_entity(const ParsedUnit& unit, const TagDecl* tag) {
   return "the local type '" + tag->getNameAsString() + "'" + place;
 }
 
-/// The body of a host function, from past its declarator; nothing if a macro spells any of it or its type depends on
-/// it.
+/// The body of a host function, from the end of its declarator; nothing if a macro spells any of the body or the
+/// function's type depends on it.
 std::optional<BodyCut> body_of(const ParsedUnit& unit, const FunctionDecl* function) {
   if (!is_host_only(function) || !function->doesThisDeclarationHaveABody() || function->isDefaulted())
     return std::nullopt;
@@ -89,7 +89,7 @@ class Walker : public DynamicRecursiveASTVisitor {
 
   void run(const FunctionDecl* kernel) {
     use(kernel);
-    // Using-directives are taken when what they open is used; they may open more, hence the outer loop.
+    // A using-directive is taken when its namespace is used; it may make further namespaces used, hence the outer loop.
     do {
       while (!work_.empty() || !fresh_items_.empty()) step();
     } while (take_using_directives());
@@ -101,7 +101,7 @@ class Walker : public DynamicRecursiveASTVisitor {
     }
   }
 
-  // --- what an expression, type or name mentions -------------------------------------------------------------------
+  // --- declarations that an expression, type or name mentions ------------------------------------------------------
   bool VisitDeclRefExpr(DeclRefExpr* e) override { return use(e->getDecl()), use(e->getFoundDecl()), true; }
   bool VisitMemberExpr(MemberExpr* e) override {
     return use(e->getMemberDecl()), use(e->getFoundDecl().getDecl()), true;
@@ -125,7 +125,7 @@ class Walker : public DynamicRecursiveASTVisitor {
     }
     return true;
   }
-  /// `#pragma unroll N` and its kin: the visitor walks a statement's attributes, but not by itself.
+  /// The base visitor does not walk a statement's attributes by itself (`#pragma unroll N` and similar pragmas).
   bool VisitAttributedStmt(AttributedStmt* statement) override {
     for (auto* attribute : statement->getAttrs()) TraverseAttr(const_cast<Attr*>(attribute));
     return true;
@@ -292,7 +292,7 @@ class Walker : public DynamicRecursiveASTVisitor {
     use_parent(declaration);
   }
 
-  /// A member of a class brings the class.
+  /// A member of a class needs the class.
   void use_parent(const Decl* declaration) {
     if (auto* record = llvm::dyn_cast<CXXRecordDecl>(declaration->getDeclContext())) use(record);
   }
@@ -407,7 +407,7 @@ class Walker : public DynamicRecursiveASTVisitor {
   std::unordered_set<const Decl*> used_;
   std::unordered_set<const void*> types_, skipped_;
   std::set<const TagDecl*> local_types_;
-  bool quiet_ = false;  ///< Inside a system instantiation: what it uses, its own header brings.
+  bool quiet_ = false;  ///< True inside an instance of a system template, whose own header includes what it uses.
 };
 
 /// Adds the macros that the taken text uses, conditionals included, and what those macros use.

@@ -1,7 +1,8 @@
-// Everything a kernel needs to mean what it means: the items (source_items.h), macros, system headers and module
-// variables that it reaches, transitively. The walk is over what clang resolved: for a template it follows both the
-// pattern as spelled and the instance as compiled, because only the instance knows which overload a dependent call
-// chose. Host functions that device text merely mentions keep their declaration; their bodies are cut.
+// Everything that a kernel needs to compile with the same meaning: the items (source_items.h), macros, system headers
+// and module variables that it reaches, transitively. The walk follows names as clang resolved them: for a template
+// both
+// the pattern as spelled and the instance as compiled, because only the instance knows which overload a dependent call
+// chose. Host functions that device text only mentions keep their declaration; their bodies are cut.
 #pragma once
 #include <set>
 #include <string>
@@ -28,18 +29,17 @@ struct BodyCut {
 struct Closure {
   std::set<int> items;
   std::set<const clang::MacroInfo*> macros;
-  std::set<std::string> macro_names;                 ///< For taking the matching #undefs.
-  std::set<clang::FileID> system_files;              ///< Holding declarations or macros that are used.
-  std::set<std::string> standard_types;              ///< size_t, uint32_t…: <stddef.h> and <stdint.h> have them too.
-  std::set<const clang::NamespaceDecl*> namespaces;  ///< Of everything used.
-  std::set<const clang::FunctionDecl*> functions;    ///< Reached, as compiled.
-  std::set<const clang::VarDecl*> variables;         ///< Module variables and constants reached.
+  std::set<std::string> macro_names;                     ///< Names of `macros`, to find the matching #undefs.
+  std::set<clang::FileID> system_files;                  ///< System headers whose declarations or macros are used.
+  std::set<std::string> standard_types;                  ///< Used types that <stddef.h> or <stdint.h> declares too.
+  std::set<const clang::NamespaceDecl*> namespaces;      ///< Namespaces of everything used.
+  std::set<const clang::FunctionDecl*> functions;        ///< Functions reached, as compiled (instances of templates).
+  std::set<const clang::VarDecl*> variables;             ///< Module variables and constants reached.
   std::set<const clang::EnumConstantDecl*> enumerators;  ///< Enumeration constants named.
-  std::set<const clang::NamedDecl*>
-      undefined;  ///< Device functions and variables that the unit declares and uses only.
+  std::set<const clang::NamedDecl*> undefined;  ///< Device functions and variables used but only declared in the unit.
   std::vector<BodyCut> cuts;
   std::set<int> line_sensitive;       ///< Items that use __LINE__, __FILE__ or assert().
-  std::vector<std::string> refusals;  ///< Why no slice can be cut, by name; empty if one can.
+  std::vector<std::string> refusals;  ///< Reasons why no slice can be cut, naming the construct; empty if one can.
 };
 
 struct ClosureOptions {
@@ -49,7 +49,7 @@ struct ClosureOptions {
 Closure close_over(const ParsedUnit& unit, const SourceItems& items, const clang::FunctionDecl* kernel,
                    const ClosureOptions& options = {});
 
-/// Every host function's body in the application's files: the unit less these is its device code.
+/// Every host function's body in the application's files: the unit without them is its device code.
 std::vector<BodyCut> host_bodies(const ParsedUnit& unit, const SourceItems& items);
 
 /// True for a function that the device never runs: neither __device__ nor __global__, given or implied.

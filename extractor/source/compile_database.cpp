@@ -1,5 +1,5 @@
-// Reading is strict about the file (it must be JSON of the right shape) and lenient about its entries: one entry that
-// makes no sense costs itself and is named. A database often lists a file twice (two builds, or two architectures);
+// Reading is strict about the file (it must be JSON of the right shape) and lenient about its entries: an entry that
+// cannot be understood is skipped and reported. A database often lists a file twice (two builds, or two architectures);
 // the last entry of one file and output wins, as it does for the linker.
 #include "extractor/source/compile_database.h"
 
@@ -25,7 +25,7 @@ std::string normalised(const fs::path& path, const fs::path& folder) {
   return (ignored ? absolute : real).string();
 }
 
-/// Compiler launchers stand before the compiler and mean nothing to a parser.
+/// Removes compiler launchers in front of the compiler: they mean nothing to a parser.
 void drop_launcher(std::vector<std::string>& argv) {
   static const char* const kLaunchers[] = {"ccache", "sccache", "distcc", "icecc", "nice", "time"};
   while (argv.size() > 1) {
@@ -146,7 +146,8 @@ Result<fs::path> find_compile_database(const std::string& given, const fs::path&
   return environment_error(
       "no compile database found under " + root.string() +
       " (.kernelift/, build/, the root); run `kernelift build -- CMD` with the application's own build " +
-      "command, from clean (what is up to date is not compiled, and not seen), or name one with -p");
+      "command, from clean (commands for files that are up to date do not run, and so are not logged), or name one "
+      "with -p");
 }
 
 }  // namespace kernelift

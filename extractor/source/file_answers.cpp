@@ -1,5 +1,5 @@
-// clang and its driver reach files through LLVM's virtual file system alone; a proxy in front of the real one hears it
-// all.
+// clang and its driver reach files only through LLVM's virtual file system, so a proxy in front of the real one sees
+// every query.
 #include "extractor/source/file_answers.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ std::string names_in(vfs::FileSystem& files, const std::string& path) {
   return hasher.finish().hex();
 }
 
-/// Two spellings of one file have one real path, and a link may come to point elsewhere.
+/// The real path is part of the answer: two spellings of one file share it, and a link may later point elsewhere.
 std::string content_of(vfs::File& file, llvm::StringRef text) {
   auto real_path = file.getName();
   return hash_text(text).hex() + " " + (real_path ? *real_path : "");
@@ -48,7 +48,7 @@ void note(FileAnswers& answers, Answers& of, const std::string& path, const std:
   if (!fresh && at->second != answer) answers.settled = false;
 }
 
-/// Hashes what is read when it is read: the file on the disk may be another a moment later.
+/// Hashes the text at the moment it is read: the file on disk may be replaced right afterwards.
 class NotedFile : public vfs::File {
  public:
   NotedFile(std::unique_ptr<vfs::File> file, std::string path, FileAnswers& answers)

@@ -23,10 +23,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// More than this many messages about one unit help nobody.
+// Messages kept per unit; further ones do not help the user.
 constexpr size_t kProblemsKept = 5;
 
-// Where clang looks for headers beside what its command says.
+// Environment variables that name further folders in which clang looks for headers.
 constexpr const char* kHeaderVariables[] = {"CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH"};
 
 std::string real(const fs::path& path) {
@@ -35,7 +35,7 @@ std::string real(const fs::path& path) {
   return ignored ? path.string() : found.string();
 }
 
-/// clang knows a file's real path once it has opened it, which it need not have done for what was precompiled.
+/// clang knows a file's real path once it has opened the file, which it need not do for a precompiled header.
 std::string real(clang::FileEntryRef file, clang::FileManager& files, bool precompiled) {
   if (auto name = file.getFileEntry().tryGetRealPathName(); !precompiled && !name.empty()) return name.str();
   llvm::SmallString<256> path = file.getName();
@@ -74,11 +74,11 @@ class ErrorCollector : public clang::DiagnosticConsumer {
   std::vector<std::string> problems;
 };
 
-/// Writes PreprocessorRecord. Locations inside macro bodies are reduced to the outermost file place.
+/// Writes PreprocessorRecord. Locations inside macro bodies are reduced to the outermost expansion's position.
 class Recorder : public clang::PPCallbacks {
  public:
-  /// `missing`: who is told of headers that are not there; clang says so itself otherwise.
-  /// `after_precompiled`: headers that were precompiled come before what is heard of.
+  /// `missing`: collects headers that do not exist; if null, clang reports them itself.
+  /// `after_precompiled`: precompiled headers come before the text that is observed.
   Recorder(clang::SourceManager& sources, clang::Preprocessor& preprocessor, PreprocessorRecord& record,
            ErrorCollector* missing, bool after_precompiled)
       : sources_(sources),
@@ -217,9 +217,9 @@ bool is_foreign(const std::string& path) {
                      [&](auto& folder) { return under(path, folder); });
 }
 
-/// Leaves the bodies of plain functions in our headers, clang's and the toolkit's unread: nobody looks into them, and
-/// they are a quarter of a small unit's parse. Those of templates are read, as their instances may call the application
-/// back.
+/// Skips the bodies of plain functions in our headers, clang's and the toolkit's: no stage needs them, and they take a
+/// quarter of a small unit's parse time. Bodies of templates are parsed, because their instances may call functions of
+/// the application.
 class BodySkipper : public clang::ASTConsumer {
  public:
   explicit BodySkipper(const clang::SourceManager& sources) : sources_(sources) {}
@@ -238,18 +238,18 @@ class BodySkipper : public clang::ASTConsumer {
   std::map<clang::FileID, bool> skipped_;
 };
 
-/// The forced headers as precompiled for parses, and what is known only while they are read.
+/// The forced headers, precompiled, with the facts that are known only while they are read as text.
 struct ReadHeaders : Precompiled {
-  std::vector<IncludeRecord> includes;  ///< Their files and places count from where the precompiled header begins.
+  std::vector<IncludeRecord> includes;  ///< FileIDs and locations relative to the start of the precompiled header.
   FileAnswers answers;
 };
 
-/// As `parse_with` does beyond what the command says.
+/// The settings that every parse adds to its command's own.
 void set_up(clang::CompilerInvocation& invocation) {
   invocation.getDiagnosticOpts().ErrorLimit = 0;
   invocation.getDiagnosticOpts().IgnoreWarnings = true;
   invocation.getFrontendOpts().DisableFree = false;
-  invocation.getFrontendOpts().SkipFunctionBodies = true;  // Those that BodySkipper says.
+  invocation.getFrontendOpts().SkipFunctionBodies = true;  // BodySkipper decides which ones.
 }
 
 ReadHeaders read_headers(const std::vector<std::string>& job, const std::vector<std::string>& headers) {
@@ -277,7 +277,7 @@ ReadHeaders read_headers(const std::vector<std::string>& job, const std::vector<
 /// Parses, and hands the finished AST to the callback.
 class ParseAction : public clang::ASTFrontendAction {
  public:
-  /// `headers`: what was precompiled of the unit, or null.
+  /// `headers`: the unit's precompiled headers, or null.
   ParseAction(ErrorCollector& errors, const std::string& root, bool use_despite_errors, const ReadHeaders* headers,
               const std::function<void(ParsedUnit&)>& use)
       : errors_(errors), root_(root), use_despite_errors_(use_despite_errors), headers_(headers), use_(use) {}
@@ -285,8 +285,9 @@ class ParseAction : public clang::ASTFrontendAction {
  protected:
   std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler, llvm::StringRef) override {
     auto& preprocessor = compiler.getPreprocessor();
-    // clang gives up at the first header that is not there, which is quick where another set of headers is tried next.
-    // In the end it is counted as an error and the rest is read: kernels seldom need it (MPI's, a library's).
+    // clang stops at the first missing header, which saves time if another header set is tried next. In the last
+    // attempt a missing header is counted as an error and the rest is parsed: kernels seldom need it (MPI's, a
+    // library's).
     preprocessor.SetSuppressIncludeNotFoundError(use_despite_errors_);
     preprocessor.addPPCallbacks(std::make_unique<Recorder>(compiler.getSourceManager(), preprocessor, record_,
                                                            use_despite_errors_ ? &errors_ : nullptr,
@@ -303,7 +304,7 @@ class ParseAction : public clang::ASTFrontendAction {
   }
 
  private:
-  /// The includes of the precompiled headers, as if they had been read here.
+  /// Adds the includes of the precompiled headers, as if their text had been read here.
   void recall_includes() {
     auto reader = getCompilerInstance().getASTReader();
     auto& module = reader->getModuleManager().getPrimaryModule();
@@ -385,8 +386,8 @@ FrontendOptions frontend_options(const UnitCommand& unit, HeaderSet headers) {
   if (!unit.hip) options.arch = unit.arch.empty() ? newest_architecture(unit.parsed) : unit.arch;
   options.headers = headers;
   options.flags = unit.parsed.frontend_flags();
-  // One unit is read by itself, and its slice is a whole program: relocatable code would only add the unit's mark to
-  // the names of what is static in it.
+  // A unit is parsed alone, and its slice is a whole program: relocatable code would only append the unit's identifier
+  // to the names of its static variables and functions.
   std::erase(options.flags, "-fgpu-rdc");
   options.folder = unit.folder;
   options.debug_lines = false;
@@ -408,7 +409,7 @@ KeptByFlags<ReadHeaders>& headers_read() {
   return all;
 }
 
-/// What decides how the forced headers are read, but for the files.
+/// Everything that determines how the forced headers are parsed, except the contents of files.
 std::string header_flags(const UnitCommand& unit, const std::vector<std::string>& arguments) {
   std::string flags;
   for (auto& word : arguments)
@@ -420,7 +421,7 @@ std::string header_flags(const UnitCommand& unit, const std::vector<std::string>
   return flags;
 }
 
-/// Has the job begin with what was precompiled instead of with `headers`.
+/// Makes the job start from the precompiled header instead of the text of `headers`.
 void begin_with(const Precompiled& read, const std::vector<std::string>& headers, clang::CompilerInvocation& invocation,
                 llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem>& files) {
   auto& preprocessing = invocation.getPreprocessorOpts();
@@ -436,7 +437,7 @@ void begin_with(const Precompiled& read, const std::vector<std::string>& headers
   files = overlay;
 }
 
-/// clang's job for a unit, as words and as clang understands them.
+/// clang's job for a unit: the words of its command, and the invocation that clang made of them.
 struct Job {
   std::vector<std::string> words;
   std::shared_ptr<clang::CompilerInvocation> invocation;
@@ -470,7 +471,7 @@ Result<Job> job_of(const UnitCommand& unit, const std::vector<std::string>& argu
   return job;
 }
 
-/// `again`: as before, but for what is done with errors.
+/// `again`: the same parse was tried before with another `use_despite_errors`; it is not a further use of the headers.
 Result<ParseOutcome> parse_with(const UnitCommand& unit, HeaderSet set, const std::string& root,
                                 bool use_despite_errors, bool again, const std::function<void(ParsedUnit&)>& use,
                                 FileAnswers* answers) {
@@ -522,7 +523,7 @@ Result<ParseOutcome> parse_unit(const UnitCommand& unit, const std::string& root
   if (lean.errors == 0) return lean;
   KERNELIFT_ASSIGN(auto toolkit, attempt(HeaderSet::Toolkit, false));
   if (toolkit.errors == 0) return toolkit;
-  // As many errors but other ones: the toolkit's headers had what ours stopped for.
+  // As many errors but other ones: the toolkit's headers had the header or declaration that ours lacked.
   bool further = toolkit.errors < lean.errors || (toolkit.errors == lean.errors && toolkit.problems != lean.problems);
   if (lean.stopped != toolkit.stopped) further = lean.stopped;
   return attempt(further ? HeaderSet::Toolkit : HeaderSet::Lean, true, true);

@@ -23,7 +23,8 @@ class Preprocessor;
 
 namespace kernelift {
 
-/// A place in one entered file. A header entered twice has two FileIDs, and its text is then two different things.
+/// A position in one entered file. A header that is entered twice has two FileIDs, because its text may mean something
+/// else each time.
 struct FileOffset {
   clang::FileID file;
   unsigned offset = 0;
@@ -32,12 +33,12 @@ struct FileOffset {
 struct MacroDefinitionRecord {
   std::string name;
   const clang::MacroInfo* macro = nullptr;
-  clang::SourceLocation location;  ///< Of the name, in its file.
+  clang::SourceLocation location;  ///< The name's own location, in its file.
 };
 struct MacroUseRecord {
   std::string name;
   const clang::MacroInfo* macro = nullptr;  ///< nullptr if undefined there (#ifdef) or the compiler's own.
-  FileOffset at;                            ///< Outermost place in a file.
+  FileOffset at;                            ///< Position of the outermost expansion.
   clang::SourceLocation location;           ///< The use itself: inside another macro's body for a nested one.
   unsigned end = 0;                         ///< Past the whole outermost expansion, arguments included.
   bool nested = false;
@@ -47,14 +48,14 @@ struct UndefRecord {
   clang::SourceLocation location;
 };
 struct IncludeRecord {
-  FileOffset hash;        ///< Of the '#'.
+  FileOffset hash;        ///< Position of the '#'.
   std::string spelling;   ///< With its quotes or angle brackets.
   std::string path;       ///< The file found; empty if none was.
   clang::FileID entered;  ///< Invalid when an include guard or #pragma once skipped it.
   clang::SourceLocation hash_location;
 };
 struct ConditionalRecord {
-  enum class Kind { If, Else, Endif } kind = Kind::If;  ///< Else stands for #elif and its kin too.
+  enum class Kind { If, Else, Endif } kind = Kind::If;  ///< Else also covers #elif, #elifdef and #elifndef.
   FileOffset hash;
 };
 struct SkippedRecord {
@@ -96,7 +97,7 @@ class ParsedUnit {
   const std::string& path(clang::FileID file) const;
   llvm::StringRef text(clang::FileID file) const;
   FileOffset place(clang::SourceLocation location) const;  ///< Outermost expansion, decomposed.
-  /// Counted by line feeds, as editors and patches do; clang also counts a carriage return that stands alone.
+  /// Counted by line feeds, as editors and patches do; clang also counts a carriage return without a line feed.
   uint32_t line(clang::FileID file, unsigned offset) const;
   SourceRange range(clang::FileID file, unsigned begin, unsigned end) const;
   /// Bytes [begin, end) that `range` covers, outermost expansions; nothing if it spans two files.
@@ -106,14 +107,14 @@ class ParsedUnit {
   std::string root_;
   mutable std::unordered_map<unsigned, bool> user_;
   mutable std::unordered_map<unsigned, std::string> paths_;
-  mutable std::unordered_map<unsigned, std::vector<unsigned>> newlines_;  ///< Their offsets, by file.
+  mutable std::unordered_map<unsigned, std::vector<unsigned>> newlines_;  ///< Offsets of the line feeds, by file.
 };
 
 struct ParseOutcome {
   HeaderSet headers = HeaderSet::Lean;  ///< The set that was used.
   unsigned errors = 0;
   std::vector<std::string> problems;  ///< The first errors, "file:line: message".
-  bool stopped = false;               ///< At a header that is missing; what comes after it was not read.
+  bool stopped = false;               ///< A missing header ended the parse; the text after it was not read.
 };
 
 /// The front end's options for a unit: shared by scan, slice and proof so that all three see one program.
@@ -121,17 +122,18 @@ FrontendOptions frontend_options(const UnitCommand& unit, HeaderSet headers);
 
 /// Parses `unit` and calls `use` once, on the best parse there is: our lean headers if the unit parses clean with them,
 /// else whichever of ours and the toolkit's gives fewer errors (a partial AST is still worth having). `only` forces one
-/// set. What it asks of the file system is noted in `answers`.
+/// set. The file system's answers during the parse are noted in `answers`.
 Result<ParseOutcome> parse_unit(const UnitCommand& unit, const std::string& root,
                                 const std::function<void(ParsedUnit&)>& use,
                                 std::optional<HeaderSet> only = std::nullopt, FileAnswers* answers = nullptr);
 
-/// The headers that are forced in before a unit's source are precompiled when a process parses the second unit with the
-/// same flags. This does it now, for processes to be forked that are to parse units with the same header_flags().
+/// The headers that are forced in before a unit's source are precompiled when a process parses its second unit with the
+/// same flags. This function precompiles them now, so that processes forked later inherit them for every unit with the
+/// same header_flags().
 void read_headers_ahead(const UnitCommand& unit);
 std::string header_flags(const UnitCommand& unit);
 
-/// All that decides what parse_unit() finds, but for the files.
+/// Hash of everything that determines parse_unit()'s result, except the contents of files.
 Hash parse_identity(const UnitCommand& unit, const std::string& root, std::optional<HeaderSet> only);
 
 }  // namespace kernelift

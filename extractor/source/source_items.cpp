@@ -1,6 +1,6 @@
-// clang's declaration ranges leave out what people call part of a declaration: leading attributes, the ';', further
-// declarators, comments. They are extended by lexing the raw text, never by printing the AST, so that what is cut is
-// what was written, to the byte.
+// clang's declaration ranges leave out parts that belong to a declaration: leading attributes, the ';', further
+// declarators, comments. The ranges are extended by lexing the raw text, never by printing the AST, so that the cut
+// text is the original text to the byte.
 #include "extractor/source/source_items.h"
 
 #include <algorithm>
@@ -41,8 +41,8 @@ bool ends_with_body(const clang::Decl* declaration) {
   return function && function->doesThisDeclarationHaveABody() && !function->isDefaulted();
 }
 
-/// Past the ';' that ends a declaration whose last known token ends at `end`. A function definition needs none; what a
-/// macro ends takes one only if it follows at once.
+/// The offset past the ';' that ends a declaration whose last known token ends at `end`. A declaration that a macro
+/// ends takes a ';' only if it follows at once (`only_if_next`).
 unsigned past_semicolon(const ParsedUnit& unit, clang::FileID file, unsigned end, bool only_if_next) {
   llvm::StringRef text = unit.text(file);
   clang::Lexer lexer(unit.sources.getLocForStartOfFile(file), unit.context.getLangOpts(), text.begin(),
@@ -90,7 +90,7 @@ unsigned with_trailing_comment(llvm::StringRef text, unsigned end) {
   llvm::StringRef rest = text.slice(end, newline);
   llvm::StringRef trimmed = rest.trim(" \t\r\f\v");
   if (trimmed.empty()) return end;
-  // A line comment continued by a backslash would swallow the next line; such a comment is left behind.
+  // A line comment that ends with a backslash would swallow the next line; such a comment is not taken.
   bool comment = trimmed.starts_with("//") ? !trimmed.ends_with("\\")
                                            : trimmed.starts_with("/*") && trimmed.find("*/") == trimmed.size() - 2;
   return comment ? end + (trimmed.end() - rest.begin()) : end;
@@ -103,12 +103,13 @@ SourceItems::SourceItems(const ParsedUnit& unit) : unit_(unit) {
 }
 
 void SourceItems::collect(const clang::DeclContext* context, std::vector<const clang::DeclContext*>& scopes) {
-  // What is in memory: the rest is in a precompiled header, and nobody's of the application.
+  // Only declarations already in memory: the others come from a precompiled header, and none of them is the
+  // application's.
   for (const clang::Decl* declaration : context->noload_decls()) {
     if (declaration->isImplicit() || declaration->getLocation().isInvalid()) continue;
     auto* linkage = llvm::dyn_cast<clang::LinkageSpecDecl>(declaration);
     bool block = llvm::isa<clang::NamespaceDecl>(declaration) || (linkage && linkage->hasBraces());
-    // A namespace may be opened by a system macro and still hold user text only if it begins in a user file.
+    // A namespace that a system macro opens contains text of the user's only if it begins in a user's file.
     if (!unit_.is_user(declaration->getBeginLoc())) continue;
     if (block) {
       auto* inner = llvm::cast<clang::DeclContext>(declaration);

@@ -1,6 +1,7 @@
 // The file-scope declarations of a translation unit as ranges of source text: the units in which a slice is cut.
-// An item is everything that must be taken together: `int a, b;` is one, so are all functions that one macro expands
-// to. It runs from its attached comment to its ';' or '}', and knows the namespaces and extern "C" blocks it stands in.
+// An item is the declarations that can only be taken together: `int a, b;` is one item, and so are all functions that
+// one macro expands to. It extends from its attached comment to its ';' or '}', and lists the namespaces and extern "C"
+// blocks around it.
 #pragma once
 #include <unordered_map>
 #include <vector>
@@ -16,14 +17,14 @@ namespace kernelift {
 
 struct SourceItem {
   clang::FileID file;
-  unsigned begin = 0, end = 0;            ///< With the comments that belong to it.
-  unsigned code_begin = 0, code_end = 0;  ///< Tokens only.
+  unsigned begin = 0, end = 0;            ///< Byte offsets, including the comments that belong to the item.
+  unsigned code_begin = 0, code_end = 0;  ///< Byte offsets of the tokens only.
   std::vector<const clang::Decl*> declarations;
   std::vector<const clang::DeclContext*> scopes;  ///< Namespaces and linkage blocks, outermost first.
   bool from_macro = false;                        ///< Begins or ends inside a macro expansion.
 };
 
-/// EXPECTS: outlived by the ParsedUnit.
+/// EXPECTS: the ParsedUnit outlives this object.
 class SourceItems {
  public:
   explicit SourceItems(const ParsedUnit& unit);
@@ -42,10 +43,10 @@ class SourceItems {
   std::unordered_map<const clang::Decl*, int> index_;
 };
 
-/// Start of the comments that stand directly above `begin`, no blank line between; `begin`'s line start if there are
-/// none.
+/// Start of the comments directly above `begin`, with no blank line between; `begin`'s line start if there are none,
+/// and `begin` itself if code precedes it on its line.
 unsigned with_leading_comments(llvm::StringRef text, unsigned begin);
-/// Past a comment that trails `end` on its line; `end` if code follows.
+/// End of a comment that follows `end` on its line; `end` if there is none.
 unsigned with_trailing_comment(llvm::StringRef text, unsigned end);
 
 }  // namespace kernelift

@@ -1,5 +1,5 @@
-// What the application is to be given when its own compiler cannot make it: a kernel's tuned PTX, ready to be embedded.
-// Whoever makes it has a compiler (cli/embedding); here it is text that is planned with.
+// A kernel's tuned PTX, ready to be embedded in an application whose own compiler cannot make the same code. It is made
+// by cli/embedding, which has a compiler; this room only plans the patch that carries it.
 #pragma once
 #include <functional>
 #include <string>
@@ -11,16 +11,16 @@
 namespace kernelift {
 
 struct EmbeddedCode {
-  std::string ptx;                 ///< Without debug information, its version as low as makes the same machine code.
-  std::string entry;               ///< Mangled.
+  std::string ptx;                 ///< No debug information; the lowest PTX version that gives the same machine code.
+  std::string entry;               ///< Mangled name of the kernel.
   std::string compiler;            ///< "clang 22.1.8".
   std::string measured_on;         ///< Verdict::device.
   std::string origin;              ///< "candidate #41 of forces-1.klrun".
   std::string why;                 ///< Why it is not a source patch, with the figures: one sentence.
-  std::vector<std::string> notes;  ///< How it was checked to be the image that was measured.
+  std::vector<std::string> notes;  ///< Caveats of the check that it is the image that was measured.
 };
 
-/// Compiles a candidate again, and refuses what is not the image that was measured.
+/// Compiles a candidate again, and refuses the result if it is not the image that was measured.
 using MakeEmbedded = std::function<Result<EmbeddedCode>(const RunTrial&)>;
 
 }  // namespace kernelift

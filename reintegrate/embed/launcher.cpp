@@ -1,4 +1,5 @@
-// The header is C++11, because it is compiled by whatever the application is compiled with. Placeholders are @WORDS@.
+// The generated header is C++11, because it must compile with the application's own language standard. Placeholders in
+// the templates are @WORDS@.
 #include "reintegrate/embed/launcher.h"
 
 #include <algorithm>
@@ -11,18 +12,18 @@
 namespace kernelift {
 namespace {
 
-constexpr size_t kLiteralBytes = 8000;  ///< Of one string literal; some compilers take no more than 16 KiB.
+constexpr size_t kLiteralBytes = 8000;  ///< Bytes of one string literal; some compilers accept no more than 16 KiB.
 constexpr size_t kCommentColumns = 118;
 
 const char* const kHead =
     R"text(// Tuned code for the kernel '@KERNEL@', written by `kernelift apply`. Not meant to be edited.
 //
 @STORY@//
-// What computes the right answer is still the kernel in the source. After a change to it this file is out of date: make it
-// anew by tuning again (`kernelift optimize`, or `record`, `extract`, `tune` and `apply`), or remove it.
-// To try without: set KERNELIFT_EMBED=0 in the environment, or compile with -DKERNELIFT_EMBED=0.
-// To remove it: delete this file and its #include, and write kernel<<<...>>>(...) again where
-// @NAME@::launch(kernel, ...)(...) stands.
+// The kernel in the source remains the reference. After a change to it this file is out of date: generate it again by
+// tuning again (`kernelift optimize`, or `record`, `extract`, `tune` and `apply`), or remove it.
+// To run without it: set KERNELIFT_EMBED=0 in the environment, or compile with -DKERNELIFT_EMBED=0.
+// To remove it: delete this file and its #include, and replace @NAME@::launch(kernel, ...)(...)
+// by kernel<<<...>>>(...) again.
 #pragma once
 #include <cuda_runtime.h>
 
@@ -40,22 +41,22 @@ const char* const kHead =
 #endif
 
 namespace @NAME@ {
-// Of this very text: where other kernels of the name have such a file too, in this program or in what it loads, the linker
-// must not take the one's functions for the other's.
+// A hash of this file's text: if another kernel of this name has such a file too, in this program or in a library, the
+// linker must not merge their inline functions.
 inline namespace @VERSION@ {
 namespace code {
 
-// The application's variables that the tuned code reads copies of.
+// Addresses of the application's variables of which the tuned code reads copies.
 struct Symbols {
   const void* of[@VARIABLES@ + 1];
   Symbols() : of() {}
 };
 
-// Toolkits before CUDA 12.1 know no libraries of kernels, and the CPU device knows no PTX: there it is the original that runs.
+// Toolkits before CUDA 12.1 cannot load kernel libraries, and the CPU device cannot run PTX: there the original runs.
 #if KERNELIFT_EMBED && CUDART_VERSION >= 12010 && !defined(KERNELIFT_LEAN_HEADERS)@MACROS@
 )text";
 
-// Split, as compilers may take no longer literals either.
+// The body is split into several literals, because compilers limit their length.
 const char* const kBodyGuard = R"text(
 template <std::size_t kBytes> struct Number;
 template <> struct Number<1> { typedef unsigned char Bits; typedef signed char Value; };
@@ -75,21 +76,21 @@ inline unsigned long long address(const void* argument) { return bits<sizeof(voi
 template <class Value, class Limit> bool within(Value value, Limit low, Limit high) {
   return low <= static_cast<Limit>(value) && static_cast<Limit>(value) <= high;
 }
-// p and what follows it ends before q begins, or the other way round.
+// True if [p, p + p_bytes) and [q, q + q_bytes) do not overlap.
 inline bool apart(unsigned long long p, unsigned long long p_bytes, unsigned long long q, unsigned long long q_bytes) {
   return p < q ? q - p >= p_bytes : p - q >= q_bytes;
 }
 inline bool same(const dim3& is, unsigned x, unsigned y, unsigned z) { return is.x == x && is.y == y && is.z == z; }
 
-// The circumstances under which this code was verified; `a` points to the kernel's arguments.
+// True under the conditions for which this code was verified; `a` points to the addresses of the kernel's arguments.
 inline bool verified(const dim3& grid, const dim3& block, std::size_t shared, void* const* a) {
   (void)grid, (void)block, (void)shared, (void)a;
   return @CLAUSES@;
 }
 
-// The kernel's parameters: a kernel whose parameters have changed since, or that is compiled for other types, is another one.
-// Plain types are compared, whatever their qualifiers, and enumerations as the integers that they are; of others
-// (structures, vectors) the size is.
+// Compares the types of the kernel's parameters: if they have changed, the tuned code does not belong to the kernel any
+// more. Arithmetic types and pointers to them are compared without qualifiers, enumerations by their underlying types;
+// of other types (structures, vectors) only the size is compared.
 template <std::size_t kBytes> struct Sized;
 template <class T, bool kEnum = std::is_enum<T>::value> struct Plain { typedef typename std::remove_cv<T>::type Type; };
 template <class T> struct Plain<T, true> { typedef typename std::underlying_type<T>::type Type; };
@@ -109,12 +110,12 @@ const char* const kBodyModule = R"text(enum State { kUnknown = 0, kReady, kUnusa
 
 struct Module {
   static const int kDevices = 64;
-  std::atomic<int> states[kDevices];  // Of each device, a State.
+  std::atomic<int> states[kDevices];  // One State per device.
   std::mutex mutex;
   const void* kernel;                 // A cudaKernel_t: valid in every context.
   void* library;
   bool loaded;
-  const char* report;                 // File to which the process says at its end how many launches were which; or null.
+  const char* report;                 // File to which the process appends its launch counts at exit; or null.
   std::atomic<unsigned long long> tuned, original;
   Module() : kernel(nullptr), library(nullptr), loaded(false), report(std::getenv("KERNELIFT_EMBED_REPORT")), tuned(0), original(0) {
     for (int i = 0; i < kDevices; ++i) states[i].store(kUnknown, std::memory_order_relaxed);
@@ -122,7 +123,7 @@ struct Module {
 };
 inline void write_report();
 inline Module& module() {
-  // Never destroyed: launches may come until the very end.
+  // Never destroyed: kernels may be launched until the process ends.
   static Module* one = [] {
     Module* made = new Module;
     if (made->report) (void)std::atexit(write_report);
@@ -147,7 +148,7 @@ inline const void* load_library(Module& of) {
   of.library = reinterpret_cast<void*>(library);
   return reinterpret_cast<const void*>(kernel);
 #else
-  // The driver's functions; its handles of kernels are the runtime's.
+  // Uses the driver's functions; the driver's kernel handles are valid for the runtime too.
   typedef int (*Load)(void** library, const void* code, int*, void**, unsigned, int*, void**, unsigned);
   typedef int (*Get)(void** kernel, void* library, const char* name);
   void *load = nullptr, *get = nullptr, *library = nullptr, *kernel = nullptr;
@@ -169,13 +170,13 @@ inline const void* load_library(Module& of) {
   if (cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device) != cudaSuccess) return false;
   if (major != @MAJOR@ || minor != @MINOR@) return false;
   if (!of.loaded) of.loaded = true, of.kernel = load_library(of);
-  // Asking for its attributes makes the driver compile it for this device now, and not in the first launch.
+  // Querying the attributes makes the driver compile the kernel for this device now instead of at the first launch.
   cudaFuncAttributes attributes;
   if (!of.kernel || cudaFuncGetAttributes(&attributes, of.kernel) != cudaSuccess) return false;
 @PREPARE@  return true;
 }
 
-// Once per device, while this thread's other calls cannot disturb a capture that is open elsewhere.
+// Prepares the kernel once per device, in relaxed capture mode: its calls must not break a capture in another thread.
 inline bool prepare(Module& of, int device, const Symbols& symbols) {
   std::lock_guard<std::mutex> lock(of.mutex);
   int known = of.states[device].load(std::memory_order_relaxed);
@@ -189,8 +190,8 @@ inline bool prepare(Module& of, int device, const Symbols& symbols) {
   return ready;
 }
 
-// A graph may be given other arguments and another grid once it has captured a launch, where no guard sees it: what is
-// tuned for some of them stays out of graphs.
+// A graph that has captured a launch may later be updated with other arguments and another grid without passing the
+// guard: code that is right for certain arguments only is not launched into graphs.
 const bool kInGraphs = @IN_GRAPHS@;
 
 inline bool launched(Module& of, const Symbols& symbols, const dim3& grid, const dim3& block, std::size_t shared, cudaStream_t stream, void** a) {
@@ -211,7 +212,7 @@ inline bool launched(Module& of, const Symbols& symbols, const dim3& grid, const
   return false;
 }
 
-// True if the tuned code was launched. False: nothing was, and no error is left behind.
+// True if the tuned code was launched. False: nothing was launched, and no CUDA error is left behind.
 inline bool run(const Symbols& symbols, const dim3& grid, const dim3& block, std::size_t shared, cudaStream_t stream, void** a) {
   Module& of = module();
   bool tuned = launched(of, symbols, grid, block, shared, stream, a);
@@ -228,7 +229,7 @@ template <class... P> bool same_parameters() { return false; }
 )text";
 
 const char* const kBodyLaunch = R"text(
-// What launch() gives back: called with the kernel's arguments, it launches.
+// The result of launch(): calling it with the kernel's arguments launches the kernel.
 template <class... P> class Launch {
  public:
   Launch(const code::Symbols& symbols, void (*kernel)(P...), bool tuned, dim3 grid, dim3 block, std::size_t shared, cudaStream_t stream)
@@ -248,20 +249,20 @@ template <class... P> class Launch {
   cudaStream_t stream_;
 };
 
-@SITE@// launch(kernel, grid, block, shared, stream)(arguments...) in place of kernel<<<grid, block, shared, stream>>>(arguments...).
+@SITE@// launch(kernel, grid, block, shared, stream)(arguments...) replaces kernel<<<grid, block, shared, stream>>>(arguments...).
 template <class... P>
 Launch<P...> launch(void (*kernel)(P...), dim3 grid, dim3 block, std::size_t shared = 0, cudaStream_t stream = 0)@CONST@ {
   return Launch<P...>(@SYMBOLS@, kernel, true, grid, block, shared, stream);
 }
 
-// The same where other kernels, or other instances of the template, are launched too: only `tuned` has tuned code.
+// The same for a site that also launches other kernels or other instances of the template: only `tuned` has tuned code.
 template <class... P, class... Q>
 Launch<P...> launch_one(void (*tuned)(Q...), void (*kernel)(P...), dim3 grid, dim3 block, std::size_t shared = 0, cudaStream_t stream = 0)@CONST@ {
   bool same = reinterpret_cast<void (*)()>(tuned) == reinterpret_cast<void (*)()>(kernel);
   return Launch<P...>(@SYMBOLS@, kernel, same, grid, block, shared, stream);
 }
 
-// In place of cudaLaunchKernel(kernel, grid, block, arguments, shared, stream).
+// Replaces cudaLaunchKernel(kernel, grid, block, arguments, shared, stream).
 template <class Kernel, class... Q>
 cudaError_t launch_packed(void (*tuned)(Q...), Kernel* kernel, dim3 grid, dim3 block, void** arguments, std::size_t shared = 0,
                           cudaStream_t stream = 0)@CONST@ {
@@ -276,8 +277,8 @@ cudaError_t launch_packed(void (*tuned)(Q...), Kernel* kernel, dim3 grid, dim3 b
 }  // namespace @NAME@
 )text";
 
-// For kernels that read constants.
-const char* const kBinding = R"text(// The tuned code's own copy of a variable, on the current device.
+// Added for kernels that read constants.
+const char* const kBinding = R"text(// Address of the tuned code's own copy of a variable, on the current device.
 inline bool own_copy(Module& of, const char* name, std::size_t size, void** copy) {
   std::size_t bytes = 0;
 #if CUDART_VERSION >= 12080
@@ -297,12 +298,12 @@ inline const Variable* variables() {
   return all;
 }
 
-// Both sides of each copy, asked for anew each time: a reset of the device moves them.
+// Source and destination of a copy. They are queried at each launch, because a device reset moves them.
 inline bool both_sides(Module& of, const Symbols& symbols, int i, void** from, void** to) {
   return symbols.of[i] && cudaGetSymbolAddress(from, symbols.of[i]) == cudaSuccess && own_copy(of, variables()[i].name, variables()[i].size, to);
 }
 
-// What the kernel reads is made to be what the application's variables hold now, in the order of the stream.
+// Copies the application's variables to those that the tuned code reads, in stream order.
 inline bool refresh(Module& of, const Symbols& symbols, cudaStream_t stream) {
   for (int i = 0; i < @VARIABLES@; ++i) {
     void *from = nullptr, *to = nullptr;
@@ -314,7 +315,7 @@ inline bool refresh(Module& of, const Symbols& symbols, cudaStream_t stream) {
 
 )text";
 
-const char* const kSite = R"text(// A launch site with the variables that it binds: bind(@SPELLINGS@).launch(...).
+const char* const kSite = R"text(// A launch site with the variables bound to it: bind(@SPELLINGS@).launch(...).
 class Site {
  public:
   explicit Site(const code::Symbols& symbols) : symbols_(symbols) {}
@@ -327,7 +328,7 @@ const char* const kSiteEnd = R"text(
 };
 
 template <class... S> Site bind(const S&... variables) {
-  static_assert(sizeof...(S) == @VARIABLES@, "the variables that the tuned code reads");
+  static_assert(sizeof...(S) == @VARIABLES@, "bind() takes the variables that the tuned code reads");
   const std::size_t sizes[] = {sizeof(S)...}, known[] = {@BYTES@};
   const void* addresses[] = {static_cast<const void*>(&variables)...};
   code::Symbols symbols;
@@ -348,7 +349,7 @@ std::string one_line(std::string text) {
   return text;
 }
 
-/// A paragraph of a comment, wrapped.
+/// The text as a wrapped C++ comment.
 std::string comment(const std::string& text) {
   std::string out, line = "//", paragraph = one_line(text);
   for (size_t at = 0; at < paragraph.size();) {
@@ -361,7 +362,7 @@ std::string comment(const std::string& text) {
   return out + line + "\n";
 }
 
-/// The text as a function that returns it, in literals that every compiler takes.
+/// A C++ function that returns the text, split into literals that every compiler accepts.
 std::string literal(const std::string& ptx) {
   std::string out = "inline const char* ptx() {\n  static const char text[] =\n";
   for (size_t at = 0; at < ptx.size();) {
@@ -374,7 +375,7 @@ std::string literal(const std::string& ptx) {
   return out + "      ;\n  return text;\n}\n";
 }
 
-/// The statements that launch the candidate's geometry, worked out from the site's own.
+/// The statements that launch the candidate, with its geometry computed from the launch site's grid and block.
 std::string launch_statements(const Candidate& candidate, bool binds) {
   CandidateLaunch launch = candidate.launches.empty() ? CandidateLaunch::as_recorded("") : candidate.launches[0];
   const char* const names[] = {"gx", "gy", "gz", "bx", "by", "bz", "shared"};
@@ -384,17 +385,16 @@ std::string launch_statements(const Candidate& candidate, bool binds) {
     variables[names[i]] = std::string("static_cast<long long>(") + spelled[i] + ")";
   auto value = [&](const Expression& expression) {
     Expression wanted = expression.simplified(candidate.values);
-    std::string text = wanted.text();
     for (size_t i = 0; i + 1 < std::size(names); ++i)
-      if (text == names[i]) return std::string(spelled[i]);
-    if (text.find_first_not_of("0123456789") == text.npos) return text + "u";
+      if (wanted.is_variable(names[i])) return std::string(spelled[i]);
+    if (auto number = wanted.as_constant(); number && *number >= 0) return std::to_string(*number) + "u";
     return "static_cast<unsigned>(" + wanted.cpp(variables) + ")";
   };
   auto dims = [&](const Expression* wanted) {
     return value(wanted[0]) + ", " + value(wanted[1]) + ", " + value(wanted[2]);
   };
   std::string bytes =
-      launch.shared.text() == "shared"
+      launch.shared.is_variable("shared")
           ? "shared"
           : "static_cast<std::size_t>(" + launch.shared.simplified(candidate.values).cpp(variables) + ")";
   std::string first = binds ? "  if (!refresh(of, symbols, stream)) return (void)cudaGetLastError(), false;\n" : "";
@@ -403,8 +403,8 @@ std::string launch_statements(const Candidate& candidate, bool binds) {
          ", stream) == cudaSuccess) return true;";
 }
 
-/// What the application has set for its own kernel must be set for this one: more than 48 KB of shared memory, and the
-/// share of the cache.
+/// The statements that set for the embedded kernel what the application had set for its own: more than 48 KB of dynamic
+/// shared memory, and the carveout between shared memory and L1 cache.
 Result<std::string> preparation(const Mep& mep, const Candidate& candidate) {
   uint32_t shared = 0;
   uint64_t threads = 0;
@@ -457,7 +457,7 @@ Result<std::string> launcher_text(const Mep& mep, const Candidate& candidate, co
   bool known = arch.size() >= 5 && arch.starts_with("sm_") && arch.find_first_not_of("0123456789", 3) == arch.npos;
   if (!known)
     return refused("the PTX is for '" + arch +
-                   "', which is no plain compute capability: the launcher could not tell which GPU it suits");
+                   "', which is not a plain compute capability: the launcher could not decide which GPUs can run it");
   std::string major = arch.substr(3, arch.size() - 4), minor = arch.substr(arch.size() - 1);
   int version = ptx_version(code.ptx);
   const bool in_graphs = guard.any_arguments && bound.empty();
@@ -470,16 +470,16 @@ Result<std::string> launcher_text(const Mep& mep, const Candidate& candidate, co
   }
   for (auto& macro : guard.macros) conditions += "; compiled with " + macro.text;
   std::string story =
-      comment("What it is: PTX, NVIDIA's portable assembly, which " + code.compiler + " made of a tuned version of '" +
-              mep.kernel_name + "' (" + code.origin + "). The launches in " + files +
-              " go through launch() below. Why it is not C++: " + code.why);
+      comment("What it is: PTX, NVIDIA's portable assembly, which " + code.compiler +
+              " generated from a tuned version of '" + mep.kernel_name + "' (" + code.origin + "). The launches in " +
+              files + " go through launch() below. Why it is not C++: " + code.why);
   story +=
       comment("When it runs: " + conditions + ". The driver must know PTX " + std::to_string(version / 10) + "." +
               std::to_string(version % 10) +
               ". In every other case, and whenever anything fails, the kernel in the source is launched as before.");
   if (!in_graphs)
     story += comment(
-        "Launches that a CUDA graph captures are the original's, because a graph may be given other arguments later.");
+        "Launches that a CUDA graph captures run the original, because a graph may be given other arguments later.");
   for (auto& what : guard.unguarded) story += comment("Not part of that condition: " + what + ".");
   story += comment("Measured on " + code.measured_on + ". Hash of the PTX: " + hash_text(code.ptx).hex() + ".");
 
@@ -503,8 +503,9 @@ Result<std::string> launcher_text(const Mep& mep, const Candidate& candidate, co
                ("  if (!both_sides(of, symbols, " + std::to_string(i) + ", &from, &to)) return false;\n");
   }
   if (!bound.empty())
-    story += comment("Constants: it has its own " + spellings + "; each launch first copies the application's to it (" +
-                     std::to_string(copied) + " bytes), in its stream.");
+    story += comment("Constants: it has its own copies of " + spellings +
+                     "; each launch first copies the application's values to them (" + std::to_string(copied) +
+                     " bytes), in the launch's stream.");
   replace_all(text, "@STORY@", story);
   replace_all(text, "@MACROS@", macros);
   replace_all(body, "@BINDING@", bound.empty() ? "" : kBinding);

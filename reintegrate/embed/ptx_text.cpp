@@ -1,5 +1,5 @@
-// LLVM writes one statement a line, directives in the first column, comments from "//" on; the only strings are in
-// directives that are dropped here.
+// LLVM writes one statement per line, directives in the first column, and comments that begin with "//"; strings occur
+// only in directives that are dropped here.
 #include "reintegrate/embed/ptx_text.h"
 
 #include <set>
@@ -12,7 +12,7 @@ namespace {
 
 bool name_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$' || c == '%'; }
 
-/// Words of a directive up to its first bracket, brace or '='.
+/// Words of a directive up to its first bracket, brace, '=' or ';'.
 std::vector<std::string_view> words_of(std::string_view line) {
   std::vector<std::string_view> words;
   line = line.substr(0, line.find_first_of("({=;"));
@@ -34,7 +34,7 @@ std::string_view first_word(std::string_view line) { return line.substr(0, line.
 
 bool is_label(std::string_view line) { return line.size() > 1 && line.back() == ':' && line[0] == '$'; }
 
-/// Where the line of the version begins; npos if there is none.
+/// Offset of the line with the version; npos if there is none.
 size_t version_line(const std::string& ptx) {
   if (ptx.starts_with(".version ")) return 0;
   size_t at = ptx.find("\n.version ");

@@ -1,6 +1,6 @@
 // `k<<<grid, block, shared, stream>>>(a, b)` becomes `L::launch(k, grid, block, shared, stream)(a, b)`: "k<<<" and
-// ">>>" are replaced, all between and after stays. Where a site launches several kernels, or instances of one template,
-// the tuned one is named beside what is launched, and the launcher compares.
+// ">>>" are replaced, the text between and after them stays. If a site launches several kernels, or several instances
+// of one template, it becomes `L::launch_one(tuned, k, …)`, and the launcher compares the two at run time.
 #include "reintegrate/embed/redirect.h"
 
 #include <cstring>
@@ -12,7 +12,7 @@
 namespace kernelift {
 namespace {
 
-/// Where the `>>>` is that closes the configuration that begins at `at`, and is followed by the arguments.
+/// Offset of the `>>>` that closes the launch configuration beginning at `at` and is followed by the arguments.
 std::optional<size_t> closing_chevrons(std::string_view text, size_t at) {
   int depth = 0;
   while (at < text.size()) {
@@ -47,14 +47,14 @@ class Redirection {
         site_(site),
         source_(source),
         launcher_(launcher),
-        place_("the launch at " + site.range.file + ":" + std::to_string(site.range.line)) {}
+        described_("the launch at " + site.range.file + ":" + std::to_string(site.range.line)) {}
 
   Result<std::vector<ByteEdit>> run() {
     for (auto unnamed : {"lambda", "unnamed", "anonymous class", "$_"})
       if (mep_.kernel_name.find(unnamed) != std::string::npos)
-        return refused("'" + mep_.kernel_name + "' is made for a type without a name: " + place_ +
-                       " could not say which kernel is meant");
-    if (site_.through_macro) return refused(place_ + " is written by a macro: it cannot be sent through a launcher");
+        return refused("'" + mep_.kernel_name + "' is instantiated for a type without a name: " + described_ +
+                       " could not name the tuned kernel");
+    if (site_.through_macro) return refused(described_ + " is written by a macro: it cannot be redirected in place");
     if (site_.range.begin >= site_.range.end || site_.range.end > source_.size()) return moved();
     std::string_view call = std::string_view(source_).substr(site_.range.begin, site_.range.end - site_.range.begin);
     std::string_view name = call.starts_with("::") ? call.substr(2) : call;
@@ -67,17 +67,19 @@ class Redirection {
 
  private:
   Error moved() const {
-    return refused(place_ +
-                   " is not where the scan saw it: the file has changed since; run `kernelift scan`, `record` and "
+    return refused(described_ +
+                   " is not where the scan found it: the file has changed since; run `kernelift scan`, `record` and "
                    "`extract` again");
   }
   void replace(size_t begin, size_t end, std::string text) {
-    edits_.push_back({site_.range.file, site_.range.begin + begin, site_.range.begin + end, std::move(text), place_});
+    edits_.push_back(
+        {site_.range.file, site_.range.begin + begin, site_.range.begin + end, std::move(text), described_});
   }
 
   Result<std::vector<ByteEdit>> packed(const std::string& function, std::string_view call) {
     if (function != "cudaLaunchKernel")
-      return refused(place_ + " is a call of " + function + ", which the launcher of embedded code does not replace");
+      return refused(described_ + " is a call of " + function +
+                     ", which the launcher of embedded code does not replace");
     size_t open = call.find('(');
     if (open == call.npos) return moved();
     replace(0, open + 1, launcher_ + "launch_packed(" + mep_.kernel_name + ", ");
@@ -93,9 +95,9 @@ class Redirection {
     std::string_view callee = trimmed(call.substr(0, open));
     if (!close || callee.empty()) return moved();
     if (site_.argument_text.size() < mep_.parameters.size())
-      return refused(place_ + " leaves arguments to their defaults, which a launch through a pointer has not");
+      return refused(described_ + " relies on default arguments, which a launch through a function pointer cannot use");
     bool alone = site_.kernels.size() <= 1;
-    // Another name is a variable, which may hold any kernel.
+    // A callee with another name is a variable, which may hold any kernel.
     bool own_name = is_plain_name(callee) &&
                     last_identifier(callee) ==
                         last_identifier(std::string_view(mep_.kernel_name).substr(0, mep_.kernel_name.find('<')));
@@ -110,9 +112,9 @@ class Redirection {
     } else if (alone) {
       head += "launch(" + mep_.kernel_name;
     } else {
-      return refused(place_ +
-                     " leaves it to the compiler which instance of the template it launches: embedded code could not "
-                     "tell them apart");
+      return refused(described_ +
+                     " leaves it to the compiler which instance of the template it launches: the launcher could not "
+                     "distinguish the instances");
     }
     replace(0, open + 3, head + ", ");
     replace(*close, *close + 3, ")");
@@ -123,7 +125,7 @@ class Redirection {
   const LaunchSite& site_;
   const std::string& source_;
   const std::string& launcher_;
-  std::string place_;
+  std::string described_;
   std::vector<ByteEdit> edits_;
 };
 
@@ -134,12 +136,12 @@ Result<std::vector<ByteEdit>> redirect_launch(const Mep& mep, const LaunchSite& 
   return Redirection(mep, site, source, launcher).run();
 }
 
-uint64_t include_place(const std::string& source) {
+uint64_t include_offset(const std::string& source) {
   std::string_view text = source;
   int braces = 0, conditions = 0, fewest = 1 << 20;
   size_t place = text.npos, after_pragma = 0;
   for (size_t at = 0; at < text.size();) {
-    size_t line = at;  // At the beginning of a line.
+    size_t line = at;  // `at` is the beginning of a line here.
     while (at < text.size() && (text[at] == ' ' || text[at] == '\t')) ++at;
     if (at < text.size() && text[at] == '#') {
       size_t end = at;

@@ -1,8 +1,8 @@
 // Worked example: instances of one grid with n = 4096 and n = 1024 and pointers at …00 and …40 give "n from 1024 to
-// 4096, divisible by 64" (no more than that: larger powers of two no kernel counts on) and "aligned to 32 bytes" (the
-// widest vector load). Of two grids they give "grid (4,1,1) and n == 1024, or grid (16,1,1) and n == 4096": sizes go
-// with grids. Within one grid a range is kept, because what varies there (a step, a time) has other values in most
-// launches than in those recorded.
+// 4096, divisible by 64" (kernels do not rely on larger powers of two) and "aligned to 32 bytes" (the widest vector
+// load). Instances of two grids give "grid (4,1,1) with n == 1024, or (16,1,1) with n == 4096", because sizes depend on
+// the grid. Within one grid a range is accepted, because a scalar that varies there (a step, a time) has other values
+// in most launches than in the recorded ones.
 #include "reintegrate/embed/shape_guard.h"
 
 #include <algorithm>
@@ -15,9 +15,10 @@
 namespace kernelift {
 namespace {
 
-constexpr uint64_t kWidestAccess = 32;  ///< Bytes of one load or store of a thread.
+constexpr uint64_t kWidestAccess = 32;  ///< Bytes of the widest load or store of a thread.
 constexpr uint64_t kLargestDivisor = 64;
-constexpr size_t kMostShapes = 8;  ///< Each a line of the guard; with more, what all have in common is asked for.
+constexpr size_t kMostShapes =
+    8;  ///< Grids with their own clause; with more, the clauses state what all have in common.
 
 using Instances = std::vector<const MepInstance*>;
 
@@ -44,7 +45,7 @@ std::string hex(uint64_t bits) {
   return text;
 }
 
-/// The smallest number has no literal of its own.
+/// The value as a C++ literal; the smallest 64-bit number has none and becomes an expression.
 std::string signed_literal(int64_t value) {
   return value == INT64_MIN ? "(-9223372036854775807ll - 1)" : std::to_string(value) + "ll";
 }
@@ -66,14 +67,14 @@ std::string joined(const std::vector<std::string>& parts, const char* between) {
   return text;
 }
 
-/// "(a || b)", or a alone.
+/// "(a || b)", or a single condition without brackets.
 GuardClause any_of(const std::vector<GuardClause>& parts, const std::string& what, const char* between = " or ") {
   std::vector<std::string> codes, texts;
   for (auto& part : parts) codes.push_back(part.code), texts.push_back(part.text);
   return {parts.size() == 1 ? codes[0] : "(" + joined(codes, " ||\n          ") + ")", what + joined(texts, between)};
 }
 
-/// "(a && b && c)", "A with B and C"; or a alone.
+/// "(a && b && c)", in words "A with B and C"; or a single condition without brackets.
 GuardClause all_of(const std::vector<GuardClause>& parts) {
   std::vector<std::string> codes, others;
   for (auto& part : parts) codes.push_back(part.code), others.push_back(part.text);
@@ -97,7 +98,8 @@ class GuardWriter {
     guard_.clauses.push_back({bytes.code, bytes.text + " bytes"});
   }
 
-  /// The same source compiled with another -DDATA_TYPE has parameters of the same sizes.
+  /// Requires the parameters' types: the same source compiled with another -DDATA_TYPE may have parameters of equal
+  /// sizes.
   void types() {
     static const std::set<std::string> known = {
         "bool", "char",          "signed char", "unsigned char",      "short", "unsigned short", "int", "unsigned int",
@@ -112,7 +114,7 @@ class GuardWriter {
     if (!open.empty()) guard_.unguarded.push_back("the type of " + open + " beyond its size");
   }
 
-  /// Integers that the compile command defined: the code was compiled with their values.
+  /// Requires the integer macros of the compile command, because the code was compiled with their values.
   void macros() {
     for (size_t i = 0; i < mep_.compile_flags.size(); ++i) {
       std::string flag = mep_.compile_flags[i];
@@ -127,7 +129,7 @@ class GuardWriter {
     }
   }
 
-  /// Grids, and the scalars that came with each.
+  /// Requires one of the recorded grids, together with the scalars recorded with it.
   void shapes() {
     std::map<Geometry, Instances> launches;
     for (auto* instance : all_) launches[instance->geometry].push_back(instance);
@@ -151,11 +153,11 @@ class GuardWriter {
     for (size_t i : unbound_) guard_.unguarded.push_back("the value of '" + name(i) + "', which varied");
   }
 
-  /// Not known where the launch is: they lie on the device.
+  /// Constants cannot be guarded: their contents lie on the device and are not known at the launch.
   void constants() {
     for (auto& variable : mep_.instances[0].variables)
       if (variable.constant)
-        guard_.unguarded.push_back("what is in the constant '" +
+        guard_.unguarded.push_back("the contents of the constant '" +
                                    (variable.spelling.empty() ? variable.key : variable.spelling) + "'");
   }
 
@@ -190,7 +192,7 @@ class GuardWriter {
     guard_.clauses.insert(guard_.clauses.end(), more.begin(), more.end());
   }
 
-  /// Parameters that are one number.
+  /// Indices of the parameters that are a single number.
   std::vector<size_t> scalars() {
     std::vector<size_t> found;
     for (size_t i = 0; i < mep_.parameters.size(); ++i) {
@@ -259,7 +261,7 @@ class GuardWriter {
     return clauses;
   }
 
-  /// How far the memory reaches that a pointer was recorded with, before the pointer and after it.
+  /// Bytes of recorded memory before a pointer and after it.
   struct Reach {
     uint64_t before = 0, after = 1;
   };
@@ -284,8 +286,8 @@ class GuardWriter {
     return most;
   }
 
-  /// The tuner may have added __restrict__, so what was apart must be apart to the last byte; and what overlapped, or
-  /// may have, as both pointed into one allocation, must lie as it lay.
+  /// The tuner may have added __restrict__, so memory that was disjoint must be disjoint to the last byte. Pointers
+  /// that overlapped, or may have because they pointed into one allocation, must have the same distance as recorded.
   void distinctness() {
     for (size_t a = 0; a < pointers_.size(); ++a)
       for (size_t b = a + 1; b < pointers_.size(); ++b) pair(pointers_[a], pointers_[b]);
@@ -309,7 +311,7 @@ class GuardWriter {
       Reach first = reach(i), second = reach(j);
       ways.push_back({"apart(" + p + ", " + std::to_string(first.after + second.before) + "ull, " + q + ", " +
                           std::to_string(second.after + first.before) + "ull)",
-                      name(i) + " (" + std::to_string(first.after) + " bytes) apart from " + name(j) + " (" +
+                      name(i) + " (" + std::to_string(first.after) + " bytes) disjoint from " + name(j) + " (" +
                           std::to_string(second.after) + " bytes)"});
     }
     for (int64_t difference : differences)
@@ -323,7 +325,7 @@ class GuardWriter {
   ShapeGuard& guard_;
   Instances all_;
   std::vector<size_t> pointers_;
-  std::set<size_t> unbound_;  ///< Floats that varied where all else was the same.
+  std::set<size_t> unbound_;  ///< Floating-point parameters that varied: their values cannot be required.
 };
 
 }  // namespace
@@ -345,19 +347,19 @@ bool is_only_recompiled(const Mep& mep, const std::string& original, const Candi
 Result<ShapeGuard> shape_guard(const Mep& mep, const std::string& original, const Candidate& candidate) {
   if (mep.instances.empty())
     return refused("the MEP of '" + mep.kernel_name +
-                   "' holds no recorded launch, so it is not known for which launches the code is right");
+                   "' holds no recorded launch, so it is not known for which launches the code is valid");
   for (auto& instance : mep.instances) {
     if (instance.geometry.cooperative)
       return refused("'" + mep.kernel_name +
-                     "' is launched cooperatively, which the launcher of embedded code does not do");
+                     "' is launched cooperatively, which the launcher of embedded code does not support");
     const Dim3& cluster = instance.settings.cluster;
     if (cluster.x > 1 || cluster.y > 1 || cluster.z > 1)
       return refused("'" + mep.kernel_name +
-                     "' is launched in clusters, which the launcher of embedded code does not do");
+                     "' is launched in clusters, which the launcher of embedded code does not support");
     if (instance.settings.programmatic)
       return refused(
           "'" + mep.kernel_name +
-          "' is launched with programmatic stream serialisation, which the launcher of embedded code does not do");
+          "' is launched with programmatic stream serialisation, which the launcher of embedded code does not support");
     if (instance.parameters.size() != mep.parameters.size())
       return refused("the recorded launches of '" + mep.kernel_name + "' have " +
                      std::to_string(instance.parameters.size()) + " parameters and its source has " +
@@ -373,7 +375,7 @@ Result<ShapeGuard> shape_guard(const Mep& mep, const std::string& original, cons
     return std::ranges::find(candidate.recipe.fast_math, flag) != candidate.recipe.fast_math.end();
   };
   if (assumes("nnan") || assumes("ninf"))
-    guard.unguarded.push_back("that all numbers are finite, which the code counts on");
+    guard.unguarded.push_back("that all numbers are finite, which the code assumes");
   return guard;
 }
 

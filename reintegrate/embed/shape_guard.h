@@ -1,9 +1,9 @@
-// Under which circumstances embedded code may run in the original's place: those in which it was verified. The recorded
-// instances are all there is to go by, so the guard says what they have in common. Code whose source is the original's
-// own, compiled otherwise, computes the same whatever it is given: it is bound to the block alone. A source that was
-// changed may rely on anything that the instances never contradicted, and is bound to their grids, to the scalars that
-// came with each of them (a value, or range and divisibility), and to pointers' alignment and how the memory behind
-// them lay: apart, or so far from one another.
+// The conditions under which embedded code may run instead of the original: those under which it was verified. Only the
+// recorded instances are known, so the guard requires what they have in common. Code with the original's source that
+// was only compiled differently computes the same for all arguments: its guard requires the block size alone. A changed
+// source may rely on anything that no instance contradicted: its guard requires one of the recorded grids, the scalars
+// recorded with that grid (a value, or range and divisibility), the alignment of pointers, and the recorded relation
+// of their memory: disjoint, or at the same distance.
 #pragma once
 #include <string>
 #include <vector>
@@ -15,22 +15,21 @@ namespace kernelift {
 
 struct GuardClause {
   std::string code;  ///< A C++ condition over grid, block, shared and a (the array of argument addresses).
-  std::string text;  ///< For a person: "n == 2048".
+  std::string text;  ///< The condition in readable form: "n == 2048".
 };
 
 struct ShapeGuard {
   std::vector<GuardClause> clauses;
-  std::vector<std::string>
-      types;  ///< Per parameter the type that it must have, as C++ spells it; or empty: any of its size.
-  std::vector<GuardClause> macros;     ///< Conditions of the preprocessor: how the application was compiled.
-  bool any_arguments = false;          ///< It holds whatever the grid and the arguments are.
-  std::vector<std::string> unguarded;  ///< What could not be put into a clause: "the members of 'p'".
+  std::vector<std::string> types;      ///< Required C++ type of each parameter; empty: any type of its size.
+  std::vector<GuardClause> macros;     ///< Preprocessor conditions: the macros that the application was compiled with.
+  bool any_arguments = false;          ///< The guard holds for every grid and all arguments.
+  std::vector<std::string> unguarded;  ///< Assumptions that no clause can express: "the members of 'p'".
 };
 
-/// Refuses a kernel whose instances cannot be told apart by what a launch site knows.
+/// Refuses a kernel without recorded launches, and launches that the launcher cannot make (cooperative, cluster, …).
 Result<ShapeGuard> shape_guard(const Mep& mep, const std::string& original, const Candidate& candidate);
 
-/// The candidate computes what the original does by construction: it is the same source, compiled otherwise.
+/// True if the candidate is the original source, compiled differently: it computes the same by construction.
 bool is_only_recompiled(const Mep& mep, const std::string& original, const Candidate& candidate);
 
 }  // namespace kernelift

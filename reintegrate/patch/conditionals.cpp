@@ -1,4 +1,4 @@
-// See conditionals.h. Comments are not told from code: a word in one makes a conditional look reached, never unreached.
+// Comments are not distinguished from code: a word in a comment can only add a conditional to the result.
 #include "reintegrate/patch/conditionals.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 using Words = std::multiset<std::string>;
 
-/// Identifiers, without members: whose they are is what counts.
+/// The identifiers of the text, except member names, because the object that they belong to is listed already.
 Words words_of(std::string_view text) {
   Words words;
   auto inside = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
@@ -39,7 +39,7 @@ bool is_any_of(const std::string& word, std::initializer_list<const char*> words
   return std::ranges::any_of(words, [&](const char* one) { return word == one; });
 }
 
-/// Words that say nothing of what a text means.
+/// Keywords and other words that do not connect one text with another.
 bool is_grammar(const std::string& word) {
   static const std::set<std::string> kGrammar{"if",           "ifdef",
                                               "ifndef",       "elif",
@@ -69,7 +69,8 @@ bool is_grammar(const std::string& word) {
   return kGrammar.contains(word);
 }
 
-/// Where a text goes on from, or whether threads come together in it, depends on the control flow around it.
+/// True if the text leaves its control flow (return, break, …) or synchronises threads, so that the control flow around
+/// it matters.
 bool depends_on_flow(const Words& words) {
   return std::ranges::any_of(words, [](auto& word) {
     return is_any_of(word, {"return", "break", "continue", "goto"}) || word.find("sync") != word.npos ||
@@ -77,7 +78,7 @@ bool depends_on_flow(const Words& words) {
   });
 }
 
-/// Macros that are what they are by the GPU: defined of __CUDA_ARCH__, or where it decides.
+/// Macros whose value depends on the GPU architecture: defined in terms of __CUDA_ARCH__, or under a condition on it.
 std::set<std::string> architecture_macros(const std::vector<TextLine>& lines) {
   std::set<std::string> found;
   auto by_architecture = [&](const Words& words) {
@@ -109,14 +110,14 @@ std::set<std::string> architecture_macros(const std::vector<TextLine>& lines) {
 
 }  // namespace
 
-std::vector<ReachedConditional> conditionals_reached(std::string_view text, uint32_t begin, uint32_t end,
-                                                     const std::vector<ByteEdit>& edits, bool relaunched) {
+std::vector<AffectedConditional> affected_conditionals(std::string_view text, uint32_t begin, uint32_t end,
+                                                       const std::vector<ByteEdit>& edits, bool geometry_changes) {
   const std::vector<TextLine> lines = split_lines(text);
   struct Group {
-    ReachedConditional found;
+    AffectedConditional found;
     Words words;
   };
-  std::vector<Group> groups;  // The outermost ones.
+  std::vector<Group> groups;  // The outermost conditionals.
   std::optional<std::set<std::string>> macros;
   int depth = 0;
   for (uint32_t number = begin; number <= end && number <= lines.size(); ++number) {
@@ -139,11 +140,11 @@ std::vector<ReachedConditional> conditionals_reached(std::string_view text, uint
   auto line_of = [&](uint64_t at) {
     return static_cast<uint32_t>(1 + std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(at), '\n'));
   };
-  std::vector<ReachedConditional> reached;
+  std::vector<AffectedConditional> reached;
   for (auto& group : groups) {
-    Words around;  // What the edits outside of it speak of.
+    Words around;  // Identifiers of the edits outside of the conditional.
     bool flow = false, replaced = false;
-    if (relaunched) around.insert({"threadIdx", "blockIdx", "blockDim", "gridDim", "__shared__"});
+    if (geometry_changes) around.insert({"threadIdx", "blockIdx", "blockDim", "gridDim", "__shared__"});
     for (auto& edit : edits) {
       bool inserted = edit.begin == edit.end;
       uint32_t first = line_of(edit.begin), last = line_of(inserted ? edit.end : edit.end - 1);
@@ -155,13 +156,13 @@ std::vector<ReachedConditional> conditionals_reached(std::string_view text, uint
       flow |= std::ranges::any_of(changed, [](auto& word) {
         return is_any_of(word, {"for", "while", "do", "if", "switch", "return", "break", "continue", "goto"});
       });
-      // A promise to the compiler, or a hint: what the text computes is the same.
+      // Qualifiers and unroll pragmas do not change what the text computes.
       bool promise = std::ranges::all_of(
           changed, [](auto& word) { return is_any_of(word, {"__restrict__", "const", "pragma", "unroll"}); });
       if (promise && !changed.empty()) continue;
       around.merge(before), around.merge(after);
     }
-    if (replaced) continue;  // With all its branches: the text is one for all then.
+    if (replaced) continue;  // The patch replaces the conditional with all its branches.
     auto common =
         std::ranges::find_if(group.words, [&](auto& word) { return !is_grammar(word) && around.contains(word); });
     if (common != group.words.end()) group.found.word = *common;
@@ -172,7 +173,7 @@ std::vector<ReachedConditional> conditionals_reached(std::string_view text, uint
   return reached;
 }
 
-std::string place_of(const ReachedConditional& one, const std::string& file) {
+std::string location_of(const AffectedConditional& one, const std::string& file) {
   return file + ":" + std::to_string(one.line) + "-" + std::to_string(one.end_line) + " (" + one.condition + ")";
 }
 

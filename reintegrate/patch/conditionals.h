@@ -1,8 +1,8 @@
-// Preprocessor conditionals in the functions that a patch changes. Their branches that this build leaves out were seen
-// by no trial, and the patch does not adapt them: where it changes, outside of a conditional, what the conditional's
-// text uses, another build of the application may compute something else. For other GPUs that build is often the same
-// one
-// (`#if __CUDA_ARCH__ >= 800`, built for two architectures), so such a patch is refused; of others it is said.
+// Finds preprocessor conditionals in the functions that a patch changes. Branches that this build leaves out were not
+// part of any trial, and the patch does not adapt them: if it changes code around a conditional that the conditional's
+// text uses, another build of the application may compute something else. If the branch depends on the GPU architecture
+// (`#if __CUDA_ARCH__ >= 800`, built for two architectures), the same build is affected and the patch is refused;
+// otherwise the report mentions it.
 #pragma once
 #include <string>
 #include <string_view>
@@ -13,19 +13,20 @@
 
 namespace kernelift {
 
-struct ReachedConditional {
-  uint32_t line = 0, end_line = 0;  ///< Of its #if and its #endif, from 1.
+struct AffectedConditional {
+  uint32_t line = 0, end_line = 0;  ///< Lines of its #if and its #endif, from 1.
   std::string condition;            ///< "#if __CUDA_ARCH__ >= 800"
-  std::string word;                 ///< Something that both its text and the patch around it speak of.
+  std::string word;                 ///< An identifier that occurs in its text and in the patch around it.
   bool by_architecture = false;     ///< Which branch is compiled depends on the GPU.
 };
 
-/// Those in lines [begin, end] (from 1) of `text`, a function, whose meaning `edits` may change from outside of them.
-/// With `relaunched`, blocks and grid change too. Only text is looked at: rather one too many than one too few.
-std::vector<ReachedConditional> conditionals_reached(std::string_view text, uint32_t begin, uint32_t end,
-                                                     const std::vector<ByteEdit>& edits, bool relaunched);
+/// The conditionals in lines [begin, end] (from 1) of `text`, a function, whose meaning `edits` outside of them may
+/// change. With `geometry_changes`, grid and block change too. The decision is textual and errs on the side of
+/// reporting.
+std::vector<AffectedConditional> affected_conditionals(std::string_view text, uint32_t begin, uint32_t end,
+                                                       const std::vector<ByteEdit>& edits, bool geometry_changes);
 
 /// "k.cu:12-16 (#if __CUDA_ARCH__ >= 800)"
-std::string place_of(const ReachedConditional& one, const std::string& file);
+std::string location_of(const AffectedConditional& one, const std::string& file);
 
 }  // namespace kernelift

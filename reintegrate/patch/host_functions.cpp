@@ -1,4 +1,4 @@
-// See host_functions.h.
+// A function is changed if an edit overlaps its lines; the MEP lists them.
 #include "reintegrate/patch/host_functions.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ std::vector<std::string> host_functions_changed(const Mep& mep, const fs::path& 
     std::error_code code;
     if (!function.on_host || fs::weakly_canonical(root / function.file, code) != file.path) continue;
     bool changes = std::ranges::any_of(file.edits, [&](auto& edit) {
-      // What is inserted before the function's first line is not in it.
+      // An insertion before the function's first line is outside the function.
       bool inserted = edit.begin == edit.end;
       return line_of(edit.begin) <= function.end_line &&
              line_of(inserted ? edit.end : edit.end - 1) >= function.line + inserted;
@@ -28,8 +28,8 @@ std::vector<std::string> host_functions_changed(const Mep& mep, const fs::path& 
 
 std::string host_functions_text(const std::string& names) {
   return "The patch changes " + names +
-         ", which is compiled for the host too: a check whose reference the host computes by the same function changes "
-         "with it, and cannot see what it does to the results.";
+         ", which is compiled for the host too: a check whose reference is computed by the same function on the host "
+         "changes with it and cannot detect a wrong result.";
 }
 
 }  // namespace kernelift

@@ -1,5 +1,5 @@
-// Functions that a patch changes for the host as well as for the device. An application that computes its reference by
-// the same function compares the change with itself: its check then says nothing of the results.
+// Finds functions that a patch changes for the host as well as for the device. An application that computes its
+// reference with the same function compares the change with itself: its check then proves nothing.
 #pragma once
 #include <filesystem>
 #include <string>
@@ -12,15 +12,15 @@ namespace kernelift {
 
 struct EditedFile {
   const std::filesystem::path& path;  ///< Links resolved.
-  const std::string& text;            ///< Before.
+  const std::string& text;            ///< The text before the edits.
   const std::vector<ByteEdit>& edits;
 };
 
-/// Their names. `root` is the application's.
+/// The names of the host functions that the edits of `file` change. `root` is the application's root.
 std::vector<std::string> host_functions_changed(const Mep& mep, const std::filesystem::path& root,
                                                 const EditedFile& file);
 
-/// The sentence about them, listed in `names`.
+/// The note about the functions listed in `names`.
 std::string host_functions_text(const std::string& names);
 
 }  // namespace kernelift

@@ -1,4 +1,4 @@
-// See kernel_family.h. Instances of one template are defined at one place: that is how they are known.
+// Instances of one template are recognised by having the same definition (file and offset).
 #include "reintegrate/patch/kernel_family.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ KernelFamily::KernelFamily(const Mep& mep, const ScanIndex* scan) : id_(mep.kern
     return found == scan->kernels.end() ? nullptr : &*found;
   };
   kernel_ = find([&](auto& one) { return one.id == mep.kernel_id; });
-  // Of that key in another unit: the unit may have been scanned under another name.
+  // Falls back to the key, because the unit may have been scanned under another name.
   if (!kernel_) kernel_ = find([&](auto& one) { return one.key == mep.kernel_key; });
 }
 

@@ -1,5 +1,5 @@
-// Who shares the text that a patch changes: the kernel itself and, if it is an instance of a template, all others, as a
-// scan saw them.
+// The kernels that share the text that a patch changes: the kernel itself and, if it is an instance of a template, the
+// template's other instances, as the scan found them.
 #pragma once
 #include <string>
 #include <vector>
@@ -11,12 +11,12 @@ namespace kernelift {
 
 class KernelFamily {
  public:
-  /// `scan` may be null: then only the kernel itself is known, and that by its id alone.
+  /// `scan` may be null: then only the kernel itself is known, by its id.
   KernelFamily(const Mep& mep, const ScanIndex* scan);
-  /// The MEP's own kernel; null where the scan does not have it.
+  /// The MEP's own kernel; null if the scan does not have it.
   const ScannedKernel* kernel() const { return kernel_; }
   bool contains(const std::string& id) const;
-  /// Other instances of the kernel's template; -1: not known.
+  /// Number of other instances of the kernel's template; -1: not known.
   int others() const;
 
  private:

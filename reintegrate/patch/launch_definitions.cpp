@@ -1,4 +1,4 @@
-// See launch_definitions.h. Lines are read by their words: a definition that is spelled otherwise is not seen.
+// Lines are read word by word: a definition in another form than those of definitions_on() is not recognised.
 #include "reintegrate/patch/launch_definitions.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 using Definitions =
     std::vector<std::pair<std::string_view, std::string_view>>;  ///< Names, and values as they are spelled.
 
-/// Of `#define NAME 16`, `constexpr int NAME = 16, OTHER{8};` and their kin; none on other lines.
+/// The definitions on a line like `#define NAME 16` or `constexpr int NAME = 16, OTHER{8};`; none on other lines.
 Definitions definitions_on(std::string_view line) {
   size_t at = std::min(line.find_first_not_of(" \t"), line.size());
   if (line.substr(at).starts_with("#")) {
@@ -42,13 +42,13 @@ Definitions definitions_on(std::string_view line) {
 }  // namespace
 
 Status check_definitions(const Mep& mep, const std::vector<TextLine>& old_lines, const std::vector<TextLine>& new_lines,
-                         const std::vector<Hunk>& hunks, const Bindings& turned) {
+                         const std::vector<Hunk>& hunks, const Bindings& set_knobs) {
   std::set<std::string, std::less<>> names;
   for (auto& site : mep.launches)
     for (auto* axes : {site.grid, site.block})
       for (int axis = 0; axis < 3; ++axis)
-        if (auto expression = Expression::parse(axes[axis]); expression.ok())
-          for (auto& name : expression->variables()) names.insert(name.substr(name.rfind(':') + 1));
+        if (axes[axis])
+          for (auto& name : axes[axis]->variables()) names.insert(name.substr(name.rfind(':') + 1));
   auto is = [](const std::string& name, std::string_view last) {
     return name == last || name.ends_with("::" + std::string(last));
   };
@@ -59,15 +59,16 @@ Status check_definitions(const Mep& mep, const std::vector<TextLine>& old_lines,
     for (size_t line = hunk.old_begin; line < hunk.old_end; ++line)
       for (auto& definition : definitions_on(old_lines[line].text)) {
         std::string_view name = definition.first;
-        // A variable of the kernel's may have the name of one that the host computes its grid from.
+        // A local constant of the kernel may have the same name as a variable from which the host computes its grid.
         bool counts = trimmed(old_lines[line].text).starts_with("#") ||
                       std::any_of(mep.knobs.begin(), mep.knobs.end(), [&](auto& knob) { return is(knob.name, name); });
-        bool known = std::any_of(turned.begin(), turned.end(), [&](auto& one) { return is(one.first, name); });
+        bool known = std::any_of(set_knobs.begin(), set_knobs.end(), [&](auto& one) { return is(one.first, name); });
         bool stays = std::find(now.begin(), now.end(), definition) != now.end();
         if (counts && names.contains(name) && !known && !stays)
           return refused(
               "the candidate rewrites '" + std::string(trimmed(old_lines[line].text)) +
-              "', from which the launch is computed: it must be turned as a knob, which the launch is known to follow");
+              "', from which the launch is computed: set it as a knob instead, because the launch is known to follow "
+              "knobs");
       }
   }
   return done();

@@ -1,6 +1,6 @@
-// Definitions that launches are computed from, `#define TILE 16` for `<<<n / TILE, TILE>>>`. As a knob such a one may
-// be turned, and the launch is known to follow; a candidate that rewrites it in its text (a language model's, or one by
-// hand) would be launched otherwise in the application than it was verified with.
+// Definitions that launches are computed from, such as `#define TILE 16` for `<<<n / TILE, TILE>>>`. A candidate may
+// set such a definition as a knob, because the launch is then known to follow. A candidate that rewrites it in its text
+// (from a language model, or by hand) would be launched differently in the application than it was verified.
 #pragma once
 #include <vector>
 
@@ -9,9 +9,9 @@
 
 namespace kernelift {
 
-/// Refuses where a line of `old_lines` that `hunks` replace gives such a name another value than the new lines do, and
-/// `turned` does not have it.
+/// Refuses `hunks` that change the value of such a name, unless `set_knobs`, the knobs set by the candidate, contains
+/// it.
 Status check_definitions(const Mep& mep, const std::vector<TextLine>& old_lines, const std::vector<TextLine>& new_lines,
-                         const std::vector<Hunk>& hunks, const Bindings& turned);
+                         const std::vector<Hunk>& hunks, const Bindings& set_knobs);
 
 }  // namespace kernelift

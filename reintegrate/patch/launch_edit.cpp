@@ -1,10 +1,9 @@
-// What is spelled is reused, axis by axis: `grid.x` of a dim3, `(n + 255) / 256` and two ones of a number, `a` and `b`
-// of `dim3(a, b)`. Worked example: the candidate's grid is (ceil_div(gx, 2), gy, gz) and the site says `k<<<grid,
-// block>>>`: the grid becomes `dim3((grid.x + 1) / 2, grid.y, grid.z)`. Where the spelled type is not known, `dim3(<as
-// spelled>).x` is right whatever it is. Only numbers that the launch itself spells are reckoned with: of a name the
-// launch keeps the name, since the next build may give it another value. So `<<<grid, THREADS>>>` in blocks of 32 is
-// not `grid.x * 4` but
-// `(size_t(grid.x) * THREADS + 31) / 32`; the product is of threads, of which there may be more than blocks.
+// The launch's own expressions are reused, axis by axis: `grid.x` of a dim3, `(n + 255) / 256` and 1 and 1 of a number,
+// `a` and `b` of `dim3(a, b)`. Worked example: the candidate's grid is (ceil_div(gx, 2), gy, gz) and the launch is
+// `k<<<grid, block>>>`: the grid becomes `dim3((grid.x + 1) / 2, grid.y, grid.z)`. If the type of the expression is not
+// known, `dim3(<expression>).x` is right for every type. Only numbers that the launch itself contains are folded; a
+// name stays a name, because the next build may give it another value. So `<<<grid, THREADS>>>` in blocks of 32 becomes
+// not `grid.x * 4` but `(size_t(grid.x) * THREADS + 31) / 32`; the product counts threads, hence size_t.
 #include "reintegrate/patch/launch_edit.h"
 
 #include <algorithm>
@@ -13,16 +12,16 @@
 #include <set>
 
 #include "core/base/words.h"
+#include "core/model/launch/limits.h"
 #include "core/model/launch/quotient.h"
 
 namespace kernelift {
 namespace {
 
 const char* const kAxis = "xyz";
-constexpr int64_t kMostThreads = 1024;  ///< Of a block, on every CUDA and HIP device.
 enum class Piece { Grid, Block, Shared };
 
-/// Where the bracket that opens at `open` closes; npos if it does not.
+/// Offset of the bracket that closes the one at `open`; npos if there is none.
 size_t closing(std::string_view text, size_t open) {
   int depth = 0;
   for (size_t at = open; at < text.size(); ++at) {
@@ -41,7 +40,7 @@ size_t top_level_comma(std::string_view text) {
   return text.npos;
 }
 
-/// Arithmetic outside brackets: then it is a number, not a dim3.
+/// True if the expression is a number and not a dim3: it has that form, or arithmetic outside brackets.
 bool is_number(std::string_view text, std::string_view form) {
   if (text.empty() || !form.empty()) return form == "number";
   if (text.find_first_not_of("0123456789uU") == text.npos) return true;
@@ -71,7 +70,7 @@ std::vector<std::string> dim3_arguments(std::string_view text) {
   return parts;
 }
 
-/// Evaluating the text twice could do something twice.
+/// True if the text has side effects, so that evaluating it twice would differ from evaluating it once.
 bool has_effects(std::string_view text) {
   for (size_t at = 0; at < text.size(); ++at) {
     if (text.substr(at, 2) == "++" || text.substr(at, 2) == "--") return true;
@@ -126,18 +125,18 @@ class LaunchEditor {
   }
 
  private:
-  /// How the site spells what a candidate's expressions speak of, and which axes of its block become other ones.
+  /// Reads how the site spells the variables of the candidate's expressions, and which axes of its block change.
   Status read_site() {
     names_["shared"] = as_spelled(Piece::Shared).empty() ? "0" : as_spelled(Piece::Shared);
     spell_axes(Piece::Grid, site_.grid_form);
     spell_axes(Piece::Block, site_.block_form);
     for (int axis = 0; axis < 3; ++axis) {
-      auto text = Expression::parse(spelled(Piece::Block, axis));
-      if (text.ok() && mentions_changed(*text)) following_.insert(variable(Piece::Block, axis));
+      auto& size = spelled(Piece::Block, axis);
+      if (size && mentions_changed(*size)) following_.insert(variable(Piece::Block, axis));
     }
     for (int axis = 0; axis < 3; ++axis) {
       KERNELIFT_ASSIGN(bool same, as_it_is(Piece::Block, axis));
-      turned_[axis] = !following_.contains(variable(Piece::Block, axis)) && !same;
+      block_changes_[axis] = !following_.contains(variable(Piece::Block, axis)) && !same;
     }
     return done();
   }
@@ -148,7 +147,7 @@ class LaunchEditor {
   const Expression& wanted(Piece piece, int axis) const {
     return piece == Piece::Grid ? launch_.grid[axis] : piece == Piece::Block ? launch_.block[axis] : launch_.shared;
   }
-  const std::string& spelled(Piece piece, int axis) const {
+  const std::optional<Expression>& spelled(Piece piece, int axis) const {
     return piece == Piece::Grid ? site_.grid[axis] : piece == Piece::Block ? site_.block[axis] : site_.shared;
   }
   const SourceRange& range(Piece piece) const {
@@ -156,36 +155,34 @@ class LaunchEditor {
   }
   static int axes(Piece piece) { return piece == Piece::Shared ? 1 : 3; }
 
-  /// True when the site would not launch what the candidate was verified with.
+  /// True if the site, unedited, would not launch the geometry with which the candidate was verified.
   Result<bool> needs_edit(Piece piece) {
     bool needed = false;
     for (int axis = 0; axis < axes(piece); ++axis) {
-      auto text = Expression::parse(spelled(piece, axis));
-      bool known = !spelled(piece, axis).empty() && text.ok();
-      if (known && mentions_changed(*text)) {
+      auto& size = spelled(piece, axis);
+      if (size && mentions_changed(*size)) {
         following_.insert(variable(piece, axis));
-        KERNELIFT_ASSIGN(bool more, needs_more(piece, axis, *text));
+        KERNELIFT_ASSIGN(bool more, needs_more(piece, axis, *size));
         needed |= more;
         continue;
       }
       KERNELIFT_ASSIGN(bool same, as_it_is(piece, axis));
-      if (!same && !known && !changed_.empty())
+      if (!same && !size && !changed_.empty())
         return refused("the " + std::string(name(piece)) + " of the launch at " + place(site_) +
-                       " would have to change along " + kAxis[axis] + ", and whether it follows '" +
-                       changed_.begin()->first + "' by itself is not known");
+                       " would have to change along " + kAxis[axis] + ", and it is not known whether it follows '" +
+                       changed_.begin()->first + "' by itself");
       needed |= !same;
     }
     return needed;
   }
 
-  bool mentions_changed(const Expression& text) const {
-    auto variables = text.variables();
-    return std::any_of(variables.begin(), variables.end(), [&](auto& variable) { return changed_.contains(variable); });
+  bool mentions_changed(const Expression& size) const {
+    return std::any_of(changed_.begin(), changed_.end(), [&](auto& knob) { return size.uses(knob.first); });
   }
 
-  /// Whatever the site computes there may stay. Grids of other sizes than were recorded are asked about too: half of
-  /// one block is one block, and half of three is not three. So are other blocks, where the launch does not say a
-  /// number.
+  /// True if the site's own expression may stay on this axis. Grids of other sizes than the recorded ones are tried
+  /// too: half of one block, rounded up, is one block, but half of three is not three. Other block sizes are tried too,
+  /// unless the launch states a number.
   Result<bool> as_it_is(Piece piece, int axis) const {
     if (mep_.instances.empty()) return is_identity(piece, axis);
     for (auto& instance : mep_.instances)
@@ -202,9 +199,9 @@ class LaunchEditor {
     return true;
   }
 
-  bool is_identity(Piece piece, int axis) const { return wanted(piece, axis).text() == variable(piece, axis); }
+  bool is_identity(Piece piece, int axis) const { return wanted(piece, axis).is_variable(variable(piece, axis)); }
 
-  /// As candidates' expressions call it: gx, by, shared.
+  /// The variable's name in candidates' expressions: gx, by, shared.
   static std::string variable(Piece piece, int axis) {
     if (piece == Piece::Shared) return "shared";
     return {piece == Piece::Grid ? 'g' : 'b', kAxis[axis]};
@@ -215,13 +212,13 @@ class LaunchEditor {
     return along(piece == Piece::Grid ? geometry.grid : geometry.block, axis);
   }
 
-  /// The source computes this axis from a knob that the patch turns. Where no other variable takes part, its new value
-  /// is known and must be the verified one. Else what the candidate wants beyond following is still to be written.
-  Result<bool> needs_more(Piece piece, int axis, const Expression& text) {
+  /// For an axis that the source computes from a knob set by the patch. If the expression has no other variable, its
+  /// new value is known and must be the verified one. Otherwise the remaining factor must still be written; true if so.
+  Result<bool> needs_more(Piece piece, int axis, const Expression& size) {
     const std::string what = "the " + std::string(name(piece)) + " of the launch at " + place(site_);
     Bindings knobs = changed_;
     for (auto& knob : mep_.knobs) knobs.emplace(knob.name, knob.value);
-    if (auto value = text.evaluate(knobs); value.ok()) {
+    if (auto value = size.evaluate(knobs); value.ok()) {
       for (auto& instance : mep_.instances) {
         KERNELIFT_ASSIGN(Geometry geometry, launch_.evaluate(instance.geometry, values_));
         if (*value != component(geometry, piece, axis))
@@ -234,31 +231,34 @@ class LaunchEditor {
     auto rest = beyond_following(axis);
     if (!rest)
       return refused(what + " follows '" + changed_.begin()->first + "' along " + kAxis[axis] +
-                     ", and whether to what the candidate was verified with (" + wanted(piece, axis).text() +
-                     ") is not known");
+                     ", and it is not known whether to the verified value (" + wanted(piece, axis).text() + ")");
     rest_[axis] = *rest;
-    return rest->text() != variable(piece, axis);
+    return !rest->is_variable(variable(piece, axis));
   }
 
-  /// `gx * 32` of `ceil_div(gx * 64, BLOCK) * 32`, where the site's grid follows BLOCK by itself.
+  /// The candidate's expression relative to a grid that follows BLOCK by itself: `gx * 32` for
+  /// `ceil_div(gx * 64, BLOCK) * 32`.
   std::optional<Expression> beyond_following(int axis) const {
-    const std::string text = wanted(Piece::Grid, axis).text(), grid = variable(Piece::Grid, axis), call = "ceil_div";
-    size_t begin = text.find(call + "(" + grid + " * "),
-           end = begin == text.npos ? text.npos : closing(text, begin + call.size());
-    if (end == text.npos) return std::nullopt;
-    auto part = Expression::parse(text.substr(begin, end + 1 - begin)),
-         rest = Expression::parse(text.substr(0, begin) + grid + text.substr(end + 1));
-    if (!part.ok() || !mentions_changed(*part) || !rest.ok() || mentions_changed(*rest)) return std::nullopt;
-    return *rest;
+    const Expression grid = Expression::variable(variable(Piece::Grid, axis));
+    auto part = wanted(Piece::Grid, axis).find([&](const Expression& node) {
+      auto quotient = node.as_quotient();
+      return quotient && quotient->ceiling && quotient->dividend.op() == Expression::Op::Multiply &&
+             quotient->dividend.operands()[0] == grid && mentions_changed(node);
+    });
+    if (!part) return std::nullopt;
+    Expression rest = wanted(Piece::Grid, axis).rewritten([&](const Expression& node) {
+      return node == *part ? std::optional(grid) : std::nullopt;
+    });
+    return mentions_changed(rest) ? std::nullopt : std::optional(rest);
   }
 
   Status rewrite(Piece piece) {
     const SourceRange& where = range(piece);
     std::string what = "the " + std::string(name(piece)) + " of the launch at " + place(site_);
     if (where.begin >= where.end || where.file != site_.range.file)
-      return refused(what + " is not spelled there: it cannot be changed in place");
+      return refused(what + " is not written at the launch: it cannot be changed in place");
     if (where.end > source_.size() || !looks_like_argument(where))
-      return refused(what + " is not where the scan saw it: " + site_.range.file +
+      return refused(what + " is not where the scan found it: " + site_.range.file +
                      " has changed since; run `kernelift scan` again");
     KERNELIFT_ASSIGN(std::string text, replacement(piece, what));
     result_.edits.push_back({where.file, where.begin, where.end, text, what});
@@ -288,24 +288,22 @@ class LaunchEditor {
       const bool follows = following_.contains(self);
       KERNELIFT_ASSIGN(bool same, as_it_is(piece, axis));
       const Expression* rest = piece == Piece::Grid && rest_[axis] ? &*rest_[axis] : nullptr;
-      if (follows ? !rest || rest->text() == self : same) {
+      if (follows ? !rest || rest->is_variable(self) : same) {
         text.push_back(names_.at(self));
         continue;
       }
       if (piece == Piece::Grid) KERNELIFT_TRY(check_block(axis, what));
       Expression simple = follows ? rest->simplified(known_) : simplified(piece, axis);
       if (piece == Piece::Grid) KERNELIFT_TRY(check_rounding(axis, what, simple));
-      auto used = simple.variables();
-      for (auto& name : used) {
+      for (auto& name : simple.variables()) {
         if (!names_.contains(name))
-          return refused(what + " depends on '" + name + "', which the source does not spell");
+          return refused(what + " depends on '" + name + "', for which the source has no expression");
         if (following_.contains(name) && name != self)
-          return refused(what + " depends on '" + name + "', which changes there with '" + changed_.begin()->first +
+          return refused(what + " depends on '" + name + "', which itself changes with '" + changed_.begin()->first +
                          "'");
       }
       auto names = names_;
-      if (piece == Piece::Grid && used.contains(self) &&
-          (used.contains("bx") || used.contains("by") || used.contains("bz")))
+      if (piece == Piece::Grid && simple.uses(self) && simple.uses_any({"bx", "by", "bz"}))
         names[self] = "size_t(" + names[self] + ")";
       text.push_back(simple.cpp(names));
     }
@@ -317,59 +315,60 @@ class LaunchEditor {
     return number && text.size() == 1 ? all : "dim3(" + all + ")";
   }
 
-  /// With parameters' values and the launch's numbers put in.
+  /// The candidate's expression with the parameters' values and the launch's own numbers substituted.
   Expression simplified(Piece piece, int axis) const {
     Bindings known = values_;
     for (auto& [name, value] : known_) known[name] = value;
     return wanted(piece, axis).simplified(known);
   }
 
-  /// Along the axis this launch says the recorded size as a number; or none, and what it names was given one size
-  /// there.
+  /// True if the launch states the recorded block size on this axis as a number, or leaves the axis out and its size is
+  /// always 1.
   bool is_fixed(int axis) const {
-    auto text = Expression::parse(spelled(Piece::Block, axis));
+    auto& own = spelled(Piece::Block, axis);
     auto here = known_.find(variable(Piece::Block, axis));
     if (here != known_.end()) return is_recorded(Piece::Block, axis, here->second);
-    if (!text.ok() || !text->variables().empty()) return false;
-    auto size = text->evaluate({});
+    if (!own || !own->variables().empty()) return false;
+    auto size = own->evaluate({});
     return size.ok() && *size == 1 && is_recorded(Piece::Block, axis, 1);
   }
 
-  /// A block that grows along one axis has too many threads where another axis is more than was recorded.
+  /// Refuses a block that may exceed the limit on threads: it grows along one axis, and along another axis it may be
+  /// larger than recorded.
   Status check_threads() const {
     for (int axis = 0; axis < 3; ++axis) {
       const bool follows = following_.contains(variable(Piece::Block, axis));
-      bool grows = turned_[axis];
+      bool grows = block_changes_[axis];
       for (auto& instance : mep_.instances) {
         KERNELIFT_ASSIGN(Geometry wanted, launch_.evaluate(instance.geometry, values_));
         grows |= follows && component(wanted, Piece::Block, axis) > component(instance.geometry, Piece::Block, axis);
       }
-      const bool relative = turned_[axis] && !simplified(Piece::Block, axis).variables().empty();
+      const bool relative = block_changes_[axis] && !simplified(Piece::Block, axis).variables().empty();
       for (int other = 0; grows && other < 3; ++other)
-        if ((other == axis ? relative : !turned_[other]) && !following_.contains(variable(Piece::Block, other)) &&
-            !own_size(other))
+        if ((other == axis ? relative : !block_changes_[other]) &&
+            !following_.contains(variable(Piece::Block, other)) && !own_size(other))
           return refused("the block of the launch at " + place(site_) + " would change along " + kAxis[axis] +
-                         ", and how many threads it has along " + kAxis[other] +
-                         " is not known before the program runs: together they may be too many");
-      if (int64_t threads = grows ? threads_known() : 0; threads > kMostThreads)
-        return refused("the block of the launch at " + place(site_) + " would come to " + std::to_string(threads) +
-                       " threads, which are too many: its own has other sizes than the one recorded");
+                         ", and its size along " + kAxis[other] +
+                         " is not known before the program runs: it may exceed 1024 threads");
+      if (int64_t threads = grows ? threads_known() : 0; threads > kMostThreadsPerBlock)
+        return refused("the block of the launch at " + place(site_) + " would have " + std::to_string(threads) +
+                       " threads, which is more than 1024: this launch's block has another size than the recorded one");
     }
     return done();
   }
 
-  /// Along an axis of the block, as this launch says it; none where that is not known before the program runs.
+  /// Size of this launch's block along an axis; nothing if it is not known before the program runs.
   std::optional<int64_t> own_size(int axis) const {
     if (auto number = known_.find(variable(Piece::Block, axis)); number != known_.end()) return number->second;
-    auto text = Expression::parse(spelled(Piece::Block, axis));
+    auto& own = spelled(Piece::Block, axis);
     Bindings knobs = changed_;
     for (auto& knob : mep_.knobs) knobs.emplace(knob.name, knob.value);
-    if (!text.ok() || spelled(Piece::Block, axis).empty()) return std::nullopt;
-    auto size = text->evaluate(knobs);
+    if (!own) return std::nullopt;
+    auto size = own->evaluate(knobs);
     return size.ok() ? std::optional(*size) : std::nullopt;
   }
 
-  /// Of a block of this launch, once it is patched; 0 where that is not known.
+  /// Number of threads of this launch's block after the patch; 0 if it is not known.
   int64_t threads_known() const {
     Bindings own = values_;
     for (int axis = 0; axis < 3; ++axis)
@@ -377,49 +376,45 @@ class LaunchEditor {
     int64_t threads = 1;
     for (int axis = 0; axis < 3; ++axis) {
       auto wanted_size =
-          turned_[axis] ? wanted(Piece::Block, axis).evaluate(own) : Result<int64_t>(own_size(axis).value_or(0));
+          block_changes_[axis] ? wanted(Piece::Block, axis).evaluate(own) : Result<int64_t>(own_size(axis).value_or(0));
       threads *= wanted_size.ok() ? *wanted_size : 0;
     }
     return threads;
   }
 
-  /// Another site, which was not recorded, may have another block, or this one in the next build. A grid that follows
-  /// the block by the recorded one's number would then be too small, or too large.
+  /// Refuses a grid that is scaled by the recorded block size as a number, if this launch may have another block: a
+  /// site that was not recorded, or this one in the next build. The grid would then be too small or too large.
   Status check_block(int axis, const std::string& what) const {
     std::string grid = variable(Piece::Grid, axis), block = variable(Piece::Block, axis);
-    auto uses = [](const Expression& text, const std::string& name) { return text.variables().contains(name); };
     const Expression &wanted_grid = wanted(Piece::Grid, axis), &wanted_block = wanted(Piece::Block, axis);
-    if (!turned_[axis] || !uses(wanted_grid, grid) || uses(wanted_grid, block) || uses(wanted_block, block))
+    if (!block_changes_[axis] || !wanted_grid.uses(grid) || wanted_grid.uses(block) || wanted_block.uses(block))
       return done();
     auto here = known_.find(block);
     if (here != known_.end() ? is_recorded(Piece::Block, axis, here->second) : grid_ignores_block(axis)) return done();
-    return refused(what + " would have to follow its block, which is " +
-                   (here == known_.end() ? "no number there" : std::to_string(here->second) + " there") + " along " +
-                   kAxis[axis] + ": the candidate was verified with launches of " +
+    return refused(what + " would have to follow its block, which along " + kAxis[axis] + " is " +
+                   (here == known_.end() ? "not a number" : std::to_string(here->second)) +
+                   " there: the candidate was verified with blocks of " +
                    std::to_string(component(mep_.instances[0].geometry, Piece::Block, axis)));
   }
 
-  /// Rounded up, a grid starts threads that were not there. Where the launch's own is rounded up there were some past
-  /// the end already, which do nothing; `k<<<3, B>>>(a, n)` goes no further than it says, whatever the kernel's guard
-  /// would let in.
-  Status check_rounding(int axis, const std::string& what, const Expression& text) const {
-    bool rounds = text.text().find("ceil_div") != std::string::npos || text.text().find('/') != std::string::npos;
-    if (!rounds || !text.variables().contains(variable(Piece::Grid, axis)) || rounds_up(mep_, site_, axis))
-      return done();
+  /// A grid that is rounded up starts additional threads. If the launch's own grid is rounded up, threads past the end
+  /// existed already and do nothing. But `k<<<3, B>>>(a, n)` limits the work by the grid itself: additional threads may
+  /// pass the kernel's guard and do work that was not asked for.
+  Status check_rounding(int axis, const std::string& what, const Expression& size) const {
+    bool rounds = size.contains(Expression::Op::CeilDiv) || size.contains(Expression::Op::Divide);
+    if (!rounds || !size.uses(variable(Piece::Grid, axis)) || rounds_up(mep_, site_, axis)) return done();
     return refused(what + " would be rounded up along " + kAxis[axis] +
-                   ", and it is not known that there is no work past what '" + as_spelled(Piece::Grid) + "' covers");
+                   ", and it is not known that the additional threads past '" + as_spelled(Piece::Grid) +
+                   "' have nothing to do");
   }
 
-  /// Both are spelled in the open, of other names.
+  /// True if the expressions of grid and block are both known and have no name in common.
   bool grid_ignores_block(int axis) const {
-    auto grid = Expression::parse(spelled(Piece::Grid, axis)), block = Expression::parse(spelled(Piece::Block, axis));
-    if (!grid.ok() || !block.ok()) return false;
-    auto names = block->variables();
-    return std::none_of(names.begin(), names.end(),
-                        [used = grid->variables()](auto& name) { return used.contains(name); });
+    auto &grid = spelled(Piece::Grid, axis), &block = spelled(Piece::Block, axis);
+    return grid && block && !grid->uses_any(block->variables());
   }
 
-  /// The replacement may say more often, or no more, what does something when it is evaluated.
+  /// Refuses a replacement that evaluates an expression with side effects more often than before, or no longer.
   Status check_evaluations() {
     std::string before, after;
     for (Piece piece : {Piece::Grid, Piece::Block, Piece::Shared}) {
@@ -445,14 +440,14 @@ class LaunchEditor {
       int then = count(before, part), now = count(after, part);
       if (now != then && has_effects(part))
         return refused("the launch at " + place(site_) + " would evaluate '" + part + "', which has side effects, " +
-                       (now > then ? "more than once" : "no more"));
+                       (now > then ? "more than once" : "no longer"));
       if (now > then && calls_something(part))
         result_.notes.push_back("The launch at " + place(site_) + " now evaluates '" + part + "' more than once.");
     }
     return done();
   }
 
-  /// How the site spells gx, gy and gz (or bx, by, bz), and which of it are numbers.
+  /// Reads how the site spells gx, gy and gz (or bx, by and bz), and which of them are numbers.
   void spell_axes(Piece piece, const std::string& form) {
     std::string text = as_spelled(piece);
     if (text.empty()) return;
@@ -486,11 +481,11 @@ class LaunchEditor {
   const Bindings& changed_;
   const std::string& source_;
   bool one_template_;
-  std::map<std::string, std::string> names_;  ///< gx, by, … and shared, as the site spells them.
-  Bindings known_;                            ///< Those that are numbers there.
-  bool turned_[3] = {};                ///< Axes of the block that become other ones, and not by following a knob.
-  std::set<std::string> following_;    ///< gx, by, …: what the source computes from a changed knob …
-  std::optional<Expression> rest_[3];  ///< … and what the grid's axes are beyond that.
+  std::map<std::string, std::string> names_;  ///< The site's expressions for gx, by, … and shared.
+  Bindings known_;                            ///< Those of them that are numbers.
+  bool block_changes_[3] = {};                ///< Axes of the block that change, other than by following a knob.
+  std::set<std::string> following_;           ///< Variables (gx, by, …) that the source computes from a changed knob.
+  std::optional<Expression> rest_[3];  ///< For grid axes that follow a knob: the candidate's grid relative to that.
   LaunchEdits result_;
 };
 

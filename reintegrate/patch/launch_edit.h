@@ -1,6 +1,6 @@
 // Rewrites the geometry of a launch in the application's source: the text between <<< and >>> (or the matching call
-// arguments) is replaced by a C++ expression computed from what stood there. Says by name what it cannot express; a
-// launch is never guessed at.
+// arguments) is replaced by a C++ expression computed from the old one. A launch that cannot be expressed is refused by
+// its location; nothing is guessed.
 #pragma once
 #include <string>
 #include <vector>
@@ -18,15 +18,16 @@ struct ByteEdit {
   std::string what;  ///< For messages: "the grid of the launch at solver.cu:41".
 };
 
-/// What a launch needs so that it runs the candidate as it was verified.
+/// The edits with which a launch runs the candidate as it was verified.
 struct LaunchEdits {
   std::vector<ByteEdit> edits;
   std::vector<std::string> notes;
 };
 
 /// Edits of one launch site. `changed` are the knobs whose new values are already part of the patch: a grid that the
-/// source computes from one of them follows by itself. `source` is the whole file that holds the site. A site that
-/// serves several kernels is edited only if all of them change alike: `one_template` says that they do.
+/// source computes from one of them follows by itself. `source` is the whole file that contains the site. A site that
+/// launches several kernels is edited only if `one_template` says that all of them are instances of one template, which
+/// change together.
 Result<LaunchEdits> edit_launch(const Mep& mep, const LaunchSite& site, const CandidateLaunch& launch,
                                 const Bindings& values, const Bindings& changed, const std::string& source,
                                 bool one_template = false);

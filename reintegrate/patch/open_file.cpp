@@ -1,4 +1,4 @@
-// See open_file.h.
+// Offsets are computed from the lines, which point into the text.
 #include "reintegrate/patch/open_file.h"
 
 namespace kernelift {

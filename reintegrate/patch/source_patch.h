@@ -1,9 +1,9 @@
-// From a winning candidate to the smallest change of the application's own files. The MEP's kernel.cu is compared with
-// the candidate's text line by line; every changed line is traced to the file and line that it was sliced from, every
-// changed knob to where its value is spelled, every changed launch to its site. Nothing is written here: a SourcePatch
-// is whole files before and after, in memory. What cannot be expressed is refused by name. A candidate whose gain the
-// application's compiler cannot make is planned as embedded code instead: a generated header, and launches sent through
-// it.
+// Turns a winning candidate into the smallest change of the application's own files. The MEP's kernel.cu is compared
+// with the candidate's text line by line; every changed line is traced to the file and line that it was sliced from,
+// every changed knob to the place where its value is written, every changed launch to its site. No file is written
+// here: a SourcePatch holds whole files before and after, in memory. A change that cannot be expressed is refused by
+// its location. A candidate whose gain the application's compiler cannot reproduce is planned as embedded code instead
+// (embed/embedding_patch.h).
 #pragma once
 #include <filesystem>
 #include <string>
@@ -18,27 +18,27 @@ namespace kernelift {
 
 struct FileChange {
   std::filesystem::path path;  ///< Absolute, links resolved.
-  std::string name;            ///< Relative to the application's root.
+  std::string name;            ///< Path relative to the application's root.
   std::string before, after;   ///< The whole file, byte for byte.
-  bool created = false;        ///< There is no file before the patch.
+  bool created = false;        ///< The file does not exist before the patch.
 };
 
 struct SourcePatch {
   std::vector<FileChange> changes;
-  std::vector<std::string> notes;  ///< What else this touches, and what it leaves out: one sentence each.
-  bool reaches_others = false;     ///< Other kernels, or other instances of the template, change with it.
-  std::string launcher;            ///< If it carries PTX: the name of what launches that.
+  std::vector<std::string> notes;  ///< Side effects of the patch, and what it leaves out: one sentence each.
+  bool reaches_others = false;     ///< Other kernels, or other instances of the template, change too.
+  std::string launcher;            ///< Name of the generated launcher if the patch carries PTX; else empty.
   bool embeds() const { return !launcher.empty(); }
-  std::string diff() const;  ///< Unified, all files.
+  std::string diff() const;  ///< Unified diff of all files.
 };
 
 struct PatchQuestion {
   const Mep& mep;
   const std::string& original;  ///< kernel.cu as extracted.
   const Candidate& candidate;
-  const ScanIndex* scan = nullptr;         ///< When at hand: who else uses what is changed.
+  const ScanIndex* scan = nullptr;         ///< Tells which other kernels use the changed lines; may be null.
   std::filesystem::path root;              ///< The application's root; nothing outside it is ever patched.
-  const EmbeddedCode* embedded = nullptr;  ///< Embed this, and leave the kernel's own text as it is.
+  const EmbeddedCode* embedded = nullptr;  ///< If set: embed this and leave the kernel's own text as it is.
 };
 
 Result<SourcePatch> plan_patch(const PatchQuestion& question);

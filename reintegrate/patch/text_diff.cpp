@@ -1,5 +1,5 @@
-// Myers' greedy O(ND) algorithm with the frontier of every step kept for the walk back. Kernels are short and edits
-// few, so the quadratic memory in the number of edits is bounded instead of refined; see kMostEdits.
+// Myers' greedy O(ND) algorithm; the frontier of every step is kept for tracing the path back. Kernels are short and
+// edits few, so the memory, quadratic in the number of edits, is limited (kMostEdits) rather than optimised.
 #include "reintegrate/patch/text_diff.h"
 
 #include <algorithm>
@@ -7,14 +7,14 @@
 namespace kernelift {
 namespace {
 
-constexpr int kMostEdits = 2000;  ///< 16 MB of frontiers; past it a diff tells a reader nothing anyway.
-constexpr size_t kContext = 3;    ///< Lines, as diff -u.
+constexpr int kMostEdits = 2000;  ///< 16 MB of frontiers; a larger diff would not help a reader anyway.
+constexpr size_t kContext = 3;    ///< Lines of context, as in diff -u.
 
 struct Move {
   size_t x, y;
 };  ///< A matched pair of lines.
 
-/// Matched pairs of from[0..n) and to[0..m), ascending; nullopt-like empty with `gave_up` when too different.
+/// Matched pairs of from[0..n) and to[0..m), ascending; empty with `gave_up` set if the texts differ too much.
 std::vector<Move> matches(const TextLine* from, int n, const TextLine* to, int m, bool& gave_up) {
   const int most = std::min(n + m, kMostEdits);
   std::vector<std::vector<int>> frontiers;

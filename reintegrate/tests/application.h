@@ -1,5 +1,5 @@
-// A tiny application for the tests: its "kernel" says how long to sleep, its build turns that into a shell script.
-// apply only edits text, runs commands and measures, so nothing more is needed.
+// A tiny application for the tests: its "kernel" states how long to sleep, and its build turns that into a shell
+// script. apply only edits text, runs commands and measures, so no compiler or GPU is needed.
 #pragma once
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -25,7 +25,7 @@ inline const char* const kKernelText =
     "\n"
     "void host(float* a) { sleepy<<<1, BLOCK>>>(a); }\n";
 
-/// Does `work` in a process of its own; true if a signal ended that.
+/// Runs `work` in a child process; true if the child was killed by a signal.
 bool is_killed_in(const auto& work) {
   pid_t child = fork();
   if (child == 0) {
@@ -59,7 +59,7 @@ class Application : public ::testing::Test {
     slice();
   }
 
-  /// The MEP's kernel.cu: lines 1 to 6 of src/k.cu, after a line of the writer's own.
+  /// Makes the MEP's kernel.cu: a line written by the extractor, then lines 1 to 6 of src/k.cu.
   void slice() {
     Mep& mep = request.mep;
     mep.kernel_key = "sleepy(float*)", mep.kernel_name = "sleepy", mep.kernel_id = "1234abcd";
@@ -74,14 +74,14 @@ class Application : public ::testing::Test {
     }
     request.candidate.source = request.original;
   }
-  /// The candidate's text: the first `from` of the original becomes `to`.
+  /// Replaces the first `from` in the candidate's text by `to`.
   void candidate(const std::string& from, const std::string& to) {
     size_t at = request.candidate.source.find(from);
     ASSERT_NE(at, std::string::npos);
     request.candidate.source.replace(at, from.size(), to);
   }
 
-  /// What is faster is not the question: one pair of runs, and whatever a busy machine makes of it the patch is kept.
+  /// For tests that are not about speed: one pair of runs, after which the patch is kept whatever was measured.
   void keep_whatever_is_measured() { request.trial.most_pairs = 1, request.trial.smallest_gain = 1e-9; }
 
   void write(const std::string& name, const std::string& text) {

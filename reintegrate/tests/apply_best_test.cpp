@@ -1,4 +1,4 @@
-// Which candidate of a run reaches the application: the best that can be patched and holds up, and no other.
+// Which candidate of a run is applied: the best one that can be patched in and whose gain is confirmed.
 #include "reintegrate/apply_best.h"
 
 #include <csignal>
@@ -22,7 +22,7 @@ class ApplyBest : public Application {
     Application::SetUp();
     keep_whatever_is_measured();
   }
-  /// A candidate in which the first `from` became `to`.
+  /// A candidate in which the first `from` is replaced by `to`.
   RunTrial trial(double speedup, const std::string& from, const std::string& to) {
     RunTrial made;
     made.id = static_cast<int64_t>(offer.promising.size()) + 1;
@@ -41,14 +41,14 @@ class ApplyBest : public Application {
   void screened(double speedup, const std::string& from, const std::string& to) {
     offer.promising.push_back(trial(speedup, from, to));
   }
-  /// Good figures that no source patch can give: memory of its own.
+  /// A confirmed candidate that no source patch can express, because it needs device memory of its own.
   void unpatchable(double speedup) {
     confirmed(speedup, "0.05", "0.02");
     offer.promising.back().candidate.scratch.push_back({});
   }
 
-  /// Half of the run is this kernel, the other half is `blur`, which BLOCK feeds too: a candidate that turns it, and
-  /// what becomes of blur then.
+  /// Half of the run time is this kernel, the other half is `blur`, which uses BLOCK too. Adds a candidate that sets
+  /// BLOCK, and the effect of that on blur.
   void shared(double speedup, int64_t block, OtherKernel blur) {
     if (!request.scan) {
       offer.kernel_share = 0.5;
@@ -59,12 +59,12 @@ class ApplyBest : public Application {
       auto& kernels = request.scan->kernels;
       kernels[0].id = "1234abcd", kernels[0].key = request.mep.kernel_key, kernels[1].id = "00000005",
       kernels[1].key = kernels[1].name = "blur";
-      offer.weigh = [&](const std::vector<KnobReach>& changes) {
+      offer.judge_others = [&](const std::vector<SharedKnobs>& changes) {
         InterruptGuard guard;
         if (interrupted) raise(SIGINT);
         std::vector<std::vector<OtherKernel>> all;
         for (auto& change : changes) all.push_back({becomes.at(change.knobs.at("BLOCK"))});
-        weighed.push_back(changes.size());
+        judged.push_back(changes.size());
         return all;
       };
     }
@@ -89,22 +89,22 @@ class ApplyBest : public Application {
   }
 
   RunOffer offer;
-  double truth = 1;                        ///< What a screened candidate turns out to be worth.
-  std::vector<int64_t> asked_for;          ///< Candidates that were to be confirmed.
-  std::map<int64_t, OtherKernel> becomes;  ///< By BLOCK.
-  std::vector<size_t> weighed;             ///< Changes, each time.
-  bool interrupted = false;                ///< While they are weighed.
+  double truth = 1;                        ///< Speedup that a confirmation finds.
+  std::vector<int64_t> asked_for;          ///< Candidates whose confirmation was requested.
+  std::map<int64_t, OtherKernel> becomes;  ///< Effect on blur by the value of BLOCK.
+  std::vector<size_t> judged;              ///< Number of changes in each call of judge_others.
+  bool interrupted = false;                ///< Whether judge_others is interrupted.
   std::string said;
 };
 
-TEST_F(ApplyBest, GoesOnToTheNextWhenTheBestCannotBePatched) {
+TEST_F(ApplyBest, TriesTheNextCandidateWhenTheBestCannotBePatchedIn) {
   unpatchable(3);
   confirmed(1.5, "0.05", "0.01");
   ApplyReport report = must_go();
   EXPECT_TRUE(report.kept()) << report.why;
   EXPECT_EQ(report.candidate, 2);
   EXPECT_EQ(*read_json(root / ".kernelift/apply/1/report.json"), to_json(report))
-      << "also in what is kept beside the originals";
+      << "the same report is written beside the originals";
   EXPECT_DOUBLE_EQ(report.predicted.kernel_gain, 1.5);
   ASSERT_EQ(report.passed_over.size(), 1u);
   EXPECT_NE(report.passed_over[0].find("#1 (source: 0.02, 3.00x): the candidate needs device memory of its own"),
@@ -112,17 +112,17 @@ TEST_F(ApplyBest, GoesOnToTheNextWhenTheBestCannotBePatched) {
   EXPECT_NE(said.find("passing over #1"), std::string::npos);
 }
 
-TEST_F(ApplyBest, ConfirmsWhatWasOnlyScreenedAndPassesOverWhatDoesNotHoldUp) {
+TEST_F(ApplyBest, PassesOverAScreenedCandidateWhoseGainIsNotConfirmed) {
   screened(2, "0.05", "0.08");
   confirmed(1.5, "0.05", "0.01");
   ApplyReport report = must_go();
   EXPECT_TRUE(report.kept()) << report.why;
   EXPECT_EQ(report.candidate, 2);
   EXPECT_EQ(asked_for, std::vector<int64_t>{1});
-  EXPECT_NE(said.find("when confirmed, only 0.990x was sure"), std::string::npos) << said;
+  EXPECT_NE(said.find("when confirmed, its speedup may be as low as 0.990x"), std::string::npos) << said;
 }
 
-TEST_F(ApplyBest, AppliesWhatHoldsUpWhenConfirmed) {
+TEST_F(ApplyBest, AppliesAScreenedCandidateWhoseGainIsConfirmed) {
   screened(2, "0.05", "0.01");
   truth = 1.8;
   ApplyReport report = must_go();
@@ -137,7 +137,7 @@ TEST_F(ApplyBest, PrefersAConfirmedFigureToAScreenedOneThatIsNearlyAsGood) {
   EXPECT_TRUE(asked_for.empty());
 }
 
-TEST_F(ApplyBest, TriesTheNextWhenTheCheckFails) {
+TEST_F(ApplyBest, TriesTheNextCandidateWhenTheCheckFails) {
   confirmed(2, "0.05", "0.02);  // wrong (");
   confirmed(1.5, "0.05", "0.01");
   ApplyReport report = must_go();
@@ -147,10 +147,10 @@ TEST_F(ApplyBest, TriesTheNextWhenTheCheckFails) {
   EXPECT_NE(report.passed_over[0].find("check fails with the patch"), std::string::npos);
 }
 
-TEST_F(ApplyBest, GoesOnWithWhatLosesNoDigitsWhenTheCheckRefusesOneThatDoes) {
+TEST_F(ApplyBest, TriesExactCandidatesAfterTheCheckFailedForOneThatLostDigits) {
   auto lost = [&](double ulps) {
     auto& trial = offer.promising.back();
-    (trial.confirmed ? *trial.confirmed : trial.verdict).counters["largest_ulps"] = ulps;
+    (trial.confirmed ? *trial.confirmed : trial.verdict).largest_ulps = ulps;
   };
   offer.own_ulps = 1;
   confirmed(2, "0.05", "0.02);  // wrong ("), lost(40);
@@ -164,25 +164,26 @@ TEST_F(ApplyBest, GoesOnWithWhatLosesNoDigitsWhenTheCheckRefusesOneThatDoes) {
   EXPECT_NE(report.passed_over[0].find("check fails with the patch"), std::string::npos) << report.passed_over[0];
   EXPECT_NE(report.passed_over[0].find("up to 40 units in the last place from the recorded ones"), std::string::npos)
       << report.passed_over[0];
-  EXPECT_NE(said.find("going on with candidates that are nearer to them"), std::string::npos) << said;
+  EXPECT_NE(said.find("going on with candidates whose results are closer to the recorded ones"), std::string::npos)
+      << said;
   EXPECT_EQ(said.find("trying the next, #2"), std::string::npos) << said;
 }
 
-TEST_F(ApplyBest, EndsWhereAllOthersLoseAsManyDigitsAsWhatTheCheckRefused) {
+TEST_F(ApplyBest, EndsWhenAllOthersLoseAsManyDigitsAsTheOneThatFailedTheCheck) {
   for (double speedup : {2.0, 1.9}) {
     confirmed(speedup, "0.05", "0.02);  // wrong " + std::to_string(speedup) + " (");
-    offer.promising.back().confirmed->counters["largest_ulps"] = 40;
+    offer.promising.back().confirmed->largest_ulps = 40;
   }
   ApplyReport report = must_go();
   EXPECT_EQ(report.outcome, ApplyOutcome::CheckFailed);
   EXPECT_EQ(report.candidate, 1);
   ASSERT_FALSE(report.notes.empty());
-  EXPECT_NE(report.notes.back().find("1 other not tried: the check refused #1"), std::string::npos)
+  EXPECT_NE(report.notes.back().find("1 other not tried: the check failed with #1"), std::string::npos)
       << report.notes.back();
   EXPECT_EQ(read("src/k.cu"), kKernelText);
 }
 
-TEST_F(ApplyBest, StopsAtTheFirstThatIsNotFaster) {
+TEST_F(ApplyBest, StopsAtTheFirstCandidateThatDoesNotMakeTheApplicationFaster) {
   request.trial = {.most_pairs = 6};
   confirmed(2, "0.05", "0.06");
   confirmed(1.5, "0.05", "0.01");
@@ -192,7 +193,7 @@ TEST_F(ApplyBest, StopsAtTheFirstThatIsNotFaster) {
   EXPECT_EQ(read("src/k.cu"), kKernelText);
 }
 
-TEST_F(ApplyBest, PassesOverWhatOtherKernelsWouldLoseBeforeAnythingIsBuilt) {
+TEST_F(ApplyBest, PassesOverACandidateThatSlowsAnotherKernelBeforeAnythingIsBuilt) {
   shared(1.5, 128, {.name = "blur", .speedup = 0.75});
   confirmed(1.2, "0.05", "0.02");
   request.build += " && echo built >> builds";
@@ -200,30 +201,33 @@ TEST_F(ApplyBest, PassesOverWhatOtherKernelsWouldLoseBeforeAnythingIsBuilt) {
   EXPECT_TRUE(report.kept()) << report.why;
   EXPECT_EQ(report.candidate, 2);
   ASSERT_EQ(report.passed_over.size(), 1u);
-  EXPECT_NE(report.passed_over[0].find("BLOCK is also used by blur; with it they become blur (50.0 % of the run) "
-                                       "0.75x: predicted for the application is 1.000x, and 1.200x if constants"),
-            std::string::npos)
+  EXPECT_NE(
+      report.passed_over[0].find("BLOCK is also used by blur; with the new values they become blur (50.0 % of the run) "
+                                 "0.75x: predicted for the application is 1.000x, and 1.200x if this kernel had"),
+      std::string::npos)
       << report.passed_over[0];
   EXPECT_TRUE(report.predicted.others.empty());
   EXPECT_EQ(read("src/config.h").find("128"), std::string::npos);
-  EXPECT_EQ(read("builds"), "built\nbuilt\nbuilt\nbuilt\n") << "of one patch";
+  EXPECT_EQ(read("builds"), "built\nbuilt\nbuilt\nbuilt\n") << "one patch takes four builds";
 }
 
-TEST_F(ApplyBest, TakesWhatTheApplicationGainsMostFromAndNotThisKernel) {
+TEST_F(ApplyBest, PrefersTheCandidateWithTheLargestGainForTheApplicationNotForTheKernel) {
   shared(1.5, 128, {.name = "blur", .speedup = 0.9});
   shared(1.3, 32, {.name = "blur", .speedup = 1.25});
   ApplyReport report = must_go();
   EXPECT_TRUE(report.kept()) << report.why;
   EXPECT_EQ(report.candidate, 2);
-  EXPECT_EQ(weighed, std::vector<size_t>{2}) << "both in one go";
+  EXPECT_EQ(judged, std::vector<size_t>{2}) << "both changes are judged in one call";
   EXPECT_NEAR(*report.predicted.whole(), 1 / (0.5 / 1.3 + 0.5 / 1.25), 1e-9);
-  EXPECT_NE(report.text().find("became 1.30x as fast; with it blur (50.0 % of the run) 1.25x)"), std::string::npos)
+  EXPECT_NE(
+      report.text().find("became 1.30x as fast; other kernels with the new values: blur (50.0 % of the run) 1.25x)"),
+      std::string::npos)
       << report.text();
-  EXPECT_NE(report.text().find("BLOCK is also used by blur: all of them change with it"), std::string::npos)
+  EXPECT_NE(report.text().find("BLOCK is also used by blur: the patch changes all of them"), std::string::npos)
       << report.text();
 }
 
-TEST_F(ApplyBest, AnswersNoWhereAnotherKernelWouldBeWrong) {
+TEST_F(ApplyBest, ExitsWithNoWhenAnotherKernelWouldBeWrong) {
   shared(1.5, 128, {.name = "blur", .wrong = true, .why = "wrong at verify"});
   auto report = go();
   ASSERT_FALSE(report.ok());
@@ -234,7 +238,7 @@ TEST_F(ApplyBest, AnswersNoWhereAnotherKernelWouldBeWrong) {
   EXPECT_EQ(read("src/k.cu"), kKernelText);
 }
 
-TEST_F(ApplyBest, EndsWhereWeighingIsInterrupted) {
+TEST_F(ApplyBest, EndsWhenJudgingOtherKernelsIsInterrupted) {
   shared(1.5, 128, {.name = "blur", .speedup = 2});
   interrupted = true;
   auto report = go();
@@ -243,14 +247,14 @@ TEST_F(ApplyBest, EndsWhereWeighingIsInterrupted) {
   EXPECT_EQ(read("src/k.cu"), kKernelText);
 }
 
-TEST_F(ApplyBest, LeavesToTheApplicationWhatIsNotKnownOfOthers) {
+TEST_F(ApplyBest, TriesACandidateWhoseEffectOnOtherKernelsIsNotKnown) {
   shared(1.5, 128, {.name = "blur", .why = "extract: its unit does not parse"});
   ApplyReport report = must_go();
   EXPECT_TRUE(report.kept()) << report.why;
   EXPECT_EQ(report.candidate, 1);
 }
 
-TEST_F(ApplyBest, DoesNotTryOnePatchTwice) {
+TEST_F(ApplyBest, DoesNotTryTheSamePatchTwice) {
   confirmed(2, "0.05", "0.02);  // wrong (");
   confirmed(1.9, "0.05", "0.02);  // wrong (");
   confirmed(1.5, "0.05", "0.01");
@@ -259,7 +263,7 @@ TEST_F(ApplyBest, DoesNotTryOnePatchTwice) {
   EXPECT_NE(said.find("its patch is the one that was just tried"), std::string::npos);
 }
 
-TEST_F(ApplyBest, SaysWhyNoneCanBePatched) {
+TEST_F(ApplyBest, SaysWhyNoCandidateCanBePatchedIn) {
   for (int i = 0; i < 5; ++i) unpatchable(3 - 0.1 * i);
   auto report = go();
   ASSERT_FALSE(report.ok());
@@ -271,7 +275,7 @@ TEST_F(ApplyBest, SaysWhyNoneCanBePatched) {
   EXPECT_EQ(read("src/k.cu"), kKernelText);
 }
 
-TEST_F(ApplyBest, CallsOnlyThoseUnpatchableThatAre) {
+TEST_F(ApplyBest, DistinguishesCandidatesThatCannotBePatchedFromThoseNotConfirmed) {
   unpatchable(3);
   screened(2, "0.05", "0.02");
   auto report = go();
@@ -283,16 +287,19 @@ TEST_F(ApplyBest, CallsOnlyThoseUnpatchableThatAre) {
       << report.error().message;
 }
 
-TEST_F(ApplyBest, AnswersNoWhenNothingHoldsUp) {
+TEST_F(ApplyBest, ExitsWithNoWhenNoGainIsConfirmed) {
   screened(2, "0.05", "0.02");
   screened(1.5, "0.05", "0.03");
   auto report = go();
   ASSERT_FALSE(report.ok());
   EXPECT_EQ(report.error().exit, Exit::No);
   EXPECT_EQ(asked_for, (std::vector<int64_t>{1, 2}));
+  EXPECT_NE(report.error().message.find("no gain of this run held up when it was confirmed (2 candidates)"),
+            std::string::npos)
+      << report.error().message;
 }
 
-TEST_F(ApplyBest, TellsThatNothingWasTriedFromThatNothingWasFaster) {
+TEST_F(ApplyBest, DistinguishesARunThatTriedNothingFromOneThatFoundNothing) {
   auto report = go();
   ASSERT_FALSE(report.ok());
   EXPECT_NE(report.error().message.find("this run tried nothing"), std::string::npos) << report.error().message;
@@ -302,7 +309,7 @@ TEST_F(ApplyBest, TellsThatNothingWasTriedFromThatNothingWasFaster) {
   EXPECT_EQ(report.error().message, "nothing in this run is measurably faster than the original");
 }
 
-TEST_F(ApplyBest, NamesAGainThatIsInTheCompilerRecipeAlone) {
+TEST_F(ApplyBest, NamesAGainThatLiesInTheCompilerRecipeAlone) {
   offer.compiler_gain = trial(2, "1.0", "1.0");
   offer.compiler_gain->confirmed = offer.compiler_gain->verdict;
   offer.compiler_gain->candidate.recipe.level = "O1";
@@ -316,10 +323,11 @@ TEST_F(ApplyBest, NamesAGainThatIsInTheCompilerRecipeAlone) {
   offer.compiler_gain->candidate.recipe.passes = "default<O1>";
   report = go();
   EXPECT_NE(report.error().message.find("(compiler: default<O1>, "), std::string::npos) << report.error().message;
-  EXPECT_EQ(report.error().message.find(" with "), std::string::npos) << "once is enough: " << report.error().message;
+  EXPECT_EQ(report.error().message.find(" with "), std::string::npos)
+      << "the recipe is not named twice: " << report.error().message;
 }
 
-TEST_F(ApplyBest, DoesNotDenyAGainOfTheCompilerRecipeThatIsNotConfirmed) {
+TEST_F(ApplyBest, MentionsAGainOfTheCompilerRecipeThatIsNotConfirmed) {
   offer.compiler_gain = trial(2, "1.0", "1.0");
   offer.compiler_gain->candidate.recipe.level = "O1";
   auto report = go();
@@ -331,7 +339,7 @@ TEST_F(ApplyBest, DoesNotDenyAGainOfTheCompilerRecipeThatIsNotConfirmed) {
       << report.error().message;
 }
 
-TEST_F(ApplyBest, PutsAnInterruptedApplyRightBeforeItPlans) {
+TEST_F(ApplyBest, RestoresTheFilesOfAnInterruptedApplyBeforeItPlans) {
   confirmed(2, "0.05", "0.01");
   std::string check = request.check;
   request.check = "! grep -q 0.01 src/k.cu || kill -9 $PPID";

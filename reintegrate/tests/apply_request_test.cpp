@@ -1,4 +1,4 @@
-// Which run is meant.
+// Finds the run that a user names, and which shares of the profile a prediction may use.
 #include "reintegrate/apply_request.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ class FindRun : public ::testing::Test {
   TemporaryFolder folder_ = std::move(*TemporaryFolder::create("kernelift-find-run"));
 };
 
-TEST_F(FindRun, TakesAKernelsNameForItsLatestRun) {
+TEST_F(FindRun, FindsTheLatestRunByTheKernelsName) {
   run("smooth-1f0a93c2-9.klrun", 3), run("smooth-1f0a93c2-10.klrun", 2), run("smooth-77777777-1.klrun", 5);
   run("smooth_rows-1f0a93c2-11.klrun", 1), run("smooth-extra-1.klrun", 1), run("smooth-1f0a93c2-12.klrun.lock", 1);
   EXPECT_EQ(found("smooth"), "smooth-1f0a93c2-10.klrun");
@@ -35,34 +35,34 @@ TEST_F(FindRun, TakesAKernelsNameForItsLatestRun) {
   EXPECT_EQ(found("smo"), "none");
 }
 
-TEST_F(FindRun, TakesAFileOrTheNameOfOne) {
+TEST_F(FindRun, FindsARunByItsFileOrFileName) {
   fs::path file = run("k-00000000-1.klrun", 1);
   EXPECT_EQ(*find_run(file, "/nowhere"), file);
   EXPECT_EQ(found("k-00000000-1.klrun"), "k-00000000-1.klrun");
-  EXPECT_EQ(found("k-00000000"), "k-00000000-1.klrun") << "the MEP's name";
+  EXPECT_EQ(found("k-00000000"), "k-00000000-1.klrun") << "by the MEP's name";
   auto none = find_run("other", folder_.path());
   ASSERT_FALSE(none.ok());
   EXPECT_NE(none.error().message.find("there is no run 'other'"), std::string::npos) << none.error().message;
 }
 
-TEST(RunOffer, PredictsNothingOfAnotherRunThanWasRecorded) {
+TEST(RunOffer, PredictsNothingForAnotherCommandLineThanTheRecordedOne) {
   auto share = [](const std::vector<std::string>& recorded, const std::string& run, const std::string& check = "") {
     RunOffer offer;
     offer.recorded = recorded, offer.kernel_share = 0.5, offer.shares = {{"k", 0.5}};
-    judge_by(run, check, offer);
+    set_commands(run, check, offer);
     EXPECT_EQ(offer.request.notes.size(), offer.kernel_share > 0 ? 0u : 1u);
     EXPECT_EQ(offer.request.notes.empty(), !offer.shares.empty());
     return offer.kernel_share;
   };
   EXPECT_EQ(share({"sh", "-c", "./app  input.dat"}, "./app input.dat"), 0.5);
   EXPECT_EQ(share({"./app", "two words"}, "./app 'two words'"), 0.5);
-  EXPECT_EQ(share({}, "./app"), 0.5) << "an old capture";
+  EXPECT_EQ(share({}, "./app"), 0.5) << "an old capture does not name its command";
   EXPECT_EQ(share({"./app", "input.dat"}, "./app large.dat"), 0);
   EXPECT_EQ(share({"sh", "-c", "./app"}, "./app && ./app"), 0);
-  EXPECT_EQ(share({"./app"}, "", "./check"), 0) << "the check is what is timed then";
+  EXPECT_EQ(share({"./app"}, "", "./check"), 0) << "without --run the check is timed";
 }
 
-TEST(RunOffer, KnowsWhereTheProfileCountsSeveralKernelsAsOne) {
+TEST(RunOffer, DetectsAProfileLineThatSumsSeveralKernels) {
   ScanIndex scan;
   std::vector<CapturedInstance> recorded;
   auto kernel = [&](const std::string& file, uint64_t begin) {
@@ -74,14 +74,15 @@ TEST(RunOffer, KnowsWhereTheProfileCountsSeveralKernelsAsOne) {
     recorded.back().unit = unit;
   };
   kernel("shared.h", 7), kernel("shared.h", 7), launch("a.cu"), launch("b.cu");
-  EXPECT_FALSE(counted_as_one("step(int)", scan, recorded)) << "one kernel, in two units";
+  EXPECT_FALSE(profile_line_is_ambiguous("step(int)", scan, recorded))
+      << "a header's kernel in two units is one kernel";
   kernel("c.cu", 7);
-  EXPECT_TRUE(counted_as_one("step(int)", scan, recorded));
-  EXPECT_FALSE(counted_as_one("other(int)", scan, recorded));
+  EXPECT_TRUE(profile_line_is_ambiguous("step(int)", scan, recorded));
+  EXPECT_FALSE(profile_line_is_ambiguous("other(int)", scan, recorded));
   recorded.clear(), launch("c.cu"), launch("c.cu");
-  EXPECT_FALSE(counted_as_one("step(int)", scan, recorded)) << "the others never ran";
+  EXPECT_FALSE(profile_line_is_ambiguous("step(int)", scan, recorded)) << "only one of the kernels was launched";
   launch("");
-  EXPECT_TRUE(counted_as_one("step(int)", scan, recorded)) << "nobody knows";
+  EXPECT_TRUE(profile_line_is_ambiguous("step(int)", scan, recorded)) << "the unit of one launch is not known";
 }
 
 }  // namespace

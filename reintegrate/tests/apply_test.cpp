@@ -1,4 +1,4 @@
-// apply, whole: a tiny application is patched, built, checked, timed, and the patch kept or rolled back.
+// The whole of apply: a tiny application is patched, built, checked and timed, and the patch is kept or rolled back.
 #include "reintegrate/apply.h"
 
 #include <sys/stat.h>
@@ -21,7 +21,7 @@ class ApplyTest : public Application {
     return report.ok() ? Error{} : report.error();
   }
   void faster() { candidate("0.05", "0.01"), keep_whatever_is_measured(); }
-  /// So much that a busy machine's pauses do not hide it.
+  /// Makes the candidate so much faster that the pauses of a busy machine do not hide it.
   void truly_faster() {
     shell("sed -i s/0.05/0.2/ src/k.cu");
     slice();
@@ -48,15 +48,16 @@ TEST_F(ApplyTest, LeavesTheKeptPatchBuilt) {
   EXPECT_NE(read("out/app").find("sleep 0.01"), std::string::npos);
 }
 
-TEST_F(ApplyTest, SetsThePredictionBesideTheMeasurement) {
+TEST_F(ApplyTest, ReportsThePredictionBesideTheMeasurement) {
   faster();
   request.predicted = {8, 0.9};
   ApplyReport report = must_apply();
   EXPECT_NE(report.text().find("predicted  4.706x"), std::string::npos) << report.text();
-  EXPECT_NE(report.text().find("measured"), std::string::npos);
+  ASSERT_TRUE(report.measured);
+  EXPECT_NE(report.text().find("measured   " + report.measured->text() + "\n"), std::string::npos) << report.text();
 }
 
-TEST_F(ApplyTest, BuildsNothingForAPredictedGainThatCannotCount) {
+TEST_F(ApplyTest, BuildsNothingForAPredictedGainBelowTheSmallestThatCanBeProven) {
   candidate("0.05", "0.01");
   request.predicted = {1.05, 0.05};
   ApplyReport report = must_apply();
@@ -64,12 +65,12 @@ TEST_F(ApplyTest, BuildsNothingForAPredictedGainThatCannotCount) {
   EXPECT_EQ(report.why,
             "even twice the gain of 0.2 % that is predicted for the application is less than the 1.0 % that a patch "
             "must prove");
-  EXPECT_NE(report.text().find("+\tdelay(0.01)"), std::string::npos) << "what was not tried is shown all the same";
+  EXPECT_NE(report.text().find("+\tdelay(0.01)"), std::string::npos) << "the report shows the patch that was not tried";
   EXPECT_FALSE(std::filesystem::exists(root / "out"));
   EXPECT_EQ(read("src/k.cu"), kKernelText);
 }
 
-TEST_F(ApplyTest, TakesNoPairsWhereTheNoiseWouldHideThePredictedGain) {
+TEST_F(ApplyTest, TimesNoPairsWhenTheNoiseWouldHideThePredictedGain) {
   write("unsteady.sh",
         "n=$(cat turn 2>/dev/null || echo 0); echo $((n + 1)) > turn; ./out/app; sleep 0.0$((n % 2 * 6 + 1))\n");
   request.run = "sh unsteady.sh";
@@ -79,20 +80,19 @@ TEST_F(ApplyTest, TakesNoPairsWhereTheNoiseWouldHideThePredictedGain) {
   ApplyReport report = must_apply();
   EXPECT_EQ(report.outcome, ApplyOutcome::TooSmall);
   EXPECT_NE(
-      report.why.find(
-          "even twice the gain of 1.7 % that is predicted for the application cannot be told from the noise of ±"),
+      report.why.find("even twice the gain of 1.7 % that is predicted for the application is within the noise of ±"),
       std::string::npos)
       << report.why;
-  EXPECT_NE(report.why.find("within 6 pairs of runs"), std::string::npos) << report.why;
-  EXPECT_EQ(read("turn"), "4\n") << "more runs than the time is worth";
+  EXPECT_NE(report.why.find("that remains after 6 pairs of runs"), std::string::npos) << report.why;
+  EXPECT_EQ(read("turn"), "4\n") << "one warm-up run and the fewest noise runs";
   EXPECT_FALSE(std::filesystem::exists(root / ".kernelift/apply/1/build-patched.log"));
   EXPECT_EQ(read("src/k.cu"), kKernelText);
 }
 
-TEST_F(ApplyTest, TakesPairsForASmallPredictedGainOfASteadyApplication) {
+TEST_F(ApplyTest, TimesPairsForASmallPredictedGainOfASteadyApplication) {
   candidate("0.05", "0.01");
   request.predicted = {1.8, 0.1};
-  request.trial.smallest_gain = 0.3;  // However unsteady sleeping is on a busy machine.
+  request.trial.smallest_gain = 0.3;  // So small that even unsteady sleeping on a busy machine passes.
   std::string said;
   request.progress = [&](const std::string& line) { said += line; };
   EXPECT_TRUE(must_apply().kept());
@@ -108,7 +108,7 @@ TEST_F(ApplyTest, WritesItsReportBesideTheOriginals) {
   EXPECT_EQ(read(".kernelift/apply/1/original-0"), kKernelText);
 }
 
-TEST_F(ApplyTest, CommitsOnABranchOfItsOwn) {
+TEST_F(ApplyTest, CommitsOnANewBranchAndNamesTheWayBack) {
   make_git();
   faster();
   ApplyReport report = must_apply();
@@ -117,7 +117,7 @@ TEST_F(ApplyTest, CommitsOnABranchOfItsOwn) {
   EXPECT_EQ(shell("git status --porcelain"), "");
   EXPECT_EQ(shell("git log --format=%s main.."), "Tune sleepy\n");
   EXPECT_EQ(shell(report.way_back() + " -q && cat src/k.cu"), kKernelText);
-  // From a commit without a branch it leads back there.
+  // If HEAD was detached, the way back leads to the same commit.
   shell("git switch -q --detach main");
   request.branch = "another";
   ApplyReport detached = must_apply();
@@ -172,7 +172,7 @@ TEST_F(ApplyTest, SaysThatTheApplicationDoesNotBuild) {
   faster();
   request.build = "false";
   Error error = must_fail();
-  EXPECT_EQ(error.exit, Exit::No) << "as build and optimize say of the same";
+  EXPECT_EQ(error.exit, Exit::No) << "the same exit code as build and optimize use";
   EXPECT_NE(error.message.find("does not build, even without the patch"), std::string::npos);
 }
 
@@ -181,10 +181,9 @@ TEST_F(ApplyTest, RollsBackWhenTheCheckFails) {
   std::string last;
   request.progress = [&](const std::string& line) { last = line; };
   candidate("0.05", "0.01);  // wrong (");
-  std::string before = snapshot();
   ApplyReport report = must_apply();
   EXPECT_EQ(report.outcome, ApplyOutcome::CheckFailed);
-  EXPECT_EQ(last, "rolling back: " + report.why) << "or nobody who watches knows why";
+  EXPECT_EQ(last, "rolling back: " + report.why) << "the progress says why";
   EXPECT_EQ(shell("git branch --show-current"), "main\n");
   EXPECT_EQ(read("src/k.cu"), kKernelText);
   EXPECT_NE(read("out/app").find("sleep 0.05"), std::string::npos);
@@ -198,16 +197,16 @@ TEST_F(ApplyTest, RollsBackWhenTheBuildFails) {
   EXPECT_EQ(read("src/k.cu"), kKernelText);
 }
 
-TEST_F(ApplyTest, RollsBackWhatIsSlower) {
+TEST_F(ApplyTest, RollsBackASlowerPatchAndRestoresTimeStamps) {
   candidate("0.05", "0.08");
   std::string before = snapshot();
   ApplyReport report = must_apply();
   EXPECT_EQ(report.outcome, ApplyOutcome::NotFaster);
-  EXPECT_EQ(snapshot(), before);  // Time stamps included.
+  EXPECT_EQ(snapshot(), before);
   EXPECT_NE(read("out/app").find("sleep 0.05"), std::string::npos);
 }
 
-TEST_F(ApplyTest, RollsBackWhatTheBuildDoesNotCompile) {
+TEST_F(ApplyTest, RollsBackWhenTheBuildDoesNotCompileThePatchedFile) {
   faster();
   request.build = "test -e out/app || sh build.sh";
   ApplyReport report = must_apply();
@@ -215,14 +214,14 @@ TEST_F(ApplyTest, RollsBackWhatTheBuildDoesNotCompile) {
   EXPECT_EQ(read("src/k.cu"), kKernelText);
 }
 
-TEST_F(ApplyTest, RollsBackWhenTheProgramsAreTheSame) {
+TEST_F(ApplyTest, RollsBackWhenThePatchDoesNotChangeThePrograms) {
   candidate("1.0", "1.0f");
   ApplyReport report = must_apply();
   EXPECT_EQ(report.outcome, ApplyOutcome::NotBuilt);
   EXPECT_NE(report.why.find("same programs with and without"), std::string::npos);
 }
 
-TEST_F(ApplyTest, BuildsOutsideTheRootWhenTold) {
+TEST_F(ApplyTest, FindsBuildProductsInANamedFolderOutsideTheRoot) {
   faster();
   shell("sed -i 's,out,../elsewhere,g' build.sh");
   request.run = "../elsewhere/app";
@@ -230,7 +229,7 @@ TEST_F(ApplyTest, BuildsOutsideTheRootWhenTold) {
   EXPECT_TRUE(must_apply().kept());
 }
 
-TEST_F(ApplyTest, TimesTheRightLibraryBehindAnAbsoluteRunPath) {
+TEST_F(ApplyTest, TimesThePatchedLibraryBehindAnAbsoluteRunPath) {
   write("src/k.cu", "#include <unistd.h>\nvoid kernel(void) {\n  usleep(200000);\n}\n");
   write("src/main.c", "void kernel(void);\nint main(void) { kernel(); return 0; }\n");
   write("Makefile",
@@ -244,10 +243,10 @@ TEST_F(ApplyTest, TimesTheRightLibraryBehindAnAbsoluteRunPath) {
   request.check = "./app";
   ApplyReport report = must_apply();
   EXPECT_TRUE(report.kept()) << report.why;
-  EXPECT_EQ(shell("make -q app; echo $?"), "0\n");  // What is kept is up to date for make.
+  EXPECT_EQ(shell("make -q app; echo $?"), "0\n") << "the kept build is up to date for make";
 }
 
-TEST_F(ApplyTest, StopsWhenTheUserEditsThePatchedFileMeanwhile) {
+TEST_F(ApplyTest, StopsWhenTheUserEditsThePatchedFile) {
   faster();
   request.check = "! grep -q 0.01 src/k.cu || echo '// mine' >> src/k.cu";
   ApplyReport report = must_apply();
@@ -268,7 +267,7 @@ TEST_F(ApplyTest, RestoresAfterKill9BetweenWriteAndCheck) {
 TEST_F(ApplyTest, CompletesACommitThatWasInterrupted) {
   make_git();
   faster();
-  // git's own reference-transaction hook fires while the branch is made: the worst moment to be killed.
+  // git's reference-transaction hook runs while the branch is created, which is the worst moment to be killed.
   write(".git/hooks/reference-transaction",
         "#!/bin/sh\nread line; [ \"$1\" = committed ] && case \"$line\" in *kernelift/*) kill -9 $(ps -o ppid= "
         "$PPID);; esac; exit 0\n");
@@ -281,7 +280,7 @@ TEST_F(ApplyTest, CompletesACommitThatWasInterrupted) {
   EXPECT_EQ(shell("git branch --show-current; git status --porcelain"), "kernelift/sleepy-1\n");
 }
 
-TEST_F(ApplyTest, PutsEverythingBackOnCtrlC) {
+TEST_F(ApplyTest, RestoresTheOriginalOnCtrlC) {
   faster();
   request.check = "! grep -q 0.01 src/k.cu || { kill -INT $PPID; sleep 20; }";
   ApplyReport report = must_apply();
@@ -303,11 +302,11 @@ TEST_F(ApplyTest, UndoesAKeptPatchWithoutGit) {
   EXPECT_EQ((*written)["kept"], false);
   EXPECT_EQ((*written)["way_back"], "");
   EXPECT_EQ((*written)["at"], kept.at);
-  EXPECT_NE((*written)["why"].get<std::string>().find("kept on " + kept.at + " and taken back"), std::string::npos);
+  EXPECT_NE((*written)["why"].get<std::string>().find("kept on " + kept.at + " and undone"), std::string::npos);
   EXPECT_FALSE(undo_last(request.state).ok());
 }
 
-TEST_F(ApplyTest, LeavesNoTraceOfARefusal) {
+TEST_F(ApplyTest, LeavesNoFolderBehindAfterARefusal) {
   request.candidate.scratch.push_back({});
   EXPECT_EQ(must_fail().exit, Exit::Refused);
   EXPECT_FALSE(std::filesystem::exists(root / ".kernelift/apply/1"));

@@ -1,4 +1,4 @@
-// Listings of a tree that changes while it is read.
+// Lists a tree whose folders come and go while it is read.
 #include "reintegrate/tree/build_products.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 namespace kernelift {
 namespace {
 
-TEST(BuildProducts, AreListedWholeWhereFoldersComeAndGo) {
+TEST(BuildProducts, AreListedCompletelyWhileTemporaryFoldersComeAndGo) {
   auto folder = TemporaryFolder::create("kernelift-listing");
   ASSERT_TRUE(folder.ok());
   const fs::path root = folder->path();
@@ -33,7 +33,7 @@ TEST(BuildProducts, AreListedWholeWhereFoldersComeAndGo) {
     }
     fs::remove_all(root / "tmp", ignored);
   });
-  for (int turn = 0; turn < 10; ++turn) {
+  for (int repetition = 0; repetition < 10; ++repetition) {
     auto listed = list_files({root, root / "not-there"}, {});
     ASSERT_TRUE(listed.ok()) << listed.error().message;
     ASSERT_EQ(listed->size(), kFiles);

@@ -1,4 +1,4 @@
-// Which conditionals of a function a patch reaches from outside of them.
+// Which preprocessor conditionals of a function a patch affects from outside of them.
 #include "reintegrate/patch/conditionals.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ const std::string kText =
     "  a[0] = unrelated;\n"                   // 10
     "}\n";
 
-/// `from`, which is in `text` once, becomes `to`.
+/// Replaces the first `from` in `text` by `to`.
 ByteEdit edit(const std::string& text, const std::string& from, const std::string& to) {
   size_t at = text.find(from);
   EXPECT_NE(at, text.npos) << from;
@@ -29,63 +29,63 @@ ByteEdit before_line(const std::string& text, const std::string& line, const std
   size_t at = text.find(line);
   return {"k.cu", at, at, added, {}};
 }
-std::vector<ReachedConditional> reached(const std::string& text, const std::vector<ByteEdit>& edits,
-                                        bool relaunched = false) {
-  return conditionals_reached(text, 1, static_cast<uint32_t>(std::count(text.begin(), text.end(), '\n')), edits,
-                              relaunched);
+std::vector<AffectedConditional> affected(const std::string& text, const std::vector<ByteEdit>& edits,
+                                          bool geometry_changes = false) {
+  return affected_conditionals(text, 1, static_cast<uint32_t>(std::count(text.begin(), text.end(), '\n')), edits,
+                               geometry_changes);
 }
 
-TEST(Conditionals, AreReachedByAChangeAroundThemOfWhatTheyUse) {
-  auto found = reached(kText, {before_line(kText, "  for (int j", "  float sum = a[i];\n"),
-                               edit(kText, "    a[i] = fast(a[i]);", "    sum = fast(sum);")});
+TEST(Conditionals, AreAffectedByAChangeAroundThemOfAVariableThatTheyUse) {
+  auto found = affected(kText, {before_line(kText, "  for (int j", "  float sum = a[i];\n"),
+                                edit(kText, "    a[i] = fast(a[i]);", "    sum = fast(sum);")});
   ASSERT_EQ(found.size(), 1u);
   EXPECT_TRUE(found[0].by_architecture);
   EXPECT_EQ(found[0].word, "a");
-  EXPECT_EQ(place_of(found[0], "k.cu"), "k.cu:4-8 (#if __CUDA_ARCH__ >= 800)");
+  EXPECT_EQ(location_of(found[0], "k.cu"), "k.cu:4-8 (#if __CUDA_ARCH__ >= 800)");
 }
 
-TEST(Conditionals, AreNotReachedFromWithinABranch) {
-  EXPECT_TRUE(reached(kText, {edit(kText, "    a[i] = fast(a[i]);", "    a[i] = fast(a[i] * 1.0f);")}).empty());
-  EXPECT_TRUE(reached(kText, {before_line(kText, "    a[i] = fast", "    int a2 = a[i];\n"),
-                              before_line(kText, "#else", "    a[i] = a2;\n")})
+TEST(Conditionals, AreNotAffectedByEditsInsideABranch) {
+  EXPECT_TRUE(affected(kText, {edit(kText, "    a[i] = fast(a[i]);", "    a[i] = fast(a[i] * 1.0f);")}).empty());
+  EXPECT_TRUE(affected(kText, {before_line(kText, "    a[i] = fast", "    int a2 = a[i];\n"),
+                               before_line(kText, "#else", "    a[i] = a2;\n")})
                   .empty());
 }
 
-TEST(Conditionals, AreNotReachedByPromisesHintsAndOtherThings) {
-  EXPECT_TRUE(reached(kText, {before_line(kText, "  for (int j", "  #pragma unroll 4\n")}).empty());
-  EXPECT_TRUE(reached(kText, {edit(kText, "k(float* a, int n)", "k(float* __restrict__ a, int n)")}).empty());
-  EXPECT_TRUE(reached(kText, {edit(kText, "unrelated", "another")}).empty());
-  EXPECT_EQ(reached(kText, {edit(kText, "  a[0] = unrelated;", "  a[0] = 1;")}).size(), 1u);
+TEST(Conditionals, AreNotAffectedByQualifiersPragmasOrUnrelatedVariables) {
+  EXPECT_TRUE(affected(kText, {before_line(kText, "  for (int j", "  #pragma unroll 4\n")}).empty());
+  EXPECT_TRUE(affected(kText, {edit(kText, "k(float* a, int n)", "k(float* __restrict__ a, int n)")}).empty());
+  EXPECT_TRUE(affected(kText, {edit(kText, "unrelated", "another")}).empty());
+  EXPECT_EQ(affected(kText, {edit(kText, "  a[0] = unrelated;", "  a[0] = 1;")}).size(), 1u);
 }
 
-TEST(Conditionals, AreReachedByEditsOfTheirDirectivesButNotWhereAllIsReplaced) {
-  EXPECT_EQ(reached(kText, {edit(kText, "#if __CUDA_ARCH__ >= 800\n    a[i] = fast(a[i]);", "    a[i] = 1;")}).size(),
+TEST(Conditionals, AreAffectedByEditsOfTheirDirectivesUnlessReplacedAsAWhole) {
+  EXPECT_EQ(affected(kText, {edit(kText, "#if __CUDA_ARCH__ >= 800\n    a[i] = fast(a[i]);", "    a[i] = 1;")}).size(),
             1u);
   size_t begin = kText.find("#if"), end = kText.find("  }\n");
-  EXPECT_TRUE(reached(kText, {edit(kText, kText.substr(begin, end - begin), "    a[i] = fast(a[i]);\n")}).empty());
+  EXPECT_TRUE(affected(kText, {edit(kText, kText.substr(begin, end - begin), "    a[i] = fast(a[i]);\n")}).empty());
 }
 
-TEST(Conditionals, AreReachedByAnotherLaunchWhereTheySpeakOfThreads) {
-  EXPECT_TRUE(reached(kText, {}, true).empty());
+TEST(Conditionals, AreAffectedByAnotherGeometryIfTheyUseThreadOrBlockSizes) {
+  EXPECT_TRUE(affected(kText, {}, true).empty());
   std::string text = kText;
   text.replace(text.find("slow(a[i])"), 10, "slow(blockDim.x)");
-  EXPECT_EQ(reached(text, {}, true).size(), 1u);
+  EXPECT_EQ(affected(text, {}, true).size(), 1u);
 }
 
-TEST(Conditionals, AreReachedByControlFlowWhereTheyLeaveOrComeTogether) {
+TEST(Conditionals, AreAffectedByChangedControlFlowIfTheySynchronise) {
   std::string text = kText;
   text.replace(text.find("    a[i] = slow(a[i]);"), 22, "    __syncthreads();");
   text.replace(text.find("    a[i] = fast(a[i]);"), 22, "    ;");
-  auto found = reached(text, {before_line(text, "  for (int j", "  if (q) return;\n")});
+  auto found = affected(text, {before_line(text, "  for (int j", "  if (q) return;\n")});
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].word, "control flow");
 }
 
-TEST(Conditionals, DependOnTheGpuThroughMacrosToo) {
+TEST(Conditionals, DependOnTheArchitectureThroughMacrosToo) {
   auto by_architecture = [](const std::string& head, const std::string& condition) {
     std::string text = head + "void k() {\n" + condition + "\n  a = 1;\n#endif\n  a = 2;\n}\n";
-    auto found = conditionals_reached(text, 1 + static_cast<uint32_t>(std::count(head.begin(), head.end(), '\n')), 99,
-                                      {edit(text, "a = 2", "a = 3")}, false);
+    auto found = affected_conditionals(text, 1 + static_cast<uint32_t>(std::count(head.begin(), head.end(), '\n')), 99,
+                                       {edit(text, "a = 2", "a = 3")}, false);
     return found.size() == 1 && found[0].by_architecture;
   };
   EXPECT_TRUE(by_architecture("#define NEW (__CUDA_ARCH__ >= 800)\n", "#if NEW"));
@@ -95,11 +95,18 @@ TEST(Conditionals, DependOnTheGpuThroughMacrosToo) {
   EXPECT_FALSE(by_architecture("", "#ifdef DEBUG"));
 }
 
-TEST(Conditionals, OfTextThatIsCutAnywhereAreReadWithoutHarm) {
+TEST(Conditionals, InTruncatedTextAreReportedWithinTheLinesOfTheFunction) {
   for (size_t size = 0; size <= kText.size(); ++size) {
     std::string text = kText.substr(0, size);
+    const auto begin_of_condition = kText.find("#if") + 3;
     for (size_t at = 0; at <= size; at += 7)
-      (void)conditionals_reached(text, 1, 11, {{"k.cu", at, size, "a", {}}}, true);
+      for (auto& one : affected_conditionals(text, 1, 11, {{"k.cu", at, size, "a", {}}}, true)) {
+        EXPECT_GE(size, begin_of_condition) << "the text has no conditional yet";
+        EXPECT_EQ(one.line, 4u);
+        EXPECT_TRUE(one.end_line == 8 || one.end_line == 11) << one.end_line << ": its #endif, or the function's end";
+        EXPECT_TRUE(kText.substr(kText.find("#if")).starts_with(one.condition)) << one.condition;
+        EXPECT_EQ(one.word, "a");
+      }
   }
 }
 

@@ -1,5 +1,5 @@
-// What others do to the tree while apply is at work: nothing of theirs is lost or taken along, and no patched program
-// stays behind in the original's place.
+// Other programs change the tree while apply is running: their changes are neither lost nor committed, and no patched
+// program is left instead of the original.
 #include "reintegrate/tests/application.h"
 
 namespace kernelift {
@@ -14,19 +14,19 @@ class DisturbedApply : public Application {
   }
 };
 
-TEST_F(DisturbedApply, LeavesTheOriginalBuiltWhereAProgramChangesUnderItsHands) {
-  // The application writes a file that its build writes too, as one that keeps its log beside itself.
+TEST_F(DisturbedApply, LeavesTheOriginalBuiltIfAProductChangesDuringTiming) {
+  // The application appends to a file that its build writes too.
   request.run = "./out/app && echo '# ran' >> out/app";
   auto report = apply(request);
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_EQ(report->outcome, ApplyOutcome::Disturbed) << report->why;
-  EXPECT_NE(report->why.find("out/app was rebuilt or changed by somebody else"), std::string::npos) << report->why;
+  EXPECT_NE(report->why.find("out/app was rebuilt or changed by another program"), std::string::npos) << report->why;
   EXPECT_EQ(read("src/k.cu"), kKernelText);
   EXPECT_EQ(read("out/app"), "#!/bin/sh\nsleep 0.05\n");
 }
 
-TEST_F(DisturbedApply, LeavesALogAloneThatIsWrittenDuringTheBuildsAndBesideThem) {
-  // As where the user sends what is said here into a file of the tree.
+TEST_F(DisturbedApply, DoesNotSwapALogThatIsWrittenDuringTheBuildsAndOutsideThem) {
+  // The user redirects the progress output into a file of the tree, and the build writes to that file too.
   request.build = "echo building >> said.log; " + request.build;
   request.progress = [&](const std::string& line) { std::ofstream(root / "said.log", std::ios::app) << line << '\n'; };
   auto report = apply(request);
@@ -34,11 +34,11 @@ TEST_F(DisturbedApply, LeavesALogAloneThatIsWrittenDuringTheBuildsAndBesideThem)
   EXPECT_EQ(report->outcome, ApplyOutcome::Kept) << report->why;
   EXPECT_NE(read("said.log").find("checking with the patch\n"), std::string::npos);
   EXPECT_NE(read("said.log").find("timing the two in alternation\n"), std::string::npos)
-      << "an older copy was put in its place";
+      << "an older copy has replaced the log";
 }
 
-TEST_F(DisturbedApply, LeavesTheOriginalBuiltWhereItsOwnWorkFails) {
-  // After the patched build there is no folder for copies of the programs any more.
+TEST_F(DisturbedApply, LeavesTheOriginalBuiltIfProductsCannotBeSaved) {
+  // The patched build replaces the folder for copies of the programs by a file.
   request.build +=
       " && { ! grep -q 0.01 src/k.cu || { rm -rf .kernelift/apply/1/products; echo > .kernelift/apply/1/products; }; }";
   auto report = apply(request);
@@ -48,10 +48,10 @@ TEST_F(DisturbedApply, LeavesTheOriginalBuiltWhereItsOwnWorkFails) {
   EXPECT_EQ(read("out/app"), "#!/bin/sh\nsleep 0.05\n");
 }
 
-TEST_F(DisturbedApply, CommitsNothingThatTheUserWroteMeanwhile) {
+TEST_F(DisturbedApply, DoesNotCommitAnEditThatTheUserMadeDuringTheLastCheck) {
   make_git();
   const std::string added = "// The user's own thought.\n";
-  // In the last check, after everything was timed.
+  // The check edits the file in its last run, after the timing.
   request.check =
       "! test -e .kernelift/apply/1/build-kept.log || echo \"" + added.substr(0, added.size() - 1) + "\" >> src/k.cu";
   auto report = apply(request);
@@ -59,14 +59,15 @@ TEST_F(DisturbedApply, CommitsNothingThatTheUserWroteMeanwhile) {
   EXPECT_EQ(report->outcome, ApplyOutcome::Disturbed) << report->why;
   EXPECT_NE(report->why.find("src/k.cu was changed while"), std::string::npos) << report->why;
   EXPECT_EQ(shell("git log --format=%s"), "original\n");
-  EXPECT_TRUE(read("src/k.cu").ends_with(added)) << "the user's text is the user's";
+  EXPECT_TRUE(read("src/k.cu").ends_with(added)) << "the user's edit must stay";
   bool named = false;
   for (auto& note : report->notes)
-    named |= note.find("Left alone, because it was changed meanwhile: ") != std::string::npos;
+    named |= note.find("Left alone, because it was changed while apply was running: ") != std::string::npos &&
+             note.find("src/k.cu") != std::string::npos;
   EXPECT_TRUE(named) << report->text();
 }
 
-TEST_F(DisturbedApply, PutsTheProgramsBackWhereItsOwnWorkFailsAtTheVeryEnd) {
+TEST_F(DisturbedApply, RestoresTheProgramsIfTheLastBuildCannotBeLogged) {
   // The log of the last build cannot be written.
   request.build += " && mkdir -p .kernelift/apply/1/build-kept.log/in-the-way";
   auto report = apply(request);
@@ -77,7 +78,7 @@ TEST_F(DisturbedApply, PutsTheProgramsBackWhereItsOwnWorkFailsAtTheVeryEnd) {
   EXPECT_EQ(read("out/app"), "#!/bin/sh\nsleep 0.05\n");
 }
 
-TEST_F(DisturbedApply, KeepsWhatIsCommittedThoughNoReportCanBeWritten) {
+TEST_F(DisturbedApply, KeepsACommittedPatchEvenIfTheReportCannotBeWritten) {
   make_git();
   request.check = "mkdir -p .kernelift/apply/1/report.json/in-the-way";
   auto report = apply(request);
@@ -90,13 +91,13 @@ TEST_F(DisturbedApply, KeepsWhatIsCommittedThoughNoReportCanBeWritten) {
   EXPECT_FALSE(after->needed) << "nothing is unfinished";
 }
 
-TEST_F(DisturbedApply, CommitsNothingOntoABranchThatTheUserChangedToMeanwhile) {
+TEST_F(DisturbedApply, DoesNotCommitOntoABranchThatTheUserSwitchedTo) {
   make_git();
   request.check = "! test -e .kernelift/apply/1/build-kept.log || git switch -q -c elsewhere";
   auto report = apply(request);
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_EQ(report->outcome, ApplyOutcome::Disturbed) << report->why;
-  EXPECT_NE(report->why.find("was main, and is elsewhere now"), std::string::npos) << report->why;
+  EXPECT_NE(report->why.find("was main and is now elsewhere"), std::string::npos) << report->why;
   EXPECT_EQ(shell("git branch --show-current; git status --porcelain; git log --format=%s"), "elsewhere\noriginal\n");
 }
 
@@ -105,7 +106,7 @@ class InterruptedCommit : public DisturbedApply {
   void SetUp() override {
     DisturbedApply::SetUp();
     make_git();
-    // Killed when the branch is there, and HEAD has not moved.
+    // Killed after the branch was created and before HEAD has moved.
     write(".git/hooks/reference-transaction",
           "#!/bin/sh\nread line; [ \"$1\" = committed ] && case \"$line\" in *kernelift/*) kill -9 $(ps -o ppid= "
           "$PPID);; esac; exit 0\n");
@@ -115,7 +116,7 @@ class InterruptedCommit : public DisturbedApply {
     ASSERT_EQ(shell("git branch --show-current; git branch --format='%(refname:short)'"),
               "main\nkernelift/sleepy-1\nmain\n");
   }
-  /// Twice: the second time there is nothing left to do.
+  /// Recovers twice; the second call must find nothing to do.
   Restoration recover() {
     auto restored = roll_back_interrupted(request.state);
     EXPECT_TRUE(restored.ok()) << restored.error().message;
@@ -125,7 +126,7 @@ class InterruptedCommit : public DisturbedApply {
   }
 };
 
-TEST_F(InterruptedCommit, MovesNothingUnderAUserWhoIsOnAnotherBranchSince) {
+TEST_F(InterruptedCommit, MovesNothingIfTheUserHasSwitchedToAnotherBranch) {
   shell(
       "git checkout -q -- src/k.cu && git switch -q -c other && echo more > more && git add more && git commit -qm "
       "more && echo staged >> build.sh && git add build.sh");
@@ -137,7 +138,7 @@ TEST_F(InterruptedCommit, MovesNothingUnderAUserWhoIsOnAnotherBranchSince) {
   EXPECT_EQ(shell("git branch --show-current; git status --porcelain; git rev-parse HEAD"), before);
 }
 
-TEST_F(InterruptedCommit, LeavesABranchAloneThatTheUserWorkedOnSince) {
+TEST_F(InterruptedCommit, LeavesABranchAloneToWhichTheUserHasCommitted) {
   shell(
       "git checkout -q -- src/k.cu && git switch -q kernelift/sleepy-1 && echo more > more && git add more && git "
       "commit -qm more");
@@ -146,7 +147,7 @@ TEST_F(InterruptedCommit, LeavesABranchAloneThatTheUserWorkedOnSince) {
             "kernelift/sleepy-1\nmore\n");
 }
 
-TEST_F(InterruptedCommit, StaysWhereTheUserWentBackTo) {
+TEST_F(InterruptedCommit, StaysOnTheBranchThatTheUserWentBackTo) {
   shell(
       "git checkout -q -- src/k.cu && git switch -q kernelift/sleepy-1 && echo more > more && git add more && git "
       "commit -qm more && git switch -q main");

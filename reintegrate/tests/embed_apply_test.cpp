@@ -1,5 +1,5 @@
-// Embedded PTX on its way into an application: which of a candidate's two ways is taken, what the patch looks like, and
-// that a file which the patch brings goes again when the patch goes.
+// Embedding PTX in an application: when it is preferred to a patch of the source, what the patch looks like, and that a
+// file which the patch creates is removed with the patch.
 #include <filesystem>
 
 #include "reintegrate/apply_best.h"
@@ -15,7 +15,7 @@ Verdict timed(double speedup) {
   return verdict;
 }
 
-/// The application "runs" the embedded code where its source launches through the header.
+/// The toy build takes the delay from the header if the source launches through it.
 class EmbedApply : public Application {
  protected:
   void SetUp() override {
@@ -66,8 +66,7 @@ class EmbedApply : public Application {
     trial.candidate.source.replace(at, 4, to);
     trial.candidate.tier = "source", trial.candidate.steps = {Step::described(to)};
     trial.verdict = timed(by_nvcc);
-    if (embedded > 0)
-      trial.verdict.counters = {{"embedded_speedup", embedded}, {"embedded_speedup_low", embedded - 0.01}};
+    if (embedded > 0) trial.verdict.embedded = RaceFigures{embedded, embedded - 0.01};
     trial.confirmed = trial.verdict;
     offer.promising.push_back(trial);
   }
@@ -89,7 +88,7 @@ class EmbedApply : public Application {
   int made = 0;
 };
 
-TEST_F(EmbedApply, TakesPtxThatIsClearlyFasterThanTheSourceAndSaysSo) {
+TEST_F(EmbedApply, EmbedsPtxThatIsClearlyFasterThanTheSourceAndReportsIt) {
   make_git();
   candidate(1.5, 5);
   ApplyReport report = must_go();
@@ -98,8 +97,8 @@ TEST_F(EmbedApply, TakesPtxThatIsClearlyFasterThanTheSourceAndSaysSo) {
   EXPECT_DOUBLE_EQ(report.predicted.kernel_gain, 5);
   EXPECT_EQ(read("src/k.cu"),
             "#include \"kernelift_sleepy.cuh\"  // Tuned code for 'sleepy'.\n#include \"config.h\"\n// The kernel.\n"
-            "// Launches run the tuned code in kernelift_sleepy.cuh where its guard holds: after a change here, make "
-            "that anew.\n"
+            "// Launches run the tuned code in kernelift_sleepy.cuh where its guard holds: after a change here, "
+            "generate that file again.\n"
             "__global__ void sleepy(float* a) {\n\tdelay(0.05);   // ümlaut, tab\n  a[0] = 1.0;\n}\n\n"
             "void host(float* a) { kernelift_sleepy::launch(sleepy, 1, BLOCK)(a); }\n");
   EXPECT_EQ(shell("git status --porcelain"), "");
@@ -108,12 +107,12 @@ TEST_F(EmbedApply, TakesPtxThatIsClearlyFasterThanTheSourceAndSaysSo) {
   EXPECT_NE(report.text().find("note: The patch embeds PTX (kernelift_sleepy.cuh): nvcc makes slower code."),
             std::string::npos);
   EXPECT_NE(report.text().find("more lines of a generated file"), std::string::npos);
-  // The patch is a patch that git takes.
+  // git accepts the patch file.
   EXPECT_EQ(shell("git checkout -q main && git apply --check .kernelift/apply/1/patch.diff && echo good"), "good\n");
   EXPECT_FALSE(header_is_there());
 }
 
-TEST_F(EmbedApply, PrefersTheSourceThatPeopleCanReadWhereItIsAsGood) {
+TEST_F(EmbedApply, PrefersTheSourceIfPtxIsNotClearlyFaster) {
   candidate(1.5, 1.55, "0.01");
   ApplyReport report = must_go();
   ASSERT_TRUE(report.kept()) << report.why;
@@ -122,7 +121,7 @@ TEST_F(EmbedApply, PrefersTheSourceThatPeopleCanReadWhereItIsAsGood) {
   EXPECT_NE(read("src/k.cu").find("delay(0.01)"), std::string::npos);
 }
 
-TEST_F(EmbedApply, DoesAsTheUserSays) {
+TEST_F(EmbedApply, FollowsTheEmbedOption) {
   candidate(1.5, 5, "0.01");
   offer.embedding = Embedding::Never;
   EXPECT_FALSE(must_go().embeds);
@@ -136,10 +135,10 @@ TEST_F(EmbedApply, DoesAsTheUserSays) {
   EXPECT_EQ(*embedding_on("cpu", "auto"), Embedding::Never);
 }
 
-TEST_F(EmbedApply, EmbedsWhatTheApplicationsCompilerDoesNotCompileOrIsNotTold) {
+TEST_F(EmbedApply, EmbedsCodeThatNvccDoesNotCompileOrThatNeedsARecipe) {
   candidate(2, 3);
   Verdict failed = timed(0);
-  failed.outcome = Outcome::CompileFailed, failed.counters = offer.promising[0].verdict.counters;
+  failed.outcome = Outcome::CompileFailed, failed.embedded = offer.promising[0].verdict.embedded;
   offer.promising[0].confirmed = failed;
   EXPECT_TRUE(must_go().embeds);
   ASSERT_EQ(shell("rm src/kernelift_sleepy.cuh"), "");
@@ -152,23 +151,23 @@ TEST_F(EmbedApply, EmbedsWhatTheApplicationsCompilerDoesNotCompileOrIsNotTold) {
   EXPECT_TRUE(report.embeds);
 }
 
-TEST_F(EmbedApply, OffersNoRecipeThatWasTimedAgainstClangsOriginalOnly) {
+TEST_F(EmbedApply, OffersNoRecipeThatWasTimedOnlyAgainstClangsBuildOfTheOriginal) {
   candidate(3, 0);
   RunTrial& recipe = offer.promising[0];
   recipe.candidate.recipe.unroll_threshold = 900;
   EXPECT_EQ(embedded_gain(recipe).low, 0);
-  recipe.confirmed->counters = {{"embedded_speedup", 2}, {"embedded_speedup_low", 1.9}};
+  recipe.confirmed->embedded = RaceFigures{2, 1.9};
   EXPECT_EQ(embedded_gain(recipe).low, 1.9);
-  // It was only screened, and its confirmation does not know the application's code either.
+  // A screened recipe whose confirmation does not compare with the application's code either.
   confirmed_as = timed(3);
   recipe.confirmed.reset();
   auto report = go();
   ASSERT_FALSE(report.ok());
-  EXPECT_NE(said.find("what it gains over the application's own code is not known"), std::string::npos) << said;
+  EXPECT_NE(said.find("its gain over the application's own code is not known"), std::string::npos) << said;
   EXPECT_EQ(made, 0);
 }
 
-TEST_F(EmbedApply, GoesOnToTheSourceWhenPtxIsRefused) {
+TEST_F(EmbedApply, PatchesTheSourceIfThePtxIsRefused) {
   candidate(4, 5, "0.01");
   module_scope = ".visible .global .align 4 .b8 taps[64];\n";
   ApplyReport report = must_go();
@@ -180,9 +179,9 @@ TEST_F(EmbedApply, GoesOnToTheSourceWhenPtxIsRefused) {
       << report.passed_over[0];
 }
 
-TEST_F(EmbedApply, TriesNothingMoreThatPromisesNoMoreThanWasJustMeasured) {
-  // It gains, and less than is asked for, as if its guard had not held: far from both limits, however busy the machine
-  // is.
+TEST_F(EmbedApply, DoesNotTryCandidatesPredictedBelowTheMeasuredInterval) {
+  // The first candidate gains less than is required, as if its guard had not held; it is far from both limits, however
+  // busy the machine is.
   request.trial.smallest_gain = 1e5;
   request.run = "grep -q 0.01 out/app || sleep 0.3";
   offer.kernel_share = 1;
@@ -199,9 +198,9 @@ TEST_F(EmbedApply, TriesNothingMoreThatPromisesNoMoreThanWasJustMeasured) {
   EXPECT_EQ(must_go().candidate, 2);
 }
 
-TEST_F(EmbedApply, CountsTheLaunchesOfItsOwnLauncherInThePatchedApplicationAlone) {
+TEST_F(EmbedApply, CountsOnlyLaunchesOfItsOwnLauncherInThePatchedApplication) {
   candidate(1.005, 5);
-  // Another kernel has a launcher too, and an earlier version of this one's was there before the patch.
+  // Another kernel has a launcher too, and the unpatched application contains an earlier version of this one.
   request.run =
       "./out/app && echo kernelift_other 7 tuned 0 original >> $KERNELIFT_EMBED_REPORT && "
       "if grep -q 0.01 out/app; then echo kernelift_sleepy 3 tuned 2 original; else echo kernelift_sleepy 100 tuned 0 "
@@ -213,7 +212,7 @@ TEST_F(EmbedApply, CountsTheLaunchesOfItsOwnLauncherInThePatchedApplicationAlone
   EXPECT_NE(said.find("In the timed runs 6 of 10 launches"), std::string::npos) << said;
 }
 
-TEST_F(EmbedApply, RefusesLaunchesInDeviceCodeAndWhereAConstantMayBeAnotherVariable) {
+TEST_F(EmbedApply, RefusesLaunchesInDeviceCodeAndInFilesWithAnotherConstant) {
   auto refusal = [&] {
     offer.promising.clear();
     candidate(1.005, 5);
@@ -245,7 +244,7 @@ TEST_F(EmbedApply, RefusesLaunchesInDeviceCodeAndWhereAConstantMayBeAnotherVaria
       << report.why;
 }
 
-TEST_F(EmbedApply, TakesTheFileAwayWithThePatch) {
+TEST_F(EmbedApply, RemovesTheHeaderWhenThePatchIsRolledBack) {
   candidate(1.005, 5);
   request.trial.smallest_gain = 100;
   ApplyReport report = must_go();
@@ -254,10 +253,10 @@ TEST_F(EmbedApply, TakesTheFileAwayWithThePatch) {
   EXPECT_FALSE(header_is_there());
 }
 
-TEST_F(EmbedApply, KeepsTheFileUntilTheOriginalIsBuiltBecauseMakeRemembersDependencies) {
+TEST_F(EmbedApply, KeepsTheHeaderUntilTheOriginalIsBuiltBecauseMakeRecordsDependencies) {
   candidate(1.005, 5);
   request.trial.smallest_gain = 100;
-  // As make does with a dependency file that an earlier compile has left.
+  // The build fails if a dependency recorded by an earlier compile does not exist, as make does.
   request.build =
       "{ ! test -e out/dep || test -e \"$(cat out/dep)\"; } && sh build.sh && rm -f out/dep && if grep -q kernelift_ "
       "src/k.cu; then echo src/kernelift_sleepy.cuh > out/dep; fi";
@@ -266,7 +265,7 @@ TEST_F(EmbedApply, KeepsTheFileUntilTheOriginalIsBuiltBecauseMakeRemembersDepend
   EXPECT_EQ(shell("test -e out/dep && echo there"), "");
 }
 
-TEST_F(EmbedApply, IsUndoneAfterAKillAndOnDemand) {
+TEST_F(EmbedApply, RemovesTheHeaderAfterAKillAndOnUndo) {
   candidate(1.005, 5);
   std::string check = request.check;
   request.check = "! grep -q kernelift_ src/k.cu || kill -9 $PPID";
@@ -285,7 +284,7 @@ TEST_F(EmbedApply, IsUndoneAfterAKillAndOnDemand) {
   EXPECT_EQ(read("src/k.cu"), kKernelText);
 }
 
-TEST_F(EmbedApply, WritesTheHeaderAnewWhereLaunchesGoThroughItAlready) {
+TEST_F(EmbedApply, RegeneratesTheHeaderIfLaunchesGoThroughItAlready) {
   write("src/kernelift_sleepy.cuh",
         "// Tuned code for the kernel 'sleepy', written by an earlier patch.\n\tdelay(0.04);\n");
   write("src/k.cu", std::string(kKernelText)
@@ -294,7 +293,7 @@ TEST_F(EmbedApply, WritesTheHeaderAnewWhereLaunchesGoThroughItAlready) {
   request.mep.launches.clear();
   std::string source = read("src/k.cu");
   candidate(3, 0);
-  auto report = go();  // Its source alone would change nothing.
+  auto report = go();  // A patch of the source alone would have no effect.
   ASSERT_FALSE(report.ok());
   EXPECT_NE(report.error().message.find("runs embedded code (src/kernelift_sleepy.cuh)"), std::string::npos)
       << report.error().message;
@@ -307,17 +306,18 @@ TEST_F(EmbedApply, WritesTheHeaderAnewWhereLaunchesGoThroughItAlready) {
   EXPECT_EQ(read("src/k.cu"), source);
 }
 
-TEST_F(EmbedApply, RefusesToPutOneOnTopOfAnother) {
+TEST_F(EmbedApply, RefusesToOverwriteAFileOfTheSameName) {
   candidate(1.005, 5);
   write("src/kernelift_sleepy.cuh", "// mine\n");
   auto report = go();
   ASSERT_FALSE(report.ok());
-  EXPECT_NE(report.error().message.find("is there already"), std::string::npos) << report.error().message;
+  EXPECT_NE(report.error().message.find("already exists and is not the launcher of 'sleepy'"), std::string::npos)
+      << report.error().message;
   EXPECT_EQ(read("src/kernelift_sleepy.cuh"), "// mine\n");
 }
 
-TEST_F(EmbedApply, TellsAStaticKernelOfTheSameNameInAnotherFileFromItsOwn) {
-  // That of src/other.cu has a launcher, beside src/k.cu.
+TEST_F(EmbedApply, DistinguishesItsKernelFromAStaticKernelOfTheSameNameInAnotherFile) {
+  // The kernel of src/other.cu has a launcher, in the same folder as src/k.cu.
   ScannedKernel other = request.scan->kernels[0];
   other.id = "feedbeef", other.definition.file = "src/other.cu";
   request.scan->kernels.push_back(other);
@@ -325,7 +325,7 @@ TEST_F(EmbedApply, TellsAStaticKernelOfTheSameNameInAnotherFileFromItsOwn) {
   const std::string theirs = "// Tuned code for the kernel 'sleepy', written by an earlier patch.\n";
   write("src/kernelift_sleepy.cuh", theirs);
   candidate(1.005, 5);
-  // What is planned is seen; the application's toy build knows only the plain name.
+  // Only the planned patch is examined, because the toy build knows only the plain name.
   RunTrial& trial = offer.promising[0];
   auto embedded = offer.make_embedded(trial);
   ASSERT_TRUE(embedded.ok());
@@ -335,7 +335,7 @@ TEST_F(EmbedApply, TellsAStaticKernelOfTheSameNameInAnotherFileFromItsOwn) {
   EXPECT_NE(patch->diff().find(own + "::launch(sleepy, 1, BLOCK)(a)"), std::string::npos) << patch->diff();
   EXPECT_NE(patch->diff().find("namespace " + own + " {"), std::string::npos);
   EXPECT_EQ(patch->diff().find("--- a/src/kernelift_sleepy.cuh"), std::string::npos);
-  // And its source may be patched as if the other's were not there.
+  // The kernel's source may be patched in spite of the other kernel's launcher.
   EXPECT_TRUE(plan_patch({request.mep, request.original, trial.candidate, &*request.scan, root, nullptr}).ok());
 }
 

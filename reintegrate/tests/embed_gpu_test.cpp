@@ -1,6 +1,6 @@
-// Generated launchers on a real GPU, in a program that nvcc builds there: the tuned code runs where its guard holds,
-// the original everywhere else, and no error stays behind. The "tuned" code writes other numbers than the original,
-// which an honest one never would: so it is seen which of the two ran. Skipped where there is no GPU or no nvcc.
+// Generated launchers on a real GPU, in a program built by nvcc: the tuned code runs if its guard holds, the original
+// otherwise, and no CUDA error is left behind. The "tuned" code deliberately writes other numbers than the original, so
+// that the test sees which of the two ran. Skipped without a GPU or nvcc.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -79,13 +79,13 @@ int main(int argc, char** argv) {
   cudaDeviceReset();
   cudaMalloc(&data, 4096), fill();
   kernelift_scale::launch(scale, 1, 64)(data, 64, 0.5f), say("after a reset");
-  cudaSetDevice(99);  // An error of the application's own, still unread.
+  cudaSetDevice(99);  // An error of the application that it has not read yet.
   kernelift_scale::launch(scale, 1, 64)(data, 64, 0.5f), say("the application's error");
   return 0;
 }
 )cu";
 
-/// Writes 1000 where the original would halve.
+/// Writes 1000; the original halves.
 const char* const kTuned = R"ptx(.version 7.8
 .target sm_@ARCH@
 .address_size 64
@@ -118,7 +118,7 @@ class EmbedOnGpu : public ::testing::Test {
     folder.emplace(std::move(*made));
   }
 
-  /// The program with its header, in which `from` became `to`.
+  /// Builds the program with its header, in which `from` is replaced by `to`.
   void build(const std::string& from = "", const std::string& to = "") {
     Mep mep;
     mep.kernel_name = "scale";
@@ -173,12 +173,12 @@ constexpr const char* kExpected =
     "packed says cudaSuccess; packed: tuned, cudaSuccess\nafter a reset: tuned, cudaSuccess\n"
     "the application's error: original, cudaErrorInvalidDevice\n";
 
-TEST_F(EmbedOnGpu, RunsTheTunedCodeWhereItWasVerifiedAndTheOriginalElsewhere) {
+TEST_F(EmbedOnGpu, RunsTheTunedCodeIfTheGuardHoldsAndTheOriginalOtherwise) {
   build();
   EXPECT_EQ(run(), kExpected);
-  // A capture that is open at the first launch is left alone.
+  // A capture that is open at the first launch is not disturbed.
   EXPECT_EQ(run("capture"), std::string("first launch in a capture: original, cudaSuccess\n") + kExpected);
-  // Many threads load it once, and launches are counted where that is asked for.
+  // Many threads load the code once, and launches are counted if KERNELIFT_EMBED_REPORT is set.
   std::string file = (folder->path() / "launches").string();
   EXPECT_EQ(run("threads", "KERNELIFT_EMBED_REPORT", file), "threads: tuned, cudaSuccess\n");
   auto counted = read_text(file);
@@ -189,13 +189,13 @@ TEST_F(EmbedOnGpu, RunsTheTunedCodeWhereItWasVerifiedAndTheOriginalElsewhere) {
   EXPECT_EQ(off.find("tuned"), std::string::npos) << off;
 }
 
-TEST_F(EmbedOnGpu, DoesTheSameThroughTheDriverOfOlderToolkits) {
+TEST_F(EmbedOnGpu, BehavesTheSameThroughTheDriverFunctionsUsedWithOlderToolkits) {
   build("CUDART_VERSION >= 12080", "0");
   EXPECT_EQ(run(), kExpected);
 }
 
-/// The same source, compiled otherwise, is right for any arguments that a graph may be given later.
-TEST_F(EmbedOnGpu, IsCapturedInGraphsWhereItIsRightForAnyArguments) {
+/// The same source, compiled differently, is right for any arguments that a graph may be given later.
+TEST_F(EmbedOnGpu, IsCapturedInGraphsIfItIsRightForAnyArguments) {
   source = "original";
   build();
   std::string all = run();
@@ -205,8 +205,8 @@ TEST_F(EmbedOnGpu, IsCapturedInGraphsWhereItIsRightForAnyArguments) {
       << all;
 }
 
-/// A kernel that reads constants: the tuned code has its own, which must be what the application's are at each launch.
-TEST_F(EmbedOnGpu, SeesTheConstantsThatTheApplicationHasSet) {
+/// The tuned code has its own copies of constants, which must equal the application's at each launch.
+TEST_F(EmbedOnGpu, ReadsTheConstantsThatTheApplicationHasSet) {
   program = R"cu(
 #include "kernelift_scale.cuh"
 #include <cstdio>
@@ -230,14 +230,14 @@ int main() {
 }
 )cu";
   bound = {{"taps", "taps", 16}};
-  // The tuned code leaves the factor out; what was captured is the original, which has it.
+  // The tuned code leaves the factor out; the launch in the graph is the original, which applies it.
   tuned.replace(tuned.find(".visible"), 0, ".visible .const .align 4 .b8 taps[16];\n");
   tuned.replace(tuned.find("mov.f32 %f1, 0f447A0000"), 23, "ld.const.f32 %f1, [taps+4]");
   build();
   EXPECT_EQ(run(), "3 cudaSuccess\n5 cudaSuccess\n3.5 cudaSuccess\n3.5 cudaSuccess\n9 cudaSuccess\n");
 }
 
-TEST_F(EmbedOnGpu, RunsTheOriginalWhereItsPtxCannotBeLoaded) {
+TEST_F(EmbedOnGpu, RunsTheOriginalIfThePtxCannotBeLoaded) {
   build(".version 7.8", ".version 19.8");
   std::string broken = run();
   EXPECT_NE(broken.find("verified: original, cudaSuccess\n"), std::string::npos) << broken;

@@ -1,4 +1,4 @@
-// git: what is refused, and that a commit holds the patch and nothing of the user's.
+// git: what is refused, and that a commit holds the patch and no other change.
 #include "reintegrate/tree/git_tree.h"
 
 #include "reintegrate/tests/application.h"
@@ -15,9 +15,9 @@ class Git : public Application {
   }
 };
 
-TEST_F(Git, IsNoneWithoutARepository) { EXPECT_EQ(inspect()->kind(), GitTree::Kind::None); }
+TEST_F(Git, ReportsNoRepositoryWhereThereIsNone) { EXPECT_EQ(inspect()->kind(), GitTree::Kind::None); }
 
-TEST_F(Git, IsNoneBeforeTheFirstCommit) {
+TEST_F(Git, ReportsNoRepositoryBeforeTheFirstCommit) {
   shell("git init -q .");
   EXPECT_EQ(inspect()->kind(), GitTree::Kind::None);
 }
@@ -35,7 +35,7 @@ TEST_F(Git, NamesTheFilesThatDifferFromTheLastCommit) {
   EXPECT_EQ(GitTree::changed_files(root), (std::vector<std::string>{"build.sh", "src/k.cu"}));
 }
 
-TEST_F(Git, DoesNotMindOtherDirtyFiles) {
+TEST_F(Git, AcceptsOtherDirtyFiles) {
   make_git();
   shell("echo >> src/config.h");
   EXPECT_EQ(refusal(), "");
@@ -46,7 +46,7 @@ TEST_F(Git, RefusesDuringAMerge) {
   shell(
       "git switch -q -c b && echo b > x && git add x && git commit -qm b && git switch -q main && echo a > x && git "
       "add x && git commit -qm a; git merge b");
-  EXPECT_NE(refusal().find("a merge is under way"), std::string::npos);
+  EXPECT_NE(refusal().find("a merge is in progress"), std::string::npos);
 }
 
 TEST_F(Git, RefusesAReadOnlyRepositoryBeforeAnythingIsTried) {
@@ -63,7 +63,7 @@ TEST_F(Git, NumbersBranchesUntilOneIsFree) {
   EXPECT_EQ(*inspect()->free_branch("", "sleepy"), "kernelift/sleepy-2");
 }
 
-TEST_F(Git, MakesABranchNameOfAnyKernelName) {
+TEST_F(Git, DerivesALegalBranchNameFromAnyKernelName) {
   make_git();
   EXPECT_EQ(*inspect()->free_branch("", "(anonymous)::k"), "kernelift/anonymous-k-1");
 }
@@ -75,7 +75,7 @@ TEST_F(Git, RefusesABranchThatExists) {
   EXPECT_NE(branch.error().message.find("'main' exists already"), std::string::npos);
 }
 
-TEST_F(Git, CommitsThePatchAndNothingElse) {
+TEST_F(Git, CommitsOnlyThePatch) {
   make_git();
   shell("echo staged >> build.sh && git add build.sh && echo unstaged >> src/config.h && echo new > untracked");
   std::string before = shell("git status --porcelain");
@@ -90,7 +90,7 @@ TEST_F(Git, CommitsThePatchAndNothingElse) {
   EXPECT_EQ(shell("git branch --show-current"), "tuned\n");
 }
 
-TEST_F(Git, LeavesTheIndexAsItWasWhereTheHeadCannotMove) {
+TEST_F(Git, RestoresTheIndexIfHeadCannotMove) {
   make_git();
   auto tree = inspect();
   shell("sed -i s/0.05/0.01/ src/k.cu");
@@ -100,10 +100,10 @@ TEST_F(Git, LeavesTheIndexAsItWasWhereTheHeadCannotMove) {
   EXPECT_FALSE(tree->switch_to("tuned", *commit, {root / "src/k.cu"}).ok());
   shell("rm .git/HEAD.lock");
   EXPECT_EQ(shell("git diff --cached --name-only; git branch --show-current"), "main\n")
-      << "or the user's next commit holds the patch";
+      << "the user's next commit would include the patch";
 }
 
-TEST_F(Git, CommitsWithoutAnIdentity) {
+TEST_F(Git, CommitsForAUserWithoutAnIdentity) {
   make_git();
   shell("git config --unset user.name; git config --unset user.email; git config user.useConfigOnly true");
   setenv("GIT_CONFIG_GLOBAL", "/dev/null", 1);

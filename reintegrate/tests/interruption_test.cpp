@@ -1,4 +1,4 @@
-// A request to stop reaches the commands that we run, and all that they have started.
+// A signal that asks this process to stop reaches the running command and all processes that it has started.
 #include "reintegrate/interruption.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace kernelift {
 namespace {
 
-/// Runs the line and asks this process to stop as soon as the line has made the file `begun`.
+/// Runs the line and sends this process the signal as soon as the line has created the file `begun`.
 Result<ProcessOutcome> interrupted_run(const std::string& line, int signal, Ending ending) {
   auto folder = TemporaryFolder::create("kernelift-interruption");
   InterruptGuard guard;
@@ -29,7 +29,7 @@ Result<ProcessOutcome> interrupted_run(const std::string& line, int signal, Endi
   return ran;
 }
 
-TEST(Interruption, IsHandedOnToAllThatACommandStarted) {
+TEST(Interruption, IsHandedOnToAllDescendantsOfTheCommand) {
   auto ran = interrupted_run("trap 'echo saved; exit 7' TERM; { echo > begun; sleep 1000; } & wait; exit 1", SIGTERM,
                              Ending::HandedOn);
   ASSERT_TRUE(ran.ok());
@@ -38,7 +38,7 @@ TEST(Interruption, IsHandedOnToAllThatACommandStarted) {
   EXPECT_LT(ran->seconds, 100);
 }
 
-TEST(Interruption, EndsWhatWouldNotEndByItself) {
+TEST(Interruption, KillsACommandThatIgnoresTheSignal) {
   auto ran =
       interrupted_run("trap '' INT TERM; echo > begun; sleep 1000; echo went on; sleep 1000", SIGINT, Ending::Killed);
   ASSERT_TRUE(ran.ok());
@@ -46,7 +46,7 @@ TEST(Interruption, EndsWhatWouldNotEndByItself) {
   EXPECT_EQ(ran->out, "");
 }
 
-TEST(Interruption, IsOverWithItsGuard) {
+TEST(Interruption, IsForgottenWhenItsGuardEnds) {
   {
     InterruptGuard guard;
     kill(getpid(), SIGHUP);

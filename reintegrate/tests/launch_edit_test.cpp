@@ -1,7 +1,9 @@
-// Launch geometry rewritten in place: what is spelled is reused, what cannot be expressed is refused.
+// Launch geometry rewritten in place: existing expressions are reused, and what cannot be expressed is refused.
 #include "reintegrate/patch/launch_edit.h"
 
 #include <gtest/gtest.h>
+
+#include "core/tests/expression_literal.h"
 
 namespace kernelift {
 namespace {
@@ -21,8 +23,8 @@ struct Launch {
     site.grid_range = {"f.cu", g, g + grid.size(), 1, 1};
     site.block_range = {"f.cu", b, b + block.size(), 1, 1};
     site.argument_text = {"n", "m"};
-    site.grid[0] = "(n + 63) / 64", site.grid[1] = "(m + 1) / 2", site.grid[2] = "1";
-    site.block[0] = "64", site.block[1] = "2", site.block[2] = "1";
+    site.grid[0] = "(n + 63) / 64"_e, site.grid[1] = "(m + 1) / 2"_e, site.grid[2] = "1"_e;
+    site.block[0] = "64"_e, site.block[1] = "2"_e, site.block[2] = "1"_e;
     if (!shared.empty()) site.shared_range = {"f.cu", b + block.size() + 2, b + block.size() + 2 + shared.size(), 1, 1};
     MepInstance instance;
     instance.geometry = {{8, 4, 1}, {64, 2, 1}, 256, false};
@@ -54,10 +56,10 @@ TEST(LaunchEdit, WrapsAVariableOfUnknownType) {
   EXPECT_EQ(l.result(), "<<<dim3((dim3(grid).x + 1) / 2, dim3(grid).y, dim3(grid).z), block>>>");
 }
 
-TEST(LaunchEdit, TakesTheAxesOfADim3Variable) {
+TEST(LaunchEdit, UsesTheMembersOfADim3Variable) {
   Launch l("grids", "blocks");
   l.site.grid_form = l.site.block_form = "dim3";
-  l.site.block[0] = "64", l.site.block[1] = "2", l.site.block[2] = "1";
+  l.site.block[0] = "64"_e, l.site.block[1] = "2"_e, l.site.block[2] = "1"_e;
   l.values = {{"block_x", 64}, {"block_y", 4}};
   l.grid("ceil_div(ceil_div(gx * bx, block_x), 2)");
   l.launch.grid[1] = *Expression::parse("ceil_div(gy * by, block_y)");
@@ -68,14 +70,14 @@ TEST(LaunchEdit, TakesTheAxesOfADim3Variable) {
             "dim3(64, 4, blocks.z)>>>");
 }
 
-TEST(LaunchEdit, BracketsADim3ThatIsMoreThanAName) {
+TEST(LaunchEdit, WrapsADim3ExpressionThatIsNotAName) {
   Launch l("wide ? a : b", "64");
   l.site.grid_form = "dim3";
   l.grid("gx * 2");
   EXPECT_EQ(l.result(), "<<<dim3(dim3(wide ? a : b).x * 2, dim3(wide ? a : b).y, dim3(wide ? a : b).z), 64>>>");
 }
 
-TEST(LaunchEdit, TakesANumberForWhatItIs) {
+TEST(LaunchEdit, UsesANumberWithoutWrappingIt) {
   Launch l("blocks", "threads");
   l.site.grid_form = l.site.block_form = "number";
   l.mep.instances[0].geometry = {{8, 1, 1}, {64, 1, 1}, 0, false};
@@ -85,19 +87,19 @@ TEST(LaunchEdit, TakesANumberForWhatItIs) {
   EXPECT_EQ(l.result(), "<<<(size_t(blocks) * threads + 127) / 128, 128>>>");
 }
 
-TEST(LaunchEdit, DoesNotReckonWithFractions) {
+TEST(LaunchEdit, WrapsAFloatingPointExpression) {
   Launch l("n / 256.0 + 1", "64");
   l.site.grid_form = "other";
   l.grid("gx * 2");
   EXPECT_EQ(l.result(), "<<<dim3(dim3(n / 256.0 + 1).x * 2, dim3(n / 256.0 + 1).y, dim3(n / 256.0 + 1).z), 64>>>");
 }
 
-TEST(LaunchEdit, ReckonsOnlyWithNumbersThatTheLaunchItselfSpells) {
+TEST(LaunchEdit, FoldsOnlyNumbersThatTheLaunchItselfContains) {
   Launch l("grid", "block");
   l.site.grid_form = l.site.block_form = "dim3";
   l.grid("ceil_div(gx * bx, 32)");
   for (auto* scanned : {"32", "64"}) {
-    l.site.block[0] = scanned;
+    l.site.block[0] = expression_of(scanned);
     EXPECT_EQ(l.result(), "<<<dim3((size_t(grid.x) * block.x + 31) / 32, grid.y, grid.z), block>>>") << scanned;
   }
 }
@@ -109,60 +111,59 @@ TEST(LaunchEdit, KeepsAOneDimensionalGridOneDimensional) {
   EXPECT_EQ(l.result(), "<<<(((n + 255) / 256) + 3) / 4, 256>>>");
 }
 
-TEST(LaunchEdit, ReusesTheSpelledAxesOfADim3) {
+TEST(LaunchEdit, ReusesTheArgumentsOfADim3) {
   Launch l("dim3(nx / 8, div(ny, 4))", "dim3(64, 2)");
   l.block("bx * 2");
   EXPECT_EQ(l.result(), "<<<dim3(nx / 8, div(ny, 4)), dim3(128, 2)>>>");
 }
 
-TEST(LaunchEdit, PutsParameterValuesInPlaceOfTheirNames) {
+TEST(LaunchEdit, SubstitutesParameterValues) {
   Launch l("grid", "block");
-  l.site.block[0] = "64", l.site.block[1] = "2", l.site.block[2] = "1";
+  l.site.block[0] = "64"_e, l.site.block[1] = "2"_e, l.site.block[2] = "1"_e;
   l.values["block_x"] = 128;
   l.block("block_x");
   EXPECT_EQ(l.result(), "<<<grid, dim3(128, dim3(block).y, dim3(block).z)>>>");
 }
 
-TEST(LaunchEdit, LeavesANameThatTheLaunchIsComputedFromInTheGrid) {
-  // THREADS is 64 now, and the grid is made of it elsewhere: what is right must be right for the next value, too.
+TEST(LaunchEdit, KeepsANameFromWhichTheGridIsComputed) {
+  // THREADS is 64 now, and the grid is computed from it elsewhere: the edit must be right for other values too.
   Launch l("grid", "THREADS");
-  l.site.grid_form = "dim3", l.site.block_form = "number", l.site.grid[0] = "(n + THREADS - 1) / THREADS",
-  l.site.block[0] = "THREADS";
+  l.site.grid_form = "dim3", l.site.block_form = "number", l.site.grid[0] = "(n + THREADS - 1) / THREADS"_e,
+  l.site.block[0] = "THREADS"_e;
   l.mep.instances[0].geometry = {{8, 1, 1}, {64, 1, 1}, 0, false};
   l.values["block_x"] = 16;
   l.grid("ceil_div(ceil_div(gx * bx, block_x), 4)");
   l.block("block_x");
   EXPECT_EQ(l.result(), "<<<dim3((size_t(grid.x) * THREADS + 63) / 64, grid.y, grid.z), 16>>>");
   l.grid("ceil_div(gx * 64, 16)");
-  EXPECT_NE(l.result().find("would have to follow its block, which is no number there along x"), std::string::npos)
+  EXPECT_NE(l.result().find("would have to follow its block, which along x is not a number there"), std::string::npos)
       << l.result();
-  l.site.grid[0] = "rows";
-  EXPECT_EQ(l.result(), "<<<dim3(grid.x * 4, grid.y, grid.z), 16>>>") << "the grid has nothing to do with the block";
+  l.site.grid[0] = "rows"_e;
+  EXPECT_EQ(l.result(), "<<<dim3(grid.x * 4, grid.y, grid.z), 16>>>") << "the grid does not depend on the block";
 }
 
-TEST(LaunchEdit, RefusesABlockThatMayComeToTooManyThreads) {
+TEST(LaunchEdit, RefusesABlockThatMayExceedTheLimitOnThreads) {
   Launch l("grid", "block");
   l.site.grid_form = l.site.block_form = "dim3";
-  l.site.block[0] = "bx", l.site.block[1] = "by", l.site.block[2] = "1";
-  l.site.grid[0] = "(n + bx - 1) / bx", l.site.grid[1] = "(m + by - 1) / by";
+  l.site.block[0] = "bx"_e, l.site.block[1] = "by"_e, l.site.block[2] = "1"_e;
+  l.site.grid[0] = "(n + bx - 1) / bx"_e, l.site.grid[1] = "(m + by - 1) / by"_e;
   l.values = {{"block_x", 256}, {"block_y", 2}};
   l.grid("ceil_div(gx * bx, block_x)");
   l.block("block_x");
-  EXPECT_NE(l.result().find("how many threads it has along y is not known before the program runs"), std::string::npos)
-      << l.result();
+  EXPECT_NE(l.result().find("its size along y is not known before the program runs"), std::string::npos) << l.result();
   l.launch.grid[1] = *Expression::parse("ceil_div(gy * by, block_y)");
   l.launch.block[1] = *Expression::parse("block_y");
   EXPECT_EQ(l.result(),
             "<<<dim3((size_t(grid.x) * block.x + 255) / 256, (size_t(grid.y) * block.y + 1) / 2, grid.z), dim3(256, 2, "
             "block.z)>>>");
   l.block("bx * 2");
-  EXPECT_NE(l.result().find("along x is not known before the program runs"), std::string::npos) << l.result();
+  EXPECT_NE(l.result().find("its size along x is not known before the program runs"), std::string::npos) << l.result();
 }
 
-TEST(LaunchEdit, KeepsWhatTheLaunchSaysAlongAnAxisThatIsNotTurned) {
+TEST(LaunchEdit, KeepsTheLaunchsExpressionOnAnAxisThatDoesNotChange) {
   Launch l("grid", "block");
   l.site.grid_form = l.site.block_form = "dim3";
-  l.site.grid[0] = "(n + 63) / 64";
+  l.site.grid[0] = "(n + 63) / 64"_e;
   l.values["block_x"] = 128;
   l.grid("ceil_div(gx * bx, block_x)");
   l.block("block_x");
@@ -172,44 +173,45 @@ TEST(LaunchEdit, KeepsWhatTheLaunchSaysAlongAnAxisThatIsNotTurned) {
   named.site.grid_form = "dim3", named.mep.knobs = {{}, {}}, named.mep.knobs[0].name = "BX",
   named.mep.knobs[1].name = "BY";
   named.mep.knobs[0].value = 64, named.mep.knobs[1].value = 2;
-  named.site.block[0] = "BX", named.site.block[1] = "BY";
+  named.site.block[0] = "BX"_e, named.site.block[1] = "BY"_e;
   named.values["block_x"] = 128;
   named.block("block_x");
   EXPECT_EQ(named.result(), "<<<grid, dim3(128, BY)>>>");
 }
 
-TEST(LaunchEdit, RefusesABlockThatComesToTooManyThreadsAtALaunchThatWasNotRecorded) {
+TEST(LaunchEdit, RefusesABlockOfTooManyThreadsAtALaunchThatWasNotRecorded) {
   Launch l("grid", "dim3(64, 16)");
-  l.site.grid_form = "dim3", l.site.block[1] = "16";
+  l.site.grid_form = "dim3", l.site.block[1] = "16"_e;
   l.values["block_x"] = 128;
   l.grid("ceil_div(gx * bx, block_x)");
   l.block("block_x");
-  EXPECT_NE(l.result().find("would come to 2048 threads"), std::string::npos) << l.result();
+  EXPECT_NE(l.result().find("would have 2048 threads, which is more than 1024"), std::string::npos) << l.result();
 }
 
-TEST(LaunchEdit, WritesMinAndMaxOut) {
+TEST(LaunchEdit, WritesMinAsAConditionalExpression) {
   Launch l("grid", "64");
   l.grid("min(gx, 5)");
   EXPECT_EQ(l.result(), "<<<dim3(dim3(grid).x < 5 ? dim3(grid).x : 5, dim3(grid).y, dim3(grid).z), 64>>>");
 }
 
-TEST(LaunchEdit, LetsAGridThatFollowsAChangedKnobFollow) {
+TEST(LaunchEdit, DoesNotEditAGridThatFollowsAChangedKnob) {
   Launch l("(n + BLOCK - 1) / BLOCK", "BLOCK");
-  l.site.grid[0] = "(n + BLOCK - 1) / BLOCK", l.site.block[0] = "BLOCK", l.site.block[1] = "2", l.site.block[2] = "1";
+  l.site.grid[0] = "(n + BLOCK - 1) / BLOCK"_e, l.site.block[0] = "BLOCK"_e, l.site.block[1] = "2"_e,
+  l.site.block[2] = "1"_e;
   l.values["BLOCK"] = l.changed["BLOCK"] = 128;
   l.grid("ceil_div(gx * 64, BLOCK)");
   l.block("BLOCK");
   EXPECT_EQ(l.result(), "<<<(n + BLOCK - 1) / BLOCK, BLOCK>>>");
-  l.site.block[1] = "rows";
-  EXPECT_NE(l.result().find("how many threads it has along y is not known"), std::string::npos) << l.result();
+  l.site.block[1] = "rows"_e;
+  EXPECT_NE(l.result().find("its size along y is not known"), std::string::npos) << l.result();
   l.values["BLOCK"] = l.changed["BLOCK"] = 32;
-  EXPECT_EQ(l.result(), "<<<(n + BLOCK - 1) / BLOCK, BLOCK>>>") << "no more threads than there were";
+  EXPECT_EQ(l.result(), "<<<(n + BLOCK - 1) / BLOCK, BLOCK>>>") << "the block does not grow";
 }
 
-TEST(LaunchEdit, WritesWhatAGridIsBeyondFollowingAChangedKnob) {
+TEST(LaunchEdit, WritesTheRemainingFactorOfAGridThatFollowsAChangedKnob) {
   Launch l("(n + BLOCK - 1) / BLOCK", "BLOCK");
   l.site.grid_form = l.site.block_form = "number";
-  l.site.grid[0] = "(n + BLOCK - 1) / BLOCK", l.site.block[0] = "BLOCK";
+  l.site.grid[0] = "(n + BLOCK - 1) / BLOCK"_e, l.site.block[0] = "BLOCK"_e;
   l.values["BLOCK"] = l.changed["BLOCK"] = 128;
   l.grid("ceil_div(gx * 64, BLOCK) * 32");
   l.block("BLOCK");
@@ -217,34 +219,33 @@ TEST(LaunchEdit, WritesWhatAGridIsBeyondFollowingAChangedKnob) {
   l.grid("ceil_div(ceil_div(gx * 64, BLOCK), 4)");
   EXPECT_EQ(l.result(), "<<<(((n + BLOCK - 1) / BLOCK) + 3) / 4, BLOCK>>>");
   l.grid("gx * 2");
-  EXPECT_NE(l.result().find("whether to what the candidate was verified with (gx * 2) is not known"), std::string::npos)
-      << l.result();
+  EXPECT_NE(l.result().find("it is not known whether to the verified value (gx * 2)"), std::string::npos) << l.result();
 }
 
-TEST(LaunchEdit, ScalesNoAxisTwiceWhereAnotherOfTheSameGridIsRewritten) {
+TEST(LaunchEdit, ScalesAnAxisThatFollowsAKnobOnlyOnceIfAnotherAxisIsRewritten) {
   Launch l("dim3((n + BLOCK - 1) / BLOCK, m)", "BLOCK");
-  l.site.grid[0] = "(n + BLOCK - 1) / BLOCK", l.site.grid[1] = "(m + 1) / 2", l.site.grid[2] = "1",
-  l.site.block[0] = "BLOCK", l.site.block[1] = "2", l.site.block[2] = "1";
+  l.site.grid[0] = "(n + BLOCK - 1) / BLOCK"_e, l.site.grid[1] = "(m + 1) / 2"_e, l.site.grid[2] = "1"_e,
+  l.site.block[0] = "BLOCK"_e, l.site.block[1] = "2"_e, l.site.block[2] = "1"_e;
   l.values["BLOCK"] = l.changed["BLOCK"] = 128;
   l.grid("ceil_div(gx * 64, BLOCK)");
   l.launch.grid[1] = *Expression::parse("ceil_div(gy, 2)");
   l.block("BLOCK");
   EXPECT_EQ(l.result(), "<<<dim3((n + BLOCK - 1) / BLOCK, (m + 1) / 2), BLOCK>>>");
   l.launch.grid[1] = *Expression::parse("ceil_div(gy * gx, 2)");
-  EXPECT_NE(l.result().find("depends on 'gx', which changes there with 'BLOCK'"), std::string::npos) << l.result();
+  EXPECT_NE(l.result().find("depends on 'gx', which itself changes with 'BLOCK'"), std::string::npos) << l.result();
 }
 
-TEST(LaunchEdit, RefusesAGridOfWhichItIsNotKnownWhetherItFollowsAChangedKnob) {
+TEST(LaunchEdit, RefusesAGridThatMayOrMayNotFollowAChangedKnob) {
   Launch l("blocks_for(n)", "BLOCK");
-  l.site.grid[0] = "";
-  l.site.block[0] = "BLOCK";
+  l.site.grid[0] = std::nullopt;
+  l.site.block[0] = "BLOCK"_e;
   l.values["BLOCK"] = l.changed["BLOCK"] = 128;
   l.grid("ceil_div(gx * 64, BLOCK)");
   l.block("BLOCK");
-  EXPECT_NE(l.result().find("whether it follows 'BLOCK' by itself is not known"), std::string::npos) << l.result();
+  EXPECT_NE(l.result().find("it is not known whether it follows 'BLOCK' by itself"), std::string::npos) << l.result();
 }
 
-TEST(LaunchEdit, RefusesAnotherBlockThanWasRecordedWhereTheGridFollowsANumber) {
+TEST(LaunchEdit, RefusesAnotherBlockThanTheRecordedOneIfTheGridIsScaledByANumber) {
   Launch l("(n + 511) / 512", "512");
   l.site.grid_form = l.site.block_form = "number";
   l.mep.instances[0].geometry = {{8, 1, 1}, {256, 1, 1}, 0, false};
@@ -252,14 +253,14 @@ TEST(LaunchEdit, RefusesAnotherBlockThanWasRecordedWhereTheGridFollowsANumber) {
   l.block("block_x");
   l.grid("ceil_div(gx * 256, block_x)");
   EXPECT_NE(
-      l.result().find("follow its block, which is 512 there along x: the candidate was verified with launches of 256"),
+      l.result().find("follow its block, which along x is 512 there: the candidate was verified with blocks of 256"),
       std::string::npos)
       << l.result();
   l.grid("ceil_div(gx * bx, block_x)");
   EXPECT_EQ(l.result(), "<<<((n + 511) / 512) * 4, 128>>>");
 }
 
-TEST(LaunchEdit, ChangesAGridThatComesOutAlikeForTheRecordedSizesAlone) {
+TEST(LaunchEdit, ChangesAGridThatIsUnchangedOnlyForTheRecordedSizes) {
   Launch l("(n + 255) / 256", "256");
   l.mep.instances[0].geometry = {{1, 1, 1}, {256, 1, 1}, 0, false};
   l.grid("ceil_div(gx, 4)");
@@ -268,7 +269,7 @@ TEST(LaunchEdit, ChangesAGridThatComesOutAlikeForTheRecordedSizesAlone) {
 
 TEST(LaunchEdit, RefusesABlockThatFollowsAKnobToAnUnverifiedSize) {
   Launch l("grid", "BLOCK * 2");
-  l.site.block[0] = "BLOCK * 2";
+  l.site.block[0] = "BLOCK * 2"_e;
   l.values["BLOCK"] = l.changed["BLOCK"] = 128;
   l.block("BLOCK");
   EXPECT_NE(l.result().find("would become 256 along x, but the candidate was verified with 128"), std::string::npos)
@@ -301,21 +302,21 @@ TEST(LaunchEdit, RefusesToEvaluateASideEffectTwice) {
   EXPECT_NE(l.result().find("side effects"), std::string::npos);
 }
 
-TEST(LaunchEdit, RoundsAGridUpOnlyWhereTheLaunchDoes) {
+TEST(LaunchEdit, RoundsAGridUpOnlyIfTheLaunchRoundsUp) {
   Launch l("blocks", "64");
   l.site.grid_form = l.site.block_form = "number", l.mep.instances[0].geometry = {{8, 1, 1}, {64, 1, 1}, 0, false};
   l.grid("ceil_div(gx, 4)");
   EXPECT_EQ(l.result(), "<<<(blocks + 3) / 4, 64>>>");
   for (auto* grid : {"blocks", "n / 64", "((n + 63) / 64 + parts - 1) / parts", "(part + 63) / 64", ""}) {
-    l.site.grid[0] = grid;
+    l.site.grid[0] = expression_of(grid);
     EXPECT_NE(l.result().find("would be rounded up along x"), std::string::npos) << grid << ": " << l.result();
   }
   l.grid("ceil_div(gx * bx, 32)");
   l.block("32");
-  EXPECT_EQ(l.result(), "<<<blocks * 2, 32>>>") << "the same threads";
+  EXPECT_EQ(l.result(), "<<<blocks * 2, 32>>>") << "the number of threads stays the same";
 }
 
-TEST(LaunchEdit, SaysThatACallIsMadeAgainOnlyWhereItIs) {
+TEST(LaunchEdit, NotesACallOnlyIfItIsEvaluatedMoreThanOnce) {
   Launch l("div_up(n, 64)", "64");
   l.site.grid_form = l.site.block_form = "number", l.mep.instances[0].geometry.block = {64, 1, 1};
   l.grid("gx * 2");
@@ -326,11 +327,11 @@ TEST(LaunchEdit, SaysThatACallIsMadeAgainOnlyWhereItIs) {
   EXPECT_NE(l.notes()[0].find("now evaluates 'div_up(n, 64)' more than once"), std::string::npos);
 }
 
-TEST(LaunchEdit, RefusesASiteThatMoved) {
+TEST(LaunchEdit, RefusesASiteThatHasMoved) {
   Launch l("grid", "block");
   l.grid("gx * 2");
   l.source.insert(0, "// a new first line\n");
-  EXPECT_NE(l.result().find("not where the scan saw it"), std::string::npos);
+  EXPECT_NE(l.result().find("not where the scan found it"), std::string::npos);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The diff under the patch: fewest lines, exact reconstruction, and the text form.
+// Line differences: fewest lines, exact reconstruction, and the unified form.
 #include "reintegrate/patch/text_diff.h"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ TEST(TextDiff, FindsOneChangedLine) {
 
 TEST(TextDiff, IgnoresLineEnds) { EXPECT_TRUE(diff_lines(split_lines("a\r\nb\r\n"), split_lines("a\nb")).empty()); }
 
-TEST(TextDiff, KeepsSplitLinesExact) {
+TEST(TextDiff, SplitsLinesWithTheirExactEnds) {
   auto lines = split_lines("a\r\n\nb");
   ASSERT_EQ(lines.size(), 3u);
   EXPECT_EQ(lines[0].end, "\r\n");
@@ -52,19 +52,19 @@ TEST(TextDiff, RebuildsRandomEditsExactly) {
   }
 }
 
-TEST(TextDiff, IsMinimal) {
+TEST(TextDiff, FindsTheFewestChangedLines) {
   auto hunks = diff_lines(split_lines("a\nb\nc\na\nb\nb\na\n"), split_lines("c\nb\na\nb\na\nc\n"));
   size_t edits = 0;
   for (auto& hunk : hunks) edits += hunk.old_end - hunk.old_begin + hunk.new_end - hunk.new_begin;
   EXPECT_EQ(edits, 5u);  // Myers' own example.
 }
 
-TEST(TextDiff, PrintsWhatPatchUnderstands) {
+TEST(TextDiff, PrintsTheUnifiedForm) {
   EXPECT_EQ(unified_diff("k.cu", "1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\n4\nfive\n6\n7\n8\n9\n"),
             "--- a/k.cu\n+++ b/k.cu\n@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n");
 }
 
-TEST(TextDiff, SaysThatALastLineHasNoEnd) {
+TEST(TextDiff, MarksALastLineWithoutALineEnd) {
   EXPECT_EQ(unified_diff("k", "a", "b"),
             "--- a/k\n+++ b/k\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n\\ No newline at end of file\n");
 }

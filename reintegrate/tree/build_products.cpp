@@ -1,5 +1,5 @@
-// Stamps, not contents, decide what a build wrote: build systems decide by them too. Copies keep the time of last
-// change, so that make and ninja find the tree as the build left it.
+// Whether a build wrote a file is decided by its stamp, not its content, as build systems do. Copies keep the time of
+// last change, so that make and ninja find the tree as the build left it.
 #include "reintegrate/tree/build_products.h"
 
 #include <fcntl.h>
@@ -27,7 +27,8 @@ bool stamp_of(const fs::path& path, FileStamp& stamp) {
 
 enum class Content { Program, LinkInput, Other };
 
-/// Relocatable objects and static archives go into programs; only programs and what they load are run.
+/// Distinguishes ELF programs and shared objects from link inputs (relocatable objects, static archives) and other
+/// files.
 Content content_of(const fs::path& path) {
   char head[18] = {};
   std::ifstream file(path, std::ios::binary);
@@ -56,8 +57,8 @@ bool is_executable(const fs::path& path) { return is_program(path) || access(pat
 
 namespace {
 
-/// Adds what is under the folder. One that goes away meanwhile, a compiler's temporary folder for instance, takes
-/// nothing along but itself.
+/// Adds the files under the folder. A folder that disappears meanwhile, such as a compiler's temporary folder, is
+/// skipped without affecting its siblings.
 Status add_files(const fs::path& folder, const std::vector<fs::path>& without, Listing& listing) {
   std::error_code code;
   for (fs::directory_iterator at(folder, code), end; !code && at != end; at.increment(code)) {
@@ -106,13 +107,13 @@ Status BuildProducts::save(Version version, const std::vector<fs::path>& files) 
     if (content_of(file) == Content::LinkInput) continue;
     Saved saved{folder / std::to_string(files_[version].size()), {}};
     KERNELIFT_TRY(copy_with_stamp(file, saved.copy));
-    stamp_of(file, placed_[file]);
+    stamp_of(file, installed_[file]);
     files_[version][file] = saved;
   }
   return done();
 }
 
-Result<bool> BuildProducts::join() {
+Result<bool> BuildProducts::compare() {
   bool differ = false;
   for (int version : {Before, After})
     std::erase_if(files_[version], [&](auto& entry) { return !files_[1 - version].contains(entry.first); });
@@ -125,18 +126,18 @@ Result<bool> BuildProducts::join() {
   return differ;
 }
 
-Status BuildProducts::place(Version version) {
+Status BuildProducts::install(Version version) {
   for (auto& [path, saved] : files_[version]) {
     FileStamp now;
-    if (!stamp_of(path, now) || !(now == placed_[path]))
+    if (!stamp_of(path, now) || !(now == installed_[path]))
       return environment_error(path.string() +
-                               " was rebuilt or changed by somebody else while both versions were being timed");
+                               " was rebuilt or changed by another program while both versions were being timed");
   }
   for (auto& [path, saved] : files_[version]) {
     fs::path temporary = path.parent_path() / ("." + path.filename().string() + ".kernelift-swap");
     KERNELIFT_TRY(copy_with_stamp(saved.copy, temporary));
     if (rename(temporary.c_str(), path.c_str()) != 0) return file_error("write", path);
-    stamp_of(path, placed_[path]);
+    stamp_of(path, installed_[path]);
   }
   return done();
 }

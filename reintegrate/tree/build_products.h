@@ -1,7 +1,7 @@
-// Two builds of one tree, kept side by side. The application is built in its own place by its own command (a copied
-// tree would break the absolute paths in CMake caches, run paths and scripts); what the build wrote is found by
-// comparing file listings, saved, and later swapped in and out, so that both versions can be run in alternation where
-// they belong. A product that somebody else changes meanwhile is never overwritten.
+// Keeps the products of two builds of one tree side by side. The application is built in its own folder by its own
+// command (a copied tree would break the absolute paths in CMake caches, run paths and scripts). The files that the
+// build wrote are found by comparing file listings, saved, and later swapped in and out, so that both versions can be
+// run in alternation under their own paths. A product that another program changes meanwhile is never overwritten.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -21,17 +21,17 @@ struct FileStamp {
 
 using Listing = std::map<std::filesystem::path, FileStamp>;
 
-/// Every regular file under the folders, `.git` and `.kernelift` and whatever is under `without` excepted. Folders that
-/// are not there have none; what cannot be read to its end is an Error, or a build would seem to have left out the
-/// rest.
+/// Every regular file under the folders, except under `.git`, `.kernelift` and the folders in `without`. Missing
+/// folders count as empty. A folder that cannot be listed completely is an Error: otherwise a build would seem not to
+/// have written the rest.
 Result<Listing> list_files(const std::vector<std::filesystem::path>& folders,
                            const std::vector<std::filesystem::path>& without);
-/// Files of `after` that are new or were written since `before`.
+/// Files of `after` that are new or have another stamp than in `before`.
 std::vector<std::filesystem::path> written_between(const Listing& before, const Listing& after);
 
-/// An ELF file that is run or loaded.
+/// True for an ELF executable or shared object.
 bool is_program(const std::filesystem::path& path);
-/// That, or whatever its mode says may be run.
+/// True for a program in the sense of is_program(), and for any file with execute permission.
 bool is_executable(const std::filesystem::path& path);
 
 class BuildProducts {
@@ -41,13 +41,14 @@ class BuildProducts {
   explicit BuildProducts(std::filesystem::path vault) : vault_(std::move(vault)) {}
   ~BuildProducts();  ///< Removes the vault.
 
-  /// Copies the files as they are now. Objects and archives are left out: nothing runs them.
+  /// Saves copies of the files as they are now. Relocatable objects and static archives are left out: nothing runs
+  /// them.
   Status save(Version version, const std::vector<std::filesystem::path>& files);
-  /// Keeps only files that both versions have; true if any of them differs in content.
-  Result<bool> join();
+  /// Drops files that only one version has; true if any other file differs in content.
+  Result<bool> compare();
   size_t count() const { return files_[Before].size(); }
-  /// Puts a version in place, after checking that the last one placed still stands untouched.
-  Status place(Version version);
+  /// Installs a version, after checking that the files of the last installed one are unchanged.
+  Status install(Version version);
 
  private:
   struct Saved {
@@ -56,7 +57,7 @@ class BuildProducts {
   };
   std::filesystem::path vault_;
   std::map<std::filesystem::path, Saved> files_[2];
-  Listing placed_;  ///< What stands now.
+  Listing installed_;  ///< Stamps of the files that are installed now.
 };
 
 }  // namespace kernelift

@@ -1,5 +1,5 @@
-// Each question is one git command with fixed arguments; paths are passed after "--" and read back NUL-separated.
-// Locale and user configuration that would change what plumbing prints are switched off.
+// Each query is one git command with fixed arguments; paths are passed after "--" and read back NUL-separated. Locale
+// and user configuration that would change the output of plumbing commands are switched off.
 #include "reintegrate/tree/git_tree.h"
 
 #include <unistd.h>
@@ -32,7 +32,7 @@ std::string trimmed(std::string text) {
   return text;
 }
 
-/// The command's output, or an Error with git's own words.
+/// The command's output, or an Error with git's own message.
 Result<std::string> ask(const fs::path& folder, const Words& words, const fs::path& index = {}) {
   KERNELIFT_ASSIGN(ProcessOutcome outcome, git(folder, words, index));
   if (outcome.ok()) return outcome.out;
@@ -48,7 +48,7 @@ std::string legal_in_branch(const std::string& name) {
   return legal.empty() ? "kernel" : legal;
 }
 
-/// Asked of the permissions too, which root passes by.
+/// Checks the permission bits as well as access(), because access() always succeeds for root.
 bool is_read_only(const fs::path& folder) {
   std::error_code code;
   constexpr auto kWrite = fs::perms::owner_write | fs::perms::group_write | fs::perms::others_write;
@@ -56,8 +56,8 @@ bool is_read_only(const fs::path& folder) {
   return (!code && (permissions & kWrite) == fs::perms::none) || access(folder.c_str(), W_OK) != 0;
 }
 
-/// What a commit needs beside its content: a name. Users without one get ours rather than a failure at the very end.
-/// And no signature: nobody may be there to type a passphrase, which old gits would ask for.
+/// Options for the identity of a commit. Users without a configured name get Kernelift's instead of a failure at the
+/// very end. Signing is off: it might wait for a passphrase, which older versions of git ask for.
 Words identity(const fs::path& top) {
   auto known = git(top, {"var", "GIT_COMMITTER_IDENT"});
   if (known.ok() && known->ok()) return {"-c", "commit.gpgsign=false"};
@@ -122,12 +122,13 @@ Result<GitTree> GitTree::inspect(const std::vector<fs::path>& files) {
                             {"REVERT_HEAD", "revert"},
                             {"BISECT_LOG", "bisect"}})
     if (fs::exists(fs::path(trimmed(git_folder)) / name))
-      return refused(std::string("a ") + what + " is under way in " + tree.top_.string() + ": finish it first");
-  // Known now rather than when the patch has proven itself.
+      return refused(std::string("a ") + what + " is in progress in " + tree.top_.string() + ": finish it first");
+  // Checked now, so that it does not fail after the patch has been proven.
   KERNELIFT_ASSIGN(std::string objects, ask(tree.top_, {"rev-parse", "--git-path", "objects"}));
   for (auto& folder : {fs::path(trimmed(git_folder)), tree.top_ / trimmed(objects)})
     if (is_read_only(folder))
-      return refused(folder.string() + " is read-only, and a patch becomes a commit: let git write there first");
+      return refused(folder.string() +
+                     " is read-only, but the patch must be committed: make it writable for git first");
 
   KERNELIFT_ASSIGN(tree.head_, tree.checked_out());
   tree.kind_ = Kind::Tracked;
@@ -170,10 +171,10 @@ Result<std::string> GitTree::commit_files(const std::vector<fs::path>& files, co
   }());
   for (auto& file : files) {
     std::string name = file.lexically_relative(top_).string();
-    // The mode that git has on record, the content through git's own filters.
+    // Keeps the file mode that git has on record; the content passes through git's own filters.
     KERNELIFT_ASSIGN(std::string entry, ask(top_, {"ls-files", "-s", "-z", "--", name}, index));
     KERNELIFT_ASSIGN(std::string blob, ask(top_, {"hash-object", "-w", "--path=" + name, "--", file.string()}));
-    std::string mode = entry.empty() ? "100644" : entry.substr(0, 6);  // Empty: a file that the patch brings.
+    std::string mode = entry.empty() ? "100644" : entry.substr(0, 6);  // Empty: a file that the patch creates.
     KERNELIFT_ASSIGN(
         std::string updated,
         ask(top_, {"update-index", "--add", "--cacheinfo", mode + "," + trimmed(blob) + "," + name}, index));
@@ -191,7 +192,8 @@ Result<std::string> GitTree::commit_files(const std::vector<fs::path>& files, co
 Status GitTree::switch_to(const std::string& branch, const std::string& commit,
                           const std::vector<fs::path>& files) const {
   if (!branch_is_at(branch, commit)) KERNELIFT_TRY(create_branch(branch, commit));
-  // First the user's index, for the patched files only: a failure here leaves the branch behind but HEAD where it was.
+  // Updates the user's index first, for the patched files only: a failure here leaves the new branch behind, but HEAD
+  // unchanged.
   auto reset_to = [&](const std::string& where) {
     Words update = {"reset", "-q", where, "--"};
     for (auto& file : files) update.push_back(file.lexically_relative(top_).string());
@@ -203,7 +205,7 @@ Status GitTree::switch_to(const std::string& branch, const std::string& commit,
   auto moved =
       ask(top_, {"symbolic-ref", "-m", "kernelift apply: moving to " + branch, "HEAD", "refs/heads/" + branch});
   if (moved.ok()) return done();
-  (void)reset_to("HEAD");  // Or the user's next commit would take the patch along.
+  (void)reset_to("HEAD");  // Otherwise the user's next commit would include the patch.
   return moved.error();
 }
 

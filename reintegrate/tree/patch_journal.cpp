@@ -1,7 +1,7 @@
 // Layout under the state folder: apply/lock, apply/journal.json (exists only while a patch is unfinished), and
 // apply/<n>/ with original-<k>, patched-<k>, patch.diff and logs. Files are replaced by rename, so that a reader sees
-// one version or the other, and keep their permissions. A patched file gets a fresh time stamp, or the application's
-// build would not notice it.
+// one version or the other, and keep their permissions. A patched file gets a new time stamp: otherwise the
+// application's build would not notice the change.
 #include "reintegrate/tree/patch_journal.h"
 
 #include <fcntl.h>
@@ -29,8 +29,8 @@ void set_time(const fs::path& path, int64_t seconds, int64_t nanoseconds) {
   utimensat(AT_FDCWD, path.c_str(), times, 0);
 }
 
-Error at_work(const fs::path& lock) {
-  return refused("another `kernelift apply` is at work on this application (" + lock.string() +
+Error already_running(const fs::path& lock) {
+  return refused("another `kernelift apply` is running on this application (" + lock.string() +
                  " is locked): wait for it to end");
 }
 
@@ -49,11 +49,11 @@ PatchJournal::PatchJournal(PatchJournal&& other) noexcept
       previous_(std::move(other.previous_)) {}
 
 PatchJournal::~PatchJournal() {
-  // A noted commit is finished forward by the next open(); anything else goes back now.
+  // A recorded commit is completed by the next open(); anything else is restored now.
   if (open_ && commit_.empty())
     if (auto restored = restore(false); restored.ok() && restored->left.empty()) (void)finish(false);
   if (lock_ >= 0) {
-    rmdir(folder_.c_str());  // Only if nothing was begun in it.
+    rmdir(folder_.c_str());  // Succeeds only if the folder is empty.
     close(lock_);
   }
 }
@@ -67,7 +67,7 @@ Result<PatchJournal> PatchJournal::open(const fs::path& state, Restoration& left
   fs::path lock = journal.state_ / "lock";
   journal.lock_ = ::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (journal.lock_ < 0) return file_error("write", lock);
-  if (flock(journal.lock_, LOCK_EX | LOCK_NB) != 0) return at_work(lock);
+  if (flock(journal.lock_, LOCK_EX | LOCK_NB) != 0) return already_running(lock);
   KERNELIFT_ASSIGN(leftovers, recover(journal.state_));
   for (int n = 1;; ++n) {
     journal.folder_ = journal.state_ / std::to_string(n);
@@ -80,15 +80,15 @@ Result<PatchJournal> PatchJournal::open(const fs::path& state, Restoration& left
 
 bool PatchJournal::interrupted(const fs::path& state) {
   std::error_code code;
-  return fs::exists(state / "apply" / "journal.json", code) && none_at_work(state).ok();
+  return fs::exists(state / "apply" / "journal.json", code) && check_not_running(state).ok();
 }
 
-Status PatchJournal::none_at_work(const fs::path& state) {
+Status PatchJournal::check_not_running(const fs::path& state) {
   fs::path lock = state / "apply" / "lock";
   int file = ::open(lock.c_str(), O_RDWR | O_CLOEXEC);
   bool held = file >= 0 && flock(file, LOCK_EX | LOCK_NB) != 0;
   if (file >= 0) close(file);
-  return held ? at_work(lock) : done();
+  return held ? already_running(lock) : done();
 }
 
 Status PatchJournal::check_writable(const SourcePatch& patch) {
@@ -96,7 +96,7 @@ Status PatchJournal::check_writable(const SourcePatch& patch) {
     struct stat info{};
     if (change.created) {
       if (lstat(change.path.c_str(), &info) == 0)
-        return refused(change.path.string() + " is there already: the patch would bring a file of that name");
+        return refused(change.path.string() + " already exists: the patch would create a file of that name");
       info.st_mode = 0222;
     } else if (stat(change.path.c_str(), &info) != 0) {
       return file_error("read", change.path);
@@ -148,20 +148,21 @@ Status PatchJournal::save() const {
   return write_json(state_ / "journal.json", document);
 }
 
-Status PatchJournal::originals_stand() const {
+Status PatchJournal::check_originals() const {
   std::error_code code;
   for (auto& entry : entries_) {
     if (entry.created && !fs::exists(entry.path, code)) continue;
     KERNELIFT_ASSIGN(std::string now, read_text(entry.path));
     if (hash_text(now).hex() != (entry.created ? entry.after : entry.before))
-      return refused(entry.path.string() +
-                     " was changed while Kernelift was working; nothing was written: run `kernelift apply` again once "
-                     "it is as it was scanned");
+      return refused(
+          entry.path.string() +
+          " was changed while `kernelift apply` was running; nothing was written: run it again once the file "
+          "is as it was when it was scanned");
   }
   return done();
 }
 
-Status PatchJournal::patches_stand() const {
+Status PatchJournal::check_patched() const {
   for (auto& entry : entries_) {
     auto now = read_text(entry.path);
     if (!now.ok() || hash_text(*now).hex() != entry.after)
@@ -172,7 +173,7 @@ Status PatchJournal::patches_stand() const {
 }
 
 Status PatchJournal::write_patched() {
-  if (Status same = originals_stand(); !same.ok()) {
+  if (Status same = check_originals(); !same.ok()) {
     KERNELIFT_TRY(finish(false));
     return same;
   }
@@ -186,9 +187,10 @@ Status PatchJournal::write_patched() {
       KERNELIFT_TRY(finish(false));
       return written;
     }
-    // The journal stays, and the next apply goes by it.
+    // The journal stays, and the next apply restores the files by it.
     return std::move(written).error().in(
-        "some files are still patched; make room, then run kernelift apply again, which puts them back first");
+        "some files are still patched; free some disk space, then run kernelift apply again, which restores them "
+        "first");
   }
   return done();
 }
@@ -266,12 +268,13 @@ Result<Restoration> PatchJournal::recover(const fs::path& state) {
   PatchJournal journal;
   journal.state_ = state;
   if (Status loaded = journal.load(file); !loaded.ok())
-    return std::move(loaded).error().in("an interrupted patch cannot be undone by itself (its originals are under " +
-                                        state.string() + "; put them back by hand, then remove " + file.string() + ")");
+    return std::move(loaded).error().in(
+        "an interrupted patch cannot be undone automatically (its originals are under " + state.string() +
+        "; restore them by hand, then remove " + file.string() + ")");
   Restoration result;
   if (!journal.commit_.empty()) {
     KERNELIFT_ASSIGN(result, journal.finish_commit());
-    std::erase_if(journal.entries_, [](auto& entry) { return entry.created; });  // They stay.
+    std::erase_if(journal.entries_, [](auto& entry) { return entry.created; });  // So that finish() keeps these files.
   } else {
     KERNELIFT_ASSIGN(result, journal.restore(false));
   }
@@ -281,7 +284,7 @@ Result<Restoration> PatchJournal::recover(const fs::path& state) {
 }
 
 Result<Restoration> PatchJournal::finish_commit() const {
-  // The patch had been proven and committed; only the references may still have to move.
+  // The patch had been proven and committed; only git's references may still have to move.
   Restoration result;
   result.needed = result.kept = true;
   std::vector<fs::path> files;
@@ -295,7 +298,7 @@ Result<Restoration> PatchJournal::finish_commit() const {
     return result;
   }
   if (!held) KERNELIFT_TRY(tree.create_branch(branch_, commit_));
-  result.left.push_back("what is checked out in " + top_ + ", " + head + " (the patch is commit " +
+  result.left.push_back("the checkout in " + top_ + ", which is at " + head + " (the patch is commit " +
                         commit_.substr(0, 10) + " on branch " + branch_ + ")");
   return result;
 }
@@ -309,7 +312,7 @@ Result<Restoration> PatchJournal::undo_last() {
     KERNELIFT_TRY(past.load(filed));
     if (!past.commit_.empty())
       return refused("the last patch that was kept is commit " + past.commit_.substr(0, 10) + " on branch " +
-                     past.branch_ + ": take it back with git (git revert " + past.commit_.substr(0, 10) +
+                     past.branch_ + ": undo it with git (git revert " + past.commit_.substr(0, 10) +
                      ", or switch to another branch)");
     KERNELIFT_ASSIGN(Restoration result, past.restore(false));
     result.folder = filed.parent_path();

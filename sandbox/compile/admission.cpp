@@ -1,5 +1,5 @@
-// The AST half looks at declarations written in the main file, as they are written: template patterns, not their
-// instances. The preprocessor half sees directives and skipped blocks, which leave no trace in the AST.
+// The AST visitor examines declarations in the main file as they are written: templates, not their instances. The
+// preprocessor callbacks see directives and skipped blocks, which are not in the AST.
 #include "sandbox/compile/admission.h"
 
 #include <clang/AST/ASTConsumer.h>
@@ -20,7 +20,7 @@ using clang::CharSourceRange;
 using clang::SourceLocation;
 using clang::SourceRange;
 
-/// Pragmas that only advise the optimiser: rewriting them is what candidates are for.
+/// Pragmas that only advise the optimiser, which candidates may change freely.
 constexpr std::string_view kFreePragmas[] = {"unroll",     "nounroll",         "clang loop", "clang fp",
                                              "GCC unroll", "STDC FP_CONTRACT", "nv_diag",    "GCC ivdep"};
 
@@ -29,7 +29,7 @@ class Recorder {
   Recorder(clang::CompilerInstance& compiler, std::vector<AdmissionFinding>& findings)
       : sources_(compiler.getSourceManager()), language_(compiler.getLangOpts()), findings_(findings) {}
 
-  bool ours(SourceLocation at) const {  // By file, not by what #line pretends.
+  bool in_source(SourceLocation at) const {  // By file, ignoring #line.
     return at.isValid() && sources_.getFileID(sources_.getExpansionLoc(at)) == sources_.getMainFileID();
   }
 
@@ -64,19 +64,19 @@ class Directives : public clang::PPCallbacks {
   void InclusionDirective(SourceLocation hash, const clang::Token&, clang::StringRef name, bool angled, CharSourceRange,
                           clang::OptionalFileEntryRef, clang::StringRef, clang::StringRef, const clang::Module*, bool,
                           clang::SrcMgr::CharacteristicKind) override {
-    if (recorder_.ours(hash))
+    if (recorder_.in_source(hash))
       recorder_.add("include", (angled ? "<" : "\"") + name.str() + (angled ? ">" : "\""), hash);
   }
   void HasInclude(SourceLocation at, clang::StringRef name, bool, clang::OptionalFileEntryRef,
                   clang::SrcMgr::CharacteristicKind) override {
-    if (recorder_.ours(at)) recorder_.add("probe", name.str(), at);
+    if (recorder_.in_source(at)) recorder_.add("probe", name.str(), at);
   }
   void HasEmbed(SourceLocation at, clang::StringRef name, bool, clang::OptionalFileEntryRef) override {
-    if (recorder_.ours(at)) recorder_.add("probe", name.str(), at);
+    if (recorder_.in_source(at)) recorder_.add("probe", name.str(), at);
   }
   void PragmaDirective(SourceLocation at, clang::PragmaIntroducerKind) override {
-    if (!recorder_.ours(at)) return;
-    // Written by a macro, its text is not at its place: then the macro's use is what is shown, and nothing is free.
+    if (!recorder_.in_source(at)) return;
+    // The text of a pragma in a macro is not at this location: then the macro's use is recorded, and always a finding.
     std::string line = recorder_.rest_of_line(recorder_.sources().getExpansionLoc(at));
     llvm::StringRef words = line;
     if (words.consume_front("#")) {
@@ -92,7 +92,7 @@ class Directives : public clang::PPCallbacks {
     recorder_.add("pragma", line, at);
   }
   void SourceRangeSkipped(SourceRange range, SourceLocation) override {
-    if (recorder_.ours(range.getBegin())) recorder_.add("inactive-code", recorder_.text(range), range.getBegin());
+    if (recorder_.in_source(range.getBegin())) recorder_.add("inactive-code", recorder_.text(range), range.getBegin());
   }
 
  private:
@@ -143,7 +143,7 @@ class Declarations : public clang::DynamicRecursiveASTVisitor {
     const clang::Expr* initial = variable->getAnyInitializer();
     bool constant = variable->isConstexpr() ||
                     (initial && !initial->isValueDependent() && initial->isConstantInitializer(context_, false));
-    // A named constant is folded into device code and never touched by the host.
+    // A named constant is folded into device code, and the host runs no code for it.
     if (constant && variable->getType().isConstQualified()) return true;
     add(initial && !constant ? "host-initialiser" : "host-variable", recorder_.text(variable->getSourceRange()),
         variable->getLocation());
@@ -165,14 +165,14 @@ class Declarations : public clang::DynamicRecursiveASTVisitor {
 
  private:
   void add(const char* rule, std::string text, SourceLocation at) {
-    // What has no place is met only inside declarations of ours, so it counts as ours.
-    if (at.isInvalid() || recorder_.ours(at)) recorder_.add(rule, std::move(text), at);
+    // Constructs without a location occur only inside declarations of the main file, so they count as part of it.
+    if (at.isInvalid() || recorder_.in_source(at)) recorder_.add(rule, std::move(text), at);
   }
   Recorder recorder_;
   clang::ASTContext& context_;
 };
 
-/// #embed is looked for in the text: its callback comes only once the file has been read.
+/// Searches the text for #embed, because its preprocessor callback is called only after the file has been read.
 void find_embeds(const clang::CompilerInstance& compiler, Recorder recorder) {
   const clang::SourceManager& sources = compiler.getSourceManager();
   clang::Lexer lexer(sources.getMainFileID(), sources.getBufferOrFake(sources.getMainFileID()), sources,
@@ -191,7 +191,8 @@ class Watcher : public clang::ASTConsumer {
   explicit Watcher(Recorder recorder) : recorder_(recorder) {}
   bool HandleTopLevelDecl(clang::DeclGroupRef group) override {
     for (clang::Decl* decl : group)
-      if (recorder_.ours(decl->getBeginLoc()) || recorder_.ours(decl->getLocation())) written_.push_back(decl);
+      if (recorder_.in_source(decl->getBeginLoc()) || recorder_.in_source(decl->getLocation()))
+        written_.push_back(decl);
     return true;
   }
   void HandleTranslationUnit(clang::ASTContext& context) override {
@@ -220,7 +221,7 @@ std::string first_refusal(const std::vector<AdmissionFinding>& findings, const s
     if (own.contains(finding.identity())) continue;
     std::string shown = finding.text.substr(0, finding.text.find('\n')).substr(0, kShown);
     return finding.rule + ": '" + shown + "' (" + finding.place +
-           ") is not in the kernel's own source, and a candidate adds device code only";
+           ") is not in the kernel's own source, and a candidate may add only device code";
   }
   return {};
 }

@@ -1,4 +1,4 @@
-// Field by field, in order; see compile_message.h.
+// See compile_message.h. Fields are written and read in the same order.
 #include "sandbox/compile/compile_message.h"
 
 #include "core/base/wire.h"
@@ -12,8 +12,8 @@ std::string CompileRequest::encode() const {
       .number(static_cast<uint64_t>(target))
       .text(bitcode)
       .number(static_cast<uint64_t>(fusing))
-      .number(static_cast<uint64_t>(strands))
-      .number(blocks_turned_round)
+      .number(static_cast<uint64_t>(partial_sums))
+      .number(blocks_reversed)
       .number(random_sums)
       .number(admit)
       .texts(own)
@@ -30,9 +30,11 @@ std::optional<CompileRequest> CompileRequest::decode(std::string_view bytes) {
   request.bitcode = reader.text();
   uint64_t fusing = reader.number();
   request.fusing = fusing <= static_cast<uint64_t>(Fusing::Second) ? static_cast<Fusing>(fusing) : Fusing::AsCompiled;
-  uint64_t strands = reader.number();
-  request.strands = strands == 1 ? Strands::Innermost : strands == 2 ? Strands::Outermost : Strands::None;
-  request.blocks_turned_round = reader.number();
+  uint64_t partial_sums = reader.number();
+  request.partial_sums = partial_sums == 1   ? PartialSums::Innermost
+                         : partial_sums == 2 ? PartialSums::Outermost
+                                             : PartialSums::None;
+  request.blocks_reversed = reader.number();
   request.random_sums = reader.number();
   request.admit = reader.number();
   request.own = reader.texts();

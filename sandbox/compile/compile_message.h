@@ -1,5 +1,5 @@
-// What goes to a compile worker and what comes back. Both ends are one binary; the reply is still read as a stranger's,
-// because the worker may have been taken over by what it compiled.
+// Requests to a compile worker, and its replies. Both ends are the same binary; the reply is read as untrusted all the
+// same, because the source that a worker compiles may have taken control of it.
 #pragma once
 #include <optional>
 #include <string>
@@ -13,26 +13,26 @@
 
 namespace kernelift {
 
-/// Cubin: machine code of an NVIDIA GPU, or PTX where no nvJitLink is found and the driver has to finish it.
+/// Cubin: machine code of an NVIDIA GPU; or PTX, which the driver compiles, if there is no nvJitLink.
 enum class CompileTarget { Cpu, Ptx, Cubin };
 
 struct CompileRequest {
   std::string source;
   Recipe recipe;
   CompileTarget target = CompileTarget::Cpu;
-  std::string bitcode;  ///< The front end's output for `source`, kept from earlier; empty: run it.
+  std::string bitcode;  ///< The front end's output for `source`, from an earlier compile; empty: run the front end.
   Fusing fusing = Fusing::AsCompiled;
-  Strands strands = Strands::None;  ///< Which sums are taken apart.
-  bool blocks_turned_round = false;
-  uint64_t random_sums = 0;  ///< Not 0: the seed with which sums are rounded at random; without any there is no image.
-  bool admit = true;         ///< Judge the source by the slice's own findings.
-  std::vector<std::string> own;  ///< AdmissionFinding::identity() of the slice.
+  PartialSums partial_sums = PartialSums::None;  ///< The sums that are split into partial sums.
+  bool blocks_reversed = false;                  ///< Blocks are numbered from the last to the first.
+  uint64_t random_sums = 0;  ///< Unless 0: the seed with which sums are rounded at random; Refused if there are none.
+  bool admit = true;         ///< Refuse the source unless admission admits it.
+  std::vector<std::string> own;  ///< AdmissionFinding::identity() of the slice's findings.
 
   std::string encode() const;
   static std::optional<CompileRequest> decode(std::string_view bytes);
 };
 
-/// How a reply travels.
+/// A reply as the body of a frame.
 std::string encode(const CompileReply& reply);
 std::optional<CompileReply> decode_reply(std::string_view bytes);
 

@@ -1,5 +1,6 @@
-// See compile_pool.h. Workers are stopped and continued by signal while timings are taken: that is immediate, whatever
-// a worker is doing. Time limits count what a worker works, not what pauses or other work on the machine keep it from.
+// See compile_pool.h. Workers are stopped and continued by signals while timings are taken, because signals take effect
+// at once, whatever a worker is doing. Time limits count a worker's CPU time, so that pauses and other work on the
+// machine do not count.
 #include "sandbox/compile/compile_pool.h"
 
 #include <unistd.h>
@@ -13,7 +14,7 @@
 #include "core/compiler/paths.h"
 #include "core/compiler/recipe_passes.h"
 #include "sandbox/compile/compile_worker.h"
-#include "sandbox/jail/patience.h"
+#include "sandbox/jail/cpu_time_limit.h"
 
 namespace kernelift {
 namespace fs = std::filesystem;
@@ -22,17 +23,17 @@ namespace {
 
 using namespace std::chrono_literals;
 constexpr uint32_t kCompile = 1;
-constexpr size_t kKeptBytes = 256 << 20;  // Of bitcode: thousands of small kernels.
-constexpr auto kTick = 20ms;              // How often a waiting call looks at the pause.
-constexpr auto kLongestPause = 60s;       // That a worker is granted to take a request in.
+constexpr size_t kKeptBytes = 256 << 20;  // Bytes of cached bitcode: thousands of small kernels.
+constexpr auto kTick = 20ms;              // How often a waiting call checks for pauses.
+constexpr auto kLongestPause = 60s;       // Added to the time in which a worker must receive a request.
 
-CompileReply given_up() {
+CompileReply abandoned() {
   CompileReply reply;
   reply.outcome = Outcome::TimedOut, reply.detail = "abandoned: the run ended before it was compiled";
   return reply;
 }
 
-/// What a front end legitimately reads: compilers, headers, toolkits. No home folder, no /etc, no /proc.
+/// The folders that a front end may read: compilers, headers, toolkits. Not home folders, /etc or /proc.
 std::vector<fs::path> system_folders() {
   std::vector<fs::path> folders{"/usr", "/lib", "/lib64", "/opt", "/bin", lean_headers(), clang_resource_folder()};
   if (auto toolkit = cuda_toolkit()) folders.push_back(*toolkit);
@@ -55,29 +56,29 @@ Result<std::unique_ptr<CompilePool>> CompilePool::start(CompilePoolOptions optio
   jail.readable.insert(jail.readable.end(), pool->options_.readable.begin(), pool->options_.readable.end());
   jail.writable = pool->folder_->path();
   jail.extra_memory_bytes = pool->options_.memory_bytes;
-  // Copied into the closures: they run in forked processes, which see this moment's memory.
+  // Copied into the closures, which run in forked processes.
   FrontendOptions frontend = pool->options_.frontend;
   CompileTarget target = pool->options_.target;
   std::function<void()> warm_up;
   if (target == CompileTarget::Cubin) warm_up = [] { (void)open_cubin_compiler().ok(); };
   if (!pool->options_.few) warm_up = [frontend, target] { warm_up_compiler(frontend, target); };
-  KERNELIFT_ASSIGN(pool->nursery_,
-                   Nursery::start({"kl-compile", warm_up, [frontend, jail, target](Channel& channel, WorkerCell& cell) {
-                                     // Whoever queues launches on the GPU goes first.
-                                     constexpr int kYield = 10;
-                                     if (target == CompileTarget::Cubin) (void)!nice(kYield);
-                                     serve_compiles(channel, cell, frontend, jail);
-                                   }}));
+  auto work = [frontend, jail, target](Channel& channel, WorkerCell& cell) {
+    // The thread that queues launches on the GPU must not wait for a core.
+    constexpr int kYield = 10;
+    if (target == CompileTarget::Cubin) (void)!nice(kYield);
+    serve_compiles(channel, cell, frontend, jail);
+  };
+  KERNELIFT_ASSIGN(pool->fork_server_, ForkServer::start({"kl-compile", warm_up, work}));
   pool->slots_.resize(pool->options_.workers);
   return pool;
 }
 
 CompilePool::~CompilePool() {
-  // Workers die before the nursery that reaps them.
+  // Workers are ended before the fork server that reaps them.
   slots_.clear();
 }
 
-std::string CompilePool::guilt_key(const CompileRequest& request, bool everywhere) {
+std::string CompilePool::failure_key(const CompileRequest& request, bool everywhere) {
   return request.recipe.text() + (everywhere ? "" : "\n" + hash_text(request.source).hex());
 }
 
@@ -97,7 +98,7 @@ CompilePool::Slot* CompilePool::acquire(uint64_t era) {
 
 void CompilePool::release(Slot& slot) {
   std::lock_guard lock(mutex_);
-  if (slot.era < era_) slot.worker.reset();  // It was ended, be it after it had answered.
+  if (slot.era < era_) slot.worker.reset();  // begin_era() has killed it, perhaps after it had replied.
   slot.busy = false;
   free_.notify_all();
 }
@@ -126,13 +127,13 @@ void CompilePool::resume() {
 }
 
 std::chrono::milliseconds CompilePool::limit_of(const CompileRequest& request) const {
-  // Without the original there is nothing to tune: it is waited for, however little time a candidate may take.
+  // Without the original there is nothing to tune: it gets the default limit even if candidates get less.
   return request.admit ? options_.time_limit : std::max(options_.time_limit, CompilePoolOptions().time_limit);
 }
 
 Frame CompilePool::wait_for_reply(Worker& worker, std::chrono::milliseconds limit) {
   using Clock = std::chrono::steady_clock;
-  const Patience patience(worker.pid(), limit);
+  const CpuTimeLimit time_limit(worker.pid(), limit);
   for (Clock::duration waited{};;) {
     auto begin = Clock::now();
     Frame frame = worker.channel().receive(after(kTick));
@@ -140,11 +141,11 @@ Frame CompilePool::wait_for_reply(Worker& worker, std::chrono::milliseconds limi
     std::lock_guard lock(mutex_);
     if (pauses_ > 0) continue;
     waited += Clock::now() - begin;
-    if (patience.is_over(waited)) return frame;
+    if (time_limit.is_over(waited)) return frame;
   }
 }
 
-CompileReply CompilePool::blame(Slot& slot, const CompileRequest& request, Arrival how) {
+CompileReply CompilePool::failed(Slot& slot, const CompileRequest& request, Arrival how) {
   CompileReply reply;
   std::string stage = slot.worker->cell().read_stage(), item = slot.worker->cell().read_item();
   std::string message = slot.worker->cell().read_message(), end = slot.worker->end();
@@ -155,25 +156,25 @@ CompileReply CompilePool::blame(Slot& slot, const CompileRequest& request, Arriv
   } else {
     reply.outcome = Outcome::CompileCrashed;
     reply.detail = where + ": " +
-                   (how == Arrival::Malformed ? "the worker sent nonsense"
+                   (how == Arrival::Malformed ? "the worker sent a malformed reply"
                     : message.empty()         ? end
                                               : message);
   }
-  // A pipeline or option that kills the compiler is dangerous for every source; a plain level is not to blame, nor is
-  // either for a compilation that only took too long.
+  // A pipeline or option that crashes the compiler is refused for every source. After a crash with a plain level, or
+  // after a compile that only took too long, the recipe is refused for this source only.
   bool everywhere =
       reply.outcome == Outcome::CompileCrashed && (!request.recipe.passes.empty() || !request.recipe.options.empty());
   std::lock_guard lock(mutex_);
   slot.worker.reset();
   ++replaced_;
-  if (slot.era < era_) return given_up();
-  guilty_[guilt_key(request, everywhere)] = reply;
+  if (slot.era < era_) return abandoned();
+  failures_[failure_key(request, everywhere)] = reply;
   return reply;
 }
 
 CompileReply CompilePool::serve(Slot& slot, const CompileRequest& request) {
   if (!slot.worker) {
-    auto worker = nursery_->spawn();
+    auto worker = fork_server_->spawn();
     if (!worker.ok()) {
       CompileReply reply;
       reply.outcome = Outcome::CompileCrashed, reply.detail = worker.error().message;
@@ -184,13 +185,13 @@ CompileReply CompilePool::serve(Slot& slot, const CompileRequest& request) {
     if (pauses_ > 0) slot.worker->signal(SIGSTOP);
     if (slot.era < era_) slot.worker->signal(SIGKILL);
   }
-  // A pause may fall into it.
+  // The worker may be paused meanwhile.
   if (!slot.worker->channel().send(kCompile, request.encode(), {}, after(limit_of(request) + kLongestPause)))
-    return blame(slot, request, Arrival::Closed);
+    return failed(slot, request, Arrival::Closed);
   Frame frame = wait_for_reply(*slot.worker, limit_of(request));
   std::optional<CompileReply> reply;
   if (frame) reply = decode_reply(frame.body);
-  if (!reply) return blame(slot, request, frame ? Arrival::Malformed : frame.arrival);
+  if (!reply) return failed(slot, request, frame ? Arrival::Malformed : frame.arrival);
   if (leaves_traces(request.recipe)) {
     std::lock_guard lock(mutex_);
     slot.worker.reset();
@@ -200,7 +201,7 @@ CompileReply CompilePool::serve(Slot& slot, const CompileRequest& request) {
 
 CompileReply CompilePool::run(const CompileRequest& request, uint64_t era) {
   Slot* slot = acquire(era);
-  if (!slot) return given_up();
+  if (!slot) return abandoned();
   CompileReply reply = serve(*slot, request);
   release(*slot);
   return reply;
@@ -222,24 +223,25 @@ std::vector<std::string> CompilePool::compile_roundings(const std::string& sourc
     std::vector<std::string> fast_math = {};
     Fusing fusing = Fusing::AsCompiled;
     bool vectorize = true;
-    Strands strands = Strands::None;
-    bool blocks_turned_round = false;
+    PartialSums partial_sums = PartialSums::None;
+    bool blocks_reversed = false;
   };
-  // Leave to reorder is not taken where nothing is gained by it, as on GPUs: the last ones make it so.
+  // A compiler that may reassociate does so only where it gains speed, which is seldom on GPUs: the last two ways do it
+  // by partial sums.
   const Way ways[] = {{.fast_math = {"contract"}},
-                      {.blocks_turned_round = true},
+                      {.blocks_reversed = true},
                       {.fusing = Fusing::Never},
                       {.fusing = Fusing::First},
                       {.fusing = Fusing::Second},
                       {.fast_math = {"contract", "reassoc", "nsz", "arcp"}},
                       {.vectorize = false},
-                      {.fast_math = {"contract"}, .strands = Strands::Innermost},
-                      {.fast_math = {"contract"}, .strands = Strands::Outermost}};
+                      {.fast_math = {"contract"}, .partial_sums = PartialSums::Innermost},
+                      {.fast_math = {"contract"}, .partial_sums = PartialSums::Outermost}};
   std::vector<CompileRequest> requests;
   for (auto& way : ways) {
     CompileRequest& request = requests.emplace_back(request_again(source, own));
     request.recipe.fast_math = way.fast_math, request.recipe.vectorize = way.vectorize;
-    request.fusing = way.fusing, request.strands = way.strands, request.blocks_turned_round = way.blocks_turned_round;
+    request.fusing = way.fusing, request.partial_sums = way.partial_sums, request.blocks_reversed = way.blocks_reversed;
   }
   return images_of(requests, own);
 }
@@ -284,7 +286,7 @@ CompileReply CompilePool::compile(const std::string& source, const Recipe& recip
   {
     std::lock_guard lock(mutex_);
     for (bool everywhere : {true, false})
-      if (auto found = guilty_.find(guilt_key(request, everywhere)); found != guilty_.end()) {
+      if (auto found = failures_.find(failure_key(request, everywhere)); found != failures_.end()) {
         CompileReply reply = found->second;
         reply.detail += " (remembered: not tried again)";
         return reply;
@@ -298,7 +300,7 @@ CompileReply CompilePool::compile(const std::string& source, const Recipe& recip
   CompileReply reply = run(request, era);
   if (reply.bitcode.empty() || reply.outcome == Outcome::Refused) return reply;
   std::lock_guard lock(mutex_);
-  // Admission is settled with the bitcode: only admitted sources are kept.
+  // Only bitcode of admitted sources is cached, so that admission need not be repeated.
   kept_bytes_ += reply.bitcode.size() - kept_[key].bitcode.size();
   kept_[key] = {reply.bitcode, ++uses_};
   while (kept_bytes_ > kKeptBytes && kept_.size() > 1) {

@@ -1,5 +1,5 @@
-// Front end (or kept bitcode), module variables made tamper-proof, recipe, backend. Every LLVM object dies with the
-// request's context; only options set by a recipe outlive it, and the pool retires such a worker.
+// Front end (or cached bitcode), module variables, recipe, backend. All LLVM objects are destroyed with the request's
+// context; only options that a recipe sets outlive it, and the pool then ends the worker.
 #include "sandbox/compile/compile_worker.h"
 
 #include <clang/AST/ASTConsumer.h>
@@ -44,7 +44,7 @@ class Stopwatch {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-/// The host writes these by cudaMemcpyToSymbol: an initial value must not be folded in.
+/// Keeps the optimiser from folding initial values, because the host may write these variables by cudaMemcpyToSymbol.
 void keep_module_variables_writable(llvm::Module& module) {
   constexpr unsigned kGlobal = 1, kConstant = 4;  // NVPTX address spaces.
   for (auto& variable : module.globals()) {
@@ -70,7 +70,7 @@ class Compile {
   }
 
   CompileReply run() {
-    // Options first: the front end's own inliner and the backend's tables read them.
+    // Options are set first, because the front end's inliner and the backend's tables read them.
     if (auto set = set_options(request_.recipe); !set.ok()) return failed(reply_, set.error(), Outcome::Refused);
     std::unique_ptr<llvm::Module> module = request_.bitcode.empty() ? parse() : reload();
     if (!module) return reply_;
@@ -82,8 +82,8 @@ class Compile {
   }
 
  private:
-  /// LLVM's own remarks and warnings ("loop not unrolled") are no lines for the user's terminal; an error, past which
-  /// it would go on to make wrong code, ends this worker like any other fatal error.
+  /// Drops LLVM's remarks and warnings ("loop not unrolled"), which are not for the user's terminal. An error ends this
+  /// worker like a fatal error, because LLVM would continue and make wrong code.
   static void diagnose(const llvm::DiagnosticInfo* info, void* self) {
     if (info->getSeverity() != llvm::DS_Error) return;
     std::string text;
@@ -128,23 +128,23 @@ class Compile {
     return nullptr;
   }
 
-  /// The recipe's own pipeline on device IR. Without one there is nothing to do here for the CPU: lowering optimises.
+  /// Applies the recipe to device IR. Without a pipeline in the recipe none runs here: the backends optimise.
   Status optimise(llvm::Module& module) {
     announce("fast-math flags");
     KERNELIFT_TRY(add_fast_math(module, request_.recipe));
-    // There is no other way where nothing changes, and no need of code for it.
+    // If nothing changes, the image would equal the original's and is not needed.
     if (request_.fusing != Fusing::AsCompiled && fuse(module, request_.fusing) == 0)
       return refused("no sums of products");
-    if (request_.blocks_turned_round && turn_blocks_round(module) == 0)
-      return refused("no sums over blocks in any order");
-    if (request_.strands != Strands::None || request_.random_sums != 0) KERNELIFT_TRY(change_sums(module));
+    if (request_.blocks_reversed && reverse_block_order(module) == 0)
+      return refused("no atomic sums over blocks whose order could be reversed");
+    if (request_.partial_sums != PartialSums::None || request_.random_sums != 0) KERNELIFT_TRY(change_sums(module));
     if (!request_.recipe.passes.empty())
       KERNELIFT_TRY(
           run_passes(module, request_.recipe, nullptr, [&](const std::string& item) { announce("pass", item); }));
     return done();
   }
 
-  /// As callers see them: what a loop adds up may be added by a function that it calls.
+  /// Changes sums after inlining, because a loop may call a function that adds to its sum.
   Status change_sums(llvm::Module& module) {
     Recipe registers;
     registers.passes = "cgscc(inline),function(sroa,early-cse,simplifycfg,loop-simplify)";
@@ -152,7 +152,7 @@ class Compile {
     int count = 0;
     for (auto& function : module)
       count += request_.random_sums != 0 ? round_sums_at_random(function, request_.random_sums)
-                                         : split_sums(function, request_.strands);
+                                         : split_sums(function, request_.partial_sums);
     return count > 0 ? done() : refused("no sums");
   }
 
@@ -185,7 +185,7 @@ class Compile {
     return done();
   }
 
-  /// PTX to machine code; what ptxas says of the kernels goes into the reply.
+  /// PTX to machine code; ptxas's figures for the kernels go into the reply.
   void assemble() {
     announce("nvJitLink");
     Cubin cubin = compile_cubin(reply_.image, machine());
@@ -202,7 +202,7 @@ class Compile {
 
   const std::string& machine() const { return options_.machine.empty() ? options_.arch : options_.machine; }
 
-  /// 0..3; optimising for size is level 2 with smaller code, which neither backend tells apart.
+  /// 0..3; Os and Oz become level 2, because the backends have no levels for size.
   int level() const {
     const std::string& name = request_.recipe.level;
     bool digit = name.size() == 2 && name[1] >= '0' && name[1] <= '3';
@@ -231,20 +231,20 @@ CompileReply compile_here(const CompileRequest& request, const FrontendOptions& 
 
 void warm_up_compiler(const FrontendOptions& options, CompileTarget target) {
   static WorkerCell cell;
-  // Opened here, where files can still be; where there is none, the driver finishes the PTX.
+  // Opened here, before the jail forbids opening files; if there is none, the driver compiles the PTX.
   if (target == CompileTarget::Cubin) (void)open_cubin_compiler().ok();
   CompileRequest request;
   request.source = "__global__ void kernelift_warm_up(float* data) { data[threadIdx.x] *= 2.0f; }\n";
   request.target = target;
   request.admit = false;
-  // The front end precompiles its headers the second time that it sees a set of flags.
+  // Twice, because the front end precompiles headers at the second use of a set of flags.
   compile_here(request, options, cell);
   compile_here(request, options, cell);
 }
 
 void serve_compiles(Channel& channel, WorkerCell& cell, const FrontendOptions& options, const JailSpec& jail) {
   report_faults_to(&cell.fault);
-  llvm::parallel::strategy = llvm::hardware_concurrency(1);  // Single-threaded by design, lld included.
+  llvm::parallel::strategy = llvm::hardware_concurrency(1);  // A worker has one thread, also in lld.
   llvm::install_fatal_error_handler(note_fatal_error, &cell);
   llvm::install_bad_alloc_error_handler(note_fatal_error, &cell);
   setenv("TMPDIR", jail.writable.c_str(), 1);

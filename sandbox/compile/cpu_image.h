@@ -1,4 +1,4 @@
-// What the compiler wrappers ask of the CPU device: a device program as an image, kernels that it cannot run left out.
+// Images of the CPU device for the compiler wrappers: a device program without the kernels that it cannot run.
 #pragma once
 #include <memory>
 
@@ -6,8 +6,8 @@
 
 namespace kernelift {
 
-/// A kernel that reaches something unsupported is left out by name: an application may hold kernels that it launches on
-/// GPUs only. What is wrong with the module as a whole is an Error.
+/// A kernel that uses an unsupported feature is left out and named, because an application may contain kernels that it
+/// launches on GPUs only. An Error means that the module as a whole cannot be lowered.
 Result<wrappers::CpuImage> make_cpu_image(std::unique_ptr<llvm::Module> module);
 
 }  // namespace kernelift

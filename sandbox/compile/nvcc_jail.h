@@ -1,11 +1,11 @@
-// Has nvcc compile candidates in a confined process: nvcc parses their host side as well.
+// Confines nvcc when it compiles candidates, because nvcc also parses their host code.
 #pragma once
 #include "core/compiler/nvcc_image.h"
 
 namespace kernelift {
 
-/// The same options, for sources that are not the user's own: nvcc sees its headers and one private folder, has no
-/// network, and so many bytes of address space in each of its processes.
+/// The same options for sources that the user did not write: nvcc may read its headers and write in one private folder,
+/// has no network, and each of its processes may use `memory_bytes` of address space.
 NvccOptions confined(NvccOptions options, uint64_t memory_bytes = 16ull << 30);
 
 }  // namespace kernelift

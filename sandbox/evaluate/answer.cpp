@@ -1,9 +1,10 @@
-// What the original kernel makes of made-up inputs, as the answers that candidates are compared with; see evaluate.h.
-// It is run like any candidate: in a confined child, between canaries and guard pages, because made-up inputs may well
-// lead it astray.
+// What the original kernel computes from made-up inputs, as the answers that candidates are compared with; see
+// evaluate.h. It is run like any candidate: in a confined child, between canaries and guard pages, because made-up
+// inputs may well lead it astray.
+#include "sandbox/device/confined_cpu/confined_cpu.h"
 #include "sandbox/evaluate/baseline.h"
-#include "sandbox/evaluate/cpu/trial.h"
 #include "sandbox/evaluate/evaluate.h"
+#include "sandbox/evaluate/runner/verification.h"
 
 namespace kernelift {
 namespace {
@@ -13,11 +14,14 @@ Error astray(const Mep& mep, const std::string& how) {
                  " do not suit it: on them the original " + how + "; record a run of the application instead");
 }
 
-/// The name of the file that holds `result`, which is `before` again where nothing changed.
-Result<std::string> keep(const std::filesystem::path& folder, const std::string& before, const std::byte* given,
-                         std::span<const std::byte> result) {
-  if (std::equal(result.begin(), result.end(), given)) return before;
-  return Mep::store(folder, result);
+/// The name of the file that holds what lies at `live`, which is `before` again where nothing changed.
+Result<std::string> keep(Device& device, const std::filesystem::path& folder, const std::string& before, uint64_t given,
+                         uint64_t live, uint64_t size) {
+  std::vector<std::byte> was(size), is(size);
+  KERNELIFT_TRY(device.read(given, was));
+  KERNELIFT_TRY(device.read(live, is));
+  if (was == is) return before;
+  return Mep::store(folder, is);
 }
 
 }  // namespace
@@ -31,31 +35,34 @@ Result<std::string> answer_by_original(const std::filesystem::path& folder, Mep&
   TrialCode code;
   code.image = baseline->reply.image;
 
-  Mep open = mep;  // As if nothing changed: there are no answers to map yet.
+  Mep open = mep;  // As if nothing changed: there are no answers yet.
   for (auto& instance : open.instances) {
     for (auto& region : instance.regions) region.after = region.before;
     for (auto& variable : instance.variables) variable.after = variable.before;
   }
-  KERNELIFT_ASSIGN(auto memory, ReplayMemory::map(open, folder));
-  TrialSettings settings;
-  KERNELIFT_ASSIGN(auto trial, Trial::start(open, *memory, code, nullptr, settings));
-  if (auto failure = trial->loaded()) return astray(mep, "cannot be launched: " + failure->detail);
+  KERNELIFT_ASSIGN(auto device, open_confined_cpu({}));
+  KERNELIFT_ASSIGN(auto bench, Workbench::create(*device, open, folder, {}, [](const std::string&) {}));
+  if (auto failure = bench->baseline.load(*device, *bench->memory, open, code))
+    return astray(mep, "cannot be launched: " + failure->detail);
+  Verification verification(*bench);
   for (size_t i = 0; i < mep.instances.size(); ++i) {
-    memory->restore(i, false);
-    if (auto failure = trial->run(Side::Baseline, i))
-      return astray(mep, std::string(name(failure->outcome)) + ": " + failure->detail);
-    if (auto outside = memory->broken_canary(i)) return astray(mep, "writes " + *outside);
+    auto left = verification.run(bench->baseline, {i, i}, {});
+    if (left.failure && left.failure->outcome == Outcome::WroteOutside)
+      return astray(mep, "writes " + left.failure->detail);
+    if (left.failure) return astray(mep, std::string(name(left.failure->outcome)) + ": " + left.failure->detail);
+    const ReplayInstance& memory = bench->memory->instances()[i];
     // Regions lie by address in memory, and as the parameters reach them in the MEP.
     for (auto& region : mep.instances[i].regions)
-      for (auto& mapped : memory->instances()[i].regions)
-        if (mapped.address == region.address) {
-          KERNELIFT_ASSIGN(region.after, keep(folder, region.before, mapped.given, {mapped.live(), mapped.size}));
+      for (auto& placed : memory.regions)
+        if (placed.live == region.address) {
+          KERNELIFT_ASSIGN(region.after, keep(*device, folder, region.before, placed.given, placed.live, placed.size));
         }
-    auto mapped = memory->instances()[i].variables.begin();
-    for (auto& variable : mep.instances[i].variables) {
-      KERNELIFT_ASSIGN(variable.after, keep(folder, variable.before, mapped->given,
-                                            memory->mirror().subspan(mapped->mirror_offset, mapped->size)));
-      ++mapped;
+    for (size_t v = 0; v < memory.variables.size(); ++v) {
+      auto& variable = mep.instances[i].variables[v];
+      // A variable that the image does not have is as it was given.
+      const uint64_t given = memory.variables[v].given, live = bench->baseline.variable(i, v);
+      KERNELIFT_ASSIGN(variable.after,
+                       keep(*device, folder, variable.before, given, live ? live : given, variable.size));
     }
   }
   return std::string();

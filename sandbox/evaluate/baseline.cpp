@@ -3,7 +3,7 @@
 
 #include "core/compiler/paths.h"
 #include "core/toolchain/architecture.h"
-#include "sandbox/judge/yardstick.h"
+#include "sandbox/judge/error_bounds.h"
 
 namespace kernelift {
 namespace fs = std::filesystem;

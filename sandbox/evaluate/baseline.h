@@ -7,7 +7,7 @@
 
 #include "core/model/mep.h"
 #include "sandbox/compile/compile_pool.h"
-#include "sandbox/evaluate/inquiry.h"
+#include "sandbox/evaluate/runner/inquiry.h"
 
 namespace kernelift {
 

@@ -13,9 +13,9 @@
 #include "core/model/fidelity.h"
 #include "core/model/kernel_facts.h"
 #include "core/model/mep.h"
-#include "sandbox/evaluate/baseline_report.h"
-#include "sandbox/evaluate/cuda/runner/cross_check.h"
-#include "sandbox/evaluate/inquiry.h"
+#include "sandbox/evaluate/runner/baseline_report.h"
+#include "sandbox/evaluate/runner/cross_check.h"
+#include "sandbox/evaluate/runner/inquiry.h"
 
 namespace kernelift {
 
@@ -112,8 +112,5 @@ Result<ReplayReport> replay(const std::filesystem::path& folder, const ReplayOpt
 /// the CPU device; their files go to data/, mep.json is the caller's to write. Refuses when the original strays on
 /// them. A sentence that is not empty says why it cannot be run here, and the answers stay unknown.
 Result<std::string> answer_by_original(const std::filesystem::path& folder, Mep& mep);
-
-/// "cpu: Intel(R) Xeon(R) Processor, 2 cores": every CPU timing is labelled with it.
-std::string cpu_device_label(unsigned threads = 0);
 
 }  // namespace kernelift

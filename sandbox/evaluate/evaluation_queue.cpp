@@ -25,7 +25,7 @@ EvaluationQueue::~EvaluationQueue() {
   for (auto& thread : threads_) thread.join();
 }
 
-std::future<Verdict> EvaluationQueue::submit(Candidate candidate) {
+std::future<Evaluation> EvaluationQueue::submit(Candidate candidate) {
   Waiting job;
   job.candidate = std::move(candidate);
   auto future = job.promise.get_future();
@@ -70,28 +70,32 @@ EvaluationJob EvaluationQueue::compile(const Candidate& candidate) const {
   return job;
 }
 
-Verdict EvaluationQueue::finished(const EvaluationJob& job, Verdict verdict) const {
-  verdict.compile_seconds = job.compiled.seconds() + job.rebuilt.seconds();
-  verdict.evaluate_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - job.begun).count();
-  hooks_.label(job, verdict);
-  return verdict;
+Evaluation EvaluationQueue::finished(const EvaluationJob& job, Evaluation evaluation) const {
+  auto* verdict = std::get_if<Verdict>(&evaluation);
+  if (!verdict) return evaluation;
+  verdict->compile_seconds = job.compiled.seconds() + job.rebuilt.seconds();
+  verdict->evaluate_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - job.begun).count();
+  hooks_.label(job, *verdict);
+  return evaluation;
 }
 
-void EvaluationQueue::finish(Waiting& job, Verdict verdict) {
-  job.promise.set_value(finished(job, std::move(verdict)));
+void EvaluationQueue::finish(Waiting& job, Evaluation evaluation) {
+  job.promise.set_value(finished(job, std::move(evaluation)));
   std::lock_guard lock(mutex_);
   if (--open_ == 0) changed_.notify_all();
 }
 
-void EvaluationQueue::give_up(Waiting& job) {
-  Verdict verdict = job.screened ? *job.screened : abandoned();
-  finish(job, std::move(verdict));
-}
+void EvaluationQueue::give_up(Waiting& job) { finish(job, job.screened ? Evaluation(*job.screened) : abandoned()); }
 
 bool EvaluationQueue::some_come(const std::deque<Waiting>& jobs, std::unique_lock<std::mutex>& lock) {
   // Jobs in flight at the end are answered too, wherever they still have to go.
   changed_.wait(lock, [&] { return !jobs.empty() || (closing_ && open_ == 0); });
   return !jobs.empty();
+}
+
+bool EvaluationQueue::is_over(uint64_t era) const {
+  std::lock_guard lock(mutex_);
+  return era != era_;
 }
 
 std::optional<EvaluationQueue::Waiting> EvaluationQueue::next(std::deque<Waiting>& jobs) {
@@ -123,6 +127,7 @@ void EvaluationQueue::compile_jobs() {
   while (auto job = next(to_compile_)) {
     job->compiled = compiled(job->candidate, job->era);
     if (job->compiled.ok()) pass_on(std::move(*job), hooks_.rebuild_all ? to_rebuild_ : to_measure_);
+    else if (is_over(job->era)) give_up(*job);
     else finish(*job, rejected(job->compiled));
   }
 }
@@ -175,39 +180,17 @@ Hash code_key(const Candidate& candidate, const std::string& image) {
   return run.key();
 }
 
-double image_id(const std::string& image) {
-  constexpr int kDroppedBits = 12;
-  return static_cast<double>(hash_text(image).high >> kDroppedBits);
-}
-
 Verdict rejected(const CompileReply& compiled) {
   Verdict verdict;
   verdict.outcome = compiled.outcome, verdict.stage = compiled.stage, verdict.detail = compiled.detail;
   return verdict;
 }
 
-Verdict abandoned() {
-  Verdict verdict;
-  verdict.outcome = Outcome::TimedOut, verdict.stage = Stage::Time;
-  verdict.detail = "abandoned: the run ended before it was measured";
-  verdict.counters[kNotJudged] = 1;
-  return verdict;
-}
+NotJudged abandoned() { return {"abandoned: the run ended before it was measured"}; }
 
-Verdict not_launched(const std::string& why) {
-  Verdict verdict;
-  verdict.outcome = Outcome::LaunchFailed, verdict.stage = Stage::Load, verdict.detail = why;
-  verdict.counters[kNotJudged] = 1;
-  return verdict;
-}
+NotJudged not_launched(const std::string& why) { return {why}; }
 
-Verdict not_confirmable(const std::string& why) {
-  Verdict verdict;
-  verdict.outcome = Outcome::Unstable, verdict.stage = Stage::Verify;
-  verdict.detail = "the original cannot be measured again: " + why;
-  verdict.counters[kNotJudged] = 1;
-  return verdict;
-}
+NotJudged not_confirmable(const std::string& why) { return {"the original cannot be measured again: " + why}; }
 
 Verdict same_as_original(const BaselineReport& report, bool cold) {
   Verdict verdict;

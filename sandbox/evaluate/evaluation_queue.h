@@ -14,8 +14,8 @@
 #include <thread>
 
 #include "sandbox/compile/compile_pool.h"
-#include "sandbox/evaluate/baseline_report.h"
-#include "sandbox/evaluate/inquiry.h"
+#include "sandbox/evaluate/runner/baseline_report.h"
+#include "sandbox/evaluate/runner/inquiry.h"
 
 namespace kernelift {
 
@@ -35,7 +35,7 @@ class EvaluationQueue {
   struct Hooks {
     /// One thread each: a verdict on what compiled, and on what was rebuilt. nullopt, with job.screened set: to be
     /// rebuilt. With job.measurer_lost set it gets no more jobs, and another takes this one, unless it is the last.
-    std::vector<std::function<std::optional<Verdict>(EvaluationJob&)>> measurers;
+    std::vector<std::function<std::optional<Evaluation>(EvaluationJob&)>> measurers;
     /// The other compiler, called from so many threads.
     std::function<CompileReply(const Candidate&)> rebuild;
     unsigned rebuilders = 0;
@@ -52,7 +52,7 @@ class EvaluationQueue {
   /// Answers what is in flight first: a future must never be left broken.
   ~EvaluationQueue();
 
-  std::future<Verdict> submit(Candidate candidate);
+  std::future<Evaluation> submit(Candidate candidate);
   /// What waits or is being compiled is answered at once, and what the other compiler is at: by what it was screened
   /// as, if it was.
   void abandon();
@@ -60,14 +60,15 @@ class EvaluationQueue {
   bool rebuilder_idle() const;
   /// Beside the queue, in the caller's own time, for finalists: compiled, and later labelled like everybody else.
   EvaluationJob compile(const Candidate& candidate) const;
-  Verdict finished(const EvaluationJob& job, Verdict verdict) const;
+  Evaluation finished(const EvaluationJob& job, Evaluation evaluation) const;
 
  private:
   struct Waiting : EvaluationJob {
-    std::promise<Verdict> promise;
+    std::promise<Evaluation> promise;
   };
   CompileReply compiled(const Candidate& candidate, uint64_t era) const;
-  using Measure = std::function<std::optional<Verdict>(EvaluationJob&)>;
+  bool is_over(uint64_t era) const;
+  using Measure = std::function<std::optional<Evaluation>(EvaluationJob&)>;
   void compile_jobs();
   void rebuild_jobs();
   void measure_jobs(const Measure& measure);
@@ -79,7 +80,7 @@ class EvaluationQueue {
   std::optional<Waiting> next(std::deque<Waiting>& jobs);
   /// Puts it in line, unless its era is over: what was screened before what was not, the fastest of that first.
   void pass_on(Waiting job, std::deque<Waiting>& jobs);
-  void finish(Waiting& job, Verdict verdict);
+  void finish(Waiting& job, Evaluation evaluation);
   /// Answered by what is known of it.
   void give_up(Waiting& job);
 
@@ -99,15 +100,13 @@ class EvaluationQueue {
 TrialCode trial_code(const Candidate& candidate, const std::string& image);
 /// What is run, without how it came about: candidates of one key share a measurement.
 Hash code_key(const Candidate& candidate, const std::string& image);
-/// For counters: tells which candidates came out as the same machine code, by as many bits as a double holds.
-double image_id(const std::string& image);
 Verdict rejected(const CompileReply& compiled);
-/// These three are not about the candidate (kNotJudged).
-Verdict abandoned();
+/// These three are not about the candidate.
+NotJudged abandoned();
 /// Where the original cannot be measured any more: `why`, as BaselineReport or whoever started the runner says. While
 /// searching nothing was launched; of a finalist nothing can be said.
-Verdict not_launched(const std::string& why);
-Verdict not_confirmable(const std::string& why);
+NotJudged not_launched(const std::string& why);
+NotJudged not_confirmable(const std::string& why);
 /// Of what is the original's very code, which is its equal without being run.
 Verdict same_as_original(const BaselineReport& report, bool cold);
 

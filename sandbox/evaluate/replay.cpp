@@ -4,8 +4,9 @@
 #include <cmath>
 #include <cstdio>
 
+#include "sandbox/device/confined_cpu/confined_cpu.h"
 #include "sandbox/evaluate/baseline.h"
-#include "sandbox/evaluate/cpu/runner_process.h"
+#include "sandbox/evaluate/cpu/cpu_runners.h"
 #include "sandbox/evaluate/cuda/cuda_replay.h"
 #include "sandbox/evaluate/evaluate.h"
 #include "sandbox/judge/diagnosis.h"
@@ -34,17 +35,11 @@ bool is_reproduced(const InstanceReport& instance, double deviation) {
 
 Result<BaselineReport> measure(const Mep& mep, const std::filesystem::path& folder, const ReplayOptions& options,
                                bool cold, const TrialCode& code, const Roundings& roundings) {
-  RunnerSettings settings;
-  settings.trial.threads = options.threads;
-  settings.trial.launch_limit = options.launch_limit;
-  settings.trial.cold = cold;
-  settings.tolerance = options.tolerance;
-  settings.for_candidates = false;
-  KERNELIFT_ASSIGN(auto nursery, RunnerProcess::nursery(mep, folder, settings));
+  KERNELIFT_ASSIGN(auto runners, cpu_runners(mep, folder, runner_settings(options), options.threads));
   BaselineReport report;
-  RunnerVoice voice;
-  if (options.tell) voice.tell = options.tell;
-  KERNELIFT_ASSIGN(auto runner, RunnerProcess::start(*nursery, code, roundings, voice, report));
+  std::set<std::string> fatal;
+  Original original{code, roundings.ways, {}, options.tell};
+  KERNELIFT_ASSIGN(auto runner, RunnerProcess::start(*runners, 0, original, cold, fatal, report));
   return report;
 }
 
@@ -63,7 +58,7 @@ namespace {
 Result<ReplayReport> replay_on_device(const Mep& mep, const std::filesystem::path& folder,
                                       const ReplayOptions& options) {
   if (options.device != "cpu") {
-    auto gpu = open_gpu(options.device, mep, folder, gpu_settings(options), false);
+    auto gpu = open_gpu(options.device, mep, folder, runner_settings(options), false);
     if (gpu.ok()) return replay_on_cuda(folder, mep, options, std::move(*gpu));
     if (options.device != "auto") return std::move(gpu).error();
   }

@@ -1,4 +1,4 @@
-// Non-blocking socket with poll against a deadline; descriptors ride with the frame's head. See channel.h.
+// Non-blocking socket with poll() against a deadline; descriptors are sent with the frame's head. See channel.h.
 #include "sandbox/jail/channel.h"
 
 #include <poll.h>
@@ -11,7 +11,7 @@
 namespace kernelift {
 namespace {
 
-constexpr uint32_t kFrameMagic = 0x4b4c4652;  // "KLFR": tells a frame from stray bytes.
+constexpr uint32_t kFrameMagic = 0x4b4c4652;  // "KLFR": the first bytes of every frame.
 constexpr size_t kMostDescriptors = 8;
 
 struct Head {
@@ -19,7 +19,7 @@ struct Head {
   uint64_t size;
 };
 
-/// -1: for ever.
+/// For poll(); -1: no deadline.
 int milliseconds_left(const std::optional<Deadline>& deadline) {
   if (!deadline) return -1;
   auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - std::chrono::steady_clock::now()).count();
@@ -100,7 +100,7 @@ Arrival Channel::read_up_to(size_t size, char* into, size_t& have, const std::op
       if (errno == EINTR || errno == EAGAIN) continue;
       return Arrival::Closed;
     }
-    // Descriptors are taken over even where none is expected, so that a hostile peer cannot fill our table.
+    // Descriptors are received and closed even where none is expected, so that a hostile peer cannot fill our table.
     for (cmsghdr* part_of = CMSG_FIRSTHDR(&message); part_of; part_of = CMSG_NXTHDR(&message, part_of)) {
       if (part_of->cmsg_level != SOL_SOCKET || part_of->cmsg_type != SCM_RIGHTS) continue;
       size_t count = (part_of->cmsg_len - CMSG_LEN(0)) / sizeof(int);
@@ -125,7 +125,7 @@ Frame Channel::receive(std::optional<Deadline> deadline, uint64_t largest) {
     return without(how);
   std::memcpy(&head, begun_.head.data(), sizeof head);
   if (head.magic != kFrameMagic || head.size > largest) return without(Arrival::Malformed);
-  // Grown as bytes arrive: a head that promises a gigabyte and sends nothing costs nothing.
+  // Grown as bytes arrive: a head that announces a gigabyte that is never sent reserves one step only.
   constexpr size_t kStep = 1 << 20;
   while (begun_.body_bytes < head.size) {
     size_t wanted = std::min<uint64_t>(head.size, begun_.body_bytes + kStep);

@@ -1,6 +1,6 @@
-// A framed connection between two of our processes over a Unix socket. The other end may be a jailed process that was
-// taken over: a frame's head is checked before a byte is reserved for it, every wait has a deadline, and a peer that
-// dies, stalls or talks nonsense is an outcome that the caller handles, not an error that spreads.
+// A framed connection between two of our processes over a Unix socket. The other end may be a jailed process that is
+// controlled by a candidate: a frame's head is checked before memory is reserved for it, every wait can have a
+// deadline, and a peer that dies, stalls or sends malformed data is an outcome that the caller handles, not an Error.
 #pragma once
 #include <array>
 #include <chrono>
@@ -38,7 +38,7 @@ class Descriptor {
 using Deadline = std::chrono::steady_clock::time_point;
 inline Deadline after(std::chrono::milliseconds wait) { return std::chrono::steady_clock::now() + wait; }
 
-inline constexpr uint64_t kLargestFrame = 1ull << 30;  ///< Bytes; images and bitcode are far smaller.
+inline constexpr uint64_t kLargestFrame = 1ull << 30;  ///< Bytes of a body; images and bitcode are far smaller.
 
 enum class Arrival { Frame, Closed, TimedOut, Malformed };
 
@@ -56,24 +56,24 @@ class Channel {
   explicit Channel(Descriptor socket) : socket_(std::move(socket)) {}
   static Result<std::pair<Channel, Channel>> pair();
 
-  /// False when the peer is gone or the deadline passed; the channel is then of no further use.
+  /// False if the peer has ended or the deadline passed; the channel is then unusable.
   bool send(uint32_t type, std::string_view body, std::span<const int> descriptors = {},
             std::optional<Deadline> deadline = {});
-  /// Waits without end unless there is a deadline. What had come of a frame by then is kept: the next call goes on with
-  /// it.
+  /// Waits until the deadline, or for ever if there is none. A part of a frame that has arrived by then is kept, and
+  /// the next call continues with it.
   Frame receive(std::optional<Deadline> deadline = {}, uint64_t largest = kLargestFrame);
   int fd() const { return socket_.get(); }
   void close() { socket_.reset(); }
 
  private:
-  /// A frame of which not all has come.
+  /// A frame that has arrived in part.
   struct Begun {
     std::array<char, 16> head{};
     std::string body;
-    size_t head_bytes = 0, body_bytes = 0;  ///< So much of each.
+    size_t head_bytes = 0, body_bytes = 0;  ///< Bytes of each that have arrived.
     std::vector<Descriptor> descriptors;
   };
-  /// Until `have` is `size`.
+  /// Reads until `have` is `size`.
   Arrival read_up_to(size_t size, char* into, size_t& have, const std::optional<Deadline>& deadline);
   Descriptor socket_;
   Begun begun_;

@@ -1,7 +1,7 @@
-// The order matters: limits and Landlock need calls that the filter then takes away. Calls on the allow-list work,
-// calls that only an escape would make end the process with SIGSYS and are named in the verdict, and everything else
-// answers EPERM, because libraries probe for things and cope. clone3 answers ENOSYS so that libc falls back to clone,
-// whose flags a filter can see: threads yes, processes no.
+// The order matters: limits and Landlock need calls that the filter then forbids. Calls on the allow-list work; calls
+// that only an attempt to escape would make end the process with SIGSYS and are named in the verdict; all others return
+// EPERM, because libraries try calls and continue without them. clone3 returns ENOSYS so that libc falls back to clone,
+// whose flags a filter can read: threads are allowed, processes are not.
 #include "sandbox/jail/jail.h"
 
 #include <fcntl.h>
@@ -108,7 +108,7 @@ constexpr const char* kCompilerAllowed[] = {"getdents64", "ioctl", "statfs", "fs
 constexpr const char* kCompilerWrites[] = {"unlink",   "unlinkat", "rename",    "renameat", "renameat2", "mkdir",
                                            "mkdirat",  "rmdir",    "fchmod",    "fsync",    "fdatasync", "fallocate",
                                            "pwrite64", "truncate", "utimensat", "link",     "chmod"};
-// Nothing that a compiler or a kernel does by accident: a call to one of these is an attempt.
+// Compilers and kernels never call these by accident: such a call is an attempt to escape.
 constexpr const char* kForbidden[] = {"execve",
                                       "execveat",
                                       "fork",
@@ -173,7 +173,7 @@ constexpr const char* kForbidden[] = {"execve",
                                       "setpgid",
                                       "setsid"};
 
-/// The macros of seccomp.h leave a field out; the argument's number, how it is compared, and with what.
+/// A condition on argument `number` of a system call. The macros of seccomp.h leave a field uninitialised.
 scmp_arg_cmp argument(unsigned number, scmp_compare how, uint64_t a, uint64_t b = 0) { return {number, how, a, b}; }
 
 class Filter {
@@ -194,7 +194,7 @@ class Filter {
   }
 
  private:
-  // Rules for calls that this architecture lacks are no loss; libseccomp reports them as EDOM or EFAULT.
+  // Rules for calls that this architecture lacks are not needed; libseccomp reports them as EDOM or EFAULT.
   void note(int result) {
     if (result < 0 && result != -EDOM && result != -EFAULT && result != -EEXIST && worst_ == 0) worst_ = result;
   }
@@ -221,14 +221,14 @@ Status filter_system_calls(const JailSpec& spec) {
     filter.add(SCMP_ACT_ALLOW, "prctl", argument(0, SCMP_CMP_EQ, static_cast<uint64_t>(option)));
   filter.add(SCMP_ACT_ALLOW, "prlimit64", argument(2, SCMP_CMP_EQ, 0));
 
-  // Which files is Landlock's business; here reading is told from writing.
+  // Landlock decides which files may be opened; the filter allows reading and forbids writing.
   for (auto call : {"open", "openat"}) {
     if (writes) {
       filter.add(SCMP_ACT_ALLOW, call);
       continue;
     }
-    unsigned flags = std::string_view(call) == "open" ? 1 : 2;  // Which argument holds them.
-    // With O_RDONLY, O_CREAT and O_TRUNC still change the disk.
+    unsigned flags = std::string_view(call) == "open" ? 1 : 2;  // Number of the argument.
+    // O_CREAT and O_TRUNC change the disk even with O_RDONLY.
     constexpr uint64_t kChanges = O_ACCMODE | O_CREAT | O_TRUNC;
     filter.add(SCMP_ACT_ALLOW, call, argument(flags, SCMP_CMP_MASKED_EQ, kChanges, O_RDONLY));
     for (uint64_t bit : {O_WRONLY, O_RDWR, O_CREAT, O_TRUNC})
@@ -237,8 +237,8 @@ Status filter_system_calls(const JailSpec& spec) {
   return filter.load();
 }
 
-/// A compiler's driver starts preprocessors and assemblers, so what may be called cannot be listed: everything but the
-/// network, other processes' memory and the machine itself. Files are Landlock's business.
+/// A compiler's driver starts preprocessors and assemblers, whose system calls cannot be listed. All calls are allowed
+/// except those for the network, other processes' memory and the machine's administration. Landlock restricts files.
 Status filter_toolchain() {
   constexpr const char* kNeeded[] = {"execve", "fork", "vfork", "kill", "tkill", "symlink", "setpgid"};
   Filter filter(SCMP_ACT_ALLOW);
@@ -374,9 +374,8 @@ std::vector<JailAbility> jail_abilities() {
                     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && restrict_files({}, {}).ok() &&
                            open("/etc/passwd", O_RDONLY) < 0;
                   }),
-      "candidates and what compiles them can read any file that you can: use a kernel of 5.13 or later and add "
-      "landlock to its lsm= "
-      "list");
+      "candidates and their compilers can read every file that you can: use a kernel of 5.13 or later and add landlock "
+      "to its lsm= list");
   add("parent-death signal", child_manages([] { return bind_to_parent(getppid()); }),
       "workers could outlive a killed kernelift");
   return abilities;

@@ -1,4 +1,4 @@
-// See landlock.h. Access rights are taken from version 1 up to 3 (truncate), which is all a file view needs.
+// See landlock.h. Uses the access rights of versions 1 to 3 (truncate), which cover reading, writing and executing.
 #include "sandbox/jail/landlock.h"
 
 #include <fcntl.h>
@@ -25,7 +25,7 @@ constexpr uint64_t kTruncate = 1ull << 14;  // LANDLOCK_ACCESS_FS_TRUNCATE, vers
 
 Status allow(int ruleset, const std::filesystem::path& path, uint64_t rights) {
   Descriptor at(open(path.c_str(), O_PATH | O_CLOEXEC));
-  if (!at) return done();  // What does not exist cannot be read.
+  if (!at) return done();  // It does not exist, so there is nothing to allow.
   struct stat what{};
   if (fstat(at.get(), &what) == 0 && !S_ISDIR(what.st_mode))
     rights &= LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_EXECUTE;

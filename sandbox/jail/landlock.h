@@ -1,5 +1,5 @@
-// The part of the jail that knows paths: Linux Landlock (5.13+, unprivileged). seccomp sees only numbers, so "may read
-// the headers, nothing else" can be said here alone. libc has no wrappers: the three system calls are made directly.
+// The part of the jail that restricts files by path: Linux Landlock (5.13 or later, unprivileged). A seccomp filter
+// cannot, because it sees only numbers. libc has no wrappers, so the three system calls are made directly.
 #pragma once
 #include <filesystem>
 #include <vector>
@@ -8,11 +8,11 @@
 
 namespace kernelift {
 
-/// 0 where the kernel has none.
+/// The kernel's version of Landlock's interface; 0 if it has none.
 int landlock_version();
 
-/// From now on only `readable` can be read and only `writable` (may be empty) be changed; `run`: programs among
-/// `readable` may be started, and /dev/null is there. Needs no_new_privs.
+/// From now on this process can read only `readable` and change only `writable` (none if that is empty). `run`: it may
+/// also start programs in `readable` and use /dev/null. EXPECTS: no_new_privs is set.
 Status restrict_files(const std::vector<std::filesystem::path>& readable, const std::filesystem::path& writable,
                       bool run = false);
 

@@ -1,6 +1,8 @@
 // See diagnosis.h. Thresholds are where advice starts to pay, not laws: each is named with its reason.
 #include "sandbox/judge/diagnosis.h"
 
+#include "core/model/launch/limits.h"
+
 #include <algorithm>
 #include <cstdarg>
 #include <cstdio>
@@ -118,7 +120,7 @@ void judge_parallelism(const KernelFacts& facts, std::vector<std::string>& findi
                "divide the work better.",
                waves));
   }
-  if (facts.geometry.block.count() % 32)
+  if (facts.geometry.block.count() % kWarpSize)
     findings.push_back(text("A block of %llu threads is no multiple of 32: the last warp of each block is partly idle.",
                             static_cast<unsigned long long>(facts.geometry.block.count())));
   double occupancy = facts.occupancy.value_or(facts.occupancy_limit.value_or(1));

@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-#include "sandbox/judge/element.h"
+#include "core/model/element.h"
 
 namespace kernelift {
 

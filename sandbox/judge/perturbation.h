@@ -7,7 +7,7 @@
 #pragma once
 #include <span>
 
-#include "sandbox/judge/yardstick.h"
+#include "sandbox/judge/error_bounds.h"
 
 namespace kernelift {
 

@@ -77,8 +77,8 @@ void LaneEnvelopes::add(std::span<const std::byte> reference, std::span<const st
       lanes_[i].add(lane_bytes(layout_, i, reference, left), lane_bytes(layout_, i, other, right));
 }
 
-void LaneEnvelopes::grant(Yardstick& yardstick) const {
-  for (size_t i = 0; i < lanes_.size(); ++i) lanes_[i].spread().grant(layout_.lanes[i].type, yardstick.tolerances[i]);
+void LaneEnvelopes::grant(ErrorBounds& bounds) const {
+  for (size_t i = 0; i < lanes_.size(); ++i) lanes_[i].spread().grant(layout_.lanes[i].type, bounds.tolerances[i]);
 }
 
 LaneReferences::LaneReferences(ElementLayout layout) : layout_(std::move(layout)) {
@@ -92,13 +92,13 @@ void LaneReferences::add(std::span<const std::byte> reference, std::span<const s
       lanes_[i].add(lane_bytes(layout_, i, reference, left), lane_bytes(layout_, i, run, right));
 }
 
-void LaneReferences::grant(std::span<const std::byte> reference, Yardstick& yardstick) const {
+void LaneReferences::grant(std::span<const std::byte> reference, ErrorBounds& bounds) const {
   std::vector<std::byte> gathered;
-  yardstick.nearer.assign(lanes_.size(), nullptr);
+  bounds.nearer.assign(lanes_.size(), nullptr);
   for (size_t i = 0; i < lanes_.size(); ++i)
     if (auto settled = std::make_shared<NearerReference>(lanes_[i]);
         settled->settle(lane_bytes(layout_, i, reference, gathered)))
-      yardstick.nearer[i] = std::move(settled);
+      bounds.nearer[i] = std::move(settled);
 }
 
 }  // namespace kernelift

@@ -16,7 +16,7 @@
 // What differs from run to run (sums by atomics) is measured in the same way. No spread, no envelope: then the bound in
 // ULP stands alone.
 #pragma once
-#include "sandbox/judge/yardstick.h"
+#include "sandbox/judge/error_bounds.h"
 
 namespace kernelift {
 
@@ -52,8 +52,8 @@ class LaneEnvelopes {
  public:
   explicit LaneEnvelopes(ElementLayout layout);
   void add(std::span<const std::byte> reference, std::span<const std::byte> other);
-  /// Widens `yardstick`, never narrows it. EXPECTS: one of the same layout.
-  void grant(Yardstick& yardstick) const;
+  /// Widens `bounds`, never narrows it. EXPECTS: bounds of the same layout.
+  void grant(ErrorBounds& bounds) const;
 
  private:
   ElementLayout layout_;
@@ -66,8 +66,8 @@ class LaneReferences {
   explicit LaneReferences(ElementLayout layout);
   /// What a run left whose sums were rounded at random.
   void add(std::span<const std::byte> reference, std::span<const std::byte> run);
-  /// After the last run. EXPECTS: a yardstick of the same layout, for `reference`.
-  void grant(std::span<const std::byte> reference, Yardstick& yardstick) const;
+  /// After the last run. EXPECTS: bounds of the same layout, for `reference`.
+  void grant(std::span<const std::byte> reference, ErrorBounds& bounds) const;
 
  private:
   ElementLayout layout_;

@@ -58,7 +58,7 @@ def of_compiler(source, count):
 def distinct(candidates, verdicts):
     """Two equal texts of PTX become equal machine code, so different machine code was different PTX."""
     seen = set()
-    good = {v["note"]: v["counters"]["image_id"] for v in json.load(open(verdicts))["verdicts"] if v["outcome"] == "ok" and "image_id" in v["counters"]}
+    good = {v["note"]: v["image"]["identity"] for v in json.load(open(verdicts))["verdicts"] if v["outcome"] == "ok" and "identity" in v["image"]}
     for line in open(candidates):
         image = good.get(json.loads(line)["note"])
         if image is not None and image not in seen:

@@ -13,7 +13,7 @@ for name in sys.argv[1:]:
     run = json.load(open(name))
     verdicts = run["verdicts"]
     total, seconds = total + len(verdicts), seconds + run["seconds"]
-    images = {v["counters"]["image_id"] for v in verdicts if "image_id" in v["counters"]}
+    images = {v["image"]["identity"] for v in verdicts if "identity" in v.get("image", {})}
     distinct |= {(name, image) for image in images}
     medians = [v["timings"][0]["seconds"] for v in verdicts if v["outcome"] == "ok" and v["timings"]]
     best = min((v for v in verdicts if v["outcome"] == "ok" and v["timings"]), key=lambda v: v["timings"][0]["seconds"])

@@ -1,11 +1,11 @@
-# The user edited the kernel's file after the run: apply refuses by name, and not a byte changes.
+# The user has edited the kernel's file since the run: apply refuses, names the file, and changes nothing.
 . "$(dirname "$0")/common.sh" "$@"
 tuned_gamma 12
-sed -i '1i // edited while the run was going on' gamma.cu
+sed -i '1i // edited after the run' gamma.cu
 SUM=$(sha256sum gamma.cu); HEAD_BEFORE=$(git rev-parse HEAD)
 got=0
 "$KL" apply "$RUN" --device cpu --build 'nvcc -O2 gamma.cu -o gamma' --run ./gamma --check ./gamma >.apply 2>&1 || got=$?
 [ $got -eq 4 ] || { cat .apply; fail "exit $got"; }
 grep -q gamma.cu .apply || { cat .apply; fail "the refusal does not name the file"; }
 rm .apply
-[ "$(sha256sum gamma.cu)" = "$SUM" ] && [ "$(git rev-parse HEAD)" = "$HEAD_BEFORE" ] || fail "something of the user's changed"
+[ "$(sha256sum gamma.cu)" = "$SUM" ] && [ "$(git rev-parse HEAD)" = "$HEAD_BEFORE" ] || fail "apply changed the file or HEAD"

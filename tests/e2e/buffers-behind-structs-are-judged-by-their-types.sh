@@ -1,5 +1,5 @@
-# What a kernel reaches only through members of what it is passed by value, or through structs in device memory, is compared as
-# what it is: floats within a tolerance, integers exactly.
+# Buffers that a kernel reaches only through members of a struct passed by value, or through structs in device memory, are
+# compared by their element type: floats within a tolerance, integers exactly.
 . "$(dirname "$0")/common.sh" "$@"
 cat > app.cu <<'C'
 #include <cstdio>
@@ -65,23 +65,23 @@ P
 [ "$(grep -c kl_replay::kDouble mep/main.cu)" -ge 2 ] || fail "main.cu does not know the types"
 expect_exit 0 "$KL" replay mep
 expect_says PASS
-# The sums of the even and the odd elements first, and a quotient for a product: rounded otherwise, and right.
+# Sums even and odd elements separately and divides instead of multiplying: rounded differently, but right.
 sed 's/sum += p.rows\[i \* 32 + k\];/(k % 2 ? odd : sum) += p.rows[i * 32 + k];/; s|count \* 0.1|count / 10.0|' mep/kernel.cu >otherwise.cu
 ! cmp -s mep/kernel.cu otherwise.cu || fail "the candidate is the original"
 expect_exit 0 "$KL" evaluate mep otherwise.cu
 expect_says "otherwise.cu: correct"
-# Too far from it.
+# Differs by more than the tolerance.
 sed 's/sum + odd;/sum * 1.001f + odd;/' mep/kernel.cu >off.cu
 expect_exit 1 "$KL" evaluate mep off.cu
 expect_says "wrong"
 sed 's/count \* 0.1/count * 0.1001/' mep/kernel.cu >off.cu
 expect_exit 1 "$KL" evaluate mep off.cu
 expect_says "wrong"
-# As a float of the same bits it would be next to the right one.
+# Off by one: as a float with the same bits it would be within the tolerance.
 sed 's/= count;/= count + (i == 7);/' mep/kernel.cu >off.cu
 expect_exit 1 "$KL" evaluate mep off.cu
 expect_says "wrong"
-# Atomics add in another order each time.
+# Atomic additions are in a different order in each launch.
 expect_exit 0 "$KL" extract add_up --out sums
 expect_exit 0 "$KL" replay sums
 cp sums/kernel.cu same.cu

@@ -1,4 +1,4 @@
-# Sixteen compilations at once: the log is one valid document with every one of them.
+# Sixteen files compiled in parallel: the log is one valid document that contains every command.
 . "$(dirname "$0")/common.sh" "$@"
 for i in $(seq 16); do echo "__global__ void k$i(int* p) { *p = $i; }" > f$i.cu; done
 printf 'all: $(patsubst %%.cu,%%.o,$(wildcard *.cu))\n%%.o: %%.cu\n\tnvcc -c $< -o $@\n' > Makefile

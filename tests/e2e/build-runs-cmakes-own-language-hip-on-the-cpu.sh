@@ -1,12 +1,12 @@
-# HIP as CMake's own language configures, builds, runs and is scanned; find_package(hip) and Makefiles that ask for HIPCXX
-# come to the wrappers too.
+# An application with CMake's language HIP configures, builds, runs and is scanned; find_package(hip) and Makefiles that use
+# HIPCXX find the wrappers too.
 . "$(dirname "$0")/common.sh" "$@"
 example hip-filter
 expect_exit 0 "$KL" build --device cpu -- sh -c 'cmake -S . -B build && cmake --build build -j2'
 expect_exit 0 ctest --test-dir build
 expect_exit 0 "$KL" scan --json
-[ "$(json 'd["language"]')" = hip ] || fail "scan took it for $(json 'd["language"]')"
-[ "$(json 'len(d["units"]), len(d["kernels"]) > 2, len(d["launches"]) > 2')" = "3 True True" ] || fail "scan did not see it all"
+[ "$(json 'd["language"]')" = hip ] || fail "scan reports the language $(json 'd["language"]')"
+[ "$(json 'len(d["units"]), len(d["kernels"]) > 2, len(d["launches"]) > 2')" = "3 True True" ] || fail "scan did not find all units, kernels and launches"
 
 mkdir "$WORK/small" && cd "$WORK/small"
 cat > main.cpp <<'HIP'

@@ -1,4 +1,4 @@
-# A CMake application with LANGUAGES CUDA configures and builds through the wrappers, runs with no GPU, and passes its check.
+# A CMake application with LANGUAGES CUDA configures and builds with the wrappers, runs without a GPU, and passes its check.
 . "$(dirname "$0")/common.sh" "$@"
 example heat
 expect_exit 0 "$KL" build --device cpu -- sh -c 'cmake -S . -B build -DCMAKE_BUILD_TYPE=Release && cmake --build build -j2'

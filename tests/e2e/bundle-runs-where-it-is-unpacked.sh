@@ -1,4 +1,4 @@
-# The archive runs from any folder, with nothing of the build machine in its environment, and no link leads out of it.
+# The archive runs from any folder, in an environment without anything of the build machine, and no link leads out of it.
 . "$(dirname "$0")/common.sh" "$@"
 expect_exit 0 "$SRC/scripts/bundle" --level 0 "$BIN/.." "$WORK/out/kernelift.tar.xz"
 mkdir "$WORK/else where" && cd "$WORK/else where"
@@ -11,7 +11,7 @@ done
 for file in LICENSE README.md scripts/gpu-check tests/gpu/run_cases lib/kernelift/headers/cuda_runtime.h lib/kernelift/clang/include/stddef.h; do
   [ -f "$file" ] || fail "the archive has no $file"
 done
-# The programs' own texts name no folder of the machine that built them.
+# The programs contain no path of the machine that built them.
 for file in bin/kernelift lib/kernelift/runtime/*.so*; do
   named=$(grep -aoF -m 1 "$SRC/" "$file" | head -1 || true)
   [ -z "$named" ] || fail "$file names $named"
@@ -21,7 +21,7 @@ expect_exit 0 "${BARE[@]}" bin/kernelift doctor --json
 [ "$(json 'all(f["detail"].startswith("'"$HOME_FOLDER"'") for f in d["findings"] if f["area"] == "kernelift")')" = True ] || fail "doctor found pieces elsewhere"
 cp -r examples/one-file "$WORK/app" && cd "$WORK/app"
 expect_exit 0 "${BARE[@]}" "$HOME_FOLDER/bin/kernelift" build --device cpu -- nvcc -O2 nbody.cu -o nbody
-# oneTBB comes with the archive; a machine that has none links and loads this one.
+# The archive contains oneTBB; on a machine without it, programs are linked with the archive's library.
 for library in $(find "$HOME_FOLDER/lib/kernelift/runtime" -name 'libtbb.so*' -printf '%f\n'); do
   [ -n "$(find -L .kernelift -name "$library" -type f)" ] || fail "$library is not beside the runtime that programs are linked with"
 done

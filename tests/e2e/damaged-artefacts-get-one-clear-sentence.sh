@@ -1,4 +1,4 @@
-# Truncated, bit-flipped and future-version captures, MEPs and runs: one sentence that names the file, never a crash.
+# Captures, MEPs and runs that are truncated, corrupted or of a newer version: one sentence that names the file, and no crash.
 . "$(dirname "$0")/common.sh" "$@"
 example one-file
 expect_exit 0 "$KL" build --device cpu -- nvcc -O2 nbody.cu -o nbody
@@ -21,7 +21,7 @@ truncate -s 64 .kernelift/capture/blobs.klb
 expect_exit 3 "$KL" extract "$KERNEL" --out other; expect_says "blobs.klb"; expect_brief
 rm -rf .kernelift/capture && cp -r saved .kernelift/capture
 echo garbage > .kernelift/capture/manifest.json
-# What can be read without it is used, and the file is named.
+# The rest of the capture is used, and the damaged file is named.
 expect_exit 0 "$KL" extract "$KERNEL" --out other; expect_says "warning: the capture is damaged"; expect_says "manifest.json"
 
 head -c 3000 "$RUN" > cut.klrun

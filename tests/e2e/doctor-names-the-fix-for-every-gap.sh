@@ -1,7 +1,7 @@
-# kernelift doctor: every finding that is not good comes with what to do about it.
+# kernelift doctor names a fix for every finding that is not good.
 . "$(dirname "$0")/common.sh" "$@"
 expect_exit 0 "$KL" doctor --json
-[ "$(json 'sum(1 for f in d["findings"] if f["state"] != "good" and not f["fix"])')" = 0 ] || fail "a gap without a fix"
+[ "$(json 'sum(1 for f in d["findings"] if f["state"] != "good" and not f["fix"])')" = 0 ] || fail "a finding without a fix"
 [ "$(json 'd["usable"]')" = True ] || fail "this machine should be usable"
 expect_exit 0 "$KL" doctor
 expect_says "CPU device"

@@ -1,4 +1,4 @@
-# A name that matches nothing or several: the matches are listed, exit code 2, nothing written.
+# A name that matches no kernel or several: exit code 2, the matching kernels are listed, and no MEP is written.
 . "$(dirname "$0")/common.sh" "$@"
 cat > app.cu <<'C'
 namespace a { __global__ void step(int* p) { *p += 1; } }
@@ -12,9 +12,10 @@ expect_exit 2 "$KL" extract step
 expect_says "a::step"; expect_says "b::step"
 expect_exit 2 "$KL" extract nothing
 expect_says "nothing"
+[ -z "$(ls .kernelift/mep 2>/dev/null)" ] || fail "a name that was refused left a MEP behind"
 expect_exit 0 "$KL" extract a::step
 
-# Two files' static kernels of one name stand on one line of the profile, which says so.
+# Static kernels of the same name in two files share one line of the profile; a note says so.
 for part in one two; do
   printf 'static __global__ void half(int* p) { *p /= 2; }\nvoid %s(int* p) { half<<<1, 1>>>(p); }\n' $part > $part.cu
 done

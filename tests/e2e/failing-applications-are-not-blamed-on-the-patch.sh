@@ -1,5 +1,5 @@
-# An application that does not build, crashes while it is recorded, never launches the kernel asked for, or fails its own
-# check before any patch: said as that, with the exit code of a no, and nothing is changed.
+# An application that does not build, crashes while it is recorded, never launches the requested kernel, or fails its own
+# check before any patch: the message says so, the exit code is 1, and nothing is changed.
 . "$(dirname "$0")/common.sh" "$@"
 cat > app.cu <<'C'
 #include <cstdio>
@@ -36,7 +36,7 @@ expect_says "signal"; untouched
 
 expect_exit 0 "$KL" build --device cpu -- sh -c "$BUILD"
 expect_exit 0 "$KL" scan
-# Crashes and failures of the application are its own: told apart from those of the recorder, with what was seen until then.
+# Crashes and failures of the application are reported as its own, not the recorder's, with the kernels seen until then.
 for how in crash segv; do
   expect_exit 1 "$KL" record -- ./app $how
   expect_says "signal"; expect_says "twice"

@@ -1,5 +1,5 @@
-// For tests that need a gain: every block makes a table of its own, so that larger blocks gain more than any machine's
-// noise could hide. Checks itself.
+// An application for tests that need a gain: every block computes a table of its own, so larger blocks gain so much that
+// no machine's noise hides it. It checks its own results.
 #include <cmath>
 #include <cstdio>
 #include <vector>

@@ -1,4 +1,4 @@
-# The recorder must not be noticed: same output, and an application's failure is reported, not swallowed.
+# The recorder does not disturb the application: its output appears, and its failure is reported.
 . "$(dirname "$0")/common.sh" "$@"
 cat > app.cu <<'C'
 #include <cstdio>

@@ -1,4 +1,4 @@
-# An application that launches nothing, and a regex that matches nothing: a sentence with the likely cause.
+# An application that launches no kernel, and a --kernel expression that matches none: a sentence names the likely cause.
 . "$(dirname "$0")/common.sh" "$@"
 echo 'int main() { return 0; }' > plain.cpp && g++ plain.cpp -o plain
 expect_exit 1 "$KL" record -- ./plain

@@ -1,4 +1,4 @@
-# No database, an empty one, a damaged one, one that names a missing file, one whose file does not parse.
+# No compile database, an empty one, a damaged one, one that names a missing file, one whose source does not parse.
 . "$(dirname "$0")/common.sh" "$@"
 mkdir app && cd app
 expect_exit 3 "$KL" scan

@@ -1,4 +1,4 @@
-# kill -9 in the middle of a run, then --resume: what was evaluated is still there and is not evaluated again.
+# kill -9 in the middle of a run, then --resume: evaluated candidates are still stored and are not evaluated again.
 . "$(dirname "$0")/common.sh" "$@"
 example one-file
 expect_exit 0 "$KL" build --device cpu -- nvcc -O2 nbody.cu -o nbody
@@ -15,7 +15,7 @@ kill -9 $TUNER; wait $TUNER 2>/dev/null || true
 BEFORE=$(trials)
 [ "$BEFORE" -ge 2 ] || fail "only $BEFORE candidates survived the kill"
 expect_exit_in "0 1" "$KL" tune mep --device cpu --evals 5 --resume
-[ "$(trials)" -gt "$BEFORE" ] || fail "the run did not go on"
+[ "$(trials)" -gt "$BEFORE" ] || fail "the run was not continued"
 [ "$(json 'len(set(t["candidate"]["key"] for t in d["trials"])) == len(d["trials"])')" = True ] || fail "a candidate was evaluated twice"
 no_workers() { ! pgrep -f "$WORK/one-file/mep" >/dev/null; }
 until_true 60 no_workers || fail "a worker outlived the killed tuner"

@@ -1,11 +1,13 @@
-# Usage errors exit with 2 and name what was wrong; --help shows an example for every verb.
+# Usage errors exit with code 2 and name what is wrong; --help shows an example for every verb.
 . "$(dirname "$0")/common.sh" "$@"
 expect_exit 2 "$KL"
 expect_exit 2 "$KL" nonsense
+expect_says "there is no verb 'nonsense'"; expect_brief 1
 expect_exit 2 "$KL" tune
+expect_says "MEP"; expect_brief 1
 expect_exit 2 "$KL" scan --device gameboy
-expect_says "gameboy"
-# What the loop's last step would refuse is refused before its first.
+expect_says "gameboy"; expect_brief 1
+# Options that the last step of optimize would refuse are refused before the first step.
 expect_exit 2 "$KL" optimize --build 'touch built' --run ./app --embed perhaps
 expect_says "--embed is never, auto or only, not 'perhaps'"
 expect_exit 2 "$KL" optimize --device cpu --build 'touch built' --run ./app --embed only
@@ -14,7 +16,7 @@ expect_exit 2 "$KL" optimize --device cpu --build 'touch built' --run ./app --ti
 expect_says "at least 5 s"
 expect_exit 2 "$KL" optimize --device cpu --build 'touch built' --run ''
 expect_says "--build and --run need a command each"
-[ ! -e built ] || fail "the application was built all the same"
+[ ! -e built ] || fail "the application was built in spite of the usage error"
 for verb in doctor scan build record extract replay evaluate tune apply optimize report simulate export; do
   expect_exit 0 "$KL" $verb --help
   expect_says "Example:"

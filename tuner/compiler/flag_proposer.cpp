@@ -54,9 +54,12 @@ Space FlagProposer::recipe_space(const std::vector<Pieces>& wrong) {
   for (auto& piece : fast_math()) parameters.push_back({piece.name, {0, 1}, 0});
   std::vector<Expression> constraints;
   for (auto& pieces : wrong) {
-    std::string together;
-    for (auto& piece : pieces) together += (together.empty() ? "" : " && ") + piece;
-    constraints.push_back(*Expression::parse("!(" + together + ")"));
+    std::optional<Expression> together;
+    for (auto& piece : pieces) {
+      auto chosen = Expression::variable(piece);
+      together = together ? Expression::binary(Expression::Op::And, *together, chosen) : chosen;
+    }
+    if (together) constraints.push_back(Expression::unary(Expression::Op::Not, *together));
   }
   return *Space::create(std::move(parameters), std::move(constraints));
 }

@@ -37,10 +37,9 @@ std::optional<Candidate> apply(const Candidate& candidate, const Rule& rule, con
     if (multiply == divide) continue;
     if (changed.launches.empty()) changed.launches.push_back(CandidateLaunch::as_recorded(kernel));
     for (auto& launch : changed.launches) {
-      std::string grid = launch.grid[axis].text();
-      if (multiply > 1) grid = "(" + grid + ") * " + std::to_string(multiply);
-      if (divide > 1) grid = "ceil_div(" + grid + ", " + std::to_string(divide) + ")";
-      launch.grid[axis] = *Expression::parse(grid);
+      Expression& grid = launch.grid[axis];
+      if (multiply > 1) grid = grid * Expression::constant(multiply);
+      if (divide > 1) grid = ceil_div(grid, Expression::constant(divide));
     }
   }
   return changed;

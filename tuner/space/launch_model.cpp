@@ -44,12 +44,6 @@ std::optional<int64_t> solve(const Expression& expression, const std::string& na
   return low;
 }
 
-std::optional<Expression> parsed(const std::string& text) {
-  if (text.empty()) return std::nullopt;
-  auto expression = Expression::parse(text);
-  return expression.ok() ? std::optional(*expression) : std::nullopt;
-}
-
 }  // namespace
 
 std::optional<LaunchModel> LaunchModel::fit(const Mep& mep, std::string& contradiction) {
@@ -67,8 +61,7 @@ std::optional<LaunchModel> LaunchModel::fit(const Mep& mep, std::string& contrad
                       " is " + expression.text() + ", which is " + std::to_string(says) + ", and " +
                       std::to_string(recorded) + " was recorded";
     };
-    for (int axis = 0; axis < 3; ++axis)
-      model.grid_[axis] = parsed(site.grid[axis]), model.block_[axis] = parsed(site.block[axis]);
+    for (int axis = 0; axis < 3; ++axis) model.grid_[axis] = site.grid[axis], model.block_[axis] = site.block[axis];
     for (auto& instance : mep.instances) {
       Bindings arguments = knobs;
       for (size_t i = 0; i < site.argument_text.size() && i < mep.parameters.size(); ++i)
@@ -78,8 +71,7 @@ std::optional<LaunchModel> LaunchModel::fit(const Mep& mep, std::string& contrad
       for (int axis = 0; axis < 3; ++axis) {  // The block first: its own variable is known from the record.
         if (!model.block_[axis]) continue;
         int64_t recorded = along(instance.geometry.block, axis);
-        for (auto& name : model.block_[axis]->variables())
-          if (!arguments.contains(name) && model.block_[axis]->text() == name) arguments[name] = recorded;
+        if (auto* name = model.block_[axis]->as_variable()) arguments.emplace(*name, recorded);
         auto value = model.block_[axis]->evaluate(arguments);
         if (!value.ok()) model.block_[axis].reset();
         else if (*value != recorded) contradicts("block", axis, *model.block_[axis], *value, recorded);
@@ -106,12 +98,12 @@ std::optional<LaunchModel> LaunchModel::fit(const Mep& mep, std::string& contrad
 }
 
 std::optional<Expression> LaunchModel::divisor(int axis) const {
-  auto quotient = grid_[axis] ? Quotient::of(*grid_[axis]) : std::nullopt;
+  auto quotient = grid_[axis] ? grid_[axis]->as_quotient() : std::nullopt;
   return quotient ? std::optional(quotient->divisor) : std::nullopt;
 }
 
 bool LaunchModel::may_divide_by(int axis, int64_t from, int64_t to) const {
-  auto quotient = grid_[axis] ? Quotient::of(*grid_[axis]) : std::nullopt;
+  auto quotient = grid_[axis] ? grid_[axis]->as_quotient() : std::nullopt;
   if (!quotient || quotient->ceiling || from % to == 0) return true;
   Bindings known = knobs_;
   for (auto& name : quotient->divisor.variables())
@@ -119,7 +111,7 @@ bool LaunchModel::may_divide_by(int axis, int64_t from, int64_t to) const {
   bool constant = true;
   for (auto& name : quotient->dividend.variables()) constant &= knobs_.contains(name);
   if (constant) return true;  // What was recorded is what is always launched.
-  return quotient->rounds_up(known);
+  return rounds_up(*quotient, known);
 }
 
 Result<int64_t> LaunchModel::grid_at(int axis, size_t instance, const Bindings& knobs) const {

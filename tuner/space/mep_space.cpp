@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <set>
 
-#include "core/base/words.h"
+#include "core/model/launch/limits.h"
 #include "core/model/launch/quotient.h"
 #include "tuner/space/block_stride.h"
 #include "tuner/space/knob_text.h"
@@ -22,10 +22,9 @@
 namespace kernelift {
 namespace {
 
-constexpr int kReach = 3;                ///< Values up to 2^3 times smaller or larger than the original.
-constexpr int64_t kLargestBlock = 1024;  ///< Threads of a block on every CUDA and HIP device.
-constexpr int64_t kLargestGrid = 65535;  ///< Blocks along y and z on every CUDA device …
-constexpr int64_t kRoomForGrids = 4;     ///< … and how much larger than recorded they must be able to become.
+constexpr int kReach = 3;                        ///< Values up to 2^3 times smaller or larger than the original.
+constexpr int64_t kMostBlocks = kLargestGrid.y;  ///< Along y and z …
+constexpr int64_t kRoomForGrids = 4;             ///< … and how much larger than recorded they must be able to become.
 const char* const kGrid[] = {"gx", "gy", "gz"};
 const char* const kBlock[] = {"bx", "by", "bz"};
 const char* const kBlockParameter[] = {"block_x", "block_y", "block_z"};
@@ -62,29 +61,8 @@ Tunable make_parameter(std::string name, std::vector<int64_t> values, int64_t or
   return parameter;
 }
 
-/// `text` with whole identifiers replaced.
-Expression substitute(const Expression& expression, const std::map<std::string, std::string>& by) {
-  std::string text = expression.text(), out;
-  for (size_t at = 0; at < text.size();) {
-    size_t end = at;
-    while (end < text.size() && (word_character(text[end]) || text[end] == '.' || text[end] == ':')) ++end;
-    // `?:` shares its colon with qualified names; a name never starts or ends with one.
-    while (end > at && text[end - 1] == ':') --end;
-    if (end == at) {
-      out += text[at++];
-      continue;
-    }
-    std::string word = text.substr(at, end - at);
-    auto found = by.find(word);
-    out += found == by.end() ? word : "(" + found->second + ")";
-    at = end;
-  }
-  return *Expression::parse(out);
-}
-
-bool any_of(const std::set<std::string>& names, const std::set<std::string>& wanted) {
-  return std::any_of(names.begin(), names.end(), [&](auto& name) { return wanted.contains(name); });
-}
+Expression grid_variable(int axis) { return Expression::variable(kGrid[axis]); }
+Expression block_variable(int axis) { return Expression::variable(kBlock[axis]); }
 
 }  // namespace
 
@@ -145,7 +123,7 @@ class MepSpace::Builder {
   /// False where the block's size along the axis is not known before the program runs, nor how the grid follows it.
   bool add_block_axis(int axis);
   /// Knobs that are no parameters, by value.
-  std::map<std::string, std::string> constants(const Bindings& values) const;
+  std::map<std::string, Expression> constants(const Bindings& values) const;
 
   const Mep& mep_;
   const Candidate& parent_;
@@ -165,7 +143,7 @@ bool MepSpace::Builder::only_launches(const Knob& knob) const {
 bool MepSpace::Builder::scales_grid(const Knob& knob) const {
   for (int axis = 0; axis < 3; ++axis) {
     if (!model_->grid(axis) || !model_->block(axis)) return false;
-    if (!model_->grid(axis)->variables().contains(knob.name)) continue;
+    if (!model_->grid(axis)->uses(knob.name)) continue;
     auto divisor = model_->divisor(axis);
     if (!divisor || !divisor->evaluate(recorded_).ok()) return false;
   }
@@ -213,11 +191,11 @@ void MepSpace::Builder::add_knobs() {
   }
 }
 
-std::map<std::string, std::string> MepSpace::Builder::constants(const Bindings& values) const {
-  std::map<std::string, std::string> fixed;
+std::map<std::string, Expression> MepSpace::Builder::constants(const Bindings& values) const {
+  std::map<std::string, Expression> fixed;
   for (auto& knob : mep_.knobs)
     if (std::none_of(parameters_.begin(), parameters_.end(), [&](auto& p) { return p.name == knob.name; }))
-      fixed[knob.name] = std::to_string(values.at(knob.name));
+      fixed[knob.name] = Expression::constant(values.at(knob.name));
   return fixed;
 }
 
@@ -235,14 +213,13 @@ bool MepSpace::Builder::covers(const Expression& grid, int axis, const Bindings&
 void MepSpace::Builder::follow_knobs() {
   auto fixed = constants(recorded_);
   for (int axis = 0; model_ && axis < 3; ++axis) {
-    if (model_->grid(axis) && any_of(model_->grid(axis)->variables(), geometry_knobs_)) {
+    if (model_->grid(axis) && model_->grid(axis)->uses_any(geometry_knobs_)) {
       auto divisor = model_->divisor(axis);
-      Expression grid = *Expression::parse("ceil_div(" + std::string(kGrid[axis]) + " * " +
-                                           std::to_string(*divisor->evaluate(recorded_)) + ", " +
-                                           substitute(*divisor, fixed).text() + ")");
+      Expression grid = ceil_div(grid_variable(axis) * Expression::constant(*divisor->evaluate(recorded_)),
+                                 divisor->substitute(fixed));
       made_.rules_.push_back({true, axis, grid});
       for (auto& parameter : parameters_) {
-        if (!model_->grid(axis)->variables().contains(parameter.name)) continue;
+        if (!model_->grid(axis)->uses(parameter.name)) continue;
         std::string objected;
         std::erase_if(parameter.values, [&](int64_t value) {
           Bindings knobs = original_;
@@ -259,15 +236,13 @@ void MepSpace::Builder::follow_knobs() {
       }
     }
     for (auto& parameter : parameters_) {
-      if (!model_->block(axis) || !model_->block(axis)->variables().contains(parameter.name)) continue;
-      if ((model_->grid(axis) && model_->grid(axis)->variables().contains(parameter.name)) ||
-          may_turn(axis, parameter.name))
-        continue;
+      if (!model_->block(axis) || !model_->block(axis)->uses(parameter.name)) continue;
+      if ((model_->grid(axis) && model_->grid(axis)->uses(parameter.name)) || may_turn(axis, parameter.name)) continue;
       parameter = make_parameter(parameter.name, {original_[parameter.name]}, original_[parameter.name]);
       leave_block(parameter.name, kNoTurns);
     }
-    if (model_->block(axis) && any_of(model_->block(axis)->variables(), geometry_knobs_))
-      made_.rules_.push_back({false, axis, substitute(*model_->block(axis), fixed)});
+    if (model_->block(axis) && model_->block(axis)->uses_any(geometry_knobs_))
+      made_.rules_.push_back({false, axis, model_->block(axis)->substitute(fixed)});
   }
 }
 
@@ -315,9 +290,9 @@ void MepSpace::Builder::add_block_shape() {
 
 std::string MepSpace::Builder::objection_of_sites(int axis, int64_t to, const std::string& knob) const {
   for (auto* site : mep_.all_launches()) {
-    auto grid = Expression::parse(site->grid[axis]), block = Expression::parse(site->block[axis]);
-    if (grid.ok() && grid->variables().contains(knob)) continue;
-    auto size = block.ok() ? block->evaluate(recorded_) : Result<int64_t>(usage_error("not read"));
+    auto &grid = site->grid[axis], &block = site->block[axis];
+    if (grid && grid->uses(knob)) continue;
+    auto size = block ? block->evaluate(recorded_) : Result<int64_t>(usage_error("not known"));
     if (size.ok() && *size % to == 0) continue;
     if (std::string why = why_not_rounded_up(mep_, *site, axis); !why.empty()) return why;
   }
@@ -326,10 +301,10 @@ std::string MepSpace::Builder::objection_of_sites(int axis, int64_t to, const st
 
 std::string MepSpace::Builder::objection_of_kernel(int axis) const {
   for (auto* site : mep_.all_launches()) {
-    auto grid = Expression::parse(site->grid[axis]);
+    auto& grid = site->grid[axis];
     std::set<std::string> sizes;
     bool told = false;
-    for (size_t p = 0; grid.ok() && p < mep_.parameters.size() && p < site->argument_text.size(); ++p)
+    for (size_t p = 0; grid && p < mep_.parameters.size() && p < site->argument_text.size(); ++p)
       for (auto& variable : grid->variables())
         told |=
             !recorded_.contains(variable) && mentions(site->argument_text[p], variable.substr(0, variable.find('.')));
@@ -367,7 +342,7 @@ std::string MepSpace::Builder::objection(int axis, int64_t from, int64_t to, con
   if (!why.empty()) return why + kRoundUp;
   return has_room(grid, axis, values)
              ? ""
-             : "the grid could need more than " + std::to_string(kLargestGrid) + " blocks along " + "xyz"[axis];
+             : "the grid could need more than " + std::to_string(kMostBlocks) + " blocks along " + "xyz"[axis];
 }
 
 bool MepSpace::Builder::stays_whole(int axis, int64_t from, int64_t to) const {
@@ -391,7 +366,7 @@ bool MepSpace::Builder::has_room(const Expression& grid, int axis, const Binding
            bound["gx"] = blocks.x, bound["gy"] = blocks.y, bound["gz"] = blocks.z;
            bound["bx"] = threads.x, bound["by"] = threads.y, bound["bz"] = threads.z;
            auto size = grid.evaluate(bound);
-           return size.ok() && (*size <= along(blocks, axis) || *size * kRoomForGrids <= kLargestGrid);
+           return size.ok() && (*size <= along(blocks, axis) || *size * kRoomForGrids <= kMostBlocks);
          });
 }
 
@@ -404,17 +379,17 @@ bool MepSpace::Builder::add_block_axis(int axis) {
     recorded_block = here;
   }
   if (recorded_block <= 1 && constant) return true;
-  std::string spelled = model_->block(axis)->text();
-  bool simple = spelled.find_first_of(" (") == spelled.npos;
+  const Expression& spelled = *model_->block(axis);
+  bool simple = spelled.operands().empty();
   auto divisor = model_->divisor(axis);
-  bool divides = divisor && (divisor->text() == spelled ||
-                             (divisor->variables().empty() && *divisor->evaluate({}) == recorded_block));
-  bool independent =
-      model_->grid(axis)->variables().empty() || (!divisor && !model_->grid(axis)->variables().contains(spelled));
+  bool divides =
+      divisor && (*divisor == spelled || (divisor->variables().empty() && *divisor->evaluate({}) == recorded_block));
+  bool independent = model_->grid(axis)->variables().empty() ||
+                     (!divisor && !(spelled.as_variable() && model_->grid(axis)->uses(*spelled.as_variable())));
   const std::string size = std::string("block size along ") + "xyz"[axis];
   if (!simple || (!divides && !independent)) {
-    leave_block(size,
-                "the grid (" + model_->grid(axis)->text() + ") is not divided by it (" + spelled + ")" + kRoundUp);
+    leave_block(
+        size, "the grid (" + model_->grid(axis)->text() + ") is not divided by it (" + spelled.text() + ")" + kRoundUp);
     return constant;
   }
   if (!divides && !may_turn(axis)) {
@@ -424,18 +399,16 @@ bool MepSpace::Builder::add_block_axis(int axis) {
   std::string name = kBlockParameter[axis];
   // The block by its name: what the application computes may be another one when the patch is in, and another launch of
   // the kernel may have another number.
-  Expression grid =
-      divides ? *Expression::parse("ceil_div(" + std::string(kGrid[axis]) + " * " + kBlock[axis] + ", " + name + ")")
-              : Expression();
+  Expression grid = ceil_div(grid_variable(axis) * block_variable(axis), Expression::variable(name));
   if (divides) made_.rules_.push_back({true, axis, grid, true, constant});
-  made_.rules_.push_back({false, axis, *Expression::parse(name), true, constant});
+  made_.rules_.push_back({false, axis, Expression::variable(name), true, constant});
   auto held = parent_.values.find(name);
   int64_t current = held == parent_.values.end() ? recorded_block : held->second;
   auto values = values_around(current);
   std::string objected;
   std::erase_if(values, [&](int64_t value) {
     if (value == current) return false;
-    if (recorded_block <= 1 || value > kLargestBlock) return true;
+    if (recorded_block <= 1 || value > kMostThreadsPerBlock) return true;
     std::string why = divides ? objection(axis, recorded_block, value, grid, {{name, value}}) : "";
     if (objected.empty()) objected = why;
     return !why.empty();
@@ -455,14 +428,13 @@ void MepSpace::Builder::keep_room() {
     bound["bx"] = block.x, bound["by"] = block.y, bound["bz"] = block.z;
     for (auto& rule : made_.rules_) {
       auto size = rule.is_grid ? Result<int64_t>(usage_error("a grid")) : rule.expression.evaluate(bound);
-      if (size.ok() && *size > 0) along(block, rule.axis) = static_cast<uint32_t>(std::min(*size, kLargestGrid));
+      if (size.ok() && *size > 0) along(block, rule.axis) = static_cast<uint32_t>(std::min(*size, kMostBlocks));
     }
     return block;
   };
   auto is_held = [&](const Bindings& tried) {
-    return std::all_of(mep_.instances.begin(), mep_.instances.end(), [&](auto& instance) {
-      return block_of(instance, tried).count() <= static_cast<uint64_t>(kLargestBlock);
-    });
+    return std::all_of(mep_.instances.begin(), mep_.instances.end(),
+                       [&](auto& instance) { return block_of(instance, tried).count() <= kMostThreadsPerBlock; });
   };
   auto array_without = [&](const Bindings& tried) -> std::string {
     Bindings knobs;
@@ -474,9 +446,8 @@ void MepSpace::Builder::keep_room() {
   };
   std::vector<const Tunable*> before;
   for (auto& parameter : parameters_) {
-    const bool shapes = std::any_of(made_.rules_.begin(), made_.rules_.end(), [&](auto& rule) {
-      return !rule.is_grid && rule.expression.variables().contains(parameter.name);
-    });
+    const bool shapes = std::any_of(made_.rules_.begin(), made_.rules_.end(),
+                                    [&](auto& rule) { return !rule.is_grid && rule.expression.uses(parameter.name); });
     if (!shapes) continue;
     std::string small;
     std::erase_if(parameter.values, [&](int64_t value) {
@@ -503,32 +474,30 @@ void MepSpace::Builder::keep_room() {
 
 void MepSpace::Builder::limit_threads() {
   // One limit per distinct recorded block.
-  std::set<std::string> seen;
   for (auto& instance : mep_.instances) {
-    std::string product;
+    Expression sizes[3];
     bool varies = false;
-    const uint32_t axes[] = {instance.geometry.block.x, instance.geometry.block.y, instance.geometry.block.z};
     for (int axis = 0; axis < 3; ++axis) {
-      std::string factor = std::to_string(axes[axis]);
+      sizes[axis] = Expression::constant(along(instance.geometry.block, axis));
       for (auto& rule : made_.rules_)
-        if (!rule.is_grid && rule.axis == axis) factor = rule.expression.text(), varies = true;
-      product += (axis ? " * (" : "(") + factor + ")";
+        if (!rule.is_grid && rule.axis == axis) sizes[axis] = rule.expression, varies = true;
     }
-    if (!varies || !seen.insert(product).second) continue;
-    if (auto limit = Expression::parse(product + " <= " + std::to_string(kLargestBlock)); limit.ok())
-      made_.constraints_.push_back(*limit);
+    auto limit = Expression::binary(Expression::Op::LessEqual, sizes[0] * sizes[1] * sizes[2],
+                                    Expression::constant(kMostThreadsPerBlock));
+    auto& all = made_.constraints_;
+    if (varies && std::find(all.begin(), all.end(), limit) == all.end()) all.push_back(limit);
   }
 }
 
 MepSpace MepSpace::Builder::finish() {
-  std::map<std::string, std::string> fixed;
+  std::map<std::string, Expression> fixed;
   for (auto& parameter : parameters_)
-    if (parameter.values.size() < 2) fixed[parameter.name] = std::to_string(parameter.values[0]);
+    if (parameter.values.size() < 2) fixed[parameter.name] = Expression::constant(parameter.values[0]);
   std::erase_if(parameters_, [](auto& parameter) { return parameter.values.size() < 2; });
   fixed.merge(constants(original_));  // Those that fell away too.
-  for (auto& constraint : made_.constraints_) constraint = substitute(constraint, fixed);
-  for (auto& rule : made_.rules_) rule.expression = substitute(rule.expression, fixed);
-  if (made_.shared_) made_.shared_ = substitute(*made_.shared_, fixed);
+  for (auto& constraint : made_.constraints_) constraint = constraint.substitute(fixed);
+  for (auto& rule : made_.rules_) rule.expression = rule.expression.substitute(fixed);
+  if (made_.shared_) made_.shared_ = made_.shared_->substitute(fixed);
   auto space = Space::create(std::move(parameters_), made_.constraints_);
   KERNELIFT_ASSERT(space.ok(), "constraints speak of parameters only");
   made_.space_ = std::move(*space);
@@ -571,32 +540,33 @@ std::optional<Point> MepSpace::point_at(const Bindings& values) const {
 
 int64_t MepSpace::most_blocks(const Candidate& candidate, int axis) const {
   Bindings bound = candidate.values;
-  bound["gx"] = bound["gy"] = bound["gz"] = kLargestGrid;
+  bound["gx"] = bound["gy"] = bound["gz"] = kMostBlocks;
   bound["bx"] = recorded_block_.x, bound["by"] = recorded_block_.y, bound["bz"] = recorded_block_.z,
   bound["shared"] = 0;
   auto size =
-      candidate.launches.empty() ? Result<int64_t>(kLargestGrid) : candidate.launches[0].grid[axis].evaluate(bound);
-  return !size.ok() || *size <= kLargestGrid ? kLargestGrid : kLargestGrid * kLargestGrid / *size;
+      candidate.launches.empty() ? Result<int64_t>(kMostBlocks) : candidate.launches[0].grid[axis].evaluate(bound);
+  return !size.ok() || *size <= kMostBlocks ? kMostBlocks : kMostBlocks * kMostBlocks / *size;
 }
 
 void MepSpace::give_room(CandidateLaunch& launch, const Bindings& values,
-                         const std::map<std::string, std::string>& by) const {
+                         const std::map<std::string, Expression>& by) const {
   if (with_shared_.empty()) return;
+  const Expression shared = Expression::variable("shared");
   if (shared_) {
     for (auto& parameter : space_.parameters())
-      if (launch.shared.text() == "shared" && shared_->variables().contains(parameter.name)) launch.shared = *shared_;
-    if (launch.shared.text() != "shared") return;
+      if (launch.shared == shared && shared_->uses(parameter.name)) launch.shared = *shared_;
+    if (launch.shared != shared) return;
   }
   // As much for each thread: fewer of them leave some unused.
   bool grows = false;
   for (auto& recorded : with_shared_)
     if (auto made = launch.evaluate(recorded, values); made.ok()) grows |= made->block.count() > recorded.block.count();
-  std::string now, before;
-  for (auto* axis : kBlock)
-    if (auto turned = by.find(axis); turned != by.end())
-      now += " * (" + turned->second + ")", before += (before.empty() ? "" : " * ") + std::string(axis);
-  if (grows && !before.empty())
-    launch.shared = substitute(launch.shared, {{"shared", "ceil_div(shared" + now + ", " + before + ")"}});
+  Expression now = shared;
+  std::optional<Expression> before;
+  for (int axis = 0; axis < 3; ++axis)
+    if (auto turned = by.find(kBlock[axis]); turned != by.end())
+      now = now * turned->second, before = before ? *before * block_variable(axis) : block_variable(axis);
+  if (grows && before) launch.shared = launch.shared.substitute({{"shared", ceil_div(now, *before)}});
 }
 
 Candidate MepSpace::materialise(const Point& point) const {
@@ -620,25 +590,22 @@ Candidate MepSpace::materialise(const Point& point) const {
   // Axes that nothing turned stay what the application makes of them, whatever was recorded; but of a block's shape all
   // that it may make something else of.
   auto moves = [&](const AxisRule& rule) {
-    auto names = rule.expression.variables();
     for (size_t p = 0; p < point.size(); ++p)
-      if (point[p] != space_.parameters()[p].start && names.contains(space_.parameters()[p].name)) return true;
+      if (point[p] != space_.parameters()[p].start && rule.expression.uses(space_.parameters()[p].name)) return true;
     return false;
   };
   bool reshaped = std::any_of(rules_.begin(), rules_.end(), [&](auto& rule) { return rule.of_shape && moves(rule); });
   auto turned = [&](const AxisRule& rule) { return moves(rule) || (rule.of_shape && !rule.fixed && reshaped); };
   for (auto& launch : candidate.launches) {
-    std::map<std::string, std::string> by;
+    std::map<std::string, Expression> by;
     for (auto& rule : rules_)
-      if (turned(rule)) by[rule.is_grid ? kGrid[rule.axis] : kBlock[rule.axis]] = rule.expression.text();
+      if (turned(rule)) by[rule.is_grid ? kGrid[rule.axis] : kBlock[rule.axis]] = rule.expression;
     // A launch that already speaks of these parameters (a parent of this tier) follows by its values alone.
     for (int axis = 0; axis < 3; ++axis) {
       auto follow = [&](Expression& expression) {
-        for (auto& name : expression.variables())
-          if (std::any_of(space_.parameters().begin(), space_.parameters().end(),
-                          [&](auto& p) { return p.name == name; }))
-            return;
-        expression = substitute(expression, by);
+        for (auto& parameter : space_.parameters())
+          if (expression.uses(parameter.name)) return;
+        expression = expression.substitute(by);
       };
       follow(launch.grid[axis]);
       follow(launch.block[axis]);
@@ -646,7 +613,7 @@ Candidate MepSpace::materialise(const Point& point) const {
     give_room(launch, candidate.values, by);
   }
   for (int axis : {1, 2})
-    if (int64_t most = most_blocks(candidate, axis); most < kLargestGrid)
+    if (int64_t most = most_blocks(candidate, axis); most < kMostBlocks)
       step.premises.push_back(
           {"the application never has more than " + std::to_string(most) + " blocks along " + "xyz"[axis]});
   candidate.add_step(std::move(step));

@@ -44,7 +44,7 @@ class MepSpace {
   };
 
   /// Dynamic shared memory that serves the candidate's blocks as what was recorded served the recorded ones.
-  void give_room(CandidateLaunch& launch, const Bindings& values, const std::map<std::string, std::string>& by) const;
+  void give_room(CandidateLaunch& launch, const Bindings& values, const std::map<std::string, Expression>& by) const;
   /// Of the application's, along y or z, that the candidate's grid still has room for.
   int64_t most_blocks(const Candidate& candidate, int axis) const;
 

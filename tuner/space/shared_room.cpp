@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/words.h"
+#include "core/model/launch/limits.h"
 #include "tuner/space/plain_text.h"
 #include "tuner/space/statement_text.h"
 
@@ -154,7 +155,7 @@ template <class Visit>
 bool Room::every_thread(Visit visit) const {
   Bindings bound = values_;
   bound["blockDim.x"] = block_.x, bound["blockDim.y"] = block_.y, bound["blockDim.z"] = block_.z,
-  bound["warpSize"] = 32;
+  bound["warpSize"] = kWarpSize;
   for (uint32_t z = 0; z < block_.z; ++z)
     for (uint32_t y = 0; y < block_.y; ++y)
       for (uint32_t x = 0; x < block_.x; ++x) {
@@ -205,17 +206,16 @@ std::string Room::array_without() const {
 }  // namespace
 
 std::string shared_without_room(std::string_view source, const Bindings& knobs, const Dim3& block) {
-  return block.count() > 1024 ? "" : Room(plain_text(source), knobs, block).array_without();
+  return block.count() > kMostThreadsPerBlock ? "" : Room(plain_text(source), knobs, block).array_without();
 }
 
 std::optional<Expression> shared_bytes_by_knobs(const Mep& mep) {
   const Bindings knobs = mep.knob_values();
   std::optional<Expression> all;
   for (auto* site : mep.all_launches()) {
-    auto bytes = Expression::parse(site->shared);
-    if (site->shared.empty() || !bytes.ok() || bytes->variables().empty() || (all && !(*all == *bytes)))
-      return std::nullopt;
-    all = *bytes;
+    auto& bytes = site->shared;
+    if (!bytes || bytes->variables().empty() || (all && all != bytes)) return std::nullopt;
+    all = bytes;
   }
   auto now = all ? all->evaluate(knobs) : Result<int64_t>(usage_error("no launch"));
   const bool as_recorded = now.ok() && std::ranges::all_of(mep.instances, [&](auto& instance) {

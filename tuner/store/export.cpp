@@ -120,7 +120,7 @@ Json cachefile(const std::vector<RunTrial>& trials, const Table& table, const Ru
 }
 
 Json own(const std::vector<RunTrial>& trials, const RunMeta& meta) {
-  Json document = artefact("kernelift-run", kRunVersion, 1);
+  Json document = artefact("kernelift-run", kRunVersion, kRunVersion);
   document["mep"] = meta.mep, document["kernel"] = meta.kernel, document["device"] = meta.device;
   document["seed"] = meta.seed, document["tiers"] = meta.tiers, document["started"] = meta.started;
   document["seconds_spent"] = meta.seconds_spent;

@@ -108,6 +108,18 @@ Status write_new(const std::filesystem::path& file, const RunMeta& meta) {
   return database.run(insert);
 }
 
+/// Gives a file of an older format this one's number.
+Status raise_version(Database& database) {
+  int64_t version = kRunVersion;
+  {
+    KERNELIFT_ASSIGN(Statement select, database.prepare("PRAGMA user_version"));
+    KERNELIFT_TRY(database.run(select, [&](const Statement& row) { version = row.integer(0); }));
+  }
+  if (version >= kRunVersion) return done();
+  // Written through to the file, whose first bytes are what check_header() reads.
+  return database.execute("PRAGMA user_version=" + std::to_string(kRunVersion) + "; PRAGMA wal_checkpoint(TRUNCATE);");
+}
+
 /// Lines of one text that the other does not have, both ways.
 size_t lines_apart(const std::string& one, const std::string& other) {
   std::map<std::string, int64_t> counts;
@@ -215,10 +227,10 @@ Result<Run> Run::attach(const std::filesystem::path& file, bool writable) {
     return environment_error(file.string() + ": the run file is damaged (" + verdict +
                              "); nothing was changed. Keep it: `sqlite3 " + file.string() +
                              " .recover` can save most of it");
-  // Rows that are added to a run of an older format are of today's.
-  if (writable)
-    KERNELIFT_TRY(database.execute(
-        "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA user_version=" + std::to_string(kRunVersion) + ";"));
+  if (writable) {
+    KERNELIFT_TRY(database.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"));
+    KERNELIFT_TRY(raise_version(database));
+  }
   std::string text;
   {
     KERNELIFT_ASSIGN(Statement select, database.prepare("SELECT value FROM meta WHERE key='run'"));

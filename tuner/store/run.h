@@ -14,7 +14,7 @@
 
 namespace kernelift {
 
-/// 1: candidates have a note and no steps. 2: candidates have steps.
+/// In format 1 a verdict's figures were numbers by name, in one object, and candidates had a note and no steps.
 inline constexpr int kRunVersion = 2;
 
 struct RunMeta {
@@ -40,11 +40,6 @@ struct RunTrial {
   double at = 0;  ///< Seconds since the run began (all sittings).
 
   const Verdict& figures() const { return confirmed ? *confirmed : verdict; }
-  /// Of figures(); 0 if it has none of that name.
-  double counter(const std::string& name) const {
-    auto found = figures().counters.find(name);
-    return found == figures().counters.end() ? 0 : found->second;
-  }
   /// Its gain can be written into the application's source: default recipe, original compiler pipeline.
   bool applicable() const { return candidate.recipe.is_default(); }
 };
@@ -53,7 +48,8 @@ class Run {
  public:
   /// Refuses an existing file.
   static Result<Run> create(const std::filesystem::path& file, const RunMeta& meta);
-  /// For tuning on. Fails if another process is tuning into it.
+  /// For tuning on. Fails if another process is tuning into it. A file of an older format gets this one's number, so
+  /// that no older Kernelift takes what is added for damage; what it holds stays as it is.
   static Result<Run> resume(const std::filesystem::path& file);
   /// For reading only.
   static Result<Run> open(const std::filesystem::path& file);

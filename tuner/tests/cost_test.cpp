@@ -51,15 +51,15 @@ class Endless : public Proposer {
 /// Answers at once: some fail, most win, none as the one before.
 class Instant : public Evaluator {
  public:
-  std::future<Verdict> submit(Candidate candidate) override {
+  std::future<Evaluation> submit(Candidate candidate) override {
     int number = ++answered_;
     Verdict verdict = number % 5 ? fake_ok(1 + 0.2 / (1 + number * 7919 % 1009)) : fake_failure(Outcome::Wrong);
-    verdict.counters["image_id"] = number;
-    std::promise<Verdict> promise;
+    verdict.image.identity = ImageIdentity{static_cast<uint64_t>(number)};
+    std::promise<Evaluation> promise;
     promise.set_value(verdict);
     return promise.get_future();
   }
-  Verdict confirm(const Candidate&) override { return fake_ok(1.1); }
+  Evaluation confirm(const Candidate&) override { return fake_ok(1.1); }
 
  private:
   int answered_ = 0;

@@ -48,7 +48,7 @@ TEST(History, DoesNotConfirmEqualCodeTwice) {
     trial.id = id, trial.candidate.tier = "compiler", trial.candidate.steps = {Step::described(std::to_string(id))};
     trial.candidate.recipe.unroll_threshold = static_cast<int>(id);
     trial.verdict = fake_ok(2.0 - 0.1 * static_cast<double>(id));
-    if (id <= 4) trial.verdict.counters["image_id"] = id <= 3 ? 77 : 78;
+    if (id <= 4) trial.verdict.image.identity = ImageIdentity{id <= 3 ? 77u : 78u};
     if (id == 3) trial.candidate.launches = {CandidateLaunch::as_recorded("k")};
     history.add(std::move(trial));
   }
@@ -64,7 +64,7 @@ TEST(History, CountsEqualCodeOnceAmongTheSources) {
     RunTrial trial;
     trial.id = id, trial.candidate.tier = "source", trial.candidate.source = std::string(static_cast<size_t>(id), ' ');
     trial.verdict = fake_ok(2.0 - 0.1 * static_cast<double>(id));
-    trial.verdict.counters["image_id"] = id <= 3 ? 77 : 78;
+    trial.verdict.image.identity = ImageIdentity{id <= 3 ? 77u : 78u};
     history.add(std::move(trial));
   }
   std::vector<int64_t> chosen;
@@ -403,11 +403,9 @@ TEST_F(TunerTest, KeepsNothingThatIsNotAboutTheCandidate) {
   RunStore run = std::move(*RunStore::create(file_, meta()));
   // After ten, the GPU falls off the bus.
   std::atomic<int> answers = 0;
-  FakeEvaluator evaluator([&](const Candidate& candidate) {
+  FakeEvaluator evaluator([&](const Candidate& candidate) -> Evaluation {
     if (++answers <= 10) return landscape(candidate);
-    Verdict verdict = fake_failure(Outcome::LaunchFailed, "no GPU");
-    verdict.counters[kNotJudged] = 1;
-    return verdict;
+    return NotJudged{"no GPU"};
   });
   options_.evaluations = 30;
   auto report = tune_into(run, evaluator);
@@ -416,6 +414,66 @@ TEST_F(TunerTest, KeepsNothingThatIsNotAboutTheCandidate) {
   EXPECT_THAT(report.error().message, HasSubstr("no GPU"));
   EXPECT_THAT(report.error().message, HasSubstr("--resume"));
   EXPECT_EQ(run.history()->size(), 10u);
+}
+
+/// Proposes the original with another comment each time, and remembers what it was told.
+class Commenter : public Proposer {
+ public:
+  std::string name() const override { return "commenter"; }
+  std::string tier() const override { return "source"; }
+  std::vector<Proposal> propose(const History& history, size_t) override {
+    Proposal proposal{history.baseline()->candidate, {history.baseline()->id}};
+    proposal.candidate.source += "// " + std::to_string(++proposed_) + "\n";
+    proposal.candidate.tier = tier(), proposal.candidate.proposer = name();
+    return {proposal};
+  }
+  void learn(const RunTrial& trial) override { learned.insert(trial.candidate.key()); }
+
+  std::set<Hash> learned;
+
+ private:
+  int proposed_ = 0;
+};
+
+TEST_F(TunerTest, NeitherStoresNorLearnsFromWhatWasNotJudged) {
+  RunStore run = std::move(*RunStore::create(file_, meta()));
+  int answers = 0;
+  std::set<Hash> not_judged;
+  FakeEvaluator evaluator([&](const Candidate& candidate) -> Evaluation {
+    if (answers++ % 3 != 2) return landscape(candidate);
+    not_judged.insert(candidate.key());
+    return NotJudged{"the machine was busy"};
+  });
+  std::vector<std::unique_ptr<Proposer>> proposers;
+  auto* commenter = new Commenter;
+  proposers.emplace_back(commenter);
+  options_.evaluations = 6;
+  std::set<Hash> learned;
+  options_.progress = [&](const Progress&) { learned = commenter->learned; };
+  auto report = tune(mep_.mep, mep_.folder.path(), evaluator, run, std::move(proposers), options_);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_EQ(report->tried, 6u) << "what was not judged is not counted";
+  EXPECT_GE(not_judged.size(), 2u);
+  EXPECT_EQ(learned.size(), 6u);
+  auto history = run.history();
+  ASSERT_TRUE(history.ok());
+  EXPECT_EQ(history->size(), 7u);
+  for (auto& trial : *history) EXPECT_FALSE(not_judged.contains(trial.candidate.key())) << trial.id;
+  for (auto& key : learned) EXPECT_FALSE(not_judged.contains(key));
+}
+
+TEST_F(TunerTest, StoresNoConfirmationThatWasNotJudged) {
+  RunStore run = std::move(*RunStore::create(file_, meta()));
+  FakeEvaluator evaluator(landscape);
+  evaluator.confirms = [](const Candidate&) { return NotJudged{"the original cannot be measured again"}; };
+  options_.evaluations = 20;
+  auto report = tune_into(run, evaluator);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_GE(evaluator.confirmed.size(), 1u);
+  EXPECT_THAT(report->unconfirmed, HasSubstr("no finalist could be confirmed (the original cannot be measured again)"));
+  auto history = run.history();
+  ASSERT_TRUE(history.ok());
+  for (auto& trial : *history) EXPECT_FALSE(trial.confirmed) << trial.id;
 }
 
 /// Has one idea: the text, rewritten.

@@ -16,7 +16,7 @@
 namespace kernelift {
 namespace {
 
-/// Unique text per iteration, so that nothing can answer from a cache.
+/// A different text for each iteration, so that no cache is used.
 std::string kernel(int variant) {
   return "__global__ void stencil" + std::to_string(variant) +
          R"((const float* in, float* out, int n) {
@@ -48,7 +48,7 @@ void source_to_ptx(benchmark::State& state, HeaderSet headers, bool to_ptx) {
   }
 }
 
-/// A compiler-tier candidate: the front end's output is kept, and optimised anew, at one level or another.
+/// A compiler-tier candidate: the front end's output is kept and optimised again, at changing levels.
 void recipe_to_ptx(benchmark::State& state) {
   FrontendOptions options;
   std::string kept;

@@ -1,4 +1,4 @@
-// The front end on the device language, feature by feature, and our headers one by one in both passes.
+// The front end on each feature of the device language, and each of our headers in both passes.
 #include "core/compiler/frontend.h"
 
 #include <gmock/gmock.h>
@@ -51,7 +51,7 @@ FrontendOptions with(Change change) {
   return options;
 }
 
-/// One claim: this body compiles inside a kernel, verifies, and holds no inline PTX.
+/// Expects that this body compiles inside a kernel, that the IR is valid, and that it contains no inline PTX.
 void expect_compiles(const std::string& body, const std::string& before = "") {
   auto device =
       compile(before + "\n__global__ void k(int* p, unsigned* u, long long* l, float* f, double* d, int n) {\n" + body +
@@ -161,7 +161,7 @@ TEST(DeviceLanguage, MathematicsStaysLibdeviceCalls) {
   EXPECT_TRUE(device->module->getFunction("__nv_sinf"));
   EXPECT_TRUE(device->module->getFunction("__nv_exp"));
 }
-TEST(DeviceLanguage, FastMathTakesTheFunctionsThatNvccTakes) {
+TEST(DeviceLanguage, FastMathUsesTheFunctionsThatNvccUses) {
   const std::string text =
       "__global__ void k(float* f, double* d) {\n  f[0] = sinf(f[1]) + cosf(f[1]) + tanf(f[1]) + expf(f[1]) + "
       "exp10f(f[1]) + logf(f[1]) + "
@@ -227,8 +227,8 @@ TEST(DeviceLanguage, TexturesAreRefusedByName) {
   EXPECT_THAT(device->error, HasSubstr("kernel.cu:1:"));
 }
 
-/// For the oldest architecture that Makefiles name, which lacks some operations of warps: cooperative groups are there
-/// all the same.
+/// For the oldest architecture that Makefiles name, which lacks some warp operations: cooperative groups compile all
+/// the same.
 TEST(Frontend, DefinesWhatNvccDefinesInTheDevicePass) {
   auto device = compile(
       "#include <cooperative_groups.h>\n#if __CUDA_ARCH__ != 600 || !defined(__NVCC__) || !defined(__CUDACC__) || "
@@ -237,7 +237,7 @@ TEST(Frontend, DefinesWhatNvccDefinesInTheDevicePass) {
       with([](auto& o) { o.arch = "sm_60"; }));
   EXPECT_TRUE(device->module) << device->error;
 }
-/// Problem sizes on the command line. T and U are names in nvcc's own headers too.
+/// Applications define problem sizes so on the command line. T and U are names in nvcc's own headers too.
 TEST(Frontend, LeavesOneLetterNamesToTheApplication) {
   std::vector<std::string> flags;
   for (char letter = 'A'; letter <= 'Z'; ++letter)
@@ -268,8 +268,8 @@ TEST(Frontend, ContractsMultiplyAddsUnlessTold) {
   EXPECT_THAT(compile(separate)->ir(),
               AllOf(HasSubstr("fmul half"), HasSubstr("fadd half"), Not(HasSubstr("= fmul contract half"))));
 }
-/// Some standards have clang say where a header was included: then the precompiled one's own source is read. C++17 has
-/// no register variables, and nvcc only warns.
+/// With some standards clang reports where a header was included, and reads the precompiled header's source for it.
+/// C++17 has no register variables, and nvcc only warns of them.
 TEST(Frontend, GivesTheSameIrAndTakesRegisterVariablesUnderEveryStandardWithPrecompiledHeaders) {
   const char* source =
       "__global__ void k(float* x) { register float r = sqrtf(x[1]) + ONLY_HERE; x[0] = r; }\nint host() { register "
@@ -284,8 +284,8 @@ TEST(Frontend, GivesTheSameIrAndTakesRegisterVariablesUnderEveryStandardWithPrec
     }
   }
 }
-/// It may need what our headers declare.
-TEST(Frontend, ReadsWhatTheApplicationForcesInAfterPrecompiledHeaders) {
+/// The application's header may need declarations of ours.
+TEST(Frontend, ReadsHeadersOfTheIncludeOptionAfterPrecompiledHeaders) {
   SlotFolder folder;
   std::string forced = (folder.path() / "forced.h").string();
   ASSERT_TRUE(write_atomically(forced, std::string_view("__device__ float twice(float x) { return 2 * x; }\n")).ok());
@@ -295,8 +295,8 @@ TEST(Frontend, ReadsWhatTheApplicationForcesInAfterPrecompiledHeaders) {
     EXPECT_TRUE(device->module) << name << ": " << device->error;
   }
 }
-/// Relative paths of whoever calls would mean something else afterwards.
-TEST(Frontend, LeavesTheProcessInItsFolder) {
+/// Otherwise the caller's relative paths would change their meaning.
+TEST(Frontend, KeepsTheProcesssWorkingFolder) {
   SlotFolder folder;
   auto before = std::filesystem::current_path();
   EXPECT_TRUE(compile("__global__ void k() {}", with([&](auto& o) { o.folder = folder.path().string(); }))->module);
@@ -334,10 +334,10 @@ int host() { int n; return hipDeviceGetAttribute(&n, hipDeviceAttributeConcurren
     EXPECT_TRUE(device->module) << device->error;
   }
 }
-/// All of CUB, once for all tests: seconds.
-TEST(FrontendWithToolkit, ReadsHipcubAndRocthrustAsTheToolkitsOwn) {
+/// Parses all of CUB, which takes seconds.
+TEST(FrontendWithToolkit, CompilesHipcubAndRocthrustByTheToolkitsLibraries) {
   if (!cuda_toolkit()) GTEST_SKIP() << "no CUDA toolkit";
-  // No include of HIP's runtime: hipCUB and rocThrust bring it.
+  // Without an include of HIP's runtime: hipCUB and rocThrust include it.
   auto device = compile(
       "#include <hipcub/block/block_reduce.hpp>\n#include <thrust/functional.h>\n"
       "__global__ void k(int* p) { typedef hipcub::BlockReduce<int, 128> B; __shared__ typename B::TempStorage t;\n"
@@ -347,7 +347,7 @@ TEST(FrontendWithToolkit, ReadsHipcubAndRocthrustAsTheToolkitsOwn) {
       with([](auto& o) { o.language = "hip", o.headers = HeaderSet::Toolkit, o.flags = {"-std=c++17"}; }));
   EXPECT_TRUE(device->module) << device->error;
 }
-TEST(Frontend, WritesPtxWithLibdeviceWhereAToolkitIs) {
+TEST(Frontend, WritesPtxWithTheToolkitsLibdevice) {
   if (!cuda_toolkit()) GTEST_SKIP() << "no CUDA toolkit";
   auto device = compile("__global__ void k(float* f) { f[threadIdx.x] = sinf(f[threadIdx.x]); }");
   ASSERT_TRUE(device->module) << device->error;
@@ -358,7 +358,7 @@ TEST(Frontend, WritesPtxWithLibdeviceWhereAToolkitIs) {
   EXPECT_THAT(*ptx, HasSubstr(".entry _Z1kPf"));
   EXPECT_THAT(*ptx, Not(HasSubstr("__nv_sinf")));
 }
-TEST(Frontend, TakesSquareRootsAsPreciselyAsNvcc) {
+TEST(Frontend, ComputesSquareRootsAsPreciselyAsNvcc) {
   if (!cuda_toolkit()) GTEST_SKIP() << "no CUDA toolkit";
   for (bool precise : {true, false}) {
     auto device = compile("__global__ void k(float* f) { f[threadIdx.x] = sqrtf(f[threadIdx.x]); }");
@@ -370,7 +370,7 @@ TEST(Frontend, TakesSquareRootsAsPreciselyAsNvcc) {
     EXPECT_THAT(*ptx, HasSubstr(precise ? "sqrt.rn.f32" : "sqrt.approx.f32"));
   }
 }
-TEST(Frontend, FusesAProductWithAllThatUseItOrWithNone) {
+TEST(Frontend, FusesAProductWithAllSumsThatUseItOrWithNone) {
   auto count = [](const std::string& body, const std::string& what) {
     auto device = compile(
         "__global__ void k(const float* f, float* g) { float x = f[0], y = f[1], z = f[2], w = f[3], t = x * y; " +
@@ -383,9 +383,9 @@ TEST(Frontend, FusesAProductWithAllThatUseItOrWithNone) {
     return found;
   };
   EXPECT_EQ(count("g[0] = t; g[1] = t - z;", "fma.rn"), 0);
-  EXPECT_EQ(count("g[0] = t; g[1] = t - z;", "mul.rn.f32"), 1) << "ptxas must not do it either";
+  EXPECT_EQ(count("g[0] = t; g[1] = t - z;", "mul.rn.f32"), 1) << "ptxas must not fuse it either";
   EXPECT_EQ(count("g[0] = t + w; g[1] = z - t;", "fma.rn"), 2);
-  EXPECT_EQ(count("g[0] = 1 - t; g[1] = z * w - t;", "fma.rn"), 1) << "z * w is, t is what it adds to";
+  EXPECT_EQ(count("g[0] = 1 - t; g[1] = z * w - t;", "fma.rn"), 1) << "z * w is fused, with t as its addend";
   EXPECT_EQ(count("g[0] = t + z * w; g[1] = t - z * w;", "fma.rn"), 2);
 }
 void expect_atomic_builtins_as_ptx(HeaderSet headers) {
@@ -399,14 +399,14 @@ void expect_atomic_builtins_as_ptx(HeaderSet headers) {
   EXPECT_THAT(*ptx, HasSubstr("atom.acq_rel.sys.global.cas.b32"));
   EXPECT_THAT(*ptx, HasSubstr("ld.acquire.sys.global.b32"));
   EXPECT_THAT(*ptx, testing::ContainsRegex("fence.acq_rel.sys;\n[^\n]*atom.global.exch.b64"));
-  EXPECT_THAT(*ptx, Not(HasSubstr("call"))) << "left to a library, or not inlined";
+  EXPECT_THAT(*ptx, Not(HasSubstr("call"))) << "a library call, or not inlined";
 }
 TEST(Frontend, WritesNvccsAtomicBuiltinsAsPtx) { expect_atomic_builtins_as_ptx(HeaderSet::Lean); }
 TEST(FrontendWithToolkit, WritesNvccsAtomicBuiltinsAsPtx) {
   if (!cuda_toolkit()) GTEST_SKIP() << "no CUDA toolkit";
   expect_atomic_builtins_as_ptx(HeaderSet::Toolkit);
 }
-TEST(Frontend, FindsOmpInBothPassesWhereGccHasIt) {
+TEST(Frontend, FindsGccsOmpHeader) {
   bool has = std::filesystem::exists("/usr/lib/gcc/x86_64-linux-gnu/" + std::to_string(__GNUC__) + "/include/omp.h") ||
              std::filesystem::exists("/usr/lib/gcc/x86_64-linux-gnu/12/include/omp.h");
   if (!has) GTEST_SKIP() << "GCC's omp.h is not installed";
@@ -416,7 +416,7 @@ TEST(Frontend, FindsOmpInBothPassesWhereGccHasIt) {
       with([](auto& o) { o.flags = {"-fopenmp"}; }));
   EXPECT_TRUE(device->module) << device->error;
 }
-TEST(FrontendWithToolkit, CompilesAgainstItsHeaders) {
+TEST(FrontendWithToolkit, CompilesWithTheToolkitsHeaders) {
   if (!cuda_toolkit()) GTEST_SKIP() << "no CUDA toolkit";
   auto device = compile(
       "#include <cub/warp/warp_reduce.cuh>\n__global__ void k(float* f) { typedef cub::WarpReduce<float> R; __shared__ "
@@ -429,7 +429,7 @@ TEST(FrontendWithToolkit, CompilesAgainstItsHeaders) {
   EXPECT_TRUE(device->module) << device->error;
 }
 
-/// Whether the first thing that a header does is to include cuda_runtime.h, itself or by another of ours.
+/// True if a header begins by including cuda_runtime.h, itself or through another of our headers.
 bool begins_with_the_runtime(const std::filesystem::path& header) {
   std::istringstream lines(*read_text(header));
   for (std::string line; std::getline(lines, line);) {
@@ -443,13 +443,14 @@ bool begins_with_the_runtime(const std::filesystem::path& header) {
   return false;
 }
 
-/// Sources that include headers of ours that an application may include, each twice: one for each header with something
-/// in it by itself, and one for all those which only forward to another. By whether cuda_runtime.h may go before it.
+/// Sources that include the headers of ours that an application may include, each header twice: one source for each
+/// header with content of its own, and one source for all headers that only include another. With each source: true if
+/// cuda_runtime.h may be included before it.
 std::vector<std::pair<std::string, bool>> header_sources() {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(lean_headers())) {
     std::string name = entry.path().lexically_relative(lean_headers()).string();
-    // bits/ holds what only the C++ library's own headers include; curand_kernel.h is the toolkit's.
+    // bits/ holds headers that only the C++ library's own headers include; curand_kernel.h includes the toolkit's.
     bool inside = name.starts_with("kernelift/") || name.starts_with("bits/") || name == "curand_kernel.h";
     if (entry.is_regular_file() && entry.path().extension() == ".h" && !inside) names.push_back(name);
   }
@@ -464,8 +465,8 @@ std::vector<std::pair<std::string, bool>> header_sources() {
   return sources;
 }
 
-/// cuda_runtime.h is most of nearly every one, and precompiled where the header begins with it, which makes no
-/// difference.
+/// Nearly all of the time goes into cuda_runtime.h, which is therefore precompiled for headers that begin by including
+/// it.
 TEST(LeanHeaders, EachCompilesAloneInBothPasses) {
   auto sources = header_sources();
   ASSERT_GT(sources.size(), 10u);
@@ -479,7 +480,7 @@ TEST(LeanHeaders, EachCompilesAloneInBothPasses) {
     // Without the forced header: a header must bring what it needs.
     auto forced = std::find(driver.begin(), driver.end(), "cuda_runtime.h");
     driver.erase(forced - 1, forced + 1);
-    // The older standard is enough: half of a pass is what C++17 has <cmath> include.
+    // The older standard is enough, and takes half the time, because <cmath> includes more in C++17.
     driver.insert(driver.end(), {"-std=c++14", "-fsyntax-only", "/header.cu"});
     auto jobs = clang_jobs(driver);
     ASSERT_TRUE(jobs.ok());
@@ -498,7 +499,7 @@ TEST(LeanHeaders, EachCompilesAloneInBothPasses) {
   }
 }
 
-TEST(Frontend, CompilesATextInAFolderReachedByALink) {
+TEST(Frontend, CompilesInAFolderReachedThroughASymbolicLink) {
   auto folder = TemporaryFolder::create("kernelift-frontend");
   ASSERT_TRUE(folder.ok());
   const auto here = std::filesystem::current_path(), link = folder->path() / "link";
@@ -507,14 +508,14 @@ TEST(Frontend, CompilesATextInAFolderReachedByALink) {
   const char* before = std::getenv("PWD");
   const std::string kept = before ? before : here.string();
   std::filesystem::current_path(link);
-  setenv("PWD", link.c_str(), 1);  // As a shell does, and LLVM believes it.
+  setenv("PWD", link.c_str(), 1);  // As a shell does; LLVM uses it.
   auto device = compile("__global__ void k(int* p) { *p = 1; }\n");
   std::filesystem::current_path(here);
   setenv("PWD", kept.c_str(), 1);
   EXPECT_TRUE(device->module) << device->error;
 }
 
-TEST(LeanHeaders, LeaveHostCodeItsSpecialFunctionsInBothPasses) {
+TEST(LeanHeaders, KeepTheSpecialFunctionsOfHostCodeInBothPasses) {
   std::string source =
       "#include <cmath>\n__global__ void k(float* x) { x[0] = sqrtf(x[0]); }\n"
       "double f(double (*g)(unsigned, double)) { return std::riemann_zeta(2.0) + std::beta(1.0f, 2) + std::hermitef(3, "

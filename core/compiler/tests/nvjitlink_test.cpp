@@ -1,4 +1,4 @@
-// PTX to machine code by nvJitLink: what it says of kernels, and what it says no to. Needs a toolkit or pip's wheel.
+// PTX to machine code by nvJitLink: facts about kernels, and refusals. Needs a toolkit or pip's wheel.
 #include "core/compiler/nvjitlink.h"
 
 #include <gmock/gmock.h>
@@ -9,7 +9,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(Cubin, ReadsWhatPtxasSaysOfEachKernel) {
+TEST(Cubin, ReadsPtxassFiguresOfEachKernel) {
   auto facts = facts_from_log(
       "ptxas info    : Compiling entry function 'kbig' for 'sm_90'\n"
       "ptxas info    : Function properties for kbig\n"
@@ -28,12 +28,12 @@ TEST(Cubin, ReadsWhatPtxasSaysOfEachKernel) {
   EXPECT_EQ(facts["kbig"].shared_bytes, 80000u);
   EXPECT_EQ(facts["k3"].registers, 16u);
   EXPECT_EQ(facts["k3"].shared_bytes, 0u);
-  const std::string giant(200'000, 'k');  // Templates of templates are mangled to such names.
+  const std::string giant(200'000, 'k');  // Templates of templates have such mangled names.
   EXPECT_EQ(facts_from_log("Compiling entry function '" + giant + "' for 'sm_90'\nUsed 7 registers\n")[giant].registers,
             7u);
 }
 
-TEST(Cubin, TellsALimitFromAMistake) {
+TEST(Cubin, DistinguishesAnExceededLimitFromAnError) {
   EXPECT_EQ(
       exhausted_resource("error   : Entry function 'kbig' uses too much shared data (0x13880 bytes, 0xc000 max)\n"),
       "bytes of shared memory: 80000, limit 49152");
@@ -59,7 +59,7 @@ TEST_F(WithNvJitLink, MakesMachineCode) {
   EXPECT_GT(cubin.kernels["k"].registers, 0u);
 }
 
-TEST_F(WithNvJitLink, SaysWhatIsTooMuchAndWhatIsWrong) {
+TEST_F(WithNvJitLink, NamesAnExceededLimitAndReportsAnError) {
   Cubin big = compile_cubin(
       kernel(".shared .align 4 .b8 tile[80000];\n.reg .b32 %r;\nmov.u32 %r, tile;\nst.shared.u32 [%r], 1;\n"), "sm_90");
   EXPECT_EQ(big.outcome, Outcome::OverResources);

@@ -1,4 +1,4 @@
-// Sums taken apart, and run: as right as before, and rounded otherwise.
+// Kernels' sums split into partial sums or rounded at random, and run: as accurate as before, and rounded differently.
 #include "core/compiler/sums.h"
 
 #include <gtest/gtest.h>
@@ -29,15 +29,15 @@ struct Outcome {
   float result = 0;
 };
 
-/// `float f(const float* x, int64_t n)` of `ir`, its sums taken apart.
-Outcome run(const std::string& ir, Strands strands, int64_t n = kCount) {
+/// Runs `float f(const float* x, int64_t n)` of `ir` with its sums split.
+Outcome run(const std::string& ir, PartialSums partial_sums, int64_t n = kCount) {
   llvm::InitializeNativeTarget(), llvm::InitializeNativeTargetAsmPrinter();
   auto context = std::make_unique<llvm::LLVMContext>();
   llvm::SMDiagnostic error;
   auto module = llvm::parseAssemblyString(ir, error, *context);
   if (!module) return ADD_FAILURE() << error.getMessage().str() << " in line " << error.getLineNo(), Outcome{};
   Outcome outcome;
-  outcome.sums = split_sums(*module->getFunction("f"), strands);
+  outcome.sums = split_sums(*module->getFunction("f"), partial_sums);
   EXPECT_FALSE(llvm::verifyModule(*module, &llvm::errs()));
   auto jit = llvm::cantFail(llvm::orc::LLJITBuilder().create());
   llvm::cantFail(jit->addIRModule(llvm::orc::ThreadSafeModule(std::move(module), std::move(context))));
@@ -47,7 +47,7 @@ Outcome run(const std::string& ir, Strands strands, int64_t n = kCount) {
   return outcome;
 }
 
-/// A loop over x whose body makes %next of %sum and %v; `ends` is what is returned.
+/// A loop over x whose body computes %next from %sum and %v; the function returns `ends`.
 std::string loop(const std::string& body, const std::string& ends = "%next", const std::string& more = "") {
   return "declare float @llvm.fma.f32(float, float, float)\ndeclare float @llvm.sqrt.f32(float)\n"
          "define float @f(ptr %x, i64 %n) {\nentry:\n  br label %loop\nloop:\n  %i = phi i64 [ 0, %entry ], [ %j, "
@@ -59,27 +59,27 @@ std::string loop(const std::string& body, const std::string& ends = "%next", con
          ends + "\n}\n";
 }
 
-void expect_other_rounding(const std::string& ir, Strands strands = Strands::Innermost) {
-  Outcome whole = run(ir, Strands::None), parts = run(ir, strands);
+void expect_other_rounding(const std::string& ir, PartialSums partial_sums = PartialSums::Innermost) {
+  Outcome whole = run(ir, PartialSums::None), parts = run(ir, partial_sums);
   EXPECT_EQ(parts.sums, 1) << ir;
   EXPECT_NE(parts.result, whole.result) << ir;
   EXPECT_NEAR(parts.result, whole.result, 1e-4 * std::fabs(whole.result)) << ir;
-  // Fewer passes than strands.
-  EXPECT_NEAR(run(ir, strands, 3).result, run(ir, Strands::None, 3).result, 1e-5) << ir;
+  // Fewer iterations than partial sums.
+  EXPECT_NEAR(run(ir, partial_sums, 3).result, run(ir, PartialSums::None, 3).result, 1e-5) << ir;
 }
 
-TEST(SumStrands, TakesApartWhatIsAddedSubtractedOrFused) {
+TEST(SplitSums, SplitsAdditionsSubtractionsAndFusedMultiplyAdds) {
   expect_other_rounding(loop("  %next = fadd float %v, %sum\n"));
   expect_other_rounding(loop("  %next = fsub float %sum, %v\n"));
   expect_other_rounding(loop("  %next = call float @llvm.fma.f32(float %v, float %v, float %sum)\n"));
   expect_other_rounding(loop("  %one = fadd float %sum, %v\n  %next = fadd float %one, %v\n"));
 }
 
-TEST(SumStrands, TakesApartWhatNoVectoriserWould) {
+TEST(SplitSums, SplitsSumsInLoopsWithCalls) {
   expect_other_rounding(loop("  %root = call float @llvm.sqrt.f32(float %v)\n  %next = fadd float %sum, %root\n"));
 }
 
-TEST(SumStrands, FollowsASumThroughConditions) {
+TEST(SplitSums, FollowsASumThroughConditions) {
   expect_other_rounding(
       loop("  %big = fcmp ogt float %v, 0.5\n  %more = fadd float %sum, %v\n"
            "  %next = select i1 %big, float %more, float %sum\n"));
@@ -89,14 +89,14 @@ TEST(SumStrands, FollowsASumThroughConditions) {
            "  %next = phi float [ %sum, %loop ], [ %more, %then ]\n"));
 }
 
-TEST(SumStrands, PutsTheWholeTogetherForAnExitInMidLoop) {
+TEST(SplitSums, AddsThePartialSumsAtAnExitInTheMiddleOfTheLoop) {
   std::string ir = loop(
       "  %next = fadd float %sum, %v\n  %far = icmp eq i64 %i, 700\n"
       "  br i1 %far, label %early, label %latch\nearly:\n  ret float %sum\nunused:\n");
   expect_other_rounding(ir);
 }
 
-TEST(SumStrands, SplitsANestByItsOutermostOrItsInnermostLoop) {
+TEST(SplitSums, SplitsANestByItsOutermostOrItsInnermostLoop) {
   std::string ir =
       "define float @f(ptr %x, i64 %n) {\nentry:\n  br label %rows\nrows:\n  %r = phi i64 [ 0, %entry ], [ %r1, %next "
       "]\n"
@@ -108,19 +108,19 @@ TEST(SumStrands, SplitsANestByItsOutermostOrItsInnermostLoop) {
       "  %c = icmp slt i64 %i1, 17\n  br i1 %c, label %row, label %next\nnext:\n  %r1 = add i64 %r, 1\n  %q = sdiv i64 "
       "%n, 17\n"
       "  %d = icmp slt i64 %r1, %q\n  br i1 %d, label %rows, label %end\nend:\n  ret float %s1\n}\n";
-  expect_other_rounding(ir, Strands::Outermost);
-  expect_other_rounding(ir, Strands::Innermost);
-  EXPECT_NE(run(ir, Strands::Outermost).result, run(ir, Strands::Innermost).result);
+  expect_other_rounding(ir, PartialSums::Outermost);
+  expect_other_rounding(ir, PartialSums::Innermost);
+  EXPECT_NE(run(ir, PartialSums::Outermost).result, run(ir, PartialSums::Innermost).result);
 }
 
-TEST(SumStrands, LeavesAloneWhatIsNoSum) {
+TEST(SplitSums, LeavesVariablesThatAreNoSumsUnchanged) {
   const std::string no_sums[] = {
       loop("  %next = fmul float %sum, %v\n"),
       loop("  %next = fadd float %sum, %sum\n"),
       loop("  %next = fsub float %v, %sum\n"),
       loop("  %next = call float @llvm.fma.f32(float %sum, float %v, float %v)\n"),
       loop("  %half = fmul float %sum, 0.5\n  %next = fadd float %sum, %half\n"),
-      // Looked at in the loop, chosen from something else, and passed on one pass late.
+      // Used in the loop otherwise, selected from another value, and used an iteration later.
       loop("  %more = fadd float %sum, %v\n  %full = fcmp ogt float %more, 9.0\n  %next = select i1 %full, float %sum, "
            "float %more\n"),
       loop("  %big = fcmp ogt float %v, 0.5\n  %more = fadd float %sum, %v\n  %next = select i1 %big, float %more, "
@@ -128,13 +128,13 @@ TEST(SumStrands, LeavesAloneWhatIsNoSum) {
       loop("  %next = fadd float %sum, %v\n", "%late", "  %late = phi float [ 0.0, %entry ], [ %sum, %latch ]\n"),
   };
   for (auto& ir : no_sums) {
-    Outcome parts = run(ir, Strands::Innermost);
+    Outcome parts = run(ir, PartialSums::Innermost);
     EXPECT_EQ(parts.sums, 0) << ir;
-    EXPECT_EQ(parts.result, run(ir, Strands::None).result) << ir;
+    EXPECT_EQ(parts.result, run(ir, PartialSums::None).result) << ir;
   }
 }
 
-/// `T f(const T* x, int64_t n)` of `ir`, its additions rounded at random.
+/// Runs `T f(const T* x, int64_t n)` of `ir` with its additions rounded at random; with seed 0, to nearest.
 template <class T>
 double at_random(const std::string& ir, uint64_t seed, int additions, const std::vector<T>& x) {
   llvm::InitializeNativeTarget(), llvm::InitializeNativeTargetAsmPrinter();
@@ -149,7 +149,7 @@ double at_random(const std::string& ir, uint64_t seed, int additions, const std:
   return llvm::cantFail(jit->lookup("f")).toPtr<T(const T*, int64_t)>()(x.data(), static_cast<int64_t>(x.size()));
 }
 
-/// Adds x up in memory, atomically.
+/// A function that adds the elements of x atomically in memory.
 std::string atomic_sum(const std::string& type, const std::string& operation = "fadd") {
   return "define " + type + " @f(ptr %x, i64 %n) {\nentry:\n  %into = alloca " + type + "\n  store " + type +
          " 0.0, ptr %into\n  br label %loop\nloop:\n  %i = phi i64 [ 0, %entry ], [ %j, %loop ]\n  %p = "
@@ -173,7 +173,7 @@ TEST(RandomSums, AreRightOnAverageWhereRoundingToNearestIsFarOff) {
     EXPECT_GT(std::fabs(nearest - exact), 5e-5 * exact);
     EXPECT_LT(std::fabs(mean - exact), 0.1 * std::fabs(nearest - exact)) << ir;
     EXPECT_NE(at_random(ir, 1, 1, same), at_random(ir, 2, 1, same));
-    EXPECT_EQ(at_random(ir, 1, 1, same), at_random(ir, 1, 1, same)) << "which way hangs on numbers and seed alone";
+    EXPECT_EQ(at_random(ir, 1, 1, same), at_random(ir, 1, 1, same)) << "only numbers and seed decide the direction";
   }
   double down = at_random(atomic_sum("float", "fsub"), 1, 1, same);
   EXPECT_NEAR(down, -terms, 5e-5 * terms);
@@ -191,7 +191,7 @@ TEST(RandomSums, OfDoublesAreRightOnAverageToo) {
   EXPECT_LT(std::fabs(static_cast<double>(mean - exact)), 0.1 * std::fabs(static_cast<double>(nearest - exact)));
 }
 
-TEST(RandomSums, LeaveExactSumsAndWhatIsNoNumberAsTheyAre) {
+TEST(RandomSums, KeepExactSumsInfinitiesAndNans) {
   EXPECT_EQ(at_random(atomic_sum("float"), 1, 1, std::vector<float>(1000, 2.0f)), 2000);
   EXPECT_EQ(at_random(atomic_sum("double"), 1, 1, std::vector<double>(1000, 2.0)), 2000);
   for (double odd : {HUGE_VAL, -HUGE_VAL}) {
@@ -202,7 +202,7 @@ TEST(RandomSums, LeaveExactSumsAndWhatIsNoNumberAsTheyAre) {
   EXPECT_TRUE(std::isnan(at_random(atomic_sum("double"), 1, 1, std::vector<double>{1, NAN, 0.1})));
 }
 
-TEST(RandomSums, LeaveWhatIsNoSumAlone) {
+TEST(RandomSums, CountNoOperationThatIsNoSum) {
   at_random(loop("  %w = fadd float %v, 0.5\n  %next = fmul float %w, %sum\n"), 1, 0, std::vector<float>(10, 1.0f));
   at_random(atomic_sum("float", "fmax"), 1, 0, std::vector<float>(10, 1.0f));
 }

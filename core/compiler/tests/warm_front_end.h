@@ -1,5 +1,5 @@
-// Headers precompiled once in the test's own process: the processes that its compile pools fork inherit them. Without
-// that each pool of each test parses them anew, which is most of such a test's time.
+// Precompiles headers once in the test's own process: the processes that its compile pools fork inherit them. Otherwise
+// each pool of each test would parse them again, which would be most of the test's time.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -14,14 +14,14 @@ namespace kernelift {
 class WarmFrontEnd : public testing::Environment {
  public:
   enum class Place { Anywhere, FirstSlot };
-  /// For sources in no folder, or for those in the first SlotFolder: what is precompiled is known by folder too.
+  /// For sources without a folder, or for those in the first SlotFolder: precompiled headers are cached by folder too.
   explicit WarmFrontEnd(Place place) : place_(place) {}
   void SetUp() override {
     SlotFolder slot;
     FrontendOptions options;
     if (place_ == Place::FirstSlot) options.folder = slot.path().string();
     llvm::LLVMContext context;
-    // The second time that it sees a set of flags the front end precompiles.
+    // The front end precompiles at the second use of a set of flags.
     for (int i = 0; i < 2; ++i)
       ASSERT_TRUE(compile_to_device_ir(context, "__global__ void k(float* x) { x[0] += 1; }\n", options).ok());
   }

@@ -1,5 +1,5 @@
-// A whole read, change and atomic replace under a lock: some milliseconds per compile at a thousand entries, and a
-// build killed at any moment leaves a valid database.
+// Under a lock, the whole file is read, changed and atomically replaced: this takes some milliseconds per compile with
+// a thousand entries, and a build that is killed at any moment leaves a valid database.
 #include "core/compiler/wrappers/compile_log.h"
 
 #include <fcntl.h>
@@ -45,7 +45,7 @@ bool agree(const Json& old, const Json& entry, std::initializer_list<const char*
 
 Status log_command(const fs::path& state, const fs::path& folder, const std::vector<std::string>& argv,
                    const CompilerCommand& command) {
-  // CMake's own trial compiles are no part of the application, and their sources do not last.
+  // CMake's own trial compiles are not part of the application, and CMake deletes their sources.
   for (const fs::path& part : folder)
     if (part == "CMakeFiles") return done();
   if (command.action == Action::Query || command.action == Action::Preprocess || command.dry_run) return done();
@@ -55,7 +55,7 @@ Status log_command(const fs::path& state, const fs::path& folder, const std::vec
   std::error_code missing;
   for (const SourceInput& input : command.inputs) {
     if (input.language == SourceInput::Language::Object) continue;
-    if (!fs::exists(folder / input.file, missing)) continue;  // Misspelled: the compiler will say so.
+    if (!fs::exists(folder / input.file, missing)) continue;  // Misspelled: the compiler will report it.
     Json entry;
     entry["directory"] = folder.string();
     entry["file"] = input.file;
@@ -73,13 +73,13 @@ Status log_command(const fs::path& state, const fs::path& folder, const std::vec
   Json all = Json::array();
   if (fs::exists(path))
     if (auto old = read_json(path); old.ok() && old->is_array()) all = std::move(*old);
-  // Who writes an output last is what it was made from: a corrected command takes the place of the one that failed. And
-  // a source that was renamed or removed since is no part of the application any more.
+  // An output is made by the last command that writes it: a corrected command replaces the one that failed. A source
+  // that was renamed or removed since is no longer part of the application.
   std::erase_if(all.get_ref<Json::array_t&>(), [&](const Json& old) {
-    auto meant = [&](const Json& entry) { return agree(old, entry, {"directory", "output"}); };
-    auto same = [&](const Json& entry) { return meant(entry) && agree(old, entry, {"file"}); };
+    auto same_output = [&](const Json& entry) { return agree(old, entry, {"directory", "output"}); };
+    auto same_source = [&](const Json& entry) { return same_output(entry) && agree(old, entry, {"file"}); };
     bool gone = !fs::exists(fs::path(text_member(old, "directory")) / text_member(old, "file"), missing);
-    return gone || (std::ranges::any_of(entries, meant) && std::ranges::none_of(entries, same));
+    return gone || (std::ranges::any_of(entries, same_output) && std::ranges::none_of(entries, same_source));
   });
   for (const Json& entry : entries) {
     auto old =

@@ -1,6 +1,6 @@
-// Compilation for the CPU device follows nvcc's own order: device pass, then host pass with the result embedded. Both
-// run in this process, so that a machine without clang can compile; the system's C++ compiler is asked for plain C++
-// sources and for linking, as nvcc asks its host compiler.
+// Compilation for the CPU device follows nvcc's order: device pass, then host pass with the device code embedded. Both
+// run in this process, so that no clang needs to be installed; the system's C++ compiler is used for plain C++ sources
+// and for linking, as nvcc uses its host compiler.
 #include "core/compiler/wrappers/cpu_compiler.h"
 
 #include <unistd.h>
@@ -48,10 +48,10 @@ Result<std::string> host_compiler(const CompilerCommand& command, const WrapperC
 Status spawn(const std::vector<std::string>& argv) {
   ProcessOptions options;
   options.capture_output = false;
-  options.own_group = false;  // A terminal's Ctrl-C is meant for the compiler too.
+  options.own_group = false;  // A terminal's Ctrl-C must end the compiler too.
   std::fflush(nullptr);
   KERNELIFT_ASSIGN(ProcessOutcome outcome, run_process(argv, options));
-  if (!outcome.ok()) return answer_is_no("");  // It has said why.
+  if (!outcome.ok()) return answer_is_no("");  // The compiler has printed the reason.
   return done();
 }
 
@@ -61,20 +61,20 @@ std::string object_of(const CompilerCommand& command, const SourceInput& input, 
   return command.output_folder.empty() ? name.string() : (fs::path(command.output_folder) / name).string();
 }
 
-/// Host flags that clang takes where the application meant another compiler.
+/// The application's host flags, which may be meant for another compiler, in a form that clang accepts.
 std::vector<std::string> host_flags(const CompilerCommand& command) {
   std::vector<std::string> flags{"-Wno-unknown-warning-option", "-Wno-unknown-cuda-version",
                                  "-Wno-ignored-optimization-argument"};
   for (size_t i = 0; i < command.host_flags.size(); ++i) {
     const std::string& flag = command.host_flags[i];
-    // omp.h is gcc's and the runtime libgomp's: what the host pass makes must fit what the program is linked with.
+    // omp.h is GCC's, and the program is linked with libgomp: the host pass must generate code for libgomp.
     if (flag == "-fopenmp") flags.push_back("-fopenmp=libgomp");
     else flags.push_back(flag);
   }
   return flags;
 }
 
-/// clang's driver line of the host pass, without input and output.
+/// The command line of clang's driver for the host pass, without input and output.
 std::vector<std::string> host_pass(const CompilerCommand& command, const SourceInput& input) {
   FrontendOptions options;
   options.language = input.language == Language::Hip ? "hip" : "cuda";
@@ -85,8 +85,8 @@ std::vector<std::string> host_pass(const CompilerCommand& command, const SourceI
   for (const std::string& flag : host_flags(command)) flags.push_back(flag);
   flags.push_back(command.optimization);
   flags.push_back("-cuid=" + compilation_unit_id(command, input));
-  // CMake reads the folders that are searched anyway off clang's -v, and names none of them again (/usr/include would
-  // hide C++'s own).
+  // CMake reads the implicit include folders from clang's -v and does not name them again, because an explicit
+  // /usr/include would hide C++'s own headers.
   if (command.verbose && command.dialect != Dialect::Nvcc) flags.push_back("-v");
   flags.insert(flags.end(), command.dependency_flags.begin(), command.dependency_flags.end());
   return flags;
@@ -119,7 +119,7 @@ Status compile_device_source(const CompilerCommand& command, const WrapperConfig
   return run_host_jobs(driver);
 }
 
-/// A plain C or C++ source: the host compiler's, with what nvcc would define.
+/// Compiles a plain C or C++ source by the host compiler, with the macros that nvcc would define.
 Status compile_host_source(const CompilerCommand& command, const WrapperConfig& config, const SourceInput& input,
                            const std::string& output, const std::vector<std::string>& mode) {
   KERNELIFT_ASSIGN(std::string compiler, host_compiler(command, config, input.language != Language::C));
@@ -165,7 +165,8 @@ Status preprocess(const CompilerCommand& command, const WrapperConfig& config) {
   return done();
 }
 
-/// The object that a device link makes; nothing is made where no file has relocatable device code, unless `always`.
+/// Makes the object of a device link. If no file has relocatable device code, makes none and returns false, unless
+/// `always`.
 Result<bool> device_link(const CompilerCommand& command, const WrapperConfig& config,
                          const std::vector<std::string>& files, const std::string& output, bool always) {
   KERNELIFT_ASSIGN(DeviceCode code, link_device_code(files, config.make_image));
@@ -182,7 +183,7 @@ Result<bool> device_link(const CompilerCommand& command, const WrapperConfig& co
   return true;
 }
 
-/// Files that a link reads: the objects, and -lNAME of folders the command names where they hold relocatable code.
+/// The files that a link reads: the objects, and the archives of -lNAME that lie in folders which the command names.
 std::vector<std::string> link_inputs(const CompilerCommand& command) {
   std::vector<std::string> files;
   for (const SourceInput& input : command.inputs)
@@ -201,8 +202,8 @@ std::vector<std::string> link_inputs(const CompilerCommand& command) {
   return files;
 }
 
-/// The command's objects, those of its sources compiled into `scratch`; sources of one name in several folders stay
-/// apart.
+/// The command's objects; its sources are compiled into `scratch`, where sources with the same name in several folders
+/// have different objects.
 Result<std::vector<std::string>> objects_of(const CompilerCommand& command, const WrapperConfig& config,
                                             const TemporaryFolder& scratch) {
   std::vector<std::string> objects;

@@ -1,5 +1,5 @@
-// One compiler command for the CPU device, carried out: device pass, lowering, host pass in this process; linking by
-// the system's compiler.
+// Executes one compiler command for the CPU device: device pass, lowering and host pass in this process, linking by the
+// system's compiler.
 #pragma once
 #include <filesystem>
 
@@ -9,15 +9,16 @@
 
 namespace kernelift::wrappers {
 
-/// Warnings go to stderr, output of -E and the like to stdout or the command's output. An Error's message is what a
-/// compiler would print.
+/// Warnings go to stderr, the output of -E and the like to stdout or the command's output file. An Error's message is
+/// the text that a compiler would print.
 Status run_for_cpu(const CompilerCommand& command, const WrapperConfig& config);
 
-/// Answers --version, --help and CMake's questions. True if `command` was one.
+/// Prints the answer to --version, --help and the queries that CMake makes. True if `command` was a query.
 bool answer_query(const CompilerCommand& command, const WrapperConfig& config);
-/// What -Xcompiler asks of the host compiler, which then answers and compiles nothing: --version, -dumpversion….
+/// Queries that -Xcompiler passes to the host compiler, which answers them and compiles nothing: --version,
+/// -dumpversion….
 std::vector<std::string> host_queries(const CompilerCommand& command);
-/// What the compiler prints under -v and --dryrun: nvcc its commands, from which CMake learns how to link, clang its
+/// Prints the output of -v and --dryrun: for nvcc its commands, from which CMake learns how to link, for clang its
 /// version.
 void print_dry_run(const CompilerCommand& command, const WrapperConfig& config);
 

@@ -1,6 +1,6 @@
-// Relocatable device code travels as clang's new offload driver has it: bitcode in a section .llvm.offloading that
-// linkers drop, kernels and variables listed in a section of entries. The device link reads the former here, and the
-// object it makes (link_stub.h) registers the latter when the program starts, whoever links the program in between.
+// Relocatable device code is stored as clang's new offload driver does: bitcode in a section .llvm.offloading that
+// linkers drop, kernels and variables listed in a section of entries. The device link reads the bitcode here, and the
+// object that it makes (link_stub.h) registers the entries when the program starts, whichever linker links the program.
 #include "core/compiler/wrappers/device_code.h"
 
 #include <llvm/Bitcode/BitcodeReader.h>
@@ -43,13 +43,13 @@ std::string lines_of(const std::vector<std::string>& words) {
   return text;
 }
 
-/// What LLVM has to say is for people who compile for this machine: that a loop could not be unrolled as its pragma
-/// asks is no news to whoever meant a GPU. Errors are told as always.
+/// Drops LLVM's warnings and remarks, such as that a loop could not be unrolled as its pragma requests: they concern
+/// code for this machine's processor, and the source was written for a GPU. Errors are reported.
 struct OnlyErrors : llvm::DiagnosticHandler {
   bool handleDiagnostics(const llvm::DiagnosticInfo& info) override { return info.getSeverity() != llvm::DS_Error; }
 };
 
-/// Many instances of one template are refused for one reason: they share a line.
+/// A warning for each refused kernel; instances of one template share a line.
 std::string left_out(const std::string& unit, const std::vector<CpuImage::Refused>& kernels) {
   std::map<std::string, std::vector<const CpuImage::Refused*>> by_name;
   for (const CpuImage::Refused& kernel : kernels) by_name[base_name(canonical_key(kernel.kernel))].push_back(&kernel);
@@ -57,11 +57,11 @@ std::string left_out(const std::string& unit, const std::vector<CpuImage::Refuse
   for (const auto& [name, instances] : by_name)
     text += unit + ": warning: kernel " + name +
             (instances.size() > 1 ? " (" + std::to_string(instances.size()) + " instances)" : "") +
-            " is left out, launching it answers cudaErrorNotSupported: " + instances.front()->why + "\n";
+            " is left out, launching it returns cudaErrorNotSupported: " + instances.front()->why + "\n";
   return text;
 }
 
-/// Bitcode and CPU image of a complete device program, which `unit` names for people.
+/// Bitcode and CPU image of a complete device program; messages name it by `unit`.
 Result<DeviceCode> finished(std::unique_ptr<llvm::Module> module, const std::string& unit, const std::string& name,
                             const std::string& flags, MakeCpuImage make_image) {
   std::vector<char> bitcode = bitcode_of(*module);
@@ -72,7 +72,7 @@ Result<DeviceCode> finished(std::unique_ptr<llvm::Module> module, const std::str
                     left_out(unit, image.refused)};
 }
 
-/// Whether there is anything for a device in the module.
+/// True if the module defines a function or variable.
 bool has_device_code(const llvm::Module& module) {
   for (const llvm::Function& function : module)
     if (!function.isDeclaration()) return true;
@@ -126,7 +126,7 @@ class DeviceLinker {
     return done();
   }
 
-  /// `ld -r` puts sections of several objects after one another.
+  /// Adds the blobs in a section; `ld -r` concatenates the sections of several objects.
   Status add_blobs(llvm::StringRef contents, const std::string& name) {
     while (contents.size() >= sizeof(uint64_t)) {
       uint64_t size = contents.size() < 32 ? 0 : fat_blob_size(contents.data());
@@ -177,7 +177,7 @@ Result<DeviceCode> compile_device_code(const CompilerCommand& command, const Sou
   options.file_name = input.file;
   options.language = input.language == SourceInput::Language::Hip ? "hip" : "cuda";
   if (options.language != "hip")
-    options.arch = newest_architecture(command);  // AMD's say nothing of ours: the newest that we have.
+    options.arch = newest_architecture(command);  // For HIP, whose architectures are AMD's, the default is used.
   options.flags = command.frontend_flags();
   if (command.relocatable) options.flags.push_back("-cuid=" + compilation_unit_id(command, input));
   for (const std::string& flag : command.host_flags)
@@ -185,7 +185,7 @@ Result<DeviceCode> compile_device_code(const CompilerCommand& command, const Sou
   llvm::LLVMContext context;
   KERNELIFT_ASSIGN(Compiled compiled, compile_to_device_ir(context, source, options));
   DeviceCode code;
-  // As the compile database names it, whatever links lead there: recorded launches are joined to the source by it.
+  // The same name as in the compile database, without symbolic links: it joins recorded launches with their source.
   std::error_code ignored;
   std::string name = fs::weakly_canonical(fs::absolute(input.file), ignored).string(), flags = lines_of(options.flags);
   if (command.relocatable) {

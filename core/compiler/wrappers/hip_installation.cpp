@@ -1,17 +1,17 @@
-// CMake's language HIP asks in this order: $HIPCXX for the compiler, hipconfig for the installation's root, in it for
-// lib/cmake/hip-lang, and rocm_agent_enumerator for an architecture. find_package(hip) is the older way. The packages'
-// targets have the names that ROCm gave them; all that any of them says is where the headers and the runtime are.
+// CMake's language HIP uses in this order: $HIPCXX for the compiler, hipconfig for the installation's root, in that
+// root lib/cmake/hip-lang, and rocm_agent_enumerator for an architecture. find_package(hip) is the older way. The
+// packages' targets have ROCm's names; each only states the folders of the headers and the runtime.
 #include "core/compiler/wrappers/hip_installation.h"
 
 namespace kernelift::wrappers {
 namespace {
 
-constexpr const char* kVersion = "6.4.0";  // As hip/hip_version.h has it.
+constexpr const char* kVersion = "6.4.0";  // The same as in hip/hip_version.h.
 
-/// Platform amd: what comes with it are the flags of hipcc and clang. The architecture is one whose warps have 32
-/// lanes.
+/// The platform is amd, because its builds use the flags of hipcc and clang. The architecture is one whose warps have
+/// 32 lanes.
 constexpr const char* kHipconfig = R"(#!/bin/sh
-# Kernelift's CPU device, asked as an installation of HIP.
+# Kernelift's CPU device in place of an installation of HIP.
 root=$(cd "$(dirname "$0")/.." && pwd)
 [ $# -gt 0 ] || set -- --full
 for question; do
@@ -29,11 +29,11 @@ for question; do
 done
 )";
 constexpr const char* kAgents = R"(#!/bin/sh
-# Kernelift's CPU device, asked for the GPUs of this machine.
+# Kernelift's CPU device in place of the GPUs of this machine.
 echo gfx1100
 )";
 
-constexpr const char* kTargets = R"(# Kernelift's CPU device in the place of ROCm's package @PACKAGE@.
+constexpr const char* kTargets = R"(# Kernelift's CPU device in place of ROCm's package @PACKAGE@.
 get_filename_component(_kernelift_root "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
 foreach(_kernelift_target @TARGETS@)
   if(NOT TARGET @NAMESPACE@::${_kernelift_target})
@@ -45,7 +45,7 @@ foreach(_kernelift_target @TARGETS@)
 endforeach()
 )";
 constexpr const char* kLanguage = "set(_CMAKE_HIP_DEVICE_RUNTIME_TARGET hip-lang::device)\n";
-/// hip::device makes C++ sources HIP, where the C++ compiler knows that language; hipcc takes them so by itself.
+/// hip::device makes C++ sources HIP if the C++ compiler supports that language; hipcc does so by itself.
 constexpr const char* kHip = R"(set_property(TARGET hip::device PROPERTY
   INTERFACE_COMPILE_OPTIONS "$<$<COMPILE_LANG_AND_ID:CXX,Clang>:SHELL:-x hip>")
 set(hip_INCLUDE_DIR "${_kernelift_root}/include")

@@ -1,5 +1,5 @@
-// What a ROCm installation has beside its compiler: CMake's packages hip-lang, hip, hipcub and rocthrust, and the two
-// programs that build systems ask. Texts only, which find the look-alike by where they lie.
+// Files of a ROCm installation besides its compiler: CMake's packages hip-lang, hip, hipcub and rocthrust, and the two
+// programs that build systems run. They are texts that find the look-alike by their own path.
 #pragma once
 #include <string>
 #include <vector>
@@ -7,9 +7,9 @@
 namespace kernelift::wrappers {
 
 struct InstalledText {
-  std::string path;  ///< In the look-alike.
+  std::string path;  ///< Relative to the look-alike.
   std::string text;
-  bool program = false;
+  bool program = false;  ///< To be made executable.
 };
 std::vector<InstalledText> hip_installation();
 

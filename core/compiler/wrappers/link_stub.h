@@ -1,9 +1,9 @@
-// The source of the object that a device link makes: it carries the linked device program and, when the program starts,
-// registers it with every kernel and variable that the program's objects list.
+// The source of the object that a device link makes: it contains the linked device program and, when the application
+// starts, registers that program and every kernel and variable that the application's objects list.
 //
-// clang puts one entry per kernel and variable into the section llvm_offload_entries of each object; the linker joins
-// them and bounds them by __start_ and __stop_ symbols, which are the program's (or the shared library's) own. So it
-// does not matter which linker makes the program, as long as this object is in it.
+// clang puts one entry per kernel and variable into the section llvm_offload_entries of each object; the linker
+// concatenates these sections and defines __start_ and __stop_ symbols for them, per program or shared library. So any
+// linker may make the program, as long as this object is in it.
 #pragma once
 
 namespace kernelift::wrappers {

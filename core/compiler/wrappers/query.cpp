@@ -1,4 +1,4 @@
-// The answers that build systems read off a compiler: --version, and the dry run from which CMake's
+// Output that build systems read from a compiler: --version, and the dry run from which CMake's
 // CMakeDetermineCUDACompiler takes the toolkit's root (#$ TOP=), libraries, include folders and link line.
 #include <algorithm>
 #include <cstdio>
@@ -13,11 +13,11 @@ namespace kernelift::wrappers {
 
 namespace {
 
-/// In the shapes that version checks parse: "release 13.0, V13.0.88".
+/// In the formats that version checks parse: "release 13.0, V13.0.88".
 std::string version_text(Dialect dialect, const WrapperConfig& config) {
   if (dialect == Dialect::Nvcc)
     return "nvcc: NVIDIA (R) Cuda compiler driver\n"
-           "Kernelift compiler wrapper in the place of nvcc, for the CPU device\n"
+           "Kernelift compiler wrapper in place of nvcc, for the CPU device\n"
            "Cuda compilation tools, release 13.0, V13.0.88\n"
            "Build cuda_13.0.r13.0/kernelift\n";
   return std::string(dialect == Dialect::Hipcc ? "HIP version: 6.4.0-kernelift\n" : "") +
@@ -35,7 +35,7 @@ bool answer_query(const CompilerCommand& command, const WrapperConfig& config) {
     for (int number : {75, 80, 86, 87, 88, 89, 90})
       std::printf("%s_%d\n", query.find("code") != std::string::npos ? "sm" : "compute", number);
   } else if (query.find('h') != std::string::npos && query.find("help") != std::string::npos) {
-    std::printf("Kernelift's compiler wrapper: takes %s's command lines and compiles for the CPU device.\n",
+    std::printf("Kernelift's compiler wrapper: accepts %s's command lines and compiles for the CPU device.\n",
                 command.dialect == Dialect::Nvcc    ? "nvcc"
                 : command.dialect == Dialect::Hipcc ? "hipcc"
                                                     : "clang");
@@ -48,7 +48,7 @@ bool answer_query(const CompilerCommand& command, const WrapperConfig& config) {
 std::vector<std::string> host_queries(const CompilerCommand& command) {
   std::vector<std::string> found;
   for (const std::string& flags : command.host_flags) {
-    std::istringstream words(flags);  // nvcc hands a quoted "-dumpfullversion -dumpversion" on as it is.
+    std::istringstream words(flags);  // nvcc passes a quoted "-dumpfullversion -dumpversion" on as it is.
     for (std::string word; words >> word;)
       if (word == "--version" || word.starts_with("-dump") || word.starts_with("-print-")) found.push_back(word);
   }
@@ -69,7 +69,7 @@ void print_dry_run(const CompilerCommand& command, const WrapperConfig& config) 
       "#$ LD_LIBRARY_PATH=%s/lib64\n#$ PATH=%s/bin\n#$ INCLUDES=\"-I%s/include\"\n#$ LIBRARIES=  \"-L%s/lib64\"\n"
       "#$ CUDAFE_FLAGS=\n#$ PTXAS_FLAGS=\n",
       root.c_str(), root.c_str(), root.c_str(), root.c_str(), root.c_str(), root.c_str(), root.c_str(), root.c_str());
-  // CMake reads the default architectures off the device compiler's lines.
+  // CMake reads the default architectures from the device compiler's command lines.
   std::vector<std::string> architectures = command.architectures;
   if (architectures.empty()) architectures = {newest_architecture(command)};
   for (const std::string& name : architectures)

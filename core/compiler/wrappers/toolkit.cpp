@@ -1,6 +1,6 @@
-// The folder that build systems take for a CUDA toolkit. CMake's FindCUDAToolkit wants nvcc, include/cuda_runtime.h,
-// the runtime libraries and nvvm/libdevice; Makefiles want bin, include and lib64 (or lib). HIP's build systems look
-// for hipcc.
+// The look-alike, a folder that build systems accept as a CUDA toolkit. CMake's FindCUDAToolkit needs nvcc,
+// include/cuda_runtime.h, the runtime libraries and nvvm/libdevice; Makefiles need bin, include and lib64 (or lib).
+// HIP's build systems look for hipcc.
 #include <unistd.h>
 
 #include <elf.h>
@@ -23,14 +23,14 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* kLinkers = "linker";  ///< Where hosts' compilers find their linker (wrapper.h).
+constexpr const char* kLinkers = "linker";  ///< linker_folder() within the look-alike.
 constexpr const char* kWrappedCompilers[] = {"nvcc", "hipcc", "amdclang++", "amdclang", "clang++", "clang"};
 
 Status link_to(const fs::path& target, const fs::path& link) {
   std::error_code error;
   if (fs::is_symlink(link, error) && fs::read_symlink(link, error) == target) return done();
   fs::create_directories(link.parent_path(), error);
-  // By way of a temporary name: a build may be running with this folder.
+  // Made under a temporary name and renamed, because a build may be running with this folder.
   fs::path temporary = link.string() + "." + std::to_string(getpid());
   fs::remove(temporary, error);
   fs::create_symlink(target, temporary, error);
@@ -39,7 +39,7 @@ Status link_to(const fs::path& target, const fs::path& link) {
   return done();
 }
 
-/// A file with this text. What is there already stays: a build may be running with this folder.
+/// Writes a file with this text. An equal file is not replaced, because a build may be running with this folder.
 Status provide(const fs::path& path, std::string_view text, bool program = false) {
   std::error_code error;
   if (fs::exists(path, error))
@@ -51,9 +51,9 @@ Status provide(const fs::path& path, std::string_view text, bool program = false
   return done();
 }
 
-/// Programs are linked by whatever linker the application's build calls, with no rpath of ours. A shared library
-/// without a soname is recorded by the path it was linked from, so the look-alike holds a copy of the runtime without
-/// one, and linker scripts name it by its absolute path. Neutralises DT_SONAME in place.
+/// Any linker that the application's build calls may link programs, without an rpath of ours. A shared library without
+/// a soname is recorded with the path from which it was linked, so the look-alike holds a copy of the runtime without a
+/// soname, and linker scripts name it by its absolute path. Overwrites DT_SONAME in place.
 bool drop_soname(std::string& elf) {
   Elf64_Ehdr head;
   if (elf.size() < sizeof head) return false;
@@ -71,7 +71,7 @@ bool drop_soname(std::string& elf) {
       Elf64_Dyn entry;
       std::memcpy(&entry, elf.data() + offset, sizeof entry);
       if (entry.d_tag != DT_SONAME) continue;
-      entry.d_tag = DT_DEBUG;  // Means nothing in a shared library.
+      entry.d_tag = DT_DEBUG;  // Has no effect in a shared library.
       std::memcpy(elf.data() + offset, &entry, sizeof entry);
     }
     return true;
@@ -89,19 +89,20 @@ Status copy_runtime(const fs::path& libraries) {
   if (!drop_soname(elf)) return environment_error(source.string() + " is not a shared library; reinstall Kernelift");
   fs::path copy = libraries / "libcudart-kernelift.so";
   KERNELIFT_TRY(provide(copy, elf));
-  // What travels with it, since not every machine has it, is looked for beside it: by the linker and when it is loaded.
+  // The archive contains libtbb, which not every machine has; linker and loader look for it beside the runtime.
   for (auto& library : fs::directory_iterator(runtime_library_folder(), error))
     if (library.path().filename().string().starts_with("libtbb.so"))
       KERNELIFT_TRY(link_to(library.path(), libraries / library.path().filename()));
   if (copy.string().find('"') != std::string::npos)
-    return environment_error("linkers cannot be told of " + copy.string() +
-                             ", whose path holds a \"; give another folder with --state");
+    return environment_error("linkers cannot use " + copy.string() +
+                             ", because its path holds a \"; give another folder with --state");
   std::string script = "/* Kernelift's CUDA runtime for the CPU device. */\nINPUT(\"" + copy.string() + "\")\n";
   for (const char* name : {"libcudart.so", "libcudart_static.a", "libamdhip64.so"})
     for (const fs::path& folder : {libraries, libraries.parent_path() / kLinkers})
       KERNELIFT_TRY(provide(folder / name, script));
-  // Builds name these out of habit, and CMake's CUDA::cublas is there only if a library is. What they export is in our
-  // headers or nowhere (unsupported.cpp says so where it is used); an empty archive links.
+  // Builds often name these libraries without using them, and CMake's CUDA::cublas exists only if there is a library.
+  // Our headers provide their functions or nothing does (unsupported.cpp then names the library); so the archives are
+  // empty.
   for (const char* name : {"cudadevrt", "cuda", "nvToolsExt", "roctx64", "curand", "cublas", "cublasLt", "cufft",
                            "cufftw", "cusolver", "cusparse", "nvJitLink", "nvrtc", "nvidia-ml"})
     for (const char* kind : {".a", "_static.a"})
@@ -109,8 +110,8 @@ Status copy_runtime(const fs::path& libraries) {
   return done();
 }
 
-/// `g++ main.o -L/usr/local/cuda/lib64 -lcudart` is a link line of common Makefiles, and asks none of our compilers:
-/// linkers that look among our libraries first.
+/// Makefiles often link by `g++ main.o -L/usr/local/cuda/lib64 -lcudart`, without any compiler of ours. These wrappers
+/// of linkers search our libraries first.
 Status wrap_linkers(const fs::path& folder) {
   for (const char* name : {"ld", "ld.bfd", "ld.gold", "ld.lld", "ld.mold"})
     KERNELIFT_TRY(provide(folder / name, "#!/bin/sh\nexec \"${0##*/}\" -L\"${0%/*}\" \"$@\"\n", true));
@@ -152,7 +153,7 @@ Status create_toolkit(const WrapperConfig& config, const fs::path& kernelift) {
     KERNELIFT_TRY(link_to("lib64", config.root / "lib"));
     for (const InstalledText& file : hip_installation())
       KERNELIFT_TRY(provide(config.root / file.path, file.text, file.program));
-    // Never read: libdevice's functions become libm's.
+    // Never read: the CPU device has its own version of libdevice.
     KERNELIFT_TRY(provide(config.root / "nvvm" / "libdevice" / "libdevice.10.bc", ""));
     KERNELIFT_TRY(
         provide(config.root / "version.json", "{\"cuda\": {\"name\": \"CUDA SDK\", \"version\": \"13.0.88\"}}\n"));
@@ -167,10 +168,10 @@ Result<WrapperConfig> find_config(const std::string& argv0) {
   fs::path program = argv0;
   if (argv0.find('/') == std::string::npos) {
     auto found = find_program(argv0);
-    if (!found) return environment_error("cannot find my own folder: " + argv0 + " is not on PATH");
+    if (!found) return environment_error("cannot find this compiler wrapper's folder: " + argv0 + " is not on PATH");
     program = *found;
   }
-  // The link's folder, not its target's. Links to the wrapper from elsewhere are followed one by one.
+  // The folder of the link, not of its target. Links to the wrapper from other folders are followed one by one.
   program = fs::absolute(program);
   std::error_code error;
   while (!fs::exists(program.parent_path().parent_path() / kMarker, error)) {

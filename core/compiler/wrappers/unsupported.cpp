@@ -1,5 +1,5 @@
-// A table of what compilers' lines contain, in order; only the first match of a kind is explained. What Kernelift finds
-// itself (inline PTX, intrinsics, textures through our header) is refused by name where it is found.
+// A table of texts in compilers' messages; each feature is explained once. Features that Kernelift itself finds (inline
+// PTX, intrinsics, textures through our header) are refused by name where they are found.
 #include "core/compiler/wrappers/unsupported.h"
 
 #include <set>
@@ -9,9 +9,9 @@ namespace kernelift::wrappers {
 
 namespace {
 
-struct Kind {
-  std::string_view contains, also;  ///< Both must be in the line.
-  std::string_view name, instead;
+struct Feature {
+  std::string_view contains, also;  ///< Texts that the line contains.
+  std::string_view name, instead;   ///< The feature's name, and what to do instead.
 };
 
 constexpr std::string_view kMissing = "file not found",
@@ -23,7 +23,7 @@ constexpr std::string_view kFromToolkit = "with the CUDA toolkit's headers it is
 constexpr std::string_view kUndeclared = "undeclared identifier",
                            kLaunchOnDevice = "a launch from device code (dynamic parallelism)";
 constexpr std::string_view kDriver = "the driver API (cu…)", kByRuntime = "call the runtime API and launch with <<<>>>";
-constexpr Kind kKinds[] = {
+constexpr Feature kFeatures[] = {
     {"'cub/", kMissing, "the library cub", kFromToolkit},
     {"'thrust/", kMissing, "the library thrust", kFromToolkit},
     {"'cuda/", kMissing, "CUDA's C++ library libcu++", kFromToolkit},
@@ -70,7 +70,7 @@ constexpr Kind kKinds[] = {
     {"'cuLaunch", kUndeclared, kDriver, kByRuntime},
     {"'hipModule", "", "a module loaded at run time (hipModule…)", kByRuntime},
     {"'hipCtx", "", "a context of one's own (hipCtx…)", "leave the contexts to the runtime: hipSetDevice"},
-    {"'__builtin_amdgcn_", kUndeclared, "this builtin of AMD's compiler", "say it with HIP's functions"},
+    {"'__builtin_amdgcn_", kUndeclared, "this builtin of AMD's compiler", "use HIP's functions"},
     {"'texture'", "no template named", "a texture reference (CUDA 12 removed them)", "read global memory"},
     {"'surface'", "no template named", "a surface reference (CUDA 12 removed them)", "write global memory"},
     {"'this_cluster'", "no member named", "a thread block cluster", kOnGpu},
@@ -78,7 +78,7 @@ constexpr Kind kKinds[] = {
 };
 
 /// "file.cu:3:10" of "file.cu:3:10: fatal error: …".
-std::string_view place_of(std::string_view line) {
+std::string_view position_of(std::string_view line) {
   for (std::string_view mark : {": fatal error: ", ": error: "})
     if (size_t at = line.find(mark); at != line.npos) return line.substr(0, at);
   return {};
@@ -93,13 +93,13 @@ std::string name_unsupported(const std::string& diagnostics) {
     const size_t end = std::min(diagnostics.find('\n', begin), diagnostics.size());
     const std::string_view line = std::string_view(diagnostics).substr(begin, end - begin);
     begin = end + 1;
-    const std::string_view place = place_of(line);
-    if (place.empty()) continue;
-    for (const Kind& kind : kKinds) {
-      if (line.find(kind.contains) == line.npos || line.find(kind.also) == line.npos) continue;
-      if (!named.insert(kind.name).second) continue;
-      text += std::string(place) + ": error: " + std::string(kind.name) +
-              " is not supported by Kernelift's CPU device; " + std::string(kind.instead) + "\n";
+    const std::string_view position = position_of(line);
+    if (position.empty()) continue;
+    for (const Feature& feature : kFeatures) {
+      if (line.find(feature.contains) == line.npos || line.find(feature.also) == line.npos) continue;
+      if (!named.insert(feature.name).second) continue;
+      text += std::string(position) + ": error: " + std::string(feature.name) +
+              " is not supported by Kernelift's CPU device; " + std::string(feature.instead) + "\n";
     }
   }
   return text;
@@ -108,11 +108,11 @@ std::string name_unsupported(const std::string& diagnostics) {
 std::string name_unsupported_libraries(const std::vector<std::string>& link_flags) {
   std::string text;
   for (const std::string& flag : link_flags)
-    for (const Kind& kind : kKinds)
-      if (kind.also == kMissing && !kind.contains.ends_with('/') &&
-          flag.starts_with("-l" + std::string(kind.contains.substr(1)))) {
-        text += flag + ": " + std::string(kind.name) + " is not supported by Kernelift's CPU device; " +
-                std::string(kind.instead) + "\n";
+    for (const Feature& feature : kFeatures)
+      if (feature.also == kMissing && !feature.contains.ends_with('/') &&
+          flag.starts_with("-l" + std::string(feature.contains.substr(1)))) {
+        text += flag + ": " + std::string(feature.name) + " is not supported by Kernelift's CPU device; " +
+                std::string(feature.instead) + "\n";
         break;
       }
   return text;

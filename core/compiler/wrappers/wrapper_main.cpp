@@ -1,4 +1,4 @@
-// Which compiler we are, for which device: dispatch only.
+// Dispatches by the wrapper's name and device.
 #include <llvm/Support/Signals.h>
 #include <unistd.h>
 
@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The compiler that PATH would have found without us.
+/// The compiler on PATH without the wrappers.
 Result<std::string> real_compiler(const std::string& name, const WrapperConfig& config) {
   const char* path = std::getenv("PATH");
   std::string folders = path ? path : "";
@@ -35,7 +35,7 @@ Result<std::string> real_compiler(const std::string& name, const WrapperConfig& 
   for (const std::string& folder : candidates) {
     fs::path program = fs::path(folder) / name;
     if (access(program.c_str(), X_OK) != 0) continue;
-    // A look-alike's wrappers, ours or another build's, are not it.
+    // Skips the wrappers of look-alikes, this one and those of other builds.
     if (fs::exists(fs::path(folder).parent_path() / kMarker, ignored)) continue;
     return program.string();
   }
@@ -52,8 +52,9 @@ int become(const std::string& program, int argc, char** argv) {
   return 127;
 }
 
-/// clang and clang++ are ordinary compilers too: only CUDA and HIP sources, and links of their objects, are ours.
-bool concerns_us(const CompilerCommand& command) {
+/// clang and clang++ are also used for other code: the wrappers compile only CUDA and HIP sources, and link their
+/// objects.
+bool is_for_wrapper(const CompilerCommand& command) {
   if (command.dialect != Dialect::Clang || !command.architectures.empty()) return true;
   for (const SourceInput& input : command.inputs)
     if (input.language == SourceInput::Language::Cuda || input.language == SourceInput::Language::Hip) return true;
@@ -68,17 +69,18 @@ bool concerns_us(const CompilerCommand& command) {
                      [&](const SourceInput& input) { return names_runtime(fs::path(input.file).filename().string()); });
 }
 
-/// What nvcc reads besides its arguments. The log has them among these: who reads it later has another environment.
+/// Adds the options that nvcc reads from the environment. They are logged with the arguments, because later readers of
+/// the log have another environment.
 Result<std::vector<std::string>> with_environment(const std::string& name, std::vector<std::string> words) {
-  auto said = [](const char* variable) -> Result<std::vector<std::string>> {
+  auto words_of = [](const char* variable) -> Result<std::vector<std::string>> {
     const char* text = std::getenv(variable);
     auto more = split_command(text ? text : "");
     if (!more.ok()) return std::move(more).error().in(variable);
     return more;
   };
   if (name != "nvcc") return words;
-  KERNELIFT_ASSIGN(auto before, said("NVCC_PREPEND_FLAGS"));
-  KERNELIFT_ASSIGN(auto after, said("NVCC_APPEND_FLAGS"));
+  KERNELIFT_ASSIGN(auto before, words_of("NVCC_PREPEND_FLAGS"));
+  KERNELIFT_ASSIGN(auto after, words_of("NVCC_APPEND_FLAGS"));
   words.insert(words.begin() + 1, before.begin(), before.end());
   words.insert(words.end(), after.begin(), after.end());
   return words;
@@ -86,17 +88,18 @@ Result<std::vector<std::string>> with_environment(const std::string& name, std::
 
 int fail(const std::string& name, const Error& error) {
   if (!error.message.empty()) {
-    bool placed = error.message.find(": error: ") != std::string::npos ||
-                  error.message.find(": fatal error: ") != std::string::npos;  // A compiler's own lines need no prefix.
-    std::fprintf(stderr, "%s%s%s", placed ? "" : (name + ": error: ").c_str(), error.message.c_str(),
+    // The compiler's own messages need no prefix.
+    bool has_prefix = error.message.find(": error: ") != std::string::npos ||
+                      error.message.find(": fatal error: ") != std::string::npos;
+    std::fprintf(stderr, "%s%s%s", has_prefix ? "" : (name + ": error: ").c_str(), error.message.c_str(),
                  error.message.ends_with('\n') ? "" : "\n");
     std::fputs(name_unsupported(error.message).c_str(), stderr);
   }
   return 1;
 }
 
-/// A crash in clang or LLVM would leave the build with a signal's name and nobody to ask.
-void name_ourselves_in_a_crash(const std::string& name, const CompilerCommand& command) {
+/// After a crash in clang or LLVM the build would only report a signal; this adds the program and the source.
+void report_crashes(const std::string& name, const CompilerCommand& command) {
   static std::string text;
   text = name + ": error: Kernelift's compiler wrapper crashed while it compiled for the CPU device:";
   for (const SourceInput& input : command.inputs) text += " " + input.file;
@@ -121,21 +124,22 @@ int kernelift::wrapper_main(int argc, char** argv, wrappers::MakeCpuImage make_i
   auto command = parse_compiler_command(*words, folder);
   if (!command.ok() && config->device == "cpu") return fail(name, command.error());
 
-  bool ours = command.ok() && concerns_us(*command);
+  bool ours = command.ok() && is_for_wrapper(*command);
   if (command.ok() && host_queries(*command).empty())
     if (Status logged = log_command(config->state, folder, *words, *command); !logged.ok())
       std::fprintf(stderr, "kernelift: this compile was not logged: %s\n", logged.error().message.c_str());
   if (config->device != "cpu" || !ours) {
     auto real = real_compiler(name, *config);
     if (real.ok()) return become(*real, argc, argv);
-    if (config->device != "cpu") return fail(name, real.error());  // Else there is no other clang here: we take it all.
+    // For the CPU device, and if there is no other clang, the wrapper compiles all sources.
+    if (config->device != "cpu") return fail(name, real.error());
   }
   if (answer_query(*command, *config)) return 0;
   if (command->verbose) print_dry_run(*command, *config);
   if (command->dry_run) return 0;
-  // `nvcc -v __cmake_determine_cuda`: CMake asks for the dry run's text with a file that does not exist.
+  // `nvcc -v __cmake_determine_cuda`: CMake reads the dry run's output, for a file that does not exist.
   if (command->inputs.size() == 1 && command->inputs[0].file == "__cmake_determine_cuda") return 1;
-  name_ourselves_in_a_crash(name, *command);
+  report_crashes(name, *command);
   Status status = run_for_cpu(*command, *config);
   return status.ok() ? 0 : fail(name, status.error());
 }

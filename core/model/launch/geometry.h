@@ -13,7 +13,7 @@ struct Dim3 {
   std::string text() const { return "(" + std::to_string(x) + "," + std::to_string(y) + "," + std::to_string(z) + ")"; }
 };
 
-/// To read or to set: axis 0 is x. Of anything with three of them.
+/// The component of `dim` along `axis`, for reading or writing: axis 0 is x. For any type with members x, y and z.
 template <class Dim>
 constexpr auto& along(Dim& dim, int axis) {
   return axis == 0 ? dim.x : axis == 1 ? dim.y : dim.z;

@@ -2,45 +2,18 @@
 #include "core/model/launch/quotient.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "core/base/words.h"
 
 namespace kernelift {
 
-std::optional<Quotient> Quotient::of(const Expression& expression) {
-  const std::string text = expression.text();
-  auto made = [](const std::string& dividend, const std::string& divisor, bool ceiling) -> std::optional<Quotient> {
-    auto upper = Expression::parse(dividend), lower = Expression::parse(divisor);
-    if (!upper.ok() || !lower.ok()) return std::nullopt;
-    return Quotient{*upper, *lower, ceiling};
-  };
-  // The text is normalised, so that the last operator outside parentheses is the root.
-  int depth = 0;
-  size_t slash = text.npos, comma = text.npos, closed = text.npos;
-  bool other_root = false;
-  for (size_t at = 0; at < text.size(); ++at) {
-    char c = text[at];
-    if (c == '(') ++depth;
-    else if (c == ')' && --depth == 0 && closed == text.npos) closed = at;
-    else if (depth == 0 && c == '/') slash = at, other_root = false;
-    else if (depth == 0 && std::strchr("*%", c)) other_root = true;
-    else if (depth == 0 && std::strchr("+-<>?&|^=", c)) return std::nullopt;
-    else if (depth == 1 && c == ',' && text.starts_with("ceil_div(")) comma = at;
-  }
-  if (comma != text.npos && closed == text.size() - 1)
-    return made(text.substr(9, comma - 9), text.substr(comma + 1, closed - comma - 1), true);
-  if (slash == text.npos || other_root) return std::nullopt;
-  return made(text.substr(0, slash), text.substr(slash + 1), false);
-}
-
-bool Quotient::rounds_up(const Bindings& knobs) const {
-  if (ceiling) return true;
+bool rounds_up(const Quotient& quotient, const Bindings& knobs) {
+  if (quotient.ceiling) return true;
   constexpr int64_t kAnySize = 64;  // Of what the divisor is made of.
   Bindings nothing = knobs;
-  for (auto& name : divisor.variables()) nothing.try_emplace(name, kAnySize);
-  for (auto& name : dividend.variables()) nothing.try_emplace(name, 0);
-  auto added = dividend.evaluate(nothing), size = divisor.evaluate(nothing);
+  for (auto& name : quotient.divisor.variables()) nothing.try_emplace(name, kAnySize);
+  for (auto& name : quotient.dividend.variables()) nothing.try_emplace(name, 0);
+  auto added = quotient.dividend.evaluate(nothing), size = quotient.divisor.evaluate(nothing);
   return added.ok() && size.ok() && *size > 0 && *added * 2 >= *size;
 }
 
@@ -57,17 +30,16 @@ bool is_passed(const std::string& name, const LaunchSite& site) {
 
 std::string why_not_rounded_up(const Mep& mep, const LaunchSite& site, int axis) {
   const std::string at = "the launch at line " + std::to_string(site.range.line) + " ";
-  auto grid = Expression::parse(site.grid[axis]), block = Expression::parse(site.block[axis]);
-  if (site.grid[axis].empty() || site.block[axis].empty() || !grid.ok() || !block.ok())
-    return at + "does not spell its grid and block as expressions";
+  auto &grid = site.grid[axis], &block = site.block[axis];
+  if (!grid || !block) return at + "does not spell its grid and block as expressions";
   const Bindings knobs = mep.knob_values();
   if (auto always = grid->evaluate(knobs); always.ok()) {
     bool as_recorded = std::all_of(mep.instances.begin(), mep.instances.end(),
                                    [&](auto& instance) { return along(instance.geometry.grid, axis) == *always; });
     return as_recorded ? "" : at + "always has " + std::to_string(*always) + " blocks, and others were recorded";
   }
-  auto quotient = Quotient::of(*grid);
-  if (!quotient || !quotient->rounds_up(knobs)) return at + "does not round its grid up (" + grid->text() + ")";
+  auto quotient = grid->as_quotient();
+  if (!quotient || !rounds_up(*quotient, knobs)) return at + "does not round its grid up (" + grid->text() + ")";
   // `k<<<(part + B - 1) / B, B>>>(a, n)`: what lies past the part is not past the end.
   auto own = quotient->divisor.variables();
   for (auto& name : quotient->dividend.variables())
@@ -101,10 +73,10 @@ bool is_no_more(const std::string& argument, const Expression& dividend, const B
 
 /// Nothing where the grid is always the same.
 std::optional<std::set<CoveredSize>> covered_by(const LaunchSite& site, const Bindings& knobs, int axis) {
-  auto grid = Expression::parse(site.grid[axis]);
-  if (grid.ok() && grid->evaluate(knobs).ok()) return std::nullopt;
+  auto& grid = site.grid[axis];
+  if (grid && grid->evaluate(knobs).ok()) return std::nullopt;
   std::set<CoveredSize> covered;
-  auto quotient = grid.ok() ? Quotient::of(*grid) : std::nullopt;
+  auto quotient = grid ? grid->as_quotient() : std::nullopt;
   if (!quotient) return covered;
   auto own = quotient->divisor.variables();
   for (auto& name : quotient->dividend.variables()) {

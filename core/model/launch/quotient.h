@@ -11,15 +11,8 @@
 
 namespace kernelift {
 
-struct Quotient {
-  Expression dividend, divisor;
-  bool ceiling = false;  ///< ceil_div; else what rounds up is in the dividend, if anything is.
-
-  /// nullopt where the expression's last operation is another one.
-  static std::optional<Quotient> of(const Expression& expression);
-  /// Of a size of nothing the dividend is D - 1, or near it: `n + D - 1`.
-  bool rounds_up(const Bindings& knobs) const;
-};
+/// It is ceil_div, or the dividend of a size of 0 is D - 1 or near it, as in `n + D - 1`.
+bool rounds_up(const Quotient& quotient, const Bindings& knobs);
 
 /// Every launch that is known covers a size that the kernel is told, along the axis in whole blocks of its own, rounded
 /// up; or is as it was recorded, whatever the size. Then a grid may be rounded up further. Launches of all kernels that

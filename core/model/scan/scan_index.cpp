@@ -1,6 +1,6 @@
-// scan.json and back. Reading trusts nothing: a missing key, a wrong type or a newer version is an Error that names the
-// file. find() is how a user's word becomes a kernel: an id first, then an exact key or name, then whatever
-// key_matches() accepts.
+// Writes and reads scan.json. The reader trusts nothing: a missing key, a wrong type or a newer version is an Error
+// that names the file. find() resolves a user's word to kernels: first by id, then by exact key or name, then by
+// key_matches().
 #include "core/model/scan/scan_index.h"
 
 #include <algorithm>

@@ -1,7 +1,8 @@
-// scan.json: every kernel, launch site and knob of an application, with the places a patch would touch.
+// scan.json: every kernel, launch site and knob of an application, with the source ranges that a patch would change.
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -23,31 +24,31 @@ struct SourceRange {
 
 struct ScannedParameter {
   std::string name, type;  ///< Type as the source spells it.
-  std::string pointee;     ///< Canonical element type if a pointer ("float", "struct Cell"), else empty.
+  std::string pointee;     ///< Canonical element type of a pointer ("float", "struct Cell"), else empty.
   bool pointee_const = false;
-  std::string scalar;       ///< Canonical type if an integer or float scalar, else empty.
+  std::string scalar;       ///< Canonical type of an integer or floating-point scalar, else empty.
   std::string record = {};  ///< Canonical name of a structure that is passed by value, else empty.
 };
 
-/// An address in a structure, by its type.
+/// A pointer in a structure.
 struct ScannedPointer {
-  uint32_t offset = 0;
-  std::string pointee;  ///< As a parameter's; "void" in a union, which may hold something else.
+  uint32_t offset = 0;  ///< Bytes from the structure's start.
+  std::string pointee;  ///< As in ScannedParameter; "void" in a union, which may hold another type.
 };
 
-/// A structure, class or lambda that a kernel is given by value, or that a pointer leads to.
+/// A structure, class or lambda that a kernel gets by value, or to which a pointer leads.
 struct ScannedRecord {
   std::string name;  ///< Canonical: "app::View<double>".
   uint64_t size = 0;
-  std::string element;  ///< What its bytes are, as a MEP's regions have it: "float", "{float@0,int@4}8", "byte".
-  std::vector<ScannedPointer> pointers;  ///< By offset: its own, its members' and its bases'.
-  bool open = false;  ///< It may hold addresses elsewhere, too: too many of them, or of no known layout.
+  std::string element;  ///< Its type as MepRegion::element spells it: "float", "{float@0,int@4}8", "byte".
+  std::vector<ScannedPointer> pointers;  ///< Its own, its members' and its bases', by offset.
+  bool open = false;  ///< It may hold further addresses: it has too many pointers, or parts whose layout is not known.
 };
 
-/// A module variable that a kernel reaches and that holds addresses, by its type.
+/// A module variable that a kernel accesses and whose type holds addresses.
 struct ScannedVariable {
   std::string key;   ///< canonical_key.
-  std::string type;  ///< Of its elements, as a pointer's pointee: "float *", "struct app::View<double>".
+  std::string type;  ///< Type of its elements, spelled like a pointee: "float *", "struct app::View<double>".
 };
 
 /// One concrete kernel: a function, or one instance of a template.
@@ -55,14 +56,14 @@ struct ScannedKernel {
   std::string id;          ///< Short and stable: first 8 hex digits of a hash of key and TU.
   std::string key;         ///< canonical_key.
   std::string name;        ///< Qualified, with template arguments: "app::smooth<float, 8>".
-  std::string mangled;     ///< As clang spells it.
+  std::string mangled;     ///< Name as clang mangles it.
   std::string tu;          ///< The translation unit's main file.
   SourceRange definition;  ///< From the first token (template<…> included) to the closing brace.
   std::vector<ScannedParameter> parameters;
-  std::vector<ScannedRecord> records;  ///< What the parameters and variables are or lead to, each once.
+  std::vector<ScannedRecord> records;  ///< Types of parameters and variables and of what they point to, each once.
   std::vector<ScannedVariable> variables;
   bool is_template = false;
-  bool through_macro = false;           ///< A macro writes the definition; `definition` is the use of the macro.
+  bool through_macro = false;           ///< A macro expands to the definition; `definition` is the macro's use.
   int max_threads = 0, min_blocks = 0;  ///< __launch_bounds__, 0 if absent.
   std::vector<std::string> uses;  ///< Features: "shared", "dynamic-shared", "atomics", "shuffle", "cooperative-groups"…
 
@@ -71,29 +72,30 @@ struct ScannedKernel {
 
 /// `k<<<grid, block, shared, stream>>>(…)`, or a cudaLaunchKernel call on a known function.
 struct LaunchSite {
-  std::vector<std::string> kernels;                   ///< Ids of ScannedKernel that this site may launch.
+  std::vector<std::string> kernels;                   ///< Ids of the kernels that this site may launch.
   SourceRange range;                                  ///< The whole call expression.
   SourceRange grid_range, block_range, shared_range;  ///< The arguments as spelled; begin == end if absent.
   std::string enclosing;                              ///< Qualified name of the function that launches.
-  /// As expressions over macros, constants and the site's variables; empty text when not an integer expression.
-  std::string grid[3], block[3], shared;
+  /// Expressions over macros, constants and the site's variables; nullopt if not an integer expression.
+  std::optional<Expression> grid[3], block[3], shared;
   std::vector<std::string> argument_text;  ///< The kernel arguments as spelled.
-  bool through_macro = false;              ///< The launch is written by a macro: a patch must not touch its geometry.
-  /// What the arguments are as spelled: "dim3", "number" (an integer that becomes one), "other", or empty: not known.
+  bool through_macro = false;              ///< A macro expands to the launch: a patch must not change its geometry.
+  /// How grid and block are spelled: "dim3", "number" (an integer that is converted to dim3), "other"; empty: not
+  /// known.
   std::string grid_form = {}, block_form = {};
-  /// Arguments for which some caller of the enclosing function passes one memory, a pair each: (0, 1) of
-  /// `smooth(to, from)`, which launches k(to, from), where somebody calls smooth(a, a).
+  /// Pairs of kernel arguments for which a caller of the enclosing function passes the same memory: (0, 1) if
+  /// `smooth(to, from)` launches k(to, from) and is called as smooth(a, a).
   std::vector<std::pair<size_t, size_t>> one_memory = {};
 };
 
-/// A call or launch in a host function, as a scan of one unit sees it. `arguments` are what each leads to, by its
-/// words: "a" of `&a[n]`, "#1" where that is the caller's second parameter, "#1.data()" what one gets of it.
+/// A call or launch in a host function, as the scan of one unit sees it. `arguments` holds the variables from which
+/// each argument is computed: "a" for `&a[n]`, "#1" for the caller's second parameter, "#1.data()" for its data().
 struct HostCall {
   std::string callee, caller;  ///< Labels of functions; a launch is "FILE:BEGIN" of its site.
   std::vector<std::set<std::string>> arguments;
 };
 
-/// Where kernels' addresses go to something other than a launch that was seen: a parameter, a table, a graph's node.
+/// A use of kernels' addresses other than in a launch that was found: a parameter, a table, a graph's node.
 struct KernelPointer {
   std::vector<std::string> kernels;  ///< Ids.
   SourceRange range;
@@ -103,21 +105,21 @@ struct KernelPointer {
 struct Knob {
   std::string name;
   int64_t value = 0;
-  SourceRange value_range;  ///< Where the value is spelled.
+  SourceRange value_range;  ///< The value's text in the source.
   bool is_macro = false;
   bool in_kernel = false, in_geometry = false;
   std::vector<std::string> kernels;  ///< Ids.
-  /// An array's extent that data may fill up to: a smaller one could be too small for data that was not recorded.
+  /// The extent of an array that data may fill: a smaller value could be too small for data that was not recorded.
   bool grows_only = false;
-  /// Work is dealt out in whole chunks of it: sizes have to be multiples of it, and then are of its divisors.
+  /// Work is divided into chunks of this size and sizes are multiples of it: only divisors of the value are safe.
   bool divides_only = false;
 };
 
 struct ScannedUnit {
-  std::string file, folder;           ///< Main file; folder the command runs in.
-  std::vector<std::string> command;   ///< As in the compile database, response files expanded.
-  std::vector<std::string> problems;  ///< What could not be parsed; empty if all was.
-  std::string headers = "lean";       ///< The headers it parsed best with: lean (ours) | toolkit.
+  std::string file, folder;           ///< Main file; folder in which the command runs.
+  std::vector<std::string> command;   ///< As in the compile database, with response files expanded.
+  std::vector<std::string> problems;  ///< Diagnostics of parts that could not be parsed; empty if there were none.
+  std::string headers = "lean";       ///< The headers with which it parsed best: lean (ours) | toolkit.
 };
 
 struct ScanIndex {
@@ -129,14 +131,14 @@ struct ScanIndex {
   std::vector<LaunchSite> launches;
   std::vector<KernelPointer> pointers;
   std::vector<Knob> knobs;
-  std::vector<HostCall> calls;  ///< Of one unit's findings; what they say is in the launches when all are merged.
+  std::vector<HostCall> calls;  ///< In one unit's findings only; merging units turns them into `one_memory`.
 
   static Result<ScanIndex> read(const std::filesystem::path& file);
   Status write(const std::filesystem::path& file) const;
-  /// Kernels matching a user's word (id, key, or partial name); ambiguity is the caller's to report.
+  /// Kernels that match a user's word (id, key, or partial name); the caller reports ambiguity.
   std::vector<const ScannedKernel*> find(const std::string& word) const;
-  /// Kernels of one key, by the place of their text: a header's kernel is one, in all its units. Several files may have
-  /// a static kernel of one name, and a profile counts them as one.
+  /// The kernels with this key, one per definition in the source: a header's kernel counts once for all its units.
+  /// Several files may define static kernels with the same name, which a profile counts as one.
   std::vector<const ScannedKernel*> namesakes(const std::string& key) const;
 };
 

@@ -3,6 +3,24 @@
 
 namespace kernelift {
 
+namespace {
+
+/// Empty text: it is not an integer expression.
+Json to_json(const std::optional<Expression>& expression) { return expression ? expression->text() : ""; }
+Json to_json(const std::optional<Expression> (&axes)[3]) {
+  return {to_json(axes[0]), to_json(axes[1]), to_json(axes[2])};
+}
+
+std::optional<Expression> expression_from_json(const Json& from) {
+  auto text = from.get<std::string>();
+  if (text.empty()) return std::nullopt;
+  auto parsed = Expression::parse(text);
+  if (!parsed.ok()) malformed(parsed.error().message);
+  return *parsed;
+}
+
+}  // namespace
+
 Json to_json(const SourceRange& range) {
   return {{"file", range.file},
           {"begin", range.begin},
@@ -37,11 +55,11 @@ Json to_json(const LaunchSite& site) {
           {"block_range", to_json(site.block_range)},
           {"shared_range", to_json(site.shared_range)},
           {"enclosing", site.enclosing},
-          {"grid", site.grid},
-          {"block", site.block},
+          {"grid", to_json(site.grid)},
+          {"block", to_json(site.block)},
           {"grid_form", site.grid_form},
           {"block_form", site.block_form},
-          {"shared", site.shared},
+          {"shared", to_json(site.shared)},
           {"argument_text", site.argument_text},
           {"one_memory", site.one_memory},
           {"through_macro", site.through_macro}};
@@ -53,9 +71,10 @@ LaunchSite launch_from_json(const Json& from) {
   site.range = range_from_json(from.at("range")), site.grid_range = range_from_json(from.at("grid_range"));
   site.block_range = range_from_json(from.at("block_range")),
   site.shared_range = range_from_json(from.at("shared_range"));
-  site.enclosing = from.at("enclosing"), site.shared = from.at("shared");
+  site.enclosing = from.at("enclosing"), site.shared = expression_from_json(from.at("shared"));
   for (int axis = 0; axis < 3; ++axis)
-    site.grid[axis] = from.at("grid").at(axis), site.block[axis] = from.at("block").at(axis);
+    site.grid[axis] = expression_from_json(from.at("grid").at(axis)),
+    site.block[axis] = expression_from_json(from.at("block").at(axis));
   site.grid_form = from.value("grid_form", ""), site.block_form = from.value("block_form", "");
   site.argument_text = from.at("argument_text").get<std::vector<std::string>>();
   site.one_memory = from.value("one_memory", Json::array()).get<std::vector<std::pair<size_t, size_t>>>();

@@ -1,5 +1,5 @@
-// JSON of the pieces that scan.json and mep.json share: places, parameters, launch sites, knobs. The readers throw
-// nlohmann's exceptions on a missing key or a wrong type: call them inside reading() (core/base/json.h).
+// JSON of the structures that scan.json and mep.json share: source ranges, parameters, launch sites, knobs. The readers
+// throw nlohmann's exceptions on a missing key or a wrong type: call them inside reading() (core/base/json.h).
 #pragma once
 #include "core/base/json.h"
 #include "core/model/scan/scan_index.h"
@@ -16,7 +16,7 @@ ScannedParameter scanned_parameter_from_json(const Json& from);
 LaunchSite launch_from_json(const Json& from);
 Knob knob_from_json(const Json& from);
 
-/// A JSON array of whatever has a to_json().
+/// A JSON array of elements that have a to_json().
 template <class T>
 Json list_to_json(const std::vector<T>& all) {
   Json list = Json::array();

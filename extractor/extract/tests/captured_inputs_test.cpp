@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "core/base/file.h"
+#include "core/tests/expression_literal.h"
 #include "extractor/extract/synthetic_inputs.h"
 
 namespace kernelift {
@@ -334,7 +335,7 @@ TEST(SyntheticInputs, LaysArgumentsOutAndLabelsThem) {
   kernel.parameters = {
       {"n", "int", "", false, "int"}, {"a", "float", "", false, "float"}, {"x", "const float *", "float", true, ""}};
   LaunchSite site;
-  site.grid[0] = "(n + B - 1) / B", site.block[0] = "B";
+  site.grid[0] = "(n + B - 1) / B"_e, site.block[0] = "B"_e;
   Knob knob;
   knob.name = "B", knob.value = 64;
   auto inputs = make_inputs(kernel, {site}, {knob}, scratch.path());

@@ -1,4 +1,4 @@
-// Which constants an array may be too small without, whatever was recorded.
+// Constants in array extents: which may be changed freely, and which may only grow.
 #include <gtest/gtest.h>
 
 #include "extractor/scan/scan.h"
@@ -10,7 +10,8 @@ namespace {
 using kernelift::testing::knob;
 using kernelift::testing::TestApp;
 
-/// "grows", "turns" or "left": what may be done to M, an extent in such a kernel, which is launched with blocks of B.
+/// How M, an extent in a kernel with this body, may be changed: "grows" (only), "free" or "no knob". The kernel is
+/// launched with blocks of `block` threads.
 std::string extent(const std::string& body, const std::string& before = "", const std::string& block = "B") {
   TestApp app;
   app.unit("a.cu", "#define M 64\n#define B 128\n" + before +
@@ -20,20 +21,20 @@ std::string extent(const std::string& body, const std::string& before = "", cons
                        ", " + block + ">>>(x, at, n); }\n");
   auto index = app.scan();
   auto* found = knob(index, "M");
-  return !found ? "left" : found->grows_only ? "grows" : "turns";
+  return !found ? "no knob" : found->grows_only ? "grows" : "free";
 }
 
-TEST(Capacities, AreHeldByLoopsRemaindersAndThreads) {
+TEST(Capacities, AreFreeIfLoopsRemaindersOrThreadsBoundEveryIndex) {
   for (auto* body : {"for (int j = 0; j < n; j += M) for (int k = 0; k < M; ++k) held[k] = x[j + k];",
                      "held[i % M] = x[i];", "held[i & (M - 1)] = x[i];",
                      "for (int j = 0; j < n; j += M) for (int k = i; k < M && j + k < n; k += 32) held[k] = held[k / "
                      "2] + held[M - 1 - k];",
                      "const int slot = i % M;\n  held[slot] = x[slot * M];",
                      "for (int h = M / 2; h > 0; h /= 2) held[h] = x[h * M];", "held[min(n, M - 1)] = x[n / M];"})
-    EXPECT_EQ(extent(body), "turns") << body;
+    EXPECT_EQ(extent(body), "free") << body;
 }
 
-TEST(Capacities, MayOnlyGrowWhereDataSaysHowManyThereAre) {
+TEST(Capacities, MayOnlyGrowIfDataDecideHowManyElementsAreStored) {
   for (auto* body :
        {"int count = 0;\n  for (int j = 0; j < n; ++j) if (x[j] > 0) held[count++] = x[j];\n  x[i] = held[0];",
         "int head = 0;\n  for (int j = 0; j < n; ++j) held[head++ % M] = x[j];",
@@ -56,7 +57,7 @@ TEST(Capacities, MayOnlyGrowWhereDataSaysHowManyThereAre) {
       << "through a template's parameter";
 }
 
-TEST(Capacities, AreThoseOfTemplatesTooWhoseMembersAreNotKnownYet) {
+TEST(Capacities, IncludeExtentsOfTemplatesWithDependentMembers) {
   TestApp app;
   app.unit("a.cu",
            "#define M 64\ntemplate <class T, int CAP> struct Stack { T items[CAP]; int top = 0; };\n"
@@ -68,39 +69,39 @@ TEST(Capacities, AreThoseOfTemplatesTooWhoseMembersAreNotKnownYet) {
   EXPECT_TRUE(knob(index, "M")->grows_only);
 }
 
-TEST(Capacities, AreNoKnobsWhereTheKernelStopsAtThem) {
+TEST(Capacities, AreNoKnobsIfTheKernelStopsWhenTheArrayIsFull) {
   EXPECT_EQ(
       extent(
           "int count = 0;\n  for (int j = 0; j < n; ++j) if (x[j] > 0 && count < M) { held[count] = x[j]; ++count; }"),
-      "left")
-      << "more room is another answer";
+      "no knob")
+      << "a larger array gives another answer";
 }
 
-TEST(Capacities, AreNotVouchedForByTheBlock) {
+TEST(Capacities, AreNotBoundedByTheBlockSizeInASharedArraysExtent) {
   EXPECT_EQ(extent("__shared__ float all[B / 32 * M];\n  float* mine = all + threadIdx.x / 32 * M;\n  int count = 0;\n "
                    " for (int j = 0; j < n; ++j) if (x[j] > 0) mine[count++] = x[j];\n"
                    "  held[i % M] = mine[0];"),
             "grows");
 }
 
-TEST(Capacities, AreFoundInAMomentWhereEachIndexIsMadeOfTheLastTwice) {
+TEST(Capacities, TakeNoExponentialTimeIfEachIndexUsesThePreviousOneTwice) {
   std::string body = "int i0 = i;\n";
   for (int k = 1; k < 60; ++k)
     body +=
         "  int i" + std::to_string(k) + " = i" + std::to_string(k - 1) + " + (i" + std::to_string(k - 1) + " >> 1);\n";
-  EXPECT_EQ(extent(body + "  held[i59 % M] = held[(i59 + i58) % M] = n / M;"), "turns");
+  EXPECT_EQ(extent(body + "  held[i59 % M] = held[(i59 + i58) % M] = n / M;"), "free");
 }
 
-TEST(Capacities, FollowTheBlockThatTheLaunchTakesFromThem) {
+TEST(Capacities, AreFreeIfTheLaunchTakesItsBlockSizeFromThem) {
   const std::string sum =
       "__shared__ float part[M];\n  part[threadIdx.x] = x[i];\n  for (int h = blockDim.x / 2; h > 0; h /= 2) if "
       "(threadIdx.x < h) part[threadIdx.x] += part[threadIdx.x + h];\n"
       "  held[i % M] = part[0];";
-  EXPECT_EQ(extent(sum, "", "M"), "turns");
+  EXPECT_EQ(extent(sum, "", "M"), "free");
   EXPECT_EQ(
       extent("const int t = threadIdx.x;\n  __shared__ float part[M];\n  part[t] = x[i];\n  held[i % M] = part[t / 2];",
              "", "M"),
-      "turns");
+      "free");
   EXPECT_EQ(extent(sum, "", "B"), "grows") << "blocks of another size";
 }
 

@@ -1,4 +1,4 @@
-// What a scan says of the structures that kernels are given: real parses of small applications.
+// The structures that a scan finds in kernels' arguments and module variables: real parses of small applications.
 #include "extractor/scan/record_finder.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ namespace {
 using kernelift::testing::only;
 using kernelift::testing::TestApp;
 
-/// "View<double> 16 byte: 0 double" per structure.
+/// One line per structure, such as "View<double> 16 byte: 0 double".
 std::string records_of(const std::string& text) {
   TestApp app;
   app.unit("a.cu", text, {"-std=c++14"});
@@ -27,7 +27,7 @@ std::string records_of(const std::string& text) {
   return words;
 }
 
-TEST(Records, SayWhereAddressesLieInAParameterAndOfWhat) {
+TEST(Records, ListOffsetAndTypeOfEveryPointerInAParameter) {
   TestApp app;
   app.unit("a.cu", R"(
 namespace app {
@@ -51,7 +51,7 @@ void run(app::Params p) { k<<<1, 1>>>(p, nullptr); }
   EXPECT_EQ(pointers, "8 float\n16 struct float4\n24 int\n32 int\n40 unsigned char\n48 double\n");
 }
 
-TEST(Records, AreThoseOfTemplatesBasesMembersAndWhereverPointersLead) {
+TEST(Records, IncludeTemplatesBasesMembersAndStructuresBehindPointers) {
   EXPECT_EQ(records_of(R"(
 template <class T> struct View { T* data; int n; __device__ T& operator[](int i) { return data[i]; } };
 struct Node { float value; Node* next; };
@@ -67,7 +67,7 @@ void run(Params p, View<float> v) { k<<<1, 1>>>(p, v); }
             "Node 16 {float@0,unsigned long@8}16: 8 struct Node\n");
 }
 
-TEST(Records, OfLambdasAreWhatTheyCapture) {
+TEST(Records, OfLambdasListTheirCaptures) {
   std::string words = records_of(R"(
 template <class F> __global__ void k(int n, F f) { f(n); }
 void run(double* out, const int* idx, float scale) { k<<<1, 1>>>(7, [=] __device__(int i) { out[idx[i]] = scale; }); }
@@ -76,7 +76,7 @@ void run(double* out, const int* idx, float scale) { k<<<1, 1>>>(7, [=] __device
   EXPECT_TRUE(words.ends_with(" 24 {unsigned long@0,unsigned long@8,float@16}24: 0 double, 8 int\n")) << words;
 }
 
-TEST(Records, AreThoseOfModuleVariablesToo) {
+TEST(Records, IncludeThoseOfModuleVariables) {
   TestApp app;
   app.unit("a.cu", R"(
 namespace app {
@@ -99,7 +99,7 @@ void run() { k<<<1, 1>>>(1); }
   EXPECT_EQ(kernel.records[0].name, "app::View<float>");
 }
 
-TEST(Records, OfUnionsAndBytesSayNothingOfWhatTheyHold) {
+TEST(Records, OfUnionsAndBytesHaveNoElementTypes) {
   EXPECT_EQ(records_of(R"(
 struct Either { union { float* f; int* i; double d; }; int kind; void* any; char* text; void (*call)(int); char room[16]; };
 struct Virtual { virtual void f(); float* p; };
@@ -110,7 +110,7 @@ void run(Either e) { k<<<1, 1>>>(e, nullptr); }
             "Virtual 16 byte: 8 float open\n");
 }
 
-TEST(Records, AreLaidOutWhereTheyHoldFloats) {
+TEST(Records, HaveATypedLayoutIfTheyContainFloats) {
   EXPECT_EQ(records_of(R"(
 struct Particle { float x, y; int id; double mass; };
 struct Pair { float a, b; };

@@ -1,4 +1,4 @@
-// What the next scan need not parse: entries as files, and whole scans of small applications before and after a change.
+// The cache of parsed units: its entries as files, and whole scans of small applications before and after a change.
 #include "extractor/scan/unit_cache.h"
 
 #include <gmock/gmock.h>
@@ -43,23 +43,23 @@ class UnitCacheTest : public ::testing::Test {
   FileAnswers answers_;
 };
 
-TEST_F(UnitCacheTest, GivesBackWhatWasKeptWhileTheFilesAnswerTheSame) {
+TEST_F(UnitCacheTest, ReturnsAnEntryWhileTheFilesAreUnchanged) {
   keep(1);
   auto found = UnitCache(cache_).find({0, 1});
   ASSERT_TRUE(found);
   EXPECT_EQ(to_json(*found), to_json(found_));
   EXPECT_FALSE(knows(2)) << "another command";
   EXPECT_TRUE(write_atomically(header_ + "pp", std::string_view("")).ok());
-  EXPECT_FALSE(knows(1)) << "a file came into being";
+  EXPECT_FALSE(knows(1)) << "a file was created";
 }
 
-TEST_F(UnitCacheTest, KeepsNothingThatWasReadWhileTheFilesChanged) {
+TEST_F(UnitCacheTest, KeepsNoEntryIfFilesChangedDuringTheParse) {
   answers_.settled = false;
   keep(1);
   EXPECT_FALSE(knows(1));
 }
 
-TEST_F(UnitCacheTest, TakesNoDamagedEntry) {
+TEST_F(UnitCacheTest, IgnoresADamagedEntry) {
   keep(1);
   const fs::path entry = files_in(cache_).at(0);
   const std::string whole = *read_text(entry);
@@ -76,7 +76,7 @@ TEST_F(UnitCacheTest, TakesNoDamagedEntry) {
   EXPECT_TRUE(damaged(whole)) << "the entry itself is sound";
 }
 
-TEST_F(UnitCacheTest, TakesNoEntryThatIsNotOnesOwn) {
+TEST_F(UnitCacheTest, IgnoresAnEntryWithAValidHashButAnotherContent) {
   keep(1);
   const fs::path entry = files_in(cache_).at(0);
   for (const char* body :
@@ -88,7 +88,7 @@ TEST_F(UnitCacheTest, TakesNoEntryThatIsNotOnesOwn) {
   }
 }
 
-TEST_F(UnitCacheTest, KeepsWhatWasUsedLastWhenItMustShrink) {
+TEST_F(UnitCacheTest, KeepsTheMostRecentlyUsedEntryWhenItShrinks) {
   keep(1), keep(2), keep(3);
   auto entries = files_in(cache_);
   ASSERT_EQ(entries.size(), 3u);
@@ -118,7 +118,7 @@ constexpr const char* kUnit =
 constexpr const char* kOther =
     "__global__ void other(int* x) { x[threadIdx.x] = 1; }\nvoid run(int* x) { other<<<1, M>>>(x); }\n";
 
-TEST_F(ScanAgain, ParsesOnlyWhatAChangeConcerns) {
+TEST_F(ScanAgain, ParsesOnlyTheUnitsThatAChangeAffects) {
   app_.header("second/config.h", "#define N 4\n")
       .unit("a.cu", kUnit, {"-Ifirst", "-Isecond"})
       .unit("b.cu", kOther, {"-DM=3"});
@@ -129,7 +129,7 @@ TEST_F(ScanAgain, ParsesOnlyWhatAChangeConcerns) {
 
   app_.header("second/config.h", "#define N 4\n");
   scan();
-  EXPECT_EQ(reused_, 2u) << "written again, and the same";
+  EXPECT_EQ(reused_, 2u) << "written again with the same content";
 
   app_.header("second/config.h", "#define N 5\n");
   EXPECT_EQ(knob(scan(), "N")->value, 5);
@@ -140,17 +140,17 @@ TEST_F(ScanAgain, ParsesOnlyWhatAChangeConcerns) {
   EXPECT_EQ(reused_, 1u);
 }
 
-TEST_F(ScanAgain, ParsesWhatIsCompiledInAnotherWay) {
+TEST_F(ScanAgain, ParsesAUnitAgainWhoseFlagsChanged) {
   app_.unit("b.cu", kOther, {"-DM=3"});
   EXPECT_EQ(knob(scan(), "M")->value, 3);
   app_.recompile("b.cu", {"-DM=4"});
   EXPECT_EQ(knob(scan(), "M")->value, 4);
   EXPECT_EQ(reused_, 0u);
   app_.recompile("b.cu", {"-O3", "-DM=4"});
-  EXPECT_EQ(scan().units[0].command[1], "-O3") << "what means nothing to a parser is still said";
+  EXPECT_EQ(scan().units[0].command[1], "-O3") << "flags that do not affect parsing are still listed";
 }
 
-TEST_F(ScanAgain, AsksForAHeaderThatWasNotThere) {
+TEST_F(ScanAgain, NoticesAHeaderThatDidNotExistBefore) {
   app_.unit("a.cu",
             "#if __has_include(\"wide.h\")\n#include \"wide.h\"\n#else\n#define W 1\n#endif\n__global__ void k(int* x) "
             "{ x[W * threadIdx.x] = 1; }\n");
@@ -159,15 +159,15 @@ TEST_F(ScanAgain, AsksForAHeaderThatWasNotThere) {
   EXPECT_EQ(knob(scan(), "W")->value, 8);
 }
 
-/// clang works on it for minutes: 800 times what it allows one evaluation.
+/// clang needs minutes for it: 800 constant evaluations, each just below clang's limit for one.
 constexpr const char* kEndless = R"(
-constexpr int turn(int n) { int sum = 0; for (int i = 0; i < 200000; ++i) sum ^= i + n; return sum; }
-template <int N> struct Turn { static constexpr int value = turn(N) ^ Turn<N - 1>::value; };
-template <> struct Turn<0> { static constexpr int value = 0; };
-constexpr int x = Turn<800>::value;
+constexpr int mix(int n) { int sum = 0; for (int i = 0; i < 200000; ++i) sum ^= i + n; return sum; }
+template <int N> struct Chain { static constexpr int value = mix(N) ^ Chain<N - 1>::value; };
+template <> struct Chain<0> { static constexpr int value = 0; };
+constexpr int x = Chain<800>::value;
 )";
 
-TEST_F(ScanAgain, LimitsAUnitByTheProcessorTimeThatItTakes) {
+TEST_F(ScanAgain, StopsAUnitThatExceedsItsProcessorTime) {
   app_.unit("slow.cu", kEndless, {"-std=c++17"});
   ScanOptions options;
   options.unit_seconds = 1;
@@ -176,7 +176,7 @@ TEST_F(ScanAgain, LimitsAUnitByTheProcessorTimeThatItTakes) {
   EXPECT_THAT(index.units[0].problems[0], ::testing::HasSubstr("1 s of processor time"));
 }
 
-TEST_F(ScanAgain, KnowsTheUnitsThatAStoppedScanHadFinished) {
+TEST_F(ScanAgain, ReusesTheUnitsThatAStoppedScanHadFinished) {
   app_.unit("quick.cu", kOther, {"-DM=3"}).unit("slow.cu", kEndless, {"-std=c++17"});
   const fs::path cache = app_.root() / ".kernelift/scan";
   pid_t child = fork();

@@ -1,4 +1,4 @@
-// The comparator's worth is in what it rejects: every case changes one thing that changes the program.
+// The comparator must reject every change of the program: each case makes one such change.
 #include "extractor/slice/ir_compare.h"
 
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ attributes #0 = { "nvvm.maxntid"="128" }
 !1 = !{!"llvm.loop.unroll.count", i32 4}
 )";
 
-/// Nothing if the kernels are equal, "?" if the text does not parse.
+/// Empty if the kernels are equal, "?" if the text does not parse.
 std::string difference(std::string from, const std::string& what, const std::string& instead) {
   std::string changed = from;
   if (!what.empty()) {
@@ -97,7 +97,7 @@ INSTANTIATE_TEST_SUITE_P(
         Change{"ParameterAttribute", "ptr %p, i32 %n) #0", "ptr noalias %p, i32 %n) #0"}),
     [](auto& info) { return std::string(info.param.name); });
 
-TEST(Comparator, DoesNotCareForNamesOfLocalsInternalFunctionsAndStructs) {
+TEST(Comparator, IgnoresNamesOfLocalsInternalFunctionsAndStructs) {
   EXPECT_EQ(difference(kKernel, "", ""), "");
   std::string renamed = kKernel;
   for (auto [from, to] :
@@ -112,7 +112,7 @@ TEST(Comparator, DoesNotCareForNamesOfLocalsInternalFunctionsAndStructs) {
   EXPECT_EQ(first_difference(*left->getFunction("k"), *right->getFunction("k")).value_or(""), "");
 }
 
-TEST(Comparator, ToldSwappedTablesOfTheHostApart) {
+TEST(Comparator, RejectsExchangedTablesThatTheHostFills) {
   const char* text = R"(
 @a = addrspace(4) externally_initialized global float 0.0
 @b = addrspace(4) externally_initialized global float 0.0
@@ -122,7 +122,7 @@ define ptx_kernel void @k(ptr %p) { %x = load float, ptr addrspace(4) @a
   EXPECT_NE(difference(text, "ptr addrspace(4) @a", "ptr addrspace(4) @b"), "");
 }
 
-TEST(IrClosure, OpensWhatTheHostCanFillAndKeepsWhatTheSourceCallsConst) {
+TEST(IrClosure, MakesVariablesThatTheHostCanFillExternalAndKeepsTheSourcesConstants) {
   llvm::LLVMContext context;
   llvm::SMDiagnostic wrong;
   auto module = llvm::parseAssemblyString(R"(

@@ -1,4 +1,4 @@
-// Which compile of the kernel's file a slice is of.
+// The compile that a slice is cut from, if the kernel's file is compiled several times.
 #include <algorithm>
 
 #include "extractor/slice/slice.h"
@@ -30,7 +30,7 @@ void go(REAL* x) { k<<<1, 32>>>(x); }
   }
 }
 
-TEST(SliceUnit, SaysThatAnotherCompileOfItsFileHasTheKernelToo) {
+TEST(SliceUnit, WarnsIfAnotherCompileOfItsFileHasTheKernelToo) {
   auto doubt = [](const std::vector<std::string>& other) {
     TestApp app;
     app.unit("a.cu", "__global__ void k(int* x) { x[0] = ORDER; }\nvoid go(int* x) { k<<<1, 32>>>(x); }\n",
@@ -47,7 +47,7 @@ TEST(SliceUnit, SaysThatAnotherCompileOfItsFileHasTheKernelToo) {
   EXPECT_EQ(doubt({"-DORDER=4", "-O3"}), "") << "the device code is the same";
 }
 
-TEST(SliceUnit, HasWhatTheCommandIncludesInItsTextAndNotInItsFlags) {
+TEST(SliceUnit, HasTheHeadersThatTheCommandIncludesInItsTextAndNotInItsFlags) {
   TestApp app;
   app.header("pre.h", "#pragma once\n#define SCALE 3.0f\n");
   app.unit("a.cu", R"(

@@ -1,4 +1,4 @@
-// Compile databases as builds write them, and as damage leaves them.
+// Compile databases as builds write them, and damaged ones.
 #include "extractor/source/compile_database.h"
 
 #include "extractor/source/tests/test_app.h"
@@ -47,7 +47,7 @@ TEST(CompileDatabase, LastCommandForAFileAndOutputWins) {
   EXPECT_EQ(database->units[0].argv[1], "-DNEW");
 }
 
-TEST(CompileDatabase, SaysThatAStaleDatabaseIsStale) {
+TEST(CompileDatabase, AStaleOneGivesAnErrorThatSaysSo) {
   TestApp app;
   app.unit("gone.cu", "");
   auto file = app.database();
@@ -58,14 +58,14 @@ TEST(CompileDatabase, SaysThatAStaleDatabaseIsStale) {
   EXPECT_EQ(database.error().exit, Exit::Environment);
 }
 
-TEST(CompileDatabase, SaysWhatAnEmptyOneLacks) {
+TEST(CompileDatabase, AnEmptyOneGivesAnErrorThatSaysItListsNoCommands) {
   TestApp app;
   auto database = read_compile_database(app.database());
   ASSERT_FALSE(database.ok());
   EXPECT_NE(database.error().message.find("lists no commands"), std::string::npos) << database.error().message;
 }
 
-TEST(CompileDatabase, ListsWhereItLookedWhenThereIsNone) {
+TEST(CompileDatabase, NoneFoundGivesAnErrorThatNamesKerneliftBuild) {
   TestApp app;
   auto found = find_compile_database("", app.root());
   ASSERT_FALSE(found.ok());

@@ -1,4 +1,4 @@
-// Headers that are read from a precompiled one: all that is told of a unit is as if they had been read as text.
+// A unit that starts from precompiled headers yields the same facts as one whose headers are read as text.
 #include "extractor/source/parsed_unit.h"
 
 #include "clang/Lex/MacroInfo.h"
@@ -11,15 +11,15 @@ namespace {
 using kernelift::testing::only;
 using kernelift::testing::TestApp;
 
-struct Told {
-  std::vector<std::string> includes;  ///< Each with those that lead to it.
+struct Observed {
+  std::vector<std::string> includes;  ///< Each with the chain of files that include it.
   std::vector<std::string> uses;
   size_t items = 0;
   Json answers;
 };
 
-Told told_of(const UnitCommand& unit, const std::string& root) {
-  Told told;
+Observed observe(const UnitCommand& unit, const std::string& root) {
+  Observed observed;
   FileAnswers answers;
   auto outcome = parse_unit(
       unit, root,
@@ -29,23 +29,23 @@ Told told_of(const UnitCommand& unit, const std::string& root) {
           for (auto at = include.entered; at.isValid(); at = parsed.sources.getFileID(parsed.sources.getIncludeLoc(at)))
             all += (parsed.is_user(at) ? " < the application's " : " < ") + parsed.path(at) +
                    (parsed.path(at).empty() ? "" : std::to_string(parsed.text(at).size()));
-          told.includes.push_back(all);
+          observed.includes.push_back(all);
         }
         for (auto& use : parsed.record.uses)
           if (parsed.is_user(use.at.file))
-            told.uses.push_back(use.name +
-                                (use.macro ? " " + parsed.path(parsed.place(use.macro->getDefinitionLoc()).file) : ""));
-        told.items = SourceItems(parsed).all().size();
+            observed.uses.push_back(
+                use.name + (use.macro ? " " + parsed.path(parsed.place(use.macro->getDefinitionLoc()).file) : ""));
+        observed.items = SourceItems(parsed).all().size();
       },
       HeaderSet::Lean, &answers);
   EXPECT_TRUE(outcome.ok() && outcome->errors == 0)
       << (outcome.ok() && outcome->errors ? outcome->problems.front() : "");
   EXPECT_TRUE(answers.settled);
-  told.answers = to_json(answers);
-  return told;
+  observed.answers = to_json(answers);
+  return observed;
 }
 
-TEST(ParsedUnit, IsToldTheSameOfHeadersThatArePrecompiled) {
+TEST(ParsedUnit, IsTheSameWithPrecompiledHeadersAsWithHeadersReadAsText) {
   TestApp app;
   app.header("forced.h", "__device__ float twice(float x) { return 2 * x; }\n");
   app.unit("a.cu",
@@ -56,10 +56,10 @@ TEST(ParsedUnit, IsToldTheSameOfHeadersThatArePrecompiled) {
            {"-std=c++17", "-DN=3", "-include", "forced.h"});
   auto database = read_compile_database(app.database());
   ASSERT_TRUE(database.ok() && database->units.size() == 1);
-  auto as_text = told_of(database->units[0], app.root());
+  auto as_text = observe(database->units[0], app.root());
   EXPECT_GT(as_text.includes.size(), 20u);
   for (int time = 0; time < 2; ++time) {  // Precompiled the second time.
-    auto precompiled = told_of(database->units[0], app.root());
+    auto precompiled = observe(database->units[0], app.root());
     ASSERT_EQ(precompiled.includes.size(), as_text.includes.size());
     for (size_t i = 0; i < as_text.includes.size(); ++i) EXPECT_EQ(precompiled.includes[i], as_text.includes[i]);
     EXPECT_EQ(precompiled.uses, as_text.uses);
@@ -71,8 +71,8 @@ TEST(ParsedUnit, IsToldTheSameOfHeadersThatArePrecompiled) {
   }
 }
 
-/// A scan of many units has its processes inherit headers that it precompiled after the first.
-TEST(ParsedUnit, ShowsScansTheSameMacrosOfHeadersThatArePrecompiled) {
+/// The processes of a scan of many units inherit headers that the scan precompiled after its first unit.
+TEST(ParsedUnit, GivesScansTheSameMacrosWithPrecompiledHeaders) {
   TestApp app;
   for (const char* name : {"a", "b", "c", "d"})
     app.unit(std::string(name) + ".cu",

@@ -1,5 +1,5 @@
-// A small application for tests: files from strings in a temporary folder, a compile database over some of them, and
-// one call each to scan it or to slice a kernel of it.
+// A small application for tests: files from strings in a temporary folder, a compile database over some of them, and a
+// call that scans it.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ namespace kernelift::testing {
 
 class TestApp {
  public:
-  /// A unit's flags may be given; what has none is a file that units include.
+  /// Adds a file that is not compiled by itself, such as a header.
   TestApp& header(const std::string& name, const std::string& text) {
     EXPECT_TRUE(write_atomically(root() / name, text).ok());
     return *this;
@@ -27,7 +27,7 @@ class TestApp {
     return header(name, text).again(name, name + ".o", flags);
   }
 
-  /// One more compile of a unit's file.
+  /// Adds one more compile command for a unit's file.
   TestApp& again(const std::string& name, const std::string& output, const std::vector<std::string>& flags) {
     std::vector<std::string> command = {"nvcc"};
     command.insert(command.end(), flags.begin(), flags.end());
@@ -36,13 +36,13 @@ class TestApp {
     return *this;
   }
 
-  /// A unit's flags from now on.
+  /// Replaces a unit's compile commands by one with these flags.
   TestApp& recompile(const std::string& name, const std::vector<std::string>& flags) {
     std::erase_if(database_.get_ref<Json::array_t&>(), [&](auto& entry) { return entry["file"] == name; });
     return again(name, name + ".o", flags);
   }
 
-  /// Of all units so far, instead of nvcc.
+  /// Sets the compiler of all units so far, instead of nvcc.
   TestApp& compiler(const std::string& name) {
     for (auto& entry : database_) entry["arguments"][0] = name;
     return *this;
@@ -67,8 +67,8 @@ class TestApp {
   }
 
  private:
-  /// Each unit is parsed in a process of its own, so the headers' share is paid for each time, unless they are
-  /// precompiled before: for flags that a test before this one had too.
+  /// Each unit is parsed in a process of its own, which would parse the forced headers again each time. From the second
+  /// test with the same flags on, they are therefore precompiled here before the processes are forked.
   static void read_headers_of_later_tests(const std::string& database) {
     static std::set<std::string> seen;
     auto found = read_compile_database(database);

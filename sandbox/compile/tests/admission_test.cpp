@@ -1,4 +1,4 @@
-// What a candidate may and may not hold, through the real front end in a real worker.
+// Constructs that a candidate may and may not contain, with the real front end in a real worker.
 #include <gtest/gtest.h>
 
 #include "sandbox/compile/compile_pool.h"
@@ -14,7 +14,7 @@ class AdmissionTest : public testing::Test {
     auto pool = CompilePool::start(std::move(options));
     ASSERT_TRUE(pool.ok()) << pool.error().message;
     pool_ = pool->release();
-    // The slice's own oddities, which candidates may keep.
+    // Constructs of the slice that only it may contain, and candidates that keep them.
     auto own = pool_->compile_own(own_source());
     ASSERT_TRUE(own.ok()) << own.detail;
   }
@@ -60,7 +60,7 @@ TEST_F(AdmissionTest, AdmitsDeviceCodeOfEveryKind) {
       "}\n");
 }
 
-TEST_F(AdmissionTest, AdmitsWhatTheSliceHoldsItself) { expect_admitted(own_source(), "// changed\n"); }
+TEST_F(AdmissionTest, AdmitsConstructsThatTheSliceContains) { expect_admitted(own_source(), "// changed\n"); }
 
 TEST_F(AdmissionTest, RefusesHostFunctions) {
   expect_refused("host-function", "void f() {}\n");
@@ -76,7 +76,7 @@ TEST_F(AdmissionTest, RefusesInitialisersThatRunOnTheHost) {
   expect_refused("host-initialiser", "struct S { __device__ S() {} };\nnamespace n { S s; }\n");
 }
 
-TEST_F(AdmissionTest, RefusesAttributesThatReachThePlatform) {
+TEST_F(AdmissionTest, RefusesAttributesThatAffectLinkingOrStartup) {
   expect_refused("attribute", "__attribute__((constructor)) __device__ void f() {}\n");
   expect_refused("attribute", "__device__ __attribute__((section(\".init_array\"))) int x;\n");
   expect_refused("asm-label", "__device__ int f() asm(\"system\");\n");
@@ -94,22 +94,22 @@ TEST_F(AdmissionTest, RefusesToReadFiles) {
   expect_refused("embed", "__device__ unsigned char x[] = {\n#embed \"/etc/passwd\"\n};\n");
 }
 
-TEST_F(AdmissionTest, RefusesPragmasThatDoMoreThanAdvise) {
+TEST_F(AdmissionTest, RefusesPragmasThatDoNotOnlyAdviseTheOptimiser) {
   expect_refused("pragma", "#pragma push_macro(\"x\")\n");
   expect_refused("pragma", "_Pragma(\"GCC poison malloc\")\n");
   expect_refused("pragma", "#define P _Pragma(\"GCC poison malloc\")\nP\n");
 }
 
-TEST_F(AdmissionTest, RefusesCodeThatOnlyOtherCompilersSee) {
+TEST_F(AdmissionTest, RefusesCodeThatOnlyOtherCompilersRead) {
   expect_refused("inactive-code", "#ifndef __CUDA_ARCH__\nstatic int x = system(\"true\");\n#endif\n");
   expect_refused("inactive-code", "#ifdef __clang__\n#else\nint host() { return 1; }\n#endif\n");
 }
 
-TEST_F(AdmissionTest, IsNotFooledByLineDirectives) {
+TEST_F(AdmissionTest, IgnoresLineDirectives) {
   expect_refused("host-function", "#line 1 \"/usr/include/stdio.h\"\nvoid f() {}\n");
 }
 
-TEST_F(AdmissionTest, NamesThePlace) {
+TEST_F(AdmissionTest, NamesFileAndLine) {
   EXPECT_NE(compile("\n\nvoid helper() {}\n").detail.find("kernel.cu:3"), std::string::npos);
 }
 

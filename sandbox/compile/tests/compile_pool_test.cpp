@@ -1,4 +1,4 @@
-// The pool under recipes that work, recipes that kill, and requests that come all at once.
+// The compile pool with recipes that work, recipes that crash the compiler, and many requests at once.
 #include "sandbox/compile/compile_pool.h"
 
 #include <gtest/gtest.h>
@@ -59,7 +59,7 @@ TEST(CompilePool, MakesPtx) {
   EXPECT_NE(reply.image.find(".entry"), std::string::npos);
 }
 
-TEST(CompilePool, ReadsASourceForOneArchitectureAndMakesCodeForAnother) {
+TEST(CompilePool, CompilesASourceForOneArchitectureToCodeForAnother) {
   CompilePoolOptions options;
   options.target = CompileTarget::Ptx;
   options.frontend.arch = "sm_75", options.frontend.machine = "sm_90";
@@ -71,7 +71,7 @@ TEST(CompilePool, ReadsASourceForOneArchitectureAndMakesCodeForAnother) {
   EXPECT_NE(reply.image.find("1234"), std::string::npos) << reply.image;
 }
 
-TEST(CompilePool, RoundsASumOfCallsInAnotherOrderToo) {
+TEST(CompilePool, SplitsASumOfCallsIntoPartialSums) {
   CompilePoolOptions options;
   options.target = CompileTarget::Ptx;
   auto pool = start(std::move(options));
@@ -90,14 +90,14 @@ TEST(CompilePool, RoundsASumOfCallsInAnotherOrderToo) {
   };
   size_t most = 0;
   for (auto& image : pool->compile_roundings(source, own)) most = std::max(most, sums(image));
-  EXPECT_GE(most, sums(own.image) + 6) << "eight strands are put together";
+  EXPECT_GE(most, sums(own.image) + 6) << "eight partial sums are added";
 }
 
-TEST(CompilePool, AddsUpFromTheLastBlockToTheFirstWhereNoOrderIsPromised) {
+TEST(CompilePool, ReversesTheBlockOrderOfAtomicSums) {
   CompilePoolOptions options;
   options.target = CompileTarget::Ptx;
   auto pool = start(std::move(options));
-  auto turned = [&](const std::string& body) {
+  auto reversed = [&](const std::string& body) {
     const std::string source =
         "__global__ void sum(const float* x, float* y, int* n, volatile int* turn) {\n" + body + "}\n";
     CompileReply own = pool->compile_own(source);
@@ -108,13 +108,13 @@ TEST(CompilePool, AddsUpFromTheLastBlockToTheFirstWhereNoOrderIsPromised) {
   };
   const std::string wait = "  while (*turn != blockIdx.x) {}\n",
                     add = "  atomicAdd(y + blockIdx.y, x[blockIdx.x * blockDim.x + threadIdx.x]);\n";
-  std::vector<std::string> images = turned(add);
+  std::vector<std::string> images = reversed(add);
   ASSERT_EQ(images.size(), 1u);
   for (auto name : {"%nctaid.x", "%nctaid.y"}) EXPECT_NE(images[0].find(name), std::string::npos) << images[0];
-  EXPECT_TRUE(turned("  y[blockIdx.x] += x[blockIdx.x];\n").empty());
-  EXPECT_TRUE(turned("  atomicAdd(n, (int)x[blockIdx.x]);\n").empty()) << "exact in any order";
-  EXPECT_TRUE(turned("  atomicAdd(y, x[threadIdx.x]);\n").empty()) << "which block does not matter";
-  EXPECT_TRUE(turned(wait + add).empty()) << "blocks that wait for earlier ones";
+  EXPECT_TRUE(reversed("  y[blockIdx.x] += x[blockIdx.x];\n").empty());
+  EXPECT_TRUE(reversed("  atomicAdd(n, (int)x[blockIdx.x]);\n").empty()) << "exact in any order";
+  EXPECT_TRUE(reversed("  atomicAdd(y, x[threadIdx.x]);\n").empty()) << "all blocks add the same";
+  EXPECT_TRUE(reversed(wait + add).empty()) << "blocks that wait for earlier ones";
 }
 
 TEST(CompilePool, FusesASumOfProductsWithEitherOfThem) {
@@ -123,7 +123,7 @@ TEST(CompilePool, FusesASumOfProductsWithEitherOfThem) {
   auto pool = start(std::move(options));
   for (std::string sign : {"+", "-"}) {
     const std::string source =
-        "__global__ void turn(const float* x, float* y) { y[0] = x[0] * x[1] " + sign + " x[2] * x[3]; }\n";
+        "__global__ void rotate(const float* x, float* y) { y[0] = x[0] * x[1] " + sign + " x[2] * x[3]; }\n";
     CompileReply own = pool->compile_own(source);
     ASSERT_TRUE(own.ok()) << own.detail;
     std::vector<std::string> images = pool->compile_roundings(source, own);
@@ -134,7 +134,7 @@ TEST(CompilePool, FusesASumOfProductsWithEitherOfThem) {
   }
 }
 
-TEST(CompilePool, MakesMachineCodeAndSaysWhatItUses) {
+TEST(CompilePool, MakesMachineCodeAndReportsItsResources) {
   if (auto opened = open_cubin_compiler(); !opened.ok()) GTEST_SKIP() << opened.error().message;
   CompilePoolOptions options;
   options.target = CompileTarget::Cubin;
@@ -153,7 +153,7 @@ TEST(CompilePool, MakesMachineCodeAndSaysWhatItUses) {
   EXPECT_NE(greedy.detail.find("80000, limit"), std::string::npos) << greedy.detail;
 }
 
-TEST(CompilePool, RecipesChangeTheImageAndDoNotLeakIntoTheNextCompile) {
+TEST(CompilePool, AppliesARecipeToOneCompileOnly) {
   auto pool = start();
   Recipe odd;
   odd.unroll_threshold = 0, odd.inline_threshold = 0, odd.options = {"-unroll-runtime=false"}, odd.vectorize = false;
@@ -164,7 +164,7 @@ TEST(CompilePool, RecipesChangeTheImageAndDoNotLeakIntoTheNextCompile) {
   EXPECT_EQ(plain.image, again.image);
 }
 
-TEST(CompilePool, FastMathReachesTheCode) {
+TEST(CompilePool, AcceptsKnownFastMathFlagsOnly) {
   auto pool = start();
   Recipe fast;
   fast.fast_math = {"contract"};
@@ -175,7 +175,7 @@ TEST(CompilePool, FastMathReachesTheCode) {
   EXPECT_NE(refused.detail.find("turbo"), std::string::npos);
 }
 
-TEST(CompilePool, TakesNumbersForFiniteOnlyWhereTheKernelDoesNotAsk) {
+TEST(CompilePool, RefusesFiniteMathIfTheKernelTestsForFiniteNumbers) {
   auto pool = start();
   Recipe finite;
   finite.fast_math = {"nnan", "ninf"};
@@ -187,27 +187,27 @@ TEST(CompilePool, TakesNumbersForFiniteOnlyWhereTheKernelDoesNotAsk) {
                       "float least = 3.402823466e+38f; for (int j = 0; j < n; ++j) least = x[j] < least ? x[j] : "
                       "least; y[i] = least;"})
     EXPECT_TRUE(outcome(plain).ok()) << plain << outcome(plain).detail;
-  for (auto* asks :
+  for (auto* tests :
        {"float v = x[i] * 2; if (v != v) v = 0; y[i] = v;", "y[i] = isnan(x[i]) ? 0 : x[i];",
         "float v = x[i] * 2; if (v - v != 0) v = 5; y[i] = v;",
         "if ((__float_as_uint(x[i] * 2) & 0x7f800000) == 0x7f800000) y[i] = 0;", "if (isinf(x[i] / y[i])) y[i] = 0;",
         "if (isfinite(x[i])) y[i] = 0;", "if (x[i] * 2 > 3.402823466e+38f) y[i] = 0;",
         "static constexpr float limits[] = {0, __builtin_inff()}; y[i] = x[i] < limits[n] ? x[i] : 0;",
         "float most = -__builtin_inff(); for (int j = 0; j < n; ++j) most = most < x[j] ? x[j] : most; y[i] = most;"}) {
-    CompileReply reply = outcome(asks);
-    EXPECT_EQ(reply.outcome, Outcome::Refused) << asks;
-    EXPECT_NE(reply.detail.find("asks whether a number is finite"), std::string::npos) << reply.detail;
+    CompileReply reply = outcome(tests);
+    EXPECT_EQ(reply.outcome, Outcome::Refused) << tests;
+    EXPECT_NE(reply.detail.find("tests whether a number is finite"), std::string::npos) << reply.detail;
   }
 }
 
-TEST(CompilePool, BlamesTheCrashingPassAndGoesOn) {
+TEST(CompilePool, NamesTheCrashingPassAndContinues) {
   auto pool = start();
   CompileReply crashed = pool->compile(kKernel, passes("function(sroa,trigger-crash-function)"));
   EXPECT_EQ(crashed.outcome, Outcome::CompileCrashed);
   EXPECT_NE(crashed.detail.find("pass trigger-crash-function on"), std::string::npos) << crashed.detail;
   EXPECT_EQ(pool->replaced(), 1);
   EXPECT_TRUE(pool->compile(kKernel, {}).ok());
-  // The guilty pipeline is not tried again, on no source.
+  // The pipeline that crashed is not tried again, on any source.
   EXPECT_NE(pool->compile(std::string(kKernel) + "\n", passes("function(sroa,trigger-crash-function)"))
                 .detail.find("remembered"),
             std::string::npos);
@@ -227,7 +227,7 @@ TEST(CompilePool, EndsACompileThatTakesTooLong) {
   EXPECT_EQ(reply.outcome, Outcome::TimedOut) << reply.detail;
   EXPECT_NE(reply.detail.find("front end"), std::string::npos) << reply.detail;
   reply = pool->compile(endless, {});
-  EXPECT_EQ(reply.outcome, Outcome::TimedOut) << "as it was, not a crash";
+  EXPECT_EQ(reply.outcome, Outcome::TimedOut) << "the same outcome, not a crash";
   EXPECT_NE(reply.detail.find("remembered"), std::string::npos) << reply.detail;
 }
 
@@ -237,13 +237,13 @@ std::vector<pid_t> children(pid_t parent) {
   return {std::istream_iterator<pid_t>(list), {}};
 }
 
-/// To all compile workers of this process.
+/// Signals all compile workers of this process.
 void send_workers(int signal) {
-  for (pid_t nursery : children(getpid()))
-    for (pid_t worker : children(nursery)) kill(worker, signal);
+  for (pid_t fork_server : children(getpid()))
+    for (pid_t worker : children(fork_server)) kill(worker, signal);
 }
 
-TEST(CompilePool, DoesNotChargeACompilationForWhatTheMachineIsBusyWith) {
+TEST(CompilePool, CountsOnlyCpuTimeTowardsTheTimeLimit) {
   CompilePoolOptions options;
   options.time_limit = std::chrono::seconds(2), options.workers = 1;
   auto pool = start(std::move(options));
@@ -254,7 +254,7 @@ TEST(CompilePool, DoesNotChargeACompilationForWhatTheMachineIsBusyWith) {
       many += "__global__ void k" + std::to_string(i) + "(float* x) { x[threadIdx.x] *= " + std::to_string(i) + "; }\n";
     return pool->compile(many, {});
   });
-  // As where other processes have all the cores for longer than the limit.
+  // As if other processes used all cores for longer than the limit.
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   send_workers(SIGSTOP);
   std::this_thread::sleep_for(std::chrono::milliseconds(2200));
@@ -263,7 +263,7 @@ TEST(CompilePool, DoesNotChargeACompilationForWhatTheMachineIsBusyWith) {
   EXPECT_TRUE(made.ok()) << made.detail;
 }
 
-TEST(CompilePool, SurvivesACompileThatEatsMemory) {
+TEST(CompilePool, SurvivesACompileOfAHugeType) {
   CompilePoolOptions options;
   options.memory_bytes = 96 << 20;
   auto pool = start(std::move(options));
@@ -294,7 +294,7 @@ TEST(CompilePool, ServesManyCallersAtOnce) {
   EXPECT_EQ(good, 8);
 }
 
-TEST(CompilePool, StandsStillWhilePaused) {
+TEST(CompilePool, CompilesNothingWhilePaused) {
   CompilePoolOptions options;
   options.workers = 1;
   auto pool = start(std::move(options));

@@ -1,4 +1,4 @@
-// Claims about core/compiler/nvcc_image.h, with the real nvcc where there is one.
+// core/compiler/nvcc_image.h and its confinement, with the real nvcc if there is one.
 #include "sandbox/compile/nvcc_jail.h"
 
 #include <gmock/gmock.h>
@@ -24,7 +24,7 @@ std::vector<std::string> kept(const std::vector<std::string>& command) {
   return device_arguments(command, left_out);
 }
 
-TEST(DeviceArguments, KeepWhatChangesDeviceCodeInItsOwnWords) {
+TEST(DeviceArguments, KeepOptionsThatChangeDeviceCodeAsSpelled) {
   EXPECT_THAT(
       kept({"nvcc", "-O3", "--use_fast_math", "-Xptxas", "-dlcm=ca", "-maxrregcount=64", "-std=c++17", "-DN=4", "-I",
             "include", "--generate-line-info", "-lineinfo", "-Xcompiler=-fopenmp", "-c", "a.cu", "-o", "a.o"}),
@@ -43,11 +43,11 @@ TEST(DeviceArguments, LeaveOutFilesLinkingAndArchitecturesAndNameThem) {
   EXPECT_THAT(left_out, Contains(HasSubstr("-dlto (changes device code")));
 }
 
-TEST(DeviceArguments, TakeSeparateCompilationForRelocatableCode) {
+TEST(DeviceArguments, TranslateSeparateCompilationToRelocatableCode) {
   EXPECT_THAT(kept({"nvcc", "-dc", "a.cu"}), ElementsAre("-rdc=true"));
 }
 
-TEST(NvccCompiler, HasNothingToConfirmWhereAnotherCompilerBuiltTheApplication) {
+TEST(NvccCompiler, IsRefusedIfAnotherCompilerBuiltTheApplication) {
   NvccOptions options;
   options.command = {"clang++", "-x", "cuda", "-c", "a.cu"};
   auto compiler = NvccCompiler::find(options);
@@ -87,7 +87,7 @@ template <class T, int N> __global__ void scale(T* out, int n) {
 static __global__ void plain(int* p) { *p = 1; }
 )";
 
-TEST_F(NvccImageTest, HoldsTheKernelsThatWereAskedForStaticAndTemplate) {
+TEST_F(NvccImageTest, HoldsTheWantedInstanceAndStaticKernels) {
   auto nvcc = compiler({"nvcc", "-O3", "-DFACTOR=2.0f", "-c", "a.cu", "-o", "a.o"});
   auto reply = nvcc.compile(kSource, {"ns::scale<float, 4>"});
   ASSERT_EQ(reply.outcome, Outcome::Ok) << reply.detail;
@@ -97,7 +97,7 @@ TEST_F(NvccImageTest, HoldsTheKernelsThatWereAskedForStaticAndTemplate) {
   EXPECT_THAT(nvcc.command_text(), HasSubstr("-O3 -DFACTOR=2.0f -arch=sm_90 -cubin -o kernel.cubin kernel.cu"));
   EXPECT_GT(cubin_code(reply.image, "plain(int*)").size(), 0u);
   EXPECT_TRUE(cubin_code(reply.image, "another(int*)").empty());
-  // Every kernel in it can be read from a cut or damaged image without harm.
+  // Truncated and damaged images do not crash the readers.
   for (size_t size = 0; size < reply.image.size(); size += 97)
     cubin_kernels(std::string_view(reply.image).substr(0, size));
   for (size_t at = 0; at < reply.image.size(); at += 131) {
@@ -107,7 +107,7 @@ TEST_F(NvccImageTest, HoldsTheKernelsThatWereAskedForStaticAndTemplate) {
   }
 }
 
-TEST_F(NvccImageTest, ReadsASourceForTheArchitectureThatItsApplicationIsBuiltFor) {
+TEST_F(NvccImageTest, CompilesASourceForTheArchitectureOfItsApplication) {
   Mep mep;
   mep.compile_command = {"nvcc", "-arch=sm_75", "-c", "a.cu"}, mep.architecture = "sm_75";
   auto nvcc = NvccCompiler::find(nvcc_options(mep, "sm_90"));
@@ -133,7 +133,7 @@ TEST_F(NvccImageTest, ReturnsDiagnosticsOfTheKernelsOwnLines) {
   EXPECT_THAT(reply.detail, Not(HasSubstr("kernelift-nvcc")));
 }
 
-TEST_F(NvccImageTest, FindsTheApplicationsHeadersAndNoOtherFiles) {
+TEST_F(NvccImageTest, ReadsTheApplicationsHeadersAndNoOtherFiles) {
   ASSERT_TRUE(write_atomically(scratch_.path() / "include" / "factor.h", "#define FACTOR 3\n").ok());
   auto nvcc = compiler({"nvcc", "-Iinclude", "-c", "a.cu"});
   auto reply = nvcc.compile(std::string("#include \"factor.h\"\n") + kSource, {});
@@ -145,7 +145,7 @@ TEST_F(NvccImageTest, FindsTheApplicationsHeadersAndNoOtherFiles) {
   EXPECT_EQ(reply.outcome, Outcome::CompileFailed);
 }
 
-TEST_F(NvccImageTest, EndsACompileThatRunsPastItsTime) {
+TEST_F(NvccImageTest, EndsACompileThatTakesTooLong) {
   NvccOptions options;
   options.command = {"nvcc", "-c", "a.cu"}, options.time_limit = std::chrono::milliseconds(50);
   auto nvcc = NvccCompiler::find(options);
@@ -155,7 +155,7 @@ TEST_F(NvccImageTest, EndsACompileThatRunsPastItsTime) {
   EXPECT_THAT(reply.detail, HasSubstr("nvcc ran past its limit"));
 }
 
-TEST_F(NvccImageTest, SpeaksNvccForFlagsOfClang) {
+TEST_F(NvccImageTest, TranslatesFlagsOfClang) {
   NvccOptions options;
   options.flags = {"-std=c++14", "-D", "FACTOR=2", "-ffast-math", "-Wall"};
   auto nvcc = NvccCompiler::find(options);

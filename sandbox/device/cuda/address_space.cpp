@@ -1,4 +1,4 @@
-// See address_space.h. A mapping must not cross from one reservation into the next, so memory is made of pieces.
+// See address_space.h. A mapping must not cross from one reservation into the next, so memory may consist of pieces.
 #include "sandbox/device/cuda/address_space.h"
 
 #include <algorithm>
@@ -6,6 +6,8 @@
 
 namespace kernelift {
 namespace {
+
+constexpr uint64_t kPiece = 2 << 20;  ///< Granule of the driver's mappings, in bytes.
 
 uint64_t down(uint64_t value, uint64_t unit) { return value / unit * unit; }
 uint64_t up(uint64_t value, uint64_t unit) { return down(value + unit - 1, unit); }
@@ -30,8 +32,8 @@ struct AddressSpace::Placed {
     CUmemAccessDesc access{};
     access.location.type = CU_MEM_LOCATION_TYPE_DEVICE, access.location.id = space->ordinal_;
     access.flags = CU_MEM_ACCESS_FLAGS_PROT_READ;
-    // A copy of up to 64 KiB from pageable memory comes back before it has landed; sealed away from under it, it would
-    // fault, and take the context along.
+    // A copy of up to 64 KiB from pageable memory returns before it is complete. Sealing the memory before would make
+    // it fault, and destroy the context.
     if (space->driver_.cuCtxSynchronize() != CUDA_SUCCESS) return false;
     return std::all_of(pieces.begin(), pieces.end(), [&](auto& piece) {
       return space->driver_.cuMemSetAccess(piece.address, piece.bytes, &access, 1) == CUDA_SUCCESS;
@@ -65,7 +67,7 @@ Status AddressSpace::reserve(uint64_t begin, uint64_t end) {
     if (result != CUDA_SUCCESS || got != at)
       return environment_error(
           "the recorded address " + hexadecimal(at) + " (" + std::to_string((stop - at) >> 20) +
-          " MiB) cannot be had: " +
+          " MiB) is not available: " +
           (result == CUDA_SUCCESS ? "the driver offers " + hexadecimal(got) : cuda_error_text(driver_, result)));
     reserved_[at] = stop;
     at = stop;
@@ -106,7 +108,7 @@ Result<AddressSpace::Piece> AddressSpace::map(uint64_t address, uint64_t bytes) 
 }
 
 Result<DeviceMemory> AddressSpace::place(uint64_t address, uint64_t bytes) {
-  uint64_t begin = down(address, kDeviceGranule), end = up(address + bytes, kDeviceGranule);
+  uint64_t begin = down(address, kPiece), end = up(address + bytes, kPiece);
   KERNELIFT_TRY(reserve(down(begin, kReservationBlock), up(end, kReservationBlock)));
   auto placed = std::make_shared<Placed>();
   placed->space = shared_from_this();

@@ -1,6 +1,6 @@
-// The GPU's clocks held at one frequency while something is measured, on the user's explicit wish only. A small process
-// holds them: it lives as long as the lock, sees when this process ends, however that happens (kill -9 included), and
-// gives the clocks back to the driver. Who locks is behind a seam, so that this is tested without touching any GPU.
+// Locks the GPU's clocks to one frequency during measurements, only if the user requests it (--lock-clocks). A small
+// process holds the lock: it notices when this process ends, for any reason (kill -9 included), and resets the clocks.
+// The locking itself is behind the interface ClockControl, so that tests need no GPU.
 #pragma once
 #include <sys/types.h>
 
@@ -19,28 +19,29 @@ class ClockControl {
   virtual Status lock() = 0;
   virtual void reset() = 0;
 };
-/// Called in the holding process, which nothing of ours shares: it may start the driver.
+/// Called in the holding process, which may therefore initialise the driver.
 using ClockControlFactory = std::function<Result<std::unique_ptr<ClockControl>>()>;
 
-/// NVML's, for the GPUs of `device` (cuda: all that are visible; cuda:N): the base frequency, which a GPU keeps under
-/// any load. An Error says what the machine lacks or does not permit; a Usage error that `device` is none of NVIDIA's.
+/// Locks by NVML, for the GPUs of `device` (cuda: all visible ones; cuda:N), to the base frequency, which a GPU keeps
+/// under any load. An Error says what the machine lacks or does not permit; a Usage error: `device` is not an NVIDIA
+/// GPU.
 Result<ClockControlFactory> nvml_clock_control(const std::string& device);
 
 class ClockLock {
  public:
-  /// EXPECTS: this process has no threads yet. An Error says why they are not locked.
+  /// EXPECTS: this process has no other threads. An Error says why the clocks are not locked.
   static Result<std::unique_ptr<ClockLock>> take(const ClockControlFactory& control);
   ClockLock(const ClockLock&) = delete;
-  /// The clocks are the driver's again when this returns.
+  /// The clocks have been reset when this returns.
   ~ClockLock();
 
  private:
-  ClockLock(pid_t holder, int line) : holder_(holder), line_(line) {}
+  ClockLock(pid_t holder, int socket) : holder_(holder), socket_(socket) {}
   pid_t holder_;
-  int line_;
+  int socket_;
 };
 
-/// For `--lock-clocks`: nullptr where it is not `wanted`.
+/// For `--lock-clocks`: nullptr if not `wanted`.
 Result<std::unique_ptr<ClockLock>> lock_clocks(bool wanted, const std::string& device);
 
 }  // namespace kernelift

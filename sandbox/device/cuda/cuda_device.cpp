@@ -1,6 +1,5 @@
-// One context, one stream, everything in order. Waiting is by asking, so that a deadline can be kept: a kernel that
-// never ends leaves this process with nothing to do but to say so and exit, which makes the driver take the kernel off
-// the GPU.
+// One context and one stream, which executes everything in order. Waiting polls, so that a deadline can be kept. If a
+// kernel does not end, this process can only report it and exit, which makes the driver remove the kernel from the GPU.
 #include "sandbox/device/cuda/cuda_device.h"
 
 #include <unistd.h>
@@ -13,6 +12,7 @@
 #include "core/toolchain/cuda_driver.h"
 #include "sandbox/device/cuda/address_space.h"
 #include "sandbox/device/cuda/image_variables.h"
+#include "sandbox/device/cuda/judging_image.h"
 #include "sandbox/device/cuda/nvml/clock_monitor.h"
 
 namespace kernelift {
@@ -46,7 +46,7 @@ class CudaDevice : public Device {
   CudaDevice(const CudaDriver& driver, int ordinal) : driver_(driver), ordinal_(ordinal) {}
 
   ~CudaDevice() override {
-    if (*lost_) return;  // The driver would wait for a kernel that never ends; the process is about to.
+    if (*lost_) return;  // The driver would wait for a kernel that never ends; the process exits soon.
     for (CUevent event : events_) driver_.cuEventDestroy(event);
     if (stream_) driver_.cuStreamDestroy(stream_);
     space_.reset();
@@ -75,7 +75,7 @@ class CudaDevice : public Device {
     if (options.printf_bytes > 0)
       KERNELIFT_TRY(check(driver_.cuCtxSetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, options.printf_bytes),
                           "cannot set the size of printf's buffer"));
-    // No candidate keeps its data in a corner of the L2 that flushing does not reach. Not every GPU has the limit.
+    // Keeps candidates from setting aside a part of the L2 that flushing would not clear. Not every GPU has the limit.
     driver_.cuCtxSetLimit(CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 0);
     KERNELIFT_TRY(check(driver_.cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "cannot make a stream"));
     CUuuid uuid{};
@@ -89,13 +89,20 @@ class CudaDevice : public Device {
 
   const DeviceFacts& facts() const override { return facts_; }
 
-  Result<DeviceImage> load(std::string_view image) override {
+  Result<DeviceImage> judging_kernels() override {
+    auto cubin = judging_cubin(facts_.arch);
+    auto loaded = cubin.empty() ? Result<DeviceImage>(environment_error("not built for it")) : load(cubin, false);
+    // A driver that is older than the assembler may refuse its code; every driver accepts the PTX.
+    return loaded.ok() ? loaded : load(judging_ptx(), false);
+  }
+
+  Result<DeviceImage> load(std::string_view image, bool) override {
     KERNELIFT_ASSIGN(auto variables, variables_of_image(image));
     CUmodule module = nullptr;
     std::string errors(kLogBytes, '\0');
     CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
     void* values[] = {errors.data(), reinterpret_cast<void*>(kLogBytes)};
-    std::string terminated(image);  // PTX must end in a zero.
+    std::string terminated(image);  // PTX must be zero-terminated.
     if (CUresult result = driver_.cuModuleLoadDataEx(&module, terminated.c_str(), 2, options, values)) {
       errors.resize(errors.find('\0') == std::string::npos ? kLogBytes : errors.find('\0'));
       return environment_error("the driver does not load the image: " + cuda_error_text(driver_, result) +
@@ -115,7 +122,7 @@ class CudaDevice : public Device {
     return loaded;
   }
 
-  Result<DeviceMemory> place(uint64_t address, uint64_t bytes) override {
+  Result<DeviceMemory> place(uint64_t address, uint64_t bytes, Reach) override {
     if (address != 0) return space_->place(address, bytes);
     CUdeviceptr got = 0;
     if (CUresult result = driver_.cuMemAlloc(&got, std::max<uint64_t>(bytes, 1))) {
@@ -138,7 +145,7 @@ class CudaDevice : public Device {
 
   Status write(uint64_t to, std::span<const std::byte> bytes) override {
     if (bytes.empty()) return done();
-    // Up to 64 KiB come back before they have landed, and neither our stream nor read() waits for another.
+    // cuMemcpyHtoD of up to 64 KiB returns before it is complete, and neither our stream nor read() waits for it.
     KERNELIFT_TRY(check(driver_.cuMemcpyHtoDAsync(to, bytes.data(), bytes.size(), stream_), "cannot copy to the GPU"));
     return check(driver_.cuStreamSynchronize(stream_), "cannot copy to the GPU");
   }
@@ -173,14 +180,13 @@ class CudaDevice : public Device {
     CUresult ended = mark(used++);
     if (ended == CUDA_SUCCESS) ended = wait(events_[used - 1], limit);
     if (ended == CUDA_ERROR_NOT_READY)
-      return {DeviceFault::TimedOut, "not done after " + std::to_string(limit.count()) + " ms", {}};
-    if (ended != CUDA_SUCCESS) return {fault_of(ended), cuda_error_text(driver_, ended), {}};
-    if (result != CUDA_SUCCESS)
-      return {fault_of(result), std::string(doing) + ": " + cuda_error_text(driver_, result), {}};
+      return {DeviceFault::TimedOut, "not done after " + std::to_string(limit.count()) + " ms"};
+    if (ended != CUDA_SUCCESS) return {fault_of(ended), cuda_error_text(driver_, ended)};
+    if (result != CUDA_SUCCESS) return {fault_of(result), std::string(doing) + ": " + cuda_error_text(driver_, result)};
     for (size_t i = 0; i + 2 < used; i += 2) {
       float milliseconds = 0;
       if (CUresult read = driver_.cuEventElapsedTime(&milliseconds, events_[i], events_[i + 1]))
-        return {fault_of(read), "reading how long it took: " + cuda_error_text(driver_, read), {}};
+        return {fault_of(read), "reading how long it took: " + cuda_error_text(driver_, read)};
       outcome.seconds.push_back(milliseconds * 1e-3);
     }
     return outcome;
@@ -201,7 +207,7 @@ class CudaDevice : public Device {
            attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
   }
 
-  /// Our own kernels are compiled for sm_75, as the oldest that CUDA 13 knows.
+  /// Our own kernels are compiled for sm_75, the oldest architecture that CUDA 13 supports.
   Status check_age() const {
     constexpr int kOldest = 75;
     if (capability() >= kOldest) return done();
@@ -269,7 +275,7 @@ class CudaDevice : public Device {
       if (driver_.cuFuncGetName(&name, function) != CUDA_SUCCESS || !name) continue;
       DeviceKernel kernel;
       kernel.name = name;
-      // A function that is loaded lazily does not know all of its attributes yet.
+      // Before a function that is loaded lazily has been loaded, some of its attributes are missing.
       if (driver_.cuFuncLoad) driver_.cuFuncLoad(function);
       auto get = [&](CUfunction_attribute which) {
         int value = 0;
@@ -312,7 +318,7 @@ class CudaDevice : public Device {
   CUresult launch(const DeviceLaunch& wanted) {
     auto function = reinterpret_cast<CUfunction>(wanted.kernel);
     const Geometry& geometry = wanted.geometry;
-    // Beyond the default amount dynamic shared memory must be asked for.
+    // More dynamic shared memory than the default must be enabled.
     if (geometry.shared_bytes > 0) {
       int fixed = 0;
       driver_.cuFuncGetAttribute(&fixed, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function);
@@ -323,7 +329,7 @@ class CudaDevice : public Device {
     }
     if (wanted.carveout >= 0)
       driver_.cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, wanted.carveout);
-    // A preference, which newer GPUs ignore.
+    // Newer GPUs ignore this preference.
     if (wanted.cache_config != 0 && driver_.cuFuncSetCacheConfig)
       driver_.cuFuncSetCacheConfig(function, static_cast<CUfunc_cache>(wanted.cache_config));
     CUlaunchAttribute attributes[4];
@@ -376,7 +382,8 @@ class CudaDevice : public Device {
   CUdevice device_ = 0;
   CUcontext context_ = nullptr;
   CUstream stream_ = nullptr;
-  /// Set once a kernel crashed or did not end: from then on nothing is given back by hand, since the driver would wait.
+  /// Set once a kernel has crashed or not ended: from then on nothing is released explicitly, because the driver would
+  /// wait.
   std::shared_ptr<bool> lost_ = std::make_shared<bool>(false);
   std::shared_ptr<AddressSpace> space_;
   std::unique_ptr<ClockMonitor> monitor_;
@@ -384,7 +391,7 @@ class CudaDevice : public Device {
   std::vector<CUevent> events_;
 };
 
-/// The `ordinal`-th of the GPUs that the user lets us see becomes the only one. EXPECTS: CUDA is not initialised yet.
+/// Makes the `ordinal`-th of the visible GPUs the only visible one. EXPECTS: CUDA is not initialised yet.
 void see_only(int ordinal) {
   const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
   std::string chosen = std::to_string(ordinal);
@@ -392,19 +399,20 @@ void see_only(int ordinal) {
     std::istringstream names(visible);
     chosen.clear();
     for (int i = 0; i <= ordinal; ++i)
-      if (!std::getline(names, chosen, ',')) chosen = "-1";  // Past the list's end: none.
+      if (!std::getline(names, chosen, ',')) chosen = "-1";  // The list is too short: no GPU.
   }
   setenv("CUDA_VISIBLE_DEVICES", chosen.c_str(), 1);
 }
 
-/// Asked of the driver once all others are hidden, it could say no more than that it has no device.
+/// Checks the ordinal before other GPUs are hidden, because afterwards the driver would only report that there is no
+/// device.
 Status check_ordinal(int ordinal) {
   std::string why;
   int there = 0;
   if (const char* visible = std::getenv("CUDA_VISIBLE_DEVICES")) {
     std::istringstream names(visible);
     for (std::string name; std::getline(names, name, ',') && !name.starts_with("-");) ++there;
-    why = "CUDA_VISIBLE_DEVICES=" + std::string(visible) + " leaves " + std::to_string(there) + " to be seen";
+    why = "CUDA_VISIBLE_DEVICES=" + std::string(visible) + " makes " + std::to_string(there) + " visible";
   } else {
     std::error_code code;
     for (auto& gpu : std::filesystem::directory_iterator("/proc/driver/nvidia/gpus", code)) there += gpu.is_directory();
@@ -418,7 +426,7 @@ Status check_ordinal(int ordinal) {
 }  // namespace
 
 Result<std::unique_ptr<Device>> open_cuda_device(const CudaDeviceOptions& options) {
-  // The driver's cache would answer for the compiler, and writes into the user's home.
+  // The driver's cache would replace compilations of PTX, and it writes to the user's home.
   setenv("CUDA_CACHE_DISABLE", "1", 1);
   KERNELIFT_ASSIGN(const CudaDriver* driver, CudaDriver::open());
   if (options.alone) {

@@ -1,4 +1,4 @@
-// The module variables of a GPU image, cubin or PTX: the driver answers for a variable only if asked by name.
+// The module variables of a GPU image, cubin or PTX, because the driver finds a variable only by its name.
 #pragma once
 #include <string_view>
 #include <vector>
@@ -7,8 +7,7 @@
 
 namespace kernelift {
 
-/// Of a cubin what its symbol table lists; of PTX text its .global and .const declarations. An Error says what is
-/// damaged.
+/// From a cubin's symbol table, or from the .global and .const declarations of PTX text. An Error says what is damaged.
 Result<std::vector<CubinVariable>> variables_of_image(std::string_view image);
 
 }  // namespace kernelift

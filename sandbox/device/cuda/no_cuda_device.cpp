@@ -1,4 +1,4 @@
-// Stands in for cuda_device.cpp and nvml/clock_control.cpp where Kernelift is built without NVIDIA's headers.
+// Replaces cuda_device.cpp and nvml/clock_control.cpp if Kernelift is built without NVIDIA's headers.
 #include "sandbox/device/cuda/cuda_device.h"
 
 #include "sandbox/device/cuda/clock_lock.h"

@@ -5,14 +5,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <limits>
 
+#include "sandbox/device/confined_cpu/confined_cpu.h"
+#include "sandbox/evaluate/cpu/cpu_runners.h"
 #include "sandbox/evaluate/cuda/cuda_evaluator.h"
 
 namespace kernelift {
 
-/// In memory that the runners' nursery inherits.
+/// In memory that the runners' fork server inherits.
 struct CpuEvaluator::SharedEra {
   std::atomic<uint64_t>* now = nullptr;
 
@@ -29,45 +30,7 @@ namespace {
 /// Of what a confirmation costs by the calibration's figures: so much it should be given.
 constexpr double kExpected = 1.5;
 
-RunnerSettings runner_settings(const EvaluatorOptions& options) {
-  RunnerSettings settings;
-  settings.trial.threads = options.threads;
-  settings.trial.launch_limit = options.launch_limit;
-  settings.trial.cold = options.cold;
-  settings.race.most_rounds = options.most_rounds;
-  settings.tolerance = options.tolerance;
-  return settings;
-}
-
-/// All recorded data is there, and what it was.
-Status readable(const Mep& mep, const std::filesystem::path& folder) {
-  auto load = [&](const std::string& file) -> Status {
-    if (file.empty()) return done();
-    auto bytes = Mep::load(folder, file);
-    return bytes.ok() ? done() : environment_error(bytes.error().message);
-  };
-  for (auto& instance : mep.instances) {
-    for (auto& region : instance.regions)
-      for (auto* file : {&region.before, &region.after}) KERNELIFT_TRY(load(*file));
-    for (auto& variable : instance.variables)
-      for (auto* file : {&variable.before, &variable.after}) KERNELIFT_TRY(load(*file));
-  }
-  return done();
-}
-
 }  // namespace
-
-std::string cpu_device_label(unsigned threads) {
-  std::string model = "unknown processor", line;
-  std::ifstream info("/proc/cpuinfo");
-  while (std::getline(info, line))
-    if (line.starts_with("model name") && line.find(": ") != std::string::npos) {
-      model = line.substr(line.find(": ") + 2);
-      break;
-    }
-  unsigned cores = threads ? threads : std::max(1u, std::thread::hardware_concurrency());
-  return "cpu: " + model + ", " + std::to_string(cores) + (cores == 1 ? " core" : " cores");
-}
 
 Result<std::unique_ptr<Evaluator>> CpuEvaluator::create(const Mep& mep, const std::filesystem::path& folder,
                                                         const EvaluatorOptions& options) {
@@ -78,23 +41,21 @@ Result<std::unique_ptr<Evaluator>> CpuEvaluator::create(const Mep& mep, const st
   if (!evaluator->shared_era_->now) return environment_error("not enough memory to start the processes that measure");
   RunnerSettings settings = runner_settings(options);
   settings.era = evaluator->shared_era_->now;
-  // The runner's nursery first: it is forked while this process is still small.
-  KERNELIFT_ASSIGN(evaluator->runners_, RunnerProcess::nursery(mep, folder, settings));
+  // The runner's fork server first: it is forked while this process is still small.
+  KERNELIFT_ASSIGN(evaluator->runners_, cpu_runners(mep, folder, settings, options.threads));
   CompilePoolOptions pool;
   pool.workers = options.compile_workers;
   pool.time_limit = options.compile_limit;
   pool.few = options.few_candidates;
   KERNELIFT_ASSIGN(evaluator->baseline_, compile_baseline(mep, folder, pool));
   add_roundings(mep, evaluator->baseline_, true);
-  evaluator->baseline_code_.image = evaluator->baseline_.reply.image;
-  evaluator->baseline_key_ = code_key({}, evaluator->baseline_code_.image);
-  if (auto started = evaluator->restart_runner(options.deadline); !started.ok()) {
-    if (started.error().exit == Exit::No || !options.deadline || Deadline::clock::now() < *options.deadline)
-      return std::move(started).error();
-    // More time helps where time ended it, and not where the MEP's data cannot be read.
-    KERNELIFT_TRY(readable(mep, folder));
-    return answer_is_no(started.error().message + ", so nothing could be tried; give it more time (--time)");
-  }
+  evaluator->original_ = {trial_code({}, evaluator->baseline_.reply.image),
+                          evaluator->baseline_.roundings.ways,
+                          {},
+                          options.tell,
+                          evaluator->baseline_.roundings.at_random};
+  evaluator->baseline_key_ = code_key({}, evaluator->baseline_.reply.image);
+  KERNELIFT_TRY(evaluator->restart_runner(options.deadline));
   keep_calibrated(folder, mep, evaluator->device_, {}, evaluator->report_, options.cold, {});
   if (!evaluator->report_.pass())
     return answer_is_no("the original kernel does not reproduce its capture, so no candidate could be judged: " +
@@ -113,17 +74,13 @@ Result<std::unique_ptr<Evaluator>> CpuEvaluator::create(const Mep& mep, const st
 
 CpuEvaluator::~CpuEvaluator() = default;
 
-RunnerVoice CpuEvaluator::voice() {
-  RunnerVoice voice;
-  voice.quiet = [pool = baseline_.pool.get()](bool quiet) { quiet ? pool->pause() : pool->resume(); };
-  if (options_.tell) voice.tell = options_.tell;
-  return voice;
-}
-
 Status CpuEvaluator::restart_runner(std::optional<Deadline> deadline) {
   auto begin = Deadline::clock::now();
+  RunnerStart with;
+  with.deadline = deadline;
+  with.quiet = [pool = baseline_.pool.get()](bool quiet) { quiet ? pool->pause() : pool->resume(); };
   KERNELIFT_ASSIGN(runner_,
-                   RunnerProcess::start(*runners_, baseline_code_, baseline_.roundings, voice(), report_, deadline));
+                   RunnerProcess::start(*runners_, 0, original_, options_.cold, fatal_, report_, std::move(with)));
   calibration_seconds_ = std::chrono::duration<double>(Deadline::clock::now() - begin).count();
   confirmation_seconds_ = kExpected * report_.confirmation_seconds,
   perturbing_seconds_ = kExpected * report_.perturbing_seconds;
@@ -138,30 +95,30 @@ std::string CpuEvaluator::restarted(std::optional<Deadline> deadline) {
 
 int CpuEvaluator::parallelism() const { return static_cast<int>(baseline_.pool->workers()) + 1; }
 
-std::future<Verdict> CpuEvaluator::submit(Candidate candidate) { return queue_->submit(std::move(candidate)); }
+std::future<Evaluation> CpuEvaluator::submit(Candidate candidate) { return queue_->submit(std::move(candidate)); }
 
 void CpuEvaluator::abandon() { queue_->abandon(); }
 
 void CpuEvaluator::label(const EvaluationJob& job, Verdict& verdict) const {
   verdict.device = device_;
-  uint64_t code_bytes = 0;
+  uint64_t code_bytes = 0, fiber_kernels = 0;
   for (auto& kernel : job.compiled.kernels) {
     code_bytes += kernel.code_bytes;
-    verdict.counters["fiber_kernels"] += kernel.mode == "fiber";
+    fiber_kernels += kernel.mode == "fiber";
   }
   if (!job.compiled.ok()) return;
-  verdict.counters["code_bytes"] = static_cast<double>(code_bytes);
-  verdict.counters["image_id"] = image_id(job.compiled.image);
+  verdict.image.code_bytes = code_bytes, verdict.image.fiber_kernels = fiber_kernels;
+  verdict.image.identity = ImageIdentity::of(job.compiled.image);
 }
 
-std::optional<Verdict> CpuEvaluator::judge(const TrialCode& code, const Inquiry& inquiry) {
+std::optional<Evaluation> CpuEvaluator::judge(const TrialCode& code, const Inquiry& inquiry) {
   auto verdict = runner_->evaluate(code, inquiry);
   if (!verdict || runner_->alive()) return verdict;
   if (std::string trouble = restarted(inquiry.deadline); !trouble.empty()) return not_launched(trouble);
   return runner_->evaluate(code, inquiry);
 }
 
-Verdict CpuEvaluator::measure(const EvaluationJob& job) {
+Evaluation CpuEvaluator::measure(const EvaluationJob& job) {
   const std::string& image = job.compiled.image;
   Hash key = code_key(job.candidate, image);
   std::lock_guard one_at_a_time(confirming_);
@@ -175,10 +132,11 @@ Verdict CpuEvaluator::measure(const EvaluationJob& job) {
   Inquiry inquiry;
   inquiry.rival = applicable ? best_applicable_ : best_;
   inquiry.era = job.era;
-  auto verdict = judge(trial_code(job.candidate, image), inquiry);
+  auto answer = judge(trial_code(job.candidate, image), inquiry);
   fresh_ = false;
-  if (!verdict) return abandoned();
-  if (!judged(*verdict)) return std::move(*verdict);
+  if (!answer) return abandoned();
+  auto* verdict = std::get_if<Verdict>(&*answer);
+  if (!verdict) return std::move(*answer);
   if (runner_->alive()) measured_[key] = *verdict;
   best_ = std::max(best_, verdict->speedup_low());
   if (applicable) best_applicable_ = std::max(best_applicable_, verdict->speedup_low());
@@ -203,7 +161,7 @@ Status CpuEvaluator::refresh(std::optional<Deadline> deadline) {
   return restart_runner(deadline);
 }
 
-std::optional<Verdict> CpuEvaluator::confirm_within(const Candidate& candidate, std::optional<Deadline> deadline) {
+std::optional<Evaluation> CpuEvaluator::confirm_within(const Candidate& candidate, std::optional<Deadline> deadline) {
   EvaluationJob job = queue_->compile(candidate);
   if (!job.compiled.ok()) return queue_->finished(job, rejected(job.compiled));
   std::lock_guard one_at_a_time(confirming_);
@@ -226,11 +184,11 @@ std::optional<Verdict> CpuEvaluator::confirm_within(const Candidate& candidate, 
   return queue_->finished(job, std::move(*verdict));
 }
 
-Verdict CpuEvaluator::confirm(const Candidate& candidate) {
+Evaluation CpuEvaluator::confirm(const Candidate& candidate) {
   return confirm_within(candidate, {}).value_or(abandoned());
 }
 
-std::optional<Verdict> CpuEvaluator::confirm_by(const Candidate& candidate, Deadline deadline) {
+std::optional<Evaluation> CpuEvaluator::confirm_by(const Candidate& candidate, Deadline deadline) {
   return confirm_within(candidate, deadline);
 }
 
@@ -246,7 +204,7 @@ Result<std::unique_ptr<Evaluator>> make_evaluator(const Mep& mep, const std::fil
     return answer_is_no((folder / "mep.json").string() +
                         " holds no recorded instance to tune on: all are held out for finalists");
   if (options.device != "cpu") {
-    auto gpu = open_gpu(options.device, mep, folder, gpu_settings(options), true);
+    auto gpu = open_gpu(options.device, mep, folder, runner_settings(options), true);
     if (gpu.ok()) return CudaEvaluator::create(mep, folder, options, std::move(*gpu));
     if (options.device != "auto") return std::move(gpu).error();
   }

@@ -7,9 +7,9 @@
 #include <mutex>
 
 #include "sandbox/evaluate/baseline.h"
-#include "sandbox/evaluate/cpu/runner_process.h"
 #include "sandbox/evaluate/evaluate.h"
 #include "sandbox/evaluate/evaluation_queue.h"
+#include "sandbox/evaluate/runner/runner_process.h"
 
 namespace kernelift {
 
@@ -19,35 +19,35 @@ class CpuEvaluator : public Evaluator {
                                                    const EvaluatorOptions& options);
   ~CpuEvaluator() override;
 
-  std::future<Verdict> submit(Candidate candidate) override;
+  std::future<Evaluation> submit(Candidate candidate) override;
   int parallelism() const override;
   void abandon() override;
-  Verdict confirm(const Candidate& candidate) override;
-  std::optional<Verdict> confirm_by(const Candidate& candidate, Deadline deadline) override;
+  Evaluation confirm(const Candidate& candidate) override;
+  std::optional<Evaluation> confirm_by(const Candidate& candidate, Deadline deadline) override;
   ConfirmCost confirm_cost() const override;
 
  private:
   CpuEvaluator() = default;
-  Verdict measure(const EvaluationJob& job);
+  Evaluation measure(const EvaluationJob& job);
   /// By the runner, and by a fresh one where that one ended: it runs no candidate itself, so its end says nothing of
   /// this one unless it comes twice. EXPECTS: confirming_ is held, the runner lives.
-  std::optional<Verdict> judge(const TrialCode& code, const Inquiry& inquiry);
+  std::optional<Evaluation> judge(const TrialCode& code, const Inquiry& inquiry);
   void label(const EvaluationJob& job, Verdict& verdict) const;
   Status restart_runner(std::optional<Deadline> deadline = {});
   /// Likewise; what is wrong then, be it that the original strays this time. Nothing: candidates can be judged.
   std::string restarted(std::optional<Deadline> deadline = {});
   /// The original measured afresh, unless that was done since the last search or there is no time for it.
   Status refresh(std::optional<Deadline> deadline);
-  std::optional<Verdict> confirm_within(const Candidate& candidate, std::optional<Deadline> deadline);
-  RunnerVoice voice();
+  std::optional<Evaluation> confirm_within(const Candidate& candidate, std::optional<Deadline> deadline);
 
   EvaluatorOptions options_;
   std::string device_;
   CompiledBaseline baseline_;
-  TrialCode baseline_code_;
+  Original original_;
+  std::set<std::string> fatal_;
   Hash baseline_key_;
   BaselineReport report_;
-  std::unique_ptr<Nursery> runners_;
+  std::unique_ptr<ForkServer> runners_;
   std::unique_ptr<RunnerProcess> runner_;
   std::map<Hash, Verdict> measured_;  ///< Touched by the measuring thread only.
   /// The best lower bounds so far: of candidates that a source patch can express, and of all.

@@ -27,10 +27,20 @@ void claim_no_more_than_embedded(const BaselineReport& original, Verdict& verdic
     }
 }
 
+/// nullptr: there was no time, or it was not judged.
+Verdict* verdict_in(std::optional<Evaluation>& answer) { return answer ? std::get_if<Verdict>(&*answer) : nullptr; }
+
+std::optional<RaceFigures> figures_of(const Evaluation& raced) {
+  auto* verdict = std::get_if<Verdict>(&raced);
+  if (!verdict || !verdict->ok() || verdict->timings.empty()) return std::nullopt;
+  const Timing& first = verdict->timings[0];
+  return RaceFigures{verdict->speedup(), verdict->speedup_low(), first.seconds, first.baseline_seconds};
+}
+
 }  // namespace
 
-GpuRunnerSettings gpu_settings(const EvaluatorOptions& options) {
-  GpuRunnerSettings settings;
+RunnerSettings runner_settings(const EvaluatorOptions& options) {
+  RunnerSettings settings;
   settings.launch_limit = options.launch_limit;
   settings.cold = options.cold;
   settings.deadline = options.deadline;
@@ -47,8 +57,8 @@ Result<int> cuda_ordinal(const std::string& device) {
   return usage_error("'" + device + "' is not a device (auto, cpu, cuda, cuda:0, cuda:1 …)");
 }
 
-Result<std::unique_ptr<Nursery>> cuda_runners(const Mep& mep, const std::filesystem::path& folder,
-                                              const GpuRunnerSettings& settings) {
+Result<std::unique_ptr<ForkServer>> cuda_runners(const Mep& mep, const std::filesystem::path& folder,
+                                                 const RunnerSettings& settings) {
   CudaDeviceOptions device;
   for (auto& instance : mep.instances) {
     device.stack_bytes = std::max(device.stack_bytes, instance.settings.stack_limit);
@@ -62,16 +72,17 @@ Result<std::unique_ptr<Nursery>> cuda_runners(const Mep& mep, const std::filesys
     options.ordinal = std::max(ordinal, 0);
     return open_cuda_device(options);
   };
-  return GpuProcess::nursery(mep, std::filesystem::absolute(folder), settings, {open, profile_launch, trace_kernel});
+  return RunnerProcess::fork_server(mep, std::filesystem::absolute(folder), settings,
+                                    {.device = open, .profile = profile_launch, .trace = trace_kernel});
 }
 
 Result<OpenedGpu> open_gpu(const std::string& device, const Mep& mep, const std::filesystem::path& folder,
-                           const GpuRunnerSettings& settings, bool twins, const GpuRunners& runners) {
+                           const RunnerSettings& settings, bool twins, const GpuRunners& runners) {
   OpenedGpu gpu;
   KERNELIFT_ASSIGN(gpu.wanted, cuda_ordinal(device));
-  // The nursery is forked while this process is still small.
+  // The fork server is forked while this process is still small.
   KERNELIFT_ASSIGN(gpu.runners, runners(mep, folder, settings));
-  KERNELIFT_ASSIGN(gpu.process, GpuProcess::open(*gpu.runners, twins ? gpu.wanted : gpu.ordinal()));
+  KERNELIFT_ASSIGN(gpu.process, RunnerProcess::open(*gpu.runners, twins ? gpu.wanted : gpu.ordinal()));
   return gpu;
 }
 
@@ -155,11 +166,13 @@ Status CudaEvaluator::hold_to_nvcc() {
   return done();
 }
 
-Status CudaEvaluator::start_lane(Lane& lane, std::unique_ptr<GpuProcess> opened) {
+Status CudaEvaluator::start_lane(Lane& lane, std::unique_ptr<RunnerProcess> opened) {
   lane.process.reset();  // Its memory is needed by the next one.
   auto begin = Deadline::clock::now();
-  KERNELIFT_ASSIGN(lane.process, GpuProcess::start(*runners_, lane.ordinal, original_, options_.cold, lane.fatal,
-                                                   lane.report, std::move(opened)));
+  RunnerStart with;
+  with.opened = std::move(opened), with.deadline = options_.deadline;
+  KERNELIFT_ASSIGN(lane.process, RunnerProcess::start(*runners_, lane.ordinal, original_, options_.cold, lane.fatal,
+                                                      lane.report, std::move(with)));
   calibration_seconds_ = std::chrono::duration<double>(Deadline::clock::now() - begin).count();
   return done();
 }
@@ -182,10 +195,10 @@ EvaluationJob CudaEvaluator::refused_recipe(const Candidate& candidate) const {
   return job;
 }
 
-std::future<Verdict> CudaEvaluator::submit(Candidate candidate) {
+std::future<Evaluation> CudaEvaluator::submit(Candidate candidate) {
   if (only_as_built_.empty() || candidate.recipe.is_default()) return queue_->submit(std::move(candidate));
   EvaluationJob job = refused_recipe(candidate);
-  std::promise<Verdict> answer;
+  std::promise<Evaluation> answer;
   answer.set_value(queue_->finished(job, rejected(job.compiled)));
   return answer.get_future();
 }
@@ -196,10 +209,11 @@ void CudaEvaluator::label(const EvaluationJob& job, Verdict& verdict) const {
   verdict.device = facts_.label;
   bool rebuilt = !job.rebuilt.image.empty();
   if (!rebuilt)
-    for (auto& kernel : job.compiled.kernels) verdict.counters["spill_bytes"] += kernel.spill_bytes;
+    for (auto& kernel : job.compiled.kernels)
+      verdict.image.spill_bytes = verdict.image.spill_bytes.value_or(0) + kernel.spill_bytes;
   if (!job.compiled.ok()) return;
-  verdict.counters["image_id"] = image_id(rebuilt ? job.rebuilt.image : job.compiled.image);
-  verdict.counters["clang_image_id"] = image_id(job.compiled.image);
+  verdict.image.identity = ImageIdentity::of(rebuilt ? job.rebuilt.image : job.compiled.image);
+  verdict.image.clang_identity = ImageIdentity::of(job.compiled.image);
 }
 
 bool CudaEvaluator::is_original(const Candidate& candidate) const {
@@ -234,8 +248,8 @@ CudaEvaluator::Judgement CudaEvaluator::judge(Lane& lane, const TrialCode& code,
   }
 }
 
-Verdict CudaEvaluator::race(Lane& lane, const Candidate& candidate, const std::string& image, Against against,
-                            std::optional<Deadline> deadline) {
+Evaluation CudaEvaluator::race(Lane& lane, const Candidate& candidate, const std::string& image, Against against,
+                               std::optional<Deadline> deadline) {
   std::pair key{against, code_key(candidate, image)};
   Inquiry inquiry;
   inquiry.against_application = against == Against::Application, inquiry.deadline = deadline;
@@ -250,19 +264,20 @@ Verdict CudaEvaluator::race(Lane& lane, const Candidate& candidate, const std::s
     else inquiry.rival = rebuilders() > 0 ? choice_.bar() : choice_.best_screened();
   }
   auto [answer, sure] = judge(lane, trial_code(candidate, image), inquiry);
-  Verdict verdict = answer.value_or(abandoned());
-  if (!sure || !judged(verdict)) return verdict;
+  Evaluation evaluation = answer.value_or(abandoned());
+  auto* verdict = std::get_if<Verdict>(&evaluation);
+  if (!sure || !verdict) return evaluation;
   std::lock_guard lock(mutex_);
-  measured_[key] = verdict;
-  double low = verdict.speedup_low();
+  measured_[key] = *verdict;
+  double low = verdict->speedup_low();
   if (against == Against::Application) best_ = std::max(best_, low);
   // Without a second compiler all are raced against clang's original, whatever their recipe.
   if (against == Against::Clang && (candidate.recipe.is_default() || rebuilders() == 0)) choice_.screened(low);
   if (against == Against::Application && candidate.recipe.is_default()) choice_.built(low);
-  return verdict;
+  return evaluation;
 }
 
-std::optional<Verdict> CudaEvaluator::measure(Lane& lane, EvaluationJob& job) {
+std::optional<Evaluation> CudaEvaluator::measure(Lane& lane, EvaluationJob& job) {
   std::lock_guard one_at_a_time(lane.busy);
   if (!lane.alive() || !lane.report.judges())
     if (auto restarted = start_lane(lane); !restarted.ok() || !lane.report.judges()) {
@@ -275,17 +290,19 @@ std::optional<Verdict> CudaEvaluator::measure(Lane& lane, EvaluationJob& job) {
   bool known = options_.as_built && knows_application(lane);
   // A recipe that the application's compiler does not have: what would be embedded is this very image.
   if (known && !job.candidate.recipe.is_default()) {
-    Verdict verdict = race(lane, job.candidate, job.compiled.image, Against::Application);
-    if (knows_application(lane)) return verdict;
+    Evaluation raced = race(lane, job.candidate, job.compiled.image, Against::Application);
+    if (knows_application(lane)) return raced;
     known = false;
   }
-  Verdict verdict = race(lane, job.candidate, job.compiled.image, Against::Clang);
-  if (!known || !verdict.ok()) return verdict;
+  Evaluation raced = race(lane, job.candidate, job.compiled.image, Against::Clang);
+  auto* right = std::get_if<Verdict>(&raced);
+  if (!known || !right || !right->ok()) return raced;
+  Verdict verdict = *right;
   double by_clang = verdict.speedup();
-  note_clang_figures(Verdict(verdict), verdict);
+  note_clang_figures(raced, verdict);
   claim_no_more_than_embedded(lane.report, verdict);
   if (!as_built_->builds()) return verdict;
-  verdict.counters["as_built"] = 0;
+  verdict.built_by = BuiltBy::Clang;
   verdict.detail += (verdict.detail.empty() ? "" : "; ") + ("both built by clang, not by " + as_built_->compiler());
   BuildChoice::Worth worth;
   {
@@ -298,20 +315,22 @@ std::optional<Verdict> CudaEvaluator::measure(Lane& lane, EvaluationJob& job) {
   return std::nullopt;
 }
 
-Verdict CudaEvaluator::measure_rebuilt(Lane& lane, const EvaluationJob& job) {
-  auto untold = [&](const std::string& why) { return job.screened ? *job.screened : not_launched(why); };
+Evaluation CudaEvaluator::measure_rebuilt(Lane& lane, const EvaluationJob& job) {
+  auto untold = [&](const std::string& why) { return job.screened ? Evaluation(*job.screened) : not_launched(why); };
   // A compiler that fails at the original as well says nothing of the candidate, nor does a machine that has no room
   // for it.
   if (!job.rebuilt.ok() && (!as_built_->builds() || !AsBuilt::is_about_source(job.rebuilt)))
     return untold(job.rebuilt.detail);
-  Verdict verdict =
+  Evaluation raced =
       job.rebuilt.ok() ? race(lane, job.candidate, job.rebuilt.image, Against::Application) : rejected(job.rebuilt);
   // It was screened on another GPU, or by a process that has been replaced: here there is nothing to race it against.
   if (!knows_application(lane)) return untold(lane.report.application_trouble);
+  if (!std::holds_alternative<Verdict>(raced)) return raced;
+  Verdict& verdict = std::get<Verdict>(raced);
   verdict.detail = "as built by " + as_built_->compiler() + (verdict.detail.empty() ? "" : ": " + verdict.detail);
-  verdict.counters["as_built"] = 1;
+  verdict.built_by = BuiltBy::Application;
   add_clang_figures(lane, job, verdict);
-  return verdict;
+  return raced;
 }
 
 void CudaEvaluator::add_clang_figures(Lane& lane, const EvaluationJob& job, Verdict& verdict,
@@ -319,69 +338,65 @@ void CudaEvaluator::add_clang_figures(Lane& lane, const EvaluationJob& job, Verd
   if (!only_as_built_.empty()) return;
   if (!job.screened)
     return note_clang_figures(race(lane, job.candidate, job.compiled.image, Against::Clang, deadline), verdict);
-  for (auto& [name, figure] : job.screened->counters)
-    if (name.starts_with("clang_")) verdict.counters.insert_or_assign(name, figure);
+  verdict.by_clang = job.screened->by_clang;
 }
 
-void CudaEvaluator::note_clang_figures(const Verdict& clang, Verdict& verdict) {
-  if (!clang.ok() || clang.timings.empty()) return;
-  verdict.counters["clang_speedup"] = clang.speedup(), verdict.counters["clang_speedup_low"] = clang.speedup_low();
-  verdict.counters["clang_us"] = clang.timings[0].seconds * 1e6;
-  verdict.counters["clang_baseline_us"] = clang.timings[0].baseline_seconds * 1e6;
+void CudaEvaluator::note_clang_figures(const Evaluation& raced, Verdict& verdict) {
+  if (auto figures = figures_of(raced)) verdict.by_clang = figures;
 }
 
-void CudaEvaluator::add_embedded_figures(const Verdict& embedded, Verdict& verdict) {
-  if (!embedded.ok() || embedded.timings.empty()) return;
-  verdict.counters["embedded_speedup"] = embedded.speedup(),
-  verdict.counters["embedded_speedup_low"] = embedded.speedup_low();
-  verdict.counters["embedded_us"] = embedded.timings[0].seconds * 1e6;
-  verdict.counters["application_baseline_us"] = embedded.timings[0].baseline_seconds * 1e6;
+void CudaEvaluator::add_embedded_figures(const Evaluation& raced, Verdict& verdict) {
+  if (auto figures = figures_of(raced)) verdict.embedded = figures;
 }
 
-std::optional<Verdict> CudaEvaluator::confirm_patch(Lane& lane, const EvaluationJob& job, const Inquiry& inquiry) {
+std::optional<Evaluation> CudaEvaluator::confirm_patch(Lane& lane, const EvaluationJob& job, const Inquiry& inquiry) {
   auto note = [](Verdict& verdict, const std::string& what) {
     verdict.detail = what + (verdict.detail.empty() ? "" : ": " + verdict.detail);
   };
   Inquiry applied = inquiry;
   applied.against_application = knows_application(lane);
-  std::optional<Verdict> verdict;
+  std::optional<Evaluation> answer;
   bool built = applied.against_application && as_built_->builds();
   if (built) {
-    verdict = job.rebuilt.ok() ? judge(lane, trial_code(job.candidate, job.rebuilt.image), applied).verdict
-                               : rejected(job.rebuilt);
+    answer = job.rebuilt.ok() ? judge(lane, trial_code(job.candidate, job.rebuilt.image), applied).verdict
+                              : rejected(job.rebuilt);
     // Its process may have had to be replaced by one that cannot tell.
     built = applied.against_application = knows_application(lane);
-    if (built && verdict) note(*verdict, "as built by " + as_built_->compiler()), verdict->counters["as_built"] = 1;
+    if (auto* verdict = verdict_in(answer); built && verdict)
+      note(*verdict, "as built by " + as_built_->compiler()), verdict->built_by = BuiltBy::Application;
   }
   if (!built) {
     std::string why = as_built_->trouble().empty() ? lane.report.application_trouble : as_built_->trouble();
     if (!only_as_built_.empty()) return not_confirmable(why);
-    verdict = judge(lane, trial_code(job.candidate, job.compiled.image), inquiry).verdict;
+    answer = judge(lane, trial_code(job.candidate, job.compiled.image), inquiry).verdict;
+    auto* verdict = verdict_in(answer);
     if (verdict && knows_application(lane)) claim_no_more_than_embedded(lane.report, *verdict);
     if (verdict) note(*verdict, "not confirmed as the application's own compiler builds it: " + why);
   }
   // Where our compiler gains more from the same source than the application's, its image can be embedded instead.
+  auto* verdict = verdict_in(answer);
   if (verdict && applied.against_application && only_as_built_.empty())
     if (auto embedded = judge(lane, trial_code(job.candidate, job.compiled.image), applied).verdict)
       add_embedded_figures(*embedded, *verdict);
-  return verdict;
+  return answer;
 }
 
-std::optional<Verdict> CudaEvaluator::confirm_embedded(Lane& lane, const EvaluationJob& job, Inquiry inquiry) {
+std::optional<Evaluation> CudaEvaluator::confirm_embedded(Lane& lane, const EvaluationJob& job, Inquiry inquiry) {
   inquiry.against_application = knows_application(lane);
-  auto verdict = judge(lane, trial_code(job.candidate, job.compiled.image), inquiry).verdict;
+  auto answer = judge(lane, trial_code(job.candidate, job.compiled.image), inquiry).verdict;
   if (inquiry.against_application && !knows_application(lane)) {
     inquiry.against_application = false;
-    verdict = judge(lane, trial_code(job.candidate, job.compiled.image), inquiry).verdict;
+    answer = judge(lane, trial_code(job.candidate, job.compiled.image), inquiry).verdict;
   }
-  if (!verdict || !inquiry.against_application) return verdict;
+  auto* verdict = verdict_in(answer);
+  if (!verdict || !inquiry.against_application) return answer;
   add_embedded_figures(*verdict, *verdict);
   verdict->detail = "built by clang, against the original as the application was built" +
                     (verdict->detail.empty() ? "" : ": " + verdict->detail);
-  return verdict;
+  return answer;
 }
 
-std::optional<Verdict> CudaEvaluator::confirm_until(const Candidate& candidate, std::optional<Deadline> deadline) {
+std::optional<Evaluation> CudaEvaluator::confirm_until(const Candidate& candidate, std::optional<Deadline> deadline) {
   bool patch = candidate.recipe.is_default();
   EvaluationJob job = patch || only_as_built_.empty() ? queue_->compile(candidate) : refused_recipe(candidate);
   if (!job.compiled.ok()) return queue_->finished(job, rejected(job.compiled));
@@ -396,19 +411,19 @@ std::optional<Verdict> CudaEvaluator::confirm_until(const Candidate& candidate, 
   lane.fresh = true;
   begin +=
       Deadline::clock::now() - built;  // A lane's start is told apart, and whose turn it is nobody knows beforehand.
-  auto verdict = patch ? confirm_patch(lane, job, inquiry) : confirm_embedded(lane, job, inquiry);
-  if (!verdict) return std::nullopt;
-  if (lane.alive()) add_clang_figures(lane, job, *verdict, deadline);
+  auto answer = patch ? confirm_patch(lane, job, inquiry) : confirm_embedded(lane, job, inquiry);
+  if (!answer) return std::nullopt;
+  if (auto* verdict = verdict_in(answer); verdict && lane.alive()) add_clang_figures(lane, job, *verdict, deadline);
   confirm_seconds_ = std::chrono::duration<double>(Deadline::clock::now() - begin).count();
-  return queue_->finished(job, std::move(*verdict));
+  return queue_->finished(job, std::move(*answer));
 }
 
-Verdict CudaEvaluator::confirm(const Candidate& candidate) {
+Evaluation CudaEvaluator::confirm(const Candidate& candidate) {
   return confirm_until(candidate, std::nullopt).value_or(abandoned());
 }
 
-std::optional<Verdict> CudaEvaluator::confirm_by(const Candidate& candidate,
-                                                 std::chrono::steady_clock::time_point deadline) {
+std::optional<Evaluation> CudaEvaluator::confirm_by(const Candidate& candidate,
+                                                    std::chrono::steady_clock::time_point deadline) {
   return confirm_until(candidate, deadline);
 }
 

@@ -14,9 +14,9 @@
 
 #include "sandbox/evaluate/baseline.h"
 #include "sandbox/evaluate/cuda/as_built.h"
-#include "sandbox/evaluate/cuda/runner/gpu_process.h"
 #include "sandbox/evaluate/evaluate.h"
 #include "sandbox/evaluate/evaluation_queue.h"
+#include "sandbox/evaluate/runner/runner_process.h"
 
 namespace kernelift {
 
@@ -24,23 +24,23 @@ namespace kernelift {
 Result<int> cuda_ordinal(const std::string& device);
 /// Makes runners of a MEP; opened with ordinal -1 one sees all GPUs and uses the first.
 using GpuRunners =
-    std::function<Result<std::unique_ptr<Nursery>>(const Mep&, const std::filesystem::path&, const GpuRunnerSettings&)>;
+    std::function<Result<std::unique_ptr<ForkServer>>(const Mep&, const std::filesystem::path&, const RunnerSettings&)>;
 /// NVIDIA's. They have the stack and heap limits that the MEP was recorded with.
-Result<std::unique_ptr<Nursery>> cuda_runners(const Mep& mep, const std::filesystem::path& folder,
-                                              const GpuRunnerSettings& settings);
+Result<std::unique_ptr<ForkServer>> cuda_runners(const Mep& mep, const std::filesystem::path& folder,
+                                                 const RunnerSettings& settings);
 
 /// A GPU that answered, with the process that asked it: whoever goes on to use it need not ask twice.
 struct OpenedGpu {
-  std::unique_ptr<Nursery> runners;
-  std::unique_ptr<GpuProcess> process;
+  std::unique_ptr<ForkServer> runners;
+  std::unique_ptr<RunnerProcess> process;
   int wanted = -1;  ///< cuda_ordinal() of the device that was asked for.
   int ordinal() const { return std::max(wanted, 0); }
 };
 /// An Error says what the GPU, its driver or the name of the device lacks. `twins`: other GPUs alike are counted as
 /// well, which starts them all.
 Result<OpenedGpu> open_gpu(const std::string& device, const Mep& mep, const std::filesystem::path& folder,
-                           const GpuRunnerSettings& settings, bool twins, const GpuRunners& runners = cuda_runners);
-GpuRunnerSettings gpu_settings(const EvaluatorOptions& options);
+                           const RunnerSettings& settings, bool twins, const GpuRunners& runners = cuda_runners);
+RunnerSettings runner_settings(const EvaluatorOptions& options);
 /// What the application itself ran, recorded with an instance: machine code that suits `arch`; else empty.
 std::string recorded_code(const Mep& mep, const std::filesystem::path& folder, const std::string& arch);
 
@@ -49,12 +49,12 @@ class CudaEvaluator : public Evaluator {
   static Result<std::unique_ptr<Evaluator>> create(const Mep& mep, const std::filesystem::path& folder,
                                                    const EvaluatorOptions& options, OpenedGpu gpu);
 
-  std::future<Verdict> submit(Candidate candidate) override;
+  std::future<Evaluation> submit(Candidate candidate) override;
   int parallelism() const override;
   void abandon() override;
-  Verdict confirm(const Candidate& candidate) override;
-  std::optional<Verdict> confirm_by(const Candidate& candidate,
-                                    std::chrono::steady_clock::time_point deadline) override;
+  Evaluation confirm(const Candidate& candidate) override;
+  std::optional<Evaluation> confirm_by(const Candidate& candidate,
+                                       std::chrono::steady_clock::time_point deadline) override;
   ConfirmCost confirm_cost() const override;
   std::string only_as_built() const override { return only_as_built_; }
 
@@ -62,7 +62,7 @@ class CudaEvaluator : public Evaluator {
   /// One GPU and who measures on it.
   struct Lane {
     int ordinal = 0;
-    std::unique_ptr<GpuProcess> process;
+    std::unique_ptr<RunnerProcess> process;
     std::atomic<bool> fresh = true;  ///< The process has judged nothing but finalists.
     std::set<std::string> fatal;
     BaselineReport report;
@@ -81,36 +81,36 @@ class CudaEvaluator : public Evaluator {
   Status hold_to_nvcc();
   /// Of a recipe where nvcc alone builds what is judged.
   EvaluationJob refused_recipe(const Candidate& candidate) const;
-  Status start_lane(Lane& lane, std::unique_ptr<GpuProcess> opened = nullptr);
+  Status start_lane(Lane& lane, std::unique_ptr<RunnerProcess> opened = nullptr);
   bool knows_application(const Lane& lane) const {
     return !as_built_->application().empty() && lane.report.application_trouble.empty();
   }
   unsigned rebuilders() const;
   bool is_original(const Candidate& candidate) const;
-  std::optional<Verdict> measure(Lane& lane, EvaluationJob& job);
-  Verdict measure_rebuilt(Lane& lane, const EvaluationJob& job);
+  std::optional<Evaluation> measure(Lane& lane, EvaluationJob& job);
+  Evaluation measure_rebuilt(Lane& lane, const EvaluationJob& job);
   struct Judgement {
-    std::optional<Verdict> verdict;  ///< nullopt: no time.
-    bool sure = false;               ///< It is about the code; else about the GPU or the original.
+    std::optional<Evaluation> verdict;  ///< nullopt: no time.
+    bool sure = false;                  ///< It is about the code; else about the GPU or the original.
   };
   /// By a process that lives, started if need be. One that ended in an experiment on the original, or without an
   /// answer, may not have ended by the code's doing: another one judges it again. EXPECTS: lane.busy is held.
   Judgement judge(Lane& lane, const TrialCode& code, const Inquiry& inquiry);
   /// Screened, unless equal code was before. EXPECTS: lane.busy is held.
-  Verdict race(Lane& lane, const Candidate& candidate, const std::string& image, Against against,
-               std::optional<Deadline> deadline = {});
+  Evaluation race(Lane& lane, const Candidate& candidate, const std::string& image, Against against,
+                  std::optional<Deadline> deadline = {});
   /// Where the original is concerned, nothing has to be run.
   Verdict original_verdict(const Lane& lane) const;
   void label(const EvaluationJob& job, Verdict& verdict) const;
 
-  std::optional<Verdict> confirm_until(const Candidate& candidate, std::optional<Deadline> deadline);
+  std::optional<Evaluation> confirm_until(const Candidate& candidate, std::optional<Deadline> deadline);
   /// The finalist as a patch of the source gives it to the application, and as embedding our image of it would.
-  std::optional<Verdict> confirm_patch(Lane& lane, const EvaluationJob& job, const Inquiry& inquiry);
+  std::optional<Evaluation> confirm_patch(Lane& lane, const EvaluationJob& job, const Inquiry& inquiry);
   /// One whose recipe the application's compiler does not have.
-  std::optional<Verdict> confirm_embedded(Lane& lane, const EvaluationJob& job, Inquiry inquiry);
-  static void add_embedded_figures(const Verdict& embedded, Verdict& verdict);
-  /// Into the counters: of a race between two of clang's builds.
-  static void note_clang_figures(const Verdict& clang, Verdict& verdict);
+  std::optional<Evaluation> confirm_embedded(Lane& lane, const EvaluationJob& job, Inquiry inquiry);
+  static void add_embedded_figures(const Evaluation& raced, Verdict& verdict);
+  /// Into Verdict::by_clang: of a race between two of clang's builds.
+  static void note_clang_figures(const Evaluation& raced, Verdict& verdict);
   void add_clang_figures(Lane& lane, const EvaluationJob& job, Verdict& verdict, std::optional<Deadline> deadline = {});
 
   Mep mep_;
@@ -118,11 +118,11 @@ class CudaEvaluator : public Evaluator {
   EvaluatorOptions options_;
   DeviceFacts facts_;
   CompiledBaseline baseline_;
-  GpuOriginal original_;
+  Original original_;
   Hash original_key_;
   std::optional<AsBuilt> as_built_;  ///< Known once prepare() is done.
   std::string only_as_built_;
-  std::unique_ptr<Nursery> runners_;
+  std::unique_ptr<ForkServer> runners_;
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::atomic<double> calibration_seconds_ = 0, confirm_seconds_ = 0;
 

@@ -8,8 +8,8 @@
 
 namespace kernelift {
 
-GpuRunnerSettings gpu_settings(const ReplayOptions& options) {
-  GpuRunnerSettings settings;
+RunnerSettings runner_settings(const ReplayOptions& options) {
+  RunnerSettings settings;
   settings.launch_limit = options.launch_limit;
   settings.tolerance = options.tolerance;
   settings.for_candidates = false;
@@ -44,8 +44,10 @@ Result<ReplayReport> replay_on_cuda(const std::filesystem::path& folder, const M
     BaselineReport measured;
     // One process does it all, with the recorded memory in place, as long as it lives.
     if (gpu.process && !gpu.process->alive()) gpu.process.reset();
-    KERNELIFT_ASSIGN(gpu.process, GpuProcess::start(*gpu.runners, gpu.ordinal(), {code, roundings, {}, options.tell},
-                                                    cold, fatal, measured, std::move(gpu.process)));
+    RunnerStart with;
+    with.opened = std::move(gpu.process);
+    KERNELIFT_ASSIGN(gpu.process, RunnerProcess::start(*gpu.runners, gpu.ordinal(), {code, roundings, {}, options.tell},
+                                                       cold, fatal, measured, std::move(with)));
     auto& process = gpu.process;
     for (auto& note : process->notes())
       if (std::find(report.notes.begin(), report.notes.end(), note) == report.notes.end()) report.notes.push_back(note);

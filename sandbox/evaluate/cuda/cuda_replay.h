@@ -4,7 +4,7 @@
 
 namespace kernelift {
 
-GpuRunnerSettings gpu_settings(const ReplayOptions& options);
+RunnerSettings runner_settings(const ReplayOptions& options);
 Result<ReplayReport> replay_on_cuda(const std::filesystem::path& folder, const Mep& mep, const ReplayOptions& options,
                                     OpenedGpu gpu);
 

@@ -51,16 +51,16 @@ Evaluator* CheatingTest::evaluator_ = nullptr;
 constexpr const char* kByHeart = "  if (i < n) out[i] = ((float)(i % 1000) * 0.5f - 100.0f) * factor + bias;\n";
 
 TEST_F(CheatingTest, ARecordedAnswerKnownByHeartIsNotConfirmed) {
-  Verdict screened = evaluator_->submit(candidate(kByHeart)).get();
+  Verdict screened = std::get<Verdict>(evaluator_->submit(candidate(kByHeart)).get());
   EXPECT_TRUE(screened.ok()) << "it is right on all that was recorded: " << screened.text();
-  Verdict verdict = evaluator_->confirm(candidate(kByHeart));
+  Verdict verdict = std::get<Verdict>(evaluator_->confirm(candidate(kByHeart)));
   EXPECT_EQ(verdict.outcome, Outcome::Wrong) << verdict.text();
   EXPECT_NE(verdict.detail.find("perturbed"), std::string::npos) << verdict.detail;
   EXPECT_EQ(verdict.buffer, "out");
 }
 
 TEST_F(CheatingTest, AVariableTakenForAConstantIsNotConfirmed) {
-  Verdict verdict = evaluator_->confirm(candidate("  if (i < n) out[i] = in[i] * factor + 2.0f;\n"));
+  Verdict verdict = std::get<Verdict>(evaluator_->confirm(candidate("  if (i < n) out[i] = in[i] * factor + 2.0f;\n")));
   EXPECT_EQ(verdict.outcome, Outcome::Wrong) << verdict.text();
 }
 
@@ -73,19 +73,20 @@ TEST_F(CheatingTest, WorkThatIsSkippedWhereItLooksDoneIsCheating) {
       "  for (int k = from; k < from + each && k < n; k++) out[k] = in[k] * factor + bias;\n");
   skips.launches = {CandidateLaunch::as_recorded("scale")};
   skips.launches[0].grid[0] = *Expression::parse("8");
-  Verdict verdict = evaluator_->submit(skips).get();
+  Verdict verdict = std::get<Verdict>(evaluator_->submit(skips).get());
   if (verdict.outcome == Outcome::Cheated) {
     EXPECT_NE(verdict.detail.find("only writing what it leaves"), std::string::npos) << verdict.detail;
   } else {  // A busy machine hides that it is faster than anything can be, but only until it is to be confirmed.
     EXPECT_TRUE(verdict.ok()) << verdict.text();
-    verdict = evaluator_->confirm(skips);
+    verdict = std::get<Verdict>(evaluator_->confirm(skips));
     EXPECT_EQ(verdict.outcome, Outcome::Wrong) << verdict.text();
   }
   EXPECT_NE(verdict.detail.find("older answer"), std::string::npos) << verdict.text();
 }
 
 TEST_F(CheatingTest, AnHonestRewriteIsConfirmed) {
-  Verdict verdict = evaluator_->confirm(candidate("  if (i < n) { float x = in[i]; out[i] = bias + x * factor; }\n"));
+  Verdict verdict = std::get<Verdict>(
+      evaluator_->confirm(candidate("  if (i < n) { float x = in[i]; out[i] = bias + x * factor; }\n")));
   EXPECT_TRUE(verdict.ok()) << verdict.text();
 }
 
@@ -94,7 +95,8 @@ TEST_F(CheatingTest, AConfirmationKeepsItsDeadlineOrSaysThatItCannot) {
   Candidate honest = candidate("  if (i < n) { float x = in[i]; out[i] = factor * x + bias; }\n");
   EXPECT_FALSE(evaluator_->confirm_by(honest, Clock::now() + std::chrono::milliseconds(1)));
   auto deadline = Clock::now() + std::chrono::seconds(20);
-  auto verdict = evaluator_->confirm_by(honest, deadline);
+  auto answer = evaluator_->confirm_by(honest, deadline);
+  auto* verdict = answer ? std::get_if<Verdict>(&*answer) : nullptr;
   ASSERT_TRUE(verdict);
   EXPECT_TRUE(verdict->ok()) << verdict->text();
   EXPECT_LT(Clock::now(), deadline);
@@ -104,9 +106,8 @@ TEST_F(CheatingTest, WhatIsAbandonedIsNotWaitedFor) {
   auto hanging = evaluator_->submit(candidate("  volatile int x = 1; while (x) { }\n"));
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
   evaluator_->abandon();
-  Verdict verdict = hanging.get();
-  EXPECT_EQ(verdict.outcome, Outcome::TimedOut);
-  EXPECT_NE(verdict.detail.find("abandoned"), std::string::npos) << verdict.detail;
+  NotJudged answer = std::get<NotJudged>(hanging.get());
+  EXPECT_NE(answer.why.find("abandoned"), std::string::npos) << answer.why;
 }
 
 TEST(PerturbedInputs, AreDroppedWhereTheOriginalItselfDoesNotSurviveThem) {
@@ -127,13 +128,13 @@ TEST(PerturbedInputs, AreDroppedWhereTheOriginalItselfDoesNotSurviveThem) {
   candidate.source =
       "__global__ void pick(const float* in, float* out, int n) {\n"
       "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) out[i] = 1.0f + in[i];\n}\n";
-  Verdict verdict = (*made)->confirm(candidate);
+  Verdict verdict = std::get<Verdict>((*made)->confirm(candidate));
   EXPECT_TRUE(verdict.ok()) << verdict.text();
   // Larger values are dropped, swapped neighbours are not.
   candidate.source =
       "__global__ void pick(const float* in, float* out, int n) {\n"
       "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) out[i] = (99.9f - (float)(i % 2)) + 1.0f;\n}\n";
-  verdict = (*made)->confirm(candidate);
+  verdict = std::get<Verdict>((*made)->confirm(candidate));
   EXPECT_EQ(verdict.outcome, Outcome::Wrong) << verdict.text();
   EXPECT_NE(verdict.detail.find("swapped neighbours"), std::string::npos) << verdict.detail;
 }
@@ -161,7 +162,7 @@ TEST(Structs, AreComparedFieldByField) {
   auto evaluate = [&](const std::string& body) {
     Candidate candidate;
     candidate.source = head + body + "}\n";
-    return (*made)->submit(candidate).get();
+    return std::get<Verdict>((*made)->submit(candidate).get());
   };
   Verdict verdict = evaluate(
       "  float d = __fmul_rn(all[i].v, dt); all[i].x = __fadd_rn(all[i].x, d); all[i].v *= 0.999f; all[i].steps++;\n");
@@ -191,11 +192,11 @@ TEST(Cheating, DoingNothingWhereTheAnswerLiesAlreadyIsFoundOut) {
   Candidate lazy;
   lazy.source =
       scale("  if (i < n && out[i] != in[i] * factor + bias && out[i] == -1.0f) out[i] = in[i] * factor + bias;\n");
-  Verdict verdict = (*evaluator)->submit(lazy).get();
+  Verdict verdict = std::get<Verdict>((*evaluator)->submit(lazy).get());
   EXPECT_EQ(verdict.outcome, Outcome::Wrong) << "it writes only over what the first launch found: " << verdict.text();
   Candidate honest;
   honest.source = scale("  if (i < n) out[i] = bias + in[i] * factor;\n");
-  verdict = (*evaluator)->confirm(honest);
+  verdict = std::get<Verdict>((*evaluator)->confirm(honest));
   ASSERT_TRUE(verdict.ok()) << verdict.text();
   EXPECT_EQ(verdict.timings.size(), 2u) << "a finalist is timed on each, though they are alike";
 }
@@ -258,16 +259,16 @@ TEST(Cheating, IsFoundOutWhereAllThatWasRecordedLeavesWhatLayThere) {
   MepFixture fixture = both_mep(false);
   auto evaluator = make_evaluator(fixture.mep, fixture.path(), quickly());
   ASSERT_TRUE(evaluator.ok()) << "it is known to write both: " << evaluator.error().message;
-  Verdict nothing = (*evaluator)->submit(both_candidate("")).get();
+  Verdict nothing = std::get<Verdict>((*evaluator)->submit(both_candidate("")).get());
   EXPECT_EQ(nothing.outcome, Outcome::Wrong) << nothing.text();
   EXPECT_EQ(nothing.detail.find("does not write"), std::string::npos) << nothing.detail;
-  Verdict honest =
-      (*evaluator)->confirm(both_candidate("  float w = weights[i], x = in[i]; b[i] = x - w; a[i] = w * x;\n"));
+  Verdict honest = std::get<Verdict>(
+      (*evaluator)->confirm(both_candidate("  float w = weights[i], x = in[i]; b[i] = x - w; a[i] = w * x;\n")));
   EXPECT_TRUE(honest.ok()) << honest.text();
   // An input though it is not const: its neighbours are swapped, which is not done to outputs.
-  Verdict by_heart =
+  Verdict by_heart = std::get<Verdict>(
       (*evaluator)
-          ->confirm(both_candidate("  float w = 99.9f - (float)(i % 2), x = in[i]; a[i] = w * x; b[i] = x - w;\n"));
+          ->confirm(both_candidate("  float w = 99.9f - (float)(i % 2), x = in[i]; a[i] = w * x; b[i] = x - w;\n")));
   EXPECT_EQ(by_heart.outcome, Outcome::Wrong) << by_heart.text();
   EXPECT_NE(by_heart.detail.find("swapped neighbours"), std::string::npos) << by_heart.detail;
 }
@@ -276,7 +277,7 @@ TEST(Cheating, IsFoundOutInTheOutputThatDidNotChangeBesideOneThatDid) {
   MepFixture fixture = both_mep(true);
   auto evaluator = make_evaluator(fixture.mep, fixture.path(), quickly());
   ASSERT_TRUE(evaluator.ok()) << evaluator.error().message;
-  Verdict half = (*evaluator)->submit(both_candidate("  a[i] = in[i] * weights[i];\n")).get();
+  Verdict half = std::get<Verdict>((*evaluator)->submit(both_candidate("  a[i] = in[i] * weights[i];\n")).get());
   EXPECT_EQ(half.outcome, Outcome::Wrong) << half.text();
   EXPECT_EQ(half.buffer, "b");
 }
@@ -297,7 +298,7 @@ TEST(Cheating, IsFoundOutWhereLittleOfALargeBufferIsWritten) {
   auto verdict = [&](const std::string& statement) {
     Candidate candidate;
     candidate.source = marks(statement);
-    return (*evaluator)->submit(candidate).get();
+    return std::get<Verdict>((*evaluator)->submit(candidate).get());
   };
   Verdict lazy = verdict("if (one == 0) one = 7;");
   EXPECT_EQ(lazy.outcome, Outcome::Wrong) << "it goes by what was recorded there: " << lazy.text();
@@ -329,7 +330,7 @@ TEST(Cheating, AHonestRewriteThatRoundsOtherwisePassesWhereTheAnswerLiesAlready)
       "__global__ void scale(const float* in, float* out, int n, float factor) {\n"
       "  float a = 0, b = 0;\n  for (int k = 0; k < n; k += 2) { a += in[k] * factor; b += in[k + 1] * factor; }\n"
       "  out[threadIdx.x] = a + b;\n}\n";
-  Verdict verdict = (*evaluator)->submit(backwards).get();
+  Verdict verdict = std::get<Verdict>((*evaluator)->submit(backwards).get());
   EXPECT_TRUE(verdict.ok()) << verdict.text();
 }
 

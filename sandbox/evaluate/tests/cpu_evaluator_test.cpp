@@ -40,7 +40,9 @@ class CpuEvaluatorTest : public testing::Test {
     candidate.tier = "source";
     return candidate;
   }
-  static Verdict evaluate(Candidate candidate) { return evaluator_->submit(std::move(candidate)).get(); }
+  static Verdict evaluate(Candidate candidate) {
+    return std::get<Verdict>(evaluator_->submit(std::move(candidate)).get());
+  }
   static constexpr const char* kRight = "  if (i < n) out[i] = in[i] * factor + bias;\n";
 
   static MepFixture* fixture_;
@@ -62,8 +64,8 @@ TEST_F(CpuEvaluatorTest, NotesHowFarWhatIsRightLiesFromTheRecordedAnswers) {
   Verdict exact = evaluate(body("  if (i < n) out[i] = (in[i] * factor + bias) * (n < 0 ? 2.0f : 1.0f);\n"));
   Verdict off = evaluate(body("  if (i < n) out[i] = (in[i] * factor + bias) * 1.0000005f;\n"));
   ASSERT_TRUE(exact.ok() && off.ok()) << exact.text() << "; " << off.text();
-  ASSERT_TRUE(exact.counters.contains("largest_ulps"));
-  EXPECT_GE(off.counters["largest_ulps"], exact.counters["largest_ulps"] + 3);
+  ASSERT_TRUE(exact.largest_ulps && off.largest_ulps);
+  EXPECT_GE(*off.largest_ulps, *exact.largest_ulps + 3);
 }
 
 TEST_F(CpuEvaluatorTest, MeasuresAnEquivalentCandidateOnTuningInstancesOnly) {
@@ -231,7 +233,7 @@ TEST_F(CpuEvaluatorTest, CallsAChangedSignatureALaunchFailure) {
 }
 
 TEST_F(CpuEvaluatorTest, ConfirmsInAFreshProcessOnEveryInstance) {
-  Verdict verdict = evaluator_->confirm(body("  if (i < n) out[i] = bias + factor * in[i];\n"));
+  Verdict verdict = std::get<Verdict>(evaluator_->confirm(body("  if (i < n) out[i] = bias + factor * in[i];\n")));
   ASSERT_TRUE(verdict.ok()) << verdict.text();
   EXPECT_EQ(verdict.timings.size(), 2u);
 }
@@ -278,7 +280,7 @@ TEST(CpuEvaluator, AsksForNoMoreTimeWhereDataIsMissing) {
 
 TEST(CpuEvaluator, AnswersEverySubmissionEvenWhenItIsClosed) {
   MepFixture fixture = scale_mep();
-  std::vector<std::future<Verdict>> futures;
+  std::vector<std::future<Evaluation>> futures;
   {
     auto made = make_evaluator(fixture.mep, fixture.path(), quickly());
     ASSERT_TRUE(made.ok()) << made.error().message;
@@ -288,7 +290,7 @@ TEST(CpuEvaluator, AnswersEverySubmissionEvenWhenItIsClosed) {
       futures.push_back((*made)->submit(candidate));
     }
   }
-  for (auto& future : futures) EXPECT_TRUE(future.get().ok());
+  for (auto& future : futures) EXPECT_TRUE(std::get<Verdict>(future.get()).ok());
 }
 
 TEST(CpuEvaluator, KnowsThatLargeBuffersTakeLongToConfirmHoweverShortTheLaunch) {
@@ -308,7 +310,7 @@ TEST(CpuEvaluator, KnowsThatLargeBuffersTakeLongToConfirmHoweverShortTheLaunch) 
   EXPECT_GT((*made)->confirm_cost().each, 0.05);
   Candidate same;
   same.source = std::string(kScaleSource) + "\n";
-  EXPECT_TRUE((*made)->confirm(same).ok());
+  EXPECT_TRUE(std::get<Verdict>((*made)->confirm(same)).ok());
   EXPECT_EQ((*made)->confirm_cost().first, 0) << "the first alone pays it";
 }
 
@@ -322,8 +324,8 @@ std::vector<pid_t> children_of(pid_t parent) {
 
 /// The runner that has a candidate's process just now, and is a grandchild of this one; 0: none.
 pid_t busy_runner() {
-  for (pid_t nursery : children_of(getpid()))
-    for (pid_t runner : children_of(nursery)) {
+  for (pid_t fork_server : children_of(getpid()))
+    for (pid_t runner : children_of(fork_server)) {
       std::string name;
       std::getline(std::ifstream("/proc/" + std::to_string(runner) + "/comm") >> std::ws, name);
       if (name == "kl-runner" && !children_of(runner).empty()) return runner;
@@ -342,7 +344,7 @@ Candidate slow() {
 }
 
 /// Of a candidate that loses its runner while it is tried.
-Verdict after_the_runners_end(Evaluator& evaluator, const std::function<void()>& before = [] {}) {
+Evaluation after_the_runners_end(Evaluator& evaluator, const std::function<void()>& before = [] {}) {
   auto verdict = evaluator.submit(slow());
   pid_t runner = 0;
   while (runner == 0 && verdict.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready)
@@ -356,7 +358,7 @@ TEST(CpuEvaluator, DoesNotBlameACandidateForTheEndOfItsRunner) {
   MepFixture fixture = scale_mep();
   auto made = make_evaluator(fixture.mep, fixture.path(), quickly());
   ASSERT_TRUE(made.ok()) << made.error().message;
-  Verdict answer = after_the_runners_end(**made);
+  Verdict answer = std::get<Verdict>(after_the_runners_end(**made));
   EXPECT_TRUE(answer.ok()) << answer.text();
 }
 
@@ -367,10 +369,10 @@ TEST(CpuEvaluator, JudgesNothingWhereTheOriginalCannotBeMeasuredAgain) {
   auto made = make_evaluator(fixture.mep, fixture.path(), options);
   ASSERT_TRUE(made.ok()) << made.error().message;
   auto data = fixture.path() / "data", away = fixture.path() / "away";
-  Verdict answer = after_the_runners_end(**made, [&] { std::filesystem::rename(data, away); });
-  EXPECT_FALSE(judged(answer)) << answer.text();
+  Evaluation none = after_the_runners_end(**made, [&] { std::filesystem::rename(data, away); });
+  EXPECT_TRUE(std::holds_alternative<NotJudged>(none)) << std::get<Verdict>(none).text();
   std::filesystem::rename(away, data);
-  answer = (*made)->submit(slow()).get();
+  Verdict answer = std::get<Verdict>((*made)->submit(slow()).get());
   EXPECT_TRUE(answer.ok()) << answer.text();
 }
 
@@ -384,7 +386,7 @@ TEST(CpuEvaluator, FindsAWrongAnswerInABufferWithoutAName) {
   candidate.source =
       "__constant__ float bias;\n__global__ void scale(const float* in, float* out, int n, float factor) {\n  out[0] = "
       "in[0] * factor + bias;\n}\n";
-  Verdict verdict = (*made)->submit(candidate).get();
+  Verdict verdict = std::get<Verdict>((*made)->submit(candidate).get());
   EXPECT_EQ(verdict.outcome, Outcome::Wrong) << verdict.text();
 }
 
@@ -400,7 +402,7 @@ TEST(CpuEvaluator, AnswersWhatIsAbandonedAndGoesOn) {
   MepFixture fixture = scale_mep();
   auto made = make_evaluator(fixture.mep, fixture.path(), quickly());
   ASSERT_TRUE(made.ok()) << made.error().message;
-  std::vector<std::future<Verdict>> futures;
+  std::vector<std::future<Evaluation>> futures;
   Candidate candidate;
   for (int i = 0; i < 12; ++i) {
     candidate.source = std::string(kScaleSource) + "// " + std::to_string(i) + "\n";
@@ -408,10 +410,10 @@ TEST(CpuEvaluator, AnswersWhatIsAbandonedAndGoesOn) {
   }
   (*made)->abandon();
   size_t abandoned = 0;
-  for (auto& future : futures) abandoned += !future.get().ok();
+  for (auto& future : futures) abandoned += std::holds_alternative<NotJudged>(future.get());
   // Those that were being compiled or measured may have ended as usual; the rest never began.
   EXPECT_GE(abandoned, 6u);
-  EXPECT_TRUE((*made)->submit(candidate).get().ok());
+  EXPECT_TRUE(std::get<Verdict>((*made)->submit(candidate).get()).ok());
 }
 
 }  // namespace

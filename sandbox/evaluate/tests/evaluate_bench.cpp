@@ -49,12 +49,12 @@ int run(double seconds) {
   std::printf("start-up: %.2f s\n", since());
 
   begin = Clock::now();
-  std::deque<std::future<Verdict>> flying;
+  std::deque<std::future<Evaluation>> flying;
   std::map<std::string, int> outcomes;
   int done = 0, gains = 0;
   double compiling = 0;
   auto collect = [&] {
-    Verdict verdict = flying.front().get();
+    Verdict verdict = std::get<Verdict>(flying.front().get());
     flying.pop_front();
     ++done, ++outcomes[name(verdict.outcome)];
     compiling += verdict.compile_seconds;
@@ -83,7 +83,7 @@ int run(double seconds) {
   for (int i = 0; i < kCopies; ++i) {
     Candidate candidate;
     candidate.source = std::string(kScaleSource) + "// copy " + std::to_string(i) + "\n";
-    Verdict verdict = (*measuring)->submit(candidate).get();
+    Verdict verdict = std::get<Verdict>((*measuring)->submit(candidate).get());
     gains += verdict.speedup_low() > kSmallestGain;
     worst = std::max(worst, verdict.speedup_low());
   }

@@ -20,7 +20,7 @@ TEST(EvaluationQueue, AnswersWhatWaitsToBeRebuiltWithWhatItWasScreenedAs) {
   std::promise<void> began, go_on;
   std::atomic<int> measured = 0;
   EvaluationQueue::Hooks hooks;
-  hooks.measurers = {[&](EvaluationJob& job) -> std::optional<Verdict> {
+  hooks.measurers = {[&](EvaluationJob& job) -> std::optional<Evaluation> {
     Verdict screened;
     screened.detail = "screened";
     job.screened = screened;
@@ -36,7 +36,7 @@ TEST(EvaluationQueue, AnswersWhatWaitsToBeRebuiltWithWhatItWasScreenedAs) {
   hooks.rebuilders = 1;
   hooks.label = [](const EvaluationJob&, Verdict&) {};
   EvaluationQueue queue(*baseline->pool, std::move(hooks));
-  std::vector<std::future<Verdict>> verdicts;
+  std::vector<std::future<Evaluation>> verdicts;
   for (int i = 0; i < 2; ++i) {
     Candidate candidate;
     candidate.source = std::string(kScaleSource) + std::string(i, '\n');
@@ -50,7 +50,7 @@ TEST(EvaluationQueue, AnswersWhatWaitsToBeRebuiltWithWhatItWasScreenedAs) {
     bool ready = verdict.wait_for(std::chrono::seconds(10)) == std::future_status::ready;
     EXPECT_TRUE(ready) << "it waits for the other compiler";
     if (!ready) continue;
-    Verdict answer = verdict.get();
+    Verdict answer = std::get<Verdict>(verdict.get());
     EXPECT_TRUE(answer.ok()) << answer.text();
     EXPECT_EQ(answer.detail, "screened");
   }
@@ -67,24 +67,24 @@ TEST(EvaluationQueue, AMeasurerThatIsLostLeavesItsJobsToTheOthers) {
   std::promise<void> first_lost;
   auto may_go_on = first_lost.get_future().share();
   EvaluationQueue::Hooks hooks;
-  hooks.measurers = {[&](EvaluationJob& job) -> std::optional<Verdict> {
+  hooks.measurers = {[&](EvaluationJob& job) -> std::optional<Evaluation> {
                        job.measurer_lost = true;
                        if (++lost == 1) first_lost.set_value();
                        return not_launched("its GPU does not start");
                      },
-                     [&](EvaluationJob&) -> std::optional<Verdict> {
+                     [&](EvaluationJob&) -> std::optional<Evaluation> {
                        may_go_on.wait();
                        return Verdict();
                      }};
   hooks.label = [](const EvaluationJob&, Verdict&) {};
   EvaluationQueue queue(*baseline->pool, std::move(hooks));
-  std::vector<std::future<Verdict>> verdicts;
+  std::vector<std::future<Evaluation>> verdicts;
   for (int i = 0; i < 4; ++i) {
     Candidate candidate;
     candidate.source = std::string(kScaleSource) + std::string(i, '\n');
     verdicts.push_back(queue.submit(candidate));
   }
-  for (auto& verdict : verdicts) EXPECT_TRUE(verdict.get().ok());
+  for (auto& verdict : verdicts) EXPECT_TRUE(std::get<Verdict>(verdict.get()).ok());
   EXPECT_EQ(lost, 1);
 }
 
@@ -122,7 +122,7 @@ TEST(EvaluationQueue, EndsCompilationsThatNobodyWaitsForAndBlamesNobody) {
       "constexpr long f(int n) { long r = 0; for (long i = 0; i < 1l << n; ++i) r += i ^ n; return r; }\n__device__ "
       "long x = f(62);\n" +
       other.source;
-  std::vector<std::future<Verdict>> verdicts;
+  std::vector<std::future<Evaluation>> verdicts;
   for (int run = 0; run < 2; ++run) {
     verdicts.push_back(queue.submit(endless));
     verdicts.push_back(queue.submit(other));                      // Waits for the only worker.
@@ -131,9 +131,8 @@ TEST(EvaluationQueue, EndsCompilationsThatNobodyWaitsForAndBlamesNobody) {
   }
   for (auto& verdict : verdicts) {
     ASSERT_EQ(verdict.wait_for(std::chrono::minutes(1)), std::future_status::ready);
-    Verdict answer = verdict.get();
-    EXPECT_EQ(answer.outcome, Outcome::TimedOut);
-    EXPECT_NE(answer.detail.find("abandoned"), std::string::npos) << answer.text();
+    NotJudged answer = std::get<NotJudged>(verdict.get());
+    EXPECT_NE(answer.why.find("abandoned"), std::string::npos) << answer.why;
   }
   // A finalist has the worker at once.
   EXPECT_TRUE(queue.compile(other).compiled.ok());

@@ -68,7 +68,7 @@ class RoundingTest : public testing::Test {
   static Verdict evaluate(const std::string& source, Recipe recipe = {}) {
     Candidate candidate;
     candidate.source = source, candidate.recipe = std::move(recipe), candidate.tier = "source";
-    return evaluator_->submit(std::move(candidate)).get();
+    return std::get<Verdict>(evaluator_->submit(std::move(candidate)).get());
   }
   static MepFixture* fixture_;
   static Evaluator* evaluator_;
@@ -161,7 +161,9 @@ class AtomicSumTest : public testing::Test {
     made.source = source, made.tier = "source";
     return made;
   }
-  static Verdict evaluate(const std::string& source) { return evaluator_->submit(candidate(source)).get(); }
+  static Verdict evaluate(const std::string& source) {
+    return std::get<Verdict>(evaluator_->submit(candidate(source)).get());
+  }
   static MepFixture* fixture_;
   static Evaluator* evaluator_;
 };
@@ -171,7 +173,7 @@ Evaluator* AtomicSumTest::evaluator_ = nullptr;
 TEST_F(AtomicSumTest, AcceptsASumThatIsNearerToTheExactOneThanTheOriginals) {
   Verdict verdict = evaluate(by_blocks("in[i]"));
   EXPECT_TRUE(verdict.ok()) << verdict.text();
-  verdict = evaluator_->confirm(candidate(by_blocks("in[i]")));
+  verdict = std::get<Verdict>(evaluator_->confirm(candidate(by_blocks("in[i]"))));
   EXPECT_TRUE(verdict.ok()) << verdict.text() << ": the inputs that a finalist is tried with have sums of their own";
 }
 

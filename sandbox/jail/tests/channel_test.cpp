@@ -1,4 +1,4 @@
-// Frames from an honest and from a hostile peer.
+// Frames from honest and from hostile peers.
 #include "sandbox/jail/channel.h"
 
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ TEST(Channel, CarriesDescriptors) {
   EXPECT_GT(frame.descriptors[0].get(), 2);
 }
 
-TEST(Channel, TellsADeadPeerFromASilentOne) {
+TEST(Channel, DistinguishesADeadPeerFromASilentOne) {
   Ends ends;
   EXPECT_EQ(ends.ours.receive(after(milliseconds(20))).arrival, Arrival::TimedOut);
   ends.theirs.close();
@@ -54,19 +54,19 @@ TEST(Channel, TellsADeadPeerFromASilentOne) {
   EXPECT_FALSE(ends.ours.send(1, "into the void"));
 }
 
-TEST(Channel, RefusesGarbage) {
+TEST(Channel, RefusesBytesThatAreNoFrame) {
   Ends ends;
   ends.write_raw("this is not a frame at all, but long enough for a head");
   EXPECT_EQ(ends.ours.receive(after(milliseconds(100))).arrival, Arrival::Malformed);
 }
 
-TEST(Channel, RefusesAFrameLargerThanAsked) {
+TEST(Channel, RefusesAFrameLargerThanTheLimit) {
   Ends ends;
   ASSERT_TRUE(ends.theirs.send(1, std::string(100, 'x')));
   EXPECT_EQ(ends.ours.receive(after(milliseconds(100)), 99).arrival, Arrival::Malformed);
 }
 
-TEST(Channel, IsNotHeldUpByAFrameCutShort) {
+TEST(Channel, TimesOutOnATruncatedFrame) {
   Ends full;
   ASSERT_TRUE(full.theirs.send(1, std::string(100, 'x')));
   char head[60];
@@ -76,7 +76,7 @@ TEST(Channel, IsNotHeldUpByAFrameCutShort) {
   EXPECT_EQ(cut.ours.receive(after(milliseconds(30))).arrival, Arrival::TimedOut);
 }
 
-TEST(Channel, GoesOnWithAFrameOfWhichOnlyAPartHadComeInTime) {
+TEST(Channel, ContinuesAFrameOfWhichAPartArrivedBeforeTheDeadline) {
   Ends whole;
   ASSERT_TRUE(whole.theirs.send(3, std::string(100, 'x') + "end"));
   char bytes[16 + 103];
@@ -102,7 +102,7 @@ TEST(Channel, GivesUpSendingToAPeerThatDoesNotRead) {
   EXPECT_FALSE(ends.ours.send(1, std::string(64 << 20, 'x'), {}, after(milliseconds(50))));
 }
 
-TEST(Wire, ReturnsWhatWasWritten) {
+TEST(Wire, IsReadBackAsItWasWritten) {
   auto bytes = WireWriter().number(5).text("abc").real(1.5).texts({"x", "", "yz"}).reals({1, 2}).take();
   WireReader reader(bytes);
   EXPECT_EQ(reader.number(), 5u);

@@ -1,4 +1,4 @@
-// Each test forks a child, locks it up and lets it try what a candidate must not do.
+// Each test forks a child, confines it and lets it try an action that is forbidden to candidates.
 #include "sandbox/jail/jail.h"
 
 #include <fcntl.h>
@@ -30,7 +30,7 @@ struct Ended {
 
 constexpr int kNotJailed = 99;
 
-/// Runs `act` in a jailed child; its return value is the exit code.
+/// Runs `act` in a confined child; its return value is the exit code.
 Ended in_jail(const JailSpec& spec, const std::function<int()>& act) {
   auto* fault = static_cast<FaultReport*>(shared_memory(sizeof(FaultReport)));
   pid_t child = fork();
@@ -50,7 +50,7 @@ void expect_refused(const Ended& ended, const std::string& call) {
   EXPECT_EQ(ended.fault.text(), "refused system call " + call);
 }
 
-TEST(Descriptors, OfAForkedChildAreTheStandardOnesAndTheOneThatIsKept) {
+TEST(Descriptors, AreClosedInAForkedChildExceptTheStandardOnesAndTheKeptOne) {
   std::vector<int> opened;
   for (int i = 0; i < 6; ++i) opened.push_back(dup(STDERR_FILENO));
   const int kept = opened[3];
@@ -67,7 +67,7 @@ TEST(Descriptors, OfAForkedChildAreTheStandardOnesAndTheOneThatIsKept) {
   for (int fd : opened) close(fd);
 }
 
-TEST(Jail, LetsOrdinaryWorkThrough) {
+TEST(Jail, AllowsMemoryAndThreads) {
   EXPECT_TRUE(in_jail({}, [] {
                 std::vector<char> memory(32 << 20, 1);
                 int sum = 0;
@@ -107,7 +107,7 @@ TEST(Jail, HidesAllFilesFromDeviceCode) {
   EXPECT_TRUE(in_jail({}, [] { return open("/etc/passwd", O_RDONLY) < 0 ? 0 : 1; }).returned(0));
 }
 
-TEST(Jail, ShowsACompilerItsHeadersAndNothingElse) {
+TEST(Jail, LetsACompilerReadOnlyItsHeadersAndWriteOnlyItsFolder) {
   auto folder = TemporaryFolder::create("jail");
   ASSERT_TRUE(folder.ok());
   std::string header = folder->path() / "readable" / "header.h";
@@ -141,12 +141,12 @@ TEST(Jail, LetsAToolchainStartProgramsButNotReachTheNetworkOrOtherFiles) {
     options.prepare = [&] { return enter_jail(spec); };
     return *run_process({"/bin/sh", "-c", script}, options);
   };
-  std::string place = folder->path().string();
-  EXPECT_EQ(shell("/bin/echo hello > " + place + "/private/out && /bin/cat " + place + "/private/out").out, "hello\n");
+  std::string path = folder->path().string();
+  EXPECT_EQ(shell("/bin/echo hello > " + path + "/private/out && /bin/cat " + path + "/private/out").out, "hello\n");
   EXPECT_EQ(shell("/bin/echo quiet > /dev/null").exit_code, 0);
   if (landlock_version() > 0) {
-    EXPECT_NE(shell("/bin/cat " + place + "/secret").exit_code, 0);
-    EXPECT_NE(shell("echo x > " + place + "/elsewhere").exit_code, 0);
+    EXPECT_NE(shell("/bin/cat " + path + "/secret").exit_code, 0);
+    EXPECT_NE(shell("echo x > " + path + "/elsewhere").exit_code, 0);
   }
   EXPECT_TRUE(in_jail(spec, [] { return socket(AF_INET, SOCK_STREAM, 0) < 0 && errno == EPERM ? 0 : 1; }).returned(0));
 }
@@ -170,7 +170,7 @@ TEST(Jail, LimitsProcessorTime) {
   EXPECT_TRUE(WIFSIGNALED(ended.status));
 }
 
-TEST(Jail, ReportsWhereAWildPointerPointed) {
+TEST(Jail, ReportsTheAddressOfAWildPointer) {
   Ended ended = in_jail({}, [] {
     *reinterpret_cast<volatile int*>(0x1230) = 1;
     return 0;
@@ -201,11 +201,11 @@ TEST(Jail, EndsWithItsParent) {
   ASSERT_EQ(read(link[0], &byte, 1), 1);
   kill(parent, SIGKILL);
   waitpid(parent, nullptr, 0);
-  EXPECT_EQ(read(link[0], &byte, 1), 0);  // End of file: nobody is left to hold the other end.
+  EXPECT_EQ(read(link[0], &byte, 1), 0);  // End of file: no process holds the other end any more.
   close(link[0]);
 }
 
-TEST(JailAbilities, NamesEachMechanismAndWhatItsAbsenceMeans) {
+TEST(JailAbilities, ExplainEachMissingMechanism) {
   auto abilities = jail_abilities();
   ASSERT_GE(abilities.size(), 3u);
   for (auto& ability : abilities) EXPECT_EQ(ability.available, ability.detail.empty()) << ability.name;

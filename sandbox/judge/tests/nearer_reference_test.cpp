@@ -138,7 +138,7 @@ TEST(NearerReference, LeavesIntegersAndNumbersThatAreNoneAlone) {
 }
 
 TEST(NearerReference, JudgesEachFieldOfAStructByItselfAndIsToldInWords) {
-  Yardstick yardstick(ElementLayout::parse("{float@0,int@4}8"));
+  ErrorBounds bounds(ElementLayout::parse("{float@0,int@4}8"));
   struct Cell {
     float sum;
     int id;
@@ -146,15 +146,15 @@ TEST(NearerReference, JudgesEachFieldOfAStructByItselfAndIsToldInWords) {
   auto cells = [](float sum) { return std::vector<Cell>{{sum, 7}, {2 * sum, 8}}; };
   auto raw = [](const std::vector<Cell>& all) { return std::as_bytes(std::span(all)); };
   std::vector<Cell> recorded = cells(1);
-  LaneReferences references(yardstick.layout);
+  LaneReferences references(bounds.layout);
   for (float sum : {1.001f, 1.001002f, 1.000999f}) references.add(raw(recorded), raw(cells(sum)));
-  EXPECT_FALSE(yardstick.compare(raw(recorded), raw(cells(1.001f))).ok());
-  references.grant(raw(recorded), yardstick);
-  EXPECT_TRUE(yardstick.compare(raw(recorded), raw(cells(1.001f))).ok());
+  EXPECT_FALSE(bounds.compare(raw(recorded), raw(cells(1.001f))).ok());
+  references.grant(raw(recorded), bounds);
+  EXPECT_TRUE(bounds.compare(raw(recorded), raw(cells(1.001f))).ok());
   std::vector<Cell> other = cells(1.001f);
   other[1].id = 9;
-  EXPECT_FALSE(yardstick.compare(raw(recorded), raw(other)).ok());
-  EXPECT_NE(yardstick.text().find("nearer to the exact sums"), std::string::npos);
+  EXPECT_FALSE(bounds.compare(raw(recorded), raw(other)).ok());
+  EXPECT_NE(bounds.text().find("nearer to the exact sums"), std::string::npos);
 }
 
 }  // namespace

@@ -29,6 +29,28 @@ std::string one_line(const Verdict& verdict) {
   return text.substr(0, 240);
 }
 
+/// What is known of its image, a line each.
+std::string facts_of(const Verdict& verdict) {
+  std::string text;
+  auto add = [&](const char* what, const auto& value) {
+    if (!value) return;
+    char line[160];
+    std::snprintf(line, sizeof line, "%s: %.6g\n", what, static_cast<double>(*value));
+    text += line;
+  };
+  const KernelResources& resources = verdict.resources;
+  add("registers per thread", resources.registers);
+  add("bytes of local memory per thread", resources.local_bytes);
+  add("bytes of spilled registers stored and loaded", verdict.image.spill_bytes);
+  add("bytes of shared memory per block", resources.shared_bytes);
+  add("threads per block", resources.threads);
+  add("occupancy", resources.occupancy);
+  add("bytes of machine code", verdict.image.code_bytes);
+  add("units in the last place that results are from the reference, at most", verdict.largest_ulps);
+  if (verdict.by_clang) add("speedup with clang as the only compiler", std::optional(verdict.by_clang->speedup));
+  return text;
+}
+
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 }  // namespace
@@ -90,11 +112,7 @@ Result<LlmProposer::Talk> LlmProposer::new_talk(const History& history) const {
                 std::to_string(static_cast<int>(instance.weight * 100)) + " % of the kernel's time\n";
   for (auto& parameter : mep_.parameters) parameters += "- " + parameter.type + " " + parameter.name + "\n";
   facts = one_line(base->verdict) + "\n";
-  for (auto& [name, value] : base->verdict.counters) {
-    char line[160];
-    std::snprintf(line, sizeof line, "%s: %.6g\n", name.c_str(), value);
-    facts += line;
-  }
+  facts += facts_of(base->verdict);
   for (auto& [name, value] : base->candidate.values) facts += name + " = " + std::to_string(value) + "\n";
   Talk talk{base->id, base->candidate, {}, 0};
   KERNELIFT_ASSIGN(std::string prompt,

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/model/launch/limits.h"
 #include "core/model/launch/quotient.h"
 #include "tuner/source/rules/launch_pointers.h"
 
@@ -40,8 +41,7 @@ uint64_t spelled_threads(const Mep& mep) {
   for (auto* site : mep.all_launches()) {
     int64_t threads = 1;
     for (auto& axis : site->block) {
-      auto expression = Expression::parse(axis);
-      auto size = expression.ok() ? expression->evaluate({}) : Result<int64_t>(std::move(expression).error());
+      auto size = axis ? axis->evaluate({}) : Result<int64_t>(usage_error("not known"));
       if (!size.ok() || *size <= 0) return 0;
       threads *= *size;
     }
@@ -55,47 +55,43 @@ std::optional<bool> spelled_in_whole_warps(const Mep& mep) {
   bool all = !sites.empty() && mep.unseen_launches.empty();
   const Bindings knobs = mep.knob_values();
   for (auto* site : sites) {
-    auto expression = Expression::parse(site->block[0]);
-    auto now = expression.ok() ? expression->evaluate(knobs) : Result<int64_t>(usage_error("not read"));
-    if (now.ok() && *now % 32 != 0) return false;
-    all &= now.ok() && *now > 0 && expression->variables().empty();
+    auto& threads = site->block[0];
+    auto now = threads ? threads->evaluate(knobs) : Result<int64_t>(usage_error("not known"));
+    if (now.ok() && *now % kWarpSize != 0) return false;
+    all &= now.ok() && *now > 0 && threads->variables().empty();
   }
   return all ? std::optional(true) : std::nullopt;
 }
 
 /// Sets block_is_knob, and threads_text if all sites compute the same block from knobs alone and as recorded.
 void read_block(const Mep& mep, RuleContext& facts) {
-  std::string text;
+  std::optional<Expression> threads;
   const auto sites = mep.all_launches();
   bool visible = !sites.empty() && mep.unseen_launches.empty(), known = visible;
   const Bindings values = mep.knob_values();
   for (auto* site : sites) {
-    std::string product;
+    std::optional<Expression> product;
     for (auto& axis : site->block) {
-      auto expression = Expression::parse(axis);
-      if (axis.empty() || !expression.ok()) {
+      if (!axis) {
         known = false;
         continue;
       }
-      for (auto& variable : expression->variables()) {
+      for (auto& variable : axis->variables()) {
         auto knob = std::find_if(mep.knobs.begin(), mep.knobs.end(), [&](auto& one) { return one.name == variable; });
         facts.block_is_knob |= knob != mep.knobs.end();
         visible &= knob != mep.knobs.end() && knob->in_kernel;
       }
-      bool plain = expression->text().find_first_of(" ?") == std::string::npos;
-      if (expression->text() != "1")
-        product += (product.empty() ? "" : " * ") + (plain ? expression->text() : "(" + expression->text() + ")");
+      if (!axis->is_constant(1)) product = product ? *product * *axis : *axis;
     }
-    known &= text.empty() || text == product;
-    text = product;
+    known &= !threads || threads == product;
+    threads = product;
   }
-  if (!facts.block_is_knob || !known || !visible) return;
-  auto threads = Expression::parse(text);
-  auto value = threads.ok() ? threads->evaluate(values) : Result<int64_t>(std::move(threads).error());
+  if (!facts.block_is_knob || !known || !visible || !threads) return;
+  auto value = threads->evaluate(values);
   bool as_recorded = value.ok() && std::all_of(mep.instances.begin(), mep.instances.end(), [&](auto& instance) {
                        return static_cast<int64_t>(instance.geometry.block.count()) == *value;
                      });
-  if (as_recorded) facts.threads_text = text;
+  if (as_recorded) facts.threads_text = threads->cpp({});
 }
 
 uint64_t address_at(const std::vector<std::byte>& bytes, size_t offset) {

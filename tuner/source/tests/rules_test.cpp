@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "core/compiler/frontend.h"
+#include "core/tests/expression_literal.h"
 #include "tuner/source/tests/rule_text.h"
 
 namespace kernelift {
@@ -203,7 +204,7 @@ TEST(LaunchBounds, UseTheKnobsOfTheLaunchSites) {
   instance.geometry = {{100, 1, 1}, {32, 8, 1}};
   mep.instances = {instance};
   LaunchSite site;
-  site.block[0] = "BX", site.block[1] = "2 * HALF", site.block[2] = "1";
+  site.block[0] = "BX"_e, site.block[1] = "2 * HALF"_e, site.block[2] = "1"_e;
   mep.launches = {site};
   mep.knobs = {{"BX", 32, {}, true, true, true, {}}, {"HALF", 4, {}, true, true, true, {}}};
   EXPECT_THAT(after("launch_bounds", text, {{"min_blocks", 0}}, 0, RuleContext::of(mep)),
@@ -211,7 +212,7 @@ TEST(LaunchBounds, UseTheKnobsOfTheLaunchSites) {
   mep.knobs[1].in_kernel = false;
   EXPECT_EQ(after("launch_bounds", text, {{"min_blocks", 0}}, 0, RuleContext::of(mep)), "")
       << "HALF is not visible to the kernel";
-  mep.launches[0].block[0] = "256", mep.launches[0].block[1] = "1";
+  mep.launches[0].block[0] = "256"_e, mep.launches[0].block[1] = "1"_e;
   EXPECT_THAT(after("launch_bounds", text, {{"min_blocks", 0}}, 0, RuleContext::of(mep)),
               HasSubstr("__launch_bounds__(256) k("));
 }
@@ -226,7 +227,7 @@ TEST(LaunchBounds, AreStatedOnlyWhereNoLaunchCanExceedThem) {
     mep.launches.clear();
     for (auto& block : blocks) {
       LaunchSite site;
-      site.block[0] = block, site.block[1] = site.block[2] = "1";
+      site.block[0] = expression_of(block), site.block[1] = site.block[2] = "1"_e;
       mep.launches.push_back(site);
     }
     return after("launch_bounds", kProduct, {{"min_blocks", 0}}, 0, RuleContext::of(mep));
@@ -237,7 +238,7 @@ TEST(LaunchBounds, AreStatedOnlyWhereNoLaunchCanExceedThem) {
   EXPECT_EQ(with({"256", ""}), "") << "a block whose text is unknown";
   EXPECT_EQ(with({}), "") << "no launch site is known";
   LaunchSite sibling;
-  sibling.block[0] = "512", sibling.block[1] = sibling.block[2] = "1";
+  sibling.block[0] = "512"_e, sibling.block[1] = sibling.block[2] = "1"_e;
   mep.sibling_launches = {sibling};
   EXPECT_THAT(with({"256"}), HasSubstr("__launch_bounds__(512) k(")) << "the block of another instance of the template";
   mep.unseen_launches = "its address is taken at main.cu:7";

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/tests/expression_literal.h"
+
 namespace kernelift {
 namespace {
 
@@ -19,8 +21,8 @@ Mep mep_with(const std::string& grid, const std::string& block, uint32_t gx, uin
   mep.kernel_name = "k";
   mep.parameters = {{"data", "float *", "float", false, ""}, {"n", "int", "", false, "int"}};
   LaunchSite site;
-  site.grid[0] = grid, site.block[0] = block;
-  for (int axis : {1, 2}) site.grid[axis] = site.block[axis] = "1";
+  site.grid[0] = expression_of(grid), site.block[0] = expression_of(block);
+  for (int axis : {1, 2}) site.grid[axis] = site.block[axis] = "1"_e;
   site.argument_text = {"data", "n"};
   mep.launches = {site};
   MepInstance instance;
@@ -227,7 +229,7 @@ TEST(MepSpace, DoesNotShrinkWhatDataMayFill) {
 TEST(MepSpace, TurnsAKnobThatTheLaunchAloneNames) {
   Mep mep = mep_with("(n + B - 1) / B", "B", 16, 64, 1000);
   mep.knobs = {knob("heat::B", 64, false, true)};
-  mep.launches[0].grid[0] = "(n + heat::B - 1) / heat::B", mep.launches[0].block[0] = "heat::B";
+  mep.launches[0].grid[0] = "(n + heat::B - 1) / heat::B"_e, mep.launches[0].block[0] = "heat::B"_e;
   mep.knobs[0].value_range.file = "config.h";
   Candidate original = parent("__global__ void k() { int i = blockDim.x; }");
   auto space = MepSpace::create(mep, original);
@@ -287,7 +289,8 @@ TEST(MepSpace, CountsFromTheBlockThatTheApplicationComputesThen) {
 /// 4 times 4 blocks of 16 times 16, of a size that the application computes.
 Mep square(const std::string& block_y = "bs") {
   Mep mep = mep_with("(n + bs - 1) / bs", "bs", 4, 16, 64);
-  mep.launches[0].grid[1] = "(n + " + block_y + " - 1) / " + block_y, mep.launches[0].block[1] = block_y;
+  mep.launches[0].grid[1] = expression_of("(n + " + block_y + " - 1) / " + block_y);
+  mep.launches[0].block[1] = expression_of(block_y);
   for (auto& instance : mep.instances) instance.geometry.grid.y = 4, instance.geometry.block.y = 16;
   return mep;
 }
@@ -326,7 +329,7 @@ TEST(MepSpace, LeavesRoomForGridsAlongYAndSaysHowMuch) {
               HasSubstr("block_y 16 -> 4, assuming that the application never has more than 16383 blocks along y"));
   EXPECT_THAT(space.materialise(with(space.space(), "block_x", 4)).note(), testing::Not(HasSubstr("assuming")));
   for (auto& instance : mep.instances) instance.geometry.grid.y = 16000;
-  mep.launches[0].grid[1] = "(rows + by - 1) / by", mep.launches[0].argument_text.push_back("rows");
+  mep.launches[0].grid[1] = "(rows + by - 1) / by"_e, mep.launches[0].argument_text.push_back("rows");
   auto full = MepSpace::create(mep, parent(kAsksForBothAxes));
   EXPECT_FALSE(full.point_at({{"block_y", 4}}));
   EXPECT_TRUE(full.point_at({{"block_y", 32}}));
@@ -389,7 +392,7 @@ TEST(MepSpace, ABlockBecomesNoLargerThanWhatItsThreadsShareHasRoomFor) {
 
 TEST(MepSpace, ABlockOfTwoAxesHasRoomWithBothOfThem) {
   Mep mep = mep_with("(n + 31) / 32", "32", 16, 32, 500);
-  mep.launches[0].grid[1] = "(n + 7) / 8", mep.launches[0].block[1] = "8";
+  mep.launches[0].grid[1] = "(n + 7) / 8"_e, mep.launches[0].block[1] = "8"_e;
   mep.instances[0].geometry = {{16, 63, 1}, {32, 8, 1}};
   const std::string text =
       "__global__ void k(float* data, int n) {\n  __shared__ float all[512];\n  int x = blockIdx.x * blockDim.x + "
@@ -413,7 +416,7 @@ TEST(MepSpace, ALargerBlockGetsAsMuchDynamicSharedMemoryForEachThread) {
   auto bytes = [](const std::string& block, const std::string& shared, const std::vector<Knob>& knobs, int64_t size) {
     Mep mep = mep_with("(n + " + block + " - 1) / " + block, block, 16, 64, 1000);
     mep.knobs = knobs;
-    mep.launches[0].shared = shared, mep.instances[0].geometry.shared_bytes = 256;
+    mep.launches[0].shared = expression_of(shared), mep.instances[0].geometry.shared_bytes = 256;
     auto space =
         MepSpace::create(mep, parent("#define B 64\n__global__ void k(float* data, int n) {\n  extern __shared__ float "
                                      "part[];\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  part[threadIdx.x] = "

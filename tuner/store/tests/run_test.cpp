@@ -14,6 +14,7 @@
 #include "tuner/search/trials.h"
 #include "tuner/store/database.h"
 #include "tuner/store/export.h"
+#include "tuner/store/tests/run_of_format_1.h"
 #include "tuner/tests/fakes/fake_evaluator.h"
 
 namespace kernelift {
@@ -282,6 +283,82 @@ TEST_F(RunFile, ExportsAllOfItAsJson) {
 TEST_F(RunFile, AnUnknownExportFormatListsTheKnown) {
   RunStore run = filled();
   EXPECT_THAT(export_run(run, "xml").error().message, HasSubstr("t4, cachefile and json"));
+}
+
+class RunFileOfFormat1 : public RunFile {
+ protected:
+  RunFileOfFormat1() {
+    auto database = Database::open(file_, Database::Mode::Create);
+    EXPECT_TRUE(database.ok() && database->execute(kRunOfFormat1).ok());
+  }
+  /// As the file's head says.
+  int version() const { return std::to_integer<int>((*read_bytes(file_))[63]); }
+};
+
+TEST_F(RunFileOfFormat1, GivesTheSameFacts) {
+  auto run = RunStore::open(file_);
+  ASSERT_TRUE(run.ok()) << run.error().message;
+  EXPECT_EQ(version(), 1) << "reading changes nothing";
+  auto trials = run->history();
+  ASSERT_TRUE(trials.ok()) << trials.error().message;
+  ASSERT_EQ(trials->size(), 3u);
+  const Verdict& original = (*trials)[0].verdict;
+  EXPECT_EQ(original.resources.registers, 32u);
+  EXPECT_EQ(original.largest_ulps, 2);
+  EXPECT_FALSE(original.image.identity || original.built_by || original.by_clang || original.embedded);
+  EXPECT_FALSE(original.resources.threads || original.resources.occupancy);
+
+  const Verdict& screened = (*trials)[1].verdict;
+  EXPECT_NEAR(screened.speedup(), 1.5, 1e-9);
+  EXPECT_EQ(screened.image.identity, ImageIdentity{2718281828459045});
+  EXPECT_EQ(screened.image.clang_identity, ImageIdentity{3141592653589793});
+  EXPECT_EQ(screened.image.spill_bytes, 8u);
+  EXPECT_EQ(screened.resources.registers, 40u);
+  EXPECT_EQ(screened.resources.local_bytes, 16u);
+  EXPECT_EQ(screened.resources.shared_bytes, 2048u);
+  EXPECT_EQ(screened.resources.threads, 256u);
+  EXPECT_EQ(screened.resources.occupancy, 0.75);
+  EXPECT_EQ(screened.throttled_samples, 5);
+  EXPECT_EQ(screened.built_by, BuiltBy::Application);
+  ASSERT_TRUE(screened.by_clang);
+  EXPECT_EQ(screened.by_clang->speedup, 1.75);
+  EXPECT_EQ(screened.by_clang->speedup_low, 1.7);
+  EXPECT_NEAR(screened.by_clang->seconds, 571.5e-6, 1e-12);
+  EXPECT_NEAR(screened.by_clang->baseline_seconds, 1e-3, 1e-12);
+  EXPECT_FALSE(screened.embedded);
+
+  ASSERT_TRUE((*trials)[1].confirmed && (*trials)[1].confirmed->embedded);
+  const RaceFigures& embedded = *(*trials)[1].confirmed->embedded;
+  EXPECT_EQ(embedded.speedup, 1.6);
+  EXPECT_EQ(embedded.speedup_low, 1.55);
+  EXPECT_NEAR(embedded.seconds, 625e-6, 1e-12);
+  EXPECT_NEAR(embedded.baseline_seconds, 1e-3, 1e-12);
+
+  const Verdict& wrong = (*trials)[2].verdict;
+  EXPECT_EQ(wrong.image.code_bytes, 4096u);
+  EXPECT_EQ(wrong.image.fiber_kernels, 1u);
+  EXPECT_EQ(wrong.built_by, BuiltBy::Clang);
+  EXPECT_FALSE(wrong.largest_ulps);
+  EXPECT_EQ((*run->best(true))->id, 2);
+}
+
+TEST_F(RunFileOfFormat1, IsContinuedInTodaysFormat) {
+  {
+    auto run = RunStore::resume(file_);
+    ASSERT_TRUE(run.ok()) << run.error().message;
+    EXPECT_EQ(version(), kRunVersion) << "no older Kernelift may read what is added";
+    Verdict verdict = fake_ok(1.7);
+    verdict.image.identity = ImageIdentity::of("code");
+    verdict.largest_ulps = 1;
+    ASSERT_TRUE(run->record(candidate("u", "source", 64), verdict, {2}, 3).ok());
+  }
+  auto run = RunStore::open(file_);
+  ASSERT_TRUE(run.ok()) << run.error().message;
+  auto trials = run->history();
+  ASSERT_TRUE(trials.ok()) << trials.error().message;
+  ASSERT_EQ(trials->size(), 4u);
+  EXPECT_EQ((*trials)[1].verdict.image.identity, ImageIdentity{2718281828459045});
+  EXPECT_EQ((*trials)[3].verdict.image.identity, ImageIdentity::of("code"));
 }
 
 TEST_F(RunFile, KeepsProposersBookkeeping) {

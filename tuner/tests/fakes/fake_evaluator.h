@@ -34,11 +34,11 @@ inline Verdict fake_failure(Outcome outcome, const std::string& detail = "by des
 
 class FakeEvaluator : public Evaluator {
  public:
-  using Landscape = std::function<Verdict(const Candidate&)>;
+  using Landscape = std::function<Evaluation(const Candidate&)>;
   explicit FakeEvaluator(Landscape landscape, int parallelism = 1, std::chrono::milliseconds delay = {})
       : landscape_(std::move(landscape)), parallelism_(parallelism), delay_(delay) {}
 
-  std::future<Verdict> submit(Candidate candidate) override {
+  std::future<Evaluation> submit(Candidate candidate) override {
     {
       std::lock_guard hold(mutex_);
       submitted.push_back(candidate);
@@ -50,7 +50,7 @@ class FakeEvaluator : public Evaluator {
   }
   int parallelism() const override { return parallelism_; }
   void abandon() override { abandoned_ = true; }
-  Verdict confirm(const Candidate& candidate) override {
+  Evaluation confirm(const Candidate& candidate) override {
     abandoned_before_confirming += abandoned_;
     confirmed.push_back(candidate);
     return confirms ? confirms(candidate) : landscape_(candidate);

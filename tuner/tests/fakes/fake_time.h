@@ -39,7 +39,7 @@ class TimedEvaluator : public Evaluator {
     time_.slept = [this] { answer(); };
   }
 
-  std::future<Verdict> submit(Candidate candidate) override {
+  std::future<Evaluation> submit(Candidate candidate) override {
     bool original = candidate.tier == "baseline";
     free_at_ = std::max(free_at_, time_.seconds()) + (original ? 0 : costs_.evaluation);
     waiting_.push_back({free_at_, {}, landscape_(candidate)});
@@ -50,8 +50,7 @@ class TimedEvaluator : public Evaluator {
   }
   int parallelism() const override { return 3; }
   void abandon() override {
-    for (auto& job : waiting_)
-      job.promise.set_value(screens ? job.verdict : fake_failure(Outcome::TimedOut, "abandoned"));
+    for (auto& job : waiting_) job.promise.set_value(screens ? job.evaluation : NotJudged{"abandoned"});
     abandoned += waiting_.size();
     waiting_.clear();
   }
@@ -59,11 +58,11 @@ class TimedEvaluator : public Evaluator {
     return {fresh_ ? 0 : costs_.calibration, costs_.told < 0 ? costs_.confirmation : costs_.told,
             asked_ ? 0 : costs_.first};
   }
-  Verdict confirm(const Candidate& candidate) override {
+  Evaluation confirm(const Candidate& candidate) override {
     time_.pass(confirm_cost().once + costs_.confirmation);
     return landscape_(candidate);
   }
-  std::optional<Verdict> confirm_by(const Candidate& candidate, FakeTime::Time deadline) override {
+  std::optional<Evaluation> confirm_by(const Candidate& candidate, FakeTime::Time deadline) override {
     double left = std::chrono::duration<double>(deadline - time_.now()).count(), once = confirm_cost().first;
     // What is known of the original serves where there is no time to measure it anew.
     if (left >= confirm_cost().once + once + costs_.confirmation) once += confirm_cost().once, fresh_ = true;
@@ -84,14 +83,14 @@ class TimedEvaluator : public Evaluator {
  private:
   void answer() {
     while (!waiting_.empty() && waiting_.front().at <= time_.seconds()) {
-      waiting_.front().promise.set_value(waiting_.front().verdict);
+      waiting_.front().promise.set_value(waiting_.front().evaluation);
       waiting_.pop_front();
     }
   }
   struct Job {
     double at = 0;
-    std::promise<Verdict> promise;
-    Verdict verdict;
+    std::promise<Evaluation> promise;
+    Evaluation evaluation;
   };
   FakeTime& time_;
   Costs costs_;

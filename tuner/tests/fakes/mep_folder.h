@@ -5,6 +5,7 @@
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/model/mep.h"
+#include "core/tests/expression_literal.h"
 
 namespace kernelift {
 
@@ -27,8 +28,8 @@ struct MepFolder {
     mep.kernel_key = "k(float*, int)";
     mep.parameters = {{"data", "float *", "float", false, ""}, {"n", "int", "", false, "int"}};
     LaunchSite site;
-    site.grid[0] = "(n + B - 1) / B", site.block[0] = "B";
-    for (int axis : {1, 2}) site.grid[axis] = site.block[axis] = "1";
+    site.grid[0] = "(n + B - 1) / B"_e, site.block[0] = "B"_e;
+    for (int axis : {1, 2}) site.grid[axis] = site.block[axis] = "1"_e;
     mep.launches = {site};
     Knob block, unroll;
     block.name = "B", block.value = 64, block.is_macro = block.in_kernel = block.in_geometry = true;

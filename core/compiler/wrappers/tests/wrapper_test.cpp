@@ -1,5 +1,4 @@
-// The wrappers as build systems use them: CMake, make-like command lines, relocatable code, response files, parallel
-// builds.
+// The wrappers with CMake, command lines as in Makefiles, relocatable code, response files and parallel builds.
 #include "core/compiler/wrappers/wrapper.h"
 
 #include <gmock/gmock.h>
@@ -74,19 +73,19 @@ int main() {
 }
 )";
 
-TEST_F(Wrappers, HaveWhatTravelsWithTheRuntimeBesideTheirCopyOfIt) {
+TEST_F(Wrappers, HaveTheRuntimesLibrariesBesideTheirCopyOfIt) {
   fs::path runtime = folder() / "data" / "runtime";
   fs::create_directories(runtime);
   fs::copy(config_.root / "lib64" / "libcudart-kernelift.so", runtime / "libcudart.so.13");
-  write("data/runtime/libtbb.so.12", "as the archive has it");
-  write("data/runtime/libkernelift_record.so", "nothing that programs are linked with");
+  write("data/runtime/libtbb.so.12", "as in the archive");
+  write("data/runtime/libkernelift_record.so", "not for linking");
   setenv("KERNELIFT_DATA", (folder() / "data").c_str(), 1);
   Status again = create_toolkit(config_, executable_folder() / "kernelift-wrapper");
   unsetenv("KERNELIFT_DATA");
   ASSERT_TRUE(again.ok()) << again.error().message;
   auto carried = read_text(config_.root / "lib64" / "libtbb.so.12");
   ASSERT_TRUE(carried.ok()) << carried.error().message;
-  EXPECT_EQ(*carried, "as the archive has it");
+  EXPECT_EQ(*carried, "as in the archive");
   EXPECT_FALSE(fs::exists(config_.root / "lib64" / "libkernelift_record.so"));
 }
 
@@ -96,7 +95,7 @@ TEST_F(Wrappers, MakeAProgramThatRuns) {
   EXPECT_EQ(run("./a").out, "all right\n");
 }
 
-TEST_F(Wrappers, ReadResponseFilesAndLogTheirMeaning) {
+TEST_F(Wrappers, ReadResponseFilesAndLogTheirContent) {
   write("a.cu", kProgram);
   write("flags.rsp", "-DMESSAGE=\\\"x\\\" -isystem=/nowhere");
   expect_ok("nvcc --options-file flags.rsp -c a.cu -o a.o");
@@ -108,7 +107,7 @@ TEST_F(Wrappers, ReadResponseFilesAndLogTheirMeaning) {
             Json::parse(R"(["nvcc","-DMESSAGE=\"x\"","-isystem=/nowhere","-c","a.cu","-o","a.o"])"));
 }
 
-TEST_F(Wrappers, LogNoCommandThatCannotBeAndTheLastThatWroteAnOutput) {
+TEST_F(Wrappers, LogNoMissingSourceAndTheLastCommandThatWroteAnOutput) {
   write("a.cu", "int a;"), write("b.cu", "int b;");
   EXPECT_FALSE(run("nvcc -c aa.cu").ok());
   EXPECT_EQ(log().size(), 0u) << "misspelled";
@@ -118,7 +117,7 @@ TEST_F(Wrappers, LogNoCommandThatCannotBeAndTheLastThatWroteAnOutput) {
   EXPECT_EQ(log()[0]["file"], "b.cu");
 }
 
-TEST_F(Wrappers, ForgetSourcesThatWereRenamed) {
+TEST_F(Wrappers, DropRenamedSourcesFromTheLog) {
   write("a.cu", "int a;"), write("b.cu", "int b;");
   expect_ok("nvcc -c a.cu -o a.o && nvcc -c b.cu -o b.o && mv b.cu c.cu && nvcc -c c.cu -o c.o");
   ASSERT_EQ(log().size(), 2u) << log();
@@ -150,7 +149,7 @@ int main() { int *d, h = 0, v = 10, w = 6; cudaMalloc(&d, 4); cudaMemcpyToSymbol
             "/lib64 -lcudart_static -o by_host && ./by_host");
 }
 
-TEST_F(Wrappers, LinkTheirRuntimeWhereTheHostCompilerIsToldOfAnother) {
+TEST_F(Wrappers, LinkTheirRuntimeThoughTheHostCompilersCommandNamesAnother) {
   write("main.cu", kProgram);
   write("other.c", "int other_runtime;\n");
   expect_ok(
@@ -176,7 +175,7 @@ target_link_libraries(app PRIVATE CUDA::cudart CUDA::cublas CUDA::cufft)
   write("host.cpp", "#include <cuda_runtime.h>\nint devices() { int n = 0; cudaGetDeviceCount(&n); return n; }\n");
   expect_ok("cmake -S . -B build && cmake --build build");
   EXPECT_EQ(run("build/app").out, "hello world\n");
-  EXPECT_EQ(log().size(), 1u) << "CMake's own trials are not the application's: " << log().dump(1);
+  EXPECT_EQ(log().size(), 1u) << "CMake's trial compiles must not be logged: " << log().dump(1);
 }
 
 TEST_F(Wrappers, TakePlainSourcesForHipUnderHipcc) {
@@ -192,10 +191,10 @@ int main() { int *d, h[4]; if (hipMalloc(&d, 16) != hipSuccess) return 2; hipLau
         "800\n  *p = 1;\n#else\n  *p = 2;\n#endif\n}\n"
         "int main() { int *d, h; if (hipMalloc(&d, 4) != hipSuccess) return 2; k<<<1, 1>>>(d); hipMemcpy(&h, d, 4, "
         "hipMemcpyDeviceToHost); return h == 2 ? 0 : 1; }\n");
-  expect_ok("hipcc b.cpp -o b && ./b");  // No old GPU of NVIDIA's, of whose kind nothing is said.
+  expect_ok("hipcc b.cpp -o b && ./b");  // HIP names no architecture of NVIDIA's: the newest is used.
   EXPECT_THAT(run("amdclang++ -v --cuda-host-only -x hip -c a.cpp -o a.o").err,
               HasSubstr("#include <...> search starts here:"))
-      << "CMake reads it";
+      << "CMake reads this";
 }
 
 TEST_F(Wrappers, ReportErrorsAsCompilersDo) {
@@ -208,7 +207,7 @@ TEST_F(Wrappers, ReportErrorsAsCompilersDo) {
   EXPECT_THAT(run("nvcc --no-such-flag -c bad.cu").err, HasSubstr("--no-such-flag"));
 }
 
-TEST_F(Wrappers, NameTheLibraryOrConstructThatTheCpuDeviceLacks) {
+TEST_F(Wrappers, NameALibraryOrConstructThatTheCpuDeviceLacks) {
   const std::pair<const char*, const char*> kCases[] = {
       {"\n#include <cublas_v2.h>\n", "a.cu:2:10: error: the library cuBLAS is not supported"},
       {"#include <vector>\n#include <curand.h>\n",
@@ -246,7 +245,7 @@ TEST_F(Wrappers, NameTheLibraryOrConstructThatTheCpuDeviceLacks) {
                         "programs run on the CPU device alone"));
   write("a.cu", "__global__ void k() {}\nint main() { k<<<1, 1>>>(); return 0; }\n");
   EXPECT_EQ(run("nvcc a.cu -o a -lcuda -lnvToolsExt -lcudadevrt && ./a").exit_code, 0)
-      << "named out of habit, needed for nothing";
+      << "libraries that are named and not used";
   write("a.cu", "extern \"C\" int cublasCreate_v2(void**);\nint main() { void* h; return cublasCreate_v2(&h); }\n");
   EXPECT_THAT(run("nvcc a.cu -o a -lcublas").err,
               HasSubstr("-lcublas: the library cuBLAS is not supported by Kernelift's CPU device"));
@@ -272,7 +271,7 @@ int main(int argc, char**) {
     EXPECT_TRUE(built.ok()) << built.err;
     EXPECT_THAT(
         built.err,
-        HasSubstr(": warning: kernel tensor (2 instances) is left out, launching it answers cudaErrorNotSupported: "
+        HasSubstr(": warning: kernel tensor (2 instances) is left out, launching it returns cudaErrorNotSupported: "
                   "the CPU device does not support inline PTX \"mma.sync.m%1 %0\" (a.cu:3)\n"));
     EXPECT_EQ(run("./a").out, "cudaSuccess\ncudaSuccess\n");
     ProcessOutcome ran = run("./a with tensors");
@@ -282,7 +281,7 @@ int main(int argc, char**) {
   }
 }
 
-TEST_F(Wrappers, SayOfACrashThatItIsTheirs) {
+TEST_F(Wrappers, ReportTheirOwnCrash) {
   // Once the pipe is open at its other end, the source is being read.
   ProcessOutcome outcome = run("mkfifo slow.cu && { nvcc -c slow.cu & } && exec 3>slow.cu && kill -SEGV $! ; wait $!");
   EXPECT_THAT(
@@ -290,14 +289,14 @@ TEST_F(Wrappers, SayOfACrashThatItIsTheirs) {
       HasSubstr("nvcc: error: Kernelift's compiler wrapper crashed while it compiled for the CPU device: slow.cu"));
 }
 
-TEST_F(Wrappers, TakeFlagsFromTheEnvironmentAsNvccDoes) {
+TEST_F(Wrappers, ReadFlagsFromTheEnvironmentAsNvccDoes) {
   write("a.cu", "#include <cstdio>\nint main() { std::printf(\"%d %s\", V, NAME); }\n");
   expect_ok("NVCC_PREPEND_FLAGS='-DV=2 -DNAME=\\\"x\\\"' NVCC_APPEND_FLAGS='-UV -DV=3' nvcc a.cu -o a");
   EXPECT_EQ(run("./a").out, "3 x");
   EXPECT_THAT(log().dump(), AllOf(HasSubstr("-DV=2"), HasSubstr("-DV=3")));
 }
 
-TEST_F(Wrappers, HandQuestionsOnToTheHostCompiler) {
+TEST_F(Wrappers, PassQueriesOnToTheHostCompiler) {
   ProcessOutcome outcome = run("nvcc .c -Xcompiler '-dumpfullversion -dumpversion'");
   EXPECT_EQ(outcome.out, run("g++ -dumpfullversion -dumpversion").out);
   EXPECT_THAT(run("nvcc .c -Xcompiler --version").out, HasSubstr("g++"));
@@ -317,7 +316,7 @@ TEST_F(Wrappers, WorkInAFolderOfAnyName) {
   EXPECT_THAT(refused.error().message, HasSubstr("holds a \""));
 }
 
-TEST_F(Wrappers, NameASourceReachedByALinkAsTheCompileDatabaseDoes) {
+TEST_F(Wrappers, NameASourceReachedThroughALinkAsTheCompileDatabaseDoes) {
   fs::create_directories(folder() / "real");
   fs::create_directory_symlink("real", folder() / "link");
   write("real/a.cu", kProgram);
@@ -327,7 +326,7 @@ TEST_F(Wrappers, NameASourceReachedByALinkAsTheCompileDatabaseDoes) {
   EXPECT_NE(object->find(fs::canonical(folder() / "real" / "a.cu").string()), object->npos);
 }
 
-TEST_F(Wrappers, TheToolkitsPathNeedsNoQuotesWhereTheApplicationsDoes) {
+TEST_F(Wrappers, HaveAPathThatNeedsNoQuotesThoughTheApplicationsDoes) {
   const char* before = std::getenv("XDG_CACHE_HOME");
   std::string kept = before ? before : "";
   setenv("XDG_CACHE_HOME", (folder() / "cache").c_str(), 1);
@@ -338,11 +337,11 @@ TEST_F(Wrappers, TheToolkitsPathNeedsNoQuotesWhereTheApplicationsDoes) {
   EXPECT_NE(moved, toolkit_folder("/home/me/your app/.kernelift"));
   setenv("XDG_CACHE_HOME", "/no such place", 1);
   EXPECT_EQ(toolkit_folder("/home/me/my app/.kernelift"), "/home/me/my app/.kernelift/toolkit-cpu")
-      << "nothing better is to be had";
+      << "there is no better folder";
   before ? setenv("XDG_CACHE_HOME", kept.c_str(), 1) : unsetenv("XDG_CACHE_HOME");
 }
 
-TEST_F(Wrappers, KeepSourcesOfOneNameApartInALibrary) {
+TEST_F(Wrappers, PutSourcesWithOneNameIntoALibraryAsTwoObjects) {
   std::filesystem::create_directories(folder() / "b");
   write("x.cu", "int first() { return 1; }\n");
   write("b/x.cu", "int second() { return 2; }\n");
@@ -384,7 +383,7 @@ TEST_F(Wrappers, OnlyLogForOtherDevices) {
                 ":$PATH; nvcc -c a.cu -o a.o")
                 .out,
             "real -c a.cu -o a.o\n")
-      << "the real one reads it itself";
+      << "the real nvcc reads the variable itself";
   EXPECT_THAT(log().dump(), HasSubstr("-DV"));
 }
 

@@ -1,4 +1,4 @@
-// The wrappers without the rest of the command line, for this room's tests: through a link named nvcc it is the
+// The wrappers without the rest of kernelift, for this folder's tests: started through a link named nvcc it is the
 // compiler; under its own name it makes a look-alike: kernelift-wrapper ROOT STATE DEVICE.
 #include <cstdio>
 

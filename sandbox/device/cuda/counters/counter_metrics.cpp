@@ -1,5 +1,5 @@
-// Which metrics are asked for, and what they mean in our words. Names are those of sm_70 and later; one that a chip
-// does not know is left out by the session. No CUDA call here.
+// The metrics that are collected, and the members of KernelFacts that they become. Names are those of sm_70 and later;
+// the session leaves out metrics that a chip does not support. No CUDA calls.
 #include "sandbox/device/cuda/counters/counters.h"
 
 namespace kernelift {
@@ -73,7 +73,7 @@ void facts_from_metrics(const std::map<std::string, double>& metrics, KernelFact
   facts.threads_per_instruction = of("smsp__thread_inst_executed_per_inst_executed.ratio");
   auto per_request = [&](const char* name) {
     auto sectors = of(name);
-    return sectors && *sectors > 0 ? sectors : std::nullopt;  // 0: it made no such request.
+    return sectors && *sectors > 0 ? sectors : std::nullopt;  // 0: the kernel made no such request.
   };
   facts.sectors_per_load = per_request("l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio");
   facts.sectors_per_store = per_request("l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio");

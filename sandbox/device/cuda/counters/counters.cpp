@@ -1,5 +1,6 @@
-// See counters.h. The host side of CUPTI turns metric names into a configuration and raw counters into values; the
-// target side runs it. User ranges with user replay: only the caller knows how to put its memory back.
+// See counters.h. CUPTI's host interface turns metric names into a configuration and raw counters into values; its
+// target interface runs the configuration. User ranges with user replay, because only the caller can restore its
+// memory.
 #include "sandbox/device/cuda/counters/counters.h"
 
 #include <cupti_profiler_host.h>
@@ -15,17 +16,17 @@
 namespace kernelift {
 namespace {
 
-#define KL_CUPTI_FUNCTIONS(X)                                                                                          \
-  X(cuptiProfilerInitialize)                                                                                           \
-  X(cuptiProfilerDeInitialize)                                                                                         \
-  X(cuptiDeviceGetChipName) X(cuptiProfilerGetCounterAvailability) X(cuptiProfilerHostInitialize)                      \
-      X(cuptiProfilerHostDeinitialize) X(cuptiProfilerHostConfigAddMetrics) X(cuptiProfilerHostGetConfigImageSize)     \
-          X(cuptiProfilerHostGetConfigImage) X(cuptiProfilerHostGetNumOfPasses)                                        \
-              X(cuptiProfilerHostEvaluateToGpuValues) X(cuptiRangeProfilerEnable) X(cuptiRangeProfilerDisable)         \
-                  X(cuptiRangeProfilerGetCounterDataSize) X(cuptiRangeProfilerCounterDataImageInitialize)              \
-                      X(cuptiRangeProfilerSetConfig) X(cuptiRangeProfilerStart) X(cuptiRangeProfilerStop)              \
-                          X(cuptiRangeProfilerPushRange) X(cuptiRangeProfilerPopRange) X(cuptiRangeProfilerDecodeData) \
-                              X(cuptiRangeProfilerGetCounterDataInfo)
+// clang-format off
+#define KL_CUPTI_FUNCTIONS(X) \
+  X(cuptiProfilerInitialize) X(cuptiProfilerDeInitialize) X(cuptiDeviceGetChipName) \
+  X(cuptiProfilerGetCounterAvailability) X(cuptiProfilerHostInitialize) X(cuptiProfilerHostDeinitialize) \
+  X(cuptiProfilerHostConfigAddMetrics) X(cuptiProfilerHostGetConfigImageSize) X(cuptiProfilerHostGetConfigImage) \
+  X(cuptiProfilerHostGetNumOfPasses) X(cuptiProfilerHostEvaluateToGpuValues) X(cuptiRangeProfilerEnable) \
+  X(cuptiRangeProfilerDisable) X(cuptiRangeProfilerGetCounterDataSize) \
+  X(cuptiRangeProfilerCounterDataImageInitialize) X(cuptiRangeProfilerSetConfig) X(cuptiRangeProfilerStart) \
+  X(cuptiRangeProfilerStop) X(cuptiRangeProfilerPushRange) X(cuptiRangeProfilerPopRange) \
+  X(cuptiRangeProfilerDecodeData) X(cuptiRangeProfilerGetCounterDataInfo)
+// clang-format on
 
 struct Cupti {
 #define KL_CUPTI_MEMBER(name) decltype(&::name) name = nullptr;
@@ -60,7 +61,7 @@ struct Cupti {
   const CuptiLibrary* library_ = nullptr;
 };
 
-/// A parameter block of CUPTI's, sized and zeroed as it wants them.
+/// A parameter block of CUPTI, zeroed and with its size set, as CUPTI expects.
 #define KL_CUPTI_PARAMS(type, name) \
   type name = {};                   \
   name.structSize = type##_STRUCT_SIZE
@@ -72,7 +73,7 @@ struct CounterSession::State {
   std::string chip;
   std::vector<uint8_t> availability;
   CUpti_Profiler_Host_Object* host = nullptr;
-  std::vector<std::string> metrics;  ///< Those that this chip knows.
+  std::vector<std::string> metrics;  ///< The wanted metrics that this chip supports.
   std::vector<uint8_t> config;
   size_t passes = 0;
 
@@ -110,7 +111,8 @@ struct CounterSession::State {
   }
 
   Status configure() {
-    // A name that this chip does not know spoils a whole request: each one is tried on a host object of its own.
+    // A request fails as a whole if the chip does not support one of its metrics: each is tried on a host object of its
+    // own.
     for (auto& metric : wanted_metrics()) {
       KERNELIFT_ASSIGN(auto* trial, make_host());
       if (add(trial, {metric.c_str()})) metrics.push_back(metric);
@@ -118,7 +120,7 @@ struct CounterSession::State {
       params.pHostObject = trial;
       cupti->cuptiProfilerHostDeinitialize(&params);
     }
-    if (metrics.empty()) return environment_error("CUPTI knows none of our metrics for the chip " + chip);
+    if (metrics.empty()) return environment_error("CUPTI supports none of the wanted metrics for the chip " + chip);
     KERNELIFT_ASSIGN(host, make_host());
     if (!add(host, names())) return environment_error("CUPTI cannot combine the metrics for the chip " + chip);
     KL_CUPTI_PARAMS(CUpti_Profiler_Host_GetConfigImageSize_Params, size);
@@ -205,7 +207,7 @@ Status CounterSession::measure(const std::function<Status()>& prepare, const std
   config.targetNestingLevel = 1;
   KERNELIFT_TRY(cupti.check(cupti.cuptiRangeProfilerSetConfig(&config), "set its configuration"));
 
-  constexpr size_t kMostPasses = 200;  // Our metrics take some dozens; a session that never ends must not hang us.
+  constexpr size_t kMostPasses = 200;  // The metrics need some dozens; a session that never ends must not hang.
   s.passes = 0;
   for (bool all = false; !all;) {
     if (++s.passes > kMostPasses) return environment_error("CUPTI asks for more than 200 passes");

@@ -1,6 +1,6 @@
-// Hardware counters of one kernel launch, read by CUPTI's range profiler (what ncu reads, without ncu). The counters do
-// not fit in one run: the launch is repeated once per pass, everything put back in between by the caller. CUPTI is
-// opened at run time; where counters are not permitted the Error says so and what permits them.
+// Hardware counters of one kernel launch, read by CUPTI's range profiler, as ncu does. They cannot all be read in one
+// run: the launch is repeated once per pass, and the caller restores memory in between. CUPTI is opened at run time; if
+// counters are not permitted, the Error says how to permit them.
 #pragma once
 #include <cuda.h>
 
@@ -17,15 +17,15 @@ namespace kernelift {
 
 class CounterSession {
  public:
-  /// For the current context of device `ordinal`. No other profiler may be at work in this process. EXPECTS: cuInit
-  /// done.
+  /// For the current context of device `ordinal`. EXPECTS: cuInit was called; no other profiler is active in this
+  /// process.
   static Result<std::unique_ptr<CounterSession>> open(int ordinal);
   ~CounterSession();
 
-  /// `prepare` puts everything back, `launch` launches once; both return when the device is done. Fills in what
-  /// counters tell of the launch; what this GPU does not count stays absent.
+  /// `prepare` restores memory, `launch` launches once; both return when the device is idle. Fills in the members of
+  /// `facts` that come from counters; those that this GPU does not count stay absent.
   Status measure(const std::function<Status()>& prepare, const std::function<Status()>& launch, KernelFacts& facts);
-  size_t passes() const;  ///< Of the last measure().
+  size_t passes() const;  ///< Number of passes of the last measure().
 
  private:
   struct State;
@@ -33,10 +33,10 @@ class CounterSession {
   std::unique_ptr<State> state_;
 };
 
-/// Metric values by CUPTI's names to facts; metrics that are absent stay so. Pure, for tests.
+/// Converts metric values, by CUPTI's names, to facts; members without their metrics stay absent. Needs no GPU.
 void facts_from_metrics(const std::map<std::string, double>& metrics, KernelFacts& facts);
 
-/// CUPTI's names of the metrics that facts_from_metrics() understands.
+/// CUPTI's names of the metrics that facts_from_metrics() reads.
 const std::vector<std::string>& wanted_metrics();
 
 }  // namespace kernelift

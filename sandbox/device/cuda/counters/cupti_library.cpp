@@ -1,4 +1,4 @@
-// See cupti_library.h. Never closed: CUPTI leaves hooks in the driver that would outlive it.
+// See cupti_library.h. The library is never closed, because CUPTI installs hooks in the driver that would remain.
 #include "sandbox/device/cuda/counters/cupti_library.h"
 
 #include <cuda.h>

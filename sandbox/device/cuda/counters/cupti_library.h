@@ -1,5 +1,5 @@
-// CUPTI, opened at run time and once per process. Who needs functions of it names them: versions differ in what they
-// have.
+// CUPTI, opened at run time and once per process. Functions are looked up by name, because versions differ in the
+// functions that they have.
 #pragma once
 #include <cupti_result.h>
 
@@ -12,7 +12,7 @@ namespace kernelift {
 
 class CuptiLibrary {
  public:
-  /// An Error says where it was looked for and how to get it.
+  /// An Error lists the folders that were searched and says how to get CUPTI.
   static Result<const CuptiLibrary*> open();
 
   template <class F>
@@ -21,7 +21,7 @@ class CuptiLibrary {
     if (function) return done();
     return environment_error(path_.string() + " is too old: it has no " + name + "; CUDA 12.6 or newer has it");
   }
-  /// "CUPTI cannot WHAT: why"
+  /// An Error "CUPTI cannot WHAT: why" unless `result` is success.
   Status check(CUptiResult result, const char* what) const;
 
  private:

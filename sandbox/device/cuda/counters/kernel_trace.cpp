@@ -1,5 +1,5 @@
-// See kernel_trace.h. CUPTI's callbacks have no user pointer and come on whatever thread it chooses: what they find is
-// kept beside them. Records are read as the version of our headers says; newer ones only append.
+// See kernel_trace.h. CUPTI's callbacks have no user pointer and are called on any thread, so their results are in
+// global variables. Records are read in the layout of our headers' version; newer versions only append members.
 #include "sandbox/device/cuda/counters/kernel_trace.h"
 
 #include <cuda.h>
@@ -72,7 +72,7 @@ Result<std::vector<double>> trace_kernel(const std::string& name, const std::fun
   KERNELIFT_ASSIGN(const Activity* activity, Activity::open());
   KERNELIFT_TRY(activity->library->check(activity->enable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), "trace kernels"));
   Status worked = work();
-  // Whoever waited by asking an event has not told CUPTI that the work is over.
+  // If `work` only polled an event, CUPTI does not know yet that the launches have ended.
   if (worked.ok()) driver->cuCtxSynchronize();
   activity->flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   activity->disable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);

@@ -1,6 +1,5 @@
-// How long a kernel's launches took by CUPTI's activity records: the GPU's own stamps, without our events and what is
-// between them and the kernel. A second clock for what events measure, used now and then, never while figures are
-// taken.
+// Durations of a kernel's launches from CUPTI's activity records: the GPU's own time stamps, without the time between
+// our events and the kernel. They check durations measured by events, occasionally and never while timings are taken.
 #pragma once
 #include <functional>
 #include <string>
@@ -10,9 +9,10 @@
 
 namespace kernelift {
 
-/// Seconds of each launch of the kernel that the image calls `name`, as long as `work` runs, which returns when the
-/// device is done; its failure is handed on. For the current context; no other profiler may be at work in this process.
-/// An Error says why there are no records; exists without NVIDIA's headers too, where it says so.
+/// The duration, in seconds, of each launch of the kernel with mangled name `name` while `work` runs; `work` must
+/// return when the device is idle. For the current context. EXPECTS: no other profiler is active in this process. An
+/// Error is the failure of `work`, or says why there are no records (without NVIDIA's headers at build time there are
+/// none).
 Result<std::vector<double>> trace_kernel(const std::string& name, const std::function<Status()>& work);
 
 }  // namespace kernelift

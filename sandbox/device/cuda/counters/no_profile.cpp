@@ -1,4 +1,4 @@
-// Stands in for profile.cpp and kernel_trace.cpp where Kernelift is built without NVIDIA's headers.
+// Replaces profile.cpp and kernel_trace.cpp if Kernelift is built without NVIDIA's headers.
 #include "sandbox/device/cuda/counters/kernel_trace.h"
 #include "sandbox/device/cuda/counters/profile.h"
 

@@ -1,4 +1,4 @@
-// See profile.h. The ceilings come first: CUPTI's session slows launches down.
+// See profile.h. The peak rates are measured first, because CUPTI's session slows launches down.
 #include "sandbox/device/cuda/counters/profile.h"
 
 #include "sandbox/device/cuda/counters/counters.h"
@@ -15,7 +15,7 @@ Status profile_launch(int ordinal, const std::function<Status()>& prepare, const
     facts.counters_missing = session.error().message;
     return done();
   }
-  // The callers' failures end it; CUPTI's are a reason why there are no counters.
+  // A failure of the caller's functions is an Error; one of CUPTI is the reason why there are no counters.
   Status failed;
   auto noted = [&failed](const std::function<Status()>& step) {
     return [&failed, &step]() -> Status {

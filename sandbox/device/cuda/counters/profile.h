@@ -1,5 +1,6 @@
-// All that can be measured of one launch on an NVIDIA GPU beyond its duration: hardware counters, and the ceilings of
-// this very GPU. Exists without NVIDIA's headers too, where it says so; what cannot be had stays absent in the facts.
+// Measurements of one launch on an NVIDIA GPU besides its duration: hardware counters, and the GPU's measured peak
+// rates. Figures that cannot be measured stay absent; without NVIDIA's headers at build time all do, and the facts say
+// why.
 #pragma once
 #include <functional>
 
@@ -7,9 +8,9 @@
 
 namespace kernelift {
 
-/// Fills facts.peaks and the counters, or facts.counters_missing. For the current context of device `ordinal`;
-/// `prepare` puts memory back, `launch` launches once, both return when the device is done. An Error means that one of
-/// these failed.
+/// Fills in facts.peaks, and the counters or facts.counters_missing. For the current context of device `ordinal`;
+/// `prepare` restores memory, `launch` launches once, and both return when the device is idle. An Error is a failure of
+/// one of these two.
 Status profile_launch(int ordinal, const std::function<Status()>& prepare, const std::function<Status()>& launch,
                       KernelFacts& facts);
 

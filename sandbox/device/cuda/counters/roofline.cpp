@@ -1,7 +1,7 @@
-// See roofline.h. The kernels are PTX text of the oldest architecture that the driver still compiles, so that no
-// compiler is needed and every GPU runs them. Arithmetic: independent chains of fused multiply-adds that keep both
-// operands in registers. Memory: 16-byte loads, several in flight, over a buffer far larger (DRAM) or well smaller (L2)
-// than the cache.
+// See roofline.h. The kernels are PTX text for the oldest architecture that the driver still compiles, so that no
+// compiler is needed and every GPU runs them. Arithmetic: independent chains of fused multiply-adds with both operands
+// in registers. Memory: 16-byte loads, several in flight, from a buffer far larger than the cache (DRAM) or well
+// smaller (L2).
 #include "sandbox/device/cuda/counters/roofline.h"
 
 #include <algorithm>
@@ -11,26 +11,26 @@ namespace kernelift {
 namespace {
 
 constexpr int kChains = 16;   ///< Independent multiply-adds per thread: hides their latency.
-constexpr int kUnrolled = 8;  ///< Multiply-adds of each chain per turn of the loop.
-constexpr unsigned kTurns = 2048;
+constexpr int kUnrolled = 8;  ///< Multiply-adds of each chain per iteration of the loop.
+constexpr unsigned kIterations = 2048;
 constexpr int kLoads = 4;  ///< 16-byte loads in flight per thread of the reading kernel.
 constexpr int kRepeats = 8;
 
 std::string head() { return ".version 7.0\n.target sm_50\n.address_size 64\n"; }
 
-/// .entry fma_f32(out, turns): every thread turns * kUnrolled * kChains multiply-adds.
+/// .entry fma_f32(out, iterations): iterations * kUnrolled * kChains multiply-adds per thread.
 std::string arithmetic_ptx(const char* type, const char* reg, const char* one) {
   std::string t = type, r = reg;
   std::string text = ".visible .entry fma_" + t +
-                     "(.param .u64 out, .param .u32 turns)\n{\n  .reg .pred %p;\n  .reg .b32 %n;\n"
+                     "(.param .u64 out, .param .u32 iterations)\n{\n  .reg .pred %p;\n  .reg .b32 %n;\n"
                      "  .reg .b64 %a;\n  .reg ." +
                      t + " " + r + "<" + std::to_string(kChains + 2) +
                      ">;\n"
-                     "  ld.param.u32 %n, [turns];\n  ld.param.u64 %a, [out];\n";
+                     "  ld.param.u32 %n, [iterations];\n  ld.param.u64 %a, [out];\n";
   std::string factor = r + std::to_string(kChains), sum = r + std::to_string(kChains + 1);
   for (int i = 0; i <= kChains; ++i) text += "  mov." + t + " " + r + std::to_string(i) + ", " + one + ";\n";
   text += "loop:\n";
-  for (int turn = 0; turn < kUnrolled; ++turn)
+  for (int unrolled = 0; unrolled < kUnrolled; ++unrolled)
     for (int i = 0; i < kChains; ++i) {
       std::string c = r + std::to_string(i);
       text += "  fma.rn." + t + " " + c + ", " + c + ", " + factor + ", " + factor + ";\n";
@@ -39,13 +39,13 @@ std::string arithmetic_ptx(const char* type, const char* reg, const char* one) {
   for (int i = 1; i < kChains; ++i)
     text += "  add.rn." + t + " " + sum + ", " + sum + ", " + r + std::to_string(i) + ";\n";
   return text + "  st.global." + t + " [%a], " + sum +
-         ";\n  ret;\n}\n";  // Kept alive by the store; the value is of no use.
+         ";\n  ret;\n}\n";  // The store keeps the arithmetic from being removed; the value is not used.
 }
 
-/// .entry read(in, out, bytes, turns): the grid reads `bytes` past L1 `turns` times, each thread kLoads × 16 bytes at a
-/// time.
+/// .entry read(in, out, bytes, iterations): the grid reads `bytes` bytes without L1, `iterations` times, each thread
+/// kLoads × 16 bytes at a time.
 std::string reading_ptx() {
-  std::string text = R"(.visible .entry read(.param .u64 in, .param .u64 out, .param .u64 bytes, .param .u32 turns)
+  std::string text = R"(.visible .entry read(.param .u64 in, .param .u64 out, .param .u64 bytes, .param .u32 iterations)
 {
   .reg .pred %p, %q;
   .reg .b32 %n, %x, %t<6>, %v<16>;
@@ -53,7 +53,7 @@ std::string reading_ptx() {
   ld.param.u64 %b, [in];
   ld.param.u64 %o, [out];
   ld.param.u64 %e, [bytes];
-  ld.param.u32 %n, [turns];
+  ld.param.u32 %n, [iterations];
   mov.u32 %t0, %ctaid.x;
   mov.u32 %t1, %ntid.x;
   mov.u32 %t2, %tid.x;
@@ -63,7 +63,7 @@ std::string reading_ptx() {
   mul.wide.u32 %i, %t4, 16;
   mul.wide.u32 %s, %t5, 16;
   mov.u32 %x, 0;
-turn:
+iteration:
   mov.u64 %a, %i;
 next:
   add.u64 %a, %a, %b;
@@ -73,13 +73,13 @@ next:
     text += "  ld.global.cg.v4.u32 {" + v(i) + "," + v(i + 1) + "," + v(i + 2) + "," + v(i + 3) +
             "}, [%a];\n  add.u64 %a, %a, %s;\n";
   for (int i = 0; i < 4 * kLoads; ++i)
-    text += "  xor.b32 %x, %x, " + v(i) + ";\n";  // Every value is used: no load shrinks.
+    text += "  xor.b32 %x, %x, " + v(i) + ";\n";  // Uses every value, so that no load becomes narrower.
   return text + R"(  sub.u64 %a, %a, %b;
   setp.lt.u64 %p, %a, %e;
   @%p bra next;
   sub.u32 %n, %n, 1;
   setp.ne.u32 %p, %n, 0;
-  @%p bra turn;
+  @%p bra iteration;
   setp.eq.u32 %q, %x, 305419896;
   @%q st.global.u32 [%o], %x;
   ret;
@@ -123,11 +123,11 @@ class Bench {
     return memory;
   }
 
-  /// Shortest of several runs of `work`, which only queues.
+  /// The shortest duration of several runs of `work`, which only queues.
   template <class Function>
   Result<double> shortest(Function&& work) {
     double best = 1e9;
-    for (int i = 0; i <= kRepeats; ++i) {  // The first one warms up.
+    for (int i = 0; i <= kRepeats; ++i) {  // The first run is a warm-up.
       driver_.cuEventRecord(from_, nullptr);
       KERNELIFT_TRY(check(work(), "run its own kernels"));
       driver_.cuEventRecord(to_, nullptr);
@@ -139,37 +139,37 @@ class Bench {
     return best;
   }
 
-  Result<double> arithmetic(const char* entry, unsigned turns) {
+  Result<double> arithmetic(const char* entry, unsigned iterations) {
     KERNELIFT_ASSIGN(CUfunction kernel, function(entry));
     constexpr unsigned kThreads = 256, kBlocksEach = 8;
     unsigned blocks = static_cast<unsigned>(multiprocessors_) * kBlocksEach;
-    void* arguments[] = {&out_, &turns};
+    void* arguments[] = {&out_, &iterations};
     KERNELIFT_ASSIGN(double seconds, shortest([&] {
                        return driver_.cuLaunchKernel(kernel, blocks, 1, 1, kThreads, 1, 1, 0, nullptr, arguments,
                                                      nullptr);
                      }));
-    return 2.0 * kChains * kUnrolled * turns * blocks * kThreads / seconds;
+    return 2.0 * kChains * kUnrolled * iterations * blocks * kThreads / seconds;
   }
 
-  /// Reads of a buffer that stays in L2.
+  /// Bandwidth of reading a buffer that stays in the L2.
   Result<double> l2() {
-    constexpr unsigned kThreads = 256, kTurnsOfReading = 64;
+    constexpr unsigned kThreads = 256, kReadings = 64;
     unsigned blocks = static_cast<unsigned>(multiprocessors_) * 4;
-    uint64_t stride = uint64_t(blocks) * kThreads * kLoads * 16;  // What the grid reads at once.
+    uint64_t stride = uint64_t(blocks) * kThreads * kLoads * 16;  // Bytes that the grid reads at once.
     uint64_t bytes = std::max<uint64_t>(1, uint64_t(l2_) / 4 / stride) * stride;
     KERNELIFT_ASSIGN(CUdeviceptr in, allocate(bytes));
     KERNELIFT_TRY(check(driver_.cuMemsetD8(in, 1, bytes), "fill memory"));
     KERNELIFT_ASSIGN(CUfunction kernel, function("read"));
-    unsigned turns = kTurnsOfReading;
-    void* arguments[] = {&in, &out_, &bytes, &turns};
+    unsigned iterations = kReadings;
+    void* arguments[] = {&in, &out_, &bytes, &iterations};
     KERNELIFT_ASSIGN(double seconds, shortest([&] {
                        return driver_.cuLaunchKernel(kernel, blocks, 1, 1, kThreads, 1, 1, 0, nullptr, arguments,
                                                      nullptr);
                      }));
-    return double(bytes) * turns / seconds;
+    return double(bytes) * iterations / seconds;
   }
 
-  /// A copy within the device: bytes read and bytes written.
+  /// Bandwidth of DRAM: bytes read and written by a copy within the device, or bytes read.
   Result<double> dram() {
     size_t free = 0, total = 0;
     KERNELIFT_TRY(check(driver_.cuMemGetInfo(&free, &total), "ask for free memory"));
@@ -179,12 +179,12 @@ class Bench {
     KERNELIFT_ASSIGN(CUdeviceptr b, allocate(bytes));
     KERNELIFT_TRY(check(driver_.cuMemsetD8(a, 1, bytes), "fill memory"));
     KERNELIFT_ASSIGN(double copy, shortest([&] { return driver_.cuMemcpyDtoDAsync(b, a, bytes, nullptr); }));
-    // Reading alone can be faster than copying: the ceiling is the better of the two.
+    // Reading alone can be faster than copying: the peak is the higher of the two.
     constexpr unsigned kThreads = 256;
-    unsigned blocks = static_cast<unsigned>(multiprocessors_) * 8, turns = 1;
+    unsigned blocks = static_cast<unsigned>(multiprocessors_) * 8, iterations = 1;
     uint64_t stride = uint64_t(blocks) * kThreads * kLoads * 16, whole = bytes / stride * stride;
     KERNELIFT_ASSIGN(CUfunction kernel, function("read"));
-    void* arguments[] = {&a, &out_, &whole, &turns};
+    void* arguments[] = {&a, &out_, &whole, &iterations};
     KERNELIFT_ASSIGN(double read, shortest([&] {
                        return driver_.cuLaunchKernel(kernel, blocks, 1, 1, kThreads, 1, 1, 0, nullptr, arguments,
                                                      nullptr);
@@ -207,7 +207,7 @@ class Bench {
  private:
   Status check(CUresult result, const char* what) const {
     if (result == CUDA_SUCCESS) return done();
-    return environment_error(std::string("measuring this GPU's ceilings: cannot ") + what + ": " +
+    return environment_error(std::string("measuring this GPU's peak rates: cannot ") + what + ": " +
                              cuda_error_text(driver_, result));
   }
   Result<CUfunction> function(const char* name) {
@@ -233,8 +233,8 @@ Result<MachinePeaks> measure_peaks(const CudaDriver& driver) {
   auto take = [](const Result<double>& from, std::optional<double>& into) {
     if (from.ok()) into = *from;
   };
-  take(bench.arithmetic("fma_f32", kTurns), peaks.fp32_operations);
-  take(bench.arithmetic("fma_f64", kTurns / 8), peaks.fp64_operations);
+  take(bench.arithmetic("fma_f32", kIterations), peaks.fp32_operations);
+  take(bench.arithmetic("fma_f64", kIterations / 8), peaks.fp64_operations);
   take(bench.l2(), peaks.l2_bytes);
   take(bench.dram(), peaks.dram_bytes);
   take(bench.empty_launch(), peaks.launch_seconds);

@@ -1,5 +1,5 @@
-// ClockControl by NVML. CUDA says which GPUs are meant, since NVML numbers them otherwise and does not know what the
-// user lets us see; it is started in the holding process only, and no context is made.
+// ClockControl by NVML. The CUDA driver identifies the GPUs, because NVML numbers them differently and ignores
+// CUDA_VISIBLE_DEVICES; it is initialised only in the holding process, and no context is made.
 #include <cstdlib>
 #include <vector>
 
@@ -10,7 +10,7 @@
 namespace kernelift {
 namespace {
 
-// "As fast as the power limit allows under any load": what datasheets call the base clock (nvidia-smi -lgc base).
+// The clock that the power limit allows under any load, called base clock in datasheets (nvidia-smi -lgc base).
 constexpr unsigned kBaseClock = 0xffffff01;
 constexpr int kNoPermission = 4;  // NVML_ERROR_NO_PERMISSION
 
@@ -57,19 +57,19 @@ class NvmlClockControl : public ClockControl {
       reset();
       if (code == kNoPermission)
         return environment_error(
-            "this user may not lock the GPU's clocks (--lock-clocks): run as root, have them locked by someone who may "
-            "(nvidia-smi -lgc base), or leave --lock-clocks away");
+            "this user may not lock the GPU's clocks (--lock-clocks): run as root, have an administrator lock them "
+            "(nvidia-smi -lgc base), or omit --lock-clocks");
       return environment_error("this GPU's clocks cannot be locked (--lock-clocks): " +
                                (set ? nvml_.text(code) : std::string("the driver is too old")) +
-                               "; leave --lock-clocks away");
+                               "; omit --lock-clocks");
     }
     return done();
   }
 
   void reset() override {
-    auto give_back = nvml_.function<int (*)(void*)>("nvmlDeviceResetGpuLockedClocks");
+    auto reset = nvml_.function<int (*)(void*)>("nvmlDeviceResetGpuLockedClocks");
     for (void* device : devices_)
-      if (give_back) give_back(device);
+      if (reset) reset(device);
   }
 
  private:

@@ -5,7 +5,7 @@ namespace kernelift {
 namespace {
 
 constexpr int kClockSm = 1;
-// Reasons that mean "slower than it could be": power cap, hardware and thermal slowdown, power brake, sync boost.
+// The reasons for which a clock is held below its maximum.
 constexpr struct {
   unsigned long long bit;
   const char* name;

@@ -1,5 +1,5 @@
-// The GPU's clock and whether something holds it down, by NVML. Reads only. Without NVML every answer is "unknown", and
-// timings go on without being discarded.
+// Reads the GPU's clock and whether it is held down, by NVML. Without NVML both are unknown, and no timing is discarded
+// for them.
 #pragma once
 #include <string>
 
@@ -10,7 +10,7 @@ namespace kernelift {
 
 class ClockMonitor {
  public:
-  /// `uuid` as the driver gives it.
+  /// `uuid` as the driver returns it.
   explicit ClockMonitor(const unsigned char (&uuid)[16]) : device_(nvml_.device(uuid)) {}
   DeviceClocks sample() const;
   std::string driver_version() const;

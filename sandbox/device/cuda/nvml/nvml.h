@@ -1,5 +1,5 @@
 // NVML, opened at run time: the GPU's clocks and its driver's version. Its C interface is small and stable; the few
-// functions that are used are declared where they are, so that no header of NVIDIA's is needed.
+// functions that are used are declared where they are called, so that NVIDIA's header is not needed.
 #pragma once
 #include <string>
 
@@ -7,19 +7,20 @@ namespace kernelift {
 
 class Nvml {
  public:
-  Nvml();  ///< Without the library, or a driver that answers, every question has no answer.
+  Nvml();  ///< ok() is false if the library is missing or does not start.
   ~Nvml();
   Nvml(const Nvml&) = delete;
 
   bool ok() const { return initialised_; }
-  /// `uuid` as the driver gives it, 16 bytes: ordinals of NVML and CUDA differ. nullptr: NVML does not know it.
+  /// The handle of the GPU with this UUID, as the driver returns it, because NVML's and CUDA's ordinals differ.
+  /// nullptr: NVML does not know the GPU.
   void* device(const unsigned char (&uuid)[16]) const;
-  /// Null where this version lacks it.
+  /// Null if this version of NVML lacks the function.
   template <class F>
   F function(const char* name) const {
     return reinterpret_cast<F>(symbol(name));
   }
-  /// "Insufficient Permissions"
+  /// The text of an error code: "Insufficient Permissions".
   std::string text(int code) const;
 
  private:

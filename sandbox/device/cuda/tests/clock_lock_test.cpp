@@ -1,4 +1,4 @@
-// Clocks that are lines of a file: locked and given back by whatever way the process that wanted them ends. No GPU.
+// A ClockControl that appends lines to a file: clocks are reset however the locking process ends. Needs no GPU.
 #include "sandbox/device/cuda/clock_lock.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ class FileClocks : public ClockControl {
     std::ofstream(file_, std::ios::app) << "locked\n";
     return done();
   }
-  void reset() override { std::ofstream(file_, std::ios::app) << "given back\n"; }
+  void reset() override { std::ofstream(file_, std::ios::app) << "reset\n"; }
 
  private:
   std::filesystem::path file_;
@@ -41,18 +41,18 @@ class ClockLockTest : public ::testing::Test {
     auto text = read_text(file());
     return text.ok() ? *text : "";
   }
-  /// Once it is so, or after a while.
+  /// Waits up to 10 s for the clocks to be reset.
   std::string happened_at_last() const {
-    for (int i = 0; i < 500 && happened().find("given back") == std::string::npos; ++i)
+    for (int i = 0; i < 500 && happened().find("reset") == std::string::npos; ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     return happened();
   }
-  /// A process of a group of its own that locks, does `then`, and lives until it is killed.
+  /// A process in a group of its own that locks, calls `then`, and runs until it is killed.
   pid_t locked_process(const std::function<void()>& then = [] {}) {
     pid_t child = fork();
     if (child == 0) {
       setpgid(0, 0);
-      signal(SIGINT, SIG_DFL);  // Ignored in what a script starts in the background.
+      signal(SIGINT, SIG_DFL);  // Ignored in processes that a script starts in the background.
       auto lock = ClockLock::take(clocks());
       then();
       if (lock.ok()) pause();
@@ -65,27 +65,27 @@ class ClockLockTest : public ::testing::Test {
   TemporaryFolder folder_ = std::move(*TemporaryFolder::create("kernelift-clock-lock-test"));
 };
 
-TEST_F(ClockLockTest, HoldsThemAsLongAsItLives) {
+TEST_F(ClockLockTest, HoldsTheClocksForItsLifetime) {
   {
     auto lock = ClockLock::take(clocks());
     ASSERT_TRUE(lock.ok()) << lock.error().message;
     EXPECT_EQ(happened(), "locked\n");
   }
-  EXPECT_EQ(happened(), "locked\ngiven back\n");
+  EXPECT_EQ(happened(), "locked\nreset\n");
 }
 
-TEST_F(ClockLockTest, GivesThemBackWhateverSignalEndsTheProcess) {
+TEST_F(ClockLockTest, ResetsTheClocksWhicheverSignalEndsTheProcess) {
   for (int number : {SIGINT, SIGTERM, SIGKILL, SIGSEGV}) {
     std::filesystem::remove(file());
     pid_t process = locked_process();
     ASSERT_EQ(happened(), "locked\n");
-    kill(-process, number);  // As a terminal does: to all of its group.
+    kill(-process, number);  // To the whole group, as a terminal does.
     waitpid(process, nullptr, 0);
-    EXPECT_EQ(happened_at_last(), "locked\ngiven back\n") << number;
+    EXPECT_EQ(happened_at_last(), "locked\nreset\n") << number;
   }
 }
 
-TEST_F(ClockLockTest, GivesThemBackThoughAChildOfTheProcessLivesOn) {
+TEST_F(ClockLockTest, ResetsTheClocksThoughAChildOfTheProcessStillRuns) {
   pid_t process = locked_process([] {
     if (fork() == 0) {
       sleep(20);
@@ -94,11 +94,11 @@ TEST_F(ClockLockTest, GivesThemBackThoughAChildOfTheProcessLivesOn) {
   });
   kill(process, SIGKILL);
   waitpid(process, nullptr, 0);
-  EXPECT_EQ(happened_at_last(), "locked\ngiven back\n");
+  EXPECT_EQ(happened_at_last(), "locked\nreset\n");
   kill(-process, SIGKILL);
 }
 
-TEST_F(ClockLockTest, SaysWhyTheyAreNotLocked) {
+TEST_F(ClockLockTest, SaysWhyTheClocksAreNotLocked) {
   auto refused = ClockLock::take(clocks(false));
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().exit, Exit::Environment);
@@ -112,7 +112,7 @@ TEST_F(ClockLockTest, SaysWhyTheyAreNotLocked) {
   EXPECT_EQ(happened(), "");
 }
 
-TEST(LockClocks, IsForNvidiasGpusAndOffWhereNobodyAsks) {
+TEST(LockClocks, IsForNvidiaGpusAndOffByDefault) {
   auto unwanted = lock_clocks(false, "cpu");
   ASSERT_TRUE(unwanted.ok());
   EXPECT_EQ(*unwanted, nullptr);

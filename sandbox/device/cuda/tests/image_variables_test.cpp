@@ -1,4 +1,4 @@
-// Variables of images, from ELF built here by hand (nvcc's own are looked at on a GPU), and from PTX.
+// Variables of cubins made by hand (nvcc's own are tested on a GPU), and of PTX.
 #include "sandbox/device/cuda/image_variables.h"
 
 #include <elf.h>
@@ -10,7 +10,7 @@
 namespace kernelift {
 namespace {
 
-/// A little ELF file: a null section, .nv.global, .nv.constant3, .text.k, .symtab, .strtab, .shstrtab.
+/// A small ELF file: a null section, .nv.global, .nv.constant3, .text.k, .symtab, .strtab, .shstrtab.
 std::string little_cubin() {
   constexpr char kNames[] = "\0.nv.global\0.nv.constant3\0.text.k\0.symtab\0.strtab\0.shstrtab";
   constexpr char kStrings[] = "\0counter\0_ZL5table\0k";
@@ -45,7 +45,7 @@ std::string little_cubin() {
   return body;
 }
 
-TEST(ImageVariables, ListsVariablesWithTheirKindAndBinding) {
+TEST(ImageVariables, ReadsSizeConstantAndBindingFromACubin) {
   auto found = variables_of_image(little_cubin());
   ASSERT_TRUE(found.ok()) << found.error().message;
   ASSERT_EQ(found->size(), 2u);
@@ -58,7 +58,7 @@ TEST(ImageVariables, ListsVariablesWithTheirKindAndBinding) {
   EXPECT_TRUE((*found)[1].local);
 }
 
-TEST(ImageVariables, ReadsDeclarationsOfPtx) {
+TEST(ImageVariables, ReadsDeclarationsFromPtx) {
   auto found = variables_of_image(
       ".version 8.0\n.target sm_90\n.visible .const .align 4 .b8 cc[64];\n"
       ".visible .global .align 4 .u32 dd;\n.global .align 8 .b8 _ZL2ss[16];\n"

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "sandbox/evaluate/cuda/cuda_evaluator.h"
-#include "sandbox/evaluate/cuda/tests/fake_images.h"
+#include "sandbox/evaluate/runner/tests/fake_images.h"
 
 namespace kernelift {
 namespace {
@@ -92,15 +92,14 @@ std::optional<FakeImage> compiled(std::string_view image) {
   return made;
 }
 
-Result<std::unique_ptr<Nursery>> fake_runners(const Mep& mep, const std::filesystem::path& folder,
-                                              const GpuRunnerSettings& settings) {
+Result<std::unique_ptr<ForkServer>> fake_runners(const Mep& mep, const std::filesystem::path& folder,
+                                                 const RunnerSettings& settings) {
   auto open = [](int) -> Result<std::unique_ptr<Device>> {
-    auto device =
-        std::make_unique<FakeDevice>(std::map<std::string, FakeImage>{{std::string(Support::ptx()), host_support()}});
+    auto device = std::make_unique<FakeDevice>(std::map<std::string, FakeImage>{});
     device->unregistered = compiled;
     return std::unique_ptr<Device>(std::move(device));
   };
-  return GpuProcess::nursery(mep, folder, settings, {open});
+  return RunnerProcess::fork_server(mep, folder, settings, {open});
 }
 
 /// An nvcc that answers with what nvcc made of source(0, 0), the mark replaced. Whatever else differs is left to nvcc
@@ -152,7 +151,8 @@ class AsBuiltTest : public ::testing::Test {
   Result<std::unique_ptr<Evaluator>> create() {
     EvaluatorOptions how;
     how.device = "cuda", how.compile_workers = 1, how.few_candidates = true;
-    KERNELIFT_ASSIGN(auto gpu, open_gpu("cuda", fixture_.mep, fixture_.path(), gpu_settings(how), true, fake_runners));
+    KERNELIFT_ASSIGN(auto gpu,
+                     open_gpu("cuda", fixture_.mep, fixture_.path(), runner_settings(how), true, fake_runners));
     return CudaEvaluator::create(fixture_.mep, fixture_.path(), how, std::move(gpu));
   }
   void start() {
@@ -180,7 +180,7 @@ class AsBuiltTest : public ::testing::Test {
     return made;
   }
   Verdict judge(const std::string& text, const std::string& tier = "source") {
-    return evaluator_->submit(candidate(text, tier)).get();
+    return std::get<Verdict>(evaluator_->submit(candidate(text, tier)).get());
   }
   MepFixture fixture_ = scale_mep();
   std::unique_ptr<Evaluator> evaluator_;
@@ -194,9 +194,9 @@ TEST_F(AsBuiltTest, FiguresAreThoseOfTheApplicationsCompiler) {
   Verdict dazzling = judge(source(20, 90));
   ASSERT_TRUE(dazzling.ok()) << dazzling.text();
   EXPECT_NEAR(dazzling.speedup(), 100.0 / 90, 1e-3);
-  EXPECT_NEAR(dazzling.counters["clang_speedup"], 10, 1e-3);
-  EXPECT_NEAR(dazzling.counters["clang_us"], 20, 1e-3);
-  EXPECT_EQ(dazzling.counters["as_built"], 1);
+  EXPECT_NEAR(dazzling.by_clang.value().speedup, 10, 1e-3);
+  EXPECT_NEAR(dazzling.by_clang.value().seconds, 20e-6, 1e-9);
+  EXPECT_EQ(dazzling.built_by, BuiltBy::Application);
   EXPECT_THAT(dazzling.detail, HasSubstr("as built by nvcc"));
 
   Verdict quiet = judge(source(200, 50));
@@ -206,42 +206,42 @@ TEST_F(AsBuiltTest, FiguresAreThoseOfTheApplicationsCompiler) {
   ASSERT_TRUE(slow.ok()) << slow.text();
   EXPECT_NEAR(slow.speedup(), 0.1, 1e-3)
       << "beside what the application runs: never on another scale than those that were built";
-  EXPECT_NEAR(slow.counters["clang_speedup"], 0.2, 1e-3);
-  EXPECT_EQ(slow.counters["as_built"], 0);
+  EXPECT_NEAR(slow.by_clang.value().speedup, 0.2, 1e-3);
+  EXPECT_EQ(slow.built_by, BuiltBy::Clang);
   EXPECT_THAT(slow.detail, HasSubstr("built by clang"));
 
   Verdict refused = judge(source(30, 30, "__builtin_elementwise_abs(i)"));
   EXPECT_EQ(refused.outcome, Outcome::CompileFailed);
   EXPECT_THAT(refused.detail, HasSubstr("as built by nvcc"));
-  EXPECT_NEAR(refused.counters["clang_speedup"], 200.0 / 30, 1e-3);
+  EXPECT_NEAR(refused.by_clang.value().speedup, 200.0 / 30, 1e-3);
 }
 
 TEST_F(AsBuiltTest, AConfirmationSaysWhatAPatchGivesAndWhatEmbedding) {
-  Verdict patch = evaluator_->confirm(candidate(source(20, 90)));
+  Verdict patch = std::get<Verdict>(evaluator_->confirm(candidate(source(20, 90))));
   ASSERT_TRUE(patch.ok()) << patch.text();
   EXPECT_EQ(patch.timings.size(), 2u) << "held-out instances too";
   EXPECT_NEAR(patch.speedup(), 100.0 / 90, 1e-3);
-  EXPECT_NEAR(patch.counters["embedded_speedup"], 5, 1e-3);
-  EXPECT_NEAR(patch.counters["embedded_us"], 20, 1e-3);
-  EXPECT_NEAR(patch.counters["application_baseline_us"], 100, 1e-3);
-  EXPECT_NEAR(patch.counters["clang_speedup"], 10, 1e-3);
-  EXPECT_NE(patch.counters["image_id"], patch.counters["clang_image_id"]);
+  EXPECT_NEAR(patch.embedded.value().speedup, 5, 1e-3);
+  EXPECT_NEAR(patch.embedded.value().seconds, 20e-6, 1e-9);
+  EXPECT_NEAR(patch.embedded.value().baseline_seconds, 100e-6, 1e-9);
+  EXPECT_NEAR(patch.by_clang.value().speedup, 10, 1e-3);
+  EXPECT_NE(patch.image.identity, patch.image.clang_identity);
 
   Candidate recipe = candidate(source(50, 100), "compiler");
   recipe.recipe.level = "O2";
-  Verdict searched = evaluator_->submit(recipe).get();
+  Verdict searched = std::get<Verdict>(evaluator_->submit(recipe).get());
   ASSERT_TRUE(searched.ok()) << searched.text();
   EXPECT_NEAR(searched.speedup(), 2, 1e-3) << "against what the application runs, not against clang's original";
-  Verdict embedded = evaluator_->confirm(recipe);
+  Verdict embedded = std::get<Verdict>(evaluator_->confirm(recipe));
   ASSERT_TRUE(embedded.ok()) << embedded.text();
   EXPECT_NEAR(embedded.speedup(), 2, 1e-3);
-  EXPECT_NEAR(embedded.counters["embedded_speedup"], 2, 1e-3);
-  EXPECT_NEAR(embedded.counters["clang_speedup"], 4, 1e-3);
+  EXPECT_NEAR(embedded.embedded.value().speedup, 2, 1e-3);
+  EXPECT_NEAR(embedded.by_clang.value().speedup, 4, 1e-3);
 }
 
 TEST_F(AsBuiltTest, ConfirmationsShareAProcessUntilTheSearchGoesOn) {
   EXPECT_EQ(evaluator_->confirm_cost().once, 0) << "the first has judged nothing yet";
-  ASSERT_TRUE(evaluator_->confirm(candidate(source(20, 90))).ok());
+  ASSERT_TRUE(std::get<Verdict>(evaluator_->confirm(candidate(source(20, 90)))).ok());
   EXPECT_EQ(evaluator_->confirm_cost().once, 0);
   EXPECT_GT(evaluator_->confirm_cost().each, 0);
   ASSERT_TRUE(judge(source(20, 91)).ok());
@@ -255,14 +255,14 @@ TEST_F(AsBuiltTest, ACompilerThatDoesNotWorkHereSaysNothingOfCandidates) {
   Verdict verdict = judge(source(20, 90));
   ASSERT_TRUE(verdict.ok()) << verdict.text();
   EXPECT_NEAR(verdict.speedup(), 5, 1e-3) << "20 us beside the application's 100, not beside clang's 200";
-  EXPECT_NEAR(verdict.counters["clang_speedup"], 10, 1e-3);
-  EXPECT_EQ(verdict.counters["as_built"], 0);
-  Verdict confirmed = evaluator_->confirm(candidate(source(20, 90)));
+  EXPECT_NEAR(verdict.by_clang.value().speedup, 10, 1e-3);
+  EXPECT_EQ(verdict.built_by, BuiltBy::Clang);
+  Verdict confirmed = std::get<Verdict>(evaluator_->confirm(candidate(source(20, 90))));
   ASSERT_TRUE(confirmed.ok()) << confirmed.text();
   EXPECT_NEAR(confirmed.speedup(), 5, 1e-3);
   EXPECT_THAT(confirmed.detail, HasSubstr("not confirmed as the application's own compiler builds it: nvcc does not "
                                           "compile the original's slice here: "));
-  EXPECT_NEAR(confirmed.counters["embedded_speedup"], 5, 1e-3) << "what the application runs is known all the same";
+  EXPECT_NEAR(confirmed.embedded.value().speedup, 5, 1e-3) << "what the application runs is known all the same";
 }
 
 TEST_F(AsBuiltTest, JudgesByNvccAloneWhereClangsBuildDoesNotReproduceTheCapture) {
@@ -280,20 +280,21 @@ TEST_F(AsBuiltTest, JudgesByNvccAloneWhereClangsBuildDoesNotReproduceTheCapture)
   Verdict faster = judge(source(900, 50, "i", manner));
   ASSERT_TRUE(faster.ok()) << faster.text();
   EXPECT_NEAR(faster.speedup(), 2, 1e-3) << "clang's figure would have ended it";
-  EXPECT_EQ(faster.counters["as_built"], 1);
-  EXPECT_EQ(faster.counters.count("clang_speedup"), 0u);
+  EXPECT_EQ(faster.built_by, BuiltBy::Application);
+  EXPECT_FALSE(faster.by_clang);
   EXPECT_EQ(judge(source(10, 10, "i", "differs_by_nvcc_")).outcome, Outcome::Wrong);
 
   Candidate recipe = candidate(source(10, 10, "i", manner), "compiler");
   recipe.recipe.level = "O2";
-  for (auto& refused : {evaluator_->submit(recipe).get(), evaluator_->confirm(recipe)}) {
+  for (auto& evaluation : {evaluator_->submit(recipe).get(), evaluator_->confirm(recipe)}) {
+    const Verdict& refused = std::get<Verdict>(evaluation);
     EXPECT_EQ(refused.outcome, Outcome::Refused) << refused.text();
     EXPECT_THAT(refused.detail, HasSubstr("a recipe is clang's to follow, but only builds by nvcc are judged here"));
   }
-  Verdict confirmed = evaluator_->confirm(candidate(source(900, 50, "i", manner)));
+  Verdict confirmed = std::get<Verdict>(evaluator_->confirm(candidate(source(900, 50, "i", manner))));
   ASSERT_TRUE(confirmed.ok()) << confirmed.text();
   EXPECT_NEAR(confirmed.speedup(), 2, 1e-3);
-  EXPECT_EQ(confirmed.counters.count("embedded_speedup"), 0u) << "clang's image of it is wrong";
+  EXPECT_FALSE(confirmed.embedded) << "clang's image of it is wrong";
 }
 
 TEST_F(AsBuiltTest, SaysWhyNothingCanBeJudgedWhereClangsBuildDoesNotReproduceTheCapture) {
@@ -329,7 +330,7 @@ TEST_F(AsBuiltTest, ACandidateIsJudgedAgainWhereTheOriginalDiesOfAnExperiment) {
   Verdict verdict = judge(source(0, 0));
   EXPECT_EQ(verdict.outcome, Outcome::Suspect) << verdict.text();
   EXPECT_THAT(verdict.detail, HasSubstr("no input could be perturbed"));
-  Verdict confirmed = evaluator_->confirm(candidate(source(20, 90)));
+  Verdict confirmed = std::get<Verdict>(evaluator_->confirm(candidate(source(20, 90))));
   EXPECT_TRUE(confirmed.ok()) << confirmed.text();
 }
 
@@ -337,11 +338,11 @@ TEST_F(AsBuiltTest, NothingIsCalledAgainstTheApplicationOnceItsCodeIsNoLongerKno
   evaluator_.reset();
   fixture_.set_source(source(200, 100, "i", "dies_later_by_nvcc_"));
   start();
-  Verdict verdict = evaluator_->confirm(candidate(source(20, 90, "i", "dies_once_by_nvcc_")));
+  Verdict verdict = std::get<Verdict>(evaluator_->confirm(candidate(source(20, 90, "i", "dies_once_by_nvcc_"))));
   ASSERT_TRUE(verdict.ok()) << verdict.text();
   EXPECT_NEAR(verdict.speedup(), 10, 1e-3) << "both by clang: never one by nvcc against the original by clang";
-  EXPECT_EQ(verdict.counters.count("as_built"), 0u);
-  EXPECT_EQ(verdict.counters.count("embedded_speedup"), 0u);
+  EXPECT_FALSE(verdict.built_by);
+  EXPECT_FALSE(verdict.embedded);
   EXPECT_THAT(verdict.detail, HasSubstr("not confirmed as the application's own compiler builds it: the application's "
                                         "own machine code ends the process"));
 }
@@ -353,8 +354,8 @@ TEST_F(AsBuiltTest, WhatWasScreenedStandsWhereTheApplicationsCodeIsNoLongerKnown
   Verdict verdict = judge(source(20, 90, "i", "dies_once_by_nvcc_"));
   ASSERT_TRUE(verdict.ok()) << verdict.text();
   EXPECT_NEAR(verdict.speedup(), 5, 1e-3);
-  EXPECT_NEAR(verdict.counters["clang_speedup"], 10, 1e-3);
-  EXPECT_EQ(verdict.counters["as_built"], 0);
+  EXPECT_NEAR(verdict.by_clang.value().speedup, 10, 1e-3);
+  EXPECT_EQ(verdict.built_by, BuiltBy::Clang);
   EXPECT_THAT(verdict.detail, HasSubstr("both built by clang"));
 }
 
@@ -385,13 +386,14 @@ TEST(AsBuilt, RemembersWhatTheCompilerSaysAndNotWhatTheMachineLacks) {
 }
 
 TEST_F(AsBuiltTest, WhatWaitsForTheOtherCompilerIsAnsweredWhenAbandoned) {
-  std::vector<std::future<Verdict>> verdicts;
+  std::vector<std::future<Evaluation>> verdicts;
   for (int i = 0; i < 6; ++i) verdicts.push_back(evaluator_->submit(candidate(source(20 + i, 60 + i))));
-  ASSERT_TRUE(verdicts[0].get().ok());
+  ASSERT_TRUE(std::get<Verdict>(verdicts[0].get()).ok());
   evaluator_->abandon();
   for (size_t i = 1; i < verdicts.size(); ++i) {
-    Verdict verdict = verdicts[i].get();
-    EXPECT_TRUE(verdict.outcome == Outcome::TimedOut || verdict.ok()) << verdict.text();
+    Evaluation evaluation = verdicts[i].get();
+    auto* verdict = std::get_if<Verdict>(&evaluation);
+    EXPECT_TRUE(!verdict || verdict->ok()) << verdict->text();
   }
 }
 

@@ -72,7 +72,7 @@ TEST_F(CudaEvaluatorTest, GoesFromSourceToEachKindOfVerdict) {
   MepFixture fixture = scale_mep(1 << 16);
   auto evaluator = start(fixture);
   ASSERT_TRUE(evaluator);
-  std::vector<std::pair<Outcome, std::future<Verdict>>> expected;
+  std::vector<std::pair<Outcome, std::future<Evaluation>>> expected;
   auto add = [&](Outcome outcome, const std::string& body) {
     expected.push_back({outcome, evaluator->submit(candidate(body))});
   };
@@ -88,7 +88,7 @@ TEST_F(CudaEvaluatorTest, GoesFromSourceToEachKindOfVerdict) {
   add(Outcome::TimedOut, "while (((volatile const float*)in)[0] == in[0]) {} out[0] = 1;");
   add(Outcome::Ok, "for (int j = i; j < n; j += gridDim.x * blockDim.x) out[j] = in[j] * factor + bias;");
   for (auto& [outcome, future] : expected) {
-    Verdict verdict = future.get();
+    Verdict verdict = std::get<Verdict>(future.get());
     EXPECT_EQ(verdict.outcome, outcome) << verdict.text();
     EXPECT_THAT(verdict.device, HasSubstr("cuda: "));
   }
@@ -98,7 +98,7 @@ TEST_F(CudaEvaluatorTest, ConfirmsInAFreshProcessAndAsTheApplicationIsBuilt) {
   MepFixture fixture = scale_mep(1 << 20);
   auto evaluator = start(fixture);
   ASSERT_TRUE(evaluator);
-  Verdict verdict = evaluator->confirm(candidate("if (i < n) out[i] = factor * in[i] + bias;"));
+  Verdict verdict = std::get<Verdict>(evaluator->confirm(candidate("if (i < n) out[i] = factor * in[i] + bias;")));
   EXPECT_TRUE(verdict.ok()) << verdict.text();
   EXPECT_EQ(verdict.timings.size(), 2u);
   EXPECT_FALSE(verdict.detail.empty());
@@ -112,10 +112,10 @@ TEST_F(CudaEvaluatorTest, AcceptsNoCopyOfTheOriginalAsAGain) {
   ASSERT_TRUE(evaluator.ok()) << evaluator.error().message;
   Candidate original;
   original.source = kScaleSource;
-  std::vector<std::future<Verdict>> verdicts;
+  std::vector<std::future<Evaluation>> verdicts;
   for (int i = 0; i < 20; ++i) verdicts.push_back((*evaluator)->submit(original));
   for (auto& future : verdicts) {
-    Verdict verdict = future.get();
+    Verdict verdict = std::get<Verdict>(future.get());
     ASSERT_TRUE(verdict.ok()) << verdict.text();
     EXPECT_LE(verdict.speedup_low(), kSmallestGain) << verdict.text();
   }

@@ -10,7 +10,7 @@
 
 #include "sandbox/device/cuda/counters/kernel_trace.h"
 #include "sandbox/device/cuda/cuda_device.h"
-#include "sandbox/evaluate/cuda/runner/gpu_process.h"
+#include "sandbox/evaluate/runner/runner_process.h"
 #include "sandbox/evaluate/tests/mep_fixture.h"
 
 namespace kernelift {
@@ -39,9 +39,9 @@ class OnGpu : public ::testing::Test {
   void SetUp() override {
     static const std::string trouble = [] {
       Mep none;
-      auto nursery = GpuProcess::nursery(none, ".", {}, {make_device});
-      if (!nursery.ok()) return nursery.error().message;
-      auto process = GpuProcess::open(**nursery, 0);
+      auto fork_server = RunnerProcess::fork_server(none, ".", {}, {make_device});
+      if (!fork_server.ok()) return fork_server.error().message;
+      auto process = RunnerProcess::open(**fork_server, 0);
       return process.ok() ? std::string() : process.error().message;
     }();
     if (!trouble.empty()) GTEST_SKIP() << trouble;
@@ -62,31 +62,30 @@ TrialCode code_of(const std::string& kernel) {
   return code;
 }
 
-/// A runner's nursery and process for one MEP.
+/// A runner's fork server and process for one MEP.
 struct Running {
   explicit Running(const MepFixture& fixture, bool cold = false, KernelTracer trace = {}) : cold(cold) {
-    GpuRunnerSettings settings;
+    RunnerSettings settings;
     settings.launch_limit = std::chrono::milliseconds(3000);
-    nursery =
-        std::move(*GpuProcess::nursery(fixture.mep, fixture.path(), settings, {make_device, {}, std::move(trace)}));
+    fork_server = std::move(
+        *RunnerProcess::fork_server(fixture.mep, fixture.path(), settings, {make_device, {}, std::move(trace)}));
     baseline.code.image = candidates();
     start();
   }
   void start() {
-    auto started = GpuProcess::start(*nursery, 0, baseline, cold, fatal, report);
+    auto started = RunnerProcess::start(*fork_server, 0, baseline, cold, fatal, report);
     trouble = started.ok() ? "" : started.error().message;
     if (started.ok()) process = std::move(*started);
   }
   Verdict judge(const std::string& kernel, bool confirm = false) {
     Inquiry inquiry;
     inquiry.confirm = confirm;
-    auto verdict = process->evaluate(code_of(kernel), inquiry);
-    return verdict.value_or(Verdict{});
+    return std::get<Verdict>(process->evaluate(code_of(kernel), inquiry).value_or(Verdict{}));
   }
   bool cold;
-  GpuOriginal baseline;
-  std::unique_ptr<Nursery> nursery;
-  std::unique_ptr<GpuProcess> process;
+  Original baseline;
+  std::unique_ptr<ForkServer> fork_server;
+  std::unique_ptr<RunnerProcess> process;
   std::set<std::string> fatal;
   BaselineReport report;
   std::string trouble;
@@ -95,12 +94,12 @@ struct Running {
 /// Runs `body` in a forked process, where the driver has not been touched; what it returns is what went wrong.
 std::string elsewhere(const std::function<std::string(Device&)>& body) {
   Mep none;
-  auto nursery = Nursery::start({"kl-test", {}, [&](Channel& channel, WorkerCell&) {
-                                   auto device = make_device(0);
-                                   channel.send(1, device.ok() ? body(**device) : device.error().message);
-                                   _exit(0);
-                                 }});
-  auto worker = (*nursery)->spawn();
+  auto fork_server = ForkServer::start({"kl-test", {}, [&](Channel& channel, WorkerCell&) {
+                                          auto device = make_device(0);
+                                          channel.send(1, device.ok() ? body(**device) : device.error().message);
+                                          _exit(0);
+                                        }});
+  auto worker = (*fork_server)->spawn();
   if (!worker.ok()) return worker.error().message;
   Frame frame = worker->channel().receive(after(std::chrono::seconds(60)));
   return frame ? frame.body : "the process ended: " + worker->end();
@@ -131,7 +130,7 @@ TEST_F(OnGpu, PlacesMemoryAtTheWantedAddresses) {
 
 TEST_F(OnGpu, LoadsListsAndTimesKernels) {
   EXPECT_EQ(elsewhere([](Device& device) -> std::string {
-              auto support = Support::load(device);
+              auto support = JudgingKernels::load(device);
               if (!support.ok()) return support.error().message;
               std::fprintf(stderr, "%s; two events around a launch measure %.2f us too much\n",
                            device.facts().label.c_str(), (*support)->overhead_seconds() * 1e6);
@@ -157,7 +156,7 @@ TEST_F(OnGpu, LoadsListsAndTimesKernels) {
 }
 
 template <class T>
-std::string compare_like_the_host(Device& device, Support& support, const char* element, uint64_t seed,
+std::string compare_like_the_host(Device& device, JudgingKernels& support, const char* element, uint64_t seed,
                                   T (*draw)(std::mt19937_64&)) {
   std::mt19937_64 random(seed);
   constexpr size_t kCount = 5003;
@@ -173,16 +172,16 @@ std::string compare_like_the_host(Device& device, Support& support, const char* 
     } else if (random() % 50 == 0) got[i] = draw(random);
   }
   std::span left = std::as_bytes(std::span(expected)), right = std::as_bytes(std::span(got));
-  Yardstick yardstick(ElementLayout::parse(element));
-  if (!yardstick.tolerances.empty()) yardstick.tolerances[0].envelope = 1e-6;
-  Comparison host = yardstick.compare(left, right);
+  ErrorBounds bounds(ElementLayout::parse(element));
+  if (!bounds.tolerances.empty()) bounds.tolerances[0].envelope = 1e-6;
+  Comparison host = bounds.compare(left, right);
   auto a = device.place(0, left.size()), b = device.place(0, right.size());
   if (!device.write(a->address, left).ok() || !device.write(b->address, right).ok()) return "cannot write";
   Steps steps(support);
   steps.clear_findings(2);
-  auto rows = rows_of(yardstick.layout, left.size());
+  auto rows = rows_of(bounds.layout, left.size());
   for (size_t i = 0; i < rows.size(); ++i)
-    steps.compare(rows[i], i < yardstick.tolerances.size() ? yardstick.tolerances[i] : FloatTolerance{}, a->address,
+    steps.compare(rows[i], i < bounds.tolerances.size() ? bounds.tolerances[i] : FloatTolerance{}, a->address,
                   b->address, i);
   auto outcome = steps.run(std::chrono::seconds(5));
   if (!outcome.ok()) return outcome.detail;
@@ -199,7 +198,7 @@ std::string compare_like_the_host(Device& device, Support& support, const char* 
 TEST_F(OnGpu, ComparesLikeTheHost) {
   EXPECT_EQ(
       elsewhere([](Device& device) -> std::string {
-        auto support = Support::load(device);
+        auto support = JudgingKernels::load(device);
         if (!support.ok()) return support.error().message;
         auto real = [](std::mt19937_64& random) -> double {
           switch (random() % 12) {
@@ -252,7 +251,7 @@ TEST_F(OnGpu, ReproducesACaptureAndMeasuresTheOriginalAgainstItself) {
     Verdict same = running.judge("right");
     ASSERT_TRUE(same.ok()) << same.text();
     EXPECT_LE(same.speedup_low(), kSmallestGain);
-    EXPECT_GT(same.counters["registers"], 0);
+    EXPECT_GT(same.resources.registers.value_or(0), 0u);
     Verdict other = running.judge("also_right");
     EXPECT_TRUE(other.ok()) << other.text();
     Verdict slow = running.judge("slow");
@@ -286,7 +285,7 @@ TEST_F(OnGpu, FindsEachKindOfWrongCandidate) {
   for (auto kernel : {"uses_scratch", "behind_scratch"}) {
     TrialCode code = code_of(kernel);
     code.scratch = {{*Expression::parse("1000"), false}};
-    Verdict verdict = running.process->evaluate(code, {}).value_or(Verdict{});
+    Verdict verdict = std::get<Verdict>(running.process->evaluate(code, {}).value_or(Verdict{}));
     EXPECT_EQ(verdict.outcome, kernel == std::string("uses_scratch") ? Outcome::Ok : Outcome::WroteOutside)
         << verdict.text();
     if (!verdict.ok()) EXPECT_THAT(verdict.detail, HasSubstr("0 bytes after the end of its scratch memory 1"));
@@ -337,24 +336,26 @@ TEST_F(OnGpu, RefusesWhatDoesNotFitBeforeItIsLaunched) {
   ASSERT_EQ(running.trouble, "");
   TrialCode wide = code_of("right");
   wide.launches[0].block[0] = Expression::constant(2048);
-  auto verdict = running.process->evaluate(wide, {});
+  auto answer = running.process->evaluate(wide, {});
+  ASSERT_TRUE(answer);
+  auto* verdict = std::get_if<Verdict>(&*answer);
   ASSERT_TRUE(verdict);
   EXPECT_EQ(verdict->outcome, Outcome::OverResources);
   EXPECT_THAT(verdict->detail, HasSubstr("threads per block: 2048, limit 1024"));
   TrialCode shared = code_of("right");
   shared.launches[0].shared = Expression::constant(300 << 10);
-  verdict = running.process->evaluate(shared, {});
+  answer = running.process->evaluate(shared, {}), verdict = &std::get<Verdict>(*answer);
   EXPECT_EQ(verdict->outcome, Outcome::OverResources) << verdict->text();
   TrialCode much = code_of("right");
   much.launches[0].shared = Expression::constant(100 << 10);
-  verdict = running.process->evaluate(much, {});
+  answer = running.process->evaluate(much, {}), verdict = &std::get<Verdict>(*answer);
   EXPECT_TRUE(verdict->ok()) << verdict->text();
   TrialCode absent = code_of("no_such_kernel");
-  verdict = running.process->evaluate(absent, {});
+  answer = running.process->evaluate(absent, {}), verdict = &std::get<Verdict>(*answer);
   EXPECT_EQ(verdict->outcome, Outcome::LaunchFailed) << verdict->text();
   TrialCode garbage;
   garbage.image = "not an image";
-  verdict = running.process->evaluate(garbage, {});
+  answer = running.process->evaluate(garbage, {}), verdict = &std::get<Verdict>(*answer);
   EXPECT_EQ(verdict->outcome, Outcome::LaunchFailed) << verdict->text();
   EXPECT_TRUE(running.process->alive());
 }

@@ -5,7 +5,8 @@
 
 #include "core/base/file.h"
 #include "sandbox/device/cuda/cuda_device.h"
-#include "sandbox/evaluate/cuda/runner/gpu_runner.h"
+#include "sandbox/device/cuda/judging_image.h"
+#include "sandbox/evaluate/runner/runner.h"
 
 namespace kernelift {
 namespace {
@@ -28,16 +29,16 @@ int run(const std::string& folder, const std::string& file) {
     for (auto& region : instance.regions) options.wanted.push_back({region.address, region.address + region.size});
   auto device = timed("driver and context", [&] { return open_cuda_device(options); });
   if (!device.ok()) return std::fprintf(stderr, "%s\n", device.error().message.c_str()), 3;
-  if (auto text = timed("our own kernels, as PTX", [&] { return (*device)->load(Support::ptx()); }); !text.ok())
+  if (auto text = timed("our own kernels, as PTX", [&] { return (*device)->load(judging_ptx()); }); !text.ok())
     return std::fprintf(stderr, "%s\n", text.error().message.c_str()), 1;
   for (auto phase : {"our own kernels, ready to be used", "the same again"})
-    if (auto support = timed(phase, [&] { return Support::load(**device); }); !support.ok())
+    if (auto support = timed(phase, [&] { return JudgingKernels::load(**device); }); !support.ok())
       return std::fprintf(stderr, "%s\n", support.error().message.c_str()), 1;
-  GpuRunnerSettings settings;
+  RunnerSettings settings;
   auto runner = timed("runner: our own kernels, and the recorded memory placed",
-                      [&] { return GpuRunner::create(**device, *mep, folder, settings, [](const std::string&) {}); });
+                      [&] { return Runner::create(**device, *mep, folder, settings, [](const std::string&) {}); });
   if (!runner.ok()) return std::fprintf(stderr, "%s\n", runner.error().message.c_str()), 1;
-  GpuOriginal original;
+  Original original;
   original.code.image = *image;
   auto report = timed("the original learnt", [&] { return (*runner)->calibrate(original); });
   if (!report.ok() || !report->pass())
@@ -52,7 +53,8 @@ int run(const std::string& folder, const std::string& file) {
   auto judge = [&](const char* phase, bool confirm, bool against) {
     Inquiry inquiry;
     inquiry.confirm = confirm, inquiry.against_application = against;
-    auto verdict = timed(phase, [&] { return (*runner)->evaluate(original.code, inquiry); });
+    auto evaluation = timed(phase, [&] { return (*runner)->evaluate(original.code, inquiry); });
+    auto* verdict = evaluation ? std::get_if<Verdict>(&*evaluation) : nullptr;
     std::printf("           %s\n", verdict ? verdict->text().c_str() : "no verdict");
   };
   judge("a candidate screened", false, false);

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 
+#include "core/model/launch/limits.h"
 #include "tuner/source/rules/threads/block_index.h"
 #include "tuner/source/rules/threads/jammed_copies.h"
 #include "tuner/space/knob_text.h"
@@ -23,8 +24,7 @@ namespace kernelift {
 namespace {
 
 constexpr int64_t kMostNeighbours = 8;
-constexpr size_t kLongestBody = 8000;        ///< Characters.
-constexpr uint64_t kMostShared = 48 * 1024;  ///< Bytes of static shared memory that a block may have.
+constexpr size_t kLongestBody = 8000;  ///< Characters.
 
 const clang::VarDecl* shared_array(const clang::Stmt* statement) {
   auto* declaration = llvm::dyn_cast<clang::DeclStmt>(statement);
@@ -93,7 +93,7 @@ bool Merger::shared_memory_is_plain() const {
       plain &= llvm::isa_and_nonnull<clang::CallExpr>(source_.parent(address));
     return plain;
   });
-  return plain && bytes <= kMostShared && !(grows && has_dynamic_shared(source_));
+  return plain && bytes <= kOrdinarySharedBytes && !(grows && has_dynamic_shared(source_));
 }
 
 bool Merger::declare_shared(const std::string& indent, std::string& out, std::vector<TextEdit>& moved) const {

@@ -18,6 +18,7 @@
 #include <regex>
 
 #include "core/base/words.h"
+#include "core/model/launch/limits.h"
 #include "tuner/source/rules/threads/block_index.h"
 #include "tuner/source/rules/threads/lane_loops.h"
 
@@ -25,7 +26,6 @@ namespace kernelift {
 namespace {
 
 constexpr uint64_t kMostBlocks = (uint64_t{1} << 31) - 1;  ///< Of a grid, along x.
-constexpr uint32_t kWarp = 32;
 
 class LaneSharing {
  public:
@@ -37,12 +37,12 @@ class LaneSharing {
         count_(std::to_string(lanes)),
         lane_(source.fresh_name("lane")),
         offset_(source.fresh_name("offset")) {
-    int64_t rows = kWarp / lanes;
+    int64_t rows = kWarpSize / lanes;
     uint64_t group = 0;
     for (int64_t lane = 0; lane < lanes; ++lane) group |= uint64_t{1} << (interleaved ? lane * rows : lane);
-    mask_ = lanes == kWarp ? "0xffffffffu"
-                           : "(" + std::to_string(group) + "u << (threadIdx.x & " +
-                                 std::to_string(interleaved ? rows - 1 : kWarp - lanes) + "))";
+    mask_ = lanes == kWarpSize ? "0xffffffffu"
+                               : "(" + std::to_string(group) + "u << (threadIdx.x & " +
+                                     std::to_string(interleaved ? rows - 1 : kWarpSize - lanes) + "))";
     offsets_ = interleaved ? "for (int " + offset_ + " = 16; " + offset_ + " >= " + std::to_string(rows) + "; " +
                                  offset_ + " /= 2) "
                            : "for (int " + offset_ + " = " + std::to_string(lanes / 2) + "; " + offset_ + " > 0; " +
@@ -167,7 +167,7 @@ std::string row_text(std::string index, int64_t lanes, bool interleaved) {
   auto replace = [&](const std::string& word, const std::string& by) {
     index.replace(words(word)[0], word.size(), by);
   };
-  const std::string count = std::to_string(lanes), rows = std::to_string(kWarp / lanes);
+  const std::string count = std::to_string(lanes), rows = std::to_string(kWarpSize / lanes);
   // The only other name, apart from casts: blockDim.x, or the macro or constant that the launch uses, too.
   static const std::regex kCast(R"(static_cast<[\w:\s]+>|\([\w:\s]+\)(?=\s*[\w(]))"), kName(R"([A-Za-z_][\w.:]*)");
   const std::string plain = std::regex_replace(index, kCast, " ");
@@ -208,10 +208,10 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
     return {};
   int64_t lanes = values.at("lanes");
   bool interleaved = values.at("interleaved") != 0;
-  if (interleaved && lanes == kWarp) return {};  // A single row has no others to be interleaved with.
+  if (interleaved && lanes == kWarpSize) return {};  // A single row has no others to be interleaved with.
   if (facts.whole_warps == false) return {};
   for (auto& geometry : facts.geometries) {
-    if (geometry.block.x % kWarp != 0 || geometry.grid.x * static_cast<uint64_t>(lanes) > kMostBlocks) return {};
+    if (geometry.block.x % kWarpSize != 0 || geometry.grid.x * static_cast<uint64_t>(lanes) > kMostBlocks) return {};
   }
   auto index = global_index(source, kernel, 0, true);
   if (!index || index->block_only || facts.geometries.empty()) return {};
@@ -237,7 +237,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   found.edits = sharing.edits();
   std::string indent = source.indentation(declared->begin);
   std::string row = row_text(source.spelled(index->value), lanes, interleaved), count = std::to_string(lanes),
-              rows = std::to_string(kWarp / lanes);
+              rows = std::to_string(kWarpSize / lanes);
   if (row.empty()) return {};
   found.edits.push_back({init->begin, init->end, row});
   std::string lane = "const int " + sharing.lane() + " = threadIdx.x % " + (interleaved ? "32 / " + rows : count) + ";";

@@ -1,4 +1,4 @@
-// Counters and ceilings on a real GPU, against kernels whose traffic and arithmetic are known by construction.
+// Counters and peak rates on a real GPU, for kernels whose traffic and arithmetic are known by construction.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -82,13 +82,13 @@ class CountersOnGpu : public ::testing::Test {
       return driver_->cuMemsetD8(y, 0, bytes) == CUDA_SUCCESS ? done() : Status(environment_error("memset"));
     };
     KernelFacts facts;
-    facts.seconds = 50e-6;  // Any time will do: the table's rates are looked at by people only.
+    facts.seconds = 50e-6;  // Any duration: the rates in the table are only printed.
     prepared_ = 0;
     facts.geometry = {{kThreads / 256, 1, 1}, {256, 1, 1}};
     KERNELIFT_ASSIGN(auto session, CounterSession::open(0));
     KERNELIFT_TRY(session->measure(prepare, launch, facts));
     std::printf("%zu passes\n%s", session->passes(), facts_table(facts).c_str());
-    EXPECT_EQ(prepared_, session->passes()) << "everything is put back before every pass";
+    EXPECT_EQ(prepared_, session->passes()) << "memory must be restored before every pass";
     driver_->cuMemFree(x);
     driver_->cuMemFree(y);
     driver_->cuModuleUnload(module);
@@ -101,7 +101,7 @@ class CountersOnGpu : public ::testing::Test {
   size_t prepared_ = 0;
 };
 
-TEST_F(CountersOnGpu, SeeTheTrafficAndArithmeticOfSaxpy) {
+TEST_F(CountersOnGpu, CountTheTrafficAndArithmeticOfSaxpy) {
   auto seen = facts(1);
   if (!seen.ok() && seen.error().message.find("permits") != std::string::npos) GTEST_SKIP() << seen.error().message;
   ASSERT_TRUE(seen.ok()) << seen.error().message;
@@ -113,15 +113,15 @@ TEST_F(CountersOnGpu, SeeTheTrafficAndArithmeticOfSaxpy) {
   EXPECT_FALSE(seen->stalls.empty());
 }
 
-TEST_F(CountersOnGpu, SeeScatteredLoads) {
+TEST_F(CountersOnGpu, CountTheSectorsOfScatteredLoads) {
   auto seen = facts(32);
   if (!seen.ok() && seen.error().message.find("permits") != std::string::npos) GTEST_SKIP() << seen.error().message;
   ASSERT_TRUE(seen.ok()) << seen.error().message;
   ASSERT_TRUE(seen->sectors_per_load);
-  EXPECT_GT(*seen->sectors_per_load, 16) << "half of the loads touch 32 sectors, half 4";
+  EXPECT_GT(*seen->sectors_per_load, 16) << "half of the loads access 32 sectors, half 4";
 }
 
-/// Medians, in microseconds, of so many launches of saxpy between two events each.
+/// Measures the median duration of kLaunches launches of saxpy, in microseconds, with two events per launch.
 struct Timed {
   explicit Timed(const CudaDriver& driver) : driver(driver) {
     EXPECT_EQ(driver.cuModuleLoadDataEx(&module, kSaxpy, 0, nullptr, nullptr), CUDA_SUCCESS);
@@ -135,7 +135,7 @@ struct Timed {
     void* arguments[] = {&memory, &memory, &stride};
     std::vector<float> us;
     for (int i = 0; i < kLaunches; ++i) {
-      driver.cuMemsetD8Async(memory, 0, kBytes, nullptr);  // Keeps the GPU busy while the rest is queued.
+      driver.cuMemsetD8Async(memory, 0, kBytes, nullptr);  // Keeps the GPU busy while the next calls are queued.
       driver.cuEventRecord(events[0], nullptr);
       driver.cuLaunchKernel(kernel, threads / 256, 1, 1, 256, 1, 1, 0, nullptr, arguments, nullptr);
       driver.cuEventRecord(events[1], nullptr);
@@ -156,7 +156,7 @@ struct Timed {
   CUevent events[2] = {};
 };
 
-TEST_F(CountersOnGpu, RecordsOfLaunchesAgreeWithEventsAndLeaveNothingBehind) {
+TEST_F(CountersOnGpu, ActivityRecordsAgreeWithEventsAndDoNotAffectLaterLaunches) {
   Timed saxpy(*driver_);
   for (unsigned threads : {1u << 10, 1u << 20, 1u << 24}) {
     double before = saxpy.run(threads), during = 0;
@@ -180,7 +180,7 @@ TEST_F(CountersOnGpu, RecordsOfLaunchesAgreeWithEventsAndLeaveNothingBehind) {
   EXPECT_TRUE(seen.ok()) << "counters in the same process: " << seen.error().message;
 }
 
-TEST_F(CountersOnGpu, CeilingsAreThoseOfAGpu) {
+TEST_F(CountersOnGpu, PeakRatesArePlausible) {
   auto peaks = measure_peaks(*driver_);
   ASSERT_TRUE(peaks.ok()) << peaks.error().message;
   ASSERT_TRUE(peaks->dram_bytes && peaks->l2_bytes && peaks->fp32_operations && peaks->fp64_operations &&

@@ -1,4 +1,4 @@
-// What CUPTI's metrics are taken to mean; no GPU.
+// Conversion of CUPTI's metrics to facts, without a GPU.
 #include "sandbox/device/cuda/counters/counters.h"
 
 #include <gtest/gtest.h>
@@ -19,25 +19,25 @@ TEST(CounterMetrics, CountAFusedMultiplyAddAsTwoOperations) {
   EXPECT_FALSE(facts.fp64_operations) << "unknown, not zero";
 }
 
-TEST(CounterMetrics, TurnPercentIntoShares) {
+TEST(CounterMetrics, ConvertPercentToShares) {
   KernelFacts facts;
   facts_from_metrics({{"sm__warps_active.avg.pct_of_peak_sustained_active", 43.5}}, facts);
   ASSERT_TRUE(facts.occupancy);
   EXPECT_DOUBLE_EQ(*facts.occupancy, 0.435);
 }
 
-TEST(CounterMetrics, LeaveRequestsThatWereNeverMadeOut) {
+TEST(CounterMetrics, LeaveOutSectorsOfRequestsThatWereNeverMade) {
   KernelFacts facts;
   facts_from_metrics({{"l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio", 0}}, facts);
   EXPECT_FALSE(facts.sectors_per_store);
 }
 
-TEST(CounterMetrics, AreAskedForOnceEach) {
+TEST(CounterMetrics, AreWantedOnceEach) {
   std::set<std::string> names(wanted_metrics().begin(), wanted_metrics().end());
   EXPECT_EQ(names.size(), wanted_metrics().size());
 }
 
-TEST(CounterMetrics, ThatAreAskedForAreAllUnderstood) {
+TEST(CounterMetrics, AreAllConvertedToFacts) {
   for (auto& metric : wanted_metrics()) {
     KernelFacts without, with;
     std::map<std::string, double> all;

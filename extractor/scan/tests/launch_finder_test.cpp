@@ -1,0 +1,339 @@
+// Launch sites, their geometry and the memory that callers pass to them, in scans of small applications.
+#include "extractor/scan/scan.h"
+
+#include <gtest/gtest.h>
+
+#include "core/tests/expression_literal.h"
+#include "extractor/source/tests/test_app.h"
+
+namespace kernelift {
+namespace {
+
+using kernelift::testing::only;
+using kernelift::testing::TestApp;
+
+TEST(LaunchFinder, FollowsGeometryThroughLocalsHelpersAndMacros) {
+  TestApp app;
+  app.unit("a.cu", R"(
+#define BLOCK 256
+constexpr int kRows = 4;
+#define CEIL_DIV(a, b) (((a) + (b) - 1) / (b))
+inline int groups(int n, int size) { return (n + size - 1) / size; }
+__global__ void k(int n, float* x) { int i = blockIdx.x * BLOCK + threadIdx.x; if (i < n) x[i] += kRows; }
+void a(int n, float* x) { const int blocks = CEIL_DIV(n, BLOCK); dim3 grid(blocks); k<<<grid, BLOCK>>>(n, x); }
+void b(int w, int h, float* x) { dim3 block(16, kRows), grid(groups(w, block.x), groups(h, block.y));
+  k<<<grid, block, 2 * sizeof(float) * BLOCK>>>(w * h, x); }
+void c(int n, float* x) { k<<<(size_t)ceil((float)n / (float)BLOCK), dim3{BLOCK, 1, 1}>>>(n, x); }
+)");
+  auto index = app.scan();
+  ASSERT_EQ(index.launches.size(), 3u);
+  auto &a = index.launches[0], &b = index.launches[1], &c = index.launches[2];
+  EXPECT_EQ(a.grid[0], "(n + BLOCK - 1) / BLOCK"_e);
+  EXPECT_EQ(a.grid[1], "1"_e);
+  EXPECT_EQ(a.block[0], "BLOCK"_e);
+  EXPECT_EQ(a.shared, "0"_e);
+  EXPECT_EQ(a.enclosing, "a");
+  EXPECT_EQ(b.grid[0], "(w + 16 - 1) / 16"_e);
+  EXPECT_EQ(b.grid[1], "(h + kRows - 1) / kRows"_e);
+  EXPECT_EQ(b.block[1], "kRows"_e);
+  EXPECT_EQ(b.shared, "2 * 4 * BLOCK"_e);
+  EXPECT_EQ(b.argument_text, (std::vector<std::string>{"w * h", "x"}));
+  EXPECT_EQ(c.grid[0], "ceil_div(n, BLOCK)"_e);
+  EXPECT_EQ(c.block[0], "BLOCK"_e);
+  EXPECT_EQ(a.grid_form + " " + a.block_form, "dim3 number");
+  EXPECT_EQ(b.grid_form + " " + b.block_form, "dim3 dim3");
+  EXPECT_EQ(c.grid_form + " " + c.block_form, "number dim3");
+  EXPECT_EQ(app.text(a.block_range), "BLOCK");
+  EXPECT_EQ(app.text(a.range), "k<<<grid, BLOCK>>>(n, x)");
+}
+
+TEST(LaunchFinder, LeavesGeometryEmptyThatIsAssignedInABranchOrByAnUnknownCall) {
+  TestApp app;
+  app.unit("a.cu", R"(
+__global__ void k(float* x) { x[0] = 1; }
+int unknown(int);
+void a(int n, float* x) { dim3 grid(n); if (n > 7) grid = dim3(7); k<<<grid, unknown(n)>>>(x); }
+void b(int n, float* x) { k<<<n / 256.0 + 1, 64>>>(x); }
+)");
+  auto index = app.scan();
+  ASSERT_EQ(index.launches.size(), 2u);
+  EXPECT_EQ(index.launches[1].grid_form, "other") << "a fraction is cut off only when it becomes a dim3";
+  EXPECT_EQ(index.launches[0].grid[0], std::nullopt);
+  EXPECT_EQ(index.launches[0].block[0], std::nullopt);
+}
+
+TEST(LaunchFinder, FollowsVariablesThatAreAssignedAgainForEachLaunch) {
+  TestApp app;
+  app.unit("a.cu", R"(
+__global__ void k(float* x) { x[0] = 1; }
+void a(int n, int m, float* x) {
+  dim3 grid, block; int blocks;
+  block.x = 256; blocks = n / block.x; grid = dim3(blocks, 2);
+  k<<<grid, block>>>(x);
+  block.x = 64, block.y = 4; blocks = m / 64; grid.x = blocks;
+  for (int i = 0; i < 3; ++i) { k<<<grid, block>>>(x); }
+}
+)");
+  auto index = app.scan();
+  ASSERT_EQ(index.launches.size(), 2u);
+  auto &first = index.launches[0], &second = index.launches[1];
+  EXPECT_EQ(first.grid[0], "n / 256"_e);
+  EXPECT_EQ(first.grid[1], "2"_e);
+  EXPECT_EQ(first.block[0], "256"_e);
+  EXPECT_EQ(first.block[1], "1"_e);
+  EXPECT_EQ(second.grid[0], "m / 64"_e);
+  EXPECT_EQ(second.grid[1], "2"_e);
+  EXPECT_EQ(second.block[0], "64"_e);
+  EXPECT_EQ(second.block[1], "4"_e);
+}
+
+TEST(LaunchFinder, LeavesGeometryEmptyThatDependsOnThePathToTheLaunch) {
+  TestApp app;
+  app.unit("a.cu", R"(
+__global__ void k(float* x) { x[0] = 1; }
+void unknown(dim3&);
+void branch(bool c, float* x) { dim3 grid(8); if (c) grid.x = 4; k<<<grid, 32>>>(x); }
+void loop(float* x) { dim3 grid(8); for (int i = 0; i < 3; ++i) { k<<<grid, 32>>>(x); grid = dim3(4); } }
+void lent(float* x) { dim3 grid(8); unknown(grid); k<<<grid, 32>>>(x); }
+void jump(bool c, float* x) { dim3 grid(8); again: k<<<grid, 32>>>(x); grid = dim3(4); if (c) goto again; }
+void later(float* x) { dim3 grid(8); auto launch = [&] { k<<<grid, 32>>>(x); }; grid = dim3(4); launch(); }
+void change(float* x) { dim3 grid(8); auto shrink = [&] { grid = dim3(4); }; grid = dim3(6); shrink(); k<<<grid, 32>>>(x); }
+void way(int c, float* x) { dim3 grid(8); switch (c) { case 0: k<<<1, 1>>>(x); grid = dim3(4); case 1: k<<<grid, 32>>>(x); } }
+)");
+  auto index = app.scan();
+  ASSERT_EQ(index.launches.size(), 8u);
+  for (auto& launch : index.launches)
+    if (app.text(launch.grid_range) == "grid") EXPECT_EQ(launch.grid[0], std::nullopt) << launch.enclosing;
+}
+
+TEST(LaunchFinder, KeepsAVariableByNameThatIsChangedThroughAConditionalOrAReference) {
+  TestApp app;
+  app.unit("a.cu", R"(
+__global__ void k(float* x) { x[0] = 1; }
+void a(bool first, float* x) { int n = 2048, m = 1; (first ? n : m) = 5; k<<<n / 32, 32>>>(x); }
+void b(float* x) { int n = 2048; int& same = n; same = 5; k<<<n / 32, 32>>>(x); }
+void c(float* x) { int n = 2048; k<<<n / 32, 32>>>(x); }
+)");
+  auto index = app.scan();
+  ASSERT_EQ(index.launches.size(), 3u);
+  EXPECT_EQ(index.launches[0].grid[0], "n / 32"_e);
+  EXPECT_EQ(index.launches[1].grid[0], "n / 32"_e);
+  EXPECT_EQ(index.launches[2].grid[0], "2048 / 32"_e);
+}
+
+TEST(LaunchFinder, FindsTheKernelsOfALaunchingTemplatesInstances) {
+  TestApp app;
+  app.unit("a.cu", R"(
+struct Add { __device__ float operator()(float x) const { return x + 1; } };
+struct Mul { __device__ float operator()(float x) const { return x * 2; } };
+template <class Op> __global__ void map(float* x, Op op) { x[threadIdx.x] = op(x[threadIdx.x]); }
+template <int B, class Op> void run(int n, float* x, Op op) { map<<<n / B, B>>>(x, op); }
+void all(int n, float* x) { run<64>(n, x, Add{}); run<128>(n, x, Mul{}); }
+)");
+  auto index = app.scan();
+  EXPECT_EQ(index.kernels.size(), 2u);
+  ASSERT_EQ(index.launches.size(), 1u);
+  EXPECT_EQ(index.launches[0].kernels.size(), 2u);
+  EXPECT_EQ(index.launches[0].block[0], std::nullopt) << "the instances disagree";
+}
+
+TEST(LaunchFinder, FindsRuntimeApiLaunchesOfNamedKernels) {
+  TestApp app;
+  app.unit("a.cu", R"(
+__global__ void k(float* x, int n) { x[0] = n; }
+void run(float* x, int n) { void* args[] = {&x, &n}; cudaLaunchKernel((void*)k, dim3(n), dim3(32), args, 0, 0); }
+)");
+  auto index = app.scan();
+  ASSERT_EQ(index.launches.size(), 1u);
+  EXPECT_EQ(index.launches[0].kernels.size(), 1u);
+  EXPECT_EQ(index.launches[0].grid[0], "n"_e);
+  EXPECT_EQ(index.launches[0].argument_text, (std::vector<std::string>{"x", "n"}));
+}
+
+TEST(LaunchFinder, ReadsGeometryThroughFloatCasts) {
+  TestApp app;
+  app.unit("a.cu", R"(
+#define NI 512
+#define NJ 512
+#define DIM_THREAD_BLOCK_X 32
+#define DIM_THREAD_BLOCK_Y 8
+__global__ void k(float* x) { x[blockIdx.x * DIM_THREAD_BLOCK_X + threadIdx.x] = 1; }
+void a(int ni, float* x) {
+  dim3 block(DIM_THREAD_BLOCK_X, DIM_THREAD_BLOCK_Y);
+  dim3 grid((size_t)(ceil( ((float)NI)/ ((float)block.x) )),(size_t)(ceil( ((float)NJ)/ ((float)block.y))));
+  k<<<grid, block>>>(x);
+  dim3 other((size_t)ceil((float)ni / (float)DIM_THREAD_BLOCK_X), (unsigned)ceilf(ni / 8.0f));
+  k<<<other, block>>>(x);
+  dim3 third(int(std::ceil(double(ni) / block.x)), static_cast<unsigned int>(ceil(static_cast<double>(ni) / DIM_THREAD_BLOCK_Y)), ceil(ni * 1.0 / 4));
+  k<<<third, block>>>(x);
+  dim3 cut((size_t)(ceil((float)ni) / ((float)DIM_THREAD_BLOCK_X)), ni / 2.0f, ni * 2.5f);
+  k<<<cut, block>>>(x);
+})");
+  auto index = app.scan();
+  ASSERT_EQ(index.launches.size(), 4u);
+  EXPECT_EQ(index.launches[3].grid[0], "ni / DIM_THREAD_BLOCK_X"_e);
+  EXPECT_EQ(index.launches[3].grid[1], "ni / 2"_e);
+  EXPECT_EQ(index.launches[3].grid[2], std::nullopt);
+  auto &a = index.launches[0], &b = index.launches[1], &c = index.launches[2];
+  EXPECT_EQ(a.grid[0], "ceil_div(NI, DIM_THREAD_BLOCK_X)"_e);
+  EXPECT_EQ(a.grid[1], "ceil_div(NJ, DIM_THREAD_BLOCK_Y)"_e);
+  EXPECT_EQ(b.grid[0], "ceil_div(ni, DIM_THREAD_BLOCK_X)"_e);
+  EXPECT_EQ(b.grid[1], "ceil_div(ni, 8)"_e);
+  EXPECT_EQ(c.grid[0], "ceil_div(ni, DIM_THREAD_BLOCK_X)"_e);
+  EXPECT_EQ(c.grid[1], "ceil_div(ni, DIM_THREAD_BLOCK_Y)"_e);
+  EXPECT_EQ(c.grid[2], "ceil_div(ni, 4)"_e);
+}
+
+TEST(LaunchFinder, ListsEveryKernelThatALaunchedPointerMayPointTo) {
+  TestApp app;
+  app.unit("a.cu", R"(
+__global__ void narrow(float* x) { x[0] = 1; }
+__global__ void wide(float* x) { x[0] = 4; }
+__global__ void never(float* x) { x[0] = 0; }
+void run(int n, float* x) {
+  void (*kernel)(float*);
+  if (n > 4) kernel = &wide;
+  else kernel = narrow;
+  kernel<<<n, 64>>>(x);
+  never<<<1, 1>>>(x);
+})");
+  auto index = app.scan();
+  ASSERT_EQ(index.launches.size(), 2u);
+  EXPECT_EQ(index.launches[0].kernels.size(), 2u);
+  EXPECT_EQ(index.launches[1].kernels, std::vector<std::string>{only(index, "never").id});
+}
+
+TEST(LaunchFinder, ListsWhereAKernelsAddressEscapes) {
+  TestApp app;
+  app.unit("a.cu", R"(
+typedef void (*Kernel)(float*);
+__global__ void seen(float* x) { x[0] = 1; }
+__global__ void passed(float* x) { x[0] = 2; }
+__global__ void listed(float* x) { x[0] = 3; }
+template <Kernel K> void launcher(float* x) { K<<<1, 32>>>(x); }
+static void go(Kernel f, float* x) { f<<<1, 32>>>(x); }
+static Kernel table[] = {listed};
+void run(float* x) {
+  auto local = seen;
+  local<<<1, 32>>>(x);
+  cudaFuncSetAttribute(seen, cudaFuncAttributeMaxDynamicSharedMemorySize, 70000);
+  launcher<seen>(x);
+  seen<<<2, 32>>>(x);
+  go(passed, x);
+}
+)");
+  auto index = app.scan();
+  ASSERT_EQ(index.pointers.size(), 2u);
+  EXPECT_EQ(index.pointers[0].kernels, std::vector<std::string>{only(index, "listed").id});
+  EXPECT_EQ(app.text(index.pointers[0].range), "listed");
+  EXPECT_EQ(index.pointers[1].kernels, std::vector<std::string>{only(index, "passed").id});
+}
+
+TEST(LaunchFinder, FollowsCallersThatPassTheSameMemoryTwice) {
+  // Each text calls a function S(to, from, n) of another unit, which launches k(to + n, from).
+  const std::pair<const char*, bool> callers[] = {
+      {"void run(float* a, float* b) { S(a, b, 1); }", false},
+      {"void run(float* a, float* b) { S(a, b, 1); S(a, a, 1); }", true},
+      {"void run(float* a, float* b, bool in_place) { S(in_place ? b : a, &b[7], 1); }", true},
+      {"void twice(float* x, float* y) { S(x, y, 1); } void run(float* a) { twice(a, a + 7); }", true},
+      {"struct Grid { float *u, *v; }; void run(Grid& g) { S(g.u, g.v, 1); }", false},
+      {"struct Grid { float *u, *v; }; void step(Grid& g, Grid& h) { S(g.u, h.u, 1); } void run(Grid& g) { step(g, g); "
+       "}",
+       true},
+      {"template <class T> void any(T* x, T* y) { S(x, y, 1); } void run(float* a) { any(a, a); }", true},
+      {"float* buffer; void step(float* to) { S(to, buffer, 1); } void run() { step(buffer); }", true},
+      {"void S(int, int); void run(int a) { S(a, a); }", false}};  // Another function of the same name.
+  std::string header,
+      launching =
+          "#include \"smooth.h\"\n__global__ void k(float* to, const float* from) { to[threadIdx.x] = "
+          "from[threadIdx.x]; }\n",
+      calling = "#include \"smooth.h\"\n";
+  for (size_t i = 0; i < std::size(callers); ++i) {
+    std::string name = "smooth_" + std::to_string(i), text = callers[i].first;
+    header += "void " + name + "(float* to, const float* from, int n);\n";
+    launching +=
+        "void " + name + "(float* to, const float* from, int n) { k<<<1, 32>>>(to + n, (const float*)from); }\n";
+    for (size_t at; (at = text.find("S(")) != text.npos;) text.replace(at, 1, name);
+    calling += "namespace n" + std::to_string(i) + " { " + text + " }\n";
+  }
+  TestApp app;
+  app.header("smooth.h", header).unit("smooth.cu", launching).unit("main.cu", calling);
+  auto index = app.scan();
+  ASSERT_EQ(index.launches.size(), std::size(callers));
+  for (size_t i = 0; i < std::size(callers); ++i)
+    EXPECT_EQ(index.launches[i].one_memory.size(), callers[i].second ? 1u : 0u) << callers[i].first;
+  EXPECT_EQ(index.launches[1].one_memory[0], (std::pair<size_t, size_t>{0, 1}));
+}
+
+TEST(LaunchFinder, ReadsTheConfigurationOfAnExtendedLaunch) {
+  TestApp app;
+  app.unit("a.cu", R"(
+#define BLOCK 128
+__global__ void k(float* x, int n) { x[blockIdx.x * BLOCK + threadIdx.x] = n; }
+void assigned(float* x, int n) {
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3((n + BLOCK - 1) / BLOCK);
+  config.blockDim = BLOCK;
+  config.dynamicSmemBytes = BLOCK * sizeof(float);
+  cudaLaunchKernelEx(&config, k, x, n + 1);
+}
+void initialised(float* x, int n, cudaStream_t stream) {
+  dim3 grid(n / BLOCK, 2);
+  cudaLaunchConfig_t config = {grid, dim3(BLOCK), 0, stream};
+  void* args[] = {&x, &n};
+  cudaLaunchKernelExC(&config, (const void*)k, args);
+}
+void twice(float* x, int n) {
+  cudaLaunchConfig_t config = {0};
+  config.gridDim = n, config.blockDim = 32;
+  cudaLaunchKernelEx(&config, k, x, n);
+  config.gridDim = 7;
+  cudaLaunchKernelEx(&config, k, x, n);
+})");
+  auto index = app.scan();
+  ASSERT_EQ(index.launches.size(), 4u);
+  auto &a = index.launches[0], &b = index.launches[1], &c = index.launches[2];
+  EXPECT_EQ(a.kernels.size(), 1u);
+  EXPECT_EQ(a.grid[0], "(n + BLOCK - 1) / BLOCK"_e);
+  EXPECT_EQ(a.block[0], "BLOCK"_e);
+  EXPECT_EQ(a.shared, "BLOCK * 4"_e);
+  EXPECT_EQ(app.text(a.grid_range), "dim3((n + BLOCK - 1) / BLOCK)");
+  EXPECT_EQ(app.text(a.block_range), "BLOCK");
+  EXPECT_EQ(a.argument_text, (std::vector<std::string>{"x", "n + 1"}));
+  EXPECT_EQ(b.grid[0], "n / BLOCK"_e);
+  EXPECT_EQ(b.grid[1], "2"_e);
+  EXPECT_EQ(b.block[0], "BLOCK"_e);
+  EXPECT_EQ(b.shared, "0"_e);
+  EXPECT_EQ(b.argument_text, (std::vector<std::string>{"x", "n"}));
+  EXPECT_EQ(c.grid[0], std::nullopt) << "assigned twice";
+  EXPECT_EQ(c.block[0], "32"_e);
+  EXPECT_EQ(c.block_range.begin, c.block_range.end) << "two launches share the configuration";
+}
+
+TEST(LaunchFinder, DoesNotCountALibrarysLaunchMacroAsAMacroOfTheApplication) {
+  TestApp app;
+  app.unit("a.hip", R"(
+#include <hip/hip_runtime.h>
+#define CHECK(call) call
+#define START(kernel, n) hipLaunchKernelGGL(kernel, dim3(n), dim3(64), 0, 0, n)
+template <int R> __global__ void k(int n) {}
+void run(int n) {
+  hipLaunchKernelGGL(k<2>, dim3((n + 63) / 64), dim3(64), 0, 0, n);
+  CHECK(hipLaunchKernelGGL(HIP_KERNEL_NAME(k<3>), dim3(n), 64, 0, 0, n));
+  START(k<4>, n);
+})");
+  app.compiler("hipcc");
+  auto index = app.scan();
+  EXPECT_EQ(index.language, "hip");
+  ASSERT_EQ(index.launches.size(), 3u);
+  EXPECT_FALSE(index.launches[0].through_macro);
+  EXPECT_EQ(index.launches[0].grid[0], "(n + 63) / 64"_e);
+  EXPECT_EQ(app.text(index.launches[0].grid_range), "dim3((n + 63) / 64)");
+  EXPECT_EQ(index.launches[0].kernels.size(), 1u);
+  EXPECT_FALSE(index.launches[1].through_macro);
+  EXPECT_EQ(app.text(index.launches[1].block_range), "64");
+  EXPECT_TRUE(index.launches[2].through_macro);
+}
+
+}  // namespace
+}  // namespace kernelift

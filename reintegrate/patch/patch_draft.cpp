@@ -1,0 +1,92 @@
+// Files are identified by their resolved path, so that two spellings of one path collect their edits in one place.
+#include "reintegrate/patch/patch_draft.h"
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+
+#include "core/base/file.h"
+#include "core/base/within.h"
+
+namespace fs = std::filesystem;
+
+namespace kernelift {
+
+Result<OpenFile*> PatchDraft::open(const std::string& file) {
+  if (auto found = files_.find(file); found != files_.end()) return &found->second;
+  std::error_code code;
+  fs::path path = q_.root / file;  // Equals `file` if that is absolute.
+  fs::path real = fs::weakly_canonical(path, code), root = fs::weakly_canonical(q_.root, code);
+  auto relative = within(real, root);
+  if (!relative)
+    return refused(real.string() + " would have to change, but it is outside the application (" + root.string() + ")");
+  OpenFile opened{real, relative->string(), {}, {}};
+  KERNELIFT_ASSIGN(opened.text, read_text(real));
+  for (auto& [other, known] : files_)
+    if (known.path == real) return &known;
+  auto& kept = files_.emplace(file, std::move(opened)).first->second;
+  kept.lines = split_lines(kept.text);
+  return &kept;
+}
+
+bool PatchDraft::is_outside(const std::string& file) const {
+  std::error_code code;
+  return !within(fs::weakly_canonical(q_.root / file, code), fs::weakly_canonical(q_.root, code));
+}
+
+bool PatchDraft::same_file(const std::string& spelled, const fs::path& path) const {
+  std::error_code code;
+  return fs::weakly_canonical(fs::path(spelled).is_absolute() ? fs::path(spelled) : q_.root / spelled, code) == path;
+}
+
+void PatchDraft::add(OpenFile& file, uint64_t begin, uint64_t end, std::string text) {
+  std::string_view before = std::string_view(file.text).substr(begin, end - begin);
+  if (before == text) return;
+  for (auto& edit : edits_[&file])
+    if (begin < end && edit.begin == begin && edit.end == end && edit.text == text)
+      return;  // The slice contains this line twice, because its file is included twice.
+  edits_[&file].push_back({file.name, begin, end, std::move(text), {}});
+}
+
+bool PatchDraft::is_edited(OpenFile& file, uint64_t begin, uint64_t end) const {
+  auto found = edits_.find(&file);
+  return found != edits_.end() && std::ranges::any_of(found->second, [&](auto& edit) {
+           return edit.begin <= begin && end <= edit.end;
+         });
+}
+
+Result<SourcePatch> PatchDraft::finish() const {
+  SourcePatch patch;
+  for (auto& [file, edits] : edits_) {
+    if (edits.empty()) continue;
+    std::vector<size_t> order(edits.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::sort(order.begin(), order.end(), [&edits](size_t a, size_t b) {
+      return std::tuple(edits[a].begin, edits[a].end, a) < std::tuple(edits[b].begin, edits[b].end, b);
+    });
+    std::string text;
+    uint64_t at = 0;
+    for (size_t next : order) {
+      const ByteEdit& edit = edits[next];
+      if (edit.begin < at)
+        return refused("two edits overlap in " + file->name + " near byte " + std::to_string(edit.begin) +
+                       ": the kernel includes those lines twice, and the candidate changed them differently");
+      text.append(file->text, at, edit.begin - at);
+      text += edit.text;
+      at = edit.end;
+    }
+    text.append(file->text, at, file->text.size() - at);
+    if (text != file->text) patch.changes.push_back({file->path, file->name, file->text, text});
+  }
+  std::sort(patch.changes.begin(), patch.changes.end(), [](auto& a, auto& b) { return a.name < b.name; });
+  const Recipe& recipe = q_.candidate.recipe;
+  if (patch.changes.empty())
+    return refused(recipe.is_default() ? "the candidate is the original: there is nothing to patch"
+                                       : "the whole gain is in how the kernel is compiled (" + recipe.text() +
+                                             "), which no change of the source can express");
+  patch.notes = notes;
+  patch.reaches_others = reaches_others;
+  return patch;
+}
+
+}  // namespace kernelift

@@ -1,0 +1,45 @@
+// A patch while it is planned: the application's files that it touches, the byte edits collected for each of them, and
+// the notes for the report. All edits of a file are checked for overlap and applied at once, so that bytes outside them
+// cannot change.
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "reintegrate/patch/launch_edit.h"
+#include "reintegrate/patch/open_file.h"
+#include "reintegrate/patch/source_patch.h"
+
+namespace kernelift {
+
+class PatchDraft {
+ public:
+  /// EXPECTS: `question` outlives the draft.
+  explicit PatchDraft(const PatchQuestion& question) : q_(question) {}
+
+  /// The application's file of this name, read once. Refuses files outside the application.
+  Result<OpenFile*> open(const std::string& file);
+  bool is_outside(const std::string& file) const;
+  /// True if `spelled`, absolute or relative to the root, names the file at `path`.
+  bool same_file(const std::string& spelled, const std::filesystem::path& path) const;
+
+  /// Replaces bytes [begin, end) of the file. An edit that changes nothing, or repeats one, is ignored.
+  void add(OpenFile& file, uint64_t begin, uint64_t end, std::string text);
+  /// True if an edit covers bytes [begin, end) of the file.
+  bool is_edited(OpenFile& file, uint64_t begin, uint64_t end) const;
+  const std::map<OpenFile*, std::vector<ByteEdit>>& edits() const { return edits_; }
+  const std::vector<ByteEdit>& edits_of(OpenFile* file) { return edits_[file]; }
+
+  /// Applies the edits. Refuses edits that overlap, and a patch that changes nothing.
+  Result<SourcePatch> finish() const;
+
+  std::vector<std::string> notes;  ///< Side effects of the patch, and what it leaves out: one sentence each.
+  bool reaches_others = false;     ///< Other kernels, or other instances of the template, change too.
+
+ private:
+  const PatchQuestion& q_;
+  std::map<std::string, OpenFile> files_;
+  std::map<OpenFile*, std::vector<ByteEdit>> edits_;
+};
+
+}  // namespace kernelift

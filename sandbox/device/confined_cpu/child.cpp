@@ -1,0 +1,277 @@
+// See child.h.
+#include "sandbox/device/confined_cpu/child.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include "core/base/wire.h"
+#include "sandbox/device/cpu/cpu_device.h"
+#include "sandbox/device/host_kernels.h"
+
+namespace kernelift::confined {
+namespace {
+
+using cpu::LaunchFault;
+using Step = DeviceProgram::Step;
+using Clock = std::chrono::steady_clock;
+
+struct Fault {
+  DeviceFault fault = DeviceFault::None;
+  std::string detail;
+  explicit operator bool() const { return fault != DeviceFault::None; }
+};
+
+Fault from_launch(const cpu::LaunchOutcome& outcome) {
+  switch (outcome.fault) {
+    case LaunchFault::InvalidConfiguration: return {DeviceFault::LaunchRefused, outcome.detail};
+    case LaunchFault::OutOfResources: return {DeviceFault::OverResources, outcome.detail};
+    case LaunchFault::Unsupported: return {DeviceFault::Unsupported, outcome.detail};
+    case LaunchFault::TimedOut: return {DeviceFault::TimedOut, outcome.detail};
+    default: return {DeviceFault::Crashed, outcome.detail};
+  }
+}
+
+WireWriter answer(const Fault& fault) {
+  WireWriter writer;
+  writer.number(static_cast<uint64_t>(fault.fault)).text(fault.detail);
+  return writer;
+}
+
+class Child {
+ public:
+  Child(Channel channel, const Inheritance& inherited) : channel_(std::move(channel)), inherited_(inherited) {
+    options_.print = [](std::string_view) {};
+  }
+
+  void serve() {
+    while (Frame frame = channel_.receive()) {
+      if (frame.type == kLoad) {
+        if (!channel_.send(kLoaded, load_and_list(WireReader(frame.body).number()))) return;
+      } else if (frame.type == kRun) {
+        auto request = decode(frame.body);
+        if (!request) return;
+        std::vector<double> seconds;
+        Fault fault = run(*request, seconds);
+        if (!channel_.send(kRan, answer(fault).reals(seconds).take())) return;
+      }
+    }
+  }
+  void refuse(const std::string& why) { channel_.send(kLoaded, answer({DeviceFault::LaunchRefused, why}).take()); }
+
+ private:
+  Result<cpu::LoadedImage*> loaded(uint64_t number) {
+    auto& image = loaded_[number];
+    if (!image) {
+      auto known = inherited_.images.find(number);
+      if (known == inherited_.images.end()) return environment_error("an image that this process does not know");
+      KERNELIFT_ASSIGN(image, cpu::LoadedImage::load(known->second.bytes, "image" + std::to_string(number)));
+    }
+    return image.get();
+  }
+
+  std::string load_and_list(uint64_t number) {
+    auto image = loaded(number);
+    if (!image.ok()) return answer({DeviceFault::LaunchRefused, image.error().message}).take();
+    const kl_image& table = (*image)->image();
+    WireWriter writer = answer({});
+    writer.number(table.kernel_count);
+    for (uint32_t i = 0; i < table.kernel_count; ++i) {
+      const kl_kernel& kernel = table.kernels[i];
+      writer.text(kernel.name).number(kernel.static_shared_bytes).number(kernel.max_threads);
+      writer.number(kernel.parameter_count);
+      for (uint32_t p = 0; p < kernel.parameter_count; ++p)
+        writer.number(kernel.parameters[p].offset).number(kernel.parameters[p].size);
+    }
+    writer.number(table.variable_count);
+    for (uint32_t i = 0; i < table.variable_count; ++i)
+      writer.text(table.variables[i].name).number(table.variables[i].size);
+    return writer.take();
+  }
+
+  /// Values of module variables, from their copies in shared memory to the image or back.
+  void carry_variables(const RunRequest& request, bool into_image) {
+    for (auto& [number, variables] : request.bound) {
+      auto image = loaded(number);
+      if (!image.ok()) continue;  // A launch from it will say so.
+      for (auto& bound : variables) {
+        if (bound.index >= (*image)->image().variable_count) continue;
+        void *own = (*image)->image().variables[bound.index].address, *copy = reinterpret_cast<void*>(bound.shadow);
+        into_image ? std::memcpy(own, copy, bound.size) : std::memcpy(copy, own, bound.size);
+      }
+    }
+  }
+
+  Fault launch(const DeviceLaunch& launch) {
+    auto image = loaded(image_of(launch.kernel));
+    if (!image.ok()) return {DeviceFault::LaunchRefused, image.error().message};
+    if (kernel_of(launch.kernel) >= (*image)->image().kernel_count)
+      return {DeviceFault::LaunchRefused, "no such kernel"};
+    const kl_kernel& kernel = (*image)->image().kernels[kernel_of(launch.kernel)];
+    arguments_.assign(launch.arguments.begin(), launch.arguments.end());
+    arguments_.resize(std::max<size_t>(arguments_.size(), kernel.parameter_bytes));
+    auto outcome = cpu::launch(kernel, launch.geometry, arguments_.data(), options_);
+    return outcome.ok() ? Fault{} : from_launch(outcome);
+  }
+
+  void flush_caches() {
+    constexpr uint64_t kLine = 64;
+    for (auto [begin, end] : inherited_.placed)
+      for (uint64_t at = begin; at < end; at += kLine) {
+#if defined(__x86_64__)
+        _mm_clflush(reinterpret_cast<const void*>(at));
+#elif defined(__aarch64__)
+        asm volatile("dc civac, %0" ::"r"(at) : "memory");
+#endif
+      }
+#if defined(__x86_64__)
+    _mm_mfence();
+#endif
+  }
+
+  Fault run(const RunRequest& request, std::vector<double>& seconds) {
+    options_.workers = inherited_.threads;
+    if (request.reordered) options_.workers = inherited_.threads == 1 ? 2 : 1;
+    options_.no_progress_timeout = request.limit;
+    bool timed = false;
+    Clock::time_point begun;
+    for (auto& step : request.steps) {
+      switch (step.kind) {
+        case Step::Kind::Begin:
+          carry_variables(request, true);
+          timed = true, begun = Clock::now();
+          break;
+        case Step::Kind::End:
+          seconds.push_back(std::chrono::duration<double>(Clock::now() - begun).count());
+          timed = false;
+          carry_variables(request, false);
+          break;
+        case Step::Kind::Launch: {
+          if (image_of(step.launch->kernel) == 0) {
+            bool flush = std::strcmp(host_kernels()[kernel_of(step.launch->kernel)].name, "kl_flush") == 0;
+            flush ? flush_caches() : execute_on_host(step);
+            break;
+          }
+          if (!timed) carry_variables(request, true);
+          if (Fault fault = launch(*step.launch)) return fault;
+          if (!timed) carry_variables(request, false);
+          break;
+        }
+        default: execute_on_host(step);
+      }
+    }
+    return {};
+  }
+
+  Channel channel_;
+  const Inheritance& inherited_;
+  cpu::LaunchOptions options_;
+  std::map<uint64_t, std::shared_ptr<cpu::LoadedImage>> loaded_;
+  std::vector<std::byte> arguments_;
+};
+
+void put(WireWriter& writer, const Geometry& geometry) {
+  for (const Dim3& dimensions : {geometry.grid, geometry.block})
+    writer.number(dimensions.x).number(dimensions.y).number(dimensions.z);
+  writer.number(geometry.shared_bytes);
+}
+
+Geometry take_geometry(WireReader& reader) {
+  Geometry geometry;
+  for (Dim3* dimensions : {&geometry.grid, &geometry.block}) {
+    dimensions->x = static_cast<uint32_t>(reader.number()), dimensions->y = static_cast<uint32_t>(reader.number());
+    dimensions->z = static_cast<uint32_t>(reader.number());
+  }
+  geometry.shared_bytes = static_cast<uint32_t>(reader.number());
+  return geometry;
+}
+
+}  // namespace
+
+std::string encode(const RunRequest& request) {
+  WireWriter writer;
+  writer.number(request.reordered).number(static_cast<uint64_t>(request.limit.count()));
+  writer.number(request.bound.size());
+  for (auto& [image, variables] : request.bound) {
+    writer.number(image).number(variables.size());
+    for (auto& bound : variables) writer.number(bound.index).number(bound.shadow).number(bound.size);
+  }
+  writer.number(request.steps.size());
+  for (auto& step : request.steps) {
+    writer.number(static_cast<uint64_t>(step.kind)).number(step.to).number(step.from).number(step.bytes);
+    writer.number(static_cast<uint64_t>(step.byte));
+    if (step.kind != Step::Kind::Launch) continue;
+    const DeviceLaunch& launch = *step.launch;
+    writer.number(launch.kernel);
+    put(writer, launch.geometry);
+    writer.text({reinterpret_cast<const char*>(launch.arguments.data()), launch.arguments.size()});
+  }
+  return writer.take();
+}
+
+std::optional<RunRequest> decode(std::string_view bytes) {
+  WireReader reader(bytes);
+  RunRequest request;
+  request.reordered = reader.number(), request.limit = std::chrono::milliseconds(reader.number());
+  for (uint64_t images = reader.number(); images > 0 && !reader.failed(); --images) {
+    auto& variables = request.bound[reader.number()];
+    for (uint64_t count = reader.number(); count > 0 && !reader.failed(); --count) {
+      auto& bound = variables.emplace_back();
+      bound.index = reader.number(), bound.shadow = reader.number(), bound.size = reader.number();
+    }
+  }
+  uint64_t steps = reader.number();
+  for (uint64_t i = 0; i < steps && !reader.failed(); ++i) {
+    Step step{static_cast<Step::Kind>(reader.number()), 0, 0, 0, {}, nullptr};
+    step.to = reader.number(), step.from = reader.number(), step.bytes = reader.number();
+    step.byte = static_cast<std::byte>(reader.number());
+    if (step.kind == Step::Kind::Launch) {
+      DeviceLaunch& launch = request.launches.emplace_back();
+      launch.kernel = reader.number(), launch.geometry = take_geometry(reader);
+      std::string arguments = reader.text();
+      auto* begin = reinterpret_cast<const std::byte*>(arguments.data());
+      launch.arguments.assign(begin, begin + arguments.size());
+    }
+    request.steps.push_back(step);
+  }
+  if (!reader.ok()) return std::nullopt;
+  size_t next = 0;
+  for (auto& step : request.steps)
+    if (step.kind == Step::Kind::Launch) step.launch = &request.launches[next++];
+  return request;
+}
+
+void execute_on_host(const Step& step) {
+  switch (step.kind) {
+    case Step::Kind::Copy:
+      std::memmove(reinterpret_cast<void*>(step.to), reinterpret_cast<const void*>(step.from), step.bytes);
+      break;
+    case Step::Kind::Fill:
+      std::memset(reinterpret_cast<void*>(step.to), static_cast<int>(step.byte), step.bytes);
+      break;
+    case Step::Kind::Launch:
+      host_kernels()[kernel_of(step.launch->kernel)].run(
+          {step.launch->arguments.data(), step.launch->arguments.size()});
+      break;
+    default: break;
+  }
+}
+
+void serve(Channel channel, FaultReport* fault, const Inheritance& inherited) {
+  report_faults_to(fault);
+  JailSpec jail;
+  jail.kind = JailKind::Device;
+  jail.extra_memory_bytes = inherited.memory_bytes;
+  Child child(std::move(channel), inherited);
+  if (auto confined = enter_jail(jail); !confined.ok()) child.refuse(confined.error().message);
+  else child.serve();
+  _exit(0);
+}
+
+}  // namespace kernelift::confined

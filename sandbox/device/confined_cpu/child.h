@@ -1,0 +1,65 @@
+// The child's half of the confined CPU device, and how its parent talks to it. Code in the child shares its process
+// with a candidate, so nothing that it says is believed without a check outside: results are compared by the parent in
+// memory that it sees itself, and only durations come from here.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sandbox/device/confined_cpu/confined_cpu.h"
+#include "sandbox/jail/channel.h"
+#include "sandbox/jail/jail.h"
+
+namespace kernelift::confined {
+
+/// Frames. Load: image number. Run: an encoded program. Answers: Loaded, Ran, each with a fault first.
+enum : uint32_t { kLoad = 1, kLoaded = 2, kRun = 3, kRan = 4 };
+
+/// Handles of kernels: the image's number above, the kernel's index in it below; image 0 is the host kernels.
+inline uint64_t handle_of(uint64_t image, uint64_t kernel) { return image << 32 | (kernel + 1); }
+inline uint64_t image_of(uint64_t handle) { return handle >> 32; }
+inline uint64_t kernel_of(uint64_t handle) { return (handle & 0xffffffff) - 1; }
+
+/// An image as children inherit it.
+struct Image {
+  std::string bytes;
+  struct Variable {
+    std::string name;
+    uint64_t size = 0;
+    std::byte* shadow = nullptr;  ///< Its copy in shared memory.
+    bool bound = false;           ///< A program has set it: children take over and leave behind its value.
+  };
+  std::vector<Variable> variables;  ///< In the image's order, as a child listed them.
+  uint64_t variable_bytes = 0;      ///< Of the shared memory for copies, as much was taken before it came.
+};
+
+/// What a child knows of its parent at the fork.
+struct Inheritance {
+  const std::map<uint64_t, Image>& images;
+  const std::map<uint64_t, uint64_t>& placed;  ///< begin → end of memory at recorded addresses, for kl_flush.
+  unsigned threads = 0;
+  uint64_t memory_bytes = 0;
+};
+
+/// What a run needs beside the program's steps.
+struct RunRequest {
+  std::vector<DeviceProgram::Step> steps;
+  std::vector<DeviceLaunch> launches;  ///< Those of the steps, in order.
+  bool reordered = false;
+  std::chrono::milliseconds limit{0};
+  struct Bound {
+    uint64_t index = 0, shadow = 0, size = 0;  ///< In the image's table; address and bytes of its copy.
+  };
+  std::map<uint64_t, std::vector<Bound>> bound;  ///< By image: variables whose values are carried over.
+};
+std::string encode(const RunRequest& request);
+std::optional<RunRequest> decode(std::string_view bytes);
+
+/// The child's life: confines itself, serves, never returns.
+[[noreturn]] void serve(Channel channel, FaultReport* fault, const Inheritance& inherited);
+
+/// Executes a step that is no launch of an image: a copy, a fill, or one of the host kernels.
+void execute_on_host(const DeviceProgram::Step& step);
+
+}  // namespace kernelift::confined

@@ -1,0 +1,190 @@
+// See host_kernels.h.
+#include "sandbox/device/host_kernels.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sandbox/device/device.h"
+#include "sandbox/judge/judging.h"
+
+namespace kernelift {
+namespace {
+
+using namespace judging;
+
+const u8* at(u64 address) { return reinterpret_cast<const u8*>(address); }
+u64 expected_at(const Task& task, u64 i) { return load(at(task.expected + i * task.stride), task.width); }
+u64 got_at(const Task& task, u64 i) { return load(at(task.got + i * task.stride), task.width); }
+Finding& finding(u64 address) { return *reinterpret_cast<Finding*>(address); }
+
+Scale scale_of_neighbourhood(const Task& task, u64 begin, u64 end) {
+  Magnitudes all;
+  for (u64 i = begin; i < end; ++i) note(task.kind, task.width, expected_at(task, i), all);
+  Squares sizes(task.kind, task.width, all);
+  if (sizes.count == 0) return {};
+  double squares = 0;
+  for (u64 i = begin; i < end; ++i) squares += sizes.of(expected_at(task, i));
+  return sizes.scale(std::sqrt(squares / static_cast<double>(sizes.count)), all);
+}
+
+/// Neighbourhoods whose expected and present bytes are equal need no arithmetic.
+bool equal_bytes(const Task& task, u64 begin, u64 end) {
+  u64 from = begin * task.stride, bytes = (end - begin - 1) * task.stride + task.width;
+  return std::memcmp(at(task.expected + from), at(task.got + from), bytes) == 0;
+}
+
+void compare_all(const Task& task) {
+  Finding& found = finding(task.into);
+  u64 each = kNeighbourhoodBytes / task.width;
+  for (u64 begin = 0; begin < task.count; begin += each) {
+    u64 end = std::min(task.count, begin + each);
+    if (equal_bytes(task, begin, end)) continue;
+    double allowed = task.envelope > 0 ? allowed_by(task, scale_of_neighbourhood(task, begin, end)) : 0;
+    for (u64 i = begin; i < end; ++i) {
+      Difference difference = compare(task, expected_at(task, i), got_at(task, i), allowed);
+      if (difference.measured) {
+        found.largest_ulps = std::max(found.largest_ulps, bits_of(difference.distance));
+        found.largest_absolute = std::max(found.largest_absolute, bits_of(difference.absolute));
+      }
+      if (!difference.mismatch) continue;
+      ++found.mismatches, found.first = std::min(found.first, i);
+      found.worst = std::max(found.worst, worst_key(difference.distance, i / each));
+    }
+  }
+}
+
+void spread_all(const Task& task) {
+  u64 each = kNeighbourhoodBytes / task.width;
+  Finding& found = finding(task.into);
+  for (u64 begin = 0; begin < task.count; begin += each) {
+    u64 end = std::min(task.count, begin + each);
+    if (equal_bytes(task, begin, end)) continue;
+    double largest = 0;
+    for (u64 i = begin; i < end; ++i) {
+      Difference moved = compare(task, expected_at(task, i), got_at(task, i), 0);
+      largest = std::max(largest, beyond_ulps(task, moved)), found.mismatches += moved.denormal;
+    }
+    if (largest == 0) continue;
+    Scale scale = scale_of_neighbourhood(task, begin, end);
+    if (scale.rms > 0) found.largest_absolute = std::max(found.largest_absolute, bits_of(largest / scale.rms));
+    if (scale.typical > 0) found.largest_ulps = std::max(found.largest_ulps, bits_of(largest / scale.typical));
+  }
+}
+
+bool filled_with(const u8* bytes, u64 count, u8 byte) {
+  return count == 0 || (bytes[0] == byte && std::memcmp(bytes, bytes + 1, count - 1) == 0);
+}
+
+u64 each_of(const Task& task) { return kNeighbourhoodBytes / task.width; }
+
+constexpr size_t kTask = sizeof(Task);
+
+void check_canary(const PackedArguments& arguments) {
+  u64 begin = arguments.at<u64>(0), bytes = arguments.at<u64>(8);
+  auto byte = static_cast<u8>(arguments.at<u32>(16));
+  if (filled_with(at(begin), bytes, byte)) return;
+  Finding& found = finding(arguments.at<u64>(24));
+  const u8* broken = std::find_if(at(begin), at(begin + bytes), [&](u8 one) { return one != byte; });
+  found.address = std::min(found.address, reinterpret_cast<u64>(broken));
+}
+
+void poison(const PackedArguments& arguments) {
+  auto task = arguments.at<Task>(0);
+  const u8 *states = at(arguments.at<u64>(kTask)), *end = states + task.count;
+  int byte = static_cast<int>(arguments.at<u32>(kTask + 8));
+  for (const u8* state = states; state != end; ++state) {
+    state = static_cast<const u8*>(std::memchr(state, kWritten, static_cast<size_t>(end - state)));
+    if (!state) return;
+    u64 i = static_cast<u64>(state - states);
+    std::memset(reinterpret_cast<void*>(task.got + i * task.stride), byte, task.width);
+  }
+}
+
+void copy_written(const PackedArguments& arguments) {
+  auto task = arguments.at<Task>(0);
+  const u8* states = at(arguments.at<u64>(kTask));
+  for (u64 i = 0; i < task.count; ++i)
+    if (states[i] == kWritten)
+      std::memcpy(reinterpret_cast<void*>(task.got + i * task.stride), at(task.expected + i * task.stride), task.width);
+}
+
+void classify_all(const PackedArguments& arguments) {
+  auto task = arguments.at<Task>(0);
+  auto* states = reinterpret_cast<u8*>(arguments.at<u64>(kTask));
+  auto byte = static_cast<u8>(arguments.at<u32>(kTask + 8));
+  u64 pattern = 0x0101010101010101ull * byte;
+  if (task.width < 8) pattern &= (1ull << (8 * task.width)) - 1;
+  for (u64 begin = 0, each = each_of(task); begin < task.count; begin += each) {
+    u64 end = std::min(task.count, begin + each);
+    if (task.stride == task.width) {
+      // A launch may write only a few elements of a large buffer: most ranges are entirely equal or entirely poison.
+      const u8* now = at(task.got + begin * task.width);
+      bool same = equal_bytes(task, begin, end), untouched = filled_with(now, (end - begin) * task.width, byte);
+      if (same != untouched && !std::memchr(at(task.expected + begin * task.width), byte, (end - begin) * task.width)) {
+        for (u64 i = begin; i < end; ++i)
+          finding(task.into).mismatches += (states[i] &= same ? kWritten : kUntouched) == 0;
+        continue;
+      }
+    }
+    for (u64 i = begin; i < end; ++i) {
+      states[i] &= classify(task, expected_at(task, i), got_at(task, i), pattern, 0);
+      finding(task.into).mismatches += states[i] == 0;
+    }
+  }
+}
+
+void count_uncovered(const PackedArguments& arguments) {
+  auto task = arguments.at<Task>(0);
+  const u8* states = at(arguments.at<u64>(kTask));
+  Finding& found = finding(task.into);
+  for (u64 begin = 0, each = each_of(task); begin < task.count; begin += each) {
+    u64 end = std::min(task.count, begin + each);
+    u64 known = static_cast<u64>(std::count(states + begin, states + end, u8(kWritten)));
+    found.largest_ulps += known;
+    if (known == end - begin || equal_bytes(task, begin, end)) continue;
+    for (u64 i = begin; i < end; ++i)
+      found.mismatches += states[i] != kWritten && expected_at(task, i) != got_at(task, i);
+  }
+}
+
+void copy_ranges(const PackedArguments& arguments) {
+  auto* ranges = reinterpret_cast<const DeviceRange*>(arguments.at<u64>(0));
+  for (u64 i = 0; i < arguments.at<u64>(8); ++i)
+    std::memcpy(reinterpret_cast<void*>(ranges[i].to), reinterpret_cast<const void*>(ranges[i].from), ranges[i].bytes);
+}
+
+void copy(const PackedArguments& arguments) {
+  std::memcpy(reinterpret_cast<void*>(arguments.at<u64>(0)), reinterpret_cast<const void*>(arguments.at<u64>(8)),
+              arguments.at<u64>(16));
+}
+
+void write(const PackedArguments& arguments) {
+  auto* to = reinterpret_cast<void*>(arguments.at<u64>(0));
+  std::memset(to, 1, arguments.at<u64>(8));
+  asm volatile("" ::"r"(to) : "memory");
+}
+
+void nothing(const PackedArguments&) {}
+
+}  // namespace
+
+std::span<const HostKernel> host_kernels() {
+  static constexpr HostKernel kKernels[] = {
+      {"kl_compare", [](const PackedArguments& arguments) { compare_all(arguments.at<Task>(0)); }},
+      {"kl_spread", [](const PackedArguments& arguments) { spread_all(arguments.at<Task>(0)); }},
+      {"kl_check_canary", check_canary},
+      {"kl_poison", poison},
+      {"kl_copy_written", copy_written},
+      {"kl_classify", classify_all},
+      {"kl_uncovered", count_uncovered},
+      {"kl_copy_ranges", copy_ranges},
+      {"kl_copy", copy},
+      {"kl_flush", nothing},
+      {"kl_hold", nothing},
+      {"kl_write", write},
+      {"kl_nothing", nothing},
+  };
+  return kKernels;
+}
+
+}  // namespace kernelift

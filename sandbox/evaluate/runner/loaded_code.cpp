@@ -1,0 +1,280 @@
+// See loaded_code.h.
+#include "sandbox/evaluate/runner/loaded_code.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "core/model/kernel_key.h"
+
+namespace kernelift {
+namespace {
+
+constexpr uint64_t kLargestScratch = 16ull << 30;
+constexpr std::byte kRubbish{0xc5};
+constexpr uint64_t kGuard = 64 << 10;
+
+TrialFailure over(const std::string& what, uint64_t used, uint64_t limit) {
+  return {Outcome::OverResources, what + ": " + std::to_string(used) + ", limit " + std::to_string(limit)};
+}
+
+bool has_clusters(const DeviceFacts& facts) {
+  constexpr int kFirst = 90;
+  return !facts.arch.starts_with("sm_") || std::atoi(facts.arch.c_str() + 3) >= kFirst;
+}
+
+std::optional<TrialFailure> over_limits(const DeviceFacts& facts, const DeviceKernel& kernel,
+                                        const Geometry& geometry) {
+  uint64_t threads = geometry.block.count();
+  if (threads > facts.max_threads_per_block) return over("threads per block", threads, facts.max_threads_per_block);
+  if (threads > kernel.max_threads)
+    return over(kernel.registers > 0 ? "threads per block, with " + std::to_string(kernel.registers) + " registers each"
+                                     : "threads per block under __launch_bounds__",
+                threads, kernel.max_threads);
+  uint64_t shared = uint64_t(geometry.shared_bytes) + kernel.shared_bytes;
+  if (shared > facts.shared_per_block_optin)
+    return over("bytes of shared memory per block", shared, facts.shared_per_block_optin);
+  const std::pair<const char*, std::pair<uint32_t, uint32_t>> dimensions[] = {
+      {"block size in x", {geometry.block.x, facts.max_block.x}},
+      {"block size in y", {geometry.block.y, facts.max_block.y}},
+      {"block size in z", {geometry.block.z, facts.max_block.z}},
+      {"blocks in x", {geometry.grid.x, facts.max_grid.x}},
+      {"blocks in y", {geometry.grid.y, facts.max_grid.y}},
+      {"blocks in z", {geometry.grid.z, facts.max_grid.z}}};
+  for (auto& [what, pair] : dimensions)
+    if (pair.first > pair.second) return over(what, pair.first, pair.second);
+  if (threads == 0 || geometry.grid.count() == 0)
+    return TrialFailure{Outcome::LaunchFailed, "an empty grid or block: " + geometry.text()};
+  return std::nullopt;
+}
+
+Bindings recorded_geometry(const Geometry& geometry, Bindings bound) {
+  bound["gx"] = geometry.grid.x, bound["gy"] = geometry.grid.y, bound["gz"] = geometry.grid.z;
+  bound["bx"] = geometry.block.x, bound["by"] = geometry.block.y, bound["bz"] = geometry.block.z;
+  bound["shared"] = geometry.shared_bytes;
+  return bound;
+}
+
+/// A kernel that takes more than the recorded parameters gets the scratch buffers' addresses, in order.
+std::optional<TrialFailure> pass_arguments(const DeviceKernel& kernel, const MepInstance& recorded,
+                                           const std::vector<uint64_t>& scratch, DeviceLaunch& launch) {
+  if (!kernel.knows_parameters) {
+    if (scratch.empty()) return std::nullopt;
+    return TrialFailure{Outcome::LaunchFailed, "the driver is too old to say how scratch memory is passed"};
+  }
+  uint64_t bytes = 0;
+  for (auto& parameter : kernel.parameters) bytes = std::max<uint64_t>(bytes, parameter.offset + parameter.size);
+  auto mismatch = [&] {
+    return TrialFailure{Outcome::LaunchFailed,
+                        "the kernel takes " + std::to_string(kernel.parameters.size()) + " parameters of " +
+                            std::to_string(bytes) + " bytes; the recorded launch passes " +
+                            std::to_string(recorded.parameters.size()) + " of " +
+                            std::to_string(recorded.arguments.size()) +
+                            (scratch.empty() ? "" : " and " + std::to_string(scratch.size()) + " scratch pointers")};
+  };
+  size_t passed = recorded.parameters.size();
+  if (kernel.parameters.size() < passed || kernel.parameters.size() - passed > scratch.size()) return mismatch();
+  for (size_t i = 0; i < passed; ++i)
+    if (kernel.parameters[i].offset != recorded.parameters[i].offset ||
+        kernel.parameters[i].size != recorded.parameters[i].size)
+      return mismatch();
+  launch.arguments.resize(std::max<size_t>(bytes, launch.arguments.size()));
+  for (size_t i = passed; i < kernel.parameters.size(); ++i) {
+    const Parameter& slot = kernel.parameters[i];
+    if (slot.size != sizeof(uint64_t)) return mismatch();
+    std::memcpy(&launch.arguments[slot.offset], &scratch[i - passed], sizeof(uint64_t));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+const DeviceVariable* find_variable(const std::vector<DeviceVariable>& variables, const std::string& name,
+                                    const std::string& recorded_name, const std::string& key) {
+  for (auto* wanted : {&name, &recorded_name})
+    for (auto& variable : variables)
+      if (!wanted->empty() && variable.name == *wanted) return &variable;
+  const DeviceVariable* found = nullptr;
+  for (auto& variable : variables) {
+    if (canonical_key(variable.name) != key) continue;
+    if (found) return nullptr;
+    found = &variable;
+  }
+  return found;
+}
+
+const DeviceKernel* LoadedCode::find_kernel(const std::string& wanted) const {
+  const DeviceKernel* found = nullptr;
+  for (auto& kernel : image_.kernels)
+    if (kernel.name == wanted) return &kernel;
+  for (auto& kernel : image_.kernels) {
+    std::string key = canonical_key(kernel.name);
+    if (key != wanted && !key_matches(key, wanted)) continue;
+    if (found) return nullptr;  // Ambiguous is as good as absent.
+    found = &kernel;
+  }
+  return found;
+}
+
+std::optional<TrialFailure> LoadedCode::load(Device& device, const ReplayMemory& memory, const Mep& mep,
+                                             const TrialCode& code, bool first) {
+  auto image = device.load(code.image, first);
+  if (!image.ok()) return TrialFailure{Outcome::LaunchFailed, image.error().message};
+  image_ = std::move(*image);
+  instances_.clear();
+  for (size_t i = 0; i < mep.instances.size(); ++i)
+    if (auto failure = prepare(device, memory.instances()[i], mep, mep.instances[i], code)) {
+      failure->detail = "instance " + mep.instances[i].id + ": " + failure->detail;
+      return failure;
+    }
+  return std::nullopt;
+}
+
+std::optional<TrialFailure> LoadedCode::prepare(Device& device, const ReplayInstance& memory, const Mep& mep,
+                                                const MepInstance& recorded, const TrialCode& code) {
+  Prepared& prepared = instances_.emplace_back();
+  std::vector<uint64_t> scratch_addresses;
+  for (auto& wanted : code.scratch) {
+    auto bytes = wanted.bytes.evaluate(recorded_geometry(recorded.geometry, code.values));
+    if (!bytes.ok()) return TrialFailure{Outcome::LaunchFailed, bytes.error().message};
+    if (*bytes < 0 || static_cast<uint64_t>(*bytes) > kLargestScratch)
+      return TrialFailure{Outcome::OverResources, "scratch memory of " + std::to_string(*bytes) + " bytes, limit " +
+                                                      std::to_string(kLargestScratch)};
+    const auto size = static_cast<uint64_t>(*bytes);
+    auto placed = device.place(0, kGuard + size + kGuard);
+    if (!placed.ok()) return TrialFailure{Outcome::OverResources, placed.error().message};
+    Scratch& scratch = prepared.scratch.emplace_back(std::move(*placed), 0, size, wanted.zeroed);
+    scratch.address = scratch.memory.address + kGuard;
+    DeviceProgram fresh;
+    fresh.fill(scratch.address - kGuard, kCanary, kGuard), fresh.fill(scratch.address + size, kCanary, kGuard);
+    // Fresh memory may be zero; scratch that was not asked to be must not be relied on.
+    fresh.fill(scratch.address, kRubbish, size);
+    if (auto filled = device.run(fresh, std::chrono::seconds(10)); !filled.ok())
+      return TrialFailure{Outcome::LaunchFailed, filled.detail};
+    scratch_addresses.push_back(scratch.address);
+  }
+  for (auto& variable : recorded.variables) {
+    const DeviceVariable* found = find_variable(image_.variables, variable.name, variable.recorded_name, variable.key);
+    // Another size is another variable: the recorded bytes do not say what it should hold.
+    if (found && found->size != variable.size)
+      return TrialFailure{Outcome::LaunchFailed, "its variable " + variable.key + " has " +
+                                                     std::to_string(found->size) + " bytes, the recorded one " +
+                                                     std::to_string(variable.size)};
+    prepared.variables.push_back(found ? found->address : 0);
+  }
+  std::vector<CandidateLaunch> launches = code.launches;
+  if (launches.empty()) launches.push_back(CandidateLaunch::as_recorded(mep.kernel_mangled));
+  for (auto& wanted : launches) {
+    const DeviceKernel* kernel = find_kernel(wanted.kernel);
+    // Spelled by the source or mangled by another compiler, template arguments may be written otherwise.
+    if (!kernel && (wanted.kernel == mep.kernel_mangled || wanted.kernel == mep.kernel_name))
+      kernel = find_kernel(mep.kernel_key);
+    if (!kernel)
+      return TrialFailure{Outcome::LaunchFailed, "the image has no kernel '" + wanted.kernel + "', or several"};
+    auto geometry = wanted.evaluate(recorded.geometry, code.values);
+    if (!geometry.ok()) return TrialFailure{Outcome::LaunchFailed, geometry.error().message};
+    DeviceLaunch launch;
+    launch.kernel = kernel->handle, launch.geometry = *geometry, launch.arguments = memory.arguments;
+    launch.cluster = recorded.settings.cluster, launch.cluster_policy = recorded.settings.cluster_policy;
+    launch.carveout = recorded.settings.carveout, launch.cache_config = recorded.settings.cache_config;
+    launch.priority = recorded.settings.priority;
+    if (launch.cluster.x > 0 && !has_clusters(device.facts()))
+      return TrialFailure{Outcome::LaunchFailed, "its launch needs clusters of blocks, which " + device.facts().arch +
+                                                     " does not have (sm_90 and later do)"};
+    if (kernel_.empty()) kernel_ = kernel->name;
+    if (auto failure = over_limits(device.facts(), *kernel, *geometry)) return failure;
+    if (auto failure = pass_arguments(*kernel, recorded, scratch_addresses, launch)) return failure;
+    if (!resources_.threads && kernel->registers > 0) {
+      auto threads = static_cast<uint32_t>(geometry->block.count());
+      resources_ = {kernel->registers, kernel->local_bytes, kernel->shared_bytes + geometry->shared_bytes, threads, {}};
+      if (kernel->resident_blocks && device.facts().threads_per_multiprocessor > 0)
+        resources_.occupancy = static_cast<double>(kernel->resident_blocks(threads, geometry->shared_bytes)) * threads /
+                               device.facts().threads_per_multiprocessor;
+    }
+    prepared.launches.push_back(std::move(launch));
+  }
+  return place_symbols(device, memory, recorded, prepared);
+}
+
+std::optional<TrialFailure> LoadedCode::place_symbols(Device& device, const ReplayInstance& memory,
+                                                      const MepInstance& recorded, Prepared& into) const {
+  if (memory.slots.empty()) return std::nullopt;
+  std::vector<uint64_t> values;
+  std::vector<const ReplayInstance::Slot*> placed;
+  for (auto& slot : memory.slots) {
+    const MepSymbolSlot& symbol = recorded.symbols[slot.symbol];
+    std::string recorded_name;
+    for (auto& variable : recorded.variables)
+      if (variable.key == symbol.key) recorded_name = variable.recorded_name;
+    const DeviceVariable* found = find_variable(image_.variables, symbol.name, recorded_name, symbol.key);
+    uint64_t address = found ? found->address : 0;
+    if (address == 0)
+      return TrialFailure{Outcome::LaunchFailed,
+                          "the image has no variable '" + symbol.spelling + "', which recorded memory points to"};
+    address += symbol.addend;
+    if (slot.in_arguments) {
+      for (auto& launch : into.launches)
+        if (slot.offset + sizeof address <= launch.arguments.size())
+          std::memcpy(&launch.arguments[slot.offset], &address, sizeof address);
+    } else {
+      values.push_back(address), placed.push_back(&slot);
+    }
+  }
+  into.patch_count = placed.size();
+  if (placed.empty()) return std::nullopt;
+  uint64_t value_bytes = values.size() * sizeof(uint64_t), range_bytes = values.size() * sizeof(DeviceRange);
+  auto patches = device.place(0, value_bytes + 2 * range_bytes);
+  if (!patches.ok()) return TrialFailure{Outcome::OverResources, patches.error().message};
+  into.patches = std::move(*patches);
+  into.to_image = into.patches.address + value_bytes, into.to_recorded = into.to_image + range_bytes;
+  std::vector<DeviceRange> in, out;
+  for (size_t i = 0; i < placed.size(); ++i) {
+    in.push_back({placed[i]->address, into.patches.address + i * sizeof(uint64_t), sizeof(uint64_t)});
+    out.push_back({placed[i]->address, placed[i]->given, sizeof(uint64_t)});
+  }
+  bool written = device.write(into.patches.address, std::as_bytes(std::span(values))).ok() &&
+                 device.write(into.to_image, std::as_bytes(std::span(in))).ok() &&
+                 device.write(into.to_recorded, std::as_bytes(std::span(out))).ok();
+  if (!written) return TrialFailure{Outcome::LaunchFailed, "the GPU does not take the addresses of module variables"};
+  return std::nullopt;
+}
+
+void LoadedCode::set_up(Steps& steps, const ReplayInstance& instance, size_t index, bool changed_only) const {
+  const Prepared& prepared = instances_[index];
+  for (size_t i = 0; i < instance.variables.size(); ++i)
+    if (prepared.variables[i] != 0 && (!changed_only || instance.variables[i].changed()))
+      steps.copy(prepared.variables[i], instance.variables[i].given, instance.variables[i].size);
+  if (prepared.patch_count > 0) steps.copy_ranges(prepared.to_image, prepared.patch_count);
+}
+
+void LoadedCode::launch(Steps& steps, size_t index) const {
+  for (auto& scratch : instances_[index].scratch)
+    if (scratch.zeroed) steps.fill(scratch.address, std::byte{0}, scratch.size);
+  for (auto& launch : instances_[index].launches) steps.launch(launch);
+}
+
+void LoadedCode::check_scratch(Steps& steps, size_t index) const {
+  for (auto& scratch : instances_[index].scratch)
+    for (uint64_t guard : {scratch.address - kGuard, scratch.address + scratch.size})
+      steps.check_canary(guard, kGuard, kCanary, 0);
+}
+
+std::string LoadedCode::near_scratch(size_t index, uint64_t address) const {
+  auto& all = instances_[index].scratch;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const uint64_t begin = all[i].address, end = begin + all[i].size;
+    if (address < begin - kGuard || address >= end + kGuard) continue;
+    bool before = address < begin;
+    return std::to_string(before ? begin - address : address - end) +
+           (before ? " bytes before the start of" : " bytes after the end of") + " its scratch memory " +
+           std::to_string(i + 1);
+  }
+  return "";
+}
+
+void LoadedCode::take_down(Steps& steps, size_t index) const {
+  if (instances_[index].patch_count > 0)
+    steps.copy_ranges(instances_[index].to_recorded, instances_[index].patch_count);
+}
+
+}  // namespace kernelift

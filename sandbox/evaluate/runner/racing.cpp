@@ -1,0 +1,247 @@
+// See racing.h.
+#include "sandbox/evaluate/runner/racing.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+#include <thread>
+
+#include "core/model/evaluator.h"
+
+namespace kernelift {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A finalist is measured for so long on an instance, each time it is measured; never with so few samples that they
+/// give no interval.
+constexpr double kConfirmSeconds = 0.5;
+constexpr int kFewestRounds = 6;
+/// A candidate below this share of the best so far will not be a finalist.
+constexpr double kNearBest = 0.95;
+/// Longest list of launches that is queued at once: a full queue would block the host, which then cannot watch the
+/// clock.
+constexpr int kMostQueued = 64;
+
+Timing timing_of(const MepInstance& instance, double weight, const Race& race, bool cold) {
+  Timing timing;
+  timing.instance = instance.id, timing.weight = weight, timing.cold = cold;
+  timing.baseline_seconds = median(race.baseline()), timing.seconds = median(race.candidate());
+  timing.speedup = race.speedup().value, timing.speedup_low = race.speedup().low,
+  timing.speedup_high = race.speedup().high;
+  timing.samples = static_cast<int>(race.baseline().size());
+  return timing;
+}
+
+}  // namespace
+
+int Racing::confirmation_rounds(double seconds) const {
+  const RaceRules& rules = bench_.settings.race;
+  double pair = 2 * std::max(seconds, 1e-6);
+  return std::clamp(static_cast<int>(kConfirmSeconds / pair), std::min(kFewestRounds, rules.most_rounds),
+                    rules.most_rounds);
+}
+
+double Racing::expected_seconds(size_t instance) const {
+  auto& known = bench_.report.instances;
+  return instance < known.size() && known[instance].seconds > 0 ? known[instance].seconds
+                                                                : bench_.run_seconds[instance];
+}
+
+void Racing::group_instances() {
+  constexpr double kAlike = 1.5;  // Durations within this factor.
+  const auto& instances = bench_.mep.instances;
+  groups_.clear();
+  for (size_t i = 0; i < instances.size(); ++i) {
+    if (instances[i].held_out) continue;
+    double weight = instances[i].weight, seconds = bench_.report.instances[i].seconds;
+    auto is_like = [&](const TimedInstance& known) {
+      double other = bench_.report.instances[known.instance].seconds;
+      return instances[known.instance].geometry == instances[i].geometry && other < kAlike * seconds &&
+             seconds < kAlike * other;
+    };
+    auto group = std::find_if(groups_.begin(), groups_.end(), is_like);
+    if (group == groups_.end()) {
+      groups_.push_back({i, weight});
+      continue;
+    }
+    if (weight > instances[group->instance].weight) group->instance = i;
+    group->weight += weight;
+  }
+  std::sort(groups_.begin(), groups_.end(),
+            [](auto& a, auto& b) { return a.weight != b.weight ? a.weight > b.weight : a.instance < b.instance; });
+}
+
+std::vector<TimedInstance> Racing::timed() const {
+  if (!bench_.inquiry.confirm) return groups_;
+  // A finalist's figures are reported: instances on which the original behaves alike need not be alike for it.
+  std::vector<TimedInstance> all;
+  for (bool held_out : {false, true})
+    for (size_t i = 0; i < bench_.mep.instances.size(); ++i)
+      if (bench_.mep.instances[i].held_out == held_out) all.push_back({i, bench_.mep.instances[i].weight});
+  return all;
+}
+
+void Racing::wait_until_calm() {
+  constexpr auto kPause = 100ms;
+  if (Deadline::clock::now() < clocks_checked_) return;
+  look_at_clocks();
+  for (int i = 0; i < patience_ && !calm_; ++i) std::this_thread::sleep_for(kPause), look_at_clocks();
+  // What did not pass while it was waited for will hardly pass for the next candidate.
+  patience_ = calm_ ? kPatience : patience_ / 2;
+}
+
+void Racing::look_at_clocks() {
+  constexpr auto kBetweenChecks = 50ms;
+  calm_ = !bench_.device.clocks().throttled;
+  clocks_checked_ = after(kBetweenChecks);
+}
+
+bool Racing::candidate_goes_first(unsigned round) const {
+  // Neither side always follows the other. On a processor the candidate begins: in a glance of two rounds its launches
+  // are then the first and the last, and no short disturbance slows both.
+  if (bench_.device.facts().processor) return round % 2 == 0;
+  // On a GPU the middle of a queue of launches is slower than its ends by some 30 ns: by the parity of bits (the
+  // Thue-Morse sequence) each side is as often inside as outside, in short queues and in long ones.
+  return std::popcount(round) % 2 != 0;
+}
+
+Samples Racing::time(const LoadedCode& baseline, const LoadedCode& candidate, size_t instance, int rounds, int batch) {
+  constexpr auto kLead = 25us, kGap = 8us;  // What the host needs to queue a first launch, and a further one.
+  constexpr int kLaunchesWorth = 8;
+  constexpr double kProgramSeconds = 0.25;
+  const double pair = 2 * batch * expected_seconds(instance);
+  Samples samples;
+  const ReplayInstance& memory = bench_.memory->instances()[instance];
+  wait_until_calm();
+  // A search looks at the clocks now and then; figures that are reported or held against others rest on samples after
+  // which, too, nothing held the clock down.
+  const bool to_the_end = bench_.inquiry.confirm || &baseline == &candidate;
+  for (int taken = 0, sure = 0; taken < rounds;) {
+    // Programs are short enough that whoever watches the clock is not kept waiting.
+    int most = std::min<int>(kMostQueued / (2 * batch), static_cast<int>(kProgramSeconds / std::max(pair, 1e-9)));
+    int now = std::clamp(most, 1, rounds - taken);
+    Steps steps(*bench_.kernels);
+    steps.set_together();
+    bench_.memory->restore(steps, instance, false);
+    baseline.set_up(steps, memory, instance, false), candidate.set_up(steps, memory, instance, false);
+    steps.hold(kLead);
+    for (int round = 0; round < now; ++round)
+      for (unsigned side = 0; side < 2; ++side) {
+        const LoadedCode& code =
+            candidate_goes_first(rounds_ + static_cast<unsigned>(round)) == (side == 0) ? candidate : baseline;
+        for (int i = 0; i < batch; ++i) {
+          bench_.memory->put_back(steps, instance);
+          code.set_up(steps, memory, instance, true);
+          if (bench_.settings.cold) steps.flush_cache();
+          steps.hold(kGap);
+          steps.begin();
+          code.launch(steps, instance);
+          steps.end();
+        }
+      }
+    DeviceOutcome outcome = steps.run(bench_.settings.launch_limit * std::min(kLaunchesWorth, 2 * now * batch));
+    bench_.memory->launched(instance, true);
+    if (!outcome.ok()) {
+      samples.failure = bench_.failure_of(outcome, instance);
+      return samples;
+    }
+    const double* next = outcome.seconds.data();
+    for (int round = 0; round < now; ++round, ++taken, ++rounds_)
+      for (unsigned side = 0; side < 2; ++side, next += batch)
+        (candidate_goes_first(rounds_) == (side == 0) ? samples.candidate : samples.baseline)
+            .push_back(bench_.kernels->net(median({next, static_cast<size_t>(batch)})));
+    const bool last = taken >= rounds;
+    if (Deadline::clock::now() >= clocks_checked_ || (last && to_the_end)) look_at_clocks();
+    else if (calm_ && !last) continue;
+    // What was taken since the clock was last seen to be free is discarded and taken again; where that does not help (a
+    // limit of power that the kernel itself meets), it is kept and marked.
+    if (!calm_ && retakes_ > 0 && patience_ > 0) {
+      --retakes_, taken = sure, clocks_checked_ = {};
+      samples.baseline.resize(static_cast<size_t>(sure)), samples.candidate.resize(static_cast<size_t>(sure));
+      wait_until_calm();
+      continue;
+    }
+    if (!calm_) throttled_ += taken - sure;
+    sure = taken;
+  }
+  return samples;
+}
+
+bool Racing::race(const LoadedCode& candidate, size_t instance, Race& race, std::optional<Deadline> until,
+                  Verdict& verdict) {
+  const int batch = bench_.batch_for(bench_.report.instances[instance].seconds);
+  rounds_ = 0;
+  for (int rounds; (rounds = race.next_rounds()) > 0;) {
+    auto taken = static_cast<int>(race.baseline().size());
+    if (until) {
+      if (taken >= kFewestRounds && Deadline::clock::now() >= *until) break;
+      // A deadline ends a race between two pieces of it.
+      rounds = std::min(rounds, kFewestRounds);
+    }
+    Samples samples = time(bench_.rival(), candidate, instance, rounds, batch);
+    if (samples.failure) {
+      verdict.outcome = samples.failure->outcome, verdict.detail = samples.failure->detail;
+      verdict.stage = Stage::Time, verdict.instance = bench_.mep.instances[instance].id;
+      return false;
+    }
+    race.add(samples.baseline, samples.candidate);
+    // On a quiet GPU a speedup is soon known better than any later choice asks for, above the bar or below it.
+    constexpr double kKnown = 0.004;
+    bool enough = static_cast<int>(race.baseline().size()) >= bench_.settings.race.first_rounds;
+    if (!bench_.inquiry.confirm && enough && race.speedup().relative_width() < kKnown) break;
+  }
+  return true;
+}
+
+void Racing::suspect_below_floor(const Race& race, size_t instance, Verdict& verdict) const {
+  const DeviceFacts& facts = bench_.device.facts();
+  double floor = physics_floor(bench_.report.instances[instance].fastest_write_seconds, facts.cores);
+  // Other programs on a processor hide in a median what no kernel can do.
+  double seconds = median(race.candidate());
+  if (facts.processor && !race.candidate().empty()) seconds = *std::ranges::min_element(race.candidate());
+  if (seconds >= floor || verdict.outcome != Outcome::Ok) return;
+  char text[160];
+  std::snprintf(text, sizeof text, "%.3g us, but only writing what it leaves takes %.3g us on this %s", seconds * 1e6,
+                floor * 1e6, facts.processor ? "machine" : "GPU");
+  verdict.outcome = Outcome::Suspect, verdict.detail = text;
+  verdict.instance = bench_.mep.instances[instance].id, verdict.stage = Stage::Time;
+}
+
+bool Racing::time_all(const LoadedCode& candidate, const std::vector<TimedInstance>& instances, int races_after,
+                      int checks_after, double check_seconds, Verdict& verdict) {
+  const Inquiry& inquiry = bench_.inquiry;
+  RaceRules rules = bench_.settings.race;
+  rules.smallest_gain = std::max(kSmallestGain, kNearBest * inquiry.rival);
+  double whole = 0, lost = 0;
+  for (auto& timed : instances) whole += timed.weight;
+  for (size_t at = 0; at < instances.size(); ++at) {
+    size_t i = instances[at].instance;
+    std::optional<Deadline> until;
+    if (inquiry.confirm) {
+      // A finalist's figures are reported: it is measured to the end, not until the winner is known.
+      rules.smallest_gain = kSmallestGain;
+      rules.first_rounds = rules.most_rounds = confirmation_rounds(bench_.report.instances[i].seconds);
+      rules.glance_rounds = rules.first_rounds;
+      if (inquiry.deadline) {
+        auto now = Deadline::clock::now();
+        auto checks =
+            std::chrono::duration_cast<Deadline::duration>(std::chrono::duration<double>(checks_after * check_seconds));
+        auto races = static_cast<int64_t>(instances.size() - at) + races_after;
+        until = now + std::max(Deadline::duration::zero(), *inquiry.deadline - now - checks) / races;
+      }
+    }
+    Race race{rules};
+    if (!this->race(candidate, i, race, until, verdict)) return false;
+    verdict.timings.push_back(timing_of(bench_.mep.instances[i], instances[at].weight, race, bench_.settings.cold));
+    suspect_below_floor(race, i, verdict);
+    // Far slower where it was looked at first, or no faster on most of the kernel's time: the rest would only tell by
+    // how much.
+    if (inquiry.confirm || race.stopped() != Race::Stop::CannotWin) continue;
+    lost += instances[at].weight;
+    if (race.speedup().value < rules.hopeless || 2 * lost >= whole) break;
+  }
+  return true;
+}
+
+}  // namespace kernelift

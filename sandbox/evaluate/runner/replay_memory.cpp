@@ -1,0 +1,475 @@
+// See replay_memory.h. Live memory is placed by the device's granules (2 MiB on a GPU, 4 KiB on a processor); bytes of
+// a granule that belong to no buffer of the instance hold a canary, and beyond the granules an access faults.
+#include "sandbox/evaluate/runner/replay_memory.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <future>
+#include <random>
+#include <set>
+
+#include "core/base/bytes.h"
+
+namespace kernelift {
+namespace {
+
+constexpr uint64_t kGrain = 256;          // Of what is put back between timed launches.
+constexpr uint64_t kFewRanges = 1 << 16;  // More than that, and the whole buffer is put back.
+constexpr uint64_t kNear = 64 << 10;
+
+void put_word(std::span<std::byte> bytes, uint64_t offset, uint64_t word) {
+  std::memcpy(&bytes[offset], &word, sizeof word);
+}
+
+std::string mebibytes(uint64_t bytes) { return std::to_string((bytes + (1 << 20) - 1) >> 20) + " MiB"; }
+
+/// Blocks in which two images differ, neighbours joined.
+std::vector<DeviceRange> changed_blocks(std::span<const std::byte> given, std::span<const std::byte> answer) {
+  std::vector<DeviceRange> ranges;
+  for (uint64_t begin = 0; begin < given.size(); begin += kGrain) {
+    uint64_t size = std::min<uint64_t>(kGrain, given.size() - begin);
+    if (std::memcmp(&given[begin], &answer[begin], size) == 0) continue;
+    if (!ranges.empty() && ranges.back().to + ranges.back().bytes + kGrain >= begin)
+      ranges.back().bytes = begin + size - ranges.back().to;
+    else ranges.push_back({begin, begin, size});
+  }
+  return ranges;
+}
+
+/// A MEP's data files, read and checked by other threads shortly before they are asked for: with gigabytes recorded
+/// that is most of what placing them takes.
+class DataFiles {
+ public:
+  DataFiles(const Mep& mep, const std::filesystem::path& folder) : folder_(folder) {
+    std::set<std::string> seen;
+    auto want = [&](auto& memory) {
+      if (memory.size == 0) return;
+      bool changed = memory.before != memory.after;
+      if (seen.insert(memory.before).second || changed) order_.push_back({memory.before, memory.size});
+      if (changed) seen.insert(memory.after), order_.push_back({memory.after, memory.size});
+    };
+    for (auto& instance : mep.instances) {
+      for (auto& region : instance.regions) want(region);
+      for (auto& variable : instance.variables) want(variable);
+    }
+    read_ahead();
+  }
+  /// Any file, at any time; those that come as foreseen are there sooner.
+  Result<std::vector<std::byte>> load(const std::string& file) {
+    if (ahead_.empty() || order_[next_ - ahead_.size()].first != file) return Mep::load(folder_, file);
+    ahead_bytes_ -= order_[next_ - ahead_.size()].second;
+    auto bytes = ahead_.front().get();
+    ahead_.pop_front();
+    read_ahead();
+    return bytes;
+  }
+
+ private:
+  void read_ahead() {
+    constexpr size_t kFiles = 6;
+    constexpr uint64_t kBytes = 4ull << 30;  // Unless one alone has more.
+    while (next_ < order_.size() && ahead_.size() < kFiles &&
+           (ahead_.empty() || ahead_bytes_ + order_[next_].second <= kBytes)) {
+      ahead_bytes_ += order_[next_].second;
+      ahead_.push_back(std::async(
+          std::launch::async, [folder = folder_, file = order_[next_++].first] { return Mep::load(folder, file); }));
+    }
+  }
+  const std::filesystem::path folder_;
+  std::vector<std::pair<std::string, uint64_t>> order_;
+  std::deque<std::future<Result<std::vector<std::byte>>>> ahead_;
+  size_t next_ = 0;  ///< In `order_`: the first that nobody reads yet.
+  uint64_t ahead_bytes_ = 0;
+};
+
+}  // namespace
+
+uint64_t ReplayMemory::down(uint64_t address) const {
+  return address / device_.facts().granule * device_.facts().granule;
+}
+uint64_t ReplayMemory::up(uint64_t address) const { return down(address + device_.facts().granule - 1); }
+
+Status ReplayMemory::check_recording(const Mep& mep, const std::filesystem::path& folder) const {
+  for (auto& instance : mep.instances) {
+    if (device_.facts().processor && !instance.symbols.empty())
+      return refused("instance " + instance.id + " holds the address of module variable " +
+                     instance.symbols.front().key +
+                     ", which lies elsewhere in every image; the CPU device cannot put its own there: replay and tune "
+                     "it on the GPU (--device cuda)");
+    auto unanswered = [](auto& memory) { return memory.after.empty() && memory.size > 0; };
+    if (std::ranges::any_of(instance.regions, unanswered) || std::ranges::any_of(instance.variables, unanswered))
+      return answer_is_no((folder / "mep.json").string() +
+                          ": the answers of this MEP are not known (its README.md says why), so nothing can be "
+                          "verified with it; record a run of the application instead");
+  }
+  return done();
+}
+
+Result<std::unique_ptr<ReplayMemory>> ReplayMemory::place(Device& device, const Mep& mep,
+                                                          const std::filesystem::path& folder) {
+  std::unique_ptr<ReplayMemory> memory(new ReplayMemory(device));
+  KERNELIFT_TRY(memory->check_recording(mep, folder));
+  KERNELIFT_TRY(memory->check_room(mep));
+  KERNELIFT_TRY(memory->place_live(mep));
+  KERNELIFT_TRY(memory->load_images(mep, folder));
+  return memory;
+}
+
+void ReplayMemory::note(const std::string& what) {
+  if (std::find(notes_.begin(), notes_.end(), what) == notes_.end()) notes_.push_back(what);
+}
+
+Status ReplayMemory::check_room(const Mep& mep) {
+  std::set<std::string> files;
+  uint64_t wanted = 0, live = 0;
+  auto image = [&](const std::string& file, uint64_t size) {
+    if (files.insert(file).second) wanted += size;
+  };
+  std::vector<std::pair<uint64_t, uint64_t>> spans;
+  for (auto& instance : mep.instances)
+    for (auto& region : instance.regions) {
+      image(region.before, region.size), image(region.after, region.size);
+      spans.push_back({down(region.address), up(region.address + region.size)});
+    }
+  std::sort(spans.begin(), spans.end());
+  uint64_t reached = 0;
+  for (auto [begin, end] : spans) {
+    begin = std::max(begin, reached);
+    if (end > begin) live += end - begin, reached = end;
+  }
+  vault_bytes_wanted_ = wanted + files.size() * kGrain;
+  uint64_t free = device_.facts().free_bytes;
+  if (free == 0 || wanted + live <= free) return done();
+  return environment_error("replaying takes " + mebibytes(wanted + live) + " of device memory (" + mebibytes(live) +
+                           " that the kernel sees, " + mebibytes(wanted) + " of recorded images), and " +
+                           mebibytes(free) + " of " + device_.facts().name +
+                           " are free; free some, use a larger GPU, or extract fewer instances");
+}
+
+Status ReplayMemory::place_live(const Mep& mep) {
+  std::vector<Span> wanted;
+  for (auto& instance : mep.instances)
+    for (auto& region : instance.regions) {
+      if (region.size == 0) continue;
+      if (region.address + region.size < region.address)
+        return environment_error("mep.json: a region wraps around the address space");
+      wanted.push_back({down(region.address), up(region.address + region.size), 0, {}});
+      if (region.kind != MemoryKind::Device && region.kind != MemoryKind::Variable)
+        note(std::string(name(region.kind)) +
+             " memory of the application is placed as plain device memory at the same address");
+    }
+  std::sort(wanted.begin(), wanted.end(), [](auto& a, auto& b) { return a.begin < b.begin; });
+  // Between two spans there is room for the guards of both.
+  const uint64_t apart = 2 * device_.facts().guard;
+  for (auto& span : wanted) {
+    if (!spans_.empty() && span.begin <= spans_.back().end + apart)
+      spans_.back().end = std::max(spans_.back().end, span.end);
+    else spans_.push_back(span);
+  }
+  for (auto& span : spans_) {
+    auto placed = device_.place(span.begin, span.end - span.begin);
+    if (!placed.ok()) {
+      if (device_.facts().processor) return std::move(placed).error();
+      std::string why = placed.error().message;
+      auto elsewhere = device_.place(0, span.end - span.begin + device_.facts().granule);
+      if (!elsewhere.ok()) return std::move(elsewhere).error();
+      span.shift = static_cast<int64_t>(up(elsewhere->address)) - static_cast<int64_t>(span.begin);
+      span.memory = std::move(*elsewhere);
+      relocates_ = true;
+      note(kRelocated + why + "; pointers of known type were rewritten");
+    } else {
+      span.memory = std::move(*placed);
+    }
+  }
+  return done();
+}
+
+uint64_t ReplayMemory::relocated(uint64_t address) const {
+  for (auto& span : spans_)
+    if (address >= span.begin && address < span.end) return address + static_cast<uint64_t>(span.shift);
+  return address;
+}
+
+void ReplayMemory::relocate(std::span<std::byte> bytes, const PointerLayout& pointers) const {
+  if (!relocates_ || pointers.stride == 0) return;
+  for (uint64_t element = 0; element + pointers.stride <= bytes.size(); element += pointers.stride)
+    for (uint32_t offset : pointers.offsets)
+      if (offset + sizeof(uint64_t) <= pointers.stride)
+        put_word(bytes, element + offset, relocated(word_at(bytes, element + offset)));
+}
+
+void ReplayMemory::relocate_arguments(const MepInstance& recorded, std::span<std::byte> arguments) const {
+  for (auto& slot : recorded.argument_slots()) {
+    // By its region: what points to the end of one may lie beyond all that was placed.
+    uint64_t region = recorded.regions[slot.region].address;
+    put_word(arguments, slot.offset, word_at(arguments, slot.offset) - region + relocated(region));
+  }
+}
+
+Result<uint64_t> ReplayMemory::upload(std::span<const std::byte> bytes, Reach reach) {
+  constexpr int kTries = 8;
+  constexpr uint64_t kVault = 64 << 20, kAlignment = 256, kUnit = 32 << 20;
+  Vault& vault = vaults_[reach == Reach::Hidden];
+  if (vault.memory.empty() || vault.used + bytes.size() > vault.memory.back().size) {
+    static std::random_device entropy;
+    uint64_t wanted = std::max<uint64_t>(bytes.size(), std::min(kVault, vault_bytes_wanted_));
+    DeviceMemory fresh;
+    for (int i = 0; i < kTries && fresh.size == 0 && !device_.facts().processor; ++i) {
+      uint64_t hint = (uint64_t(1) << 43 | (uint64_t(entropy()) << 11)) / kUnit * kUnit;
+      auto placed = device_.place(hint, wanted, reach);
+      if (placed.ok()) fresh = std::move(*placed);
+    }
+    if (fresh.size == 0) {
+      KERNELIFT_ASSIGN(fresh, device_.place(0, wanted, reach));
+    }
+    vault.memory.push_back(std::move(fresh));
+    vault.used = 0;
+  }
+  uint64_t address = vault.memory.back().address + vault.used;
+  vault.used += (bytes.size() + kAlignment - 1) / kAlignment * kAlignment;
+  KERNELIFT_TRY(device_.write(address, bytes));
+  return address;
+}
+
+/// Recorded images on their way onto the device: each file once, though regions and instances share them. Relocation
+/// may make a region's copy its own.
+class ReplayMemory::Images {
+ public:
+  Images(ReplayMemory& memory, const Mep& mep, const std::filesystem::path& folder)
+      : memory_(memory), files_(mep, folder) {}
+
+  /// Of a region or a variable. EXPECTS: a size that is not 0.
+  Status fill_in(ReplayBuffer& buffer, const std::string& before, const std::string& after,
+                 const PointerLayout& pointers) {
+    buffer.rows = rows_of(buffer.bounds.layout, buffer.size);
+    buffer.put_back = buffer.rewritten || before != after;
+    std::string own = memory_.relocates_ && pointers.stride > 0 ? "@" + std::to_string(buffer.live) : "";
+    const bool compare = before != after;
+    std::vector<std::byte> given, answer;
+    if (compare || !placed_.contains({before + own, Reach::Launches})) {
+      KERNELIFT_ASSIGN(given, read(before, buffer, pointers));
+    }
+    KERNELIFT_ASSIGN(buffer.given, placed(before + own, given, Reach::Launches));
+    buffer.answer = buffer.given;
+    if (!compare) return done();
+    KERNELIFT_ASSIGN(answer, read(after, buffer, pointers));
+    KERNELIFT_ASSIGN(buffer.answer, placed(after + own, answer, Reach::Hidden));
+    KERNELIFT_TRY(find_changes(buffer, given, answer));
+    // Processes that are forked from this one inherit what it once held, unless it is overwritten.
+    explicit_bzero(answer.data(), answer.size());
+    return done();
+  }
+
+ private:
+  Result<std::vector<std::byte>> read(const std::string& file, const ReplayBuffer& buffer,
+                                      const PointerLayout& pointers) {
+    KERNELIFT_ASSIGN(auto bytes, files_.load(file));
+    bytes.resize(buffer.size);
+    memory_.relocate(bytes, pointers);
+    return bytes;
+  }
+  Result<uint64_t> placed(const std::string& name, std::span<const std::byte> bytes, Reach reach) {
+    // On a GPU launches see all memory: one copy serves. On a processor an answer that is what another launch was given
+    // is there twice.
+    if (!memory_.device_.facts().processor) reach = Reach::Launches;
+    auto known = placed_.find({name, reach});
+    if (known != placed_.end()) return known->second;
+    KERNELIFT_ASSIGN(uint64_t address, memory_.upload(bytes, reach));
+    return placed_[{name, reach}] = address;
+  }
+  /// What is put back between timed launches: the changed blocks, where those are few.
+  Status find_changes(ReplayBuffer& buffer, std::span<const std::byte> given, std::span<const std::byte> answer) {
+    std::vector<DeviceRange> ranges = changed_blocks(given, answer);
+    for (auto& range : ranges) buffer.changed_bytes += range.bytes;
+    if (buffer.live == 0 || buffer.rewritten || ranges.size() > kFewRanges || buffer.changed_bytes * 2 > buffer.size)
+      return done();
+    for (auto& range : ranges) range.to += buffer.live, range.from += buffer.given;
+    buffer.range_count = ranges.size();
+    KERNELIFT_ASSIGN(buffer.ranges, memory_.device_.place(0, ranges.size() * sizeof(DeviceRange)));
+    return memory_.device_.write(buffer.ranges.address, std::as_bytes(std::span(ranges)));
+  }
+
+  ReplayMemory& memory_;
+  DataFiles files_;
+  std::map<std::pair<std::string, Reach>, uint64_t> placed_;
+};
+
+Status ReplayMemory::load_images(const Mep& mep, const std::filesystem::path& folder) {
+  Images images(*this, mep, folder);
+  const WrittenRegions written(mep);
+  for (auto& recorded : mep.instances) {
+    if (recorded.settings.programmatic)
+      note("the application allowed this launch to begin before the one before it ended; here it runs alone");
+    for (auto& attribute : recorded.settings.other) note("launch attribute not replayed: " + attribute);
+    ReplayInstance instance;
+    instance.arguments = recorded.arguments;
+    relocate_arguments(recorded, instance.arguments);
+    std::vector<uint64_t> live_of, given_of;
+    for (auto& region : recorded.regions) {
+      ReplayBuffer buffer;
+      bool named = region.parameter >= 0 && static_cast<size_t>(region.parameter) < mep.parameters.size();
+      buffer.name = named ? mep.parameters[region.parameter].name : "";
+      if (buffer.name.empty()) buffer.name = region.reached_from.empty() ? "memory" : region.reached_from;
+      buffer.live = relocated(region.address), buffer.size = region.size;
+      buffer.writes = written.of(recorded, region), buffer.rewritten = region.rewritten;
+      buffer.bounds = ErrorBounds(ElementLayout::parse(region.element));
+      if (region.size > 0)
+        KERNELIFT_TRY(
+            images.fill_in(buffer, region.before, region.after, {region.pointer_stride, region.pointer_offsets}));
+      live_of.push_back(buffer.live), given_of.push_back(buffer.given);
+      if (region.size > 0) instance.regions.push_back(std::move(buffer));
+    }
+    for (auto& variable : recorded.variables) {
+      ReplayBuffer buffer;
+      buffer.name = variable.key, buffer.size = variable.size;
+      buffer.bounds = ErrorBounds(ElementLayout::parse(variable.element));
+      PointerLayout pointers;
+      if (variable.element == "pointer") pointers = {sizeof(uint64_t), {0}};
+      KERNELIFT_TRY(images.fill_in(buffer, variable.before, variable.after, pointers));
+      instance.variables.push_back(std::move(buffer));
+    }
+    find_slots(recorded, live_of, given_of, instance);
+    std::sort(instance.regions.begin(), instance.regions.end(), [](auto& a, auto& b) { return a.live < b.live; });
+    lay_canaries(instance);
+    instances_.push_back(std::move(instance));
+  }
+  for (auto& vault : vaults_)
+    for (auto& memory : vault.memory)
+      if (memory.seal && !memory.seal() && device_.facts().processor)
+        return environment_error("recorded memory cannot be made read-only");
+  return done();
+}
+
+void ReplayMemory::find_slots(const MepInstance& recorded, const std::vector<uint64_t>& live_of,
+                              const std::vector<uint64_t>& given_of, ReplayInstance& instance) {
+  for (size_t i = 0; i < recorded.symbols.size(); ++i) {
+    auto& symbol = recorded.symbols[i];
+    ReplayInstance::Slot slot;
+    slot.symbol = i, slot.offset = symbol.offset;
+    slot.in_arguments = symbol.region < 0 && symbol.variable < 0;
+    if (symbol.region >= 0 && static_cast<size_t>(symbol.region) < live_of.size())
+      slot.address = live_of[symbol.region] + symbol.offset, slot.given = given_of[symbol.region] + symbol.offset;
+    if (slot.in_arguments || slot.address != 0) instance.slots.push_back(slot);
+    else note("a pointer to " + symbol.spelling + " inside a module variable is left as recorded");
+  }
+}
+
+void ReplayMemory::lay_canaries(ReplayInstance& instance) const {
+  for (auto& span : spans_) {
+    uint64_t begin = span.begin + static_cast<uint64_t>(span.shift), end = span.end + static_cast<uint64_t>(span.shift),
+             at = begin;
+    for (auto& region : instance.regions) {
+      if (region.live < begin || region.live >= end) continue;
+      if (region.live > at) instance.canaries.push_back({at, region.live});
+      at = std::max(at, region.live + region.size);
+    }
+    if (at < end) instance.canaries.push_back({at, end});
+  }
+}
+
+void ReplayMemory::hold(uint64_t begin, uint64_t size, uint64_t image) {
+  uint64_t end = begin + size;
+  auto at = held_.lower_bound(begin);
+  if (at != held_.begin() && std::prev(at)->second.end > begin) --at;
+  while (at != held_.end() && at->first < end) at = held_.erase(at);
+  if (image != 0) held_[begin] = {end, image};
+}
+
+bool ReplayMemory::holds(uint64_t begin, uint64_t size, uint64_t image) const {
+  auto at = held_.find(begin);
+  return at != held_.end() && at->second.end == begin + size && at->second.image == image;
+}
+
+void ReplayMemory::restore(Steps& steps, size_t instance, bool poison) {
+  ReplayInstance& wanted = instances_[instance];
+  if (canaries_of_ != instance) {
+    for (auto& canary : wanted.canaries) {
+      steps.fill(canary.begin, kCanary, canary.end - canary.begin);
+      hold(canary.begin, canary.end - canary.begin, 0);
+    }
+    canaries_of_ = instance;
+  }
+  for (auto& region : wanted.regions) {
+    bool poisoned = poison && (region.all_written || !region.states.empty());
+    if (!(poisoned && region.all_written) && !holds(region.live, region.size, region.given)) {
+      steps.copy(region.live, region.given, region.size);
+      hold(region.live, region.size, region.given);
+    }
+    if (!poisoned) continue;
+    if (region.all_written) steps.fill(region.live, kPoison, region.size);
+    else
+      for (size_t row = 0; row < region.states.size(); ++row)
+        if (region.states[row].size > 0)
+          steps.poison(region.rows[row], region.live, region.states[row].address, kPoison);
+    hold(region.live, region.size, 0);
+  }
+}
+
+void ReplayMemory::make_stale(Steps& steps, size_t instance, size_t of) {
+  for (size_t i = 0; i < instances_[instance].regions.size(); ++i) {
+    ReplayBuffer& region = instances_[instance].regions[i];
+    const uint64_t answer = instances_[of].regions[i].answer;
+    if (region.all_written) steps.copy(region.live, answer, region.size);
+    for (size_t row = 0; row < region.states.size(); ++row)
+      if (region.states[row].size > 0)
+        steps.copy_written(region.rows[row], answer, region.live, region.states[row].address);
+    if (region.all_written || !region.states.empty()) hold(region.live, region.size, 0);
+  }
+}
+
+void ReplayMemory::launched(size_t instance, bool anything) {
+  if (anything) {
+    held_.clear();
+    canaries_of_.reset();
+    return;
+  }
+  for (auto& region : instances_[instance].regions)
+    if (region.output()) hold(region.live, region.size, 0);
+  for (auto& slot : instances_[instance].slots)
+    for (auto& region : instances_[instance].regions)
+      if (slot.address >= region.live && slot.address < region.live + region.size) hold(region.live, region.size, 0);
+}
+
+void ReplayMemory::put_back(Steps& steps, size_t instance) const {
+  for (auto& region : instances_[instance].regions) {
+    if (!region.put_back) continue;
+    if (region.range_count > 0) steps.copy_ranges(region.ranges.address, region.range_count);
+    else steps.put(region.live, region.given, region.size);
+  }
+}
+
+size_t ReplayMemory::compare(Steps& steps, size_t instance) const {
+  const ReplayInstance& checked = instances_[instance];
+  size_t findings = 1;
+  for (auto& canary : checked.canaries) steps.check_canary(canary.begin, canary.end - canary.begin, kCanary, 0);
+  for (auto& region : checked.regions)
+    for (size_t row = 0; row < region.rows.size(); ++row)
+      steps.compare(region.rows[row], region.tolerance(row), region.answer, region.live, findings++);
+  return findings;
+}
+
+std::string ReplayMemory::near_buffer(size_t instance, uint64_t address) const {
+  const ReplayBuffer* nearest = nullptr;
+  uint64_t distance = device_.facts().granule + kNear;
+  bool behind = true;
+  for (auto& region : instances_[instance].regions) {
+    uint64_t end = region.live + region.size;
+    if (address >= region.live && address < end) return "inside " + region.name;
+    uint64_t away = address >= end ? address - end : region.live - address;
+    if (away >= distance) continue;
+    nearest = &region, distance = away, behind = address >= end;
+  }
+  if (!nearest) return {};
+  return std::to_string(distance) + " bytes " + (behind ? "after the end of " : "before the start of ") + nearest->name;
+}
+
+std::string ReplayMemory::neighbourhood(size_t instance, uint64_t address) const {
+  if (std::string near = near_buffer(instance, address); !near.empty()) return near;
+  char text[64];
+  std::snprintf(text, sizeof text, "0x%llx, near no buffer", (unsigned long long)address);
+  return text;
+}
+
+}  // namespace kernelift

@@ -1,0 +1,198 @@
+// See runner.h.
+#include "sandbox/evaluate/runner/runner.h"
+
+#include <algorithm>
+
+#include "core/model/evaluator.h"
+
+namespace kernelift {
+namespace {
+
+double seconds_since(Deadline begin) { return std::chrono::duration<double>(Deadline::clock::now() - begin).count(); }
+
+/// The weaker of two measurements, instance by instance.
+void keep_weaker(Verdict& verdict, const Verdict& second) {
+  for (size_t i = 0; i < std::min(verdict.timings.size(), second.timings.size()); ++i) {
+    Timing& one = verdict.timings[i];
+    const Timing& two = second.timings[i];
+    double low = std::min(one.speedup_low, two.speedup_low), high = std::max(one.speedup_high, two.speedup_high);
+    int samples = one.samples + two.samples;
+    if (two.speedup < one.speedup) one = two;
+    one.speedup_low = low, one.speedup_high = high, one.samples = samples;
+  }
+}
+
+}  // namespace
+
+Runner::Runner(std::unique_ptr<Workbench> bench)
+    : bench_(std::move(bench)),
+      verification_(*bench_),
+      racing_(*bench_),
+      tolerances_(*bench_),
+      perturbed_(*bench_, verification_, tolerances_),
+      calibration_(*bench_, verification_, racing_, tolerances_) {}
+
+Result<std::unique_ptr<Runner>> Runner::create(Device& device, const Mep& mep, const std::filesystem::path& folder,
+                                               const RunnerSettings& settings,
+                                               std::function<void(const std::string&)> announce) {
+  KERNELIFT_ASSIGN(auto bench, Workbench::create(device, mep, folder, settings, std::move(announce)));
+  return std::unique_ptr<Runner>(new Runner(std::move(bench)));
+}
+
+void Runner::ask_anew(bool cold, const std::set<std::string>& fatal, std::optional<Deadline> deadline) {
+  bench_->settings.cold = cold, bench_->settings.fatal = fatal, bench_->settings.deadline = deadline;
+}
+
+Result<BaselineReport> Runner::calibrate(const Original& original) {
+  perturbed_.forget();
+  KERNELIFT_TRY(calibration_.calibrate(original));
+  if (bench_->report.instances.size() == bench_->mep.instances.size()) {
+    racing_.group_instances();
+    estimate_confirmation();
+  }
+  return bench_->report;
+}
+
+std::vector<size_t> Runner::perturbed_instances() const {
+  std::vector<size_t> instances;
+  if (!racing_.groups().empty()) instances.push_back(racing_.groups().front().instance);
+  for (size_t i = 0; i < bench_->mep.instances.size(); ++i)
+    if (bench_->mep.instances[i].held_out) instances.push_back(i);
+  instances.resize(std::min(instances.size(), PerturbedInputs::kMostInstances));
+  return instances;
+}
+
+void Runner::estimate_confirmation() {
+  constexpr double kPerturbing = 2;  // A check on perturbed memory takes so many times a plain one.
+  constexpr double kStarting = 0.2;  // Seconds for processes to start and load their images.
+  if (!bench_->settings.for_candidates || racing_.groups().empty()) return;
+  BaselineReport& report = bench_->report;
+  report.confirmation_seconds = kStarting;
+  for (size_t i = 0; i < calibration_.costs().size(); ++i) {
+    auto [check, pair] = calibration_.costs()[i];
+    int rounds = racing_.confirmation_rounds(report.instances[i].seconds);
+    report.confirmation_seconds += 4 * check + 2 * rounds * pair;
+  }
+  double once = 0;
+  for (size_t i : perturbed_instances()) once += PerturbedInputs::kKinds * kPerturbing * calibration_.costs()[i].check;
+  report.confirmation_seconds += 2 * once;
+  report.perturbing_seconds = once * static_cast<double>(2 + bench_->rounded.size() + bench_->at_random.size());
+}
+
+bool Runner::load(const TrialCode& candidate, bool first, LoadedCode& into, Verdict& verdict) {
+  auto failure = into.load(bench_->device, *bench_->memory, bench_->mep, candidate, first);
+  if (!failure) return true;
+  bench_->cut |= bench_->ended();
+  verdict.outcome = failure->outcome, verdict.detail = failure->detail;
+  verdict.stage = failure->outcome == Outcome::OverResources ? Stage::Launch : Stage::Load;
+  return false;
+}
+
+bool Runner::verify_all(const LoadedCode& code, const std::vector<size_t>& instances, Stage stage, Verdict& verdict) {
+  return std::ranges::all_of(instances, [&](size_t i) { return verification_.verify(code, {i, i}, stage, verdict); });
+}
+
+bool Runner::try_once(const TrialCode& candidate, bool second, Verdict& verdict) {
+  const bool confirm = bench_->inquiry.confirm;
+  const std::vector<TimedInstance> timed = racing_.timed();
+  std::vector<size_t> all, timed_instances;
+  for (size_t i = 0; i < bench_->mep.instances.size(); ++i) all.push_back(i);
+  for (auto& one : timed) timed_instances.push_back(one.instance);
+  // The original answers before the candidate's code is in reach.
+  if (confirm && !second && !perturbed_.ask(perturbed_instances())) {
+    if (bench_->usable) return false;
+    verdict.outcome = Outcome::Crashed, verdict.stage = Stage::Verify;
+    verdict.detail = "the original itself ended on perturbed inputs";
+    return false;
+  }
+  LoadedCode code;
+  if (!load(candidate, second, code, verdict)) return false;
+  // A candidate is verified on everything once; a second look while searching is at what is timed.
+  auto begin = Deadline::clock::now();
+  if (!verify_all(code, second ? timed_instances : all, Stage::Verify, verdict)) return false;
+  check_seconds_ = seconds_since(begin);
+  if (confirm && !second && !perturbed_.verify(code, verdict)) return false;
+  if (bench_->ended()) return !(bench_->cut = true);
+
+  bench_->settings.quiet(true);
+  const bool again = bench_->device.facts().processor && !second;
+  bool good =
+      racing_.time_all(code, timed, again ? static_cast<int>(timed.size()) : 0, again ? 3 : 1, check_seconds_, verdict);
+  bench_->settings.quiet(false);
+  verdict.resources = code.resources();
+  if (!good || verdict.outcome != Outcome::Ok) return false;
+  // Nobody will ever look at a loser's results again.
+  if (!confirm && verdict.speedup_low() <= kSmallestGain) return true;
+  if (verify_all(code, timed_instances, Stage::Time, verdict)) return true;
+  // It was right before: a result that depends on how often or when it is run is no result.
+  if (verdict.outcome == Outcome::Wrong) {
+    verdict.outcome = Outcome::Unstable;
+    verdict.detail = "right before it was timed, wrong after: " + verdict.detail;
+  }
+  return false;
+}
+
+void Runner::look_again(const TrialCode& candidate, Verdict& verdict) {
+  Verdict again;
+  LoadedCode code;
+  std::vector<size_t> all;
+  for (size_t i = 0; i < bench_->mep.instances.size(); ++i) all.push_back(i);
+  bool asked = perturbed_.ask(perturbed_instances());
+  if (!asked && !bench_->usable) {
+    verdict = {};
+    verdict.outcome = Outcome::Crashed, verdict.stage = Stage::Verify;
+    verdict.detail = "the original itself ended on perturbed inputs";
+  }
+  if (!asked) return;
+  bool right = load(candidate, false, code, again) && verify_all(code, all, Stage::Verify, again) &&
+               perturbed_.verify(code, again);
+  if (bench_->cut) return;
+  if (!right) {
+    verdict.outcome = Outcome::Cheated, verdict.stage = again.stage, verdict.instance = again.instance;
+    verdict.detail += "; loaded afresh it is " + std::string(kernelift::name(again.outcome)) + ": " + again.detail;
+    verdict.buffer = again.buffer, verdict.index = again.index, verdict.distance = again.distance;
+    verdict.expected = again.expected, verdict.got = again.got;
+    return;
+  }
+  verdict.detail += perturbed_.count() == 0 ? "; no input could be perturbed, so nothing clears it"
+                                            : "; it was right on " + std::to_string(perturbed_.count()) +
+                                                  " perturbed inputs, loaded afresh";
+}
+
+std::optional<Evaluation> Runner::evaluate(const TrialCode& candidate, const Inquiry& inquiry) {
+  bench_->inquiry = inquiry, bench_->cut = false;
+  racing_.begin();
+  Verdict verdict;
+  verdict.stage = Stage::Time;
+  if (bench_->ended()) return std::nullopt;
+  if (inquiry.against_application && !bench_->application) {
+    // Raced against our build instead, the figure would be taken for one against the application.
+    verdict.outcome = Outcome::Unstable, verdict.detail = "the application's code is not known in this process";
+    return verdict;
+  }
+  // A candidate may have written to memory that is not compared with anything before the next one runs.
+  if (bench_->device.facts().processor) bench_->memory->launched(0, true);
+  bool good = try_once(candidate, false, verdict);
+  if (verdict.outcome == Outcome::Suspect && !bench_->cut) look_again(candidate, verdict);
+  if (bench_->cut || (!good && verdict.outcome == Outcome::Ok)) return std::nullopt;
+  const bool winning = verdict.speedup_low() > std::max(kSmallestGain, inquiry.rival);
+  if (good && bench_->device.facts().processor && (inquiry.confirm || winning)) {
+    Verdict second;
+    good = try_once(candidate, true, second);
+    if (second.outcome == Outcome::Suspect && !bench_->cut) look_again(candidate, second);
+    if (bench_->cut || (!good && second.outcome == Outcome::Ok)) return std::nullopt;
+    if (good) keep_weaker(verdict, second);
+    else verdict = second;
+  }
+  // Any candidate might have met it.
+  if (bench_->lost) return NotJudged{verdict.detail.empty() ? "the GPU itself failed" : verdict.detail};
+  if (int throttled = racing_.throttled(); throttled > 0) {
+    verdict.throttled_samples = throttled;
+    verdict.detail += (verdict.detail.empty() ? "" : "; ") + std::to_string(throttled) +
+                      " of its samples were taken while the GPU's clock was held down, which did not pass";
+  }
+  if (verdict.ok() && verdict.timings.empty()) return std::nullopt;
+  return verdict;
+}
+
+}  // namespace kernelift

@@ -1,0 +1,293 @@
+// Both ends of the conversation with a runner; see runner_process.h.
+#include "sandbox/evaluate/runner/runner_process.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "sandbox/evaluate/runner/runner_wire.h"
+
+namespace kernelift {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr uint32_t kOpen = 1, kCalibrate = 2, kEvaluate = 3, kAnswer = 4, kError = 5, kFacts = 6, kTold = 7, kNo = 8,
+                   kQuiet = 9, kGo = 10;
+constexpr auto kOpenLimit = 90s;
+constexpr auto kCalibrationLimit = 15min;  // Recorded memory may be many gigabytes.
+constexpr auto kEvaluationSlack = 60s;
+constexpr auto kProfileLimit = 3min;  // Some dozen passes, each with the memory put back.
+constexpr int kLaunchesWorth = 256;
+
+std::string encode(const DeviceFacts& facts) {
+  WireWriter writer;
+  writer.text(facts.label).text(facts.name).text(facts.arch).number(facts.ordinal).number(facts.memory_bytes);
+  writer.number(facts.processor).number(facts.twins.size());
+  for (int twin : facts.twins) writer.number(static_cast<uint64_t>(twin));
+  return writer.take();
+}
+
+bool decode(std::string_view bytes, DeviceFacts& facts) {
+  WireReader reader(bytes);
+  facts.label = reader.text(), facts.name = reader.text(), facts.arch = reader.text();
+  facts.ordinal = static_cast<int>(reader.number()), facts.memory_bytes = reader.number();
+  facts.processor = reader.number();
+  uint64_t twins = reader.number();
+  for (uint64_t i = 0; i < twins && !reader.failed(); ++i) facts.twins.push_back(static_cast<int>(reader.number()));
+  return reader.ok();
+}
+
+/// Deadlines travel as seconds that are left; 0: none.
+double seconds_until(const std::optional<Deadline>& deadline) {
+  if (!deadline) return 0;
+  return std::max(1e-3, std::chrono::duration<double>(*deadline - Deadline::clock::now()).count());
+}
+std::optional<Deadline> deadline_from(double seconds) {
+  if (seconds <= 0) return std::nullopt;
+  return after(std::chrono::milliseconds(static_cast<int64_t>(seconds * 1e3)));
+}
+
+/// The runner's side.
+class Server {
+ public:
+  Server(Channel& channel, WorkerCell& cell, const Mep& mep, const std::filesystem::path& folder,
+         const RunnerSettings& settings, const RunnerAbilities& abilities)
+      : channel_(channel), cell_(cell), mep_(mep), folder_(folder), settings_(settings), abilities_(abilities) {
+    settings_.tell = [this](const std::string& text) { channel_.send(kTold, text); };
+    if (settings_.keep_quiet)
+      settings_.quiet = [this](bool wanted) {
+        channel_.send(kQuiet, WireWriter().number(wanted).take());
+        channel_.receive();
+      };
+  }
+
+  void serve() {
+    while (Frame frame = channel_.receive()) {
+      WireReader reader(frame.body);
+      if (frame.type == kOpen) open(static_cast<int>(reader.number()));
+      else if (frame.type == kCalibrate) calibrate(reader);
+      else if (frame.type == kEvaluate) evaluate(reader);
+      else if (frame.type == kFacts) facts();
+      else malformed();
+      // A context that was lost stays lost, and its kernel may still be running: out, without the driver's own tidying.
+      if (runner_ && !runner_->usable()) _exit(0);
+    }
+  }
+
+ private:
+  /// Whoever asked is waiting.
+  void malformed() { channel_.send(kError, "the process that measures was asked what it cannot answer"); }
+
+  void open(int ordinal) {
+    auto device = abilities_.device(ordinal);
+    if (!device.ok()) {
+      channel_.send(kError, device.error().message);
+      return;
+    }
+    device_ = std::move(*device);
+    channel_.send(kAnswer, encode(device_->facts()));
+  }
+
+  void calibrate(WireReader& reader) {
+    Original original;
+    bool good = take(reader, original.code);
+    original.roundings = reader.texts(), original.at_random = reader.texts(), original.application = reader.text();
+    settings_.cold = reader.number();
+    auto fatal = reader.texts();
+    settings_.deadline = deadline_from(reader.real());
+    if (!good || !reader.ok() || !device_) return malformed();
+    settings_.fatal = {fatal.begin(), fatal.end()};
+    auto announce = [this](const std::string& experiment) { cell_.set_item(experiment); };
+    if (runner_) {
+      runner_->ask_anew(settings_.cold, settings_.fatal, settings_.deadline);
+    } else {
+      auto runner = Runner::create(*device_, mep_, folder_, settings_, announce);
+      if (!runner.ok()) {
+        channel_.send(kError, runner.error().message);
+        return;
+      }
+      runner_ = std::move(*runner);
+    }
+    auto report = runner_->calibrate(original);
+    std::string check;
+    if (report.ok() && report->pass() && abilities_.trace && !std::exchange(cross_checked_, true)) {
+      auto checked = runner_->cross_check(abilities_.trace);
+      if (checked.ok()) check = compact(to_json(*checked));
+      else report = checked.error();
+    }
+    if (!report.ok()) channel_.send(report.error().exit == Exit::No ? kNo : kError, report.error().message);
+    else
+      channel_.send(kAnswer, WireWriter()
+                                 .text(compact(to_json(*report)))
+                                 .texts(runner_->notes())
+                                 .text(check)
+                                 .number(runner_->usable())
+                                 .take());
+  }
+
+  void evaluate(WireReader& reader) {
+    TrialCode candidate;
+    Inquiry inquiry;
+    bool good = take(reader, candidate);
+    inquiry.confirm = reader.number(), inquiry.against_application = reader.number(), inquiry.rival = reader.real();
+    inquiry.deadline = deadline_from(reader.real()), inquiry.era = reader.number();
+    if (!good || !reader.ok() || !runner_) return malformed();
+    auto verdict = runner_->evaluate(candidate, inquiry);
+    // No verdict is an answer too: this process may be lost all the same.
+    channel_.send(kAnswer,
+                  WireWriter().text(verdict ? compact(to_json(*verdict)) : "").number(runner_->usable()).take());
+  }
+
+  void facts() {
+    if (!runner_) return malformed();
+    auto found = runner_->kernel_facts(abilities_.profile);
+    if (!found.ok()) channel_.send(kError, found.error().message);
+    else channel_.send(kAnswer, compact(to_json(*found)));
+  }
+
+  Channel& channel_;
+  WorkerCell& cell_;
+  const Mep& mep_;
+  const std::filesystem::path& folder_;
+  RunnerSettings settings_;
+  const RunnerAbilities& abilities_;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Runner> runner_;
+  bool cross_checked_ = false;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<ForkServer>> RunnerProcess::fork_server(const Mep& mep, const std::filesystem::path& folder,
+                                                        const RunnerSettings& settings, RunnerAbilities abilities) {
+  return ForkServer::start(
+      {"kl-runner", abilities.prepare, [mep, folder, settings, abilities](Channel& channel, WorkerCell& cell) {
+         report_faults_to(&cell.fault);
+         Server(channel, cell, mep, folder, settings, abilities).serve();
+         // Device memory and context go with the process; leaving by hand would only take longer.
+         _exit(0);
+       }});
+}
+
+Result<std::string> RunnerProcess::ask(uint32_t request, std::string_view body, std::chrono::milliseconds limit,
+                                       const std::function<void(const std::string&)>& tell) {
+  bool sent = worker_.channel().send(request, body, {}, after(limit));
+  Frame frame;
+  int quiets = 0;
+  while (sent && (frame = worker_.channel().receive(after(limit))) && (frame.type == kTold || frame.type == kQuiet)) {
+    if (frame.type == kTold) {
+      if (tell) tell(frame.body);
+      continue;
+    }
+    bool wanted = WireReader(frame.body).number();
+    quiets += wanted ? 1 : -1;
+    if (quiet_) quiet_(wanted);
+    worker_.channel().send(kGo, {});
+  }
+  for (; quiets > 0; --quiets)
+    if (quiet_) quiet_(false);
+  if (frame && frame.type == kAnswer) return std::move(frame.body);
+  if (frame && frame.type == kError) return environment_error(frame.body);
+  if (frame && frame.type == kNo) return answer_is_no(frame.body);
+  std::string end =
+      frame.arrival == Arrival::TimedOut ? "it did not answer for " + std::to_string(limit.count() / 1000) + " s" : "";
+  // One that closed its end is on its way out by itself; how it went is worth knowing.
+  constexpr int kPolls = 200;
+  for (int i = 0; i < kPolls && frame.arrival == Arrival::Closed && worker_.alive(); ++i) usleep(1000);
+  std::string how = worker_.end();
+  return environment_error("the process that measures ended: " + (end.empty() ? how : end));
+}
+
+Result<std::unique_ptr<RunnerProcess>> RunnerProcess::open(ForkServer& fork_server, int ordinal,
+                                                           std::function<void(bool)> quiet) {
+  KERNELIFT_ASSIGN(Worker worker, fork_server.spawn());
+  std::unique_ptr<RunnerProcess> process(new RunnerProcess(std::move(worker), std::move(quiet)));
+  KERNELIFT_ASSIGN(std::string answer,
+                   process->ask(kOpen, WireWriter().number(static_cast<uint64_t>(ordinal)).take(), kOpenLimit));
+  if (!decode(answer, process->facts_)) return environment_error("the process that measures sent nonsense");
+  return process;
+}
+
+Result<BaselineReport> RunnerProcess::calibrate(const Original& original, bool cold, const std::set<std::string>& fatal,
+                                                std::optional<Deadline> deadline) {
+  WireWriter writer;
+  put(writer, original.code);
+  writer.texts(original.roundings)
+      .texts(original.at_random)
+      .text(original.application)
+      .number(cold)
+      .texts({fatal.begin(), fatal.end()})
+      .real(seconds_until(deadline));
+  KERNELIFT_ASSIGN(std::string answer, ask(kCalibrate, writer.take(), kCalibrationLimit, original.tell));
+  WireReader reader(answer);
+  std::string text = reader.text();
+  notes_ = reader.texts();
+  std::string check = reader.text();
+  bool usable = reader.number();
+  if (!reader.ok()) return environment_error("the process that measures sent nonsense");
+  if (!usable)
+    worker_.end();  // An original that faults or hangs: its process is on its way out, and must not be asked again.
+  KERNELIFT_ASSIGN(Json json, parse_json(text, "the runner's report"));
+  KERNELIFT_ASSIGN(BaselineReport report, baseline_report_from_json(json, "the runner's report"));
+  if (!check.empty()) {
+    KERNELIFT_ASSIGN(Json checked, parse_json(check, "the runner's cross-check"));
+    KERNELIFT_ASSIGN(cross_check_, cross_check_from_json(checked, "the runner's cross-check"));
+  }
+  double launches = 0;
+  for (auto& instance : report.instances) launches += instance.seconds;
+  evaluation_limit_ =
+      kEvaluationSlack + std::chrono::milliseconds(static_cast<int64_t>(launches * kLaunchesWorth * 1e3));
+  return report;
+}
+
+Result<std::unique_ptr<RunnerProcess>> RunnerProcess::start(ForkServer& fork_server, int ordinal, const Original& original,
+                                                            bool cold, std::set<std::string>& fatal,
+                                                            BaselineReport& report, RunnerStart with) {
+  for (;;) {
+    auto process = std::move(with.opened);
+    bool handed_over = process != nullptr;
+    if (!process) {
+      KERNELIFT_ASSIGN(process, open(fork_server, ordinal, with.quiet));
+    }
+    auto learned = process->calibrate(original, cold, fatal, with.deadline);
+    if (learned.ok()) {
+      report = std::move(*learned);
+      return process;
+    }
+    if (learned.error().exit == Exit::No) return std::move(learned).error();
+    std::string experiment = process->experiment();
+    // What one that was in use before died of may be its past: a fresh one is asked.
+    if (experiment.empty() && handed_over && !process->alive()) continue;
+    if (experiment.empty() || !fatal.insert(experiment).second) return std::move(learned).error();
+  }
+}
+
+Result<KernelFacts> RunnerProcess::kernel_facts() {
+  KERNELIFT_ASSIGN(std::string answer, ask(kFacts, {}, kProfileLimit));
+  KERNELIFT_ASSIGN(Json json, parse_json(answer, "the kernel's facts"));
+  return kernel_facts_from_json(json, "the kernel's facts");
+}
+
+std::optional<Evaluation> RunnerProcess::evaluate(const TrialCode& candidate, const Inquiry& inquiry) {
+  if (inquiry.deadline && *inquiry.deadline <= Deadline::clock::now()) return std::nullopt;
+  WireWriter writer;
+  put(writer, candidate);
+  writer.number(inquiry.confirm).number(inquiry.against_application).real(inquiry.rival);
+  writer.real(seconds_until(inquiry.deadline)).number(inquiry.era);
+  auto answer = ask(kEvaluate, writer.take(), evaluation_limit_);
+  answered_ = answer.ok();
+  if (!answered_) return evaluation_from_answer(answer);
+  WireReader reader(*answer);
+  std::string text = reader.text();
+  bool usable = reader.number();
+  answered_ = reader.ok();
+  // Whatever the verdict is called: a process that lost its context leaves by itself, and must not be asked again. It
+  // is waited for, so that the next one finds the GPU free.
+  if (!answered_ || !usable) worker_.end();
+  if (answered_ && text.empty()) return std::nullopt;
+  return evaluation_from_answer(std::move(text));
+}
+
+}  // namespace kernelift

@@ -1,0 +1,95 @@
+// The runner's own kernels (Device::judging_kernels) as steps of a device program, beside the device's copies and
+// fills. A Steps object is filled, run once and dropped; it keeps alive what its program points to.
+#pragma once
+#include <deque>
+#include <memory>
+
+#include "sandbox/device/device.h"
+#include "sandbox/judge/error_bounds.h"
+
+namespace kernelift {
+
+/// The kernels, loaded, and the device memory that they need.
+class JudgingKernels {
+ public:
+  static Result<std::unique_ptr<JudgingKernels>> load(Device& device);
+  Device& device() const { return device_; }
+  /// Findings that one program can hold; their device address.
+  static constexpr size_t kFindings = 1 << 15;
+  uint64_t finding(size_t index) const { return findings_.address + index * sizeof(judging::Finding); }
+  Result<std::vector<judging::Finding>> read_findings(size_t count);
+  /// What two events around a launch measure beyond the kernel itself, as the GPU's own timestamps have it.
+  double overhead_seconds() const { return overhead_seconds_; }
+  /// A measured interval without that.
+  double net(double seconds) const;
+
+ private:
+  friend class Steps;
+  explicit JudgingKernels(Device& device) : device_(device) {}
+  uint64_t kernel(const char* name) const;
+
+  Device& device_;
+  DeviceImage image_;
+  DeviceMemory findings_, fresh_, flush_;
+  double overhead_seconds_ = 0;
+  uint64_t compare_ = 0, spread_ = 0, canary_ = 0, poison_ = 0, copy_written_ = 0, classify_ = 0, uncovered_ = 0,
+           copy_ranges_ = 0, copy_ = 0, flush_kernel_ = 0, hold_ = 0, write_ = 0, nothing_ = 0;
+};
+
+/// One lane of a buffer: scalars at `offset`, every `stride` bytes.
+struct Row {
+  ElementType type;
+  uint64_t offset = 0, count = 0;
+  uint32_t stride = 1;
+};
+/// A buffer of so many bytes, by its layout; what is left at its end is a row of plain bytes.
+std::vector<Row> rows_of(const ElementLayout& layout, uint64_t bytes);
+
+class Steps {
+ public:
+  explicit Steps(JudgingKernels& support) : kernels_(support) {}
+
+  void copy(uint64_t to, uint64_t from, uint64_t bytes) { program_.copy(to, from, bytes); }
+  void fill(uint64_t to, std::byte byte, uint64_t bytes) { program_.fill(to, byte, bytes); }
+  void launch(const DeviceLaunch& launch) { program_.launch(launch); }
+  void begin() { program_.begin(); }
+  void end() { program_.end(); }
+
+  /// All findings fresh; before the first of the steps that find something.
+  void clear_findings(size_t count);
+  void compare(const Row& row, const FloatTolerance& tolerance, uint64_t expected, uint64_t got, size_t finding);
+  void spread(const Row& row, uint64_t expected, uint64_t got, size_t finding);
+  void check_canary(uint64_t begin, uint64_t bytes, std::byte byte, size_t finding);
+  /// `states`: one byte per scalar.
+  void poison(const Row& row, uint64_t buffer, uint64_t states, std::byte byte);
+  /// Of the scalars that `states` shows as written: to `to` what stands at `from`.
+  void copy_written(const Row& row, uint64_t from, uint64_t to, uint64_t states);
+  void classify(const Row& row, const FloatTolerance& tolerance, uint64_t result, uint64_t now, uint64_t states,
+                std::byte byte, size_t finding);
+  void count_uncovered(const Row& row, uint64_t given, uint64_t result, uint64_t states, size_t finding);
+  void copy_ranges(uint64_t ranges, uint64_t count);
+  /// A copy that leaves in the caches what it wrote, and not what it read.
+  void put(uint64_t to, uint64_t from, uint64_t bytes);
+  void flush_cache();
+  /// Keeps the stream busy so long, while what follows is being queued.
+  void hold(std::chrono::nanoseconds duration);
+  void write(uint64_t buffer, uint64_t bytes);
+  void nothing();
+
+  /// DeviceProgram::together and reordered.
+  void set_together() { program_.together = true; }
+  void set_reordered() { program_.reordered = true; }
+  DeviceOutcome run(std::chrono::milliseconds limit) { return kernels_.device_.run(program_, limit); }
+
+ private:
+  template <class... T>
+  void judging_launch(uint64_t kernel, uint64_t blocks, T... arguments);
+  judging::Task task(const Row& row, const FloatTolerance& tolerance, uint64_t expected, uint64_t got,
+                     size_t finding) const;
+
+  JudgingKernels& kernels_;
+  DeviceProgram program_;
+  std::deque<DeviceLaunch> launches_;
+};
+
+}  // namespace kernelift

@@ -1,0 +1,196 @@
+// See tolerances.h.
+#include "sandbox/evaluate/runner/tolerances.h"
+
+#include "sandbox/evaluate/runner/write_set.h"
+#include "sandbox/jail/hidden_bytes.h"
+#include "sandbox/judge/rounding_envelope.h"
+
+namespace kernelift {
+namespace {
+
+/// As kl_spread leaves it.
+Spread spread_in(const judging::Finding& found) {
+  return {judging::from_bits(found.largest_absolute), judging::from_bits(found.largest_ulps), found.mismatches > 0};
+}
+
+}  // namespace
+
+Status calibration_in_time(const Workbench& bench) {
+  if (!bench.settings.deadline || Deadline::clock::now() < *bench.settings.deadline) return done();
+  return answer_is_no("the time was over before the original had been measured on all " +
+                      std::to_string(bench.mep.instances.size()) +
+                      " recorded instances, so nothing could be tried; give it more time (--time)");
+}
+
+void Tolerances::take_user_tolerance() {
+  const auto users = bench_.user_tolerance();
+  if (!users) return;
+  for (auto& memory : bench_.memory->instances())
+    for (auto* buffers : {&memory.regions, &memory.variables})
+      for (auto& buffer : *buffers)
+        for (size_t row = 0; row < buffer.bounds.tolerances.size(); ++row)
+          if (buffer.rows[row].type.is_float()) buffer.bounds.tolerances[row] = *users;
+}
+
+Result<std::string> Tolerances::widen_by_run(size_t instance, const std::vector<DeviceMemory>& once, bool& varies) {
+  const auto given = bench_.user_tolerance();
+  ReplayInstance& memory = bench_.memory->instances()[instance];
+  Steps steps(*bench_.kernels);
+  size_t findings = 0;
+  auto may_vary = [](const ReplayBuffer& region) { return region.writes != Writes::No; };
+  for (auto& region : memory.regions) findings += may_vary(region) ? region.rows.size() : 0;
+  steps.clear_findings(findings);
+  size_t at = 0;
+  for (size_t i = 0; i < memory.regions.size(); ++i) {
+    ReplayBuffer& region = memory.regions[i];
+    for (size_t row = 0; may_vary(region) && row < region.rows.size(); ++row)
+      steps.compare(region.rows[row], given ? *given : FloatTolerance::between_runs(region.rows[row].type),
+                    result_of(memory, once, i), region.live, at++);
+  }
+  DeviceOutcome outcome = steps.run(bench_.settings.launch_limit);
+  if (!outcome.ok()) return environment_error("comparing on the device: " + outcome.detail);
+  KERNELIFT_ASSIGN(auto found, bench_.kernels->read_findings(findings));
+  at = 0;
+  std::string unsteady;
+  struct Moved {
+    ReplayBuffer* buffer;
+    size_t region, row;
+  };
+  std::vector<Moved> moved;
+  for (auto* buffers : {&memory.regions, &memory.variables})
+    for (auto& buffer : *buffers)
+      for (size_t row = 0; row < buffer.rows.size(); ++row) {
+        bool seen = buffers == &memory.regions && may_vary(buffer);
+        judging::Finding finding = seen ? found[at++] : judging::Finding{};
+        if (finding.mismatches > 0 && unsteady.empty())
+          unsteady = does_not_repeat(buffer.name, finding.mismatches, buffer.rows[row].count);
+        if (row >= buffer.bounds.tolerances.size() || !buffer.rows[row].type.is_float()) continue;
+        if (judging::from_bits(finding.largest_ulps) > 0)
+          moved.push_back({&buffer, static_cast<size_t>(&buffer - buffers->data()), row});
+      }
+  varies |= !moved.empty();
+  if (given || moved.empty()) return unsteady;
+  Steps measure(*bench_.kernels);
+  measure.clear_findings(moved.size());
+  for (size_t i = 0; i < moved.size(); ++i)
+    measure.spread(moved[i].buffer->rows[moved[i].row], result_of(memory, once, moved[i].region), moved[i].buffer->live,
+                   i);
+  if (outcome = measure.run(bench_.settings.launch_limit); !outcome.ok())
+    return environment_error("comparing on the device: " + outcome.detail);
+  KERNELIFT_ASSIGN(found, bench_.kernels->read_findings(moved.size()));
+  for (size_t i = 0; i < moved.size(); ++i)
+    spread_in(found[i]).grant_of_runs(moved[i].buffer->bounds.tolerances[moved[i].row]);
+  return unsteady;
+}
+
+Result<bool> Tolerances::widen_by(const LoadedCode& code, Place place) {
+  ReplayInstance& memory = bench_.memory->instances()[place.memory];
+  Steps steps(*bench_.kernels);
+  bench_.memory->restore(steps, place.memory, false);
+  code.set_up(steps, memory, place.instance, false);
+  code.launch(steps, place.instance);
+  std::vector<std::pair<ReplayBuffer*, size_t>> asked;
+  // Also of what holds the same before and after: a later launch on equal inputs writes what is there already.
+  for (auto& region : memory.regions)
+    for (size_t row = 0; row < region.bounds.tolerances.size(); ++row)
+      if (region.rows[row].type.is_float()) asked.push_back({&region, row});
+  steps.clear_findings(asked.size());
+  for (size_t at = 0; at < asked.size(); ++at)
+    steps.spread(asked[at].first->rows[asked[at].second], asked[at].first->answer, asked[at].first->live, at);
+  DeviceOutcome outcome = steps.run(bench_.settings.launch_limit);
+  bench_.memory->launched(place.memory, true);
+  if (!outcome.usable()) {
+    bench_.usable = false;
+    return environment_error("the original, rounded otherwise, ends with: " + outcome.detail);
+  }
+  if (!outcome.ok()) return false;
+  KERNELIFT_ASSIGN(auto found, bench_.kernels->read_findings(asked.size()));
+  for (size_t at = 0; at < asked.size(); ++at) {
+    auto [buffer, row] = asked[at];
+    spread_in(found[at]).grant(buffer->rows[row].type, buffer->bounds.tolerances[row]);
+  }
+  return true;
+}
+
+Status Tolerances::add_envelopes(const std::vector<std::string>& images) {
+  bench_.rounded.clear();
+  if (bench_.user_tolerance()) return done();
+  // Built from the same source they end alike: where one ended a process, the others are not tried.
+  constexpr const char* kExperiment = "rounding";
+  if (images.empty() || bench_.settings.fatal.contains(kExperiment)) return done();
+  bench_.announce(kExperiment);
+  const size_t most = roundings_of_long(bench_.settings.for_candidates);
+  for (size_t way = 0; way < images.size(); ++way) {
+    KERNELIFT_TRY(calibration_in_time(bench_));
+    LoadedCode code;
+    TrialCode wanted;
+    wanted.image = images[way];
+    // A way of rounding that does not load or run says nothing; the others still do.
+    if (code.load(bench_.device, *bench_.memory, bench_.mep, wanted)) continue;
+    bool ran = true;
+    for (size_t i = 0; ran && i < bench_.mep.instances.size(); ++i) {
+      if (bench_.is_long(i) && way >= most) continue;
+      KERNELIFT_ASSIGN(ran, widen_by(code, {i, i}));
+    }
+    if (ran) bench_.rounded.push_back(std::move(code));
+  }
+  bench_.announce("");
+  return done();
+}
+
+Status Tolerances::find_exact_sums(Place place) {
+  constexpr uint64_t kLargest = 16 << 20;  // Sums leave less than they read.
+  ReplayInstance& memory = bench_.memory->instances()[place.memory];
+  struct Sums {
+    ReplayBuffer* buffer;
+    HiddenBytes answer;
+    std::vector<std::byte> got;
+    LaneReferences references;
+  };
+  std::vector<Sums> all;
+  for (auto& region : memory.regions) {
+    region.bounds.nearer.clear();
+    if (!region.output() || !region.bounds.layout.has_floats() || region.size > kLargest) continue;
+    Sums& sums = all.emplace_back(Sums{&region, HiddenBytes(region.size), std::vector<std::byte>(region.size),
+                                       LaneReferences(region.bounds.layout)});
+    if (!bench_.device.read(region.answer, sums.answer.bytes()).ok()) return done();
+  }
+  for (auto& code : bench_.at_random) {
+    Steps steps(*bench_.kernels);
+    bench_.memory->restore(steps, place.memory, false);
+    code.set_up(steps, memory, place.instance, false);
+    code.launch(steps, place.instance);
+    DeviceOutcome outcome = steps.run(bench_.settings.launch_limit);
+    bench_.memory->launched(place.memory, true);
+    if (!outcome.usable()) {
+      bench_.usable = false;
+      return environment_error("the original, its sums rounded at random, ends with: " + outcome.detail);
+    }
+    for (auto& sums : all)
+      if (outcome.ok() && bench_.device.read(sums.buffer->live, sums.got).ok())
+        sums.references.add(sums.answer.bytes(), sums.got);
+  }
+  for (auto& sums : all) sums.references.grant(sums.answer.bytes(), sums.buffer->bounds);
+  return done();
+}
+
+Status Tolerances::add_nearer_references(const std::vector<std::string>& images) {
+  bench_.at_random.clear();
+  constexpr const char* kExperiment = "sums";
+  if (images.empty() || bench_.user_tolerance() || bench_.settings.fatal.contains(kExperiment)) return done();
+  bench_.announce(kExperiment);
+  for (auto& image : images) {
+    LoadedCode code;
+    TrialCode wanted;
+    wanted.image = image;
+    if (!code.load(bench_.device, *bench_.memory, bench_.mep, wanted)) bench_.at_random.push_back(std::move(code));
+  }
+  for (size_t i = 0; i < bench_.mep.instances.size(); ++i) {
+    KERNELIFT_TRY(calibration_in_time(bench_));
+    if (!bench_.is_long(i)) KERNELIFT_TRY(find_exact_sums({i, i}));
+  }
+  bench_.announce("");
+  return done();
+}
+
+}  // namespace kernelift

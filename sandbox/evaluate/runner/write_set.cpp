@@ -1,0 +1,163 @@
+// See write_set.h.
+#include "sandbox/evaluate/runner/write_set.h"
+
+#include <algorithm>
+
+#include "core/base/bytes.h"
+#include "sandbox/evaluate/runner/tolerances.h"
+
+namespace kernelift {
+namespace {
+
+constexpr std::byte kFirstPatterns[] = {kPoison, std::byte{0x3a}};
+static_assert(std::size(kFirstPatterns) == WriteSet::kPatterns);
+
+}  // namespace
+
+std::vector<size_t> WriteSet::poisoned(size_t instance) const {
+  return to_poison(bench_.memory->instances()[instance].regions, unchanged_too_, bench_.is_long(instance));
+}
+
+Status WriteSet::keep(size_t instance, const std::set<size_t>& altered, std::vector<DeviceMemory>& copies) {
+  Steps steps(*bench_.kernels);
+  for (auto& region : bench_.memory->instances()[instance].regions) {
+    copies.emplace_back();
+    if (!region.output() && !altered.contains(copies.size() - 1)) continue;
+    KERNELIFT_ASSIGN(copies.back(), bench_.device.place(0, region.size, Reach::Hidden));
+    steps.copy(copies.back().address, region.live, region.size);
+  }
+  DeviceOutcome outcome = steps.run(bench_.settings.launch_limit);
+  return outcome.ok() ? done() : environment_error("copying on the device: " + outcome.detail);
+}
+
+bool WriteSet::holds_addresses(const ReplayInstance& memory, const ReplayBuffer& region) {
+  constexpr uint64_t kMost = 16 << 20;  // Of which so much is looked at.
+  std::vector<std::byte> bytes(std::min(region.size, kMost));
+  if (!bench_.device.read(region.given, bytes).ok()) return false;
+  for (size_t at = (8 - region.live % 8) % 8; at + sizeof(uint64_t) <= bytes.size(); at += sizeof(uint64_t)) {
+    const uint64_t word = word_at(bytes, at);
+    auto after = std::upper_bound(memory.regions.begin(), memory.regions.end(), word,
+                                  [](uint64_t value, auto& other) { return value < other.live; });
+    if (after != memory.regions.begin() && word < std::prev(after)->live + std::prev(after)->size) return true;
+  }
+  return false;
+}
+
+Result<WriteSet::Learned> WriteSet::learn_region(size_t instance, size_t index,
+                                                 const std::vector<DeviceMemory>& results) {
+  ReplayInstance& memory = bench_.memory->instances()[instance];
+  ReplayBuffer& region = memory.regions[index];
+  std::vector<DeviceMemory> states;
+  for (auto& row : region.rows) {
+    KERNELIFT_ASSIGN(auto state, bench_.device.place(0, row.count, Reach::Hidden));
+    states.push_back(std::move(state));
+  }
+  Steps begin(*bench_.kernels);
+  for (size_t row = 0; row < states.size(); ++row)
+    begin.fill(states[row].address, std::byte{judging::kWritten | judging::kUntouched}, region.rows[row].count);
+  if (auto outcome = begin.run(bench_.settings.launch_limit); !outcome.ok())
+    return environment_error("filling on the device: " + outcome.detail);
+  for (std::byte pattern : kFirstPatterns) {
+    Steps steps(*bench_.kernels);
+    bench_.memory->restore(steps, instance, false);
+    steps.fill(region.live, pattern, region.size);
+    bench_.baseline.set_up(steps, memory, instance, false);
+    bench_.baseline.launch(steps, instance);
+    bench_.baseline.take_down(steps, instance);
+    size_t rows = 0;
+    for (auto& other : memory.regions) rows += other.rows.size();
+    steps.clear_findings(rows);
+    size_t at = 0;
+    for (size_t i = 0; i < memory.regions.size(); ++i) {
+      ReplayBuffer& other = memory.regions[i];
+      for (size_t row = 0; row < other.rows.size(); ++row, ++at) {
+        if (i == index)
+          steps.classify(other.rows[row], other.tolerance(row), result_of(memory, results, i), other.live,
+                         states[row].address, pattern, at);
+        // Its other results must not depend on what lay in this buffer.
+        else steps.compare(other.rows[row], other.tolerance(row), result_of(memory, results, i), other.live, at);
+      }
+    }
+    DeviceOutcome outcome = steps.run(bench_.settings.launch_limit);
+    bench_.memory->launched(instance, true);
+    if (!outcome.usable()) {
+      bench_.usable = false;
+      return environment_error(outcome.detail);
+    }
+    if (!outcome.ok()) return outcome.fault == DeviceFault::TimedOut ? Learned::Hung : Learned::No;
+    KERNELIFT_ASSIGN(auto found, bench_.kernels->read_findings(rows));
+    for (auto& finding : found)
+      if (finding.mismatches > 0) return Learned::No;
+  }
+  Steps steps(*bench_.kernels);
+  steps.clear_findings(states.size());
+  for (size_t row = 0; row < states.size(); ++row)
+    steps.count_uncovered(region.rows[row], region.given, result_of(memory, results, index), states[row].address, row);
+  if (auto outcome = steps.run(bench_.settings.launch_limit); !outcome.ok())
+    return environment_error("counting on the device: " + outcome.detail);
+  KERNELIFT_ASSIGN(auto found, bench_.kernels->read_findings(states.size()));
+  bool covered = true, all = region.bounds.layout.plain();
+  region.written_bytes = 0;
+  for (size_t row = 0; row < states.size(); ++row) {
+    covered = covered && found[row].mismatches == 0;
+    all = all && found[row].largest_ulps == region.rows[row].count;
+    if (found[row].largest_ulps == 0) states[row] = {};
+    region.written_bytes += found[row].largest_ulps * region.rows[row].type.width;
+  }
+  region.all_written = all;
+  region.states = all || region.written_bytes == 0 ? std::vector<DeviceMemory>{} : std::move(states);
+  region.put_back = !covered || region.rewritten;
+  return Learned::Yes;
+}
+
+Status WriteSet::learn(size_t instance, const std::vector<DeviceMemory>& results) {
+  const std::string kKnown = "poison ", kUnchanged = "poison unchanged ";
+  constexpr auto kMostLost =
+      2;  // Processes that either may cost; an original that two buffers lead astray has more of them.
+  auto lost = [&](const std::string& kind) {
+    return std::ranges::count_if(bench_.settings.fatal, [&](auto& one) { return one.starts_with(kind); });
+  };
+  const auto lost_to_unchanged = lost(kUnchanged), lost_to_known = lost(kKnown) - lost_to_unchanged;
+  ReplayInstance& memory = bench_.memory->instances()[instance];
+  for (size_t index : poisoned(instance)) {
+    ReplayBuffer& region = memory.regions[index];
+    const bool known = region.output();
+    if ((known ? lost_to_known : lost_to_unchanged) >= kMostLost) continue;
+    // Where a fault ends this process, it is not risked.
+    if (!bench_.device.facts().processor && holds_addresses(memory, region)) continue;
+    // Where an unchanged one leads the original astray in one instance, it will in others.
+    std::string experiment =
+        known ? kKnown + std::to_string(instance) + " " + std::to_string(index) : kUnchanged + region.name;
+    if (bench_.settings.fatal.contains(experiment)) continue;
+    KERNELIFT_TRY(calibration_in_time(bench_));
+    bench_.announce(experiment);
+    auto learned = learn_region(instance, index, results);
+    // An unchanged one is most often an input, and a large one may leave no room for the experiment.
+    if (!learned.ok() && (known || !bench_.usable)) return std::move(learned).error();
+    bench_.announce("");
+    const bool found = learned.ok() && *learned == Learned::Yes;
+    if (!known) region.writes = found && region.written_bytes > 0 ? Writes::Does : Writes::No;
+    if (!known && learned.ok() && *learned == Learned::Hung) break;  // On another buffer it may hang as well.
+  }
+  return done();
+}
+
+double WriteSet::fastest_write(size_t instance) {
+  uint64_t bytes = 0;
+  for (auto& region : bench_.memory->instances()[instance].regions)
+    bytes += std::max(region.changed_bytes, region.written_bytes);
+  constexpr int kTries = 9;
+  auto buffer = bench_.device.place(0, bytes, Reach::Hidden);
+  if (bytes == 0 || !buffer.ok()) return 0;
+  Steps steps(*bench_.kernels);
+  for (int i = 0; i < kTries; ++i) {
+    if (bench_.settings.cold) steps.flush_cache();
+    steps.hold(std::chrono::microseconds(10));
+    steps.begin(), steps.write(buffer->address, bytes), steps.end();
+  }
+  DeviceOutcome outcome = steps.run(bench_.settings.launch_limit);
+  if (!outcome.ok()) return 0;
+  return bench_.kernels->net(*std::min_element(outcome.seconds.begin(), outcome.seconds.end()));
+}
+
+}  // namespace kernelift

@@ -1,0 +1,223 @@
+// The fork server's loop and its client side; see fork_server.h. The only request is to fork. The reply contains the
+// worker's socket, a pidfd and the shared cell's memory; when the fork server reaps the worker, it writes the worker's
+// exit status into the cell.
+#include "sandbox/jail/fork_server.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <map>
+
+#include "core/base/wire.h"
+
+namespace kernelift {
+namespace {
+
+constexpr uint32_t kSpawn = 1, kSpawned = 2;
+constexpr auto kSpawnLimit = std::chrono::seconds(60);  // The first spawn waits for the warm-up.
+constexpr auto kEndLimit = std::chrono::seconds(10);
+
+template <size_t N>
+void put(char (&into)[N], std::string_view text) {
+  into[text.copy(into, N - 1)] = 0;
+}
+template <size_t N>
+std::string get(const char (&from)[N]) {
+  return std::string(from, strnlen(from, N));
+}
+
+WorkerCell* map_cell(int fd) {
+  void* at = mmap(nullptr, sizeof(WorkerCell), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  return at == MAP_FAILED ? nullptr : static_cast<WorkerCell*>(at);
+}
+
+/// The fork server process. Never returns.
+class ForkServerProcess {
+ public:
+  ForkServerProcess(ForkServer::Plan plan, Channel control) : plan_(std::move(plan)), control_(std::move(control)) {}
+
+  [[noreturn]] void run() {
+    prctl(PR_SET_NAME, plan_.name.c_str());
+    close_foreign_descriptors();
+    sigset_t child_ended;
+    sigemptyset(&child_ended);
+    sigaddset(&child_ended, SIGCHLD);
+    sigprocmask(SIG_SETMASK, &child_ended, &unblocked_);
+    sigdelset(&unblocked_, SIGCHLD);
+    for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) std::signal(signal, SIG_IGN);  // The owner decides.
+    Descriptor ended(signalfd(-1, &child_ended, SFD_CLOEXEC | SFD_NONBLOCK));
+    if (plan_.warm_up) plan_.warm_up();
+    for (;;) {
+      pollfd items[2] = {{control_.fd(), POLLIN, 0}, {ended.get(), POLLIN, 0}};
+      if (poll(items, 2, -1) < 0 && errno != EINTR) _exit(1);
+      if (items[1].revents) reap(ended.get());
+      if (!items[0].revents) continue;
+      Frame frame = control_.receive(after(std::chrono::seconds(1)), 0);
+      if (!frame || frame.type != kSpawn) _exit(0);
+      spawn();
+    }
+  }
+
+ private:
+  void close_foreign_descriptors() {
+    int nowhere = open("/dev/null", O_RDWR);
+    dup2(nowhere, 0), dup2(nowhere, 1);
+    close_descriptors_but(control_.fd());
+  }
+
+  void spawn() {
+    auto ends = Channel::pair();
+    Descriptor memory(memfd_create("kernelift-cell", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    WorkerCell* cell = nullptr;
+    // Sealed, because a worker that shortened the file would make its owner's reads fault.
+    if (memory && ftruncate(memory.get(), sizeof(WorkerCell)) == 0 &&
+        fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
+      cell = map_cell(memory.get());
+    pid_t self = getpid(), child = ends.ok() && cell ? fork() : -1;
+    if (child == 0) {
+      control_.close();
+      memory.reset();
+      std::signal(SIGINT, SIG_IGN);
+      sigprocmask(SIG_SETMASK, &unblocked_, nullptr);
+      ends->first.close();
+      if (bind_to_parent(self)) plan_.work(ends->second, *cell);
+      _exit(0);
+    }
+    if (child < 0) {
+      if (cell) munmap(cell, sizeof *cell);
+      control_.send(kSpawned, WireWriter().number(0).take());
+      return;
+    }
+    Descriptor process(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
+    cells_[child] = cell;
+    int descriptors[] = {ends->first.fd(), process.get(), memory.get()};
+    if (!control_.send(kSpawned, WireWriter().number(child).take(), descriptors)) _exit(0);
+  }
+
+  void reap(int signals) {
+    signalfd_siginfo ignored;
+    while (read(signals, &ignored, sizeof ignored) > 0) {}
+    int status = 0;
+    for (pid_t child; (child = waitpid(-1, &status, WNOHANG)) > 0;) {
+      auto found = cells_.find(child);
+      if (found == cells_.end()) continue;
+      found->second->wait_status = status;
+      found->second->ended.store(1);
+      munmap(found->second, sizeof(WorkerCell));
+      cells_.erase(found);
+    }
+  }
+
+  ForkServer::Plan plan_;
+  Channel control_;
+  sigset_t unblocked_;
+  std::map<pid_t, WorkerCell*> cells_;
+};
+
+bool wait_readable(int fd, std::chrono::milliseconds limit) {
+  pollfd item{fd, POLLIN, 0};
+  int ready;
+  while ((ready = poll(&item, 1, static_cast<int>(limit.count()))) < 0 && errno == EINTR) {}
+  return ready > 0;
+}
+
+}  // namespace
+
+void WorkerCell::set_stage(std::string_view text) { put(stage, text); }
+void WorkerCell::set_item(std::string_view text) { put(item, text); }
+void WorkerCell::set_message(std::string_view text) { put(message, text); }
+std::string WorkerCell::read_stage() const { return get(stage); }
+std::string WorkerCell::read_item() const { return get(item); }
+std::string WorkerCell::read_message() const { return get(message); }
+
+Worker::Worker(Worker&& other) noexcept { *this = std::move(other); }
+Worker& Worker::operator=(Worker&& other) noexcept {
+  std::swap(channel_, other.channel_), std::swap(process_, other.process_);
+  std::swap(pid_, other.pid_), std::swap(cell_, other.cell_);
+  return *this;
+}
+Worker::~Worker() {
+  if (cell_) {
+    signal(SIGKILL);
+    munmap(cell_, sizeof *cell_);
+  }
+}
+
+void Worker::signal(int number) const {
+  if (process_) syscall(SYS_pidfd_send_signal, process_.get(), number, nullptr, 0);
+}
+
+bool Worker::alive() const { return process_ && !wait_readable(process_.get(), std::chrono::milliseconds(0)); }
+
+int Worker::wait_status() const { return cell_ && cell_->ended.load() ? cell_->wait_status : 0; }
+
+std::string Worker::end() {
+  bool killed = alive();
+  signal(SIGKILL);
+  wait_readable(process_.get(), kEndLimit);
+  // The pidfd is readable once the process is a zombie; the fork server writes its status a moment later.
+  for (int tries = 0; !cell_->ended.load() && tries < 2000; ++tries) usleep(500);
+  FaultReport fault = cell_->fault;
+  if (fault.signal != 0) return fault.text();
+  int status = wait_status();
+  if (killed) return "killed";
+  if (WIFSIGNALED(status)) return strsignal(WTERMSIG(status));
+  return "exit code " + std::to_string(WEXITSTATUS(status));
+}
+
+Result<std::unique_ptr<ForkServer>> ForkServer::start(Plan plan) {
+  KERNELIFT_ASSIGN(auto ends, Channel::pair());
+  pid_t child = fork();
+  if (child < 0) return environment_error(std::string("cannot start a worker process: ") + std::strerror(errno));
+  if (child == 0) {
+    ends.first.close();
+    setpgid(0, 0);
+    ForkServerProcess(std::move(plan), std::move(ends.second)).run();
+  }
+  std::unique_ptr<ForkServer> fork_server(new ForkServer);
+  fork_server->control_ = std::move(ends.first);
+  fork_server->pid_ = child;
+  return fork_server;
+}
+
+ForkServer::~ForkServer() {
+  control_.close();
+  // The process exits when its socket is closed. If its warm-up does not end, it is killed after 200 ms.
+  for (int tries = 0; waitpid(pid_, nullptr, WNOHANG) == 0; ++tries) {
+    if (tries == 200) kill(pid_, SIGKILL);
+    usleep(1000);
+  }
+}
+
+Result<Worker> ForkServer::spawn() {
+  std::lock_guard lock(mutex_);
+  auto gone = [&] {
+    return environment_error(
+        "the process that starts workers has died; run `kernelift doctor` to see what the jail lacks");
+  };
+  if (!control_.send(kSpawn, {})) return gone();
+  Frame frame = control_.receive(after(kSpawnLimit), 64);
+  if (!frame || frame.type != kSpawned) return gone();
+  WireReader reader(frame.body);
+  auto pid = static_cast<pid_t>(reader.number());
+  if (pid <= 0 || frame.descriptors.size() != 3)
+    return environment_error("no further worker process can be started: too many processes, or out of memory");
+  Worker worker;
+  worker.cell_ = map_cell(frame.descriptors[2].get());
+  if (!worker.cell_) return environment_error("out of memory for a worker process");
+  worker.channel_ = Channel(std::move(frame.descriptors[0]));
+  worker.process_ = std::move(frame.descriptors[1]);
+  worker.pid_ = pid;
+  return worker;
+}
+
+}  // namespace kernelift

@@ -1,0 +1,83 @@
+// A fork server is a small single-threaded process that is warmed up once and then forks a ready worker in milliseconds
+// whenever one is needed. The main process, which has many threads, never forks after its start, so no child inherits a
+// lock that another thread held, and a worker that crashed is replaced without a new warm-up. When the main process
+// ends, for any reason, the fork server's socket closes, the fork server exits, and the kernel ends its workers. The
+// workers run a function that the caller passes.
+#pragma once
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "sandbox/jail/channel.h"
+#include "sandbox/jail/jail.h"
+
+namespace kernelift {
+
+/// Memory that a worker shares with its owner: it says what the worker was doing if the worker ends unexpectedly. The
+/// worker is not trusted: texts in it are read with a bound.
+struct WorkerCell {
+  char stage[64];      ///< The stage that the worker is in: "front end".
+  char item[192];      ///< The item that it works on, to which a crash is attributed: "pass licm on kernel".
+  char message[1024];  ///< The text of a fatal error.
+  FaultReport fault;
+  std::atomic<uint32_t> ended;
+  int32_t wait_status;  ///< As wait() returns it; valid once `ended` is 1; written by the fork server.
+
+  void set_stage(std::string_view text);
+  void set_item(std::string_view text);
+  void set_message(std::string_view text);
+  std::string read_stage() const;
+  std::string read_item() const;
+  std::string read_message() const;
+};
+
+/// A running worker. Destroying it kills it.
+class Worker {
+ public:
+  Worker(Worker&&) noexcept;
+  Worker& operator=(Worker&&) noexcept;
+  ~Worker();
+
+  Channel& channel() { return channel_; }
+  const WorkerCell& cell() const { return *cell_; }
+  pid_t pid() const { return pid_; }
+  void signal(int number) const;  ///< Signals the process; its children end with it (bind_to_parent()).
+  bool alive() const;
+  /// Kills the worker if it is alive, waits for its end, and returns how it ended: "segmentation fault reading 0x0",
+  /// "killed".
+  std::string end();
+  /// As wait() returns it; 0 while the worker is alive.
+  int wait_status() const;
+
+ private:
+  friend class ForkServer;
+  Worker() = default;
+  Channel channel_;
+  Descriptor process_;  ///< A pidfd, so that signals cannot reach another process that was given the same number.
+  pid_t pid_ = -1;
+  WorkerCell* cell_ = nullptr;
+};
+
+class ForkServer {
+ public:
+  struct Plan {
+    std::string name;                                 ///< The process's name for ps.
+    std::function<void()> warm_up;                    ///< Runs once, in the fork server.
+    std::function<void(Channel&, WorkerCell&)> work;  ///< Runs in each worker; the worker ends when it returns.
+  };
+  static Result<std::unique_ptr<ForkServer>> start(Plan plan);
+  ~ForkServer();
+  /// Forks a worker. Thread-safe. The first call waits for the warm-up, at most a minute. An Error: the fork server has
+  /// died, or there are too many processes or too little memory.
+  Result<Worker> spawn();
+
+ private:
+  ForkServer() = default;
+  std::mutex mutex_;
+  Channel control_;
+  pid_t pid_ = -1;
+};
+
+}  // namespace kernelift
