@@ -415,7 +415,7 @@ class Apply {
     if (report_.previous != git_.head())
       return refused("the checked-out branch or commit was " + git_.head() + " and is now " + report_.previous);
     std::string message = "Tune " + r_.mep.kernel_name + "\n\n";
-    if (!r_.candidate.note.empty()) message += r_.candidate.note + "\n\n";
+    if (!r_.candidate.steps.empty()) message += r_.candidate.note() + "\n\n";
     if (patch_.embeds()) message += patch_.notes[0] + "\n\n";
     message += "The whole application, measured" + report_.where() + ": " + report_.measured->text() + ".\n";
     KERNELIFT_ASSIGN(report_.commit, git_.commit_files(paths_, message, journal_->folder()));

@@ -46,7 +46,7 @@ std::string label(const PatchVariant& variant) {
   char gain[32];
   std::snprintf(gain, sizeof gain, "%.2fx", variant.speedup());
   return "#" + std::to_string(variant.trial.id) + " (" + variant.trial.candidate.tier + ": " +
-         variant.trial.candidate.note + ", " + gain + (variant.embedded ? " as embedded PTX)" : ")");
+         variant.trial.candidate.note() + ", " + gain + (variant.embedded ? " as embedded PTX)" : ")");
 }
 
 class CandidateTrials {

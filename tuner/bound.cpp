@@ -11,7 +11,7 @@ const char* name(Bound bound) {
 }
 
 Bound bound_by(const KernelFacts& facts) {
-  constexpr double kNear = 0.5;  // Of a roof: beyond half of it, it is what matters first.
+  constexpr double kNear = 0.5;  // Share of a roof from which on it counts as the bound.
   auto share = [&](std::optional<double> amount, std::optional<double> peak) {
     return amount && peak && *peak > 0 && facts.seconds > 0 ? *amount / *peak / facts.seconds : 0;
   };
@@ -22,7 +22,7 @@ Bound bound_by(const KernelFacts& facts) {
       std::max({share(facts.fp32_operations, facts.peaks.fp32_operations),
                 share(facts.fp64_operations, facts.peaks.fp64_operations), facts.tensor_active.value_or(0)});
   if (std::max(memory, compute) >= kNear) return memory >= compute ? Bound::Memory : Bound::Compute;
-  // Busy schedulers execute something, though it be no floating-point arithmetic.
+  // Busy schedulers without floating-point arithmetic execute other instructions.
   if (facts.issue_active.value_or(0) >= kNear) return Bound::Compute;
   double all = 0, queues = 0, pipes = 0;
   for (auto& [reason, cycles] : facts.stalls) {

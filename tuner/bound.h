@@ -1,5 +1,5 @@
-// What holds a kernel back, in one word, so that every tier tries first what usually helps such a kernel. It only
-// orders attempts: what helps is what was measured.
+// The resource that bounds a kernel. Every tier first tries the changes that usually help such a kernel; the bound only
+// orders attempts, and measurements decide.
 #pragma once
 #include "core/model/kernel_facts.h"
 
@@ -8,7 +8,7 @@ namespace kernelift {
 enum class Bound { Unknown, Memory, Latency, Compute };
 const char* name(Bound bound);
 
-/// By the highest roof of the roofline, or, far from every roof, by what warps wait for.
+/// The nearest roof of the roofline; for a kernel far below every roof, by the stall reasons of its warps.
 Bound bound_by(const KernelFacts& facts);
 
 }  // namespace kernelift

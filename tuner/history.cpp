@@ -7,7 +7,8 @@
 namespace kernelift {
 namespace {
 
-/// What was run, where the evaluator told images apart: equal code need not be confirmed twice. Else each is its own.
+/// Hash of the image and its launches, so that equal code is confirmed only once; the candidate's key if the evaluator
+/// gave no image id.
 Hash code_of(const RunTrial& trial, const Hash& key) {
   const auto& image = trial.verdict.image.identity;
   if (!image) return key;

@@ -1,7 +1,6 @@
-// What a tuning run knows so far, in memory: every trial, by key, and the best of them. The run database is the durable
-// copy; proposers read this one. A run of hours holds some hundred thousand trials, and all that is asked at each
-// verdict is kept in order as they come: no question here costs more the more of them there are, but for a search by
-// key.
+// All trials of a tuning run in memory, with indices by key and by speed. The run database is the durable copy;
+// proposers read this one. A run of hours has some hundred thousand trials, so everything that is queried at each
+// verdict is kept sorted: no query is linear in the number of trials.
 #pragma once
 #include <deque>
 #include <map>
@@ -14,7 +13,7 @@ namespace kernelift {
 
 class History {
  public:
-  /// The stored trial. It stays where it is for the history's life.
+  /// The stored trial, whose address is stable for the history's lifetime.
   const RunTrial& add(RunTrial trial);
   void confirm(int64_t id, Verdict verdict);
 
@@ -27,22 +26,22 @@ class History {
   const RunTrial* find(int64_t id) const;
   const RunTrial* by_key(const Hash& key) const;
   const RunTrial* baseline() const { return baseline_; }
-  /// Screened, by the lower end of the interval; the baseline until something beats it. nullptr before the baseline.
+  /// The trial with the highest lower end of its speedup in screening; the baseline until a candidate beats it. nullptr
+  /// before the baseline.
   const RunTrial* best() const { return working_.first(); }
   const RunTrial* best_applicable() const { return applicable_.first(); }
-  /// The fastest trials with distinct source texts and the default recipe, the baseline included; best first. Of those
-  /// that came out as equal code, only the first: what is tried on one would mostly be the same on the others.
+  /// The fastest trials with distinct source texts and the default recipe, including the baseline; best first. Of
+  /// trials that compiled to equal code, only the first: changes of the others would mostly give equal code again.
   std::vector<const RunTrial*> best_sources(size_t count) const;
-  /// Who seems to win, whatever the recipe, best first: at most `count` whose whole interval is above what counts as a
-  /// gain. Of those that came out as equal code, only the first.
+  /// At most `count` trials whose whole interval is above the smallest gain, best first, with any recipe unless
+  /// `applicable_only`. Of trials that compiled to equal code, only the first.
   std::vector<const RunTrial*> winners(size_t count, bool applicable_only) const;
-  /// Likewise who may win, if it was noise that hid it: gains in the middle of an interval that reaches below that,
-  /// ordered by what lies between that middle and the lower end. The fastest middles are mostly those of the widest
-  /// intervals.
+  /// The same for trials whose gain noise may hide: the interval's middle is above the smallest gain, its lower end is
+  /// not. Ordered by the mean of both, because the highest middles mostly belong to the widest intervals.
   std::vector<const RunTrial*> hopefuls(size_t count, bool applicable_only) const;
 
  private:
-  /// The fastest of each code, best first.
+  /// The fastest trial of each compiled code, best first.
   class Standings {
    public:
     using Speed = double (*)(const Verdict&);
@@ -58,7 +57,7 @@ class History {
       Speed by;
       bool operator()(const RunTrial* a, const RunTrial* b) const;
     };
-    std::map<Hash, const RunTrial*> leaders_;  ///< By what was run.
+    std::map<Hash, const RunTrial*> leaders_;  ///< By code_of().
     std::set<const RunTrial*, Faster> order_;
   };
 

@@ -1,6 +1,6 @@
-// The seam of everything that has ideas: rewrite rules, a language model, the parameter searcher, the flag searcher and
-// the pass-pipeline search. Given the history, propose candidates; learn from every verdict. A proposer never decides
-// whether a candidate is right or fast, and never waits: slow ones (a model) work in the background.
+// The interface of everything that proposes candidates: rewrite rules, a language model, and the searches over
+// parameters, compiler flags and pass pipelines. A proposer reads the history and learns from every verdict. It never
+// decides whether a candidate is right or fast, and it never blocks: a model is called in the background.
 #pragma once
 #include <string>
 #include <vector>
@@ -19,16 +19,16 @@ class Proposer {
   virtual ~Proposer() = default;
   virtual std::string name() const = 0;
   virtual std::string tier() const = 0;  ///< source | params | compiler.
-  /// At most `count` proposals; none when it has no idea now. What was tried before is not measured again.
+  /// At most `count` proposals; none if there is nothing to propose now. Candidates that were tried before are not
+  /// measured again.
   virtual std::vector<Proposal> propose(const History& history, size_t count) = 0;
-  /// Every finished trial, in order, whoever proposed it; also an earlier trial again when a proposal equalled it.
+  /// Called for every finished trial, in order, of all proposers; also for an earlier trial that a proposal equals.
   virtual void learn(const RunTrial& trial) {}
-  /// Something is under way that may become a proposal later.
+  /// A background task is running whose result may become a proposal.
   virtual bool waiting() const { return false; }
-  /// Sentences for the log since the last call ("the model's answer held no edit; asked again").
+  /// Sentences for the log since the last call.
   virtual std::vector<std::string> take_notes() { return {}; }
-  /// A sentence for the log when the search is over: what came of what it asked for; empty where there is nothing to
-  /// say.
+  /// A sentence for the log when the search is over; may be empty.
   virtual std::string closing_note() const { return {}; }
 };
 

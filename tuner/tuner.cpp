@@ -483,7 +483,7 @@ void Tuning::report_progress(bool improved, std::string message) {
   progress.in_flight = flying_.size();
   if (auto* best = history_.best(); best && best != history_.baseline()) {
     progress.best = std::max(1.0, best->verdict.speedup_low());
-    progress.best_note = best->candidate.tier + ": " + best->candidate.note;
+    progress.best_note = best->candidate.tier + ": " + best->candidate.note();
   }
   progress.tier = last_tier_;
   progress.seconds = elapsed();
@@ -552,7 +552,7 @@ Json trial_json(const std::optional<RunTrial>& trial) {
   return {{"id", trial->id},
           {"tier", trial->candidate.tier},
           {"proposer", trial->candidate.proposer},
-          {"note", trial->candidate.note},
+          {"note", trial->candidate.note()},
           {"recipe", trial->candidate.recipe.text()},
           {"confirmed", trial->confirmed.has_value()},
           {"outcome", name(figures.outcome)},
@@ -590,7 +590,7 @@ std::string without_gain(size_t tried, const std::string& stopped_by) {
 Result<Candidate> original_candidate(const Mep& mep, const std::filesystem::path& folder) {
   Candidate candidate;
   KERNELIFT_ASSIGN(candidate.source, read_text(folder / (mep.language == "hip" ? "kernel.hip" : "kernel.cu")));
-  candidate.tier = "baseline", candidate.proposer = "original", candidate.note = "as recorded";
+  candidate.tier = "baseline", candidate.proposer = "original";
   return candidate;
 }
 

@@ -56,8 +56,8 @@ Result<TunedKernel> tuned_kernel(const Run& run, const std::optional<RunTrial>& 
 
 ReportWinner winner_of(const RunTrial& trial, bool embedded) {
   const Verdict& figures = trial.figures();
-  ReportWinner winner{static_cast<int>(trial.id), trial.candidate.note,  {},
-                      figures.speedup(),          figures.speedup_low(), trial.confirmed.has_value()};
+  ReportWinner winner{static_cast<int>(trial.id), trial.candidate.note(), {},
+                      figures.speedup(),          figures.speedup_low(),  trial.confirmed.has_value()};
   if (!trial.candidate.recipe.is_default()) winner.recipe = trial.candidate.recipe.text();
   if (EmbeddedGain gain = embedded_gain(trial); embedded && gain.low > 0)
     winner.speedup = gain.speedup, winner.low = gain.low;
@@ -70,8 +70,8 @@ std::string why_not_taken(const RunTrial& fastest, const RunTrial& taken, const 
   for (auto& line : passed_over) {
     if (!line.starts_with(who)) continue;
     // "#7 (source: NOTE, 1.31x): WHY"
-    size_t note = line.find(fastest.candidate.note),
-           end = note == line.npos ? note : line.find("): ", note + fastest.candidate.note.size());
+    size_t note = line.find(fastest.candidate.note()),
+           end = note == line.npos ? note : line.find("): ", note + fastest.candidate.note().size());
     return end == line.npos ? line : line.substr(end + 3);
   }
   if (!fastest.applicable())
@@ -133,7 +133,7 @@ Result<ReportData> gather_report(const fs::path& file) {
   data.device = baseline ? baseline->verdict.device : run.meta().device;
   for (auto& trial : history) {
     const Verdict& verdict = trial.figures();
-    data.candidates.push_back({int(trial.id), trial.candidate.tier, trial.candidate.proposer, trial.candidate.note,
+    data.candidates.push_back({int(trial.id), trial.candidate.tier, trial.candidate.proposer, trial.candidate.note(),
                                name(verdict.outcome), verdict.text(), verdict.speedup(), verdict.speedup_low()});
   }
   if (best && best->figures().speedup_low() > kSmallestGain) data.fastest = winner_of(*best, false);

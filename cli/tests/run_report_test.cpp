@@ -30,7 +30,7 @@ class RunReport : public testing::Test {
   }
   void record(RunStore& run, const char* tier, const char* note, double speedup) {
     Candidate candidate;
-    candidate.tier = tier, candidate.note = note, candidate.source = note;
+    candidate.tier = tier, candidate.steps = {Step::described(note)}, candidate.source = note;
     if (candidate.tier == "compiler") candidate.recipe.level = "O1";
     Verdict verdict;
     verdict.stage = Stage::Time, verdict.device = "cpu: a test's";

@@ -44,7 +44,7 @@ Status read_lines(const std::string& file, const std::string& text, Candidates& 
     if (line.empty()) continue;
     auto candidate = read_line(line, where);
     if (!candidate.ok()) return usage_error(candidate.error().message);  // A user's file, hence a usage error.
-    if (candidate->note.empty()) candidate->note = where;
+    if (candidate->steps.empty()) candidate->steps = {Step::described(where)};
     into.all.push_back(*std::move(candidate));
   }
   return done();
@@ -64,7 +64,8 @@ Result<Candidates> read_candidates(const std::vector<std::string>& files) {
       continue;
     }
     Candidate candidate;
-    candidate.source = *std::move(text), candidate.tier = "source", candidate.proposer = "hand", candidate.note = file;
+    candidate.source = *std::move(text), candidate.tier = "source", candidate.proposer = "hand",
+    candidate.steps = {Step::described(file)};
     read.all.push_back(std::move(candidate)), read.by_hand = true;
   }
   return read;
@@ -122,13 +123,13 @@ Result<Exit> run(const Options& options, const Context& context) {
     ++outcomes[verdict ? name(verdict->outcome) : kNotJudged];
     if (verdict) compile_seconds += verdict->compile_seconds;
     if (verdict && verdict->ok() && (best == 0 || verdict->seconds() < best))
-      best = verdict->seconds(), best_note = candidate->note;
+      best = verdict->seconds(), best_note = candidate->note();
     if (context.json) {
       Json entry = kernelift::to_json(evaluation);
-      entry["note"] = candidate->note, entry["key"] = candidate->key().hex();
+      entry["note"] = candidate->note(), entry["key"] = candidate->key().hex();
       verdicts.push_back(std::move(entry));
     } else if (context.verbosity > 0 || candidates.size() < kFew) {
-      context.say(candidate->note + ": " + in_words(evaluation, confirm));
+      context.say(candidate->note() + ": " + in_words(evaluation, confirm));
     }
     flying.pop_front();
   };

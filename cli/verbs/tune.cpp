@@ -186,7 +186,7 @@ void print_report(const TuneReport& report, const Run& run, const Context& conte
     auto& figures = trial->figures();
     context.say(std::string(what) + gain(figures.speedup()) + " (at least " + gain(figures.speedup_low()) + ")" +
                 (trial->confirmed ? "" : ", not confirmed") + "  #" + std::to_string(trial->id) + " " +
-                trial->candidate.tier + ": " + trial->candidate.note);
+                trial->candidate.tier + ": " + trial->candidate.note());
   };
   std::string failures;
   for (auto& [outcome, count] : report.outcomes)

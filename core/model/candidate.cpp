@@ -4,9 +4,48 @@
 #include "core/model/launch/limits.h"
 
 #include <algorithm>
+#include <array>
 
 namespace kernelift {
 namespace {
+
+constexpr const char* kOrigins[] = {"rule", "model", "knob", "recipe", "text"};
+constexpr std::string_view kOriginal = "as recorded";  ///< Note of a candidate without steps.
+constexpr std::string_view kRules = "rules/";          ///< Begins the proposer's name of a candidate made by a rule.
+
+/// Rules that were renamed, as stored runs name them, and their names today.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kRenamedRules = {{
+    {"accumulate", "scalar_promotion"},
+    {"coarsen", "block_coarsening"},
+    {"constant_table", "constant_to_global"},
+    {"demote", "double_to_float"},
+    {"jam", "unroll_and_jam"},
+    {"merge_blocks", "block_merging"},
+    {"private_sums", "shared_privatisation"},
+    {"readonly", "restrict_pointers"},
+    {"turn_block", "swap_block_axes"},
+    {"warp_atomics", "warp_aggregation"},
+    {"warp_rows", "warp_reduction"},
+    {"wrap", "modulo_to_compare"},
+}};
+
+std::string name_today(const std::string& rule) {
+  auto renamed = std::ranges::find(kRenamedRules, rule, [](auto& names) { return names.first; });
+  return renamed == kRenamedRules.end() ? rule : std::string(renamed->second);
+}
+
+/// "assuming that A and that B, as in all 3 recorded launches and that C".
+std::string text_of(const std::vector<Premise>& premises) {
+  std::string text;
+  for (size_t i = 0; i < premises.size(); ++i) {
+    const size_t launches = premises[i].launches;
+    text += (i == 0 ? "assuming that " : " and that ") + premises[i].text;
+    if (launches == 0 || (i + 1 < premises.size() && premises[i + 1].launches == launches)) continue;
+    text += launches == 1 ? ", as in the recorded launch"
+                          : ", as in all " + std::to_string(launches) + " recorded launches";
+  }
+  return text;
+}
 
 Json expressions_to_json(const Expression (&axes)[3]) { return {axes[0].text(), axes[1].text(), axes[2].text()}; }
 
@@ -38,6 +77,9 @@ void read(const Json& from, T& into) {
 void read(const Json& from, Recipe& recipe);
 void read(const Json& from, CandidateLaunch& launch);
 void read(const Json& from, Scratch& piece);
+void read(const Json& from, Premise& premise);
+void read(const Json& from, Step& step);
+void read(const Json& from, Step::Origin& origin);
 
 template <class T>
 void read(const Json& from, std::vector<T>& all) {
@@ -112,7 +154,102 @@ void read(const Json& from, Scratch& piece) {
   members.finish();
 }
 
+void read(const Json& from, Premise& premise) {
+  Members members(from, "a premise");
+  members.required("text", premise.text);
+  members.optional("launches", premise.launches);
+  members.finish();
+}
+
+void read(const Json& from, Step::Origin& origin) {
+  auto found = std::ranges::find(kOrigins, from.get<std::string>());
+  if (found == std::end(kOrigins))
+    malformed(from.dump() + " is not known; there are rule, model, knob, recipe and text");
+  origin = static_cast<Step::Origin>(found - kOrigins);
+}
+
+void read(const Json& from, Step& step) {
+  Members members(from, "a step");
+  members.required("origin", step.origin);
+  members.optional("rule", step.rule);
+  members.optional("place", step.place);
+  members.optional("parameters", step.parameters);
+  members.optional("replaced", step.replaced);
+  members.optional("summary", step.summary);
+  members.optional("premises", step.premises);
+  members.optional("effects", step.effects);
+  members.finish();
+  if (step.origin == Step::Origin::Rule) step.rule = name_today(step.rule);
+}
+
+/// Members without a value are left out.
+Json to_json(const Step& step) {
+  Json json{{"origin", name(step.origin)}}, premises = Json::array();
+  for (auto& premise : step.premises) {
+    Json one{{"text", premise.text}};
+    if (premise.launches > 0) one["launches"] = premise.launches;
+    premises.push_back(std::move(one));
+  }
+  auto put = [&](const char* key, const auto& value) {
+    if (!value.empty()) json[key] = value;
+  };
+  put("rule", step.rule), put("place", step.place), put("parameters", step.parameters), put("replaced", step.replaced);
+  put("summary", step.summary), put("premises", premises), put("effects", step.effects);
+  return json;
+}
+
 }  // namespace
+
+const char* name(Step::Origin origin) { return kOrigins[static_cast<size_t>(origin)]; }
+
+Step Step::described(std::string summary) {
+  Step step;
+  step.summary = std::move(summary);
+  return step;
+}
+
+std::string Step::text() const {
+  std::string text = summary;
+  if (origin == Origin::Rule || summary.empty()) {
+    std::string values;
+    for (auto& [name, value] : parameters) {
+      auto before = replaced.find(name);
+      values += (values.empty() ? "" : ", ") + name + " " +
+                (before == replaced.end() ? "" : std::to_string(before->second) + " -> ") + std::to_string(value);
+    }
+    if (origin == Origin::Rule) {
+      if (!summary.empty()) values = summary;
+      text = rule + " " + place + (values.empty() ? "" : " (" + values + ")");
+    } else {
+      text = values;
+    }
+  }
+  if (!premises.empty()) text += ", " + text_of(premises);
+  for (size_t i = 0; i < effects.size(); ++i) text += (i == 0 ? ", which " : " and ") + effects[i];
+  return text;
+}
+
+std::string Candidate::note() const {
+  if (steps.empty()) return std::string(kOriginal);
+  std::string text;
+  for (size_t begin = 0, end = 0; begin < steps.size(); begin = end) {
+    while (end < steps.size() && steps[end] == steps[begin]) ++end;
+    text += (begin == 0 ? "" : "; ") + steps[begin].text();
+    if (end - begin > 1) text += end - begin == 2 ? ", twice" : ", " + std::to_string(end - begin) + " times";
+  }
+  return text;
+}
+
+void Candidate::add_step(Step step) {
+  if (step.origin == Step::Origin::Recipe)
+    std::erase_if(steps, [](auto& earlier) { return earlier.origin == Step::Origin::Recipe; });
+  steps.push_back(std::move(step));
+}
+
+void Candidate::reset_recipe() {
+  recipe = Recipe{};
+  std::erase_if(steps, [](auto& step) { return step.origin == Step::Origin::Recipe; });
+}
 
 std::string Recipe::text() const {
   std::string line = passes.empty() ? level : "passes=" + passes;
@@ -185,7 +322,8 @@ Json to_json(const Recipe& recipe) {
 }
 
 Json to_json(const Candidate& candidate) {
-  Json launches = Json::array(), scratch = Json::array(), values = Json::object();
+  Json launches = Json::array(), scratch = Json::array(), values = Json::object(), steps = Json::array();
+  for (auto& step : candidate.steps) steps.push_back(to_json(step));
   for (auto& [name, value] : candidate.values) values[name] = value;
   for (auto& launch : candidate.launches)
     launches.push_back({{"kernel", launch.kernel},
@@ -193,9 +331,16 @@ Json to_json(const Candidate& candidate) {
                         {"block", expressions_to_json(launch.block)},
                         {"shared", launch.shared.text()}});
   for (auto& piece : candidate.scratch) scratch.push_back({{"bytes", piece.bytes.text()}, {"zeroed", piece.zeroed}});
-  return {{"key", candidate.key().hex()}, {"tier", candidate.tier}, {"proposer", candidate.proposer},
-          {"note", candidate.note},       {"values", values},       {"recipe", to_json(candidate.recipe)},
-          {"launches", launches},         {"scratch", scratch},     {"source", candidate.source}};
+  return {{"key", candidate.key().hex()},
+          {"tier", candidate.tier},
+          {"proposer", candidate.proposer},
+          {"note", candidate.note()},
+          {"steps", steps},
+          {"values", values},
+          {"recipe", to_json(candidate.recipe)},
+          {"launches", launches},
+          {"scratch", scratch},
+          {"source", candidate.source}};
 }
 
 Result<Recipe> recipe_from_json(const Json& from, const std::string& where) {
@@ -210,7 +355,7 @@ Result<Recipe> recipe_from_json(const Json& from, const std::string& where) {
 Result<Candidate> candidate_from_json(const Json& from, const std::string& where) {
   auto candidate = [&] {
     Candidate candidate;
-    std::string key;  // Of its content: written for those who read, and made anew.
+    std::string key, note;  // Written for readers; made anew from the other members.
     Members members(from, "a candidate");
     members.required("source", candidate.source);
     members.optional("values", candidate.values);
@@ -219,9 +364,13 @@ Result<Candidate> candidate_from_json(const Json& from, const std::string& where
     members.optional("scratch", candidate.scratch);
     members.optional("tier", candidate.tier);
     members.optional("proposer", candidate.proposer);
-    members.optional("note", candidate.note);
+    members.optional("note", note);
+    members.optional("steps", candidate.steps);
     members.optional("key", key);
     members.finish();
+    if (candidate.steps.empty() && !note.empty() && note != kOriginal) candidate.steps = {Step::described(note)};
+    if (candidate.proposer.starts_with(kRules))
+      candidate.proposer = std::string(kRules) + name_today(candidate.proposer.substr(kRules.size()));
     return candidate;
   };
   return reading(where, candidate, kByHand);

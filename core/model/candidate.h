@@ -1,5 +1,5 @@
-// A candidate: one thing that could stand in the original kernel's place. Source text, the parameter values that led
-// to it, a compiler recipe, and the launches that run it. Everything the evaluator needs, nothing that it measures.
+// A candidate: source text, parameter values, compiler recipe and launches that may replace the original kernel, with
+// the steps that led to it. It holds everything that the evaluator needs and nothing that it measures.
 #pragma once
 #include <string>
 #include <vector>
@@ -47,6 +47,39 @@ struct Scratch {
   bool zeroed = false;
 };
 
+/// Something that a step assumes of the application beyond the launches that were recorded.
+struct Premise {
+  std::string text;     ///< A clause: "x and y do not overlap".
+  size_t launches = 0;  ///< Number of recorded launches, all of which fulfil it; 0: the recording does not show it.
+
+  bool operator==(const Premise&) const = default;
+};
+
+/// One change on the way from the original to a candidate. Labels, notes and prompts are printed from steps; no code
+/// reads them back from a text.
+struct Step {
+  enum class Origin {
+    Rule,    ///< A rewrite rule.
+    Model,   ///< A language model's edit.
+    Knob,    ///< New values of knobs or of the block's shape.
+    Recipe,  ///< Another compiler recipe.
+    Text,    ///< Described in words only: by a person, or by a version of Kernelift that stored no steps.
+  };
+  Origin origin = Origin::Text;
+  std::string rule = {};                  ///< Name of the rule, model or proposer; empty: none.
+  std::string place = {};                 ///< The changed part of the kernel: "the loop over k".
+  Bindings parameters = {};               ///< The rule's parameters; the new values of knobs.
+  Bindings replaced = {};                 ///< Values that knobs had before, by the names in `parameters`.
+  std::string summary = {};               ///< For a rule: its parameters in words. Otherwise: the step in words.
+  std::vector<Premise> premises = {};     ///< Conditions under which the step is correct.
+  std::vector<std::string> effects = {};  ///< Other consequences, as predicates: "lowers the precision of …".
+
+  static Step described(std::string summary);
+  /// "unroll the loop over k (by 4)", "B 64 -> 32", with its premises and effects.
+  std::string text() const;
+  bool operator==(const Step&) const = default;
+};
+
 struct Candidate {
   std::string source;  ///< The whole text of the MEP's kernel file, every value already in place.
   Bindings values;     ///< Parameter values, for geometry and for the record.
@@ -55,16 +88,25 @@ struct Candidate {
   std::vector<Scratch> scratch;
   std::string tier = "baseline";  ///< source | params | compiler | baseline: who proposed it.
   std::string proposer;           ///< Rule, model or searcher by name.
-  std::string note;               ///< One line: what was changed and why.
+  std::vector<Step> steps;        ///< From the original to this candidate, in order; empty: the original.
 
-  /// Hash of all that decides what is run (not tier, proposer, note).
+  /// The steps in one line, for people.
+  std::string note() const;
+  /// Appends a step. One of Origin::Recipe replaces an earlier one: a candidate has a single recipe.
+  void add_step(Step step);
+  /// Back to the original compiler recipe.
+  void reset_recipe();
+  /// Hash of everything that decides what is run (not tier, proposer, steps).
   Hash key() const;
 };
+
+const char* name(Step::Origin);  ///< "rule", "model", "knob", "recipe", "text".
 
 Json to_json(const Recipe&);
 Json to_json(const Candidate&);
 /// As a program or a person wrote it: a candidate needs its source, a launch its kernel, and all else has the defaults
-/// above; a key that is not known is an Error.
+/// above; a key that is not known is an Error. Names of rules that were renamed since it was stored become today's. A
+/// candidate without `steps` has its `note` as a single step of Origin::Text.
 Result<Recipe> recipe_from_json(const Json&, const std::string& where);
 Result<Candidate> candidate_from_json(const Json&, const std::string& where);
 

@@ -20,7 +20,7 @@ Candidate coarsened() {
 
 TEST(Candidate, KeyDependsOnWhatIsRunAndNotOnWhoProposedIt) {
   Candidate a = coarsened(), b = coarsened();
-  b.proposer = "someone", b.tier = "source", b.note = "why";
+  b.proposer = "someone", b.tier = "source", b.steps = {Step::described("why")};
   EXPECT_EQ(a.key(), b.key());
   b.recipe.level = "O2";
   EXPECT_NE(a.key(), b.key());
@@ -34,6 +34,78 @@ TEST(Candidate, SurvivesJson) {
   auto back = candidate_from_json(to_json(a), "test");
   ASSERT_TRUE(back.ok()) << back.error().message;
   EXPECT_EQ(back->key(), a.key());
+}
+
+Candidate stepwise() {
+  Candidate candidate = coarsened();
+  candidate.add_step({.origin = Step::Origin::Rule,
+                      .rule = "unroll",
+                      .place = "the loop over k",
+                      .parameters = {{"factor", 4}},
+                      .summary = "by 4",
+                      .premises = {{"x is aligned", 3}, {"y is aligned", 3}, {"n is even"}},
+                      .effects = {"rounds differently", "needs more registers"}});
+  candidate.add_step({.origin = Step::Origin::Knob, .parameters = {{"B", 32}}, .replaced = {{"B", 64}}});
+  candidate.add_step({.origin = Step::Origin::Model, .rule = "a-model", .summary = "prefetch the next tile"});
+  candidate.add_step({.origin = Step::Origin::Recipe, .rule = "passes", .summary = "default<O1>"});
+  return candidate;
+}
+
+TEST(Candidate, KeepsItsStepsThroughJson) {
+  const Json json = to_json(stepwise());
+  auto back = candidate_from_json(json, "test");
+  ASSERT_TRUE(back.ok()) << back.error().message;
+  EXPECT_EQ(back->steps, stepwise().steps);
+  EXPECT_EQ(json["steps"][1], (Json{{"origin", "knob"}, {"parameters", {{"B", 32}}}, {"replaced", {{"B", 64}}}}));
+  EXPECT_EQ(json["note"], back->note());
+}
+
+TEST(Candidate, PrintsItsStepsInOneLine) {
+  EXPECT_EQ(stepwise().note(),
+            "unroll the loop over k (by 4), assuming that x is aligned and that y is aligned, as in all 3 recorded "
+            "launches and that n is even, which rounds differently and needs more registers; B 64 -> 32; prefetch the "
+            "next tile; default<O1>");
+  Candidate candidate;
+  EXPECT_EQ(candidate.note(), "as recorded");
+  const Step step{.origin = Step::Origin::Rule, .rule = "unroll", .place = "x", .parameters = {{"a", 1}, {"b", 2}}};
+  for (int times = 0; times < 3; ++times) candidate.add_step(step);
+  EXPECT_EQ(candidate.note(), "unroll x (a 1, b 2), 3 times");
+}
+
+TEST(Candidate, HasOneRecipe) {
+  Candidate candidate = stepwise();
+  candidate.add_step({.origin = Step::Origin::Recipe, .rule = "passes", .summary = "default<O2>"});
+  ASSERT_EQ(candidate.steps.size(), 4u);
+  EXPECT_EQ(candidate.steps.back().summary, "default<O2>");
+  candidate.recipe.level = "O1";
+  candidate.reset_recipe();
+  EXPECT_TRUE(candidate.recipe.is_default());
+  EXPECT_EQ(candidate.steps.size(), 3u);
+  EXPECT_EQ(candidate.steps.back().origin, Step::Origin::Model);
+}
+
+TEST(Candidate, WithoutStepsHasItsNoteAsTheOnlyStep) {
+  auto read = [](const char* note) { return *candidate_from_json({{"source", ""}, {"note", note}}, "an earlier run"); };
+  EXPECT_EQ(read("unroll the loop; B 64 -> 32").steps, std::vector{Step::described("unroll the loop; B 64 -> 32")});
+  EXPECT_EQ(read("unroll the loop; B 64 -> 32").note(), "unroll the loop; B 64 -> 32");
+  EXPECT_TRUE(read("as recorded").steps.empty()) << "the original";
+  EXPECT_TRUE(read("").steps.empty());
+}
+
+TEST(Candidate, IsReadWithTheNamesThatRulesHaveToday) {
+  Candidate candidate;
+  candidate.proposer = "rules/merge_blocks";
+  candidate.steps = {{.origin = Step::Origin::Rule, .rule = "jam"},
+                     {.origin = Step::Origin::Rule, .rule = "unroll"},
+                     {.origin = Step::Origin::Model, .rule = "wrap", .summary = "readonly x"}};
+  auto back = candidate_from_json(to_json(candidate), "an earlier run");
+  ASSERT_TRUE(back.ok()) << back.error().message;
+  EXPECT_EQ(back->proposer, "rules/block_merging");
+  EXPECT_EQ(back->steps[0].rule, "unroll_and_jam");
+  EXPECT_EQ(back->steps[1].rule, "unroll");
+  EXPECT_EQ(back->steps[2], candidate.steps[2]) << "no rule";
+  candidate.proposer = "llm/jam";
+  EXPECT_EQ(candidate_from_json(to_json(candidate), "test")->proposer, "llm/jam");
 }
 
 TEST(Candidate, NamesWhatIsWrongInDamagedJson) {
@@ -78,7 +150,9 @@ TEST(Candidate, SaysByNameWhatAPersonMisspelled) {
         Case{R"({"source": "", "launches": {"kernel": "k"}})", "is not a list"},
         Case{R"({"source": "", "launches": [{"kernel": "k", "grid": ["1", "1", "1", "1"]}]})",
              "up to three expressions"},
-        Case{R"({"source": "", "launches": [{"kernel": "k", "shared": "1 +"}]})", "launches: shared: "}}) {
+        Case{R"({"source": "", "launches": [{"kernel": "k", "shared": "1 +"}]})", "launches: shared: "},
+        Case{R"({"source": "", "steps": [{"rule": "unroll"}]})", "steps: 'origin' is missing"},
+        Case{R"({"source": "", "steps": [{"origin": "luck"}]})", "steps: origin: \"luck\" is not known"}}) {
     auto read = candidate_from_json(Json::parse(text), "mine.jsonl:3");
     ASSERT_FALSE(read.ok()) << text;
     const std::string& message = read.error().message;

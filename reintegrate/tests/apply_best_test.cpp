@@ -30,7 +30,7 @@ class ApplyBest : public Application {
     size_t at = made.candidate.source.find(from);
     EXPECT_NE(at, std::string::npos);
     made.candidate.source.replace(at, from.size(), to);
-    made.candidate.tier = "source", made.candidate.note = to;
+    made.candidate.tier = "source", made.candidate.steps = {Step::described(to)};
     made.verdict = timed(speedup);
     return made;
   }
@@ -317,7 +317,8 @@ TEST_F(ApplyBest, NamesAGainThatLiesInTheCompilerRecipeAlone) {
   ASSERT_FALSE(report.ok());
   EXPECT_EQ(report.error().exit, Exit::Refused);
   EXPECT_NE(report.error().message.find("with O1"), std::string::npos) << report.error().message;
-  offer.compiler_gain->candidate.tier = "compiler", offer.compiler_gain->candidate.note = "default<O1>";
+  offer.compiler_gain->candidate.tier = "compiler",
+  offer.compiler_gain->candidate.steps = {Step::described("default<O1>")};
   offer.compiler_gain->candidate.recipe = {};
   offer.compiler_gain->candidate.recipe.passes = "default<O1>";
   report = go();

@@ -64,7 +64,7 @@ class EmbedApply : public Application {
     trial.candidate.source = request.original;
     size_t at = trial.candidate.source.find("0.05");
     trial.candidate.source.replace(at, 4, to);
-    trial.candidate.tier = "source", trial.candidate.note = to;
+    trial.candidate.tier = "source", trial.candidate.steps = {Step::described(to)};
     trial.verdict = timed(by_nvcc);
     if (embedded > 0) trial.verdict.embedded = RaceFigures{embedded, embedded - 0.01};
     trial.confirmed = trial.verdict;

@@ -17,8 +17,8 @@ const std::vector<FastMath>& fast_math() {
                                             {"finite", {"nnan", "ninf"}}, {"nsz", {"nsz"}}};
   return all;
 }
-/// What usually moves a kernel that is held back so: arithmetic by fewer and cheaper instructions, waiting by more
-/// independent work at a time.
+/// Whether the parameter usually matters for kernels of this bound: cheaper instructions for compute-bound kernels,
+/// more independent work for latency-bound ones.
 bool suits(const std::string& parameter, Bound bound) {
   switch (bound) {
     case Bound::Compute:
@@ -38,7 +38,7 @@ FlagProposer::Pieces pieces_of(const Space& space, const Point& point) {
   return pieces;
 }
 
-constexpr size_t kInherited = 3;  ///< Recipes of the previous base that are tried first on a new one.
+constexpr size_t kInherited = 3;  ///< Recipes of an earlier base that are tried first on a new one.
 
 }  // namespace
 
@@ -48,7 +48,7 @@ Space FlagProposer::recipe_space(const std::vector<Pieces>& wrong) {
   std::vector<Tunable> parameters{
       {"level", {0, 1, 2, 3}, 2, false},
       {"unroll", {-1, 0, 100, 300, 600, 1200, 3000}, 0},
-      {"partial", {-1, 300, 1000, 100}, 0},  // Of loops whose count is known at run time only.
+      {"partial", {-1, 300, 1000, 100}, 0},  // For loops whose count is known at run time only.
       {"inline", {-1, 0, 100, 1000, 10000}, 0},
       {"vectorize", {0, 1}, 1}};
   for (auto& piece : fast_math()) parameters.push_back({piece.name, {0, 1}, 0});
@@ -88,19 +88,19 @@ void FlagProposer::begin(Base& base, const RunTrial& origin) {
   Random random(seed_);
   Point start = base.space.start(random);
   base.searcher->tell({start, true, 1 / origin.verdict.speedup()});
-  // Single changes first: they tell most, and each is a sensible recipe by itself.
+  // Changes of a single parameter first: they are the most informative, and each is a sensible recipe.
   base.first = base.space.neighbours(start, false);
   std::reverse(base.first.begin(), base.first.end());
-  // The last one is taken first.
-  std::vector<Point> suited;
+  // Recipes are taken from the end.
+  std::vector<Point> preferred;
   std::erase_if(base.first, [&](const Point& point) {
-    bool suit = false;
+    bool prefer = false;
     for (size_t p = 0; p < point.size(); ++p)
-      suit |= point[p] != start[p] && suits(base.space.parameters()[p].name, bound_);
-    if (suit) suited.push_back(point);
-    return suit;
+      prefer |= point[p] != start[p] && suits(base.space.parameters()[p].name, bound_);
+    if (prefer) preferred.push_back(point);
+    return prefer;
   });
-  base.first.insert(base.first.end(), suited.begin(), suited.end());
+  base.first.insert(base.first.end(), preferred.begin(), preferred.end());
   for (auto& [id, other] : bases_) {
     if (id == origin.id || !other.searcher) continue;
     auto seen = other.searcher->told();
@@ -120,7 +120,7 @@ void FlagProposer::leave_out(Base& base, const Pieces& pieces) {
   if (std::any_of(told.begin(), told.end(), has_all)) return;
   base.wrong.push_back(pieces);
   Space smaller = recipe_space(base.wrong);
-  base.searcher.reset();  // Before its space.
+  base.searcher.reset();  // It refers to the old space.
   base.space = std::move(smaller);
   base.searcher = *make_searcher(strategy_, base.space, seed_ + static_cast<uint64_t>(base.id) + base.wrong.size());
   for (auto& seen : told)
@@ -148,9 +148,10 @@ std::vector<Proposal> FlagProposer::propose(const History& history, size_t count
     proposal.candidate.recipe = recipe(base.space, point);
     if (proposal.candidate.recipe.is_default()) continue;
     proposal.candidate.tier = tier(), proposal.candidate.proposer = name();
-    proposal.candidate.note = proposal.candidate.recipe.text();
+    proposal.candidate.add_step(
+        {.origin = Step::Origin::Recipe, .rule = name(), .summary = proposal.candidate.recipe.text()});
     if (!base.asked.emplace(proposal.candidate.key(), point).second)
-      continue;  // A new searcher does not know what is out.
+      continue;  // A new searcher does not know the candidates in flight.
     proposals.push_back(std::move(proposal));
   }
   return proposals;
@@ -162,7 +163,7 @@ void FlagProposer::learn(const RunTrial& trial) {
     auto asked = base.asked.find(key);
     if (asked == base.asked.end()) continue;
     base.searcher->tell({asked->second, trial.verdict.ok(), trial.verdict.ok() ? 1 / trial.verdict.speedup() : 0});
-    // Refused: the kernel asks for what the piece takes for impossible.
+    // Refused means that the kernel uses a value that the flag declares impossible.
     if (trial.verdict.outcome == Outcome::Wrong || trial.verdict.outcome == Outcome::Refused)
       leave_out(base, pieces_of(base.space, asked->second));
     base.asked.erase(asked);

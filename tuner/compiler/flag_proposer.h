@@ -1,6 +1,7 @@
-// The compiler tier, first half: optimisation level, unroll and inline thresholds, vectorisers and the pieces of fast
-// math, as one search space over the recipe of the best candidates. Whether fast math is tolerable is verification's
-// word: pieces that it found wrong together are not tried together again on the same source, whatever else is.
+// Compiler flags of the compiler tier: optimisation level, unroll and inline thresholds, vectorisers and fast-math
+// flags, as one search space over the recipe of the best candidates. Verification decides whether fast math is accurate
+// enough: a set of fast-math flags that gave wrong results is not tried again on the same source, also not as part of a
+// larger set.
 #pragma once
 #include <map>
 #include <memory>
@@ -20,9 +21,9 @@ class FlagProposer : public Proposer {
   std::vector<Proposal> propose(const History& history, size_t count) override;
   void learn(const RunTrial& trial) override;
 
-  /// Pieces of fast math, by name.
+  /// Names of fast-math flags.
   using Pieces = std::set<std::string>;
-  /// Without the recipes that have all pieces of one of `wrong`.
+  /// The space without the recipes that have all flags of one of the sets in `wrong`.
   static Space recipe_space(const std::vector<Pieces>& wrong = {});
   static Recipe recipe(const Space& space, const Point& point);
 
@@ -30,7 +31,7 @@ class FlagProposer : public Proposer {
   std::string strategy_;
   uint64_t seed_;
   Bound bound_;
-  /// A searcher per base candidate; recipes that did well on one base are tried first on the next.
+  /// One searcher per base candidate; recipes that were fast on one base are tried first on the next.
   struct Base {
     int64_t id = 0;
     Space space;
@@ -40,12 +41,12 @@ class FlagProposer : public Proposer {
     std::vector<Pieces> wrong;
   };
   void begin(Base& base, const RunTrial& origin);
-  /// Of recipes that verification refused: leaves out what has all their pieces, unless some such was right.
+  /// Removes the recipes that have all these flags from the space, unless one of them was right.
   void leave_out(Base& base, const Pieces& pieces);
   std::map<int64_t, Base> bases_;
 };
 
-/// What a compiler-tier candidate of `history` is made from: the best candidate whose recipe is the default.
+/// The base of compiler-tier candidates: the best candidate with the default recipe.
 const RunTrial* compiler_base(const History& history);
 
 }  // namespace kernelift

@@ -1,6 +1,6 @@
-// An LLVM pass pipeline as search material: a flat list of passes, each with the nesting level it needs, printed as the
-// text that `opt -passes=` takes. Neighbours of one level share an adaptor. Only curated passes are used: those that
-// keep meaning, need no profile or side file, and are not known to crash on device code.
+// An LLVM pass pipeline for searching: a flat list of passes, each with the nesting level that it needs, printed in the
+// syntax of `opt -passes=`. Adjacent passes of one level share an adaptor. Only curated passes are used: they preserve
+// semantics, need no profile or other file, and are not known to crash on device code.
 #pragma once
 #include <string>
 #include <vector>
@@ -20,12 +20,12 @@ struct Pass {
 using PassPipeline = std::vector<Pass>;
 
 const std::vector<Pass>& curated_passes();
-/// LLVM's own pipelines, alone and followed by what helps address-heavy device code.
+/// LLVM's own pipelines, alone and followed by passes that help device code with much address arithmetic.
 std::vector<PassPipeline> seed_pipelines();
 
 std::string text(const PassPipeline& pipeline);
 PassPipeline mutate(PassPipeline pipeline, Random& random);
-/// A head of one and a tail of the other.
+/// A prefix of `head` followed by a suffix of `tail`.
 PassPipeline cross(const PassPipeline& head, const PassPipeline& tail, Random& random);
 
 }  // namespace kernelift

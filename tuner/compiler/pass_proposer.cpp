@@ -7,14 +7,14 @@ namespace kernelift {
 namespace {
 
 constexpr size_t kPopulation = 16, kTournament = 3;
-constexpr size_t kSettled = 12;      ///< Answers without improvement after which the leader is reduced.
-constexpr double kPerPass = 0.0005;  ///< A pass must earn this much, or the shorter pipeline is the better one.
+constexpr size_t kSettled = 12;      ///< Verdicts without improvement after which the leader is reduced.
+constexpr double kPerPass = 0.0005;  ///< Relative speedup that a pass must give, or the shorter pipeline is better.
 constexpr int kBreedingTries = 40;
 constexpr size_t kInherited = 4;
 
 std::string_view bare_name(std::string_view pass) { return pass.substr(0, pass.find('<')); }
 
-/// The pass that a verdict blames, "pass loop-unroll<O3> on k: …", without its parameters; empty if it blames none.
+/// The pass that a verdict names, "pass loop-unroll<O3> on k: …", without its parameters; empty if it names none.
 std::string_view blamed_pass(std::string_view detail) {
   constexpr std::string_view kOpening = "pass ";
   if (!detail.starts_with(kOpening)) return {};
@@ -60,7 +60,7 @@ PassPipeline PassProposer::next() {
 std::vector<Proposal> PassProposer::propose(const History& history, size_t count) {
   const RunTrial* origin = history.best_applicable();
   if (!origin) return {};
-  if (origin->id != base_) {  // A faster source: what led on the old one is tried first on the new one.
+  if (origin->id != base_) {  // A faster source: the old one's best pipelines are tried first.
     first_.clear();
     for (size_t i = std::min(kInherited, population_.size()); i-- > 0;) first_.push_back(population_[i].pipeline);
     if (population_.empty()) {
@@ -80,7 +80,7 @@ std::vector<Proposal> PassProposer::propose(const History& history, size_t count
     proposal.candidate.recipe = Recipe{};
     proposal.candidate.recipe.passes = line;
     proposal.candidate.tier = tier(), proposal.candidate.proposer = name();
-    proposal.candidate.note = line;
+    proposal.candidate.add_step({.origin = Step::Origin::Recipe, .rule = name(), .summary = line});
     asked_.emplace(proposal.candidate.key(), std::move(pipeline));
     proposals.push_back(std::move(proposal));
   }
@@ -103,7 +103,7 @@ void PassProposer::learn(const RunTrial& trial) {
   ++since_improvement_;
   if (value > best_) {
     best_ = value, reduced_ = 0;
-    if (!shorter) since_improvement_ = 0;  // A reduction that holds is followed by the next one.
+    if (!shorter) since_improvement_ = 0;  // After a successful reduction the next one is tried.
   }
   auto place = std::find_if(population_.begin(), population_.end(),
                             [&](auto& member) { return merit(member.speedup, member.pipeline) < value; });

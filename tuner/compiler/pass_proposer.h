@@ -1,7 +1,7 @@
-// The compiler tier, second half: a steady-state genetic search over pass pipelines on the best candidate. LLVM's own
-// pipelines come first as controls. When a pipeline has led for a while it is reduced: each pass is left out in turn,
-// and stays out where that costs nothing, so that what is reported holds only passes that matter. A pipeline that
-// brought the compiler down is blamed on the pass that was at work, which is not used again.
+// Pass pipelines of the compiler tier: a steady-state genetic search on the best candidate. LLVM's own pipelines come
+// first as controls. A pipeline that has led for a while is reduced: its passes are removed one by one, and stay
+// removed if that costs nothing, so that a reported pipeline contains only passes that matter. If a pipeline crashes
+// the compiler, the pass that was running is not used again.
 #pragma once
 #include <map>
 #include <set>
@@ -30,11 +30,11 @@ class PassProposer : public Proposer {
   std::optional<PassPipeline> next_reduction();
 
   Random random_;
-  int64_t base_ = 0;                 ///< RunTrial whose candidate the population was measured on.
-  std::vector<PassPipeline> first_;  ///< To be tried before anything is bred; last first.
+  int64_t base_ = 0;                 ///< Id of the trial on whose candidate the population was measured.
+  std::vector<PassPipeline> first_;  ///< Pipelines to try before breeding, in reverse order.
   std::vector<Member> population_;   ///< Best first.
   std::map<Hash, PassPipeline> asked_;
-  std::set<std::string> tried_;   ///< Texts, for this base.
+  std::set<std::string> tried_;   ///< Texts of pipelines tried on this base.
   std::set<std::string> banned_;  ///< Passes that crashed the compiler.
   size_t since_improvement_ = 0, reduced_ = 0;
   double best_ = 0;

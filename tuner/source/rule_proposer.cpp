@@ -9,22 +9,11 @@
 namespace kernelift {
 namespace {
 
-constexpr size_t kParents = 3;          ///< Sources that edits are stacked on, beside the original …
-constexpr size_t kMoreParents = 16;     ///< … and where these have been through all edits.
-constexpr double kCuriosity = 0.03;     ///< Promise of a rule not tried yet: a gain of 3 %.
+constexpr size_t kParents = 3;          ///< Sources that edits are applied to, besides the original.
+constexpr size_t kMoreParents = 16;     ///< The same, once these have no untried ideas left.
+constexpr double kCuriosity = 0.03;     ///< Expected log gain of a rule that was not tried yet: 3 %.
 constexpr double kDepthPenalty = 0.01;  ///< Per rank of the parent among the best.
-constexpr double kSuits = 2;            ///< A rule that suits what holds the kernel back is this much more curious.
-
-/// What was done, and this as well; a step that is taken again is said once, with how often.
-std::string with_step(const std::string& done, const std::string& step) {
-  static constexpr const char* kTimes[] = {"", ", twice", ", three times", ", four times"};
-  for (size_t times = 0; times + 1 < std::size(kTimes); ++times) {
-    std::string last = step + kTimes[times];
-    if (done == last || done.ends_with("; " + last))
-      return done.substr(0, done.size() - last.size()) + step + kTimes[times + 1];
-  }
-  return done + "; " + step;
-}
+constexpr double kSuits = 2;            ///< Factor of the expected gain for rules that help the kernel's bound.
 
 }  // namespace
 
@@ -34,14 +23,15 @@ std::optional<Candidate> apply(const Candidate& candidate, const Rule& rule, con
   if (!text || *text == candidate.source) return std::nullopt;
   Candidate changed = candidate;
   changed.source = std::move(*text);
-  changed.tier = "source", changed.proposer = std::string("rules/") + rule.name, changed.recipe = Recipe{};
-  std::string values;
-  for (auto& [name, value] : opportunity.values)
-    values += (values.empty() ? "" : ", ") + name + " " + std::to_string(value);
-  if (opportunity.choice) values = *opportunity.choice;
-  std::string note = std::string(rule.name) + " " + opportunity.place + (values.empty() ? "" : " (" + values + ")");
-  if (!opportunity.premise.empty()) note += ", " + opportunity.premise;
-  changed.note = candidate.tier == "baseline" ? note : with_step(candidate.note, note);
+  changed.tier = "source", changed.proposer = std::string("rules/") + rule.name;
+  changed.reset_recipe();
+  changed.add_step({.origin = Step::Origin::Rule,
+                    .rule = rule.name,
+                    .place = opportunity.place,
+                    .parameters = opportunity.values,
+                    .summary = opportunity.summary,
+                    .premises = opportunity.premises,
+                    .effects = opportunity.effects});
   for (int axis = 0; axis < 3; ++axis) {
     auto [multiply, divide] = opportunity.grid[axis];
     if (multiply == divide) continue;
@@ -75,15 +65,15 @@ std::deque<RuleProposer::Idea>& RuleProposer::ideas_of(const RunTrial& trial) {
                      source.error().message.substr(0, 200));
     return place->second;
   }
-  // Lines are broken for rules alone that find nothing else: what does not change should not be in a patch.
+  // Lines are split only for rules that find nothing in the text as it is, so that patches contain no needless changes.
   auto lines = on_own_lines(*source, facts_.kernel);
-  auto broken = lines ? KernelSource::parse(*lines, arguments_) : Result<KernelSource>(usage_error("not needed"));
+  auto split = lines ? KernelSource::parse(*lines, arguments_) : Result<KernelSource>(usage_error("not needed"));
   auto text = lines ? std::make_shared<const std::string>(*lines) : nullptr;
   for (auto* rule : all_rules()) {
     auto found = opportunities(*rule, *source, facts_);
-    const bool in_broken = found.empty() && broken.ok();
-    if (in_broken) found = opportunities(*rule, *broken, facts_);
-    for (auto& opportunity : found) place->second.push_back({rule, std::move(opportunity), in_broken ? text : nullptr});
+    const bool in_split = found.empty() && split.ok();
+    if (in_split) found = opportunities(*rule, *split, facts_);
+    for (auto& opportunity : found) place->second.push_back({rule, std::move(opportunity), in_split ? text : nullptr});
   }
   return place->second;
 }
@@ -92,7 +82,7 @@ std::vector<Proposal> RuleProposer::propose(const History& history, size_t count
   std::vector<Proposal> proposals;
   auto parents = history.best_sources(kMoreParents);
   std::erase(parents, history.baseline());
-  // The original's ideas are never forgotten for those of its first descendants.
+  // The original always takes part, so that its own ideas are not lost behind those of its descendants.
   if (history.baseline())
     parents.insert(parents.begin() + static_cast<std::ptrdiff_t>(std::min(kParents, parents.size())),
                    history.baseline());
@@ -111,7 +101,7 @@ std::vector<Proposal> RuleProposer::propose(const History& history, size_t count
     if (!from) break;
     Idea idea = std::move(*chosen);
     from->erase(chosen);
-    // Only now, with the launches of whoever is the fastest with this text.
+    // Applied only now, so that it gets the launches of the fastest candidate with this text.
     Candidate base = parent->candidate;
     if (idea.text) base.source = *idea.text;
     auto candidate = apply(base, *idea.rule, idea.opportunity, facts_.kernel);

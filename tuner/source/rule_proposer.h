@@ -1,6 +1,5 @@
-// The rewrite rules as a proposer: every opportunity on the best sources, one edit at a time, stacked on what proved
-// fast. Which rule is tried next follows what its earlier edits brought; texts are parsed once and kept for as long as
-// they are among the best.
+// The rewrite rules as a proposer: one opportunity at a time on one of the fastest sources, so that edits accumulate on
+// fast candidates. The next rule is chosen by the gains of its earlier edits. Each text is parsed once.
 #pragma once
 #include <deque>
 #include <map>
@@ -22,29 +21,29 @@ class RuleProposer : public Proposer {
   std::vector<std::string> take_notes() override;
 
  private:
-  /// Of the parent's text, or of the same in other lines.
   struct Idea {
     const Rule* rule;
     Opportunity opportunity;
-    std::shared_ptr<const std::string> text;
+    std::shared_ptr<const std::string>
+        text;  ///< The parent's text with split lines, if the edits are for that; or null.
   };
   struct Record {
-    double gained = 0;
+    double gained = 0;  ///< Sum of the logarithms of speedups over the parent.
     int tried = 0;
-  };  ///< Sum of log speedup over the parent.
+  };
 
   std::deque<Idea>& ideas_of(const RunTrial& trial);
   double promise(const Rule* rule) const;
 
   RuleContext facts_;
   std::vector<std::string> arguments_;
-  std::map<std::string, std::deque<Idea>> ideas_;  ///< Untried, by the parent's source text.
+  std::map<std::string, std::deque<Idea>> ideas_;  ///< Untried ideas, by the parent's source text.
   std::map<const Rule*, Record> records_;
   std::map<Hash, std::pair<const Rule*, double>> asked_;  ///< By candidate key: rule and the parent's speedup.
   std::vector<std::string> notes_;
 };
 
-/// `candidate` with the opportunity applied: text, launches, note. nullopt if its edits overlap.
+/// `candidate` with the opportunity applied to its text, launches and steps. nullopt if the edits overlap.
 std::optional<Candidate> apply(const Candidate& candidate, const Rule& rule, const Opportunity& opportunity,
                                const std::string& kernel);
 

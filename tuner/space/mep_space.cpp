@@ -563,13 +563,13 @@ Candidate MepSpace::materialise(const Point& point) const {
   bool original = true;
   for (size_t p = 0; p < point.size(); ++p) original = original && point[p] == space_.parameters()[p].start;
   if (original) return candidate;
-  std::string note;
+  Step step{.origin = Step::Origin::Knob};
   for (size_t p = 0; p < point.size(); ++p) {
     auto& parameter = space_.parameters()[p];
     int64_t value = parameter.values[point[p]], before = parameter.values[parameter.start];
     candidate.values[parameter.name] = value;
     if (value == before) continue;
-    note += (note.empty() ? "" : ", ") + parameter.name + " " + std::to_string(before) + " -> " + std::to_string(value);
+    step.parameters[parameter.name] = value, step.replaced[parameter.name] = before;
     if (std::find(knobs_.begin(), knobs_.end(), parameter.name) == knobs_.end()) continue;
     auto range = find_knob(candidate.source, parameter.name, before);
     KERNELIFT_ASSERT(range, "create() found the knob in this text");
@@ -603,9 +603,9 @@ Candidate MepSpace::materialise(const Point& point) const {
   }
   for (int axis : {1, 2})
     if (int64_t most = most_blocks(candidate, axis); most < kMostBlocks)
-      note += ", assuming that the application never has more than " + std::to_string(most) + " blocks along " +
-              "xyz"[axis];
-  candidate.note = parent_.tier == "baseline" || parent_.note.empty() ? note : parent_.note + "; " + note;
+      step.premises.push_back(
+          {"the application never has more than " + std::to_string(most) + " blocks along " + "xyz"[axis]});
+  candidate.add_step(std::move(step));
   candidate.tier = "params";
   return candidate;
 }

@@ -336,7 +336,7 @@ Result<int64_t> Run::record(const Candidate& candidate, const Verdict& verdict, 
     KERNELIFT_ASSIGN(Statement insert, database.prepare("INSERT INTO candidate(key, tier, proposer, note, outcome, "
                                                         "stage, speedup, speedup_low, seconds, at, source, recipe, "
                                                         "candidate, verdict) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)"));
-    insert.bind(1, candidate.key().hex()).bind(2, candidate.tier).bind(3, candidate.proposer).bind(4, candidate.note);
+    insert.bind(1, candidate.key().hex()).bind(2, candidate.tier).bind(3, candidate.proposer).bind(4, candidate.note());
     insert.bind(5, name(verdict.outcome)).bind(6, name(verdict.stage)).bind(7, verdict.speedup());
     insert.bind(8, verdict.speedup_low()).bind(9, verdict.seconds()).bind(10, at).bind(11, hash);
     // Diagnostics can quote bytes that are no UTF-8; the database must take them all the same.

@@ -15,7 +15,8 @@
 
 namespace kernelift {
 
-/// In format 1 a verdict's figures were numbers by name, in one object, and there was no TunedKernel.
+/// In format 1 a verdict's figures were numbers by name, in one object; candidates had a note and no steps; there was
+/// no TunedKernel.
 inline constexpr int kRunVersion = 2;
 
 struct RunMeta {

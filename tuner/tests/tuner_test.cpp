@@ -45,7 +45,7 @@ TEST(History, DoesNotConfirmEqualCodeTwice) {
   History history;
   for (int64_t id = 1; id <= 6; ++id) {
     RunTrial trial;
-    trial.id = id, trial.candidate.tier = "compiler", trial.candidate.note = std::to_string(id);
+    trial.id = id, trial.candidate.tier = "compiler", trial.candidate.steps = {Step::described(std::to_string(id))};
     trial.candidate.recipe.unroll_threshold = static_cast<int>(id);
     trial.verdict = fake_ok(2.0 - 0.1 * static_cast<double>(id));
     if (id <= 4) trial.verdict.image.identity = ImageIdentity{id <= 3 ? 77u : 78u};
@@ -98,7 +98,7 @@ TEST_F(TunerTest, MeasuresTheOriginalFirstAndNothingTwice) {
   ASSERT_TRUE(tune_into(run, evaluator).ok());
   EXPECT_EQ(evaluator.submitted.at(0).tier, "baseline");
   std::set<Hash> keys;
-  for (auto& candidate : evaluator.submitted) EXPECT_TRUE(keys.insert(candidate.key()).second) << candidate.note;
+  for (auto& candidate : evaluator.submitted) EXPECT_TRUE(keys.insert(candidate.key()).second) << candidate.note();
 }
 
 TEST_F(TunerTest, OpensWithKnobsBeforeItBreedsPipelines) {

@@ -1,6 +1,7 @@
-// What a model's answer does to a kernel's text. Strict: every SEARCH block must occur exactly once, else nothing is
-// applied and the complaint, with the nearest lines, goes back to the model. Without blocks, one fenced block that
-// holds a whole kernel replaces the text. `LAUNCH grid.x = ceil_div(gx, 2)` lines change the geometry.
+// Applies a model's answer to a kernel's text. Every SEARCH block must occur exactly once in the text; otherwise
+// nothing is applied, and the complaint, with the most similar lines, goes back to the model. If there are no such
+// blocks, a fenced block that contains a whole kernel replaces the text. Lines such as `LAUNCH grid.x = ceil_div(gx,
+// 2)` change the launch.
 #pragma once
 #include <optional>
 #include <string>
@@ -11,12 +12,12 @@
 namespace kernelift {
 
 struct AnswerEdits {
-  std::optional<Candidate> candidate;  ///< Set if the answer could be applied and changes something.
-  std::string complaint;               ///< Else: what was wrong, in words for the model.
+  std::optional<Candidate> candidate;  ///< Set if the answer could be applied and changes the candidate.
+  std::string complaint;               ///< Otherwise: the mistake, in words for the model.
   std::string idea;                    ///< The answer's "IDEA:" line, or its first line of prose.
 };
 
-/// `kernel` names the launch that LAUNCH lines change, should the candidate have none yet.
+/// `kernel`: the kernel's name, for a launch that LAUNCH lines add to a candidate without launches.
 AnswerEdits apply_answer(const Candidate& parent, const std::string& answer, const std::string& kernel, bool cut_off);
 
 }  // namespace kernelift

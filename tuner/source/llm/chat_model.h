@@ -1,7 +1,7 @@
-// A language model behind an OpenAI-compatible (/v1/chat/completions) or Anthropic (/v1/messages) endpoint. Busy and
-// failing servers are asked again with growing pauses, and one whose context is small for a shorter answer; what
-// remains is one Error in plain words. The key goes into a request header and nowhere else. Replies are not streamed:
-// nobody watches.
+// A language model behind an OpenAI-compatible (/v1/chat/completions) or Anthropic (/v1/messages) endpoint. Requests
+// are repeated with growing pauses if the server is busy or fails, and for a shorter answer if its context is too
+// small. If that does not help, the result is a single Error. The key is put into a request header and nowhere else.
+// Replies are not streamed.
 #pragma once
 #include <atomic>
 #include <string>
@@ -13,11 +13,11 @@ namespace kernelift {
 
 struct ModelSpec {
   enum class Vendor { OpenAi, Anthropic } vendor = Vendor::OpenAi;
-  std::string url;  ///< The endpoint itself.
+  std::string url;  ///< Of the endpoint.
   std::string model;
-  bool own_server = false;  ///< A URL was given: a key is sent if there is one, but none is needed.
+  bool own_server = false;  ///< The user gave a URL: a key is optional.
 
-  /// "openai:URL,MODEL" or "anthropic:URL,MODEL"; an empty URL is the vendor's own.
+  /// "openai:URL,MODEL" or "anthropic:URL,MODEL"; an empty URL means the vendor's server.
   static Result<ModelSpec> parse(const std::string& text);
   const char* key_variable() const { return vendor == Vendor::OpenAi ? "OPENAI_API_KEY" : "ANTHROPIC_API_KEY"; }
 };
@@ -28,23 +28,24 @@ struct ChatMessage {
 };
 
 struct ChatAnswer {
-  std::string text;                             ///< Without what a reasoning model thought aloud.
-  int64_t input_tokens = 0, output_tokens = 0;  ///< As billed; estimated where the server does not say.
-  bool cut_off = false;                         ///< The model ran into its token limit.
-  bool refused = false;                         ///< It, or a filter, would not answer; `text` may say why.
+  std::string text;                             ///< Without the reasoning of a reasoning model.
+  int64_t input_tokens = 0, output_tokens = 0;  ///< As billed; estimated if the server does not report them.
+  bool cut_off = false;                         ///< The answer ended at the token limit.
+  bool refused = false;                         ///< The model or a filter refused; `text` may contain the reason.
 };
 
 struct ChatLimits {
-  double call_seconds = 600;  ///< A large model on one's own GPU takes minutes. None is asked again after so long.
+  double call_seconds =
+      600;  ///< Deadline of a call, after which it is not repeated. A large local model takes minutes.
   int attempts = 5;
-  double first_pause = 1;  ///< Seconds; doubles with each attempt unless the server names a time.
+  double first_pause = 1;  ///< Seconds; doubled with each attempt unless the server sends a time.
   double longest_pause = 60;
-  int most_output_tokens = 16384;  ///< Reasoning counts. A server that takes fewer is asked for half, and so on.
+  int most_output_tokens = 16384;  ///< Including reasoning; halved as often as the server refuses so many.
 };
 
 class ChatModel {
  public:
-  /// Takes the key from the environment; an Error names the variable where one is needed and missing.
+  /// Takes the key from the environment; an Error names the variable if a key is needed and missing.
   static Result<ChatModel> open(const ModelSpec& spec, const ChatLimits& limits);
 
   Result<ChatAnswer> ask(const std::string& system, const std::vector<ChatMessage>& messages,
@@ -61,14 +62,15 @@ class ChatModel {
   std::vector<std::string> headers() const;
   std::string body(const std::string& system, const std::vector<ChatMessage>& messages) const;
   Result<ChatAnswer> read(const std::string& body) const;
-  /// Learns from a refusal what this server wants otherwise; false: nothing that could be changed here.
+  /// Changes the request's form after a refusal (fewer tokens, another parameter name); false if nothing can be
+  /// changed.
   bool adapt(long status, const std::string& body);
 
   ModelSpec spec_;
   ChatLimits limits_;
   std::string key_;
-  int output_tokens_;  ///< Asked for; fewer once a server has said that so many are too many.
-  bool new_name_;      ///< "max_completion_tokens": all that OpenAI's newer models know; others know the older name.
+  int output_tokens_;  ///< Token limit that is requested; lowered if the server refuses it.
+  bool new_name_;      ///< The limit is called "max_completion_tokens", as OpenAI's newer models require.
 };
 
 }  // namespace kernelift

@@ -1,8 +1,8 @@
-// See http.h. libcurl is opened at run time, as NVIDIA's libraries are: only --llm wants it, the machine's own copy
-// knows where its certificates are, and one binary starts on nodes that have none.
+// See http.h. libcurl is opened at run time, as NVIDIA's libraries are: only --llm needs it, the machine's own copy
+// finds the machine's certificates, and the same binary starts on nodes without libcurl.
 #include "tuner/source/llm/http.h"
 
-#define CURL_DISABLE_TYPECHECK  // Its macros would replace the names of the table below.
+#define CURL_DISABLE_TYPECHECK  // Otherwise curl's macros would replace the names of the table below.
 #include <curl/curl.h>
 #include <dlfcn.h>
 
@@ -25,7 +25,7 @@ int keep_going(void* stop, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
   return static_cast<const std::atomic<bool>*>(stop)->load();
 }
 
-/// The few functions used, by the names libcurl.so.4 has had since 2006.
+/// The functions used, by the names that libcurl.so.4 has had since 2006.
 struct Curl {
   decltype(&::curl_global_init) global_init = nullptr;
   decltype(&::curl_easy_init) init = nullptr;

@@ -1,4 +1,4 @@
-// One HTTPS POST over libcurl: with a deadline, and given up at once when asked to stop. No retries here.
+// A single HTTPS POST by libcurl, with a deadline; it is cancelled at once when `stop` is set, and never retried.
 #pragma once
 #include <atomic>
 #include <string>
@@ -11,11 +11,11 @@ namespace kernelift {
 struct HttpReply {
   long status = 0;
   std::string body;
-  double retry_after = 0;  ///< Seconds that the server asks us to wait; 0 if it does not.
+  double retry_after = 0;  ///< Seconds of the Retry-After header; 0 if there is none.
 };
 
-/// An Error means that no complete reply came (no connection, deadline, cut off, stopped). `headers` are sent as given
-/// and never appear in an error.
+/// An Error means that no complete reply was received (no connection, deadline, connection lost, stopped). `headers`
+/// are sent unchanged and never appear in an error.
 Result<HttpReply> http_post(const std::string& url, const std::vector<std::string>& headers, const std::string& body,
                             double seconds, const std::atomic<bool>& stop);
 

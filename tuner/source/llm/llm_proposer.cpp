@@ -11,12 +11,12 @@
 namespace kernelift {
 namespace {
 
-constexpr int kPatience = 3;  ///< Calls in a row that bring no answer before the model is left alone.
+constexpr int kPatience = 3;  ///< Failed calls in a row after which the model is not called again.
 constexpr size_t kShownAttempts = 12;
-constexpr size_t kBases = 3;  ///< Ideas start from one of this many best sources, the least used first.
+constexpr size_t kBases = 3;  ///< Number of best sources that ideas start from, the least used first.
 constexpr size_t kShownDiagnostics = 3000;
 
-/// Worth telling the model: its text is at fault, not the machine.
+/// The model can repair the candidate: its text is at fault, not the machine.
 bool repairable(const Verdict& verdict) {
   return verdict.outcome == Outcome::CompileFailed || verdict.outcome == Outcome::Refused ||
          verdict.outcome == Outcome::OverResources;
@@ -71,7 +71,7 @@ Result<std::unique_ptr<LlmProposer>> LlmProposer::create(const Mep& mep, LlmOpti
 
 LlmProposer::LlmProposer(const Mep& mep, LlmOptions options, ChatModel model)
     : mep_(mep), options_(std::move(options)), model_(std::move(model)) {
-  // Whoever wrote something else there is told nothing: counting begins anew.
+  // A state that cannot be read is ignored, and counting starts at 0.
   if (Json spent = Json::parse(options_.spent, nullptr, false); spent.is_object())
     if (auto known = reading("what the model has cost",
                              [&] {
@@ -93,7 +93,7 @@ std::string LlmProposer::attempts(const History& history) const {
   size_t shown = 0;
   for (auto trial = history.end(); trial != history.begin() && shown < kShownAttempts;)
     if ((--trial)->candidate.tier == "source")
-      text.insert(0, "- " + trial->candidate.note + ": " + one_line(trial->verdict) + "\n"), ++shown;
+      text.insert(0, "- " + trial->candidate.note() + ": " + one_line(trial->verdict) + "\n"), ++shown;
   return text.empty() ? "none" : text;
 }
 
@@ -124,21 +124,21 @@ Result<LlmProposer::Talk> LlmProposer::new_talk(const History& history) const {
                                 {"facts", facts},
                                 {"profile", options_.profile.empty() ? "not known" : options_.profile},
                                 {"history", attempts(history)},
-                                {"parent", base->candidate.note},
+                                {"parent", base->candidate.note()},
                                 {"source", base->candidate.source}}));
   talk.messages.push_back({false, prompt});
   return talk;
 }
 
 bool LlmProposer::affordable(bool for_repair) {
-  std::string gone;
-  if (spent_.tokens >= options_.most_tokens) gone = "tokens";
-  else if (spent_.seconds >= options_.most_seconds) gone = "waiting time";
-  else if (!for_repair && spent_.calls >= options_.most_calls) gone = "calls";
+  std::string spent;
+  if (spent_.tokens >= options_.most_tokens) spent = "tokens";
+  else if (spent_.seconds >= options_.most_seconds) spent = "waiting time";
+  else if (!for_repair && spent_.calls >= options_.most_calls) spent = "calls";
   else if (for_repair) return spent_.repairs < options_.most_repairs;
-  if (gone.empty()) return true;
+  if (spent.empty()) return true;
   gave_up_ = true;
-  notes_.push_back("the model's budget of " + gone + " is spent; going on without it");
+  notes_.push_back("the model's budget of " + spent + " is spent; going on without it");
   return false;
 }
 
@@ -184,7 +184,8 @@ void LlmProposer::write_transcript(const Called& called) {
 
 void LlmProposer::repair(Talk talk, const std::string& complaint) {
   if (talk.repairs >= options_.repairs_per_idea) {
-    notes_.push_back("dropped an idea after " + std::to_string(talk.repairs) + " repairs: " + first_line(complaint));
+    notes_.push_back("an idea was dropped after " + std::to_string(talk.repairs) +
+                     " repairs: " + first_line(complaint));
     return;
   }
   to_repair_.emplace_back(std::move(talk), complaint);
@@ -202,14 +203,14 @@ std::optional<Proposal> LlmProposer::take_answer() {
                                         : "no answer: " + called.answer.error().message);
     if (++failures_ >= kPatience) {
       gave_up_ = true;
-      notes_.push_back("the model is left alone after " + std::to_string(failures_) +
+      notes_.push_back("the model is not called again after " + std::to_string(failures_) +
                        " failed calls; going on without it");
     }
     return std::nullopt;
   }
   failures_ = 0, ++answered_;
   Talk talk = std::move(called.talk);
-  // Servers take no empty turn, and some none of one side after another.
+  // Servers refuse an empty message, and some refuse two consecutive messages of one side.
   const std::string& text = called.answer->text;
   talk.messages.push_back({true, text.find_first_not_of(" \t\r\n") == text.npos ? "(no answer)" : text});
   auto edits = apply_answer(talk.base, text, mep_.kernel_name, called.answer->cut_off);
@@ -219,9 +220,11 @@ std::optional<Proposal> LlmProposer::take_answer() {
     return std::nullopt;
   }
   Proposal proposal{std::move(*edits.candidate), {talk.parent}};
-  proposal.candidate.tier = tier(), proposal.candidate.recipe = Recipe{};
+  proposal.candidate.tier = tier(), proposal.candidate.reset_recipe();
   proposal.candidate.proposer = "llm/" + options_.spec.model;
-  proposal.candidate.note = edits.idea.empty() ? "(no idea stated)" : edits.idea;
+  proposal.candidate.add_step({.origin = Step::Origin::Model,
+                               .rule = options_.spec.model,
+                               .summary = edits.idea.empty() ? "(no idea stated)" : edits.idea});
   ++proposed_;
   asked_.emplace(proposal.candidate.key(), std::move(talk));
   return proposal;
@@ -277,7 +280,7 @@ std::string LlmProposer::closing_note() const {
   if (called_ == 0) return {};
   return "the model was asked " + std::to_string(called_) + " times and answered " + std::to_string(answered_) + "; " +
          std::to_string(proposed_) + " candidates came of it, for " + std::to_string(spent_.tokens) + " tokens in all" +
-         (calling_.valid() ? "; its last answer was still waited for" : "");
+         (calling_.valid() ? "; the last answer had not come yet" : "");
 }
 
 }  // namespace kernelift

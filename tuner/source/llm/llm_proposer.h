@@ -1,7 +1,7 @@
-// A language model as a proposer. One call at a time, in the background, so that the tuner never waits for it. Answers
-// that cannot be applied, and candidates that do not compile, go back to the model with the reason, a few times each
-// and within a budget of their own: rescued candidates are seldom fast, so repair must not eat the calls meant for
-// ideas. Every call leaves a transcript (never the key). Whatever goes wrong becomes a note; the run goes on.
+// A language model as a proposer. One call at a time runs in the background, so that the tuner never waits for it. An
+// answer that cannot be applied, or a candidate that does not compile, goes back to the model with the reason, a few
+// times and within a separate budget: repaired candidates are seldom fast, so repairs must not use up the calls for new
+// ideas. Every call leaves a transcript (without the key). Failures become notes, and the run goes on.
 #pragma once
 #include <deque>
 #include <future>
@@ -17,21 +17,21 @@ struct LlmOptions {
   ModelSpec spec;
   ChatLimits limits;
   std::filesystem::path prompts;      ///< Folder of the templates.
-  std::filesystem::path transcripts;  ///< Folder; created when first needed.
-  int most_calls = 40;                ///< For ideas, over all sittings of a run.
-  int most_repairs = 40;              ///< For repairs, likewise.
-  int64_t most_tokens = 2'000'000;    ///< Input and output together.
-  double most_seconds = 3600;         ///< Waiting for the model, all calls together.
+  std::filesystem::path transcripts;  ///< Folder; created when it is first needed.
+  int most_calls = 40;                ///< Calls for ideas, over all sittings of a run.
+  int most_repairs = 40;              ///< Calls for repairs, over all sittings.
+  int64_t most_tokens = 2'000'000;    ///< Input and output tokens of all calls.
+  double most_seconds = 3600;         ///< Duration of all calls.
   int repairs_per_idea = 2;
-  std::string device;   ///< For the prompt.
-  std::string profile;  ///< Likewise: how the original spends its time, in words and figures.
-  std::string spent;    ///< What save_spent was last given; empty in a new run.
+  std::string device;   ///< Description of the device, for the prompt.
+  std::string profile;  ///< How the original spends its time, in words and figures, for the prompt.
+  std::string spent;    ///< The last argument of save_spent; empty in a new run.
   std::function<void(const std::string&)> save_spent;
 };
 
 class LlmProposer : public Proposer {
  public:
-  /// Errors: no key, templates that cannot be read or filled.
+  /// An Error if the key is missing or a template cannot be read or filled.
   static Result<std::unique_ptr<LlmProposer>> create(const Mep& mep, LlmOptions options);
   ~LlmProposer() override;
   std::string name() const override { return "llm"; }
@@ -51,7 +51,7 @@ class LlmProposer : public Proposer {
   /// One idea on its way from prompt to candidate.
   struct Talk {
     int64_t parent = 0;
-    Candidate base;  ///< What its edits apply to.
+    Candidate base;  ///< The candidate that the edits apply to.
     std::vector<ChatMessage> messages;
     int repairs = 0;
   };
@@ -65,7 +65,7 @@ class LlmProposer : public Proposer {
   LlmProposer(const Mep& mep, LlmOptions options, ChatModel model);
   Result<Talk> new_talk(const History& history) const;
   void call(Talk talk, const std::string& kind);
-  /// The finished call's candidate, or a repair under way.
+  /// The finished call's candidate; nullopt if it needs a repair or failed.
   std::optional<Proposal> take_answer();
   void repair(Talk talk, const std::string& complaint);
   bool affordable(bool for_repair);
@@ -80,9 +80,9 @@ class LlmProposer : public Proposer {
   Spent spent_;
   std::atomic<bool> stop_ = false;
   std::future<Called> calling_;
-  std::deque<std::pair<Talk, std::string>> to_repair_;  ///< With the complaint.
+  std::deque<std::pair<Talk, std::string>> to_repair_;  ///< Each with the complaint.
   std::map<Hash, Talk> asked_;                          ///< By candidate key.
-  std::map<int64_t, int> uses_;                         ///< How often a trial was the base of an idea.
+  std::map<int64_t, int> uses_;                         ///< Number of ideas that started from a trial, by its id.
   std::vector<std::string> notes_;
   int failures_ = 0, transcript_ = 0;
   int called_ = 0, answered_ = 0, proposed_ = 0;  ///< In this sitting.

@@ -16,8 +16,7 @@ Result<std::string> fill_prompt(const std::filesystem::path& folder, const std::
     if (close == text.npos) return environment_error(file.string() + ": a '{{' is never closed");
     std::string key = text.substr(open + 2, close - open - 2);
     auto value = values.find(key);
-    if (value == values.end())
-      return environment_error(file.string() + ": nothing is known of the placeholder '" + key + "'");
+    if (value == values.end()) return environment_error(file.string() + ": the placeholder '" + key + "' has no value");
     out.append(text, at, open - at);
     out += value->second;
     at = close + 2;

@@ -1,5 +1,4 @@
-// Prompt templates: text files with {{placeholders}}, so that prompts can be read, reviewed and changed without a
-// build.
+// Prompt templates are text files with {{placeholders}}, so that prompts can be reviewed and changed without a build.
 #pragma once
 #include <filesystem>
 #include <map>
@@ -9,8 +8,8 @@
 
 namespace kernelift {
 
-/// `folder`/`name`.txt with every {{key}} replaced once (values are not expanded again). A placeholder without a value
-/// is an Error that names it.
+/// `folder`/`name`.txt with every {{key}} replaced once; placeholders inside values are not expanded. A placeholder
+/// without a value is an Error that names it.
 Result<std::string> fill_prompt(const std::filesystem::path& folder, const std::string& name,
                                 const std::map<std::string, std::string>& values);
 

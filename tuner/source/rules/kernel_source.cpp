@@ -1,4 +1,4 @@
-// See kernel_source.h. Implicit instantiations are not looked at: a rule must hold for the template as it is spelled.
+// See kernel_source.h. Implicit instantiations are ignored: a rule must hold for the template as it is spelled.
 #include "tuner/source/rules/kernel_source.h"
 
 #include <clang/AST/Attr.h>
@@ -49,7 +49,7 @@ class Collector : public clang::DiagnosticConsumer {
   std::string text;
 };
 
-/// The statement that ends where this one does, without a brace of this one's own.
+/// The innermost statement that ends where this one ends, with no brace of an enclosing statement after it.
 const clang::Stmt* last_within(const clang::Stmt* statement) {
   const clang::Stmt* inner = nullptr;
   if (auto* loop = llvm::dyn_cast<clang::ForStmt>(statement)) inner = loop->getBody();
@@ -61,11 +61,11 @@ const clang::Stmt* last_within(const clang::Stmt* statement) {
   return inner ? last_within(inner) : statement;
 }
 
-constexpr int kCallDepth = 4;  ///< Calls of calls that are looked into.
+constexpr int kCallDepth = 4;  ///< Depth of nested calls that are examined.
 
 bool reads_only_values(const clang::Stmt* root, int depth);
 
-/// Computes from its arguments and the members of its object alone: no memory behind pointers, nothing written.
+/// The call computes from its arguments and its object's members alone: it follows no pointer and writes nothing.
 bool is_pure(const clang::CallExpr* call, int depth) {
   auto* definition = visible_callee(call);
   if (!definition || depth <= 0) return false;
@@ -90,13 +90,13 @@ bool reads_only_values(const clang::Stmt* root, int depth) {
   return pure;
 }
 
-/// Whether an argument may be changed by being handed over.
+/// Whether the call may change the argument.
 bool by_reference(const clang::CallExpr* call, unsigned index, const clang::Expr* argument) {
   auto* callee = call->getDirectCallee();
   auto* method = llvm::dyn_cast_or_null<clang::CXXMethodDecl>(callee);
   if (method && llvm::isa<clang::CXXOperatorCallExpr>(call) && !method->isStatic()) {
     if (index == 0) return !method->isConst();
-    --index;  // An operator's object counts as its first argument.
+    --index;  // The object counts as an operator's first argument.
   }
   if (callee && index < callee->getNumParams()) {
     clang::QualType type = callee->getParamDecl(index)->getType();
@@ -173,8 +173,8 @@ std::optional<size_t> KernelSource::offset(clang::SourceLocation location) const
 }
 
 std::optional<Span> KernelSource::span(const clang::Stmt* statement) const {
-  // Where a macro's whole expansion begins or ends the statement, the macro's use is what is spelled; a statement that
-  // is only part of an expansion has no place in the text.
+  // If the statement begins or ends with a whole macro expansion, the spelled text is the macro's use. A statement that
+  // is only part of an expansion has no position in the text.
   auto& sources = unit_->getSourceManager();
   auto range = clang::Lexer::makeFileCharRange(clang::CharSourceRange::getTokenRange(statement->getSourceRange()),
                                                sources, unit_->getLangOpts());
@@ -229,7 +229,7 @@ bool KernelSource::first_on_line(size_t offset) const {
 std::optional<size_t> KernelSource::statement_end(const clang::Stmt* statement) const {
   auto range = span(statement);
   if (!range) return std::nullopt;
-  // Of `for (…) x = T{1};` the last is an expression: its brace ends nothing.
+  // `for (…) x = T{1};` ends in an expression, whose brace does not end the statement.
   bool brace_ends = !llvm::isa<clang::Expr>(last_within(statement));
   if (text_[range->end - 1] == ';' || (text_[range->end - 1] == '}' && brace_ends)) return range->end;
   size_t at = text_.find_first_not_of(" \t\r\n", range->end);
@@ -315,8 +315,8 @@ std::set<const clang::VarDecl*> changed_within(const clang::Stmt* root) {
   auto add = [&](const clang::Expr* target) {
     if (auto* variable = variable_of(target)) changed.insert(variable);
   };
-  std::set<const clang::Stmt*>
-      only_read;  // Arrays that become pointers to take an element, or to read what they point at.
+  // Arrays that decay to a pointer only for a subscript, or to a pointer to const.
+  std::set<const clang::Stmt*> only_read;
   walk(root, [&](const clang::Stmt* statement) {
     if (auto* target = assigned_by(statement)) add(target);
     if (auto* element = llvm::dyn_cast<clang::ArraySubscriptExpr>(statement))
@@ -339,7 +339,7 @@ std::set<const clang::VarDecl*> changed_within(const clang::Stmt* root) {
     } else if (auto* call = llvm::dyn_cast<clang::CallExpr>(statement)) {
       auto* definition = visible_callee(call);
       for (unsigned i = 0; i < call->getNumArgs(); ++i) {
-        // An unresolved call of a template that can be seen takes what its pattern says.
+        // An unresolved call of a visible template passes its arguments as the pattern's parameters say.
         bool by_value = !call->getDirectCallee() && definition && i < definition->getNumParams() &&
                         !definition->getParamDecl(i)->getType()->isReferenceType() &&
                         !definition->getParamDecl(i)->getType()->isPointerType();
@@ -414,7 +414,7 @@ bool is_invariant(const clang::Expr* expression, const std::set<const clang::Var
     if (llvm::isa<clang::PseudoObjectExpr>(statement)) return invariant &= builtin_of(statement).has_value(), false;
     if (auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement)) {
       auto* variable = llvm::dyn_cast<clang::VarDecl>(reference->getDecl());
-      if (llvm::isa<clang::FunctionDecl>(reference->getDecl())) return invariant;  // The call itself is judged.
+      if (llvm::isa<clang::FunctionDecl>(reference->getDecl())) return invariant;  // See CallExpr below.
       bool constant = llvm::isa<clang::EnumConstantDecl>(reference->getDecl()) ||
                       llvm::isa<clang::NonTypeTemplateParmDecl>(reference->getDecl());
       invariant &= constant || (variable && !changed.contains(variable) && !variable->getType().isVolatileQualified() &&
@@ -440,7 +440,7 @@ bool is_invariant(const clang::Expr* expression, const std::set<const clang::Var
 
 namespace {
 
-using Names = std::initializer_list<const char*>;  ///< Beginnings of them.
+using Names = std::initializer_list<const char*>;  ///< Prefixes of function names.
 constexpr Names kBlockBarriers = {"__syncthreads", "__barrier_sync", "sync"};
 constexpr Names kBarriers = {"__sync", "__barrier_sync", "__shfl",  "__ballot", "__any",
                              "__all",  "__activemask",   "__match", "__reduce", "sync"};
@@ -459,7 +459,8 @@ bool has_barrier_within(const clang::Stmt* root, Names barriers, int depth) {
     bool own = definition && call->getBeginLoc().isValid() &&
                definition->getASTContext().getSourceManager().isWrittenInMainFile(definition->getLocation());
     if (own && depth > 0) found |= has_barrier_within(definition->getBody(), barriers, depth - 1);
-    // What cannot be seen may wait: calls through pointers, unresolved names, methods such as block.sync().
+    // A callee that is not visible may synchronise: calls through pointers, unresolved names, methods such as
+    // block.sync().
     else if (!call->getDirectCallee() || llvm::isa<clang::CXXMemberCallExpr>(call)) found = true;
     return !found;
   });
@@ -472,7 +473,7 @@ bool has_barrier(const clang::Stmt* root) { return has_barrier_within(root, kBar
 bool has_block_barrier(const clang::Stmt* root) { return has_barrier_within(root, kBlockBarriers, kCallDepth); }
 
 bool touches_other_memory(const clang::Stmt* root, const clang::VarDecl* array) {
-  if (array->getType().isRestrictQualified()) return false;  // The program says so itself.
+  if (array->getType().isRestrictQualified()) return false;  // The program promises that nothing aliases it.
   bool touches = false;
   walk(root, [&](const clang::Stmt* statement) {
     auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement);
@@ -492,7 +493,7 @@ bool has_dynamic_shared(const KernelSource& source) {
         for (auto* declared : declaration->decls())
           found |= declared->hasAttr<clang::CUDASharedAttr>() && llvm::isa<clang::VarDecl>(declared) &&
                    llvm::cast<clang::VarDecl>(declared)->hasExternalStorage();
-      // Or at the file's level, or in another function.
+      // Declared at file scope or in another function.
       auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement);
       auto* variable = reference ? llvm::dyn_cast<clang::VarDecl>(reference->getDecl()) : nullptr;
       found |= variable && variable->hasAttr<clang::CUDASharedAttr>() && variable->hasExternalStorage();

@@ -1,4 +1,4 @@
-// See launch_pointers.h. Words are all there is: two variables with one value cannot be told from two with two.
+// See launch_pointers.h. Only the spelled text is compared: two variables may hold the same pointer unnoticed.
 #include "tuner/source/rules/launch_pointers.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace kernelift {
 namespace {
 
-/// Where the first of `wanted` stands outside all brackets, from `begin` on; "::" and "->" are not theirs.
+/// Position of the first character of `wanted` outside all brackets, from `begin` on; "::" and "->" are skipped.
 size_t outside_brackets(const std::string& text, const char* wanted, size_t begin = 0) {
   int depth = 0;
   for (size_t at = begin; at < text.size(); ++at) {
@@ -33,7 +33,7 @@ size_t past_bracket(const std::string& text) {
   return text.size();
 }
 
-/// What a pointer expression without blanks starts from: "a" of "&a[n]", "x" and "y" of "inplace?x:y".
+/// The variables that a pointer expression without blanks is based on: "a" of "&a[n]", "x" and "y" of "inplace?x:y".
 void add_bases(std::string text, std::set<std::string>& bases) {
   for (;;) {
     if (size_t ask = outside_brackets(text, "?"); ask != text.npos) {
@@ -74,7 +74,7 @@ std::set<size_t> pointers_shared_at_sites(const Mep& mep) {
   for (size_t p = 0; p < mep.parameters.size(); ++p)
     if (!mep.parameters[p].pointee.empty()) pointers.insert(p);
   if (!mep.unseen_launches.empty()) return pointers;
-  std::set<std::pair<std::string, std::set<std::string>>> different;  // Buffers that are swapped are the same ones.
+  std::set<std::pair<std::string, std::set<std::string>>> different;  // Swapped buffers are the same set.
   for (auto* launch : mep.all_launches()) {
     auto& site = *launch;
     std::map<std::string, std::set<size_t>> ways;

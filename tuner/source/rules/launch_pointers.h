@@ -1,6 +1,6 @@
-// What an application's launch sites say about pointers that may lead to the same memory. A recording shows the
-// launches that ran; the program may have others, behind an option. `relax<<<…>>>(a, a, n)` in its text is reason
-// enough to let pointers be.
+// Pointer parameters that an application's launch sites may pass the same memory for. A recording shows only the
+// launches that ran, and the program may have others, behind an option: if its text contains `relax<<<…>>>(a, a, n)`,
+// no rule may assume that these pointers do not overlap.
 #pragma once
 #include <set>
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace kernelift {
 
-/// Pointer parameters that a launch site passes one memory for, as its words show: "a" of "a + n" and "(float *)a"; or
-/// a caller of the function that it is in. All of them where sites pass different things: which of them ran when it was
-/// recorded is not known.
+/// Pointer parameters for which one launch site passes the same memory ("a + n" and "(float *)a"), by its text or by
+/// the text of a call of the enclosing function. All pointer parameters if the sites pass different memory: it is not
+/// known which of them ran while recording.
 std::set<size_t> pointers_shared_at_sites(const Mep& mep);
 
 }  // namespace kernelift

@@ -1,5 +1,4 @@
-// See own_lines.h. A body as it is spelled, from brace to brace; comments stay with the statement that they stand
-// behind.
+// See own_lines.h. A comment behind a statement stays on the line of that statement.
 #include "tuner/source/rules/own_lines.h"
 
 #include <clang/AST/Decl.h>

@@ -1,5 +1,5 @@
-// Kernels that are written in a line or two. Rules put loops around statements and declarations in front of them, a
-// line each, and leave alone what shares its line with something else.
+// Kernels that are written in a line or two. Rules insert loops and declarations as whole lines, and do not rewrite a
+// statement that shares its line with another one.
 #pragma once
 #include <optional>
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace kernelift {
 
-/// The text with each of the kernel's outermost statements on a line of its own; nullopt where they are, or a macro
-/// wrote some of them.
+/// The text with each of the kernel's outermost statements on its own line; nullopt if it is so already, or if a macro
+/// spells one of the statements.
 std::optional<std::string> on_own_lines(const KernelSource& source, const std::string& kernel);
 
 }  // namespace kernelift

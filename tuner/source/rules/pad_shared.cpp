@@ -1,6 +1,6 @@
-// pad_shared: one more column in a two-dimensional __shared__ tile, so that a warp that walks down a column meets
-// different banks. Not where the text may count on rows lying one behind the other: a tile that is handed over, or
-// whose last index is not seen to stay in its row.
+// pad_shared: adds columns to a two-dimensional __shared__ tile, so that a warp that reads a column accesses different
+// banks. Tiles whose rows may have to be contiguous are left alone: those that are passed to a function, and those
+// whose last index is not known to stay inside its row.
 #include <clang/AST/Attr.h>
 #include <clang/AST/Expr.h>
 #include <clang/AST/TypeLoc.h>
@@ -10,10 +10,10 @@
 namespace kernelift {
 namespace {
 
-/// A tile's last extent, by value where that is known in the text, and as it is spelled.
+/// A tile's last extent.
 struct Extent {
-  std::optional<int64_t> value;
-  std::string text;
+  std::optional<int64_t> value;  ///< nullopt: not constant in this text.
+  std::string text;              ///< As it is spelled, without blanks.
 };
 
 std::optional<int64_t> value_of(const KernelSource& source, const clang::Expr* expression) {
@@ -24,7 +24,7 @@ std::optional<int64_t> value_of(const KernelSource& source, const clang::Expr* e
   return value.Val.getInt().getExtValue();
 }
 
-/// `limit` is the extent, or less.
+/// Whether `limit` is at most the extent.
 bool is_within(const KernelSource& source, const clang::Expr* limit, const Extent& extent) {
   auto value = value_of(source, limit);
   return value && extent.value
@@ -32,19 +32,19 @@ bool is_within(const KernelSource& source, const clang::Expr* limit, const Exten
              : !extent.text.empty() && squeezed(source.spelled(limit->IgnoreParenImpCasts())) == extent.text;
 }
 
-/// The loop around the name whose condition asks of it, if it is `name < LIMIT`: LIMIT; or nullptr.
+/// LIMIT, if the name is the counter of an enclosing loop with the condition `name < LIMIT`; else nullptr.
 const clang::Expr* limit_of(const KernelSource& source, const clang::DeclRefExpr* name) {
   for (const clang::Stmt* up = source.parent(name); up; up = source.parent(up)) {
     auto* loop = llvm::dyn_cast<clang::ForStmt>(up);
-    auto* asks = loop ? llvm::dyn_cast_or_null<clang::BinaryOperator>(loop->getCond()) : nullptr;
-    if (asks && asks->getOpcode() == clang::BO_LT && named_variable(asks->getLHS()) == name->getDecl())
-      return asks->getRHS();
+    auto* condition = loop ? llvm::dyn_cast_or_null<clang::BinaryOperator>(loop->getCond()) : nullptr;
+    if (condition && condition->getOpcode() == clang::BO_LT && named_variable(condition->getLHS()) == name->getDecl())
+      return condition->getRHS();
   }
   return nullptr;
 }
 
-/// An index that runs over a row, as far as its words show: a thread's place, a loop's counter up to the extent, sums
-/// of those; not one over several rows, such as `y * WIDTH + x`.
+/// Whether the index stays inside a row, by its text: a thread index, a loop counter below the extent, sums of these;
+/// not an index over several rows, such as `y * WIDTH + x`.
 bool stays_in_row(const KernelSource& source, const clang::Expr* index, const Extent& extent,
                   const std::set<const clang::VarDecl*>& assigned) {
   index = index->IgnoreParenCasts();
@@ -63,10 +63,11 @@ bool stays_in_row(const KernelSource& source, const clang::Expr* index, const Ex
   return variable->getInit() && !assigned.contains(variable) && below(variable->getInit());
 }
 
-/// Every use is an element, tile[…][…], of the row that it says: nobody counts on rows being adjacent.
+/// Whether every use is an element tile[…][…] whose last index stays inside its row, so that rows need not be
+/// contiguous.
 bool is_used_by_rows(const KernelSource& source, const clang::FunctionDecl* function, const clang::VarDecl* tile,
                      int dimensions, const Extent& extent) {
-  std::set<const clang::VarDecl*> assigned;  // A declaration alone is no change.
+  std::set<const clang::VarDecl*> assigned;  // Other than by their declarations.
   walk(function->getBody(), [&](const clang::Stmt* statement) {
     if (llvm::isa<clang::BinaryOperator, clang::UnaryOperator, clang::CallExpr>(statement))
       assigned.merge(changed_within(statement));
@@ -118,7 +119,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
         if (!is_used_by_rows(source, function, tile, dimensions, extent)) continue;
         Opportunity opportunity;
         opportunity.place = "tile " + tile->getNameAsString() + " of " + function->getNameAsString();
-        // "1 << 5" and the like want brackets of their own.
+        // An extent such as "1 << 5" needs parentheses.
         auto size = source.span(last.getSizeExpr());
         bool whole = llvm::isa<clang::IntegerLiteral, clang::DeclRefExpr, clang::ParenExpr>(
             last.getSizeExpr()->IgnoreImpCasts());

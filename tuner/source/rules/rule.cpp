@@ -1,4 +1,4 @@
-// What all rules share: applying edits, facts from a MEP, the table.
+// Applying edits, the facts that a MEP gives, and the table of rules.
 #include "tuner/source/rules/rule.h"
 
 #include <clang/AST/Decl.h>
@@ -34,7 +34,7 @@ std::optional<std::string> apply_edits(const std::string& text, std::vector<Text
 
 namespace {
 
-/// What no launch site's block exceeds, where they all are spelled in numbers; else 0.
+/// Largest number of threads of a block, if all launch sites spell it in numbers; else 0.
 uint64_t spelled_threads(const Mep& mep) {
   uint64_t most = 0;
   if (!mep.unseen_launches.empty()) return 0;
@@ -63,7 +63,7 @@ std::optional<bool> spelled_in_whole_warps(const Mep& mep) {
   return all ? std::optional(true) : std::nullopt;
 }
 
-/// What the launches say about the block: all sites alike, over knobs alone, and as it was recorded.
+/// Sets block_is_knob, and threads_text if all sites compute the same block from knobs alone and as recorded.
 void read_block(const Mep& mep, RuleContext& facts) {
   std::optional<Expression> threads;
   const auto sites = mep.all_launches();
@@ -106,13 +106,13 @@ const MepRegion* region_of(const MepInstance& instance, uint64_t address) {
   return nullptr;
 }
 
-/// Parameters that point into memory that something else of the launch's arguments points into as well, wherever in it:
-/// how far the kernel goes from either is not known. Where recorded memory holds addresses itself, that may be any of
-/// them.
+/// Finds parameters that point into the same allocation as another argument; offsets do not matter, because it is not
+/// known how far the kernel goes from either pointer. If recorded memory contains pointers, these may lead anywhere, so
+/// all pointer parameters are shared.
 void find_shared_pointers(const Mep& mep, const MepInstance& instance, std::set<size_t>& shared) {
   bool indirect = std::any_of(instance.regions.begin(), instance.regions.end(),
                               [](auto& region) { return region.pointer_stride > 0; });
-  /// Where the recorded allocation behind an address begins; or the address itself where nothing was recorded.
+  // The beginning of the recorded allocation that contains an address; the address itself if none was recorded.
   auto memory_of = [&](uint64_t address) {
     auto* region = region_of(instance, address);
     return region ? region->allocation() : address;
@@ -128,16 +128,16 @@ void find_shared_pointers(const Mep& mep, const MepInstance& instance, std::set<
       ++ways[memory_of(address)];
     }
   }
-  for (uint32_t offset : instance.argument_pointers)  // Members of what is passed by value.
+  for (uint32_t offset : instance.argument_pointers)  // Also pointers in structs passed by value.
     if (!plain.contains(offset)) ++ways[memory_of(address_at(instance.arguments, offset))];
   for (auto& [parameter, memory] : pointers)
     if (indirect || ways[memory] > 1) shared.insert(parameter);
 }
 
-constexpr int kOrigins = 4;  ///< Pointers made from pointers that are looked into.
+constexpr int kOrigins = 4;  ///< Depth of pointers derived from pointers that is examined.
 
-/// `row` of `float *row = a + i * n;` leads to a's memory, and so does what a function was called with. Itself, where
-/// nothing is known.
+/// The pointers that `pointer` derives from: a for `float *row = a + i * n;`, and a function's arguments for its
+/// parameter. `pointer` itself if nothing is known.
 std::set<const clang::VarDecl*> origins(const KernelSource& source, const clang::VarDecl* pointer,
                                         int depth = kOrigins) {
   std::set<const clang::VarDecl*> found;
@@ -195,7 +195,8 @@ RuleContext RuleContext::of(const Mep& mep) {
   return facts;
 }
 
-bool RuleContext::alone(const KernelSource& source, const clang::VarDecl* pointer, const clang::Stmt* within) const {
+bool RuleContext::is_unaliased(const KernelSource& source, const clang::VarDecl* pointer,
+                               const clang::Stmt* within) const {
   auto mine = origins(source, pointer);
   for (auto* other : variables_in(within)) {
     if (other == pointer || other->getType()->isArithmeticType()) continue;
@@ -212,19 +213,14 @@ bool RuleContext::alone(const KernelSource& source, const clang::VarDecl* pointe
          });
 }
 
-std::string RuleContext::no_overlap(const std::set<std::string>& arrays) const {
+Premise RuleContext::no_overlap(const std::set<std::string>& arrays) const {
   std::string text;
   for (size_t left = arrays.size(); auto& array : arrays)
     text += array + (--left > 1 ? ", " : left == 1 ? " and " : "");
-  return assuming(text + (arrays.size() > 1 ? " do not overlap" : " overlaps no other array"));
+  return premise(text + (arrays.size() > 1 ? " do not overlap" : " overlaps no other array"));
 }
 
-std::string RuleContext::assuming(const std::string& what) const {
-  std::string text = "assuming that " + what;
-  if (launches == 0) return text;
-  return text + (launches == 1 ? ", as in the recorded launch"
-                               : ", as in all " + std::to_string(launches) + " recorded launches");
-}
+Premise RuleContext::premise(std::string text) const { return {std::move(text), launches}; }
 
 std::vector<Opportunity> opportunities(const Rule& rule, const KernelSource& source, const RuleContext& facts) {
   std::vector<Bindings> choices{{}};
@@ -247,10 +243,11 @@ std::vector<Opportunity> opportunities(const Rule& rule, const KernelSource& sou
 }
 
 const std::vector<const Rule*>& all_rules() {
-  static const std::vector<const Rule*> rules = {&kAccumulate,   &kWarpRows,  &kWarpAtomics,   &kPrivateSums, &kJam,
-                                                 &kMergeBlocks,  &kReadonly,  &kFloatLiterals, &kReciprocal,  &kWrap,
-                                                 &kUnroll,       &kFastMath,  &kTurnBlock,     &kCoarsen,     &kDemote,
-                                                 &kLaunchBounds, &kPadShared, &kConstantTable};
+  static const std::vector<const Rule*> rules = {
+      &kScalarPromotion, &kWarpReduction,    &kWarpAggregation, &kSharedPrivatisation, &kUnrollAndJam,
+      &kBlockMerging,    &kRestrictPointers, &kFloatLiterals,   &kReciprocal,          &kModuloToCompare,
+      &kUnroll,          &kFastMath,         &kSwapBlockAxes,   &kBlockCoarsening,     &kDoubleToFloat,
+      &kLaunchBounds,    &kPadShared,        &kConstantToGlobal};
   return rules;
 }
 

@@ -1,6 +1,6 @@
-// A rewrite rule: looks at a parsed kernel and offers opportunities, each a set of textual edits at one place with one
-// choice of the rule's own parameters. Rules check what they can (EXPECTS) and never decide correctness: verification
-// does. They must produce text that compiles, and they compose, because each works on whatever text the last one left.
+// A rewrite rule examines a parsed kernel and offers opportunities: each is a set of text edits for one choice of the
+// rule's parameters. Rules check the preconditions that the text shows; verification decides whether a candidate is
+// correct. The edited text must compile. Rules compose, because each works on the text that the previous one produced.
 #pragma once
 #include <map>
 #include <optional>
@@ -17,56 +17,60 @@
 namespace kernelift {
 
 struct TextEdit {
-  size_t begin = 0, end = 0;  ///< Replaced range; begin == end inserts.
+  size_t begin = 0, end = 0;  ///< Replaced range; an insertion if begin == end.
   std::string text;
 };
 
-/// Applies edits that do not overlap; insertions at one place keep their order. nullopt if two overlap.
+/// Applies the edits; insertions at one position keep their order. nullopt if two edits overlap.
 std::optional<std::string> apply_edits(const std::string& text, std::vector<TextEdit> edits);
 
-/// What is known of the kernel beside its text.
+/// Facts about the kernel that its text does not show.
 struct RuleContext {
   std::string kernel;                ///< Name expression.
-  std::vector<Geometry> geometries;  ///< Recorded, distinct.
-  std::set<size_t> shared_pointers;  ///< Pointer parameters whose memory may be reached another way too …
-  size_t launches = 0;               ///< … as these many recorded ones, and the text of all launch sites, say.
-  std::map<size_t, uint64_t>
-      extents;                 ///< Bytes from where a pointer parameter points to the end of its memory, at most.
-  bool block_is_knob = false;  ///< The launch computes its block from macros or constants that may be turned …
-  std::string threads_text;    ///< … and so may the kernel's text: "BLOCK_X * BLOCK_Y"; empty if it cannot.
-  uint64_t most_threads = 0;   ///< Of the blocks that all launch sites spell in numbers; 0: one does not.
-  bool rounds_up[3] = {
-      true, true,
-      true};  ///< Along these axes launches start threads past the end by themselves: a few more do no harm.
-  std::optional<std::set<CoveredSize>>
-      covered[3];  ///< The sizes that the launches cover along these axes; nullopt: theirs do not depend on any.
-  std::optional<bool>
-      whole_warps;  ///< Every launch site spells a multiple of 32 for the block along x; or one spells another size.
+  std::vector<Geometry> geometries;  ///< Distinct recorded geometries.
+  size_t launches = 0;               ///< Number of recorded launches.
+  /// Indices of pointer parameters whose memory another argument may lead to as well, by the recorded launches and by
+  /// the text of all launch sites.
+  std::set<size_t> shared_pointers;
+  /// Bytes from a pointer parameter's address to the end of its memory, by parameter index: the largest recorded.
+  std::map<size_t, uint64_t> extents;
+  bool block_is_knob = false;  ///< The launch computes the block's size from knobs.
+  /// The number of threads as an expression that the kernel's text can use, too ("BLOCK_X * BLOCK_Y"); empty if there
+  /// is none.
+  std::string threads_text;
+  uint64_t most_threads = 0;  ///< Largest number of threads, if all launch sites spell it in numbers; else 0.
+  /// By axis: the application's own launches start threads past the end, so some more of them are harmless.
+  bool rounds_up[3] = {true, true, true};
+  /// By axis: the sizes that the launches cover; nullopt if the grid's extent depends on no size.
+  std::optional<std::set<CoveredSize>> covered[3];
+  /// true: every launch site spells a multiple of 32 for the block's x size; false: one spells another size.
+  std::optional<bool> whole_warps;
 
   Bound bound = Bound::Unknown;
-  bool hip = false;     ///< Warps may have 64 threads, and what they do together takes masks of 64 bits.
-  bool on_cpu = false;  ///< The CPU device runs the candidates: registers and occupancy are nothing to it.
+  bool hip = false;     ///< Warps may have 64 threads, and warp operations take masks of 64 bits.
+  bool on_cpu = false;  ///< Candidates run on the CPU device, where registers and occupancy do not matter.
 
   static RuleContext of(const Mep& mep);
-  /// Whether nothing else that is named there was made from what the pointer was made from, and that is the kernel's,
-  /// of memory that nothing else was seen to lead to.
-  bool alone(const KernelSource& source, const clang::VarDecl* pointer, const clang::Stmt* within) const;
-  /// "assuming that WHAT, as in all 3 recorded launches", for a label.
-  std::string assuming(const std::string& what) const;
-  /// What a patch assumes that keeps these arrays apart from all others.
-  std::string no_overlap(const std::set<std::string>& arrays) const;
+  /// Whether, within the statement, only `pointer` leads to its memory: no other variable that is named there derives
+  /// from the same pointer, and that one is a kernel parameter outside of shared_pointers.
+  bool is_unaliased(const KernelSource& source, const clang::VarDecl* pointer, const clang::Stmt* within) const;
+  /// A condition that all recorded launches fulfil.
+  Premise premise(std::string text) const;
+  /// The premise that none of these arrays overlaps another array.
+  Premise no_overlap(const std::set<std::string>& arrays) const;
 };
 
 struct Opportunity {
-  std::string place;  ///< "loop at line 12 over k".
+  std::string place;  ///< "the loop over k".
   Bindings values;    ///< The rule's parameters.
   std::vector<TextEdit> edits;
-  std::string premise = {};  ///< What a reader of the patch must know: "assuming that x and y do not overlap, …".
-  std::optional<std::string> choice = {};  ///< What the values come to, for people; else they are listed.
+  std::string summary = {};               ///< The values in words ("by 4"); empty: names and numbers are clear enough.
+  std::vector<Premise> premises = {};     ///< Conditions under which the edits are correct.
+  std::vector<std::string> effects = {};  ///< See Step::effects.
   struct Scale {
     int64_t multiply = 1, divide = 1;
   };
-  Scale grid[3];  ///< How many blocks there are along each axis then, rounded up.
+  Scale grid[3];  ///< Change of the grid's size by axis; a quotient is rounded up.
 };
 
 struct RuleParameter {
@@ -76,19 +80,20 @@ struct RuleParameter {
 
 struct Rule {
   const char* name;
-  const char* summary;  ///< What it does, for notes and for people.
-  const char* expects;  ///< Its preconditions.
+  const char* summary;  ///< For people.
+  const char* expects;  ///< Preconditions, for people.
   std::vector<RuleParameter> parameters;
   std::vector<Opportunity> (*find)(const KernelSource&, const RuleContext&, const Bindings& values);
-  std::vector<Bound> helps = {};  ///< Kernels bound so profit most; empty: all alike.
+  std::vector<Bound> helps = {};  ///< Bounds of the kernels that profit most; empty: no preference.
 };
 
-/// Every opportunity of the rule for every choice of its parameters.
+/// The rule's opportunities for all choices of its parameters.
 std::vector<Opportunity> opportunities(const Rule& rule, const KernelSource& source, const RuleContext& facts);
 
-/// The rules, likeliest to help first. Each is in NAME.cpp.
-extern const Rule kAccumulate, kReadonly, kUnroll, kCoarsen, kFloatLiterals, kPadShared, kLaunchBounds, kReciprocal,
-    kDemote, kJam, kWarpRows, kWarpAtomics, kPrivateSums, kMergeBlocks, kTurnBlock, kWrap, kFastMath, kConstantTable;
+/// The rules, the likeliest to help first. Each is in <its name>.cpp.
+extern const Rule kScalarPromotion, kRestrictPointers, kUnroll, kBlockCoarsening, kFloatLiterals, kPadShared,
+    kLaunchBounds, kReciprocal, kDoubleToFloat, kUnrollAndJam, kWarpReduction, kWarpAggregation, kSharedPrivatisation,
+    kBlockMerging, kSwapBlockAxes, kModuloToCompare, kFastMath, kConstantToGlobal;
 const std::vector<const Rule*>& all_rules();
 
 }  // namespace kernelift

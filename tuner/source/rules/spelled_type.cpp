@@ -1,4 +1,4 @@
-// See spelled_type.h. What headers of the system declare is what it is.
+// See spelled_type.h. A type that a system header declares does not change with the program's configuration.
 #include "tuner/source/rules/spelled_type.h"
 
 #include <clang/AST/Expr.h>
@@ -13,7 +13,7 @@
 namespace kernelift {
 namespace {
 
-/// Of what it points to, has as elements, or returns.
+/// The type behind pointers, references and arrays.
 clang::TypeLoc innermost(clang::TypeLoc type) {
   for (;;) {
     type = type.getUnqualifiedLoc();
@@ -25,7 +25,7 @@ clang::TypeLoc innermost(clang::TypeLoc type) {
   }
 }
 
-/// The same of a type that may have been hidden behind an alias.
+/// The same for a type that may be hidden behind an alias.
 clang::QualType innermost(clang::QualType type) {
   for (;;) {
     if (type->isPointerType() || type->isReferenceType()) type = type->getPointeeType();
@@ -39,7 +39,7 @@ bool of_the_system(const KernelSource& source, clang::SourceLocation at) {
   return at.isInvalid() || sources.isInSystemHeader(sources.getExpansionLoc(at));
 }
 
-/// A builtin type's name: the word, or the macro whose whole text it is.
+/// The spelled name of `float`: the keyword, or the macro that expands to it; empty if it cannot be repeated.
 std::string builtin_name(const KernelSource& source, clang::SourceLocation at) {
   auto& sources = source.context().getSourceManager();
   auto& language = source.context().getLangOpts();
@@ -59,7 +59,8 @@ void visit_declaration(const clang::DeclaratorDecl* declaration, const Visit& vi
   if (auto* written = declaration->getTypeSourceInfo()) visit(written->getTypeLoc());
 }
 
-/// Of the value and the parameters; what a template makes of its arguments, these tell.
+/// Types of the result and the parameters. A template instance's types follow from its arguments, which are visited
+/// where they are spelled.
 void visit_function(const clang::FunctionDecl* function, const Visit& visit) {
   auto* written = function->getTypeSourceInfo();
   auto type = written && !function->isTemplateInstantiation() ? written->getTypeLoc().getAs<clang::FunctionTypeLoc>()
@@ -69,12 +70,12 @@ void visit_function(const clang::FunctionDecl* function, const Visit& visit) {
   for (auto* parameter : function->parameters()) visit_declaration(parameter, visit);
 }
 
-/// Every type that is written where something is declared that the statement mentions, or in the statement itself.
+/// Every type that is spelled in the statement, or in the declarations of the names that it mentions.
 void each_type(const clang::Stmt* root, const Visit& visit) {
   auto of = [&](const clang::ValueDecl* declared) {
     auto* variable = llvm::dyn_cast<clang::VarDecl>(declared);
     bool deduced = variable && variable->getType()->getContainedAutoType();
-    if (deduced && variable->getInit()) each_type(variable->getInit(), visit);  // It is what that is.
+    if (deduced && variable->getInit()) each_type(variable->getInit(), visit);  // `auto` has the initialiser's type.
     else if (auto* function = llvm::dyn_cast<clang::FunctionDecl>(declared)) visit_function(function, visit);
     else if (auto* declarator = llvm::dyn_cast<clang::DeclaratorDecl>(declared)) visit_declaration(declarator, visit);
   };
@@ -98,7 +99,7 @@ void each_type(const clang::Stmt* root, const Visit& visit) {
   });
 }
 
-/// nullopt: it is no single precision.
+/// The spelled name of a single-precision type, empty if it cannot be repeated; nullopt for other types.
 std::optional<std::string> float_name(const KernelSource& source, clang::TypeLoc written) {
   auto& context = source.context();
   auto type = innermost(written);
@@ -108,7 +109,7 @@ std::optional<std::string> float_name(const KernelSource& source, clang::TypeLoc
   auto* alias = type.getType()->getAs<clang::TypedefType>();
   bool named =
       alias && context.hasSameUnqualifiedType(type.getType(), context.FloatTy) && !type.getBeginLoc().isMacroID();
-  // One inside a class or function may not be known under this name elsewhere.
+  // An alias inside a class or function may not be visible elsewhere.
   return named && alias->getDecl()->getDeclContext()->getRedeclContext()->isFileContext()
              ? alias->getDecl()->getNameAsString()
              : "";
@@ -175,7 +176,7 @@ bool only_plain_integers(const KernelSource& source, const clang::Stmt* root) {
   return plain;
 }
 
-bool bears_single(const clang::FloatingLiteral* literal) {
+bool fits_single(const clang::FloatingLiteral* literal) {
   double size = std::abs(literal->getValueAsApproximateDouble());
   return size == 0 || (size >= 1e-18 && size <= 1e18);
 }

@@ -1,6 +1,6 @@
-// How the program spells the types of what it computes with. `typedef REAL real` may be float today and double
-// tomorrow, as a macro or a template's argument says: what a rule writes must be right in both, so it asks here and not
-// the type itself.
+// How the program spells the types that it computes with. With `typedef REAL real` a macro or template argument decides
+// whether `real` is float or double; rewritten text must be correct for both, so rules query the spelling, not the
+// type.
 #pragma once
 #include <optional>
 #include <set>
@@ -14,22 +14,22 @@ class FloatingLiteral;
 
 namespace kernelift {
 
-/// The names of single precision at the declarations of all that is mentioned: "float", an alias, a macro; "" for one
-/// that cannot be repeated there (a template's argument, auto).
+/// Spelled names of single-precision types in the declarations of all mentioned names: "float", an alias, a macro; ""
+/// for a name that cannot be repeated (a template's argument, auto).
 std::set<std::string> float_names(const KernelSource& source, const clang::Stmt* root);
-/// All that it computes with is spelled "float", or is no single precision.
+/// Every single-precision type that it computes with is spelled "float".
 bool only_plain_floats(const KernelSource& source, const clang::Stmt* root);
-/// The same of one declaration.
+/// The same for one declaration.
 bool is_plain_float(const KernelSource& source, const clang::VarDecl* variable);
-/// The name in which a literal of the statement around `part` is to be written: "float", or the alias that is in it.
-/// nullopt: several, or none that can be written there.
+/// The type name for literals in the statement around `part`: "float", or the alias that the statement uses. nullopt if
+/// it uses several, or one that cannot be repeated.
 std::optional<std::string> float_name_around(const KernelSource& source, const clang::Stmt* part);
-/// Nothing, or of a size that single precision bears, squared too. 1e-60 is there to keep a logarithm from zero; 1e-60f
-/// is zero.
-bool bears_single(const clang::FloatingLiteral* literal);
-/// A macro of the program's own spells the type or what it points to, or an alias hides the pointer.
+/// The literal is zero, or it and its square are in single precision's range. 1e-60 may keep a logarithm's argument
+/// from being zero; 1e-60f is zero.
+bool fits_single(const clang::FloatingLiteral* literal);
+/// A macro of the program spells the variable's type or pointee type, or an alias hides the pointer.
 bool spelled_by_macro(const KernelSource& source, const clang::VarDecl* variable);
-/// The integers that are mentioned have types of the language, or of its headers.
+/// All mentioned integers have builtin types or aliases from system headers.
 bool only_plain_integers(const KernelSource& source, const clang::Stmt* root);
 
 }  // namespace kernelift

@@ -1,5 +1,6 @@
-// unroll: `#pragma unroll N` before a loop that has none. 0 stands for a full unroll (constant bounds only), 1 forbids
-// it. Loops within one that is not to be unrolled are left alone: somebody wants little code there (jam, merge_blocks).
+// unroll: `#pragma unroll N` before a loop that has no pragma. Factor 0 unrolls fully (constant bounds only), 1 forbids
+// unrolling. Loops inside a loop that must not be unrolled are left alone, because that pragma keeps the code small:
+// unroll_and_jam and block_merging write it before their remainder loops.
 #include <clang/AST/Attr.h>
 #include <clang/AST/Expr.h>
 
@@ -8,7 +9,7 @@
 namespace kernelift {
 namespace {
 
-constexpr int64_t kLongestFullUnroll = 128;  ///< Turns; more only fill the instruction cache.
+constexpr int64_t kLongestFullUnroll = 128;  ///< Iterations; more of them would overflow the instruction cache.
 
 std::optional<int64_t> constant_bound(const KernelSource& source, const clang::ForStmt* loop) {
   auto* condition = llvm::dyn_cast_or_null<clang::BinaryOperator>(loop->getCond());
@@ -27,7 +28,7 @@ bool stays_small(const KernelSource& source, const clang::Stmt* loop) {
       auto* count = hint && hint->getOption() == clang::LoopHintAttr::UnrollCount ? hint->getValue() : nullptr;
       auto factor =
           count && !count->isValueDependent() ? count->getIntegerConstantExpr(source.context()) : std::nullopt;
-      // clang itself takes a count of 1 for "disable".
+      // clang represents a count of 1 as "disable".
       if (hint && ((factor && *factor == 1) || hint->getState() == clang::LoopHintAttr::Disable)) return true;
     }
   }
@@ -49,8 +50,8 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
       std::string pragma = factor == 0 ? "#pragma unroll" : "#pragma unroll " + std::to_string(factor);
       Opportunity opportunity;
       opportunity.place = source.name(loop);
-      opportunity.choice = factor == 0 ? "fully" : factor == 1 ? "not at all" : "by " + std::to_string(factor);
-      // A pragma stands on a line of its own, before the loop's.
+      opportunity.summary = factor == 0 ? "fully" : factor == 1 ? "not at all" : "by " + std::to_string(factor);
+      // A pragma needs its own line, before the loop's.
       opportunity.edits.push_back(
           {source.line_begin(*begin), source.line_begin(*begin), source.indentation(*begin) + pragma + "\n"});
       found.push_back(std::move(opportunity));

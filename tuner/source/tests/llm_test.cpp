@@ -129,7 +129,7 @@ TEST_F(LlmTest, TurnsAGoodAnswerIntoACandidate) {
     auto proposals = next(*model);
     ASSERT_EQ(proposals.size(), 1u) << vendor;
     EXPECT_THAT(proposals[0].candidate.source, HasSubstr("#define U 2"));
-    EXPECT_EQ(proposals[0].candidate.note, "faster");
+    EXPECT_EQ(proposals[0].candidate.note(), "faster");
     EXPECT_EQ(proposals[0].parents, std::vector<int64_t>{1});
   }
 }
@@ -137,7 +137,7 @@ TEST_F(LlmTest, TurnsAGoodAnswerIntoACandidate) {
 TEST_F(LlmTest, PromptsWithSourceGeometryAndHistory) {
   ModelServer server({{200, kGoodEdit, {}, 0, 0}});
   Candidate tried;
-  tried.source = "x", tried.tier = "source", tried.note = "a bold attempt";
+  tried.source = "x", tried.tier = "source", tried.steps = {Step::described("a bold attempt")};
   history_.add({2, tried, fake_failure(Outcome::Wrong), {}, {1}, 0});
   next(*proposer(server));
   EXPECT_THAT(server.requests.at(0).body, HasSubstr("#define B 64"));
@@ -167,7 +167,7 @@ TEST_F(LlmTest, DropsAnIdeaAfterBoundedRepairs) {
   auto model = proposer(server);
   EXPECT_TRUE(next(*model).empty());
   EXPECT_EQ(server.requests.size(), 3u);
-  EXPECT_THAT(notes_, Contains(HasSubstr("dropped an idea after 2 repairs")));
+  EXPECT_THAT(notes_, Contains(HasSubstr("an idea was dropped after 2 repairs")));
 }
 
 TEST_F(LlmTest, RepairsWithCompilerDiagnostics) {
@@ -205,7 +205,7 @@ TEST_F(LlmTest, LeavesAModelAloneThatNeverAnswers) {
   for (int i = 0; i < 5; ++i) EXPECT_TRUE(next(*model).empty());
   EXPECT_FALSE(model->waiting());
   EXPECT_THAT(notes_, Contains(HasSubstr("HTTP 503 and said: overloaded")));
-  EXPECT_THAT(notes_, Contains(HasSubstr("left alone after 3 failed calls")));
+  EXPECT_THAT(notes_, Contains(HasSubstr("is not called again after 3 failed calls")));
 }
 
 TEST_F(LlmTest, DoesNotRepeatARefusedKey) {
@@ -242,7 +242,7 @@ TEST_F(LlmTest, StopsAtOnceWhenTheRunEnds) {
   auto model = proposer(server);
   EXPECT_TRUE(model->propose(history_, 1).empty());
   EXPECT_THAT(model->closing_note(), HasSubstr("asked 1 times and answered 0; 0 candidates came of it, for 0 tokens in "
-                                               "all; its last answer was still waited for"));
+                                               "all; the last answer had not come yet"));
   while (server.requests.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   auto begin = std::chrono::steady_clock::now();
   model.reset();

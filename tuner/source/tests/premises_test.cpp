@@ -1,5 +1,5 @@
-// Claims about what a rule must not take for granted: that pointers of other launches do not overlap either, and that
-// an alias or a macro means tomorrow what it meant when the kernel was recorded.
+// Tests of what a rule must not assume: that pointers of other launches do not overlap, and that an alias or macro has
+// the same meaning in another build. What a rule does assume is a premise in the label.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ std::set<size_t> shared_at(std::vector<std::vector<std::string>> sites) {
   return RuleContext::of(mep).shared_pointers;
 }
 
-TEST(LaunchPointers, AreSharedWhereASitePassesOneMemoryTwice) {
+TEST(LaunchPointers, AreSharedIfASitePassesTheSameMemoryTwice) {
   using Set = std::set<size_t>;
   EXPECT_EQ(shared_at({{"a", "b", "n"}}), Set{});
   EXPECT_EQ(shared_at({{"a", "a", "n"}}), (Set{0, 1}));
@@ -37,7 +37,7 @@ TEST(LaunchPointers, AreSharedWhereASitePassesOneMemoryTwice) {
   EXPECT_EQ(shared_at({{"nullptr", "nullptr", "n"}}), Set{});
 }
 
-TEST(LaunchPointers, AreSharedWhereACallerPassesOneMemoryTwice) {
+TEST(LaunchPointers, AreSharedIfACallerPassesTheSameMemoryTwice) {
   Mep mep;
   mep.parameters = {
       {"x", "float *", "float", false, ""}, {"y", "float *", "float", false, ""}, {"n", "int", "", false, "int"}};
@@ -47,14 +47,14 @@ TEST(LaunchPointers, AreSharedWhereACallerPassesOneMemoryTwice) {
   EXPECT_EQ(RuleContext::of(mep).shared_pointers, (std::set<size_t>{0, 1}));
 }
 
-TEST(LaunchPointers, AreInDoubtWhereSitesPassDifferentThings) {
+TEST(LaunchPointers, AreSharedIfSitesPassDifferentMemory) {
   using Set = std::set<size_t>;
-  EXPECT_EQ(shared_at({{"a", "b", "n"}, {"b", "a", "n"}}), Set{}) << "the same two, swapped";
-  EXPECT_EQ(shared_at({{"a", "b", "n"}, {"c", "d", "n"}}), (Set{0, 1})) << "c and d may be one";
-  EXPECT_EQ(shared_at({{"a", "b", "n"}, {}}), (Set{0, 1})) << "nothing is known of the second";
+  EXPECT_EQ(shared_at({{"a", "b", "n"}, {"b", "a", "n"}}), Set{}) << "two swapped buffers";
+  EXPECT_EQ(shared_at({{"a", "b", "n"}, {"c", "d", "n"}}), (Set{0, 1})) << "c and d may be the same memory";
+  EXPECT_EQ(shared_at({{"a", "b", "n"}, {}}), (Set{0, 1})) << "the second site is unknown";
 }
 
-TEST(LaunchPointers, AreSharedWhereAnotherInstanceOfTheTemplateIsGivenOneMemoryTwice) {
+TEST(LaunchPointers, AreSharedIfAnotherInstanceOfTheTemplateGetsTheSameMemoryTwice) {
   Mep mep;
   mep.parameters = {{"x", "float *", "float", false, ""}, {"y", "float *", "float", false, ""}};
   LaunchSite mine, sibling;
@@ -64,28 +64,28 @@ TEST(LaunchPointers, AreSharedWhereAnotherInstanceOfTheTemplateIsGivenOneMemoryT
   mep.sibling_launches[0].argument_text = {"c", "c"};
   EXPECT_EQ(RuleContext::of(mep).shared_pointers, (std::set<size_t>{0, 1}));
   mep.sibling_launches.clear(), mep.unseen_launches = "its address is taken at main.cu:7";
-  EXPECT_EQ(RuleContext::of(mep).shared_pointers, (std::set<size_t>{0, 1})) << "who knows what it is given there";
+  EXPECT_EQ(RuleContext::of(mep).shared_pointers, (std::set<size_t>{0, 1})) << "its arguments are unknown there";
 }
 
-TEST(Hip, IsGivenNothingThatTakesWarpsFor32Threads) {
+TEST(Hip, HasNoRulesThatAssumeWarpsOf32Threads) {
   const std::string rows =
       "__global__ void k(float *y, const float *a, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  float "
       "sum = 0;\n"
       "  for (int j = 0; j < n; ++j)\n    sum += a[i * n + j];\n  y[i] = sum;\n}\n";
   const std::string total = "__global__ void k(float *y, const float *a) {\n  atomicAdd(y, a[threadIdx.x]);\n}\n";
-  const Bindings values = {{"lanes", 32}, {"columns", 0}};
+  const Bindings values = {{"lanes", 32}, {"interleaved", 0}};
   Mep mep;
   mep.kernel_name = "k";
   RuleContext cuda = facts(), hip = facts();
   mep.language = "cuda", cuda.hip = RuleContext::of(mep).hip;
   mep.language = "hip", hip.hip = RuleContext::of(mep).hip;
-  EXPECT_EQ(offers("warp_atomics", total, {}, cuda).size(), 1u);
-  EXPECT_EQ(offers("warp_atomics", total, {}, hip).size(), 0u);
-  EXPECT_EQ(offers("warp_rows", rows, values, cuda).size(), 1u);
-  EXPECT_EQ(offers("warp_rows", rows, values, hip).size(), 0u);
+  EXPECT_EQ(offers("warp_aggregation", total, {}, cuda).size(), 1u);
+  EXPECT_EQ(offers("warp_aggregation", total, {}, hip).size(), 0u);
+  EXPECT_EQ(offers("warp_reduction", rows, values, cuda).size(), 1u);
+  EXPECT_EQ(offers("warp_reduction", rows, values, hip).size(), 0u);
 }
 
-/// What people are told of the rule's first opportunity.
+/// The label of a candidate with the rule's first opportunity.
 std::string label(const char* rule, const std::string& text, const Bindings& values,
                   const RuleContext& known = facts()) {
   auto found = offers(rule, text, values, known);
@@ -93,61 +93,63 @@ std::string label(const char* rule, const std::string& text, const Bindings& val
   found[0].values = values;
   Candidate original;
   original.source = text, original.tier = "baseline";
-  return apply(original, rule_called(rule), found[0], "k")->note;
+  return apply(original, rule_called(rule), found[0], "k")->note();
 }
 
 const std::string kSum =
     "__global__ void k(const float *x, float *y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] += x[i];\n}\n";
 
-TEST(Labels, SayOnceWhatIsDoneAgain) {
+TEST(Labels, CountRepeatedSteps) {
   Candidate candidate;
   candidate.source = kSum, candidate.tier = "baseline";
-  Opportunity turn, other;
-  turn.place = "threads of the block", turn.edits = {{0, 0, "\n"}};
-  other.place = "the loop over i", other.edits = turn.edits;
+  Opportunity swap, other;
+  swap.place = "threads of the block", swap.edits = {{0, 0, "\n"}};
+  other.place = "the loop over i", other.edits = swap.edits;
   auto step = [&](const Opportunity& opportunity) {
-    candidate = *apply(candidate, rule_called("turn_block"), opportunity, "k");
+    candidate = *apply(candidate, rule_called("swap_block_axes"), opportunity, "k");
   };
-  step(other), step(turn), step(turn);
-  EXPECT_EQ(candidate.note, "turn_block the loop over i; turn_block threads of the block, twice");
-  step(turn), step(other);
-  EXPECT_EQ(candidate.note,
-            "turn_block the loop over i; turn_block threads of the block, three times; turn_block the loop over i");
+  step(other), step(swap), step(swap);
+  EXPECT_EQ(candidate.note(), "swap_block_axes the loop over i; swap_block_axes threads of the block, twice");
+  step(swap), step(other);
+  EXPECT_EQ(candidate.note(),
+            "swap_block_axes the loop over i; swap_block_axes threads of the block, 3 times; swap_block_axes the "
+            "loop over i");
 }
 
-TEST(Labels, SayWhichArraysMustNotOverlap) {
+TEST(Labels, NameTheArraysThatMustNotOverlap) {
   RuleContext known = facts();
   known.launches = 3;
-  EXPECT_EQ(
-      label("readonly", kSum, {{"ldg", 0}}, known),
-      "readonly parameters of k (__restrict__), assuming that x and y do not overlap, as in all 3 recorded launches");
+  EXPECT_EQ(label("restrict_pointers", kSum, {{"ldg", 0}}, known),
+            "restrict_pointers parameters of k (__restrict__), assuming that x and y do not overlap, as in all 3 "
+            "recorded launches");
   known.launches = 1;
-  EXPECT_EQ(label("accumulate", kSum, {}, known),
-            "accumulate y[0] in the loop over i, assuming that y overlaps no other array, as in the recorded launch");
   EXPECT_EQ(
-      label("accumulate", "__global__ void k(float *y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] += i;\n}\n",
-            {}, known),
-      "accumulate y[0] in the loop over i");
-  EXPECT_EQ(label("accumulate", std::string(kSum).replace(kSum.find("*y"), 2, "*__restrict__ y"), {}, known),
-            "accumulate y[0] in the loop over i")
-      << "the program says so itself";
+      label("scalar_promotion", kSum, {}, known),
+      "scalar_promotion y[0] in the loop over i, assuming that y overlaps no other array, as in the recorded launch");
+  EXPECT_EQ(
+      label("scalar_promotion",
+            "__global__ void k(float *y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] += i;\n}\n", {}, known),
+      "scalar_promotion y[0] in the loop over i");
+  EXPECT_EQ(label("scalar_promotion", std::string(kSum).replace(kSum.find("*y"), 2, "*__restrict__ y"), {}, known),
+            "scalar_promotion y[0] in the loop over i")
+      << "the program promises it";
 }
 
-TEST(Labels, SayForWhichArgumentsFastFunctionsWereTried) {
+TEST(Labels, NameThePremisesOfFastFunctions) {
   std::string text = "__global__ void k(float *y) {\n  y[0] = expf(y[1]) / y[2];\n}\n";
   const std::string premise = "assuming that the functions' arguments stay in the range of the recorded launches";
-  EXPECT_THAT(label("fast_math", text, {{"pieces", 1}}), HasSubstr(premise));
-  EXPECT_THAT(label("fast_math", text, {{"pieces", 3}}), HasSubstr(premise));
-  EXPECT_EQ(label("fast_math", text, {{"pieces", 2}}),
+  EXPECT_THAT(label("fast_math", text, {{"operations", 1}}), HasSubstr(premise));
+  EXPECT_THAT(label("fast_math", text, {{"operations", 3}}), HasSubstr(premise));
+  EXPECT_EQ(label("fast_math", text, {{"operations", 2}}),
             "fast_math whole text (divisions), assuming that no divisor is larger than 8e37");
-  EXPECT_THAT(label("fast_math", text, {{"pieces", 3}}),
+  EXPECT_THAT(label("fast_math", text, {{"operations", 3}}),
               HasSubstr("of the recorded launches and that no divisor is larger than 8e37"));
-  EXPECT_EQ(label("fast_math", "__global__ void k(float *y) {\n  y[0] = y[1] / sqrtf(y[2]);\n}\n", {{"pieces", 2}}),
+  EXPECT_EQ(label("fast_math", "__global__ void k(float *y) {\n  y[0] = y[1] / sqrtf(y[2]);\n}\n", {{"operations", 2}}),
             "fast_math whole text (divisions)")
-      << "a product";
+      << "the quotient became a product";
 }
 
-TEST(Labels, SayForWhichDivisorsReciprocalsWereTried) {
+TEST(Labels, NameThePremiseOfReciprocals) {
   auto of = [](const std::string& type) {
     return label(
         "reciprocal",
@@ -155,31 +157,33 @@ TEST(Labels, SayForWhichDivisorsReciprocalsWereTried) {
         {});
   };
   EXPECT_THAT(of("float"), HasSubstr("assuming that no divisor is denormal"));
-  EXPECT_THAT(of("int"), testing::Not(HasSubstr("assuming"))) << "a whole number is not";
+  EXPECT_THAT(of("int"), testing::Not(HasSubstr("assuming"))) << "integers are not denormal";
 }
 
 TEST(Labels, SayThatPrecisionIsLowered) {
-  EXPECT_EQ(label("float_literals", "__global__ void k(float *y) {\n  y[0] = 0.1 * y[1];\n}\n", {}),
-            "float_literals whole text, which lowers the precision of double constants and of what is computed with "
-            "them to float");
-  EXPECT_EQ(label("demote", "__global__ void k(float *y) {\n  double a = y[1];\n  y[0] = a;\n}\n", {}),
-            "demote locals of k, which lowers the precision of double variables to float");
+  EXPECT_EQ(
+      label("float_literals", "__global__ void k(float *y) {\n  y[0] = 0.1 * y[1];\n}\n", {}),
+      "float_literals whole text, which lowers the precision of double constants, and of results computed with them, "
+      "to float");
+  EXPECT_EQ(label("double_to_float", "__global__ void k(float *y) {\n  double a = y[1];\n  y[0] = a;\n}\n", {}),
+            "double_to_float locals of k, which lowers the precision of double variables to float");
 }
 
-TEST(Labels, SayThatRowsAreDealtOutInWholeWarps) {
+TEST(Labels, NameThePremiseOfWholeWarps) {
   std::string text =
       "__global__ void k(const float *x, float *y, int n) {\n  int r = blockIdx.x * blockDim.x + threadIdx.x;\n  if (r "
       "< n) {\n    float sum = 0;\n"
       "    for (int j = 0; j < n; ++j) {\n      sum += x[r * n + j];\n    }\n    y[r] = sum;\n  }\n}\n";
   RuleContext known = facts();
   known.whole_warps = std::nullopt;
-  EXPECT_THAT(label("warp_rows", text, {{"lanes", 32}, {"columns", 0}}, known),
+  EXPECT_THAT(label("warp_reduction", text, {{"lanes", 32}, {"interleaved", 0}}, known),
               HasSubstr("assuming that blocks are whole warps along x"));
   known.whole_warps = true;
-  EXPECT_THAT(label("warp_rows", text, {{"lanes", 32}, {"columns", 0}}, known), testing::Not(HasSubstr("whole warps")));
+  EXPECT_THAT(label("warp_reduction", text, {{"lanes", 32}, {"interleaved", 0}}, known),
+              testing::Not(HasSubstr("whole warps")));
 }
 
-TEST(Labels, NameALoopByItsCounterAndSayWhatBecomesOfIt) {
+TEST(Labels, NameALoopByItsCounter) {
   std::string two =
       "__global__ void k(float *y) {\n  for (int j = 0; j < 9; ++j)\n    y[j] = 1;\n  for (int j = 0; j < 9; ++j)\n    "
       "y[j] += 1;\n}\n";
@@ -188,7 +192,7 @@ TEST(Labels, NameALoopByItsCounterAndSayWhatBecomesOfIt) {
   EXPECT_EQ(offers("unroll", two, {{"factor", 0}}).at(1).place, "the second loop over j");
 }
 
-TEST(WarpRows, DealOutALoopThatWritesOnlyWhereNothingElseLeadsThere) {
+TEST(WarpReduction, SharesLoopsThatWriteOnlyUnaliasedArrays) {
   std::string text = R"(__global__ void k(const float *x, float *y, int n) {
   int r = blockIdx.x * blockDim.x + threadIdx.x;
   if (r < n) {
@@ -199,14 +203,14 @@ TEST(WarpRows, DealOutALoopThatWritesOnlyWhereNothingElseLeadsThere) {
 }
 )";
   RuleContext known = facts();
-  EXPECT_THAT(label("warp_rows", text, {{"lanes", 32}, {"columns", 0}}, known),
-              HasSubstr("assuming that y overlaps no other array"));
+  EXPECT_THAT(label("warp_reduction", text, {{"lanes", 32}, {"interleaved", 0}}, known),
+              HasSubstr("and that y overlaps no other array"));
   known.shared_pointers = {0, 1};
-  EXPECT_EQ(after("warp_rows", text, {{"lanes", 32}, {"columns", 0}}, 0, known), "")
-      << "in place, turns follow from each other";
+  EXPECT_EQ(after("warp_reduction", text, {{"lanes", 32}, {"interleaved", 0}}, 0, known), "")
+      << "in place, iterations depend on each other";
 }
 
-TEST(FloatLiterals, FollowTheTypeThatTheProgramSpells) {
+TEST(FloatLiterals, UseTheTypeThatTheProgramSpells) {
   auto with = [](const std::string& kernel) {
     return after("float_literals", "#define REAL float\ntypedef REAL real;\n#define EPS 0.01\n" + kernel);
   };
@@ -215,7 +219,7 @@ TEST(FloatLiterals, FollowTheTypeThatTheProgramSpells) {
   EXPECT_THAT(with("__global__ void k(REAL *y) {\n  y[0] = 0.5 * y[1];\n}\n"), HasSubstr("REAL(0.5) * y[1];"));
   EXPECT_THAT(with("__global__ void k(real *y, float s) {\n  y[0] = sqrt(0.5 * s);\n}\n"),
               HasSubstr("y[0] = sqrt(real(0.5) * s);"))
-      << "what it goes into counts";
+      << "the type of the target counts";
   EXPECT_THAT(with("__global__ void k(float *y, float s) {\n  real t = 0.5 * s;\n  y[0] = t;\n}\n"),
               HasSubstr("real t = real(0.5) * s;"));
   EXPECT_THAT(with("__device__ real half(float s) { return 0.5 * s; }\n__global__ void k(float *y) {\n  y[0] = "
@@ -224,38 +228,38 @@ TEST(FloatLiterals, FollowTheTypeThatTheProgramSpells) {
   EXPECT_THAT(with("struct Cell { real u; };\n__global__ void k(Cell *c) {\n  if (c->u > 0.5) c->u *= 0.25;\n}\n"),
               HasSubstr("if (c->u > real(0.5)) c->u *= real(0.25);"));
   EXPECT_EQ(with("typedef float other;\n__global__ void k(real *y, other s) {\n  y[0] = 0.5 * s;\n}\n"), "")
-      << "which of them a literal follows is not known";
+      << "it is not known which of the types applies";
   EXPECT_THAT(with("__global__ void k(REAL *y, float *z) {\n  auto t = y[1];\n  z[0] = 0.5 * t;\n}\n"),
               HasSubstr("z[0] = REAL(0.5) * t;"))
-      << "auto is what it is made of";
+      << "auto has the initialiser's type";
 }
 
-TEST(Rules, WriteNoFloatWhereTheProgramMayMeanDouble) {
+TEST(Rules, DoNotWriteFloatWhereTheTypeMayBeDouble) {
   auto with = [](const char* rule, const std::string& kernel, const Bindings& values = {}) {
     return after(rule, "#define REAL float\ntypedef REAL real;\n__device__ float exp(float);\n" + kernel, values);
   };
   std::string quotient = "(TYPE *y) {\n  y[0] = exp(y[1]) / y[2] + expf(y[3]);\n}\n";
   auto of = [&](const std::string& type) { return "__global__ void k" + std::string(quotient).replace(1, 4, type); };
-  EXPECT_THAT(with("fast_math", of("float"), {{"pieces", 3}}),
+  EXPECT_THAT(with("fast_math", of("float"), {{"operations", 3}}),
               HasSubstr("__fdividef(__expf(y[1]) , y[2]) + __expf(y[3])"));
-  EXPECT_THAT(with("fast_math", of("real"), {{"pieces", 1}}), HasSubstr("exp(y[1]) / y[2] + __expf(y[3])"))
-      << "expf is what it is";
-  EXPECT_EQ(with("fast_math", of("REAL"), {{"pieces", 2}}), "");
-  EXPECT_EQ(with("demote", "__global__ void k(real *y) {\n  double a = y[1];\n  y[0] = a;\n}\n"), "");
-  EXPECT_THAT(
-      with("accumulate", "__global__ void k(REAL *y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] += i;\n}\n"),
-      HasSubstr("auto y_sum = y[0];"));
-  EXPECT_THAT(with("accumulate",
+  EXPECT_THAT(with("fast_math", of("real"), {{"operations", 1}}), HasSubstr("exp(y[1]) / y[2] + __expf(y[3])"))
+      << "expf has single precision in any case";
+  EXPECT_EQ(with("fast_math", of("REAL"), {{"operations", 2}}), "");
+  EXPECT_EQ(with("double_to_float", "__global__ void k(real *y) {\n  double a = y[1];\n  y[0] = a;\n}\n"), "");
+  EXPECT_THAT(with("scalar_promotion",
+                   "__global__ void k(REAL *y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] += i;\n}\n"),
+              HasSubstr("auto y_sum = y[0];"));
+  EXPECT_THAT(with("scalar_promotion",
                    "typedef REAL *Array;\n__global__ void k(Array y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] "
                    "+= i;\n}\n"),
               HasSubstr("auto y_sum = y[0];"));
-  EXPECT_THAT(
-      with("accumulate", "__global__ void k(real *y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] += i;\n}\n"),
-      HasSubstr("real y_sum = y[0];"));
-  EXPECT_EQ(with("warp_atomics", "__global__ void k(REAL *y, REAL x) {\n  atomicAdd(y, x);\n}\n"), "");
-  EXPECT_THAT(
-      with("wrap", "#define INDEX int\n__global__ void k(float *y, INDEX x, INDEX n) {\n  y[0] = y[(x + 1) % n];\n}\n"),
-      HasSubstr("(unsigned long long)(x + 1)"));
+  EXPECT_THAT(with("scalar_promotion",
+                   "__global__ void k(real *y, int n) {\n  for (int i = 0; i < n; ++i)\n    y[0] += i;\n}\n"),
+              HasSubstr("real y_sum = y[0];"));
+  EXPECT_EQ(with("warp_aggregation", "__global__ void k(REAL *y, REAL x) {\n  atomicAdd(y, x);\n}\n"), "");
+  EXPECT_THAT(with("modulo_to_compare",
+                   "#define INDEX int\n__global__ void k(float *y, INDEX x, INDEX n) {\n  y[0] = y[(x + 1) % n];\n}\n"),
+              HasSubstr("(unsigned long long)(x + 1)"));
 }
 
 }  // namespace

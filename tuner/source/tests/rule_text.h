@@ -1,5 +1,4 @@
-// What tests of rewrite rules have in common: a prelude in place of CUDA's headers, and the text that a rule makes of
-// another.
+// Fixtures for tests of rewrite rules: a prelude in place of CUDA's headers, a kernel, and a rule's output for a text.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -11,7 +10,8 @@
 
 namespace kernelift {
 
-/// The few words of CUDA that these kernels use: twenty times quicker to parse than real headers, which one test takes.
+/// The declarations of CUDA that these kernels use. It parses twenty times faster than the real headers, which one test
+/// uses.
 inline const char* const kPrelude = R"(
 #define __global__ __attribute__((global))
 #define __device__ __attribute__((device))
@@ -44,6 +44,35 @@ template <class T> __device__ T atomicMax(T *, T);
 template <class T> __device__ T __shfl_xor_sync(unsigned, T, int);
 )";
 
+/// A matrix-vector product with its sum in global memory.
+inline const std::string kProduct = R"(__global__ void k(float *a, float *b, float *c, int n) {
+  int j = blockIdx.x * blockDim.x + threadIdx.x;
+  if (j < n) {
+    c[j] = 0;
+    // The whole row.
+    for (int i = 0; i < n; i++) {
+      c[j] += a[j * n + i] * b[i * n + j];
+    }
+  }
+}
+)";
+
+/// A matrix product.
+inline const std::string kGemm = R"(__global__ void k(int n, float *a, float *b, float *c) {
+  int j = blockIdx.x * blockDim.x + threadIdx.x;
+  int i = blockIdx.y * blockDim.y + threadIdx.y;
+  if ((i < n) && (j < n)) {
+    float sum = c[i * n + j];
+    int k;
+    for (k = 0; k < n; k++) {
+      float row = a[i * n + k];
+      sum += row * b[k * n + j];
+    }
+    c[i * n + j] = sum;
+  }
+}
+)";
+
 inline std::vector<std::string> arguments() {
   static auto folder = *TemporaryFolder::create("prelude");
   static bool written = write_atomically(folder.path() / "prelude.h", std::string_view(kPrelude)).ok();
@@ -69,7 +98,7 @@ inline RuleContext facts(uint32_t blocks = 100, uint32_t threads = 256) {
   return known;
 }
 
-/// Blocks and a grid of two dimensions.
+/// Facts for a kernel with a two-dimensional block and grid.
 inline RuleContext plane(uint32_t blocks = 64, uint32_t y = 8) {
   RuleContext known;
   known.kernel = "k";
@@ -80,7 +109,7 @@ inline RuleContext plane(uint32_t blocks = 64, uint32_t y = 8) {
 inline const Rule& rule_called(std::string_view name) {
   auto& rules = all_rules();
   auto found = std::find_if(rules.begin(), rules.end(), [&](auto* rule) { return name == rule->name; });
-  KERNELIFT_ASSERT(found != rules.end(), "a test names a rule that there is");
+  KERNELIFT_ASSERT(found != rules.end(), "a test names an existing rule");
   return **found;
 }
 
@@ -91,7 +120,7 @@ inline std::vector<Opportunity> offers(const char* rule, const std::string& text
   return source.ok() ? rule_called(rule).find(*source, known, values) : std::vector<Opportunity>();
 }
 
-/// The text after the rule's only (or n-th) opportunity; "" if there is none. It must parse.
+/// The text with the edits of the rule's first (or n-th) opportunity, which must parse; "" if there is none.
 inline std::string after(const char* rule, const std::string& text, const Bindings& values = {}, size_t nth = 0,
                          const RuleContext& known = facts()) {
   auto found = offers(rule, text, values, known);

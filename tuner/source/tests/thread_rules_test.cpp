@@ -1,437 +1,94 @@
-// Claims about the rules that change how work is spread over threads, as inline before and after, and what they become
-// when nvcc's own words are used. Every text must parse again.
+// Tests of the rules that change how work is distributed over threads, as text before and after. Every rewritten text
+// must parse.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
 
-#include "tuner/source/rule_proposer.h"
 #include "tuner/source/tests/rule_text.h"
 
 namespace kernelift {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
-const std::string kGemm = R"(__global__ void k(int n, float *a, float *b, float *c) {
-  int j = blockIdx.x * blockDim.x + threadIdx.x;
-  int i = blockIdx.y * blockDim.y + threadIdx.y;
-  if ((i < n) && (j < n)) {
-    float sum = c[i * n + j];
-    int k;
-    for (k = 0; k < n; k++) {
-      float row = a[i * n + k];
-      sum += row * b[k * n + j];
-    }
-    c[i * n + j] = sum;
-  }
-}
-)";
-
-TEST(Jam, RepeatsWhatDependsOnTheAxisAndSharesTheLoop) {
-  EXPECT_EQ(after("jam", kGemm, {{"x", 1}, {"y", 2}, {"z", 1}}, 0, plane()),
-            R"(__global__ void k(int n, float *a, float *b, float *c) {
-  int j = blockIdx.x * blockDim.x + threadIdx.x;
-  int i[2];
-  #pragma unroll
-  for (int u = 0; u < 2; ++u) {
-    i[u] = (blockIdx.y * blockDim.y + threadIdx.y) * 2 + u;
-  }
-  if (i[1] < n && j < n) {
-    float sum[2];
-    #pragma unroll
-    for (int u = 0; u < 2; ++u) {
-      sum[u] = c[i[u] * n + j];
-    }
-    int k;
-    for (k = 0; k < n; k++) {
-      #pragma unroll
-      for (int u = 0; u < 2; ++u) {
-        float row = a[i[u] * n + k];
-        sum[u] += row * b[k * n + j];
-      }
-    }
-    #pragma unroll
-    for (int u = 0; u < 2; ++u) {
-      c[i[u] * n + j] = sum[u];
-    }
-  } else {  // The last ones, one after the other.
-    #pragma unroll 1
-    for (int turn = 0; turn < 2; ++turn) {
-      int i = (blockIdx.y * blockDim.y + threadIdx.y) * 2 + turn;
-      if ((i < n) && (j < n)) {
-        float sum = c[i * n + j];
-        int k;
-        for (k = 0; k < n; k++) {
-          float row = a[i * n + k];
-          sum += row * b[k * n + j];
-        }
-        c[i * n + j] = sum;
-      }
-    }
-  }
-}
-)");
+");
 }
 
-TEST(Jam, ComputesWhatOneAxisDecidesOncePerAxis) {
-  std::string text = after("jam", kGemm, {{"x", 2}, {"y", 2}, {"z", 1}}, 0, plane());
-  EXPECT_THAT(text, HasSubstr("j[u] = (blockIdx.x * 2 + u) * blockDim.x + threadIdx.x;"));
-  EXPECT_THAT(text, HasSubstr("for (int v = 0; v < 2; ++v) {\n        row[v] = a[i[v] * n + k];\n      }\n"));
-  EXPECT_THAT(text, HasSubstr("    float sum[2][2];\n"));
-  EXPECT_THAT(text, HasSubstr("          sum[u][v] += row[v] * b[k * n + j[u]];\n"));
-}
-
-TEST(Jam, LetsTheGridSayHowManyThereWereWhereALaunchDoesNotCoverTheGuardsSize) {
-  std::string text =
-      "__global__ void k(float *x, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) x[i] = "
-      "1;\n}\n";
-  const Bindings two = {{"x", 2}, {"y", 1}, {"z", 1}};
-  RuleContext known = facts();
-  EXPECT_EQ(offers("jam", text, two, known).at(0).grid[0].divide, 2);
-  for (auto& [rule, values] : {std::pair("jam", two), std::pair("coarsen", Bindings{{"turns", 2}})})
-    EXPECT_EQ(offers(rule, text, values, known).at(0).premise, "");
-  known.rounds_up[0] = false;  // k<<<3, 128>>>(x, n), say.
-  EXPECT_EQ(offers("jam", text, two, known).at(0).grid[0].divide, 1);
-  std::string jammed = after("jam", text, two, 0, known);
-  EXPECT_THAT(jammed, HasSubstr("blockIdx.x * 2 + 1 < gridDim.x"));
-  EXPECT_THAT(jammed, HasSubstr("if (!(blockIdx.x * 2 + (turn) < gridDim.x)) continue;"));
-  EXPECT_EQ(offers("coarsen", text, {{"turns", 2}}, known).at(0).grid[0].divide, 1);
-  EXPECT_THAT(after("coarsen", text, {{"turns", 2}}, 0, known),
-              HasSubstr("if ((blockIdx.x * 2 + turn) >= gridDim.x) break;"));
-  for (auto& [rule, values] : {std::pair("jam", two), std::pair("coarsen", Bindings{{"turns", 2}})})
-    EXPECT_EQ(offers(rule, text, values, known).at(0).premise,
-              "with the grid as it was, of which one block in 2 finds work");
-}
-
-TEST(Jam, LetsTheGridSayHowManyThereWereWhereTheGuardAsksOfAnotherSizeThanIsCovered) {
-  auto divides = [](const std::string& guard, std::set<CoveredSize> covered, const std::string& before = "") {
-    RuleContext known = facts();
-    known.covered[0] = std::move(covered);
-    const std::string text =
-        "struct Box { int n, all; };\n__global__ void k(float *x, int first, int chunk, int total, Box b) {\n  int i = "
-        "blockIdx.x * blockDim.x + threadIdx.x;\n" +
-        before + "  if (" + guard + ") return;\n  x[i] = 1;\n}\n";
-    std::set<int64_t> all;
-    for (auto& [rule, values] :
-         {std::pair("jam", Bindings{{"x", 2}, {"y", 1}, {"z", 1}}), std::pair("coarsen", Bindings{{"turns", 2}})})
-      all.insert(offers(rule, text, values, known).at(0).grid[0].divide);
-    return all == std::set<int64_t>{2};
-  };
-  EXPECT_FALSE(divides("first + i >= total", {{2, ""}})) << "upd<<<(chunk + 255) / 256, 256>>>(x, first, chunk, total)";
-  EXPECT_TRUE(divides("i >= chunk", {{2, ""}}));
-  EXPECT_TRUE(divides("i + 1 >= chunk", {{2, ""}}));
-  for (auto* more : {"i - 1 >= chunk", "i > chunk", "chunk < i", "i >= chunk + 1", "i >= 2 * chunk", "i >= chunk << 1"})
-    EXPECT_FALSE(divides(more, {{2, ""}})) << more << ": more than are covered";
-  for (auto* same : {"i > chunk - 1", "chunk <= i", "chunk - 1 < i", "i >= chunk * chunk"})
-    EXPECT_TRUE(divides(same, {{2, ""}})) << same;
-  EXPECT_FALSE(divides("i + first >= chunk", {{2, ""}}));
-  EXPECT_TRUE(divides("i >= b.n", {{4, "n"}}));
-  EXPECT_FALSE(divides("i >= b.all", {{4, "n"}}));
-  EXPECT_TRUE(divides("i >= end", {{2, ""}, {1, ""}}, "  const int end = chunk - first;\n"));
-  EXPECT_FALSE(divides("i >= end", {{2, ""}}, "  int end = chunk + total;\n"));
-  EXPECT_FALSE(divides("i >= 1000", {{2, ""}})) << "of no size at all";
-}
-
-TEST(Jam, LetsAGridThatIsAlwaysTheSameSayHowManyThereWereUnlessItFallsIntoWholeGroups) {
-  const std::string text =
-      "__global__ void k(float *x, int first, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (first "
-      "+ i < n) x[first + i] += 1;\n}\n";
-  for (auto& [blocks, divide] : {std::pair(100u, 1), std::pair(96u, 8)}) {
-    RuleContext known = facts();
-    for (auto& geometry : known.geometries)
-      geometry.grid.x = blocks;  // k<<<100, 256>>>(x, first, n) for first += 100 * 256.
-    EXPECT_EQ(offers("jam", text, {{"x", 8}, {"y", 1}, {"z", 1}}, known).at(0).grid[0].divide, divide);
-    EXPECT_EQ(offers("coarsen", text, {{"turns", 8}}, known).at(0).grid[0].divide, divide);
-  }
-}
-
-TEST(Coarsen, LetsTheGridSayHowManyThereWereWhereNoGuardKeepsThreadsInside) {
+TEST(BlockCoarsening, KeepsTheGridWhereNoGuardKeepsThreadsInBounds) {
   auto with = [](const std::string& body) {
     auto found = offers(
-        "coarsen",
+        "block_coarsening",
         "__global__ void k(float *x, const float *y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n" +
             body + "}\n",
-        {{"turns", 2}});
+        {{"factor", 2}});
     return found.empty() ? 0 : found[0].grid[0].divide;
   };
   EXPECT_EQ(with("  if (i < n) x[i] = y[i];\n"), 2);
   EXPECT_EQ(with("  if (i >= n || y[i] < 0) return;\n  x[i + n] = 1;\n"), 2);
-  EXPECT_EQ(with("  if (y[i] > 0) x[i] = 1;\n"), 1) << "of what is written, not of where";
+  EXPECT_EQ(with("  if (y[i] > 0) x[i] = 1;\n"), 1) << "a condition on data bounds no index";
   EXPECT_EQ(with("  if (y[i] > 0 && i < n) x[i] = 1;\n"), 1);
   EXPECT_EQ(with("  if (i % 2 == 0) x[i] = 1;\n"), 1);
-  EXPECT_EQ(with("  x[i + n] = 0;\n  if (i < n) x[i] = y[i];\n"), 1) << "before the guard";
-  EXPECT_EQ(with("  if (i < n) x[i] = y[i];\n  x[i + n] = 0;\n"), 1) << "and behind it";
+  EXPECT_EQ(with("  x[i + n] = 0;\n  if (i < n) x[i] = y[i];\n"), 1) << "a store before the guard";
+  EXPECT_EQ(with("  if (i < n) x[i] = y[i];\n  x[i + n] = 0;\n"), 1) << "a store behind the guard";
 }
 
-TEST(Jam, TakesADifferenceWithoutASignForNoUpperBound) {
-  auto with = [](const std::string& type, const std::string& guard) {
-    auto found = offers("jam",
-                        "__global__ void k(float *x, " + type + " first, " + type + " n) {\n  " + type +
-                            " i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (" + guard + ") x[i] = 1;\n}\n",
-                        {{"x", 2}, {"y", 1}, {"z", 1}});
-    return found.empty() ? 0 : found[0].grid[0].divide;
-  };
-  EXPECT_EQ(with("int", "i - first < n"), 2);
-  EXPECT_EQ(with("unsigned", "i - first < n"), 1) << "false in front of the first, too";
-  EXPECT_EQ(with("int", "i - first < sizeof(int)"), 1);
-  EXPECT_EQ(with("unsigned", "i + 1 < n"), 2);
-  EXPECT_EQ(with("unsigned", "i < n - first"), 2);
-}
-
-TEST(Jam, KeepsCommentsWithWhatTheySpeakOf) {
-  std::string text = after("jam", R"(__global__ void k(float *y, const float *x, int n) {
-  int i = threadIdx.x + blockIdx.x * blockDim.x;
-  if (i < n) {
-    // What lies here.
-    float v = x[i];  // Once.
-    /* Squared,
-       and no more. */
-    y[i] = v * v;
-    for (int j = 0; j < 3; ++j) {  // Three times.
-      y[i] += x[j];
-    }
-  }
-}
-)",
+",
                            {{"x", 2}, {"y", 1}, {"z", 1}});
-  EXPECT_THAT(text, HasSubstr("      // What lies here.\n      v[u] = x[i[u]];  // Once.\n    }\n"));
-  EXPECT_THAT(text, HasSubstr("      /* Squared,\n      and no more. */\n      y[i[u]] = v[u] * v[u];\n"));
-  EXPECT_THAT(text, HasSubstr("    for (int j = 0; j < 3; ++j) {  // Three times.\n      #pragma unroll\n"));
+EXPECT_THAT(text, HasSubstr("      // The element.\n      v[u] = x[i[u]];  // Once.\n    }\n"));
+EXPECT_THAT(text, HasSubstr("      /* Squared,\n      and no more. */\n      y[i[u]] = v[u] * v[u];\n"));
+EXPECT_THAT(text, HasSubstr("    for (int j = 0; j < 3; ++j) {  // Three times.\n      #pragma unroll\n"));
 }
 
-TEST(Jam, KnowsTheTypesThatArraysCanHave) {
-  auto with = [](const std::string& body) {
-    return after("jam",
-                 "struct P { float x, y; };\n#define REAL float\n__global__ void k(float *y, const P *p, int n) {\n  "
-                 "int i = threadIdx.x + blockIdx.x * blockDim.x;\n"
-                 "  if (i < n) {\n    " +
-                     body + "\n    for (int j = 0; j < n; ++j) y[i] += 1;\n    y[i] = a.x;\n  }\n}\n",
-                 {{"x", 2}, {"y", 1}, {"z", 1}});
-  };
-  EXPECT_THAT(with("const P a = p[i];"), HasSubstr("    P a[2];\n"));
-  EXPECT_THAT(with("P a = {0};"), Not(HasSubstr("a[2]"))) << "that is the same for all";
-  EXPECT_THAT(with("P a = {(float)i};"), HasSubstr("a[u] = {(float)i[u]};\n"));
-  EXPECT_THAT(with("P b, a = p[i];"), HasSubstr("P b;\n      a[u] = p[i[u]];\n"));
-  EXPECT_THAT(with("auto a = p[i];"), HasSubstr("P a[2];\n"));
-  EXPECT_THAT(with("const P &a = p[i];"), HasSubstr("const P &a_1 = p[i_1];\n")) << "of references there are none";
-  EXPECT_THAT(with("P a; REAL const *q = y + i; a.x = 1;\n    y[i] = *q;\n    y[i] -= *q;\n    for (int j = 0; j < n; "
-                   "++j) y[i] -= *q;"),
-              HasSubstr("REAL const *q[2];\n"));
-  EXPECT_THAT(with("P a; float s[3]; a.x = s[0] = i;\n    for (int j = 0; j < n; ++j) y[i] -= s[0];"),
-              HasSubstr("float s[2][3];\n"));
+TEST(BlockMerging, LeavesKernelsWithoutBarriersToUnrollAndJam) {
+  EXPECT_EQ(after("block_merging", kGemm, {{"x", 2}, {"y", 1}, {"z", 1}}, 0, plane()), "");
 }
 
-TEST(Jam, DoesNotTakeALowerBoundForAnUpperOne) {
-  const std::string text =
-      "__global__ void k(float *y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (n - i < 40) y[i] "
-      "= 1;\n}\n";
-  EXPECT_EQ(offers("jam", text, {{"x", 2}, {"y", 1}, {"z", 1}}).at(0).grid[0].divide, 1);
-}
-
-TEST(Jam, ShrinksTheGridAlongEachAxis) {
-  auto found = offers("jam", kGemm, {{"x", 2}, {"y", 4}, {"z", 1}}, plane());
-  ASSERT_EQ(found.size(), 1u);
-  Candidate original;
-  original.source = kGemm, original.tier = "baseline";
-  auto changed = apply(original, kJam, found[0], "k");
-  auto grid = changed->launches.at(0).evaluate({{9, 9, 1}, {32, 8, 1}}, {})->grid;
-  EXPECT_EQ(grid.x, 5u);
-  EXPECT_EQ(grid.y, 3u);
-}
-
-TEST(Jam, TakesAGuardThatReturns) {
-  std::string text =
-      after("jam",
-            "__global__ void k(float *y, const float *x, int n) {\n  int i = threadIdx.x + blockIdx.x * blockDim.x;\n"
-            "  if (i >= n || n == 3) return;\n  float v = x[i];\n  y[i] = v * v;\n}\n",
-            {{"x", 2}, {"y", 1}, {"z", 1}});
-  EXPECT_THAT(text, HasSubstr("  if (i[1] < n && n != 3) {\n    float v[2];\n"));
-  EXPECT_THAT(text, HasSubstr("if (i >= n || n == 3) continue;"));
-}
-
-TEST(Jam, KeepsABranchOfEachNeighbourWhole) {
-  std::string text = after("jam",
-                           "__global__ void k(float *y, int n) {\n  int i = threadIdx.x + blockIdx.x * blockDim.x;\n"
-                           "  if (i < n) {\n    if (i == 0) y[i] = 1;\n    else y[i] = 2;\n  }\n}\n",
-                           {{"x", 2}, {"y", 1}, {"z", 1}});
-  EXPECT_THAT(text, HasSubstr("      if (i[u] == 0) y[i[u]] = 1;\n      else y[i[u]] = 2;\n"));
-}
-
-TEST(Jam, KeepsTheGridWhereNothingBoundsTheIndex) {
-  std::string text =
-      "__global__ void k(float *y, const float *x, int n) {\n  int i = threadIdx.x + blockIdx.x * blockDim.x;\n"
-      "  int m = blockIdx.y;\n  y[m * n + i] = x[i];\n}\n";
-  RuleContext known = plane(64, 1);
-  std::string jammed = after("jam", text, {{"x", 1}, {"y", 4}, {"z", 1}}, 0, known);
-  EXPECT_THAT(jammed, HasSubstr("m[u] = (blockIdx.y * 4 + u);\n  }\n  if (blockIdx.y * 4 + 3 < gridDim.y) {\n"));
-  EXPECT_THAT(jammed, HasSubstr("if (!(blockIdx.y * 4 + (turn) < gridDim.y)) continue;"));
-  EXPECT_EQ(offers("jam", text, {{"x", 1}, {"y", 4}, {"z", 1}}, known).at(0).grid[1].divide, 1);
-  // A lower bound is none: with more threads than the original had, it would let them in.
-  std::string rows =
-      "__global__ void k(float *y, int n) {\n  int i = blockIdx.y * blockDim.y + threadIdx.y;\n  if (i > 0) y[i] = "
-      "1;\n}\n";
-  EXPECT_THAT(after("jam", rows, {{"x", 1}, {"y", 2}, {"z", 1}}, 0, known),
-              HasSubstr("if (i[0] > 0 && i[1] < gridDim.y * blockDim.y) {"));
-}
-
-TEST(Jam, FindsNamesThatAreFree) {
-  std::string text =
-      after("jam",
-            "__global__ void k(float *y, int n) {\n  int i = threadIdx.x + blockIdx.x * blockDim.x;\n"
-            "  if (i < n) {\n    const float &s = y[i];\n    float s_1 = n;\n    y[i] = s + s_1;\n  }\n}\n",
-            {{"x", 2}, {"y", 1}, {"z", 1}});
-  EXPECT_THAT(
-      text,
-      HasSubstr("const float &s_n1 = y[i_n1];\n    float s_1 = n;\n    y[i] = s + s_1;\n    y[i_n1] = s_n1 + s_1;"));
-}
-
-TEST(Jam, SeesArgumentsOfMacros) {
-  EXPECT_THAT(after("jam",
-                    "#define AT(r, c) ((r) * n + (c))\n__global__ void k(float *y, int n) {\n  int i = threadIdx.x + "
-                    "blockIdx.x * blockDim.x;\n"
-                    "  if (i < n) y[AT(i, 1)] = i;\n}\n",
-                    {{"x", 2}, {"y", 1}, {"z", 1}}),
-              HasSubstr("y[AT(i[u], 1)] = i[u];"));
-}
-
-TEST(Jam, LeavesKernelsAloneWhoseMacrosUseTheVariable) {
-  EXPECT_EQ(
-      after(
-          "jam",
-          "#define HERE y[i]\n__global__ void k(float *y, int n) {\n  int i = threadIdx.x + blockIdx.x * blockDim.x;\n"
-          "  if (i < n) HERE = 1;\n}\n",
-          {{"x", 2}, {"y", 1}, {"z", 1}}),
-      "");
-}
-
-TEST(Jam, LeavesBarriersSharedMemoryAndEarlyEndsAlone) {
-  const Bindings two = {{"x", 2}, {"y", 1}, {"z", 1}};
-  const std::string index = "  int i = threadIdx.x + blockIdx.x * blockDim.x;\n";
-  EXPECT_EQ(
-      after("jam", "__global__ void k(float *y, int n) {\n" + index + "  __syncthreads();\n  if (i < n) y[i] = 1;\n}\n",
-            two),
-      "");
-  EXPECT_EQ(
-      after("jam",
-            "__global__ void k(float *y, int n) {\n" + index + "  __shared__ float t;\n  if (i < n) y[i] = t;\n}\n",
-            two),
-      "");
-  EXPECT_EQ(after("jam",
-                  "__global__ void k(float *y, int n) {\n" + index +
-                      "  if (i < n) {\n    for (int j = 0; j < n; ++j) {\n      if (y[i] > j) return;\n      y[i] = "
-                      "j;\n    }\n  }\n}\n",
-                  two),
-            "");
-  EXPECT_EQ(after("jam",
-                  "__global__ void k(float *y, int n) {\n" + index +
-                      "  if (i < n) {\n    for (int j = 0; j < n; ++j) {\n      if (y[i] > j) break;\n      y[i] = "
-                      "j;\n    }\n  }\n}\n",
-                  two),
-            "");
-}
-
-TEST(Jam, RefusesWorkThatIsDoneForAllNeighboursAtOnce) {
-  EXPECT_EQ(after("jam",
-                  "__global__ void k(float *y, int *count, int n) {\n  int i = threadIdx.x + blockIdx.x * blockDim.x;\n"
-                  "  if (i < n) {\n    count[0] += 1;\n    y[i] = 1;\n  }\n}\n",
-                  {{"x", 2}, {"y", 1}, {"z", 1}}),
-            "");
-}
-
-TEST(MergeBlocks, LeavesToJamWhatNeedsNoBarriers) {
-  EXPECT_EQ(after("merge_blocks", kGemm, {{"x", 2}, {"y", 1}, {"z", 1}}, 0, plane()), "");
-}
-
-TEST(Jam, RepeatsWhatASecondTurnWouldFindChanged) {
-  const std::string loop =
-      "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) {\n    while (t < n) y[i * n + t++] = 1;\n  "
-      "}\n}\n";
-  const std::string text = "__global__ void k(float *y, int n) {\n  int t, u = 3;\n  t = u;\n" + loop;
-  std::string jammed = after("jam", text, {{"x", 2}, {"y", 1}, {"z", 1}});
-  EXPECT_THAT(jammed.substr(jammed.find("turn < 2")), HasSubstr("int t, u = 3;\n      t = u;\n")) << "in every turn";
-  EXPECT_THAT(after("coarsen", text, {{"turns", 2}}),
-              HasSubstr("for (int turn = 0; turn < 2; ++turn) {\n  int t, u = 3;\n"));
-  EXPECT_EQ(after("coarsen", "__global__ void k(float *y, int n, int t) {\n" + loop, {{"turns", 2}}), "");
-  EXPECT_EQ(after("jam", "__global__ void k(float *y, int n, int t) {\n" + loop, {{"x", 2}, {"y", 1}, {"z", 1}}), "");
-}
-
-TEST(Jam, KnowsThatAFunctionMayChangeTheThreadsOwnArray) {
-  const std::string note =
-      "__device__ void note(int* seen, float x) { if (x < 0) seen[0] = 1; }\n__device__ int first(const int* seen) { "
-      "return seen[0]; }\n";
-  const std::string index = "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i >= n) return;\n";
-  const Bindings two = {{"x", 2}, {"y", 1}, {"z", 1}};
-  const std::string text = note + "__global__ void k(float *y, int n) {\n  int seen[1] = {0};\n" + index +
-                           "  note(seen, y[i]);\n  y[i] = first(seen);\n}\n";
-  EXPECT_THAT(after("coarsen", text, {{"turns", 2}}), HasSubstr("++turn) {\n  int seen[1] = {0};\n"))
-      << "each turn has its own";
-  EXPECT_THAT(after("jam", text, two), testing::Not(HasSubstr("note(seen, y[i_1])"))) << "and each neighbour";
-  EXPECT_THAT(after("coarsen",
-                    note + "__global__ void k(float *y, int n) {\n  int seen[1] = {0};\n" + index +
-                        "  y[i] = first(seen);\n}\n",
-                    {{"turns", 2}}),
-              HasSubstr("int seen[1] = {0};\n  for (int turn"));
-  for (auto* kept : {"  int* p = seen;\n", "  int* p = &seen[0];\n", "  int* p;\n  p = n > 3 ? seen : seen + 1;\n"}) {
-    const std::string through = "__global__ void k(float *y, int n) {\n  int seen[2] = {0, 0};\n" + std::string(kept) +
-                                index + "  *p += 1;\n  y[i] = seen[0];\n}\n";
-    EXPECT_EQ(after("coarsen", through, {{"turns", 2}}), "") << kept;
-    EXPECT_EQ(after("jam", through, two), "") << kept;
-  }
-}
-
-TEST(Jam, AsksNothingForTheCopiesOfALoopAndRenamesNothingInComments) {
-  std::string text = after("jam", R"(__global__ void k(int n, float *b, float *c) {
-  int j = blockIdx.x * blockDim.x + threadIdx.x;
-  int i = blockIdx.y * blockDim.y + threadIdx.y;
-  if ((i < n) && (j < n)) {
-    float sum = 0;
-#pragma unroll 4
-    for (int m = i; m < n; m++) {
-      sum += b[m * n + j];  // from i on
-    }
-    c[i * n + j] = sum;
-  }
-}
-)",
+",
                            {{"x", 1}, {"y", 2}, {"z", 1}}, 0, plane());
-  EXPECT_THAT(text, HasSubstr("for (int m = i[u]; m < n; m++)"));
-  size_t asked = text.find("#pragma unroll 4");
-  EXPECT_EQ(text.find("for (", asked), text.find("for (int m = i;")) << "the last ones' own loop alone: " << text;
-  EXPECT_THAT(text, HasSubstr("// from i on"));
+EXPECT_THAT(text, HasSubstr("for (int m = i[u]; m < n; m++)"));
+size_t pragma = text.find("#pragma unroll 4");
+ASSERT_NE(pragma, text.npos);
+EXPECT_EQ(text.find("for (", pragma), text.find("for (int m = i;")) << "only in the remainder loop: " << text;
+EXPECT_EQ(text.find("#pragma unroll 4", pragma + 1), text.npos);
+EXPECT_THAT(text, HasSubstr("// from i on"));
 }
 
-TEST(TurnBlock, LetsThreadsChangePlaces) {
+TEST(SwapBlockAxes, RenumbersTheThreadsOfABlock) {
   const std::string columns =
       "__global__ void k(const float *a, float *b, int n) {\n  int row = blockIdx.x * blockDim.x + threadIdx.x;\n"
       "  int column = blockIdx.y * blockDim.y + threadIdx.y;\n  b[row * n + column] = a[row * n + column];\n}\n";
-  std::string text = after("turn_block", columns, {}, 0, plane());
-  EXPECT_THAT(text, HasSubstr("{\n  const unsigned turned = threadIdx.y * blockDim.x + threadIdx.x, turned_x = turned "
-                              "/ blockDim.y, turned_y = turned % blockDim.y;\n"));
+  std::string text = after("swap_block_axes", columns, {}, 0, plane());
   EXPECT_THAT(
       text,
-      HasSubstr("int row = blockIdx.x * blockDim.x + turned_x;\n  int column = blockIdx.y * blockDim.y + turned_y;\n"));
-  EXPECT_EQ(after("turn_block", text, {}, 0, plane()), "") << "once";
+      HasSubstr("{\n  const unsigned thread_rank = threadIdx.y * blockDim.x + threadIdx.x, swapped_x = thread_rank "
+                "/ blockDim.y, swapped_y = thread_rank % blockDim.y;\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          "int row = blockIdx.x * blockDim.x + swapped_x;\n  int column = blockIdx.y * blockDim.y + swapped_y;\n"));
+  EXPECT_EQ(after("swap_block_axes", text, {}, 0, plane()), "") << "a second application would undo it";
   std::string apart = columns;
   apart.insert(apart.find("threadIdx.") + 10, " ");
-  EXPECT_EQ(after("turn_block", apart, {}, 0, plane()), text) << "however it is spelled";
-  EXPECT_NE(after("turn_block", "// A warp's volatile asm.\n" + columns, {}, 0, plane()), "");
-  EXPECT_EQ(after("turn_block", columns, {}, 0, facts()), "") << "blocks of one dimension";
-  EXPECT_EQ(after("turn_block", "#define X threadIdx.x\n" + columns.substr(0, columns.size() - 2) + "  b[X] = 1;\n}\n",
-                  {}, 0, plane()),
-            "");
-  EXPECT_EQ(after("turn_block",
+  EXPECT_EQ(after("swap_block_axes", apart, {}, 0, plane()), text) << "blanks do not matter";
+  EXPECT_NE(after("swap_block_axes", "// A warp's volatile asm.\n" + columns, {}, 0, plane()), "");
+  EXPECT_EQ(after("swap_block_axes", columns, {}, 0, facts()), "") << "blocks of one dimension";
+  EXPECT_EQ(
+      after("swap_block_axes", "#define X threadIdx.x\n" + columns.substr(0, columns.size() - 2) + "  b[X] = 1;\n}\n",
+            {}, 0, plane()),
+      "");
+  EXPECT_EQ(after("swap_block_axes",
                   columns.substr(0, columns.size() - 2) +
                       "  __shared__ int s[64];\n  s[threadIdx.x] = row;\n  b[row] = s[threadIdx.x ^ 1];\n}\n",
                   {}, 0, plane()),
             "")
-      << "an exchange within a warp that no barrier marks";
-  EXPECT_EQ(after("turn_block", columns.substr(0, columns.size() - 2) + "  __syncwarp(~0u);\n}\n", {}, 0, plane()), "")
-      << "warps would be others";
+      << "an exchange within a warp without a barrier";
+  EXPECT_EQ(after("swap_block_axes", columns.substr(0, columns.size() - 2) + "  __syncwarp(~0u);\n}\n", {}, 0, plane()),
+            "")
+      << "the warps would consist of other threads";
 }
 
-TEST(ThreadRules, IndentAsTheTextDoes) {
+TEST(ThreadRules, FollowTheTextsIndentation) {
   auto indented = [](std::string text, const std::string& by) {
     for (size_t at = 0; (at = text.find('\n', at)) != text.npos;) {
       ++at;
@@ -446,54 +103,48 @@ TEST(ThreadRules, IndentAsTheTextDoes) {
       "__global__ void k(const float *a, float *b, int n)\n{\n  int row = blockIdx.x * blockDim.x + threadIdx.x;\n"
       "  int column = blockIdx.y * blockDim.y + threadIdx.y;\n  b[row * n + column] = a[row * n + column];\n}\n";
   for (const std::string by : {"\t", "    "}) {
-    EXPECT_THAT(after("turn_block", indented(columns, by), {}, 0, plane()),
-                HasSubstr("{\n" + by + "const unsigned turned = "));
-    std::string text = after("jam", indented(kGemm, by), {{"x", 1}, {"y", 2}, {"z", 1}}, 0, plane());
+    EXPECT_THAT(after("swap_block_axes", indented(columns, by), {}, 0, plane()),
+                HasSubstr("{\n" + by + "const unsigned thread_rank = "));
+    std::string text = after("unroll_and_jam", indented(kGemm, by), {{"x", 1}, {"y", 2}, {"z", 1}}, 0, plane());
     ASSERT_NE(text, "");
-    EXPECT_EQ(text, indented(after("jam", kGemm, {{"x", 1}, {"y", 2}, {"z", 1}}, 0, plane()), by));
+    EXPECT_EQ(text, indented(after("unroll_and_jam", kGemm, {{"x", 1}, {"y", 2}, {"z", 1}}, 0, plane()), by));
   }
   const std::string wrapped = "__global__ void k(const float *a,\n                  float *b, int n) {\n" +
                               columns.substr(columns.find("  int row"));
-  EXPECT_THAT(after("turn_block", wrapped, {}, 0, plane()), HasSubstr("{\n  const unsigned turned = "));
+  EXPECT_THAT(after("swap_block_axes", wrapped, {}, 0, plane()), HasSubstr("{\n  const unsigned thread_rank = "));
 }
 
-TEST(Jam, KeepsWhatSeldomRunsSmall) {
-  std::string text = after("jam", kGemm, {{"x", 1}, {"y", 2}, {"z", 1}}, 0, plane());
-  EXPECT_THAT(text, HasSubstr("    #pragma unroll 1\n    for (int turn = 0;"));
-  EXPECT_EQ(offers("unroll", kGemm, {{"factor", 4}}).size(), 1u);
-  EXPECT_EQ(offers("unroll", text, {{"factor", 4}}).size(), 1u)
-      << "the loop of the neighbours, not the one of the few that are left";
-}
-
-TEST(WarpAtomics, SendOneLaneToMemory) {
-  std::string text = after("warp_atomics",
+TEST(WarpAggregation, LetsOneLanePerformTheAtomic) {
+  std::string text = after("warp_aggregation",
                            "__global__ void k(float *total, int *most, const float *x, int n) {\n  int i = blockIdx.x "
                            "* blockDim.x + threadIdx.x;\n"
                            "  if (i < n)\n    atomicAdd(total, x[i] * 2);\n  atomicMax(&most[blockIdx.x], i);\n}\n");
   EXPECT_THAT(
       text,
-      HasSubstr("{ float part = x[i] * 2; if (__activemask() == 0xffffffffu) { for (int hop = 16; hop > 0; hop /= 2) "
-                "part += __shfl_xor_sync(0xffffffffu, part, hop); if ((threadIdx.x + blockDim.x * (threadIdx.y + "
-                "blockDim.y * threadIdx.z)) % 32 == 0) "
-                "atomicAdd(total, part); } else atomicAdd(total, part); }"));
-  EXPECT_THAT(text, HasSubstr("part = max(part, __shfl_xor_sync(0xffffffffu, part, hop))"));
+      HasSubstr(
+          "{ float partial = x[i] * 2; if (__activemask() == 0xffffffffu) { for (int offset = 16; offset > 0; offset "
+          "/= 2) "
+          "partial += __shfl_xor_sync(0xffffffffu, partial, offset); if ((threadIdx.x + blockDim.x * (threadIdx.y + "
+          "blockDim.y * threadIdx.z)) % 32 == 0) "
+          "atomicAdd(total, partial); } else atomicAdd(total, partial); }"));
+  EXPECT_THAT(text, HasSubstr("partial = max(partial, __shfl_xor_sync(0xffffffffu, partial, offset))"));
 }
 
-TEST(WarpAtomics, LeavePlacesAloneThatDifferAndResultsThatAreUsed) {
+TEST(WarpAggregation, LeavesDivergentAddressesAndUsedResults) {
   auto with = [](const std::string& statement) {
     return after(
-        "warp_atomics",
+        "warp_aggregation",
         "__global__ void k(int *y, int n) {\n  int i = threadIdx.x, j = blockIdx.x * 2, m = 0;\n  m += n;\n  " +
             statement + "\n}\n");
   };
   EXPECT_NE(with("atomicAdd(&y[j], 1);"), "");
   EXPECT_NE(with("atomicAdd(y + j, i);"), "");
   EXPECT_EQ(with("atomicAdd(&y[i], 1);"), "");
-  EXPECT_EQ(with("atomicAdd(&y[y[0]], 1);"), "") << "what lies there may change";
-  EXPECT_EQ(with("atomicAdd(&y[m], 1);"), "") << "m may differ";
+  EXPECT_EQ(with("atomicAdd(&y[y[0]], 1);"), "") << "the index is read from memory";
+  EXPECT_EQ(with("atomicAdd(&y[m], 1);"), "") << "m is changed";
   EXPECT_EQ(with("int old = atomicAdd(y, 1); y[old] = 1;"), "");
   EXPECT_EQ(with("auto count = [&](int at) { atomicAdd(&y[at], 1); };\n  count(i);"), "")
-      << "who calls it gives the place";
+      << "the address depends on the lambda's argument";
   EXPECT_EQ(with("auto count = [](int *at) { atomicAdd(at, 1); };\n  count(y + i);"), "");
 }
 
@@ -510,90 +161,82 @@ const std::string kHistogram = R"(__global__ void k(const unsigned char *value, 
 }
 )";
 
-TEST(PrivateSums, AreGatheredInTheBlockAndLeaveWhatLiesBeyondAsItWas) {
-  std::string text = after("private_sums", kHistogram, {{"turns", 1}}, 0, with_extent(1, 1024));
+TEST(SharedPrivatisation, AddsToSharedMemoryAndDirectlyPastTheRecordedExtent) {
+  std::string text = after("shared_privatisation", kHistogram, {{"factor", 1}}, 0, with_extent(1, 1024));
   EXPECT_EQ(text, R"(__global__ void k(const unsigned char *value, unsigned *counts, int n) {
-  __shared__ unsigned int counts_here[256];
+  __shared__ unsigned int counts_shared[256];
   const unsigned thread = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x, threads = blockDim.x * blockDim.y * blockDim.z;
-  for (unsigned at = thread; at < 256; at += threads) counts_here[at] = 0;
+  for (unsigned element = thread; element < 256; element += threads) counts_shared[element] = 0;
   __syncthreads();
   do {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) continue;
-  { const size_t at = value[i]; if (at < 256) atomicAdd(&counts_here[at], 1u); else atomicAdd(&counts[at], 1u); }
+  { const size_t element = value[i]; if (element < 256) atomicAdd(&counts_shared[element], 1u); else atomicAdd(&counts[element], 1u); }
   } while (false);
   __syncthreads();
-  for (unsigned at = thread; at < 256; at += threads) if (counts_here[at] != 0) atomicAdd(&counts[at], counts_here[at]);
+  for (unsigned element = thread; element < 256; element += threads) if (counts_shared[element] != 0) atomicAdd(&counts[element], counts_shared[element]);
 }
 )");
 }
 
-TEST(PrivateSums, LetABlockDoTheWorkOfSeveral) {
+TEST(SharedPrivatisation, LetsABlockDoTheWorkOfSeveral) {
   RuleContext known = with_extent(1, 1024);
   known.covered[0] = {{2, ""}};
-  auto found = offers("private_sums", kHistogram, {{"turns", 8}}, known);
+  auto found = offers("shared_privatisation", kHistogram, {{"factor", 8}}, known);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].grid[0].divide, 8);
-  std::string text = after("private_sums", kHistogram, {{"turns", 8}}, 0, known);
-  EXPECT_THAT(text, HasSubstr("__syncthreads();\n  for (int turn = 0; turn < 8; ++turn) {\n  int i = (blockIdx.x * 8 + "
-                              "turn) * blockDim.x + threadIdx.x;\n"
+  std::string text = after("shared_privatisation", kHistogram, {{"factor", 8}}, 0, known);
+  EXPECT_THAT(text, HasSubstr("__syncthreads();\n  for (int block_iteration = 0; block_iteration < 8; "
+                              "++block_iteration) {\n  int i = (blockIdx.x * 8 + "
+                              "block_iteration) * blockDim.x + threadIdx.x;\n"
                               "  if (i >= n) continue;\n"));
-  EXPECT_THAT(text, HasSubstr("  }\n  __syncthreads();\n  for (unsigned at"));
+  EXPECT_THAT(text, HasSubstr("  }\n  __syncthreads();\n  for (unsigned element"));
 }
 
-TEST(PrivateSums, LeaveArraysAloneThatAreLargeOrUsedOtherwise) {
+TEST(SharedPrivatisation, LeavesArraysThatAreLargeOrUsedOtherwise) {
   auto with = [](const std::string& statement, uint64_t bytes = 64) {
-    return after("private_sums",
+    return after("shared_privatisation",
                  "__global__ void k(float *sums, int n) {\n  int i = threadIdx.x;\n  " + statement + "\n}\n",
-                 {{"turns", 1}}, 0, with_extent(0, bytes));
+                 {{"factor", 1}}, 0, with_extent(0, bytes));
   };
-  EXPECT_THAT(with("if (i < n) atomicAdd(sums, 2.0f);"), HasSubstr("if (i < n) atomicAdd(&sums_here[0], 2.0f);"));
+  EXPECT_THAT(with("if (i < n) atomicAdd(sums, 2.0f);"), HasSubstr("if (i < n) atomicAdd(&sums_shared[0], 2.0f);"));
   EXPECT_THAT(with("atomicAdd(sums + i % 2, 2.0f);"),
-              HasSubstr("{ const size_t at = i % 2; if (at < 16) atomicAdd(&sums_here[at], 2.0f);"));
-  EXPECT_EQ(with("atomicAdd(sums, 2.0f);", 1 << 20), "") << "a block has no place for it";
+              HasSubstr("{ const size_t element = i % 2; if (element < 16) atomicAdd(&sums_shared[element], 2.0f);"));
+  EXPECT_EQ(with("atomicAdd(sums, 2.0f);", 1 << 20), "") << "shared memory is too small";
   EXPECT_EQ(with("float old = atomicAdd(sums, 2.0f); sums[1] = old;"), "") << "the result is used";
-  EXPECT_EQ(with("atomicAdd(sums, 2.0f); sums[1] = 1;"), "") << "something else is done with it";
+  EXPECT_EQ(with("atomicAdd(sums, 2.0f); sums[1] = 1;"), "") << "the array is accessed otherwise";
   EXPECT_EQ(with("extern __shared__ int tile[];\n  tile[i] = n;\n  atomicAdd(sums, 2.0f);"), "")
-      << "another run may ask for all that there is";
+      << "another run may use all shared memory";
   RuleContext shared = with_extent(0, 64);
   shared.shared_pointers = {0};
-  EXPECT_EQ(after("private_sums", "__global__ void k(float *sums) {\n  atomicAdd(sums, 2.0f);\n}\n", {{"turns", 1}}, 0,
-                  shared),
+  EXPECT_EQ(after("shared_privatisation", "__global__ void k(float *sums) {\n  atomicAdd(sums, 2.0f);\n}\n",
+                  {{"factor", 1}}, 0, shared),
             "");
 }
 
-TEST(BlockIndex, IsKnownInItsUsualSpellings) {
+TEST(BlockIndex, IsRecognisedInItsUsualSpellings) {
   for (auto* spelled : {"(unsigned long long)blockDim.x * blockIdx.x + threadIdx.x",
                         "blockIdx.x * static_cast<long>(blockDim.x) + (long)threadIdx.x"})
-    EXPECT_NE(after("jam",
+    EXPECT_NE(after("unroll_and_jam",
                     std::string("__global__ void k(float *y, long n) {\n  long i = ") + spelled +
                         ";\n  if (i >= n) return;\n  y[i] = 1;\n}\n",
                     {{"x", 2}, {"y", 1}, {"z", 1}}),
               "")
         << spelled;
-  EXPECT_NE(after("jam",
+  EXPECT_NE(after("unroll_and_jam",
                   "#define W 64\n__global__ void k(float *y, int n) {\n  const unsigned i = (unsigned)(blockIdx.x * W "
                   "+ threadIdx.x);\n  if (i >= n) return;\n  y[i] = 1;\n}\n",
                   {{"x", 2}, {"y", 1}, {"z", 1}}),
             "");
-  EXPECT_EQ(after("jam",
+  EXPECT_EQ(after("unroll_and_jam",
                   "__global__ void k(float *y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i >= "
                   "n) return;\n  y[i] = threadIdx.x;\n}\n",
                   {{"x", 2}, {"y", 1}, {"z", 1}}),
             "")
-      << "something else knows the thread's number too";
+      << "threadIdx is used elsewhere, too";
 }
 
-TEST(Jam, SeesNoBarrierInCopiesOfRecords) {
-  const std::string text =
-      "struct V { float x, y; };\nstruct P { V at, speed; int alive; };\n__global__ void k(P *ps, int n) {\n  int i = "
-      "blockIdx.x * blockDim.x + threadIdx.x;\n  if (i >= n) return;\n"
-      "  P p = ps[i];\n  p.at.x += p.speed.x;\n  V old = p.at;\n  p.speed = old;\n  ps[i] = p;\n}\n";
-  EXPECT_NE(after("jam", text, {{"x", 2}, {"y", 1}, {"z", 1}}), "");
-  EXPECT_NE(after("coarsen", text, {{"turns", 2}}), "");
-}
-
-TEST(BlockIndex, IsKnownToNothingElseByAMacroOrWhole) {
+TEST(BlockIndex, MustBeTheOnlyUseOfTheBuiltinVariables) {
   for (auto* other :
        {"OUT = 1;", "y[i + TX] = 1;", "const uint3 b = blockIdx;\n  y[i] = b.x;", "y[i + place()] = 1;"}) {
     const std::string text =
@@ -603,23 +246,22 @@ TEST(BlockIndex, IsKnownToNothingElseByAMacroOrWhole) {
         "__global__ void k(float *y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i >= n) "
         "return;\n  " +
         other + "\n}\n";
-    EXPECT_EQ(after("jam", text, {{"x", 2}, {"y", 1}, {"z", 1}}), "") << other;
-    EXPECT_EQ(after("coarsen", text, {{"turns", 2}}), "") << other;
+    EXPECT_EQ(after("unroll_and_jam", text, {{"x", 2}, {"y", 1}, {"z", 1}}), "") << other;
+    EXPECT_EQ(after("block_coarsening", text, {{"factor", 2}}), "") << other;
   }
 }
 
-TEST(Coarsen, KeepsTheGridWhereMemoryIsTouchedInFrontOfTheGuard) {
-  for (auto* in_front : {"if (i >= most) stat->over = 1;", "if (i >= most) over = 1;", "if (i >= most) ++over;",
-                         "Stat& s = *stat;\n  if (i >= most) s.over = 1;"}) {
+TEST(BlockCoarsening, KeepsTheGridWhereMemoryIsAccessedBeforeTheGuard) {
+  for (auto* before_guard : {"if (i >= most) stat->over = 1;", "if (i >= most) over = 1;", "if (i >= most) ++over;",
+                             "Stat& s = *stat;\n  if (i >= most) s.over = 1;"}) {
     const std::string text =
         "struct Stat { int over; };\n__device__ int over;\n__global__ void k(float *y, Stat *stat, int n, int most) "
         "{\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  " +
-        std::string(in_front) + "\n  if (i < n) y[i] = 3;\n}\n";
+        std::string(before_guard) + "\n  if (i < n) y[i] = 3;\n}\n";
     RuleContext known = facts();
     known.covered[0] = {{2, ""}};
-    for (auto& one : offers("coarsen", text, {{"turns", 2}}, known)) EXPECT_EQ(one.grid[0].divide, 1) << in_front;
-    for (auto& one : offers("jam", text, {{"x", 2}, {"y", 1}, {"z", 1}}, known))
-      EXPECT_EQ(one.grid[0].divide, 1) << in_front;
+    EXPECT_EQ(offers("block_coarsening", text, {{"factor", 2}}, known).at(0).grid[0].divide, 1) << before_guard;
+    EXPECT_TRUE(offers("unroll_and_jam", text, {{"x", 2}, {"y", 1}, {"z", 1}}, known).empty()) << before_guard;
   }
 }
 

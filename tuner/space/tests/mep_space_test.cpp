@@ -325,9 +325,9 @@ TEST(MepSpace, LeavesTheBlockWhoseSizeAlongAnotherAxisIsNotKnown) {
 TEST(MepSpace, LeavesRoomForGridsAlongYAndSaysHowMuch) {
   Mep mep = square("by");
   auto space = MepSpace::create(mep, parent(kAsksForBothAxes));
-  EXPECT_THAT(space.materialise(with(space.space(), "block_y", 4)).note,
+  EXPECT_THAT(space.materialise(with(space.space(), "block_y", 4)).note(),
               HasSubstr("block_y 16 -> 4, assuming that the application never has more than 16383 blocks along y"));
-  EXPECT_THAT(space.materialise(with(space.space(), "block_x", 4)).note, testing::Not(HasSubstr("assuming")));
+  EXPECT_THAT(space.materialise(with(space.space(), "block_x", 4)).note(), testing::Not(HasSubstr("assuming")));
   for (auto& instance : mep.instances) instance.geometry.grid.y = 16000;
   mep.launches[0].grid[1] = "(rows + by - 1) / by"_e, mep.launches[0].argument_text.push_back("rows");
   auto full = MepSpace::create(mep, parent(kAsksForBothAxes));
@@ -456,9 +456,9 @@ TEST(MepSpace, SaysWhatTheParentHadDoneBeforeWhatItTurns) {
   Mep mep = mep_with("(n + B - 1) / B", "B", 16, 64, 1000);
   mep.knobs = {knob("B", 64, true, true)};
   Candidate rewritten = parent("#define B 64\n");
-  rewritten.tier = "source", rewritten.note = "readonly parameters of k";
+  rewritten.tier = "source", rewritten.steps = {Step::described("restrict_pointers parameters of k")};
   auto space = MepSpace::create(mep, rewritten);
-  EXPECT_EQ(space.materialise(with(space.space(), "B", 32)).note, "readonly parameters of k; B 64 -> 32");
+  EXPECT_EQ(space.materialise(with(space.space(), "B", 32)).note(), "restrict_pointers parameters of k; B 64 -> 32");
 }
 
 TEST(MepSpace, ContinuesFromAValueThatItsParentAlreadyHolds) {

@@ -66,6 +66,45 @@ TEST_F(RunFile, GivesEverythingBack) {
   EXPECT_EQ((*run.baseline())->id, 1);
 }
 
+TEST_F(RunFile, GivesTheStepsOfACandidateBack) {
+  Candidate made = candidate("u", "source", 64);
+  made.add_step({.origin = Step::Origin::Rule,
+                 .rule = "restrict_pointers",
+                 .place = "parameters of k",
+                 .parameters = {{"ldg", 1}},
+                 .summary = "__restrict__ and __ldg",
+                 .premises = {{"x and y do not overlap", 3}}});
+  {
+    RunStore run = filled();
+    ASSERT_TRUE(run.record(made, fake_ok(1.2), {1}, 4).ok());
+  }
+  EXPECT_EQ(RunStore::open(file_)->history()->back().candidate.steps, made.steps);
+}
+
+TEST_F(RunFile, OfTheFirstFormatIsReadWithTheNamesThatRulesHaveToday) {
+  { RunStore run = filled(); }
+  ASSERT_TRUE(Database::open(file_, Database::Mode::ReadWrite)
+                  ->execute("PRAGMA user_version=1; UPDATE candidate SET candidate='{\"tier\":\"source\","
+                            "\"proposer\":\"rules/jam\",\"note\":\"jam the loop over i (x 2); B 64 -> 32\"}' "
+                            "WHERE id=3")
+                  .ok());
+  const Candidate read = RunStore::open(file_)->history()->at(2).candidate;
+  EXPECT_EQ(read.proposer, "rules/unroll_and_jam");
+  EXPECT_EQ(read.steps, std::vector{Step::described("jam the loop over i (x 2); B 64 -> 32")});
+}
+
+TEST_F(RunFile, IsOfTodaysFormatOnceItIsResumed) {
+  auto version = [&] { return std::to_integer<int>(read_bytes(file_)->at(63)); };
+  { RunStore run = filled(); }
+  EXPECT_EQ(version(), kRunVersion);
+  ASSERT_TRUE(Database::open(file_, Database::Mode::ReadWrite)->execute("PRAGMA user_version=1").ok());
+  ASSERT_EQ(version(), 1);
+  { EXPECT_TRUE(RunStore::open(file_).ok()); }
+  EXPECT_EQ(version(), 1) << "by a reader it is left as it is";
+  { EXPECT_TRUE(RunStore::resume(file_).ok()); }
+  EXPECT_EQ(version(), kRunVersion);
+}
+
 TEST_F(RunFile, BestApplicableLeavesOutWhatOnlyOurCompilerCanDo) {
   RunStore run = filled();
   EXPECT_EQ((*run.best())->id, 4);

@@ -1,9 +1,9 @@
-// fast_math: single-precision functions and divisions as the hardware does them, right to a few units in the last place
-// instead of one: `expf(x)` becomes `__expf(x)`, `a / b` `__fdividef(a, b)`, `a / sqrtf(b)` `a * rsqrtf(b)`. That is
-// what nvcc's -use_fast_math does to a whole file; here it is one kernel's functions, its divisions, or both, and
-// verification says whether its results bear it. The functions' error grows with their arguments (__sinf's past pi), of
-// which only the recorded ones were tried: the label says so. What is cut to an integer is left alone; and so is an
-// operand whose type is an alias or a macro, which may be a double another time.
+// fast_math: single-precision functions and divisions by the hardware's approximations, which are correct to a few
+// units in the last place instead of one: `expf(x)` becomes `__expf(x)`, `a / b` `__fdividef(a, b)`, `a / sqrtf(b)` `a
+// * rsqrtf(b)`. nvcc's -use_fast_math does that for a whole file; this rule does it for one kernel's functions, its
+// divisions, or both, and verification decides whether the results are accurate enough. The functions' error grows with
+// their arguments (__sinf's past pi), and only the recorded arguments were tried: that is a premise. Values that become
+// integers are left alone, and operands whose type is an alias or a macro, which may be double in another build.
 #include <clang/AST/Expr.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ struct Intrinsic {
 constexpr Intrinsic kIntrinsics[] = {{"expf", "__expf"},   {"exp10f", "__exp10f"}, {"logf", "__logf"},
                                      {"log2f", "__log2f"}, {"log10f", "__log10f"}, {"powf", "__powf"},
                                      {"sinf", "__sinf"},   {"cosf", "__cosf"},     {"tanf", "__tanf"}};
-/// The overloads of <cmath> take these names for floats too.
+/// Overloads of <cmath> for float.
 constexpr Intrinsic kOverloads[] = {
     {"exp", "__expf"}, {"log", "__logf"}, {"pow", "__powf"}, {"sin", "__sinf"}, {"cos", "__cosf"}};
 
@@ -48,9 +48,9 @@ const char* fast_version(llvm::StringRef name) {
   return nullptr;
 }
 
-/// `call`'s name and closing parenthesis replaced.
-bool wrap(const KernelSource& source, const clang::CallExpr* call, const std::string& open, const std::string& close,
-          std::vector<TextEdit>& edits) {
+/// Replaces the call's name and closing parenthesis.
+bool replace_call(const KernelSource& source, const clang::CallExpr* call, const std::string& open,
+                  const std::string& close, std::vector<TextEdit>& edits) {
   auto name = source.span(call->getCallee());
   auto end = source.offset(call->getRParenLoc());
   auto argument = call->getNumArgs() == 1 ? source.span(call->getArg(0)) : std::nullopt;
@@ -60,13 +60,13 @@ bool wrap(const KernelSource& source, const clang::CallExpr* call, const std::st
   return true;
 }
 
-/// Few units in the last place are nothing to a value of which that becomes; `compares` where it is compared.
-bool bears_it(Rounded then, bool& compares) {
-  compares |= then == Rounded::Compared;
-  return then != Rounded::Cut;
+/// Whether a value with this use may change by a few units in the last place; sets `compares` if it is compared.
+bool tolerates_rounding(RoundedUse then, bool& compares) {
+  compares |= then == RoundedUse::Compared;
+  return then != RoundedUse::Truncated;
 }
 
-/// Those `taken` are part of a division that was replaced.
+/// `taken`: calls that are part of a division that was replaced.
 void replace_functions(const KernelSource& source, const clang::Stmt* body, const std::set<const clang::Expr*>& taken,
                        bool& compares, std::vector<TextEdit>& edits) {
   walk(body, [&](const clang::Stmt* statement) {
@@ -76,21 +76,21 @@ void replace_functions(const KernelSource& source, const clang::Stmt* body, cons
     llvm::StringRef callee = name_of_single(source, call);
     const char* fast = fast_version(callee);
     if (name && source.spelled(call->getCallee()) == "sincosf" && call->getNumArgs() == 3) {
-      const Rounded both = std::max(what_becomes_of_what_is_at(source, call->getArg(1)),
-                                    what_becomes_of_what_is_at(source, call->getArg(2)));
-      if (bears_it(both, compares)) edits.push_back({name->begin, name->end, "__sincosf"});
+      const RoundedUse both = std::max(use_of_stored(source, call->getArg(1)), use_of_stored(source, call->getArg(2)));
+      if (tolerates_rounding(both, compares)) edits.push_back({name->begin, name->end, "__sincosf"});
       return true;
     }
-    // `expf` is of single precision whatever it is given, `exp` is an overload.
+    // `expf` has single precision for every argument; `exp` is overloaded.
     if (!name || !(fast || callee == "tanhf" || is_root(callee)) ||
         (!callee.ends_with("f") && !only_plain_floats(source, call)))
       return true;
-    if (!bears_it(what_becomes_of(source, call), compares)) return true;
+    if (!tolerates_rounding(use_of(source, call), compares)) return true;
     if (fast) edits.push_back({name->begin, name->end, fast});
-    // Exact to 2^-22 of one, not of the value: for small ones verification decides.
-    else if (callee == "tanhf") wrap(source, call, "(1.0f - __fdividef(2.0f, __expf(2.0f * (", ")) + 1.0f))", edits);
-    // The root of zero stays zero: its reciprocal root is infinite.
-    else if (is_root(callee)) wrap(source, call, "__fdividef(1.0f, rsqrtf(", "))", edits);
+    // The absolute error is 2^-22; whether that is enough for small values is left to verification.
+    else if (callee == "tanhf")
+      replace_call(source, call, "(1.0f - __fdividef(2.0f, __expf(2.0f * (", ")) + 1.0f))", edits);
+    // The root of zero stays zero: rsqrtf(0) is infinite, and 1 / infinity is 0.
+    else if (is_root(callee)) replace_call(source, call, "__fdividef(1.0f, rsqrtf(", "))", edits);
     return true;
   });
 }
@@ -104,11 +104,12 @@ void replace_divisions(const KernelSource& source, const clang::Stmt* body, std:
       return true;
     auto range = source.span(division);
     auto operation = source.offset(division->getOperatorLoc());
-    // A constant's reciprocal is multiplied with already; what is above it in the tree is left for the next time.
+    // The compiler multiplies by a constant's reciprocal already. Enclosing divisions are left for the next application
+    // of the rule.
     if (!range || !operation || !only_plain_floats(source, division) ||
         (!division->getRHS()->isValueDependent() && division->getRHS()->isEvaluatable(source.context())))
       return true;
-    if (!bears_it(what_becomes_of(source, division), compares)) return true;
+    if (!tolerates_rounding(use_of(source, division), compares)) return true;
     auto* root = llvm::dyn_cast<clang::CallExpr>(division->getRHS()->IgnoreParenImpCasts());
     auto name = root && is_root(name_of_single(source, root)) ? source.span(root->getCallee()) : std::nullopt;
     if (name) {
@@ -125,41 +126,39 @@ void replace_divisions(const KernelSource& source, const clang::Stmt* body, std:
 }
 
 std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, const Bindings& values) {
-  int64_t pieces = values.at("pieces");
-  static constexpr const char* kPieces[] = {"", "functions", "divisions", "functions and divisions"};
+  int64_t operations = values.at("operations");
+  static constexpr const char* kOperations[] = {"", "functions", "divisions", "functions and divisions"};
   Opportunity found;
-  found.place = "whole text", found.choice = kPieces[pieces];
-  // Divisions first: what is inserted where a function's name begins comes before the name.
+  found.place = "whole text", found.summary = kOperations[operations];
+  // Divisions first: text that they insert at a function's name must precede that name.
   std::set<const clang::Expr*> taken;
   bool compares = false;
-  if (pieces & 2)
+  if (operations & 2)
     for (auto* function : source.functions())
       replace_divisions(source, function->getBody(), taken, compares, found.edits);
   size_t divisions = found.edits.size();
-  if (pieces & 1)
+  if (operations & 1)
     for (auto* function : source.functions())
       replace_functions(source, function->getBody(), taken, compares, found.edits);
-  if (pieces == 3 && (divisions == 0 || found.edits.size() == divisions))
-    return {};  // The same as one of the pieces alone.
+  if (operations == 3 && (divisions == 0 || found.edits.size() == divisions))
+    return {};  // The same as one of the operations alone.
   if (found.edits.empty()) return {};
   if (found.edits.size() > divisions)
-    found.premise = "assuming that the functions' arguments stay in the range of the recorded launches";
-  // Past 2^126 __fdividef is 0. A quotient by a root became a product.
+    found.premises.push_back({"the functions' arguments stay in the range of the recorded launches"});
+  // __fdividef is 0 for divisors past 2^126. A quotient by a root became a product.
   const bool divides = std::any_of(found.edits.begin(), found.edits.begin() + static_cast<long>(divisions),
                                    [](auto& edit) { return edit.text == "__fdividef("; });
-  if (divides)
-    found.premise +=
-        (found.premise.empty() ? "assuming" : " and") + std::string(" that no divisor is larger than 8e37");
-  if (compares) found.premise = and_compares_rounded(found.premise);
+  if (divides) found.premises.push_back({"no divisor is larger than 8e37"});
+  if (compares) found.effects.push_back(kComparesRounded);
   return {found};
 }
 
 }  // namespace
 
 const Rule kFastMath = {"fast_math",
-                        "single-precision functions (1), divisions (2) or both (3) as the hardware does them",
-                        "float operands; the results bear a few units in the last place",
-                        {{"pieces", {1, 2, 3}}},
+                        "single-precision functions (1), divisions (2) or both (3) by the hardware's approximations",
+                        "float operands; the results tolerate an error of a few units in the last place",
+                        {{"operations", {1, 2, 3}}},
                         find,
                         {Bound::Compute}};
 

@@ -1,9 +1,8 @@
-// float_literals: `x * 0.5` with a float x is computed in double, on hardware that does double at a fraction of the
-// rate, only to be cut back to float. Where a whole double expression has nothing but float operands and literals in it
-// and its value goes into a float (or a comparison), the literals get their `f` and mathematical functions theirs.
-// Where an operand's type is spelled `real`, which may be double another time, a literal becomes `real(0.5)` and
-// overloads choose the function. Numbers that floats do not bear stay what they are, and so does what is cut to an
-// integer.
+// float_literals: `x * 0.5` with a float x is computed in double, at a fraction of the hardware's rate for float, and
+// then converted back. If a double expression consists of float operands and literals only, and its value is converted
+// to float (or compared), its literals and mathematical functions get the suffix `f`. If an operand's type is spelled
+// `real`, which may be double in another build, a literal becomes `real(0.5)` and overloading selects the function.
+// Literals outside of float's range are left alone, and so are values that become integers.
 #include <clang/AST/Expr.h>
 
 #include "tuner/source/rules/arithmetic/rounding.h"
@@ -21,13 +20,14 @@ const std::set<std::string>& double_functions() {
   return names;
 }
 
-/// Of these a computed argument that is rounded otherwise makes another whole number; of a float that is just there
-/// none.
-bool cuts(llvm::StringRef function) {
+/// Functions with whole results, which another rounding of a computed argument may change. A float argument that is not
+/// computed is exact.
+bool truncates(llvm::StringRef function) {
   return function == "floor" || function == "ceil" || function == "round" || function == "trunc" || function == "fmod";
 }
 
-/// Where a macro is used whose whole value is this literal: `#define EPSILON 0.01` is common, and not ours to change.
+/// Position of the use of a macro whose whole value is this literal (`#define EPSILON 0.01`); the macro itself must not
+/// be changed.
 std::optional<size_t> macro_use(const KernelSource& source, const clang::FloatingLiteral* literal) {
   auto& sources = source.context().getSourceManager();
   auto& language = source.context().getLangOpts();
@@ -39,9 +39,9 @@ std::optional<size_t> macro_use(const KernelSource& source, const clang::Floatin
   return range.getBegin() == range.getEnd() ? source.offset(range.getBegin()) : std::nullopt;
 }
 
-/// What an expression would need to be computed in float.
+/// The edits by which an expression is computed in float.
 struct Conversion {
-  std::string type;  ///< As the program spells it.
+  std::string type;  ///< The float type as the program spells it.
   std::vector<TextEdit> edits;
   bool possible = true, has_float = false;
 };
@@ -58,7 +58,7 @@ void examine(const KernelSource& source, const clang::Expr* expression, Conversi
   } else if (auto* literal = llvm::dyn_cast<clang::FloatingLiteral>(expression)) {
     auto range = source.span(literal);
     std::string text = source.spelled(literal);
-    if (!bears_single(literal)) into.possible = false;
+    if (!fits_single(literal)) into.possible = false;
     else if (auto use = macro_use(source, literal)) into.edits.push_back({*use, *use, "(" + into.type + ")"});
     else if (!range || text.empty() || text.find_first_of("xXfFlL_(") != text.npos) into.possible = false;
     else if (into.type == "float") into.edits.push_back({range->end, range->end, "f"});
@@ -83,11 +83,11 @@ void examine(const KernelSource& source, const clang::Expr* expression, Conversi
       return;
     }
     for (auto* argument : call->arguments())
-      if (cuts(callee->getName()) &&
+      if (truncates(callee->getName()) &&
           !context.hasSameUnqualifiedType(argument->IgnoreParenImpCasts()->getType(), context.FloatTy))
         return void(into.possible = false);
     if (into.type == "float") {
-      // `std::sqrt` has no sqrtf beside it in every library; the unqualified name has.
+      // Not every library has std::sqrtf beside std::sqrt; the unqualified sqrtf always exists.
       if (source.offset(call->getCallee()->getBeginLoc()) != name) return void(into.possible = false);
       into.edits.push_back({*name + callee->getName().size(), *name + callee->getName().size(), "f"});
     }
@@ -97,9 +97,9 @@ void examine(const KernelSource& source, const clang::Expr* expression, Conversi
   }
 }
 
-/// `x < 0.1` of a float x that is 0.1f: true in double, where they differ, and false in float. What was computed is
-/// rounded anyway.
-bool tells_a_value_from_its_rounding(const clang::BinaryOperator* comparison) {
+/// The comparison distinguishes a literal from its rounding to float: if x is 0.1f, `x < 0.1` is true in double and
+/// false in float. Computed operands are rounded anyway.
+bool distinguishes_rounding(const clang::BinaryOperator* comparison) {
   auto literal_of = [](const clang::Expr* side) {
     return llvm::dyn_cast<clang::FloatingLiteral>(side->IgnoreParenImpCasts());
   };
@@ -118,7 +118,7 @@ bool tells_a_value_from_its_rounding(const clang::BinaryOperator* comparison) {
 std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, const Bindings&) {
   Opportunity found;
   found.place = "whole text",
-  found.premise = "which lowers the precision of double constants and of what is computed with them to float";
+  found.effects = {"lowers the precision of double constants, and of results computed with them, to float"};
   auto& context = source.context();
   bool compares = false;
   auto is = [&](clang::QualType type, clang::QualType wanted) {
@@ -127,7 +127,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
   for (auto* function : source.functions())
     walk(function->getBody(), [&](const clang::Stmt* statement) {
       std::vector<const clang::Expr*> roots;
-      const clang::Expr* value = nullptr;  // What is a float in the end.
+      const clang::Expr* value = nullptr;  // The expression whose value becomes a float.
       if (auto* cast = llvm::dyn_cast<clang::CastExpr>(statement)) {
         if (is(cast->getType(), context.FloatTy) && is(cast->getSubExpr()->getType(), context.DoubleTy))
           roots = {cast->getSubExpr()}, value = cast;
@@ -135,7 +135,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
         if (is(compound->getLHS()->getType(), context.FloatTy) && is(compound->getRHS()->getType(), context.DoubleTy))
           roots = {compound->getRHS()}, value = compound->getRHS();
       } else if (auto* binary = llvm::dyn_cast<clang::BinaryOperator>(statement); binary && binary->isComparisonOp()) {
-        if (is(binary->getLHS()->getType(), context.DoubleTy) && !tells_a_value_from_its_rounding(binary))
+        if (is(binary->getLHS()->getType(), context.DoubleTy) && !distinguishes_rounding(binary))
           roots = {binary->getLHS(), binary->getRHS()};
       }
       if (roots.empty()) return true;
@@ -146,14 +146,14 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
       for (auto* root : roots) examine(source, root, conversion);
       bool compound = llvm::isa<clang::CompoundAssignOperator>(statement);
       if (!conversion.possible || !(conversion.has_float || compound) || conversion.edits.empty()) return true;
-      const Rounded then = value ? what_becomes_of(source, value) : Rounded::Compared;
-      if (then == Rounded::Cut) return true;
-      compares |= then == Rounded::Compared;
+      const RoundedUse then = value ? use_of(source, value) : RoundedUse::Compared;
+      if (then == RoundedUse::Truncated) return true;
+      compares |= then == RoundedUse::Compared;
       found.edits.insert(found.edits.end(), conversion.edits.begin(), conversion.edits.end());
       return false;
     });
   if (found.edits.empty()) return {};
-  if (compares) found.premise = and_compares_rounded(found.premise);
+  if (compares) found.effects.push_back(kComparesRounded);
   return {found};
 }
 

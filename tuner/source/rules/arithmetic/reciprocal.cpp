@@ -1,8 +1,8 @@
-// reciprocal: floating-point division by something that does not change in a loop becomes multiplication by its
-// reciprocal, `x * (1.0f / h)`, which the compiler computes once: a division costs some ten multiplications. So does
-// division, time and again outside of loops, by something that never changes, as jam leaves it. Also pow(x, 2) and
-// pow(x, 3) of a plain name become products. Rounding changes; verification says whether that matters. Quotients that
-// are cut to integers stay: no recorded input says what becomes of those that are just whole.
+// reciprocal: floating-point division by a loop-invariant divisor becomes multiplication by its reciprocal,
+// `x * (1.0f / h)`, which the compiler computes once: a division costs as much as some ten multiplications. The same
+// for repeated divisions by one divisor outside of loops, as unroll_and_jam leaves them. pow(x, 2) and pow(x, 3) become
+// products. Rounding changes; verification decides whether that matters. Quotients that become integers are left alone:
+// recorded inputs do not show the quotients that are just below or above a whole number.
 #include <clang/AST/Expr.h>
 
 #include <algorithm>
@@ -28,13 +28,13 @@ bool is_plain_power(const KernelSource& source, const clang::CallExpr* call, int
   };
   if (!is(2) && !is(3)) return false;
   exponent = is(2) ? 2 : 3;
-  // The product of integers would be an integer, and soon too large for one.
+  // A product of integers would be an integer, which overflows.
   auto* base = call->getArg(0)->IgnoreParenImpCasts();
   return !base->isTypeDependent() && base->getType()->isRealFloatingType() && !source.spelled(base).empty() &&
          is_invariant(base, {});
 }
 
-/// A reciprocal already, perhaps this rule's own.
+/// The division is a reciprocal already, possibly by this rule.
 bool divides_one(const clang::BinaryOperator* division) {
   auto* dividend = division->getLHS()->IgnoreParenImpCasts();
   if (auto* number = llvm::dyn_cast<clang::FloatingLiteral>(dividend))
@@ -57,14 +57,14 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
         return;
       auto operation = source.offset(division->getOperatorLoc());
       auto range = source.span(divisor);
-      Rounded then = what_becomes_of(source, division);
-      if (!operation || !range || then == Rounded::Cut) return;
-      compares |= then == Rounded::Compared;
+      RoundedUse then = use_of(source, division);
+      if (!operation || !range || then == RoundedUse::Truncated) return;
+      compares |= then == RoundedUse::Compared;
       bool single = source.context().hasSameType(type.getUnqualifiedType(), source.context().FloatTy);
       std::string one = single ? "1.0f" : "1.0";
-      // Of a number so small that its reciprocal is infinite.
+      // The reciprocal of a denormal number may be infinite.
       if (divisor->IgnoreParenImpCasts()->getType()->isRealFloatingType())
-        opportunity.premise = "assuming that no divisor is denormal";
+        opportunity.premises = {{"no divisor is denormal"}};
       opportunity.edits.push_back({*operation, *operation + 1, "*"});
       opportunity.edits.push_back({range->begin, range->end, "(" + one + " / " + source.spelled(divisor) + ")"});
     };
@@ -73,14 +73,14 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
             auto range = source.span(loop);
             return range && edit.begin >= range->begin && edit.end <= range->end;
           }))
-        continue;  // An outer loop has taken these already.
+        continue;  // Rewritten with an outer loop already.
       auto changed = changed_within(loop);
       walk(loop->getBody(), [&](const clang::Stmt* statement) {
         auto* binary = llvm::dyn_cast<clang::BinaryOperator>(statement);
         if (!binary || binary->getOpcode() != clang::BO_Div || !llvm::isa<clang::Expr>(statement)) return true;
         size_t before = opportunity.edits.size();
         convert(binary, changed);
-        return opportunity.edits.size() == before;  // Nested divisions are left for the next time.
+        return opportunity.edits.size() == before;  // Nested divisions are left for the next application of the rule.
       });
     }
     auto ever = changed_within(function->getBody());
@@ -102,23 +102,23 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
       int exponent = 0;
       if (!call || !is_plain_power(source, call, exponent)) return true;
       auto range = source.span(call);
-      Rounded then = what_becomes_of(source, call);
-      bool taken = !range || then == Rounded::Cut ||
+      RoundedUse then = use_of(source, call);
+      bool taken = !range || then == RoundedUse::Truncated ||
                    std::any_of(opportunity.edits.begin(), opportunity.edits.end(),
                                [&](auto& edit) { return edit.begin < range->end && edit.end > range->begin; });
       if (taken) return true;
       auto* base = call->getArg(0)->IgnoreParenImpCasts();
       std::string name = source.spelled(base);
       if (!named_variable(base)) name = "(" + name + ")";
-      // pow of a float may well be a double: the product is to be one, too.
+      // pow of a float may be a double; the product must have the same type.
       if (!source.context().hasSameUnqualifiedType(base->getType(), call->getType()))
         name = "(" + call->getType().getUnqualifiedType().getAsString() + ")" + name;
-      compares |= then == Rounded::Compared;
+      compares |= then == RoundedUse::Compared;
       opportunity.edits.push_back(
           {range->begin, range->end, "(" + name + " * " + name + (exponent == 3 ? " * " + name : "") + ")"});
       return false;
     });
-    if (compares) opportunity.premise = and_compares_rounded(opportunity.premise);
+    if (compares) opportunity.effects.push_back(kComparesRounded);
     if (!opportunity.edits.empty()) found.push_back(std::move(opportunity));
   }
   return found;

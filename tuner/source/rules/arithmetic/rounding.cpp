@@ -1,4 +1,4 @@
-// See rounding.h. Every use is followed upwards, from an operand to what is made of it.
+// See rounding.h. Every use is followed upwards in the AST, from an operand to the expression that contains it.
 #include "tuner/source/rules/arithmetic/rounding.h"
 
 #include <clang/AST/Attr.h>
@@ -10,7 +10,7 @@
 namespace kernelift {
 namespace {
 
-bool gives_whole_numbers(llvm::StringRef name) {
+bool has_whole_results(llvm::StringRef name) {
   for (auto* stem : {"floor", "ceil", "round", "trunc", "rint", "nearbyint", "lround", "lrint", "llround", "llrint",
                      "modf", "fmod", "remainder", "remquo"})
     if (name == stem || (name.ends_with("f") && name.drop_back() == stem)) return true;
@@ -19,15 +19,15 @@ bool gives_whole_numbers(llvm::StringRef name) {
   return false;
 }
 
-/// Calls of the function that the kernel's text holds itself; of what else may be called so, nothing is known here.
+/// The statement calls this function, which is defined in the text.
 bool calls(const clang::Stmt* statement, const clang::FunctionDecl* function) {
   auto* call = llvm::dyn_cast<clang::CallExpr>(statement);
   auto* callee = call ? visible_callee(call) : nullptr;
   return callee && callee->getCanonicalDecl() == function->getCanonicalDecl();
 }
 
-/// Whether all that an unresolved name may mean comes from headers, as `sqrt` of a template's argument does.
-bool is_of_the_library(const clang::CallExpr* call, const KernelSource& source) {
+/// Whether all functions that an unresolved name may mean are from headers, as for `sqrt` of a template's argument.
+bool is_library_function(const clang::CallExpr* call, const KernelSource& source) {
   auto* lookup = llvm::dyn_cast<clang::OverloadExpr>(call->getCallee()->IgnoreParenImpCasts());
   return lookup && lookup->getNumDecls() > 0 &&
          std::none_of(lookup->decls_begin(), lookup->decls_end(),
@@ -39,23 +39,24 @@ class Follower {
   explicit Follower(const KernelSource& source) : source_(source) {}
   void follow(const clang::Stmt* value);
   void follow_uses(const clang::VarDecl* variable);
-  Rounded worst() const { return worst_; }
+  RoundedUse worst() const { return worst_; }
 
  private:
-  void meet(Rounded what) { worst_ = std::max(worst_, what); }
+  void meet(RoundedUse what) { worst_ = std::max(worst_, what); }
   void each(const std::function<void(const clang::FunctionDecl*, const clang::Stmt*)>& visit) const;
   const clang::FunctionDecl* function_around(const clang::Stmt* statement) const;
   void follow_calls(const clang::Stmt* leave);
-  /// What is left in a parameter by reference, or where one points, is in what the callers gave for it.
+  /// Follows a value that is stored in a reference parameter, or where a pointer parameter points, into the callers'
+  /// arguments.
   void follow_given(const clang::ParmVarDecl* parameter);
   void follow_stored(const clang::Expr* target);
   void follow_memory(const clang::VarDecl* pointer);
-  /// The value is an argument; true: what the function gives is made of it.
+  /// The value is an argument of the call. true: the call's result depends on it and is to be followed.
   bool goes_through(const clang::CallExpr* call, const clang::Stmt* argument);
 
   const KernelSource& source_;
   std::set<const clang::Decl*> seen_;
-  Rounded worst_ = Rounded::Value;
+  RoundedUse worst_ = RoundedUse::Value;
 };
 
 void Follower::each(const std::function<void(const clang::FunctionDecl*, const clang::Stmt*)>& visit) const {
@@ -83,7 +84,7 @@ const clang::FunctionDecl* Follower::function_around(const clang::Stmt* statemen
 
 void Follower::follow_calls(const clang::Stmt* leave) {
   for (const clang::Stmt* up = leave; up; up = source_.parent(up))
-    if (llvm::isa<clang::LambdaExpr>(up)) return meet(Rounded::Cut);  // Who calls it, and with what, is not looked for.
+    if (llvm::isa<clang::LambdaExpr>(up)) return meet(RoundedUse::Truncated);  // Calls of lambdas are not traced.
   auto* function = function_around(leave);
   if (!function || !seen_.insert(function->getCanonicalDecl()).second) return;
   each([&](auto*, const clang::Stmt* statement) {
@@ -105,7 +106,7 @@ void Follower::follow_given(const clang::ParmVarDecl* parameter) {
   });
 }
 
-/// What is stored through a pointer is read through it, too, and by who was given it.
+/// A value stored through a pointer may be read through it again, or through the pointers that it derives from.
 void Follower::follow_memory(const clang::VarDecl* pointer) {
   if (pointer->getType()->isArithmeticType() || seen_.contains(pointer)) return;
   follow_uses(pointer);
@@ -116,7 +117,7 @@ void Follower::follow_memory(const clang::VarDecl* pointer) {
 }
 
 void Follower::follow_stored(const clang::Expr* target) {
-  if (target->getType()->isIntegerType()) meet(Rounded::Cut);
+  if (target->getType()->isIntegerType()) meet(RoundedUse::Truncated);
   if (auto* variable = variable_of(target)) return follow_uses(variable);
   target = target->IgnoreParenImpCasts();
   while (auto* member = llvm::dyn_cast<clang::MemberExpr>(target)) {
@@ -139,50 +140,50 @@ bool Follower::goes_through(const clang::CallExpr* call, const clang::Stmt* argu
   if (own) {
     auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(callee);
     const unsigned object = llvm::isa<clang::CXXOperatorCallExpr>(call) && method && !method->isStatic()
-                                ? 1
-                                : 0;  // Which counts as an operator's first argument.
-    if (object && call->getArg(0) == argument) meet(Rounded::Cut);
+                                ? 1  // The object counts as an operator's first argument.
+                                : 0;
+    if (object && call->getArg(0) == argument) meet(RoundedUse::Truncated);
     for (unsigned n = object; n < call->getNumArgs(); ++n) {
       if (call->getArg(n) != argument) continue;
       if (n - object < callee->getNumParams()) follow_uses(callee->getParamDecl(n - object));
-      else meet(Rounded::Cut);
+      else meet(RoundedUse::Truncated);
     }
     return false;
   }
   auto* named = call->getDirectCallee();
   auto* lookup = llvm::dyn_cast<clang::OverloadExpr>(call->getCallee()->IgnoreParenImpCasts());
-  if (!named && !is_of_the_library(call, source_))
-    meet(Rounded::Cut);  // Through a pointer, or whatever a template's argument has.
-  if (named && named->getIdentifier() && gives_whole_numbers(named->getName())) meet(Rounded::Cut);
+  if (!named && !is_library_function(call, source_))
+    meet(RoundedUse::Truncated);  // A call through a pointer, or of a function that depends on a template's argument.
+  if (named && named->getIdentifier() && has_whole_results(named->getName())) meet(RoundedUse::Truncated);
   if (lookup && lookup->getName().isIdentifier() &&
-      gives_whole_numbers(lookup->getName().getAsIdentifierInfo()->getName()))
-    meet(Rounded::Cut);
+      has_whole_results(lookup->getName().getAsIdentifierInfo()->getName()))
+    meet(RoundedUse::Truncated);
   return true;
 }
 
 void Follower::follow(const clang::Stmt* value) {
-  for (const clang::Stmt *from = value, *up = nullptr; worst_ != Rounded::Cut && (up = source_.parent(from));
+  for (const clang::Stmt *from = value, *up = nullptr; worst_ != RoundedUse::Truncated && (up = source_.parent(from));
        from = up) {
     if (auto* cast = llvm::dyn_cast<clang::CastExpr>(up)) {
       const bool may_cut = cast->getType()->isDependentType() ||
                            (cast->getCastKind() == clang::CK_Dependent && cast->getType()->isIntegerType());
-      if (may_cut || cast->getCastKind() == clang::CK_FloatingToIntegral) meet(Rounded::Cut);
-      if (cast->getCastKind() == clang::CK_FloatingToBoolean) return meet(Rounded::Compared);
+      if (may_cut || cast->getCastKind() == clang::CK_FloatingToIntegral) meet(RoundedUse::Truncated);
+      if (cast->getCastKind() == clang::CK_FloatingToBoolean) return meet(RoundedUse::Compared);
     } else if (auto* binary = llvm::dyn_cast<clang::BinaryOperator>(up)) {
-      if (binary->isComparisonOp()) return meet(Rounded::Compared);
+      if (binary->isComparisonOp()) return meet(RoundedUse::Compared);
       if (!binary->isAssignmentOp()) continue;
       if (from == binary->getLHS()) return;
       return follow_stored(binary->getLHS());
     } else if (auto* choice = llvm::dyn_cast<clang::ConditionalOperator>(up)) {
-      if (from == choice->getCond()) return meet(Rounded::Compared);
+      if (from == choice->getCond()) return meet(RoundedUse::Compared);
     } else if (auto* call = llvm::dyn_cast<clang::CallExpr>(up)) {
       if (!goes_through(call, from)) return;
     } else if (auto* made = llvm::dyn_cast<clang::CXXConstructExpr>(up)) {
-      // What a constructor of the program's own does with it is not looked for; nor what a template's argument would.
+      // Constructors of the program, or of a template's argument, are not examined.
       if (!made->getConstructor()->isImplicit() && source_.offset(made->getConstructor()->getLocation()))
-        return meet(Rounded::Cut);
+        return meet(RoundedUse::Truncated);
     } else if (llvm::isa<clang::CXXUnresolvedConstructExpr, clang::LambdaExpr>(up)) {
-      return meet(Rounded::Cut);
+      return meet(RoundedUse::Truncated);
     } else if (auto* declaration = llvm::dyn_cast<clang::DeclStmt>(up)) {
       for (auto* declared : declaration->decls())
         if (auto* variable = llvm::dyn_cast<clang::VarDecl>(declared); variable && variable->getInit() == from)
@@ -198,27 +199,23 @@ void Follower::follow(const clang::Stmt* value) {
 
 }  // namespace
 
-Rounded what_becomes_of(const KernelSource& source, const clang::VarDecl* variable) {
+RoundedUse use_of(const KernelSource& source, const clang::VarDecl* variable) {
   Follower follower(source);
   follower.follow_uses(variable);
   return follower.worst();
 }
 
-Rounded what_becomes_of_what_is_at(const KernelSource& source, const clang::Expr* address) {
+RoundedUse use_of_stored(const KernelSource& source, const clang::Expr* address) {
   auto* unary = llvm::dyn_cast<clang::UnaryOperator>(address->IgnoreParenImpCasts());
   auto* variable = unary && unary->getOpcode() == clang::UO_AddrOf ? variable_of(unary->getSubExpr()) : nullptr;
-  return variable ? what_becomes_of(source, variable)
-                  : Rounded::Value;  // An element of an array in memory, as in `out[i] = sinf(x)`.
+  // Otherwise it is an array element in memory, as in `out[i] = sinf(x)`.
+  return variable ? use_of(source, variable) : RoundedUse::Value;
 }
 
-Rounded what_becomes_of(const KernelSource& source, const clang::Expr* value) {
+RoundedUse use_of(const KernelSource& source, const clang::Expr* value) {
   Follower follower(source);
   follower.follow(value);
   return follower.worst();
-}
-
-std::string and_compares_rounded(const std::string& premise) {
-  return premise + (premise.empty() ? "" : ", and ") + kComparesRounded;
 }
 
 }  // namespace kernelift

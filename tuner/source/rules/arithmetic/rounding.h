@@ -1,27 +1,25 @@
-// What becomes of a value that is rounded otherwise than it was: `x * (1.0f / h)` in the place of `x / h` is another
-// number in the last place, which is nothing, until somebody cuts it to an integer: 41 * (1.0f / 41) is 0.99999994, and
-// its cell the one before.
+// The use of a value whose rounding a rewrite changes. `x * (1.0f / h)` differs from `x / h` in the last place, which
+// is harmless until the value becomes an integer: 41 * (1.0f / 41) is 0.99999994, so its cell index is one less.
 #pragma once
 #include "tuner/source/rules/kernel_source.h"
 
 namespace kernelift {
 
-enum class Rounded {
-  Value,     ///< It stays a number like any other.
-  Compared,  ///< It is compared: one that was equal may not be any more.
-  Cut,       ///< Some of it becomes an integer.
+/// Ordered by severity.
+enum class RoundedUse {
+  Value,      ///< It stays a floating-point value.
+  Compared,   ///< It is compared: values that were equal may differ.
+  Truncated,  ///< A part of it becomes an integer.
 };
 
-/// As far as the text shows, through variables and functions that are called.
-Rounded what_becomes_of(const KernelSource& source, const clang::Expr* value);
-/// The same of all that is ever in a variable.
-Rounded what_becomes_of(const KernelSource& source, const clang::VarDecl* variable);
-/// The same of what a function leaves at an address that it is given: `sincosf(x, &s, &c)`.
-Rounded what_becomes_of_what_is_at(const KernelSource& source, const clang::Expr* address);
+/// The most severe use of the value, followed through variables and calls as far as the text shows.
+RoundedUse use_of(const KernelSource& source, const clang::Expr* value);
+/// The same for all values that the variable holds.
+RoundedUse use_of(const KernelSource& source, const clang::VarDecl* variable);
+/// The same for a value that a function stores at the address: `sincosf(x, &s, &c)`.
+RoundedUse use_of_stored(const KernelSource& source, const clang::Expr* address);
 
-/// For a label, where something is compared.
-inline constexpr const char* kComparesRounded = "which rounds values otherwise that are compared";
-/// What a label says already, and that.
-std::string and_compares_rounded(const std::string& premise);
+/// The effect (see Step::effects) of a rewrite that rounds differently, where a rounded value is compared.
+inline constexpr const char* kComparesRounded = "changes the rounding of values that are compared";
 
 }  // namespace kernelift

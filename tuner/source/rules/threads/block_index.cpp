@@ -8,14 +8,14 @@
 #include <regex>
 
 #include "core/base/words.h"
-#include "tuner/source/rules/threads/neighbours.h"
+#include "tuner/source/rules/threads/axis_dependence.h"
 
 namespace kernelift {
 namespace {
 
 constexpr const char* kBuiltins[] = {"threadIdx", "blockIdx", "blockDim", "gridDim"};
 
-/// Without blanks, parentheses and casts, which are words in brackets in front of another word or bracket.
+/// The text without blanks, parentheses and casts (a parenthesised name before another name or parenthesis).
 std::string bare(std::string text) {
   static const std::regex kCast(R"((static_cast<[\w:]+>)|\([\w:]+\)(?=[\w(]))");
   text = std::regex_replace(squeezed(text), kCast, "");
@@ -33,7 +33,7 @@ std::set<const clang::VarDecl*> changed_from(const std::vector<const clang::Stmt
 
 bool is_global_index(std::string text, int axis) {
   text = bare(std::move(text));
-  // The width is blockDim, or the macro or constant that the launch uses too.
+  // The width is blockDim, or the macro or constant that the launch uses, too.
   std::string name = kAxisNames[axis], block = "blockIdx." + name, thread = "threadIdx." + name, product = text;
   if (product.starts_with(thread + "+")) product = product.substr(thread.size() + 1);
   else if (product.ends_with("+" + thread)) product.resize(product.size() - thread.size() - 1);
@@ -51,7 +51,7 @@ bool is_block_number(std::string text, int axis) {
 
 namespace {
 
-/// Every `gridDim.x` of the body; nullopt if one is not spelled so, or another function asks too.
+/// Every `gridDim.x` of the body; nullopt if one is spelled otherwise, or another function reads it.
 std::optional<std::vector<Span>> mentions_of_grid(const KernelSource& source, const clang::Stmt* body, int axis) {
   std::vector<Span> spans;
   bool plain = true;
@@ -76,7 +76,7 @@ std::optional<std::vector<Span>> mentions_of_grid(const KernelSource& source, co
 }  // namespace
 
 std::optional<GlobalIndex> global_index(const KernelSource& source, const clang::FunctionDecl* kernel, int axis,
-                                        bool in_strides) {
+                                        bool grid_stride) {
   auto* body = llvm::dyn_cast<clang::CompoundStmt>(kernel->getBody());
   auto close = body ? source.offset(body->getRBracLoc()) : std::nullopt;
   auto open = body ? source.offset(body->getLBracLoc()) : std::nullopt;
@@ -86,7 +86,7 @@ std::optional<GlobalIndex> global_index(const KernelSource& source, const clang:
   for (auto* statement : body->body()) {
     const clang::VarDecl* variable = nullptr;
     const clang::Expr* value = nullptr;
-    auto* loop = in_strides ? llvm::dyn_cast<clang::ForStmt>(statement) : nullptr;
+    auto* loop = grid_stride ? llvm::dyn_cast<clang::ForStmt>(statement) : nullptr;
     auto* setting = loop ? loop->getInit() : statement;
     if (auto* declared = llvm::dyn_cast_or_null<clang::DeclStmt>(setting); declared && declared->isSingleDecl()) {
       variable = llvm::dyn_cast<clang::VarDecl>(declared->getSingleDecl());
@@ -99,13 +99,13 @@ std::optional<GlobalIndex> global_index(const KernelSource& source, const clang:
     std::string text = source.spelled(value);
     if (!is_global_index(text, axis) && !is_block_number(text, axis)) continue;
     found.statement = statement, found.variable = variable, found.value = value, found.loop = loop;
-    found.declared = llvm::isa<clang::DeclStmt>(statement), found.block_alone = is_block_number(text, axis);
+    found.declared = llvm::isa<clang::DeclStmt>(statement), found.block_only = is_block_number(text, axis);
     break;
   }
   auto whole = found.statement ? source.span(found.statement) : std::nullopt;
   auto here = found.loop ? source.span(found.value) : whole;
   if (!whole || !here || !source.span(found.value) || !source.first_on_line(whole->begin)) return std::nullopt;
-  // What is set twice is no index.
+  // A variable that is set twice is not an index.
   for (auto* statement : body->body())
     if (statement != found.statement && !llvm::isa<clang::DeclStmt>(statement) &&
         changed_within(statement).contains(found.variable))
@@ -115,14 +115,14 @@ std::optional<GlobalIndex> global_index(const KernelSource& source, const clang:
     auto builtin = statement == found.value ? std::nullopt : builtin_of(statement);
     if (!builtin || (builtin->second != 0 && builtin->second != *kAxisNames[axis]))
       return only && statement != found.value;
-    // Which thread of the block it is says nothing of the block.
-    const bool says_place = builtin->first == "blockIdx" || (builtin->first == "gridDim" && !in_strides) ||
-                            (builtin->first == "threadIdx" && !found.block_alone);
-    return only &= !says_place;
+    // threadIdx alone does not identify the block.
+    const bool identifies = builtin->first == "blockIdx" || (builtin->first == "gridDim" && !grid_stride) ||
+                            (builtin->first == "threadIdx" && !found.block_only);
+    return only &= !identifies;
   });
   if (!only) return std::nullopt;
-  if (place_is_asked_elsewhere(source)) return std::nullopt;
-  if (in_strides) {
+  if (others_read_indices(source)) return std::nullopt;
+  if (grid_stride) {
     auto grid = mentions_of_grid(source, body, axis);
     if (!grid) return std::nullopt;
     found.grid = std::move(*grid);
@@ -136,20 +136,20 @@ bool is_spelled_builtin(const KernelSource& source, const clang::Stmt* builtin) 
                      [&](auto* name) { return text.starts_with(std::string(name) + "."); });
 }
 
-bool place_is_asked_elsewhere(const KernelSource& source) {
+bool others_read_indices(const KernelSource& source) {
   return std::any_of(source.functions().begin(), source.functions().end(), [&](auto* function) {
-    bool asks = false;
+    bool reads = false;
     if (!function->template hasAttr<clang::CUDAGlobalAttr>())
       walk(function->getBody(), [&](const clang::Stmt* statement) {
         auto builtin = builtin_of(statement);
-        asks |= builtin && (builtin->first == "blockIdx" || builtin->first == "threadIdx");
-        return !asks;
+        reads |= builtin && (builtin->first == "blockIdx" || builtin->first == "threadIdx");
+        return !reads;
       });
-    return asks;
+    return reads;
   });
 }
 
-std::string of_neighbouring_block(std::string index, int axis, int64_t count, const std::string& number) {
+std::string neighbouring_block(std::string index, int axis, int64_t count, const std::string& number) {
   std::string block = std::string("blockIdx.") + kAxisNames[axis];
   size_t at = index.find(block);
   if (at == index.npos) return {};
@@ -158,10 +158,10 @@ std::string of_neighbouring_block(std::string index, int axis, int64_t count, co
 }
 
 std::string idle_blocks(int64_t count) {
-  return "with the grid as it was, of which one block in " + std::to_string(count) + " finds work";
+  return "leaves the grid unchanged, where only one block in " + std::to_string(count) + " has work";
 }
 
-size_t where_to_begin(const std::vector<const clang::Stmt*>& statements, size_t first) {
+size_t first_repeatable(const std::vector<const clang::Stmt*>& statements, size_t first) {
   for (size_t begin = first;;) {
     auto changed = changed_from(statements, begin);
     size_t earlier = begin;
@@ -195,7 +195,7 @@ std::vector<const clang::Expr*> parts_of_guard(const clang::Expr* condition, boo
 
 namespace {
 
-/// Whether all that the expression is made of, `index` aside, is constants and covered sizes; which are counted.
+/// Whether the expression consists of `index`, constants and covered sizes; counts the sizes in `sizes`.
 bool of_covered_sizes(const KernelSource& source, const clang::FunctionDecl* kernel,
                       const std::set<CoveredSize>& covered, const clang::Expr* expression, const clang::VarDecl* index,
                       int depth, size_t& sizes) {
@@ -203,8 +203,8 @@ bool of_covered_sizes(const KernelSource& source, const clang::FunctionDecl* ker
   walk(expression, [&](const clang::Stmt* statement) {
     if (auto* difference = llvm::dyn_cast<clang::BinaryOperator>(statement);
         difference && difference->getOpcode() == clang::BO_Sub)
-      good &= !variables_in(difference->getLHS()).contains(index);  // `i - 1 < n` lets in one more.
-    // And so does `i < n + 1`, or `i < 2 * n`.
+      good &= !variables_in(difference->getLHS()).contains(index);  // `i - 1 < n` admits one more index.
+    // So do `i < n + 1` and `i < 2 * n`.
     if (auto* more = llvm::dyn_cast<clang::BinaryOperator>(statement); more && !variables_in(more).contains(index)) {
       good &=
           more->getOpcode() != clang::BO_Add && more->getOpcode() != clang::BO_Shl && more->getOpcode() != clang::BO_Or;
@@ -244,19 +244,21 @@ bool of_covered_sizes(const KernelSource& source, const clang::FunctionDecl* ker
 
 }  // namespace
 
-bool asks_of_covered_size(const KernelSource& source, const RuleContext& facts, int axis, int64_t count,
-                          const clang::Expr* part, const clang::VarDecl* index) {
-  constexpr int kDepth = 4;  // Of variables made from others.
+bool bounds_by_covered_size(const KernelSource& source, const RuleContext& facts, int axis, int64_t count,
+                            const clang::Expr* part, const clang::VarDecl* index) {
+  constexpr int kDepth = 4;  // Of variables that are initialised from others.
   if (!facts.covered[axis])
     return std::all_of(facts.geometries.begin(), facts.geometries.end(),
                        [&](auto& geometry) { return along(geometry.grid, axis) % count == 0; });
-  if (auto* asks = llvm::dyn_cast<clang::BinaryOperator>(part->IgnoreParenImpCasts()); asks && asks->isRelationalOp()) {
-    const bool turned = !variables_in(asks->getLHS()).contains(index);
-    const auto kind = turned ? clang::BinaryOperator::reverseComparisonOp(asks->getOpcode()) : asks->getOpcode();
-    auto* limit =
-        llvm::dyn_cast<clang::BinaryOperator>((turned ? asks->getLHS() : asks->getRHS())->IgnoreParenImpCasts());
+  if (auto* comparison = llvm::dyn_cast<clang::BinaryOperator>(part->IgnoreParenImpCasts());
+      comparison && comparison->isRelationalOp()) {
+    const bool reversed = !variables_in(comparison->getLHS()).contains(index);
+    const auto kind =
+        reversed ? clang::BinaryOperator::reverseComparisonOp(comparison->getOpcode()) : comparison->getOpcode();
+    auto* limit = llvm::dyn_cast<clang::BinaryOperator>(
+        (reversed ? comparison->getLHS() : comparison->getRHS())->IgnoreParenImpCasts());
     clang::Expr::EvalResult less;
-    // `i <= n - 1`, or whoever is `> n - 1` leaves. Of n, one more would stay.
+    // `i <= n - 1`, or `if (i > n - 1) return;`. With n in its place, one index too many would be admitted.
     const bool one_less = limit && limit->getOpcode() == clang::BO_Sub && !limit->getRHS()->isValueDependent() &&
                           limit->getRHS()->EvaluateAsInt(less, source.context()) &&
                           less.Val.getInt().isStrictlyPositive();
@@ -267,13 +269,13 @@ bool asks_of_covered_size(const KernelSource& source, const RuleContext& facts, 
   return kernel && of_covered_sizes(source, kernel, *facts.covered[axis], part, index, kDepth, sizes) && sizes > 0;
 }
 
-bool touches_memory(const std::vector<const clang::Stmt*>& statements) {
+bool accesses_memory(const std::vector<const clang::Stmt*>& statements) {
   bool pure = true;
   for (auto* statement : statements)
     walk(statement, [&](const clang::Stmt* inner) {
       pure &= !llvm::isa<clang::ArraySubscriptExpr, clang::CallExpr, clang::AsmStmt>(inner);
       if (auto* member = llvm::dyn_cast<clang::MemberExpr>(inner)) pure &= !member->isArrow();
-      // A variable of the module is in memory, too.
+      // Module variables are in memory, too.
       auto* target = assigned_by(inner);
       auto* variable = target ? variable_of(target) : nullptr;
       pure &= !target || (variable && variable->hasLocalStorage() && !variable->getType()->isReferenceType());
@@ -302,40 +304,41 @@ std::optional<std::vector<TextEdit>> continue_instead_of_return(const KernelSour
 
 namespace {
 
-/// Nothing is done to memory but for indices below something that is the same for all.
-bool is_kept_inside(const KernelSource& source, const RuleContext& facts, int axis, int64_t count,
-                    const std::vector<const clang::Stmt*>& statements, const clang::VarDecl* index) {
-  Neighbours places(source, {{2, index}});
-  places.spread(statements, {});
+/// Memory is accessed only for indices below a covered size.
+bool stays_in_bounds(const KernelSource& source, const RuleContext& facts, int axis, int64_t count,
+                     const std::vector<const clang::Stmt*>& statements, const clang::VarDecl* index) {
+  AxisDependence dependence(source, {{2, index}});
+  dependence.propagate(statements, {});
   for (auto* statement : statements) {
     auto* branch = llvm::dyn_cast<clang::IfStmt>(statement);
     bool leaves = branch && only_returns(branch->getThen()), bounded = false;
     if (branch && !branch->getElse() && !branch->hasVarStorage() && !branch->getInit())
       for (auto* part : parts_of_guard(branch->getCond(), leaves)) {
-        if (bounded || !is_invariant(part, {})) break;  // What comes first is asked of all.
-        bounded = places.bounds(part, leaves) != 0 && asks_of_covered_size(source, facts, axis, count, part, index);
+        if (bounded || !is_invariant(part, {})) break;  // Earlier parts are evaluated for every index.
+        bounded =
+            dependence.bounds(part, leaves) != 0 && bounds_by_covered_size(source, facts, axis, count, part, index);
       }
     if (bounded && leaves) return true;
-    if (!bounded && touches_memory({statement})) return false;
+    if (!bounded && accesses_memory({statement})) return false;
   }
   return true;
 }
 
 }  // namespace
 
-std::optional<Opportunity> in_turns(const KernelSource& source, const RuleContext& facts,
-                                    const clang::FunctionDecl* kernel, int axis, int64_t turns) {
+std::optional<Opportunity> coarsened(const KernelSource& source, const RuleContext& facts,
+                                     const clang::FunctionDecl* kernel, int axis, int64_t factor) {
   auto* body = llvm::dyn_cast<clang::CompoundStmt>(kernel->getBody());
   auto close = body ? source.offset(body->getRBracLoc()) : std::nullopt;
   if (!close || has_barrier(body) || source.spelled(body).find("__shared__") != std::string::npos ||
       keeps_addresses(source, body))
     return std::nullopt;
   auto place = global_index(source, kernel, axis);
-  if (!place || place->block_alone || !place->declared) return std::nullopt;
+  if (!place || place->block_only || !place->declared) return std::nullopt;
   auto* declaration = place->statement;
   auto* index = place->variable;
   std::vector<const clang::Stmt*> statements(body->body_begin(), body->body_end());
-  size_t at = where_to_begin(
+  size_t at = first_repeatable(
       statements,
       static_cast<size_t>(std::find(statements.begin(), statements.end(), declaration) - statements.begin()));
   auto begin = source.span(statements[at]), init = source.span(place->value);
@@ -356,27 +359,27 @@ std::optional<Opportunity> in_turns(const KernelSource& source, const RuleContex
   }
   auto returns = continue_instead_of_return(source, body, begin->begin);
   bool useful = std::any_of(facts.geometries.begin(), facts.geometries.end(),
-                            [&](auto& geometry) { return along(geometry.grid, axis) >= turns; });
+                            [&](auto& geometry) { return along(geometry.grid, axis) >= factor; });
   if (changes || !returns || !useful || !guarded) return std::nullopt;
 
-  std::string turn = source.fresh_name("turn"), indent = source.indentation(begin->begin),
-              count = std::to_string(turns);
+  std::string iteration = source.fresh_name("block_iteration"), indent = source.indentation(begin->begin),
+              count = std::to_string(factor);
   Opportunity found;
   found.place = std::string("blocks along ") + kAxisNames[axis];
-  // Where nothing keeps threads past the end from work, or the launches do not cover the guard's size, the grid stays
-  // as it is, to say how many blocks there were.
-  std::string block = of_neighbouring_block(std::string("blockIdx.") + kAxisNames[axis], axis, turns, turn), inside;
+  // If nothing keeps threads past the end from working, or the launches do not cover the guard's size, the grid keeps
+  // its size, from which the kernel learns the original number of blocks.
+  std::string block = neighbouring_block(std::string("blockIdx.") + kAxisNames[axis], axis, factor, iteration), inside;
   statements.erase(statements.begin(), statements.begin() + static_cast<long>(at));
-  if (facts.rounds_up[axis] && is_kept_inside(source, facts, axis, turns, statements, index))
-    found.grid[axis].divide = turns;
+  if (facts.rounds_up[axis] && stays_in_bounds(source, facts, axis, factor, statements, index))
+    found.grid[axis].divide = factor;
   else
-    found.premise = idle_blocks(turns),
+    found.effects = {idle_blocks(factor)},
     inside = "if (" + block + " >= gridDim." + kAxisNames[axis] + ") break;\n" + indent;
+  found.edits.push_back({begin->begin, begin->begin,
+                         "for (int " + iteration + " = 0; " + iteration + " < " + count + "; ++" + iteration + ") {\n" +
+                             indent + inside});
   found.edits.push_back(
-      {begin->begin, begin->begin,
-       "for (int " + turn + " = 0; " + turn + " < " + count + "; ++" + turn + ") {\n" + indent + inside});
-  found.edits.push_back(
-      {init->begin, init->end, of_neighbouring_block(source.spelled(place->value), axis, turns, turn)});
+      {init->begin, init->end, neighbouring_block(source.spelled(place->value), axis, factor, iteration)});
   found.edits.insert(found.edits.end(), returns->begin(), returns->end());
   bool own_line = source.first_on_line(*close);
   size_t where = own_line ? source.line_begin(*close) : *close;

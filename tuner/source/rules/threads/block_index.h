@@ -1,5 +1,5 @@
-// Which block and thread this is, as kernels spell it: `int i = blockIdx.x * blockDim.x + threadIdx.x;`.
-// What rules that change how work is spread over threads have in common.
+// Global indices as kernels spell them (`int i = blockIdx.x * blockDim.x + threadIdx.x;`), their guards, and the loop
+// that gives a block the work of several. Shared by the rules that change how work is distributed over threads.
 #pragma once
 #include <optional>
 #include <set>
@@ -13,69 +13,69 @@ namespace kernelift {
 
 inline constexpr const char* kAxisNames[] = {"x", "y", "z"};
 
-/// Whether the spelling, casts and parentheses aside, is a thread's global index along the axis.
+/// Whether the text, apart from casts and parentheses, is a thread's global index along the axis.
 bool is_global_index(std::string text, int axis);
-/// Whether it is the number of the block alone.
+/// Whether the text is the block's index alone.
 bool is_block_number(std::string text, int axis);
 
 struct GlobalIndex {
   int axis = 0;
-  const clang::Stmt* statement =
-      nullptr;  ///< `int i = …;` of this variable alone, or `i = …;`, in the outermost block.
+  /// `int i = …;` (a declaration of this variable alone) or `i = …;`, in the kernel's outermost block.
+  const clang::Stmt* statement = nullptr;
   const clang::VarDecl* variable = nullptr;
   const clang::Expr* value = nullptr;
-  bool declared = false;                 ///< The statement is of the first kind.
-  bool block_alone = false;              ///< i = blockIdx.y: all threads of a block have the same.
-  const clang::ForStmt* loop = nullptr;  ///< The statement, where it is a loop that begins with `int i = …`.
-  std::vector<Span> grid;                ///< Where the kernel says gridDim.
+  bool declared = false;                 ///< The statement is a declaration.
+  bool block_only = false;               ///< The value is the block's index, uniform in a block: `i = blockIdx.y`.
+  const clang::ForStmt* loop = nullptr;  ///< The statement, if it is a loop that begins with `int i = …`.
+  std::vector<Span> grid;                ///< The kernel's uses of gridDim along the axis.
 };
 
-/// The kernel's only mention of its place along the axis; nullopt if anything else knows it too, or there is none.
-/// `in_strides`: the kernel may know how many blocks there are, and go on from the index in a loop: `for (i = …; i < n;
-/// i += blockDim.x * gridDim.x)`.
+/// The variable that holds the global index along the axis, if this is the kernel's only use of its indices along it;
+/// else nullopt. `grid_stride`: the kernel may use gridDim, and the index may be the counter of a grid-stride loop,
+/// `for (i = …; i < n; i += blockDim.x * gridDim.x)`.
 std::optional<GlobalIndex> global_index(const KernelSource& source, const clang::FunctionDecl* kernel, int axis,
-                                        bool in_strides = false);
+                                        bool grid_stride = false);
 
-/// Whether `threadIdx.x` or one of its kin is spelled there in these words, not by a macro.
+/// Whether a built-in variable is spelled there as `threadIdx.x` or the like, and not by a macro.
 bool is_spelled_builtin(const KernelSource& source, const clang::Stmt* builtin);
 
-/// A function that the kernel may call asks for its place by itself.
-bool place_is_asked_elsewhere(const KernelSource& source);
+/// Another function of the text, which the kernel may call, reads blockIdx or threadIdx.
+bool others_read_indices(const KernelSource& source);
 
-/// The spelling of an index with its block's number replaced by that of the `number`-th of `count` neighbouring blocks:
-/// "(blockIdx.x * 4 + turn)". Empty if it does not name the block.
-std::string of_neighbouring_block(std::string index, int axis, int64_t count, const std::string& number);
+/// The text of an index with the block's index replaced by that of the `number`-th of `count` neighbouring blocks:
+/// "(blockIdx.x * 4 + block_iteration)". Empty if the text does not contain the block's index.
+std::string neighbouring_block(std::string index, int axis, int64_t count, const std::string& number);
 
-/// For a label: where the grid has to say how many blocks there were, it stays, and one in `count` does the work of
-/// all.
+/// The effect (see Step::effects) of blocks that do the work of `count` each in a grid that keeps its size, because the
+/// kernel needs the original number of blocks.
 std::string idle_blocks(int64_t count);
 
-/// The last of the body's statements up to `first` from which on the text may run once more: nothing has a value there
-/// yet that it changes. The number of the statement; parameters that it changes are for the caller.
-size_t where_to_begin(const std::vector<const clang::Stmt*>& statements, size_t first);
-/// Parameters that are changed from there on.
+/// Index of the last statement, at most `first`, from which on the text may be executed repeatedly: it changes no
+/// variable that has a value before. Changed parameters are left to the caller.
+size_t first_repeatable(const std::vector<const clang::Stmt*>& statements, size_t first);
+/// Parameters that are changed by the statements from `begin` on.
 std::set<const clang::VarDecl*> changed_parameters(const std::vector<const clang::Stmt*>& statements, size_t begin);
 
 /// `if (i >= n) return;`
 bool only_returns(const clang::Stmt* statement);
-/// What a guard asks for, all of which must hold; or of which, where it `leaves`, none may.
+/// The conjuncts of a guard's condition; the disjuncts, if the guard `leaves`.
 std::vector<const clang::Expr*> parts_of_guard(const clang::Expr* condition, bool leaves);
-/// Whether a part of a guard that bounds the index asks of a size that all launches cover along the axis, and lets in
-/// no more: neighbours that the grid did not have are outside then. Of another size they may be inside, and the work
-/// somebody else's. Where the grid is always the same, there are none if it falls into whole groups of `count`.
-bool asks_of_covered_size(const KernelSource& source, const RuleContext& facts, int axis, int64_t count,
-                          const clang::Expr* part, const clang::VarDecl* index);
-/// In front of a guard there may be neighbours that the original never ran: nothing may touch memory for them.
-bool touches_memory(const std::vector<const clang::Stmt*>& statements);
+/// Whether a part of a guard bounds the index by a size that all launches cover along the axis, so that blocks past the
+/// original grid are out of bounds. With another bound they may be in bounds, and repeat work that is done elsewhere.
+/// If the grid's extent depends on no size, it must be a multiple of `count`.
+bool bounds_by_covered_size(const KernelSource& source, const RuleContext& facts, int axis, int64_t count,
+                            const clang::Expr* part, const clang::VarDecl* index);
+/// Whether the statements access memory. Before a guard they may run for threads that the original grid did not have.
+bool accesses_memory(const std::vector<const clang::Stmt*>& statements);
 
-/// What comes to stand in a loop of turns goes on to the next turn where it returned. nullopt if one of the returns
-/// behind `from` is in a loop of its own, or one stands in front.
+/// Edits that replace `return` by `continue` in text that becomes a loop's body. nullopt if a return is inside another
+/// loop or before `from`.
 std::optional<std::vector<TextEdit>> continue_instead_of_return(const KernelSource& source, const clang::Stmt* body,
                                                                 size_t from);
 
-/// Each block does the work of `turns` neighbouring blocks along the axis, one after the other, in a loop around the
-/// rest of the kernel. nullopt where the index is not guarded, or something makes the turns differ from blocks.
-std::optional<Opportunity> in_turns(const KernelSource& source, const RuleContext& facts,
-                                    const clang::FunctionDecl* kernel, int axis, int64_t turns);
+/// Each block does the work of `factor` neighbouring blocks along the axis, one after the other, in a loop around the
+/// rest of the kernel. nullopt if the index is not guarded, or if iterations could differ from separate blocks.
+std::optional<Opportunity> coarsened(const KernelSource& source, const RuleContext& facts,
+                                     const clang::FunctionDecl* kernel, int axis, int64_t factor);
 
 }  // namespace kernelift

@@ -1,8 +1,8 @@
-// launch_bounds: tells the compiler how many threads a block really has, and optionally how many blocks should share a
-// multiprocessor, so that it can trade registers against occupancy. A larger block fails to launch then, in the search
-// and in the user's hands. So there is a bound only where every launch spells its block in numbers, or all take it from
-// the same macros or constants, with which the bound is then spelled; not where they are out of the kernel's sight, and
-// not where a block is computed when the program runs. The CPU device has no such trade.
+// launch_bounds: tells the compiler how many threads a block has, and optionally how many blocks should share a
+// multiprocessor, so that it can trade registers against occupancy. A block that exceeds the bound fails to launch,
+// also in the application. So the bound is stated only if every launch site spells its block in numbers, or if all
+// compute it from the same knobs, which must be visible to the kernel; never if a block is computed at run time. The
+// CPU device has no such trade-off.
 #include <clang/AST/Attr.h>
 
 #include "tuner/source/rules/rule.h"
@@ -31,8 +31,8 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
 }  // namespace
 
 const Rule kLaunchBounds = {"launch_bounds",
-                            "state the block size, and how many blocks should fit a multiprocessor",
-                            "the kernel has no __launch_bounds__ yet, and no launch computes its block",
+                            "state the block size, and how many blocks a multiprocessor should hold",
+                            "the kernel has no __launch_bounds__ yet, and no launch computes its block at run time",
                             {{"min_blocks", {0, 2, 4, 8}}},
                             find,
                             {Bound::Latency}};

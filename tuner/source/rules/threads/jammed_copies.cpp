@@ -1,5 +1,5 @@
-// See neighbours.h.
-#include "tuner/source/rules/threads/neighbours.h"
+// See jammed_copies.h.
+#include "tuner/source/rules/threads/jammed_copies.h"
 
 #include <clang/AST/Attr.h>
 #include <clang/AST/Expr.h>
@@ -35,7 +35,7 @@ std::string with_names(const std::string& text, const std::map<std::string, std:
 
 namespace {
 
-/// A library's function of values that gives one: what it computes is all it does.
+/// The call is of a library function that computes a value from values, without side effects.
 bool only_computes(const clang::CallExpr* call) {
   auto* callee = call->getDirectCallee();
   if (!callee || callee->isVariadic() || callee->getReturnType()->isVoidType() ||
@@ -47,7 +47,7 @@ bool only_computes(const clang::CallExpr* call) {
   });
 }
 
-/// What it is given or where it returns nothing, it may be there for what it does to memory.
+/// The call may access memory: it takes a pointer or reference, returns nothing, or is not resolved.
 bool may_touch_memory(const clang::CallExpr* call) {
   auto* callee = call->getDirectCallee();
   auto is_place = [](auto* parameter) {
@@ -82,32 +82,27 @@ bool writes_memory(const clang::Stmt* statement) {
   return writes;
 }
 
-bool is_never_negative(const clang::Expr* expression) {
-  expression = expression->IgnoreParenImpCasts();
-  return expression->getType()->isUnsignedIntegerType() || llvm::isa<clang::IntegerLiteral>(expression);
-}
-
-/// A declared value, not one that the type gives by itself.
+/// The variable has an initialiser other than its type's default constructor.
 bool has_value(const clang::VarDecl* variable) {
   auto* construction = llvm::dyn_cast_or_null<clang::CXXConstructExpr>(variable->getInit());
   bool by_itself = construction && construction->getNumArgs() == 0 && !construction->isListInitialization();
   return variable->hasInit() && !by_itself;
 }
 
-std::string trimmed(std::string_view text) {
+std::string without_outer_blanks(std::string_view text) {
   auto blank = [](char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; };
   while (!text.empty() && blank(text.front())) text.remove_prefix(1);
   while (!text.empty() && blank(text.back())) text.remove_suffix(1);
   return std::string(text);
 }
 
-/// The lines of a gap between statements: the first is what stands behind the one before.
+/// Comment lines in the text between two statements; the first entry is the comment on the earlier statement's line.
 std::vector<std::string> comments_in(std::string_view gap) {
   std::vector<std::string> lines{""};
-  if (!squeezed(gap).empty()) return lines;  // Macros and directives are not for moving.
+  if (!squeezed(gap).empty()) return lines;  // Macros and directives stay where they are.
   for (bool first = true; !gap.empty(); first = false) {
     size_t end = std::min(gap.find('\n'), gap.size() - 1) + 1;
-    std::string line = trimmed(gap.substr(0, end));
+    std::string line = without_outer_blanks(gap.substr(0, end));
     bool goes_on = line.starts_with("/*") && !line.ends_with("*/");
     if (first && gap[end - 1] == '\n' && !goes_on) lines.front() = line;
     else if (!line.empty()) lines.push_back(line);
@@ -123,95 +118,7 @@ bool is_barrier(const clang::CallExpr* call) {
 
 }  // namespace
 
-Neighbours::Neighbours(const KernelSource& source, std::vector<Axis> axes) : source_(source), axes_(std::move(axes)) {
-  for (size_t axis = 0; axis < axes_.size(); ++axis)
-    if (axes_[axis].index) depends_[axes_[axis].index] = 1U << axis;
-}
-
-Neighbours::Axes Neighbours::axes_of(const clang::Stmt* statement) const {
-  Axes axes = 0;
-  auto add = [&](const clang::VarDecl* variable) {
-    auto found = depends_.find(variable);
-    if (found != depends_.end()) axes |= found->second;
-  };
-  walk(statement, [&](const clang::Stmt* inner) {
-    if (llvm::isa<clang::PseudoObjectExpr>(inner)) {
-      std::string text = squeezed(source_.spelled(inner));
-      for (size_t axis = 0; axis < axes_.size(); ++axis)
-        if (!text.empty() && axes_[axis].block == text) axes |= 1U << axis;
-    } else if (auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(inner)) {
-      if (auto* variable = llvm::dyn_cast<clang::VarDecl>(reference->getDecl())) add(variable);
-    } else if (auto* declaration = llvm::dyn_cast<clang::DeclStmt>(inner)) {
-      for (auto* declared : declaration->decls())
-        if (auto* variable = llvm::dyn_cast<clang::VarDecl>(declared)) add(variable);
-    }
-    return true;
-  });
-  return axes;
-}
-
-Neighbours::Axes Neighbours::axes_of_header(const clang::ForStmt* loop) const {
-  Axes header = 0;
-  for (auto* part : {loop->getInit(), static_cast<const clang::Stmt*>(loop->getCond()),
-                     static_cast<const clang::Stmt*>(loop->getInc())})
-    if (part) header |= axes_of(part);
-  return header;
-}
-
-Neighbours::Axes Neighbours::bounds(const clang::Expr* condition, bool leaves) const {
-  auto* binary = llvm::dyn_cast<clang::BinaryOperator>(condition->IgnoreParenImpCasts());
-  if (!binary) return 0;
-  auto less = leaves ? std::set{clang::BO_GE, clang::BO_GT} : std::set{clang::BO_LT, clang::BO_LE};
-  auto more = leaves ? std::set{clang::BO_LE, clang::BO_LT} : std::set{clang::BO_GT, clang::BO_GE};
-  auto alone = [&](const clang::Expr* compared, const clang::Expr* limit) -> Axes {
-    // The index, be it moved by something. `y * width + x < size` keeps neither y nor x inside a row or column, `n - x
-    // < m` lets in whoever is far outside.
-    const clang::Expr *index = compared->IgnoreParenImpCasts(), *by = nullptr;
-    auto* sum = llvm::dyn_cast<clang::BinaryOperator>(index);
-    if (sum && sum->isAdditiveOp() && !axes_of(sum->getRHS())) index = sum->getLHS(), by = sum->getRHS();
-    else if (sum && sum->getOpcode() == clang::BO_Add && !axes_of(sum->getLHS()))
-      index = sum->getRHS(), by = sum->getLHS();
-    // `i - first < count` without a sign is false below `first` too, and true of those behind.
-    bool signless = compared->getType()->isUnsignedIntegerType();
-    if (by && signless && (sum->getOpcode() == clang::BO_Sub || !is_never_negative(by))) return 0;
-    auto* variable = named_variable(index);
-    bool is_index =
-        std::any_of(axes_.begin(), axes_.end(), [&](auto& axis) { return variable && axis.index == variable; });
-    return is_index && axes_of(limit) == 0 ? axes_of(index) : 0;
-  };
-  if (less.contains(binary->getOpcode())) return alone(binary->getLHS(), binary->getRHS());
-  if (more.contains(binary->getOpcode())) return alone(binary->getRHS(), binary->getLHS());
-  return 0;
-}
-
-void Neighbours::spread(const std::vector<const clang::Stmt*>& statements,
-                        const std::set<const clang::IfStmt*>& guards) {
-  // A variable depends on whatever its sources depend on …
-  for (std::map<const clang::VarDecl*, Axes> before{{nullptr, 0}}; before != depends_;) {
-    before = depends_;
-    for (auto* statement : statements) spread(statement, 0, guards);
-  }
-}
-
-/// Everything that a statement changes depends on whatever the statement mentions, and on what decides whether it runs.
-void Neighbours::spread(const clang::Stmt* statement, Axes outer, const std::set<const clang::IfStmt*>& guards) {
-  if (!statement) return;
-  auto each = [&](Axes more) {
-    for (auto* child : statement->children()) spread(child, outer | more, guards);
-  };
-  if (llvm::isa<clang::CompoundStmt, clang::AttributedStmt>(statement)) return each(0);
-  // Behind a guard all neighbours are inside, or this text does not run.
-  if (auto* branch = llvm::dyn_cast<clang::IfStmt>(statement))
-    return each(guards.contains(branch) ? 0 : axes_of(branch->getCond()));
-  if (auto* loop = llvm::dyn_cast<clang::ForStmt>(statement)) return each(axes_of_header(loop));
-  if (auto* loop = llvm::dyn_cast<clang::WhileStmt>(statement)) return each(axes_of(loop->getCond()));
-  if (auto* loop = llvm::dyn_cast<clang::DoStmt>(statement)) return each(axes_of(loop->getCond()));
-  Axes axes = outer | axes_of(statement);
-  for (auto* variable : changed_within(statement))
-    if (axes) depends_[variable] |= axes;
-}
-
-bool Neighbours::names_can_be_copied(const clang::Stmt* body, Span range) {
+bool JammedCopies::names_can_be_copied(const clang::Stmt* body, Span range) {
   std::map<std::string, std::set<const clang::VarDecl*>> by_name;
   bool good = true;
   auto& sources = source_.context().getSourceManager();
@@ -224,24 +131,24 @@ bool Neighbours::names_can_be_copied(const clang::Stmt* body, Span range) {
     auto* variable = reference ? llvm::dyn_cast<clang::VarDecl>(reference->getDecl()) : nullptr;
     if (!variable) return true;
     by_name[variable->getName().str()].insert(variable);
-    if (!depends_.contains(variable)) return true;
+    if (!depends_.dependents().contains(variable)) return true;
     auto spelled = sources.getSpellingLoc(reference->getLocation());
     good &= sources.isInMainFile(spelled) && sources.getFileOffset(spelled) >= range.begin &&
             sources.getFileOffset(spelled) < range.end;
     return true;
   });
-  for (auto& [variable, axes] : depends_) good &= by_name[variable->getName().str()].size() <= 1;
+  for (auto& [variable, axes] : depends_.dependents()) good &= by_name[variable->getName().str()].size() <= 1;
   for (int more = 0; more < 3 && !names_are_free(); ++more) separator_ += "n";
   return good && names_are_free();
 }
 
-std::vector<std::vector<int64_t>> Neighbours::choices(Axes axes) const {
-  std::vector<std::vector<int64_t>> all{std::vector<int64_t>(axes_.size(), 0)};
-  for (size_t axis = 0; axis < axes_.size(); ++axis) {
+std::vector<std::vector<int64_t>> JammedCopies::choices(Axes axes) const {
+  std::vector<std::vector<int64_t>> all{std::vector<int64_t>(jam_axes().size(), 0)};
+  for (size_t axis = 0; axis < jam_axes().size(); ++axis) {
     if (!(axes >> axis & 1)) continue;
     std::vector<std::vector<int64_t>> longer;
     for (auto& choice : all)
-      for (int64_t number = 0; number < axes_[axis].count; ++number) {
+      for (int64_t number = 0; number < jam_axes()[axis].count; ++number) {
         longer.push_back(choice);
         longer.back()[axis] = number;
       }
@@ -250,37 +157,40 @@ std::vector<std::vector<int64_t>> Neighbours::choices(Axes axes) const {
   return all;
 }
 
-std::map<std::string, std::string> Neighbours::names_for(const std::vector<int64_t>& choice) const {
+std::map<std::string, std::string> JammedCopies::names_for(const std::vector<int64_t>& choice) const {
   std::map<std::string, std::string> names;
   if (uses_arrays()) {
     Lines numbers;
     for (int64_t number : choice) numbers.push_back(std::to_string(number));
     for (auto& [variable, declaration] : arrays_)
-      names[variable->getName().str()] = variable->getName().str() + subscripts(depends_.at(variable), numbers);
+      names[variable->getName().str()] =
+          variable->getName().str() + subscripts(depends_.dependents().at(variable), numbers);
     return names;
   }
-  for (auto& [variable, axes] : depends_) {
+  for (auto& [variable, axes] : depends_.dependents()) {
     std::string suffix;
     bool first = true;
-    for (size_t axis = 0; axis < axes_.size(); ++axis)
+    for (size_t axis = 0; axis < jam_axes().size(); ++axis)
       if (axes >> axis & 1) suffix += separator_ + std::to_string(choice[axis]), first &= choice[axis] == 0;
     if (!first) names[variable->getName().str()] = variable->getName().str() + suffix;
   }
-  for (size_t axis = 0; axis < axes_.size(); ++axis)
-    if (!axes_[axis].block.empty())
-      names[axes_[axis].block] = axes_[axis].name + (choice[axis] ? separator_ + std::to_string(choice[axis]) : "");
+  for (size_t axis = 0; axis < jam_axes().size(); ++axis)
+    if (!jam_axes()[axis].block.empty())
+      names[jam_axes()[axis].block] =
+          jam_axes()[axis].name + (choice[axis] ? separator_ + std::to_string(choice[axis]) : "");
   return names;
 }
 
-bool Neighbours::names_are_free() const {
+bool JammedCopies::names_are_free() const {
   for (auto& choice : choices(~Axes{0}))
     for (auto& [name, copy] : names_for(choice))
       if (source_.fresh_name(copy) != copy) return false;
   return true;
 }
 
-/// It changes nothing but what its neighbours have in common: variables of one thread, or of one block.
-bool Neighbours::may_be_done_once(const clang::Stmt* statement) const {
+/// The statement changes only variables that the combined threads (or blocks) share afterwards, so one execution serves
+/// all of them.
+bool JammedCopies::may_be_done_once(const clang::Stmt* statement) const {
   bool once = true;
   walk(statement, [&](const clang::Stmt* inner) {
     if (auto* call = llvm::dyn_cast<clang::CallExpr>(inner))
@@ -293,11 +203,11 @@ bool Neighbours::may_be_done_once(const clang::Stmt* statement) const {
   return once;
 }
 
-bool Neighbours::plan_copies(const clang::Stmt* statement, Lines comments, const std::string& indent,
-                             std::vector<Piece>& pieces) const {
+bool JammedCopies::plan_copies(const clang::Stmt* statement, Lines comments, const std::string& indent,
+                               std::vector<Piece>& pieces) const {
   std::string text = moved(statement, indent);
   if (text.empty() || text.find('#') != text.npos) return false;
-  // What leaves a loop that the copies share would leave it for all of them.
+  // A jump out of a loop that the copies share would end it for all of them.
   bool leaves = false;
   walk(statement, [&](const clang::Stmt* inner) {
     leaves |= llvm::isa<clang::ReturnStmt, clang::GotoStmt, clang::LabelStmt, clang::AsmStmt>(inner);
@@ -313,17 +223,17 @@ bool Neighbours::plan_copies(const clang::Stmt* statement, Lines comments, const
     return !leaves;
   });
   if (leaves) return false;
-  Axes axes = axes_of(statement);
+  Axes axes = depends_.axes_of(statement);
   if (axes == 0) {
     if (!may_be_done_once(statement)) return false;
     for (auto& line : comments) pieces.push_back({indent, line});
     pieces.push_back({indent, text});
     return true;
   }
-  // One neighbour's threads could wait where those that are past it have the next one's to do: around barriers in loops
-  // that end by thread, or in a function whose shared memory serves one call after the other.
+  // Copies of a barrier could be reached by different threads at different times: in loops whose length differs between
+  // threads, or in a function that reuses its shared memory in every call.
   if (has_block_barrier(statement)) return false;
-  // In one loop none of the neighbours' loads would come before the first one's stores.
+  // One loop over reads and writes would put the later neighbours' loads behind the first one's stores.
   bool reads = reads_memory(statement), writes = writes_memory(statement);
   Piece* last = pieces.empty() ? nullptr : &pieces.back();
   if (!last || last->axes != axes || last->indent != indent || (last->writes && reads) || (last->reads && writes))
@@ -333,8 +243,8 @@ bool Neighbours::plan_copies(const clang::Stmt* statement, Lines comments, const
   return true;
 }
 
-bool Neighbours::plan(const std::vector<const clang::Stmt*>& statements, std::optional<size_t> begin,
-                      const std::string& indent, std::vector<Piece>& pieces) const {
+bool JammedCopies::plan(const std::vector<const clang::Stmt*>& statements, std::optional<size_t> begin,
+                        const std::string& indent, std::vector<Piece>& pieces) const {
   for (auto* statement : statements) {
     auto range = source_.span(statement);
     Lines comments{""};
@@ -352,7 +262,7 @@ bool Neighbours::plan(const std::vector<const clang::Stmt*>& statements, std::op
   return true;
 }
 
-bool Neighbours::plan_body(const clang::Stmt* body, const std::string& indent, std::vector<Piece>& pieces) const {
+bool JammedCopies::plan_body(const clang::Stmt* body, const std::string& indent, std::vector<Piece>& pieces) const {
   auto* block = llvm::dyn_cast<clang::CompoundStmt>(body);
   if (!block) return plan(body, {}, indent + source_.step(), pieces);
   auto open = source_.offset(block->getLBracLoc());
@@ -360,23 +270,23 @@ bool Neighbours::plan_body(const clang::Stmt* body, const std::string& indent, s
               indent + source_.step(), pieces);
 }
 
-bool Neighbours::plan(const clang::Stmt* statement, Lines comments, const std::string& indent,
-                      std::vector<Piece>& pieces) const {
+bool JammedCopies::plan(const clang::Stmt* statement, Lines comments, const std::string& indent,
+                        std::vector<Piece>& pieces) const {
   if (llvm::isa<clang::NullStmt>(statement)) return true;
-  auto say = [&](const std::string& text) {
+  auto add_line = [&](const std::string& text) {
     for (auto& line : comments) pieces.push_back({indent, line});
     comments.clear();
     pieces.push_back({indent, text});
   };
   auto in_braces = [&](const std::string& head, const clang::Stmt* body) {
-    say(head + "{");
+    add_line(head + "{");
     if (!plan_body(body, indent, pieces)) return false;
-    say("}");
+    add_line("}");
     return true;
   };
   if (llvm::isa<clang::CompoundStmt>(statement)) return in_braces("", statement);
   if (auto* attributed = llvm::dyn_cast<clang::AttributedStmt>(statement)) {
-    // What is asked for a loop cannot be asked for the copies of one, which stand in a loop of their own.
+    // An attribute of a loop is dropped if the loop is repeated as a whole, inside a loop over the copies.
     std::vector<Piece> alone;
     if (!plan(attributed->getSubStmt(), {}, indent, alone)) return false;
     if (alone.empty() || !alone.front().repeated.empty())
@@ -386,28 +296,29 @@ bool Neighbours::plan(const clang::Stmt* statement, Lines comments, const std::s
       if (!hint) return false;
       std::string value = hint->getValue() ? source_.spelled(hint->getValue()) : "";
       if (hint->getValue() && value.empty()) return false;
-      say("#pragma unroll" + (value.empty() ? "" : " " + value));
+      add_line("#pragma unroll" + (value.empty() ? "" : " " + value));
     }
     return plan(attributed->getSubStmt(), {}, indent, pieces);
   }
   if (auto* loop = llvm::dyn_cast<clang::ForStmt>(statement)) {
     auto open = source_.offset(loop->getForLoc()), close = source_.offset(loop->getRParenLoc());
-    if (axes_of_header(loop) || !open || !close) return plan_copies(statement, std::move(comments), indent, pieces);
+    if (depends_.axes_of_header(loop) || !open || !close)
+      return plan_copies(statement, std::move(comments), indent, pieces);
     return in_braces(source_.text().substr(*open, *close + 1 - *open) + " ", loop->getBody());
   }
-  if (auto* loop = llvm::dyn_cast<clang::WhileStmt>(statement); loop && !axes_of(loop->getCond())) {
+  if (auto* loop = llvm::dyn_cast<clang::WhileStmt>(statement); loop && !depends_.axes_of(loop->getCond())) {
     std::string condition = source_.spelled(loop->getCond());
     return !condition.empty() && in_braces("while (" + condition + ") ", loop->getBody());
   }
   if (auto* branch = llvm::dyn_cast<clang::IfStmt>(statement);
-      branch && !branch->getInit() && !axes_of(branch->getCond())) {
+      branch && !branch->getInit() && !depends_.axes_of(branch->getCond())) {
     std::string condition = source_.spelled(branch->getCond());
     if (condition.empty() || branch->hasVarStorage() || !in_braces("if (" + condition + ") ", branch->getThen()))
       return false;
     if (!branch->getElse()) return true;
     pieces.back().text += " else {";
     if (!plan_body(branch->getElse(), indent, pieces)) return false;
-    say("}");
+    add_line("}");
     return true;
   }
   if (auto* declaration = llvm::dyn_cast<clang::DeclStmt>(statement))
@@ -419,21 +330,21 @@ bool Neighbours::plan(const clang::Stmt* statement, Lines comments, const std::s
   return plan_copies(statement, std::move(comments), indent, pieces);
 }
 
-std::string Neighbours::subscripts(Axes axes, const Lines& numbers) {
+std::string JammedCopies::subscripts(Axes axes, const Lines& numbers) {
   std::string text;
   for (size_t axis = 0; axis < numbers.size(); ++axis)
     if (axes >> axis & 1) text += "[" + numbers[axis] + "]";
   return text;
 }
 
-std::optional<std::string> Neighbours::array_declaration(const clang::DeclStmt* statement,
-                                                         const clang::VarDecl* variable) const {
+std::optional<std::string> JammedCopies::array_declaration(const clang::DeclStmt* statement,
+                                                           const clang::VarDecl* variable) const {
   clang::QualType type = variable->getType();
   auto* record = type->getAsCXXRecordDecl();
   bool plain = !type->isReferenceType() && !type.isVolatileQualified() && !variable->isConstexpr() &&
                !variable->hasAttrs() &&
                (!record || !record->hasDefinition() || (record->hasDefaultConstructor() && !record->isLambda()));
-  // Elements are assigned to.
+  // Elements get their initial values by assignment.
   bool assignable =
       !has_value(variable) || (!type->isArrayType() && variable->getInitStyle() != clang::VarDecl::CallInit);
   auto range = source_.span(statement);
@@ -447,15 +358,16 @@ std::optional<std::string> Neighbours::array_declaration(const clang::DeclStmt* 
     clang::QualType of = other->getType();
     if (!at) return std::nullopt;
     first = std::min(first, *at);
-    bool by_the_way = of->isPointerType() || of->isReferenceType() || of->isArrayType() || of->getContainedAutoType() ||
-                      (has_value(other) && other->getInitStyle() == clang::VarDecl::CallInit);
-    if (by_the_way && !statement->isSingleDecl()) return std::nullopt;
+    bool needs_own_statement = of->isPointerType() || of->isReferenceType() || of->isArrayType() ||
+                               of->getContainedAutoType() ||
+                               (has_value(other) && other->getInitStyle() == clang::VarDecl::CallInit);
+    if (needs_own_statement && !statement->isSingleDecl()) return std::nullopt;
   }
   if (first < range->begin || *name >= range->end) return std::nullopt;
   head = source_.text().substr(range->begin, first - range->begin);
   if (type->isArrayType())
-    behind =
-        trimmed(std::string_view(source_.text()).substr(*name + spelled.size(), range->end - *name - spelled.size()));
+    behind = without_outer_blanks(
+        std::string_view(source_.text()).substr(*name + spelled.size(), range->end - *name - spelled.size()));
   if (behind.ends_with(";")) behind.pop_back();
   if (type->getContainedAutoType()) {
     if (type->isDependentType() || !only_plain_floats(source_, statement)) return std::nullopt;
@@ -466,11 +378,11 @@ std::optional<std::string> Neighbours::array_declaration(const clang::DeclStmt* 
     head.erase(word, head.find_first_not_of(" \t", word + 5) - word);
   }
   Lines counts;
-  for (auto& axis : axes_) counts.push_back(std::to_string(axis.count));
-  return head + spelled + subscripts(depends_.at(variable), counts) + behind;
+  for (auto& axis : jam_axes()) counts.push_back(std::to_string(axis.count));
+  return head + spelled + subscripts(depends_.dependents().at(variable), counts) + behind;
 }
 
-bool Neighbours::use_arrays(const std::vector<Piece>& pieces, const std::vector<const clang::DeclStmt*>& indices) {
+bool JammedCopies::use_arrays(const std::vector<Piece>& pieces, const std::vector<const clang::DeclStmt*>& indices) {
   std::map<const clang::VarDecl*, std::set<const Piece*>> mentions;
   std::map<const clang::VarDecl*, const clang::DeclStmt*> declarations;
   auto declares = [&](const clang::DeclStmt* statement) {
@@ -492,8 +404,8 @@ bool Neighbours::use_arrays(const std::vector<Piece>& pieces, const std::vector<
     }
   for (auto* index : indices) declares(index);
   std::map<const clang::VarDecl*, std::string> arrays;
-  for (auto& [variable, axes] : depends_) {
-    bool index = std::any_of(axes_.begin(), axes_.end(), [&](auto& axis) { return axis.index == variable; });
+  for (auto& [variable, axes] : depends_.dependents()) {
+    bool index = std::any_of(jam_axes().begin(), jam_axes().end(), [&](auto& axis) { return axis.index == variable; });
     if (!index && mentions[variable].size() <= 1) continue;
     auto declared = declarations.find(variable);
     auto declaration = declared == declarations.end() ? std::nullopt : array_declaration(declared->second, variable);
@@ -505,21 +417,22 @@ bool Neighbours::use_arrays(const std::vector<Piece>& pieces, const std::vector<
   return true;
 }
 
-std::map<std::string, std::string> Neighbours::names_in_loops() const {
+std::map<std::string, std::string> JammedCopies::names_in_loops() const {
   std::map<std::string, std::string> names;
   for (auto& [variable, declaration] : arrays_)
-    names[variable->getName().str()] = variable->getName().str() + subscripts(depends_.at(variable), counters_);
+    names[variable->getName().str()] =
+        variable->getName().str() + subscripts(depends_.dependents().at(variable), counters_);
   return names;
 }
 
-std::string Neighbours::in_loops(Axes axes, const std::string& indent,
-                                 const std::function<Lines(const std::string& indent)>& body) const {
+std::string JammedCopies::in_loops(Axes axes, const std::string& indent,
+                                   const std::function<Lines(const std::string& indent)>& body) const {
   std::string out, inner = indent, closing;
-  for (size_t axis = 0; axis < axes_.size(); ++axis) {
+  for (size_t axis = 0; axis < jam_axes().size(); ++axis) {
     if (!(axes >> axis & 1)) continue;
     const std::string& counter = counters_[axis];
     out += inner + "#pragma unroll\n" + inner + "for (int " + counter + " = 0; " + counter + " < " +
-           std::to_string(axes_[axis].count) + "; ++" + counter + ") {\n";
+           std::to_string(jam_axes()[axis].count) + "; ++" + counter + ") {\n";
     closing = inner + "}\n" + closing;
     inner += source_.step();
   }
@@ -527,16 +440,16 @@ std::string Neighbours::in_loops(Axes axes, const std::string& indent,
   return out + closing;
 }
 
-std::string Neighbours::index_text(size_t axis, const std::string& indent,
-                                   const std::function<std::string(const std::string&)>& value) const {
-  auto* index = axes_[axis].index;
+std::string JammedCopies::index_text(size_t axis, const std::string& indent,
+                                     const std::function<std::string(const std::string&)>& value) const {
+  auto* index = jam_axes()[axis].index;
   auto sets = [&](const std::string&) {
     return Lines{index->getName().str() + "[" + counters_[axis] + "] = " + value(counters_[axis]) + ";"};
   };
   return indent + arrays_.at(index) + ";\n" + in_loops(1U << axis, indent, sets);
 }
 
-std::string Neighbours::moved(const clang::Stmt* statement, const std::string& indent) const {
+std::string JammedCopies::moved(const clang::Stmt* statement, const std::string& indent) const {
   auto range = source_.span(statement);
   auto end = source_.statement_end(statement);
   if (!range || !end) return {};
@@ -547,7 +460,7 @@ std::string Neighbours::moved(const clang::Stmt* statement, const std::string& i
   return text;
 }
 
-Neighbours::Lines Neighbours::assignments(const clang::DeclStmt* statement) const {
+JammedCopies::Lines JammedCopies::assignments(const clang::DeclStmt* statement) const {
   Lines lines;
   auto names = names_in_loops();
   std::string head;
@@ -564,7 +477,7 @@ Neighbours::Lines Neighbours::assignments(const clang::DeclStmt* statement) cons
   return lines;
 }
 
-void Neighbours::write_loops(const Piece& piece, std::string& out) const {
+void JammedCopies::write_loops(const Piece& piece, std::string& out) const {
   auto is_array = [&](const clang::Decl* declared) {
     return arrays_.contains(llvm::dyn_cast<clang::VarDecl>(declared));
   };
@@ -592,7 +505,7 @@ void Neighbours::write_loops(const Piece& piece, std::string& out) const {
   if (any) out += loops;
 }
 
-void Neighbours::write_copies(const Piece& piece, std::string& out) const {
+void JammedCopies::write_copies(const Piece& piece, std::string& out) const {
   for (auto& one : piece.repeated) {
     for (auto& line : one.comments) out += piece.indent + line + "\n";
     for (auto& choice : choices(piece.axes))
@@ -600,7 +513,7 @@ void Neighbours::write_copies(const Piece& piece, std::string& out) const {
   }
 }
 
-std::string Neighbours::text(const std::vector<Piece>& pieces) const {
+std::string JammedCopies::text(const std::vector<Piece>& pieces) const {
   std::string out;
   for (auto& piece : pieces) {
     if (piece.repeated.empty()) out += piece.indent + piece.text + "\n";

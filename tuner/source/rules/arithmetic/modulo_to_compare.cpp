@@ -1,7 +1,7 @@
-// wrap: `(x + 1) % n` is an integer division of some twenty instructions, and in stencils with periodic edges nearly
-// every thread divides for nothing. Where the number is in range already, or one range beyond, a comparison tells:
+// modulo_to_compare: `(x + 1) % n` is an integer division of some twenty instructions, and in stencils with periodic
+// boundaries it changes the index of few threads. A comparison suffices for numbers in [0, 2n):
 //   (unsigned)(x + 1) < (unsigned)n ? x + 1 : (unsigned)(x + 1 - n) < (unsigned)n ? x + 1 - n : (x + 1) % n
-// The division stays for all other numbers, so the value is the same for every x and every n > 0.
+// All other numbers are still divided, so the value is the same for every x and every n > 0.
 #include <clang/AST/Expr.h>
 
 #include "tuner/source/rules/rule.h"
@@ -10,14 +10,14 @@
 namespace kernelift {
 namespace {
 
-/// `x < n ? x : x % n`: compared already, by us or by who wrote it.
-bool only_divides_past_the_edge(const clang::Stmt* statement) {
+/// `x < n ? x : x % n`, as this rule or the application's author wrote it.
+bool compares_before_dividing(const clang::Stmt* statement) {
   auto* choice = llvm::dyn_cast<clang::ConditionalOperator>(statement);
   auto* rest = choice ? llvm::dyn_cast<clang::BinaryOperator>(choice->getFalseExpr()->IgnoreParenImpCasts()) : nullptr;
   return rest && rest->getOpcode() == clang::BO_Rem;
 }
 
-/// A sum that may just be past an edge; anything else seldom is in range, and the comparisons would be for nothing.
+/// Sums are likely to be at most one period out of range. For other numbers the comparisons would seldom succeed.
 bool is_sum(const clang::Expr* expression) {
   auto* binary = llvm::dyn_cast<clang::BinaryOperator>(expression->IgnoreParenImpCasts());
   return binary && binary->isAdditiveOp();
@@ -29,9 +29,9 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   for (auto* function : source.functions()) {
     Opportunity opportunity;
     opportunity.place = function->getNameAsString();
-    std::set<std::string> signed_ones;  // Of which a negative one wraps around otherwise.
+    std::set<std::string> signed_moduli;  // Moduli that could be negative, for which the comparison would be wrong.
     walk(function->getBody(), [&](const clang::Stmt* statement) {
-      if (only_divides_past_the_edge(statement)) return false;
+      if (compares_before_dividing(statement)) return false;
       auto* binary = llvm::dyn_cast<clang::BinaryOperator>(statement);
       if (!binary || binary->getOpcode() != clang::BO_Rem) return true;
       auto *number = binary->getLHS(), *modulus = binary->getRHS();
@@ -44,19 +44,18 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
       if (!range || text.empty() || by.empty() || !is_sum(number) || !is_invariant(number, {}) ||
           !is_invariant(modulus, {}))
         return true;
-      // An alias of the program's own may be a longer type another time.
+      // An alias of the program may be a wider type in another build.
       std::string whole = context.getTypeSize(type) > 32 || !only_plain_integers(source, binary)
                               ? "(unsigned long long)"
                               : "(unsigned)";
       std::string less = "((" + text + ") - (" + by + "))", limit = whole + "(" + by + ")";
-      if (!modulus->getType()->isUnsignedIntegerType()) signed_ones.insert(by);
+      if (!modulus->getType()->isUnsignedIntegerType()) signed_moduli.insert(by);
       opportunity.edits.push_back({range->begin, range->end,
                                    "(" + whole + "(" + text + ") < " + limit + " ? (" + text + ") : " + whole + less +
                                        " < " + limit + " ? " + less + " : (" + text + ") % (" + by + "))"});
       return false;
     });
-    for (auto& by : signed_ones)
-      opportunity.premise += (opportunity.premise.empty() ? "" : " and ") + facts.assuming(by + " is positive");
+    for (auto& by : signed_moduli) opportunity.premises.push_back(facts.premise(by + " is positive"));
     if (!opportunity.edits.empty()) found.push_back(std::move(opportunity));
   }
   return found;
@@ -64,11 +63,11 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
 
 }  // namespace
 
-const Rule kWrap = {"wrap",
-                    "wrap around by comparison, and divide only where that does not do",
-                    "a remainder of a sum without side effects, by something that is no constant",
-                    {},
-                    find,
-                    {Bound::Compute, Bound::Latency}};
+const Rule kModuloToCompare = {"modulo_to_compare",
+                               "wrap around by comparison, and divide only where that does not suffice",
+                               "a remainder of a sum without side effects, by a divisor that is not constant",
+                               {},
+                               find,
+                               {Bound::Compute, Bound::Latency}};
 
 }  // namespace kernelift

@@ -1,12 +1,11 @@
-// jam: each thread does the work of K neighbours at the same time, statement by statement, in one loop
-// (unroll-and-jam):
+// unroll_and_jam: each thread does the work of K neighbouring threads, interleaved statement by statement:
 //   int i = blockIdx.y * blockDim.y + threadIdx.y;  if (i < n) for (k…) sum += a[i * n + k] * b[k];
 // becomes, for K = 2,
 //   int i[2];  for (u…) i[u] = (…) * 2 + u;  if (i[1] < n) for (k…) for (u…) sum[u] += a[i[u] * n + k] * b[k];
-// so that what neighbours share (b[k]) is loaded once and independent work overlaps. Which statements are repeated
-// follows from what depends on which axis (neighbours.h). Where not all K are inside, the original text runs, one
-// neighbour after the other; that holds for every size, not for the recorded ones alone. Threads of a kernel without
-// barriers have no order among each other, so neither has their work within one thread.
+// so that shared data (b[k]) is loaded once and independent work overlaps. Statements are repeated along the axes that
+// they depend on (axis_dependence.h). If not all K neighbours are in bounds, the original text runs for one after the
+// other, so the kernel stays correct for every size, not only for the recorded ones. Threads of a kernel without
+// barriers are not ordered, so their work may be done in any order within one thread.
 #include <clang/AST/Attr.h>
 #include <clang/AST/Expr.h>
 
@@ -14,13 +13,13 @@
 #include <cctype>
 
 #include "tuner/source/rules/threads/block_index.h"
-#include "tuner/source/rules/threads/neighbours.h"
+#include "tuner/source/rules/threads/jammed_copies.h"
 
 namespace kernelift {
 namespace {
 
-constexpr int64_t kMostNeighbours = 16;  ///< Of a thread: their values live in registers.
-constexpr size_t kLongestBody = 6000;    ///< Characters; longer ones spill long before this.
+constexpr int64_t kMostNeighbours = 16;  ///< Per thread; their values are kept in registers.
+constexpr size_t kLongestBody = 6000;    ///< Characters; the registers of longer bodies spill.
 
 class Jammer {
  public:
@@ -30,32 +29,31 @@ class Jammer {
         facts_(facts),
         body_(llvm::cast<clang::CompoundStmt>(kernel->getBody())),
         axes_(axes),
-        neighbours_(source, as_neighbours(axes)) {}
+        copies_(source, jam_axes(axes)) {}
 
-  /// The text from the first index's declaration to the kernel's closing brace; nullopt if something speaks against it.
+  /// New text from the first index's declaration to the kernel's closing brace; nullopt if it cannot be rewritten.
   std::optional<std::string> rewrite();
   size_t begin() const { return begin_; }
   size_t end() const { return end_; }
-  /// Something keeps indices along the axis (of axes) inside, however far the last thread's neighbours reach: a guard,
-  /// of a size that the launches cover. Where one launches fewer blocks than the guard would let in, the grid must say
-  /// so.
+  /// A guard by a covered size keeps indices along the axis (an index into `axes`) in bounds, and no launch starts
+  /// fewer blocks than the guard admits.
   bool bounded(size_t axis) const { return (bounded_ >> axis & 1) && facts_.rounds_up[axes_[axis].first.axis]; }
 
  private:
-  using Axes = Neighbours::Axes;
-  static std::vector<Neighbours::Axis> as_neighbours(const std::vector<std::pair<GlobalIndex, int64_t>>& axes) {
-    std::vector<Neighbours::Axis> all;
+  using Axes = AxisDependence::Axes;
+  static std::vector<JamAxis> jam_axes(const std::vector<std::pair<GlobalIndex, int64_t>>& axes) {
+    std::vector<JamAxis> all;
     for (auto& [index, count] : axes) all.push_back({count, index.variable});
     return all;
   }
   std::string index_text(size_t axis, const std::string& number) const;
-  /// What a guard's condition says of the neighbours that it has to be true of.
+  /// Appends a guard's condition for the neighbours that have to fulfil it.
   bool add_condition(const clang::Expr* condition, bool leaves, std::string& all) const;
-  /// That the neighbour is one of the original's threads; `index` names its index.
+  /// Condition that the neighbour exists in the original grid; `index` is the text of its index.
   std::string inside_text(size_t axis, const std::string& number, const std::string& index) const;
-  bool one_after_the_other(const std::string& indent, std::string& out) const;
-  /// Of nothing but indices and what is the same for all.
-  bool asks_for_indices(const clang::Expr* condition) const;
+  bool add_remainder_loop(const std::string& indent, std::string& out) const;
+  /// The condition depends on indices and on values that are the same for all neighbours, and on nothing else.
+  bool tests_indices(const clang::Expr* condition) const;
   void find_guards(const std::vector<const clang::Stmt*>& statements);
   void note_bound(const clang::Expr* part, bool leaves);
   bool declare_index(size_t axis, const std::string& indent, std::string& out) const;
@@ -65,7 +63,7 @@ class Jammer {
   const RuleContext& facts_;
   const clang::CompoundStmt* body_;
   const std::vector<std::pair<GlobalIndex, int64_t>>& axes_;
-  Neighbours neighbours_;
+  JammedCopies copies_;
   size_t begin_ = 0, end_ = 0;
   std::set<const clang::IfStmt*> guards_;
   Axes bounded_ = 0;
@@ -75,41 +73,41 @@ bool Jammer::is_index(const clang::Stmt* statement) const {
   return std::any_of(axes_.begin(), axes_.end(), [&](auto& axis) { return axis.first.statement == statement; });
 }
 
-bool Jammer::asks_for_indices(const clang::Expr* condition) const {
-  if (!neighbours_.axes_of(condition) || !is_invariant(condition, {})) return false;
+bool Jammer::tests_indices(const clang::Expr* condition) const {
+  if (!copies_.dependence().axes_of(condition) || !is_invariant(condition, {})) return false;
   auto variables = variables_in(condition);
   return std::all_of(variables.begin(), variables.end(), [&](auto* variable) {
     bool index = std::any_of(axes_.begin(), axes_.end(), [&](auto& axis) { return axis.first.variable == variable; });
-    return index || !neighbours_.dependents().contains(variable);
+    return index || !copies_.dependence().dependents().contains(variable);
   });
 }
 
-/// Along x neighbours stay a block's width apart, so that a warp's loads stay together; along y and z they are
-/// adjacent, so that what they share is in the same registers.
+/// Along x the neighbours are a block's width apart, so that a warp's loads stay coalesced; along y and z they are
+/// adjacent, so that they share loaded values.
 std::string Jammer::index_text(size_t axis, const std::string& number) const {
   auto& [index, count] = axes_[axis];
   std::string text = source_.spelled(index.value), factor = std::to_string(count);
-  if (index.axis == 0 || index.block_alone) return of_neighbouring_block(text, index.axis, count, number);
+  if (index.axis == 0 || index.block_only) return neighbouring_block(text, index.axis, count, number);
   return "(" + text + ") * " + factor + (number == "0" ? "" : " + " + number);
 }
 
 std::string Jammer::inside_text(size_t axis, const std::string& number, const std::string& index) const {
   auto& [place, count] = axes_[axis];
   std::string name = kAxisNames[place.axis];
-  if (place.axis == 0 || place.block_alone)
+  if (place.axis == 0 || place.block_only)
     return "blockIdx." + name + " * " + std::to_string(count) + " + " + number + " < gridDim." + name;
   return index + " < gridDim." + name + " * blockDim." + name;
 }
 
-/// The original text in a loop over the neighbours, which seldom runs: it should stay small, and loops in it as they
-/// are.
-bool Jammer::one_after_the_other(const std::string& indent, std::string& out) const {
+/// Writes the original text in a loop over the neighbours. It seldom runs, so neither it nor its inner loops are
+/// unrolled.
+bool Jammer::add_remainder_loop(const std::string& indent, std::string& out) const {
   std::vector<TextEdit> edits;
   int64_t count = 1;
-  std::string turn = source_.fresh_name("turn"), inner = indent + source_.step(), skips;
+  std::string iteration = source_.fresh_name("iteration"), inner = indent + source_.step(), skips;
   for (size_t axis = 0; axis < axes_.size(); ++axis) {
     auto init = source_.span(axes_[axis].first.value);
-    std::string number = turn;
+    std::string number = iteration;
     if (count > 1) number = "(" + number + " / " + std::to_string(count) + ")";
     if (axis + 1 < axes_.size()) number += " % " + std::to_string(axes_[axis].second);
     std::string text = index_text(axis, axes_.size() > 1 ? "(" + number + ")" : number);
@@ -127,43 +125,43 @@ bool Jammer::one_after_the_other(const std::string& indent, std::string& out) co
   for (size_t at = 0; (at = text->find('\n', at)) != text->npos;)
     if (++at; at < text->size() && std::isblank(static_cast<unsigned char>((*text)[at])))
       text->insert(at, source_.step() + source_.step());
-  out += indent + "#pragma unroll 1\n" + indent + "for (int " + turn + " = 0; " + turn + " < " + std::to_string(count) +
-         "; ++" + turn + ") {\n" + inner + skips + *text + "\n" + indent + "}\n";
+  out += indent + "#pragma unroll 1\n" + indent + "for (int " + iteration + " = 0; " + iteration + " < " +
+         std::to_string(count) + "; ++" + iteration + ") {\n" + inner + skips + *text + "\n" + indent + "}\n";
   return true;
 }
 
-/// Branches on indices that keep the work inside, at the outermost level: those that return, and one that is all the
-/// rest.
+/// Finds outermost branches that keep the work in bounds: those that return, and one that contains the rest of the
+/// body.
 void Jammer::find_guards(const std::vector<const clang::Stmt*>& statements) {
   for (auto* statement : statements) {
     auto* branch = llvm::dyn_cast<clang::IfStmt>(statement);
     if (!branch || branch->getElse() || branch->hasVarStorage() || branch->getInit() ||
-        !asks_for_indices(branch->getCond()))
+        !tests_indices(branch->getCond()))
       continue;
     if (only_returns(branch->getThen()) || statement == statements.back()) guards_.insert(branch);
   }
 }
 
 void Jammer::note_bound(const clang::Expr* part, bool leaves) {
-  const Axes bounds = neighbours_.bounds(part, leaves);
+  const Axes bounds = copies_.dependence().bounds(part, leaves);
   for (size_t axis = 0; axis < axes_.size(); ++axis)
-    if ((bounds >> axis & 1) && asks_of_covered_size(source_, facts_, axes_[axis].first.axis, axes_[axis].second, part,
-                                                     axes_[axis].first.variable))
+    if ((bounds >> axis & 1) && bounds_by_covered_size(source_, facts_, axes_[axis].first.axis, axes_[axis].second,
+                                                       part, axes_[axis].first.variable))
       bounded_ |= 1U << axis;
 }
 
-/// One for each neighbour along the axis.
+/// Declares the index of each neighbour along the axis.
 bool Jammer::declare_index(size_t axis, const std::string& indent, std::string& out) const {
   auto& index = axes_[axis].first;
   auto whole = source_.span(index.statement), init = source_.span(index.value);
   if (!whole || !init || index_text(axis, "0").empty()) return false;
-  if (neighbours_.uses_arrays()) {
-    out += neighbours_.index_text(axis, indent, [&](const std::string& number) { return index_text(axis, number); });
+  if (copies_.uses_arrays()) {
+    out += copies_.index_text(axis, indent, [&](const std::string& number) { return index_text(axis, number); });
     return true;
   }
   std::string head = source_.text().substr(whole->begin, init->begin - whole->begin);
-  for (auto& choice : neighbours_.choices(1U << axis))
-    out += indent + neighbours_.renamed(head, choice) + index_text(axis, std::to_string(choice[axis])) + ";\n";
+  for (auto& choice : copies_.choices(1U << axis))
+    out += indent + copies_.renamed(head, choice) + index_text(axis, std::to_string(choice[axis])) + ";\n";
   return true;
 }
 
@@ -180,11 +178,11 @@ bool Jammer::add_condition(const clang::Expr* condition, bool leaves, std::strin
         clang::BinaryOperator::getOpcodeStr(clang::BinaryOperator::negateComparisonOp(comparison->getOpcode())).str() +
         " " + source_.spelled(comparison->getRHS());
   else if (leaves || !of_numbers) text = (leaves ? "!(" : "(") + text + ")";
-  auto choices = neighbours_.choices(neighbours_.axes_of(condition));
-  if (neighbours_.bounds(condition, leaves))
-    choices = {choices.back()};  // Where that one is inside, so are those before it.
-  else if (neighbours_.bounds(condition, !leaves)) choices = {choices.front()};
-  for (auto& choice : choices) all += (all.empty() ? "" : " && ") + neighbours_.renamed(text, choice);
+  auto choices = copies_.choices(copies_.dependence().axes_of(condition));
+  if (copies_.dependence().bounds(condition, leaves))
+    choices = {choices.back()};  // If the last neighbour is in bounds, so are the others.
+  else if (copies_.dependence().bounds(condition, !leaves)) choices = {choices.front()};
+  for (auto& choice : choices) all += (all.empty() ? "" : " && ") + copies_.renamed(text, choice);
   return true;
 }
 
@@ -193,8 +191,8 @@ std::optional<std::string> Jammer::rewrite() {
   std::vector<const clang::Stmt*> statements(body_->body_begin(), body_->body_end());
   auto index = std::find_if(statements.begin(), statements.end(), [&](auto* statement) { return is_index(statement); });
   statements.erase(statements.begin(),
-                   statements.begin() +
-                       static_cast<long>(where_to_begin(statements, static_cast<size_t>(index - statements.begin()))));
+                   statements.begin() + static_cast<long>(first_repeatable(
+                                            statements, static_cast<size_t>(index - statements.begin()))));
   auto first = statements.empty() ? std::nullopt : source_.span(statements.front());
   if (!close || !first) return std::nullopt;
   begin_ = first->begin, end_ = *close;
@@ -203,22 +201,22 @@ std::optional<std::string> Jammer::rewrite() {
   std::vector<const clang::Stmt*> others;
   std::copy_if(statements.begin(), statements.end(), std::back_inserter(others),
                [&](auto* statement) { return !is_index(statement); });
-  neighbours_.spread(others, guards_);
-  for (auto& [variable, axes] : neighbours_.dependents()) {
+  copies_.dependence().propagate(others, guards_);
+  for (auto& [variable, axes] : copies_.dependence().dependents()) {
     auto declared = source_.offset(variable->getLocation());
     if (!declared || *declared < begin_ || !variable->hasLocalStorage()) return std::nullopt;
-    // An index is what its declaration says.
+    // An index must depend on its own axis alone.
     for (size_t axis = 0; axis < axes_.size(); ++axis)
       if (axes_[axis].first.variable == variable && axes != 1U << axis) return std::nullopt;
   }
   for (auto& [index, count] : axes_)
     for (auto* statement : statements)
       if (statement != index.statement && changed_within(statement).contains(index.variable)) return std::nullopt;
-  if (!neighbours_.names_can_be_copied(body_, {begin_, end_})) return std::nullopt;
-  if (!changed_parameters(statements, 0).empty()) return std::nullopt;  // The next turn would find them changed.
+  if (!copies_.names_can_be_copied(body_, {begin_, end_})) return std::nullopt;
+  if (!changed_parameters(statements, 0).empty()) return std::nullopt;  // The next iteration would see the new values.
 
   const std::string indent = source_.indentation(begin_);
-  std::vector<Neighbours::Piece> before, within;
+  std::vector<JammedCopies::Piece> before, within;
   std::vector<const clang::Stmt*> inside;
   std::vector<std::pair<const clang::Expr*, bool>> conditions_and_leaves;
   std::optional<size_t> from;
@@ -229,10 +227,10 @@ std::optional<std::string> Jammer::rewrite() {
       continue;
     }
     if (conditions_and_leaves.empty()) {
-      if (touches_memory(inside) || !neighbours_.plan(inside, {}, indent, before)) return std::nullopt;
+      if (accesses_memory(inside) || !copies_.plan(inside, {}, indent, before)) return std::nullopt;
       inside.clear();
     } else if (!inside.empty()) {
-      return std::nullopt;  // What stands between two guards is not for all neighbours.
+      return std::nullopt;  // Statements between two guards do not run for all neighbours.
     }
     bool leaves = only_returns(guard->getThen());
     for (auto* part : parts_of_guard(guard->getCond(), leaves))
@@ -245,13 +243,13 @@ std::optional<std::string> Jammer::rewrite() {
     auto open = block ? source_.offset(block->getLBracLoc()) : std::nullopt;
     from = open ? std::optional(*open + 1) : std::nullopt;
   }
-  if (!neighbours_.plan(inside, from, indent + source_.step(), within)) return std::nullopt;
+  if (!copies_.plan(inside, from, indent + source_.step(), within)) return std::nullopt;
 
   auto all = before;
   all.insert(all.end(), within.begin(), within.end());
   std::vector<const clang::DeclStmt*> indices;
   for (auto& [index, count] : axes_) indices.push_back(llvm::cast<clang::DeclStmt>(index.statement));
-  neighbours_.use_arrays(all, indices);  // Or go on with a name for each copy.
+  copies_.use_arrays(all, indices);  // Otherwise every copy keeps a name of its own.
   std::string out, condition;
   for (size_t axis = 0; axis < axes_.size(); ++axis)
     if (!declare_index(axis, indent, out)) return std::nullopt;
@@ -259,13 +257,13 @@ std::optional<std::string> Jammer::rewrite() {
     if (!add_condition(part, leaves, condition)) return std::nullopt;
   for (size_t axis = 0; axis < axes_.size(); ++axis) {
     if (bounded(axis)) continue;
-    auto last = neighbours_.choices(1U << axis).back();
-    std::string name = neighbours_.renamed(axes_[axis].first.variable->getName().str(), last);
+    auto last = copies_.choices(1U << axis).back();
+    std::string name = copies_.renamed(axes_[axis].first.variable->getName().str(), last);
     condition += (condition.empty() ? "" : " && ") + inside_text(axis, std::to_string(last[axis]), name);
   }
-  out += neighbours_.text(before) + indent + "if (" + condition + ") {\n" + neighbours_.text(within);
-  out += indent + "} else {  // The last ones, one after the other.\n";
-  if (!one_after_the_other(indent + source_.step(), out)) return std::nullopt;
+  out += copies_.text(before) + indent + "if (" + condition + ") {\n" + copies_.text(within);
+  out += indent + "} else {  // Not all of them are in bounds.\n";
+  if (!add_remainder_loop(indent + source_.step(), out)) return std::nullopt;
   return out.substr(indent.size()) + indent + "}\n";
 }
 
@@ -293,14 +291,14 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   Jammer jammer(source, facts, kernel, axes);
   auto text = jammer.rewrite();
   if (!text) return {};
-  // Where nothing bounds the index, the grid must stay as it is, to say how many threads there were: blocks past the
-  // end find no work.
+  // If nothing bounds the index, the grid keeps its size, from which the kernel learns the original number of threads;
+  // blocks past the end have no work.
   int64_t idle = 1;
   for (size_t axis = 0; axis < axes.size(); ++axis) {
     if (jammer.bounded(axis)) found.grid[axes[axis].first.axis].divide = axes[axis].second;
     else idle *= axes[axis].second;
   }
-  if (idle > 1) found.premise = idle_blocks(idle);
+  if (idle > 1) found.effects = {idle_blocks(idle)};
   std::string closing = source.first_on_line(jammer.end()) ? source.indentation(jammer.end()) : "";
   found.edits.push_back({jammer.begin(), jammer.end(), *text + closing});
   return {found};
@@ -308,8 +306,8 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
 
 }  // namespace
 
-const Rule kJam = {
-    "jam",
+const Rule kUnrollAndJam = {
+    "unroll_and_jam",
     "let each thread work on several neighbours at once",
     "global indices along the axes, no barrier, shared memory or other use of the block's number; nothing in "
     "front of the guard touches memory",

@@ -1,12 +1,12 @@
-// warp_atomics: where all threads of a warp add to one place, the memory takes them one after the other. Here a warp
-// puts its values together by shuffles first, and one of its lanes goes to memory:
+// warp_aggregation: if all threads of a warp add to one address, the memory system executes the additions one after the
+// other. With this rule the warp combines its values by shuffles, and one lane performs the atomic operation:
 //   atomicAdd(total, x);
-// becomes, where all 32 lanes have arrived together,
-//   float part = x;
-//   for (int hop = 16; hop > 0; hop /= 2) part += __shfl_xor_sync(0xffffffffu, part, hop);
-//   if (lane == 0) atomicAdd(total, part);
-// and stays as it is where they have not. Only atomics whose result nobody uses, on an address that is the same for the
-// whole block as far as its words show. Sums are rounded in another order, as atomics round them anyway.
+// becomes, where all 32 lanes are active,
+//   float partial = x;
+//   for (int offset = 16; offset > 0; offset /= 2) partial += __shfl_xor_sync(0xffffffffu, partial, offset);
+//   if (lane == 0) atomicAdd(total, partial);
+// and stays unchanged where they are not. Only atomics whose result is unused, on an address that is uniform in the
+// block by its text. Sums are rounded in another order, as atomic sums are anyway.
 #include <clang/AST/Attr.h>
 #include <clang/AST/Expr.h>
 
@@ -18,10 +18,10 @@
 namespace kernelift {
 namespace {
 
-constexpr int kInitialisers = 4;  ///< Variables of variables that are looked into.
+constexpr int kInitialisers = 4;  ///< Depth of initialisers that are examined.
 
-/// The same for all threads of a block: made of parameters, constants, the block's number and variables set once from
-/// such.
+/// Uniform in a block: computed from parameters, constants, the block's index, and variables that are initialised from
+/// such values and never changed.
 bool is_uniform(const KernelSource& source, const clang::FunctionDecl* kernel, const clang::Expr* expression,
                 const std::set<const clang::VarDecl*>& changed, int depth) {
   bool uniform = true;
@@ -31,15 +31,15 @@ bool is_uniform(const KernelSource& source, const clang::FunctionDecl* kernel, c
     } else if (auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement)) {
       auto* variable = llvm::dyn_cast<clang::VarDecl>(reference->getDecl());
       if (!variable || !variable->hasLocalStorage())
-        return uniform;  // A constant, or an object of the block or the device.
-      // A lambda's parameter is another one each time.
+        return uniform;  // A constant, or a variable in shared or global memory.
+      // A lambda's parameter differs between calls.
       const bool parameter = llvm::isa<clang::ParmVarDecl>(variable);
       bool known = parameter ? variable->getDeclContext() == kernel
                              : variable->getInit() && depth > 0 &&
                                    is_uniform(source, kernel, variable->getInit(), changed, depth - 1);
       uniform &= known && !changed.contains(variable);
     } else if (auto* subscript = llvm::dyn_cast<clang::ArraySubscriptExpr>(statement)) {
-      // `&total[block]` is an address; what lies at one that differs, or is changed meanwhile, is not known.
+      // `&total[block]` is a uniform address; the value stored at an address need not be uniform.
       auto* address = llvm::dyn_cast_or_null<clang::UnaryOperator>(source.parent(subscript));
       uniform &= address && address->getOpcode() == clang::UO_AddrOf;
     } else if (auto* unary = llvm::dyn_cast<clang::UnaryOperator>(statement)) {
@@ -52,18 +52,18 @@ bool is_uniform(const KernelSource& source, const clang::FunctionDecl* kernel, c
   return uniform;
 }
 
-/// How two parts are put together; empty for other functions.
-std::string together(const std::string& function, const std::string& part, const std::string& other) {
-  if (function == "atomicAdd") return part + " += " + other;
-  if (function == "atomicMax") return part + " = max(" + part + ", " + other + ")";
-  if (function == "atomicMin") return part + " = min(" + part + ", " + other + ")";
+/// Statement that combines two partial results; empty for other functions.
+std::string combined(const std::string& function, const std::string& partial, const std::string& other) {
+  if (function == "atomicAdd") return partial + " += " + other;
+  if (function == "atomicMax") return partial + " = max(" + partial + ", " + other + ")";
+  if (function == "atomicMin") return partial + " = min(" + partial + ", " + other + ")";
   return {};
 }
 
 std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings&) {
   auto* kernel = source.kernel(facts.kernel);
   if (!kernel || facts.hip) return {};
-  std::set<const clang::VarDecl*> assigned;  // A declaration alone is no change.
+  std::set<const clang::VarDecl*> assigned;  // Other than by their declarations.
   walk(kernel->getBody(), [&](const clang::Stmt* statement) {
     if (llvm::isa<clang::BinaryOperator, clang::UnaryOperator, clang::CallExpr>(statement))
       assigned.merge(changed_within(statement));
@@ -71,13 +71,13 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   });
   Opportunity found;
   size_t count = 0;
-  std::string part = source.fresh_name("part"), hop = source.fresh_name("hop");
+  std::string partial = source.fresh_name("partial"), offset = source.fresh_name("offset");
   walk(kernel->getBody(), [&](const clang::Stmt* statement) {
     auto* call = llvm::dyn_cast<clang::CallExpr>(statement);
     std::string function = call ? source.spelled(call->getCallee()) : "";
     auto range = call ? source.span(call) : std::nullopt;
     auto end = range ? source.statement_end(call) : std::nullopt;
-    if (!end || call->getNumArgs() != 2 || together(function, "a", "b").empty() || !source.value_is_unused(call))
+    if (!end || call->getNumArgs() != 2 || combined(function, "a", "b").empty() || !source.value_is_unused(call))
       return true;
     std::string place = source.spelled(call->getArg(0)), value = source.spelled(call->getArg(1));
     clang::QualType pointer = call->getArg(0)->IgnoreImpCasts()->getType();
@@ -91,13 +91,13 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
     if (type.isVolatileQualified() || !(type->isArithmeticType() || type->isTemplateTypeParmType())) return true;
     std::string name = type.getAsString(source.context().getPrintingPolicy());
     std::string lane = "(threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) % 32";
-    found.edits.push_back({range->begin, *end,
-                           "{ " + name + " " + part + " = " + value +
-                               "; if (__activemask() == 0xffffffffu) { for (int " + hop + " = 16; " + hop + " > 0; " +
-                               hop + " /= 2) " +
-                               together(function, part, "__shfl_xor_sync(0xffffffffu, " + part + ", " + hop + ")") +
-                               "; if (" + lane + " == 0) " + function + "(" + place + ", " + part + "); } else " +
-                               function + "(" + place + ", " + part + "); }"});
+    found.edits.push_back(
+        {range->begin, *end,
+         "{ " + name + " " + partial + " = " + value + "; if (__activemask() == 0xffffffffu) { for (int " + offset +
+             " = 16; " + offset + " > 0; " + offset + " /= 2) " +
+             combined(function, partial, "__shfl_xor_sync(0xffffffffu, " + partial + ", " + offset + ")") + "; if (" +
+             lane + " == 0) " + function + "(" + place + ", " + partial + "); } else " + function + "(" + place + ", " +
+             partial + "); }"});
     ++count;
     return false;
   });
@@ -108,11 +108,11 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
 
 }  // namespace
 
-const Rule kWarpAtomics = {"warp_atomics",
-                           "put a warp's values together before one lane adds them to memory",
-                           "CUDA; an atomic whose result is not used, on one address for the whole block",
-                           {},
-                           find,
-                           {Bound::Memory, Bound::Latency}};
+const Rule kWarpAggregation = {"warp_aggregation",
+                               "combine a warp's values before one lane adds them to memory",
+                               "CUDA; an atomic whose result is not used, on one address for the whole block",
+                               {},
+                               find,
+                               {Bound::Memory, Bound::Latency}};
 
 }  // namespace kernelift

@@ -24,41 +24,43 @@ const std::string kRows = R"(__global__ void k(const float *a, const float *x, f
 }
 )";
 
-TEST(WarpRows, LeavesALoopAloneThatCountsInItsCondition) {
+TEST(WarpReduction, LeavesLoopsThatCountInTheirCondition) {
   std::string text =
       "__global__ void k(float *y, const float *x, unsigned n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  "
       "float sum = 0;\n"
       "  for (unsigned j = n; j-- > 0;) sum += x[i + j];\n  y[i] = sum;\n}\n";
-  EXPECT_EQ(after("warp_rows", text, {{"lanes", 32}, {"columns", 0}}), "");
+  EXPECT_EQ(after("warp_reduction", text, {{"lanes", 32}, {"interleaved", 0}}), "");
 }
 
-TEST(WarpRows, DealsASumOutOverLanes) {
-  std::string text = after("warp_rows", kRows, {{"lanes", 32}, {"columns", 0}});
+TEST(WarpReduction, DistributesASumOverLanes) {
+  std::string text = after("warp_reduction", kRows, {{"lanes", 32}, {"interleaved", 0}});
   EXPECT_THAT(
       text,
       HasSubstr("int i = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;\n  const int lane = threadIdx.x % 32;"));
   EXPECT_THAT(text, HasSubstr("auto sum_before = sum;\n    sum = 0;\n    for (int j = lane; j < n; j += 32) {"));
-  EXPECT_THAT(text, HasSubstr("for (int hop = 16; hop > 0; hop /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, hop);\n  "
-                              "  sum = sum_before + sum;"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("for (int offset = 16; offset > 0; offset /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, offset);\n  "
+                "  sum = sum_before + sum;"));
   EXPECT_THAT(text, HasSubstr("{ __syncwarp(0xffffffffu); if (lane == 0) y[i] = sum; __syncwarp(0xffffffffu); }"));
 }
 
-TEST(WarpRows, NamesTheLanesOfASmallerGroup) {
-  EXPECT_THAT(after("warp_rows", kRows, {{"lanes", 8}, {"columns", 0}}),
-              HasSubstr("__shfl_xor_sync((255u << (threadIdx.x & 24)), sum, hop)"));
+TEST(WarpReduction, MasksTheLanesOfASmallerGroup) {
+  EXPECT_THAT(after("warp_reduction", kRows, {{"lanes", 8}, {"interleaved", 0}}),
+              HasSubstr("__shfl_xor_sync((255u << (threadIdx.x & 24)), sum, offset)"));
 }
 
-TEST(WarpRows, KeepsNeighbouringColumnsTogether) {
-  std::string text = after("warp_rows", kRows, {{"lanes", 8}, {"columns", 1}});
+TEST(WarpReduction, InterleavesRows) {
+  std::string text = after("warp_reduction", kRows, {{"lanes", 8}, {"interleaved", 1}});
   EXPECT_THAT(text, HasSubstr("int i = blockIdx.x * (blockDim.x / 8) + (threadIdx.x / 32 * 4 + threadIdx.x % 4);\n"
                               "  const int lane = threadIdx.x % 32 / 4;"));
-  EXPECT_THAT(text, HasSubstr("for (int hop = 16; hop >= 4; hop /= 2) sum += __shfl_xor_sync((286331153u << "
-                              "(threadIdx.x & 3)), sum, hop);"));
-  EXPECT_EQ(after("warp_rows", kRows, {{"lanes", 32}, {"columns", 1}}), "");
+  EXPECT_THAT(text, HasSubstr("for (int offset = 16; offset >= 4; offset /= 2) sum += __shfl_xor_sync((286331153u << "
+                              "(threadIdx.x & 3)), sum, offset);"));
+  EXPECT_EQ(after("warp_reduction", kRows, {{"lanes", 32}, {"interleaved", 1}}), "");
 }
 
-TEST(WarpRows, DealsOutALoopWhoseTemporariesAreDeclaredOutside) {
-  std::string text = after("warp_rows", R"(struct P { float x; };
+TEST(WarpReduction, SharesLoopsWhoseTemporariesAreDeclaredOutside) {
+  std::string text = after("warp_reduction", R"(struct P { float x; };
 __device__ float blend(int k, float u) { return k * u; }
 __global__ void k(const P *in, P *out, int n, int m) {
   int i, j, ki;
@@ -76,24 +78,25 @@ __global__ void k(const P *in, P *out, int n, int m) {
   }
 }
 )",
-                           {{"lanes", 32}, {"columns", 0}});
+                           {{"lanes", 32}, {"interleaved", 0}});
   EXPECT_THAT(
       text, HasSubstr("i = (blockDim.x / 32) * blockIdx.x + threadIdx.x / 32;\n  const int lane = threadIdx.x % 32;"));
   EXPECT_THAT(text, HasSubstr("for (j = lane; j < m; j += 32) {"));
   EXPECT_THAT(text, Not(HasSubstr("shfl")));
 }
 
-TEST(WarpRows, GrowsTheGrid) {
-  auto found = offers("warp_rows", kRows, {{"lanes", 32}, {"columns", 0}});
+TEST(WarpReduction, GrowsTheGrid) {
+  auto found = offers("warp_reduction", kRows, {{"lanes", 32}, {"interleaved", 0}});
   ASSERT_EQ(found.size(), 1u);
   Candidate original;
   original.source = kRows, original.tier = "baseline";
-  EXPECT_EQ(apply(original, kWarpRows, found[0], "k")->launches.at(0).evaluate({{7, 1, 1}, {256, 1, 1}}, {})->grid.x,
-            7u * 32);
+  EXPECT_EQ(
+      apply(original, kWarpReduction, found[0], "k")->launches.at(0).evaluate({{7, 1, 1}, {256, 1, 1}}, {})->grid.x,
+      7u * 32);
 }
 
-TEST(WarpRows, SharesChoicesSumsAndElementwiseLoops) {
-  std::string text = after("warp_rows", R"(__global__ void k(const float *src, float *dst, int n, int m) {
+TEST(WarpReduction, SharesExtremaSumsAndElementwiseLoops) {
+  std::string text = after("warp_reduction", R"(__global__ void k(const float *src, float *dst, int n, int m) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
   float most = src[i * m];
@@ -108,15 +111,15 @@ TEST(WarpRows, SharesChoicesSumsAndElementwiseLoops) {
   }
 }
 )",
-                           {{"lanes", 32}, {"columns", 0}});
-  EXPECT_THAT(text, HasSubstr("hop /= 2) most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, hop));"));
+                           {{"lanes", 32}, {"interleaved", 0}});
+  EXPECT_THAT(text, HasSubstr("offset /= 2) most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, offset));"));
   EXPECT_THAT(text, HasSubstr("for (j = (2) * lane; j < m; j += (2) * 32) sum = sum + expf("));
   EXPECT_THAT(text, HasSubstr("__syncwarp(0xffffffffu);\n  for (int j = lane; j < m; j += 32) {\n    dst[i * m + j]"));
   EXPECT_THAT(text, HasSubstr("if (i >= n) return;"));
 }
 
-TEST(WarpRows, GathersMembersWithinBranches) {
-  std::string text = after("warp_rows", R"(struct Force { float x, y; };
+TEST(WarpReduction, ReducesIntoMembersInsideBranches) {
+  std::string text = after("warp_reduction", R"(struct Force { float x, y; };
 __global__ void k(const float *p, Force *out, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
@@ -131,58 +134,58 @@ __global__ void k(const float *p, Force *out, int n) {
   out[i] = f;
 }
 )",
-                           {{"lanes", 32}, {"columns", 0}});
+                           {{"lanes", 32}, {"interleaved", 0}});
   EXPECT_THAT(text, HasSubstr("auto f_x_before = f.x;\n  f.x = 0;\n  auto f_y_before = f.y;\n"));
   EXPECT_THAT(text, HasSubstr("f.y = f_y_before + f.y;"));
   EXPECT_THAT(text, HasSubstr("if (lane == 0) out[i] = f;"));
 }
 
-TEST(WarpRows, LeavesLoopsAloneThatDependOnTheirOrder) {
+TEST(WarpReduction, LeavesLoopsThatDependOnTheirOrder) {
   auto with = [](const std::string& body) {
-    return after("warp_rows",
+    return after("warp_reduction",
                  "__global__ void k(const float *a, float *y, int n) {\n  int i = blockIdx.x * blockDim.x + "
                  "threadIdx.x;\n  if (i < n) {\n"
                  "    float s = 0;\n    for (int j = 0; j < n; j++) {\n      " +
                      body + "\n    }\n    y[i] = s;\n  }\n}\n",
-                 {{"lanes", 32}, {"columns", 0}});
+                 {{"lanes", 32}, {"interleaved", 0}});
   };
   EXPECT_NE(with("s += a[j];"), "");
   EXPECT_EQ(with("s = s * a[j] + 1;"), "") << "a recurrence";
   EXPECT_EQ(with("s += a[j]; y[j] = s;"), "") << "a running sum";
-  EXPECT_EQ(with("s += a[j]; if (s > 3) break;"), "") << "an early end";
-  EXPECT_EQ(with("y[i * n + j] = y[i * n + j - 1];"), "") << "each turn reads the one before";
-  EXPECT_EQ(with("y[i] += a[j];"), "") << "a sum in memory, which accumulate would take first";
+  EXPECT_EQ(with("s += a[j]; if (s > 3) break;"), "") << "an early exit";
+  EXPECT_EQ(with("y[i * n + j] = y[i * n + j - 1];"), "") << "each iteration reads the previous one's element";
+  EXPECT_EQ(with("y[i] += a[j];"), "") << "a sum in memory, which scalar_promotion has to rewrite first";
 }
 
-TEST(WarpRows, LeaveAWriteAloneThatTwoTurnsMayMakeToOneElement) {
-  auto dealt = [](const std::string& body) {
-    return after("warp_rows",
+TEST(WarpReduction, LeavesLoopsWhoseIterationsMayWriteTheSameElement) {
+  auto is_shared = [](const std::string& body) {
+    return after("warp_reduction",
                  "__global__ void k(float *out, const float *v, const int *col, int n, int m, int inc) {\n  int i = "
                  "blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) {\n"
                  "    for (int j = 0; j < m; ++j) {\n      " +
                      body + "\n    }\n  }\n}\n",
-                 {{"lanes", 32}, {"columns", 0}})
+                 {{"lanes", 32}, {"interleaved", 0}})
                .find("int j = lane") != std::string::npos;
   };
   for (auto* own : {"out[j * blockDim.x + i] = v[j];", "if (i < inc) out[j * inc + i] = v[j];",
                     "out[i * m + j] = v[j];", "out[j * n + i] += v[j];", "out[(size_t)(m - j) * 2] = 1;",
                     "for (int k = 0; k < n; ++k) out[j * n + k] = v[k];"})
-    EXPECT_TRUE(dealt(own)) << own;
+    EXPECT_TRUE(is_shared(own)) << own;
   for (auto* shared :
        {"out[i * m + j * inc] = v[j];", "if (i >= inc) out[j * inc + i] = v[j];", "out[i * m + col[j]] += v[j];",
         "out[(i * m + j) / 2] = v[j];", "out[j % 4] = v[j];", "out[j & 3] = v[j];", "out[j * 0] = v[j];",
         "out[(char)j] = v[j];", "for (int k = 0; k < m; ++k) out[j * n + k] = v[k];",
         "for (int k = -1; k < n; ++k) out[j * n + k] = v[k];"})
-    EXPECT_FALSE(dealt(shared)) << shared;
+    EXPECT_FALSE(is_shared(shared)) << shared;
 }
 
-TEST(WarpRows, FindTheRowInEverySpellingOfTheThreadsNumber) {
+TEST(WarpReduction, FindsTheRowInEverySpellingOfTheGlobalIndex) {
   auto row = [](const std::string& spelled) {
-    return after("warp_rows",
+    return after("warp_reduction",
                  "#define WIDTH 64\n__global__ void k(const float *a, float *y, int n) {\n  int i = " + spelled +
                      ";\n  if (i >= n) return;\n  float s = 0;\n"
                      "  for (int j = 0; j < n; ++j) s += a[i * n + j];\n  y[i] = s;\n}\n",
-                 {{"lanes", 8}, {"columns", 0}}, 0, facts(100, 64));
+                 {{"lanes", 8}, {"interleaved", 0}}, 0, facts(100, 64));
   };
   EXPECT_THAT(row("(int)blockIdx.x * (int)blockDim.x + (int)threadIdx.x"),
               HasSubstr("int i = (int)blockIdx.x * (int)(blockDim.x / 8) + (int)threadIdx.x / 8;"));
@@ -193,70 +196,72 @@ TEST(WarpRows, FindTheRowInEverySpellingOfTheThreadsNumber) {
       HasSubstr("static_cast<int>(blockIdx.x * static_cast<unsigned int>((blockDim.x / 8)) + threadIdx.x / 8);"));
 }
 
-TEST(WarpRows, LeavesALoopAloneWhoseCounterIsReadLater) {
+TEST(WarpReduction, LeavesLoopsWhoseCounterIsReadLater) {
   auto with = [](const std::string& later) {
-    return after("warp_rows",
+    return after("warp_reduction",
                  "__global__ void k(const float *a, float *y, int n) {\n  int i = blockIdx.x * blockDim.x + "
                  "threadIdx.x;\n  int j;\n  if (i < n) {\n"
                  "    float s = 0;\n    for (j = 0; j < n; j++) s += a[j];\n    " +
                      later + "\n  }\n}\n",
-                 {{"lanes", 32}, {"columns", 0}});
+                 {{"lanes", 32}, {"interleaved", 0}});
   };
   EXPECT_NE(with("for (j = 0; j < n; j++) s += a[j];\n    y[i] = s;"), "");
-  EXPECT_EQ(with("y[i] = s / j;"), "") << "past the end each lane has another";
+  EXPECT_EQ(with("y[i] = s / j;"), "") << "the counter differs between lanes after the loop";
   EXPECT_EQ(with("for (j = j - 1; j < n; j++) s += a[j];\n    y[i] = s;"), "");
 }
 
-TEST(WarpRows, LeaveStoresAloneThatChangeWhatTheThreadRemembers) {
+TEST(WarpReduction, LeavesStoresThatChangeLocalVariables) {
   EXPECT_EQ(
-      after("warp_rows",
+      after("warp_reduction",
             "__global__ void k(const float *a, float *y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  "
             "if (i < n) {\n    int at = i;\n"
             "    float s = 0;\n    y[at++] = 1;\n    for (int j = 0; j < at; j++) s += a[j];\n    y[at] = s;\n  }\n}\n",
-            {{"lanes", 32}, {"columns", 0}}),
+            {{"lanes", 32}, {"interleaved", 0}}),
       "");
 }
 
-TEST(WarpRows, DealOutSeveralLoopsThatSumUpInOneVariable) {
-  std::string text = after("warp_rows",
+TEST(WarpReduction, SharesSeveralLoopsWithTheSameSum) {
+  std::string text = after("warp_reduction",
                            "__global__ void k(const float *a, const float *b, float *y, int n) {\n  int i = blockIdx.x "
                            "* blockDim.x + threadIdx.x;\n  if (i < n) {\n"
                            "    float s = 0;\n    for (int j = 0; j < n; j++) s += a[j];\n    for (int j = 0; j < n; "
                            "j++) s += b[j];\n    y[i] = s;\n  }\n}\n",
-                           {{"lanes", 32}, {"columns", 0}});
+                           {{"lanes", 32}, {"interleaved", 0}});
   EXPECT_THAT(text, HasSubstr("s = s_before + s;"));
   EXPECT_THAT(text, HasSubstr("s = s_before2 + s;"));
 }
 
-TEST(WarpRows, StoreOnceWhatEndsInABrace) {
-  EXPECT_THAT(after("warp_rows",
+TEST(WarpReduction, GuardsStoresThatEndInABrace) {
+  EXPECT_THAT(after("warp_reduction",
                     "struct P { float x; };\n__global__ void k(const float *a, P *y, int n) {\n  int i = blockIdx.x * "
                     "blockDim.x + threadIdx.x;\n  if (i < n) {\n"
                     "    float s = 0;\n    for (int j = 0; j < n; j++) s += a[j];\n    y[i] = P{s};\n  }\n}\n",
-                    {{"lanes", 32}, {"columns", 0}}),
+                    {{"lanes", 32}, {"interleaved", 0}}),
               HasSubstr("if (lane == 0) y[i] = P{s}; __syncwarp(0xffffffffu); }"));
 }
 
-TEST(WarpRows, RefusesBlocksThatAreNoWholeWarps) {
-  EXPECT_EQ(after("warp_rows", kRows, {{"lanes", 32}, {"columns", 0}}, 0, facts(100, 100)), "");
+TEST(WarpReduction, RefusesBlocksThatAreNotWholeWarps) {
+  EXPECT_EQ(after("warp_reduction", kRows, {{"lanes", 32}, {"interleaved", 0}}, 0, facts(100, 100)), "");
   RuleContext narrow = plane();
   narrow.geometries[0].block.x = 16;
-  EXPECT_EQ(after("warp_rows", kRows, {{"lanes", 32}, {"columns", 0}}, 0, narrow), "");
-  EXPECT_NE(after("warp_rows", kRows, {{"lanes", 32}, {"columns", 0}}, 0, plane()), "") << "of which each row is";
+  EXPECT_EQ(after("warp_reduction", kRows, {{"lanes", 32}, {"interleaved", 0}}, 0, narrow), "");
+  EXPECT_NE(after("warp_reduction", kRows, {{"lanes", 32}, {"interleaved", 0}}, 0, plane()), "")
+      << "each row of the block is a warp";
   RuleContext known = facts();
   known.whole_warps = false;
-  EXPECT_EQ(after("warp_rows", kRows, {{"lanes", 32}, {"columns", 0}}, 0, known), "") << "another launch has 48";
+  EXPECT_EQ(after("warp_reduction", kRows, {{"lanes", 32}, {"interleaved", 0}}, 0, known), "")
+      << "another launch has blocks of 48";
 }
 
-TEST(WarpRows, RefuseAPlaceThatIsCountedByAnotherStepThanTheBlock) {
+TEST(WarpReduction, RefusesAnIndexWithAnotherStrideThanTheBlock) {
   auto with = [](const std::string& width) {
-    return after("warp_rows",
+    return after("warp_reduction",
                  "#define W 256\nconstexpr int kHalf = 128;\n__global__ void k(const float *a, float *y, int n, int "
                  "step) {\n  int i = blockIdx.x * " +
                      width +
                      " + threadIdx.x;\n  if (i >= n) return;\n"
                      "  float s = 0;\n  for (int j = 0; j < n; ++j) s += a[i * n + j];\n  y[i] = s;\n}\n",
-                 {{"lanes", 32}, {"columns", 0}});
+                 {{"lanes", 32}, {"interleaved", 0}});
   };
   EXPECT_NE(with("blockDim.x"), "");
   EXPECT_NE(with("W"), "");
@@ -265,43 +270,42 @@ TEST(WarpRows, RefuseAPlaceThatIsCountedByAnotherStepThanTheBlock) {
   EXPECT_EQ(with("gridDim.x"), "");
 }
 
-TEST(WarpRows, LeaveGatheringAloneThatDependsOnItsTypes) {
+TEST(WarpReduction, LeavesReductionsThatDependOnTheirTypes) {
   auto with = [](const std::string& type, const std::string& loop, const std::string& before = "") {
-    return after("warp_rows",
+    return after("warp_reduction",
                  before +
                      "__global__ void k(const float *a, const unsigned *u, float *y, int n) {\n  int i = blockIdx.x * "
                      "blockDim.x + threadIdx.x;\n  if (i >= n) return;\n  " +
                      type + " s = 0;\n  " + loop + "\n  y[i] = s;\n}\n",
-                 {{"lanes", 32}, {"columns", 0}});
+                 {{"lanes", 32}, {"interleaved", 0}});
   };
   EXPECT_NE(with("float", "for (int j = 0; j < n; ++j) s += a[j];"), "");
   EXPECT_NE(with("int", "for (int j = 0; j < n; ++j) s += (int)a[j];"), "");
-  EXPECT_EQ(with("int", "for (int j = 0; j < n; ++j) s += a[j];"), "") << "each is cut off";
+  EXPECT_EQ(with("int", "for (int j = 0; j < n; ++j) s += a[j];"), "") << "every addition drops the fraction";
   EXPECT_EQ(with("int", "for (int j = 0; j < n; ++j) s = s + a[j];"), "");
   EXPECT_EQ(with("bool", "for (int j = 0; j < n; ++j) s += u[j];"), "");
-  EXPECT_EQ(with("float", "for (unsigned char j = 0; j < n; ++j) s += a[j];"), "")
-      << "of 255, the step over the end begins anew";
+  EXPECT_EQ(with("float", "for (unsigned char j = 0; j < n; ++j) s += a[j];"), "") << "a counter of 8 bits overflows";
   EXPECT_EQ(with("float", "for (short j = 0; j < n; ++j) s += a[j];"), "");
   EXPECT_NE(with("int", "for (int j = 0; j < n; ++j) s = max(s, (int)u[j]);"), "");
   EXPECT_EQ(
       with("int", "for (int j = 0; j < n; ++j) s = umax(s, u[j]);", "__device__ unsigned umax(unsigned, unsigned);\n"),
       "");
-  EXPECT_EQ(with("int", "for (int j = 0; j < n; ++j) s = max(s, u[j]);"), "") << "of two types";
+  EXPECT_EQ(with("int", "for (int j = 0; j < n; ++j) s = max(s, u[j]);"), "") << "the operands have different types";
   EXPECT_EQ(with("long", "for (int j = 0; j < n; ++j) s = fmax(s, (long)u[j]);",
                  "__device__ long fmax(long a, long b) { return b > a + 4 ? b : a; }\n"),
             "")
-      << "the program's own";
+      << "the program's own function";
 }
 
-TEST(WarpRows, LetOneLaneDoWhatIsDoneOnce) {
+TEST(WarpReduction, LetsOneLaneExecuteSideEffects) {
   auto with = [](const std::string& helper, const std::string& after_loop) {
-    return after("warp_rows",
+    return after("warp_reduction",
                  "__device__ int overflows;\n" + helper +
                      "__global__ void k(const float *a, float *y, int *count, int n) {\n  int i = blockIdx.x * "
                      "blockDim.x + threadIdx.x;\n  if (i >= n) return;\n  float s = 0;\n"
                      "  for (int j = 0; j < n; ++j) s += a[i * n + j];\n  " +
                      after_loop + "\n  y[i] = s;\n}\n",
-                 {{"lanes", 32}, {"columns", 0}});
+                 {{"lanes", 32}, {"interleaved", 0}});
   };
   const std::string once = "if (lane == 0) note(s)";
   for (auto* acts :
@@ -323,32 +327,33 @@ TEST(WarpRows, LetOneLaneDoWhatIsDoneOnce) {
       HasSubstr("if (lane == 0) stats.note(s)"));
 }
 
-TEST(WarpRows, KnowTheLoopOverTheWholeGrid) {
+TEST(WarpReduction, AcceptsAGridStrideLoop) {
   std::string body =
       " i += blockDim.x * gridDim.x) {\n    float s = 0;\n    for (int j = 0; j < m; j++)\n      s += a[i * m + j];\n  "
       "  y[i] = s;\n  }\n}\n";
   std::string head = "__global__ void k(const float *a, float *y, int n, int m) {\n";
-  std::string text = after("warp_rows", head + "  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n;" + body,
-                           {{"lanes", 8}, {"columns", 0}});
+  std::string text =
+      after("warp_reduction", head + "  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n;" + body,
+            {{"lanes", 8}, {"interleaved", 0}});
   EXPECT_THAT(text, HasSubstr("  const int lane = threadIdx.x % 8;\n  for (int i = blockIdx.x * (blockDim.x / 8) + "
                               "threadIdx.x / 8; i < n; i += blockDim.x * (gridDim.x / 8)) {\n"));
   EXPECT_THAT(text, HasSubstr("if (lane == 0) y[i] = s;"));
-  text = after("warp_rows",
+  text = after("warp_reduction",
                head + "  const int first = blockIdx.x * blockDim.x + threadIdx.x;\n  for (int i = first; i < n;" + body,
-               {{"lanes", 32}, {"columns", 0}});
+               {{"lanes", 32}, {"interleaved", 0}});
   EXPECT_THAT(text, HasSubstr("const int first = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;\n  const int lane "
                               "= threadIdx.x % 32;\n"));
   EXPECT_THAT(text, HasSubstr("i += blockDim.x * (gridDim.x / 32)) {"));
 }
 
-TEST(WarpRows, KnowWhatACallSetsByItsAddress) {
+TEST(WarpReduction, KnowsThatACallSetsVariablesByAddress) {
   auto with = [](const std::string& loop) {
-    return after("warp_rows",
+    return after("warp_reduction",
                  "__global__ void k(const float *x, float *y, int n, int m) {\n  int i = blockIdx.x * blockDim.x + "
                  "threadIdx.x;\n  if (i >= n) return;\n"
                  "  float s, c, both = 0;\n  for (int j = 0; j < m; j++) {\n    " +
                      loop + "\n  }\n  y[i] = both;\n}\n",
-                 {{"lanes", 32}, {"columns", 0}});
+                 {{"lanes", 32}, {"interleaved", 0}});
   };
   EXPECT_THAT(with("sincosf(x[j], &s, &c); both += s * c;"), HasSubstr("both_before"));
   EXPECT_EQ(with("both += s * c; sincosf(x[j], &s, &c);"), "") << "read before it is set";

@@ -1,15 +1,15 @@
-// merge_blocks: each block does the work of K neighbouring blocks at the same time, statement by statement, in the same
-// loops and between the same barriers. What the neighbours have in common is done once: a tile of shared memory that
-// depends on blockIdx.x alone is loaded once for all of them along y, and read once into a register for K products.
-//   int row = blockIdx.y * 16 + ty;  tile[ty][tx] = b[k * n + column];  __syncthreads();  sum += a[row * n + k] *
-//                                    tile[k][tx];
-// becomes, for K = 2, with block_y and block_y_1 in the place of blockIdx.y,
-//   int row = block_y * 16 + ty;  int row_1 = block_y_1 * 16 + ty;  tile[ty][tx] = …;  __syncthreads();  sum += …;
-//                                 sum_1 += …;
-// Arrays of shared memory whose content differs between the neighbours are repeated as well. The grid stays as it is,
-// to say how many blocks there were: those past the last group do nothing, and a group that is not whole goes one block
-// after the other. Blocks of an ordinary launch have no order among each other, so neither has their work within one
-// block.
+// block_merging: each block does the work of K neighbouring blocks, interleaved statement by statement, in the same
+// loops and between the same barriers. Work that they share is done once: a tile of shared memory that depends on
+// blockIdx.x alone is loaded once for all K blocks along y, and read once into a register for K products.
+//   int row = blockIdx.y * 16 + ty;  tile[ty][tx] = b[k * n + column];  __syncthreads();
+//   sum += a[row * n + k] * tile[k][tx];
+// becomes, for K = 2, with block_y and block_y_1 in place of blockIdx.y,
+//   int row = block_y * 16 + ty;  int row_1 = block_y_1 * 16 + ty;  tile[ty][tx] = …;  __syncthreads();
+//   sum += …;  sum_1 += …;
+// Shared arrays whose content differs between the neighbours are repeated, too. The grid keeps its size, from which the
+// kernel learns the original number of blocks: blocks past the last group have no work, and an incomplete group is
+// executed one block after the other. Blocks of an ordinary launch are not ordered, so their work may be done in any
+// order within one block.
 #include <clang/AST/Attr.h>
 #include <clang/AST/Expr.h>
 
@@ -17,7 +17,7 @@
 
 #include "core/model/launch/limits.h"
 #include "tuner/source/rules/threads/block_index.h"
-#include "tuner/source/rules/threads/neighbours.h"
+#include "tuner/source/rules/threads/jammed_copies.h"
 #include "tuner/space/knob_text.h"
 
 namespace kernelift {
@@ -36,32 +36,32 @@ const clang::VarDecl* shared_array(const clang::Stmt* statement) {
 
 class Merger {
  public:
-  Merger(const KernelSource& source, const clang::CompoundStmt* body,
-         std::vector<std::pair<int, Neighbours::Axis>> axes)
-      : source_(source), body_(body), axes_(std::move(axes)), neighbours_(source, as_neighbours(axes_)) {}
+  Merger(const KernelSource& source, const clang::CompoundStmt* body, std::vector<std::pair<int, JamAxis>> axes)
+      : source_(source), body_(body), axes_(std::move(axes)), copies_(source, jam_axes(axes_)) {}
   std::optional<TextEdit> rewrite();
 
  private:
-  static std::vector<Neighbours::Axis> as_neighbours(const std::vector<std::pair<int, Neighbours::Axis>>& axes) {
-    std::vector<Neighbours::Axis> all;
+  static std::vector<JamAxis> jam_axes(const std::vector<std::pair<int, JamAxis>>& axes) {
+    std::vector<JamAxis> all;
     for (auto& [axis, neighbour] : axes) all.push_back(neighbour);
     return all;
   }
-  /// Shared memory is used element by element, so that what is written to which array can be seen; and all its copies
+  /// Whether shared memory is accessed element by element only, so that every write shows its array, and all copies
   /// fit.
   bool shared_memory_is_plain() const;
-  /// Shared arrays come first, with their copies, and serve the whole groups and the others alike.
+  /// Writes the declarations of shared arrays and their copies, which both branches of the rewritten text use.
   bool declare_shared(const std::string& indent, std::string& out, std::vector<TextEdit>& moved) const;
-  bool one_after_the_other(const std::vector<TextEdit>& moved, const std::string& indent, std::string& out) const;
+  bool add_remainder_loop(const std::vector<TextEdit>& moved, const std::string& indent, std::string& out) const;
   std::string name_of(size_t axis, const std::string& number) const;
-  /// All threads of a block come to its barriers, or none: those that go past one would wait at the next turn's.
-  bool threads_wait_together(const std::vector<const clang::Stmt*>& statements) const;
+  /// Whether no barrier depends on the thread: a thread that skips a barrier would wait at that of the next iteration.
+  bool barriers_are_uniform(const std::vector<const clang::Stmt*>& statements) const;
 
   const KernelSource& source_;
   const clang::CompoundStmt* body_;
-  std::vector<std::pair<int, Neighbours::Axis>> axes_;
-  Neighbours neighbours_;
-  std::set<const clang::VarDecl*> parameters_;  ///< That the text changes: pointers that move to the block's part.
+  std::vector<std::pair<int, JamAxis>> axes_;
+  JammedCopies copies_;
+  std::set<const clang::VarDecl*>
+      parameters_;  ///< Parameters that the text changes, such as pointers that it advances.
   size_t begin_ = 0, end_ = 0;
 };
 
@@ -71,22 +71,23 @@ bool Merger::shared_memory_is_plain() const {
   walk(body_, [&](const clang::Stmt* statement) {
     if (auto* variable = shared_array(statement);
         variable && !variable->hasExternalStorage() && !variable->getType()->isDependentType()) {
-      auto dependent = neighbours_.dependents().find(variable);
-      size_t copies = dependent == neighbours_.dependents().end() ? 1 : neighbours_.choices(dependent->second).size();
+      auto dependent = copies_.dependence().dependents().find(variable);
+      size_t copies =
+          dependent == copies_.dependence().dependents().end() ? 1 : copies_.choices(dependent->second).size();
       grows |= copies > 1;
       bytes += copies * static_cast<uint64_t>(source_.context().getTypeSizeInChars(variable->getType()).getQuantity());
     }
     auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement);
     auto* variable = reference ? llvm::dyn_cast<clang::VarDecl>(reference->getDecl()) : nullptr;
     if (!variable || !variable->hasAttr<clang::CUDASharedAttr>()) return plain;
-    if (variable->hasExternalStorage()) plain &= !neighbours_.dependents().contains(variable);
+    if (variable->hasExternalStorage()) plain &= !copies_.dependence().dependents().contains(variable);
     const clang::Stmt* up = reference;
     auto* value = llvm::cast<clang::Expr>(static_cast<const clang::Stmt*>(reference));
     while ((up = source_.parent(up)) &&
            llvm::isa<clang::ImplicitCastExpr, clang::ParenExpr, clang::ArraySubscriptExpr>(up))
       if (!llvm::isa<clang::ImplicitCastExpr>(up)) value = llvm::cast<clang::Expr>(up);
     plain &= !value->getType()->isArrayType() && !value->getType()->isPointerType();
-    // `atomicAdd(&counts[i], 1)` changes what it names; another address may lead anywhere.
+    // `atomicAdd(&counts[i], 1)` changes the element that it names; other addresses may be used for any element.
     auto* address = llvm::dyn_cast_or_null<clang::UnaryOperator>(up);
     if (address && address->getOpcode() == clang::UO_AddrOf)
       plain &= llvm::isa_and_nonnull<clang::CallExpr>(source_.parent(address));
@@ -96,7 +97,7 @@ bool Merger::shared_memory_is_plain() const {
 }
 
 bool Merger::declare_shared(const std::string& indent, std::string& out, std::vector<TextEdit>& moved) const {
-  std::vector<std::string> declared;  // Behind begin_: what comes first cannot speak of it.
+  std::vector<std::string> declared;  // Names declared behind begin_, which moved declarations must not use.
   for (auto* statement : body_->body()) {
     auto* variable = shared_array(statement);
     auto range = source_.span(statement);
@@ -113,10 +114,10 @@ bool Merger::declare_shared(const std::string& indent, std::string& out, std::ve
     if (late && std::any_of(declared.begin(), declared.end(), [&](auto& name) { return mentions(text, name); }))
       return false;
     if (late) moved.push_back({range->begin - begin_, *end - begin_, ""});
-    auto dependent = neighbours_.dependents().find(variable);
+    auto dependent = copies_.dependence().dependents().find(variable);
     bool first = true;
-    for (auto& choice : neighbours_.choices(dependent == neighbours_.dependents().end() ? 0 : dependent->second)) {
-      if (!first || late) out += neighbours_.renamed(text, choice) + "\n" + indent;
+    for (auto& choice : copies_.choices(dependent == copies_.dependence().dependents().end() ? 0 : dependent->second)) {
+      if (!first || late) out += copies_.renamed(text, choice) + "\n" + indent;
       first = false;
     }
   }
@@ -128,11 +129,11 @@ std::string Merger::name_of(size_t axis, const std::string& number) const {
          (number == "0" ? "" : " + " + number);
 }
 
-bool Merger::threads_wait_together(const std::vector<const clang::Stmt*>& statements) const {
-  Neighbours threads(
+bool Merger::barriers_are_uniform(const std::vector<const clang::Stmt*>& statements) const {
+  AxisDependence threads(
       source_, {{2, nullptr, "threadIdx.x", "x"}, {2, nullptr, "threadIdx.y", "y"}, {2, nullptr, "threadIdx.z", "z"}});
-  threads.spread(statements, {});
-  bool together = true;
+  threads.propagate(statements, {});
+  bool uniform = true;
   walk(body_, [&](const clang::Stmt* statement) {
     const clang::Stmt* condition = nullptr;
     if (auto* branch = llvm::dyn_cast<clang::IfStmt>(statement)) condition = branch->getCond();
@@ -140,8 +141,8 @@ bool Merger::threads_wait_together(const std::vector<const clang::Stmt*>& statem
     else if (auto* loop = llvm::dyn_cast<clang::ForStmt>(statement)) condition = loop->getCond();
     else if (auto* loop = llvm::dyn_cast<clang::WhileStmt>(statement)) condition = loop->getCond();
     else if (auto* loop = llvm::dyn_cast<clang::DoStmt>(statement)) condition = loop->getCond();
-    if (!condition || threads.axes_of(condition) == 0) return together;
-    // Who leaves a loop, or begins it anew, goes past the barriers of all of it.
+    if (!condition || threads.axes_of(condition) == 0) return uniform;
+    // A jump may skip every barrier of its loop.
     const clang::Stmt* whole = statement;
     bool leaves = false;
     walk(statement, [&](const clang::Stmt* inner) {
@@ -150,29 +151,28 @@ bool Merger::threads_wait_together(const std::vector<const clang::Stmt*>& statem
     });
     for (auto* up = source_.parent(statement); leaves && up && up != body_; up = source_.parent(up))
       if (llvm::isa<clang::ForStmt, clang::WhileStmt, clang::DoStmt>(up)) whole = up;
-    together &= !has_block_barrier(whole);
-    return together;
+    uniform &= !has_block_barrier(whole);
+    return uniform;
   });
-  return together;
+  return uniform;
 }
 
-/// The original text in a loop over the neighbours, with barriers between the turns, which use the same shared memory.
-/// It seldom runs and should stay small, loops in it as they are.
-bool Merger::one_after_the_other(const std::vector<TextEdit>& moved, const std::string& indent,
-                                 std::string& out) const {
-  std::string turn = source_.fresh_name("turn"), inner = indent + source_.step(), blocks;
+/// Writes the original text in a loop over the neighbours, with barriers between the iterations, which use the same
+/// shared memory. It seldom runs, so neither it nor its inner loops are unrolled.
+bool Merger::add_remainder_loop(const std::vector<TextEdit>& moved, const std::string& indent, std::string& out) const {
+  std::string iteration = source_.fresh_name("block_iteration"), inner = indent + source_.step(), blocks;
   int64_t count = 1;
   for (size_t axis = 0; axis < axes_.size(); ++axis) {
     auto& [number, neighbour] = axes_[axis];
-    std::string mine = count > 1 ? "(" + turn + " / " + std::to_string(count) + ")" : turn;
+    std::string mine = count > 1 ? "(" + iteration + " / " + std::to_string(count) + ")" : iteration;
     if (axis + 1 < axes_.size()) mine = "(" + mine + " % " + std::to_string(neighbour.count) + ")";
     blocks += inner + "const unsigned " + neighbour.name + " = " + name_of(axis, mine) + ";\n" + inner + "if (" +
               neighbour.name + " >= gridDim." + kAxisNames[number] + ") continue;\n";
     count *= neighbour.count;
   }
-  auto names = neighbours_.names_for(neighbours_.choices(0).front());
+  auto names = copies_.names_for(copies_.choices(0).front());
   for (auto* parameter : parameters_) {
-    std::string name = parameter->getName().str(), copy = source_.fresh_name(name + "_of_turn");
+    std::string name = parameter->getName().str(), copy = source_.fresh_name(name + "_of_block");
     blocks += inner + "auto " + copy + " = " + name + ";\n";
     names[name] = copy;
   }
@@ -180,29 +180,29 @@ bool Merger::one_after_the_other(const std::vector<TextEdit>& moved, const std::
   if (!text) return false;
   *text = with_names(*text, names);
   while (!text->empty() && std::isspace(static_cast<unsigned char>(text->back()))) text->pop_back();
-  out += "#pragma unroll 1\n" + indent + "for (int " + turn + " = 0; " + turn + " < " + std::to_string(count) + "; ++" +
-         turn + ") {\n" + blocks + inner + "__syncthreads();\n" + inner + *text + "\n" + indent + "}\n";
+  out += "#pragma unroll 1\n" + indent + "for (int " + iteration + " = 0; " + iteration + " < " +
+         std::to_string(count) + "; ++" + iteration + ") {\n" + blocks + inner + "__syncthreads();\n" + inner + *text +
+         "\n" + indent + "}\n";
   return true;
 }
 
 std::optional<TextEdit> Merger::rewrite() {
   auto close = source_.offset(body_->getRBracLoc());
   std::vector<const clang::Stmt*> all(body_->body_begin(), body_->body_end());
-  neighbours_.spread(all, {});
-  // The first statement that speaks of the block, or declares what will depend on it; shared arrays may stand in front.
+  copies_.dependence().propagate(all, {});
+  // The first statement that depends on the block's index; shared arrays may be declared before it.
   auto first = std::find_if(all.begin(), all.end(), [&](auto* statement) {
-    return neighbours_.axes_of(statement) != 0 && !shared_array(statement);
+    return copies_.dependence().axes_of(statement) != 0 && !shared_array(statement);
   });
   if (first == all.end()) return std::nullopt;
-  first = all.begin() + static_cast<long>(where_to_begin(all, static_cast<size_t>(first - all.begin())));
+  first = all.begin() + static_cast<long>(first_repeatable(all, static_cast<size_t>(first - all.begin())));
   auto start = source_.span(*first);
   if (!close || !start || *close - start->begin > kLongestBody) return std::nullopt;
   parameters_ = changed_parameters({first, all.end()}, 0);
   begin_ = start->begin, end_ = *close;
-  for (auto& [variable, axes] : neighbours_.dependents())
+  for (auto& [variable, axes] : copies_.dependence().dependents())
     if (!variable->hasLocalStorage() && !variable->hasAttr<clang::CUDASharedAttr>()) return std::nullopt;
-  if (!shared_memory_is_plain() || !threads_wait_together(all) ||
-      !neighbours_.names_can_be_copied(body_, {begin_, end_}))
+  if (!shared_memory_is_plain() || !barriers_are_uniform(all) || !copies_.names_can_be_copied(body_, {begin_, end_}))
     return std::nullopt;
   std::vector<const clang::Stmt*> statements(first, all.end());
   std::erase_if(statements, [](auto* statement) {
@@ -214,30 +214,30 @@ std::optional<TextEdit> Merger::rewrite() {
   if (!declare_shared(indent, out, moved)) return std::nullopt;
   for (size_t axis = 0; axis < axes_.size(); ++axis) {
     auto& [number, neighbour] = axes_[axis];
-    for (auto& choice : neighbours_.choices(1U << axis))
-      out += "const unsigned " + neighbours_.renamed(neighbour.block, choice) + " = " +
+    for (auto& choice : copies_.choices(1U << axis))
+      out += "const unsigned " + copies_.renamed(neighbour.block, choice) + " = " +
              name_of(axis, std::to_string(choice[axis])) + ";\n" + indent;
     whole += (whole.empty() ? "" : " && ") + name_of(axis, std::to_string(neighbour.count - 1)) + " < gridDim." +
              kAxisNames[number];
   }
   for (auto* parameter : parameters_) {
-    auto dependent = neighbours_.dependents().find(parameter);
-    if (dependent == neighbours_.dependents().end()) continue;
+    auto dependent = copies_.dependence().dependents().find(parameter);
+    if (dependent == copies_.dependence().dependents().end()) continue;
     std::string name = parameter->getName().str();
-    for (auto& choice : neighbours_.choices(dependent->second))
-      if (std::string copy = neighbours_.renamed(name, choice); copy != name)
+    for (auto& choice : copies_.choices(dependent->second))
+      if (std::string copy = copies_.renamed(name, choice); copy != name)
         out += "auto " + copy + " = " + name + ";\n" + indent;
   }
-  std::vector<Neighbours::Piece> pieces;
-  if (!neighbours_.plan(statements, {}, indent + source_.step(), pieces)) return std::nullopt;
-  out += "if (" + whole + ") {\n" + neighbours_.text(pieces);
+  std::vector<JammedCopies::Piece> pieces;
+  if (!copies_.plan(statements, {}, indent + source_.step(), pieces)) return std::nullopt;
+  out += "if (" + whole + ") {\n" + copies_.text(pieces);
   out += indent + "} else {\n";
-  if (!one_after_the_other(moved, indent + source_.step(), out)) return std::nullopt;
+  if (!add_remainder_loop(moved, indent + source_.step(), out)) return std::nullopt;
   std::string closing = source_.first_on_line(end_) ? source_.indentation(end_) : "";
   return TextEdit{begin_, end_, out + indent + "}\n" + closing};
 }
 
-/// The block's place is spelled member by member, where rules can see it, and nothing waits for other blocks.
+/// Built-in variables are spelled member by member (`blockIdx.x`), and the kernel does not wait for other blocks.
 bool is_plain(const KernelSource& source, const clang::Stmt* body) {
   for (auto* word : {"volatile", "__threadfence", "__threadfence_system", "cooperative_groups", "asm"})
     if (mentions(source.text(), word)) return false;
@@ -255,13 +255,13 @@ bool is_plain(const KernelSource& source, const clang::Stmt* body) {
 std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings& values) {
   auto* kernel = source.kernel(facts.kernel);
   auto* body = kernel ? llvm::dyn_cast<clang::CompoundStmt>(kernel->getBody()) : nullptr;
-  // Without barriers and shared memory jam does it, thread by thread.
+  // Kernels without barriers and shared memory are left to unroll_and_jam.
   bool together = body && (has_barrier(body) || source.spelled(body).find("__shared__") != std::string::npos);
-  if (!together || !kernel->getReturnType()->isVoidType() || facts.geometries.empty() ||
-      place_is_asked_elsewhere(source) || keeps_addresses(source, body) || !is_plain(source, body))
+  if (!together || !kernel->getReturnType()->isVoidType() || facts.geometries.empty() || others_read_indices(source) ||
+      keeps_addresses(source, body) || !is_plain(source, body))
     return {};
   const int64_t wanted[] = {values.at("x"), values.at("y"), values.at("z")};
-  std::vector<std::pair<int, Neighbours::Axis>> axes;
+  std::vector<std::pair<int, JamAxis>> axes;
   Opportunity found;
   int64_t neighbours = 1;
   for (int axis = 0; axis < 3; ++axis) {
@@ -279,17 +279,17 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   auto edit = Merger(source, body, axes).rewrite();
   if (!edit) return {};
   found.edits.push_back(std::move(*edit));
-  found.premise = idle_blocks(neighbours);
+  found.effects = {idle_blocks(neighbours)};
   return {found};
 }
 
 }  // namespace
 
-const Rule kMergeBlocks = {"merge_blocks",
-                           "let each block do the work of several neighbours, between the same barriers",
-                           "barriers or shared memory; no return; the block's number is spelled in the kernel itself",
-                           {{"x", {1, 2, 4}}, {"y", {1, 2, 4}}, {"z", {1, 2, 4}}},
-                           find,
-                           {Bound::Compute, Bound::Latency}};
+const Rule kBlockMerging = {"block_merging",
+                            "let each block do the work of several neighbouring blocks, between the same barriers",
+                            "barriers or shared memory; no return; the block's index is read in the kernel itself",
+                            {{"x", {1, 2, 4}}, {"y", {1, 2, 4}}, {"z", {1, 2, 4}}},
+                            find,
+                            {Bound::Compute, Bound::Latency}};
 
 }  // namespace kernelift

@@ -1,7 +1,8 @@
-// demote: local `double` variables become `float`, in kernels whose data is float. What was written with doubles out of
-// habit runs at a fraction of a GPU's rate; what needs them fails verification and stays. Data whose type is an alias
-// or a macro may be double another time, and numbers that floats do not bear say that the range of doubles is meant.
-// What is cut to an integer stays: which cell a coordinate is in, no recorded input decides for all others.
+// double_to_float: local `double` variables become `float` in kernels whose data is float. A GPU computes doubles at a
+// fraction of the rate of floats; where doubles are needed, verification refuses the candidate. Not rewritten: kernels
+// whose data has an alias or macro as type, which may be double in another build; kernels with literals outside of
+// float's range, which show that the range of double is needed; and values that become integers, because recorded
+// inputs do not show how rounding changes the cell of every other coordinate.
 #include <clang/AST/Attr.h>
 #include <clang/AST/Expr.h>
 #include <clang/AST/TypeLoc.h>
@@ -29,44 +30,45 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
     return {};
   bool bearable = true;
   walk(kernel->getBody(), [&](const clang::Stmt* statement) {
-    if (auto* literal = llvm::dyn_cast<clang::FloatingLiteral>(statement)) bearable &= bears_single(literal);
+    if (auto* literal = llvm::dyn_cast<clang::FloatingLiteral>(statement)) bearable &= fits_single(literal);
     return bearable;
   });
   if (!bearable) return {};
   Opportunity found;
   found.place = "locals of " + kernel->getNameAsString(),
-  found.premise = "which lowers the precision of double variables to float";
+  found.effects = {"lowers the precision of double variables to float"};
   bool compares = false;
   walk(kernel->getBody(), [&](const clang::Stmt* statement) {
     auto* declaration = llvm::dyn_cast<clang::DeclStmt>(statement);
     if (!declaration) return true;
-    std::optional<size_t> type;  // `double a, b;` spells it once, for all.
-    Rounded worst = Rounded::Value;
+    std::optional<size_t> type;  // Position of the type, which `double a, b;` spells once for all variables.
+    RoundedUse worst = RoundedUse::Value;
     for (auto* declared : declaration->decls()) {
       auto* variable = llvm::dyn_cast<clang::VarDecl>(declared);
       if (!variable || variable->hasAttr<clang::CUDASharedAttr>() ||
           !context.hasSameUnqualifiedType(variable->getType(), context.DoubleTy))
         continue;
       type = source.offset(variable->getTypeSourceInfo()->getTypeLoc().getUnqualifiedLoc().getBeginLoc());
-      worst = std::max(worst, what_becomes_of(source, variable));
+      worst = std::max(worst, use_of(source, variable));
     }
-    if (!type || worst == Rounded::Cut || source.text().compare(*type, 6, "double") != 0) return true;
-    compares |= worst == Rounded::Compared;
+    if (!type || worst == RoundedUse::Truncated || source.text().compare(*type, 6, "double") != 0) return true;
+    compares |= worst == RoundedUse::Compared;
     found.edits.push_back({*type, *type + 6, "float"});
     return true;
   });
   if (found.edits.empty()) return {};
-  if (compares) found.premise = and_compares_rounded(found.premise);
+  if (compares) found.effects.push_back(kComparesRounded);
   return {found};
 }
 
 }  // namespace
 
-const Rule kDemote = {"demote",
-                      "compute in float what only goes into float data",
-                      "no pointer parameter of the kernel is double, and nothing of the value becomes an integer",
-                      {},
-                      find,
-                      {Bound::Compute}};
+const Rule kDoubleToFloat = {
+    "double_to_float",
+    "compute in float where all data is float",
+    "no pointer parameter of the kernel is double, and no part of the value becomes an integer",
+    {},
+    find,
+    {Bound::Compute}};
 
 }  // namespace kernelift

@@ -1,7 +1,7 @@
-// constant_table: constant memory answers a warp at one address at a time. A table in it that threads look up with
-// indices of their own is read 32 times over; from ordinary memory, through the caches, it is read once:
+// constant_to_global: constant memory serves one address of a warp at a time. If threads read a table with different
+// indices, its accesses are serialised up to 32 times; in global memory the caches serve them together:
 //   __constant__ unsigned char table[256];   ->   __device__ unsigned char table[256];
-// The host fills either by cudaMemcpyToSymbol.
+// The host fills both kinds with cudaMemcpyToSymbol.
 #include <clang/AST/Attr.h>
 #include <clang/AST/Expr.h>
 
@@ -10,14 +10,14 @@
 namespace kernelift {
 namespace {
 
-/// The same for all threads of a warp, as far as the words show: literals, loop counters and parameters.
+/// Whether the threads of a warp may have different indices. Literals, loop counters and parameters are uniform.
 bool may_differ_between_threads(const clang::Expr* index) {
   bool differs = false;
   walk(index, [&](const clang::Stmt* statement) {
     differs |= llvm::isa<clang::ArraySubscriptExpr, clang::PseudoObjectExpr>(statement);
     auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement);
     auto* variable = reference ? llvm::dyn_cast<clang::VarDecl>(reference->getDecl()) : nullptr;
-    // A variable that is set once, from something that differs.
+    // A local variable with an initialiser that is not constant.
     if (variable && !llvm::isa<clang::ParmVarDecl>(variable) && variable->getInit() && variable->hasLocalStorage())
       differs |=
           !variable->getInit()->isValueDependent() && !variable->getInit()->isEvaluatable(variable->getASTContext());
@@ -38,7 +38,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
       table = table->getCanonicalDecl();
       auto name = source.offset(table->getLocation());
       if (!name || !seen.insert(table).second) return true;
-      // CUDA's macro, before the type or after it, in the same declaration.
+      // __constant__ may precede or follow the type, in the same declaration.
       size_t at = source.text().rfind("__constant__", *name);
       if (at == std::string::npos || source.text().find_first_of(";}", at) < *name) return true;
       Opportunity opportunity;
@@ -52,11 +52,11 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
 
 }  // namespace
 
-const Rule kConstantTable = {"constant_table",
-                             "look a table up in cached memory instead of constant memory",
-                             "a __constant__ array whose index differs between threads",
-                             {},
-                             find,
-                             {Bound::Memory, Bound::Latency}};
+const Rule kConstantToGlobal = {"constant_to_global",
+                                "look a table up in cached memory instead of constant memory",
+                                "a __constant__ array whose index differs between threads",
+                                {},
+                                find,
+                                {Bound::Memory, Bound::Latency}};
 
 }  // namespace kernelift

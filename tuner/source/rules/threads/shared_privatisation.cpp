@@ -1,16 +1,18 @@
-// private_sums: where threads of the whole grid add to the few elements of one array, those who meet at an element wait
-// for each other in memory that is far away. Here each block adds to elements of its own, in shared memory, and what
-// has come together goes to the array at the end:
+// shared_privatisation: threads of the whole grid that add to the few elements of one array wait for each other at
+// global memory. With this rule each block adds to a copy of its own in shared memory, which is added to the array at
+// the end:
 //   int i = blockIdx.x * blockDim.x + threadIdx.x;  if (i < n) atomicAdd(&counts[value[i]], 1);
 // becomes, with blocks that do the work of K,
-//   __shared__ int counts_here[256];  … = 0;  __syncthreads();
-//   for (int turn = 0; turn < K; ++turn) { int i = …;  if (i < n)
-//     { size_t at = value[i]; if (at < 256) atomicAdd(&counts_here[at], 1); else atomicAdd(&counts[at], 1); }
+//   __shared__ int counts_shared[256];  … = 0;  __syncthreads();
+//   for (int block_iteration = 0; block_iteration < K; ++block_iteration) { int i = …;  if (i < n)
+//     { size_t element = value[i];
+//       if (element < 256) atomicAdd(&counts_shared[element], 1); else atomicAdd(&counts[element], 1); }
 //   }
-//   __syncthreads();  for (…) if (counts_here[at] != 0) atomicAdd(&counts[at], counts_here[at]);
-// The array's recorded size says how many elements are worth a place; elements past them, in another run, are added to
-// as they were, and none is touched that was not. Only atomics whose result nobody uses, on arrays that the kernel does
-// nothing else with.
+//   __syncthreads();
+//   for (…) if (counts_shared[element] != 0) atomicAdd(&counts[element], counts_shared[element]);
+// The recorded extent of the array gives the size of the copy; elements past it, in another run, are added to directly.
+// No element is written that the original does not write. Only atomics whose result is unused, on arrays that the
+// kernel does not access otherwise.
 #include <clang/AST/Attr.h>
 #include <clang/AST/Expr.h>
 
@@ -22,22 +24,21 @@
 namespace kernelift {
 namespace {
 
-constexpr uint64_t kMostBytes = 16 * 1024;  ///< Of shared memory, in all: several blocks should still fit.
+constexpr uint64_t kMostBytes = 16 * 1024;  ///< Shared memory of all copies: several blocks must fit a multiprocessor.
 
 struct Sum {
   const clang::CallExpr* call = nullptr;
-  std::string place;  ///< Which element, as it is spelled; empty: the first.
+  std::string index;  ///< The element's index as it is spelled; empty: 0.
 };
 
 struct Array {
   const clang::ParmVarDecl* parameter = nullptr;
-  std::string name, type, here;  ///< The element's type; the name of the block's own.
+  std::string name, type, shared;  ///< `type` of an element; `shared` names the block's copy.
   uint64_t elements = 0;
   std::vector<Sum> sums;
 };
 
-/// `atomicAdd(&array[place], x);`, `atomicAdd(array + place, x);` or `atomicAdd(array, x);`, whose array is a
-/// parameter.
+/// `atomicAdd(&array[index], x);`, `atomicAdd(array + index, x);` or `atomicAdd(array, x);` whose array is a parameter.
 std::optional<std::pair<const clang::ParmVarDecl*, Sum>> as_sum(const KernelSource& source,
                                                                 const clang::Stmt* statement) {
   auto* call = llvm::dyn_cast<clang::CallExpr>(statement);
@@ -45,17 +46,17 @@ std::optional<std::pair<const clang::ParmVarDecl*, Sum>> as_sum(const KernelSour
       !source.value_is_unused(call))
     return std::nullopt;
   auto* address = call->getArg(0)->IgnoreParenImpCasts();
-  const clang::Expr *array = address, *place = nullptr;
+  const clang::Expr *array = address, *index = nullptr;
   if (auto* unary = llvm::dyn_cast<clang::UnaryOperator>(address); unary && unary->getOpcode() == clang::UO_AddrOf) {
     auto* subscript = llvm::dyn_cast<clang::ArraySubscriptExpr>(unary->getSubExpr()->IgnoreParens());
     if (!subscript) return std::nullopt;
-    array = subscript->getBase(), place = subscript->getIdx();
+    array = subscript->getBase(), index = subscript->getIdx();
   } else if (auto* sum = llvm::dyn_cast<clang::BinaryOperator>(address); sum && sum->getOpcode() == clang::BO_Add) {
-    array = sum->getLHS(), place = sum->getRHS();
+    array = sum->getLHS(), index = sum->getRHS();
   }
   auto* parameter = llvm::dyn_cast_or_null<clang::ParmVarDecl>(named_variable(array));
-  std::string where = place ? source.spelled(place) : "";
-  if (!parameter || !parameter->getType()->isPointerType() || (place && where.empty()) ||
+  std::string where = index ? source.spelled(index) : "";
+  if (!parameter || !parameter->getType()->isPointerType() || (index && where.empty()) ||
       source.spelled(call->getArg(1)).empty())
     return std::nullopt;
   if (squeezed(where) == "0") where.clear();
@@ -88,7 +89,7 @@ std::vector<Array> arrays_in(const KernelSource& source, const RuleContext& fact
     bytes += extent->second;
     array.name = array.parameter->getNameAsString(),
     array.type = element.getAsString(source.context().getPrintingPolicy());
-    array.here = source.fresh_name(array.name + "_here");
+    array.shared = source.fresh_name(array.name + "_shared");
     arrays.push_back(std::move(array));
   }
   return arrays;
@@ -105,10 +106,10 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
 
   Opportunity found;
   std::string indent = source.body_indentation(kernel), wrap, unwrap;
-  if (int64_t turns = values.at("turns"); turns > 1) {
-    auto in_turn = in_turns(source, facts, kernel, 0, turns);
-    if (!in_turn) return {};
-    found = std::move(*in_turn);
+  if (int64_t factor = values.at("factor"); factor > 1) {
+    auto merged = coarsened(source, facts, kernel, 0, factor);
+    if (!merged) return {};
+    found = std::move(*merged);
     found.place.clear();
   } else {
     auto returns = continue_instead_of_return(source, body, *open);
@@ -117,49 +118,49 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
     if (!found.edits.empty()) wrap = "\n" + indent + "do {", unwrap = indent + "} while (false);\n";
   }
   std::string thread = source.fresh_name("thread"), threads = source.fresh_name("threads"),
-              at = source.fresh_name("at");
-  std::string declared, cleared, gathered;
+              at = source.fresh_name("element");
+  std::string declared, cleared, collected;
   std::set<std::string> apart;
   for (auto& array : arrays) {
-    std::string count = std::to_string(array.elements), mine = array.here + "[" + at + "]",
+    std::string count = std::to_string(array.elements), mine = array.shared + "[" + at + "]",
                 all = array.name + "[" + at + "]";
     std::string each =
         "for (unsigned " + at + " = " + thread + "; " + at + " < " + count + "; " + at + " += " + threads + ") ";
-    declared += "\n" + indent + "__shared__ " + array.type + " " + array.here + "[" + count + "];";
+    declared += "\n" + indent + "__shared__ " + array.type + " " + array.shared + "[" + count + "];";
     cleared += "\n" + indent + each + mine + " = 0;";
-    gathered += indent + each + "if (" + mine + " != 0) atomicAdd(&" + all + ", " + mine + ");\n";
+    collected += indent + each + "if (" + mine + " != 0) atomicAdd(&" + all + ", " + mine + ");\n";
     for (auto& sum : array.sums) {
       auto range = source.span(sum.call);
       auto stop = range ? source.statement_end(sum.call) : std::nullopt;
       if (!stop) return {};
       std::string value = source.spelled(sum.call->getArg(1)),
-                  text = "atomicAdd(&" + array.here + "[0], " + value + ");";
-      if (!sum.place.empty())
-        text = "{ const size_t " + at + " = " + sum.place + "; if (" + at + " < " + count + ") atomicAdd(&" + mine +
+                  text = "atomicAdd(&" + array.shared + "[0], " + value + ");";
+      if (!sum.index.empty())
+        text = "{ const size_t " + at + " = " + sum.index + "; if (" + at + " < " + count + ") atomicAdd(&" + mine +
                ", " + value + "); else atomicAdd(&" + all + ", " + value + "); }";
       found.edits.push_back({range->begin, *stop, text});
     }
     found.place += (found.place.empty() ? "" : ", ") + array.name;
     if (touches_other_memory(body, array.parameter)) apart.insert(array.name);
   }
-  if (!apart.empty()) found.premise += (found.premise.empty() ? "" : ", ") + facts.no_overlap(apart);
+  if (!apart.empty()) found.premises.push_back(facts.no_overlap(apart));
   declared += "\n" + indent + "const unsigned " + thread +
               " = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x, " + threads +
               " = blockDim.x * blockDim.y * blockDim.z;";
   size_t end = source.first_on_line(*close) ? source.line_begin(*close) : *close;
   found.edits.insert(found.edits.begin(),
                      {*open + 1, *open + 1, declared + cleared + "\n" + indent + "__syncthreads();" + wrap});
-  found.edits.push_back({end, end, unwrap + indent + "__syncthreads();\n" + gathered});
+  found.edits.push_back({end, end, unwrap + indent + "__syncthreads();\n" + collected});
   return {found};
 }
 
 }  // namespace
 
-const Rule kPrivateSums = {
-    "private_sums",
-    "let each block add to elements of its own in shared memory, and those to the array at the end",
-    "atomics whose result is not used, on a small array that the kernel does nothing else with",
-    {{"turns", {1, 8, 32}}},
+const Rule kSharedPrivatisation = {
+    "shared_privatisation",
+    "let each block add to a copy in shared memory, which is added to the array at the end",
+    "atomics whose result is not used, on a small array that the kernel does not access otherwise",
+    {{"factor", {1, 8, 32}}},
     find,
     {Bound::Memory, Bound::Latency}};
 

@@ -1,8 +1,8 @@
-// readonly: tells the compiler that the kernel's pointers do not overlap (`__restrict__`), so that loads can move and
-// be shared; and, as a further step, that arrays never written in the kernel may be read through the read-only cache
-// (`__ldg`). That holds for pointers whose recorded memory nothing else pointed into, and whose arguments no launch
-// site spells alike; the others stay as they are. Another launch may still pass pointers that overlap, so the label
-// says what is assumed. `const` is not added: it would change the kernel's name for its callers.
+// restrict_pointers: tells the compiler that the kernel's pointers do not overlap (`__restrict__`), so that it can move
+// and share loads; with `ldg`, arrays that the kernel never writes are read through the read-only cache (`__ldg`). Only
+// pointers qualify into whose memory no other argument points, by the recorded launches and by the launch sites' text.
+// Another launch may still pass overlapping pointers, so the step has that premise. `const` is not added, because it
+// would change the kernel's mangled name.
 #include <clang/AST/Expr.h>
 
 #include "tuner/source/rules/rule.h"
@@ -10,7 +10,7 @@
 namespace kernelift {
 namespace {
 
-/// Every use is an element read; fills `reads`. False if anything else happens to the pointer.
+/// Whether every use of the pointer reads an element; fills `reads`.
 bool only_read(const KernelSource& source, const clang::Stmt* body, const clang::ParmVarDecl* parameter,
                std::vector<const clang::ArraySubscriptExpr*>& reads) {
   bool only = true;
@@ -36,7 +36,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   bool through_cache = values.at("ldg") != 0;
   Opportunity found;
   found.place = "parameters of " + kernel->getNameAsString();
-  found.choice = through_cache ? "__restrict__ and __ldg" : "__restrict__";
+  found.summary = through_cache ? "__restrict__ and __ldg" : "__restrict__";
   size_t pointers = 0, loads = 0;
   std::set<std::string> apart;
   for (auto* parameter : kernel->parameters()) {
@@ -44,7 +44,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
     if (facts.shared_pointers.contains(parameter->getFunctionScopeIndex())) continue;
     auto name = source.offset(parameter->getLocation());
     if (!parameter->getType()->isPointerType() || !name || parameter->getName().empty()) continue;
-    if (parameter->getOriginalType()->isArrayType()) continue;  // `float a[]` has no place for the qualifier in C++.
+    if (parameter->getOriginalType()->isArrayType()) continue;  // C++ has no qualified form of `float a[]`.
     if (!parameter->getType().isRestrictQualified()) {
       found.edits.push_back({*name, *name, "__restrict__ "});
       apart.insert(parameter->getNameAsString());
@@ -63,17 +63,17 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
     }
   }
   if (pointers < 2 || found.edits.empty() || (through_cache && !loads)) return {};
-  if (!apart.empty()) found.premise = facts.no_overlap(apart);
+  if (!apart.empty()) found.premises.push_back(facts.no_overlap(apart));
   return {found};
 }
 
 }  // namespace
 
-const Rule kReadonly = {"readonly",
-                        "mark pointers __restrict__; read never-written arrays through the read-only cache",
-                        "of the pointers whose memory nothing else pointed into in any recorded launch",
-                        {{"ldg", {0, 1}}},
-                        find,
-                        {Bound::Memory, Bound::Latency}};
+const Rule kRestrictPointers = {"restrict_pointers",
+                                "mark pointers __restrict__; read never-written arrays through the read-only cache",
+                                "pointers into whose memory no other argument of a recorded launch points",
+                                {{"ldg", {0, 1}}},
+                                find,
+                                {Bound::Memory, Bound::Latency}};
 
 }  // namespace kernelift

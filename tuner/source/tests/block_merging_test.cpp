@@ -1,4 +1,4 @@
-// Claims about merge_blocks, as inline before and after. Every text must parse again.
+// Tests of block_merging, as text before and after. Every rewritten text must parse.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,8 +27,8 @@ const std::string kTiled = R"(__global__ void k(const float *a, const float *b, 
 }
 )";
 
-TEST(MergeBlocks, RepeatsWhatDependsOnTheBlockBetweenTheSameBarriers) {
-  std::string text = after("merge_blocks", kTiled, {{"x", 1}, {"y", 2}, {"z", 1}}, 0, plane());
+TEST(BlockMerging, RepeatsDependentStatementsBetweenTheSameBarriers) {
+  std::string text = after("block_merging", kTiled, {{"x", 1}, {"y", 2}, {"z", 1}}, 0, plane());
   EXPECT_THAT(text,
               HasSubstr("  __shared__ float left[16][16];\n  int tx = threadIdx.x, ty = threadIdx.y;\n  int column = "
                         "blockIdx.x * 16 + tx;\n"
@@ -43,27 +43,28 @@ TEST(MergeBlocks, RepeatsWhatDependsOnTheBlockBetweenTheSameBarriers) {
   EXPECT_THAT(
       text,
       HasSubstr(
-          "    for (int turn = 0; turn < 2; ++turn) {\n      const unsigned block_y = blockIdx.y * 2 + turn;\n"
+          "    for (int block_iteration = 0; block_iteration < 2; ++block_iteration) {\n      const unsigned block_y = "
+          "blockIdx.y * 2 + block_iteration;\n"
           "      if (block_y >= gridDim.y) continue;\n      __syncthreads();\n      int row = block_y * 16 + ty;\n"));
-  EXPECT_EQ(text.find("__shared__", text.find("else {")), text.npos) << "one set of shared arrays serves both";
+  EXPECT_EQ(text.find("__shared__", text.find("else {")), text.npos) << "both branches use the same shared arrays";
 }
 
-TEST(MergeBlocks, SaysThatBlocksAreLeftIdle) {
-  EXPECT_EQ(offers("merge_blocks", kTiled, {{"x", 2}, {"y", 2}, {"z", 1}}, plane()).at(0).premise,
-            "with the grid as it was, of which one block in 4 finds work");
+TEST(BlockMerging, ReportsIdleBlocks) {
+  EXPECT_THAT(offers("block_merging", kTiled, {{"x", 2}, {"y", 2}, {"z", 1}}, plane()).at(0).effects,
+              testing::ElementsAre("leaves the grid unchanged, where only one block in 4 has work"));
 }
 
-TEST(MergeBlocks, TakesTwoAxes) {
-  std::string text = after("merge_blocks", kTiled, {{"x", 2}, {"y", 2}, {"z", 1}}, 0, plane());
+TEST(BlockMerging, MergesAlongTwoAxes) {
+  std::string text = after("block_merging", kTiled, {{"x", 2}, {"y", 2}, {"z", 1}}, 0, plane());
   EXPECT_THAT(text, HasSubstr("sum_1_1 += left_1[ty][k] * right_1[k][tx];"));
-  EXPECT_THAT(text, HasSubstr("const unsigned block_x = blockIdx.x * 2 + (turn % 2);"));
-  EXPECT_THAT(text, HasSubstr("const unsigned block_y = blockIdx.y * 2 + (turn / 2);"));
-  EXPECT_TRUE(offers("merge_blocks", kTiled, {{"x", 2}, {"y", 2}, {"z", 1}}, plane())[0].grid[1].divide == 1);
+  EXPECT_THAT(text, HasSubstr("const unsigned block_x = blockIdx.x * 2 + (block_iteration % 2);"));
+  EXPECT_THAT(text, HasSubstr("const unsigned block_y = blockIdx.y * 2 + (block_iteration / 2);"));
+  EXPECT_TRUE(offers("block_merging", kTiled, {{"x", 2}, {"y", 2}, {"z", 1}}, plane())[0].grid[1].divide == 1);
 }
 
-TEST(MergeBlocks, MovesPointersForEachBlock) {
+TEST(BlockMerging, CopiesPointersThatTheKernelAdvances) {
   std::string text = after(
-      "merge_blocks",
+      "block_merging",
       "__global__ void k(float *y, int n) {\n  __shared__ float s[32];\n  int left = 32;\n  y += blockIdx.x * 32;\n"
       "  s[threadIdx.x] = y[threadIdx.x];\n  __syncthreads();\n  while (left > n) --left;\n  y[threadIdx.x] = s[31 - "
       "threadIdx.x] + left;\n}\n",
@@ -73,14 +74,14 @@ TEST(MergeBlocks, MovesPointersForEachBlock) {
   EXPECT_THAT(
       text,
       HasSubstr(
-          "      auto y_of_turn = y;\n      __syncthreads();\n      int left = 32;\n  y_of_turn += block_x * 32;\n"));
+          "      auto y_of_block = y;\n      __syncthreads();\n      int left = 32;\n  y_of_block += block_x * 32;\n"));
 }
 
-TEST(MergeBlocks, KnowsWhatOperatorsChange) {
+TEST(BlockMerging, KnowsThatAssignmentOperatorsChangeTheirOperand) {
   const std::string vectors =
       "struct V { float x, y; };\n__device__ V operator-(float a, V b) { return {a - b.x, a - b.y}; }\n"
       "__device__ void operator+=(V &a, V b) { a.x += b.x; }\nextern __shared__ float s[];\n";
-  std::string text = after("merge_blocks",
+  std::string text = after("block_merging",
                            vectors +
                                "__global__ void k(const V *p, V *f, const float *q, int n) {\n  int i = blockIdx.x * "
                                "blockDim.x + threadIdx.x;\n"
@@ -92,9 +93,9 @@ TEST(MergeBlocks, KnowsWhatOperatorsChange) {
                       "      sum += s[j] - p[i];\n      sum_1 += s[j] - p[i_1];\n"));
 }
 
-TEST(MergeBlocks, LeavesAloneWhatItCannotSeeThrough) {
+TEST(BlockMerging, LeavesUnsupportedConstructs) {
   auto with = [](const std::string& body, const std::string& head = "") {
-    return after("merge_blocks",
+    return after("block_merging",
                  head +
                      "__global__ void k(float *y, int n) {\n  __shared__ float s[32];\n  int i = blockIdx.x * 32 + "
                      "threadIdx.x;\n" +
@@ -103,27 +104,27 @@ TEST(MergeBlocks, LeavesAloneWhatItCannotSeeThrough) {
   };
   EXPECT_NE(with("  s[threadIdx.x] = y[i];\n  __syncthreads();\n  y[i] = s[31 - threadIdx.x];"), "");
   EXPECT_EQ(with("  if (i >= n) return;\n  s[threadIdx.x] = y[i];\n  y[i] = s[31 - threadIdx.x];"), "")
-      << "who returned does not wait at the next turn's barrier";
+      << "a thread that returned would miss the next iteration's barrier";
   EXPECT_EQ(with("  float *p = s;\n  p[threadIdx.x] = y[i];\n  __syncthreads();\n  y[i] = s[31 - threadIdx.x];"), "")
-      << "shared memory behind a pointer";
-  EXPECT_EQ(with("  y[0] += 1;\n  s[threadIdx.x] = y[i];"), "") << "each block adds one";
+      << "shared memory is accessed through a pointer";
+  EXPECT_EQ(with("  y[0] += 1;\n  s[threadIdx.x] = y[i];"), "") << "every block adds 1";
   EXPECT_EQ(with("  s[threadIdx.x] = i;\n  y[i] = big[threadIdx.x];", "extern __shared__ float big[];\n").find("big_1"),
             std::string::npos);
   EXPECT_EQ(with("  big[threadIdx.x] = i;\n  y[i] = big[threadIdx.x];", "extern __shared__ float big[];\n"), "")
-      << "how large it is, the launch says";
+      << "the launch sets its size";
   EXPECT_EQ(with("  s[threadIdx.x] = y[i];\n  y[i] = s[PLACE];", "#define PLACE (31 - threadIdx.x + blockIdx.x)\n"), "")
-      << "a macro that knows the block";
+      << "a macro reads the block's index";
 }
 
-TEST(MergeBlocks, RepeatsNoBarriers) {
+TEST(BlockMerging, DoesNotRepeatBarriers) {
   auto with = [](const std::string& body, const std::string& head = "") {
     return after(
-        "merge_blocks",
+        "block_merging",
         head + "__global__ void k(float *y, int n) {\n  int i = blockIdx.x * 32 + threadIdx.x;\n" + body + "\n}\n",
         {{"x", 2}, {"y", 1}, {"z", 1}});
   };
   EXPECT_EQ(with("  while (y[i] > 1) {\n    float half = y[i] / 2;\n    __syncthreads();\n    y[i] = half;\n  }"), "")
-      << "threads leave the first loop for the second one's barriers";
+      << "threads leave the first loop at different times and meet the second one's barriers";
   EXPECT_EQ(with("  if (i < n) {\n    __syncthreads();\n    y[i] = 1;\n  }"), "");
   const std::string summing =
       "__device__ float sum_of(float v) {\n  __shared__ float s[32];\n  s[threadIdx.x] = v;\n  WAIT\n  return s[0] + "
@@ -132,16 +133,17 @@ TEST(MergeBlocks, RepeatsNoBarriers) {
     return with("  float sum = sum_of(y[i]);\n  __syncthreads();\n  y[i] = sum;",
                 std::string(summing).replace(summing.find("WAIT"), 4, wait));
   };
-  EXPECT_EQ(summed("__syncthreads();"), "") << "the second call writes what the first one's threads have not read yet";
+  EXPECT_EQ(summed("__syncthreads();"), "")
+      << "the second call overwrites values that threads in the first one still read";
   const std::string by_warps =
       "__device__ float sum_of(float v) {\n  return v + __shfl_xor_sync(0xffffffffu, v, 1);\n}\n";
   EXPECT_THAT(with("  float sum = sum_of(y[i]);\n  __syncthreads();\n  y[i] = sum;", by_warps),
               HasSubstr("sum_1 = sum_of(y[i_1]);"));
 }
 
-TEST(MergeBlocks, LeavesAloneWhereThreadsGoPastABarrier) {
+TEST(BlockMerging, LeavesKernelsWhoseThreadsMaySkipABarrier) {
   auto with = [](const std::string& body) {
-    return after("merge_blocks",
+    return after("block_merging",
                  "__global__ void k(float *y, int n) {\n  __shared__ float s[64];\n  int t = threadIdx.x, i = "
                  "blockIdx.x * 64 + t;\n  s[t] = y[i];\n" +
                      body + "\n}\n",
@@ -149,7 +151,7 @@ TEST(MergeBlocks, LeavesAloneWhereThreadsGoPastABarrier) {
   };
   const std::string inside = " {\n    __syncthreads();\n    y[i] = s[n - 1 - t];\n  }";
   EXPECT_NE(with("  if (n > 2)" + inside), "");
-  EXPECT_EQ(with("  if (t < n)" + inside), "") << "the others wait for the next turn's barrier";
+  EXPECT_EQ(with("  if (t < n)" + inside), "") << "the other threads wait at the next iteration's barrier";
   EXPECT_EQ(with("  bool mine = false;\n  if (t < n) mine = true;\n  if (mine)" + inside), "");
   EXPECT_EQ(with("  for (int j = t; j < n; j += 64)" + inside), "");
   EXPECT_EQ(

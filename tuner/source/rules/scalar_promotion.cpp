@@ -1,11 +1,11 @@
-// accumulate: `for (k…) C[i*n+j] += A[…] * B[…];` reads and writes global memory in every turn, because the compiler
-// must assume that C overlaps A or B. The element is kept in a register for the length of the loop, and the label says
-// what is assumed:
+// scalar_promotion: `for (k…) C[i*n+j] += A[…] * B[…];` reads and writes global memory in every iteration, because the
+// compiler must assume that C overlaps A or B. The element is kept in a register during the loop, under the premise
+// that they do not overlap:
 //   float C_sum = C[i*n+j];  for (k…) C_sum += A[…] * B[…];  C[i*n+j] = C_sum;
-// Where it is a thread's own affair whether there is a turn at all, `for (k = first[i]; k < first[i + 1]; ++k)`, one
-// that has none touches nothing: its element may be another's, or not be there.
-//   const bool any = first[i] < first[i + 1];  float y_sum = any ? y[i] : 0;  for (…) y_sum += …;  if (any) y[i] =
-//                                              y_sum;
+// If the number of iterations differs between threads, `for (k = first[i]; k < first[i + 1]; ++k)`, a thread without
+// iterations must not access the element, which may belong to another thread or be out of bounds:
+//   const bool has_iterations = first[i] < first[i + 1];
+//   float y_sum = has_iterations ? y[i] : 0;  for (…) y_sum += …;  if (has_iterations) y[i] = y_sum;
 #include <clang/AST/Attr.h>
 #include <clang/AST/Expr.h>
 
@@ -17,9 +17,9 @@
 namespace kernelift {
 namespace {
 
-/// A `continue` that leaves out some turns by their number, as in `if (j == i) continue;`: what it asks of nothing but
-/// what stays the same, or of memory, may be whether there is such an element.
-bool leaves_out_turns(const KernelSource& source, const clang::Stmt* leave,
+/// A `continue` that skips iterations by their number, as in `if (j == i) continue;`. A condition on unchanged values
+/// or on memory may test instead whether the element exists.
+bool skips_iterations(const KernelSource& source, const clang::Stmt* leave,
                       const std::set<const clang::VarDecl*>& changed) {
   auto* up = source.parent(leave);
   if (up && llvm::isa<clang::CompoundStmt>(up)) up = source.parent(up);
@@ -29,19 +29,19 @@ bool leaves_out_turns(const KernelSource& source, const clang::Stmt* leave,
   return std::any_of(variables.begin(), variables.end(), [&](auto* variable) { return changed.contains(variable); });
 }
 
-/// Leaves the loop other than at its end, where the element would not be written back, or a turn that may not be meant
-/// to touch it.
+/// The body leaves the loop before its end, where the element would not be written back, or ends an iteration that may
+/// have to leave the element alone.
 bool leaves_early(const KernelSource& source, const clang::Stmt* body, const std::set<const clang::VarDecl*>& changed) {
   bool leaves = false;
   walk(body, [&](const clang::Stmt* statement) {
     leaves |= llvm::isa<clang::ReturnStmt, clang::GotoStmt>(statement);
-    leaves |= llvm::isa<clang::ContinueStmt>(statement) && !leaves_out_turns(source, statement, changed);
+    leaves |= llvm::isa<clang::ContinueStmt>(statement) && !skips_iterations(source, statement, changed);
     return !leaves;
   });
   return leaves;
 }
 
-/// A `break` that ends `loop`, and not one within it.
+/// The loop contains a `break` of its own, not only of inner loops.
 bool may_break(const KernelSource& source, const clang::Stmt* loop) {
   bool may = false;
   walk(loop, [&](const clang::Stmt* statement) {
@@ -62,11 +62,11 @@ const clang::ArraySubscriptExpr* assigned_element(const clang::Stmt* statement) 
   return llvm::dyn_cast<clang::ArraySubscriptExpr>(binary->getLHS()->IgnoreParens());
 }
 
-constexpr int kInitialisers = 4;  ///< Variables of variables that are looked into.
+constexpr int kInitialisers = 4;  ///< Depth of initialisers that are examined.
 
-/// Whether the index may name no element: it comes from memory, where -1 may stand for none, or is of one in front of
-/// another.
-bool may_name_none(const KernelSource& source, const clang::Expr* index, int depth) {
+/// Whether the index may be out of bounds: it comes from memory, where -1 may mean "none", or is the result of a
+/// subtraction.
+bool may_be_out_of_bounds(const KernelSource& source, const clang::Expr* index, int depth) {
   bool may = false;
   walk(index, [&](const clang::Stmt* statement) {
     auto* binary = llvm::dyn_cast<clang::BinaryOperator>(statement);
@@ -79,12 +79,12 @@ bool may_name_none(const KernelSource& source, const clang::Expr* index, int dep
     auto* variable = reference ? llvm::dyn_cast<clang::VarDecl>(reference->getDecl()) : nullptr;
     if (may || !variable || !variable->hasLocalStorage() || llvm::isa<clang::ParmVarDecl>(variable)) return !may;
     if (depth == 0) return !(may = true);
-    if (variable->getInit()) may |= may_name_none(source, variable->getInit(), depth - 1);
+    if (variable->getInit()) may |= may_be_out_of_bounds(source, variable->getInit(), depth - 1);
     for (auto* function : source.functions())
       walk(function->getBody(), [&](const clang::Stmt* inner) {
         auto* set = llvm::dyn_cast<clang::BinaryOperator>(inner);
         if (set && set->getOpcode() == clang::BO_Assign && named_variable(set->getLHS()) == variable)
-          may |= may_name_none(source, set->getRHS(), depth - 1);
+          may |= may_be_out_of_bounds(source, set->getRHS(), depth - 1);
         return !may;
       });
     return !may;
@@ -92,7 +92,7 @@ bool may_name_none(const KernelSource& source, const clang::Expr* index, int dep
   return may;
 }
 
-/// `for (T k = first; k < end; …)`, or with another comparison; `first` is null where the loop does not set it.
+/// `for (T k = first; k < end; …)`, or with another comparison; `first` is null if the loop does not set the counter.
 struct Range {
   const clang::VarDecl* counter = nullptr;
   const clang::Expr* first = nullptr;
@@ -113,7 +113,7 @@ std::optional<Range> range_of(const clang::ForStmt* loop) {
   return (range.counter && range.first) || !loop->getInit() ? std::optional(range) : std::nullopt;
 }
 
-bool runs_for_sure(const KernelSource& source, const Range& range) {
+bool surely_iterates(const KernelSource& source, const Range& range) {
   if (!range.counter || range.condition->getOpcode() != clang::BO_LT ||
       named_variable(range.condition->getLHS()) != range.counter)
     return false;
@@ -125,8 +125,8 @@ bool runs_for_sure(const KernelSource& source, const Range& range) {
          first.Val.getInt().getExtValue() < end.Val.getInt().getExtValue();
 }
 
-/// Made of constants and the kernel's parameters, by whichever names.
-bool same_for_all(const KernelSource& source, const clang::Expr* value, const clang::VarDecl* counter, int depth) {
+/// The value is computed from constants, kernel parameters and launch dimensions alone, directly or through variables.
+bool is_uniform(const KernelSource& source, const clang::Expr* value, const clang::VarDecl* counter, int depth) {
   bool same = is_invariant(value, {});
   walk(value, [&](const clang::Stmt* statement) {
     if (llvm::isa<clang::PseudoObjectExpr>(statement)) {
@@ -139,7 +139,7 @@ bool same_for_all(const KernelSource& source, const clang::Expr* value, const cl
     if (!variable || variable == counter || !variable->hasLocalStorage()) return same;
     auto* function = llvm::dyn_cast<clang::FunctionDecl>(variable->getDeclContext());
     same &= function && function->hasBody() && function->hasAttr<clang::CUDAGlobalAttr>();
-    // Declared counts as changed: once, where it is set.
+    // changed_within() counts the declaration as a change, too.
     if (!same || (llvm::isa<clang::ParmVarDecl>(variable) && !changed_within(function->getBody()).contains(variable)))
       return same;
     size_t changes = 0;
@@ -151,13 +151,13 @@ bool same_for_all(const KernelSource& source, const clang::Expr* value, const cl
       return true;
     });
     return same &= depth > 0 && changes == 0 && variable->getInit() && !variable->getType()->isReferenceType() &&
-                   same_for_all(source, variable->getInit(), counter, depth - 1);
+                   is_uniform(source, variable->getInit(), counter, depth - 1);
   });
   return same;
 }
 
-/// In the statement itself, whatever branches in it decide.
-bool touches_always(const KernelSource& source, const clang::Stmt* statement, const std::string& element) {
+/// The statement accesses the element unconditionally.
+bool accesses_always(const KernelSource& source, const clang::Stmt* statement, const std::string& element) {
   bool touches = false;
   walk(statement, [&](const clang::Stmt* inner) {
     if (llvm::isa<clang::ArraySubscriptExpr>(inner)) touches |= squeezed(source.spelled(inner)) == element;
@@ -167,9 +167,9 @@ bool touches_always(const KernelSource& source, const clang::Stmt* statement, co
   return touches;
 }
 
-/// In the loop's own block, in front of it, and with the index as it is then.
-bool is_touched_before(const KernelSource& source, const clang::ForStmt* loop,
-                       const clang::ArraySubscriptExpr* element) {
+/// A statement before the loop, in the same block, accesses the element with the same index value.
+bool is_accessed_before(const KernelSource& source, const clang::ForStmt* loop,
+                        const clang::ArraySubscriptExpr* element) {
   auto* around = llvm::cast<clang::CompoundStmt>(source.parent(loop));
   auto variables = variables_in(element);
   const std::string same = squeezed(source.spelled(element));
@@ -179,24 +179,24 @@ bool is_touched_before(const KernelSource& source, const clang::ForStmt* loop,
     auto changed = changed_within(statement);
     if (std::any_of(variables.begin(), variables.end(), [&](auto* variable) { return changed.contains(variable); }))
       there = false;
-    else there |= touches_always(source, statement, same);
+    else there |= accesses_always(source, statement, same);
   }
   return there;
 }
 
-/// Some turn is taken by all threads or by none.
-bool turns_for_all(const KernelSource& source, const clang::ForStmt* loop) {
+/// Either all threads have at least one iteration or none has.
+bool iterates_uniformly(const KernelSource& source, const clang::ForStmt* loop) {
   auto range = range_of(loop);
-  return range && (runs_for_sure(source, *range) ||
-                   (same_for_all(source, range->condition, range->counter, kInitialisers) &&
-                    (!range->first || same_for_all(source, range->first, nullptr, kInitialisers))));
+  return range && (surely_iterates(source, *range) ||
+                   (is_uniform(source, range->condition, range->counter, kInitialisers) &&
+                    (!range->first || is_uniform(source, range->first, nullptr, kInitialisers))));
 }
 
-/// Whether a turn of `loop` comes to it depends on the thread.
+/// Whether an iteration of `loop` executes the statement may differ between threads.
 bool is_conditional(const KernelSource& source, const clang::Stmt* statement, const clang::Stmt* loop) {
   for (const clang::Stmt* up = source.parent(statement); up && up != loop; up = source.parent(up)) {
     if (auto* inner = llvm::dyn_cast<clang::ForStmt>(up)) {
-      if (!turns_for_all(source, inner) || may_break(source, inner)) return true;
+      if (!iterates_uniformly(source, inner) || may_break(source, inner)) return true;
       continue;
     }
     auto* binary = llvm::dyn_cast<clang::BinaryOperator>(up);
@@ -208,17 +208,18 @@ bool is_conditional(const KernelSource& source, const clang::Stmt* statement, co
   return false;
 }
 
-/// Who finds no turn touches no element, which need not be there, or be this thread's: nobody may then.
-bool may_be_touched(const KernelSource& source, const clang::ForStmt* loop, const clang::ArraySubscriptExpr* element) {
+/// Whether every thread may access the element outside the loop: all threads have iterations; or either all or none
+/// have them, and the element exists; or the thread accesses it before the loop anyway.
+bool may_be_accessed(const KernelSource& source, const clang::ForStmt* loop, const clang::ArraySubscriptExpr* element) {
   auto range = range_of(loop);
-  if (range && runs_for_sure(source, *range)) return true;
-  return (turns_for_all(source, loop) && !may_name_none(source, element->getIdx(), kInitialisers)) ||
-         is_touched_before(source, loop, element);
+  if (range && surely_iterates(source, *range)) return true;
+  return (iterates_uniformly(source, loop) && !may_be_out_of_bounds(source, element->getIdx(), kInitialisers)) ||
+         is_accessed_before(source, loop, element);
 }
 
-/// Whether there is a turn, asked in front of the loop: its condition, of the first. Empty where that has effects of
-/// its own.
-std::string has_turns(const KernelSource& source, const clang::ForStmt* loop) {
+/// An expression for "the loop has iterations", to be evaluated before the loop: its condition for the first value of
+/// the counter. Empty if the condition has side effects.
+std::string has_iterations(const KernelSource& source, const clang::ForStmt* loop) {
   auto range = range_of(loop);
   if (!range) return {};
   bool pure = true;
@@ -234,7 +235,7 @@ std::string has_turns(const KernelSource& source, const clang::ForStmt* loop) {
   auto whole = source.span(range->condition);
   std::string first = range->first ? source.spelled(range->first) : "";
   if (!pure || !whole || (range->first && first.empty())) return {};
-  // `unsigned k = -1` is no number below any.
+  // The counter's type decides the comparison: `unsigned k = -1` is a large number.
   std::string as;
   if (range->first) {
     clang::QualType type = range->counter->getType().getUnqualifiedType(),
@@ -258,13 +259,13 @@ std::string has_turns(const KernelSource& source, const clang::ForStmt* loop) {
   return apply_edits(source.text().substr(whole->begin, whole->end - whole->begin), edits).value_or("");
 }
 
-/// Keeps `element` in a register through the loop; false if something speaks against it. `any`: a variable's name,
-/// where only who has a turn may touch it; else empty.
-bool keep(const KernelSource& source, const clang::ForStmt* loop, const clang::ArraySubscriptExpr* element,
-          const std::string& any, Opportunity& into) {
+/// Appends edits that keep `element` in a register during the loop; false if that is not possible. `guard`: name of
+/// a variable that must be true for accesses outside the loop; empty: none is needed.
+bool promote(const KernelSource& source, const clang::ForStmt* loop, const clang::ArraySubscriptExpr* element,
+             const std::string& guard, Opportunity& into) {
   auto* base = named_variable(element->getBase());
   std::string element_text = source.spelled(element), same = squeezed(element_text);
-  // Within the loop the array may be touched at this element only, and in these words.
+  // Within the loop the array must be accessed at this element only, spelled the same way.
   std::vector<Span> uses;
   bool clean = !element_text.empty() && !element->getType().isVolatileQualified(), read = false;
   size_t mentions_of_base = 0;
@@ -278,8 +279,8 @@ bool keep(const KernelSource& source, const clang::ForStmt* loop, const clang::A
     if (!use || named_variable(use->getBase()) != base) return true;
     auto where = source.span(use);
     auto* around = llvm::dyn_cast_or_null<clang::UnaryOperator>(source.parent(use));
-    bool address = around && around->getOpcode() ==
-                                 clang::UO_AddrOf;  // That may lead to its neighbours, or others wait for it there.
+    // An address may lead to neighbouring elements, or to an atomic operation that other threads wait for.
+    bool address = around && around->getOpcode() == clang::UO_AddrOf;
     if (!where || address || squeezed(source.spelled(use)) != same) clean = false;
     else uses.push_back(*where);
     return true;
@@ -292,15 +293,15 @@ bool keep(const KernelSource& source, const clang::ForStmt* loop, const clang::A
   std::string name = source.fresh_name(base->getName().str() + "_sum");
   clang::QualType type = element->getType().getUnqualifiedType();
   bool plain = !type->isDependentType() && type->isBuiltinType() && !spelled_by_macro(source, base);
-  if (!plain && !any.empty()) return false;
+  if (!plain && !guard.empty()) return false;
   std::string spelled_type = plain ? type.getAsString(source.context().getPrintingPolicy()) : "auto";
   std::string indent = source.indentation(begin->begin);
   into.edits.push_back({begin->begin, begin->begin,
-                        spelled_type + " " + name + " = " + (any.empty() ? "" : any + " ? ") + element_text +
-                            (any.empty() ? "" : " : 0") + ";\n" + indent});
+                        spelled_type + " " + name + " = " + (guard.empty() ? "" : guard + " ? ") + element_text +
+                            (guard.empty() ? "" : " : 0") + ";\n" + indent});
   for (auto& use : uses) into.edits.push_back({use.begin, use.end, name});
   into.edits.push_back(
-      {*end, *end, "\n" + indent + (any.empty() ? "" : "if (" + any + ") ") + element_text + " = " + name + ";"});
+      {*end, *end, "\n" + indent + (guard.empty() ? "" : "if (" + guard + ") ") + element_text + " = " + name + ";"});
   into.place += (into.place.empty() ? "" : ", ") + element_text;
   return true;
 }
@@ -314,31 +315,31 @@ std::optional<Opportunity> in_loop(const KernelSource& source, const RuleContext
   std::set<const clang::VarDecl*> seen;
   std::set<std::string> apart;
   Opportunity found;
-  const std::string turns = has_turns(source, loop), any = source.fresh_name("any");
-  bool asked = false;
+  const std::string condition = has_iterations(source, loop), guard = source.fresh_name("has_iterations");
+  bool guarded = false;
   const bool breaks = may_break(source, loop);
   walk(loop->getBody(), [&](const clang::Stmt* statement) {
     auto* element = assigned_element(statement);
     auto* base = element ? named_variable(element->getBase()) : nullptr;
     if (base && base->getType()->isPointerType() && !changed.contains(base) &&
         is_invariant(element->getIdx(), changed) && !is_conditional(source, statement, loop) &&
-        (!breaks || is_touched_before(source, loop, element)) && seen.insert(base).second) {
-      const bool ask = !may_be_touched(source, loop, element), others = touches_other_memory(loop, base);
-      if ((ask && turns.empty()) || (others && !facts.alone(source, base, loop)) ||
-          !keep(source, loop, element, ask ? any : "", found))
+        (!breaks || is_accessed_before(source, loop, element)) && seen.insert(base).second) {
+      const bool needs_guard = !may_be_accessed(source, loop, element), others = touches_other_memory(loop, base);
+      if ((needs_guard && condition.empty()) || (others && !facts.is_unaliased(source, base, loop)) ||
+          !promote(source, loop, element, needs_guard ? guard : "", found))
         return true;
-      asked |= ask;
+      guarded |= needs_guard;
       if (others) apart.insert(base->getNameAsString());
     }
     return true;
   });
   if (found.edits.empty()) return std::nullopt;
-  if (auto begin = source.span(loop); asked)
-    found.edits.insert(
-        found.edits.begin(),
-        {begin->begin, begin->begin, "const bool " + any + " = " + turns + ";\n" + source.indentation(begin->begin)});
+  if (auto begin = source.span(loop); guarded)
+    found.edits.insert(found.edits.begin(),
+                       {begin->begin, begin->begin,
+                        "const bool " + guard + " = " + condition + ";\n" + source.indentation(begin->begin)});
   found.place += " in " + source.name(loop);
-  if (!apart.empty()) found.premise = facts.no_overlap(apart);
+  if (!apart.empty()) found.premises.push_back(facts.no_overlap(apart));
   return found;
 }
 
@@ -352,12 +353,13 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
 
 }  // namespace
 
-const Rule kAccumulate = {"accumulate",
-                          "keep a loop's accumulator in a register instead of global memory",
-                          "the element's index does not change in the loop, every turn touches it and no other "
-                          "element, and nothing else leads to it",
-                          {},
-                          find,
-                          {Bound::Latency, Bound::Memory}};
+const Rule kScalarPromotion = {
+    "scalar_promotion",
+    "keep a loop's accumulator in a register instead of global memory",
+    "the element's index does not change in the loop, every iteration accesses it and no other "
+    "element, and no other pointer leads to it",
+    {},
+    find,
+    {Bound::Latency, Bound::Memory}};
 
 }  // namespace kernelift

@@ -1,9 +1,9 @@
-// turn_block: threads with neighbouring threadIdx.x go to memory together, so they should meet neighbouring elements.
-// Where a kernel walks along its rows with threadIdx.y instead,
-//   int row = blockIdx.x * blockDim.x + threadIdx.x, column = blockIdx.y * blockDim.y + threadIdx.y;  … a[row * n +
-//                                                                                                     column] …
-// the threads of a block change places: they are numbered as before, and y counts faster than x. Each does what another
-// did, so nothing but the order changes, and the launch stays as it is.
+// swap_block_axes: a warp accesses memory together, so threads with neighbouring threadIdx.x should access neighbouring
+// elements. If a kernel walks along its rows with threadIdx.y instead,
+//   int row = blockIdx.x * blockDim.x + threadIdx.x, column = blockIdx.y * blockDim.y + threadIdx.y;
+//   … a[row * n + column] …
+// the threads of a block are renumbered such that y varies fastest. Every thread does the work of another one, so only
+// the order changes, and the launch stays the same.
 #include <clang/AST/Expr.h>
 
 #include "tuner/source/rules/threads/block_index.h"
@@ -12,8 +12,9 @@
 namespace kernelift {
 namespace {
 
-/// It says by itself who sits beside whom; perhaps it has been turned already, and once more would turn it back.
-bool numbers_its_threads(const std::string& text) {
+/// The kernel computes a thread's rank in its block. It may have been rewritten by this rule already, and a second time
+/// would undo that.
+bool computes_thread_rank(const std::string& text) {
   std::string code = squeezed(blank_comments(text));
   for (auto* number : {"threadIdx.y*blockDim.x+threadIdx.x", "blockDim.x*threadIdx.y+threadIdx.x",
                        "threadIdx.x+threadIdx.y*blockDim.x", "threadIdx.x+blockDim.x*threadIdx.y"})
@@ -21,9 +22,9 @@ bool numbers_its_threads(const std::string& text) {
   return false;
 }
 
-/// What warps do together depends on who is in them. They need not say so: older code lets the threads of a warp
-/// exchange through shared memory with no barrier.
-bool speaks_of_warps(const std::string& text) {
+/// The text may depend on which threads form a warp. Shared memory counts, because older code lets the threads of a
+/// warp exchange data through it without a barrier.
+bool depends_on_warps(const std::string& text) {
   for (auto* word : {"asm", "volatile", "warpSize", "cooperative_groups", "__shared__"})
     if (mentions(text, word)) return true;
   std::string code = blank_comments(text);
@@ -35,13 +36,13 @@ bool speaks_of_warps(const std::string& text) {
 std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings&) {
   auto* kernel = source.kernel(facts.kernel);
   auto open = kernel ? source.offset(kernel->getBody()->getBeginLoc()) : std::nullopt;
-  if (!open || facts.geometries.empty() || speaks_of_warps(source.text()) ||
-      numbers_its_threads(source.spelled(kernel->getBody())) || place_is_asked_elsewhere(source))
+  if (!open || facts.geometries.empty() || depends_on_warps(source.text()) ||
+      computes_thread_rank(source.spelled(kernel->getBody())) || others_read_indices(source))
     return {};
   for (auto& geometry : facts.geometries)
     if (geometry.block.x < 2 || geometry.block.y < 2) return {};
-  std::string turned = source.fresh_name("turned"),
-              names[2] = {source.fresh_name(turned + "_x"), source.fresh_name(turned + "_y")};
+  std::string rank = source.fresh_name("thread_rank"),
+              names[2] = {source.fresh_name("swapped_x"), source.fresh_name("swapped_y")};
   Opportunity found;
   size_t along[2] = {}, whole = 0;
   walk(kernel->getBody(), [&](const clang::Stmt* statement) {
@@ -58,21 +59,20 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   if (whole || !along[0] || !along[1]) return {};
   std::string indent = source.body_indentation(kernel);
   found.edits.push_back({*open + 1, *open + 1,
-                         "\n" + indent + "const unsigned " + turned + " = threadIdx.y * blockDim.x + threadIdx.x, " +
-                             names[0] + " = " + turned + " / blockDim.y, " + names[1] + " = " + turned +
-                             " % blockDim.y;"});
+                         "\n" + indent + "const unsigned " + rank + " = threadIdx.y * blockDim.x + threadIdx.x, " +
+                             names[0] + " = " + rank + " / blockDim.y, " + names[1] + " = " + rank + " % blockDim.y;"});
   found.place = "threads of the block";
   return {found};
 }
 
 }  // namespace
 
-const Rule kTurnBlock = {"turn_block",
-                         "let neighbouring threads differ in threadIdx.y, so that they meet neighbours in memory",
-                         "blocks of two dimensions; no use of which threads form a warp, and no shared memory, through "
-                         "which they may exchange unsaid",
-                         {},
-                         find,
-                         {Bound::Memory, Bound::Latency}};
+const Rule kSwapBlockAxes = {
+    "swap_block_axes",
+    "let neighbouring threads differ in threadIdx.y, so that they access neighbouring elements",
+    "blocks of two dimensions; nothing that depends on which threads form a warp, and no shared memory",
+    {},
+    find,
+    {Bound::Memory, Bound::Latency}};
 
 }  // namespace kernelift

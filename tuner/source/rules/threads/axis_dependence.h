@@ -1,0 +1,47 @@
+// Which values and statements of a kernel depend on the index along which axis. A rule that gives one thread or block
+// the work of several needs to know it: a statement that depends on x alone is repeated along x and executed once for
+// all y.
+#pragma once
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tuner/source/rules/kernel_source.h"
+
+namespace kernelift {
+
+/// An axis along which a thread or block takes over the work of its neighbours.
+struct JamAxis {
+  int64_t count = 1;                      ///< Number of original threads or blocks per new one.
+  const clang::VarDecl* index = nullptr;  ///< The variable that holds the index along the axis; else `block` is set.
+  std::string block = {};                 ///< The built-in variable that holds it: "blockIdx.y".
+  std::string name = {};                  ///< Name for copies of `block`: "block_y" gives "block_y", "block_y_1" …
+};
+
+class AxisDependence {
+ public:
+  using Axes = unsigned;  ///< One bit per entry of `axes`.
+  AxisDependence(const KernelSource& source, std::vector<JamAxis> axes);
+
+  /// Determines the dependents. Inside one of `guards`, control flow does not depend on the index: the rewritten text
+  /// runs only where all neighbours fulfil the guard.
+  void propagate(const std::vector<const clang::Stmt*>& statements, const std::set<const clang::IfStmt*>& guards);
+  Axes axes_of(const clang::Stmt* statement) const;
+  /// Axes on which the loop's init, condition or increment depends.
+  Axes axes_of_header(const clang::ForStmt* loop) const;
+  /// The axis for which a guard's condition is an upper bound of the index (its negation, if the guard `leaves`): if a
+  /// neighbour is in bounds, so are those before it, and from some index on none is.
+  Axes bounds(const clang::Expr* condition, bool leaves) const;
+  const std::vector<JamAxis>& axes() const { return axes_; }
+  const std::map<const clang::VarDecl*, Axes>& dependents() const { return depends_; }
+
+ private:
+  void propagate(const clang::Stmt* statement, Axes outer, const std::set<const clang::IfStmt*>& guards);
+
+  const KernelSource& source_;
+  std::vector<JamAxis> axes_;
+  std::map<const clang::VarDecl*, Axes> depends_;
+};
+
+}  // namespace kernelift

@@ -1,0 +1,54 @@
+// Loops that the lanes of a warp can execute together, each lane every L-th iteration: what such a loop may change, and
+// how the lanes' partial results are combined.
+#pragma once
+#include <map>
+#include <set>
+#include <string>
+
+#include "tuner/source/rules/rule.h"
+
+namespace kernelift {
+
+/// A variable, or a member of one, that a loop reduces into.
+struct Reduced {
+  enum class How { Sum, Extremum };
+  How how = How::Sum;
+  std::string function = {};             ///< For an extremum: max, fmaxf …
+  const clang::VarDecl* root = nullptr;  ///< The variable that contains it.
+};
+
+/// The header of `for (T j = first; j < bound; j += step)`; `step` is nullptr for `++j`.
+struct CountedLoop {
+  const clang::VarDecl* counter = nullptr;
+  const clang::Expr *first = nullptr, *step = nullptr;
+  /// nullopt if the loop has another form, or changes its bound or counter in its body.
+  static std::optional<CountedLoop> of(const clang::ForStmt* loop);
+};
+
+class LaneLoops {
+ public:
+  LaneLoops(const KernelSource& source, const RuleContext& facts) : source_(source), facts_(facts) {}
+
+  /// The statement writes beyond the thread's own variables, or has other side effects.
+  bool writes_memory(const clang::Stmt* statement) const;
+  /// The reductions of a loop that the lanes can share, by the spelling of their targets; nullopt if they cannot.
+  std::optional<std::map<std::string, Reduced>> reductions(const clang::ForStmt* loop, const clang::VarDecl* counter);
+  /// Arrays that no other pointer may lead to.
+  const std::set<std::string>& unaliased() const { return unaliased_; }
+
+ private:
+  bool is_temporary(const clang::ForStmt* loop, const clang::VarDecl* variable) const;
+  bool is_only_counter(const clang::VarDecl* counter) const;
+  bool only_reduces(const clang::ForStmt* loop, const clang::VarDecl* counter,
+                    std::map<std::string, Reduced>& found) const;
+  bool is_nonzero(const clang::Expr* factor, const clang::Stmt* at) const;
+  bool is_injective(const clang::Expr* index, const clang::VarDecl* counter,
+                    const std::set<const clang::VarDecl*>& changed) const;
+  bool writes_own_elements(const clang::ForStmt* loop, const clang::VarDecl* counter);
+
+  const KernelSource& source_;
+  const RuleContext& facts_;
+  std::set<std::string> unaliased_;
+};
+
+}  // namespace kernelift

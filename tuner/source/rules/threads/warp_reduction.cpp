@@ -1,0 +1,261 @@
+// warp_reduction: if every thread processes a row of its own, a warp reads 32 rows at a time, and its loads are not
+// coalesced. With this rule a group of L lanes processes one row together, each lane every L-th element, and shuffles
+// combine the lanes' partial results:
+//   for (int j = 0; j < n; j++) sum += a[i * n + j] * x[j];
+// becomes, with i counting groups instead of threads and L times as many blocks,
+//   float sum_before = sum;  sum = 0;
+//   for (int j = lane; j < n; j += L) sum += a[i * n + j] * x[j];
+//   for (int offset = L / 2; offset > 0; offset /= 2) sum += __shfl_xor_sync(lanes, sum, offset);
+//   sum = sum_before + sum;
+// Loops that write one element per iteration are shared the same way, if no other pointer leads to that array. All
+// lanes execute everything else redundantly, and one of them performs the stores. Sums are rounded in another order;
+// verification decides whether that matters.
+#include <clang/AST/Expr.h>
+#include <clang/AST/ExprCXX.h>
+
+#include <algorithm>
+#include <map>
+#include <regex>
+
+#include "core/base/words.h"
+#include "core/model/launch/limits.h"
+#include "tuner/source/rules/threads/block_index.h"
+#include "tuner/source/rules/threads/lane_loops.h"
+
+namespace kernelift {
+namespace {
+
+constexpr uint64_t kMostBlocks = (uint64_t{1} << 31) - 1;  ///< Of a grid, along x.
+
+class LaneSharing {
+ public:
+  /// `interleaved`: neighbouring lanes work on neighbouring rows, so that loads are coalesced if rows are adjacent in
+  /// memory; otherwise neighbouring lanes share a row.
+  LaneSharing(const KernelSource& source, const RuleContext& facts, int64_t lanes, bool interleaved)
+      : source_(source),
+        loops_(source, facts),
+        count_(std::to_string(lanes)),
+        lane_(source.fresh_name("lane")),
+        offset_(source.fresh_name("offset")) {
+    int64_t rows = kWarpSize / lanes;
+    uint64_t group = 0;
+    for (int64_t lane = 0; lane < lanes; ++lane) group |= uint64_t{1} << (interleaved ? lane * rows : lane);
+    mask_ = lanes == kWarpSize ? "0xffffffffu"
+                               : "(" + std::to_string(group) + "u << (threadIdx.x & " +
+                                     std::to_string(interleaved ? rows - 1 : kWarpSize - lanes) + "))";
+    offsets_ = interleaved ? "for (int " + offset_ + " = 16; " + offset_ + " >= " + std::to_string(rows) + "; " +
+                                 offset_ + " /= 2) "
+                           : "for (int " + offset_ + " = " + std::to_string(lanes / 2) + "; " + offset_ + " > 0; " +
+                                 offset_ + " /= 2) ";
+  }
+
+  bool take_list(const std::vector<const clang::Stmt*>& statements);
+  bool take(const clang::Stmt* statement);
+  const std::vector<TextEdit>& edits() const { return edits_; }
+  const std::string& lane() const { return lane_; }
+  size_t loops() const { return shared_loops_; }
+  const std::set<std::string>& unaliased() const { return loops_.unaliased(); }
+
+ private:
+  bool share_loop(const clang::ForStmt* loop);
+  bool store_once(const clang::Stmt* statement);
+
+  const KernelSource& source_;
+  LaneLoops loops_;
+  std::string count_, lane_, offset_, mask_;
+  std::string offsets_;  ///< Head of the loop over shuffle offsets.
+  std::vector<TextEdit> edits_;
+  std::set<std::string> kept_;  ///< Names of the variables that hold the sums' values from before their loops.
+  size_t shared_loops_ = 0;
+};
+
+bool LaneSharing::share_loop(const clang::ForStmt* loop) {
+  auto counted = CountedLoop::of(loop);
+  auto* outer = source_.parent(loop);
+  if (!counted) return false;
+  auto [counter, first, step] = *counted;
+  auto begin = source_.span(loop), start = source_.span(first), increment = source_.span(loop->getInc());
+  auto end = source_.statement_end(loop);
+  if (!begin || !start || !increment || !end || !outer || !llvm::isa<clang::CompoundStmt>(outer) ||
+      !source_.first_on_line(begin->begin))
+    return false;
+  auto reductions = loops_.reductions(loop, counter);
+  if (!reductions) return false;
+  const bool stores = loops_.writes_memory(loop->getBody());
+
+  std::string indent = source_.indentation(begin->begin), before, after;
+  for (auto& [target, reduced] : *reductions) {
+    std::string shuffled = "__shfl_xor_sync(" + mask_ + ", " + target + ", " + offset_ + ")";
+    std::string combine = "\n" + indent + offsets_ + target;
+    if (reduced.how == Reduced::How::Extremum) {
+      after += combine + " = " + reduced.function + "(" + target + ", " + shuffled + ");";
+      continue;
+    }
+    std::string stem = target;
+    std::replace(stem.begin(), stem.end(), '.', '_');
+    std::string kept = source_.fresh_name(stem + "_before");
+    for (int number = 2; !kept_.insert(kept).second; ++number)
+      kept = source_.fresh_name(stem + "_before" + std::to_string(number));
+    before += "auto " + kept + " = " + target + ";\n" + indent + target + " = 0;\n" + indent;
+    after += combine + " += " + shuffled + ";\n" + indent + target + " = " + kept + " + " + target + ";";
+  }
+  if (stores) before += "__syncwarp(" + mask_ + ");\n" + indent, after += "\n" + indent + "__syncwarp(" + mask_ + ");";
+  std::string stride = step ? "(" + source_.spelled(step) + ") * " : "";
+  // Before a pragma of the loop.
+  size_t place = begin->begin;
+  edits_.push_back({place, place, before});
+  const std::string from = source_.spelled(first);
+  const bool plain = llvm::isa<clang::DeclRefExpr, clang::IntegerLiteral, clang::MemberExpr, clang::ArraySubscriptExpr>(
+      first->IgnoreImpCasts());
+  edits_.push_back({start->begin, start->end,
+                    (from == "0" ? ""
+                     : plain     ? from + " + "
+                                 : "(" + from + ") + ") +
+                        stride + lane_});
+  edits_.push_back({increment->begin, increment->end, counter->getNameAsString() + " += " + stride + count_});
+  edits_.push_back({*end, *end, after});
+  ++shared_loops_;
+  return true;
+}
+
+bool LaneSharing::store_once(const clang::Stmt* statement) {
+  auto range = source_.span(statement);
+  auto end = source_.statement_end(statement);
+  auto* outer = source_.parent(statement);
+  if (!range || !end || !outer || !llvm::isa<clang::CompoundStmt, clang::IfStmt>(outer)) return false;
+  // The barriers order the store with the other lanes' reads of the element, before and after it.
+  edits_.push_back({range->begin, range->begin, "{ __syncwarp(" + mask_ + "); if (" + lane_ + " == 0) "});
+  edits_.push_back({*end, *end, " __syncwarp(" + mask_ + "); }"});
+  return true;
+}
+
+bool LaneSharing::take_list(const std::vector<const clang::Stmt*>& statements) {
+  return std::all_of(statements.begin(), statements.end(), [&](auto* statement) { return take(statement); });
+}
+
+bool LaneSharing::take(const clang::Stmt* statement) {
+  if (llvm::isa<clang::NullStmt>(statement)) return true;
+  if (auto* block = llvm::dyn_cast<clang::CompoundStmt>(statement))
+    return take_list({block->body_begin(), block->body_end()});
+  if (auto* loop = llvm::dyn_cast<clang::ForStmt>(statement)) return share_loop(loop) || take(loop->getBody());
+  if (auto* branch = llvm::dyn_cast<clang::IfStmt>(statement))
+    return !loops_.writes_memory(branch->getCond()) && take(branch->getThen()) &&
+           (!branch->getElse() || take(branch->getElse()));
+  if (auto* declaration = llvm::dyn_cast<clang::DeclStmt>(statement)) {
+    for (auto* declared : declaration->decls()) {
+      auto* variable = llvm::dyn_cast<clang::VarDecl>(declared);
+      if (!variable || !variable->hasLocalStorage()) return false;
+    }
+    return !loops_.writes_memory(statement);
+  }
+  if (llvm::isa<clang::Expr>(statement)) {
+    if (!loops_.writes_memory(statement)) return true;
+    // One lane executes the store, so it must not change a variable of all lanes: `out[count++] = x`.
+    auto changed = changed_within(statement);
+    return std::none_of(changed.begin(), changed.end(), [](auto* variable) { return variable->hasLocalStorage(); }) &&
+           store_once(statement);
+  }
+  if (llvm::isa<clang::ReturnStmt, clang::ContinueStmt, clang::BreakStmt>(statement)) return true;
+  return !loops_.writes_memory(statement) && !llvm::isa<clang::GotoStmt, clang::LabelStmt, clang::AsmStmt>(statement);
+}
+
+/// The row's index as a replacement of `index`, a spelling of blockIdx.x * blockDim.x + threadIdx.x. It is not computed
+/// as a quotient of the global thread index, which would exceed an int for large grids. Empty if `index` has another
+/// form.
+std::string row_text(std::string index, int64_t lanes, bool interleaved) {
+  auto words = [&](const std::string& word) { return whole_words(index, word); };
+  auto replace = [&](const std::string& word, const std::string& by) {
+    index.replace(words(word)[0], word.size(), by);
+  };
+  const std::string count = std::to_string(lanes), rows = std::to_string(kWarpSize / lanes);
+  // The only other name, apart from casts: blockDim.x, or the macro or constant that the launch uses, too.
+  static const std::regex kCast(R"(static_cast<[\w:\s]+>|\([\w:\s]+\)(?=\s*[\w(]))"), kName(R"([A-Za-z_][\w.:]*)");
+  const std::string plain = std::regex_replace(index, kCast, " ");
+  std::string width;
+  for (std::sregex_iterator name(plain.begin(), plain.end(), kName), end; name != end; ++name)
+    if (const std::string word = name->str(); word != "blockIdx.x" && word != "threadIdx.x")
+      width = width.empty() || width == word ? word : "?";
+  if (width.empty() || words(width).size() != 1 || words("threadIdx.x").size() != 1) return {};
+  replace(width, "(" + width + " / " + count + ")");
+  replace("threadIdx.x",
+          interleaved ? "(threadIdx.x / 32 * " + rows + " + threadIdx.x % " + rows + ")" : "threadIdx.x / " + count);
+  return index;
+}
+
+/// The block's index is multiplied by blockDim.x, or by a constant equal to the recorded block size, and not by another
+/// stride of the program.
+bool counts_by_block(const KernelSource& source, const RuleContext& facts, const clang::Expr* index) {
+  bool good = true;
+  walk(index, [&](const clang::Stmt* statement) {
+    if (builtin_of(statement)) return false;
+    auto* value = llvm::dyn_cast<clang::Expr>(statement);
+    if (!value || !llvm::isa<clang::DeclRefExpr, clang::MemberExpr, clang::IntegerLiteral>(value)) return good;
+    if (value->isValueDependent()) return false;  // A template parameter.
+    clang::Expr::EvalResult width;
+    good &= value->EvaluateAsInt(width, source.context()) && std::ranges::all_of(facts.geometries, [&](auto& geometry) {
+              return width.Val.getInt().getExtValue() == geometry.block.x;
+            });
+    return false;
+  });
+  return good;
+}
+
+std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings& values) {
+  auto* kernel = source.kernel(facts.kernel);
+  auto* body = kernel ? llvm::dyn_cast<clang::CompoundStmt>(kernel->getBody()) : nullptr;
+  if (!body || facts.hip || !kernel->getReturnType()->isVoidType() || has_barrier(body) ||
+      source.spelled(body).find("__shared__") != std::string::npos)
+    return {};
+  int64_t lanes = values.at("lanes");
+  bool interleaved = values.at("interleaved") != 0;
+  if (interleaved && lanes == kWarpSize) return {};  // A single row has no others to be interleaved with.
+  if (facts.whole_warps == false) return {};
+  for (auto& geometry : facts.geometries) {
+    if (geometry.block.x % kWarpSize != 0 || geometry.grid.x * static_cast<uint64_t>(lanes) > kMostBlocks) return {};
+  }
+  auto index = global_index(source, kernel, 0, true);
+  if (!index || index->block_only || facts.geometries.empty()) return {};
+  if (!counts_by_block(source, facts, index->value)) return {};
+  auto declared = source.span(index->statement), init = source.span(index->value);
+  auto end = source.statement_end(index->statement);
+  if (!declared || !init || !end) return {};
+  LaneSharing sharing(source, facts, lanes, interleaved);
+  bool after = false;
+  for (auto* statement : body->body()) {
+    if (after && (changed_within(statement).contains(index->variable) || !sharing.take(statement))) return {};
+    if (!after && statement != index->statement && !llvm::isa<clang::DeclStmt>(statement)) return {};
+    after |= statement == index->statement;
+  }
+  if (index->loop && !sharing.take(index->loop->getBody())) return {};
+  if (sharing.loops() == 0) return {};
+  Opportunity found;
+  found.place = std::to_string(sharing.loops()) + (sharing.loops() == 1 ? " loop" : " loops");
+  // Lanes are computed from threadIdx.x and rows from the global index, which agree if blocks are whole warps.
+  if (!facts.whole_warps) found.premises.push_back(facts.premise("blocks are whole warps along x"));
+  if (!sharing.unaliased().empty()) found.premises.push_back(facts.no_overlap(sharing.unaliased()));
+  found.grid[0].multiply = lanes;
+  found.edits = sharing.edits();
+  std::string indent = source.indentation(declared->begin);
+  std::string row = row_text(source.spelled(index->value), lanes, interleaved), count = std::to_string(lanes),
+              rows = std::to_string(kWarpSize / lanes);
+  if (row.empty()) return {};
+  found.edits.push_back({init->begin, init->end, row});
+  std::string lane = "const int " + sharing.lane() + " = threadIdx.x % " + (interleaved ? "32 / " + rows : count) + ";";
+  if (index->loop) found.edits.push_back({declared->begin, declared->begin, lane + "\n" + indent});
+  else found.edits.push_back({*end, *end, "\n" + indent + lane});
+  // The number of lane groups is the original number of threads.
+  for (auto& grid : index->grid) found.edits.push_back({grid.begin, grid.end, "(gridDim.x / " + count + ")"});
+  return {found};
+}
+
+}  // namespace
+
+const Rule kWarpReduction = {
+    "warp_reduction",
+    "let the lanes of a warp process one row together instead of a row each",
+    "CUDA; blocks of whole warps along x; loops that compute sums or extrema, or write one element per iteration",
+    {{"lanes", {32, 8, 4}}, {"interleaved", {0, 1}}},
+    find,
+    {Bound::Memory, Bound::Latency}};
+
+}  // namespace kernelift

@@ -1,0 +1,125 @@
+// Tests of the proposer of rewrite rules and of the splitting of lines that it uses.
+#include "tuner/source/rule_proposer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tuner/source/rules/own_lines.h"
+#include "tuner/source/tests/rule_text.h"
+#include "tuner/tests/fakes/fake_evaluator.h"
+
+namespace kernelift {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(RuleProposer, BeginsWithRulesThatHelpTheKernelsBound) {
+  auto first = [](Bound bound) {
+    History history;
+    Candidate original;
+    original.source =
+        "__global__ void k(float *y, float s, int n) {\n  for (int i = 0; i < n; ++i)\n    y[i] = expf(y[i]) / s;\n}\n";
+    original.tier = "baseline";
+    history.add({1, original, fake_ok(1), {}, {}, 0});
+    RuleContext known = facts();
+    known.bound = bound;
+    return RuleProposer(known, arguments()).propose(history, 1).at(0).candidate.proposer;
+  };
+  EXPECT_EQ(first(Bound::Latency), "rules/unroll");
+  EXPECT_EQ(first(Bound::Compute), "rules/reciprocal");
+}
+
+TEST(RuleProposer, TriesEveryOpportunityOfTheOriginal) {
+  History history;
+  Candidate original;
+  original.source = kProduct, original.tier = "baseline";
+  history.add({1, original, fake_ok(1), {}, {}, 0});
+  RuleProposer proposer(facts(), arguments());
+  std::vector<std::string> texts;
+  // Speed grows with the text's length, so that the fastest candidates are always many edits from the original.
+  for (int64_t id = 2; id < 120; ++id) {
+    auto proposals = proposer.propose(history, 1);
+    if (proposals.empty()) break;
+    texts.push_back(proposals[0].candidate.source);
+    double speed = 1 + static_cast<double>(texts.back().size()) * 1e-4;
+    proposer.learn(history.add({id, proposals[0].candidate, fake_ok(speed), {}, proposals[0].parents, 0}));
+  }
+  auto source = KernelSource::parse(kProduct, arguments());
+  for (auto* rule : all_rules())
+    for (auto& opportunity : opportunities(*rule, *source, facts()))
+      EXPECT_THAT(texts, testing::Contains(*apply_edits(kProduct, opportunity.edits)))
+          << rule->name << " " << opportunity.place;
+}
+
+TEST(RuleProposer, ShrinksTheLaunchOfACoarsenedKernel) {
+  auto source = KernelSource::parse(kProduct, arguments());
+  Candidate original;
+  original.source = kProduct, original.tier = "baseline";
+  auto changed = apply(original, kBlockCoarsening, opportunities(kBlockCoarsening, *source, facts()).at(1), "k");
+  EXPECT_EQ(changed->launches.at(0).evaluate({{101, 1, 1}, {256, 1, 1}}, {})->grid.x, 26u);
+}
+
+TEST(RuleProposer, TakesTheLaunchOfTheFastestCandidateWithTheSameText) {
+  History history;
+  Candidate original;
+  original.source = kProduct, original.tier = "baseline";
+  history.add({1, original, fake_ok(1), {}, {}, 0});
+  RuleProposer proposer(facts(), arguments());
+  EXPECT_EQ(proposer.propose(history, 1).at(0).parents.at(0), 1);
+  Candidate wider = original;
+  wider.tier = "params", wider.launches = {CandidateLaunch::as_recorded("k")};
+  wider.launches[0].block[0] = *Expression::parse("bx * 2");
+  history.add({2, wider, fake_ok(1.5), {}, {1}, 0});
+  Proposal next = proposer.propose(history, 1).at(0);
+  EXPECT_EQ(next.parents.at(0), 2);
+  ASSERT_EQ(next.candidate.launches.size(), 1u) << "the opportunity was found before the launch changed";
+  EXPECT_EQ(next.candidate.launches[0].block[0].text(), "bx * 2");
+}
+
+TEST(OwnLines, AreThoseOfTheKernelsOutermostStatements) {
+  auto of = [](const std::string& text) {
+    auto source = KernelSource::parse(text, arguments());
+    EXPECT_TRUE(source.ok()) << source.error().message;
+    return on_own_lines(*source, "k").value_or("as it is");
+  };
+  EXPECT_EQ(of("__global__ void k(float* x, int n) { int i = threadIdx.x; if (i < n) { x[i] = 1; n = 2; } }\n"),
+            "__global__ void k(float* x, int n) {\n  int i = threadIdx.x;\n  if (i < n) { x[i] = 1; n = 2; }\n}\n");
+  EXPECT_EQ(of("__device__ int f() { return 1; }\n__global__ void k(float* x) {\n  int i = f(); /* one */ x[i] = 1; // "
+               "set\n  x[1] = 2; }\n"),
+            "__device__ int f() { return 1; }\n__global__ void k(float* x) {\n  int i = f(); /* one */\n  x[i] = 1; // "
+            "set\n  x[1] = 2;\n}\n");
+  EXPECT_EQ(of("__global__ void k(float* x) {\n  for (int i = 0; i < 4; ++i) { x[i] = 1; x[i + 4] = 2; }\n}\n"),
+            "as it is");
+  EXPECT_EQ(of("__global__ void k(float*) {}\n"), "__global__ void k(float*) {\n}\n");
+  EXPECT_EQ(of("#define TWO x[0] = 1; x[1] = 2\n__global__ void k(float* x) { TWO; }\n"), "as it is")
+      << "a macro spells the statements";
+}
+
+TEST(RuleProposer, SplitsLinesForRulesThatNeedWholeLines) {
+  History history;
+  Candidate original;
+  original.source =
+      "__global__ void k(float* y, const float* x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) "
+      "y[i] = x[i]; }\n";
+  original.tier = "baseline";
+  history.add({1, original, fake_ok(1), {}, {}, 0});
+  std::map<std::string, std::string> made;
+  for (auto& one : RuleProposer(facts(), arguments()).propose(history, 100))
+    made.emplace(one.candidate.proposer, one.candidate.source);
+  EXPECT_THAT(made["rules/unroll_and_jam"], HasSubstr("  int i["));
+  EXPECT_THAT(made["rules/block_coarsening"], HasSubstr("{\n  for (int block_iteration"));
+  EXPECT_THAT(made["rules/restrict_pointers"], testing::Not(HasSubstr("{\n"))) << "this rule needs no whole lines";
+}
+
+TEST(RuleProposer, ReportsTextThatDoesNotParse) {
+  History history;
+  Candidate original;
+  original.source = "__global__ void k( {", original.tier = "baseline";
+  history.add({1, original, fake_ok(1), {}, {}, 0});
+  RuleProposer proposer(facts(), arguments());
+  EXPECT_TRUE(proposer.propose(history, 1).empty());
+  EXPECT_THAT(proposer.take_notes().at(0), HasSubstr("does not parse: line 1"));
+}
+
+}  // namespace
+}  // namespace kernelift
