@@ -76,13 +76,13 @@ bool Assignments::may_come_between(const Position& other, const Position& first,
   return false;
 }
 
-const Assignment* Assignments::last(const VarDecl* variable, int axis, const Stmt* place) const {
+const VariableAssignment* Assignments::last(const VarDecl* variable, int axis, const Stmt* place) const {
   variable = variable->getCanonicalDecl();
   auto given = given_.find(variable);
   auto at = positions_.find(place);
   if (given == given_.end() || at == positions_.end() || escaped_.count(variable) || has_labels_) return nullptr;
-  auto concerns = [&](const Assignment& one) { return one.axis < 0 || axis < 0 || one.axis == axis; };
-  const Assignment* found = nullptr;
+  auto concerns = [&](const VariableAssignment& one) { return one.axis < 0 || axis < 0 || one.axis == axis; };
+  const VariableAssignment* found = nullptr;
   for (auto& one : given->second)
     if (concerns(one) && always_before(positions_.at(one.place), at->second)) found = &one;
   if (!found) return nullptr;
@@ -109,7 +109,7 @@ void Assignments::give_field(const Expr* target, const Expr* value) {
   else give_field(member->getBase()->IgnoreParenImpCasts(), nullptr);
 }
 
-void Assignments::note(const VarDecl* variable, const Assignment& assignment) {
+void Assignments::note(const VarDecl* variable, const VariableAssignment& assignment) {
   if (positions_.count(assignment.place)) given_[variable].push_back(assignment);
   else escaped_.insert(variable);
 }

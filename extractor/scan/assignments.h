@@ -18,7 +18,7 @@ int axis_of(llvm::StringRef member);
 bool is_dim3(clang::QualType type);
 
 /// One assignment to a variable, or its initialisation.
-struct Assignment {
+struct VariableAssignment {
   int axis = -1;                       ///< 0 for `grid.x = …`; -1 for the whole variable.
   const clang::Expr* value = nullptr;  ///< Null if the value cannot be followed.
   const clang::Stmt* place = nullptr;  ///< The assigning statement or initialiser.
@@ -29,7 +29,7 @@ class Assignments : public clang::DynamicRecursiveASTVisitor {
   explicit Assignments(const clang::FunctionDecl* function);
 
   /// The assignment to `variable`, or to that axis of it, that reaches `place`; null if it depends on the path taken.
-  const Assignment* last(const clang::VarDecl* variable, int axis, const clang::Stmt* place) const;
+  const VariableAssignment* last(const clang::VarDecl* variable, int axis, const clang::Stmt* place) const;
   /// All values assigned to `record.name`; null for a value that could not be followed, or an assignment to a part.
   const std::vector<const clang::Expr*>* field(const clang::VarDecl* record, const std::string& name) const;
 
@@ -48,12 +48,12 @@ class Assignments : public clang::DynamicRecursiveASTVisitor {
   bool encloses(const clang::Stmt* outer, const Position& inner) const;
   bool always_before(const Position& first, const Position& then) const;
   bool may_come_between(const Position& other, const Position& first, const Position& then) const;
-  void note(const clang::VarDecl* variable, const Assignment& assignment);
+  void note(const clang::VarDecl* variable, const VariableAssignment& assignment);
   void give(const clang::Expr* target, const clang::Expr* value, const clang::Stmt* place);
   void give_field(const clang::Expr* target, const clang::Expr* value);
   void note_escape(const clang::Expr* target);
 
-  std::map<const clang::VarDecl*, std::vector<Assignment>> given_;
+  std::map<const clang::VarDecl*, std::vector<VariableAssignment>> given_;
   std::set<const clang::VarDecl*> escaped_;  ///< Variables that may be written through a pointer or reference.
   std::map<std::pair<const clang::VarDecl*, std::string>, std::vector<const clang::Expr*>> fields_;
   std::map<const clang::Stmt*, Position> positions_;

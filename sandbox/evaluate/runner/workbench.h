@@ -13,7 +13,7 @@
 #include "core/model/mep.h"
 #include "sandbox/evaluate/runner/baseline_report.h"
 #include "sandbox/evaluate/runner/inquiry.h"
-#include "sandbox/evaluate/runner/loaded_code.h"
+#include "sandbox/evaluate/runner/memory/loaded_code.h"
 #include "sandbox/judge/timing/race.h"
 
 namespace kernelift {

@@ -6,7 +6,7 @@
 #include "core/model/kernel_key.h"
 #include "sandbox/compile/compile_pool.h"
 #include "sandbox/device/cuda/image_variables.h"
-#include "sandbox/evaluate/runner/loaded_code.h"
+#include "sandbox/evaluate/runner/memory/loaded_code.h"
 
 namespace kernelift {
 namespace {

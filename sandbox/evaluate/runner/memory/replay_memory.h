@@ -10,8 +10,8 @@
 #include <optional>
 
 #include "core/model/mep.h"
-#include "sandbox/evaluate/runner/steps.h"
-#include "sandbox/evaluate/runner/written_regions.h"
+#include "sandbox/evaluate/runner/memory/steps.h"
+#include "sandbox/evaluate/runner/memory/written_regions.h"
 
 namespace kernelift {
 

@@ -1,5 +1,5 @@
 // See loaded_code.h.
-#include "sandbox/evaluate/runner/loaded_code.h"
+#include "sandbox/evaluate/runner/memory/loaded_code.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,6 +1,6 @@
 // See replay_memory.h. Live memory is placed by the device's granules (2 MiB on a GPU, 4 KiB on a processor); bytes of
 // a granule that belong to no buffer of the instance hold a canary, and beyond the granules an access faults.
-#include "sandbox/evaluate/runner/replay_memory.h"
+#include "sandbox/evaluate/runner/memory/replay_memory.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,5 +1,5 @@
 // See steps.h. Grids are sized for the work up to a cap; the kernels are grid-stride loops.
-#include "sandbox/evaluate/runner/steps.h"
+#include "sandbox/evaluate/runner/memory/steps.h"
 
 #include <algorithm>
 #include <cstring>

@@ -3,7 +3,7 @@
 #pragma once
 #include "core/model/verdict.h"
 #include "sandbox/evaluate/runner/inquiry.h"
-#include "sandbox/evaluate/runner/replay_memory.h"
+#include "sandbox/evaluate/runner/memory/replay_memory.h"
 
 namespace kernelift {
 

@@ -1,5 +1,5 @@
 // See written_regions.h.
-#include "sandbox/evaluate/runner/written_regions.h"
+#include "sandbox/evaluate/runner/memory/written_regions.h"
 
 #include "core/base/bytes.h"
 #include "sandbox/evaluate/runner/baseline_report.h"
