@@ -34,8 +34,8 @@ class EvaluationQueue {
  public:
   struct Hooks {
     /// Measurers, one thread each: return the evaluation of a compiled or rebuilt candidate; nullopt with job.screened
-    /// set requests a rebuild. A measurer that sets job.measurer_lost gets no more jobs, and another one takes this job,
-    /// unless it is the last.
+    /// set requests a rebuild. A measurer that sets job.measurer_lost gets no more jobs, and another one takes this
+    /// job, unless it is the last.
     std::vector<std::function<std::optional<Evaluation>(EvaluationJob&)>> measurers;
     /// The other compiler, called from `rebuilders` threads.
     std::function<CompileReply(const Candidate&)> rebuild;

@@ -15,7 +15,8 @@ using heat::Extent;
 
 Extent extent_of(int dim, int size) { return {size, size, dim == 3 ? size : 1}; }
 
-// Checks the last step of `simulation` with the host's operator: the residual must be small, and heat must be conserved.
+// Checks the last step of `simulation` with the host's operator: the residual must be small, and heat must be
+// conserved.
 bool check_last_step(int dim, const Extent& extent, const heat::Simulation& simulation, const Options& options) {
   const auto u = simulation.temperature(), rhs = simulation.right_hand_side();
   const auto k = simulation.conductivity();

@@ -162,7 +162,8 @@ class Server {
 }  // namespace
 
 Result<std::unique_ptr<ForkServer>> RunnerProcess::fork_server(const Mep& mep, const std::filesystem::path& folder,
-                                                        const RunnerSettings& settings, RunnerAbilities abilities) {
+                                                               const RunnerSettings& settings,
+                                                               RunnerAbilities abilities) {
   return ForkServer::start(
       {"kl-runner", abilities.prepare, [mep, folder, settings, abilities](Channel& channel, WorkerCell& cell) {
          report_faults_to(&cell.fault);
@@ -242,9 +243,10 @@ Result<BaselineReport> RunnerProcess::calibrate(const Original& original, bool c
   return report;
 }
 
-Result<std::unique_ptr<RunnerProcess>> RunnerProcess::start(ForkServer& fork_server, int ordinal, const Original& original,
-                                                            bool cold, std::set<std::string>& fatal,
-                                                            BaselineReport& report, RunnerStart with) {
+Result<std::unique_ptr<RunnerProcess>> RunnerProcess::start(ForkServer& fork_server, int ordinal,
+                                                            const Original& original, bool cold,
+                                                            std::set<std::string>& fatal, BaselineReport& report,
+                                                            RunnerStart with) {
   for (;;) {
     auto process = std::move(with.opened);
     bool handed_over = process != nullptr;

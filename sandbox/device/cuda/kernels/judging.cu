@@ -1,6 +1,6 @@
 // The runner's own kernels: comparison, canaries, poison, restoring scattered ranges, flushing caches, and holding the
-// stream while the host queues the launches to be timed. Compiled at build time by clang to PTX for the oldest supported
-// architecture, which the driver compiles for its GPU. No CUDA header is used.
+// stream while the host queues the launches to be timed. Compiled at build time by clang to PTX for the oldest
+// supported architecture, which the driver compiles for its GPU. No CUDA header is used.
 #include "sandbox/judge/judging.h"
 
 #include <__clang_cuda_builtin_vars.h>
@@ -200,7 +200,8 @@ KL_KERNEL kl_copy_written(Task task, u64 states) {
   for (u64 i = first_thread(); i < task.count; i += all_threads()) {
     if (reinterpret_cast<const u8*>(states)[i] != kWritten) continue;
     for (u32 b = 0; b < task.width; ++b)
-      reinterpret_cast<u8*>(task.got + i * task.stride)[b] = reinterpret_cast<const u8*>(task.expected + i * task.stride)[b];
+      reinterpret_cast<u8*>(task.got + i * task.stride)[b] =
+          reinterpret_cast<const u8*>(task.expected + i * task.stride)[b];
   }
 }
 
@@ -239,9 +240,9 @@ KL_KERNEL kl_uncovered(Task task, u64 states) {
   if (written > 0) atomic_add(&finding->largest_ulps, written);
 }
 
-/// Loads a word that is used once and should leave the caches first. Restoring must not displace the data that it writes
-/// from the L2, where in the application the preceding kernel left it. (On an H200 a copy that displaces it slows the
-/// next kernel down by up to 30 %.)
+/// Loads a word that is used once and should leave the caches first. Restoring must not displace the data that it
+/// writes from the L2, where in the application the preceding kernel left it. (On an H200 a copy that displaces it
+/// slows the next kernel down by up to 30 %.)
 __attribute__((device)) u64 passing(u64 at) {
   u64 word;
   asm volatile("ld.global.cs.u64 %0, [%1];" : "=l"(word) : "l"(at));

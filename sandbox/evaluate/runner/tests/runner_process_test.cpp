@@ -81,7 +81,8 @@ struct Rig {
     start();
   }
   void start() {
-    auto started = RunnerProcess::start(*fork_server, 0, {code_of(original), roundings, application}, false, fatal, report);
+    auto started =
+        RunnerProcess::start(*fork_server, 0, {code_of(original), roundings, application}, false, fatal, report);
     trouble = started.ok() ? "" : started.error().message;
     if (started.ok()) process = std::move(*started);
   }
@@ -111,7 +112,8 @@ TEST(RunnerProcess, CarriesFactsReportsAndVerdicts) {
 TEST(RunnerProcess, CarriesNamesThatAreNoUtf8) {
   MepFixture fixture = fake::scale();
   fixture.mep.parameters[1].name = "o\xffut";
-  auto fork_server = std::move(*RunnerProcess::fork_server(fixture.mep, fixture.path(), {}, {fake_device, fake_profile}));
+  auto fork_server =
+      std::move(*RunnerProcess::fork_server(fixture.mep, fixture.path(), {}, {fake_device, fake_profile}));
   std::set<std::string> fatal;
   BaselineReport report;
   auto process = RunnerProcess::start(*fork_server, 0, {code_of("original")}, false, fatal, report);
@@ -220,7 +222,8 @@ TEST(RunnerProcess, ReportsAnOriginalThatFaultsOrHangsAsOneThatFails) {
 TEST(RunnerProcess, NamesMemoryThatWasAliveAndNotRecordedWhenTheOriginalFaults) {
   MepFixture fixture(fake::scale());
   fixture.mep.instances[0].unreached = {{0x7f3200000000, 64 << 20}};
-  auto fork_server = std::move(*RunnerProcess::fork_server(fixture.mep, fixture.path(), {}, {fake_device, fake_profile}));
+  auto fork_server =
+      std::move(*RunnerProcess::fork_server(fixture.mep, fixture.path(), {}, {fake_device, fake_profile}));
   std::set<std::string> fatal;
   BaselineReport report;
   ASSERT_TRUE(RunnerProcess::start(*fork_server, 0, {code_of("faults"), {}, ""}, false, fatal, report).ok());

@@ -1,6 +1,6 @@
-// Comparisons, minima and maxima of a 16-bit float type and its pair; part of operations.h, which is read twice, so it has
-// no guard. Comparisons are ordered (false with a NaN), or in the "u" forms unordered (true with a NaN); the mask forms
-// set all bits of a half.
+// Comparisons, minima and maxima of a 16-bit float type and its pair; part of operations.h, which is read twice, so it
+// has no guard. Comparisons are ordered (false with a NaN), or in the "u" forms unordered (true with a NaN); the mask
+// forms set all bits of a half.
 #define KL_COMPARE(name, operator)                                                                                     \
   KL_FN bool __h##name(const KL_T a, const KL_T b) { return (float)a operator(float) b; }                              \
   KL_FN bool __h##name##u(const KL_T a, const KL_T b) {                                                                \

@@ -1,7 +1,7 @@
-// Arithmetic, operators and mathematics of a 16-bit float type and its pair. Read twice, for __half and for __nv_bfloat16,
-// whose functions have the same names, so it has no guard. Expects KL_T, KL_T2 (the types), and KL_NATIVE (clang's type,
-// for device code). Host code computes in float and rounds the result: sums, products and quotients of two such numbers
-// are correctly rounded that way.
+// Arithmetic, operators and mathematics of a 16-bit float type and its pair. Read twice, for __half and for
+// __nv_bfloat16, whose functions have the same names, so it has no guard. Expects KL_T, KL_T2 (the types), and
+// KL_NATIVE (clang's type, for device code). Host code computes in float and rounds the result: sums, products and
+// quotients of two such numbers are correctly rounded that way.
 #define KL_FN static __inline__ __attribute__((always_inline)) __host__ __device__
 
 #if defined(__CUDA_ARCH__)

@@ -71,18 +71,18 @@ static long double bessel_i(int n, long double x) {
 
 // The limits are CUDA's, but for sin, cos and tanh in double: one more, glibc's vectors (libmvec).
 ONE(sin, 2, 3, -30, 30)
-ONE(cos, 2, 3, -30, 30) ONE(tan, 4, 2, -30, 30) ONE(asin, 2, 2, -1, 1) ONE(acos, 2, 2, -1, 1) ONE(
-    atan, 2, 2, -30, 30) ONE(sinh, 3, 2, -30, 30) ONE(cosh, 2, 1, -30, 30) ONE(tanh, 2, 2, -10, 10)
-    ONE(asinh, 3, 3, -30, 30) ONE(acosh, 4, 3, 1, 30) ONE(atanh, 3, 2, -0.99, 0.99) ONE(exp, 2, 1, -30, 30) ONE(
-        exp2, 2, 1,
-        -30, 30) ONE(expm1, 1, 1, -3,
-                     30) ONE(log, 1, 1, 0.001, 30)
-        ONE(log2, 1, 1, 0.001, 30) ONE(log10, 2, 1, 0.001, 30) ONE(log1p, 1, 1, -0.9, 30) ONE(logb, 0, 0, -30, 30) ONE(
-            sqrt, 0, 0,
-            0, 30) ONE(cbrt, 1, 1, -30, 30)
-            ONE(erf, 2, 2, -5, 5) ONE(erfc, 4, 5, -5, 5) ONE(lgamma, 6, 4, 3, 30) ONE(tgamma, 5, 10, 0.1, 20)
-                ONE(floor, 0, 0, -30, 30) ONE(ceil, 0, 0, -30, 30) ONE(trunc, 0, 0, -30, 30) ONE(round, 0, 0, -30, 30)
-                    ONE(rint, 0, 0, -30, 30) ONE(nearbyint, 0, 0, -30, 30) ONE(fabs, 0, 0, -30, 30)
+ONE(cos, 2, 3, -30, 30)
+ONE(tan, 4, 2, -30, 30)
+ONE(asin, 2, 2, -1, 1) ONE(acos, 2, 2, -1, 1) ONE(atan, 2, 2, -30, 30) ONE(sinh, 3, 2, -30, 30) ONE(
+    cosh, 2, 1, -30, 30) ONE(tanh, 2, 2, -10, 10) ONE(asinh, 3, 3, -30, 30) ONE(acosh, 4, 3, 1, 30)
+    ONE(atanh, 3, 2, -0.99, 0.99) ONE(exp, 2, 1, -30, 30) ONE(exp2, 2, 1, -30, 30) ONE(expm1, 1, 1, -3, 30)
+        ONE(log, 1, 1, 0.001, 30) ONE(log2, 1, 1, 0.001, 30) ONE(log10, 2, 1, 0.001, 30) ONE(log1p, 1, 1, -0.9, 30)
+            ONE(logb, 0, 0, -30, 30) ONE(sqrt, 0, 0, 0, 30) ONE(cbrt, 1, 1, -30, 30) ONE(erf, 2, 2, -5, 5)
+                ONE(erfc, 4, 5, -5, 5) ONE(lgamma, 6, 4, 3, 30) ONE(tgamma, 5, 10, 0.1, 20) ONE(floor, 0, 0, -30, 30)
+                    ONE(ceil, 0, 0, -30, 30) ONE(trunc, 0, 0, -30, 30) ONE(round, 0, 0, -30, 30) ONE(
+                        rint, 0, 0,
+                        -30, 30) ONE(nearbyint, 0, 0,
+                                     -30, 30) ONE(fabs, 0, 0, -30, 30)
                         ONE(ilogb, 0, 0, 0.01, 30) ONE(lround, 0, 0, -30, 30) ONE(llround, 0, 0, -30, 30) ONE(
                             lrint, 0, 0, -30, 30) ONE(llrint, 0, 0, -30, 30)
                             TWO(atan2, 3, 2, -30, 30) TWO(pow, 4, 2, 0.1, 9) TWO(hypot, 3, 2, -30, 30) TWO(
