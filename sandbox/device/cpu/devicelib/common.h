@@ -29,6 +29,7 @@ static inline f64 double_of_bits(u64 x) { return __builtin_bit_cast(f64, x); }
 #define KL_LIBM2(name)       \
   extern f64 name(f64, f64); \
   extern f32 name##f(f32, f32);
+// clang-format off
 KL_LIBM1(expm1)
 KL_LIBM1(log1p)
 KL_LIBM1(asinh)
@@ -36,6 +37,7 @@ KL_LIBM1(acosh)
 KL_LIBM1(atanh) KL_LIBM1(cbrt) KL_LIBM1(erf) KL_LIBM1(erfc) KL_LIBM1(tgamma) KL_LIBM1(lgamma) KL_LIBM1(j0) KL_LIBM1(j1)
     KL_LIBM1(y0) KL_LIBM1(y1) KL_LIBM1(logb) KL_LIBM2(hypot) KL_LIBM2(fmod) KL_LIBM2(remainder) KL_LIBM2(nextafter)
         KL_LIBM2(fdim) extern f64 jn(i32, f64);
+// clang-format on
 extern f32 jnf(i32, f32);
 extern f64 yn(i32, f64);
 extern f32 ynf(i32, f32);

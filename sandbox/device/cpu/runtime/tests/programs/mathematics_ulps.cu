@@ -70,6 +70,7 @@ static long double bessel_i(int n, long double x) {
 }
 
 // The limits are CUDA's, but for sin, cos and tanh in double: one more, glibc's vectors (libmvec).
+// clang-format off
 ONE(sin, 2, 3, -30, 30)
 ONE(cos, 2, 3, -30, 30)
 ONE(tan, 4, 2, -30, 30)
@@ -126,6 +127,7 @@ ONE(asin, 2, 2, -1, 1) ONE(acos, 2, 2, -1, 1) ONE(atan, 2, 2, -30, 30) ONE(sinh,
                                                                                     bessel_i(1, x))
                                                                                     OWN(fdivide, 2, 0, 1, 30, (x, y),
                                                                                         x / y)
+// clang-format on
 
                                                                                         template <class F, class T>
                                                                                         __global__
