@@ -16,7 +16,7 @@ Result<std::vector<std::string>> parse_tiers(const std::string& text) {
   std::stringstream words(text);
   for (std::string word; std::getline(words, word, ',');) {
     if (word != "source" && word != "params" && word != "compiler")
-      return usage_error("'" + word + "' is no tier; there are source, params and compiler");
+      return usage_error("'" + word + "' is not a tier; there are source, params and compiler");
     if (std::find(tiers.begin(), tiers.end(), word) == tiers.end()) tiers.push_back(word);
   }
   if (tiers.empty()) return usage_error("--tiers names no tier; there are source, params and compiler");
@@ -28,7 +28,7 @@ Result<std::vector<std::unique_ptr<Proposer>>> make_proposers(const Mep& mep, co
   auto wanted = [&](const char* tier) {
     return std::find(options.tiers.begin(), options.tiers.end(), tier) != options.tiers.end();
   };
-  // Their order is the bandit's order of first tries: what changes the code most comes first, the compiler last.
+  // The bandit tries proposers first in this order: large changes first, the compiler last.
   std::vector<std::unique_ptr<Proposer>> proposers;
   Bound bound = options.facts ? bound_by(*options.facts) : Bound::Unknown;
   if (wanted("source")) {

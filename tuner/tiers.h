@@ -1,4 +1,4 @@
-// From the tiers a user names to the proposers that work them, on one MEP.
+// Creates the proposers for the tiers that a user names.
 #pragma once
 #include <optional>
 
@@ -11,18 +11,18 @@ namespace kernelift {
 
 struct TierOptions {
   std::vector<std::string> tiers = {"source", "params", "compiler"};
-  std::string strategy = "portfolio";  ///< Of the searchers, see search/searcher.h.
+  std::string strategy = "portfolio";  ///< Search strategy, see search/searcher.h.
   uint64_t seed = 1;
   bool on_cpu = false;  ///< Candidates run on the CPU device.
-  /// Sets of clang arguments for the source tier, to be tried in order until the kernel parses (our headers, a
-  /// toolkit's).
+  /// Sets of clang arguments for the source tier, tried in order until the kernel parses (with Kernelift's headers,
+  /// with a toolkit's).
   std::vector<std::vector<std::string>> clang_arguments;
   std::optional<LlmOptions> llm;
-  /// How the original spends its time; rules and recipes are tried in the order that suits it.
+  /// Profile of the original, which decides the order in which rules and recipes are tried.
   std::optional<KernelFacts> facts;
 };
 
-/// "source,params" as a list; a usage error names the tier that is not known.
+/// "source,params" as a list; a usage error names an unknown tier.
 Result<std::vector<std::string>> parse_tiers(const std::string& text);
 
 /// EXPECTS: `mep` outlives the proposers.

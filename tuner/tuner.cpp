@@ -1,6 +1,6 @@
-// The loop of tuner.h. Budgets count over all sittings of a run. The time falls into a search, whose end moves with
-// what confirming will cost, and the confirmation: nothing is submitted that would not be answered before the search
-// ends, and what is late all the same is abandoned.
+// The loop of tuner.h. Budgets count over all sittings of a run. The time is divided into the search and the
+// confirmation of finalists, by the expected cost of the latter. No candidate is submitted whose verdict would come
+// after the end of the search, and candidates still in flight then are abandoned.
 #include "tuner/tuner.h"
 
 #include <algorithm>
@@ -17,63 +17,35 @@ namespace kernelift {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-/// Of the time there is once the original is measured: what confirming all finalists may take, and more where noise
-/// hides who they are; what the leaders may, with the original measured anew; and what they must have, if they surely
-/// win.
-constexpr double kSmallReserve = 0.1, kNoisyReserve = 0.2, kMostReserve = 0.4, kLastReserve = 0.7;
-constexpr double kConfirming = 2;                     ///< A confirmation takes so many times a winner's screening.
-constexpr double kBusy = 2;                           ///< What confirming may cost, of what it is expected to.
-constexpr double kStoreSeconds = 0.2;                 ///< For what comes after the last confirmation.
-constexpr double kLatestWeight = 0.3;                 ///< Of the last answer in the expected wait for one.
-constexpr double kWorthTrying = 0.5;                  ///< Share of a full confirmation that a follower must have left.
-constexpr auto kPoll = std::chrono::milliseconds(2);  ///< Far below any evaluation.
+// Shares of the time that is left once the original is measured, kept for confirmation:
+constexpr double kSmallReserve = 0.1;  ///< At most for all finalists.
+constexpr double kNoisyReserve = 0.2;  ///< The same, if noise hides which candidates win.
+constexpr double kMostReserve = 0.4;   ///< At most for the leaders, with the original measured again.
+constexpr double kLastReserve = 0.7;   ///< At most for leaders that surely win.
+constexpr double kConfirming = 2;      ///< Duration of a confirmation as a multiple of the winner's screening.
+constexpr double kBusy = 2;            ///< Factor of the expected cost of confirming on a busy machine.
+constexpr double kStoreSeconds = 0.2;  ///< Reserve for the work after the last confirmation.
+constexpr double kLatestWeight = 0.3;  ///< Weight of the last verdict in the expected time of a verdict.
+constexpr double kWorthTrying = 0.5;   ///< Share of a full confirmation's cost that must be left for another one.
+constexpr auto kPoll = std::chrono::milliseconds(2);  ///< Far below the duration of any evaluation.
 constexpr auto kWaitForIdeas = std::chrono::milliseconds(50);
-constexpr int kBarrenRounds = 3;     ///< Rounds without any proposal before the run is over …
-constexpr int kRepeatRounds = 1000;  ///< … or with none but known ones: a resumed run has many.
-constexpr int kMostNotJudged = 3;    ///< Evaluations in a row without a verdict.
-constexpr int kRepeats = 64;         ///< Known candidates a proposer may offer in a row.
-constexpr double kSpentShare = 0.05,
-                 kSpentSeconds = 1;  ///< A sitting with less than both left would only measure the original.
-/// What a run opens with, whatever the bandit would say: rewrites and knobs change most, and a short run must have
-/// tried them on the hottest kernel before it breeds pass pipelines.
+constexpr int kBarrenRounds = 3;  ///< Rounds without any proposal after which the run is over.
+constexpr int kRepeatRounds =
+    1000;                          ///< The same for rounds with known candidates only, of which resumed runs have many.
+constexpr int kMostNotJudged = 3;  ///< Evaluations in a row without a verdict.
+constexpr int kRepeats = 64;       ///< Known candidates that a proposer may propose in a row.
+// A sitting with less than this share of its time, or less than these seconds, would only measure the original.
+constexpr double kSpentShare = 0.05, kSpentSeconds = 1;
+/// Number of candidates of these tiers that come first, before the bandit chooses: rewrites and knobs change most, and
+/// a short run must try them before it searches pass pipelines.
 constexpr std::pair<const char*, size_t> kOpening[] = {{"source", 12}, {"params", 8}};
 
-/// The noise of a busy machine left it open whether there is a gain: the interval is wide, and the bar lies in it. Such
-/// a finalist is confirmed once more, over the same bar, and what that says counts, whatever it is.
-bool said_nothing(const Verdict& confirmed) {
+/// The machine was too busy to decide whether there is a gain: the interval is wide and contains the smallest gain.
+/// Such a finalist is confirmed once more, and the second result counts in any case.
+bool inconclusive(const Verdict& confirmed) {
   constexpr double kNoisy = 1.1;
   double low = confirmed.speedup_low(), high = confirmed.speedup_high();
   return confirmed.ok() && low <= kSmallestGain && high > kSmallestGain && high > kNoisy * low;
-}
-
-TuneReport report_on(const History& history, double seconds) {
-  auto copy_of = [](const RunTrial* trial) { return trial ? std::optional(*trial) : std::nullopt; };
-  TuneReport report;
-  report.baseline = copy_of(history.baseline());
-  report.best = copy_of(best_of(history, false)), report.best_applicable = copy_of(best_of(history, true));
-  report.tried = history.size() - (history.baseline() ? 1 : 0), report.failed = history.failed();
-  for (auto& trial : history) {
-    ++report.outcomes[name(trial.verdict.outcome)];
-    ++report.tiers[trial.candidate.tier];
-  }
-  report.seconds = seconds;
-  return report;
-}
-
-/// A sentence on a sitting that tried and confirmed nothing.
-std::string nothing_added(const std::string& stopped_by, const TuneOptions& options) {
-  char given[48];
-  std::snprintf(given, sizeof given, "%.0f s", options.seconds);
-  if (stopped_by == "time")
-    return std::string("the ") + given +
-           " that the run was given are spent; to search on, give it more: --resume --time 10m";
-  if (stopped_by == "evaluations")
-    return "the run has tried the " + std::to_string(options.evaluations) +
-           " candidates that it was given; to search on, give it more: --resume --evals 100";
-  if (stopped_by == "nothing left to try")
-    return "all that these tiers have for this kernel has been tried; further ideas can come from a model (--llm) or "
-           "from you (`kernelift evaluate`)";
-  return {};
 }
 
 struct InFlight {
@@ -123,31 +95,31 @@ class Tuning {
 
   Status recall();
   Status measure_original(const Candidate& original);
-  /// Fills the free places; true if anything was put in flight.
+  /// Submits candidates until the evaluator is full; true if any was submitted.
   bool launch_more();
   bool launch_from(size_t arm);
-  /// Arms, the next to be asked first: the opening's, then as the bandit ranks them.
+  /// Arms in the order in which they propose next: the opening's first, then by the bandit's ranking.
   std::vector<size_t> order() const;
   Result<bool> collect();
-  /// What was in flight when the evaluator gave up and has figures all the same.
+  /// Stores the timed candidates of those that were in flight when the evaluator was told to abandon them.
   Status collect_left_over();
-  /// Figures of two devices are never put beside each other.
+  /// An Error if the verdict is from another device than the baseline: their figures cannot be compared.
   Status check_device(const Verdict& verdict) const;
   /// Stores the verdict, or counts the evaluation that has none; an Error, too, where several in a row have none.
   Status take(InFlight& done, const Evaluation& evaluation);
   Status store(InFlight& done, const Verdict& verdict);
-  /// Those to be confirmed, the likeliest winners of both kinds first.
+  /// The trials to confirm, the likeliest winners of both kinds first.
   std::vector<const RunTrial*> finalists() const;
-  /// Those of a kind who seem to win, or else the one who may.
+  /// The winners of a kind; if there are none, the most hopeful trial.
   std::vector<const RunTrial*> likely(size_t count, bool applicable_only) const;
-  /// Nobody of its kind is likelier to win.
+  /// The trial is the likeliest winner of its kind.
   bool leads(const RunTrial* trial) const;
-  /// Where no patch can come of a recipe, the best of them does not end the search for one.
+  /// Candidates with a recipe cannot be applied, so their gains do not replace a source patch.
   bool only_patches_count() const;
-  /// A source patch, or anything at all, was confirmed to win.
+  /// A candidate (with a source patch, if `applicable_only`) was confirmed to win.
   bool gained(bool applicable_only) const;
-  /// For whom there is time yet when no finalist gained: whose confirmation noise made say nothing, then the next in
-  /// line.
+  /// Trials to confirm if no finalist gained and time is left: those with an inconclusive confirmation, then the next
+  /// best.
   std::vector<const RunTrial*> second_chances() const;
   Status confirm_finalists();
   Status confirm(const RunTrial& trial, std::optional<Clock::time_point> deadline);
@@ -163,16 +135,16 @@ class Tuning {
   std::list<InFlight> flying_;
   std::set<Hash> flying_keys_;
   int64_t recalled_ = -1;  ///< Candidates tried in earlier sittings; -1: there was none.
-  size_t confirmed_ = 0;   ///< In this one.
+  size_t confirmed_ = 0;   ///< Confirmations in this sitting.
   int not_judged_ = 0;     ///< Evaluations in a row without a verdict.
   Clock::time_point begin_;
   double spent_before_;
-  double sitting_ = 0;         ///< Seconds that this sitting has for searching and confirming.
-  double reserve_ = 0;         ///< confirming_seconds(), as of the last answer.
-  double answer_seconds_ = 0;  ///< From submission to answer, the latest ones counting most.
-  bool repeated_ = false;      ///< This round a proposer offered something that is known already.
+  double sitting_ = 0;         ///< Seconds of this sitting for search and confirmation.
+  double reserve_ = 0;         ///< confirming_seconds() as of the last verdict.
+  double answer_seconds_ = 0;  ///< From submission to verdict, as a moving average.
+  bool repeated_ = false;      ///< A proposer proposed a known candidate in this round.
   std::string stopped_by_, unconfirmed_, last_tier_ = "baseline";
-  std::string trouble_;  ///< Why a finalist could not be judged, be it for no fault of its own.
+  std::string trouble_;  ///< Why a finalist could not be judged.
 };
 
 Status Tuning::recall() {
@@ -191,7 +163,7 @@ Status Tuning::measure_original(const Candidate& original) {
   if (auto* none = std::get_if<NotJudged>(&evaluation))
     return environment_error("the original cannot be measured: " + none->why);
   const Verdict& verdict = std::get<Verdict>(evaluation);
-  // A busy machine or a short time says nothing of the kernel.
+  // A busy machine or too little time, not the kernel's fault.
   if (verdict.outcome == Outcome::TimedOut && verdict.stage == Stage::Compile)
     return answer_is_no("the original could not be compiled within the time that a candidate is given (" +
                         verdict.detail + "); give it more time (--time)");
@@ -237,8 +209,8 @@ std::vector<size_t> Tuning::order() const {
     auto of_tier = [&](auto& trial) { return trial.candidate.tier == tier; };
     return history_.count_of(tier) + static_cast<size_t>(std::count_if(flying_.begin(), flying_.end(), of_tier));
   };
-  // A tier that is absent or has no idea leaves its share to the next.
-  // Where many are measured at a time, rewrites of rewrites are reached only when more of them go first.
+  // A tier that is absent or has no proposals leaves its share to the next. If many candidates are measured in
+  // parallel, more rewrites must come first, or rewrites of rewrites would not be reached.
   std::vector<size_t> opening;
   size_t places = static_cast<size_t>(std::max(1, evaluator_.parallelism()));
   for (auto& [tier, share] : kOpening)
@@ -311,7 +283,7 @@ Result<bool> Tuning::collect() {
     place = flying_.erase(place);
     flying_keys_.erase(finished.candidate.key());
     Evaluation evaluation = finished.evaluation.get();
-    // Ctrl-C reaches the workers too: what they say from then on is not the candidate's doing.
+    // Ctrl-C reaches the workers, too: their results from then on do not depend on the candidate.
     if (interrupted()) return any;
     KERNELIFT_TRY(take(finished, evaluation));
     any = true;
@@ -321,7 +293,7 @@ Result<bool> Tuning::collect() {
 }
 
 Status Tuning::collect_left_over() {
-  // What failed then says more of the end of the run than of the candidate.
+  // Failures are not stored: the end of the run may have caused them.
   for (auto& one : flying_) {
     if (interrupted()) break;
     if (one.evaluation.wait_for(std::chrono::seconds(0)) != std::future_status::ready) continue;
@@ -369,23 +341,24 @@ double Tuning::confirming_seconds() const {
   ConfirmCost cost = evaluator_.confirm_cost();
   std::vector<const RunTrial*> waiting = finalists();
   auto leading = std::count_if(waiting.begin(), waiting.end(), [&](auto* trial) { return leads(trial); });
-  // What is expected was measured on the original, before the search. If a leader's screening took long, so will this.
+  // The expected cost was measured on the original, before the search. If a leader's screening took longer, so will its
+  // confirmation.
   for (auto* trial : waiting)
     if (leads(trial))
       cost.each = std::max(cost.each, kConfirming * (trial->verdict.evaluate_seconds - trial->verdict.compile_seconds));
-  // Nobody has won yet: whoever does at the last moment gets a short confirmation.
+  // No winner yet: a late one gets a short confirmation.
   double most_ever = kMostReserve * sitting_;
   if (leading == 0) return std::min(cost.first + kWorthTrying * cost.each, most_ever);
   double barely = cost.first + cost.each * static_cast<double>(leading), least = cost.once + barely;
-  // Where noise hides who wins, the first to be confirmed is often not the one, and the machine is so busy that
-  // everything takes longer than it took the original.
+  // If noise hides the winner, the first finalist is often not the one, and the machine is so busy that everything
+  // takes longer than it did for the original.
   bool hidden = history_.winners(1, only_patches_count()).empty();
   if (hidden) least *= kBusy;
   size_t most = hidden ? std::max(options_.finalists, waiting.size()) : waiting.size();
   double all = cost.once + cost.first + cost.each * static_cast<double>(most);
   double reserve =
       std::min(most_ever, std::max(least, std::min(all, (hidden ? kNoisyReserve : kSmallReserve) * sitting_)));
-  // A winner that cannot be confirmed is worth nothing, however long the search for a better one.
+  // A winner that cannot be confirmed is worthless, so confirmation takes precedence over a longer search.
   return hidden ? reserve : std::max(reserve, std::min(kLastReserve * sitting_, barely));
 }
 
@@ -410,7 +383,7 @@ Status Tuning::confirm(const RunTrial& trial, std::optional<Clock::time_point> d
 std::vector<const RunTrial*> Tuning::second_chances() const {
   std::vector<const RunTrial*> chosen;
   for (auto& trial : history_)
-    if (trial.confirmed && said_nothing(*trial.confirmed)) chosen.push_back(&trial);
+    if (trial.confirmed && inconclusive(*trial.confirmed)) chosen.push_back(&trial);
   std::sort(chosen.begin(), chosen.end(), [](auto* a, auto* b) {
     double left = a->confirmed->speedup(), right = b->confirmed->speedup();
     return left != right ? left > right : a->id < b->id;
@@ -437,11 +410,11 @@ Status Tuning::confirm_finalists() {
     if (interrupted()) break;
     std::optional<Clock::time_point> deadline;
     if (timed()) {
-      // A follower may have what is left, if that is worth the trouble or nothing came of the leaders.
+      // Other finalists may use the remaining time if it suffices, or if no leader was confirmed.
       if (left() <= 0 || (leaders <= 0 && gained(false) && !worth_trying())) break;
       double share = left();
       if (share > once && leaders > 1) {
-        // Evenly, unless that would be too little for any of them.
+        // Shared evenly, unless that would be too little for each of them.
         double rest = share - once, each = evaluator_.confirm_cost().each, even = rest / static_cast<double>(leaders);
         share = once + (even >= kWorthTrying * each ? even : std::min(rest, each));
       }
@@ -455,14 +428,14 @@ Status Tuning::confirm_finalists() {
     if (gained(false) && (gained(true) || !trial->applicable())) continue;
     KERNELIFT_TRY(confirm(*trial, timed() ? std::optional(in(left())) : std::nullopt));
   }
-  // What an earlier sitting has confirmed stays so.
+  // Confirmations of earlier sittings stay valid.
   const RunTrial* best = best_of(history_, false);
   auto seems_better = [&](auto* trial) {
     return !best || !best->confirmed || trial->verdict.speedup_low() > best->figures().speedup_low();
   };
   if (confirmed_ > 0 || interrupted() || std::none_of(waiting.begin(), waiting.end(), seems_better)) return done();
   if (best && best->confirmed)
-    unconfirmed_ = "what the search found faster than the best could not be confirmed (" +
+    unconfirmed_ = "candidates that the search found to be faster than the best could not be confirmed (" +
                    (trouble_.empty() ? "the time was over" : trouble_) +
                    "); give it more time (--time), or go on with --resume";
   else
@@ -500,7 +473,7 @@ TuneReport Tuning::report() const {
   report.interrupted = interrupted();
   report.stopped_by = stopped_by_, report.unconfirmed = unconfirmed_;
   if (recalled_ >= 0 && report.added == 0 && confirmed_ == 0)
-    report.nothing_added = nothing_added(stopped_by_, options_);
+    report.nothing_added = nothing_added(stopped_by_, options_.seconds, options_.evaluations);
   return report;
 }
 
@@ -528,7 +501,7 @@ Result<TuneReport> Tuning::go(const Candidate& original) {
       sleep(kPoll);
     }
   }
-  // What is in flight has been paid for, but neither an interrupt nor the end of the search waits for it.
+  // Candidates in flight are awaited, except after an interrupt or at the end of the search.
   while (!flying_.empty() && !interrupted() && !search_is_over()) {
     KERNELIFT_TRY(collect());
     sleep(kPoll);
@@ -546,46 +519,7 @@ Result<TuneReport> Tuning::go(const Candidate& original) {
   return report();
 }
 
-Json trial_json(const std::optional<RunTrial>& trial) {
-  if (!trial) return nullptr;
-  auto& figures = trial->figures();
-  return {{"id", trial->id},
-          {"tier", trial->candidate.tier},
-          {"proposer", trial->candidate.proposer},
-          {"note", trial->candidate.note()},
-          {"recipe", trial->candidate.recipe.text()},
-          {"confirmed", trial->confirmed.has_value()},
-          {"outcome", name(figures.outcome)},
-          {"speedup", figures.speedup()},
-          {"speedup_low", figures.speedup_low()},
-          {"seconds", figures.seconds()},
-          {"device", figures.device}};
-}
-
 }  // namespace
-
-Json to_json(const TuneReport& report) {
-  return {{"tried", report.tried},
-          {"added", report.added},
-          {"failed", report.failed},
-          {"outcomes", report.outcomes},
-          {"tiers", report.tiers},
-          {"seconds", report.seconds},
-          {"stopped_by", report.stopped_by},
-          {"interrupted", report.interrupted},
-          {"unconfirmed", report.unconfirmed},
-          {"nothing_added", report.nothing_added},
-          {"gained", report.gained(report.best)},
-          {"gained_applicable", report.gained(report.best_applicable)},
-          {"baseline", trial_json(report.baseline)},
-          {"best", trial_json(report.best)},
-          {"best_applicable", trial_json(report.best_applicable)}};
-}
-
-std::string without_gain(size_t tried, const std::string& stopped_by) {
-  if (tried == 0) return "nothing tried";
-  return stopped_by == "time" || stopped_by == "interrupt" ? "undecided" : "no gain";
-}
 
 Result<Candidate> original_candidate(const Mep& mep, const std::filesystem::path& folder) {
   Candidate candidate;
@@ -618,7 +552,7 @@ Result<std::optional<TuneReport>> spent_already(const Run& run, const TuneOption
       options.seconds - report.seconds >= std::max(kSpentSeconds, kSpentShare * options.seconds))
     return std::optional<TuneReport>();
   report.stopped_by = "time";
-  report.nothing_added = nothing_added(report.stopped_by, options);
+  report.nothing_added = nothing_added(report.stopped_by, options.seconds, options.evaluations);
   return std::optional(std::move(report));
 }
 

@@ -49,4 +49,11 @@ inline size_t past_quoted(std::string_view text, size_t at) {
   return text.size();
 }
 
+/// The text without blanks at its beginning and end.
+inline std::string without_outer_blanks(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n\v\f";
+  const size_t begin = text.find_first_not_of(kBlanks), end = text.find_last_not_of(kBlanks);
+  return begin == text.npos ? std::string() : std::string(text.substr(begin, end - begin + 1));
+}
+
 }  // namespace kernelift

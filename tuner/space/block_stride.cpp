@@ -1,5 +1,5 @@
-// See block_stride.h. Names that stand for the block's size, or for the thread alone, are followed through plain
-// assignments; then every step by such a size must be one of a loop that goes on until its variable has passed a limit.
+// See block_stride.h. Names of the block's size and of the thread's index are traced through plain assignments; then
+// every increment by such a size must be the step of a loop that runs until its variable reaches a limit.
 #include "tuner/space/block_stride.h"
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 namespace kernelift {
 namespace {
 
-/// Where the operand that ends before `at`, or begins at it, is over: at a bracket of what is around it, a separator,
-/// or an operator that binds less than a comparison.
+/// The other end of the operand that begins at `at` (or ends there, if not `forward`): an enclosing bracket, a
+/// separator, or an operator of lower precedence than a comparison.
 size_t operand(std::string_view text, size_t at, bool forward) {
   int depth = 0;
   auto next = [&] { return forward ? at < text.size() : at > 0; };
@@ -28,12 +28,12 @@ size_t operand(std::string_view text, size_t at, bool forward) {
   return at;
 }
 
-/// What a thread's number is judged by: `threads` say it; what is in `known` is the same in every run, or follows the
-/// block.
-struct Judges {
+/// Names for classifying conditions: `threads` depend on the thread's index; names in `known` have the same value in
+/// every run, or follow the block.
+struct Conditions {
   const std::set<std::string>&threads, &known;
-  /// The number is there together with something that another run may have otherwise.
-  bool decide(std::string_view text) const {
+  /// The text combines the thread's index with a value that other runs may change.
+  bool vary(std::string_view text) const {
     const std::string plain = without_indices(text);
     return holds(plain, threads) && std::ranges::any_of(names_in(plain), [&](auto& name) {
              return !threads.contains(name) && !known.contains(name);
@@ -41,8 +41,8 @@ struct Judges {
   }
 };
 
-/// Whether a thread is judged by its number, in whatever words: `t < w`, `2 * w <= t + 1`, `ok = w != t`.
-bool compares(std::string_view text, const Judges& judges) {
+/// A comparison depends on the thread's index and on a value that may change: `t < w`, `2 * w <= t + 1`, `ok = w != t`.
+bool compares(std::string_view text, const Conditions& conditions) {
   for (size_t at = text.find_first_of("<>=!"); at != text.npos; at = text.find_first_of("<>=!", at + 1)) {
     const std::string_view two = text.substr(at, 2);
     const bool equal = two == "<=" || two == ">=" || two == "==" || two == "!=";
@@ -52,43 +52,43 @@ bool compares(std::string_view text, const Judges& judges) {
     }
     if (!equal && text[at] != '<' && text[at] != '>') continue;
     const size_t begin = operand(text, at, false), right = at + (equal ? 2 : 1), end = operand(text, right, true);
-    if (judges.decide(text.substr(begin, end - begin))) return true;
+    if (conditions.vary(text.substr(begin, end - begin))) return true;
     at = right - 1;
   }
   return false;
 }
 
-/// The same by a condition that need not compare, `inside(t, w)` or `switch (t / w)`, and by what chooses: `min(t, w)`.
-bool chooses(std::string_view text, const Judges& judges) {
+/// The same for conditions without a comparison, `inside(t, w)` or `switch (t / w)`, and for selections: `min(t, w)`.
+bool chooses(std::string_view text, const Conditions& conditions) {
   for (auto* word : {"if", "while", "for", "switch"})
     for (auto& header : headers(text, word))
-      for (size_t at = 0; at < header.condition.size();) {  // Each part by itself: `i < n && t == 0`.
+      for (size_t at = 0; at < header.condition.size();) {  // Each conjunct separately: `i < n && t == 0`.
         const size_t end =
             std::min({header.condition.find("&&", at), header.condition.find("||", at), header.condition.size()});
-        if (judges.decide(std::string_view(header.condition).substr(at, end - at))) return true;
+        if (conditions.vary(std::string_view(header.condition).substr(at, end - at))) return true;
         at = end + 2;
       }
   for (auto* word : {"min", "max", "umin", "umax", "clamp"})
     for (size_t at : whole_words(text, word))
       if (const size_t open = at + std::string_view(word).size();
-          text.substr(open, 1) == "(" && judges.decide(text.substr(open, past_bracket(text, open) - open)))
+          text.substr(open, 1) == "(" && conditions.vary(text.substr(open, past_bracket(text, open) - open)))
         return true;
   return false;
 }
 
-/// What is between the brackets behind `open`, by commas.
+/// The comma-separated parts between the bracket at `open` and its partner.
 std::vector<std::string> listed(std::string_view text, size_t open) {
   std::vector<std::string> parts;
   const size_t close = past_bracket(text, open) - 1;
   for (size_t at = open + 1; at < close;) {
     const size_t end = std::min(end_of_expression(text, at), close);
-    parts.push_back(trimmed(text.substr(at, end - at)));
+    parts.push_back(without_outer_blanks(text.substr(at, end - at)));
     at = end + 1;
   }
   return parts;
 }
 
-/// A function or macro that the text defines, by the names of its parameters; or a use of a name with brackets.
+/// A function or macro definition with the names of its parameters, or a call with its arguments.
 struct Listed {
   std::string name;
   std::vector<std::string> parts;
@@ -117,8 +117,8 @@ std::vector<Listed> all_listed(std::string_view text) {
   return all;
 }
 
-/// Parameters of the text's functions and macros that one of `names` is given for, anywhere: `inside(threadIdx.x, w)`.
-void add_given(std::string_view text, std::set<std::string>& names) {
+/// Adds the parameters of functions and macros that get one of `names` in some call: `inside(threadIdx.x, w)`.
+void add_parameters(std::string_view text, std::set<std::string>& names) {
   const std::vector<Listed> all = all_listed(text);
   for (size_t before = 0; before != names.size();) {
     before = names.size();
@@ -131,7 +131,7 @@ void add_given(std::string_view text, std::set<std::string>& names) {
   }
 }
 
-/// Names that hold nothing but what is in `known` and numbers, whatever is done to them: `int hop = 16; hop /= 2`.
+/// Adds names that are computed from `known` and numbers alone: `int offset = 16; offset /= 2`.
 void add_known(std::string_view text, std::set<std::string>& known) {
   std::map<std::string, std::vector<std::string>> values;
   for (size_t at = text.find('='); at != text.npos; at = text.find('=', at + 1)) {
@@ -145,15 +145,15 @@ void add_known(std::string_view text, std::set<std::string>& known) {
         (between.ends_with("<") && !between.ends_with("<<")) || (between.ends_with(">") && !between.ends_with(">>"));
     if (begin < end && !compares)
       values[std::string(text.substr(begin, end - begin))].push_back(
-          trimmed(text.substr(at + 1, end_of_expression(text, at + 1) - at - 1)));
+          without_outer_blanks(text.substr(at + 1, end_of_expression(text, at + 1) - at - 1)));
   }
   for (size_t at : whole_words(text, "define")) {
     const size_t name = std::min(text.find_first_not_of(" \t", at + 6), text.size()), end = end_of_word(text, name),
                  line = std::min(text.find('\n', end), text.size());
     if (name < end && text.substr(end, 1) != "(")
-      values[std::string(text.substr(name, end - name))].push_back(trimmed(text.substr(end, line - end)));
+      values[std::string(text.substr(name, end - name))].push_back(without_outer_blanks(text.substr(end, line - end)));
   }
-  // Counted, or changed through its address.
+  // Incremented, or possibly changed through its address.
   std::erase_if(values, [&](auto& one) {
     return std::ranges::any_of(whole_words(text, one.first), [&](size_t at) {
       const std::string_view before = text.substr(0, at), behind = text.substr(at + one.first.size());
@@ -172,42 +172,43 @@ void add_known(std::string_view text, std::set<std::string>& known) {
   }
 }
 
-/// Whether an element is a thread's by its number alone, and another run may have more of them than there are threads:
-/// any but those of the block's own arrays that are read by such numbers only, as in a tree of sums.
-bool owns_elements(std::string_view text, const Judges& judges) {
+/// Whether elements are assigned to threads by threadIdx alone while another run may have more elements than threads:
+/// any array, except for shared arrays that are indexed by threads only, as in a tree reduction.
+bool owns_elements(std::string_view text, const Conditions& conditions) {
   std::map<std::pair<std::string, size_t>, std::vector<std::string>> indices;  // By array and dimension.
   for (auto& one : subscripts(text))
     if (!one.declared) indices[{one.array, one.dimension}].push_back(one.index);
   return std::ranges::any_of(indices, [&](auto& one) {
     auto& [array, all] = one;
-    if (std::ranges::none_of(all, [&](auto& index) { return holds(index, judges.threads); })) return false;
+    if (std::ranges::none_of(all, [&](auto& index) { return holds(index, conditions.threads); })) return false;
     return !is_shared(text, array.first) || std::ranges::any_of(all, [&](auto& index) {
-      return std::ranges::any_of(
-          names_in(index), [&](auto& name) { return !judges.threads.contains(name) && !judges.known.contains(name); });
+      return std::ranges::any_of(names_in(index), [&](auto& name) {
+        return !conditions.threads.contains(name) && !conditions.known.contains(name);
+      });
     });
   });
 }
 
-/// Counters of loops that go as far as what is in `known`: `for (int u = 0; u < blockDim.x; ++u)`.
+/// Adds counters of loops whose bound is in `known`: `for (int u = 0; u < blockDim.x; ++u)`.
 void add_counters(std::string_view text, std::set<std::string>& known) {
   for (auto& loop : headers(text, "for")) {
     const size_t sign = loop.condition.find('<');
     if (sign == loop.condition.npos) continue;
     const std::string limit = loop.condition.substr(sign + (loop.condition.substr(sign + 1, 1) == "=" ? 2 : 1)),
-                      counter = trimmed(std::string_view(loop.condition).substr(0, sign));
+                      counter = without_outer_blanks(std::string_view(loop.condition).substr(0, sign));
     if (std::ranges::all_of(names_in(limit), [&](auto& name) { return known.contains(name); })) known.insert(counter);
   }
 }
 
-/// Threads' numbers along the other axes, and how many there are: as ever.
+/// Indices and sizes along the other axes, which do not change.
 std::set<std::string> other_axes(const std::string& thread) {
   std::set<std::string> others{"threadIdx.x", "threadIdx.y", "threadIdx.z", "blockDim.x", "blockDim.y", "blockDim.z"};
   others.erase(thread), others.erase("blockDim" + thread.substr(thread.find('.')));
   return others;
 }
 
-/// The number goes where names are not followed: `int t{threadIdx.x}`, `int t(threadIdx.x)`, `me.t = threadIdx.x`,
-/// `#define tx threadIdx.x`.
+/// The thread's index is stored in a form that is not traced: `int t{threadIdx.x}`, `int t(threadIdx.x)`,
+/// `me.t = threadIdx.x`, `#define tx threadIdx.x`.
 bool is_hidden(std::string_view text, const std::string& thread) {
   auto last = [&](size_t end) { return end == 0 ? text.npos : text.find_last_not_of(" \t\n", end - 1); };
   for (size_t at : whole_words(text, thread)) {
@@ -234,8 +235,9 @@ bool is_hidden(std::string_view text, const std::string& thread) {
   return false;
 }
 
-/// And what is made of one of them, names of `others` aside.
-void add_made(const std::vector<Assignment>& all, std::set<std::string>& names, const std::set<std::string>& others) {
+/// Adds names that are assigned from `names`, except for those in `others`.
+void add_derived(const std::vector<Assignment>& all, std::set<std::string>& names,
+                 const std::set<std::string>& others) {
   for (size_t before = 0; before != names.size();) {
     before = names.size();
     for (auto& one : all)
@@ -245,11 +247,11 @@ void add_made(const std::vector<Assignment>& all, std::set<std::string>& names, 
 
 }  // namespace
 
-bool takes_turns(std::string_view source, std::set<std::string> sizes, const std::string& thread) {
+bool has_block_stride_loops(std::string_view source, std::set<std::string> sizes, const std::string& thread) {
   const std::string text = plain_text(source);
   if (is_hidden(text, thread)) return false;
   const std::vector<Assignment> all = assignments(text);
-  std::set<std::string> threads{thread}, alone{thread};  // What depends on the thread; what is its number.
+  std::set<std::string> threads{thread}, alone{thread};  // Names that depend on the thread; names that equal its index.
   for (size_t before = 0; before != sizes.size() + threads.size() + alone.size();) {
     before = sizes.size() + threads.size() + alone.size();
     for (auto& one : all) {
@@ -269,14 +271,15 @@ bool takes_turns(std::string_view source, std::set<std::string> sizes, const std
     if (!in_loop) return false;
     stepped.insert(one.name);
   }
-  // Who is compared with a size by its number, not in turns, leaves undone what a larger one would have for it.
+  // A comparison of the index itself, outside a block-stride loop, would leave work undone in a larger run.
   for (auto& name : stepped) alone.erase(name);
-  add_made(all, alone, stepped), add_given(text, alone), add_made(all, alone, stepped);
+  add_derived(all, alone, stepped), add_parameters(text, alone), add_derived(all, alone, stepped);
   std::set<std::string> known = sizes;
   known.merge(other_axes(thread));
   add_known(text, known), add_counters(text, known);
-  const Judges judges{alone, known};
-  return !stepped.empty() && !compares(text, judges) && !chooses(text, judges) && !owns_elements(text, judges);
+  const Conditions conditions{alone, known};
+  return !stepped.empty() && !compares(text, conditions) && !chooses(text, conditions) &&
+         !owns_elements(text, conditions);
 }
 
 bool elements_follow_block(std::string_view source, const std::set<std::string>& given, const std::string& thread) {
@@ -284,7 +287,7 @@ bool elements_follow_block(std::string_view source, const std::set<std::string>&
   if (is_hidden(text, thread)) return false;
   const std::vector<Assignment> all = assignments(text);
   std::set<std::string> sizes = given, placed{"blockIdx"}, alone{thread}, stepped;
-  auto names_any = [](std::string_view value, const std::set<std::string>& of) {  // Not the x of threadIdx.x.
+  auto names_any = [](std::string_view value, const std::set<std::string>& of) {  // Whole names: not x in threadIdx.x.
     return std::ranges::any_of(names_in(value), [&](auto& name) { return of.contains(name); });
   };
   for (auto& one : all)
@@ -294,7 +297,7 @@ bool elements_follow_block(std::string_view source, const std::set<std::string>&
     for (auto& one : all) {
       if (holds(one.value, placed)) placed.insert(one.name);
       else if (names_any(without_indices(one.value), stepped))
-        continue;  // `int j = first + threadIdx.x` is another one each turn.
+        continue;  // `int j = first + threadIdx.x` differs between iterations.
       else if (holds(without_indices(one.value), alone)) alone.insert(one.name);
       else if (!one.adds && holds(one.value, sizes) && !holds(one.value, {one.name})) sizes.insert(one.name);
     }
@@ -311,7 +314,7 @@ bool elements_follow_block(std::string_view source, const std::set<std::string>&
         std::ranges::all_of(names, [&](auto& name) { return alone.contains(name) || constants.contains(name); });
     if (!of_thread) return false;
     if (!is_shared(text, element.array))
-      return !names_any(element.index, stepped);  // Of `x[first + t]` each turn has others.
+      return !names_any(element.index, stepped);  // `x[first + t]` differs between iterations.
     return std::ranges::any_of(elements, [&](auto& use) {
       return use.dimension == element.dimension && use.array == element.array && !use.declared &&
              std::ranges::any_of(names_in(use.index),
@@ -320,37 +323,38 @@ bool elements_follow_block(std::string_view source, const std::set<std::string>&
   });
 }
 
-bool has_unasked_chunks(std::string_view source, const std::set<std::string>& sizes, const std::string& thread) {
+bool has_unguarded_chunks(std::string_view source, const std::set<std::string>& sizes, const std::string& thread) {
   const std::string text = plain_text(source);
   const std::vector<Assignment> all = assignments(text);
-  // Made of the block's number; of the thread's; of the block's size, and not of its number; and of the last two.
+  // Names derived from the block's index; from the thread's index; from the block's size without its index; from the
+  // last two together.
   std::set<std::string> placed{"blockIdx"}, threads{thread}, chunks = sizes, both;
-  add_made(all, placed, {});
-  add_made(all, threads, placed);
-  add_made(all, chunks, placed);
+  add_derived(all, placed, {});
+  add_derived(all, threads, placed);
+  add_derived(all, chunks, placed);
   for (auto& name : threads)
     if (chunks.contains(name)) both.insert(name);
-  std::set<std::string> made = chunks;  // But for the size itself.
-  for (auto& size : sizes) made.erase(size);
+  std::set<std::string> derived = chunks;  // Without the size itself.
+  for (auto& size : sizes) derived.erase(size);
   auto is_of_both = [&](std::string_view words) {
     return holds(words, both) || (holds(words, threads) && holds(words, chunks));
   };
-  std::vector<Header> asking;
+  std::vector<Header> guards;
   for (auto* word : {"if", "while", "for"})
     for (auto& header : headers(text, word))
       if (is_of_both(header.condition) && header.condition.find_first_of("<>") != header.condition.npos)
-        asking.push_back(header);
+        guards.push_back(header);
   return std::ranges::any_of(subscripts(text), [&](auto& use) {
     const std::string_view index = use.index;
     if (use.declared || is_shared(text, use.array) || !is_of_both(index) || index.find("min(") != index.npos)
       return false;
-    // `x[blockIdx.x * blockDim.x + threadIdx.x]` is the place that the grid's guard is of.
-    if (holds(index, placed) && !holds(index, both) && !holds(index, made)) return false;
+    // `x[blockIdx.x * blockDim.x + threadIdx.x]` has the index that the grid's guard tests.
+    if (holds(index, placed) && !holds(index, both) && !holds(index, derived)) return false;
     const std::string_view before = statement_before(text, use.at);
     const bool chosen = (before.find('?') != before.npos || before.find("&&") != before.npos) && is_of_both(before) &&
                         before.find_first_of("<>") != before.npos;
     return !chosen &&
-           std::ranges::none_of(asking, [&](auto& header) { return header.begin < use.at && use.at < header.end; });
+           std::ranges::none_of(guards, [&](auto& header) { return header.begin < use.at && use.at < header.end; });
   });
 }
 

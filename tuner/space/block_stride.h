@@ -1,7 +1,6 @@
-// Whether a kernel is right with any number of threads in a block, where the grid does not follow that number: its
-// threads take turns in loops that step by it (for (i = threadIdx.x; i < n; i += blockDim.x)). Threads that take a
-// fixed number of turns are enough for the recorded sizes and may not be for others, which no verification on recorded
-// launches can see.
+// Whether a kernel is right with any number of threads per block, if the grid does not follow that number: its threads
+// have block-stride loops (for (i = threadIdx.x; i < n; i += blockDim.x)). Threads with a fixed number of iterations
+// suffice for the recorded sizes and may not for others, which verification on recorded launches cannot show.
 #pragma once
 #include <set>
 #include <string>
@@ -9,19 +8,20 @@
 
 namespace kernelift {
 
-/// `sizes`: what the block's size is called in the source, "blockDim.x" or a macro; `thread`: "threadIdx.x". A kernel
-/// that judges a thread by its number and by anything that another run may have otherwise, a parameter or what lies in
-/// memory, takes no turns. Works on text alone; what it does not understand takes none.
-bool takes_turns(std::string_view source, std::set<std::string> sizes, const std::string& thread);
+/// Whether all work that depends on the thread is in block-stride loops. `sizes`: names of the block's size in the
+/// source
+/// ("blockDim.x" or a macro); `thread`: "threadIdx.x". false if a condition combines the thread's index with values
+/// that other runs may change (a parameter, data in memory), and for text that is not understood.
+bool has_block_stride_loops(std::string_view source, std::set<std::string> sizes, const std::string& thread);
 
-/// Of a kernel whose grid follows the block: false where elements are a thread's by its number alone, of an array of
-/// the program's, or of one of the block's own that data or other numbers lead into, such as 256 bins that 256 threads
-/// clear. Fewer threads leave some alone.
+/// For a kernel whose grid follows the block: false if elements are assigned to threads by threadIdx alone, in global
+/// memory or in a shared array that is also indexed otherwise, such as 256 bins that 256 threads clear. Fewer threads
+/// would skip some of them.
 bool elements_follow_block(std::string_view source, const std::set<std::string>& sizes, const std::string& thread);
 
-/// Of a kernel whose grid follows the block: true where its threads go through memory a block's size at a time, and not
-/// each asks for its element there: `tile[t] = x[first + t]` for `first += blockDim.x`. Sizes may have to be multiples
-/// of the block's.
-bool has_unasked_chunks(std::string_view source, const std::set<std::string>& sizes, const std::string& thread);
+/// For a kernel whose grid follows the block: true if its threads process memory one block size at a time without
+/// comparing each index with a size: `tile[t] = x[first + t]` with `first += blockDim.x`. Problem sizes may have to be
+/// multiples of the block's size.
+bool has_unguarded_chunks(std::string_view source, const std::set<std::string>& sizes, const std::string& thread);
 
 }  // namespace kernelift

@@ -1,5 +1,5 @@
-// See knob_text.h. A light lexer is enough: the definitions that count as knobs are short and the value is checked
-// against what the scan saw, so a misreading ends in "not found", never in a wrong edit.
+// See knob_text.h. A light lexer suffices: definitions of knobs are short, and the value is compared with the scan's,
+// so a misreading gives "not found" and never a wrong edit.
 #include "tuner/space/knob_text.h"
 
 #include <cctype>
@@ -14,13 +14,13 @@ size_t skip_blanks(std::string_view text, size_t at) {
   return at;
 }
 
-TextRange trimmed(std::string_view text, size_t begin, size_t end) {
+TextRange without_blanks(std::string_view text, size_t begin, size_t end) {
   while (begin < end && std::isspace(static_cast<unsigned char>(text[begin]))) ++begin;
   while (end > begin && std::isspace(static_cast<unsigned char>(text[end - 1]))) --end;
   return {begin, end};
 }
 
-/// The line that holds `at`, from its first character that is not blank.
+/// The text before `at` on its line, without leading blanks.
 std::string_view line_before(std::string_view text, size_t at) {
   size_t begin = text.rfind('\n', at);
   begin = begin == text.npos ? 0 : begin + 1;
@@ -65,7 +65,7 @@ bool mentions(std::string_view source, std::string_view word) {
 
 std::optional<TextRange> find_knob(std::string_view source, std::string_view name, int64_t value) {
   std::string text = blank_comments(source);
-  // A namespace's constant is defined under its last name alone.
+  // A namespace's constant is defined by its unqualified name.
   if (size_t scope = name.rfind("::"); scope != name.npos) name.remove_prefix(scope + 2);
   std::optional<TextRange> found;
   for (size_t at : whole_words(text, name)) {
@@ -74,7 +74,7 @@ std::optional<TextRange> find_knob(std::string_view source, std::string_view nam
     if (is_define(line_before(text, at))) {
       if (after < text.size() && text[after] == '(') return std::nullopt;  // A function-like macro.
       size_t end = text.find('\n', after);
-      range = trimmed(text, after, end == text.npos ? text.size() : end);
+      range = without_blanks(text, after, end == text.npos ? text.size() : end);
       if (range.begin == range.end) return std::nullopt;
     } else {
       size_t equals = skip_blanks(text, after);
@@ -84,14 +84,14 @@ std::optional<TextRange> find_knob(std::string_view source, std::string_view nam
       bool constant = before.find("const") != before.npos || before.find("enum") != before.npos || text[equals] == '=';
       size_t end = text.find_first_of(text[equals] == '{' ? "}" : ",;})", equals + 1);
       if (!constant || end == text.npos) continue;
-      range = trimmed(text, equals + 1, end);
+      range = without_blanks(text, equals + 1, end);
     }
     auto expression = Expression::parse(std::string_view(text).substr(range.begin, range.end - range.begin));
     if (!expression.ok()) continue;
     auto spelled = expression->evaluate({});
     if (!spelled.ok()) continue;
     if (*spelled != value) continue;
-    if (found) return std::nullopt;  // Spelled twice (#if branches): which one counts is not for text to decide.
+    if (found) return std::nullopt;  // Spelled twice (in #if branches); the text does not show which one applies.
     found = range;
   }
   return found;

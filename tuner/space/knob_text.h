@@ -1,6 +1,6 @@
-// Where a knob's value is spelled in a kernel's source text: `#define NAME 16`, `constexpr int NAME = 16;`,
-// `enum { NAME = 16 };`, comments and odd spacing included. Works on text alone, because candidates' texts have been
-// rewritten since they were scanned. Refuses (nullopt) what is spelled twice or not as an integer expression.
+// Finds a knob's value in a kernel's source text: `#define NAME 16`, `constexpr int NAME = 16;`, `enum { NAME = 16 };`,
+// also with comments and unusual spacing. It works on the text alone, because candidates' texts were rewritten after
+// the scan. Values that are spelled twice, or not as an integer expression, are refused (nullopt).
 #pragma once
 #include <optional>
 #include <string>
@@ -14,13 +14,14 @@ struct TextRange {
   size_t begin = 0, end = 0;
 };
 
-/// The text of the value, provided that it evaluates to `value`.
+/// The range of the value's text, if it evaluates to `value`.
 std::optional<TextRange> find_knob(std::string_view source, std::string_view name, int64_t value);
 
-/// The source with comments, and the insides of string and character literals, blanked; offsets are kept.
+/// The source with comments and the contents of string and character literals replaced by blanks; offsets stay the
+/// same.
 std::string blank_comments(std::string_view source);
 
-/// True when `word` occurs as a whole identifier outside comments and literals.
+/// Whether `word` occurs as a whole identifier outside comments and literals.
 bool mentions(std::string_view source, std::string_view word);
 
 }  // namespace kernelift

@@ -1,6 +1,6 @@
-// See launch_model.h. Free variables are looked for in this order: knobs, kernel arguments spelled as the variable
-// (their recorded value), the block's own variable (`threads` in `<<<(n + threads - 1) / threads, threads>>>`), and at
-// most one more per axis by bisection, since launch expressions grow with the problem size.
+// See launch_model.h. Free variables are determined in this order: knobs; kernel arguments that are spelled like the
+// variable (their recorded value); the variable of the block's size (`threads` in `<<<(n + threads - 1) / threads,
+// threads>>>`); and at most one more per axis by bisection, because launch expressions grow with the problem size.
 #include "tuner/space/launch_model.h"
 
 #include <cstring>
@@ -28,7 +28,7 @@ std::optional<int64_t> integer_argument(const MepInstance& instance, size_t inde
   return std::nullopt;
 }
 
-/// The largest value of `name` for which the expression gives `target`, assuming that it never falls as `name` grows.
+/// The largest value of `name` for which the expression equals `target`, if the expression is monotonic in `name`.
 std::optional<int64_t> solve(const Expression& expression, const std::string& name, Bindings bound, int64_t target) {
   int64_t low = 0, high = kLargestSize;
   while (low < high) {
@@ -47,7 +47,7 @@ std::optional<int64_t> solve(const Expression& expression, const std::string& na
 }  // namespace
 
 std::optional<LaunchModel> LaunchModel::fit(const Mep& mep, std::string& contradiction) {
-  contradiction = "no launch of it was found whose geometry is spelled in the open";
+  contradiction = "no launch of the kernel was found whose geometry is visible in the source";
   Bindings knobs;
   for (auto& knob : mep.knobs) knobs[knob.name] = knob.value;
   for (auto& site : mep.launches) {
@@ -68,7 +68,7 @@ std::optional<LaunchModel> LaunchModel::fit(const Mep& mep, std::string& contrad
         if (auto value = integer_argument(instance, i, mep.parameters[i].scalar);
             value && !mep.parameters[i].scalar.empty())
           arguments.emplace(site.argument_text[i], *value);
-      for (int axis = 0; axis < 3; ++axis) {  // The block first: its own variable is known from the record.
+      for (int axis = 0; axis < 3; ++axis) {  // The block first: the value of its variable is recorded.
         if (!model.block_[axis]) continue;
         int64_t recorded = along(instance.geometry.block, axis);
         if (auto* name = model.block_[axis]->as_variable()) arguments.emplace(*name, recorded);
@@ -110,7 +110,7 @@ bool LaunchModel::may_divide_by(int axis, int64_t from, int64_t to) const {
     if (auto found = bound_[axis].front().find(name); found != bound_[axis].front().end()) known.insert(*found);
   bool constant = true;
   for (auto& name : quotient->dividend.variables()) constant &= knobs_.contains(name);
-  if (constant) return true;  // What was recorded is what is always launched.
+  if (constant) return true;  // Every launch has the recorded size.
   return rounds_up(*quotient, known);
 }
 

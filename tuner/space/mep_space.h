@@ -1,8 +1,8 @@
-// The parameter tier's space for one source text of a MEP: its knobs (macros and constants that feed kernel or launch)
-// and, where the launch site's expressions allow, its block size. Grid follows block by expression: a
-// geometry parameter is offered only when the site's expressions reproduce every recorded geometry at the original
-// values and say how the grid scales. What is left alone is listed with the reason. Shared-memory and register limits
-// are not guessed here: the evaluator's verdict teaches them.
+// The parameter tier's space for one source text of a MEP: its knobs (macros and constants that kernel or launch use)
+// and, if the launch site's expressions allow it, its block size. The grid follows the block by expressions: a geometry
+// parameter is offered only if the site's expressions reproduce every recorded geometry at the original values and show
+// how the grid scales. Parameters and values that are not tried are listed with the reason. Limits of registers and
+// dynamic shared memory are not predicted here; the evaluator's verdicts show them.
 #pragma once
 #include <optional>
 #include <string>
@@ -22,30 +22,30 @@ class MepSpace {
   const Space& space() const { return space_; }
   /// "TILE: spelled twice in the source", for the log.
   const std::vector<std::string>& left_alone() const { return left_alone_; }
-  /// Of the block's size, or a knob that it follows: what is not tried, why, and what could be changed, a line each.
+  /// The same for the block's size and the knobs that determine it, with the change that would permit tuning it.
   const std::vector<std::string>& blocks_left_alone() const { return blocks_left_alone_; }
-  /// `parent` with the values in place: edited text, `values`, launches. The original point gives the parent itself.
+  /// `parent` with the point's values in its text, `values`, launches and steps. The original point gives the parent
+  /// itself.
   Candidate materialise(const Point& point) const;
-  /// Where the parameters so named have these values and all others are as in `parent`; nullopt where the space has no
-  /// such point.
+  /// The point with these values and the parent's values for all other parameters; nullopt if it is not in the space.
   std::optional<Point> point_at(const Bindings& values) const;
   /// The same space without parameter `index`, which keeps its original value.
   MepSpace without(size_t index) const;
 
  private:
   class Builder;
-  /// One grid or block axis as a function of parameters, over the recorded geometry. Those of the block's shape count
-  /// together, but for sizes that the source fixes.
+  /// One grid or block axis as an expression of parameters and the recorded geometry.
   struct AxisRule {
     bool is_grid = true;
     int axis = 0;
     Expression expression;
-    bool of_shape = false, fixed = false;
+    bool of_shape = false;  ///< Belongs to the block's shape, whose axes change together.
+    bool fixed = false;     ///< The source fixes the axis' size, so it need not change with the others.
   };
 
-  /// Dynamic shared memory that serves the candidate's blocks as what was recorded served the recorded ones.
-  void give_room(CandidateLaunch& launch, const Bindings& values, const std::map<std::string, Expression>& by) const;
-  /// Of the application's, along y or z, that the candidate's grid still has room for.
+  /// Sets the dynamic shared memory of the candidate's blocks, in proportion to the recorded one.
+  void scale_shared(CandidateLaunch& launch, const Bindings& values, const std::map<std::string, Expression>& by) const;
+  /// Largest number of the application's blocks along y or z for which the candidate's grid stays below its limit.
   int64_t most_blocks(const Candidate& candidate, int axis) const;
 
   Candidate parent_;
@@ -54,9 +54,9 @@ class MepSpace {
   Space space_;
   std::vector<Expression> constraints_;
   std::vector<AxisRule> rules_;
-  std::vector<Geometry> with_shared_;  ///< Recorded ones that have dynamic shared memory …
-  std::optional<Expression> shared_;   ///< … and what launches compute it by, where that is a matter of parameters.
-  std::vector<std::string> knobs_;     ///< Parameters that are spelled in the text; the others are geometry only.
+  std::vector<Geometry> with_shared_;  ///< Recorded geometries with dynamic shared memory.
+  std::optional<Expression> shared_;   ///< Expression of parameters by which launches compute it; nullopt: none.
+  std::vector<std::string> knobs_;     ///< Parameters that are spelled in the text; the others belong to the geometry.
   std::vector<std::string> left_alone_, blocks_left_alone_;
 };
 

@@ -6,17 +6,18 @@
 namespace kernelift {
 namespace {
 
-constexpr size_t kSources = 2;  ///< Source texts tuned side by side, the best ones, and always the original: a
-                                ///< rewrite may win a little and leave the parameters nothing to win.
+/// Number of best source texts that are tuned in turn. The original is always tuned, too: a rewrite may gain little and
+/// leave nothing to gain by parameters.
+constexpr size_t kSources = 2;
 
 Observation observe(const Point& point, const Verdict& verdict) {
   // Costs are relative to the original measured in the same process, so that drift of the machine cancels.
   return {point, verdict.ok(), verdict.ok() ? 1 / verdict.speedup() : 0};
 }
 
-/// Says more about the parameter than about resources: no other value of the parameter can be right either. What does
-/// not load has another size of something that the record fills.
-bool wrong_in_kind(const Verdict& verdict) {
+/// The failure shows that the parameter changes the results, rather than a lack of resources. An image that cannot be
+/// loaded has another size of a variable that recorded data fills.
+bool changes_results(const Verdict& verdict) {
   return verdict.outcome == Outcome::Wrong || verdict.outcome == Outcome::WroteOutside ||
          verdict.outcome == Outcome::CompileFailed || verdict.outcome == Outcome::Crashed ||
          (verdict.outcome == Outcome::LaunchFailed && verdict.stage == Stage::Load);
@@ -34,7 +35,7 @@ ParameterProposer::Base* ParameterProposer::base_for(const RunTrial& trial, cons
   slot->id = trial.id;
   slot->space = std::make_unique<MepSpace>(MepSpace::create(mep_, trial.candidate));
   const Space& space = slot->space->space();
-  // Of the original alone: what a rewrite leaves of its knobs is nothing that a user can act on.
+  // Reported for the original only: a user cannot act on the knobs of a rewritten text.
   if (trial.candidate.tier == "baseline")
     for (auto* reasons : {&slot->space->left_alone(), &slot->space->blocks_left_alone()})
       for (auto& reason : *reasons) notes_.push_back("left alone: " + reason);
@@ -42,7 +43,7 @@ ParameterProposer::Base* ParameterProposer::base_for(const RunTrial& trial, cons
   Random random(seed_);
   Point start = space.start(random);
   for (auto& point : space.neighbours(start, true)) slot->probes.push_back(point);
-  // A resumed run knows some answers already; asking again is answered from the history.
+  // The verdict on the start is known. Other probes of a resumed run are answered from the history.
   slot->probed.emplace(start, trial.verdict);
   if (slot->probes.empty()) start_searcher(*slot);
   return slot.get();
@@ -57,19 +58,19 @@ bool ParameterProposer::moves_dead_parameter(const Base& base, const Point& poin
 
 void ParameterProposer::start_searcher(Base& base) {
   if (probing_ == &base) probing_ = nullptr;
-  // Frozen ones keep their place, so indices stay right.
+  // Frozen parameters keep their position, so that indices stay valid.
   std::vector<size_t> dead;
   const auto& parameters = base.space->space().parameters();
   for (size_t p = 0; p < parameters.size(); ++p) {
     size_t moved = 0, wrong = 0;
     for (auto& [point, verdict] : base.probed)
-      if (point[p] != parameters[p].start) ++moved, wrong += wrong_in_kind(verdict);
+      if (point[p] != parameters[p].start) ++moved, wrong += changes_results(verdict);
     if (moved && moved == wrong && dead_.insert(parameters[p].name).second)
       notes_.push_back(
           parameters[p].name.starts_with("block_")
               ? "no other " + parameters[p].name +
-                    " gives the right answer; where a fixed size in the kernel is why (a shared array), a macro or "
-                    "constant that the launch uses too would be tuned"
+                    " gives right results; if the reason is a fixed size in the kernel (a shared array), a macro or "
+                    "constant that the launch uses, too, would be tuned"
               : parameters[p].name + " changes what the kernel computes; left alone");
     if (dead_.contains(parameters[p].name)) dead.push_back(p);
   }
@@ -95,11 +96,12 @@ std::vector<Proposal> ParameterProposer::propose(const History& history, size_t 
   if (auto* original = history.baseline())
     if (std::find(sources.begin(), sources.end(), original) == sources.end()) sources.push_back(original);
   if (!sources.empty())
-    std::rotate(sources.begin(), sources.begin() + static_cast<std::ptrdiff_t>(turn_++ % sources.size()),
+    std::rotate(sources.begin(), sources.begin() + static_cast<std::ptrdiff_t>(next_source_++ % sources.size()),
                 sources.end());
   for (auto* trial : sources) {
     if (proposals.size() >= count) break;
-    // A winner of this tier has another text than the source it was tuned from; tuning goes on in that one's space.
+    // A winner of this tier has another text than the source that it was tuned from; tuning continues in that one's
+    // space.
     const RunTrial* origin = trial;
     while (origin->candidate.tier == "params" && !origin->parents.empty() && history.find(origin->parents[0]))
       origin = history.find(origin->parents[0]);

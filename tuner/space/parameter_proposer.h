@@ -1,6 +1,7 @@
-// The parameter tier: knob values and block sizes of the best sources, chosen by a searcher. Each source text gets a
-// space of its own. Before its searcher starts, every parameter is moved one step up and down alone; one whose every
-// step gives a wrong answer is no tuning knob (a stencil's radius, an iteration count) and is left alone from then on.
+// The parameter tier: knob values and block sizes of the best sources, chosen by a searcher. Each source text has a
+// space of its own. Before its searcher starts, every parameter is probed one step up and down alone; if all of its
+// steps give wrong results, it is not a tuning parameter (a stencil's radius, an iteration count) and is not changed
+// again.
 #pragma once
 #include <deque>
 #include <map>
@@ -27,10 +28,10 @@ class ParameterProposer : public Proposer {
  private:
   /// One source text being tuned.
   struct Base {
-    int64_t id = 0;  ///< Of the trial whose source it is.
+    int64_t id = 0;  ///< Id of the trial with this source.
     std::unique_ptr<MepSpace> space;
     std::unique_ptr<Searcher> searcher;  ///< Over *space; null until the probes are answered.
-    std::deque<Point> probes;            ///< Not proposed yet.
+    std::deque<Point> probes;            ///< Probes that are not proposed yet.
     size_t unanswered = 0;
     std::map<Point, Verdict> probed;
     std::map<Hash, Point> asked;  ///< By candidate key.
@@ -44,14 +45,14 @@ class ParameterProposer : public Proposer {
   std::string strategy_;
   uint64_t seed_;
   std::map<std::string, std::unique_ptr<Base>> bases_;  ///< By source text.
-  Base* probing_ = nullptr;     ///< One source at a time finds out which parameters change what the kernel computes …
-  std::set<std::string> dead_;  ///< … for all of them.
-  size_t turn_ = 0;             ///< Whose turn it is among the sources.
+  Base* probing_ = nullptr;                             ///< The only source whose parameters are probed at present.
+  std::set<std::string> dead_;  ///< Parameters that change the results, found by probing; they count for all sources.
+  size_t next_source_ = 0;      ///< For taking the sources in turn.
   std::vector<std::string> notes_;
 };
 
-/// What of the block's size is left alone on the original, why, and what could be changed, a line each; nothing where
-/// the parameter tier is not among `tiers`.
+/// Reasons why the original's block size is not tuned, one per line, with the change that would permit it; empty if the
+/// parameter tier is not among `tiers`.
 std::vector<std::string> blocks_not_tried(const Mep& mep, const Candidate& original,
                                           const std::vector<std::string>& tiers);
 

@@ -1,4 +1,4 @@
-// See plain_text.h. One spelling after the other is rewritten; what is not understood stays as it is.
+// See plain_text.h. One form of access after the other is rewritten; unknown forms stay unchanged.
 #include "tuner/space/plain_text.h"
 
 #include <algorithm>
@@ -14,11 +14,11 @@
 namespace kernelift {
 namespace {
 
-constexpr size_t kLongest = 400'000;  ///< Characters: pointers made of pointers can double a text each time.
-constexpr int kMostPasses = 6;        ///< Spellings within spellings.
+constexpr size_t kLongest = 400'000;  ///< Characters; chains of pointers can double a text with every pass.
+constexpr int kMostPasses = 6;        ///< For nested forms.
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-/// The last that is no blank in front of `at`; npos if none is.
+/// Position of the last character before `at` that is not blank; npos if there is none.
 size_t before(std::string_view text, size_t at) {
   while (at > 0 && is_blank(text[at - 1])) --at;
   return at == 0 ? text.npos : at - 1;
@@ -28,7 +28,7 @@ bool is_name(std::string_view text) {
   return !text.empty() && std::isdigit(static_cast<unsigned char>(text[0])) == 0 && end_of_word(text, 0) == text.size();
 }
 
-/// Where an operator at `at` has nothing on its left.
+/// The operator at `at` has no left operand.
 bool is_unary(std::string_view text, size_t at) {
   const size_t last = before(text, at);
   if (last == text.npos || std::string_view("=,(;{}+-*/%<>!&|?:[~^").find(text[last]) != std::string_view::npos)
@@ -38,33 +38,33 @@ bool is_unary(std::string_view text, size_t at) {
   return text.substr(begin, last + 1 - begin) == "return";
 }
 
-/// `base + rest`, `&base[rest]` or `base` alone, brackets around it aside.
+/// `base + rest`, `&base[rest]` or `base` alone, possibly in parentheses.
 struct Address {
   std::string base, rest;
 };
 
 bool read_address(std::string_view text, Address& address) {
-  std::string all = trimmed(text);
+  std::string all = without_outer_blanks(text);
   while (all.size() > 1 && all.front() == '(' && past_bracket(all, 0) == all.size())
-    all = trimmed(std::string_view(all).substr(1, all.size() - 2));
+    all = without_outer_blanks(std::string_view(all).substr(1, all.size() - 2));
   const bool of = all.starts_with("&") && !all.starts_with("&&");
-  if (of) all = trimmed(std::string_view(all).substr(1));
+  if (of) all = without_outer_blanks(std::string_view(all).substr(1));
   const size_t end = end_of_word(all, 0), next = past_blanks(all, end);
   address.base = all.substr(0, end), address.rest.clear();
   if (!is_name(address.base)) return false;
   if (next >= all.size()) return !of;
   if (of) {
     if (all[next] != '[' || past_bracket(all, next) != all.size()) return false;
-    address.rest = trimmed(std::string_view(all).substr(next + 1, all.size() - next - 2));
+    address.rest = without_outer_blanks(std::string_view(all).substr(next + 1, all.size() - next - 2));
     return true;
   }
   if (all[next] != '+' && all[next] != '-') return false;
   if (all.compare(next, 2, "++") == 0 || all.compare(next, 2, "--") == 0) return false;
-  for (size_t at = next; at < all.size(); ++at) {  // A sum, and no comparison.
+  for (size_t at = next; at < all.size(); ++at) {  // Must be a sum and not a comparison.
     if (std::string_view("([").find(all[at]) != std::string_view::npos) at = past_bracket(all, at) - 1;
     else if (std::string_view("<>=?:&|").find(all[at]) != std::string_view::npos) return false;
   }
-  address.rest = (all[next] == '-' ? "-" : "") + trimmed(std::string_view(all).substr(next + 1));
+  address.rest = (all[next] == '-' ? "-" : "") + without_outer_blanks(std::string_view(all).substr(next + 1));
   return true;
 }
 
@@ -75,8 +75,8 @@ std::string element(const Address& address, const std::string& index = "") {
   return address.base + "[" + sum + "]";
 }
 
-/// Macros without parameters that say a place.
-void put_in_macros(std::string& text) {
+/// Expands macros without parameters that contain an index.
+void expand_index_macros(std::string& text) {
   for (int pass = 0; pass < kMostPasses; ++pass) {
     bool more = false;
     for (size_t at : whole_words(text, "define")) {
@@ -84,7 +84,7 @@ void put_in_macros(std::string& text) {
                    line = std::min(text.find('\n', end), text.size());
       if (hash == text.npos || text[hash] != '#' || name == end || text.substr(end, 1) == "(") continue;
       const std::string word = text.substr(name, end - name),
-                        body = trimmed(std::string_view(text).substr(end, line - end));
+                        body = without_outer_blanks(std::string_view(text).substr(end, line - end));
       if (body.find("Idx.") == body.npos && body.find("blockDim.") == body.npos && body.find("gridDim.") == body.npos)
         continue;
       if (!whole_words(body, word).empty() || body.ends_with("\\")) continue;
@@ -147,7 +147,8 @@ bool rewrite_accesses(std::string& text) {
           !read_address(std::string_view(text).substr(at + 1, close - at - 2), address))
         continue;
       const size_t end = past_bracket(text, next);
-      text.replace(at, end - at, element(address, trimmed(std::string_view(text).substr(next + 1, end - next - 2)))),
+      text.replace(at, end - at,
+                   element(address, without_outer_blanks(std::string_view(text).substr(next + 1, end - next - 2)))),
           more = true;
     } else if (text.compare(at, 2, "->") == 0 && at > 0 && word_character(text[at - 1])) {
       size_t begin = at;
@@ -158,7 +159,7 @@ bool rewrite_accesses(std::string& text) {
   return more;
 }
 
-/// `float* p`, of a parameter or a variable, by name: a type alone stands in front.
+/// Names of pointers that are declared as `float* p`, as parameters or variables.
 std::set<std::string> pointers(std::string_view text) {
   std::set<std::string> found;
   for (size_t at = text.find('*'); at != text.npos; at = text.find('*', at + 1)) {
@@ -171,7 +172,7 @@ std::set<std::string> pointers(std::string_view text) {
     while (begin > 0 && (word_character(text[begin - 1]) || is_blank(text[begin - 1]) ||
                          std::string_view(":<>*").find(text[begin - 1]) != std::string_view::npos))
       --begin;
-    const std::string type = trimmed(text.substr(begin, at - begin));
+    const std::string type = without_outer_blanks(text.substr(begin, at - begin));
     const char opens = begin == 0 ? ';' : text[begin - 1];
     const std::string_view statement = statement_before(text, at);
     const bool parameter = (opens == '(' || opens == ',') &&
@@ -182,7 +183,7 @@ std::set<std::string> pointers(std::string_view text) {
   return found;
 }
 
-/// `__stcs(out + i, v)`: what is given the address of an element reaches it.
+/// Rewrites arguments that are addresses of elements: `__stcs(out + i, v)`.
 void rewrite_arguments(std::string& text, const std::set<std::string>& names) {
   for (auto& name : names)
     for (size_t from = 0;;) {
@@ -203,7 +204,7 @@ void rewrite_arguments(std::string& text, const std::set<std::string>& names) {
     }
 }
 
-/// Names that hold addresses, in the place of their elements: `p[k]` of `p = row + t` is `row[(t) + (k)]`.
+/// Replaces elements of pointers by those of their base: with `p = row + t`, `p[k]` becomes `row[(t) + (k)]`.
 bool follow_pointers(std::string& text, const std::set<std::string>& names) {
   for (auto& name : names) {
     std::vector<std::string> values;
@@ -233,12 +234,12 @@ bool follow_pointers(std::string& text, const std::set<std::string>& names) {
       }
       any = true;
       const size_t end = past_bracket(text, open);
-      const std::string index = trimmed(std::string_view(text).substr(open + 1, end - open - 2));
+      const std::string index = without_outer_blanks(std::string_view(text).substr(open + 1, end - open - 2));
       const std::string made = element(address, steps ? index + " + " + name : index);
       text.replace(*use, end - *use, made);
       if (*use < place) place += made.size() - (end - *use);
     }
-    // Its value is no use of the array any more.
+    // The pointer's definition does not count as an access.
     if (!elsewhere && place + length <= text.size() && text.compare(place, length, values[0]) == 0)
       text.replace(place, length, "0"), any = true;
     if (any) return true;
@@ -250,7 +251,7 @@ bool follow_pointers(std::string& text, const std::set<std::string>& names) {
 
 std::string plain_text(std::string_view source) {
   std::string text = blank_comments(source);
-  put_in_macros(text);
+  expand_index_macros(text);
   drop_pointer_casts(text);
   for (int pass = 0; pass < kMostPasses && rewrite_accesses(text); ++pass) {}
   rewrite_arguments(text, pointers(text));

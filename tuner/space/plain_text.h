@@ -1,14 +1,14 @@
-// A kernel's text with every access to memory spelled as an element of an array, for those who read it as text: `p[k]`
-// for `const float* p = row + threadIdx.x;`, `__ldg(row + k + t)`, `*(row + k)` and `reinterpret_cast<const
-// float4*>(row)[k]` become `row[…]` with all that leads to the element between the brackets.
+// A kernel's text with every memory access written as an array element, for analyses that work on text: `p[k]` with
+// `const float* p = row + threadIdx.x;`, `__ldg(row + k + t)`, `*(row + k)` and `reinterpret_cast<const
+// float4*>(row)[k]` become `row[…]` with the whole index between the brackets.
 #pragma once
 #include <string>
 #include <string_view>
 
 namespace kernelift {
 
-/// Without comments; macros that stand for a place, `#define tid threadIdx.x`, are put in. Not to be compiled: types of
-/// casts are lost.
+/// The text without comments, and with macros for indices (`#define tid threadIdx.x`) expanded. It cannot be compiled,
+/// because types of casts are dropped.
 std::string plain_text(std::string_view source);
 
 }  // namespace kernelift

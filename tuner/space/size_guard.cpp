@@ -1,5 +1,5 @@
-// See size_guard.h. What is made of a place is one, and what is made of a size likewise: `int row = i / w;`, `int all =
-// n * m;`. A kernel's statements are read one by one, with what was asked around and in front of each.
+// See size_guard.h. Values computed from an index count as indices, and values computed from sizes as sizes: `int row =
+// i / w;`, `int all = n * m;`. Statements are read in order, with the conditions around and before each.
 #include "tuner/space/size_guard.h"
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 namespace kernelift {
 namespace {
 
-/// What is derived from a block's index, from a thread's, and from the sizes; and who is held to the last place by min
-/// or max.
+/// Names that are derived from the block's index, from the thread's index and from the sizes; `clamped` are indices
+/// that min or max keeps in bounds.
 struct Words {
   std::set<std::string> blocks{"blockIdx"}, threads{"threadIdx"}, limits, clamped;
 };
@@ -24,7 +24,7 @@ bool mentions_any(const std::string& text, const std::set<std::string>& words) {
   return std::any_of(words.begin(), words.end(), [&](auto& word) { return mentions(text, word); });
 }
 
-/// `p.n` and `p->n` speak of p, and of no n.
+/// The text with members blanked: `p.n` and `p->n` mention p and not n.
 std::string without_members(std::string text) {
   for (size_t at = 0; at < text.size(); ++at) {
     const size_t name = text[at] == '.' ? at + 1 : text.compare(at, 2, "->") == 0 ? at + 2 : text.size();
@@ -33,7 +33,8 @@ std::string without_members(std::string text) {
   return text;
 }
 
-/// "if (i < n", "for (int k = 0; k < n; ++k": what such a head asks, its last bracket aside.
+/// The piece is the head of a branch or loop without its closing parenthesis: "if (i < n", "for (int k = 0; k < n;
+/// ++k".
 bool is_head(const std::string& piece) {
   const std::string word = piece.substr(0, piece.find('('));
   return mentions(word, "if") || mentions(word, "for") || mentions(word, "while");
@@ -53,7 +54,7 @@ std::vector<std::string> pieces_of(const std::string& code) {
   return pieces;
 }
 
-/// The name that is set by the `=` at `at`: "i" of `const int i = min(…)` and of `i += n`, none of `a[i] = n`.
+/// The name that the `=` at `at` sets: "i" for `const int i = min(…)` and `i += n`, none for `a[i] = n`.
 std::string name_before(const std::string& piece, size_t at) {
   if (at > 0 && std::string_view("+-*/%&|^").find(piece[at - 1]) != std::string_view::npos) --at;
   while (at > 0 && std::isspace(static_cast<unsigned char>(piece[at - 1]))) --at;
@@ -67,8 +68,8 @@ bool is_assignment(const std::string& text, size_t at) {
          std::string_view("=!<>").find(text[at - 1]) == std::string_view::npos;
 }
 
-/// Is no more than the largest of the sizes that it is made of, or their product: not `n + 2`, `2 * n` or `n << 1`.
-bool is_no_more(const std::string& text, const std::set<std::string>& sizes) {
+/// The value is at most a size or a product of sizes: not `n + 2`, `2 * n` or `n << 1`.
+bool is_bounded_by_sizes(const std::string& text, const std::set<std::string>& sizes) {
   if (mentions(text, "min")) return true;
   if (mentions(text, "max") || text.find('+') != text.npos || text.find("<<") != text.npos) return false;
   const std::string around = " \t\n()";
@@ -84,13 +85,13 @@ bool is_no_more(const std::string& text, const std::set<std::string>& sizes) {
   return true;
 }
 
-/// Adds `row` for `row = i / w` where i is one of the words; of sizes, what is no more than they are. True where
-/// anything was new.
-bool add_made(const std::string& piece, std::set<std::string>& words, bool sizes) {
+/// Adds names that are assigned from `words` (`row` for `row = i / w`); for sizes, only values bounded by them. true if
+/// a name was added.
+bool add_derived(const std::string& piece, std::set<std::string>& words, bool sizes) {
   const size_t before = words.size();
   for (size_t at = 1; at < piece.size(); ++at)
     if (is_assignment(piece, at) && mentions_any(piece.substr(at + 1), words) &&
-        (!sizes || is_no_more(piece.substr(at + 1), words)))
+        (!sizes || is_bounded_by_sizes(piece.substr(at + 1), words)))
       if (std::string name = name_before(piece, at); !name.empty()) words.insert(name);
   return words.size() != before;
 }
@@ -101,33 +102,32 @@ bool decides(const std::string& piece) {
   return piece.find_first_of("?<>") != piece.npos;
 }
 
-/// What a body stores and reads in memory that is not the thread's or the block's own, and whether those past a size
-/// take part.
+/// Accesses of a kernel's body to global memory, and whether threads past the sizes execute them.
 class Accesses {
  public:
   Accesses(const std::string& code, const Words& words) : code_(code), words_(words) {}
   void read(size_t open) { statement(open, false); }
   bool any_store() const { return any_store_; }
-  /// A place of its own is stored to by a thread that nothing was asked about; or a sum, `if (t == 0) sums[blockIdx.x]
-  /// = s;`, is made of parts none of which was asked about, or of something that was read where nothing was asked.
+  /// An unguarded store of each thread; or an unguarded store of a reduction, `if (t == 0) sums[blockIdx.x] = s;`, of
+  /// values of which none is guarded, or which are read without a guard.
   bool unguarded() const { return bare_store_ || (bare_sum_ && (bare_read_ || !any_guarded_)); }
 
  private:
   struct Read {
     size_t end = 0;
-    bool leaves = false;  ///< Nothing behind it runs.
-    bool guards = false;  ///< What stands behind it runs for those inside alone.
+    bool leaves = false;  ///< The statement ends the body's execution.
+    bool guards = false;  ///< Statements behind it run for threads in bounds only.
   };
-  bool asks(const std::string& condition) const {
+  bool compares(const std::string& condition) const {
     return mentions_any(condition, words_.blocks) && mentions_any(condition, words_.limits);
   }
-  /// Who comes where the condition holds is inside, or who comes where it does not.
+  /// Whether threads are in bounds if the condition holds, and if it does not hold.
   struct Sides {
     bool inside = false, outside = false;
   };
   Sides sides(const std::string& condition) const;
-  /// Says which thread of which block.
-  bool is_placed(const std::string& index) const {
+  /// The index depends on both block and thread.
+  bool is_global(const std::string& index) const {
     return mentions_any(index, words_.blocks) && mentions_any(index, words_.threads);
   }
   Read statement(size_t at, bool guarded);
@@ -135,7 +135,7 @@ class Accesses {
   void expression(const std::string& text, bool guarded);
   void store(const std::string& target, bool guarded);
   void reads(const std::string& text, bool guarded);
-  /// Of a variable or array of the thread's or the block's own, as it is declared somewhere: `float sum[4];`.
+  /// The name is declared in the text as a local variable or a shared array: `float sum[4];`.
   bool is_own(const std::string& name) const;
 
   const std::string& code_;
@@ -143,15 +143,15 @@ class Accesses {
   bool any_store_ = false, bare_store_ = false, bare_sum_ = false, bare_read_ = false, any_guarded_ = false;
 };
 
-/// `i < n && m > 0`, and of `i >= n || m == 0` who does not take it. A flag that was made of both is believed to be
-/// either.
+/// `i < n && m > 0` keeps threads in bounds if it holds, `i >= n || m == 0` if it does not. A flag that depends on
+/// index and size may do either.
 Accesses::Sides Accesses::sides(const std::string& condition) const {
-  if (!asks(condition)) return {};
+  if (!compares(condition)) return {};
   bool below = false, above = false, other = false;
   for (size_t at = 0, end = 0; at < condition.size(); at = end + 2) {
     end = std::min({condition.find("&&", at), condition.find("||", at), condition.size()});
     const std::string part = condition.substr(at, end - at);
-    if (!asks(part)) continue;
+    if (!compares(part)) continue;
     size_t sign = part.find_first_of("<>");
     while (sign != part.npos && (part.substr(sign, 2) == "<<" || part.substr(sign, 2) == ">>"))
       sign = part.find_first_of("<>", sign + 2);
@@ -162,14 +162,14 @@ Accesses::Sides Accesses::sides(const std::string& condition) const {
       continue;
     }
     const bool equal = part.substr(sign + 1, 1) == "=";
-    std::string place = part.substr(0, sign), limit = part.substr(sign + (equal ? 2 : 1));
-    const bool turned = !mentions_any(place, words_.blocks), negated = part.find("!(") < sign;
-    if (turned) std::swap(place, limit);
-    const bool lower = (part[sign] == '<') != (turned != negated);
-    // `i <= n` lets in one more, and so do `i - 1 < n` and `i < n + 1`.
+    std::string index = part.substr(0, sign), limit = part.substr(sign + (equal ? 2 : 1));
+    const bool reversed = !mentions_any(index, words_.blocks), negated = part.find("!(") < sign;
+    if (reversed) std::swap(index, limit);
+    const bool lower = (part[sign] == '<') != (reversed != negated);
+    // `i <= n` admits one index more, and so do `i - 1 < n` and `i < n + 1`.
     const bool strict = lower == (equal == negated);
-    const bool holds =
-        is_no_more(limit, words_.limits) && (strict || limit.find('-') != limit.npos) && place.find('-') == place.npos;
+    const bool holds = is_bounded_by_sizes(limit, words_.limits) && (strict || limit.find('-') != limit.npos) &&
+                       index.find('-') == index.npos;
     if (holds) (lower ? below : above) = true;
     else other = true;
   }
@@ -213,15 +213,15 @@ Accesses::Read Accesses::statement(size_t at, bool guarded) {
   if (!word.empty() && open < code_.size() && code_[open] == '(') {
     const size_t close = past_bracket(code_, open), body = past_blanks(code_, close);
     const std::string inside = code_.substr(open, close - open);
-    // A macro that is a loop's head is believed to end it at the size that it is given.
+    // A macro that stands for a loop's head is assumed to bound it by the size among its arguments.
     const bool macro = body < code_.size() && code_[body] == '{';
     const bool loop = word == "for" || word == "while" || word == "switch";
     if (loop || macro) {
       size_t first = word == "for" ? inside.find(';') : inside.npos;
       const std::string condition =
           first == inside.npos ? inside : inside.substr(first + 1, inside.find(';', first + 1) - first - 1);
-      guarded |=
-          (loop ? sides(condition).inside : asks(inside)) || (macro && !loop && mentions_any(inside, words_.limits));
+      guarded |= (loop ? sides(condition).inside : compares(inside)) ||
+                 (macro && !loop && mentions_any(inside, words_.limits));
       reads(inside, guarded);
       return {statement(body, guarded).end};
     }
@@ -254,8 +254,8 @@ void Accesses::store(const std::string& target, bool guarded) {
   const std::string root = begin == target.npos ? "" : target.substr(begin, end_of_word(target, begin) - begin);
   if (root.empty() || is_own(root)) return;
   any_store_ = true;
-  const bool bare = !guarded && !mentions_any(target, words_.clamped) && !(decides(target) && asks(target));
-  (is_placed(target) ? bare_store_ : bare_sum_) |= bare;
+  const bool bare = !guarded && !mentions_any(target, words_.clamped) && !(decides(target) && compares(target));
+  (is_global(target) ? bare_store_ : bare_sum_) |= bare;
 }
 
 void Accesses::reads(const std::string& text, bool guarded) {
@@ -263,11 +263,11 @@ void Accesses::reads(const std::string& text, bool guarded) {
     size_t begin = open;
     while (begin > 0 && word_character(text[begin - 1])) --begin;
     const std::string index = text.substr(open, past_bracket(text, open) - open), before = text.substr(0, begin);
-    if (begin == open || !is_placed(index) || is_own(text.substr(begin, open - begin))) continue;
+    if (begin == open || !is_global(index) || is_own(text.substr(begin, open - begin))) continue;
     const bool chosen =
         (before.find('?') != before.npos || before.find("&&") != before.npos || before.find("||") != before.npos) &&
-        asks(before);
-    bare_read_ |= !guarded && !chosen;  // Of the last one, too: a sum would have it several times.
+        compares(before);
+    bare_read_ |= !guarded && !chosen;  // Also of a clamped index, whose element a sum would contain several times.
     any_guarded_ |= chosen;
   }
 }
@@ -285,7 +285,7 @@ void Accesses::expression(const std::string& text, bool guarded) {
     if (std::string_view(")]}").find(text[at]) != std::string_view::npos && depth > 0) --depth;
     if (depth > 0 || !is_assignment(text, at)) continue;
     const std::string target = text.substr(0, at);
-    // Two words in front of the first bracket are a type and a name.
+    // Two words before the first bracket are a type and a name.
     if (target.find('[') != target.npos || target.find("->") != target.npos ||
         target.find_first_not_of(" \t\n(") == target.find('*'))
       store(target, guarded);
@@ -298,7 +298,7 @@ void Accesses::expression(const std::string& text, bool guarded) {
 
 bool lacks_guard(std::string_view source, const std::set<std::string>& sizes, int axis) {
   std::string code = plain_text(source);
-  // Who compares its place along another axis is not held to a size along this one.
+  // Comparisons of indices along other axes do not count.
   for (size_t at : whole_words(code, "blockIdx"))
     if (code.compare(at + 8, 1, ".") == 0 && at + 9 < code.size() &&
         std::string_view("xyz").find(code[at + 9]) != std::string_view::npos && code[at + 9] != "xyz"[axis])
@@ -312,17 +312,17 @@ bool lacks_guard(std::string_view source, const std::set<std::string>& sizes, in
     if (mentions(piece, "__global__") || mentions(piece, "__device__")) continue;
     uses |= mentions_any(piece, sizes);
     if (mentions(piece, "define") && mentions_any(piece, sizes)) return false;
-    if (mentions(piece, "return") && mentions(piece, "blockIdx")) return false;  // A function that says the place.
+    if (mentions(piece, "return") && mentions(piece, "blockIdx")) return false;  // A function that returns an index.
   }
   for (bool more = true; more;) {
     more = false;
     for (auto* made : {&words.blocks, &words.threads, &words.limits})
-      for (auto& piece : pieces) more |= add_made(piece, *made, made == &words.limits);
+      for (auto& piece : pieces) more |= add_derived(piece, *made, made == &words.limits);
   }
   auto compares = [&](const std::string& piece) {
     return mentions_any(piece, words.blocks) && mentions_any(piece, words.limits);
   };
-  for (auto& piece : pieces) {  // min(i, n - 1): whoever is past the end does what the last one does.
+  for (auto& piece : pieces) {  // min(i, n - 1): threads past the end repeat the work of the last one.
     const bool chooses = mentions(piece, "min") || mentions(piece, "max") || piece.find('?') != piece.npos;
     const size_t set = piece.find('=');
     if (chooses && set != piece.npos && compares(piece)) words.clamped.insert(name_before(piece, set));

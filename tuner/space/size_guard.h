@@ -1,6 +1,6 @@
-// Whether a kernel keeps threads past a size from work. A grid that rounds up is no proof: an application whose sizes
-// are multiples of its block needs no guard, and writes past the end with a larger block at the next size that is none
-// of that.
+// Whether a kernel keeps threads past the problem size from working. A grid that is rounded up does not prove it: an
+// application whose sizes are multiples of its block needs no guard, and writes out of bounds with a larger block whose
+// size does not divide them.
 #pragma once
 #include <set>
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace kernelift {
 
-/// Along the axis, true where the text uses one of the `sizes`, which are parameters of the kernel, and some of its
-/// stores to memory is made without asking how a thread's place compares with one, around it or in front of it: `a[i] =
-/// i + 1 < n ? a[i + 1] : 0;` asks about the neighbour. Works on text alone; where it cannot tell what is a place, a
-/// size or a store, false.
+/// true if the text uses one of the `sizes` (kernel parameters), and one of its stores to memory is not guarded by a
+/// comparison of a thread's index along the axis with a size. `a[i] = i + 1 < n ? a[i + 1] : 0;` compares the
+/// neighbour's index and not that of the store. It works on text alone; false if indices, sizes or stores cannot be
+/// identified.
 bool lacks_guard(std::string_view source, const std::set<std::string>& sizes, int axis);
 
 }  // namespace kernelift

@@ -12,7 +12,7 @@
 namespace kernelift {
 namespace {
 
-constexpr size_t kTreeNodes = 1 << 18;  ///< Some 6 MB; past that, enumeration costs more than it tells.
+constexpr size_t kTreeNodes = 1 << 18;  ///< About 6 MB; a larger tree costs more than its exact count is worth.
 constexpr int kDescentEffort = 20000;   ///< Constraint checks before a random descent gives up.
 constexpr int kEstimateProbes = 400;    ///< Random descents for the size of a tree that is not built.
 
@@ -111,7 +111,7 @@ Result<Space> Space::of_points(std::vector<Tunable> parameters, std::vector<Poin
 
 bool Space::build(Tree& tree) const {
   Point point(parameters_.size(), 0);
-  // Checks that can be decided once the parameter at a depth has its value.
+  // Checks that can be evaluated once the parameter at a depth has its value.
   std::vector<std::vector<const Check*>> decided(tree.parameters.size());
   for (size_t c : tree.constraints) {
     size_t last = 0;
@@ -268,7 +268,7 @@ std::vector<Point> Space::neighbours(const Point& point, bool near) const {
 Point Space::start(Random& random) const {
   Point point;
   for (auto& parameter : parameters_) point.push_back(parameter.start);
-  if (valid(point) || count_ == 0) return point;  // Where nothing is valid, there is nothing to sample.
+  if (valid(point) || count_ == 0) return point;  // An empty space cannot be sampled.
   constexpr int kDraws = 256;
   Point best;
   size_t fewest = SIZE_MAX;

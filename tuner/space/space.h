@@ -1,7 +1,7 @@
-// A constrained, discrete search space, held as a chain of trees: parameters that share a constraint share a tree whose
-// paths are their valid joint values, and independent trees multiply. So a space of 10^12 points is counted, indexed
-// and sampled uniformly without ever being listed. A tree that would grow past kTreeNodes is not built: its parameters
-// are drawn by random descent with pruning instead (not quite uniform, and then count() is an estimate). Numbers only.
+// A constrained, discrete search space, stored as a chain of trees: parameters that share a constraint share a tree
+// whose paths are their valid joint values, and the sizes of independent trees multiply. So a space of 10^12 points is
+// counted, indexed and sampled uniformly without being enumerated. A tree with more than kTreeNodes nodes is not built:
+// its parameters are drawn by random descent with pruning (not exactly uniform, and count() is then an estimate).
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -21,8 +21,8 @@ struct Tunable {
   std::string name;
   std::vector<int64_t> values;
   size_t start = 0;                   ///< Index of the original value.
-  bool ordered = true;                ///< false: a category; neighbouring indices mean nothing.
-  std::vector<std::string> labels{};  ///< Text of each value where it is not an integer; else empty.
+  bool ordered = true;                ///< false: a category, whose adjacent indices are unrelated.
+  std::vector<std::string> labels{};  ///< Text of each value if values are not integers; else empty.
 
   std::string label(size_t index) const { return labels.empty() ? std::to_string(values[index]) : labels[index]; }
 };
@@ -30,7 +30,7 @@ struct Tunable {
 class Space {
  public:
   Space() = default;
-  /// Points that satisfy every constraint; one that cannot be computed (division by zero) counts as violated.
+  /// The points that satisfy every constraint; a constraint that cannot be evaluated (division by zero) is violated.
   static Result<Space> create(std::vector<Tunable> parameters, std::vector<Expression> constraints);
   /// Exactly the given points, e.g. those of a recorded trial file.
   static Result<Space> of_points(std::vector<Tunable> parameters, std::vector<Point> points);
@@ -43,9 +43,9 @@ class Space {
   Point sample(Random& random) const;
   /// The rank-th valid point in lexicographic order. EXPECTS: indexed(), rank < count().
   Point at(uint64_t rank) const;
-  /// Valid points that differ in one parameter: by one step where `near` and the parameter is ordered, else by any.
+  /// Valid points that differ in one parameter: by one step if `near` and the parameter is ordered, else by any.
   std::vector<Point> neighbours(const Point& point, bool near) const;
-  /// The original values if valid, else the valid point (of those sampled) that differs in the fewest.
+  /// The original values if valid, else the sampled valid point that differs in the fewest parameters.
   Point start(Random& random) const;
   Bindings bindings(const Point& point) const;
   /// Coordinates for surrogate models: ordered parameters on [0, 1] by position, categories one-hot (scaled so that

@@ -13,11 +13,6 @@ bool holds(std::string_view text, const std::set<std::string>& names) {
   return std::ranges::any_of(names, [&](auto& name) { return !whole_words(text, name).empty(); });
 }
 
-std::string trimmed(std::string_view text) {
-  size_t begin = text.find_first_not_of(" \t\n"), end = text.find_last_not_of(" \t\n");
-  return begin == text.npos ? "" : std::string(text.substr(begin, end - begin + 1));
-}
-
 size_t past_blanks(std::string_view text, size_t at) {
   return std::min(text.find_first_not_of(" \t\n\r", at), text.size());
 }
@@ -58,7 +53,7 @@ std::vector<Assignment> assignments(std::string_view text) {
     while (begin > 0 && word_character(text[begin - 1])) --begin;
     if (begin == end || (begin > 0 && (text[begin - 1] == '.' || text[begin - 1] == '>'))) continue;
     found.push_back({at, std::string(text.substr(begin, end - begin)),
-                     trimmed(text.substr(at + 1, end_of_expression(text, at + 1) - at - 1)), adds});
+                     without_outer_blanks(text.substr(at + 1, end_of_expression(text, at + 1) - at - 1)), adds});
   }
   return found;
 }
@@ -120,7 +115,7 @@ static bool declares_shared(std::string_view text, size_t at) {
 
 std::vector<Subscript> subscripts(std::string_view text) {
   std::vector<Subscript> found;
-  std::map<size_t, size_t> ends;  // Where a subscript ends: its number.
+  std::map<size_t, size_t> ends;  // Number of the subscript that ends at a position.
   for (size_t at = text.find('['); at != text.npos; at = text.find('[', at + 1)) {
     size_t end = at;
     while (end > 0 && (text[end - 1] == ' ' || text[end - 1] == '\n')) --end;

@@ -1,6 +1,5 @@
-// Statements of a kernel as text: what is assigned to which name, and what loops and branches ask. A light reader, for
-// texts whose comments are blanked; what it does not understand it leaves out, and whoever asks must take that for the
-// worse.
+// Statements of a kernel read from its text: assignments, and the conditions of loops and branches. A light reader for
+// texts whose comments are blanked. It omits what it does not understand, and callers must assume the worst of that.
 #pragma once
 #include <set>
 #include <string>
@@ -10,18 +9,17 @@
 namespace kernelift {
 
 bool holds(std::string_view text, const std::set<std::string>& names);
-std::string trimmed(std::string_view text);
-/// The first that is no blank, from `at` on; the text's end if none is.
+/// Position of the first character from `at` on that is not blank; the text's end if there is none.
 size_t past_blanks(std::string_view text, size_t at);
-/// What stands in front of `at`, from the end of the statement or block before.
+/// The text before `at`, from the end of the preceding statement or block.
 std::string_view statement_before(std::string_view text, size_t at);
 
-/// The end of the expression that begins at `at`: what separates it from the next, or closes what is around it.
+/// The end of the expression that begins at `at`: a separator, or the closing bracket around it.
 size_t end_of_expression(std::string_view text, size_t at);
-/// The end of what begins with the bracket at `at`, its partner included.
+/// The position behind the partner of the bracket at `at`.
 size_t past_bracket(std::string_view text, size_t at);
 
-/// `name = value`, or `name += value`, where both are plain.
+/// `name = value` or `name += value` with a plain name.
 struct Assignment {
   size_t at = 0;
   std::string name, value;
@@ -30,30 +28,29 @@ struct Assignment {
 
 std::vector<Assignment> assignments(std::string_view text);
 
-/// What is between the parentheses behind each `word`, and where what it governs ends.
+/// The condition in the parentheses behind a keyword (the middle part of a `for`), and the range that it governs.
 struct Header {
   size_t begin = 0, end = 0;
   std::string condition;
 };
 
-/// Of a `for` its middle part.
 std::vector<Header> headers(std::string_view text, std::string_view word);
 
-/// Without what is between square brackets: which element it is says nothing of its value.
+/// The text without the contents of square brackets: an element's index does not determine its value.
 std::string without_indices(std::string_view text);
-/// Every name in the text with its members, "threadIdx.x" and "n"; not types and what else says nothing of a number.
+/// All names of values in the text, with their members: "threadIdx.x", "n". Types are omitted.
 std::set<std::string> names_in(std::string_view text);
 
-/// `array[index]`, as it is used or declared; of `tile[y][x]` each by itself.
+/// `array[index]` in a use or declaration; `tile[y][x]` has two.
 struct Subscript {
-  size_t at = 0;  ///< Where the array's name begins.
+  size_t at = 0;  ///< Position of the array's name.
   std::string array, index;
-  size_t dimension = 0;   ///< 1 of `x`.
+  size_t dimension = 0;   ///< 1 for x in `tile[y][x]`.
   bool declared = false;  ///< `__shared__ float array[index]`.
 };
 std::vector<Subscript> subscripts(std::string_view text);
 
-/// Something declares the name with __shared__.
+/// The text declares the name with __shared__.
 bool is_shared(std::string_view text, std::string_view array);
 
 }  // namespace kernelift

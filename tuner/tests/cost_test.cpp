@@ -1,5 +1,5 @@
-// Claim about the loop's own work: a verdict costs as much after thousands of others as after hundreds. Counted in
-// bytes that are asked of the heap, where a list of all that has been tried, or its keys, would show; not in time.
+// Test of the loop's own cost: a verdict costs as much after thousands of trials as after hundreds. Measured in
+// allocated bytes, which would show a copy of all trials or keys, and not in time.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -29,7 +29,7 @@ namespace {
 
 using RunStore = Run;  // testing::Test has a private Run of its own.
 
-/// Another source or another recipe each time, without end.
+/// Proposes another source or another recipe each time, without end.
 class Endless : public Proposer {
  public:
   std::string name() const override { return "endless"; }
@@ -39,7 +39,7 @@ class Endless : public Proposer {
     Proposal proposal{history.baseline()->candidate, {history.baseline()->id}};
     if (number % 2) proposal.candidate.recipe.unroll_threshold = number, proposal.candidate.tier = "compiler";
     else proposal.candidate.source += "// " + std::to_string(number) + "\n", proposal.candidate.tier = "source";
-    // As real proposers do, at each turn.
+    // As real proposers do in each call.
     EXPECT_LE(history.best_sources(16).size(), 16u);
     return {proposal};
   }
@@ -48,7 +48,7 @@ class Endless : public Proposer {
   int made_ = 0;
 };
 
-/// Answers at once: some fail, most win, none as the one before.
+/// Answers at once: every fifth candidate fails, the others have different gains.
 class Instant : public Evaluator {
  public:
   std::future<Evaluation> submit(Candidate candidate) override {

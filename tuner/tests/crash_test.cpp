@@ -1,4 +1,4 @@
-// Claim: a tuning process killed by SIGKILL at any moment loses at most what was in flight, and its run resumes.
+// Tests of a tuning process that is killed by SIGKILL: it loses at most the candidates in flight, and its run resumes.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -40,7 +40,7 @@ size_t run_and_kill(const MepFolder& mep, const std::filesystem::path& file, int
   return announced;
 }
 
-TEST(KilledTuner, LosesAtMostWhatWasInFlightAndResumes) {
+TEST(KilledTuner, LosesAtMostCandidatesInFlight) {
   MepFolder mep;
   auto folder = *TemporaryFolder::create("crash");
   auto file = folder.path() / "k-1.klrun";

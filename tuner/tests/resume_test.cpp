@@ -1,4 +1,5 @@
-// Claims about going on with a run: nothing is measured again, and what a sitting added, or why nothing, is said.
+// Tests of resuming a run: nothing is measured again, and the report says what a sitting added, or why it added
+// nothing.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -33,20 +34,20 @@ TEST_F(Resume, ResumesWithoutMeasuringAnythingAgain) {
   for (auto& candidate : evaluator.submitted) EXPECT_FALSE(first.contains(candidate.key()));
 }
 
-TEST_F(Resume, SaysWhyASittingAddedNothingAndForgetsNoConfirmation) {
+TEST_F(Resume, ReportsWhyASittingAddedNothingAndKeepsConfirmations) {
   auto only_params = [&] {
     std::vector<std::unique_ptr<Proposer>> made;
     made.push_back(std::make_unique<ParameterProposer>(mep_.mep, "random", 1));
     return made;
   };
-  // A first sitting to the end of the space, a second one, and one whose time is over when it has begun.
+  // One sitting to the end of the space, a second one, and one whose time is spent at its beginning.
   for (int sitting = 0; sitting < 3; ++sitting) {
     RunStore run = std::move(*(sitting ? RunStore::resume(file_) : RunStore::create(file_, meta())));
     FakeTime time;
     TimedEvaluator evaluator(time, {.evaluation = 0.1, .calibration = 0, .confirmation = 5, .least = 0.9}, landscape);
     options_.seconds = sitting == 2 ? run.meta().seconds_spent + 2 : 0, options_.clock = time.clock(),
     options_.started = time.now();
-    if (sitting == 2) time.pass(1.9), options_.finalists = 6;  // Some of which nobody has confirmed.
+    if (sitting == 2) time.pass(1.9), options_.finalists = 6;  // Some of them are not confirmed yet.
     auto report = tune(mep_.mep, mep_.folder.path(), evaluator, run, only_params(), options_);
     ASSERT_TRUE(report.ok()) << report.error().message;
     EXPECT_TRUE(report->best->confirmed);
@@ -59,7 +60,7 @@ TEST_F(Resume, SaysWhyASittingAddedNothingAndForgetsNoConfirmation) {
   }
 }
 
-TEST_F(Resume, KnowsARunWhoseTimeIsSpent) {
+TEST_F(Resume, RecognisesARunWhoseTimeIsSpent) {
   options_.evaluations = 30;
   {
     RunStore run = std::move(*RunStore::create(file_, meta()));
@@ -76,12 +77,12 @@ TEST_F(Resume, KnowsARunWhoseTimeIsSpent) {
   EXPECT_TRUE((*spent)->best->confirmed);
   EXPECT_THAT((*spent)->nothing_added, HasSubstr("the 20 s that the run was given are spent"));
   options.seconds = 60;
-  EXPECT_FALSE(*spent_already(run, options)) << "there is more";
+  EXPECT_FALSE(*spent_already(run, options)) << "there is time left";
   options.seconds = 0;
-  EXPECT_FALSE(*spent_already(run, options)) << "it has no such budget";
+  EXPECT_FALSE(*spent_already(run, options)) << "it has no time budget";
 }
 
-TEST_F(Resume, ComparesNoFiguresOfTwoDevices) {
+TEST_F(Resume, RefusesFiguresOfAnotherDevice) {
   options_.evaluations = 10;
   {
     RunStore run = std::move(*RunStore::create(file_, meta()));

@@ -1,4 +1,4 @@
-// Claims about putting the proposers together, and about the whole source tier in one tuning on a fake evaluator.
+// Tests of the creation of proposers, and of a tuning run with all tiers on a fake evaluator.
 #include "tuner/tiers.h"
 
 #include <gmock/gmock.h>
@@ -14,7 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(Tiers, AreReadAsAList) {
+TEST(Tiers, AreParsedAsAList) {
   EXPECT_EQ(*parse_tiers("params,source,params"), (std::vector<std::string>{"params", "source"}));
   for (auto* wrong : {"", "kernel", "params,,"}) {
     auto tiers = parse_tiers(wrong);
@@ -23,7 +23,7 @@ TEST(Tiers, AreReadAsAList) {
   }
 }
 
-TEST(Tiers, BringOnlyTheirOwnProposers) {
+TEST(Tiers, CreateOnlyTheirOwnProposers) {
   MepFolder mep;
   TierOptions options;
   options.tiers = {"compiler"};
@@ -64,7 +64,7 @@ TEST(Tiers, StackSourceParametersAndFlagsInOneRun) {
   meta.mep_hash = *hash_mep(mep.folder.path(), mep.mep);
   auto run = Run::create(folder.path() / "k-1.klrun", meta);
   TierOptions options;
-  // No header is read but this one: what the toolkit's headers hold is not this test's matter.
+  // The only header, so that the test does not depend on the toolkit.
   auto prelude = folder.path() / "prelude.h";
   ASSERT_TRUE(write_atomically(prelude, std::string_view("#define __global__ __attribute__((global))\n")).ok());
   options.clang_arguments = {

@@ -1,4 +1,4 @@
-// Claims about the tuning loop, on a fake evaluator: budgets, tiers, dedupe, finalists, interrupt.
+// Tests of the tuning loop with a fake evaluator: budgets, tiers, duplicates, finalists, interrupts.
 #include "tuner/tuner.h"
 
 #include <gmock/gmock.h>
@@ -34,7 +34,7 @@ TEST_F(TunerTest, FindsTheBestOfParametersAndFlagsTogether) {
   EXPECT_EQ(*run.get_state(kStoppedBy), "evaluations");
 }
 
-TEST(TuneReport, TellsNoGainFromWhatWasNotFoundOut) {
+TEST(TuneReport, DistinguishesNoGainFromAnUndecidedSearch) {
   EXPECT_EQ(without_gain(0, "time"), "nothing tried");
   EXPECT_EQ(without_gain(7, "time"), "undecided");
   EXPECT_EQ(without_gain(7, "interrupt"), "undecided");
@@ -55,7 +55,7 @@ TEST(History, DoesNotConfirmEqualCodeTwice) {
   std::vector<int64_t> chosen;
   for (auto* trial : history.winners(4, false)) chosen.push_back(trial->id);
   EXPECT_THAT(chosen, testing::ElementsAre(1, 3, 4, 5))
-      << "another launch is other code, and so is what nobody told apart";
+      << "another launch counts as other code, and so does code without an identity";
 }
 
 TEST(History, CountsEqualCodeOnceAmongTheSources) {
@@ -72,7 +72,7 @@ TEST(History, CountsEqualCodeOnceAmongTheSources) {
   EXPECT_THAT(chosen, testing::ElementsAre(1, 4));
 }
 
-TEST(History, HopesForWhatNoiseHidesAboveWhatSurelyGainsNothingMuch) {
+TEST(History, OrdersHopefulsByWhatNoiseMayHide) {
   History history;
   auto add = [&](int64_t id, double speedup, double low, double high) {
     RunTrial trial;
@@ -80,7 +80,7 @@ TEST(History, HopesForWhatNoiseHidesAboveWhatSurelyGainsNothingMuch) {
     trial.verdict = fake_noisy(speedup, low, high);
     history.add(std::move(trial));
   };
-  add(1, 1.017, 1.004, 1.03);  // Surely faster, and never by as much as a patch must prove.
+  add(1, 1.017, 1.004, 1.03);  // Surely faster, but possibly by less than the smallest gain.
   add(2, 1.17, 0.975, 1.4), add(3, 1.13, 0.986, 1.3), add(4, 1.005, 0.9, 1.1);
   EXPECT_TRUE(history.winners(4, true).empty());
   std::vector<int64_t> chosen;
@@ -91,7 +91,7 @@ TEST(History, HopesForWhatNoiseHidesAboveWhatSurelyGainsNothingMuch) {
   EXPECT_EQ(history.winners(4, true)[0]->id, 5);
 }
 
-TEST_F(TunerTest, MeasuresTheOriginalFirstAndNothingTwice) {
+TEST_F(TunerTest, MeasuresTheOriginalFirstAndNoCandidateTwice) {
   RunStore run = std::move(*RunStore::create(file_, meta()));
   FakeEvaluator evaluator(landscape, 4);
   options_.evaluations = 80;
@@ -101,7 +101,7 @@ TEST_F(TunerTest, MeasuresTheOriginalFirstAndNothingTwice) {
   for (auto& candidate : evaluator.submitted) EXPECT_TRUE(keys.insert(candidate.key()).second) << candidate.note();
 }
 
-TEST_F(TunerTest, OpensWithKnobsBeforeItBreedsPipelines) {
+TEST_F(TunerTest, BeginsWithKnobsBeforePassPipelines) {
   RunStore run = std::move(*RunStore::create(file_, meta()));
   FakeEvaluator evaluator(landscape);
   options_.evaluations = 8;
@@ -109,7 +109,7 @@ TEST_F(TunerTest, OpensWithKnobsBeforeItBreedsPipelines) {
   for (size_t i = 1; i < evaluator.submitted.size(); ++i) EXPECT_EQ(evaluator.submitted[i].tier, "params") << i;
 }
 
-TEST_F(TunerTest, AbandonsWhatIsInFlightBeforeItConfirms) {
+TEST_F(TunerTest, AbandonsCandidatesInFlightBeforeConfirming) {
   RunStore run = std::move(*RunStore::create(file_, meta()));
   FakeEvaluator evaluator(landscape);
   options_.evaluations = 20;
@@ -147,7 +147,7 @@ TEST_F(TunerTest, KeepsInTheRunWhatAReportSaysOfTheKernel) {
   EXPECT_THAT((*kernel)->not_tried[0], HasSubstr("the launch does not round its grid up"));
 }
 
-TEST_F(TunerTest, StopsWithASentenceWhenTheOriginalFails) {
+TEST_F(TunerTest, StopsIfTheOriginalFails) {
   RunStore run = std::move(*RunStore::create(file_, meta()));
   FakeEvaluator evaluator([](auto&) { return fake_failure(Outcome::Wrong, "buffer 0"); });
   auto report = tune_into(run, evaluator);
@@ -156,7 +156,7 @@ TEST_F(TunerTest, StopsWithASentenceWhenTheOriginalFails) {
   EXPECT_THAT(report.error().message, HasSubstr("original kernel does not pass"));
 }
 
-TEST_F(TunerTest, EndsWhenNothingIsLeftToTry) {
+TEST_F(TunerTest, EndsIfNothingIsLeftToTry) {
   RunStore run = std::move(*RunStore::create(file_, meta()));
   FakeEvaluator evaluator(landscape);
   std::vector<std::unique_ptr<Proposer>> only_params;
@@ -172,7 +172,7 @@ TEST_F(TunerTest, KeepsToItsTimeBudget) {
     double seconds, start_up;
     TimedEvaluator::Costs costs;
   };
-  // Quick candidates, slow ones, a dear confirmation, a slow start: what is left after is confirmed, and on time.
+  // Quick candidates, slow ones, an expensive confirmation, a slow start. Finalists must be confirmed in time.
   const Case cases[] = {{20, 1, {.evaluation = 0.3, .calibration = 0.2, .confirmation = 0.3}},
                         {40, 4, {.evaluation = 1.3, .calibration = 2, .confirmation = 4}},
                         {40, 4, {.evaluation = 6, .calibration = 2, .confirmation = 4}},
@@ -190,7 +190,7 @@ TEST_F(TunerTest, KeepsToItsTimeBudget) {
     ASSERT_TRUE(report.ok()) << report.error().message;
     EXPECT_EQ(report->stopped_by, "time");
     EXPECT_LE(time.seconds(), one.seconds);
-    EXPECT_GE(evaluator.last_submitted, 0.5 * one.seconds) << "time is there to be used";
+    EXPECT_GE(evaluator.last_submitted, 0.5 * one.seconds) << "the search ended too early";
     EXPECT_GE(evaluator.confirmed, 1u);
     ASSERT_TRUE(report->best);
     EXPECT_TRUE(report->best->confirmed && report->best_applicable->confirmed);
@@ -199,17 +199,17 @@ TEST_F(TunerTest, KeepsToItsTimeBudget) {
   }
 }
 
-TEST_F(TunerTest, SpendsOnConfirmingNoMoreThanItCosts) {
+TEST_F(TunerTest, ReservesNoMoreTimeThanConfirmingCosts) {
   RunStore run = std::move(*RunStore::create(file_, meta()));
   FakeTime time;
   TimedEvaluator evaluator(time, {.evaluation = 0.5, .calibration = 0.1, .confirmation = 0.1}, landscape);
   options_.seconds = 60, options_.clock = time.clock(), options_.started = time.now();
   ASSERT_TRUE(tune_into(run, evaluator).ok());
   EXPECT_GE(evaluator.last_submitted, 0.95 * options_.seconds);
-  EXPECT_GE(evaluator.confirmed, 3u) << "followers too, when they cost little";
+  EXPECT_GE(evaluator.confirmed, 3u) << "cheap confirmations of further finalists";
 }
 
-TEST_F(TunerTest, SearchesOnWhileThereIsNobodyToConfirm) {
+TEST_F(TunerTest, SearchesOnWhileThereIsNoFinalist) {
   RunStore run = std::move(*RunStore::create(file_, meta()));
   FakeTime time;
   TimedEvaluator evaluator(time, {.evaluation = 1, .calibration = 3, .confirmation = 6},
@@ -219,16 +219,16 @@ TEST_F(TunerTest, SearchesOnWhileThereIsNobodyToConfirm) {
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_GE(evaluator.last_submitted, 0.8 * options_.seconds);
   EXPECT_EQ(evaluator.confirmed, 0u);
-  EXPECT_EQ(report->unconfirmed, "") << "nothing seemed to win";
+  EXPECT_EQ(report->unconfirmed, "") << "there was no winner";
 }
 
-/// Everything as fast as in the landscape, and nothing surely faster than the original.
+/// The landscape's speeds with intervals that all contain 1.
 Verdict hidden_by_noise(const Candidate& candidate) {
   Verdict verdict = landscape(candidate);
   return verdict.ok() ? fake_noisy(verdict.speedup(), 0.9, 2) : verdict;
 }
 
-TEST_F(TunerTest, ConfirmsTheMostHopefulWhenNoiseHidesWhetherAnyoneWins) {
+TEST_F(TunerTest, ConfirmsTheMostHopefulIfNoiseHidesTheWinner) {
   RunStore run = std::move(*RunStore::create(file_, meta()));
   FakeEvaluator evaluator(hidden_by_noise);
   evaluator.confirms = landscape;
@@ -244,7 +244,7 @@ TEST_F(TunerTest, ConfirmsTheMostHopefulWhenNoiseHidesWhetherAnyoneWins) {
   EXPECT_NEAR(landscape(evaluator.confirmed[0]).speedup(), most, 0.06);
 }
 
-TEST_F(TunerTest, KeepsTimeToConfirmTheHopefulToo) {
+TEST_F(TunerTest, ReservesTimeToConfirmHopefuls) {
   RunStore run = std::move(*RunStore::create(file_, meta()));
   FakeTime time;
   TimedEvaluator evaluator(time, {.evaluation = 1, .calibration = 6, .confirmation = 8}, hidden_by_noise);
@@ -256,10 +256,10 @@ TEST_F(TunerTest, KeepsTimeToConfirmTheHopefulToo) {
   EXPECT_LE(time.seconds(), options_.seconds);
 }
 
-TEST_F(TunerTest, KeepsInAShortTimeWhatConfirmingAWinnerNeeds) {
+TEST_F(TunerTest, ReservesTimeToConfirmAWinnerInAShortRun) {
   RunStore run = std::move(*RunStore::create(file_, meta()));
   FakeTime time;
-  // As where each finalist is built by a slow compiler first: there is no shorter way.
+  // As if a slow compiler built each finalist first: a confirmation cannot be shortened.
   TimedEvaluator evaluator(time, {.evaluation = 0.3, .calibration = 0, .confirmation = 5, .least = 0.95}, landscape);
   options_.seconds = 11, options_.clock = time.clock(), options_.started = time.now();
   std::vector<std::unique_ptr<Proposer>> only_params;
@@ -271,7 +271,7 @@ TEST_F(TunerTest, KeepsInAShortTimeWhatConfirmingAWinnerNeeds) {
   EXPECT_LE(time.seconds(), options_.seconds);
 }
 
-TEST_F(TunerTest, SearchesForAPatchWhenOnlyARecipeWinsThatNoneCanExpress) {
+TEST_F(TunerTest, SearchesForAPatchIfOnlyARecipeWins) {
   auto last_submitted = [&](bool recipes_apply) {
     RunStore run = std::move(*RunStore::create(file_.string() + (recipes_apply ? "-apply" : "-do-not"), meta()));
     FakeTime time;
@@ -283,14 +283,14 @@ TEST_F(TunerTest, SearchesForAPatchWhenOnlyARecipeWinsThatNoneCanExpress) {
     EXPECT_TRUE(tune_into(run, evaluator).ok());
     return evaluator.last_submitted / options_.seconds;
   };
-  EXPECT_LT(last_submitted(true), 0.6) << "what wins is confirmed";
+  EXPECT_LT(last_submitted(true), 0.6) << "the winning recipe is confirmed instead";
   EXPECT_GT(last_submitted(false), 0.7);
 }
 
-TEST_F(TunerTest, KeepsWhatTheFirstConfirmationNeedsBesideItsSamples) {
+TEST_F(TunerTest, ReservesTheAdditionalCostOfTheFirstConfirmation) {
   RunStore run = std::move(*RunStore::create(file_, meta()));
   FakeTime time;
-  // As of a kernel with large buffers: its launches are short, and its inputs take long to perturb.
+  // As for a kernel with short launches and large buffers, whose inputs take long to perturb.
   TimedEvaluator evaluator(time, {.evaluation = 0.5, .calibration = 4, .confirmation = 1, .least = 0.9, .first = 12},
                            landscape);
   options_.seconds = 30, options_.clock = time.clock(), options_.started = time.now();
@@ -301,7 +301,7 @@ TEST_F(TunerTest, KeepsWhatTheFirstConfirmationNeedsBesideItsSamples) {
   EXPECT_LE(time.seconds(), options_.seconds);
 }
 
-TEST_F(TunerTest, KeepsMoreThanItWasToldWhereScreeningAWinnerTookLong) {
+TEST_F(TunerTest, ReservesMoreIfScreeningAWinnerTookLong) {
   RunStore run = std::move(*RunStore::create(file_, meta()));
   FakeTime time;
   // The machine became busy after the original had been measured.
@@ -319,7 +319,7 @@ TEST_F(TunerTest, KeepsMoreThanItWasToldWhereScreeningAWinnerTookLong) {
   EXPECT_LE(time.seconds(), options_.seconds);
 }
 
-TEST_F(TunerTest, ConfirmsOnceMoreWhereNoiseLeftItOpen) {
+TEST_F(TunerTest, RepeatsAnInconclusiveConfirmation) {
   RunStore run = std::move(*RunStore::create(file_, meta()));
   FakeEvaluator evaluator(landscape);
   std::map<Hash, int> asked;
@@ -331,10 +331,10 @@ TEST_F(TunerTest, ConfirmsOnceMoreWhereNoiseLeftItOpen) {
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_TRUE(report->gained(report->best));
   EXPECT_EQ(asked[report->best->candidate.key()], 2);
-  EXPECT_EQ((*run.best())->figures().speedup(), report->best->figures().speedup()) << "in the run's file too";
+  EXPECT_EQ((*run.best())->figures().speedup(), report->best->figures().speedup()) << "also in the run's file";
 }
 
-TEST_F(TunerTest, BelievesTheSecondConfirmationWhateverItSays) {
+TEST_F(TunerTest, AcceptsTheSecondConfirmation) {
   for (bool noisy : {true, false}) {
     std::filesystem::remove(file_);
     RunStore run = std::move(*RunStore::create(file_, meta()));
@@ -349,13 +349,13 @@ TEST_F(TunerTest, BelievesTheSecondConfirmationWhateverItSays) {
     auto report = tune_into(run, evaluator);
     ASSERT_TRUE(report.ok()) << report.error().message;
     EXPECT_FALSE(report->gained(report->best));
-    for (auto& [key, times] : asked) EXPECT_LE(times, noisy ? 2 : 1) << "what is known well enough is not asked again";
+    for (auto& [key, times] : asked) EXPECT_LE(times, noisy ? 2 : 1) << "a conclusive confirmation is not repeated";
   }
 }
 
-TEST_F(TunerTest, ConfirmsTheNextInLineWhenNoFinalistGains) {
+TEST_F(TunerTest, ConfirmsTheNextBestIfNoFinalistGains) {
   RunStore run = std::move(*RunStore::create(file_, meta()));
-  // The three fastest of the screening were lucky, whoever they are.
+  // The first three finalists gain nothing when confirmed.
   FakeEvaluator evaluator(landscape);
   std::set<Hash> lucky;
   evaluator.confirms = [&](const Candidate& candidate) {
@@ -367,15 +367,15 @@ TEST_F(TunerTest, ConfirmsTheNextInLineWhenNoFinalistGains) {
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_EQ(lucky.size(), 3u);
   EXPECT_TRUE(report->gained(report->best));
-  EXPECT_EQ(evaluator.confirmed.size(), 4u) << "one that gains is enough";
+  EXPECT_EQ(evaluator.confirmed.size(), 4u) << "one with a gain suffices";
 }
 
-TEST_F(TunerTest, TakesWhatWasScreenedWhenTheSearchEnds) {
+TEST_F(TunerTest, StoresVerdictsThatAreReadyWhenTheSearchEnds) {
   auto gained = [&](bool screens) {
     std::filesystem::remove(file_);
     RunStore run = std::move(*RunStore::create(file_, meta()));
     FakeTime time;
-    // Answers take far longer than at first, so that all that is good is in flight at the end.
+    // Verdicts are so slow that all fast candidates are still in flight at the end.
     int submitted = 0;
     TimedEvaluator evaluator(time, {.evaluation = 7, .calibration = 0.1, .confirmation = 0.5},
                              [&](const Candidate&) { return fake_ok(++submitted < 3 ? 1.0 : 1.5); });
@@ -390,10 +390,10 @@ TEST_F(TunerTest, TakesWhatWasScreenedWhenTheSearchEnds) {
   auto [without, kept_without] = gained(false);
   auto [with, kept_with] = gained(true);
   EXPECT_GT(with, without);
-  EXPECT_EQ(kept_with - kept_without, with - without) << "in the run's file too";
+  EXPECT_EQ(kept_with - kept_without, with - without) << "also in the run's file";
 }
 
-TEST_F(TunerTest, SaysSoWhenTheTimeIsTooShortToConfirmAnything) {
+TEST_F(TunerTest, ReportsThatTheTimeWasTooShortToConfirm) {
   RunStore run = std::move(*RunStore::create(file_, meta()));
   FakeTime time;
   TimedEvaluator evaluator(time, {.evaluation = 0.1, .calibration = 5, .confirmation = 10}, landscape);
@@ -406,7 +406,7 @@ TEST_F(TunerTest, SaysSoWhenTheTimeIsTooShortToConfirmAnything) {
   EXPECT_THAT(to_json(*report).dump(), HasSubstr("before any finalist could be confirmed"));
 }
 
-TEST_F(TunerTest, AnInterruptKeepsWhatIsKnown) {
+TEST_F(TunerTest, KeepsTrialsAfterAnInterrupt) {
   RunStore run = std::move(*RunStore::create(file_, meta()));
   std::atomic<bool> interrupted = false;
   FakeEvaluator evaluator(landscape);
@@ -420,9 +420,9 @@ TEST_F(TunerTest, AnInterruptKeepsWhatIsKnown) {
   EXPECT_GE(run.history()->size(), 11u);
 }
 
-TEST_F(TunerTest, KeepsNothingThatIsNotAboutTheCandidate) {
+TEST_F(TunerTest, StopsAfterSeveralCandidatesThatWereNotJudged) {
   RunStore run = std::move(*RunStore::create(file_, meta()));
-  // After ten, the GPU falls off the bus.
+  // The GPU is lost after ten verdicts.
   std::atomic<int> answers = 0;
   FakeEvaluator evaluator([&](const Candidate& candidate) -> Evaluation {
     if (++answers <= 10) return landscape(candidate);
@@ -437,7 +437,7 @@ TEST_F(TunerTest, KeepsNothingThatIsNotAboutTheCandidate) {
   EXPECT_EQ(run.history()->size(), 10u);
 }
 
-/// Proposes the original with another comment each time, and remembers what it was told.
+/// Proposes the original with another comment each time, and records the trials that it learns from.
 class Commenter : public Proposer {
  public:
   std::string name() const override { return "commenter"; }
@@ -456,7 +456,7 @@ class Commenter : public Proposer {
   int proposed_ = 0;
 };
 
-TEST_F(TunerTest, NeitherStoresNorLearnsFromWhatWasNotJudged) {
+TEST_F(TunerTest, NeitherStoresNorLearnsFromCandidatesThatWereNotJudged) {
   RunStore run = std::move(*RunStore::create(file_, meta()));
   int answers = 0;
   std::set<Hash> not_judged;
@@ -473,7 +473,7 @@ TEST_F(TunerTest, NeitherStoresNorLearnsFromWhatWasNotJudged) {
   options_.progress = [&](const Progress&) { learned = commenter->learned; };
   auto report = tune(mep_.mep, mep_.folder.path(), evaluator, run, std::move(proposers), options_);
   ASSERT_TRUE(report.ok()) << report.error().message;
-  EXPECT_EQ(report->tried, 6u) << "what was not judged is not counted";
+  EXPECT_EQ(report->tried, 6u) << "candidates that were not judged do not count";
   EXPECT_GE(not_judged.size(), 2u);
   EXPECT_EQ(learned.size(), 6u);
   auto history = run.history();
@@ -483,7 +483,7 @@ TEST_F(TunerTest, NeitherStoresNorLearnsFromWhatWasNotJudged) {
   for (auto& key : learned) EXPECT_FALSE(not_judged.contains(key));
 }
 
-TEST_F(TunerTest, StoresNoConfirmationThatWasNotJudged) {
+TEST_F(TunerTest, StoresNoConfirmationWithoutAVerdict) {
   RunStore run = std::move(*RunStore::create(file_, meta()));
   FakeEvaluator evaluator(landscape);
   evaluator.confirms = [](const Candidate&) { return NotJudged{"the original cannot be measured again"}; };
@@ -497,7 +497,7 @@ TEST_F(TunerTest, StoresNoConfirmationThatWasNotJudged) {
   for (auto& trial : *history) EXPECT_FALSE(trial.confirmed) << trial.id;
 }
 
-/// Has one idea: the text, rewritten.
+/// Proposes a single rewrite of the text.
 class OneRewrite : public Proposer {
  public:
   std::string name() const override { return "one-rewrite"; }
@@ -516,7 +516,7 @@ class OneRewrite : public Proposer {
 
 class BrokenKnobTest : public TunerTest, public testing::WithParamInterface<std::pair<Outcome, Stage>> {};
 
-TEST_P(BrokenKnobTest, IsLeftAloneInEverySource) {
+TEST_P(BrokenKnobTest, IsFrozenForEverySource) {
   RunStore run = std::move(*RunStore::create(file_, meta()));
   Verdict failure = fake_failure(GetParam().first);
   failure.stage = GetParam().second;
@@ -529,18 +529,18 @@ TEST_P(BrokenKnobTest, IsLeftAloneInEverySource) {
   both.push_back(std::make_unique<OneRewrite>());
   both.push_back(std::make_unique<ParameterProposer>(mep_.mep, "portfolio", 1));
   auto report = tune(mep_.mep, mep_.folder.path(), evaluator, run, std::move(both), options_);
-  EXPECT_EQ(report->outcomes[name(failure.outcome)], 1u) << "once for all sources";
+  EXPECT_EQ(report->outcomes[name(failure.outcome)], 1u) << "tried once for all sources";
   EXPECT_EQ(report->best->candidate.values.at("B"), 256);
 }
 
 INSTANTIATE_TEST_SUITE_P(ThatChanges, BrokenKnobTest,
-                         testing::Values(std::pair{Outcome::Wrong, Stage::Verify},  // the answer
+                         testing::Values(std::pair{Outcome::Wrong, Stage::Verify},  // the results
                                          std::pair{Outcome::LaunchFailed,
                                                    Stage::Load}));  // the size of what the record fills
 
-TEST_F(TunerTest, KeepsTuningTheOriginalWhenARewriteWinsALittle) {
+TEST_F(TunerTest, KeepsTuningTheOriginalIfARewriteGainsLittle) {
   RunStore run = std::move(*RunStore::create(file_, meta()));
-  // The rewrite is a tenth faster, and no knob helps it; the original's knobs are worth half as much again.
+  // The rewrite is 10 % faster, and no knob improves it; the original's knobs gain 50 %.
   FakeEvaluator evaluator([](const Candidate& candidate) {
     return candidate.source.find("rewritten") != std::string::npos ? fake_ok(1.1) : landscape(candidate);
   });
@@ -553,7 +553,7 @@ TEST_F(TunerTest, KeepsTuningTheOriginalWhenARewriteWinsALittle) {
   EXPECT_GT(report->best->figures().speedup(), 1.25);
 }
 
-TEST_F(TunerTest, TellsProgressAtEveryAnswer) {
+TEST_F(TunerTest, ReportsProgressAtEveryVerdict) {
   RunStore run = std::move(*RunStore::create(file_, meta()));
   FakeEvaluator evaluator(landscape);
   options_.evaluations = 20;
@@ -568,7 +568,7 @@ TEST_F(TunerTest, TellsProgressAtEveryAnswer) {
   EXPECT_GE(improvements, 1u);
 }
 
-TEST(FlagProposer, BeginsWithWhatSuitsTheKernel) {
+TEST(FlagProposer, BeginsWithFlagsThatHelpTheKernelsBound) {
   auto first = [](Bound bound) {
     History history;
     Candidate original;
@@ -583,12 +583,12 @@ TEST(FlagProposer, BeginsWithWhatSuitsTheKernel) {
       << waiting.text();
 }
 
-TEST(FlagProposer, TriesPiecesOfFastMathThatWereWrongTogetherNoMoreTogether) {
+TEST(FlagProposer, DoesNotRepeatASetOfFastMathFlagsThatWasWrong) {
   History history;
   Candidate original;
   original.source = "x", original.tier = "baseline";
   history.add({1, original, fake_ok(1), {}, {}, 0});
-  // As verification finds of a kernel: contract is always wrong, afn and arcp are together.
+  // A kernel for which contract is always wrong, and afn only together with arcp.
   auto wrong = [](const Recipe& recipe) {
     auto has = [&](const char* flag) { return std::count(recipe.fast_math.begin(), recipe.fast_math.end(), flag) > 0; };
     return has("contract") || (has("afn") && has("arcp"));
@@ -606,12 +606,12 @@ TEST(FlagProposer, TriesPiecesOfFastMathThatWereWrongTogetherNoMoreTogether) {
       if (wrong(candidate.recipe)) verdict.outcome = Outcome::Wrong, ++failed;
       proposer.learn({i + 2, candidate, verdict, std::nullopt, {1}, 0});
     }
-    EXPECT_GE(failed, 2) << strategy << ": each has to be found out";
-    EXPECT_LE(failed, 4) << strategy << ": a few sets that hold the two, until it is the two alone";
+    EXPECT_GE(failed, 2) << strategy << ": both sets have to be found";
+    EXPECT_LE(failed, 4) << strategy << ": at most a few supersets come before the sets themselves";
   }
 }
 
-TEST(FlagProposer, BlamesNoPieceThatHasBeenRight) {
+TEST(FlagProposer, KeepsFastMathFlagsThatWereRight) {
   History history;
   Candidate original;
   original.source = "x", original.tier = "baseline";
@@ -625,7 +625,8 @@ TEST(FlagProposer, BlamesNoPieceThatHasBeenRight) {
     auto& flags = candidate.recipe.fast_math;
     if (i >= 100) contracted += std::count(flags.begin(), flags.end(), "contract") > 0;
     Verdict verdict = fake_ok(1);
-    if (candidate.recipe.unroll_threshold == 3000) verdict.outcome = Outcome::Wrong;  // Not for its flags.
+    if (candidate.recipe.unroll_threshold == 3000)
+      verdict.outcome = Outcome::Wrong;  // Not because of its fast-math flags.
     proposer.learn({i + 2, candidate, verdict, std::nullopt, {1}, 0});
   }
   EXPECT_GT(contracted, 20);

@@ -9,8 +9,8 @@
 namespace kernelift {
 namespace {
 
-constexpr size_t kFewestMarks = 5;  ///< Models do not count the seven of "<<<<<<< SEARCH" well.
-constexpr size_t kShownLines = 8;   ///< Of the nearest place, in a complaint.
+constexpr size_t kFewestMarks = 5;  ///< Accepted length of a marker; models miscount the seven of "<<<<<<< SEARCH".
+constexpr size_t kShownLines = 8;   ///< Similar lines that a complaint shows.
 constexpr size_t kLongestIdea = 160;
 
 struct Block {
@@ -33,12 +33,7 @@ std::string joined(const std::vector<std::string>& lines, const char* end = "\n"
   return text;
 }
 
-std::string trimmed(const std::string& line) {
-  size_t begin = line.find_first_not_of(" \t"), end = line.find_last_not_of(" \t");
-  return begin == line.npos ? "" : line.substr(begin, end - begin + 1);
-}
-
-/// Share of the shorter line's character pairs that the other has too.
+/// Share of the shorter line's character pairs that the other line contains, too.
 double likeness(const std::string& a, const std::string& b) {
   if (a.size() < 2 || b.size() < 2) return a == b && !a.empty();
   std::vector<std::string> left, right;
@@ -55,18 +50,18 @@ std::string nearest_lines(const std::string& source, const std::string& search) 
   auto wanted = lines_of(search), lines = lines_of(source);
   std::string key;
   for (auto& line : wanted)
-    if (trimmed(line).size() > key.size()) key = trimmed(line);
+    if (without_outer_blanks(line).size() > key.size()) key = without_outer_blanks(line);
   size_t best = 0;
   double most = -1;
   for (size_t i = 0; i < lines.size(); ++i)
-    if (double alike = likeness(trimmed(lines[i]), key); alike > most) most = alike, best = i;
+    if (double similar = likeness(without_outer_blanks(lines[i]), key); similar > most) most = similar, best = i;
   size_t begin = best > kShownLines / 2 ? best - kShownLines / 2 : 0;
   std::string shown;
   for (size_t i = begin; i < std::min(lines.size(), begin + kShownLines); ++i) shown += lines[i] + "\n";
   return "The nearest lines (from line " + std::to_string(begin + 1) + ") are:\n```\n" + shown + "```\n";
 }
 
-/// Where `piece` stands, in no middle of a name: `count++;` is not in `mcount++;`.
+/// Positions of `piece` that do not begin or end inside a name: `count++;` is not in `mcount++;`.
 std::vector<size_t> occurrences(const std::string& text, const std::string& piece) {
   std::vector<size_t> found;
   auto splits = [&](size_t at) {
@@ -77,27 +72,29 @@ std::vector<size_t> occurrences(const std::string& text, const std::string& piec
   return found;
 }
 
-/// How many of `mark` a line opens with, if nothing but `word` follows; else 0.
+/// Number of marks that a line begins with, if only `word` follows; else 0.
 size_t marks(const std::string& line, char mark, std::string_view word) {
   size_t count = std::min(line.find_first_not_of(mark), line.size());
-  return count >= kFewestMarks && trimmed(line.substr(count)) == word ? count : 0;
+  return count >= kFewestMarks && without_outer_blanks(line.substr(count)) == word ? count : 0;
 }
 
-/// Without the fence that some put around each half of a block.
+/// The text without the fence that some models put around each half of a block.
 std::string unfenced(const std::string& half) {
   auto lines = lines_of(half);
-  if (lines.size() < 2 || !trimmed(lines.front()).starts_with("```") || trimmed(lines.back()) != "```") return half;
+  if (lines.size() < 2 || !without_outer_blanks(lines.front()).starts_with("```") ||
+      without_outer_blanks(lines.back()) != "```")
+    return half;
   return joined({lines.begin() + 1, lines.end() - 1});
 }
 
-/// The blocks of an answer; `complaint` is set where the markers do not pair up.
+/// The blocks of an answer; `complaint` is set if the markers do not match.
 std::vector<Block> blocks_of(const std::vector<std::string>& lines, std::string& complaint) {
   std::vector<Block> blocks;
   enum { Outside, Searching, Replacing } state = Outside;
   Block block;
   size_t opened = 0;
   for (auto& line : lines) {
-    std::string marker = trimmed(line);
+    std::string marker = without_outer_blanks(line);
     if (size_t count = marks(marker, '<', "SEARCH")) {
       if (state != Outside) complaint = "A SEARCH block begins inside another one.";
       state = Searching, block = {}, opened = count;
@@ -116,12 +113,12 @@ std::vector<Block> blocks_of(const std::vector<std::string>& lines, std::string&
   return blocks;
 }
 
-/// The only fenced block with a kernel in it.
+/// The only fenced block that contains a kernel.
 std::optional<std::string> whole_file(const std::vector<std::string>& lines, std::string& complaint) {
   std::vector<std::string> fenced;
   bool inside = false;
   for (auto& line : lines) {
-    if (trimmed(line).starts_with("```")) {
+    if (without_outer_blanks(line).starts_with("```")) {
       if (!inside) fenced.emplace_back();
       inside = !inside;
     } else if (inside) {
@@ -134,29 +131,30 @@ std::optional<std::string> whole_file(const std::vector<std::string>& lines, std
   }
   std::erase_if(fenced, [](auto& text) { return text.find("__global__") == text.npos; });
   if (fenced.size() == 1) return fenced[0];
-  complaint = fenced.empty()
-                  ? "The answer holds no edit: neither a SEARCH/REPLACE block nor one fenced block with the whole file."
-                  : "The answer holds several fenced blocks with kernels; which one is meant is not clear.";
+  complaint =
+      fenced.empty()
+          ? "The answer contains no edit: neither a SEARCH/REPLACE block nor one fenced block with the whole file."
+          : "The answer contains several fenced blocks with kernels; it is not clear which one is meant.";
   return std::nullopt;
 }
 
 std::string idea_of(const std::vector<std::string>& lines) {
   std::string first;
   for (auto& line : lines) {
-    std::string text = trimmed(line);
-    if (text.starts_with("IDEA:")) return trimmed(text.substr(5)).substr(0, kLongestIdea);
+    std::string text = without_outer_blanks(line);
+    if (text.starts_with("IDEA:")) return without_outer_blanks(text.substr(5)).substr(0, kLongestIdea);
     if (first.empty() && !text.empty() && text[0] != '<' && text[0] != '`') first = text;
   }
   return first.substr(0, kLongestIdea);
 }
 
-/// `LAUNCH grid.x = EXPRESSION`; complaints name what is wrong.
+/// Applies `LAUNCH grid.x = EXPRESSION`; a complaint names the mistake.
 void apply_launch_line(const std::string& line, Candidate& candidate, const std::string& kernel,
                        std::string& complaint) {
   size_t equals = line.find('=');
-  std::string target = trimmed(line.substr(6, equals == line.npos ? line.npos : equals - 6));
+  std::string target = without_outer_blanks(line.substr(6, equals == line.npos ? line.npos : equals - 6));
   auto expression = equals == line.npos ? Result<Expression>(usage_error("'=' is missing"))
-                                        : Expression::parse(trimmed(line.substr(equals + 1)));
+                                        : Expression::parse(without_outer_blanks(line.substr(equals + 1)));
   if (!expression.ok()) {
     complaint = "'" + line + "' cannot be read: " + expression.error().message;
     return;
@@ -185,7 +183,7 @@ AnswerEdits apply_answer(const Candidate& parent, const std::string& answer, con
   auto lines = lines_of(answer);
   result.idea = idea_of(lines);
   Candidate candidate = parent;
-  // Models write \n, whatever they were shown.
+  // Models write \n, also for a text with \r\n.
   const bool crlf = parent.source.find("\r\n") != parent.source.npos;
   if (crlf) candidate.source = joined(lines_of(parent.source));
   const Hash before = candidate.key();
@@ -197,7 +195,7 @@ AnswerEdits apply_answer(const Candidate& parent, const std::string& answer, con
   if (!result.complaint.empty()) return result;
   for (size_t i = 0; i < blocks.size(); ++i) {
     std::string number = "SEARCH block " + std::to_string(i + 1);
-    if (trimmed(blocks[i].search).empty()) {
+    if (without_outer_blanks(blocks[i].search).empty()) {
       result.complaint = number + " is empty; say which lines it replaces.";
       return result;
     }
@@ -213,8 +211,8 @@ AnswerEdits apply_answer(const Candidate& parent, const std::string& answer, con
     candidate.source.replace(found[0], blocks[i].search.size(), blocks[i].replace);
   }
   for (auto& line : lines)
-    if (trimmed(line).starts_with("LAUNCH ") && result.complaint.empty())
-      apply_launch_line(trimmed(line), candidate, kernel, result.complaint);
+    if (without_outer_blanks(line).starts_with("LAUNCH ") && result.complaint.empty())
+      apply_launch_line(without_outer_blanks(line), candidate, kernel, result.complaint);
   if (!result.complaint.empty()) return result;
   if (candidate.key() == before) {
     result.complaint = "The edits change nothing.";

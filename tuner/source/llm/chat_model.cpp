@@ -1,4 +1,5 @@
-// See chat_model.h. The two wire formats differ in where the system text goes, in the auth header and in names.
+// See chat_model.h. The two wire formats differ in the place of the system text, in the authorisation header and in
+// names.
 #include "tuner/source/llm/chat_model.h"
 
 #include <algorithm>
@@ -13,17 +14,17 @@
 namespace kernelift {
 namespace {
 
-constexpr size_t kQuoted = 200;            ///< Characters of a server's own error text shown to a person.
-constexpr int kCharactersPerToken = 4;     ///< For servers that report no usage.
-constexpr int kFewestOutputTokens = 1024;  ///< An answer of fewer would hold no edit worth the call.
+constexpr size_t kQuoted = 200;            ///< Characters of a server's error text that are shown.
+constexpr int kCharactersPerToken = 4;     ///< For servers that do not report usage.
+constexpr int kFewestOutputTokens = 1024;  ///< Smallest useful limit of an answer.
 
 bool worth_retrying(const HttpReply& reply) {
-  // Spent money comes with the status of too many requests, and does not come back within a minute.
+  // 429 also means that the quota is spent, and then retrying is useless.
   if (reply.status == 429) return reply.body.find("insufficient_quota") == std::string::npos;
   return reply.status == 408 || reply.status == 409 || reply.status >= 500;
 }
 
-/// A message's content: a string, or a list of parts of which the text counts.
+/// The text of a message's content, which is a string or a list of parts.
 std::string text_of(const Json& content) {
   if (content.is_string()) return content.get<std::string>();
   std::string text;
@@ -33,8 +34,8 @@ std::string text_of(const Json& content) {
   return text;
 }
 
-/// Servers that do not tell a model's reasoning apart leave it before the answer, its opening mark in the prompt or
-/// not. It may hold drafts of edits.
+/// The answer without the reasoning that some servers leave before it, with or without the opening mark. It may contain
+/// drafts of edits.
 std::string without_thoughts(std::string text) {
   constexpr std::string_view kOpen = "<think>", kClose = "</think>";
   if (size_t close = text.rfind(kClose); close != text.npos) return text.substr(close + kClose.size());
@@ -44,7 +45,7 @@ std::string without_thoughts(std::string text) {
   return text;
 }
 
-/// What the server says is wrong, cut short and on one line.
+/// The server's error text, shortened to one line.
 std::string server_words(const std::string& body) {
   std::string words = body;
   if (auto json = Json::parse(body, nullptr, false); json.is_object()) {
@@ -90,7 +91,7 @@ Result<ModelSpec> ModelSpec::parse(const std::string& text) {
 Result<ChatModel> ChatModel::open(const ModelSpec& spec, const ChatLimits& limits) {
   const char* set = std::getenv(spec.key_variable());
   std::string key = set ? set : "";
-  // Keys come from files, with a line's end.
+  // Keys that were read from files end in a newline.
   key.erase(key.find_last_not_of(" \t\r\n") + 1);
   if (key.empty() && !spec.own_server)
     return environment_error(std::string(spec.key_variable()) + " is not set; export it, or leave --llm away");
@@ -111,7 +112,7 @@ std::string ChatModel::body(const std::string& system, const std::vector<ChatMes
 
 Result<ChatAnswer> ChatModel::read(const std::string& body) const {
   Json json = Json::parse(body, nullptr, false);
-  if (json.is_discarded()) return environment_error("half a reply: it is no complete JSON document");
+  if (json.is_discarded()) return environment_error("half a reply: it is not a complete JSON document");
   if (json.is_object() && json.contains("error") && !json["error"].is_null())
     return environment_error("the server answered " + server_words(body));
   auto answer = reading("the model's reply", [&] {
@@ -121,7 +122,7 @@ Result<ChatAnswer> ChatModel::read(const std::string& body) const {
     if (openai) {
       auto& choice = json.at("choices").at(0);
       auto& message = choice.at("message");
-      // Absent or null where a model reasoned until it was cut off.
+      // Absent or null if the model reasoned until it was cut off.
       if (auto content = message.find("content"); content != message.end()) read.text = text_of(*content);
       if (auto why = message.find("refusal");
           why != message.end() && why->is_string() && !why->get<std::string>().empty())
@@ -140,7 +141,7 @@ Result<ChatAnswer> ChatModel::read(const std::string& body) const {
         return found != usage->end() && found->is_number() ? std::optional(found->get<int64_t>()) : std::nullopt;
       };
       read.input_tokens = count(openai ? "prompt_tokens" : "input_tokens").value_or(0);
-      // Anthropic counts what its cache took part in apart; OpenAI's figure holds it.
+      // Anthropic counts cached tokens separately; OpenAI's figure includes them.
       for (auto* cached : {"cache_creation_input_tokens", "cache_read_input_tokens"})
         read.input_tokens += count(cached).value_or(0);
       read.output_tokens = count(openai ? "completion_tokens" : "output_tokens").value_or(read.output_tokens);
@@ -206,7 +207,7 @@ Result<ChatAnswer> ChatModel::ask(const std::string& system, const std::vector<C
     } else {
       last = "the server answered HTTP " + std::to_string(reply->status) + " " + server_words(reply->body);
       if (adapt(reply->status, reply->body)) {
-        --attempt;  // Not the server's failure, and each time there is less to ask for.
+        --attempt;  // Not a failure of the server, and the limit becomes smaller each time.
         continue;
       }
       if (!worth_retrying(*reply)) {

@@ -1,4 +1,4 @@
-// Claims about applying a model's answer: strictly, once, or not at all with a useful complaint.
+// Tests of applying a model's answer: exactly once, or not at all with a useful complaint.
 #include "tuner/source/llm/answer_edits.h"
 
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ TEST(AnswerEdits, ApplyAnExactMatch) {
   EXPECT_EQ(result.idea, "twice as much");
 }
 
-TEST(AnswerEdits, ComplainWithTheNearestLines) {
+TEST(AnswerEdits, ComplainWithTheMostSimilarLines) {
   auto result = applied(edit("  y[0]=1;\n", "  y[0] = 2;\n"));
   EXPECT_FALSE(result.candidate);
   EXPECT_THAT(result.complaint, HasSubstr("does not occur"));
@@ -43,7 +43,7 @@ TEST(AnswerEdits, RefuseAnAmbiguousMatch) {
   EXPECT_THAT(apply_answer(twice, edit("  y[0] = 1;\n", "\n"), "k", false).complaint, HasSubstr("occurs 2 times"));
 }
 
-TEST(AnswerEdits, MatchNoMiddleOfAName) {
+TEST(AnswerEdits, DoNotMatchInsideAName) {
   Candidate counts = parent();
   counts.source += "  mcount++;\n";
   EXPECT_THAT(apply_answer(counts, edit("count++;\n", "count += 2;\n"), "k", false).complaint,
@@ -60,14 +60,14 @@ TEST(AnswerEdits, ApplyAllOrNothing) {
   EXPECT_THAT(result.complaint, HasSubstr("SEARCH block 2"));
 }
 
-TEST(AnswerEdits, TakeAWholeFileFromOneFence) {
+TEST(AnswerEdits, AcceptAWholeFileInOneFence) {
   auto result = applied("Here it is.\n```cuda\n__global__ void k(float *y) { y[0] = 3; }\n```\nEnjoy.");
   ASSERT_TRUE(result.candidate);
   EXPECT_EQ(result.candidate->source, "__global__ void k(float *y) { y[0] = 3; }\n");
 }
 
 TEST(AnswerEdits, ComplainAboutProse) {
-  EXPECT_THAT(applied("I would use shared memory.").complaint, HasSubstr("holds no edit"));
+  EXPECT_THAT(applied("I would use shared memory.").complaint, HasSubstr("contains no edit"));
 }
 
 TEST(AnswerEdits, ComplainAboutHalfAReply) {
@@ -77,7 +77,7 @@ TEST(AnswerEdits, ComplainAboutHalfAReply) {
   EXPECT_THAT(applied("```\n__global__ void k(").complaint, HasSubstr("ends inside a fenced block"));
 }
 
-TEST(AnswerEdits, ComplainWhenNothingChanges) {
+TEST(AnswerEdits, ComplainIfNothingChanges) {
   EXPECT_THAT(applied(edit("  y[0] = 1;\n", "  y[0] = 1;\n")).complaint, HasSubstr("change nothing"));
 }
 
@@ -106,7 +106,7 @@ TEST(AnswerEdits, ApplyToASourceWithCarriageReturnsAndKeepThem) {
               HasSubstr("change nothing"));
 }
 
-TEST(AnswerEdits, TakeMarksThatWereNotCountedWellAndFencesAroundHalves) {
+TEST(AnswerEdits, AcceptMiscountedMarkersAndFencesAroundHalves) {
   const char* const kAnswers[] = {
       "<<<<<< SEARCH\n  y[0] = 1;\n======\n  y[0] = 2;\n>>>>>> REPLACE\n",
       "```cpp\n<<<<<<<< SEARCH\n  y[0] = 1;\n========\n  y[0] = 2;\n>>>>>>> REPLACE\n```\n",
@@ -118,7 +118,7 @@ TEST(AnswerEdits, TakeMarksThatWereNotCountedWellAndFencesAroundHalves) {
   }
 }
 
-TEST(AnswerEdits, LeaveALineOfEqualSignsInTheTextAlone) {
+TEST(AnswerEdits, AcceptALineOfEqualSignsInTheText) {
   Candidate ruled = parent();
   ruled.source += "/*\n=====\n*/\n";
   auto result = apply_answer(ruled, edit("/*\n=====\n*/\n", "// no rule\n"), "k", false);
@@ -126,7 +126,7 @@ TEST(AnswerEdits, LeaveALineOfEqualSignsInTheTextAlone) {
   EXPECT_THAT(result.candidate->source, HasSubstr("}\n// no rule\n"));
 }
 
-TEST(AnswerEdits, SurviveEveryTruncationOfAnAnswer) {
+TEST(AnswerEdits, ComplainAboutATruncatedAnswer) {
   std::string answer =
       "IDEA: x\nLAUNCH grid.x = (gx + 1) / 2\n" + edit("  y[0] = 1;\n", "  y[0] = 2;\n") + "```\n__global__\n```\n";
   for (size_t cut = 0; cut <= answer.size(); ++cut) {

@@ -1,6 +1,6 @@
-// Claims about the model proposer, against a real HTTP server on loopback that answers from a script: prose, wrong
-// edits, half a reply, 429, 500, nothing, a hang. Each becomes data or a note; nothing stops the run; the key stays
-// out.
+// Tests of the model proposer with an HTTP server on loopback that replies from a script: prose, wrong edits, half a
+// reply, 429, 500, nothing, a hang. Each of them becomes a repair or a note, the run goes on, and the key is not
+// written.
 #include "tuner/source/llm/llm_proposer.h"
 
 #include <gmock/gmock.h>
@@ -33,7 +33,7 @@ struct Scripted {
 
 std::string json_text(const std::string& text) { return Json(text).dump(); }
 
-/// Speaks both vendors' formats and hands out the script's replies in order; the last one is repeated.
+/// Uses both vendors' formats and sends the script's replies in order; the last one is repeated.
 class ModelServer {
  public:
   explicit ModelServer(std::vector<Scripted> script) : script_(std::move(script)) {
@@ -102,7 +102,7 @@ class LlmTest : public testing::Test {
     EXPECT_TRUE(made.ok()) << made.error().message;
     return std::move(*made);
   }
-  /// Polls until a proposal comes or nothing more is under way.
+  /// Polls until there is a proposal or the proposer is idle.
   std::vector<Proposal> next(LlmProposer& proposer) {
     for (int polls = 0; polls < 2000; ++polls) {
       auto proposals = proposer.propose(history_, 1);
@@ -145,7 +145,7 @@ TEST_F(LlmTest, PromptsWithSourceGeometryAndHistory) {
   EXPECT_THAT(server.requests.at(0).body, HasSubstr("a bold attempt: wrong at verify"));
 }
 
-TEST_F(LlmTest, TellsTheModelWhatHoldsTheKernelBack) {
+TEST_F(LlmTest, IncludesTheProfileInThePrompt) {
   options_.profile = "It is bound by DRAM, at 71 % of that roof.\nregisters 40";
   ModelServer server({{200, kGoodEdit, {}, 0, 0}});
   next(*proposer(server));
@@ -177,28 +177,28 @@ TEST_F(LlmTest, RepairsWithCompilerDiagnostics) {
   auto proposals = next(*model);
   Verdict failed = fake_failure(Outcome::CompileFailed, "line 3: use of undeclared identifier 'zz'");
   model->learn({2, proposals.at(0).candidate, failed, {}, {1}, 0});
-  // The next idea was under way already; the repair comes after it.
+  // The next idea's call was running already; the repair follows it.
   ASSERT_EQ(next(*model).size(), 1u);
   ASSERT_EQ(next(*model).size(), 1u);
   EXPECT_THAT(server.requests.at(2).body, HasSubstr("undeclared identifier 'zz'"));
 }
 
-TEST_F(LlmTest, AsksAgainAfter429And500) {
+TEST_F(LlmTest, RetriesAfter429And500) {
   ModelServer server({{429, "", "{}", 1, 0}, {500, "", "oops", 0, 0}, {200, kGoodEdit, {}, 0, 0}});
   auto begin = std::chrono::steady_clock::now();
   auto model = proposer(server);
   EXPECT_EQ(next(*model).size(), 1u);
   EXPECT_EQ(server.requests.size(), 3u);
-  EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(950));  // Retry-After was kept.
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(950));  // Retry-After was respected.
 }
 
-TEST_F(LlmTest, AsksAgainAfterHalfAReply) {
+TEST_F(LlmTest, RetriesAfterHalfAReply) {
   ModelServer server({{200, "", R"({"choices":[{"message":{"cont)", 0, 0}, {200, kGoodEdit, {}, 0, 0}});
   auto model = proposer(server);
   EXPECT_EQ(next(*model).size(), 1u);
 }
 
-TEST_F(LlmTest, LeavesAModelAloneThatNeverAnswers) {
+TEST_F(LlmTest, GivesUpOnAModelThatNeverAnswers) {
   ModelServer server({{503, "", "{\"error\": {\"message\": \"overloaded\"}}", 0, 0}});
   attempts_ = 2;
   auto model = proposer(server);
@@ -226,7 +226,7 @@ TEST_F(LlmTest, GivesUpOnAHangWithinItsDeadline) {
   EXPECT_THAT(notes_, Contains(HasSubstr("no complete reply within")));
 }
 
-TEST_F(LlmTest, SaysAtTheEndWhatCameOfIt) {
+TEST_F(LlmTest, ReportsTheResultAtTheEnd) {
   ModelServer server({{200, kGoodEdit, {}, 0, 0}, {200, "Use shared memory.", {}, 0, 0}});
   options_.most_calls = 2, options_.most_repairs = 1;
   auto model = proposer(server);
@@ -246,19 +246,19 @@ TEST_F(LlmTest, StopsAtOnceWhenTheRunEnds) {
   while (server.requests.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   auto begin = std::chrono::steady_clock::now();
   model.reset();
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10)) << "the server takes 20 to answer";
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10)) << "the server takes 20 s to answer";
 }
 
-TEST_F(LlmTest, DoesNotAskAgainAfterATimeout) {
+TEST_F(LlmTest, DoesNotRetryAfterATimeout) {
   ModelServer server({{200, kGoodEdit, {}, 0, 20000}});
   call_seconds_ = 0.2;
   options_.most_calls = 1;
   auto model = proposer(server);
   EXPECT_TRUE(next(*model).empty());
-  EXPECT_EQ(server.requests.size(), 1u) << "it would take as long again";
+  EXPECT_EQ(server.requests.size(), 1u) << "a second call would take as long";
 }
 
-TEST_F(LlmTest, DoesNotWaitForSpentMoney) {
+TEST_F(LlmTest, DoesNotRetryIfTheQuotaIsSpent) {
   ModelServer server({{429, "", R"({"error": {"code": "insufficient_quota", "message": "check your plan"}})", 30, 0}});
   options_.most_calls = 1;
   auto model = proposer(server);
@@ -267,8 +267,8 @@ TEST_F(LlmTest, DoesNotWaitForSpentMoney) {
   EXPECT_THAT(notes_, Contains(HasSubstr("check your plan")));
 }
 
-TEST_F(LlmTest, AsksForAShorterAnswerWhereTheContextIsSmall) {
-  // As vLLM says it: the error is the document itself.
+TEST_F(LlmTest, RequestsAShorterAnswerIfTheContextIsSmall) {
+  // vLLM sends the error as the document itself.
   const char* const kTooLong =
       R"({"object": "error", "message": "This model's maximum context length is 8192 tokens. However, you requested 17000 tokens", "code": 400})";
   ModelServer server({{400, "", kTooLong, 0, 0}, {400, "", kTooLong, 0, 0}, {200, kGoodEdit, {}, 0, 0}});
@@ -278,10 +278,10 @@ TEST_F(LlmTest, AsksForAShorterAnswerWhereTheContextIsSmall) {
           last = Json::parse(server.requests.at(2).body)["max_tokens"];
   EXPECT_EQ(last * 4, first);
   next(*model);
-  EXPECT_EQ(Json::parse(server.requests.at(3).body)["max_tokens"], last) << "it is remembered";
+  EXPECT_EQ(Json::parse(server.requests.at(3).body)["max_tokens"], last) << "later calls request the same";
 }
 
-TEST_F(LlmTest, SaysSoWhenThePromptItselfIsTooLong) {
+TEST_F(LlmTest, ReportsThatThePromptIsTooLong) {
   ModelServer server(
       {{400, "", R"({"error": {"message": "input length and `max_tokens` exceed context limit"}})", 0, 0}});
   options_.most_calls = 1;
@@ -291,7 +291,7 @@ TEST_F(LlmTest, SaysSoWhenThePromptItselfIsTooLong) {
   EXPECT_THAT(notes_, Contains(HasSubstr("exceed context limit")));
 }
 
-TEST_F(LlmTest, UsesTheNewerNameOfTheLimitWhereTheServerAsksForIt) {
+TEST_F(LlmTest, UsesTheNewerNameOfTheLimitIfTheServerRequiresIt) {
   ModelServer server(
       {{400, "",
         R"({"error": {"message": "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."}})", 0, 0},
@@ -302,7 +302,7 @@ TEST_F(LlmTest, UsesTheNewerNameOfTheLimitWhereTheServerAsksForIt) {
   EXPECT_FALSE(Json::parse(server.requests.at(1).body).contains("max_tokens"));
 }
 
-TEST_F(LlmTest, ARefusalIsANoteAndNotRepaired) {
+TEST_F(LlmTest, DoesNotRepairARefusal) {
   const std::pair<const char*, const char*> kRefusals[] = {
       {"openai", R"({"choices":[{"message":{"content":null,"refusal":"I will not"},"finish_reason":"stop"}]})"},
       {"anthropic", R"({"content":[{"type":"text","text":"I will not"}],"stop_reason":"refusal"})"}};
@@ -317,7 +317,7 @@ TEST_F(LlmTest, ARefusalIsANoteAndNotRepaired) {
   }
 }
 
-TEST_F(LlmTest, AnEmptyAnswerIsAskedAboutWithoutAnEmptyTurn) {
+TEST_F(LlmTest, RepairsAnEmptyAnswerWithoutAnEmptyMessage) {
   const char* const kEmpty =
       R"({"content":[{"type":"thinking","thinking":"…"}],"stop_reason":"max_tokens","usage":{"input_tokens":1,"output_tokens":9}})";
   ModelServer server({{200, "", kEmpty, 0, 0}, {200, kGoodEdit, {}, 0, 0}});
@@ -328,7 +328,7 @@ TEST_F(LlmTest, AnEmptyAnswerIsAskedAboutWithoutAnEmptyTurn) {
   EXPECT_THAT(messages.back()["content"].get<std::string>(), HasSubstr("cut off at the token limit"));
 }
 
-TEST_F(LlmTest, PassesOverWhatTheModelThoughtAloud) {
+TEST_F(LlmTest, IgnoresTheReasoning) {
   const std::string draft = "<<<<<<< SEARCH\n#define U 1\n=======\n#define U 8\n>>>>>>> REPLACE\n";
   for (std::string opening : {"<think>\n", ""}) {
     ModelServer server({{200, opening + "First I try\n" + draft + "</think>\n\n" + kGoodEdit, {}, 0, 0}});
@@ -339,7 +339,7 @@ TEST_F(LlmTest, PassesOverWhatTheModelThoughtAloud) {
   }
 }
 
-TEST_F(LlmTest, ReadsTextInPartsAndCountsWhatTheCacheTookPartIn) {
+TEST_F(LlmTest, ReadsTextInPartsAndCountsCachedTokens) {
   std::string edit = json_text(kGoodEdit);
   const std::pair<const char*, std::string> kReplies[] = {
       {"openai",
@@ -358,7 +358,7 @@ TEST_F(LlmTest, ReadsTextInPartsAndCountsWhatTheCacheTookPartIn) {
   }
 }
 
-TEST_F(LlmTest, SaysThatAWebPageIsNoModel) {
+TEST_F(LlmTest, ReportsThatAWebPageIsNoModel) {
   ModelServer server({{200, "", "<!doctype html><html></html>", 0, 0}});
   options_.most_calls = 1;
   auto model = proposer(server);
@@ -367,7 +367,7 @@ TEST_F(LlmTest, SaysThatAWebPageIsNoModel) {
   EXPECT_THAT(notes_, Contains(HasSubstr("check the URL")));
 }
 
-TEST_F(LlmTest, BeginsToCountAnewWhereItsBookkeepingIsDamaged) {
+TEST_F(LlmTest, StartsCountingAtZeroIfItsStateIsDamaged) {
   ModelServer server({{200, kGoodEdit, {}, 0, 0}});
   for (auto* damaged : {"{\"calls\": \"many\"}", "[1]", "{\"tokens\": null}", "{"}) {
     options_.spent = damaged;
@@ -375,7 +375,7 @@ TEST_F(LlmTest, BeginsToCountAnewWhereItsBookkeepingIsDamaged) {
   }
 }
 
-TEST_F(LlmTest, KeepsToItsTokenBudgetAndRemembersItAcrossSittings) {
+TEST_F(LlmTest, KeepsItsTokenBudgetAcrossSittings) {
   ModelServer server({{200, kGoodEdit, {}, 0, 0}});
   std::string saved;
   options_.most_tokens = 100;
@@ -411,7 +411,7 @@ TEST(ModelSpec, FillsInTheVendorsAddress) {
   EXPECT_EQ(ModelSpec::parse("openai:http://h:1/v1/,m")->url, "http://h:1/v1/chat/completions");
 }
 
-TEST(ModelSpec, SaysHowItIsWritten) {
+TEST(ModelSpec, ShowsItsSyntax) {
   for (auto* wrong : {"", "gpt", "openai", "openai:http://h", "openai:http://h,", "mistral:,m", "openai:ftp://h,m"}) {
     auto spec = ModelSpec::parse(wrong);
     ASSERT_FALSE(spec.ok()) << wrong;
@@ -420,7 +420,7 @@ TEST(ModelSpec, SaysHowItIsWritten) {
   }
 }
 
-TEST(ModelSpec, ANeededKeyThatIsMissingIsNamed) {
+TEST(ModelSpec, NamesAMissingKey) {
   ::unsetenv("OPENAI_API_KEY");
   EXPECT_THAT(ChatModel::open(*ModelSpec::parse("openai:,m"), {}).error().message,
               HasSubstr("OPENAI_API_KEY is not set"));

@@ -29,6 +29,27 @@ TEST(RuleProposer, BeginsWithRulesThatHelpTheKernelsBound) {
   EXPECT_EQ(first(Bound::Compute), "rules/reciprocal");
 }
 
+TEST(RuleProposer, StacksEditsOnTheFastestCandidates) {
+  History history;
+  Candidate original;
+  original.source = kProduct, original.tier = "baseline";
+  history.add({1, original, fake_ok(1), {}, {}, 0});
+  RuleProposer proposer(facts(), arguments());
+  for (int64_t id = 2; id < 60; ++id) {
+    auto proposals = proposer.propose(history, 1);
+    if (proposals.empty()) break;
+    const std::string& text = proposals[0].candidate.source;
+    bool accumulated = text.find("c_sum") != text.npos, restricted = text.find("__restrict__") != text.npos;
+    auto& trial = history.add(
+        {id, proposals[0].candidate, fake_ok(1 + 0.5 * accumulated + 0.3 * restricted), {}, proposals[0].parents, 0});
+    proposer.learn(trial);
+  }
+  EXPECT_NEAR(history.best()->verdict.speedup(), 1.8, 1e-9);
+  std::set<std::string> rules;
+  for (auto& step : history.best()->candidate.steps) rules.insert(step.rule);
+  EXPECT_THAT(rules, testing::IsSupersetOf({"scalar_promotion", "restrict_pointers"}));
+}
+
 TEST(RuleProposer, TriesEveryOpportunityOfTheOriginal) {
   History history;
   Candidate original;

@@ -16,34 +16,6 @@ namespace {
 
 using testing::HasSubstr;
 
-)"),
-              HasSubstr("auto r_sum = r[e.at(x, 1)];\n  for"));
-}
-
-)");
-  EXPECT_THAT(rows, HasSubstr("const bool has_iterations = start < end;\n  float y_sum = has_iterations ? y[i] : 0;\n  "
-                              "for (int j = start; j "
-                              "< end; ++j) y_sum += a[j];\n  if (has_iterations) y[i] = y_sum;"));
-EXPECT_THAT(after("scalar_promotion",
-                  "__global__ void k(float *y, const int *first, int n) {\n  int i = first[threadIdx.x];\n  for "
-                  "(unsigned j = i; j < n; ++j) y[i] += j;\n}\n"),
-            HasSubstr("const bool has_iterations = (unsigned int)i < n;"))
-    << "-1 becomes the largest unsigned number";
-const std::string lanes = after("scalar_promotion", R"(__global__ void k(float *y, const float *a, int m) {
-  int lane = threadIdx.x % 32, group = threadIdx.x / 32;
-  for (int j = lane * 64; j < m; ++j) y[group] += a[j];
-}
-)");
-EXPECT_THAT(lanes, HasSubstr("const bool has_iterations = (lane * 64) < m;"))
-    << "a lane without iterations would overwrite the sum of the others";
-const std::string memory = after("scalar_promotion", R"(__global__ void k(float *y, const float *a, const int *first) {
-  int i = threadIdx.x;
-  for (int j = first[i]; j < first[i + 1]; ++j) y[i] += a[j];
-}
-)");
-EXPECT_THAT(memory, HasSubstr("const bool has_iterations = first[i] < first[i + 1];\n"));
-}
-
 TEST(RestrictPointers, MarksEveryPointerRestrict) {
   EXPECT_THAT(after("restrict_pointers", kProduct, {{"ldg", 0}}),
               HasSubstr("k(float *__restrict__ a, float *__restrict__ b, float *__restrict__ c, int n)"));
@@ -371,27 +343,6 @@ TEST(Rules, ComposeAndAlwaysParse) {
 }
 
 TEST(Edits, ThatOverlapAreRefused) { EXPECT_FALSE(apply_edits("abcdef", {{0, 3, "x"}, {2, 4, "y"}})); }
-
-TEST(RuleProposer, StacksEditsOnTheFastestCandidates) {
-  History history;
-  Candidate original;
-  original.source = kProduct, original.tier = "baseline";
-  history.add({1, original, fake_ok(1), {}, {}, 0});
-  RuleProposer proposer(facts(), arguments());
-  for (int64_t id = 2; id < 60; ++id) {
-    auto proposals = proposer.propose(history, 1);
-    if (proposals.empty()) break;
-    const std::string& text = proposals[0].candidate.source;
-    bool accumulated = text.find("c_sum") != text.npos, restricted = text.find("__restrict__") != text.npos;
-    auto& trial = history.add(
-        {id, proposals[0].candidate, fake_ok(1 + 0.5 * accumulated + 0.3 * restricted), {}, proposals[0].parents, 0});
-    proposer.learn(trial);
-  }
-  EXPECT_NEAR(history.best()->verdict.speedup(), 1.8, 1e-9);
-  std::set<std::string> rules;
-  for (auto& step : history.best()->candidate.steps) rules.insert(step.rule);
-  EXPECT_THAT(rules, testing::IsSupersetOf({"scalar_promotion", "restrict_pointers"}));
-}
 
 }  // namespace
 }  // namespace kernelift

@@ -69,6 +69,9 @@ template <class T> __global__ void k(T *r, const T *p, Extent e, int x) {
     r[e.at(x, 1)] += flow(p, a);
   }
 }
+)"),
+              HasSubstr("auto r_sum = r[e.at(x, 1)];\n  for"));
+}
 
 TEST(ScalarPromotion, LeavesElementsWhoseAddressIsPassed) {
   EXPECT_EQ(after("scalar_promotion",
@@ -118,6 +121,30 @@ TEST(ScalarPromotion, AccessesNothingForAThreadWithoutIterations) {
   int i = blockIdx.x * blockDim.x + threadIdx.x, start = 0, end = 0;
   if (i < n) { start = first[i]; end = first[i + 1]; }
   for (int j = start; j < end; ++j) y[i] += a[j];
+}
+)");
+  EXPECT_THAT(rows, HasSubstr("const bool has_iterations = start < end;\n  float y_sum = has_iterations ? y[i] : 0;\n  "
+                              "for (int j = start; j "
+                              "< end; ++j) y_sum += a[j];\n  if (has_iterations) y[i] = y_sum;"));
+  EXPECT_THAT(after("scalar_promotion",
+                    "__global__ void k(float *y, const int *first, int n) {\n  int i = first[threadIdx.x];\n  for "
+                    "(unsigned j = i; j < n; ++j) y[i] += j;\n}\n"),
+              HasSubstr("const bool has_iterations = (unsigned int)i < n;"))
+      << "-1 becomes the largest unsigned number";
+  const std::string lanes = after("scalar_promotion", R"(__global__ void k(float *y, const float *a, int m) {
+  int lane = threadIdx.x % 32, group = threadIdx.x / 32;
+  for (int j = lane * 64; j < m; ++j) y[group] += a[j];
+}
+)");
+  EXPECT_THAT(lanes, HasSubstr("const bool has_iterations = (lane * 64) < m;"))
+      << "a lane without iterations would overwrite the sum of the others";
+  const std::string memory =
+      after("scalar_promotion", R"(__global__ void k(float *y, const float *a, const int *first) {
+  int i = threadIdx.x;
+  for (int j = first[i]; j < first[i + 1]; ++j) y[i] += a[j];
+}
+)");
+  EXPECT_THAT(memory, HasSubstr("const bool has_iterations = first[i] < first[i + 1];\n"));
 }
 
 TEST(ScalarPromotion, LeavesElementsThatAnIterationMaySkip) {

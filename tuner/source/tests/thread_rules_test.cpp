@@ -12,9 +12,6 @@ namespace {
 
 using testing::HasSubstr;
 
-");
-}
-
 TEST(BlockCoarsening, KeepsTheGridWhereNoGuardKeepsThreadsInBounds) {
   auto with = [](const std::string& body) {
     auto found = offers(
@@ -33,25 +30,8 @@ TEST(BlockCoarsening, KeepsTheGridWhereNoGuardKeepsThreadsInBounds) {
   EXPECT_EQ(with("  if (i < n) x[i] = y[i];\n  x[i + n] = 0;\n"), 1) << "a store behind the guard";
 }
 
-",
-                           {{"x", 2}, {"y", 1}, {"z", 1}});
-EXPECT_THAT(text, HasSubstr("      // The element.\n      v[u] = x[i[u]];  // Once.\n    }\n"));
-EXPECT_THAT(text, HasSubstr("      /* Squared,\n      and no more. */\n      y[i[u]] = v[u] * v[u];\n"));
-EXPECT_THAT(text, HasSubstr("    for (int j = 0; j < 3; ++j) {  // Three times.\n      #pragma unroll\n"));
-}
-
 TEST(BlockMerging, LeavesKernelsWithoutBarriersToUnrollAndJam) {
   EXPECT_EQ(after("block_merging", kGemm, {{"x", 2}, {"y", 1}, {"z", 1}}, 0, plane()), "");
-}
-
-",
-                           {{"x", 1}, {"y", 2}, {"z", 1}}, 0, plane());
-EXPECT_THAT(text, HasSubstr("for (int m = i[u]; m < n; m++)"));
-size_t pragma = text.find("#pragma unroll 4");
-ASSERT_NE(pragma, text.npos);
-EXPECT_EQ(text.find("for (", pragma), text.find("for (int m = i;")) << "only in the remainder loop: " << text;
-EXPECT_EQ(text.find("#pragma unroll 4", pragma + 1), text.npos);
-EXPECT_THAT(text, HasSubstr("// from i on"));
 }
 
 TEST(SwapBlockAxes, RenumbersTheThreadsOfABlock) {

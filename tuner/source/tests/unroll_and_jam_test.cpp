@@ -54,6 +54,8 @@ TEST(UnrollAndJam, RepeatsDependentStatementsInASharedLoop) {
     }
   }
 }
+)");
+}
 
 TEST(UnrollAndJam, ComputesValuesOfOneAxisOncePerAxis) {
   std::string text = after("unroll_and_jam", kGemm, {{"x", 2}, {"y", 2}, {"z", 1}}, 0, plane());
@@ -157,6 +159,12 @@ TEST(UnrollAndJam, KeepsCommentsWithTheirStatements) {
       y[i] += x[j];
     }
   }
+}
+)",
+                           {{"x", 2}, {"y", 1}, {"z", 1}});
+  EXPECT_THAT(text, HasSubstr("      // The element.\n      v[u] = x[i[u]];  // Once.\n    }\n"));
+  EXPECT_THAT(text, HasSubstr("      /* Squared,\n      and no more. */\n      y[i[u]] = v[u] * v[u];\n"));
+  EXPECT_THAT(text, HasSubstr("    for (int j = 0; j < 3; ++j) {  // Three times.\n      #pragma unroll\n"));
 }
 
 TEST(UnrollAndJam, MakesArraysOnlyOfTypesThatPermitIt) {
@@ -353,13 +361,21 @@ TEST(UnrollAndJam, DropsPragmasOfRepeatedLoopsAndKeepsComments) {
     c[i * n + j] = sum;
   }
 }
+)",
+                           {{"x", 1}, {"y", 2}, {"z", 1}}, 0, plane());
+  EXPECT_THAT(text, HasSubstr("for (int m = i[u]; m < n; m++)"));
+  size_t pragma = text.find("#pragma unroll 4");
+  ASSERT_NE(pragma, text.npos);
+  EXPECT_EQ(text.find("for (", pragma), text.find("for (int m = i;")) << "only in the remainder loop: " << text;
+  EXPECT_EQ(text.find("#pragma unroll 4", pragma + 1), text.npos);
+  EXPECT_THAT(text, HasSubstr("// from i on"));
+}
 
 TEST(UnrollAndJam, DoesNotUnrollTheRemainderLoop) {
   std::string text = after("unroll_and_jam", kGemm, {{"x", 1}, {"y", 2}, {"z", 1}}, 0, plane());
   EXPECT_THAT(text, HasSubstr("    #pragma unroll 1\n    for (int iteration = 0;"));
   EXPECT_EQ(offers("unroll", kGemm, {{"factor", 4}}).size(), 1u);
-  EXPECT_EQ(offers("unroll", text, {{"factor", 4}}).size(), 1u)
-      << "the loop over k, not the remainder loop";
+  EXPECT_EQ(offers("unroll", text, {{"factor", 4}}).size(), 1u) << "the loop over k, not the remainder loop";
 }
 
 TEST(UnrollAndJam, DoesNotTakeCopiesOfRecordsForBarriers) {

@@ -1,11 +1,11 @@
-// Kernels' texts as nobody would write them: cut off, with pieces missing and with signs where none belong.
+// Damaged texts of kernels: truncated, with pieces missing, and with additional punctuation.
 #pragma once
 #include <cstdint>
 #include <string>
 
 namespace kernelift {
 
-/// 3000 of them, the same each time; `visit` is to end.
+/// Visits 3000 damaged texts, the same in every run.
 template <class Visit>
 void for_broken_texts(const std::string& whole, Visit visit) {
   const std::string odd = "(){}[];?=<>-.,#&|\"'/*+";
@@ -13,8 +13,8 @@ void for_broken_texts(const std::string& whole, Visit visit) {
   auto next = [&](size_t bound) {
     return static_cast<size_t>((state = state * 6364136223846793005u + 1442695040888963407u) >> 33) % bound;
   };
-  for (int turn = 0; turn < 3000; ++turn) {
-    std::string text = whole.substr(0, turn % 3 == 0 ? next(whole.size()) : whole.size());
+  for (int number = 0; number < 3000; ++number) {
+    std::string text = whole.substr(0, number % 3 == 0 ? next(whole.size()) : whole.size());
     for (size_t changes = next(6); changes > 0 && !text.empty(); --changes) {
       const size_t at = next(text.size());
       if (next(2) == 0) text.erase(at, next(12));

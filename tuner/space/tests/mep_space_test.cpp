@@ -1,4 +1,4 @@
-// Claims about the parameter tier's space of a MEP: knobs, block size, and the grid that follows.
+// Tests of the parameter space of a MEP: which knobs and block sizes are offered, and the candidates of its points.
 #include "tuner/space/mep_space.h"
 
 #include <gmock/gmock.h>
@@ -57,7 +57,7 @@ Point with(const Space& space, const std::string& name, int64_t value) {
   return point;
 }
 
-TEST(MepSpace, KernelsThatNeverAskWhetherAThreadIsPastTheEndGetNoLargerBlocks) {
+TEST(MepSpace, OffersNoLargerBlocksForUnguardedKernels) {
   Mep mep = mep_with("(n + 255) / 256", "256", 16, 256, 4096);  // Whose sizes are multiples of 256.
   auto largest = [&](const std::string& body) {
     std::string text =
@@ -89,7 +89,7 @@ TEST(MepSpace, GridFollowsAGeometryKnob) {
   EXPECT_EQ(geometry->block.x, 128u);
 }
 
-TEST(MepSpace, LeavesANumberAloneThatIsNoSize) {
+TEST(MepSpace, LeavesNumbersThatAreNotSizes) {
   Mep mep = mep_with("n", "64", 16, 64, 16);
   for (int64_t multiplier : {int64_t(2862933555777941757), int64_t(1) << 61, -(int64_t(1) << 62)}) {
     mep.knobs = {knob("M", multiplier, true, false)};
@@ -100,7 +100,7 @@ TEST(MepSpace, LeavesANumberAloneThatIsNoSize) {
   }
 }
 
-/// What is offered for `name` of a launch `<<<grid, block>>>` that has 16 blocks of 64.
+/// The values offered for `name` with a launch `<<<grid, block>>>` that has 16 blocks of 64.
 std::vector<int64_t> offered(const std::string& grid, const std::string& block, const std::string& name,
                              std::vector<Knob> knobs, int32_t n) {
   Mep mep = mep_with(grid, block, 16, 64, n);
@@ -113,18 +113,18 @@ std::vector<int64_t> offered(const std::string& grid, const std::string& block, 
   return {};
 }
 
-TEST(MepSpace, WhereTheGridDoesNotRoundUpOnlyWhatDividesTheBlockIsOffered) {
+TEST(MepSpace, OffersOnlyDivisorsIfTheGridIsNotRoundedUp) {
   using testing::Contains, testing::Each, testing::Le;
   auto knobs = [] { return std::vector<Knob>{knob("B", 64, true, true)}; };
   EXPECT_THAT(offered("n / B", "B", "B", knobs(), 1024), AllOf(Each(Le(64)), Contains(32)))
-      << "of a size of 192, 128 would leave 64";
-  EXPECT_THAT(offered("(n + B - 1) / B", "B", "B", knobs(), 1000), Contains(128)) << "the kernel has a guard for that";
+      << "blocks of 128 would omit 64 of 192 elements";
+  EXPECT_THAT(offered("(n + B - 1) / B", "B", "B", knobs(), 1000), Contains(128)) << "the kernel guards its index";
   EXPECT_THAT(offered("n / 64", "64", "block_x", {}, 1024), AllOf(Each(Le(64)), Contains(32)));
   EXPECT_THAT(offered("(n - 2 + 63) / 64", "64", "block_x", {}, 1000), Contains(128));
   EXPECT_THAT(offered("ceil_div(n, 64)", "64", "block_x", {}, 1000), Contains(128));
 }
 
-/// What is said of the block of a launch `<<<grid, block>>>(data, n)` of 16 blocks of 64.
+/// The reasons reported for the block of a launch `<<<grid, block>>>(data, n)` of 16 blocks of 64.
 std::string not_tried(const std::string& grid, const std::string& block, const char* kernel = "int i = blockDim.x;",
                       std::vector<Knob> knobs = {}) {
   Mep mep = mep_with(grid, block, 16, 64, 1024);
@@ -137,26 +137,26 @@ std::string not_tried(const std::string& grid, const std::string& block, const c
   return said;
 }
 
-TEST(MepSpace, SaysWhichBlockSizesAreNotTriedWhyAndWhatCouldBeChanged) {
+TEST(MepSpace, ReportsWhichBlockSizesAreNotTriedAndWhy) {
   using testing::StartsWith;
   EXPECT_EQ(not_tried("(n + 63) / 64", "64"), "");
   EXPECT_THAT(not_tried("n / 64", "64"),
               AllOf(StartsWith("block size along x other than 8, 16, 32, 64: the launch at line 7 does not round its "
-                               "grid up (n / 64); others are tried where "),
+                               "grid up (n / 64); other sizes are tried if "),
                     HasSubstr("(n + B - 1) / B")));
   EXPECT_THAT(not_tried("(part + 63) / 64", "64"),
-              HasSubstr("the launch at line 7 covers a size that the kernel is not given (part); others"));
+              HasSubstr("the launch at line 7 covers a size that the kernel is not given (part); other"));
   EXPECT_THAT(not_tried("n / 32 / 2", "64"), HasSubstr("the grid (n / 32 / 2) is not divided by it (64)"));
   EXPECT_THAT(not_tried("", "64"), StartsWith("block size: the launch does not say how the grid along x follows it; "));
   EXPECT_THAT(not_tried("n / 4", "64"),
               StartsWith("block size: the launch at line 7 says grid x is n / 4, which is 256, and 16 was recorded; "));
   EXPECT_THAT(not_tried("n / 64", "64", "int i = threadIdx.x;"),
-              StartsWith("block size: the kernel does not ask for it (blockDim)"));
+              StartsWith("block size: the kernel does not read it (blockDim)"));
   EXPECT_THAT(not_tried("n / B", "B", "", {knob("B", 64, true, true)}),
               StartsWith("B other than 8, 16, 32, 64: the launch"));
 }
 
-TEST(MepSpace, AConstantSizeOffersAllThatTheRecordedLaunchesCanShow) {
+TEST(MepSpace, OffersMultiplesForAConstantSize) {
   using testing::Contains;
   EXPECT_THAT(offered("1024 / 64", "64", "block_x", {}, 0), AllOf(Contains(128), Contains(32)));
   EXPECT_THAT(offered("(1024 + B - 1) / B", "B", "B", {knob("B", 64, true, true)}, 0),
@@ -166,7 +166,7 @@ TEST(MepSpace, AConstantSizeOffersAllThatTheRecordedLaunchesCanShow) {
   auto space = MepSpace::create(
       mep, parent("__global__ void k(float* data, int n) { data[blockIdx.x * blockDim.x + threadIdx.x] = 1; }\n"));
   EXPECT_THAT(space.space().parameters().at(0).values, testing::ElementsAre(8, 16, 32, 64))
-      << "960 are no whole blocks of 128: what 8 of them do more is another launch's";
+      << "8 blocks of 128 would do 64 elements of another launch";
   Candidate coarsened =
       parent("__global__ void k(float* data, int n) { data[blockIdx.x * blockDim.x + threadIdx.x] = 1; }\n");
   mep = mep_with("1024 / 64", "64", 16, 64);
@@ -174,10 +174,10 @@ TEST(MepSpace, AConstantSizeOffersAllThatTheRecordedLaunchesCanShow) {
   coarsened.launches[0].grid[0] = *Expression::parse("ceil_div(gx, 8)");
   EXPECT_THAT(MepSpace::create(mep, coarsened).space().parameters().at(0).values,
               testing::ElementsAre(8, 16, 32, 64, 128))
-      << "eight of 128 are 1024";
+      << "8 blocks of 128 are 1024 elements";
 }
 
-TEST(MepSpace, BlockStaysWithinTheThreadLimit) {
+TEST(MepSpace, KeepsTheBlockWithinTheThreadLimit) {
   Mep mep = mep_with("(n + B - 1) / B", "B", 16, 256, 4000);
   mep.knobs = {knob("B", 256, true, true)};
   auto space = MepSpace::create(mep, parent("#define B 256\n"));
@@ -185,14 +185,14 @@ TEST(MepSpace, BlockStaysWithinTheThreadLimit) {
     EXPECT_LE(space.space().bindings(space.space().at(rank)).at("B"), 1024);
 }
 
-TEST(MepSpace, SolvesForASizeThatIsNoArgument) {
+TEST(MepSpace, SolvesForASizeThatIsNotAnArgument) {
   Mep mep = mep_with("(size + B - 1) / B", "B", 16, 64);
   mep.knobs = {knob("B", 64, true, true)};
   auto space = MepSpace::create(mep, parent("#define B 64\n"));
   EXPECT_GT(space.space().count(), 1);
 }
 
-TEST(MepSpace, LeavesAKnobAloneWhenTheSiteDoesNotGiveTheRecordedGrid) {
+TEST(MepSpace, LeavesAKnobIfTheSiteDoesNotGiveTheRecordedGrid) {
   Mep mep = mep_with("(n + B - 1) / B", "B", 99, 64, 1000);
   mep.knobs = {knob("B", 64, true, true)};
   auto space = MepSpace::create(mep, parent("#define B 64\n"));
@@ -201,14 +201,14 @@ TEST(MepSpace, LeavesAKnobAloneWhenTheSiteDoesNotGiveTheRecordedGrid) {
               HasSubstr("says grid x is (n + B - 1) / B, which is 16, and 99 was recorded"));
 }
 
-TEST(MepSpace, LeavesAKnobAloneThatTheTextSpellsTwice) {
+TEST(MepSpace, LeavesAKnobThatTheTextSpellsTwice) {
   Mep mep = mep_with("1", "64", 1, 64);
   mep.knobs = {knob("U", 4, true, false)};
   auto space = MepSpace::create(mep, parent("#define U 4\n#define U 4\n"));
   EXPECT_THAT(space.left_alone().at(0), HasSubstr("U: "));
 }
 
-TEST(MepSpace, DoesNotShrinkWhatDataMayFill) {
+TEST(MepSpace, DoesNotShrinkArraysThatDataMayFill) {
   Mep mep = mep_with("16", "64", 16, 64);
   mep.knobs = {knob("CAP", 32, true, false)};
   auto least = [&] {
@@ -226,7 +226,7 @@ TEST(MepSpace, DoesNotShrinkWhatDataMayFill) {
   EXPECT_THAT(space.left_alone().at(0), HasSubstr("CAP below 32: an array of that extent may be filled further"));
 }
 
-TEST(MepSpace, TurnsAKnobThatTheLaunchAloneNames) {
+TEST(MepSpace, OffersAKnobThatOnlyTheLaunchUses) {
   Mep mep = mep_with("(n + B - 1) / B", "B", 16, 64, 1000);
   mep.knobs = {knob("heat::B", 64, false, true)};
   mep.launches[0].grid[0] = "(n + heat::B - 1) / heat::B"_e, mep.launches[0].block[0] = "heat::B"_e;
@@ -241,14 +241,13 @@ TEST(MepSpace, TurnsAKnobThatTheLaunchAloneNames) {
   EXPECT_EQ(geometry->grid.x, 8u);
   EXPECT_EQ(geometry->block.x, 128u);
   original.source = "__global__ void k() { __shared__ int a[B]; }";
-  EXPECT_TRUE(MepSpace::create(mep, original).space().parameters().empty())
-      << "its text names it, and does not say its value";
+  EXPECT_TRUE(MepSpace::create(mep, original).space().parameters().empty()) << "the text names it without its value";
   mep.knobs[0].value_range.file.clear();
   EXPECT_FALSE(MepSpace::create(mep, parent("__global__ void k() {}")).point_at({{"heat::B", 128}}))
-      << "of the command line";
+      << "defined on the command line";
 }
 
-TEST(MepSpace, HasNoPointForValuesThatItDoesNotOffer) {
+TEST(MepSpace, HasNoPointForOtherValues) {
   Mep mep = mep_with("(n + B - 1) / B", "B", 16, 64, 1000);
   mep.knobs = {knob("B", 64, true, true)};
   auto space = MepSpace::create(mep, parent("#define B 64\n__global__ void k() {}"));
@@ -258,7 +257,7 @@ TEST(MepSpace, HasNoPointForValuesThatItDoesNotOffer) {
   EXPECT_FALSE(space.point_at({{"C", 128}}));
 }
 
-TEST(MepSpace, OffersTheBlockSizeWhereTheGridDividesByIt) {
+TEST(MepSpace, OffersTheBlockSizeIfTheGridIsDividedByIt) {
   Mep mep = mep_with("(n + 255) / 256", "256", 4, 256, 1000);
   auto space = MepSpace::create(mep, parent("__global__ void k() { int i = blockDim.x; }"));
   Candidate candidate = space.materialise(with(space.space(), "block_x", 128));
@@ -267,13 +266,13 @@ TEST(MepSpace, OffersTheBlockSizeWhereTheGridDividesByIt) {
   EXPECT_EQ(geometry->block.x, 128u);
 }
 
-TEST(MepSpace, OffersTheBlockSizeHeldInAVariableOfTheSite) {
+TEST(MepSpace, OffersABlockSizeInAVariableOfTheSite) {
   Mep mep = mep_with("(n + threads - 1) / threads", "threads", 4, 256, 1000);
   auto space = MepSpace::create(mep, parent("__global__ void k() { int i = blockDim.x; }"));
   EXPECT_EQ(space.space().parameters().at(0).name, "block_x");
 }
 
-TEST(MepSpace, CountsFromTheBlockThatTheApplicationComputesThen) {
+TEST(MepSpace, UsesTheBlockThatTheApplicationComputes) {
   Mep mep = mep_with("(n + bs - 1) / bs", "bs", 4, 256, 1000);
   auto space = MepSpace::create(mep, parent("__global__ void k() { int i = blockDim.x; }"));
   Candidate candidate = space.materialise(with(space.space(), "block_x", 128));
@@ -296,7 +295,7 @@ Mep square(const std::string& block_y = "bs") {
 }
 constexpr const char* kAsksForBothAxes = "__global__ void k() { int i = blockDim.x + blockDim.y; }";
 
-TEST(MepSpace, ABlockThatIsTurnedIsTheVerifiedOneAlongAllAxes) {
+TEST(MepSpace, SetsAllAxesOfAChangedBlock) {
   // 16 along x and 32 along y fit; what the application may have along x another day would not.
   auto space = MepSpace::create(square(), parent(kAsksForBothAxes));
   Candidate candidate = space.materialise(with(space.space(), "block_y", 32));
@@ -305,24 +304,24 @@ TEST(MepSpace, ABlockThatIsTurnedIsTheVerifiedOneAlongAllAxes) {
   EXPECT_EQ(launch.evaluate({{1, 8, 1}, {64, 8, 1}}, candidate.values)->text(), "<<<(4,2,1), (16,32,1)>>>");
 }
 
-TEST(MepSpace, AnAxisWhoseSizeTheSourceFixesStaysAsItIsSpelled) {
+TEST(MepSpace, KeepsAxesWhoseSizeTheSourceFixes) {
   auto space = MepSpace::create(square("16"), parent(kAsksForBothAxes));
   Candidate candidate = space.materialise(with(space.space(), "block_x", 32));
   EXPECT_EQ(candidate.launches.at(0).block[0].text(), "block_x");
   EXPECT_EQ(candidate.launches.at(0).block[1].text(), "by");
   EXPECT_EQ(candidate.launches.at(0).grid[1].text(), "gy");
   candidate = space.materialise(with(space.space(), "block_y", 32));
-  EXPECT_EQ(candidate.launches.at(0).block[0].text(), "block_x") << "the application may make another one of it";
+  EXPECT_EQ(candidate.launches.at(0).block[0].text(), "block_x") << "the application may compute another size";
 }
 
-TEST(MepSpace, LeavesTheBlockWhoseSizeAlongAnotherAxisIsNotKnown) {
+TEST(MepSpace, LeavesABlockWhoseSizeAlongAnotherAxisIsUnknown) {
   Mep mep = square("(rows * 2)");
   EXPECT_TRUE(MepSpace::create(mep, parent(kAsksForBothAxes)).space().parameters().empty());
   mep = square("16");
   EXPECT_EQ(MepSpace::create(mep, parent(kAsksForBothAxes)).space().parameters().size(), 2u);
 }
 
-TEST(MepSpace, LeavesRoomForGridsAlongYAndSaysHowMuch) {
+TEST(MepSpace, KeepsGridsAlongYBelowTheirLimitByAPremise) {
   Mep mep = square("by");
   auto space = MepSpace::create(mep, parent(kAsksForBothAxes));
   EXPECT_THAT(space.materialise(with(space.space(), "block_y", 4)).note(),
@@ -335,7 +334,7 @@ TEST(MepSpace, LeavesRoomForGridsAlongYAndSaysHowMuch) {
   EXPECT_TRUE(full.point_at({{"block_y", 32}}));
 }
 
-TEST(MepSpace, LeavesTheBlockSizeToKernelsThatAskForIt) {
+TEST(MepSpace, OffersTheBlockSizeOnlyIfTheKernelReadsIt) {
   Mep mep = mep_with("(n + 255) / 256", "256", 4, 256, 1000);
   EXPECT_TRUE(
       MepSpace::create(mep, parent("__global__ void k() { int i = threadIdx.x; }")).space().parameters().empty());
@@ -343,7 +342,7 @@ TEST(MepSpace, LeavesTheBlockSizeToKernelsThatAskForIt) {
 
 /// Where the grid does not follow, a block of 64 that becomes smaller has as much to do as before; and `out[first +
 /// threadIdx.x]`, 64 a launch, is done twice by one that becomes larger.
-TEST(MepSpace, ABlockOfAnUnchangedGridBecomesAnotherWhereItsThreadsTakeTurns) {
+TEST(MepSpace, ChangesTheBlockOfAnUnchangedGridIfThreadsHaveBlockStrideLoops) {
   using testing::Contains;
   const std::string turns = "for (int i = threadIdx.x; i < n; i += blockDim.x) data[i] = 1;";
   const std::string once = "int i = threadIdx.x; if (i < n) data[i] = 1; i += blockDim.x; if (i < n) data[i] = 2;";
@@ -364,7 +363,7 @@ TEST(MepSpace, ABlockOfAnUnchangedGridBecomesAnotherWhereItsThreadsTakeTurns) {
   EXPECT_TRUE(tried("B", once, {knob("B", 64, true, true)}).empty());
 }
 
-TEST(MepSpace, ABlockBecomesNoLargerThanWhatItsThreadsShareHasRoomFor) {
+TEST(MepSpace, KeepsTheBlockWithinTheExtentsOfSharedArrays) {
   using testing::ElementsAre, testing::HasSubstr;
   auto tried = [](const std::string& shared, const std::string& block, const std::vector<Knob>& knobs,
                   std::vector<std::string>* said = nullptr) {
@@ -386,11 +385,12 @@ TEST(MepSpace, ABlockBecomesNoLargerThanWhatItsThreadsShareHasRoomFor) {
   EXPECT_THAT(tried("4", "64", {}, &said), ElementsAre(8, 16, 32, 64, 128));
   EXPECT_THAT(said, ElementsAre(HasSubstr("other than 8, 16, 32, 64, 128: its threads share part, which has no room")));
   EXPECT_THAT(tried("2", "B", {knob("B", 64, true, true)}), ElementsAre(8, 16, 32, 64));
-  EXPECT_THAT(tried("B / 32", "B", {knob("B", 64, true, true)}), testing::Contains(512)) << "it follows";
+  EXPECT_THAT(tried("B / 32", "B", {knob("B", 64, true, true)}), testing::Contains(512))
+      << "the extent depends on the knob";
   EXPECT_THAT(tried("32", "64", {}, &said), testing::Contains(512));
 }
 
-TEST(MepSpace, ABlockOfTwoAxesHasRoomWithBothOfThem) {
+TEST(MepSpace, KeepsABlockOfTwoAxesWithinTheExtents) {
   Mep mep = mep_with("(n + 31) / 32", "32", 16, 32, 500);
   mep.launches[0].grid[1] = "(n + 7) / 8"_e, mep.launches[0].block[1] = "8"_e;
   mep.instances[0].geometry = {{16, 63, 1}, {32, 8, 1}};
@@ -412,7 +412,7 @@ TEST(MepSpace, ABlockOfTwoAxesHasRoomWithBothOfThem) {
   EXPECT_GT(larger, 0u);
 }
 
-TEST(MepSpace, ALargerBlockGetsAsMuchDynamicSharedMemoryForEachThread) {
+TEST(MepSpace, ScalesDynamicSharedMemoryWithTheBlock) {
   auto bytes = [](const std::string& block, const std::string& shared, const std::vector<Knob>& knobs, int64_t size) {
     Mep mep = mep_with("(n + " + block + " - 1) / " + block, block, 16, 64, 1000);
     mep.knobs = knobs;
@@ -426,9 +426,9 @@ TEST(MepSpace, ALargerBlockGetsAsMuchDynamicSharedMemoryForEachThread) {
   };
   EXPECT_EQ(bytes("64", "256", {}, 128), 512u);
   EXPECT_EQ(bytes("64", "256", {}, 32), 256u);
-  EXPECT_EQ(bytes("64", "", {}, 128), 512u) << "whoever computes it";
+  EXPECT_EQ(bytes("64", "", {}, 128), 512u) << "in proportion to the recorded bytes";
   EXPECT_EQ(bytes("B", "B * 4", {knob("B", 64, true, true)}, 128), 512u);
-  EXPECT_EQ(bytes("B", "B * 4", {knob("B", 64, true, true)}, 32), 128u) << "as the launch says";
+  EXPECT_EQ(bytes("B", "B * 4", {knob("B", 64, true, true)}, 32), 128u) << "by the launch's expression";
   EXPECT_EQ(bytes("B", "256", {knob("B", 64, true, true)}, 128), 512u);
 }
 
@@ -452,7 +452,7 @@ TEST(MepSpace, ComposesWithALaunchThatAParentAlreadyChanged) {
   EXPECT_EQ(candidate.launches[0].evaluate(mep.instances[0].geometry, candidate.values)->grid.x, 8u);
 }
 
-TEST(MepSpace, SaysWhatTheParentHadDoneBeforeWhatItTurns) {
+TEST(MepSpace, AppendsItsStepToThoseOfTheParent) {
   Mep mep = mep_with("(n + B - 1) / B", "B", 16, 64, 1000);
   mep.knobs = {knob("B", 64, true, true)};
   Candidate rewritten = parent("#define B 64\n");
@@ -461,7 +461,7 @@ TEST(MepSpace, SaysWhatTheParentHadDoneBeforeWhatItTurns) {
   EXPECT_EQ(space.materialise(with(space.space(), "B", 32)).note(), "restrict_pointers parameters of k; B 64 -> 32");
 }
 
-TEST(MepSpace, ContinuesFromAValueThatItsParentAlreadyHolds) {
+TEST(MepSpace, ContinuesFromTheParentsValue) {
   Mep mep = mep_with("(n + B - 1) / B", "B", 16, 64, 1000);
   mep.knobs = {knob("B", 64, true, true)};
   auto first = MepSpace::create(mep, parent("#define B 64\n"));

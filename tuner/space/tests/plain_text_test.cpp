@@ -1,4 +1,4 @@
-// Claims about accesses to memory in one spelling.
+// Tests of writing every memory access of a kernel's text as an array element.
 #include "tuner/space/plain_text.h"
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ std::string of(const std::string& body) {
   return plain_text("__global__ void k(float* out, const float* __restrict__ row, int n) {\n" + body + "\n}\n");
 }
 
-TEST(PlainText, SpellsEveryAccessAsAnElement) {
+TEST(PlainText, WritesEveryAccessAsAnElement) {
   EXPECT_THAT(of("s += __ldg(row + k + threadIdx.x);"), HasSubstr("s += row[k + threadIdx.x];"));
   EXPECT_THAT(of("s += __ldg(&row[k]);"), HasSubstr("s += row[k];"));
   EXPECT_THAT(of("s += *(row + k) * 2;"), HasSubstr("s += row[k] * 2;"));
@@ -30,23 +30,24 @@ TEST(PlainText, SpellsEveryAccessAsAnElement) {
   EXPECT_THAT(of("Particle* p = all + i;\n  p->x = 1;"), HasSubstr("all[i].x = 1;"));
   EXPECT_THAT(of("float s = f(a * b, (a) * (b));\n  s = (n * t) + 3;"),
               HasSubstr("float s = f(a * b, (a) * (b));\n  s = (n * t) + 3;"))
-      << "products";
+      << "products stay products";
 }
 
-TEST(PlainText, FollowsPointersToWhatTheyWereMadeOf) {
+TEST(PlainText, ReplacesPointersByTheirBase) {
   EXPECT_THAT(of("const float* p = row + threadIdx.x;\n  s += p[k];"), HasSubstr("s += row[(threadIdx.x) + (k)];"));
   EXPECT_THAT(of("float* p = &out[n * i];\n  float* q = p + t;\n  q[k] = 1;"),
               HasSubstr("out[(n * i) + ((t) + (k))] = 1;"));
   EXPECT_THAT(of("__shared__ float tile[64];\n  float* s = tile;\n  s[t] = 1;"),
               testing::AllOf(HasSubstr("tile[t] = 1;"), HasSubstr("s = 0;")))
-      << "tile is named for its elements alone";
+      << "the pointer's definition does not count as an access";
   EXPECT_THAT(of("const float* p = row + t;\n  for (;;) { s += *p; p += n; }"), HasSubstr("s += row[(t) + (0 + p)];"))
-      << "and steps";
-  EXPECT_THAT(of("const float* p = n ? row : out;\n  s += p[t];"), HasSubstr("s += p[t];")) << "either";
+      << "the pointer is advanced";
+  EXPECT_THAT(of("const float* p = n ? row : out;\n  s += p[t];"), HasSubstr("s += p[t];"))
+      << "the pointer may have either base";
   EXPECT_THAT(of("const float* p = row;\n  p = out;\n  s += p[t];"), HasSubstr("s += p[t];"));
 }
 
-TEST(PlainText, PutsInMacrosThatSayAPlace) {
+TEST(PlainText, ExpandsMacrosForIndices) {
   EXPECT_THAT(plain_text("#define tid threadIdx.x\n#define ME (blockIdx.x * blockDim.x + tid)\n__global__ void "
                          "k(float* a) { a[ME] = tid; }"),
               HasSubstr("a[(blockIdx.x * blockDim.x + threadIdx.x)] = threadIdx.x;"));
@@ -54,7 +55,7 @@ TEST(PlainText, PutsInMacrosThatSayAPlace) {
               HasSubstr("a[N] = 0;"));
 }
 
-TEST(PlainText, EndsOnTextThatIsBroken) {
+TEST(PlainText, StaysSmallForBrokenText) {
   const std::string whole =
       "#define T threadIdx.x\n__global__ void k(float* a, const float* b, int n) {\n  const float* p = b + T; float* q "
       "= &a[n];\n  *q = *(p + 1) + __ldg(b + n); q[0] = ((float4*)p)[n].x; p->x = 2; f(a + n, p); p++; q = p + 1; p = "

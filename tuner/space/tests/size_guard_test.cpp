@@ -1,8 +1,9 @@
-// Claims about which kernels keep threads past a size from storing anything.
+// Tests of finding stores that no comparison with a size guards.
 #include "tuner/space/size_guard.h"
 
 #include <gtest/gtest.h>
 
+#include "tuner/space/knob_text.h"
 #include "tuner/space/tests/broken_text.h"
 
 namespace kernelift {
@@ -16,7 +17,7 @@ bool lacks(const std::string& body, const std::string& before = "") {
 }
 const std::string kIndex = "int i = blockIdx.x * blockDim.x + threadIdx.x;\n";
 
-TEST(SizeGuard, StandsAroundOrInFrontOfEveryStore) {
+TEST(SizeGuard, MustEncloseOrPrecedeEveryStore) {
   for (auto* guarded :
        {"if (i < n) out[i] = in[i];", "if (i >= n) return;\nout[i] = in[i];\nout[i + n] = 2;",
         "if (!(i < n)) { in[0]; return; }\n*(out + i) = 1;",
@@ -33,7 +34,7 @@ TEST(SizeGuard, StandsAroundOrInFrontOfEveryStore) {
     EXPECT_TRUE(lacks(kIndex + bare)) << bare;
 }
 
-TEST(SizeGuard, IsOnTheSideThatIsInside) {
+TEST(SizeGuard, MustBeOnTheSideThatIsInBounds) {
   for (auto* bare :
        {"if (i < n) out[i] = in[i]; else out[i] = 0;", "if (i >= n) { out[i] = 0; return; }\nout[i] = in[i];",
         "if (i != n) out[i] = 1;", "if (i < n || m > 5) out[i] = 1;", "if (i >= n && m > 5) return;\nout[i] = 1;",
@@ -45,7 +46,7 @@ TEST(SizeGuard, IsOnTheSideThatIsInside) {
     EXPECT_FALSE(lacks(kIndex + guarded)) << guarded;
 }
 
-TEST(SizeGuard, LetsInNobodyBehindWhatIsCovered) {
+TEST(SizeGuard, MustNotAdmitMoreThanTheCoveredSize) {
   for (auto* bare : {"if (i > n) return;\nout[i] = 1;", "if (i <= n) out[i] = 1;", "if (n >= i) out[i] = 1;",
                      "if (!(i > n)) out[i] = 1;", "if (i < n + 2) out[i] = 1;", "if (i < 2 * n) out[i] = 1;",
                      "if (i - 1 < n) out[i] = 1;", "const int end = n * m;\nif (i < end) out[i] = 1;",
@@ -59,15 +60,15 @@ TEST(SizeGuard, LetsInNobodyBehindWhatIsCovered) {
     EXPECT_FALSE(lacks(kIndex + guarded)) << guarded;
 }
 
-TEST(SizeGuard, IsOfTheAxis) {
+TEST(SizeGuard, BelongsToOneAxis) {
   const std::string text =
       "__global__ void k(float* out, int n) {\n  int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * "
       "blockDim.y + threadIdx.y;\n  if (y >= n) return;\n  out[y * n + x] = 1;\n}\n";
-  EXPECT_TRUE(lacks_guard(text, {"n"}, 0)) << "a square, of which the rows are asked for";
+  EXPECT_TRUE(lacks_guard(text, {"n"}, 0)) << "a square of which only the rows are guarded";
   EXPECT_FALSE(lacks_guard(text, {"n"}, 1));
 }
 
-TEST(SizeGuard, OfASumStandsWhereItsPartsAreRead) {
+TEST(SizeGuard, OfASumMustCoverTheReadsOfItsParts) {
   const std::string last =
       "\n__shared__ float tile[256];\ntile[threadIdx.x] = s;\n__syncthreads();\nif (threadIdx.x == 0) out[blockIdx.x] "
       "= tile[0];";
@@ -88,42 +89,44 @@ TEST(SizeGuard, OfASumStandsWhereItsPartsAreRead) {
   }
 }
 
-TEST(SizeGuard, IsNotMadeByAMemberOfTheSameName) {
+TEST(SizeGuard, IgnoresMembersOfTheSameName) {
   EXPECT_TRUE(lacks(kIndex + "if (i < box.n) out[i] = n;"));
   EXPECT_TRUE(lacks(kIndex + "if (i < box->n) out[i] = n;"));
-  EXPECT_TRUE(lacks(kIndex + "out[m] = n;\nif (i < m) out[i] = 1;")) << "a store makes no size of its index";
+  EXPECT_TRUE(lacks(kIndex + "out[m] = n;\nif (i < m) out[i] = 1;")) << "a store does not turn its index into a size";
 }
 
-TEST(SizeGuard, IsNotAskedOfWhatIsTheThreadsOwn) {
+TEST(SizeGuard, IsNotNeededForLocalVariables) {
   EXPECT_FALSE(lacks(kIndex + "__shared__ float tile[256];\nfloat sum[2], more[2] = {0};\ntile[threadIdx.x] = i < n ? "
                               "in[i] : 0;\nsum[0] = more[1] = 1;\n__syncthreads();\nif (i < n) out[i] = tile[0];"));
   EXPECT_FALSE(lacks("const int i = min(blockIdx.x * blockDim.x + threadIdx.x, n - 1);\nout[i] = in[i];"))
-      << "the last one's work, done again";
+      << "the last thread's work is repeated";
 }
 
-TEST(SizeGuard, IsBelievedWhereTheTextCannotTell) {
+TEST(SizeGuard, IsAssumedWhereTheTextDoesNotShowIt) {
   EXPECT_FALSE(
       lacks("EACH(i, n) { out[i] = 1; }", "#define EACH(i, end) for (int i = blockIdx.x; i < (end); i += gridDim.x)\n"))
-      << "a loop that a macro spells";
+      << "a macro spells the loop";
   EXPECT_FALSE(lacks(kIndex + "store(out, i, n);",
                      "__device__ void store(float* to, int i, int n) { if (i < n) to[i] = 1; }\n"));
   EXPECT_FALSE(lacks("out[place()] = n;", "__device__ int place() { return blockIdx.x; }\n"));
 }
 
-TEST(SizeGuard, EndsOnTextThatDoesNot) {
+TEST(SizeGuard, IsNotMissedInIncompleteText) {
   for (auto* text :
        {"", "__global__", "__global__ void k(", "__global__ void k() {",
-        "__global__ void k(int n) { if (blockIdx.x < n", "__global__ void k(int n) { a[blockIdx.x] = n; } }",
-        "__global__ void k(int n) { for (;;) { do { switch", "__global__ void k(int n) { )]} blockIdx.x = n"})
-    lacks_guard(text, {"n"}, 0);
+        "__global__ void k(int n) { if (blockIdx.x < n", "__global__ void k(int n) { for (;;) { do { switch"})
+    EXPECT_FALSE(lacks_guard(text, {"n"}, 0)) << text;
+  EXPECT_TRUE(lacks_guard("__global__ void k(int n) { a[blockIdx.x + threadIdx.x] = n; } }", {"n"}, 0));
 }
 
-TEST(SizeGuard, EndsOnTextThatIsBroken) {
+TEST(SizeGuard, IsMissedOnlyInTextWithIndexAndSize) {
   const std::string whole =
       "__global__ void k(float* a, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  for (int j = i; j < "
       "n; j += n) { if (a[j] > 0) atomicAdd(&a[j], 1.f); else a[0]++; }\n"
       "  a[blockIdx.x] = i < n ? a[i] : p->n;\n  do { a[i] += 1; } while (i < n);\n}\n";
-  for_broken_texts(whole, [](auto& text) { lacks_guard(text, {"n"}, 0); });
+  for_broken_texts(whole, [](auto& text) {
+    EXPECT_TRUE(!lacks_guard(text, {"n"}, 0) || (mentions(text, "blockIdx") && mentions(text, "n"))) << text;
+  });
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Claims about constrained spaces: exact counts, uniform sampling without listing, neighbours.
+// Tests of constrained spaces: counting, ranking, sampling and neighbours.
 #include "tuner/space/space.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ Space block_space() {
   return *Space::create({{"bx", {16, 32, 64}}, {"by", {8, 16, 32}}, {"unroll", {1, 2, 4}}}, {parse("bx * by <= 1024")});
 }
 
-TEST(Space, RefusesMoreValuesThanItsPointsCanName) {
+TEST(Space, RefusesMoreValuesThanAPointCanIndex) {
   Tunable parameter{"launch", {}};
   for (int64_t value = 0; value < 70'000; ++value) parameter.values.push_back(value);
   for (auto& space : {Space::create({parameter}, {}), Space::of_points({parameter}, {{0}, {1}})}) {
@@ -41,7 +41,7 @@ TEST(Space, EveryRankIsADistinctValidPoint) {
 
 TEST(Space, RejectsPointsThatBreakAConstraint) { EXPECT_FALSE(block_space().valid({2, 2, 0})); }
 
-TEST(Space, SamplesEveryPointAboutEquallyOften) {
+TEST(Space, SamplesUniformly) {
   Space space = block_space();
   Random random(7);
   std::map<Point, int> seen;
@@ -50,7 +50,7 @@ TEST(Space, SamplesEveryPointAboutEquallyOften) {
   for (auto& [point, times] : seen) EXPECT_NEAR(times, 1000, 200);
 }
 
-TEST(Space, CountsATrillionPointsWithoutListingThem) {
+TEST(Space, CountsATrillionPointsWithoutEnumeration) {
   std::vector<Tunable> parameters;
   for (int p = 0; p < 12; ++p) parameters.push_back({"p" + std::to_string(p), {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}});
   Space space = *Space::create(parameters, {parse("p0 + p1 < 9")});
@@ -71,7 +71,7 @@ TEST(Space, DrawsFromATreeTooLargeToBuild) {
   for (int i = 0; i < 100; ++i) EXPECT_TRUE(space.valid(space.sample(random)));
 }
 
-TEST(Space, NearNeighboursMoveOneOrderedParameterOneStep) {
+TEST(Space, NearNeighboursDifferByOneStep) {
   for (auto& point : block_space().neighbours({0, 0, 1}, true)) {
     int moved = std::abs(point[0] - 0) + std::abs(point[1] - 0) + std::abs(point[2] - 1);
     EXPECT_EQ(moved, 1);
@@ -80,17 +80,17 @@ TEST(Space, NearNeighboursMoveOneOrderedParameterOneStep) {
   EXPECT_EQ(block_space().neighbours({0, 0, 1}, false).size(), 6u);
 }
 
-TEST(Space, AConstraintThatCannotBeComputedIsViolated) {
+TEST(Space, TreatsAConstraintThatCannotBeEvaluatedAsViolated) {
   Space space = *Space::create({{"a", {0, 1, 2}}}, {parse("4 / a >= 2")});
   EXPECT_EQ(space.count(), 2);
 }
 
-TEST(Space, AnUnsatisfiableConstraintLeavesNothing) {
+TEST(Space, IsEmptyForAnUnsatisfiableConstraint) {
   EXPECT_EQ(Space::create({{"a", {1, 2}}}, {parse("a > 5")})->count(), 0);
   EXPECT_EQ(Space::create({{"a", {1, 2}}}, {parse("0")})->count(), 0);
 }
 
-TEST(Space, NothingIsDrawnFromWhereNothingIsLeft) {
+TEST(Space, GivesNoPointIfItIsEmpty) {
   Space space = *Space::create({{"a", {1, 2}}}, {parse("a > 5")});
   Random random(1);
   EXPECT_FALSE(space.valid(space.start(random)));
@@ -103,7 +103,7 @@ TEST(Space, NamesTheUnknownParameterOfAConstraint) {
   EXPECT_NE(space.error().message.find("'b'"), std::string::npos);
 }
 
-TEST(Space, OfPointsHoldsExactlyThosePoints) {
+TEST(Space, ContainsExactlyTheGivenPoints) {
   Space space = *Space::of_points({{"a", {1, 2}}, {"b", {1, 2, 3}}}, {{0, 2}, {1, 0}, {0, 0}, {0, 2}});
   EXPECT_EQ(space.count(), 3);
   EXPECT_TRUE(space.valid({0, 2}));

@@ -29,9 +29,10 @@ INSERT INTO candidate VALUES(1,'fe0902062177069e85d2a61c491de599','baseline','or
 "timings":[{"instance":"i0","weight":1.0,"baseline_seconds":0.001,"seconds":0.001,"speedup":1.0,"speedup_low":0.99,
 "speedup_high":1.01,"samples":20,"cold":false}],"counters":{"largest_ulps":2.0,"registers":32.0},
 "device":"cuda: NVIDIA H200, sm_90, driver 580.159.04","compile_seconds":0.25,"evaluate_seconds":0.5}',NULL);
-INSERT INTO candidate VALUES(2,'78417b270d2ee793817d234404078c64','source','rules','unroll','ok','time',1.5,
+INSERT INTO candidate VALUES(2,'78417b270d2ee793817d234404078c64','source','rules/jam','jam neighbours along x (x 2, y 1, z 1)','ok','time',1.5,
 1.485,0.00066666,1.25,'92e44c0a69730a1ea6ac2eb567792b61','O3',
-'{"key":"78417b270d2ee793817d234404078c64","tier":"source","proposer":"rules","note":"unroll","values":{},
+'{"key":"78417b270d2ee793817d234404078c64","tier":"source","proposer":"rules/jam",
+"note":"jam neighbours along x (x 2, y 1, z 1)","values":{},
 "recipe":{"level":"O3","passes":"","unroll_threshold":-1,"inline_threshold":-1,"fast_math":[],"vectorize":true,
 "options":[]},"launches":[],"scratch":[]}',
 '{"outcome":"ok","stage":"time","detail":"","instance":"","buffer":"","expected":"","got":"","index":0,"distance":0.0,

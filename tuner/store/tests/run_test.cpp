@@ -1,4 +1,4 @@
-// Claims about the run database: everything comes back, damage is one sentence, a second writer is refused.
+// Tests of the run database: everything is read back, damage is reported in one sentence, a second writer is refused.
 #include "tuner/store/run.h"
 
 #include <gmock/gmock.h>
@@ -53,7 +53,7 @@ class RunFile : public testing::Test {
   std::filesystem::path file_ = folder_.path() / "k-1.klrun";
 };
 
-TEST_F(RunFile, GivesEverythingBack) {
+TEST_F(RunFile, IsReadBackCompletely) {
   { RunStore run = filled(); }
   RunStore run = std::move(*RunStore::open(file_));
   auto trials = *run.history();
@@ -66,7 +66,7 @@ TEST_F(RunFile, GivesEverythingBack) {
   EXPECT_EQ((*run.baseline())->id, 1);
 }
 
-TEST_F(RunFile, GivesTheStepsOfACandidateBack) {
+TEST_F(RunFile, KeepsTheStepsOfACandidate) {
   Candidate made = candidate("u", "source", 64);
   made.add_step({.origin = Step::Origin::Rule,
                  .rule = "restrict_pointers",
@@ -81,31 +81,7 @@ TEST_F(RunFile, GivesTheStepsOfACandidateBack) {
   EXPECT_EQ(RunStore::open(file_)->history()->back().candidate.steps, made.steps);
 }
 
-TEST_F(RunFile, OfTheFirstFormatIsReadWithTheNamesThatRulesHaveToday) {
-  { RunStore run = filled(); }
-  ASSERT_TRUE(Database::open(file_, Database::Mode::ReadWrite)
-                  ->execute("PRAGMA user_version=1; UPDATE candidate SET candidate='{\"tier\":\"source\","
-                            "\"proposer\":\"rules/jam\",\"note\":\"jam the loop over i (x 2); B 64 -> 32\"}' "
-                            "WHERE id=3")
-                  .ok());
-  const Candidate read = RunStore::open(file_)->history()->at(2).candidate;
-  EXPECT_EQ(read.proposer, "rules/unroll_and_jam");
-  EXPECT_EQ(read.steps, std::vector{Step::described("jam the loop over i (x 2); B 64 -> 32")});
-}
-
-TEST_F(RunFile, IsOfTodaysFormatOnceItIsResumed) {
-  auto version = [&] { return std::to_integer<int>(read_bytes(file_)->at(63)); };
-  { RunStore run = filled(); }
-  EXPECT_EQ(version(), kRunVersion);
-  ASSERT_TRUE(Database::open(file_, Database::Mode::ReadWrite)->execute("PRAGMA user_version=1").ok());
-  ASSERT_EQ(version(), 1);
-  { EXPECT_TRUE(RunStore::open(file_).ok()); }
-  EXPECT_EQ(version(), 1) << "by a reader it is left as it is";
-  { EXPECT_TRUE(RunStore::resume(file_).ok()); }
-  EXPECT_EQ(version(), kRunVersion);
-}
-
-TEST_F(RunFile, BestApplicableLeavesOutWhatOnlyOurCompilerCanDo) {
+TEST_F(RunFile, BestApplicableExcludesRecipes) {
   RunStore run = filled();
   EXPECT_EQ((*run.best())->id, 4);
   EXPECT_EQ((*run.best(true))->id, 2);
@@ -118,7 +94,7 @@ TEST_F(RunFile, ConfirmedFiguresReplaceScreenedOnes) {
   EXPECT_EQ((*run.best())->id, 2);
 }
 
-TEST_F(RunFile, OfPatchesThatNoiseDoesNotTellApartTheShortestIsTheBest) {
+TEST_F(RunFile, PrefersTheShortestOfPatchesWithIndistinguishableGains) {
   RunStore run = std::move(*RunStore::create(file_, meta()));
   auto record = [&](const std::string& source, const std::string& tier, const Verdict& verdict) {
     EXPECT_TRUE(run.record(candidate(source, tier, 64), verdict, {}, 1).ok());
@@ -129,10 +105,10 @@ TEST_F(RunFile, OfPatchesThatNoiseDoesNotTellApartTheShortestIsTheBest) {
   record("a\nb2\n", "source", fake_noisy(1.12, 1.10, 1.14));
   record("a\nb\n", "params", fake_noisy(1.0, 0.8, 1.3));
   EXPECT_EQ((*run.best(true))->candidate.source, "a\nb1\n");
-  EXPECT_EQ((*run.best(false))->figures().speedup(), 1.20) << "where no patch is asked for, the fastest";
+  EXPECT_EQ((*run.best(false))->figures().speedup(), 1.20) << "the length of a patch does not matter there";
 }
 
-TEST_F(RunFile, RefusesASecondWriterByName) {
+TEST_F(RunFile, RefusesASecondWriter) {
   RunStore run = filled();
   auto second = RunStore::resume(file_);
   ASSERT_FALSE(second.ok());
@@ -162,10 +138,10 @@ TEST_F(RunFile, IsCreatedByOneOfSeveralProcessesThatTry) {
   }
 }
 
-TEST_F(RunFile, LeavesNothingBehindThatCouldNotBeBegun) {
+TEST_F(RunFile, LeavesNothingBehindIfItCannotBeCreated) {
   pid_t child = fork();
   if (child == 0) {
-    // As on a disk that is full after the first page.
+    // Like a disk that is full after the first page.
     std::signal(SIGXFSZ, SIG_IGN);
     rlimit limit{4096, 4096};
     setrlimit(RLIMIT_FSIZE, &limit);
@@ -173,18 +149,18 @@ TEST_F(RunFile, LeavesNothingBehindThatCouldNotBeBegun) {
   }
   int status = -1;
   ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0) << "created all the same";
+  EXPECT_EQ(status, 0) << "the run was created in spite of the limit";
   EXPECT_TRUE(std::filesystem::is_empty(folder_.path())) << std::filesystem::directory_iterator(folder_.path())->path();
 }
 
-TEST_F(RunFile, AsksForAnotherPlaceWhereItsFolderCannotBe) {
+TEST_F(RunFile, AsksForAnotherFolderIfItsOwnCannotBeCreated) {
   std::ofstream(folder_.path() / "runs") << "a file";
   auto run = RunStore::create(folder_.path() / "runs" / "k-1.klrun", meta());
   ASSERT_FALSE(run.ok());
   EXPECT_THAT(run.error().message, HasSubstr("choose a writable place with --state DIR"));
 }
 
-TEST_F(RunFile, SendsNobodyToARunThatDoesNotExistYet) {
+TEST_F(RunFile, AdvisesResumeOnlyForAnExistingRun) {
   for (auto [mode, advice] :
        {std::pair{Database::Mode::Create, "start again"}, std::pair{Database::Mode::ReadWrite, "--resume"}}) {
     auto database = Database::open(file_, mode);
@@ -196,7 +172,7 @@ TEST_F(RunFile, SendsNobodyToARunThatDoesNotExistYet) {
   }
 }
 
-TEST_F(RunFile, AFileOfTheFutureIsRefusedAndLeftAsItIs) {
+TEST_F(RunFile, RefusesAFileOfANewerFormat) {
   { RunStore run = filled(); }
   std::fstream(file_, std::ios::in | std::ios::out | std::ios::binary).seekp(63).put(9);
   auto before = *read_bytes(file_);
@@ -206,16 +182,16 @@ TEST_F(RunFile, AFileOfTheFutureIsRefusedAndLeftAsItIs) {
   EXPECT_EQ(*read_bytes(file_), before);
 }
 
-TEST_F(RunFile, ATextFileIsNoRun) {
+TEST_F(RunFile, RefusesATextFile) {
   ASSERT_TRUE(write_atomically(file_, std::string_view("hello")).ok());
   EXPECT_THAT(RunStore::open(file_).error().message, HasSubstr("is no run file"));
 }
 
-TEST_F(RunFile, AMissingFileIsNamed) {
+TEST_F(RunFile, NamesAMissingFile) {
   EXPECT_THAT(RunStore::open(file_).error().message, HasSubstr("k-1.klrun: no such run file"));
 }
 
-TEST_F(RunFile, DamageAnywhereIsAnErrorOrHarmlessAndNeverACrash) {
+TEST_F(RunFile, DamageIsAnErrorOrHarmless) {
   { RunStore run = filled(); }
   auto good = *read_bytes(file_);
   int refused = 0;
@@ -226,12 +202,18 @@ TEST_F(RunFile, DamageAnywhereIsAnErrorOrHarmlessAndNeverACrash) {
     refused += !run.ok();
   }
   EXPECT_GE(refused, 35);
+  int reported = 0;
   for (size_t at = 100; at < good.size(); at += good.size() / 60) {
     auto damaged = good;
     damaged[at] ^= std::byte{0x55};
     ASSERT_TRUE(write_atomically(file_, damaged).ok());
-    if (auto run = RunStore::open(file_); run.ok()) (void)run->history();
+    auto run = RunStore::open(file_);
+    auto trials = run.ok() ? run->history() : Result<std::vector<RunTrial>>(std::move(run).error());
+    if (trials.ok()) EXPECT_EQ(trials->size(), 4u) << "trials are missing without an error; byte " << at;
+    else EXPECT_THAT(trials.error().message, HasSubstr("k-1.klrun"));
+    reported += !trials.ok();
   }
+  EXPECT_GT(reported, 0);
 }
 
 TEST_F(RunFile, NumbersNewRunsAfterTheHighest) {
@@ -243,7 +225,7 @@ TEST_F(RunFile, NumbersNewRunsAfterTheHighest) {
   EXPECT_EQ(RunStore::latest_path(folder_.path(), "k").filename(), "k-10.klrun");
 }
 
-TEST_F(RunFile, ExportsThatOurTrialReaderReadsBack) {
+TEST_F(RunFile, ExportsWhatTheTrialReaderReads) {
   RunStore run = filled();
   for (auto* format : {"t4", "cachefile"}) {
     auto trials = parse_trials(export_run(run, format)->dump(), format);
@@ -254,7 +236,7 @@ TEST_F(RunFile, ExportsThatOurTrialReaderReadsBack) {
   }
 }
 
-TEST_F(RunFile, ExportsTheFiguresThatAreReported) {
+TEST_F(RunFile, ExportsConfirmedFigures) {
   RunStore run = filled();
   ASSERT_TRUE(run.record_confirmation(4, fake_ok(1.25)).ok());
   auto t4 = *export_run(run, "t4");
@@ -262,25 +244,25 @@ TEST_F(RunFile, ExportsTheFiguresThatAreReported) {
   EXPECT_DOUBLE_EQ(parse_trials(export_run(run, "cachefile")->dump(), "c")->optimum, 1 / 1.5);
 }
 
-TEST_F(RunFile, ExportsWhatTookTooLongAsATimeout) {
+TEST_F(RunFile, ExportsTimeouts) {
   RunStore run = filled();
   ASSERT_TRUE(run.record(candidate("u", "source", 64), fake_failure(Outcome::TimedOut), {1}, 4).ok());
   EXPECT_EQ((*export_run(run, "t4"))["results"][4]["invalidity"], "timeout");
 }
 
-TEST_F(RunFile, SaysWhichVersionBeganIt) {
+TEST_F(RunFile, RecordsTheVersionThatCreatedIt) {
   { RunStore run = filled(); }
   EXPECT_THAT(RunStore::open(file_)->meta().kernelift, testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+"));
 }
 
-TEST_F(RunFile, ExportsAllOfItAsJson) {
+TEST_F(RunFile, ExportsAllTrialsAsJson) {
   RunStore run = filled();
   auto json = *export_run(run, "json");
   EXPECT_EQ(json["format"], "kernelift-run");
   EXPECT_EQ(json["trials"].size(), 4u);
 }
 
-TEST_F(RunFile, AnUnknownExportFormatListsTheKnown) {
+TEST_F(RunFile, ListsTheExportFormats) {
   RunStore run = filled();
   EXPECT_THAT(export_run(run, "xml").error().message, HasSubstr("t4, cachefile and json"));
 }
@@ -291,14 +273,14 @@ class RunFileOfFormat1 : public RunFile {
     auto database = Database::open(file_, Database::Mode::Create);
     EXPECT_TRUE(database.ok() && database->execute(kRunOfFormat1).ok());
   }
-  /// As the file's head says.
+  /// user_version in the file's header.
   int version() const { return std::to_integer<int>((*read_bytes(file_))[63]); }
 };
 
 TEST_F(RunFileOfFormat1, GivesTheSameFacts) {
   auto run = RunStore::open(file_);
   ASSERT_TRUE(run.ok()) << run.error().message;
-  EXPECT_EQ(version(), 1) << "reading changes nothing";
+  EXPECT_EQ(version(), 1) << "reading must not change the file";
   auto trials = run->history();
   ASSERT_TRUE(trials.ok()) << trials.error().message;
   ASSERT_EQ(trials->size(), 3u);
@@ -342,11 +324,19 @@ TEST_F(RunFileOfFormat1, GivesTheSameFacts) {
   EXPECT_EQ((*run->best(true))->id, 2);
 }
 
+TEST_F(RunFileOfFormat1, NamesRulesAsTheyAreCalledToday) {
+  auto trials = *RunStore::open(file_)->history();
+  EXPECT_TRUE(trials[0].candidate.steps.empty());
+  EXPECT_EQ(trials[0].candidate.note(), "as recorded");
+  EXPECT_EQ(trials[1].candidate.proposer, "rules/unroll_and_jam");
+  EXPECT_EQ(trials[1].candidate.steps, std::vector{Step::described("jam neighbours along x (x 2, y 1, z 1)")});
+}
+
 TEST_F(RunFileOfFormat1, IsContinuedInTodaysFormat) {
   {
     auto run = RunStore::resume(file_);
     ASSERT_TRUE(run.ok()) << run.error().message;
-    EXPECT_EQ(version(), kRunVersion) << "no older Kernelift may read what is added";
+    EXPECT_EQ(version(), kRunVersion) << "older versions must refuse the rows that are added";
     Verdict verdict = fake_ok(1.7);
     verdict.image.identity = ImageIdentity::of("code");
     verdict.largest_ulps = 1;
@@ -361,7 +351,7 @@ TEST_F(RunFileOfFormat1, IsContinuedInTodaysFormat) {
   EXPECT_EQ((*trials)[3].verdict.image.identity, ImageIdentity::of("code"));
 }
 
-TEST_F(RunFile, KeepsProposersBookkeeping) {
+TEST_F(RunFile, KeepsTheStateOfProposers) {
   RunStore run = filled();
   ASSERT_TRUE(run.put_state("llm", "{\"tokens\": 12}").ok());
   EXPECT_EQ(*run.get_state("llm"), "{\"tokens\": 12}");

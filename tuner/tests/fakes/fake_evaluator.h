@@ -1,6 +1,5 @@
-// An Evaluator in memory: a deterministic landscape over parameter values, recipe and source text, with a log of calls.
-// A candidate's speed is decided by a function of the test; the delay makes it as slow as a real one where that
-// matters.
+// An Evaluator in memory with a log of its calls. A function of the test decides a candidate's speed from its values,
+// recipe and source text; a delay can make it as slow as a real evaluator.
 #pragma once
 #include <chrono>
 #include <functional>
@@ -19,7 +18,7 @@ inline Verdict fake_ok(double speedup) {
   return verdict;
 }
 
-/// As on a busy machine.
+/// A verdict as on a busy machine.
 inline Verdict fake_noisy(double speedup, double low, double high) {
   Verdict verdict = fake_ok(speedup);
   verdict.timings[0].speedup_low = low, verdict.timings[0].speedup_high = high;
@@ -56,7 +55,7 @@ class FakeEvaluator : public Evaluator {
     return confirms ? confirms(candidate) : landscape_(candidate);
   }
 
-  Landscape confirms;                           ///< What a confirmation says, if not what the search saw.
+  Landscape confirms;                           ///< Results of confirmations; empty: those of the search.
   std::vector<Candidate> submitted, confirmed;  ///< In order.
   size_t abandoned_before_confirming = 0;
 

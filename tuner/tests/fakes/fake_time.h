@@ -1,6 +1,6 @@
-// Time that passes only when the loop sleeps, and an Evaluator that takes its time by it: one candidate is measured
-// after the other, confirming costs what it is said to cost, and a deadline is kept or answered with nothing. With them
-// a whole tuning of forty seconds is played in milliseconds, the same way on every machine.
+// A clock that advances only when the loop sleeps, and an Evaluator that runs by it: candidates are measured one after
+// the other, confirmations have given costs, and a deadline that cannot be met gives no result. A tuning run of forty
+// seconds takes milliseconds with them, and is the same on every machine.
 #pragma once
 #include <deque>
 
@@ -30,9 +30,9 @@ class TimedEvaluator : public Evaluator {
  public:
   struct Costs {
     double evaluation = 1, calibration = 0, confirmation = 1;
-    double least = 0.4;  ///< Share of a confirmation that still is one.
-    double told = -1;    ///< What a confirmation is said to cost, if not what it does.
-    double first = 0;    ///< What the first takes beside that, and cannot do without.
+    double least = 0.4;  ///< Share of a confirmation's cost that suffices for a short one.
+    double told = -1;    ///< Cost that confirm_cost() reports; -1: the true one.
+    double first = 0;    ///< Additional cost of the first confirmation.
   };
   TimedEvaluator(FakeTime& time, Costs costs, FakeEvaluator::Landscape landscape)
       : time_(time), costs_(costs), landscape_(std::move(landscape)) {
@@ -64,7 +64,7 @@ class TimedEvaluator : public Evaluator {
   }
   std::optional<Evaluation> confirm_by(const Candidate& candidate, FakeTime::Time deadline) override {
     double left = std::chrono::duration<double>(deadline - time_.now()).count(), once = confirm_cost().first;
-    // What is known of the original serves where there is no time to measure it anew.
+    // The original is measured again only if there is time for it.
     if (left >= confirm_cost().once + once + costs_.confirmation) once += confirm_cost().once, fresh_ = true;
     asked_ = true;
     if (left < once + costs_.least * costs_.confirmation) {
@@ -76,7 +76,7 @@ class TimedEvaluator : public Evaluator {
     return landscape_(candidate);
   }
 
-  bool screens = false;  ///< What it gives up has figures, of the compiler that is quicker.
+  bool screens = false;  ///< Abandoned candidates have verdicts.
   size_t confirmed = 0, abandoned = 0;
   double last_submitted = 0;
 

@@ -1,4 +1,5 @@
-// A MEP folder as far as the tuner reads it: mep.json and the kernel's text, with one knob and one recorded instance.
+// A MEP folder with the parts that the tuner reads: mep.json and the kernel's text, with two knobs and one recorded
+// instance.
 #pragma once
 #include <cstdlib>
 
@@ -9,9 +10,8 @@
 
 namespace kernelift {
 
-/// From now on this process makes its temporary folders in memory, where there is such a place: a run is synced to disk
-/// at every verdict, which is the store's concern (its own tests stay on the disk) and would be most of a loop test's
-/// time.
+/// Lets this process create its temporary folders in memory, if possible: a run is synced to disk at every verdict,
+/// which would take most of a loop test's time. The store's own tests stay on the disk.
 struct FoldersInMemory {
   FoldersInMemory() {
     if (std::filesystem::is_directory("/dev/shm")) setenv("TMPDIR", "/dev/shm", 0);

@@ -1,4 +1,4 @@
-// A MEP, proposers and a run file for tests of the tuning loop, and a landscape whose best is known.
+// A MEP, proposers and a run file for tests of the tuning loop, and a landscape with a known optimum.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ namespace kernelift {
 
 using RunStore = Run;  // testing::Test has a private Run of its own.
 
-/// Best at B = 256, U = 4, O2 with contraction; U = 8 needs too much of something.
+/// The optimum is B = 256, U = 4, O2 with contraction; U = 8 exceeds the resources.
 inline Verdict landscape(const Candidate& candidate) {
   auto value = [&](const char* name, int64_t otherwise) {
     auto found = candidate.values.find(name);
@@ -23,7 +23,7 @@ inline Verdict landscape(const Candidate& candidate) {
   if (unroll >= 8) return fake_failure(Outcome::OverResources);
   double speedup = 1.0 + 0.2 * (block == 256) + 0.1 * (block == 128) + 0.1 * (unroll == 2) + 0.3 * (unroll == 4);
   if (candidate.recipe.level == "O2") speedup += 0.05;
-  for (auto& piece : candidate.recipe.fast_math) speedup += piece == "contract" ? 0.05 : 0;
+  for (auto& flag : candidate.recipe.fast_math) speedup += flag == "contract" ? 0.05 : 0;
   return fake_ok(speedup);
 }
 

@@ -89,13 +89,6 @@ bool has_value(const clang::VarDecl* variable) {
   return variable->hasInit() && !by_itself;
 }
 
-std::string without_outer_blanks(std::string_view text) {
-  auto blank = [](char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; };
-  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
-  return std::string(text);
-}
-
 /// Comment lines in the text between two statements; the first entry is the comment on the earlier statement's line.
 std::vector<std::string> comments_in(std::string_view gap) {
   std::vector<std::string> lines{""};

@@ -1,6 +1,6 @@
-// See shared_room.h. Names that are set once are what they are set to, down to threadIdx; then the index of every use
-// is worked out for every thread that comes there.
-#include "tuner/space/shared_room.h"
+// See shared_extent.h. Names that are set once are replaced by their values, down to threadIdx; then the index of every
+// use is evaluated for every thread that executes it.
+#include "tuner/space/shared_extent.h"
 
 #include <algorithm>
 #include <map>
@@ -16,13 +16,13 @@
 namespace kernelift {
 namespace {
 
-constexpr int kDeepest = 8;        ///< Names of names.
-constexpr size_t kLongest = 1000;  ///< Characters of an index that is worked out.
+constexpr int kDeepest = 8;        ///< Depth of names that are defined by other names.
+constexpr size_t kLongest = 1000;  ///< Characters of an index with its names replaced.
 const std::set<std::string> kThread{"threadIdx.x", "threadIdx.y", "threadIdx.z"};
 
-class Room {
+class SharedExtents {
  public:
-  Room(std::string text, const Bindings& knobs, const Dim3& block)
+  SharedExtents(std::string text, const Bindings& knobs, const Dim3& block)
       : text_(std::move(text)), block_(block), values_(knobs) {
     add_constants();
     std::map<std::string, int> times;
@@ -37,17 +37,18 @@ class Room {
     }
     std::erase_if(set_, [&](auto& one) { return times[one.first] != 1 || is_changed(one.first); });
     for (auto* word : {"if", "while", "for"})
-      for (auto& header : headers(text_, word)) asked_.push_back(header);
+      for (auto& header : headers(text_, word)) headers_.push_back(header);
   }
-  std::string array_without() const;
+  std::string too_small() const;
 
  private:
   /// `#define N 8`, `constexpr int N = 8;`, in terms of each other.
   void add_constants();
   bool is_changed(const std::string& name) const;
-  /// With every name that is set once put in; nullopt where it does not end, or is no expression.
-  std::optional<Expression> written_out(std::string text) const;
-  /// What has to hold for a thread to come to `at`, as far as it is a matter of threads and constants.
+  /// The expression with every name that is set once replaced; nullopt if that does not end, or it is not an
+  /// expression.
+  std::optional<Expression> expanded(std::string text) const;
+  /// Conditions on threads and constants under which a thread executes the text at `at`.
   std::vector<Expression> conditions(size_t at) const;
   void add_condition(std::string_view condition, std::vector<Expression>& into) const;
   template <class Visit>
@@ -57,16 +58,17 @@ class Room {
   Dim3 block_;
   Bindings values_;
   std::map<std::string, std::string> set_;
-  std::set<std::string> threads_ = kThread;  ///< And what is made of them.
-  std::vector<Header> asked_;
+  std::set<std::string> threads_ = kThread;  ///< threadIdx and names that depend on it.
+  std::vector<Header> headers_;
 };
 
-void Room::add_constants() {
+void SharedExtents::add_constants() {
   std::map<std::string, std::string> found;
   for (size_t at : whole_words(text_, "define")) {
     const size_t name = std::min(text_.find_first_not_of(" \t", at + 6), text_.size()), end = end_of_word(text_, name);
     if (name < end && text_.compare(end, 1, "(") != 0)
-      found[text_.substr(name, end - name)] = trimmed(std::string_view(text_).substr(end, text_.find('\n', end) - end));
+      found[text_.substr(name, end - name)] =
+          without_outer_blanks(std::string_view(text_).substr(end, text_.find('\n', end) - end));
   }
   for (auto& one : assignments(text_)) {
     const size_t line = text_.find_last_of(";{}(", one.at);
@@ -87,8 +89,8 @@ void Room::add_constants() {
   }
 }
 
-/// Counted, multiplied or given away by its address.
-bool Room::is_changed(const std::string& name) const {
+/// The variable is modified by an operator, or its address is taken.
+bool SharedExtents::is_changed(const std::string& name) const {
   return std::ranges::any_of(whole_words(text_, name), [&](size_t at) {
     const std::string_view before = std::string_view(text_).substr(0, at),
                            behind = std::string_view(text_).substr(at + name.size());
@@ -102,8 +104,8 @@ bool Room::is_changed(const std::string& name) const {
   });
 }
 
-std::optional<Expression> Room::written_out(std::string text) const {
-  for (int turn = 0; turn < kDeepest && text.size() < kLongest; ++turn) {
+std::optional<Expression> SharedExtents::expanded(std::string text) const {
+  for (int depth = 0; depth < kDeepest && text.size() < kLongest; ++depth) {
     auto parsed = Expression::parse(text);
     if (!parsed.ok()) return std::nullopt;
     std::string next;
@@ -128,17 +130,17 @@ std::optional<Expression> Room::written_out(std::string text) const {
   return std::nullopt;
 }
 
-void Room::add_condition(std::string_view condition, std::vector<Expression>& into) const {
+void SharedExtents::add_condition(std::string_view condition, std::vector<Expression>& into) const {
   for (size_t at = 0; at < condition.size();) {
     const size_t end = std::min(condition.find("&&", at), condition.size());
-    if (auto part = written_out(trimmed(condition.substr(at, end - at)))) into.push_back(*part);
+    if (auto part = expanded(without_outer_blanks(condition.substr(at, end - at)))) into.push_back(*part);
     at = end + 2;
   }
 }
 
-std::vector<Expression> Room::conditions(size_t at) const {
+std::vector<Expression> SharedExtents::conditions(size_t at) const {
   std::vector<Expression> all;
-  for (auto& header : asked_) {
+  for (auto& header : headers_) {
     if (header.begin < at && at < header.end && header.condition.find("||") == header.condition.npos)
       add_condition(header.condition, all);
   }
@@ -150,9 +152,9 @@ std::vector<Expression> Room::conditions(size_t at) const {
   return all;
 }
 
-/// Stops where `visit` says false.
+/// Visits the block's threads until `visit` returns false.
 template <class Visit>
-bool Room::every_thread(Visit visit) const {
+bool SharedExtents::every_thread(Visit visit) const {
   Bindings bound = values_;
   bound["blockDim.x"] = block_.x, bound["blockDim.y"] = block_.y, bound["blockDim.z"] = block_.z,
   bound["warpSize"] = kWarpSize;
@@ -165,32 +167,31 @@ bool Room::every_thread(Visit visit) const {
   return true;
 }
 
-std::string Room::array_without() const {
+std::string SharedExtents::too_small() const {
   const std::vector<Subscript> elements = subscripts(text_);
   for (auto& declared : elements) {
-    if (!declared.declared || trimmed(declared.index).empty())
-      continue;  // Of `extern __shared__ float all[]` the launch has as much for each thread.
-    auto extent = written_out(declared.index);
+    if (!declared.declared || without_outer_blanks(declared.index).empty())
+      continue;  // `extern __shared__ float all[]` is scaled with the block by the launch.
+    auto extent = expanded(declared.index);
     auto size = extent ? extent->evaluate(values_) : Result<int64_t>(usage_error("not read"));
-    // Given to a function, or to a pointer that is not followed: used by whoever has it, as nobody knows.
+    // Passed to a function, or assigned to a pointer that is not traced: its uses are unknown.
     for (size_t at : whole_words(text_, declared.array)) {
       const size_t next = text_.find_first_not_of(" \t\n", at + declared.array.size());
       if (next == text_.npos || text_[next] != '[') return declared.array;
     }
     for (auto& use : elements) {
       if (use.declared || use.array != declared.array || use.dimension != declared.dimension) continue;
-      auto index = written_out(use.index);
-      if (!index && holds(without_indices(use.index), threads_))
-        return declared.array;  // Data are none of the block's size.
+      auto index = expanded(use.index);
+      if (!index && holds(without_indices(use.index), threads_)) return declared.array;  // The index depends on data.
       const auto names = index ? index->variables() : std::set<std::string>();
       if (std::ranges::none_of(names, [&](auto& name) { return kThread.contains(name); })) continue;
-      // What else there is in it may be nothing.
+      // Other names in the index may be 0.
       Bindings nothing;
       for (auto& name : names)
         if (!kThread.contains(name) && !values_.contains(name) && !name.starts_with("blockDim.")) nothing[name] = 0;
-      const std::vector<Expression> asked = conditions(use.at);
+      const std::vector<Expression> conditions_there = conditions(use.at);
       const bool fits = size.ok() && every_thread([&](Bindings& thread) {
-                          for (auto& condition : asked)
+                          for (auto& condition : conditions_there)
                             if (auto holds = condition.evaluate(thread); holds.ok() && *holds == 0) return true;
                           for (auto& name : nothing) thread.insert(name);
                           auto at = index->evaluate(thread);
@@ -205,8 +206,8 @@ std::string Room::array_without() const {
 
 }  // namespace
 
-std::string shared_without_room(std::string_view source, const Bindings& knobs, const Dim3& block) {
-  return block.count() > kMostThreadsPerBlock ? "" : Room(plain_text(source), knobs, block).array_without();
+std::string too_small_shared_array(std::string_view source, const Bindings& knobs, const Dim3& block) {
+  return block.count() > kMostThreadsPerBlock ? "" : SharedExtents(plain_text(source), knobs, block).too_small();
 }
 
 std::optional<Expression> shared_bytes_by_knobs(const Mep& mep) {

@@ -1,0 +1,443 @@
+// See mep_space_builder.h.
+#include "tuner/space/mep_space_builder.h"
+
+#include <algorithm>
+
+#include "core/model/launch/quotient.h"
+#include "tuner/space/block_stride.h"
+#include "tuner/space/knob_text.h"
+#include "tuner/space/shared_extent.h"
+#include "tuner/space/size_guard.h"
+
+namespace kernelift {
+namespace {
+
+constexpr int kReach = 3;            ///< Values are at most 2^3 times smaller or larger than the original.
+constexpr int64_t kGridReserve = 4;  ///< Factor by which other runs may have larger grids than the recorded ones.
+const char* const kBlockParameter[] = {"block_x", "block_y", "block_z"};
+/// Advice that follows an objection.
+constexpr const char* kRoundUp =
+    "; other sizes are tried if every launch rounds its grid up, as in (n + B - 1) / B with B the block's size, and n "
+    "is "
+    "a kernel parameter that guards the index";
+constexpr const char* kNoBlockStride =
+    "the grid does not follow it, so fewer threads could leave work undone in a larger run, and more threads could do "
+    "some of it twice; other sizes are tried if the kernel has block-stride loops, as in for (i = threadIdx.x; i < n; "
+    "i += blockDim.x)";
+
+std::vector<int64_t> values_around(int64_t original) {
+  constexpr int64_t kLargestSize = int64_t(1)
+                                   << 30;  // Larger numbers are not sizes but multipliers of generators, masks …
+  if (original > kLargestSize || original < -kLargestSize) return {original};
+  std::set<int64_t> values{original};
+  bool power_of_two = original > 0 && (original & (original - 1)) == 0;
+  for (int step = 1; step <= kReach; ++step) {
+    if (original > 0 && original >> step) values.insert(original >> step);
+    if (original > 0) values.insert(original << step);
+    if (original > 0 && !power_of_two && (original * 3) % 2 == 0) values.insert(original * 3 / 2);
+  }
+  if (!power_of_two && original > 0)
+    for (int64_t power = 1; power <= original << 1; power <<= 1)
+      if (power >= original >> 1) values.insert(power);
+  if (original == 0) values.insert(1);
+  return {values.begin(), values.end()};
+}
+
+Tunable make_parameter(std::string name, std::vector<int64_t> values, int64_t original) {
+  Tunable parameter{std::move(name), std::move(values)};
+  parameter.start = std::find(parameter.values.begin(), parameter.values.end(), original) - parameter.values.begin();
+  return parameter;
+}
+
+Expression grid_variable(int axis) { return Expression::variable(kGridNames[axis]); }
+Expression block_variable(int axis) { return Expression::variable(kBlockNames[axis]); }
+
+}  // namespace
+
+MepSpace::Builder::Builder(const Mep& mep, const Candidate& parent)
+    : mep_(mep), parent_(parent), model_(LaunchModel::fit(mep, contradiction_)) {
+  made_.parent_ = parent, made_.kernel_name_ = mep.kernel_name;
+  if (!mep.instances.empty()) made_.recorded_block_ = mep.instances[0].geometry.block;
+  for (auto& instance : mep.instances)
+    if (instance.geometry.shared_bytes > 0) made_.with_shared_.push_back(instance.geometry);
+  made_.shared_ = shared_bytes_by_knobs(mep);
+  for (auto& knob : mep.knobs) {
+    auto found = parent.values.find(knob.name);
+    original_[knob.name] = found == parent.values.end() ? knob.value : found->second;
+    recorded_[knob.name] = knob.value;
+  }
+}
+
+bool MepSpace::Builder::in_launch_only(const Knob& knob) const {
+  return !knob.in_kernel && !knob.value_range.file.empty() &&
+         !mentions(parent_.source, knob.name.substr(knob.name.rfind(':') + 1));
+}
+
+bool MepSpace::Builder::scales_grid(const Knob& knob) const {
+  for (int axis = 0; axis < 3; ++axis) {
+    if (!model_->grid(axis) || !model_->block(axis)) return false;
+    if (!model_->grid(axis)->uses(knob.name)) continue;
+    auto divisor = model_->divisor(axis);
+    if (!divisor || !divisor->evaluate(recorded_).ok()) return false;
+  }
+  return true;
+}
+
+void MepSpace::Builder::keep_from(Tunable& parameter, int64_t least) const {
+  std::erase_if(parameter.values, [&](int64_t value) { return value < least; });
+  parameter = make_parameter(parameter.name, parameter.values, original_.at(parameter.name));
+}
+
+void MepSpace::Builder::add_knobs() {
+  auto is_axis = [](auto& names, const std::string& name) {
+    return std::find(std::begin(names), std::end(names), name) != std::end(names);
+  };
+  for (auto& knob : mep_.knobs) {
+    if (is_axis(kGridNames, knob.name) || is_axis(kBlockNames, knob.name) || knob.name == "shared") {
+      leave(knob.name, "shares its name with the recorded geometry");
+    } else if (!knob.in_kernel && !knob.in_geometry) {
+      continue;
+    } else if (!in_launch_only(knob) && !find_knob(parent_.source, knob.name, original_[knob.name])) {
+      leave(knob.name, "its value is not spelled exactly once as an integer in the kernel's text");
+    } else if (knob.in_geometry && !model_) {
+      leave_block(knob.name, "how the grid follows it is not known: " + contradiction_);
+    } else if (knob.in_geometry && !scales_grid(knob)) {
+      leave_block(knob.name,
+                  "how the grid follows it is not clear from the launch; a grid of the form (n + B - 1) / B is");
+    } else {
+      if (knob.in_geometry) geometry_knobs_.insert(knob.name);
+      parameters_.push_back(make_parameter(knob.name, values_around(original_[knob.name]), original_[knob.name]));
+      if (knob.grows_only) {
+        keep_from(parameters_.back(), knob.value);
+        leave(knob.name + " below " + std::to_string(knob.value),
+              "an array of that extent may be filled further by data that was not recorded");
+      }
+      if (knob.divides_only) {
+        std::erase_if(parameters_.back().values, [&](int64_t value) { return value <= 0 || knob.value % value != 0; });
+        parameters_.back() = make_parameter(knob.name, parameters_.back().values, original_[knob.name]);
+        leave(
+            knob.name + " other than divisors of " + std::to_string(knob.value),
+            "the kernel processes whole chunks of this size without checking each element against the problem size, so "
+            "sizes may have to be multiples of it");
+      }
+      if (!in_launch_only(knob)) made_.knobs_.push_back(knob.name);
+    }
+  }
+}
+
+std::map<std::string, Expression> MepSpace::Builder::constants(const Bindings& values) const {
+  std::map<std::string, Expression> fixed;
+  for (auto& knob : mep_.knobs)
+    if (std::none_of(parameters_.begin(), parameters_.end(), [&](auto& p) { return p.name == knob.name; }))
+      fixed[knob.name] = Expression::constant(values.at(knob.name));
+  return fixed;
+}
+
+bool MepSpace::Builder::covers(const Expression& grid, int axis, const Bindings& knobs) const {
+  for (size_t i = 0; i < mep_.instances.size(); ++i) {
+    auto& recorded_grid = mep_.instances[i].geometry.grid;
+    Bindings bound = knobs;
+    bound["gx"] = recorded_grid.x, bound["gy"] = recorded_grid.y, bound["gz"] = recorded_grid.z;
+    auto wanted = model_->grid_at(axis, i, knobs), got = grid.evaluate(bound);
+    if (!wanted.ok() || !got.ok() || *got < *wanted) return false;
+  }
+  return true;
+}
+
+void MepSpace::Builder::follow_knobs() {
+  auto fixed = constants(recorded_);
+  for (int axis = 0; model_ && axis < 3; ++axis) {
+    if (model_->grid(axis) && model_->grid(axis)->uses_any(geometry_knobs_)) {
+      auto divisor = model_->divisor(axis);
+      Expression grid = ceil_div(grid_variable(axis) * Expression::constant(*divisor->evaluate(recorded_)),
+                                 divisor->substitute(fixed));
+      made_.rules_.push_back({true, axis, grid});
+      for (auto& parameter : parameters_) {
+        if (!model_->grid(axis)->uses(parameter.name)) continue;
+        std::string objected;
+        std::erase_if(parameter.values, [&](int64_t value) {
+          Bindings knobs = original_;
+          knobs[parameter.name] = value;
+          if (value == original_[parameter.name]) return false;
+          auto from = divisor->evaluate(original_), to = divisor->evaluate(knobs);
+          if (!covers(grid, axis, knobs) || !from.ok() || !to.ok() || *to <= 0) return true;
+          std::string why = objection(axis, *from, *to, grid, knobs, parameter.name);
+          if (objected.empty()) objected = why;
+          return !why.empty();
+        });
+        leave_values(parameter.name, parameter.values, objected);
+        parameter = make_parameter(parameter.name, parameter.values, original_[parameter.name]);
+      }
+    }
+    for (auto& parameter : parameters_) {
+      if (!model_->block(axis) || !model_->block(axis)->uses(parameter.name)) continue;
+      if ((model_->grid(axis) && model_->grid(axis)->uses(parameter.name)) || may_resize(axis, parameter.name))
+        continue;
+      parameter = make_parameter(parameter.name, {original_[parameter.name]}, original_[parameter.name]);
+      leave_block(parameter.name, kNoBlockStride);
+    }
+    if (model_->block(axis) && model_->block(axis)->uses_any(geometry_knobs_))
+      made_.rules_.push_back({false, axis, model_->block(axis)->substitute(fixed)});
+  }
+}
+
+void MepSpace::Builder::leave_values(std::string name, const std::vector<int64_t>& tried,
+                                     const std::string& objection) {
+  if (objection.empty()) return;
+  for (size_t i = 0; tried.size() > 1 && i < tried.size(); ++i)
+    name += (i == 0 ? " other than " : ", ") + std::to_string(tried[i]);
+  leave_block(name, objection);
+}
+
+void MepSpace::Builder::add_block_shape() {
+  // Only if no knob determines the block and the kernel reads its size at run time.
+  if (!geometry_knobs_.empty()) return;
+  if (!mentions(parent_.source, "blockDim")) {
+    bool threads = std::any_of(mep_.instances.begin(), mep_.instances.end(),
+                               [](auto& instance) { return instance.geometry.block.count() > 1; });
+    if (threads && made_.blocks_left_alone_.empty())
+      leave_block(
+          "block size",
+          "the kernel does not read it (blockDim), so its text may depend on the present size; a macro or constant "
+          "that kernel and launch both use would be tuned");
+    return;
+  }
+  const size_t told = made_.blocks_left_alone_.size();
+  for (int axis = 0; axis < 3; ++axis) {
+    bool readable = model_ && model_->grid(axis) && model_->block(axis);
+    if (axis == 0 && !readable)
+      return leave_block("block size",
+                         (model_ ? "the launch does not say how the grid along x follows it" : contradiction_) +
+                             "; a launch whose grid and block are expressions of sizes and constants is understood");
+    if (readable ? add_block_axis(axis) : model_->block(axis) && model_->block(axis)->evaluate(recorded_).ok())
+      continue;
+    made_.blocks_left_alone_.resize(told);
+    leave_block("block size", std::string("how many threads it has along ") + "xyz"[axis] +
+                                  " is not known before the program runs; a constant would be");
+    std::erase_if(made_.rules_, [](auto& rule) { return rule.of_shape; });
+    std::erase_if(parameters_, [](auto& parameter) {
+      return std::find(std::begin(kBlockParameter), std::end(kBlockParameter), parameter.name) !=
+             std::end(kBlockParameter);
+    });
+    return;
+  }
+}
+
+std::string MepSpace::Builder::objection_of_sites(int axis, int64_t to, const std::string& knob) const {
+  for (auto* site : mep_.all_launches()) {
+    auto &grid = site->grid[axis], &block = site->block[axis];
+    if (grid && grid->uses(knob)) continue;
+    auto size = block ? block->evaluate(recorded_) : Result<int64_t>(usage_error("not known"));
+    if (size.ok() && *size % to == 0) continue;
+    if (std::string why = why_not_rounded_up(mep_, *site, axis); !why.empty()) return why;
+  }
+  return {};
+}
+
+std::string MepSpace::Builder::objection_of_kernel(int axis) const {
+  for (auto* site : mep_.all_launches()) {
+    auto& grid = site->grid[axis];
+    std::set<std::string> sizes;
+    bool told = false;
+    for (size_t p = 0; grid && p < mep_.parameters.size() && p < site->argument_text.size(); ++p)
+      for (auto& variable : grid->variables())
+        told |=
+            !recorded_.contains(variable) && mentions(site->argument_text[p], variable.substr(0, variable.find('.')));
+    for (size_t p : covered_parameters(mep_, *site, axis))
+      if (p < mep_.parameters.size()) sizes.insert(mep_.parameters[p].name);
+    if ((told && sizes.empty()) || lacks_guard(parent_.source, sizes, axis))
+      return "the kernel does not compare its index with the size that the grid covers (" + grid->text() + ")";
+  }
+  return {};
+}
+
+/// Names of the block's size in the kernel's text.
+static std::set<std::string> size_names(int axis, const std::string& knob) {
+  std::set<std::string> sizes{std::string("blockDim.") + "xyz"[axis]};
+  if (!knob.empty()) sizes.insert(knob.substr(knob.rfind(':') + 1));
+  return sizes;
+}
+
+std::string MepSpace::Builder::objection(int axis, int64_t from, int64_t to, const Expression& grid,
+                                         const Bindings& values, const std::string& knob) const {
+  std::string why = objection_of_sites(axis, to, knob);
+  if (why.empty() && !model_->may_divide_by(axis, from, to))
+    why = "the launch does not round its grid up (" + model_->grid(axis)->text() + ")";
+  if (why.empty() && from % to != 0) why = objection_of_kernel(axis);
+  if (why.empty() && !covered_sizes(mep_, axis) && !stays_whole(axis, from, to))
+    return "the number of blocks is constant, and threads past the end would do the work of another launch";
+  if (why.empty() && from % to != 0 &&
+      has_unguarded_chunks(parent_.source, size_names(axis, knob), std::string("threadIdx.") + "xyz"[axis]))
+    return "its threads process memory one block size at a time without checking each element against the problem "
+           "size, "
+           "so sizes may have to be multiples of it";
+  if (why.empty() && to < from &&
+      !elements_follow_block(parent_.source, size_names(axis, knob), std::string("threadIdx.") + "xyz"[axis]))
+    return "elements of an array are assigned to threads by threadIdx alone, and fewer threads would skip some of them";
+  if (!why.empty()) return why + kRoundUp;
+  return fits_grid(grid, axis, values)
+             ? ""
+             : "the grid could need more than " + std::to_string(kMostBlocks) + " blocks along " + "xyz"[axis];
+}
+
+bool MepSpace::Builder::stays_whole(int axis, int64_t from, int64_t to) const {
+  return std::all_of(mep_.instances.begin(), mep_.instances.end(), [&](auto& instance) {
+    const int64_t blocks = along(instance.geometry.grid, axis);
+    auto launched = parent_.launches.empty() ? Result<Geometry>(instance.geometry)
+                                             : parent_.launches[0].evaluate(instance.geometry, original_);
+    const int64_t groups = launched.ok() ? std::max<int64_t>(along(launched->grid, axis), 1) : blocks;
+    return blocks * from % to == 0 && (groups >= blocks || (blocks * from / to) % (blocks / groups) == 0);
+  });
+}
+
+bool MepSpace::Builder::may_resize(int axis, const std::string& knob) const {
+  return has_block_stride_loops(parent_.source, size_names(axis, knob), std::string("threadIdx.") + "xyz"[axis]);
+}
+
+bool MepSpace::Builder::fits_grid(const Expression& grid, int axis, const Bindings& values) const {
+  return axis == 0 || std::all_of(mep_.instances.begin(), mep_.instances.end(), [&](auto& instance) {
+           auto &blocks = instance.geometry.grid, &threads = instance.geometry.block;
+           Bindings bound = values;
+           bound["gx"] = blocks.x, bound["gy"] = blocks.y, bound["gz"] = blocks.z;
+           bound["bx"] = threads.x, bound["by"] = threads.y, bound["bz"] = threads.z;
+           auto size = grid.evaluate(bound);
+           return size.ok() && (*size <= along(blocks, axis) || *size * kGridReserve <= kMostBlocks);
+         });
+}
+
+bool MepSpace::Builder::add_block_axis(int axis) {
+  bool constant = model_->block(axis)->evaluate(recorded_).ok();
+  int64_t recorded_block = 0;
+  for (auto& instance : mep_.instances) {
+    int64_t here = along(instance.geometry.block, axis);
+    if (recorded_block && recorded_block != here) return constant;
+    recorded_block = here;
+  }
+  if (recorded_block <= 1 && constant) return true;
+  const Expression& spelled = *model_->block(axis);
+  bool simple = spelled.operands().empty();
+  auto divisor = model_->divisor(axis);
+  bool divides =
+      divisor && (*divisor == spelled || (divisor->variables().empty() && *divisor->evaluate({}) == recorded_block));
+  bool independent = model_->grid(axis)->variables().empty() ||
+                     (!divisor && !(spelled.as_variable() && model_->grid(axis)->uses(*spelled.as_variable())));
+  const std::string size = std::string("block size along ") + "xyz"[axis];
+  if (!simple || (!divides && !independent)) {
+    leave_block(
+        size, "the grid (" + model_->grid(axis)->text() + ") is not divided by it (" + spelled.text() + ")" + kRoundUp);
+    return constant;
+  }
+  if (!divides && !may_resize(axis)) {
+    leave_block(size, kNoBlockStride);
+    return constant;
+  }
+  std::string name = kBlockParameter[axis];
+  // The recorded block stays a variable: the patched application may compute another one, and another launch of the
+  // kernel may have another one.
+  Expression grid = ceil_div(grid_variable(axis) * block_variable(axis), Expression::variable(name));
+  if (divides) made_.rules_.push_back({true, axis, grid, true, constant});
+  made_.rules_.push_back({false, axis, Expression::variable(name), true, constant});
+  auto held = parent_.values.find(name);
+  int64_t current = held == parent_.values.end() ? recorded_block : held->second;
+  auto values = values_around(current);
+  std::string objected;
+  std::erase_if(values, [&](int64_t value) {
+    if (value == current) return false;
+    if (recorded_block <= 1 || value > kMostThreadsPerBlock) return true;
+    std::string why = divides ? objection(axis, recorded_block, value, grid, {{name, value}}) : "";
+    if (objected.empty()) objected = why;
+    return !why.empty();
+  });
+  leave_values(size, values, objected);
+  parameters_.push_back(make_parameter(name, values, current));
+  return true;
+}
+
+/// Drops sizes that no block can have: every axis is tried with the largest sizes of the axes before it that a block
+/// can hold, and against the extents of shared arrays.
+void MepSpace::Builder::limit_shape() {
+  Bindings values = original_;
+  for (auto& parameter : parameters_) values[parameter.name] = parameter.values[parameter.start];
+  auto block_of = [&](const MepInstance& instance, const Bindings& tried) {
+    Bindings bound = tried;
+    Dim3 block = instance.geometry.block;
+    bound["bx"] = block.x, bound["by"] = block.y, bound["bz"] = block.z;
+    for (auto& rule : made_.rules_) {
+      auto size = rule.is_grid ? Result<int64_t>(usage_error("a grid")) : rule.expression.evaluate(bound);
+      if (size.ok() && *size > 0) along(block, rule.axis) = static_cast<uint32_t>(std::min(*size, kMostBlocks));
+    }
+    return block;
+  };
+  auto fits_block = [&](const Bindings& tried) {
+    return std::all_of(mep_.instances.begin(), mep_.instances.end(),
+                       [&](auto& instance) { return block_of(instance, tried).count() <= kMostThreadsPerBlock; });
+  };
+  auto too_small_array = [&](const Bindings& tried) -> std::string {
+    Bindings knobs;
+    for (auto& [knob, number] : tried) knobs[knob.substr(knob.rfind(':') + 1)] = number;
+    for (auto& instance : mep_.instances)
+      if (std::string array = too_small_shared_array(parent_.source, knobs, block_of(instance, tried)); !array.empty())
+        return array;
+    return {};
+  };
+  std::vector<const Tunable*> before;
+  for (auto& parameter : parameters_) {
+    const bool shapes = std::any_of(made_.rules_.begin(), made_.rules_.end(),
+                                    [&](auto& rule) { return !rule.is_grid && rule.expression.uses(parameter.name); });
+    if (!shapes) continue;
+    std::string small;
+    std::erase_if(parameter.values, [&](int64_t value) {
+      if (value <= values[parameter.name]) return false;
+      Bindings tried = values;
+      tried[parameter.name] = value;
+      for (auto* other : before)
+        for (auto wide = other->values.rbegin(); wide != other->values.rend(); ++wide)
+          if (tried[other->name] = *wide; fits_block(tried)) break;
+      if (!fits_block(tried)) return true;  // Too large with every size of the other axes.
+      std::string array = too_small_array(tried);
+      if (small.empty()) small = array;
+      return !array.empty();
+    });
+    if (!small.empty())
+      leave_values(
+          parameter.name, parameter.values,
+          "its threads share " + small +
+              ", which is too small for more of them; an array whose extent depends on the block's size is not");
+    parameter = make_parameter(parameter.name, parameter.values, values[parameter.name]);
+    before.push_back(&parameter);
+  }
+}
+
+void MepSpace::Builder::limit_threads() {
+  // One limit per distinct recorded block.
+  for (auto& instance : mep_.instances) {
+    Expression sizes[3];
+    bool varies = false;
+    for (int axis = 0; axis < 3; ++axis) {
+      sizes[axis] = Expression::constant(along(instance.geometry.block, axis));
+      for (auto& rule : made_.rules_)
+        if (!rule.is_grid && rule.axis == axis) sizes[axis] = rule.expression, varies = true;
+    }
+    auto limit = Expression::binary(Expression::Op::LessEqual, sizes[0] * sizes[1] * sizes[2],
+                                    Expression::constant(kMostThreadsPerBlock));
+    auto& all = made_.constraints_;
+    if (varies && std::find(all.begin(), all.end(), limit) == all.end()) all.push_back(limit);
+  }
+}
+
+MepSpace MepSpace::Builder::finish() {
+  std::map<std::string, Expression> fixed;
+  for (auto& parameter : parameters_)
+    if (parameter.values.size() < 2) fixed[parameter.name] = Expression::constant(parameter.values[0]);
+  std::erase_if(parameters_, [](auto& parameter) { return parameter.values.size() < 2; });
+  fixed.merge(constants(original_));  // Also parameters that were dropped.
+  for (auto& constraint : made_.constraints_) constraint = constraint.substitute(fixed);
+  for (auto& rule : made_.rules_) rule.expression = rule.expression.substitute(fixed);
+  if (made_.shared_) made_.shared_ = made_.shared_->substitute(fixed);
+  auto space = Space::create(std::move(parameters_), made_.constraints_);
+  KERNELIFT_ASSERT(space.ok(), "constraints contain parameters only");
+  made_.space_ = std::move(*space);
+  return std::move(made_);
+}
+
+}  // namespace kernelift

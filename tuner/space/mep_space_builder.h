@@ -1,0 +1,80 @@
+// Creates a MepSpace: see mep_space.h. For a site grid of the form `… / D(knobs)` the candidate's grid along the axis
+// is ceil_div(g * D(original), D(new)), where g is the recorded extent, so it holds for every instance without
+// knowledge of n. It must cover at least what the site itself would launch, which is checked numerically for every
+// instance and value; other values are dropped. These expressions contain recorded numbers only where the source fixes
+// them: a block that the application computes at run time stays `bx`, and an axis that does not change stays as it is.
+// But if the block's shape changes along one axis, all of its axes whose size the source does not fix get the recorded
+// size: another size along y, in another run, could give too many threads. In the same way a grid may become too large
+// along y and z; that is a premise of the step.
+#pragma once
+#include <map>
+#include <set>
+
+#include "core/model/launch/limits.h"
+#include "tuner/space/launch_model.h"
+#include "tuner/space/mep_space.h"
+
+namespace kernelift {
+
+inline constexpr int64_t kMostBlocks = kLargestGrid.y;  ///< Largest grid along y and z.
+inline constexpr const char* kGridNames[] = {"gx", "gy", "gz"};
+inline constexpr const char* kBlockNames[] = {"bx", "by", "bz"};
+
+/// The steps of create(), in their order: the knobs decide which parts of the launch follow them; that decides whether
+/// the block's shape is free; and then it is known how many threads a block can have.
+class MepSpace::Builder {
+ public:
+  Builder(const Mep& mep, const Candidate& parent);
+  void add_knobs();
+  void follow_knobs();
+  void add_block_shape();
+  void limit_shape();
+  void limit_threads();
+  MepSpace finish();
+
+ private:
+  void leave(const std::string& name, const std::string& why) { made_.left_alone_.push_back(name + ": " + why); }
+  void leave_block(const std::string& name, const std::string& why) {
+    made_.blocks_left_alone_.push_back(name + ": " + why);
+  }
+  /// Reports that only the values in `tried` are tried, if there was an objection to others.
+  void leave_values(std::string name, const std::vector<int64_t>& tried, const std::string& objection);
+  /// Drops the parameter's values below `least`.
+  void keep_from(Tunable& parameter, int64_t least) const;
+  bool scales_grid(const Knob& knob) const;
+  /// Only the launch in the application's text uses the knob; the kernel reads its block's size at run time.
+  bool in_launch_only(const Knob& knob) const;
+  /// For every recorded instance the grid is at least as large as the one that the site itself would launch.
+  bool covers(const Expression& grid, int axis, const Bindings& knobs) const;
+  /// Why a launch site speaks against a size of `to`; empty if every site follows the knob, rounds its grid up, or has
+  /// blocks that are a multiple of the new size.
+  std::string objection_of_sites(int axis, int64_t to, const std::string& knob) const;
+  /// Why threads past the size that the grid covers would work, by the kernel's text; empty if they would not.
+  std::string objection_of_kernel(int axis) const;
+  /// Why blocks of `from` threads along the axis may not be replaced by blocks of `to`; empty if they may.
+  std::string objection(int axis, int64_t from, int64_t to, const Expression& grid, const Bindings& values,
+                        const std::string& knob = {}) const;
+  /// For a constant grid: the same number of threads, in whole groups of the blocks that the parent combines.
+  bool stays_whole(int axis, int64_t from, int64_t to) const;
+  /// The block's size along the axis may change with the number of blocks unchanged, because the kernel has
+  /// block-stride loops. `knob`: name of the size.
+  bool may_resize(int axis, const std::string& knob = {}) const;
+  /// The grid stays below its limit along y and z, also for runs that are larger than the recorded ones.
+  bool fits_grid(const Expression& grid, int axis, const Bindings& values) const;
+  /// False if neither the block's size along the axis nor its relation to the grid is known before the program runs.
+  bool add_block_axis(int axis);
+  /// Values of the knobs that are not parameters.
+  std::map<std::string, Expression> constants(const Bindings& values) const;
+
+  const Mep& mep_;
+  const Candidate& parent_;
+  std::string contradiction_;  ///< Why there is no model_.
+  std::optional<LaunchModel> model_;
+  Bindings original_;  ///< Values of the knobs in `parent`.
+  Bindings recorded_;  ///< Values of the knobs in the MEP, to which the grid's expressions refer.
+  MepSpace made_;
+  std::vector<Tunable> parameters_;
+  std::set<std::string> geometry_knobs_;  ///< Parameters that the launch follows.
+};
+
+}  // namespace kernelift

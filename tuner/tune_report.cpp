@@ -1,0 +1,77 @@
+// See tune_report.h.
+#include "tuner/tune_report.h"
+
+namespace kernelift {
+namespace {
+
+Json trial_json(const std::optional<RunTrial>& trial) {
+  if (!trial) return nullptr;
+  auto& figures = trial->figures();
+  return {{"id", trial->id},
+          {"tier", trial->candidate.tier},
+          {"proposer", trial->candidate.proposer},
+          {"note", trial->candidate.note()},
+          {"recipe", trial->candidate.recipe.text()},
+          {"confirmed", trial->confirmed.has_value()},
+          {"outcome", name(figures.outcome)},
+          {"speedup", figures.speedup()},
+          {"speedup_low", figures.speedup_low()},
+          {"seconds", figures.seconds()},
+          {"device", figures.device}};
+}
+
+}  // namespace
+
+TuneReport report_on(const History& history, double seconds) {
+  auto copy_of = [](const RunTrial* trial) { return trial ? std::optional(*trial) : std::nullopt; };
+  TuneReport report;
+  report.baseline = copy_of(history.baseline());
+  report.best = copy_of(best_of(history, false)), report.best_applicable = copy_of(best_of(history, true));
+  report.tried = history.size() - (history.baseline() ? 1 : 0), report.failed = history.failed();
+  for (auto& trial : history) {
+    ++report.outcomes[name(trial.verdict.outcome)];
+    ++report.tiers[trial.candidate.tier];
+  }
+  report.seconds = seconds;
+  return report;
+}
+
+std::string nothing_added(const std::string& stopped_by, double seconds, int64_t evaluations) {
+  char given[48];
+  std::snprintf(given, sizeof given, "%.0f s", seconds);
+  if (stopped_by == "time")
+    return std::string("the ") + given +
+           " that the run was given are spent; to search on, give it more: --resume --time 10m";
+  if (stopped_by == "evaluations")
+    return "the run has tried the " + std::to_string(evaluations) +
+           " candidates that it was given; to search on, give it more: --resume --evals 100";
+  if (stopped_by == "nothing left to try")
+    return "all that these tiers have for this kernel has been tried; further ideas can come from a model (--llm) or "
+           "from you (`kernelift evaluate`)";
+  return {};
+}
+
+Json to_json(const TuneReport& report) {
+  return {{"tried", report.tried},
+          {"added", report.added},
+          {"failed", report.failed},
+          {"outcomes", report.outcomes},
+          {"tiers", report.tiers},
+          {"seconds", report.seconds},
+          {"stopped_by", report.stopped_by},
+          {"interrupted", report.interrupted},
+          {"unconfirmed", report.unconfirmed},
+          {"nothing_added", report.nothing_added},
+          {"gained", report.gained(report.best)},
+          {"gained_applicable", report.gained(report.best_applicable)},
+          {"baseline", trial_json(report.baseline)},
+          {"best", trial_json(report.best)},
+          {"best_applicable", trial_json(report.best_applicable)}};
+}
+
+std::string without_gain(size_t tried, const std::string& stopped_by) {
+  if (tried == 0) return "nothing tried";
+  return stopped_by == "time" || stopped_by == "interrupt" ? "undecided" : "no gain";
+}
+
+}  // namespace kernelift

@@ -1,0 +1,40 @@
+// The result of a tuning run, for people and as JSON.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+
+#include "tuner/history.h"
+
+namespace kernelift {
+
+struct TuneReport {
+  std::optional<RunTrial> baseline;
+  std::optional<RunTrial> best, best_applicable;  ///< With confirmed figures; see gained().
+  size_t tried = 0, failed = 0;
+  size_t added = 0;                        ///< Candidates tried in this sitting.
+  std::map<std::string, size_t> outcomes;  ///< By name(Outcome).
+  std::map<std::string, size_t> tiers;     ///< Candidates tried per tier.
+  double seconds = 0;
+  bool interrupted = false;
+  std::string stopped_by;     ///< "time", "evaluations", "nothing left to try", "interrupt".
+  std::string unconfirmed;    ///< Why nothing was tried, or why the best candidates are not confirmed; or empty.
+  std::string nothing_added;  ///< Why a resumed run is unchanged; or empty.
+
+  bool gained(const std::optional<RunTrial>& trial) const {
+    return trial && trial->figures().speedup_low() > kSmallestGain;
+  }
+};
+
+/// The report of a history, without what only the sitting itself knows.
+TuneReport report_on(const History& history, double seconds);
+/// A sentence for a sitting that neither tried nor confirmed a candidate, given the run's budgets; may be empty.
+std::string nothing_added(const std::string& stopped_by, double seconds, int64_t evaluations);
+Json to_json(const TuneReport& report);
+
+/// The result of a run without a gain: "nothing tried", "undecided" (the search was stopped early), or "no gain".
+std::string without_gain(size_t tried, const std::string& stopped_by);
+/// Key of the run's state that holds stopped_by of its last sitting; absent in runs of earlier versions.
+inline constexpr const char* kStoppedBy = "stopped_by";
+
+}  // namespace kernelift
