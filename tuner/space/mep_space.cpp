@@ -66,9 +66,9 @@ void MepSpace::scale_shared(CandidateLaunch& launch, const Bindings& values,
   Expression now = shared;
   std::optional<Expression> before;
   for (int axis = 0; axis < 3; ++axis)
-    if (auto changed = by.find(kBlockNames[axis]); changed != by.end())
+    if (auto changed = by.find(kBlockVariables[axis]); changed != by.end())
       now = now * changed->second,
-      before = before ? *before * Expression::variable(kBlockNames[axis]) : Expression::variable(kBlockNames[axis]);
+      before = before ? *before * Expression::variable(kBlockVariables[axis]) : Expression::variable(kBlockVariables[axis]);
   if (grows && before) launch.shared = launch.shared.substitute({{"shared", ceil_div(now, *before)}});
 }
 
@@ -102,7 +102,7 @@ Candidate MepSpace::materialise(const Point& point) const {
   for (auto& launch : candidate.launches) {
     std::map<std::string, Expression> by;
     for (auto& rule : rules_)
-      if (changes(rule)) by[rule.is_grid ? kGridNames[rule.axis] : kBlockNames[rule.axis]] = rule.expression;
+      if (changes(rule)) by[rule.is_grid ? kGridVariables[rule.axis] : kBlockVariables[rule.axis]] = rule.expression;
     // A launch that contains these parameters already (of a parent of this tier) follows their values.
     for (int axis = 0; axis < 3; ++axis) {
       auto follow = [&](Expression& expression) {

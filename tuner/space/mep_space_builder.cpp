@@ -49,8 +49,8 @@ Tunable make_parameter(std::string name, std::vector<int64_t> values, int64_t or
   return parameter;
 }
 
-Expression grid_variable(int axis) { return Expression::variable(kGridNames[axis]); }
-Expression block_variable(int axis) { return Expression::variable(kBlockNames[axis]); }
+Expression grid_variable(int axis) { return Expression::variable(kGridVariables[axis]); }
+Expression block_variable(int axis) { return Expression::variable(kBlockVariables[axis]); }
 
 }  // namespace
 
@@ -93,7 +93,7 @@ void MepSpace::Builder::add_knobs() {
     return std::find(std::begin(names), std::end(names), name) != std::end(names);
   };
   for (auto& knob : mep_.knobs) {
-    if (is_axis(kGridNames, knob.name) || is_axis(kBlockNames, knob.name) || knob.name == "shared") {
+    if (is_axis(kGridVariables, knob.name) || is_axis(kBlockVariables, knob.name) || knob.name == "shared") {
       leave(knob.name, "shares its name with the recorded geometry");
     } else if (!knob.in_kernel && !knob.in_geometry) {
       continue;

@@ -17,8 +17,6 @@
 namespace kernelift {
 
 inline constexpr int64_t kMostBlocks = kLargestGrid.y;  ///< Largest grid along y and z.
-inline constexpr const char* kGridNames[] = {"gx", "gy", "gz"};
-inline constexpr const char* kBlockNames[] = {"bx", "by", "bz"};
 
 /// The steps of create(), in their order: the knobs decide which parts of the launch follow them; that decides whether
 /// the block's shape is free; and then it is known how many threads a block can have.

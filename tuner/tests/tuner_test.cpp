@@ -128,7 +128,7 @@ TEST_F(TunerTest, ReportsConfirmedFigures) {
 
 TEST_F(TunerTest, KeepsInTheRunWhatAReportSaysOfTheKernel) {
   mep_.mep.unit = "src/k.cu", mep_.mep.proof_note = "proven equal";
-  mep_.mep.launches[0].grid[0] = "n / B";
+  mep_.mep.launches[0].grid[0] = *Expression::parse("n / B");
   RunMeta with_tiers = meta();
   with_tiers.tiers = {"params"};
   RunStore run = std::move(*RunStore::create(file_, with_tiers));
