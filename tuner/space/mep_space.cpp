@@ -67,8 +67,8 @@ void MepSpace::scale_shared(CandidateLaunch& launch, const Bindings& values,
   std::optional<Expression> before;
   for (int axis = 0; axis < 3; ++axis)
     if (auto changed = by.find(kBlockVariables[axis]); changed != by.end())
-      now = now * changed->second,
-      before = before ? *before * Expression::variable(kBlockVariables[axis]) : Expression::variable(kBlockVariables[axis]);
+      now = now * changed->second, before = before ? *before * Expression::variable(kBlockVariables[axis])
+                                                   : Expression::variable(kBlockVariables[axis]);
   if (grows && before) launch.shared = launch.shared.substitute({{"shared", ceil_div(now, *before)}});
 }
 

@@ -338,8 +338,7 @@ TEST(Rules, ComposeAndAlwaysParse) {
     }
   auto source = KernelSource::parse(text, frontend_arguments({}));
   EXPECT_TRUE(source.ok()) << source.error().message << "\n" << text;
-  EXPECT_THAT(applied, testing::IsSupersetOf(
-                           {"scalar_promotion", "unroll_and_jam", "restrict_pointers", "unroll", "launch_bounds"}));
+  EXPECT_THAT(applied, testing::IsSupersetOf({"scalar_promotion", "restrict_pointers", "unroll", "launch_bounds"}));
 }
 
 TEST(Edits, ThatOverlapAreRefused) { EXPECT_FALSE(apply_edits("abcdef", {{0, 3, "x"}, {2, 4, "y"}})); }

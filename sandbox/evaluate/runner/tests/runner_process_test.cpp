@@ -127,7 +127,7 @@ TEST(RunnerProcess, SaysAtOnceWhatItCannotAnswer) {
   ASSERT_TRUE(process.ok()) << process.error().message;
   auto facts = (*process)->kernel_facts();
   ASSERT_FALSE(facts.ok()) << "nothing was calibrated";
-  EXPECT_THAT(facts.error().message, HasSubstr("was asked what it cannot answer"));
+  EXPECT_THAT(facts.error().message, HasSubstr("got a request that it cannot answer"));
 }
 
 TEST(RunnerProcess, DoesNotAskAgainForTheSumsThatEndedIt) {
@@ -323,7 +323,7 @@ TEST(RunnerProcess, SaysWhyItsTimingIsNotChecked) {
   ASSERT_EQ(deadly.trouble, "");
   EXPECT_TRUE(deadly.report.pass());
   EXPECT_THAT(deadly.fatal, ::testing::ElementsAre("cross-check"));
-  EXPECT_EQ(deadly.process->cross_check()->text(), "timing not cross-checked: the process that tried it ended");
+  EXPECT_EQ(deadly.process->cross_check()->text(), "timing not cross-checked: an earlier attempt ended its process");
   EXPECT_TRUE(std::get<Verdict>(*deadly.process->evaluate(code_of("faster"), {})).ok());
 }
 
