@@ -241,10 +241,8 @@ KL_BOTH u64 worst_key(double distance, u64 neighbourhood) {
 
 enum : u8 { kWritten = 1, kUntouched = 2 };  ///< What a run over a poisoned buffer shows of one element.
 KL_BOTH u8 classify(const Task& task, u64 result, u64 now, u64 poison, double allowed) {
-  u8 seen = 0;
-  if (!compare(task, result, now, allowed).mismatch) seen |= kWritten;
-  if (now == poison) seen |= kUntouched;
-  return seen;
+  const u8 written = compare(task, result, now, allowed).mismatch ? 0 : kWritten;
+  return written | (now == poison ? kUntouched : 0);
 }
 
 }  // namespace kernelift::judging

@@ -383,7 +383,8 @@ TEST(MepSpace, KeepsTheBlockWithinTheExtentsOfSharedArrays) {
   };
   std::vector<std::string> said;
   EXPECT_THAT(tried("4", "64", {}, &said), ElementsAre(8, 16, 32, 64, 128));
-  EXPECT_THAT(said, ElementsAre(HasSubstr("other than 8, 16, 32, 64, 128: its threads share part, which is too small")));
+  EXPECT_THAT(said,
+              ElementsAre(HasSubstr("other than 8, 16, 32, 64, 128: its threads share part, which is too small")));
   EXPECT_THAT(tried("2", "B", {knob("B", 64, true, true)}), ElementsAre(8, 16, 32, 64));
   EXPECT_THAT(tried("B / 32", "B", {knob("B", 64, true, true)}), testing::Contains(512))
       << "the extent depends on the knob";

@@ -69,69 +69,46 @@ static long double bessel_i(int n, long double x) {
   return sum;
 }
 
-// The limits are CUDA's, but for sin, cos and tanh in double: one more, glibc's vectors (libmvec).
 // clang-format off
-ONE(sin, 2, 3, -30, 30)
-ONE(cos, 2, 3, -30, 30)
-ONE(tan, 4, 2, -30, 30)
-ONE(asin, 2, 2, -1, 1) ONE(acos, 2, 2, -1, 1) ONE(atan, 2, 2, -30, 30) ONE(sinh, 3, 2, -30, 30) ONE(
-    cosh, 2, 1, -30, 30) ONE(tanh, 2, 2, -10, 10) ONE(asinh, 3, 3, -30, 30) ONE(acosh, 4, 3, 1, 30)
-    ONE(atanh, 3, 2, -0.99, 0.99) ONE(exp, 2, 1, -30, 30) ONE(exp2, 2, 1, -30, 30) ONE(expm1, 1, 1, -3, 30)
-        ONE(log, 1, 1, 0.001, 30) ONE(log2, 1, 1, 0.001, 30) ONE(log10, 2, 1, 0.001, 30) ONE(log1p, 1, 1, -0.9, 30)
-            ONE(logb, 0, 0, -30, 30) ONE(sqrt, 0, 0, 0, 30) ONE(cbrt, 1, 1, -30, 30) ONE(erf, 2, 2, -5, 5)
-                ONE(erfc, 4, 5, -5, 5) ONE(lgamma, 6, 4, 3, 30) ONE(tgamma, 5, 10, 0.1, 20) ONE(floor, 0, 0, -30, 30)
-                    ONE(ceil, 0, 0, -30, 30) ONE(trunc, 0, 0, -30, 30) ONE(round, 0, 0, -30, 30) ONE(
-                        rint, 0, 0,
-                        -30, 30) ONE(nearbyint, 0, 0,
-                                     -30, 30) ONE(fabs, 0, 0, -30, 30)
-                        ONE(ilogb, 0, 0, 0.01, 30) ONE(lround, 0, 0, -30, 30) ONE(llround, 0, 0, -30, 30) ONE(
-                            lrint, 0, 0, -30, 30) ONE(llrint, 0, 0, -30, 30)
-                            TWO(atan2, 3, 2, -30, 30) TWO(pow, 4, 2, 0.1, 9) TWO(hypot, 3, 2, -30, 30) TWO(
-                                fmod, 0, 0,
-                                -30, 30) TWO(remainder, 0, 0,
-                                             -30, 30) TWO(fmin, 0, 0, -30, 30)
-                                TWO(fmax, 0, 0, -30, 30) TWO(fdim, 0, 0, -30, 30) TWO(copysign, 0, 0, -30, 30) FUNCTION(
-                                    fma, 3,
-                                    0, 0, -30, 30, fmal(x, y, z)) CALLS(fma, std::fma, (x, y, z))
-                                    FUNCTION(scalbn, 1, 0, 0, -30, 30, scalbnl(x, 5)) CALLS(scalbn, std::scalbn, (x, 5))
-                                        FUNCTION(scalbln, 1, 0, 0, -30, 30,
-                                                 scalblnl(x, -5)) CALLS(scalbln, std::scalbln, (x, -5L))
-                                            FUNCTION(ldexp, 1, 0, 0, -30, 30, ldexpl(x, 7)) CALLS(
-                                                ldexp, std::ldexp, (x, 7)) OWN(rsqrt, 2, 1, 0.01, 30, (x), 1 / sqrtl(x))
-                                                OWN(rcbrt, 1, 1, 0.01, 30, (x), 1 / cbrtl(x)) OWN(
-                                                    exp10, 2, 1, -9, 9,
-                                                    (x), powl(10, x)) OWN(rhypot, 2, 1, 1, 30, (x, y), 1 / hypotl(x, y))
-                                                    OWN(sinpi, 1, 2, -30, 30, (x), sine_of_turns(half_turns(x))) OWN(
-                                                        cospi, 1, 2, -30, 30, (x),
-                                                        sine_of_turns(0.5L - std::fabs(half_turns(x))))
-                                                        OWN(erfcx, 4, 4, -4, 9, (x), scaled_erfc(x)) OWN(
-                                                            erfinv,
-                                                            2, 5, -0.99, 0.99,
-                                                            (x), inverse_erf(x)) OWN(erfcinv, 4, 6, 0.01, 1.99,
-                                                                                     (x), inverse_erfc(x))
-                                                            OWN(normcdf, 5, 5, -8, 8, (x), normal(x)) OWN(
-                                                                normcdfinv,
-                                                                5, 8, 0.01,
-                                                                0.99, (x), -sqrtl(2.0L) * inverse_erfc(2 * x))
-                                                                OWN(norm3d, 3, 2, -30, 30, (x, y, z),
-                                                                    sqrtl(x* x + y * y +
-                                                                          z * z)) OWN(rnorm3d, 2, 2, 1, 30, (x, y, z),
-                                                                                      1 / sqrtl(x * x + y * y + z * z))
-                                                                    OWN(norm4d, 3, 2, -30, 30, (x, y, z, x),
-                                                                        sqrtl(x* x + y * y + z * z + x * x))
-                                                                        OWN(rnorm4d, 2, 2, 1, 30, (x, y, z, x),
-                                                                            1 / sqrtl(x * x + y * y + z * z + x * x))
-                                                                            OWN(cyl_bessel_i0, 6, 6, -9, 9, (x),
-                                                                                bessel_i(0, x))
-                                                                                OWN(cyl_bessel_i1, 6, 6, 0.1, 9, (x),
-                                                                                    bessel_i(1, x))
-                                                                                    OWN(fdivide, 2, 0, 1, 30, (x, y),
-                                                                                        x / y)
+// The limits are CUDA's, but for sin, cos and tanh in double: one more, glibc's vectors (libmvec).
+ONE(sin, 2, 3, -30, 30) ONE(cos, 2, 3, -30, 30) ONE(tan, 4, 2, -30, 30)
+ONE(asin, 2, 2, -1, 1) ONE(acos, 2, 2, -1, 1) ONE(atan, 2, 2, -30, 30)
+ONE(sinh, 3, 2, -30, 30) ONE(cosh, 2, 1, -30, 30) ONE(tanh, 2, 2, -10, 10)
+ONE(asinh, 3, 3, -30, 30) ONE(acosh, 4, 3, 1, 30) ONE(atanh, 3, 2, -0.99, 0.99)
+ONE(exp, 2, 1, -30, 30) ONE(exp2, 2, 1, -30, 30) ONE(expm1, 1, 1, -3, 30)
+ONE(log, 1, 1, 0.001, 30) ONE(log2, 1, 1, 0.001, 30) ONE(log10, 2, 1, 0.001, 30) ONE(log1p, 1, 1, -0.9, 30)
+ONE(logb, 0, 0, -30, 30)
+ONE(sqrt, 0, 0, 0, 30) ONE(cbrt, 1, 1, -30, 30)
+ONE(erf, 2, 2, -5, 5) ONE(erfc, 4, 5, -5, 5) ONE(lgamma, 6, 4, 3, 30) ONE(tgamma, 5, 10, 0.1, 20)
+ONE(floor, 0, 0, -30, 30) ONE(ceil, 0, 0, -30, 30) ONE(trunc, 0, 0, -30, 30) ONE(round, 0, 0, -30, 30)
+ONE(rint, 0, 0, -30, 30) ONE(nearbyint, 0, 0, -30, 30) ONE(fabs, 0, 0, -30, 30)
+ONE(ilogb, 0, 0, 0.01, 30) ONE(lround, 0, 0, -30, 30) ONE(llround, 0, 0, -30, 30) ONE(lrint, 0, 0, -30, 30)
+ONE(llrint, 0, 0, -30, 30)
+TWO(atan2, 3, 2, -30, 30) TWO(pow, 4, 2, 0.1, 9) TWO(hypot, 3, 2, -30, 30) TWO(fmod, 0, 0, -30, 30)
+TWO(remainder, 0, 0, -30, 30)
+TWO(fmin, 0, 0, -30, 30) TWO(fmax, 0, 0, -30, 30) TWO(fdim, 0, 0, -30, 30) TWO(copysign, 0, 0, -30, 30)
+FUNCTION(fma, 3, 0, 0, -30, 30, fmal(x, y, z)) CALLS(fma, std::fma, (x, y, z))
+FUNCTION(scalbn, 1, 0, 0, -30, 30, scalbnl(x, 5)) CALLS(scalbn, std::scalbn, (x, 5))
+FUNCTION(scalbln, 1, 0, 0, -30, 30, scalblnl(x, -5)) CALLS(scalbln, std::scalbln, (x, -5L))
+FUNCTION(ldexp, 1, 0, 0, -30, 30, ldexpl(x, 7)) CALLS(ldexp, std::ldexp, (x, 7))
+OWN(rsqrt, 2, 1, 0.01, 30, (x), 1 / sqrtl(x)) OWN(rcbrt, 1, 1, 0.01, 30, (x), 1 / cbrtl(x))
+OWN(exp10, 2, 1, -9, 9, (x), powl(10, x)) OWN(rhypot, 2, 1, 1, 30, (x, y), 1 / hypotl(x, y))
+OWN(sinpi, 1, 2, -30, 30, (x), sine_of_turns(half_turns(x)))
+OWN(cospi, 1, 2, -30, 30, (x), sine_of_turns(0.5L - std::fabs(half_turns(x))))
+OWN(erfcx, 4, 4, -4, 9, (x), scaled_erfc(x)) OWN(erfinv, 2, 5, -0.99, 0.99, (x), inverse_erf(x))
+OWN(erfcinv, 4, 6, 0.01, 1.99, (x), inverse_erfc(x)) OWN(normcdf, 5, 5, -8, 8, (x), normal(x))
+OWN(normcdfinv, 5, 8, 0.01, 0.99, (x), -sqrtl(2.0L) * inverse_erfc(2 * x))
+OWN(norm3d, 3, 2, -30, 30, (x, y, z), sqrtl(x * x + y * y + z * z))
+OWN(rnorm3d, 2, 2, 1, 30, (x, y, z), 1 / sqrtl(x * x + y * y + z * z))
+OWN(norm4d, 3, 2, -30, 30, (x, y, z, x), sqrtl(x * x + y * y + z * z + x * x))
+OWN(rnorm4d, 2, 2, 1, 30, (x, y, z, x), 1 / sqrtl(x * x + y * y + z * z + x * x))
+OWN(cyl_bessel_i0, 6, 6, -9, 9, (x), bessel_i(0, x)) OWN(cyl_bessel_i1, 6, 6, 0.1, 9, (x), bessel_i(1, x))
+OWN(fdivide, 2, 0, 1, 30, (x, y), x / y)
+static_assert(kCount > 0);  // A declaration with an end, for clang-format.
 // clang-format on
 
-                                                                                        template <class F, class T>
-                                                                                        __global__
-    void evaluate(const T* in, double* out) {
+template <class F, class T>
+__global__ void evaluate(const T* in, double* out) {
   const int i = threadIdx.x;
   T x = in[i], y = in[(i * 7 + 3) % kCount], z = in[(i * 5 + 1) % kCount];
   auto plain = F::plain(x, y, z);
