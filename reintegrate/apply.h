@@ -30,7 +30,7 @@ struct ApplyRequest {
   std::vector<std::pair<std::string, std::string>> environment;
   bool on_cpu = false;                               ///< The application is built for the CPU device.
   std::vector<std::string> notes = {};               ///< Notes on this request, copied into the report.
-  std::vector<std::string> passed_over = {};         ///< Other candidates and why they were not tried, for the report.
+  std::vector<PassedOver> passed_over = {};          ///< Other candidates and why they were not tried, for the report.
   std::string branch;                                ///< Name of the git branch; empty: kernelift/<kernel>-<n>.
   std::vector<std::filesystem::path> build_folders;  ///< Folders outside the root that the build writes to.
   TrialOptions trial;

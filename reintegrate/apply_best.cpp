@@ -121,7 +121,7 @@ class CandidateTrials {
       if (!fits) continue;
       KERNELIFT_ASSIGN(bool is_news, judge_others(variant));
       if (auto why = loss(variant)) {
-        pass_over(label(variant), *why);
+        pass_over({variant.trial.id, label(variant), *why});
         continue;
       }
       if (is_news) {  // The effect on other kernels lowers its rank: another variant may be better now.
@@ -211,7 +211,7 @@ class CandidateTrials {
     ApplyRequest& r = offer_.request;
     auto pass = [&](const Error& error) {
       if (refusals_++ == 0) first_refusal_ = label(variant) + ": " + error.message;
-      pass_over(label(variant), error.message);
+      pass_over({variant.trial.id, label(variant), error.message});
       return false;
     };
     r.embedded.reset();
@@ -226,7 +226,7 @@ class CandidateTrials {
     if (!planned.ok() && planned.error().exit != Exit::Refused) return std::move(planned).error();
     if (!planned.ok()) return pass(planned.error());
     if (tried_.contains(planned->diff())) {
-      pass_over(label(variant), "its patch is the one that was just tried");
+      pass_over({variant.trial.id, label(variant), "its patch is the one that was just tried"});
       return false;
     }
     patch_ = std::move(*planned);
@@ -241,12 +241,12 @@ class CandidateTrials {
     std::erase_if(variants_, [&](auto& other) { return other.trial.id == variant.trial.id; });
     auto verdict = confirm_(variant.trial);
     if (!verdict.ok()) {
-      pass_over(screened, "it cannot be confirmed: " + verdict.error().message);
+      pass_over({variant.trial.id, screened, "it cannot be confirmed: " + verdict.error().message});
       return;
     }
     variant.trial.confirmed = std::move(*verdict);
     if (add_variants(variant.trial) > 0) return;
-    pass_over(screened, why_not(variant.trial));
+    pass_over({variant.trial.id, screened, why_not(variant.trial)});
   }
 
   /// Why no variant of a confirmed candidate promises a gain.
@@ -265,15 +265,15 @@ class CandidateTrials {
   Result<bool> prove(const PatchVariant& variant) {
     KERNELIFT_ASSIGN(bool still_fits, plan(variant));  // A challenger may have been planned since.
     if (!still_fits) return false;
-    if (report_) pass_over(tried_label_, tried_why_);
+    if (report_) pass_over(last_trial_);
     say(std::string(trials_ > 0 ? "trying the next, " : "trying ") + label(variant));
     tried_.insert(patch_.diff()), ++trials_;
-    tried_label_ = label(variant);
+    last_trial_ = {variant.trial.id, label(variant), ""};
     ApplyRequest request = offer_.request;
     request.candidate = variant.trial.candidate, request.candidate_id = variant.trial.id;
     request.predicted = predicted(variant), request.passed_over = passed_over_;
     KERNELIFT_ASSIGN(report_, apply(request));
-    tried_why_ = report_->why;
+    last_trial_.why = report_->why;
     switch (report_->outcome) {
       case ApplyOutcome::Kept:
       case ApplyOutcome::Interrupted:
@@ -318,13 +318,13 @@ class CandidateTrials {
     std::snprintf(ulps, sizeof ulps, "%.4g", *lost);
     const std::string distance =
         std::string("its results lay up to ") + ulps + " units in the last place from the recorded ones";
-    tried_why_ += "; in the MEP, " + distance + ", which may be why the check failed";
+    last_trial_.why += "; in the MEP, " + distance + ", which may be why the check failed";
     exact_first_ = true;
     size_t count = std::erase_if(variants_, [&](auto& variant) { return ulps_lost(variant).value_or(0) >= *lost; });
     if (count > 0)
-      left_out_.push_back(counted(count, "other") + " not tried: the check failed with " + tried_label_ +
+      left_out_.push_back(counted(count, "other") + " not tried: the check failed with " + last_trial_.label +
                           ", and their results lie as far from the recorded ones, or further");
-    say(tried_label_ + ": " + distance + ", which may be why the check failed; " +
+    say(last_trial_.label + ": " + distance + ", which may be why the check failed; " +
         (variants_.empty() ? "no other candidate with a gain is closer to the recorded results"
                            : "going on with candidates whose results are closer to the recorded ones, those as exact "
                              "as the original first"));
@@ -390,9 +390,9 @@ class CandidateTrials {
     return answer_is_no("nothing in this run is measurably faster than the original");
   }
 
-  void pass_over(const std::string& who, const std::string& why) {
-    passed_over_.push_back(who + ": " + why);
-    if (++reasons_[why] <= kSameReason) say("passing over " + passed_over_.back());
+  void pass_over(PassedOver one) {
+    if (++reasons_[one.why] <= kSameReason) say("passing over " + one.text());
+    passed_over_.push_back(std::move(one));
   }
   void report_counts() const {
     for (auto& [why, count] : reasons_)
@@ -410,9 +410,11 @@ class CandidateTrials {
   std::optional<ApplyReport> report_;
   std::set<std::string> tried_;  ///< Diffs of the patches that were tried.
   std::map<std::string, int> reasons_;
-  std::vector<std::string> passed_over_, left_out_;
+  std::vector<PassedOver> passed_over_;
+  PassedOver last_trial_;  ///< The candidate that was applied last, with its outcome.
+  std::vector<std::string> left_out_;
   std::map<Bindings, std::vector<OtherKernel>> judged_;  ///< Effects on other kernels, by the shared knobs' new values.
-  std::string first_refusal_, first_loss_, tried_label_, tried_why_;
+  std::string first_refusal_, first_loss_;
   bool exact_first_ = false;  ///< The check failed with a candidate that had lost digits: prefer exact ones.
   size_t refusals_ = 0;       ///< Passed-over candidates that no patch can express.
   int confirmations_ = 0, challenges_ = 0, trials_ = 0, judgements_ = 0;

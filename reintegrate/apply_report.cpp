@@ -92,6 +92,9 @@ Json to_json(const ApplyReport& report) {
                       {"share", other.share},
                       {"speedup", other.speedup > 0 ? Json(other.speedup) : Json(nullptr)},
                       {"why", other.why}});
+  Json passed_over = Json::array();
+  for (auto& one : report.passed_over)
+    passed_over.push_back({{"candidate", one.candidate}, {"label", one.label}, {"why", one.why}});
   auto known = [](double value) { return value > 0 ? Json(value) : Json(nullptr); };
   auto whole = report.predicted.whole();
   return {{"outcome", name(report.outcome)},
@@ -99,7 +102,7 @@ Json to_json(const ApplyReport& report) {
           {"why", report.why},
           {"kernel", report.kernel},
           {"candidate", report.candidate > 0 ? Json(report.candidate) : Json(nullptr)},
-          {"passed_over", report.passed_over},
+          {"passed_over", passed_over},
           {"files", report.files},
           {"diff", report.diff},
           {"embeds_ptx", report.embeds},

@@ -34,13 +34,21 @@ struct Prediction {
   std::optional<double> whole() const;
 };
 
+/// A candidate that was not kept, and why.
+struct PassedOver {
+  int64_t candidate = 0;  ///< Its number in the run.
+  std::string label;      ///< "#7 (source: unroll the loop over k (by 4), 1.31x)".
+  std::string why;
+  std::string text() const { return label + ": " + why; }
+};
+
 struct ApplyReport {
   ApplyOutcome outcome = ApplyOutcome::NotFaster;
   std::string why;  ///< One sentence.
   std::string kernel;
-  int64_t candidate = 0;                 ///< The candidate's number in the run; 0: not known.
-  std::vector<std::string> passed_over;  ///< Candidates that promised as much or more, each with its reason.
-  std::vector<std::string> files;        ///< Patched files, relative to the root.
+  int64_t candidate = 0;                ///< The candidate's number in the run; 0: not known.
+  std::vector<PassedOver> passed_over;  ///< Candidates that promised as much or more.
+  std::vector<std::string> files;       ///< Patched files, relative to the root.
   std::string diff;
   bool embeds = false;             ///< The patch carries PTX, because the application's compiler cannot make that code.
   std::vector<std::string> notes;  ///< Side effects of the patch, what it leaves out, and what was restored first.

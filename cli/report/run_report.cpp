@@ -65,14 +65,13 @@ ReportWinner winner_of(const RunTrial& trial, bool embedded) {
 }
 
 /// Why apply did not take the fastest candidate: apply's own reason if it is recorded, else derived from its rules.
-std::string why_not_taken(const RunTrial& fastest, const RunTrial& taken, const std::vector<std::string>& passed_over) {
-  const std::string who = "#" + std::to_string(fastest.id) + " (";
-  for (auto& line : passed_over) {
-    if (!line.starts_with(who)) continue;
-    // "#7 (source: NOTE, 1.31x): WHY"
-    size_t note = line.find(fastest.candidate.note()),
-           end = note == line.npos ? note : line.find("): ", note + fastest.candidate.note().size());
-    return end == line.npos ? line : line.substr(end + 3);
+std::string why_not_taken(const RunTrial& fastest, const RunTrial& taken, const Json& passed_over) {
+  for (auto& one : passed_over) {
+    if (one.is_object() && static_cast<int64_t>(number_member(one, "candidate")) == fastest.id)
+      return text_member(one, "why");
+    // Earlier versions wrote one line of text, "#7 (source: …): …".
+    if (one.is_string() && one.get<std::string>().starts_with("#" + std::to_string(fastest.id) + " ("))
+      return one.get<std::string>();
   }
   if (!fastest.applicable())
     return fastest.figures().device.starts_with("cuda")
@@ -143,7 +142,7 @@ Result<ReportData> gather_report(const fs::path& file) {
     for (auto& trial : history)
       if (data.applied && data.applied->tried && trial.id == data.applied->tried->number) shown = &trial;
     if (shown != best && data.fastest)
-      data.not_taken = why_not_taken(*best, *shown, document->value("passed_over", std::vector<std::string>()));
+      data.not_taken = why_not_taken(*best, *shown, document->value("passed_over", Json::array()));
   }
   if (baseline && data.shown())
     data.diff = unified_diff("kernel.cu", baseline->candidate.source, shown->candidate.source);

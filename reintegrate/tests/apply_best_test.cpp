@@ -107,7 +107,7 @@ TEST_F(ApplyBest, TriesTheNextCandidateWhenTheBestCannotBePatchedIn) {
       << "the same report is written beside the originals";
   EXPECT_DOUBLE_EQ(report.predicted.kernel_gain, 1.5);
   ASSERT_EQ(report.passed_over.size(), 1u);
-  EXPECT_NE(report.passed_over[0].find("#1 (source: 0.02, 3.00x): the candidate needs device memory of its own"),
+  EXPECT_NE(report.passed_over[0].text().find("#1 (source: 0.02, 3.00x): the candidate needs device memory of its own"),
             std::string::npos);
   EXPECT_NE(said.find("passing over #1"), std::string::npos);
 }
@@ -144,7 +144,7 @@ TEST_F(ApplyBest, TriesTheNextCandidateWhenTheCheckFails) {
   EXPECT_TRUE(report.kept()) << report.why;
   EXPECT_EQ(report.candidate, 2);
   ASSERT_EQ(report.passed_over.size(), 1u);
-  EXPECT_NE(report.passed_over[0].find("check fails with the patch"), std::string::npos);
+  EXPECT_NE(report.passed_over[0].text().find("check fails with the patch"), std::string::npos);
 }
 
 TEST_F(ApplyBest, TriesExactCandidatesAfterTheCheckFailedForOneThatLostDigits) {
@@ -161,9 +161,11 @@ TEST_F(ApplyBest, TriesExactCandidatesAfterTheCheckFailedForOneThatLostDigits) {
   EXPECT_TRUE(report.kept()) << report.why;
   EXPECT_EQ(report.candidate, 4) << "as exact as the original";
   ASSERT_EQ(report.passed_over.size(), 1u);
-  EXPECT_NE(report.passed_over[0].find("check fails with the patch"), std::string::npos) << report.passed_over[0];
-  EXPECT_NE(report.passed_over[0].find("up to 40 units in the last place from the recorded ones"), std::string::npos)
-      << report.passed_over[0];
+  EXPECT_NE(report.passed_over[0].text().find("check fails with the patch"), std::string::npos)
+      << report.passed_over[0].text();
+  EXPECT_NE(report.passed_over[0].text().find("up to 40 units in the last place from the recorded ones"),
+            std::string::npos)
+      << report.passed_over[0].text();
   EXPECT_NE(said.find("going on with candidates whose results are closer to the recorded ones"), std::string::npos)
       << said;
   EXPECT_EQ(said.find("trying the next, #2"), std::string::npos) << said;
@@ -201,11 +203,11 @@ TEST_F(ApplyBest, PassesOverACandidateThatSlowsAnotherKernelBeforeAnythingIsBuil
   EXPECT_TRUE(report.kept()) << report.why;
   EXPECT_EQ(report.candidate, 2);
   ASSERT_EQ(report.passed_over.size(), 1u);
-  EXPECT_NE(
-      report.passed_over[0].find("BLOCK is also used by blur; with the new values they become blur (50.0 % of the run) "
-                                 "0.75x: predicted for the application is 1.000x, and 1.200x if this kernel had"),
-      std::string::npos)
-      << report.passed_over[0];
+  EXPECT_NE(report.passed_over[0].text().find(
+                "BLOCK is also used by blur; with the new values they become blur (50.0 % of the run) "
+                "0.75x: predicted for the application is 1.000x, and 1.200x if this kernel had"),
+            std::string::npos)
+      << report.passed_over[0].text();
   EXPECT_TRUE(report.predicted.others.empty());
   EXPECT_EQ(read("src/config.h").find("128"), std::string::npos);
   EXPECT_EQ(read("builds"), "built\nbuilt\nbuilt\nbuilt\n") << "one patch takes four builds";

@@ -174,9 +174,9 @@ TEST_F(EmbedApply, PatchesTheSourceIfThePtxIsRefused) {
   EXPECT_TRUE(report.kept()) << report.why;
   EXPECT_FALSE(report.embeds);
   ASSERT_EQ(report.passed_over.size(), 1u);
-  EXPECT_NE(report.passed_over[0].find("5.00x as embedded PTX): the kernel uses the module variable 'taps'"),
+  EXPECT_NE(report.passed_over[0].text().find("5.00x as embedded PTX): the kernel uses the module variable 'taps'"),
             std::string::npos)
-      << report.passed_over[0];
+      << report.passed_over[0].text();
 }
 
 TEST_F(EmbedApply, DoesNotTryCandidatesPredictedBelowTheMeasuredInterval) {

@@ -6,10 +6,10 @@
 namespace kernelift {
 namespace {
 
-/// Spelled plainly it verifies that it reached its fixpoint, and aborts the compiler where it did not, as after an
-/// unrolled loop; clang's own pipelines do not ask for that.
+/// Without the option the pass aborts the compiler if it does not reach a fixpoint, as after an unrolled loop; clang's
+/// own pipelines disable that check, too.
 constexpr const char* kInstCombine = "instcombine<no-verify-fixpoint>";
-constexpr size_t kLongest = 60;  ///< Passes; longer ones only cost compile time.
+constexpr size_t kLongest = 60;  ///< Passes; longer pipelines only cost compile time.
 
 const char* adaptor(PassLevel level) {
   switch (level) {

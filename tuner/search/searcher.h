@@ -1,6 +1,6 @@
-// The seam of all searchers: ask for points, tell what they cost. Searchers see numbers only (no GPU, time or disk), so
-// each can be run against recorded trials. The base class keeps what has been asked, so that no searcher repeats a
-// point, and what has been told; strategies fill in the do_ functions.
+// The interface of all searchers: ask for points, tell what they cost. Searchers see numbers only (no GPU, time or
+// disk), so each can be run against recorded trials. The base class keeps what has been asked, so that no searcher
+// repeats a point, and what has been told; strategies fill in the do_ functions.
 #pragma once
 #include <memory>
 #include <set>

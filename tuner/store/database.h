@@ -1,5 +1,5 @@
-// A thin cover over SQLite: prepared statements with typed binds, errors as Results with the file's name in them.
-// Knows nothing of runs. Not thread-safe: one owner.
+// A thin wrapper of SQLite: prepared statements with typed binds, errors as Results with the file's name. It knows
+// nothing of runs, and it is not thread-safe.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -46,7 +46,7 @@ class Database {
   /// Runs a statement to its end, calling `row` for each row.
   Status run(Statement& statement, const std::function<void(const Statement&)>& row = {});
   int64_t last_id() const;
-  /// All of `work` or none of it is stored.
+  /// Stores all of `work` or nothing.
   Status transaction(const std::function<Status()>& work);
 
  private:

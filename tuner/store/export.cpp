@@ -1,4 +1,4 @@
-// See export.h. "miliseconds" is how Kernel Tuner itself spells it; readers compare the word.
+// See export.h. Kernel Tuner spells it "miliseconds", and its readers compare the word.
 #include "tuner/store/export.h"
 
 #include <algorithm>
@@ -7,11 +7,11 @@
 namespace kernelift {
 namespace {
 
-constexpr int kHashDigits = 12;  ///< Enough to tell a run's sources apart.
+constexpr int kHashDigits = 12;  ///< Enough to distinguish a run's sources.
 
 double milliseconds(double seconds) { return seconds * 1e3; }
 
-/// T4's words for what went wrong.
+/// T4's names of failures.
 const char* invalidity(Outcome outcome) {
   switch (outcome) {
     case Outcome::Ok: return "correct";
@@ -146,7 +146,7 @@ Result<Json> export_run(const Run& run, const std::string& format) {
   Table table = configurations(trials);
   if (format == "t4") return t4(trials, table, run.meta());
   if (format == "cachefile") return cachefile(trials, table, run.meta());
-  return usage_error("'" + format + "' is no export format; there are t4, cachefile and json");
+  return usage_error("'" + format + "' is not an export format; there are t4, cachefile and json");
 }
 
 }  // namespace kernelift

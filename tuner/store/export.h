@@ -1,6 +1,6 @@
-// A run in the formats of others: Kernel Tuner's T4 results and its cachefile, and all of it as our own JSON. Foreign
-// formats know one flat configuration per row, so the source text (by hash) and the recipe become parameters beside the
-// values; times are milliseconds, of finalists those of their confirmation, which are the ones reported.
+// A run in other formats: Kernel Tuner's T4 results, its cachefile, and Kernelift's own JSON with all data. Kernel
+// Tuner's formats have one flat configuration per row, so the source text (as a hash) and the recipe become parameters
+// beside the values. Times are milliseconds; those of finalists are from their confirmation.
 #pragma once
 #include "tuner/store/run.h"
 

@@ -92,8 +92,7 @@ Result<TunedKernel> kernel_from_json(const Json& from, const std::string& where)
   });
 }
 
-/// Says what is wrong with a file before SQLite touches it. Bytes 60..63 and 68..71 are user_version and
-/// application_id.
+/// Checks a file's header before SQLite opens it. Bytes 60..63 and 68..71 are user_version and application_id.
 Status check_header(const std::filesystem::path& file) {
   std::string name = file.string();
   std::error_code code;
@@ -120,7 +119,7 @@ Status check_header(const std::filesystem::path& file) {
   return done();
 }
 
-/// All of a new run but its trials, in a file of this name.
+/// Creates the file of a new run without trials.
 Status write_new(const std::filesystem::path& file, const RunMeta& meta) {
   KERNELIFT_ASSIGN(Database database, Database::open(file, Database::Mode::Create));
   KERNELIFT_TRY(database.execute("PRAGMA synchronous=FULL; PRAGMA application_id=" + std::to_string(kApplicationId) +
@@ -133,7 +132,7 @@ Status write_new(const std::filesystem::path& file, const RunMeta& meta) {
   return database.run(insert);
 }
 
-/// Gives a file of an older format this one's number.
+/// Sets the format number of a file of an older format to this one.
 Status raise_version(Database& database) {
   int64_t version = kRunVersion;
   {
@@ -145,7 +144,7 @@ Status raise_version(Database& database) {
   return database.execute("PRAGMA user_version=" + std::to_string(kRunVersion) + "; PRAGMA wal_checkpoint(TRUNCATE);");
 }
 
-/// Lines of one text that the other does not have, both ways.
+/// Number of lines of either text that the other one does not contain.
 size_t lines_apart(const std::string& one, const std::string& other) {
   std::map<std::string, int64_t> counts;
   std::string line;
@@ -164,10 +163,10 @@ const RunTrial* shortest_patch(const RunTrial& best, const std::vector<const Run
   size_t fewest = lines_apart(best.candidate.source, original);
   for (auto* rival : rivals) {
     const Verdict &figures = rival->figures(), &most = best.figures();
-    // Each in the middle is within the other's interval.
-    bool told_apart = figures.speedup_low() <= kSmallestGain || figures.speedup_high() < most.speedup() ||
-                      figures.speedup() < most.speedup_low();
-    if (told_apart) continue;
+    // Not distinguishable: the middle of each interval is inside the other one.
+    bool distinguishable = figures.speedup_low() <= kSmallestGain || figures.speedup_high() < most.speedup() ||
+                           figures.speedup() < most.speedup_low();
+    if (distinguishable) continue;
     size_t lines = lines_apart(rival->candidate.source, original);
     if (lines < fewest) fewest = lines, chosen = rival;
   }
@@ -178,7 +177,7 @@ struct Run::State {
   Database database;
   std::filesystem::path file;
   RunMeta meta;
-  int lock = -1;  ///< flock()ed while tuning; the kernel lets go when the process ends, however it ends.
+  int lock = -1;  ///< flock()ed while tuning; the kernel releases it when the process ends, in any way.
 
   State(Database opened, std::filesystem::path path) : database(std::move(opened)), file(std::move(path)) {}
   ~State() {
@@ -206,7 +205,7 @@ Result<Run> Run::create(const std::filesystem::path& file, const RunMeta& meta) 
     for (auto* suffix : {"", "-journal"}) std::filesystem::remove(temporary.string() + suffix, code);
     return std::move(written).error();
   }
-  // Linked, as renaming would replace a run that another process has created meanwhile. Not every file system has
+  // A link, because renaming would replace a run that another process created meanwhile. Not every file system has
   // links.
   int why = ::link(temporary.c_str(), file.c_str()) == 0 ? 0 : errno;
   if (why != 0 && why != EEXIST && ::rename(temporary.c_str(), file.c_str()) == 0) why = 0;
@@ -232,8 +231,8 @@ Result<Run> Run::attach(const std::filesystem::path& file, bool writable) {
       return environment_error(file.string() + ": another kernelift is tuning into it; wait for it or stop it");
     }
   }
-  // A WAL left by a killed writer can be replayed only by a connection that may write; readers of a read-only folder
-  // see what SQLite can show them.
+  // The WAL of a killed writer can be replayed only by a connection that may write. In a read-only folder a reader sees
+  // what SQLite can read without it.
   auto opened = Database::open(file, Database::Mode::ReadWrite);
   if (!opened.ok() && !writable) opened = Database::open(file, Database::Mode::ReadOnly);
   if (!opened.ok()) {
@@ -298,7 +297,7 @@ std::filesystem::path Run::latest_path(const std::filesystem::path& state, const
 }
 
 std::filesystem::path Run::last_written(const std::filesystem::path& state, const std::string& kernel) {
-  // Runs are called by their MEPs, and those by their kernels: smooth-1f0a93c2-3.klrun.
+  // Runs are named after their MEPs, and these after their kernels: smooth-1f0a93c2-3.klrun.
   static const std::regex kRest("(-[0-9a-f]{8})?-[0-9]+");
   std::string name = base_name(kernel);
   name.erase(0, name.rfind(':') + 1);
@@ -339,7 +338,7 @@ Result<int64_t> Run::record(const Candidate& candidate, const Verdict& verdict, 
     insert.bind(1, candidate.key().hex()).bind(2, candidate.tier).bind(3, candidate.proposer).bind(4, candidate.note());
     insert.bind(5, name(verdict.outcome)).bind(6, name(verdict.stage)).bind(7, verdict.speedup());
     insert.bind(8, verdict.speedup_low()).bind(9, verdict.seconds()).bind(10, at).bind(11, hash);
-    // Diagnostics can quote bytes that are no UTF-8; the database must take them all the same.
+    // Diagnostics can contain bytes that are not UTF-8; the database must store them, too.
     insert.bind(12, candidate.recipe.text()).bind(13, compact(body)).bind(14, compact(to_json(verdict)));
     KERNELIFT_TRY(database.run(insert));
     id = database.last_id();

@@ -1,6 +1,6 @@
-// A run: everything one tuning of one MEP ever tried, in one SQLite file `<state>/runs/<mep name>-<n>.klrun`. Each
+// A run: every candidate that one tuning of one MEP tried, in one SQLite file `<state>/runs/<mep name>-<n>.klrun`. Each
 // verdict is a transaction of its own, on disk before the next candidate is chosen (WAL, synchronous=FULL: an fsync of
-// a millisecond against candidates of tens), so kill -9 or a power cut loses at most what was in flight. Readers
+// a millisecond against candidates of tens), so kill -9 or a power cut loses at most the candidates in flight. Readers
 // (report, apply, export) may open the file while `tune` writes; a second writer is refused.
 #pragma once
 #include <filesystem>
@@ -21,10 +21,10 @@ inline constexpr int kRunVersion = 2;
 
 struct RunMeta {
   std::string mep;        ///< Absolute path of the MEP's folder.
-  std::string mep_hash;   ///< hash_mep(): what is resumed must be what was started.
+  std::string mep_hash;   ///< hash_mep(), by which a resumed run recognises its MEP.
   std::string kernel;     ///< The MEP's kernel_name.
-  std::string device;     ///< As given by --device; each verdict says what it really ran on.
-  std::string kernelift;  ///< Version that began it; create() fills it in.
+  std::string device;     ///< The value of --device; each verdict names the device that it ran on.
+  std::string kernelift;  ///< Version that created the run; set by create().
   uint64_t seed = 0;
   std::vector<std::string> tiers;
   double time_budget = 0;         ///< Seconds; 0: none.
@@ -52,12 +52,12 @@ struct RunTrial {
   int64_t id = 0;  ///< Counts from 1 in order of completion.
   Candidate candidate;
   Verdict verdict;                   ///< As screened during the search.
-  std::optional<Verdict> confirmed;  ///< Finalists: fresh process, fresh samples. These figures are the ones reported.
+  std::optional<Verdict> confirmed;  ///< For finalists: measured again in a fresh process. These figures are reported.
   std::vector<int64_t> parents;
   double at = 0;  ///< Seconds since the run began (all sittings).
 
   const Verdict& figures() const { return confirmed ? *confirmed : verdict; }
-  /// Its gain can be written into the application's source: default recipe, original compiler pipeline.
+  /// Its gain can be written into the application's source: it has the default recipe.
   bool applicable() const { return candidate.recipe.is_default(); }
 };
 
@@ -70,11 +70,12 @@ class Run {
   static Result<Run> resume(const std::filesystem::path& file);
   /// For reading only.
   static Result<Run> open(const std::filesystem::path& file);
-  /// `<state>/runs/<name>-<n>.klrun` with n one above the highest there is, and the one with the highest (empty if
-  /// none).
+  /// `<state>/runs/<name>-<n>.klrun` with n one above the highest existing number; the one with the highest number
+  /// (empty if there is none).
   static std::filesystem::path next_path(const std::filesystem::path& state, const std::string& name);
   static std::filesystem::path latest_path(const std::filesystem::path& state, const std::string& name);
-  /// The run that was written last of all, or of a kernel, by its own name or its MEP's; empty if there is none.
+  /// The run that was written last, of all kernels or of one, by the kernel's or its MEP's name; empty if there is
+  /// none.
   static std::filesystem::path last_written(const std::filesystem::path& state, const std::string& kernel = {});
 
   Run(Run&&) noexcept;
@@ -83,7 +84,7 @@ class Run {
 
   const RunMeta& meta() const;
   const std::filesystem::path& file() const;
-  /// Where model transcripts of this run go: beside the file, `.klrun` replaced by `.transcripts`.
+  /// Folder of this run's model transcripts: the file's name with `.transcripts` for `.klrun`.
   std::filesystem::path transcript_folder() const;
 
   Result<int64_t> record(const Candidate& candidate, const Verdict& verdict, const std::vector<int64_t>& parents,
@@ -93,16 +94,16 @@ class Run {
   Status record_kernel(const TunedKernel& kernel);
   /// nullopt in runs that were only tuned by a Kernelift that wrote format 1.
   Result<std::optional<TunedKernel>> kernel() const;
-  /// A proposer's own bookkeeping (a model's spent tokens), kept across sittings.
+  /// State of a proposer (a model's spent tokens), kept across sittings.
   Status put_state(const std::string& key, const std::string& value);
   Result<std::string> get_state(const std::string& key) const;
 
   Result<std::vector<RunTrial>> history() const;
   /// The original, as first measured.
   Result<std::optional<RunTrial>> baseline() const;
-  /// Most promised gain (lower end of the interval), confirmed figures first: if any finalist was confirmed, only those
-  /// count. nullopt when nothing works. `applicable_only`: among what a source patch can express, and of those that
-  /// noise does not tell from the best the one that changes the fewest lines.
+  /// The trial with the highest lower end of its speedup; if any finalist was confirmed, among the confirmed ones.
+  /// nullopt if no candidate works. `applicable_only`: among trials that a source patch can express, and of those that
+  /// noise does not distinguish from the best, the one that changes the fewest lines.
   Result<std::optional<RunTrial>> best(bool applicable_only = false) const;
 
  private:
@@ -112,12 +113,12 @@ class Run {
   std::unique_ptr<State> state_;
 };
 
-/// Whose patch of `original` is the shortest: the best trial's, or that of a rival whose gain noise does not tell from
-/// its.
+/// The trial with the shortest patch of `original`, of the best one and the rivals whose gain noise does not
+/// distinguish from its gain.
 const RunTrial* shortest_patch(const RunTrial& best, const std::vector<const RunTrial*>& rivals,
                                const std::string& original);
 
-/// The choice that Run::best() makes, among any trials in memory; nullptr for none.
+/// The choice of Run::best() among trials in memory; nullptr if there is none.
 template <class Trials>
 const RunTrial* best_of(const Trials& trials, bool applicable_only) {
   const RunTrial *screened = nullptr, *confirmed = nullptr;

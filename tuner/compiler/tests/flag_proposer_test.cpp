@@ -1,4 +1,4 @@
-// Tests of the proposer of compiler flags: which come first, and what it learns from wrong results.
+// Tests of the search over compiler flags: its order, and sets of fast-math flags that gave wrong results.
 #include "tuner/compiler/flag_proposer.h"
 
 #include <gtest/gtest.h>
@@ -6,8 +6,7 @@
 #include <algorithm>
 #include <set>
 
-#include "tuner/history.h"
-#include "tuner/tests/fakes/tuner_fixture.h"
+#include "tuner/tests/fakes/fake_evaluator.h"
 
 namespace kernelift {
 namespace {

@@ -62,7 +62,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
 }  // namespace
 
 const Rule kUnroll = {"unroll",
-                      "ask for a loop to be unrolled",
+                      "unroll a loop by a pragma",
                       "the loop has no pragma yet and begins its line",
                       {{"factor", {4, 8, 2, 0, 16, 1}}},
                       find,

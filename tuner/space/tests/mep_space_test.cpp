@@ -344,7 +344,7 @@ TEST(MepSpace, OffersTheBlockSizeOnlyIfTheKernelReadsIt) {
 /// threadIdx.x]`, 64 a launch, is done twice by one that becomes larger.
 TEST(MepSpace, ChangesTheBlockOfAnUnchangedGridIfThreadsHaveBlockStrideLoops) {
   using testing::Contains;
-  const std::string turns = "for (int i = threadIdx.x; i < n; i += blockDim.x) data[i] = 1;";
+  const std::string strided = "for (int i = threadIdx.x; i < n; i += blockDim.x) data[i] = 1;";
   const std::string once = "int i = threadIdx.x; if (i < n) data[i] = 1; i += blockDim.x; if (i < n) data[i] = 2;";
   auto tried = [](const std::string& block, const std::string& body, const std::vector<Knob>& knobs = {}) {
     Mep mep = mep_with("16", block, 16, 64, 100);
@@ -355,11 +355,11 @@ TEST(MepSpace, ChangesTheBlockOfAnUnchangedGridIfThreadsHaveBlockStrideLoops) {
     for (auto& parameter : space.space().parameters()) values = parameter.values;
     return values;
   };
-  EXPECT_THAT(tried("64", turns), AllOf(Contains(32), Contains(128)));
+  EXPECT_THAT(tried("64", strided), AllOf(Contains(32), Contains(128)));
   EXPECT_TRUE(tried("64", once).empty());
-  EXPECT_THAT(tried("threads", turns), Contains(32));
+  EXPECT_THAT(tried("threads", strided), Contains(32));
   EXPECT_TRUE(tried("threads", once).empty());
-  EXPECT_THAT(tried("B", turns, {knob("B", 64, true, true)}), Contains(32));
+  EXPECT_THAT(tried("B", strided, {knob("B", 64, true, true)}), Contains(32));
   EXPECT_TRUE(tried("B", once, {knob("B", 64, true, true)}).empty());
 }
 
