@@ -86,7 +86,8 @@ struct Verdict {
   std::string buffer, expected, got;
   uint64_t index = 0;
   double distance = 0;
-  /// Of an Ok candidate, one per tuning instance, or one for several that behave alike, with the weight of them all.
+  /// Of an Ok candidate, one per tuning instance, or one for several of the same geometry and duration, with their
+  /// total weight.
   std::vector<Timing> timings;
   ImageFacts image;
   KernelResources resources;

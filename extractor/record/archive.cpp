@@ -93,7 +93,7 @@ void Archive::stop(const std::string& after, const std::string& why) {
 
 std::string Archive::mark_of_kernel(const std::string& identity) {
   constexpr size_t kDigits = 4;
-  // Two kernels may be alike in all that is known of them: those are told apart by when they came.
+  // Two kernels may agree in everything that is known of them; they are distinguished by the order in which they came.
   for (std::string text = identity;; text += "'") {
     std::string digits = hash_text(text).hex();
     for (size_t length = kDigits; length <= digits.size(); ++length)

@@ -28,20 +28,20 @@ class NoFileSizeSignal {
   bool blocked_ = false;
 };
 
-/// Adds the time it lives to a sum, that `turn` guards where several threads read it.
+/// Adds the time it lives to a sum, that `mutex` guards where several threads read it.
 class OwnTime {
  public:
-  explicit OwnTime(double& sum, std::mutex* turn = nullptr) : sum_(sum), turn_(turn) {}
+  explicit OwnTime(double& sum, std::mutex* mutex = nullptr) : sum_(sum), mutex_(mutex) {}
   ~OwnTime() {
     double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
     std::unique_lock<std::mutex> lock;
-    if (turn_) lock = std::unique_lock(*turn_);
+    if (mutex_) lock = std::unique_lock(*mutex_);
     sum_ += seconds;
   }
 
  private:
   double& sum_;
-  std::mutex* turn_;
+  std::mutex* mutex_;
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
 

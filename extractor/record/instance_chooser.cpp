@@ -137,9 +137,10 @@ void InstanceChooser::note(const LaunchTraits& traits, double microseconds, cons
       if (!captured_as.empty() && instance.id == captured_as)
         instance.duration = duration, instance.own_us = microseconds, instance.rewritten = rewritten;
     auto own = instances_of(kind);
-    bool alike =
+    bool similar =
         std::any_of(own.begin(), own.end(), [&](auto* one) { return std::abs(one->duration - duration) <= 1; });
-    if (!own.empty() && !alike && cluster.by_duration[duration] > kMuchOfTheTime * total_us_) cluster.unlike_any = true;
+    if (!own.empty() && !similar && cluster.by_duration[duration] > kMuchOfTheTime * total_us_)
+      cluster.unlike_any = true;
   }
   Group group{traits.geometry, scalars, duration, rewritten};
   // A captured launch ran right after its memory was read through: its duration is used only if there is no other.
@@ -160,7 +161,7 @@ double InstanceChooser::time_near(const Instance& instance) const {
 std::vector<InstanceChooser::Groups::const_iterator> InstanceChooser::like(const Instance& instance) const {
   // By numbers, duration and what other work touched before; by numbers and duration; by numbers; by duration; by
   // geometry alone.
-  std::vector<Groups::const_iterator> same, near, alike, about, shaped;
+  std::vector<Groups::const_iterator> same, near, similar, about, shaped;
   for (auto launches = groups_.begin(); launches != groups_.end(); ++launches) {
     auto& group = launches->first;
     if (group.geometry != instance.traits.geometry) continue;
@@ -169,11 +170,11 @@ std::vector<InstanceChooser::Groups::const_iterator> InstanceChooser::like(const
     bool equal = group.scalars == instance.traits.scalars;
     if (equal && as_long && group.rewritten == instance.rewritten) same.push_back(launches);
     if (equal && as_long) near.push_back(launches);
-    if (equal) alike.push_back(launches);
+    if (equal) similar.push_back(launches);
     if (as_long) about.push_back(launches);
     shaped.push_back(launches);
   }
-  for (auto* some : {&same, &near, &alike, &about})
+  for (auto* some : {&same, &near, &similar, &about})
     if (!some->empty()) return *some;
   // Numbers that differ from launch to launch (a time step) tell little; where they come again and again (a size), no
   // launch was like this one.
@@ -191,12 +192,12 @@ InstanceShare InstanceChooser::share_of(const Instance& instance) const {
     for (uint32_t i = 0; i < kMostArgumentWords; ++i)
       if (launches->first.rewritten >> i & 1) rewritten[i * kArgumentWord] += launches->second.count();
   }
-  Quartiles alike = quartiles(durations);
+  Quartiles similar = quartiles(durations);
   InstanceShare share;
-  share.like = {alike.count, alike.low, alike.high, instance.own_us};
+  share.like = {similar.count, similar.low, similar.high, instance.own_us};
   for (auto& [offset, count] : rewritten)
-    if (2 * count > alike.count) share.like.rewritten.push_back(offset);
-  share.microseconds = alike.count > 0 ? alike.median : instance.own_us;
+    if (2 * count > similar.count) share.like.rewritten.push_back(offset);
+  share.microseconds = similar.count > 0 ? similar.median : instance.own_us;
   return share;
 }
 

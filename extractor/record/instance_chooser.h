@@ -79,7 +79,7 @@ class InstanceChooser {
     auto operator<=>(const Group&) const = default;
   };
 
-  /// A geometry itself while there are few of them; of further ones, all that are alike to within a factor of two.
+  /// A geometry itself while there are few of them; of further ones, all that are equal within a factor of two.
   Geometry kind_of(const Geometry& geometry) const;
   std::vector<const Instance*> instances_of(const Geometry& kind) const;
   /// How many instances changed memory.

@@ -28,7 +28,7 @@ class Durations {
   std::vector<double> sample_;
 };
 
-/// Median and quartiles of several lists as one, each launch counting alike.
+/// Median and quartiles of several lists as one, each launch with the same weight.
 struct Quartiles {
   uint64_t count = 0;
   double low = 0, median = 0, high = 0;

@@ -1,4 +1,4 @@
-// The runtime API, for C and C++, host compilers and device compilers alike.
+// The runtime API, for C and C++, for host and device compilers.
 #pragma once
 #include "kernelift/version.h"
 #include "kernelift/qualifiers.h"

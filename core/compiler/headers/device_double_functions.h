@@ -1,3 +1,3 @@
-// __hiloint2double and its kin.
+// __hiloint2double and related functions.
 #pragma once
 #include "cuda_runtime.h"

@@ -15,7 +15,7 @@ namespace {
 const kl_runtime_view* view = nullptr;
 RecordConfig* config = nullptr;
 Recorder* recorder = nullptr;  ///< Never deleted: the process may end in the middle of anything.
-std::mutex* turn = nullptr;    ///< The runtime serialises its calls; this keeps us whole should one not.
+std::mutex* mutex = nullptr;   ///< The runtime serialises its calls; this keeps us whole should one not.
 std::atomic<bool> forked{false}, broken{false};
 thread_local bool inside = false;  ///< Whoever comes in again is a signal's handler, and would wait for itself.
 
@@ -30,10 +30,10 @@ void guarded(Work&& work) noexcept {
   try {
     if (forked.exchange(false)) {
       recorder = new Recorder(*config, *view);
-      turn = new std::mutex;
+      mutex = new std::mutex;
     }
     if (!broken) {
-      std::lock_guard lock(*turn);
+      std::lock_guard lock(*mutex);
       work(*recorder);
     }
   } catch (...) {
@@ -68,7 +68,7 @@ extern "C" __attribute__((visibility("default"))) const kl_recorder* kernelift_r
     kernelift::view = view;
     config = new RecordConfig(*wanted);
     recorder = new Recorder(*wanted, *view);
-    turn = new std::mutex;
+    mutex = new std::mutex;
     pthread_atfork(nullptr, nullptr, [] { forked = true; });
     return &kHooks;
   } catch (...) {

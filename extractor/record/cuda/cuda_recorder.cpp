@@ -36,8 +36,8 @@ size_t spare_threads() {
 }
 
 /// Not held if it is not to be had: this very thread may hold it, below the signal's handler that ends the process.
-std::unique_lock<std::mutex> lock_for_the_end(std::mutex& turn) {
-  std::unique_lock lock(turn, std::defer_lock);
+std::unique_lock<std::mutex> lock_for_the_end(std::mutex& mutex) {
+  std::unique_lock lock(mutex, std::defer_lock);
   auto deadline = std::chrono::steady_clock::now() + kPatience;
   while (!lock.try_lock() && std::chrono::steady_clock::now() < deadline)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -51,26 +51,26 @@ CudaRecorder* the_recorder = nullptr;
 CudaRecorder::CudaRecorder(RecordConfig config, const CudaDriver& driver)
     : config_(std::move(config)),
       driver_(driver),
-      stillness_(driver),
-      crew_(spare_threads()),
+      quiescence_(driver),
+      workers_(spare_threads()),
       pattern_(config_),
       kernels_(config_, pattern_, driver, modules_),
-      snapshots_(driver, allocations_, modules_, crew_),
+      snapshots_(driver, allocations_, modules_, workers_),
       graphs_(driver, pattern_, kernels_, allocations_, modules_),
       archive_(config_.folder),
-      taking_(config_, gate_, stillness_, snapshots_, archive_, turn_),
-      graph_recorder_(driver, graphs_, kernels_, taking_, archive_, turn_) {
+      taking_(config_, gate_, quiescence_, snapshots_, archive_, mutex_),
+      graph_recorder_(driver, graphs_, kernels_, taking_, archive_, mutex_) {
   if (pattern_.broken()) archive_.omit("all kernels", "'" + config_.kernel + "' is not a regular expression");
 }
 
 void CudaRecorder::refuse(const std::string& why) {
-  std::lock_guard lock(turn_);
+  std::lock_guard lock(mutex_);
   archive_.omit("this process", why);
   write_manifest(true);
 }
 
 void CudaRecorder::warn(const std::string& what, const std::string& why) {
-  std::lock_guard lock(turn_);
+  std::lock_guard lock(mutex_);
   archive_.omit(what, why);
 }
 
@@ -133,13 +133,13 @@ void CudaRecorder::resource_event(CUpti_CallbackId cbid, const CUpti_ResourceDat
   try {
     switch (cbid) {
       case CUPTI_CBID_RESOURCE_STREAM_CREATED:
-        if (!our_own_call()) stillness_.stream_created(event.context, event.resourceHandle.stream);
+        if (!our_own_call()) quiescence_.stream_created(event.context, event.resourceHandle.stream);
         break;
       case CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING:
-        stillness_.stream_gone(event.context, event.resourceHandle.stream);
+        quiescence_.stream_gone(event.context, event.resourceHandle.stream);
         break;
       case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
-        stillness_.context_gone(event.context);
+        quiescence_.context_gone(event.context);
         snapshots_.context_gone(event.context);
         allocations_.context_gone(event.context);
         break;
@@ -204,16 +204,16 @@ void CudaRecorder::note_begin(CUpti_CallbackId cbid, const CUpti_CallbackData& c
       if (graph_enter(cbid, call)) *call.correlationData = kInParts;
       return;
     case CallPart::CaptureBegin:
-      if (!stillness_.capturing()) look_into_graphs();  // While a stream captures, nothing can be switched on.
+      if (!quiescence_.capturing()) look_into_graphs();  // While a stream captures, nothing can be switched on.
       return;
     case CallPart::Write:
-      if (!pattern_.wants_nothing() && !stillness_.capturing())
+      if (!pattern_.wants_nothing() && !quiescence_.capturing())
         last_touch_.written(*static_cast<const CUdeviceptr*>(call.functionParams));
       return;
     case CallPart::Memory: return note_memory_call(cbid, call.functionParams, call.context, true, false, allocations_);
     case CallPart::Unload:
       return modules_.handle_gone(*static_cast<void* const*>(call.functionParams));  // Their one argument.
-    case CallPart::Graph: return graphs_.note_call(cbid, call.functionParams, true, false, stillness_.capturing());
+    case CallPart::Graph: return graphs_.note_call(cbid, call.functionParams, true, false, quiescence_.capturing());
     default: return;
   }
 }
@@ -228,10 +228,11 @@ void CudaRecorder::note_end(CUpti_CallbackId cbid, const CUpti_CallbackData& cal
   switch (parts[cbid]) {
     case CallPart::Memory:
       return note_memory_call(cbid, call.functionParams, call.context, false, succeeded, allocations_);
-    case CallPart::Graph: return graphs_.note_call(cbid, call.functionParams, false, succeeded, stillness_.capturing());
+    case CallPart::Graph:
+      return graphs_.note_call(cbid, call.functionParams, false, succeeded, quiescence_.capturing());
     // All these begin with the stream.
     case CallPart::CaptureBegin:
-      if (succeeded) stillness_.capture_begun(*static_cast<const CUstream*>(call.functionParams));
+      if (succeeded) quiescence_.capture_begun(*static_cast<const CUstream*>(call.functionParams));
       return;
     case CallPart::Load:
       if (succeeded) {  // All these begin with where the handle goes and where the code comes from.
@@ -241,14 +242,14 @@ void CudaRecorder::note_end(CUpti_CallbackId cbid, const CUpti_CallbackData& cal
       return;
     case CallPart::CaptureEnd:  // Asked for by a thread that may not end it, it goes on; any other failure ends it.
       if (*static_cast<const CUresult*>(call.functionReturnValue) != CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD)
-        stillness_.capture_ended(*static_cast<const CUstream*>(call.functionParams));
+        quiescence_.capture_ended(*static_cast<const CUstream*>(call.functionParams));
       return;
     default: return;
   }
 }
 
 void CudaRecorder::launch_enter(CUpti_CallbackId cbid, const CUpti_CallbackData& call) {
-  bool capturing = stillness_.capturing();
+  bool capturing = quiescence_.capturing();
   CudaKernel* found;
   {
     OwnCall ours;
@@ -259,20 +260,20 @@ void CudaRecorder::launch_enter(CUpti_CallbackId cbid, const CUpti_CallbackData&
   CudaKernel& kernel = *found;
   // Neither one of nothing, which the driver refuses, nor one into a stream that captures is an execution.
   if (launch.geometry.grid.count() == 0 || launch.geometry.block.count() == 0) return;
-  if (capturing && stillness_.capturing(launch.stream)) return;
+  if (capturing && quiescence_.capturing(launch.stream)) return;
   uint64_t index = kernel.launches.fetch_add(1, std::memory_order_relaxed);
   if (!kernel.wanted || taking_.off() || kernel.given_up) return;
   if (capturing) return launched_meanwhile(launch, call.symbolName);
   // A kernel of a library finds its context by the stream alone; its memory cannot be read so.
   if (!kernel.refusal.empty() || !call.context) {
     if (kernel.refusal_said.exchange(true)) return;
-    std::lock_guard lock(turn_);
+    std::lock_guard lock(mutex_);
     archive_.omit(kernel.key, call.context ? kernel.refusal : "it was launched by a thread without a current context");
     return;
   }
   auto arguments = pack_arguments(launch, kernel.layout);
   if (!arguments.ok()) {
-    std::lock_guard lock(turn_);
+    std::lock_guard lock(mutex_);
     archive_.omit(kernel.key, arguments.error().message);
     return;
   }
@@ -286,7 +287,7 @@ void CudaRecorder::launch_enter(CUpti_CallbackId cbid, const CUpti_CallbackData&
     time_kernels();
   }
   {
-    std::lock_guard lock(turn_);
+    std::lock_guard lock(mutex_);
     wanted_seen_ = true;
     if (awaited_.size() >= kMostAwaited) give_up_waiting();
     chosen = kernel.chooser->wants(traits) && !archive_.stopped();
@@ -295,30 +296,30 @@ void CudaRecorder::launch_enter(CUpti_CallbackId cbid, const CUpti_CallbackData&
   if (!chosen) return;
   if (take_before(cbid, call, kernel, launch, std::move(*arguments), index)) *call.correlationData = kCapturing;
   else {
-    if (stillness_.capturing()) kernels_.pass_over(call.symbolName);  // Since just now.
+    if (quiescence_.capturing()) kernels_.pass_over(call.symbolName);  // Since just now.
     settle(call.correlationId, nullptr);
   }
 }
 
 void CudaRecorder::launched_meanwhile(const CudaLaunch& launch, const char* symbol) {
-  if (stillness_.capturing(launch.stream)) return;  // No execution.
+  if (quiescence_.capturing(launch.stream)) return;  // No execution.
   kernels_.pass_over(symbol);
 }
 
 /// Nothing more will be told of the launches that were seen. Those that are captured, or are being captured, stay.
-/// EXPECTS: turn_ is held.
+/// EXPECTS: mutex_ is held.
 void CudaRecorder::give_up_waiting() {
   std::erase_if(awaited_,
                 [](auto& launch) { return !launch.second.being_captured && launch.second.captured_as.empty(); });
   archive_.omit("durations", "those of many launches never came from CUPTI");
 }
 
-/// EXPECTS: turn_ is not held: CUPTI may hand over records meanwhile.
+/// EXPECTS: mutex_ is not held: CUPTI may hand over records meanwhile.
 void CudaRecorder::time_kernels() {
   if (activity_on_ || activity_on_.exchange(true)) return;
   auto status = start_activity(cupti_);
   if (status.ok()) return;
-  std::lock_guard lock(turn_);
+  std::lock_guard lock(mutex_);
   archive_.omit("durations", status.error().message);
 }
 
@@ -328,7 +329,7 @@ void CudaRecorder::look_into_graphs() {
   OwnCall ours;
   time_kernels();
   {
-    std::lock_guard lock(turn_);
+    std::lock_guard lock(mutex_);
     graphs_known_ = wanted_seen_ || others_seen_ >= kEnoughOthers;
     if (!graphs_known_ || wanted_seen_) return;
     activity_on_ = false;
@@ -338,15 +339,15 @@ void CudaRecorder::look_into_graphs() {
 
 bool CudaRecorder::graph_enter(CUpti_CallbackId cbid, const CUpti_CallbackData& call) {
   look_into_graphs();
-  if (pattern_.wants_nothing() || stillness_.capturing() || !call.context) return false;
+  if (pattern_.wants_nothing() || quiescence_.capturing() || !call.context) return false;
   auto& launch = *static_cast<const cuGraphLaunch_params*>(call.functionParams);
   auto graph = graph_recorder_.wanted(launch.hGraph);
   if (!graph) return false;
-  OwnTime timer(own_seconds_, &turn_);
+  OwnTime timer(own_seconds_, &mutex_);
   {
     OwnCall ours;
     time_kernels();
-    std::lock_guard lock(turn_);
+    std::lock_guard lock(mutex_);
     wanted_seen_ = true;
   }
   bool per_thread = cbid == CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz;
@@ -357,7 +358,7 @@ bool CudaRecorder::graph_enter(CUpti_CallbackId cbid, const CUpti_CallbackData& 
 bool CudaRecorder::take_before(CUpti_CallbackId cbid, const CUpti_CallbackData& call, CudaKernel& kernel,
                                const CudaLaunch& launch, std::vector<std::byte> arguments, uint64_t index) {
   OwnCall ours;
-  OwnTime timer(own_seconds_, &turn_);
+  OwnTime timer(own_seconds_, &mutex_);
   NoFileSizeSignal guard;
   if (!taking_.be_alone(kernel, launch_text(kernel.key, index), call.context)) return false;
   std::optional<CapturedInstance> instance;
@@ -385,14 +386,14 @@ void CudaRecorder::launch_exit(const CUpti_CallbackData& call) {
 
 void CudaRecorder::take_after(CUresult launched) {
   OwnCall ours;
-  OwnTime timer(own_seconds_, &turn_);
+  OwnTime timer(own_seconds_, &mutex_);
   NoFileSizeSignal guard;
   CapturedInstance& instance = pending_->instance;
   uint32_t correlation = pending_->correlation;
   CudaKernel* kernel = nullptr;
   double known_us = 0;
   {
-    std::lock_guard lock(turn_);
+    std::lock_guard lock(mutex_);
     if (auto awaited = awaited_.find(correlation); awaited != awaited_.end())
       kernel = awaited->second.kernel, known_us = kernel->longest_us;
     if (launched != CUDA_SUCCESS)
@@ -402,13 +403,13 @@ void CudaRecorder::take_after(CUresult launched) {
   if (launched != CUDA_SUCCESS || !kernel || !taking_.after(*kernel, instance, pending_->context, known_us))
     return settle(correlation, nullptr);
   settle(correlation, &instance);
-  std::lock_guard lock(turn_);
+  std::lock_guard lock(mutex_);
   // The instance is safe already; its share of the time can wait where hundreds of kernels come one after another.
   if (std::chrono::steady_clock::now() - written_ >= kManifestAfterImages) write_manifest(false);
 }
 
 void CudaRecorder::settle(uint32_t correlation, const CapturedInstance* captured) {
-  std::lock_guard lock(turn_);
+  std::lock_guard lock(mutex_);
   auto found = awaited_.find(correlation);
   if (found == awaited_.end()) return;
   Awaited& awaited = found->second;
@@ -427,7 +428,7 @@ void CudaRecorder::kernel_ran(const KernelRun& run) {
   Inside inside;
   if (last_asked_) ++heard_;
   try {
-    std::lock_guard lock(turn_);
+    std::lock_guard lock(mutex_);
     if (!run.name) {
       // The first are kept at once: what follows may be minutes of the application's without a launch, and its end.
       // Whoever asks for the last ones writes them itself: a slow disk must not keep CUPTI busy while the process ends.
@@ -469,7 +470,7 @@ void CudaRecorder::kernel_ran(const KernelRun& run) {
   }
 }
 
-/// EXPECTS: turn_ is held.
+/// EXPECTS: mutex_ is held.
 void CudaRecorder::write_manifest(bool complete) {
   written_ = std::chrono::steady_clock::now();
   times_kept_ = !by_name_.empty();
@@ -494,7 +495,7 @@ void CudaRecorder::write_manifest(bool complete) {
   info.profile = merge_profiles(std::move(profiles));
   if (info.profile.empty() && !off_) return;  // Nothing was launched: its folder stays empty.
   // In a call of ours that is not over, the wait is counted already and the call is not.
-  archive_.write_manifest(std::move(info), std::max(0.0, own_seconds_ - stillness_.waited_seconds()), complete);
+  archive_.write_manifest(std::move(info), std::max(0.0, own_seconds_ - quiescence_.waited_seconds()), complete);
 }
 
 void CudaRecorder::finish() {
@@ -503,11 +504,11 @@ void CudaRecorder::finish() {
   OwnCall ours;
   try {
     if (gate_.closed_by_this_thread()) interrupted = true, off_ = true, gate_.open();
-    if (!interrupted && lock_for_the_end(turn_)) {
+    if (!interrupted && lock_for_the_end(mutex_)) {
       bool answered = ask_for_the_last_durations();
       ending_ = answered;
       if (!answered) off_ = true;
-      if (auto lock = lock_for_the_end(turn_)) {
+      if (auto lock = lock_for_the_end(mutex_)) {
         if (!answered)
           archive_.omit("durations", "those of the last launches could not be asked for when the process ended");
         note_passed_over();
@@ -523,7 +524,7 @@ void CudaRecorder::finish() {
   }
 }
 
-/// EXPECTS: turn_ is held.
+/// EXPECTS: mutex_ is held.
 void CudaRecorder::note_passed_over() {
   auto names = kernels_.passed_over();
   for (CudaKernel* kernel : kernels_.all())
@@ -555,17 +556,17 @@ bool CudaRecorder::ask_for_the_last_durations() {
 
 void CudaRecorder::late_launch(CUcontext context) {
   OwnCall ours;
-  if (!activity_on_ || stillness_.capturing()) return;
+  if (!activity_on_ || quiescence_.capturing()) return;
   auto deadline = std::chrono::steady_clock::now() + kPatience;
   if (!gate_.enter()) return;
   if (gate_.close(deadline)) {
     ClosedGate closed(gate_);
-    stillness_.wait(context, deadline);
+    quiescence_.wait(context, deadline);
   } else {
     gate_.leave();
   }
   flush_activity(cupti_);
-  std::lock_guard lock(turn_);
+  std::lock_guard lock(mutex_);
   write_manifest(true);
 }
 
@@ -577,7 +578,7 @@ void CudaRecorder::let_go(const std::string& why) {
     if (activity_on_) stop_activity(cupti_);
     off_ = true;
     cupti_.cuptiUnsubscribe(subscriber_);
-    std::lock_guard lock(turn_);
+    std::lock_guard lock(mutex_);
     archive_.omit("everything from here on", why);
     write_manifest(true);
   } catch (...) {

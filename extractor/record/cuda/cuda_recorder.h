@@ -13,7 +13,7 @@
 #include "extractor/record/cuda/cupti/cupti.h"
 #include "extractor/record/cuda/graphs/graph_recorder.h"
 #include "extractor/record/cuda/last_touch.h"
-#include "extractor/record/cuda/quiet/stillness.h"
+#include "extractor/record/cuda/quiet/quiescence.h"
 #include "extractor/record/cuda/snapshot.h"
 #include "extractor/record/cuda/taking.h"
 
@@ -96,8 +96,8 @@ class CudaRecorder {
   Allocations allocations_;
   Modules modules_;
   LastTouch last_touch_;
-  Stillness stillness_;
-  Crew crew_;
+  Quiescence quiescence_;
+  WorkerThreads workers_;
   KernelPattern pattern_;
   KernelTable kernels_;
   Snapshots snapshots_;
@@ -105,7 +105,7 @@ class CudaRecorder {
   std::optional<Pending> pending_;  ///< Of the thread that closed the gate.
   std::atomic<bool> graphs_known_{false}, activity_on_{false};
 
-  std::mutex turn_;  ///< Guards what follows, the archive's notes and the kernels' choosers.
+  std::mutex mutex_;  ///< Guards what follows, the archive's notes and the kernels' choosers.
   Archive archive_;
   Taking taking_;
   GraphRecorder graph_recorder_;

@@ -60,7 +60,7 @@ CudaKernel* KernelTable::find(CUfunction handle, CUcontext context, const char* 
 
 CudaKernel* KernelTable::look_up(CUfunction handle, CUcontext context, const char* symbol, bool busy) {
   {
-    std::lock_guard lock(turn_);
+    std::lock_guard lock(mutex_);
     if (handles_generation_ != modules_.generation()) by_handle_.clear(), handles_generation_ = modules_.generation();
     if (auto known = by_handle_.find({handle, context}); known != by_handle_.end()) return known->second;
   }
@@ -74,7 +74,7 @@ CudaKernel* KernelTable::look_up(CUfunction handle, CUcontext context, const cha
     code = modules_.code_of(driver_, handle, mangled);
     if (code.image) identity += "\n" + code.image->hash.hex();
   }
-  std::lock_guard lock(turn_);
+  std::lock_guard lock(mutex_);
   auto& slot = by_identity_[identity];
   if (!slot) {
     slot = make(handle, std::move(mangled), std::move(key), code);
@@ -100,17 +100,17 @@ std::unique_ptr<CudaKernel> KernelTable::make(CUfunction handle, std::string man
 }
 
 void KernelTable::pass_over(const char* symbol) {
-  std::lock_guard lock(turn_);
+  std::lock_guard lock(mutex_);
   passed_over_.emplace(symbol ? symbol : "");
 }
 
 std::set<std::string> KernelTable::passed_over() const {
-  std::lock_guard lock(turn_);
+  std::lock_guard lock(mutex_);
   return passed_over_;
 }
 
 std::vector<CudaKernel*> KernelTable::all() const {
-  std::lock_guard lock(turn_);
+  std::lock_guard lock(mutex_);
   std::vector<CudaKernel*> list;
   for (auto& [_, kernel] : by_identity_) list.push_back(kernel.get());
   return list;

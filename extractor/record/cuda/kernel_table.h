@@ -57,7 +57,7 @@ class KernelTable {
   const KernelPattern& pattern_;
   const CudaDriver& driver_;
   Modules& modules_;
-  mutable std::mutex turn_;
+  mutable std::mutex mutex_;
   uint64_t handles_generation_ = 0;
   std::map<std::pair<CUfunction, CUcontext>, CudaKernel*> by_handle_;
   std::unordered_map<std::string, std::unique_ptr<CudaKernel>> by_identity_;

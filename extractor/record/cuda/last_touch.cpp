@@ -18,7 +18,7 @@ ArgumentSet LastTouch::launched(const void* kernel, std::span<const std::byte> a
   ArgumentSet others = 0;
   std::array<const void**, kMostArgumentWords> touched;
   size_t count = 0;
-  std::lock_guard lock(turn_);
+  std::lock_guard lock(mutex_);
   make_room();
   for (uint32_t at : addresses) {
     bool counts = at % kArgumentWord == 0 && at / kArgumentWord < kMostArgumentWords;
@@ -32,12 +32,12 @@ ArgumentSet LastTouch::launched(const void* kernel, std::span<const std::byte> a
 }
 
 void LastTouch::written(uint64_t address) {
-  std::lock_guard lock(turn_);
+  std::lock_guard lock(mutex_);
   make_room();
   last_[address] = kWritten;
 }
 
-/// EXPECTS: turn_ is held.
+/// EXPECTS: mutex_ is held.
 void LastTouch::make_room() {
   constexpr size_t kMost = 1 << 16;  // An application that uses more addresses is followed anew from there.
   if (last_.size() >= kMost) last_.clear();

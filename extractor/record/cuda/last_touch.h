@@ -24,7 +24,7 @@ class LastTouch {
  private:
   void make_room();
 
-  std::mutex turn_;
+  std::mutex mutex_;
   std::unordered_map<uint64_t, const void*> last_;  ///< A kernel; a mark for a copy or fill; null: not known.
 };
 

@@ -11,7 +11,7 @@ namespace {
 
 #define KL_CBID(name) CUPTI_DRIVER_TRACE_CBID_##name
 
-/// cuLaunchKernel, its per-thread-stream twin and the cooperative pair begin alike.
+/// cuLaunchKernel, its per-thread-stream form and the two cooperative ones have the same first parameters.
 template <class Parameters>
 void take_plain(const void* from, CudaLaunch& launch) {
   auto& p = *static_cast<const Parameters*>(from);

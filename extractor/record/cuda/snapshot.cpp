@@ -60,14 +60,14 @@ class Verified : public MemoryReader {
 }  // namespace
 
 Snapshots::PerContext& Snapshots::per_context(CUcontext context) {
-  std::lock_guard lock(turn_);
+  std::lock_guard lock(mutex_);
   auto& slot = contexts_[context];
-  if (!slot) slot = std::make_shared<PerContext>(driver_, crew_);
+  if (!slot) slot = std::make_shared<PerContext>(driver_, workers_);
   return *(current_ = slot);
 }
 
 void Snapshots::context_gone(CUcontext context) {
-  std::lock_guard lock(turn_);
+  std::lock_guard lock(mutex_);
   contexts_.erase(context);
 }
 

@@ -15,8 +15,8 @@ namespace kernelift {
 
 class Snapshots {
  public:
-  Snapshots(const CudaDriver& driver, Allocations& allocations, Modules& modules, Crew& crew)
-      : driver_(driver), allocations_(allocations), modules_(modules), crew_(crew) {}
+  Snapshots(const CudaDriver& driver, Allocations& allocations, Modules& modules, WorkerThreads& workers)
+      : driver_(driver), allocations_(allocations), modules_(modules), workers_(workers) {}
 
   struct Taken {
     CapturedInstance instance;
@@ -40,7 +40,7 @@ class Snapshots {
   struct PerContext {
     DeviceCopies copies;
     Images images;
-    PerContext(const CudaDriver& driver, Crew& crew) : copies(driver), images(copies, crew) {}
+    PerContext(const CudaDriver& driver, WorkerThreads& workers) : copies(driver), images(copies, workers) {}
   };
   PerContext& per_context(CUcontext context);
   /// Asks the driver about argument words that look like addresses and are not known.
@@ -50,8 +50,8 @@ class Snapshots {
   const CudaDriver& driver_;
   Allocations& allocations_;
   Modules& modules_;
-  Crew& crew_;
-  std::mutex turn_;  ///< Guards the table: a context may go while another's images are taken.
+  WorkerThreads& workers_;
+  std::mutex mutex_;  ///< Guards the table: a context may go while another's images are taken.
   std::unordered_map<CUcontext, std::shared_ptr<PerContext>> contexts_;
   std::shared_ptr<PerContext> current_;
   std::unordered_map<std::string, Image> codes_;  ///< Stored machine code, by its hash.

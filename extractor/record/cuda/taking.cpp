@@ -26,8 +26,8 @@ bool Taking::be_alone(CudaKernel& kernel, const std::string& what, CUcontext con
       if (taking) taking->be_one_of_many();
     }
   } back{this};
-  if (stillness_.capturing()) return false;
-  if (!stillness_.wait(context, deadline)) {
+  if (quiescence_.capturing()) return false;
+  if (!quiescence_.wait(context, deadline)) {
     abandoned(kernel, what, "the device was not idle within 2 s (a stream may be waiting for the application)");
     return false;
   }
@@ -42,7 +42,7 @@ std::optional<CapturedInstance> Taking::before(Launch launch, CUcontext context)
   Snapshots::Request request{context, code, {}, what, config_.instance_bytes, config_.all_memory};
   CapturedInstance& instance = request.instance;
   {
-    std::lock_guard lock(turn_);
+    std::lock_guard lock(mutex_);
     if (kernel.mark.empty()) kernel.mark = archive_.mark_of_kernel(kernel.identity);
   }
   instance.id = instance_id(kernel.mark, launch.index);
@@ -52,14 +52,14 @@ std::optional<CapturedInstance> Taking::before(Launch launch, CUcontext context)
   instance.settings = std::move(launch.settings);
   Result<Snapshots::Taken> taken = environment_error("out of memory");
   try {
-    taken = snapshots_.before(std::move(request), archive_, turn_);
+    taken = snapshots_.before(std::move(request), archive_, mutex_);
   } catch (const std::exception&) {}
   if (!taken.ok()) {
     if (taken.error().exit != Exit::Refused)
       abandoned(kernel, what, taken.error().message);  // Refusals are said already.
     return std::nullopt;
   }
-  std::lock_guard lock(turn_);
+  std::lock_guard lock(mutex_);
   for (auto& note : taken->notes) archive_.omit(kernel.key, note);
   return std::move(taken->instance);
 }
@@ -67,7 +67,7 @@ std::optional<CapturedInstance> Taking::before(Launch launch, CUcontext context)
 bool Taking::wait(CudaKernel& kernel, const std::string& what, CUcontext context, double known_us) {
   auto patience =
       std::max<std::chrono::nanoseconds>(kPatience, std::chrono::nanoseconds(int64_t(kLongestRuns * known_us * 1e3)));
-  if (stillness_.wait(context, std::chrono::steady_clock::now() + patience)) return true;
+  if (quiescence_.wait(context, std::chrono::steady_clock::now() + patience)) return true;
   abandoned(kernel, what, "the kernel had not ended within " + std::to_string(patience.count() / 1'000'000) + " ms");
   return false;
 }
@@ -81,18 +81,18 @@ bool Taking::after(CudaKernel& kernel, CapturedInstance& instance, CUcontext con
     if (status.ok()) status = archive_.writer().finish_instance(instance);
   } catch (const std::exception&) {}
   if (!status.ok()) {
-    std::lock_guard lock(turn_);
+    std::lock_guard lock(mutex_);
     archive_.stop("everything from " + what, status.error().message);
     off_ = true;
     return false;
   }
-  std::lock_guard lock(turn_);
+  std::lock_guard lock(mutex_);
   abandoned_in_a_row_ = kernel.abandoned_in_a_row = 0;
   return true;
 }
 
 void Taking::abandoned(CudaKernel& kernel, const std::string& what, const std::string& why) {
-  std::lock_guard lock(turn_);
+  std::lock_guard lock(mutex_);
   archive_.omit(what, why);
   if (++kernel.abandoned_in_a_row >= kMostAbandonedOfAKernel && !kernel.given_up.exchange(true))
     archive_.omit(kernel.key, "so it was " + std::to_string(kMostAbandonedOfAKernel) +

@@ -8,17 +8,22 @@
 
 #include "extractor/record/archive.h"
 #include "extractor/record/cuda/quiet/gate.h"
-#include "extractor/record/cuda/quiet/stillness.h"
+#include "extractor/record/cuda/quiet/quiescence.h"
 #include "extractor/record/cuda/snapshot.h"
 
 namespace kernelift {
 
 class Taking {
  public:
-  /// `turn` guards the archive and the kernels' marks.
-  Taking(const RecordConfig& config, Gate& gate, Stillness& stillness, Snapshots& snapshots, Archive& archive,
-         std::mutex& turn)
-      : config_(config), gate_(gate), stillness_(stillness), snapshots_(snapshots), archive_(archive), turn_(turn) {}
+  /// `mutex` guards the archive and the kernels' marks.
+  Taking(const RecordConfig& config, Gate& gate, Quiescence& quiescence, Snapshots& snapshots, Archive& archive,
+         std::mutex& mutex)
+      : config_(config),
+        gate_(gate),
+        quiescence_(quiescence),
+        snapshots_(snapshots),
+        archive_(archive),
+        mutex_(mutex) {}
 
   struct Launch {
     CudaKernel& kernel;
@@ -50,10 +55,10 @@ class Taking {
 
   const RecordConfig& config_;
   Gate& gate_;
-  Stillness& stillness_;
+  Quiescence& quiescence_;
   Snapshots& snapshots_;
   Archive& archive_;
-  std::mutex& turn_;
+  std::mutex& mutex_;
   int abandoned_in_a_row_ = 0;  ///< Of whatever kernel; under the lock.
   std::atomic<bool> off_{false};
 };

@@ -35,21 +35,21 @@ struct Heap {
   std::pmr::unsynchronized_pool_resource pool{{0, kLargestPooled}, &pages};
 };
 
-pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-struct Turn {
-  Turn() { pthread_mutex_lock(&turn); }
-  ~Turn() { pthread_mutex_unlock(&turn); }
+struct HeapLock {
+  HeapLock() { pthread_mutex_lock(&mutex); }
+  ~HeapLock() { pthread_mutex_unlock(&mutex); }
 };
 
-/// EXPECTS: the turn is held. Never destroyed: the process may end in the middle of anything.
+/// EXPECTS: the mutex is held. Never destroyed: the process may end in the middle of anything.
 std::pmr::memory_resource& pool() {
   alignas(Heap) static char place[sizeof(Heap)];
   static Heap* heap = nullptr;
   if (!heap) {
     heap = new (place) Heap;
-    auto lock = [] { pthread_mutex_lock(&turn); };
-    auto unlock = [] { pthread_mutex_unlock(&turn); };
+    auto lock = [] { pthread_mutex_lock(&mutex); };
+    auto unlock = [] { pthread_mutex_unlock(&mutex); };
     pthread_atfork(lock, unlock, unlock);
   }
   return heap->pool;
@@ -59,7 +59,7 @@ std::pmr::memory_resource& pool() {
 
 void* own_allocate(size_t bytes) noexcept {
   if (bytes > SIZE_MAX / 2) return nullptr;
-  Turn held;
+  HeapLock held;
   try {
     auto* block = static_cast<char*>(pool().allocate(whole(bytes), kHeader));
     *reinterpret_cast<size_t*>(block) = bytes;
@@ -72,7 +72,7 @@ void* own_allocate(size_t bytes) noexcept {
 void own_free(void* memory) noexcept {
   if (!memory) return;
   auto* block = static_cast<char*>(memory) - kHeader;
-  Turn held;
+  HeapLock held;
   pool().deallocate(block, whole(*reinterpret_cast<size_t*>(block)), kHeader);
 }
 

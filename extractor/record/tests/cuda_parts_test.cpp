@@ -9,7 +9,7 @@
 #include "core/model/kernel_key.h"
 #include "core/tests/handmade_cubin.h"
 #include "extractor/record/cuda/cupti/cupti.h"
-#include "extractor/record/cuda/cupti/detour.h"
+#include "extractor/record/cuda/cupti/trampoline.h"
 #include "extractor/record/cuda/kernel_table.h"
 #include "extractor/record/cuda/last_touch.h"
 #include "extractor/record/cuda/launch.h"
@@ -103,8 +103,8 @@ class ImagesTest : public ::testing::Test {
   std::unique_ptr<CaptureWriter> writer_;
   std::vector<uint64_t> memory_ = std::vector<uint64_t>((75 << 20) / 8 + 3);  // More than all buffers together.
   HostCopies copies_;
-  Crew& crew_ = *new Crew(3);  // Its threads outlive the test.
-  Images images_{copies_, crew_};
+  WorkerThreads& workers_ = *new WorkerThreads(3);  // Its threads outlive the test.
+  Images images_{copies_, workers_};
 };
 
 TEST_F(ImagesTest, StoresLargeMemoryWholeWithFewBuffers) {
@@ -396,13 +396,13 @@ extern "C" __attribute__((noinline)) int detoured(int a, long b, long c, int d, 
   return a + int(b) + int(c) + d * 2 + e * 3 + f * 4 + g * 5 + calls_before * 1000;
 }
 
-TEST(Detour, IsToldOnceBeforeTheNextCallAndPassesAllArguments) {
+TEST(Trampoline, IsToldOnceBeforeTheNextCallAndPassesAllArguments) {
 #if !defined(__x86_64__)
-  GTEST_SKIP() << "detours are made on x86-64 only";
+  GTEST_SKIP() << "trampolines are made on x86-64 only";
 #endif
   int (*volatile function)(int, long, long, int, int, int, int) = detoured;
   int plain = function(1, 2, 3, 4, 5, 6, 7);
-  ASSERT_TRUE(detour_once(reinterpret_cast<void*>(detoured), [] { ++calls_before; }));
+  ASSERT_TRUE(trampoline_once(reinterpret_cast<void*>(detoured), [] { ++calls_before; }));
   EXPECT_EQ(function(1, 2, 3, 4, 5, 6, 7), plain + 1000);
   EXPECT_EQ(function(1, 2, 3, 4, 5, 6, 7), plain + 1000) << "only once";
 }

@@ -6,8 +6,8 @@
 #include <thread>
 
 #include "extractor/record/cuda/quiet/gate.h"
+#include "extractor/record/cuda/quiet/quiescence.h"
 #include "extractor/record/cuda/quiet/signals.h"
-#include "extractor/record/cuda/quiet/stillness.h"
 
 namespace kernelift {
 namespace {
@@ -110,89 +110,89 @@ CudaDriver fake_driver() {
   return driver;
 }
 
-TEST(Stillness, WaitsForEveryStreamAndGivesUpOnOneThatWaitsForTheApplication) {
+TEST(Quiescence, WaitsForEveryStreamAndGivesUpOnOneThatWaitsForTheApplication) {
   static CudaDriver driver = fake_driver();
-  auto& stillness = *new Stillness(driver);  // Its thread outlives the test.
+  auto& quiescence = *new Quiescence(driver);  // Its thread outlives the test.
   auto context = reinterpret_cast<CUcontext>(8);
   auto stream = reinterpret_cast<CUstream>(64);
-  stillness.stream_created(context, stream);
+  quiescence.stream_created(context, stream);
   stream_busy = true;
-  EXPECT_FALSE(stillness.wait(context, in(50ms)));
+  EXPECT_FALSE(quiescence.wait(context, in(50ms)));
   std::thread later([] { std::this_thread::sleep_for(30ms), stream_busy = false; });
-  EXPECT_TRUE(stillness.wait(context, in(60s)));
+  EXPECT_TRUE(quiescence.wait(context, in(60s)));
   later.join();
   context_stuck = true;  // Work of a stream that is not known here.
-  EXPECT_FALSE(stillness.wait(context, in(50ms)));
+  EXPECT_FALSE(quiescence.wait(context, in(50ms)));
   auto began = std::chrono::steady_clock::now();
-  EXPECT_FALSE(stillness.wait(context, in(60s))) << "the helper is stuck still: no second wait";
+  EXPECT_FALSE(quiescence.wait(context, in(60s))) << "the helper is stuck still: no second wait";
   EXPECT_LT(std::chrono::steady_clock::now() - began, 30s);
   context_stuck = false;
   bool still = false;  // As soon as the helper has noticed.
   for (int tries = 0; tries < 6000 && !still; ++tries)
-    std::this_thread::sleep_for(10ms), still = stillness.wait(context, in(60s));
+    std::this_thread::sleep_for(10ms), still = quiescence.wait(context, in(60s));
   EXPECT_TRUE(still);
 }
 
-TEST(Stillness, HearsOfANewStreamWhileItAsksTheDriverAboutOthers) {
+TEST(Quiescence, HearsOfANewStreamWhileItAsksTheDriverAboutOthers) {
   static std::function<void()> asked;
   static CudaDriver driver = fake_driver();
   driver.cuStreamQuery = [](CUstream) { return asked(), CUDA_SUCCESS; };
-  auto& stillness = *new Stillness(driver);
+  auto& quiescence = *new Quiescence(driver);
   auto context = reinterpret_cast<CUcontext>(8);
-  stillness.stream_created(context, reinterpret_cast<CUstream>(64));
+  quiescence.stream_created(context, reinterpret_cast<CUstream>(64));
   std::atomic<bool> told{false};
   std::thread other;
   bool meanwhile = false;
   asked = [&] {  // The other thread holds the lock that this question is about to take.
     if (other.joinable()) return;
-    other = std::thread([&] { stillness.stream_created(context, reinterpret_cast<CUstream>(128)), told = true; });
+    other = std::thread([&] { quiescence.stream_created(context, reinterpret_cast<CUstream>(128)), told = true; });
     for (int tries = 0; tries < 1000 && !told; ++tries) std::this_thread::sleep_for(10ms);
     meanwhile = told;
   };
-  EXPECT_TRUE(stillness.wait(context, in(60s)));
+  EXPECT_TRUE(quiescence.wait(context, in(60s)));
   other.join();
   EXPECT_TRUE(meanwhile);
 }
 
-TEST(Stillness, KnowsWhetherAnyStreamCaptures) {
+TEST(Quiescence, KnowsWhetherAnyStreamCaptures) {
   static CudaDriver driver = fake_driver();
-  Stillness stillness(driver);
+  Quiescence quiescence(driver);
   auto one = reinterpret_cast<CUstream>(64), two = reinterpret_cast<CUstream>(128);
-  stillness.capture_begun(one);
-  stillness.capture_begun(two);
-  stillness.capture_ended(one);
-  EXPECT_TRUE(stillness.capturing());
-  stillness.stream_gone(nullptr, two);  // Destroyed in the middle of it.
-  EXPECT_FALSE(stillness.capturing());
+  quiescence.capture_begun(one);
+  quiescence.capture_begun(two);
+  quiescence.capture_ended(one);
+  EXPECT_TRUE(quiescence.capturing());
+  quiescence.stream_gone(nullptr, two);  // Destroyed in the middle of it.
+  EXPECT_FALSE(quiescence.capturing());
 }
 
-TEST(Stillness, ForgetsWhatAThreadCapturedThatIsNoMore) {
+TEST(Quiescence, ForgetsWhatAThreadCapturedThatIsNoMore) {
   static CudaDriver driver = fake_driver();
-  Stillness stillness(driver);
+  Quiescence quiescence(driver);
   std::thread([&] {
-    stillness.capture_begun(CU_STREAM_PER_THREAD);
-    EXPECT_TRUE(stillness.capturing());
+    quiescence.capture_begun(CU_STREAM_PER_THREAD);
+    EXPECT_TRUE(quiescence.capturing());
   }).join();
-  EXPECT_FALSE(stillness.capturing()) << "nobody can end that capture any more";
+  EXPECT_FALSE(quiescence.capturing()) << "nobody can end that capture any more";
   auto stream = reinterpret_cast<CUstream>(64);
-  std::thread([&] { stillness.capture_begun(stream); }).join();
-  EXPECT_TRUE(stillness.capturing()) << "another thread may end this one";
+  std::thread([&] { quiescence.capture_begun(stream); }).join();
+  EXPECT_TRUE(quiescence.capturing()) << "another thread may end this one";
 }
 
-TEST(Stillness, TellsThreadsThatCaptureTheirOwnStreamsApart) {
+TEST(Quiescence, TellsThreadsThatCaptureTheirOwnStreamsApart) {
   static CudaDriver driver = fake_driver();
-  Stillness stillness(driver);
-  stillness.capture_begun(CU_STREAM_PER_THREAD);
+  Quiescence quiescence(driver);
+  quiescence.capture_begun(CU_STREAM_PER_THREAD);
   std::thread([&] {
-    EXPECT_FALSE(stillness.capturing(CU_STREAM_PER_THREAD));
-    stillness.capture_begun(CU_STREAM_PER_THREAD);
-    stillness.capture_ended(CU_STREAM_PER_THREAD);
-    stillness.capture_ended(CU_STREAM_PER_THREAD);  // Which the driver refuses.
+    EXPECT_FALSE(quiescence.capturing(CU_STREAM_PER_THREAD));
+    quiescence.capture_begun(CU_STREAM_PER_THREAD);
+    quiescence.capture_ended(CU_STREAM_PER_THREAD);
+    quiescence.capture_ended(CU_STREAM_PER_THREAD);  // Which the driver refuses.
   }).join();
-  EXPECT_TRUE(stillness.capturing());
-  EXPECT_TRUE(stillness.capturing(CU_STREAM_PER_THREAD));
-  stillness.capture_ended(CU_STREAM_PER_THREAD);
-  EXPECT_FALSE(stillness.capturing());
+  EXPECT_TRUE(quiescence.capturing());
+  EXPECT_TRUE(quiescence.capturing(CU_STREAM_PER_THREAD));
+  quiescence.capture_ended(CU_STREAM_PER_THREAD);
+  EXPECT_FALSE(quiescence.capturing());
 }
 
 }  // namespace

@@ -20,7 +20,7 @@
 
 namespace kernelift {
 
-/// "cuda", "cuda:1", "auto" → a GPU's ordinal; -1: all alike. An Error for anything else.
+/// "cuda", "cuda:1", "auto" → a GPU's ordinal; -1: any of them. An Error for anything else.
 Result<int> cuda_ordinal(const std::string& device);
 /// Makes runners of a MEP; opened with ordinal -1 one sees all GPUs and uses the first.
 using GpuRunners =
@@ -36,8 +36,8 @@ struct OpenedGpu {
   int wanted = -1;  ///< cuda_ordinal() of the device that was asked for.
   int ordinal() const { return std::max(wanted, 0); }
 };
-/// An Error says what the GPU, its driver or the name of the device lacks. `all_of_model`: other GPUs alike are counted
-/// as well, which starts them all.
+/// An Error says what the GPU, its driver or the name of the device lacks. `all_of_model`: other GPUs of the model are
+/// counted as well, which starts them all.
 Result<OpenedGpu> open_gpu(const std::string& device, const Mep& mep, const std::filesystem::path& folder,
                            const RunnerSettings& settings, bool all_of_model, const GpuRunners& runners = cuda_runners);
 RunnerSettings runner_settings(const EvaluatorOptions& options);

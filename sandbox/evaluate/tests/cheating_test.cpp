@@ -198,7 +198,7 @@ TEST(Cheating, DoingNothingWhereTheAnswerLiesAlreadyIsFoundOut) {
   honest.source = scale("  if (i < n) out[i] = bias + in[i] * factor;\n");
   verdict = std::get<Verdict>((*evaluator)->confirm(honest));
   ASSERT_TRUE(verdict.ok()) << verdict.text();
-  EXPECT_EQ(verdict.timings.size(), 2u) << "a finalist is timed on each, though they are alike";
+  EXPECT_EQ(verdict.timings.size(), 2u) << "a finalist is timed on each, though they are of one group";
 }
 
 TEST(Cheating, IsRuledOutWhereNoRecordedLaunchChangesAnything) {

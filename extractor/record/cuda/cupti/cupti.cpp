@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "extractor/record/cuda/cupti/detour.h"
+#include "extractor/record/cuda/cupti/trampoline.h"
 
 namespace kernelift {
 namespace {
@@ -100,9 +100,9 @@ Status Cupti::take_records(CUpti_BuffersCallbackRequestFunc request, CUpti_Buffe
 }
 
 bool Cupti::before_others_use_it(void (*tell)()) const {
-  bool good = detour_once(reinterpret_cast<void*>(cuptiSubscribe), tell);
-  if (cuptiSubscribe_v2) good &= detour_once(cuptiSubscribe_v2, tell);
-  return detour_once(reinterpret_cast<void*>(cuptiActivityRegisterCallbacks), tell) && good;
+  bool good = trampoline_once(reinterpret_cast<void*>(cuptiSubscribe), tell);
+  if (cuptiSubscribe_v2) good &= trampoline_once(cuptiSubscribe_v2, tell);
+  return trampoline_once(reinterpret_cast<void*>(cuptiActivityRegisterCallbacks), tell) && good;
 }
 
 }  // namespace kernelift

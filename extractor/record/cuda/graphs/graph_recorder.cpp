@@ -22,7 +22,7 @@ std::string in_graphs(const std::string& key) { return key + " in CUDA graphs"; 
 
 }  // namespace
 
-/// EXPECTS: turn_ is held.
+/// EXPECTS: mutex_ is held.
 void GraphRecorder::note(const std::string& key, const std::string& why) { archive_.omit(in_graphs(key), why); }
 
 std::shared_ptr<const ExecutableGraph> GraphRecorder::wanted(CUgraphExec graph) const {
@@ -71,7 +71,7 @@ bool GraphRecorder::chosen(const ExecutableGraph& graph, const GraphKernel& node
                            CUcontext context) {
   std::string refusal = graph.refusal.empty() ? node.refusal : graph.refusal;
   if (refusal.empty() && node.context && node.context != context) refusal = "its graph spans several contexts (GPUs)";
-  std::lock_guard lock(turn_);
+  std::lock_guard lock(mutex_);
   Seen& seen = seen_.try_emplace(node.name, Seen{&kernel, {}}).first->second;
   if (seen.kernel != &kernel) seen.kernel = nullptr;
   auto [scalars, fresh] = seen.scalars.try_emplace(node.traits.geometry, node.traits.scalars);
@@ -87,7 +87,7 @@ bool GraphRecorder::begin(Launch& launch, CudaKernel& kernel, CUgraphExec handle
   if (graphs_.find(handle) != launch.graph) switched = refused("its graph was changed while it was launched");
   try {
     if (switched.ok()) switched = launch.parts.begin();
-    std::lock_guard lock(turn_);
+    std::lock_guard lock(mutex_);
     if (switched.ok()) add(in_parts_, launch.correlation);
   } catch (const std::exception&) {
     switched = environment_error("out of memory");
@@ -95,14 +95,14 @@ bool GraphRecorder::begin(Launch& launch, CudaKernel& kernel, CUgraphExec handle
   if (switched.ok()) return true;
   note_astray(launch, launch.parts.restore());
   taking_.be_one_of_many();
-  std::lock_guard lock(turn_);
+  std::lock_guard lock(mutex_);
   archive_.omit(launch.what, switched.error().message);
   return false;
 }
 
 void GraphRecorder::note_astray(const Launch& launch, const std::vector<size_t>& steps) noexcept try {
   if (!steps.empty()) taking_.stop();
-  std::lock_guard lock(turn_);
+  std::lock_guard lock(mutex_);
   for (size_t step : steps) {
     auto& kernel = launch.graph->kernels[step];
     archive_.omit(launch.what,
@@ -118,14 +118,14 @@ bool GraphRecorder::take(Launch& launch, size_t step, const GraphKernel& node, C
   std::string what = launch_text(kernel.key, index);
   auto trouble = [&](const Status& status) {
     if (status.ok()) return false;
-    std::lock_guard lock(turn_);
+    std::lock_guard lock(mutex_);
     archive_.omit(what, status.error().message);
     return true;
   };
   try {
     double known_us = 0;
     {
-      std::lock_guard lock(turn_);
+      std::lock_guard lock(mutex_);
       known_us = kernel.longest_us;
     }
     if (trouble(launch.parts.run_before(step))) return false;
@@ -136,12 +136,12 @@ bool GraphRecorder::take(Launch& launch, size_t step, const GraphKernel& node, C
     if (!instance) return true;
     if (trouble(launch.parts.run(step))) return false;
     if (!taking_.after(kernel, *instance, launch.context, known_us)) return false;
-    std::lock_guard lock(turn_);
+    std::lock_guard lock(mutex_);
     kernel.chooser->captured(node.traits, instance->id, changes_memory(*instance));
-    auto twins = std::count_if(launch.graph->kernels.begin(), launch.graph->kernels.end(), [&](auto& other) {
+    auto same_kernel = std::count_if(launch.graph->kernels.begin(), launch.graph->kernels.end(), [&](auto& other) {
       return other && other->name == node.name && other->geometry == node.geometry;
     });
-    if (twins > 1) return true;  // Their records cannot be told apart.
+    if (same_kernel > 1) return true;  // Their records cannot be told apart.
     add(taken_, {launch.correlation, &kernel, node.traits, instance->id});
     return true;
   } catch (const std::exception&) {

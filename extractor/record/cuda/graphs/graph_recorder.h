@@ -16,10 +16,10 @@ namespace kernelift {
 
 class GraphRecorder {
  public:
-  /// `turn` guards `archive` and the kernels' choosers, and what kernel_ran() needs.
+  /// `mutex` guards `archive` and the kernels' choosers, and what kernel_ran() needs.
   GraphRecorder(const CudaDriver& driver, GraphTable& graphs, KernelTable& kernels, Taking& taking, Archive& archive,
-                std::mutex& turn)
-      : driver_(driver), graphs_(graphs), kernels_(kernels), taking_(taking), archive_(archive), turn_(turn) {}
+                std::mutex& mutex)
+      : driver_(driver), graphs_(graphs), kernels_(kernels), taking_(taking), archive_(archive), mutex_(mutex) {}
 
   /// What is about to be launched, if something in it is wanted; else null.
   std::shared_ptr<const ExecutableGraph> wanted(CUgraphExec graph) const;
@@ -29,7 +29,7 @@ class GraphRecorder {
   bool launch(CUgraphExec handle, std::shared_ptr<const ExecutableGraph> graph, CUstream stream, CUcontext context,
               uint32_t correlation);
   void launched();
-  /// A wanted kernel of this mangled name and key ran in a graph. EXPECTS: turn is held.
+  /// A wanted kernel of this mangled name and key ran in a graph. EXPECTS: mutex is held.
   void kernel_ran(const KernelRun& run, const std::string& key);
 
  private:
@@ -67,7 +67,7 @@ class GraphRecorder {
   KernelTable& kernels_;
   Taking& taking_;
   Archive& archive_;
-  std::mutex& turn_;
+  std::mutex& mutex_;
   std::optional<Launch> launch_;  ///< Of the thread that closed the gate.
   std::unordered_map<std::string, Seen> seen_;
   std::vector<Taken> taken_;

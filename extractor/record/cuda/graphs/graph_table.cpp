@@ -78,7 +78,7 @@ bool is_graph_call(uint32_t cbid) {
 void GraphTable::note_call(uint32_t cbid, const void* parameters, bool before, bool succeeded, bool busy) {
   if (pattern_.wants_nothing()) return;
   if (before) {
-    std::lock_guard lock(turn_);
+    std::lock_guard lock(mutex_);
     if (cbid == KL_CBID(cuGraphExecDestroy)) graphs_.erase(KL_PARAMETERS(cuGraphExecDestroy).hGraphExec);
     for (auto& [_, graph] : graphs_) {
       if (cbid == KL_CBID(cuGraphDestroy) && graph->source == KL_PARAMETERS(cuGraphDestroy).hGraph)
@@ -97,7 +97,7 @@ void GraphTable::note_call(uint32_t cbid, const void* parameters, bool before, b
     case KL_CBID(cuGraphInstantiateWithParams):
     case KL_CBID(cuGraphInstantiateWithParams_ptsz): {
       if (!succeeded) return;
-      auto& call = KL_PARAMETERS(cuGraphInstantiateWithFlags);  // All begin alike.
+      auto& call = KL_PARAMETERS(cuGraphInstantiateWithFlags);  // All have the same first parameters.
       uint64_t flags = 0;
       if (cbid == KL_CBID(cuGraphInstantiateWithFlags)) flags = call.flags;
       else if (cbid == KL_CBID(cuGraphInstantiateWithParams) || cbid == KL_CBID(cuGraphInstantiateWithParams_ptsz))
@@ -106,7 +106,7 @@ void GraphTable::note_call(uint32_t cbid, const void* parameters, bool before, b
     }
     case KL_CBID(cuGraphExecUpdate):
     case KL_CBID(cuGraphExecUpdate_v2): {
-      auto& call = KL_PARAMETERS(cuGraphExecUpdate_v2);  // Both begin alike.
+      auto& call = KL_PARAMETERS(cuGraphExecUpdate_v2);  // Both have the same first parameters.
       return updated(call.hGraphExec, call.hGraph, succeeded, busy);
     }
     case KL_CBID(cuGraphExecKernelNodeSetParams): {
@@ -134,13 +134,13 @@ void GraphTable::note_call(uint32_t cbid, const void* parameters, bool before, b
 }
 
 std::shared_ptr<const ExecutableGraph> GraphTable::find(CUgraphExec graph) const {
-  std::lock_guard lock(turn_);
+  std::lock_guard lock(mutex_);
   auto found = graphs_.find(graph);
   return found == graphs_.end() ? nullptr : found->second;
 }
 
 void GraphTable::refuse(CUgraphExec graph, const std::string& why) {
-  std::lock_guard lock(turn_);
+  std::lock_guard lock(mutex_);
   if (auto found = graphs_.find(graph); found != graphs_.end() && found->second->refusal.empty())
     own(found->second).refusal = why;
 }
@@ -156,13 +156,13 @@ void GraphTable::made(CUgraphExec graph, CUgraph from, uint64_t flags, bool busy
   if (wanted && refusal.empty() && (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH))
     refusal = "its graph may be launched by the device";
   fresh->source = from, fresh->refusal = refusal;
-  std::lock_guard lock(turn_);
+  std::lock_guard lock(mutex_);
   if (!wanted && !refusal.empty()) why_unfollowed_ = refusal;
   graphs_[graph] = std::move(fresh);
 }
 
 std::string GraphTable::why_unfollowed() const {
-  std::lock_guard lock(turn_);
+  std::lock_guard lock(mutex_);
   return why_unfollowed_;
 }
 
@@ -174,14 +174,15 @@ void GraphTable::updated(CUgraphExec graph, CUgraph from, bool succeeded, bool b
   Graph fresh = read(from);
   if (!fresh) return refuse(graph, "the driver does not tell the nodes of a graph that its own was updated with");
   // The driver pairs nodes by their edges, in the order these were added; equal lists leave no other pairing.
-  bool alike = known->types == fresh->types;
-  for (size_t i = 0; alike && i < known->steps.size(); ++i) alike = known->steps[i].after == fresh->steps[i].after;
-  if (!alike) return refuse(graph, "its graph was updated with one whose nodes come in another order");
+  bool same_shape = known->types == fresh->types;
+  for (size_t i = 0; same_shape && i < known->steps.size(); ++i)
+    same_shape = known->steps[i].after == fresh->steps[i].after;
+  if (!same_shape) return refuse(graph, "its graph was updated with one whose nodes come in another order");
   // The nodes' names to the driver stay those of the first graph.
   for (size_t i = 0; i < fresh->steps.size(); ++i) fresh->steps[i].handle = known->steps[i].handle;
   fresh->source = known->source;
   if (fresh->refusal.empty()) fresh->refusal = known->refusal;
-  std::lock_guard lock(turn_);
+  std::lock_guard lock(mutex_);
   auto held = graphs_.find(graph);
   if (held == graphs_.end()) return;
   // Meanwhile another thread may have destroyed what names its nodes.
@@ -200,13 +201,13 @@ void GraphTable::kernel_set(CUgraphExec graph, CUgraphNode node, const CUDA_KERN
   auto kernel = read_kernel(to, node);
   size_t place = size_t(step - known->steps.begin());
   known.reset();
-  std::lock_guard lock(turn_);
+  std::lock_guard lock(mutex_);
   auto held = graphs_.find(graph);
   if (held == graphs_.end() || place >= held->second->kernels.size()) return;
   own(held->second).kernels[place] = std::move(kernel);
 }
 
-/// EXPECTS: turn_ is held.
+/// EXPECTS: mutex_ is held.
 ExecutableGraph& GraphTable::own(Graph& graph) {
   // Some applications update hundreds of nodes before every launch.
   if (graph.use_count() > 1) graph = std::make_shared<ExecutableGraph>(*graph);

@@ -71,7 +71,7 @@ class GraphTable {
   KernelTable& kernels_;
   Allocations& allocations_;
   Modules& modules_;
-  mutable std::mutex turn_;
+  mutable std::mutex mutex_;
   std::unordered_map<CUgraphExec, Graph> graphs_;
   std::string why_unfollowed_ = "the graph that it ran in was not seen being made";
 };

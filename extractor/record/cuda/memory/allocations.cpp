@@ -35,36 +35,36 @@ Classified classify(const CudaDriver& driver, uint64_t address) {
 
 void Allocations::added(uint64_t address, uint64_t size, MemoryKind kind, CUcontext context) {
   if (address == 0 || size == 0) return;
-  std::lock_guard lock(turn_);
+  std::lock_guard lock(mutex_);
   live_[address] = {{address, size, kind}, context};
   ++version_;
 }
 
 void Allocations::removed(uint64_t address) {
-  std::lock_guard lock(turn_);
+  std::lock_guard lock(mutex_);
   version_ += live_.erase(address);
   borrowed_.erase(address);
 }
 
 void Allocations::borrowed(uint64_t address) {
-  std::lock_guard lock(turn_);
+  std::lock_guard lock(mutex_);
   borrowed_.insert(address);
 }
 
 bool Allocations::borrowed_within(uint64_t address, uint64_t size) const {
-  std::lock_guard lock(turn_);
+  std::lock_guard lock(mutex_);
   auto first = borrowed_.lower_bound(address);
   return first != borrowed_.end() && *first < address + size;
 }
 
 void Allocations::mapped(uint64_t address, uint64_t size) {
-  std::lock_guard lock(turn_);
+  std::lock_guard lock(mutex_);
   mapped_[address] = size;
   ++version_;
 }
 
 std::vector<uint64_t> Allocations::mappings(uint64_t address, uint64_t size) const {
-  std::lock_guard lock(turn_);
+  std::lock_guard lock(mutex_);
   std::vector<uint64_t> list;
   for (auto at = mapped_.lower_bound(address); at != mapped_.end() && at->first < address + size; ++at)
     list.push_back(at->first);
@@ -72,29 +72,29 @@ std::vector<uint64_t> Allocations::mappings(uint64_t address, uint64_t size) con
 }
 
 void Allocations::unmapped(uint64_t address, uint64_t size) {
-  std::lock_guard lock(turn_);
+  std::lock_guard lock(mutex_);
   auto from = mapped_.lower_bound(address), to = mapped_.lower_bound(address + size);
   mapped_.erase(from, to);
   ++version_;
 }
 
 void Allocations::reserved(uint64_t address, uint64_t size) {
-  std::lock_guard lock(turn_);
+  std::lock_guard lock(mutex_);
   reserved_[address] = size;
 }
 
 void Allocations::unreserved(uint64_t address) {
-  std::lock_guard lock(turn_);
+  std::lock_guard lock(mutex_);
   reserved_.erase(address);
 }
 
 void Allocations::context_gone(CUcontext context) {
-  std::lock_guard lock(turn_);
+  std::lock_guard lock(mutex_);
   version_ += std::erase_if(live_, [&](auto& one) { return one.second.context == context; });
 }
 
 std::shared_ptr<const AllocationMap> Allocations::map(const Modules& modules) {
-  std::lock_guard lock(turn_);
+  std::lock_guard lock(mutex_);
   uint64_t variables_version = modules.version();
   if (made_ && made_version_ == version_ && made_variables_ == variables_version) return made_;
   std::vector<LiveMemory> list = modules.variables();
@@ -128,7 +128,7 @@ namespace {
 
 enum class Effect { None, Gives, Takes };
 
-/// What the call does to the list. Twins for per-thread streams share their layout.
+/// What the call does to the list. Forms for per-thread streams have the same layout.
 Effect effect_of(uint32_t cbid) {
   switch (cbid) {
     case KL_CBID(cuMemAlloc_v2):
@@ -170,7 +170,7 @@ void note_given(uint32_t cbid, const void* parameters, CUcontext context, Alloca
     case KL_CBID(cuMemAllocAsync_ptsz):
     case KL_CBID(cuMemAllocFromPoolAsync):
     case KL_CBID(cuMemAllocFromPoolAsync_ptsz): {
-      auto& p = KL_PARAMETERS(cuMemAlloc_v2);  // All these begin alike.
+      auto& p = KL_PARAMETERS(cuMemAlloc_v2);  // All these have the same first parameters.
       bool managed = cbid == KL_CBID(cuMemAllocManaged);
       return into.added(*p.dptr, p.bytesize, managed ? MemoryKind::Managed : MemoryKind::Device, context);
     }

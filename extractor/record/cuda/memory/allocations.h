@@ -46,7 +46,7 @@ class Allocations {
   std::shared_ptr<const AllocationMap> map(const Modules& modules);
 
  private:
-  mutable std::mutex turn_;
+  mutable std::mutex mutex_;
   struct Owned {
     LiveMemory memory;
     CUcontext context;

@@ -14,12 +14,12 @@ struct Images::Pass {
   Image image;
   std::vector<std::vector<AddressFound>> found;  ///< By chunk.
   bool shared = false;                           ///< The application's threads may write to it meanwhile.
-  std::mutex turn;
+  std::mutex mutex;
   std::atomic<bool> failed{false};
   Status status;
 
   void fail(Status why) {
-    std::lock_guard lock(turn);
+    std::lock_guard lock(mutex);
     if (status.ok()) status = std::move(why);
     failed = true;
   }
@@ -66,7 +66,7 @@ Status Images::stream(uint64_t address, uint64_t size, MemoryKind kind, Pass& pa
         count.done();
       };
       if (size <= kChunkBytes) one();
-      else crew_.give(std::move(one));
+      else workers_.give(std::move(one));
     }
   };
   auto settle = [&](Status status) {

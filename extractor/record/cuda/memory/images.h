@@ -1,6 +1,6 @@
 // Images of memory on their way from the device to the archive: slices are copied into a few pinned buffers, and while
-// the next one arrives a crew looks for addresses in the last one, hashes, compresses and stores it. Host memory in use
-// is the buffers, however large an image is. Where memory is copied from is behind a seam, so that all of this is
+// the next one arrives, worker threads look for addresses in the last one, hashes, compresses and stores it. Host memory in
+// use is the buffers, however large an image is. Where memory is copied from is behind a seam, so that all of this is
 // tested without a GPU.
 #pragma once
 #include <cstddef>
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/model/capture.h"
-#include "extractor/record/cuda/memory/crew.h"
+#include "extractor/record/cuda/memory/worker_threads.h"
 #include "extractor/record/reach.h"
 
 namespace kernelift {
@@ -35,7 +35,7 @@ class Images : public MemoryReader {
   static constexpr size_t kBuffers = 4;
   static constexpr size_t kBufferBytes = 16 << 20;
 
-  Images(CopySource& source, Crew& crew) : source_(source), crew_(crew) {}
+  Images(CopySource& source, WorkerThreads& workers) : source_(source), workers_(workers) {}
   /// From here on images go to `writer`. With `keep`, what look_through() reads is stored in the same pass.
   void begin(CaptureWriter& writer, bool keep);
   Result<std::vector<AddressFound>> look_through(uint64_t address, uint64_t size, MemoryKind kind,
@@ -52,7 +52,7 @@ class Images : public MemoryReader {
   Status stream(uint64_t address, uint64_t size, MemoryKind kind, Pass& pass);
 
   CopySource& source_;
-  Crew& crew_;
+  WorkerThreads& workers_;
   CaptureWriter* writer_ = nullptr;
   bool keep_ = false;
   std::vector<std::byte*> buffers_;

@@ -35,7 +35,7 @@ void Modules::loaded(uint32_t id, std::span<const std::byte> bytes) {
   if (!symbols.ok() || !textures.ok()) return;
   image->symbols = std::move(*symbols), image->textures = std::move(*textures);
   std::erase_if(image->symbols.variables, [](auto& variable) { return variable.compiler_made; });
-  std::lock_guard lock(turn_);
+  std::lock_guard lock(mutex_);
   if (kept_bytes_ + bytes.size() <= kMostKeptBytes) {
     image->bytes.assign(bytes.begin(), bytes.end());
     kept_bytes_ += bytes.size();
@@ -44,7 +44,7 @@ void Modules::loaded(uint32_t id, std::span<const std::byte> bytes) {
 }
 
 void Modules::unloaded(uint32_t id) {
-  std::lock_guard lock(turn_);
+  std::lock_guard lock(mutex_);
   std::erase_if(images_, [&](auto& image) {
     if (image->id == id) kept_bytes_ -= image->bytes.size();
     return image->id == id;
@@ -55,12 +55,12 @@ void Modules::unloaded(uint32_t id) {
 }
 
 void Modules::code_given(const void* handle, const void* code) {
-  std::lock_guard lock(turn_);
+  std::lock_guard lock(mutex_);
   given_[handle] = code;
 }
 
 void Modules::handle_gone(const void* handle) {
-  std::lock_guard lock(turn_);
+  std::lock_guard lock(mutex_);
   given_.erase(handle);
 }
 
@@ -83,7 +83,7 @@ KernelCode Modules::code_of(const CudaDriver& driver, CUfunction handle, const s
   const void* given = nullptr;
   std::vector<std::shared_ptr<const ModuleImage>> candidates;
   {
-    std::lock_guard lock(turn_);
+    std::lock_guard lock(mutex_);
     for (auto image = images_.rbegin(); image != images_.rend(); ++image)
       if (has_kernel(**image, name)) candidates.push_back(*image);
     if (auto found = given_.find(handle_of_code); found != given_.end()) given = found->second;
@@ -106,21 +106,21 @@ KernelCode Modules::code_of(const CudaDriver& driver, CUfunction handle, const s
     code.image = image, code.variables = std::move(variables), code.unplaced = std::move(unplaced);
     if (code.unplaced.empty()) break;
   }
-  std::lock_guard lock(turn_);
+  std::lock_guard lock(mutex_);
   for (auto& variable : code.variables) placed_[variable.address] = variable;
   ++version_;
   return code;
 }
 
 std::vector<LiveMemory> Modules::variables() const {
-  std::lock_guard lock(turn_);
+  std::lock_guard lock(mutex_);
   std::vector<LiveMemory> list;
   for (auto& [address, variable] : placed_) list.push_back({address, variable.size, MemoryKind::Variable});
   return list;
 }
 
 std::string Modules::variable_at(uint64_t address) const {
-  std::lock_guard lock(turn_);
+  std::lock_guard lock(mutex_);
   auto found = placed_.find(address);
   return found == placed_.end() ? "" : found->second.name;
 }

@@ -59,7 +59,7 @@ class Modules {
   uint64_t generation() const { return generation_.load(std::memory_order_relaxed); }  ///< Grows when one is unloaded.
 
  private:
-  mutable std::mutex turn_;
+  mutable std::mutex mutex_;
   std::vector<std::shared_ptr<const ModuleImage>> images_;  ///< In the order they were loaded.
   std::unordered_map<uint64_t, PlacedVariable> placed_;
   std::unordered_map<const void*, const void*> given_;  ///< Code by handle.

@@ -9,7 +9,7 @@ namespace {
 
 constexpr Geometry kTall{.grid = {2, 1, 1}, .block = {32, 8, 2}};
 
-TEST(Twins, RacingThreadsThatNeverReadTheirRowMoveTogether) {
+TEST(IdenticalThreads, RacingThreadsThatNeverReadTheirRowMoveTogether) {
   TestImage image = build(R"(
 __global__ void mvt(const float* a, const float* y, float* x, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -25,7 +25,7 @@ __global__ void mvt(const float* a, const float* y, float* x, int n) {
   EXPECT_EQ(x, want);
 }
 
-TEST(Twins, MoveTogetherAcrossBarriersAndSeeTheTrueBlockSize) {
+TEST(IdenticalThreads, MoveTogetherAcrossBarriersAndSeeTheTrueBlockSize) {
   TestImage image = build(R"(
 __global__ void k(int* sums, int* size) {
   __shared__ int s[32];
@@ -46,7 +46,7 @@ __global__ void k(int* sums, int* size) {
   EXPECT_EQ(size, 320802);
 }
 
-TEST(Twins, OnlyAlongTheAxesThatAreNeverRead) {
+TEST(IdenticalThreads, OnlyAlongTheAxesThatAreNeverRead) {
   TestImage image = build(R"(
 __global__ void rows(int* sums) { sums[threadIdx.y] += blockDim.x; }
 __global__ void layers(int* sums) { sums[threadIdx.z * 8 + threadIdx.y] += 1; }
@@ -65,7 +65,7 @@ __global__ void below(int* sums) { add(sums); }
   for (int i = 0; i < 16; ++i) EXPECT_EQ(sums[i], i < 8 ? 1 : 0);
 }
 
-TEST(Twins, EveryThreadRunsWhereTheyCanBeCountedOrToldApart) {
+TEST(IdenticalThreads, EveryThreadRunsWhereTheyCanBeCountedOrToldApart) {
   TestImage image = build(R"(
 __global__ void atomics(int* out) { atomicAdd(out, 1); }
 __global__ void counts(int* out) { int n = __syncthreads_count(1); if (blockIdx.x == 0) *out = n; }

@@ -83,7 +83,7 @@ inline std::map<std::string, FakeImage> images() {
     return FakeRun{100e-6};
   });
   add("adds up in many orders", [turn = std::make_shared<size_t>(0)](const Scale& call) {
-    size_t now = (*turn)++ % 8;  // The first are alike.
+    size_t now = (*turn)++ % 8;  // The first few are equal.
     call.run();
     call.out[0] *= 1 + (now < 5 ? 1e-4f + 2e-6f * float(now) : 2e-5f);
     return FakeRun{100e-6};

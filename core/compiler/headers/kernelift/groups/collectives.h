@@ -1,5 +1,5 @@
 // Collectives over tiles and coalesced groups: reduce and scans. Tiles reduce by butterfly, as CUDA's do, so that float
-// sums associate alike; coalesced groups, whose size is any, go through their members in order.
+// sums associate in the same order; coalesced groups, whose size is any, go through their members in order.
 #pragma once
 #include "tiles.h"
 

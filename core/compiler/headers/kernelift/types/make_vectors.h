@@ -1,4 +1,4 @@
-// make_float4 and its kin, for host and device.
+// make_float4 and the other make_ functions of vector types, for host and device.
 #pragma once
 #include "vectors.h"
 

@@ -96,8 +96,8 @@ bool is_intrinsic_global(const GlobalVariable& global) { return global.getName()
 
 bool is_unused_declaration(const GlobalVariable& global) { return global.isDeclaration() && global.use_empty(); }
 
-/// clang's threadIdx and its kin have no members but functions that read registers; `uint3 id = threadIdx;` calls one
-/// of them with the variable's address, which has to be some.
+/// clang's threadIdx, blockIdx, blockDim and gridDim have no members but functions that read registers; `uint3 id =
+/// threadIdx;` calls one of them with the variable's address, which has to be some.
 void define_builtin_variables(Module& module) {
   for (const char* name : {"threadIdx", "blockIdx", "blockDim", "gridDim"})
     if (GlobalVariable* variable = module.getNamedGlobal(name); variable && variable->isDeclaration()) {

@@ -1,11 +1,11 @@
-// Threads that agree on every coordinate the kernel reads start alike, take the same branches and write the same values
+// Threads that agree on every coordinate the kernel reads start equal, take the same branches and write the same values
 // to the same places. What they do is then either free of races, and running one of them leaves what all would leave,
 // or it is `x[i] += …` by several threads at once, where any interleaving is legal: the one in which they move
 // together, which is what a GPU's warps do, equals running one.
 //
-// That ends where twins can be told apart or counted: atomic operations, memory from malloc, clocks, printf, assert and
-// trap (they name the thread), volatile accesses, warp operations, __syncthreads_count, and code that is called through
-// a pointer. ntid.y is the block's size all the same.
+// That ends where identical threads can be distinguished or counted: atomic operations, memory from malloc, clocks,
+// printf, assert and trap (they name the thread), volatile accesses, warp operations, __syncthreads_count, and code
+// that is called through a pointer. ntid.y is the block's size all the same.
 #include "sandbox/device/cpu/schedule/analysis/identical_threads.h"
 
 #include <llvm/IR/InstIterator.h>

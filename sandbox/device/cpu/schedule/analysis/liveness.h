@@ -7,7 +7,7 @@
 namespace kernelift::cpu {
 
 /// For each of `starts`, the instructions (allocas excepted) whose value is defined before it and used after it,
-/// in function order, so that two runs lay frames out alike.
+/// in function order, so that two runs give frames the same layout.
 std::map<const llvm::BasicBlock*, llvm::SmallVector<llvm::Instruction*, 8>> live_values_at(
     llvm::Function& function, const llvm::SmallPtrSetImpl<llvm::BasicBlock*>& starts);
 

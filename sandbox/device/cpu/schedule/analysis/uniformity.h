@@ -17,8 +17,8 @@ class Uniformity {
   llvm::DominatorTree& dominators() { return dominators_; }
   llvm::LoopInfo& loops() { return loops_; }
 
-  /// Threads that stop in one of these blocks stop there together: every branch that lies between is taken alike by all
-  /// of them, or leads together again before any stop, or leads to the thread's end on its other side.
+  /// Threads that stop in one of these blocks stop there together: every branch that lies between is taken in the same
+  /// direction by all of them, or leads together again before any stop, or leads to the thread's end on its other side.
   bool waits_are_uniform(llvm::ArrayRef<llvm::BasicBlock*> stops);
 
  private:

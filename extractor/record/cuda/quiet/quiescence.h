@@ -1,7 +1,7 @@
-// Waiting until a whole context has nothing to do, but never for longer than a deadline and never while a graph is
-// being captured. A stream may be waiting for something that only the application can do next (a host flag, an event it
-// has yet to record): so known streams are only asked, and the one call that blocks (for work of streams not known
-// here) is made by a thread of our own, which may stay stuck without harm.
+// Waits until a whole context is idle, at most until a deadline and never while a graph is being captured. A stream may
+// wait for something that only the application can do next (set a host flag, record an event). So the state of known
+// streams is queried without blocking, and the one call that blocks (for the work of unknown streams) is made by a
+// thread of the recorder, which may stay blocked without harm.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -15,9 +15,9 @@
 
 namespace kernelift {
 
-class Stillness {
+class Quiescence {
  public:
-  explicit Stillness(const CudaDriver& driver) : driver_(driver) {}
+  explicit Quiescence(const CudaDriver& driver) : driver_(driver) {}
   void stream_created(CUcontext context, CUstream stream);
   void stream_gone(CUcontext context, CUstream stream);
   void context_gone(CUcontext context);
@@ -39,14 +39,14 @@ class Stillness {
   bool blocking_wait(CUcontext context, Deadline deadline);
 
   const CudaDriver& driver_;
-  std::mutex turn_;
+  std::mutex mutex_;
   std::set<std::pair<CUcontext, CUstream>> streams_;
   std::set<std::pair<CUstream, std::thread::id>> capturing_;  ///< The thread: of streams that are a thread's own.
   std::atomic<size_t> captures_{0};
   std::atomic<int64_t> waited_ns_{0};
 
   /// The thread that blocks, and its one order.
-  std::mutex helper_turn_;
+  std::mutex helper_mutex_;
   std::condition_variable order_;
   CUcontext ordered_ = nullptr;
   bool helper_started_ = false;

@@ -1,5 +1,5 @@
-// See stillness.h.
-#include "extractor/record/cuda/quiet/stillness.h"
+// See quiescence.h.
+#include "extractor/record/cuda/quiet/quiescence.h"
 
 #include <vector>
 
@@ -18,7 +18,7 @@ std::pair<CUstream, std::thread::id> capture_on(CUstream stream) {
 
 /// What a thread captures on its own stream is over when the thread is: nobody else can name that stream, to end it.
 struct ThreadsOwnCapture {
-  Stillness* counted_by = nullptr;
+  Quiescence* counted_by = nullptr;
   ~ThreadsOwnCapture() {
     if (counted_by) counted_by->capture_ended(nullptr);
   }
@@ -27,50 +27,50 @@ thread_local ThreadsOwnCapture own_capture;
 
 }  // namespace
 
-void Stillness::stream_created(CUcontext context, CUstream stream) {
-  std::lock_guard lock(turn_);
+void Quiescence::stream_created(CUcontext context, CUstream stream) {
+  std::lock_guard lock(mutex_);
   streams_.insert({context, stream});
 }
 
-void Stillness::stream_gone(CUcontext context, CUstream stream) {
-  std::lock_guard lock(turn_);
+void Quiescence::stream_gone(CUcontext context, CUstream stream) {
+  std::lock_guard lock(mutex_);
   streams_.erase({context, stream});
   capturing_.erase(capture_on(stream));
   captures_ = capturing_.size();
 }
 
-void Stillness::context_gone(CUcontext context) {
-  std::lock_guard lock(turn_);
+void Quiescence::context_gone(CUcontext context) {
+  std::lock_guard lock(mutex_);
   std::erase_if(streams_, [&](auto& one) { return one.first == context; });
 }
 
-void Stillness::capture_begun(CUstream stream) {
-  std::lock_guard lock(turn_);
+void Quiescence::capture_begun(CUstream stream) {
+  std::lock_guard lock(mutex_);
   auto capture = capture_on(stream);
   if (!capture.first) own_capture.counted_by = this;
   capturing_.insert(capture);
   captures_ = capturing_.size();
 }
 
-void Stillness::capture_ended(CUstream stream) {
-  std::lock_guard lock(turn_);
+void Quiescence::capture_ended(CUstream stream) {
+  std::lock_guard lock(mutex_);
   auto capture = capture_on(stream);
   if (!capture.first) own_capture.counted_by = nullptr;
   capturing_.erase(capture);
   captures_ = capturing_.size();
 }
 
-bool Stillness::capturing(CUstream stream) {
-  std::lock_guard lock(turn_);
+bool Quiescence::capturing(CUstream stream) {
+  std::lock_guard lock(mutex_);
   return capturing_.contains(capture_on(stream));
 }
 
-bool Stillness::streams_idle(CUcontext context) {
+bool Quiescence::streams_idle(CUcontext context) {
   // Asked without the lock: the driver tells of new streams while it holds locks of its own. None is destroyed
   // meanwhile, since that waits at the gate.
   std::vector<CUstream> known;
   {
-    std::lock_guard lock(turn_);
+    std::lock_guard lock(mutex_);
     for (auto& [owner, stream] : streams_)
       if (owner == context) known.push_back(stream);
   }
@@ -79,14 +79,14 @@ bool Stillness::streams_idle(CUcontext context) {
   return driver_.cuStreamQuery(CU_STREAM_LEGACY) != CUDA_ERROR_NOT_READY;
 }
 
-bool Stillness::wait(CUcontext context, Deadline deadline) {
+bool Quiescence::wait(CUcontext context, Deadline deadline) {
   auto began = std::chrono::steady_clock::now();
   if (!come_to_rest(context, deadline)) return false;
   waited_ns_ += std::chrono::nanoseconds(std::chrono::steady_clock::now() - began).count();
   return true;
 }
 
-bool Stillness::come_to_rest(CUcontext context, Deadline deadline) {
+bool Quiescence::come_to_rest(CUcontext context, Deadline deadline) {
   if (!context) return false;
   while (!streams_idle(context)) {
     if (std::chrono::steady_clock::now() >= deadline) return false;
@@ -95,16 +95,16 @@ bool Stillness::come_to_rest(CUcontext context, Deadline deadline) {
   return blocking_wait(context, deadline);
 }
 
-bool Stillness::blocking_wait(CUcontext context, Deadline deadline) {
+bool Quiescence::blocking_wait(CUcontext context, Deadline deadline) {
   if (busy_.load()) return false;  // It is stuck in an earlier one.
   {
-    std::lock_guard lock(helper_turn_);
+    std::lock_guard lock(helper_mutex_);
     busy_ = true;
     ordered_ = context;
     if (!helper_started_) {
       helper_started_ = start_own_thread([this] {
         for (;;) {
-          std::unique_lock lock(helper_turn_);
+          std::unique_lock lock(helper_mutex_);
           order_.wait(lock, [&] { return ordered_ != nullptr; });
           CUcontext context = std::exchange(ordered_, nullptr);
           lock.unlock();

@@ -1,5 +1,5 @@
-// See crew.h.
-#include "extractor/record/cuda/memory/crew.h"
+// See worker_threads.h.
+#include "extractor/record/cuda/memory/worker_threads.h"
 
 #include <utility>
 
@@ -7,10 +7,10 @@
 
 namespace kernelift {
 
-void Crew::give(std::function<void()> work) {
+void WorkerThreads::give(std::function<void()> work) {
   bool alone = false;
   {
-    std::lock_guard lock(turn_);
+    std::lock_guard lock(mutex_);
     if (idle_ <= waiting_.size() && threads_ < most_threads_ && start_own_thread([this] { serve(); })) ++threads_;
     alone = threads_ == 0;
     if (!alone) waiting_.push_back(std::move(work));
@@ -19,8 +19,8 @@ void Crew::give(std::function<void()> work) {
   else given_.notify_one();
 }
 
-void Crew::serve() {
-  std::unique_lock lock(turn_);
+void WorkerThreads::serve() {
+  std::unique_lock lock(mutex_);
   for (;;) {
     ++idle_;
     given_.wait(lock, [&] { return !waiting_.empty(); });
@@ -35,18 +35,18 @@ void Crew::serve() {
 }
 
 void Countdown::add(size_t count) {
-  std::lock_guard lock(turn_);
+  std::lock_guard lock(mutex_);
   left_ += count;
 }
 
 void Countdown::done() {
   // Notified under the lock: a waiter may destroy this right after.
-  std::lock_guard lock(turn_);
+  std::lock_guard lock(mutex_);
   if (--left_ == 0) zero_.notify_all();
 }
 
 void Countdown::wait() {
-  std::unique_lock lock(turn_);
+  std::unique_lock lock(mutex_);
   zero_.wait(lock, [&] { return left_ == 0; });
 }
 

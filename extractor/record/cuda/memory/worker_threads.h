@@ -1,4 +1,4 @@
-// Spare threads for hashing and compression: a few, started at the first image and asleep otherwise.
+// A small pool of threads for hashing and compression, started at the first image and asleep otherwise.
 #pragma once
 #include <condition_variable>
 #include <cstddef>
@@ -8,10 +8,10 @@
 
 namespace kernelift {
 
-class Crew {
+class WorkerThreads {
  public:
   /// Never destroyed while threads live: keep it for the process's life.
-  explicit Crew(size_t most_threads) : most_threads_(most_threads) {}
+  explicit WorkerThreads(size_t most_threads) : most_threads_(most_threads) {}
   /// `work` runs on some thread soon; on this one if no thread can be started. It must not throw.
   void give(std::function<void()> work);
 
@@ -19,7 +19,7 @@ class Crew {
   void serve();
 
   const size_t most_threads_;
-  std::mutex turn_;
+  std::mutex mutex_;
   std::condition_variable given_;
   std::deque<std::function<void()>> waiting_;
   size_t threads_ = 0, idle_ = 0;
@@ -33,7 +33,7 @@ class Countdown {
   void wait();
 
  private:
-  std::mutex turn_;
+  std::mutex mutex_;
   std::condition_variable zero_;
   size_t left_ = 0;
 };
