@@ -1,7 +1,7 @@
 // Images of memory on their way from the device to the archive: slices are copied into a few pinned buffers, and while
-// the next one arrives, worker threads look for addresses in the last one, hashes, compresses and stores it. Host memory in
-// use is the buffers, however large an image is. Where memory is copied from is behind a seam, so that all of this is
-// tested without a GPU.
+// the next one arrives, worker threads search the last one for addresses, hash, compress and store it. The buffers are
+// all the host memory that is used, however large an image is. The source of the copies is an interface, so that all of
+// this is tested without a GPU.
 #pragma once
 #include <cstddef>
 #include <map>

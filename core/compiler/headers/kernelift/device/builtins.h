@@ -1,4 +1,5 @@
-// threadIdx, blockIdx, blockDim, gridDim and warpSize (clang's), device calls that the compiler itself makes, and what may be asked of a pointer.
+// threadIdx, blockIdx, blockDim, gridDim and warpSize (clang's), device calls that the compiler itself makes, and what
+// may be asked of a pointer.
 #pragma once
 #include <__clang_cuda_builtin_vars.h>
 
