@@ -46,7 +46,7 @@ void add_common_options(CLI::App& app, Context& context) {
 /// destructors have restored open files.
 kernelift::Result<Exit> guarded(const Verb& verb, const Action& action, Context& context) {
   try {
-    if (verb.reads_sources && kernelift::PatchJournal::interrupted(context.state_folder()))
+    if (verb.reads_sources && kernelift::reintegrate::PatchJournal::interrupted(context.state_folder()))
       return kernelift::refused(
           "an earlier `kernelift apply` was interrupted and its patch is still in the sources: restore them with "
           "`kernelift apply --rollback`");
@@ -129,6 +129,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // A closed pipe must be a failed write, not the end of a six-hour run.
-  if (kernelift::is_wrapper_name(argv[0])) return kernelift::wrapper_main(argc, argv, kernelift::make_cpu_image);
+  if (kernelift::is_wrapper_name(argv[0]))
+    return kernelift::wrapper_main(argc, argv, kernelift::sandbox::make_cpu_image);
   return run(argc, argv);
 }

@@ -34,14 +34,15 @@ bool fails(const Verdict& verdict) {
 
 }  // namespace
 
-std::vector<std::vector<OtherKernel>> OtherKernelJudge::operator()(const std::vector<SharedKnobs>& changes) {
+std::vector<std::vector<reintegrate::OtherKernel>> OtherKernelJudge::operator()(
+    const std::vector<reintegrate::SharedKnobs>& changes) {
   std::vector<const ScannedKernel*> kernels;
   for (auto& change : changes)
     for (auto* other : change.others)
       if (share_of(other->key, shares_) >= kShareWorthCounting &&
           std::find(kernels.begin(), kernels.end(), other) == kernels.end())
         kernels.push_back(other);
-  std::vector<std::vector<OtherKernel>> all(changes.size());
+  std::vector<std::vector<reintegrate::OtherKernel>> all(changes.size());
   for (auto* kernel : kernels) {
     std::vector<Bindings> distinct;
     auto find = [&](const Bindings& knobs) { return std::find(distinct.begin(), distinct.end(), knobs); };
@@ -57,7 +58,7 @@ std::vector<std::vector<OtherKernel>> OtherKernelJudge::operator()(const std::ve
     for (size_t i = 0; i < changes.size(); ++i) {
       auto knobs = used_knobs(*kernel, changes[i]);
       if (knobs.empty()) continue;
-      OtherKernel other;
+      reintegrate::OtherKernel other;
       if (judged.ok()) other = (*judged)[static_cast<size_t>(find(knobs) - distinct.begin())];
       else other.why = judged.error().message;
       other.name = kernel->name, other.share = share_of(kernel->key, shares_);
@@ -67,10 +68,11 @@ std::vector<std::vector<OtherKernel>> OtherKernelJudge::operator()(const std::ve
   return all;
 }
 
-Bindings OtherKernelJudge::used_knobs(const ScannedKernel& kernel, const SharedKnobs& change) const {
+Bindings OtherKernelJudge::used_knobs(const ScannedKernel& kernel, const reintegrate::SharedKnobs& change) const {
   Bindings knobs;
   for (auto& knob : knobs_)
-    if (auto changed = change.knobs.find(knob.name); changed != change.knobs.end() && is_used_by(knob, kernel))
+    if (auto changed = change.knobs.find(knob.name);
+        changed != change.knobs.end() && reintegrate::is_used_by(knob, kernel))
       knobs.insert(*changed);
   return knobs;
 }
@@ -81,8 +83,8 @@ Result<Json> OtherKernelJudge::run(std::vector<std::string> words) const {
   words.insert(words.end(), {"--json", "--device", device_, "--state", context_.state_folder().string()});
   ProcessOptions process;
   process.output_limit = 256 << 20, process.timeout = kLongestStep;
-  InterruptGuard guard;
-  KERNELIFT_ASSIGN(ProcessOutcome outcome, run_interruptibly(words, process, Ending::HandedOn));
+  reintegrate::InterruptGuard guard;
+  KERNELIFT_ASSIGN(ProcessOutcome outcome, run_interruptibly(words, process, reintegrate::Ending::HandedOn));
   if (guard.interrupted()) return Error{"interrupted; nothing was changed", Exit::Interrupted};
   if (outcome.timed_out) return environment_error(words[1] + " " + outcome.describe());
   KERNELIFT_ASSIGN(Json document, parse_json(outcome.out, words[1]));
@@ -91,25 +93,25 @@ Result<Json> OtherKernelJudge::run(std::vector<std::string> words) const {
   return document;
 }
 
-Result<std::vector<OtherKernel>> OtherKernelJudge::judge(const ScannedKernel& kernel,
-                                                         const std::vector<Bindings>& changes) {
+Result<std::vector<reintegrate::OtherKernel>> OtherKernelJudge::judge(const ScannedKernel& kernel,
+                                                                      const std::vector<Bindings>& changes) {
   if (!folder_) {
     KERNELIFT_ASSIGN(folder_, TemporaryFolder::create("neighbours", context_.state_folder()));
   }
   fs::path folder = folder_->path() / kernel.id, questions = folder_->path() / (kernel.id + ".jsonl");
   KERNELIFT_ASSIGN(Json extracted, run({"extract", kernel.id, "--out", folder.string()}));
   KERNELIFT_ASSIGN(Mep mep, Mep::read(folder));
-  KERNELIFT_ASSIGN(Candidate original, original_candidate(mep, folder));
+  KERNELIFT_ASSIGN(Candidate original, tuner::original_candidate(mep, folder));
   // A knob that only the kernel's launches use is not in the MEP. In the launch of a template it may be a template
   // argument, and another value would be another kernel.
   for (auto& knob : knobs_) {
     bool known = std::any_of(mep.knobs.begin(), mep.knobs.end(), [&](auto& one) { return one.name == knob.name; });
-    if (known || kernel.is_template || !is_used_by(knob, kernel)) continue;
+    if (known || kernel.is_template || !reintegrate::is_used_by(knob, kernel)) continue;
     mep.knobs.push_back(knob);
     mep.knobs.back().in_kernel = false;
   }
-  MepSpace space = MepSpace::create(mep, original);
-  std::vector<OtherKernel> all(changes.size());
+  tuner::MepSpace space = tuner::MepSpace::create(mep, original);
+  std::vector<reintegrate::OtherKernel> all(changes.size());
   std::vector<size_t> submitted;
   std::string lines;
   for (size_t i = 0; i < changes.size(); ++i) {
@@ -129,7 +131,7 @@ Result<std::vector<OtherKernel>> OtherKernelJudge::judge(const ScannedKernel& ke
                              std::to_string(submitted.size()) + " candidates");
   for (size_t n = 0; n < submitted.size(); ++n) {
     KERNELIFT_ASSIGN(Evaluation evaluation, evaluation_from_json(verdicts[n], "evaluate"));
-    OtherKernel& other = all[submitted[n]];
+    reintegrate::OtherKernel& other = all[submitted[n]];
     if (auto* none = std::get_if<NotJudged>(&evaluation)) {
       other.why = none->why;
       continue;

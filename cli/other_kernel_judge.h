@@ -12,23 +12,25 @@ namespace kernelift::cli {
 class OtherKernelJudge {
  public:
   /// Starts no process yet. `knobs` are those of the kernel being applied.
-  OtherKernelJudge(const Context& context, std::string device, std::vector<Knob> knobs, std::vector<KernelShare> shares)
+  OtherKernelJudge(const Context& context, std::string device, std::vector<Knob> knobs,
+                   std::vector<reintegrate::KernelShare> shares)
       : context_(context), device_(std::move(device)), knobs_(std::move(knobs)), shares_(std::move(shares)) {}
 
   /// A JudgeOthers function.
-  std::vector<std::vector<OtherKernel>> operator()(const std::vector<SharedKnobs>& changes);
+  std::vector<std::vector<reintegrate::OtherKernel>> operator()(const std::vector<reintegrate::SharedKnobs>& changes);
 
  private:
   /// Judges the kernel's original under each change of its knobs; an Error says why that is impossible.
-  Result<std::vector<OtherKernel>> judge(const ScannedKernel& kernel, const std::vector<Bindings>& changes);
+  Result<std::vector<reintegrate::OtherKernel>> judge(const ScannedKernel& kernel,
+                                                      const std::vector<Bindings>& changes);
   /// The knobs of `change` that the kernel uses.
-  Bindings used_knobs(const ScannedKernel& kernel, const SharedKnobs& change) const;
+  Bindings used_knobs(const ScannedKernel& kernel, const reintegrate::SharedKnobs& change) const;
   Result<Json> run(std::vector<std::string> words) const;
 
   const Context& context_;
   std::string device_;
   std::vector<Knob> knobs_;
-  std::vector<KernelShare> shares_;
+  std::vector<reintegrate::KernelShare> shares_;
   std::optional<TemporaryFolder> folder_;  ///< Folder for the extracted kernels.
 };
 

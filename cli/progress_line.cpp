@@ -8,7 +8,7 @@
 
 namespace kernelift::cli {
 
-std::string progress_line(const Progress& progress, size_t columns) {
+std::string progress_line(const tuner::Progress& progress, size_t columns) {
   constexpr size_t kNoteWidth = 60;
   char best[32];
   std::snprintf(best, sizeof best, "%.3fx", progress.best);

@@ -15,7 +15,7 @@
 #include "reintegrate/interruption.h"
 #include "reintegrate/patch/source_patch.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 constexpr double kScreeningOptimism = 1.1;  ///< Factor by which a screened figure must exceed a confirmed one.
@@ -32,7 +32,7 @@ constexpr const char* kOnlyAgainstClang =
 
 /// One patch that a candidate can become: its source, or its PTX embedded.
 struct PatchVariant {
-  RunTrial trial;
+  tuner::RunTrial trial;
   bool embedded = false;
   double share = 0;                      ///< The kernel's share of the application's run time; 0: unknown.
   std::vector<OtherKernel> others = {};  ///< Effect on kernels that share a knob; empty: none, or not judged.
@@ -89,7 +89,7 @@ class CandidateTrials {
   bool can_embed() const { return offer_.make_embedded && offer_.embedding != Embedding::Never; }
 
   /// Adds the variants of a candidate that promise a gain; returns their number.
-  int add_variants(const RunTrial& trial) {
+  int add_variants(const tuner::RunTrial& trial) {
     int count = 0;
     auto add = [&](bool embedded) {
       PatchVariant variant{trial, embedded, offer_.kernel_share};
@@ -250,7 +250,7 @@ class CandidateTrials {
   }
 
   /// Why no variant of a confirmed candidate promises a gain.
-  std::string why_not(const RunTrial& trial) const {
+  std::string why_not(const tuner::RunTrial& trial) const {
     const Verdict& figures = trial.figures();
     if (!figures.ok() && !figures.embedded) return "its confirmation failed: " + figures.text();
     bool source = trial.applicable() && offer_.embedding != Embedding::Only;
@@ -424,4 +424,4 @@ class CandidateTrials {
 
 Result<ApplyReport> apply_best(RunOffer offer, const Confirm& confirm) { return CandidateTrials(offer, confirm).run(); }
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -9,13 +9,13 @@
 
 #include "reintegrate/apply_request.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 /// Times a candidate again, which so far was only screened, in a fresh process. An Error says why it cannot be done.
-using Confirm = std::function<Result<Verdict>(const RunTrial&)>;
+using Confirm = std::function<Result<Verdict>(const tuner::RunTrial&)>;
 
 /// The report describes the last candidate that was kept or rolled back; its `passed_over` names all others. An Error
 /// means that no candidate reached the application, or that the application itself does not build or pass its check.
 Result<ApplyReport> apply_best(RunOffer offer, const Confirm& confirm);
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

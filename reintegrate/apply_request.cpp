@@ -9,7 +9,7 @@
 
 namespace fs = std::filesystem;
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 double share_of(const std::string& key, const std::vector<KernelShare>& shares) {
   for (auto& [kernel, share] : shares)
@@ -41,7 +41,7 @@ Result<fs::path> find_run(const fs::path& name, const fs::path& state) {
   std::error_code code;
   fs::path file = name;
   if (!fs::exists(file, code)) file = state / "runs" / name;
-  if (!fs::exists(file, code)) file = Run::last_written(state, name.string());
+  if (!fs::exists(file, code)) file = tuner::Run::last_written(state, name.string());
   if (file.empty())
     return usage_error("there is no run '" + name.string() + "', as a file or under " + (state / "runs").string() +
                        "; `kernelift tune` makes one");
@@ -57,7 +57,7 @@ Result<Embedding> embedding_on(const std::string& device, const std::string& ask
   return Embedding::Only;
 }
 
-EmbeddedGain embedded_gain(const RunTrial& trial) {
+EmbeddedGain embedded_gain(const tuner::RunTrial& trial) {
   const Verdict& figures = trial.figures();
   if (!figures.device.starts_with("cuda")) return {};  // Only NVIDIA GPUs run PTX.
   // The counters hold the comparison with the application's own code. A recipe can be compiled by the tuner's compiler
@@ -67,11 +67,11 @@ EmbeddedGain embedded_gain(const RunTrial& trial) {
   return {figures.speedup(), figures.speedup_low()};
 }
 
-Result<RunOffer> offer_of(const Run& run, const fs::path& state, Embedding embedding) {
+Result<RunOffer> offer_of(const tuner::Run& run, const fs::path& state, Embedding embedding) {
   RunOffer offer;
   offer.embedding = embedding;
   KERNELIFT_ASSIGN(auto trials, run.history());
-  auto rank = [](const RunTrial& trial) {
+  auto rank = [](const tuner::RunTrial& trial) {
     return std::pair(trial.confirmed.has_value(), trial.figures().speedup_low());
   };
   for (auto& trial : trials) {
@@ -137,4 +137,4 @@ void set_commands(const std::string& run, const std::string& check, RunOffer& of
                                 "', and the kernel's share of this run is not known.");
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -9,7 +9,7 @@
 #include "reintegrate/apply.h"
 #include "tuner/store/run.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 /// Whether a patch may carry PTX.
 enum class Embedding { Never, Auto, Only };
@@ -39,9 +39,10 @@ struct RunOffer {
   double own_ulps =
       0;             ///< Largest distance of the original's results from the recorded ones, in units in the last place.
   size_t tried = 0;  ///< Number of candidates in the run, good and bad.
-  std::vector<RunTrial> promising;  ///< Candidates with a gain that a source patch or embedded PTX may carry; by id.
+  std::vector<tuner::RunTrial>
+      promising;  ///< Candidates with a gain that a source patch or embedded PTX may carry; by id.
   /// The best gain that lies in how the kernel is compiled and cannot be embedded; a confirmed one, if there is any.
-  std::optional<RunTrial> compiler_gain;
+  std::optional<tuner::RunTrial> compiler_gain;
   Embedding embedding = Embedding::Auto;
   MakeEmbedded make_embedded;     ///< Empty: nothing can be embedded here.
   JudgeOthers judge_others = {};  ///< Empty: the effect on other kernels shows only in the application's timing.
@@ -50,7 +51,8 @@ struct RunOffer {
 /// `run` is a run file, or a kernel's name for its latest run.
 Result<std::filesystem::path> find_run(const std::filesystem::path& run, const std::filesystem::path& state);
 /// Unless `embedding` is Never, gains that only the tuner's own compiler can make are part of the offer.
-Result<RunOffer> offer_of(const Run& run, const std::filesystem::path& state, Embedding embedding = Embedding::Never);
+Result<RunOffer> offer_of(const tuner::Run& run, const std::filesystem::path& state,
+                          Embedding embedding = Embedding::Never);
 
 /// Sets the commands that patches are judged by. If the recorded run had another command line, its shares do not apply
 /// to this one: they are dropped, and the report says so.
@@ -60,6 +62,6 @@ void set_commands(const std::string& run, const std::string& check, RunOffer& of
 struct EmbeddedGain {
   double speedup = 0, low = 0;
 };
-EmbeddedGain embedded_gain(const RunTrial& trial);
+EmbeddedGain embedded_gain(const tuner::RunTrial& trial);
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -33,16 +33,16 @@ Result<AssembledPtx> assemble(const std::string& whole, const std::string& plain
   Cubin wanted = compile_cubin(whole, arch);
   if (wanted.outcome != Outcome::Ok) return refused("its PTX is no longer accepted: " + wanted.detail);
   for (int version : kPtxVersions) {
-    if (version > ptx_version(whole)) break;
-    std::string lowered = with_ptx_version(plain, version);
+    if (version > reintegrate::ptx_version(whole)) break;
+    std::string lowered = reintegrate::with_ptx_version(plain, version);
     if (same_code(wanted, compile_cubin(lowered, arch))) return AssembledPtx{wanted.image, lowered};
   }
   return refused("without debug information its PTX assembles to different machine code");
 }
 
-void work(Channel& channel, WorkerCell&) {
+void work(sandbox::Channel& channel, sandbox::WorkerCell&) {
   for (;;) {
-    Frame whole = channel.receive(), plain = channel.receive(), arch = channel.receive();
+    sandbox::Frame whole = channel.receive(), plain = channel.receive(), arch = channel.receive();
     if (!whole || !plain || !arch) return;
     auto answer = assemble(whole.body, plain.body, arch.body);
     if (answer.ok()) channel.send(kText, answer->image), channel.send(kText, answer->ptx);
@@ -54,29 +54,30 @@ void work(Channel& channel, WorkerCell&) {
 
 Result<PtxAssembler> PtxAssembler::start() {
   PtxAssembler assembler;
-  KERNELIFT_ASSIGN(assembler.fork_server_, ForkServer::start({"kl-ptx", {}, work}));
+  KERNELIFT_ASSIGN(assembler.fork_server_, sandbox::ForkServer::start({"kl-ptx", {}, work}));
   return assembler;
 }
 
 Result<AssembledPtx> PtxAssembler::operator()(const std::string& whole, const std::string& plain,
                                               const std::string& arch) {
   if (!worker_) {
-    KERNELIFT_ASSIGN(Worker worker, fork_server_->spawn());
+    KERNELIFT_ASSIGN(sandbox::Worker worker, fork_server_->spawn());
     worker_.emplace(std::move(worker));
   }
-  Channel& channel = worker_->channel();
+  sandbox::Channel& channel = worker_->channel();
   bool sent = true;
-  for (auto text : {&whole, &plain, &arch}) sent = sent && channel.send(kText, *text, {}, after(kLimit));
-  const Deadline limit = after(kLimit);
-  Frame first = sent ? channel.receive(limit) : Frame();
+  for (auto text : {&whole, &plain, &arch}) sent = sent && channel.send(kText, *text, {}, sandbox::after(kLimit));
+  const sandbox::Deadline limit = sandbox::after(kLimit);
+  sandbox::Frame first = sent ? channel.receive(limit) : sandbox::Frame();
   if (first && first.type == kRefused) return refused(first.body);
   if (first && first.type == kNoAssembler) return environment_error(first.body);
-  if (Frame second = first ? channel.receive(limit) : Frame(); second)
+  if (sandbox::Frame second = first ? channel.receive(limit) : sandbox::Frame(); second)
     return AssembledPtx{std::move(first.body), std::move(second.body)};
   std::string end = worker_->end();
   worker_.reset();
-  return refused(first.arrival == Arrival::TimedOut ? "NVIDIA's assembler did not finish its PTX within two minutes"
-                                                    : "NVIDIA's assembler crashed on its PTX: " + end);
+  return refused(first.arrival == sandbox::Arrival::TimedOut
+                     ? "NVIDIA's assembler did not finish its PTX within two minutes"
+                     : "NVIDIA's assembler crashed on its PTX: " + end);
 }
 
 }  // namespace kernelift::cli

@@ -25,8 +25,8 @@ class PtxAssembler {
   Result<AssembledPtx> operator()(const std::string& whole, const std::string& plain, const std::string& arch);
 
  private:
-  std::unique_ptr<ForkServer> fork_server_;
-  std::optional<Worker> worker_;
+  std::unique_ptr<sandbox::ForkServer> fork_server_;
+  std::optional<sandbox::Worker> worker_;
 };
 
 }  // namespace kernelift::cli

@@ -16,7 +16,7 @@ std::string arch_of(const std::string& device) {
 }
 
 /// The image that our compiler made, if the trial recorded it.
-std::optional<ImageIdentity> measured_image(const RunTrial& trial) {
+std::optional<ImageIdentity> measured_image(const tuner::RunTrial& trial) {
   const Verdict& figures = trial.figures();
   if (figures.image.clang_identity) return figures.image.clang_identity;
   // Built by the application's compiler, the identity is that of another image.
@@ -29,7 +29,7 @@ std::string factor(double value) {
   return text;
 }
 
-std::string reason(const RunTrial& trial) {
+std::string reason(const tuner::RunTrial& trial) {
   const Verdict& figures = trial.figures();
   double gain = figures.embedded ? figures.embedded->speedup : 0;
   std::string times = gain > 0 ? factor(gain) + " times as fast as the application's own" : "";
@@ -46,13 +46,13 @@ std::string reason(const RunTrial& trial) {
 
 }  // namespace
 
-Result<EmbeddedCode> PtxMaker::operator()(const RunTrial& trial) {
+Result<reintegrate::EmbeddedCode> PtxMaker::operator()(const tuner::RunTrial& trial) {
   std::string arch = arch_of(trial.figures().device);
   if (arch.empty())
     return refused("it was measured on '" + trial.figures().device + "', but embedded code is for NVIDIA GPUs");
   if (!baseline_ || arch_ != arch) {
-    CompilePoolOptions options;
-    options.target = CompileTarget::Ptx;
+    sandbox::CompilePoolOptions options;
+    options.target = sandbox::CompileTarget::Ptx;
     options.frontend.arch = arch;
     options.few = true;
     if (!assembler_) {
@@ -64,16 +64,16 @@ Result<EmbeddedCode> PtxMaker::operator()(const RunTrial& trial) {
   CompileReply reply = baseline_->pool->compile(trial.candidate.source, trial.candidate.recipe);
   if (!reply.ok()) return refused("it no longer compiles to PTX: " + reply.detail);
 
-  EmbeddedCode code;
+  reintegrate::EmbeddedCode code;
   code.compiler = std::string("clang ") + KERNELIFT_CLANG_VERSION;
   code.measured_on = trial.figures().device;
   code.origin = "candidate #" + std::to_string(trial.id) + " of " + run_;
   code.why = reason(trial);
-  code.ptx = without_debug(reply.image);
+  code.ptx = reintegrate::without_debug(reply.image);
   std::string wanted = trial.candidate.launches.empty() ? mep_.kernel_name : trial.candidate.launches[0].kernel;
-  code.entry = ptx_kernel(code.ptx, mep_.kernel_mangled);
+  code.entry = reintegrate::ptx_kernel(code.ptx, mep_.kernel_mangled);
   if (!trial.candidate.launches.empty() && wanted != mep_.kernel_name) code.entry.clear();
-  if (code.entry.empty()) code.entry = ptx_kernel(code.ptx, wanted);
+  if (code.entry.empty()) code.entry = reintegrate::ptx_kernel(code.ptx, wanted);
   if (code.entry.empty()) return refused("its PTX contains no kernel, or several, with the name '" + wanted + "'");
 
   std::optional<ImageIdentity> measured = measured_image(trial);

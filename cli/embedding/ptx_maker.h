@@ -17,15 +17,16 @@ class PtxMaker {
       : run_(std::move(run)), mep_(std::move(mep)), folder_(std::move(folder)) {}
 
   /// Refuses a trial that was not measured on an NVIDIA GPU, no longer compiles, or compiles to another image.
-  Result<EmbeddedCode> operator()(const RunTrial& trial);
+  Result<reintegrate::EmbeddedCode> operator()(const tuner::RunTrial& trial);
 
  private:
   std::string run_;
   Mep mep_;
   std::filesystem::path folder_;
   std::optional<PtxAssembler> assembler_;
-  std::string arch_;                          ///< Architecture that the compile pool is for.
-  std::optional<CompiledBaseline> baseline_;  ///< Compile pool, started for the first candidate and kept for the next.
+  std::string arch_;  ///< Architecture that the compile pool is for.
+  std::optional<sandbox::CompiledBaseline>
+      baseline_;  ///< Compile pool, started for the first candidate and kept for the next.
 };
 
 }  // namespace kernelift::cli

@@ -150,7 +150,7 @@ std::vector<Finding> survey_machine() {
   for (auto& finding : nvidia)
     if (finding.area == "devices") findings.push_back(finding);
   findings.push_back(hip_device_finding());
-  for (auto& ability : jail_abilities())
+  for (auto& ability : sandbox::jail_abilities())
     findings.push_back({"isolation", ability.name, ability.available ? Health::Good : Health::Limited,
                         ability.available ? "works" : "not available", ability.available ? "" : ability.detail, false});
   findings.push_back(own_piece("headers", lean_headers() / "cuda_runtime.h", "reinstall Kernelift"));

@@ -25,14 +25,15 @@ const Timing* timing_of(const std::string& instance, const Verdict& verdict) {
 
 /// Of several launches of one geometry and similar duration only one is timed; held-out launches are not timed in the
 /// search.
-std::string why_untimed(const TunedKernel::Launch& launch, const TunedKernel& kernel, const Verdict& verdict) {
+std::string why_untimed(const tuner::TunedKernel::Launch& launch, const tuner::TunedKernel& kernel,
+                        const Verdict& verdict) {
   if (launch.held_out) return "verified only";
   for (auto& other : kernel.launches)
     if (!other.held_out && other.geometry == launch.geometry && timing_of(other.id, verdict)) return "as " + other.id;
   return "not timed";
 }
 
-std::vector<ReportInstance> instances_of(const TunedKernel& kernel, const RunTrial* best) {
+std::vector<ReportInstance> instances_of(const tuner::TunedKernel& kernel, const tuner::RunTrial* best) {
   std::vector<ReportInstance> rows;
   for (auto& launch : kernel.launches) {
     ReportInstance row{launch.id, launch.geometry.text(), launch.held_out, launch.weight, launch.microseconds, 0, 0,
@@ -47,25 +48,25 @@ std::vector<ReportInstance> instances_of(const TunedKernel& kernel, const RunTri
 }
 
 /// As the run records it. Runs of format 1 record nothing of it: then from their MEP, if it is still there.
-Result<TunedKernel> tuned_kernel(const Run& run, const std::optional<RunTrial>& baseline) {
-  KERNELIFT_ASSIGN(std::optional<TunedKernel> kernel, run.kernel());
+Result<tuner::TunedKernel> tuned_kernel(const tuner::Run& run, const std::optional<tuner::RunTrial>& baseline) {
+  KERNELIFT_ASSIGN(std::optional<tuner::TunedKernel> kernel, run.kernel());
   if (kernel) return std::move(*kernel);
   auto mep = Mep::read(run.meta().mep);
-  return mep.ok() ? kernel_of(*mep, baseline ? baseline->candidate.source : "") : TunedKernel();
+  return mep.ok() ? tuner::kernel_of(*mep, baseline ? baseline->candidate.source : "") : tuner::TunedKernel();
 }
 
-ReportWinner winner_of(const RunTrial& trial, bool embedded) {
+ReportWinner winner_of(const tuner::RunTrial& trial, bool embedded) {
   const Verdict& figures = trial.figures();
   ReportWinner winner{static_cast<int>(trial.id), trial.candidate.note(), {},
                       figures.speedup(),          figures.speedup_low(),  trial.confirmed.has_value()};
   if (!trial.candidate.recipe.is_default()) winner.recipe = trial.candidate.recipe.text();
-  if (EmbeddedGain gain = embedded_gain(trial); embedded && gain.low > 0)
+  if (reintegrate::EmbeddedGain gain = reintegrate::embedded_gain(trial); embedded && gain.low > 0)
     winner.speedup = gain.speedup, winner.low = gain.low;
   return winner;
 }
 
 /// Why apply did not take the fastest candidate: apply's own reason if it is recorded, else derived from its rules.
-std::string why_not_taken(const RunTrial& fastest, const RunTrial& taken, const Json& passed_over) {
+std::string why_not_taken(const tuner::RunTrial& fastest, const tuner::RunTrial& taken, const Json& passed_over) {
   for (auto& one : passed_over) {
     if (one.is_object() && static_cast<int64_t>(number_member(one, "candidate")) == fastest.id)
       return text_member(one, "why");
@@ -96,7 +97,7 @@ Result<Json> latest_of_apply(const fs::path& run) {
 }
 
 /// Nothing if the document has another form, because another version of apply wrote it.
-std::optional<ReportApplied> applied_of(const Json& document, const std::vector<RunTrial>& history) {
+std::optional<ReportApplied> applied_of(const Json& document, const std::vector<tuner::RunTrial>& history) {
   auto read = reading("what apply wrote", [&] {
     std::string outcome = document.at("outcome");
     ReportApplied applied;
@@ -121,10 +122,10 @@ std::optional<ReportApplied> applied_of(const Json& document, const std::vector<
 }  // namespace
 
 Result<ReportData> gather_report(const fs::path& file) {
-  KERNELIFT_ASSIGN(Run run, Run::open(file));
-  KERNELIFT_ASSIGN(std::vector<RunTrial> history, run.history());
-  KERNELIFT_ASSIGN(std::optional<RunTrial> baseline, run.baseline());
-  const RunTrial* best = best_of(history, false);
+  KERNELIFT_ASSIGN(tuner::Run run, tuner::Run::open(file));
+  KERNELIFT_ASSIGN(std::vector<tuner::RunTrial> history, run.history());
+  KERNELIFT_ASSIGN(std::optional<tuner::RunTrial> baseline, run.baseline());
+  const tuner::RunTrial* best = best_of(history, false);
   ReportData data;
   data.kernel = run.meta().kernel;
   data.run = file.filename().string();
@@ -136,7 +137,7 @@ Result<ReportData> gather_report(const fs::path& file) {
                                name(verdict.outcome), verdict.text(), verdict.speedup(), verdict.speedup_low()});
   }
   if (best && best->figures().speedup_low() > kSmallestGain) data.fastest = winner_of(*best, false);
-  const RunTrial* shown = best;
+  const tuner::RunTrial* shown = best;
   if (auto document = latest_of_apply(file); document.ok()) {
     data.applied = applied_of(*document, history);
     for (auto& trial : history)
@@ -145,10 +146,11 @@ Result<ReportData> gather_report(const fs::path& file) {
       data.not_taken = why_not_taken(*best, *shown, document->value("passed_over", Json::array()));
   }
   if (baseline && data.shown())
-    data.diff = unified_diff("kernel.cu", baseline->candidate.source, shown->candidate.source);
-  KERNELIFT_ASSIGN(std::string stopped_by, run.get_state(kStoppedBy));
-  data.without_gain = without_gain(history.size() - std::min<size_t>(history.size(), baseline ? 1 : 0), stopped_by);
-  KERNELIFT_ASSIGN(TunedKernel kernel, tuned_kernel(run, baseline));
+    data.diff = reintegrate::unified_diff("kernel.cu", baseline->candidate.source, shown->candidate.source);
+  KERNELIFT_ASSIGN(std::string stopped_by, run.get_state(tuner::kStoppedBy));
+  data.without_gain =
+      tuner::without_gain(history.size() - std::min<size_t>(history.size(), baseline ? 1 : 0), stopped_by);
+  KERNELIFT_ASSIGN(tuner::TunedKernel kernel, tuned_kernel(run, baseline));
   data.instances = instances_of(kernel, shown);
   data.place = kernel.place, data.proof = kernel.proof, data.not_tried = kernel.not_tried;
   // Fidelity belongs to the MEP: there may have been another replay since the run.

@@ -7,7 +7,7 @@
 #include "core/base/process.h"
 #include "sandbox/evaluate/tests/mep_fixture.h"
 
-namespace kernelift {
+namespace kernelift::cli {
 namespace {
 
 using ::testing::AllOf;
@@ -33,7 +33,7 @@ std::string kernel_that(const std::string& body) {
 }
 
 TEST(Evaluate, PrintsTheVerdictOfEachKernelWrittenByHand) {
-  MepFixture fixture = scale_mep(100000);
+  sandbox::MepFixture fixture = sandbox::scale_mep(100000);
   ASSERT_TRUE(fixture.mep.write(fixture.path()).ok());
   SlotFolder folder;
   auto write = [&](const char* name, const std::string& text) { std::ofstream(folder.path() / name) << text; };
@@ -88,7 +88,8 @@ uint64_t loader_address() {
 TEST(Replay, RestartsTheProcessIfItOccupiesRecordedAddresses) {
   uint64_t occupied = loader_address();
   if (occupied == 0) GTEST_SKIP() << "address randomisation cannot be disabled here";
-  MepFixture fixture("__global__ void twice(int* data) { data[threadIdx.x] *= 2; }\n", "_Z5twicePi", "twice(int*)");
+  sandbox::MepFixture fixture("__global__ void twice(int* data) { data[threadIdx.x] *= 2; }\n", "_Z5twicePi",
+                              "twice(int*)");
   MepInstance& instance = fixture.add_instance("a", 1, 4);
   fixture.add_buffer<int>(instance, "data", "int", occupied, {1, 2, 3, 4}, {2, 4, 6, 8});
   ASSERT_TRUE(fixture.mep.write(fixture.path()).ok());
@@ -134,7 +135,7 @@ TEST(Build, LogsCommandsThatACompilerCacheCouldAnswer) {
 
 TEST(Tune, RecordsThatItUsedTheCpuDeviceIfNoDeviceWasNamed) {
   if (std::filesystem::exists("/dev/nvidiactl")) GTEST_SKIP() << "this machine has a GPU, which would be used";
-  MepFixture fixture = scale_mep(1000);
+  sandbox::MepFixture fixture = sandbox::scale_mep(1000);
   ASSERT_TRUE(fixture.mep.write(fixture.path()).ok());
   SlotFolder folder;
   ASSERT_THAT(run({"tune", fixture.path(), "--evals", "1", "--tiers", "compiler", "--state", "state"}, folder.path()),
@@ -148,7 +149,7 @@ TEST(Tune, RecordsThatItUsedTheCpuDeviceIfNoDeviceWasNamed) {
 }
 
 TEST(Mep, IsNamedByItsKernelOrItsFolder) {
-  MepFixture fixture = scale_mep(1000);
+  sandbox::MepFixture fixture = sandbox::scale_mep(1000);
   SlotFolder folder;
   auto extracted = [&](const std::string& name) { return folder.path() / ".kernelift" / "mep" / name; };
   auto put = [&](const std::string& name) {
@@ -171,4 +172,4 @@ TEST(Mep, IsNamedByItsKernelOrItsFolder) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::cli

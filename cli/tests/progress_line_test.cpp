@@ -6,8 +6,8 @@
 namespace kernelift::cli {
 namespace {
 
-Progress under_way() {
-  Progress progress;
+tuner::Progress under_way() {
+  tuner::Progress progress;
   progress.tried = 12, progress.failed = 3, progress.best = 1.25, progress.tier = "compiler",
   progress.seconds_left = 90;
   progress.best_note = "source: " + std::string(200, 'n');
@@ -32,7 +32,7 @@ TEST(ProgressLine, IsCutOffIfItDoesNotFitWithoutTheNote) {
 }
 
 TEST(ProgressLine, DoesNotClaimABestCandidateBeforeThereIsOne) {
-  Progress progress;
+  tuner::Progress progress;
   progress.tier = "source", progress.evaluations_left = 7;
   EXPECT_EQ(progress_line(progress, 200), "tried 0 (0 failed)  best 1.000x  now source  7 left");
 }

@@ -48,19 +48,19 @@ class Embedding : public ::testing::Test {
     trial.confirmed = trial.verdict = verdict;
   }
   static std::string source() { return std::strchr(kKernel, '\n') + 1; }
-  Result<EmbeddedCode> make() { return tuned->maker(trial); }
+  Result<reintegrate::EmbeddedCode> make() { return tuned->maker(trial); }
   static inline std::unique_ptr<Tuned> tuned;
-  RunTrial trial;
+  tuner::RunTrial trial;
 };
 
 TEST_F(Embedding, MakesTheMeasuredImageWithALowPtxVersion) {
   auto code = make();
   ASSERT_TRUE(code.ok()) << code.error().message;
   EXPECT_EQ(code->entry, "_Z5scalePfif");
-  EXPECT_EQ(ptx_target(code->ptx), "sm_90");
+  EXPECT_EQ(reintegrate::ptx_target(code->ptx), "sm_90");
   EXPECT_EQ(code->ptx.find(tuned->folder.path().string()), std::string::npos) << code->ptx;
   EXPECT_EQ(code->ptx.find(".loc"), std::string::npos);
-  EXPECT_TRUE(ptx_shared_variables(code->ptx).empty()) << code->ptx;
+  EXPECT_TRUE(reintegrate::ptx_shared_variables(code->ptx).empty()) << code->ptx;
   EXPECT_EQ(
       code->why,
       "clang generates code 6.30 times as fast as the application's own; from the same source nvcc generates code "
@@ -71,7 +71,7 @@ TEST_F(Embedding, MakesTheMeasuredImageWithALowPtxVersion) {
   EXPECT_NE(maps->find("libc"), maps->npos);
   EXPECT_EQ(maps->find("libnvJitLink"), maps->npos);
   if (open_cubin_compiler().ok()) {
-    EXPECT_LE(ptx_version(code->ptx), 80) << "sm_90 needs no newer PTX: " << code->ptx.substr(0, 200);
+    EXPECT_LE(reintegrate::ptx_version(code->ptx), 80) << "sm_90 needs no newer PTX: " << code->ptx.substr(0, 200);
     EXPECT_EQ(compile_cubin(code->ptx, "sm_90").outcome, Outcome::Ok);
   }
   // The run does not record the image, so the check is noted as impossible; a recorded image that differs is refused.
@@ -98,7 +98,8 @@ TEST_F(Embedding, KeepsConstantsThatTheHostFillsVisible) {
   Tuned filled(trial.candidate.source);
   auto code = filled.maker(trial);
   ASSERT_TRUE(code.ok()) << code.error().message;
-  EXPECT_EQ(ptx_shared_variables(code->ptx), (std::vector<PtxVariable>{{"taps", true, true}}));
+  EXPECT_EQ(reintegrate::ptx_shared_variables(code->ptx),
+            (std::vector<reintegrate::PtxVariable>{{"taps", true, true}}));
 }
 
 TEST_F(Embedding, RefusesCandidatesThatWereNotMeasuredOnAGpuOrDoNotCompile) {

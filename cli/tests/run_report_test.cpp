@@ -13,14 +13,14 @@
 namespace kernelift::cli {
 namespace {
 
-using RunStore = Run;  // testing::Test has a private member called Run.
+using RunStore = tuner::Run;  // testing::Test has a private member called Run.
 using testing::HasSubstr;
 
 /// A run with three confirmed candidates: two sources, and a recipe that is faster than both.
 class RunReport : public testing::Test {
  protected:
   RunReport() {
-    RunMeta meta;
+    tuner::RunMeta meta;
     meta.mep = mep_.string(), meta.kernel = "k", meta.device = "cpu", meta.tiers = {"source", "params"};
     RunStore run = std::move(*RunStore::create(file_, meta));
     record(run, "baseline", "as recorded", 1);
@@ -61,7 +61,7 @@ class RunReport : public testing::Test {
 };
 
 TEST_F(RunReport, NeedsOnlyTheRunIfTheMepIsGone) {
-  TunedKernel kernel;
+  tuner::TunedKernel kernel;
   kernel.place = "src/k.cu:12", kernel.proof = "proven equal to the original";
   kernel.not_tried = {"block size: the launch does not round its grid up"};
   Geometry geometry{{16, 1, 1}, {64, 1, 1}};
@@ -135,13 +135,13 @@ TEST_F(RunReport, QuotesTheReasonWhyApplyPassedOverTheFastest) {
 }
 
 TEST_F(RunReport, RecognisesAKeptPatchThatWasUndoneSince) {
-  Json kept = applied("kept", 3), other = undone(kept);
+  Json kept = applied("kept", 3), other = reintegrate::undone(kept);
   kept["originals"] = folder_.path().string();
   EXPECT_EQ(report(kept).applied->outcome, "kept") << "there is no report beside the originals";
   other["diff"] = "+y\n";
   ASSERT_TRUE(write_json(folder_.path() / "report.json", other).ok());
   EXPECT_EQ(report(kept).applied->outcome, "kept") << "the undone patch is another one";
-  ASSERT_TRUE(write_json(folder_.path() / "report.json", undone(kept)).ok());
+  ASSERT_TRUE(write_json(folder_.path() / "report.json", reintegrate::undone(kept)).ok());
   ReportData data = report(kept);
   EXPECT_EQ(data.applied->outcome, "undone");
   EXPECT_FALSE(data.applied->kept());

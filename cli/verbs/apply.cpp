@@ -27,11 +27,12 @@ struct Options {
 /// the first such candidate and kept. The results are stored in the run, if it is writable, for the next apply.
 class Confirmer {
  public:
-  Confirmer(const Run& run, const Mep& mep, std::string device) : run_(run), mep_(mep), device_(std::move(device)) {}
+  Confirmer(const tuner::Run& run, const Mep& mep, std::string device)
+      : run_(run), mep_(mep), device_(std::move(device)) {}
 
-  Result<Verdict> operator()(const RunTrial& trial) {
+  Result<Verdict> operator()(const tuner::RunTrial& trial) {
     if (!evaluator_) {
-      EvaluatorOptions options;
+      sandbox::EvaluatorOptions options;
       options.device = device_ == "auto" ? run_.meta().device : device_;
       options.few_candidates = true;
       KERNELIFT_ASSIGN(evaluator_, make_evaluator(mep_, run_.meta().mep, options));
@@ -39,19 +40,20 @@ class Confirmer {
     Evaluation evaluation = evaluator_->confirm(trial.candidate);
     if (auto* none = std::get_if<NotJudged>(&evaluation)) return environment_error(none->why);
     Verdict& verdict = std::get<Verdict>(evaluation);
-    if (auto writable = Run::resume(run_.file()); writable.ok()) (void)writable->record_confirmation(trial.id, verdict);
+    if (auto writable = tuner::Run::resume(run_.file()); writable.ok())
+      (void)writable->record_confirmation(trial.id, verdict);
     return std::move(verdict);
   }
 
  private:
-  const Run& run_;
+  const tuner::Run& run_;
   Mep mep_;
   std::string device_;
   std::unique_ptr<Evaluator> evaluator_;
 };
 
 /// Drops all candidates but the one that the user named.
-Status keep_only(int64_t id, RunOffer& offer, const Run& run) {
+Status keep_only(int64_t id, reintegrate::RunOffer& offer, const tuner::Run& run) {
   std::erase_if(offer.promising, [&](auto& trial) { return trial.id != id; });
   if (!offer.promising.empty()) return done();
   KERNELIFT_ASSIGN(auto trials, run.history());
@@ -70,7 +72,7 @@ Result<std::string> through_wrappers(const std::string& line, const std::filesys
       {kernelift.string(), "build", "--device", "cpu", "--state", state.string(), "--", "sh", "-c", line});
 }
 
-Result<Exit> report_restoration(const Context& context, const Result<Restoration>& restored,
+Result<Exit> report_restoration(const Context& context, const Result<reintegrate::Restoration>& restored,
                                 const std::string& nothing) {
   if (!restored.ok()) return restored.error();
   Json document = {{"needed", restored->needed},
@@ -99,22 +101,23 @@ Status check_working_folder(const std::filesystem::path& root, const Context& co
 
 /// Writes the result beside the run, for the HTML report; a run in a read-only folder is applied all the same. If an
 /// earlier patch was kept, a later apply without a result does not overwrite its report.
-void write_applied(std::filesystem::path run, const Result<ApplyReport>& applied) {
+void write_applied(std::filesystem::path run, const Result<reintegrate::ApplyReport>& applied) {
   std::filesystem::path file = run.replace_extension(".applied.json");
   if (applied.ok()) return (void)write_json(file, to_json(*applied));
   if (applied.error().exit != Exit::No && applied.error().exit != Exit::Refused) return;
   if (auto before = read_json(file); before.ok() && before->is_object() && before->value("kept", false)) return;
-  ApplyReport none;
-  none.outcome = ApplyOutcome::NoPatch, none.why = applied.error().message, none.at = utc_now();
+  reintegrate::ApplyReport none;
+  none.outcome = reintegrate::ApplyOutcome::NoPatch, none.why = applied.error().message,
+  none.at = reintegrate::utc_now();
   (void)write_json(file, to_json(none));
 }
 
 Result<Exit> apply_verb(const Context& context, const Options& options) {
   std::filesystem::path state = context.state_folder();
   if (options.roll_back)
-    return report_restoration(context, roll_back_interrupted(state), "No apply was interrupted here.");
-  if (options.undo) return report_restoration(context, undo_last(state), "");
-  KERNELIFT_TRY(embedding_on("auto", options.embed));
+    return report_restoration(context, reintegrate::roll_back_interrupted(state), "No apply was interrupted here.");
+  if (options.undo) return report_restoration(context, reintegrate::undo_last(state), "");
+  KERNELIFT_TRY(reintegrate::embedding_on("auto", options.embed));
   if (options.run_file.empty())
     return usage_error(
         "name the run to apply: the file that `kernelift tune` wrote, e.g. .kernelift/runs/NAME-1.klrun");
@@ -123,16 +126,17 @@ Result<Exit> apply_verb(const Context& context, const Options& options) {
   if (options.run.empty() && options.check.empty())
     return usage_error("apply needs a command that runs the application: --run CMD");
   KERNELIFT_ASSIGN(double time_limit, parse_duration(options.time));
-  KERNELIFT_ASSIGN(std::filesystem::path file, find_run(options.run_file, state));
-  KERNELIFT_ASSIGN(Run run, Run::open(file));
-  KERNELIFT_ASSIGN(Embedding embedding,
-                   embedding_on(context.device == "cpu" ? "cpu" : run.meta().device, options.embed));
-  KERNELIFT_ASSIGN(RunOffer offer, offer_of(run, state, embedding));
+  KERNELIFT_ASSIGN(std::filesystem::path file, reintegrate::find_run(options.run_file, state));
+  KERNELIFT_ASSIGN(tuner::Run run, tuner::Run::open(file));
+  KERNELIFT_ASSIGN(reintegrate::Embedding embedding,
+                   reintegrate::embedding_on(context.device == "cpu" ? "cpu" : run.meta().device, options.embed));
+  KERNELIFT_ASSIGN(reintegrate::RunOffer offer, offer_of(run, state, embedding));
   restart_if_addresses_taken(offer.request.mep, context);  // Confirming screened candidates maps the MEP's memory.
   PtxMaker maker(file.filename().string(), offer.request.mep, run.meta().mep);
-  if (embedding != Embedding::Never) offer.make_embedded = [&](const RunTrial& trial) { return maker(trial); };
+  if (embedding != reintegrate::Embedding::Never)
+    offer.make_embedded = [&](const tuner::RunTrial& trial) { return maker(trial); };
   if (options.candidate) KERNELIFT_TRY(keep_only(*options.candidate, offer, run));
-  ApplyRequest& request = offer.request;
+  reintegrate::ApplyRequest& request = offer.request;
   KERNELIFT_TRY(check_working_folder(request.root, context));
   bool cpu = context.device == "cpu" || (context.device == "auto" && request.mep.captured_on.starts_with("cpu"));
   request.build = options.build;
@@ -147,17 +151,19 @@ Result<Exit> apply_verb(const Context& context, const Options& options) {
   request.progress = [&](const std::string& line) { context.note("apply: " + line); };
   OtherKernelJudge judge_other_kernels(context, context.device == "auto" ? run.meta().device : context.device,
                                        request.mep.knobs, offer.shares);
-  offer.judge_others = [&](const std::vector<SharedKnobs>& changes) { return judge_other_kernels(changes); };
+  offer.judge_others = [&](const std::vector<reintegrate::SharedKnobs>& changes) {
+    return judge_other_kernels(changes);
+  };
   Confirmer confirmer(run, offer.request.mep, context.device);
-  auto applied = apply_best(std::move(offer), [&](const RunTrial& trial) { return confirmer(trial); });
+  auto applied = apply_best(std::move(offer), [&](const tuner::RunTrial& trial) { return confirmer(trial); });
   write_applied(file, applied);
   if (!applied.ok()) return std::move(applied).error();
-  ApplyReport& report = *applied;
+  reintegrate::ApplyReport& report = *applied;
   context.emit(to_json(report));
   if (!context.json) context.say(report.text());
   else
     for (auto& note : report.notes) context.note("apply: " + note);  // `optimize` shows this progress to the user.
-  if (report.outcome == ApplyOutcome::Interrupted) return Exit::Interrupted;
+  if (report.outcome == reintegrate::ApplyOutcome::Interrupted) return Exit::Interrupted;
   return report.kept() ? Exit::Done : Exit::No;
 }
 

@@ -76,8 +76,9 @@ Result<Exit> run(const Context& context, const std::vector<std::string>& command
     argv = {"/bin/sh", "-c", "exec \"$@\" 1>&2", "sh"};
     argv.insert(argv.end(), command.begin(), command.end());
   }
-  InterruptGuard guard;
-  KERNELIFT_ASSIGN(ProcessOutcome outcome, run_interruptibly(argv, build_environment(config), Ending::HandedOn));
+  reintegrate::InterruptGuard guard;
+  KERNELIFT_ASSIGN(ProcessOutcome outcome,
+                   run_interruptibly(argv, build_environment(config), reintegrate::Ending::HandedOn));
   Logged after = read_log(log);
   bool logged = after.commands > 0 && (after.commands != before.commands || after.written != before.written);
 

@@ -100,7 +100,7 @@ Result<Exit> run(const Options& options, const Context& context) {
   KERNELIFT_ASSIGN(auto read, read_candidates(options.files));
   std::vector<Candidate>& candidates = read.all;
   bool confirm = options.confirm || read.by_hand;
-  EvaluatorOptions how;
+  sandbox::EvaluatorOptions how;
   how.device = context.device, how.cold = options.cold, how.compile_workers = options.workers;
   how.share_measurements = !options.separately, how.as_built = options.as_built;
   how.few_candidates = candidates.size() < 4;

@@ -11,7 +11,7 @@ struct Options {
 };
 
 Result<Exit> run(const Options& options, const Context& context) {
-  KERNELIFT_ASSIGN(Run opened, Run::open(options.run));
+  KERNELIFT_ASSIGN(tuner::Run opened, tuner::Run::open(options.run));
   KERNELIFT_ASSIGN(Json document, export_run(opened, options.format));
   if (options.out.empty()) {
     // Without a file the document itself goes to stdout, with or without --json.

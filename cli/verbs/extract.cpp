@@ -27,7 +27,7 @@ std::string summary(const Mep& mep, const std::filesystem::path& folder) {
   text += "\n  instances  " + std::to_string(mep.instances.size()) +
           (mep.inputs == "capture" ? " recorded" : " made up, with the original's own results as reference") +
           (held_out ? ", " + std::to_string(held_out) + " of them held out for verification" : "") + ", " +
-          size_text(bytes) + " of memory";
+          record::size_text(bytes) + " of memory";
   std::string knobs;
   for (auto& knob : mep.knobs) knobs += (knobs.empty() ? "" : ", ") + knob.name + "=" + std::to_string(knob.value);
   if (!knobs.empty()) text += "\n  knobs      " + knobs;
@@ -35,7 +35,7 @@ std::string summary(const Mep& mep, const std::filesystem::path& folder) {
 }
 
 Result<Exit> extract(const Context& context, const Options& options) {
-  ExtractOptions request;
+  extractor::ExtractOptions request;
   request.kernel = options.kernel;
   request.state = context.state_folder();
   request.templates = template_folder();
@@ -47,7 +47,7 @@ Result<Exit> extract(const Context& context, const Options& options) {
   };
   std::string unanswered;
   request.answer = [&](const std::filesystem::path& folder, Mep& mep) -> Result<std::string> {
-    KERNELIFT_ASSIGN(unanswered, answer_by_original(folder, mep));
+    KERNELIFT_ASSIGN(unanswered, sandbox::answer_by_original(folder, mep));
     return unanswered;
   };
   KERNELIFT_ASSIGN(auto folder, extract_mep(request));

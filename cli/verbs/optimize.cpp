@@ -107,9 +107,10 @@ class Loop {
     ProcessOptions process;
     process.share_stderr = true;
     process.output_limit = 256 << 20;
-    KERNELIFT_ASSIGN(ProcessOutcome outcome, run_interruptibly(argv, process, Ending::HandedOn));
+    KERNELIFT_ASSIGN(ProcessOutcome outcome, run_interruptibly(argv, process, reintegrate::Ending::HandedOn));
     Step result{outcome.exit_code, nullptr};
-    interrupted_ |= outcome.exit_code == static_cast<int>(Exit::Interrupted) || InterruptGuard::interrupted();
+    interrupted_ |=
+        outcome.exit_code == static_cast<int>(Exit::Interrupted) || reintegrate::InterruptGuard::interrupted();
     if (auto document = parse_json(outcome.out, words[0]); document.ok()) result.document = *std::move(document);
     if (outcome.signal && !interrupted_) return environment_error("kernelift " + words[0] + " " + outcome.describe());
     return result;
@@ -128,9 +129,9 @@ class Loop {
 
   Status prepare() {
     // The patch of a running apply would be built and recorded as the original.
-    KERNELIFT_TRY(PatchJournal::check_not_running(state_));
-    if (PatchJournal::interrupted(state_)) {
-      KERNELIFT_ASSIGN(Restoration leftovers, roll_back_interrupted(state_));
+    KERNELIFT_TRY(reintegrate::PatchJournal::check_not_running(state_));
+    if (reintegrate::PatchJournal::interrupted(state_)) {
+      KERNELIFT_ASSIGN(reintegrate::Restoration leftovers, reintegrate::roll_back_interrupted(state_));
       for (auto& note : restoration_notes(leftovers)) context_.note(note);
     }
     warn_of_changed_files();
@@ -146,10 +147,11 @@ class Loop {
     context_.note("\n==> the check: " + options_.check);
     ProcessOptions process;
     Stopwatch watch(spent_["check"]);
-    KERNELIFT_ASSIGN(ProcessOutcome checked, run_interruptibly({"sh", "-c", options_.check}, process, Ending::Killed));
-    if (InterruptGuard::interrupted()) return interrupted();
+    KERNELIFT_ASSIGN(ProcessOutcome checked,
+                     run_interruptibly({"sh", "-c", options_.check}, process, reintegrate::Ending::Killed));
+    if (reintegrate::InterruptGuard::interrupted()) return interrupted();
     if (checked.ok()) return done();
-    std::string said = last_lines(checked.out + checked.err);
+    std::string said = reintegrate::last_lines(checked.out + checked.err);
     return answer_is_no("the application's check fails before any patch: it " + checked.describe() +
                         "; fix that first, nothing was changed. Its output" +
                         (said.empty() ? " was empty." : ":\n" + said));
@@ -157,7 +159,7 @@ class Loop {
 
   /// Warns now about uncommitted files, which apply would refuse to patch after all the tuning.
   void warn_of_changed_files() const {
-    auto changed = GitTree::changed_files(fs::current_path());
+    auto changed = reintegrate::GitTree::changed_files(fs::current_path());
     if (changed.empty()) return;
     constexpr size_t kShown = 5;
     std::string names;
@@ -180,7 +182,7 @@ class Loop {
     KERNELIFT_ASSIGN(Capture capture, Capture::open(state_ / "capture"));
     rows_.resize(finished);
     KERNELIFT_ASSIGN(ScanIndex scanned, ScanIndex::read(state_ / "scan.json"));
-    for (auto& [key, share] : kernel_shares(capture)) {
+    for (auto& [key, share] : reintegrate::kernel_shares(capture)) {
       LoopRow row;
       row.kernel = key, row.share = share;
       for (auto& instance : capture.instances())
@@ -206,10 +208,11 @@ class Loop {
     auto namesakes = scanned.namesakes(key);
     std::vector<const ScannedKernel*> found;
     if (namesakes.size() < 2) return found;
-    CaptureJoin join(scanned, capture);
+    extractor::CaptureJoin join(scanned, capture);
     for (auto* kernel : namesakes)
-      if (std::any_of(capture.instances().begin(), capture.instances().end(),
-                      [&](auto& instance) { return join.joins(instance, *kernel) == CaptureJoin::Answer::Yes; }))
+      if (std::any_of(capture.instances().begin(), capture.instances().end(), [&](auto& instance) {
+            return join.joins(instance, *kernel) == extractor::CaptureJoin::Answer::Yes;
+          }))
         found.push_back(kernel);
     if (found.size() < 2) found.clear();  // If only one ran, `extract` finds it by the name alone.
     return found;
@@ -259,7 +262,7 @@ class Loop {
     std::string mep = extracted->document.value("mep", "");
     auto lifted = Mep::read(mep);
     if (!lifted.ok()) return end("skipped", lifted.error().message);
-    PatchableParts parts = patchable_parts(*lifted);
+    reintegrate::PatchableParts parts = reintegrate::patchable_parts(*lifted);
     if (parts.none()) return end("refused", "not tuned: " + parts.why());
     // One cache mode suffices to verify the MEP; both would take twice the time.
     auto replayed = step({"replay", mep, "--device", context_.device, "--warm"});
@@ -272,8 +275,8 @@ class Loop {
     std::vector<std::string> tune{"tune",          mep,      "--device",
                                   context_.device, "--time", std::to_string(static_cast<int>(time_slice(at)))};
     // If only the launches are in the application and nothing is embedded, a patch can change only the launches.
-    auto embedding = embedding_on(context_.device, options_.embed);
-    if (!parts.text && (!embedding.ok() || *embedding == Embedding::Never)) {
+    auto embedding = reintegrate::embedding_on(context_.device, options_.embed);
+    if (!parts.text && (!embedding.ok() || *embedding == reintegrate::Embedding::Never)) {
       context_.note("Only its launches are tuned: " + parts.why());
       tune.insert(tune.end(), {"--tiers", "params"});
     }
@@ -329,7 +332,7 @@ class Loop {
 Result<std::string> loop_device(const std::string& requested) {
   if (requested.starts_with("hip"))
     return refused("optimize does not support AMD GPUs; run it for HIP applications with --device cpu");
-  if (requested == "auto") return std::string(has_nvidia_driver() ? "cuda" : "cpu");
+  if (requested == "auto") return std::string(record::has_nvidia_driver() ? "cuda" : "cpu");
   return requested;
 }
 
@@ -354,12 +357,12 @@ Result<Exit> optimize(const Context& context, const Options& options) {
                        duration_words(kShortestTuning));
   Context on_device = context;
   KERNELIFT_ASSIGN(on_device.device, loop_device(context.device));
-  KERNELIFT_TRY(embedding_on(on_device.device, options.embed));
+  KERNELIFT_TRY(reintegrate::embedding_on(on_device.device, options.embed));
   KERNELIFT_TRY(lock_optimize(context.state_folder()));
   // The clocks are locked for all steps, because the application is timed before and after a patch too.
-  KERNELIFT_ASSIGN(auto clocks, lock_clocks(options.lock_clocks, on_device.device));
+  KERNELIFT_ASSIGN(auto clocks, sandbox::lock_clocks(options.lock_clocks, on_device.device));
   // An interruption ends the running step, which saves its state; this process goes on to print the table.
-  InterruptGuard guard;
+  reintegrate::InterruptGuard guard;
   return Loop(on_device, options, seconds).run();
 }
 

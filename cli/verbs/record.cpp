@@ -16,8 +16,8 @@ constexpr uint64_t kMiB = 1 << 20;
 constexpr const char* kExitCodeMatters = ". If its exit code does not indicate failure, add `|| true` to the command";
 
 struct Options {
-  RecordConfig config;
-  uint64_t mebibytes = RecordConfig{}.instance_bytes / kMiB;
+  record::RecordConfig config;
+  uint64_t mebibytes = record::RecordConfig{}.instance_bytes / kMiB;
   std::vector<std::string> command;
 };
 
@@ -32,13 +32,13 @@ Json instances_json(const std::vector<CapturedInstance>& instances) {
                     {"weight", instance.weight},
                     {"held_out", instance.held_out},
                     {"regions", instance.regions.size()},
-                    {"bytes", instance_bytes(instance)}});
+                    {"bytes", record::instance_bytes(instance)}});
   return list;
 }
 
 /// One line per kernel, in the order of the profile: its captured launches, and the share of the kernel's time that
 /// each represents.
-std::string instances_text(const RecordOutcome& outcome) {
+std::string instances_text(const record::RecordOutcome& outcome) {
   std::string text;
   for (auto& kernel : outcome.info.profile) {
     std::string launches;
@@ -49,11 +49,11 @@ std::string instances_text(const RecordOutcome& outcome) {
       std::snprintf(share, sizeof share, "%.0f%%", 100 * instance.weight);
       launches += (launches.empty() ? "" : ", ") + std::to_string(instance.launch_index) + " (" +
                   (instance.held_out ? "held out" : share) + ")";
-      bytes += instance_bytes(instance);
+      bytes += record::instance_bytes(instance);
     }
     if (!launches.empty())
-      text += "  " + name_among(kernel.key, outcome.info.profile) + ": launches " + launches + ", " + size_text(bytes) +
-              "\n";
+      text += "  " + record::name_among(kernel.key, outcome.info.profile) + ": launches " + launches + ", " +
+              record::size_text(bytes) + "\n";
   }
   return text;
 }
@@ -72,15 +72,15 @@ std::string namesakes_text(const std::vector<KernelProfile>& profile, const std:
       places += (places.empty() ? "" : ", ") +
                 std::filesystem::path(one->definition.file).lexically_proximate(scanned->root).string() + ":" +
                 std::to_string(one->definition.line);
-    text += "  " + name_among(kernel.key, profile) + " is the name of " + std::to_string(namesakes.size()) +
+    text += "  " + record::name_among(kernel.key, profile) + " is the name of " + std::to_string(namesakes.size()) +
             " kernels, counted as one above: " + places + "\n";
   }
   return text;
 }
 
 /// Why nothing was captured although the application succeeded.
-Error nothing_captured(const RecordOutcome& outcome, const RecordConfig& config, const std::string& program,
-                       bool on_gpu) {
+Error nothing_captured(const record::RecordOutcome& outcome, const record::RecordConfig& config,
+                       const std::string& program, bool on_gpu) {
   if (!outcome.runtime_seen)
     return answer_is_no(program + (on_gpu
                                        ? " did not use CUDA, so there was nothing to record; run it with arguments for "
@@ -100,10 +100,10 @@ Error nothing_captured(const RecordOutcome& outcome, const RecordConfig& config,
 }
 
 /// Requests the CUDA recorder if there is an NVIDIA driver, unless the user chose the CPU device.
-Status add_cuda(const Context& context, RecordRequest& request) {
+Status add_cuda(const Context& context, record::RecordRequest& request) {
   bool requested = context.device.starts_with("cuda");
-  if (context.device == "cpu" || (!requested && !has_nvidia_driver())) return done();
-  if (!has_nvidia_driver())
+  if (context.device == "cpu" || (!requested && !record::has_nvidia_driver())) return done();
+  if (!record::has_nvidia_driver())
     return environment_error(
         "no NVIDIA driver: libcuda.so.1 cannot be opened; install the driver, or use --device cpu");
   auto library = runtime_library_folder() / "libkernelift_record_cuda.so";
@@ -115,7 +115,7 @@ Status add_cuda(const Context& context, RecordRequest& request) {
   }
   std::vector<std::filesystem::path> roots;
   if (auto toolkit = cuda_toolkit()) roots.push_back(*toolkit);
-  auto cupti = find_cupti(roots, driver_cuda_version());
+  auto cupti = record::find_cupti(roots, record::driver_cuda_version());
   if (!cupti)
     return environment_error(
         "CUPTI is missing, which recording on an NVIDIA GPU needs: install the CUDA toolkit or `pip install "
@@ -130,7 +130,7 @@ Result<Exit> record(const Context& context, const Options& options) {
     return refused("recording on " + context.device +
                    " is not supported; CUDA applications can be recorded, and HIP applications built by kernelift "
                    "build --device cpu");
-  RecordRequest request;
+  record::RecordRequest request;
   request.command = options.command;
   request.state = context.state_folder();
   request.library = runtime_library_folder() / "libkernelift_record.so";
@@ -138,10 +138,10 @@ Result<Exit> record(const Context& context, const Options& options) {
   request.config.instance_bytes = options.mebibytes * kMiB;
   request.application_to_stderr = context.json;
   KERNELIFT_TRY(add_cuda(context, request));
-  KERNELIFT_ASSIGN(RecordOutcome outcome, record_application(request));
+  KERNELIFT_ASSIGN(record::RecordOutcome outcome, record_application(request));
 
   if (!outcome.info.profile.empty())
-    context.say("\n" + hot_list(outcome.info.profile) + namesakes_text(outcome.info.profile, request.state));
+    context.say("\n" + record::hot_list(outcome.info.profile) + namesakes_text(outcome.info.profile, request.state));
   if (!outcome.instances.empty())
     context.say("Captured launches, with the share of the kernel's time that each represents:\n" +
                 instances_text(outcome));
@@ -150,7 +150,7 @@ Result<Exit> record(const Context& context, const Options& options) {
   if (!outcome.folder.empty())
     context.say(options.config.profile_only
                     ? "Profile in " + outcome.folder.string()
-                    : "Capture in " + outcome.folder.string() + " (" + size_text(outcome.stored_bytes) + ")");
+                    : "Capture in " + outcome.folder.string() + " (" + record::size_text(outcome.stored_bytes) + ")");
   if (outcome.interrupted)
     return Error{outcome.folder.empty() ? "interrupted before anything was recorded"
                                         : "interrupted; the launches recorded until then are kept",
@@ -171,7 +171,7 @@ Result<Exit> record(const Context& context, const Options& options) {
                   {"run_seconds", outcome.info.run_seconds},
                   {"recorder_seconds", outcome.info.recorder_seconds},
                   {"stored_bytes", outcome.stored_bytes},
-                  {"kernels", hot_list_json(outcome.info.profile)},
+                  {"kernels", record::hot_list_json(outcome.info.profile)},
                   {"instances", instances_json(outcome.instances)},
                   {"omissions", omissions},
                   {"notes", outcome.notes}});

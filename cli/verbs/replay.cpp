@@ -19,7 +19,7 @@ struct Options {
 };
 
 /// The failure of the first launch that failed; empty if none did.
-std::string first_failure(const ReplayReport& report) {
+std::string first_failure(const sandbox::ReplayReport& report) {
   for (auto* mode : {&report.warm, &report.cold})
     if (*mode)
       for (auto& instance : (**mode).instances)
@@ -32,7 +32,7 @@ Result<Exit> replay(const Options& options, const Context& context) {
   KERNELIFT_ASSIGN(Mep mep, Mep::read(folder));
   if (!mep.linked.empty()) context.note("warning: " + mep.linked_text());
   restart_if_addresses_taken(mep, context);
-  ReplayOptions how;
+  sandbox::ReplayOptions how;
   how.device = context.device;
   // If one cache mode is named, only that one is timed.
   how.cold = options.cold || !options.warm;
@@ -41,8 +41,8 @@ Result<Exit> replay(const Options& options, const Context& context) {
   how.counters = options.counters;
   how.tell = [&](const std::string& text) { context.note("  " + text); };
   if (options.tolerance > 0) how.tolerance = Tolerance{options.tolerance, 0};
-  KERNELIFT_ASSIGN(auto clocks, lock_clocks(options.lock_clocks, context.device));
-  KERNELIFT_ASSIGN(ReplayReport report, kernelift::replay(folder, how));
+  KERNELIFT_ASSIGN(auto clocks, sandbox::lock_clocks(options.lock_clocks, context.device));
+  KERNELIFT_ASSIGN(sandbox::ReplayReport report, sandbox::replay(folder, how));
   if (auto kept = keep_fidelity(folder, report.fidelity()); !kept.ok())
     context.note("  this grade could not be saved in the MEP: " + kept.error().message);
   // With --json, as used by `optimize`, the text is only the result: the document contains every buffer.

@@ -15,7 +15,7 @@ struct Options {
 
 Result<Exit> report(const Context& context, const Options& options) {
   fs::path run = options.run, state = context.state_folder();
-  if (run.empty()) run = Run::last_written(state);
+  if (run.empty()) run = tuner::Run::last_written(state);
   if (run.empty())
     return usage_error("there is no run under " + (state / "runs").string() + "; create one with: kernelift tune MEP");
   KERNELIFT_ASSIGN(ReportData data, gather_report(run));

@@ -123,7 +123,7 @@ std::string table(const ScanIndex& index, bool all) {
 }
 
 Result<Exit> scan(const Options& options, const Context& context) {
-  ScanOptions how;
+  extractor::ScanOptions how;
   fs::path state = context.state_folder();
   how.root = !options.app.empty()    ? fs::absolute(options.app)
              : context.state.empty() ? state.parent_path()
@@ -134,7 +134,7 @@ Result<Exit> scan(const Options& options, const Context& context) {
   std::string database = options.database;
   if (fs::path logged = state / "compile_commands.json"; database.empty() && fs::is_regular_file(logged))
     database = logged.string();
-  KERNELIFT_ASSIGN(how.compile_database, find_compile_database(database, how.root));
+  KERNELIFT_ASSIGN(how.compile_database, extractor::find_compile_database(database, how.root));
   how.jobs = options.jobs;
   // The result is printed even if it cannot be saved; the exit code then shows that later steps cannot use it.
   Status saved = create_state_folder(state);

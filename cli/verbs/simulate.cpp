@@ -16,7 +16,7 @@ struct Options {
 
 constexpr double kMilestones[] = {0.1, 0.25, 0.5, 1};  ///< Fractions of the budget shown in the printed curve.
 
-Json to_json(const SimulationCurve& curve) {
+Json to_json(const tuner::SimulationCurve& curve) {
   Json points = Json::array();
   for (size_t e = 1; e <= curve.evaluations; ++e)
     points.push_back({{"evaluations", e},
@@ -38,11 +38,11 @@ std::vector<size_t> columns(size_t budget) {
 }
 
 Result<Exit> run(const Options& options, const Context& context) {
-  KERNELIFT_ASSIGN(Trials trials, read_trials(options.trials));
+  KERNELIFT_ASSIGN(tuner::Trials trials, tuner::read_trials(options.trials));
   std::vector<std::string> strategies;
   std::stringstream words(options.strategy);
   for (std::string word; std::getline(words, word, ',');) strategies.push_back(word);
-  if (options.strategy == "all") strategies = searcher_names();
+  if (options.strategy == "all") strategies = tuner::searcher_names();
   char line[240];
   std::snprintf(line, sizeof line, "%zu configurations (%zu of them failures), optimum %.6g%s%s", trials.results.size(),
                 trials.failures, trials.optimum, trials.device.empty() ? "" : ", ", trials.device.c_str());
@@ -57,7 +57,7 @@ Result<Exit> run(const Options& options, const Context& context) {
   context.say(head);
   Json curves = Json::array();
   for (auto& strategy : strategies) {
-    KERNELIFT_ASSIGN(SimulationCurve curve,
+    KERNELIFT_ASSIGN(tuner::SimulationCurve curve,
                      simulate(trials, strategy, options.evaluations, options.seeds, options.batch));
     std::snprintf(line, sizeof line, "  %-10s", strategy.c_str());
     std::string row = line;

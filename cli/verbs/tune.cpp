@@ -62,7 +62,7 @@ class ProgressPrinter {
   explicit ProgressPrinter(const Context& context) : context_(context), live_(context.terminal()) {}
   ~ProgressPrinter() { clear(); }
 
-  void operator()(const Progress& progress) {
+  void operator()(const tuner::Progress& progress) {
     if (!progress.message.empty()) {
       clear();
       bool detail = progress.message.find("confirming") != std::string::npos ||
@@ -96,15 +96,15 @@ class ProgressPrinter {
 
 /// Opens the MEP's latest run to continue it and sets the budgets: those on the command line are for this continuation;
 /// without them, what is left of the run's own.
-Result<Run> resume_run(const Options& options, const Context& context, const fs::path& folder, double seconds,
-                       TuneOptions& tuning) {
+Result<tuner::Run> resume_run(const Options& options, const Context& context, const fs::path& folder, double seconds,
+                              tuner::TuneOptions& tuning) {
   fs::path state = context.state_folder();
   std::string name = folder.filename().string();
-  fs::path file = Run::latest_path(state, name);
+  fs::path file = tuner::Run::latest_path(state, name);
   if (file.empty())
     return usage_error("there is no run of " + name + " under " + (state / "runs").string() +
                        " to continue; start one without --resume");
-  KERNELIFT_ASSIGN(Run run, Run::resume(file));
+  KERNELIFT_ASSIGN(tuner::Run run, tuner::Run::resume(file));
   KERNELIFT_ASSIGN(auto history, run.history());
   int64_t tried = static_cast<int64_t>(history.size()) - (history.empty() ? 0 : 1);
   tuning.seconds = seconds > 0 ? run.meta().seconds_spent + seconds : run.meta().time_budget;
@@ -115,23 +115,23 @@ Result<Run> resume_run(const Options& options, const Context& context, const fs:
 }
 
 bool on_cpu(const Context& context) {
-  return context.device == "cpu" || (context.device == "auto" && !has_nvidia_driver());
+  return context.device == "cpu" || (context.device == "auto" && !record::has_nvidia_driver());
 }
 
-Result<Run> create_run(const Context& context, const fs::path& folder, const Mep& mep,
-                       const std::vector<std::string>& tiers, const TuneOptions& tuning) {
-  RunMeta meta;
+Result<tuner::Run> create_run(const Context& context, const fs::path& folder, const Mep& mep,
+                              const std::vector<std::string>& tiers, const tuner::TuneOptions& tuning) {
+  tuner::RunMeta meta;
   meta.mep = folder.string(), meta.kernel = mep.kernel_name, meta.device = on_cpu(context) ? "cpu" : context.device,
   meta.seed = tuning.seed;
-  KERNELIFT_ASSIGN(meta.mep_hash, hash_mep(folder, mep));
+  KERNELIFT_ASSIGN(meta.mep_hash, tuner::hash_mep(folder, mep));
   meta.tiers = tiers, meta.time_budget = tuning.seconds, meta.evaluation_budget = tuning.evaluations;
   fs::path state = context.state_folder();
   KERNELIFT_TRY(create_state_folder(state));
-  return Run::create(Run::next_path(state, folder.filename().string()), meta);
+  return tuner::Run::create(tuner::Run::next_path(state, folder.filename().string()), meta);
 }
 
 /// Makes the evaluator respect the end of the time budget.
-void limit_time(const TuneOptions& tuning, double left, EvaluatorOptions& evaluation) {
+void limit_time(const tuner::TuneOptions& tuning, double left, sandbox::EvaluatorOptions& evaluation) {
   // A candidate that compiles for too long must not delay the end. The minimum allows for a machine with other load.
   constexpr double kLeastCompileSeconds = 8, kCompileShare = 0.04;
   auto milliseconds = [](double seconds) { return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1e3)); };
@@ -140,9 +140,9 @@ void limit_time(const TuneOptions& tuning, double left, EvaluatorOptions& evalua
       std::min(evaluation.compile_limit, milliseconds(std::max(kLeastCompileSeconds, kCompileShare * left)));
 }
 
-TierOptions tier_options(const Options& options, const Mep& mep, const fs::path& folder,
-                         const std::vector<std::string>& tiers) {
-  TierOptions made;
+tuner::TierOptions tier_options(const Options& options, const Mep& mep, const fs::path& folder,
+                                const std::vector<std::string>& tiers) {
+  tuner::TierOptions made;
   made.tiers = tiers, made.strategy = options.strategy;
   for (HeaderSet headers : {HeaderSet::Lean, HeaderSet::Toolkit}) {
     if (headers == HeaderSet::Toolkit && !cuda_toolkit()) continue;
@@ -160,28 +160,28 @@ TierOptions tier_options(const Options& options, const Mep& mep, const fs::path&
 std::optional<KernelFacts> profile_original(const fs::path& folder, const Context& context, double budget) {
   constexpr double kWorthSeconds = 60;  // Smallest budget for profiling, which takes about three seconds.
   if (on_cpu(context) || (budget > 0 && budget < kWorthSeconds)) return std::nullopt;
-  ReplayOptions replaying;
+  sandbox::ReplayOptions replaying;
   replaying.device = context.device, replaying.cold = false, replaying.counters = true;
   auto report = replay(folder, replaying);
   if (report.ok()) (void)keep_fidelity(folder, report->fidelity());  // Optional: without it the MEP has no grade.
   // An error of the replay is not reported here: the evaluator will report it.
   if (!report.ok() || !report->facts) return std::nullopt;
-  context.note("  " + diagnose(*report->facts).paragraph());
+  context.note("  " + sandbox::diagnose(*report->facts).paragraph());
   if (report->cross_check) context.note("  " + report->cross_check->text());
   return report->facts;
 }
 
 /// Says that nothing was found, and how to continue if the search did not finish.
 std::string nothing_found(size_t tried, const std::string& stopped_by) {
-  std::string none = without_gain(tried, stopped_by);
+  std::string none = tuner::without_gain(tried, stopped_by);
   if (none == "no gain") return "no gain beyond the noise";
   if (none != "undecided") return none;
   return std::string("no gain found so far: ") + (stopped_by == "time" ? "the time ran out" : "it was interrupted") +
          " before the search finished; continue with the same command and --resume";
 }
 
-void print_report(const TuneReport& report, const Run& run, const Context& context) {
-  auto line = [&](const char* what, const std::optional<RunTrial>& trial, size_t tried) {
+void print_report(const tuner::TuneReport& report, const tuner::Run& run, const Context& context) {
+  auto line = [&](const char* what, const std::optional<tuner::RunTrial>& trial, size_t tried) {
     if (!report.gained(trial)) return context.say(what + nothing_found(tried, report.stopped_by));
     auto& figures = trial->figures();
     context.say(std::string(what) + gain(figures.speedup()) + " (at least " + gain(figures.speedup_low()) + ")" +
@@ -209,16 +209,18 @@ void print_report(const TuneReport& report, const Run& run, const Context& conte
 }
 
 /// The other kernels that use the best candidate's changed knobs; empty if there are none, or no scan.
-std::string others_text(const TuneReport& report, const Mep& mep, const Context& context) {
+std::string others_text(const tuner::TuneReport& report, const Mep& mep, const Context& context) {
   if (!report.gained(report.best_applicable)) return {};
   auto scan = ScanIndex::read(context.state_folder() / "scan.json");
-  SharedKnobs shared = scan.ok() ? shared_knobs(mep, *scan, report.best_applicable->candidate.values) : SharedKnobs();
+  reintegrate::SharedKnobs shared =
+      scan.ok() ? reintegrate::shared_knobs(mep, *scan, report.best_applicable->candidate.values)
+                : reintegrate::SharedKnobs();
   return shared.empty() ? ""
                         : text_of(shared) + ": `kernelift apply` judges the effect on them before it builds anything";
 }
 
 /// Prints the report of a search, or of a resumed run whose budget was spent already; returns the exit code.
-Exit conclude(const TuneReport& report, const Run& run, const Mep& mep, const Context& context) {
+Exit conclude(const tuner::TuneReport& report, const tuner::Run& run, const Mep& mep, const Context& context) {
   print_report(report, run, context);
   auto kernel = run.kernel();
   std::vector<std::string> not_tried;
@@ -234,22 +236,22 @@ Exit conclude(const TuneReport& report, const Run& run, const Mep& mep, const Co
 }
 
 Result<Exit> run_verb(const Options& options, const Context& context) {
-  const auto started = TuneClock::Time::clock::now();
+  const auto started = tuner::TuneClock::Time::clock::now();
   KERNELIFT_ASSIGN(fs::path folder, find_mep(options.mep, context.state_folder()));
   KERNELIFT_ASSIGN(Mep mep, Mep::read(folder));
   if (!mep.linked.empty()) context.note("warning: " + mep.linked_text());
-  if (std::string why = patchable_parts(mep).why(); !why.empty())
+  if (std::string why = reintegrate::patchable_parts(mep).why(); !why.empty())
     context.note("warning: `kernelift apply` cannot change this kernel's source: " + why);
   restart_if_addresses_taken(mep, context);
-  KERNELIFT_ASSIGN(auto tiers, parse_tiers(options.tiers));
-  TierOptions tier = tier_options(options, mep, folder, tiers);
-  LlmOptions llm;
+  KERNELIFT_ASSIGN(auto tiers, tuner::parse_tiers(options.tiers));
+  tuner::TierOptions tier = tier_options(options, mep, folder, tiers);
+  tuner::LlmOptions llm;
   if (!options.llm.empty()) {
-    KERNELIFT_ASSIGN(llm.spec, ModelSpec::parse(options.llm));
+    KERNELIFT_ASSIGN(llm.spec, tuner::ModelSpec::parse(options.llm));
     llm.prompts = executable_folder().parent_path() / "lib" / "kernelift" / "prompts";
     llm.most_calls = static_cast<int>(options.llm_calls), llm.most_tokens = options.llm_tokens;
   }
-  EvaluatorOptions evaluation;
+  sandbox::EvaluatorOptions evaluation;
   evaluation.device = context.device;
   evaluation.tell = [&](const std::string& text) { context.note("  " + text); };
   if (options.tolerance > 0) evaluation.tolerance = Tolerance{options.tolerance, 0};
@@ -257,10 +259,10 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
   if (!options.time.empty()) {
     KERNELIFT_ASSIGN(seconds, parse_duration(options.time));
   }
-  TuneOptions tuning;
+  tuner::TuneOptions tuning;
   tuning.started = started, tuning.seed = options.seed, tuning.evaluations = options.evaluations;
   tuning.seconds = seconds > 0 ? seconds : options.evaluations > 0 ? 0 : kDefaultSeconds;
-  std::optional<Run> resumed;
+  std::optional<tuner::Run> resumed;
   if (options.resume) {
     KERNELIFT_ASSIGN(resumed, resume_run(options, context, folder, seconds, tuning));
     KERNELIFT_ASSIGN(auto spent, spent_already(*resumed, tuning));
@@ -268,7 +270,7 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
   }
   if (tuning.seconds > 0)
     limit_time(tuning, tuning.seconds - (resumed ? resumed->meta().seconds_spent : 0), evaluation);
-  KERNELIFT_ASSIGN(auto clocks, lock_clocks(options.lock_clocks, context.device));
+  KERNELIFT_ASSIGN(auto clocks, sandbox::lock_clocks(options.lock_clocks, context.device));
   // Comes before the evaluator's workers and threads exist, because it forks runners of its own.
   tier.facts = profile_original(folder, context, tuning.seconds);
   KERNELIFT_ASSIGN(auto evaluator, make_evaluator(mep, folder, evaluation));
@@ -281,28 +283,28 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
   if (!resumed) {
     KERNELIFT_ASSIGN(resumed, create_run(context, folder, mep, tiers, tuning));
   }
-  Run& run = *resumed;
+  tuner::Run& run = *resumed;
   if (auto known = evaluator->kernel_facts()) tier.facts = known;
   if (!options.llm.empty()) {
-    if (tier.facts) llm.profile = diagnose(*tier.facts).paragraph() + "\n" + facts_table(*tier.facts);
+    if (tier.facts) llm.profile = sandbox::diagnose(*tier.facts).paragraph() + "\n" + sandbox::facts_table(*tier.facts);
     llm.transcripts = run.transcript_folder();
     KERNELIFT_ASSIGN(llm.spent, run.get_state("llm"));
     llm.save_spent = [&run](const std::string& spent) { (void)run.put_state("llm", spent); };
-    llm.device = context.device == "cpu" ? cpu_device_label() : context.device;
+    llm.device = context.device == "cpu" ? sandbox::cpu_device_label() : context.device;
     tier.llm = llm;
   }
   tier.seed = tuning.seed;
   tier.on_cpu = on_cpu(context);
   tuning.recipes_apply = !tier.on_cpu;
-  KERNELIFT_ASSIGN(Candidate original, original_candidate(mep, folder));
+  KERNELIFT_ASSIGN(Candidate original, tuner::original_candidate(mep, folder));
   KERNELIFT_ASSIGN(auto proposers, make_proposers(mep, original.source, tier));
   interrupted = false;
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);
-  Result<TuneReport> report = [&] {
+  Result<tuner::TuneReport> report = [&] {
     ProgressPrinter printer(context);
     tuning.interrupted = &interrupted;
-    tuning.progress = [&](const Progress& progress) { printer(progress); };
+    tuning.progress = [&](const tuner::Progress& progress) { printer(progress); };
     return tune(mep, folder, *evaluator, run, std::move(proposers), tuning);
   }();
   std::signal(SIGINT, SIG_DFL);

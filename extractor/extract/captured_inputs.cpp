@@ -17,7 +17,7 @@
 #include "extractor/extract/region_types.h"
 #include "mep-templates/mep_writer.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 namespace {
 
 constexpr size_t kWord = sizeof(uint64_t);
@@ -321,7 +321,7 @@ class Taker {
     if (known != files_.end()) return known->second;
     KERNELIFT_ASSIGN(auto all, bytes_of(image));
     auto bytes = all.subspan(offset, size);
-    auto sum = std::async([&] { return replay_checksum(bytes); });
+    auto sum = std::async([&] { return templates::replay_checksum(bytes); });
     auto file = Mep::store(folder_, bytes);
     if (!file.ok()) return sum.wait(), std::move(file).error();
     sums[*file] = sum.get();
@@ -407,4 +407,4 @@ Result<MepInputs> take_inputs(const Capture& capture, const std::vector<const Ca
   return inputs;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

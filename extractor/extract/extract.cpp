@@ -24,7 +24,7 @@
 
 namespace fs = std::filesystem;
 
-namespace kernelift {
+namespace kernelift::extractor {
 namespace {
 
 bool same_place(const ScannedKernel& a, const ScannedKernel& b) {
@@ -284,7 +284,7 @@ Error despite(const Slice& slice, Error error) {
 }
 
 /// Made-up inputs have no recorded answers: the original's own take their place, and the MEP says so.
-Status answer_made_up(const ExtractOptions& options, const fs::path& folder, MepProgram& program) {
+Status answer_made_up(const ExtractOptions& options, const fs::path& folder, templates::MepProgram& program) {
   std::string unknown = "nothing at hand can run it";
   if (options.answer) {
     // The kernel's text is what is run; the rest of the program is written once its answers are known.
@@ -346,7 +346,7 @@ Result<fs::path> extract_mep(const ExtractOptions& options) {
   KERNELIFT_ASSIGN(Scaffold scaffold, Scaffold::raise(place));
   const fs::path fresh = scaffold.fresh();
   auto written = [&]() -> Status {
-    MepProgram program;
+    templates::MepProgram program;
     program.mep = describe(index, *kernel, slice);
     program.kernel_text = slice.text;
     program.closure = closure_report(slice, index.root);
@@ -379,4 +379,4 @@ Result<fs::path> extract_mep(const ExtractOptions& options) {
   return place;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

@@ -8,6 +8,7 @@
 #include "extractor/slice/slice.h"
 
 using namespace kernelift;
+using namespace kernelift::extractor;
 
 int main(int argc, char** argv) {
   if (argc < 3) {

@@ -6,7 +6,7 @@
 #include "reintegrate/interruption.h"
 #include "reintegrate/tests/application.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 Verdict timed(double speedup) {
@@ -23,8 +23,8 @@ class ApplyBest : public Application {
     keep_whatever_is_measured();
   }
   /// A candidate in which the first `from` is replaced by `to`.
-  RunTrial trial(double speedup, const std::string& from, const std::string& to) {
-    RunTrial made;
+  tuner::RunTrial trial(double speedup, const std::string& from, const std::string& to) {
+    tuner::RunTrial made;
     made.id = static_cast<int64_t>(offer.promising.size()) + 1;
     made.candidate.source = request.original;
     size_t at = made.candidate.source.find(from);
@@ -77,7 +77,7 @@ class ApplyBest : public Application {
   Result<ApplyReport> go() {
     offer.request = request;
     offer.request.progress = [&](const std::string& line) { said += line + "\n"; };
-    return apply_best(offer, [&](const RunTrial& asked) -> Result<Verdict> {
+    return apply_best(offer, [&](const tuner::RunTrial& asked) -> Result<Verdict> {
       asked_for.push_back(asked.id);
       return timed(truth);
     });
@@ -355,4 +355,4 @@ TEST_F(ApplyBest, RestoresTheFilesOfAnInterruptedApplyBeforeItPlans) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

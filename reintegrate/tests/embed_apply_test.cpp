@@ -5,7 +5,7 @@
 #include "reintegrate/apply_best.h"
 #include "reintegrate/tests/application.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 Verdict timed(double speedup) {
@@ -45,7 +45,7 @@ class EmbedApply : public Application {
     scan.kernels = {kernel};
     request.scan = scan;
     offer.embedding = Embedding::Auto;
-    offer.make_embedded = [this](const RunTrial& trial) -> Result<EmbeddedCode> {
+    offer.make_embedded = [this](const tuner::RunTrial& trial) -> Result<EmbeddedCode> {
       ++made;
       if (!trouble.empty()) return refused(trouble);
       return EmbeddedCode{".version 7.8\n.target sm_90\n" + module_scope +
@@ -59,7 +59,7 @@ class EmbedApply : public Application {
     };
   }
   void candidate(double by_nvcc, double embedded, const std::string& to = "0.04") {
-    RunTrial trial;
+    tuner::RunTrial trial;
     trial.id = static_cast<int64_t>(offer.promising.size()) + 1;
     trial.candidate.source = request.original;
     size_t at = trial.candidate.source.find("0.05");
@@ -73,7 +73,7 @@ class EmbedApply : public Application {
   Result<ApplyReport> go() {
     offer.request = request;
     offer.request.progress = [&](const std::string& line) { said += line + "\n"; };
-    return apply_best(offer, [&](const RunTrial&) -> Result<Verdict> { return confirmed_as; });
+    return apply_best(offer, [&](const tuner::RunTrial&) -> Result<Verdict> { return confirmed_as; });
   }
   ApplyReport must_go() {
     auto report = go();
@@ -153,7 +153,7 @@ TEST_F(EmbedApply, EmbedsCodeThatNvccDoesNotCompileOrThatNeedsARecipe) {
 
 TEST_F(EmbedApply, OffersNoRecipeThatWasTimedOnlyAgainstClangsBuildOfTheOriginal) {
   candidate(3, 0);
-  RunTrial& recipe = offer.promising[0];
+  tuner::RunTrial& recipe = offer.promising[0];
   recipe.candidate.recipe.unroll_threshold = 900;
   EXPECT_EQ(embedded_gain(recipe).low, 0);
   recipe.confirmed->embedded = RaceFigures{2, 1.9};
@@ -326,7 +326,7 @@ TEST_F(EmbedApply, DistinguishesItsKernelFromAStaticKernelOfTheSameNameInAnother
   write("src/kernelift_sleepy.cuh", theirs);
   candidate(1.005, 5);
   // Only the planned patch is examined, because the toy build knows only the plain name.
-  RunTrial& trial = offer.promising[0];
+  tuner::RunTrial& trial = offer.promising[0];
   auto embedded = offer.make_embedded(trial);
   ASSERT_TRUE(embedded.ok());
   auto patch = plan_patch({request.mep, request.original, trial.candidate, &*request.scan, root, &*embedded});
@@ -340,4 +340,4 @@ TEST_F(EmbedApply, DistinguishesItsKernelFromAStaticKernelOfTheSameNameInAnother
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

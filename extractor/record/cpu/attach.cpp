@@ -9,7 +9,7 @@
 
 #include "extractor/record/cpu/recorder.h"
 
-namespace kernelift {
+namespace kernelift::record {
 namespace {
 
 const kl_runtime_view* view = nullptr;
@@ -56,16 +56,17 @@ void shutdown() {
 constexpr kl_recorder kHooks = {KL_RECORD_HOOKS_VERSION, launch_begin, launch_end, shutdown};
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::record
 
 extern "C" __attribute__((visibility("default"))) const kl_recorder* kernelift_recorder_attach(
     const kl_runtime_view* view) {
   using namespace kernelift;
+  using namespace kernelift::record;
   if (!view || view->version != KL_RECORD_HOOKS_VERSION) return nullptr;
   try {
     auto wanted = RecordConfig::from_environment();
     if (!wanted) return nullptr;
-    kernelift::view = view;
+    kernelift::record::view = view;
     config = new RecordConfig(*wanted);
     recorder = new Recorder(*wanted, *view);
     mutex = new std::mutex;

@@ -11,7 +11,7 @@
 #include "extractor/record/cuda/quiet/quiescence.h"
 #include "extractor/record/cuda/snapshot.h"
 
-namespace kernelift {
+namespace kernelift::record {
 
 class Taking {
  public:
@@ -63,4 +63,4 @@ class Taking {
   std::atomic<bool> off_{false};
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::record

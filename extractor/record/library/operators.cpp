@@ -6,11 +6,11 @@
 #include "extractor/record/library/own_heap.h"
 
 void* operator new(size_t bytes) {
-  if (void* memory = kernelift::own_allocate(bytes)) return memory;
+  if (void* memory = kernelift::record::own_allocate(bytes)) return memory;
   throw std::bad_alloc();
 }
-void* operator new(size_t bytes, const std::nothrow_t&) noexcept { return kernelift::own_allocate(bytes); }
-void operator delete(void* memory) noexcept { kernelift::own_free(memory); }
-void operator delete(void* memory, size_t) noexcept { kernelift::own_free(memory); }
-void operator delete(void* memory, const std::nothrow_t&) noexcept { kernelift::own_free(memory); }
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept { return kernelift::record::own_allocate(bytes); }
+void operator delete(void* memory) noexcept { kernelift::record::own_free(memory); }
+void operator delete(void* memory, size_t) noexcept { kernelift::record::own_free(memory); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept { kernelift::record::own_free(memory); }
 // The C++ library's own forms for arrays call these.

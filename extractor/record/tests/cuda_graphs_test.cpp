@@ -4,13 +4,13 @@
 #include "extractor/record/tests/cuda_recorder_rig.h"
 
 void* operator new(size_t bytes) {
-  void* memory = kernelift::out_of_memory ? nullptr : std::malloc(bytes);
+  void* memory = kernelift::record::out_of_memory ? nullptr : std::malloc(bytes);
   return memory ? memory : throw std::bad_alloc();
 }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
-namespace kernelift {
+namespace kernelift::record {
 namespace {
 
 using ::testing::HasSubstr;
@@ -240,4 +240,4 @@ TEST_F(CudaGraphsTest, HoldsNobodyUpIfMemoryRunsOutWhileAGraphIsRunInParts) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::record

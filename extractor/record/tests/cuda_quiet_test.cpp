@@ -9,7 +9,7 @@
 #include "extractor/record/cuda/quiet/quiescence.h"
 #include "extractor/record/cuda/quiet/signals.h"
 
-namespace kernelift {
+namespace kernelift::record {
 namespace {
 
 using namespace std::chrono_literals;
@@ -196,4 +196,4 @@ TEST(Quiescence, TellsThreadsThatCaptureTheirOwnStreamsApart) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::record

@@ -12,7 +12,7 @@
 
 #include "sandbox/judge/comparator.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 judging::u32 kind_of(const ElementType& type) { return static_cast<judging::u32>(type.kind); }
@@ -20,7 +20,7 @@ judging::u32 kind_of(const ElementType& type) { return static_cast<judging::u32>
 uint64_t bits_of(const ElementType& type, double value) {
   std::byte bytes[8] = {};
   type.set_real(bytes, value);
-  return bits_of(type, bytes);
+  return sandbox::bits_of(type, bytes);
 }
 
 judging::Magnitudes gathered(const ElementType& type, const std::vector<double>& values) {
@@ -91,4 +91,4 @@ TEST(Judging, ClassifiesWrittenAndUntouchedElements) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -8,7 +8,7 @@
 
 int main(int argc, char** argv) {
   using namespace kernelift;
-  if (is_wrapper_name(argv[0])) return wrapper_main(argc, argv, make_cpu_image);
+  if (is_wrapper_name(argv[0])) return wrapper_main(argc, argv, sandbox::make_cpu_image);
   if (argc != 4) return 2;
   Status made = wrappers::create_toolkit({argv[1], argv[2], argv[3]}, std::filesystem::read_symlink("/proc/self/exe"));
   if (!made.ok()) std::fprintf(stderr, "%s\n", made.error().message.c_str());

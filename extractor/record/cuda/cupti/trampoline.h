@@ -3,10 +3,10 @@
 // to be relocated. Used for cuptiSubscribe: the recorder unsubscribes before the application's own profiler subscribes.
 #pragma once
 
-namespace kernelift {
+namespace kernelift::record {
 
 /// For functions of integer and pointer arguments. False where that cannot be done (another architecture, memory that
 /// may not be written): then nothing was changed.
 bool trampoline_once(void* function, void (*before)());
 
-}  // namespace kernelift
+}  // namespace kernelift::record
