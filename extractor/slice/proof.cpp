@@ -13,7 +13,7 @@
 #include "core/compiler/clang_job.h"
 #include "core/toolchain/architecture.h"
 #include "extractor/slice/ir_closure.h"
-#include "extractor/slice/ir_compare.h"
+#include "core/compiler/ir_compare.h"
 
 namespace kernelift {
 namespace {
