@@ -1,6 +1,7 @@
 // The steps in order, each with its reason:
 //   plan the patch, query git, check permissions,    all refusals come before any command runs; foreign code must not
-//     prove that the host program stays as it is       be built, let alone run, before it is known to stay on the device
+//     prove that the host program stays as it is       be built, let alone run, before it is known to stay on the
+//     device
 //   build and check the unpatched application        a broken application must not be blamed on the patch
 //   time a few runs, if the predicted gain is small  a gain that the noise would hide is not worth building
 //   patch, build, check                              roll back at once if it does not build or fails its check

@@ -24,6 +24,7 @@
 
 #include "core/compiler/clang_job.h"
 #include "core/compiler/paths.h"
+#include "core/compiler/precompiled.h"
 #include "core/toolchain/architecture.h"
 
 namespace kernelift {
@@ -95,8 +96,14 @@ class GivenFiles : public llvm::vfs::ProxyFileSystem {
   }
   llvm::vfs::Status status_of(size_t index, const llvm::Twine& path) const {
     // One time for all versions, because __TIMESTAMP__ shows it.
-    return {path, identities_[index], llvm::sys::TimePoint<>(), 0, 0, files_[index].text.size(),
-            llvm::sys::fs::file_type::regular_file, llvm::sys::fs::perms::all_read};
+    return {path,
+            identities_[index],
+            llvm::sys::TimePoint<>(),
+            0,
+            0,
+            files_[index].text.size(),
+            llvm::sys::fs::file_type::regular_file,
+            llvm::sys::fs::perms::all_read};
   }
 
   const std::vector<FileVersion>& files_;
@@ -138,8 +145,7 @@ class Watched : public Action {
 
  protected:
   bool BeginSourceFileAction(clang::CompilerInstance& compiler) override {
-    compiler.getPreprocessor().addPPCallbacks(
-        std::make_unique<Entered>(compiler.getSourceManager(), files_, read_));
+    compiler.getPreprocessor().addPPCallbacks(std::make_unique<Entered>(compiler.getSourceManager(), files_, read_));
     return Action::BeginSourceFileAction(compiler);
   }
 
@@ -150,27 +156,46 @@ class Watched : public Action {
 
 /// True for a host flag that clang knows and that may change what the host's source means.
 bool matters(const std::string& flag) {
-  static const std::set<std::string> kFlags = {
-      "-ansi", "-fno-threadsafe-statics", "-fno-builtin", "-ffast-math", "-fwrapv", "-ftrapv", "-fshort-enums",
-      "-fpack-struct", "-fno-access-control", "-ftrigraphs", "-trigraphs", "-fno-operator-names", "-fcoroutines",
-      "-fno-strict-aliasing", "-ffreestanding", "-fvisibility=hidden", "-fvisibility-inlines-hidden"};
+  static const std::set<std::string> kFlags = {"-ansi",
+                                               "-fno-threadsafe-statics",
+                                               "-fno-builtin",
+                                               "-ffast-math",
+                                               "-fwrapv",
+                                               "-ftrapv",
+                                               "-fshort-enums",
+                                               "-fpack-struct",
+                                               "-fno-access-control",
+                                               "-ftrigraphs",
+                                               "-trigraphs",
+                                               "-fno-operator-names",
+                                               "-fcoroutines",
+                                               "-fno-strict-aliasing",
+                                               "-ffreestanding",
+                                               "-fvisibility=hidden",
+                                               "-fvisibility-inlines-hidden"};
   return kFlags.contains(flag) || flag.starts_with("-march=") || flag.starts_with("-mavx") ||
          flag.starts_with("-msse") || flag.starts_with("-mfma");
+}
+
+bool is_gpu(const HostUnit& unit) { return unit.language == Language::Cuda || unit.language == Language::Hip; }
+
+FrontendOptions frontend_of(const HostUnit& unit, HeaderSet headers) {
+  FrontendOptions options;
+  options.file_name = unit.file, options.folder = unit.folder, options.headers = headers;
+  options.language = unit.language == Language::Hip ? "hip" : "cuda";
+  if (unit.language == Language::Cuda) options.arch = newest_architecture(unit.command);
+  options.flags = unit.command.frontend_flags();
+  // Relocatable code would only append the unit's identifier to the names of its static variables and functions.
+  std::erase(options.flags, "-fgpu-rdc");
+  return options;
 }
 
 /// Warnings are not wanted, and a warning that the command makes an error must not stop the compile.
 std::vector<std::string> arguments_of(const HostUnit& unit, HeaderSet headers) {
   const CompilerCommand& command = unit.command;
   std::vector<std::string> arguments;
-  if (unit.language == Language::Cuda || unit.language == Language::Hip) {
-    FrontendOptions options;
-    options.file_name = unit.file, options.folder = unit.folder, options.headers = headers;
-    options.language = unit.language == Language::Hip ? "hip" : "cuda";
-    if (unit.language == Language::Cuda) options.arch = newest_architecture(command);
-    options.flags = command.frontend_flags();
-    // Relocatable code would only append the unit's identifier to the names of its static variables and functions.
-    std::erase(options.flags, "-fgpu-rdc");
-    arguments = frontend_arguments(options);
+  if (is_gpu(unit)) {
+    arguments = frontend_arguments(frontend_of(unit, headers));
     std::ranges::replace(arguments, std::string("--cuda-device-only"), std::string("--cuda-host-only"));
   } else {
     bool c = unit.language == Language::C;
@@ -178,13 +203,11 @@ std::vector<std::string> arguments_of(const HostUnit& unit, HeaderSet headers) {
     if (!command.standard.empty() && (!c || command.standard.find("++") == std::string::npos))
       arguments.push_back("-std=" + command.standard);
     if (command.dialect == Dialect::Nvcc)
-      arguments.insert(arguments.end(),
-                       {"-D__NVCC__", "-D__CUDACC_VER_MAJOR__=13", "-D__CUDACC_VER_MINOR__=0"});
+      arguments.insert(arguments.end(), {"-D__NVCC__", "-D__CUDACC_VER_MAJOR__=13", "-D__CUDACC_VER_MINOR__=0"});
     arguments.insert(arguments.end(), command.preprocessor.begin(), command.preprocessor.end());
     if (auto toolkit = cuda_toolkit(); toolkit && headers == HeaderSet::Toolkit)
       arguments.insert(arguments.end(), {"-idirafter", (*toolkit / "include").string()});
-    else
-      arguments.insert(arguments.end(), {"-idirafter", lean_headers().string()});
+    else arguments.insert(arguments.end(), {"-idirafter", lean_headers().string()});
   }
   for (auto& flag : command.host_flags) {
     if (flag.starts_with("-fopenmp")) arguments.push_back("-fopenmp=libgomp");
@@ -199,12 +222,44 @@ std::vector<std::string> arguments_of(const HostUnit& unit, HeaderSet headers) {
   return arguments;
 }
 
-/// Runs an action on the unit; `act` gets the compiler and the files.
+/// The headers that are included before every source take most of a compile, and a unit is compiled twice or more: they
+/// are precompiled at once. None of them is a file of the application's.
+std::shared_ptr<const Precompiled> headers_of(const HostUnit& unit, HeaderSet set, const std::vector<std::string>& job,
+                                              const std::vector<std::string>& headers) {
+  static KeptByFlags<Precompiled> kept;
+  std::string key;
+  for (auto& word : job)
+    if (word != unit.file && word != fs::path(unit.file).filename().string() && !word.starts_with("-cuid="))
+      key += word + '\n';
+  std::shared_ptr<const Precompiled> made;
+  for (int use = 0; use < 2 && !made; ++use) made = kept.use(key, [&] { return precompile(job, headers); });
+  return made && !made->bytes.empty() ? made : nullptr;
+}
+
+/// Runs an action on the unit; `act` gets the compiler and the files. `as_text`: no header is precompiled.
 template <class Act>
-Status run(const HostUnit& unit, HeaderSet headers, const std::vector<FileVersion>& files, Act&& act) {
-  KERNELIFT_ASSIGN(auto jobs, clang_jobs(arguments_of(unit, headers)));
-  auto ran = run_clang_job(jobs.front(), {}, [&](clang::CompilerInstance& compiler) {
-    auto disk = llvm::vfs::createPhysicalFileSystem();
+Status run(const HostUnit& unit, HeaderSet set, const std::vector<FileVersion>& files, bool as_text, Act&& act) {
+  KERNELIFT_ASSIGN(auto jobs, clang_jobs(arguments_of(unit, set)));
+  std::vector<std::string> job = jobs.front();
+  std::shared_ptr<const Precompiled> ready;
+  if (!as_text && is_gpu(unit)) {
+    const std::vector<std::string> headers = forced_headers(frontend_of(unit, set));
+    ready = headers_of(unit, set, job, headers);
+    if (ready) {
+      job = without_includes(job, headers);
+      job.insert(job.begin(), {"-fpch-instantiate-templates", "-include-pch", kPrecompiledPath, "-fno-validate-pch"});
+    }
+  }
+  auto ran = run_clang_job(job, {}, [&](clang::CompilerInstance& compiler) {
+    llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> disk = llvm::vfs::createPhysicalFileSystem();
+    if (ready) {
+      auto memory = llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>();
+      for (auto& file : ready->files())
+        memory->addFile(file.path, 0, llvm::MemoryBuffer::getMemBuffer(file.text, file.path, false));
+      auto overlay = llvm::makeIntrusiveRefCnt<llvm::vfs::OverlayFileSystem>(disk);
+      overlay->pushOverlay(memory);
+      disk = overlay;
+    }
     auto given = llvm::makeIntrusiveRefCnt<GivenFiles>(std::move(disk), files);
     compiler.setVirtualFileSystem(given);
     // __DATE__ and __TIME__ are those of the same second in every compile.
@@ -219,7 +274,7 @@ Result<HostHalf> compile(llvm::LLVMContext& context, const HostUnit& unit, Heade
                          const std::vector<FileVersion>& files) {
   HostHalf half;
   half.headers = headers;
-  KERNELIFT_TRY(run(unit, headers, files, [&](clang::CompilerInstance& compiler, const GivenFiles& given) {
+  KERNELIFT_TRY(run(unit, headers, files, false, [&](clang::CompilerInstance& compiler, const GivenFiles& given) {
     Watched<clang::EmitLLVMOnlyAction> action(given, half.read, &context);
     if (!compiler.ExecuteAction(action)) return false;
     half.module = action.takeModule();
@@ -260,34 +315,36 @@ Result<HostHalf> compile_host_half(llvm::LLVMContext& context, const HostUnit& u
 
 Result<HostText> read_host_text(const HostUnit& unit, const std::vector<FileVersion>& files, bool identifiers) {
   HostText text;
-  KERNELIFT_TRY(run(unit, unit.headers, files, [&](clang::CompilerInstance& compiler, const GivenFiles& given) {
-    class Reading : public Watched<clang::PreprocessOnlyAction> {
-     public:
-      Reading(const GivenFiles& given, HostText& text, bool identifiers)
-          : Watched(given, text.read), text_(text), identifiers_(identifiers) {}
+  KERNELIFT_TRY(
+      run(unit, unit.headers, files, identifiers, [&](clang::CompilerInstance& compiler, const GivenFiles& given) {
+        class Reading : public Watched<clang::PreprocessOnlyAction> {
+         public:
+          Reading(const GivenFiles& given, HostText& text, bool identifiers)
+              : Watched(given, text.read), text_(text), identifiers_(identifiers) {}
 
-     protected:
-      void ExecuteAction() override {
-        // A header that is missing ends the reading of nothing else: what can be read is.
-        getCompilerInstance().getPreprocessor().SetSuppressIncludeNotFoundError(true);
-        Watched::ExecuteAction();
-        auto& compiler = getCompilerInstance();
-        auto& sources = compiler.getSourceManager();
-        for (unsigned i = 0; identifiers_ && i < sources.local_sloc_entry_size(); ++i) {
-          auto& entry = sources.getLocalSLocEntry(i);
-          if (!entry.isFile()) continue;
-          if (auto buffer = entry.getFile().getContentCache().getBufferIfLoaded())
-            add_identifiers(buffer->getBuffer(), compiler.getLangOpts(), text_.identifiers);
-        }
-        for (auto& macro : compiler.getPreprocessor().macros()) text_.identifiers.insert(macro.first->getName().str());
-      }
+         protected:
+          void ExecuteAction() override {
+            // A header that is missing ends the reading of nothing else: what can be read is.
+            getCompilerInstance().getPreprocessor().SetSuppressIncludeNotFoundError(true);
+            Watched::ExecuteAction();
+            auto& compiler = getCompilerInstance();
+            auto& sources = compiler.getSourceManager();
+            for (unsigned i = 0; identifiers_ && i < sources.local_sloc_entry_size(); ++i) {
+              auto& entry = sources.getLocalSLocEntry(i);
+              if (!entry.isFile()) continue;
+              if (auto buffer = entry.getFile().getContentCache().getBufferIfLoaded())
+                add_identifiers(buffer->getBuffer(), compiler.getLangOpts(), text_.identifiers);
+            }
+            for (auto& macro : compiler.getPreprocessor().macros())
+              text_.identifiers.insert(macro.first->getName().str());
+          }
 
-     private:
-      HostText& text_;
-      bool identifiers_;
-    } action(given, text, identifiers);
-    return compiler.ExecuteAction(action);
-  }));
+         private:
+          HostText& text_;
+          bool identifiers_;
+        } action(given, text, identifiers);
+        return compiler.ExecuteAction(action);
+      }));
   return text;
 }
 

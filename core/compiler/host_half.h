@@ -43,8 +43,8 @@ struct FileVersion {
 
 struct HostHalf {
   std::unique_ptr<llvm::Module> module;
-  HeaderSet headers = HeaderSet::Lean;    ///< The headers with which it was compiled.
-  std::set<std::filesystem::path> read;   ///< The given files that it read.
+  HeaderSet headers = HeaderSet::Lean;   ///< The headers with which it was compiled.
+  std::set<std::filesystem::path> read;  ///< The given files that it read.
 };
 
 /// Compiles with unit.headers, and if that fails and `only` is false with the other set. An Error holds diagnostics.
@@ -54,7 +54,7 @@ Result<HostHalf> compile_host_half(llvm::LLVMContext& context, const HostUnit& u
 /// What the preprocessor reads for the unit's host half.
 struct HostText {
   std::set<std::filesystem::path> read;  ///< The given files that it read.
-  std::set<std::string> identifiers;     ///< Of the text of all files but `own`, in skipped code too; if asked for.
+  std::set<std::string> identifiers;     ///< Of the text of all files, in skipped code too; if asked for.
 };
 Result<HostText> read_host_text(const HostUnit& unit, const std::vector<FileVersion>& files, bool identifiers);
 

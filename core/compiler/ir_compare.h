@@ -1,7 +1,8 @@
 // Whether two programs are the same: a comparison of two functions of two modules and of everything they reach, or of
-// two whole modules symbol by symbol, over a map that pairs values in the order of the walk. Names of locals and internal functions do not matter; everything that
-// changes a result, or how the code may be optimised, does. LLVM's own comparators are for one module
-// (FunctionComparator), ignore flags (StructuralHash), or print a diff for people (LLVMDiff).
+// two whole modules symbol by symbol, over a map that pairs values in the order of the walk. Names of locals and
+// internal functions do not matter; everything that changes a result, or how the code may be optimised, does. LLVM's
+// own comparators are for one module (FunctionComparator), ignore flags (StructuralHash), or print a diff for people
+// (LLVMDiff).
 #pragma once
 #include <llvm/ADT/StringRef.h>
 

@@ -1,8 +1,8 @@
-// A launch k<<<grid, block, shared>>>(…) is a call of __cudaPushCallConfiguration with the two dim3 as integers, computed
-// through temporaries and dim3's constructor. The constructor is inlined and temporaries become registers, so that what
-// feeds the call are plain integers; these become zero, and what nobody needs any more is deleted as dead code. Only
-// passes that delete or rename run before the cut: one that merges equal values would let the deleted arithmetic leave
-// its place in the rest.
+// A launch k<<<grid, block, shared>>>(…) is a call of __cudaPushCallConfiguration with the two dim3 as integers,
+// computed through temporaries and dim3's constructor. The constructor is inlined and temporaries become registers, so
+// that what feeds the call are plain integers; these become zero, and what nobody needs any more is deleted as dead
+// code. Only passes that delete or rename run before the cut: one that merges equal values would let the deleted
+// arithmetic leave its place in the rest.
 #include "core/compiler/launch_cut.h"
 
 #include <llvm/ADT/SmallVector.h>

@@ -73,7 +73,8 @@ std::vector<SourceToken> lex(std::string_view given, bool comments) {
     else if (raw || !token.needsCleaning()) one.text = text.substr(one.offset, token.getLength());
     else one.text = cleaned(begin, begin + token.getLength());
     if (one.kind == SourceToken::Kind::Identifier)
-      one.odd = token.hasUCN() || std::ranges::any_of(one.text, [](char c) { return static_cast<unsigned char>(c) > 126; });
+      one.odd =
+          token.hasUCN() || std::ranges::any_of(one.text, [](char c) { return static_cast<unsigned char>(c) > 126; });
     all.push_back(std::move(one));
   }
   return all;

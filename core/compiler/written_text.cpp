@@ -17,13 +17,14 @@ bool is_any(const SourceToken& token, std::initializer_list<const char*> words) 
   return std::ranges::any_of(words, [&](auto* word) { return token.is(word); });
 }
 
-/// Attributes that neither move code to another place nor change what other code means. Names without their underscores.
+/// Attributes that neither move code to another place nor change what other code means. Names without their
+/// underscores.
 bool is_free_attribute(std::string name) {
   static const std::set<std::string> kFree = {
-      "aligned",        "always_inline", "noinline",     "unused",        "maybe_unused", "nodiscard",
-      "likely",         "unlikely",      "fallthrough",  "launch_bounds", "restrict",     "warn_unused_result",
-      "device",         "global",        "shared",       "constant",      "const",        "pure",
-      "grid_constant",  "hot",           "cold",         "flatten"};
+      "aligned",       "always_inline", "noinline",    "unused",        "maybe_unused", "nodiscard",
+      "likely",        "unlikely",      "fallthrough", "launch_bounds", "restrict",     "warn_unused_result",
+      "device",        "global",        "shared",      "constant",      "const",        "pure",
+      "grid_constant", "hot",           "cold",        "flatten"};
   if (name.size() > 4 && name.starts_with("__") && name.ends_with("__")) name = name.substr(2, name.size() - 4);
   return kFree.contains(name);
 }
@@ -94,12 +95,13 @@ bool is_free(const Tokens& tokens, size_t begin, size_t end) {
     return are_options(tokens, begin + 2, end,
                        {"unroll", "unroll_count", "vectorize", "vectorize_width", "interleave", "interleave_count",
                         "distribute", "vectorize_predicate", "pipeline", "pipeline_initiation_interval"});
-  if (word(0, "clang") && word(1, "fp")) return are_options(tokens, begin + 2, end, {"contract", "reassociate", "reciprocal"});
-  if (is_any(tokens[begin], {"nv_diag_suppress", "nv_diag_default", "nv_diag_warning", "nv_diag_remark", "nv_diag_once"}))
-    return count > 1 && std::all_of(tokens.begin() + static_cast<ptrdiff_t>(begin) + 1,
-                                    tokens.begin() + static_cast<ptrdiff_t>(end), [](auto& token) {
-                                      return token.kind == Kind::Number || token.is(",");
-                                    });
+  if (word(0, "clang") && word(1, "fp"))
+    return are_options(tokens, begin + 2, end, {"contract", "reassociate", "reciprocal"});
+  if (is_any(tokens[begin],
+             {"nv_diag_suppress", "nv_diag_default", "nv_diag_warning", "nv_diag_remark", "nv_diag_once"}))
+    return count > 1 &&
+           std::all_of(tokens.begin() + static_cast<ptrdiff_t>(begin) + 1, tokens.begin() + static_cast<ptrdiff_t>(end),
+                       [](auto& token) { return token.kind == Kind::Number || token.is(","); });
   return false;
 }
 
@@ -154,7 +156,8 @@ class Reading {
         size_t end = i + 1;
         while (end < text_.size() && std::string_view(" \t\v\f").find(text_[end]) != std::string_view::npos) ++end;
         bool ends_line = end == text_.size() || text_[end] == '\n' || text_.substr(end).starts_with("\r\n");
-        if (ends_line && end > i + 1) add("splice", "a backslash with white space after it, at the end of a line", line);
+        if (ends_line && end > i + 1)
+          add("splice", "a backslash with white space after it, at the end of a line", line);
         if (ends_line && text_.find_first_not_of(" \t\v\f\r\n", end) == text_.npos)
           add("splice", "a backslash at the end of the text", line);
       }
@@ -237,12 +240,13 @@ class Reading {
       bool doubled = next_is(2, "(") && end >= at + 5;
       if (!doubled || !are_free_attributes(tokens_, at + 3, end - 2)) add("attribute", at, end);
     }
-    if (token.is("__declspec")) add("attribute", at, next_is(1, "(") ? past_brackets(tokens_, at + 1, tokens_.size()) : at + 1);
+    if (token.is("__declspec"))
+      add("attribute", at, next_is(1, "(") ? past_brackets(tokens_, at + 1, tokens_.size()) : at + 1);
     if (token.text.starts_with("__has_")) add("probe", at, std::min(at + 8, tokens_.size()));
     if (is_any(token, {"__COUNTER__", "__TIME__", "__DATE__", "__TIMESTAMP__", "__INCLUDE_LEVEL__", "__BASE_FILE__"}))
       add("value", token.text, token.line);
-    if (token.starts_line && (is_any(token, {"import", "module"}) ||
-                              (token.is("export") && (next_is(1, "import") || next_is(1, "module")))))
+    if (token.starts_line &&
+        (is_any(token, {"import", "module"}) || (token.is("export") && (next_is(1, "import") || next_is(1, "module")))))
       add("module", at, std::min(at + 4, tokens_.size()));
     if (token.is("extern") && at + 1 < tokens_.size() && tokens_[at + 1].kind == Kind::String) {
       size_t end = at + 2;
@@ -252,7 +256,8 @@ class Reading {
   }
 
   void read_pragma_operator(size_t at) {
-    size_t end = at + 1 < tokens_.size() && tokens_[at + 1].is("(") ? past_brackets(tokens_, at + 1, tokens_.size()) : at + 1;
+    size_t end =
+        at + 1 < tokens_.size() && tokens_[at + 1].is("(") ? past_brackets(tokens_, at + 1, tokens_.size()) : at + 1;
     bool one_string = tokens_[at].is("_Pragma") && end == at + 4 && tokens_[at + 2].kind == Kind::String;
     auto text = one_string ? unquoted(tokens_[at + 2].text) : std::nullopt;
     if (!text || !is_free_pragma(*text)) add("pragma", at, end);

@@ -42,9 +42,8 @@ std::vector<NewMacro> new_macros(const Tokens& original, const Tokens& candidate
 
 void find_last_uses(const Tokens& tokens, std::vector<NewMacro>& macros) {
   auto inside = [&](size_t token) {
-    return std::ranges::find_if(macros, [&](auto& macro) {
-      return macro.definition.begin <= token && token < macro.definition.end;
-    });
+    return std::ranges::find_if(
+        macros, [&](auto& macro) { return macro.definition.begin <= token && token < macro.definition.end; });
   };
   // Uses in a new macro's body happen where that macro is used, so the text's own uses come first.
   for (auto& macro : macros)

@@ -1,5 +1,5 @@
-// The macros that a candidate defines, ended where the candidate's text ends using them: a macro that stays defined would
-// change the application's text behind the kernel.
+// The macros that a candidate defines, ended where the candidate's text ends using them: a macro that stays defined
+// would change the application's text behind the kernel.
 #pragma once
 #include <string>
 #include <vector>

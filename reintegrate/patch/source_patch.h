@@ -28,10 +28,10 @@ struct FileChange {
 
 struct SourcePatch {
   std::vector<FileChange> changes;
-  std::vector<std::string> notes;  ///< Side effects of the patch, and what it leaves out: one sentence each.
-  bool reaches_others = false;     ///< Other kernels, or other instances of the template, change too.
+  std::vector<std::string> notes;        ///< Side effects of the patch, and what it leaves out: one sentence each.
+  bool reaches_others = false;           ///< Other kernels, or other instances of the template, change too.
   std::vector<std::string> macros = {};  ///< That the candidate defines; undefined again behind their last use.
-  std::string launcher;            ///< Name of the generated launcher if the patch carries PTX; else empty.
+  std::string launcher;                  ///< Name of the generated launcher if the patch carries PTX; else empty.
   bool embeds() const { return !launcher.empty(); }
   std::string diff() const;  ///< Unified diff of all files.
 };

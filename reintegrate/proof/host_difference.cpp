@@ -46,10 +46,12 @@ std::map<std::string, int> uses_of(const Function& function) {
         continue;
       }
       auto* variable = dyn_cast<GlobalVariable>(global);
-      auto* text = variable && variable->hasInitializer() ? dyn_cast<ConstantDataArray>(variable->getInitializer()) : nullptr;
+      auto* text =
+          variable && variable->hasInitializer() ? dyn_cast<ConstantDataArray>(variable->getInitializer()) : nullptr;
       if (text) ++uses["data " + text->getRawDataValues().str()];
     }
-    if (auto* expression = dyn_cast<ConstantExpr>(constant); expression && expression->getOpcode() == Instruction::IntToPtr)
+    if (auto* expression = dyn_cast<ConstantExpr>(constant);
+        expression && expression->getOpcode() == Instruction::IntToPtr)
       ++uses["an address made of a number"];
     if (!seen.insert(constant).second) continue;
     for (auto& operand : constant->operands())
@@ -97,7 +99,8 @@ HostChange described(const SymbolDifference& difference) {
 std::optional<HostChange> change_by_candidate(const Module& without, const Module& with, bool relocatable,
                                               std::set<std::string>* permitted) {
   for (auto& difference : differing_symbols(without, with)) {
-    const GlobalValue *before = without.getNamedValue(difference.symbol), *after = with.getNamedValue(difference.symbol);
+    const GlobalValue *before = without.getNamedValue(difference.symbol),
+                      *after = with.getNamedValue(difference.symbol);
     bool gone = difference.kind == Kind::Removed, fresh = difference.kind == Kind::Added;
     if (difference.symbol.empty()) return described(difference);
     // A stub or shadow that is gone was used by nothing, or its users differ.
@@ -149,7 +152,8 @@ std::optional<HostChange> change_beyond_launcher(const Module& without, const Mo
     return uses;
   };
   for (auto& difference : differing_symbols(without, with)) {
-    const GlobalValue *before = without.getNamedValue(difference.symbol), *after = with.getNamedValue(difference.symbol);
+    const GlobalValue *before = without.getNamedValue(difference.symbol),
+                      *after = with.getNamedValue(difference.symbol);
     if (difference.symbol.empty()) return described(difference);
     if (difference.kind == Kind::Added) {
       // Our header instantiates templates of the standard library and its own; both are inline.

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "core/compiler/paths.h"
 #include "core/compiler/source_tokens.h"
 #include "reintegrate/patch/text_diff.h"
 #include "reintegrate/proof/host_difference.h"
@@ -33,8 +34,8 @@ std::vector<LineNote> line_notes(const std::string& original, const std::string&
   std::vector<LineNote> notes;
   for (auto& hunk : diff_lines(from, to)) {
     if (hunk.new_end == 0 || hunk.old_end - hunk.old_begin == hunk.new_end - hunk.new_begin) continue;
-    notes.push_back({static_cast<size_t>(to[hunk.new_end - 1].text.data() - text.data()),
-                     static_cast<unsigned>(hunk.old_end + 1)});
+    notes.push_back(
+        {static_cast<size_t>(to[hunk.new_end - 1].text.data() - text.data()), static_cast<unsigned>(hunk.old_end + 1)});
   }
   return notes;
 }
@@ -105,8 +106,8 @@ class Proving {
     auto declared = compile_host_half(context, unit, q_.patch.embeds() ? before_ : declared_);
     if (!declared.ok()) {
       if (compile_host_half(context, unit, before_).ok())
-        return refused("the host half of " + name_of(unit) + " does not compile with the patch's launches: " +
-                       first_error(declared.error().message));
+        return refused("the host half of " + name_of(unit) +
+                       " does not compile with the patch's launches: " + first_error(declared.error().message));
       return unproven(name_of(unit), "clang cannot compile its host half, with the patch or without: " +
                                          first_error(declared.error().message));
     }
@@ -114,8 +115,8 @@ class Proving {
     KERNELIFT_TRY(check_macros(unit));
     auto after = compile_host_half(context, unit, after_, true);
     if (!after.ok())
-      return refused("the host half of " + name_of(unit) + " does not compile with the patch: " +
-                     first_error(after.error().message));
+      return refused("the host half of " + name_of(unit) +
+                     " does not compile with the patch: " + first_error(after.error().message));
     ++proof_.units;
     if (q_.patch.embeds()) {
       auto change = change_beyond_launcher(*declared->module, *after->module, q_.patch.launcher);
@@ -131,8 +132,8 @@ class Proving {
     if (only_knobs_) return done();
     auto knobs = compile_host_half(context, unit, knobs_, true);
     if (!knobs.ok())
-      return refused("the host half of " + name_of(unit) + " does not compile with the patch's constants: " +
-                     first_error(knobs.error().message));
+      return refused("the host half of " + name_of(unit) +
+                     " does not compile with the patch's constants: " + first_error(knobs.error().message));
     auto change = change_beyond_launches(*knobs->module, *declared->module);
     return change ? Status(changed(unit, *change)) : done();
   }
@@ -146,12 +147,20 @@ class Proving {
   /// A new macro must have a name that the unit reads nowhere, in no header and in no conditional that it skips.
   Status check_macros(const HostUnit& unit) {
     if (q_.patch.macros.empty()) return done();
-    KERNELIFT_ASSIGN(HostText text, read_host_text(unit, before_, true));
-    for (auto& name : q_.patch.macros)
-      if (text.identifiers.contains(name))
-        return refused("the candidate defines the macro '" + name + "', a name that " + name_of(unit) +
-                       " or a header that it includes uses");
+    HostUnit by_toolkit = unit;
+    by_toolkit.headers = cuda_toolkit() ? HeaderSet::Toolkit : unit.headers;
+    for (const HostUnit* as : {&unit, static_cast<const HostUnit*>(&by_toolkit)}) {
+      if (as != &unit && as->headers == unit.headers) continue;
+      auto text = read_host_text(*as, before_, true);
+      if (!text.ok() && as == &unit) return std::move(text).error();
+      for (auto& name : q_.patch.macros)
+        if (text.ok() && text->identifiers.contains(name)) return taken(unit, name);
+    }
     return done();
+  }
+  Error taken(const HostUnit& unit, const std::string& name) const {
+    return refused("the candidate defines the macro '" + name + "', a name that " + name_of(unit) +
+                   " or a header that it includes uses");
   }
 
   const HostQuestion& q_;

@@ -94,6 +94,7 @@ class HostProofTest : public Application {
       return SourceRange{"src/app.cu", at + begin, at + begin + length, 26, 26};
     };
     site.range = range(0, call.size()), site.grid_range = range(8, 4), site.block_range = range(14, 5);
+    site.grid[0] = "ceil_div(n, BLOCK)"_e, site.block[0] = "BLOCK"_e;
     site.grid_form = "dim3", site.block_form = "number", site.argument_text = {"a", "n"};
     request.mep.launches = {site};
     MepInstance instance;
@@ -173,14 +174,14 @@ TEST_F(HostProofTest, ProvesAMacroAndUndefinesItBehindTheKernel) {
   std::string after = plan()->changes[0].after;
   size_t kernel = after.find("a[i] = scaled"), end = after.find("\n}\n", kernel);
   ASSERT_NE(end, std::string::npos);
-  EXPECT_EQ(after.substr(end + 3, 39), "#undef TWICE_TILE\n#undef TILE\n// The hos");
+  EXPECT_EQ(after.substr(end + 3, 40), "#undef TWICE_TILE\n#undef TILE\n// The hos");
 }
 
 TEST_F(HostProofTest, ProvesALaunchOfOtherBlocks) {
   launch_blocks_of(128);
   candidate("blockIdx.x * BLOCK", "blockIdx.x * 128");
   EXPECT_PROVEN(verdict());
-  EXPECT_HAS(plan()->changes[0].after, "scale<<<dim3((size_t(grid.x) * BLOCK + 127) / 128), 128>>>");
+  EXPECT_HAS(plan()->changes[0].after, "scale<<<dim3((size_t(grid.x) * BLOCK + 127) / 128, grid.y, grid.z), 128>>>");
 }
 
 TEST_F(HostProofTest, ProvesAKnobThatHostAndKernelUse) {
@@ -201,16 +202,18 @@ TEST_F(HostProofTest, ShiftedLinesAreNoDifference) {
 // --- row 1: the host program is the user's ---------------------------------------------------------------------------
 
 TEST_F(HostProofTest, NoMacroTakesTheNameOfAFunctionThatTheHostCalls) {
-  append("#define cudaGetLastError() ([] { static int once = std::system(\"id\"); return once; }(), (cudaGetLastError)())\n");
+  append(
+      "#define cudaGetLastError() ([] { static int once = std::system(\"id\"); return once; }(), "
+      "(cudaGetLastError)())\n");
   EXPECT_HAS(verdict(), "a name that src/app.cu or a header that it includes uses");
   // Nor does the proof rest on that.
   EXPECT_HAS(behind_the_kernel("#define cudaGetLastError() ([] { static int once = std::system(\"id\"); return once; "
                                "}(), (cudaGetLastError)())\n"),
              "would change the host program");
-  for (const char* macro : {"#define main hidden\n", "#define cudaMemcpy(a, b, c, d) (std::system(\"id\"), cudaSuccess)\n",
-                            "#define int long\n", "#define for if (0) for\n", "#define CHECK(x) (void)(x)\n",
-                            "#define scale(...) other(__VA_ARGS__)\n", "#define sizeof(x) 4096\n",
-                            "#define BLOCK 1024\n", "#define return std::system(\"id\"); return\n"}) {
+  for (const char* macro :
+       {"#define main hidden\n", "#define cudaMemcpy(a, b, c, d) (std::system(\"id\"), cudaSuccess)\n",
+        "#define int long\n", "#define for if (0) for\n", "#define sizeof(x) 4096\n", "#define BLOCK 1024\n",
+        "#define return std::system(\"id\"); return\n"}) {
     EXPECT_NE(behind_the_kernel(macro), "") << macro;
     slice_lines("src/app.cu", kFirst, kLast);
     append(macro);
@@ -225,7 +228,8 @@ TEST_F(HostProofTest, NoMacroStaysDefinedBehindTheKernel) {
 }
 
 TEST_F(HostProofTest, NoMacroChangesAccessInAHeader) {
-  write("src/late.h", "#pragma once\nclass Late {\n private:\n  int x = 1;\n public:\n  int get() const { return x; }\n};\n");
+  write("src/late.h",
+        "#pragma once\nclass Late {\n private:\n  int x = 1;\n public:\n  int get() const { return x; }\n};\n");
   EXPECT_NE(behind_the_kernel("#define private public\n#include \"late.h\"\n"), "refused");
   append("#define private public\n");
   EXPECT_HAS(verdict(), "is a name that C++ reserves");
@@ -263,9 +267,9 @@ TEST_F(HostProofTest, NoFunctionForBothSidesIsChangedUnlessAllowed) {
 
 TEST_F(HostProofTest, WhatIsAllowedCallsNothingNew) {
   request.host.allow_changes = true;
-  for (const char* body : {"return std::system(\"id\")", "return (float)std::atoi(\"1\")",
-                           "return *(float*)(0x7f0000000000ull) * x", "volatile float y = x; return y",
-                           "asm(\"nop\"); return x", "static int once = rand(); return once * x"}) {
+  for (const char* body :
+       {"return std::system(\"id\")", "return (float)std::atoi(\"1\")", "return *(float*)(0x7f0000000000ull) * x",
+        "volatile float y = x; return y", "asm(\"nop\"); return x", "static int once = rand(); return once * x"}) {
     slice_lines("src/app.cu", kFirst, kLast);
     candidate("return kScale * x", body);
     EXPECT_NE(verdict(), "") << body;
@@ -307,15 +311,20 @@ TEST_F(HostProofTest, NoSpecialisationIsPickedByTheHost) {
 }
 
 TEST_F(HostProofTest, NoUsingDirectiveChangesWhatTheHostFinds) {
-  EXPECT_NE(verdict_on_text("int main(", "namespace far { int smaller(int, int) { return 1; } }\nusing namespace far;\nint main("), "");
+  EXPECT_NE(verdict_on_text("int main(",
+                            "namespace far { int smaller(int, int) { return 1; } }\nusing namespace far;\nint main("),
+            "");
   EXPECT_NE(verdict_on_text("  Options options{};\n", "  using namespace far;\n  Options options{};\n"), "");
 }
 
 TEST_F(HostProofTest, NoPragmaReachesTheHost) {
-  EXPECT_NE(verdict_on_text("struct Options {\n  int verbose;\n", "#pragma pack(1)\nstruct Options {\n  char c;\n  int verbose;\n"), "");
-  for (const char* text : {"#pragma pack(1)\n", "#pragma push_macro(\"BLOCK\")\n", "#pragma GCC poison printf\n",
-                           "#pragma GCC system_header\n", "#pragma unrollx\n", "#pragma clang loop unroll(full) poison\n",
-                           "#pragma clang optimize off\n", "#pragma omp parallel for\n", "#pragma weak main\n"}) {
+  EXPECT_NE(verdict_on_text("struct Options {\n  int verbose;\n",
+                            "#pragma pack(1)\nstruct Options {\n  char c;\n  int verbose;\n"),
+            "");
+  for (const char* text :
+       {"#pragma pack(1)\n", "#pragma push_macro(\"BLOCK\")\n", "#pragma GCC poison printf\n",
+        "#pragma GCC system_header\n", "#pragma unrollx\n", "#pragma clang loop unroll(full) poison\n",
+        "#pragma clang optimize off\n", "#pragma omp parallel for\n", "#pragma weak main\n"}) {
     slice_lines("src/app.cu", kFirst, kLast);
     append(text);
     EXPECT_HAS(verdict(), "pragma: '");
@@ -348,12 +357,13 @@ TEST_F(HostProofTest, NoLineSwallowsTheNextLineOfTheApplication) {
 }
 
 TEST_F(HostProofTest, NoAttributeRunsCodeAtStart) {
-  for (const char* text : {"__attribute__((constructor)) static void f() { std::system(\"id\"); }\n",
-                           "static int once = std::system(\"id\");\n", "int once = rand();\n",
-                           "[[gnu::constructor]] static void f() {}\n", "asm(\".globl environ\");\n",
-                           "extern \"C\" int puts(const char*) { return 0; }\n", "void* operator new(unsigned long);\n"
-                           "void operator delete(void*) noexcept {}\n", "int environ_copy = 1;\n",
-                           "void f() asm(\"exit\"); void f() {}\n"})
+  for (const char* text :
+       {"__attribute__((constructor)) static void f() { std::system(\"id\"); }\n",
+        "static int once = std::system(\"id\");\n", "int once = rand();\n", "[[gnu::constructor]] static void f() {}\n",
+        "asm(\".globl environ\");\n", "extern \"C\" int puts(const char*) { return 0; }\n",
+        "void* operator new(unsigned long);\n"
+        "void operator delete(void*) noexcept {}\n",
+        "int environ_copy = 1;\n", "void f() asm(\"exit\"); void f() {}\n"})
     EXPECT_NE(behind_the_kernel(text), "") << text;
 }
 
@@ -369,7 +379,8 @@ TEST_F(HostProofTest, EveryUnitThatIncludesAPatchedHeaderIsCompared) {
   write("src/kernel.h", "#pragma once\nconstexpr int kWidth = 4;\n__global__ void wide(float* a) {\n  a[0] = 1;\n}\n");
   write("src/one.cu", "#include \"kernel.h\"\nvoid one(float* a) { wide<<<1, 1>>>(a); }\n");
   write("src/two.cpp", "#define __global__\n#include \"../src/kernel.h\"\nint two() { return kWidth; }\n");
-  write("build.json", "[{\"directory\": \"" + root.string() + "\", \"file\": \"src/two.cpp\", \"command\": \"g++ -c src/two.cpp\"}]\n");
+  write("build.json", "[{\"directory\": \"" + root.string() +
+                          "\", \"file\": \"src/two.cpp\", \"command\": \"g++ -c src/two.cpp\"}]\n");
   request.scan->units = {unit("src/app.cu"), unit("src/one.cu")};
   request.scan->database = (root / "build.json").string();
   slice_lines("src/kernel.h", 2, 5);
@@ -380,7 +391,8 @@ TEST_F(HostProofTest, EveryUnitThatIncludesAPatchedHeaderIsCompared) {
   EXPECT_PROVEN(verdict());
   EXPECT_EQ(proof_->units, 1u);
   candidate("kWidth = 4", "kWidth = 5");
-  write("src/two.cpp", "#define __global__ static inline\n#include \"../src/kernel.h\"\nint two() { return kWidth; }\n");
+  write("src/two.cpp",
+        "#define __global__ static inline\n#include \"../src/kernel.h\"\nint two() { return kWidth; }\n");
   EXPECT_HAS(verdict(), "src/two.cpp, 'two()'");
 }
 

@@ -101,7 +101,8 @@ class Declarations : public clang::DynamicRecursiveASTVisitor {
     if (function->isImplicit() || function->isDefaulted() || function->isDeleted() ||
         llvm::isa<clang::CXXDeductionGuideDecl>(function))
       return true;
-    if (!on_device(*function)) add("host-function", recorder_.text(function->getSourceRange()), function->getLocation());
+    if (!on_device(*function))
+      add("host-function", recorder_.text(function->getSourceRange()), function->getLocation());
     else if (is_for_host_too(*function)) add("host-function", signature(*function), function->getLocation());
     return true;
   }
@@ -216,8 +217,7 @@ class Declarations : public clang::DynamicRecursiveASTVisitor {
       add("using", recorder_.text(declaration.getSourceRange()), declaration.getLocation());
   }
   void add_specialization(const clang::NamedDecl& special, SourceLocation primary) {
-    if (!recorder_.in_source(primary))
-      add("specialization", special.getQualifiedNameAsString(), special.getLocation());
+    if (!recorder_.in_source(primary)) add("specialization", special.getQualifiedNameAsString(), special.getLocation());
   }
 
   Recorder recorder_;

@@ -102,8 +102,8 @@ class Compile {
     announce("admission");
     if (!request_.admit) {
       reply_.findings = OwnText(request_.source).words();
-    } else if (std::string refusal = OwnText(request_.own).first_refusal(written_constructs(request_.source),
-                                                                         options_.file_name);
+    } else if (std::string refusal =
+                   OwnText(request_.own).first_refusal(written_constructs(request_.source), options_.file_name);
                !refusal.empty()) {
       refuse(std::move(refusal));
       return nullptr;
