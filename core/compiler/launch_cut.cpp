@@ -5,7 +5,6 @@
 // arithmetic leave its place in the rest.
 #include "core/compiler/launch_cut.h"
 
-#include <llvm/ADT/SmallVector.h>
 #include <llvm/Analysis/CGSCCPassManager.h>
 #include <llvm/Analysis/LazyCallGraph.h>
 #include <llvm/Analysis/LoopAnalysisManager.h>
@@ -48,6 +47,8 @@ StringRef base_of(StringRef name) {
   if (name.consumeInteger(10, length) || name.size() < length) return {};
   return name.substr(0, length);
 }
+
+bool is_stub(const Function& function) { return function.getName().contains("__device_stub__"); }
 
 bool launches(const CallBase& call) {
   auto* callee = call.getCalledFunction();
@@ -99,17 +100,55 @@ void zero_members(CallBase& call) {
   }
 }
 
-}  // namespace
-
-void cut_launches(Module& module) {
-  SmallVector<Function*> functions;
+/// The functions with such a call, but for kernels' stubs, which launch what was configured elsewhere.
+std::vector<Function*> functions_that(Module& module, function_ref<bool(CallBase&)> calls) {
+  std::vector<Function*> found;
   for (Function& function : module) {
     bool any = false;
     for (auto& instruction : instructions(function))
-      if (auto* call = dyn_cast<CallBase>(&instruction)) any |= launches(*call) || launches_by_structure(*call);
-    // A kernel's stub launches what was configured elsewhere.
-    if (any && !function.getName().contains("__device_stub__")) functions.push_back(&function);
+      if (auto* call = dyn_cast<CallBase>(&instruction)) any |= calls(*call);
+    if (any && !is_stub(function)) found.push_back(&function);
   }
+  return found;
+}
+
+/// Deletes a call; its result becomes zero: a launch was configured, and there was no error.
+void remove(CallBase& call) {
+  if (!call.getType()->isVoidTy()) call.replaceAllUsesWith(Constant::getNullValue(call.getType()));
+  if (auto* invoke = dyn_cast<InvokeInst>(&call)) {
+    invoke->getUnwindDest()->removePredecessor(invoke->getParent());
+    BranchInst::Create(invoke->getNormalDest(), invoke->getIterator());
+  }
+  call.eraseFromParent();
+}
+
+}  // namespace
+
+bool is_in_namespace(StringRef mangled, const std::string& name) {
+  if (!mangled.consume_front("_ZN")) return false;
+  (void)mangled.consume_front("K");
+  return mangled.starts_with(std::to_string(name.size()) + name);
+}
+
+void remove_launches(Module& module, const std::string& launcher) {
+  auto is_launch = [&](CallBase& call) {
+    auto* callee = call.getCalledFunction();
+    return callee && (launches(call) || is_stub(*callee) || is_in_namespace(callee->getName(), launcher));
+  };
+  std::vector<Function*> functions = functions_that(module, is_launch);
+  for (Function* function : functions) inline_members_of_dim3(*function);
+  run(module, "function(sroa),cgscc(function-attrs)");
+  for (Function* function : functions) {
+    if (is_in_namespace(function->getName(), launcher)) continue;
+    for (auto& instruction : make_early_inc_range(instructions(*function)))
+      if (auto* call = dyn_cast<CallBase>(&instruction); call && is_launch(*call)) remove(*call);
+  }
+  run(module, "function(sroa,adce,simplifycfg,sroa,adce,simplifycfg)");
+}
+
+void cut_launches(Module& module) {
+  std::vector<Function*> functions =
+      functions_that(module, [](CallBase& call) { return launches(call) || launches_by_structure(call); });
   for (Function* function : functions) inline_members_of_dim3(*function);
   run(module, "function(sroa),cgscc(function-attrs)");
   for (Function* function : functions)

@@ -20,7 +20,7 @@ const clang::LangOptions& dialect() {
     std::vector<std::string> ignored;
     clang::LangOptions::setLangDefaults(made, clang::Language::CUDA, llvm::Triple("x86_64-pc-linux-gnu"), ignored,
                                         clang::LangStandard::lang_gnucxx20);
-    made.DollarIdents = true;
+    made.DollarIdents = made.CXXOperatorNames = true;
     return made;
   }();
   return options;

@@ -119,7 +119,15 @@ std::optional<std::string> unquoted(const std::string& literal) {
 
 class Reading {
  public:
-  explicit Reading(std::string_view text) : text_(text), tokens_(source_tokens(text)) {}
+  explicit Reading(std::string_view text) : text_(text) {
+    // What follows the text must be read as if the text were not there: a comment, literal or line that is left open
+    // would take it along.
+    tokens_ = source_tokens(std::string(text) + "\n;");
+    bool closed = !tokens_.empty() && tokens_.back().is(";") && tokens_.back().starts_line &&
+                  tokens_.back().offset == text.size() + 1;
+    if (closed) tokens_.pop_back();
+    else add("unknown-token", "a comment or literal that is not closed", 1);
+  }
 
   std::vector<WrittenConstruct> run() {
     read_bytes();
@@ -200,7 +208,7 @@ class Reading {
     else if (name.is("endif")) open_.pop_back();
     for (size_t i = directive.begin + 1; i < directive.end; ++i)
       if (tokens_[i].text.starts_with("__") && !tokens_[i].text.starts_with("__has_") &&
-          !is_any(tokens_[i], {"__CUDA_ARCH__", "__CUDACC__", "__NVCC__"}))
+          !tokens_[i].is("__CUDA_ARCH__"))
         return add("conditional", directive.begin, directive.end);
   }
 
@@ -264,7 +272,7 @@ class Reading {
   }
 
   std::string_view text_;
-  const Tokens tokens_;
+  Tokens tokens_;
   std::vector<WrittenConstruct> found_;
   std::vector<unsigned> open_;  ///< Lines of the conditionals that are open.
 };

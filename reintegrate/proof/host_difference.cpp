@@ -104,7 +104,13 @@ std::optional<HostChange> change_by_candidate(const Module& without, const Modul
     bool gone = difference.kind == Kind::Removed, fresh = difference.kind == Kind::Added;
     if (difference.symbol.empty()) return described(difference);
     // A stub or shadow that is gone was used by nothing, or its users differ.
-    if ((gone || is_stub(after)) && (fresh || is_stub(before))) continue;
+    if ((gone || is_stub(after)) && (fresh || is_stub(before))) {
+      if (fresh && !after->hasLocalLinkage())
+        return HostChange{demangle(difference.symbol),
+                          "the patch adds a kernel, which other files and libraries could call instead of a function "
+                          "of that name; a static one, or one in an unnamed namespace, they could not"};
+      continue;
+    }
     if ((gone || is_shadow(after)) && (fresh || is_shadow(before))) {
       if (fresh && relocatable && !StringRef(difference.symbol).starts_with("_Z"))
         return HostChange{difference.symbol,
@@ -138,34 +144,23 @@ std::optional<HostChange> change_beyond_launches(Module& without, Module& with) 
   return std::nullopt;
 }
 
-std::optional<HostChange> change_beyond_launcher(const Module& without, const Module& with,
-                                                 const std::string& launcher) {
-  auto generated = [&](StringRef symbol) { return demangle(symbol.str()).find(launcher + "::") != std::string::npos; };
-  // What a redirected launch no longer does itself, or does in addition.
-  auto footprint = [&](const GlobalValue* value) {
-    std::map<std::string, int> uses = uses_of(*cast<Function>(value));
-    std::erase_if(uses, [&](auto& use) {
-      StringRef name = use.first;
-      return name.contains("__device_stub__") || name == "__cudaPushCallConfiguration" || name == "cudaLaunchKernel" ||
-             name.starts_with("_ZN4dim3") || generated(name);
-    });
-    return uses;
-  };
+std::optional<HostChange> change_beyond_launcher(Module& without, Module& with, const std::string& launcher) {
+  std::set<std::string> redirected;
   for (auto& difference : differing_symbols(without, with)) {
-    const GlobalValue *before = without.getNamedValue(difference.symbol),
-                      *after = with.getNamedValue(difference.symbol);
+    auto *before = without.getNamedValue(difference.symbol), *after = with.getNamedValue(difference.symbol);
     if (difference.symbol.empty()) return described(difference);
-    if (difference.kind == Kind::Added) {
-      // Our header instantiates templates of the standard library and its own; both are inline.
-      if (generated(difference.symbol) || after->hasLinkOnceODRLinkage() || after->hasWeakODRLinkage()) continue;
-      return described(difference);
-    }
-    if (difference.kind == Kind::Removed && before->hasLinkOnceODRLinkage()) continue;
-    if (difference.kind == Kind::Changed && isa<Function>(before) && isa<Function>(after) &&
-        footprint(before) == footprint(after))
-      continue;
-    return described(difference);
+    bool inlined = [](auto* value) {
+      return value->hasLinkOnceODRLinkage() || value->hasWeakODRLinkage();
+    }(difference.kind == Kind::Removed ? before : after);
+    // The header instantiates templates of its own and of the standard library.
+    if (difference.kind == Kind::Added && (inlined || is_in_namespace(difference.symbol, launcher))) continue;
+    if (difference.kind == Kind::Removed && inlined) continue;
+    if (difference.kind != Kind::Changed || !isa<Function>(before)) return described(difference);
+    redirected.insert(difference.symbol);
   }
+  remove_launches(without, launcher), remove_launches(with, launcher);
+  for (auto& difference : differing_symbols(without, with))
+    if (difference.kind == Kind::Changed && redirected.contains(difference.symbol)) return described(difference);
   return std::nullopt;
 }
 

@@ -25,8 +25,9 @@ std::optional<HostChange> change_by_candidate(const llvm::Module& without, const
 /// What the edits of launches changed beyond the launches' configurations. Both modules are consumed.
 std::optional<HostChange> change_beyond_launches(llvm::Module& without, llvm::Module& with);
 
-/// What a patch that embeds code changed beyond launches through the generated namespace `launcher`.
-std::optional<HostChange> change_beyond_launcher(const llvm::Module& without, const llvm::Module& with,
+/// What a patch that embeds code changed beyond launches through the generated namespace `launcher`, which it may add.
+/// Both modules are consumed.
+std::optional<HostChange> change_beyond_launcher(llvm::Module& without, llvm::Module& with,
                                                  const std::string& launcher);
 
 }  // namespace kernelift

@@ -373,6 +373,66 @@ TEST_F(HostProofTest, NoDeviceVariableBecomesAGlobalNameOfTheProgram) {
   EXPECT_HAS(verdict(), "'environ': the patch adds a device variable");
 }
 
+TEST_F(HostProofTest, NoKernelTakesTheNameOfAFunctionOfAnotherFile) {
+  prepend("__global__ void solve(float* a) {\n  a[0] = 1;\n}\n");
+  EXPECT_HAS(verdict(), "the patch adds a kernel");
+  slice_lines("src/app.cu", kFirst, kLast);
+  prepend("static __global__ void solve(float* a) {\n  a[0] = 1;\n}\n");
+  EXPECT_PROVEN(verdict());
+}
+
+// --- launches and embedded code --------------------------------------------------------------------------------------
+
+TEST_F(HostProofTest, ALaunchEditMayComputeAConfigurationAndNothingElse) {
+  auto with_grid = [&](const std::string& grid) {
+    std::string declared = kApplication;
+    size_t at = declared.find("<<<grid, BLOCK>>>");
+    declared.replace(at, 17, "<<<" + grid + ", 128>>>");
+    SourcePatch patch;
+    patch.changes = {{root / "src/app.cu", "src/app.cu", kApplication, declared, false, kApplication, declared}};
+    auto proof = prove_host_half({request.mep, &*request.scan, patch, {}});
+    return proof.ok() ? "" : proof.error().message;
+  };
+  for (const char* grid : {"dim3((grid.x + 1) / 2, grid.y)", "n > 5 ? n / 5 : 1", "(unsigned)smaller(n, 7)",
+                           "dim3(smaller(grid.x, n), 1, 1)", "dim3{2, 3, 4}"})
+    EXPECT_EQ(with_grid(grid), "") << grid;
+  for (const char* grid : {"std::system(\"id\")", "n++", "(options.verbose = 9)", "(std::puts(\"\"), grid)",
+                           "std::atoi(argv[0])", "(check(cudaSuccess, 1), grid)"})
+    EXPECT_HAS(with_grid(grid), "would change the host program") << grid;
+}
+
+TEST_F(HostProofTest, EmbeddedCodeAddsItsLauncherAndNothingElse) {
+  launch_blocks_of(64);
+  request.candidate.launches.clear(), request.candidate.values.clear();
+  request.mep.instances[0].parameters = {{0, 8}, {8, 4}};
+  request.mep.instances[0].arguments.assign(12, std::byte{0x40});
+  EmbeddedCode code;
+  code.ptx =
+      ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry _Z5scalePfi(.param .u64 a, .param .u32 n)"
+      " { ret; }\n";
+  code.entry = "_Z5scalePfi", code.compiler = "clang", code.measured_on = "a GPU", code.why = "It is faster.";
+  auto patch = plan_patch({request.mep, request.original, request.candidate, &*request.scan, root, &code});
+  ASSERT_TRUE(patch.ok()) << patch.error().message;
+  ASSERT_TRUE(patch->embeds());
+  auto proof = prove_host_half({request.mep, &*request.scan, *patch, {}});
+  EXPECT_TRUE(proof.ok()) << proof.error().message;
+  EXPECT_EQ(proof->units, 1u);
+  std::printf("host proof: %.2f s for one unit with embedded code\n", proof->seconds);
+  // PTX that leaves its string, or a redirected launch that does more.
+  for (auto [what, instead] :
+       {std::pair{"namespace kernelift_scale", "static int once = std::system(\"id\");\nnamespace kernelift_scale"},
+        std::pair{"CHECK(cudaGetLastError());", "CHECK(cudaGetLastError()); std::system(\"id\");"},
+        std::pair{"int n = smaller", "int n = 1 + smaller"}}) {
+    SourcePatch changed = *patch;
+    bool found = false;
+    for (auto& change : changed.changes)
+      if (size_t at = change.after.find(what); at != std::string::npos)
+        change.after.replace(at, std::string(what).size(), instead), found = true;
+    ASSERT_TRUE(found) << what;
+    EXPECT_FALSE(prove_host_half({request.mep, &*request.scan, changed, {}}).ok()) << instead;
+  }
+}
+
 // --- headers, other units --------------------------------------------------------------------------------------------
 
 TEST_F(HostProofTest, EveryUnitThatIncludesAPatchedHeaderIsCompared) {

@@ -77,7 +77,7 @@ TEST(WrittenText, RefusesPragmasThatOnlyBeginLikeThose) {
                            "_Pragma(\"pack(1)\")\n",
                            "_Pragma(\"unroll\" \"x\")\n",
                            "#define P(x) _Pragma(#x)\n",
-                           "_Pragma(L\"unroll\")\n",
+                           "_Pragma(R\"(unroll)\")\n",
                            "__pragma(pack(1))\n",
                            "_Prag\\\nma(\"pack(1)\")\n",
                            "#define P _Pragma(\"GCC poison malloc\")\n",
@@ -176,16 +176,19 @@ TEST(WrittenText, RefusesSpellingsThatCompilersReadDifferently) {
   EXPECT_EQ(rule_of("// comment \\\nint x;\n"), "splice");
   EXPECT_EQ(rule_of("// comment \\ \nint x;\n"), "splice");
   EXPECT_EQ(rule_of("int x; \\ \n int y;\n"), "splice");
-  EXPECT_EQ(rule_of("int x; \\"), "splice");
+  EXPECT_EQ(rule_of("int x; \\"), "unknown-token");
   EXPECT_EQ(rule_of("#define LAST 1 \\\n"), "splice");
   EXPECT_EQ(rule_of("// x \r#define y\n"), "character");
   EXPECT_EQ(rule_of(std::string("int x;\0#define y\n", 18)), "character");
   EXPECT_EQ(rule_of("int x;\f\n"), "character");
   EXPECT_EQ(rule_of("/* \xE2\x80\xAE */ int x;\n"), "character");
   EXPECT_EQ(rule_of("const char* t = R\"(\n#include <x>\n)\";\n"), "raw-string");
-  EXPECT_EQ(rule_of("int sys\\u0074em;\n"), "identifier");
+  EXPECT_EQ(rule_of("int sys\\u00e4tem;\n"), "identifier");
+  EXPECT_EQ(rule_of("int sys\\u0074em;\n"), "unknown-token");
   EXPECT_EQ(rule_of("int \xC3\xBC;\n"), "identifier");
   EXPECT_EQ(rule_of("/* never closed"), "unknown-token");
+  EXPECT_EQ(rule_of("/\\\n* never closed\n"), "unknown-token");
+  EXPECT_EQ(rule_of("const char* t = R\"(never closed"), "unknown-token");
   EXPECT_EQ(rule_of("const char* t = \"never closed\n"), "unknown-token");
   EXPECT_EQ(rule_of("int x = __COUNTER__;\n"), "value");
   EXPECT_EQ(rule_of("int x = __TI\\\nME__[0];\n"), "value");
