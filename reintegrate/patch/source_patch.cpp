@@ -66,8 +66,7 @@ class Planner {
  private:
   /// The candidate was admitted when it was compiled, by whatever version judged it; the patch is judged again.
   Status check_written() {
-    std::string refusal =
-        OwnText(q_.original).first_refusal(written_constructs(q_.candidate.source), "the candidate's line");
+    std::string refusal = OwnText(q_.original).first_refusal(written_constructs(q_.candidate.source), "kernel.cu");
     if (!refusal.empty()) return refused(refusal);
     KERNELIFT_ASSIGN(macros_, scope_macros(q_.original, q_.candidate.source));
     return done();

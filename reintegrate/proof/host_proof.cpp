@@ -15,6 +15,7 @@
 #include "core/compiler/source_tokens.h"
 #include "reintegrate/patch/text_diff.h"
 #include "reintegrate/proof/host_difference.h"
+#include "reintegrate/proof/proof_process.h"
 #include "reintegrate/proof/touched_units.h"
 
 namespace fs = std::filesystem;
@@ -179,6 +180,8 @@ std::string HostProof::text() const {
   return line;
 }
 
-Result<HostProof> prove_host_half(const HostQuestion& question) { return Proving(question).run(); }
+Result<HostProof> prove_host_half(const HostQuestion& question) {
+  return in_own_process([&] { return Proving(question).run(); });
+}
 
 }  // namespace kernelift

@@ -4,6 +4,7 @@
 
 #include "core/tests/expression_literal.h"
 #include "reintegrate/patch/source_patch.h"
+#include "reintegrate/proof/proof_process.h"
 #include "reintegrate/tests/application.h"
 
 namespace kernelift {
@@ -477,6 +478,20 @@ TEST_F(HostProofTest, AUnitThatClangCannotCompileIsNotPatchedUnlessAllowed) {
   request.host.allow_unproven = true;
   EXPECT_PROVEN(verdict());
   EXPECT_HAS(proof_->notes.at(0), "Not proven for src/app.cu");
+}
+
+TEST_F(HostProofTest, ACompilerThatCrashesIsARefusal) {
+  auto proof = in_own_process([]() -> Result<HostProof> { std::abort(); });
+  ASSERT_FALSE(proof.ok());
+  EXPECT_EQ(proof.error().exit, Exit::Refused);
+  EXPECT_HAS(proof.error().message, "the compiler failed on the patch (Aborted)");
+  proof = in_own_process([] {
+    HostProof made;
+    made.units = 3, made.notes = {"one", "two"};
+    return Result<HostProof>(made);
+  });
+  ASSERT_TRUE(proof.ok());
+  EXPECT_EQ(proof->notes, (std::vector<std::string>{"one", "two"}));
 }
 
 TEST_F(HostProofTest, APatchThatDoesNotCompileForTheHostIsRefusedAlways) {
