@@ -136,7 +136,7 @@ class Apply {
 
   /// Before anything is written or built: what is built with the patch runs with the user's rights.
   Status prove_host() {
-    if (patch_.diff() == r_.proven_patch) return done();
+    if (r_.proven_patch == patch_.identity()) return done();
     KERNELIFT_ASSIGN(HostProof proof, prove_host_half({r_.mep, r_.scan ? &*r_.scan : nullptr, patch_, r_.host}));
     report_.notes.insert(report_.notes.end(), proof.notes.begin(), proof.notes.end());
     if (proof.units > 0) say(proof.text());

@@ -35,8 +35,8 @@ struct ApplyRequest {
   std::string branch;                                ///< Name of the git branch; empty: kernelift/<kernel>-<n>.
   std::vector<std::filesystem::path> build_folders;  ///< Folders outside the root that the build writes to.
   TrialOptions trial;
-  HostRules host;            ///< What a patch may change of the host program.
-  std::string proven_patch;  ///< The diff of a patch whose host half has been proven already; or empty.
+  HostRules host;                                    ///< What a patch may change of the host program.
+  std::optional<Hash> proven_patch;                  ///< identity() of a patch whose host half has been proven already.
   std::function<void(const std::string&)> progress;  ///< Called with one line of progress at a time; may be empty.
 };
 

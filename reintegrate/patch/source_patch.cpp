@@ -456,6 +456,12 @@ std::string SourcePatch::diff() const {
   return text;
 }
 
+Hash SourcePatch::identity() const {
+  Hasher hasher;
+  for (auto& change : changes) hasher.add(change.path.string()).add(change.before).add(change.after);
+  return hasher.finish();
+}
+
 Result<SourcePatch> plan_patch(const PatchQuestion& question) { return Planner(question).run(); }
 
 }  // namespace kernelift

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/hash.h"
 #include "core/model/candidate.h"
 #include "core/model/mep.h"
 #include "reintegrate/embed/embedded_code.h"
@@ -34,6 +35,7 @@ struct SourcePatch {
   std::string launcher;                  ///< Name of the generated launcher if the patch carries PTX; else empty.
   bool embeds() const { return !launcher.empty(); }
   std::string diff() const;  ///< Unified diff of all files.
+  Hash identity() const;     ///< Of all files before and after.
 };
 
 struct PatchQuestion {
