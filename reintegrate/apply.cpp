@@ -1,5 +1,7 @@
 // The steps in order, each with its reason:
-//   plan the patch, query git, check permissions     all refusals come before any command runs
+//   plan the patch, query git, check permissions,    all refusals come before any command runs; foreign code must not
+//     prove that the host program stays as it is       be built, let alone run, before it is known to stay on the
+//     device
 //   build and check the unpatched application        a broken application must not be blamed on the patch
 //   time a few runs, if the predicted gain is small  a gain that the noise would hide is not worth building
 //   patch, build, check                              roll back at once if it does not build or fails its check
@@ -104,6 +106,7 @@ class Apply {
       if (!change.created) changed.push_back(change.path);
     }
     KERNELIFT_TRY(PatchJournal::check_writable(patch_));
+    KERNELIFT_TRY(prove_host());
     KERNELIFT_ASSIGN(git_, GitTree::inspect(changed));
     if (git_.kind() == GitTree::Kind::Tracked) {
       KERNELIFT_ASSIGN(report_.branch, git_.free_branch(r_.branch, base_name(r_.mep.kernel_key)));
@@ -128,6 +131,15 @@ class Apply {
     roots_ = {r_.root};
     for (auto& folder : r_.build_folders)
       if (!within(folder, r_.root)) roots_.push_back(folder);
+    return done();
+  }
+
+  /// Before anything is written or built: what is built with the patch runs with the user's rights.
+  Status prove_host() {
+    if (r_.proven_patch == patch_.identity()) return done();
+    KERNELIFT_ASSIGN(HostProof proof, prove_host_half({r_.mep, r_.scan ? &*r_.scan : nullptr, patch_, r_.host}));
+    report_.notes.insert(report_.notes.end(), proof.notes.begin(), proof.notes.end());
+    if (proof.units > 0) say(proof.text());
     return done();
   }
 

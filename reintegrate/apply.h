@@ -13,6 +13,7 @@
 #include "reintegrate/app_trial.h"
 #include "reintegrate/apply_report.h"
 #include "reintegrate/embed/embedded_code.h"
+#include "reintegrate/proof/host_proof.h"
 #include "reintegrate/tree/patch_journal.h"
 
 namespace kernelift::reintegrate {
@@ -34,6 +35,8 @@ struct ApplyRequest {
   std::string branch;                                ///< Name of the git branch; empty: kernelift/<kernel>-<n>.
   std::vector<std::filesystem::path> build_folders;  ///< Folders outside the root that the build writes to.
   TrialOptions trial;
+  HostRules host;                                    ///< What a patch may change of the host program.
+  std::optional<Hash> proven_patch;                  ///< identity() of a patch whose host half has been proven already.
   std::function<void(const std::string&)> progress;  ///< Called with one line of progress at a time; may be empty.
 };
 

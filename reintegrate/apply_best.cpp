@@ -229,6 +229,15 @@ class CandidateTrials {
       pass_over({variant.trial.id, label(variant), "its patch is the one that was just tried"});
       return false;
     }
+    if (proven_.contains(planned->identity())) {
+      patch_ = std::move(*planned);
+      return true;
+    }
+    auto proof = prove_host_half({r.mep, r.scan ? &*r.scan : nullptr, *planned, r.host});
+    if (!proof.ok() && proof.error().exit != Exit::Refused) return std::move(proof).error();
+    if (!proof.ok()) return pass(proof.error());
+    if (proof->units > 0) say(proof->text());
+    proven_.emplace(planned->identity(), proof->notes);
     patch_ = std::move(*planned);
     return true;
   }
@@ -270,6 +279,9 @@ class CandidateTrials {
     tried_.insert(patch_.diff()), ++trials_;
     last_trial_ = {variant.trial.id, label(variant), ""};
     ApplyRequest request = offer_.request;
+    request.proven_patch = patch_.identity();
+    const std::vector<std::string>& notes = proven_.at(*request.proven_patch);
+    request.notes.insert(request.notes.end(), notes.begin(), notes.end());
     request.candidate = variant.trial.candidate, request.candidate_id = variant.trial.id;
     request.predicted = predicted(variant), request.passed_over = passed_over_;
     KERNELIFT_ASSIGN(report_, apply(request));
@@ -408,7 +420,8 @@ class CandidateTrials {
   std::vector<PatchVariant> variants_;
   std::map<int64_t, Result<EmbeddedCode>> made_;  ///< Embedded code by candidate.
   std::optional<ApplyReport> report_;
-  std::set<std::string> tried_;  ///< Diffs of the patches that were tried.
+  std::set<std::string> tried_;                      ///< Diffs of the patches that were tried.
+  std::map<Hash, std::vector<std::string>> proven_;  ///< Patches that leave the host program as it is, with notes.
   std::map<std::string, int> reasons_;
   std::vector<PassedOver> passed_over_;
   PassedOver last_trial_;  ///< The candidate that was applied last, with its outcome.

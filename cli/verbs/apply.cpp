@@ -21,6 +21,7 @@ struct Options {
   std::string time = "10m";
   std::optional<int64_t> candidate;
   bool roll_back = false, undo = false;
+  HostRules host;
 };
 
 /// Times candidates again that were only screened. The evaluator calibrates the original first, so it is created for
@@ -147,6 +148,7 @@ Result<Exit> apply_verb(const Context& context, const Options& options) {
   set_commands(options.run, options.check, offer);
   request.branch = options.branch;
   request.trial.time_limit = time_limit;
+  request.host = options.host;
   for (auto& folder : options.build_folders) request.build_folders.push_back(std::filesystem::absolute(folder));
   request.progress = [&](const std::string& line) { context.note("apply: " + line); };
   OtherKernelJudge judge_other_kernels(context, context.device == "auto" ? run.meta().device : context.device,
@@ -188,6 +190,12 @@ Action setup(CLI::App& app) {
   app.add_option("--time", options->time,
                  "Time for runs before and after the patch; the longer it is, the smaller a gain can be proven")
       ->capture_default_str();
+  app.add_flag("--allow-host-changes", options->host.allow_changes,
+               "Let a patch change functions that are compiled for the host too, if they use nothing new");
+  app.add_flag(
+      "--allow-unproven-host", options->host.allow_unproven,
+      "Patch although clang cannot compile a unit for the host, so that it is not proven that the patch leaves "
+      "the host program as it is");
   app.add_flag("--rollback", options->roll_back, "Only restore files that an interrupted apply left patched");
   app.add_flag("--undo", options->undo, "Undo the last patch that was kept in a tree without git");
   return [options](const Context& context) { return apply_verb(context, *options); };

@@ -44,7 +44,7 @@ struct Options {
   std::string build, run, check, time = "10m", llm, branch, embed = "auto";
   size_t kernels = 8;
   uint64_t skip = 0;
-  bool lock_clocks = false;
+  bool lock_clocks = false, allow_host_changes = false, allow_unproven_host = false;
 };
 
 struct Step {
@@ -292,6 +292,8 @@ class Loop {
     std::vector<std::string> apply{"apply",        row.run, "--device",   context_.device, "--build",
                                    options_.build, "--run", options_.run, "--embed",       options_.embed};
     if (!options_.check.empty()) apply.insert(apply.end(), {"--check", options_.check});
+    if (options_.allow_host_changes) apply.emplace_back("--allow-host-changes");
+    if (options_.allow_unproven_host) apply.emplace_back("--allow-unproven-host");
     // Proving a patch in the application may take about as long as finding it.
     apply.insert(apply.end(), {"--time", std::to_string(static_cast<int>(std::clamp(time_slice(at) + kShortestProof,
                                                                                     kShortestProof, kLongestProof)))});
@@ -379,6 +381,10 @@ Action setup(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--embed", options->embed, "Embed tuned PTX in patches: never, auto or only (see apply --help)")
       ->capture_default_str();
+  app.add_flag("--allow-host-changes", options->allow_host_changes,
+               "Let patches change functions that are compiled for the host too (see apply --help)");
+  app.add_flag("--allow-unproven-host", options->allow_unproven_host,
+               "Patch units whose host half clang cannot compile (see apply --help)");
   add_lock_clocks(app, options->lock_clocks);
   app.add_option("--llm", options->llm,
                  "Language model for the source tier: openai:URL,MODEL or anthropic:URL,MODEL (see tune --help)");

@@ -11,9 +11,9 @@
 #include <map>
 
 #include "core/compiler/clang_job.h"
+#include "core/compiler/ir_compare.h"
 #include "core/toolchain/architecture.h"
 #include "extractor/slice/ir_closure.h"
-#include "extractor/slice/ir_compare.h"
 
 namespace kernelift::extractor {
 namespace {

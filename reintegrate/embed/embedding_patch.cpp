@@ -43,7 +43,7 @@ class EmbeddingPlanner {
         draft_.notes.push_back("Not redirected: " + edits.error().message + ".");
         continue;
       }
-      for (auto& edit : *edits) draft_.add(*file, edit.begin, edit.end, edit.text);
+      for (auto& edit : *edits) draft_.add(*file, edit.begin, edit.end, edit.text, Author::Generated);
       if (header.empty()) header = file->path.parent_path() / (launcher + ".cuh");
       if (std::find(launched_in.begin(), launched_in.end(), file->name) != launched_in.end()) continue;
       launched_in.push_back(file->name);
@@ -51,7 +51,8 @@ class EmbeddingPlanner {
       std::string newline(file->newline());
       draft_.add(*file, at, at,
                  "#include \"" + header.lexically_relative(file->path.parent_path()).generic_string() +
-                     "\"  // Tuned code for '" + mep_.kernel_name + "'." + newline);
+                     "\"  // Tuned code for '" + mep_.kernel_name + "'." + newline,
+                 Author::Generated);
     }
     if (launched_in.empty())
       return refused(first_refusal.empty() ? "no launch of '" + mep_.kernel_name +
@@ -65,7 +66,7 @@ class EmbeddingPlanner {
     KERNELIFT_ASSIGN(std::string text,
                      launcher_text(mep_, q_.candidate, *q_.embedded, guard, bound_, launched_in, relative));
     KERNELIFT_ASSIGN(SourcePatch patch, draft_.finish());
-    patch.changes.push_back({header, relative.string(), "", text, /*created=*/true});
+    patch.changes.push_back({header, relative.string(), "", text, /*created=*/true, "", text});
     patch.launcher = launcher;
     return patch;
   }
@@ -113,7 +114,7 @@ class EmbeddingPlanner {
     fs::path relative = header.lexically_relative(fs::weakly_canonical(q_.root, code));
     KERNELIFT_ASSIGN(std::string text,
                      launcher_text(mep_, q_.candidate, *q_.embedded, guard, bound_, {mep_.unit}, relative));
-    draft_.add(*file, 0, file->text.size(), text);
+    draft_.add(*file, 0, file->text.size(), text, Author::Generated);
     note_embedding(header, guard);
     KERNELIFT_ASSIGN(SourcePatch patch, draft_.finish());
     patch.launcher = header.stem().string();
@@ -143,7 +144,8 @@ class EmbeddingPlanner {
     draft_.add(**file, line, line,
                indent + "// Launches run the tuned code in " + header +
                    " where its guard holds: after a change here, generate that file again." +
-                   std::string((*file)->newline()));
+                   std::string((*file)->newline()),
+               Author::Generated);
   }
 
   const PatchQuestion& q_;

@@ -11,6 +11,31 @@
 namespace fs = std::filesystem;
 
 namespace kernelift::reintegrate {
+namespace {
+
+/// The file's text with these edits.
+Result<std::string> edited(const OpenFile& file, const std::vector<ByteEdit>& edits) {
+  std::vector<size_t> order(edits.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(), [&edits](size_t a, size_t b) {
+    return std::tuple(edits[a].begin, edits[a].end, a) < std::tuple(edits[b].begin, edits[b].end, b);
+  });
+  std::string text;
+  uint64_t at = 0;
+  for (size_t next : order) {
+    const ByteEdit& edit = edits[next];
+    if (edit.begin < at)
+      return refused("two edits overlap in " + file.name + " near byte " + std::to_string(edit.begin) +
+                     ": the kernel includes those lines twice, and the candidate changed them differently");
+    text.append(file.text, at, edit.begin - at);
+    text += edit.text;
+    at = edit.end;
+  }
+  text.append(file.text, at, file.text.size() - at);
+  return text;
+}
+
+}  // namespace
 
 Result<OpenFile*> PatchDraft::open(const std::string& file) {
   if (auto found = files_.find(file); found != files_.end()) return &found->second;
@@ -39,13 +64,18 @@ bool PatchDraft::same_file(const std::string& spelled, const fs::path& path) con
   return fs::weakly_canonical(fs::path(spelled).is_absolute() ? fs::path(spelled) : q_.root / spelled, code) == path;
 }
 
-void PatchDraft::add(OpenFile& file, uint64_t begin, uint64_t end, std::string text) {
+void PatchDraft::add(OpenFile& file, uint64_t begin, uint64_t end, std::string text, Author author) {
   std::string_view before = std::string_view(file.text).substr(begin, end - begin);
   if (before == text) return;
   for (auto& edit : edits_[&file])
     if (begin < end && edit.begin == begin && edit.end == end && edit.text == text)
       return;  // The slice contains this line twice, because its file is included twice.
-  edits_[&file].push_back({file.name, begin, end, std::move(text), {}});
+  edits_[&file].push_back({file.name, begin, end, std::move(text), {}, author});
+}
+
+void PatchDraft::add_knob(OpenFile& file, uint64_t begin, uint64_t end, const std::string& text) {
+  knobs_[&file].push_back({file.name, begin, end, text, {}, Author::Knob});
+  if (!is_edited(file, begin, end)) add(file, begin, end, text, Author::Knob);
 }
 
 bool PatchDraft::is_edited(OpenFile& file, uint64_t begin, uint64_t end) const {
@@ -58,24 +88,16 @@ Result<SourcePatch> PatchDraft::finish() const {
   SourcePatch patch;
   for (auto& [file, edits] : edits_) {
     if (edits.empty()) continue;
-    std::vector<size_t> order(edits.size());
-    std::iota(order.begin(), order.end(), size_t{0});
-    std::sort(order.begin(), order.end(), [&edits](size_t a, size_t b) {
-      return std::tuple(edits[a].begin, edits[a].end, a) < std::tuple(edits[b].begin, edits[b].end, b);
-    });
-    std::string text;
-    uint64_t at = 0;
-    for (size_t next : order) {
-      const ByteEdit& edit = edits[next];
-      if (edit.begin < at)
-        return refused("two edits overlap in " + file->name + " near byte " + std::to_string(edit.begin) +
-                       ": the kernel includes those lines twice, and the candidate changed them differently");
-      text.append(file->text, at, edit.begin - at);
-      text += edit.text;
-      at = edit.end;
-    }
-    text.append(file->text, at, file->text.size() - at);
-    if (text != file->text) patch.changes.push_back({file->path, file->name, file->text, text});
+    KERNELIFT_ASSIGN(std::string text, edited(*file, edits));
+    if (text == file->text) continue;
+    FileChange change{file->path, file->name, file->text, std::move(text)};
+    auto knobs = knobs_.find(file);
+    std::vector<ByteEdit> declared = knobs == knobs_.end() ? std::vector<ByteEdit>() : knobs->second;
+    KERNELIFT_ASSIGN(change.knobs, edited(*file, declared));
+    std::ranges::copy_if(edits, std::back_inserter(declared),
+                         [](auto& edit) { return edit.author == Author::Generated; });
+    KERNELIFT_ASSIGN(change.declared, edited(*file, declared));
+    patch.changes.push_back(std::move(change));
   }
   std::sort(patch.changes.begin(), patch.changes.end(), [](auto& a, auto& b) { return a.name < b.name; });
   const Recipe& recipe = q_.candidate.recipe;

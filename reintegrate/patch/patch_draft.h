@@ -24,7 +24,9 @@ class PatchDraft {
   bool same_file(const std::string& spelled, const std::filesystem::path& path) const;
 
   /// Replaces bytes [begin, end) of the file. An edit that changes nothing, or repeats one, is ignored.
-  void add(OpenFile& file, uint64_t begin, uint64_t end, std::string text);
+  void add(OpenFile& file, uint64_t begin, uint64_t end, std::string text, Author author = Author::Candidate);
+  /// Declares that the knob's value at these bytes becomes `text`. The edit is added unless another one covers it.
+  void add_knob(OpenFile& file, uint64_t begin, uint64_t end, const std::string& text);
   /// True if an edit covers bytes [begin, end) of the file.
   bool is_edited(OpenFile& file, uint64_t begin, uint64_t end) const;
   const std::map<OpenFile*, std::vector<ByteEdit>>& edits() const { return edits_; }
@@ -40,6 +42,7 @@ class PatchDraft {
   const PatchQuestion& q_;
   std::map<std::string, OpenFile> files_;
   std::map<OpenFile*, std::vector<ByteEdit>> edits_;
+  std::map<OpenFile*, std::vector<ByteEdit>> knobs_;  ///< All knobs' edits, those inside other edits too.
 };
 
 }  // namespace kernelift::reintegrate

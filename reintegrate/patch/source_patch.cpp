@@ -9,12 +9,14 @@
 #include <map>
 
 #include "core/base/hash.h"
+#include "core/compiler/written_text.h"
 #include "reintegrate/embed/embedding_patch.h"
 #include "reintegrate/embed/launcher_file.h"
 #include "reintegrate/patch/conditionals.h"
 #include "reintegrate/patch/host_functions.h"
 #include "reintegrate/patch/kernel_family.h"
 #include "reintegrate/patch/launch_definitions.h"
+#include "reintegrate/patch/macro_scope.h"
 #include "reintegrate/patch/patch_draft.h"
 #include "reintegrate/patch/shared_knobs.h"
 
@@ -32,8 +34,9 @@ class Planner {
   Result<SourcePatch> run() {
     KERNELIFT_TRY(check_expressible());
     if (!q_.embedded) KERNELIFT_TRY(check_name());
+    if (!q_.embedded) KERNELIFT_TRY(check_written());
     old_lines_ = split_lines(q_.original);
-    new_lines_ = split_lines(q_.candidate.source);
+    new_lines_ = split_lines(macros_.text);
     if (mep_.origins.size() < old_lines_.size())
       return environment_error("the MEP traces " + std::to_string(mep_.origins.size()) +
                                " lines, but its kernel file has " + std::to_string(old_lines_.size()) +
@@ -54,10 +57,21 @@ class Planner {
     if (const Recipe& recipe = q_.candidate.recipe; !recipe.is_default())
       draft_.notes.push_back("Left out: the compiler recipe (" + recipe.text() +
                              ") cannot be written in the source; the application compiles the patch its own way.");
-    return draft_.finish();
+    KERNELIFT_ASSIGN(SourcePatch patch, draft_.finish());
+    KERNELIFT_TRY(check_scopes(macros_, patch));
+    patch.macros = macros_.names;
+    return patch;
   }
 
  private:
+  /// The candidate was admitted when it was compiled, by whatever version judged it; the patch is judged again.
+  Status check_written() {
+    std::string refusal = OwnText(q_.original).first_refusal(written_constructs(q_.candidate.source), "kernel.cu");
+    if (!refusal.empty()) return refused(refusal);
+    KERNELIFT_ASSIGN(macros_, scope_macros(q_.original, q_.candidate.source));
+    return done();
+  }
+
   Status check_expressible() {
     const Candidate& candidate = q_.candidate;
     if (candidate.launches.size() > 1)
@@ -244,17 +258,19 @@ class Planner {
                        " in the build, which a source patch does not touch");
       OpenFile* file = nullptr;
       KERNELIFT_ASSIGN(file, draft_.open(knob.value_range.file));
-      if (draft_.is_edited(*file, knob.value_range.begin, knob.value_range.end)) continue;
+      const bool is_edited = draft_.is_edited(*file, knob.value_range.begin, knob.value_range.end);
       auto where = file->name + ":" + std::to_string(knob.value_range.line);
       if (knob.value_range.end > file->text.size() || knob.value_range.begin >= knob.value_range.end)
         return refused("the value of '" + knob.name + "' is no longer at " + where + kScanAgain);
       auto spelled = Expression::parse(
           std::string_view(file->text).substr(knob.value_range.begin, knob.value_range.end - knob.value_range.begin));
       auto now = spelled.ok() ? spelled->evaluate({}) : Result<int64_t>(std::move(spelled).error());
-      if (!now.ok() || *now != knob.value)
+      if (!now.ok() || *now != knob.value) {
+        if (is_edited) continue;  // The candidate's text is no declared edit then.
         return refused("the value of '" + knob.name + "' at " + where + " is not the " + std::to_string(knob.value) +
                        " that was scanned: the file has changed since then" + kScanAgain);
-      draft_.add(*file, knob.value_range.begin, knob.value_range.end, std::to_string(value->second));
+      }
+      draft_.add_knob(*file, knob.value_range.begin, knob.value_range.end, std::to_string(value->second));
     }
     for (auto& knob : mep_.knobs) draft_.reaches_others |= changed.contains(knob.name) && knob.kernels.size() > 1;
     if (SharedKnobs shared = q_.scan ? shared_knobs(mep_, *q_.scan, changed) : SharedKnobs(); !shared.empty())
@@ -310,7 +326,7 @@ class Planner {
         std::all_of(site.kernels.begin(), site.kernels.end(), [&](auto& id) { return family_.contains(id); });
     KERNELIFT_ASSIGN(LaunchEdits edits, edit_launch(mep_, site, q_.candidate.launches[0], q_.candidate.values, changed,
                                                     file->text, one_template));
-    for (auto& edit : edits.edits) draft_.add(*file, edit.begin, edit.end, edit.text);
+    for (auto& edit : edits.edits) draft_.add(*file, edit.begin, edit.end, edit.text, Author::Generated);
     draft_.notes.insert(draft_.notes.end(), edits.notes.begin(), edits.notes.end());
     any |= !edits.edits.empty();
     return done();
@@ -423,6 +439,7 @@ class Planner {
   const Mep& mep_;
   const KernelFamily family_{q_.mep, q_.scan};
   PatchDraft draft_;
+  ScopedMacros macros_;
   std::vector<TextLine> old_lines_, new_lines_;
   std::map<const OpenFile*, std::string> hashes_;
 };
@@ -437,6 +454,12 @@ std::string SourcePatch::diff() const {
     text += diff;
   }
   return text;
+}
+
+Hash SourcePatch::identity() const {
+  Hasher hasher;
+  for (auto& change : changes) hasher.add(change.path.string()).add(change.before).add(change.after);
+  return hasher.finish();
 }
 
 Result<SourcePatch> plan_patch(const PatchQuestion& question) { return Planner(question).run(); }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/hash.h"
 #include "core/model/candidate.h"
 #include "core/model/mep.h"
 #include "reintegrate/embed/embedded_code.h"
@@ -21,15 +22,20 @@ struct FileChange {
   std::string name;            ///< Path relative to the application's root.
   std::string before, after;   ///< The whole file, byte for byte.
   bool created = false;        ///< The file does not exist before the patch.
+  /// `before` with the knobs' new values, and with all that the patch declares: these values, launches' geometry, and
+  /// code that we generate. What `after` has beyond is the candidate's own text.
+  std::string knobs = {}, declared = {};
 };
 
 struct SourcePatch {
   std::vector<FileChange> changes;
-  std::vector<std::string> notes;  ///< Side effects of the patch, and what it leaves out: one sentence each.
-  bool reaches_others = false;     ///< Other kernels, or other instances of the template, change too.
-  std::string launcher;            ///< Name of the generated launcher if the patch carries PTX; else empty.
+  std::vector<std::string> notes;        ///< Side effects of the patch, and what it leaves out: one sentence each.
+  bool reaches_others = false;           ///< Other kernels, or other instances of the template, change too.
+  std::vector<std::string> macros = {};  ///< That the candidate defines; undefined again behind their last use.
+  std::string launcher;                  ///< Name of the generated launcher if the patch carries PTX; else empty.
   bool embeds() const { return !launcher.empty(); }
   std::string diff() const;  ///< Unified diff of all files.
+  Hash identity() const;     ///< Of all files before and after.
 };
 
 struct PatchQuestion {

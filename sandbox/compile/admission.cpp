@@ -1,5 +1,5 @@
 // The AST visitor examines declarations in the main file as they are written: templates, not their instances. The
-// preprocessor callbacks see directives and skipped blocks, which are not in the AST.
+// preprocessor callbacks see skipped blocks and the pragmas of macros, which are not in the AST.
 #include "sandbox/compile/admission.h"
 
 #include <clang/AST/ASTConsumer.h>
@@ -13,16 +13,14 @@
 
 #include <filesystem>
 
+#include "core/compiler/written_text.h"
+
 namespace kernelift::sandbox {
 namespace {
 
 using clang::CharSourceRange;
 using clang::SourceLocation;
 using clang::SourceRange;
-
-/// Pragmas that only advise the optimiser, which candidates may change freely.
-constexpr std::string_view kFreePragmas[] = {"unroll",     "nounroll",         "clang loop", "clang fp",
-                                             "GCC unroll", "STDC FP_CONTRACT", "nv_diag",    "GCC ivdep"};
 
 class Recorder {
  public:
@@ -31,6 +29,9 @@ class Recorder {
 
   bool in_source(SourceLocation at) const {  // By file, ignoring #line.
     return at.isValid() && sources_.getFileID(sources_.getExpansionLoc(at)) == sources_.getMainFileID();
+  }
+  bool is_spelled_in_source(SourceLocation at) const {
+    return at.isValid() && sources_.getFileID(sources_.getSpellingLoc(at)) == sources_.getMainFileID();
   }
 
   void add(const char* rule, std::string text, SourceLocation at) {
@@ -44,12 +45,7 @@ class Recorder {
                                        sources_, language_)
         .str();
   }
-  /// From `at` to the end of its line.
-  std::string rest_of_line(SourceLocation at) const {
-    auto text = sources_.getBufferData(sources_.getMainFileID()).drop_front(sources_.getFileOffset(at));
-    return text.take_until([](char c) { return c == '\n'; }).rtrim().str();
-  }
-  const clang::SourceManager& sources() const { return sources_; }
+  SourceLocation begin() const { return sources_.getLocForStartOfFile(sources_.getMainFileID()); }
 
  private:
   const clang::SourceManager& sources_;
@@ -57,39 +53,18 @@ class Recorder {
   std::vector<AdmissionFinding>& findings_;
 };
 
+/// What the tokens of the text do not show: what macros of headers become, and what is skipped.
 class Directives : public clang::PPCallbacks {
  public:
-  explicit Directives(Recorder recorder) : recorder_(recorder) {}
+  Directives(Recorder recorder, std::vector<const clang::IdentifierInfo*>& macros)
+      : recorder_(recorder), macros_(macros) {}
 
-  void InclusionDirective(SourceLocation hash, const clang::Token&, clang::StringRef name, bool angled, CharSourceRange,
-                          clang::OptionalFileEntryRef, clang::StringRef, clang::StringRef, const clang::Module*, bool,
-                          clang::SrcMgr::CharacteristicKind) override {
-    if (recorder_.in_source(hash))
-      recorder_.add("include", (angled ? "<" : "\"") + name.str() + (angled ? ">" : "\""), hash);
-  }
-  void HasInclude(SourceLocation at, clang::StringRef name, bool, clang::OptionalFileEntryRef,
-                  clang::SrcMgr::CharacteristicKind) override {
-    if (recorder_.in_source(at)) recorder_.add("probe", name.str(), at);
-  }
-  void HasEmbed(SourceLocation at, clang::StringRef name, bool, clang::OptionalFileEntryRef) override {
-    if (recorder_.in_source(at)) recorder_.add("probe", name.str(), at);
+  void MacroDefined(const clang::Token& name, const clang::MacroDirective*) override {
+    if (recorder_.in_source(name.getLocation())) macros_.push_back(name.getIdentifierInfo());
   }
   void PragmaDirective(SourceLocation at, clang::PragmaIntroducerKind) override {
-    if (!recorder_.in_source(at)) return;
-    // The text of a pragma in a macro is not at this location: then the macro's use is recorded, and always a finding.
-    std::string line = recorder_.rest_of_line(recorder_.sources().getExpansionLoc(at));
-    llvm::StringRef words = line;
-    if (words.consume_front("#")) {
-      words = words.ltrim();
-      words.consume_front("pragma");
-    } else if (words.consume_front("_Pragma")) {
-      words = words.ltrim().ltrim("(").ltrim().ltrim("\"");
-    } else {
-      words = {};
-    }
-    for (auto free : kFreePragmas)
-      if (words.ltrim().starts_with(free)) return;
-    recorder_.add("pragma", line, at);
+    if (!recorder_.in_source(at) || recorder_.is_spelled_in_source(at)) return;
+    recorder_.add("pragma", recorder_.text({at, at}), at);
   }
   void SourceRangeSkipped(SourceRange range, SourceLocation) override {
     if (recorder_.in_source(range.getBegin())) recorder_.add("inactive-code", recorder_.text(range), range.getBegin());
@@ -97,6 +72,7 @@ class Directives : public clang::PPCallbacks {
 
  private:
   Recorder recorder_;
+  std::vector<const clang::IdentifierInfo*>& macros_;
 };
 
 bool on_device(const clang::FunctionDecl& function) {
@@ -108,28 +84,50 @@ class Declarations : public clang::DynamicRecursiveASTVisitor {
   Declarations(Recorder recorder, clang::ASTContext& context) : recorder_(recorder), context_(context) {}
 
   bool VisitDecl(clang::Decl* decl) override {
-    for (auto* attribute : decl->attrs()) switch (attribute->getKind()) {
-        case clang::attr::Constructor:
-        case clang::attr::Destructor:
-        case clang::attr::InitPriority:
-        case clang::attr::IFunc:
-        case clang::attr::Alias:
-        case clang::attr::WeakRef:
-        case clang::attr::Section:
-        case clang::attr::Cleanup:
-          add("attribute", recorder_.text(attribute->getRange()), attribute->getLocation());
-          break;
-        case clang::attr::AsmLabel: add("asm-label", recorder_.text(attribute->getRange()), decl->getLocation()); break;
-        default: break;
-      }
+    for (auto* attribute : decl->attrs()) {
+      if (attribute->isImplicit() || attribute->isInherited() || is_free(attribute->getKind())) continue;
+      bool label = attribute->getKind() == clang::attr::AsmLabel;
+      if (attribute->getLocation().isInvalid() && !label) continue;  // Made by the compiler.
+      add(label ? "asm-label" : "attribute", recorder_.text(attribute->getRange()),
+          label ? decl->getLocation() : attribute->getLocation());
+    }
     return true;
   }
 
   bool VisitFunctionDecl(clang::FunctionDecl* function) override {
-    if (function->isImplicit() || function->isDefaulted() || function->isDeleted() || on_device(*function) ||
+    auto* primary = function->getPrimaryTemplate();
+    if (primary && function->getTemplateSpecializationKind() == clang::TSK_ExplicitSpecialization)
+      add_specialization(*function, primary->getLocation());
+    if (function->isImplicit() || function->isDefaulted() || function->isDeleted() ||
         llvm::isa<clang::CXXDeductionGuideDecl>(function))
       return true;
-    add("host-function", recorder_.text(function->getSourceRange()), function->getLocation());
+    if (!on_device(*function))
+      add("host-function", recorder_.text(function->getSourceRange()), function->getLocation());
+    else if (is_for_host_too(*function)) add("host-function", signature(*function), function->getLocation());
+    return true;
+  }
+
+  bool VisitUsingDirectiveDecl(clang::UsingDirectiveDecl* directive) override {
+    if (!directive->isImplicit()) add_using(*directive);
+    return true;
+  }
+  bool VisitUsingDecl(clang::UsingDecl* declaration) override {
+    add_using(*declaration);
+    return true;
+  }
+  bool VisitNamespaceDecl(clang::NamespaceDecl* space) override {
+    bool known = !space->isAnonymousNamespace() && !recorder_.in_source(space->getFirstDecl()->getLocation());
+    if (known) add("namespace", space->getQualifiedNameAsString(), space->getLocation());
+    return true;
+  }
+  bool VisitClassTemplateSpecializationDecl(clang::ClassTemplateSpecializationDecl* type) override {
+    if (type->getSpecializationKind() == clang::TSK_ExplicitSpecialization)
+      add_specialization(*type, type->getSpecializedTemplate()->getLocation());
+    return true;
+  }
+  bool VisitVarTemplateSpecializationDecl(clang::VarTemplateSpecializationDecl* variable) override {
+    if (variable->getSpecializationKind() == clang::TSK_ExplicitSpecialization)
+      add_specialization(*variable, variable->getSpecializedTemplate()->getLocation());
     return true;
   }
 
@@ -168,27 +166,69 @@ class Declarations : public clang::DynamicRecursiveASTVisitor {
     // Constructs without a location occur only inside declarations of the main file, so they count as part of it.
     if (at.isInvalid() || recorder_.in_source(at)) recorder_.add(rule, std::move(text), at);
   }
+  /// Attributes that device code may have: they neither move code elsewhere nor run it at another time.
+  static bool is_free(clang::attr::Kind kind) {
+    switch (kind) {
+      case clang::attr::CUDADevice:
+      case clang::attr::CUDAGlobal:
+      case clang::attr::CUDAHost:
+      case clang::attr::CUDAShared:
+      case clang::attr::CUDAConstant:
+      case clang::attr::CUDALaunchBounds:
+      case clang::attr::CUDAGridConstant:
+      case clang::attr::CUDAClusterDims:
+      case clang::attr::HIPManaged:
+      case clang::attr::AMDGPUFlatWorkGroupSize:
+      case clang::attr::AlwaysInline:
+      case clang::attr::NoInline:
+      case clang::attr::Flatten:
+      case clang::attr::Hot:
+      case clang::attr::Cold:
+      case clang::attr::Aligned:
+      case clang::attr::Unused:
+      case clang::attr::WarnUnusedResult:
+      case clang::attr::Const:
+      case clang::attr::Pure:
+      case clang::attr::Final:
+      case clang::attr::Override:
+      case clang::attr::LoopHint: return true;
+      default: return false;
+    }
+  }
+
+  /// A function that host code could call: marked for both, or constexpr under a name that headers use already.
+  bool is_for_host_too(const clang::FunctionDecl& function) const {
+    auto* host = function.getAttr<clang::CUDAHostAttr>();
+    if (!host) return false;
+    if (!host->isImplicit()) return true;
+    if (llvm::isa<clang::CXXMethodDecl>(function) || !function.getDeclName().isIdentifier()) return false;
+    for (auto* other : function.getDeclContext()->getRedeclContext()->lookup(function.getDeclName()))
+      if (!recorder_.in_source(other->getLocation())) return true;
+    return false;
+  }
+  /// Of a function for both sides its body may change, which the patch's proof judges.
+  static std::string signature(const clang::FunctionDecl& function) {
+    return function.getQualifiedNameAsString() + " " + function.getType().getAsString();
+  }
+
+  void add_using(const clang::NamedDecl& declaration) {
+    // Inside a function or class it changes what no other code means.
+    if (declaration.getDeclContext()->isFileContext())
+      add("using", recorder_.text(declaration.getSourceRange()), declaration.getLocation());
+  }
+  void add_specialization(const clang::NamedDecl& special, SourceLocation primary) {
+    if (!recorder_.in_source(primary)) add("specialization", special.getQualifiedNameAsString(), special.getLocation());
+  }
+
   Recorder recorder_;
   clang::ASTContext& context_;
 };
 
-/// Searches the text for #embed, because its preprocessor callback is called only after the file has been read.
-void find_embeds(const clang::CompilerInstance& compiler, Recorder recorder) {
-  const clang::SourceManager& sources = compiler.getSourceManager();
-  clang::Lexer lexer(sources.getMainFileID(), sources.getBufferOrFake(sources.getMainFileID()), sources,
-                     compiler.getLangOpts());
-  clang::Token token;
-  bool after_hash = false;
-  for (lexer.LexFromRawLexer(token); token.isNot(clang::tok::eof); lexer.LexFromRawLexer(token)) {
-    if (after_hash && token.is(clang::tok::raw_identifier) && token.getRawIdentifier() == "embed")
-      recorder.add("embed", recorder.rest_of_line(token.getLocation()), token.getLocation());
-    after_hash = token.is(clang::tok::hash) && token.isAtStartOfLine();
-  }
-}
-
 class Watcher : public clang::ASTConsumer {
  public:
-  explicit Watcher(Recorder recorder) : recorder_(recorder) {}
+  Watcher(Recorder recorder, clang::Preprocessor& preprocessor) : recorder_(recorder) {
+    preprocessor.addPPCallbacks(std::make_unique<Directives>(recorder, macros_));
+  }
   bool HandleTopLevelDecl(clang::DeclGroupRef group) override {
     for (clang::Decl* decl : group)
       if (recorder_.in_source(decl->getBeginLoc()) || recorder_.in_source(decl->getLocation()))
@@ -198,31 +238,35 @@ class Watcher : public clang::ASTConsumer {
   void HandleTranslationUnit(clang::ASTContext& context) override {
     Declarations declarations(recorder_, context);
     for (clang::Decl* decl : written_) declarations.TraverseDecl(decl);
+    for (auto* macro : macros_)
+      if (is_known(context, *macro)) recorder_.add("macro", macro->getName().str(), recorder_.begin());
   }
 
  private:
+  /// True if a header declares the name at file scope, or the compiler knows it. A patch is compared with every name
+  /// that its unit reads.
+  bool is_known(clang::ASTContext& context, const clang::IdentifierInfo& macro) const {
+    if (macro.getBuiltinID() != 0) return true;
+    for (auto* decl : context.getTranslationUnitDecl()->lookup(&macro))
+      if (!recorder_.in_source(decl->getLocation())) return true;
+    return false;
+  }
+
   Recorder recorder_;
   std::vector<clang::Decl*> written_;
+  std::vector<const clang::IdentifierInfo*> macros_;  ///< Those that the source defines.
 };
 
 }  // namespace
 
 std::unique_ptr<clang::ASTConsumer> watch_admission(clang::CompilerInstance& compiler,
                                                     std::vector<AdmissionFinding>& findings) {
-  Recorder recorder(compiler, findings);
-  find_embeds(compiler, recorder);
-  compiler.getPreprocessor().addPPCallbacks(std::make_unique<Directives>(recorder));
-  return std::make_unique<Watcher>(recorder);
+  return std::make_unique<Watcher>(Recorder(compiler, findings), compiler.getPreprocessor());
 }
 
 std::string first_refusal(const std::vector<AdmissionFinding>& findings, const std::set<std::string>& own) {
-  constexpr size_t kShown = 80;
-  for (auto& finding : findings) {
-    if (own.contains(finding.identity())) continue;
-    std::string shown = finding.text.substr(0, finding.text.find('\n')).substr(0, kShown);
-    return finding.rule + ": '" + shown + "' (" + finding.place +
-           ") is not in the kernel's own source, and a candidate may add only device code";
-  }
+  for (auto& finding : findings)
+    if (!own.contains(finding.identity())) return refusal_text(finding.rule, finding.text, finding.place);
   return {};
 }
 

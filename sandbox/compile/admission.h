@@ -1,12 +1,13 @@
 // Admission of candidates: a candidate's source may contain device code, and other code only if the kernel's own slice
-// contains the same. An observer of the front end's parse records a finding, with the name of its rule and its text,
-// for each construct that would run on the host, read a file, or affect the compiler. A candidate is admitted if each
-// of its findings equals one of the slice's, letter by letter, so that a slice with a host helper function can still be
-// tuned.
+// contains the same. The text is judged first, as tokens, before anything of it is preprocessed or compiled
+// (core/compiler/written_text.h: directives, macros, pragmas, attributes, odd spellings). Then an observer of the front
+// end's parse records a finding, with the name of its rule and its text, for each declaration that would run on the
+// host, change what host code means, or affect the compiler. A candidate is admitted if each of its findings equals one
+// of the slice's, letter by letter, so that a slice with a host helper function can still be tuned.
 //
-// Rules: host-function host-variable host-initialiser attribute asm-label inline-asm file-scope-asm launch include
-//        embed probe (for files, by __has_include) pragma inactive-code (skipped by the device pass, but perhaps not by
-//        another compiler)
+// Rules of the parse: host-function host-variable host-initialiser using namespace specialization macro attribute
+//        asm-label inline-asm file-scope-asm launch pragma inactive-code (skipped by the device pass, but perhaps not
+//        by another compiler)
 #pragma once
 #include <memory>
 #include <set>

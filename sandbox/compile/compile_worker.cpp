@@ -25,6 +25,7 @@
 #include "core/compiler/nvjitlink.h"
 #include "core/compiler/ptx.h"
 #include "core/compiler/recipe_passes.h"
+#include "core/compiler/written_text.h"
 #include "sandbox/compile/admission.h"
 #include "sandbox/device/cpu/cpu_device.h"
 
@@ -97,6 +98,16 @@ class Compile {
   void announce(const char* stage, const std::string& item = {}) { cell_.set_stage(stage), cell_.set_item(item); }
 
   std::unique_ptr<llvm::Module> parse() {
+    // Before the front end, which reads the files that the text names.
+    announce("admission");
+    if (!request_.admit) {
+      reply_.findings = OwnText(request_.source).words();
+    } else if (std::string refusal =
+                   OwnText(request_.own).first_refusal(written_constructs(request_.source), options_.file_name);
+               !refusal.empty()) {
+      refuse(std::move(refusal));
+      return nullptr;
+    }
     announce("front end");
     std::vector<AdmissionFinding> findings;
     FrontendOptions options = options_;
@@ -106,7 +117,7 @@ class Compile {
     if (request_.admit) {
       std::string refusal = first_refusal(findings, {request_.own.begin(), request_.own.end()});
       if (!refusal.empty()) {
-        reply_.outcome = Outcome::Refused, reply_.stage = Stage::Admit, reply_.detail = refusal;
+        refuse(std::move(refusal));
         return nullptr;
       }
     }
@@ -118,6 +129,10 @@ class Compile {
     llvm::raw_string_ostream stream(reply_.bitcode);
     llvm::WriteBitcodeToFile(*compiled->module, stream);
     return std::move(compiled->module);
+  }
+
+  void refuse(std::string why) {
+    reply_.outcome = Outcome::Refused, reply_.stage = Stage::Admit, reply_.detail = std::move(why);
   }
 
   std::unique_ptr<llvm::Module> reload() {

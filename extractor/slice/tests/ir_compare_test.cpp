@@ -1,5 +1,5 @@
 // The comparator must reject every change of the program: each case makes one such change.
-#include "extractor/slice/ir_compare.h"
+#include "core/compiler/ir_compare.h"
 
 #include <gtest/gtest.h>
 #include <llvm/AsmParser/Parser.h>

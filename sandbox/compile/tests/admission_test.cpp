@@ -53,8 +53,9 @@ TEST_F(AdmissionTest, AdmitsDeviceCodeOfEveryKind) {
       "}\n"
       "__device__ int counter; __constant__ float table[4]; constexpr int kSize = 4; const int kOther = kSize * 2;\n"
       "constexpr int twice(int n) { return 2 * n; }\n"
-      "__host__ __device__ inline float both(float x) { return x; }\n",
-      "__global__ void k(float* x) { __shared__ float s[twice(16)]; auto f = [&](float y) { return both(y) + "
+      "__device__ inline float both(float x) { return x; }\n#define TILE 16\nnamespace near { typedef float Real; }\n"
+      "namespace other = near;\n",
+      "__global__ void k(float* x) { __shared__ float s[twice(TILE)]; auto f = [&](float y) { return both(y) + "
       "power<3>(y); };\n"
       "  s[threadIdx.x % 32] = f(x[0]);\n#pragma unroll 4\n  for (int i = 0; i < 8; ++i) x[i] += Pair{s[i], 1}.sum(); "
       "}\n");
@@ -64,14 +65,19 @@ TEST_F(AdmissionTest, AdmitsConstructsThatTheSliceContains) { expect_admitted(ow
 
 TEST_F(AdmissionTest, RefusesHostFunctions) {
   expect_refused("host-function", "void f() {}\n");
-  expect_refused("host-function", "extern \"C\" int system(const char*);\n");
+  expect_refused("linkage", "extern \"C\" int system(const char*);\n");
+  expect_refused("linkage", "extern \"C\" __host__ __device__ int system(const char*) { return 0; }\n");
+  expect_refused("host-function", "__host__ __device__ inline float both(float x) { return x; }\n");
+  expect_refused("host-function", "struct S { int x; __host__ __device__ S() : x(1) {} };\n");
+  expect_refused("host-function", "constexpr float fabs(int x) { return 0; }\n");
+  expect_refused("host-function", "struct S { friend void f(S) {} };\n");
   expect_refused("host-function", "struct S { virtual void f() {} };\n");
   expect_refused("host-function", "template <class T> void f(T) {}\n");
   expect_refused("host-function", "static int rounded(int n) { return n; }\n");
 }
 
 TEST_F(AdmissionTest, RefusesInitialisersThatRunOnTheHost) {
-  expect_refused("host-initialiser", "__host__ __device__ int f();\nstatic int x = f();\n");
+  expect_refused("host-initialiser", "__device__ int f();\nstatic int x = f();\n");
   expect_refused("host-variable", "int x = 1;\n");
   expect_refused("host-initialiser", "struct S { __device__ S() {} };\nnamespace n { S s; }\n");
 }
@@ -94,6 +100,37 @@ TEST_F(AdmissionTest, RefusesToReadFiles) {
   expect_refused("embed", "__device__ unsigned char x[] = {\n#embed \"/etc/passwd\"\n};\n");
 }
 
+TEST_F(AdmissionTest, NoSpellingHidesAFileThatIsRead) {
+  expect_refused("embed", "__device__ unsigned char x[] = {\n#em\\\nbed \"/etc/passwd\"\n};\n");
+  expect_refused("embed", "__device__ unsigned char x[] = {\n%:embed \"/etc/passwd\"\n};\n");
+  expect_refused("embed", "#if 0\n#embed \"/etc/passwd\"\n#endif\n");
+  expect_refused("include", "#inc\\\nlude \"/etc/passwd\"\n");
+  expect_refused("trigraph", "?\?=include \"/etc/passwd\"\n");
+}
+
+TEST_F(AdmissionTest, DecidesBeforeTheFrontEndReadsAnything) {
+  // Nothing of the text compiles; that it is refused by admission shows that it was not tried.
+  expect_refused("embed", "this does not compile\n#embed \"/etc/passwd\"\n");
+  CompileReply reply = compile("this does not compile\n#embed \"/etc/passwd\"\n");
+  EXPECT_EQ(reply.frontend_seconds, 0);
+}
+
+TEST_F(AdmissionTest, RefusesMacrosThatMeanSomethingElse) {
+  expect_refused("macro", "#define cudaGetLastError() cudaSuccess\n");
+  expect_refused("macro", "#define rounded 1\n");
+  expect_refused("macro", "#define main hidden\n");
+  expect_refused("macro", "#define __global__\n");
+  expect_admitted("#define TILE 32\n");
+}
+
+TEST_F(AdmissionTest, RefusesToChangeWhatNamesOfOthersMean) {
+  expect_refused("using", "namespace far { struct X {}; }\nusing namespace far;\n");
+  expect_refused("using", "namespace far { struct X {}; }\nusing far::X;\n");
+  expect_refused("namespace", "#include <cuda_runtime.h>\nnamespace std { __device__ int x; }\n");
+  expect_admitted("namespace far { struct X {}; }\n",
+                  "__global__ void k(float* x) { using namespace far; X y; (void)y; x[0] = 1; }\n");
+}
+
 TEST_F(AdmissionTest, RefusesPragmasThatDoNotOnlyAdviseTheOptimiser) {
   expect_refused("pragma", "#pragma push_macro(\"x\")\n");
   expect_refused("pragma", "_Pragma(\"GCC poison malloc\")\n");
@@ -102,11 +139,14 @@ TEST_F(AdmissionTest, RefusesPragmasThatDoNotOnlyAdviseTheOptimiser) {
 
 TEST_F(AdmissionTest, RefusesCodeThatOnlyOtherCompilersRead) {
   expect_refused("inactive-code", "#ifndef __CUDA_ARCH__\nstatic int x = system(\"true\");\n#endif\n");
-  expect_refused("inactive-code", "#ifdef __clang__\n#else\nint host() { return 1; }\n#endif\n");
+  expect_refused("conditional", "#ifdef __clang__\n#else\nint host() { return 1; }\n#endif\n");
+  expect_refused("inactive-code",
+                 "#if __CUDA_ARCH__ >= 100\n#else\nint host() { return 1; }\n#endif\n"
+                 "#if __CUDA_ARCH__ > 9000\nint host() { return 1; }\n#endif\n");
 }
 
-TEST_F(AdmissionTest, IgnoresLineDirectives) {
-  expect_refused("host-function", "#line 1 \"/usr/include/stdio.h\"\nvoid f() {}\n");
+TEST_F(AdmissionTest, RefusesLineDirectives) {
+  expect_refused("line", "#line 1 \"/usr/include/stdio.h\"\nvoid f() {}\n");
 }
 
 TEST_F(AdmissionTest, NamesFileAndLine) {

@@ -3,9 +3,12 @@
 // one context), callees and variables with their initialisers, alignment and address space, and metadata that
 // optimisers obey (loop hints, ranges, alias classes, NVVM annotations). Not compared: names of locals, debug
 // locations, source locations of inline assembly. A variable that the host can write must have the same name:
-// exchanging
-// two tables of the same type gives a different program.
-#include "extractor/slice/ir_compare.h"
+// exchanging two tables of the same type gives a different program.
+//
+// Kernels are compared from one function outwards, because internal functions of a slice may have other names than in
+// the unit. Modules of one unit are compared symbol by symbol: there a name is what a symbol is known by, and each
+// symbol that differs is wanted, not only the first.
+#include "core/compiler/ir_compare.h"
 
 #include <llvm/Demangle/Demangle.h>
 #include <llvm/IR/Constants.h>
@@ -44,7 +47,62 @@ class Comparison {
     return std::nullopt;
   }
 
+  /// The difference of two symbols of one name, which may be declarations; nothing if there is none.
+  std::optional<std::string> compare_symbols(const GlobalValue& a, const GlobalValue& b) {
+    begin();
+    if (!same_linkage(a, b) || !same_definition(a, b))
+      return difference_.empty() ? "it is declared differently" : difference_;
+    return std::nullopt;
+  }
+  /// The same for what belongs to no symbol.
+  std::optional<std::string> compare_rest(const Module& a, const Module& b) {
+    begin();
+    if (a.getModuleInlineAsm() != b.getModuleInlineAsm()) return "assembly at file scope";
+    std::set<StringRef> names;
+    for (auto* module : {&a, &b})
+      for (auto& list : module->named_metadata()) names.insert(list.getName());
+    for (StringRef name : names) {
+      auto *left = a.getNamedMetadata(name), *right = b.getNamedMetadata(name);
+      bool same = left && right && left->getNumOperands() == right->getNumOperands();
+      for (unsigned i = 0; same && i < left->getNumOperands(); ++i)
+        same = same_metadata(left->getOperand(i), right->getOperand(i));
+      if (!same) return "metadata " + name.str();
+    }
+    return std::nullopt;
+  }
+
  private:
+  /// Forgets what was paired: a pair that was assumed equal in a comparison that failed need not be.
+  void begin() {
+    by_name_ = true;
+    values_.clear(), structs_.clear(), nodes_.clear(), contents_.clear(), difference_.clear();
+  }
+
+  bool same_linkage(const GlobalValue& a, const GlobalValue& b) {
+    auto *left = dyn_cast<GlobalObject>(&a), *right = dyn_cast<GlobalObject>(&b);
+    if (a.getLinkage() != b.getLinkage() || a.getVisibility() != b.getVisibility() ||
+        a.getDLLStorageClass() != b.getDLLStorageClass() || a.isDSOLocal() != b.isDSOLocal() ||
+        a.getThreadLocalMode() != b.getThreadLocalMode() || a.getPartition() != b.getPartition() ||
+        a.hasComdat() != b.hasComdat())
+      return differ("its linkage differs");
+    if (a.hasComdat() && (a.getComdat()->getName() != b.getComdat()->getName() ||
+                          a.getComdat()->getSelectionKind() != b.getComdat()->getSelectionKind()))
+      return differ("its comdat differs");
+    if (left && right && left->getSection() != right->getSection()) return differ("its section differs");
+    return true;
+  }
+
+  bool same_definition(const GlobalValue& a, const GlobalValue& b) {
+    if (a.getValueID() != b.getValueID()) return differ("a symbol of another kind");
+    if (auto* left = dyn_cast<GlobalAlias>(&a))
+      return same_value(left->getAliasee(), cast<GlobalAlias>(b).getAliasee()) || differ("an alias of another symbol");
+    if (auto* left = dyn_cast<GlobalIFunc>(&a))
+      return same_value(left->getResolver(), cast<GlobalIFunc>(b).getResolver()) || differ("another resolver");
+    if (!same_object(a, b)) return false;
+    auto* left = dyn_cast<Function>(&a);
+    return !left || left->isDeclaration() || same_body(*left, cast<Function>(b));
+  }
+
   bool differ(const std::string& what) {
     if (difference_.empty()) difference_ = what;
     return false;
@@ -175,6 +233,13 @@ class Comparison {
 
   bool same_constant(const Constant* a, const Constant* b) {
     if (a == b) return true;  // Simple constants are unique in a context.
+    if (auto* left = dyn_cast<BlockAddress>(a)) {
+      auto* right = cast<BlockAddress>(b);
+      auto place = [](const BlockAddress& of) {
+        return std::distance(of.getFunction()->begin(), of.getBasicBlock()->getIterator());
+      };
+      return same_global(left->getFunction(), right->getFunction()) && place(*left) == place(*right);
+    }
     if (isa<ConstantData>(a)) {
       // The types may be equal only by structure; zero, undef and data arrays of such types are equal values too.
       if (auto* left = dyn_cast<ConstantDataSequential>(a))
@@ -191,7 +256,7 @@ class Comparison {
         if (!same_type(address->getSourceElementType(), other->getSourceElementType())) return false;
       }
     } else if (!isa<ConstantAggregate>(a)) {
-      return false;  // Block addresses and other constants that no kernel has.
+      return false;  // Constants that clang does not make.
     }
     if (a->getNumOperands() != b->getNumOperands()) return false;
     for (unsigned i = 0; i < a->getNumOperands(); ++i)
@@ -199,30 +264,45 @@ class Comparison {
     return true;
   }
 
+  /// A symbol that is used: by name it is the same if its name is, because each symbol is compared for itself.
+  bool same_named(const GlobalValue* a, const GlobalValue* b) {
+    if (a->hasPrivateLinkage() != b->hasPrivateLinkage()) return false;
+    if (!a->hasPrivateLinkage()) return a->getName() == b->getName();
+    auto [known, fresh] = contents_.try_emplace({a, b}, true);
+    if (fresh) known->second = same_definition(*a, *b);
+    return contents_.at({a, b});
+  }
+
   bool same_global(const GlobalValue* a, const GlobalValue* b) {
+    if (by_name_) return same_named(a, b);
     auto [known, fresh] = values_.try_emplace(a, b);
     if (!fresh) return known->second == b || differ("two uses of one symbol have become uses of two", *a, *b);
     if (!paired_.insert(b).second) return differ("uses of two symbols have become uses of one", *a, *b);
     bool visible = !a->hasLocalLinkage() || !b->hasLocalLinkage();
     if (visible && a->getName() != b->getName())
       return differ("another symbol: " + a->getName().str() + " against " + b->getName().str());
-    if (a->hasLocalLinkage() != b->hasLocalLinkage() || a->getAddressSpace() != b->getAddressSpace() ||
-        a->isDeclaration() != b->isDeclaration() || a->isThreadLocal() != b->isThreadLocal() ||
-        a->getUnnamedAddr() != b->getUnnamedAddr())
-      return differ("symbol " + a->getName().str() + " is declared differently");
-    if (auto* left = dyn_cast<Function>(a)) {
-      auto* right = dyn_cast<Function>(b);
+    return same_object(*a, *b);
+  }
+
+  /// Everything but the body of a function.
+  bool same_object(const GlobalValue& a, const GlobalValue& b) {
+    if (a.hasLocalLinkage() != b.hasLocalLinkage() || a.getAddressSpace() != b.getAddressSpace() ||
+        a.isDeclaration() != b.isDeclaration() || a.isThreadLocal() != b.isThreadLocal() ||
+        a.getUnnamedAddr() != b.getUnnamedAddr())
+      return differ("symbol " + a.getName().str() + " is declared differently");
+    if (auto* left = dyn_cast<Function>(&a)) {
+      auto* right = dyn_cast<Function>(&b);
       return right ? same_declaration(*left, *right) : differ("a function against a variable");
     }
-    auto* left = dyn_cast<GlobalVariable>(a);
-    auto* right = dyn_cast<GlobalVariable>(b);
-    if (!left || !right) return differ("symbol " + a->getName().str() + " is of another kind");
+    auto* left = dyn_cast<GlobalVariable>(&a);
+    auto* right = dyn_cast<GlobalVariable>(&b);
+    if (!left || !right) return differ("symbol " + a.getName().str() + " is of another kind");
     if (!same_type(left->getValueType(), right->getValueType()) || left->isConstant() != right->isConstant() ||
         left->getAlign() != right->getAlign() || left->isExternallyInitialized() != right->isExternallyInitialized())
-      return differ("variable " + a->getName().str() + " is declared differently", *a, *b);
+      return differ("variable " + a.getName().str() + " is declared differently", a, b);
     if (left->hasInitializer() && !same_value(left->getInitializer(), right->getInitializer()))
-      return differ("variable " + a->getName().str() + " has another initial value", *a, *b);
-    return same_annotations(*a, *b);
+      return differ("variable " + a.getName().str() + " has another initial value", a, b);
+    return same_annotations(a, b);
   }
 
   bool same_declaration(const Function& a, const Function& b) {
@@ -230,7 +310,12 @@ class Comparison {
       return differ("function " + a.getName().str() + " has another type or calling convention");
     if (!same_attributes(a.getAttributes(), b.getAttributes(), ("function " + a.getName().str()).c_str())) return false;
     if (!same_annotations(a, b)) return false;
-    if (!a.isDeclaration()) pending_.push_back({&a, &b});
+    if (by_name_)
+      for (auto has : {&Function::hasPersonalityFn, &Function::hasPrefixData, &Function::hasPrologueData})
+        if ((a.*has)() != (b.*has)()) return differ("function " + a.getName().str() + " is declared differently");
+    if (by_name_ && a.hasPersonalityFn() && !same_value(a.getPersonalityFn(), b.getPersonalityFn()))
+      return differ("function " + a.getName().str() + " has another personality");
+    if (!by_name_ && !a.isDeclaration()) pending_.push_back({&a, &b});
     return true;
   }
 
@@ -346,6 +431,8 @@ class Comparison {
     return true;
   }
 
+  bool by_name_ = false;  ///< Symbols are the same if their names are.
+  std::map<std::pair<const GlobalValue*, const GlobalValue*>, bool> contents_;  ///< Of constants without a name.
   std::map<const Value*, const Value*> values_;
   std::set<const Value*> paired_;
   std::map<StructType*, StructType*> structs_;
@@ -358,6 +445,30 @@ class Comparison {
 
 std::optional<std::string> first_difference(const Function& left, const Function& right) {
   return Comparison().run(left, right);
+}
+
+std::vector<SymbolDifference> differing_symbols(const Module& left, const Module& right) {
+  using Kind = SymbolDifference::Kind;
+  std::vector<SymbolDifference> all;
+  Comparison comparison;
+  auto is_compared = [](const GlobalValue& value) { return !value.hasPrivateLinkage(); };
+  for (auto& value : left.global_values()) {
+    if (!is_compared(value)) continue;
+    auto* other = right.getNamedValue(value.getName());
+    if (!other || other->isDeclaration() != value.isDeclaration()) {
+      if (!value.isDeclaration()) all.push_back({Kind::Removed, value.getName().str(), {}});
+      continue;
+    }
+    if (auto what = comparison.compare_symbols(value, *other))
+      all.push_back({Kind::Changed, value.getName().str(), *what});
+  }
+  for (auto& value : right.global_values()) {
+    if (!is_compared(value) || value.isDeclaration()) continue;
+    auto* other = left.getNamedValue(value.getName());
+    if (!other || other->isDeclaration()) all.push_back({Kind::Added, value.getName().str(), {}});
+  }
+  if (auto what = comparison.compare_rest(left, right)) all.push_back({Kind::Changed, {}, *what});
+  return all;
 }
 
 std::string plain_name(llvm::StringRef mangled) {

@@ -1,0 +1,61 @@
+// The host half of a translation unit as IR: what a patch of device code must not change. The unit is compiled by clang
+// for the host alone, unoptimised and without debug information, on given versions of the application's files. A file
+// is recognised by its identity, whatever path leads to it, so that no include reads another version. Lines keep the
+// numbers that they have in the original, so that __LINE__ and std::source_location are no difference.
+#pragma once
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/compiler/frontend.h"
+#include "core/toolchain/nvcc_command.h"
+
+namespace llvm {
+class LLVMContext;
+class Module;
+}  // namespace llvm
+
+namespace kernelift {
+
+/// One compile of the application, of a GPU source or a plain one.
+struct HostUnit {
+  std::string file, folder;  ///< The main file; the folder in which the command runs.
+  CompilerCommand command;
+  SourceInput::Language language = SourceInput::Language::Cuda;
+  HeaderSet headers = HeaderSet::Lean;  ///< The headers to try first.
+};
+
+/// A line after which the numbers of lines go on as in the original.
+struct LineNote {
+  size_t offset = 0;  ///< The first byte of that line.
+  unsigned next = 0;  ///< The number of the line after it.
+};
+
+/// A file with the text that it has, or would have.
+struct FileVersion {
+  std::filesystem::path path;  ///< Links resolved.
+  std::string text;
+  std::vector<LineNote> lines;  ///< In ascending order; empty: the text's own numbers.
+};
+
+struct HostHalf {
+  std::unique_ptr<llvm::Module> module;
+  HeaderSet headers = HeaderSet::Lean;   ///< The headers with which it was compiled.
+  std::set<std::filesystem::path> read;  ///< The given files that it read.
+};
+
+/// Compiles with unit.headers, and if that fails and `only` is false with the other set. An Error holds diagnostics.
+Result<HostHalf> compile_host_half(llvm::LLVMContext& context, const HostUnit& unit,
+                                   const std::vector<FileVersion>& files, bool only = false);
+
+/// What the preprocessor reads for the unit's host half.
+struct HostText {
+  std::set<std::filesystem::path> read;  ///< The given files that it read.
+  std::set<std::string> identifiers;     ///< Of the text of all files, in skipped code too; if asked for.
+};
+Result<HostText> read_host_text(const HostUnit& unit, const std::vector<FileVersion>& files, bool identifiers);
+
+}  // namespace kernelift

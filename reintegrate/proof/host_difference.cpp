@@ -1,0 +1,167 @@
+// A kernel's stub is known by what it does, not by its name alone: it pops the launch's configuration and launches. A
+// shadow of a device variable is known by having no value: nothing in the host program reads it except by its address.
+#include "reintegrate/proof/host_difference.h"
+
+#include <llvm/Demangle/Demangle.h>
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/Module.h>
+
+#include <algorithm>
+#include <map>
+
+#include "core/compiler/ir_compare.h"
+#include "core/compiler/launch_cut.h"
+
+namespace kernelift::reintegrate {
+namespace {
+
+using namespace llvm;
+using Kind = SymbolDifference::Kind;
+
+/// The symbols that a function uses, constants without a name by their content, and whatever else lets code reach
+/// beyond its arguments; each with how often.
+std::map<std::string, int> uses_of(const Function& function) {
+  std::map<std::string, int> uses;
+  std::vector<const Constant*> open;
+  for (auto& instruction : instructions(function)) {
+    for (auto& operand : instruction.operands())
+      if (auto* constant = dyn_cast<Constant>(operand)) open.push_back(constant);
+    if (auto* call = dyn_cast<CallBase>(&instruction)) {
+      if (call->isInlineAsm()) ++uses["assembly"];
+      else if (!call->getCalledFunction()) ++uses["a call through a pointer"];
+    }
+    if (isa<IntToPtrInst>(instruction)) ++uses["an address made of a number"];
+    if (instruction.isVolatile()) ++uses["a volatile access"];
+  }
+  std::set<const Constant*> seen;
+  while (!open.empty()) {
+    const Constant* constant = open.back();
+    open.pop_back();
+    if (auto* global = dyn_cast<GlobalValue>(constant)) {
+      if (!global->hasPrivateLinkage()) {
+        if (!global->getName().starts_with("llvm.")) ++uses[global->getName().str()];
+        continue;
+      }
+      auto* variable = dyn_cast<GlobalVariable>(global);
+      auto* text =
+          variable && variable->hasInitializer() ? dyn_cast<ConstantDataArray>(variable->getInitializer()) : nullptr;
+      if (text) ++uses["data " + text->getRawDataValues().str()];
+    }
+    if (auto* expression = dyn_cast<ConstantExpr>(constant);
+        expression && expression->getOpcode() == Instruction::IntToPtr)
+      ++uses["an address made of a number"];
+    if (!seen.insert(constant).second) continue;
+    for (auto& operand : constant->operands())
+      if (auto* inner = dyn_cast<Constant>(operand)) open.push_back(inner);
+  }
+  return uses;
+}
+
+bool is_stub(const GlobalValue* value) {
+  auto* function = dyn_cast_or_null<Function>(value);
+  if (!function || function->isDeclaration() || !function->getName().contains("__device_stub__")) return false;
+  for (auto& [used, times] : uses_of(*function))
+    if (used != "__cudaPopCallConfiguration" && used != "cudaLaunchKernel" && used != "cudaLaunchKernel_ptsz" &&
+        used != function->getName())
+      return false;
+  return !function->hasSection();
+}
+
+bool is_shadow(const GlobalValue* value) {
+  auto* variable = dyn_cast_or_null<GlobalVariable>(value);
+  return variable && variable->hasInitializer() && isa<UndefValue>(variable->getInitializer()) &&
+         !variable->hasSection() && !variable->isThreadLocal() && variable->hasLocalLinkage();
+}
+
+/// True if the function uses nothing that it did not use before.
+bool uses_nothing_new(const GlobalValue* before, const GlobalValue* after) {
+  auto *left = dyn_cast_or_null<Function>(before), *right = dyn_cast_or_null<Function>(after);
+  if (!left || !right || left->isDeclaration() || right->isDeclaration() ||
+      left->getFunctionType() != right->getFunctionType() || left->getLinkage() != right->getLinkage() ||
+      left->getAttributes() != right->getAttributes() || left->getSection() != right->getSection())
+    return false;
+  auto known = uses_of(*left);
+  return std::ranges::all_of(uses_of(*right), [&](auto& use) { return known.contains(use.first); });
+}
+
+HostChange described(const SymbolDifference& difference) {
+  std::string what = difference.kind == Kind::Added     ? "the patch adds it"
+                     : difference.kind == Kind::Removed ? "it is gone with the patch"
+                                                        : difference.what;
+  return {demangle(difference.symbol), what};
+}
+
+}  // namespace
+
+std::optional<HostChange> change_by_candidate(const Module& without, const Module& with, bool relocatable,
+                                              std::set<std::string>* permitted) {
+  for (auto& difference : differing_symbols(without, with)) {
+    const GlobalValue *before = without.getNamedValue(difference.symbol),
+                      *after = with.getNamedValue(difference.symbol);
+    bool gone = difference.kind == Kind::Removed, fresh = difference.kind == Kind::Added;
+    if (difference.symbol.empty()) return described(difference);
+    // A stub or shadow that is gone was used by nothing, or its users differ.
+    if ((gone || is_stub(after)) && (fresh || is_stub(before))) {
+      if (fresh && !after->hasLocalLinkage())
+        return HostChange{demangle(difference.symbol),
+                          "the patch adds a kernel, which other files and libraries could call instead of a function "
+                          "of that name; a static one, or one in an unnamed namespace, they could not"};
+      continue;
+    }
+    if ((gone || is_shadow(after)) && (fresh || is_shadow(before))) {
+      if (fresh && relocatable && !StringRef(difference.symbol).starts_with("_Z"))
+        return HostChange{difference.symbol,
+                          "the patch adds a device variable that relocatable code makes a global name of the program; "
+                          "a static one, or one in a namespace, would not be"};
+      continue;
+    }
+    if (permitted && difference.kind == Kind::Changed && uses_nothing_new(before, after)) {
+      permitted->insert(demangle(difference.symbol));
+      continue;
+    }
+    return described(difference);
+  }
+  return std::nullopt;
+}
+
+std::optional<HostChange> change_beyond_launches(Module& without, Module& with) {
+  std::vector<SymbolDifference> all = differing_symbols(without, with);
+  if (all.empty()) return std::nullopt;
+  for (auto& difference : all)
+    if (difference.kind != Kind::Changed || difference.symbol.empty()) {
+      // Geometry may use a further inline function of a header: dim3's constructor.
+      auto* added = difference.kind == Kind::Added ? with.getFunction(difference.symbol) : nullptr;
+      if (!added || !StringRef(difference.symbol).starts_with("_ZN4dim3")) return described(difference);
+    }
+  cut_launches(without), cut_launches(with);
+  std::set<std::string> differed;
+  for (auto& difference : all) differed.insert(difference.symbol);
+  for (auto& difference : differing_symbols(without, with))
+    if (difference.kind == Kind::Changed && differed.contains(difference.symbol)) return described(difference);
+  return std::nullopt;
+}
+
+std::optional<HostChange> change_beyond_launcher(Module& without, Module& with, const std::string& launcher) {
+  std::set<std::string> redirected;
+  for (auto& difference : differing_symbols(without, with)) {
+    auto *before = without.getNamedValue(difference.symbol), *after = with.getNamedValue(difference.symbol);
+    if (difference.symbol.empty()) return described(difference);
+    bool inlined = [](auto* value) {
+      return value->hasLinkOnceODRLinkage() || value->hasWeakODRLinkage();
+    }(difference.kind == Kind::Removed ? before : after);
+    // The header instantiates templates of its own and of the standard library.
+    if (difference.kind == Kind::Added && (inlined || is_in_namespace(difference.symbol, launcher))) continue;
+    if (difference.kind == Kind::Removed && inlined) continue;
+    if (difference.kind != Kind::Changed || !isa<Function>(before)) return described(difference);
+    redirected.insert(difference.symbol);
+  }
+  remove_launches(without, launcher), remove_launches(with, launcher);
+  for (auto& difference : differing_symbols(without, with))
+    if (difference.kind == Kind::Changed && redirected.contains(difference.symbol)) return described(difference);
+  return std::nullopt;
+}
+
+}  // namespace kernelift::reintegrate

@@ -1,0 +1,187 @@
+// Three texts of each file are compiled, equal ones once: `declared` has what the patch declares and none of the
+// candidate's text, `after` is the patched file, and `knobs` has only knobs' new numbers. A knob's value is the user's
+// own constant with another number in its place, wherever it is used; that edit needs no comparison.
+//   declared = after    but for stubs and shadows
+//   knobs = declared    but for the configuration of launches
+#include "reintegrate/proof/host_proof.h"
+
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "core/compiler/paths.h"
+#include "core/compiler/source_tokens.h"
+#include "reintegrate/patch/text_diff.h"
+#include "reintegrate/proof/host_difference.h"
+#include "reintegrate/proof/proof_process.h"
+#include "reintegrate/proof/touched_units.h"
+
+namespace fs = std::filesystem;
+
+namespace kernelift::reintegrate {
+namespace {
+
+/// Where the numbers of `text`'s lines have to go on as in `original`. None if the text numbers its lines itself.
+std::vector<LineNote> line_notes(const std::string& original, const std::string& text) {
+  if (original == text) return {};
+  auto tokens = source_tokens(text);
+  for (auto& directive : directives(tokens))
+    if (directive.begin < directive.end &&
+        (tokens[directive.begin].is("line") || tokens[directive.begin].kind == SourceToken::Kind::Number))
+      return {};
+  auto from = split_lines(original), to = split_lines(text);
+  std::vector<LineNote> notes;
+  for (auto& hunk : diff_lines(from, to)) {
+    if (hunk.new_end == 0 || hunk.old_end - hunk.old_begin == hunk.new_end - hunk.new_begin) continue;
+    notes.push_back(
+        {static_cast<size_t>(to[hunk.new_end - 1].text.data() - text.data()), static_cast<unsigned>(hunk.old_end + 1)});
+  }
+  return notes;
+}
+
+std::string first_error(const std::string& diagnostics) {
+  size_t at = diagnostics.find("error:");
+  size_t begin = at == std::string::npos ? 0 : diagnostics.rfind('\n', at) + 1;
+  return diagnostics.substr(begin, diagnostics.find('\n', begin) - begin);
+}
+
+class Proving {
+ public:
+  explicit Proving(const HostQuestion& question) : q_(question) {
+    for (auto& change : q_.patch.changes) {
+      auto version = [&](const std::string& text) {
+        return FileVersion{change.path, text, line_notes(change.before, text)};
+      };
+      if (!change.created) before_.push_back(version(change.before)), knobs_.push_back(version(change.knobs));
+      if (!change.created || q_.patch.embeds()) declared_.push_back(version(change.declared));
+      after_.push_back(version(change.after));
+      only_knobs_ &= change.declared == change.knobs;
+    }
+  }
+
+  Result<HostProof> run() {
+    auto begin = std::chrono::steady_clock::now();
+    TouchedUnits touched = touched_units(q_.mep, q_.scan, q_.patch);
+    if (!touched.unread.empty() || touched.units.empty()) {
+      std::string file = touched.unread.empty() ? q_.patch.changes[0].name : touched.unread[0];
+      KERNELIFT_TRY(unproven(file, "no compile command is known that reads it; run `kernelift scan` again"));
+    }
+    for (auto& unit : touched.units) KERNELIFT_TRY(prove(unit));
+    if (!permitted_.empty()) {
+      std::string names;
+      for (auto& name : permitted_) names += (names.empty() ? "'" : ", '") + name + "'";
+      proof_.notes.push_back("Allowed: the patch changes " + names +
+                             " for the host too; what they use is what they used before.");
+    }
+    proof_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return std::move(proof_);
+  }
+
+ private:
+  /// For what cannot be compared: an Error, or a note if the user allows it.
+  Status unproven(const std::string& file, const std::string& why) {
+    if (!q_.rules.allow_unproven)
+      return refused("that the host program stays as it is cannot be proven for " + file + ": " + why +
+                     " (--allow-unproven-host patches it all the same)");
+    proof_.notes.push_back("Not proven for " + file + ", that the host program stays as it is: " + why + ".");
+    return done();
+  }
+
+  std::string name_of(const HostUnit& unit) const {
+    std::error_code ignored;
+    fs::path root = fs::weakly_canonical(q_.mep.app_root, ignored);
+    fs::path relative = fs::path(unit.file).lexically_relative(root);
+    return relative.empty() || relative.native().starts_with("..") ? unit.file : relative.string();
+  }
+
+  Error changed(const HostUnit& unit, const HostChange& change) const {
+    std::string what = change.symbol.empty() ? change.what : "'" + change.symbol + "': " + change.what;
+    return refused("the patch would change the host program, of which a candidate may change nothing but launches: " +
+                   name_of(unit) + ", " + what);
+  }
+
+  Status prove(HostUnit unit) {
+    llvm::LLVMContext context;
+    auto declared = compile_host_half(context, unit, q_.patch.embeds() ? before_ : declared_);
+    if (!declared.ok()) {
+      if (compile_host_half(context, unit, before_).ok())
+        return refused("the host half of " + name_of(unit) +
+                       " does not compile with the patch's launches: " + first_error(declared.error().message));
+      return unproven(name_of(unit), "clang cannot compile its host half, with the patch or without: " +
+                                         first_error(declared.error().message));
+    }
+    unit.headers = declared->headers;
+    KERNELIFT_TRY(check_macros(unit));
+    auto after = compile_host_half(context, unit, after_, true);
+    if (!after.ok())
+      return refused("the host half of " + name_of(unit) +
+                     " does not compile with the patch: " + first_error(after.error().message));
+    ++proof_.units;
+    if (q_.patch.embeds()) {
+      auto change = change_beyond_launcher(*declared->module, *after->module, q_.patch.launcher);
+      return change ? Status(changed(unit, *change)) : done();
+    }
+    std::set<std::string>* permitted = q_.rules.allow_changes ? &permitted_ : nullptr;
+    if (auto change = change_by_candidate(*declared->module, *after->module, unit.command.relocatable, permitted)) {
+      Error error = changed(unit, *change);
+      if (is_for_both(change->symbol) && !permitted)
+        error.message += "; --allow-host-changes lets functions change that are compiled for both sides";
+      return error;
+    }
+    if (only_knobs_) return done();
+    auto knobs = compile_host_half(context, unit, knobs_, true);
+    if (!knobs.ok())
+      return refused("the host half of " + name_of(unit) +
+                     " does not compile with the patch's constants: " + first_error(knobs.error().message));
+    auto change = change_beyond_launches(*knobs->module, *declared->module);
+    return change ? Status(changed(unit, *change)) : done();
+  }
+
+  bool is_for_both(const std::string& symbol) const {
+    return std::ranges::any_of(q_.mep.functions, [&](auto& function) {
+      return function.on_host && symbol.find(function.name) != std::string::npos;
+    });
+  }
+
+  /// A new macro must have a name that the unit reads nowhere, in no header and in no conditional that it skips.
+  Status check_macros(const HostUnit& unit) {
+    if (q_.patch.macros.empty()) return done();
+    HostUnit by_toolkit = unit;
+    by_toolkit.headers = cuda_toolkit() ? HeaderSet::Toolkit : unit.headers;
+    for (const HostUnit* as : {&unit, static_cast<const HostUnit*>(&by_toolkit)}) {
+      if (as != &unit && as->headers == unit.headers) continue;
+      auto text = read_host_text(*as, before_, true);
+      if (!text.ok() && as == &unit) return std::move(text).error();
+      for (auto& name : q_.patch.macros)
+        if (text.ok() && text->identifiers.contains(name)) return taken(unit, name);
+    }
+    return done();
+  }
+  Error taken(const HostUnit& unit, const std::string& name) const {
+    return refused("the candidate defines the macro '" + name + "', a name that " + name_of(unit) +
+                   " or a header that it includes uses");
+  }
+
+  const HostQuestion& q_;
+  HostProof proof_;
+  std::vector<FileVersion> before_, knobs_, declared_, after_;
+  bool only_knobs_ = true;  ///< The patch declares no launches.
+  std::set<std::string> permitted_;
+};
+
+}  // namespace
+
+std::string HostProof::text() const {
+  char line[96];
+  std::snprintf(line, sizeof line, "the host half of %zu unit%s is as it was: compared in %.2f s", units,
+                units == 1 ? "" : "s", seconds);
+  return line;
+}
+
+Result<HostProof> prove_host_half(const HostQuestion& question) {
+  return in_own_process([&] { return Proving(question).run(); });
+}
+
+}  // namespace kernelift::reintegrate

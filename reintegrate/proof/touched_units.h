@@ -1,0 +1,22 @@
+// The compiles of an application that read the files of a patch: as main files, or by #include.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "core/compiler/host_half.h"
+#include "core/model/mep.h"
+#include "core/model/scan/scan_index.h"
+#include "reintegrate/patch/source_patch.h"
+
+namespace kernelift::reintegrate {
+
+struct TouchedUnits {
+  std::vector<HostUnit> units;
+  /// Files of the patch that no known compile reads: nothing could be compared for them.
+  std::vector<std::string> unread;
+};
+
+/// The scan's units and the plain sources of its compile database; without a scan only the MEP's own unit.
+TouchedUnits touched_units(const Mep& mep, const ScanIndex* scan, const SourcePatch& patch);
+
+}  // namespace kernelift::reintegrate

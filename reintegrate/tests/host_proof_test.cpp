@@ -1,0 +1,509 @@
+// What a patch may and may not change of the host program, with clang's real host pass on a real application. Each
+// hostile candidate would pass the application's check and be faster: it is refused for what it does beside that.
+#include "reintegrate/proof/host_proof.h"
+
+#include "core/tests/expression_literal.h"
+#include "reintegrate/patch/source_patch.h"
+#include "reintegrate/proof/proof_process.h"
+#include "reintegrate/tests/application.h"
+
+namespace kernelift::reintegrate {
+namespace {
+
+const char* const kApplication =
+    "#include <cstdio>\n"
+    "#include <cstdlib>\n"
+    "#include \"config.h\"\n"
+    "struct Options {\n"
+    "  int verbose;\n"
+    "};\n"
+    "constexpr int kScale = 2;\n"
+    "__host__ __device__ inline float scaled(float x) { return kScale * x; }\n"
+    "// The kernel.\n"
+    "__global__ void scale(float* a, int n) {\n"
+    "  int i = blockIdx.x * BLOCK + threadIdx.x;\n"
+    "  if (i < n) a[i] = scaled(a[i]);\n"
+    "}\n"
+    "// The host.\n"
+    "static void check(cudaError_t error, int line) {\n"
+    "  if (error != cudaSuccess) std::fprintf(stderr, \"line %d\\n\", line), std::exit(1);\n"
+    "}\n"
+    "#define CHECK(call) check(call, __LINE__)\n"
+    "static int smaller(long a, long b) { return a < b ? a : b; }\n"
+    "int main(int argc, char** argv) {\n"
+    "  Options options{};\n"
+    "  float* a = nullptr;\n"
+    "  int n = smaller(argc * 1000, kScale * 4000);\n"
+    "  CHECK(cudaMalloc(&a, n * sizeof(float)));\n"
+    "  dim3 grid((n + BLOCK - 1) / BLOCK);\n"
+    "  scale<<<grid, BLOCK>>>(a, n);\n"
+    "  CHECK(cudaGetLastError());\n"
+    "  CHECK(cudaDeviceSynchronize());\n"
+    "  float first = 0;\n"
+    "  CHECK(cudaMemcpy(&first, a, sizeof first, cudaMemcpyDeviceToHost));\n"
+    "  for (int i = 0; i < options.verbose; ++i) std::printf(\"%s %f\\n\", argv[0], scaled(first));\n"
+    "  return 0;\n"
+    "}\n";
+constexpr uint32_t kFirst = 7, kLast = 13;  // The lines of the slice: from kScale to the end of the kernel.
+
+class HostProofTest : public Application {
+ protected:
+  void SetUp() override {
+    Application::SetUp();
+    std::filesystem::remove_all(root / "src");
+    write("src/config.h", "#pragma once\n#define BLOCK 64\n");
+    write("src/app.cu", kApplication);
+    request.host = {};
+    Mep& mep = request.mep;
+    mep = {};
+    mep.kernel_key = "scale(float*, int)", mep.kernel_name = "scale", mep.kernel_id = "1234abcd";
+    mep.unit = "src/app.cu", mep.app_root = root.string();
+    mep.parameters = {{"a", "float *", "float", false, ""}, {"n", "int", "", false, "int"}};
+    mep.functions = {{"scaled", "src/app.cu", 8, 8, true}};
+    ScanIndex scan;
+    scan.root = root.string(), scan.language = "cuda";
+    scan.units = {unit("src/app.cu")};
+    ScannedKernel kernel;
+    kernel.id = mep.kernel_id, kernel.key = mep.kernel_key, kernel.name = "scale";
+    size_t begin = std::string(kApplication).find("__global__");
+    kernel.definition = {"src/app.cu", begin, std::string(kApplication).find("}\n", begin) + 1, 10, 13};
+    scan.kernels = {kernel};
+    request.scan = scan;
+    slice_lines("src/app.cu", kFirst, kLast);
+  }
+
+  ScannedUnit unit(const std::string& file) {
+    return {(root / file).string(), root.string(), {"nvcc", "-c", file, "-o", "out.o"}, {}, "lean"};
+  }
+  void slice_lines(const std::string& file, uint32_t first, uint32_t last) {
+    request.mep.origins.clear(), request.original.clear();
+    std::string text = read(file);
+    auto lines = split_lines(text);
+    for (uint32_t line = first; line <= last; ++line) {
+      request.mep.origins.push_back({file, line});
+      request.original += std::string(lines[line - 1].text) + "\n";
+    }
+    request.candidate.source = request.original;
+  }
+  /// Launches blocks of `threads` threads, as many threads as before.
+  void launch_blocks_of(int threads) {
+    LaunchSite site;
+    site.kernels = {request.mep.kernel_id}, site.enclosing = "main";
+    std::string text = read("src/app.cu"), call = "scale<<<grid, BLOCK>>>(a, n)";
+    size_t at = text.find(call);
+    auto range = [&](size_t begin, size_t length) {
+      return SourceRange{"src/app.cu", at + begin, at + begin + length, 26, 26};
+    };
+    site.range = range(0, call.size()), site.grid_range = range(8, 4), site.block_range = range(14, 5);
+    site.grid[0] = "ceil_div(n, BLOCK)"_e, site.block[0] = "BLOCK"_e;
+    site.grid_form = "dim3", site.block_form = "number", site.argument_text = {"a", "n"};
+    request.mep.launches = {site};
+    MepInstance instance;
+    instance.geometry = {{16, 1, 1}, {64, 1, 1}, 0, false};
+    request.mep.instances = {instance};
+    CandidateLaunch launch = CandidateLaunch::as_recorded("scale");
+    launch.grid[0] = "ceil_div(gx * bx, T)"_e, launch.block[0] = "T"_e;
+    request.candidate.launches = {launch};
+    request.candidate.values["T"] = threads;
+  }
+  /// Adds text behind the kernel.
+  void append(const std::string& text) { request.candidate.source += text; }
+  /// Adds text in front of the kernel.
+  void prepend(const std::string& text) { candidate("// The kernel.\n", text + "// The kernel.\n"); }
+
+  Result<SourcePatch> plan() {
+    return plan_patch({request.mep, request.original, request.candidate, &*request.scan, root});
+  }
+  /// Why the candidate is refused; empty if its patch is proven.
+  std::string verdict() {
+    auto patch = plan();
+    if (!patch.ok()) return patch.error().message;
+    proof_ = prove_host_half({request.mep, &*request.scan, *patch, request.host});
+    if (!proof_.ok()) EXPECT_EQ(proof_.error().exit, Exit::Refused);
+    return proof_.ok() ? "" : proof_.error().message;
+  }
+  /// The same for the planned patch with its text replaced: what the proof alone says, whatever planning refuses.
+  std::string verdict_on_text(const std::string& what, const std::string& instead) {
+    std::string after = kApplication;
+    size_t at = after.find(what);
+    EXPECT_NE(at, std::string::npos);
+    after.replace(at, what.size(), instead);
+    SourcePatch patch;
+    patch.changes = {{root / "src/app.cu", "src/app.cu", kApplication, after, false, kApplication, kApplication}};
+    proof_ = prove_host_half({request.mep, &*request.scan, patch, request.host});
+    return proof_.ok() ? "" : proof_.error().message;
+  }
+  std::string behind_the_kernel(const std::string& text) {
+    return verdict_on_text("// The host.\n", text + "// The host.\n");
+  }
+
+  Result<HostProof> proof_ = HostProof();
+};
+
+#define EXPECT_HAS(text, part) EXPECT_NE(std::string(text).find(part), std::string::npos) << (text)
+#define EXPECT_PROVEN(verdict) EXPECT_EQ(verdict, "")
+
+// --- honest candidates -----------------------------------------------------------------------------------------------
+
+TEST_F(HostProofTest, ProvesAChangedKernel) {
+  candidate("  if (i < n) a[i] = scaled(a[i]);\n", "  if (i >= n) return;\n  float x = a[i];\n  a[i] = x + x;\n");
+  EXPECT_PROVEN(verdict());
+  EXPECT_EQ(proof_->units, 1u);
+  RecordProperty("seconds", std::to_string(proof_->seconds));
+  std::printf("host proof: %.2f s for one unit\n", proof_->seconds);
+}
+
+TEST_F(HostProofTest, ProvesHelpersConstantsTemplatesAndLaunchBounds) {
+  prepend(
+      "#define TILE 32\n"
+      "constexpr int kTile = TILE;\n"
+      "struct Pair { float a, b; __device__ float sum() const { return a + b; } };\n"
+      "__constant__ float weights[kTile];\n"
+      "static __device__ int counter;\n"
+      "__device__ __forceinline__ float helper(float x) { return x * 2; }\n"
+      "template <int N> __device__ float power(float x) {\n  float r = 1;\n#pragma unroll 4\n"
+      "  for (int k = 0; k < N; ++k) r *= x;\n  return r;\n}\n");
+  candidate("__global__ void scale", "__launch_bounds__(64) __global__ void scale");
+  candidate("a[i] = scaled(a[i])", "a[i] = Pair{helper(a[i]), power<3>(weights[i % TILE]) - counter}.sum()");
+  EXPECT_PROVEN(verdict());
+}
+
+TEST_F(HostProofTest, ProvesAMacroAndUndefinesItBehindTheKernel) {
+  prepend("#define TILE 32\n#define TWICE_TILE (2 * TILE)\n");
+  candidate("  if (i < n)", "  if (TWICE_TILE && i < n)");
+  EXPECT_PROVEN(verdict());
+  std::string after = plan()->changes[0].after;
+  size_t kernel = after.find("a[i] = scaled"), end = after.find("\n}\n", kernel);
+  ASSERT_NE(end, std::string::npos);
+  EXPECT_EQ(after.substr(end + 3, 40), "#undef TWICE_TILE\n#undef TILE\n// The hos");
+}
+
+TEST_F(HostProofTest, ProvesALaunchOfOtherBlocks) {
+  launch_blocks_of(128);
+  candidate("blockIdx.x * BLOCK", "blockIdx.x * 128");
+  EXPECT_PROVEN(verdict());
+  EXPECT_HAS(plan()->changes[0].after, "scale<<<dim3((size_t(grid.x) * BLOCK + 127) / 128, grid.y, grid.z), 128>>>");
+}
+
+TEST_F(HostProofTest, ProvesAKnobThatHostAndKernelUse) {
+  size_t at = read("src/config.h").find("64");
+  request.mep.knobs = {{"BLOCK", 64, {"src/config.h", at, at + 2, 2, 2}, true, true, true, {"1234abcd"}}};
+  request.candidate.values = {{"BLOCK", 128}};
+  EXPECT_PROVEN(verdict());
+}
+
+TEST_F(HostProofTest, ShiftedLinesAreNoDifference) {
+  prepend("\n\n\n__device__ float helper(float x);\n");
+  EXPECT_PROVEN(verdict());
+  slice_lines("src/app.cu", kFirst, kLast);
+  candidate("// The kernel.\n", "");
+  EXPECT_PROVEN(verdict());
+}
+
+// --- row 1: the host program is the user's ---------------------------------------------------------------------------
+
+TEST_F(HostProofTest, NoMacroTakesTheNameOfAFunctionThatTheHostCalls) {
+  append(
+      "#define cudaGetLastError() ([] { static int once = std::system(\"id\"); return once; }(), "
+      "(cudaGetLastError)())\n");
+  EXPECT_HAS(verdict(), "a name that src/app.cu or a header that it includes uses");
+  // Nor does the proof rest on that.
+  EXPECT_HAS(behind_the_kernel("#define cudaGetLastError() ([] { static int once = std::system(\"id\"); return once; "
+                               "}(), (cudaGetLastError)())\n"),
+             "would change the host program");
+  for (const char* macro :
+       {"#define main hidden\n", "#define cudaMemcpy(a, b, c, d) (std::system(\"id\"), cudaSuccess)\n",
+        "#define int long\n", "#define for if (0) for\n", "#define sizeof(x) 4096\n", "#define BLOCK 1024\n",
+        "#define return std::system(\"id\"); return\n"}) {
+    EXPECT_NE(behind_the_kernel(macro), "") << macro;
+    slice_lines("src/app.cu", kFirst, kLast);
+    append(macro);
+    EXPECT_NE(verdict(), "") << macro;
+  }
+}
+
+TEST_F(HostProofTest, NoMacroStaysDefinedBehindTheKernel) {
+  append("#define HELPER 1\n");
+  EXPECT_PROVEN(verdict());
+  EXPECT_HAS(plan()->changes[0].after, "#define HELPER 1\n#undef HELPER\n");
+}
+
+TEST_F(HostProofTest, NoMacroChangesAccessInAHeader) {
+  write("src/late.h",
+        "#pragma once\nclass Late {\n private:\n  int x = 1;\n public:\n  int get() const { return x; }\n};\n");
+  EXPECT_NE(behind_the_kernel("#define private public\n#include \"late.h\"\n"), "refused");
+  append("#define private public\n");
+  EXPECT_HAS(verdict(), "is a name that C++ reserves");
+}
+
+TEST_F(HostProofTest, NoFunctionOfTheCLibraryIsReplaced) {
+  std::string system = "extern \"C\" __host__ __device__ int system(const char*) { return 0; }\n";
+  append(system);
+  EXPECT_HAS(verdict(), "linkage: 'extern \"C\" __host__ __device__ int system'");
+  EXPECT_HAS(behind_the_kernel(system), "'system'");
+}
+
+TEST_F(HostProofTest, NoConstructorIsAddedToAStructureOfTheHost) {
+  EXPECT_HAS(verdict_on_text("  int verbose;\n", "  int verbose;\n  __host__ __device__ Options() : verbose(1) {}\n"),
+             "would change the host program");
+  EXPECT_NE(verdict_on_text("  int verbose;\n", "  int verbose = 1;\n"), "");
+  EXPECT_NE(verdict_on_text("  int verbose;\n", "  int verbose, more;\n"), "") << "its layout";
+}
+
+TEST_F(HostProofTest, NoConstantThatTheHostReadsTooIsChanged) {
+  candidate("kScale = 2", "kScale = 3");
+  EXPECT_HAS(verdict(), "src/app.cu, '");
+}
+
+TEST_F(HostProofTest, NoFunctionForBothSidesIsChangedUnlessAllowed) {
+  candidate("return kScale * x", "return x + x");
+  std::string why = verdict();
+  EXPECT_HAS(why, "'scaled(float)'");
+  EXPECT_HAS(why, "--allow-host-changes");
+  request.host.allow_changes = true;
+  EXPECT_PROVEN(verdict());
+  ASSERT_EQ(proof_->notes.size(), 1u);
+  EXPECT_HAS(proof_->notes[0], "the patch changes 'scaled(float)' for the host too");
+}
+
+TEST_F(HostProofTest, WhatIsAllowedCallsNothingNew) {
+  request.host.allow_changes = true;
+  for (const char* body :
+       {"return std::system(\"id\")", "return (float)std::atoi(\"1\")", "return *(float*)(0x7f0000000000ull) * x",
+        "volatile float y = x; return y", "asm(\"nop\"); return x", "static int once = rand(); return once * x"}) {
+    slice_lines("src/app.cu", kFirst, kLast);
+    candidate("return kScale * x", body);
+    EXPECT_NE(verdict(), "") << body;
+  }
+}
+
+TEST_F(HostProofTest, NoBetterOverloadIsPickedByTheHost) {
+  for (const char* text : {"__host__ __device__ inline int smaller(int a, long b) { return 1; }\n",
+                           "__host__ __device__ inline int smaller(int a, int b) { return 1; }\n",
+                           "template <class A, class B> __host__ __device__ int smaller(A, B) { return 1; }\n"})
+    EXPECT_NE(verdict_on_text("int main(", text + std::string("int main(")), "") << text;
+}
+
+TEST_F(HostProofTest, NoOverloadOfAnOperatorIsPickedByTheHost) {
+  std::string with_operator = kApplication;
+  with_operator.replace(with_operator.find("  float first"), 0, "  dim3 both = grid + grid;\n  n += both.x;\n");
+  with_operator.replace(with_operator.find("// The kernel."), 0,
+                        "template <class T> __host__ __device__ T operator+(T a, T) { return a; }\n");
+  write("src/app.cu", with_operator);
+  std::string after = with_operator;
+  after.replace(after.find("// The host."), 0,
+                "__host__ __device__ dim3 operator+(dim3 a, dim3) { return dim3(a.x + 1); }\n");
+  SourcePatch patch;
+  patch.changes = {{root / "src/app.cu", "src/app.cu", with_operator, after, false, with_operator, with_operator}};
+  EXPECT_FALSE(prove_host_half({request.mep, &*request.scan, patch, {}}).ok());
+}
+
+TEST_F(HostProofTest, NoSpecialisationIsPickedByTheHost) {
+  std::string with_template = kApplication;
+  with_template.replace(with_template.find("// The kernel."), 0,
+                        "template <class T> struct Size { static const int value = 1; };\n");
+  with_template.replace(with_template.find("  float first"), 0, "  n += Size<float>::value;\n");
+  write("src/app.cu", with_template);
+  std::string after = with_template;
+  after.replace(after.find("// The host."), 0, "template <> struct Size<float> { static const int value = 9; };\n");
+  SourcePatch patch;
+  patch.changes = {{root / "src/app.cu", "src/app.cu", with_template, after, false, with_template, with_template}};
+  EXPECT_FALSE(prove_host_half({request.mep, &*request.scan, patch, {}}).ok());
+}
+
+TEST_F(HostProofTest, NoUsingDirectiveChangesWhatTheHostFinds) {
+  EXPECT_NE(verdict_on_text("int main(",
+                            "namespace far { int smaller(int, int) { return 1; } }\nusing namespace far;\nint main("),
+            "");
+  EXPECT_NE(verdict_on_text("  Options options{};\n", "  using namespace far;\n  Options options{};\n"), "");
+}
+
+TEST_F(HostProofTest, NoPragmaReachesTheHost) {
+  EXPECT_NE(verdict_on_text("struct Options {\n  int verbose;\n",
+                            "#pragma pack(1)\nstruct Options {\n  char c;\n  int verbose;\n"),
+            "");
+  for (const char* text :
+       {"#pragma pack(1)\n", "#pragma push_macro(\"BLOCK\")\n", "#pragma GCC poison printf\n",
+        "#pragma GCC system_header\n", "#pragma unrollx\n", "#pragma clang loop unroll(full) poison\n",
+        "#pragma clang optimize off\n", "#pragma omp parallel for\n", "#pragma weak main\n"}) {
+    slice_lines("src/app.cu", kFirst, kLast);
+    append(text);
+    EXPECT_HAS(verdict(), "pragma: '");
+  }
+}
+
+TEST_F(HostProofTest, NoConditionalIsLeftOpenOrClosesTheApplicationsOwn) {
+  for (const char* text : {"#if 0\n", "#endif\n", "#else\n", "#ifdef BLOCK\n#else\n", "#if 1\n#elif 1\n"}) {
+    slice_lines("src/app.cu", kFirst, kLast);
+    append(text);
+    EXPECT_HAS(verdict(), "conditional: '");
+    EXPECT_NE(behind_the_kernel(text), "") << text;
+  }
+}
+
+TEST_F(HostProofTest, NoBraceOrCommentIsLeftOpen) {
+  for (const char* text : {"namespace away {\n", "}\n", "/*\n", "R\"(\n", "extern \"C\" {\n", "struct Open {\n"})
+    EXPECT_NE(behind_the_kernel(text), "") << text;
+  EXPECT_NE(behind_the_kernel("namespace away {\n#define END }\n"), "");
+}
+
+TEST_F(HostProofTest, NoLineSwallowsTheNextLineOfTheApplication) {
+  slice_lines("src/app.cu", 14, 15);  // A line that the application's own code follows.
+  candidate("// The host.\n", "// The host. \\\n");
+  EXPECT_HAS(verdict(), "splice: '");
+  EXPECT_NE(verdict_on_text("  CHECK(cudaGetLastError());\n", "  // Comment \\\n  CHECK(cudaGetLastError());\n"), "");
+  slice_lines("src/app.cu", kFirst, kLast);
+  request.candidate.source += "#define HELPER 1 \\\n";
+  EXPECT_NE(verdict(), "");
+}
+
+TEST_F(HostProofTest, NoAttributeRunsCodeAtStart) {
+  for (const char* text :
+       {"__attribute__((constructor)) static void f() { std::system(\"id\"); }\n",
+        "static int once = std::system(\"id\");\n", "int once = rand();\n", "[[gnu::constructor]] static void f() {}\n",
+        "asm(\".globl environ\");\n", "extern \"C\" int puts(const char*) { return 0; }\n",
+        "void* operator new(unsigned long);\n"
+        "void operator delete(void*) noexcept {}\n",
+        "int environ_copy = 1;\n", "void f() asm(\"exit\"); void f() {}\n"})
+    EXPECT_NE(behind_the_kernel(text), "") << text;
+}
+
+TEST_F(HostProofTest, NoDeviceVariableBecomesAGlobalNameOfTheProgram) {
+  request.scan->units[0].command = {"nvcc", "-rdc=true", "-c", "src/app.cu", "-o", "out.o"};
+  prepend("__device__ char** environ;\n");
+  EXPECT_HAS(verdict(), "'environ': the patch adds a device variable");
+}
+
+TEST_F(HostProofTest, NoKernelTakesTheNameOfAFunctionOfAnotherFile) {
+  prepend("__global__ void solve(float* a) {\n  a[0] = 1;\n}\n");
+  EXPECT_HAS(verdict(), "the patch adds a kernel");
+  slice_lines("src/app.cu", kFirst, kLast);
+  prepend("static __global__ void solve(float* a) {\n  a[0] = 1;\n}\n");
+  EXPECT_PROVEN(verdict());
+}
+
+// --- launches and embedded code --------------------------------------------------------------------------------------
+
+TEST_F(HostProofTest, ALaunchEditMayComputeAConfigurationAndNothingElse) {
+  auto with_grid = [&](const std::string& grid) {
+    std::string declared = kApplication;
+    size_t at = declared.find("<<<grid, BLOCK>>>");
+    declared.replace(at, 17, "<<<" + grid + ", 128>>>");
+    SourcePatch patch;
+    patch.changes = {{root / "src/app.cu", "src/app.cu", kApplication, declared, false, kApplication, declared}};
+    auto proof = prove_host_half({request.mep, &*request.scan, patch, {}});
+    return proof.ok() ? "" : proof.error().message;
+  };
+  for (const char* grid : {"dim3((grid.x + 1) / 2, grid.y)", "n > 5 ? n / 5 : 1", "(unsigned)smaller(n, 7)",
+                           "dim3(smaller(grid.x, n), 1, 1)", "dim3{2, 3, 4}"})
+    EXPECT_EQ(with_grid(grid), "") << grid;
+  for (const char* grid : {"std::system(\"id\")", "n++", "(options.verbose = 9)", "(std::puts(\"\"), grid)",
+                           "std::atoi(argv[0])", "(check(cudaSuccess, 1), grid)"})
+    EXPECT_HAS(with_grid(grid), "would change the host program") << grid;
+}
+
+TEST_F(HostProofTest, EmbeddedCodeAddsItsLauncherAndNothingElse) {
+  launch_blocks_of(64);
+  request.candidate.launches.clear(), request.candidate.values.clear();
+  request.mep.instances[0].parameters = {{0, 8}, {8, 4}};
+  request.mep.instances[0].arguments.assign(12, std::byte{0x40});
+  EmbeddedCode code;
+  code.ptx =
+      ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry _Z5scalePfi(.param .u64 a, .param .u32 n)"
+      " { ret; }\n";
+  code.entry = "_Z5scalePfi", code.compiler = "clang", code.measured_on = "a GPU", code.why = "It is faster.";
+  auto patch = plan_patch({request.mep, request.original, request.candidate, &*request.scan, root, &code});
+  ASSERT_TRUE(patch.ok()) << patch.error().message;
+  ASSERT_TRUE(patch->embeds());
+  auto proof = prove_host_half({request.mep, &*request.scan, *patch, {}});
+  EXPECT_TRUE(proof.ok()) << proof.error().message;
+  EXPECT_EQ(proof->units, 1u);
+  std::printf("host proof: %.2f s for one unit with embedded code\n", proof->seconds);
+  // PTX that leaves its string, or a redirected launch that does more.
+  for (auto [what, instead] :
+       {std::pair{"namespace kernelift_scale", "static int once = std::system(\"id\");\nnamespace kernelift_scale"},
+        std::pair{"CHECK(cudaGetLastError());", "CHECK(cudaGetLastError()); std::system(\"id\");"},
+        std::pair{"int n = smaller", "int n = 1 + smaller"}}) {
+    SourcePatch changed = *patch;
+    bool found = false;
+    for (auto& change : changed.changes)
+      if (size_t at = change.after.find(what); at != std::string::npos)
+        change.after.replace(at, std::string(what).size(), instead), found = true;
+    ASSERT_TRUE(found) << what;
+    EXPECT_FALSE(prove_host_half({request.mep, &*request.scan, changed, {}}).ok()) << instead;
+  }
+}
+
+// --- headers, other units --------------------------------------------------------------------------------------------
+
+TEST_F(HostProofTest, EveryUnitThatIncludesAPatchedHeaderIsCompared) {
+  write("src/kernel.h", "#pragma once\nconstexpr int kWidth = 4;\n__global__ void wide(float* a) {\n  a[0] = 1;\n}\n");
+  write("src/one.cu", "#include \"kernel.h\"\nvoid one(float* a) { wide<<<1, 1>>>(a); }\n");
+  write("src/two.cpp", "#define __global__\n#include \"../src/kernel.h\"\nint two() { return kWidth; }\n");
+  write("build.json", "[{\"directory\": \"" + root.string() +
+                          "\", \"file\": \"src/two.cpp\", \"command\": \"g++ -c src/two.cpp\"}]\n");
+  request.scan->units = {unit("src/app.cu"), unit("src/one.cu")};
+  request.scan->database = (root / "build.json").string();
+  slice_lines("src/kernel.h", 2, 5);
+  candidate("a[0] = 1;", "a[0] = 2;");
+  std::string why = verdict();
+  EXPECT_HAS(why, "src/two.cpp") << "there the text is the host's";
+  write("src/two.cpp", "#include <cstdio>\nint two() { return 4; }\n");
+  EXPECT_PROVEN(verdict());
+  EXPECT_EQ(proof_->units, 1u);
+  candidate("kWidth = 4", "kWidth = 5");
+  write("src/two.cpp",
+        "#define __global__ static inline\n#include \"../src/kernel.h\"\nint two() { return kWidth; }\n");
+  EXPECT_HAS(verdict(), "src/two.cpp, 'two()'");
+}
+
+TEST_F(HostProofTest, AHeaderReachedByAnotherPathIsPatchedThereToo) {
+  write("real/kernel.h", "#pragma once\nconstexpr int kWidth = 4;\n__global__ void wide(float* a) {\n  a[0] = 1;\n}\n");
+  std::filesystem::create_directory_symlink(root / "real", root / "link");
+  write("src/one.cu", "#include \"../link/kernel.h\"\nint one(float* a) { wide<<<1, 1>>>(a); return kWidth; }\n");
+  request.scan->units = {unit("src/one.cu")};
+  slice_lines("real/kernel.h", 2, 5);
+  candidate("kWidth = 4", "kWidth = 5");
+  EXPECT_HAS(verdict(), "src/one.cu, 'one(float*)'");
+}
+
+TEST_F(HostProofTest, AUnitThatClangCannotCompileIsNotPatchedUnlessAllowed) {
+  std::string broken = std::string(kApplication) + "void broken() { undeclared(); }\n";
+  write("src/app.cu", broken);
+  candidate("a[i] = scaled(a[i])", "a[i] += a[i]");
+  std::string why = verdict();
+  EXPECT_HAS(why, "clang cannot compile its host half, with the patch or without");
+  EXPECT_HAS(why, "undeclared");
+  EXPECT_HAS(why, "--allow-unproven-host");
+  request.host.allow_unproven = true;
+  EXPECT_PROVEN(verdict());
+  EXPECT_HAS(proof_->notes.at(0), "Not proven for src/app.cu");
+}
+
+TEST_F(HostProofTest, ACompilerThatCrashesIsARefusal) {
+  auto proof = in_own_process([]() -> Result<HostProof> { std::abort(); });
+  ASSERT_FALSE(proof.ok());
+  EXPECT_EQ(proof.error().exit, Exit::Refused);
+  EXPECT_HAS(proof.error().message, "the compiler failed on the patch (Aborted)");
+  proof = in_own_process([] {
+    HostProof made;
+    made.units = 3, made.notes = {"one", "two"};
+    return Result<HostProof>(made);
+  });
+  ASSERT_TRUE(proof.ok());
+  EXPECT_EQ(proof->notes, (std::vector<std::string>{"one", "two"}));
+}
+
+TEST_F(HostProofTest, APatchThatDoesNotCompileForTheHostIsRefusedAlways) {
+  request.host = {true, true};
+  EXPECT_HAS(behind_the_kernel("constexpr int kWrong = undeclared;\n"), "does not compile with the patch");
+}
+
+TEST_F(HostProofTest, AFileThatNoKnownCompileReadsIsNotPatched) {
+  request.scan->units.clear();
+  candidate("a[i] = scaled(a[i])", "a[i] += a[i]");
+  EXPECT_HAS(verdict(), "no compile command is known that reads it");
+}
+
+}  // namespace
+}  // namespace kernelift::reintegrate
