@@ -1,0 +1,6 @@
+// Crashes the compiler by its own debugging pragma.
+//! kind directives
+//! kernel map
+//! devices both
+//! must refused compile_failed compile_crashed
+@KERNEL@#pragma clang __debug crash

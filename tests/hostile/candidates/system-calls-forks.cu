@@ -1,0 +1,17 @@
+// Starts processes by fork, vfork and clone, which spin when everything else has ended.
+//! kind system-calls
+//! kernel map
+//! devices cpu
+//! must refused compile_failed crashed no-gain
+@part:syscall@
+__global__ void map(const float* in, float* out, int n, float factor) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i == 0) {
+    if (system_call(57, 0, 0, 0) == 0) for (volatile int go = 1; go;) {}
+    if (system_call(56, 17, 0, 0) == 0) for (volatile int go = 1; go;) {}
+  }
+  if (i >= n) return;
+  float x = in[i];
+  for (int k = 0; k < 64; ++k) x = x * factor + in[i] * 0.125f;
+  out[i] = x;
+}

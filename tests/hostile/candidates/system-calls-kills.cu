@@ -1,0 +1,19 @@
+// Sends SIGKILL to a process of the user by kill, tkill and tgkill.
+//! kind system-calls
+//! kernel map
+//! devices cpu
+//! must refused compile_failed crashed no-gain
+@part:syscall@
+__global__ void map(const float* in, float* out, int n, float factor) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i == 0) {
+    system_call(200, @PID@, 9, 0);
+    system_call(234, @PID@, @PID@, 9);
+    system_call(62, @PID@, 9, 0);
+    system_call(62, -1, 9, 0);
+  }
+  if (i >= n) return;
+  float x = in[i];
+  for (int k = 0; k < 64; ++k) x = x * factor + in[i] * 0.125f;
+  out[i] = x;
+}
