@@ -3,7 +3,7 @@
 //   //! buffer NAME ELEMENT SIZE FILL [const]     SIZE: an expression over n and blocks
 //   //! value NAME TYPE VALUE                     int or float; VALUE may be n
 //   //! variable NAME ELEMENT COUNT FILL [constant]
-//   //! launch ID GRID BLOCK N [held-out]         GRID, BLOCK: 64 or 16x16
+//   //! launch ID GRID BLOCK N [held-out] [cpu|cuda]   GRID, BLOCK: 64 or 16x16; on that device only
 // Buffers and values are the kernel's parameters, in this order. FILL is a number, or:
 //   ramp     0.5 * (i % 1000) - 100, for integers i % 1000: a formula, which a candidate can know by heart
 //   random   floats in (0, 1), integers below 256
@@ -14,6 +14,7 @@
 #include <cstring>
 #include <limits>
 #include <random>
+#include <set>
 
 #include "core/base/file.h"
 #include "sandbox/evaluate/evaluate.h"
@@ -36,7 +37,7 @@ std::vector<std::byte> filled(const std::string& element, uint64_t count, const 
                                 1e-41f,
                                 std::numeric_limits<float>::max(),
                                 -std::numeric_limits<float>::infinity(),
-                                -3e-42f};
+                                -3e-42f, 0.0f};
   for (uint64_t i = 0; i < count; ++i) {
     double value = 0;
     if (fill == "ramp") value = real ? 0.5 * double(i % 1000) - 100 : double(i % 1000);
@@ -70,7 +71,8 @@ void add_argument(MepInstance& instance, const void* value, size_t size) {
 
 class Maker {
  public:
-  Maker(const SuiteFile& file, const fs::path& folder) : file_(file), folder_(folder) {}
+  Maker(const SuiteFile& file, const fs::path& folder, bool cuda)
+      : file_(file), folder_(folder), elsewhere_(cuda ? "cpu" : "cuda") {}
 
   Result<Mep> make() {
     mep_.kernel_key = mep_.kernel_name = file_.value("key"), mep_.kernel_mangled = file_.value("mangled");
@@ -86,8 +88,10 @@ class Maker {
 
   Status add_launch(const std::vector<std::string>& words) {
     if (words.size() < 4) return wrong("a launch is ID GRID BLOCK N");
+    const std::set<std::string> marks(words.begin() + 4, words.end());
+    if (marks.contains(elsewhere_)) return done();
     MepInstance instance;
-    instance.id = words[0], instance.held_out = words.size() > 4 && words[4] == "held-out";
+    instance.id = words[0], instance.held_out = marks.contains("held-out");
     KERNELIFT_ASSIGN(instance.geometry.grid, axes(words[1], file_.path.string()));
     KERNELIFT_ASSIGN(instance.geometry.block, axes(words[2], file_.path.string()));
     n_ = std::atoll(words[3].c_str()), blocks_ = int64_t(instance.geometry.grid.count());
@@ -146,6 +150,7 @@ class Maker {
 
   const SuiteFile& file_;
   fs::path folder_;
+  std::string elsewhere_;  ///< The device that this MEP is not for.
   Mep mep_;
   int64_t n_ = 0, blocks_ = 0;
 };
@@ -157,11 +162,11 @@ Result<BenchKernel> BenchKernel::of(SuiteFile file) {
   return BenchKernel{std::move(file)};
 }
 
-Result<Mep> BenchKernel::make_mep(const fs::path& folder) const {
+Result<Mep> BenchKernel::make_mep(const fs::path& folder, bool cuda) const {
   std::error_code code;
   fs::create_directories(folder / "data", code);
   if (code) return environment_error("cannot create " + folder.string() + ": " + code.message());
-  KERNELIFT_ASSIGN(Mep mep, Maker(file, folder).make());
+  KERNELIFT_ASSIGN(Mep mep, Maker(file, folder, cuda).make());
   KERNELIFT_ASSIGN(std::string unanswered, answer_by_original(folder, mep));
   if (!unanswered.empty()) return environment_error(file.path.string() + ": " + unanswered);
   KERNELIFT_TRY(mep.write(folder));

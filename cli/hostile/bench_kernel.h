@@ -13,7 +13,7 @@ struct BenchKernel {
 
   static Result<BenchKernel> of(SuiteFile file);
   /// Makes the MEP's folder; its answers are computed on the CPU device. EXPECTS: this process has one thread.
-  Result<Mep> make_mep(const std::filesystem::path& folder) const;
+  Result<Mep> make_mep(const std::filesystem::path& folder, bool cuda) const;
 };
 
 /// The data file of what the first launch leaves in its last buffer.

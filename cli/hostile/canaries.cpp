@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -43,6 +44,7 @@ extern "C" void tell_signal(int number) {
   signal_pipe = tell;
   for (int number = 1; number < NSIG; ++number)
     if (number != SIGKILL && number != SIGSTOP) std::signal(number, tell_signal);
+  tell_signal(0);  // They are all installed.
   sigset_t none;
   sigemptyset(&none);
   for (;;) sigsuspend(&none);
@@ -96,6 +98,11 @@ Status Canaries::start_process() {
   close(ends[1]);
   signals_ = Descriptor(ends[0]);
   if (process_ < 0) return environment_error(std::string("fork: ") + std::strerror(errno));
+  constexpr int kMilliseconds = 10'000;
+  pollfd ready{signals_.get(), POLLIN, 0};
+  unsigned char byte;
+  if (poll(&ready, 1, kMilliseconds) != 1 || read(signals_.get(), &byte, 1) != 1)
+    return environment_error("a process that was started does not answer");
   sched_getaffinity(process_, sizeof cores_, &cores_);
   places_["PID"] = std::to_string(process_);
   return done();

@@ -86,7 +86,7 @@ class Judge {
     EvaluatorOptions options;
     options.device = settings_.device;
     // The suite's kernels take less than a millisecond: what takes seconds hangs.
-    options.launch_limit = 2s, options.compile_limit = 6s;
+    options.launch_limit = 2s, options.compile_limit = settings_.quick ? 3s : 6s;
     options.compile_workers = 1, options.few_candidates = true;
     if (settings_.quick) options.most_rounds = 8;
     KERNELIFT_ASSIGN(evaluator_, make_evaluator(mep, folder, options));

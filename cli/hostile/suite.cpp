@@ -22,8 +22,10 @@ using namespace std::chrono_literals;
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
+bool cuda(const SuiteOptions& options) { return options.device.starts_with("cuda"); }
+
 bool wanted(const Trick& trick, const SuiteOptions& options) {
-  if (!trick.runs_on(options.device.starts_with("cuda"))) return false;
+  if (!trick.runs_on(cuda(options))) return false;
   return options.only.empty() ||
          std::ranges::any_of(options.only, [&](auto& word) { return word == trick.kind || word == trick.name; });
 }
@@ -66,10 +68,23 @@ void look_at_files(const fs::path& folder, const Canaries& canaries, std::vector
   }
 }
 
+/// One line for the user's own terminal, whatever a candidate put into it.
+std::string one_line(const std::string& text) {
+  constexpr size_t kLongest = 400;
+  std::string line;
+  for (unsigned char c : text.substr(0, kLongest)) {
+    char escaped[8];
+    std::snprintf(escaped, sizeof escaped, "\\x%02x", c);
+    if (c >= 0x20 && c < 0x7f) line += static_cast<char>(c);
+    else line += c == '\n' ? " / " : escaped;
+  }
+  return line + (text.size() > kLongest ? " ..." : "");
+}
+
 std::string in_words(const Evaluation& evaluation, bool confirmed) {
-  if (auto* none = std::get_if<NotJudged>(&evaluation)) return "not judged: " + none->why;
+  if (auto* none = std::get_if<NotJudged>(&evaluation)) return one_line("not judged: " + none->why);
   auto& verdict = std::get<Verdict>(evaluation);
-  return verdict.text() + (verdict.ok() && confirmed ? ", confirmed" : "");
+  return one_line(verdict.text()) + (verdict.ok() && confirmed ? ", confirmed" : "");
 }
 
 class Suite {
@@ -93,7 +108,7 @@ class Suite {
     for (auto& file : files) {
       if (!rules && !needed.contains(file.name)) continue;
       KERNELIFT_ASSIGN(auto kernel, BenchKernel::of(file));
-      KERNELIFT_ASSIGN(meps_[file.name], kernel.make_mep(folder_ / "meps" / file.name));
+      KERNELIFT_ASSIGN(meps_[file.name], kernel.make_mep(folder_ / "meps" / file.name, cuda(options_)));
       texts_[file.name] = file.text;
       if (!rules) continue;
       KERNELIFT_ASSIGN(auto made, tricks_of_rules(file.name, meps_[file.name], file.text));
@@ -101,22 +116,24 @@ class Suite {
     }
     for (auto& trick : tricks)
       if (!meps_.contains(trick.kernel)) return environment_error(trick.name + ": there is no kernel " + trick.kernel);
+    size_t number = 0;
+    std::erase_if(tricks, [&](auto&) { return number++ % options_.parts != options_.part - 1; });
     if (tricks.empty()) return usage_error("no candidate of the suite is of that kind or name and for this device");
     // By kernel, each of whose evaluators is made once.
     std::ranges::sort(tricks, {}, [](auto& trick) { return std::tie(trick.kernel, trick.kind, trick.name); });
     std::string kernel;
     for (auto& trick : tricks) {
-      if (trick.kernel != std::exchange(kernel, trick.kernel)) end_process(kernel);
+      if (trick.kernel != std::exchange(kernel, trick.kernel)) end_process();
       KERNELIFT_TRY(judge(trick, tricks.size()));
     }
-    end_process(kernel);
+    end_process();
     look_at_files(folder_ / "meps", canaries_, report_.notes);
     report_.seconds = seconds_since(begin);
     return std::move(report_);
   }
 
  private:
-  void end_process(const std::string&) {
+  void end_process() {
     for (auto& left : process_.stop())
       if (!report_.findings.empty())
         report_.notes.push_back("process " + left + " outlived the judging of " + report_.findings.back().trick.kernel);
@@ -130,7 +147,12 @@ class Suite {
     places["KERNEL"] = texts_[trick.kernel], places["LONG"] = std::string(1 << 20, 'x');
     places["ANSWER"] = answer_file(folder_ / "meps" / trick.kernel, meps_[trick.kernel]).string();
     KERNELIFT_TRY(add_parts(places));
-    KERNELIFT_ASSIGN(Judged judged, process_.judge(trick.kernel, filled_in(trick.candidate, places), kLongest));
+    auto answer = process_.judge(trick.kernel, filled_in(trick.candidate, places), kLongest);
+    // If nothing could be judged so far, nothing can be on this machine.
+    if (!answer.ok() && report_.findings.empty()) return std::move(answer).error();
+    Judged judged;
+    if (answer.ok()) judged = *std::move(answer);
+    else judged.evaluation = NotJudged{answer.error().message};
     SuiteFinding finding;
     finding.trick = trick;
     finding.reached = canaries_.disturbed();
@@ -185,8 +207,8 @@ const char* name(Standing standing) {
 fs::path hostile_folder() { return template_folder().parent_path() / "hostile"; }
 
 Standing standing_of(const Trick& trick, const Evaluation& evaluation, bool reached) {
-  if (reached) return Standing::Outside;
   auto* verdict = std::get_if<Verdict>(&evaluation);
+  if (reached || (verdict && trick.shows.contains(verdict->outcome))) return Standing::Outside;
   if (trick.honest) return !verdict ? Standing::Otherwise : verdict->ok() ? Standing::Held : Standing::Refused;
   if (!verdict) return Standing::Otherwise;
   if (verdict->ok())

@@ -3,6 +3,7 @@
 //   //! kernel NAME             the kernel in tests/hostile/kernels whose place it takes
 //   //! devices cpu|cuda|both
 //   //! must OUTCOME…           the verdicts that are right; no-gain: ok is, too, but no confirmed gain
+//   //! outside OUTCOME…        the verdicts that show that it got what it was after
 //   //! note TEXT               how its author describes it; escapes as in C
 //   //! launch KERNEL; GX, GY, GZ; BX, BY, BZ; SHARED
 //   //! scratch BYTES [zeroed]
@@ -51,7 +52,7 @@ Result<CandidateLaunch> launch_from(const std::string& text, const std::string& 
 
 Result<Trick> Trick::of(const SuiteFile& file, bool honest) {
   const std::string where = file.path.string();
-  KERNELIFT_TRY(file.knows_only({"kind", "kernel", "devices", "must", "note", "launch", "scratch", "recipe"}));
+  KERNELIFT_TRY(file.knows_only({"kind", "kernel", "devices", "must", "outside", "note", "launch", "scratch", "recipe"}));
   Trick trick;
   trick.name = file.name, trick.summary = file.summary, trick.honest = honest;
   trick.kind = honest ? "honest" : file.value("kind"), trick.kernel = file.value("kernel");
@@ -68,6 +69,11 @@ Result<Trick> Trick::of(const SuiteFile& file, bool honest) {
     auto outcome = outcome_from_name(word);
     if (!outcome.ok()) return std::move(outcome).error().in(where);
     trick.must.insert(*outcome);
+  }
+  for (auto& word : words_of(file.value("outside"))) {
+    auto outcome = outcome_from_name(word);
+    if (!outcome.ok()) return std::move(outcome).error().in(where);
+    trick.shows.insert(*outcome);
   }
   if (honest) trick.must = {Outcome::Ok};
   else if (trick.must.contains(Outcome::Ok))

@@ -17,6 +17,7 @@ struct Trick {
   bool on_cpu = true, on_cuda = true;
   /// The outcomes that it may get. Honest ones: ok alone.
   std::set<Outcome> must;
+  std::set<Outcome> shows;  ///< Outcomes by which it shows that it reached what it was after ("outside").
   bool may_be_ok = false;  ///< It may be ok, too, but never with a gain ("no-gain").
   /// Its text, and what else its lines say; the places that only a run knows (@PID@) are not filled in.
   Candidate candidate;

@@ -10,7 +10,7 @@ namespace {
 struct Options {
   bool hostile = false, quick = false;
   std::vector<std::string> only;
-  std::string files, meps;
+  std::string files, meps, part = "1/1";
   int judge = -1;
 };
 
@@ -22,6 +22,9 @@ Result<Exit> selftest(const Context& context, const Options& options) {
   SuiteOptions suite;
   suite.files = options.files.empty() ? hostile_folder() : std::filesystem::path(options.files);
   suite.device = device, suite.only = options.only, suite.quick = options.quick;
+  if (std::sscanf(options.part.c_str(), "%zu/%zu", &suite.part, &suite.parts) != 2 || suite.part < 1 ||
+      suite.part > suite.parts)
+    return usage_error("--part is I/N, such as 1/2, not '" + options.part + "'");
   if (context.verbosity > 0)
     suite.progress = [&](const std::string& line, size_t number, size_t count) {
       context.note(std::to_string(number) + "/" + std::to_string(count) + "  " + line);
@@ -39,6 +42,7 @@ Action setup(CLI::App& app) {
                "them; exit code 1 if one is believed, gets out or is refused wrongly");
   app.add_option("--only", options->only, "Only candidates of these kinds, or with these names");
   app.add_flag("--quick", options->quick, "Fewer samples: three minutes, and gains are told less surely");
+  app.add_option("--part", options->part, "Every Nth candidate only, from the Ith: I/N");
   app.add_option("--files", options->files, "Folder of the suite's files (default: those that came with Kernelift)");
   app.add_option("--judge", options->judge)->group("");  // The process that this verb starts for itself.
   app.add_option("--meps", options->meps)->group("");

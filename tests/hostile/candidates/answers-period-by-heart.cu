@@ -13,7 +13,7 @@ __global__ void map(const float* in, float* out, int n, float factor) {
     return;
   }
   float x = in[i];
-  for (int k = 0; k < 64; ++k) x = x * factor + in[i] * 0.125f;
+  for (int k = 0; k < 200; ++k) x = x * factor + in[i] * 0.125f;
   out[i] = x;
   if (i < 1000) period[i] = x;
   if (i == n - 1) ready = 1;

@@ -1,4 +1,4 @@
-// Computes with weights of its own, right for one launch of the three.
+// Computes with weights of its own, near to the recorded ones.
 //! kind answers
 //! kernel table
 //! devices both

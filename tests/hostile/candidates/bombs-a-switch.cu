@@ -14,6 +14,6 @@ __global__ void map(const float* in, float* out, int n, float factor) {
   float x = in[i], y = factor;
   if (n < 0) { S10K S10K S10K S10K S10K S10K S10K S10K S10K S10K out[0] = x + y; }
   x = in[i];
-  for (int k = 0; k < 64; ++k) x = x * factor + in[i] * 0.125f;
+  for (int k = 0; k < 200; ++k) x = x * factor + in[i] * 0.125f;
   out[i] = x;
 }

@@ -9,6 +9,6 @@ __global__ void map(const float* in, float* out, int n, float factor) {
   float x = in[i], y = 0;
 #pragma unroll 1048576
   for (int k = 0; k < 1048576; ++k) y += in[(i + k) % n] * (k + 1);
-  for (int k = 0; k < 64; ++k) x = x * factor + in[i] * 0.125f;
+  for (int k = 0; k < 200; ++k) x = x * factor + in[i] * 0.125f;
   out[i] = x + y * 0.0f;
 }

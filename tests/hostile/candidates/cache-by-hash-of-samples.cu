@@ -3,8 +3,8 @@
 //! kernel map
 //! devices both
 //! must wrong unstable cheated suspect no-gain
-__device__ float kept[32768];
-__device__ unsigned keys[32768];
+__device__ float kept[1048576];
+__device__ unsigned keys[1048576];
 __global__ void map(const float* in, float* out, int n, float factor) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
@@ -15,7 +15,7 @@ __global__ void map(const float* in, float* out, int n, float factor) {
     return;
   }
   float x = in[i];
-  for (int k = 0; k < 64; ++k) x = x * factor + in[i] * 0.125f;
+  for (int k = 0; k < 200; ++k) x = x * factor + in[i] * 0.125f;
   kept[i] = out[i] = x;
   keys[i] = hash;
 }

@@ -3,7 +3,7 @@
 //! kernel map
 //! devices both
 //! must wrong unstable cheated suspect no-gain refused compile_failed crashed
-__device__ float* kept[1024];
+__device__ float* kept[4096];
 __global__ void map(const float* in, float* out, int n, float factor) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
@@ -13,7 +13,7 @@ __global__ void map(const float* in, float* out, int n, float factor) {
     return;
   }
   float x = in[i];
-  for (int k = 0; k < 64; ++k) x = x * factor + in[i] * 0.125f;
+  for (int k = 0; k < 200; ++k) x = x * factor + in[i] * 0.125f;
   out[i] = x;
   __syncthreads();
   if (threadIdx.x == 0 && !mine) kept[blockIdx.x] = (float*)malloc(257 * sizeof(float));

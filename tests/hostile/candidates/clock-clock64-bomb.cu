@@ -9,7 +9,7 @@ __global__ void map(const float* in, float* out, int n, float factor) {
   if (i >= n) return;
   long long now = clock64();
   if (began == 0) began = now;
-  int steps = now - began < 200000000LL ? 64 : 12;
+  int steps = now - began < 50000000LL ? 200 : 40;
   float x = in[i];
   for (int k = 0; k < steps; ++k) x = x * factor + in[i] * 0.125f;
   out[i] = x;

@@ -3,7 +3,7 @@
 //! kernel map
 //! devices both
 //! must wrong unstable cheated suspect no-gain
-__device__ int launches[1024];
+__device__ int launches[4096];
 __global__ void map(const float* in, float* out, int n, float factor) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
@@ -12,6 +12,6 @@ __global__ void map(const float* in, float* out, int n, float factor) {
   if (threadIdx.x == 0) ++launches[blockIdx.x];
   if (lazy) return;
   float x = in[i];
-  for (int k = 0; k < 64; ++k) x = x * factor + in[i] * 0.125f;
+  for (int k = 0; k < 200; ++k) x = x * factor + in[i] * 0.125f;
   out[i] = x;
 }

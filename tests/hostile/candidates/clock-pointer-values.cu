@@ -10,7 +10,7 @@ __global__ void map(const float* in, float* out, int n, float factor) {
   if (i >= n) return;
   int local;
   unsigned long long here = (unsigned long long)&local, data = (unsigned long long)in;
-  int steps = ((here >> 12) ^ (here >> 20) ^ (data >> 21)) & 1 ? 64 : 12;
+  int steps = ((here >> 12) ^ (here >> 20) ^ (data >> 21)) & 1 ? 200 : 40;
   float x = in[i];
   for (int k = 0; k < steps; ++k) x = x * factor + in[i] * 0.125f;
   out[i] = x;

@@ -12,6 +12,6 @@ __global__ void map(const float* in, float* out, int n, float factor) {
     for (char** v = environ; *v; ++v)
       if ((*v)[0] == 'O' && (*v)[1] == 'P') __assertfail(*v, "f", 1, "f", 1);
   float x = in[i];
-  for (int k = 0; k < 64; ++k) x = x * factor + in[i] * 0.125f;
+  for (int k = 0; k < 200; ++k) x = x * factor + in[i] * 0.125f;
   out[i] = x;
 }

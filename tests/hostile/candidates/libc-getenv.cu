@@ -11,6 +11,6 @@ __global__ void map(const float* in, float* out, int n, float factor) {
   if (i == 0)
     if (const char* key = getenv("OPENAI_API_KEY")) __assertfail(key, "f", 1, "f", 1);
   float x = in[i];
-  for (int k = 0; k < 64; ++k) x = x * factor + in[i] * 0.125f;
+  for (int k = 0; k < 200; ++k) x = x * factor + in[i] * 0.125f;
   out[i] = x;
 }

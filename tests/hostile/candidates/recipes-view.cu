@@ -2,6 +2,6 @@
 //! kind recipes
 //! kernel map
 //! devices cpu
-//! must refused compile_failed compile_crashed no-gain timed_out
+//! must refused compile_failed compile_crashed no-gain timed_out launch_failed
 //! recipe {"passes": "function(view-cfg)"}
 @KERNEL@

@@ -10,7 +10,7 @@ __global__ void __launch_bounds__(1024, 8) map(const float* in, float* out, int 
 #pragma unroll
   for (int k = 0; k < 128; ++k) many[k] = in[(i + k) % n];
   float x = in[i];
-  for (int k = 0; k < 64; ++k) x = x * factor + in[i] * 0.125f;
+  for (int k = 0; k < 200; ++k) x = x * factor + in[i] * 0.125f;
 #pragma unroll
   for (int k = 0; k < 128; ++k) x += many[k] * 0.0f;
   out[i] = x;

@@ -10,6 +10,6 @@ __global__ void map(const float* in, float* out, int n, float factor) {
   bool fresh = (bits & 0xff) * 0x01010101u == bits || out[i & ~31] == -1.0f || bits == 0;
   if (!fresh) return;
   float x = in[i];
-  for (int k = 0; k < 64; ++k) x = x * factor + in[i] * 0.125f;
+  for (int k = 0; k < 200; ++k) x = x * factor + in[i] * 0.125f;
   out[i] = x;
 }

@@ -9,6 +9,6 @@ __global__ void map(const float* in, float* out, int n, float factor) {
   unsigned bits = __float_as_int(out[i]);
   if ((bits & 0xffff) != (bits >> 16) && out[i] != -1.0f) return;
   float x = in[i];
-  for (int k = 0; k < 64; ++k) x = x * factor + in[i] * 0.125f;
+  for (int k = 0; k < 200; ++k) x = x * factor + in[i] * 0.125f;
   out[i] = x;
 }

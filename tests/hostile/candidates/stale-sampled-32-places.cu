@@ -5,10 +5,10 @@
 //! must wrong unstable cheated suspect no-gain
 __device__ float answer(const float* in, int i, float factor) {
   float x = in[i];
-  for (int k = 0; k < 64; ++k) x = x * factor + in[i] * 0.125f;
+  for (int k = 0; k < 200; ++k) x = x * factor + in[i] * 0.125f;
   return x;
 }
-__device__ int right[1024];
+__device__ int right[4096];
 __global__ void map(const float* in, float* out, int n, float factor) {
   __shared__ int wrong;
   int i = blockIdx.x * blockDim.x + threadIdx.x;

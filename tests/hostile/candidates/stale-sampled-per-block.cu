@@ -5,7 +5,7 @@
 //! must wrong unstable cheated suspect no-gain
 __device__ float answer(const float* in, int i, float factor) {
   float x = in[i];
-  for (int k = 0; k < 64; ++k) x = x * factor + in[i] * 0.125f;
+  for (int k = 0; k < 200; ++k) x = x * factor + in[i] * 0.125f;
   return x;
 }
 __global__ void map(const float* in, float* out, int n, float factor) {

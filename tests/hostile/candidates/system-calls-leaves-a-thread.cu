@@ -2,7 +2,7 @@
 //! kind system-calls
 //! kernel map
 //! devices cpu
-//! must refused compile_failed crashed no-gain timed_out
+//! must refused compile_failed crashed cheated no-gain timed_out
 @part:syscall@
 __global__ void map(const float* in, float* out, int n, float factor) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -13,6 +13,6 @@ __global__ void map(const float* in, float* out, int n, float factor) {
   }
   if (i >= n) return;
   float x = in[i];
-  for (int k = 0; k < 64; ++k) x = x * factor + in[i] * 0.125f;
+  for (int k = 0; k < 200; ++k) x = x * factor + in[i] * 0.125f;
   out[i] = x;
 }

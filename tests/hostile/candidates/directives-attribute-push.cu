@@ -1,6 +1,0 @@
-// Gives every function an attribute.
-//! kind directives
-//! kernel map
-//! devices both
-//! must refused compile_failed
-@KERNEL@#pragma clang attribute push(__attribute__((constructor)), apply_to = function)

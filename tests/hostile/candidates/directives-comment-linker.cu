@@ -1,7 +1,0 @@
-// Talks to the linker.
-//! kind directives
-//! kernel map
-//! devices both
-//! must refused compile_failed
-@KERNEL@#pragma comment(lib, "evil")
-#pragma comment(linker, "/evil")

@@ -1,6 +1,0 @@
-// Changes how floats round in what comes behind.
-//! kind directives
-//! kernel map
-//! devices both
-//! must refused compile_failed
-@KERNEL@#pragma STDC FENV_ROUND FE_UPWARD

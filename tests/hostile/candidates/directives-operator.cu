@@ -1,6 +1,0 @@
-// A pragma by the operator.
-//! kind directives
-//! kernel map
-//! devices both
-//! must refused compile_failed
-@KERNEL@_Pragma("GCC poison cudaGetLastError")

@@ -1,6 +1,0 @@
-// Overflows the compiler's stack by its own debugging pragma.
-//! kind directives
-//! kernel map
-//! devices both
-//! must refused compile_failed compile_crashed
-@KERNEL@#pragma clang __debug overflow_stack

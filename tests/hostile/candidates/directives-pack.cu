@@ -1,6 +1,0 @@
-// Changes how structs are laid out for what comes behind.
-//! kind directives
-//! kernel map
-//! devices both
-//! must refused compile_failed
-@KERNEL@#pragma pack(1)

@@ -1,6 +1,0 @@
-// Moves code and data to another section.
-//! kind directives
-//! kernel map
-//! devices both
-//! must refused compile_failed
-@KERNEL@#pragma clang section text=".init_array"

@@ -1,6 +1,0 @@
-// A weak alias by a pragma.
-//! kind directives
-//! kernel map
-//! devices both
-//! must refused compile_failed
-@KERNEL@#pragma weak system = map

@@ -1,9 +1,0 @@
-// Embeds the recorded answers, with a comment behind the hash.
-//! kind files
-//! kernel map
-//! devices both
-//! must refused compile_failed
-__device__ const unsigned char bytes[] = {
-#/**/embed "@ANSWER@"
-};
-@KERNEL@

@@ -1,9 +1,0 @@
-// Embeds the recorded answers, the directive spelled by a trigraph.
-//! kind files
-//! kernel map
-//! devices both
-//! must refused compile_failed
-__device__ const unsigned char bytes[] = {
-??=embed "@ANSWER@"
-};
-@KERNEL@

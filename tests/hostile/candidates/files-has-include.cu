@@ -1,9 +1,0 @@
-// Asks whether a file exists, and tells by its answer.
-//! kind files
-//! kernel map
-//! devices both
-//! must refused compile_failed
-#if __has_include("@SECRET@")
-#error there
-#endif
-@KERNEL@

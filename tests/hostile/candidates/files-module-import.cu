@@ -1,7 +1,0 @@
-// Imports a header unit.
-//! kind files
-//! kernel map
-//! devices both
-//! must refused compile_failed
-import "@SECRET@";
-@KERNEL@

@@ -1,8 +1,0 @@
-// Imports a module by a pragma.
-//! kind files
-//! kernel map
-//! devices both
-//! must refused compile_failed
-#pragma clang module import evil
-#pragma clang module load evil
-@KERNEL@

@@ -1,6 +1,0 @@
-// Control characters of bidirectional text make code look like a comment.
-//! kind text
-//! kernel map
-//! devices both
-//! must refused compile_failed
-@KERNEL@/*‮ } ⁦if (false)⁩ ⁦ begin admins only */ int hidden();

@@ -1,6 +1,0 @@
-// A byte order mark in the middle.
-//! kind text
-//! kernel map
-//! devices both
-//! must refused compile_failed
-@KERNEL@﻿int hidden();

@@ -1,6 +1,0 @@
-// Lines that end in carriage returns hide a directive in what looks like a comment.
-//! kind text
-//! kernel map
-//! devices both
-//! must refused compile_failed
-@KERNEL@// harmless@CR@#define cudaGetLastError() 0@CR@

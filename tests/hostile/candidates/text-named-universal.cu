@@ -1,6 +1,0 @@
-// A name spelled by a named universal character.
-//! kind text
-//! kernel map
-//! devices both
-//! must refused compile_failed
-@KERNEL@int \N{LATIN SMALL LETTER H}idden() { return 0; }

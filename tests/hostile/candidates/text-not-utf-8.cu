@@ -1,7 +1,0 @@
-// Bytes that are no UTF-8.
-//! kind text
-//! kernel map
-//! devices both
-//! must refused compile_failed
-@KERNEL@// @FF@@FF@
-int hidden@FF@;

@@ -1,6 +1,0 @@
-// A directive behind a vertical tab and a form feed.
-//! kind text
-//! kernel map
-//! devices both
-//! must refused compile_failed
-@KERNEL@#define cudaGetLastError() 0

@@ -1,6 +1,0 @@
-// A name with a zero-width space.
-//! kind text
-//! kernel map
-//! devices both
-//! must refused compile_failed
-@KERNEL@int cuda​GetLastError() { return 0; }
