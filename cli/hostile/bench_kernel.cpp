@@ -37,7 +37,8 @@ std::vector<std::byte> filled(const std::string& element, uint64_t count, const 
                                 1e-41f,
                                 std::numeric_limits<float>::max(),
                                 -std::numeric_limits<float>::infinity(),
-                                -3e-42f, 0.0f};
+                                -3e-42f,
+                                0.0f};
   for (uint64_t i = 0; i < count; ++i) {
     double value = 0;
     if (fill == "ramp") value = real ? 0.5 * double(i % 1000) - 100 : double(i % 1000);

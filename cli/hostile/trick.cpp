@@ -52,7 +52,8 @@ Result<CandidateLaunch> launch_from(const std::string& text, const std::string& 
 
 Result<Trick> Trick::of(const SuiteFile& file, bool honest) {
   const std::string where = file.path.string();
-  KERNELIFT_TRY(file.knows_only({"kind", "kernel", "devices", "must", "outside", "note", "launch", "scratch", "recipe"}));
+  KERNELIFT_TRY(
+      file.knows_only({"kind", "kernel", "devices", "must", "outside", "note", "launch", "scratch", "recipe"}));
   Trick trick;
   trick.name = file.name, trick.summary = file.summary, trick.honest = honest;
   trick.kind = honest ? "honest" : file.value("kind"), trick.kernel = file.value("kernel");

@@ -18,7 +18,7 @@ struct Trick {
   /// The outcomes that it may get. Honest ones: ok alone.
   std::set<Outcome> must;
   std::set<Outcome> shows;  ///< Outcomes by which it shows that it reached what it was after ("outside").
-  bool may_be_ok = false;  ///< It may be ok, too, but never with a gain ("no-gain").
+  bool may_be_ok = false;   ///< It may be ok, too, but never with a gain ("no-gain").
   /// Its text, and what else its lines say; the places that only a run knows (@PID@) are not filled in.
   Candidate candidate;
 
