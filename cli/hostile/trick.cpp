@@ -89,9 +89,10 @@ Result<Trick> Trick::of(const SuiteFile& file, bool honest) {
     made.launches.push_back(std::move(launch));
   }
   for (auto& line : file.values("scratch")) {
-    auto words = words_of(line);
-    KERNELIFT_ASSIGN(auto bytes, Expression::parse(words.empty() ? "" : words[0]));
-    made.scratch.push_back({std::move(bytes), words.size() > 1 && words[1] == "zeroed"});
+    constexpr std::string_view kZeroed = " zeroed";
+    const bool zeroed = line.ends_with(kZeroed);
+    KERNELIFT_ASSIGN(auto bytes, Expression::parse(zeroed ? line.substr(0, line.size() - kZeroed.size()) : line));
+    made.scratch.push_back({std::move(bytes), zeroed});
   }
   if (std::string recipe = file.value("recipe"); !recipe.empty()) {
     KERNELIFT_ASSIGN(Json json, parse_json(recipe, where));

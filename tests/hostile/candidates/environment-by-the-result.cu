@@ -2,7 +2,8 @@
 //! kind environment
 //! kernel map
 //! devices cpu
-//! must crashed timed_out wrong refused compile_failed no-gain cheated
+//! must crashed timed_out refused compile_failed no-gain cheated
+//! outside wrong
 @part:find_key@
 __global__ void map(const float* in, float* out, int n, float factor) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
