@@ -7,10 +7,11 @@
 
 namespace kernelift::cli {
 
-Result<std::vector<Trick>> tricks_of_rules(const std::string& kernel, const Mep& mep, const std::string& source) {
+Result<std::vector<Trick>> tricks_of_rules(const std::string& kernel, const Mep& mep, const std::string& source,
+                                           bool cuda) {
   constexpr size_t kMost = 200;
   TierOptions options;
-  options.tiers = {"source"}, options.on_cpu = true;
+  options.tiers = {"source"}, options.on_cpu = !cuda;
   options.clang_arguments = {frontend_arguments({})};
   KERNELIFT_ASSIGN(auto proposers, make_proposers(mep, source, options));
   History history;

@@ -132,12 +132,18 @@ Status JudgingProcess::start() {
                                     "--meps",
                                     settings_.meps.string()};
   if (settings_.quick) words.push_back("--quick");
-  std::vector<std::string> environment = {"HOME=" + home_.string(), "OPENAI_API_KEY=" + key_,
-                                          "ANTHROPIC_API_KEY=" + key_, "MY_PRIVATE_TOKEN=" + key_};
+  // A driver keeps what it compiled in the home folder, in which nothing may change.
+  const std::map<std::string, std::string> own = {
+      {"HOME", home_.string()},
+      {"OPENAI_API_KEY", key_},
+      {"ANTHROPIC_API_KEY", key_},
+      {"MY_PRIVATE_TOKEN", key_},
+      {"CUDA_CACHE_PATH", (settings_.meps.parent_path() / "cache").string()}};
+  std::vector<std::string> environment;
+  for (auto& [name, value] : own) environment.push_back(name + "=" + value);
   for (char** variable = environ; *variable; ++variable) {
-    std::string_view text = *variable, word = text.substr(0, text.find('='));
-    if (word != "HOME" && word != "OPENAI_API_KEY" && word != "ANTHROPIC_API_KEY" && word != "MY_PRIVATE_TOKEN")
-      environment.emplace_back(text);
+    const std::string text = *variable;
+    if (!own.contains(text.substr(0, text.find('=')))) environment.push_back(text);
   }
   std::vector<char*> arguments, variables;
   for (auto& word : words) arguments.push_back(word.data());

@@ -111,7 +111,7 @@ class Suite {
       KERNELIFT_ASSIGN(meps_[file.name], kernel.make_mep(folder_ / "meps" / file.name, cuda(options_)));
       texts_[file.name] = file.text;
       if (!rules) continue;
-      KERNELIFT_ASSIGN(auto made, tricks_of_rules(file.name, meps_[file.name], file.text));
+      KERNELIFT_ASSIGN(auto made, tricks_of_rules(file.name, meps_[file.name], file.text, cuda(options_)));
       std::ranges::move(made, std::back_inserter(tricks));
     }
     for (auto& trick : tricks)

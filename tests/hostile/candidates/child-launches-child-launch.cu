@@ -2,7 +2,7 @@
 //! kind child-launches
 //! kernel map
 //! devices both
-//! must refused compile_failed
+//! must refused compile_failed launch_failed
 __global__ void child(float* out) { out[threadIdx.x] = 0; }
 __global__ void map(const float* in, float* out, int n, float factor) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;

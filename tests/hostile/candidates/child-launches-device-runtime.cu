@@ -2,7 +2,7 @@
 //! kind child-launches
 //! kernel map
 //! devices both
-//! must refused compile_failed
+//! must refused compile_failed launch_failed
 extern "C" __device__ int cudaLaunchDeviceV2(void*, void*);
 extern "C" __device__ void* cudaGetParameterBufferV2(void*, dim3, dim3, unsigned);
 __global__ void map(const float* in, float* out, int n, float factor) {

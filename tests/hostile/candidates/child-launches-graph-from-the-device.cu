@@ -2,7 +2,7 @@
 //! kind child-launches
 //! kernel map
 //! devices both
-//! must refused compile_failed
+//! must refused compile_failed launch_failed
 extern "C" __device__ int cudaGraphLaunch(void*, void*);
 __global__ void map(const float* in, float* out, int n, float factor) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;

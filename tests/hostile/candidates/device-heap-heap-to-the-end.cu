@@ -2,7 +2,7 @@
 //! kind device-heap
 //! kernel map
 //! devices both
-//! must crashed timed_out over_resources no-gain refused compile_failed
+//! must crashed timed_out over_resources no-gain refused compile_failed launch_failed
 __global__ void map(const float* in, float* out, int n, float factor) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;

@@ -2,7 +2,7 @@
 //! kind own-libc
 //! kernel map
 //! devices both
-//! must refused compile_failed no-gain
+//! must refused compile_failed no-gain launch_failed
 extern "C" __device__ void kl_barrier() {}
 extern "C" __device__ int kl_thread() { return 0; }
 __global__ void map(const float* in, float* out, int n, float factor) {

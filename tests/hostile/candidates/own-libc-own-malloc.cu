@@ -2,7 +2,7 @@
 //! kind own-libc
 //! kernel map
 //! devices both
-//! must refused compile_failed no-gain
+//! must refused compile_failed no-gain launch_failed
 extern "C" __device__ void* malloc(size_t) { return nullptr; }
 __global__ void map(const float* in, float* out, int n, float factor) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -12,6 +12,6 @@ __global__ void table(const float* in, float* out, int n) {
     for (int round = 0; round < 8; ++round) window += in[(i + k + round) % n];
     sum += weights[k] * window;
   }
-  if (sum > 24.0f) atomicAdd(&clamped, 1), sum = 24.0f;
+  if (in[i] > 0.75f) atomicAdd(&clamped, 1), sum = 24.0f;
   out[i] = sum;
 }
