@@ -9,6 +9,7 @@
 #include "cli/hostile/canaries.h"
 #include "cli/hostile/honest_rules.h"
 #include "cli/hostile/judging_process.h"
+#include "cli/hostile/stored_texts.h"
 #include "core/base/file.h"
 #include "core/compiler/paths.h"
 
@@ -128,6 +129,8 @@ class Suite {
     }
     end_process();
     look_at_files(folder_ / "meps", canaries_, report_.notes);
+    KERNELIFT_ASSIGN(auto stored, look_at_stored_texts(folder_ / "run", judged_, canaries_));
+    std::ranges::move(stored, std::back_inserter(report_.notes));
     report_.seconds = seconds_since(begin);
     return std::move(report_);
   }
@@ -147,12 +150,14 @@ class Suite {
     places["KERNEL"] = texts_[trick.kernel], places["LONG"] = std::string(1 << 20, 'x');
     places["ANSWER"] = answer_file(folder_ / "meps" / trick.kernel, meps_[trick.kernel]).string();
     KERNELIFT_TRY(add_parts(places));
-    auto answer = process_.judge(trick.kernel, filled_in(trick.candidate, places), kLongest);
+    const Candidate candidate = filled_in(trick.candidate, places);
+    auto answer = process_.judge(trick.kernel, candidate, kLongest);
     // If nothing could be judged so far, nothing can be on this machine.
     if (!answer.ok() && report_.findings.empty()) return std::move(answer).error();
     Judged judged;
     if (answer.ok()) judged = *std::move(answer);
     else judged.evaluation = NotJudged{answer.error().message};
+    if (auto* verdict = std::get_if<Verdict>(&judged.evaluation)) judged_.push_back({candidate, *verdict});
     SuiteFinding finding;
     finding.trick = trick;
     finding.reached = canaries_.disturbed();
@@ -189,6 +194,7 @@ class Suite {
   std::map<std::string, Mep> meps_;
   std::map<std::string, std::string> texts_, parts_;
   SuiteReport report_;
+  std::vector<JudgedCandidate> judged_;
 };
 
 }  // namespace

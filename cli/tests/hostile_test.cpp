@@ -11,6 +11,7 @@
 
 #include "cli/hostile/bench_kernel.h"
 #include "cli/hostile/canaries.h"
+#include "cli/hostile/stored_texts.h"
 #include "cli/hostile/suite.h"
 #include "core/tests/slot_folder.h"
 #include "sandbox/compile/compile_pool.h"
@@ -18,6 +19,7 @@
 namespace kernelift::cli {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -160,6 +162,21 @@ TEST_F(CanariesTest, FindTheKeyAndPartsOfIt) {
   EXPECT_TRUE(canaries_->holds_key("x" + key + "y"));
   EXPECT_TRUE(canaries_->holds_key(key.substr(key.size() - 14)));
   EXPECT_FALSE(canaries_->holds_key("sk-canary-"));
+}
+
+TEST_F(CanariesTest, AreLookedForInWhatIsStoredOfCandidates) {
+  auto stored = [&](const char* name, const std::string& note, const std::string& detail) {
+    Candidate candidate;
+    candidate.source = "__global__ void k() {}", candidate.steps = {Step::described(note)};
+    Verdict verdict;
+    verdict.outcome = Outcome::Crashed, verdict.detail = detail;
+    auto found = look_at_stored_texts(folder_.path() / name, {{candidate, verdict}}, *canaries_);
+    EXPECT_TRUE(found.ok()) << found.error().message;
+    return *found;
+  };
+  EXPECT_THAT(stored("plain", "faster", "segmentation fault"), IsEmpty());
+  EXPECT_THAT(stored("key", "faster", "says " + canaries_->key()),
+              Contains(HasSubstr("the user's key is in the export as json")));
 }
 
 /// The folder beside the built program, as it is shipped.
