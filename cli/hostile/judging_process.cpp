@@ -190,6 +190,7 @@ Result<Judged> JudgingProcess::judge(const std::string& kernel, const Candidate&
                       ? "the judging process did not answer for " + std::to_string(limit.count()) + " s"
                       : "the judging process ended";
     stop();
+    judged.terminal += last_words_;
     return judged;
   }
   KERNELIFT_ASSIGN(Json reply, parse_json(frame.body, "the judging process's reply"));
@@ -203,9 +204,9 @@ std::vector<std::string> JudgingProcess::stop() {
   if (process_ <= 0) return {};
   channel_.close();
   bool ended = false;
-  std::string rest;
+  last_words_.clear();
   auto wait_until = [&](Deadline end, auto over) {
-    while (!over() && Deadline::clock::now() < end) drain(rest), std::this_thread::sleep_for(10ms);
+    while (!over() && Deadline::clock::now() < end) drain(last_words_), std::this_thread::sleep_for(10ms);
     return over();
   };
   auto gone = [&] { return ended = ended || waitpid(process_, nullptr, WNOHANG) == process_; };
@@ -216,6 +217,7 @@ std::vector<std::string> JudgingProcess::stop() {
   std::vector<std::string> left;
   wait_until(after(3s), [&] { return (left = members(process_)).empty(); });
   for (auto& member : left) kill(static_cast<pid_t>(std::atoi(member.c_str())), SIGKILL);
+  drain(last_words_);
   process_ = -1, terminal_.reset();
   return left;
 }

@@ -37,13 +37,15 @@ class JudgingProcess {
   Result<Judged> judge(const std::string& kernel, const Candidate& candidate, std::chrono::seconds limit);
   /// Ends the process; returns processes that outlive it: "PID (NAME)".
   std::vector<std::string> stop();
+  /// What was written to the terminal while it ended.
+  const std::string& last_words() const { return last_words_; }
 
  private:
   Status start();
   void drain(std::string& terminal);
   JudgeSettings settings_;
   std::filesystem::path home_, work_;
-  std::string key_;
+  std::string key_, last_words_;
   Descriptor terminal_;
   Channel channel_;
   pid_t process_ = -1;

@@ -140,6 +140,7 @@ class Suite {
     for (auto& left : process_.stop())
       if (!report_.findings.empty())
         report_.notes.push_back("process " + left + " outlived the judging of " + report_.findings.back().trick.kernel);
+    look_at_terminal(process_.last_words(), canaries_, report_.notes);
   }
 
   Status judge(const Trick& trick, size_t count) {
