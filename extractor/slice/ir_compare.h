@@ -12,7 +12,7 @@ namespace llvm {
 class Function;
 }
 
-namespace kernelift {
+namespace kernelift::extractor {
 
 /// Nothing if equal; else the first difference found, as a sentence that names the function and both sides.
 /// EXPECTS: both modules live in one LLVMContext.
@@ -21,4 +21,4 @@ std::optional<std::string> first_difference(const llvm::Function& left, const ll
 /// The demangled name, with the original name of the application's main where a whole unit renamed it.
 std::string plain_name(llvm::StringRef mangled);
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

@@ -3,10 +3,10 @@
 // relocated. Used for CUPTI's own subscription: an application that wants to profile itself must find us gone.
 #pragma once
 
-namespace kernelift {
+namespace kernelift::record {
 
 /// For functions of integer and pointer arguments. False where that cannot be done (another architecture, memory that
 /// may not be written): then nothing was changed.
 bool detour_once(void* function, void (*before)());
 
-}  // namespace kernelift
+}  // namespace kernelift::record
