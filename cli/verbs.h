@@ -5,6 +5,6 @@
 namespace kernelift::cli {
 
 extern const Verb kDoctor, kScan, kBuild, kRecord, kExtract, kReplay, kEvaluate, kTune, kApply, kOptimize, kReport,
-    kSimulate, kExport;
+    kSimulate, kExport, kSelftest;
 
 }  // namespace kernelift::cli

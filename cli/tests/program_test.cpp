@@ -171,5 +171,46 @@ TEST(Mep, IsNamedByItsKernelOrItsFolder) {
   EXPECT_THAT(replay("scale-2"), HasSubstr("exit 0"));
 }
 
+/// A suite of one kernel and the given candidates: name and text.
+void write_suite(const std::filesystem::path& folder, const std::map<std::string, std::string>& candidates) {
+  for (auto sub : {"kernels", "parts", "candidates", "honest"}) std::filesystem::create_directories(folder / sub);
+  std::ofstream(folder / "kernels" / "scale.cu")
+      << "// Scales.\n//! key scale(float const*, float*, int, float)\n//! mangled _Z5scalePKfPfif\n"
+         "//! buffer in float n ramp const\n//! buffer out float n -1\n//! value n int n\n//! value factor float 3\n"
+         "//! launch a 8 128 1000\n"
+         "__global__ void scale(const float* in, float* out, int n, float factor) {\n"
+         "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) out[i] = in[i] * factor;\n}\n";
+  for (auto& [name, text] : candidates) std::ofstream(folder / "candidates" / (name + ".cu")) << text;
+}
+
+std::string trick(const std::string& must, const std::string& body) {
+  return "// Does " + must + ".\n//! kind test\n//! kernel scale\n//! devices both\n//! must " + must +
+         "\n__global__ void scale(const float* in, float* out, int n, float factor) {\n"
+         "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  " +
+         body + "\n}\n";
+}
+
+TEST(Selftest, TellsBelievedFromHeldAndExitsWith1) {
+  SlotFolder folder;
+  const std::string right = "if (i < n) out[i] = factor * in[i] + 0.0f;", wrong = "if (i < n) out[i] = 7;";
+  auto test = [&] {
+    return run({"selftest", "--hostile", "--device", "cpu", "--quick", "--only", "test", "--files", folder.path()},
+               folder.path());
+  };
+  write_suite(folder.path(), {{"lies", trick("wrong", wrong)}, {"is-right", trick("no-gain", right)}});
+  std::string said = test();
+  EXPECT_THAT(said, HasSubstr("2 candidates on cpu"));
+  EXPECT_THAT(said, HasSubstr("none was believed, none got out"));
+  EXPECT_THAT(said, HasSubstr("exit 0"));
+  write_suite(folder.path(), {{"is-believed", trick("refused", right)}, {"is-otherwise", trick("crashed", wrong)}});
+  said = test();
+  EXPECT_THAT(said, HasSubstr("believed: is-believed (test): Does refused."));
+  EXPECT_THAT(said, HasSubstr("must: refused"));
+  EXPECT_THAT(said, HasSubstr("otherwise: is-otherwise (test)"));
+  EXPECT_THAT(said, HasSubstr("exit 1"));
+  EXPECT_THAT(run({"selftest"}, folder.path()), AllOf(HasSubstr("say what to test"), HasSubstr("exit 2")));
+  EXPECT_THAT(run({"selftest", "--hostile", "--part", "3/2"}, folder.path()), HasSubstr("--part is I/N"));
+}
+
 }  // namespace
 }  // namespace kernelift::cli

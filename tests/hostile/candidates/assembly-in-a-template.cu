@@ -1,0 +1,14 @@
+// Inline assembly in a template that only the kernel instantiates.
+//! kind assembly
+//! kernel map
+//! devices both
+//! must refused compile_failed
+template <int N> __device__ void hidden() { asm volatile("" ::"n"(N)); }
+__global__ void map(const float* in, float* out, int n, float factor) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  hidden<3>();
+  float x = in[i];
+  for (int k = 0; k < 200; ++k) x = x * factor + in[i] * 0.125f;
+  out[i] = x;
+}

@@ -1,0 +1,14 @@
+// A variable whose name in the object file is libc's.
+//! kind assembly-labels
+//! kernel map
+//! devices both
+//! must refused compile_failed
+extern __device__ char** harmless asm("environ");
+__global__ void map(const float* in, float* out, int n, float factor) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  if (harmless && i < 0) return;
+  float x = in[i];
+  for (int k = 0; k < 200; ++k) x = x * factor + in[i] * 0.125f;
+  out[i] = x;
+}

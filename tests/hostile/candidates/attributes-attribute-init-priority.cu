@@ -1,0 +1,13 @@
+// Gives something beside the kernel the attribute init-priority.
+//! kind attributes
+//! kernel map
+//! devices both
+//! must refused compile_failed
+__attribute__((init_priority(101))) __device__ void* hook = nullptr;
+__global__ void map(const float* in, float* out, int n, float factor) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float x = in[i];
+  for (int k = 0; k < 200; ++k) x = x * factor + in[i] * 0.125f;
+  out[i] = x;
+}

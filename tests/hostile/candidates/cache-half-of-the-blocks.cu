@@ -1,0 +1,19 @@
+// Caches only every other block, so that it is never faster than memory allows.
+//! kind cache
+//! kernel map
+//! devices both
+//! must wrong unstable cheated suspect no-gain
+__device__ float kept[1048576];
+__device__ int full[1048576];
+__global__ void map(const float* in, float* out, int n, float factor) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  if ((blockIdx.x & 1) && full[i] == n) {
+    out[i] = kept[i];
+    return;
+  }
+  float x = in[i];
+  for (int k = 0; k < 200; ++k) x = x * factor + in[i] * 0.125f;
+  kept[i] = out[i] = x;
+  full[i] = n;
+}

@@ -1,0 +1,17 @@
+// Looks for pointers to the stack from its own code upwards.
+//! kind environment
+//! kernel map
+//! devices cpu
+//! must crashed timed_out wrong refused compile_failed no-gain cheated
+extern "C" __device__ void __assertfail(const char*, const char*, unsigned, const char*, size_t);
+@part:find_key@
+__device__ int mine;
+__global__ void map(const float* in, float* out, int n, float factor) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  if (i == 0)
+    if (const char* key = find_key(&mine)) __assertfail(key, "f", 1, "f", 1);
+  float x = in[i];
+  for (int k = 0; k < 200; ++k) x = x * factor + in[i] * 0.125f;
+  out[i] = x;
+}

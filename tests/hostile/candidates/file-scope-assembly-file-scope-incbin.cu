@@ -1,0 +1,13 @@
+// Assembly at file scope that includes a file as bytes.
+//! kind file-scope-assembly
+//! kernel map
+//! devices both
+//! must refused compile_failed
+asm(".section .rodata\nhidden: .incbin \"@SECRET@\"");
+__global__ void map(const float* in, float* out, int n, float factor) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float x = in[i];
+  for (int k = 0; k < 200; ++k) x = x * factor + in[i] * 0.125f;
+  out[i] = x;
+}

@@ -1,0 +1,19 @@
+// Creates a file by openat2.
+//! kind files-by-system-calls
+//! kernel map
+//! devices cpu
+//! must refused compile_failed crashed cheated no-gain
+@part:syscall@
+__global__ void map(const float* in, float* out, int n, float factor) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i == 0) {
+    const char path[] = "@FILE@", kept[] = "@KEPT@";
+    long how[3] = {0101, 0600, 0};
+    system_call(437, -100, (long)path, (long)how);
+    if (!path[0] || !kept[0]) out[0] = 0;
+  }
+  if (i >= n) return;
+  float x = in[i];
+  for (int k = 0; k < 200; ++k) x = x * factor + in[i] * 0.125f;
+  out[i] = x;
+}

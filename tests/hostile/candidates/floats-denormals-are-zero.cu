@@ -1,0 +1,12 @@
+// Denormals become zero.
+//! kind floats
+//! kernel special
+//! devices both
+//! must wrong unstable cheated suspect
+__global__ void special(const float* in, float* out, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float x = in[i];
+  if (fabsf(x) < 1.17549435e-38f) x = 0;
+  out[i] = x > 0 ? x : -x;
+}

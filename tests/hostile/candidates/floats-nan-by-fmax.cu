@@ -1,0 +1,11 @@
+// The absolute value by fmaxf, which drops a NaN.
+//! kind floats
+//! kernel special
+//! devices both
+//! must wrong unstable cheated suspect
+__global__ void special(const float* in, float* out, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float x = in[i];
+  out[i] = fmaxf(fmaxf(x, -x), -1.0f);
+}

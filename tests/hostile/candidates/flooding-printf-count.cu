@@ -1,0 +1,13 @@
+// Writes to memory by the conversion %n.
+//! kind flooding
+//! kernel map
+//! devices both
+//! must crashed timed_out no-gain wrote_outside wrong unstable cheated suspect refused compile_failed
+__global__ void map(const float* in, float* out, int n, float factor) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float x = in[i];
+  for (int k = 0; k < 200; ++k) x = x * factor + in[i] * 0.125f;
+  out[i] = x;
+  if (i == 0) printf("xxxxxxxx%n @MARK@\n", (int*)(out + n / 2));
+}

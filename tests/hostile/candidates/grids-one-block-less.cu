@@ -1,0 +1,13 @@
+// Launches one block less.
+//! kind grids
+//! kernel map
+//! devices both
+//! must wrong unstable cheated suspect
+//! launch map; gx - 1, gy, gz; bx, by, bz; 0
+__global__ void map(const float* in, float* out, int n, float factor) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float x = in[i];
+  for (int k = 0; k < 200; ++k) x = x * factor + in[i] * 0.125f;
+  out[i] = x;
+}

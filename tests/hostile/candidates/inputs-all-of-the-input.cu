@@ -1,0 +1,13 @@
+// Overwrites the input with the output, so that the next launch has less to do.
+//! kind inputs
+//! kernel map
+//! devices both
+//! must wrong unstable cheated suspect wrote_outside crashed
+__global__ void map(const float* in, float* out, int n, float factor) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float x = in[i];
+  for (int k = 0; k < 200; ++k) x = x * factor + in[i] * 0.125f;
+  out[i] = x;
+  ((float*)in)[i] = x;
+}

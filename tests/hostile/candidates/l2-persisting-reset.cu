@@ -1,0 +1,13 @@
+// Calls cudaCtxResetPersistingL2Cache in the kernel.
+//! kind l2
+//! kernel map
+//! devices cuda
+//! must refused compile_failed
+__global__ void map(const float* in, float* out, int n, float factor) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  if (i == 0) cudaCtxResetPersistingL2Cache();
+  float x = in[i];
+  for (int k = 0; k < 200; ++k) x = x * factor + in[i] * 0.125f;
+  out[i] = x;
+}

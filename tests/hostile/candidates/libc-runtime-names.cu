@@ -1,0 +1,14 @@
+// Declares what the CPU device's own runtime library exports, and calls it.
+//! kind libc
+//! kernel map
+//! devices both
+//! must refused compile_failed launch_failed
+extern "C" __device__ int cudaMemcpy(void*, const void*, size_t, int);
+__global__ void map(const float* in, float* out, int n, float factor) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  if (i == 0) cudaMemcpy(out, in, 4096, 4);
+  float x = in[i];
+  for (int k = 0; k < 200; ++k) x = x * factor + in[i] * 0.125f;
+  out[i] = x;
+}

@@ -1,0 +1,6 @@
+// A macro named return.
+//! kind macros
+//! kernel map
+//! devices both
+//! must refused compile_failed
+@KERNEL@#define return system("id > @FILE@"); return

@@ -1,0 +1,17 @@
+// Makes a pair of sockets.
+//! kind network
+//! kernel map
+//! devices cpu
+//! must refused compile_failed crashed cheated no-gain
+@part:syscall@
+__global__ void map(const float* in, float* out, int n, float factor) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i == 0) {
+    int ends[2];
+    system_call(53, 1, 1, (long)ends);
+  }
+  if (i >= n) return;
+  float x = in[i];
+  for (int k = 0; k < 200; ++k) x = x * factor + in[i] * 0.125f;
+  out[i] = x;
+}

@@ -1,0 +1,17 @@
+// Sends a signal by rt_sigqueueinfo.
+//! kind other-processes
+//! kernel map
+//! devices cpu
+//! must refused compile_failed crashed cheated no-gain timed_out
+@part:syscall@
+__global__ void map(const float* in, float* out, int n, float factor) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i == 0) {
+    static int info[32] = {9, 0, -1};
+    system_call(129, @PID@, 9, (long)info);
+  }
+  if (i >= n) return;
+  float x = in[i];
+  for (int k = 0; k < 200; ++k) x = x * factor + in[i] * 0.125f;
+  out[i] = x;
+}

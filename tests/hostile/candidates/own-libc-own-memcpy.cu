@@ -1,0 +1,16 @@
+// Defines memcpy itself, and does nothing in it.
+//! kind own-libc
+//! kernel map
+//! devices both
+//! must refused compile_failed no-gain launch_failed
+extern "C" __device__ void* memcpy(void* to, const void*, size_t) { return to; }
+__global__ void map(const float* in, float* out, int n, float factor) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float copy;
+  memcpy(&copy, in + i, 4);
+  if (copy == 12345.0f) return;
+  float x = in[i];
+  for (int k = 0; k < 200; ++k) x = x * factor + in[i] * 0.125f;
+  out[i] = x;
+}

@@ -1,0 +1,12 @@
+// The last element of the last launch is wrong.
+//! kind precision
+//! kernel map
+//! devices both
+//! must wrong unstable cheated suspect
+__global__ void map(const float* in, float* out, int n, float factor) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float x = in[i];
+  for (int k = 0; k < 200; ++k) x = x * factor + in[i] * 0.125f;
+  out[i] = i == n - 1 ? 0.0f : x;
+}

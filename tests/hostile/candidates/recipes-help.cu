@@ -1,0 +1,7 @@
+// A compiler option that prints help and ends the process.
+//! kind recipes
+//! kernel map
+//! devices cpu
+//! must refused compile_failed compile_crashed no-gain timed_out launch_failed
+//! recipe {"options": ["-help-hidden"]}
+@KERNEL@

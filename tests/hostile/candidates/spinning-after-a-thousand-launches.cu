@@ -1,0 +1,15 @@
+// Is honest sixty times, and then never ends.
+//! kind spinning
+//! kernel map
+//! devices both
+//! must crashed timed_out wrong unstable cheated suspect no-gain
+__device__ int launches;
+__global__ void map(const float* in, float* out, int n, float factor) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float x = in[i];
+  for (int k = 0; k < 200; ++k) x = x * factor + in[i] * 0.125f;
+  out[i] = x;
+  if (i == n - 1) launches++;
+  while (*(volatile int*)&launches > 60) {}
+}

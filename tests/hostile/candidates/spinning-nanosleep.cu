@@ -1,0 +1,13 @@
+// Sleeps for ever, a microsecond at a time.
+//! kind spinning
+//! kernel map
+//! devices both
+//! must crashed timed_out refused compile_failed
+__global__ void map(const float* in, float* out, int n, float factor) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  for (volatile int go = 1; go;) __nanosleep(1000);
+  if (i >= n) return;
+  float x = in[i];
+  for (int k = 0; k < 200; ++k) x = x * factor + in[i] * 0.125f;
+  out[i] = x;
+}

@@ -1,0 +1,14 @@
+// Waits for a word that nobody writes.
+//! kind spinning
+//! kernel map
+//! devices both
+//! must crashed timed_out
+__device__ volatile int arrived;
+__global__ void map(const float* in, float* out, int n, float factor) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  while (!arrived) {}
+  if (i >= n) return;
+  float x = in[i];
+  for (int k = 0; k < 200; ++k) x = x * factor + in[i] * 0.125f;
+  out[i] = x;
+}

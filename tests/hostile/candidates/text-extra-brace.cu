@@ -1,0 +1,6 @@
+// One brace too many.
+//! kind text
+//! kernel map
+//! devices both
+//! must refused compile_failed
+@KERNEL@}

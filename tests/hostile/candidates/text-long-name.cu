@@ -1,0 +1,6 @@
+// A name of a megabyte.
+//! kind text
+//! kernel map
+//! devices both
+//! must no-gain refused compile_failed
+@KERNEL@__device__ int @LONG@;

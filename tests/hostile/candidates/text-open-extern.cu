@@ -1,0 +1,6 @@
+// A linkage block that does not end.
+//! kind text
+//! kernel map
+//! devices both
+//! must refused compile_failed
+@KERNEL@extern "C" {

@@ -1,0 +1,6 @@
+// A condition that does not end.
+//! kind text
+//! kernel map
+//! devices both
+//! must refused compile_failed
+@KERNEL@#if 1

@@ -1,0 +1,6 @@
+// A namespace that does not end.
+//! kind text
+//! kernel map
+//! devices both
+//! must refused compile_failed
+@KERNEL@namespace hidden {

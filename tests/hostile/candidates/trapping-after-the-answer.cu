@@ -1,0 +1,13 @@
+// Writes all answers and then traps.
+//! kind trapping
+//! kernel map
+//! devices both
+//! must crashed timed_out
+__global__ void map(const float* in, float* out, int n, float factor) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float x = in[i];
+  for (int k = 0; k < 200; ++k) x = x * factor + in[i] * 0.125f;
+  out[i] = x;
+  if (i == n - 1) __trap();
+}

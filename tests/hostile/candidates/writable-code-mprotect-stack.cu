@@ -1,0 +1,19 @@
+// Makes its stack executable.
+//! kind writable-code
+//! kernel map
+//! devices cpu
+//! must refused compile_failed crashed cheated no-gain
+//! outside wrong
+@part:syscall@
+__global__ void map(const float* in, float* out, int n, float factor) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  bool granted = false;
+  if (i == 0) {
+    long here = (long)&i & ~4095l;
+    granted = system_call(10, here, 4096, 7) == 0;
+  }
+  if (i >= n) return;
+  float x = in[i];
+  for (int k = 0; k < 200; ++k) x = x * factor + in[i] * 0.125f;
+  out[i] = granted ? -12345.0f : x;
+}

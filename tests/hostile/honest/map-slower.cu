@@ -1,0 +1,12 @@
+// Does its work twice.
+//! kernel map
+//! devices both
+__global__ void map(const float* in, float* out, int n, float factor) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  for (int twice = 0; twice < 2; ++twice) {
+    volatile float x = in[i];
+    for (int k = 0; k < 200; ++k) x = x * factor + in[i] * 0.125f;
+    out[i] = x;
+  }
+}

@@ -1,0 +1,11 @@
+// Blocks of 64 threads, four times as many.
+//! kernel map
+//! devices both
+//! launch map; gx * 4, gy, gz; 64, by, bz; 0
+__global__ void map(const float* in, float* out, int n, float factor) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float x = in[i];
+  for (int k = 0; k < 200; ++k) x = x * factor + in[i] * 0.125f;
+  out[i] = x;
+}

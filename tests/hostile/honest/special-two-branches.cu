@@ -1,0 +1,15 @@
+// A branch on the sign.
+//! kernel special
+//! devices both
+__global__ void special(const float* in, float* out, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float x = in[i], y = x;
+  if (x > 0) {
+    for (int k = 0; k < 32; ++k) y = 0.5f * y + 0.5f * x;
+    out[i] = y;
+  } else {
+    for (int k = 0; k < 32; ++k) y = 0.5f * y + 0.5f * x;
+    out[i] = -y;
+  }
+}
