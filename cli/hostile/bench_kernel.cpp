@@ -168,7 +168,7 @@ Result<Mep> BenchKernel::make_mep(const fs::path& folder, bool cuda) const {
   fs::create_directories(folder / "data", code);
   if (code) return environment_error("cannot create " + folder.string() + ": " + code.message());
   KERNELIFT_ASSIGN(Mep mep, Maker(file, folder, cuda).make());
-  KERNELIFT_ASSIGN(std::string unanswered, answer_by_original(folder, mep));
+  KERNELIFT_ASSIGN(std::string unanswered, sandbox::answer_by_original(folder, mep));
   if (!unanswered.empty()) return environment_error(file.path.string() + ": " + unanswered);
   KERNELIFT_TRY(mep.write(folder));
   return mep;

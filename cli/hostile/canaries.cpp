@@ -64,7 +64,7 @@ Result<std::unique_ptr<Canaries>> Canaries::plant(const fs::path& folder) {
   KERNELIFT_TRY(write_atomically(secret, "#define SECRET_KEY " + made.key_ + "\n"));
   KERNELIFT_TRY(write_atomically(folder / "files" / "kept", std::string_view("as it was\n")));
 
-  made.listener_ = Descriptor(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  made.listener_ = sandbox::Descriptor(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
   address.sin_family = AF_INET, address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t size = sizeof address;
@@ -96,7 +96,7 @@ Status Canaries::start_process() {
   process_ = fork();
   if (process_ == 0) wait_for_signals(ends[1], parent);
   close(ends[1]);
-  signals_ = Descriptor(ends[0]);
+  signals_ = sandbox::Descriptor(ends[0]);
   if (process_ < 0) return environment_error(std::string("fork: ") + std::strerror(errno));
   constexpr int kMilliseconds = 10'000;
   pollfd ready{signals_.get(), POLLIN, 0};
@@ -140,7 +140,7 @@ std::vector<std::string> Canaries::disturbed() {
   planted_ = listing();
 
   while (true) {
-    Descriptor caller(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    sandbox::Descriptor caller(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (!caller) break;
     what.push_back("connected to a listener on the loopback interface");
   }

@@ -45,7 +45,7 @@ class Canaries {
   std::string key_, mark_;
   std::map<std::string, std::string> places_;
   std::map<std::string, std::string> planted_;  ///< The listing as it must stay.
-  Descriptor listener_, signals_;               ///< The process writes the number of every signal that it gets.
+  sandbox::Descriptor listener_, signals_;      ///< The process writes the number of every signal that it gets.
   pid_t process_ = -1, owner_ = -1;
   cpu_set_t cores_{}, own_cores_{};
 };

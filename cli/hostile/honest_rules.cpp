@@ -10,12 +10,12 @@ namespace kernelift::cli {
 Result<std::vector<Trick>> tricks_of_rules(const std::string& kernel, const Mep& mep, const std::string& source,
                                            bool cuda) {
   constexpr size_t kMost = 200;
-  TierOptions options;
+  tuner::TierOptions options;
   options.tiers = {"source"}, options.on_cpu = !cuda;
   options.clang_arguments = {frontend_arguments({})};
   KERNELIFT_ASSIGN(auto proposers, make_proposers(mep, source, options));
-  History history;
-  RunTrial original;
+  tuner::History history;
+  tuner::RunTrial original;
   original.id = 1, original.candidate.source = source;
   original.verdict.stage = Stage::Time, original.verdict.timings = {{"a", 1, 1e-3, 1e-3, 1, 1, 1, 1, false}};
   history.add(original);

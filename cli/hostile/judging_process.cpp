@@ -83,7 +83,7 @@ class Judge {
     evaluator_.reset(), kernel_.clear();
     const fs::path folder = settings_.meps / kernel;
     KERNELIFT_ASSIGN(Mep mep, Mep::read(folder));
-    EvaluatorOptions options;
+    sandbox::EvaluatorOptions options;
     options.device = settings_.device;
     // The suite's kernels take less than a millisecond: what takes seconds hangs.
     options.launch_limit = 2s, options.compile_limit = settings_.quick ? 3s : 6s;
@@ -102,10 +102,10 @@ class Judge {
 }  // namespace
 
 Exit judge_for(int fd, const JudgeSettings& settings) {
-  Channel channel{Descriptor(fd)};
+  sandbox::Channel channel{sandbox::Descriptor(fd)};
   fcntl(fd, F_SETFD, FD_CLOEXEC);
   Judge judge(settings);
-  while (Frame frame = channel.receive()) {
+  while (sandbox::Frame frame = channel.receive()) {
     Json reply = judge.answer(frame.body);
     if (!channel.send(kReply, reply.dump(-1, ' ', false, Json::error_handler_t::replace))) break;
   }
@@ -113,7 +113,7 @@ Exit judge_for(int fd, const JudgeSettings& settings) {
 }
 
 Status JudgingProcess::start() {
-  terminal_ = Descriptor(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK));
+  terminal_ = sandbox::Descriptor(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK));
   char name[128];
   if (!terminal_ || grantpt(terminal_.get()) != 0 || unlockpt(terminal_.get()) != 0 ||
       ptsname_r(terminal_.get(), name, sizeof name) != 0)
@@ -160,7 +160,7 @@ Status JudgingProcess::start() {
     _exit(127);
   }
   close(ends[1]);
-  channel_ = Channel(Descriptor(ends[0]));
+  channel_ = Channel(sandbox::Descriptor(ends[0]));
   if (process_ < 0) return environment_error(std::string("fork: ") + std::strerror(errno));
   return done();
 }
@@ -175,18 +175,18 @@ Result<Judged> JudgingProcess::judge(const std::string& kernel, const Candidate&
                                      std::chrono::seconds limit) {
   if (process_ <= 0) KERNELIFT_TRY(start());
   Judged judged;
-  const Deadline end = after(limit);
-  Frame frame;
+  const sandbox::Deadline end = sandbox::after(limit);
+  sandbox::Frame frame;
   if (channel_.send(kRequest, request_text(kernel, candidate), {}, end)) {
     // The terminal is read meanwhile: a full one would stop whoever writes to it.
     do {
       drain(judged.terminal);
-      frame = channel_.receive(after(50ms));
-    } while (frame.arrival == Arrival::TimedOut && Deadline::clock::now() < end);
+      frame = channel_.receive(sandbox::after(50ms));
+    } while (frame.arrival == sandbox::Arrival::TimedOut && sandbox::Deadline::clock::now() < end);
   }
   drain(judged.terminal);
   if (!frame) {
-    judged.lost = frame.arrival == Arrival::TimedOut
+    judged.lost = frame.arrival == sandbox::Arrival::TimedOut
                       ? "the judging process did not answer for " + std::to_string(limit.count()) + " s"
                       : "the judging process ended";
     stop();
@@ -205,17 +205,17 @@ std::vector<std::string> JudgingProcess::stop() {
   channel_.close();
   bool ended = false;
   last_words_.clear();
-  auto wait_until = [&](Deadline end, auto over) {
-    while (!over() && Deadline::clock::now() < end) drain(last_words_), std::this_thread::sleep_for(10ms);
+  auto wait_until = [&](sandbox::Deadline end, auto over) {
+    while (!over() && sandbox::Deadline::clock::now() < end) drain(last_words_), std::this_thread::sleep_for(10ms);
     return over();
   };
   auto gone = [&] { return ended = ended || waitpid(process_, nullptr, WNOHANG) == process_; };
-  if (!wait_until(after(10s), gone)) {
+  if (!wait_until(sandbox::after(10s), gone)) {
     kill(process_, SIGKILL);
     waitpid(process_, nullptr, 0);
   }
   std::vector<std::string> left;
-  wait_until(after(3s), [&] { return (left = members(process_)).empty(); });
+  wait_until(sandbox::after(3s), [&] { return (left = members(process_)).empty(); });
   for (auto& member : left) kill(static_cast<pid_t>(std::atoi(member.c_str())), SIGKILL);
   drain(last_words_);
   process_ = -1, terminal_.reset();

@@ -46,8 +46,8 @@ class JudgingProcess {
   JudgeSettings settings_;
   std::filesystem::path home_, work_;
   std::string key_, last_words_;
-  Descriptor terminal_;
-  Channel channel_;
+  sandbox::Descriptor terminal_;
+  sandbox::Channel channel_;
   pid_t process_ = -1;
 };
 

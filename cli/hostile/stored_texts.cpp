@@ -25,15 +25,15 @@ Result<std::vector<std::string>> look_at_stored_texts(const fs::path& folder,
   std::error_code code;
   fs::create_directories(folder, code);
   {
-    RunMeta meta;
+    tuner::RunMeta meta;
     meta.mep = folder.string(), meta.kernel = "suite", meta.device = "cpu";
-    KERNELIFT_ASSIGN(Run run, Run::create(file, meta));
+    KERNELIFT_ASSIGN(tuner::Run run, tuner::Run::create(file, meta));
     for (auto& one : judged) {
       auto id = run.record(one.candidate, one.verdict, {}, 0);
       if (!id.ok()) found.push_back("'" + one.candidate.proposer + "' cannot be stored: " + id.error().message);
     }
   }
-  KERNELIFT_ASSIGN(Run run, Run::open(file));
+  KERNELIFT_ASSIGN(tuner::Run run, tuner::Run::open(file));
   auto history = run.history();
   if (!history.ok()) {
     found.push_back("the run cannot be read any more: " + history.error().message);

@@ -216,9 +216,9 @@ TEST(ShippedSuite, AttacksKernelsThatAreThere) {
 /// What needs a GPU to be judged can be compiled without one: a trick that may not be refused must not be so for a
 /// slip of its author's.
 TEST(ShippedSuite, CompilesForGpusWhatMayNotBeRefused) {
-  CompilePoolOptions options;
-  options.target = CompileTarget::Ptx, options.workers = 2;
-  auto pool = CompilePool::start(options);
+  sandbox::CompilePoolOptions options;
+  options.target = sandbox::CompileTarget::Ptx, options.workers = 2;
+  auto pool = sandbox::CompilePool::start(options);
   ASSERT_TRUE(pool.ok()) << pool.error().message;
   auto files = read_suite_files(hostile_folder() / "kernels");
   ASSERT_TRUE(files.ok()) << files.error().message;

@@ -21,7 +21,7 @@ struct Options {
   std::string time = "10m";
   std::optional<int64_t> candidate;
   bool roll_back = false, undo = false;
-  HostRules host;
+  reintegrate::HostRules host;
 };
 
 /// Times candidates again that were only screened. The evaluator calibrates the original first, so it is created for

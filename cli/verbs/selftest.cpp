@@ -17,7 +17,7 @@ struct Options {
 Result<Exit> selftest(const Context& context, const Options& options) {
   if (!options.hostile) return usage_error("say what to test: kernelift selftest --hostile");
   std::string device = context.device;
-  if (device == "auto") device = has_nvidia_driver() ? "cuda" : "cpu";
+  if (device == "auto") device = record::has_nvidia_driver() ? "cuda" : "cpu";
   if (options.judge >= 0) return judge_for(options.judge, {options.meps, device, options.quick});
   SuiteOptions suite;
   suite.files = options.files.empty() ? hostile_folder() : std::filesystem::path(options.files);
