@@ -10,6 +10,7 @@
 #include <regex>
 
 #include "core/base/file.h"
+#include "core/base/process_tree.h"
 
 namespace fs = std::filesystem;
 
@@ -192,10 +193,12 @@ Result<RecordOutcome> record_application(const RecordRequest& request) {
                             "; while recording, the driver loads the recorder in its place");
   {
     OutliveInterrupt outlive;
-    options.prepare = [] {
+    // Killed with us: what goes on alone would write into a recording that nobody finishes.
+    ProcessTree tree;
+    options.prepare = tree.prepare([] {
       if (application) *application = getpid();
       return done();
-    };
+    });
     KERNELIFT_ASSIGN(outcome.application, run_process(command, options));
     outcome.interrupted = outlive.seen() && !outcome.application.ok();
   }
