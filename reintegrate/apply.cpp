@@ -90,7 +90,7 @@ class Apply {
     if (r_.run.empty() && r_.check.empty())
       return usage_error("apply needs a command that runs the application: --run CMD");
     Restoration leftovers;
-    KERNELIFT_ASSIGN(PatchJournal journal, PatchJournal::open(r_.state, leftovers));
+    KERNELIFT_ASSIGN(PatchJournal journal, open_restored(r_.state, leftovers, r_.progress));
     journal_.emplace(std::move(journal));
     report_.notes = restoration_notes(leftovers);
     report_.notes.insert(report_.notes.end(), r_.notes.begin(), r_.notes.end());
@@ -114,6 +114,8 @@ class Apply {
     auto environment = r_.environment;
     launches_file_ = journal_->folder() / "embedded-launches.txt";
     if (patch_.embeds()) environment.emplace_back("KERNELIFT_EMBED_REPORT", launches_file_.string());
+    app_build_.command = r_.build, app_build_.folder = r_.root, app_build_.environment = environment;
+    environment.push_back(journal_->mark());
     commands_.emplace(r_.root, environment, journal_->folder());
     report_.kernel = r_.mep.kernel_name, report_.candidate = r_.candidate_id;
     report_.diff = patch_.diff();
@@ -128,6 +130,7 @@ class Apply {
     roots_ = {r_.root};
     for (auto& folder : r_.build_folders)
       if (!within(folder, r_.root)) roots_.push_back(folder);
+    app_build_.roots = roots_, app_build_.without = {r_.state};
     return done();
   }
 
@@ -243,7 +246,7 @@ class Apply {
 
   /// Why the patch must be rolled back, or nothing if it may stay. On success the originals are in place and built.
   Result<std::optional<Stop>> prove() {
-    KERNELIFT_TRY(journal_->begin(patch_));
+    KERNELIFT_TRY(journal_->begin(patch_, app_build_));
     KERNELIFT_ASSIGN(Listing at_first, list_files(roots_, {r_.state}));
     KERNELIFT_TRY(journal_->write_patched());
     original_is_built_ = false;
@@ -267,7 +270,7 @@ class Apply {
     for (auto& file : written_between(with_patch, checked_tree))
       if (!is_executable(file)) not_built_.insert(file);
 
-    BuildProducts products(journal_->folder() / "products");
+    BuildProducts& products = products_.emplace(journal_->folder() / "products");
     std::vector<fs::path> patched_products = own_products(written_between(at_first, with_patch));
     KERNELIFT_TRY(products.save(BuildProducts::After, patched_products));
     say("building without it again, to time both");
@@ -284,6 +287,9 @@ class Apply {
                     " after the patch: it does not compile the patched files, or it builds elsewhere (name that folder "
                     "with --build-folder)"
               : "the build makes the same programs with and without the patch: it does not compile the patched files"});
+    // From here on a killed apply can be undone without a build.
+    KERNELIFT_TRY(products.write_list());
+    KERNELIFT_TRY(journal_->note_programs(Programs::Swapped));
     return time(products);
   }
 
@@ -443,7 +449,12 @@ class Apply {
         late_notes_.push_back("The sources are restored, but building them again failed; see " +
                               (journal_->folder() / "build-rolled-back.log").string());
     } else if (!original_is_built_) {
-      late_notes_.push_back("The sources are restored; run the build command to restore the programs too.");
+      late_notes_.push_back(
+          "The sources are restored. The programs may still be those of the patch: `kernelift apply --rollback` builds "
+          "the original again.");
+      if (products_) products_->leave();
+      journal_->leave_debt();
+      return done();
     }
     return journal_->finish(false);
   }
@@ -456,7 +467,9 @@ class Apply {
   std::set<fs::path>
       not_built_;  ///< Files that are also written while no build runs, such as a log: not build products.
   GitTree git_;
+  AppBuild app_build_;
   std::optional<AppCommands> commands_;
+  std::optional<BuildProducts> products_;  ///< Until the end: an interruption of the last build needs the original's.
   struct Launches {
     unsigned long long tuned = 0, original = 0;
   };
@@ -472,33 +485,6 @@ class Apply {
 Result<ApplyReport> apply(const ApplyRequest& request) {
   InterruptGuard guard;
   return Apply(request).run();
-}
-
-std::vector<std::string> restoration_notes(const Restoration& leftovers) {
-  std::vector<std::string> notes;
-  if (leftovers.needed)
-    notes.push_back(leftovers.kept ? "An earlier apply had been interrupted after its commit; it was completed."
-                                   : "An earlier apply had been interrupted; its files were restored first.");
-  for (auto& file : leftovers.left)
-    notes.push_back("Left alone, because it was changed since that interruption: " + file);
-  return notes;
-}
-
-Result<Restoration> roll_back_interrupted(const fs::path& state) {
-  Restoration leftovers;
-  KERNELIFT_ASSIGN(PatchJournal journal, PatchJournal::open(state, leftovers));
-  return leftovers;
-}
-
-Result<Restoration> undo_last(const fs::path& state) {
-  Restoration leftovers;
-  KERNELIFT_ASSIGN(PatchJournal journal, PatchJournal::open(state, leftovers));
-  KERNELIFT_ASSIGN(Restoration undone_now, journal.undo_last());
-  fs::path file = undone_now.folder / "report.json";
-  // A missing report needs no correction; one that cannot be rewritten still has the date on which it was true.
-  if (auto report = read_json(file); undone_now.left.empty() && report.ok() && report->is_object())
-    (void)write_json(file, undone(*report));
-  return undone_now;
 }
 
 }  // namespace kernelift

@@ -13,7 +13,7 @@
 #include "reintegrate/app_trial.h"
 #include "reintegrate/apply_report.h"
 #include "reintegrate/embed/embedded_code.h"
-#include "reintegrate/tree/patch_journal.h"
+#include "reintegrate/rollback.h"
 
 namespace kernelift {
 
@@ -40,13 +40,5 @@ struct ApplyRequest {
 /// An Error means that nothing was patched: the patch was refused, or the application itself does not build or pass its
 /// check. A patch that was written and rolled back is a report.
 Result<ApplyReport> apply(const ApplyRequest& request);
-
-/// Restores the files that an interrupted apply left patched; `needed` is false when there were none.
-Result<Restoration> roll_back_interrupted(const std::filesystem::path& state);
-/// What the user should know about the restoration, one sentence each; empty when nothing had to be restored.
-std::vector<std::string> restoration_notes(const Restoration& leftovers);
-/// Restores the originals of the last patch that was kept without git, and marks its report as undone. Files that were
-/// changed since are left alone and named.
-Result<Restoration> undo_last(const std::filesystem::path& state);
 
 }  // namespace kernelift

@@ -76,14 +76,19 @@ Result<Exit> report_restoration(const Context& context, const Result<Restoration
   Json document = {{"needed", restored->needed},
                    {"kept", restored->kept},
                    {"restored", restored->restored},
-                   {"left", restored->left}};
+                   {"left", restored->left},
+                   {"ended", restored->ended},
+                   {"programs", restored->programs},
+                   {"programs_restored", restored->programs_restored},
+                   {"strays", restored->strays}};
   context.emit(document);
   if (!context.json && !restored->needed) context.say(nothing);
   if (!context.json && restored->kept)
     context.say("The patch had been proven and committed; its branch is now checked out.");
   for (auto& file : restored->restored) context.note("restored: " + file);
-  for (auto& file : restored->left) context.note("left alone, because it was changed since: " + file);
-  return restored->left.empty() ? Exit::Done : Exit::No;
+  for (auto& note : restoration_notes(*restored))
+    if (!restored->kept) context.note(note);
+  return restored->left.empty() && restored->programs_restored ? Exit::Done : Exit::No;
 }
 
 /// Refuses to run in a copy of the application: its runs belong to the original tree, and that is what they would
@@ -111,9 +116,10 @@ void write_applied(std::filesystem::path run, const Result<ApplyReport>& applied
 
 Result<Exit> apply_verb(const Context& context, const Options& options) {
   std::filesystem::path state = context.state_folder();
+  auto tell = [&](const std::string& line) { context.note("apply: " + line); };
   if (options.roll_back)
-    return report_restoration(context, roll_back_interrupted(state), "No apply was interrupted here.");
-  if (options.undo) return report_restoration(context, undo_last(state), "");
+    return report_restoration(context, roll_back_interrupted(state, tell), "No apply was interrupted here.");
+  if (options.undo) return report_restoration(context, undo_last(state, tell), "");
   KERNELIFT_TRY(embedding_on("auto", options.embed));
   if (options.run_file.empty())
     return usage_error(
@@ -144,7 +150,7 @@ Result<Exit> apply_verb(const Context& context, const Options& options) {
   request.branch = options.branch;
   request.trial.time_limit = time_limit;
   for (auto& folder : options.build_folders) request.build_folders.push_back(std::filesystem::absolute(folder));
-  request.progress = [&](const std::string& line) { context.note("apply: " + line); };
+  request.progress = tell;
   OtherKernelJudge judge_other_kernels(context, context.device == "auto" ? run.meta().device : context.device,
                                        request.mep.knobs, offer.shares);
   offer.judge_others = [&](const std::vector<SharedKnobs>& changes) { return judge_other_kernels(changes); };

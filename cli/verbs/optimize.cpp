@@ -130,7 +130,7 @@ class Loop {
     // The patch of a running apply would be built and recorded as the original.
     KERNELIFT_TRY(PatchJournal::check_not_running(state_));
     if (PatchJournal::interrupted(state_)) {
-      KERNELIFT_ASSIGN(Restoration leftovers, roll_back_interrupted(state_));
+      KERNELIFT_ASSIGN(Restoration leftovers, roll_back_interrupted(state_, [&](auto& line) { context_.note(line); }));
       for (auto& note : restoration_notes(leftovers)) context_.note(note);
     }
     warn_of_changed_files();

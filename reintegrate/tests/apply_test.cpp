@@ -256,7 +256,7 @@ TEST_F(ApplyTest, StopsWhenTheUserEditsThePatchedFile) {
 
 TEST_F(ApplyTest, RestoresAfterKill9BetweenWriteAndCheck) {
   faster();
-  request.check = "! grep -q 0.01 src/k.cu || kill -9 $PPID";
+  request.check = "! grep -q 0.01 src/k.cu || kill -9 $(ps -o ppid= $PPID)";
   ASSERT_TRUE(is_killed_in([&] { (void)apply(request); }));
   ASSERT_NE(read("src/k.cu"), kKernelText);
   auto restored = roll_back_interrupted(request.state);
@@ -282,7 +282,7 @@ TEST_F(ApplyTest, CompletesACommitThatWasInterrupted) {
 
 TEST_F(ApplyTest, RestoresTheOriginalOnCtrlC) {
   faster();
-  request.check = "! grep -q 0.01 src/k.cu || { kill -INT $PPID; sleep 20; }";
+  request.check = "! grep -q 0.01 src/k.cu || { kill -INT $(ps -o ppid= $PPID); sleep 20; }";
   ApplyReport report = must_apply();
   EXPECT_EQ(report.outcome, ApplyOutcome::Interrupted);
   EXPECT_EQ(read("src/k.cu"), kKernelText);
