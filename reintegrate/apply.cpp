@@ -2,7 +2,7 @@
 //   plan the patch, query git, check permissions     all refusals come before any command runs
 //   build and check the unpatched application        a broken application must not be blamed on the patch
 //   time a few runs, if the predicted gain is small  a gain that the noise would hide is not worth building
-//   patch, build, check                              roll back at once if it does not build or fails its check
+//   patch, run git's hooks, build, check             roll back at once if it does not build or fails its check
 //   save the build products, restore the originals,  the original is built last, so that every exit after this step
 //     build again, save those products too           leaves the tree as it was
 //   swap the two builds in and out, timing runs      A B A B
@@ -108,6 +108,7 @@ class Apply {
     if (git_.kind() == GitTree::Kind::Tracked) {
       KERNELIFT_ASSIGN(report_.branch, git_.free_branch(r_.branch, base_name(r_.mep.kernel_key)));
       KERNELIFT_ASSIGN(tracked_, git_.tracked());
+      inspect_repository();
     } else if (!r_.branch.empty()) {
       report_.notes.push_back("--branch has no effect: the patched files are not in a git repository.");
     }
@@ -132,6 +133,37 @@ class Apply {
       if (!within(folder, r_.root)) roots_.push_back(folder);
     app_build_.roots = roots_, app_build_.without = {r_.state};
     return done();
+  }
+
+  void inspect_repository() {
+    std::error_code code;
+    if (!within(fs::weakly_canonical(r_.root, code), fs::weakly_canonical(git_.top(), code)))
+      report_.repository = git_.top().string();
+    hooks_ = git_.hooks();
+    hooks_.set_limit(longest());
+    if (hooks_.none()) return;
+    if (r_.run_hooks)
+      return say("the repository's hooks (" + hooks_.names() + ") are run before the trial and at the commit");
+    report_.notes.push_back("The repository's hooks (" + hooks_.names() +
+                            ") are not run, as asked; `git commit --amend --no-edit` on the new branch runs them.");
+    say(report_.notes.back());
+  }
+
+  /// Before anything is built: a commit that the repository would not take is not worth hours.
+  Result<std::optional<Stop>> try_hooks() {
+    if (!r_.run_hooks || hooks_.none()) return std::optional<Stop>();
+    say("running the repository's hooks (" + hooks_.names() + ") on the patch");
+    Status passed = git_.try_hooks(paths_, commit_message(), journal_->folder(), hooks_);
+    KERNELIFT_ASSIGN(auto changed, journal_->write_patched_again());
+    if (InterruptGuard::interrupted()) return stopped();
+    std::string why = passed.ok() ? "" : passed.error().message;
+    if (passed.ok() && !changed.empty())
+      why = "the repository's hooks (" + hooks_.names() + ") change the patched file; what they made of it is in " +
+            changed[0];
+    if (why.empty()) return std::optional<Stop>();
+    return std::optional(
+        Stop{ApplyOutcome::HookRefused,
+             why + ". With --hooks skip the commit is made without them, and they are left to `git commit --amend`"});
   }
 
   static std::string percent(double fraction) {
@@ -163,9 +195,9 @@ class Apply {
     for (bool cold = true;
          runs.size() < kFewestNoiseRuns || (runs.size() < kMostNoiseRuns && spent < kNoiseTime * r_.trial.time_limit);
          cold = false) {
-      KERNELIFT_ASSIGN(CommandOutcome ran, commands_->run("run", run_line()));
+      KERNELIFT_ASSIGN(CommandOutcome ran, commands_->run("run", run_line(), longest()));
       if (ran.interrupted) return interrupted();
-      if (!ran.ok) return answer_is_no("the application's run fails before any patch; nothing was changed: " + ran.why);
+      if (!ran.ok) return fails_unpatched("the application's run fails before any patch", ran);
       spent += ran.seconds;
       if (!cold) runs.push_back(ran.seconds);
     }
@@ -186,15 +218,13 @@ class Apply {
 
   Status check_original() {
     say("building the application as it is");
-    KERNELIFT_ASSIGN(CommandOutcome built, commands_->run("build-original", r_.build));
+    KERNELIFT_ASSIGN(CommandOutcome built, commands_->run("build-original", r_.build, longest()));
     if (built.interrupted) return interrupted();
-    if (!built.ok)
-      return answer_is_no("the application does not build, even without the patch; nothing was changed: " + built.why);
+    if (!built.ok) return fails_unpatched("the application does not build, even without the patch", built);
     say("checking the application as it is");
-    KERNELIFT_ASSIGN(CommandOutcome checked, commands_->run("check-original", check_line()));
+    KERNELIFT_ASSIGN(CommandOutcome checked, commands_->run("check-original", check_line(), longest()));
     if (checked.interrupted) return interrupted();
-    if (!checked.ok)
-      return answer_is_no("the application's check fails before any patch; nothing was changed: " + checked.why);
+    if (!checked.ok) return fails_unpatched("the application's check fails before any patch", checked);
     check_seconds_ = checked.seconds;
     original_is_built_ = true;
     return done();
@@ -237,6 +267,12 @@ class Apply {
     say(report_.notes.back());
   }
 
+  static Error fails_unpatched(const std::string& what, const CommandOutcome& failed) {
+    return answer_is_no(what + "; nothing was changed: " + failed.why +
+                        (failed.timed_out ? "; --limit allows it more time" : ""));
+  }
+  std::chrono::milliseconds longest() const { return std::chrono::milliseconds(static_cast<int64_t>(1000 * r_.limit)); }
+
   static Error interrupted() { return {"interrupted; nothing was changed", Exit::Interrupted}; }
   static std::optional<Stop> stopped() { return Stop{ApplyOutcome::Interrupted, "interrupted by the user"}; }
 
@@ -250,8 +286,10 @@ class Apply {
     KERNELIFT_ASSIGN(Listing at_first, list_files(roots_, {r_.state}));
     KERNELIFT_TRY(journal_->write_patched());
     original_is_built_ = false;
+    KERNELIFT_ASSIGN(std::optional<Stop> refused_by_hooks, try_hooks());
+    if (refused_by_hooks) return refused_by_hooks;
     say("building with the patch");
-    KERNELIFT_ASSIGN(CommandOutcome built, commands_->run("build-patched", r_.build));
+    KERNELIFT_ASSIGN(CommandOutcome built, commands_->run("build-patched", r_.build, longest()));
     if (built.interrupted) return stopped();
     if (!built.ok)
       return std::optional(
@@ -310,7 +348,7 @@ class Apply {
     if (!restored.left.empty())
       return std::optional(
           Stop{ApplyOutcome::Disturbed, restored.left[0] + " was changed by another program while apply was running"});
-    KERNELIFT_ASSIGN(CommandOutcome built, commands_->run("build-original-again", r_.build));
+    KERNELIFT_ASSIGN(CommandOutcome built, commands_->run("build-original-again", r_.build, longest()));
     original_is_built_ = built.ok;
     if (built.interrupted) return stopped();
     if (!built.ok)
@@ -388,7 +426,7 @@ class Apply {
     if (auto written = journal_->write_patched(); !written.ok())
       return roll_back({ApplyOutcome::Disturbed, written.error().message});
     original_is_built_ = false;
-    auto built = commands_->run("build-kept", r_.build);
+    auto built = commands_->run("build-kept", r_.build, longest());
     if (!built.ok()) return roll_back({ApplyOutcome::Disturbed, built.error().message});
     if (built->interrupted) return roll_back(*stopped());
     if (!built->ok)
@@ -416,15 +454,22 @@ class Apply {
     return done();
   }
 
+  /// Before the trial, for hooks that judge it, without the trial's figures.
+  std::string commit_message() const {
+    std::string message = "Tune " + r_.mep.kernel_name + "\n\n";
+    if (!r_.candidate.steps.empty()) message += r_.candidate.note() + "\n\n";
+    if (patch_.embeds()) message += patch_.notes[0] + "\n\n";
+    message += "The whole application, measured" + report_.where() + ": " +
+               (report_.measured ? report_.measured->text() : "1.000x") + ".\n";
+    return message;
+  }
+
   Status commit() {
     KERNELIFT_ASSIGN(report_.previous, git_.checked_out());
     if (report_.previous != git_.head())
       return refused("the checked-out branch or commit was " + git_.head() + " and is now " + report_.previous);
-    std::string message = "Tune " + r_.mep.kernel_name + "\n\n";
-    if (!r_.candidate.steps.empty()) message += r_.candidate.note() + "\n\n";
-    if (patch_.embeds()) message += patch_.notes[0] + "\n\n";
-    message += "The whole application, measured" + report_.where() + ": " + report_.measured->text() + ".\n";
-    KERNELIFT_ASSIGN(report_.commit, git_.commit_files(paths_, message, journal_->folder()));
+    KERNELIFT_ASSIGN(report_.commit,
+                     git_.commit_files(paths_, commit_message(), journal_->folder(), r_.run_hooks ? &hooks_ : nullptr));
     if (git_.wants_signatures())
       report_.notes.push_back(
           "The commit is not signed although commit.gpgsign is set, because signing may ask for a passphrase; `git "
@@ -444,7 +489,7 @@ class Apply {
     for (auto& file : restored.left)
       late_notes_.push_back("Left alone, because it was changed while apply was running: " + file);
     if (!original_is_built_ && stop.outcome != ApplyOutcome::Interrupted) {
-      auto built = commands_->run("build-rolled-back", r_.build);
+      auto built = commands_->run("build-rolled-back", r_.build, longest());
       if (!built.ok() || !built->ok)
         late_notes_.push_back("The sources are restored, but building them again failed; see " +
                               (journal_->folder() / "build-rolled-back.log").string());
@@ -467,6 +512,7 @@ class Apply {
   std::set<fs::path>
       not_built_;  ///< Files that are also written while no build runs, such as a log: not build products.
   GitTree git_;
+  GitHooks hooks_;
   AppBuild app_build_;
   std::optional<AppCommands> commands_;
   std::optional<BuildProducts> products_;  ///< Until the end: an interruption of the last build needs the original's.

@@ -279,6 +279,7 @@ class CandidateTrials {
       case ApplyOutcome::Interrupted:
       case ApplyOutcome::Disturbed:
       case ApplyOutcome::TooSmall:
+      case ApplyOutcome::HookRefused:
       case ApplyOutcome::NoPatch: return true;
       // The next candidate promises less, so it is tried only if this one failed for a reason of its own: it changed
       // other kernels too, or it was embedded and its guard may not hold in the application. Candidates whose predicted

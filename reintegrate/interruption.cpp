@@ -49,7 +49,7 @@ InterruptGuard::~InterruptGuard() {
 bool InterruptGuard::interrupted() { return received != 0; }
 
 Result<ProcessOutcome> run_interruptibly(const std::vector<std::string>& argv, ProcessOptions options, Ending ending) {
-  options.own_group = options.timeout.has_value();  // On timeout the whole group is killed.
+  options.own_group = false;  // So that it can use the terminal; at a deadline the whole tree is killed.
   ProcessTree tree;
   options.prepare = tree.prepare(std::move(options.prepare));
   std::atomic<bool> finished{false};
@@ -60,7 +60,7 @@ Result<ProcessOutcome> run_interruptibly(const std::vector<std::string>& argv, P
       // Who asks again does not want to wait for a command that takes its time.
       bool again = last_second - first_second >= kAnotherRequest;
       if (ending == Ending::Killed || again) (void)tree.kill();
-      else if (!told) told = (from_terminal && !options.own_group) || tree.signal(signal);
+      else if (!told) told = from_terminal || tree.signal(signal);
     }
   });
   auto ran = run_process(argv, options);

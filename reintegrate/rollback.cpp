@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/base/abandoned_folders.h"
 #include "core/base/file.h"
 #include "core/base/words.h"
 #include "reintegrate/app_commands.h"
@@ -138,6 +139,8 @@ Result<PatchJournal> open_restored(const fs::path& state, Restoration& leftovers
 
 Result<Restoration> roll_back_interrupted(const fs::path& state, const TellProgress& progress) {
   InterruptGuard guard;
+  std::error_code code;
+  if (fs::path temporary = fs::temp_directory_path(code); !code) sweep_abandoned_folders(temporary);
   Restoration leftovers;
   KERNELIFT_ASSIGN(PatchJournal journal, open_restored(state, leftovers, progress));
   return leftovers;

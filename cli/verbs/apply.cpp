@@ -18,7 +18,7 @@ namespace {
 struct Options {
   std::string run_file, build, run, check, branch, embed = "auto";
   std::vector<std::string> build_folders;
-  std::string time = "10m";
+  std::string time = "10m", limit = "1h", hooks = "run";
   std::optional<int64_t> candidate;
   bool roll_back = false, undo = false;
 };
@@ -129,6 +129,7 @@ Result<Exit> apply_verb(const Context& context, const Options& options) {
   if (options.run.empty() && options.check.empty())
     return usage_error("apply needs a command that runs the application: --run CMD");
   KERNELIFT_ASSIGN(double time_limit, parse_duration(options.time));
+  KERNELIFT_ASSIGN(double command_limit, parse_duration(options.limit));
   KERNELIFT_ASSIGN(std::filesystem::path file, find_run(options.run_file, state));
   KERNELIFT_ASSIGN(Run run, Run::open(file));
   KERNELIFT_ASSIGN(Embedding embedding,
@@ -149,6 +150,7 @@ Result<Exit> apply_verb(const Context& context, const Options& options) {
   set_commands(options.run, options.check, offer);
   request.branch = options.branch;
   request.trial.time_limit = time_limit;
+  request.limit = command_limit, request.run_hooks = options.hooks == "run";
   for (auto& folder : options.build_folders) request.build_folders.push_back(std::filesystem::absolute(folder));
   request.progress = tell;
   OtherKernelJudge judge_other_kernels(context, context.device == "auto" ? run.meta().device : context.device,
@@ -188,8 +190,17 @@ Action setup(CLI::App& app) {
   app.add_option("--time", options->time,
                  "Time for runs before and after the patch; the longer it is, the smaller a gain can be proven")
       ->capture_default_str();
-  app.add_flag("--rollback", options->roll_back, "Only restore files that an interrupted apply left patched");
-  app.add_flag("--undo", options->undo, "Undo the last patch that was kept in a tree without git");
+  app.add_option("--limit", options->limit,
+                 "Longest time for one build, and for one check or run of the unpatched application")
+      ->capture_default_str();
+  app.add_option(
+         "--hooks", options->hooks,
+         "git's pre-commit, prepare-commit-msg and commit-msg hooks: run (before the trial and at the commit) or skip")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"run", "skip"}));
+  app.add_flag("--rollback", options->roll_back,
+               "Only restore the sources and programs that an interrupted apply left patched");
+  app.add_flag("--undo", options->undo, "Undo the last patch that was kept in a tree without git, and build again");
   return [options](const Context& context) { return apply_verb(context, *options); };
 }
 

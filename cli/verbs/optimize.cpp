@@ -41,7 +41,7 @@ constexpr double kWorthTuning = 10;
 constexpr double kShortestProof = 20, kLongestProof = 120;
 
 struct Options {
-  std::string build, run, check, time = "10m", llm, branch, embed = "auto";
+  std::string build, run, check, time = "10m", llm, branch, embed = "auto", limit = "1h", hooks = "run";
   size_t kernels = 8;
   uint64_t skip = 0;
   bool lock_clocks = false;
@@ -145,12 +145,15 @@ class Loop {
   Status check() {
     context_.note("\n==> the check: " + options_.check);
     ProcessOptions process;
+    KERNELIFT_ASSIGN(double limit, parse_duration(options_.limit));
+    process.timeout = std::chrono::milliseconds(static_cast<int64_t>(1000 * limit));
     Stopwatch watch(spent_["check"]);
     KERNELIFT_ASSIGN(ProcessOutcome checked, run_interruptibly({"sh", "-c", options_.check}, process, Ending::Killed));
     if (InterruptGuard::interrupted()) return interrupted();
     if (checked.ok()) return done();
     std::string said = last_lines(checked.out + checked.err);
     return answer_is_no("the application's check fails before any patch: it " + checked.describe() +
+                        (checked.timed_out ? " (--limit allows it more time)" : "") +
                         "; fix that first, nothing was changed. Its output" +
                         (said.empty() ? " was empty." : ":\n" + said));
   }
@@ -286,8 +289,9 @@ class Loop {
     bool unproven = tuned.ok() && tuned->exit_code == static_cast<int>(Exit::No) && !row.run.empty();
     if (failed(tuned) && !unproven) return end("skipped", "tune: " + why(tuned));
 
-    std::vector<std::string> apply{"apply",        row.run, "--device",   context_.device, "--build",
-                                   options_.build, "--run", options_.run, "--embed",       options_.embed};
+    std::vector<std::string> apply{"apply",        row.run,        "--device",   context_.device, "--build",
+                                   options_.build, "--run",        options_.run, "--embed",       options_.embed,
+                                   "--limit",      options_.limit, "--hooks",    options_.hooks};
     if (!options_.check.empty()) apply.insert(apply.end(), {"--check", options_.check});
     // Proving a patch in the application may take about as long as finding it.
     apply.insert(apply.end(), {"--time", std::to_string(static_cast<int>(std::clamp(time_slice(at) + kShortestProof,
@@ -355,6 +359,7 @@ Result<Exit> optimize(const Context& context, const Options& options) {
   Context on_device = context;
   KERNELIFT_ASSIGN(on_device.device, loop_device(context.device));
   KERNELIFT_TRY(embedding_on(on_device.device, options.embed));
+  KERNELIFT_ASSIGN([[maybe_unused]] double limit, parse_duration(options.limit));
   KERNELIFT_TRY(lock_optimize(context.state_folder()));
   // The clocks are locked for all steps, because the application is timed before and after a patch too.
   KERNELIFT_ASSIGN(auto clocks, lock_clocks(options.lock_clocks, on_device.device));
@@ -376,6 +381,12 @@ Action setup(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--embed", options->embed, "Embed tuned PTX in patches: never, auto or only (see apply --help)")
       ->capture_default_str();
+  app.add_option("--limit", options->limit,
+                 "Longest time for one check, run or build of the application (see apply --help)")
+      ->capture_default_str();
+  app.add_option("--hooks", options->hooks, "git's hooks at the commit of a patch: run or skip (see apply --help)")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"run", "skip"}));
   add_lock_clocks(app, options->lock_clocks);
   app.add_option("--llm", options->llm,
                  "Language model for the source tier: openai:URL,MODEL or anthropic:URL,MODEL (see tune --help)");

@@ -25,6 +25,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <utility>
 
 namespace fs = std::filesystem;
 
@@ -33,9 +34,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kToDie = std::chrono::seconds(20);  // A killed process may have gigabytes to free.
-constexpr useconds_t kPause = 2000;                // Microseconds between two passes over the processes.
-constexpr int kSignalled = 128;                    // Shells add this to the signal that ended a command.
+constexpr auto kToDie = std::chrono::seconds(20);    // A killed process may have gigabytes to free.
+constexpr auto kToTidyUp = std::chrono::seconds(2);  // Between SIGTERM and SIGKILL.
+constexpr useconds_t kPause = 2000;                  // Microseconds between two passes over the processes.
+constexpr int kSignalled = 128;                      // Shells add this to the signal that ended a command.
 
 int open_process(pid_t process) { return static_cast<int>(syscall(SYS_pidfd_open, process, 0)); }
 
@@ -135,7 +137,7 @@ void reap_all() {
     signalfd_siginfo notice;
     while (read(ended, &notice, sizeof notice) > 0) {}
     if (items[1].revents || getppid() != owner) {
-      kill_descendants(getpid());
+      kill_descendants(getpid(), true);
       _exit(kSignalled + SIGKILL);
     }
   }
@@ -201,17 +203,21 @@ bool ProcessTree::signal(int signal) const {
   return !found.empty();
 }
 
-bool ProcessTree::kill() const { return !cell_ || cell_->supervisor == 0 || kill_descendants(cell_->supervisor); }
+bool ProcessTree::kill() const { return !cell_ || cell_->supervisor == 0 || kill_descendants(cell_->supervisor, true); }
 
-bool kill_descendants(pid_t of) {
-  const auto give_up = Clock::now() + kToDie;
-  for (;;) {
+bool kill_descendants(pid_t of, bool ask_first) {
+  const auto begun = Clock::now();
+  for (bool asked = false;; usleep(kPause)) {
     if (of == getpid()) reap_all();
     auto found = descendants(of);
     if (found.empty()) return true;
-    if (Clock::now() > give_up) return false;
-    for (pid_t process : found) ::kill(process, SIGKILL);
-    usleep(kPause);
+    if (Clock::now() > begun + kToDie) return false;
+    const bool asking = ask_first && Clock::now() < begun + kToTidyUp;
+    if (asking && std::exchange(asked, true)) continue;
+    for (pid_t process : found) ::kill(process, asking ? SIGTERM : SIGKILL);
+    // A stopped process would not notice.
+    for (pid_t process : found)
+      if (asking) ::kill(process, SIGCONT);
   }
 }
 

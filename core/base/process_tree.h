@@ -30,7 +30,8 @@ class ProcessTree {
   /// Signals the command and all processes that it has started, parents first: a shell whose command was signalled
   /// first would go on to its next command. False if there is none yet, or none any more.
   bool signal(int signal) const;
-  /// Kills them all, also those that they start meanwhile; false if some are still there after some seconds.
+  /// Asks them all to end, so that compilers remove their half-written files, and soon kills them, also those that they
+  /// start meanwhile; false if some are still there after some seconds.
   bool kill() const;
 
  private:
@@ -39,8 +40,9 @@ class ProcessTree {
 };
 
 /// Kills all descendants of a process, again and again until none is left; false if some are still there after some
-/// seconds, as processes are that wait inside a driver.
-bool kill_descendants(pid_t of);
+/// seconds, as processes are that wait inside a driver. With `ask_first` they get SIGTERM before; then `of` must be a
+/// process that adopts its orphans.
+bool kill_descendants(pid_t of, bool ask_first = false);
 
 /// Kills the processes of this user whose environment has `NAME=value`, as they are found, until there are none. This
 /// process and its ancestors are spared. The names of the killed programs ("make", "cc1plus"), each once.

@@ -90,7 +90,7 @@ TEST_F(Tree, IsKilledAsAWhole) {
   killer.join();
   EXPECT_TRUE(begun);
   ASSERT_TRUE(ran.ok());
-  EXPECT_EQ(ran->signal, SIGKILL);
+  EXPECT_EQ(ran->signal, SIGTERM);
   EXPECT_TRUE(none_runs());
 }
 

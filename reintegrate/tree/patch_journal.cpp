@@ -262,6 +262,20 @@ Status PatchJournal::write_patched() {
   return done();
 }
 
+Result<std::vector<std::string>> PatchJournal::write_patched_again() {
+  std::vector<std::string> copies;
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    auto now = read_text(entries_[i].path);
+    if (now.ok() && hash_text(*now).hex() == entries_[i].after) continue;
+    fs::path copy = folder_ / ("changed-" + std::to_string(i));
+    KERNELIFT_TRY(write_atomically(copy, now.ok() ? *now : ""));
+    KERNELIFT_ASSIGN(std::string patched, read_text(entries_[i].patched));
+    KERNELIFT_TRY(write_atomically(entries_[i].path, patched));
+    copies.push_back(copy.string());
+  }
+  return copies;
+}
+
 Status PatchJournal::note_programs(Programs programs) {
   programs_ = programs;
   return save();
@@ -461,8 +475,8 @@ Result<Restoration> PatchJournal::undo_last() {
     KERNELIFT_TRY(past.load(filed));
     if (!past.commit_.empty())
       return refused("the last patch that was kept is commit " + past.commit_.substr(0, 10) + " on branch " +
-                     past.branch_ + ": undo it with git (git revert " + past.commit_.substr(0, 10) +
-                     ", or switch to another branch)");
+                     past.branch_ + " of " + past.top_ + ": undo it there with git (git revert " +
+                     past.commit_.substr(0, 10) + ", or switch to another branch)");
     KERNELIFT_ASSIGN(Restoration result, past.restore(false));
     result.folder = filed.parent_path();
     past.programs_ = Programs::Unknown;

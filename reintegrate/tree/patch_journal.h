@@ -82,6 +82,9 @@ class PatchJournal {
   Status write_patched();
   /// Refuses, by name, a file that has changed since write_patched().
   Status check_patched() const;
+  /// Files that are not as write_patched() wrote them are copied to folder() and written again: for changes by a
+  /// program that was run for the patch. The names of the copies.
+  Result<std::vector<std::string>> write_patched_again();
   /// Restores the originals of files that still hold the patched text; with `stamps`, also their times of last change.
   /// Files that the patch created stay until finish(): a build that recorded them as dependencies must run once more
   /// before they go.
