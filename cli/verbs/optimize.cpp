@@ -134,6 +134,13 @@ class Loop {
       for (auto& note : restoration_notes(leftovers)) context_.note(note);
     }
     warn_of_changed_files();
+    // Known now rather than after all the tuning.
+    KERNELIFT_ASSIGN(GitTree repository, GitTree::around(fs::current_path()));
+    if (GitHooks hooks = repository.hooks(); !hooks.none())
+      context_.note("The repository's hooks (" + hooks.names() + ") " +
+                    (options_.hooks == "run"
+                         ? "are run on every patch; one that they do not let pass is not kept (--hooks skip: not run)."
+                         : "are not run on patches."));
     // The build also logs the compile commands that scan reads; for the CPU device it compiles other programs.
     KERNELIFT_ASSIGN(Step built, step({"build", "--device", context_.device}, {"sh", "-c", options_.build}));
     if (interrupted_) return interrupted();

@@ -22,10 +22,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <utility>
+
+#include "core/base/file.h"
 
 namespace fs = std::filesystem;
 
@@ -41,9 +41,10 @@ constexpr int kSignalled = 128;                      // Shells add this to the s
 
 int open_process(pid_t process) { return static_cast<int>(syscall(SYS_pidfd_open, process, 0)); }
 
+/// Empty if the process is gone, or goes while it is read.
 std::string text_of(const fs::path& file) {
-  std::ifstream stream(file);
-  return std::string(std::istreambuf_iterator<char>(stream), {});
+  auto text = read_text(file);
+  return text.ok() ? *std::move(text) : "";
 }
 
 std::vector<pid_t> all_processes() {

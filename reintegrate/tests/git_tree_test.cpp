@@ -151,6 +151,14 @@ TEST_F(Git, NamesALockThatStays) {
       << tree.error().message;
 }
 
+TEST_F(Git, FindsTheRepositoryAroundAFolderAndItsLock) {
+  EXPECT_EQ(GitTree::around(root)->kind(), GitTree::Kind::None);
+  make_git();
+  EXPECT_EQ(GitTree::around(root / "src")->top(), root);
+  shell("touch .git/index.lock");
+  EXPECT_EQ(GitTree::around(root / "src").error().exit, Exit::Environment);
+}
+
 TEST_F(Git, WaitsForALockThatIsHeldForAMoment) {
   make_git();
   shell("touch .git/index.lock; (sleep 0.5; rm .git/index.lock) >/dev/null 2>&1 &");

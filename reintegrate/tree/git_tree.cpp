@@ -158,6 +158,15 @@ Result<GitTree> GitTree::inspect(const std::vector<fs::path>& files) {
   return tree;
 }
 
+Result<GitTree> GitTree::around(const fs::path& folder) {
+  if (!find_program("git")) return GitTree();
+  KERNELIFT_ASSIGN(ProcessOutcome top, git(folder, {"rev-parse", "--show-toplevel"}));
+  if (!top.ok()) return GitTree();
+  GitTree tree = at(trimmed(top.out));
+  for (const char* lock : {"index.lock", "HEAD.lock"}) KERNELIFT_TRY(wait_for_lock(tree.top_, lock, kShortWait));
+  return tree;
+}
+
 GitTree GitTree::at(const fs::path& top) {
   GitTree tree;
   tree.top_ = top;

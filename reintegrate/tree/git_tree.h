@@ -25,6 +25,8 @@ class GitTree {
   /// without one.
   static std::vector<std::string> changed_files(const std::filesystem::path& folder);
 
+  /// The repository around `folder`; Kind::None if there is none. A lock of git's that stays is an Error.
+  static Result<GitTree> around(const std::filesystem::path& folder);
   /// The repository at `top`, without any check: for finishing an interrupted commit.
   static GitTree at(const std::filesystem::path& top);
 
