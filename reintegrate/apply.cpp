@@ -488,20 +488,20 @@ class Apply {
     KERNELIFT_ASSIGN(Restoration restored, journal_->write_originals(original_is_built_));
     for (auto& file : restored.left)
       late_notes_.push_back("Left alone, because it was changed while apply was running: " + file);
-    if (!original_is_built_ && stop.outcome != ApplyOutcome::Interrupted) {
+    if (original_is_built_) return journal_->finish(false);
+    std::string again =
+        "The programs may still be those of the patch: `kernelift apply --rollback` builds the original again.";
+    if (stop.outcome != ApplyOutcome::Interrupted) {
       auto built = commands_->run("build-rolled-back", r_.build, longest());
-      if (!built.ok() || !built->ok)
-        late_notes_.push_back("The sources are restored, but building them again failed; see " +
-                              (journal_->folder() / "build-rolled-back.log").string());
-    } else if (!original_is_built_) {
-      late_notes_.push_back(
-          "The sources are restored. The programs may still be those of the patch: `kernelift apply --rollback` builds "
-          "the original again.");
-      if (products_) products_->leave();
-      journal_->leave_debt();
-      return done();
+      if (built.ok() && built->ok) return journal_->finish(false);
+      again = "Building the original again failed; see " + (journal_->folder() / "build-rolled-back.log").string() +
+              ". " + again;
     }
-    return journal_->finish(false);
+    late_notes_.push_back("The sources are restored. " + again);
+    if (!restored.left.empty()) return journal_->finish(false);
+    if (products_) products_->leave();
+    journal_->leave_debt();
+    return done();
   }
 
   const ApplyRequest& r_;

@@ -125,12 +125,11 @@ TEST_F(Rollback, SaysWhatToRunIfNothingWasSavedAndTheBuildFails) {
   expect_original();
 }
 
-TEST_F(Rollback, MakesRestoredSourcesNewerThanProductsOfAFileServerWhoseClockRunsAhead) {
-  shell(
-      "sed -i 's/^\t.*> app.*/&\\n\ttouch -d \"+1 hour\" app/; s/^\tsh after.*/\ttouch -d \"+1 hour\" k.o/' Makefile");
-  ASSERT_NE(read("Makefile").find("hour\" k.o"), std::string::npos) << read("Makefile");
-  kill_in(request.check, std::string("! grep -q 0.01 app || ") + kKillApply);
+TEST_F(Rollback, MakesRestoredSourcesNewerThanObjectsOfAFileServerWhoseClockRunsAhead) {
+  write("after.sh", "test ! -e ahead || touch -d '+1 hour' k.o\n");
+  kill_in(request.check, std::string("touch ahead; ! grep -q 0.01 app || ") + kKillApply);
   roll_back();
+  EXPECT_EQ(read("k.o"), "sleep 0.05\n");
   EXPECT_EQ(read("app"), "#!/bin/sh\nsleep 0.05\n");
 }
 
@@ -165,6 +164,17 @@ TEST_F(Rollback, IsNeededForTheProgramsAfterCtrlCWhileBuilding) {
   EXPECT_EQ(read("src/k.cu"), kKernelText);
   EXPECT_NE(report->text().find("`kernelift apply --rollback` builds the original again"), std::string::npos);
   EXPECT_TRUE(PatchJournal::interrupted(request.state));
+  EXPECT_TRUE(roll_back().programs_restored);
+  expect_original();
+}
+
+TEST_F(Rollback, IsNeededForTheProgramsIfApplyCouldNotBuildTheOriginalAgain) {
+  request.check = "! grep -q 0.01 app || { echo exit 1 > after.sh; exit 1; }";
+  auto report = apply(request);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_EQ(report->outcome, ApplyOutcome::CheckFailed);
+  EXPECT_NE(report->text().find("Building the original again failed; see "), std::string::npos) << report->text();
+  write("after.sh", "");
   EXPECT_TRUE(roll_back().programs_restored);
   expect_original();
 }

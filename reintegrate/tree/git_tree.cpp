@@ -237,8 +237,12 @@ Result<std::string> GitTree::commit_files(const std::vector<fs::path>& files, co
   fs::path index = scratch / "index", text = scratch / "message";
   std::error_code ignored;
   KERNELIFT_TRY(write_atomically(text, message));
-  if (hooks && !hooks->none()) KERNELIFT_TRY(try_hooks(files, message, scratch, *hooks));
   KERNELIFT_ASSIGN(std::string tree, stage(files, index));
+  if (hooks && !hooks->none()) {
+    KERNELIFT_TRY(try_hooks(files, message, scratch, *hooks));
+    KERNELIFT_ASSIGN(std::string then, stage(files, index));
+    if (then != tree) return answer_is_no("the repository's hooks (" + hooks->names() + ") change the patched file");
+  }
   Words words = identity(top_);
   for (auto word : {"commit-tree", "-p", "HEAD", "-F"}) words.push_back(word);
   words.push_back(text.string());
