@@ -17,17 +17,23 @@ constexpr std::chrono::milliseconds kPoll{30};
 /// Seconds after which a signal is a second request, and not the other half of the first: a session that ends sends
 /// SIGTERM and SIGHUP together.
 constexpr int kAnotherRequest = 2;
+/// Seconds that a command has to save its state and end, after a request that was handed on to it.
+constexpr int kToSave = 120;
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
 
 std::atomic<int> received{0}, first_second{0}, last_second{0};
+
+int seconds_now() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<int>(now.tv_sec);
+}
 std::atomic<bool> from_terminal{false};
 struct sigaction previous_actions[std::size(kSignals)];
 
 void on_signal(int signal, siginfo_t* info, void*) {
   from_terminal = info->si_code == SI_KERNEL;  // Then the whole process group has received the signal already.
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  last_second = static_cast<int>(now.tv_sec);
+  last_second = seconds_now();
   if (received == 0) first_second = last_second.load();
   received = signal;
 }
@@ -58,8 +64,8 @@ Result<ProcessOutcome> run_interruptibly(const std::vector<std::string>& argv, P
       int signal = received;
       if (!signal) continue;
       // Who asks again does not want to wait for a command that takes its time.
-      bool again = last_second - first_second >= kAnotherRequest;
-      if (ending == Ending::Killed || again) (void)tree.kill();
+      bool again = last_second - first_second >= kAnotherRequest, late = seconds_now() - first_second >= kToSave;
+      if (ending == Ending::Killed || again || late) (void)tree.kill();
       else if (!told) told = from_terminal || tree.signal(signal);
     }
   });
