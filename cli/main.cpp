@@ -48,8 +48,8 @@ kernelift::Result<Exit> guarded(const Verb& verb, const Action& action, Context&
   try {
     if (verb.reads_sources && kernelift::reintegrate::PatchJournal::interrupted(context.state_folder()))
       return kernelift::refused(
-          "an earlier `kernelift apply` was interrupted and its patch is still in the sources: restore them with "
-          "`kernelift apply --rollback`");
+          "an earlier `kernelift apply` was interrupted and its patch may still be in the sources or in the programs: "
+          "restore them with `kernelift apply --rollback`");
     return action(context);
   } catch (const std::exception& error) {
     return kernelift::environment_error(std::string("internal error, please report it: ") + error.what());

@@ -46,8 +46,8 @@ struct Verb {
   const char* example;  ///< Shown at the end of --help.
   /// Adds the verb's options to `app`; returns the action that uses their values.
   Action (*setup)(CLI::App& app);
-  bool reads_sources =
-      false;  ///< Reads the application's sources: refused while an interrupted apply's patch is in them.
+  /// Reads the application's sources or runs its programs: refused while an interrupted apply's patch may be in them.
+  bool reads_sources = false;
 };
 
 }  // namespace kernelift::cli

@@ -26,6 +26,7 @@ Result<CommandOutcome> AppCommands::run(const std::string& name, const std::stri
   CommandOutcome outcome;
   outcome.ok = ran->ok();
   outcome.interrupted = InterruptGuard::interrupted();
+  outcome.timed_out = ran->timed_out;
   outcome.seconds = ran->seconds;
   if (!outcome.ok) {
     std::string last = last_lines(ran->err.empty() ? ran->out : ran->err);

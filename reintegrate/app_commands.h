@@ -12,7 +12,7 @@
 namespace kernelift::reintegrate {
 
 struct CommandOutcome {
-  bool ok = false, interrupted = false;
+  bool ok = false, interrupted = false, timed_out = false;
   double seconds = 0;
   std::string why;  ///< "exited with 2: <its last lines>"; empty if ok.
 };

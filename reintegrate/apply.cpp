@@ -4,7 +4,7 @@
 //     device
 //   build and check the unpatched application        a broken application must not be blamed on the patch
 //   time a few runs, if the predicted gain is small  a gain that the noise would hide is not worth building
-//   patch, build, check                              roll back at once if it does not build or fails its check
+//   patch, run git's hooks, build, check             roll back at once if it does not build or fails its check
 //   save the build products, restore the originals,  the original is built last, so that every exit after this step
 //     build again, save those products too           leaves the tree as it was
 //   swap the two builds in and out, timing runs      A B A B
@@ -92,7 +92,7 @@ class Apply {
     if (r_.run.empty() && r_.check.empty())
       return usage_error("apply needs a command that runs the application: --run CMD");
     Restoration leftovers;
-    KERNELIFT_ASSIGN(PatchJournal journal, PatchJournal::open(r_.state, leftovers));
+    KERNELIFT_ASSIGN(PatchJournal journal, open_restored(r_.state, leftovers, r_.progress));
     journal_.emplace(std::move(journal));
     report_.notes = restoration_notes(leftovers);
     report_.notes.insert(report_.notes.end(), r_.notes.begin(), r_.notes.end());
@@ -111,12 +111,15 @@ class Apply {
     if (git_.kind() == GitTree::Kind::Tracked) {
       KERNELIFT_ASSIGN(report_.branch, git_.free_branch(r_.branch, base_name(r_.mep.kernel_key)));
       KERNELIFT_ASSIGN(tracked_, git_.tracked());
+      inspect_repository();
     } else if (!r_.branch.empty()) {
       report_.notes.push_back("--branch has no effect: the patched files are not in a git repository.");
     }
     auto environment = r_.environment;
     launches_file_ = journal_->folder() / "embedded-launches.txt";
     if (patch_.embeds()) environment.emplace_back("KERNELIFT_EMBED_REPORT", launches_file_.string());
+    app_build_.command = r_.build, app_build_.folder = r_.root, app_build_.environment = environment;
+    environment.push_back(journal_->mark());
     commands_.emplace(r_.root, environment, journal_->folder());
     report_.kernel = r_.mep.kernel_name, report_.candidate = r_.candidate_id;
     report_.diff = patch_.diff();
@@ -131,6 +134,7 @@ class Apply {
     roots_ = {r_.root};
     for (auto& folder : r_.build_folders)
       if (!within(folder, r_.root)) roots_.push_back(folder);
+    app_build_.roots = roots_, app_build_.without = {r_.state};
     return done();
   }
 
@@ -141,6 +145,37 @@ class Apply {
     report_.notes.insert(report_.notes.end(), proof.notes.begin(), proof.notes.end());
     if (proof.units > 0) say(proof.text());
     return done();
+  }
+
+  void inspect_repository() {
+    std::error_code code;
+    if (!within(fs::weakly_canonical(r_.root, code), fs::weakly_canonical(git_.top(), code)))
+      report_.repository = git_.top().string();
+    hooks_ = git_.hooks();
+    hooks_.set_limit(longest());
+    if (hooks_.none()) return;
+    if (r_.run_hooks)
+      return say("the repository's hooks (" + hooks_.names() + ") are run before the trial and at the commit");
+    report_.notes.push_back("The repository's hooks (" + hooks_.names() +
+                            ") are not run, as asked; `git commit --amend --no-edit` on the new branch runs them.");
+    say(report_.notes.back());
+  }
+
+  /// Before anything is built: a commit that the repository would not take is not worth hours.
+  Result<std::optional<Stop>> try_hooks() {
+    if (!r_.run_hooks || hooks_.none()) return std::optional<Stop>();
+    say("running the repository's hooks (" + hooks_.names() + ") on the patch");
+    Status passed = git_.try_hooks(paths_, commit_message(), journal_->folder(), hooks_);
+    KERNELIFT_ASSIGN(auto changed, journal_->write_patched_again());
+    if (InterruptGuard::interrupted()) return stopped();
+    std::string why = passed.ok() ? "" : passed.error().message;
+    if (passed.ok() && !changed.empty())
+      why = "the repository's hooks (" + hooks_.names() + ") change the patched file; what they made of it is in " +
+            changed[0];
+    if (why.empty()) return std::optional<Stop>();
+    return std::optional(
+        Stop{ApplyOutcome::HookRefused,
+             why + ". With --hooks skip the commit is made without them, and they are left to `git commit --amend`"});
   }
 
   static std::string percent(double fraction) {
@@ -172,9 +207,9 @@ class Apply {
     for (bool cold = true;
          runs.size() < kFewestNoiseRuns || (runs.size() < kMostNoiseRuns && spent < kNoiseTime * r_.trial.time_limit);
          cold = false) {
-      KERNELIFT_ASSIGN(CommandOutcome ran, commands_->run("run", run_line()));
+      KERNELIFT_ASSIGN(CommandOutcome ran, commands_->run("run", run_line(), longest()));
       if (ran.interrupted) return interrupted();
-      if (!ran.ok) return answer_is_no("the application's run fails before any patch; nothing was changed: " + ran.why);
+      if (!ran.ok) return fails_unpatched("the application's run fails before any patch", ran);
       spent += ran.seconds;
       if (!cold) runs.push_back(ran.seconds);
     }
@@ -195,15 +230,13 @@ class Apply {
 
   Status check_original() {
     say("building the application as it is");
-    KERNELIFT_ASSIGN(CommandOutcome built, commands_->run("build-original", r_.build));
+    KERNELIFT_ASSIGN(CommandOutcome built, commands_->run("build-original", r_.build, longest()));
     if (built.interrupted) return interrupted();
-    if (!built.ok)
-      return answer_is_no("the application does not build, even without the patch; nothing was changed: " + built.why);
+    if (!built.ok) return fails_unpatched("the application does not build, even without the patch", built);
     say("checking the application as it is");
-    KERNELIFT_ASSIGN(CommandOutcome checked, commands_->run("check-original", check_line()));
+    KERNELIFT_ASSIGN(CommandOutcome checked, commands_->run("check-original", check_line(), longest()));
     if (checked.interrupted) return interrupted();
-    if (!checked.ok)
-      return answer_is_no("the application's check fails before any patch; nothing was changed: " + checked.why);
+    if (!checked.ok) return fails_unpatched("the application's check fails before any patch", checked);
     check_seconds_ = checked.seconds;
     original_is_built_ = true;
     return done();
@@ -246,6 +279,12 @@ class Apply {
     say(report_.notes.back());
   }
 
+  static Error fails_unpatched(const std::string& what, const CommandOutcome& failed) {
+    return answer_is_no(what + "; nothing was changed: " + failed.why +
+                        (failed.timed_out ? "; --limit allows it more time" : ""));
+  }
+  std::chrono::milliseconds longest() const { return std::chrono::milliseconds(static_cast<int64_t>(1000 * r_.limit)); }
+
   static Error interrupted() { return {"interrupted; nothing was changed", Exit::Interrupted}; }
   static std::optional<Stop> stopped() { return Stop{ApplyOutcome::Interrupted, "interrupted by the user"}; }
 
@@ -255,12 +294,14 @@ class Apply {
 
   /// Why the patch must be rolled back, or nothing if it may stay. On success the originals are in place and built.
   Result<std::optional<Stop>> prove() {
-    KERNELIFT_TRY(journal_->begin(patch_));
+    KERNELIFT_TRY(journal_->begin(patch_, app_build_));
     KERNELIFT_ASSIGN(Listing at_first, list_files(roots_, {r_.state}));
     KERNELIFT_TRY(journal_->write_patched());
     original_is_built_ = false;
+    KERNELIFT_ASSIGN(std::optional<Stop> refused_by_hooks, try_hooks());
+    if (refused_by_hooks) return refused_by_hooks;
     say("building with the patch");
-    KERNELIFT_ASSIGN(CommandOutcome built, commands_->run("build-patched", r_.build));
+    KERNELIFT_ASSIGN(CommandOutcome built, commands_->run("build-patched", r_.build, longest()));
     if (built.interrupted) return stopped();
     if (!built.ok)
       return std::optional(
@@ -279,7 +320,7 @@ class Apply {
     for (auto& file : written_between(with_patch, checked_tree))
       if (!is_executable(file)) not_built_.insert(file);
 
-    BuildProducts products(journal_->folder() / "products");
+    BuildProducts& products = products_.emplace(journal_->folder() / "products");
     std::vector<fs::path> patched_products = own_products(written_between(at_first, with_patch));
     KERNELIFT_TRY(products.save(BuildProducts::After, patched_products));
     say("building without it again, to time both");
@@ -296,6 +337,9 @@ class Apply {
                     " after the patch: it does not compile the patched files, or it builds elsewhere (name that folder "
                     "with --build-folder)"
               : "the build makes the same programs with and without the patch: it does not compile the patched files"});
+    // From here on a killed apply can be undone without a build.
+    KERNELIFT_TRY(products.write_list());
+    KERNELIFT_TRY(journal_->note_programs(Programs::Swapped));
     return time(products);
   }
 
@@ -316,7 +360,7 @@ class Apply {
     if (!restored.left.empty())
       return std::optional(
           Stop{ApplyOutcome::Disturbed, restored.left[0] + " was changed by another program while apply was running"});
-    KERNELIFT_ASSIGN(CommandOutcome built, commands_->run("build-original-again", r_.build));
+    KERNELIFT_ASSIGN(CommandOutcome built, commands_->run("build-original-again", r_.build, longest()));
     original_is_built_ = built.ok;
     if (built.interrupted) return stopped();
     if (!built.ok)
@@ -394,7 +438,7 @@ class Apply {
     if (auto written = journal_->write_patched(); !written.ok())
       return roll_back({ApplyOutcome::Disturbed, written.error().message});
     original_is_built_ = false;
-    auto built = commands_->run("build-kept", r_.build);
+    auto built = commands_->run("build-kept", r_.build, longest());
     if (!built.ok()) return roll_back({ApplyOutcome::Disturbed, built.error().message});
     if (built->interrupted) return roll_back(*stopped());
     if (!built->ok)
@@ -422,15 +466,22 @@ class Apply {
     return done();
   }
 
+  /// Before the trial, for hooks that judge it, without the trial's figures.
+  std::string commit_message() const {
+    std::string message = "Tune " + r_.mep.kernel_name + "\n\n";
+    if (!r_.candidate.steps.empty()) message += r_.candidate.note() + "\n\n";
+    if (patch_.embeds()) message += patch_.notes[0] + "\n\n";
+    message += "The whole application, measured" + report_.where() + ": " +
+               (report_.measured ? report_.measured->text() : "1.000x") + ".\n";
+    return message;
+  }
+
   Status commit() {
     KERNELIFT_ASSIGN(report_.previous, git_.checked_out());
     if (report_.previous != git_.head())
       return refused("the checked-out branch or commit was " + git_.head() + " and is now " + report_.previous);
-    std::string message = "Tune " + r_.mep.kernel_name + "\n\n";
-    if (!r_.candidate.steps.empty()) message += r_.candidate.note() + "\n\n";
-    if (patch_.embeds()) message += patch_.notes[0] + "\n\n";
-    message += "The whole application, measured" + report_.where() + ": " + report_.measured->text() + ".\n";
-    KERNELIFT_ASSIGN(report_.commit, git_.commit_files(paths_, message, journal_->folder()));
+    KERNELIFT_ASSIGN(report_.commit,
+                     git_.commit_files(paths_, commit_message(), journal_->folder(), r_.run_hooks ? &hooks_ : nullptr));
     if (git_.wants_signatures())
       report_.notes.push_back(
           "The commit is not signed although commit.gpgsign is set, because signing may ask for a passphrase; `git "
@@ -449,15 +500,20 @@ class Apply {
     KERNELIFT_ASSIGN(Restoration restored, journal_->write_originals(original_is_built_));
     for (auto& file : restored.left)
       late_notes_.push_back("Left alone, because it was changed while apply was running: " + file);
-    if (!original_is_built_ && stop.outcome != ApplyOutcome::Interrupted) {
-      auto built = commands_->run("build-rolled-back", r_.build);
-      if (!built.ok() || !built->ok)
-        late_notes_.push_back("The sources are restored, but building them again failed; see " +
-                              (journal_->folder() / "build-rolled-back.log").string());
-    } else if (!original_is_built_) {
-      late_notes_.push_back("The sources are restored; run the build command to restore the programs too.");
+    if (original_is_built_) return journal_->finish(false);
+    std::string again =
+        "The programs may still be those of the patch: `kernelift apply --rollback` builds the original again.";
+    if (stop.outcome != ApplyOutcome::Interrupted) {
+      auto built = commands_->run("build-rolled-back", r_.build, longest());
+      if (built.ok() && built->ok) return journal_->finish(false);
+      again = "Building the original again failed; see " + (journal_->folder() / "build-rolled-back.log").string() +
+              ". " + again;
     }
-    return journal_->finish(false);
+    late_notes_.push_back("The sources are restored. " + again);
+    if (!restored.left.empty()) return journal_->finish(false);
+    if (products_) products_->leave();
+    journal_->leave_debt();
+    return done();
   }
 
   const ApplyRequest& r_;
@@ -468,7 +524,10 @@ class Apply {
   std::set<fs::path>
       not_built_;  ///< Files that are also written while no build runs, such as a log: not build products.
   GitTree git_;
+  GitHooks hooks_;
+  AppBuild app_build_;
   std::optional<AppCommands> commands_;
+  std::optional<BuildProducts> products_;  ///< Until the end: an interruption of the last build needs the original's.
   struct Launches {
     unsigned long long tuned = 0, original = 0;
   };

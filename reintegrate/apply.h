@@ -14,7 +14,7 @@
 #include "reintegrate/apply_report.h"
 #include "reintegrate/embed/embedded_code.h"
 #include "reintegrate/proof/host_proof.h"
-#include "reintegrate/tree/patch_journal.h"
+#include "reintegrate/rollback.h"
 
 namespace kernelift::reintegrate {
 
@@ -29,9 +29,12 @@ struct ApplyRequest {
   std::filesystem::path root, state;     ///< The application's root; the state folder.
   std::string build, run, check;         ///< Shell lines, run in the root. No check: the run's exit code is the check.
   std::vector<std::pair<std::string, std::string>> environment;
-  bool on_cpu = false;                               ///< The application is built for the CPU device.
-  std::vector<std::string> notes = {};               ///< Notes on this request, copied into the report.
-  std::vector<PassedOver> passed_over = {};          ///< Other candidates and why they were not tried, for the report.
+  bool on_cpu = false;                       ///< The application is built for the CPU device.
+  std::vector<std::string> notes = {};       ///< Notes on this request, copied into the report.
+  std::vector<PassedOver> passed_over = {};  ///< Other candidates and why they were not tried, for the report.
+  bool run_hooks = true;                     ///< The git hooks of a commit; else the report says they were not.
+  /// Longest time in seconds for a command of the unpatched application and for any build.
+  double limit = 3600;
   std::string branch;                                ///< Name of the git branch; empty: kernelift/<kernel>-<n>.
   std::vector<std::filesystem::path> build_folders;  ///< Folders outside the root that the build writes to.
   TrialOptions trial;

@@ -57,7 +57,7 @@ class CandidateTrials {
 
   Result<ApplyReport> run() {
     // This comes first: a file that an interrupted apply left patched differs from what was scanned.
-    KERNELIFT_ASSIGN(Restoration leftovers, roll_back_interrupted(offer_.request.state));
+    KERNELIFT_ASSIGN(Restoration leftovers, roll_back_interrupted(offer_.request.state, offer_.request.progress));
     std::vector<std::string> restored = restoration_notes(leftovers);
     offer_.request.notes.insert(offer_.request.notes.begin(), restored.begin(), restored.end());
     for (;;) {
@@ -291,6 +291,7 @@ class CandidateTrials {
       case ApplyOutcome::Interrupted:
       case ApplyOutcome::Disturbed:
       case ApplyOutcome::TooSmall:
+      case ApplyOutcome::HookRefused:
       case ApplyOutcome::NoPatch: return true;
       // The next candidate promises less, so it is tried only if this one failed for a reason of its own: it changed
       // other kernels too, or it was embedded and its guard may not hold in the application. Candidates whose predicted

@@ -5,6 +5,8 @@
 #include <ctime>
 #include <string_view>
 
+#include "core/base/process.h"
+
 namespace kernelift::reintegrate {
 namespace {
 
@@ -48,6 +50,7 @@ const char* name(ApplyOutcome outcome) {
     case ApplyOutcome::NotBuilt: return "not_built";
     case ApplyOutcome::Interrupted: return "interrupted";
     case ApplyOutcome::Disturbed: return "disturbed";
+    case ApplyOutcome::HookRefused: return "hook_refused";
     case ApplyOutcome::NoPatch: return "no_patch";
   }
   return "unknown";
@@ -72,7 +75,8 @@ std::string ApplyReport::text() const {
   text += std::string(kept() ? "kept: " : tried() ? "rolled back: " : "not tried: ") + why + "\n";
   if (!kept()) return text;
   text += branch.empty() ? "The originals are in " + originals
-                         : "The patch is on branch " + branch + " (" + commit.substr(0, 10) + "), now checked out";
+                         : "The patch is on branch " + branch + " (" + commit.substr(0, 10) + ")" +
+                               (repository.empty() ? "" : " of the repository " + repository) + ", now checked out";
   return text + "; go back with: " + way_back() + "\n";
 }
 
@@ -81,8 +85,14 @@ std::string ApplyReport::where() const { return on_cpu ? " on the CPU device, no
 std::string ApplyReport::way_back() const {
   if (!kept()) return {};
   if (branch.empty()) return "kernelift apply --undo";
-  bool is_commit = previous.size() == 40 && previous.find_first_not_of("0123456789abcdef") == previous.npos;
-  return std::string("git switch ") + (is_commit ? "--detach " : "") + previous;
+  const bool is_commit = (previous.size() == 40 || previous.size() == 64) &&
+                         previous.find_first_not_of("0123456789abcdef") == previous.npos;
+  std::vector<std::string> words{"git"};
+  if (!repository.empty()) words.insert(words.end(), {"-C", repository});
+  words.emplace_back("switch");
+  if (is_commit) words.emplace_back("--detach");
+  words.push_back(previous);
+  return join_command(words);
 }
 
 Json to_json(const ApplyReport& report) {
@@ -115,6 +125,7 @@ Json to_json(const ApplyReport& report) {
           {"measured", report.measured ? to_json(*report.measured) : Json(nullptr)},
           {"on_cpu", report.on_cpu},
           {"branch", report.branch},
+          {"repository", report.repository},
           {"commit", report.commit},
           {"previous", report.previous},
           {"way_back", report.way_back()},

@@ -21,6 +21,7 @@ enum class ApplyOutcome {
   NotBuilt,     ///< The build does not compile the patched files.
   Interrupted,  ///< The user stopped it.
   Disturbed,    ///< Another program changed files while apply was running.
+  HookRefused,  ///< The repository's hooks do not let the patch be committed as it is.
   NoPatch,      ///< Not tried: no candidate of the run can be patched in, or is worth it.
 };
 const char* name(ApplyOutcome);
@@ -56,6 +57,7 @@ struct ApplyReport {
   std::optional<AppTiming> measured;
   bool on_cpu = false;                   ///< Measured on the CPU device; mentioned beside every figure.
   std::string branch, commit, previous;  ///< git: the new branch and its commit; the branch or commit before.
+  std::string repository;                ///< The one with the commit, if the application's folder is not in it.
   std::string originals;                 ///< Folder with the saved originals, diff and logs.
   std::string at;                        ///< Date of the report: utc_now().
 

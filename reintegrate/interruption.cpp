@@ -1,66 +1,41 @@
-// A second thread polls for a received signal and passes it on, because a signal handler may do next to nothing. It
-// finds the descendants through /proc and not by process group, because a build may put its children into other groups.
+// A second thread polls for a received signal and passes it on, because a signal handler may do next to nothing.
 #include "reintegrate/interruption.h"
 
 #include <signal.h>
-#include <unistd.h>
+#include <time.h>
 
 #include <atomic>
-#include <cstdio>
-#include <cstdlib>
-#include <fstream>
 #include <iterator>
-#include <map>
 #include <thread>
-#include <vector>
+
+#include "core/base/process_tree.h"
 
 namespace kernelift::reintegrate {
 namespace {
 
 constexpr std::chrono::milliseconds kPoll{30};
+/// Seconds after which a signal is a second request, and not the other half of the first: a session that ends sends
+/// SIGTERM and SIGHUP together.
+constexpr int kAnotherRequest = 2;
+/// Seconds that a command has to save its state and end, after a request that was handed on to it.
+constexpr int kToSave = 120;
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
 
-std::atomic<int> received{0};
+std::atomic<int> received{0}, first_second{0}, last_second{0};
+
+int seconds_now() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<int>(now.tv_sec);
+}
 std::atomic<bool> from_terminal{false};
 struct sigaction previous_actions[std::size(kSignals)];
 
 void on_signal(int signal, siginfo_t* info, void*) {
   from_terminal = info->si_code == SI_KERNEL;  // Then the whole process group has received the signal already.
+  last_second = seconds_now();
+  if (received == 0) first_second = last_second.load();
   received = signal;
-}
-
-/// Children by parent, from one pass over all processes: not every Linux kernel offers /proc/<pid>/task/<tid>/children.
-std::multimap<pid_t, pid_t> children_of_all() {
-  std::multimap<pid_t, pid_t> children;
-  std::error_code code;
-  for (auto& entry : std::filesystem::directory_iterator("/proc", code)) {
-    pid_t process = std::atoi(entry.path().filename().c_str());
-    if (process <= 0) continue;
-    std::ifstream file(entry.path() / "stat");
-    std::string stat((std::istreambuf_iterator<char>(file)), {});
-    // "17 (a name that may contain brackets) S 1 …"
-    size_t name_end = stat.rfind(')');
-    pid_t parent = 0;
-    if (name_end != stat.npos && std::sscanf(stat.c_str() + name_end, ") %*c %d", &parent) == 1)
-      children.emplace(parent, process);
-  }
-  return children;
-}
-
-void find_descendants(const std::multimap<pid_t, pid_t>& children, pid_t of, std::vector<pid_t>& found) {
-  auto [first, last] = children.equal_range(of);
-  for (auto child = first; child != last; ++child) {
-    found.push_back(child->second);
-    find_descendants(children, child->second, found);
-  }
-}
-
-/// Signals parents first: a shell whose command was killed first would go on to its next command. All descendants are
-/// found before any is signalled, because the children of a process that has ended are no longer found under it.
-void signal_descendants(pid_t of, int signal) {
-  std::vector<pid_t> found;
-  find_descendants(children_of_all(), of, found);
-  for (pid_t descendant : found) kill(descendant, signal);
 }
 
 }  // namespace
@@ -80,15 +55,18 @@ InterruptGuard::~InterruptGuard() {
 bool InterruptGuard::interrupted() { return received != 0; }
 
 Result<ProcessOutcome> run_interruptibly(const std::vector<std::string>& argv, ProcessOptions options, Ending ending) {
-  options.own_group = options.timeout.has_value();  // On timeout the whole group is killed.
+  options.own_group = false;  // So that it can use the terminal; at a deadline the whole tree is killed.
+  ProcessTree tree;
+  options.prepare = tree.prepare(std::move(options.prepare));
   std::atomic<bool> finished{false};
   std::thread watcher([&] {
     for (bool told = false; !finished; std::this_thread::sleep_for(kPoll)) {
       int signal = received;
       if (!signal) continue;
-      if (ending == Ending::Killed) signal_descendants(getpid(), SIGKILL);
-      else if (!std::exchange(told, true) && !(from_terminal && !options.own_group))
-        signal_descendants(getpid(), signal);
+      // Who asks again does not want to wait for a command that takes its time.
+      bool again = last_second - first_second >= kAnotherRequest, late = seconds_now() - first_second >= kToSave;
+      if (ending == Ending::Killed || again || late) (void)tree.kill();
+      else if (!told) told = from_terminal || tree.signal(signal);
     }
   });
   auto ran = run_process(argv, options);

@@ -14,8 +14,9 @@ class InterruptGuard {
   static bool interrupted();
 };
 
-/// What an interruption does to the command: it hands the signal on, for programs that then save their state, or kills
-/// them.
+/// What an interruption does to the command and all that it has started: it hands the signal on, for programs that then
+/// save their state, and a second one, or two minutes, kill them; or it kills them at once. If this process is killed,
+/// they are too.
 enum class Ending { HandedOn, Killed };
 
 /// run_process that can be interrupted. EXPECTS: an InterruptGuard exists. The command stays in this process's group,

@@ -18,7 +18,7 @@ namespace {
 struct Options {
   std::string run_file, build, run, check, branch, embed = "auto";
   std::vector<std::string> build_folders;
-  std::string time = "10m";
+  std::string time = "10m", limit = "1h", hooks = "run";
   std::optional<int64_t> candidate;
   bool roll_back = false, undo = false;
   reintegrate::HostRules host;
@@ -79,14 +79,19 @@ Result<Exit> report_restoration(const Context& context, const Result<reintegrate
   Json document = {{"needed", restored->needed},
                    {"kept", restored->kept},
                    {"restored", restored->restored},
-                   {"left", restored->left}};
+                   {"left", restored->left},
+                   {"ended", restored->ended},
+                   {"programs", restored->programs},
+                   {"programs_restored", restored->programs_restored},
+                   {"strays", restored->strays}};
   context.emit(document);
   if (!context.json && !restored->needed) context.say(nothing);
   if (!context.json && restored->kept)
     context.say("The patch had been proven and committed; its branch is now checked out.");
   for (auto& file : restored->restored) context.note("restored: " + file);
-  for (auto& file : restored->left) context.note("left alone, because it was changed since: " + file);
-  return restored->left.empty() ? Exit::Done : Exit::No;
+  for (auto& note : restoration_notes(*restored))
+    if (!restored->kept) context.note(note);
+  return restored->left.empty() && restored->programs_restored ? Exit::Done : Exit::No;
 }
 
 /// Refuses to run in a copy of the application: its runs belong to the original tree, and that is what they would
@@ -115,10 +120,11 @@ void write_applied(std::filesystem::path run, const Result<reintegrate::ApplyRep
 
 Result<Exit> apply_verb(const Context& context, const Options& options) {
   std::filesystem::path state = context.state_folder();
+  auto tell = [&](const std::string& line) { context.note("apply: " + line); };
   if (options.roll_back)
-    return report_restoration(context, reintegrate::roll_back_interrupted(state), "No apply was interrupted here.");
-  if (options.undo) return report_restoration(context, reintegrate::undo_last(state), "");
-  KERNELIFT_TRY(reintegrate::embedding_on("auto", options.embed));
+    return report_restoration(context, roll_back_interrupted(state, tell), "No apply was interrupted here.");
+  if (options.undo) return report_restoration(context, undo_last(state, tell), "");
+  KERNELIFT_TRY(embedding_on("auto", options.embed));
   if (options.run_file.empty())
     return usage_error(
         "name the run to apply: the file that `kernelift tune` wrote, e.g. .kernelift/runs/NAME-1.klrun");
@@ -127,11 +133,12 @@ Result<Exit> apply_verb(const Context& context, const Options& options) {
   if (options.run.empty() && options.check.empty())
     return usage_error("apply needs a command that runs the application: --run CMD");
   KERNELIFT_ASSIGN(double time_limit, parse_duration(options.time));
-  KERNELIFT_ASSIGN(std::filesystem::path file, reintegrate::find_run(options.run_file, state));
-  KERNELIFT_ASSIGN(tuner::Run run, tuner::Run::open(file));
-  KERNELIFT_ASSIGN(reintegrate::Embedding embedding,
-                   reintegrate::embedding_on(context.device == "cpu" ? "cpu" : run.meta().device, options.embed));
-  KERNELIFT_ASSIGN(reintegrate::RunOffer offer, offer_of(run, state, embedding));
+  KERNELIFT_ASSIGN(double command_limit, parse_duration(options.limit));
+  KERNELIFT_ASSIGN(std::filesystem::path file, find_run(options.run_file, state));
+  KERNELIFT_ASSIGN(Run run, Run::open(file));
+  KERNELIFT_ASSIGN(Embedding embedding,
+                   embedding_on(context.device == "cpu" ? "cpu" : run.meta().device, options.embed));
+  KERNELIFT_ASSIGN(RunOffer offer, offer_of(run, state, embedding));
   restart_if_addresses_taken(offer.request.mep, context);  // Confirming screened candidates maps the MEP's memory.
   PtxMaker maker(file.filename().string(), offer.request.mep, run.meta().mep);
   if (embedding != reintegrate::Embedding::Never)
@@ -149,8 +156,9 @@ Result<Exit> apply_verb(const Context& context, const Options& options) {
   request.branch = options.branch;
   request.trial.time_limit = time_limit;
   request.host = options.host;
+  request.limit = command_limit, request.run_hooks = options.hooks == "run";
   for (auto& folder : options.build_folders) request.build_folders.push_back(std::filesystem::absolute(folder));
-  request.progress = [&](const std::string& line) { context.note("apply: " + line); };
+  request.progress = tell;
   OtherKernelJudge judge_other_kernels(context, context.device == "auto" ? run.meta().device : context.device,
                                        request.mep.knobs, offer.shares);
   offer.judge_others = [&](const std::vector<reintegrate::SharedKnobs>& changes) {
@@ -196,8 +204,17 @@ Action setup(CLI::App& app) {
       "--allow-unproven-host", options->host.allow_unproven,
       "Patch although clang cannot compile a unit for the host, so that it is not proven that the patch leaves "
       "the host program as it is");
-  app.add_flag("--rollback", options->roll_back, "Only restore files that an interrupted apply left patched");
-  app.add_flag("--undo", options->undo, "Undo the last patch that was kept in a tree without git");
+  app.add_option("--limit", options->limit,
+                 "Longest time for one build, and for one check or run of the unpatched application")
+      ->capture_default_str();
+  app.add_option(
+         "--hooks", options->hooks,
+         "git's pre-commit, prepare-commit-msg and commit-msg hooks: run (before the trial and at the commit) or skip")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"run", "skip"}));
+  app.add_flag("--rollback", options->roll_back,
+               "Only restore the sources and programs that an interrupted apply left patched");
+  app.add_flag("--undo", options->undo, "Undo the last patch that was kept in a tree without git, and build again");
   return [options](const Context& context) { return apply_verb(context, *options); };
 }
 

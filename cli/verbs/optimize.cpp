@@ -41,7 +41,7 @@ constexpr double kWorthTuning = 10;
 constexpr double kShortestProof = 20, kLongestProof = 120;
 
 struct Options {
-  std::string build, run, check, time = "10m", llm, branch, embed = "auto";
+  std::string build, run, check, time = "10m", llm, branch, embed = "auto", limit = "1h", hooks = "run";
   size_t kernels = 8;
   uint64_t skip = 0;
   bool lock_clocks = false, allow_host_changes = false, allow_unproven_host = false;
@@ -129,12 +129,19 @@ class Loop {
 
   Status prepare() {
     // The patch of a running apply would be built and recorded as the original.
-    KERNELIFT_TRY(reintegrate::PatchJournal::check_not_running(state_));
-    if (reintegrate::PatchJournal::interrupted(state_)) {
-      KERNELIFT_ASSIGN(reintegrate::Restoration leftovers, reintegrate::roll_back_interrupted(state_));
+    KERNELIFT_TRY(PatchJournal::check_not_running(state_));
+    if (PatchJournal::interrupted(state_)) {
+      KERNELIFT_ASSIGN(Restoration leftovers, roll_back_interrupted(state_, [&](auto& line) { context_.note(line); }));
       for (auto& note : restoration_notes(leftovers)) context_.note(note);
     }
     warn_of_changed_files();
+    // Known now rather than after all the tuning.
+    KERNELIFT_ASSIGN(GitTree repository, GitTree::around(fs::current_path()));
+    if (GitHooks hooks = repository.hooks(); !hooks.none())
+      context_.note("The repository's hooks (" + hooks.names() + ") " +
+                    (options_.hooks == "run"
+                         ? "are run on every patch; one that they do not let pass is not kept (--hooks skip: not run)."
+                         : "are not run on patches."));
     // The build also logs the compile commands that scan reads; for the CPU device it compiles other programs.
     KERNELIFT_ASSIGN(Step built, step({"build", "--device", context_.device}, {"sh", "-c", options_.build}));
     if (interrupted_) return interrupted();
@@ -146,6 +153,8 @@ class Loop {
   Status check() {
     context_.note("\n==> the check: " + options_.check);
     ProcessOptions process;
+    KERNELIFT_ASSIGN(double limit, parse_duration(options_.limit));
+    process.timeout = std::chrono::milliseconds(static_cast<int64_t>(1000 * limit));
     Stopwatch watch(spent_["check"]);
     KERNELIFT_ASSIGN(ProcessOutcome checked,
                      run_interruptibly({"sh", "-c", options_.check}, process, reintegrate::Ending::Killed));
@@ -153,6 +162,7 @@ class Loop {
     if (checked.ok()) return done();
     std::string said = reintegrate::last_lines(checked.out + checked.err);
     return answer_is_no("the application's check fails before any patch: it " + checked.describe() +
+                        (checked.timed_out ? " (--limit allows it more time)" : "") +
                         "; fix that first, nothing was changed. Its output" +
                         (said.empty() ? " was empty." : ":\n" + said));
   }
@@ -289,8 +299,9 @@ class Loop {
     bool unproven = tuned.ok() && tuned->exit_code == static_cast<int>(Exit::No) && !row.run.empty();
     if (failed(tuned) && !unproven) return end("skipped", "tune: " + why(tuned));
 
-    std::vector<std::string> apply{"apply",        row.run, "--device",   context_.device, "--build",
-                                   options_.build, "--run", options_.run, "--embed",       options_.embed};
+    std::vector<std::string> apply{"apply",        row.run,        "--device",   context_.device, "--build",
+                                   options_.build, "--run",        options_.run, "--embed",       options_.embed,
+                                   "--limit",      options_.limit, "--hooks",    options_.hooks};
     if (!options_.check.empty()) apply.insert(apply.end(), {"--check", options_.check});
     if (options_.allow_host_changes) apply.emplace_back("--allow-host-changes");
     if (options_.allow_unproven_host) apply.emplace_back("--allow-unproven-host");
@@ -359,7 +370,8 @@ Result<Exit> optimize(const Context& context, const Options& options) {
                        duration_words(kShortestTuning));
   Context on_device = context;
   KERNELIFT_ASSIGN(on_device.device, loop_device(context.device));
-  KERNELIFT_TRY(reintegrate::embedding_on(on_device.device, options.embed));
+  KERNELIFT_TRY(embedding_on(on_device.device, options.embed));
+  KERNELIFT_ASSIGN([[maybe_unused]] double limit, parse_duration(options.limit));
   KERNELIFT_TRY(lock_optimize(context.state_folder()));
   // The clocks are locked for all steps, because the application is timed before and after a patch too.
   KERNELIFT_ASSIGN(auto clocks, sandbox::lock_clocks(options.lock_clocks, on_device.device));
@@ -385,6 +397,12 @@ Action setup(CLI::App& app) {
                "Let patches change functions that are compiled for the host too (see apply --help)");
   app.add_flag("--allow-unproven-host", options->allow_unproven_host,
                "Patch units whose host half clang cannot compile (see apply --help)");
+  app.add_option("--limit", options->limit,
+                 "Longest time for one check, run or build of the application (see apply --help)")
+      ->capture_default_str();
+  app.add_option("--hooks", options->hooks, "git's hooks at the commit of a patch: run or skip (see apply --help)")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"run", "skip"}));
   add_lock_clocks(app, options->lock_clocks);
   app.add_option("--llm", options->llm,
                  "Language model for the source tier: openai:URL,MODEL or anthropic:URL,MODEL (see tune --help)");

@@ -197,6 +197,6 @@ Action setup(CLI::App& app) {
 }  // namespace
 
 const Verb kRecord = {"record", "Run the application; profile its kernels and capture representative launches",
-                      "kernelift record --kernel smooth -- ./build/heat --steps 100", setup};
+                      "kernelift record --kernel smooth -- ./build/heat --steps 100", setup, true};
 
 }  // namespace kernelift::cli

@@ -301,6 +301,7 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
   interrupted = false;
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);
+  std::signal(SIGHUP, on_signal);
   Result<tuner::TuneReport> report = [&] {
     ProgressPrinter printer(context);
     tuning.interrupted = &interrupted;
@@ -309,6 +310,7 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
   }();
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGTERM, SIG_DFL);
+  std::signal(SIGHUP, SIG_DFL);
   if (!report.ok()) return std::move(report).error();
   Exit answer = conclude(*report, run, mep, context);
   if (report->interrupted) {

@@ -7,6 +7,9 @@
 
 #include <cerrno>
 #include <cstring>
+#include <mutex>
+
+#include "core/base/abandoned_folders.h"
 
 namespace fs = std::filesystem;
 
@@ -112,12 +115,16 @@ Result<TemporaryFolder> TemporaryFolder::create(std::string_view prefix, fs::pat
   if (base.empty()) {
     base = fs::temp_directory_path(code);
     if (code) base = "/tmp";
+    static std::once_flag swept;
+    std::call_once(swept, sweep_abandoned_folders, base);
   } else {
     fs::create_directories(base, code);  // If this fails, mkdtemp() fails too and gives the reason.
   }
-  std::string name = (base / (std::string(prefix) + ".XXXXXX")).string();
-  if (!mkdtemp(name.data())) return file_error("create a folder in", base);
-  return TemporaryFolder(name);
+  for (;;) {
+    std::string name = (base / (std::string(prefix) + ".XXXXXX")).string();
+    if (!mkdtemp(name.data())) return file_error("create a folder in", base);
+    if (hold_folder(name)) return TemporaryFolder(name);
+  }
 }
 
 TemporaryFolder& TemporaryFolder::operator=(TemporaryFolder&& other) noexcept {
@@ -127,7 +134,9 @@ TemporaryFolder& TemporaryFolder::operator=(TemporaryFolder&& other) noexcept {
 
 TemporaryFolder::~TemporaryFolder() {
   std::error_code ignored;
-  if (!path_.empty()) fs::remove_all(path_, ignored);
+  if (path_.empty()) return;
+  fs::remove_all(path_, ignored);
+  release_folder(path_);
 }
 
 fs::path find_state_folder(const fs::path& start) {

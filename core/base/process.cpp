@@ -12,6 +12,8 @@
 #include <csignal>
 #include <cstring>
 
+#include "core/base/process_tree.h"
+
 extern char** environ;
 
 namespace kernelift {
@@ -58,6 +60,33 @@ constexpr int kTick = 10;                          // Milliseconds between check
 constexpr auto kDryOut = std::chrono::seconds(1);  // How long output is still read after the child has ended.
 constexpr auto kToDie = std::chrono::seconds(20);  // How long a killed process may take: it may have gigabytes to free.
 
+/// Holds all signals back from this thread, and so from a child that it forks.
+class SignalsHeld {
+ public:
+  SignalsHeld() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsHeld() { let_go(); }
+  void let_go() const { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_{};
+};
+
+/// Handlers of ours would swallow a signal that reaches a child before its program starts.
+void reset_handlers() {
+  for (int number = 1; number < NSIG; ++number) {
+    struct sigaction action{};
+    if (sigaction(number, nullptr, &action) != 0 || action.sa_handler == SIG_IGN || action.sa_handler == SIG_DFL)
+      continue;
+    action = {};
+    action.sa_handler = SIG_DFL;
+    sigaction(number, &action, nullptr);
+  }
+}
+
 /// For poll(); -1: no limit.
 int milliseconds_until(const std::optional<Clock::time_point>& deadline) {
   if (!deadline) return -1;
@@ -101,9 +130,12 @@ Result<ProcessOutcome> run_process(const std::vector<std::string>& argv, const P
     return environment_error(std::string("cannot start ") + argv[0] + ": " + std::strerror(errno));
 
   auto start = Clock::now();
+  SignalsHeld signals;
   pid_t child = fork();
   if (child < 0) return environment_error(std::string("cannot start ") + argv[0] + ": " + std::strerror(errno));
   if (child == 0) {
+    reset_handlers();
+    signals.let_go();
     if (options.own_group) setpgid(0, 0);
     // This process ignores SIGPIPE and a child would inherit that, but programs in its pipelines rely on the signal.
     std::signal(SIGPIPE, SIG_DFL);
@@ -129,6 +161,7 @@ Result<ProcessOutcome> run_process(const std::vector<std::string>& argv, const P
     [[maybe_unused]] ssize_t ignored = write(failure.write_end, &code, sizeof code);
     _exit(127);
   }
+  signals.let_go();
   if (options.own_group) setpgid(child, child);
   failure.close_end(failure.write_end);
   out.close_end(out.write_end);
@@ -163,6 +196,9 @@ Result<ProcessOutcome> run_process(const std::vector<std::string>& argv, const P
     } else if (deadline && Clock::now() >= *deadline) {
       if (outcome.timed_out) outcome.unkillable = true, ended = Clock::now();
       outcome.timed_out = true;
+      // Stopped first: what the child has started is killed while it can still be found under the child.
+      kill(child, SIGSTOP);
+      (void)kill_descendants(child);
       kill(options.own_group ? -child : child, SIGKILL);
       deadline = Clock::now() + kToDie;
     }

@@ -2,14 +2,17 @@
 // kernels is the recording, the others are kept inside it under processes/ and named.
 #include "extractor/record/record_run.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
+#include <cstdio>
 #include <regex>
 
 #include "core/base/file.h"
+#include "core/base/process_tree.h"
 
 namespace fs = std::filesystem;
 
@@ -67,15 +70,17 @@ Status rename_folder(const fs::path& from, const fs::path& to) {
   return done();
 }
 
-/// Puts `fresh` at `place`; what was there is kept as `place`.old.
+/// Puts `fresh` at `place`; what was there is kept as `place`.old. The two change places in one step where the file
+/// system can do that: a kill in between would leave no capture at all.
 Status replace(const fs::path& fresh, const fs::path& place) {
   std::error_code code;
   fs::path old = place.string() + ".old";
-  if (fs::exists(place, code)) {
-    fs::remove_all(old, code);
-    if (code) return environment_error("cannot remove " + old.string() + ": " + code.message());
-    KERNELIFT_TRY(rename_folder(place, old));
-  }
+  if (!fs::exists(place, code)) return rename_folder(fresh, place);
+  fs::remove_all(old, code);
+  if (code) return environment_error("cannot remove " + old.string() + ": " + code.message());
+  if (renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, place.c_str(), RENAME_EXCHANGE) == 0)
+    return rename_folder(fresh, old);
+  KERNELIFT_TRY(rename_folder(place, old));
   return rename_folder(fresh, place);
 }
 
@@ -192,10 +197,12 @@ Result<RecordOutcome> record_application(const RecordRequest& request) {
                             "; while recording, the driver loads the recorder in its place");
   {
     OutliveInterrupt outlive;
-    options.prepare = [] {
+    // Killed with us: what goes on alone would write into a recording that nobody finishes.
+    ProcessTree tree;
+    options.prepare = tree.prepare([] {
       if (application) *application = getpid();
       return done();
-    };
+    });
     KERNELIFT_ASSIGN(outcome.application, run_process(command, options));
     outcome.interrupted = outlive.seen() && !outcome.application.ok();
   }

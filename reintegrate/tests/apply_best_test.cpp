@@ -344,7 +344,7 @@ TEST_F(ApplyBest, MentionsAGainOfTheCompilerRecipeThatIsNotConfirmed) {
 TEST_F(ApplyBest, RestoresTheFilesOfAnInterruptedApplyBeforeItPlans) {
   confirmed(2, "0.05", "0.01");
   std::string check = request.check;
-  request.check = "! grep -q 0.01 src/k.cu || kill -9 $PPID";
+  request.check = "! grep -q 0.01 src/k.cu || kill -9 $(ps -o ppid= $PPID)";
   ASSERT_TRUE(is_killed_in([&] { (void)go(); }));
   ASSERT_NE(read("src/k.cu"), kKernelText);
   request.check = check;

@@ -256,7 +256,7 @@ TEST_F(ApplyTest, StopsWhenTheUserEditsThePatchedFile) {
 
 TEST_F(ApplyTest, RestoresAfterKill9BetweenWriteAndCheck) {
   faster();
-  request.check = "! grep -q 0.01 src/k.cu || kill -9 $PPID";
+  request.check = "! grep -q 0.01 src/k.cu || kill -9 $(ps -o ppid= $PPID)";
   ASSERT_TRUE(is_killed_in([&] { (void)apply(request); }));
   ASSERT_NE(read("src/k.cu"), kKernelText);
   auto restored = roll_back_interrupted(request.state);
@@ -282,7 +282,7 @@ TEST_F(ApplyTest, CompletesACommitThatWasInterrupted) {
 
 TEST_F(ApplyTest, RestoresTheOriginalOnCtrlC) {
   faster();
-  request.check = "! grep -q 0.01 src/k.cu || { kill -INT $PPID; sleep 20; }";
+  request.check = "! grep -q 0.01 src/k.cu || { kill -INT $(ps -o ppid= $PPID); sleep 20; }";
   ApplyReport report = must_apply();
   EXPECT_EQ(report.outcome, ApplyOutcome::Interrupted);
   EXPECT_EQ(read("src/k.cu"), kKernelText);
@@ -315,6 +315,80 @@ TEST_F(ApplyTest, LeavesNoFolderBehindAfterARefusal) {
 TEST_F(ApplyTest, NeedsABuildCommand) {
   request.build.clear();
   EXPECT_EQ(must_fail().exit, Exit::Usage);
+}
+
+TEST_F(ApplyTest, NamesAnUnpatchedCheckThatNeverEnds) {
+  faster();
+  request.check = "sleep 1000";
+  request.limit = 0.5;
+  Error error = must_fail();
+  EXPECT_EQ(error.exit, Exit::No);
+  EXPECT_NE(error.message.find("check fails before any patch; nothing was changed: `sleep 1000` ran past its limit"),
+            std::string::npos)
+      << error.message;
+  EXPECT_NE(error.message.find("--limit allows it more time"), std::string::npos);
+}
+
+TEST_F(ApplyTest, MeetsAFailingHookBeforeTheTrial) {
+  make_git();
+  faster();
+  write(".git/hooks/pre-commit", "#!/bin/sh\necho no tabs >&2; exit 1\n");
+  shell("chmod +x .git/hooks/pre-commit");
+  ApplyReport report = must_apply();
+  EXPECT_EQ(report.outcome, ApplyOutcome::HookRefused) << report.why;
+  EXPECT_NE(report.why.find("no tabs"), std::string::npos);
+  EXPECT_NE(report.why.find("--hooks skip"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(root / ".kernelift/apply/1/build-patched.log")) << "nothing was built for it";
+  EXPECT_EQ(read("src/k.cu"), kKernelText);
+  request.run_hooks = false;
+  ApplyReport kept = must_apply();
+  EXPECT_TRUE(kept.kept()) << kept.why;
+  EXPECT_NE(kept.text().find("hooks (pre-commit) are not run, as asked; `git commit --amend --no-edit`"),
+            std::string::npos)
+      << kept.text();
+}
+
+TEST_F(ApplyTest, RunsHooksBeforeTheTrialAndAtTheCommit) {
+  make_git();
+  faster();
+  write(".git/hooks/pre-commit", "#!/bin/sh\necho ran >> .git/ran\n");
+  shell("chmod +x .git/hooks/pre-commit");
+  ApplyReport report = must_apply();
+  EXPECT_TRUE(report.kept()) << report.why;
+  EXPECT_EQ(read(".git/ran"), "ran\nran\n");
+}
+
+TEST_F(ApplyTest, UndoesWhatAFormattingHookMakesOfThePatch) {
+  make_git();
+  faster();
+  write(".git/hooks/pre-commit", "#!/bin/sh\nexpand src/k.cu > k && cat k > src/k.cu && rm k\n");
+  shell("chmod +x .git/hooks/pre-commit");
+  ApplyReport report = must_apply();
+  EXPECT_EQ(report.outcome, ApplyOutcome::HookRefused) << report.why;
+  EXPECT_NE(report.why.find("change the patched file"), std::string::npos) << report.why;
+  EXPECT_EQ(read("src/k.cu"), kKernelText);
+  EXPECT_EQ(shell("git status --porcelain"), "");
+}
+
+TEST_F(ApplyTest, NamesTheRepositoryInTheWayBackOutOfASubmodule) {
+  shell("mv src ../kernels");
+  shell(
+      "cd ../kernels && git init -q -b main . && git config user.name T && git config user.email t@localhost && git "
+      "add "
+      "-A && git commit -q -m kernels");
+  make_git();
+  shell("git -c protocol.file.allow=always submodule add -q \"$PWD/../kernels\" src && git commit -qm submodule");
+  shell("cd src && git config user.name T && git config user.email t@localhost");
+  faster();
+  ApplyReport report = must_apply();
+  ASSERT_TRUE(report.kept()) << report.why;
+  EXPECT_EQ(report.repository, (root / "src").string());
+  EXPECT_EQ(report.way_back(), "git -C " + (root / "src").string() + " switch main");
+  EXPECT_NE(report.text().find(" of the repository " + (root / "src").string() + ", now checked out"),
+            std::string::npos);
+  EXPECT_EQ(shell("git log --format=%s -1; git -C src log --format=%s -1"), "submodule\nTune sleepy\n");
+  shell(report.way_back());
+  EXPECT_EQ(read("src/k.cu"), kKernelText);
 }
 
 }  // namespace

@@ -268,7 +268,7 @@ TEST_F(EmbedApply, KeepsTheHeaderUntilTheOriginalIsBuiltBecauseMakeRecordsDepend
 TEST_F(EmbedApply, RemovesTheHeaderAfterAKillAndOnUndo) {
   candidate(1.005, 5);
   std::string check = request.check;
-  request.check = "! grep -q kernelift_ src/k.cu || kill -9 $PPID";
+  request.check = "! grep -q kernelift_ src/k.cu || kill -9 $(ps -o ppid= $PPID)";
   ASSERT_TRUE(is_killed_in([&] { (void)go(); }));
   ASSERT_TRUE(header_is_there());
   auto restored = roll_back_interrupted(request.state);

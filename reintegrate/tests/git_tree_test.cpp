@@ -1,6 +1,7 @@
 // git: what is refused, and that a commit holds the patch and no other change.
 #include "reintegrate/tree/git_tree.h"
 
+#include "reintegrate/interruption.h"
 #include "reintegrate/tests/application.h"
 
 namespace kernelift::reintegrate {
@@ -127,7 +128,7 @@ TEST_F(Git, NeverAsksForASignature) {
   EXPECT_FALSE(std::filesystem::exists(root / "asked"));
 }
 
-TEST_F(Git, RunsNoHooks) {
+TEST_F(Git, RunsNoHooksUnlessItIsGivenThem) {
   make_git();
   write(".git/hooks/pre-commit", "#!/bin/sh\ntouch hooked\nexit 1\n");
   shell(
@@ -138,6 +139,117 @@ TEST_F(Git, RunsNoHooks) {
   ASSERT_TRUE(commit.ok());
   ASSERT_TRUE(tree.switch_to("tuned", *commit, {root / "src/k.cu"}).ok());
   EXPECT_FALSE(std::filesystem::exists(root / "hooked"));
+}
+
+TEST_F(Git, NamesALockThatStays) {
+  make_git();
+  shell("touch .git/index.lock");
+  auto tree = inspect();
+  ASSERT_FALSE(tree.ok());
+  EXPECT_EQ(tree.error().exit, Exit::Environment);
+  EXPECT_NE(tree.error().message.find(".git/index.lock exists: another git process is at work"), std::string::npos)
+      << tree.error().message;
+}
+
+TEST_F(Git, FindsTheRepositoryAroundAFolderAndItsLock) {
+  EXPECT_EQ(GitTree::around(root)->kind(), GitTree::Kind::None);
+  make_git();
+  EXPECT_EQ(GitTree::around(root / "src")->top(), root);
+  shell("touch .git/index.lock");
+  EXPECT_EQ(GitTree::around(root / "src").error().exit, Exit::Environment);
+}
+
+TEST_F(Git, WaitsForALockThatIsHeldForAMoment) {
+  make_git();
+  shell("touch .git/index.lock; (sleep 0.5; rm .git/index.lock) >/dev/null 2>&1 &");
+  EXPECT_EQ(refusal(), "");
+}
+
+class Hooks : public Git {
+ protected:
+  void SetUp() override {
+    Git::SetUp();
+    make_git();
+    shell("sed -i s/0.05/0.01/ src/k.cu");
+  }
+  void hook(const std::string& name, const std::string& line) {
+    write(".git/hooks/" + name, "#!/bin/sh\n" + line + "\n");
+    shell("chmod +x .git/hooks/" + name);
+  }
+  Result<std::string> commit() {
+    InterruptGuard guard;
+    GitTree tree = GitTree::at(root);
+    GitHooks hooks = tree.hooks();
+    return tree.commit_files({root / "src/k.cu"}, "Tune\n", root / "out", &hooks);
+  }
+  std::string refusal_by_hooks() {
+    auto made = commit();
+    return made.ok() ? "" : made.error().message;
+  }
+};
+
+TEST_F(Hooks, AreThoseThatGitWouldRun) {
+  EXPECT_TRUE(GitTree::at(root).hooks().none()) << "git's samples do not count";
+  hook("pre-commit", "exit 0");
+  hook("commit-msg", "exit 0");
+  hook("post-commit", "exit 0");
+  EXPECT_EQ(GitTree::at(root).hooks().names(), "pre-commit, commit-msg");
+  shell("mkdir mine && git config core.hooksPath mine && printf '#!/bin/sh\\n' > mine/pre-commit");
+  EXPECT_TRUE(GitTree::at(root).hooks().none()) << "git ignores hooks that are not executable";
+  shell("chmod +x mine/pre-commit");
+  EXPECT_EQ(GitTree::at(root).hooks().names(), "pre-commit");
+}
+
+TEST_F(Hooks, SeeThePatchAndNothingElseInTheIndex) {
+  shell("echo staged >> build.sh && git add build.sh");
+  hook("pre-commit", "git diff --cached --name-only > seen; git show :src/k.cu | grep -q 0.01");
+  EXPECT_EQ(refusal_by_hooks(), "");
+  EXPECT_EQ(read("seen"), "src/k.cu\n");
+  EXPECT_EQ(shell("git diff --cached --name-only"), "build.sh\n") << "the user's own index";
+}
+
+TEST_F(Hooks, StopACommitByTheirExitCodeAndAreQuoted) {
+  hook("pre-commit", "echo use two spaces >&2; exit 1");
+  EXPECT_NE(refusal_by_hooks().find("pre-commit hook does not let the patch pass: it exited with 1:\nuse two spaces"),
+            std::string::npos)
+      << refusal_by_hooks();
+}
+
+TEST_F(Hooks, MayChangeTheMessageAndNotThePatch) {
+  hook("commit-msg", "echo 'Change-Id: I1' >> \"$1\"");
+  auto made = commit();
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  EXPECT_EQ(shell("git log -1 --format=%B " + *made), "Tune\nChange-Id: I1\n\n");
+  hook("pre-commit", "echo '// formatted' >> src/k.cu; git add src/k.cu");
+  EXPECT_NE(refusal_by_hooks().find("change what is committed: src/k.cu"), std::string::npos) << refusal_by_hooks();
+}
+
+TEST_F(Hooks, ThatNeverEndAreStopped) {
+  hook("pre-commit", "sleep 1000");
+  InterruptGuard guard;
+  GitHooks hooks = GitTree::at(root).hooks();
+  hooks.set_limit(std::chrono::milliseconds(300));
+  Status tried = GitTree::at(root).try_hooks({root / "src/k.cu"}, "Tune\n", root / "out", hooks);
+  ASSERT_FALSE(tried.ok());
+  EXPECT_NE(tried.error().message.find("ran past its limit"), std::string::npos) << tried.error().message;
+}
+
+TEST_F(Git, CommitsInAWorktree) {
+  make_git();
+  shell("git worktree add -q ../tree -b other");
+  const std::filesystem::path other = root.parent_path() / "tree";
+  auto tree = GitTree::inspect({other / "src/k.cu"});
+  ASSERT_TRUE(tree.ok()) << tree.error().message;
+  EXPECT_EQ(tree->top(), other);
+  shell("sed -i s/0.05/0.01/ ../tree/src/k.cu");
+  auto commit = tree->commit_files({other / "src/k.cu"}, "Tune\n", root / "out");
+  ASSERT_TRUE(commit.ok()) << commit.error().message;
+  ASSERT_TRUE(tree->switch_to("tuned", *commit, {other / "src/k.cu"}).ok());
+  EXPECT_EQ(shell("git -C ../tree branch --show-current; git -C ../tree status --porcelain; git branch --show-current"),
+            "tuned\nmain\n");
+  shell("touch \"$(git -C ../tree rev-parse --git-path index.lock)\"");
+  EXPECT_FALSE(GitTree::inspect({other / "src/k.cu"}).ok()) << "a worktree has an index of its own";
+  EXPECT_TRUE(GitTree::inspect({root / "src/k.cu"}).ok());
 }
 
 }  // namespace

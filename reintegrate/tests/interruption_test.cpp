@@ -46,6 +46,19 @@ TEST(Interruption, KillsACommandThatIgnoresTheSignal) {
   EXPECT_EQ(ran->out, "");
 }
 
+TEST(Interruption, AskedForAgainKillsACommandThatTakesItsTime) {
+  std::thread again([] {
+    while (!InterruptGuard::interrupted()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    std::this_thread::sleep_for(std::chrono::milliseconds(3000));
+    kill(getpid(), SIGTERM);
+  });
+  auto ran = interrupted_run("trap '' TERM; echo > begun; sleep 1000; sleep 1000", SIGTERM, Ending::HandedOn);
+  again.join();
+  ASSERT_TRUE(ran.ok());
+  EXPECT_EQ(ran->signal, SIGKILL);
+  EXPECT_GT(ran->seconds, 2) << "the first request let it go on";
+}
+
 TEST(Interruption, IsForgottenWhenItsGuardEnds) {
   {
     InterruptGuard guard;

@@ -12,6 +12,8 @@
 #include <fstream>
 
 #include "core/base/file.h"
+#include "core/base/hash.h"
+#include "core/base/json.h"
 
 namespace fs = std::filesystem;
 
@@ -24,6 +26,9 @@ bool stamp_of(const fs::path& path, FileStamp& stamp) {
   stamp = {static_cast<uint64_t>(info.st_size), info.st_ino, info.st_mtim.tv_sec, info.st_mtim.tv_nsec};
   return true;
 }
+
+constexpr const char* kFormat = "kernelift-build-products";
+constexpr int kVersion = 1;
 
 enum class Content { Program, LinkInput, Other };
 
@@ -50,10 +55,26 @@ Status copy_with_stamp(const fs::path& from, const fs::path& to) {
   return done();
 }
 
+fs::path swap_name(const fs::path& path) {
+  return path.parent_path() / ("." + path.filename().string() + ".kernelift-swap");
+}
+
+/// A running program keeps its file; whoever starts it next gets the new one.
+Status replace_by(const fs::path& copy, const fs::path& path) {
+  KERNELIFT_TRY(copy_with_stamp(copy, swap_name(path)));
+  return rename(swap_name(path).c_str(), path.c_str()) == 0 ? done() : Status(file_error("write", path));
+}
+
+Result<std::string> hash_of(const fs::path& file) {
+  KERNELIFT_ASSIGN(std::string text, read_text(file));
+  return hash_text(text).hex();
+}
+
 }  // namespace
 
 bool is_program(const fs::path& path) { return content_of(path) == Content::Program; }
 bool is_executable(const fs::path& path) { return is_program(path) || access(path.c_str(), X_OK) == 0; }
+bool is_built(const fs::path& path) { return is_executable(path) || content_of(path) == Content::LinkInput; }
 
 namespace {
 
@@ -95,7 +116,7 @@ std::vector<fs::path> written_between(const Listing& before, const Listing& afte
 
 BuildProducts::~BuildProducts() {
   std::error_code ignored;
-  fs::remove_all(vault_, ignored);
+  if (!vault_.empty()) fs::remove_all(vault_, ignored);
 }
 
 Status BuildProducts::save(Version version, const std::vector<fs::path>& files) {
@@ -105,7 +126,7 @@ Status BuildProducts::save(Version version, const std::vector<fs::path>& files) 
   if (code) return errno = code.value(), file_error("create", folder);
   for (auto& file : files) {
     if (content_of(file) == Content::LinkInput) continue;
-    Saved saved{folder / std::to_string(files_[version].size()), {}};
+    Saved saved{folder / std::to_string(files_[version].size())};
     KERNELIFT_TRY(copy_with_stamp(file, saved.copy));
     stamp_of(file, installed_[file]);
     files_[version][file] = saved;
@@ -134,10 +155,58 @@ Status BuildProducts::install(Version version) {
                                " was rebuilt or changed by another program while both versions were being timed");
   }
   for (auto& [path, saved] : files_[version]) {
-    fs::path temporary = path.parent_path() / ("." + path.filename().string() + ".kernelift-swap");
-    KERNELIFT_TRY(copy_with_stamp(saved.copy, temporary));
-    if (rename(temporary.c_str(), path.c_str()) != 0) return file_error("write", path);
+    KERNELIFT_TRY(replace_by(saved.copy, path));
     stamp_of(path, installed_[path]);
+  }
+  return done();
+}
+
+Status BuildProducts::write_list() const {
+  Json document = artefact(kFormat, kVersion, 1), files = Json::array();
+  for (auto& [path, saved] : files_[Before]) {
+    const Saved& patched = files_[After].at(path);
+    Json entry = {{"path", path.string()}, {"before", saved.copy.string()}, {"after", patched.copy.string()}};
+    for (auto [key, copy] : {std::pair{"before_hash", saved.copy}, {"after_hash", patched.copy}}) {
+      KERNELIFT_ASSIGN(entry[key], hash_of(copy));
+    }
+    files.push_back(std::move(entry));
+  }
+  document["files"] = files;
+  return write_json(list(), document);
+}
+
+Status BuildProducts::load() {
+  KERNELIFT_ASSIGN(Json document, read_json(list()));
+  KERNELIFT_TRY(check_artefact(document, kFormat, kVersion, list().string()));
+  auto filled = reading(list().string(), [&] {
+    for (auto& from : document.at("files")) {
+      fs::path path = from.at("path").get<std::string>();
+      files_[Before][path] = {from.at("before").get<std::string>(), from.at("before_hash")};
+      files_[After][path] = {from.at("after").get<std::string>(), from.at("after_hash")};
+    }
+    return true;
+  });
+  return filled.ok() ? done() : Status(std::move(filled).error());
+}
+
+BuildProducts::Comparison BuildProducts::against_files() const {
+  Comparison found;
+  for (auto& [path, saved] : files_[Before]) {
+    auto now = hash_of(path);
+    if (now.ok() && *now == saved.hash) ++found.before;
+    else (now.ok() && *now == files_[After].at(path).hash ? found.after : found.other).push_back(path);
+  }
+  return found;
+}
+
+Status BuildProducts::put_back() {
+  std::error_code ignored;
+  for (auto& [path, saved] : files_[Before]) fs::remove(swap_name(path), ignored);
+  for (auto& path : against_files().after) {
+    const Saved& saved = files_[Before].at(path);
+    KERNELIFT_ASSIGN(std::string hash, hash_of(saved.copy));
+    if (hash != saved.hash) return environment_error("the saved copy " + saved.copy.string() + " is damaged");
+    KERNELIFT_TRY(replace_by(saved.copy, path));
   }
   return done();
 }

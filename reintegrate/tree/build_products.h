@@ -1,7 +1,8 @@
 // Keeps the products of two builds of one tree side by side. The application is built in its own folder by its own
 // command (a copied tree would break the absolute paths in CMake caches, run paths and scripts). The files that the
 // build wrote are found by comparing file listings, saved, and later swapped in and out, so that both versions can be
-// run in alternation under their own paths. A product that another program changes meanwhile is never overwritten.
+// run in alternation under their own paths. A product that another program changes meanwhile is never overwritten. A
+// list beside the copies lets a later process put the original's products back after this one was killed.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -34,12 +35,23 @@ bool is_program(const std::filesystem::path& path);
 /// True for a program in the sense of is_program(), and for any file with execute permission.
 bool is_executable(const std::filesystem::path& path);
 
+/// What was built, as opposed to what a program wrote: programs, scripts, relocatable objects and archives.
+bool is_built(const std::filesystem::path& path);
+
 class BuildProducts {
  public:
   enum Version { Before = 0, After = 1 };
+  /// How the files compare with the saved copies.
+  struct Comparison {
+    size_t before = 0;                         ///< Files that are the original's, byte for byte.
+    std::vector<std::filesystem::path> after;  ///< Those of the patched build.
+    std::vector<std::filesystem::path> other;  ///< Neither, or gone: built or changed by somebody since.
+    bool original() const { return after.empty() && other.empty(); }
+  };
 
   explicit BuildProducts(std::filesystem::path vault) : vault_(std::move(vault)) {}
-  ~BuildProducts();  ///< Removes the vault.
+  ~BuildProducts();  ///< Removes the vault, unless leave() was called.
+  void leave() { vault_.clear(); }
 
   /// Saves copies of the files as they are now. Relocatable objects and static archives are left out: nothing runs
   /// them.
@@ -50,11 +62,22 @@ class BuildProducts {
   /// Installs a version, after checking that the files of the last installed one are unchanged.
   Status install(Version version);
 
+  /// Writes the list of the saved files beside the copies, and reads it in another process. load() is an Error if there
+  /// is none: then not both versions had been saved.
+  Status write_list() const;
+  Status load();
+  /// EXPECTS: load().
+  Comparison against_files() const;
+  /// Replaces the files of the patched build by the original's, with their times of last change, and removes what an
+  /// interrupted install() left. A damaged copy is an Error.
+  Status put_back();
+
  private:
   struct Saved {
     std::filesystem::path copy;
-    FileStamp stamp;
+    std::string hash = {};  ///< Of the content; empty until it is needed.
   };
+  std::filesystem::path list() const { return vault_ / "products.json"; }
   std::filesystem::path vault_;
   std::map<std::filesystem::path, Saved> files_[2];
   Listing installed_;  ///< Stamps of the files that are installed now.

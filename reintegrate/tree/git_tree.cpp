@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "core/base/file.h"
 #include "core/base/process.h"
@@ -54,6 +56,25 @@ bool is_read_only(const fs::path& folder) {
   constexpr auto kWrite = fs::perms::owner_write | fs::perms::group_write | fs::perms::others_write;
   auto permissions = fs::status(folder, code).permissions();
   return (!code && (permissions & kWrite) == fs::perms::none) || access(folder.c_str(), W_OK) != 0;
+}
+
+/// Editors and prompts ask git for its state all the time, and hold its lock for a moment.
+constexpr std::chrono::seconds kShortWait{3}, kLongWait{30};
+
+/// Waits until no other git process has the file locked.
+Status wait_for_lock(const fs::path& top, const std::string& name, std::chrono::seconds limit) {
+  auto path = ask(top, {"rev-parse", "--git-path", name});
+  if (!path.ok()) return path.error();
+  const fs::path lock = top / trimmed(*path);
+  std::error_code code;
+  for (auto end = std::chrono::steady_clock::now() + limit; fs::exists(lock, code);) {
+    if (std::chrono::steady_clock::now() > end)
+      return environment_error(lock.string() +
+                               " exists: another git process is at work in this repository, or was killed there; wait "
+                               "for it to end, or remove that file if there is none");
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  return done();
 }
 
 /// Options for the identity of a commit. Users without a configured name get Kernelift's instead of a failure at the
@@ -130,8 +151,19 @@ Result<GitTree> GitTree::inspect(const std::vector<fs::path>& files) {
       return refused(folder.string() +
                      " is read-only, but the patch must be committed: make it writable for git first");
 
+  for (const char* lock : {"index.lock", "HEAD.lock"}) KERNELIFT_TRY(wait_for_lock(tree.top_, lock, kShortWait));
+
   KERNELIFT_ASSIGN(tree.head_, tree.checked_out());
   tree.kind_ = Kind::Tracked;
+  return tree;
+}
+
+Result<GitTree> GitTree::around(const fs::path& folder) {
+  if (!find_program("git")) return GitTree();
+  KERNELIFT_ASSIGN(ProcessOutcome top, git(folder, {"rev-parse", "--show-toplevel"}));
+  if (!top.ok()) return GitTree();
+  GitTree tree = at(trimmed(top.out));
+  for (const char* lock : {"index.lock", "HEAD.lock"}) KERNELIFT_TRY(wait_for_lock(tree.top_, lock, kShortWait));
   return tree;
 }
 
@@ -159,12 +191,15 @@ Result<std::string> GitTree::free_branch(const std::string& wanted, const std::s
     if (std::string name = prefix + legal_in_branch(kernel) + "-" + std::to_string(n); !exists(name)) return name;
 }
 
-Result<std::string> GitTree::commit_files(const std::vector<fs::path>& files, const std::string& message,
-                                          const fs::path& scratch) const {
-  fs::path index = scratch / "index", text = scratch / "message";
+GitHooks GitTree::hooks() const {
+  if (kind_ == Kind::None) return {};
+  auto folder = ask(top_, {"rev-parse", "--git-path", "hooks"});
+  return folder.ok() ? GitHooks(top_, top_ / trimmed(*folder)) : GitHooks();
+}
+
+Result<std::string> GitTree::stage(const std::vector<fs::path>& files, const fs::path& index) const {
   std::error_code ignored;
   fs::remove(index, ignored);
-  KERNELIFT_TRY(write_atomically(text, message));
   KERNELIFT_TRY([&]() -> Status {
     auto read = ask(top_, {"read-tree", "HEAD"}, index);
     return read.ok() ? done() : Status(read.error());
@@ -180,10 +215,38 @@ Result<std::string> GitTree::commit_files(const std::vector<fs::path>& files, co
         ask(top_, {"update-index", "--add", "--cacheinfo", mode + "," + trimmed(blob) + "," + name}, index));
   }
   KERNELIFT_ASSIGN(std::string tree, ask(top_, {"write-tree"}, index));
+  return trimmed(tree);
+}
+
+Status GitTree::try_hooks(const std::vector<fs::path>& files, const std::string& message, const fs::path& scratch,
+                          const GitHooks& hooks) const {
+  fs::path index = scratch / "index", text = scratch / "message";
+  KERNELIFT_TRY(write_atomically(text, message));
+  KERNELIFT_ASSIGN(std::string tree, stage(files, index));
+  KERNELIFT_TRY(hooks.run(index, text));
+  // A hook may add its own changes to the commit. What was not built, checked and timed is not committed as such.
+  KERNELIFT_ASSIGN(std::string then, ask(top_, {"write-tree"}, index));
+  if (trimmed(then) == tree) return done();
+  KERNELIFT_ASSIGN(std::string changed, ask(top_, {"diff", "--name-only", tree, trimmed(then)}));
+  std::replace(changed.begin(), changed.end(), '\n', ' ');
+  return answer_is_no("the repository's hooks (" + hooks.names() + ") change what is committed: " + trimmed(changed));
+}
+
+Result<std::string> GitTree::commit_files(const std::vector<fs::path>& files, const std::string& message,
+                                          const fs::path& scratch, const GitHooks* hooks) const {
+  fs::path index = scratch / "index", text = scratch / "message";
+  std::error_code ignored;
+  KERNELIFT_TRY(write_atomically(text, message));
+  KERNELIFT_ASSIGN(std::string tree, stage(files, index));
+  if (hooks && !hooks->none()) {
+    KERNELIFT_TRY(try_hooks(files, message, scratch, *hooks));
+    KERNELIFT_ASSIGN(std::string then, stage(files, index));
+    if (then != tree) return answer_is_no("the repository's hooks (" + hooks->names() + ") change the patched file");
+  }
   Words words = identity(top_);
   for (auto word : {"commit-tree", "-p", "HEAD", "-F"}) words.push_back(word);
   words.push_back(text.string());
-  words.push_back(trimmed(tree));
+  words.push_back(tree);
   KERNELIFT_ASSIGN(std::string commit, ask(top_, words));
   fs::remove(index, ignored);
   return trimmed(commit);
@@ -191,6 +254,8 @@ Result<std::string> GitTree::commit_files(const std::vector<fs::path>& files, co
 
 Status GitTree::switch_to(const std::string& branch, const std::string& commit,
                           const std::vector<fs::path>& files) const {
+  // Hours of proof are not to be lost to an editor that asks for git's state in this moment.
+  KERNELIFT_TRY(wait_for_lock(top_, "index.lock", kLongWait));
   if (!branch_is_at(branch, commit)) KERNELIFT_TRY(create_branch(branch, commit));
   // Updates the user's index first, for the patched files only: a failure here leaves the new branch behind, but HEAD
   // unchanged.

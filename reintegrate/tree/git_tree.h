@@ -1,12 +1,13 @@
 // The application's git repository, if it has one: checks that files are clean, and makes a commit that holds the patch
-// and nothing else. Uses the git program's plumbing commands with a temporary index, so that the user's index, stash,
-// hooks and uncommitted work in other files are never touched.
+// and nothing else. Uses the git program's plumbing commands with a temporary index, so that the user's index, stash
+// and uncommitted work in other files are never touched. The hooks of `git commit` are run on that index.
 #pragma once
 #include <filesystem>
 #include <string>
 #include <vector>
 
 #include "core/base/result.h"
+#include "reintegrate/tree/git_hooks.h"
 
 namespace kernelift::reintegrate {
 
@@ -16,13 +17,16 @@ class GitTree {
 
   /// The repository that tracks all of `files`. Kind::None if there is no git, no commit yet, or none of them is
   /// tracked. Refuses, by name: files of two repositories, files of which only some are tracked, a file with
-  /// uncommitted changes, a merge or rebase in progress, a repository that is read-only.
+  /// uncommitted changes, a merge or rebase in progress, a repository that is read-only. A lock of git's that stays is
+  /// an Error.
   static Result<GitTree> inspect(const std::vector<std::filesystem::path>& files);
 
   /// Tracked files of the repository around `folder` that differ from its last commit, relative to `folder`; empty
   /// without one.
   static std::vector<std::string> changed_files(const std::filesystem::path& folder);
 
+  /// The repository around `folder`; Kind::None if there is none. A lock of git's that stays is an Error.
+  static Result<GitTree> around(const std::filesystem::path& folder);
   /// The repository at `top`, without any check: for finishing an interrupted commit.
   static GitTree at(const std::filesystem::path& top);
 
@@ -34,9 +38,12 @@ class GitTree {
   /// `wanted` if it is a legal name and not taken; if it is empty, the first of "kernelift/<kernel>-<n>" not taken.
   Result<std::string> free_branch(const std::string& wanted, const std::string& kernel) const;
   /// Makes a commit on top of HEAD that takes `files` from the working tree and changes nothing else. Moves no
-  /// reference.
+  /// reference. With `hooks`, they are run first, may change the message, and an Error is what try_hooks() returns.
   Result<std::string> commit_files(const std::vector<std::filesystem::path>& files, const std::string& message,
-                                   const std::filesystem::path& scratch) const;
+                                   const std::filesystem::path& scratch, const GitHooks* hooks = nullptr) const;
+  /// Runs the hooks on the commit that commit_files() would make; why they do not let it pass as it is, if they do not.
+  Status try_hooks(const std::vector<std::filesystem::path>& files, const std::string& message,
+                   const std::filesystem::path& scratch, const GitHooks& hooks) const;
   /// Creates `branch` at `commit` and checks it out without writing the working tree. On failure the index is restored.
   Status switch_to(const std::string& branch, const std::string& commit,
                    const std::vector<std::filesystem::path>& files) const;
@@ -50,8 +57,12 @@ class GitTree {
   Status create_branch(const std::string& branch, const std::string& commit) const;
   /// Absolute paths of all files that git tracks, sorted.
   Result<std::vector<std::filesystem::path>> tracked() const;
+  /// The hooks that `git commit` would run here.
+  GitHooks hooks() const;
 
  private:
+  /// Fills the temporary index with HEAD and `files`; the name of its tree.
+  Result<std::string> stage(const std::vector<std::filesystem::path>& files, const std::filesystem::path& index) const;
   Kind kind_ = Kind::None;
   std::filesystem::path top_;
   std::string head_;

@@ -1,7 +1,8 @@
 // Layout under the state folder: apply/lock, apply/journal.json (exists only while a patch is unfinished), and
 // apply/<n>/ with original-<k>, patched-<k>, patch.diff and logs. Files are replaced by rename, so that a reader sees
 // one version or the other, and keep their permissions. A patched file gets a new time stamp: otherwise the
-// application's build would not notice the change.
+// application's build would not notice the change. After an interruption that may have built something with the patch,
+// restored files, and those that were restored before, become newer than every product.
 #include "reintegrate/tree/patch_journal.h"
 
 #include <fcntl.h>
@@ -9,11 +10,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <ctime>
+#include <random>
 
 #include "core/base/file.h"
 #include "core/base/hash.h"
 #include "core/base/json.h"
+#include "core/base/process_tree.h"
+#include "reintegrate/tree/build_products.h"
 #include "reintegrate/tree/git_tree.h"
 
 namespace fs = std::filesystem;
@@ -22,7 +28,40 @@ namespace kernelift::reintegrate {
 namespace {
 
 constexpr const char* kFormat = "kernelift-apply-journal";
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
+constexpr const char* kMark = "KERNELIFT_APPLY";
+constexpr const char* kBuildYourself =
+    "The programs may still be those of the patch: run the application's build command; the restored sources are newer "
+    "than everything that was built from the patch.";
+
+const char* name(Programs programs) {
+  switch (programs) {
+    case Programs::Original: return "original";
+    case Programs::Swapped: return "swapped";
+    case Programs::Unknown: return "unknown";
+  }
+  return "unknown";
+}
+
+Programs programs_named(const std::string& text) {
+  for (Programs programs : {Programs::Original, Programs::Swapped})
+    if (text == name(programs)) return programs;
+  return Programs::Unknown;
+}
+
+std::string new_mark() {
+  std::random_device source;
+  char text[40];
+  std::snprintf(text, sizeof text, "%08x%08x%08x", source(), source(), source());
+  return text;
+}
+
+/// The kernel's own stamps of files lag behind the clock by up to one of its ticks.
+timespec clock_now() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return now;
+}
 
 void set_time(const fs::path& path, int64_t seconds, int64_t nanoseconds) {
   timespec times[2] = {{0, UTIME_OMIT}, {static_cast<time_t>(seconds), static_cast<long>(nanoseconds)}};
@@ -46,12 +85,20 @@ PatchJournal::PatchJournal(PatchJournal&& other) noexcept
       top_(std::move(other.top_)),
       branch_(std::move(other.branch_)),
       commit_(std::move(other.commit_)),
-      previous_(std::move(other.previous_)) {}
+      previous_(std::move(other.previous_)),
+      build_(std::move(other.build_)),
+      programs_(other.programs_),
+      since_(other.since_),
+      since_nanoseconds_(other.since_nanoseconds_),
+      mark_(std::move(other.mark_)),
+      unsettled_(std::move(other.unsettled_)) {}
 
 PatchJournal::~PatchJournal() {
   // A recorded commit is completed by the next open(); anything else is restored now.
   if (open_ && commit_.empty())
-    if (auto restored = restore(false); restored.ok() && restored->left.empty()) (void)finish(false);
+    if (auto restored = restore(false);
+        restored.ok() && restored->left.empty() && (programs_ == Programs::Original || build_.command.empty()))
+      (void)finish(false);
   if (lock_ >= 0) {
     rmdir(folder_.c_str());  // Succeeds only if the folder is empty.
     close(lock_);
@@ -68,7 +115,8 @@ Result<PatchJournal> PatchJournal::open(const fs::path& state, Restoration& left
   journal.lock_ = ::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (journal.lock_ < 0) return file_error("write", lock);
   if (flock(journal.lock_, LOCK_EX | LOCK_NB) != 0) return already_running(lock);
-  KERNELIFT_ASSIGN(leftovers, recover(journal.state_));
+  KERNELIFT_ASSIGN(leftovers, journal.recover());
+  journal.mark_ = new_mark();
   for (int n = 1;; ++n) {
     journal.folder_ = journal.state_ / std::to_string(n);
     journal.number_ = n;
@@ -112,8 +160,12 @@ Status PatchJournal::check_writable(const SourcePatch& patch) {
   return done();
 }
 
-Status PatchJournal::begin(const SourcePatch& patch) {
+std::pair<std::string, std::string> PatchJournal::mark() const { return {kMark, mark_}; }
+
+Status PatchJournal::begin(const SourcePatch& patch, const AppBuild& build) {
+  KERNELIFT_ASSERT(!unsettled_, "an interrupted patch must be settled before the next one begins");
   entries_.clear();
+  build_ = build, programs_ = Programs::Original;
   for (auto& change : patch.changes) {
     std::string k = std::to_string(entries_.size());
     Entry entry{change.path, folder_ / ("original-" + k), folder_ / ("patched-" + k), hash_text(change.before).hex(),
@@ -145,6 +197,18 @@ Status PatchJournal::save() const {
                      {"created", entry.created}});
   document["files"] = files;
   document["git"] = {{"top", top_}, {"branch", branch_}, {"commit", commit_}, {"previous", previous_}};
+  Json environment = Json::array(), roots = Json::array(), without = Json::array();
+  for (auto& [key, value] : build_.environment) environment.push_back({key, value});
+  for (auto& folder : build_.roots) roots.push_back(folder.string());
+  for (auto& folder : build_.without) without.push_back(folder.string());
+  document["build"] = {{"command", build_.command},
+                       {"folder", build_.folder.string()},
+                       {"environment", environment},
+                       {"roots", roots},
+                       {"without", without}};
+  document["programs"] = {
+      {"are", name(programs_)}, {"since", since_}, {"since_nanoseconds", since_nanoseconds_}, {"mark", mark_}};
+  document["checksum"] = hash_text(compact(document.at("build")) + compact(document.at("programs"))).hex();
   return write_json(state_ / "journal.json", document);
 }
 
@@ -177,6 +241,9 @@ Status PatchJournal::write_patched() {
     KERNELIFT_TRY(finish(false));
     return same;
   }
+  timespec now = clock_now();
+  if (since_ == 0) since_ = now.tv_sec, since_nanoseconds_ = now.tv_nsec;
+  KERNELIFT_TRY(note_programs(Programs::Unknown));
   for (auto& entry : entries_) {
     KERNELIFT_ASSIGN(std::string text, read_text(entry.patched));
     Status written = hash_text(text).hex() == entry.after
@@ -193,6 +260,25 @@ Status PatchJournal::write_patched() {
         "first");
   }
   return done();
+}
+
+Result<std::vector<std::string>> PatchJournal::write_patched_again() {
+  std::vector<std::string> copies;
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    auto now = read_text(entries_[i].path);
+    if (now.ok() && hash_text(*now).hex() == entries_[i].after) continue;
+    fs::path copy = folder_ / ("changed-" + std::to_string(i));
+    KERNELIFT_TRY(write_atomically(copy, now.ok() ? *now : ""));
+    KERNELIFT_ASSIGN(std::string patched, read_text(entries_[i].patched));
+    KERNELIFT_TRY(write_atomically(entries_[i].path, patched));
+    copies.push_back(copy.string());
+  }
+  return copies;
+}
+
+Status PatchJournal::note_programs(Programs programs) {
+  programs_ = programs;
+  return save();
 }
 
 Result<Restoration> PatchJournal::write_originals(bool stamps) { return restore(stamps); }
@@ -219,6 +305,43 @@ Result<Restoration> PatchJournal::restore(bool stamps) {
   }
   return result;
 }
+
+void PatchJournal::touch_all() const {
+  timespec newest = clock_now();
+  auto later = [](const timespec& a, int64_t seconds, int64_t nanoseconds) {
+    return a.tv_sec > seconds || (a.tv_sec == seconds && a.tv_nsec > nanoseconds);
+  };
+  auto listed = list_files(build_.roots, build_.without);  // Without a list, now is late enough, unless clocks differ.
+  if (listed.ok())
+    for (auto& [path, stamp] : *listed)
+      if (!later(newest, stamp.seconds, stamp.nanoseconds) &&
+          std::none_of(entries_.begin(), entries_.end(), [&](auto& entry) { return entry.path == path; }))
+        newest = {static_cast<time_t>(stamp.seconds), static_cast<long>(stamp.nanoseconds) + 1};
+  for (auto& entry : entries_)
+    if (!entry.created) set_time(entry.path, newest.tv_sec, newest.tv_nsec);
+}
+
+/// What write_atomically() leaves when it is killed: ".k.cu.x1Y2z3" beside k.cu, with the beginning of either text.
+void PatchJournal::remove_temporaries() const {
+  constexpr size_t kRandomLetters = 7;  // With the dot before them.
+  std::error_code code;
+  for (auto& entry : entries_) {
+    const std::string prefix = "." + entry.path.filename().string() + ".";
+    auto original = read_text(entry.original), patched = read_text(entry.patched);
+    std::vector<fs::path> found;
+    for (fs::directory_iterator at(entry.path.parent_path(), code), end; !code && at != end; at.increment(code)) {
+      std::string name = at->path().filename();
+      if (!name.starts_with(prefix) || name.size() != prefix.size() - 1 + kRandomLetters) continue;
+      auto text = read_text(at->path());
+      if (text.ok() &&
+          ((original.ok() && original->starts_with(*text)) || (patched.ok() && patched->starts_with(*text))))
+        found.push_back(at->path());
+    }
+    for (auto& path : found) fs::remove(path, code);
+  }
+}
+
+ProgramDebt PatchJournal::debt() const { return {build_, programs_, folder_, since_, since_nanoseconds_}; }
 
 void PatchJournal::remove_created() const {
   std::error_code code;
@@ -256,31 +379,71 @@ Status PatchJournal::load(const fs::path& file) {
     top_ = document.at("git").at("top"), branch_ = document.at("git").at("branch"),
     commit_ = document.at("git").at("commit");
     previous_ = document.at("git").value("previous", "");
+    programs_ = Programs::Unknown;
+    if (!document.contains("build")) return true;  // Format 1 knew of sources only.
+    // The sources have hashes of their own. A command that may be damaged is not run.
+    if (document.value("checksum", "") !=
+        hash_text(compact(document.at("build")) + compact(document.at("programs"))).hex())
+      return true;
+    const Json &build = document.at("build"), &programs = document.at("programs");
+    build_.command = build.at("command"), build_.folder = build.at("folder").get<std::string>();
+    for (auto& pair : build.at("environment")) build_.environment.emplace_back(pair.at(0), pair.at(1));
+    for (auto& folder : build.at("roots")) build_.roots.push_back(folder.get<std::string>());
+    for (auto& folder : build.at("without")) build_.without.push_back(folder.get<std::string>());
+    programs_ = programs_named(programs.at("are"));
+    since_ = programs.at("since"), since_nanoseconds_ = programs.at("since_nanoseconds");
+    mark_ = programs.at("mark");
     return true;
   });
   return filled.ok() ? done() : Status(std::move(filled).error());
 }
 
-Result<Restoration> PatchJournal::recover(const fs::path& state) {
-  fs::path file = state / "journal.json";
+Result<Restoration> PatchJournal::recover() {
+  fs::path file = state_ / "journal.json";
   std::error_code code;
   if (!fs::exists(file, code)) return Restoration{};
-  PatchJournal journal;
-  journal.state_ = state;
-  if (Status loaded = journal.load(file); !loaded.ok())
+  auto old = std::unique_ptr<PatchJournal>(new PatchJournal);
+  old->state_ = state_;
+  if (Status loaded = old->load(file); !loaded.ok())
     return std::move(loaded).error().in(
-        "an interrupted patch cannot be undone automatically (its originals are under " + state.string() +
+        "an interrupted patch cannot be undone automatically (its originals are under " + state_.string() +
         "; restore them by hand, then remove " + file.string() + ")");
+  // First of all: a build that still runs would write patched programs over whatever is restored.
+  std::vector<std::string> ended;
+  if (!old->mark_.empty()) ended = end_processes_with(std::string(kMark) + "=" + old->mark_);
+  old->remove_temporaries();
   Restoration result;
-  if (!journal.commit_.empty()) {
-    KERNELIFT_ASSIGN(result, journal.finish_commit());
-    std::erase_if(journal.entries_, [](auto& entry) { return entry.created; });  // So that finish() keeps these files.
+  if (!old->commit_.empty()) {
+    KERNELIFT_ASSIGN(result, old->finish_commit());
+    std::erase_if(old->entries_, [](auto& entry) { return entry.created; });  // So that finish() keeps these files.
   } else {
-    KERNELIFT_ASSIGN(result, journal.restore(false));
+    KERNELIFT_ASSIGN(result, old->restore(false));
+    // A file that the user has edited since is the user's, and so is the decision when to build it.
+    const bool whole = result.left.empty();
+    if (old->programs_ == Programs::Unknown && whole) old->touch_all();
+    if (old->programs_ != Programs::Original) {
+      if (whole && !old->build_.command.empty()) result.debt = old->debt();
+      result.programs_restored = false;
+      result.programs = kBuildYourself;
+    }
   }
-  journal.open_ = true;
-  KERNELIFT_TRY(journal.finish(result.kept && !journal.folder_.empty()));
+  result.ended = std::move(ended);
+  old->open_ = true;
+  if (result.debt) {
+    unsettled_ = std::move(old);
+    unsettled_->open_ = false;  // Its destructor has nothing to restore.
+    return result;
+  }
+  KERNELIFT_TRY(old->finish(result.kept && !old->folder_.empty()));
   return result;
+}
+
+Status PatchJournal::settle() {
+  if (!unsettled_) return done();
+  unsettled_->open_ = true;
+  KERNELIFT_TRY(unsettled_->finish(false));
+  unsettled_.reset();
+  return done();
 }
 
 Result<Restoration> PatchJournal::finish_commit() const {
@@ -312,10 +475,13 @@ Result<Restoration> PatchJournal::undo_last() {
     KERNELIFT_TRY(past.load(filed));
     if (!past.commit_.empty())
       return refused("the last patch that was kept is commit " + past.commit_.substr(0, 10) + " on branch " +
-                     past.branch_ + ": undo it with git (git revert " + past.commit_.substr(0, 10) +
-                     ", or switch to another branch)");
+                     past.branch_ + " of " + past.top_ + ": undo it there with git (git revert " +
+                     past.commit_.substr(0, 10) + ", or switch to another branch)");
     KERNELIFT_ASSIGN(Restoration result, past.restore(false));
     result.folder = filed.parent_path();
+    past.programs_ = Programs::Unknown;
+    result.programs_restored = false, result.programs = kBuildYourself;
+    if (result.left.empty() && !past.build_.command.empty()) past.touch_all(), result.debt = past.debt();
     if (result.left.empty()) past.remove_created();
     if (result.left.empty()) fs::rename(filed, state_ / std::to_string(n) / "undone.json", code);
     return result;

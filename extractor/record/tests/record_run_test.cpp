@@ -163,7 +163,7 @@ TEST_F(RecordRunTest, TakesNextToNothingFromTheApplicationsHeap) {
 
 TEST_F(RecordRunTest, OutlivesABatchSystemsNoticeAndPassesItOn) {
   auto sleeping = request({});
-  sleeping.command = {"/bin/sh", "-c", "kill -TERM $PPID; exec sleep 60"};
+  sleeping.command = {"/bin/sh", "-c", "kill -TERM $(ps -o ppid= $PPID); exec sleep 60"};
   auto outcome = record_application(sleeping);
   ASSERT_TRUE(outcome.ok());
   EXPECT_TRUE(outcome->interrupted);

@@ -1,0 +1,16 @@
+// Temporary folders of processes that were killed: who uses a folder holds a lock on it, which the kernel lets go
+// however the process ends, so that a folder with a free lock is nobody's.
+#pragma once
+#include <filesystem>
+
+namespace kernelift {
+
+/// Takes the lock of a new folder for as long as this process uses it. False if a sweep was faster and has removed it.
+/// A place without locks is used without one.
+bool hold_folder(const std::filesystem::path& folder);
+void release_folder(const std::filesystem::path& folder);
+
+/// Removes this user's folders in `base` whose names begin with "kernelift-" and that nobody holds.
+void sweep_abandoned_folders(const std::filesystem::path& base);
+
+}  // namespace kernelift
