@@ -493,7 +493,7 @@ TEST_F(HostProofTest, ProvesPatchesOfAnApplicationOfManyUnits) {
   // The same without declaring it, and a function that the reference on the host uses too.
   EXPECT_HAS(patched("heat/src/config.h", "#define BLOCK_X 8", "#define BLOCK_X 16", false),
              "would change the host program");
-  EXPECT_HAS(patched("heat/src/operator.cuh", "return 2.0 * a * b", "return 2.0f * a * b", false),
+  EXPECT_HAS(patched("heat/src/operator.cuh", "return 2.0 * a * b", "return 2.0 * b * a", false),
              "heat/src/reference.cpp, 'double heat::face_conductivity<double>");
 }
 
