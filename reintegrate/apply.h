@@ -16,7 +16,7 @@
 #include "reintegrate/proof/host_proof.h"
 #include "reintegrate/tree/patch_journal.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 struct ApplyRequest {
   Mep mep;
@@ -52,4 +52,4 @@ std::vector<std::string> restoration_notes(const Restoration& leftovers);
 /// changed since are left alone and named.
 Result<Restoration> undo_last(const std::filesystem::path& state);
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -8,7 +8,7 @@
 #include "core/model/candidate.h"
 #include "core/model/mep.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 /// Who wrote an edit's text: the candidate, whose text nobody trusts; or we, as a knob's new number or as code that is
 /// generated from the application's own text (a launch's geometry, a launch through embedded code).
@@ -37,4 +37,4 @@ Result<LaunchEdits> edit_launch(const Mep& mep, const LaunchSite& site, const Ca
                                 const Bindings& values, const Bindings& changed, const std::string& source,
                                 bool one_template = false);
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -9,7 +9,7 @@
 
 #include "core/compiler/source_tokens.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 using Tokens = std::vector<SourceToken>;
@@ -147,4 +147,4 @@ Status check_scopes(const ScopedMacros& macros, const SourcePatch& patch) {
   return done();
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -7,7 +7,7 @@
 #include "core/base/result.h"
 #include "reintegrate/patch/source_patch.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 struct ScopedMacros {
   std::string text;                ///< The candidate's text, with an #undef behind each new macro's last use.
@@ -20,4 +20,4 @@ Result<ScopedMacros> scope_macros(const std::string& original, const std::string
 /// Refuses a patch in which one of the macros is not undefined in the file that defines it.
 Status check_scopes(const ScopedMacros& macros, const SourcePatch& patch);
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -10,7 +10,7 @@
 
 namespace fs = std::filesystem;
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 /// The file's text with these edits.
@@ -110,4 +110,4 @@ Result<SourcePatch> PatchDraft::finish() const {
   return patch;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

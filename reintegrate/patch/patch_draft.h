@@ -10,7 +10,7 @@
 #include "reintegrate/patch/open_file.h"
 #include "reintegrate/patch/source_patch.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 class PatchDraft {
  public:
@@ -45,4 +45,4 @@ class PatchDraft {
   std::map<OpenFile*, std::vector<ByteEdit>> knobs_;  ///< All knobs' edits, those inside other edits too.
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

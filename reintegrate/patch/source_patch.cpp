@@ -22,7 +22,7 @@
 
 namespace fs = std::filesystem;
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 constexpr const char* kScanAgain = "; run `kernelift scan`, `record` and `extract` again";
@@ -464,4 +464,4 @@ Hash SourcePatch::identity() const {
 
 Result<SourcePatch> plan_patch(const PatchQuestion& question) { return Planner(question).run(); }
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

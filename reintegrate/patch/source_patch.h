@@ -15,7 +15,7 @@
 #include "reintegrate/embed/embedded_code.h"
 #include "reintegrate/patch/launch_edit.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 struct FileChange {
   std::filesystem::path path;  ///< Absolute, links resolved.
@@ -49,4 +49,4 @@ struct PatchQuestion {
 
 Result<SourcePatch> plan_patch(const PatchQuestion& question);
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -15,7 +15,7 @@
 #include "core/compiler/ir_compare.h"
 #include "core/compiler/launch_cut.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 using namespace llvm;
@@ -164,4 +164,4 @@ std::optional<HostChange> change_beyond_launcher(Module& without, Module& with, 
   return std::nullopt;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -9,7 +9,7 @@ namespace llvm {
 class Module;
 }
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 struct HostChange {
   std::string symbol;  ///< Demangled; empty: something of the unit as a whole.
@@ -30,4 +30,4 @@ std::optional<HostChange> change_beyond_launches(llvm::Module& without, llvm::Mo
 std::optional<HostChange> change_beyond_launcher(llvm::Module& without, llvm::Module& with,
                                                  const std::string& launcher);
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -20,7 +20,7 @@
 
 namespace fs = std::filesystem;
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 /// Where the numbers of `text`'s lines have to go on as in `original`. None if the text numbers its lines itself.
@@ -184,4 +184,4 @@ Result<HostProof> prove_host_half(const HostQuestion& question) {
   return in_own_process([&] { return Proving(question).run(); });
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

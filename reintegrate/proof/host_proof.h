@@ -13,7 +13,7 @@
 #include "core/model/scan/scan_index.h"
 #include "reintegrate/patch/source_patch.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 /// What the user allows beyond.
 struct HostRules {
@@ -40,4 +40,4 @@ struct HostProof {
 /// Refused, with what differs, if the patch changes the host program or that cannot be told.
 Result<HostProof> prove_host_half(const HostQuestion& question);
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

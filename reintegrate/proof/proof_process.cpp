@@ -12,7 +12,7 @@
 
 #include "core/base/wire.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 /// Processor time for all units of a patch together; the largest that were seen need a hundredth.
@@ -90,4 +90,4 @@ Result<HostProof> in_own_process(const std::function<Result<HostProof>()>& work)
                  ")");
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -5,9 +5,9 @@
 
 #include "reintegrate/proof/host_proof.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 /// The result of `work`, run in a child process. Refused if the child crashes or exceeds its limits.
 Result<HostProof> in_own_process(const std::function<Result<HostProof>()>& work);
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -13,7 +13,7 @@
 
 namespace fs = std::filesystem;
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 using Language = SourceInput::Language;
@@ -101,4 +101,4 @@ TouchedUnits touched_units(const Mep& mep, const ScanIndex* scan, const SourcePa
   return touched;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

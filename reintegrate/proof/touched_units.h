@@ -8,7 +8,7 @@
 #include "core/model/scan/scan_index.h"
 #include "reintegrate/patch/source_patch.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 struct TouchedUnits {
   std::vector<HostUnit> units;
@@ -19,4 +19,4 @@ struct TouchedUnits {
 /// The scan's units and the plain sources of its compile database; without a scan only the MEP's own unit.
 TouchedUnits touched_units(const Mep& mep, const ScanIndex* scan, const SourcePatch& patch);
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

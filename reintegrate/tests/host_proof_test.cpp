@@ -7,7 +7,7 @@
 #include "reintegrate/proof/proof_process.h"
 #include "reintegrate/tests/application.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 const char* const kApplication =
@@ -546,4 +546,4 @@ TEST_F(HostProofTest, AFileThatNoKnownCompileReadsIsNotPatched) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

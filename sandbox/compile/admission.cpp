@@ -15,7 +15,7 @@
 
 #include "core/compiler/written_text.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 using clang::CharSourceRange;
@@ -270,4 +270,4 @@ std::string first_refusal(const std::vector<AdmissionFinding>& findings, const s
   return {};
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox
