@@ -58,10 +58,11 @@ void add_plain_units(const fs::path& database, std::vector<HostUnit>& units) {
 std::vector<HostUnit> all_units(const Mep& mep, const ScanIndex* scan) {
   std::vector<HostUnit> units;
   if (scan) {
+    // Plain sources first: they compile fastest, and a difference there is never one that a patch may make.
+    if (!scan->database.empty()) add_plain_units(scan->database, units);
     for (auto& unit : scan->units)
       add_units(unit.command, unit.folder, true, unit.headers == "toolkit" ? HeaderSet::Toolkit : HeaderSet::Lean,
                 unit.file, units);
-    if (!scan->database.empty()) add_plain_units(scan->database, units);
   } else if (!mep.compile_command.empty()) {
     add_units(mep.compile_command, mep.compile_folder, true,
               mep.headers == "toolkit" ? HeaderSet::Toolkit : HeaderSet::Lean, {}, units);

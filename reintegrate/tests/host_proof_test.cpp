@@ -457,6 +457,46 @@ TEST_F(HostProofTest, EveryUnitThatIncludesAPatchedHeaderIsCompared) {
   EXPECT_HAS(verdict(), "src/two.cpp, 'two()'");
 }
 
+TEST_F(HostProofTest, ProvesPatchesOfAnApplicationOfManyUnits) {
+  namespace fs = std::filesystem;
+  fs::copy(fs::path(KERNELIFT_SOURCE_DIR) / "examples/heat", root / "heat", fs::copy_options::recursive);
+  std::string database;
+  request.scan->units.clear(), request.mep.functions.clear();
+  for (auto& file : fs::directory_iterator(root / "heat/src")) {
+    std::string name = "heat/src/" + file.path().filename().string();
+    if (name.ends_with(".cu"))
+      request.scan->units.push_back({(root / name).string(),
+                                     root.string(),
+                                     {"nvcc", "-O3", "-std=c++17", "-arch=sm_90", "-Iheat/src", "-c", name},
+                                     {},
+                                     "lean"});
+    if (name.ends_with(".cpp"))
+      database += std::string(database.empty() ? "" : ",") + "{\"directory\": \"" + root.string() + "\", \"file\": \"" +
+                  name + "\", \"command\": \"g++ -std=gnu++17 -Iheat/src -c " + name + "\"}";
+  }
+  write("build.json", "[" + database + "]");
+  request.scan->database = (root / "build.json").string();
+  auto patched = [&](const std::string& file, const std::string& what, const std::string& instead, bool knob) {
+    std::string before = read(file), after = before;
+    after.replace(after.find(what), what.size(), instead);
+    SourcePatch patch;
+    patch.changes = {{root / file, file, before, after, false, knob ? after : before, knob ? after : before}};
+    proof_ = prove_host_half({request.mep, &*request.scan, patch, {}});
+    return proof_.ok() ? "" : proof_.error().message;
+  };
+  EXPECT_PROVEN(patched("heat/src/operator.cuh", "  for (int axis = 0; axis < Dim; ++axis) {\n",
+                        "#pragma unroll\n  for (int axis = 0; axis < Dim; ++axis) {\n", false));
+  EXPECT_GE(proof_->units, 1u);
+  std::printf("host proof: %.2f s for %zu units of an application\n", proof_->seconds, proof_->units);
+  EXPECT_PROVEN(patched("heat/src/config.h", "#define BLOCK_X 8", "#define BLOCK_X 16", true));
+  std::printf("host proof: %.2f s for %zu units of an application\n", proof_->seconds, proof_->units);
+  // The same without declaring it, and a function that the reference on the host uses too.
+  EXPECT_HAS(patched("heat/src/config.h", "#define BLOCK_X 8", "#define BLOCK_X 16", false),
+             "would change the host program");
+  EXPECT_HAS(patched("heat/src/operator.cuh", "return 2.0 * a * b", "return 2.0 * b * a", false),
+             "heat/src/reference.cpp, 'double heat::face_conductivity<double>");
+}
+
 TEST_F(HostProofTest, AHeaderReachedByAnotherPathIsPatchedThereToo) {
   write("real/kernel.h", "#pragma once\nconstexpr int kWidth = 4;\n__global__ void wide(float* a) {\n  a[0] = 1;\n}\n");
   std::filesystem::create_directory_symlink(root / "real", root / "link");

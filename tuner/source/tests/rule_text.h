@@ -6,6 +6,7 @@
 
 #include "core/base/file.h"
 #include "core/compiler/paths.h"
+#include "core/compiler/written_text.h"
 #include "tuner/source/rules/rule.h"
 
 namespace kernelift::tuner {
@@ -129,6 +130,8 @@ inline std::string after(const char* rule, const std::string& text, const Bindin
   EXPECT_TRUE(changed) << "edits overlap";
   auto again = KernelSource::parse(*changed, arguments());
   EXPECT_TRUE(again.ok()) << again.error().message << "\n" << *changed;
+  // An edit may add plain device code only, or admission refuses the candidate.
+  EXPECT_EQ(OwnText(text).first_refusal(written_constructs(*changed), "kernel.cu"), "") << *changed;
   return *changed;
 }
 
