@@ -37,12 +37,13 @@ void look_at_text(const std::string& what, const std::string& text, const Canari
   if (canaries.holds_key(text)) reached.push_back("the user's key is in " + what);
 }
 
+/// Who judges writes nothing, and the output of its workers goes to pipes.
 void look_at_terminal(const std::string& text, const Canaries& canaries, std::vector<std::string>& reached) {
-  constexpr size_t kFlood = 64 << 10;
+  if (text.empty()) return;
   look_at_text("what was written to the terminal", text, canaries, reached);
-  if (text.find(canaries.mark()) != text.npos) reached.push_back("its text was written to the terminal");
-  if (text.find('\x1b') != text.npos) reached.push_back("a control sequence was written to the terminal");
-  if (text.size() > kFlood) reached.push_back(std::to_string(text.size()) + " bytes were written to the terminal");
+  reached.push_back(std::to_string(text.size()) + " bytes were written to the terminal" +
+                    (text.find(canaries.mark()) != text.npos ? ", the candidate's text among them" : "") +
+                    (text.find('\x1b') != text.npos ? ", with control sequences" : ""));
 }
 
 /// A verdict's texts as they are stored and shown: one line each, without control characters.

@@ -19,6 +19,9 @@ done
 BARE=(env -i PATH=/usr/bin:/bin HOME="$WORK")
 expect_exit 0 "${BARE[@]}" bin/kernelift doctor --json
 [ "$(json 'all(f["detail"].startswith("'"$HOME_FOLDER"'") for f in d["findings"] if f["area"] == "kernelift")')" = True ] || fail "doctor found pieces elsewhere"
+# The suite of hostile candidates is in the archive: a kind of it that asks nothing of the kernel's jail.
+expect_exit 0 "${BARE[@]}" bin/kernelift selftest --hostile --device cpu --quick --only grids
+expect_says "none was believed, none got out"
 cp -r examples/one-file "$WORK/app" && cd "$WORK/app"
 expect_exit 0 "${BARE[@]}" "$HOME_FOLDER/bin/kernelift" build --device cpu -- nvcc -O2 nbody.cu -o nbody
 # The archive contains oneTBB; on a machine without it, programs are linked with the archive's library.
