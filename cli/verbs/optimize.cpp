@@ -27,6 +27,7 @@
 #include "reintegrate/patch/patchable_parts.h"
 #include "reintegrate/tree/git_tree.h"
 #include "sandbox/device/cuda/clock_lock.h"
+#include "sandbox/jail/layers.h"
 
 namespace fs = std::filesystem;
 
@@ -44,7 +45,7 @@ struct Options {
   std::string build, run, check, time = "10m", llm, branch, embed = "auto";
   size_t kernels = 8;
   uint64_t skip = 0;
-  bool lock_clocks = false;
+  bool lock_clocks = false, allow_weak_jail = false;
 };
 
 struct Step {
@@ -277,6 +278,7 @@ class Loop {
       context_.note("Only its launches are tuned: " + parts.why());
       tune.insert(tune.end(), {"--tiers", "params"});
     }
+    if (options_.allow_weak_jail) tune.push_back("--allow-weak-jail");
     if (!options_.llm.empty()) tune.insert(tune.end(), {"--llm", options_.llm});
     auto tuned = step(tune);
     if (tuned.ok() && tuned->document.is_object()) row.run = tuned->document.value("run", "");
@@ -288,6 +290,7 @@ class Loop {
 
     std::vector<std::string> apply{"apply",        row.run, "--device",   context_.device, "--build",
                                    options_.build, "--run", options_.run, "--embed",       options_.embed};
+    if (options_.allow_weak_jail) apply.push_back("--allow-weak-jail");
     if (!options_.check.empty()) apply.insert(apply.end(), {"--check", options_.check});
     // Proving a patch in the application may take about as long as finding it.
     apply.insert(apply.end(), {"--time", std::to_string(static_cast<int>(std::clamp(time_slice(at) + kShortestProof,
@@ -355,6 +358,7 @@ Result<Exit> optimize(const Context& context, const Options& options) {
   Context on_device = context;
   KERNELIFT_ASSIGN(on_device.device, loop_device(context.device));
   KERNELIFT_TRY(embedding_on(on_device.device, options.embed));
+  if (!options.allow_weak_jail) KERNELIFT_TRY(require_jail());
   KERNELIFT_TRY(lock_optimize(context.state_folder()));
   // The clocks are locked for all steps, because the application is timed before and after a patch too.
   KERNELIFT_ASSIGN(auto clocks, lock_clocks(options.lock_clocks, on_device.device));
@@ -377,6 +381,7 @@ Action setup(CLI::App& app) {
   app.add_option("--embed", options->embed, "Embed tuned PTX in patches: never, auto or only (see apply --help)")
       ->capture_default_str();
   add_lock_clocks(app, options->lock_clocks);
+  add_allow_weak_jail(app, options->allow_weak_jail);
   app.add_option("--llm", options->llm,
                  "Language model for the source tier: openai:URL,MODEL or anthropic:URL,MODEL (see tune --help)");
   return [options](const Context& context) { return optimize(context, *options); };

@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/base/leftovers.h"
+
 namespace fs = std::filesystem;
 
 namespace kernelift {
@@ -109,7 +111,8 @@ Status write_atomically(const fs::path& path, std::string_view text) {
 
 Result<TemporaryFolder> TemporaryFolder::create(std::string_view prefix, fs::path base) {
   std::error_code code;
-  if (base.empty()) {
+  const bool shared = base.empty();
+  if (shared) {
     base = fs::temp_directory_path(code);
     if (code) base = "/tmp";
   } else {
@@ -117,6 +120,7 @@ Result<TemporaryFolder> TemporaryFolder::create(std::string_view prefix, fs::pat
   }
   std::string name = (base / (std::string(prefix) + ".XXXXXX")).string();
   if (!mkdtemp(name.data())) return file_error("create a folder in", base);
+  if (shared) hold_folder(name);
   return TemporaryFolder(name);
 }
 
@@ -127,7 +131,9 @@ TemporaryFolder& TemporaryFolder::operator=(TemporaryFolder&& other) noexcept {
 
 TemporaryFolder::~TemporaryFolder() {
   std::error_code ignored;
-  if (!path_.empty()) fs::remove_all(path_, ignored);
+  if (path_.empty()) return;
+  fs::remove_all(path_, ignored);
+  release_folder(path_);
 }
 
 fs::path find_state_folder(const fs::path& start) {
