@@ -1,5 +1,6 @@
 // The key of a model, in the memory of kernelift's processes while it talks to the model.
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/socket.h>

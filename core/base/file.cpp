@@ -118,7 +118,7 @@ Result<TemporaryFolder> TemporaryFolder::create(std::string_view prefix, fs::pat
   } else {
     fs::create_directories(base, code);  // If this fails, mkdtemp() fails too and gives the reason.
   }
-  std::string name = (base / (std::string(prefix) + ".XXXXXX")).string();
+  std::string name = (base / (std::string(prefix) + (shared ? kHeldName : ".") + "XXXXXX")).string();
   if (!mkdtemp(name.data())) return file_error("create a folder in", base);
   if (shared) hold_folder(name);
   return TemporaryFolder(name);

@@ -1,5 +1,4 @@
-// See leftovers.h. The mark is the sticky bit, which does nothing on a folder that only its owner may use: it tells
-// folders that are locked while they are in use from folders of the same name that a program made without a lock.
+// See leftovers.h. The name tells folders that are locked while they are in use from those that are not.
 #include "core/base/leftovers.h"
 
 #include <fcntl.h>
@@ -17,7 +16,6 @@ namespace fs = std::filesystem;
 namespace kernelift {
 namespace {
 
-constexpr mode_t kHeld = S_ISVTX | S_IRWXU;
 constexpr int kYoung = 10;  // Seconds: a folder is made a moment before it is locked.
 
 struct Locks {
@@ -29,17 +27,18 @@ Locks& locks() {
   return *all;
 }
 
-/// "kernelift-compile.x3B2aQ"
+/// "kernelift-compile.held-x3B2aQ"
 bool is_our_name(const std::string& name) {
   constexpr std::string_view kPrefix = "kernelift-";
   constexpr size_t kRandom = 6;
-  return name.starts_with(kPrefix) && name.size() > kPrefix.size() + kRandom &&
-         name[name.size() - kRandom - 1] == '.' && name.find('/') == name.npos;
+  const std::string_view held = kHeldName;
+  return name.starts_with(kPrefix) && name.size() > kPrefix.size() + held.size() + kRandom &&
+         name.compare(name.size() - kRandom - held.size(), held.size(), held) == 0;
 }
 
 bool is_left_over(int folder) {
   struct stat what{};
-  if (fstat(folder, &what) != 0 || !S_ISDIR(what.st_mode) || (what.st_mode & 07777) != kHeld) return false;
+  if (fstat(folder, &what) != 0 || !S_ISDIR(what.st_mode) || (what.st_mode & 07777) != S_IRWXU) return false;
   if (what.st_uid != geteuid() || std::time(nullptr) - what.st_mtime < kYoung) return false;
   return flock(folder, LOCK_EX | LOCK_NB) == 0;
 }
@@ -50,7 +49,6 @@ void hold_folder(const fs::path& folder) {
   const int lock = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (lock < 0) return;
   flock(lock, LOCK_SH | LOCK_NB);
-  fchmod(lock, kHeld);
   std::lock_guard guard(locks().mutex);
   locks().by_folder[folder] = lock;
 }

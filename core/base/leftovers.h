@@ -5,7 +5,9 @@
 
 namespace kernelift {
 
-/// Marks and locks a new folder of ours. `release_folder` ends that.
+/// In the name of a folder that is held: "kernelift-compile.held-x3B2aQ".
+inline constexpr const char* kHeldName = ".held-";
+/// Locks a new folder of ours. `release_folder` ends that.
 void hold_folder(const std::filesystem::path& folder);
 void release_folder(const std::filesystem::path& folder);
 

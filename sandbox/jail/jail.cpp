@@ -114,8 +114,16 @@ void continue_apart() {
 }
 
 void separate_toolchain(const std::vector<std::filesystem::path>& hidden) {
-  constexpr const char* kOwnVariables[] = {"CCACHE_DISABLE",     "LANG",      "LC_ALL", "CPATH", "NVCC_APPEND_FLAGS",
-                                           "NVCC_PREPEND_FLAGS", "NVCC_CCBIN"};
+  // Where modules and package managers of clusters put what a compiler needs.
+  constexpr const char* kOwnVariables[] = {"CCACHE_DISABLE",
+                                           "LANG",
+                                           "LC_ALL",
+                                           "LIBRARY_PATH",
+                                           "COMPILER_PATH",
+                                           "GCC_EXEC_PREFIX",
+                                           "NVCC_APPEND_FLAGS",
+                                           "NVCC_PREPEND_FLAGS",
+                                           "NVCC_CCBIN"};
   narrow_environment(kOwnVariables);
   (void)limit(RLIMIT_CORE, 0, "core dumps").ok();  // Of the waiting process: its memory is the user's.
   const Namespaces entered = enter_namespaces();

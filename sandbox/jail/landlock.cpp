@@ -62,11 +62,9 @@ void add_without(const fs::path& path, const std::vector<fs::path>& hidden, std:
     into.push_back(path);
     return;
   }
-  for (fs::directory_iterator at(path, code), end; !code && at != end; at.increment(code)) {
-    // A symbolic link is what it leads to.
-    fs::path real = at->is_symlink(code) ? fs::canonical(at->path(), code) : at->path();
-    if (!real.empty() && (real == at->path() || !is_in(path, real))) add_without(real, hidden, into);
-  }
+  // A right to a folder is none to what its symbolic links lead to.
+  for (fs::directory_iterator at(path, code), end; !code && at != end; at.increment(code))
+    if (!at->is_symlink(code)) add_without(at->path(), hidden, into);
 }
 
 }  // namespace
