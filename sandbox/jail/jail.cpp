@@ -94,23 +94,33 @@ Status limit_resources(const JailSpec& spec) {
   return limit(RLIMIT_AS, address_space_in_use() + spec.extra_memory_bytes, "memory");
 }
 
-/// Continues in a child that sees and can signal no process but its own; the caller's process waits for it and ends as
-/// it does. A compiler starts programs, so its first process must outlive them.
-void continue_apart() {
-  const pid_t waiting = getpid();
-  const pid_t child = fork();
-  if (child < 0) return;  // Then without: the other layers hold.
-  if (child == 0) {
-    setsid();  // No terminal.
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != waiting && getppid() != 0) _exit(1);
-    return;
-  }
+constexpr int kShellsSignal = 128;  ///< Exit codes above are signals: the first process of a namespace ignores them.
+
+/// Waits for a child, and for what it leaves behind, and ends as the child did.
+[[noreturn]] void wait_for(pid_t child) {
   syscall(SYS_close_range, 0u, ~0u, 0u);  // Whoever reads the child's output sees its end.
   int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
-  if (WIFSIGNALED(status)) std::signal(WTERMSIG(status), SIG_DFL), raise(WTERMSIG(status));
-  _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+  for (pid_t ended = 0; ended != child;) {
+    ended = waitpid(-1, &status, 0);
+    if (ended < 0 && errno != EINTR) _exit(1);
+  }
+  const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status) - kShellsSignal;
+  if (signal > 0 && signal < NSIG) std::signal(signal, SIG_DFL), raise(signal), _exit(kShellsSignal + signal);
+  _exit(WEXITSTATUS(status));
+}
+
+/// Continues in a child that sees and can signal no process but its own: the second of its namespace, whose first one
+/// only waits for it, as does the caller's process.
+void continue_apart() {
+  for (int process : {1, 2}) {
+    const pid_t waiting = getpid();
+    const pid_t child = fork();
+    if (child < 0) return;  // Then without: the other layers hold.
+    if (child > 0) wait_for(child);
+    if (process == 1) setsid();  // No terminal.
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != waiting && getppid() != 0) _exit(1);
+  }
 }
 
 void separate_toolchain(const std::vector<std::filesystem::path>& hidden) {

@@ -68,7 +68,6 @@ JailLayer files_layer() {
           "use a kernel of 5.13 or later and add landlock to its lsm= list"};
 }
 
-constexpr const char* kNewerKernel = "use a newer kernel (RHEL 9.6, Ubuntu 24.04 and Debian 13 have what is needed)";
 constexpr const char* kContainer =
     "in a container: allow the calls unshare and mount (docker run --security-opt seccomp=… or apptainer); on the "
     "machine: sysctl user.max_user_namespaces=10000, and on Ubuntu "
@@ -100,13 +99,13 @@ std::vector<JailLayer> jail_layers() {
   add({"network", landlock >= kLandlockNetwork, false, version, "TCP, a second time",
        "the filter of system calls alone "
        "holds back sockets",
-       std::string("kernel 6.7: ") + kNewerKernel});
+       "use a kernel of 6.7 or later"});
   add({"signals and sockets", landlock >= kLandlockScopes, false, version,
        "signals to, and abstract Unix sockets of, your other processes, a second time",
        "nvcc, when it compiles a candidate, can signal your processes unless the process namespace works",
-       std::string("kernel 6.12: ") + kNewerKernel});
+       "use a kernel of 6.12 or later"});
   add({"devices", landlock >= kLandlockDevices, false, version, "ioctl on devices, a second time",
-       "the filter of system calls alone holds it back", std::string("kernel 6.10: ") + kNewerKernel});
+       "the filter of system calls alone holds it back", "use a kernel of 6.10 or later"});
   add({"user namespace", have(kUser), false, geteuid() == 0 ? "root gives up its capabilities" : "unshare",
        "the rights of your user that do not concern files", "", kContainer});
   add({"process namespace", have(kProcess), false, "unshare", "seeing, signalling or tracing any other process",
@@ -120,7 +119,7 @@ std::vector<JailLayer> jail_layers() {
        "filling the disk: what compile workers write is limited in all, and gone when they are",
        "what a compile worker writes is limited file by file (1 GiB each)", kContainer});
   add({"sealed code", can_seal_code(), false, "mseal", "replacing code that is loaded, a second time",
-       "the filter of system calls alone holds it back", std::string("kernel 6.10: ") + kNewerKernel});
+       "the filter of system calls alone holds it back", "use a kernel of 6.10 or later"});
   add({"parent-death signal", child_manages([] { return bind_to_parent(getppid()); }), false, "prctl",
        "outliving a killed kernelift", "workers can outlive a killed kernelift", "use Linux"});
   return layers;
