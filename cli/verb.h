@@ -37,6 +37,13 @@ inline void add_lock_clocks(CLI::App& app, bool& wanted) {
   app.add_flag("--lock-clocks", wanted, "Lock the GPU's clocks at their base frequency while timing (needs root)");
 }
 
+/// Adds --allow-weak-jail, an option of every verb that runs candidates.
+inline void add_allow_weak_jail(CLI::App& app, bool& wanted) {
+  app.add_flag("--allow-weak-jail", wanted,
+               "Run candidates even if this machine cannot confine them (see doctor): code that is not yours then "
+               "reaches what you can reach");
+}
+
 /// Runs a verb after its options are parsed; returns an exit code, or an Error that main prints once.
 using Action = std::function<Result<Exit>(const Context&)>;
 

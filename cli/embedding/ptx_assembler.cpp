@@ -29,7 +29,6 @@ bool same_code(const Cubin& a, const Cubin& b) {
 }
 
 Result<AssembledPtx> assemble(const std::string& whole, const std::string& plain, const std::string& arch) {
-  KERNELIFT_TRY(open_cubin_compiler());
   Cubin wanted = compile_cubin(whole, arch);
   if (wanted.outcome != Outcome::Ok) return refused("its PTX is no longer accepted: " + wanted.detail);
   for (int version : kPtxVersions) {
@@ -40,11 +39,21 @@ Result<AssembledPtx> assemble(const std::string& whole, const std::string& plain
   return refused("without debug information its PTX assembles to different machine code");
 }
 
-void work(sandbox::Channel& channel, sandbox::WorkerCell&) {
+/// Its text comes from a candidate, and the assembler is a large parser.
+Status prepare(WorkerCell& cell) {
+  report_faults_to(&cell.fault);
+  KERNELIFT_TRY(open_cubin_compiler());
+  JailSpec jail;
+  jail.kind = JailKind::Compiler;
+  return enter_jail(jail);
+}
+
+void work(Channel& channel, WorkerCell& cell) {
+  const Status ready = prepare(cell);
   for (;;) {
     sandbox::Frame whole = channel.receive(), plain = channel.receive(), arch = channel.receive();
     if (!whole || !plain || !arch) return;
-    auto answer = assemble(whole.body, plain.body, arch.body);
+    auto answer = ready.ok() ? assemble(whole.body, plain.body, arch.body) : Result<AssembledPtx>(ready.error());
     if (answer.ok()) channel.send(kText, answer->image), channel.send(kText, answer->ptx);
     else channel.send(answer.error().exit == Exit::Refused ? kRefused : kNoAssembler, answer.error().message);
   }

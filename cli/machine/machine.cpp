@@ -10,7 +10,7 @@
 
 #include "core/base/process.h"
 #include "core/compiler/paths.h"
-#include "sandbox/jail/jail.h"
+#include "sandbox/jail/layers.h"
 
 namespace fs = std::filesystem;
 
@@ -135,6 +135,22 @@ Finding disk_finding() {
 
 }  // namespace
 
+std::vector<Finding> survey_jail() {
+  std::vector<Finding> findings;
+  for (auto& layer : jail_layers()) {
+    Finding finding{"isolation", layer.name, Health::Good, {}, layer.fix, false};
+    if (layer.works) {
+      finding.detail = layer.mechanism + ": holds back " + layer.holds_back;
+    } else {
+      finding.health = layer.needed ? Health::Missing : Health::Limited;
+      finding.detail = layer.mechanism + " is not available: " + layer.without;
+      if (layer.needed) finding.detail += "; candidates run only with --allow-weak-jail";
+    }
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
 std::vector<Finding> survey_machine() {
   std::vector<Finding> findings;
   findings.push_back(
@@ -150,9 +166,7 @@ std::vector<Finding> survey_machine() {
   for (auto& finding : nvidia)
     if (finding.area == "devices") findings.push_back(finding);
   findings.push_back(hip_device_finding());
-  for (auto& ability : sandbox::jail_abilities())
-    findings.push_back({"isolation", ability.name, ability.available ? Health::Good : Health::Limited,
-                        ability.available ? "works" : "not available", ability.available ? "" : ability.detail, false});
+  for (auto& finding : survey_jail()) findings.push_back(std::move(finding));
   findings.push_back(own_piece("headers", lean_headers() / "cuda_runtime.h", "reinstall Kernelift"));
   findings.push_back(own_piece("clang headers", clang_resource_folder() / "include/stddef.h",
                                "apt-get install libclang-common-22-dev"));

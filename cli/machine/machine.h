@@ -19,6 +19,9 @@ struct Finding {
 
 std::vector<Finding> survey_machine();
 
+/// The layers of the jail for candidates and their compilers: area "isolation".
+std::vector<Finding> survey_jail();
+
 /// The findings about NVIDIA: areas "toolkits" (CUPTI, nvJitLink) and "devices" (each GPU, hardware counters).
 std::vector<Finding> survey_nvidia();
 

@@ -6,6 +6,7 @@
 
 #include "core/base/process.h"
 #include "sandbox/evaluate/tests/mep_fixture.h"
+#include "sandbox/jail/tests/lesser_kernel.h"
 
 namespace kernelift::cli {
 namespace {
@@ -62,6 +63,55 @@ TEST(Evaluate, PrintsTheVerdictOfEachKernelWrittenByHand) {
                 AllOf(HasSubstr("damaged.jsonl:2: "), HasSubstr("exit 2")))
         << line;
   }
+}
+
+/// Runs kernelift where `lose` has taken something away.
+std::string run_without(const std::function<bool()>& lose, std::vector<std::string> words,
+                        const std::filesystem::path& folder) {
+  words.insert(words.begin(), (executable_folder() / "kernelift").string());
+  ProcessOptions options;
+  options.folder = folder;
+  options.prepare = [&] { return lose() ? done() : environment_error("nothing was lost"); };
+  auto ran = run_process(words, options);
+  return ran.ok() ? ran->out + ran->err + "exit " + std::to_string(ran->exit_code) : ran.error().message;
+}
+
+TEST(Jail, LayersAreListedByDoctorWithWhatTheyHoldBackAndTheFixForThoseThatAreMissing) {
+  SlotFolder folder;
+  std::string said = run_without(lose_landlock, {"doctor"}, folder.path());
+  EXPECT_THAT(said, AllOf(HasSubstr("MISSING  files "), HasSubstr("can read every file that you can"),
+                          HasSubstr("fix: use a kernel of 5.13 or later"), HasSubstr("--allow-weak-jail")));
+  EXPECT_THAT(said, HasSubstr("ok       system calls "));
+  said = run_without(lose_namespaces, {"doctor"}, folder.path());
+  EXPECT_THAT(said, AllOf(HasSubstr("limited  process namespace "), HasSubstr("fix: in a container: "),
+                          HasSubstr("ok       files ")));
+  auto ran = run_process({(executable_folder() / "kernelift").string(), "doctor", "--json"}, {});
+  Json document = Json::parse(ran->out, nullptr, false);
+  size_t layers = 0;
+  for (auto& finding : document["findings"]) layers += finding["area"] == "isolation" && !finding["detail"].empty();
+  EXPECT_GE(layers, 10u);
+  EXPECT_TRUE(document["confines_candidates"].is_boolean());
+}
+
+TEST(Jail, ThatIsWeakRunsNoCandidateUnlessTheUserAllowsIt) {
+  MepFixture fixture = scale_mep(1000);
+  ASSERT_TRUE(fixture.mep.write(fixture.path()).ok());
+  SlotFolder folder;
+  std::ofstream(folder.path() / "same.cu") << kernel_that("if (i < n) out[i] = factor * in[i] + bias;");
+  const std::string mep = fixture.path().string();
+  for (auto& words : std::initializer_list<std::vector<std::string>>{
+           {"evaluate", mep, "same.cu", "--device", "cpu"},
+           {"tune", mep, "--evals", "1", "--device", "cpu"},
+           {"optimize", "--build", "true", "--run", "true", "--device", "cpu"}})
+    EXPECT_THAT(run_without(lose_landlock, words, folder.path()),
+                AllOf(HasSubstr("this machine cannot confine code that is not yours. files: "),
+                      HasSubstr("--allow-weak-jail"), HasSubstr("exit 3")))
+        << words[0];
+  EXPECT_THAT(
+      run_without(lose_landlock, {"evaluate", mep, "same.cu", "--device", "cpu", "--allow-weak-jail"}, folder.path()),
+      AllOf(HasSubstr("same.cu: correct, "), HasSubstr("exit 0")));
+  EXPECT_THAT(run_without(lose_namespaces, {"evaluate", mep, "same.cu", "--device", "cpu"}, folder.path()),
+              AllOf(HasSubstr("same.cu: correct, "), HasSubstr("exit 0")));
 }
 
 TEST(Simulate, PrintsEachNumberOfEvaluationsOnce) {

@@ -20,7 +20,7 @@ struct Options {
   std::vector<std::string> build_folders;
   std::string time = "10m", limit = "1h", hooks = "run";
   std::optional<int64_t> candidate;
-  bool roll_back = false, undo = false;
+  bool roll_back = false, undo = false, allow_weak_jail = false;
   reintegrate::HostRules host;
 };
 
@@ -28,14 +28,15 @@ struct Options {
 /// the first such candidate and kept. The results are stored in the run, if it is writable, for the next apply.
 class Confirmer {
  public:
-  Confirmer(const tuner::Run& run, const Mep& mep, std::string device)
-      : run_(run), mep_(mep), device_(std::move(device)) {}
+  Confirmer(const Run& run, const Mep& mep, std::string device, bool allow_weak_jail)
+      : run_(run), mep_(mep), device_(std::move(device)), allow_weak_jail_(allow_weak_jail) {}
 
   Result<Verdict> operator()(const tuner::RunTrial& trial) {
     if (!evaluator_) {
       sandbox::EvaluatorOptions options;
       options.device = device_ == "auto" ? run_.meta().device : device_;
       options.few_candidates = true;
+      options.allow_weak_jail = allow_weak_jail_;
       KERNELIFT_ASSIGN(evaluator_, make_evaluator(mep_, run_.meta().mep, options));
     }
     Evaluation evaluation = evaluator_->confirm(trial.candidate);
@@ -50,6 +51,7 @@ class Confirmer {
   const tuner::Run& run_;
   Mep mep_;
   std::string device_;
+  bool allow_weak_jail_;
   std::unique_ptr<Evaluator> evaluator_;
 };
 
@@ -161,11 +163,9 @@ Result<Exit> apply_verb(const Context& context, const Options& options) {
   request.progress = tell;
   OtherKernelJudge judge_other_kernels(context, context.device == "auto" ? run.meta().device : context.device,
                                        request.mep.knobs, offer.shares);
-  offer.judge_others = [&](const std::vector<reintegrate::SharedKnobs>& changes) {
-    return judge_other_kernels(changes);
-  };
-  Confirmer confirmer(run, offer.request.mep, context.device);
-  auto applied = apply_best(std::move(offer), [&](const tuner::RunTrial& trial) { return confirmer(trial); });
+  offer.judge_others = [&](const std::vector<SharedKnobs>& changes) { return judge_other_kernels(changes); };
+  Confirmer confirmer(run, offer.request.mep, context.device, options.allow_weak_jail);
+  auto applied = apply_best(std::move(offer), [&](const RunTrial& trial) { return confirmer(trial); });
   write_applied(file, applied);
   if (!applied.ok()) return std::move(applied).error();
   reintegrate::ApplyReport& report = *applied;
@@ -198,6 +198,7 @@ Action setup(CLI::App& app) {
   app.add_option("--time", options->time,
                  "Time for runs before and after the patch; the longer it is, the smaller a gain can be proven")
       ->capture_default_str();
+  add_allow_weak_jail(app, options->allow_weak_jail);
   app.add_flag("--allow-host-changes", options->host.allow_changes,
                "Let a patch change functions that are compiled for the host too, if they use nothing new");
   app.add_flag(

@@ -12,6 +12,12 @@ const char* mark(const Finding& finding) {
   return finding.health == Health::Limited ? "limited" : "MISSING";
 }
 
+/// True if candidates can be confined.
+bool jails(const std::vector<Finding>& findings) {
+  return std::ranges::none_of(findings,
+                              [](auto& one) { return one.area == "isolation" && one.health == Health::Missing; });
+}
+
 /// True if everything that the whole loop on a GPU needs is present.
 bool gpus(const std::vector<Finding>& findings) {
   auto good = [&](std::string_view name) {
@@ -42,10 +48,13 @@ Result<Exit> doctor(const Context& context) {
     text += head + finding.detail + "\n";
     if (!finding.fix.empty()) text += "             " + std::string(20, ' ') + "fix: " + finding.fix + "\n";
   }
-  text += !usable          ? "\nFix the findings marked MISSING first."
-          : gpus(findings) ? "\nThis machine can run the whole loop on its NVIDIA GPU and on the CPU device."
-                           : "\nThis machine can run the whole loop on the CPU device.";
-  if (context.json) context.emit({{"usable", usable}, {"findings", list}});
+  text += !usable            ? "\nFix the findings marked MISSING first."
+          : !jails(findings) ? "\nThis machine cannot confine code that is not yours: what is marked MISSING under "
+                               "isolation is needed, or "
+                               "--allow-weak-jail."
+          : gpus(findings)   ? "\nThis machine can run the whole loop on its NVIDIA GPU and on the CPU device."
+                             : "\nThis machine can run the whole loop on the CPU device.";
+  if (context.json) context.emit({{"usable", usable}, {"confines_candidates", jails(findings)}, {"findings", list}});
   else context.say(text);
   return usable ? Exit::Done : Exit::Environment;
 }

@@ -21,7 +21,7 @@ constexpr size_t kFew = 20;
 struct Options {
   std::string mep;
   std::vector<std::string> files;
-  bool cold = false, separately = false, confirm = false, as_built = false;
+  bool cold = false, separately = false, confirm = false, as_built = false, allow_weak_jail = false;
   unsigned workers = 0;
   double tolerance = 0;
 };
@@ -104,6 +104,7 @@ Result<Exit> run(const Options& options, const Context& context) {
   how.device = context.device, how.cold = options.cold, how.compile_workers = options.workers;
   how.share_measurements = !options.separately, how.as_built = options.as_built;
   how.few_candidates = candidates.size() < 4;
+  how.allow_weak_jail = options.allow_weak_jail;
   if (options.tolerance > 0) how.tolerance = Tolerance{options.tolerance, 0};
   KERNELIFT_ASSIGN(auto evaluator, make_evaluator(mep, folder, how));
   double ready = seconds_since(started);
@@ -177,6 +178,7 @@ Action setup(CLI::App& app) {
       "Build and time the most promising candidates with the application's own compiler too, as tune does (GPUs)");
   app.add_flag("--confirm", options->confirm,
                "Measure candidates with a gain again in a fresh process (always done for kernels written by hand)");
+  add_allow_weak_jail(app, options->allow_weak_jail);
   app.add_option("--workers", options->workers, "Number of compile workers (default: one per core)");
   app.add_option("--tolerance", options->tolerance,
                  "Largest relative error accepted in floating-point buffers (default: derived from the original)")

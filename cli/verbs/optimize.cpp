@@ -27,6 +27,7 @@
 #include "reintegrate/patch/patchable_parts.h"
 #include "reintegrate/tree/git_tree.h"
 #include "sandbox/device/cuda/clock_lock.h"
+#include "sandbox/jail/layers.h"
 
 namespace fs = std::filesystem;
 
@@ -44,7 +45,7 @@ struct Options {
   std::string build, run, check, time = "10m", llm, branch, embed = "auto", limit = "1h", hooks = "run";
   size_t kernels = 8;
   uint64_t skip = 0;
-  bool lock_clocks = false, allow_host_changes = false, allow_unproven_host = false;
+  bool lock_clocks = false, allow_host_changes = false, allow_unproven_host = false, allow_weak_jail = false;
 };
 
 struct Step {
@@ -290,6 +291,7 @@ class Loop {
       context_.note("Only its launches are tuned: " + parts.why());
       tune.insert(tune.end(), {"--tiers", "params"});
     }
+    if (options_.allow_weak_jail) tune.push_back("--allow-weak-jail");
     if (!options_.llm.empty()) tune.insert(tune.end(), {"--llm", options_.llm});
     auto tuned = step(tune);
     if (tuned.ok() && tuned->document.is_object()) row.run = tuned->document.value("run", "");
@@ -302,6 +304,7 @@ class Loop {
     std::vector<std::string> apply{"apply",        row.run,        "--device",   context_.device, "--build",
                                    options_.build, "--run",        options_.run, "--embed",       options_.embed,
                                    "--limit",      options_.limit, "--hooks",    options_.hooks};
+    if (options_.allow_weak_jail) apply.push_back("--allow-weak-jail");
     if (!options_.check.empty()) apply.insert(apply.end(), {"--check", options_.check});
     if (options_.allow_host_changes) apply.emplace_back("--allow-host-changes");
     if (options_.allow_unproven_host) apply.emplace_back("--allow-unproven-host");
@@ -372,6 +375,7 @@ Result<Exit> optimize(const Context& context, const Options& options) {
   KERNELIFT_ASSIGN(on_device.device, loop_device(context.device));
   KERNELIFT_TRY(embedding_on(on_device.device, options.embed));
   KERNELIFT_ASSIGN([[maybe_unused]] double limit, parse_duration(options.limit));
+  if (!options.allow_weak_jail) KERNELIFT_TRY(require_jail());
   KERNELIFT_TRY(lock_optimize(context.state_folder()));
   // The clocks are locked for all steps, because the application is timed before and after a patch too.
   KERNELIFT_ASSIGN(auto clocks, sandbox::lock_clocks(options.lock_clocks, on_device.device));
@@ -404,6 +408,7 @@ Action setup(CLI::App& app) {
       ->capture_default_str()
       ->check(CLI::IsMember({"run", "skip"}));
   add_lock_clocks(app, options->lock_clocks);
+  add_allow_weak_jail(app, options->allow_weak_jail);
   app.add_option("--llm", options->llm,
                  "Language model for the source tier: openai:URL,MODEL or anthropic:URL,MODEL (see tune --help)");
   return [options](const Context& context) { return optimize(context, *options); };

@@ -39,7 +39,7 @@ struct Options {
   std::string mep, tiers = "source,params,compiler", time, llm, strategy = "portfolio";
   int64_t evaluations = 0, llm_calls = 40, llm_tokens = 2'000'000;
   uint64_t seed = 1;
-  bool resume = false, lock_clocks = false;
+  bool resume = false, lock_clocks = false, allow_weak_jail = false;
   double tolerance = 0;
 };
 
@@ -254,6 +254,7 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
   sandbox::EvaluatorOptions evaluation;
   evaluation.device = context.device;
   evaluation.tell = [&](const std::string& text) { context.note("  " + text); };
+  evaluation.allow_weak_jail = options.allow_weak_jail;
   if (options.tolerance > 0) evaluation.tolerance = Tolerance{options.tolerance, 0};
   double seconds = 0;
   if (!options.time.empty()) {
@@ -345,6 +346,7 @@ Action setup(CLI::App& app) {
                  "Largest relative error accepted in floating-point buffers (default: derived from the original)")
       ->check(CLI::PositiveNumber);
   add_lock_clocks(app, options->lock_clocks);
+  add_allow_weak_jail(app, options->allow_weak_jail);
   app.add_flag("--resume", options->resume, "Continue the MEP's latest run");
   return [options](const Context& context) { return run_verb(*options, context); };
 }

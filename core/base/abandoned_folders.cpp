@@ -31,6 +31,14 @@ int open_folder(const fs::path& folder) {
   return open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
+/// "kernelift-compile.held-x3B2aQ"
+bool is_held_name(const std::string& name) {
+  constexpr size_t kRandom = 6;
+  const std::string_view held = kHeldName;
+  return name.starts_with("kernelift-") && name.size() > held.size() + kRandom &&
+         name.compare(name.size() - kRandom - held.size(), held.size(), held) == 0;
+}
+
 }  // namespace
 
 bool hold_folder(const fs::path& folder) {
@@ -63,7 +71,7 @@ void sweep_abandoned_folders(const fs::path& base) {
   std::vector<fs::path> candidates;
   std::error_code code;
   for (fs::directory_iterator at(base, code), end; !code && at != end; at.increment(code))
-    if (at->path().filename().string().starts_with("kernelift-")) candidates.push_back(at->path());
+    if (is_held_name(at->path().filename().string())) candidates.push_back(at->path());
   for (auto& folder : candidates) {
     struct stat info{};
     if (lstat(folder.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != geteuid()) continue;

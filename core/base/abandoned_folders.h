@@ -10,7 +10,10 @@ namespace kernelift {
 bool hold_folder(const std::filesystem::path& folder);
 void release_folder(const std::filesystem::path& folder);
 
-/// Removes this user's folders in `base` whose names begin with "kernelift-" and that nobody holds.
+/// In the names of folders that are held, so that no other folder is ever swept: "kernelift-compile.held-x3B2aQ".
+inline constexpr const char* kHeldName = ".held-";
+
+/// Removes this user's folders in `base` that have such a name and that nobody holds.
 void sweep_abandoned_folders(const std::filesystem::path& base);
 
 }  // namespace kernelift

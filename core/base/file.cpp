@@ -11,6 +11,7 @@
 
 #include "core/base/abandoned_folders.h"
 
+
 namespace fs = std::filesystem;
 
 namespace kernelift {
@@ -112,7 +113,8 @@ Status write_atomically(const fs::path& path, std::string_view text) {
 
 Result<TemporaryFolder> TemporaryFolder::create(std::string_view prefix, fs::path base) {
   std::error_code code;
-  if (base.empty()) {
+  const bool shared = base.empty();
+  if (shared) {
     base = fs::temp_directory_path(code);
     if (code) base = "/tmp";
     static std::once_flag swept;
@@ -121,7 +123,7 @@ Result<TemporaryFolder> TemporaryFolder::create(std::string_view prefix, fs::pat
     fs::create_directories(base, code);  // If this fails, mkdtemp() fails too and gives the reason.
   }
   for (;;) {
-    std::string name = (base / (std::string(prefix) + ".XXXXXX")).string();
+    std::string name = (base / (std::string(prefix) + kHeldName + "XXXXXX")).string();
     if (!mkdtemp(name.data())) return file_error("create a folder in", base);
     if (hold_folder(name)) return TemporaryFolder(name);
   }

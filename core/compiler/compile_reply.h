@@ -24,6 +24,7 @@ struct CompileReply {
   std::string image;                  ///< An ELF shared object, PTX text, or a cubin.
   std::string bitcode;                ///< Unoptimised device IR, when the front end ran.
   std::vector<std::string> findings;  ///< Identities of admission findings, when the front end ran.
+  std::vector<std::string> files;     ///< Paths of the files that were read, if the source was the user's own.
   std::vector<CompiledKernel> kernels;
   double frontend_seconds = 0, passes_seconds = 0, backend_seconds = 0;
   bool ok() const { return outcome == Outcome::Ok; }

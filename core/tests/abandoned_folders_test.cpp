@@ -39,7 +39,7 @@ TEST(AbandonedFolders, AreThoseOfKilledProcessesOnly) {
 TEST(AbandonedFolders, ArePickedUpAgainAfterTheirUse) {
   auto base = TemporaryFolder::create("kernelift-sweep");
   ASSERT_TRUE(base.ok());
-  fs::path folder = base->path() / "kernelift-twice";
+  fs::path folder = base->path() / "kernelift-twice.held-aBcDeF";
   for (int repetition = 0; repetition < 2; ++repetition) {
     fs::create_directory(folder);
     EXPECT_TRUE(hold_folder(folder));

@@ -12,6 +12,7 @@
 #include "core/base/file.h"
 #include "core/base/hash.h"
 #include "core/base/json.h"
+#include "core/base/abandoned_folders.h"
 #include "core/base/places.h"
 #include "core/base/process.h"
 
@@ -214,6 +215,43 @@ TEST(TemporaryFolder, IsCreatedInTheGivenFolderAndRemovedAgain) {
   EXPECT_FALSE(std::filesystem::exists(inside));
   ASSERT_TRUE(write_atomically(outer.path() / "file", std::string_view("x")).ok());
   EXPECT_FALSE(TemporaryFolder::create("a", outer.path() / "file").ok());
+}
+
+/// Made by a process that is killed at once.
+fs::path folder_of_a_killed_process(const char* prefix) {
+  int link[2];
+  EXPECT_EQ(pipe(link), 0);
+  pid_t child = fork();
+  if (child == 0) {
+    auto folder = TemporaryFolder::create(prefix);
+    std::string path = folder.ok() ? folder->path().string() : "";
+    (void)!write(link[1], path.data(), path.size());
+    raise(SIGKILL);
+  }
+  waitpid(child, nullptr, 0);
+  char path[400] = "";
+  EXPECT_GT(read(link[0], path, sizeof path - 1), 0);
+  close(link[0]), close(link[1]);
+  return path;
+}
+
+TEST(TemporaryFolder, OfAKilledProcessIsSweptAndNoOther) {
+  auto outer = std::move(*TemporaryFolder::create("kernelift-base-test"));
+  const char* before = std::getenv("TMPDIR");
+  const std::string kept = before ? before : "";
+  setenv("TMPDIR", outer.path().c_str(), 1);
+  auto alive = std::move(*TemporaryFolder::create("kernelift-compile"));
+  const fs::path left = folder_of_a_killed_process("kernelift-compile"),
+                 other = folder_of_a_killed_process("my-work"),
+                 unmarked = outer.path() / "kernelift-old.aBcDeF", link = outer.path() / "kernelift-link.aBcDeF";
+  fs::create_directory(unmarked), fs::create_directory_symlink(other, link);
+  (void)write_atomically(left / "inside" / "file", "x");
+  for (auto& folder : {left, other, unmarked, alive.path()})
+    fs::last_write_time(folder, fs::file_time_type::clock::now() - std::chrono::hours(1));
+  sweep_abandoned_folders(outer.path());
+  EXPECT_FALSE(fs::exists(left));
+  for (auto& folder : {alive.path(), other, unmarked, link}) EXPECT_TRUE(fs::exists(folder)) << folder;
+  before ? setenv("TMPDIR", kept.c_str(), 1) : unsetenv("TMPDIR");
 }
 
 TEST(Executable, KnowsThatItWasReplacedWhileItRan) {

@@ -53,6 +53,7 @@ std::string encode(const CompileReply& reply) {
       .text(reply.image)
       .text(reply.bitcode)
       .texts(reply.findings)
+      .texts(reply.files)
       .number(reply.kernels.size());
   for (auto& kernel : reply.kernels)
     writer.text(kernel.name)
@@ -75,6 +76,7 @@ std::optional<CompileReply> decode_reply(std::string_view bytes) {
   reply.image = reader.text();
   reply.bitcode = reader.text();
   reply.findings = reader.texts();
+  reply.files = reader.texts();
   uint64_t count = reader.number();
   for (uint64_t i = 0; i < count && !reader.failed(); ++i) {
     CompiledKernel kernel;

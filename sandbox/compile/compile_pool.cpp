@@ -10,11 +10,13 @@
 #include <future>
 #include <thread>
 
+#include "core/base/wire.h"
 #include "core/compiler/nvjitlink.h"
 #include "core/compiler/paths.h"
 #include "core/compiler/recipe_passes.h"
 #include "sandbox/compile/compile_worker.h"
 #include "sandbox/jail/cpu_time_limit.h"
+#include "sandbox/jail/landlock.h"
 
 namespace kernelift::sandbox {
 namespace fs = std::filesystem;
@@ -22,7 +24,7 @@ namespace fs = std::filesystem;
 namespace {
 
 using namespace std::chrono_literals;
-constexpr uint32_t kCompile = 1;
+constexpr uint32_t kCompile = 1, kReadable = 2;
 constexpr size_t kKeptBytes = 256 << 20;  // Bytes of cached bitcode: thousands of small kernels.
 constexpr auto kTick = 20ms;              // How often a waiting call checks for pauses.
 constexpr auto kLongestPause = 60s;       // Added to the time in which a worker must receive a request.
@@ -52,8 +54,9 @@ Result<std::unique_ptr<CompilePool>> CompilePool::start(CompilePoolOptions optio
   pool->folder_.emplace(std::move(folder));
   JailSpec jail;
   jail.kind = JailKind::Compiler;
-  jail.readable = system_folders();
-  jail.readable.insert(jail.readable.end(), pool->options_.readable.begin(), pool->options_.readable.end());
+  jail.readable = without(system_folders(), pool->options_.hidden);
+  for (auto& path : without(pool->options_.readable, pool->options_.hidden)) pool->own_readable_.push_back(path);
+  pool->readable_ = pool->own_readable_;
   jail.writable = pool->folder_->path();
   jail.extra_memory_bytes = pool->options_.memory_bytes;
   // Copied into the closures, which run in forked processes.
@@ -68,7 +71,9 @@ Result<std::unique_ptr<CompilePool>> CompilePool::start(CompilePoolOptions optio
     if (target == CompileTarget::Cubin) (void)!nice(kYield);
     serve_compiles(channel, cell, frontend, jail);
   };
-  KERNELIFT_ASSIGN(pool->fork_server_, ForkServer::start({"kl-compile", warm_up, work}));
+  ForkServer::Plan plan{"kl-compile", warm_up, work};
+  plan.scratch = pool->folder_->path(), plan.hidden = pool->options_.hidden;
+  KERNELIFT_ASSIGN(pool->fork_server_, ForkServer::start(std::move(plan)));
   pool->slots_.resize(pool->options_.workers);
   return pool;
 }
@@ -172,9 +177,19 @@ CompileReply CompilePool::failed(Slot& slot, const CompileRequest& request, Arri
   return reply;
 }
 
+Result<Worker> CompilePool::spawn() {
+  KERNELIFT_ASSIGN(Worker worker, fork_server_->spawn());
+  std::unique_lock lock(mutex_);
+  const std::vector<std::string> readable = readable_;
+  lock.unlock();
+  // If it has ended already, the request that follows finds out.
+  (void)worker.channel().send(kReadable, WireWriter().texts(readable).take(), {}, after(kLongestPause));
+  return worker;
+}
+
 CompileReply CompilePool::serve(Slot& slot, const CompileRequest& request) {
   if (!slot.worker) {
-    auto worker = fork_server_->spawn();
+    auto worker = spawn();
     if (!worker.ok()) {
       CompileReply reply;
       reply.outcome = Outcome::CompileCrashed, reply.detail = worker.error().message;
@@ -207,12 +222,21 @@ CompileReply CompilePool::run(const CompileRequest& request, uint64_t era) {
   return reply;
 }
 
+void CompilePool::may_read(std::vector<std::string> paths) {
+  std::lock_guard lock(mutex_);
+  readable_ = std::move(paths);
+  for (Slot& slot : slots_)
+    if (!slot.busy) slot.worker.reset();
+}
+
 CompileReply CompilePool::compile_own(const std::string& source) {
   CompileRequest request;
   request.source = source;
   request.target = options_.target;
   request.admit = false;
+  may_read(own_readable_);
   CompileReply reply = run(request);
+  if (reply.ok() && !reply.files.empty()) may_read(reply.files);
   std::lock_guard lock(mutex_);
   own_ = reply.findings;
   return reply;

@@ -24,7 +24,10 @@ struct CompilePoolOptions {
   bool few = false;                              ///< For few compiles: the warm-up would cost more than it saves.
   std::chrono::milliseconds time_limit{30'000};  ///< CPU time for one candidate's compile.
   uint64_t memory_bytes = 4ull << 30;            ///< Address space of a worker beyond the fork server's.
-  std::vector<std::filesystem::path> readable;   ///< Further readable folders besides the system's and our headers'.
+  /// Further folders that the kernel's own source may read, besides the system's and our headers'. Candidates may read
+  /// of them what it did.
+  std::vector<std::filesystem::path> readable;
+  std::vector<std::filesystem::path> hidden;  ///< Folders that no compile may read, wherever they lie.
 };
 
 class CompilePool {
@@ -62,6 +65,10 @@ class CompilePool {
   explicit CompilePool(CompilePoolOptions options) : options_(std::move(options)) {}
   CompileReply run(const CompileRequest& request, uint64_t era = kAnyEra);
   CompileReply serve(Slot& slot, const CompileRequest& request);
+  /// Forks a worker and tells it what it may read.
+  Result<Worker> spawn();
+  /// From now on workers may read these; those that were told otherwise are ended.
+  void may_read(std::vector<std::string> paths);
   /// The reply for a worker that crashed, hung or sent a malformed reply; ends the worker and remembers the recipe.
   CompileReply failed(Slot& slot, const CompileRequest& request, Arrival how);
   Frame wait_for_reply(Worker& worker, std::chrono::milliseconds limit);
@@ -81,7 +88,8 @@ class CompilePool {
   mutable std::mutex mutex_;
   std::condition_variable free_;
   std::list<Slot> slots_;
-  std::vector<std::string> own_;  ///< Identities of the slice's admission findings.
+  std::vector<std::string> own_;                      ///< Identities of the slice's admission findings.
+  std::vector<std::string> own_readable_, readable_;  ///< What the slice may read, and what workers may read now.
   struct Kept {
     std::string bitcode;
     uint64_t used = 0;

@@ -16,17 +16,20 @@
 #include <llvm/Support/Threading.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 
+#include "core/base/wire.h"
 #include "core/compiler/clang_job.h"
 #include "core/compiler/nvjitlink.h"
 #include "core/compiler/ptx.h"
 #include "core/compiler/recipe_passes.h"
 #include "core/compiler/written_text.h"
 #include "sandbox/compile/admission.h"
+#include "sandbox/compile/read_files.h"
 #include "sandbox/device/cpu/cpu_device.h"
 
 namespace kernelift::sandbox {
@@ -111,7 +114,10 @@ class Compile {
     announce("front end");
     std::vector<AdmissionFinding> findings;
     FrontendOptions options = options_;
-    options.observer = [&](clang::CompilerInstance& compiler) { return watch_admission(compiler, findings); };
+    options.observer = [&](clang::CompilerInstance& compiler) {
+      auto admission = watch_admission(compiler, findings);
+      return request_.admit ? std::move(admission) : with_files_read(compiler, std::move(admission), reply_.files);
+    };
     auto compiled = compile_to_device_ir(context_, request_.source, options);
     for (auto& finding : findings) reply_.findings.push_back(finding.identity());
     if (request_.admit) {
@@ -257,12 +263,17 @@ void warm_up_compiler(const FrontendOptions& options, CompileTarget target) {
   compile_here(request, options, cell);
 }
 
-void serve_compiles(Channel& channel, WorkerCell& cell, const FrontendOptions& options, const JailSpec& jail) {
+void serve_compiles(Channel& channel, WorkerCell& cell, const FrontendOptions& options, JailSpec jail) {
   report_faults_to(&cell.fault);
   llvm::parallel::strategy = llvm::hardware_concurrency(1);  // A worker has one thread, also in lld.
   llvm::install_fatal_error_handler(note_fatal_error, &cell);
   llvm::install_bad_alloc_error_handler(note_fatal_error, &cell);
   setenv("TMPDIR", jail.writable.c_str(), 1);
+  const Frame first = channel.receive();
+  if (!first) return;
+  for (auto& path : WireReader(first.body).texts()) jail.readable.push_back(path);
+  // The linker for CPU images looks for these, and nothing that is opened in the jail may be run.
+  for (const char* library : {"libm.so.6", "libmvec.so.1", "libgcc_s.so.1"}) (void)dlopen(library, RTLD_LAZY);
   if (auto confined = enter_jail(jail); !confined.ok()) {
     cell.set_message(confined.error().message);
     return;

@@ -14,7 +14,8 @@ void warm_up_compiler(const FrontendOptions& options, CompileTarget target);
 /// Runs one compile in this process. `cell` may be any memory.
 CompileReply compile_here(const CompileRequest& request, const FrontendOptions& options, WorkerCell& cell);
 
-/// Confines the process and serves requests until the channel closes.
-void serve_compiles(Channel& channel, WorkerCell& cell, const FrontendOptions& options, const JailSpec& jail);
+/// Confines the process and serves requests until the channel closes. The first frame holds the paths that may be read,
+/// beside those of `jail`.
+void serve_compiles(Channel& channel, WorkerCell& cell, const FrontendOptions& options, JailSpec jail);
 
 }  // namespace kernelift::sandbox

@@ -5,11 +5,12 @@
 
 namespace kernelift::sandbox {
 
-NvccOptions confined(NvccOptions options, uint64_t memory_bytes) {
-  options.confine = [memory_bytes](const std::vector<std::filesystem::path>& readable,
-                                   const std::filesystem::path& folder) {
+NvccOptions confined(NvccOptions options, std::vector<std::filesystem::path> hidden, uint64_t memory_bytes) {
+  options.confine = [hidden, memory_bytes](const std::vector<std::filesystem::path>& readable,
+                                           const std::filesystem::path& folder) {
     JailSpec jail;
     jail.kind = JailKind::Toolchain, jail.readable = readable, jail.writable = folder;
+    jail.hidden = hidden;
     jail.extra_memory_bytes = memory_bytes;
     return enter_jail(jail);
   };

@@ -4,8 +4,9 @@
 
 namespace kernelift::sandbox {
 
-/// The same options for sources that the user did not write: nvcc may read its headers and write in one private folder,
-/// has no network, and each of its processes may use `memory_bytes` of address space.
-NvccOptions confined(NvccOptions options, uint64_t memory_bytes = 16ull << 30);
+/// The same options for sources that the user did not write: nvcc may read its headers, nothing in `hidden`, and write
+/// in one private folder, has no network, and each of its processes may use `memory_bytes` of address space.
+NvccOptions confined(NvccOptions options, std::vector<std::filesystem::path> hidden = {},
+                     uint64_t memory_bytes = 16ull << 30);
 
 }  // namespace kernelift::sandbox

@@ -52,6 +52,7 @@ Result<CompiledBaseline> compile_baseline(const Mep& mep, const fs::path& folder
   for (auto& path : include_folders(mep.compile_flags))
     options.readable.push_back(path.is_relative() ? folder / path : path);
   options.readable.push_back(fs::absolute(folder));
+  options.hidden = recorded_data(folder);
   // First the headers that the slice was proven with; without that toolkit the lean headers may still work.
   std::vector<HeaderSet> sets{HeaderSet::Lean, HeaderSet::Toolkit};
   if (mep.headers == "toolkit") std::swap(sets[0], sets[1]);
@@ -67,6 +68,19 @@ Result<CompiledBaseline> compile_baseline(const Mep& mep, const fs::path& folder
       return refused((folder / file).string() + " cannot run on the CPU device: " + baseline.reply.detail);
   }
   return environment_error("cannot compile " + (folder / file).string() + ": " + first_trouble);
+}
+
+std::vector<fs::path> recorded_data(const fs::path& mep_folder) {
+  std::error_code code;
+  const fs::path folder = fs::weakly_canonical(mep_folder, code), meps = folder.parent_path();
+  std::vector<fs::path> hidden{folder / "data"};
+  // An include folder may be the application's own, and have the state folder in it: STATE/mep/NAME.
+  if (meps.filename() != "mep") return hidden;
+  for (fs::directory_iterator at(meps.parent_path(), code), end; !code && at != end; at.increment(code))
+    if (at->path() != meps) hidden.push_back(at->path());
+  for (fs::directory_iterator at(meps, code), end; !code && at != end; at.increment(code))
+    if (at->path() != folder) hidden.push_back(at->path());
+  return hidden;
 }
 
 void add_roundings(const Mep& mep, CompiledBaseline& baseline, bool for_candidates) {

@@ -23,6 +23,10 @@ struct CompiledBaseline {
 Result<CompiledBaseline> compile_baseline(const Mep& mep, const std::filesystem::path& folder,
                                           CompilePoolOptions options);
 
+/// The folders of a MEP and of the state folder around it that hold recorded memory, and other runs: no compiler of a
+/// candidate may read them.
+std::vector<std::filesystem::path> recorded_data(const std::filesystem::path& mep_folder);
+
 /// Compiles the differently rounded builds if the MEP holds floats; those with randomly rounded sums only
 /// `for_candidates`, since a replay does not need them.
 void add_roundings(const Mep& mep, CompiledBaseline& baseline, bool for_candidates);

@@ -1,6 +1,7 @@
 // The fork server's loop and its client side; see fork_server.h. The only request is to fork. The reply contains the
 // worker's socket, a pidfd and the shared cell's memory; when the fork server reaps the worker, it writes the worker's
-// exit status into the cell.
+// exit status into the cell. In a process namespace the fork server is process 1, so that nothing in it outlives the
+// fork server; the process that the main process forked then only waits for it.
 #include "sandbox/jail/fork_server.h"
 
 #include <fcntl.h>
@@ -12,12 +13,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <map>
+#include <vector>
 
 #include "core/base/wire.h"
+#include "sandbox/jail/environment.h"
+#include "sandbox/jail/namespaces.h"
+#include "sandbox/jail/system_calls.h"
 
 namespace kernelift::sandbox {
 namespace {
@@ -25,6 +31,7 @@ namespace {
 constexpr uint32_t kSpawn = 1, kSpawned = 2;
 constexpr auto kSpawnLimit = std::chrono::seconds(60);  // The first spawn waits for the warm-up.
 constexpr auto kEndLimit = std::chrono::seconds(10);
+constexpr size_t kShownOutput = 300;  // Bytes of what a worker printed, in the sentence about its end.
 
 template <size_t N>
 void put(char (&into)[N], std::string_view text) {
@@ -40,14 +47,38 @@ WorkerCell* map_cell(int fd) {
   return at == MAP_FAILED ? nullptr : static_cast<WorkerCell*>(at);
 }
 
+/// A worker as its fork server knows it.
+struct Running {
+  WorkerCell* cell = nullptr;
+  Descriptor output;  ///< What it prints.
+  size_t kept = 0;    ///< Bytes of it that are in the cell.
+
+  /// Reads what there is, so that a worker never waits; what is beyond the cell's room is dropped.
+  void read_output() {
+    char buffer[65536];
+    for (int reads = 0; output && reads < 16; ++reads) {
+      const ssize_t got = read(output.get(), buffer, sizeof buffer);
+      if (got < 0 && errno == EINTR) continue;
+      if (got == 0) output.reset();
+      if (got <= 0) return;
+      const size_t room = sizeof cell->output - 1 - kept, taken = std::min(room, static_cast<size_t>(got));
+      std::memcpy(cell->output + kept, buffer, taken);
+      kept += taken;
+    }
+  }
+};
+
 /// The fork server process. Never returns.
 class ForkServerProcess {
  public:
   ForkServerProcess(ForkServer::Plan plan, Channel control) : plan_(std::move(plan)), control_(std::move(control)) {}
 
   [[noreturn]] void run() {
+    forget_environment(plan_.name);
     prctl(PR_SET_NAME, plan_.name.c_str());
+    setsid();  // No terminal.
     close_foreign_descriptors();
+    if (plan_.apart) separate();
     sigset_t child_ended;
     sigemptyset(&child_ended);
     sigaddset(&child_ended, SIGCHLD);
@@ -55,10 +86,15 @@ class ForkServerProcess {
     sigdelset(&unblocked_, SIGCHLD);
     for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) std::signal(signal, SIG_IGN);  // The owner decides.
     Descriptor ended(signalfd(-1, &child_ended, SFD_CLOEXEC | SFD_NONBLOCK));
+    prepare_filters();
     if (plan_.warm_up) plan_.warm_up();
     for (;;) {
-      pollfd items[2] = {{control_.fd(), POLLIN, 0}, {ended.get(), POLLIN, 0}};
-      if (poll(items, 2, -1) < 0 && errno != EINTR) _exit(1);
+      std::vector<pollfd> items = {{control_.fd(), POLLIN, 0}, {ended.get(), POLLIN, 0}};
+      for (auto& [child, worker] : workers_) items.push_back({worker.output.get(), POLLIN, 0});
+      if (poll(items.data(), items.size(), -1) < 0 && errno != EINTR) _exit(1);
+      size_t item = 2;
+      for (auto& [child, worker] : workers_)
+        if (items[item++].revents) worker.read_output();
       if (items[1].revents) reap(ended.get());
       if (!items[0].revents) continue;
       Frame frame = control_.receive(after(std::chrono::seconds(1)), 0);
@@ -70,22 +106,50 @@ class ForkServerProcess {
  private:
   void close_foreign_descriptors() {
     int nowhere = open("/dev/null", O_RDWR);
-    dup2(nowhere, 0), dup2(nowhere, 1);
+    for (int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nowhere, standard);
     close_descriptors_but(control_.fd());
+  }
+
+  /// Continues in the first process of a new process namespace, if there may be one.
+  void separate() {
+    const Namespaces entered = enter_namespaces();
+    if (entered.mount) {
+      if (!plan_.scratch.empty()) (void)mount_memory(plan_.scratch, plan_.scratch_bytes);
+      for (auto& folder : plan_.hidden) (void)mount_memory(folder, 0);
+    }
+    if (!entered.process) return;
+    const pid_t child = fork();
+    if (child == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      if (entered.mount) (void)show_own_processes_only();
+      return;
+    }
+    prctl(PR_SET_NAME, "kl-waiting");
+    control_.close();
+    while (child > 0 && waitpid(child, nullptr, 0) < 0 && errno == EINTR) {}
+    _exit(0);
   }
 
   void spawn() {
     auto ends = Channel::pair();
+    int output[2] = {-1, -1};
+    if (pipe2(output, O_CLOEXEC) != 0) output[0] = output[1] = -1;
+    Descriptor printed(output[0]), printing(output[1]);
     Descriptor memory(memfd_create("kernelift-cell", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     WorkerCell* cell = nullptr;
     // Sealed, because a worker that shortened the file would make its owner's reads fault.
     if (memory && ftruncate(memory.get(), sizeof(WorkerCell)) == 0 &&
         fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
       cell = map_cell(memory.get());
-    pid_t self = getpid(), child = ends.ok() && cell ? fork() : -1;
+    pid_t self = getpid(), child = ends.ok() && cell && printing ? fork() : -1;
     if (child == 0) {
       control_.close();
       memory.reset();
+      dup2(printing.get(), STDOUT_FILENO), dup2(printing.get(), STDERR_FILENO);
+      printing.reset(), printed.reset();
+      // Other workers' cells and output are not this one's.
+      for (auto& [other, worker] : workers_) munmap(worker.cell, sizeof(WorkerCell));
+      workers_.clear();
       std::signal(SIGINT, SIG_IGN);
       sigprocmask(SIG_SETMASK, &unblocked_, nullptr);
       ends->first.close();
@@ -98,7 +162,8 @@ class ForkServerProcess {
       return;
     }
     Descriptor process(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
-    cells_[child] = cell;
+    fcntl(printed.get(), F_SETFL, O_NONBLOCK);
+    workers_[child] = {cell, std::move(printed)};
     int descriptors[] = {ends->first.fd(), process.get(), memory.get()};
     if (!control_.send(kSpawned, WireWriter().number(child).take(), descriptors)) _exit(0);
   }
@@ -108,19 +173,21 @@ class ForkServerProcess {
     while (read(signals, &ignored, sizeof ignored) > 0) {}
     int status = 0;
     for (pid_t child; (child = waitpid(-1, &status, WNOHANG)) > 0;) {
-      auto found = cells_.find(child);
-      if (found == cells_.end()) continue;
-      found->second->wait_status = status;
-      found->second->ended.store(1);
-      munmap(found->second, sizeof(WorkerCell));
-      cells_.erase(found);
+      auto found = workers_.find(child);
+      if (found == workers_.end()) continue;
+      found->second.read_output();
+      WorkerCell* cell = found->second.cell;
+      cell->wait_status = status;
+      cell->ended.store(1);
+      munmap(cell, sizeof(WorkerCell));
+      workers_.erase(found);
     }
   }
 
   ForkServer::Plan plan_;
   Channel control_;
   sigset_t unblocked_;
-  std::map<pid_t, WorkerCell*> cells_;
+  std::map<pid_t, Running> workers_;
 };
 
 bool wait_readable(int fd, std::chrono::milliseconds limit) {
@@ -138,6 +205,15 @@ void WorkerCell::set_message(std::string_view text) { put(message, text); }
 std::string WorkerCell::read_stage() const { return get(stage); }
 std::string WorkerCell::read_item() const { return get(item); }
 std::string WorkerCell::read_message() const { return get(message); }
+std::string WorkerCell::read_output() const {
+  std::string line;
+  for (unsigned char c : get(output)) {
+    const bool plain = c > ' ' && c < 0x7f;
+    if (plain) line += static_cast<char>(c);
+    else if (!line.empty() && line.back() != ' ') line += ' ';
+  }
+  return line;
+}
 
 Worker::Worker(Worker&& other) noexcept { *this = std::move(other); }
 Worker& Worker::operator=(Worker&& other) noexcept {
@@ -170,8 +246,10 @@ std::string Worker::end() {
   if (fault.signal != 0) return fault.text();
   int status = wait_status();
   if (killed) return "killed";
-  if (WIFSIGNALED(status)) return strsignal(WTERMSIG(status));
-  return "exit code " + std::to_string(WEXITSTATUS(status));
+  const std::string how =
+      WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "exit code " + std::to_string(WEXITSTATUS(status));
+  const std::string printed = cell_->read_output().substr(0, kShownOutput);
+  return printed.empty() ? how : how + ", having printed: " + printed;
 }
 
 Result<std::unique_ptr<ForkServer>> ForkServer::start(Plan plan) {
@@ -180,7 +258,6 @@ Result<std::unique_ptr<ForkServer>> ForkServer::start(Plan plan) {
   if (child < 0) return environment_error(std::string("cannot start a worker process: ") + std::strerror(errno));
   if (child == 0) {
     ends.first.close();
-    setpgid(0, 0);
     ForkServerProcess(std::move(plan), std::move(ends.second)).run();
   }
   std::unique_ptr<ForkServer> fork_server(new ForkServer);
@@ -216,7 +293,9 @@ Result<Worker> ForkServer::spawn() {
   if (!worker.cell_) return environment_error("out of memory for a worker process");
   worker.channel_ = Channel(std::move(frame.descriptors[0]));
   worker.process_ = std::move(frame.descriptors[1]);
-  worker.pid_ = pid;
+  // The fork server's number for it may be of another process namespace.
+  const pid_t here = process_of(worker.process_.get());
+  worker.pid_ = here > 0 ? here : pid;
   return worker;
 }
 

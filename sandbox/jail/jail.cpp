@@ -1,16 +1,12 @@
-// The order matters: limits and Landlock need calls that the filter then forbids. Calls on the allow-list work; calls
-// that only an attempt to escape would make end the process with SIGSYS and are named in the verdict; all others return
-// EPERM, because libraries try calls and continue without them. clone3 returns ENOSYS so that libc falls back to clone,
-// whose flags a filter can read: threads are allowed, processes are not.
+// The order matters: namespaces, limits and Landlock need calls that the filter then forbids.
 #include "sandbox/jail/jail.h"
 
-#include <fcntl.h>
-#include <sched.h>
+#include <grp.h>
+#include <linux/capability.h>
 #include <seccomp.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,233 +16,14 @@
 #include <csignal>
 #include <cstring>
 #include <fstream>
-#include <functional>
 
+#include "sandbox/jail/environment.h"
 #include "sandbox/jail/landlock.h"
+#include "sandbox/jail/namespaces.h"
+#include "sandbox/jail/system_calls.h"
 
 namespace kernelift::sandbox {
 namespace {
-
-constexpr const char* kAllowed[] = {"read",
-                                    "write",
-                                    "readv",
-                                    "writev",
-                                    "pread64",
-                                    "lseek",
-                                    "close",
-                                    "close_range",
-                                    "fstat",
-                                    "newfstatat",
-                                    "statx",
-                                    "poll",
-                                    "ppoll",
-                                    "sendmsg",
-                                    "recvmsg",
-                                    "sendto",
-                                    "recvfrom",
-                                    "shutdown",
-                                    "mmap",
-                                    "munmap",
-                                    "mprotect",
-                                    "mremap",
-                                    "madvise",
-                                    "brk",
-                                    "memfd_create",
-                                    "ftruncate",
-                                    "fcntl",
-                                    "futex",
-                                    "set_robust_list",
-                                    "get_robust_list",
-                                    "rseq",
-                                    "sched_yield",
-                                    "sched_getaffinity",
-                                    "sched_setaffinity",
-                                    "sched_getparam",
-                                    "sched_getscheduler",
-                                    "getpid",
-                                    "gettid",
-                                    "getppid",
-                                    "clock_gettime",
-                                    "clock_getres",
-                                    "clock_nanosleep",
-                                    "nanosleep",
-                                    "gettimeofday",
-                                    "time",
-                                    "getcpu",
-                                    "exit",
-                                    "exit_group",
-                                    "rt_sigaction",
-                                    "rt_sigprocmask",
-                                    "rt_sigreturn",
-                                    "sigaltstack",
-                                    "getrandom",
-                                    "uname",
-                                    "sysinfo",
-                                    "getrusage",
-                                    "membarrier",
-                                    "getuid",
-                                    "geteuid",
-                                    "getgid",
-                                    "getegid",
-                                    "restart_syscall",
-                                    "dup",
-                                    "readlink",
-                                    "readlinkat",
-                                    "getcwd",
-                                    "access",
-                                    "faccessat",
-                                    "faccessat2",
-                                    "stat",
-                                    "lstat",
-                                    "pipe2",
-                                    "umask",
-                                    "arch_prctl",
-                                    "set_tid_address",
-                                    "getrlimit"};
-constexpr const char* kCompilerAllowed[] = {"getdents64", "ioctl", "statfs", "fstatfs", "msync",
-                                            "fadvise64",  "flock", "chdir",  "fchdir"};
-constexpr const char* kCompilerWrites[] = {"unlink",   "unlinkat", "rename",    "renameat", "renameat2", "mkdir",
-                                           "mkdirat",  "rmdir",    "fchmod",    "fsync",    "fdatasync", "fallocate",
-                                           "pwrite64", "truncate", "utimensat", "link",     "chmod"};
-// Compilers and kernels never call these by accident: such a call is an attempt to escape.
-constexpr const char* kForbidden[] = {"execve",
-                                      "execveat",
-                                      "fork",
-                                      "vfork",
-                                      "socket",
-                                      "socketpair",
-                                      "connect",
-                                      "bind",
-                                      "listen",
-                                      "accept",
-                                      "accept4",
-                                      "ptrace",
-                                      "process_vm_readv",
-                                      "process_vm_writev",
-                                      "kill",
-                                      "tkill",
-                                      "pidfd_send_signal",
-                                      "mount",
-                                      "umount2",
-                                      "pivot_root",
-                                      "chroot",
-                                      "unshare",
-                                      "setns",
-                                      "bpf",
-                                      "perf_event_open",
-                                      "init_module",
-                                      "finit_module",
-                                      "delete_module",
-                                      "kexec_load",
-                                      "reboot",
-                                      "setuid",
-                                      "setgid",
-                                      "setreuid",
-                                      "setregid",
-                                      "setresuid",
-                                      "setresgid",
-                                      "setgroups",
-                                      "capset",
-                                      "keyctl",
-                                      "add_key",
-                                      "request_key",
-                                      "io_uring_setup",
-                                      "userfaultfd",
-                                      "symlink",
-                                      "symlinkat",
-                                      "mknod",
-                                      "mknodat",
-                                      "chown",
-                                      "fchown",
-                                      "lchown",
-                                      "fchownat",
-                                      "swapon",
-                                      "swapoff",
-                                      "settimeofday",
-                                      "clock_settime",
-                                      "sethostname",
-                                      "open_by_handle_at",
-                                      "shmget",
-                                      "shmat",
-                                      "msgget",
-                                      "semget",
-                                      "setpgid",
-                                      "setsid"};
-
-/// A condition on argument `number` of a system call. The macros of seccomp.h leave a field uninitialised.
-scmp_arg_cmp argument(unsigned number, scmp_compare how, uint64_t a, uint64_t b = 0) { return {number, how, a, b}; }
-
-class Filter {
- public:
-  explicit Filter(uint32_t otherwise = SCMP_ACT_ERRNO(EPERM)) : context_(seccomp_init(otherwise)) {}
-  ~Filter() { seccomp_release(context_); }
-  void add(uint32_t action, const char* call) {
-    int number = seccomp_syscall_resolve_name(call);
-    if (number != __NR_SCMP_ERROR) note(seccomp_rule_add(context_, action, number, 0));
-  }
-  void add(uint32_t action, const char* call, scmp_arg_cmp condition) {
-    note(seccomp_rule_add_array(context_, action, seccomp_syscall_resolve_name(call), 1, &condition));
-  }
-  Status load() {
-    note(seccomp_load(context_));
-    if (worst_ == 0) return done();
-    return environment_error(std::string("cannot install the system call filter: ") + std::strerror(-worst_));
-  }
-
- private:
-  // Rules for calls that this architecture lacks are not needed; libseccomp reports them as EDOM or EFAULT.
-  void note(int result) {
-    if (result < 0 && result != -EDOM && result != -EFAULT && result != -EEXIST && worst_ == 0) worst_ = result;
-  }
-  scmp_filter_ctx context_;
-  int worst_ = 0;
-};
-
-Status filter_system_calls(const JailSpec& spec) {
-  Filter filter;
-  for (auto call : kAllowed) filter.add(SCMP_ACT_ALLOW, call);
-  bool writes = spec.kind == JailKind::Compiler && !spec.writable.empty();
-  for (auto call : kForbidden) filter.add(SCMP_ACT_TRAP, call);
-  if (spec.kind == JailKind::Compiler)
-    for (auto call : kCompilerAllowed) filter.add(SCMP_ACT_ALLOW, call);
-  for (auto call : kCompilerWrites) filter.add(writes ? SCMP_ACT_ALLOW : SCMP_ACT_TRAP, call);
-
-  filter.add(SCMP_ACT_ERRNO(ENOSYS), "clone3");
-  filter.add(SCMP_ACT_ALLOW, "clone", argument(0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
-  filter.add(SCMP_ACT_TRAP, "clone", argument(0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
-  auto self = static_cast<uint64_t>(getpid());
-  filter.add(SCMP_ACT_ALLOW, "tgkill", argument(0, SCMP_CMP_EQ, self));
-  filter.add(SCMP_ACT_TRAP, "tgkill", argument(0, SCMP_CMP_NE, self));
-  for (auto option : {PR_SET_NAME, PR_GET_NAME, 0x53564d41 /* PR_SET_VMA: malloc names its arenas */})
-    filter.add(SCMP_ACT_ALLOW, "prctl", argument(0, SCMP_CMP_EQ, static_cast<uint64_t>(option)));
-  filter.add(SCMP_ACT_ALLOW, "prlimit64", argument(2, SCMP_CMP_EQ, 0));
-
-  // Landlock decides which files may be opened; the filter allows reading and forbids writing.
-  for (auto call : {"open", "openat"}) {
-    if (writes) {
-      filter.add(SCMP_ACT_ALLOW, call);
-      continue;
-    }
-    unsigned flags = std::string_view(call) == "open" ? 1 : 2;  // Number of the argument.
-    // O_CREAT and O_TRUNC change the disk even with O_RDONLY.
-    constexpr uint64_t kChanges = O_ACCMODE | O_CREAT | O_TRUNC;
-    filter.add(SCMP_ACT_ALLOW, call, argument(flags, SCMP_CMP_MASKED_EQ, kChanges, O_RDONLY));
-    for (uint64_t bit : {O_WRONLY, O_RDWR, O_CREAT, O_TRUNC})
-      filter.add(SCMP_ACT_TRAP, call, argument(flags, SCMP_CMP_MASKED_EQ, bit, bit));
-  }
-  return filter.load();
-}
-
-/// A compiler's driver starts preprocessors and assemblers, whose system calls cannot be listed. All calls are allowed
-/// except those for the network, other processes' memory and the machine's administration. Landlock restricts files.
-Status filter_toolchain() {
-  constexpr const char* kNeeded[] = {"execve", "fork", "vfork", "kill", "tkill", "symlink", "setpgid"};
-  Filter filter(SCMP_ACT_ALLOW);
-  for (std::string_view call : kForbidden)
-    if (std::find(std::begin(kNeeded), std::end(kNeeded), call) == std::end(kNeeded))
-      filter.add(SCMP_ACT_ERRNO(EPERM), call.data());
-  return filter.load();
-}
 
 uint64_t address_space_in_use() {
   std::ifstream statm("/proc/self/statm");
@@ -283,39 +60,115 @@ extern "C" void write_fault(int signal, siginfo_t* info, void* context) {
   _exit(kFaultExit);
 }
 
-/// Runs `attempt` in a child; true if it exits with 0.
-bool child_manages(const std::function<bool()>& attempt) {
-  pid_t child = fork();
-  if (child == 0) _exit(attempt() ? 0 : 1);
+/// Gives up what root may do and others may not, except to read other users' headers; where Landlock is, it decides
+/// about files.
+Status drop_privileges(JailKind kind) {
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+    return environment_error(std::string("cannot give up privileges: ") + std::strerror(errno));
+  __user_cap_header_struct head{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct now[2]{};
+  if (syscall(SYS_capget, &head, now) != 0) return done();
+  // Code that opens no file needs nobody's files. Whoever may not signal others could not end it then.
+  const bool becomes_nobody = kind == JailKind::Device && geteuid() == 0 && now[0].effective & 1u << CAP_KILL;
+  if (becomes_nobody && setgroups(0, nullptr) == 0 && setresgid(kNobody, kNobody, kNobody) == 0 &&
+      setresuid(kNobody, kNobody, kNobody) == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // Another user's process has none.
+    if (syscall(SYS_capget, &head, now) != 0) return done();
+  }
+  uint32_t kept = kind == JailKind::Device ? 0 : 1u << CAP_DAC_READ_SEARCH;
+  __user_cap_data_struct wanted[2]{};
+  wanted[0].permitted = wanted[0].effective = now[0].permitted & kept;
+  if (syscall(SYS_capset, &head, wanted) == 0) return done();
+  return environment_error(std::string("cannot give up privileges: ") + std::strerror(errno));
+}
+
+Status limit_resources(const JailSpec& spec) {
+  constexpr uint64_t kLargestFile = 1ull << 30, kMostDescriptors = 256, kMostThreads = 1024;
+  KERNELIFT_TRY(limit(RLIMIT_CORE, 0, "core dumps"));
+  KERNELIFT_TRY(limit(RLIMIT_CPU, spec.cpu_seconds, "processor time"));
+  KERNELIFT_TRY(limit(RLIMIT_FSIZE, kLargestFile, "file sizes"));
+  KERNELIFT_TRY(limit(RLIMIT_NOFILE, kMostDescriptors, "open files"));
+  KERNELIFT_TRY(limit(RLIMIT_MSGQUEUE, 0, "message queues"));
+  // Elsewhere the user's other processes would count too.
+  if (geteuid() == kNobody) KERNELIFT_TRY(limit(RLIMIT_NPROC, kMostThreads, "processes"));
+  return limit(RLIMIT_AS, address_space_in_use() + spec.extra_memory_bytes, "memory");
+}
+
+constexpr int kShellsSignal = 128;  ///< Exit codes above are signals: the first process of a namespace ignores them.
+
+/// Waits for a child, and for what it leaves behind, and ends as the child did.
+[[noreturn]] void wait_for(pid_t child) {
+  syscall(SYS_close_range, 0u, ~0u, 0u);  // Whoever reads the child's output sees its end.
   int status = 0;
-  while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {}
-  return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  for (pid_t ended = 0; ended != child;) {
+    ended = waitpid(-1, &status, 0);
+    if (ended < 0 && errno != EINTR) _exit(1);
+  }
+  const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status) - kShellsSignal;
+  if (signal > 0 && signal < NSIG) std::signal(signal, SIG_DFL), raise(signal), _exit(kShellsSignal + signal);
+  _exit(WEXITSTATUS(status));
+}
+
+/// Continues in a child that sees and can signal no process but its own: the second of its namespace, whose first one
+/// only waits for it, as does the caller's process.
+void continue_apart() {
+  for (int process : {1, 2}) {
+    const pid_t waiting = getpid();
+    const pid_t child = fork();
+    if (child < 0) return;  // Then without: the other layers hold.
+    if (child > 0) wait_for(child);
+    if (process == 1) setsid();  // No terminal.
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != waiting && getppid() != 0) _exit(1);
+  }
+}
+
+void separate_toolchain(const std::vector<std::filesystem::path>& hidden) {
+  // Where modules and package managers of clusters put what a compiler needs.
+  constexpr const char* kOwnVariables[] = {"CCACHE_DISABLE",
+                                           "LANG",
+                                           "LC_ALL",
+                                           "LIBRARY_PATH",
+                                           "COMPILER_PATH",
+                                           "GCC_EXEC_PREFIX",
+                                           "NVCC_APPEND_FLAGS",
+                                           "NVCC_PREPEND_FLAGS",
+                                           "NVCC_CCBIN"};
+  narrow_environment(kOwnVariables);
+  (void)limit(RLIMIT_CORE, 0, "core dumps").ok();  // Of the waiting process: its memory is the user's.
+  const Namespaces entered = enter_namespaces();
+  if (entered.mount)
+    for (auto& folder : hidden) (void)mount_memory(folder, 0);
+  continue_apart();
+  if (entered.mount && entered.process) (void)show_own_processes_only();
 }
 
 }  // namespace
 
 Status enter_jail(const JailSpec& spec) {
-  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-    return environment_error(std::string("cannot give up privileges: ") + std::strerror(errno));
-  constexpr uint64_t kLargestFile = 1ull << 30, kMostDescriptors = 256;
-  KERNELIFT_TRY(limit(RLIMIT_CORE, 0, "core dumps"));
-  KERNELIFT_TRY(limit(RLIMIT_CPU, spec.cpu_seconds, "processor time"));
-  KERNELIFT_TRY(limit(RLIMIT_FSIZE, kLargestFile, "file sizes"));
-  KERNELIFT_TRY(limit(RLIMIT_NOFILE, kMostDescriptors, "open files"));
-  KERNELIFT_TRY(limit(RLIMIT_AS, address_space_in_use() + spec.extra_memory_bytes, "memory"));
+  const bool toolchain = spec.kind == JailKind::Toolchain, device = spec.kind == JailKind::Device;
+  if (toolchain) separate_toolchain(spec.hidden);
+  KERNELIFT_TRY(drop_privileges(spec.kind));
+  KERNELIFT_TRY(limit_resources(spec));
   if (landlock_version() > 0) {
     std::vector<std::filesystem::path> readable;
-    bool toolchain = spec.kind == JailKind::Toolchain;
-    if (spec.kind == JailKind::Compiler || toolchain) readable = spec.readable;
+    if (!device) readable = spec.hidden.empty() ? spec.readable : without(spec.readable, spec.hidden);
     KERNELIFT_TRY(restrict_files(readable, spec.writable, toolchain));
   }
-  return spec.kind == JailKind::Toolchain ? filter_toolchain() : filter_system_calls(spec);
+  if (!toolchain && !device) seal_code();
+  return filter_system_calls(spec.kind, !device && !spec.writable.empty());
+}
+
+Status seal_jail() {
+  seal_code();
+  return forbid_new_code();
 }
 
 bool bind_to_parent(pid_t parent) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  return getppid() == parent;
+  const pid_t now = getppid();
+  return now == parent || now == 0;
 }
 
 void close_descriptors_but(int kept) {

@@ -1,7 +1,7 @@
 // Confinement of a process that does untrusted work: compiling a candidate's source, or running its code. enter_jail()
-// is called in a forked child and cannot be undone: no new privileges, resource limits, files restricted by Landlock,
-// and a seccomp allow-list without network, exec or further processes. It needs no root. Mechanisms that the kernel
-// lacks are reported by jail_abilities().
+// is called in a forked child and cannot be undone: no privileges, resource limits, files restricted by Landlock, and a
+// seccomp allow-list without network, exec or further processes. It needs no root. The layers, and what is left where a
+// kernel lacks one: layers.h.
 #pragma once
 #include <sys/types.h>
 
@@ -15,25 +15,31 @@
 namespace kernelift::sandbox {
 
 enum class JailKind {
-  Compiler,   ///< May read `readable` and write in one private folder.
+  Compiler,   ///< May read `readable` and write in one private folder; runs no code but its own.
   Device,     ///< Runs device code: may open no file if the kernel has Landlock, and may write no file in any case.
   Toolchain,  ///< Runs a compiler that starts programs of its own (nvcc): may read and execute `readable`, may write in
-              ///< one private folder, has no network and no access to other processes' memory.
+              ///< one private folder, has no network and no access to other processes.
 };
 
 struct JailSpec {
   JailKind kind = JailKind::Device;
   std::vector<std::filesystem::path> readable;  ///< Folders and files that may be read (Compiler, Toolchain).
   std::filesystem::path writable;               ///< The private folder; empty: nothing may be written.
+  std::vector<std::filesystem::path> hidden;    ///< Folders inside readable ones that must not be read (Toolchain).
   uint64_t extra_memory_bytes = 4ull << 30;     ///< Limit of address space beyond what the process uses already.
   unsigned cpu_seconds = 600;                   ///< CPU time limit, in case the watcher's own time limit fails.
 };
 
-/// Confines the calling process permanently. After an Error it is confined in part: the caller must exit.
+/// Confines the calling process permanently. After an Error it is confined in part: the caller must exit. A Toolchain's
+/// process continues as the child of the caller's, which then only waits for it.
 Status enter_jail(const JailSpec& spec);
 
+/// In a Device jail, once its images are loaded: from now on no memory becomes executable, the code that is there
+/// cannot be replaced, and nothing can be opened.
+Status seal_jail();
+
 /// For a forked child: puts it into its own process group and has it killed when its parent dies. False if the parent
-/// has ended already.
+/// has ended already. A child in a process namespace of its own cannot tell, and ends when its channel closes.
 bool bind_to_parent(pid_t parent);
 
 /// For a forked child: closes the descriptors that it inherited except the standard streams and `kept`.

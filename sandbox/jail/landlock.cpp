@@ -1,4 +1,4 @@
-// See landlock.h. Uses the access rights of versions 1 to 3 (truncate), which cover reading, writing and executing.
+// See landlock.h. The constants of later versions are declared here, since Debian 12's header has those of version 2.
 #include "sandbox/jail/landlock.h"
 
 #include <fcntl.h>
@@ -7,12 +7,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include "sandbox/jail/channel.h"
 
 namespace kernelift::sandbox {
+namespace fs = std::filesystem;
+
 namespace {
 
 constexpr uint64_t kRead = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
@@ -21,9 +24,21 @@ constexpr uint64_t kWrite = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_R
 constexpr uint64_t kNeverGranted = LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_SOCK |
                                    LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_BLOCK |
                                    LANDLOCK_ACCESS_FS_MAKE_SYM;
-constexpr uint64_t kTruncate = 1ull << 14;  // LANDLOCK_ACCESS_FS_TRUNCATE, version 3; Debian 12's header lacks it.
+constexpr uint64_t kTruncate = 1ull << 14, kIoctlDevice = 1ull << 15;
+constexpr uint64_t kBindTcp = 1ull << 0, kConnectTcp = 1ull << 1;
+constexpr uint64_t kScopeAbstractSockets = 1ull << 0, kScopeSignals = 1ull << 1;
+constexpr int kTruncateVersion = 3;
 
-Status allow(int ruleset, const std::filesystem::path& path, uint64_t rights) {
+/// struct landlock_ruleset_attr as of version 6; earlier kernels take its beginning.
+struct Rules {
+  uint64_t files = 0, network = 0, scoped = 0;
+  size_t size(int version) const {
+    size_t fields = version >= kLandlockScopes ? 3 : version >= kLandlockNetwork ? 2 : 1;
+    return fields * sizeof(uint64_t);
+  }
+};
+
+Status allow(int ruleset, const fs::path& path, uint64_t rights) {
   Descriptor at(open(path.c_str(), O_PATH | O_CLOEXEC));
   if (!at) return done();  // It does not exist, so there is nothing to allow.
   struct stat what{};
@@ -36,6 +51,22 @@ Status allow(int ruleset, const std::filesystem::path& path, uint64_t rights) {
   return done();
 }
 
+bool is_in(const fs::path& path, const fs::path& folder) {
+  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
+}
+
+void add_without(const fs::path& path, const std::vector<fs::path>& hidden, std::vector<fs::path>& into) {
+  std::error_code code;
+  if (std::ranges::any_of(hidden, [&](auto& one) { return is_in(path, one); })) return;
+  if (std::ranges::none_of(hidden, [&](auto& one) { return is_in(one, path); })) {
+    into.push_back(path);
+    return;
+  }
+  // A right to a folder is none to what its symbolic links lead to.
+  for (fs::directory_iterator at(path, code), end; !code && at != end; at.increment(code))
+    if (!at->is_symlink(code)) add_without(at->path(), hidden, into);
+}
+
 }  // namespace
 
 int landlock_version() {
@@ -43,12 +74,15 @@ int landlock_version() {
   return version < 0 ? 0 : static_cast<int>(version);
 }
 
-Status restrict_files(const std::vector<std::filesystem::path>& readable, const std::filesystem::path& writable,
-                      bool run) {
-  landlock_ruleset_attr rules{};
-  uint64_t truncate = landlock_version() >= 3 ? kTruncate : 0;
-  rules.handled_access_fs = kRead | kWrite | LANDLOCK_ACCESS_FS_EXECUTE | kNeverGranted | truncate;
-  Descriptor ruleset(static_cast<int>(syscall(SYS_landlock_create_ruleset, &rules, sizeof rules, 0)));
+Status restrict_files(const std::vector<fs::path>& readable, const fs::path& writable, bool run) {
+  const int version = landlock_version();
+  Rules rules;
+  const uint64_t truncate = version >= kTruncateVersion ? kTruncate : 0;
+  rules.files = kRead | kWrite | LANDLOCK_ACCESS_FS_EXECUTE | kNeverGranted | truncate;
+  if (version >= kLandlockDevices) rules.files |= kIoctlDevice;
+  if (version >= kLandlockNetwork) rules.network = kBindTcp | kConnectTcp;
+  if (version >= kLandlockScopes) rules.scoped = kScopeAbstractSockets | kScopeSignals;
+  Descriptor ruleset(static_cast<int>(syscall(SYS_landlock_create_ruleset, &rules, rules.size(version), 0)));
   if (!ruleset) return environment_error(std::string("cannot make a Landlock rule set: ") + std::strerror(errno));
   uint64_t reading = run ? kRead | LANDLOCK_ACCESS_FS_EXECUTE : kRead;
   for (auto& path : readable) KERNELIFT_TRY(allow(ruleset.get(), path, reading));
@@ -57,6 +91,16 @@ Status restrict_files(const std::vector<std::filesystem::path>& readable, const 
   if (syscall(SYS_landlock_restrict_self, ruleset.get(), 0) != 0)
     return environment_error(std::string("cannot enforce the Landlock rules: ") + std::strerror(errno));
   return done();
+}
+
+std::vector<fs::path> without(const std::vector<fs::path>& folders, const std::vector<fs::path>& hidden) {
+  std::error_code code;
+  std::vector<fs::path> real_hidden, left;
+  for (auto& path : hidden)
+    if (auto real = fs::weakly_canonical(path, code); !code) real_hidden.push_back(real);
+  for (auto& folder : folders)
+    if (auto real = fs::canonical(folder, code); !code) add_without(real, real_hidden, left);
+  return left;
 }
 
 }  // namespace kernelift::sandbox

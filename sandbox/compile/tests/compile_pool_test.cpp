@@ -50,6 +50,52 @@ TEST(CompilePool, MakesTheSameImageTwiceAndSkipsTheFrontEndTheSecondTime) {
   EXPECT_LT(second.frontend_seconds, first.frontend_seconds);
 }
 
+/// An application's include folder with the state folder in it, as -I. gives: headers, and recorded memory.
+struct Application {
+  TemporaryFolder folder = std::move(*TemporaryFolder::create("kernelift-pool-test"));
+  std::filesystem::path mep = folder.path() / ".kernelift" / "mep" / "k", data = mep / "data";
+  Application() {
+    for (auto& [file, text] : std::initializer_list<std::pair<std::filesystem::path, const char*>>{
+             {folder.path() / "used.h", "#define USED 1\n"},
+             {folder.path() / "unused.h", "#define UNUSED 1\n"},
+             {data / "answer.bin", "1, 2, 3"}})
+      EXPECT_TRUE(write_atomically(file, text).ok());
+  }
+  CompilePoolOptions options() const {
+    CompilePoolOptions options;
+    options.frontend.flags = {"-I" + folder.path().string()};
+    options.frontend.folder = mep.string();
+    options.readable = {folder.path(), mep}, options.hidden = {data};
+    return options;
+  }
+  static std::string including(const std::string& file) { return "#include \"" + file + "\"\n" + kKernel; }
+};
+
+TEST(CompilePool, ReadsNoRecordedDataNotEvenForTheKernelsOwnSource) {
+  Application application;
+  auto pool = start(application.options());
+  for (auto& path : {application.data / "answer.bin", std::filesystem::path("data/answer.bin")}) {
+    CompileReply reply = pool->compile_own("__device__ const unsigned char answer[] = {\n#embed \"" + path.string() +
+                                           "\"\n};\n" + kKernel);
+    EXPECT_EQ(reply.outcome, Outcome::CompileFailed) << path;
+  }
+  CompileReply own = pool->compile_own(Application::including("used.h"));
+  EXPECT_TRUE(own.ok()) << own.detail;
+}
+
+TEST(CompilePool, ReadsForACandidateTheHeadersThatTheKernelsOwnSourceReadAndNoOthers) {
+  Application application;
+  auto pool = start(application.options());
+  const CompileReply own = pool->compile_own(Application::including("used.h"));
+  ASSERT_TRUE(own.ok()) << own.detail;
+  const CompileReply same = pool->compile(Application::including("used.h") + "// again\n", {});
+  EXPECT_TRUE(same.ok()) << same.detail;
+  // Admission compares spellings, so what the jail holds back is asked for by a spelling of the slice's.
+  std::filesystem::rename(application.folder.path() / "unused.h", application.folder.path() / "used.h");
+  CompileReply other = pool->compile(Application::including("used.h") + "// another file of that name\n", {});
+  EXPECT_EQ(other.outcome, Outcome::CompileFailed) << other.detail;
+}
+
 TEST(CompilePool, MakesPtx) {
   CompilePoolOptions options;
   options.target = CompileTarget::Ptx;

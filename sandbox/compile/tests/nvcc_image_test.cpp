@@ -145,6 +145,20 @@ TEST_F(NvccImageTest, ReadsTheApplicationsHeadersAndNoOtherFiles) {
   EXPECT_EQ(reply.outcome, Outcome::CompileFailed);
 }
 
+TEST_F(NvccImageTest, ReadsNoRecordedDataInsideOfAnIncludeFolder) {
+  const fs::path data = scratch_.path() / ".kernelift" / "mep" / "k" / "data";
+  ASSERT_TRUE(write_atomically(data / "answer.h", "#define FACTOR 3\n").ok());
+  ASSERT_TRUE(write_atomically(scratch_.path() / "factor.h", "#define FACTOR 3\n").ok());
+  NvccOptions options;
+  options.command = {"nvcc", "-I.", "-c", "a.cu"}, options.folder = scratch_.path();
+  auto nvcc = NvccCompiler::find(confined(options, {data}));
+  ASSERT_TRUE(nvcc.ok());
+  auto including = [&](const std::string& file) { return nvcc->compile("#include \"" + file + "\"\n" + kSource, {}); };
+  auto reply = including("factor.h");
+  EXPECT_EQ(reply.outcome, Outcome::Ok) << reply.detail;
+  EXPECT_EQ(including(".kernelift/mep/k/data/answer.h").outcome, Outcome::CompileFailed);
+}
+
 TEST_F(NvccImageTest, EndsACompileThatTakesTooLong) {
   NvccOptions options;
   options.command = {"nvcc", "-c", "a.cu"}, options.time_limit = std::chrono::milliseconds(50);

@@ -71,6 +71,7 @@ class Child {
     if (!image) {
       auto known = inherited_.images.find(number);
       if (known == inherited_.images.end()) return environment_error("an image that this process does not know");
+      if (sealed_) return environment_error("an image that came after another one's code had run");
       KERNELIFT_ASSIGN(image, cpu::LoadedImage::load(known->second.bytes, "image" + std::to_string(number)));
     }
     return image.get();
@@ -135,7 +136,20 @@ class Child {
 #endif
   }
 
+  /// Before an image's code runs for the first time: loads what the request needs, and lets nothing more become code.
+  Fault seal(const RunRequest& request) {
+    if (sealed_) return {};
+    for (auto& launch : request.launches)
+      if (image_of(launch.kernel) == 0) continue;
+      else if (auto image = loaded(image_of(launch.kernel)); !image.ok())
+        return {DeviceFault::LaunchRefused, image.error().message};
+    if (Status done = seal_jail(); !done.ok()) return {DeviceFault::LaunchRefused, done.error().message};
+    sealed_ = true;
+    return {};
+  }
+
   Fault run(const RunRequest& request, std::vector<double>& seconds) {
+    if (Fault fault = seal(request)) return fault;
     options_.workers = inherited_.threads;
     if (request.reordered) options_.workers = inherited_.threads == 1 ? 2 : 1;
     options_.no_progress_timeout = request.limit;
@@ -174,6 +188,7 @@ class Child {
   cpu::LaunchOptions options_;
   std::map<uint64_t, std::shared_ptr<cpu::LoadedImage>> loaded_;
   std::vector<std::byte> arguments_;
+  bool sealed_ = false;
 };
 
 void put(WireWriter& writer, const Geometry& geometry) {

@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstring>
 #include <fstream>
+#include <set>
 #include <thread>
 
 #include "core/base/wire.h"
@@ -18,6 +19,7 @@
 #include "sandbox/device/cpu/cpu_device.h"
 #include "sandbox/device/host_kernels.h"
 #include "sandbox/jail/cpu_time_limit.h"
+#include "sandbox/jail/namespaces.h"
 
 namespace kernelift::sandbox {
 namespace {
@@ -64,7 +66,7 @@ class ChildProcess {
     child->fault_ = static_cast<FaultReport*>(shared_memory(sizeof(FaultReport)));
     if (!child->fault_) return environment_error("not enough memory to start a candidate's process");
     pid_t self = getpid();
-    child->pid_ = fork();
+    child->pid_ = fork_apart();
     if (child->pid_ < 0)
       return environment_error(std::string("cannot fork a candidate's process: ") + std::strerror(errno));
     if (child->pid_ == 0) {
@@ -96,6 +98,9 @@ class ChildProcess {
     return {};
   }
   DeviceOutcome malformed() { return post_mortem(Arrival::Malformed, {}); }
+
+  std::set<uint64_t> images;  ///< Those that it has loaded.
+  bool has_run = false;       ///< It loads no more.
 
  private:
   ChildProcess() = default;
@@ -291,6 +296,7 @@ class ConfinedCpu : public Device {
   /// Has a child load an image and say what is in it; `into` may be null. An Error says why it cannot be loaded.
   Status list(uint64_t number, DeviceImage* into) {
     KERNELIFT_TRY(start_child());
+    child_->images.insert(number);
     std::string answer;
     DeviceOutcome outcome = child_->ask(kLoad, WireWriter().number(number).take(), kLoaded, kLoadLimit, {}, answer);
     WireReader reader(answer);
@@ -343,10 +349,17 @@ class ConfinedCpu : public Device {
 
   DeviceOutcome run_in_child(std::span<const Step> steps, bool reordered, std::chrono::milliseconds limit) {
     DeviceOutcome outcome;
+    // A child loads no further image once code of one has run in it.
+    std::set<uint64_t> needed;
+    for (auto& step : steps)
+      if (step.kind == Step::Kind::Launch && image_of(step.launch->kernel) != 0)
+        needed.insert(image_of(step.launch->kernel));
+    if (child_ && child_->has_run && !std::ranges::includes(child_->images, needed)) child_.reset();
     if (Status ready = start_child(); !ready.ok()) {
       outcome.fault = DeviceFault::LaunchRefused, outcome.detail = ready.error().message;
       return outcome;
     }
+    child_->has_run = true, child_->images.merge(needed);
     RunRequest request;
     request.steps.assign(steps.begin(), steps.end());
     request.reordered = reordered, request.limit = limit;

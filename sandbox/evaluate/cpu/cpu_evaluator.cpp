@@ -10,6 +10,7 @@
 #include "sandbox/device/confined_cpu/confined_cpu.h"
 #include "sandbox/evaluate/cpu/cpu_runners.h"
 #include "sandbox/evaluate/cuda/cuda_evaluator.h"
+#include "sandbox/jail/layers.h"
 
 namespace kernelift::sandbox {
 
@@ -203,6 +204,7 @@ Result<std::unique_ptr<Evaluator>> make_evaluator(const Mep& mep, const std::fil
   if (std::ranges::all_of(mep.instances, [](auto& instance) { return instance.held_out; }))
     return answer_is_no((folder / "mep.json").string() +
                         " holds no recorded instance to tune on: all are held out for finalists");
+  if (!options.allow_weak_jail) KERNELIFT_TRY(require_jail());
   if (options.device != "cpu") {
     auto gpu = open_gpu(options.device, mep, folder, runner_settings(options), true);
     if (gpu.ok()) return CudaEvaluator::create(mep, folder, options, std::move(*gpu));

@@ -10,7 +10,7 @@ Result<std::unique_ptr<ForkServer>> cpu_runners(const Mep& mep, const std::files
   settings.keep_quiet = true;
   auto open = [threads](int) { return open_confined_cpu({.threads = threads}); };
   return RunnerProcess::fork_server(mep, std::filesystem::absolute(folder), settings,
-                                    {.device = open, .prepare = prepare_for_confined_cpu});
+                                    {.device = open, .prepare = prepare_for_confined_cpu, .apart = true});
 }
 
 }  // namespace kernelift::sandbox

@@ -17,9 +17,10 @@ constexpr size_t kKept = 512;     ///< Images; a cubin has tens of kilobytes.
 
 }  // namespace
 
-AsBuilt::AsBuilt(const Mep& mep, const std::string& arch, const std::string& source, std::string recorded)
+AsBuilt::AsBuilt(const Mep& mep, const std::string& arch, const std::string& source, std::string recorded,
+                 std::vector<std::filesystem::path> hidden)
     : kernel_name_(mep.kernel_name), original_(source), application_(std::move(recorded)) {
-  auto found = NvccCompiler::find(confined(nvcc_options(mep, arch)));
+  auto found = NvccCompiler::find(confined(nvcc_options(mep, arch), std::move(hidden)));
   if (!found.ok()) {
     trouble_ = found.error().message;
     return;

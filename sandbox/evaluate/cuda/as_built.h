@@ -19,7 +19,8 @@ class AsBuilt {
  public:
   using Build = std::function<CompileReply(const std::string& source, const std::vector<std::string>& kernels)>;
   /// `recorded`: the machine code that the capture holds; empty: the compiler builds `source`, the original's.
-  AsBuilt(const Mep& mep, const std::string& arch, const std::string& source, std::string recorded);
+  AsBuilt(const Mep& mep, const std::string& arch, const std::string& source, std::string recorded,
+          std::vector<std::filesystem::path> hidden = {});
 
   /// What the application runs; empty: trouble() says why it is not known.
   const std::string& application() const { return application_; }

@@ -76,7 +76,7 @@ Result<ReplayReport> replay_on_cuda(const std::filesystem::path& folder, const M
   }
   if (!report.by_clang || report.by_clang->pass() || !(report.warm ? report.warm : report.cold)->pass()) return report;
   // One computation, rounded otherwise? If nvcc's build of the same source reproduces the capture, that can be tuned.
-  auto nvcc = NvccCompiler::find(confined(nvcc_options(mep, facts.arch)));
+  auto nvcc = NvccCompiler::find(confined(nvcc_options(mep, facts.arch), recorded_data(folder)));
   CompileReply built;
   if (nvcc.ok()) built = nvcc->compile(source, {mep.kernel_name});
   if (!nvcc.ok() || !built.ok()) {

@@ -164,13 +164,15 @@ class Server {
 Result<std::unique_ptr<ForkServer>> RunnerProcess::fork_server(const Mep& mep, const std::filesystem::path& folder,
                                                                const RunnerSettings& settings,
                                                                RunnerAbilities abilities) {
-  return ForkServer::start(
-      {"kl-runner", abilities.prepare, [mep, folder, settings, abilities](Channel& channel, WorkerCell& cell) {
-         report_faults_to(&cell.fault);
-         Server(channel, cell, mep, folder, settings, abilities).serve();
-         // The system frees device memory and context with the process; destructors would only take longer.
-         _exit(0);
-       }});
+  return ForkServer::start({"kl-runner", abilities.prepare,
+                            [mep, folder, settings, abilities](Channel& channel, WorkerCell& cell) {
+                              report_faults_to(&cell.fault);
+                              Server(channel, cell, mep, folder, settings, abilities).serve();
+                              // The system frees device memory and context with the process; destructors would only
+                              // take longer.
+                              _exit(0);
+                            },
+                            abilities.apart});
 }
 
 Result<std::string> RunnerProcess::request(uint32_t type, std::string_view body, std::chrono::milliseconds limit,

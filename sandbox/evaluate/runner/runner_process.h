@@ -20,6 +20,7 @@ struct RunnerAbilities {
   LaunchProfiler profile = {};
   KernelTracer trace = {};
   std::function<void()> prepare = {};  ///< Called once in the fork server.
+  bool apart = false;                  ///< ForkServer::Plan::apart; not for a GPU's driver.
 };
 
 class RunnerProcess;

@@ -322,14 +322,26 @@ std::vector<pid_t> children_of(pid_t parent) {
   return found;
 }
 
-/// The runner that has a candidate's process just now, and is a grandchild of this one; 0: none.
+std::string name_of(pid_t process) {
+  std::string name;
+  std::getline(std::ifstream("/proc/" + std::to_string(process) + "/comm") >> std::ws, name);
+  return name;
+}
+
+/// The fork servers; those in a process namespace are children of a process that waits for them.
+std::vector<pid_t> fork_servers() {
+  std::vector<pid_t> found;
+  for (pid_t child : children_of(getpid()))
+    if (name_of(child) == "kl-waiting") std::ranges::copy(children_of(child), std::back_inserter(found));
+    else found.push_back(child);
+  return found;
+}
+
+/// The runner that has a candidate's process just now; 0: none.
 pid_t busy_runner() {
-  for (pid_t fork_server : children_of(getpid()))
-    for (pid_t runner : children_of(fork_server)) {
-      std::string name;
-      std::getline(std::ifstream("/proc/" + std::to_string(runner) + "/comm") >> std::ws, name);
-      if (name == "kl-runner" && !children_of(runner).empty()) return runner;
-    }
+  for (pid_t fork_server : fork_servers())
+    for (pid_t runner : children_of(fork_server))
+      if (name_of(runner) == "kl-runner" && !children_of(runner).empty()) return runner;
   return 0;
 }
 

@@ -151,6 +151,38 @@ TEST(Jail, LetsAToolchainStartProgramsButNotReachTheNetworkOrOtherFiles) {
   EXPECT_TRUE(in_jail(spec, [] { return socket(AF_INET, SOCK_STREAM, 0) < 0 && errno == EPERM ? 0 : 1; }).returned(0));
 }
 
+/// Whether a process with this in its command line runs.
+bool runs(const std::string& words) {
+  for (auto& entry : std::filesystem::directory_iterator("/proc")) {
+    auto line = read_text(entry.path() / "cmdline");
+    if (line.ok() && line->find(words) != line->npos && entry.path().filename() != std::to_string(getpid()))
+      return true;
+  }
+  return false;
+}
+
+TEST(Jail, EndsAToolchainWithAllThatItStartedAndLetsItSignalNobodyElse) {
+  auto folder = TemporaryFolder::create("jail");
+  ASSERT_TRUE(folder.ok());
+  JailSpec spec;
+  spec.kind = JailKind::Toolchain, spec.readable = {"/usr", "/bin", "/lib", "/lib64"}, spec.writable = folder->path();
+  ProcessOptions options;
+  options.prepare = [&] { return enter_jail(spec); };
+  options.timeout = std::chrono::milliseconds(3000);
+  const std::string seconds = "1000." + std::to_string(getpid());
+  auto outcome = run_process({"/bin/sh", "-c", "sleep " + seconds + " & sleep " + seconds}, options);
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_TRUE(outcome->timed_out);
+  bool left = true;
+  for (int tries = 0; left && tries < 200; ++tries) usleep(10'000), left = runs(seconds);
+  EXPECT_FALSE(left);
+  outcome = run_process({"/bin/sh", "-c", "kill -0 " + std::to_string(getpid())}, options);
+  EXPECT_EQ(outcome->exit_code, 1) << outcome->err;
+  outcome = run_process({"/bin/sh", "-c", "kill -SEGV $$"}, options);
+  EXPECT_EQ(outcome->signal, SIGSEGV) << outcome->describe();
+  EXPECT_EQ(run_process({"/bin/sh", "-c", "exit 7"}, options)->exit_code, 7);
+}
+
 TEST(Jail, LimitsMemory) {
   JailSpec spec;
   spec.extra_memory_bytes = 64 << 20;
@@ -203,12 +235,6 @@ TEST(Jail, EndsWithItsParent) {
   waitpid(parent, nullptr, 0);
   EXPECT_EQ(read(link[0], &byte, 1), 0);  // End of file: no process holds the other end any more.
   close(link[0]);
-}
-
-TEST(JailAbilities, ExplainEachMissingMechanism) {
-  auto abilities = jail_abilities();
-  ASSERT_GE(abilities.size(), 3u);
-  for (auto& ability : abilities) EXPECT_EQ(ability.available, ability.detail.empty()) << ability.name;
 }
 
 }  // namespace

@@ -94,11 +94,14 @@ struct Running {
 /// Runs `body` in a forked process, where the driver has not been touched; what it returns is what went wrong.
 std::string elsewhere(const std::function<std::string(Device&)>& body) {
   Mep none;
-  auto fork_server = ForkServer::start({"kl-test", {}, [&](Channel& channel, WorkerCell&) {
+  auto fork_server = ForkServer::start({"kl-test",
+                                        {},
+                                        [&](Channel& channel, WorkerCell&) {
                                           auto device = make_device(0);
                                           channel.send(1, device.ok() ? body(**device) : device.error().message);
                                           _exit(0);
-                                        }});
+                                        },
+                                        /*apart=*/false});
   auto worker = (*fork_server)->spawn();
   if (!worker.ok()) return worker.error().message;
   Frame frame = worker->channel().receive(after(std::chrono::seconds(60)));
