@@ -15,6 +15,8 @@
 #include <utility>
 
 #include "core/base/file.h"
+#include "core/base/shown/outside_text.h"
+#include "core/base/shown/secrets.h"
 #include "core/base/within.h"
 #include "core/model/kernel_key.h"
 #include "reintegrate/app_commands.h"
@@ -414,10 +416,11 @@ class Apply {
     KERNELIFT_ASSIGN(report_.previous, git_.checked_out());
     if (report_.previous != git_.head())
       return refused("the checked-out branch or commit was " + git_.head() + " and is now " + report_.previous);
-    std::string message = "Tune " + r_.mep.kernel_name + "\n\n";
+    std::string message = "Tune " + shown_line(r_.mep.kernel_name) + "\n\n";
     if (!r_.candidate.steps.empty()) message += r_.candidate.note() + "\n\n";
     if (patch_.embeds()) message += patch_.notes[0] + "\n\n";
     message += "The whole application, measured" + report_.where() + ": " + report_.measured->text() + ".\n";
+    message = shown_lines(without_secrets(std::move(message)));
     KERNELIFT_ASSIGN(report_.commit, git_.commit_files(paths_, message, journal_->folder()));
     if (git_.wants_signatures())
       report_.notes.push_back(
