@@ -11,6 +11,8 @@
 
 #include "core/base/file.h"
 #include "core/base/process.h"
+#include "core/base/shown/outside_text.h"
+#include "core/base/shown/secrets.h"
 #include "core/model/element_layout.h"
 #include "core/model/fidelity.h"
 #include "core/model/launch/limits.h"
@@ -44,12 +46,12 @@ Result<std::string> filled(const fs::path& file, const Marks& marks) {
   return out;
 }
 
+/// A string literal that the MEP's program prints: one line. Question marks are escaped for compilers with trigraphs.
 std::string quoted(const std::string& text) {
   std::string out = "\"";
-  for (char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (c == '\n') out += "\\n";
-    else out += c;
+  for (char c : shown_line(text)) {
+    if (c == '"' || c == '\\' || c == '?') out += '\\';
+    out += c;
   }
   return out + "\"";
 }
@@ -234,6 +236,7 @@ std::string defines(const std::vector<std::string>& flags) {
     bool undefine = flags[i].starts_with("-U");
     if (!flags[i].starts_with("-D") && !undefine) continue;
     std::string word = flags[i].size() > 2 ? flags[i].substr(2) : i + 1 < flags.size() ? flags[++i] : "";
+    std::replace(word.begin(), word.end(), '\n', ' ');
     if (word.empty()) continue;
     size_t equals = word.find('=');
     std::string name = word.substr(0, equals), plain = name.substr(0, name.find('('));
@@ -329,13 +332,13 @@ std::string readme_instances(const Mep& mep) {
     for (auto& region : instance.regions) bytes += region.size;
     char line[256];
     std::snprintf(
-        line, sizeof line, "- `%s`: `%s`, %llu bytes of memory in %zu buffers, %.1f us in the application, %s\n",
-        instance.id.c_str(), instance.geometry.text().c_str(), static_cast<unsigned long long>(bytes),
-        instance.regions.size(), instance.microseconds,
+        line, sizeof line, ": `%s`, %llu bytes of memory in %zu buffers, %.1f us in the application, %s\n",
+        instance.geometry.text().c_str(), static_cast<unsigned long long>(bytes), instance.regions.size(),
+        instance.microseconds,
         instance.held_out
             ? "held out: for verification only"
             : ("stands for " + std::to_string(int(100 * instance.weight + 0.5)) + " % of the kernel's time").c_str());
-    text += line;
+    text += "- " + markdown_code(instance.id) + line;
   }
   return text.empty() ? "None.\n" : text;
 }
@@ -347,17 +350,18 @@ std::string readme_trust(const MepProgram& program) {
                                     : "the application's whole translation unit as one text";
   text += mep.proven ? ", proven to compile to the same code as the original"
                      : ", NOT proven to be the same as the original";
-  text += mep.proof_note.empty() ? ".\n" : " (" + mep.proof_note + ").\n";
-  if (!mep.linked.empty()) text += "- " + mep.linked_text() + ".\n";
-  text += mep.inputs == "capture"
-              ? "- Inputs and answers: recorded from the running application on " + mep.captured_on + ".\n"
-              : "- Inputs: SYNTHESISED from the parameters' types; the application never gave these to the kernel.\n";
+  text += mep.proof_note.empty() ? ".\n" : " (" + markdown_text(mep.proof_note) + ").\n";
+  if (!mep.linked.empty()) text += "- " + markdown_text(mep.linked_text()) + ".\n";
+  text +=
+      mep.inputs == "capture"
+          ? "- Inputs and answers: recorded from the running application on " + markdown_text(mep.captured_on) + ".\n"
+          : "- Inputs: SYNTHESISED from the parameters' types; the application never gave these to the kernel.\n";
   if (mep.captured_on == "cpu" && mep.inputs == "capture")
     text +=
         "- The answers come from Kernelift's CPU device, with its mathematics library and order of operations. A GPU "
         "may differ in "
         "the last digits of floating-point results, and in any result that depends on the order of atomics.\n";
-  for (auto& limit : program.limits) text += "- " + limit + "\n";
+  for (auto& limit : program.limits) text += "- " + markdown_text(limit) + "\n";
   return text;
 }
 
@@ -417,19 +421,20 @@ std::string readme_fidelity(const Mep& mep) {
           "itself derives one per buffer from how far rounding alone moves the original's results.\n";
   for (auto& instance : mep.instances) {
     auto& vivo = instance.in_vivo;
-    text += "- `" + instance.id + "`: ";
+    text += "- " + markdown_code(instance.id) + ": ";
     std::snprintf(line, sizeof line, "%.3f us", instance.microseconds);
     if (instance.microseconds <= 0) text += "its duration in the application is not known";
     else
       text += std::string(line) + " in the application (" +
-              (vivo.how.empty() ? "as the recorder measured it" : vivo.how) + "), compared with the " +
+              (vivo.how.empty() ? "as the recorder measured it" : markdown_text(vivo.how)) + "), compared with the " +
               (vivo.cache == "cold" ? "cold" : "warm") + " time here, chosen when it was extracted" +
-              (vivo.why.empty() ? "" : ": " + vivo.why);
+              (vivo.why.empty() ? "" : ": " + markdown_text(vivo.why));
     if (std::string settings = settings_text(instance); !settings.empty()) text += "; launched with " + settings;
     text += ".\n";
   }
   if (!mep.compile_command.empty())
-    text += "- The application's own compile command: `" + join_command(mep.compile_command) + "`\n";
+    text += "- The application's own compile command: " +
+            markdown_code(without_secrets(join_command(mep.compile_command))) + "\n";
   return text;
 }
 
@@ -485,8 +490,9 @@ Status write_mep_program(const MepProgram& program, const fs::path& templates, c
       {"STANDARD", standard_of(mep.compile_flags)},
       {"OPTIONS", options},
       {"INSTANCE_COUNT", std::to_string(count) + (count == 1 ? " recorded launch" : " recorded launches")},
-      {"KERNEL_NAME", mep.kernel_name},
-      {"BUILD", words.compiler + flags + " " + main_file},
+      {"KERNEL_NAME", comment_text(mep.kernel_name)},
+      {"KERNEL_TITLE", markdown_text(mep.kernel_name)},
+      {"BUILD", shown_line(words.compiler + flags + " " + main_file)},
       {"TABLES", tables},
       {"DEFINES", defines(mep.compile_flags)},
       {"KERNEL_FILE", kernel_file},
@@ -498,7 +504,7 @@ Status write_mep_program(const MepProgram& program, const fs::path& templates, c
       {"KERNEL", mep.kernel_name},
       {"COUNT", std::to_string(count)},
       {"TOOLKIT", words.toolkit},
-      {"ORIGIN", "Kernel `" + mep.kernel_key + "`, `" + program.origin + "`."},
+      {"ORIGIN", "Kernel " + markdown_code(mep.kernel_key) + ", " + markdown_code(program.origin) + "."},
       {"INSTANCES", readme_instances(mep)},
       {"TRUST", readme_trust(program)},
       {"FIDELITY", fidelity_text({}) + readme_fidelity(mep)},
@@ -506,7 +512,7 @@ Status write_mep_program(const MepProgram& program, const fs::path& templates, c
       {"TOLERANCE", tolerance},
       {"CLOSURE", program.closure.empty()
                       ? ""
-                      : "\n## What " + kernel_file + " was taken from\n```\n" + program.closure + "```\n"},
+                      : "\n## What " + kernel_file + " was taken from\n" + markdown_block(program.closure)},
   };
   // All is put together before anything is written: templates that do not fit leave no half a MEP.
   KERNELIFT_ASSIGN(std::string main_text, filled(templates / "common/main.in", marks));

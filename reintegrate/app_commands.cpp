@@ -2,6 +2,7 @@
 #include "reintegrate/app_commands.h"
 
 #include "core/base/file.h"
+#include "core/base/shown/secrets.h"
 #include "reintegrate/interruption.h"
 
 namespace kernelift::reintegrate {
@@ -22,7 +23,7 @@ Result<CommandOutcome> AppCommands::run(const std::string& name, const std::stri
   options.timeout = timeout;
   auto ran = run_interruptibly({"/bin/sh", "-c", line}, options, Ending::Killed);
   if (!ran.ok()) return std::move(ran).error();
-  KERNELIFT_TRY(write_atomically(logs_ / (name + ".log"), "$ " + line + "\n" + ran->out + ran->err));
+  KERNELIFT_TRY(write_atomically(logs_ / (name + ".log"), without_secrets("$ " + line + "\n" + ran->out + ran->err)));
   CommandOutcome outcome;
   outcome.ok = ran->ok();
   outcome.interrupted = InterruptGuard::interrupted();

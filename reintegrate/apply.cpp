@@ -17,6 +17,8 @@
 #include <utility>
 
 #include "core/base/file.h"
+#include "core/base/shown/outside_text.h"
+#include "core/base/shown/secrets.h"
 #include "core/base/within.h"
 #include "core/model/kernel_key.h"
 #include "reintegrate/app_commands.h"
@@ -468,12 +470,12 @@ class Apply {
 
   /// Before the trial, for hooks that judge it, without the trial's figures.
   std::string commit_message() const {
-    std::string message = "Tune " + r_.mep.kernel_name + "\n\n";
+    std::string message = "Tune " + shown_line(r_.mep.kernel_name) + "\n\n";
     if (!r_.candidate.steps.empty()) message += r_.candidate.note() + "\n\n";
     if (patch_.embeds()) message += patch_.notes[0] + "\n\n";
     message += "The whole application, measured" + report_.where() + ": " +
                (report_.measured ? report_.measured->text() : "1.000x") + ".\n";
-    return message;
+    return shown_lines(without_secrets(std::move(message)));
   }
 
   Status commit() {

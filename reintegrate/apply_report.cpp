@@ -6,6 +6,8 @@
 #include <string_view>
 
 #include "core/base/process.h"
+#include "core/base/shown/outside_text.h"
+#include "core/base/shown/secrets.h"
 
 namespace kernelift::reintegrate {
 namespace {
@@ -64,7 +66,7 @@ std::optional<double> Prediction::whole() const {
 std::string ApplyReport::text() const {
   std::string text = abridged(diff);
   if (!diff.empty()) text += "\n";
-  for (auto& note : notes) text += "note: " + note + "\n";
+  for (auto& note : notes) text += "note: " + shown_line(note) + "\n";
   if (auto whole = predicted.whole()) {
     std::string others = text_of(predicted.others);
     text += format("predicted  %.3fx for the application (the kernel is %.1f %% of it and became %.2fx as fast", *whole,
@@ -72,7 +74,7 @@ std::string ApplyReport::text() const {
             (others.empty() ? "" : "; other kernels with the new values: ") + others + ")\n";
   }
   if (measured) text += "measured   " + measured->text() + where() + "\n";
-  text += std::string(kept() ? "kept: " : tried() ? "rolled back: " : "not tried: ") + why + "\n";
+  text += std::string(kept() ? "kept: " : tried() ? "rolled back: " : "not tried: ") + shown_lines(why) + "\n";
   if (!kept()) return text;
   text += branch.empty() ? "The originals are in " + originals
                          : "The patch is on branch " + branch + " (" + commit.substr(0, 10) + ")" +
@@ -107,30 +109,30 @@ Json to_json(const ApplyReport& report) {
     passed_over.push_back({{"candidate", one.candidate}, {"label", one.label}, {"why", one.why}});
   auto known = [](double value) { return value > 0 ? Json(value) : Json(nullptr); };
   auto whole = report.predicted.whole();
-  return {{"outcome", name(report.outcome)},
-          {"kept", report.kept()},
-          {"why", report.why},
-          {"kernel", report.kernel},
-          {"candidate", report.candidate > 0 ? Json(report.candidate) : Json(nullptr)},
-          {"passed_over", passed_over},
-          {"files", report.files},
-          {"diff", report.diff},
-          {"embeds_ptx", report.embeds},
-          {"notes", report.notes},
-          {"predicted",
-           {{"kernel_gain", known(report.predicted.kernel_gain)},
-            {"kernel_share", known(report.predicted.kernel_share)},
-            {"others", others},
-            {"whole", whole ? Json(*whole) : Json(nullptr)}}},
-          {"measured", report.measured ? to_json(*report.measured) : Json(nullptr)},
-          {"on_cpu", report.on_cpu},
-          {"branch", report.branch},
-          {"repository", report.repository},
-          {"commit", report.commit},
-          {"previous", report.previous},
-          {"way_back", report.way_back()},
-          {"originals", report.originals},
-          {"at", report.at}};
+  return json_without_secrets({{"outcome", name(report.outcome)},
+                               {"kept", report.kept()},
+                               {"why", report.why},
+                               {"kernel", report.kernel},
+                               {"candidate", report.candidate > 0 ? Json(report.candidate) : Json(nullptr)},
+                               {"passed_over", passed_over},
+                               {"files", report.files},
+                               {"diff", report.diff},
+                               {"embeds_ptx", report.embeds},
+                               {"notes", report.notes},
+                               {"predicted",
+                                {{"kernel_gain", known(report.predicted.kernel_gain)},
+                                 {"kernel_share", known(report.predicted.kernel_share)},
+                                 {"others", others},
+                                 {"whole", whole ? Json(*whole) : Json(nullptr)}}},
+                               {"measured", report.measured ? to_json(*report.measured) : Json(nullptr)},
+                               {"on_cpu", report.on_cpu},
+                               {"branch", report.branch},
+                               {"repository", report.repository},
+                               {"commit", report.commit},
+                               {"previous", report.previous},
+                               {"way_back", report.way_back()},
+                               {"originals", report.originals},
+                               {"at", report.at}});
 }
 
 Json undone(Json report) {

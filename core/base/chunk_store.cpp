@@ -13,6 +13,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "core/base/descriptor.h"
 #include "core/base/file.h"
 
 namespace fs = std::filesystem;
@@ -153,7 +154,7 @@ struct RecordMaker {
 
 struct ChunkWriter::State {
   fs::path file;
-  int fd = -1;
+  OwnFile own;
   std::mutex mutex;             ///< Guards the members below; hashing and compression are done without it.
   uint64_t end = 0, begun = 0;  ///< End of the file; end of the part whose write-back was started.
   struct Known {
@@ -173,10 +174,6 @@ struct ChunkWriter::State {
 
   std::unordered_map<Hash, Known, HashOfHash> known;
   std::vector<std::unique_ptr<RecordMaker>> idle;
-
-  ~State() {
-    if (fd >= 0) close(fd);
-  }
 };
 
 ChunkWriter::ChunkWriter(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -185,13 +182,12 @@ ChunkWriter::~ChunkWriter() = default;
 Result<std::unique_ptr<ChunkWriter>> ChunkWriter::create(const fs::path& file) {
   auto state = std::make_unique<State>();
   state->file = file;
-  state->fd = open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-  if (state->fd < 0) return file_error("create", file);
+  KERNELIFT_ASSIGN(state->own, OwnFile::create(file));
   state->idle.push_back(std::make_unique<RecordMaker>());
   if (!state->idle.back()->zstd) return environment_error("cannot write " + file.string() + ": out of memory");
   FileHead head{{}, kChunkStoreVersion, kOldestReader};
   std::memcpy(head.magic, kFileMagic, sizeof kFileMagic);
-  if (!write_at(state->fd, &head, sizeof head, 0)) return file_error("write", file);
+  if (!write_at(state->own.number(), &head, sizeof head, 0)) return file_error("write", file);
   state->end = sizeof head;
   return std::unique_ptr<ChunkWriter>(new ChunkWriter(std::move(state)));
 }
@@ -204,11 +200,13 @@ Result<Hash> ChunkWriter::store(std::span<const std::byte> bytes, const Hash* ba
   State& s = *state_;
   Hash hash = hash_bytes(bytes);
   std::unique_ptr<RecordMaker> maker;
-  int chain = 0;
+  int chain = 0, fd = -1;
   std::vector<std::pair<Hash, Place>> bases;  // A copy, so that the chunks are read without the lock.
   {
     std::lock_guard lock(s.mutex);
     if (s.known.contains(hash)) return hash;
+    KERNELIFT_TRY(s.own.hold());
+    fd = s.own.number();
     if (!s.idle.empty()) maker = std::move(s.idle.back()), s.idle.pop_back();
     if (base)
       if (auto found = s.known.find(*base);
@@ -220,7 +218,7 @@ Result<Hash> ChunkWriter::store(std::span<const std::byte> bytes, const Hash* ba
   if (!maker) maker = std::make_unique<RecordMaker>();
   RecordHead head{kRecordMagic, kZstd, hash.high, hash.low, static_cast<uint32_t>(bytes.size()), 0, 0};
   size_t stored = 0;
-  if (chain > 0) stored = maker->difference(s.fd, bytes, bases);
+  if (chain > 0) stored = maker->difference(fd, bytes, bases);
   if (stored > 0) {
     head.encoding = kDifference;
   } else {
@@ -241,10 +239,12 @@ Result<Hash> ChunkWriter::store(std::span<const std::byte> bytes, const Hash* ba
   std::memset(data + stored, 0, size - sizeof head - stored);
   std::lock_guard lock(s.mutex);
   if (!s.known.contains(hash)) {  // Another thread may have stored an equal chunk meanwhile.
-    if (!write_at(s.fd, record.data(), size, s.end)) {
+    KERNELIFT_TRY(s.own.hold());
+    fd = s.own.number();
+    if (!write_at(fd, record.data(), size, s.end)) {
       Error error = file_error("write", s.file);
       // Cuts off the half-written record, so that the file remains sound.
-      if (ftruncate(s.fd, static_cast<off_t>(s.end)) != 0) error.message += " (and its tail could not be cut off)";
+      if (ftruncate(fd, static_cast<off_t>(s.end)) != 0) error.message += " (and its tail could not be cut off)";
       return error;
     }
     s.known[hash] = {{s.end + sizeof head, head.raw, head.stored, head.encoding}, chain};
@@ -253,7 +253,7 @@ Result<Hash> ChunkWriter::store(std::span<const std::byte> bytes, const Hash* ba
     if (s.end - s.begun >= kWriteBack) {
       // Write-back starts now, not at the sync that a caller waits for. Where the system does not offer this, it starts
       // later.
-      sync_file_range(s.fd, static_cast<off_t>(s.begun), static_cast<off_t>(s.end - s.begun), SYNC_FILE_RANGE_WRITE);
+      sync_file_range(fd, static_cast<off_t>(s.begun), static_cast<off_t>(s.end - s.begun), SYNC_FILE_RANGE_WRITE);
       s.begun = s.end;
     }
   }
@@ -262,7 +262,13 @@ Result<Hash> ChunkWriter::store(std::span<const std::byte> bytes, const Hash* ba
 }
 
 Status ChunkWriter::sync() {
-  if (fdatasync(state_->fd) != 0 && errno != EINVAL) return file_error("write", state_->file);
+  int fd = -1;
+  {
+    std::lock_guard lock(state_->mutex);
+    KERNELIFT_TRY(state_->own.hold());
+    fd = state_->own.number();
+  }
+  if (fdatasync(fd) != 0 && errno != EINVAL) return file_error("write", state_->file);
   return done();
 }
 
@@ -322,7 +328,7 @@ ChunkReader::~ChunkReader() = default;
 Result<std::unique_ptr<ChunkReader>> ChunkReader::open(const fs::path& file) {
   auto state = std::make_unique<State>();
   state->file = file;
-  state->fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  state->fd = above_standard(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
   if (state->fd < 0) return file_error("read", file);
   struct stat info{};
   if (fstat(state->fd, &info) != 0) return file_error("read", file);

@@ -12,6 +12,8 @@
 #include "core/base/abandoned_folders.h"
 
 
+#include "core/base/descriptor.h"
+
 namespace fs = std::filesystem;
 
 namespace kernelift {
@@ -33,7 +35,7 @@ namespace {
 
 template <class Container>
 Result<Container> read_all(const fs::path& path) {
-  int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  int fd = above_standard(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (fd < 0) return file_error("read", path);
   struct stat info{};
   if (fstat(fd, &info) == 0 && S_ISDIR(info.st_mode)) {
@@ -84,10 +86,16 @@ Status replace_file(const fs::path& path, const std::function<Status(int fd)>& f
   fs::path folder = folder_of(path);
   fs::create_directories(folder, code);
   std::string temporary = (folder / ("." + path.filename().string() + ".XXXXXX")).string();
-  int fd = mkostemp(temporary.data(), O_CLOEXEC);
-  if (fd < 0) return file_error("write", path);
   struct stat old{};
-  bool replaces = stat(path.c_str(), &old) == 0 && S_ISREG(old.st_mode);
+  const bool exists = stat(path.c_str(), &old) == 0;
+  bool replaces = exists && S_ISREG(old.st_mode);
+  if (exists && !replaces && !S_ISDIR(old.st_mode))
+    return environment_error(
+        "cannot write " + path.string() +
+        ": it is a device, pipe or socket, and Kernelift keeps files of its own there; remove it, or "
+        "choose another place with --state DIR");
+  int fd = above_standard(mkostemp(temporary.data(), O_CLOEXEC));
+  if (fd < 0) return file_error("write", path);
   [[maybe_unused]] int owner =
       replaces ? fchown(fd, old.st_uid, old.st_gid) : 0;  // Only root may; for other users the owner is the same.
   fchmod(fd, replaces ? old.st_mode & 07777 : 0644);
@@ -100,7 +108,7 @@ Status replace_file(const fs::path& path, const std::function<Status(int fd)>& f
 
 Status write_atomically(const fs::path& path, std::span<const std::byte> bytes) {
   KERNELIFT_TRY(replace_file(path, [&](int fd) { return write_fully(fd, bytes, path); }));
-  if (int dir = open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); dir >= 0) {
+  if (int dir = above_standard(open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)); dir >= 0) {
     fsync(dir);
     close(dir);
   }

@@ -1,10 +1,11 @@
 // Keys, geometry and JSON of candidates; see candidate.h.
 #include "core/model/candidate.h"
 
-#include "core/model/launch/limits.h"
-
 #include <algorithm>
 #include <array>
+
+#include "core/base/shown/outside_text.h"
+#include "core/model/launch/limits.h"
 
 namespace kernelift {
 namespace {
@@ -237,7 +238,7 @@ std::string Candidate::note() const {
     text += (begin == 0 ? "" : "; ") + steps[begin].text();
     if (end - begin > 1) text += end - begin == 2 ? ", twice" : ", " + std::to_string(end - begin) + " times";
   }
-  return text;
+  return shown_line(text);  // A model may have written it; the steps keep it as it came.
 }
 
 void Candidate::add_step(Step step) {

@@ -15,9 +15,12 @@
 #include <cstdio>
 #include <cstring>
 
+#include "core/base/artefact.h"
 #include "core/base/chunk_store.h"
+#include "core/base/descriptor.h"
 #include "core/base/file.h"
 #include "core/base/parallel.h"
+#include "core/model/launch/limits.h"
 
 namespace fs = std::filesystem;
 
@@ -45,7 +48,7 @@ Json image_to_json(const Image& image) {
 
 Image image_from_json(const Json& from) {
   Image image;
-  image.size = from.at("size");
+  image.size = whole<uint64_t>(from.at("size"));
   for (auto& chunk : from.at("chunks")) {
     auto hash = Hash::from_hex(chunk.get<std::string>());
     if (!hash) malformed("a chunk's name is not 32 hex digits");
@@ -149,7 +152,7 @@ CapturedInstance instance_from_json(const Json& from) {
   instance.launch_index = from.at("launch_index");
   for (auto& entry : from.at("regions")) {
     CapturedRegion region;
-    region.address = entry.at("address");
+    region.address = whole<uint64_t>(entry.at("address"));
     auto kind = memory_kind_from_name(entry.at("kind"));
     if (!kind.ok()) malformed(kind.error().message);
     region.kind = *kind;
@@ -162,7 +165,7 @@ CapturedInstance instance_from_json(const Json& from) {
     variable.name = entry.at("name");
     variable.key = entry.at("key");
     variable.constant = entry.at("constant");
-    variable.address = entry.at("address");
+    variable.address = whole<uint64_t>(entry.at("address"));
     images_from_json(entry, variable.address, variable.before, variable.after);
     instance.variables.push_back(std::move(variable));
   }
@@ -239,7 +242,9 @@ CaptureInfo info_from_json(const Json& from) {
 }
 
 /// Appends all of `text`, or nothing.
-Status append(int fd, uint64_t& end, std::string_view text, const fs::path& file) {
+Status append(OwnFile& own, uint64_t& end, std::string_view text, const fs::path& file) {
+  KERNELIFT_TRY(own.hold());
+  const int fd = own.number();
   for (uint64_t at = 0; at < text.size();) {
     ssize_t put = pwrite(fd, text.data() + at, text.size() - at, static_cast<off_t>(end + at));
     if (put < 0 && errno == EINTR) continue;
@@ -281,8 +286,20 @@ Json to_json(const Geometry& geometry) {
 }
 
 Geometry geometry_from_json(const Json& from) {
-  auto dim = [](const Json& axes) { return Dim3{axes.at(0), axes.at(1), axes.at(2)}; };
-  return {dim(from.at("grid")), dim(from.at("block")), from.at("shared_bytes"), from.at("cooperative")};
+  auto dim = [](const Json& axes) {
+    return Dim3{whole<uint32_t>(axes.at(0)), whole<uint32_t>(axes.at(1)), whole<uint32_t>(axes.at(2))};
+  };
+  Geometry geometry{dim(from.at("grid")), dim(from.at("block")), whole<uint32_t>(from.at("shared_bytes")),
+                    from.at("cooperative")};
+  auto within = [](const Dim3& dim, const Dim3& most) {
+    return dim.x >= 1 && dim.y >= 1 && dim.z >= 1 && dim.x <= most.x && dim.y <= most.y && dim.z <= most.z;
+  };
+  // Grids of HIP may be larger along y and z than CUDA's.
+  constexpr uint32_t kMost = kLargestGrid.x;
+  if (!within(geometry.grid, {kMost, kMost, kMost}) || !within(geometry.block, kLargestBlock) ||
+      geometry.block.count() > kMostThreadsPerBlock)
+    malformed("no kernel can have been launched with " + geometry.text());
+  return geometry;
 }
 
 Json to_json(const std::vector<Parameter>& parameters) {
@@ -293,7 +310,8 @@ Json to_json(const std::vector<Parameter>& parameters) {
 
 std::vector<Parameter> parameters_from_json(const Json& from) {
   std::vector<Parameter> parameters;
-  for (auto& entry : from) parameters.push_back({entry.at("offset"), entry.at("size")});
+  for (auto& entry : from)
+    parameters.push_back({whole<uint32_t>(entry.at("offset")), whole<uint32_t>(entry.at("size"))});
   return parameters;
 }
 
@@ -376,12 +394,8 @@ std::vector<std::byte> bytes_from_hex(const Json& from) {
 struct CaptureWriter::State {
   fs::path folder;
   std::unique_ptr<ChunkWriter> chunks;
-  int journal = -1;
+  OwnFile journal;
   uint64_t journal_end = 0;
-
-  ~State() {
-    if (journal >= 0) close(journal);
-  }
 };
 
 CaptureWriter::CaptureWriter(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -395,8 +409,7 @@ Result<std::unique_ptr<CaptureWriter>> CaptureWriter::create(const fs::path& fol
   if (code) return environment_error("cannot create " + folder.string() + ": " + code.message());
   KERNELIFT_ASSIGN(state->chunks, ChunkWriter::create(folder / kBlobs));
   fs::path journal = folder / kJournal;
-  state->journal = open(journal.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-  if (state->journal < 0) return file_error("create", journal);
+  KERNELIFT_ASSIGN(state->journal, OwnFile::create(journal));
   std::string head = compact(artefact(kJournalFormat, kCaptureVersion, kCaptureVersion)) + "\n";
   KERNELIFT_TRY(append(state->journal, state->journal_end, head, journal));
   return std::unique_ptr<CaptureWriter>(new CaptureWriter(std::move(state)));
@@ -442,6 +455,7 @@ struct Capture::State {
   CaptureInfo info;
   std::vector<CapturedInstance> instances;
   std::vector<std::string> damage;
+  std::string lost_marks;
   std::unique_ptr<ChunkReader> chunks;
 
   Status read_journal(const fs::path& file) {
@@ -493,13 +507,13 @@ struct Capture::State {
       return reading(file.string(), [&] {
         const Json& body = value.at("capture");
         if (hash_text(compact(body)).hex() != value.at("hash").get<std::string>())
-          malformed("the checksum does not match");
+          malformed("its checksum does not match");
         return info_from_json(body);
       });
     }();
     if (newer) return std::move(read).error();
     if (read.ok()) info = std::move(*read);
-    else damage.push_back(read.error().message);
+    else damage.push_back(read.error().message), lost_marks = damage.back();
     return done();
   }
 };
@@ -508,6 +522,7 @@ Capture::Capture(std::shared_ptr<const State> state) : state_(std::move(state)) 
 const CaptureInfo& Capture::info() const { return state_->info; }
 const std::vector<CapturedInstance>& Capture::instances() const { return state_->instances; }
 const std::vector<std::string>& Capture::damage() const { return state_->damage; }
+const std::string& Capture::lost_marks() const { return state_->lost_marks; }
 
 Result<Capture> Capture::open(const fs::path& folder) {
   std::error_code code;

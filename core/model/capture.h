@@ -193,6 +193,9 @@ class Capture {
   const CaptureInfo& info() const;
   const std::vector<CapturedInstance>& instances() const;
   const std::vector<std::string>& damage() const;  ///< Empty for a sound capture.
+  /// Why what the manifest says of the instances, which of them are held out among it, is not known though there is
+  /// one; empty if it is known, or the application was killed before it wrote any.
+  const std::string& lost_marks() const;
   /// Reads an image back; every chunk's checksum is verified.
   Result<std::vector<std::byte>> load(const Image& image) const;
   /// The same, into memory of the image's size, on all cores.

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "core/base/file.h"
+#include "core/base/shown/outside_text.h"
 
 namespace kernelift {
 namespace {
@@ -105,7 +106,7 @@ std::string fidelity_text(const std::vector<Fidelity>& replays) {
     text +=
         "- Grade: not known, because the MEP was not replayed yet. `kernelift replay` determines it and writes it here "
         "and to `fidelity.json`.\n";
-  for (auto& replay : replays) text += "- Grade: " + replay.text() + ".\n";
+  for (auto& replay : replays) text += "- Grade: " + markdown_text(replay.text()) + ".\n";
   return text + std::string(kEnd);
 }
 

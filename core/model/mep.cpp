@@ -10,6 +10,7 @@
 #include <cstring>
 #include <sstream>
 
+#include "core/base/artefact.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/parallel.h"
@@ -22,6 +23,9 @@ namespace kernelift {
 namespace {
 
 constexpr const char* kFormat = "kernelift-mep";
+constexpr int kOldestReader = 1;  ///< Version 2 added the checksum, which version 1 ignores.
+constexpr int kFirstWithChecksum = 2;
+constexpr const char* kAgain = "extract the MEP again";
 constexpr std::string_view kDataSuffix = ".bin";
 
 /// A name such as "3f…e.bin", which cannot lead out of data/.
@@ -68,7 +72,7 @@ Status write_sparsely(int fd, std::span<const std::byte> bytes, const fs::path& 
 MepSymbolSlot symbol_from_json(const Json& from, const MepInstance& of) {
   MepSymbolSlot slot;
   slot.region = from.value("region", -1), slot.variable = from.value("variable", -1);
-  slot.offset = from.at("offset"), slot.addend = from.at("addend");
+  slot.offset = whole<uint64_t>(from.at("offset")), slot.addend = whole<uint64_t>(from.at("addend"));
   slot.key = from.at("key"), slot.spelling = from.at("spelling"), slot.name = from.at("name");
   bool sound = slot.region < int(of.regions.size()) && slot.variable < int(of.variables.size()) &&
                (slot.region < 0 || slot.variable < 0);
@@ -99,8 +103,8 @@ MepInstance instance_from_json(const Json& from) {
                         in_vivo->value("own", 0.0),    in_vivo->value("why", "")};
   for (auto& entry : from.at("regions")) {
     MepRegion region;
-    region.address = entry.at("address");
-    region.size = entry.at("size");
+    region.address = whole<uint64_t>(entry.at("address"));
+    region.size = whole<uint64_t>(entry.at("size"));
     if (region.size > ~region.address) malformed("memory of instance " + instance.id + " ends behind the last address");
     auto kind = memory_kind_from_name(entry.at("kind"));
     if (!kind.ok()) malformed(kind.error().message);
@@ -108,12 +112,13 @@ MepInstance instance_from_json(const Json& from) {
     region.before = data_name(entry.at("before"));
     region.after = optional_data_name(entry.at("after"));
     region.reached_from = Origin::parse(entry.at("reached_from").get<std::string>());
-    region.parameter = entry.at("parameter");
+    region.parameter = whole<int>(entry.at("parameter"));
+    if (region.parameter < -1) malformed("a parameter has no number " + std::to_string(region.parameter));
     region.element = entry.at("element");
     region.rewritten = entry.value("rewritten", false);
     region.part_of = entry.value("part_of", uint64_t(0));
     if (auto pointers = entry.find("pointers"); pointers != entry.end()) {
-      region.pointer_stride = pointers->at("stride");
+      region.pointer_stride = whole<uint64_t>(pointers->at("stride"));
       region.pointer_offsets = pointers->at("offsets").get<std::vector<uint32_t>>();
       for (uint32_t offset : region.pointer_offsets)
         if (uint64_t(offset) + sizeof(uint64_t) > region.pointer_stride)
@@ -128,7 +133,7 @@ MepInstance instance_from_json(const Json& from) {
     variable.spelling = entry.at("spelling");
     variable.element = entry.at("element");
     variable.constant = entry.at("constant");
-    variable.size = entry.at("size");
+    variable.size = whole<uint64_t>(entry.at("size"));
     variable.before = data_name(entry.at("before"));
     variable.after = optional_data_name(entry.at("after"));
     variable.recorded_name = entry.value("recorded_name", "");
@@ -199,6 +204,7 @@ Mep mep_from_json(const Json& from) {
     for (auto& entry : *siblings) mep.sibling_launches.push_back(launch_from_json(entry));
   mep.unseen_launches = from.value("unseen_launches", "");
   for (auto& entry : from.at("knobs")) mep.knobs.push_back(knob_from_json(entry));
+  check_blocks(mep.launches, mep.knobs);
   mep.captured_on = from.at("captured_on");
   mep.inputs = from.at("inputs");
   mep.app_root = from.at("app_root");
@@ -207,8 +213,7 @@ Mep mep_from_json(const Json& from) {
   return mep;
 }
 
-/// Compares the sizes in mep.json with those of the data files, because mep.json has no checksum. A missing file is
-/// reported when it is loaded.
+/// Compares the sizes in mep.json with those of the data files. A missing file is reported when it is loaded.
 Status check_sizes(const Mep& mep, const fs::path& folder) {
   auto holds = [&](const std::string& file, uint64_t size, const std::string& what) -> Status {
     std::error_code code;
@@ -325,16 +330,14 @@ Result<Mep> Mep::read(const fs::path& folder) {
   std::error_code code;
   if (!fs::exists(file, code))
     return usage_error(folder.string() + " is not a MEP (no mep.json in it); make one with kernelift extract");
-  auto value = read_json(file);
-  if (!value.ok()) return environment_error(value.error().message + "; extract the MEP again");
-  KERNELIFT_TRY(check_artefact(*value, kFormat, kMepVersion, file.string()));
-  KERNELIFT_ASSIGN(Mep mep, reading(file.string(), [&] { return mep_from_json(*value); }));
+  KERNELIFT_ASSIGN(Json value, read_artefact(file, kFormat, kMepVersion, kFirstWithChecksum, kAgain));
+  KERNELIFT_ASSIGN(Mep mep, reading(file.string(), [&] { return mep_from_json(value); }));
   KERNELIFT_TRY(check_sizes(mep, folder));
   return mep;
 }
 
 Status Mep::write(const fs::path& folder) const {
-  Json value = artefact(kFormat, kMepVersion, kMepVersion), sliced = Json::array();
+  Json value = artefact(kFormat, kMepVersion, kOldestReader), sliced = Json::array();
   for (auto& one : functions)
     sliced.push_back({{"name", one.name},
                       {"file", one.file},
@@ -368,7 +371,7 @@ Status Mep::write(const fs::path& folder) const {
   value["app_root"] = app_root;
   value["tolerance"] = {{"relative", tolerance.relative}, {"absolute", tolerance.absolute}};
   value["instances"] = list_to_json(instances);
-  return write_json(folder / "mep.json", value);
+  return write_json(folder / "mep.json", with_checksum(value));
 }
 
 Result<std::vector<std::byte>> Mep::load(const fs::path& folder, const std::string& file) {

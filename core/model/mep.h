@@ -12,7 +12,7 @@
 
 namespace kernelift {
 
-inline constexpr int kMepVersion = 1;
+inline constexpr int kMepVersion = 2;
 
 /// The file and line from which a line of kernel.cu comes; `file` is empty for lines that the writer added.
 struct LineOrigin {

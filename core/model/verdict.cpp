@@ -6,6 +6,7 @@
 
 #include "core/base/hash.h"
 #include "core/base/json_member.h"
+#include "core/base/shown/outside_text.h"
 
 namespace kernelift {
 namespace {
@@ -187,7 +188,8 @@ std::string Verdict::text() const {
     text += ": " + buffer + line + " expected " + expected + ", got " + got;
   }
   if (!detail.empty()) text += ": " + detail;
-  return text;
+  return shown_line(
+      text);  // Asserts, printf and diagnostics are the candidate's own words; `detail` keeps them as they came.
 }
 
 Json to_json(const Verdict& verdict) {

@@ -1,6 +1,8 @@
 // Files, processes, hashes and JSON of core/base.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -8,11 +10,13 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/base/artefact.h"
 #include "core/base/executable.h"
 #include "core/base/file.h"
 #include "core/base/hash.h"
 #include "core/base/json.h"
 #include "core/base/abandoned_folders.h"
+#include "core/base/output.h"
 #include "core/base/places.h"
 #include "core/base/process.h"
 
@@ -71,6 +75,91 @@ TEST(File, KeepsTheOldContentWhenTheNewCannotBeWritten) {
   EXPECT_NE(failed.error().message.find(path.string()), std::string::npos);
   EXPECT_EQ(*read_text(path), "old");
   EXPECT_EQ(std::distance(fs::directory_iterator(folder->path()), {}), 1) << "the temporary file was left behind";
+}
+
+TEST(File, WritesOutputThroughLinksAndIntoPipesAndDevices) {
+  auto folder = TemporaryFolder::create("kl-output");
+  ASSERT_TRUE(folder.ok());
+  const fs::path target = folder->path() / "target", link = folder->path() / "link", fifo = folder->path() / "fifo";
+  ASSERT_TRUE(write_atomically(target, std::string_view("a longer text of before")).ok());
+  fs::create_symlink(target, link);
+  ASSERT_TRUE(write_output(link, "new").ok());
+  EXPECT_TRUE(fs::is_symlink(link));
+  EXPECT_EQ(*read_text(target), "new");
+  const fs::path nowhere = folder->path() / "nowhere", dangling = folder->path() / "dangling";
+  fs::create_symlink(nowhere, dangling);
+  ASSERT_TRUE(write_output(dangling, "made").ok());
+  EXPECT_TRUE(fs::is_symlink(dangling));
+  EXPECT_EQ(*read_text(nowhere), "made");
+
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  const int reader = open(fifo.c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_GE(reader, 0);
+  ASSERT_TRUE(write_output(fifo, "through").ok());
+  char text[16] = {};
+  EXPECT_EQ(read(reader, text, sizeof text), 7);
+  close(reader);
+  EXPECT_STREQ(text, "through");
+  EXPECT_TRUE(fs::is_fifo(fifo));
+
+  const fs::path device = folder->path() / "device";
+  fs::create_symlink("/dev/null", device);
+  EXPECT_TRUE(write_output(device, "gone").ok());
+  EXPECT_TRUE(fs::is_symlink(device));
+  EXPECT_TRUE(write_output("/dev/null", "gone").ok());
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+  auto full = write_output("/dev/full", "no room");
+  ASSERT_FALSE(full.ok());
+  EXPECT_NE(full.error().message.find("/dev/full: No space left"), std::string::npos);
+  EXPECT_EQ(write_output(folder->path(), "x").error().message,
+            "cannot write " + folder->path().string() + ": Is a directory");
+}
+
+TEST(File, IsNeverReplacedWhereItIsADevice) {
+  auto folder = TemporaryFolder::create("kl-device");
+  ASSERT_TRUE(folder.ok());
+  const fs::path fifo = folder->path() / "fifo";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  EXPECT_FALSE(write_atomically(fifo, std::string_view("x")).ok());
+  EXPECT_TRUE(fs::is_fifo(fifo));
+}
+
+TEST(Artefact, CarriesAChecksumThatFormatsBeforeItLack) {
+  auto folder = TemporaryFolder::create("kl-sum");
+  ASSERT_TRUE(folder.ok());
+  const fs::path file = folder->path() / "a.json";
+  Json document = artefact("test", 2, 1);
+  document["BLOCK"] = 256, document["name"] = "na\xc3\xafve \xff", document["share"] = 0.1;
+  auto read = [&](const Json& written) {
+    EXPECT_TRUE(write_json(file, written).ok());
+    return read_artefact(file, "test", 2, 2, "make it again");
+  };
+  const Json sealed = with_checksum(document);
+  ASSERT_TRUE(read(sealed).ok());
+  EXPECT_EQ((*read(sealed))["BLOCK"], 256);
+  EXPECT_EQ(std::next(sealed.begin(), 3).key(), "checksum") << "in its head";
+  Json changed = sealed;
+  changed["BLOCK"] = -1;
+  EXPECT_EQ(read(changed).error().message, file.string() + " is damaged: its checksum does not match; make it again");
+  Json without = sealed;
+  without.erase("checksum");
+  EXPECT_EQ(read(without).error().message, file.string() + " is damaged: its checksum is missing; make it again");
+  without["version"] = 1;
+  EXPECT_TRUE(read(without).ok()) << "a file of before";
+  Json newer = sealed;
+  newer["version"] = newer["oldest_reader"] = 3;
+  EXPECT_NE(read(newer).error().message.find("was written by a newer Kernelift"), std::string::npos);
+  ASSERT_TRUE(write_atomically(file, std::string_view("{\"format\": \"test")).ok());
+  EXPECT_NE(read_artefact(file, "test", 2, 2, "make it again").error().message.find(file.string() + " is damaged: "),
+            std::string::npos);
+}
+
+TEST(Json, ReadsWholeNumbersOnlyWhereTheyFit) {
+  auto read = [](const char* text) { return reading("x", [&] { return whole<uint32_t>(Json::parse(text)); }); };
+  EXPECT_EQ(*read("4294967295"), 4294967295u);
+  for (const char* wrong : {"-1", "4294967296", "1.5", "1e3", "\"1\"", "null", "true"})
+    EXPECT_FALSE(read(wrong).ok()) << wrong;
+  EXPECT_EQ(*reading("x", [] { return whole<int>(Json::parse("-1")); }), -1);
 }
 
 TEST(File, NamesAFileThatDoesNotExist) {

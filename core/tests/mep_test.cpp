@@ -58,6 +58,43 @@ class MepTest : public ::testing::Test {
   }
 };
 
+/// Version 1 has no checksum.
+void as_version_1(Json& document) { document["version"] = 1, document.erase("checksum"); }
+
+TEST_F(MepTest, IsDamagedIfAnyValueWasChanged) {
+  ASSERT_TRUE(sample().write(scratch_.path()).ok());
+  Json document = std::move(*read_json(scratch_.path() / "mep.json"));
+  document["knobs"][0]["value"] = -1;
+  ASSERT_TRUE(write_json(scratch_.path() / "mep.json", document).ok());
+  auto read = Mep::read(scratch_.path());
+  ASSERT_FALSE(read.ok());
+  EXPECT_EQ(read.error().message, (scratch_.path() / "mep.json").string() +
+                                      " is damaged: its checksum does not match; extract the MEP again");
+}
+
+TEST_F(MepTest, RefusesValuesThatNoRecordingCanHold) {
+  ASSERT_TRUE(sample().write(scratch_.path()).ok());
+  Json document = std::move(*read_json(scratch_.path() / "mep.json"));
+  as_version_1(document);
+  auto read_with = [&](const std::string& place, const Json& value) {
+    Json changed = document;
+    changed[Json::json_pointer(place)] = value;
+    EXPECT_TRUE(write_json(scratch_.path() / "mep.json", changed).ok());
+    auto read = Mep::read(scratch_.path());
+    return read.ok() ? "read" : read.error().message;
+  };
+  EXPECT_EQ(read_with("/knobs/0/value", 128), "read");
+  EXPECT_THAT(read_with("/knobs/0/value", -1),
+              HasSubstr("the launch in line 3 of b.cu would have blocks of -1 threads (BLOCK)"));
+  EXPECT_THAT(read_with("/instances/0/geometry/grid/0", 0), HasSubstr("no kernel can have been launched with <<<(0,"));
+  EXPECT_THAT(read_with("/instances/0/geometry/block/2", 65), HasSubstr("no kernel can have been launched with"));
+  EXPECT_THAT(read_with("/instances/0/geometry/block/0", 1025), HasSubstr("no kernel can have been launched with"));
+  EXPECT_THAT(read_with("/instances/0/geometry/block/0", -1), HasSubstr("-1 is not a whole number from 0 to"));
+  EXPECT_THAT(read_with("/instances/0/regions/0/size", -1000), HasSubstr("-1000 is not a whole number"));
+  EXPECT_THAT(read_with("/instances/0/regions/0/size", 1000.5), HasSubstr("1000.5 is not a whole number"));
+  EXPECT_THAT(read_with("/instances/0/regions/0/parameter", -2), HasSubstr("-2"));
+}
+
 TEST_F(MepTest, ReadsFilesOfVersionsWithoutLaunchSettings) {
   ASSERT_TRUE(sample().write(scratch_.path()).ok());
   auto json = read_json(scratch_.path() / "mep.json");
@@ -66,6 +103,7 @@ TEST_F(MepTest, ReadsFilesOfVersionsWithoutLaunchSettings) {
     json->at("instances").at(0).erase(key);
   json->at("instances").at(0).at("regions").at(0).erase("pointers");
   for (const char* key : {"compile_command", "compile_folder", "functions", "linked"}) json->at("slice").erase(key);
+  as_version_1(*json);
   ASSERT_TRUE(write_json(scratch_.path() / "mep.json", *json).ok());
   auto read = Mep::read(scratch_.path());
   ASSERT_TRUE(read.ok()) << read.error().message;
@@ -234,7 +272,8 @@ TEST_F(MepTest, RefusesAFolderThatIsNoMepOrANewerOne) {
 
 TEST_F(MepTest, IsConsistentOrRefusedWhateverOneOfItsFieldsHolds) {
   ASSERT_TRUE(sample().write(scratch_.path()).ok());
-  const Json sound = std::move(*read_json(scratch_.path() / "mep.json"));
+  Json sound = std::move(*read_json(scratch_.path() / "mep.json"));
+  as_version_1(sound);  // Otherwise its checksum would refuse every change.
   int refused = 0;
   for_each_leaf(sound, [&](const Json& changed, const std::string& where) {
     std::ofstream(scratch_.path() / "mep.json", std::ios::trunc) << compact(changed);
@@ -267,7 +306,9 @@ TEST_F(MepTest, IsConsistentOrRefusedWhateverOneOfItsFieldsHolds) {
 
 TEST_F(MepTest, SurvivesMutatedText) {
   ASSERT_TRUE(sample().write(scratch_.path()).ok());
-  auto text = std::move(*read_text(scratch_.path() / "mep.json"));
+  Json sound = std::move(*read_json(scratch_.path() / "mep.json"));
+  as_version_1(sound);
+  const std::string text = sound.dump(1);
   std::mt19937_64 generator(5);
   for (int round = 0; round < 1000; ++round) {
     auto mutated = text;

@@ -382,6 +382,11 @@ Result<std::vector<const CapturedInstance*>> instances_of(const Capture& capture
 Result<MepInputs> take_inputs(const Capture& capture, const std::vector<const CapturedInstance*>& instances,
                               const ScannedKernel& kernel, const ModuleFacts& facts,
                               const std::filesystem::path& folder) {
+  // Tuned on all instances, a candidate that only fits these would be verified by nothing else.
+  if (!capture.lost_marks().empty() && instances.size() > 1)
+    return environment_error("which of the " + std::to_string(instances.size()) + " captured launches of " +
+                             kernel.name + " are held out for verification is lost: " + capture.lost_marks() +
+                             "; record again");
   MepInputs inputs;
   Taker taker(capture, kernel, facts, folder);
   std::optional<Error> trouble;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "core/base/shown/outside_text.h"
 #include "core/model/kernel_key.h"
 
 namespace kernelift::record {
@@ -40,7 +41,7 @@ std::string name_among(const std::string& key, const std::vector<KernelProfile>&
   std::string name = qualified_name(key);
   auto namesakes =
       std::count_if(profile.begin(), profile.end(), [&](auto& other) { return qualified_name(other.key) == name; });
-  return namesakes > 1 ? key : name;
+  return shown_line(namesakes > 1 ? key : name, kLongestName);
 }
 
 std::string hot_list(const std::vector<KernelProfile>& profile, size_t most) {

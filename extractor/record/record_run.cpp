@@ -12,6 +12,7 @@
 #include <regex>
 
 #include "core/base/file.h"
+#include "core/base/lock.h"
 #include "core/base/process_tree.h"
 
 namespace fs = std::filesystem;
@@ -158,6 +159,9 @@ Result<RecordOutcome> record_application(const RecordRequest& request) {
   }
   KERNELIFT_TRY(create_state_folder(request.state));
   fs::path state = fs::absolute(request.state);
+  KERNELIFT_ASSIGN(Lock lock, Lock::take(state / "record.lock",
+                                         "another `kernelift record` is running in this folder, and "
+                                         "two at once would mix their captures"));
   fs::path fresh = state / "capture.new";
   RecordOutcome outcome;
   rescue(fresh, state / "capture.lost", outcome);

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "core/base/hash.h"
+#include "core/base/shown/outside_text.h"
 #include "reintegrate/embed/ptx_text.h"
 
 namespace kernelift::reintegrate {
@@ -343,15 +344,9 @@ void replace_all(std::string& text, const std::string& from, const std::string& 
     text.replace(at, from.size(), to);
 }
 
-std::string one_line(std::string text) {
-  for (char& c : text)
-    if (static_cast<unsigned char>(c) < ' ' || c == '\\') c = ' ';
-  return text;
-}
-
 /// The text as a wrapped C++ comment.
 std::string comment(const std::string& text) {
-  std::string out, line = "//", paragraph = one_line(text);
+  std::string out, line = "//", paragraph = comment_text(text);
   for (size_t at = 0; at < paragraph.size();) {
     size_t end = std::min(paragraph.find(' ', at), paragraph.size());
     std::string word = paragraph.substr(at, end - at);
@@ -528,7 +523,7 @@ Result<std::string> launcher_text(const Mep& mep, const Candidate& candidate, co
   for (std::string* part : {&text, &body}) {
     replace_all(*part, "@VARIABLES@", std::to_string(bound.size()));
     replace_all(*part, "@NAME@", header.empty() ? launcher_name(mep.kernel_name) : header.stem().string());
-    replace_all(*part, "@KERNEL@", one_line(mep.kernel_name));
+    replace_all(*part, "@KERNEL@", comment_text(mep.kernel_name));
   }
   text += literal(code.ptx) + body;
   replace_all(text, "@VERSION@", "v_" + hash_text(header.generic_string() + "\n" + text).hex().substr(0, 16));

@@ -3,6 +3,7 @@
 #include "reintegrate/embed/launcher_file.h"
 
 #include "core/base/file.h"
+#include "core/base/shown/outside_text.h"
 #include "reintegrate/embed/launcher.h"
 
 namespace fs = std::filesystem;
@@ -28,7 +29,7 @@ std::string LauncherFile::name() const {
 }
 
 bool LauncherFile::is_own(const std::string& text) const {
-  return text.starts_with("// Tuned code for the kernel '" + mep_.kernel_name + "'");
+  return text.starts_with("// Tuned code for the kernel '" + comment_text(mep_.kernel_name) + "'");
 }
 
 fs::path LauncherFile::existing() const {

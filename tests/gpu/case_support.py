@@ -151,7 +151,10 @@ def copy_of(mep, suffix):
         copy, number = mep.with_name(f"{mep.name}-{suffix}-{number}"), number + 1
     shutil.copytree(mep, copy, copy_function=os.link)
     (copy / "mep.json").unlink()
-    return copy, json.loads((mep / "mep.json").read_text())
+    document = json.loads((mep / "mep.json").read_text())
+    document.pop("checksum", None)  # As a MEP of format 1: read without a checksum.
+    document["version"] = 1
+    return copy, document
 
 
 def damage(mep, kind):

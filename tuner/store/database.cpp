@@ -3,16 +3,33 @@
 
 #include <sqlite3.h>
 
+#include <cctype>
+
+#include "core/base/shown/secrets.h"
+
 namespace kernelift::tuner {
 namespace {
 
 constexpr int kBusyMilliseconds = 5000;  ///< `report` may read while `tune` writes.
 
+/// A path in a URI.
+std::string percent_encoded(const std::string& path) {
+  constexpr const char* kDigits = "0123456789ABCDEF";
+  std::string out;
+  for (char c : path) {
+    auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) || std::string_view("/-_.~").find(c) != std::string_view::npos) out += c;
+    else out += '%', out += kDigits[byte >> 4], out += kDigits[byte & 15];
+  }
+  return out;
+}
+
 }  // namespace
 
 Statement::~Statement() { sqlite3_finalize(statement_); }
 Statement& Statement::bind(int index, std::string_view text) {
-  sqlite3_bind_text(statement_, index, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
+  const std::string safe = without_secrets(std::string(text));
+  sqlite3_bind_text(statement_, index, safe.data(), static_cast<int>(safe.size()), SQLITE_TRANSIENT);
   return *this;
 }
 Statement& Statement::bind(int index, int64_t value) {
@@ -31,10 +48,47 @@ std::string Statement::text(int column) const {
 }
 
 Result<Database> Database::open(const std::filesystem::path& file, Mode mode) {
-  int flags = mode == Mode::ReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
+  return open_as(file.string(), file, mode, 0);
+}
+
+Result<Database> Database::open_to_read(const std::filesystem::path& file) {
+  // The WAL of a killed writer can be replayed only by a connection that may write.
+  for (Mode mode : {Mode::ReadWrite, Mode::ReadOnly})
+    if (auto opened = open(file, mode); opened.ok() && opened->readable().ok()) return opened;
+  std::error_code code;
+  std::filesystem::path wal = file;
+  wal += "-wal";
+  const uintmax_t pending = std::filesystem::file_size(wal, code);
+  if (code || pending == 0) {
+    // Without a WAL all is in the file, and nobody who could change it is at work: a writer has a WAL from its first
+    // write on.
+    auto opened =
+        open_as("file:" + percent_encoded(file.string()) + "?immutable=1", file, Mode::ReadOnly, SQLITE_OPEN_URI);
+    if (!opened.ok()) return opened;
+    KERNELIFT_TRY(opened->readable());
+    return opened;
+  }
+  KERNELIFT_ASSIGN(TemporaryFolder folder, TemporaryFolder::create("kernelift-run"));
+  const std::filesystem::path copy = folder.path() / "run";
+  for (auto& [from, to] : {std::pair(file, copy.string()), std::pair(wal, copy.string() + "-wal")})
+    if (!std::filesystem::copy_file(from, to, code))
+      return environment_error("cannot copy " + from.string() + " to " + to + " to read it: " + code.message());
+  KERNELIFT_ASSIGN(Database opened, open_as(copy.string(), file, Mode::ReadWrite, 0));
+  opened.copy_.emplace(std::move(folder));
+  KERNELIFT_TRY(opened.readable());
+  return opened;
+}
+
+Status Database::readable() {
+  KERNELIFT_ASSIGN(Statement select, prepare("SELECT count(*) FROM sqlite_master"));
+  return run(select);
+}
+
+Result<Database> Database::open_as(const std::string& name, const std::filesystem::path& file, Mode mode, int flags) {
+  flags |= mode == Mode::ReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
   if (mode == Mode::Create) flags |= SQLITE_OPEN_CREATE;
   sqlite3* handle = nullptr;
-  int code = sqlite3_open_v2(file.c_str(), &handle, flags | SQLITE_OPEN_FULLMUTEX, nullptr);
+  int code = sqlite3_open_v2(name.c_str(), &handle, flags | SQLITE_OPEN_FULLMUTEX, nullptr);
   Database database(handle, file, mode);
   if (code != SQLITE_OK) return database.failure("cannot open it");
   sqlite3_busy_timeout(handle, kBusyMilliseconds);
@@ -45,6 +99,7 @@ Database& Database::operator=(Database&& other) noexcept {
   std::swap(handle_, other.handle_);
   std::swap(file_, other.file_);
   std::swap(mode_, other.mode_);
+  std::swap(copy_, other.copy_);
   return *this;
 }
 

@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "core/base/file.h"
 #include "core/base/result.h"
 
 struct sqlite3;
@@ -18,7 +20,8 @@ class Statement {
  public:
   Statement(Statement&& other) noexcept : statement_(std::exchange(other.statement_, nullptr)) {}
   ~Statement();
-  Statement& bind(int index, std::string_view text);  ///< Copied. Indices count from 1, as in SQL.
+  /// Copied, without secrets. Indices count from 1, as in SQL.
+  Statement& bind(int index, std::string_view text);
   Statement& bind(int index, int64_t value);
   Statement& bind(int index, double value);
 
@@ -36,8 +39,14 @@ class Database {
  public:
   enum class Mode { Create, ReadWrite, ReadOnly };
   static Result<Database> open(const std::filesystem::path& file, Mode mode);
+  /// For reading, also where nothing can be written: in a folder or on a medium that is read-only to this user. What a
+  /// writer that was killed has left in the WAL is read too.
+  static Result<Database> open_to_read(const std::filesystem::path& file);
   Database(Database&& other) noexcept
-      : handle_(std::exchange(other.handle_, nullptr)), file_(std::move(other.file_)), mode_(other.mode_) {}
+      : handle_(std::exchange(other.handle_, nullptr)),
+        file_(std::move(other.file_)),
+        mode_(other.mode_),
+        copy_(std::move(other.copy_)) {}
   Database& operator=(Database&& other) noexcept;
   ~Database();
 
@@ -52,11 +61,15 @@ class Database {
  private:
   Database(sqlite3* handle, std::filesystem::path file, Mode mode)
       : handle_(handle), file_(std::move(file)), mode_(mode) {}
+  /// Opens what SQLite is to know by `name`, a path or a URI.
+  static Result<Database> open_as(const std::string& name, const std::filesystem::path& file, Mode mode, int flags);
+  Status readable();  ///< Whether SQLite can read it: only the first query finds out.
   Error failure(const std::string& what) const;
 
   sqlite3* handle_ = nullptr;
   std::filesystem::path file_;
   Mode mode_ = Mode::ReadOnly;
+  std::optional<TemporaryFolder> copy_;  ///< Holds a copy that is read in the file's place.
 };
 
 }  // namespace kernelift::tuner

@@ -231,10 +231,7 @@ Result<Run> Run::attach(const std::filesystem::path& file, bool writable) {
       return environment_error(file.string() + ": another kernelift is tuning into it; wait for it or stop it");
     }
   }
-  // The WAL of a killed writer can be replayed only by a connection that may write. In a read-only folder a reader sees
-  // what SQLite can read without it.
-  auto opened = Database::open(file, Database::Mode::ReadWrite);
-  if (!opened.ok() && !writable) opened = Database::open(file, Database::Mode::ReadOnly);
+  auto opened = writable ? Database::open(file, Database::Mode::ReadWrite) : Database::open_to_read(file);
   if (!opened.ok()) {
     if (lock >= 0) ::close(lock);
     return std::move(opened).error();

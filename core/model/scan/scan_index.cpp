@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/base/artefact.h"
 #include "core/base/json.h"
 #include "core/model/kernel_key.h"
 #include "core/model/scan/scan_json.h"
@@ -14,7 +15,9 @@ namespace kernelift {
 namespace {
 
 constexpr const char* kFormat = "kernelift-scan";
-constexpr int kOldestReader = 1;
+constexpr int kOldestReader = 1;  ///< Version 2 added the checksum, which version 1 ignores.
+constexpr int kFirstWithChecksum = 2;
+constexpr const char* kAgain = "run kernelift scan again";
 
 using Words = std::vector<std::string>;
 
@@ -119,6 +122,7 @@ Result<ScanIndex> scan_index_from_json(const Json& document, const std::string& 
     for (auto& one : document.value("pointers", Json::array()))
       index.pointers.push_back({one.at("kernels").get<Words>(), range_from_json(one.at("range"))});
     for (auto& one : document.at("knobs")) index.knobs.push_back(knob_from_json(one));
+    check_blocks(index.launches, index.knobs);
     for (auto& one : document.value("calls", Json::array()))
       index.calls.push_back(
           {one.at("callee"), one.at("caller"), one.at("arguments").get<std::vector<std::set<std::string>>>()});
@@ -127,12 +131,13 @@ Result<ScanIndex> scan_index_from_json(const Json& document, const std::string& 
 }
 
 Result<ScanIndex> ScanIndex::read(const std::filesystem::path& file) {
-  auto document = read_json(file);
-  if (!document.ok()) return environment_error(document.error().message + "; run kernelift scan again");
-  return scan_index_from_json(*document, file.string());
+  KERNELIFT_ASSIGN(Json document, read_artefact(file, kFormat, kScanVersion, kFirstWithChecksum, kAgain));
+  return scan_index_from_json(document, file.string());
 }
 
-Status ScanIndex::write(const std::filesystem::path& file) const { return write_json(file, to_json(*this)); }
+Status ScanIndex::write(const std::filesystem::path& file) const {
+  return write_json(file, with_checksum(to_json(*this)));
+}
 
 const ScannedRecord* ScannedKernel::record(const std::string& wanted) const {
   auto found = std::ranges::find(records, wanted, &ScannedRecord::name);

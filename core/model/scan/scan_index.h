@@ -13,7 +13,7 @@
 
 namespace kernelift {
 
-inline constexpr int kScanVersion = 1;
+inline constexpr int kScanVersion = 2;
 
 /// A range of bytes in a file, with its first line (1-based) for people.
 struct SourceRange {

@@ -1,6 +1,10 @@
 // See scan_json.h.
 #include "core/model/scan/scan_json.h"
 
+#include <algorithm>
+
+#include "core/base/artefact.h"
+
 namespace kernelift {
 
 namespace {
@@ -30,7 +34,8 @@ Json to_json(const SourceRange& range) {
 }
 
 SourceRange range_from_json(const Json& from) {
-  return {from.at("file"), from.at("begin"), from.at("end"), from.at("line"), from.at("end_line")};
+  return {from.at("file"), whole<uint64_t>(from.at("begin")), whole<uint64_t>(from.at("end")),
+          whole<uint32_t>(from.at("line")), whole<uint32_t>(from.at("end_line"))};
 }
 
 Json to_json(const ScannedParameter& parameter) {
@@ -90,7 +95,7 @@ Json to_json(const Knob& knob) {
 
 Knob knob_from_json(const Json& from) {
   return {from.at("name"),
-          from.at("value"),
+          whole<int64_t>(from.at("value")),
           range_from_json(from.at("value_range")),
           from.at("is_macro"),
           from.at("in_kernel"),
@@ -98,6 +103,21 @@ Knob knob_from_json(const Json& from) {
           from.at("kernels").get<std::vector<std::string>>(),
           from.value("grows_only", false),
           from.value("divides_only", false)};
+}
+
+void check_blocks(const std::vector<LaunchSite>& launches, const std::vector<Knob>& knobs) {
+  for (auto& site : launches) {
+    Bindings values;
+    for (auto& knob : knobs)
+      if (std::ranges::find_first_of(knob.kernels, site.kernels) != knob.kernels.end()) values[knob.name] = knob.value;
+    for (auto& size : site.block) {
+      // Most sizes depend on what only the running program knows.
+      auto value = size ? size->evaluate(values) : Result<int64_t>(int64_t(0));
+      if (value.ok() && *value < 0)
+        malformed("the launch in line " + std::to_string(site.range.line) + " of " + site.range.file +
+                  " would have blocks of " + std::to_string(*value) + " threads (" + size->text() + ")");
+    }
+  }
 }
 
 }  // namespace kernelift

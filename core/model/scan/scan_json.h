@@ -24,4 +24,7 @@ Json list_to_json(const std::vector<T>& all) {
   return list;
 }
 
+/// Malformed if a block's size along an axis is negative with the knobs' values: no program launches that.
+void check_blocks(const std::vector<LaunchSite>& launches, const std::vector<Knob>& knobs);
+
 }  // namespace kernelift

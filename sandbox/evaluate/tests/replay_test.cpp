@@ -196,7 +196,9 @@ TEST(Replay, RefusesDamagedData) {
 TEST(Replay, SurvivesEveryCutAndManyFlipsOfMepJson) {
   MepFixture fixture = scale_mep(64);
   ASSERT_TRUE(fixture.mep.write(fixture.path()).ok());
-  std::string whole = *read_text(fixture.path() / "mep.json");
+  Json document = std::move(*read_json(fixture.path() / "mep.json"));
+  document["version"] = 1, document.erase("checksum");  // It would refuse every change.
+  std::string whole = document.dump(1);
   // Reading is the parser's own room's business; here: what it lets through must not bring the runner down.
   int read = 0;
   for (size_t at = 0; at < whole.size(); at += whole.size() / 12 + 1) {

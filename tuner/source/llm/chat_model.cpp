@@ -9,6 +9,8 @@
 #include <thread>
 
 #include "core/base/json_member.h"
+#include "core/base/shown/outside_text.h"
+#include "core/base/shown/secrets.h"
 #include "tuner/source/llm/http.h"
 
 namespace kernelift::tuner {
@@ -45,6 +47,12 @@ std::string without_thoughts(std::string text) {
   return text;
 }
 
+/// The server's words without secrets, before they are read: in texts that JSON spells otherwise ("\u0073k-…"), too.
+std::string without_secrets_of_reply(const std::string& body) {
+  Json json = Json::parse(body, nullptr, false);
+  return without_secrets(json.is_discarded() ? body : compact(json_without_secrets(std::move(json))));
+}
+
 /// The server's error text, shortened to one line.
 std::string server_words(const std::string& body) {
   std::string words = body;
@@ -53,8 +61,7 @@ std::string server_words(const std::string& body) {
     if (error.is_string()) words = error.get<std::string>();
     else if (error.is_object() && !text_member(error, "message").empty()) words = text_member(error, "message");
   }
-  std::replace(words.begin(), words.end(), '\n', ' ');
-  return words.empty() ? "and said nothing" : "and said: " + words.substr(0, kQuoted);
+  return words.empty() ? "and said nothing" : "and said: " + shown_line(words, kQuoted);
 }
 
 bool wait(double seconds, const std::atomic<bool>& stop) {
@@ -68,6 +75,7 @@ bool wait(double seconds, const std::atomic<bool>& stop) {
 Result<ModelSpec> ModelSpec::parse(const std::string& text) {
   ModelSpec spec;
   size_t colon = text.find(':'), comma = text.rfind(',');
+  keep_secrets_of_url(std::string_view(text).substr(0, comma));
   std::string vendor = text.substr(0, colon);
   const std::string help = "; write openai:URL,MODEL or anthropic:URL,MODEL (an empty URL is the vendor's own)";
   if (colon == text.npos || (vendor != "openai" && vendor != "anthropic"))
@@ -81,18 +89,24 @@ Result<ModelSpec> ModelSpec::parse(const std::string& text) {
   if (url.empty()) url = spec.vendor == Vendor::OpenAi ? "https://api.openai.com" : "https://api.anthropic.com";
   if (!url.starts_with("http://") && !url.starts_with("https://"))
     return usage_error("--llm '" + text + "': the URL must begin with http:// or https://" + help);
+  const size_t end = std::min(url.find('?'), url.size());
+  const std::string query = url.substr(end);
+  url.resize(end);
   while (url.back() == '/') url.pop_back();
   std::string path = spec.vendor == Vendor::OpenAi ? "/chat/completions" : "/messages";
   if (!url.ends_with(path)) url += (url.ends_with("/v1") ? "" : "/v1") + path;
-  spec.url = url;
+  spec.url = url + query;
   return spec;
 }
+
+std::string ModelSpec::shown_url() const { return url_without_secrets(url); }
 
 Result<ChatModel> ChatModel::open(const ModelSpec& spec, const ChatLimits& limits) {
   const char* set = std::getenv(spec.key_variable());
   std::string key = set ? set : "";
   // Keys that were read from files end in a newline.
   key.erase(key.find_last_not_of(" \t\r\n") + 1);
+  keep_secret(key);
   if (key.empty() && !spec.own_server)
     return environment_error(std::string(spec.key_variable()) + " is not set; export it, or leave --llm away");
   return ChatModel(spec, limits, std::move(key));
@@ -107,7 +121,7 @@ std::string ChatModel::body(const std::string& system, const std::vector<ChatMes
   Json request{{"model", spec_.model}, {"messages", list}};
   if (!openai) request["system"] = system;
   request[new_name_ ? "max_completion_tokens" : "max_tokens"] = output_tokens_;
-  return compact(request);
+  return compact(json_without_secrets(std::move(request)));
 }
 
 Result<ChatAnswer> ChatModel::read(const std::string& body) const {
@@ -146,7 +160,8 @@ Result<ChatAnswer> ChatModel::read(const std::string& body) const {
         read.input_tokens += count(cached).value_or(0);
       read.output_tokens = count(openai ? "completion_tokens" : "output_tokens").value_or(read.output_tokens);
     }
-    read.text = without_thoughts(std::move(read.text));
+    // Once more: it may have come in parts.
+    read.text = without_thoughts(without_secrets(std::move(read.text)));
     return read;
   });
   if (!answer.ok()) return environment_error("the reply is not in the expected form");
@@ -193,6 +208,7 @@ Result<ChatAnswer> ChatModel::ask(const std::string& system, const std::vector<C
     auto reply = http_post(spec_.url, headers(), request, limits_.call_seconds, stop);
     if (stop) return environment_error("stopped");
     double wanted = pause;
+    if (reply.ok()) reply->body = without_secrets_of_reply(reply->body);
     if (!reply.ok()) {
       last = reply.error().message;
     } else if (reply->status == 200) {
@@ -203,7 +219,7 @@ Result<ChatAnswer> ChatModel::ask(const std::string& system, const std::vector<C
       }
       last = answer.error().message;
       if (reply->body.starts_with('<'))
-        return environment_error(spec_.url + ": a web page answered, no model; check the URL");
+        return environment_error(spec_.shown_url() + ": a web page answered, no model; check the URL");
     } else {
       last = "the server answered HTTP " + std::to_string(reply->status) + " " + server_words(reply->body);
       if (adapt(reply->status, reply->body)) {
@@ -212,7 +228,7 @@ Result<ChatAnswer> ChatModel::ask(const std::string& system, const std::vector<C
       }
       if (!worth_retrying(*reply)) {
         if (reply->status == 401 || reply->status == 403) last += std::string("; check ") + spec_.key_variable();
-        return environment_error(spec_.url + ": " + last);
+        return environment_error(spec_.shown_url() + ": " + last);
       }
       if (reply->retry_after > 0) wanted = reply->retry_after;
     }
@@ -220,7 +236,7 @@ Result<ChatAnswer> ChatModel::ask(const std::string& system, const std::vector<C
     if (!wait(std::min(wanted, limits_.longest_pause), stop)) return environment_error("stopped");
     pause *= 2;
   }
-  return environment_error(spec_.url + ": " + last +
+  return environment_error(spec_.shown_url() + ": " + last +
                            (attempt > 1 ? " (asked " + std::to_string(attempt) + " times)" : ""));
 }
 

@@ -1,7 +1,8 @@
 // A language model behind an OpenAI-compatible (/v1/chat/completions) or Anthropic (/v1/messages) endpoint. Requests
 // are repeated with growing pauses if the server is busy or fails, and for a shorter answer if its context is too
-// small. If that does not help, the result is a single Error. The key is put into a request header and nowhere else.
-// Replies are not streamed.
+// small. If that does not help, the result is a single Error. The key is put into a request header and nowhere else:
+// what the server says is stripped of every secret before anything is made of it, and so is what it is asked. Replies
+// are not streamed.
 #pragma once
 #include <atomic>
 #include <string>
@@ -13,12 +14,14 @@ namespace kernelift::tuner {
 
 struct ModelSpec {
   enum class Vendor { OpenAi, Anthropic } vendor = Vendor::OpenAi;
-  std::string url;  ///< Of the endpoint.
+  std::string url;  ///< Of the endpoint, with user, password and query as the user gave them.
   std::string model;
   bool own_server = false;  ///< The user gave a URL: a key is optional.
 
   /// "openai:URL,MODEL" or "anthropic:URL,MODEL"; an empty URL means the vendor's server.
   static Result<ModelSpec> parse(const std::string& text);
+  /// For people: without user, password and query.
+  std::string shown_url() const;
   const char* key_variable() const { return vendor == Vendor::OpenAi ? "OPENAI_API_KEY" : "ANTHROPIC_API_KEY"; }
 };
 

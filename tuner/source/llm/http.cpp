@@ -8,6 +8,8 @@
 
 #include <memory>
 
+#include "core/base/shown/secrets.h"
+
 namespace kernelift::tuner {
 namespace {
 
@@ -103,7 +105,8 @@ Result<HttpReply> http_post(const std::string& url, const std::vector<std::strin
   if (stop) return environment_error("stopped");
   if (code == CURLE_OPERATION_TIMEDOUT)
     return environment_error("no complete reply within " + std::to_string(static_cast<int>(seconds)) + " s");
-  if (code != CURLE_OK) return environment_error(*failure ? failure : library.strerror(code));
+  // It may name a proxy with its password.
+  if (code != CURLE_OK) return environment_error(without_secrets(*failure ? failure : library.strerror(code)));
   library.getinfo(curl, CURLINFO_RESPONSE_CODE, &reply.status);
   curl_off_t wait = 0;
   library.getinfo(curl, CURLINFO_RETRY_AFTER, &wait);

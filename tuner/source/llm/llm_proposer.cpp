@@ -5,6 +5,8 @@
 #include <cstdio>
 
 #include "core/base/file.h"
+#include "core/base/shown/outside_text.h"
+#include "core/base/shown/secrets.h"
 #include "tuner/source/llm/answer_edits.h"
 #include "tuner/source/llm/prompt.h"
 
@@ -23,10 +25,8 @@ bool repairable(const Verdict& verdict) {
 }
 
 std::string one_line(const Verdict& verdict) {
-  std::string text = verdict.text();
-  for (char& c : text)
-    if (c == '\n') c = ' ';
-  return text.substr(0, 240);
+  constexpr size_t kShown = 240;
+  return std::string(whole_characters(verdict.text(), kShown));
 }
 
 /// Facts about a candidate's image and results for the prompt, one a line.
@@ -164,7 +164,7 @@ void LlmProposer::write_transcript(const Called& called) {
   Json messages = Json::array();
   for (auto& message : called.talk.messages)
     messages.push_back({{"role", message.from_model ? "assistant" : "user"}, {"text", message.text}});
-  Json transcript{{"kind", called.kind},          {"model", options_.spec.model}, {"url", options_.spec.url},
+  Json transcript{{"kind", called.kind},          {"model", options_.spec.model}, {"url", options_.spec.shown_url()},
                   {"parent", called.talk.parent}, {"seconds", called.seconds},    {"system", system_},
                   {"messages", messages}};
   if (called.answer.ok()) {
@@ -177,7 +177,7 @@ void LlmProposer::write_transcript(const Called& called) {
   }
   char name[64];
   std::snprintf(name, sizeof name, "%04d-%s.json", ++transcript_, called.kind.c_str());
-  std::string text = transcript.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  std::string text = json_without_secrets(transcript).dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
   if (auto written = write_atomically(options_.transcripts / name, std::string_view(text)); !written.ok())
     notes_.push_back("a transcript could not be kept: " + written.error().message);
 }

@@ -405,6 +405,77 @@ TEST_F(LlmTest, SendsTheKeyAndNeverWritesIt) {
   for (auto& note : notes_) EXPECT_THAT(note, Not(HasSubstr(kKey)));
 }
 
+/// A server that says what it was sent: every way in which one could, in errors, answers and edits.
+TEST_F(LlmTest, KeepsNoSecretThatTheServerSaysBack) {
+  const std::string key = "sk-canary-0a1b2c3d4e5f", password = "canary-of-the-url-77";
+  ::setenv("OPENAI_API_KEY", (key + "\n").c_str(), 1);  // As read from a file.
+  std::string escaped, edit = std::string("IDEA: use ") + key +
+                              "\n<<<<<<< SEARCH\n#define U 1\n=======\n#define U 2  // " + key + " " + password +
+                              "\n>>>>>>> REPLACE\n";
+  for (char c : key) {
+    char code[8];
+    std::snprintf(code, sizeof code, "\\u%04x", c);
+    escaped += code;
+  }
+  const std::string half = key.substr(0, 11), rest = key.substr(11), seventy = std::string(195, 'x');
+  const std::vector<Scripted> script = {
+      {401, "", R"({"error":{"message":"Incorrect API key provided: )" + key + R"("}})", 0, 0},
+      {401, "", "Authorization: Bearer " + key + " of " + password, 0, 0},
+      {403, "", R"({"error":{"message":")" + escaped + R"("}})", 0, 0},
+      {403, "", R"({"error":"\u001b[2Jfor )" + half + "\\n" + rest + R"("})", 0, 0},
+      {400, "", seventy + key, 0, 0},  // Cut off in its middle when it is quoted.
+      {200, "", "<html>" + key, 0, 0},
+      {200, key, {}, 0, 0},
+      {200, "", R"({"error":{"message":")" + key + R"("}})", 0, 0},
+      {200, "",
+       R"({"choices":[{"message":{"content":null,"refusal":"not for )" + key + R"("},"finish_reason":"stop"}]})", 0, 0},
+      {200, "",
+       R"({"choices":[{"message":{"content":[{"type":"text","text":")" + half + R"("},{"type":"text","text":")" + rest +
+           R"("}]},"finish_reason":"stop"}]})",
+       0, 0},
+      {200, edit, {}, 0, 0}};
+  std::vector<std::string> seen;
+  attempts_ = 1;
+  for (auto& reply : script) {
+    ModelServer server({reply});
+    std::string url = server.url();
+    url.insert(7, "joe:" + password + "@");
+    LlmOptions options;
+    options.spec = *ModelSpec::parse("openai:" + url + "/v1?api-version=" + password + ",test-model");
+    options.prompts = std::filesystem::path(KERNELIFT_SOURCE_DIR) / "tuner/source/prompts";
+    options.transcripts = folder_.path() / ("transcripts-" + std::to_string(seen.size()));
+    options.limits.attempts = 1, options.limits.call_seconds = 5, options.limits.first_pause = 0.02;
+    options.most_calls = 1, options.most_repairs = 1, options.profile = "measured with " + key;
+    options.save_spent = [&](const std::string& spent) { seen.push_back(spent); };
+    auto made = LlmProposer::create(mep_.mep, options);
+    ASSERT_TRUE(made.ok()) << made.error().message;
+    for (int round = 0; round < 3; ++round)
+      for (auto& proposal : next(**made)) {
+        seen.push_back(to_json(proposal.candidate).dump());
+        seen.push_back(proposal.candidate.note());
+        seen.push_back(proposal.candidate.source);
+      }
+    seen.push_back((*made)->closing_note());
+    ASSERT_FALSE(server.requests.empty());
+    EXPECT_EQ(server.requests[0].get_header_value("Authorization"), "Bearer " + key) << "it is given to the server";
+    for (auto& request : server.requests) seen.push_back(request.body);
+    ASSERT_TRUE(std::filesystem::exists(options.transcripts)) << reply.raw;
+    for (auto& entry : std::filesystem::directory_iterator(options.transcripts))
+      seen.push_back(*read_text(entry.path()));
+  }
+  EXPECT_THAT(notes_, Contains(HasSubstr("Incorrect API key provided: [secret]; check OPENAI_API_KEY")));
+  seen.insert(seen.end(), notes_.begin(), notes_.end());
+  for (auto& text : seen)
+    for (const std::string& piece : {key, key.substr(0, 14), key.substr(8), password, escaped, std::string("\x1b")})
+      EXPECT_THAT(text, Not(HasSubstr(piece)));
+}
+
+TEST(ModelSpec, KeepsTheQueryBehindThePath) {
+  EXPECT_EQ(ModelSpec::parse("openai:https://h/v1/?api-version=1,m")->url,
+            "https://h/v1/chat/completions?api-version=1");
+  EXPECT_EQ(ModelSpec::parse("openai:https://joe:pw@h/v1?key=2,m")->shown_url(), "https://h/v1/chat/completions");
+}
+
 TEST(ModelSpec, FillsInTheVendorsAddress) {
   EXPECT_EQ(ModelSpec::parse("openai:,gpt-x")->url, "https://api.openai.com/v1/chat/completions");
   EXPECT_EQ(ModelSpec::parse("anthropic:,claude-x")->url, "https://api.anthropic.com/v1/messages");

@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "core/base/file.h"
+#include "core/base/shown/secrets.h"
 #include "tuner/search/trials.h"
 #include "tuner/store/database.h"
 #include "tuner/store/export.h"
@@ -349,6 +350,72 @@ TEST_F(RunFileOfFormat1, IsContinuedInTodaysFormat) {
   ASSERT_EQ(trials->size(), 4u);
   EXPECT_EQ((*trials)[1].verdict.image.identity, ImageIdentity{2718281828459045});
   EXPECT_EQ((*trials)[3].verdict.image.identity, ImageIdentity::of("code"));
+}
+
+/// As another user, to whom everything in the folder is read-only; root ignores permissions. The child's exit code.
+template <class Work>
+int as_nobody(const std::filesystem::path& folder, Work&& work) {
+  using std::filesystem::perms;
+  for (auto& entry : std::filesystem::directory_iterator(folder))
+    std::filesystem::permissions(entry, perms::owner_read | perms::group_read | perms::others_read);
+  std::filesystem::permissions(folder, perms(0555));
+  const pid_t child = fork();
+  if (child == 0) {
+    constexpr uid_t kNobody = 65534;
+    if (getuid() == 0 && setuid(kNobody) != 0) _exit(100);
+    _exit(access(folder.c_str(), W_OK) == 0 ? 101 : work());
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  std::filesystem::permissions(folder, perms(0755));
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST_F(RunFile, IsReadInAFolderInWhichNothingCanBeWritten) {
+  { RunStore run = filled(); }
+  EXPECT_EQ(as_nobody(folder_.path(),
+                      [&] {
+                        auto run = RunStore::open(file_);
+                        if (!run.ok()) return std::fprintf(stderr, "%s\n", run.error().message.c_str()), 1;
+                        auto document = export_run(*run, "json");
+                        return document.ok() && (*document)["trials"].size() == 4 ? 0 : 2;
+                      }),
+            0);
+}
+
+TEST_F(RunFile, IsReadThereWithWhatAKilledWriterLeftInItsLog) {
+  const pid_t writer = fork();
+  if (writer == 0) {
+    RunStore run = filled();
+    kill(getpid(), SIGKILL);
+  }
+  waitpid(writer, nullptr, 0);
+  ASSERT_GT(std::filesystem::file_size(file_.string() + "-wal"), 0u);
+  std::filesystem::remove(file_.string() + "-shm");  // A copy of the run lacks it.
+  EXPECT_EQ(as_nobody(folder_.path(),
+                      [&] {
+                        auto run = RunStore::open(file_);
+                        if (!run.ok()) return std::fprintf(stderr, "%s\n", run.error().message.c_str()), 1;
+                        auto trials = run->history();
+                        return trials.ok() && trials->size() == 4 ? 0 : 2;
+                      }),
+            0);
+}
+
+TEST_F(RunFile, HoldsNoSecret) {
+  keep_secret("run-canary-31337-x");
+  {
+    RunStore run = std::move(*RunStore::create(file_, meta()));
+    Candidate made = candidate("// run-canary-31337-x", "source", 64);
+    made.steps = {Step::described("read run-canary-31337-x")};
+    ASSERT_TRUE(run.record(made, fake_failure(Outcome::Wrong, "assert run-canary-31337-x"), {}, 1).ok());
+    ASSERT_TRUE(run.put_state("llm", "run-canary-31337-x").ok());
+    auto trials = run.history();
+    ASSERT_TRUE(trials.ok()) << trials.error().message;
+    EXPECT_EQ((*trials)[0].verdict.detail, "assert [secret]");
+  }
+  for (auto& entry : std::filesystem::directory_iterator(folder_.path()))
+    EXPECT_EQ(read_text(entry.path())->find("canary"), std::string::npos) << entry.path();
 }
 
 TEST_F(RunFile, KeepsTheStateOfProposers) {

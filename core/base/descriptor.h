@@ -1,0 +1,45 @@
+// Numbers of open files. 0, 1 and 2 mean standard streams to every program, whoever opened them; and in an application
+// that we record any number may be closed, and given to a file of its own, at any time.
+#pragma once
+#include <sys/types.h>
+
+#include <filesystem>
+#include <utility>
+
+#include "core/base/result.h"
+
+namespace kernelift {
+
+/// The same open file under a number above 2, closed by an exec; `fd` itself if it is above 2, else it is closed. -1,
+/// with errno, where `fd` is, or where no number is left.
+int above_standard(int fd);
+
+/// Opens /dev/null under those of the numbers 0, 1 and 2 that are closed, so that no file of ours gets one of them.
+/// What is printed to a closed stdout still fails.
+void hold_standard_streams();
+
+/// A file that stays open for writing inside an application. Its number lies far above those that programs use, so
+/// theirs stay as they are without us; and before each use it is made sure that it still is this file's.
+class OwnFile {
+ public:
+  OwnFile() = default;
+  /// A new file; fails if it exists.
+  static Result<OwnFile> create(const std::filesystem::path& path);
+  OwnFile(OwnFile&& other) noexcept { *this = std::move(other); }
+  OwnFile& operator=(OwnFile&& other) noexcept;
+  ~OwnFile();
+  /// Where the application has closed the number, the file is opened again: an Error if it is no longer at its place.
+  /// Callers serialise.
+  Status hold();
+  int number() const { return fd_; }  ///< EXPECTS: hold() was good.
+
+ private:
+  bool is_mine() const;
+
+  std::filesystem::path path_;
+  int fd_ = -1;
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
+};
+
+}  // namespace kernelift
