@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "core/base/abandoned_folders.h"
 #include "core/base/file.h"
+#include "core/base/locks/abandoned_folders.h"
 #include "core/base/words.h"
 #include "reintegrate/app_commands.h"
 #include "reintegrate/apply_report.h"

@@ -17,7 +17,7 @@
 #include "sandbox/evaluate/tests/mep_fixture.h"
 #include "sandbox/jail/channel.h"
 
-namespace kernelift {
+namespace kernelift::cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -126,4 +126,4 @@ TEST(Tune, HasTheModelsKeyInOneProcessOnly) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::cli

@@ -9,8 +9,7 @@
 #include <cstring>
 #include <mutex>
 
-#include "core/base/abandoned_folders.h"
-
+#include "core/base/locks/abandoned_folders.h"
 
 #include "core/base/descriptor.h"
 

@@ -1,5 +1,5 @@
 // A killed process's temporary folder goes with the next sweep; a living one's stays.
-#include "core/base/abandoned_folders.h"
+#include "core/base/locks/abandoned_folders.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

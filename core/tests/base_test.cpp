@@ -15,7 +15,7 @@
 #include "core/base/file.h"
 #include "core/base/hash.h"
 #include "core/base/json.h"
-#include "core/base/abandoned_folders.h"
+#include "core/base/locks/abandoned_folders.h"
 #include "core/base/output.h"
 #include "core/base/places.h"
 #include "core/base/process.h"
@@ -330,8 +330,7 @@ TEST(TemporaryFolder, OfAKilledProcessIsSweptAndNoOther) {
   const std::string kept = before ? before : "";
   setenv("TMPDIR", outer.path().c_str(), 1);
   auto alive = std::move(*TemporaryFolder::create("kernelift-compile"));
-  const fs::path left = folder_of_a_killed_process("kernelift-compile"),
-                 other = folder_of_a_killed_process("my-work"),
+  const fs::path left = folder_of_a_killed_process("kernelift-compile"), other = folder_of_a_killed_process("my-work"),
                  unmarked = outer.path() / "kernelift-old.aBcDeF", link = outer.path() / "kernelift-link.aBcDeF";
   fs::create_directory(unmarked), fs::create_directory_symlink(other, link);
   (void)write_atomically(left / "inside" / "file", "x");

@@ -12,7 +12,7 @@
 
 #include "core/base/chunk_store.h"
 #include "core/base/file.h"
-#include "core/base/lock.h"
+#include "core/base/locks/lock.h"
 
 namespace fs = std::filesystem;
 

@@ -12,7 +12,7 @@
 #include <regex>
 
 #include "core/base/file.h"
-#include "core/base/lock.h"
+#include "core/base/locks/lock.h"
 #include "core/base/process_tree.h"
 
 namespace fs = std::filesystem;

@@ -16,7 +16,8 @@ struct Sound {
     std::vector<std::byte> bytes(1000, std::byte{7});
     std::string file = *Mep::store(folder.path(), bytes);
     Mep mep;
-    mep.kernel_key = "k(float*, int)", mep.kernel_name = "k", mep.kernel_mangled = "_Z1kPfi", mep.kernel_id = "0badcafe";
+    mep.kernel_key = "k(float*, int)", mep.kernel_name = "k", mep.kernel_mangled = "_Z1kPfi",
+    mep.kernel_id = "0badcafe";
     mep.parameters = {{"data", "T *", "float", false, ""}, {"n", "int", "", false, "int"}};
     mep.slice_mode = "slice", mep.proven = true, mep.unit = "k.cu";
     LaunchSite site;

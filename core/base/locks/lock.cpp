@@ -1,5 +1,5 @@
 // See lock.h.
-#include "core/base/lock.h"
+#include "core/base/locks/lock.h"
 
 #include <fcntl.h>
 #include <sys/file.h>

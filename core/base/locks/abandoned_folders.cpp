@@ -1,5 +1,5 @@
 // A lock lives in an open descriptor; those of the folders that are in use are kept here, by path.
-#include "core/base/abandoned_folders.h"
+#include "core/base/locks/abandoned_folders.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
