@@ -212,26 +212,4 @@ void* shared_memory(size_t size) {
   return at == MAP_FAILED ? nullptr : at;
 }
 
-std::vector<JailAbility> jail_abilities() {
-  std::vector<JailAbility> abilities;
-  auto add = [&](const char* name, bool available, const char* missing) {
-    abilities.push_back({name, available, available ? "" : missing});
-  };
-  add("seccomp", child_manages([] {
-        JailSpec spec;
-        return enter_jail(spec).ok() && memfd_create("x", 0) >= 0;
-      }),
-      "candidates cannot be run: the kernel needs CONFIG_SECCOMP_FILTER (in a container: a profile that allows "
-      "seccomp)");
-  add("landlock", landlock_version() > 0 && child_manages([] {
-                    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && restrict_files({}, {}).ok() &&
-                           open("/etc/passwd", O_RDONLY) < 0;
-                  }),
-      "candidates and their compilers can read every file that you can: use a kernel of 5.13 or later and add landlock "
-      "to its lsm= list");
-  add("parent-death signal", child_manages([] { return bind_to_parent(getppid()); }),
-      "workers could outlive a killed kernelift");
-  return abilities;
-}
-
 }  // namespace kernelift::sandbox

@@ -63,12 +63,4 @@ void report_faults_to(FaultReport* report);
 /// Memory that this process shares with the children that it forks from now on; nullptr if there is not enough memory.
 void* shared_memory(size_t size);
 
-struct JailAbility {
-  std::string name;  ///< "seccomp", "landlock", …
-  bool available = false;
-  std::string detail;  ///< If it is missing: the consequence, and what to do.
-};
-/// The kernel's mechanisms, for `kernelift doctor`. Tries each one in a child process.
-std::vector<JailAbility> jail_abilities();
-
 }  // namespace kernelift::sandbox
