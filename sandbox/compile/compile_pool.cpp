@@ -19,7 +19,7 @@
 #include "sandbox/jail/cpu_time_limit.h"
 #include "sandbox/jail/landlock.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace fs = std::filesystem;
 
 namespace {
@@ -338,4 +338,4 @@ CompileReply CompilePool::compile(const std::string& source, const Recipe& recip
   return reply;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -31,7 +31,7 @@
 #include "sandbox/compile/read_files.h"
 #include "sandbox/device/cpu/cpu_device.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 constexpr int kFatalExit = 71;
@@ -271,4 +271,4 @@ void serve_compiles(Channel& channel, WorkerCell& cell, const FrontendOptions& o
   }
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -3,7 +3,7 @@
 
 #include "sandbox/jail/jail.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 NvccOptions confined(NvccOptions options, std::vector<std::filesystem::path> hidden, uint64_t memory_bytes) {
   options.confine = [hidden, memory_bytes](const std::vector<std::filesystem::path>& readable,
@@ -17,4 +17,4 @@ NvccOptions confined(NvccOptions options, std::vector<std::filesystem::path> hid
   return options;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

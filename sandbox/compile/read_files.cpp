@@ -8,7 +8,7 @@
 #include <clang/Frontend/MultiplexConsumer.h>
 #include <llvm/ADT/SmallString.h>
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 class FilesRead : public clang::ASTConsumer {
@@ -38,4 +38,4 @@ std::unique_ptr<clang::ASTConsumer> with_files_read(clang::CompilerInstance& com
   return std::make_unique<clang::MultiplexConsumer>(std::move(both));
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

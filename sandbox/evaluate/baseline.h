@@ -9,7 +9,7 @@
 #include "sandbox/compile/compile_pool.h"
 #include "sandbox/evaluate/runner/inquiry.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 struct CompiledBaseline {
   std::unique_ptr<CompilePool> pool;
@@ -31,4 +31,4 @@ std::vector<std::filesystem::path> recorded_data(const std::filesystem::path& me
 /// `for_candidates`, since a replay does not need them.
 void add_roundings(const Mep& mep, CompiledBaseline& baseline, bool for_candidates);
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

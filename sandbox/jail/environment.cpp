@@ -22,7 +22,7 @@ extern char** environ;
 // Whole mappings are searched, bytes included that a sanitizer holds to be no object's.
 #define KERNELIFT_ANY_MEMORY __attribute__((no_sanitize_address, no_sanitize_thread))
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 constexpr const char* kKept[] = {"PATH",
@@ -173,4 +173,4 @@ void narrow_environment(std::span<const char* const> further) {
   environ = narrow.data();
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 /// The variables that a worker keeps: where programs, toolkits and libraries are, and which GPUs it may use.
 std::span<const char* const> kept_variables();
@@ -17,4 +17,4 @@ void forget_environment(std::string_view name);
 /// For a forked process that will start a program: the program gets kept_variables() and `further` only.
 void narrow_environment(std::span<const char* const> further = {});
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

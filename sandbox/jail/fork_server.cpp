@@ -25,7 +25,7 @@
 #include "sandbox/jail/namespaces.h"
 #include "sandbox/jail/system_calls.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 constexpr uint32_t kSpawn = 1, kSpawned = 2;
@@ -301,4 +301,4 @@ Result<Worker> ForkServer::spawn() {
   return worker;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -22,7 +22,7 @@
 #include "sandbox/jail/namespaces.h"
 #include "sandbox/jail/system_calls.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 uint64_t address_space_in_use() {
@@ -212,4 +212,4 @@ void* shared_memory(size_t size) {
   return at == MAP_FAILED ? nullptr : at;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -12,7 +12,7 @@
 
 #include "core/base/result.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 enum class JailKind {
   Compiler,   ///< May read `readable` and write in one private folder; runs no code but its own.
@@ -63,4 +63,4 @@ void report_faults_to(FaultReport* report);
 /// Memory that this process shares with the children that it forks from now on; nullptr if there is not enough memory.
 void* shared_memory(size_t size);
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

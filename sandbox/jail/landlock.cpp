@@ -13,7 +13,7 @@
 
 #include "sandbox/jail/channel.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace fs = std::filesystem;
 
 namespace {
@@ -103,4 +103,4 @@ std::vector<fs::path> without(const std::vector<fs::path>& folders, const std::v
   return left;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -7,7 +7,7 @@
 
 #include "core/base/result.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 /// The kernel's version of Landlock's interface; 0 if it has none. Each version holds back what the one before does:
 ///   1 reading, writing, executing files   2 moving between folders   3 shortening files   4 TCP: bind and connect
@@ -26,4 +26,4 @@ Status restrict_files(const std::vector<std::filesystem::path>& readable, const 
 std::vector<std::filesystem::path> without(const std::vector<std::filesystem::path>& folders,
                                            const std::vector<std::filesystem::path>& hidden);
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -17,7 +17,7 @@
 #include "sandbox/jail/namespaces.h"
 #include "sandbox/jail/system_calls.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 /// The exit code of a child that runs `attempt`; -1 if it ended otherwise.
@@ -135,4 +135,4 @@ Status require_jail() {
                            ". `kernelift doctor` lists all layers; --allow-weak-jail runs candidates all the same");
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

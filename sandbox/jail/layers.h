@@ -6,7 +6,7 @@
 
 #include "core/base/result.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 struct JailLayer {
   std::string name;  ///< "system calls", "files", …
@@ -24,4 +24,4 @@ std::vector<JailLayer> jail_layers();
 /// Error, exit Environment, if a needed layer is missing: it names the layers, what would be left open, and the fix.
 Status require_jail();
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -12,7 +12,7 @@
 
 #include "sandbox/jail/channel.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 constexpr int kBesideUser = CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNS;
@@ -84,4 +84,4 @@ pid_t process_of(int pidfd) {
   return -1;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

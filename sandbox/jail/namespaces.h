@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 inline constexpr unsigned kNobody = 65534;  ///< User and group without rights.
 
@@ -34,4 +34,4 @@ pid_t fork_apart();
 /// The number, in this process's namespace, of the process that a pidfd refers to; -1 if it is not known.
 pid_t process_of(int pidfd);
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -29,7 +29,7 @@
 
 #include "sandbox/jail/channel.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 constexpr const char* kAllowed[] = {"read",
@@ -432,4 +432,4 @@ bool can_seal_code() {
 #endif
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

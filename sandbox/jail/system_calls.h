@@ -3,7 +3,7 @@
 #pragma once
 #include "sandbox/jail/jail.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 /// Installs the filter for this kind of jail. A call that only an attempt to escape would make ends the process with
 /// SIGSYS, which report_faults_to() names. `writes`: files may be made and changed, as far as Landlock allows.
@@ -22,4 +22,4 @@ void seal_code();
 /// Whether the kernel can.
 bool can_seal_code();
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -21,7 +21,7 @@
 #include "sandbox/jail/cpu_time_limit.h"
 #include "sandbox/jail/namespaces.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 using namespace confined;
@@ -420,4 +420,4 @@ Result<std::unique_ptr<Device>> open_confined_cpu(const ConfinedCpuOptions& opti
 
 void prepare_for_confined_cpu() { cpu::open_image_libraries(); }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

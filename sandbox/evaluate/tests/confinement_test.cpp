@@ -5,7 +5,7 @@
 #include "sandbox/evaluate/evaluate.h"
 #include "sandbox/evaluate/tests/mep_fixture.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 /// Right, if the call of `code` returns. 0xc3 is ret.
@@ -39,4 +39,4 @@ TEST(Confinement, DataOfACandidateIsNeverRunAsCode) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

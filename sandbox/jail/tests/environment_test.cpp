@@ -12,7 +12,7 @@
 #include "core/base/process.h"
 #include "sandbox/jail/fork_server.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 constexpr const char* kSecret = "KERNELIFT_TEST_API_KEY";
@@ -130,4 +130,4 @@ TEST(Environment, OfAProgramThatIsStartedForACandidateHasNoKeys) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -29,7 +29,7 @@
 #include "sandbox/jail/namespaces.h"
 #include "sandbox/jail/system_calls.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 constexpr auto kLong = std::chrono::seconds(60);
@@ -438,4 +438,4 @@ TEST(Escape, ReadsNoFolderThatIsHidden) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -19,7 +19,7 @@
 #include "core/base/process.h"
 #include "sandbox/jail/landlock.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 struct Ended {
@@ -238,4 +238,4 @@ TEST(Jail, EndsWithItsParent) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

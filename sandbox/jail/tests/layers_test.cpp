@@ -10,7 +10,7 @@
 #include "sandbox/jail/fork_server.h"
 #include "sandbox/jail/tests/lesser_kernel.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 /// What `say` returns in a process for which `lose` has taken something away.
@@ -93,4 +93,4 @@ TEST(Layers, WorkersStartWithoutNamespacesAndWithoutLandlock) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 /// From now on each of these calls fails with its error.
 inline bool refuse_calls(std::initializer_list<std::pair<long, int>> calls) {
@@ -34,4 +34,4 @@ inline bool lose_landlock() {
 /// As in a container with docker's default profile.
 inline bool lose_namespaces() { return refuse_calls({{SYS_unshare, EPERM}, {SYS_mount, EPERM}, {SYS_setns, EPERM}}); }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox
