@@ -147,6 +147,8 @@ class ForkServerProcess {
       memory.reset();
       dup2(printing.get(), STDOUT_FILENO), dup2(printing.get(), STDERR_FILENO);
       printing.reset(), printed.reset();
+      // What a worker says of itself is not for the candidates that it runs in children of its own.
+      madvise(cell, sizeof *cell, MADV_DONTFORK);
       // Other workers' cells and output are not this one's.
       for (auto& [other, worker] : workers_) munmap(worker.cell, sizeof(WorkerCell));
       workers_.clear();

@@ -67,8 +67,9 @@ bool mount_memory(const std::filesystem::path& folder, uint64_t bytes) {
 
 pid_t fork_apart() {
   // The namespace of further children is set back, because the first child's end closes its namespace to others.
+  // Whether that is permitted is tried first.
   Descriptor own(open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC));
-  bool apart = own && unshare(CLONE_NEWPID) == 0;
+  const bool apart = own && setns(own.get(), CLONE_NEWPID) == 0 && unshare(CLONE_NEWPID) == 0;
   pid_t child = fork();
   if (apart && child != 0) setns(own.get(), CLONE_NEWPID);
   return child;

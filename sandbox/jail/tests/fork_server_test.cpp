@@ -56,6 +56,23 @@ TEST(ForkServer, KeepsTheCellReadableThoughItsWorkerTruncatesTheFile) {
   EXPECT_EQ(worker.cell().read_stage(), "shrink");
 }
 
+TEST(ForkServer, KeepsTheCellFromChildrenOfTheWorker) {
+  auto fork_server = ForkServer::start({"kl-test", {}, [](Channel& channel, WorkerCell& cell) {
+                                          pid_t child = fork();
+                                          if (child == 0) {
+                                            cell.set_item("of a candidate");
+                                            _exit(0);
+                                          }
+                                          int status = 0;
+                                          waitpid(child, &status, 0);
+                                          channel.send(1, WIFSIGNALED(status) ? "it faulted" : "it wrote");
+                                        }});
+  ASSERT_TRUE(fork_server.ok());
+  Worker worker = spawn(**fork_server);
+  EXPECT_EQ(worker.channel().receive(after(kLong)).body, "it faulted");
+  EXPECT_EQ(worker.cell().read_item(), "");
+}
+
 TEST(ForkServer, ForksAWarmWorkerForEachRequest) {
   auto fork_server = start();
   Worker one = spawn(*fork_server), two = spawn(*fork_server);
