@@ -48,9 +48,9 @@ class ProgramRestoration {
   bool put_back() {
     auto before = products_.against_files();
     if (!before.other.empty() || !products_.put_back().ok() || !products_.against_files().original()) return false;
-    tell(true, "The programs are the original's: " + counted(products_.count(), "file") + ", of which " +
-                   std::to_string(before.after.size()) +
-                   " held the patched build and were put back, are byte for byte as they were built before.");
+    tell(true, "The programs are the original's, byte for byte as they were built before (" +
+                   counted(products_.count(), "file") + ", of which " + std::to_string(before.after.size()) +
+                   " held the patched build until now).");
     return true;
   }
 
