@@ -26,7 +26,7 @@
 
 namespace fs = std::filesystem;
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 /// A patched program that takes this many times as long as the original, and at least the floor, is taken to hang.
@@ -533,4 +533,4 @@ Result<ApplyReport> apply(const ApplyRequest& request) {
   return Apply(request).run();
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -15,7 +15,7 @@
 #include "reintegrate/embed/embedded_code.h"
 #include "reintegrate/rollback.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 struct ApplyRequest {
   Mep mep;
@@ -44,4 +44,4 @@ struct ApplyRequest {
 /// check. A patch that was written and rolled back is a report.
 Result<ApplyReport> apply(const ApplyRequest& request);
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

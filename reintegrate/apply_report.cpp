@@ -7,7 +7,7 @@
 
 #include "core/base/process.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 std::string format(const char* pattern, auto... values) {
@@ -149,4 +149,4 @@ std::string utc_now() {
   return text;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

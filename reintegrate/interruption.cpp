@@ -10,7 +10,7 @@
 
 #include "core/base/process_tree.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 constexpr std::chrono::milliseconds kPoll{30};
@@ -75,4 +75,4 @@ Result<ProcessOutcome> run_interruptibly(const std::vector<std::string>& argv, P
   return ran;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

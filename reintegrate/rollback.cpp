@@ -14,7 +14,7 @@
 
 namespace fs = std::filesystem;
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 std::string names(const std::vector<std::string>& list) {
@@ -181,4 +181,4 @@ Result<Restoration> undo_last(const fs::path& state, const TellProgress& progres
   return undone_now;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

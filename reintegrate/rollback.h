@@ -9,7 +9,7 @@
 #include "core/base/result.h"
 #include "reintegrate/tree/patch_journal.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 using TellProgress = std::function<void(const std::string&)>;
 
@@ -26,4 +26,4 @@ std::vector<std::string> restoration_notes(const Restoration& leftovers);
 /// Files that were changed since are left alone and named.
 Result<Restoration> undo_last(const std::filesystem::path& state, const TellProgress& progress = {});
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

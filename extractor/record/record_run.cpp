@@ -16,7 +16,7 @@
 
 namespace fs = std::filesystem;
 
-namespace kernelift {
+namespace kernelift::record {
 namespace {
 
 struct ProcessRecording {
@@ -235,4 +235,4 @@ Result<RecordOutcome> record_application(const RecordRequest& request) {
   return outcome;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::record

@@ -5,7 +5,7 @@
 
 #include "reintegrate/tests/application.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 class ApplyTest : public Application {
@@ -392,4 +392,4 @@ TEST_F(ApplyTest, NamesTheRepositoryInTheWayBackOutOfASubmodule) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -4,7 +4,7 @@
 #include "reintegrate/interruption.h"
 #include "reintegrate/tests/application.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 class Git : public Application {
@@ -253,4 +253,4 @@ TEST_F(Git, CommitsInAWorktree) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -7,7 +7,7 @@
 
 #include "reintegrate/tests/application.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 constexpr const char* kKillApply = "kill -9 $(ps -o ppid= $PPID)";
@@ -236,4 +236,4 @@ TEST_F(Rollback, IsDoneByTheNextApplyFirst) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -17,7 +17,7 @@
 
 namespace fs = std::filesystem;
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 bool stamp_of(const fs::path& path, FileStamp& stamp) {
@@ -211,4 +211,4 @@ Status BuildProducts::put_back() {
   return done();
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

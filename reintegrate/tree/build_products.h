@@ -12,7 +12,7 @@
 
 #include "core/base/result.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 struct FileStamp {
   uint64_t size = 0, inode = 0;
@@ -83,4 +83,4 @@ class BuildProducts {
   Listing installed_;  ///< Stamps of the files that are installed now.
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -9,7 +9,7 @@
 
 namespace fs = std::filesystem;
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 GitHooks::GitHooks(fs::path top, const fs::path& folder) : top_(std::move(top)), folder_(folder) {
   std::error_code code;
@@ -44,4 +44,4 @@ Status GitHooks::run(const fs::path& index, const fs::path& message) const {
   return done();
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

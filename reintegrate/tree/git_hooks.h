@@ -8,7 +8,7 @@
 
 #include "core/base/result.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 class GitHooks {
  public:
@@ -30,4 +30,4 @@ class GitHooks {
   std::chrono::milliseconds limit_ = std::chrono::hours(1);
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -9,7 +9,7 @@
 #include "core/base/result.h"
 #include "reintegrate/tree/git_hooks.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 class GitTree {
  public:
@@ -68,4 +68,4 @@ class GitTree {
   std::string head_;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -24,7 +24,7 @@
 
 namespace fs = std::filesystem;
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 constexpr const char* kFormat = "kernelift-apply-journal";
@@ -489,4 +489,4 @@ Result<Restoration> PatchJournal::undo_last() {
   return answer_is_no("no patch has been kept here: there is nothing to undo");
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -14,7 +14,7 @@
 #include "core/base/result.h"
 #include "reintegrate/patch/source_patch.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 /// How the application is built, so that a later process can build the original again.
 struct AppBuild {
@@ -141,4 +141,4 @@ class PatchJournal {
   std::unique_ptr<PatchJournal> unsettled_;  ///< The interrupted one, until settle().
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate
