@@ -48,9 +48,9 @@ class ProgramRestoration {
   bool put_back() {
     auto before = products_.against_files();
     if (!before.other.empty() || !products_.put_back().ok() || !products_.against_files().original()) return false;
-    tell(true, "The programs are the original's: " + counted(products_.count(), "file") + ", of which " +
-                   std::to_string(before.after.size()) +
-                   " held the patched build and were put back, are byte for byte as they were built before.");
+    tell(true, "The programs are the original's, byte for byte as they were built before (" +
+                   counted(products_.count(), "file") + ", of which " + std::to_string(before.after.size()) +
+                   " held the patched build until now).");
     return true;
   }
 
@@ -71,7 +71,13 @@ class ProgramRestoration {
     if (!built.ok() || !built->ok) return failed(command, built.ok() ? built->why : built.error().message);
     find_strays(unrestored);
     if (!saved_) {
-      tell(true, "The original was built again, by " + command + ".");
+      // Nothing tells whether these are the original's: perhaps the build does not go by the times of files.
+      const auto& left = result_.strays;
+      if (left.empty()) tell(true, "The original was built again, by " + command + ".");
+      else
+        tell(false, command +
+                        " was run for the original, but did not write again what was built while the patch was in: " +
+                        names(left) + ". Remove it, or clean, and build again.");
       return done();
     }
     auto now = products_.against_files();
@@ -154,7 +160,7 @@ std::vector<std::string> restoration_notes(const Restoration& leftovers) {
   if (!leftovers.ended.empty())
     notes.push_back("Processes of that apply were still running and were ended: " + names(leftovers.ended) + ".");
   if (!leftovers.programs.empty()) notes.push_back(leftovers.programs);
-  if (!leftovers.strays.empty())
+  if (!leftovers.strays.empty() && leftovers.programs_restored)
     notes.push_back("Built while the patch was in, and not by the original's build: " + names(leftovers.strays) +
                     ". Remove what you do not know.");
   for (auto& file : leftovers.left)

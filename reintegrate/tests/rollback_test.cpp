@@ -138,8 +138,18 @@ TEST_F(Rollback, NamesProductsThatOnlyThePatchedBuildMade) {
   kill_in(request.check, std::string("! grep -q 0.01 app || ") + kKillApply);
   Restoration restored = roll_back();
   EXPECT_EQ(restored.strays, std::vector<std::string>{(root / "only-tuned").string()});
-  EXPECT_TRUE(says(restored, "only-tuned"));
+  EXPECT_TRUE(says(restored, "did not write again what was built while the patch was in: " + root.string() + "/only-"));
+  EXPECT_FALSE(restored.programs_restored) << "it may be what runs";
   expect_original();
+}
+
+TEST_F(Rollback, DoesNotBelieveABuildThatLeavesThePatchedProgram) {
+  request.build = "test -e lazy || make -s";
+  kill_in(request.check, std::string("! grep -q 0.01 app || ") + kKillApply);
+  shell("touch lazy");
+  Restoration restored = roll_back();
+  EXPECT_FALSE(restored.programs_restored);
+  EXPECT_TRUE(says(restored, root.string() + "/app")) << restored.programs;
 }
 
 TEST_F(Rollback, GoesOnAfterItWasKilledItself) {
