@@ -14,6 +14,7 @@ std::string CompileRequest::encode() const {
       .number(static_cast<uint64_t>(fusing))
       .number(static_cast<uint64_t>(partial_sums))
       .number(blocks_reversed)
+      .number(side_by_side)
       .number(random_sums)
       .number(admit)
       .texts(own)
@@ -35,6 +36,7 @@ std::optional<CompileRequest> CompileRequest::decode(std::string_view bytes) {
                          : partial_sums == 2 ? PartialSums::Outermost
                                              : PartialSums::None;
   request.blocks_reversed = reader.number();
+  request.side_by_side = reader.number();
   request.random_sums = reader.number();
   request.admit = reader.number();
   request.own = reader.texts();

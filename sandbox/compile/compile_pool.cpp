@@ -281,6 +281,14 @@ std::vector<std::string> CompilePool::compile_random_sums(const std::string& sou
   return images;
 }
 
+std::string CompilePool::compile_side_by_side(const std::string& source, const Recipe& recipe,
+                                              const CompileReply& own) {
+  CompileRequest request = request_again(source, own);
+  request.recipe = recipe, request.side_by_side = true;
+  CompileReply reply = run(request);
+  return reply.ok() ? std::move(reply.image) : std::string();
+}
+
 CompileRequest CompilePool::request_again(const std::string& source, const CompileReply& own) const {
   CompileRequest request;
   request.source = source, request.target = options_.target, request.admit = false;

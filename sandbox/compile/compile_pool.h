@@ -44,6 +44,9 @@ class CompilePool {
   std::vector<std::string> compile_roundings(const std::string& source, const CompileReply& own);
   /// The same with sums rounded at random (core/compiler/sums.h), each image by another seed. Empty if it has no sums.
   std::vector<std::string> compile_random_sums(const std::string& source, const CompileReply& own);
+  /// Compiles a source again, of which `own` is the reply, with the lanes of its warps side by side
+  /// (cpu::LowerOptions). Empty if that does not compile. Thread-safe.
+  std::string compile_side_by_side(const std::string& source, const Recipe& recipe, const CompileReply& own);
   /// Thread-safe; blocks until a worker is free and has replied, or until its era is over.
   CompileReply compile(const std::string& source, const Recipe& recipe, uint64_t era = kAnyEra);
   /// Abandons compiles of earlier eras: their workers are ended at once, and their recipes are not remembered as

@@ -95,14 +95,15 @@ struct DeviceRange {
 /// A list of steps that a device executes in order.
 class DeviceProgram {
  public:
-  /// The process that launches also executes the other steps, so that they leave its caches as its kernels find them.
-  /// For programs that are timed; these must not use Hidden memory. No effect on a GPU.
+  /// The process that launches also executes the other steps, and takes the time, so that they leave its caches as its
+  /// kernels find them. Only for code that is trusted: the original in a replay. Such programs must not use Hidden
+  /// memory. No effect on a GPU.
   bool together = false;
   /// Blocks run in another order than usual, if the device can choose it.
   bool reordered = false;
 
   struct Step {
-    enum class Kind { Copy, Fill, Launch, Begin, End } kind;
+    enum class Kind { Copy, Fill, Launch, Begin, End, Look, LookAgain } kind;
     uint64_t to = 0, from = 0, bytes = 0;
     std::byte byte{};
     const DeviceLaunch* launch = nullptr;
@@ -111,9 +112,15 @@ class DeviceProgram {
   void fill(uint64_t to, std::byte byte, uint64_t bytes) { add({Step::Kind::Fill, to, 0, bytes, byte, nullptr}); }
   /// EXPECTS: `launch` outlives the run.
   void launch(const DeviceLaunch& launch) { steps_.push_back({Step::Kind::Launch, 0, 0, 0, {}, &launch}); }
-  /// The steps between begin() and end() are timed; intervals do not overlap.
-  void begin() { steps_.push_back({Step::Kind::Begin, 0, 0, 0, {}, nullptr}); }
+  /// The steps between begin() and end() are timed; intervals do not overlap. `closely`: the device sees the end at
+  /// once, even if that disturbs the measured time.
+  void begin(bool closely = false) { steps_.push_back({Step::Kind::Begin, 0, 0, 0, std::byte{closely}, nullptr}); }
   void end() { steps_.push_back({Step::Kind::End, 0, 0, 0, {}, nullptr}); }
+  /// Right behind end(): looks at random places of the range, before anything else is done.
+  void look(uint64_t at, uint64_t bytes) { add({Step::Kind::Look, at, 0, bytes, {}, nullptr}); }
+  /// The places that were looked at hold what they held then, or the program ends with WroteLate: a launch that was
+  /// reported as done went on writing. Devices whose launches cannot go on (a GPU's stream) do nothing.
+  void look_again() { steps_.push_back({Step::Kind::LookAgain, 0, 0, 0, {}, nullptr}); }
   const std::vector<Step>& steps() const { return steps_; }
 
  private:
@@ -131,6 +138,7 @@ enum class DeviceFault {
   Forbidden,      ///< A system call that kernels do not make.
   Unsupported,    ///< The kernel uses a feature that the device lacks.
   TimedOut,       ///< Still running at the deadline.
+  WroteLate,      ///< It wrote to memory after it had been reported as done.
   Lost,           ///< The device failed: it fell off the bus, or had an uncorrectable memory error.
 };
 
@@ -145,7 +153,7 @@ struct DeviceOutcome {
   /// False: this process can run nothing more on the device.
   bool usable() const {
     return survived || fault == DeviceFault::None || fault == DeviceFault::LaunchRefused ||
-           fault == DeviceFault::OverResources || fault == DeviceFault::Unsupported;
+           fault == DeviceFault::OverResources || fault == DeviceFault::Unsupported || fault == DeviceFault::WroteLate;
   }
 };
 

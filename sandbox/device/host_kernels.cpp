@@ -6,6 +6,8 @@
 
 #include "sandbox/device/device.h"
 #include "sandbox/judge/judging.h"
+#include "sandbox/judge/mixture.h"
+#include "sandbox/judge/veil.h"
 
 namespace kernelift::sandbox {
 namespace {
@@ -13,7 +15,9 @@ namespace {
 using namespace judging;
 
 const u8* at(u64 address) { return reinterpret_cast<const u8*>(address); }
-u64 expected_at(const Task& task, u64 i) { return load(at(task.expected + i * task.stride), task.width); }
+u64 expected_at(const Task& task, u64 i) {
+  return load_veiled(task.veil, at(task.expected + i * task.stride), task.width);
+}
 u64 got_at(const Task& task, u64 i) { return load(at(task.got + i * task.stride), task.width); }
 Finding& finding(u64 address) { return *reinterpret_cast<Finding*>(address); }
 
@@ -29,6 +33,11 @@ Scale scale_of_neighbourhood(const Task& task, u64 begin, u64 end) {
 
 /// Neighbourhoods whose expected and present bytes are equal need no arithmetic.
 bool equal_bytes(const Task& task, u64 begin, u64 end) {
+  if (task.veil.on) {
+    for (u64 i = begin; i < end; ++i)
+      if (expected_at(task, i) != got_at(task, i)) return false;
+    return true;
+  }
   u64 from = begin * task.stride, bytes = (end - begin - 1) * task.stride + task.width;
   return std::memcmp(at(task.expected + from), at(task.got + from), bytes) == 0;
 }
@@ -105,7 +114,7 @@ void copy_written(const PackedArguments& arguments) {
   const u8* states = at(arguments.at<u64>(kTask));
   for (u64 i = 0; i < task.count; ++i)
     if (states[i] == kWritten)
-      std::memcpy(reinterpret_cast<void*>(task.got + i * task.stride), at(task.expected + i * task.stride), task.width);
+      store(reinterpret_cast<u8*>(task.got + i * task.stride), task.width, expected_at(task, i));
 }
 
 void classify_all(const PackedArguments& arguments) {
@@ -161,6 +170,48 @@ void copy(const PackedArguments& arguments) {
               arguments.at<u64>(16));
 }
 
+/// Element by element, with a bit of `bits` each.
+template <class T>
+void mix_group(T* to, const T* a, const T* b, u64 count, u64 bits) {
+  for (u64 i = 0; i < count; ++i) {
+    T one, other;  // Buffers may begin at any address.
+    std::memcpy(&one, a + i, sizeof(T)), std::memcpy(&other, b + i, sizeof(T));
+    const T chosen = bits >> i & 1 ? other : one;
+    std::memcpy(to + i, &chosen, sizeof(T));
+  }
+}
+
+void mix(const PackedArguments& arguments) {
+  constexpr u64 kGroup = 64;
+  const u64 to = arguments.at<u64>(0), a = arguments.at<u64>(8), b = arguments.at<u64>(16);
+  const u64 bytes = arguments.at<u64>(24), stride = arguments.at<u64>(32), seed = arguments.at<u64>(40);
+  const u64 count = bytes / stride;
+  for (u64 begin = 0; begin < count; begin += kGroup) {
+    const u64 here = std::min(kGroup, count - begin), bits = draw_bits(seed, begin / kGroup), at = begin * stride;
+    if (stride == sizeof(u32))
+      mix_group(reinterpret_cast<u32*>(to + at), reinterpret_cast<const u32*>(a + at),
+                reinterpret_cast<const u32*>(b + at), here, bits);
+    else if (stride == sizeof(u64))
+      mix_group(reinterpret_cast<u64*>(to + at), reinterpret_cast<const u64*>(a + at),
+                reinterpret_cast<const u64*>(b + at), here, bits);
+    else
+      for (u64 i = 0; i < here; ++i) {
+        const u64 from = (bits >> i & 1 ? b : a) + at + i * stride;
+        std::memcpy(reinterpret_cast<void*>(to + at + i * stride), reinterpret_cast<const void*>(from), stride);
+      }
+  }
+  std::memcpy(reinterpret_cast<void*>(to + count * stride), reinterpret_cast<const void*>(a + count * stride),
+              bytes - count * stride);
+}
+
+void veil(const PackedArguments& arguments) {
+  const u64 to = arguments.at<u64>(0), from = arguments.at<u64>(8), veiled = arguments.at<u64>(16);
+  const u64 bytes = arguments.at<u64>(24);
+  const auto key = arguments.at<Veil>(32);
+  for (u64 offset = 0; offset < bytes; offset += 8)
+    copy_veiled(key, to, from, veiled, offset, static_cast<u32>(std::min<u64>(8, bytes - offset)));
+}
+
 void write(const PackedArguments& arguments) {
   auto* to = reinterpret_cast<void*>(arguments.at<u64>(0));
   std::memset(to, 1, arguments.at<u64>(8));
@@ -182,6 +233,8 @@ std::span<const HostKernel> host_kernels() {
       {"kl_uncovered", count_uncovered},
       {"kl_copy_ranges", copy_ranges},
       {"kl_copy", copy},
+      {"kl_mix", mix},
+      {"kl_veil", veil},
       {"kl_flush", nothing},
       {"kl_hold", nothing},
       {"kl_write", write},

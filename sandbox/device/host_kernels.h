@@ -26,7 +26,8 @@ struct HostKernel {
 };
 
 /// kl_compare, kl_spread, kl_check_canary, kl_poison, kl_copy_written, kl_classify, kl_uncovered, kl_copy_ranges,
-/// kl_copy, kl_flush, kl_hold, kl_write, kl_nothing. kl_flush and kl_hold do nothing: the device implements them.
+/// kl_copy, kl_mix, kl_veil, kl_flush, kl_hold, kl_write, kl_nothing. kl_flush and kl_hold do nothing: the device
+/// implements them.
 std::span<const HostKernel> host_kernels();
 
 }  // namespace kernelift::sandbox

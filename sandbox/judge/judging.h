@@ -2,6 +2,7 @@
 // it, and the scale of a neighbourhood's numbers. clang compiles it for NVPTX into the runner's own kernels, and for
 // the host's Comparator; hence no headers, no library calls, and fixed-size types only.
 #pragma once
+#include "sandbox/judge/veil_key.h"
 
 #if defined(__CUDA__)
 #define KL_BOTH __attribute__((host)) __attribute__((device)) inline
@@ -19,7 +20,6 @@ using i64 = long long;
 
 /// In the order of ElementType::Kind.
 enum Kind : u32 { kBytes, kSigned, kUnsigned, kBool, kHalf, kBfloat16, kFloat, kDouble };
-
 constexpr u64 kNone = ~0ull;
 constexpr u32 kNeighbourhoodBytes = 4096;
 
@@ -32,6 +32,7 @@ struct Task {
   u32 stride;     ///< Bytes from one scalar to the next.
   u32 denormals;  ///< FloatTolerance::denormals.
   double ulps, relative, absolute, envelope, typical;
+  Veil veil;  ///< Of `expected`.
 };
 
 /// Result of a comparison; zero before it, with `first` and `address` kNone.

@@ -1,6 +1,8 @@
 // See child.h.
 #include "sandbox/device/confined_cpu/child.h"
 
+#include <sched.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -46,7 +48,8 @@ WireWriter answer(const Fault& fault) {
 
 class Child {
  public:
-  Child(Channel channel, const Inheritance& inherited) : channel_(std::move(channel)), inherited_(inherited) {
+  Child(Channel channel, Descriptor done, ControlCell& cell, const Inheritance& inherited)
+      : channel_(std::move(channel)), done_(std::move(done)), cell_(cell), inherited_(inherited) {
     options_.print = [](std::string_view) {};
   }
 
@@ -60,6 +63,8 @@ class Child {
         std::vector<double> seconds;
         Fault fault = run(*request, seconds);
         if (!channel_.send(kRan, answer(fault).reals(seconds).take())) return;
+      } else if (frame.type == kPrepare) {
+        if (!run_prepared(frame.body)) return;
       }
     }
   }
@@ -138,7 +143,7 @@ class Child {
 
   /// Before an image's code runs for the first time: loads what the request needs, and lets nothing more become code.
   Fault seal(const RunRequest& request) {
-    if (sealed_) return {};
+    if (sealed_ || request.launches.empty()) return {};
     for (auto& launch : request.launches)
       if (image_of(launch.kernel) == 0) continue;
       else if (auto image = loaded(image_of(launch.kernel)); !image.ok())
@@ -148,11 +153,48 @@ class Child {
     return {};
   }
 
-  Fault run(const RunRequest& request, std::vector<double>& seconds) {
-    if (Fault fault = seal(request)) return fault;
+  void set_options(const RunRequest& request) {
     options_.workers = inherited_.threads;
     if (request.reordered) options_.workers = inherited_.threads == 1 ? 2 : 1;
     options_.no_progress_timeout = request.limit;
+  }
+
+  /// All of a program's launches, timed by the parent: from when it sets `go` until it gets the message. False: the
+  /// parent is gone.
+  bool run_prepared(std::string_view body) {
+    auto request = decode(body);
+    if (!request) return false;
+    set_options(*request);
+    Fault fault = seal(*request);
+    for (auto& step : request->steps)
+      if (step.kind == Step::Kind::Launch && image_of(step.launch->kernel) != 0)
+        if (auto image = loaded(image_of(step.launch->kernel)); !image.ok() && !fault)
+          fault = {DeviceFault::LaunchRefused, image.error().message};
+    if (fault) return channel_.send(kPrepared, answer(fault).reals({}).take());
+    carry_variables(*request, true);
+    if (!channel_.send(kPrepared, {})) return false;
+    constexpr unsigned kSpins = 1 << 14;
+    ++prepared_;
+    for (unsigned spins = 0; cell_.go.load(std::memory_order_acquire) != prepared_; ++spins)
+      if (spins > kSpins) sched_yield();
+    for (auto& step : request->steps) {
+      if (fault) break;
+      if (step.kind == Step::Kind::Launch && image_of(step.launch->kernel) != 0) fault = launch(*step.launch);
+      else execute_on_host(step);
+    }
+    char byte = 1;
+    iovec from{&byte, 1};
+    msghdr message{};
+    message.msg_iov = &from, message.msg_iovlen = 1;
+    if (sendmsg(done_.get(), &message, MSG_NOSIGNAL) != 1) return false;
+    carry_variables(*request, false);
+    return channel_.send(kRan, answer(fault).reals({}).take());
+  }
+
+  Fault run(const RunRequest& request, std::vector<double>& seconds) {
+    set_options(request);
+    if (request.leave_only) return carry_variables(request, false), Fault{};
+    if (Fault fault = seal(request)) return fault;
     bool timed = false;
     Clock::time_point begun;
     for (auto& step : request.steps) {
@@ -184,6 +226,9 @@ class Child {
   }
 
   Channel channel_;
+  Descriptor done_;
+  ControlCell& cell_;
+  uint32_t prepared_ = 0;
   const Inheritance& inherited_;
   cpu::LaunchOptions options_;
   std::map<uint64_t, std::shared_ptr<cpu::LoadedImage>> loaded_;
@@ -211,7 +256,7 @@ Geometry take_geometry(WireReader& reader) {
 
 std::string encode(const RunRequest& request) {
   WireWriter writer;
-  writer.number(request.reordered).number(static_cast<uint64_t>(request.limit.count()));
+  writer.number(request.reordered).number(request.leave_only).number(static_cast<uint64_t>(request.limit.count()));
   writer.number(request.bound.size());
   for (auto& [image, variables] : request.bound) {
     writer.number(image).number(variables.size());
@@ -233,7 +278,8 @@ std::string encode(const RunRequest& request) {
 std::optional<RunRequest> decode(std::string_view bytes) {
   WireReader reader(bytes);
   RunRequest request;
-  request.reordered = reader.number(), request.limit = std::chrono::milliseconds(reader.number());
+  request.reordered = reader.number(), request.leave_only = reader.number();
+  request.limit = std::chrono::milliseconds(reader.number());
   for (uint64_t images = reader.number(); images > 0 && !reader.failed(); --images) {
     auto& variables = request.bound[reader.number()];
     for (uint64_t count = reader.number(); count > 0 && !reader.failed(); --count) {
@@ -278,12 +324,12 @@ void execute_on_host(const Step& step) {
   }
 }
 
-void serve(Channel channel, FaultReport* fault, const Inheritance& inherited) {
-  report_faults_to(fault);
+void serve(Channel channel, Descriptor done, ControlCell* cell, const Inheritance& inherited) {
+  report_faults_to(&cell->fault);
   JailSpec jail;
   jail.kind = JailKind::Device;
   jail.extra_memory_bytes = inherited.memory_bytes;
-  Child child(std::move(channel), inherited);
+  Child child(std::move(channel), std::move(done), *cell, inherited);
   if (auto confined = enter_jail(jail); !confined.ok()) child.refuse(confined.error().message);
   else child.serve();
   _exit(0);

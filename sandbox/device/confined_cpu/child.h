@@ -2,6 +2,7 @@
 // with a candidate, so nothing that it says is believed without a check outside: results are compared by the parent in
 // memory that it sees itself, and only durations come from here.
 #pragma once
+#include <atomic>
 #include <map>
 #include <optional>
 #include <string>
@@ -13,8 +14,15 @@
 
 namespace kernelift::sandbox::confined {
 
-/// Frames. Load: image number. Run: an encoded program. Answers: Loaded, Ran, each with a fault first.
-enum : uint32_t { kLoad = 1, kLoaded = 2, kRun = 3, kRan = 4 };
+/// Frames. Load: image number. Run: an encoded program. Prepare: one that is run when ControlCell::go says so. Answers:
+/// Loaded and Ran with a fault first; Prepared, empty unless it failed already.
+enum : uint32_t { kLoad = 1, kLoaded = 2, kRun = 3, kRan = 4, kPrepare = 5, kPrepared = 6 };
+
+/// Memory that a child shares with its parent.
+struct ControlCell {
+  FaultReport fault;
+  alignas(64) std::atomic<uint32_t> go{0};  ///< The number of the prepared program that may run.
+};
 
 /// Handles of kernels: the image's number above, the kernel's index in it below; image 0 is the host kernels.
 inline uint64_t handle_of(uint64_t image, uint64_t kernel) { return image << 32 | (kernel + 1); }
@@ -47,6 +55,7 @@ struct RunRequest {
   std::vector<DeviceProgram::Step> steps;
   std::vector<DeviceLaunch> launches;  ///< Those of the steps, in order.
   bool reordered = false;
+  bool leave_only = false;  ///< Only leave the variables' values in their copies.
   std::chrono::milliseconds limit{0};
   struct Bound {
     uint64_t index = 0, shadow = 0, size = 0;  ///< In the image's table; address and bytes of its copy.
@@ -56,8 +65,8 @@ struct RunRequest {
 std::string encode(const RunRequest& request);
 std::optional<RunRequest> decode(std::string_view bytes);
 
-/// The child's life: confines itself, serves, never returns.
-[[noreturn]] void serve(Channel channel, FaultReport* fault, const Inheritance& inherited);
+/// The child's life: confines itself, serves, never returns. `done`: where it tells that a prepared program is done.
+[[noreturn]] void serve(Channel channel, Descriptor done, ControlCell* cell, const Inheritance& inherited);
 
 /// Executes a step that is no launch of an image: a copy, a fill, or one of the host kernels.
 void execute_on_host(const DeviceProgram::Step& step);

@@ -1,25 +1,24 @@
 // See confined_cpu.h.
 #include "sandbox/device/confined_cpu/confined_cpu.h"
 
-#include <poll.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <fstream>
+#include <map>
+#include <optional>
 #include <set>
 #include <thread>
 
 #include "core/base/wire.h"
 #include "sandbox/device/confined_cpu/child.h"
+#include "sandbox/device/confined_cpu/child_process.h"
 #include "sandbox/device/cpu/cpu_device.h"
 #include "sandbox/device/host_kernels.h"
-#include "sandbox/jail/cpu_time_limit.h"
-#include "sandbox/jail/namespaces.h"
+#include "sandbox/device/late_writes.h"
 
 namespace kernelift::sandbox {
 namespace {
@@ -30,7 +29,7 @@ using Step = DeviceProgram::Step;
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kGuard = 64 << 10;            ///< Faulting bytes on each side: strides of a few rows land in it.
 constexpr uint64_t kVariableBytes = 4ull << 30;  ///< Address space for copies of module variables; pages come with use.
-constexpr uint64_t kLargestReply = 16 << 20;
+constexpr size_t kMostChildren = 3;              ///< Of the original, of a candidate, and of another build.
 constexpr std::chrono::seconds kLoadLimit{20};
 
 uint64_t down(uint64_t address) { return address / kPage * kPage; }
@@ -180,11 +179,10 @@ class ConfinedCpu : public Device {
     const uint64_t number = ++last_image_;
     images_[number].bytes = std::string(bytes), images_[number].variable_bytes = variable_bytes_;
     auto hold = std::shared_ptr<void>(this, [this, number](void*) { forget(number); });
-    child_.reset();
-    // Where code lies follows the order of loading: others come first, unless this one is to.
-    if (!first && images_.size() > 1) KERNELIFT_TRY(list(images_.begin()->first, nullptr));
+    // Where memory lies has luck in it: the original gets a new process for the second look, too.
+    if (first) children_.clear();
     DeviceImage image;
-    KERNELIFT_TRY(list(number, &image));
+    KERNELIFT_TRY(list(number, image));
     image.hold = hold;
     return image;
   }
@@ -202,7 +200,7 @@ class ConfinedCpu : public Device {
   Result<DeviceMemory> place(uint64_t address, uint64_t bytes, Reach reach) override {
     const uint64_t begin = down(address), size = std::max(kPage, up(address + bytes) - begin);
     if (reach == Reach::Hidden) return place_hidden(begin, size, bytes);
-    child_.reset();  // It would not see it.
+    children_.clear();  // They would not see it.
     Descriptor file(memfd_create("kernelift-memory", MFD_CLOEXEC));
     if (!file || ftruncate(file.get(), static_cast<off_t>(size)) != 0) return no_memory(address, size);
     uint64_t at = begin;
@@ -227,7 +225,7 @@ class ConfinedCpu : public Device {
     });
     // A child may write to its private copy of what is sealed, and to nothing else.
     memory.seal = [this, at, size, kept = std::make_shared<Descriptor>(std::move(file))] {
-      child_.reset();
+      children_.clear();
       return mmap(reinterpret_cast<void*>(at), size, PROT_READ, MAP_PRIVATE | MAP_FIXED, kept->get(), 0) != MAP_FAILED;
     };
     return memory;
@@ -235,25 +233,35 @@ class ConfinedCpu : public Device {
 
   DeviceOutcome run(const DeviceProgram& program, std::chrono::milliseconds limit) override {
     note_bound_variables(program);
-    if (program.together) return run_in_child(program.steps(), program.reordered, limit);
+    if (program.together) return run_together(program, limit);
     DeviceOutcome outcome;
-    double own = 0, theirs = 0;  // Seconds of the open interval: of steps here, and of launches.
-    for (auto& step : program.steps()) {
+    LateWrites late_writes;
+    std::set<uint64_t> timed;
+    const std::span<const Step> steps = program.steps();
+    for (size_t at = 0; at < steps.size(); ++at) {
+      const Step& step = steps[at];
+      DeviceOutcome ran;
       if (step.kind == Step::Kind::Begin) {
-        own = theirs = 0;
-      } else if (step.kind == Step::Kind::End) {
-        outcome.seconds.push_back(own + theirs);
+        const auto end = std::ranges::find(steps.subspan(at), Step::Kind::End, &Step::kind);
+        const auto interval = steps.subspan(at + 1, static_cast<size_t>(end - steps.begin()) - at - 1);
+        double seconds = 0;
+        ran = time_interval(interval, program.reordered, step.byte != std::byte{0}, limit, seconds, timed);
+        outcome.seconds.push_back(seconds);
+        at += interval.size() + 1;
+      } else if (step.kind == Step::Kind::Look) {
+        late_writes.look(step.to, step.bytes);
+      } else if (step.kind == Step::Kind::LookAgain) {
+        if (!late_writes.found_none()) ran = cheated(LateWrites::kText);
       } else if (step.kind != Step::Kind::Launch || image_of(step.launch->kernel) == 0) {
-        auto from = std::chrono::steady_clock::now();
         execute_on_host(step);
-        own += std::chrono::duration<double>(std::chrono::steady_clock::now() - from).count();
       } else {
-        Step timed[] = {{Step::Kind::Begin, 0, 0, 0, {}, nullptr}, step, {Step::Kind::End, 0, 0, 0, {}, nullptr}};
-        DeviceOutcome launched = run_in_child(timed, program.reordered, limit);
-        if (!launched.ok()) return launched;
-        theirs += launched.seconds[0];
+        ran = run_in_child({&step, 1}, program.reordered, limit);
       }
+      if (!ran.ok()) return ran;
     }
+    for (uint64_t image : timed)
+      if (auto child = children_.find(image); child != children_.end() && child->second->threads() > most_threads())
+        return cheated("its process has more threads than the launches need: something runs on after them");
     return outcome;
   }
 
@@ -283,30 +291,73 @@ class ConfinedCpu : public Device {
   void forget(uint64_t number) {
     const bool newest = !images_.empty() && images_.rbegin()->first == number;
     if (newest) variable_bytes_ = images_.rbegin()->second.variable_bytes;
-    images_.erase(number);
-    child_.reset();  // It may have the image's code loaded.
+    images_.erase(number), children_.erase(number);
   }
 
-  Status start_child() {
-    if (child_) return done();
-    KERNELIFT_ASSIGN(child_, ChildProcess::start({images_, placed_, options_.threads, options_.memory_bytes}));
+  unsigned most_threads() const {
+    constexpr unsigned kSpare = 2;  // The main thread, and one that oneTBB may add.
+    return std::max(facts_.cores, std::thread::hardware_concurrency()) + kSpare;
+  }
+
+  /// Not the device's failure: children go, and the next program has others.
+  DeviceOutcome cheated(const char* how) {
+    children_.clear();
+    DeviceOutcome outcome{DeviceFault::WroteLate, how};
+    outcome.survived = true;
+    return outcome;
+  }
+
+  /// Each image has a process of its own, in which no other image's code ever ran: a candidate can change nothing about
+  /// the original that it is raced against.
+  Result<ChildProcess*> child_of(uint64_t image) {
+    auto& child = children_[image];
+    if (!child) {
+      KERNELIFT_ASSIGN(child, ChildProcess::start({images_, placed_, options_.threads, options_.memory_bytes}));
+      if (!overhead_) KERNELIFT_TRY(measure_overhead(*child));
+    }
+    child->used = ++uses_;
+    if (children_.size() > kMostChildren)
+      children_.erase(std::ranges::min_element(children_, {}, [](auto& one) { return one.second->used; }));
+    return child.get();
+  }
+
+  /// What timing a request costs, by a child that has loaded nothing yet. Known once, and the same for all.
+  Status measure_overhead(ChildProcess& child) {
+    constexpr int kTries = 31;
+    std::vector<double> all;
+    for (int i = 0; i < kTries; ++i) {
+      RunRequest nothing;
+      nothing.limit = kLoadLimit;
+      std::string answer;
+      double seconds = 0;
+      if (DeviceOutcome outcome = child.time(nothing, false, {}, answer, seconds); !outcome.ok() || !sound(answer))
+        return environment_error("a candidate's process cannot be timed: " + outcome.detail);
+      all.push_back(seconds);
+    }
+    std::ranges::nth_element(all, all.begin() + kTries / 2);
+    overhead_ = all[kTries / 2];
     return done();
   }
 
-  /// Has a child load an image and say what is in it; `into` may be null. An Error says why it cannot be loaded.
-  Status list(uint64_t number, DeviceImage* into) {
-    KERNELIFT_TRY(start_child());
-    child_->images.insert(number);
+  static bool sound(const std::string& answer) {
+    WireReader reader(answer);
+    const bool none = static_cast<DeviceFault>(reader.number()) == DeviceFault::None;
+    reader.text(), reader.reals();
+    return reader.ok() && none;
+  }
+
+  /// Has a child load an image and say what is in it. An Error says why it cannot be loaded.
+  Status list(uint64_t number, DeviceImage& into) {
+    KERNELIFT_ASSIGN(ChildProcess * child, child_of(number));
     std::string answer;
-    DeviceOutcome outcome = child_->ask(kLoad, WireWriter().number(number).take(), kLoaded, kLoadLimit, {}, answer);
+    DeviceOutcome outcome = child->ask(kLoad, WireWriter().number(number).take(), kLoaded, kLoadLimit, {}, answer);
     WireReader reader(answer);
     auto fault = static_cast<DeviceFault>(reader.number());
     std::string detail = reader.text();
     if (!outcome.ok() || fault != DeviceFault::None) {
-      child_.reset();
+      children_.erase(number);
       return environment_error(outcome.ok() ? detail : outcome.detail);
     }
-    if (!into) return done();
     uint64_t kernels = reader.number();
     for (uint64_t i = 0; i < kernels && !reader.failed(); ++i) {
       DeviceKernel kernel;
@@ -319,7 +370,7 @@ class ConfinedCpu : public Device {
         auto offset = static_cast<uint32_t>(reader.number());
         kernel.parameters.push_back({offset, static_cast<uint32_t>(reader.number())});
       }
-      into->kernels.push_back(std::move(kernel));
+      into.kernels.push_back(std::move(kernel));
     }
     uint64_t variables = reader.number();
     for (uint64_t i = 0; i < variables && !reader.failed(); ++i) {
@@ -330,11 +381,26 @@ class ConfinedCpu : public Device {
         return environment_error("its module variables take more than " + std::to_string(kVariableBytes >> 30) +
                                  " GiB");
       variable.shadow = variables_ + variable_bytes_, variable_bytes_ += (variable.size + 63) / 64 * 64;
-      into->variables.push_back({variable.name, reinterpret_cast<uint64_t>(variable.shadow), variable.size});
+      into.variables.push_back({variable.name, reinterpret_cast<uint64_t>(variable.shadow), variable.size});
       images_[number].variables.push_back(std::move(variable));
     }
     if (!reader.ok()) return environment_error("the process that loads it sent nonsense");
-    return done();
+    return copy_initial_values(number, *child);
+  }
+
+  /// What the image's variables hold before its first launch, to their copies here.
+  Status copy_initial_values(uint64_t number, ChildProcess& child) {
+    if (images_[number].variables.empty()) return done();
+    RunRequest request;
+    request.limit = kLoadLimit;
+    for (uint64_t i = 0; i < images_[number].variables.size(); ++i) {
+      auto& variable = images_[number].variables[i];
+      request.bound[number].push_back({i, reinterpret_cast<uint64_t>(variable.shadow), variable.size});
+    }
+    request.leave_only = true;
+    std::string answer;
+    DeviceOutcome outcome = child.ask(kRun, encode(request), kRan, kLoadLimit, {}, answer);
+    return outcome.ok() && sound(answer) ? done() : environment_error("reading module variables: " + outcome.detail);
   }
 
   void note_bound_variables(const DeviceProgram& program) {
@@ -347,25 +413,11 @@ class ConfinedCpu : public Device {
     }
   }
 
-  DeviceOutcome run_in_child(std::span<const Step> steps, bool reordered, std::chrono::milliseconds limit) {
-    DeviceOutcome outcome;
-    // A child loads no further image once code of one has run in it.
-    std::set<uint64_t> needed;
-    for (auto& step : steps)
-      if (step.kind == Step::Kind::Launch && image_of(step.launch->kernel) != 0)
-        needed.insert(image_of(step.launch->kernel));
-    if (child_ && child_->has_run && !std::ranges::includes(child_->images, needed)) child_.reset();
-    if (Status ready = start_child(); !ready.ok()) {
-      outcome.fault = DeviceFault::LaunchRefused, outcome.detail = ready.error().message;
-      return outcome;
-    }
-    child_->has_run = true, child_->images.merge(needed);
+  RunRequest request_for(std::span<const Step> steps, bool reordered, std::chrono::milliseconds limit) {
     RunRequest request;
     request.steps.assign(steps.begin(), steps.end());
     request.reordered = reordered, request.limit = limit;
-    size_t intervals = 0;
     for (auto& step : steps) {
-      intervals += step.kind == Step::Kind::End;
       if (step.kind != Step::Kind::Launch || image_of(step.launch->kernel) == 0) continue;
       auto& variables = images_[image_of(step.launch->kernel)].variables;
       auto [bound, fresh] = request.bound.try_emplace(image_of(step.launch->kernel));
@@ -373,8 +425,18 @@ class ConfinedCpu : public Device {
         if (variables[i].bound)
           bound->second.push_back({i, reinterpret_cast<uint64_t>(variables[i].shadow), variables[i].size});
     }
-    std::string answer;
-    outcome = child_->ask(kRun, encode(request), kRan, limit, interrupted, answer);
+    return request;
+  }
+
+  static uint64_t image_in(std::span<const Step> steps) {
+    for (auto& step : steps)
+      if (step.kind == Step::Kind::Launch && image_of(step.launch->kernel) != 0) return image_of(step.launch->kernel);
+    return 0;
+  }
+
+  /// `intervals`: how many durations the child measured itself. Makes its answer the outcome.
+  void believe(ChildProcess& child, uint64_t image, const std::string& answer, size_t intervals,
+               DeviceOutcome& outcome) {
     if (outcome.ok()) {
       WireReader reader(answer);
       outcome.fault = static_cast<DeviceFault>(reader.number()), outcome.detail = reader.text();
@@ -382,9 +444,52 @@ class ConfinedCpu : public Device {
       auto good = [](double seconds) { return seconds > 0 && seconds < 1e6; };
       bool sound = reader.ok() && outcome.fault < DeviceFault::Lost && std::ranges::all_of(outcome.seconds, good) &&
                    (!outcome.ok() || outcome.seconds.size() == intervals);
-      if (!sound) outcome = child_->malformed();
+      if (!sound) outcome = child.malformed();
     }
-    if (!outcome.ok()) child_.reset();
+    if (!outcome.ok()) children_.erase(image);
+  }
+
+  static DeviceOutcome not_started(const Error& error) {
+    DeviceOutcome outcome;
+    outcome.fault = DeviceFault::LaunchRefused, outcome.detail = error.message;
+    return outcome;
+  }
+
+  DeviceOutcome run_in_child(std::span<const Step> steps, bool reordered, std::chrono::milliseconds limit) {
+    const uint64_t image = image_in(steps);
+    auto child = child_of(image);
+    if (!child.ok()) return not_started(child.error());
+    std::string answer;
+    DeviceOutcome outcome =
+        (*child)->ask(kRun, encode(request_for(steps, reordered, limit)), kRan, limit, interrupted, answer);
+    const auto intervals = static_cast<size_t>(std::ranges::count(steps, Step::Kind::End, &Step::kind));
+    believe(**child, image, answer, intervals, outcome);
+    return outcome;
+  }
+
+  DeviceOutcome run_together(const DeviceProgram& program, std::chrono::milliseconds limit) {
+    return run_in_child(program.steps(), program.reordered, limit);
+  }
+
+  /// Runs the steps between a Begin and its End: in the child of their image if they launch from one, else here.
+  DeviceOutcome time_interval(std::span<const Step> steps, bool reordered, bool closely,
+                              std::chrono::milliseconds limit, double& seconds, std::set<uint64_t>& timed) {
+    constexpr double kLeastShare = 0.1;  // Of what was measured; durations are divided by.
+    DeviceOutcome outcome;
+    const uint64_t image = image_in(steps);
+    if (image == 0) {
+      const auto from = std::chrono::steady_clock::now();
+      for (auto& step : steps) execute_on_host(step);
+      seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - from).count();
+      return outcome;
+    }
+    auto child = child_of(image);
+    if (!child.ok()) return not_started(child.error());
+    timed.insert(image);
+    std::string answer;
+    outcome = (*child)->time(request_for(steps, reordered, limit), closely, interrupted, answer, seconds);
+    seconds = std::max(seconds - *overhead_, kLeastShare * seconds);
+    believe(**child, image, answer, 0, outcome);
     return outcome;
   }
 
@@ -394,8 +499,10 @@ class ConfinedCpu : public Device {
   uint64_t last_image_ = 0;
   std::map<uint64_t, uint64_t> placed_;
   std::byte* variables_ = nullptr;
-  uint64_t variable_bytes_ = 0;  ///< Taken by copies of variables so far.
-  std::unique_ptr<ChildProcess> child_;
+  uint64_t variable_bytes_ = 0;                                 ///< Taken by copies of variables so far.
+  std::map<uint64_t, std::unique_ptr<ChildProcess>> children_;  ///< By image.
+  uint64_t uses_ = 0;
+  std::optional<double> overhead_;  ///< Seconds that timing a request costs.
 };
 
 }  // namespace

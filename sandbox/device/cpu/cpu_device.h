@@ -31,6 +31,9 @@ struct LowerOptions {
   int host_level = 3;          ///< 0..3: how much the host pipeline optimises after the cut; candidates use 3.
   bool vectorize = true;
   bool force_fibers = false;  ///< Tests and benchmarks: run every kernel in fiber mode.
+  /// The lanes of a warp move side by side between accesses to memory, as on a GPU: what they lose by racing is lost.
+  /// Slow: for a check of kernels whose threads else run one after another.
+  bool side_by_side = false;
   /// A kernel that reaches something unsupported is left out by name (mode "refused") and the others are made. For
   /// whole applications, which may hold kernels that they launch on other GPUs only. Else it is an Error.
   bool leave_out_refused = false;

@@ -174,6 +174,8 @@ class CudaDevice : public Device {
         case Kind::Launch: result = launch(*step.launch), doing = "launching"; break;
         case Kind::Begin:
         case Kind::End: result = mark(used++), doing = "timing"; break;
+        case Kind::Look:
+        case Kind::LookAgain: break;  // In a stream a launch is over before the next step begins.
       }
       if (result != CUDA_SUCCESS) break;
     }

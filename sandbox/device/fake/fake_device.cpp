@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "sandbox/device/host_kernels.h"
+#include "sandbox/device/late_writes.h"
 
 namespace kernelift::sandbox {
 namespace {
@@ -55,6 +56,7 @@ Result<DeviceImage> FakeDevice::load(std::string_view image, bool) {
   for (auto& [name, bytes] : found->second.variables) {
     KERNELIFT_ASSIGN(auto memory, place(0, bytes));
     loaded.variables.push_back({name, memory.address, bytes});
+    variables_[{std::string(image), name}] = memory.address;
     holds->push_back(std::move(memory));
   }
   loaded.hold = holds;
@@ -98,6 +100,7 @@ DeviceOutcome FakeDevice::run(const DeviceProgram& program, std::chrono::millise
   if (lost_) return {DeviceFault::Crashed, "the context was lost"};
   if (++runs == throttled_from) throttled = true;
   double clock = 0, begun = 0;
+  LateWrites late_writes;
   for (auto& step : program.steps()) {
     using Kind = DeviceProgram::Step::Kind;
     switch (step.kind) {
@@ -108,6 +111,11 @@ DeviceOutcome FakeDevice::run(const DeviceProgram& program, std::chrono::millise
       case Kind::Fill: fill(step.to, step.byte, step.bytes); break;
       case Kind::Begin: begun = clock; break;
       case Kind::End: outcome.seconds.push_back(clock - begun); break;
+      case Kind::Look: late_writes.look(step.to, step.bytes); break;
+      case Kind::LookAgain:
+        if (meanwhile) meanwhile();
+        if (!late_writes.found_none()) return {DeviceFault::WroteLate, LateWrites::kText};
+        break;
       case Kind::Launch: {
         auto kernel = loaded_.find(step.launch->kernel);
         if (kernel == loaded_.end()) return {DeviceFault::LaunchRefused, "no such kernel"};

@@ -52,10 +52,16 @@ class FakeDevice : public Device {
   std::set<uint64_t> refused;
   /// Makes the FakeImage of an image that is not registered, e.g. a real compiler's; nullopt: it is not an image.
   std::function<std::optional<FakeImage>(std::string_view)> unregistered;
-  bool throttled = false;     ///< All launches take three times as long.
-  int runs = 0;               ///< Number of programs that were run.
-  int throttled_from = 0;     ///< Run from which `throttled` is set, until clocks() is called; 0: never.
-  uint64_t copied_bytes = 0;  ///< Bytes that the programs copied.
+  std::function<void()> meanwhile;  ///< Called while a launch that was reported as done is being looked at.
+  bool throttled = false;           ///< All launches take three times as long.
+  int runs = 0;                     ///< Number of programs that were run.
+  int throttled_from = 0;           ///< Run from which `throttled` is set, until clocks() is called; 0: never.
+  uint64_t copied_bytes = 0;        ///< Bytes that the programs copied.
+
+  /// Address of a variable of the image of that name as it was loaded last, for kernels that use it.
+  static uint64_t variable_of(const std::string& image, const std::string& variable) {
+    return variables_[{image, variable}];
+  }
 
   const DeviceFacts& facts() const override { return facts_; }
   Result<DeviceImage> load(std::string_view image, bool first = false) override;
@@ -68,6 +74,7 @@ class FakeDevice : public Device {
   DeviceClocks clocks() override;
 
  private:
+  inline static std::map<std::pair<std::string, std::string>, uint64_t> variables_;
   DeviceFacts facts_;
   std::map<std::string, FakeImage> images_;
   DeviceImage hold_kernels(const std::map<std::string, FakeKernel>& kernels);

@@ -55,6 +55,8 @@ Result<std::unique_ptr<Evaluator>> CpuEvaluator::create(const Mep& mep, const st
                           {},
                           options.tell,
                           evaluator->baseline_.roundings.at_random};
+  evaluator->original_.code.side_by_side =
+      evaluator->baseline_.pool->compile_side_by_side(evaluator->baseline_.source, {}, evaluator->baseline_.reply);
   evaluator->baseline_key_ = code_key({}, evaluator->baseline_.reply.image);
   KERNELIFT_TRY(evaluator->restart_runner(options.deadline));
   keep_calibrated(folder, mep, evaluator->device_, {}, evaluator->report_, options.cold, {});
@@ -176,7 +178,9 @@ std::optional<Evaluation> CpuEvaluator::confirm_within(const Candidate& candidat
   Inquiry inquiry;
   inquiry.confirm = true, inquiry.deadline = deadline;
   inquiry.era = std::numeric_limits<uint64_t>::max();
-  auto verdict = judge(runnable_code(candidate, job.compiled.image), inquiry);
+  RunnableCode code = runnable_code(candidate, job.compiled.image);
+  code.side_by_side = baseline_.pool->compile_side_by_side(candidate.source, candidate.recipe, job.compiled);
+  auto verdict = judge(code, inquiry);
   finalist_judged_ = true;
   // For a confirmation that its deadline cut short this is a lower bound.
   double took = std::chrono::duration<double>(Deadline::clock::now() - begin).count();

@@ -100,7 +100,7 @@ Status Calibration::calibrate_application(const std::string& image) {
     return trouble("the application's own machine code ends the process that replays it");
   bench_.announce(kExperiment);
   RunnableCode wanted;
-  wanted.image = image;
+  wanted.image = image, wanted.whole_unit = true;
   if (auto failure = bench_.application.emplace().load(bench_.device, *bench_.memory, bench_.mep, wanted))
     return bench_.announce(""), trouble("the application's own machine code cannot be run here: " + failure->detail);
   for (size_t i = 0; i < bench_.mep.instances.size(); ++i) {

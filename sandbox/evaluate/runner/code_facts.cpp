@@ -70,7 +70,7 @@ Result<KernelFacts> Runner::kernel_facts(const LaunchProfiler& profile) {
   auto prepare = [&]() -> Status {
     Steps steps(*bench_->kernels);
     bench_->memory->restore(steps, heaviest, false);
-    bench_->baseline.set_up(steps, memory, heaviest, false);
+    bench_->baseline.set_up(steps, memory, heaviest);
     if (bench_->settings.cold) steps.flush_cache();
     return ran(steps);
   };

@@ -17,6 +17,10 @@ struct RunnableCode {
   std::vector<CandidateLaunch> launches;
   std::vector<Scratch> scratch;
   Bindings values;
+  /// The same code for this processor, the lanes of its warps side by side (cpu::LowerOptions); empty: none.
+  std::string side_by_side = {};
+  /// An image of the application's whole unit: it holds variables of other kernels, which are left alone.
+  bool whole_unit = false;
 };
 
 /// Images of the original that differ from it only in rounding.

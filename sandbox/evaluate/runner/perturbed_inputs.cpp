@@ -24,6 +24,7 @@ bool PerturbedInputs::prepare(const std::vector<size_t>& instances) {
       if (bench_.settings.fatal.contains(experiment) || !bench_.usable) continue;
       bench_.announce(experiment);
       if (!prepare_case(instance, kind) && bench_.usable) bench_.memory->launched(instance, true);
+      else if (kind == Perturbation::Jitter && bench_.usable) cases_.back().mixes = bears_mixtures(instance);
       if (bench_.usable) bench_.announce("");
       if (bench_.ended()) {
         forget();
@@ -48,7 +49,7 @@ bool PerturbedInputs::prepare_case(size_t instance, Perturbation kind) {
     if (!device.read(buffer.given, bytes).ok() || !perturb(buffer.bounds.layout, bytes, kind, seed)) return true;
     auto placed = device.place(0, buffer.size, Reach::Hidden);
     if (!placed.ok() || !device.write(placed->address, bytes).ok()) return false;
-    if (only_read) buffer.answer = placed->address;
+    if (only_read) buffer.answer = placed->address, buffer.veiled = false;
     buffer.given = placed->address;
     memory_.push_back(std::move(*placed));
     return any = true;
@@ -58,21 +59,30 @@ bool PerturbedInputs::prepare_case(size_t instance, Perturbation kind) {
   for (auto& variable : made.variables)
     if (!perturb_one(variable, !variable.changed())) return false;
   if (!any) return false;
+  auto entry = add_entry(std::move(made), instance);
+  if (entry) cases_.push_back({*entry, kind});
+  return entry.has_value();
+}
+
+std::optional<MemoryEntry> PerturbedInputs::add_entry(ReplayInstance made, size_t instance) {
   MemoryEntry entry{bench_.memory->instances().size(), instance};
-  bench_.memory->instances().push_back(made);
+  bench_.memory->instances().push_back(std::move(made));
   auto drop = [&] {
     bench_.memory->instances().pop_back();
-    return false;
+    return std::nullopt;
   };
   // The original's result becomes the answer. A second run, with outputs that hold the recorded answer, must leave the
   // same result: one that depends on old contents cannot be a reference.
   using Before = Verification::Before;
   auto first = verification_.run(bench_.baseline, entry, {Before::Poisoned});
   std::vector<DeviceMemory> answers;
-  if (first.failure || !WriteSet(bench_).keep(entry.memory, {}, answers).ok()) return drop();
+  if (first.failure || !WriteSet(bench_).keep(entry.memory, {}, answers, true).ok()) return drop();
   ReplayInstance& perturbed = bench_.memory->instances()[entry.memory];
   for (size_t i = 0; i < perturbed.regions.size(); ++i)
-    if (answers[i].size > 0) perturbed.regions[i].answer = answers[i].address, memory_.push_back(answers[i]);
+    if (answers[i].size > 0) {
+      perturbed.regions[i].answer = answers[i].address, memory_.push_back(answers[i]);
+      perturbed.regions[i].veiled = JudgingKernels::veil_of(bench_.device.facts()).on;
+    }
   if (!keep_variables(entry).ok()) return drop();
   auto second = verification_.run(bench_.baseline, entry, {Before::Stale});
   if (second.failure || second.first) return drop();
@@ -83,8 +93,78 @@ bool PerturbedInputs::prepare_case(size_t instance, Perturbation kind) {
   for (auto* code : others)
     if (!tolerances_.widen_by(*code, entry).ok()) return drop();
   if (!bench_.at_random.empty() && !tolerances_.find_exact_sums(entry).ok()) return drop();
-  cases_.push_back({entry, kind});
+  return entry;
+}
+
+const ReplayInstance* PerturbedInputs::to_mix(size_t instance) const {
+  for (auto& one : cases_)
+    if (one.entry.instance == instance && one.mixes) return &bench_.memory->instances()[one.entry.memory];
+  return nullptr;
+}
+
+std::optional<ReplayInstance> PerturbedInputs::mixture(size_t instance, uint64_t mix) {
+  auto known = std::ranges::find_if(
+      cases_, [&](auto& one) { return one.entry.instance == instance && one.kind == Perturbation::Jitter; });
+  if (known == cases_.end()) return std::nullopt;
+  ReplayInstance made = bench_.memory->instances()[known->entry.memory];
+  const ReplayInstance& recorded = bench_.memory->instances()[instance];
+  Steps steps(*bench_.kernels);
+  for (size_t i = 0; i < made.regions.size(); ++i) {
+    ReplayBuffer& region = made.regions[i];
+    region.bounds.nearer.clear();
+    if (!is_mixed(recorded.regions[i], region)) {
+      if (region.given != recorded.regions[i].given && !region.output())
+        region.answer = recorded.regions[i].answer, region.veiled = recorded.regions[i].veiled;
+      region.given = recorded.regions[i].given;
+      continue;
+    }
+    auto placed = bench_.device.place(0, region.size, Reach::Hidden);
+    if (!placed.ok()) return std::nullopt;
+    steps.mix(placed->address, recorded.regions[i].given, region.given, region.size, region.bounds.layout.stride,
+              seed_of(mix, i));
+    if (!region.output()) region.answer = placed->address, region.veiled = false;
+    region.given = placed->address;
+    memory_.push_back(std::move(*placed));
+  }
+  if (!mixes_variables(mix)) made.variables = recorded.variables;
+  if (!steps.run(bench_.settings.launch_limit).ok()) return std::nullopt;
+  return made;
+}
+
+bool PerturbedInputs::bears_mixtures(size_t instance) {
+  constexpr uint64_t kTried[] = {0x9e3779b97f4a7c15ull, 0xd1b54a32d192ed03ull, 0x8cb92ba72f3d8dd7ull};
+  for (uint64_t mix : kTried) {
+    memory_before_mixture_ = memory_.size();
+    auto made = mixture(instance, mix);
+    bool ran = made.has_value();
+    if (ran) {
+      bench_.memory->instances().push_back(std::move(*made));
+      Steps steps(*bench_.kernels);
+      bench_.memory->restore(steps, bench_.memory->instances().size() - 1, true);
+      bench_.baseline.set_up(steps, bench_.memory->instances().back(), instance);
+      bench_.baseline.launch(steps, instance);
+      DeviceOutcome outcome = steps.run(bench_.settings.launch_limit);
+      ran = outcome.ok(), bench_.usable = bench_.usable && outcome.usable();
+      drop_mixture();
+    }
+    if (!ran) return false;
+  }
   return true;
+}
+
+std::optional<MemoryEntry> PerturbedInputs::make_mixture(size_t instance, uint64_t mix) {
+  memory_before_mixture_ = memory_.size();
+  auto made = mixture(instance, mix);
+  auto entry = made ? add_entry(std::move(*made), instance) : std::nullopt;
+  if (!entry) memory_.resize(memory_before_mixture_), bench_.memory->launched(instance, true);
+  return entry;
+}
+
+void PerturbedInputs::drop_mixture() {
+  bench_.memory->instances().pop_back();
+  memory_.resize(memory_before_mixture_);
+  bench_.memory->launched(0,
+                          true);  // Its inputs' addresses may be another's soon.
 }
 
 Status PerturbedInputs::keep_variables(MemoryEntry entry) {
@@ -94,8 +174,8 @@ Status PerturbedInputs::keep_variables(MemoryEntry entry) {
     const uint64_t left = bench_.baseline.variable(entry.instance, v);
     if (!variables[v].changed() || left == 0) continue;
     KERNELIFT_ASSIGN(DeviceMemory answer, bench_.device.place(0, variables[v].size, Reach::Hidden));
-    steps.copy(answer.address, left, variables[v].size);
-    variables[v].answer = answer.address;
+    steps.veil(answer.address, left, variables[v].size, answer.address);
+    variables[v].answer = answer.address, variables[v].veiled = JudgingKernels::veil_of(bench_.device.facts()).on;
     memory_.push_back(std::move(answer));
   }
   DeviceOutcome outcome = steps.run(bench_.settings.launch_limit);
@@ -107,7 +187,7 @@ bool PerturbedInputs::verify(const LoadedCode& code, Verdict& verdict) {
   for (auto& one : cases_)
     for (Before before : {Before::Poisoned, Before::Stale}) {
       Verdict seen;
-      if (verification_.verify(code, one.entry, Stage::Verify, seen, before)) continue;
+      if (verification_.verify(code, one.entry, Stage::Verify, seen, {before})) continue;
       seen.detail = std::string("right on the recorded inputs, but with inputs perturbed (") + name(one.kind) +
                     (before == Before::Stale ? ", over an older answer): " : "): ") + seen.detail;
       verdict = seen;

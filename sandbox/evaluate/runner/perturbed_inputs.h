@@ -10,7 +10,7 @@ namespace kernelift::sandbox {
 
 class PerturbedInputs {
  public:
-  static constexpr size_t kMostInstances = 3, kKinds = 2;
+  static constexpr size_t kMostInstances = 4, kKinds = 2;
   PerturbedInputs(Workbench& bench, Verification& verification, Tolerances& tolerances)
       : bench_(bench), verification_(verification), tolerances_(tolerances) {}
 
@@ -24,12 +24,36 @@ class PerturbedInputs {
   bool verify(const LoadedCode& code, Verdict& verdict);
   size_t count() const { return cases_.size(); }
 
+  /// The instance with slightly larger values, if the original is known to bear mixtures of these and recorded ones;
+  /// else null.
+  const ReplayInstance* to_mix(size_t instance) const;
+  /// Whether mixtures mix this buffer. Where a launch changes few blocks, only these are put back, as recorded.
+  static bool is_mixed(const ReplayBuffer& recorded, const ReplayBuffer& perturbed) {
+    return recorded.given != perturbed.given && recorded.range_count == 0;
+  }
+  /// The seed by which a mixture draws the elements of a region.
+  static uint64_t seed_of(uint64_t mix, size_t region) { return mix + region * 0x2545f4914f6cdd1dull; }
+  /// Whether a mixture has the perturbed values of module variables.
+  static bool mixes_variables(uint64_t mix) { return mix >> 32 & 1; }
+  /// Makes a mixture an entry of memory, with the original's answer and tolerances of its own, until drop_mixture().
+  /// nullopt: the original does not repeat its answer, or there is no memory for it. EXPECTS: to_mix().
+  std::optional<MemoryEntry> make_mixture(size_t instance, uint64_t mix);
+  void drop_mixture();
+
  private:
   struct Case {
     MemoryEntry entry;
     Perturbation kind = Perturbation::Jitter;
+    bool mixes = false;  ///< The original bears mixtures of it and the recorded inputs.
   };
   bool prepare_case(size_t instance, Perturbation kind);
+  /// Adds an entry with the inputs of `made`: the original's results become its answers, and tolerances are widened by
+  /// its other builds. nullopt: the original fails, or its results depend on what was in its outputs.
+  std::optional<MemoryEntry> add_entry(ReplayInstance made, size_t instance);
+  /// Inputs of a mixture, in memory that is added to memory_.
+  std::optional<ReplayInstance> mixture(size_t instance, uint64_t mix);
+  /// Whether the original runs on some mixtures.
+  bool bears_mixtures(size_t instance);
   /// Makes the values that the original left in module variables the entry's answers.
   Status keep_variables(MemoryEntry entry);
 
@@ -38,6 +62,7 @@ class PerturbedInputs {
   Tolerances& tolerances_;
   std::vector<Case> cases_;
   std::vector<DeviceMemory> memory_;
+  size_t memory_before_mixture_ = 0;
   size_t recorded_ = 0;  ///< Number of ReplayMemory's entries that were recorded.
   bool prepared_ = false;
 };

@@ -21,6 +21,8 @@ constexpr int kFewestRounds = 6;
 constexpr double kNearBest = 0.95;
 /// Most launches that are queued at once: a full queue would block the host, which then cannot enforce time limits.
 constexpr int kMostQueued = 64;
+/// The same of all steps, of which a launch has one per buffer and some others.
+constexpr int kMostSteps = 800, kOtherSteps = 5;
 
 Timing timing_of(const MepInstance& instance, double weight, const Race& race, bool cold) {
   Timing timing;
@@ -105,9 +107,10 @@ bool Racing::candidate_goes_first(unsigned round) const {
   return std::popcount(round) % 2 != 0;
 }
 
-Samples Racing::time(const LoadedCode& baseline, const LoadedCode& candidate, size_t instance, int rounds, int batch) {
+Samples Racing::time(const LoadedCode& baseline, const LoadedCode& candidate, size_t instance, int rounds, int batch,
+                     bool judged) {
   constexpr auto kLead = 25us, kGap = 8us;  // Time for the host to queue the first launch, and each further one.
-  constexpr int kLaunchesWorth = 8;
+  constexpr int kLaunchesWorth = 8, kLaunchesToSpare = 6;
   constexpr double kProgramSeconds = 0.25;
   const double pair = 2 * batch * expected_seconds(instance);
   Samples samples;
@@ -118,25 +121,33 @@ Samples Racing::time(const LoadedCode& baseline, const LoadedCode& candidate, si
   const bool to_the_end = bench_.inquiry.confirm || &baseline == &candidate;
   for (int taken = 0, sure = 0; taken < rounds;) {
     // Programs are kept short, so that deadlines and throttling are noticed soon.
-    int most = std::min<int>(kMostQueued / (2 * batch), static_cast<int>(kProgramSeconds / std::max(pair, 1e-9)));
+    const int steps_each = static_cast<int>(memory.regions.size() + memory.variables.size()) + kOtherSteps;
+    const int queued = std::min(kMostQueued, kMostSteps / steps_each);
+    int most = std::min<int>(queued / (2 * batch), static_cast<int>(kProgramSeconds / std::max(pair, 1e-9)));
     int now = std::clamp(most, 1, rounds - taken);
     Steps steps(*bench_.kernels);
-    steps.set_together();
+    // A replay runs nothing but the original, and leaves caches as the application's own process would.
+    if (!bench_.settings.for_candidates) steps.set_together();
     bench_.memory->restore(steps, instance, false);
-    baseline.set_up(steps, memory, instance, false), candidate.set_up(steps, memory, instance, false);
+    if (judged) trials_.begin(steps, now * batch);
+    else baseline.set_up_changed(steps, memory, instance), candidate.set_up_changed(steps, memory, instance);
     steps.hold(kLead);
+    std::vector<bool> disturbed;  // By launch: its time does not count.
     for (int round = 0; round < now; ++round)
       for (unsigned side = 0; side < 2; ++side) {
-        const LoadedCode& code =
-            candidate_goes_first(rounds_ + static_cast<unsigned>(round)) == (side == 0) ? candidate : baseline;
+        const bool candidates = candidate_goes_first(rounds_ + static_cast<unsigned>(round)) == (side == 0);
+        const LoadedCode& code = candidates ? candidate : baseline;
         for (int i = 0; i < batch; ++i) {
-          bench_.memory->put_back(steps, instance);
-          code.set_up(steps, memory, instance, true);
+          if (judged) trials_.before(steps, code, candidates);
+          else bench_.memory->put_back(steps, instance), code.set_up_changed(steps, memory, instance);
+          const bool compared = judged && trials_.compared();
+          disturbed.push_back(compared && batch >= kLaunchesToSpare);
           if (bench_.settings.cold) steps.flush_cache();
           steps.hold(kGap);
-          steps.begin();
+          steps.begin(disturbed.back());
           code.launch(steps, instance);
           steps.end();
+          if (compared) trials_.after(steps, candidate);
         }
       }
     DeviceOutcome outcome = steps.run(bench_.settings.launch_limit * std::min(kLaunchesWorth, 2 * now * batch));
@@ -145,11 +156,19 @@ Samples Racing::time(const LoadedCode& baseline, const LoadedCode& candidate, si
       samples.failure = bench_.failure_of(outcome, instance);
       return samples;
     }
-    const double* next = outcome.seconds.data();
+    if (Verdict verdict; judged && !trials_.judge(candidate, verdict)) {
+      samples.wrong = std::move(verdict);
+      return samples;
+    }
+    size_t next = 0;
     for (int round = 0; round < now; ++round, ++taken, ++rounds_)
-      for (unsigned side = 0; side < 2; ++side, next += batch)
+      for (unsigned side = 0; side < 2; ++side) {
+        std::vector<double> seconds;
+        for (int i = 0; i < batch; ++i, ++next)
+          if (!disturbed[next]) seconds.push_back(outcome.seconds[next]);
         (candidate_goes_first(rounds_) == (side == 0) ? samples.candidate : samples.baseline)
-            .push_back(bench_.kernels->net(median({next, static_cast<size_t>(batch)})));
+            .push_back(bench_.kernels->net(median(seconds)));
+      }
     const bool last = taken >= rounds;
     if (Deadline::clock::now() >= clocks_checked_ || (last && to_the_end)) look_at_clocks();
     else if (calm_ && !last) continue;
@@ -171,6 +190,7 @@ bool Racing::race(const LoadedCode& candidate, size_t instance, Race& race, std:
                   Verdict& verdict) {
   const int batch = bench_.batch_for(bench_.report.instances[instance].seconds);
   rounds_ = 0;
+  trials_.begin_race(instance);
   for (int rounds; (rounds = race.next_rounds()) > 0;) {
     auto taken = static_cast<int>(race.baseline().size());
     if (until) {
@@ -178,7 +198,11 @@ bool Racing::race(const LoadedCode& candidate, size_t instance, Race& race, std:
       // Short programs, since the deadline is checked only between them.
       rounds = std::min(rounds, kFewestRounds);
     }
-    Samples samples = time(bench_.rival(), candidate, instance, rounds, batch);
+    Samples samples = time(bench_.rival(), candidate, instance, rounds, batch, true);
+    if (samples.wrong) {
+      verdict = *samples.wrong;
+      return false;
+    }
     if (samples.failure) {
       verdict.outcome = samples.failure->outcome, verdict.detail = samples.failure->detail;
       verdict.stage = Stage::Time, verdict.instance = bench_.mep.instances[instance].id;

@@ -1,11 +1,12 @@
 // Times a candidate and the original in alternation on the same device, until it is known whether the candidate wins.
 #pragma once
-#include "sandbox/evaluate/runner/workbench.h"
+#include "sandbox/evaluate/runner/trials.h"
 
 namespace kernelift::sandbox {
 
 struct Samples {
   std::optional<RunFailure> failure;
+  std::optional<Verdict> wrong;             ///< A launch that was timed left something wrong.
   std::vector<double> baseline, candidate;  ///< Seconds of one launch each, in pairs.
 };
 
@@ -17,7 +18,7 @@ struct TimedInstance {
 
 class Racing {
  public:
-  explicit Racing(Workbench& bench) : bench_(bench) {}
+  Racing(Workbench& bench, Trials& trials) : bench_(bench), trials_(trials) {}
 
   /// Groups instances of equal geometry and similar duration; a search times one of each group. EXPECTS: calibrated.
   void group_instances();
@@ -26,8 +27,10 @@ class Racing {
   /// The instances to time for the current inquiry: groups(); for a finalist all instances.
   std::vector<TimedInstance> timed() const;
 
-  /// `rounds` pairs of samples; a sample is the median of `batch` launches, each on restored memory.
-  Samples time(const LoadedCode& baseline, const LoadedCode& candidate, size_t instance, int rounds, int batch);
+  /// `rounds` pairs of samples; a sample is the median of `batch` launches, each on restored memory. `judged`: each
+  /// launch is a trial (trials.h).
+  Samples time(const LoadedCode& baseline, const LoadedCode& candidate, size_t instance, int rounds, int batch,
+               bool judged = false);
   /// To be called at the beginning of each inquiry.
   void begin() { throttled_ = 0, retakes_ = kRetakes; }
   /// Times the instances one after the other. False: the verdict says why that failed. `races_after`, `checks_after`:
@@ -52,6 +55,7 @@ class Racing {
 
   static constexpr int kRetakes = 5, kPatience = 20;
   Workbench& bench_;
+  Trials& trials_;
   std::vector<TimedInstance> groups_;  ///< Heaviest first.
   Deadline clocks_checked_{};
   bool calm_ = true;          ///< The clock was not throttled when last checked.

@@ -27,9 +27,10 @@ void keep_weaker(Verdict& verdict, const Verdict& second) {
 Runner::Runner(std::unique_ptr<Workbench> bench)
     : bench_(std::move(bench)),
       verification_(*bench_),
-      racing_(*bench_),
       tolerances_(*bench_),
       perturbed_(*bench_, verification_, tolerances_),
+      trials_(*bench_, verification_, perturbed_),
+      racing_(*bench_, trials_),
       calibration_(*bench_, verification_, racing_, tolerances_) {}
 
 Result<std::unique_ptr<Runner>> Runner::create(Device& device, const Mep& mep, const std::filesystem::path& folder,
@@ -45,12 +46,25 @@ void Runner::reconfigure(bool cold, const std::set<std::string>& fatal, std::opt
 
 Result<BaselineReport> Runner::calibrate(const Original& original) {
   perturbed_.forget();
+  side_by_side_ = original.code.side_by_side, bears_side_by_side_.reset();
   KERNELIFT_TRY(calibration_.calibrate(original));
   if (bench_->report.instances.size() == bench_->mep.instances.size()) {
     racing_.group_instances();
     estimate_confirmation();
+    KERNELIFT_TRY(perturb_early());
   }
   return bench_->report;
+}
+
+Status Runner::perturb_early() {
+  constexpr double kMost = 2;  // Seconds; what takes longer is done for finalists only.
+  BaselineReport& report = bench_->report;
+  if (!bench_->settings.for_candidates || !report.judges() || report.perturbing_seconds > kMost) return done();
+  bool prepared = perturbed_.prepare(perturbed_instances());
+  bench_->cut = false;
+  if (!bench_->usable) return environment_error("the original itself ended on perturbed inputs");
+  if (prepared) report.perturbing_seconds = 0;
+  return done();
 }
 
 std::vector<size_t> Runner::perturbed_instances() const {
@@ -58,6 +72,8 @@ std::vector<size_t> Runner::perturbed_instances() const {
   if (!racing_.groups().empty()) instances.push_back(racing_.groups().front().instance);
   for (size_t i = 0; i < bench_->mep.instances.size(); ++i)
     if (bench_->mep.instances[i].held_out) instances.push_back(i);
+  for (size_t group = 1; group < racing_.groups().size(); ++group)
+    instances.push_back(racing_.groups()[group].instance);
   instances.resize(std::min(instances.size(), PerturbedInputs::kMostInstances));
   return instances;
 }
@@ -92,6 +108,48 @@ bool Runner::verify_all(const LoadedCode& code, const std::vector<size_t>& insta
   return std::ranges::all_of(instances, [&](size_t i) { return verification_.verify(code, {i, i}, stage, verdict); });
 }
 
+bool Runner::verify_order(const RunnableCode& candidate, const LoadedCode& code, Verdict& verdict) {
+  if (racing_.groups().empty()) return true;
+  const size_t instance =
+      std::ranges::min(racing_.groups(), {}, [&](auto& one) { return bench_->run_seconds[one.instance]; }).instance;
+  const MemoryEntry entry{instance, instance};
+  if (bench_->run_seconds[instance] > kSlowSeconds) return true;
+  Verification::Manner manner{Verification::Before::Poisoned};
+  manner.reordered = true;
+  if (!verification_.verify(code, entry, Stage::Verify, verdict, manner)) {
+    if (verdict.outcome == Outcome::Wrong)
+      verdict.detail =
+          "wrong when its blocks run in another order, so its "
+          "result depends on their order: " +
+          verdict.detail;
+    return false;
+  }
+  if (side_by_side_.empty() || candidate.side_by_side.empty()) return true;
+  // Only what is wrong counts: that it is too slow so, or waits for a lane behind it, is the manner's doing.
+  auto wrong = [&](const RunnableCode& wanted, Verdict& seen) {
+    LoadedCode other;
+    if (other.load(bench_->device, *bench_->memory, bench_->mep, wanted)) return false;
+    return !verification_.verify(other, entry, Stage::Verify, seen, manner) && seen.outcome == Outcome::Wrong;
+  };
+  if (!bears_side_by_side_) {
+    RunnableCode original;
+    original.image = side_by_side_;
+    Verdict seen;
+    bears_side_by_side_ = !wrong(original, seen) && seen.outcome == Outcome::Ok;
+  }
+  RunnableCode other = candidate;
+  other.image = candidate.side_by_side;
+  Verdict seen;
+  if (!*bears_side_by_side_ || !wrong(other, seen)) return true;
+  verdict = seen;
+  verdict.detail =
+      "right when its threads run one after another, wrong when "
+      "the threads of a warp run side by side as "
+      "on a GPU, so its result depends on the order of threads: " +
+      seen.detail;
+  return false;
+}
+
 bool Runner::try_once(const RunnableCode& candidate, bool second, Verdict& verdict) {
   const bool confirm = bench_->inquiry.confirm;
   const std::vector<TimedInstance> timed = racing_.timed();
@@ -112,6 +170,7 @@ bool Runner::try_once(const RunnableCode& candidate, bool second, Verdict& verdi
   if (!verify_all(code, second ? timed_instances : all, Stage::Verify, verdict)) return false;
   check_seconds_ = seconds_since(begin);
   if (confirm && !second && !perturbed_.verify(code, verdict)) return false;
+  if (confirm && !second && !verify_order(candidate, code, verdict)) return false;
   if (bench_->ended()) return !(bench_->cut = true);
 
   bench_->settings.quiet(true);
@@ -123,6 +182,7 @@ bool Runner::try_once(const RunnableCode& candidate, bool second, Verdict& verdi
   if (!good || verdict.outcome != Outcome::Ok) return false;
   // Results of a candidate without a gain are never used, so they need no second verification.
   if (!confirm && verdict.speedup_low() <= kSmallestGain) return true;
+  if (std::ranges::any_of(timed_instances, [&](size_t i) { return trials_.remembers(code, i, verdict); })) return false;
   if (verify_all(code, timed_instances, Stage::Time, verdict)) return true;
   // It was right before timing, so its result depends on how often or when it is run.
   if (verdict.outcome == Outcome::Wrong) {
@@ -159,6 +219,14 @@ void Runner::recheck(const RunnableCode& candidate, Verdict& verdict) {
                                                   " perturbed inputs, loaded afresh";
 }
 
+Status Runner::wipe() {
+  Steps steps(*bench_->kernels);
+  bench_->memory->wipe(steps);
+  DeviceOutcome outcome = steps.run(bench_->settings.launch_limit);
+  bench_->usable = bench_->usable && outcome.usable();
+  return outcome.ok() ? done() : environment_error("clearing memory: " + outcome.detail);
+}
+
 std::optional<Evaluation> Runner::evaluate(const RunnableCode& candidate, const Inquiry& inquiry) {
   bench_->inquiry = inquiry, bench_->cut = false;
   racing_.begin();
@@ -172,6 +240,7 @@ std::optional<Evaluation> Runner::evaluate(const RunnableCode& candidate, const 
   }
   // The previous candidate may have written to memory that is not compared with a reference.
   if (bench_->device.facts().processor) bench_->memory->launched(0, true);
+  if (Status wiped = wipe(); !wiped.ok()) return NotJudged{wiped.error().message};
   bool good = try_once(candidate, false, verdict);
   if (verdict.outcome == Outcome::Suspect && !bench_->cut) recheck(candidate, verdict);
   if (bench_->cut || (!good && verdict.outcome == Outcome::Ok)) return std::nullopt;

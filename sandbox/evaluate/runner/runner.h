@@ -4,6 +4,7 @@
 //   Calibration      learns from the original (with Tolerances, WriteSet)
 //   Verification     runs and judges one launch
 //   PerturbedInputs  inputs that were not recorded
+//   Trials           what a timed launch finds, and comparisons of some
 //   Racing           timing
 // After a fault or a hang on a GPU nothing more can be measured in this process: usable() is false, and the owner
 // starts another one.
@@ -56,19 +57,30 @@ class Runner {
   bool load(const RunnableCode& candidate, bool first, LoadedCode& into, Verdict& verdict);
   /// Verifies a Suspect candidate on perturbed inputs, whose answers it cannot know; makes it Cheated if it fails.
   void recheck(const RunnableCode& candidate, Verdict& verdict);
-  /// The heaviest instance that is timed while searching, then held-out instances.
+  /// Makes perturbed inputs with the calibration, if that takes little time.
+  Status perturb_early();
+  /// Overwrites what the original left in memory.
+  Status wipe();
+  /// The heaviest instance that is timed while searching, held-out instances, and others that are timed.
   std::vector<size_t> perturbed_instances() const;
   /// Estimates the time to confirm a finalist from the original's costs.
   void estimate_confirmation();
+  /// Verifies a finalist with blocks in another order, and with the lanes of its warps side by side, unless the
+  /// original fails that too. False: the verdict says that its result depends on the order of threads.
+  bool verify_order(const RunnableCode& candidate, const LoadedCode& code, Verdict& verdict);
   bool verify_all(const LoadedCode& code, const std::vector<size_t>& instances, Stage stage, Verdict& verdict);
 
   std::unique_ptr<Workbench> bench_;
   Verification verification_;
-  Racing racing_;
   Tolerances tolerances_;
   PerturbedInputs perturbed_;
+  Trials trials_;
+  Racing racing_;
   Calibration calibration_;
-  double check_seconds_ = 0;  ///< Duration of the last pass of verification over all instances.
+  std::string side_by_side_;                  ///< The original, RunnableCode::side_by_side.
+  std::optional<bool> bears_side_by_side_{};  ///< Whether it is right so;
+                                              ///< nullopt: not tried yet.
+  double check_seconds_ = 0;                  ///< Duration of the last pass of verification over all instances.
 };
 
 }  // namespace kernelift::sandbox

@@ -87,7 +87,7 @@ Result<bool> Tolerances::widen_by(const LoadedCode& code, MemoryEntry entry) {
   ReplayInstance& memory = bench_.memory->instances()[entry.memory];
   Steps steps(*bench_.kernels);
   bench_.memory->restore(steps, entry.memory, false);
-  code.set_up(steps, memory, entry.instance, false);
+  code.set_up(steps, memory, entry.instance);
   code.launch(steps, entry.instance);
   std::vector<std::pair<ReplayBuffer*, size_t>> rows;
   // Unchanged regions too: a repeated launch on equal inputs rewrites equal values.
@@ -96,7 +96,8 @@ Result<bool> Tolerances::widen_by(const LoadedCode& code, MemoryEntry entry) {
       if (region.rows[row].type.is_float()) rows.push_back({&region, row});
   steps.clear_findings(rows.size());
   for (size_t at = 0; at < rows.size(); ++at)
-    steps.spread(rows[at].first->rows[rows[at].second], rows[at].first->answer, rows[at].first->live, at);
+    steps.spread(rows[at].first->rows[rows[at].second], rows[at].first->answer, rows[at].first->live, at,
+                 rows[at].first->veiled);
   DeviceOutcome outcome = steps.run(bench_.settings.launch_limit);
   bench_.memory->launched(entry.memory, true);
   if (!outcome.usable()) {
@@ -153,12 +154,12 @@ Status Tolerances::find_exact_sums(MemoryEntry entry) {
     if (!region.output() || !region.bounds.layout.has_floats() || region.size > kLargest) continue;
     Sums& sums = all.emplace_back(Sums{&region, HiddenBytes(region.size), std::vector<std::byte>(region.size),
                                        LaneReferences(region.bounds.layout)});
-    if (!bench_.device.read(region.answer, sums.answer.bytes()).ok()) return done();
+    if (!read_answer(bench_.device, region, 0, sums.answer.bytes()).ok()) return done();
   }
   for (auto& code : bench_.at_random) {
     Steps steps(*bench_.kernels);
     bench_.memory->restore(steps, entry.memory, false);
-    code.set_up(steps, memory, entry.instance, false);
+    code.set_up(steps, memory, entry.instance);
     code.launch(steps, entry.instance);
     DeviceOutcome outcome = steps.run(bench_.settings.launch_limit);
     bench_.memory->launched(entry.memory, true);

@@ -15,7 +15,7 @@ Verification::Judged Verification::run(const LoadedCode& code, MemoryEntry entry
   bench_.memory->restore(steps, entry.memory, manner.before == Before::Poisoned);
   if (manner.before == Before::Stale) bench_.memory->make_stale(steps, entry.memory, entry.instance);
   if (manner.reordered) steps.set_reordered();
-  code.set_up(steps, instance, entry.instance, false);
+  code.set_up(steps, instance, entry.instance);
   steps.begin();
   code.launch(steps, entry.instance);
   steps.end();
@@ -36,7 +36,8 @@ Verification::Judged Verification::run(const LoadedCode& code, MemoryEntry entry
     for (size_t row = 0; row < variable.rows.size(); ++row, ++at)
       // A variable that the image does not have keeps its recorded value.
       steps.compare(variable.rows[row], variable.tolerance(row), variable.answer,
-                    code.variable(entry.instance, v) ? code.variable(entry.instance, v) : variable.given, at);
+                    code.variable(entry.instance, v) ? code.variable(entry.instance, v) : variable.given, at,
+                    variable.veiled);
   }
   DeviceOutcome outcome = steps.run(bench_.settings.launch_limit);
   if (!outcome.ok()) {
@@ -80,7 +81,7 @@ std::optional<Mismatch> Verification::first_mismatch(const ReplayBuffer& buffer,
   HiddenBytes expected(bytes), left(count * row.type.width);
   std::vector<std::byte> got(bytes), right(count * row.type.width);
   uint64_t offset = row.offset + begin * row.stride;
-  if (!bench_.device.read(buffer.answer + offset, expected.bytes()).ok() ||
+  if (!read_answer(bench_.device, buffer, offset, expected.bytes()).ok() ||
       !bench_.device.read(live + offset, got).ok())
     return std::nullopt;
   for (uint64_t i = 0; i < count; ++i) {
@@ -97,11 +98,21 @@ std::optional<Mismatch> Verification::first_mismatch(const ReplayBuffer& buffer,
   return first;
 }
 
+std::optional<Mismatch> Verification::find_mismatch(const ReplayBuffer& buffer, size_t row, uint64_t live) {
+  Steps steps(*bench_.kernels);
+  steps.clear_findings(1);
+  steps.compare(buffer.rows[row], buffer.tolerance(row), buffer.answer, live, 0, buffer.veiled);
+  if (!steps.run(bench_.settings.launch_limit).ok()) return std::nullopt;
+  auto found = bench_.kernels->read_findings(1);
+  if (!found.ok() || found->front().mismatches == 0) return std::nullopt;
+  return first_mismatch(buffer, row, live, found->front().first);
+}
+
 bool Verification::is_nearer(const ReplayBuffer& buffer, uint64_t live) {
   if (buffer.bounds.nearer.empty()) return false;
   HiddenBytes answer(buffer.size);
   std::vector<std::byte> got(buffer.size);
-  if (!bench_.device.read(buffer.answer, answer.bytes()).ok() || !bench_.device.read(live, got).ok()) return false;
+  if (!read_answer(bench_.device, buffer, 0, answer.bytes()).ok() || !bench_.device.read(live, got).ok()) return false;
   return buffer.bounds.compare(answer.bytes(), got).ok();
 }
 
@@ -146,8 +157,8 @@ Status Verification::describe(const LoadedCode& code, MemoryEntry entry, const s
   return done();
 }
 
-bool Verification::verify(const LoadedCode& code, MemoryEntry entry, Stage stage, Verdict& verdict, Before before) {
-  Judged judged = run(code, entry, {before});
+bool Verification::verify(const LoadedCode& code, MemoryEntry entry, Stage stage, Verdict& verdict, Manner manner) {
+  Judged judged = run(code, entry, manner);
   verdict.largest_ulps = std::max(verdict.largest_ulps.value_or(0), judged.largest_ulps);
   if (!judged.failure && !judged.first) return true;
   verdict.stage = stage, verdict.instance = bench_.mep.instances[entry.instance].id;

@@ -33,16 +33,23 @@ class Verification {
   Judged run(const LoadedCode& code, MemoryEntry entry, Manner manner);
 
   /// False: the verdict says what is wrong.
-  bool verify(const LoadedCode& code, MemoryEntry entry, Stage stage, Verdict& verdict,
-              Before before = Before::Poisoned);
+  bool verify(const LoadedCode& code, MemoryEntry entry, Stage stage, Verdict& verdict, Manner manner);
+  /// The same, over poison.
+  bool verify(const LoadedCode& code, MemoryEntry entry, Stage stage, Verdict& verdict) {
+    return verify(code, entry, stage, verdict, {Before::Poisoned});
+  }
+
+  /// The first mismatch of a row of the buffer, whose results lie at `live`; searched by the device.
+  std::optional<Mismatch> find_mismatch(const ReplayBuffer& buffer, size_t row, uint64_t live);
+  /// The same, at or behind scalar `index`.
+  std::optional<Mismatch> first_mismatch(const ReplayBuffer& buffer, size_t row, uint64_t live, uint64_t index);
+  /// Compares a buffer that the device found out of tolerance again on the host, which also accepts elements that are
+  /// nearer to the exact sums than the reference is.
+  bool is_nearer(const ReplayBuffer& buffer, uint64_t live);
 
  private:
   Status describe(const LoadedCode& code, MemoryEntry entry, const std::vector<judging::Finding>& found,
                   Judged& judged);
-  /// Compares a buffer that the device found out of tolerance again on the host, which also accepts elements that are
-  /// nearer to the exact sums than the reference is.
-  bool is_nearer(const ReplayBuffer& buffer, uint64_t live);
-  std::optional<Mismatch> first_mismatch(const ReplayBuffer& buffer, size_t row, uint64_t live, uint64_t index);
 
   Workbench& bench_;
 };

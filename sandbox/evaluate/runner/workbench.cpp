@@ -65,6 +65,7 @@ RunFailure Workbench::failure_of(const DeviceOutcome& outcome, size_t instance) 
     case DeviceFault::LaunchRefused: return {Outcome::LaunchFailed, outcome.detail};
     case DeviceFault::OverResources: return {Outcome::OverResources, outcome.detail};
     case DeviceFault::TimedOut: return {Outcome::TimedOut, outcome.detail};
+    case DeviceFault::WroteLate:
     case DeviceFault::Forbidden: return {Outcome::Cheated, outcome.detail};
     case DeviceFault::Unsupported: return {Outcome::Refused, outcome.detail};
     case DeviceFault::Lost: lost = true; return {Outcome::LaunchFailed, "the GPU itself failed: " + outcome.detail};

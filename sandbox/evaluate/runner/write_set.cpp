@@ -18,13 +18,15 @@ std::vector<size_t> WriteSet::poisoned(size_t instance) const {
   return to_poison(bench_.memory->instances()[instance].regions, unchanged_too_, bench_.is_long(instance));
 }
 
-Status WriteSet::keep(size_t instance, const std::set<size_t>& altered, std::vector<DeviceMemory>& copies) {
+Status WriteSet::keep(size_t instance, const std::set<size_t>& altered, std::vector<DeviceMemory>& copies,
+                      bool veiled) {
   Steps steps(*bench_.kernels);
   for (auto& region : bench_.memory->instances()[instance].regions) {
     copies.emplace_back();
     if (!region.output() && !altered.contains(copies.size() - 1)) continue;
     KERNELIFT_ASSIGN(copies.back(), bench_.device.place(0, region.size, Reach::Hidden));
-    steps.copy(copies.back().address, region.live, region.size);
+    const uint64_t copy = copies.back().address;
+    veiled ? steps.veil(copy, region.live, region.size, copy) : steps.copy(copy, region.live, region.size);
   }
   DeviceOutcome outcome = steps.run(bench_.settings.launch_limit);
   return outcome.ok() ? done() : environment_error("copying on the device: " + outcome.detail);
@@ -61,7 +63,7 @@ Result<WriteSet::Learned> WriteSet::learn_region(size_t instance, size_t index,
     Steps steps(*bench_.kernels);
     bench_.memory->restore(steps, instance, false);
     steps.fill(region.live, pattern, region.size);
-    bench_.baseline.set_up(steps, memory, instance, false);
+    bench_.baseline.set_up(steps, memory, instance);
     bench_.baseline.launch(steps, instance);
     bench_.baseline.take_down(steps, instance);
     size_t rows = 0;

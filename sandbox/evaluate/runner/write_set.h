@@ -17,7 +17,8 @@ class WriteSet {
   /// Whether regions that never changed are tried as well.
   void set_unchanged_too(bool wanted) { unchanged_too_ = wanted; }
   /// Copies outputs, and other regions that a launch has `altered`; a region without a copy holds its given contents.
-  Status keep(size_t instance, const std::set<size_t>& altered, std::vector<DeviceMemory>& copies);
+  /// `veiled`: as answers are (judge/veil.h).
+  Status keep(size_t instance, const std::set<size_t>& altered, std::vector<DeviceMemory>& copies, bool veiled = false);
   /// Fills in the learned members of the instance's regions. `results`: the original's results, from keep(). A fault
   /// may end this process, so each experiment is announced.
   Status learn(size_t instance, const std::vector<DeviceMemory>& results);

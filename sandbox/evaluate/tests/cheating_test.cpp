@@ -50,12 +50,12 @@ Evaluator* CheatingTest::evaluator_ = nullptr;
 /// What the recorded buffers hold is a formula of the index: the input is never looked at.
 constexpr const char* kByHeart = "  if (i < n) out[i] = ((float)(i % 1000) * 0.5f - 100.0f) * factor + bias;\n";
 
-TEST_F(CheatingTest, ARecordedAnswerKnownByHeartIsNotConfirmed) {
-  Verdict screened = std::get<Verdict>(evaluator_->submit(candidate(kByHeart)).get());
-  EXPECT_TRUE(screened.ok()) << "it is right on all that was recorded: " << screened.text();
-  Verdict verdict = std::get<Verdict>(evaluator_->confirm(candidate(kByHeart)));
-  EXPECT_EQ(verdict.outcome, Outcome::Wrong) << verdict.text();
+TEST_F(CheatingTest, ARecordedAnswerKnownByHeartIsNotBelieved) {
+  Verdict verdict = std::get<Verdict>(evaluator_->submit(candidate(kByHeart)).get());
+  EXPECT_EQ(verdict.outcome, Outcome::Wrong) << "it is right on all that was recorded: " << verdict.text();
   EXPECT_NE(verdict.detail.find("perturbed"), std::string::npos) << verdict.detail;
+  verdict = std::get<Verdict>(evaluator_->confirm(candidate(kByHeart)));
+  EXPECT_EQ(verdict.outcome, Outcome::Wrong) << verdict.text();
   EXPECT_EQ(verdict.buffer, "out");
 }
 
@@ -73,15 +73,12 @@ TEST_F(CheatingTest, WorkThatIsSkippedWhereItLooksDoneIsCheating) {
       "  for (int k = from; k < from + each && k < n; k++) out[k] = in[k] * factor + bias;\n");
   skips.launches = {CandidateLaunch::as_recorded("scale")};
   skips.launches[0].grid[0] = *Expression::parse("8");
+  // Found out in a launch that is timed, or by being faster than anything can be, or at last when it is confirmed.
   Verdict verdict = std::get<Verdict>(evaluator_->submit(skips).get());
-  if (verdict.outcome == Outcome::Cheated) {
-    EXPECT_NE(verdict.detail.find("writing its results alone takes"), std::string::npos) << verdict.detail;
-  } else {  // A busy machine hides that it is faster than anything can be, but only until it is to be confirmed.
-    EXPECT_TRUE(verdict.ok()) << verdict.text();
-    verdict = std::get<Verdict>(evaluator_->confirm(skips));
-    EXPECT_EQ(verdict.outcome, Outcome::Wrong) << verdict.text();
-  }
-  EXPECT_NE(verdict.detail.find("older answer"), std::string::npos) << verdict.text();
+  if (verdict.ok()) verdict = std::get<Verdict>(evaluator_->confirm(skips));
+  EXPECT_TRUE(verdict.outcome == Outcome::Wrong || verdict.outcome == Outcome::Cheated) << verdict.text();
+  EXPECT_TRUE(verdict.detail.find("older") != std::string::npos || verdict.detail.find("timed") != std::string::npos)
+      << verdict.text();
 }
 
 TEST_F(CheatingTest, AnHonestRewriteIsConfirmed) {

@@ -306,12 +306,11 @@ TEST(CpuEvaluator, KnowsThatLargeBuffersTakeLongToConfirmHoweverShortTheLaunch) 
   auto made = make_evaluator(fixture.mep, fixture.path(), quickly());
   ASSERT_TRUE(made.ok()) << made.error().message;
   // A launch takes microseconds; 32 MiB are restored, perturbed, poisoned and compared dozens of times.
-  EXPECT_GT((*made)->confirm_cost().first, 0.05);
   EXPECT_GT((*made)->confirm_cost().each, 0.05);
   Candidate same;
   same.source = std::string(kScaleSource) + "\n";
   EXPECT_TRUE(std::get<Verdict>((*made)->confirm(same)).ok());
-  EXPECT_EQ((*made)->confirm_cost().first, 0) << "the first alone pays it";
+  EXPECT_EQ((*made)->confirm_cost().first, 0) << "perturbed inputs that take less than two seconds are made at once";
 }
 
 /// Processes whose parent is `parent`.

@@ -63,7 +63,7 @@ Result<LoweredImage> lower(std::unique_ptr<Module> device_ir, const LowerOptions
   KERNELIFT_TRY(link_device_library(*device.module));
   give_host_attributes(*device.module, *machine);
   prepare(device, *machine);
-  KERNELIFT_TRY(choose_modes(device, options.force_fibers));
+  KERNELIFT_TRY(choose_modes(device, options.force_fibers, options.side_by_side));
   lower_shared_addresses(device);
   schedule_kernels(device);
   bound_stacks(device);

@@ -98,7 +98,8 @@ Facts read_facts(Function& function, bool is_kernel) {
 
 class ModeChooser {
  public:
-  ModeChooser(DeviceModule& device, bool force_fibers) : device_(device), force_fibers_(force_fibers) {}
+  ModeChooser(DeviceModule& device, bool force_fibers, bool side_by_side)
+      : device_(device), force_fibers_(force_fibers), side_by_side_(side_by_side) {}
 
   void run() {
     for (Kernel& kernel : device_.kernels) bodies_.insert(kernel.body);
@@ -178,6 +179,8 @@ class ModeChooser {
     if (queries_grid) kernel.flags &= ~uint32_t{KL_USES_GRID_SYNC};  // It may go without.
     if (lockstep)
       for (Function* function : reached) run_in_lockstep(*function);
+    // What is not inlined keeps running one lane after another: a race in it is not seen.
+    else if (side_by_side_) run_in_lockstep(*kernel.body);
     const Facts& own = facts_[kernel.body];
     const unsigned waits = own.barriers + own.warp_waits;
     if (waits > (soft.empty() ? kMaxSuspensions : kMaxWarpSuspensions))
@@ -230,6 +233,7 @@ class ModeChooser {
     rules.is_exchange = [&](const Instruction& access) {
       if (!facts.exchange.empty() && is_shared_access(access)) return true;
       const Value* pointer = getLoadStorePointerOperand(&access);
+      if (side_by_side_ && is_kernel && pointer && !is_local(pointer)) return true;
       if (pointer && facts.exchanged.contains(getUnderlyingObject(pointer, /*MaxLookup=*/0))) return true;
       return pointer && access.isVolatile() &&
              (may_be_shared(pointer, is_kernel) || (!facts.volatile_global.empty() && !is_local(pointer)));
@@ -257,7 +261,7 @@ class ModeChooser {
   }
 
   DeviceModule& device_;
-  const bool force_fibers_;
+  const bool force_fibers_, side_by_side_;
   std::map<Function*, Facts> facts_;
   std::set<Function*> bodies_, in_lockstep_;
   std::vector<Function*> address_taken_;
@@ -266,8 +270,8 @@ class ModeChooser {
 
 }  // namespace
 
-Status choose_modes(DeviceModule& device, bool force_fibers) {
-  ModeChooser(device, force_fibers).run();
+Status choose_modes(DeviceModule& device, bool force_fibers, bool side_by_side) {
+  ModeChooser(device, force_fibers, side_by_side).run();
   return done();
 }
 

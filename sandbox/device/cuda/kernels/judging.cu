@@ -2,6 +2,8 @@
 // stream while the host queues the launches to be timed. Compiled at build time by clang to PTX for the oldest
 // supported architecture, which the driver compiles for its GPU. No CUDA header is used.
 #include "sandbox/judge/judging.h"
+#include "sandbox/judge/mixture.h"
+#include "sandbox/judge/veil.h"
 
 #include <__clang_cuda_builtin_vars.h>
 
@@ -42,7 +44,7 @@ __attribute__((device)) double block_sum(double value, double* shared) {
 }
 
 __attribute__((device)) u64 expected_at(const Task& task, u64 index) {
-  return load(reinterpret_cast<const u8*>(task.expected + index * task.stride), task.width);
+  return load_veiled(task.veil, reinterpret_cast<const u8*>(task.expected + index * task.stride), task.width);
 }
 __attribute__((device)) u64 got_at(const Task& task, u64 index) {
   return load(reinterpret_cast<const u8*>(task.got + index * task.stride), task.width);
@@ -97,9 +99,11 @@ __attribute__((device)) bool block_differs(const Task& task, Neighbourhood here)
     // Neighbourhoods begin at multiples of 4096 bytes from here.
     u64 begin = here.begin * task.width, end = here.end * task.width, whole = begin + (end - begin) / 8 * 8;
     for (u64 at = begin + static_cast<u64>(threadIdx.x) * 8; at < whole; at += static_cast<u64>(blockDim.x) * 8)
-      differs |= *reinterpret_cast<const u64*>(task.expected + at) != *reinterpret_cast<const u64*>(task.got + at);
+      differs |= (*reinterpret_cast<const u64*>(task.expected + at) ^ pad_at(task.veil, task.expected + at, 8)) !=
+                 *reinterpret_cast<const u64*>(task.got + at);
     for (u64 at = whole + threadIdx.x; at < end; at += blockDim.x)
-      differs |= *reinterpret_cast<const u8*>(task.expected + at) != *reinterpret_cast<const u8*>(task.got + at);
+      differs |= load_veiled(task.veil, reinterpret_cast<const u8*>(task.expected + at), 1) !=
+                 *reinterpret_cast<const u8*>(task.got + at);
   } else {
     for (u64 i = here.begin + threadIdx.x; i < here.end; i += blockDim.x)
       differs |= expected_at(task, i) != got_at(task, i);
@@ -199,9 +203,7 @@ KL_KERNEL kl_poison(Task task, u64 states, u32 byte) {
 KL_KERNEL kl_copy_written(Task task, u64 states) {
   for (u64 i = first_thread(); i < task.count; i += all_threads()) {
     if (reinterpret_cast<const u8*>(states)[i] != kWritten) continue;
-    for (u32 b = 0; b < task.width; ++b)
-      reinterpret_cast<u8*>(task.got + i * task.stride)[b] =
-          reinterpret_cast<const u8*>(task.expected + i * task.stride)[b];
+    store(reinterpret_cast<u8*>(task.got + i * task.stride), task.width, expected_at(task, i));
   }
 }
 
@@ -255,6 +257,30 @@ KL_KERNEL kl_copy(u64 to, u64 from, u64 bytes) {
   for (u64 i = first_thread(); i < words; i += all_threads()) reinterpret_cast<u64*>(to)[i] = passing(from + i * 8);
   for (u64 i = words * 8 + first_thread(); i < bytes; i += all_threads())
     reinterpret_cast<u8*>(to)[i] = reinterpret_cast<const u8*>(from)[i];
+}
+
+/// Mixes two images: each element of `stride` bytes is that of `a` or that of `b`, by a random bit of its own. Bytes
+/// behind the last whole element are those of `a`.
+KL_KERNEL kl_mix(u64 to, u64 a, u64 b, u64 bytes, u64 stride, u64 seed) {
+  u64 count = bytes / stride;
+  for (u64 i = first_thread(); i < count; i += all_threads()) {
+    u64 from = (draw_bits(seed, i / 64) >> (i % 64) & 1 ? b : a) + i * stride, into = to + i * stride;
+    if (stride % 8 == 0 && (from | into) % 8 == 0) {
+      for (u64 w = 0; w < stride; w += 8) *reinterpret_cast<u64*>(into + w) = passing(from + w);
+    } else if (stride % 4 == 0 && (from | into) % 4 == 0) {
+      for (u64 w = 0; w < stride; w += 4) *reinterpret_cast<u32*>(into + w) = *reinterpret_cast<const u32*>(from + w);
+    } else {
+      for (u64 w = 0; w < stride; ++w) *reinterpret_cast<u8*>(into + w) = *reinterpret_cast<const u8*>(from + w);
+    }
+  }
+  for (u64 i = count * stride + first_thread(); i < bytes; i += all_threads())
+    *reinterpret_cast<u8*>(to + i) = *reinterpret_cast<const u8*>(a + i);
+}
+
+/// A copy whose one side is veiled: `veiled` is its address.
+KL_KERNEL kl_veil(u64 to, u64 from, u64 veiled, u64 bytes, Veil veil) {
+  for (u64 offset = first_thread() * 8; offset < bytes; offset += all_threads() * 8)
+    copy_veiled(veil, to, from, veiled, offset, static_cast<u32>(bytes - offset < 8 ? bytes - offset : 8));
 }
 
 struct Range {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <set>
 
 #include "core/model/kernel_key.h"
 
@@ -120,13 +121,32 @@ std::optional<RunFailure> LoadedCode::load(Device& device, const ReplayMemory& m
   auto image = device.load(code.image, first);
   if (!image.ok()) return RunFailure{Outcome::LaunchFailed, image.error().message};
   image_ = std::move(*image);
-  instances_.clear();
+  instances_.clear(), own_.clear();
+  if (auto kept = code.whole_unit ? done() : keep_own_variables(device, mep); !kept.ok())
+    return RunFailure{Outcome::OverResources, kept.error().message};
   for (size_t i = 0; i < mep.instances.size(); ++i)
     if (auto failure = prepare(device, memory.instances()[i], mep, mep.instances[i], code)) {
       failure->detail = "instance " + mep.instances[i].id + ": " + failure->detail;
       return failure;
     }
   return std::nullopt;
+}
+
+Status LoadedCode::keep_own_variables(Device& device, const Mep& mep) {
+  std::set<const DeviceVariable*> recorded;
+  for (auto& instance : mep.instances)
+    for (auto& variable : instance.variables)
+      recorded.insert(find_variable(image_.variables, variable.name, variable.recorded_name, variable.key));
+  DeviceProgram keep;
+  for (auto& variable : image_.variables) {
+    if (recorded.contains(&variable) || variable.size == 0) continue;
+    OwnVariable& own = own_.emplace_back(variable.address, variable.size, DeviceMemory{});
+    KERNELIFT_ASSIGN(own.initial, device.place(0, variable.size, Reach::Hidden));
+    keep.copy(own.initial.address, variable.address, variable.size);
+  }
+  if (own_.empty()) return done();
+  DeviceOutcome outcome = device.run(keep, std::chrono::seconds(10));
+  return outcome.ok() ? done() : environment_error("copying module variables: " + outcome.detail);
 }
 
 std::optional<RunFailure> LoadedCode::prepare(Device& device, const ReplayInstance& memory, const Mep& mep,
@@ -238,12 +258,38 @@ std::optional<RunFailure> LoadedCode::place_symbols(Device& device, const Replay
   return std::nullopt;
 }
 
-void LoadedCode::set_up(Steps& steps, const ReplayInstance& instance, size_t index, bool changed_only) const {
+void LoadedCode::patch_symbols(Steps& steps, size_t index) const {
+  const Prepared& prepared = instances_[index];
+  if (prepared.patch_count > 0) steps.copy_ranges(prepared.to_image, prepared.patch_count);
+}
+
+void LoadedCode::set_up(Steps& steps, const ReplayInstance& instance, size_t index, Reset reset) const {
   const Prepared& prepared = instances_[index];
   for (size_t i = 0; i < instance.variables.size(); ++i)
-    if (prepared.variables[i] != 0 && (!changed_only || instance.variables[i].changed()))
+    if (prepared.variables[i] != 0)
       steps.copy(prepared.variables[i], instance.variables[i].given, instance.variables[i].size);
-  if (prepared.patch_count > 0) steps.copy_ranges(prepared.to_image, prepared.patch_count);
+  for (auto& own : own_)
+    if (reset == Reset::All) steps.copy(own.address, own.initial.address, own.size);
+  for (auto& scratch : prepared.scratch)
+    if (reset == Reset::All) steps.fill(scratch.address, kRubbish, scratch.size);
+  patch_symbols(steps, index);
+}
+
+void LoadedCode::set_up_changed(Steps& steps, const ReplayInstance& instance, size_t index) const {
+  const Prepared& prepared = instances_[index];
+  for (size_t i = 0; i < instance.variables.size(); ++i)
+    if (prepared.variables[i] != 0 && instance.variables[i].changed())
+      steps.copy(prepared.variables[i], instance.variables[i].given, instance.variables[i].size);
+  patch_symbols(steps, index);
+}
+
+void LoadedCode::touch_own_memory(Steps& steps, size_t index) const {
+  for (auto& own : own_) steps.put(own.address, own.address, own.size);
+  for (auto& scratch : instances_[index].scratch) steps.put(scratch.address, scratch.address, scratch.size);
+}
+
+bool LoadedCode::has_own_memory() const {
+  return !own_.empty() || std::ranges::any_of(instances_, [](auto& prepared) { return !prepared.scratch.empty(); });
 }
 
 void LoadedCode::launch(Steps& steps, size_t index) const {

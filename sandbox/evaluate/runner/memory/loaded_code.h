@@ -19,9 +19,21 @@ class LoadedCode {
   std::optional<RunFailure> load(Device& device, const ReplayMemory& memory, const Mep& mep, const RunnableCode& code,
                                  bool first = false);
 
-  /// Steps before launch(): sets module variables to recorded values, and writes the image's own variable addresses to
-  /// memory that recorded such addresses. `changed_only`: only variables that the original changes.
-  void set_up(Steps& steps, const ReplayInstance& instance, size_t index, bool changed_only) const;
+  enum class Reset {
+    All,      ///< As if no launch had been before: all variables, and scratch memory
+              ///< holds rubbish again.
+    Recorded  ///< Recorded variables; what is the code's own keeps what a launch
+              ///< before left there.
+  };
+  /// Steps before launch(): sets module variables to recorded values (those that were not recorded to what the image
+  /// holds), and writes the image's own variable addresses to memory that recorded such addresses.
+  void set_up(Steps& steps, const ReplayInstance& instance, size_t index, Reset reset = Reset::All) const;
+  /// The same for a timed launch of trusted code: only recorded variables that the original changes.
+  void set_up_changed(Steps& steps, const ReplayInstance& instance, size_t index) const;
+  /// Steps that leave the code's own variables and scratch memory as they are, and caches as a reset leaves them.
+  void touch_own_memory(Steps& steps, size_t index) const;
+  /// It has variables of its own, or scratch memory, in which a launch could leave something for the next.
+  bool has_own_memory() const;
   /// The launches, each preceded by clearing scratch that is declared as zeroed.
   void launch(Steps& steps, size_t index) const;
   /// Steps after launch(): restores the recorded addresses that set_up() replaced, so that memory compares equal.
@@ -37,6 +49,13 @@ class LoadedCode {
   const KernelResources& resources() const { return resources_; }
 
  private:
+  /// A variable that is not the MEP's.
+  struct OwnVariable {
+    uint64_t address = 0, size = 0;
+    DeviceMemory initial;
+  };
+  Status keep_own_variables(Device& device, const Mep& mep);
+  void patch_symbols(Steps& steps, size_t index) const;
   struct Scratch {
     DeviceMemory memory;  ///< With a canary on either side.
     uint64_t address = 0, size = 0;
@@ -57,6 +76,7 @@ class LoadedCode {
                                           Prepared& into) const;
 
   DeviceImage image_;
+  std::vector<OwnVariable> own_;
   std::vector<Prepared> instances_;
   std::string kernel_;
   KernelResources resources_;

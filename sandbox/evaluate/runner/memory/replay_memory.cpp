@@ -11,6 +11,8 @@
 #include <set>
 
 #include "core/base/bytes.h"
+#include "sandbox/jail/hidden_bytes.h"
+#include "sandbox/judge/veil.h"
 
 namespace kernelift::sandbox {
 namespace {
@@ -24,6 +26,17 @@ void put_word(std::span<std::byte> bytes, uint64_t offset, uint64_t word) {
 }
 
 std::string mebibytes(uint64_t bytes) { return std::to_string((bytes + (1 << 20) - 1) >> 20) + " MiB"; }
+
+/// Veils the bytes that are to lie at `address`, or reveals those that lay there.
+void veil(const Device& device, uint64_t address, std::span<std::byte> bytes) {
+  const judging::Veil veil = JudgingKernels::veil_of(device.facts());
+  constexpr uint64_t kWord = 8;
+  for (uint64_t at = 0; veil.on && at < bytes.size(); at += kWord) {
+    const auto width = static_cast<judging::u32>(std::min(kWord, bytes.size() - at));
+    auto* word = reinterpret_cast<judging::u8*>(&bytes[at]);
+    judging::store(word, width, judging::load(word, width) ^ judging::pad_at(veil, address + at, width));
+  }
+}
 
 /// Blocks in which two images differ, neighbours joined.
 std::vector<DeviceRange> changed_blocks(std::span<const std::byte> given, std::span<const std::byte> answer) {
@@ -86,6 +99,12 @@ class DataFiles {
 
 }  // namespace
 
+Status read_answer(Device& device, const ReplayBuffer& buffer, uint64_t offset, std::span<std::byte> into) {
+  KERNELIFT_TRY(device.read(buffer.answer + offset, into));
+  if (buffer.veiled) veil(device, buffer.answer + offset, into);
+  return done();
+}
+
 uint64_t ReplayMemory::down(uint64_t address) const {
   return address / device_.facts().granule * device_.facts().granule;
 }
@@ -130,7 +149,8 @@ Status ReplayMemory::check_room(const Mep& mep) {
   std::vector<std::pair<uint64_t, uint64_t>> spans;
   for (auto& instance : mep.instances)
     for (auto& region : instance.regions) {
-      image(region.before, region.size), image(region.after, region.size);
+      image(region.before, region.size);
+      if (region.after != region.before) image("answer " + region.after, region.size);
       spans.push_back({down(region.address), up(region.address + region.size)});
     }
   std::sort(spans.begin(), spans.end());
@@ -229,7 +249,14 @@ Result<uint64_t> ReplayMemory::upload(std::span<const std::byte> bytes, Reach re
   }
   uint64_t address = vault.memory.back().address + vault.used;
   vault.used += (bytes.size() + kAlignment - 1) / kAlignment * kAlignment;
-  KERNELIFT_TRY(device_.write(address, bytes));
+  if (reach == Reach::Launches) {
+    KERNELIFT_TRY(device_.write(address, bytes));
+    return address;
+  }
+  HiddenBytes answer(bytes.size());
+  std::ranges::copy(bytes, answer.bytes().begin());
+  veil(device_, address, answer.bytes());
+  KERNELIFT_TRY(device_.write(address, answer.bytes()));
   return address;
 }
 
@@ -256,6 +283,7 @@ class ReplayMemory::Images {
     if (!compare) return done();
     KERNELIFT_ASSIGN(answer, read(after, buffer, pointers));
     KERNELIFT_ASSIGN(buffer.answer, placed(after + own, answer, Reach::Hidden));
+    buffer.veiled = JudgingKernels::veil_of(memory_.device_.facts()).on;
     KERNELIFT_TRY(find_changes(buffer, given, answer));
     // Processes forked from this one inherit freed memory too, so the answer is overwritten.
     explicit_bzero(answer.data(), answer.size());
@@ -271,9 +299,7 @@ class ReplayMemory::Images {
     return bytes;
   }
   Result<uint64_t> placed(const std::string& name, std::span<const std::byte> bytes, Reach reach) {
-    // On a GPU launches see all memory, so one copy suffices. On a processor an image that is the answer of one launch
-    // and the input of another is uploaded twice.
-    if (!memory_.device_.facts().processor) reach = Reach::Launches;
+    // An image that is the answer of one launch and the input of another is uploaded twice.
     auto known = placed_.find({name, reach});
     if (known != placed_.end()) return known->second;
     KERNELIFT_ASSIGN(uint64_t address, memory_.upload(bytes, reach));
@@ -410,13 +436,23 @@ void ReplayMemory::restore(Steps& steps, size_t instance, bool poison) {
 void ReplayMemory::make_stale(Steps& steps, size_t instance, size_t of) {
   for (size_t i = 0; i < instances_[instance].regions.size(); ++i) {
     ReplayBuffer& region = instances_[instance].regions[i];
-    const uint64_t answer = instances_[of].regions[i].answer;
-    if (region.all_written) steps.copy(region.live, answer, region.size);
+    const ReplayBuffer& other = instances_[of].regions[i];
+    if (region.all_written && other.veiled) steps.veil(region.live, other.answer, region.size, other.answer);
+    else if (region.all_written) steps.copy(region.live, other.answer, region.size);
     for (size_t row = 0; row < region.states.size(); ++row)
       if (region.states[row].size > 0)
-        steps.copy_written(region.rows[row], answer, region.live, region.states[row].address);
+        steps.copy_written(region.rows[row], other.answer, region.live, region.states[row].address, other.veiled);
     if (region.all_written || !region.states.empty()) hold(region.live, region.size, 0);
   }
+}
+
+void ReplayMemory::wipe(Steps& steps) {
+  for (auto& instance : instances_)
+    for (auto& region : instance.regions) {
+      if (!region.output() || holds(region.live, region.size, region.given)) continue;
+      steps.fill(region.live, kPoison, region.size);
+      hold(region.live, region.size, 0);
+    }
 }
 
 void ReplayMemory::launched(size_t instance, bool anything) {
@@ -432,12 +468,14 @@ void ReplayMemory::launched(size_t instance, bool anything) {
       if (slot.address >= region.live && slot.address < region.live + region.size) hold(region.live, region.size, 0);
 }
 
+void ReplayMemory::put_back(Steps& steps, const ReplayBuffer& buffer) {
+  if (buffer.range_count > 0) steps.copy_ranges(buffer.ranges.address, buffer.range_count);
+  else steps.put(buffer.live, buffer.given, buffer.size);
+}
+
 void ReplayMemory::put_back(Steps& steps, size_t instance) const {
-  for (auto& region : instances_[instance].regions) {
-    if (!region.put_back) continue;
-    if (region.range_count > 0) steps.copy_ranges(region.ranges.address, region.range_count);
-    else steps.put(region.live, region.given, region.size);
-  }
+  for (auto& region : instances_[instance].regions)
+    if (region.put_back) put_back(steps, region);
 }
 
 size_t ReplayMemory::compare(Steps& steps, size_t instance) const {
@@ -446,7 +484,7 @@ size_t ReplayMemory::compare(Steps& steps, size_t instance) const {
   for (auto& canary : checked.canaries) steps.check_canary(canary.begin, canary.end - canary.begin, kCanary, 0);
   for (auto& region : checked.regions)
     for (size_t row = 0; row < region.rows.size(); ++row)
-      steps.compare(region.rows[row], region.tolerance(row), region.answer, region.live, findings++);
+      steps.compare(region.rows[row], region.tolerance(row), region.answer, region.live, findings++, region.veiled);
   return findings;
 }
 

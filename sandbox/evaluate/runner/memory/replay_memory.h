@@ -20,6 +20,7 @@ struct ReplayBuffer {
   uint64_t live = 0;  ///< Device address; 0 for variables, which have another address in every image.
   uint64_t size = 0;
   uint64_t given = 0, answer = 0;  ///< Device addresses; equal if the original changes nothing.
+  bool veiled = false;             ///< The answer is veiled (judge/veil.h).
   ErrorBounds bounds;
   std::vector<Row> rows;
   Writes writes = Writes::No;  ///< Whether the kernel writes it; an output may also be unchanged.
@@ -37,6 +38,9 @@ struct ReplayBuffer {
     return row < bounds.tolerances.size() ? bounds.tolerances[row] : FloatTolerance{};
   }
 };
+
+/// Reads bytes of a buffer's answer, revealed.
+Status read_answer(Device& device, const ReplayBuffer& buffer, uint64_t offset, std::span<std::byte> into);
 
 struct ReplayInstance {
   std::vector<std::byte> arguments;     ///< As recorded, or with relocated pointers.
@@ -71,6 +75,9 @@ class ReplayMemory {
   void restore(Steps& steps, size_t instance, bool poison);
   /// Steps after restore(): bytes that the original writes without reading get the answer of another entry, `of`.
   void make_stale(Steps& steps, size_t instance, size_t of);
+  /// Steps that overwrite results that launches left in recorded outputs, so that a candidate does not meet the
+  /// original's.
+  void wipe(Steps& steps);
   /// Notes that a launch may have changed the buffers that the original changes, or (`anything`) any memory.
   void launched(size_t instance, bool anything);
   /// Notes that a right launch changed this region within its tolerance, so that it is restored for the next one.
@@ -79,6 +86,8 @@ class ReplayMemory {
   }
   /// Steps that restore the buffers that have `put_back`, between timed launches.
   void put_back(Steps& steps, size_t instance) const;
+  /// The same for one buffer.
+  static void put_back(Steps& steps, const ReplayBuffer& buffer);
   /// Steps that compare all regions with their answers, and check the canaries. Returns the number of findings used;
   /// the first is that of the canaries.
   size_t compare(Steps& steps, size_t instance) const;

@@ -1,6 +1,8 @@
 // See steps.h. Grids are sized for the work up to a cap; the kernels are grid-stride loops.
 #include "sandbox/evaluate/runner/memory/steps.h"
 
+#include <sys/random.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -55,6 +57,8 @@ Result<std::unique_ptr<JudgingKernels>> JudgingKernels::load(Device& device) {
                                                                 {"kl_uncovered", &kernels->uncovered_},
                                                                 {"kl_copy_ranges", &kernels->copy_ranges_},
                                                                 {"kl_copy", &kernels->copy_},
+                                                                {"kl_mix", &kernels->mix_},
+                                                                {"kl_veil", &kernels->veil_kernel_},
                                                                 {"kl_flush", &kernels->flush_kernel_},
                                                                 {"kl_hold", &kernels->hold_},
                                                                 {"kl_write", &kernels->write_},
@@ -111,10 +115,11 @@ void Steps::judging_launch(uint64_t kernel, uint64_t blocks, T... arguments) {
 }
 
 judging::Task Steps::task(const Row& row, const FloatTolerance& tolerance, uint64_t expected, uint64_t got,
-                          size_t finding) const {
+                          size_t finding, bool veiled) const {
   judging::Task task = task_of(row.type, tolerance);
   task.expected = expected + row.offset, task.got = got + row.offset, task.count = row.count, task.stride = row.stride;
   task.into = kernels_.finding(finding);
+  task.veil = veiled ? JudgingKernels::veil_of(kernels_.device().facts()) : judging::Veil{};
   return task;
 }
 
@@ -123,16 +128,17 @@ void Steps::clear_findings(size_t count) {
   program_.copy(kernels_.findings_.address, kernels_.fresh_.address, count * sizeof(judging::Finding));
 }
 
-void Steps::compare(const Row& row, const FloatTolerance& tolerance, uint64_t expected, uint64_t got, size_t finding) {
+void Steps::compare(const Row& row, const FloatTolerance& tolerance, uint64_t expected, uint64_t got, size_t finding,
+                    bool veiled) {
   if (row.count == 0) return;
-  judging_launch(kernels_.compare_, neighbourhoods(row), task(row, tolerance, expected, got, finding));
+  judging_launch(kernels_.compare_, neighbourhoods(row), task(row, tolerance, expected, got, finding, veiled));
 }
 
-void Steps::spread(const Row& row, uint64_t expected, uint64_t got, size_t finding) {
+void Steps::spread(const Row& row, uint64_t expected, uint64_t got, size_t finding, bool veiled) {
   if (row.count == 0 || !row.type.is_float()) return;
   FloatTolerance free;
   free.ulps = free_ulps(row.type);
-  judging_launch(kernels_.spread_, neighbourhoods(row), task(row, free, expected, got, finding));
+  judging_launch(kernels_.spread_, neighbourhoods(row), task(row, free, expected, got, finding, veiled));
 }
 
 void Steps::check_canary(uint64_t begin, uint64_t bytes, std::byte byte, size_t finding) {
@@ -148,9 +154,9 @@ void Steps::poison(const Row& row, uint64_t buffer, uint64_t states, std::byte b
                  static_cast<uint32_t>(byte));
 }
 
-void Steps::copy_written(const Row& row, uint64_t from, uint64_t to, uint64_t states) {
+void Steps::copy_written(const Row& row, uint64_t from, uint64_t to, uint64_t states, bool veiled) {
   if (row.count == 0) return;
-  judging_launch(kernels_.copy_written_, blocks_for(row.count), task(row, {}, from, to, 0), states);
+  judging_launch(kernels_.copy_written_, blocks_for(row.count), task(row, {}, from, to, 0, veiled), states);
 }
 
 void Steps::classify(const Row& row, const FloatTolerance& tolerance, uint64_t result, uint64_t now, uint64_t states,
@@ -171,6 +177,26 @@ void Steps::copy_ranges(uint64_t ranges, uint64_t count) {
 
 void Steps::put(uint64_t to, uint64_t from, uint64_t bytes) {
   if (bytes > 0) judging_launch(kernels_.copy_, blocks_for(bytes / 16), to, from, bytes);
+}
+
+void Steps::mix(uint64_t to, uint64_t one, uint64_t other, uint64_t bytes, uint64_t stride, uint64_t seed) {
+  if (bytes > 0) judging_launch(kernels_.mix_, blocks_for(bytes / stride), to, one, other, bytes, stride, seed);
+}
+
+judging::Veil JudgingKernels::veil_of(const DeviceFacts& facts) {
+  static const judging::Veil kVeil = [] {
+    judging::Veil veil{};
+    while (getrandom(veil.key, sizeof veil.key, 0) != sizeof veil.key) {}
+    veil.on = 1;
+    return veil;
+  }();
+  return facts.processor ? judging::Veil{} : kVeil;
+}
+
+void Steps::veil(uint64_t to, uint64_t from, uint64_t bytes, uint64_t veiled) {
+  const judging::Veil veil = JudgingKernels::veil_of(kernels_.device().facts());
+  if (!veil.on) return copy(to, from, bytes);
+  if (bytes > 0) judging_launch(kernels_.veil_kernel_, blocks_for(bytes / 8), to, from, veiled, bytes, veil);
 }
 
 void Steps::flush_cache() {

@@ -69,7 +69,7 @@ inline std::map<std::string, FakeImage> images() {
   });
   add("wants its input", [](const Scale& call) {
     call.run();
-    call.out[0] += call.in[2] != -99.0f;
+    call.out[0] += call.in[2] == std::nextafterf(-99.0f, 0.0f);
     return FakeRun{50e-6};
   });
   add("takes turns", [turn = std::make_shared<int>(0)](const Scale& call) {
@@ -105,6 +105,14 @@ inline std::map<std::string, FakeImage> images() {
       for (int i = 0; i < call.n; ++i) call.out[i] += more;
       return FakeRun{50e-6};
     });
+  for (auto [name, again] : {std::pair{"keeps results", 10e-6}, {"has a variable of its own", 50e-6}}) {
+    add(name, [name = std::string(name), again = again](const Scale& call) {
+      call.run();
+      auto& kept = *reinterpret_cast<int*>(FakeDevice::variable_of(name, "kept"));
+      return FakeRun{std::exchange(kept, 1) == 1 ? again : 50e-6};
+    });
+    all[name].variables["kept"] = sizeof(int);
+  }
   add("outside", [](const Scale& call) { return call.run(), call.out[call.n + 1] = 0, FakeRun{}; });
   add("changes input", [](const Scale& call) { return call.run(), call.in[2] = 9, FakeRun{}; });
   // Of 1000 bytes: the last, and two that are not its own.

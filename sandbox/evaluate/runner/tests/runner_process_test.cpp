@@ -179,7 +179,7 @@ TEST(RunnerProcess, IsEndedByAFaultWhateverItsVerdictIsCalled) {
   ASSERT_TRUE(evaluation);
   auto* verdict = std::get_if<Verdict>(&*evaluation);
   ASSERT_TRUE(verdict);
-  EXPECT_EQ(verdict->outcome, Outcome::Cheated) << verdict->text();
+  EXPECT_EQ(verdict->outcome, Outcome::Crashed) << verdict->text();
   EXPECT_TRUE(rig.process->answered());
   EXPECT_EQ(rig.process->experiment(), "") << "its own doing";
   EXPECT_FALSE(rig.process->alive()) << "the next candidate would be called what became of this one";
@@ -187,15 +187,14 @@ TEST(RunnerProcess, IsEndedByAFaultWhateverItsVerdictIsCalled) {
 
 TEST(RunnerProcess, ConvictsNobodyOfWhatTheOriginalDiesOf) {
   Rig rig("picky", "", {}, 1 << 20);
-  ASSERT_EQ(rig.trouble, "");
+  ASSERT_EQ(rig.trouble, "") << "its processes ended on perturbed inputs, and the next did without";
   auto evaluation = rig.process->evaluate(code_of("too fast"), {});
   ASSERT_TRUE(evaluation);
   auto* verdict = std::get_if<Verdict>(&*evaluation);
   ASSERT_TRUE(verdict);
-  EXPECT_EQ(verdict->outcome, Outcome::Crashed) << verdict->text();
-  EXPECT_THAT(verdict->detail, HasSubstr("the original itself"));
-  EXPECT_THAT(rig.process->experiment(), HasSubstr("perturb 0 "));
-  EXPECT_FALSE(rig.process->alive());
+  EXPECT_EQ(verdict->outcome, Outcome::Suspect) << verdict->text();
+  EXPECT_THAT(verdict->detail, HasSubstr("no input could be perturbed"));
+  EXPECT_TRUE(rig.process->alive());
 }
 
 TEST(RunnerProcess, DoesNotRepeatTheExperimentThatEndedIt) {

@@ -22,8 +22,10 @@ struct Rig {
   explicit Rig(MepFixture made, RunnerSettings settings = {}, const std::string& application = {},
                const std::string& image = "original", const std::vector<std::string>& at_random = {})
       : fixture(std::move(made)), device(images()) {
-    auto created = Runner::create(device, fixture.mep, fixture.path(), settings,
-                                  [this](const std::string& what) { announced.push_back(what); });
+    auto created = Runner::create(device, fixture.mep, fixture.path(), settings, [this](const std::string& what) {
+      perturbs |= what.starts_with("perturb ");
+      if (!perturbs) announced.push_back(what);
+    });
     if (!created.ok()) {
       trouble = created.error().message;
       return;
@@ -44,7 +46,8 @@ struct Rig {
   }
   MepFixture fixture;
   FakeDevice device;
-  std::vector<std::string> announced;
+  std::vector<std::string> announced;  ///< Before inputs are perturbed.
+  bool perturbs = false;
   std::unique_ptr<Runner> runner;
   BaselineReport report;
   std::string trouble;
@@ -299,7 +302,7 @@ TEST(Runner, AllowsOnPerturbedInputsWhatRoundingDoesThere) {
   ASSERT_EQ(other.trouble + other.report.application_trouble, "");
   Verdict allowed = other.judge("rounds other inputs otherwise", true);
   EXPECT_TRUE(allowed.ok()) << allowed.text();
-  EXPECT_EQ(other.judge("knows by heart").outcome, Outcome::Cheated);
+  EXPECT_EQ(other.judge("knows by heart").outcome, Outcome::Wrong);
 }
 
 TEST(Runner, SaysWhyTheApplicationsCodeIsNotRacedAgainst) {
@@ -318,13 +321,53 @@ TEST(Runner, SuspectsWhoIsFasterThanWritingAndConvictsWhoKnowsTheAnswerByHeart) 
   EXPECT_EQ(suspect.outcome, Outcome::Suspect) << suspect.text();
   EXPECT_THAT(suspect.detail, HasSubstr("right on"));
   Verdict cheat = rig.judge("knows by heart");
-  EXPECT_EQ(cheat.outcome, Outcome::Cheated) << cheat.text();
-  EXPECT_THAT(cheat.detail, HasSubstr("with inputs perturbed"));
+  EXPECT_EQ(cheat.outcome, Outcome::Wrong) << cheat.text();
+  EXPECT_THAT(cheat.detail, HasSubstr("on inputs perturbed afresh"));
+}
+
+TEST(ReplayMemory, HoldsNoAnswerThatASearchThroughAGpusMemoryWouldFind) {
+  MepFixture fixture = scale();
+  FakeDevice device(images());
+  auto support = JudgingKernels::load(device);
+  auto memory = ReplayMemory::place(device, fixture.mep, fixture.path());
+  ASSERT_TRUE(support.ok() && memory.ok());
+  const ReplayBuffer& out = (*memory)->instances()[0].regions[1];
+  ASSERT_TRUE(out.changed());
+  std::vector<std::byte> lies(out.size), answer(out.size);
+  ASSERT_TRUE(device.read(out.answer, lies).ok());
+  ASSERT_TRUE(read_answer(device, out, 0, answer).ok());
+  auto recorded = *Mep::load(fixture.path(), fixture.mep.instances[0].regions[1].after);
+  EXPECT_TRUE(std::ranges::equal(answer, recorded));
+  size_t equal = 0;
+  for (size_t at = 0; at < lies.size(); at += sizeof(float))
+    equal += std::memcmp(&lies[at], &recorded[at], sizeof(float)) == 0;
+  EXPECT_LT(equal, 3u);
+}
+
+TEST(Runner, CallsItCheatingToWriteResultsAfterTheEndOfALaunch) {
+  Rig rig(scale());
+  ASSERT_EQ(rig.trouble, "");
+  auto* out = reinterpret_cast<float*>(kTestArena + (uint64_t(64) << 20));
+  rig.device.meanwhile = [&] { std::for_each(out, out + 3000, [](float& one) { one += 1; }); };
+  Verdict late = rig.judge("faster");
+  EXPECT_EQ(late.outcome, Outcome::Cheated) << late.text();
+  EXPECT_THAT(late.detail, HasSubstr("went on writing its results"));
+  rig.device.meanwhile = nullptr;
+  EXPECT_TRUE(rig.judge("faster").ok());
+}
+
+TEST(Runner, CallsItCheatingToKeepResultsFromLaunchToLaunch) {
+  Rig rig(scale());
+  ASSERT_EQ(rig.trouble, "");
+  Verdict keeps = rig.judge("keeps results", true);
+  EXPECT_EQ(keeps.outcome, Outcome::Cheated) << keeps.text();
+  EXPECT_THAT(keeps.detail, HasSubstr("it keeps results from launch to launch: 10 us where"));
+  Verdict uses = rig.judge("has a variable of its own", true);
+  EXPECT_TRUE(uses.ok()) << uses.text();
 }
 
 TEST(Runner, CatchesWhoSkipsWorkThatLooksDone) {
   Rig rig(scale());
-  EXPECT_TRUE(rig.judge("sees old answers").ok());
   Verdict caught = rig.judge("sees old answers", true);
   EXPECT_EQ(caught.outcome, Outcome::Wrong) << caught.text();
   EXPECT_THAT(caught.detail, HasSubstr("over an older answer"));

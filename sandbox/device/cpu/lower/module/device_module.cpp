@@ -215,7 +215,8 @@ Result<DeviceModule> read_device_module(std::unique_ptr<Module> module) {
     global.setComdat(nullptr);
     if (is_intrinsic_global(global) || global.isDeclaration() || global.hasPrivateLinkage()) continue;
     const unsigned space = global.getAddressSpace();
-    const bool visible = global.isExternallyInitialized() || !global.hasLocalLinkage();
+    // A static variable of a function too: what one launch leaves in it must not be there for the next that is judged.
+    const bool visible = global.isExternallyInitialized() || !global.hasLocalLinkage() || !global.isConstant();
     if ((space == kGlobalSpace || space == kConstantSpace) && visible) {
       device.variables.push_back(
           {&global, global.getName().str(), space == kConstantSpace, annotations.managed.contains(&global)});
