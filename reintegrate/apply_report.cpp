@@ -8,7 +8,7 @@
 #include "core/base/shown/outside_text.h"
 #include "core/base/shown/secrets.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 std::string format(const char* pattern, auto... values) {
@@ -142,4 +142,4 @@ std::string utc_now() {
   return text;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -7,7 +7,7 @@
 #include "core/base/shown/outside_text.h"
 #include "core/model/kernel_key.h"
 
-namespace kernelift {
+namespace kernelift::record {
 namespace {
 
 double total_of(const std::vector<KernelProfile>& profile) {
@@ -94,4 +94,4 @@ Json hot_list_json(const std::vector<KernelProfile>& profile) {
   return list;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::record

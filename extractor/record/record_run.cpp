@@ -14,7 +14,7 @@
 
 namespace fs = std::filesystem;
 
-namespace kernelift {
+namespace kernelift::record {
 namespace {
 
 struct ProcessRecording {
@@ -232,4 +232,4 @@ Result<RecordOutcome> record_application(const RecordRequest& request) {
   return outcome;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::record

@@ -28,7 +28,7 @@
 #include "sandbox/compile/admission.h"
 #include "sandbox/device/cpu/cpu_device.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 constexpr int kFatalExit = 71;
@@ -260,4 +260,4 @@ void serve_compiles(Channel& channel, WorkerCell& cell, const FrontendOptions& o
   }
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -7,7 +7,7 @@
 #include "sandbox/device/device.h"
 #include "sandbox/judge/judging.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 using namespace judging;
@@ -190,4 +190,4 @@ std::span<const HostKernel> host_kernels() {
   return kKernels;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <span>
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 /// Arguments of one launch, packed as in the device ABI.
 struct PackedArguments {
@@ -29,4 +29,4 @@ struct HostKernel {
 /// kl_copy, kl_flush, kl_hold, kl_write, kl_nothing. kl_flush and kl_hold do nothing: the device implements them.
 std::span<const HostKernel> host_kernels();
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -7,7 +7,7 @@
 
 #include "core/base/shown/secrets.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 constexpr int kBusyMilliseconds = 5000;  ///< `report` may read while `tune` writes.
@@ -152,4 +152,4 @@ Status Database::transaction(const std::function<Status()>& work) {
   return status;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

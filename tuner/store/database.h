@@ -14,7 +14,7 @@
 struct sqlite3;
 struct sqlite3_stmt;
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 class Statement {
  public:
@@ -72,4 +72,4 @@ class Database {
   std::optional<TemporaryFolder> copy_;  ///< Holds a copy that is read in the file's place.
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -15,7 +15,7 @@
 #include "sandbox/device/cpu/cpu_device.h"
 #include "sandbox/device/host_kernels.h"
 
-namespace kernelift::confined {
+namespace kernelift::sandbox::confined {
 namespace {
 
 using cpu::LaunchFault;
@@ -274,4 +274,4 @@ void serve(Channel channel, FaultReport* fault, const Inheritance& inherited) {
   _exit(0);
 }
 
-}  // namespace kernelift::confined
+}  // namespace kernelift::sandbox::confined

@@ -11,7 +11,7 @@
 #include "sandbox/jail/channel.h"
 #include "sandbox/jail/jail.h"
 
-namespace kernelift::confined {
+namespace kernelift::sandbox::confined {
 
 /// Frames. Load: image number. Run: an encoded program. Answers: Loaded, Ran, each with a fault first.
 enum : uint32_t { kLoad = 1, kLoaded = 2, kRun = 3, kRan = 4 };
@@ -62,4 +62,4 @@ std::optional<RunRequest> decode(std::string_view bytes);
 /// Executes a step that is no launch of an image: a copy, a fill, or one of the host kernels.
 void execute_on_host(const DeviceProgram::Step& step);
 
-}  // namespace kernelift::confined
+}  // namespace kernelift::sandbox::confined

@@ -19,7 +19,7 @@
 #include "sandbox/device/host_kernels.h"
 #include "sandbox/jail/cpu_time_limit.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 using namespace confined;
@@ -407,4 +407,4 @@ Result<std::unique_ptr<Device>> open_confined_cpu(const ConfinedCpuOptions& opti
 
 void prepare_for_confined_cpu() { cpu::open_image_libraries(); }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -7,7 +7,7 @@
 
 #include "sandbox/device/host_kernels.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 constexpr uint64_t kPage = 4096;
@@ -140,4 +140,4 @@ DeviceClocks FakeDevice::clocks() {
   return now;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

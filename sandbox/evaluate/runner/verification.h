@@ -5,7 +5,7 @@
 
 #include "sandbox/evaluate/runner/workbench.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 class Verification {
  public:
@@ -47,4 +47,4 @@ class Verification {
   Workbench& bench_;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -9,7 +9,7 @@
 #include "sandbox/evaluate/evaluate.h"
 #include "sandbox/evaluate/tests/mep_fixture.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -94,6 +94,6 @@ int run(double seconds) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::sandbox
 
 int main(int argc, char** argv) { return kernelift::run(argc > 1 ? std::atof(argv[1]) : 10); }

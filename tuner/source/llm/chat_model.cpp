@@ -13,7 +13,7 @@
 #include "core/base/shown/secrets.h"
 #include "tuner/source/llm/http.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 constexpr size_t kQuoted = 200;            ///< Characters of a server's error text that are shown.
@@ -240,4 +240,4 @@ Result<ChatAnswer> ChatModel::ask(const std::string& system, const std::vector<C
                            (attempt > 1 ? " (asked " + std::to_string(attempt) + " times)" : ""));
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

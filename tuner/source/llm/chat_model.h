@@ -10,7 +10,7 @@
 
 #include "core/base/result.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 struct ModelSpec {
   enum class Vendor { OpenAi, Anthropic } vendor = Vendor::OpenAi;
@@ -76,4 +76,4 @@ class ChatModel {
   bool new_name_;      ///< The limit is called "max_completion_tokens", as OpenAI's newer models require.
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

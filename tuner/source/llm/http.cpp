@@ -10,7 +10,7 @@
 
 #include "core/base/shown/secrets.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 constexpr size_t kLargestReply = 16 << 20;
@@ -114,4 +114,4 @@ Result<HttpReply> http_post(const std::string& url, const std::vector<std::strin
   return reply;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -12,7 +12,7 @@
 
 #include "core/base/bytes.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 constexpr uint64_t kGrain = 256;          // Bytes of the blocks that are put back between timed launches.
@@ -472,4 +472,4 @@ std::string ReplayMemory::neighbourhood(size_t instance, uint64_t address) const
   return text;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox
