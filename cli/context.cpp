@@ -1,12 +1,60 @@
-// Output streams and the state folder of a verb.
+// Output streams and the state folder of a verb. stdout and stderr are written by system calls, so that the first
+// failure and its reason are known: a result that a full disk or a closed pipe has swallowed is no success.
+#include <poll.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <iostream>
+#include <cerrno>
+#include <cstring>
 
 #include "cli/verb.h"
 #include "core/base/file.h"
+#include "core/base/output.h"
+#include "core/base/shown/outside_text.h"
+#include "core/base/shown/secrets.h"
 
 namespace kernelift::cli {
+namespace {
+
+constexpr size_t kLongestSaid = 16 << 10;  ///< Bytes of a line of a table: names of templates are long.
+constexpr size_t kLongestTable = 64 << 20;
+
+int lost = 0;  ///< errno of the first write to stdout that failed.
+
+/// False, with errno, if not all could be written.
+bool write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t put = ::write(fd, text.data(), text.size());
+    if (put < 0 && errno == EAGAIN) {  // Whoever shares the terminal or pipe may have made it non-blocking.
+      pollfd ready{fd, POLLOUT, 0};
+      poll(&ready, 1, -1);
+      continue;
+    }
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return false;
+    text.remove_prefix(static_cast<size_t>(put));
+  }
+  return true;
+}
+
+void to_stdout(const std::string& text) {
+  if (lost == 0 && !write_all(STDOUT_FILENO, text)) lost = errno;
+}
+
+void to_stderr(const std::string& text) { (void)write_all(STDERR_FILENO, text); }
+
+}  // namespace
+
+void print_own(const std::string& text) { to_stdout(text); }
+
+Exit settled(Exit exit) {
+  if (lost == 0) return exit;
+  to_stderr(std::string("kernelift: cannot write to stdout: ") + std::strerror(lost) +
+            (lost == EPIPE    ? "; its reader ended before the result did\n"
+             : lost == ENOSPC ? "; free some space there, and run it again\n"
+                              : "; the result is incomplete\n"));
+  return exit == Exit::Done || exit == Exit::No ? Exit::Environment : exit;
+}
 
 std::filesystem::path Context::state_folder() const {
   if (!state.empty()) return std::filesystem::absolute(state);
@@ -14,11 +62,48 @@ std::filesystem::path Context::state_folder() const {
 }
 
 void Context::emit(const Json& document) const {
-  if (json) std::cout << document.dump(1, ' ', false, Json::error_handler_t::replace) << std::endl;
+  // Beyond ASCII everything is escaped: nothing is lost, and no terminal obeys it.
+  if (json) to_stdout(json_without_secrets(document).dump(1, ' ', true, Json::error_handler_t::replace) + "\n");
 }
 
-void Context::say(const std::string& text) const { (json ? std::cerr : std::cout) << text << std::endl; }
-void Context::note(const std::string& text) const { std::cerr << text << std::endl; }
-bool Context::terminal() const { return isatty(2); }
+void Context::say(const std::string& line) const {
+  const std::string shown = shown_line(without_secrets(line), kLongestSaid) + "\n";
+  json ? to_stderr(shown) : to_stdout(shown);
+}
+
+void Context::say_lines(const std::string& text) const {
+  const std::string shown = shown_lines(without_secrets(text), kLongestSaid, kLongestTable) + "\n";
+  json ? to_stderr(shown) : to_stdout(shown);
+}
+
+void Context::note(const std::string& line) const { to_stderr(shown_line(without_secrets(line)) + "\n"); }
+void Context::note_lines(const std::string& text) const {
+  std::string shown = shown_lines(without_secrets(text));
+  // All but the first line are indented: what a file's name or a program's output brings begins no line of ours.
+  for (size_t at = shown.find('\n'); at != shown.npos && at + 1 < shown.size(); at = shown.find('\n', at + 1))
+    if (shown[at + 1] != ' ' && shown[at + 1] != '\n') shown.insert(at + 1, "  ");
+  to_stderr(shown + "\n");
+}
+
+void Context::progress(const std::string& line) const {
+  if (!terminal()) return;
+  // A line that fills the terminal wraps, and a wrapped one cannot be overwritten.
+  const std::string shown = shown_line(without_secrets(line));
+  to_stderr("\r\x1b[K" + std::string(whole_characters(shown, columns() - 1)));
+}
+
+Status Context::deliver(const std::string& file, const std::string& text) const {
+  const std::string safe = without_secrets(text);
+  if (!file.empty() && file != "-") return write_output(file, safe);
+  to_stdout(safe);
+  return done();
+}
+
+bool Context::terminal() const { return isatty(STDERR_FILENO); }
+
+size_t Context::columns() {
+  winsize window{};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 ? window.ws_col : 80;
+}
 
 }  // namespace kernelift::cli

@@ -7,6 +7,7 @@
 #include "cli/duration.h"
 #include "core/base/json_member.h"
 #include "core/base/result.h"
+#include "core/base/shown/outside_text.h"
 #include "core/base/words.h"
 #include "core/model/kernel_key.h"
 
@@ -34,7 +35,9 @@ std::string name_of(const LoopRow& row, const std::vector<LoopRow>& rows) {
     return other.kernel != row.kernel && qualified_name(other.kernel) == name;
   });
   if (overloaded) name = row.kernel;
-  return row.id.empty() ? name : name + " of " + row.file + " (the share is that of all kernels of this name)";
+  name = shown_line(name, kLongestName);
+  return row.id.empty() ? name
+                        : name + " of " + shown_line(row.file) + " (the share is that of all kernels of this name)";
 }
 
 }  // namespace
@@ -93,7 +96,8 @@ std::string table_text(const std::vector<LoopRow>& rows, bool on_cpu) {
       ++small, rest.share += row.share;
     } else {
       std::string which = row.candidate > 0 ? "#" + std::to_string(row.candidate) + ": " : "";
-      text += line_of(row, name_of(row, rows)) + (row.why.empty() ? "" : "          " + which + row.why + "\n");
+      text +=
+          line_of(row, name_of(row, rows)) + (row.why.empty() ? "" : "          " + which + shown_line(row.why) + "\n");
     }
     if (!row.kept()) continue;
     branch = row.branch;                            // The last patch's branch contains all patches.

@@ -2,10 +2,13 @@
 // binary is called through a link with a compiler's name (nvcc, hipcc, clang++ …), it is that compiler's wrapper.
 #include <algorithm>
 #include <csignal>
-#include <iostream>
 #include <span>
+#include <sstream>
 
 #include "cli/verbs.h"
+#include "core/base/descriptor.h"
+#include "core/base/shown/outside_text.h"
+#include "core/base/shown/secrets.h"
 #include "reintegrate/tree/patch_journal.h"
 #include "sandbox/compile/cpu_image.h"
 
@@ -14,6 +17,7 @@ namespace {
 using kernelift::Exit;
 using kernelift::cli::Action;
 using kernelift::cli::Context;
+using kernelift::cli::settled;
 using kernelift::cli::Verb;
 
 const Verb* const kVerbs[] = {
@@ -69,7 +73,7 @@ Exit wrong_usage(const std::string& sentence, std::span<char*> words) {
   auto own = words.first(static_cast<size_t>(std::ranges::find(words, std::string_view("--")) - words.begin()));
   Context context;
   context.json = std::ranges::find(own, std::string_view("--json")) != own.end();
-  context.note(sentence);
+  context.note_lines(sentence);
   context.emit({{"error", sentence.substr(sentence.find(": ") + 2)}, {"exit", static_cast<int>(Exit::Usage)}});
   return Exit::Usage;
 }
@@ -98,29 +102,34 @@ int run(int argc, char** argv) {
     choices.push_back({*verb, sub, verb->setup(*sub)});
   }
   if (argc == 1) {
-    std::cout << app.help();
-    return static_cast<int>(Exit::Usage);
+    kernelift::cli::print_own(app.help());
+    return static_cast<int>(settled(Exit::Usage));
   }
   std::string word = argv[1];
   bool known = std::ranges::any_of(kVerbs, [&](const Verb* verb) { return verb->name == word; });
   const std::span words(argv, static_cast<size_t>(argc));
   if (!known && !word.starts_with('-'))
-    return static_cast<int>(
-        wrong_usage("kernelift: there is no verb '" + word + "'; kernelift --help lists all verbs", words));
+    return static_cast<int>(wrong_usage(
+        "kernelift: there is no verb '" + kernelift::shown_line(word) + "'; kernelift --help lists all verbs", words));
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help or --version.
+    if (error.get_exit_code() == 0) {  // --help or --version.
+      std::ostringstream text;
+      app.exit(error, text, text);
+      kernelift::cli::print_own(text.str());
+      return static_cast<int>(settled(Exit::Done));
+    }
     return static_cast<int>(wrong_usage(usage_sentence(app, error), words));
   }
   for (auto& [verb, options, action] : choices) {
     if (!options->parsed()) continue;
     auto outcome = guarded(verb, action, context);
-    if (outcome.ok()) return static_cast<int>(*outcome);
+    if (outcome.ok()) return static_cast<int>(settled(*outcome));
     const kernelift::Error& error = outcome.error();
-    context.note(std::string("kernelift ") + verb.name + ": " + error.message);
+    context.note_lines(std::string("kernelift ") + verb.name + ": " + error.message);
     context.emit({{"error", error.message}, {"exit", static_cast<int>(error.exit)}});
-    return static_cast<int>(error.exit);
+    return static_cast<int>(settled(error.exit));
   }
   return static_cast<int>(Exit::Usage);
 }
@@ -128,8 +137,10 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  kernelift::hold_standard_streams();
   std::signal(SIGPIPE, SIG_IGN);  // A closed pipe must be a failed write, not the end of a six-hour run.
   if (kernelift::is_wrapper_name(argv[0]))
     return kernelift::wrapper_main(argc, argv, kernelift::sandbox::make_cpu_image);
+  kernelift::keep_secrets_of_environment();
   return run(argc, argv);
 }

@@ -15,14 +15,26 @@ Result<fs::path> find_mep(const std::string& word, const fs::path& state) {
   std::error_code code;
   if (fs::path folder = fs::canonical(word, code); !code) return folder;
   std::vector<fs::path> exact, similar;
+  std::vector<std::string> unreadable;  // A MEP's kernel is named in its mep.json.
   for (fs::directory_iterator at(state / "mep", code), end; !code && at != end; at.increment(code)) {
     auto mep = Mep::read(at->path());
-    if (!mep.ok()) continue;
+    if (!mep.ok()) {
+      if (at->path().filename() == word) return std::move(mep).error();
+      if (fs::exists(at->path() / "mep.json")) unreadable.push_back(mep.error().message);
+      continue;
+    }
     if (word == mep->kernel_name || word == at->path().filename()) exact.push_back(at->path());
     else if (key_matches(mep->kernel_key, word)) similar.push_back(at->path());
   }
   auto& found = exact.empty() ? similar : exact;
   std::ranges::sort(found);
+  if (found.empty() && !unreadable.empty()) {
+    std::ranges::sort(unreadable);
+    std::string why;
+    for (auto& one : unreadable) why += "\n  " + one;
+    return environment_error(word +
+                             ": no MEP that can be read is of a kernel with this name; it may be one of these:" + why);
+  }
   if (found.empty())
     return usage_error(word + ": there is no such folder, and no MEP of a kernel with this name under " +
                        (state / "mep").string() + "; create one with `kernelift extract`");

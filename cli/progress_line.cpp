@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "cli/duration.h"
+#include "core/base/shown/outside_text.h"
 
 namespace kernelift::cli {
 
@@ -20,8 +21,8 @@ std::string progress_line(const tuner::Progress& progress, size_t columns) {
   else if (progress.evaluations_left >= 0) end += "  " + std::to_string(progress.evaluations_left) + " left";
   size_t note_width =
       columns > line.size() + end.size() + 2 ? std::min(kNoteWidth, columns - line.size() - end.size() - 2) : 0;
-  if (found && note_width > 0) line += " " + progress.best_note.substr(0, note_width);
-  return (line + end).substr(0, columns > 0 ? columns - 1 : 0);
+  if (found && note_width > 0) line += " " + std::string(whole_characters(shown_line(progress.best_note), note_width));
+  return std::string(whole_characters(line + end, columns > 0 ? columns - 1 : 0));
 }
 
 }  // namespace kernelift::cli

@@ -13,7 +13,9 @@
 
 namespace kernelift::cli {
 
-/// The options common to all verbs, and the output functions. With --json one document goes to stdout and all other
+/// The options common to all verbs, and the output functions, through which everything goes that a verb prints
+/// (scripts/check_tree checks that): they show text from outside as core/base/shown/outside_text.h says, without
+/// secrets, and remember whether stdout took what it was given. With --json one document goes to stdout and all other
 /// output to stderr.
 struct Context {
   bool json = false;
@@ -25,12 +27,27 @@ struct Context {
   std::filesystem::path state_folder() const;
   /// Prints the verb's one JSON document (--json only).
   void emit(const Json& document) const;
-  /// Prints readable text: to stdout, or to stderr with --json.
-  void say(const std::string& text) const;
-  /// Prints progress and warnings to stderr.
-  void note(const std::string& text) const;
-  bool terminal() const;  ///< True if stderr is a terminal, on which a progress line can be updated in place.
+  /// Prints a result: to stdout, or to stderr with --json. One line; what has several lines of its own (a table, a
+  /// report whose parts from outside are one line each) is said by say_lines().
+  void say(const std::string& line) const;
+  void say_lines(const std::string& text) const;
+  /// Prints progress and warnings to stderr; one line, or an error's first line and further ones, which are indented.
+  void note(const std::string& line) const;
+  void note_lines(const std::string& text) const;
+  /// Shows a line in place of the last one, on a terminal only; empty: removes it.
+  void progress(const std::string& line) const;
+  /// Writes a document to the file that the user named, or to stdout for "-" and "".
+  Status deliver(const std::string& file, const std::string& text) const;
+  bool terminal() const;    ///< True if stderr is a terminal, on which a progress line can be updated in place.
+  static size_t columns();  ///< Of the terminal now: windows are resized. 80 if it does not say.
 };
+
+/// The exit code of a verb that ended with `exit`: where stdout did not take all that it was given, the result is lost.
+/// Says so on stderr.
+Exit settled(Exit exit);
+
+/// Prints to stdout as it is: for our own help.
+void print_own(const std::string& text);
 
 /// Adds --lock-clocks, an option of every verb that times a kernel.
 inline void add_lock_clocks(CLI::App& app, bool& wanted) {

@@ -76,9 +76,10 @@ std::string ApplyReport::text() const {
   if (measured) text += "measured   " + measured->text() + where() + "\n";
   text += std::string(kept() ? "kept: " : tried() ? "rolled back: " : "not tried: ") + shown_lines(why) + "\n";
   if (!kept()) return text;
-  text += branch.empty() ? "The originals are in " + originals
-                         : "The patch is on branch " + branch + " (" + commit.substr(0, 10) + ")" +
-                               (repository.empty() ? "" : " of the repository " + repository) + ", now checked out";
+  text += branch.empty()
+              ? "The originals are in " + shown_line(originals)
+              : "The patch is on branch " + shown_line(branch) + " (" + commit.substr(0, 10) + ")" +
+                    (repository.empty() ? "" : " of the repository " + shown_line(repository)) + ", now checked out";
   return text + "; go back with: " + way_back() + "\n";
 }
 

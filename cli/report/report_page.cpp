@@ -8,21 +8,12 @@
 #include <map>
 
 #include "cli/duration.h"
+#include "core/base/shown/outside_text.h"
 
 namespace kernelift::cli {
 namespace {
 
-std::string escape(const std::string& text) {
-  std::string out;
-  for (char c : text) {
-    if (c == '&') out += "&amp;";
-    else if (c == '<') out += "&lt;";
-    else if (c == '>') out += "&gt;";
-    else if (c == '"') out += "&quot;";
-    else out += c;
-  }
-  return out;
-}
+std::string escape(const std::string& text) { return html_text(text); }
 
 std::string number(double value, int digits) {
   char text[64];
@@ -125,6 +116,7 @@ std::string diff_html(const std::string& diff) {
   for (size_t begin = 0; begin < diff.size();) {
     size_t end = std::min(diff.find('\n', begin), diff.size());
     std::string line = diff.substr(begin, end - begin);
+    if (line.ends_with('\r')) line.pop_back();
     bool head = line.starts_with("@") || line.starts_with("--- ") || line.starts_with("+++ ");
     const char* kind = head ? "at" : line.starts_with("+") ? "add" : line.starts_with("-") ? "del" : nullptr;
     html += kind ? std::string("<span class=\"") + kind + "\">" + escape(line) + "</span>" : escape(line) + "\n";
@@ -170,7 +162,7 @@ std::string failure_table(const ReportData& data) {
       "<div class=\"scroll\"><table><tr><th>outcome</th><th class=\"n\">count</th><th>first example</th></tr>";
   for (auto& [outcome, entry] : kinds)
     html += "<tr><td class=\"key bad\">" + escape(outcome) + "</td><td class=\"n\">" + std::to_string(entry.first) +
-            "</td><td class=\"text\">" + escape(entry.second.substr(0, 300)) + "</td></tr>";
+            "</td><td class=\"text\">" + escape(shown_line(entry.second, 300)) + "</td></tr>";
   return html + "</table></div>";
 }
 

@@ -45,7 +45,8 @@ std::string shown_text(const std::string& html) {
     if (!in_tag) text += c;
     if (c == '>') in_tag = false;
   }
-  for (auto [entity, character] : {std::pair{"&lt;", "<"}, {"&gt;", ">"}, {"&quot;", "\""}, {"&amp;", "&"}})
+  for (auto [entity, character] :
+       {std::pair{"&lt;", "<"}, {"&gt;", ">"}, {"&quot;", "\""}, {"&#39;", "'"}, {"&amp;", "&"}})
     for (size_t at = text.find(entity); at != text.npos; at = text.find(entity, at + 1))
       text.replace(at, std::string(entity).size(), character);
   return text;
@@ -121,6 +122,21 @@ std::vector<Mark> marks(const std::string& page) {
                        attribute(tag, "r") == "5"});
     }
   return found;
+}
+
+TEST(ReportPage, ShowsTextFromOutsideAsText) {
+  ReportData data = sample();
+  const std::string hostile = "<script>\x1b[2J\u202e' onload='x\" zz=\"";
+  data.kernel = data.place = data.device = data.run = data.proof = data.not_taken = data.diff = hostile;
+  data.not_tried = data.fidelity = {hostile};
+  for (auto& one : data.candidates) one.note = one.verdict = one.proposer = one.tier = hostile;
+  data.candidates[2].outcome = hostile;
+  data.instances[0].id = data.instances[0].geometry = data.instances[0].untimed = hostile;
+  data.fastest->note = data.fastest->recipe = hostile;
+  const std::string page = report_page(data);
+  for (const char* unsafe : {"<script>", "\x1b", "\u202e", "' onload", "\" zz="})
+    EXPECT_THAT(page, Not(HasSubstr(unsafe))) << unsafe;
+  EXPECT_THAT(page, HasSubstr("&lt;script&gt;\\x1b[2J\\u202e&#39; onload=&#39;x&quot; zz=&quot;"));
 }
 
 TEST(ReportPage, LoadsNothingFromTheNetworkAndRunsNoScript) {
@@ -303,7 +319,7 @@ TEST(ReportPage, StatesThatNothingWasKeptAndWhy) {
   data.applied = ReportApplied{"no patch", "its launch is a macro's", std::nullopt, 0, 0, {}, ""};
   std::string page = report_page(data);
   EXPECT_THAT(cards(page)[0], testing::Pair("nothing kept", "no patch"));
-  EXPECT_THAT(page, HasSubstr("<p><b>Nothing was kept</b> (no patch): its launch is a macro's.</p>"));
+  EXPECT_THAT(page, HasSubstr("<p><b>Nothing was kept</b> (no patch): its launch is a macro&#39;s.</p>"));
   EXPECT_THAT(page, HasSubstr("<p>Fastest in the MEP: #2 unroll by 4</p>"));
 }
 

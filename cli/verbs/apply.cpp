@@ -170,7 +170,7 @@ Result<Exit> apply_verb(const Context& context, const Options& options) {
   if (!applied.ok()) return std::move(applied).error();
   reintegrate::ApplyReport& report = *applied;
   context.emit(to_json(report));
-  if (!context.json) context.say(report.text());
+  if (!context.json) context.say_lines(report.text());
   else
     for (auto& note : report.notes) context.note("apply: " + note);  // `optimize` shows this progress to the user.
   if (report.outcome == reintegrate::ApplyOutcome::Interrupted) return Exit::Interrupted;

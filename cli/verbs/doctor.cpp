@@ -55,7 +55,7 @@ Result<Exit> doctor(const Context& context) {
           : gpus(findings)   ? "\nThis machine can run the whole loop on its NVIDIA GPU and on the CPU device."
                              : "\nThis machine can run the whole loop on the CPU device.";
   if (context.json) context.emit({{"usable", usable}, {"confines_candidates", jails(findings)}, {"findings", list}});
-  else context.say(text);
+  else context.say_lines(text);
   return usable ? Exit::Done : Exit::Environment;
 }
 

@@ -1,7 +1,6 @@
 // `kernelift export`: writes a run in the formats of other tools, or completely as JSON.
 #include "tuner/store/export.h"
 #include "cli/verbs.h"
-#include "core/base/file.h"
 
 namespace kernelift::cli {
 namespace {
@@ -13,13 +12,10 @@ struct Options {
 Result<Exit> run(const Options& options, const Context& context) {
   KERNELIFT_ASSIGN(tuner::Run opened, tuner::Run::open(options.run));
   KERNELIFT_ASSIGN(Json document, export_run(opened, options.format));
-  if (options.out.empty()) {
-    // Without a file the document itself goes to stdout, with or without --json.
-    std::string text = document.dump(2) + "\n";
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    return Exit::Done;
-  }
-  KERNELIFT_TRY(write_atomically(options.out, document.dump(2) + "\n"));
+  // Escaped beyond ASCII: it may go to a terminal.
+  KERNELIFT_TRY(context.deliver(options.out, document.dump(2, ' ', true, Json::error_handler_t::replace) + "\n"));
+  // Without a file the document itself went to stdout, with or without --json.
+  if (options.out.empty() || options.out == "-") return Exit::Done;
   context.say("wrote " + options.out);
   context.emit({{"format", options.format}, {"file", options.out}});
   return Exit::Done;
@@ -31,7 +27,7 @@ Action setup(CLI::App& app) {
   app.add_option("--to", options->format,
                  "t4 (Kernel Tuner results), cachefile (Kernel Tuner cache), or json (the complete run)")
       ->required();
-  app.add_option("-o,--out", options->out, "File to write (default: stdout)");
+  app.add_option("-o,--out", options->out, "File to write (default, and for -: stdout)");
   return [options](const Context& context) { return run(*options, context); };
 }
 

@@ -1,6 +1,7 @@
 // kernelift extract KERNEL: extracts one kernel of the scanned and recorded application as a MEP.
 #include "extractor/extract/extract.h"
 #include "cli/verbs.h"
+#include "core/base/shown/outside_text.h"
 #include "core/compiler/paths.h"
 #include "core/model/mep.h"
 #include "extractor/record/hot_list.h"
@@ -14,10 +15,10 @@ struct Options {
 };
 
 std::string summary(const Mep& mep, const std::filesystem::path& folder) {
-  std::string text = mep.kernel_name + "\n  source     ";
+  std::string text = shown_line(mep.kernel_name) + "\n  source     ";
   text += mep.slice_mode == "slice" ? "a slice of " : "the whole of ";
-  text += mep.unit + (mep.proven ? ", proven equal to the original" : ", NOT proven equal to the original");
-  if (!mep.proven && !mep.proof_note.empty()) text += ": " + mep.proof_note;
+  text += shown_line(mep.unit) + (mep.proven ? ", proven equal to the original" : ", NOT proven equal to the original");
+  if (!mep.proven && !mep.proof_note.empty()) text += ": " + shown_line(mep.proof_note);
   size_t held_out = 0;
   uint64_t bytes = 0;
   for (auto& instance : mep.instances) {
@@ -30,8 +31,8 @@ std::string summary(const Mep& mep, const std::filesystem::path& folder) {
           record::size_text(bytes) + " of memory";
   std::string knobs;
   for (auto& knob : mep.knobs) knobs += (knobs.empty() ? "" : ", ") + knob.name + "=" + std::to_string(knob.value);
-  if (!knobs.empty()) text += "\n  knobs      " + knobs;
-  return text + "\n  folder     " + folder.string();
+  if (!knobs.empty()) text += "\n  knobs      " + shown_line(knobs);
+  return text + "\n  folder     " + shown_line(folder.string());
 }
 
 Result<Exit> extract(const Context& context, const Options& options) {
@@ -52,7 +53,7 @@ Result<Exit> extract(const Context& context, const Options& options) {
   };
   KERNELIFT_ASSIGN(auto folder, extract_mep(request));
   KERNELIFT_ASSIGN(Mep mep, Mep::read(folder));
-  context.say(summary(mep, folder));
+  context.say_lines(summary(mep, folder));
   if (!mep.proven)
     context.note("warning: the extracted kernel may differ from the application's; see " +
                  (folder / "README.md").string());

@@ -1,9 +1,6 @@
 // kernelift optimize: runs the whole loop, hottest kernel first, until the time is spent or the remaining kernels
 // cannot matter. Each step is the verb that a user would type, run as a process of its own: a crash costs one step,
 // every printed command can be typed again, and every artefact is where the single verb would have written it.
-#include <fcntl.h>
-#include <sys/file.h>
-
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -14,6 +11,7 @@
 #include "core/base/executable.h"
 #include "core/base/file.h"
 #include "core/base/json_member.h"
+#include "core/base/lock.h"
 #include "core/base/process.h"
 #include "core/model/capture.h"
 #include "core/model/kernel_key.h"
@@ -28,6 +26,7 @@
 #include "reintegrate/tree/git_tree.h"
 #include "sandbox/device/cuda/clock_lock.h"
 #include "sandbox/jail/layers.h"
+#include "tuner/tiers.h"
 
 namespace fs = std::filesystem;
 
@@ -97,7 +96,8 @@ class Loop {
  private:
   /// Runs `kernelift VERB --json …`; its progress appears on this process's stderr.
   Result<Step> step(std::vector<std::string> words, const std::vector<std::string>& command = {}) {
-    context_.note("\n==> kernelift " + join_command(words) + (command.empty() ? "" : " -- " + join_command(command)));
+    context_.note("");
+    context_.note("==> kernelift " + join_command(words) + (command.empty() ? "" : " -- " + join_command(command)));
     Stopwatch watch(spent_[words[0]]);
     KERNELIFT_ASSIGN(fs::path kernelift, executable());
     std::vector<std::string> argv{kernelift.string()};
@@ -152,7 +152,8 @@ class Loop {
   }
 
   Status check() {
-    context_.note("\n==> the check: " + options_.check);
+    context_.note("");
+    context_.note("==> the check: " + options_.check);
     ProcessOptions process;
     KERNELIFT_ASSIGN(double limit, parse_duration(options_.limit));
     process.timeout = std::chrono::milliseconds(static_cast<int64_t>(1000 * limit));
@@ -330,7 +331,8 @@ class Loop {
         where += (where.empty() ? "" : ", ") + std::string(verb) + " " + duration_words(spent->second);
         sum += spent->second;
       }
-    context_.say(table_text(rows_, context_.device == "cpu") + "\nTime: " + duration_words(sum) + " (" + where + ")");
+    context_.say_lines(table_text(rows_, context_.device == "cpu") + "\nTime: " + duration_words(sum) + " (" + where +
+                       ")");
     context_.emit(
         {{"kernels", kernels}, {"whole", whole_gain(rows_)}, {"interrupted", interrupted_}, {"seconds", spent_}});
   }
@@ -352,16 +354,10 @@ Result<std::string> loop_device(const std::string& requested) {
   return requested;
 }
 
-/// Takes a lock that is held until this process ends: two `optimize` processes would build the same files and record
-/// into the same folder.
-Status lock_optimize(const fs::path& state) {
+/// Two `optimize` processes would build the same files and record into the same folder.
+Result<Lock> lock_optimize(const fs::path& state) {
   KERNELIFT_TRY(create_state_folder(state));
-  fs::path file = state / "optimize.lock";
-  int lock = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (lock < 0) return file_error("write", file);
-  if (flock(lock, LOCK_EX | LOCK_NB) == 0) return done();
-  return environment_error("another `kernelift optimize` is running in this folder (" + file.string() +
-                           " is locked): wait for it to end");
+  return Lock::take(state / "optimize.lock", "another `kernelift optimize` is running in this folder");
 }
 
 Result<Exit> optimize(const Context& context, const Options& options) {
@@ -371,12 +367,16 @@ Result<Exit> optimize(const Context& context, const Options& options) {
   if (seconds < kShortestTuning)
     return usage_error("--time " + options.time + " is too short to find anything: give at least " +
                        duration_words(kShortestTuning));
+  if (!options.llm.empty()) {
+    KERNELIFT_ASSIGN(auto model, ModelSpec::parse(options.llm));  // Its secrets are known from here on.
+    (void)model;
+  }
   Context on_device = context;
   KERNELIFT_ASSIGN(on_device.device, loop_device(context.device));
   KERNELIFT_TRY(embedding_on(on_device.device, options.embed));
   KERNELIFT_ASSIGN([[maybe_unused]] double limit, parse_duration(options.limit));
   if (!options.allow_weak_jail) KERNELIFT_TRY(require_jail());
-  KERNELIFT_TRY(lock_optimize(context.state_folder()));
+  KERNELIFT_ASSIGN(Lock lock, lock_optimize(context.state_folder()));
   // The clocks are locked for all steps, because the application is timed before and after a patch too.
   KERNELIFT_ASSIGN(auto clocks, sandbox::lock_clocks(options.lock_clocks, on_device.device));
   // An interruption ends the running step, which saves its state; this process goes on to print the table.

@@ -1,6 +1,7 @@
 // kernelift record -- CMD…: runs the application, prints where its time goes and which launches were captured.
 #include "cli/verbs.h"
 #include "core/base/process.h"
+#include "core/base/shown/outside_text.h"
 #include "core/compiler/paths.h"
 #include "core/model/kernel_key.h"
 #include "core/model/scan/scan_index.h"
@@ -73,7 +74,7 @@ std::string namesakes_text(const std::vector<KernelProfile>& profile, const std:
                 std::filesystem::path(one->definition.file).lexically_proximate(scanned->root).string() + ":" +
                 std::to_string(one->definition.line);
     text += "  " + record::name_among(kernel.key, profile) + " is the name of " + std::to_string(namesakes.size()) +
-            " kernels, counted as one above: " + places + "\n";
+            " kernels, counted as one above: " + shown_line(places) + "\n";
   }
   return text;
 }
@@ -89,7 +90,7 @@ Error nothing_captured(const record::RecordOutcome& outcome, const record::Recor
                                          "build it with: kernelift build --device cpu -- <its build command>, and "
                                          "record the program that this creates"));
   std::string why;
-  for (auto& omission : outcome.info.omissions) why += "\n  " + omission.what + ": " + omission.why;
+  for (auto& omission : outcome.info.omissions) why += "\n  " + shown_line(omission.what + ": " + omission.why);
   if (outcome.info.profile.empty() && why.empty())
     return answer_is_no(program + " ended without launching a kernel; run it with arguments for which it uses the GPU");
   if (!why.empty()) return answer_is_no("no launch could be captured:" + why);
@@ -141,10 +142,11 @@ Result<Exit> record(const Context& context, const Options& options) {
   KERNELIFT_ASSIGN(record::RecordOutcome outcome, record_application(request));
 
   if (!outcome.info.profile.empty())
-    context.say("\n" + record::hot_list(outcome.info.profile) + namesakes_text(outcome.info.profile, request.state));
+    context.say_lines("\n" + record::hot_list(outcome.info.profile) +
+                      namesakes_text(outcome.info.profile, request.state));
   if (!outcome.instances.empty())
-    context.say("Captured launches, with the share of the kernel's time that each represents:\n" +
-                instances_text(outcome));
+    context.say_lines("Captured launches, with the share of the kernel's time that each represents:\n" +
+                      instances_text(outcome));
   for (auto& omission : outcome.info.omissions) context.note("not captured: " + omission.what + ": " + omission.why);
   for (auto& note : outcome.notes) context.note(note);
   if (!outcome.folder.empty())

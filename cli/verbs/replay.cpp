@@ -48,8 +48,9 @@ Result<Exit> replay(const Options& options, const Context& context) {
   // With --json, as used by `optimize`, the text is only the result: the document contains every buffer.
   size_t launches = (report.warm ? *report.warm : *report.cold).instances.size();
   std::string failure = first_failure(report);
-  context.say(!context.json     ? report.text()
-              : failure.empty() ? (report.pass() ? "PASS" : "FAIL") + std::string(", recorded launches replayed: ") +
+  if (!context.json) context.say_lines(report.text());
+  else
+    context.say(failure.empty() ? (report.pass() ? "PASS" : "FAIL") + std::string(", recorded launches replayed: ") +
                                       std::to_string(launches)
                                 : "FAIL: " + failure);
   Json document = report.json();

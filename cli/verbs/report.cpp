@@ -1,7 +1,6 @@
 // kernelift report RUN -o FILE.html: writes one HTML page about a run.
 #include "cli/report/run_report.h"
 #include "cli/verbs.h"
-#include "core/base/file.h"
 #include "tuner/store/run.h"
 
 namespace fs = std::filesystem;
@@ -19,7 +18,8 @@ Result<Exit> report(const Context& context, const Options& options) {
   if (run.empty())
     return usage_error("there is no run under " + (state / "runs").string() + "; create one with: kernelift tune MEP");
   KERNELIFT_ASSIGN(ReportData data, gather_report(run));
-  KERNELIFT_TRY(write_atomically(options.output, report_page(data)));
+  KERNELIFT_TRY(context.deliver(options.output, report_page(data)));
+  if (options.output == "-") return Exit::Done;
   context.say("Report in " + fs::absolute(options.output).string());
   bool kept = data.applied && data.applied->kept();
   context.emit({{"report", fs::absolute(options.output).string()},
@@ -33,7 +33,7 @@ Result<Exit> report(const Context& context, const Options& options) {
 Action setup(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("run", options->run, "Run file (default: the one written last)");
-  app.add_option("-o,--output", options->output, "HTML file to write")->required();
+  app.add_option("-o,--output", options->output, "HTML file to write; -: stdout")->required();
   return [options](const Context& context) { return report(context, *options); };
 }
 

@@ -2,11 +2,12 @@
 // writes scan.json to the state folder.
 #include <algorithm>
 #include <chrono>
-#include <iostream>
 #include <map>
 
 #include "cli/verbs.h"
+#include "core/base/artefact.h"
 #include "core/base/file.h"
+#include "core/base/shown/outside_text.h"
 #include "core/base/within.h"
 #include "core/model/kernel_key.h"
 #include "extractor/scan/scan.h"
@@ -19,7 +20,6 @@ namespace fs = std::filesystem;
 
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t kProgressWidth = 60;  // Characters of a file name, so that the progress line does not wrap.
 constexpr auto kBetweenLines = std::chrono::seconds(15);
 
 struct Options {
@@ -28,7 +28,9 @@ struct Options {
   bool all = false;
 };
 
-std::string padded(std::string text, size_t width) {
+/// A cell of the table.
+std::string padded(const std::string& outside, size_t width) {
+  std::string text = shown_line(outside, kLongestName);
   if (text.size() < width) text.resize(width, ' ');
   return text + "  ";
 }
@@ -107,15 +109,15 @@ std::string table(const ScanIndex& index, bool all) {
   std::string text;
   bool unseen = false;
   for (auto& [file, of_file] : rows) {
-    text += file + "\n  " + padded("line", 5) + padded("id", 8) + padded("kernel", name_width) + padded("launches", 8) +
-            "knobs\n";
+    text += shown_line(file) + "\n  " + padded("line", 5) + padded("id", 8) + padded("kernel", name_width) +
+            padded("launches", 8) + "knobs\n";
     for (auto& row : of_file) {
       std::string launches = launches_of(index, row);
       unseen |= launches == "?";
       text += "  " + padded(std::to_string(row.kernels[0]->definition.line), 5) +
               padded(row.kernels.size() == 1 ? row.kernels[0]->id : "", 8) +
               padded(all ? row.name : shortened(row.name), name_width) + padded(launches, 8) +
-              knobs_of(index, row.kernels, all) + "\n";
+              shown_line(knobs_of(index, row.kernels, all), kLongestName) + "\n";
     }
   }
   if (unseen) text += "?: no launch site was found; the kernel may be launched through a pointer or a wrapper.\n";
@@ -148,14 +150,14 @@ Result<Exit> scan(const Options& options, const Context& context) {
   how.progress = [&](const std::string& file, size_t done, size_t total) {
     std::string line = "[" + std::to_string(done) + "/" + std::to_string(total) + "] ";
     if (live) {
-      std::cerr << "\r" << line << relative_to(file, how.root).substr(0, kProgressWidth) << "\x1b[K" << std::flush;
+      context.progress(line + relative_to(file, how.root));
     } else if (context.verbosity > 0 || Clock::now() - said > kBetweenLines) {
       context.note(line + relative_to(file, how.root));
       said = Clock::now();
     }
   };
   auto scanned = scan_application(how);
-  if (live) std::cerr << "\r\x1b[K" << std::flush;
+  if (live) context.progress("");
   KERNELIFT_ASSIGN(ScanIndex index, std::move(scanned));
 
   size_t broken = 0;
@@ -169,10 +171,10 @@ Result<Exit> scan(const Options& options, const Context& context) {
   if (!saved.ok()) context.note("kernelift scan: the scan is not saved: " + saved.error().message);
   const Exit exit = saved.ok() ? Exit::Done : saved.error().exit;
   if (context.json) {
-    context.emit(to_json(index));
+    context.emit(with_checksum(to_json(index)));  // Complete, as scan.json is.
     return exit;
   }
-  context.say(table(index, options.all));
+  context.say_lines(table(index, options.all));
   context.say(counted(index.kernels.size(), "kernel") + ", " + counted(index.launches.size(), "launch site") + ", " +
               counted(index.knobs.size(), "knob") + " in " + counted(index.units.size(), "unit") +
               (broken ? ", " + std::to_string(broken) + " of them parsed incompletely" : "") +

@@ -1,9 +1,6 @@
 // `kernelift tune`: searches for a faster version of a MEP's kernel in the three tiers and stores every verdict in a
 // run file, from which the search can be continued. A terminal shows one progress line that is updated in place; a log
 // gets a line at each improvement and every ten seconds.
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
@@ -70,8 +67,7 @@ class ProgressPrinter {
       if (context_.verbosity > 0 || !detail) context_.note("  " + progress.message);
     }
     if (live_) {
-      std::fprintf(stderr, "\r\033[K%s", progress_line(progress, columns()).c_str());
-      std::fflush(stderr);
+      context_.progress(progress_line(progress, Context::columns()));
       shown_ = true;
     } else if (progress.improved || progress.seconds - logged_ >= kLogEvery) {
       logged_ = progress.seconds;
@@ -80,13 +76,8 @@ class ProgressPrinter {
   }
 
  private:
-  /// The terminal's width, queried for each line because windows are resized.
-  static size_t columns() {
-    winsize window{};
-    return ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 ? window.ws_col : 80;
-  }
   void clear() {
-    if (shown_) std::fputs("\r\033[K", stderr);
+    if (shown_) context_.progress("");
     shown_ = false;
   }
   const Context& context_;

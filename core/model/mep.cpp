@@ -171,8 +171,20 @@ std::vector<LineOrigin> origins_from_json(const Json& from) {
   return origins;
 }
 
+/// Names and labels are one line each: tables are made of them.
+void check_one_line(const Json& value) {
+  if (value.is_string())
+    if (auto& text = value.get_ref<const std::string&>();
+        std::any_of(text.begin(), text.end(), [](unsigned char c) { return c < ' '; }))
+      malformed("'" + text + "' is no name: it holds control characters");
+  if (value.is_structured())
+    for (auto& item : value) check_one_line(item);
+}
+
 Mep mep_from_json(const Json& from) {
   Mep mep;
+  check_one_line(from.at("instances"));
+  for (auto* name : {"key", "name", "mangled", "id"}) check_one_line(from.at("kernel").at(name));
   mep.language = from.at("language");
   if (mep.language != "cuda" && mep.language != "hip") malformed("language is '" + mep.language + "', not cuda or hip");
   const Json& kernel = from.at("kernel");

@@ -93,6 +93,8 @@ TEST_F(MepTest, RefusesValuesThatNoRecordingCanHold) {
   EXPECT_THAT(read_with("/instances/0/regions/0/size", -1000), HasSubstr("-1000 is not a whole number"));
   EXPECT_THAT(read_with("/instances/0/regions/0/size", 1000.5), HasSubstr("1000.5 is not a whole number"));
   EXPECT_THAT(read_with("/instances/0/regions/0/parameter", -2), HasSubstr("-2"));
+  EXPECT_THAT(read_with("/instances/0/id", "a\nPASS"), HasSubstr("it holds control characters"));
+  EXPECT_THAT(read_with("/kernel/name", "k\x1b[2J"), HasSubstr("it holds control characters"));
 }
 
 TEST_F(MepTest, ReadsFilesOfVersionsWithoutLaunchSettings) {

@@ -392,8 +392,11 @@ TEST_F(RunFile, IsReadThereWithWhatAKilledWriterLeftInItsLog) {
   waitpid(writer, nullptr, 0);
   ASSERT_GT(std::filesystem::file_size(file_.string() + "-wal"), 0u);
   std::filesystem::remove(file_.string() + "-shm");  // A copy of the run lacks it.
+  auto anybodys = *TemporaryFolder::create("anybodys");
+  std::filesystem::permissions(anybodys.path(), std::filesystem::perms::all);
   EXPECT_EQ(as_nobody(folder_.path(),
                       [&] {
+                        setenv("TMPDIR", anybodys.path().c_str(), 1);
                         auto run = RunStore::open(file_);
                         if (!run.ok()) return std::fprintf(stderr, "%s\n", run.error().message.c_str()), 1;
                         auto trials = run->history();
