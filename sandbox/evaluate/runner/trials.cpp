@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 /// Not a generator with a state: a candidate's process is a copy of this one, and would know what comes next.
@@ -341,4 +341,4 @@ bool Trials::remembers(const LoadedCode& candidate, size_t instance, Verdict& ve
   return true;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -17,7 +17,7 @@
 #pragma once
 #include "sandbox/evaluate/runner/perturbed_inputs.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 /// Circumstances of one launch.
 struct Trial {
@@ -91,4 +91,4 @@ class Trials {
   std::vector<uint64_t> laid_;  ///< Per region: Trial::mix of what it holds.
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox
