@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "core/model/evaluator.h"
@@ -574,12 +575,10 @@ TEST(Runner, RelocatesTheAddressesThatModuleVariablesHold) {
   auto memory = ReplayMemory::place(device, fixture.mep, fixture.path());
   ASSERT_TRUE(memory.ok()) << memory.error().message;
   auto& instance = (*memory)->instances()[0];
-  auto in =
-      std::find_if(instance.regions.begin(), instance.regions.end(), [](auto& region) { return region.name == "in"; });
+  auto in = std::ranges::find(instance.regions, "in", [](auto& region) { return region.name; });
   ASSERT_NE(in, instance.regions.end());
   auto value = [&](const std::string& name) {
-    auto found = std::find_if(instance.variables.begin(), instance.variables.end(),
-                              [&](auto& variable) { return variable.name == name; });
+    auto found = std::ranges::find(instance.variables, name, [](auto& variable) { return variable.name; });
     uint64_t word = 0;
     EXPECT_TRUE(device.read(found->given, std::as_writable_bytes(std::span(&word, 1))).ok());
     return word;
