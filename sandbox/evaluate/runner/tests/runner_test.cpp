@@ -5,7 +5,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <thread>
 
 #include "core/model/evaluator.h"
@@ -15,8 +14,7 @@
 namespace kernelift::sandbox {
 namespace {
 
-using fake::images;
-using fake::scale;
+using fake::images, fake::scale;
 using ::testing::HasSubstr;
 
 struct Rig {
