@@ -9,14 +9,14 @@ int main(int argc, char** argv) {
   cudaMalloc(&x, 1024);
   cudaMemset(x, 0, 1024);
   twice<<<1, 256>>>(x);
-  if (argc > 1) sleep(60);
+  if (argc > 1) sleep(600);
   return cudaDeviceSynchronize();
 }
 C
 expect_exit 0 "$KL" build --device cpu -- nvcc app.cu -o app
 "$KL" record -- ./app wait >/dev/null 2>&1 &
 FIRST=$!
-until_true 60 ls .kernelift/capture.new/process-*/manifest.json >/dev/null 2>&1 || until_true 5 ls .kernelift/capture.new/process-* >/dev/null
+until_true 60 bash -c 'ls .kernelift/capture.new/process-* >/dev/null 2>&1' || fail "the first has not begun"
 expect_exit 3 "$KL" record -- ./app
 expect_says "another \`kernelift record\` is running in this folder"; expect_brief 1
 [ ! -s "$WORK/.out" ] || fail "the application was run"

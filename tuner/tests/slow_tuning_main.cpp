@@ -10,6 +10,7 @@
 
 int main(int count, char** arguments) {
   using namespace kernelift;
+  using namespace kernelift::tuner;
   if (count != 4) return 2;
   std::filesystem::path folder = arguments[1], file = arguments[2];
   Mep mep;
