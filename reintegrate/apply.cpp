@@ -547,31 +547,4 @@ Result<ApplyReport> apply(const ApplyRequest& request) {
   return Apply(request).run();
 }
 
-std::vector<std::string> restoration_notes(const Restoration& leftovers) {
-  std::vector<std::string> notes;
-  if (leftovers.needed)
-    notes.push_back(leftovers.kept ? "An earlier apply had been interrupted after its commit; it was completed."
-                                   : "An earlier apply had been interrupted; its files were restored first.");
-  for (auto& file : leftovers.left)
-    notes.push_back("Left alone, because it was changed since that interruption: " + file);
-  return notes;
-}
-
-Result<Restoration> roll_back_interrupted(const fs::path& state) {
-  Restoration leftovers;
-  KERNELIFT_ASSIGN(PatchJournal journal, PatchJournal::open(state, leftovers));
-  return leftovers;
-}
-
-Result<Restoration> undo_last(const fs::path& state) {
-  Restoration leftovers;
-  KERNELIFT_ASSIGN(PatchJournal journal, PatchJournal::open(state, leftovers));
-  KERNELIFT_ASSIGN(Restoration undone_now, journal.undo_last());
-  fs::path file = undone_now.folder / "report.json";
-  // A missing report needs no correction; one that cannot be rewritten still has the date on which it was true.
-  if (auto report = read_json(file); undone_now.left.empty() && report.ok() && report->is_object())
-    (void)write_json(file, undone(*report));
-  return undone_now;
-}
-
 }  // namespace kernelift::reintegrate

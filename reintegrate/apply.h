@@ -47,12 +47,4 @@ struct ApplyRequest {
 /// check. A patch that was written and rolled back is a report.
 Result<ApplyReport> apply(const ApplyRequest& request);
 
-/// Restores the files that an interrupted apply left patched; `needed` is false when there were none.
-Result<Restoration> roll_back_interrupted(const std::filesystem::path& state);
-/// What the user should know about the restoration, one sentence each; empty when nothing had to be restored.
-std::vector<std::string> restoration_notes(const Restoration& leftovers);
-/// Restores the originals of the last patch that was kept without git, and marks its report as undone. Files that were
-/// changed since are left alone and named.
-Result<Restoration> undo_last(const std::filesystem::path& state);
-
 }  // namespace kernelift::reintegrate

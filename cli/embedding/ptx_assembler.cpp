@@ -40,15 +40,15 @@ Result<AssembledPtx> assemble(const std::string& whole, const std::string& plain
 }
 
 /// Its text comes from a candidate, and the assembler is a large parser.
-Status prepare(WorkerCell& cell) {
-  report_faults_to(&cell.fault);
+Status prepare(sandbox::WorkerCell& cell) {
+  sandbox::report_faults_to(&cell.fault);
   KERNELIFT_TRY(open_cubin_compiler());
-  JailSpec jail;
-  jail.kind = JailKind::Compiler;
+  sandbox::JailSpec jail;
+  jail.kind = sandbox::JailKind::Compiler;
   return enter_jail(jail);
 }
 
-void work(Channel& channel, WorkerCell& cell) {
+void work(sandbox::Channel& channel, sandbox::WorkerCell& cell) {
   const Status ready = prepare(cell);
   for (;;) {
     sandbox::Frame whole = channel.receive(), plain = channel.receive(), arch = channel.receive();
