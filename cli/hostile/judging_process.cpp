@@ -160,7 +160,7 @@ Status JudgingProcess::start() {
     _exit(127);
   }
   close(ends[1]);
-  channel_ = Channel(sandbox::Descriptor(ends[0]));
+  channel_ = sandbox::Channel(sandbox::Descriptor(ends[0]));
   if (process_ < 0) return environment_error(std::string("fork: ") + std::strerror(errno));
   return done();
 }

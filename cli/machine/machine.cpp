@@ -137,7 +137,7 @@ Finding disk_finding() {
 
 std::vector<Finding> survey_jail() {
   std::vector<Finding> findings;
-  for (auto& layer : jail_layers()) {
+  for (auto& layer : sandbox::jail_layers()) {
     Finding finding{"isolation", layer.name, Health::Good, {}, layer.fix, false};
     if (layer.works) {
       finding.detail = layer.mechanism + ": holds back " + layer.holds_back;

@@ -37,14 +37,14 @@ class SilentServer {
   std::string request() {
     pollfd waiting{listening_.get(), POLLIN, 0};
     if (poll(&waiting, 1, 120'000) != 1) return {};
-    connection_ = Descriptor(accept(listening_.get(), nullptr, nullptr));
+    connection_ = sandbox::Descriptor(accept(listening_.get(), nullptr, nullptr));
     char text[4096];
     const ssize_t got = recv(connection_.get(), text, sizeof text, 0);
     return {text, static_cast<size_t>(std::max<ssize_t>(got, 0))};
   }
 
  private:
-  Descriptor listening_{socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)}, connection_;
+  sandbox::Descriptor listening_{socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)}, connection_;
   sockaddr_in address_{};
 };
 
@@ -92,7 +92,7 @@ std::optional<bool> holds(pid_t process, const std::string& text) {
 }
 
 TEST(Tune, HasTheModelsKeyInOneProcessOnly) {
-  MepFixture fixture = scale_mep(100000);
+  sandbox::MepFixture fixture = sandbox::scale_mep(100000);
   ASSERT_TRUE(fixture.mep.write(fixture.path()).ok());
   SlotFolder folder;
   SilentServer server;

@@ -78,11 +78,11 @@ std::string run_without(const std::function<bool()>& lose, std::vector<std::stri
 
 TEST(Jail, LayersAreListedByDoctorWithWhatTheyHoldBackAndTheFixForThoseThatAreMissing) {
   SlotFolder folder;
-  std::string said = run_without(lose_landlock, {"doctor"}, folder.path());
+  std::string said = run_without(sandbox::lose_landlock, {"doctor"}, folder.path());
   EXPECT_THAT(said, AllOf(HasSubstr("MISSING  files "), HasSubstr("can read every file that you can"),
                           HasSubstr("fix: use a kernel of 5.13 or later"), HasSubstr("--allow-weak-jail")));
   EXPECT_THAT(said, HasSubstr("ok       system calls "));
-  said = run_without(lose_namespaces, {"doctor"}, folder.path());
+  said = run_without(sandbox::lose_namespaces, {"doctor"}, folder.path());
   EXPECT_THAT(said, AllOf(HasSubstr("limited  process namespace "), HasSubstr("fix: in a container: "),
                           HasSubstr("ok       files ")));
   auto ran = run_process({(executable_folder() / "kernelift").string(), "doctor", "--json"}, {});
@@ -94,7 +94,7 @@ TEST(Jail, LayersAreListedByDoctorWithWhatTheyHoldBackAndTheFixForThoseThatAreMi
 }
 
 TEST(Jail, ThatIsWeakRunsNoCandidateUnlessTheUserAllowsIt) {
-  MepFixture fixture = scale_mep(1000);
+  sandbox::MepFixture fixture = sandbox::scale_mep(1000);
   ASSERT_TRUE(fixture.mep.write(fixture.path()).ok());
   SlotFolder folder;
   std::ofstream(folder.path() / "same.cu") << kernel_that("if (i < n) out[i] = factor * in[i] + bias;");
@@ -103,14 +103,14 @@ TEST(Jail, ThatIsWeakRunsNoCandidateUnlessTheUserAllowsIt) {
            {"evaluate", mep, "same.cu", "--device", "cpu"},
            {"tune", mep, "--evals", "1", "--device", "cpu"},
            {"optimize", "--build", "true", "--run", "true", "--device", "cpu"}})
-    EXPECT_THAT(run_without(lose_landlock, words, folder.path()),
+    EXPECT_THAT(run_without(sandbox::lose_landlock, words, folder.path()),
                 AllOf(HasSubstr("this machine cannot confine code that is not yours. files: "),
                       HasSubstr("--allow-weak-jail"), HasSubstr("exit 3")))
         << words[0];
-  EXPECT_THAT(
-      run_without(lose_landlock, {"evaluate", mep, "same.cu", "--device", "cpu", "--allow-weak-jail"}, folder.path()),
-      AllOf(HasSubstr("same.cu: correct, "), HasSubstr("exit 0")));
-  EXPECT_THAT(run_without(lose_namespaces, {"evaluate", mep, "same.cu", "--device", "cpu"}, folder.path()),
+  EXPECT_THAT(run_without(sandbox::lose_landlock, {"evaluate", mep, "same.cu", "--device", "cpu", "--allow-weak-jail"},
+                          folder.path()),
+              AllOf(HasSubstr("same.cu: correct, "), HasSubstr("exit 0")));
+  EXPECT_THAT(run_without(sandbox::lose_namespaces, {"evaluate", mep, "same.cu", "--device", "cpu"}, folder.path()),
               AllOf(HasSubstr("same.cu: correct, "), HasSubstr("exit 0")));
 }
 

@@ -28,7 +28,7 @@ struct Options {
 /// the first such candidate and kept. The results are stored in the run, if it is writable, for the next apply.
 class Confirmer {
  public:
-  Confirmer(const Run& run, const Mep& mep, std::string device, bool allow_weak_jail)
+  Confirmer(const tuner::Run& run, const Mep& mep, std::string device, bool allow_weak_jail)
       : run_(run), mep_(mep), device_(std::move(device)), allow_weak_jail_(allow_weak_jail) {}
 
   Result<Verdict> operator()(const tuner::RunTrial& trial) {
@@ -124,9 +124,10 @@ Result<Exit> apply_verb(const Context& context, const Options& options) {
   std::filesystem::path state = context.state_folder();
   auto tell = [&](const std::string& line) { context.note("apply: " + line); };
   if (options.roll_back)
-    return report_restoration(context, roll_back_interrupted(state, tell), "No apply was interrupted here.");
-  if (options.undo) return report_restoration(context, undo_last(state, tell), "");
-  KERNELIFT_TRY(embedding_on("auto", options.embed));
+    return report_restoration(context, reintegrate::roll_back_interrupted(state, tell),
+                              "No apply was interrupted here.");
+  if (options.undo) return report_restoration(context, reintegrate::undo_last(state, tell), "");
+  KERNELIFT_TRY(reintegrate::embedding_on("auto", options.embed));
   if (options.run_file.empty())
     return usage_error(
         "name the run to apply: the file that `kernelift tune` wrote, e.g. .kernelift/runs/NAME-1.klrun");
@@ -136,11 +137,11 @@ Result<Exit> apply_verb(const Context& context, const Options& options) {
     return usage_error("apply needs a command that runs the application: --run CMD");
   KERNELIFT_ASSIGN(double time_limit, parse_duration(options.time));
   KERNELIFT_ASSIGN(double command_limit, parse_duration(options.limit));
-  KERNELIFT_ASSIGN(std::filesystem::path file, find_run(options.run_file, state));
-  KERNELIFT_ASSIGN(Run run, Run::open(file));
-  KERNELIFT_ASSIGN(Embedding embedding,
-                   embedding_on(context.device == "cpu" ? "cpu" : run.meta().device, options.embed));
-  KERNELIFT_ASSIGN(RunOffer offer, offer_of(run, state, embedding));
+  KERNELIFT_ASSIGN(std::filesystem::path file, reintegrate::find_run(options.run_file, state));
+  KERNELIFT_ASSIGN(tuner::Run run, tuner::Run::open(file));
+  KERNELIFT_ASSIGN(reintegrate::Embedding embedding,
+                   reintegrate::embedding_on(context.device == "cpu" ? "cpu" : run.meta().device, options.embed));
+  KERNELIFT_ASSIGN(reintegrate::RunOffer offer, offer_of(run, state, embedding));
   restart_if_addresses_taken(offer.request.mep, context);  // Confirming screened candidates maps the MEP's memory.
   PtxMaker maker(file.filename().string(), offer.request.mep, run.meta().mep);
   if (embedding != reintegrate::Embedding::Never)
@@ -163,9 +164,11 @@ Result<Exit> apply_verb(const Context& context, const Options& options) {
   request.progress = tell;
   OtherKernelJudge judge_other_kernels(context, context.device == "auto" ? run.meta().device : context.device,
                                        request.mep.knobs, offer.shares);
-  offer.judge_others = [&](const std::vector<SharedKnobs>& changes) { return judge_other_kernels(changes); };
+  offer.judge_others = [&](const std::vector<reintegrate::SharedKnobs>& changes) {
+    return judge_other_kernels(changes);
+  };
   Confirmer confirmer(run, offer.request.mep, context.device, options.allow_weak_jail);
-  auto applied = apply_best(std::move(offer), [&](const RunTrial& trial) { return confirmer(trial); });
+  auto applied = apply_best(std::move(offer), [&](const tuner::RunTrial& trial) { return confirmer(trial); });
   write_applied(file, applied);
   if (!applied.ok()) return std::move(applied).error();
   reintegrate::ApplyReport& report = *applied;

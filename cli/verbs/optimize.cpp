@@ -11,7 +11,7 @@
 #include "core/base/executable.h"
 #include "core/base/file.h"
 #include "core/base/json_member.h"
-#include "core/base/lock.h"
+#include "core/base/locks/lock.h"
 #include "core/base/process.h"
 #include "core/model/capture.h"
 #include "core/model/kernel_key.h"
@@ -130,15 +130,16 @@ class Loop {
 
   Status prepare() {
     // The patch of a running apply would be built and recorded as the original.
-    KERNELIFT_TRY(PatchJournal::check_not_running(state_));
-    if (PatchJournal::interrupted(state_)) {
-      KERNELIFT_ASSIGN(Restoration leftovers, roll_back_interrupted(state_, [&](auto& line) { context_.note(line); }));
+    KERNELIFT_TRY(reintegrate::PatchJournal::check_not_running(state_));
+    if (reintegrate::PatchJournal::interrupted(state_)) {
+      KERNELIFT_ASSIGN(reintegrate::Restoration leftovers,
+                       reintegrate::roll_back_interrupted(state_, [&](auto& line) { context_.note(line); }));
       for (auto& note : restoration_notes(leftovers)) context_.note(note);
     }
     warn_of_changed_files();
     // Known now rather than after all the tuning.
-    KERNELIFT_ASSIGN(GitTree repository, GitTree::around(fs::current_path()));
-    if (GitHooks hooks = repository.hooks(); !hooks.none())
+    KERNELIFT_ASSIGN(reintegrate::GitTree repository, reintegrate::GitTree::around(fs::current_path()));
+    if (reintegrate::GitHooks hooks = repository.hooks(); !hooks.none())
       context_.note("The repository's hooks (" + hooks.names() + ") " +
                     (options_.hooks == "run"
                          ? "are run on every patch; one that they do not let pass is not kept (--hooks skip: not run)."
@@ -368,14 +369,14 @@ Result<Exit> optimize(const Context& context, const Options& options) {
     return usage_error("--time " + options.time + " is too short to find anything: give at least " +
                        duration_words(kShortestTuning));
   if (!options.llm.empty()) {
-    KERNELIFT_ASSIGN(auto model, ModelSpec::parse(options.llm));  // Its secrets are known from here on.
+    KERNELIFT_ASSIGN(auto model, tuner::ModelSpec::parse(options.llm));  // Its secrets are known from here on.
     (void)model;
   }
   Context on_device = context;
   KERNELIFT_ASSIGN(on_device.device, loop_device(context.device));
-  KERNELIFT_TRY(embedding_on(on_device.device, options.embed));
+  KERNELIFT_TRY(reintegrate::embedding_on(on_device.device, options.embed));
   KERNELIFT_ASSIGN([[maybe_unused]] double limit, parse_duration(options.limit));
-  if (!options.allow_weak_jail) KERNELIFT_TRY(require_jail());
+  if (!options.allow_weak_jail) KERNELIFT_TRY(sandbox::require_jail());
   KERNELIFT_ASSIGN(Lock lock, lock_optimize(context.state_folder()));
   // The clocks are locked for all steps, because the application is timed before and after a patch too.
   KERNELIFT_ASSIGN(auto clocks, sandbox::lock_clocks(options.lock_clocks, on_device.device));
