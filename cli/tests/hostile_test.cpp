@@ -56,8 +56,9 @@ TEST(Tricks, StateWhatTheyMustGet) {
   EXPECT_EQ(trick->must, std::set{Outcome::Wrong});
   EXPECT_TRUE(trick->may_be_ok);
   EXPECT_EQ(trick->candidate.note(),
-            "a\x1b"
-            "b");
+            "a\\x1b"
+            "b")
+      << "as it is shown";
   for (const char* line : {"//! must ok\n", "//! must\n", "//! must sometimes\n", "//! must wrong\n//! colour red\n"})
     EXPECT_FALSE(Trick::of(file_of(folder, head + line), false).ok()) << line;
 }

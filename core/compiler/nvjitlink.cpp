@@ -81,11 +81,6 @@ std::string log_of(int (*size_of)(void*, size_t*), int (*get)(void*, char*), voi
 
 }  // namespace
 
-Status open_cubin_compiler() {
-  if (!library().ok()) return library().error();
-  return done();
-}
-
 std::map<std::string, CubinFacts> facts_from_log(const std::string& log) {
   // Not a regular expression: for a mangled name of ten thousand characters it would overflow the stack.
   constexpr std::string_view kCompiling = "Compiling entry function '";
@@ -149,6 +144,17 @@ Cubin compile_cubin(const std::string& ptx, const std::string& arch) {
   made.kernels = facts_from_log(log_of(link.info_size, link.info, handle));
   link.destroy(&handle);
   return made;
+}
+
+Status open_cubin_compiler() {
+  if (!library().ok()) return library().error();
+  // The first link loads further libraries, which a confined process may not map: it is made here, and once.
+  static const Cubin first = compile_cubin(
+      ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 p) {\n  .reg .b64 %r;\n"
+      "  ld.param.u64 %r, [p];\n  red.global.add.u32 [%r], 1;\n  ret;\n}\n",
+      "sm_75");
+  if (first.outcome != Outcome::Ok) return environment_error("nvJitLink: " + first.detail);
+  return done();
 }
 
 }  // namespace kernelift

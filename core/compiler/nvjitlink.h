@@ -23,7 +23,8 @@ struct Cubin {
   std::map<std::string, CubinFacts> kernels;  ///< By mangled name.
 };
 
-/// Opens the library, once per process. An Error lists the folders that were searched.
+/// Opens the library and whatever it loads for its first link, once per process. An Error lists the folders that were
+/// searched.
 Status open_cubin_compiler();
 /// EXPECTS: open_cubin_compiler() succeeded. `arch`: "sm_90".
 Cubin compile_cubin(const std::string& ptx, const std::string& arch);

@@ -182,6 +182,8 @@ bool Runner::try_once(const RunnableCode& candidate, bool second, Verdict& verdi
   if (!good || verdict.outcome != Outcome::Ok) return false;
   // Results of a candidate without a gain are never used, so they need no second verification.
   if (!confirm && verdict.speedup_low() <= kSmallestGain) return true;
+  for (size_t i : timed_instances)
+    if (!trials_.right_after_others(code, i, verdict)) return false;
   if (std::ranges::any_of(timed_instances, [&](size_t i) { return trials_.remembers(code, i, verdict); })) return false;
   if (verify_all(code, timed_instances, Stage::Time, verdict)) return true;
   // It was right before timing, so its result depends on how often or when it is run.

@@ -318,6 +318,24 @@ std::optional<Trials::Memory> Trials::time_memory(const LoadedCode& candidate, R
   return Memory{fresh[kPairs / 4], again[kPairs - 1 - kPairs / 4]};
 }
 
+bool Trials::right_after_others(const LoadedCode& candidate, size_t instance, Verdict& verdict) {
+  if (!candidate.has_own_memory()) return true;
+  const int launches = bench_.is_long(instance) ? 2 : 6;
+  const bool mixes = perturbed_.to_mix(instance) != nullptr;
+  for (int i = 0; i < launches; ++i) {
+    std::optional<MemoryEntry> other;
+    if (mixes && i % 2 == 1) other = perturbed_.make_mixture(instance, random_word() | 1);
+    const bool right = verification_.verify(candidate, other.value_or(MemoryEntry{instance, instance}), Stage::Time,
+                                            verdict, {.before = Verification::Before::Poisoned, .keeps_own = i > 0});
+    if (other) perturbed_.drop_mixture();
+    if (right) continue;
+    if (i > 0 && verdict.outcome == Outcome::Wrong)
+      verdict.detail = "right in its first launch, but wrong in one after others: " + verdict.detail;
+    return false;
+  }
+  return true;
+}
+
 bool Trials::remembers(const LoadedCode& candidate, size_t instance, Verdict& verdict) {
   constexpr double kFaster = 1.25;
   constexpr int kLooks = 2;

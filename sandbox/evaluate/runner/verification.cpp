@@ -15,7 +15,7 @@ Verification::Judged Verification::run(const LoadedCode& code, MemoryEntry entry
   bench_.memory->restore(steps, entry.memory, manner.before == Before::Poisoned);
   if (manner.before == Before::Stale) bench_.memory->make_stale(steps, entry.memory, entry.instance);
   if (manner.reordered) steps.set_reordered();
-  code.set_up(steps, instance, entry.instance);
+  code.set_up(steps, instance, entry.instance, manner.keeps_own ? LoadedCode::Reset::Recorded : LoadedCode::Reset::All);
   steps.begin();
   code.launch(steps, entry.instance);
   steps.end();

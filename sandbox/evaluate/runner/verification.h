@@ -29,6 +29,8 @@ class Verification {
     Before before = Before::Recorded;
     bool detailed = false;   ///< Report on every buffer, even if all are right.
     bool reordered = false;  ///< Run blocks in another order, if the device can.
+    /// The code's own variables and scratch memory keep what a launch before left there.
+    bool keeps_own = false;
   };
   Judged run(const LoadedCode& code, MemoryEntry entry, Manner manner);
 
