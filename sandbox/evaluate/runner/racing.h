@@ -47,6 +47,8 @@ class Racing {
   bool candidate_goes_first(unsigned round) const;
   /// Duration of a launch of the original, as far as it is known; else 0.
   double expected_seconds(size_t instance) const;
+  /// Untimed launches of both sides: on a processor each has a process, which is slow at first.
+  std::optional<RunFailure> warm_up(const LoadedCode& candidate, size_t instance);
   bool race(const LoadedCode& candidate, size_t instance, Race& race, std::optional<Deadline> until, Verdict& verdict);
   /// Makes the verdict Suspect if the candidate is faster than its results can be written (physics_floor).
   void suspect_below_floor(const Race& race, size_t instance, Verdict& verdict) const;
@@ -62,6 +64,7 @@ class Racing {
   int patience_ = kPatience;  ///< Number of pauses to wait for a throttled clock.
   int retakes_ = kRetakes;    ///< How many more times this inquiry may retake samples.
   int throttled_ = 0;
+  bool candidate_begins_ = true;
   unsigned rounds_ = 0;  ///< Rounds of the present race so far; decides which side goes first.
 };
 

@@ -56,7 +56,7 @@ bool Trials::reserve(size_t count) {
   const ReplayInstance& recorded = bench_.memory->instances()[instance_];
   uint64_t bytes = 0;
   for (auto& region : recorded.regions) bytes += region.output() ? region.size : 0;
-  if (bytes > kMuch) count = std::min<size_t>(count, 1);
+  if (bytes > kMuch) count = std::min<size_t>(count, 2);
   while (compared_.size() < count) {
     Compared one;
     auto place = [&](const ReplayBuffer& buffer, bool wanted, std::vector<DeviceMemory>& into) {
@@ -84,12 +84,12 @@ void Trials::begin(Steps& steps, int launches) {
   constexpr size_t kMostCompared = 3;
   constexpr int kFew = 4, kSeldom = 3;  // Long launches come a few at a time:
                                         // not every program has one compared.
-  used_ = 0, launch_ = 0, compared_now_ = false, picked_.clear(), now_ = {};
+  used_ = 0, launches_ = {}, compared_now_ = false, picked_.clear(), now_ = {};
   laid_.assign(bench_.memory->instances()[instance_].regions.size(), 0);
   size_t wanted = launches >= kFew ? std::min<size_t>(kMostCompared, static_cast<size_t>(launches) / 2)
                                    : programs_without_ + 1 >= kSeldom || one_in(kSeldom);
-  if (rows() * kMostCompared > JudgingKernels::kFindings || !reserve(wanted)) wanted = 0;
-  wanted = std::min(wanted, compared_.size());
+  if (rows() * kMostCompared > JudgingKernels::kFindings || !reserve(wanted + 1)) wanted = 0;
+  wanted = std::min(wanted, compared_.empty() ? 0 : compared_.size() - 1);
   programs_without_ = wanted > 0 ? 0 : programs_without_ + 1;
   while (picked_.size() < wanted) {
     const int pick = static_cast<int>(random_word() % static_cast<uint64_t>(launches));
@@ -160,56 +160,64 @@ void Trials::lay(Steps& steps, const Trial& trial) {
 }
 
 void Trials::before(Steps& steps, const LoadedCode& code, bool of_candidate) {
-  compared_now_ = of_candidate && std::ranges::find(picked_, launch_) != picked_.end();
-  if (of_candidate) ++launch_;
+  compared_now_ = std::ranges::find(picked_, launches_[of_candidate]++) != picked_.end();
   const Trial trial = draw(compared_now_);
   lay(steps, trial);
   code.set_up(steps, variables_of(trial), instance_);
   now_ = trial;
 }
 
-void Trials::after(Steps& steps, const LoadedCode& candidate) {
+void Trials::after(Steps& steps, const LoadedCode& code, bool of_candidate) {
   const ReplayInstance& recorded = bench_.memory->instances()[instance_];
-  const ReplayInstance* other = now_.mix ? perturbed_.to_mix(instance_) : nullptr;
-  Compared& one = compared_[used_];
-  one.trial = now_, one.findings = rows() * used_++;
-  candidate.take_down(steps, instance_);
+  // Copies of the original's results are made only so that its next launch is not warmer than a candidate's.
+  Compared& one = of_candidate ? compared_[used_] : compared_.back();
+  code.take_down(steps, instance_);
   for (auto& region : recorded.regions)
     if (region.output()) steps.look(region.live, region.size);
   for (size_t i = 0; i < recorded.regions.size(); ++i)
     if (one.regions[i].size > 0) steps.copy(one.regions[i].address, recorded.regions[i].live, recorded.regions[i].size);
   for (size_t v = 0; v < recorded.variables.size(); ++v)
-    if (const uint64_t own = candidate.variable(instance_, v); own && one.variables[v].size > 0)
+    if (const uint64_t own = code.variable(instance_, v); own && one.variables[v].size > 0)
       steps.copy(one.variables[v].address, own, recorded.variables[v].size);
+  steps.look_again();
+  if (!of_candidate) return;
+  one.trial = now_, one.findings = rows() * used_++;
   for (auto& canary : recorded.canaries)
     steps.check_canary(canary.begin, canary.end - canary.begin, kCanary, one.findings);
-  candidate.check_scratch(steps, instance_);
-  steps.look_again();
-  if (now_.mix != 0) {
-    lay(steps, {now_.mix, Trial::Outputs::Poisoned});
-    bench_.baseline.set_up(steps, variables_of(now_), instance_);
-    bench_.baseline.launch(steps, instance_);
-    bench_.baseline.take_down(steps, instance_);
-  }
-  size_t at = one.findings + 1;
-  auto compare = [&](const ReplayBuffer& buffer, const ReplayBuffer* perturbed, uint64_t expected, uint64_t got) {
-    const bool inexact = !buffer.bounds.nearer.empty() || (perturbed && !perturbed->bounds.nearer.empty());
-    for (size_t row = 0; row < buffer.rows.size(); ++row, ++at)
-      if (expected && got)
-        steps.compare(
-            buffer.rows[row],
-            perturbed ? loosened(buffer.tolerance(row), perturbed->tolerance(row), inexact) : buffer.tolerance(row),
-            expected, got, at, !perturbed && buffer.veiled);
-  };
-  for (size_t i = 0; i < recorded.regions.size(); ++i) {
-    const ReplayBuffer& region = recorded.regions[i];
-    compare(region, other ? &other->regions[i] : nullptr, other ? region.live : region.answer, one.regions[i].address);
-  }
-  for (size_t v = 0; v < recorded.variables.size(); ++v) {
-    const ReplayBuffer& variable = recorded.variables[v];
-    const uint64_t own = candidate.variable(instance_, v);
-    compare(variable, other ? &other->variables[v] : nullptr,
-            other ? bench_.baseline.variable(instance_, v) : variable.answer, own ? one.variables[v].address : 0);
+  code.check_scratch(steps, instance_);
+}
+
+void Trials::finish(Steps& steps, const LoadedCode& candidate) {
+  const ReplayInstance& recorded = bench_.memory->instances()[instance_];
+  for (size_t n = 0; n < used_; ++n) {
+    const Compared& one = compared_[n];
+    const ReplayInstance* other = one.trial.mix ? perturbed_.to_mix(instance_) : nullptr;
+    if (other) {
+      lay(steps, {one.trial.mix, Trial::Outputs::Poisoned});
+      bench_.baseline.set_up(steps, variables_of(one.trial), instance_);
+      bench_.baseline.launch(steps, instance_);
+      bench_.baseline.take_down(steps, instance_);
+    }
+    size_t at = one.findings + 1;
+    auto compare = [&](const ReplayBuffer& buffer, const ReplayBuffer* perturbed, uint64_t expected, uint64_t got) {
+      const bool inexact = !buffer.bounds.nearer.empty() || (perturbed && !perturbed->bounds.nearer.empty());
+      for (size_t row = 0; row < buffer.rows.size(); ++row, ++at) {
+        const FloatTolerance tolerance =
+            perturbed ? loosened(buffer.tolerance(row), perturbed->tolerance(row), inexact) : buffer.tolerance(row);
+        if (expected && got) steps.compare(buffer.rows[row], tolerance, expected, got, at, !perturbed && buffer.veiled);
+      }
+    };
+    for (size_t i = 0; i < recorded.regions.size(); ++i) {
+      const ReplayBuffer& region = recorded.regions[i];
+      compare(region, other ? &other->regions[i] : nullptr, other ? region.live : region.answer,
+              one.regions[i].address);
+    }
+    for (size_t v = 0; v < recorded.variables.size(); ++v) {
+      const ReplayBuffer& variable = recorded.variables[v];
+      const uint64_t own = candidate.variable(instance_, v);
+      compare(variable, other ? &other->variables[v] : nullptr,
+              other ? bench_.baseline.variable(instance_, v) : variable.answer, own ? one.variables[v].address : 0);
+    }
   }
 }
 

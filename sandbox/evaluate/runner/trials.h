@@ -15,6 +15,8 @@
 // afresh do not exist before the candidate's results are safe: its launch is
 // repeated by the original afterwards.
 #pragma once
+#include <array>
+
 #include "sandbox/evaluate/runner/perturbed_inputs.h"
 
 namespace kernelift {
@@ -37,10 +39,12 @@ class Trials {
   void begin(Steps& steps, int launches);
   /// Steps before a timed launch of `code`.
   void before(Steps& steps, const LoadedCode& code, bool of_candidate);
-  /// Whether the launch that before() prepared will be compared.
+  /// Whether the launch that before() prepared will be compared, or is one of the original's that is treated alike.
   bool compared() const { return compared_now_; }
-  /// Steps behind it. EXPECTS: compared().
-  void after(Steps& steps, const LoadedCode& candidate);
+  /// Steps behind it: copies of its results. EXPECTS: compared().
+  void after(Steps& steps, const LoadedCode& code, bool of_candidate);
+  /// Steps at the end of the program: the original's answers, and comparisons.
+  void finish(Steps& steps, const LoadedCode& candidate);
   /// After the program ran: false if a compared launch of the candidate was wrong, as the verdict says.
   bool judge(const LoadedCode& candidate, Verdict& verdict);
   /// Whether launches of the candidate take far less where its own variables and scratch memory hold what a launch on
@@ -80,11 +84,12 @@ class Trials {
   Verification& verification_;
   PerturbedInputs& perturbed_;
   size_t instance_ = 0;
-  std::vector<Compared> compared_;  ///< Reused from program to program.
+  std::vector<Compared> compared_;  ///< Reused from program to program; the last for copies of the original's results.
   size_t kept_for_ = ~size_t(0);    ///< The instance that they have memory for.
   size_t used_ = 0;                 ///< Of `compared_`, in this program.
   std::vector<int> picked_;         ///< Launches of the candidate to compare, by number, in this program.
-  int launch_ = 0, programs_without_ = 0;
+  std::array<int, 2> launches_{};   ///< Of the original and of the candidate so far, in this program.
+  int programs_without_ = 0;
   double fresh_ = 0;  ///< share_of_fresh().
   bool compared_now_ = false;
   Trial now_;
