@@ -1,6 +1,6 @@
 // Times a candidate and the original in alternation on the same device, until it is known whether the candidate wins.
 #pragma once
-#include "sandbox/evaluate/runner/trials.h"
+#include "sandbox/evaluate/runner/launch_trials.h"
 
 namespace kernelift {
 
@@ -18,7 +18,7 @@ struct TimedInstance {
 
 class Racing {
  public:
-  Racing(Workbench& bench, Trials& trials) : bench_(bench), trials_(trials) {}
+  Racing(Workbench& bench, LaunchTrials& trials) : bench_(bench), trials_(trials) {}
 
   /// Groups instances of equal geometry and similar duration; a search times one of each group. EXPECTS: calibrated.
   void group_instances();
@@ -28,7 +28,7 @@ class Racing {
   std::vector<TimedInstance> timed() const;
 
   /// `rounds` pairs of samples; a sample is the median of `batch` launches, each on restored memory. `judged`: each
-  /// launch is a trial (trials.h).
+  /// launch is a trial (launch_trials.h).
   Samples time(const LoadedCode& baseline, const LoadedCode& candidate, size_t instance, int rounds, int batch,
                bool judged = false);
   /// To be called at the beginning of each inquiry.
@@ -57,7 +57,7 @@ class Racing {
 
   static constexpr int kRetakes = 5, kPatience = 20;
   Workbench& bench_;
-  Trials& trials_;
+  LaunchTrials& trials_;
   std::vector<TimedInstance> groups_;  ///< Heaviest first.
   Deadline clocks_checked_{};
   bool calm_ = true;          ///< The clock was not throttled when last checked.

@@ -352,8 +352,6 @@ TEST(Runner, CallsItCheatingToWriteResultsAfterTheEndOfALaunch) {
   Verdict late = rig.judge("faster");
   EXPECT_EQ(late.outcome, Outcome::Cheated) << late.text();
   EXPECT_THAT(late.detail, HasSubstr("went on writing its results"));
-  rig.device.meanwhile = nullptr;
-  EXPECT_TRUE(rig.judge("faster").ok());
 }
 
 TEST(Runner, CallsItCheatingToKeepResultsFromLaunchToLaunch) {
@@ -506,9 +504,8 @@ TEST(Runner, NamesTheFeatureThatAnOlderGpuLacks) {
 
 TEST(Runner, CopiesOnlyWhatMayHaveChanged) {
   Rig rig(scale(1 << 20));
-  // The least of some: results of launches that are compared, by chance, are copied as well.
   auto copied = [&](const char* first) {
-    uint64_t least = ~uint64_t(0);
+    uint64_t least = ~uint64_t(0);  // Results of launches that are compared, by chance, are copied as well.
     for (int i = 0; i < 6; ++i) {
       rig.judge(first);
       uint64_t before = rig.device.copied_bytes;

@@ -28,9 +28,9 @@ struct Trial {
   std::string text() const;  ///< "on inputs perturbed afresh, over poison"
 };
 
-class Trials {
+class LaunchTrials {
  public:
-  Trials(Workbench& bench, Verification& verification, PerturbedInputs& perturbed)
+  LaunchTrials(Workbench& bench, Verification& verification, PerturbedInputs& perturbed)
       : bench_(bench), verification_(verification), perturbed_(perturbed) {}
 
   /// To be called before the first program of a race.
@@ -59,12 +59,11 @@ class Trials {
         variables;        ///< By index; empty for what the original does not write.
     size_t findings = 0;  ///< Index of its first finding, that of canaries.
   };
-  /// A duration that three quarters of the launches exceed without anything left from an earlier one, and one that
-  /// three quarters stay below where it was left.
-  struct Memory {
+  /// Short durations of launches without anything left from an earlier one, and where it was left.
+  struct Durations {
     double fresh = 0, again = 0;
   };
-  std::optional<Memory> time_memory(const LoadedCode& candidate, RunFailure& failure);
+  std::optional<Durations> time_memory(const LoadedCode& candidate, RunFailure& failure);
   /// The share of launches that find fresh inputs: less where these are large and launches short.
   double share_of_fresh() const;
   Trial draw(bool to_be_compared);
@@ -91,7 +90,7 @@ class Trials {
   std::array<int, 2> launches_{};   ///< Of the original and of the candidate so far, in this program.
   int programs_without_ = 0;
   double fresh_ = 0;  ///< share_of_fresh().
-  bool compared_now_ = false;
+  bool compared_now_ = false, first_ = true;
   Trial now_;
   std::vector<uint64_t> laid_;  ///< Per region: Trial::mix of what it holds.
 };
