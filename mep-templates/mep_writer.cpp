@@ -19,7 +19,7 @@
 
 namespace fs = std::filesystem;
 
-namespace kernelift {
+namespace kernelift::templates {
 namespace {
 
 using Marks = std::map<std::string, std::string>;
@@ -521,4 +521,4 @@ Status write_mep_program(const MepProgram& program, const fs::path& templates, c
   return mep.write(folder);
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::templates

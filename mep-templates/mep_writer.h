@@ -10,7 +10,7 @@
 
 #include "core/model/mep.h"
 
-namespace kernelift {
+namespace kernelift::templates {
 
 struct MepProgram {
   Mep mep;
@@ -29,4 +29,4 @@ uint64_t replay_checksum(std::span<const std::byte> bytes);
 Status write_mep_program(const MepProgram& program, const std::filesystem::path& templates,
                          const std::filesystem::path& folder);
 
-}  // namespace kernelift
+}  // namespace kernelift::templates

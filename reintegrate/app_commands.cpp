@@ -4,7 +4,7 @@
 #include "core/base/file.h"
 #include "reintegrate/interruption.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 std::string last_lines(std::string text) {
   constexpr size_t kBytes = 600;
@@ -34,4 +34,4 @@ Result<CommandOutcome> AppCommands::run(const std::string& name, const std::stri
   return outcome;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

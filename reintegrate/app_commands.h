@@ -9,7 +9,7 @@
 
 #include "core/base/result.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 struct CommandOutcome {
   bool ok = false, interrupted = false;
@@ -36,4 +36,4 @@ class AppCommands {
 /// The last 600 bytes of a command's output, from the beginning of a line, without trailing white space.
 std::string last_lines(std::string text);
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -16,7 +16,7 @@
 #include <cmath>
 #include <numeric>
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 constexpr int kFewestPairs = 6;       // Fewest pairs to accept a gain: all six show one by chance once in 64 trials.
@@ -142,4 +142,4 @@ Json to_json(const AppTiming& timing) {
           {"speedup_high", timing.high}};
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

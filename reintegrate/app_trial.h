@@ -7,7 +7,7 @@
 #include "core/base/json.h"
 #include "core/base/result.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 /// Durations of whole runs of the application in seconds, before and after the patch, measured in alternation.
 struct AppTiming {
@@ -45,4 +45,4 @@ Result<AppTiming> time_in_alternation(const TrialOptions& options, const std::fu
 
 Json to_json(const AppTiming&);
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -26,7 +26,7 @@
 
 namespace fs = std::filesystem;
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 /// A patched program that takes this many times as long as the original, and at least the floor, is taken to hang.
@@ -501,4 +501,4 @@ Result<Restoration> undo_last(const fs::path& state) {
   return undone_now;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -15,7 +15,7 @@
 #include "reintegrate/embed/embedded_code.h"
 #include "reintegrate/tree/patch_journal.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 struct ApplyRequest {
   Mep mep;
@@ -49,4 +49,4 @@ std::vector<std::string> restoration_notes(const Restoration& leftovers);
 /// changed since are left alone and named.
 Result<Restoration> undo_last(const std::filesystem::path& state);
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

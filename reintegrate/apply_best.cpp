@@ -15,7 +15,7 @@
 #include "reintegrate/interruption.h"
 #include "reintegrate/patch/source_patch.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 constexpr double kScreeningOptimism = 1.1;  ///< Factor by which a screened figure must exceed a confirmed one.
@@ -424,4 +424,4 @@ class CandidateTrials {
 
 Result<ApplyReport> apply_best(RunOffer offer, const Confirm& confirm) { return CandidateTrials(offer, confirm).run(); }
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

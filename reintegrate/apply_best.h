@@ -9,7 +9,7 @@
 
 #include "reintegrate/apply_request.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 /// Times a candidate again, which so far was only screened, in a fresh process. An Error says why it cannot be done.
 using Confirm = std::function<Result<Verdict>(const RunTrial&)>;
@@ -18,4 +18,4 @@ using Confirm = std::function<Result<Verdict>(const RunTrial&)>;
 /// means that no candidate reached the application, or that the application itself does not build or pass its check.
 Result<ApplyReport> apply_best(RunOffer offer, const Confirm& confirm);
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

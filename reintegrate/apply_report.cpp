@@ -5,7 +5,7 @@
 #include <ctime>
 #include <string_view>
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 std::string format(const char* pattern, auto... values) {
@@ -138,4 +138,4 @@ std::string utc_now() {
   return text;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -10,7 +10,7 @@
 #include "reintegrate/app_trial.h"
 #include "reintegrate/patch/shared_knobs.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 enum class ApplyOutcome {
   Kept,         ///< Right and measurably faster: the patch was kept.
@@ -74,4 +74,4 @@ Json undone(Json report);
 /// "2026-11-22 18:40 UTC"
 std::string utc_now();
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

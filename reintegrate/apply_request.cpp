@@ -9,7 +9,7 @@
 
 namespace fs = std::filesystem;
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 double share_of(const std::string& key, const std::vector<KernelShare>& shares) {
   for (auto& [kernel, share] : shares)
@@ -137,4 +137,4 @@ void set_commands(const std::string& run, const std::string& check, RunOffer& of
                                 "', and the kernel's share of this run is not known.");
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

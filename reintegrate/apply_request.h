@@ -9,7 +9,7 @@
 #include "reintegrate/apply.h"
 #include "tuner/store/run.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 /// Whether a patch may carry PTX.
 enum class Embedding { Never, Auto, Only };
@@ -62,4 +62,4 @@ struct EmbeddedGain {
 };
 EmbeddedGain embedded_gain(const RunTrial& trial);
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

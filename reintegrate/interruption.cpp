@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 constexpr std::chrono::milliseconds kPoll{30};
@@ -97,4 +97,4 @@ Result<ProcessOutcome> run_interruptibly(const std::vector<std::string>& argv, P
   return ran;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

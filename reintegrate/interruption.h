@@ -3,7 +3,7 @@
 #pragma once
 #include "core/base/process.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 /// While an InterruptGuard exists, SIGINT, SIGTERM and SIGHUP do not end this process: they are recorded, and
 /// run_interruptibly() passes them to the command that it runs.
@@ -22,4 +22,4 @@ enum class Ending { HandedOn, Killed };
 /// so that it can use the terminal.
 Result<ProcessOutcome> run_interruptibly(const std::vector<std::string>& argv, ProcessOptions options, Ending ending);
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 const char* name(Bound bound) {
   const char* const names[] = {"unknown", "memory", "latency", "compute"};
@@ -35,4 +35,4 @@ Bound bound_by(const KernelFacts& facts) {
   return queues > all * kNear ? Bound::Memory : pipes > all * kNear ? Bound::Compute : Bound::Latency;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

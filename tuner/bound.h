@@ -3,7 +3,7 @@
 #pragma once
 #include "core/model/kernel_facts.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 enum class Bound { Unknown, Memory, Latency, Compute };
 const char* name(Bound bound);
@@ -11,4 +11,4 @@ const char* name(Bound bound);
 /// The nearest roof of the roofline; for a kernel far below every roof, by the stall reasons of its warps.
 Bound bound_by(const KernelFacts& facts);
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

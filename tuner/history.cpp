@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 /// Hash of the image and its launches, so that equal code is confirmed only once; the candidate's key if the evaluator
@@ -112,4 +112,4 @@ std::vector<const RunTrial*> History::hopefuls(size_t count, bool applicable_onl
   return (applicable_only ? hopeful_applicable_ : hopeful_).first(count);
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -9,7 +9,7 @@
 
 #include "tuner/store/run.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 class History {
  public:
@@ -72,4 +72,4 @@ class History {
   Standings working_{sure}, applicable_{sure}, hopeful_{hoped}, hopeful_applicable_{hoped};
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -7,7 +7,7 @@
 
 #include "tuner/history.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 struct Proposal {
   Candidate candidate;
@@ -32,4 +32,4 @@ class Proposer {
   virtual std::string closing_note() const { return {}; }
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

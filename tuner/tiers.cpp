@@ -9,7 +9,7 @@
 #include "tuner/source/rule_proposer.h"
 #include "tuner/space/parameter_proposer.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 Result<std::vector<std::string>> parse_tiers(const std::string& text) {
   std::vector<std::string> tiers;
@@ -56,4 +56,4 @@ Result<std::vector<std::unique_ptr<Proposer>>> make_proposers(const Mep& mep, co
   return proposers;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -7,7 +7,7 @@
 #include "tuner/proposer.h"
 #include "tuner/source/llm/llm_proposer.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 struct TierOptions {
   std::vector<std::string> tiers = {"source", "params", "compiler"};
@@ -29,4 +29,4 @@ Result<std::vector<std::string>> parse_tiers(const std::string& text);
 Result<std::vector<std::unique_ptr<Proposer>>> make_proposers(const Mep& mep, const std::string& source,
                                                               const TierOptions& options);
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -1,7 +1,7 @@
 // See tune_report.h.
 #include "tuner/tune_report.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 Json trial_json(const std::optional<RunTrial>& trial) {
@@ -74,4 +74,4 @@ std::string without_gain(size_t tried, const std::string& stopped_by) {
   return stopped_by == "time" || stopped_by == "interrupt" ? "undecided" : "no gain";
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -6,7 +6,7 @@
 
 #include "tuner/history.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 struct TuneReport {
   std::optional<RunTrial> baseline;
@@ -37,4 +37,4 @@ std::string without_gain(size_t tried, const std::string& stopped_by);
 /// Key of the run's state that holds stopped_by of its last sitting; absent in runs of earlier versions.
 inline constexpr const char* kStoppedBy = "stopped_by";
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -13,7 +13,7 @@
 #include "tuner/search/auc_bandit.h"
 #include "tuner/space/parameter_proposer.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -569,4 +569,4 @@ Result<TuneReport> tune(const Mep& mep, const std::filesystem::path& folder, Eva
   return Tuning(evaluator, run, proposers, options).go(original);
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

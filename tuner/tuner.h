@@ -14,7 +14,7 @@
 #include "tuner/proposer.h"
 #include "tuner/tune_report.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 struct Progress {
   size_t tried = 0, failed = 0, in_flight = 0;
@@ -65,4 +65,4 @@ Result<std::optional<TuneReport>> spent_already(const Run& run, const TuneOption
 Result<TuneReport> tune(const Mep& mep, const std::filesystem::path& folder, Evaluator& evaluator, Run& run,
                         std::vector<std::unique_ptr<Proposer>> proposers, const TuneOptions& options);
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -12,7 +12,7 @@
 #include "core/model/kernel_key.h"
 #include "core/toolchain/cubin.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 
 std::string file_mark(std::string_view mangled) {
   for (std::string_view before : {"_GLOBAL__N__", "_INTERNAL_", "__nv_static_"}) {
@@ -141,4 +141,4 @@ CaptureJoin::Answer CaptureJoin::joins(const CapturedInstance& instance, const S
   return mine && others_out ? Answer::Yes : Answer::Doubt;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

@@ -12,7 +12,7 @@
 #include "core/model/capture.h"
 #include "core/model/scan/scan_index.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 
 /// "cases_cu" from a name that nvcc made local to cases.cu ("_ZN34_GLOBAL__N__f24e1562_8_cases_cu_ck2akEPi",
 /// "__nv_static_23__f24e1562_8_cases_cu_ck__Z2skPi"); empty if the name says nothing.
@@ -45,4 +45,4 @@ class CaptureJoin {
   mutable std::map<std::string, std::string> built_;  ///< Cubins that nvcc made of files; empty: it failed.
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

@@ -17,7 +17,7 @@
 #include "extractor/extract/region_types.h"
 #include "mep-templates/mep_writer.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 namespace {
 
 constexpr size_t kWord = sizeof(uint64_t);
@@ -407,4 +407,4 @@ Result<MepInputs> take_inputs(const Capture& capture, const std::vector<const Ca
   return inputs;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

@@ -11,7 +11,7 @@
 #include "core/model/mep.h"
 #include "extractor/extract/module_facts.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 
 struct MepInputs {
   std::vector<MepInstance> instances;
@@ -29,4 +29,4 @@ Result<MepInputs> take_inputs(const Capture& capture, const std::vector<const Ca
                               const ScannedKernel& kernel, const ModuleFacts& facts,
                               const std::filesystem::path& folder);
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

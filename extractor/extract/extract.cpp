@@ -24,7 +24,7 @@
 
 namespace fs = std::filesystem;
 
-namespace kernelift {
+namespace kernelift::extractor {
 namespace {
 
 bool same_place(const ScannedKernel& a, const ScannedKernel& b) {
@@ -379,4 +379,4 @@ Result<fs::path> extract_mep(const ExtractOptions& options) {
   return place;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

@@ -7,7 +7,7 @@
 #include "core/base/result.h"
 #include "core/model/mep.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 
 struct ExtractOptions {
   std::string kernel;               ///< As the user names it: id, key, or (partial) qualified name.
@@ -26,4 +26,4 @@ struct ExtractOptions {
 /// The MEP's folder. An earlier MEP there is replaced as a whole, any other folder is not touched.
 Result<std::filesystem::path> extract_mep(const ExtractOptions& options);
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

@@ -10,7 +10,7 @@
 #include "core/model/element_layout.h"
 #include "core/model/kernel_key.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 namespace {
 
 constexpr unsigned kSharedAddressSpace = 3;
@@ -156,4 +156,4 @@ Result<ModuleFacts> module_facts(const std::string& slice, const FrontendOptions
   return facts;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

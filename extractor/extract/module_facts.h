@@ -9,7 +9,7 @@
 #include "core/base/result.h"
 #include "core/compiler/frontend.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 
 /// Where addresses lie in a type, by what the compiler makes of it.
 struct PointerLayout {
@@ -31,4 +31,4 @@ struct ModuleFacts {
 
 Result<ModuleFacts> module_facts(const std::string& slice, const FrontendOptions& options);
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

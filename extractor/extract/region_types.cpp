@@ -8,7 +8,7 @@
 #include "core/base/bytes.h"
 #include "core/model/element.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 namespace {
 
 constexpr size_t kWord = sizeof(uint64_t);
@@ -306,4 +306,4 @@ PointerLayout pointers_of(const std::string& pointee, const ScannedKernel& kerne
   return layout;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

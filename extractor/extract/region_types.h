@@ -12,7 +12,7 @@
 #include "core/model/scan/scan_index.h"
 #include "extractor/extract/module_facts.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 
 /// Eight bytes of the arguments that hold an address by their type.
 struct ArgumentAddress {
@@ -47,4 +47,4 @@ std::string element_of(const std::string& pointee, const ScannedKernel& kernel);
 /// Where addresses lie in such an element.
 PointerLayout pointers_of(const std::string& pointee, const ScannedKernel& kernel);
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

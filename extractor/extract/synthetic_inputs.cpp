@@ -10,7 +10,7 @@
 #include "core/model/launch/limits.h"
 #include "extractor/extract/region_types.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 namespace {
 
 constexpr int64_t kOneSize = 1 << 16;  ///< What a lone integer parameter becomes.
@@ -126,4 +126,4 @@ Result<MepInputs> make_inputs(const ScannedKernel& kernel, const std::vector<Lau
   return inputs;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

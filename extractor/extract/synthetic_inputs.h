@@ -8,11 +8,11 @@
 #include "core/model/mep.h"
 #include "extractor/extract/captured_inputs.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 
 /// Refused for parameters whose meaning cannot be made up: structs, and pointers to pointers or to structs that hold
 /// them.
 Result<MepInputs> make_inputs(const ScannedKernel& kernel, const std::vector<LaunchSite>& launches,
                               const std::vector<Knob>& knobs, const std::filesystem::path& folder);
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

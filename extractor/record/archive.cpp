@@ -13,7 +13,7 @@
 
 namespace fs = std::filesystem;
 
-namespace kernelift {
+namespace kernelift::record {
 namespace {
 
 constexpr uint64_t kDiskReserve = uint64_t(256) << 20;  ///< Bytes of disk that a capture never takes.
@@ -163,4 +163,4 @@ void Archive::write_manifest(CaptureInfo info, double own_seconds, bool complete
   if (auto status = writer_->finish(info); !status.ok()) stop("the manifest", status.error().message);
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::record

@@ -14,7 +14,7 @@
 #include "core/model/capture.h"
 #include "extractor/record/reach.h"
 
-namespace kernelift {
+namespace kernelift::record {
 
 /// A write past RLIMIT_FSIZE must come back as an error here, not as a signal that ends the application. (On Linux
 /// sigprocmask is the calling thread's own mask; pthread_sigmask would ask for a newer glibc.)
@@ -83,4 +83,4 @@ std::string launch_text(const std::string& key, uint64_t launch);
 /// Something in memory was not the same after the launch.
 bool changes_memory(const CapturedInstance& instance);
 
-}  // namespace kernelift
+}  // namespace kernelift::record

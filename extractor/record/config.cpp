@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
-namespace kernelift {
+namespace kernelift::record {
 namespace {
 
 constexpr const char* kLibrary = "KERNELIFT_RECORDER";
@@ -70,4 +70,4 @@ bool KernelPattern::wants(const std::string& key, const std::string& mangled) co
   return !pattern_ || std::regex_search(key, *pattern_) || std::regex_search(mangled, *pattern_);
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::record

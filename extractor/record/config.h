@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace kernelift {
+namespace kernelift::record {
 
 struct RecordConfig {
   std::string folder;
@@ -53,4 +53,4 @@ class KernelPattern {
   bool nothing_ = false, broken_ = false;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::record

@@ -6,7 +6,7 @@
 
 #include "core/model/kernel_key.h"
 
-namespace kernelift {
+namespace kernelift::record {
 namespace {
 
 double total_of(const std::vector<KernelProfile>& profile) {
@@ -93,4 +93,4 @@ Json hot_list_json(const std::vector<KernelProfile>& profile) {
   return list;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::record

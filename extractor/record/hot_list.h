@@ -6,7 +6,7 @@
 #include "core/base/json.h"
 #include "core/model/capture.h"
 
-namespace kernelift {
+namespace kernelift::record {
 
 /// Aligned text, one line per kernel; those after `most`, or of no weight, are summed up in a last line.
 std::string hot_list(const std::vector<KernelProfile>& profile, size_t most = 20);
@@ -19,4 +19,4 @@ std::string duration_text(double microseconds);
 /// "512 B", "3.1 KiB", "1.2 GiB"
 std::string size_text(uint64_t bytes);
 
-}  // namespace kernelift
+}  // namespace kernelift::record

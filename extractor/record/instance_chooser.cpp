@@ -5,7 +5,7 @@
 #include <bit>
 #include <cmath>
 
-namespace kernelift {
+namespace kernelift::record {
 namespace {
 
 constexpr uint64_t kSpread = 8;  ///< Launches 1, 8, 64… of a geometry are looked at: few, and over the whole run.
@@ -268,4 +268,4 @@ std::map<std::string, InstanceShare> InstanceChooser::shares() const {
   return shares;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::record

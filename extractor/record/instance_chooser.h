@@ -20,7 +20,7 @@
 #include "core/model/capture.h"
 #include "extractor/record/profile.h"
 
-namespace kernelift {
+namespace kernelift::record {
 
 /// What is known of a launch before it runs.
 struct LaunchTraits {
@@ -106,4 +106,4 @@ class InstanceChooser {
   std::vector<std::string> superseded_;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::record

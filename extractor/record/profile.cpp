@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace kernelift {
+namespace kernelift::record {
 
 void Durations::add(double microseconds) {
   shortest_ = count_ == 0 ? microseconds : std::min(shortest_, microseconds);
@@ -102,4 +102,4 @@ std::vector<KernelProfile> merge_profiles(std::vector<KernelProfile> profiles) {
   return merged;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::record

@@ -8,7 +8,7 @@
 
 #include "core/model/capture.h"
 
-namespace kernelift {
+namespace kernelift::record {
 
 /// Count, total, extremes and a median that is exact up to kReservoir launches and a fair sample's beyond.
 class Durations {
@@ -57,4 +57,4 @@ class LaunchProfile {
 /// Merges kernels of equal key (one kernel in several modules) and sorts by most time first.
 std::vector<KernelProfile> merge_profiles(std::vector<KernelProfile> profiles);
 
-}  // namespace kernelift
+}  // namespace kernelift::record

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace kernelift {
+namespace kernelift::record {
 namespace {
 
 /// The parameter that holds this byte of the arguments, and where in it.
@@ -131,4 +131,4 @@ std::vector<MemoryRange> unreached(const AllocationMap& allocations, const std::
   return ranges;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::record

@@ -17,7 +17,7 @@
 #include "core/base/bytes.h"
 #include "core/model/capture.h"
 
-namespace kernelift {
+namespace kernelift::record {
 
 struct LiveMemory {
   uint64_t address = 0, size = 0;  ///< As the application asked for it.
@@ -111,4 +111,4 @@ Result<std::vector<ReachedRegion>> reachable(std::span<const std::byte> argument
 /// Live memory that is not among `regions`, modules' variables left aside.
 std::vector<MemoryRange> unreached(const AllocationMap& allocations, const std::vector<ReachedRegion>& regions);
 
-}  // namespace kernelift
+}  // namespace kernelift::record

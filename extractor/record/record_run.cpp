@@ -13,7 +13,7 @@
 
 namespace fs = std::filesystem;
 
-namespace kernelift {
+namespace kernelift::record {
 namespace {
 
 struct ProcessRecording {
@@ -228,4 +228,4 @@ Result<RecordOutcome> record_application(const RecordRequest& request) {
   return outcome;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::record

@@ -10,7 +10,7 @@
 #include "core/model/capture.h"
 #include "extractor/record/config.h"
 
-namespace kernelift {
+namespace kernelift::record {
 
 struct RecordRequest {
   std::vector<std::string> command;  ///< The application and its arguments; never a shell.
@@ -42,4 +42,4 @@ Result<RecordOutcome> record_application(const RecordRequest& request);
 /// Bytes of memory one instance holds before compression and sharing.
 uint64_t instance_bytes(const CapturedInstance& instance);
 
-}  // namespace kernelift
+}  // namespace kernelift::record

@@ -8,7 +8,7 @@
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/StmtCXX.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 
 using namespace clang;
 
@@ -184,4 +184,4 @@ bool Assignments::VisitCallExpr(CallExpr* call) {
   return true;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

@@ -10,7 +10,7 @@
 
 #include "clang/AST/DynamicRecursiveASTVisitor.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 
 /// x, y, z as 0, 1, 2; -1 for any other name.
 int axis_of(llvm::StringRef member);
@@ -61,4 +61,4 @@ class Assignments : public clang::DynamicRecursiveASTVisitor {
   bool has_labels_ = false;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

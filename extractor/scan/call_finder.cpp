@@ -11,7 +11,7 @@
 #include "clang/AST/ExprCXX.h"
 #include "core/base/places.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 namespace {
 
 using namespace clang;
@@ -227,4 +227,4 @@ void follow_callers(ScanIndex& index) {
   index.calls.clear();
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

@@ -8,7 +8,7 @@
 
 #include "extractor/source/source_items.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 
 /// `label` gives a function the same name in all units.
 std::vector<HostCall> find_calls(const ParsedUnit& unit, const SourceItems& items,
@@ -17,4 +17,4 @@ std::vector<HostCall> find_calls(const ParsedUnit& unit, const SourceItems& item
 /// Consumes the calls of all units and fills in LaunchSite::one_memory of the launches.
 void follow_callers(ScanIndex& index);
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

@@ -6,7 +6,7 @@
 #include "clang/AST/DeclTemplate.h"
 #include "clang/AST/ExprCXX.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 
 using namespace clang;
 
@@ -223,4 +223,4 @@ bool Capacities::is_limited(const ForStmt* loop, const ValueDecl* counter, const
   });
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

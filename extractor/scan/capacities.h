@@ -10,7 +10,7 @@
 #include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "extractor/scan/knob_uses.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 
 class Capacities : public clang::DynamicRecursiveASTVisitor {
  public:
@@ -70,4 +70,4 @@ class Capacities : public clang::DynamicRecursiveASTVisitor {
   std::vector<Capacity> capacities_;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

@@ -6,7 +6,7 @@
 
 #include "clang/AST/ExprCXX.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 namespace {
 
 using namespace clang;
@@ -182,4 +182,4 @@ bool ChunkSizes::divides_only(SourceLocation constant) const {
   });
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

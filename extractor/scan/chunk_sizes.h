@@ -9,7 +9,7 @@
 #include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "extractor/scan/knob_uses.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 
 class ChunkSizes : public clang::DynamicRecursiveASTVisitor {
  public:
@@ -60,4 +60,4 @@ class ChunkSizes : public clang::DynamicRecursiveASTVisitor {
   std::set<const clang::Stmt*> left_out_, in_tables_;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

@@ -7,7 +7,7 @@
 #include "clang/Lex/Preprocessor.h"
 #include "extractor/scan/assignments.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 
 using namespace clang;
 
@@ -374,4 +374,4 @@ GeometryReader::Read GeometryReader::read_call(const Expr* e, GeometryUse& use, 
   return read(answer->getRetValue(), use, arguments, depth + 1);
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

@@ -22,7 +22,7 @@ class ValueDecl;
 class VarDecl;
 }  // namespace clang
 
-namespace kernelift {
+namespace kernelift::extractor {
 
 class Assignments;
 
@@ -93,4 +93,4 @@ class GeometryReader {
   const clang::Stmt* place_ = nullptr;  ///< The launch, or the assignment that is being followed.
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

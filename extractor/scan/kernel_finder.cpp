@@ -11,7 +11,7 @@
 #include "core/base/hash.h"
 #include "core/model/kernel_key.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 namespace {
 
 using namespace clang;
@@ -260,4 +260,4 @@ std::vector<std::string> features(const ParsedUnit& unit, const FunctionDecl* ke
   return {found.begin(), found.end()};
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

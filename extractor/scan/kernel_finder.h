@@ -11,7 +11,7 @@ namespace clang {
 class NamedDecl;
 }
 
-namespace kernelift {
+namespace kernelift::extractor {
 
 struct FoundKernel {
   ScannedKernel kernel;
@@ -32,4 +32,4 @@ std::string element_type(const ParsedUnit& unit, clang::QualType type);
 /// Features that the kernel and the device functions it reaches use: "shared", "atomics", "shuffle"…, sorted.
 std::vector<std::string> features(const ParsedUnit& unit, const clang::FunctionDecl* kernel, const Closure& closure);
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

@@ -13,7 +13,7 @@
 #include "extractor/scan/geometry_text.h"
 #include "extractor/scan/knob_uses.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 namespace {
 
 using namespace clang;
@@ -165,4 +165,4 @@ std::vector<Knob> find_knobs(const ParsedUnit& unit, const SourceItems& items, c
   return table.take();
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

@@ -15,7 +15,7 @@
 #include "extractor/scan/kernel_finder.h"
 #include "extractor/scan/launch_finder.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 
 struct KernelClosure {
   size_t kernel = 0;  ///< Index into the found kernels.
@@ -27,4 +27,4 @@ std::vector<Knob> find_knobs(const ParsedUnit& unit, const SourceItems& items, c
                              const std::vector<KernelClosure>& closures, const std::vector<FoundLaunch>& launches,
                              const std::function<std::string(const clang::FunctionDecl*)>& label);
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

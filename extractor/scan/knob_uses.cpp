@@ -9,7 +9,7 @@
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/ExprCXX.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 namespace {
 
 using namespace clang;
@@ -368,4 +368,4 @@ void KnobUses::collect(const Stmt* text, bool shallow, Flow& flow) const {
   for (auto* child : text->children()) collect(child, shallow, flow);
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

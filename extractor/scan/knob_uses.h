@@ -16,7 +16,7 @@
 #include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "extractor/source/closure.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 
 /// True if the text contains threadIdx, blockIdx, blockDim, gridDim or warpSize.
 bool mentions_thread(const clang::Stmt* text);
@@ -139,4 +139,4 @@ class KnobUses : public clang::DynamicRecursiveASTVisitor {
   const clang::FunctionDecl* function_ = nullptr;  ///< The function being walked, including the lambdas in it.
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

@@ -10,7 +10,7 @@
 #include "clang/AST/DeclTemplate.h"
 #include "clang/AST/ExprCXX.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 namespace {
 
 using namespace clang;
@@ -312,4 +312,4 @@ FoundLaunches find_launches(const ParsedUnit& unit, const SourceItems& items) {
   return all;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

@@ -6,7 +6,7 @@
 #include "extractor/scan/geometry_text.h"
 #include "extractor/source/source_items.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 
 struct FoundLaunch {
   LaunchSite site;                                  ///< `kernels` left empty.
@@ -29,4 +29,4 @@ struct FoundLaunches {
 
 FoundLaunches find_launches(const ParsedUnit& unit, const SourceItems& items);
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

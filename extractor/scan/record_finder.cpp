@@ -13,7 +13,7 @@
 #include "core/model/kernel_key.h"
 #include "extractor/scan/kernel_finder.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 namespace {
 
 using namespace clang;
@@ -177,4 +177,4 @@ void find_records(const ParsedUnit& unit, const FunctionDecl* kernel, const Clos
   }
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

@@ -4,11 +4,11 @@
 #pragma once
 #include "extractor/source/closure.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 
 /// Fills in `into`'s records, each once, and the variables that contain pointers. Structures that are only declared are
 /// left out, and so are those beyond a limit of 256.
 void find_records(const ParsedUnit& unit, const clang::FunctionDecl* kernel, const Closure& closure,
                   ScannedKernel& into);
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

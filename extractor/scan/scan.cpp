@@ -19,7 +19,7 @@
 #include "extractor/scan/record_finder.h"
 #include "extractor/scan/unit_cache.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 namespace {
 
 namespace fs = std::filesystem;
@@ -345,4 +345,4 @@ Result<ScanIndex> scan_application(const ScanOptions& given) {
   return index;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

@@ -11,7 +11,7 @@
 #include "core/compiler/frontend.h"
 #include "core/model/scan/scan_index.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 
 struct ScanOptions {
   std::filesystem::path root;  ///< The application's root; its files are the user's wherever they are included from.
@@ -27,4 +27,4 @@ struct ScanOptions {
 
 Result<ScanIndex> scan_application(const ScanOptions& options);
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

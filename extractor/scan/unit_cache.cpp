@@ -10,7 +10,7 @@
 #include "llvm/Object/BuildID.h"
 #include "llvm/Object/ObjectFile.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 namespace {
 
 namespace fs = std::filesystem;
@@ -83,4 +83,4 @@ void UnitCache::shrink(uint64_t limit) const {
     if ((bytes += one.bytes) > limit) fs::remove(one.file, ignored);
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

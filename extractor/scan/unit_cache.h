@@ -9,7 +9,7 @@
 #include "extractor/source/file_answers.h"
 #include "extractor/source/parsed_unit.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 
 class UnitCache {
  public:
@@ -32,4 +32,4 @@ class UnitCache {
   FileInquiry files_;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

@@ -7,7 +7,7 @@
 #include <llvm/Transforms/IPO/GlobalDCE.h>
 #include <llvm/Transforms/Utils/ModuleUtils.h>
 
-namespace kernelift {
+namespace kernelift::extractor {
 namespace {
 
 // NVPTX and AMDGPU use the same number for shared memory; a shared variable has no state between launches.
@@ -62,4 +62,4 @@ Status cut_to_kernel(llvm::Module& module, const std::string& mangled, const std
 
 void normalise(llvm::Module& module) { run(module, "function(sroa,early-cse,simplifycfg),globaldce"); }
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

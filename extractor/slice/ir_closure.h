@@ -11,7 +11,7 @@ namespace llvm {
 class Module;
 }
 
-namespace kernelift {
+namespace kernelift::extractor {
 
 /// Keeps kernel `mangled` and its closure; everything else becomes internal and is dropped. Every remaining module
 /// variable becomes external and externally initialised, except those in `source_constants` (mangled), which the source
@@ -23,4 +23,4 @@ Status cut_to_kernel(llvm::Module& module, const std::string& mangled,
 /// A cheap, deterministic pipeline that removes differences of mere spelling (dead stack slots, unreachable branches).
 void normalise(llvm::Module& module);
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

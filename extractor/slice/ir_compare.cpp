@@ -19,7 +19,7 @@
 #include <map>
 #include <set>
 
-namespace kernelift {
+namespace kernelift::extractor {
 namespace {
 
 using namespace llvm;
@@ -372,4 +372,4 @@ std::string plain_name(llvm::StringRef mangled) {
   return text;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

@@ -9,7 +9,7 @@
 #include "core/toolchain/architecture.h"
 #include "extractor/scan/kernel_finder.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 namespace {
 
 Result<UnitCommand> command_of(const ScannedUnit& unit) {
@@ -93,4 +93,4 @@ Status LinkedUnits::write_text() {
   return write_atomically(command_.file, text);
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

@@ -13,7 +13,7 @@
 #include "core/model/scan/scan_index.h"
 #include "extractor/source/compile_database.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 
 class LinkedUnits {
  public:
@@ -37,4 +37,4 @@ class LinkedUnits {
   std::optional<TemporaryFolder> folder_;  ///< Contains the text that includes all units.
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

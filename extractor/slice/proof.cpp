@@ -15,7 +15,7 @@
 #include "extractor/slice/ir_closure.h"
 #include "extractor/slice/ir_compare.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 namespace {
 
 std::string first_line(const std::string& text) {
@@ -101,4 +101,4 @@ int passes_that_fail(const std::string& text, const FrontendOptions& options) {
   return failed;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

@@ -5,7 +5,7 @@
 
 #include "extractor/slice/slice.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 
 struct ProofOutcome {
   bool original_compiles = false, slice_compiles = false, equal = false;
@@ -23,4 +23,4 @@ ProofOutcome prove_equal(const std::string& original, const std::string& slice, 
 /// pass for nvcc's default GPU.
 int passes_that_fail(const std::string& text, const FrontendOptions& options);
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

@@ -19,7 +19,7 @@
 #include "extractor/slice/proof.h"
 #include "extractor/slice/slice_writer.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 namespace {
 
 /// Everything that is taken from the one parse.
@@ -266,4 +266,4 @@ std::string closure_report(const Slice& slice, const std::string& root) {
   return report;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

@@ -10,7 +10,7 @@
 #include "core/model/mep.h"
 #include "core/model/scan/scan_index.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 
 struct SliceOptions {
   bool prove = true;
@@ -58,4 +58,4 @@ Result<Slice> slice_kernel(const ScanIndex& index, const ScannedKernel& kernel, 
 /// The closure report: one line per range of text that was taken, with its file and lines.
 std::string closure_report(const Slice& slice, const std::string& root);
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

@@ -11,7 +11,7 @@
 #include "clang/AST/DeclTemplate.h"
 #include "clang/Lex/MacroInfo.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 namespace {
 
 using namespace clang;
@@ -451,4 +451,4 @@ SliceText write_whole_unit(const ParsedUnit& unit, const std::vector<BodyCut>& c
   return std::move(writer.result);
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

@@ -9,7 +9,7 @@
 #include "extractor/slice/slice.h"
 #include "extractor/source/closure.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 
 struct SliceText {
   std::string text;
@@ -29,4 +29,4 @@ SliceText write_whole_unit(const ParsedUnit& unit, const std::vector<BodyCut>& c
 /// Appends a line that has no original.
 void append_line(SliceText& slice, const std::string& line);
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

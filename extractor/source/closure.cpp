@@ -15,7 +15,7 @@
 #include "clang/AST/DeclTemplate.h"
 #include "clang/AST/ExprCXX.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 namespace {
 
 using namespace clang;
@@ -483,4 +483,4 @@ Closure close_over(const ParsedUnit& unit, const SourceItems& items, const Funct
   return closure;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

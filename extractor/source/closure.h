@@ -18,7 +18,7 @@ class NamespaceDecl;
 class VarDecl;
 }  // namespace clang
 
-namespace kernelift {
+namespace kernelift::extractor {
 
 /// A host function's body, left out of a slice: `[begin, end)` becomes ';'.
 struct BodyCut {
@@ -55,4 +55,4 @@ std::vector<BodyCut> host_bodies(const ParsedUnit& unit, const SourceItems& item
 /// True for a function that the device never runs: neither __device__ nor __global__, given or implied.
 bool is_host_only(const clang::FunctionDecl* function);
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

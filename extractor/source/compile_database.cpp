@@ -11,7 +11,7 @@
 #include "core/base/json_member.h"
 #include "core/base/process.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 namespace {
 
 namespace fs = std::filesystem;
@@ -150,4 +150,4 @@ Result<fs::path> find_compile_database(const std::string& given, const fs::path&
       "with -p");
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

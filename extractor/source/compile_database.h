@@ -9,7 +9,7 @@
 #include "core/base/result.h"
 #include "core/toolchain/nvcc_command.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 
 /// One compile of one GPU source file.
 struct UnitCommand {
@@ -38,4 +38,4 @@ Result<CompileDatabase> read_compile_database(const std::filesystem::path& file)
 /// folders that were searched.
 Result<std::filesystem::path> find_compile_database(const std::string& given, const std::filesystem::path& root);
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

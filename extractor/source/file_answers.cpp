@@ -9,7 +9,7 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/VirtualFileSystem.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 namespace {
 
 namespace vfs = llvm::vfs;
@@ -139,4 +139,4 @@ bool FileInquiry::confirms(const FileAnswers& answers) {
          same(answers.folders, known_.folders, names_in) && same(answers.contents, known_.contents, content_at);
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

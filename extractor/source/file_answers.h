@@ -13,7 +13,7 @@ namespace llvm::vfs {
 class FileSystem;
 }
 
-namespace kernelift {
+namespace kernelift::extractor {
 
 /// Answers by absolute path.
 using Answers = std::map<std::string, std::string>;
@@ -46,4 +46,4 @@ class FileInquiry {
   FileAnswers known_;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

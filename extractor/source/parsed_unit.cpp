@@ -18,7 +18,7 @@
 #include "core/toolchain/architecture.h"
 #include "llvm/Support/MemoryBuffer.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 namespace {
 
 namespace fs = std::filesystem;
@@ -542,4 +542,4 @@ Hash parse_identity(const UnitCommand& unit, const std::string& root, std::optio
   return hasher.finish();
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

@@ -21,7 +21,7 @@ class MacroInfo;
 class Preprocessor;
 }  // namespace clang
 
-namespace kernelift {
+namespace kernelift::extractor {
 
 /// A position in one entered file. A header that is entered twice has two FileIDs, because its text may mean something
 /// else each time.
@@ -136,4 +136,4 @@ std::string header_flags(const UnitCommand& unit);
 /// Hash of everything that determines parse_unit()'s result, except the contents of files.
 Hash parse_identity(const UnitCommand& unit, const std::string& root, std::optional<HeaderSet> only);
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

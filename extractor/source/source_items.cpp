@@ -9,7 +9,7 @@
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/DeclTemplate.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 namespace {
 
 bool is_blank(llvm::StringRef text) { return text.trim(" \t\r\f\v").empty(); }
@@ -196,4 +196,4 @@ int SourceItems::of(const clang::Decl* declaration) const {
   return -1;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

@@ -13,7 +13,7 @@ class Decl;
 class DeclContext;
 }  // namespace clang
 
-namespace kernelift {
+namespace kernelift::extractor {
 
 struct SourceItem {
   clang::FileID file;
@@ -49,4 +49,4 @@ unsigned with_leading_comments(llvm::StringRef text, unsigned begin);
 /// End of a comment that follows `end` on its line; `end` if there is none.
 unsigned with_trailing_comment(llvm::StringRef text, unsigned end);
 
-}  // namespace kernelift
+}  // namespace kernelift::extractor

@@ -7,7 +7,7 @@
 #include "core/base/process.h"
 #include "mep-templates/mep_writer.h"
 
-namespace kernelift {
+namespace kernelift::templates {
 namespace {
 
 using ::testing::AllOf;
@@ -145,4 +145,4 @@ TEST_F(AnotherGpuTest, NamesTheBlocksAndThreadsThatDoNotFit) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::templates

@@ -9,7 +9,7 @@
 #include "core/base/process.h"
 #include "mep-templates/mep_writer.h"
 
-namespace kernelift {
+namespace kernelift::templates {
 namespace {
 
 using ::testing::AllOf;
@@ -390,4 +390,4 @@ __global__ void greedy(int* p, int depth) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::templates

@@ -8,7 +8,7 @@
 #include "core/base/file.h"
 #include "core/base/process.h"
 
-namespace kernelift {
+namespace kernelift::templates {
 namespace {
 
 using ::testing::HasSubstr;
@@ -183,4 +183,4 @@ TEST_F(MepForNvccTest, BuildsWithNvccAloneAndReplaysOrNamesWhatTheMachineLacks) 
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::templates

@@ -4,7 +4,7 @@
 #include "core/model/kernel_key.h"
 #include "reintegrate/embed/ptx_text.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 Result<std::vector<BoundVariable>> bound_variables(const Mep& mep, const std::string& ptx) {
   std::vector<BoundVariable> bound;
@@ -25,4 +25,4 @@ Result<std::vector<BoundVariable>> bound_variables(const Mep& mep, const std::st
   return bound;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

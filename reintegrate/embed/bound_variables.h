@@ -8,7 +8,7 @@
 
 #include "core/model/mep.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 struct BoundVariable {
   std::string name;      ///< Name in the PTX.
@@ -19,4 +19,4 @@ struct BoundVariable {
 /// The constants that the embedded code must be given; refuses variables that cannot be copied, by name.
 Result<std::vector<BoundVariable>> bound_variables(const Mep& mep, const std::string& ptx);
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -8,7 +8,7 @@
 #include "core/base/result.h"
 #include "tuner/store/run.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 struct EmbeddedCode {
   std::string ptx;                 ///< No debug information; the lowest PTX version that gives the same machine code.
@@ -23,4 +23,4 @@ struct EmbeddedCode {
 /// Compiles a candidate again, and refuses the result if it is not the image that was measured.
 using MakeEmbedded = std::function<Result<EmbeddedCode>(const RunTrial&)>;
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

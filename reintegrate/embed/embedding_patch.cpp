@@ -13,7 +13,7 @@
 
 namespace fs = std::filesystem;
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 class EmbeddingPlanner {
@@ -160,4 +160,4 @@ Result<SourcePatch> plan_embedding(const PatchQuestion& question, const KernelFa
   return EmbeddingPlanner(question, family, draft).run();
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -4,9 +4,9 @@
 #include "reintegrate/patch/kernel_family.h"
 #include "reintegrate/patch/patch_draft.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 /// EXPECTS: `question.embedded` is set, and `family` is that of its MEP and scan.
 Result<SourcePatch> plan_embedding(const PatchQuestion& question, const KernelFamily& family, PatchDraft& draft);
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

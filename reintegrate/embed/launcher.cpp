@@ -9,7 +9,7 @@
 #include "core/base/hash.h"
 #include "reintegrate/embed/ptx_text.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 constexpr size_t kLiteralBytes = 8000;  ///< Bytes of one string literal; some compilers accept no more than 16 KiB.
@@ -535,4 +535,4 @@ Result<std::string> launcher_text(const Mep& mep, const Candidate& candidate, co
   return text;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

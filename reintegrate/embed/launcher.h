@@ -13,7 +13,7 @@
 #include "reintegrate/embed/embedded_code.h"
 #include "reintegrate/embed/shape_guard.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 /// Name of the header file and of its namespace: "kernelift_forces", "kernelift_ns_smooth_float_8". Kernels whose names
 /// would otherwise map to the same identifier (k<-1> and k<1>) get a hash; for kernels of one name in several files,
@@ -31,4 +31,4 @@ Result<std::string> launcher_text(const Mep& mep, const Candidate& candidate, co
 /// The prefix of "launch(…)" at a launch site: "kernelift_scale::", or "kernelift_scale::bind(taps).".
 std::string launcher_prefix(const std::string& launcher, const std::vector<BoundVariable>& bound);
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -7,7 +7,7 @@
 
 namespace fs = std::filesystem;
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 bool mentions(const fs::path& file, const std::string& launcher) {
@@ -68,4 +68,4 @@ std::string LauncherFile::occupied(const fs::path& header, const std::vector<std
          "' goes through it: remove it first";
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -9,7 +9,7 @@
 #include "core/model/mep.h"
 #include "core/model/scan/scan_index.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 class LauncherFile {
  public:
@@ -33,4 +33,4 @@ class LauncherFile {
   const std::filesystem::path& root_;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -7,7 +7,7 @@
 #include "core/model/kernel_key.h"
 #include "reintegrate/patch/text_diff.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 bool name_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$' || c == '%'; }
@@ -139,4 +139,4 @@ std::string with_ptx_version(const std::string& ptx, int version) {
          ptx.substr(ptx.find('\n', at));
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

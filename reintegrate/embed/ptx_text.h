@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 /// Mangled names of the kernels, in the order of the text.
 std::vector<std::string> ptx_kernels(const std::string& ptx);
@@ -34,4 +34,4 @@ int ptx_version(const std::string& ptx);
 /// The same text with another version.
 std::string with_ptx_version(const std::string& ptx, int version);
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

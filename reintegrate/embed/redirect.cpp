@@ -9,7 +9,7 @@
 #include "core/base/words.h"
 #include "reintegrate/patch/text_diff.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 /// Offset of the `>>>` that closes the launch configuration beginning at `at` and is followed by the arguments.
@@ -170,4 +170,4 @@ uint64_t include_offset(const std::string& source) {
   return place == text.npos ? after_pragma : place;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

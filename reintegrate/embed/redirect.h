@@ -8,7 +8,7 @@
 #include "core/model/mep.h"
 #include "reintegrate/patch/launch_edit.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 /// Edits of one launch site; `source` is the text of its file, `launcher` the prefix of "launch(…)" (launcher_prefix).
 Result<std::vector<ByteEdit>> redirect_launch(const Mep& mep, const LaunchSite& site, const std::string& source,
@@ -19,4 +19,4 @@ Result<std::vector<ByteEdit>> redirect_launch(const Mep& mep, const LaunchSite& 
 /// generated text; if there is none, at the top, below `#pragma once`.
 uint64_t include_offset(const std::string& source);
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

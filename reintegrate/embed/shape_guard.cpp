@@ -12,7 +12,7 @@
 #include <regex>
 #include <set>
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 constexpr uint64_t kWidestAccess = 32;  ///< Bytes of the widest load or store of a thread.
@@ -379,4 +379,4 @@ Result<ShapeGuard> shape_guard(const Mep& mep, const std::string& original, cons
   return guard;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -11,7 +11,7 @@
 #include "core/model/candidate.h"
 #include "core/model/mep.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 struct GuardClause {
   std::string code;  ///< A C++ condition over grid, block, shared and a (the array of argument addresses).
@@ -32,4 +32,4 @@ Result<ShapeGuard> shape_guard(const Mep& mep, const std::string& original, cons
 /// True if the candidate is the original source, compiled differently: it computes the same by construction.
 bool is_only_recompiled(const Mep& mep, const std::string& original, const Candidate& candidate);
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

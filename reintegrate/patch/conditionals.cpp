@@ -9,7 +9,7 @@
 
 #include "reintegrate/patch/text_diff.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 using Words = std::multiset<std::string>;
@@ -177,4 +177,4 @@ std::string location_of(const AffectedConditional& one, const std::string& file)
   return file + ":" + std::to_string(one.line) + "-" + std::to_string(one.end_line) + " (" + one.condition + ")";
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

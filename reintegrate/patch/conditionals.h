@@ -11,7 +11,7 @@
 #include "core/model/mep.h"
 #include "reintegrate/patch/launch_edit.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 struct AffectedConditional {
   uint32_t line = 0, end_line = 0;  ///< Lines of its #if and its #endif, from 1.
@@ -29,4 +29,4 @@ std::vector<AffectedConditional> affected_conditionals(std::string_view text, ui
 /// "k.cu:12-16 (#if __CUDA_ARCH__ >= 800)"
 std::string location_of(const AffectedConditional& one, const std::string& file);
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -5,7 +5,7 @@
 
 namespace fs = std::filesystem;
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 std::vector<std::string> host_functions_changed(const Mep& mep, const fs::path& root, const EditedFile& file) {
   auto line_of = [&](uint64_t at) {
@@ -32,4 +32,4 @@ std::string host_functions_text(const std::string& names) {
          "changes with it and cannot detect a wrong result.";
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -8,7 +8,7 @@
 #include "core/model/mep.h"
 #include "reintegrate/patch/launch_edit.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 struct EditedFile {
   const std::filesystem::path& path;  ///< Links resolved.
@@ -23,4 +23,4 @@ std::vector<std::string> host_functions_changed(const Mep& mep, const std::files
 /// The note about the functions listed in `names`.
 std::string host_functions_text(const std::string& names);
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

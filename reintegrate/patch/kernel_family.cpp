@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 KernelFamily::KernelFamily(const Mep& mep, const ScanIndex* scan) : id_(mep.kernel_id), scan_(scan) {
   if (!scan) return;
@@ -32,4 +32,4 @@ bool KernelFamily::shares_text(const ScannedKernel& other) const {
   return other.definition.file == kernel_->definition.file && other.definition.begin == kernel_->definition.begin;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

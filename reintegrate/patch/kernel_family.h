@@ -7,7 +7,7 @@
 #include "core/model/mep.h"
 #include "core/model/scan/scan_index.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 class KernelFamily {
  public:
@@ -26,4 +26,4 @@ class KernelFamily {
   const ScannedKernel* kernel_ = nullptr;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -5,7 +5,7 @@
 
 #include "core/base/words.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 using Definitions =
@@ -74,4 +74,4 @@ Status check_definitions(const Mep& mep, const std::vector<TextLine>& old_lines,
   return done();
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -7,11 +7,11 @@
 #include "core/model/mep.h"
 #include "reintegrate/patch/text_diff.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 /// Refuses `hunks` that change the value of such a name, unless `set_knobs`, the knobs set by the candidate, contains
 /// it.
 Status check_definitions(const Mep& mep, const std::vector<TextLine>& old_lines, const std::vector<TextLine>& new_lines,
                          const std::vector<Hunk>& hunks, const Bindings& set_knobs);
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

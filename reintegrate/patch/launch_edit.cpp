@@ -15,7 +15,7 @@
 #include "core/model/launch/limits.h"
 #include "core/model/launch/quotient.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 const char* const kAxis = "xyz";
@@ -498,4 +498,4 @@ Result<LaunchEdits> edit_launch(const Mep& mep, const LaunchSite& site, const Ca
   return LaunchEditor(mep, site, launch, values, changed, source, one_template).run();
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -8,7 +8,7 @@
 #include "core/model/candidate.h"
 #include "core/model/mep.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 /// Bytes [begin, end) of `file` become `text`.
 struct ByteEdit {
@@ -32,4 +32,4 @@ Result<LaunchEdits> edit_launch(const Mep& mep, const LaunchSite& site, const Ca
                                 const Bindings& values, const Bindings& changed, const std::string& source,
                                 bool one_template = false);
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

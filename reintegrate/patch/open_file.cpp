@@ -1,7 +1,7 @@
 // Offsets are computed from the lines, which point into the text.
 #include "reintegrate/patch/open_file.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 uint64_t OpenFile::offset(size_t line) const {
   return line < lines.size() ? static_cast<uint64_t>(lines[line].text.data() - text.data()) : text.size();
@@ -23,4 +23,4 @@ bool could_be_sliced(std::string_view line, std::string_view from) {
   return false;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

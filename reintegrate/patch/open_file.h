@@ -8,7 +8,7 @@
 
 #include "reintegrate/patch/text_diff.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 struct OpenFile {
   std::filesystem::path path;  ///< Links resolved.
@@ -24,4 +24,4 @@ struct OpenFile {
 /// normalises the white space of includes.
 bool could_be_sliced(std::string_view line, std::string_view from);
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -10,7 +10,7 @@
 
 namespace fs = std::filesystem;
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 Result<OpenFile*> PatchDraft::open(const std::string& file) {
   if (auto found = files_.find(file); found != files_.end()) return &found->second;
@@ -88,4 +88,4 @@ Result<SourcePatch> PatchDraft::finish() const {
   return patch;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -10,7 +10,7 @@
 #include "reintegrate/patch/open_file.h"
 #include "reintegrate/patch/source_patch.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 class PatchDraft {
  public:
@@ -42,4 +42,4 @@ class PatchDraft {
   std::map<OpenFile*, std::vector<ByteEdit>> edits_;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

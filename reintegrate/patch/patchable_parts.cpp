@@ -8,7 +8,7 @@
 
 namespace fs = std::filesystem;
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 class Tree {
@@ -52,4 +52,4 @@ std::string PatchableParts::why() const {
          (launches ? "; only its launches are in the application" : ", and its launches cannot be patched alone");
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

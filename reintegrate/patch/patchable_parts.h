@@ -7,7 +7,7 @@
 
 #include "core/model/mep.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 struct PatchableParts {
   bool text = false;      ///< At least one function or constant of the kernel can be patched.
@@ -21,4 +21,4 @@ struct PatchableParts {
 
 PatchableParts patchable_parts(const Mep& mep);
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 constexpr size_t kNamed = 3;
@@ -66,4 +66,4 @@ std::string text_of(const std::vector<OtherKernel>& others) {
   return text;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -18,7 +18,7 @@
 #include "core/model/mep.h"
 #include "core/model/scan/scan_index.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 /// Another kernel that uses a knob whose value a candidate changes.
 struct OtherKernel {
@@ -55,4 +55,4 @@ double equivalent_gain(double gain, double share, const std::vector<OtherKernel>
 /// "heat::source_kernel (14.2 % of the run) 0.62x, …" for the kernels whose speedup is known; empty if there are none.
 std::string text_of(const std::vector<OtherKernel>& others);
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

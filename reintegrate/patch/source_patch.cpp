@@ -20,7 +20,7 @@
 
 namespace fs = std::filesystem;
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 constexpr const char* kScanAgain = "; run `kernelift scan`, `record` and `extract` again";
@@ -441,4 +441,4 @@ std::string SourcePatch::diff() const {
 
 Result<SourcePatch> plan_patch(const PatchQuestion& question) { return Planner(question).run(); }
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

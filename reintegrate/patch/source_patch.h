@@ -14,7 +14,7 @@
 #include "reintegrate/embed/embedded_code.h"
 #include "reintegrate/patch/launch_edit.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 struct FileChange {
   std::filesystem::path path;  ///< Absolute, links resolved.
@@ -43,4 +43,4 @@ struct PatchQuestion {
 
 Result<SourcePatch> plan_patch(const PatchQuestion& question);
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

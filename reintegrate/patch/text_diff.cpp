@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 constexpr int kMostEdits = 2000;  ///< 16 MB of frontiers; a larger diff would not help a reader anyway.
@@ -126,4 +126,4 @@ std::string unified_diff(const std::string& name, std::string_view from, std::st
   return text;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

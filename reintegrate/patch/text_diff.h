@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 struct TextLine {
   std::string_view text;  ///< The line without its end.
@@ -30,4 +30,4 @@ std::vector<Hunk> diff_lines(const std::vector<TextLine>& from, const std::vecto
 /// `diff -u` with three lines of context, "a/" and "b/" before the name; empty when the texts are equal.
 std::string unified_diff(const std::string& name, std::string_view from, std::string_view to);
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

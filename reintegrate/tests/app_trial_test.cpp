@@ -6,7 +6,7 @@
 #include <cmath>
 #include <random>
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 AppTiming decide(TrialOptions options, std::vector<double> before, std::vector<double> after) {
@@ -185,4 +185,4 @@ TEST(AppTrial, ReturnsTheErrorOfAFailedRun) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

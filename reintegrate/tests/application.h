@@ -13,7 +13,7 @@
 #include "reintegrate/apply.h"
 #include "reintegrate/patch/text_diff.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 inline const char* const kKernelText =
     "#include \"config.h\"\n"
@@ -108,4 +108,4 @@ class Application : public ::testing::Test {
   ApplyRequest request;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -6,7 +6,7 @@
 #include "reintegrate/interruption.h"
 #include "reintegrate/tests/application.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 Verdict timed(double speedup) {
@@ -355,4 +355,4 @@ TEST_F(ApplyBest, RestoresTheFilesOfAnInterruptedApplyBeforeItPlans) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

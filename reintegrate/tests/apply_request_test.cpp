@@ -5,7 +5,7 @@
 
 #include "core/base/file.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 namespace fs = std::filesystem;
@@ -86,4 +86,4 @@ TEST(RunOffer, DetectsAProfileLineThatSumsSeveralKernels) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

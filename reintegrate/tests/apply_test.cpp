@@ -5,7 +5,7 @@
 
 #include "reintegrate/tests/application.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 class ApplyTest : public Application {
@@ -318,4 +318,4 @@ TEST_F(ApplyTest, NeedsABuildCommand) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

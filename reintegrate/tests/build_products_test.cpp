@@ -11,7 +11,7 @@
 
 namespace fs = std::filesystem;
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 TEST(BuildProducts, AreListedCompletelyWhileTemporaryFoldersComeAndGo) {
@@ -43,4 +43,4 @@ TEST(BuildProducts, AreListedCompletelyWhileTemporaryFoldersComeAndGo) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 const std::string kText =
@@ -111,4 +111,4 @@ TEST(Conditionals, InTruncatedTextAreReportedWithinTheLinesOfTheFunction) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

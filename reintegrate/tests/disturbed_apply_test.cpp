@@ -2,7 +2,7 @@
 // program is left instead of the original.
 #include "reintegrate/tests/application.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 class DisturbedApply : public Application {
@@ -156,4 +156,4 @@ TEST_F(InterruptedCommit, StaysOnTheBranchThatTheUserWentBackTo) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -5,7 +5,7 @@
 #include "reintegrate/apply_best.h"
 #include "reintegrate/tests/application.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 Verdict timed(double speedup) {
@@ -340,4 +340,4 @@ TEST_F(EmbedApply, DistinguishesItsKernelFromAStaticKernelOfTheSameNameInAnother
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

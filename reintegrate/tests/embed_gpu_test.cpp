@@ -11,7 +11,7 @@
 
 namespace fs = std::filesystem;
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 const char* const kProgram = R"cu(
@@ -245,4 +245,4 @@ TEST_F(EmbedOnGpu, RunsTheOriginalIfThePtxCannotBeLoaded) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

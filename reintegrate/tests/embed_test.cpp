@@ -14,7 +14,7 @@
 
 namespace fs = std::filesystem;
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 const char* const kPtx =
@@ -575,4 +575,4 @@ TEST_F(Generated, RefusesATargetThatIsNotAPlainComputeCapability) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

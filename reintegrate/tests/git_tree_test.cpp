@@ -3,7 +3,7 @@
 
 #include "reintegrate/tests/application.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 class Git : public Application {
@@ -141,4 +141,4 @@ TEST_F(Git, RunsNoHooks) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -9,7 +9,7 @@
 
 #include "core/base/file.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 /// Runs the line and sends this process the signal as soon as the line has created the file `begun`.
@@ -57,4 +57,4 @@ TEST(Interruption, IsForgottenWhenItsGuardEnds) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -5,7 +5,7 @@
 
 #include "core/tests/expression_literal.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 struct Launch {
@@ -335,4 +335,4 @@ TEST(LaunchEdit, RefusesASiteThatHasMoved) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

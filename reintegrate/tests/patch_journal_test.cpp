@@ -5,7 +5,7 @@
 
 #include "reintegrate/tests/application.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 class Journal : public Application {
@@ -191,4 +191,4 @@ TEST_F(Journal, WithFlippedBitsRestoresTheOriginalOrLeavesThePatchedFileAsItIs) 
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 const char* const kPtx =
@@ -53,4 +53,4 @@ TEST(PtxText, ThatIsTruncatedYieldsNoOtherKernelVersionOrPath) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 ScannedKernel kernel(const std::string& id, const std::string& name) {
@@ -43,4 +43,4 @@ TEST(SharedKnobs, SubtractTheLossOfOtherKernelsFromTheGain) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

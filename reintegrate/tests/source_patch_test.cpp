@@ -5,7 +5,7 @@
 #include "core/tests/expression_literal.h"
 #include "reintegrate/tests/application.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 class Patch : public Application {
@@ -428,4 +428,4 @@ TEST_F(Patch, WithDamagedOriginsOrRangesIsRefusedOrUnaffected) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -5,7 +5,7 @@
 
 #include <random>
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 std::string rebuild(std::string_view from, std::string_view to) {
@@ -70,4 +70,4 @@ TEST(TextDiff, MarksALastLineWithoutALineEnd) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -15,7 +15,7 @@
 
 namespace fs = std::filesystem;
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 bool stamp_of(const fs::path& path, FileStamp& stamp) {
@@ -142,4 +142,4 @@ Status BuildProducts::install(Version version) {
   return done();
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

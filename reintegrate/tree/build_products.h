@@ -11,7 +11,7 @@
 
 #include "core/base/result.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 struct FileStamp {
   uint64_t size = 0, inode = 0;
@@ -60,4 +60,4 @@ class BuildProducts {
   Listing installed_;  ///< Stamps of the files that are installed now.
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

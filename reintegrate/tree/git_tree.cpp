@@ -11,7 +11,7 @@
 
 namespace fs = std::filesystem;
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -250,4 +250,4 @@ Result<std::vector<fs::path>> GitTree::tracked() const {
   return files;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -8,7 +8,7 @@
 
 #include "core/base/result.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 class GitTree {
  public:
@@ -57,4 +57,4 @@ class GitTree {
   std::string head_;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

@@ -18,7 +18,7 @@
 
 namespace fs = std::filesystem;
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 namespace {
 
 constexpr const char* kFormat = "kernelift-apply-journal";
@@ -323,4 +323,4 @@ Result<Restoration> PatchJournal::undo_last() {
   return answer_is_no("no patch has been kept here: there is nothing to undo");
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

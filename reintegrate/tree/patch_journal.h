@@ -10,7 +10,7 @@
 #include "core/base/result.h"
 #include "reintegrate/patch/source_patch.h"
 
-namespace kernelift {
+namespace kernelift::reintegrate {
 
 /// The result of restoring files.
 struct Restoration {
@@ -84,4 +84,4 @@ class PatchJournal {
   std::string top_, branch_, commit_, previous_;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::reintegrate

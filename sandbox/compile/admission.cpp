@@ -13,7 +13,7 @@
 
 #include <filesystem>
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 using clang::CharSourceRange;
@@ -226,4 +226,4 @@ std::string first_refusal(const std::vector<AdmissionFinding>& findings, const s
   return {};
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

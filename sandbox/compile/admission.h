@@ -18,7 +18,7 @@ class ASTConsumer;
 class CompilerInstance;
 }  // namespace clang
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 struct AdmissionFinding {
   std::string rule;
@@ -36,4 +36,4 @@ std::unique_ptr<clang::ASTConsumer> watch_admission(clang::CompilerInstance& com
 /// is admitted.
 std::string first_refusal(const std::vector<AdmissionFinding>& findings, const std::set<std::string>& own);
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -3,7 +3,7 @@
 
 #include "core/base/wire.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 std::string CompileRequest::encode() const {
   return WireWriter()
@@ -94,4 +94,4 @@ std::optional<CompileReply> decode_reply(std::string_view bytes) {
   return reply;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

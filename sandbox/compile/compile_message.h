@@ -11,7 +11,7 @@
 #include "core/model/candidate.h"
 #include "core/model/verdict.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 /// Cubin: machine code of an NVIDIA GPU; or PTX, which the driver compiles, if there is no nvJitLink.
 enum class CompileTarget { Cpu, Ptx, Cubin };
@@ -37,4 +37,4 @@ struct CompileRequest {
 std::string encode(const CompileReply& reply);
 std::optional<CompileReply> decode_reply(std::string_view bytes);
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

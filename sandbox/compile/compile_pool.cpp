@@ -16,7 +16,7 @@
 #include "sandbox/compile/compile_worker.h"
 #include "sandbox/jail/cpu_time_limit.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace fs = std::filesystem;
 
 namespace {
@@ -320,4 +320,4 @@ CompileReply CompilePool::compile(const std::string& source, const Recipe& recip
   return reply;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

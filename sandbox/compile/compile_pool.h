@@ -15,7 +15,7 @@
 #include "sandbox/compile/compile_message.h"
 #include "sandbox/jail/fork_server.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 struct CompilePoolOptions {
   unsigned workers = 0;  ///< 0: one per core.
@@ -98,4 +98,4 @@ class CompilePool {
   std::atomic<int> replaced_ = 0;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -28,7 +28,7 @@
 #include "sandbox/compile/admission.h"
 #include "sandbox/device/cpu/cpu_device.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 constexpr int kFatalExit = 71;
@@ -261,4 +261,4 @@ void serve_compiles(Channel& channel, WorkerCell& cell, const FrontendOptions& o
   }
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

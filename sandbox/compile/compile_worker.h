@@ -5,7 +5,7 @@
 #include "sandbox/compile/compile_message.h"
 #include "sandbox/jail/fork_server.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 /// Prepares the process that workers are forked from: registers targets, precompiles headers for these options, and
 /// runs the code generator once.
@@ -17,4 +17,4 @@ CompileReply compile_here(const CompileRequest& request, const FrontendOptions& 
 /// Confines the process and serves requests until the channel closes.
 void serve_compiles(Channel& channel, WorkerCell& cell, const FrontendOptions& options, const JailSpec& jail);
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

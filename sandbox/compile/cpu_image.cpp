@@ -5,7 +5,7 @@
 
 #include "sandbox/device/cpu/cpu_device.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 Result<wrappers::CpuImage> make_cpu_image(std::unique_ptr<llvm::Module> module) {
   cpu::LowerOptions options;
@@ -18,4 +18,4 @@ Result<wrappers::CpuImage> make_cpu_image(std::unique_ptr<llvm::Module> module) 
   return image;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

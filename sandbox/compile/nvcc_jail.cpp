@@ -3,7 +3,7 @@
 
 #include "sandbox/jail/jail.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 NvccOptions confined(NvccOptions options, uint64_t memory_bytes) {
   options.confine = [memory_bytes](const std::vector<std::filesystem::path>& readable,
@@ -16,4 +16,4 @@ NvccOptions confined(NvccOptions options, uint64_t memory_bytes) {
   return options;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -2,10 +2,10 @@
 #pragma once
 #include "core/compiler/nvcc_image.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 /// The same options for sources that the user did not write: nvcc may read its headers and write in one private folder,
 /// has no network, and each of its processes may use `memory_bytes` of address space.
 NvccOptions confined(NvccOptions options, uint64_t memory_bytes = 16ull << 30);
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -18,7 +18,7 @@
 #include "core/model/capture.h"
 #include "core/model/launch/limits.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 struct DeviceFacts {
   std::string label;  ///< "cuda: NVIDIA H200, sm_90, driver 580.159.03": every timing is labelled with it.
@@ -184,4 +184,4 @@ class Device {
   std::function<bool()> interrupted;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -9,7 +9,7 @@
 #include "sandbox/judge/mixture.h"
 #include "sandbox/judge/veil.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 using namespace judging;
@@ -243,4 +243,4 @@ std::span<const HostKernel> host_kernels() {
   return kKernels;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <span>
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 /// Arguments of one launch, packed as in the device ABI.
 struct PackedArguments {
@@ -30,4 +30,4 @@ struct HostKernel {
 /// implements them.
 std::span<const HostKernel> host_kernels();
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

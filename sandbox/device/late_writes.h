@@ -10,7 +10,7 @@
 #include <cstring>
 #include <vector>
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 class LateWrites {
  public:
@@ -47,4 +47,4 @@ class LateWrites {
   std::vector<Place> places_;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -6,7 +6,7 @@
 #include "sandbox/evaluate/evaluate.h"
 #include "sandbox/evaluate/runner/verification.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 Error unsuitable(const Mep& mep, const std::string& how) {
@@ -68,4 +68,4 @@ Result<std::string> answer_by_original(const std::filesystem::path& folder, Mep&
   return std::string();
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -5,7 +5,7 @@
 #include "core/toolchain/architecture.h"
 #include "sandbox/judge/error_bounds.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace fs = std::filesystem;
 
 namespace {
@@ -76,4 +76,4 @@ void add_roundings(const Mep& mep, CompiledBaseline& baseline, bool for_candidat
     baseline.roundings.at_random = baseline.pool->compile_random_sums(baseline.source, baseline.reply);
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -9,7 +9,7 @@
 #include "sandbox/compile/compile_pool.h"
 #include "sandbox/evaluate/runner/inquiry.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 struct CompiledBaseline {
   std::unique_ptr<CompilePool> pool;
@@ -27,4 +27,4 @@ Result<CompiledBaseline> compile_baseline(const Mep& mep, const std::filesystem:
 /// `for_candidates`, since a replay does not need them.
 void add_roundings(const Mep& mep, CompiledBaseline& baseline, bool for_candidates);
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

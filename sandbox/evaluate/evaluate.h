@@ -17,7 +17,7 @@
 #include "sandbox/evaluate/runner/cross_check.h"
 #include "sandbox/evaluate/runner/inquiry.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 struct EvaluatorOptions {
   std::string device = "cpu";    ///< cpu | cuda (all GPUs of one model) | cuda:N | auto (a GPU, else the CPU).
@@ -115,4 +115,4 @@ Result<ReplayReport> replay(const std::filesystem::path& folder, const ReplayOpt
 /// why the original cannot be run here; then the answers stay unknown.
 Result<std::string> answer_by_original(const std::filesystem::path& folder, Mep& mep);
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -7,7 +7,7 @@
 
 #include "core/model/evaluator.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 EvaluationQueue::EvaluationQueue(CompilePool& pool, Hooks hooks) : pool_(pool), hooks_(std::move(hooks)) {
   measurers_ = hooks_.measurers.size();
@@ -206,4 +206,4 @@ Verdict same_as_original(const BaselineReport& report, bool cold) {
   return verdict;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -17,7 +17,7 @@
 #include "sandbox/evaluate/runner/baseline_report.h"
 #include "sandbox/evaluate/runner/inquiry.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 /// A submitted candidate.
 struct EvaluationJob {
@@ -111,4 +111,4 @@ NotJudged not_confirmable(const std::string& why);
 /// Verdict on code that equals the original's, without running it.
 Verdict same_as_original(const BaselineReport& report, bool cold);
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

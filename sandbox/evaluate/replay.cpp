@@ -10,7 +10,7 @@
 #include "sandbox/evaluate/evaluate.h"
 #include "sandbox/judge/diagnosis.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 std::string line(const char* format, auto... values) {
@@ -289,4 +289,4 @@ Json ReplayReport::json() const {
   return document;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 constexpr uint32_t kFrameMagic = 0x4b4c4652;  // "KLFR": the first bytes of every frame.
@@ -137,4 +137,4 @@ Frame Channel::receive(std::optional<Deadline> deadline, uint64_t largest) {
   return Frame{Arrival::Frame, head.type, std::move(whole.body), std::move(whole.descriptors)};
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -14,7 +14,7 @@
 
 #include "core/base/result.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 /// Owns a file descriptor.
 class Descriptor {
@@ -79,4 +79,4 @@ class Channel {
   Begun begun_;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <ctime>
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 class CpuTimeLimit {
  public:
@@ -31,4 +31,4 @@ class CpuTimeLimit {
   std::chrono::nanoseconds limit_, before_;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -19,7 +19,7 @@
 
 #include "core/base/wire.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 constexpr uint32_t kSpawn = 1, kSpawned = 2;
@@ -220,4 +220,4 @@ Result<Worker> ForkServer::spawn() {
   return worker;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -13,7 +13,7 @@
 #include "sandbox/jail/channel.h"
 #include "sandbox/jail/jail.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 /// Memory that a worker shares with its owner: it says what the worker was doing if the worker ends unexpectedly. The
 /// worker is not trusted: texts in it are read with a bound.
@@ -80,4 +80,4 @@ class ForkServer {
   pid_t pid_ = -1;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <exception>
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 HiddenBytes::HiddenBytes(size_t size) : size_(size) {
   const size_t mapped = std::max<size_t>(1, size);
@@ -20,4 +20,4 @@ HiddenBytes::~HiddenBytes() {
   if (base_) munmap(base_, std::max<size_t>(1, size_));
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

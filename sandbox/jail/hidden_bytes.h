@@ -4,7 +4,7 @@
 #include <span>
 #include <utility>
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 class HiddenBytes {
  public:
@@ -28,4 +28,4 @@ class HiddenBytes {
   size_t size_ = 0;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

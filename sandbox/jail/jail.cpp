@@ -24,7 +24,7 @@
 
 #include "sandbox/jail/landlock.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 constexpr const char* kAllowed[] = {"read",
@@ -381,4 +381,4 @@ std::vector<JailAbility> jail_abilities() {
   return abilities;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

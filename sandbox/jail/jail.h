@@ -12,7 +12,7 @@
 
 #include "core/base/result.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 enum class JailKind {
   Compiler,   ///< May read `readable` and write in one private folder.
@@ -65,4 +65,4 @@ struct JailAbility {
 /// The kernel's mechanisms, for `kernelift doctor`. Tries each one in a child process.
 std::vector<JailAbility> jail_abilities();
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

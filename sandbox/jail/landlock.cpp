@@ -12,7 +12,7 @@
 
 #include "sandbox/jail/channel.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 constexpr uint64_t kRead = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
@@ -59,4 +59,4 @@ Status restrict_files(const std::vector<std::filesystem::path>& readable, const 
   return done();
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -6,7 +6,7 @@
 
 #include "core/base/result.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 /// The kernel's version of Landlock's interface; 0 if it has none.
 int landlock_version();
@@ -16,4 +16,4 @@ int landlock_version();
 Status restrict_files(const std::vector<std::filesystem::path>& readable, const std::filesystem::path& writable,
                       bool run = false);
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

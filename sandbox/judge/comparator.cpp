@@ -7,7 +7,7 @@
 #include <cstring>
 #include <limits>
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 // Rearranged sums and fused multiply-adds move results by a few last places; a wrong kernel moves them by far more.
@@ -120,4 +120,4 @@ Comparison Comparator::compare(std::span<const std::byte> expected, std::span<co
   return result;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -20,7 +20,7 @@
 #include "sandbox/judge/judging.h"
 #include "sandbox/judge/nearer_reference.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 /// Largest accepted distance of a floating-point element from its reference. An element within any one of the bounds is
 /// accepted.
@@ -86,4 +86,4 @@ class Comparator {
   const NearerReference* nearer_;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

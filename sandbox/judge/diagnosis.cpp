@@ -7,7 +7,7 @@
 #include <cstdarg>
 #include <cstdio>
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 constexpr double kAtRoof = 0.80;          ///< Share of a roof from which only less traffic or arithmetic helps.
@@ -274,4 +274,4 @@ std::string facts_table(const KernelFacts& facts) {
   return table;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -6,7 +6,7 @@
 
 #include "core/model/kernel_facts.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 /// One ceiling of the roofline.
 struct Roof {
@@ -26,4 +26,4 @@ Diagnosis diagnose(const KernelFacts& facts);
 /// The figures as an aligned table for a terminal.
 std::string facts_table(const KernelFacts& facts);
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 ErrorBounds::ErrorBounds(ElementLayout of) : layout(std::move(of)) {
   for (auto& lane : layout.lanes) tolerances.push_back(FloatTolerance::standard(lane.type));
@@ -58,4 +58,4 @@ std::string ErrorBounds::text() const {
   return joined;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

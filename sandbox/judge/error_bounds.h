@@ -9,7 +9,7 @@
 #include "core/model/element_layout.h"
 #include "sandbox/judge/comparator.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 struct ErrorBounds {
   ElementLayout layout;
@@ -28,4 +28,4 @@ struct ErrorBounds {
   Comparator comparator(size_t lane) const;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -10,7 +10,7 @@
 #define KL_BOTH inline
 #endif
 
-namespace kernelift::judging {
+namespace kernelift::sandbox::judging {
 
 using u8 = unsigned char;
 using u16 = unsigned short;
@@ -246,4 +246,4 @@ KL_BOTH u8 classify(const Task& task, u64 result, u64 now, u64 poison, double al
   return written | (now == poison ? kUntouched : 0);
 }
 
-}  // namespace kernelift::judging
+}  // namespace kernelift::sandbox::judging

@@ -2,7 +2,7 @@
 #pragma once
 #include "sandbox/judge/judging.h"
 
-namespace kernelift::judging {
+namespace kernelift::sandbox::judging {
 
 /// 64 random bits for elements 64 * group and following: whether each is taken from one image or from another (kl_mix).
 /// splitmix64.
@@ -13,4 +13,4 @@ KL_BOTH u64 draw_bits(u64 seed, u64 group) {
   return z ^ (z >> 31);
 }
 
-}  // namespace kernelift::judging
+}  // namespace kernelift::sandbox::judging

@@ -7,7 +7,7 @@
 #include "sandbox/judge/comparator.h"
 #include "sandbox/judge/rounding_envelope.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 constexpr double kClearlyOff = 4;  // Standard errors of the mean.
@@ -61,4 +61,4 @@ bool NearerReference::admits(size_t index, double expected, double got) const {
   return radius > 0 && std::fabs(got - (expected + deviation_[index])) <= radius;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

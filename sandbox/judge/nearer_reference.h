@@ -16,7 +16,7 @@
 
 #include "core/model/element.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 class NearerReference {
  public:
@@ -39,4 +39,4 @@ class NearerReference {
   std::vector<double> radius_;  ///< Per neighbourhood; 0: only the recorded answer counts.
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstring>
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 constexpr double kMove = 1.0 / 256, kNarrowMove = 1.0 / 16;
@@ -82,4 +82,4 @@ bool perturb(const ElementLayout& layout, std::span<std::byte> bytes, Perturbati
   return any;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -10,7 +10,7 @@
 
 #include "sandbox/judge/error_bounds.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 enum class Perturbation { Jitter, Swap };
 const char* name(Perturbation kind);
@@ -18,4 +18,4 @@ const char* name(Perturbation kind);
 /// In place; true if any byte changed. Jitter keeps NaN, infinities and zeros.
 bool perturb(const ElementLayout& layout, std::span<std::byte> bytes, Perturbation kind, uint64_t seed);
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstring>
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 constexpr double kMargin = 4;
@@ -101,4 +101,4 @@ void LaneReferences::grant(std::span<const std::byte> reference, ErrorBounds& bo
       bounds.nearer[i] = std::move(settled);
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -17,7 +17,7 @@
 #pragma once
 #include "sandbox/judge/error_bounds.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 /// The largest observed deviations of elements, as shares of their neighbourhoods' scales.
 struct Spread {
@@ -73,4 +73,4 @@ class LaneReferences {
   std::vector<NearerReference> lanes_;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -5,7 +5,7 @@
 #pragma once
 #include "sandbox/judge/judging.h"
 
-namespace kernelift::judging {
+namespace kernelift::sandbox::judging {
 
 /// What one word is combined with; `word`: its address / 8.
 KL_BOTH u64 pad_of(const Veil& veil, u64 word) {
@@ -46,4 +46,4 @@ KL_BOTH void copy_veiled(const Veil& veil, u64 to, u64 from, u64 veiled, u64 off
   store(reinterpret_cast<u8*>(to + offset), width, value);
 }
 
-}  // namespace kernelift::judging
+}  // namespace kernelift::sandbox::judging

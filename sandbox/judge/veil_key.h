@@ -1,7 +1,7 @@
 // The key with which answers are veiled (veil.h), as kernels get it.
 #pragma once
 
-namespace kernelift::judging {
+namespace kernelift::sandbox::judging {
 
 /// Off: they are plain.
 struct Veil {
@@ -9,4 +9,4 @@ struct Veil {
   unsigned int on, unused;
 };
 
-}  // namespace kernelift::judging
+}  // namespace kernelift::sandbox::judging

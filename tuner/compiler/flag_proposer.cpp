@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 const char* const kLevels[] = {"O1", "O2", "O3", "Os"};
@@ -170,4 +170,4 @@ void FlagProposer::learn(const RunTrial& trial) {
   }
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -11,7 +11,7 @@
 #include "tuner/proposer.h"
 #include "tuner/search/searcher.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 class FlagProposer : public Proposer {
  public:
@@ -49,4 +49,4 @@ class FlagProposer : public Proposer {
 /// The base of compiler-tier candidates: the best candidate with the default recipe.
 const RunTrial* compiler_base(const History& history);
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

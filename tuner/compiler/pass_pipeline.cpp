@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 /// Without the option the pass aborts the compiler if it does not reach a fixpoint, as after an unrolled loop; clang's
@@ -165,4 +165,4 @@ PassPipeline cross(const PassPipeline& head, const PassPipeline& tail, Random& r
   return child.empty() ? head : child;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -7,7 +7,7 @@
 
 #include "tuner/space/space.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 enum class PassLevel { Module, Cgscc, Function, Loop, LoopMemory };  ///< LoopMemory: loop-mssa(…).
 
@@ -28,4 +28,4 @@ PassPipeline mutate(PassPipeline pipeline, Random& random);
 /// A prefix of `head` followed by a suffix of `tail`.
 PassPipeline cross(const PassPipeline& head, const PassPipeline& tail, Random& random);
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

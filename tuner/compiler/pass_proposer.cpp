@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 constexpr size_t kPopulation = 16, kTournament = 3;
@@ -111,4 +111,4 @@ void PassProposer::learn(const RunTrial& trial) {
   if (population_.size() > kPopulation) population_.pop_back();
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -9,7 +9,7 @@
 #include "tuner/compiler/pass_pipeline.h"
 #include "tuner/proposer.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 class PassProposer : public Proposer {
  public:
@@ -40,4 +40,4 @@ class PassProposer : public Proposer {
   double best_ = 0;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

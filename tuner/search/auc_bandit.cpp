@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 constexpr size_t kWindow = 100;
@@ -40,4 +40,4 @@ void AucBandit::credit(size_t arm, bool improved) {
   if (window_.size() > kWindow) window_.pop_front();
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

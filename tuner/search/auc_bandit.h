@@ -6,7 +6,7 @@
 #include <deque>
 #include <vector>
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 class AucBandit {
  public:
@@ -25,4 +25,4 @@ class AucBandit {
   std::deque<Use> window_;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

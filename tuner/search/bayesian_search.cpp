@@ -9,7 +9,7 @@
 #include "tuner/search/gaussian_process.h"
 #include "tuner/search/searcher.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 constexpr size_t kDesign = 12;       ///< Space-filling points before the model speaks.
@@ -209,4 +209,4 @@ std::unique_ptr<Searcher> make_bayesian_search(const Space& space, uint64_t seed
   return std::make_unique<BayesianSearch>(space, seed);
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

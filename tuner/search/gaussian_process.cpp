@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 constexpr double kScaleGrid[] = {0.1, 0.2, 0.4, 0.8, 1.6, 3.2};  ///< From one step in ten to "does not matter".
@@ -73,4 +73,4 @@ GaussianProcess::Prediction GaussianProcess::predict(const Eigen::MatrixXd& poin
   return prediction;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

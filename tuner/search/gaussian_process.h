@@ -4,7 +4,7 @@
 #pragma once
 #include <Eigen/Dense>
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 class GaussianProcess {
  public:
@@ -28,4 +28,4 @@ class GaussianProcess {
   Eigen::LLT<Eigen::MatrixXd> factor_;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

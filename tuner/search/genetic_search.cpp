@@ -5,7 +5,7 @@
 
 #include "tuner/search/searcher.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 constexpr size_t kPopulation = 20, kTournament = 3;
@@ -64,4 +64,4 @@ std::unique_ptr<Searcher> make_genetic_search(const Space& space, uint64_t seed)
   return std::make_unique<GeneticSearch>(space, seed);
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -6,7 +6,7 @@
 
 #include "tuner/search/searcher.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 constexpr double kRestartShare = 0.2;  ///< Of kicks that start over at a random point.
@@ -86,4 +86,4 @@ std::unique_ptr<Searcher> make_local_search(const Space& space, uint64_t seed) {
   return std::make_unique<LocalSearch>(space, seed);
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -6,7 +6,7 @@
 
 #include <map>
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 class PortfolioSearch : public Searcher {
@@ -51,4 +51,4 @@ std::unique_ptr<Searcher> make_portfolio_search(const Space& space, uint64_t see
   return std::make_unique<PortfolioSearch>(space, seed);
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -1,7 +1,7 @@
 // What every searcher shares, the table of strategies, and random search, which is nothing but the shared part.
 #include "tuner/search/searcher.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 constexpr int kFreshDraws = 64;    ///< Uniform draws before the space is walked for a point that is left.
@@ -100,4 +100,4 @@ Result<std::unique_ptr<Searcher>> make_searcher(const std::string& name, const S
   return entry_called(name)->make(space, seed);
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

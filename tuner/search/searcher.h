@@ -9,7 +9,7 @@
 
 #include "tuner/space/space.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 struct Observation {
   Point point;
@@ -68,4 +68,4 @@ std::unique_ptr<Searcher> make_genetic_search(const Space&, uint64_t seed);
 std::unique_ptr<Searcher> make_bayesian_search(const Space&, uint64_t seed);
 std::unique_ptr<Searcher> make_portfolio_search(const Space&, uint64_t seed);
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

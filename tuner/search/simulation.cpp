@@ -5,7 +5,7 @@
 #include <chrono>
 #include <numeric>
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 double SimulationCurve::quantile(size_t evaluations, double q) const {
   std::vector<double> at;
@@ -45,4 +45,4 @@ Result<SimulationCurve> simulate(const Trials& trials, const std::string& strate
   return curve;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

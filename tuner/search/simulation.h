@@ -5,7 +5,7 @@
 
 #include "tuner/search/trials.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 struct SimulationCurve {
   std::string strategy;
@@ -22,4 +22,4 @@ struct SimulationCurve {
 Result<SimulationCurve> simulate(const Trials& trials, const std::string& strategy, size_t evaluations, size_t seeds,
                                  size_t batch = 1);
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -10,7 +10,7 @@
 #include "core/base/file.h"
 #include "core/base/json.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 constexpr size_t kLargestFile = size_t{1} << 30;  ///< Unpacked; a gzip bomb ends in an error.
@@ -133,4 +133,4 @@ Result<Trials> parse_trials(std::string_view text, const std::string& where) {
   return trials;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

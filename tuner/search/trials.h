@@ -6,7 +6,7 @@
 
 #include "tuner/search/searcher.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 struct Trials {
   std::string device, kernel;            ///< Empty where the format does not say.
@@ -20,4 +20,4 @@ Result<Trials> read_trials(const std::filesystem::path& file);
 /// The same from text, for tests; `where` names it in errors.
 Result<Trials> parse_trials(std::string_view text, const std::string& where);
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

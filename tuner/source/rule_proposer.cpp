@@ -6,7 +6,7 @@
 
 #include "tuner/source/rules/own_lines.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 constexpr size_t kParents = 3;          ///< Sources that edits are applied to, besides the original.
@@ -124,4 +124,4 @@ void RuleProposer::learn(const RunTrial& trial) {
 
 std::vector<std::string> RuleProposer::take_notes() { return std::exchange(notes_, {}); }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -8,7 +8,7 @@
 #include "tuner/proposer.h"
 #include "tuner/source/rules/rule.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 class RuleProposer : public Proposer {
  public:
@@ -47,4 +47,4 @@ class RuleProposer : public Proposer {
 std::optional<Candidate> apply(const Candidate& candidate, const Rule& rule, const Opportunity& opportunity,
                                const std::string& kernel);
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -11,7 +11,7 @@
 #include "tuner/space/plain_text.h"
 #include "tuner/space/statement_text.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 /// The other end of the operand that begins at `at` (or ends there, if not `forward`): an enclosing bracket, a
@@ -358,4 +358,4 @@ bool has_unguarded_chunks(std::string_view source, const std::set<std::string>& 
   });
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

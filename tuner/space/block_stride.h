@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 /// Whether all work that depends on the thread is in block-stride loops. `sizes`: names of the block's size in the
 /// source
@@ -24,4 +24,4 @@ bool elements_follow_block(std::string_view source, const std::set<std::string>&
 /// multiples of the block's size.
 bool has_unguarded_chunks(std::string_view source, const std::set<std::string>& sizes, const std::string& thread);
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -6,7 +6,7 @@
 
 #include "core/base/words.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 size_t skip_blanks(std::string_view text, size_t at) {
@@ -97,4 +97,4 @@ std::optional<TextRange> find_knob(std::string_view source, std::string_view nam
   return found;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

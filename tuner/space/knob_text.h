@@ -8,7 +8,7 @@
 
 #include "core/model/scan/scan_index.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 struct TextRange {
   size_t begin = 0, end = 0;
@@ -24,4 +24,4 @@ std::string blank_comments(std::string_view source);
 /// Whether `word` occurs as a whole identifier outside comments and literals.
 bool mentions(std::string_view source, std::string_view word);
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

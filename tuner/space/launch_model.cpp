@@ -7,7 +7,7 @@
 
 #include "core/model/launch/quotient.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 constexpr int64_t kLargestSize = int64_t{1} << 40;  ///< Bound of the bisection: more elements than any GPU holds.
@@ -121,4 +121,4 @@ Result<int64_t> LaunchModel::grid_at(int axis, size_t instance, const Bindings& 
   return grid_[axis]->evaluate(bound);
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

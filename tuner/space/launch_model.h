@@ -8,7 +8,7 @@
 
 #include "core/model/mep.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 class LaunchModel {
  public:
@@ -34,4 +34,4 @@ class LaunchModel {
   std::vector<Bindings> bound_[3];  ///< Free variables of the grid expression, by axis and instance.
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

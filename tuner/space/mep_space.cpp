@@ -6,7 +6,7 @@
 #include "tuner/space/knob_text.h"
 #include "tuner/space/mep_space_builder.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 MepSpace MepSpace::create(const Mep& mep, const Candidate& parent) {
   Builder builder(mep, parent);
@@ -124,4 +124,4 @@ Candidate MepSpace::materialise(const Point& point) const {
   return candidate;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -12,7 +12,7 @@
 #include "core/model/mep.h"
 #include "tuner/space/space.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 class MepSpace {
  public:
@@ -60,4 +60,4 @@ class MepSpace {
   std::vector<std::string> left_alone_, blocks_left_alone_;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

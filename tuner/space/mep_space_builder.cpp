@@ -9,7 +9,7 @@
 #include "tuner/space/shared_extent.h"
 #include "tuner/space/size_guard.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 constexpr int kReach = 3;            ///< Values are at most 2^3 times smaller or larger than the original.
@@ -440,4 +440,4 @@ MepSpace MepSpace::Builder::finish() {
   return std::move(made_);
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

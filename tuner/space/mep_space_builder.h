@@ -14,7 +14,7 @@
 #include "tuner/space/launch_model.h"
 #include "tuner/space/mep_space.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 inline constexpr int64_t kMostBlocks = kLargestGrid.y;  ///< Largest grid along y and z.
 
@@ -75,4 +75,4 @@ class MepSpace::Builder {
   std::set<std::string> geometry_knobs_;  ///< Parameters that the launch follows.
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

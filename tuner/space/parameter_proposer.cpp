@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 /// Number of best source texts that are tuned in turn. The original is always tuned, too: a rewrite may gain little and
@@ -153,4 +153,4 @@ std::vector<std::string> blocks_not_tried(const Mep& mep, const Candidate& origi
 
 std::vector<std::string> ParameterProposer::take_notes() { return std::exchange(notes_, {}); }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -14,7 +14,7 @@
 #include "tuner/search/searcher.h"
 #include "tuner/space/mep_space.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 class ParameterProposer : public Proposer {
  public:
@@ -56,4 +56,4 @@ class ParameterProposer : public Proposer {
 std::vector<std::string> blocks_not_tried(const Mep& mep, const Candidate& original,
                                           const std::vector<std::string>& tiers);
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

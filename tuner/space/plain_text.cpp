@@ -11,7 +11,7 @@
 #include "tuner/space/knob_text.h"
 #include "tuner/space/statement_text.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 constexpr size_t kLongest = 400'000;  ///< Characters; chains of pointers can double a text with every pass.
@@ -259,4 +259,4 @@ std::string plain_text(std::string_view source) {
   return text;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

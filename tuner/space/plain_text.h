@@ -5,10 +5,10 @@
 #include <string>
 #include <string_view>
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 /// The text without comments, and with macros for indices (`#define tid threadIdx.x`) expanded. It cannot be compiled,
 /// because types of casts are dropped.
 std::string plain_text(std::string_view source);
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -13,7 +13,7 @@
 #include "tuner/space/plain_text.h"
 #include "tuner/space/statement_text.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 constexpr int kDeepest = 8;        ///< Depth of names that are defined by other names.
@@ -225,4 +225,4 @@ std::optional<Expression> shared_bytes_by_knobs(const Mep& mep) {
   return as_recorded && mep.unseen_launches.empty() ? all : std::nullopt;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

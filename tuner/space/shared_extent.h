@@ -9,7 +9,7 @@
 #include "core/model/launch/geometry.h"
 #include "core/model/mep.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 /// The name of a `__shared__` array of fixed extent that is indexed by thread and may be too small for some thread of
 /// `block`; empty if there is none. `knobs`: values of constants that differ from those in the text. It works on text
@@ -20,4 +20,4 @@ std::string too_small_shared_array(std::string_view source, const Bindings& knob
 /// the recorded sizes; else nullopt, also if no knob is used.
 std::optional<Expression> shared_bytes_by_knobs(const Mep& mep);
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

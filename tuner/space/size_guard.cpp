@@ -11,7 +11,7 @@
 #include "tuner/space/plain_text.h"
 #include "tuner/space/statement_text.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 /// Names that are derived from the block's index, from the thread's index and from the sizes; `clamped` are indices
@@ -347,4 +347,4 @@ bool lacks_guard(std::string_view source, const std::set<std::string>& sizes, in
          std::none_of(pieces.begin(), pieces.end(), [&](auto& piece) { return decides(piece) && compares(piece); });
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 /// true if the text uses one of the `sizes` (kernel parameters), and one of its stores to memory is not guarded by a
 /// comparison of a thread's index along the axis with a size. `a[i] = i + 1 < n ? a[i + 1] : 0;` compares the
@@ -14,4 +14,4 @@ namespace kernelift {
 /// identified.
 bool lacks_guard(std::string_view source, const std::set<std::string>& sizes, int axis);
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

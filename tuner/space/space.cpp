@@ -9,7 +9,7 @@
 #include <functional>
 #include <numeric>
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 constexpr size_t kTreeNodes = 1 << 18;  ///< About 6 MB; a larger tree costs more than its exact count is worth.
@@ -301,4 +301,4 @@ std::vector<double> Space::encode(const Point& point) const {
   return coordinates;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -11,7 +11,7 @@
 
 #include "core/model/launch/expression.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 using Random = std::mt19937_64;
 /// One index into Tunable::values per parameter.
@@ -87,4 +87,4 @@ class Space {
   bool indexed_ = true;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -7,7 +7,7 @@
 
 #include "core/base/words.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 bool holds(std::string_view text, const std::set<std::string>& names) {
   return std::ranges::any_of(names, [&](auto& name) { return !whole_words(text, name).empty(); });
@@ -138,4 +138,4 @@ bool is_shared(std::string_view text, std::string_view array) {
   return std::ranges::any_of(whole_words(text, array), [&](size_t at) { return declares_shared(text, at); });
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 bool holds(std::string_view text, const std::set<std::string>& names);
 /// Position of the first character from `at` on that is not blank; the text's end if there is none.
@@ -53,4 +53,4 @@ std::vector<Subscript> subscripts(std::string_view text);
 /// The text declares the name with __shared__.
 bool is_shared(std::string_view text, std::string_view array);
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -3,7 +3,7 @@
 
 #include <sqlite3.h>
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 constexpr int kBusyMilliseconds = 5000;  ///< `report` may read while `tune` writes.
@@ -97,4 +97,4 @@ Status Database::transaction(const std::function<Status()>& work) {
   return status;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -12,7 +12,7 @@
 struct sqlite3;
 struct sqlite3_stmt;
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 class Statement {
  public:
@@ -59,4 +59,4 @@ class Database {
   Mode mode_ = Mode::ReadOnly;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

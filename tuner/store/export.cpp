@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 constexpr int kHashDigits = 12;  ///< Enough to distinguish a run's sources.
@@ -149,4 +149,4 @@ Result<Json> export_run(const Run& run, const std::string& format) {
   return usage_error("'" + format + "' is not an export format; there are t4, cachefile and json");
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

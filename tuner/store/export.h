@@ -4,9 +4,9 @@
 #pragma once
 #include "tuner/store/run.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 /// format: t4 | cachefile | json.
 Result<Json> export_run(const Run& run, const std::string& format);
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

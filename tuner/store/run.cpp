@@ -26,7 +26,7 @@
 #include "core/model/kernel_key.h"
 #include "tuner/store/database.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 constexpr uint32_t kApplicationId = 0x4b4c524e;  // "KLRN"
@@ -443,4 +443,4 @@ Result<std::optional<RunTrial>> Run::best(bool applicable_only) const {
   return best ? std::optional(*best) : std::nullopt;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -13,7 +13,7 @@
 #include "core/model/launch/geometry.h"
 #include "core/model/verdict.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 /// In format 1 a verdict's figures were numbers by name, in one object; candidates had a note and no steps; there was
 /// no TunedKernel.
@@ -141,4 +141,4 @@ const RunTrial* best_of(const Trials& trials, bool applicable_only) {
   return shortest_patch(*best, rivals, original);
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -24,7 +24,7 @@ void* operator new(size_t size) {
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 using RunStore = Run;  // testing::Test has a private Run of its own.
@@ -91,4 +91,4 @@ TEST(TuningCost, OfAVerdictDoesNotGrowWithTheHistory) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::tuner

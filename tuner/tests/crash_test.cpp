@@ -12,7 +12,7 @@
 #include "tuner/tests/fakes/mep_folder.h"
 #include "tuner/tuner.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 /// Starts the slow tuner, kills it after it has announced `lines` stored candidates; returns the last announced count.
@@ -72,4 +72,4 @@ TEST(KilledTuner, FinishesTheSameRunAfterwards) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::tuner

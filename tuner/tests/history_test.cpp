@@ -6,7 +6,7 @@
 
 #include "tuner/tests/fakes/fake_evaluator.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 TEST(History, DoesNotConfirmEqualCodeTwice) {
@@ -60,4 +60,4 @@ TEST(History, OrdersHopefulsByWhatNoiseMayHide) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::tuner

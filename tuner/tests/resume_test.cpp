@@ -9,7 +9,7 @@
 #include "tuner/tests/fakes/fake_time.h"
 #include "tuner/tests/fakes/tuner_fixture.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 using testing::HasSubstr;
@@ -113,4 +113,4 @@ TEST_F(Resume, RefusesToResumeOnAChangedMep) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::tuner

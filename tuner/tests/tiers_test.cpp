@@ -9,7 +9,7 @@
 #include "tuner/tests/fakes/mep_folder.h"
 #include "tuner/tuner.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 using testing::HasSubstr;
@@ -81,4 +81,4 @@ TEST(Tiers, StackSourceParametersAndFlagsInOneRun) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::tuner

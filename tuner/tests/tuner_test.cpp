@@ -10,7 +10,7 @@
 #include "tuner/tests/fakes/fake_time.h"
 #include "tuner/tests/fakes/tuner_fixture.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 using testing::HasSubstr;
@@ -516,4 +516,4 @@ TEST_F(TunerTest, ReportsProgressAtEveryVerdict) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -7,7 +7,7 @@
 #include "core/compiler/nvcc_image.h"
 #include "core/compiler/paths.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 namespace {
 
 TEST(FileMark, IsWhatNvccHidesInNamesThatAreLocalToAFile) {
@@ -127,4 +127,4 @@ TEST_F(CaptureJoinTest, GoesByTheLayoutOfParameters) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::extractor

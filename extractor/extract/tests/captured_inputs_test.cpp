@@ -9,7 +9,7 @@
 #include "core/tests/expression_literal.h"
 #include "extractor/extract/synthetic_inputs.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 namespace {
 
 using ::testing::HasSubstr;
@@ -355,4 +355,4 @@ TEST(SyntheticInputs, LaysArgumentsOutAndLabelsThem) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::extractor

@@ -14,7 +14,7 @@
 #include "core/tests/slot_folder.h"
 #include "extractor/scan/scan.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 namespace {
 
 using ::testing::AllOf;
@@ -423,4 +423,4 @@ TEST_F(ExtractTest, SaysWhichFilesAreOneProgramOnlyInTheMep) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::extractor

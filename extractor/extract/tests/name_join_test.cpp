@@ -12,7 +12,7 @@
 #include "core/compiler/paths.h"
 #include "core/model/kernel_key.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 namespace {
 
 namespace fs = std::filesystem;
@@ -219,4 +219,4 @@ TEST_F(NameJoinTest, NoKernelIsKnownToOneCompilerOnly) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::extractor

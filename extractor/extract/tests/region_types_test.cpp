@@ -6,7 +6,7 @@
 #include <cstring>
 #include <map>
 
-namespace kernelift {
+namespace kernelift::extractor {
 namespace {
 
 /// One launch; images are told apart by their chunk.
@@ -193,4 +193,4 @@ TEST(ElementOf, KnowsVectorsStructuresArraysAndPointers) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::extractor

@@ -9,7 +9,7 @@
 
 #include "extractor/record/cpu/recorder.h"
 
-namespace kernelift {
+namespace kernelift::record {
 namespace {
 
 const kl_runtime_view* view = nullptr;
@@ -56,7 +56,7 @@ void shutdown() {
 constexpr kl_recorder kHooks = {KL_RECORD_HOOKS_VERSION, launch_begin, launch_end, shutdown};
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::record
 
 extern "C" __attribute__((visibility("default"))) const kl_recorder* kernelift_recorder_attach(
     const kl_runtime_view* view) {

@@ -8,7 +8,7 @@
 #include "core/model/kernel_key.h"
 #include "core/toolchain/fat_blob.h"
 
-namespace kernelift {
+namespace kernelift::record {
 namespace {
 
 constexpr uint64_t kCheckEvery = 1024;                    ///< Launches between two looks at the clock.
@@ -229,4 +229,4 @@ void Recorder::finish() {
   write_manifest(true);
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::record

@@ -17,7 +17,7 @@
 #include "extractor/record/profile.h"
 #include "extractor/record/reach.h"
 
-namespace kernelift {
+namespace kernelift::record {
 
 class Recorder {
  public:
@@ -59,4 +59,4 @@ class Recorder {
   double own_seconds_ = 0;  ///< Spent on looking, images and files: not the application's time.
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::record

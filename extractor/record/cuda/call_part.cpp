@@ -5,7 +5,7 @@
 #include "extractor/record/cuda/launch.h"
 #include "extractor/record/cuda/memory/allocations.h"
 
-namespace kernelift {
+namespace kernelift::record {
 
 CallPart part_of(CUpti_CallbackId cbid, std::string_view name) {
   auto begins = [&](std::string_view with) { return name.substr(0, with.size()) == with; };
@@ -30,4 +30,4 @@ CallPart part_of(CUpti_CallbackId cbid, std::string_view name) {
   return CallPart::None;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::record

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace kernelift {
+namespace kernelift::record {
 
 enum class CallPart : uint8_t {
   None,
@@ -24,4 +24,4 @@ enum class CallPart : uint8_t {
 /// By CUPTI's number and name of the call.
 CallPart part_of(CUpti_CallbackId cbid, std::string_view name);
 
-}  // namespace kernelift
+}  // namespace kernelift::record

@@ -14,7 +14,7 @@
 #include "extractor/record/cuda/own_thread.h"
 #include "extractor/record/cuda/quiet/signals.h"
 
-namespace kernelift {
+namespace kernelift::record {
 namespace {
 
 constexpr auto kPatience = std::chrono::seconds(2);  ///< How long a process's end may be held up for a last kernel.
@@ -586,4 +586,4 @@ void CudaRecorder::let_go(const std::string& why) {
   if (inside) gate_.leave();
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::record

@@ -17,7 +17,7 @@
 #include "extractor/record/cuda/snapshot.h"
 #include "extractor/record/cuda/taking.h"
 
-namespace kernelift {
+namespace kernelift::record {
 
 class CudaRecorder {
  public:
@@ -122,4 +122,4 @@ class CudaRecorder {
   double own_seconds_ = 0;          ///< With its waits for the device, which are the application's.
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::record

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string_view>
 
-namespace kernelift {
+namespace kernelift::record {
 
 std::string device_text(const CudaDriver& driver, int ordinal) {
   CUdevice device = 0;
@@ -29,4 +29,4 @@ std::string device_text(const CudaDriver& driver, int ordinal) {
   return "cuda:" + std::string(name) + ":sm_" + std::to_string(major * 10 + minor) + ":" + text;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::record

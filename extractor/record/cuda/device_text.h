@@ -5,8 +5,8 @@
 
 #include "core/toolchain/cuda_driver.h"
 
-namespace kernelift {
+namespace kernelift::record {
 
 std::string device_text(const CudaDriver& driver, int ordinal);
 
-}  // namespace kernelift
+}  // namespace kernelift::record

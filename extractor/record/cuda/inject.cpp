@@ -9,7 +9,7 @@
 #include "extractor/record/cuda/cuda_recorder.h"
 #include "extractor/record/cuda/own_thread.h"
 
-namespace kernelift {
+namespace kernelift::record {
 namespace {
 
 CudaRecorder* recorder = nullptr;  ///< Never deleted: the process may end in the middle of anything.
@@ -42,7 +42,7 @@ void attach() {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::record
 
 extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   int saved = errno;

@@ -5,7 +5,7 @@
 
 #include "core/model/kernel_key.h"
 
-namespace kernelift {
+namespace kernelift::record {
 namespace {
 
 /// Every parameter's place, by whichever of the two questions the handle answers.
@@ -116,4 +116,4 @@ std::vector<CudaKernel*> KernelTable::all() const {
   return list;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::record

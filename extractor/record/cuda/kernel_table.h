@@ -16,7 +16,7 @@
 #include "extractor/record/cuda/memory/modules.h"
 #include "extractor/record/instance_chooser.h"
 
-namespace kernelift {
+namespace kernelift::record {
 
 struct CudaKernel {
   std::string key, mangled;
@@ -64,4 +64,4 @@ class KernelTable {
   std::set<std::string> passed_over_;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::record

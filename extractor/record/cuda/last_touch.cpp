@@ -5,7 +5,7 @@
 
 #include "extractor/record/reach.h"
 
-namespace kernelift {
+namespace kernelift::record {
 namespace {
 
 constexpr char copied_or_filled = 0;
@@ -43,4 +43,4 @@ void LastTouch::make_room() {
   if (last_.size() >= kMost) last_.clear();
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::record

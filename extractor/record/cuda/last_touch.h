@@ -10,7 +10,7 @@
 
 #include "extractor/record/instance_chooser.h"
 
-namespace kernelift {
+namespace kernelift::record {
 
 class LastTouch {
  public:
@@ -28,4 +28,4 @@ class LastTouch {
   std::unordered_map<uint64_t, const void*> last_;  ///< A kernel; a mark for a copy or fill; null: not known.
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::record

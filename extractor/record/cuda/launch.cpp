@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace kernelift {
+namespace kernelift::record {
 namespace {
 
 #define KL_CBID(name) CUPTI_DRIVER_TRACE_CBID_##name
@@ -186,4 +186,4 @@ Result<std::vector<std::byte>> pack_arguments(const CudaLaunch& launch, const st
   return bytes;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::record

@@ -12,7 +12,7 @@
 
 #include "core/model/capture.h"
 
-namespace kernelift {
+namespace kernelift::record {
 
 struct CudaLaunch {
   CUfunction handle = nullptr;  ///< May be a CUkernel: the runtime passes those.
@@ -43,4 +43,4 @@ LaunchSettings decode_settings(uint32_t cbid, const CudaLaunch& launch);
 /// The argument bytes as the device sees them: gathered from the pointers of kernelParams, or copied from `extra`.
 Result<std::vector<std::byte>> pack_arguments(const CudaLaunch& launch, const std::vector<Parameter>& layout);
 
-}  // namespace kernelift
+}  // namespace kernelift::record

@@ -8,7 +8,7 @@
 #include <system_error>
 #include <thread>
 
-namespace kernelift {
+namespace kernelift::record {
 
 /// True on a thread while what it asks of the driver is our doing, not the application's.
 inline bool& our_own_call() {
@@ -63,4 +63,4 @@ bool start_own_thread(Work work) {
   return started;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::record

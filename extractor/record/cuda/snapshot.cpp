@@ -6,7 +6,7 @@
 #include "core/base/bytes.h"
 #include "core/model/kernel_key.h"
 
-namespace kernelift {
+namespace kernelift::record {
 namespace {
 
 constexpr uint64_t kLowestAddress = 1 << 16, kHighestAddress = uint64_t(1) << 56;
@@ -201,4 +201,4 @@ Status Snapshots::after(CUcontext context, CapturedInstance& instance) {
   return done();
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::record

@@ -11,7 +11,7 @@
 #include "extractor/record/cuda/memory/allocations.h"
 #include "extractor/record/cuda/memory/device_copies.h"
 
-namespace kernelift {
+namespace kernelift::record {
 
 class Snapshots {
  public:
@@ -57,4 +57,4 @@ class Snapshots {
   std::unordered_map<std::string, Image> codes_;  ///< Stored machine code, by its hash.
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::record

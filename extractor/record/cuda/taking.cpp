@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
-namespace kernelift {
+namespace kernelift::record {
 namespace {
 
 constexpr auto kPatience = std::chrono::seconds(2);  ///< How long the application may be held up for one image.
@@ -103,4 +103,4 @@ void Taking::abandoned(CudaKernel& kernel, const std::string& what, const std::s
   off_ = true;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::record

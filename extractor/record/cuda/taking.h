@@ -11,7 +11,7 @@
 #include "extractor/record/cuda/quiet/stillness.h"
 #include "extractor/record/cuda/snapshot.h"
 
-namespace kernelift {
+namespace kernelift::record {
 
 class Taking {
  public:
@@ -58,4 +58,4 @@ class Taking {
   std::atomic<bool> off_{false};
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::record

@@ -9,7 +9,7 @@
 #include <memory_resource>
 #include <new>
 
-namespace kernelift {
+namespace kernelift::record {
 namespace {
 
 constexpr size_t kHeader = alignof(std::max_align_t);  ///< Before each block: its size.
@@ -76,4 +76,4 @@ void own_free(void* memory) noexcept {
   pool().deallocate(block, whole(*reinterpret_cast<size_t*>(block)), kHeader);
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::record

@@ -5,11 +5,11 @@
 #pragma once
 #include <cstddef>
 
-namespace kernelift {
+namespace kernelift::record {
 
 /// Aligned for any type that asks for no more than 16 bytes. Null: no memory.
 void* own_allocate(size_t bytes) noexcept;
 /// Of own_allocate, or null.
 void own_free(void* memory) noexcept;
 
-}  // namespace kernelift
+}  // namespace kernelift::record

@@ -10,7 +10,7 @@ void* operator new(size_t bytes) {
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
-namespace kernelift {
+namespace kernelift::record {
 namespace {
 
 using ::testing::HasSubstr;
@@ -240,4 +240,4 @@ TEST_F(CudaGraphsTest, HoldsNobodyUpIfMemoryRunsOutWhileAGraphIsRunInParts) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::record

@@ -21,7 +21,7 @@
 // Not in the namespace: CUPTI's structures are C.
 #include <cupti.h>
 
-namespace kernelift {
+namespace kernelift::record {
 namespace {
 
 using ::testing::ElementsAre;
@@ -408,4 +408,4 @@ TEST(Detour, IsToldOnceBeforeTheNextCallAndPassesAllArguments) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::record

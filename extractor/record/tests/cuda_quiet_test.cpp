@@ -9,7 +9,7 @@
 #include "extractor/record/cuda/quiet/signals.h"
 #include "extractor/record/cuda/quiet/stillness.h"
 
-namespace kernelift {
+namespace kernelift::record {
 namespace {
 
 using namespace std::chrono_literals;
@@ -196,4 +196,4 @@ TEST(Stillness, TellsThreadsThatCaptureTheirOwnStreamsApart) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::record

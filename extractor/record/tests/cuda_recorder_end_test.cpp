@@ -7,7 +7,7 @@
 
 #include "extractor/record/tests/cuda_recorder_rig.h"
 
-namespace kernelift {
+namespace kernelift::record {
 namespace {
 
 using ::testing::HasSubstr;
@@ -257,4 +257,4 @@ TEST_F(CudaRecorderEndTest, SaysWhyAProcessWithAProfilerOfItsOwnIsNotRecorded) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::record

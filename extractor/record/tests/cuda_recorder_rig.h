@@ -10,7 +10,7 @@
 #include "extractor/record/cuda/cuda_recorder.h"
 #include "extractor/record/tests/fake_graph.h"
 
-namespace kernelift {
+namespace kernelift::record {
 
 namespace fs = std::filesystem;
 
@@ -195,4 +195,4 @@ class CudaRecorderTest : public ::testing::Test {
   CUcontext context_ = reinterpret_cast<CUcontext>(8);
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::record

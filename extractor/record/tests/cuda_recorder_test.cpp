@@ -3,7 +3,7 @@
 
 #include "extractor/record/tests/cuda_recorder_rig.h"
 
-namespace kernelift {
+namespace kernelift::record {
 namespace {
 
 using ::testing::HasSubstr;
@@ -400,4 +400,4 @@ TEST_F(CudaRecorderTest, NoStreamIsDestroyedWhileAnImageIsTaken) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::record

@@ -7,7 +7,7 @@
 
 #include "core/toolchain/cuda_driver.h"
 
-namespace kernelift {
+namespace kernelift::record {
 
 inline constexpr const char* kName = "_Z3addPii";  ///< Of the only kernel.
 
@@ -99,4 +99,4 @@ inline void add_graphs(CudaDriver& driver) {
   };
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::record

@@ -12,7 +12,7 @@
 #include "extractor/record/cuda/cupti/find_cupti.h"
 #include "extractor/record/record_run.h"
 
-namespace kernelift {
+namespace kernelift::record {
 namespace {
 
 using ::testing::AnyOf;
@@ -459,4 +459,4 @@ TEST_F(GpuRecorder, TwoInstancesOfUnchangedMemoryTakeHardlyMoreThanOne) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::record

@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-namespace kernelift {
+namespace kernelift::record {
 namespace {
 
 Geometry grid(uint32_t blocks) { return {{blocks, 1, 1}, {128, 1, 1}, 0, false}; }
@@ -217,4 +217,4 @@ TEST(InstanceChooser, NamesInstancesThatMadeRoom) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::record

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-namespace kernelift {
+namespace kernelift::record {
 namespace {
 
 struct Block {
@@ -92,4 +92,4 @@ TEST(OwnHeap, ServesAForkedChildWhateverOtherThreadsWereDoing) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::record

@@ -8,7 +8,7 @@
 
 #include "extractor/record/config.h"
 
-namespace kernelift {
+namespace kernelift::record {
 namespace {
 
 /// Of the application: 256 KiB of stack are what some give their threads.
@@ -79,4 +79,4 @@ TEST(MergeProfiles, JoinsOneKernelOfTwoModules) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::record

@@ -5,7 +5,7 @@
 
 #include "extractor/record/tests/fake_runtime.h"
 
-namespace kernelift {
+namespace kernelift::record {
 namespace {
 
 using ::testing::ElementsAre;
@@ -165,4 +165,4 @@ TEST_F(ReachTest, PointerOffsetsDoNotOverlap) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::record

@@ -14,7 +14,7 @@
 #include "extractor/record/cuda/cupti/find_cupti.h"
 #include "extractor/record/hot_list.h"
 
-namespace kernelift {
+namespace kernelift::record {
 namespace {
 
 using ::testing::HasSubstr;
@@ -361,4 +361,4 @@ TEST(HotList, AlignsColumnsAndSumsUpTheTail) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::record

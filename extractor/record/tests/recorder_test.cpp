@@ -14,7 +14,7 @@
 #include "core/base/process.h"
 #include "extractor/record/tests/fake_runtime.h"
 
-namespace kernelift {
+namespace kernelift::record {
 namespace {
 
 using ::testing::HasSubstr;
@@ -262,4 +262,4 @@ TEST_F(RecorderTest, CostsLessThanAMicrosecondPerUnmatchedLaunch) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::record

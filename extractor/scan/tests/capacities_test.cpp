@@ -4,11 +4,11 @@
 #include "extractor/scan/scan.h"
 #include "extractor/source/tests/test_app.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 namespace {
 
-using kernelift::testing::knob;
-using kernelift::testing::TestApp;
+using kernelift::extractor::apps::knob;
+using kernelift::extractor::apps::TestApp;
 
 /// How M, an extent in a kernel with this body, may be changed: "grows" (only), "free" or "no knob". The kernel is
 /// launched with blocks of `block` threads.
@@ -106,4 +106,4 @@ TEST(Capacities, AreFreeIfTheLaunchTakesItsBlockSizeFromThem) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::extractor

@@ -4,11 +4,11 @@
 #include "extractor/scan/scan.h"
 #include "extractor/source/tests/test_app.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 namespace {
 
-using kernelift::testing::knob;
-using kernelift::testing::TestApp;
+using kernelift::extractor::apps::knob;
+using kernelift::extractor::apps::TestApp;
 
 /// How K may be changed in a kernel with this body: "divides" (to divisors only), "free" or "no knob". The kernel is
 /// launched with blocks of `block` threads.
@@ -88,4 +88,4 @@ TEST(ChunkSizes, AreFreeIfEachElementIsBoundsChecked) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::extractor

@@ -6,11 +6,11 @@
 #include "extractor/scan/scan.h"
 #include "extractor/source/tests/test_app.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 namespace {
 
-using kernelift::testing::knob;
-using kernelift::testing::TestApp;
+using kernelift::extractor::apps::knob;
+using kernelift::extractor::apps::TestApp;
 
 TEST(KnobUses, ConstantsThatOnlyEnterValuesAreNoKnobs) {
   TestApp app;
@@ -170,4 +170,4 @@ TEST(KnobUses, ABlockSizeThatDataAreComparedWithIsNoKnob) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::extractor

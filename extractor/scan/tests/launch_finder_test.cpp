@@ -6,11 +6,11 @@
 #include "core/tests/expression_literal.h"
 #include "extractor/source/tests/test_app.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 namespace {
 
-using kernelift::testing::only;
-using kernelift::testing::TestApp;
+using kernelift::extractor::apps::only;
+using kernelift::extractor::apps::TestApp;
 
 TEST(LaunchFinder, FollowsGeometryThroughLocalsHelpersAndMacros) {
   TestApp app;
@@ -336,4 +336,4 @@ void run(int n) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::extractor

@@ -5,11 +5,11 @@
 
 #include "extractor/source/tests/test_app.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 namespace {
 
-using kernelift::testing::only;
-using kernelift::testing::TestApp;
+using kernelift::extractor::apps::only;
+using kernelift::extractor::apps::TestApp;
 
 /// One line per structure, such as "View<double> 16 byte: 0 double".
 std::string records_of(const std::string& text) {
@@ -135,4 +135,4 @@ void run() { k<<<1, 1>>>(0, 0, 0, 0, 0, 0, 0, 0); }
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::extractor

@@ -9,12 +9,12 @@
 #include "core/tests/expression_literal.h"
 #include "extractor/source/tests/test_app.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 namespace {
 
-using kernelift::testing::knob;
-using kernelift::testing::only;
-using kernelift::testing::TestApp;
+using kernelift::extractor::apps::knob;
+using kernelift::extractor::apps::only;
+using kernelift::extractor::apps::TestApp;
 
 TEST(Scan, FindsEveryLaunchedInstanceOfATemplate) {
   TestApp app;
@@ -283,4 +283,4 @@ TEST(Scan, LosesOnlyTheUnitThatCrashesTheParser) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::extractor

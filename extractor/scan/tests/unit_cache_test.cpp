@@ -10,12 +10,12 @@
 
 #include "extractor/source/tests/test_app.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 namespace {
 
 namespace fs = std::filesystem;
-using kernelift::testing::knob;
-using kernelift::testing::TestApp;
+using kernelift::extractor::apps::knob;
+using kernelift::extractor::apps::TestApp;
 
 std::vector<fs::path> files_in(const fs::path& folder) {
   std::vector<fs::path> files;
@@ -201,4 +201,4 @@ TEST_F(ScanAgain, ReusesTheUnitsThatAStoppedScanHadFinished) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::extractor

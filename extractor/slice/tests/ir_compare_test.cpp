@@ -10,7 +10,7 @@
 
 #include "extractor/slice/ir_closure.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 namespace {
 
 const char* const kKernel = R"(
@@ -154,4 +154,4 @@ define ptx_kernel void @other() { ret void })",
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::extractor

@@ -5,7 +5,7 @@
 #include "extractor/slice/slice.h"
 #include "extractor/source/tests/test_app.h"
 
-namespace kernelift::testing {
+namespace kernelift::extractor::apps {
 
 inline Slice slice_of(const ScanIndex& index, const ScannedKernel& kernel) {
   auto slice = slice_kernel(index, kernel);
@@ -51,4 +51,4 @@ inline void expect_original_lines(const Slice& slice) {
   }
 }
 
-}  // namespace kernelift::testing
+}  // namespace kernelift::extractor::apps

@@ -2,16 +2,16 @@
 #include "extractor/slice/proof.h"
 #include "extractor/slice/tests/slice_checks.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 namespace {
 
-using kernelift::testing::expect_original_lines;
-using kernelift::testing::expect_proven;
-using kernelift::testing::has;
-using kernelift::testing::only;
-using kernelift::testing::slice_of;
-using kernelift::testing::TestApp;
-using kernelift::testing::whole_unit_of;
+using kernelift::extractor::apps::expect_original_lines;
+using kernelift::extractor::apps::expect_proven;
+using kernelift::extractor::apps::has;
+using kernelift::extractor::apps::only;
+using kernelift::extractor::apps::slice_of;
+using kernelift::extractor::apps::TestApp;
+using kernelift::extractor::apps::whole_unit_of;
 
 TEST(SliceText, FollowsChainsOfMacrosWithTheirRedefinitions) {
   TestApp app;
@@ -199,4 +199,4 @@ TEST(SliceText, KeepsTheLineNumbersOfAssertions) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::extractor

@@ -4,10 +4,10 @@
 #include "extractor/slice/slice.h"
 #include "extractor/source/tests/test_app.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 namespace {
 
-using kernelift::testing::TestApp;
+using kernelift::extractor::apps::TestApp;
 
 TEST(SliceUnit, TakesAKernelFromTheCompileOfItsFileThatHasIt) {
   TestApp app;
@@ -67,4 +67,4 @@ void go(float* x) { k<<<1, 32>>>(x); }
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::extractor

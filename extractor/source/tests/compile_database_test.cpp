@@ -3,10 +3,10 @@
 
 #include "extractor/source/tests/test_app.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 namespace {
 
-using kernelift::testing::TestApp;
+using kernelift::extractor::apps::TestApp;
 
 TEST(CompileDatabase, FindsGpuUnitsByCommandNotBySuffix) {
   TestApp app;
@@ -101,4 +101,4 @@ TEST(CompileDatabase, DamageGivesAClearErrorOrFewerUnitsNeverACrash) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::extractor

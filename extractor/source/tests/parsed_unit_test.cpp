@@ -5,11 +5,11 @@
 #include "extractor/source/source_items.h"
 #include "extractor/source/tests/test_app.h"
 
-namespace kernelift {
+namespace kernelift::extractor {
 namespace {
 
-using kernelift::testing::only;
-using kernelift::testing::TestApp;
+using kernelift::extractor::apps::only;
+using kernelift::extractor::apps::TestApp;
 
 struct Observed {
   std::vector<std::string> includes;  ///< Each with the chain of files that include it.
@@ -96,4 +96,4 @@ TEST(ParsedUnit, GivesScansTheSameMacrosWithPrecompiledHeaders) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::extractor

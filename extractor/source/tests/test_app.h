@@ -14,7 +14,7 @@
 #include "extractor/scan/scan.h"
 #include "extractor/source/parsed_unit.h"
 
-namespace kernelift::testing {
+namespace kernelift::extractor::apps {
 
 class TestApp {
  public:
@@ -94,4 +94,4 @@ inline const Knob* knob(const ScanIndex& index, const std::string& name) {
   return nullptr;
 }
 
-}  // namespace kernelift::testing
+}  // namespace kernelift::extractor::apps

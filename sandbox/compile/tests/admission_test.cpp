@@ -3,7 +3,7 @@
 
 #include "sandbox/compile/compile_pool.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 class AdmissionTest : public testing::Test {
@@ -114,4 +114,4 @@ TEST_F(AdmissionTest, NamesFileAndLine) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

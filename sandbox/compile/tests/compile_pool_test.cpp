@@ -15,7 +15,7 @@
 #include "core/compiler/nvjitlink.h"
 #include "core/compiler/tests/warm_front_end.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 [[maybe_unused]] auto* const warm = testing::AddGlobalTestEnvironment(new WarmFrontEnd(WarmFrontEnd::Place::Anywhere));
@@ -327,4 +327,4 @@ TEST(CompileMessage, SurvivesEveryTruncationAndFlip) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -10,7 +10,7 @@
 #include "core/toolchain/device_arguments.h"
 #include "sandbox/jail/landlock.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 using ::testing::Contains;
@@ -165,4 +165,4 @@ TEST_F(NvccImageTest, TranslatesFlagsOfClang) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -17,7 +17,7 @@
 #include "sandbox/device/cpu/cpu_device.h"
 #include "sandbox/device/host_kernels.h"
 
-namespace kernelift::confined {
+namespace kernelift::sandbox::confined {
 namespace {
 
 using cpu::LaunchFault;
@@ -320,4 +320,4 @@ void serve(Channel channel, Descriptor done, ControlCell* cell, const Inheritanc
   _exit(0);
 }
 
-}  // namespace kernelift::confined
+}  // namespace kernelift::sandbox::confined

@@ -12,7 +12,7 @@
 #include "sandbox/jail/channel.h"
 #include "sandbox/jail/jail.h"
 
-namespace kernelift::confined {
+namespace kernelift::sandbox::confined {
 
 /// Frames. Load: image number. Run: an encoded program. Prepare: one that is run when ControlCell::go says so. Answers:
 /// Loaded and Ran with a fault first; Prepared, empty unless it failed already.
@@ -71,4 +71,4 @@ std::optional<RunRequest> decode(std::string_view bytes);
 /// Executes a step that is no launch of an image: a copy, a fill, or one of the host kernels.
 void execute_on_host(const DeviceProgram::Step& step);
 
-}  // namespace kernelift::confined
+}  // namespace kernelift::sandbox::confined

@@ -17,7 +17,7 @@
 
 #include "sandbox/jail/cpu_time_limit.h"
 
-namespace kernelift::confined {
+namespace kernelift::sandbox::confined {
 namespace {
 
 constexpr uint64_t kLargestReply = 16 << 20;
@@ -203,4 +203,4 @@ DeviceOutcome ChildProcess::post_mortem(Arrival how, std::chrono::milliseconds l
                WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "exit code " + std::to_string(WEXITSTATUS(status)));
 }
 
-}  // namespace kernelift::confined
+}  // namespace kernelift::sandbox::confined

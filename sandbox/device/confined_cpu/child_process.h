@@ -14,7 +14,7 @@
 #include "sandbox/device/confined_cpu/child.h"
 #include "sandbox/device/device.h"
 
-namespace kernelift::confined {
+namespace kernelift::sandbox::confined {
 
 class ChildProcess {
  public:
@@ -51,4 +51,4 @@ class ChildProcess {
   pid_t pid_ = -1;
 };
 
-}  // namespace kernelift::confined
+}  // namespace kernelift::sandbox::confined

@@ -20,7 +20,7 @@
 #include "sandbox/device/host_kernels.h"
 #include "sandbox/device/late_writes.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 using namespace confined;
@@ -433,4 +433,4 @@ Result<std::unique_ptr<Device>> open_confined_cpu(const ConfinedCpuOptions& opti
 
 void prepare_for_confined_cpu() { cpu::open_image_libraries(); }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -14,7 +14,7 @@
 
 #include "sandbox/device/device.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 struct ConfinedCpuOptions {
   unsigned threads = 0;                ///< Cores that a kernel may use; 0: all.
@@ -30,4 +30,4 @@ Result<std::unique_ptr<Device>> open_confined_cpu(const ConfinedCpuOptions& opti
 /// Opens what images need beyond this process, before any child is confined.
 void prepare_for_confined_cpu();
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 constexpr uint64_t kPiece = 2 << 20;  ///< Granule of the driver's mappings, in bytes.
@@ -127,4 +127,4 @@ Result<DeviceMemory> AddressSpace::place(uint64_t address, uint64_t bytes) {
   return memory;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

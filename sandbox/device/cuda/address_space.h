@@ -8,7 +8,7 @@
 #include "core/toolchain/cuda_driver.h"
 #include "sandbox/device/device.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 inline constexpr uint64_t kReservationBlock = 32 << 20;
 
@@ -34,4 +34,4 @@ class AddressSpace : public std::enable_shared_from_this<AddressSpace> {
   std::shared_ptr<const bool> lost_;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

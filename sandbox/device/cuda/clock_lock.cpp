@@ -12,7 +12,7 @@
 #include <csignal>
 #include <cstring>
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 constexpr int kCheckEvery = 100;  // Milliseconds between checks of the parent.
@@ -74,4 +74,4 @@ Result<std::unique_ptr<ClockLock>> lock_clocks(bool wanted, const std::string& d
   return ClockLock::take(control);
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -10,7 +10,7 @@
 
 #include "core/base/result.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 class ClockControl {
  public:
@@ -44,4 +44,4 @@ class ClockLock {
 /// For `--lock-clocks`: nullptr if not `wanted`.
 Result<std::unique_ptr<ClockLock>> lock_clocks(bool wanted, const std::string& device);
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

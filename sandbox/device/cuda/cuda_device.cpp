@@ -15,7 +15,7 @@
 #include "sandbox/device/cuda/judging_image.h"
 #include "sandbox/device/cuda/nvml/clock_monitor.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 constexpr size_t kLogBytes = 8 << 10;
@@ -441,4 +441,4 @@ Result<std::unique_ptr<Device>> open_cuda_device(const CudaDeviceOptions& option
   return std::unique_ptr<Device>(std::move(device));
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

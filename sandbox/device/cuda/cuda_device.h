@@ -6,7 +6,7 @@
 
 #include "sandbox/device/device.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 struct CudaDeviceOptions {
   int ordinal = 0;
@@ -22,4 +22,4 @@ struct CudaDeviceOptions {
 /// An Error says what is missing: the driver, the GPU, or (if built without NVIDIA's headers) support for NVIDIA GPUs.
 Result<std::unique_ptr<Device>> open_cuda_device(const CudaDeviceOptions& options);
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

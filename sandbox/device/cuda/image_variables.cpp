@@ -3,7 +3,7 @@
 
 #include <regex>
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 std::vector<CubinVariable> variables_of_ptx(std::string_view text) {
@@ -32,4 +32,4 @@ Result<std::vector<CubinVariable>> variables_of_image(std::string_view image) {
   return std::move(symbols.variables);
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

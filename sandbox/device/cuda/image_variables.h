@@ -5,9 +5,9 @@
 
 #include "core/toolchain/cubin.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 /// From a cubin's symbol table, or from the .global and .const declarations of PTX text. An Error says what is damaged.
 Result<std::vector<CubinVariable>> variables_of_image(std::string_view image);
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -3,7 +3,7 @@
 
 #include <map>
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 constexpr unsigned char kPtx[] = {
@@ -21,4 +21,4 @@ std::string_view judging_cubin(const std::string& arch) {
   return found == kCubins.end() ? std::string_view() : found->second;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

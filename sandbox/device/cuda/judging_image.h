@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 /// PTX text for sm_75 and newer.
 std::string_view judging_ptx();
@@ -11,4 +11,4 @@ std::string_view judging_ptx();
 /// translating PTX costs every runner's process a quarter of a second.
 std::string_view judging_cubin(const std::string& arch);
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -3,7 +3,7 @@
 
 #include "sandbox/device/cuda/clock_lock.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 Result<std::unique_ptr<Device>> open_cuda_device(const CudaDeviceOptions&) {
   return environment_error(
@@ -15,4 +15,4 @@ Result<ClockControlFactory> nvml_clock_control(const std::string&) {
   return environment_error("this Kernelift was built without CUDA's headers and cannot lock the clocks of NVIDIA GPUs");
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -8,7 +8,7 @@
 #include "sandbox/device/host_kernels.h"
 #include "sandbox/device/late_writes.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 constexpr uint64_t kPage = 4096;
@@ -148,4 +148,4 @@ DeviceClocks FakeDevice::clocks() {
   return now;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -10,7 +10,7 @@
 #include "core/model/launch/limits.h"
 #include "sandbox/device/device.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 struct FakeCall {
   Geometry geometry;
@@ -84,4 +84,4 @@ class FakeDevice : public Device {
   bool lost_ = false;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

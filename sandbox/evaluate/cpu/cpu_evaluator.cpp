@@ -11,7 +11,7 @@
 #include "sandbox/evaluate/cpu/cpu_runners.h"
 #include "sandbox/evaluate/cuda/cuda_evaluator.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 /// The queue's era in memory that the runners' fork server inherits.
 struct CpuEvaluator::SharedEra {
@@ -215,4 +215,4 @@ Result<std::unique_ptr<Evaluator>> make_evaluator(const Mep& mep, const std::fil
   return CpuEvaluator::create(mep, folder, options);
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -11,7 +11,7 @@
 #include "sandbox/evaluate/evaluation_queue.h"
 #include "sandbox/evaluate/runner/runner_process.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 class CpuEvaluator : public Evaluator {
  public:
@@ -66,4 +66,4 @@ class CpuEvaluator : public Evaluator {
   std::unique_ptr<EvaluationQueue> queue_;  ///< Destroyed first: its threads use all of the above.
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -3,7 +3,7 @@
 
 #include "sandbox/device/confined_cpu/confined_cpu.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 Result<std::unique_ptr<ForkServer>> cpu_runners(const Mep& mep, const std::filesystem::path& folder,
                                                 RunnerSettings settings, unsigned threads) {
@@ -13,4 +13,4 @@ Result<std::unique_ptr<ForkServer>> cpu_runners(const Mep& mep, const std::files
                                     {.device = open, .prepare = prepare_for_confined_cpu});
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

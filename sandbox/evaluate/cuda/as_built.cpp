@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 /// Who is within this share of the best may turn out better by another compiler.
@@ -101,4 +101,4 @@ BuildChoice::Worth BuildChoice::of(const Candidate& candidate, double speedup) {
   return ++behind_ % kSampled == 0 ? Worth::IfIdle : Worth::No;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -13,7 +13,7 @@
 #include "core/compiler/nvcc_image.h"
 #include "core/model/candidate.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 class AsBuilt {
  public:
@@ -66,4 +66,4 @@ class BuildChoice {
   uint64_t behind_ = 0;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

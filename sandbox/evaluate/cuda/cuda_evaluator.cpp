@@ -9,7 +9,7 @@
 #include "sandbox/device/cuda/counters/profile.h"
 #include "sandbox/device/cuda/cuda_device.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 /// What gains over clang's build of the original gains nothing for the application where that is the slower one, and it
@@ -435,4 +435,4 @@ ConfirmCost CudaEvaluator::confirm_cost() const {
   return {fresh ? 0 : calibration_seconds_.load(), confirm_seconds_ > 0 ? confirm_seconds_.load() : kGuessSeconds};
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -18,7 +18,7 @@
 #include "sandbox/evaluate/evaluation_queue.h"
 #include "sandbox/evaluate/runner/runner_process.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 /// "cuda", "cuda:1", "auto" → a GPU's ordinal; -1: all alike. An Error for anything else.
 Result<int> cuda_ordinal(const std::string& device);
@@ -133,4 +133,4 @@ class CudaEvaluator : public Evaluator {
   std::unique_ptr<EvaluationQueue> queue_;  ///< Goes first: its threads use all of the above.
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 RunnerSettings runner_settings(const ReplayOptions& options) {
   RunnerSettings settings;
@@ -92,4 +92,4 @@ Result<ReplayReport> replay_on_cuda(const std::filesystem::path& folder, const M
   return report;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -2,10 +2,10 @@
 #pragma once
 #include "sandbox/evaluate/cuda/cuda_evaluator.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 RunnerSettings runner_settings(const ReplayOptions& options);
 Result<ReplayReport> replay_on_cuda(const std::filesystem::path& folder, const Mep& mep, const ReplayOptions& options,
                                     OpenedGpu gpu);
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 bool BaselineReport::pass() const {
   return std::all_of(instances.begin(), instances.end(), [](auto& instance) { return instance.pass; });
@@ -119,4 +119,4 @@ Result<BaselineReport> baseline_report_from_json(const Json& from, const std::st
   });
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

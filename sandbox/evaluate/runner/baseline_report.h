@@ -9,7 +9,7 @@
 #include "core/model/mep.h"
 #include "sandbox/jail/channel.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 /// Launches longer than this are not repeated to observe varying results.
 inline constexpr double kSlowSeconds = 0.05;
@@ -73,4 +73,4 @@ std::string does_not_repeat(const std::string& buffer, uint64_t differing, uint6
 Json to_json(const BaselineReport& report);
 Result<BaselineReport> baseline_report_from_json(const Json& from, const std::string& where);
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 constexpr int kMostRounds = 11, kLeastRounds = 3, kLongRounds = 1;
@@ -228,4 +228,4 @@ Status Calibration::calibrate(const Original& original) {
   return done();
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

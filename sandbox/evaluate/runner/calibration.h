@@ -11,7 +11,7 @@
 #include "sandbox/evaluate/runner/tolerances.h"
 #include "sandbox/evaluate/runner/write_set.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 /// The builds of the original that a runner needs.
 struct Original {
@@ -58,4 +58,4 @@ class Calibration {
   std::chrono::milliseconds configured_limit_{0};  ///< The settings' limit before calibration changed it.
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -5,7 +5,7 @@
 #include "core/model/launch/limits.h"
 #include "sandbox/evaluate/runner/runner.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 /// The resource that limits the number of resident blocks per multiprocessor; empty if the maximum number of threads is
@@ -83,4 +83,4 @@ Result<KernelFacts> Runner::kernel_facts(const LaunchProfiler& profile) {
   return facts;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

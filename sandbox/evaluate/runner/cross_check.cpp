@@ -8,7 +8,7 @@
 
 #include "sandbox/evaluate/runner/runner.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 bool CrossCheck::agrees() const {
   constexpr double kShare = 0.1, kLeastSeconds = 1.5e-6;
@@ -80,4 +80,4 @@ Result<CrossCheck> Runner::cross_check(const KernelTracer& trace) {
   return check;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

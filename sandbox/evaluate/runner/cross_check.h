@@ -7,7 +7,7 @@
 
 #include "core/base/json.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 struct CrossCheck {
   std::string instance;                          ///< The instance that was launched.
@@ -24,4 +24,4 @@ struct CrossCheck {
 Json to_json(const CrossCheck& check);
 Result<CrossCheck> cross_check_from_json(const Json& from, const std::string& where);
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -9,7 +9,7 @@
 #include "core/model/verdict.h"
 #include "sandbox/jail/channel.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 /// An image and its launches. Without launches of its own (as the baseline) it is launched as recorded.
 struct RunnableCode {
@@ -45,4 +45,4 @@ struct Inquiry {
   bool against_application = false;  ///< Time against the application's own machine code.
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

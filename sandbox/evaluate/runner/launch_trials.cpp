@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <utility>
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 /// Long launches come a few at a time: not every program has one compared, but the first of a race has.
@@ -355,4 +355,4 @@ bool LaunchTrials::remembers(const LoadedCode& candidate, size_t instance, Verdi
   return true;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

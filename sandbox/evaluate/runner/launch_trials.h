@@ -19,7 +19,7 @@
 
 #include "sandbox/evaluate/runner/perturbed_inputs.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 /// Circumstances of one launch.
 struct Trial {
@@ -95,4 +95,4 @@ class LaunchTrials {
   std::vector<uint64_t> laid_;  ///< Per region: Trial::mix of what it holds.
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

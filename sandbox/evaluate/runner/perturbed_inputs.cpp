@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 constexpr uint64_t kLargestPerturbed = 256 << 20;  ///< Bytes; larger buffers are kept as recorded.
@@ -196,4 +196,4 @@ bool PerturbedInputs::verify(const LoadedCode& code, Verdict& verdict) {
   return true;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -6,7 +6,7 @@
 #include "sandbox/evaluate/runner/tolerances.h"
 #include "sandbox/evaluate/runner/write_set.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 class PerturbedInputs {
  public:
@@ -67,4 +67,4 @@ class PerturbedInputs {
   bool prepared_ = false;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -8,7 +8,7 @@
 
 #include "core/model/evaluator.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 using namespace std::chrono_literals;
@@ -291,4 +291,4 @@ bool Racing::time_all(const LoadedCode& candidate, const std::vector<TimedInstan
   return true;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

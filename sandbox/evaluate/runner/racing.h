@@ -2,7 +2,7 @@
 #pragma once
 #include "sandbox/evaluate/runner/launch_trials.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 struct Samples {
   std::optional<RunFailure> failure;
@@ -68,4 +68,4 @@ class Racing {
   unsigned rounds_ = 0;  ///< Rounds of the present race so far; decides which side goes first.
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

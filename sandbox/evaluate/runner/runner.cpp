@@ -5,7 +5,7 @@
 
 #include "core/model/evaluator.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 double seconds_since(Deadline begin) { return std::chrono::duration<double>(Deadline::clock::now() - begin).count(); }
@@ -267,4 +267,4 @@ std::optional<Evaluation> Runner::evaluate(const RunnableCode& candidate, const 
   return verdict;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -14,7 +14,7 @@
 #include "sandbox/evaluate/runner/cross_check.h"
 #include "sandbox/evaluate/runner/perturbed_inputs.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 /// Fills a KernelFacts from hardware counters of a launch (sandbox/device/cuda/counters/profile.h).
 using LaunchProfiler = std::function<Status(int ordinal, const std::function<Status()>& prepare,
@@ -83,4 +83,4 @@ class Runner {
   double check_seconds_ = 0;                  ///< Duration of the last pass of verification over all instances.
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

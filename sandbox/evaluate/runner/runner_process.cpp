@@ -8,7 +8,7 @@
 
 #include "sandbox/evaluate/runner/runner_wire.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 using namespace std::chrono_literals;
@@ -292,4 +292,4 @@ std::optional<Evaluation> RunnerProcess::evaluate(const RunnableCode& candidate,
   return evaluation_from_answer(std::move(text));
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

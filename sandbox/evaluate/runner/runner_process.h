@@ -9,7 +9,7 @@
 #include "sandbox/evaluate/runner/runner.h"
 #include "sandbox/jail/fork_server.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 /// Opens the device, in the runner's process; `ordinal` counts GPUs.
 using DeviceFactory = std::function<Result<std::unique_ptr<Device>>(int ordinal)>;
@@ -76,4 +76,4 @@ class RunnerProcess {
   bool answered_ = true;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -1,7 +1,7 @@
 // See runner_wire.h. A verdict is sent as the JSON that the run database stores.
 #include "sandbox/evaluate/runner/runner_wire.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 void put(WireWriter& writer, const RunnableCode& code) {
   Candidate carrier;  // Its JSON has everything but the image.
@@ -34,4 +34,4 @@ Evaluation evaluation_from_answer(const Result<std::string>& answer) {
   return lost;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

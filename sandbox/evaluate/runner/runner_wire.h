@@ -8,7 +8,7 @@
 #include "core/model/verdict.h"
 #include "sandbox/evaluate/runner/inquiry.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 void put(WireWriter& writer, const RunnableCode& code);
 /// False: the message is malformed.
@@ -17,4 +17,4 @@ bool take(WireReader& reader, RunnableCode& code);
 /// The evaluation in an answer. Without one the candidate is blamed: Crashed, with what is known of the process's end.
 Evaluation evaluation_from_answer(const Result<std::string>& answer);
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

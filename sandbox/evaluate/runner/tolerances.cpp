@@ -5,7 +5,7 @@
 #include "sandbox/jail/hidden_bytes.h"
 #include "sandbox/judge/rounding_envelope.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 /// Decodes a finding of kl_spread.
@@ -194,4 +194,4 @@ Status Tolerances::add_nearer_references(const std::vector<std::string>& images)
   return done();
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -5,7 +5,7 @@
 #include "sandbox/evaluate/runner/verification.h"
 #include "sandbox/judge/perturbation.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 class Tolerances {
  public:
@@ -32,4 +32,4 @@ class Tolerances {
 /// An Error once the time for calibration is over.
 Status calibration_in_time(const Workbench& bench);
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -6,7 +6,7 @@
 
 #include "sandbox/jail/hidden_bytes.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 Verification::Judged Verification::run(const LoadedCode& code, MemoryEntry entry, Manner manner) {
   Judged judged;
@@ -181,4 +181,4 @@ bool Verification::verify(const LoadedCode& code, MemoryEntry entry, Stage stage
   return false;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -5,7 +5,7 @@
 
 #include "sandbox/evaluate/runner/workbench.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 class Verification {
  public:
@@ -54,4 +54,4 @@ class Verification {
   Workbench& bench_;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 MeasuringRules MeasuringRules::of(const DeviceFacts& facts) {
   MeasuringRules rules;
@@ -75,4 +75,4 @@ RunFailure Workbench::failure_of(const DeviceOutcome& outcome, size_t instance) 
   return {Outcome::Crashed, outcome.detail + (near.empty() ? "" : " (" + near + ")")};
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

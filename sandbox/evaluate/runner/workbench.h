@@ -16,7 +16,7 @@
 #include "sandbox/evaluate/runner/memory/loaded_code.h"
 #include "sandbox/judge/timing/race.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 struct RunnerSettings {
   std::chrono::milliseconds launch_limit{10'000};
@@ -97,4 +97,4 @@ struct Workbench {
       : device(on), mep(of), settings(with), announce(std::move(told)), rules(MeasuringRules::of(on.facts())) {}
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

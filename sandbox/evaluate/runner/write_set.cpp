@@ -6,7 +6,7 @@
 #include "core/base/bytes.h"
 #include "sandbox/evaluate/runner/tolerances.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 constexpr std::byte kFirstPatterns[] = {kPoison, std::byte{0x3a}};
@@ -163,4 +163,4 @@ double WriteSet::fastest_write(size_t instance) {
   return bench_.kernels->net(*std::min_element(outcome.seconds.begin(), outcome.seconds.end()));
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -8,7 +8,7 @@
 #pragma once
 #include "sandbox/evaluate/runner/workbench.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 class WriteSet {
  public:
@@ -43,4 +43,4 @@ inline uint64_t result_of(const ReplayInstance& memory, const std::vector<Device
   return copies[region].size > 0 ? copies[region].address : memory.regions[region].given;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

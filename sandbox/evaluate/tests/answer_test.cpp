@@ -4,7 +4,7 @@
 #include "sandbox/evaluate/evaluate.h"
 #include "sandbox/evaluate/tests/mep_fixture.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 /// A MEP as `extract --inputs synth` leaves it: no buffer has an answer.
@@ -75,4 +75,4 @@ TEST(Answer, StaysUnknownWhenTheOriginalDoesNotCompileAndReplaySaysSo) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

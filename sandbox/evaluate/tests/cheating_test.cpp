@@ -8,7 +8,7 @@
 #include "sandbox/evaluate/evaluate.h"
 #include "sandbox/evaluate/tests/mep_fixture.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 EvaluatorOptions quickly() {
@@ -332,4 +332,4 @@ TEST(Cheating, AHonestRewriteThatRoundsOtherwisePassesWhereTheAnswerLiesAlready)
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -10,7 +10,7 @@
 #include "sandbox/evaluate/evaluate.h"
 #include "sandbox/evaluate/tests/mep_fixture.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 [[maybe_unused]] auto* const warm = testing::AddGlobalTestEnvironment(new WarmFrontEnd(WarmFrontEnd::Place::FirstSlot));
@@ -439,4 +439,4 @@ TEST(CpuEvaluator, LaunchesAKernelThatWaitsForTheWholeGridAsCooperative) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

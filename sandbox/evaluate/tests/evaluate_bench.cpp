@@ -10,7 +10,7 @@
 #include "sandbox/evaluate/tests/mep_fixture.h"
 #include "sandbox/judge/timing/statistics.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -99,6 +99,6 @@ int run(double seconds) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::sandbox
 
 int main(int argc, char** argv) { return kernelift::run(argc > 1 ? std::atof(argv[1]) : 10); }

@@ -8,7 +8,7 @@
 #include "sandbox/evaluate/baseline.h"
 #include "sandbox/evaluate/tests/mep_fixture.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 TEST(EvaluationQueue, AnswersWhatWaitsToBeRebuiltWithWhatItWasScreenedAs) {
@@ -139,4 +139,4 @@ TEST(EvaluationQueue, EndsCompilationsThatNobodyWaitsForAndBlamesNobody) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

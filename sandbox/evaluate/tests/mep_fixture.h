@@ -9,7 +9,7 @@
 #include "core/model/mep.h"
 #include "core/tests/slot_folder.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 /// Builds one MEP folder; removed with this object.
 class MepFixture {
@@ -103,4 +103,4 @@ inline MepFixture scale_mep(int n = 1000) {
   return fixture;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

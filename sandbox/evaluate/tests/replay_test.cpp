@@ -8,7 +8,7 @@
 #include "sandbox/evaluate/evaluate.h"
 #include "sandbox/evaluate/tests/mep_fixture.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 Result<ReplayReport> replay_warm(MepFixture& fixture) {
@@ -211,4 +211,4 @@ TEST(Replay, SurvivesEveryCutAndManyFlipsOfMepJson) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

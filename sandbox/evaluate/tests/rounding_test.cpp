@@ -6,7 +6,7 @@
 #include "sandbox/evaluate/evaluate.h"
 #include "sandbox/evaluate/tests/mep_fixture.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 constexpr int kBodies = 1024;
@@ -186,4 +186,4 @@ TEST_F(AtomicSumTest, RefusesDroppedTermsAndAFactorThatIsOff) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -7,7 +7,7 @@
 #include "sandbox/evaluate/evaluate.h"
 #include "sandbox/evaluate/tests/mep_fixture.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 constexpr int kCount = 60'000;
@@ -271,4 +271,4 @@ TEST_F(TimedCheatsTest, HonestCandidatesOfManyShapesAreRight) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

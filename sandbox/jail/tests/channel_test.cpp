@@ -9,7 +9,7 @@
 
 #include "core/base/wire.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 using std::chrono::milliseconds;
@@ -130,4 +130,4 @@ TEST(Wire, SurvivesTruncationAndFlippedBitsEverywhere) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

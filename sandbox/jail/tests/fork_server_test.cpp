@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <csignal>
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 using std::chrono::milliseconds;
@@ -128,4 +128,4 @@ TEST(ForkServer, EndsWithItsWorkersWhenTheOwnerIsKilled) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -19,7 +19,7 @@
 #include "core/base/process.h"
 #include "sandbox/jail/landlock.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 struct Ended {
@@ -212,4 +212,4 @@ TEST(JailAbilities, ExplainEachMissingMechanism) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 template <class T>
@@ -170,4 +170,4 @@ TEST(Comparator, ComparesHalfWithinTwoNeighbours) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 KernelFacts streaming() {
@@ -102,4 +102,4 @@ TEST(KernelFacts, SurviveTheirJson) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstring>
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 struct Particle {
@@ -114,4 +114,4 @@ TEST(ErrorBounds, NamesEachToleranceOnce) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -12,7 +12,7 @@
 
 #include "sandbox/judge/comparator.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 judging::u32 kind_of(const ElementType& type) { return static_cast<judging::u32>(type.kind); }
@@ -91,4 +91,4 @@ TEST(Judging, ClassifiesWrittenAndUntouchedElements) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -9,7 +9,7 @@
 
 #include "sandbox/judge/rounding_envelope.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 constexpr ElementType kFloat{ElementType::Kind::Float, 4};
@@ -158,4 +158,4 @@ TEST(NearerReference, AppliesPerFieldOfAStructAndIsNamedInTheText) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <limits>
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 template <class T>
@@ -116,4 +116,4 @@ TEST(Perturbation, IsDeterministic) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -5,7 +5,7 @@
 
 #include <random>
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 /// Runs a race against a candidate that takes `ratio` of the baseline's time, with the given noise.
@@ -103,4 +103,4 @@ TEST(PhysicsFloor, IsSharedByCoresAndNeverAboveTheMeasuredWrite) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 constexpr ElementType kFloat{ElementType::Kind::Float, 4};
@@ -236,4 +236,4 @@ TEST(RoundingEnvelope, IsNamedInWords) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -5,7 +5,7 @@
 
 #include <random>
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 TEST(Statistics, TakesTheMiddleOrTheMeanOfTheMiddleTwo) {
@@ -56,4 +56,4 @@ TEST(Statistics, IsNotWidenedByNoiseThatHitsBothOfAPair) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

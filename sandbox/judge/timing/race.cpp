@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 int Race::next_rounds() const {
   if (stop_ != Stop::None) return 0;
@@ -45,4 +45,4 @@ double physics_floor(double fastest_write_seconds, unsigned cores) {
   return cores > 0 ? kAllowance * fastest_write_seconds / cores : 0;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -6,7 +6,7 @@
 
 #include "sandbox/judge/timing/statistics.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 struct RaceRules {
   int early_rounds = 2;  ///< Pairs after which a hopelessly slow candidate is given up.
@@ -55,4 +55,4 @@ class Race {
 /// perturbed inputs, on which every finalist is verified.
 double physics_floor(double fastest_write_seconds, unsigned cores);
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 // Enough that about a dozen resamples lie beyond each 2.5 % point, while a call takes a millisecond or two.
@@ -69,4 +69,4 @@ Ratio paired_ratio(std::span<const double> a, std::span<const double> b, uint64_
   return ratio;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

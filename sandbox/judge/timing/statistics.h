@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 double median(std::span<const double> values);  ///< 0 if there are no values.
 /// Median absolute deviation as a share of the median; 0 for fewer than two values.
@@ -20,4 +20,4 @@ struct Ratio {
 /// disturbance that slows both (clock changes, other processes) does not widen the interval. EXPECTS: equal sizes.
 Ratio paired_ratio(std::span<const double> a, std::span<const double> b, uint64_t seed = 1);
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

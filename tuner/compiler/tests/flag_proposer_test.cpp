@@ -8,7 +8,7 @@
 
 #include "tuner/tests/fakes/fake_evaluator.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 TEST(FlagProposer, BeginsWithFlagsThatHelpTheKernelsBound) {
@@ -76,4 +76,4 @@ TEST(FlagProposer, KeepsFastMathFlagsThatWereRight) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -10,7 +10,7 @@
 #include "tuner/compiler/pass_proposer.h"
 #include "tuner/tests/fakes/fake_evaluator.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 TEST(PassPipeline, GroupsNeighboursOfOneLevel) {
@@ -134,4 +134,4 @@ TEST(PassProposer, BlamesThePassByItsWholeNameAndNotByWordsOfTheMessage) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::tuner

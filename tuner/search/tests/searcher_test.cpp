@@ -7,7 +7,7 @@
 
 #include "tuner/search/auc_bandit.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 Space landscape_space() {
@@ -140,4 +140,4 @@ TEST(AucBandit, ReturnsToANeglectedArm) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -8,7 +8,7 @@
 #include "core/base/file.h"
 #include "tuner/search/simulation.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 using testing::HasSubstr;
@@ -96,4 +96,4 @@ TEST(Simulation, ModelBasedSearchBeatsRandomSearchOnPublishedTrials) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::tuner

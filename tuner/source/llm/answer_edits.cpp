@@ -6,7 +6,7 @@
 
 #include "core/base/words.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 constexpr size_t kFewestMarks = 5;  ///< Accepted length of a marker; models miscount the seven of "<<<<<<< SEARCH".
@@ -223,4 +223,4 @@ AnswerEdits apply_answer(const Candidate& parent, const std::string& answer, con
   return result;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -9,7 +9,7 @@
 
 #include "core/model/candidate.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 struct AnswerEdits {
   std::optional<Candidate> candidate;  ///< Set if the answer could be applied and changes the candidate.
@@ -20,4 +20,4 @@ struct AnswerEdits {
 /// `kernel`: the kernel's name, for a launch that LAUNCH lines add to a candidate without launches.
 AnswerEdits apply_answer(const Candidate& parent, const std::string& answer, const std::string& kernel, bool cut_off);
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

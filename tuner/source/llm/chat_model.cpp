@@ -11,7 +11,7 @@
 #include "core/base/json_member.h"
 #include "tuner/source/llm/http.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 constexpr size_t kQuoted = 200;            ///< Characters of a server's error text that are shown.
@@ -224,4 +224,4 @@ Result<ChatAnswer> ChatModel::ask(const std::string& system, const std::vector<C
                            (attempt > 1 ? " (asked " + std::to_string(attempt) + " times)" : ""));
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -9,7 +9,7 @@
 
 #include "core/base/result.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 struct ModelSpec {
   enum class Vendor { OpenAi, Anthropic } vendor = Vendor::OpenAi;
@@ -73,4 +73,4 @@ class ChatModel {
   bool new_name_;      ///< The limit is called "max_completion_tokens", as OpenAI's newer models require.
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

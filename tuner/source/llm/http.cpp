@@ -8,7 +8,7 @@
 
 #include <memory>
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 constexpr size_t kLargestReply = 16 << 20;
@@ -111,4 +111,4 @@ Result<HttpReply> http_post(const std::string& url, const std::vector<std::strin
   return reply;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -6,7 +6,7 @@
 
 #include "core/base/result.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 struct HttpReply {
   long status = 0;
@@ -19,4 +19,4 @@ struct HttpReply {
 Result<HttpReply> http_post(const std::string& url, const std::vector<std::string>& headers, const std::string& body,
                             double seconds, const std::atomic<bool>& stop);
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

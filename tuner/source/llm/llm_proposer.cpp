@@ -8,7 +8,7 @@
 #include "tuner/source/llm/answer_edits.h"
 #include "tuner/source/llm/prompt.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 constexpr int kPatience = 3;  ///< Failed calls in a row after which the model is not called again.
@@ -283,4 +283,4 @@ std::string LlmProposer::closing_note() const {
          (calling_.valid() ? "; the last answer had not come yet" : "");
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

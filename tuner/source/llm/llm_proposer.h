@@ -11,7 +11,7 @@
 #include "tuner/proposer.h"
 #include "tuner/source/llm/chat_model.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 struct LlmOptions {
   ModelSpec spec;
@@ -89,4 +89,4 @@ class LlmProposer : public Proposer {
   bool gave_up_ = false;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -3,7 +3,7 @@
 
 #include "core/base/file.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 Result<std::string> fill_prompt(const std::filesystem::path& folder, const std::string& name,
                                 const std::map<std::string, std::string>& values) {
@@ -24,4 +24,4 @@ Result<std::string> fill_prompt(const std::filesystem::path& folder, const std::
   return out + text.substr(at);
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -6,11 +6,11 @@
 
 #include "core/base/result.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 /// `folder`/`name`.txt with every {{key}} replaced once; placeholders inside values are not expanded. A placeholder
 /// without a value is an Error that names it.
 Result<std::string> fill_prompt(const std::filesystem::path& folder, const std::string& name,
                                 const std::map<std::string, std::string>& values);
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

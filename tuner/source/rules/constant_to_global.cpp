@@ -7,7 +7,7 @@
 
 #include "tuner/source/rules/rule.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 /// Whether the threads of a warp may have different indices. Literals, loop counters and parameters are uniform.
@@ -59,4 +59,4 @@ const Rule kConstantToGlobal = {"constant_to_global",
                                 find,
                                 {Bound::Memory, Bound::Latency}};
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -12,7 +12,7 @@
 #include "core/model/kernel_key.h"
 #include "tuner/space/knob_text.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 constexpr size_t kDiagnostics = 2000;  ///< Characters of diagnostics kept.
@@ -518,4 +518,4 @@ std::string squeezed(std::string_view text) {
   return out;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -25,7 +25,7 @@ class Stmt;
 class VarDecl;
 }  // namespace clang
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 struct Span {
   size_t begin = 0, end = 0;
@@ -121,4 +121,4 @@ const clang::VarDecl* named_variable(const clang::Expr* expression);
 /// The text without blanks and comments, for comparing expressions.
 std::string squeezed(std::string_view text);
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

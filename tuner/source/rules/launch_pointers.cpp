@@ -7,7 +7,7 @@
 #include "core/base/places.h"
 #include "tuner/source/rules/kernel_source.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 /// Position of the first character of `wanted` outside all brackets, from `begin` on; "::" and "->" are skipped.
@@ -95,4 +95,4 @@ std::set<size_t> pointers_shared_at_sites(const Mep& mep) {
   return different.size() > 1 && pointers.size() > 1 ? pointers : shared;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

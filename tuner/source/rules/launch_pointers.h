@@ -7,11 +7,11 @@
 
 #include "core/model/mep.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 /// Pointer parameters for which one launch site passes the same memory ("a + n" and "(float *)a"), by its text or by
 /// the text of a call of the enclosing function. All pointer parameters if the sites pass different memory: it is not
 /// known which of them ran while recording.
 std::set<size_t> pointers_shared_at_sites(const Mep& mep);
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -6,7 +6,7 @@
 
 #include "tuner/source/rules/rule.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 std::optional<std::string> on_own_lines(const KernelSource& source, const std::string& kernel) {
   auto* function = source.kernel(kernel);
@@ -31,4 +31,4 @@ std::optional<std::string> on_own_lines(const KernelSource& source, const std::s
   return edits.empty() ? std::nullopt : apply_edits(text, edits);
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -6,10 +6,10 @@
 
 #include "tuner/source/rules/kernel_source.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 /// The text with each of the kernel's outermost statements on its own line; nullopt if it is so already, or if a macro
 /// spells one of the statements.
 std::optional<std::string> on_own_lines(const KernelSource& source, const std::string& kernel);
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

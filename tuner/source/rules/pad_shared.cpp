@@ -7,7 +7,7 @@
 
 #include "tuner/source/rules/rule.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 /// A tile's last extent.
@@ -143,4 +143,4 @@ const Rule kPadShared = {
     find,
     {Bound::Memory}};
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -7,7 +7,7 @@
 
 #include "tuner/source/rules/rule.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 /// Whether every use of the pointer reads an element; fills `reads`.
@@ -76,4 +76,4 @@ const Rule kRestrictPointers = {"restrict_pointers",
                                 find,
                                 {Bound::Memory, Bound::Latency}};
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

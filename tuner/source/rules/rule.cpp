@@ -11,7 +11,7 @@
 #include "core/model/launch/quotient.h"
 #include "tuner/source/rules/launch_pointers.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 std::optional<std::string> apply_edits(const std::string& text, std::vector<TextEdit> edits) {
   std::vector<size_t> order(edits.size());
@@ -251,4 +251,4 @@ const std::vector<const Rule*>& all_rules() {
   return rules;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

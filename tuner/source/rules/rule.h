@@ -14,7 +14,7 @@
 #include "tuner/bound.h"
 #include "tuner/source/rules/kernel_source.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 struct TextEdit {
   size_t begin = 0, end = 0;  ///< Replaced range; an insertion if begin == end.
@@ -96,4 +96,4 @@ extern const Rule kScalarPromotion, kRestrictPointers, kUnroll, kBlockCoarsening
     kBlockMerging, kSwapBlockAxes, kModuloToCompare, kFastMath, kConstantToGlobal;
 const std::vector<const Rule*>& all_rules();
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -14,7 +14,7 @@
 #include "tuner/source/rules/rule.h"
 #include "tuner/source/rules/spelled_type.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 /// A `continue` that skips iterations by their number, as in `if (j == i) continue;`. A condition on unchanged values
@@ -362,4 +362,4 @@ const Rule kScalarPromotion = {
     find,
     {Bound::Latency, Bound::Memory}};
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

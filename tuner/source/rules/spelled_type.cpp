@@ -10,7 +10,7 @@
 
 #include "core/base/words.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 /// The type behind pointers, references and arrays.
@@ -181,4 +181,4 @@ bool fits_single(const clang::FloatingLiteral* literal) {
   return size == 0 || (size >= 1e-18 && size <= 1e18);
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -12,7 +12,7 @@ namespace clang {
 class FloatingLiteral;
 }
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 /// Spelled names of single-precision types in the declarations of all mentioned names: "float", an alias, a macro; ""
 /// for a name that cannot be repeated (a template's argument, auto).
@@ -32,4 +32,4 @@ bool spelled_by_macro(const KernelSource& source, const clang::VarDecl* variable
 /// All mentioned integers have builtin types or aliases from system headers.
 bool only_plain_integers(const KernelSource& source, const clang::Stmt* root);
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -6,7 +6,7 @@
 
 #include "tuner/source/rules/rule.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 constexpr int64_t kLongestFullUnroll = 128;  ///< Iterations; more of them would overflow the instruction cache.
@@ -68,4 +68,4 @@ const Rule kUnroll = {"unroll",
                       find,
                       {Bound::Latency}};
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 using testing::HasSubstr;
@@ -136,4 +136,4 @@ TEST(AnswerEdits, ComplainAboutATruncatedAnswer) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::tuner

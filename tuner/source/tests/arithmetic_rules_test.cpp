@@ -3,7 +3,7 @@
 
 #include "tuner/source/tests/rule_text.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 using testing::AllOf;
@@ -310,4 +310,4 @@ TEST(FastMath, LeavesDoublesAndIntegers) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::tuner

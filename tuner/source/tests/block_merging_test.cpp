@@ -4,7 +4,7 @@
 
 #include "tuner/source/tests/rule_text.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 using testing::HasSubstr;
@@ -162,4 +162,4 @@ TEST(BlockMerging, LeavesKernelsWhoseThreadsMaySkipABarrier) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -13,7 +13,7 @@
 #include "tuner/tests/fakes/fake_evaluator.h"
 #include "tuner/tests/fakes/mep_folder.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 using testing::Contains;
@@ -430,4 +430,4 @@ TEST(ModelSpec, NamesAMissingKey) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -7,7 +7,7 @@
 #include "tuner/source/rules/launch_pointers.h"
 #include "tuner/source/tests/rule_text.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 using testing::HasSubstr;
@@ -263,4 +263,4 @@ TEST(Rules, DoNotWriteFloatWhereTheTypeMayBeDouble) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -8,7 +8,7 @@
 #include "tuner/source/tests/rule_text.h"
 #include "tuner/tests/fakes/fake_evaluator.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 using testing::HasSubstr;
@@ -143,4 +143,4 @@ TEST(RuleProposer, ReportsTextThatDoesNotParse) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -8,7 +8,7 @@
 #include "core/compiler/paths.h"
 #include "tuner/source/rules/rule.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 /// The declarations of CUDA that these kernels use. It parses twenty times faster than the real headers, which one test
 /// uses.
@@ -132,4 +132,4 @@ inline std::string after(const char* rule, const std::string& text, const Bindin
   return *changed;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

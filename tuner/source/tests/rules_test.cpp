@@ -11,7 +11,7 @@
 #include "core/tests/expression_literal.h"
 #include "tuner/source/tests/rule_text.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 using testing::HasSubstr;
@@ -344,4 +344,4 @@ TEST(Rules, ComposeAndAlwaysParse) {
 TEST(Edits, ThatOverlapAreRefused) { EXPECT_FALSE(apply_edits("abcdef", {{0, 3, "x"}, {2, 4, "y"}})); }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -4,7 +4,7 @@
 
 #include "tuner/source/tests/rule_text.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 using testing::HasSubstr;
@@ -210,4 +210,4 @@ TEST(ScalarPromotion, LeavesConditionalAccesses) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::tuner

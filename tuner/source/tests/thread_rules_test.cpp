@@ -7,7 +7,7 @@
 
 #include "tuner/source/tests/rule_text.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 using testing::HasSubstr;
@@ -246,4 +246,4 @@ TEST(BlockCoarsening, KeepsTheGridWhereMemoryIsAccessedBeforeTheGuard) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::tuner

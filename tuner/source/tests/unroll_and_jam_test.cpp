@@ -5,7 +5,7 @@
 #include "tuner/source/rule_proposer.h"
 #include "tuner/source/tests/rule_text.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 using testing::HasSubstr;
@@ -388,4 +388,4 @@ TEST(UnrollAndJam, DoesNotTakeCopiesOfRecordsForBarriers) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::tuner

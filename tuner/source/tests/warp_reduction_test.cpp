@@ -6,7 +6,7 @@
 #include "tuner/source/rule_proposer.h"
 #include "tuner/source/tests/rule_text.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 using testing::HasSubstr;
@@ -360,4 +360,4 @@ TEST(WarpReduction, KnowsThatACallSetsVariablesByAddress) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::tuner

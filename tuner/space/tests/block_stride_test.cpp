@@ -5,7 +5,7 @@
 
 #include "tuner/space/tests/broken_text.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 bool strides(const std::string& body, const std::string& size = "blockDim.x", const std::string& before = "") {
@@ -231,4 +231,4 @@ TEST(BlockStride, IsOnlyFoundInTextWithTheBlocksSize) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::tuner

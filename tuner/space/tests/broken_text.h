@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 /// Visits 3000 damaged texts, the same in every run.
 template <class Visit>
@@ -24,4 +24,4 @@ void for_broken_texts(const std::string& whole, Visit visit) {
   }
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

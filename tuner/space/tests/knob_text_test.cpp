@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 std::string found(std::string source, const char* name, int64_t value) {
@@ -49,4 +49,4 @@ TEST(KnobText, MentionsIgnoresComments) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -9,7 +9,7 @@
 
 #include "core/tests/expression_literal.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 using testing::AllOf;
@@ -476,4 +476,4 @@ TEST(MepSpace, ContinuesFromTheParentsValue) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::tuner

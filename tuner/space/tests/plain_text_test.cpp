@@ -6,7 +6,7 @@
 
 #include "tuner/space/tests/broken_text.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 using testing::HasSubstr;
@@ -64,4 +64,4 @@ TEST(PlainText, StaysSmallForBrokenText) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::tuner

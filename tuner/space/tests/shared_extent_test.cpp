@@ -5,7 +5,7 @@
 
 #include "tuner/space/tests/broken_text.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 std::string too_small(const std::string& body, Dim3 block, const Bindings& knobs = {}) {
@@ -76,4 +76,4 @@ TEST(SharedExtent, IsReportedForArraysOfTheTextOnly) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::tuner

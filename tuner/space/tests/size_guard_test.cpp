@@ -6,7 +6,7 @@
 #include "tuner/space/knob_text.h"
 #include "tuner/space/tests/broken_text.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 bool lacks(const std::string& body, const std::string& before = "") {
@@ -130,4 +130,4 @@ TEST(SizeGuard, IsMissedOnlyInTextWithIndexAndSize) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::tuner

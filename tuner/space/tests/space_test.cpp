@@ -8,7 +8,7 @@
 
 #include "tuner/search/searcher.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 Expression parse(const char* text) { return *Expression::parse(text); }
@@ -120,4 +120,4 @@ TEST(Space, EncodesCategoriesOneApartAndOrderedByPosition) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::tuner

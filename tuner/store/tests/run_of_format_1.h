@@ -2,7 +2,7 @@
 // into lines here, and is otherwise as it was.
 #pragma once
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 inline constexpr const char* kRunOfFormat1 = R"sql(
 PRAGMA application_id=1263293006;
@@ -67,4 +67,4 @@ CREATE INDEX candidate_key ON candidate(key);
 PRAGMA journal_mode=WAL;
 )sql";
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -17,7 +17,7 @@
 #include "tuner/store/tests/run_of_format_1.h"
 #include "tuner/tests/fakes/fake_evaluator.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 using RunStore = Run;  // testing::Test has a private Run of its own.
@@ -359,4 +359,4 @@ TEST_F(RunFile, KeepsTheStateOfProposers) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -8,7 +8,7 @@
 
 #include "core/model/evaluator.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 inline Verdict fake_ok(double speedup) {
   Verdict verdict;
@@ -67,4 +67,4 @@ class FakeEvaluator : public Evaluator {
   std::mutex mutex_;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

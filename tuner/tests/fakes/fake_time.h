@@ -7,7 +7,7 @@
 #include "tuner/tests/fakes/fake_evaluator.h"
 #include "tuner/tuner.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 class FakeTime {
  public:
@@ -100,4 +100,4 @@ class TimedEvaluator : public Evaluator {
   bool fresh_ = false, asked_ = false;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -8,7 +8,7 @@
 #include "core/model/mep.h"
 #include "core/tests/expression_literal.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 /// Lets this process create its temporary folders in memory, if possible: a run is synced to disk at every verdict,
 /// which would take most of a loop test's time. The store's own tests stay on the disk.
@@ -47,4 +47,4 @@ struct MepFolder {
   }
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -9,7 +9,7 @@
 #include "tuner/tests/fakes/mep_folder.h"
 #include "tuner/tuner.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 using RunStore = Run;  // testing::Test has a private Run of its own.
 
@@ -51,4 +51,4 @@ class TunerTest : public testing::Test {
   TuneOptions options_;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

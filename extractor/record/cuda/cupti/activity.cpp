@@ -6,7 +6,7 @@
 
 #include "extractor/record/cuda/own_thread.h"
 
-namespace kernelift {
+namespace kernelift::record {
 namespace {
 
 constexpr size_t kBufferBytes = 2 << 20;  ///< Some ten thousand launches.
@@ -70,4 +70,4 @@ void stop_activity(const Cupti& cupti) {
   cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::record

@@ -8,7 +8,7 @@
 #include "core/model/launch/geometry.h"
 #include "extractor/record/cuda/cupti/cupti.h"
 
-namespace kernelift {
+namespace kernelift::record {
 
 struct KernelRun {
   const char* name = nullptr;  ///< Mangled.
@@ -28,4 +28,4 @@ Status start_activity(const Cupti& cupti);
 void flush_activity(const Cupti& cupti);
 void stop_activity(const Cupti& cupti);
 
-}  // namespace kernelift
+}  // namespace kernelift::record

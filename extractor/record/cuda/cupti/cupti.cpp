@@ -11,7 +11,7 @@
 
 #include "extractor/record/cuda/cupti/detour.h"
 
-namespace kernelift {
+namespace kernelift::record {
 namespace {
 
 /// Path of a CUPTI that the process has loaded already, or empty.
@@ -105,4 +105,4 @@ bool Cupti::before_others_use_it(void (*tell)()) const {
   return detour_once(reinterpret_cast<void*>(cuptiActivityRegisterCallbacks), tell) && good;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::record

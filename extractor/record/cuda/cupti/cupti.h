@@ -15,7 +15,7 @@
   X(cuptiActivityDisable) X(cuptiActivityFlushAll) X(cuptiActivityGetNextRecord) X(cuptiActivityFlushPeriod)
 // clang-format on
 
-namespace kernelift {
+namespace kernelift::record {
 
 /// Why a process is not recorded in which somebody else was first.
 inline constexpr const char* kCuptiIsTaken =
@@ -37,4 +37,4 @@ struct Cupti {
   bool before_others_use_it(void (*tell)()) const;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::record

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <mutex>
 
-namespace kernelift {
+namespace kernelift::record {
 
 #if defined(__x86_64__)
 
@@ -83,4 +83,4 @@ bool detour_once(void*, void (*)()) { return false; }
 
 #endif
 
-}  // namespace kernelift
+}  // namespace kernelift::record

@@ -10,7 +10,7 @@
 
 namespace fs = std::filesystem;
 
-namespace kernelift {
+namespace kernelift::record {
 namespace {
 
 constexpr std::string_view kStem = "libcupti.so";
@@ -75,4 +75,4 @@ std::optional<fs::path> find_cupti(const std::vector<fs::path>& roots, int cuda_
   return best.path;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::record

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-namespace kernelift {
+namespace kernelift::record {
 
 /// Is there a driver that could run a kernel? Only asked whether it can be opened; nothing is initialised.
 bool has_nvidia_driver();
@@ -21,4 +21,4 @@ std::optional<std::filesystem::path> find_cupti(const std::vector<std::filesyste
 /// "…/libcupti.so.12" -> 12; "libcupti.so.2025.3.0" -> 13 by its year; 0 when it is not CUPTI's name.
 int cupti_major(const std::filesystem::path& file);
 
-}  // namespace kernelift
+}  // namespace kernelift::record

@@ -1,7 +1,7 @@
 // See graph_parts.h. A node that the application has switched off itself stays off throughout.
 #include "extractor/record/cuda/graphs/graph_parts.h"
 
-namespace kernelift {
+namespace kernelift::record {
 
 bool GraphParts::set(size_t step, bool on) {
   if (on_[step] == on) return true;
@@ -79,4 +79,4 @@ const std::vector<size_t>& GraphParts::restore() {
   return switch_to([&](size_t i) { return bool(was_[i]); });
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::record

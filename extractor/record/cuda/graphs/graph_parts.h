@@ -7,7 +7,7 @@
 
 #include "core/toolchain/cuda_driver.h"
 
-namespace kernelift {
+namespace kernelift::record {
 
 /// A node as far as its running is concerned.
 struct GraphStep {
@@ -50,4 +50,4 @@ class GraphParts {
   std::vector<size_t> failed_;  ///< Has room for all: nothing is allocated once nodes are off.
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::record

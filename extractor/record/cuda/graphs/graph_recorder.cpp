@@ -6,7 +6,7 @@
 #include "core/model/kernel_key.h"
 #include "extractor/record/cuda/own_thread.h"
 
-namespace kernelift {
+namespace kernelift::record {
 namespace {
 
 constexpr size_t kMostTaken = 64;  ///< Nodes, and launches in parts, whose durations are waited for.
@@ -176,4 +176,4 @@ void GraphRecorder::kernel_ran(const KernelRun& run, const std::string& key) {
   seen.kernel->chooser->note(traits, run.microseconds, id);
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::record

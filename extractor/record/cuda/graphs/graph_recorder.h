@@ -12,7 +12,7 @@
 #include "extractor/record/cuda/graphs/graph_table.h"
 #include "extractor/record/cuda/taking.h"
 
-namespace kernelift {
+namespace kernelift::record {
 
 class GraphRecorder {
  public:
@@ -74,4 +74,4 @@ class GraphRecorder {
   std::vector<uint32_t> in_parts_;  ///< Correlations of launches that were run in parts.
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::record

@@ -10,7 +10,7 @@
 
 #include "extractor/record/cuda/own_thread.h"
 
-namespace kernelift {
+namespace kernelift::record {
 namespace {
 
 #define KL_CBID(name) CUPTI_DRIVER_TRACE_CBID_##name
@@ -309,4 +309,4 @@ std::optional<GraphKernel> GraphTable::read_kernel(const CUDA_KERNEL_NODE_PARAMS
   return kernel;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::record

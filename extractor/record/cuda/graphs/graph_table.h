@@ -15,7 +15,7 @@
 #include "extractor/record/cuda/launch.h"
 #include "extractor/record/cuda/memory/allocations.h"
 
-namespace kernelift {
+namespace kernelift::record {
 
 /// What a wanted kernel's node will launch.
 struct GraphKernel {
@@ -79,4 +79,4 @@ class GraphTable {
 /// The driver's calls that make, change or destroy graphs that can be launched, by CUPTI's number.
 bool is_graph_call(uint32_t cbid);
 
-}  // namespace kernelift
+}  // namespace kernelift::record

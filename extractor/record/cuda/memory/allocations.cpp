@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace kernelift {
+namespace kernelift::record {
 
 Classified classify(const CudaDriver& driver, uint64_t address) {
   Classified result;
@@ -230,4 +230,4 @@ void note_memory_call(uint32_t cbid, const void* parameters, CUcontext context, 
   if (effect == Effect::Gives && !before && succeeded) note_given(cbid, parameters, context, into);
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::record

@@ -14,7 +14,7 @@
 #include "extractor/record/cuda/memory/modules.h"
 #include "extractor/record/reach.h"
 
-namespace kernelift {
+namespace kernelift::record {
 
 /// What the driver says of an address.
 struct Classified {
@@ -64,4 +64,4 @@ bool is_memory_call(uint32_t cbid);
 void note_memory_call(uint32_t cbid, const void* parameters, CUcontext context, bool before, bool succeeded,
                       Allocations& into);
 
-}  // namespace kernelift
+}  // namespace kernelift::record

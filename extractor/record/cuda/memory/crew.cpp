@@ -5,7 +5,7 @@
 
 #include "extractor/record/cuda/own_thread.h"
 
-namespace kernelift {
+namespace kernelift::record {
 
 void Crew::give(std::function<void()> work) {
   bool alone = false;
@@ -50,4 +50,4 @@ void Countdown::wait() {
   zero_.wait(lock, [&] { return left_ == 0; });
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::record

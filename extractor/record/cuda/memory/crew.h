@@ -6,7 +6,7 @@
 #include <functional>
 #include <mutex>
 
-namespace kernelift {
+namespace kernelift::record {
 
 class Crew {
  public:
@@ -38,4 +38,4 @@ class Countdown {
   size_t left_ = 0;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::record

@@ -3,7 +3,7 @@
 
 #include "extractor/record/cuda/memory/allocations.h"
 
-namespace kernelift {
+namespace kernelift::record {
 
 Status DeviceCopies::check(CUresult result, const char* what) const {
   if (result == CUDA_SUCCESS) return done();
@@ -37,4 +37,4 @@ Status DeviceCopies::finish(size_t buffer) {
   return check(driver_.cuEventSynchronize(events_[buffer]), "reading device memory");
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::record

@@ -6,7 +6,7 @@
 #include "core/toolchain/cuda_driver.h"
 #include "extractor/record/cuda/memory/images.h"
 
-namespace kernelift {
+namespace kernelift::record {
 
 class DeviceCopies : public CopySource {
  public:
@@ -26,4 +26,4 @@ class DeviceCopies : public CopySource {
   std::vector<CUevent> events_;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::record

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <atomic>
 
-namespace kernelift {
+namespace kernelift::record {
 
 /// One walk over a range of memory: what is done with each chunk.
 struct Images::Pass {
@@ -127,4 +127,4 @@ Result<Image> Images::image(uint64_t address, uint64_t size, MemoryKind kind, co
   return std::move(pass.image);
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::record

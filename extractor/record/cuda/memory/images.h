@@ -14,7 +14,7 @@
 #include "extractor/record/cuda/memory/crew.h"
 #include "extractor/record/reach.h"
 
-namespace kernelift {
+namespace kernelift::record {
 
 /// Copies device memory; used by one thread at a time, with nothing running on the device.
 class CopySource {
@@ -60,4 +60,4 @@ class Images : public MemoryReader {
   uint64_t bytes_read_ = 0;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::record

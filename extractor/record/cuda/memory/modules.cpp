@@ -5,7 +5,7 @@
 
 #include "extractor/record/cuda/memory/symbol_file.h"
 
-namespace kernelift {
+namespace kernelift::record {
 namespace {
 
 constexpr uint64_t kMostKeptBytes = uint64_t(512) << 20;  ///< Of images; libraries of kernels are large.
@@ -125,4 +125,4 @@ std::string Modules::variable_at(uint64_t address) const {
   return found == placed_.end() ? "" : found->second.name;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::record

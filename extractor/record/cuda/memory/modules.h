@@ -15,7 +15,7 @@
 #include "core/toolchain/cuda_driver.h"
 #include "extractor/record/reach.h"
 
-namespace kernelift {
+namespace kernelift::record {
 
 struct ModuleImage {
   uint32_t id = 0;  ///< CUPTI's.
@@ -67,4 +67,4 @@ class Modules {
   std::atomic<uint64_t> version_{1}, generation_{1};
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::record

@@ -13,7 +13,7 @@
 #include <cstring>
 #include <span>
 
-namespace kernelift {
+namespace kernelift::record {
 namespace {
 
 /// A file's bytes for as long as this lives.
@@ -95,4 +95,4 @@ std::string source_stem(std::string_view file) {
   return std::string(file.substr(0, dot));
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::record

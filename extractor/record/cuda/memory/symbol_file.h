@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace kernelift {
+namespace kernelift::record {
 
 /// "tmpxft_00001304_00000000-6_plain.cudafe1.cpp": the file whose local symbol lies exactly at `address` of this
 /// process, or empty.
@@ -14,4 +14,4 @@ std::string symbol_file_of(const void* address);
 /// "plain", of the source that such a name was made from; empty if it was made from none ("link.stub").
 std::string source_stem(std::string_view symbol_file);
 
-}  // namespace kernelift
+}  // namespace kernelift::record

@@ -1,7 +1,7 @@
 // See gate.h. Waits with a deadline poll: timed waits on the steady clock would ask for a newer C library.
 #include "extractor/record/cuda/quiet/gate.h"
 
-namespace kernelift {
+namespace kernelift::record {
 
 constexpr auto kPoll = std::chrono::microseconds(50);
 
@@ -45,4 +45,4 @@ void Gate::open() {
   closed_.store(false);
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::record

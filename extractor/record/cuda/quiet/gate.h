@@ -7,7 +7,7 @@
 #include <chrono>
 #include <thread>
 
-namespace kernelift {
+namespace kernelift::record {
 
 using Deadline = std::chrono::steady_clock::time_point;
 
@@ -42,4 +42,4 @@ class ClosedGate {
   Gate& gate_;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::record

@@ -3,7 +3,7 @@
 
 #include <unwind.h>
 
-namespace kernelift {
+namespace kernelift::record {
 
 bool in_a_signals_handler() {
   bool found = false;
@@ -19,4 +19,4 @@ bool in_a_signals_handler() {
   return found;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::record

@@ -3,10 +3,10 @@
 // the heap.
 #pragma once
 
-namespace kernelift {
+namespace kernelift::record {
 
 /// Whether this thread runs a signal's handler: by the frames of its stack, as far as they can be walked; takes
 /// microseconds.
 bool in_a_signals_handler();
 
-}  // namespace kernelift
+}  // namespace kernelift::record

@@ -5,7 +5,7 @@
 
 #include "extractor/record/cuda/own_thread.h"
 
-namespace kernelift {
+namespace kernelift::record {
 namespace {
 
 constexpr auto kPoll = std::chrono::microseconds(20);
@@ -128,4 +128,4 @@ bool Stillness::blocking_wait(CUcontext context, Deadline deadline) {
   return succeeded_.load();
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::record

@@ -13,7 +13,7 @@
 #include "core/toolchain/cuda_driver.h"
 #include "extractor/record/cuda/quiet/gate.h"
 
-namespace kernelift {
+namespace kernelift::record {
 
 class Stillness {
  public:
@@ -53,4 +53,4 @@ class Stillness {
   std::atomic<bool> busy_{false}, succeeded_{false};
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::record

@@ -10,7 +10,7 @@
 #include "extractor/record/hot_list.h"
 #include "extractor/record/record_run.h"
 
-namespace kernelift {
+namespace kernelift::record {
 namespace {
 
 /// The first words of an image as floats and as hex, and its hash.
@@ -141,6 +141,6 @@ int run(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::record
 
 int main(int argc, char** argv) { return kernelift::run(argc, argv); }

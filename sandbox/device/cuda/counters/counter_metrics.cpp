@@ -2,7 +2,7 @@
 // the session leaves out metrics that a chip does not support. No CUDA calls.
 #include "sandbox/device/cuda/counters/counters.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 const char* const kStallReasons[] = {"barrier",  "branch_resolving", "dispatch_stall",  "drain",
@@ -89,4 +89,4 @@ void facts_from_metrics(const std::map<std::string, double>& metrics, KernelFact
   facts.fp64_operations = operations("dadd", "dmul", "dfma");
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

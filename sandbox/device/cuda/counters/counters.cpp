@@ -13,7 +13,7 @@
 
 #include "sandbox/device/cuda/counters/cupti_library.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 // clang-format off
@@ -251,4 +251,4 @@ Status CounterSession::measure(const std::function<Status()>& prepare, const std
   return done();
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

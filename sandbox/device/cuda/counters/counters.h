@@ -13,7 +13,7 @@
 #include "core/base/result.h"
 #include "core/model/kernel_facts.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 class CounterSession {
  public:
@@ -39,4 +39,4 @@ void facts_from_metrics(const std::map<std::string, double>& metrics, KernelFact
 /// CUPTI's names of the metrics that facts_from_metrics() reads.
 const std::vector<std::string>& wanted_metrics();
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

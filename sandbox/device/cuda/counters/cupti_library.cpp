@@ -6,7 +6,7 @@
 
 #include "core/toolchain/cuda_libraries.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 Result<const CuptiLibrary*> CuptiLibrary::open() {
   static const auto opened = []() -> Result<CuptiLibrary> {
@@ -30,4 +30,4 @@ Status CuptiLibrary::check(CUptiResult result, const char* what) const {
   return environment_error(std::string("CUPTI cannot ") + what + ": " + (text ? text : std::to_string(result)));
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -8,7 +8,7 @@
 
 #include "core/base/result.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 class CuptiLibrary {
  public:
@@ -30,4 +30,4 @@ class CuptiLibrary {
   void* handle_ = nullptr;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

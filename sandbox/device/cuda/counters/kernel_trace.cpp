@@ -11,7 +11,7 @@
 #include "core/toolchain/cuda_driver.h"
 #include "sandbox/device/cuda/counters/cupti_library.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 constexpr size_t kBufferBytes = 1 << 20;  // Some thousands of launches.
@@ -85,4 +85,4 @@ Result<std::vector<double>> trace_kernel(const std::string& name, const std::fun
   return seconds;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -7,7 +7,7 @@
 
 #include "core/base/result.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 /// The duration, in seconds, of each launch of the kernel with mangled name `name` while `work` runs; `work` must
 /// return when the device is idle. For the current context. EXPECTS: no other profiler is active in this process. An
@@ -15,4 +15,4 @@ namespace kernelift {
 /// none).
 Result<std::vector<double>> trace_kernel(const std::string& name, const std::function<Status()>& work);
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

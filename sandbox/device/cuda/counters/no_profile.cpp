@@ -2,7 +2,7 @@
 #include "sandbox/device/cuda/counters/kernel_trace.h"
 #include "sandbox/device/cuda/counters/profile.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 constexpr const char* kWhy =
@@ -19,4 +19,4 @@ Result<std::vector<double>> trace_kernel(const std::string&, const std::function
   return environment_error(kWhy);
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

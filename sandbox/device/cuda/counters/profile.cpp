@@ -4,7 +4,7 @@
 #include "sandbox/device/cuda/counters/counters.h"
 #include "sandbox/device/cuda/counters/roofline.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 Status profile_launch(int ordinal, const std::function<Status()>& prepare, const std::function<Status()>& launch,
                       KernelFacts& facts) {
@@ -31,4 +31,4 @@ Status profile_launch(int ordinal, const std::function<Status()>& prepare, const
   return done();
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

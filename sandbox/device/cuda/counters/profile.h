@@ -6,7 +6,7 @@
 
 #include "core/model/kernel_facts.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 /// Fills in facts.peaks, and the counters or facts.counters_missing. For the current context of device `ordinal`;
 /// `prepare` restores memory, `launch` launches once, and both return when the device is idle. An Error is a failure of
@@ -14,4 +14,4 @@ namespace kernelift {
 Status profile_launch(int ordinal, const std::function<Status()>& prepare, const std::function<Status()>& launch,
                       KernelFacts& facts);
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <string>
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 constexpr int kChains = 16;   ///< Independent multiply-adds per thread: hides their latency.
@@ -241,4 +241,4 @@ Result<MachinePeaks> measure_peaks(const CudaDriver& driver) {
   return peaks;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -5,10 +5,10 @@
 #include "core/model/kernel_facts.h"
 #include "core/toolchain/cuda_driver.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 /// For the current context. Each figure is the best of several runs. A figure that cannot be measured (too little free
 /// memory) is absent.
 Result<MachinePeaks> measure_peaks(const CudaDriver& driver);
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -12,7 +12,7 @@
 
 namespace {
 
-using namespace kernelift::judging;
+using namespace kernelift::sandbox::judging;
 
 __attribute__((device)) void block_barrier() { __nvvm_bar_sync(0); }
 __attribute__((device)) void atomic_max(u64* at, u64 value) { __nvvm_atom_max_gen_ull(at, value); }

@@ -7,7 +7,7 @@
 #include "sandbox/device/cuda/clock_lock.h"
 #include "sandbox/device/cuda/nvml/nvml.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 // The clock that the power limit allows under any load, called base clock in datasheets (nvidia-smi -lgc base).
@@ -87,4 +87,4 @@ Result<ClockControlFactory> nvml_clock_control(const std::string& device) {
   return ClockControlFactory([ordinal] { return NvmlClockControl::open(ordinal); });
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

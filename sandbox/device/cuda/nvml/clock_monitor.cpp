@@ -1,7 +1,7 @@
 // See clock_monitor.h.
 #include "sandbox/device/cuda/nvml/clock_monitor.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 constexpr int kClockSm = 1;
@@ -39,4 +39,4 @@ DeviceClocks ClockMonitor::sample() const {
   return clocks;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -6,7 +6,7 @@
 #include "sandbox/device/cuda/nvml/nvml.h"
 #include "sandbox/device/device.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 class ClockMonitor {
  public:
@@ -20,4 +20,4 @@ class ClockMonitor {
   void* device_ = nullptr;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

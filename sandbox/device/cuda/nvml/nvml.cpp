@@ -5,7 +5,7 @@
 
 #include <cstdio>
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 Nvml::Nvml() {
   library_ = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -39,4 +39,4 @@ std::string Nvml::text(int code) const {
   return words ? words : "code " + std::to_string(code);
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

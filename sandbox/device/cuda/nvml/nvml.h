@@ -3,7 +3,7 @@
 #pragma once
 #include <string>
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 class Nvml {
  public:
@@ -29,4 +29,4 @@ class Nvml {
   bool initialised_ = false;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -11,7 +11,7 @@
 
 #include "core/base/file.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 class FileClocks : public ClockControl {
@@ -120,4 +120,4 @@ TEST(LockClocks, IsForNvidiaGpusAndOffByDefault) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 /// A small ELF file: a null section, .nv.global, .nv.constant3, .text.k, .symtab, .strtab, .shstrtab.
@@ -88,4 +88,4 @@ TEST(ImageVariables, SurvivesDamagedImages) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -9,7 +9,7 @@
 #include "sandbox/evaluate/cuda/cuda_evaluator.h"
 #include "sandbox/evaluate/runner/tests/fake_images.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 using ::testing::HasSubstr;
@@ -398,4 +398,4 @@ TEST_F(AsBuiltTest, WhatWaitsForTheOtherCompilerIsAnsweredWhenAbandoned) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -13,7 +13,7 @@
 #include "sandbox/evaluate/runner/runner_process.h"
 #include "sandbox/evaluate/tests/mep_fixture.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 using ::testing::HasSubstr;
@@ -436,4 +436,4 @@ TEST_F(OnGpu, FindsOutWhatIsWrittenThoughNothingEverChanged) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -8,7 +8,7 @@
 #include "sandbox/device/cuda/judging_image.h"
 #include "sandbox/evaluate/runner/runner.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 template <class F>
@@ -66,7 +66,7 @@ int run(const std::string& folder, const std::string& file) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::sandbox
 
 int main(int count, char** words) {
   if (count != 3) return std::fprintf(stderr, "usage: gpu_phases_bench MEP CUBIN\n"), 2;

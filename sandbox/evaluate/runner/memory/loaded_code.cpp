@@ -8,7 +8,7 @@
 
 #include "core/model/kernel_key.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 constexpr uint64_t kLargestScratch = 16ull << 30;
@@ -322,4 +322,4 @@ void LoadedCode::take_down(Steps& steps, size_t index) const {
     steps.copy_ranges(instances_[index].to_recorded, instances_[index].patch_count);
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

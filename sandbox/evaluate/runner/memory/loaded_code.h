@@ -5,7 +5,7 @@
 #include "sandbox/evaluate/runner/inquiry.h"
 #include "sandbox/evaluate/runner/memory/replay_memory.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 /// The image's variable named `name` (clang's spelling), else `recorded_name` (in the application's image), else the
 /// only one with the canonical key `key`: nvcc names `static __constant__ int t` "t", clang "_ZL1t". nullptr: there is
@@ -82,4 +82,4 @@ class LoadedCode {
   KernelResources resources_;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

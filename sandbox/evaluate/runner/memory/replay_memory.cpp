@@ -14,7 +14,7 @@
 #include "sandbox/jail/hidden_bytes.h"
 #include "sandbox/judge/veil.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 constexpr uint64_t kGrain = 256;          // Bytes of the blocks that are put back between timed launches.
@@ -510,4 +510,4 @@ std::string ReplayMemory::neighbourhood(size_t instance, uint64_t address) const
   return text;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

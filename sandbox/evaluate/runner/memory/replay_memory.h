@@ -13,7 +13,7 @@
 #include "sandbox/evaluate/runner/memory/steps.h"
 #include "sandbox/evaluate/runner/memory/written_regions.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 struct ReplayBuffer {
   std::string name;   ///< Its name in verdicts: "out", "arg 2" or a variable's key.
@@ -155,4 +155,4 @@ inline constexpr const char* kRelocated = "relocated: ";  ///< Prefix of notes()
 inline constexpr std::byte kCanary{0xc9};
 inline constexpr std::byte kPoison{0xc5};  ///< About -6317 as a float; not NaN, which fmax would ignore.
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -9,7 +9,7 @@
 #include "sandbox/judge/rounding_envelope.h"
 #include "sandbox/judge/timing/statistics.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 constexpr uint32_t kThreads = 256;
@@ -214,4 +214,4 @@ void Steps::write(uint64_t buffer, uint64_t bytes) {
 
 void Steps::nothing() { judging_launch(kernels_.nothing_, 1); }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

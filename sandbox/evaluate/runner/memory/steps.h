@@ -8,7 +8,7 @@
 #include "sandbox/device/device.h"
 #include "sandbox/judge/error_bounds.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 /// The runner's own kernels, loaded, and the device memory that they use.
 class JudgingKernels {
@@ -102,4 +102,4 @@ class Steps {
   std::deque<DeviceLaunch> launches_;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

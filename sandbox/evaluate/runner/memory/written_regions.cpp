@@ -4,7 +4,7 @@
 #include "core/base/bytes.h"
 #include "sandbox/evaluate/runner/baseline_report.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 /// Whether one of the words of this parameter's argument is an address inside the region.
@@ -62,4 +62,4 @@ std::string unverifiable(const Mep& mep, const BaselineReport& report) {
          "does nothing would pass as well; record a run in which it has work to do";
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -13,7 +13,7 @@
 
 #include "core/model/mep.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 
 struct BaselineReport;
 
@@ -63,4 +63,4 @@ std::vector<size_t> to_poison(const std::vector<Region>& regions, bool unchanged
 /// Why a candidate that does nothing could not be distinguished from a right one; empty: it could.
 std::string unverifiable(const Mep& mep, const BaselineReport& report);
 
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -3,7 +3,7 @@
 #include "sandbox/device/fake/fake_device.h"
 #include "sandbox/evaluate/tests/mep_fixture.h"
 
-namespace kernelift::fake {
+namespace kernelift::sandbox::fake {
 
 /// Arguments of the tests' kernel: out[i] = in[i] * factor + bias.
 struct Scale {
@@ -153,4 +153,4 @@ inline MepFixture scale(int n = 3000) {
   return fixture;
 }
 
-}  // namespace kernelift::fake
+}  // namespace kernelift::sandbox::fake

@@ -6,7 +6,7 @@
 
 #include "sandbox/evaluate/runner/tests/fake_images.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 using ::testing::HasSubstr;
@@ -335,4 +335,4 @@ TEST(RunnerProcess, AnswersNothingOnceItsTimeIsOver) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -11,7 +11,7 @@
 #include "sandbox/evaluate/runner/tests/fake_images.h"
 #include "sandbox/evaluate/tests/mep_fixture.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 using fake::images;
@@ -596,4 +596,4 @@ TEST(Runner, SaysHowManyBytesDoNotFit) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

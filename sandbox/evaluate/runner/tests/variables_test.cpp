@@ -8,7 +8,7 @@
 #include "sandbox/device/cuda/image_variables.h"
 #include "sandbox/evaluate/runner/memory/loaded_code.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 constexpr const char* kSource = R"(
@@ -83,4 +83,4 @@ TEST(ModuleVariables, OfOneKeyAreToldApartByTheirRecordedNameOrNotAtAll) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -13,7 +13,7 @@
 #include "tuner/source/rules/rule.h"
 #include "tuner/source/rules/spelled_type.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings&) {
@@ -71,4 +71,4 @@ const Rule kDoubleToFloat = {
     find,
     {Bound::Compute}};
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -12,7 +12,7 @@
 #include "tuner/source/rules/rule.h"
 #include "tuner/source/rules/spelled_type.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 struct Intrinsic {
@@ -162,4 +162,4 @@ const Rule kFastMath = {"fast_math",
                         find,
                         {Bound::Compute}};
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

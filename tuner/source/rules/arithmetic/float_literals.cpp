@@ -9,7 +9,7 @@
 #include "tuner/source/rules/rule.h"
 #include "tuner/source/rules/spelled_type.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 const std::set<std::string>& double_functions() {
@@ -166,4 +166,4 @@ const Rule kFloatLiterals = {"float_literals",
                              find,
                              {Bound::Compute}};
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

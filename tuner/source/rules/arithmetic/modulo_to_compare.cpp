@@ -7,7 +7,7 @@
 #include "tuner/source/rules/rule.h"
 #include "tuner/source/rules/spelled_type.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 /// `x < n ? x : x % n`, as this rule or the application's author wrote it.
@@ -70,4 +70,4 @@ const Rule kModuloToCompare = {"modulo_to_compare",
                                find,
                                {Bound::Compute, Bound::Latency}};
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

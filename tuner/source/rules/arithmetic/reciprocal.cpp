@@ -11,7 +11,7 @@
 #include "tuner/source/rules/arithmetic/rounding.h"
 #include "tuner/source/rules/rule.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 bool is_plain_power(const KernelSource& source, const clang::CallExpr* call, int& exponent) {
@@ -133,4 +133,4 @@ const Rule kReciprocal = {"reciprocal",
                           find,
                           {Bound::Compute}};
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <functional>
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 bool has_whole_results(llvm::StringRef name) {
@@ -218,4 +218,4 @@ RoundedUse use_of(const KernelSource& source, const clang::Expr* value) {
   return follower.worst();
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

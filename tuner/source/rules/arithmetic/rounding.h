@@ -3,7 +3,7 @@
 #pragma once
 #include "tuner/source/rules/kernel_source.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 /// Ordered by severity.
 enum class RoundedUse {
@@ -22,4 +22,4 @@ RoundedUse use_of_stored(const KernelSource& source, const clang::Expr* address)
 /// The effect (see Step::effects) of a rewrite that rounds differently, where a rounded value is compared.
 inline constexpr const char* kComparesRounded = "changes the rounding of values that are compared";
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

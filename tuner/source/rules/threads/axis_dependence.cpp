@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 bool is_never_negative(const clang::Expr* expression) {
@@ -107,4 +107,4 @@ void AxisDependence::propagate(const clang::Stmt* statement, Axes outer, const s
     if (axes) depends_[variable] |= axes;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -9,7 +9,7 @@
 
 #include "tuner/source/rules/kernel_source.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 /// An axis along which a thread or block takes over the work of its neighbours.
 struct JamAxis {
@@ -44,4 +44,4 @@ class AxisDependence {
   std::map<const clang::VarDecl*, Axes> depends_;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -7,7 +7,7 @@
 
 #include "tuner/source/rules/threads/block_index.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings& values) {
@@ -30,4 +30,4 @@ const Rule kBlockCoarsening = {
     find,
     {Bound::Compute}};
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -10,7 +10,7 @@
 #include "core/base/words.h"
 #include "tuner/source/rules/threads/axis_dependence.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 constexpr const char* kBuiltins[] = {"threadIdx", "blockIdx", "blockDim", "gridDim"};
@@ -387,4 +387,4 @@ std::optional<Opportunity> coarsened(const KernelSource& source, const RuleConte
   return found;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -9,7 +9,7 @@
 #include "tuner/source/rules/kernel_source.h"
 #include "tuner/source/rules/rule.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 inline constexpr const char* kAxisNames[] = {"x", "y", "z"};
 
@@ -78,4 +78,4 @@ std::optional<std::vector<TextEdit>> continue_instead_of_return(const KernelSour
 std::optional<Opportunity> coarsened(const KernelSource& source, const RuleContext& facts,
                                      const clang::FunctionDecl* kernel, int axis, int64_t factor);
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -20,7 +20,7 @@
 #include "tuner/source/rules/threads/jammed_copies.h"
 #include "tuner/space/knob_text.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 constexpr int64_t kMostNeighbours = 8;
@@ -292,4 +292,4 @@ const Rule kBlockMerging = {"block_merging",
                             find,
                             {Bound::Compute, Bound::Latency}};
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -12,7 +12,7 @@
 #include "core/base/words.h"
 #include "tuner/source/rules/spelled_type.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 std::string with_names(const std::string& text, const std::map<std::string, std::string>& names) {
   std::string out;
@@ -516,4 +516,4 @@ std::string JammedCopies::text(const std::vector<Piece>& pieces) const {
   return out;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -14,7 +14,7 @@
 #include "tuner/source/rules/kernel_source.h"
 #include "tuner/source/rules/threads/axis_dependence.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 /// `text` with identifiers replaced, except for members of other objects; `blockIdx.y` counts as one identifier.
 std::string with_names(const std::string& text, const std::map<std::string, std::string>& names);
@@ -96,4 +96,4 @@ class JammedCopies {
   Lines counters_;                                       ///< Counters of the loops over neighbours, by axis.
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

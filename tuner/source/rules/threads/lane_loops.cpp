@@ -8,7 +8,7 @@
 
 #include "tuner/source/rules/threads/block_index.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 const clang::VarDecl* root_of(const clang::Expr* lvalue) {
@@ -376,4 +376,4 @@ std::optional<std::map<std::string, Reduced>> LaneLoops::reductions(const clang:
   return found;
 }
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

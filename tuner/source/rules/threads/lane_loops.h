@@ -7,7 +7,7 @@
 
 #include "tuner/source/rules/rule.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 
 /// A variable, or a member of one, that a loop reduces into.
 struct Reduced {
@@ -51,4 +51,4 @@ class LaneLoops {
   std::set<std::string> unaliased_;
 };
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

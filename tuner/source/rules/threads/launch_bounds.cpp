@@ -7,7 +7,7 @@
 
 #include "tuner/source/rules/rule.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings& values) {
@@ -37,4 +37,4 @@ const Rule kLaunchBounds = {"launch_bounds",
                             find,
                             {Bound::Latency}};
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -21,7 +21,7 @@
 #include "tuner/source/rules/spelled_type.h"
 #include "tuner/source/rules/threads/block_index.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 constexpr uint64_t kMostBytes = 16 * 1024;  ///< Shared memory of all copies: several blocks must fit a multiprocessor.
@@ -164,4 +164,4 @@ const Rule kSharedPrivatisation = {
     find,
     {Bound::Memory, Bound::Latency}};
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -9,7 +9,7 @@
 #include "tuner/source/rules/threads/block_index.h"
 #include "tuner/space/knob_text.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 /// The kernel computes a thread's rank in its block. It may have been rewritten by this rule already, and a second time
@@ -75,4 +75,4 @@ const Rule kSwapBlockAxes = {
     find,
     {Bound::Memory, Bound::Latency}};
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

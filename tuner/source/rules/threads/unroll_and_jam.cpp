@@ -15,7 +15,7 @@
 #include "tuner/source/rules/threads/block_index.h"
 #include "tuner/source/rules/threads/jammed_copies.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 constexpr int64_t kMostNeighbours = 16;  ///< Per thread; their values are kept in registers.
@@ -315,4 +315,4 @@ const Rule kUnrollAndJam = {
     find,
     {Bound::Compute, Bound::Latency, Bound::Memory}};
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -15,7 +15,7 @@
 #include "tuner/source/rules/rule.h"
 #include "tuner/source/rules/spelled_type.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 constexpr int kInitialisers = 4;  ///< Depth of initialisers that are examined.
@@ -115,4 +115,4 @@ const Rule kWarpAggregation = {"warp_aggregation",
                                find,
                                {Bound::Memory, Bound::Latency}};
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -22,7 +22,7 @@
 #include "tuner/source/rules/threads/block_index.h"
 #include "tuner/source/rules/threads/lane_loops.h"
 
-namespace kernelift {
+namespace kernelift::tuner {
 namespace {
 
 constexpr uint64_t kMostBlocks = (uint64_t{1} << 31) - 1;  ///< Of a grid, along x.
@@ -258,4 +258,4 @@ const Rule kWarpReduction = {
     find,
     {Bound::Memory, Bound::Latency}};
 
-}  // namespace kernelift
+}  // namespace kernelift::tuner

@@ -10,7 +10,7 @@
 #include "sandbox/device/cuda/counters/roofline.h"
 #include "sandbox/judge/diagnosis.h"
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 // y[i] = a * x[i] + y[i], n threads; and the same with x[32 i], which scatters a warp's loads.
@@ -200,4 +200,4 @@ TEST_F(CountersOnGpu, AreDeterministicForArithmetic) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::sandbox

@@ -5,7 +5,7 @@
 
 #include <set>
 
-namespace kernelift {
+namespace kernelift::sandbox {
 namespace {
 
 TEST(CounterMetrics, CountAFusedMultiplyAddAsTwoOperations) {
@@ -50,4 +50,4 @@ TEST(CounterMetrics, AreAllConvertedToFacts) {
 }
 
 }  // namespace
-}  // namespace kernelift
+}  // namespace kernelift::sandbox
