@@ -81,12 +81,12 @@ class ConfinedCpu : public Device {
 
   const DeviceFacts& facts() const override { return facts_; }
 
-  Result<DeviceImage> load(std::string_view bytes, bool first) override {
+  Result<DeviceImage> load(std::string_view bytes, bool) override {
     const uint64_t number = ++last_image_;
     images_[number].bytes = std::string(bytes), images_[number].variable_bytes = variable_bytes_;
     auto hold = std::shared_ptr<void>(this, [this, number](void*) { forget(number); });
-    // Where memory lies has luck in it: the original gets a new process for the second look, too.
-    if (first) children_.clear();
+    // Where memory lies has luck in it, and an old process differs from a new one: what is raced begins together.
+    children_.clear();
     DeviceImage image;
     KERNELIFT_TRY(list(number, image));
     image.hold = hold;

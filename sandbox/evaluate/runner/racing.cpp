@@ -99,9 +99,9 @@ void Racing::look_at_clocks() {
 }
 
 bool Racing::candidate_goes_first(unsigned round) const {
-  // Neither side always follows the other. On a processor the candidate begins: in a glance of two rounds its launches
-  // are then the first and the last, and no short disturbance slows both.
-  if (bench_.device.facts().processor) return round % 2 == 0;
+  // On a processor each side has a process, and a launch behind one of its own side finds it warmer: strictly in turn,
+  // so that none is. Which side begins changes from program to program.
+  if (bench_.device.facts().processor) return candidate_begins_;
   // On a GPU the middle of a queue of launches is slower than its ends by some 30 ns: by the parity of bits (the
   // Thue-Morse sequence) each side is as often inside as outside, in short queues and in long ones.
   return std::popcount(round) % 2 != 0;
@@ -147,9 +147,10 @@ Samples Racing::time(const LoadedCode& baseline, const LoadedCode& candidate, si
           steps.begin(disturbed.back());
           code.launch(steps, instance);
           steps.end();
-          if (compared) trials_.after(steps, candidate);
+          if (compared) trials_.after(steps, code, candidates);
         }
       }
+    if (judged) trials_.finish(steps, candidate);
     DeviceOutcome outcome = steps.run(bench_.settings.launch_limit * std::min(kLaunchesWorth, 2 * now * batch));
     bench_.memory->launched(instance, true);
     if (!outcome.ok()) {
@@ -169,6 +170,7 @@ Samples Racing::time(const LoadedCode& baseline, const LoadedCode& candidate, si
         (candidate_goes_first(rounds_) == (side == 0) ? samples.candidate : samples.baseline)
             .push_back(bench_.kernels->net(median(seconds)));
       }
+    candidate_begins_ = !candidate_begins_;
     const bool last = taken >= rounds;
     if (Deadline::clock::now() >= clocks_checked_ || (last && to_the_end)) look_at_clocks();
     else if (calm_ && !last) continue;
@@ -186,11 +188,33 @@ Samples Racing::time(const LoadedCode& baseline, const LoadedCode& candidate, si
   return samples;
 }
 
+std::optional<RunFailure> Racing::warm_up(const LoadedCode& candidate, size_t instance) {
+  constexpr int kLaunches = 4;
+  if (!bench_.device.facts().processor || bench_.is_long(instance)) return std::nullopt;
+  const ReplayInstance& memory = bench_.memory->instances()[instance];
+  Steps steps(*bench_.kernels);
+  bench_.memory->restore(steps, instance, false);
+  for (int i = 0; i < kLaunches; ++i)
+    for (auto* code : {&bench_.rival(), &candidate}) {
+      bench_.memory->put_back(steps, instance);
+      code->set_up(steps, memory, instance);
+      steps.begin(), code->launch(steps, instance), steps.end();
+    }
+  DeviceOutcome outcome = steps.run(bench_.settings.launch_limit * kLaunches);
+  bench_.memory->launched(instance, true);
+  return outcome.ok() ? std::nullopt : std::optional(bench_.failure_of(outcome, instance));
+}
+
 bool Racing::race(const LoadedCode& candidate, size_t instance, Race& race, std::optional<Deadline> until,
                   Verdict& verdict) {
   const int batch = bench_.batch_for(bench_.report.instances[instance].seconds);
-  rounds_ = 0;
+  rounds_ = 0, candidate_begins_ = true;
   trials_.begin_race(instance);
+  if (auto failure = warm_up(candidate, instance)) {
+    verdict.outcome = failure->outcome, verdict.detail = failure->detail;
+    verdict.stage = Stage::Time, verdict.instance = bench_.mep.instances[instance].id;
+    return false;
+  }
   for (int rounds; (rounds = race.next_rounds()) > 0;) {
     auto taken = static_cast<int>(race.baseline().size());
     if (until) {

@@ -1,6 +1,6 @@
 // Times a candidate and the original in alternation on the same device, until it is known whether the candidate wins.
 #pragma once
-#include "sandbox/evaluate/runner/trials.h"
+#include "sandbox/evaluate/runner/launch_trials.h"
 
 namespace kernelift::sandbox {
 
@@ -18,7 +18,7 @@ struct TimedInstance {
 
 class Racing {
  public:
-  Racing(Workbench& bench, Trials& trials) : bench_(bench), trials_(trials) {}
+  Racing(Workbench& bench, LaunchTrials& trials) : bench_(bench), trials_(trials) {}
 
   /// Groups instances of equal geometry and similar duration; a search times one of each group. EXPECTS: calibrated.
   void group_instances();
@@ -28,7 +28,7 @@ class Racing {
   std::vector<TimedInstance> timed() const;
 
   /// `rounds` pairs of samples; a sample is the median of `batch` launches, each on restored memory. `judged`: each
-  /// launch is a trial (trials.h).
+  /// launch is a trial (launch_trials.h).
   Samples time(const LoadedCode& baseline, const LoadedCode& candidate, size_t instance, int rounds, int batch,
                bool judged = false);
   /// To be called at the beginning of each inquiry.
@@ -47,6 +47,8 @@ class Racing {
   bool candidate_goes_first(unsigned round) const;
   /// Duration of a launch of the original, as far as it is known; else 0.
   double expected_seconds(size_t instance) const;
+  /// Untimed launches of both sides: on a processor each has a process, which is slow at first.
+  std::optional<RunFailure> warm_up(const LoadedCode& candidate, size_t instance);
   bool race(const LoadedCode& candidate, size_t instance, Race& race, std::optional<Deadline> until, Verdict& verdict);
   /// Makes the verdict Suspect if the candidate is faster than its results can be written (physics_floor).
   void suspect_below_floor(const Race& race, size_t instance, Verdict& verdict) const;
@@ -55,13 +57,14 @@ class Racing {
 
   static constexpr int kRetakes = 5, kPatience = 20;
   Workbench& bench_;
-  Trials& trials_;
+  LaunchTrials& trials_;
   std::vector<TimedInstance> groups_;  ///< Heaviest first.
   Deadline clocks_checked_{};
   bool calm_ = true;          ///< The clock was not throttled when last checked.
   int patience_ = kPatience;  ///< Number of pauses to wait for a throttled clock.
   int retakes_ = kRetakes;    ///< How many more times this inquiry may retake samples.
   int throttled_ = 0;
+  bool candidate_begins_ = true;
   unsigned rounds_ = 0;  ///< Rounds of the present race so far; decides which side goes first.
 };
 

@@ -4,7 +4,7 @@
 //   Calibration      learns from the original (with Tolerances, WriteSet)
 //   Verification     runs and judges one launch
 //   PerturbedInputs  inputs that were not recorded
-//   Trials           what a timed launch finds, and comparisons of some
+//   LaunchTrials           what a timed launch finds, and comparisons of some
 //   Racing           timing
 // After a fault or a hang on a GPU nothing more can be measured in this process: usable() is false, and the owner
 // starts another one.
@@ -74,7 +74,7 @@ class Runner {
   Verification verification_;
   Tolerances tolerances_;
   PerturbedInputs perturbed_;
-  Trials trials_;
+  LaunchTrials trials_;
   Racing racing_;
   Calibration calibration_;
   std::string side_by_side_;                  ///< The original, RunnableCode::side_by_side.

@@ -15,6 +15,8 @@
 // afresh do not exist before the candidate's results are safe: its launch is
 // repeated by the original afterwards.
 #pragma once
+#include <array>
+
 #include "sandbox/evaluate/runner/perturbed_inputs.h"
 
 namespace kernelift::sandbox {
@@ -26,9 +28,9 @@ struct Trial {
   std::string text() const;  ///< "on inputs perturbed afresh, over poison"
 };
 
-class Trials {
+class LaunchTrials {
  public:
-  Trials(Workbench& bench, Verification& verification, PerturbedInputs& perturbed)
+  LaunchTrials(Workbench& bench, Verification& verification, PerturbedInputs& perturbed)
       : bench_(bench), verification_(verification), perturbed_(perturbed) {}
 
   /// To be called before the first program of a race.
@@ -37,10 +39,12 @@ class Trials {
   void begin(Steps& steps, int launches);
   /// Steps before a timed launch of `code`.
   void before(Steps& steps, const LoadedCode& code, bool of_candidate);
-  /// Whether the launch that before() prepared will be compared.
+  /// Whether the launch that before() prepared will be compared, or is one of the original's that is treated alike.
   bool compared() const { return compared_now_; }
-  /// Steps behind it. EXPECTS: compared().
-  void after(Steps& steps, const LoadedCode& candidate);
+  /// Steps behind it: copies of its results. EXPECTS: compared().
+  void after(Steps& steps, const LoadedCode& code, bool of_candidate);
+  /// Steps at the end of the program: the original's answers, and comparisons.
+  void finish(Steps& steps, const LoadedCode& candidate);
   /// After the program ran: false if a compared launch of the candidate was wrong, as the verdict says.
   bool judge(const LoadedCode& candidate, Verdict& verdict);
   /// Whether the candidate is right in launches after others, on the same and on other inputs, where its own variables
@@ -59,12 +63,11 @@ class Trials {
         variables;        ///< By index; empty for what the original does not write.
     size_t findings = 0;  ///< Index of its first finding, that of canaries.
   };
-  /// A duration that three quarters of the launches exceed without anything left from an earlier one, and one that
-  /// three quarters stay below where it was left.
-  struct Memory {
+  /// Short durations of launches without anything left from an earlier one, and where it was left.
+  struct Durations {
     double fresh = 0, again = 0;
   };
-  std::optional<Memory> time_memory(const LoadedCode& candidate, RunFailure& failure);
+  std::optional<Durations> time_memory(const LoadedCode& candidate, RunFailure& failure);
   /// The share of launches that find fresh inputs: less where these are large and launches short.
   double share_of_fresh() const;
   Trial draw(bool to_be_compared);
@@ -84,13 +87,14 @@ class Trials {
   Verification& verification_;
   PerturbedInputs& perturbed_;
   size_t instance_ = 0;
-  std::vector<Compared> compared_;  ///< Reused from program to program.
+  std::vector<Compared> compared_;  ///< Reused from program to program; the last for copies of the original's results.
   size_t kept_for_ = ~size_t(0);    ///< The instance that they have memory for.
   size_t used_ = 0;                 ///< Of `compared_`, in this program.
   std::vector<int> picked_;         ///< Launches of the candidate to compare, by number, in this program.
-  int launch_ = 0, programs_without_ = 0;
+  std::array<int, 2> launches_{};   ///< Of the original and of the candidate so far, in this program.
+  int programs_without_ = 0;
   double fresh_ = 0;  ///< share_of_fresh().
-  bool compared_now_ = false;
+  bool compared_now_ = false, first_ = true;
   Trial now_;
   std::vector<uint64_t> laid_;  ///< Per region: Trial::mix of what it holds.
 };

@@ -1,13 +1,17 @@
-// See trials.h.
-#include "sandbox/evaluate/runner/trials.h"
+// See launch_trials.h.
+#include "sandbox/evaluate/runner/launch_trials.h"
 
 #include <sys/random.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 namespace kernelift::sandbox {
 namespace {
+
+/// Long launches come a few at a time: not every program has one compared, but the first of a race has.
+constexpr int kSeldom = 3;
 
 /// Not a generator with a state: a candidate's process is a copy of this one, and would know what comes next.
 uint64_t random_word() {
@@ -42,7 +46,7 @@ std::string Trial::text() const {
                                                 : ", over what was recorded before the launch");
 }
 
-size_t Trials::rows() const {
+size_t LaunchTrials::rows() const {
   const ReplayInstance& recorded = bench_.memory->instances()[instance_];
   size_t count = 1;
   for (auto* buffers : {&recorded.regions, &recorded.variables})
@@ -50,13 +54,13 @@ size_t Trials::rows() const {
   return count;
 }
 
-bool Trials::reserve(size_t count) {
+bool LaunchTrials::reserve(size_t count) {
   constexpr uint64_t kMuch = 256 << 20;  // Bytes of results of which one copy is enough.
   if (kept_for_ != instance_) compared_.clear(), kept_for_ = instance_;
   const ReplayInstance& recorded = bench_.memory->instances()[instance_];
   uint64_t bytes = 0;
   for (auto& region : recorded.regions) bytes += region.output() ? region.size : 0;
-  if (bytes > kMuch) count = std::min<size_t>(count, 1);
+  if (bytes > kMuch) count = std::min<size_t>(count, 2);
   while (compared_.size() < count) {
     Compared one;
     auto place = [&](const ReplayBuffer& buffer, bool wanted, std::vector<DeviceMemory>& into) {
@@ -75,21 +79,20 @@ bool Trials::reserve(size_t count) {
   return count > 0;
 }
 
-void Trials::begin_race(size_t instance) {
-  instance_ = instance, programs_without_ = 0;
+void LaunchTrials::begin_race(size_t instance) {
+  instance_ = instance, programs_without_ = kSeldom, first_ = true;
   fresh_ = share_of_fresh();
 }
 
-void Trials::begin(Steps& steps, int launches) {
+void LaunchTrials::begin(Steps& steps, int launches) {
   constexpr size_t kMostCompared = 3;
-  constexpr int kFew = 4, kSeldom = 3;  // Long launches come a few at a time:
-                                        // not every program has one compared.
-  used_ = 0, launch_ = 0, compared_now_ = false, picked_.clear(), now_ = {};
+  constexpr int kFew = 4;
+  used_ = 0, launches_ = {}, compared_now_ = false, picked_.clear(), now_ = {};
   laid_.assign(bench_.memory->instances()[instance_].regions.size(), 0);
   size_t wanted = launches >= kFew ? std::min<size_t>(kMostCompared, static_cast<size_t>(launches) / 2)
                                    : programs_without_ + 1 >= kSeldom || one_in(kSeldom);
-  if (rows() * kMostCompared > JudgingKernels::kFindings || !reserve(wanted)) wanted = 0;
-  wanted = std::min(wanted, compared_.size());
+  if (rows() * kMostCompared > JudgingKernels::kFindings || !reserve(wanted + 1)) wanted = 0;
+  wanted = std::min(wanted, compared_.empty() ? 0 : compared_.size() - 1);
   programs_without_ = wanted > 0 ? 0 : programs_without_ + 1;
   while (picked_.size() < wanted) {
     const int pick = static_cast<int>(random_word() % static_cast<uint64_t>(launches));
@@ -98,7 +101,7 @@ void Trials::begin(Steps& steps, int launches) {
   if (wanted > 0) steps.clear_findings(rows() * wanted);
 }
 
-double Trials::share_of_fresh() const {
+double LaunchTrials::share_of_fresh() const {
   constexpr double kMost = 0.75, kProcessorRate = 3e9,
                    kGpuRate = 1e12;  // Bytes per second.
   constexpr double kLaunches = 2, kFreeOfProcessor = 50e-6, kFreeOfGpu = 5e-6;
@@ -116,13 +119,15 @@ double Trials::share_of_fresh() const {
   return mixing * kMost <= may ? kMost : may / mixing;
 }
 
-Trial Trials::draw(bool to_be_compared) {
+Trial LaunchTrials::draw(bool to_be_compared) {
   constexpr uint64_t kRecorded = 6, kWhole = 1 << 20;
   Trial trial = now_;
   const bool mixes = perturbed_.to_mix(instance_) != nullptr;
   const bool same = !mixes || (!to_be_compared &&
                                static_cast<double>(random_word() % kWhole) >= fresh_ * static_cast<double>(kWhole));
-  if (!same) trial.mix = one_in(kRecorded) ? 0 : random_word() | 1;
+  // The first launch that is compared is sure to find inputs that nobody knows.
+  const bool unknown = to_be_compared && std::exchange(first_, false);
+  if (!same) trial.mix = !unknown && one_in(kRecorded) ? 0 : random_word() | 1;
   // What an older launch left is the answer itself if its inputs were the same.
   using Outputs = Trial::Outputs;
   const bool older_inputs = trial.mix != now_.mix;
@@ -130,12 +135,12 @@ Trial Trials::draw(bool to_be_compared) {
   return trial;
 }
 
-const ReplayInstance& Trials::variables_of(const Trial& trial) const {
+const ReplayInstance& LaunchTrials::variables_of(const Trial& trial) const {
   const ReplayInstance* other = trial.mix ? perturbed_.to_mix(instance_) : nullptr;
   return other && PerturbedInputs::mixes_variables(trial.mix) ? *other : bench_.memory->instances()[instance_];
 }
 
-void Trials::lay(Steps& steps, const Trial& trial) {
+void LaunchTrials::lay(Steps& steps, const Trial& trial) {
   using Outputs = Trial::Outputs;
   const ReplayInstance& recorded = bench_.memory->instances()[instance_];
   const ReplayInstance* other = perturbed_.to_mix(instance_);
@@ -159,61 +164,69 @@ void Trials::lay(Steps& steps, const Trial& trial) {
   }
 }
 
-void Trials::before(Steps& steps, const LoadedCode& code, bool of_candidate) {
-  compared_now_ = of_candidate && std::ranges::find(picked_, launch_) != picked_.end();
-  if (of_candidate) ++launch_;
+void LaunchTrials::before(Steps& steps, const LoadedCode& code, bool of_candidate) {
+  compared_now_ = std::ranges::find(picked_, launches_[of_candidate]++) != picked_.end();
   const Trial trial = draw(compared_now_);
   lay(steps, trial);
   code.set_up(steps, variables_of(trial), instance_);
   now_ = trial;
 }
 
-void Trials::after(Steps& steps, const LoadedCode& candidate) {
+void LaunchTrials::after(Steps& steps, const LoadedCode& code, bool of_candidate) {
   const ReplayInstance& recorded = bench_.memory->instances()[instance_];
-  const ReplayInstance* other = now_.mix ? perturbed_.to_mix(instance_) : nullptr;
-  Compared& one = compared_[used_];
-  one.trial = now_, one.findings = rows() * used_++;
-  candidate.take_down(steps, instance_);
+  // Copies of the original's results are made only so that its next launch is not warmer than a candidate's.
+  Compared& one = of_candidate ? compared_[used_] : compared_.back();
+  code.take_down(steps, instance_);
   for (auto& region : recorded.regions)
     if (region.output()) steps.look(region.live, region.size);
   for (size_t i = 0; i < recorded.regions.size(); ++i)
     if (one.regions[i].size > 0) steps.copy(one.regions[i].address, recorded.regions[i].live, recorded.regions[i].size);
   for (size_t v = 0; v < recorded.variables.size(); ++v)
-    if (const uint64_t own = candidate.variable(instance_, v); own && one.variables[v].size > 0)
+    if (const uint64_t own = code.variable(instance_, v); own && one.variables[v].size > 0)
       steps.copy(one.variables[v].address, own, recorded.variables[v].size);
+  steps.look_again();
+  if (!of_candidate) return;
+  one.trial = now_, one.findings = rows() * used_++;
   for (auto& canary : recorded.canaries)
     steps.check_canary(canary.begin, canary.end - canary.begin, kCanary, one.findings);
-  candidate.check_scratch(steps, instance_);
-  steps.look_again();
-  if (now_.mix != 0) {
-    lay(steps, {now_.mix, Trial::Outputs::Poisoned});
-    bench_.baseline.set_up(steps, variables_of(now_), instance_);
-    bench_.baseline.launch(steps, instance_);
-    bench_.baseline.take_down(steps, instance_);
-  }
-  size_t at = one.findings + 1;
-  auto compare = [&](const ReplayBuffer& buffer, const ReplayBuffer* perturbed, uint64_t expected, uint64_t got) {
-    const bool inexact = !buffer.bounds.nearer.empty() || (perturbed && !perturbed->bounds.nearer.empty());
-    for (size_t row = 0; row < buffer.rows.size(); ++row, ++at)
-      if (expected && got)
-        steps.compare(
-            buffer.rows[row],
-            perturbed ? loosened(buffer.tolerance(row), perturbed->tolerance(row), inexact) : buffer.tolerance(row),
-            expected, got, at, !perturbed && buffer.veiled);
-  };
-  for (size_t i = 0; i < recorded.regions.size(); ++i) {
-    const ReplayBuffer& region = recorded.regions[i];
-    compare(region, other ? &other->regions[i] : nullptr, other ? region.live : region.answer, one.regions[i].address);
-  }
-  for (size_t v = 0; v < recorded.variables.size(); ++v) {
-    const ReplayBuffer& variable = recorded.variables[v];
-    const uint64_t own = candidate.variable(instance_, v);
-    compare(variable, other ? &other->variables[v] : nullptr,
-            other ? bench_.baseline.variable(instance_, v) : variable.answer, own ? one.variables[v].address : 0);
+  code.check_scratch(steps, instance_);
+}
+
+void LaunchTrials::finish(Steps& steps, const LoadedCode& candidate) {
+  const ReplayInstance& recorded = bench_.memory->instances()[instance_];
+  for (size_t n = 0; n < used_; ++n) {
+    const Compared& one = compared_[n];
+    const ReplayInstance* other = one.trial.mix ? perturbed_.to_mix(instance_) : nullptr;
+    if (other) {
+      lay(steps, {one.trial.mix, Trial::Outputs::Poisoned});
+      bench_.baseline.set_up(steps, variables_of(one.trial), instance_);
+      bench_.baseline.launch(steps, instance_);
+      bench_.baseline.take_down(steps, instance_);
+    }
+    size_t at = one.findings + 1;
+    auto compare = [&](const ReplayBuffer& buffer, const ReplayBuffer* perturbed, uint64_t expected, uint64_t got) {
+      const bool inexact = !buffer.bounds.nearer.empty() || (perturbed && !perturbed->bounds.nearer.empty());
+      for (size_t row = 0; row < buffer.rows.size(); ++row, ++at) {
+        const FloatTolerance tolerance =
+            perturbed ? loosened(buffer.tolerance(row), perturbed->tolerance(row), inexact) : buffer.tolerance(row);
+        if (expected && got) steps.compare(buffer.rows[row], tolerance, expected, got, at, !perturbed && buffer.veiled);
+      }
+    };
+    for (size_t i = 0; i < recorded.regions.size(); ++i) {
+      const ReplayBuffer& region = recorded.regions[i];
+      compare(region, other ? &other->regions[i] : nullptr, other ? region.live : region.answer,
+              one.regions[i].address);
+    }
+    for (size_t v = 0; v < recorded.variables.size(); ++v) {
+      const ReplayBuffer& variable = recorded.variables[v];
+      const uint64_t own = candidate.variable(instance_, v);
+      compare(variable, other ? &other->variables[v] : nullptr,
+              other ? bench_.baseline.variable(instance_, v) : variable.answer, own ? one.variables[v].address : 0);
+    }
   }
 }
 
-bool Trials::judge(const LoadedCode& candidate, Verdict& verdict) {
+bool LaunchTrials::judge(const LoadedCode& candidate, Verdict& verdict) {
   if (used_ == 0) return true;
   auto found = bench_.kernels->read_findings(rows() * used_);
   if (!found.ok()) {
@@ -226,8 +239,8 @@ bool Trials::judge(const LoadedCode& candidate, Verdict& verdict) {
   return true;
 }
 
-bool Trials::check(Compared& one, const LoadedCode& candidate, const std::vector<judging::Finding>& found,
-                   Verdict& verdict) {
+bool LaunchTrials::check(Compared& one, const LoadedCode& candidate, const std::vector<judging::Finding>& found,
+                         Verdict& verdict) {
   const judging::Finding& canaries = found[one.findings];
   if (canaries.address != judging::kNone) {
     std::string where = candidate.near_scratch(instance_, canaries.address);
@@ -244,7 +257,7 @@ bool Trials::check(Compared& one, const LoadedCode& candidate, const std::vector
   return !describe(one, bench_.memory->instances()[instance_], verdict);
 }
 
-bool Trials::describe(const Compared& one, const ReplayInstance& expected, Verdict& verdict) {
+bool LaunchTrials::describe(const Compared& one, const ReplayInstance& expected, Verdict& verdict) {
   auto differs = [&](const ReplayBuffer& buffer, const DeviceMemory& kept) {
     if (kept.size == 0 || verification_.is_nearer(buffer, kept.address)) return false;
     std::optional<Mismatch> first;
@@ -269,7 +282,7 @@ bool Trials::describe(const Compared& one, const ReplayInstance& expected, Verdi
   return false;
 }
 
-bool Trials::settle(Compared& one, const LoadedCode& candidate, Verdict& verdict) {
+bool LaunchTrials::settle(Compared& one, const LoadedCode& candidate, Verdict& verdict) {
   auto entry = perturbed_.make_mixture(instance_, one.trial.mix);
   if (!entry)
     return true;  // The original does not repeat its own answer: nothing can be
@@ -287,7 +300,7 @@ bool Trials::settle(Compared& one, const LoadedCode& candidate, Verdict& verdict
   return right;
 }
 
-std::optional<Trials::Memory> Trials::time_memory(const LoadedCode& candidate, RunFailure& failure) {
+std::optional<LaunchTrials::Durations> LaunchTrials::time_memory(const LoadedCode& candidate, RunFailure& failure) {
   constexpr int kPairs = 11;
   constexpr auto kGap = std::chrono::microseconds(8);
   const ReplayInstance& recorded = bench_.memory->instances()[instance_];
@@ -315,10 +328,11 @@ std::optional<Trials::Memory> Trials::time_memory(const LoadedCode& candidate, R
   std::vector<double> fresh, again;
   for (size_t i = 0; i < outcome.seconds.size(); ++i) (i % 2 ? again : fresh).push_back(outcome.seconds[i]);
   std::ranges::sort(fresh), std::ranges::sort(again);
-  return Memory{fresh[kPairs / 4], again[kPairs - 1 - kPairs / 4]};
+  // Disturbances only add time, so that the faster launches tell.
+  return Durations{fresh[1], again[kPairs / 4]};
 }
 
-bool Trials::right_after_others(const LoadedCode& candidate, size_t instance, Verdict& verdict) {
+bool LaunchTrials::right_after_others(const LoadedCode& candidate, size_t instance, Verdict& verdict) {
   if (!candidate.has_own_memory()) return true;
   const int launches = bench_.is_long(instance) ? 2 : 6;
   const bool mixes = perturbed_.to_mix(instance) != nullptr;
@@ -336,12 +350,12 @@ bool Trials::right_after_others(const LoadedCode& candidate, size_t instance, Ve
   return true;
 }
 
-bool Trials::remembers(const LoadedCode& candidate, size_t instance, Verdict& verdict) {
+bool LaunchTrials::remembers(const LoadedCode& candidate, size_t instance, Verdict& verdict) {
   constexpr double kFaster = 1.25;
   constexpr int kLooks = 2;
   if (!candidate.has_own_memory() || bench_.is_long(instance)) return false;
   begin_race(instance);
-  std::optional<Memory> seen;
+  std::optional<Durations> seen;
   for (int look = 0; look < kLooks; ++look) {
     RunFailure failure;
     seen = time_memory(candidate, failure);
