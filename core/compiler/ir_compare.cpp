@@ -22,7 +22,7 @@
 #include <map>
 #include <set>
 
-namespace kernelift::extractor {
+namespace kernelift {
 namespace {
 
 using namespace llvm;
@@ -483,4 +483,4 @@ std::string plain_name(llvm::StringRef mangled) {
   return text;
 }
 
-}  // namespace kernelift::extractor
+}  // namespace kernelift
