@@ -45,7 +45,7 @@ struct SuiteReport {
   std::vector<std::string> notes;  ///< Of no one candidate: processes that outlived their judge.
   double seconds = 0;
   size_t count(Standing) const;
-  /// Nothing was believed, nothing got out, no honest one was refused.
+  /// Nothing was believed, nothing got out, no honest one was refused, but for the gaps that are known to be open.
   bool holds() const;
   /// The table by kind, and everything that did not hold.
   std::string text() const;

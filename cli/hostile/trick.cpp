@@ -53,7 +53,7 @@ Result<CandidateLaunch> launch_from(const std::string& text, const std::string& 
 Result<Trick> Trick::of(const SuiteFile& file, bool honest) {
   const std::string where = file.path.string();
   KERNELIFT_TRY(
-      file.knows_only({"kind", "kernel", "devices", "must", "outside", "note", "launch", "scratch", "recipe"}));
+      file.knows_only({"kind", "kernel", "devices", "must", "outside", "note", "launch", "scratch", "recipe", "gap"}));
   Trick trick;
   trick.name = file.name, trick.summary = file.summary, trick.honest = honest;
   trick.kind = honest ? "honest" : file.value("kind"), trick.kernel = file.value("kernel");
@@ -61,6 +61,7 @@ Result<Trick> Trick::of(const SuiteFile& file, bool honest) {
   const std::string devices = file.value("devices");
   if (devices != "cpu" && devices != "cuda" && devices != "both")
     return environment_error(where + ": devices is cpu, cuda or both");
+  trick.gap = file.value("gap");
   trick.on_cpu = devices != "cuda", trick.on_cuda = devices != "cpu";
   for (auto& word : words_of(file.value("must"))) {
     if (word == kNoGain) {

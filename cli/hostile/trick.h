@@ -18,6 +18,7 @@ struct Trick {
   /// The outcomes that it may get. Honest ones: ok alone.
   std::set<Outcome> must;
   std::set<Outcome> shows;  ///< Outcomes by which it shows that it reached what it was after ("outside").
+  std::string gap;          ///< Why it is not held yet; empty: it must be.
   bool may_be_ok = false;   ///< It may be ok, too, but never with a gain ("no-gain").
   /// Its text, and what else its lines say; the places that only a run knows (@PID@) are not filled in.
   Candidate candidate;

@@ -339,6 +339,8 @@ bool LaunchTrials::right_after_others(const LoadedCode& candidate, size_t instan
   for (int i = 0; i < launches; ++i) {
     std::optional<MemoryEntry> other;
     if (mixes && i % 2 == 1) other = perturbed_.make_mixture(instance, random_word() | 1);
+    // A mixture takes the place of the one before it, whose inputs live memory may still hold.
+    bench_.memory->launched(other ? other->memory : instance, true);
     const bool right = verification_.verify(candidate, other.value_or(MemoryEntry{instance, instance}), Stage::Time,
                                             verdict, {.before = Verification::Before::Poisoned, .keeps_own = i > 0});
     if (other) perturbed_.drop_mixture();

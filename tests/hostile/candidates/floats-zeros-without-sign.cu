@@ -3,6 +3,7 @@
 //! kernel special
 //! devices both
 //! must wrong unstable cheated suspect
+//! gap zeros of both signs compare equal
 __global__ void special(const float* in, float* out, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;

@@ -3,6 +3,7 @@
 //! kernel table
 //! devices both
 //! must wrong unstable cheated suspect crashed wrote_outside
+//! gap no canaries lie between module variables
 __constant__ float weights[8];
 __device__ int clamped;
 __global__ void table(const float* in, float* out, int n) {
