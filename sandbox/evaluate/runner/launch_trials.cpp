@@ -335,15 +335,9 @@ std::optional<LaunchTrials::Durations> LaunchTrials::time_memory(const LoadedCod
 bool LaunchTrials::right_after_others(const LoadedCode& candidate, size_t instance, Verdict& verdict) {
   if (!candidate.has_own_memory()) return true;
   const int launches = bench_.is_long(instance) ? 2 : 6;
-  const bool mixes = perturbed_.to_mix(instance) != nullptr;
   for (int i = 0; i < launches; ++i) {
-    std::optional<MemoryEntry> other;
-    if (mixes && i % 2 == 1) other = perturbed_.make_mixture(instance, random_word() | 1);
-    // A mixture takes the place of the one before it, whose inputs live memory may still hold.
-    bench_.memory->launched(other ? other->memory : instance, true);
-    const bool right = verification_.verify(candidate, other.value_or(MemoryEntry{instance, instance}), Stage::Time,
-                                            verdict, {.before = Verification::Before::Poisoned, .keeps_own = i > 0});
-    if (other) perturbed_.drop_mixture();
+    const bool right = verification_.verify(candidate, {instance, instance}, Stage::Time, verdict,
+                                            {.before = Verification::Before::Poisoned, .keeps_own = i > 0});
     if (right) continue;
     if (i > 0 && verdict.outcome == Outcome::Wrong)
       verdict.detail = "right in its first launch, but wrong in one after others: " + verdict.detail;
