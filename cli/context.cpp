@@ -1,6 +1,5 @@
 // Output streams and the state folder of a verb. stdout and stderr are written by system calls, so that the first
 // failure and its reason are known: a result that a full disk or a closed pipe has swallowed is no success.
-#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -8,6 +7,7 @@
 #include <cstring>
 
 #include "cli/verb.h"
+#include "core/base/descriptor.h"
 #include "core/base/file.h"
 #include "core/base/output.h"
 #include "core/base/shown/outside_text.h"
@@ -20,22 +20,6 @@ constexpr size_t kLongestSaid = 16 << 10;  ///< Bytes of a line of a table: name
 constexpr size_t kLongestTable = 64 << 20;
 
 int lost = 0;  ///< errno of the first write to stdout that failed.
-
-/// False, with errno, if not all could be written.
-bool write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t put = ::write(fd, text.data(), text.size());
-    if (put < 0 && errno == EAGAIN) {  // Whoever shares the terminal or pipe may have made it non-blocking.
-      pollfd ready{fd, POLLOUT, 0};
-      poll(&ready, 1, -1);
-      continue;
-    }
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return false;
-    text.remove_prefix(static_cast<size_t>(put));
-  }
-  return true;
-}
 
 void to_stdout(const std::string& text) {
   if (lost == 0 && !write_all(STDOUT_FILENO, text)) lost = errno;

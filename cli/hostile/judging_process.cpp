@@ -178,7 +178,7 @@ Result<Judged> JudgingProcess::judge(const std::string& kernel, const Candidate&
   const sandbox::Deadline end = sandbox::after(limit);
   sandbox::Frame frame;
   if (channel_.send(kRequest, request_text(kernel, candidate), {}, end)) {
-    // The terminal is read meanwhile: a full one would stop whoever writes to it.
+    // The terminal is read meanwhile: a process that writes to a full one would stop.
     do {
       drain(judged.terminal);
       frame = channel_.receive(sandbox::after(50ms));

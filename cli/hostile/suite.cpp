@@ -37,7 +37,7 @@ void look_at_text(const std::string& what, const std::string& text, const Canari
   if (canaries.holds_key(text)) reached.push_back("the user's key is in " + what);
 }
 
-/// Who judges writes nothing, and the output of its workers goes to pipes.
+/// The judging process writes nothing, and the output of its workers goes to pipes.
 void look_at_terminal(const std::string& text, const Canaries& canaries, std::vector<std::string>& reached) {
   if (text.empty()) return;
   look_at_text("what was written to the terminal", text, canaries, reached);

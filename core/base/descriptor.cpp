@@ -3,6 +3,7 @@
 #include "core/base/descriptor.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -53,6 +54,21 @@ void hold_standard_streams() {
     const int fd = open("/dev/null", number == 2 ? O_WRONLY : O_RDONLY);
     if (fd >= 0 && fd != number) close(fd);
   }
+}
+
+bool write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = write(fd, bytes.data(), bytes.size());
+    if (put < 0 && errno == EAGAIN) {  // Another process may have made the terminal or pipe non-blocking.
+      pollfd ready{fd, POLLOUT, 0};
+      poll(&ready, 1, -1);
+    } else if (put >= 0) {
+      bytes.remove_prefix(static_cast<size_t>(put));
+    } else if (errno != EINTR) {
+      return false;
+    }
+  }
+  return true;
 }
 
 Result<OwnFile> OwnFile::create(const fs::path& path) {

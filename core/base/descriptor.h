@@ -1,9 +1,10 @@
-// Numbers of open files. 0, 1 and 2 mean standard streams to every program, whoever opened them; and in an application
-// that we record any number may be closed, and given to a file of its own, at any time.
+// Descriptors of open files. To every program 0, 1 and 2 are the standard streams, whatever file is open there; and a
+// recorded application may close any descriptor, and get its number for a file of its own, at any time.
 #pragma once
 #include <sys/types.h>
 
 #include <filesystem>
+#include <string_view>
 #include <utility>
 
 #include "core/base/result.h"
@@ -17,6 +18,9 @@ int above_standard(int fd);
 /// Opens /dev/null under those of the numbers 0, 1 and 2 that are closed, so that no file of ours gets one of them.
 /// What is printed to a closed stdout still fails.
 void hold_standard_streams();
+
+/// Writes all of `bytes`, and waits where `fd` is non-blocking. False, with errno, if not all could be written.
+bool write_all(int fd, std::string_view bytes);
 
 /// A file that stays open for writing inside an application. Its number lies far above those that programs use, so
 /// theirs stay as they are without us; and before each use it is made sure that it still is this file's.

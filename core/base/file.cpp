@@ -63,12 +63,7 @@ Result<Container> read_all(const fs::path& path) {
 }
 
 Status write_fully(int fd, std::span<const std::byte> bytes, const fs::path& path) {
-  while (!bytes.empty()) {
-    ssize_t put = write(fd, bytes.data(), bytes.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return file_error("write", path);
-    bytes = bytes.subspan(static_cast<size_t>(put));
-  }
+  if (!write_all(fd, {reinterpret_cast<const char*>(bytes.data()), bytes.size()})) return file_error("write", path);
   if (fsync(fd) != 0 && errno != EINVAL) return file_error("write", path);
   return done();
 }

@@ -20,11 +20,7 @@ Status write_into(const fs::path& path, std::string_view text, int more_flags) {
   const int fd = above_standard(open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | more_flags, 0644));
   if (fd < 0) return file_error("write", path);
   Status written;
-  while (!text.empty() && written.ok()) {
-    const ssize_t put = write(fd, text.data(), text.size());
-    if (put >= 0) text.remove_prefix(static_cast<size_t>(put));
-    else if (errno != EINTR) written = file_error("write", path);
-  }
+  if (!write_all(fd, text)) written = file_error("write", path);
   if (close(fd) != 0 && written.ok()) written = file_error("write", path);
   return written;
 }

@@ -95,7 +95,7 @@ void reap_all() {
   while (waitpid(-1, nullptr, WNOHANG) > 0) {}
 }
 
-/// Ends as the command did, so that whoever waits for this process learns it.
+/// Ends as the command did, so that the process that waits for this one learns it.
 [[noreturn]] void end_like(int status) {
   if (WIFEXITED(status)) _exit(WEXITSTATUS(status));
   const int number = WTERMSIG(status);

@@ -1,4 +1,5 @@
-// Commands that scatter their processes over groups, sessions and orphans: all of them end with whoever started them.
+// Commands that scatter their processes over groups, sessions and orphans: all of them end with the process that
+// started them.
 #include "core/base/process_tree.h"
 
 #include <fcntl.h>

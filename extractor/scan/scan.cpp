@@ -13,6 +13,7 @@
 #include <map>
 #include <thread>
 
+#include "core/base/descriptor.h"
 #include "core/base/hash.h"
 #include "extractor/scan/call_finder.h"
 #include "extractor/scan/knob_finder.h"
@@ -93,13 +94,7 @@ void limit_child(unsigned seconds) {
     cache.keep(identity, found, answers);
   }
   std::string text = compact(to_json(found));
-  for (size_t at = 0; at < text.size();) {
-    ssize_t written = write(pipe, text.data() + at, text.size() - at);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) _exit(1);
-    at += static_cast<size_t>(written);
-  }
-  _exit(0);
+  _exit(write_all(pipe, text) ? 0 : 1);
 }
 
 struct Child {

@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "core/base/descriptor.h"
 #include "core/base/wire.h"
 
 namespace kernelift::reintegrate {
@@ -32,14 +33,7 @@ void limit_child() {
   WireWriter message;
   if (proof.ok()) message.number(1).number(proof->units).real(proof->seconds).texts(proof->notes);
   else message.number(0).number(static_cast<uint64_t>(proof.error().exit)).text(proof.error().message);
-  std::string bytes = message.take();
-  for (size_t at = 0; at < bytes.size();) {
-    ssize_t written = write(pipe, bytes.data() + at, bytes.size() - at);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) _exit(1);
-    at += static_cast<size_t>(written);
-  }
-  _exit(0);
+  _exit(write_all(pipe, message.take()) ? 0 : 1);
 }
 
 std::string read_all(int pipe) {

@@ -6,7 +6,6 @@
 #include "reintegrate/tree/patch_journal.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -78,7 +77,7 @@ Error already_running(const fs::path& lock) {
 PatchJournal::PatchJournal(PatchJournal&& other) noexcept
     : state_(std::move(other.state_)),
       folder_(std::move(other.folder_)),
-      lock_(std::exchange(other.lock_, -1)),
+      lock_(std::exchange(other.lock_, std::nullopt)),
       number_(other.number_),
       open_(std::exchange(other.open_, false)),
       entries_(std::move(other.entries_)),
@@ -99,10 +98,7 @@ PatchJournal::~PatchJournal() {
     if (auto restored = restore(false);
         restored.ok() && restored->left.empty() && (programs_ == Programs::Original || build_.command.empty()))
       (void)finish(false);
-  if (lock_ >= 0) {
-    rmdir(folder_.c_str());  // Succeeds only if the folder is empty.
-    close(lock_);
-  }
+  if (lock_) rmdir(folder_.c_str());  // Succeeds only if the folder is empty.
 }
 
 Result<PatchJournal> PatchJournal::open(const fs::path& state, Restoration& leftovers) {
@@ -112,9 +108,8 @@ Result<PatchJournal> PatchJournal::open(const fs::path& state, Restoration& left
   std::error_code code;
   fs::create_directories(journal.state_, code);
   fs::path lock = journal.state_ / "lock";
-  journal.lock_ = ::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (journal.lock_ < 0) return file_error("write", lock);
-  if (flock(journal.lock_, LOCK_EX | LOCK_NB) != 0) return already_running(lock);
+  KERNELIFT_ASSIGN(journal.lock_, Lock::try_take(lock));
+  if (!journal.lock_) return already_running(lock);
   KERNELIFT_ASSIGN(leftovers, journal.recover());
   journal.mark_ = new_mark();
   for (int n = 1;; ++n) {
@@ -133,10 +128,7 @@ bool PatchJournal::interrupted(const fs::path& state) {
 
 Status PatchJournal::check_not_running(const fs::path& state) {
   fs::path lock = state / "apply" / "lock";
-  int file = ::open(lock.c_str(), O_RDWR | O_CLOEXEC);
-  bool held = file >= 0 && flock(file, LOCK_EX | LOCK_NB) != 0;
-  if (file >= 0) close(file);
-  return held ? already_running(lock) : done();
+  return Lock::is_held(lock) ? already_running(lock) : done();
 }
 
 Status PatchJournal::check_writable(const SourcePatch& patch) {

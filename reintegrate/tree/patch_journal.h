@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/locks/lock.h"
 #include "core/base/result.h"
 #include "reintegrate/patch/source_patch.h"
 
@@ -130,7 +131,8 @@ class PatchJournal {
   Result<Restoration> finish_commit() const;
 
   std::filesystem::path state_, folder_;
-  int lock_ = -1, number_ = 0;
+  std::optional<Lock> lock_;
+  int number_ = 0;
   bool open_ = false;  ///< The journal file exists.
   std::vector<Entry> entries_;
   std::string top_, branch_, commit_, previous_;

@@ -107,7 +107,7 @@ class ForkServerProcess {
   void close_foreign_descriptors() {
     int nowhere = open("/dev/null", O_RDWR);
     for (int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nowhere, standard);
-    close_descriptors_but(control_.fd());
+    close_descriptors_but({control_.fd()});
   }
 
   /// Continues in the first process of a new process namespace, if there may be one.

@@ -68,7 +68,7 @@ Status drop_privileges(JailKind kind) {
   __user_cap_header_struct head{_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct now[2]{};
   if (syscall(SYS_capget, &head, now) != 0) return done();
-  // Code that opens no file needs nobody's files. Whoever may not signal others could not end it then.
+  // Code that opens no file needs nobody's files. A process that may not signal others could not end it then.
   const bool becomes_nobody = kind == JailKind::Device && geteuid() == 0 && now[0].effective & 1u << CAP_KILL;
   if (becomes_nobody && setgroups(0, nullptr) == 0 && setresgid(kNobody, kNobody, kNobody) == 0 &&
       setresuid(kNobody, kNobody, kNobody) == 0) {
@@ -98,7 +98,7 @@ constexpr int kShellsSignal = 128;  ///< Exit codes above are signals: the first
 
 /// Waits for a child, and for what it leaves behind, and ends as the child did.
 [[noreturn]] void wait_for(pid_t child) {
-  syscall(SYS_close_range, 0u, ~0u, 0u);  // Whoever reads the child's output sees its end.
+  syscall(SYS_close_range, 0u, ~0u, 0u);  // The reader of the child's output sees its end.
   int status = 0;
   for (pid_t ended = 0; ended != child;) {
     ended = waitpid(-1, &status, 0);
@@ -171,10 +171,14 @@ bool bind_to_parent(pid_t parent) {
   return now == parent || now == 0;
 }
 
-void close_descriptors_but(int kept) {
-  constexpr int kFirst = STDERR_FILENO + 1;
-  if (kept > kFirst) syscall(SYS_close_range, static_cast<unsigned>(kFirst), static_cast<unsigned>(kept) - 1, 0);
-  syscall(SYS_close_range, static_cast<unsigned>(kept) + 1, ~0u, 0);
+void close_descriptors_but(std::set<int> kept) {
+  unsigned first = STDERR_FILENO + 1;
+  for (int next : kept) {
+    const auto number = static_cast<unsigned>(next);
+    if (number > first) syscall(SYS_close_range, first, number - 1, 0);
+    first = std::max(first, number + 1);
+  }
+  syscall(SYS_close_range, first, ~0u, 0);
 }
 
 std::string FaultReport::text() const {

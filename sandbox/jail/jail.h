@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -43,7 +44,7 @@ Status seal_jail();
 bool bind_to_parent(pid_t parent);
 
 /// For a forked child: closes the descriptors that it inherited except the standard streams and `kept`.
-void close_descriptors_but(int kept);
+void close_descriptors_but(std::set<int> kept);
 
 /// A fault in a confined process, written by its signal handler to memory shared with the watcher.
 struct FaultReport {

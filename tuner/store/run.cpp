@@ -10,7 +10,6 @@
 #include "tuner/store/run.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -22,6 +21,7 @@
 #include <sstream>
 
 #include "core/base/file.h"
+#include "core/base/locks/lock.h"
 #include "core/model/capture.h"
 #include "core/model/kernel_key.h"
 #include "tuner/store/database.h"
@@ -177,12 +177,9 @@ struct Run::State {
   Database database;
   std::filesystem::path file;
   RunMeta meta;
-  int lock = -1;  ///< flock()ed while tuning; the kernel releases it when the process ends, in any way.
+  std::optional<Lock> lock;  ///< Held while tuning.
 
   State(Database opened, std::filesystem::path path) : database(std::move(opened)), file(std::move(path)) {}
-  ~State() {
-    if (lock >= 0) ::close(lock);
-  }
 };
 
 Run::Run(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -220,24 +217,21 @@ Result<Run> Run::open(const std::filesystem::path& file) { return attach(file, f
 
 Result<Run> Run::attach(const std::filesystem::path& file, bool writable) {
   KERNELIFT_TRY(check_header(file));
-  int lock = -1;
+  std::optional<Lock> lock;
   if (writable) {
     auto lock_file = file;
     lock_file += ".lock";
-    lock = ::open(lock_file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-    if (lock < 0) return environment_error(lock_file.string() + ": cannot be written; check the folder's permissions");
-    if (::flock(lock, LOCK_EX | LOCK_NB) != 0) {
-      ::close(lock);
+    auto taken = Lock::try_take(lock_file);
+    if (!taken.ok())
+      return environment_error(lock_file.string() + ": cannot be written; check the folder's permissions");
+    if (!*taken)
       return environment_error(file.string() + ": another kernelift is tuning into it; wait for it or stop it");
-    }
+    lock = std::move(*taken);
   }
   auto opened = writable ? Database::open(file, Database::Mode::ReadWrite) : Database::open_to_read(file);
-  if (!opened.ok()) {
-    if (lock >= 0) ::close(lock);
-    return std::move(opened).error();
-  }
+  if (!opened.ok()) return std::move(opened).error();
   auto state = std::make_unique<State>(std::move(*opened), file);
-  state->lock = lock;
+  state->lock = std::move(lock);
   Database& database = state->database;
   std::string verdict = "unreadable";
   {

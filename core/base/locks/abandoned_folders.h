@@ -1,5 +1,5 @@
-// Temporary folders of processes that were killed: who uses a folder holds a lock on it, which the kernel lets go
-// however the process ends, so that a folder with a free lock is nobody's.
+// Temporary folders of processes that were killed. The process that uses a folder holds a lock on it, which the kernel
+// releases when the process ends, in any way: a folder with a free lock is in no use.
 #pragma once
 #include <filesystem>
 

@@ -1,5 +1,5 @@
 // Text from outside as people may be shown it: notes and asserts of candidates, ideas and answers of models, names of
-// kernels and files, diagnostics, replies of servers, messages of git. Whoever wrote it may want to move a terminal's
+// kernels and files, diagnostics, replies of servers, messages of git. Its author may want to move a terminal's
 // cursor, to forge a line, to hide behind characters that are not seen, or to fill the screen. Every sink (terminal,
 // log, Markdown, HTML, commit message, comment) passes what it is given through one of these functions; data stays as
 // it came.

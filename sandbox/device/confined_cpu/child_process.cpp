@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -34,16 +33,6 @@ int64_t now() {
   return nanoseconds(time);
 }
 
-/// The parent's other connections are not the candidate's: what is sent over them is believed.
-void close_descriptors_but(int one, int other) {
-  auto close_range = [](int first, int last) {
-    if (first <= last) syscall(SYS_close_range, static_cast<unsigned>(first), static_cast<unsigned>(last), 0);
-  };
-  const int low = std::min(one, other), high = std::max(one, other);
-  close_range(STDERR_FILENO + 1, low - 1), close_range(low + 1, high - 1);
-  syscall(SYS_close_range, static_cast<unsigned>(high) + 1, ~0u, 0);
-}
-
 }  // namespace
 
 Result<std::unique_ptr<ChildProcess>> ChildProcess::start(const Inheritance& inherited) {
@@ -66,7 +55,8 @@ Result<std::unique_ptr<ChildProcess>> ChildProcess::start(const Inheritance& inh
   if (child->pid_ == 0) {
     ends.first.close(), ours.reset();
     if (!bind_to_parent(self)) _exit(0);
-    close_descriptors_but(ends.second.fd(), theirs.get());
+    // The parent's other connections are not the candidate's: what is sent over them is believed.
+    close_descriptors_but({ends.second.fd(), theirs.get()});
     serve(std::move(ends.second), std::move(theirs), child->cell_, inherited);
   }
   child->channel_ = std::move(ends.first), child->done_ = std::move(ours);

@@ -1,19 +1,13 @@
-// Makes timed launches count. A launch whose results nobody looks at, on inputs
-// that are always the same, over outputs that hold the answer already, could
-// skip its work or copy what a launch before it left. So every timed launch of
-// a race finds circumstances drawn at random just before it, the original as
-// well as the candidate:
-//   inputs     as often as their size allows perturbed afresh: each element is
-//   the recorded one or its perturbed one (PerturbedInputs), by a
-//              random bit of its own; else as recorded, or as they were
-//   outputs    what they held before the launch was recorded, poison, or what
-//   an older launch on other inputs left variables  as recorded, or as in the
-//   image: a launch finds nothing that one before it left; scratch holds
-//   rubbish
-// and the results of some launches of the candidate, unknown to it beforehand,
-// are compared in full. The original's answers to inputs that were perturbed
-// afresh do not exist before the candidate's results are safe: its launch is
-// repeated by the original afterwards.
+// Makes timed launches count. A launch whose results are never compared, on inputs that are always the same, over
+// outputs that hold the answer already, could skip its work or copy what a launch before it left. So every timed launch
+// of a race, the original's as well as the candidate's, finds circumstances that are drawn at random just before it:
+//   inputs     as often as their size allows perturbed afresh: a random bit for each element chooses the recorded value
+//              or its perturbed one (PerturbedInputs); else as recorded, or as they were
+//   outputs    what was recorded before the launch, poison, or the results of an older launch on other inputs
+//   variables  as recorded, or as in the image: nothing that an earlier launch left; scratch holds rubbish
+// The results of some launches of the candidate, which it cannot know beforehand, are compared in full. The original's
+// answers to inputs that were perturbed afresh do not exist before the candidate's results are safe: the original
+// repeats the launch afterwards.
 #pragma once
 #include <array>
 

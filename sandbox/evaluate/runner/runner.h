@@ -4,7 +4,7 @@
 //   Calibration      learns from the original (with Tolerances, WriteSet)
 //   Verification     runs and judges one launch
 //   PerturbedInputs  inputs that were not recorded
-//   LaunchTrials           what a timed launch finds, and comparisons of some
+//   LaunchTrials     what a timed launch finds, and comparisons of some
 //   Racing           timing
 // After a fault or a hang on a GPU nothing more can be measured in this process: usable() is false, and the owner
 // starts another one.

@@ -56,7 +56,7 @@ TEST(Descriptors, AreClosedInAForkedChildExceptTheStandardOnesAndTheKeptOne) {
   const int kept = opened[3];
   pid_t child = fork();
   if (child == 0) {
-    close_descriptors_but(kept);
+    close_descriptors_but({kept});
     bool right = fcntl(STDIN_FILENO, F_GETFD) >= 0 && fcntl(STDERR_FILENO, F_GETFD) >= 0;
     for (int fd : opened) right &= (fcntl(fd, F_GETFD) >= 0) == (fd == kept);
     _exit(right ? 0 : 1);

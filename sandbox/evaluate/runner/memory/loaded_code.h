@@ -20,10 +20,8 @@ class LoadedCode {
                                  bool first = false);
 
   enum class Reset {
-    All,      ///< As if no launch had been before: all variables, and scratch memory
-              ///< holds rubbish again.
-    Recorded  ///< Recorded variables; what is the code's own keeps what a launch
-              ///< before left there.
+    All,       ///< As if no launch had been before: all variables, and scratch memory holds rubbish again.
+    Recorded,  ///< Recorded variables; the code's own variables and scratch memory keep what an earlier launch left.
   };
   /// Steps before launch(): sets module variables to recorded values (those that were not recorded to what the image
   /// holds), and writes the image's own variable addresses to memory that recorded such addresses.
