@@ -9,6 +9,6 @@ __global__ void map(const float* in, float* out, int n, float factor) {
   float x = in[i];
   for (int k = 0; k < 200; ++k) x = x * factor + in[i] * 0.125f;
   out[i] = x;
-  volatile int go = i == n - 1;
-  while (go) {}
+  const volatile float* go = in;  // Global memory: a volatile local may be optimised away on a GPU.
+  while (i == n - 1 && *go == *go) {}
 }
