@@ -265,7 +265,8 @@ class Reading {
   }
 
   /// `template` without parameters makes code of a template, for the host too; behind `.`, `->` and `::` it only names
-  /// a member. Tokens of a directive and of the lines around it are not neighbours.
+  /// a member. Of a kernel the host gets a stub, as of any other; clang refuses this word for what is no kernel. Tokens
+  /// of a directive and of the lines around it are not neighbours.
   void read_instantiations() {
     auto all = directives(tokens_);
     size_t begin = 0;
@@ -273,7 +274,7 @@ class Reading {
       const bool inside = next < all.size() && all[next].begin == begin;
       const size_t end = inside ? all[next].end : next < all.size() ? all[next].begin : tokens_.size();
       for (size_t i = begin; i < end; ++i) {
-        if (!tokens_[i].is("template") || (i + 1 < end && tokens_[i + 1].is("<"))) continue;
+        if (!tokens_[i].is("template") || (i + 1 < end && is_any(tokens_[i + 1], {"<", "__global__"}))) continue;
         if (i > begin && is_any(tokens_[i - 1], {".", "->", "::"})) continue;
         size_t past = i + 1;
         while (past < end && !is_any(tokens_[past], {";", "{", "}"})) ++past;

@@ -289,7 +289,8 @@ class Grammar {
         return std::string(pick({"template ", "extern template "})) +
                pick({"struct lib::Box<double>;", "struct Wrapped<int>;", "int lib::rank<int>;",
                      "int rating<long>(long);", "class lib::Traits<char>;", "const int lib::kept<float>;",
-                     "__device__ int rating<int>(int);"});
+                     "__device__ int rating<int>(int);", "__global__ int rating<int>(int);",
+                     "__global__ int lib::rate<Point>(Point);"});
       case 9:
         return std::string(pick({"template <> constexpr int lib::Box<int>::get() const { return 9; }",
                                  "template <> inline constexpr int lib::Traits<Point>::size = 9;",

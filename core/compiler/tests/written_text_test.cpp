@@ -170,7 +170,8 @@ TEST(WrittenText, RefusesInstantiationsOfTemplates) {
     EXPECT_EQ(rule_of(text), "instantiation") << text;
   for (const char* text :
        {"template <class T> __device__ int f(T t) { return t.template get<1>() + T::template of<2>::x; }\n",
-        "template\n<class T> struct Box;\n", "#\ntemplate <> struct Box<int>;\n", "#define HEAD template <class T>\n"})
+        "template\n<class T> struct Box;\n", "template __global__ void g<4>(float*);\n",
+        "#\ntemplate <> struct Box<int>;\n", "#define HEAD template <class T>\n"})
     EXPECT_EQ(refusal(text), "") << text;
   EXPECT_EQ(refusal("template struct Box<double>;\n", std::string(kOwn) + "template struct Box<double>;\n"), "");
 }
