@@ -207,10 +207,12 @@ struct Application {
     if (!half.ok()) return std::move(half).error();
     return printed_symbols(*half->module);
   }
-  bool is_admitted(const std::string& candidate) const {
-    if (!own.first_refusal(written_constructs(candidate), "kernel.cu").empty()) return false;
+  /// Why the candidate is not admitted; empty if it is.
+  std::string refusal(const std::string& candidate) const {
+    std::string why = own.first_refusal(written_constructs(candidate), "kernel.cu");
+    if (!why.empty()) return why;
     auto found = findings(candidate);
-    return found.ok() && sandbox::first_refusal(*found, own_findings).empty();
+    return found.ok() ? sandbox::first_refusal(*found, own_findings) : found.error().message;
   }
   bool uses_host_names(const std::string& added) const {
     return std::ranges::any_of(source_tokens(added), [&](auto& token) { return host_names.contains(token.text); });
@@ -245,7 +247,10 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const Application& application = applications[data[0] & 1];
   auto made = fuzz::candidate_text({reinterpret_cast<const char*>(data + 1), size - 1}, application.original);
   if (is_shown()) std::fprintf(stderr, "--- candidate\n%s", made.text.c_str());
-  if (!application.is_admitted(made.text)) return 0;
+  if (std::string why = application.refusal(made.text); !why.empty()) {
+    if (is_shown()) std::fprintf(stderr, "--- refused: %s\n", why.c_str());
+    return 0;
+  }
   Candidate candidate;
   candidate.source = made.text, candidate.launches = {CandidateLaunch::as_recorded(application.mep.kernel_name)};
   auto patch = reintegrate::plan_patch(

@@ -24,8 +24,8 @@ class Grammar {
   std::string name() {
     switch (choice(8)) {
       case 0:
-      case 1:
-      case 2: return pick({"fresh", "tile", "helper", "Pair", "Real", "inner", "depth", "once"});
+      case 1: return "fresh" + std::to_string(fresh_++);
+      case 2: return pick({"fresh0", "tile", "helper", "Pair", "Real", "inner", "depth", "once"});
       case 7: return pick({"fresh", "kScale", "scaled", "scale", "Options", "smaller", "host_work", "calls"});
       default: return header_name();
     }
@@ -402,6 +402,7 @@ class Grammar {
   std::string_view bytes_;
   size_t at_ = 0;
   int deeper_ = 0;
+  unsigned fresh_ = 0;
 };
 
 }  // namespace
