@@ -135,6 +135,7 @@ class Reading {
     for (auto& directive : directives(tokens_)) read_directive(directive);
     if (!open_.empty()) add("conditional", "a conditional without its #endif", open_.back());
     for (size_t i = 0; i < tokens_.size(); ++i) read_token(i);
+    read_instantiations();
     return std::move(found_);
   }
 
@@ -260,6 +261,26 @@ class Reading {
       size_t end = at + 2;
       while (end < tokens_.size() && !is_any(tokens_[end], {"(", "{", ";", "="})) ++end;
       add("linkage", at, end);
+    }
+  }
+
+  /// `template` without parameters makes code of a template, for the host too; behind `.`, `->` and `::` it only names
+  /// a member. Of a kernel the host gets a stub, as of any other; clang refuses this word for what is no kernel. Tokens
+  /// of a directive and of the lines around it are not neighbours.
+  void read_instantiations() {
+    auto all = directives(tokens_);
+    size_t begin = 0;
+    for (size_t next = 0; begin < tokens_.size();) {
+      const bool inside = next < all.size() && all[next].begin == begin;
+      const size_t end = inside ? all[next].end : next < all.size() ? all[next].begin : tokens_.size();
+      for (size_t i = begin; i < end; ++i) {
+        if (!tokens_[i].is("template") || (i + 1 < end && is_any(tokens_[i + 1], {"<", "__global__"}))) continue;
+        if (i > begin && is_any(tokens_[i - 1], {".", "->", "::"})) continue;
+        size_t past = i + 1;
+        while (past < end && !is_any(tokens_[past], {";", "{", "}"})) ++past;
+        add("instantiation", i, past);
+      }
+      next += inside, begin = end;
     }
   }
 

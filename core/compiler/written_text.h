@@ -3,8 +3,8 @@
 // file could be read, and does not depend on which conditionals a pass skips. A text that the user did not write may
 // contain only what the user's own contains, and macros under names that mean nothing yet.
 //
-// Rules: include embed undef line pragma directive conditional probe macro attribute linkage identifier value module
-//        raw-string splice trigraph character unknown-token
+// Rules: include embed undef line pragma directive conditional probe macro attribute linkage instantiation identifier
+//        value module raw-string splice trigraph character unknown-token
 #pragma once
 #include <set>
 #include <string>

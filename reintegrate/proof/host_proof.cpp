@@ -181,7 +181,9 @@ std::string HostProof::text() const {
 }
 
 Result<HostProof> prove_host_half(const HostQuestion& question) {
-  return in_own_process([&] { return Proving(question).run(); });
+  return in_own_process([&] { return compare_host_half(question); });
 }
+
+Result<HostProof> compare_host_half(const HostQuestion& question) { return Proving(question).run(); }
 
 }  // namespace kernelift::reintegrate

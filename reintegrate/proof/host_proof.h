@@ -39,5 +39,7 @@ struct HostProof {
 
 /// Refused, with what differs, if the patch changes the host program or that cannot be told.
 Result<HostProof> prove_host_half(const HostQuestion& question);
+/// The same in this process, which must be one that can be lost.
+Result<HostProof> compare_host_half(const HostQuestion& question);
 
 }  // namespace kernelift::reintegrate

@@ -79,6 +79,12 @@ bool on_device(const clang::FunctionDecl& function) {
   return function.hasAttr<clang::CUDADeviceAttr>() || function.hasAttr<clang::CUDAGlobalAttr>();
 }
 
+template <class Attribute>
+bool is_written(const clang::Decl& decl) {
+  auto* attribute = decl.getAttr<Attribute>();
+  return attribute && !attribute->isImplicit();
+}
+
 class Declarations : public clang::DynamicRecursiveASTVisitor {
  public:
   Declarations(Recorder recorder, clang::ASTContext& context) : recorder_(recorder), context_(context) {}
@@ -98,9 +104,12 @@ class Declarations : public clang::DynamicRecursiveASTVisitor {
     auto* primary = function->getPrimaryTemplate();
     if (primary && function->getTemplateSpecializationKind() == clang::TSK_ExplicitSpecialization)
       add_specialization(*function, primary->getLocation());
-    if (function->isImplicit() || function->isDefaulted() || function->isDeleted() ||
-        llvm::isa<clang::CXXDeductionGuideDecl>(function))
+    if (auto* guide = llvm::dyn_cast<clang::CXXDeductionGuideDecl>(function)) {
+      if (!guide->isImplicit()) add_specialization(*guide, guide->getDeducedTemplate()->getLocation());
       return true;
+    }
+    const bool is_member = llvm::isa<clang::CXXMethodDecl>(function);
+    if (function->isImplicit() || function->isDefaulted() || (function->isDeleted() && is_member)) return true;
     if (!on_device(*function))
       add("host-function", recorder_.text(function->getSourceRange()), function->getLocation());
     else if (is_for_host_too(*function)) add("host-function", signature(*function), function->getLocation());
@@ -112,6 +121,10 @@ class Declarations : public clang::DynamicRecursiveASTVisitor {
     return true;
   }
   bool VisitUsingDecl(clang::UsingDecl* declaration) override {
+    add_using(*declaration);
+    return true;
+  }
+  bool VisitUsingEnumDecl(clang::UsingEnumDecl* declaration) override {
     add_using(*declaration);
     return true;
   }
@@ -131,18 +144,35 @@ class Declarations : public clang::DynamicRecursiveASTVisitor {
     return true;
   }
 
+  /// What a name means to host code behind: in a namespace a new name hides a header's of an enclosing one.
+  bool VisitNamedDecl(clang::NamedDecl* named) override {
+    const clang::DeclContext* scope = named->getDeclContext()->getRedeclContext();
+    auto* record = llvm::dyn_cast<clang::RecordDecl>(scope);
+    if (record && named->isOutOfLine()) add_specialization(*named, record->getLocation());
+    if (!scope->isNamespace() || named->isImplicit() || named->isTemplateParameter() ||
+        llvm::isa<clang::ParmVarDecl>(named) || !recorder_.in_source(named->getCanonicalDecl()->getLocation()))
+      return true;
+    // A device function that hides one for the host is an error there.
+    auto* function = named->getAsFunction();
+    if (function && (on_device(*function) && !function->hasAttr<clang::CUDAHostAttr>())) return true;
+    if (is_of_headers(named->getDeclName(), scope->getParent()))
+      add("hidden-name", named->getQualifiedNameAsString(), named->getLocation());
+    return true;
+  }
+
   bool VisitVarDecl(clang::VarDecl* variable) override {
     if (!variable->hasGlobalStorage() || variable->isImplicit()) return true;
-    if (variable->hasAttr<clang::CUDADeviceAttr>() || variable->hasAttr<clang::CUDAConstantAttr>() ||
-        variable->hasAttr<clang::CUDASharedAttr>() || variable->hasAttr<clang::HIPManagedAttr>())
+    // To a constant of the host clang adds __constant__ itself.
+    if (is_written<clang::CUDADeviceAttr>(*variable) || is_written<clang::CUDAConstantAttr>(*variable) ||
+        is_written<clang::CUDASharedAttr>(*variable) || is_written<clang::HIPManagedAttr>(*variable))
       return true;
     auto* owner = llvm::dyn_cast<clang::FunctionDecl>(variable->getDeclContext());
     if (owner && on_device(*owner)) return true;
     const clang::Expr* initial = variable->getAnyInitializer();
     bool constant = variable->isConstexpr() ||
                     (initial && !initial->isValueDependent() && initial->isConstantInitializer(context_, false));
-    // A named constant is folded into device code, and the host runs no code for it.
-    if (constant && variable->getType().isConstQualified()) return true;
+    // A named constant is folded into device code; the host runs no code for it, and has none that nothing uses.
+    if (constant && variable->getType().isConstQualified() && !context_.DeclMustBeEmitted(variable)) return true;
     add(initial && !constant ? "host-initialiser" : "host-variable", recorder_.text(variable->getSourceRange()),
         variable->getLocation());
     return true;
@@ -196,15 +226,24 @@ class Declarations : public clang::DynamicRecursiveASTVisitor {
     }
   }
 
-  /// A function that host code could call: marked for both, or constexpr under a name that headers use already.
+  /// True if a header declares the name in this scope or in one around it.
+  bool is_of_headers(clang::DeclarationName name, const clang::DeclContext* scope) const {
+    for (; scope && !name.isEmpty(); scope = scope->getParent()) {
+      if (!scope->isFileContext() || scope->isTransparentContext()) continue;
+      for (auto* other : scope->lookup(name))
+        if (!recorder_.in_source(other->getLocation())) return true;
+    }
+    return false;
+  }
+
+  /// A function that host code could call: marked for both, or constexpr and an operator or under a header's name.
   bool is_for_host_too(const clang::FunctionDecl& function) const {
     auto* host = function.getAttr<clang::CUDAHostAttr>();
     if (!host) return false;
     if (!host->isImplicit()) return true;
-    if (llvm::isa<clang::CXXMethodDecl>(function) || !function.getDeclName().isIdentifier()) return false;
-    for (auto* other : function.getDeclContext()->getRedeclContext()->lookup(function.getDeclName()))
-      if (!recorder_.in_source(other->getLocation())) return true;
-    return false;
+    if (llvm::isa<clang::CXXMethodDecl>(function)) return false;
+    return !function.getDeclName().isIdentifier() ||
+           is_of_headers(function.getDeclName(), function.getDeclContext()->getRedeclContext());
   }
   /// Of a function for both sides its body may change, which the patch's proof judges.
   static std::string signature(const clang::FunctionDecl& function) {

@@ -5,9 +5,9 @@
 // host, change what host code means, or affect the compiler. A candidate is admitted if each of its findings equals one
 // of the slice's, letter by letter, so that a slice with a host helper function can still be tuned.
 //
-// Rules of the parse: host-function host-variable host-initialiser using namespace specialization macro attribute
-//        asm-label inline-asm file-scope-asm launch pragma inactive-code (skipped by the device pass, but perhaps not
-//        by another compiler)
+// Rules of the parse: host-function host-variable host-initialiser using namespace specialization hidden-name macro
+//        attribute asm-label inline-asm file-scope-asm launch pragma inactive-code (skipped by the device pass, but
+//        perhaps not by another compiler)
 #pragma once
 #include <memory>
 #include <set>

@@ -162,6 +162,20 @@ TEST(WrittenText, RefusesAttributesOutsideOfTheList) {
     EXPECT_EQ(rule_of(text), "attribute") << text;
 }
 
+TEST(WrittenText, RefusesInstantiationsOfTemplates) {
+  for (const char* text :
+       {"template struct Box<double>;\n", "extern template int f<int>(int);\n", "template\nclass Box<int>;\n",
+        "#define MADE template\nMADE struct Box<int>;\n", "#define MADE(x) template x\n",
+        "const int n = 1\n#define MADE template\n< 2;\n", "#define X ::\ntemplate struct Box<int>;\n"})
+    EXPECT_EQ(rule_of(text), "instantiation") << text;
+  for (const char* text :
+       {"template <class T> __device__ int f(T t) { return t.template get<1>() + T::template of<2>::x; }\n",
+        "template\n<class T> struct Box;\n", "template __global__ void g<4>(float*);\n",
+        "#\ntemplate <> struct Box<int>;\n", "#define HEAD template <class T>\n"})
+    EXPECT_EQ(refusal(text), "") << text;
+  EXPECT_EQ(refusal("template struct Box<double>;\n", std::string(kOwn) + "template struct Box<double>;\n"), "");
+}
+
 TEST(WrittenText, RefusesConditionalsThatAreNotClosedOrDifferByCompiler) {
   for (const char* text : {"#if 0\n", "#endif\n", "#else\n", "#if 1\n#else\n", "#if 1\n#endif\n#endif\n",
                            "#ifdef __clang__\n#endif\n", "#if __GNUC__ > 4\n#endif\n", "#elif 1\n",

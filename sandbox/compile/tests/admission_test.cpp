@@ -1,6 +1,7 @@
 // Constructs that a candidate may and may not contain, with the real front end in a real worker.
 #include <gtest/gtest.h>
 
+#include "core/base/file.h"
 #include "sandbox/compile/compile_pool.h"
 
 namespace kernelift::sandbox {
@@ -82,6 +83,60 @@ TEST_F(AdmissionTest, RefusesInitialisersThatRunOnTheHost) {
   expect_refused("host-initialiser", "struct S { __device__ S() {} };\nnamespace n { S s; }\n");
 }
 
+TEST_F(AdmissionTest, RefusesConstantsThatTheHostKeepsThoughNothingUsesThem) {
+  expect_refused("host-variable", "extern const int once = 1;\n");
+  expect_refused("host-variable", "const volatile int once = 1;\n");
+  expect_refused("host-variable", "struct S { static const int x; };\nconst int S::x = 3;\n");
+  expect_admitted("const int kOne = 1; struct S { static constexpr int x = 3; }; inline constexpr int kTwo = 2;\n");
+}
+
+TEST_F(AdmissionTest, RefusesConstexprFunctionsThatHostCodeWouldFind) {
+  // clang makes them functions of both sides. Operators are found by their operands.
+  expect_refused("host-function", "constexpr bool operator==(cudaError_t, cudaError_t) { return true; }\n");
+  expect_refused("host-function", "constexpr int operator\"\"_s(unsigned long long) { return 1; }\n");
+  expect_refused("hidden-name", "inline namespace near { constexpr float fabs(int x) { return 0; } }\n");
+  expect_refused("hidden-name", "namespace { constexpr float fabs(int x) { return 0; } }\n");
+  expect_refused("hidden-name", "namespace near { constexpr float fabs(int x) { return 0; } }\n");
+  expect_refused("host-function", "long labs(int) = delete;\n");
+  expect_admitted(
+      "struct S { int x; constexpr S operator+(S o) const { return {x + o.x}; } };\n"
+      "__device__ constexpr S operator-(S a, S b) { return {a.x - b.x}; }\n"
+      "namespace near { constexpr int fresh(int x) { return x; } }\n");
+}
+
+TEST_F(AdmissionTest, RefusesToSayMoreOfAHeadersTemplates) {
+  auto folder = TemporaryFolder::create("kernelift-admission");
+  ASSERT_TRUE(folder.ok());
+  const std::string_view lib =
+      "template <class T> struct Box { T x; Box(T t) : x(t) {} int get() const { return 3; } "
+      "static constexpr int size = 1; };\n";
+  ASSERT_TRUE(write_atomically(folder->path() / "lib.h", lib).ok());
+  CompilePoolOptions options;
+  options.few = true, options.workers = 1, options.frontend.folder = folder->path().string();
+  options.readable = {folder->path()};
+  auto pool = CompilePool::start(std::move(options));
+  ASSERT_TRUE(pool.ok()) << pool.error().message;
+  const std::string own = "#include \"lib.h\"\n" + std::string(kKernel);
+  ASSERT_TRUE((*pool)->compile_own(own).ok());
+  EXPECT_TRUE((*pool)->compile(own + "__device__ int size = Box<int>::size;\n", {}).ok());
+  for (const char* more :
+       {"template <class T> Box(T) -> Box<long>;\n", "template <> constexpr int Box<int>::get() const { return 9; }\n",
+        "template <> inline constexpr int Box<int>::size = 9;\n"}) {
+    CompileReply reply = (*pool)->compile(own + more, {});
+    EXPECT_EQ(reply.detail.substr(0, reply.detail.find(':')), "specialization") << more << reply.detail;
+  }
+}
+
+TEST_F(AdmissionTest, RefusesNamesThatHideAHeadersInTheirNamespace) {
+  expect_refused("hidden-name", "namespace near { struct dim3 { int x, y; }; }\n");
+  expect_refused("hidden-name", "namespace near { constexpr int cudaSuccess = 1; }\n");
+  expect_refused("hidden-name", "namespace near { enum { cudaSuccess = 1 }; }\n");
+  expect_refused("hidden-name", "namespace near { using dim3 = int; }\n");
+  expect_refused("hidden-name", "namespace near { namespace std { struct X {}; } }\n");
+  expect_refused("hidden-name", "namespace near { template <class T> using float2 = T; }\n");
+  expect_admitted("namespace near { struct S { int dim3; }; __device__ float fabs(S s) { return s.dim3; } }\n");
+}
+
 TEST_F(AdmissionTest, RefusesAttributesThatAffectLinkingOrStartup) {
   expect_refused("attribute", "__attribute__((constructor)) __device__ void f() {}\n");
   expect_refused("attribute", "__device__ __attribute__((section(\".init_array\"))) int x;\n");
@@ -126,6 +181,7 @@ TEST_F(AdmissionTest, RefusesMacrosThatMeanSomethingElse) {
 TEST_F(AdmissionTest, RefusesToChangeWhatNamesOfOthersMean) {
   expect_refused("using", "namespace far { struct X {}; }\nusing namespace far;\n");
   expect_refused("using", "namespace far { struct X {}; }\nusing far::X;\n");
+  expect_refused("using", "enum class Far { X };\nusing enum Far;\n");
   expect_refused("namespace", "#include <cuda_runtime.h>\nnamespace std { __device__ int x; }\n");
   expect_admitted("namespace far { struct X {}; }\n",
                   "__global__ void k(float* x) { using namespace far; X y; (void)y; x[0] = 1; }\n");
