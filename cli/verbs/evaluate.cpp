@@ -85,7 +85,8 @@ std::string in_words(const Evaluation& evaluation, bool confirmed) {
          (gained ? "faster: "
           : lost ? "slower: "
                  : "no significant speedup: ") +
-         figures + (gained ? confirmed ? ", confirmed in a fresh process" : ", not confirmed (see --confirm)" : "");
+         figures + (gained ? confirmed ? ", confirmed in a fresh process" : ", not confirmed (see --confirm)" : "") +
+         (verdict.other_sizes ? "\n  other sizes: " + verdict.other_sizes->text() : "");
 }
 
 Result<Exit> run(const Options& options, const Context& context) {
@@ -120,7 +121,9 @@ Result<Exit> run(const Options& options, const Context& context) {
     Evaluation evaluation = future.get();
     auto* verdict = std::get_if<Verdict>(&evaluation);
     if (confirm && verdict && verdict->ok() && verdict->speedup_low() > kSmallestGain)
-      evaluation = evaluator->confirm(*candidate), verdict = std::get_if<Verdict>(&evaluation);
+      evaluation = evaluator->confirm(*candidate);
+    else if (confirm) evaluation = evaluator->with_other_sizes(std::move(evaluation), *candidate);
+    verdict = std::get_if<Verdict>(&evaluation);
     ++outcomes[verdict ? name(verdict->outcome) : kNotJudged];
     if (verdict) compile_seconds += verdict->compile_seconds;
     if (verdict && verdict->ok() && (best == 0 || verdict->seconds() < best))
