@@ -8,6 +8,7 @@
 #include <llvm/Analysis/ScalarEvolution.h>
 #include <llvm/Analysis/ScalarEvolutionExpressions.h>
 #include <llvm/Analysis/TargetTransformInfo.h>
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
@@ -78,7 +79,8 @@ void hoist(llvm::Function& kernel, llvm::LoopInfo& loops) {
     load->replaceAllUsesWith(early);
     load->eraseFromParent();
   }
-  for (auto* loop : llvm::reverse(loops.getLoopsInPreorder()))
+  auto outer_first = loops.getLoopsInPreorder();
+  for (auto* loop : llvm::reverse(outer_first))
     for (auto* block : loop->blocks())
       for (auto& instruction : llvm::make_early_inc_range(*block)) {
         bool changed = false;
@@ -98,14 +100,26 @@ bool has_other_counter(llvm::Loop& loop, llvm::ScalarEvolution& evolution) {
   return false;
 }
 
+/// The elements of a thread's own array become values, once each iteration that touches it is written out.
+bool touches_local_array(llvm::Loop& loop) {
+  for (auto* block : loop.blocks())
+    for (auto& instruction : *block)
+      if (auto* pointer = llvm::getLoadStorePointerOperand(&instruction);
+          pointer && llvm::isa<llvm::AllocaInst>(llvm::getUnderlyingObject(pointer)))
+        return true;
+  return false;
+}
+
 bool unroll_one(llvm::Function& kernel, llvm::FunctionAnalysisManager& analyses) {
   auto& loops = analyses.getResult<llvm::LoopAnalysis>(kernel);
   auto& evolution = analyses.getResult<llvm::ScalarEvolutionAnalysis>(kernel);
-  for (auto* loop : loops.getLoopsInPreorder()) {
-    if (!loop->isInnermost() || !loop->getLoopPreheader() || !loop->isLoopSimplifyForm()) continue;
+  auto outer_first = loops.getLoopsInPreorder();
+  for (auto* loop : llvm::reverse(outer_first)) {
+    if (!loop->getLoopPreheader() || !loop->isLoopSimplifyForm()) continue;
     unsigned trips = evolution.getSmallConstantTripCount(loop);
     if (trips == 0) trips = evolution.getSmallConstantMaxTripCount(loop);
-    if (trips == 0 || trips > kMostCopies || !has_other_counter(*loop, evolution)) continue;
+    if (trips == 0 || trips > kMostCopies) continue;
+    if (!has_other_counter(*loop, evolution) && !touches_local_array(*loop)) continue;
     llvm::UnrollLoopOptions options{};
     options.Count = trips, options.Force = true, options.AllowExpensiveTripCount = true;
     options.UnrollRemainder = false, options.ForgetAllSCEV = true;

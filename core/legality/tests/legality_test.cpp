@@ -121,4 +121,50 @@ TEST(X, More) {
   std::string v1 = R"(__global__ void k(const float* a, float* b, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) b[i] = a[i]; })";
   run("vector", v1, {128,1,1}, {"ceil_div(arg.a2,128)","1","1"}, v4, {128,1,1}, {"ceil_div(arg.a2,512)","1","1"});
 }
+
+TEST(X, Jam) {
+  std::string o = R"(__device__ float spend(float x) {
+  float one = x == x ? 1 : 2;
+  for (int i = 0; i < 60000 / (int)blockDim.x; ++i) one = one * 0.5f + 0.5f;
+  return x * one;
+}
+__global__ void diff(const float* x, float* out, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  const bool last = i == n - 1;
+  if (last) out[i] = 0.0f; else out[i] = spend(x[i + 1] - x[i]);
+})";
+  std::string c = R"(__device__ float spend(float x) {
+  float one = x == x ? 1 : 2;
+  for (int i = 0; i < 60000 / (int)blockDim.x; ++i) one = one * 0.5f + 0.5f;
+  return x * one;
+}
+__global__ void diff(const float* x, float* out, int n) {
+  int i[4];
+  #pragma unroll
+  for (int u = 0; u < 4; ++u) {
+    i[u] = (blockIdx.x * 4 + u) * blockDim.x + threadIdx.x;
+  }
+  if (blockIdx.x * 4 + 3 < gridDim.x) {
+    #pragma unroll
+    for (int u = 0; u < 4; ++u) {
+      const bool last = i[u] == n - 1;
+      if (last) out[i[u]] = 0.0f; else out[i[u]] = spend(x[i[u] + 1] - x[i[u]]);
+    }
+  } else {  // Not all of them are in bounds.
+    #pragma unroll 1
+    for (int iteration = 0; iteration < 4; ++iteration) {
+      if (!(blockIdx.x * 4 + (iteration) < gridDim.x)) continue;
+      int i = (blockIdx.x * 4 + iteration) * blockDim.x + threadIdx.x;
+      const bool last = i == n - 1;
+      if (last) out[i] = 0.0f; else out[i] = spend(x[i + 1] - x[i]);
+    }
+  }
+})";
+  auto g = [](const char* t) { std::array<std::optional<Expression>,3> r{*Expression::parse(t), *Expression::parse("1"), *Expression::parse("1")}; return r; };
+  auto a = model(o, {64,1,1}), b = model(c, {512,1,1});
+  std::puts(to_text(b).c_str());
+  auto s = std::chrono::steady_clock::now();
+  std::puts(show(compare_memory({a, {{64,1,1}, g("(arg.a2 + 63) / 64")}}, {b, {{512,1,1}, g("ceil_div((arg.a2 + 63) / 64 * 64, 512)")}}, {})).c_str());
+  std::printf("%.1f ms\n", std::chrono::duration<double>(std::chrono::steady_clock::now()-s).count()*1e3);
+}
 }
