@@ -85,8 +85,7 @@ std::string in_words(const Evaluation& evaluation, bool confirmed) {
          (gained ? "faster: "
           : lost ? "slower: "
                  : "no significant speedup: ") +
-         figures + (gained ? confirmed ? ", confirmed in a fresh process" : ", not confirmed (see --confirm)" : "") +
-         (verdict.other_sizes ? "\n  other sizes: " + verdict.other_sizes->text() : "");
+         figures + (gained ? confirmed ? ", confirmed in a fresh process" : ", not confirmed (see --confirm)" : "");
 }
 
 Result<Exit> run(const Options& options, const Context& context) {
@@ -134,6 +133,7 @@ Result<Exit> run(const Options& options, const Context& context) {
       verdicts.push_back(std::move(entry));
     } else if (context.verbosity > 0 || candidates.size() < kFew) {
       context.say(candidate->note() + ": " + in_words(evaluation, confirm));
+      if (verdict && verdict->other_sizes) context.say("  At other sizes: " + verdict->other_sizes->text());
     }
     flying.pop_front();
   };

@@ -23,6 +23,7 @@ using Object = KernelModel::Object;
 using Kind = Answer::Kind;
 
 constexpr size_t kMostAccesses = 2000;      ///< Of one kernel.
+constexpr size_t kShortPremiseNodes = 12;   ///< A longer one is replaced by a stronger one that is short.
 constexpr size_t kMostPremiseNodes = 60;    ///< A longer condition is no premise that people would accept.
 
 struct FreeContext {
@@ -590,6 +591,8 @@ class Comparison {
       return result;
     }
     result.premise = as_expression(right, within, parameters_);
+    if (!result.premise || result.premise->size() > kShortPremiseNodes)
+      if (auto simple = remainder_premise(right, within, parameters_)) result.premise = simple;
     if (!result.premise || result.premise->size() > kMostPremiseNodes) {
       result.premise.reset();
       result.kind = first_ ? Kind::Refuted : Kind::NotKnown;

@@ -11,6 +11,8 @@ namespace {
 
 using Op = Expression::Op;
 
+constexpr int64_t kLargestPeriod = 4096;
+
 std::optional<Expression> convert(__isl_keep isl_ast_expr* expression, const Parameters& parameters) {
   switch (isl_ast_expr_get_type(expression)) {
     case isl_ast_expr_int: {
@@ -90,6 +92,46 @@ std::optional<Expression> as_expression(const isl::set& set, const isl::set& con
   isl_ast_expr_free(expression);
   isl_ast_build_free(build);
   return converted;
+}
+
+std::optional<Expression> remainder_premise(const isl::set& set, const isl::set& context,
+                                            const Parameters& parameters) {
+  // The one parameter that decides.
+  isl::set plain = set.gist_params(context);
+  const isl::set bad = context.subtract(set);
+  std::string name;
+  for (int i = 0, count = isl_set_dim(plain.get(), isl_dim_param); i < count; ++i) {
+    if (isl_set_involves_dims(plain.get(), isl_dim_param, i, 1) != isl_bool_true) continue;
+    if (!name.empty()) return std::nullopt;
+    name = isl_set_get_dim_name(plain.get(), isl_dim_param, i);
+  }
+  auto found = parameters.find(name);
+  if (found == parameters.end()) return std::nullopt;
+  const Expression& value = found->second;
+  for (int64_t period = 2; period <= kLargestPeriod; period *= 2) {
+    const std::string size = std::to_string(period);
+    isl::set some(set.ctx(), "[" + name + "] -> { [r] : 0 <= r < " + size + " and exists q : " + name + " = " + size +
+                                 " * q + r }");
+    const int place = isl_set_find_dim_by_name(some.get(), isl_dim_param, name.c_str());
+    isl::set wrong = some.intersect_params(bad);
+    if (wrong.is_null() || place < 0) return std::nullopt;
+    isl_set* remainders = isl_set_project_out(wrong.copy(), isl_dim_param, 0, isl_set_dim(wrong.get(), isl_dim_param));
+    isl::set all(set.ctx(), "{ [r] : 0 <= r < " + size + " }");
+    isl::set right = all.subtract(isl::manage(remainders)).coalesce();
+    if (right.is_null()) return std::nullopt;
+    if (right.is_empty().is_true()) continue;
+    // One interval, or 0 and one that ends the period: the numbers from `first` on, counted from 1.
+    auto is = [&](const std::string& text) { return right.is_equal(isl::set(set.ctx(), text)).is_true(); };
+    if (is("{ [0] }")) return Expression::binary(Op::Equal, Expression::binary(Op::Remainder, value, Expression::constant(period)), Expression::constant(0));
+    isl::set rest = right.subtract(isl::set(set.ctx(), "{ [0] }"));
+    const isl::val first = rest.dim_min_val(0);
+    if (first.is_null() || !first.is_int()) continue;
+    const int64_t from = isl_val_get_num_si(first.get());
+    if (!is("{ [r] : r = 0 or " + std::to_string(from) + " <= r < " + size + " }")) continue;
+    Expression counted = Expression::binary(Op::Remainder, value - Expression::constant(1), Expression::constant(period));
+    return Expression::binary(Op::GreaterEqual, counted, Expression::constant(from - 1));
+  }
+  return std::nullopt;
 }
 
 std::optional<std::map<std::string, int64_t>> small_member(const isl::set& set) {

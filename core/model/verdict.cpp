@@ -206,12 +206,6 @@ namespace {
 
 constexpr const char* kKnownNames[] = {"proven", "under premise", "not known"};
 
-Json other_sizes_to_json(const OtherSizes& sizes) {
-  Json json = {{"known", kKnownNames[static_cast<size_t>(sizes.known)]}, {"why", sizes.why}};
-  if (sizes.premise) json["premise"] = sizes.premise->text();
-  return json;
-}
-
 OtherSizes other_sizes_from_json(const Json& from) {
   OtherSizes sizes;
   const auto known = std::ranges::find(kKnownNames, from.at("known").get<std::string>());
@@ -228,6 +222,12 @@ OtherSizes other_sizes_from_json(const Json& from) {
 }
 
 }  // namespace
+
+Json to_json(const OtherSizes& sizes) {
+  Json json = {{"known", kKnownNames[static_cast<size_t>(sizes.known)]}, {"why", sizes.why}};
+  if (sizes.premise) json["premise"] = sizes.premise->text();
+  return json;
+}
 
 Json to_json(const Verdict& verdict) {
   Json timings = Json::array();
@@ -260,7 +260,7 @@ Json to_json(const Verdict& verdict) {
   put(json, "largest_ulps", verdict.largest_ulps);
   if (verdict.built_by) json["built_by"] = kBuiltByNames[static_cast<size_t>(*verdict.built_by)];
   put(json, "by_clang", verdict.by_clang), put(json, "embedded", verdict.embedded);
-  if (verdict.other_sizes) json["other_sizes"] = other_sizes_to_json(*verdict.other_sizes);
+  if (verdict.other_sizes) json["other_sizes"] = to_json(*verdict.other_sizes);
   return json;
 }
 

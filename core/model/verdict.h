@@ -139,6 +139,7 @@ const char* name(Outcome);  ///< "ok", "compile_failed", … as in the run datab
 const char* name(Stage);
 Result<Outcome> outcome_from_name(const std::string&);
 Result<Stage> stage_from_name(const std::string&);
+Json to_json(const OtherSizes&);
 Json to_json(const Verdict&);
 /// Reads the form of runs of format 1 as well.
 Result<Verdict> verdict_from_json(const Json&, const std::string& where);
