@@ -27,3 +27,9 @@ target_link_libraries(kernelift_clang INTERFACE
   clangSerialization clangSema clangParse clangAST clangLex clangBasic kernelift_llvm)
 
 set(KERNELIFT_CLANG_RESOURCE_DIR ${LLVM_LIBRARY_DIR}/clang/22)
+
+# isl comes with Polly, as an archive without its C headers; Debian's libisl-dev has those.
+find_path(KERNELIFT_ISL_HEADERS isl/set.h REQUIRED)
+add_library(kernelift_isl INTERFACE)
+target_include_directories(kernelift_isl SYSTEM INTERFACE ${KERNELIFT_ISL_HEADERS} ${LLVM_INCLUDE_DIRS})
+target_link_libraries(kernelift_isl INTERFACE ${LLVM_LIBRARY_DIR}/libPollyISL.a)

@@ -89,6 +89,20 @@ class Apply {
     if (r_.progress) r_.progress(line);
   }
 
+  std::string sizes_note() const {
+    const OtherSizes& sizes = *r_.other_sizes;
+    const bool guarded = premise_of(r_, r_.other_sizes) != nullptr;
+    switch (sizes.known) {
+      case OtherSizes::Known::Proven:
+        return "At all sizes it uses memory as the original does: proven for every value of the kernel's parameters.";
+      case OtherSizes::Known::UnderPremise:
+        return "It is right where " + sizes.premise->text() +
+               (guarded ? ", which the launch asks; elsewhere the original launch runs."
+                        : ", and nothing asks that (--no-guards); elsewhere it is wrong: " + sizes.why + ".");
+      default: return "It was judged at the recorded sizes. Of others nothing is proven: " + sizes.why + ".";
+    }
+  }
+
   Status prepare() {
     if (r_.build.empty()) return usage_error("apply needs the application's build command: --build CMD");
     if (r_.run.empty() && r_.check.empty())
@@ -101,7 +115,8 @@ class Apply {
     report_.passed_over = r_.passed_over;
 
     KERNELIFT_ASSIGN(patch_, plan_patch({r_.mep, r_.original, r_.candidate, r_.scan ? &*r_.scan : nullptr, r_.root,
-                                         r_.embedded ? &*r_.embedded : nullptr}));
+                                         r_.embedded ? &*r_.embedded : nullptr, premise_of(r_, r_.other_sizes)}));
+    if (r_.other_sizes) report_.notes.push_back(sizes_note());
     std::vector<fs::path> changed;
     for (auto& change : patch_.changes) {
       paths_.push_back(change.path);
@@ -541,6 +556,10 @@ class Apply {
 };
 
 }  // namespace
+
+const Expression* premise_of(const ApplyRequest& request, const std::optional<OtherSizes>& other_sizes) {
+  return request.guards && other_sizes && other_sizes->premise ? &*other_sizes->premise : nullptr;
+}
 
 Result<ApplyReport> apply(const ApplyRequest& request) {
   InterruptGuard guard;

@@ -7,7 +7,7 @@ namespace {
 Json trial_json(const std::optional<RunTrial>& trial) {
   if (!trial) return nullptr;
   auto& figures = trial->figures();
-  return {{"id", trial->id},
+  Json json = {{"id", trial->id},
           {"tier", trial->candidate.tier},
           {"proposer", trial->candidate.proposer},
           {"note", trial->candidate.note()},
@@ -18,6 +18,8 @@ Json trial_json(const std::optional<RunTrial>& trial) {
           {"speedup_low", figures.speedup_low()},
           {"seconds", figures.seconds()},
           {"device", figures.device}};
+  if (figures.other_sizes) json["other_sizes"] = to_json(*figures.other_sizes);
+  return json;
 }
 
 }  // namespace

@@ -289,6 +289,8 @@ std::string report_page(const ReportData& data) {
           card(std::to_string(tried), "candidates tried") + card(std::to_string(right), "verified right") +
           card(duration_words(data.seconds), "tuning time") + "</div>";
   html += headline(data);
+  if (auto* winner = data.shown(); winner && !winner->other_sizes.empty())
+    html += "<p>" + named(*winner) + " at sizes that were not recorded: " + escape(winner->other_sizes) + "</p>";
   for (auto& line : data.fidelity) html += "<p class=\"dim\">Fidelity of the replay: " + escape(line) + "</p>";
   if (!data.proof.empty()) html += "<p class=\"dim\">Slice: " + escape(data.proof) + "</p>";
   html += "<h2>Every candidate</h2>" + chart(data);

@@ -20,7 +20,7 @@ struct Options {
   std::vector<std::string> build_folders;
   std::string time = "10m", limit = "1h", hooks = "run";
   std::optional<int64_t> candidate;
-  bool roll_back = false, undo = false, allow_weak_jail = false;
+  bool roll_back = false, undo = false, allow_weak_jail = false, no_guards = false;
   reintegrate::HostRules host;
 };
 
@@ -158,7 +158,7 @@ Result<Exit> apply_verb(const Context& context, const Options& options) {
   set_commands(options.run, options.check, offer);
   request.branch = options.branch;
   request.trial.time_limit = time_limit;
-  request.host = options.host;
+  request.host = options.host, request.guards = !options.no_guards;
   request.limit = command_limit, request.run_hooks = options.hooks == "run";
   for (auto& folder : options.build_folders) request.build_folders.push_back(std::filesystem::absolute(folder));
   request.progress = tell;
@@ -208,6 +208,8 @@ Action setup(CLI::App& app) {
       "--allow-unproven-host", options->host.allow_unproven,
       "Patch although clang cannot compile a unit for the host, so that it is not proven that the patch leaves "
       "the host program as it is");
+  app.add_flag("--no-guards", options->no_guards,
+               "Patch a candidate that is right only at some sizes without having its launch ask for them");
   app.add_option("--limit", options->limit,
                  "Longest time for one build, and for one check or run of the unpatched application")
       ->capture_default_str();

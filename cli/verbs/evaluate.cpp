@@ -120,7 +120,9 @@ Result<Exit> run(const Options& options, const Context& context) {
     Evaluation evaluation = future.get();
     auto* verdict = std::get_if<Verdict>(&evaluation);
     if (confirm && verdict && verdict->ok() && verdict->speedup_low() > kSmallestGain)
-      evaluation = evaluator->confirm(*candidate), verdict = std::get_if<Verdict>(&evaluation);
+      evaluation = evaluator->confirm(*candidate);
+    else if (confirm) evaluation = evaluator->with_other_sizes(std::move(evaluation), *candidate);
+    verdict = std::get_if<Verdict>(&evaluation);
     ++outcomes[verdict ? name(verdict->outcome) : kNotJudged];
     if (verdict) compile_seconds += verdict->compile_seconds;
     if (verdict && verdict->ok() && (best == 0 || verdict->seconds() < best))
@@ -131,6 +133,7 @@ Result<Exit> run(const Options& options, const Context& context) {
       verdicts.push_back(std::move(entry));
     } else if (context.verbosity > 0 || candidates.size() < kFew) {
       context.say(candidate->note() + ": " + in_words(evaluation, confirm));
+      if (verdict && verdict->other_sizes) context.say("  At other sizes: " + verdict->other_sizes->text());
     }
     flying.pop_front();
   };

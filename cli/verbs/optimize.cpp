@@ -44,7 +44,8 @@ struct Options {
   std::string build, run, check, time = "10m", llm, branch, embed = "auto", limit = "1h", hooks = "run";
   size_t kernels = 8;
   uint64_t skip = 0;
-  bool lock_clocks = false, allow_host_changes = false, allow_unproven_host = false, allow_weak_jail = false;
+  bool lock_clocks = false, allow_host_changes = false, allow_unproven_host = false, allow_weak_jail = false,
+       no_guards = false;
 };
 
 struct Step {
@@ -308,6 +309,7 @@ class Loop {
                                    "--limit",      options_.limit, "--hooks",    options_.hooks};
     if (options_.allow_weak_jail) apply.push_back("--allow-weak-jail");
     if (!options_.check.empty()) apply.insert(apply.end(), {"--check", options_.check});
+    if (options_.no_guards) apply.emplace_back("--no-guards");
     if (options_.allow_host_changes) apply.emplace_back("--allow-host-changes");
     if (options_.allow_unproven_host) apply.emplace_back("--allow-unproven-host");
     // Proving a patch in the application may take about as long as finding it.
@@ -398,6 +400,8 @@ Action setup(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--embed", options->embed, "Embed tuned PTX in patches: never, auto or only (see apply --help)")
       ->capture_default_str();
+  app.add_flag("--no-guards", options->no_guards,
+               "Patch a candidate that is right only at some sizes without having its launch ask for them");
   app.add_flag("--allow-host-changes", options->allow_host_changes,
                "Let patches change functions that are compiled for the host too (see apply --help)");
   app.add_flag("--allow-unproven-host", options->allow_unproven_host,

@@ -178,6 +178,7 @@ void print_report(const tuner::TuneReport& report, const tuner::Run& run, const 
     context.say(std::string(what) + gain(figures.speedup()) + " (at least " + gain(figures.speedup_low()) + ")" +
                 (trial->confirmed ? "" : ", not confirmed") + "  #" + std::to_string(trial->id) + " " +
                 trial->candidate.tier + ": " + trial->candidate.note());
+    if (figures.other_sizes) context.say("  At other sizes: " + figures.other_sizes->text());
   };
   std::string failures;
   for (auto& [outcome, count] : report.outcomes)

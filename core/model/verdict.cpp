@@ -1,6 +1,8 @@
 // Names, weighted figures and JSON of verdicts; see verdict.h.
 #include "core/model/verdict.h"
 
+#include <algorithm>
+
 #include <charconv>
 #include <cstdio>
 
@@ -192,6 +194,41 @@ std::string Verdict::text() const {
       text);  // Asserts, printf and diagnostics are the candidate's own words; `detail` keeps them as they came.
 }
 
+std::string OtherSizes::text() const {
+  switch (known) {
+    case Known::Proven: return "proven for all sizes";
+    case Known::UnderPremise: return "proven where " + premise->text() + "; else wrong (" + why + ")";
+    default: return "not known: " + why;
+  }
+}
+
+namespace {
+
+constexpr const char* kKnownNames[] = {"proven", "under premise", "not known"};
+
+OtherSizes other_sizes_from_json(const Json& from) {
+  OtherSizes sizes;
+  const auto known = std::ranges::find(kKnownNames, from.at("known").get<std::string>());
+  if (known == std::end(kKnownNames)) malformed("not what may be known of other sizes");
+  sizes.known = static_cast<OtherSizes::Known>(known - std::begin(kKnownNames));
+  sizes.why = from.at("why");
+  if (auto premise = from.find("premise"); premise != from.end()) {
+    auto parsed = Expression::parse(premise->get<std::string>());
+    if (!parsed.ok()) malformed(parsed.error().message);
+    sizes.premise = *parsed;
+  }
+  if (sizes.known == OtherSizes::Known::UnderPremise && !sizes.premise) malformed("a premise is missing");
+  return sizes;
+}
+
+}  // namespace
+
+Json to_json(const OtherSizes& sizes) {
+  Json json = {{"known", kKnownNames[static_cast<size_t>(sizes.known)]}, {"why", sizes.why}};
+  if (sizes.premise) json["premise"] = sizes.premise->text();
+  return json;
+}
+
 Json to_json(const Verdict& verdict) {
   Json timings = Json::array();
   for (auto& timing : verdict.timings)
@@ -223,6 +260,7 @@ Json to_json(const Verdict& verdict) {
   put(json, "largest_ulps", verdict.largest_ulps);
   if (verdict.built_by) json["built_by"] = kBuiltByNames[static_cast<size_t>(*verdict.built_by)];
   put(json, "by_clang", verdict.by_clang), put(json, "embedded", verdict.embedded);
+  if (verdict.other_sizes) json["other_sizes"] = to_json(*verdict.other_sizes);
   return json;
 }
 
@@ -260,6 +298,8 @@ Result<Verdict> verdict_from_json(const Json& from, const std::string& where) {
         else status = built_by.error();
       }
       take(from, "by_clang", verdict.by_clang), take(from, "embedded", verdict.embedded);
+      if (auto sizes = from.find("other_sizes"); sizes != from.end())
+        verdict.other_sizes = other_sizes_from_json(*sizes);
     }
     for (auto& entry : from.at("timings")) {
       Timing timing;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/json.h"
+#include "core/model/launch/expression.h"
 
 namespace kernelift {
 
@@ -77,6 +78,20 @@ struct RaceFigures {
   double seconds = 0, baseline_seconds = 0;  ///< Medians on the first instance that was timed; 0: not known.
 };
 
+/// What is known of a candidate at sizes that were not recorded: what it does with memory was compared with what the
+/// original does, for all values of the kernel's parameters (core/legality). One that is wrong there is Outcome::Wrong.
+struct OtherSizes {
+  enum class Known {
+    Proven,        ///< The same at all sizes.
+    UnderPremise,  ///< At all for which `premise` holds; `why` is an example of the others.
+    Not,           ///< `why` says what could not be decided.
+  };
+  Known known = Known::Not;
+  std::optional<Expression> premise;  ///< Over the kernel's parameters by their names: "n % 4 == 0".
+  std::string why;
+  std::string text() const;  ///< For a person: "proven for all sizes".
+};
+
 struct Verdict {
   Outcome outcome = Outcome::Ok;
   Stage stage = Stage::Admit;
@@ -99,6 +114,7 @@ struct Verdict {
   std::optional<BuiltBy> built_by;
   std::optional<RaceFigures> by_clang;  ///< clang's build against clang's build of the original.
   std::optional<RaceFigures> embedded;  ///< clang's build against the code that the application runs.
+  std::optional<OtherSizes> other_sizes;  ///< Of a confirmed candidate.
   std::string device;                   ///< "cpu: …" or "cuda: NVIDIA H200 sm_90, driver 580": never mixed.
   double compile_seconds = 0, evaluate_seconds = 0;
 
@@ -123,6 +139,7 @@ const char* name(Outcome);  ///< "ok", "compile_failed", … as in the run datab
 const char* name(Stage);
 Result<Outcome> outcome_from_name(const std::string&);
 Result<Stage> stage_from_name(const std::string&);
+Json to_json(const OtherSizes&);
 Json to_json(const Verdict&);
 /// Reads the form of runs of format 1 as well.
 Result<Verdict> verdict_from_json(const Json&, const std::string& where);

@@ -95,14 +95,15 @@ std::string place(const LaunchSite& site) { return site.range.file + ":" + std::
 class LaunchEditor {
  public:
   LaunchEditor(const Mep& mep, const LaunchSite& site, const CandidateLaunch& launch, const Bindings& values,
-               const Bindings& changed, const std::string& source, bool one_template)
+               const Bindings& changed, const std::string& source, bool one_template, const Expression* premise)
       : mep_(mep),
         site_(site),
         launch_(launch),
         values_(values),
         changed_(changed),
         source_(source),
-        one_template_(one_template) {}
+        one_template_(one_template),
+        premise_(premise) {}
 
   Result<LaunchEdits> run() {
     KERNELIFT_TRY(read_site());
@@ -110,6 +111,9 @@ class LaunchEditor {
     KERNELIFT_ASSIGN(bool block, needs_edit(Piece::Block));
     KERNELIFT_ASSIGN(bool shared, needs_edit(Piece::Shared));
     KERNELIFT_TRY(check_threads());
+    if (premise_ && !changed_.empty())
+      return refused("it is right only where " + premise_->text() + ", and '" + changed_.begin()->first +
+                     "', which it changes, is one constant for all launches (--no-guards patches it all the same)");
     if (!grid && !block && !shared) return std::move(result_);
     if (site_.through_macro)
       return refused("the launch at " + place(site_) +
@@ -261,8 +265,35 @@ class LaunchEditor {
       return refused(what + " is not where the scan found it: " + site_.range.file +
                      " has changed since; run `kernelift scan` again");
     KERNELIFT_ASSIGN(std::string text, replacement(piece, what));
+    if (premise_) {
+      KERNELIFT_ASSIGN(std::string condition, guard(what));
+      const std::string& before = as_spelled(piece);
+      const bool number = piece == Piece::Shared ||
+                          (is_number(before, piece == Piece::Grid ? site_.grid_form : site_.block_form) &&
+                           !text.starts_with("dim3("));
+      // Both sides have one type.
+      auto dim = [&](const std::string& one) { return number || one.starts_with("dim3(") ? one : "dim3(" + one + ")"; };
+      text = condition + " ? " + dim(text) + " : " + dim(before.empty() ? "0" : before);
+    }
     result_.edits.push_back({where.file, where.begin, where.end, text, what});
     return done();
+  }
+
+  /// The premise in the words of the launch: its arguments in place of the kernel's parameters.
+  Result<std::string> guard(const std::string& what) const {
+    std::map<std::string, std::string> names;
+    for (auto& variable : premise_->variables()) {
+      std::string text, axis = variable.starts_with("gridDim.") ? variable.substr(8) : "";
+      for (size_t p = 0; p < mep_.parameters.size() && p < site_.argument_text.size(); ++p)
+        if (mep_.parameters[p].name == variable) text = site_.argument_text[p];
+      if (!axis.empty()) text = "dim3(" + as_spelled(Piece::Grid) + ")." + axis;
+      if (text.empty() || has_effects(text) || (axis.empty() && calls_something(text)))
+        return refused(what + " would have to ask whether " + premise_->text() + ", and the launch has no plain text for " +
+                       variable);
+      // Without a change of sign or width by an unsigned or short type.
+      names[variable] = "(long long)(" + text + ")";
+    }
+    return "(" + premise_->cpp(names) + ")";
   }
 
   bool looks_like_argument(const SourceRange& where) const {
@@ -482,6 +513,7 @@ class LaunchEditor {
   const Bindings& changed_;
   const std::string& source_;
   bool one_template_;
+  const Expression* premise_;
   std::map<std::string, std::string> names_;  ///< The site's expressions for gx, by, … and shared.
   Bindings known_;                            ///< Those of them that are numbers.
   bool block_changes_[3] = {};                ///< Axes of the block that change, other than by following a knob.
@@ -494,8 +526,8 @@ class LaunchEditor {
 
 Result<LaunchEdits> edit_launch(const Mep& mep, const LaunchSite& site, const CandidateLaunch& launch,
                                 const Bindings& values, const Bindings& changed, const std::string& source,
-                                bool one_template) {
-  return LaunchEditor(mep, site, launch, values, changed, source, one_template).run();
+                                bool one_template, const Expression* premise) {
+  return LaunchEditor(mep, site, launch, values, changed, source, one_template, premise).run();
 }
 
 }  // namespace kernelift::reintegrate

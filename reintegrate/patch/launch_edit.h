@@ -32,9 +32,10 @@ struct LaunchEdits {
 /// Edits of one launch site. `changed` are the knobs whose new values are already part of the patch: a grid that the
 /// source computes from one of them follows by itself. `source` is the whole file that contains the site. A site that
 /// launches several kernels is edited only if `one_template` says that all of them are instances of one template, which
-/// change together.
+/// change together. With a `premise` over the kernel's parameters the launch is the candidate's where it holds, and the
+/// one that was written elsewhere.
 Result<LaunchEdits> edit_launch(const Mep& mep, const LaunchSite& site, const CandidateLaunch& launch,
                                 const Bindings& values, const Bindings& changed, const std::string& source,
-                                bool one_template = false);
+                                bool one_template = false, const Expression* premise = nullptr);
 
 }  // namespace kernelift::reintegrate

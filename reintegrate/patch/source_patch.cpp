@@ -33,6 +33,7 @@ class Planner {
 
   Result<SourcePatch> run() {
     KERNELIFT_TRY(check_expressible());
+    KERNELIFT_TRY(check_guardable());
     if (!q_.embedded) KERNELIFT_TRY(check_name());
     if (!q_.embedded) KERNELIFT_TRY(check_written());
     old_lines_ = split_lines(q_.original);
@@ -81,6 +82,15 @@ class Planner {
       return refused("the candidate needs device memory of its own (" + candidate.scratch[0].bytes.text() +
                      " bytes): that needs new host code, which a patch cannot add");
     return done();
+  }
+
+  /// A launch can choose between two geometries, not yet between two texts.
+  Status check_guardable() {
+    if (!q_.premise) return done();
+    const bool text = q_.embedded || q_.candidate.source != q_.original;
+    if (!text) return done();
+    return refused("it is right only where " + q_.premise->text() +
+                   ", and a patch of the kernel's text cannot ask that (--no-guards patches it all the same)");
   }
 
   Status check_name() {
@@ -325,7 +335,7 @@ class Planner {
     bool one_template =
         std::all_of(site.kernels.begin(), site.kernels.end(), [&](auto& id) { return family_.contains(id); });
     KERNELIFT_ASSIGN(LaunchEdits edits, edit_launch(mep_, site, q_.candidate.launches[0], q_.candidate.values, changed,
-                                                    file->text, one_template));
+                                                    file->text, one_template, q_.premise));
     for (auto& edit : edits.edits) draft_.add(*file, edit.begin, edit.end, edit.text, Author::Generated);
     draft_.notes.insert(draft_.notes.end(), edits.notes.begin(), edits.notes.end());
     any |= !edits.edits.empty();

@@ -45,6 +45,9 @@ struct PatchQuestion {
   const ScanIndex* scan = nullptr;         ///< Tells which other kernels use the changed lines; may be null.
   std::filesystem::path root;              ///< The application's root; nothing outside it is ever patched.
   const EmbeddedCode* embedded = nullptr;  ///< If set: embed this and leave the kernel's own text as it is.
+  /// Where it holds, the candidate is right at sizes that were not recorded; over the kernel's parameters by name. The
+  /// patched launch asks it, and is the original one elsewhere. Null: it holds everywhere, or nothing is known.
+  const Expression* premise = nullptr;
 };
 
 Result<SourcePatch> plan_patch(const PatchQuestion& question);

@@ -87,6 +87,57 @@ TEST(LaunchEdit, UsesANumberWithoutWrappingIt) {
   EXPECT_EQ(l.result(), "<<<(size_t(blocks) * threads + 127) / 128, 128>>>");
 }
 
+struct GuardedLaunch : Launch {
+  Expression premise;
+  GuardedLaunch(const std::string& grid, const std::string& block, const char* asks)
+      : Launch(grid, block), premise(*expression_of(asks)) {
+    site.grid_form = site.block_form = "number";
+    mep.instances[0].geometry = {{8, 1, 1}, {64, 1, 1}, 0, false};
+    mep.parameters.resize(2);
+    mep.parameters[0].name = "count", mep.parameters[1].name = "m";
+    launch.grid[0] = *expression_of("ceil_div(gx * 64, 256)"), launch.block[0] = *expression_of("256");
+  }
+  std::string result() {
+    auto edits = edit_launch(mep, site, launch, values, changed, source, false, &premise);
+    if (!edits.ok()) return "refused: " + edits.error().message;
+    std::string text = source;
+    for (auto edit = edits->edits.rbegin(); edit != edits->edits.rend(); ++edit)
+      text.replace(edit->begin, edit->end - edit->begin, edit->text);
+    return text.substr(text.find("<<<"), text.find(">>>") + 3 - text.find("<<<"));
+  }
+};
+
+TEST(LaunchEdit, AsksThePremiseInTheLaunchsOwnWordsAndElseLaunchesAsBefore) {
+  EXPECT_EQ(GuardedLaunch("(n + 63) / 64", "64", "(count - 1) % 256 >= 192").result(),
+            "<<<(((long long)(n) - 1) % 256 >= 192) ? (((n + 63) / 64) + 3) / 4 : (n + 63) / 64, "
+            "(((long long)(n) - 1) % 256 >= 192) ? 256 : 64>>>");
+}
+
+TEST(LaunchEdit, GivesBothSidesOfAPremiseOneType) {
+  GuardedLaunch l("grid", "dim3(64)", "count % 256 == 0");
+  l.site.grid_form = "dim3", l.site.block_form = "dim3";
+  EXPECT_EQ(l.result(),
+            "<<<((long long)(n) % 256 == 0) ? dim3((grid.x + 3) / 4, grid.y, grid.z) : dim3(grid), "
+            "((long long)(n) % 256 == 0) ? dim3(256) : dim3(64)>>>");
+}
+
+TEST(LaunchEdit, AsksForTheGridThatWasWritten) {
+  EXPECT_EQ(GuardedLaunch("(n + 63) / 64", "64", "gridDim.x % 4 == 0").result(),
+            "<<<((long long)(dim3((n + 63) / 64).x) % 4 == 0) ? (((n + 63) / 64) + 3) / 4 : (n + 63) / 64, "
+            "((long long)(dim3((n + 63) / 64).x) % 4 == 0) ? 256 : 64>>>");
+}
+
+TEST(LaunchEdit, RefusesAPremiseThatTheLaunchCannotAsk) {
+  GuardedLaunch unknown("(n + 63) / 64", "64", "width % 4 == 0");
+  EXPECT_NE(unknown.result().find("has no plain text for width"), std::string::npos) << unknown.result();
+  GuardedLaunch called("(n + 63) / 64", "64", "count % 4 == 0");
+  called.site.argument_text[0] = "next(n++)";
+  EXPECT_NE(called.result().find("has no plain text for count"), std::string::npos) << called.result();
+  GuardedLaunch knob("(n + 63) / 64", "64", "count % 4 == 0");
+  knob.changed = {{"B", 32}};
+  EXPECT_NE(knob.result().find("one constant for all launches"), std::string::npos) << knob.result();
+}
+
 TEST(LaunchEdit, WrapsAFloatingPointExpression) {
   Launch l("n / 256.0 + 1", "64");
   l.site.grid_form = "other";

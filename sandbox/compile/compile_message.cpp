@@ -16,6 +16,10 @@ std::string CompileRequest::encode() const {
       .number(blocks_reversed)
       .number(side_by_side)
       .number(random_sums)
+      .text(kernel)
+      .number(block.x)
+      .number(block.y)
+      .number(block.z)
       .number(admit)
       .texts(own)
       .take();
@@ -27,7 +31,7 @@ std::optional<CompileRequest> CompileRequest::decode(std::string_view bytes) {
   request.source = reader.text();
   auto json = parse_json(reader.text(), "recipe");
   uint64_t target = reader.number();
-  request.target = target == 0 ? CompileTarget::Cpu : target == 1 ? CompileTarget::Ptx : CompileTarget::Cubin;
+  request.target = target <= static_cast<uint64_t>(CompileTarget::Model) ? static_cast<CompileTarget>(target) : CompileTarget::Cpu;
   request.bitcode = reader.text();
   uint64_t fusing = reader.number();
   request.fusing = fusing <= static_cast<uint64_t>(Fusing::Second) ? static_cast<Fusing>(fusing) : Fusing::AsCompiled;
@@ -38,6 +42,8 @@ std::optional<CompileRequest> CompileRequest::decode(std::string_view bytes) {
   request.blocks_reversed = reader.number();
   request.side_by_side = reader.number();
   request.random_sums = reader.number();
+  request.kernel = reader.text();
+  for (int axis = 0; axis < 3; ++axis) along(request.block, axis) = static_cast<uint32_t>(reader.number());
   request.admit = reader.number();
   request.own = reader.texts();
   if (!reader.ok() || !json.ok()) return std::nullopt;

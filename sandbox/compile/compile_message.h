@@ -9,12 +9,14 @@
 #include "core/compiler/recipe_passes.h"
 #include "core/compiler/sums.h"
 #include "core/model/candidate.h"
+#include "core/model/launch/geometry.h"
 #include "core/model/verdict.h"
 
 namespace kernelift::sandbox {
 
-/// Cubin: machine code of an NVIDIA GPU; or PTX, which the driver compiles, if there is no nvJitLink.
-enum class CompileTarget { Cpu, Ptx, Cubin };
+/// Cubin: machine code of an NVIDIA GPU; or PTX, which the driver compiles, if there is no nvJitLink. Model: what the
+/// kernel does with memory, as the JSON of a KernelModel in place of an image.
+enum class CompileTarget { Cpu, Ptx, Cubin, Model };
 
 struct CompileRequest {
   std::string source;
@@ -26,6 +28,8 @@ struct CompileRequest {
   bool blocks_reversed = false;                  ///< Blocks are numbered from the last to the first.
   bool side_by_side = false;                     ///< cpu::LowerOptions::side_by_side.
   uint64_t random_sums = 0;  ///< Unless 0: the seed with which sums are rounded at random; Refused if there are none.
+  std::string kernel = {};   ///< Model: the kernel's mangled name.
+  Dim3 block = {};           ///< Model: threads of a block.
   bool admit = true;         ///< Refuse the source unless admission admits it.
   std::vector<std::string> own;  ///< AdmissionFinding::identity() of the slice's findings.
 

@@ -84,7 +84,8 @@ CompilePool::~CompilePool() {
 }
 
 std::string CompilePool::failure_key(const CompileRequest& request, bool everywhere) {
-  return request.recipe.text() + (everywhere ? "" : "\n" + hash_text(request.source).hex());
+  const bool model = request.target == CompileTarget::Model;
+  return (model ? "model\n" : "") + request.recipe.text() + (everywhere ? "" : "\n" + hash_text(request.source).hex());
 }
 
 CompilePool::Slot* CompilePool::acquire(uint64_t era) {
@@ -309,12 +310,22 @@ std::vector<std::string> CompilePool::images_of(const std::vector<CompileRequest
   return images;
 }
 
-CompileReply CompilePool::compile(const std::string& source, const Recipe& recipe, uint64_t era) {
+CompileRequest CompilePool::request_for(const std::string& source) {
   CompileRequest request;
   request.source = source;
-  request.recipe = recipe;
   request.target = options_.target;
-  Hash key = hash_text(source);
+  std::lock_guard lock(mutex_);
+  request.own = own_;
+  if (auto found = kept_.find(hash_text(source)); found != kept_.end()) {
+    found->second.used = ++uses_;
+    request.bitcode = found->second.bitcode;
+  }
+  return request;
+}
+
+CompileReply CompilePool::compile(const std::string& source, const Recipe& recipe, uint64_t era) {
+  CompileRequest request = request_for(source);
+  request.recipe = recipe;
   {
     std::lock_guard lock(mutex_);
     for (bool everywhere : {true, false})
@@ -323,14 +334,25 @@ CompileReply CompilePool::compile(const std::string& source, const Recipe& recip
         reply.detail += " (remembered: not tried again)";
         return reply;
       }
-    request.own = own_;
-    if (auto found = kept_.find(key); found != kept_.end()) {
-      found->second.used = ++uses_;
-      request.bitcode = found->second.bitcode;
-    }
   }
   CompileReply reply = run(request, era);
-  if (reply.bitcode.empty() || reply.outcome == Outcome::Refused) return reply;
+  keep(source, reply);
+  return reply;
+}
+
+Result<KernelModel> CompilePool::model(const std::string& source, const std::string& kernel, const Dim3& block) {
+  CompileRequest request = request_for(source);
+  request.target = CompileTarget::Model, request.kernel = kernel, request.block = block;
+  CompileReply reply = run(request);
+  keep(source, reply);
+  if (!reply.ok()) return refused(reply.detail);
+  KERNELIFT_ASSIGN(Json json, parse_json(reply.image, "kernel model"));
+  return kernel_model_from_json(json, "kernel model");
+}
+
+void CompilePool::keep(const std::string& source, const CompileReply& reply) {
+  if (reply.bitcode.empty() || reply.outcome == Outcome::Refused) return;
+  const Hash key = hash_text(source);
   std::lock_guard lock(mutex_);
   // Only bitcode of admitted sources is cached, so that admission need not be repeated.
   kept_bytes_ += reply.bitcode.size() - kept_[key].bitcode.size();
@@ -341,7 +363,6 @@ CompileReply CompilePool::compile(const std::string& source, const Recipe& recip
     kept_bytes_ -= oldest->second.bitcode.size();
     kept_.erase(oldest);
   }
-  return reply;
 }
 
 }  // namespace kernelift::sandbox

@@ -11,6 +11,7 @@
 #include <mutex>
 
 #include "core/base/file.h"
+#include "core/model/kernel_model.h"
 #include "core/compiler/frontend.h"
 #include "sandbox/compile/compile_message.h"
 #include "sandbox/jail/fork_server.h"
@@ -49,6 +50,9 @@ class CompilePool {
   std::string compile_side_by_side(const std::string& source, const Recipe& recipe, const CompileReply& own);
   /// Thread-safe; blocks until a worker is free and has replied, or until its era is over.
   CompileReply compile(const std::string& source, const Recipe& recipe, uint64_t era = kAnyEra);
+  /// What the kernel with this mangled name does with memory, in blocks of that size; admitted like a candidate. An
+  /// Error is the compiler's message.
+  Result<KernelModel> model(const std::string& source, const std::string& kernel, const Dim3& block);
   /// Abandons compiles of earlier eras: their workers are ended at once, and their recipes are not remembered as
   /// failed.
   void begin_era(uint64_t era);
@@ -79,6 +83,9 @@ class CompilePool {
   /// Waits for a free slot; nullptr if the era is over.
   Slot* acquire(uint64_t era);
   void release(Slot& slot);
+  /// A request for a candidate, with the front end's output for its source, if that is kept.
+  CompileRequest request_for(const std::string& source);
+  void keep(const std::string& source, const CompileReply& reply);
   /// The key of this recipe in failures_: for every source, or for the request's source only.
   static std::string failure_key(const CompileRequest& request, bool everywhere);
   CompileRequest request_again(const std::string& source, const CompileReply& own) const;

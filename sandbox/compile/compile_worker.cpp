@@ -24,6 +24,7 @@
 
 #include "core/base/wire.h"
 #include "core/compiler/clang_job.h"
+#include "core/compiler/model/model_builder.h"
 #include "core/compiler/nvjitlink.h"
 #include "core/compiler/ptx.h"
 #include "core/compiler/recipe_passes.h"
@@ -79,7 +80,9 @@ class Compile {
     std::unique_ptr<llvm::Module> module = request_.bitcode.empty() ? parse() : reload();
     if (!module) return reply_;
     reply_.frontend_seconds = watch_.lap();
-    Status backend = request_.target == CompileTarget::Cpu ? to_cpu(std::move(module)) : to_ptx(*module);
+    Status backend = request_.target == CompileTarget::Cpu     ? to_cpu(std::move(module))
+                     : request_.target == CompileTarget::Model ? to_model(*module)
+                                                               : to_ptx(*module);
     if (!backend.ok()) return failed(reply_, backend.error(), Outcome::CompileFailed);
     if (request_.target == CompileTarget::Cubin && open_cubin_compiler().ok()) assemble();
     return reply_;
@@ -204,6 +207,14 @@ class Compile {
     announce("PTX code generation");
     KERNELIFT_ASSIGN(reply_.image, emit_ptx(module, machine()));
     reply_.backend_seconds = watch_.lap();
+    return done();
+  }
+
+  Status to_model(llvm::Module& module) {
+    announce("kernel model");
+    KERNELIFT_ASSIGN(KernelModel model, build_kernel_model(module, request_.kernel, request_.block));
+    reply_.image = compact(to_json(model));
+    reply_.passes_seconds = watch_.lap();
     return done();
   }
 

@@ -57,6 +57,8 @@ Result<std::unique_ptr<Evaluator>> CpuEvaluator::create(const Mep& mep, const st
                           evaluator->baseline_.roundings.at_random};
   evaluator->original_.code.side_by_side =
       evaluator->baseline_.pool->compile_side_by_side(evaluator->baseline_.source, {}, evaluator->baseline_.reply);
+  evaluator->size_comparison_ =
+      std::make_unique<SizeComparison>(mep, *evaluator->baseline_.pool, evaluator->baseline_.source);
   evaluator->baseline_key_ = code_key({}, evaluator->baseline_.reply.image);
   KERNELIFT_TRY(evaluator->restart_runner(options.deadline));
   keep_calibrated(folder, mep, evaluator->device_, {}, evaluator->report_, options.cold, {});
@@ -186,7 +188,7 @@ std::optional<Evaluation> CpuEvaluator::confirm_within(const Candidate& candidat
   double took = std::chrono::duration<double>(Deadline::clock::now() - begin).count();
   if (expected > 0) slowness_ = std::max<double>(slowness_, took / expected);
   if (!verdict) return std::nullopt;
-  return queue_->finished(job, std::move(*verdict));
+  return queue_->finished(job, size_comparison_->judged(std::move(*verdict), candidate));
 }
 
 Evaluation CpuEvaluator::confirm(const Candidate& candidate) {

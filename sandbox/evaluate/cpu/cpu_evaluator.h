@@ -10,6 +10,7 @@
 #include "sandbox/evaluate/evaluate.h"
 #include "sandbox/evaluate/evaluation_queue.h"
 #include "sandbox/evaluate/runner/runner_process.h"
+#include "sandbox/evaluate/size_comparison.h"
 
 namespace kernelift::sandbox {
 
@@ -24,6 +25,9 @@ class CpuEvaluator : public Evaluator {
   void abandon() override;
   Evaluation confirm(const Candidate& candidate) override;
   std::optional<Evaluation> confirm_by(const Candidate& candidate, Deadline deadline) override;
+  Evaluation with_other_sizes(Evaluation evaluation, const Candidate& candidate) override {
+    return size_comparison_->judged(std::move(evaluation), candidate);
+  }
   ConfirmCost confirm_cost() const override;
 
  private:
@@ -44,6 +48,7 @@ class CpuEvaluator : public Evaluator {
   EvaluatorOptions options_;
   std::string device_;
   CompiledBaseline baseline_;
+  std::unique_ptr<SizeComparison> size_comparison_;
   Original original_;
   std::set<std::string> fatal_;
   Hash baseline_key_;

@@ -122,6 +122,7 @@ Status CudaEvaluator::prepare(OpenedGpu opened) {
   pool.frontend.arch = facts_.arch;
   KERNELIFT_ASSIGN(baseline_, compile_baseline(mep_, folder_, pool));
   add_roundings(mep_, baseline_, true);
+  size_comparison_ = std::make_unique<SizeComparison>(mep_, *baseline_.pool, baseline_.source);
   as_built_.emplace(mep_, facts_.arch, baseline_.source, recorded_code(mep_, folder_, facts_.arch),
                     recorded_data(folder_));
   original_ = {runnable_code({}, baseline_.reply.image), baseline_.roundings.ways, as_built_->application(),
@@ -416,7 +417,7 @@ std::optional<Evaluation> CudaEvaluator::confirm_until(const Candidate& candidat
   if (!answer) return std::nullopt;
   if (auto* verdict = verdict_in(answer); verdict && gpu.alive()) add_clang_figures(gpu, job, *verdict, deadline);
   confirm_seconds_ = std::chrono::duration<double>(Deadline::clock::now() - begin).count();
-  return queue_->finished(job, std::move(*answer));
+  return queue_->finished(job, size_comparison_->judged(std::move(*answer), candidate));
 }
 
 Evaluation CudaEvaluator::confirm(const Candidate& candidate) {

@@ -16,6 +16,7 @@
 #include "sandbox/evaluate/cuda/as_built.h"
 #include "sandbox/evaluate/evaluate.h"
 #include "sandbox/evaluate/evaluation_queue.h"
+#include "sandbox/evaluate/size_comparison.h"
 #include "sandbox/evaluate/runner/runner_process.h"
 
 namespace kernelift::sandbox {
@@ -55,6 +56,9 @@ class CudaEvaluator : public Evaluator {
   Evaluation confirm(const Candidate& candidate) override;
   std::optional<Evaluation> confirm_by(const Candidate& candidate,
                                        std::chrono::steady_clock::time_point deadline) override;
+  Evaluation with_other_sizes(Evaluation evaluation, const Candidate& candidate) override {
+    return size_comparison_->judged(std::move(evaluation), candidate);
+  }
   ConfirmCost confirm_cost() const override;
   std::string only_as_built() const override { return only_as_built_; }
 
@@ -118,6 +122,7 @@ class CudaEvaluator : public Evaluator {
   EvaluatorOptions options_;
   DeviceFacts facts_;
   CompiledBaseline baseline_;
+  std::unique_ptr<SizeComparison> size_comparison_;
   Original original_;
   Hash original_key_;
   std::optional<AsBuilt> as_built_;  ///< Known once prepare() is done.

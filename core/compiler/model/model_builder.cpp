@@ -1,0 +1,129 @@
+// See model_builder.h. Walks the prepared kernel's instructions in the order of its blocks.
+#include "core/compiler/model/model_builder.h"
+
+#include <llvm/Analysis/AssumptionCache.h>
+#include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/Module.h>
+
+#include "core/compiler/model/model_preparation.h"
+#include "core/compiler/model/value_reader.h"
+
+namespace kernelift {
+namespace {
+
+using Access = KernelModel::Access;
+
+class Walk {
+ public:
+  Walk(llvm::Function& kernel, ValueReader& values, KernelModel& model)
+      : layout_(kernel.getParent()->getDataLayout()), values_(values), model_(model) {
+    for (auto& block : kernel)
+      for (auto& instruction : block) visit(instruction);
+    for (auto& access : model_.accesses)
+      if (access.kind != Access::Kind::Load) values_.note_written(access.object);
+    values_.settle_terms();
+  }
+
+ private:
+  void visit(llvm::Instruction& instruction) {
+    if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
+      touch(Access::Kind::Load, instruction, load->getPointerOperand(), size(load->getType()));
+    } else if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {
+      touch(Access::Kind::Store, instruction, store->getPointerOperand(), size(store->getValueOperand()->getType()));
+    } else if (auto* atomic = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) {
+      touch(Access::Kind::Atomic, instruction, atomic->getPointerOperand(), size(atomic->getType()));
+    } else if (auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) {
+      touch(Access::Kind::Atomic, instruction, exchange->getPointerOperand(),
+            size(exchange->getNewValOperand()->getType()));
+    } else if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) {
+      visit_call(*call);
+    }
+  }
+
+  void visit_call(llvm::CallBase& call) {
+    if (call.isInlineAsm()) return gap(call, "inline assembly");
+    auto* callee = call.getCalledFunction();
+    if (!callee) return gap(call, "a call through a pointer");
+    if (auto* memory = llvm::dyn_cast<llvm::AnyMemIntrinsic>(&call)) return visit_memory(*memory);
+    llvm::StringRef name = callee->getName();
+    if (name.starts_with("llvm.nvvm.barrier.cta.")) {
+      if (name.contains(".count")) return gap(call, "a barrier for some of a block's threads");
+      add_barrier(call, /*of_warp=*/false);
+    } else if (name.starts_with("llvm.nvvm.bar.warp") || name.starts_with("llvm.nvvm.shfl.sync") ||
+               name.starts_with("llvm.nvvm.vote") || name.starts_with("llvm.nvvm.match")) {
+      add_barrier(call, /*of_warp=*/true);
+    } else if (callee->isIntrinsic() && name.contains("atomic")) {
+      touch(Access::Kind::Atomic, call, call.getArgOperand(0), size(call.getType()));
+    } else if (callee->isIntrinsic() && (name.contains("ldg") || name.contains("ldu"))) {
+      touch(Access::Kind::Load, call, call.getArgOperand(0), size(call.getType()));
+    } else if (callee->isIntrinsic()) {
+      // Reads of registers, shuffles and votes, fences, mathematics, and marks for the optimiser touch no memory.
+      const bool touches = !call.doesNotAccessMemory() && !call.onlyAccessesInaccessibleMemory() &&
+                           llvm::any_of(call.args(), [](auto& argument) { return argument->getType()->isPointerTy(); });
+      if (touches && !llvm::isa<llvm::LifetimeIntrinsic, llvm::AssumeInst>(call)) gap(call, "a call of " + name.str());
+    } else if (name.starts_with("__nv_")) {
+      // Some return a second result through a pointer, to a variable of the thread.
+      for (auto& argument : call.args())
+        if (argument->getType()->isPointerTy() && !llvm::isa<llvm::AllocaInst>(argument->stripPointerCasts()))
+          return gap(call, "a call of " + name.str());
+    } else if (name != "vprintf" && name != "__assertfail") {
+      gap(call, "a call of " + name.str());
+    }
+  }
+
+  void add_barrier(llvm::CallBase& call, bool of_warp) {
+    model_.barriers.push_back({of_warp, line_of(call), values_.reached(call.getParent()),
+                               values_.counters(call.getParent()), values_.time(call)});
+  }
+
+  void visit_memory(llvm::AnyMemIntrinsic& memory) {
+    auto* length = llvm::dyn_cast<llvm::ConstantInt>(memory.getLength());
+    if (!length) return gap(memory, "a copy of a number of bytes that is known only when it runs");
+    touch(Access::Kind::Store, memory, memory.getRawDest(), length->getZExtValue());
+    if (auto* transfer = llvm::dyn_cast<llvm::AnyMemTransferInst>(&memory))
+      touch(Access::Kind::Load, memory, transfer->getRawSource(), length->getZExtValue());
+  }
+
+  void touch(Access::Kind kind, llvm::Instruction& instruction, llvm::Value* pointer, uint64_t bytes) {
+    auto* base = llvm::dyn_cast<llvm::Argument>(pointer->stripInBoundsOffsets());
+    if (base && base->hasByValAttr()) return;  // The launch's parameters.
+    Address to = values_.address(pointer, instruction.getParent());
+    model_.accesses.push_back({kind, to.object, static_cast<unsigned>(bytes), line_of(instruction), to.offset,
+                               values_.reached(instruction.getParent()), values_.counters(instruction.getParent()),
+                               values_.time(instruction)});
+  }
+
+  void gap(llvm::Instruction& instruction, std::string what) {
+    model_.gaps.push_back({line_of(instruction), std::move(what)});
+  }
+
+  uint64_t size(llvm::Type* type) const { return layout_.getTypeStoreSize(type); }
+
+  const llvm::DataLayout& layout_;
+  ValueReader& values_;
+  KernelModel& model_;
+};
+
+}  // namespace
+
+Result<KernelModel> build_kernel_model(llvm::Module& module, const std::string& kernel,
+                                       const std::optional<Dim3>& block) {
+  llvm::Function* function = module.getFunction(kernel);
+  if (!function || function->isDeclaration()) return refused("there is no kernel " + kernel + " in the device code");
+  prepare_for_model(module, *function, block);
+  llvm::TargetLibraryInfoImpl library_impl(module.getTargetTriple());
+  llvm::TargetLibraryInfo library(library_impl);
+  llvm::AssumptionCache assumptions(*function);
+  llvm::DominatorTree dominators(*function);
+  llvm::PostDominatorTree postdominators(*function);
+  llvm::LoopInfo loops(dominators);
+  llvm::ScalarEvolution evolution(*function, library, assumptions, dominators, loops);
+  KernelModel model;
+  ValueReader values(*function, evolution, loops, dominators, postdominators, model);
+  Walk(*function, values, model);
+  return model;
+}
+
+}  // namespace kernelift

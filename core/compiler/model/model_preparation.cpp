@@ -1,0 +1,177 @@
+// See model_preparation.h. No pass here may merge or split accesses: each one of the source stays one, except where
+// values move to registers.
+#include "core/compiler/model/model_preparation.h"
+
+#include <llvm/Analysis/AssumptionCache.h>
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/OptimizationRemarkEmitter.h>
+#include <llvm/Analysis/ScalarEvolution.h>
+#include <llvm/Analysis/ScalarEvolutionExpressions.h>
+#include <llvm/Analysis/TargetTransformInfo.h>
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Transforms/IPO/AlwaysInliner.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/InferAddressSpaces.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
+#include <llvm/Transforms/Utils/LoopSimplify.h>
+#include <llvm/Transforms/Utils/UnrollLoop.h>
+
+namespace kernelift {
+namespace {
+
+constexpr unsigned kMostCopies = 64;         ///< Iterations of a loop that is unrolled to be understood.
+constexpr size_t kMostInstructions = 20000;  ///< A larger kernel is not unrolled.
+
+void set_block(llvm::Function& kernel, const Dim3& block) {
+  for (auto& instruction : llvm::make_early_inc_range(llvm::instructions(kernel))) {
+    auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+    if (!call) continue;
+    uint32_t size = 0;
+    switch (call->getIntrinsicID()) {
+      case llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_x: size = block.x; break;
+      case llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_y: size = block.y; break;
+      case llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_z: size = block.z; break;
+      default: continue;
+    }
+    call->replaceAllUsesWith(llvm::ConstantInt::get(call->getType(), size));
+    call->eraseFromParent();
+  }
+}
+
+/// Everything that the kernel calls and whose body is there becomes part of it.
+void inline_calls(llvm::Module& module, llvm::Function& kernel) {
+  for (auto& function : module) {
+    if (function.isDeclaration() || &function == &kernel) continue;
+    function.removeFnAttr(llvm::Attribute::NoInline);
+    function.removeFnAttr(llvm::Attribute::OptimizeNone);
+    if (!function.hasFnAttribute(llvm::Attribute::NoReturn)) function.addFnAttr(llvm::Attribute::AlwaysInline);
+  }
+  kernel.removeFnAttr(llvm::Attribute::OptimizeNone);
+  for (auto& function : module)
+    for (auto& instruction : llvm::instructions(function))
+      if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) call->removeFnAttr(llvm::Attribute::NoInline);
+}
+
+/// Values that are the same in all iterations are computed before the loop, parameters at the kernel's start: only there
+/// does scalar evolution know them. Loads of other memory stay where they are.
+void hoist(llvm::Function& kernel, llvm::LoopInfo& loops) {
+  auto* start = &*kernel.getEntryBlock().getFirstInsertionPt();
+  for (auto& instruction : llvm::make_early_inc_range(llvm::instructions(kernel))) {
+    auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
+    if (!load || load->getParent() == start->getParent()) continue;
+    llvm::APInt offset(64, 0);
+    auto* base = load->getPointerOperand()->stripAndAccumulateConstantOffsets(kernel.getParent()->getDataLayout(),
+                                                                             offset, /*AllowNonInbounds=*/true);
+    auto* argument = llvm::dyn_cast<llvm::Argument>(base);
+    if (!argument || !argument->hasByValAttr()) continue;
+    llvm::IRBuilder<> builder(start);
+    auto* from = builder.CreatePtrAdd(argument, builder.getInt64(offset.getSExtValue()));
+    auto* early = builder.CreateAlignedLoad(load->getType(), from, load->getAlign());
+    load->replaceAllUsesWith(early);
+    load->eraseFromParent();
+  }
+  auto outer_first = loops.getLoopsInPreorder();
+  for (auto* loop : llvm::reverse(outer_first))
+    for (auto* block : loop->blocks())
+      for (auto& instruction : llvm::make_early_inc_range(*block)) {
+        bool changed = false;
+        if (loop->getLoopPreheader() && !instruction.getType()->isVoidTy()) loop->makeLoopInvariant(&instruction, changed);
+      }
+}
+
+/// A counter that no affine expression describes, as in `for (s = 128; s > 0; s /= 2)`, has known values in a loop
+/// with a known number of iterations once that is unrolled.
+bool has_other_counter(llvm::Loop& loop, llvm::ScalarEvolution& evolution) {
+  for (auto& phi : loop.getHeader()->phis()) {
+    if (!phi.getType()->isIntegerTy()) continue;
+    auto* recurrence = llvm::dyn_cast<llvm::SCEVAddRecExpr>(evolution.getSCEV(&phi));
+    if (recurrence && recurrence->isAffine()) continue;
+    if (llvm::isa<llvm::ConstantInt>(phi.getIncomingValueForBlock(loop.getLoopPreheader()))) return true;
+  }
+  return false;
+}
+
+/// The elements of a thread's own array become values, once each iteration that touches it is written out.
+bool touches_local_array(llvm::Loop& loop) {
+  for (auto* block : loop.blocks())
+    for (auto& instruction : *block)
+      if (auto* pointer = llvm::getLoadStorePointerOperand(&instruction);
+          pointer && llvm::isa<llvm::AllocaInst>(llvm::getUnderlyingObject(pointer)))
+        return true;
+  return false;
+}
+
+bool unroll_one(llvm::Function& kernel, llvm::FunctionAnalysisManager& analyses) {
+  auto& loops = analyses.getResult<llvm::LoopAnalysis>(kernel);
+  auto& evolution = analyses.getResult<llvm::ScalarEvolutionAnalysis>(kernel);
+  auto outer_first = loops.getLoopsInPreorder();
+  for (auto* loop : llvm::reverse(outer_first)) {
+    if (!loop->getLoopPreheader() || !loop->isLoopSimplifyForm()) continue;
+    unsigned trips = evolution.getSmallConstantTripCount(loop);
+    if (trips == 0) trips = evolution.getSmallConstantMaxTripCount(loop);
+    if (trips == 0 || trips > kMostCopies) continue;
+    if (!has_other_counter(*loop, evolution) && !touches_local_array(*loop)) continue;
+    llvm::UnrollLoopOptions options{};
+    options.Count = trips, options.Force = true, options.AllowExpensiveTripCount = true;
+    options.UnrollRemainder = false, options.ForgetAllSCEV = true;
+    auto& dominators = analyses.getResult<llvm::DominatorTreeAnalysis>(kernel);
+    auto& assumptions = analyses.getResult<llvm::AssumptionAnalysis>(kernel);
+    auto& target = analyses.getResult<llvm::TargetIRAnalysis>(kernel);
+    llvm::OptimizationRemarkEmitter remarks(&kernel);
+    auto done = llvm::UnrollLoop(loop, options, &loops, &evolution, &dominators, &assumptions, &target, &remarks, true);
+    if (done == llvm::LoopUnrollResult::Unmodified) continue;
+    analyses.invalidate(kernel, llvm::PreservedAnalyses::none());
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void prepare_for_model(llvm::Module& module, llvm::Function& kernel, const std::optional<Dim3>& block) {
+  llvm::LoopAnalysisManager loop_analyses;
+  llvm::FunctionAnalysisManager analyses;
+  llvm::CGSCCAnalysisManager graph_analyses;
+  llvm::ModuleAnalysisManager module_analyses;
+  llvm::PassBuilder passes;
+  passes.registerModuleAnalyses(module_analyses);
+  passes.registerCGSCCAnalyses(graph_analyses);
+  passes.registerFunctionAnalyses(analyses);
+  passes.registerLoopAnalyses(loop_analyses);
+  passes.crossRegisterProxies(loop_analyses, analyses, graph_analyses, module_analyses);
+
+  inline_calls(module, kernel);
+  llvm::ModulePassManager inliner;
+  inliner.addPass(llvm::AlwaysInlinerPass(/*InsertLifetime=*/false));
+  inliner.run(module, module_analyses);
+  if (block) set_block(kernel, *block);
+
+  auto simplify = [&] {
+    llvm::FunctionPassManager steps;
+    steps.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+    steps.addPass(llvm::EarlyCSEPass());
+    steps.addPass(llvm::SimplifyCFGPass(llvm::SimplifyCFGOptions().hoistCommonInsts(false).sinkCommonInsts(false)));
+    steps.addPass(llvm::InstCombinePass());
+    steps.addPass(llvm::SimplifyCFGPass(llvm::SimplifyCFGOptions().hoistCommonInsts(false).sinkCommonInsts(false)));
+    steps.addPass(llvm::InferAddressSpacesPass(0));
+    steps.addPass(llvm::LoopSimplifyPass());
+    analyses.invalidate(kernel, steps.run(kernel, analyses));
+    hoist(kernel, analyses.getResult<llvm::LoopAnalysis>(kernel));
+    analyses.invalidate(kernel, llvm::PreservedAnalyses::none());
+  };
+  simplify();
+  bool unrolled = false;
+  while (kernel.getInstructionCount() < kMostInstructions && unroll_one(kernel, analyses)) unrolled = true;
+  if (unrolled) simplify();
+}
+
+}  // namespace kernelift

@@ -1,0 +1,638 @@
+// See value_reader.h. Integers are read as if they never overflowed: sign and zero extensions, and truncations to 32
+// bits and more, are left out.
+#include "core/compiler/model/value_reader.h"
+
+#include <llvm/ADT/PostOrderIterator.h>
+#include <llvm/Analysis/ScalarEvolutionExpressions.h>
+#include <llvm/IR/DebugInfoMetadata.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <algorithm>
+
+namespace kernelift {
+namespace {
+
+using Op = Expression::Op;
+using Object = KernelModel::Object;
+
+constexpr size_t kLargestExpression = 400;  ///< Nodes; a larger condition or index is a term.
+constexpr int kDeepest = 100;               ///< Nesting of values.
+constexpr int kLargestTerm = 200;           ///< Nodes.
+constexpr unsigned kSharedSpace = 3;
+constexpr unsigned kLeastIndexBits = 32;  ///< Narrower truncations change indices.
+
+Expression number(int64_t value) { return Expression::constant(value); }
+Expression both(Expression a, Expression b) {
+  if (a.is_constant(1)) return b;
+  if (b.is_constant(1)) return a;
+  if (a.is_constant(0) || b.is_constant(0)) return number(0);
+  return Expression::binary(Op::And, std::move(a), std::move(b));
+}
+Expression either(Expression a, Expression b) {
+  if (a.is_constant(0)) return b;
+  if (b.is_constant(0)) return a;
+  if (a.is_constant(1) || b.is_constant(1)) return number(1);
+  return a == b ? a : Expression::binary(Op::Or, std::move(a), std::move(b));
+}
+Expression negation(const Expression& a) {
+  if (auto value = a.as_constant()) return number(*value == 0);
+  auto of = [&](Op op) { return Expression::binary(op, a.operands()[0], a.operands()[1]); };
+  switch (a.op()) {
+    case Op::Less: return of(Op::GreaterEqual);
+    case Op::LessEqual: return of(Op::Greater);
+    case Op::Greater: return of(Op::LessEqual);
+    case Op::GreaterEqual: return of(Op::Less);
+    case Op::Equal: return of(Op::NotEqual);
+    case Op::NotEqual: return of(Op::Equal);
+    case Op::Not: return a.operands()[0];
+    case Op::And: return either(negation(a.operands()[0]), negation(a.operands()[1]));
+    case Op::Or: return both(negation(a.operands()[0]), negation(a.operands()[1]));
+    default: return Expression::binary(Op::Equal, a, number(0));
+  }
+}
+
+/// What tells the position of a thread, as the model's variable.
+std::optional<Expression> position(const llvm::IntrinsicInst& call) {
+  auto variable = [](const char* name) { return Expression::variable(name); };
+  switch (call.getIntrinsicID()) {
+    case llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x: return variable("tid.x");
+    case llvm::Intrinsic::nvvm_read_ptx_sreg_tid_y: return variable("tid.y");
+    case llvm::Intrinsic::nvvm_read_ptx_sreg_tid_z: return variable("tid.z");
+    case llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x: return variable("bid.x");
+    case llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y: return variable("bid.y");
+    case llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_z: return variable("bid.z");
+    case llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_x: return variable("ntid.x");
+    case llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_y: return variable("ntid.y");
+    case llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_z: return variable("ntid.z");
+    case llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x: return variable("nctaid.x");
+    case llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_y: return variable("nctaid.y");
+    case llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_z: return variable("nctaid.z");
+    default: return std::nullopt;
+  }
+}
+
+
+/// A function of its arguments alone: mathematics.
+bool is_pure(const llvm::CallBase& call) {
+  auto* callee = call.getCalledFunction();
+  if (!callee) return false;
+  if (auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(&call))
+    return !callee->isConvergent() && intrinsic->doesNotAccessMemory() && !callee->getName().contains("sreg");
+  return callee->getName().starts_with("__nv_") &&
+         std::ranges::none_of(call.args(), [](auto& argument) { return argument->getType()->isPointerTy(); });
+}
+
+std::string printed(const llvm::Constant& constant) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  constant.print(stream);
+  return text;
+}
+
+}  // namespace
+
+unsigned line_of(const llvm::Instruction& instruction) {
+  const llvm::DILocation* place = instruction.getDebugLoc().get();
+  while (place && place->getInlinedAt()) place = place->getInlinedAt();
+  return place ? place->getLine() : 0;
+}
+
+ValueReader::ValueReader(llvm::Function& kernel, llvm::ScalarEvolution& evolution, llvm::LoopInfo& loops,
+                         llvm::DominatorTree& dominators, llvm::PostDominatorTree& postdominators, KernelModel& model)
+    : evolution_(evolution), loops_(loops), dominators_(dominators), postdominators_(postdominators), model_(model) {
+  int count = 0;
+  for (auto* block : llvm::ReversePostOrderTraversal<llvm::Function*>(&kernel)) order_[block] = count++;
+  count = 0;
+  for (auto* loop : loops.getLoopsInPreorder()) counters_[loop] = "loop.k" + std::to_string(++count);
+}
+
+Expression ValueReader::counter(const llvm::Loop* loop) const { return Expression::variable(counters_.lookup(loop)); }
+
+std::vector<std::string> ValueReader::counters(llvm::BasicBlock* block) const {
+  std::vector<std::string> names;
+  for (auto* loop = loops_.getLoopFor(block); loop; loop = loop->getParentLoop())
+    names.insert(names.begin(), counters_.lookup(loop));
+  return names;
+}
+
+KernelModel::Time ValueReader::time(const llvm::Instruction& instruction) const {
+  KernelModel::Time time;
+  const llvm::BasicBlock* block = instruction.getParent();
+  // Within a block one instruction after the other.
+  time.push_back(number(std::distance(block->begin(), instruction.getIterator())));
+  time.insert(time.begin(), number(order_.lookup(block)));
+  for (auto* loop = loops_.getLoopFor(block); loop; loop = loop->getParentLoop()) {
+    time.insert(time.begin(), counter(loop));
+    time.insert(time.begin(), number(order_.lookup(loop->getHeader())));
+  }
+  return time;
+}
+
+size_t ValueReader::add_object(Object object) {
+  auto found = std::ranges::find(model_.objects, object);
+  if (found == model_.objects.end()) found = model_.objects.insert(found, std::move(object));
+  return found - model_.objects.begin();
+}
+
+std::optional<Expression> ValueReader::parameter(llvm::Value* value) {
+  if (auto* argument = llvm::dyn_cast<llvm::Argument>(value))
+    return Expression::variable("arg.a" + std::to_string(argument->getArgNo()));
+  auto* load = llvm::dyn_cast<llvm::LoadInst>(value);
+  if (!load) return std::nullopt;
+  llvm::APInt offset(64, 0);
+  auto* base = load->getPointerOperand()->stripAndAccumulateConstantOffsets(load->getModule()->getDataLayout(), offset,
+                                                                           /*AllowNonInbounds=*/true);
+  auto* argument = llvm::dyn_cast<llvm::Argument>(base);
+  if (!argument || !argument->hasByValAttr()) return std::nullopt;
+  return Expression::variable("arg.a" + std::to_string(argument->getArgNo()) + ".o" +
+                              std::to_string(offset.getSExtValue()));
+}
+
+size_t ValueReader::object(llvm::Value* base, unsigned line) {
+  base = base->stripPointerCasts();
+  auto [known, fresh] = objects_.try_emplace(base, 0);
+  if (!fresh) return known->second;
+  Object object;
+  if (auto* variable = llvm::dyn_cast<llvm::GlobalVariable>(base)) {
+    object.kind = variable->getAddressSpace() == kSharedSpace ? Object::Kind::Shared : Object::Kind::Variable;
+    object.name = variable->getName().str();
+    auto size = variable->getParent()->getDataLayout().getTypeAllocSize(variable->getValueType());
+    if (size > 0) object.bytes = size;
+  } else if (auto* local = llvm::dyn_cast<llvm::AllocaInst>(base)) {
+    object.kind = Object::Kind::Local;
+    object.name = "local." + (local->hasName() ? local->getName().str() : std::to_string(objects_.size()));
+    if (auto size = local->getAllocationSize(local->getModule()->getDataLayout())) object.bytes = *size;
+  } else if (auto named = parameter(base)) {
+    object.kind = Object::Kind::Argument, object.name = *named->as_variable();
+  } else {
+    model_.gaps.push_back({line, "an address that is read from memory or chosen between several"});
+  }
+  const size_t index = add_object(std::move(object));
+  objects_[base] = index;
+  return index;
+}
+
+Address ValueReader::address(llvm::Value* pointer, llvm::BasicBlock* block) {
+  auto* scope = loops_.getLoopFor(block);
+  auto* instruction = llvm::dyn_cast<llvm::Instruction>(pointer);
+  const unsigned line = instruction ? line_of(*instruction) : 0;
+  auto* scev = evolution_.getSCEVAtScope(evolution_.getSCEV(pointer), scope);
+  auto* base = llvm::dyn_cast<llvm::SCEVUnknown>(evolution_.getPointerBase(scev));
+  if (!base) {
+    model_.gaps.push_back({line, "an address that is chosen between several"});
+    return {add_object({}), number(0)};
+  }
+  auto* offset = evolution_.getMinusSCEV(scev, base);
+  const size_t to = object(base->getValue(), line);
+  if (llvm::isa<llvm::SCEVCouldNotCompute>(offset)) return {to, unknown_term("an address", line)};
+  return {to, integer(offset, scope)};
+}
+
+Expression ValueReader::integer(llvm::Value* value, const llvm::Loop* scope) {
+  if (value->getType()->isIntegerTy(1)) return condition(value, scope);
+  if (!evolution_.isSCEVable(value->getType()) || value->getType()->isPointerTy()) return term(value, scope);
+  return integer(evolution_.getSCEVAtScope(evolution_.getSCEV(value), scope), scope);
+}
+
+Expression ValueReader::integer(const llvm::SCEV* scev, const llvm::Loop* scope) {
+  auto fold = [&](Op op) {
+    auto operands = llvm::cast<llvm::SCEVNAryExpr>(scev)->operands();
+    Expression all = integer(operands[0], scope);
+    for (auto* operand : operands.drop_front()) {
+      Expression next = integer(operand, scope);
+      all = Expression::binary(op, std::move(all), std::move(next));
+    }
+    return all;
+  };
+  switch (scev->getSCEVType()) {
+    case llvm::scConstant: {
+      auto& value = llvm::cast<llvm::SCEVConstant>(scev)->getAPInt();
+      if (value.getSignificantBits() > 64) return unknown_term("a number that 64 bits do not hold", 0);
+      return number(value.getSExtValue());
+    }
+    case llvm::scTruncate: {
+      auto* cast = llvm::cast<llvm::SCEVCastExpr>(scev);
+      const auto bits = evolution_.getTypeSizeInBits(scev->getType());
+      Expression operand = integer(cast->getOperand(), scope);
+      if (bits >= kLeastIndexBits) return operand;
+      // The low bits: those of a sum that may be negative are what an arithmetic shift leaves.
+      const int64_t size = int64_t(1) << uint64_t(bits);
+      if (evolution_.isKnownNonNegative(cast->getOperand()))
+        return Expression::binary(Op::Remainder, std::move(operand), number(size));
+      return Expression::binary(Op::BitAnd, std::move(operand), number(size - 1));
+    }
+    case llvm::scZeroExtend:
+    case llvm::scSignExtend:
+    case llvm::scPtrToInt:
+      return integer(llvm::cast<llvm::SCEVCastExpr>(scev)->getOperand(), scope);
+    case llvm::scAddExpr: return fold(Op::Add);
+    case llvm::scMulExpr: return fold(Op::Multiply);
+    case llvm::scSMaxExpr:
+    case llvm::scUMaxExpr: return fold(Op::Max);
+    case llvm::scSMinExpr:
+    case llvm::scUMinExpr:
+    case llvm::scSequentialUMinExpr: return fold(Op::Min);
+    case llvm::scUDivExpr: {
+      auto* division = llvm::cast<llvm::SCEVUDivExpr>(scev);
+      return integer(division->getLHS(), scope) / integer(division->getRHS(), scope);
+    }
+    case llvm::scAddRecExpr: {
+      auto* recurrence = llvm::cast<llvm::SCEVAddRecExpr>(scev);
+      if (!recurrence->isAffine() || !recurrence->getLoop()->contains(scope))
+        return unknown_term("a value that changes from iteration to iteration",
+                            line_of(*recurrence->getLoop()->getHeader()->getTerminator()));
+      Expression start = integer(recurrence->getStart(), scope);
+      Expression step = integer(recurrence->getStepRecurrence(evolution_), scope);
+      Expression change = step.is_constant(1) ? counter(recurrence->getLoop()) : step * counter(recurrence->getLoop());
+      return start.is_constant(0) ? change : start + change;
+    }
+    case llvm::scUnknown: return own_value(llvm::cast<llvm::SCEVUnknown>(scev)->getValue(), scope);
+    default: return unknown_term("a value", 0);
+  }
+}
+
+/// A value that is no polynomial of others to scalar evolution.
+Expression ValueReader::own_value(llvm::Value* value, const llvm::Loop* scope) {
+  if (auto named = parameter(value); named && !value->getType()->isPointerTy()) return *named;
+  if (auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(value)) {
+    if (auto where = position(*call)) return *where;
+    return term(value, scope);
+  }
+  auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
+  if (!instruction || ++depth_ > kDeepest) {
+    if (instruction) --depth_;
+    return unknown_term("a value", 0);
+  }
+  struct Leave {
+    int& depth;
+    ~Leave() { --depth; }
+  } leave{depth_};
+  auto operand = [&](unsigned i) { return integer(instruction->getOperand(i), scope); };
+  auto* constant = instruction->getNumOperands() == 2 ? llvm::dyn_cast<llvm::ConstantInt>(instruction->getOperand(1))
+                                                      : nullptr;
+  const int64_t by = constant && constant->getBitWidth() <= 64 ? constant->getSExtValue() : 0;
+  switch (instruction->getOpcode()) {
+    case llvm::Instruction::SDiv:
+    case llvm::Instruction::UDiv: return operand(0) / operand(1);
+    case llvm::Instruction::SRem:
+    case llvm::Instruction::URem: {
+      Expression dividend = operand(0);
+      return Expression::binary(Op::Remainder, std::move(dividend), operand(1));
+    }
+    case llvm::Instruction::AShr:
+    case llvm::Instruction::LShr:
+      if (constant) return Expression::binary(Op::ShiftRight, operand(0), number(by));
+      break;
+    case llvm::Instruction::And:
+      if (constant) return Expression::binary(Op::BitAnd, operand(0), number(by));
+      break;
+    case llvm::Instruction::Freeze: return operand(0);
+    case llvm::Instruction::Select: {
+      auto& select = llvm::cast<llvm::SelectInst>(*instruction);
+      Expression chosen = condition(select.getCondition(), scope), then = integer(select.getTrueValue(), scope);
+      return Expression::conditional(std::move(chosen), std::move(then), integer(select.getFalseValue(), scope));
+    }
+    case llvm::Instruction::ZExt:
+      if (instruction->getOperand(0)->getType()->isIntegerTy(1)) {
+        Expression chosen = condition(instruction->getOperand(0), scope);
+        return Expression::conditional(std::move(chosen), number(1), number(0));
+      }
+      return operand(0);
+    case llvm::Instruction::SExt:
+      if (instruction->getOperand(0)->getType()->isIntegerTy(1)) {
+        Expression chosen = condition(instruction->getOperand(0), scope);
+        return Expression::conditional(std::move(chosen), number(-1), number(0));
+      }
+      return operand(0);
+    default: break;
+  }
+  return term(value, scope);
+}
+
+Expression ValueReader::comparison(llvm::ICmpInst& compare, const llvm::Loop* scope) {
+  if (!compare.getOperand(0)->getType()->isIntegerTy()) return term(&compare, scope);
+  Expression a = integer(compare.getOperand(0), scope), b = integer(compare.getOperand(1), scope);
+  auto of = [&](Op op) { return Expression::binary(op, a, b); };
+  auto predicate = compare.getPredicate();
+  if (compare.isUnsigned()) {
+    auto not_negative = [&](unsigned i) {
+      return evolution_.isKnownNonNegative(
+          evolution_.getSCEVAtScope(evolution_.getSCEV(compare.getOperand(i)), scope));
+    };
+    const Expression zero = number(0);
+    const bool a_fine = not_negative(0), b_fine = not_negative(1);
+    Expression plain = of(predicate == llvm::ICmpInst::ICMP_ULT   ? Op::Less
+                          : predicate == llvm::ICmpInst::ICMP_ULE ? Op::LessEqual
+                          : predicate == llvm::ICmpInst::ICMP_UGT ? Op::Greater
+                                                                  : Op::GreaterEqual);
+    if (a_fine && b_fine) return plain;
+    // A negative number is larger than all others when it is read as unsigned.
+    const bool less = predicate == llvm::ICmpInst::ICMP_ULT || predicate == llvm::ICmpInst::ICMP_ULE;
+    Expression same = Expression::binary(Op::Equal, Expression::binary(Op::GreaterEqual, a, zero),
+                                         Expression::binary(Op::GreaterEqual, b, zero));
+    Expression larger_is_negative = Expression::binary(Op::Less, less ? b : a, zero);
+    if (a_fine || b_fine) {
+      const Expression& other = a_fine ? b : a;
+      const bool negative_holds = a_fine == less;  // 0 <= a < huge b; huge a > b >= 0.
+      Expression negative = Expression::binary(Op::Less, other, zero);
+      return negative_holds ? either(std::move(negative), std::move(plain))
+                            : both(negation(negative), std::move(plain));
+    }
+    return Expression::conditional(std::move(same), std::move(plain), std::move(larger_is_negative));
+  }
+  switch (predicate) {
+    case llvm::ICmpInst::ICMP_EQ: return of(Op::Equal);
+    case llvm::ICmpInst::ICMP_NE: return of(Op::NotEqual);
+    case llvm::ICmpInst::ICMP_SLT: return of(Op::Less);
+    case llvm::ICmpInst::ICMP_SLE: return of(Op::LessEqual);
+    case llvm::ICmpInst::ICMP_SGT: return of(Op::Greater);
+    default: return of(Op::GreaterEqual);
+  }
+}
+
+Expression ValueReader::condition(llvm::Value* value, const llvm::Loop* scope) {
+  if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(value)) return number(constant->isZero() ? 0 : 1);
+  if (auto* compare = llvm::dyn_cast<llvm::ICmpInst>(value)) return comparison(*compare, scope);
+  auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
+  if (!instruction || depth_ > kDeepest) return unknown_term("a condition", 0);
+  struct Nest {
+    int& depth;
+    explicit Nest(int& d) : depth(d) { ++depth; }
+    ~Nest() { --depth; }
+  } nest(depth_);
+  auto operand = [&](unsigned i) { return condition(instruction->getOperand(i), scope); };
+  switch (instruction->getOpcode()) {
+    case llvm::Instruction::And: return both(operand(0), operand(1));
+    case llvm::Instruction::Or: return either(operand(0), operand(1));
+    case llvm::Instruction::Xor: {
+      Expression a = operand(0), b = operand(1);
+      if (b.is_constant(1)) return negation(a);
+      return either(both(a, negation(b)), both(negation(a), b));
+    }
+    case llvm::Instruction::Freeze: return operand(0);
+    case llvm::Instruction::Select: {
+      Expression chosen = operand(0);
+      return either(both(chosen, operand(1)), both(negation(chosen), operand(2)));
+    }
+    case llvm::Instruction::Trunc:
+      return Expression::binary(Op::NotEqual,
+                                Expression::binary(Op::BitAnd, integer(instruction->getOperand(0), scope), number(1)),
+                                number(0));
+    default: return Expression::binary(Op::NotEqual, term(value, scope), number(0));
+  }
+}
+
+Expression ValueReader::edge(llvm::BasicBlock* from, llvm::BasicBlock* to) {
+  auto* scope = loops_.getLoopFor(from);
+  auto* end = from->getTerminator();
+  if (auto* branch = llvm::dyn_cast<llvm::BranchInst>(end)) {
+    if (!branch->isConditional() || branch->getSuccessor(0) == branch->getSuccessor(1)) return number(1);
+    Expression taken = condition(branch->getCondition(), scope);
+    return branch->getSuccessor(0) == to ? taken : negation(taken);
+  }
+  if (auto* choice = llvm::dyn_cast<llvm::SwitchInst>(end)) {
+    Expression value = integer(choice->getCondition(), scope), listed = number(0), wanted = number(0);
+    for (auto& entry : choice->cases()) {
+      Expression equal = Expression::binary(Op::Equal, value, number(entry.getCaseValue()->getSExtValue()));
+      listed = either(listed, equal);
+      if (entry.getCaseSuccessor() == to) wanted = either(wanted, equal);
+    }
+    return choice->getDefaultDest() == to ? either(wanted, negation(listed)) : wanted;
+  }
+  return unknown_term("a jump", line_of(*end));
+}
+
+Expression ValueReader::arrives(llvm::BasicBlock* from, llvm::BasicBlock* to) {
+  llvm::Loop* outside = loops_.getLoopFor(to);
+  llvm::Loop* left = loops_.getLoopFor(from);
+  if (left == outside || (left && left->contains(to))) return both(reached(from), edge(from, to));
+  // The edge leaves a loop, perhaps several.
+  while (left && left->getParentLoop() && !left->getParentLoop()->contains(to)) left = left->getParentLoop();
+  if (!left || !left->getLoopPreheader()) return unknown_term("a jump out of a loop", line_of(*from->getTerminator()));
+  Expression entered = reached(left->getLoopPreheader());
+  llvm::SmallVector<std::pair<llvm::BasicBlock*, llvm::BasicBlock*>> exits;
+  left->getExitEdges(exits);
+  // Paths that end the thread (a failed assertion) are no way out.
+  auto ends = [](auto& exit) { return llvm::isa<llvm::UnreachableInst>(exit.second->getTerminator()); };
+  llvm::erase_if(exits, ends);
+  if (std::ranges::all_of(exits, [&](auto& exit) { return exit.second == to; })) {
+    // Reached once for each time that the loop is entered, by one of the edges; the first one stands for all.
+    return exits.empty() || exits.front().first == from ? entered : number(0);
+  }
+  return both(entered, Expression::binary(Op::NotEqual,
+                                          unknown_term("which way a loop ends", line_of(*from->getTerminator())),
+                                          number(0)));
+}
+
+/// True if a loop's only exit is in its header, by a comparison that fails for ever once it fails: then an iteration
+/// whose comparison holds follows only such iterations, and the comparison alone says which iterations there are.
+bool ValueReader::header_says_all(llvm::Loop& loop) {
+  if (loop.getExitingBlock() != loop.getHeader()) return false;
+  auto* branch = llvm::dyn_cast<llvm::BranchInst>(loop.getHeader()->getTerminator());
+  auto* compare = branch && branch->isConditional() ? llvm::dyn_cast<llvm::ICmpInst>(branch->getCondition()) : nullptr;
+  if (!compare) return false;
+  auto predicate = compare->getPredicate();
+  if (!loop.contains(branch->getSuccessor(0))) predicate = llvm::CmpInst::getInversePredicate(predicate);
+  auto* left = evolution_.getSCEV(compare->getOperand(0));
+  auto* right = evolution_.getSCEV(compare->getOperand(1));
+  if (!llvm::isa<llvm::SCEVAddRecExpr>(left)) {
+    std::swap(left, right);
+    predicate = llvm::CmpInst::getSwappedPredicate(predicate);
+  }
+  auto* recurrence = llvm::dyn_cast<llvm::SCEVAddRecExpr>(left);
+  if (!recurrence || recurrence->getLoop() != &loop || !recurrence->isAffine()) return false;
+  if (!evolution_.isLoopInvariant(right, &loop)) return false;
+  auto* step = recurrence->getStepRecurrence(evolution_);
+  const bool rises = llvm::ICmpInst::isLT(predicate) || llvm::ICmpInst::isLE(predicate);
+  const bool falls = llvm::ICmpInst::isGT(predicate) || llvm::ICmpInst::isGE(predicate);
+  if (auto* constant = llvm::dyn_cast<llvm::SCEVConstant>(step))
+    return constant->getAPInt().isNegative() ? falls : rises && !constant->isZero();
+  // A number of threads or blocks, or a product of them.
+  auto positive = [&](const llvm::SCEV* factor) {
+    while (auto* cast = llvm::dyn_cast<llvm::SCEVCastExpr>(factor)) factor = cast->getOperand();
+    if (auto* constant = llvm::dyn_cast<llvm::SCEVConstant>(factor)) return constant->getAPInt().isStrictlyPositive();
+    auto* value = llvm::dyn_cast<llvm::SCEVUnknown>(factor);
+    auto* call = value ? llvm::dyn_cast<llvm::IntrinsicInst>(value->getValue()) : nullptr;
+    auto where = call ? position(*call) : std::nullopt;
+    return where && (where->as_variable()->starts_with("ntid.") || where->as_variable()->starts_with("nctaid."));
+  };
+  while (auto* cast = llvm::dyn_cast<llvm::SCEVCastExpr>(step)) step = cast->getOperand();
+  auto* product = llvm::dyn_cast<llvm::SCEVMulExpr>(step);
+  return rises && (product ? llvm::all_of(product->operands(), positive) : positive(step));
+}
+
+Expression ValueReader::iterations(llvm::Loop& loop) {
+  Expression k = counter(&loop);
+  Expression not_negative = Expression::binary(Op::GreaterEqual, k, number(0));
+  if (header_says_all(loop)) {
+    auto* header = loop.getHeader();
+    if (llvm::none_of(*header, [](auto& instruction) { return instruction.mayReadOrWriteMemory(); })) return not_negative;
+    // The header itself is entered once more than its comparison holds.
+    auto* end = header->getTerminator();
+    auto* inside = loop.contains(end->getSuccessor(0)) ? end->getSuccessor(0) : end->getSuccessor(1);
+    Expression before = edge(header, inside).substitute({{counters_.lookup(&loop), k - number(1)}});
+    return both(std::move(not_negative), either(Expression::binary(Op::Equal, k, number(0)), std::move(before)));
+  }
+  auto* count = evolution_.getBackedgeTakenCount(&loop);
+  if (!llvm::isa<llvm::SCEVCouldNotCompute>(count)) {
+    Expression last = integer(count, loop.getParentLoop());
+    return both(std::move(not_negative), Expression::binary(Op::LessEqual, k, std::move(last)));
+  }
+  return both(std::move(not_negative),
+              Expression::binary(Op::NotEqual,
+                                 unknown_term("how often a loop runs", line_of(*loop.getHeader()->getTerminator())),
+                                 number(0)));
+}
+
+Expression ValueReader::compute_reached(llvm::BasicBlock* block) {
+  if (block->isEntryBlock()) return number(1);
+  llvm::Loop* loop = loops_.getLoopFor(block);
+  if (loop && loop->getHeader() == block) {
+    auto* before = loop->getLoopPreheader();
+    Expression entered = before ? reached(before) : number(0);
+    if (!before)
+      for (auto* from : llvm::predecessors(block))
+        if (!loop->contains(from)) entered = either(std::move(entered), arrives(from, block));
+    return both(std::move(entered), iterations(*loop));
+  }
+  // Where every path from the dominator leads here, its condition is this block's.
+  if (auto* node = dominators_.getNode(block); node && node->getIDom()) {
+    llvm::BasicBlock* above = node->getIDom()->getBlock();
+    llvm::Loop* around = loops_.getLoopFor(above);
+    while (around && around != loop && !around->contains(block) && around->getLoopPreheader()) {
+      above = around->getLoopPreheader();
+      around = loops_.getLoopFor(above);
+    }
+    if (around == loop && postdominators_.dominates(block, above)) return reached(above);
+  }
+  Expression any = number(0);
+  llvm::SmallPtrSet<llvm::BasicBlock*, 4> seen;
+  for (auto* from : llvm::predecessors(block))
+    if (seen.insert(from).second && dominators_.isReachableFromEntry(from))
+      any = either(std::move(any), arrives(from, block));
+  return any;
+}
+
+Expression ValueReader::reached(llvm::BasicBlock* block) {
+  if (auto found = reached_.find(block); found != reached_.end()) return found->second;
+  reached_[block] = number(0);  // Ends the recursion in a cycle that is no loop.
+  Expression computed = compute_reached(block);
+  if (computed.size() > kLargestExpression)
+    computed = Expression::binary(Op::NotEqual, unknown_term("a long condition", line_of(block->front())), number(0));
+  return reached_[block] = computed;
+}
+
+Expression ValueReader::unknown_term(const std::string& what, unsigned line) {
+  Description description;
+  description.text = what, description.known = false;
+  return add_term(std::move(description), line);
+}
+
+Expression ValueReader::add_term(Description description, unsigned line) {
+  if (description.known)
+    for (size_t i = 0; i < model_.terms.size(); ++i)
+      if (auto& term = model_.terms[i]; term.repeats && term.text == description.text &&
+                                        std::ranges::equal(term.arguments, description.arguments))
+        return Expression::variable(term.name);
+  std::string name = "term.t" + std::to_string(model_.terms.size() + 1);
+  model_.terms.push_back({name, std::move(description.text), std::move(description.arguments), description.known, line});
+  read_by_.push_back(std::move(description.read));
+  return Expression::variable(name);
+}
+
+void ValueReader::settle_terms() {
+  bool unknown = std::ranges::any_of(written_, [&](size_t object) {
+    return model_.objects[object].kind == Object::Kind::Unknown;
+  });
+  for (size_t i = 0; i < model_.terms.size(); ++i)
+    for (size_t object : read_by_[i])
+      if (unknown || written_.contains(object)) model_.terms[i].repeats = false;
+}
+
+Expression ValueReader::term(llvm::Value* value, const llvm::Loop* scope) {
+  auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
+  Description description;
+  describe(value, scope, description);
+  return add_term(std::move(description), instruction ? line_of(*instruction) : 0);
+}
+
+void ValueReader::describe_operand(llvm::Value* value, const llvm::Loop* scope, Description& into) {
+  if (value->getType()->isIntegerTy() && !into.text.empty()) {
+    // An integer expression without terms is an argument; one with terms is described by what it is made of.
+    const size_t terms = model_.terms.size(), gaps = model_.gaps.size();
+    Expression plain = integer(value, scope);
+    const bool simple = std::ranges::none_of(plain.variables(), [](auto& name) { return name.starts_with("term."); });
+    if (simple && !plain.as_constant()) {
+      auto found = std::ranges::find(into.arguments, plain);
+      if (found == into.arguments.end()) found = into.arguments.insert(found, plain);
+      into.text += "#" + std::to_string(found - into.arguments.begin());
+      return;
+    }
+    if (simple) {
+      into.text += plain.text();
+      return;
+    }
+    model_.terms.resize(terms), read_by_.resize(terms), model_.gaps.resize(gaps);
+  }
+  describe(value, scope, into);
+}
+
+void ValueReader::describe(llvm::Value* value, const llvm::Loop* scope, Description& into) {
+  if (++into.nodes > kLargestTerm || depth_ > kDeepest) {
+    into.text += "…", into.known = false;
+    return;
+  }
+  if (auto* constant = llvm::dyn_cast<llvm::Constant>(value)) {
+    into.text += printed(*constant);
+    return;
+  }
+  if (auto named = parameter(value)) {
+    into.text += *named->as_variable();
+    return;
+  }
+  auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
+  if (!instruction) {
+    into.text += "?", into.known = false;
+    return;
+  }
+  ++depth_;
+  auto all_operands = [&](auto&& operands) {
+    into.text += "(";
+    bool first = true;
+    for (auto& operand : operands) {
+      if (!std::exchange(first, false)) into.text += ", ";
+      describe_operand(operand, scope, into);
+    }
+    into.text += ")";
+  };
+  if (auto* load = llvm::dyn_cast<llvm::LoadInst>(instruction)) {
+    Address from = address(load->getPointerOperand(), instruction->getParent());
+    auto& object = model_.objects[from.object];
+    into.read.insert(from.object);
+    // Another thread may have written shared memory, and this one its own.
+    into.known &= !load->isVolatile() &&
+                  (object.kind == Object::Kind::Argument || object.kind == Object::Kind::Variable) &&
+                  std::ranges::none_of(from.offset.variables(), [](auto& name) { return name.starts_with("term."); });
+    into.text += "load " + object.name + "[";
+    auto found = std::ranges::find(into.arguments, from.offset);
+    if (found == into.arguments.end()) found = into.arguments.insert(found, from.offset);
+    into.text += "#" + std::to_string(found - into.arguments.begin()) + "]";
+  } else if (auto* call = llvm::dyn_cast<llvm::CallBase>(instruction)) {
+    into.known &= is_pure(*call);
+    into.text += call->getCalledFunction() ? call->getCalledFunction()->getName().str() : "a call";
+    all_operands(call->args());
+  } else if (llvm::isa<llvm::PHINode>(instruction)) {
+    into.known = false, into.text += "a value that depends on the way here";
+  } else {
+    into.text += instruction->getOpcodeName();
+    if (auto* compare = llvm::dyn_cast<llvm::CmpInst>(instruction))
+      into.text += " " + llvm::CmpInst::getPredicateName(compare->getPredicate()).str();
+    all_operands(instruction->operands());
+  }
+  --depth_;
+}
+
+}  // namespace kernelift

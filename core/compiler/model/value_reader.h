@@ -1,0 +1,88 @@
+// Values of a prepared kernel as Expressions over the kernel model's variables, and the conditions under which its
+// blocks are reached. What is no such expression becomes a term of the model.
+#pragma once
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/PostDominators.h>
+#include <llvm/Analysis/ScalarEvolution.h>
+#include <llvm/IR/Dominators.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/model/kernel_model.h"
+
+namespace kernelift {
+
+/// An address as an object and the bytes from its start.
+struct Address {
+  size_t object = 0;  ///< Index in KernelModel::objects; of an Unknown one where the origin is not known.
+  Expression offset;
+};
+
+class ValueReader {
+ public:
+  /// EXPECTS: `kernel` went through prepare_for_model().
+  ValueReader(llvm::Function& kernel, llvm::ScalarEvolution& evolution, llvm::LoopInfo& loops,
+              llvm::DominatorTree& dominators, llvm::PostDominatorTree& postdominators, KernelModel& model);
+
+  /// Where the pointer points when an instruction in `block` uses it.
+  Address address(llvm::Value* pointer, llvm::BasicBlock* block);
+  /// Unequal 0 exactly where a thread executes the block.
+  Expression reached(llvm::BasicBlock* block);
+  /// The counters of the loops around the block, the outermost first.
+  std::vector<std::string> counters(llvm::BasicBlock* block) const;
+  KernelModel::Time time(const llvm::Instruction& instruction) const;
+  /// Objects that some store or atomic operation writes; loads of all others give the same value during a launch.
+  void note_written(size_t object) { written_.insert(object); }
+  /// Decides which terms repeat, once all written objects are noted.
+  void settle_terms();
+
+ private:
+  struct Description {
+    std::string text;
+    std::vector<Expression> arguments;
+    std::set<size_t> read;  ///< Objects.
+    bool known = true;      ///< False: the text does not determine the value.
+    int nodes = 0;
+  };
+
+  Expression integer(llvm::Value* value, const llvm::Loop* scope);
+  Expression integer(const llvm::SCEV* scev, const llvm::Loop* scope);
+  Expression own_value(llvm::Value* value, const llvm::Loop* scope);
+  Expression condition(llvm::Value* value, const llvm::Loop* scope);
+  Expression comparison(llvm::ICmpInst& compare, const llvm::Loop* scope);
+  Expression edge(llvm::BasicBlock* from, llvm::BasicBlock* to);
+  Expression arrives(llvm::BasicBlock* from, llvm::BasicBlock* to);
+  Expression compute_reached(llvm::BasicBlock* block);
+  Expression iterations(llvm::Loop& loop);
+  bool header_says_all(llvm::Loop& loop);
+  Expression counter(const llvm::Loop* loop) const;
+  Expression term(llvm::Value* value, const llvm::Loop* scope);
+  Expression unknown_term(const std::string& what, unsigned line);
+  Expression add_term(Description description, unsigned line);
+  void describe(llvm::Value* value, const llvm::Loop* scope, Description& into);
+  void describe_operand(llvm::Value* value, const llvm::Loop* scope, Description& into);
+  std::optional<Expression> parameter(llvm::Value* value);
+  size_t object(llvm::Value* base, unsigned line);
+  size_t add_object(KernelModel::Object object);
+
+  llvm::ScalarEvolution& evolution_;
+  llvm::LoopInfo& loops_;
+  llvm::DominatorTree& dominators_;
+  llvm::PostDominatorTree& postdominators_;
+  KernelModel& model_;
+  llvm::DenseMap<const llvm::Loop*, std::string> counters_;
+  llvm::DenseMap<llvm::BasicBlock*, Expression> reached_;
+  llvm::DenseMap<const llvm::BasicBlock*, int64_t> order_;  ///< Places of blocks: each before those it leads to.
+  llvm::DenseMap<llvm::Value*, size_t> objects_;
+  std::vector<std::set<size_t>> read_by_;  ///< Objects that each term reads.
+  std::set<size_t> written_;
+  int depth_ = 0;
+};
+
+/// The line in the kernel's own source, through inlined calls; 0: not known.
+unsigned line_of(const llvm::Instruction& instruction);
+
+}  // namespace kernelift

@@ -1,0 +1,48 @@
+// Whether a candidate's launch does with memory what the original's does, for every size: not only for those that were
+// recorded. Both kernels are given as models (core/model/kernel_model.h), with their blocks, and with their grids as
+// expressions of the parameters. Sets and relations are isl's, with a bounded number of operations.
+//
+// Asked, for all values of the parameters for which the original stays inside its arrays:
+//   the candidate touches nothing that the original does not, in any object
+//   it writes the same elements, and changes the same by atomic operations
+//   no two of its threads write one element, or one writes what another reads, unless two of the original's do
+//   it stays inside every array of fixed extent (shared and local ones, module variables)
+//   all threads of a block reach each barrier, or none
+// That values are right is no part of the answer. Arguments are assumed to point to different memory.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+
+#include "core/legality/instance_text.h"
+#include "core/model/kernel_model.h"
+
+namespace kernelift::legality {
+
+struct Side {
+  const KernelModel& model;
+  LaunchShape launch;
+};
+
+/// How people spell the model's variables: "arg.a2" to "n". Others are shown as they are.
+using Names = std::map<std::string, std::string>;
+
+struct Answer {
+  enum class Kind {
+    Proven,        ///< For all sizes.
+    UnderPremise,  ///< For all sizes for which `premise` holds; for the others `why` gives an example.
+    Refuted,       ///< For no size, or for some that no premise describes: `why`.
+    NotKnown,      ///< `why` names what made it so.
+  };
+  Kind kind = Kind::NotKnown;
+  std::optional<Expression> premise;  ///< Over the model's parameters.
+  std::string why;                    ///< "n = 1152: thread 128 of block 1 writes out[1152], which …"
+  unsigned line = 0;                  ///< Of the candidate's source, that `why` is about; 0: none.
+  Bindings example;                   ///< Values of the parameters for which it is wrong.
+};
+
+/// Bounded: an analysis that takes more than `operations` of isl's ends as NotKnown.
+Answer compare_memory(const Side& original, const Side& candidate, const Names& names = {},
+                      unsigned long operations = 2'000'000);
+
+}  // namespace kernelift::legality

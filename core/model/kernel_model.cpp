@@ -1,0 +1,145 @@
+// See kernel_model.h.
+#include "core/model/kernel_model.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace kernelift {
+namespace {
+
+using Object = KernelModel::Object;
+using Access = KernelModel::Access;
+
+constexpr std::array<std::pair<Object::Kind, const char*>, 5> kObjectWords{
+    {{Object::Kind::Argument, "argument"},
+     {Object::Kind::Variable, "variable"},
+     {Object::Kind::Shared, "shared"},
+     {Object::Kind::Local, "local"},
+     {Object::Kind::Unknown, "unknown"}}};
+constexpr std::array<std::pair<Access::Kind, const char*>, 3> kAccessWords{
+    {{Access::Kind::Load, "load"}, {Access::Kind::Store, "store"}, {Access::Kind::Atomic, "atomic"}}};
+
+template <class Words, class Kind>
+const char* word_of(const Words& words, Kind kind) {
+  return std::ranges::find(words, kind, [](auto& word) { return word.first; })->second;
+}
+
+template <class Words>
+auto kind_of(const Words& words, const std::string& word) {
+  auto found = std::ranges::find(words, word, [](auto& entry) { return entry.second; });
+  if (found == words.end()) malformed("\"" + word + "\" is no kind");
+  return found->first;
+}
+
+Expression expression_of(const Json& json) {
+  auto parsed = Expression::parse(json.get<std::string>());
+  if (!parsed.ok()) malformed(parsed.error().message);
+  return *parsed;
+}
+
+Json texts_of(const std::vector<Expression>& expressions) {
+  Json texts = Json::array();
+  for (auto& expression : expressions) texts.push_back(expression.text());
+  return texts;
+}
+
+std::vector<Expression> expressions_of(const Json& json) {
+  std::vector<Expression> all;
+  for (auto& entry : json) all.push_back(expression_of(entry));
+  return all;
+}
+
+std::string element(const KernelModel& model, const Access& access) {
+  const Object& object = model.objects[access.object];
+  return (object.name.empty() ? "unknown memory" : object.name) + " + " + access.offset.text();
+}
+
+std::string condition(const Expression& domain) { return domain.is_constant(1) ? "" : "  if " + domain.text(); }
+
+}  // namespace
+
+const KernelModel::Term* KernelModel::term(const std::string& name) const {
+  auto found = std::ranges::find(terms, name, &Term::name);
+  return found == terms.end() ? nullptr : &*found;
+}
+
+Json to_json(const KernelModel& model) {
+  Json json = {{"objects", Json::array()}, {"terms", Json::array()},  {"accesses", Json::array()},
+               {"barriers", Json::array()}, {"gaps", Json::array()}};
+  for (auto& object : model.objects) {
+    Json entry = {{"kind", word_of(kObjectWords, object.kind)}, {"name", object.name}};
+    if (object.bytes) entry["bytes"] = *object.bytes;
+    json["objects"].push_back(std::move(entry));
+  }
+  for (auto& term : model.terms) {
+    json["terms"].push_back({{"name", term.name},
+                             {"text", term.text},
+                             {"arguments", texts_of(term.arguments)},
+                             {"repeats", term.repeats},
+                             {"line", term.line}});
+  }
+  for (auto& access : model.accesses)
+    json["accesses"].push_back({{"kind", word_of(kAccessWords, access.kind)},
+                                {"object", access.object},
+                                {"bytes", access.bytes},
+                                {"line", access.line},
+                                {"offset", access.offset.text()},
+                                {"domain", access.domain.text()},
+                                {"counters", access.counters},
+                                {"time", texts_of(access.time)}});
+  for (auto& barrier : model.barriers)
+    json["barriers"].push_back({{"of_warp", barrier.of_warp},
+                                {"line", barrier.line},
+                                {"domain", barrier.domain.text()},
+                                {"counters", barrier.counters},
+                                {"time", texts_of(barrier.time)}});
+  for (auto& gap : model.gaps) json["gaps"].push_back({{"line", gap.line}, {"what", gap.what}});
+  return json;
+}
+
+Result<KernelModel> kernel_model_from_json(const Json& from, const std::string& where) {
+  return reading(where, [&] {
+    KernelModel model;
+    for (auto& entry : from.at("objects")) {
+      Object object{kind_of(kObjectWords, entry.at("kind")), entry.at("name"), {}};
+      if (entry.contains("bytes")) object.bytes = entry.at("bytes").get<uint64_t>();
+      model.objects.push_back(std::move(object));
+    }
+    for (auto& entry : from.at("terms")) {
+      model.terms.push_back({entry.at("name"), entry.at("text"), expressions_of(entry.at("arguments")),
+                             entry.at("repeats"), entry.at("line")});
+    }
+    for (auto& entry : from.at("accesses")) {
+      Access access{kind_of(kAccessWords, entry.at("kind")), entry.at("object"), entry.at("bytes"), entry.at("line"),
+                    expression_of(entry.at("offset")), expression_of(entry.at("domain")),
+                    entry.at("counters").get<std::vector<std::string>>(), expressions_of(entry.at("time"))};
+      if (access.object >= model.objects.size()) malformed("an access to an object that is not listed");
+      model.accesses.push_back(std::move(access));
+    }
+    for (auto& entry : from.at("barriers"))
+      model.barriers.push_back({entry.at("of_warp"), entry.at("line"), expression_of(entry.at("domain")),
+                                entry.at("counters").get<std::vector<std::string>>(), expressions_of(entry.at("time"))});
+    for (auto& entry : from.at("gaps")) model.gaps.push_back({entry.at("line"), entry.at("what")});
+    return model;
+  });
+}
+
+std::string to_text(const KernelModel& model) {
+  std::string text;
+  auto at = [](unsigned line) { return line == 0 ? std::string("      ") : "line " + std::to_string(line) + ": "; };
+  for (auto& access : model.accesses)
+    text += at(access.line) + word_of(kAccessWords, access.kind) + " " + std::to_string(access.bytes) + " bytes of " +
+            element(model, access) + condition(access.domain) + "\n";
+  for (auto& barrier : model.barriers) text += at(barrier.line) + (barrier.of_warp ? "barrier of a warp" : "barrier") + condition(barrier.domain) + "\n";
+  for (auto& term : model.terms) {
+    text += at(term.line) + term.name + " = " + term.text;
+    for (size_t i = 0; i < term.arguments.size(); ++i)
+      text += (i == 0 ? " with #" : ", #") + std::to_string(i) + " = " + term.arguments[i].text();
+    text += term.repeats ? "\n" : "  (changes during a launch)\n";
+  }
+  for (auto& gap : model.gaps) text += at(gap.line) + "not understood: " + gap.what + "\n";
+  return text;
+}
+
+}  // namespace kernelift

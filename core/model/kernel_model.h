@@ -1,0 +1,90 @@
+// What a kernel does with memory, for every size: its objects, its accesses with the element that each touches and the
+// condition under which it does, and its barriers. Made from device IR (core/compiler/model), compared by
+// core/legality, and shown to people. What is not understood is in it by name and line: a reader that needs an answer
+// about it has none.
+//
+// All integers are Expressions over these variables:
+//   tid.x … tid.z, bid.x …, ntid.x …, nctaid.x …   position of the thread, and the launch's geometry
+//   arg.a3, arg.a3.o8     the integer parameter with that index, or the integer at that byte offset of a structure
+//   loop.k1               a loop's iteration, from 0
+//   term.t1               a value that is no such expression, such as an element of an array of indices
+// They have the values that C gives them on integers without overflow. Divisions truncate.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/json.h"
+#include "core/model/launch/expression.h"
+
+namespace kernelift {
+
+struct KernelModel {
+  /// Memory that does not overlap with that of other objects. For arguments that is an assumption: pointers may be
+  /// equal.
+  struct Object {
+    enum class Kind { Argument, Variable, Shared, Local, Unknown };
+    Kind kind = Kind::Unknown;
+    std::string name;                ///< "arg.a0", "arg.a2.o8"; a variable's mangled name; "" for unknown memory.
+    std::optional<uint64_t> bytes;   ///< Extent, where the source fixes it.
+    bool operator==(const Object&) const = default;
+  };
+
+  /// A value that is used as an index or decides a condition, and is no expression of the variables above.
+  struct Term {
+    std::string name;                   ///< "term.t1"
+    std::string text;                   ///< What it is made of, with `#0`, `#1` … for the arguments: "load arg.a2 [#0]".
+    std::vector<Expression> arguments;
+    /// The text and the arguments determine the value during a launch: nothing that it reads is written by the kernel.
+    bool repeats = false;
+    unsigned line = 0;
+  };
+
+  /// When a thread does something, to be compared in lexicographic order with what it does else: places in the program
+  /// and, between them, the iterations of the loops around.
+  using Time = std::vector<Expression>;
+
+  struct Access {
+    enum class Kind { Load, Store, Atomic };
+    Kind kind = Kind::Load;
+    size_t object = 0;                  ///< Index in `objects`.
+    unsigned bytes = 0;                 ///< Width.
+    unsigned line = 0;                  ///< In the kernel's source; 0: not known.
+    Expression offset;                  ///< Bytes from the object's start.
+    Expression domain;                  ///< Unequal 0 exactly where a thread makes the access.
+    std::vector<std::string> counters;  ///< Variables of the loops around it, the outermost first.
+    Time time;
+  };
+
+  struct Barrier {
+    bool of_warp = false;  ///< Only the threads of a warp wait for each other: __syncwarp, and shuffles and votes.
+    unsigned line = 0;
+    Expression domain;
+    std::vector<std::string> counters;
+    Time time;
+  };
+
+  /// Something that no access describes: inline assembly, an indirect call, an address of unknown origin.
+  struct Gap {
+    unsigned line = 0;
+    std::string what;
+  };
+
+  std::vector<Object> objects;
+  std::vector<Term> terms;
+  std::vector<Access> accesses;
+  std::vector<Barrier> barriers;
+  std::vector<Gap> gaps;
+
+  bool complete() const { return gaps.empty(); }
+  const Term* term(const std::string& name) const;
+};
+
+Json to_json(const KernelModel&);
+Result<KernelModel> kernel_model_from_json(const Json&, const std::string& where);
+
+/// For a person: one line for each access, barrier and gap.
+std::string to_text(const KernelModel&);
+
+}  // namespace kernelift

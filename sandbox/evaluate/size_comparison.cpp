@@ -1,0 +1,170 @@
+// See size_comparison.h.
+#include "sandbox/evaluate/size_comparison.h"
+
+#include <algorithm>
+#include <set>
+
+namespace kernelift::sandbox {
+namespace {
+
+using Kind = legality::Answer::Kind;
+
+std::string argument(size_t index) { return "arg.a" + std::to_string(index); }
+
+bool is_integer(const ScannedParameter& parameter) {
+  const std::string& type = parameter.scalar;
+  return !type.empty() && type.find("float") == type.npos && type.find("double") == type.npos;
+}
+
+/// The site's expression over the kernel's parameters; nullopt: it uses something that the kernel is not given.
+/// A constant that is spelled as the block's size (`<<<(n + B - 1) / B, B>>>`) has the recorded one.
+std::optional<Expression> over_parameters(const Expression& expression, const Mep& mep, const LaunchSite& site,
+                                          const Dim3& block) {
+  std::map<std::string, Expression> known;
+  for (auto& [name, value] : mep.knob_values()) known.emplace(name, Expression::constant(value));
+  for (int axis = 0; axis < 3; ++axis)
+    if (auto* name = site.block[axis] ? site.block[axis]->as_variable() : nullptr)
+      known.emplace(*name, Expression::constant(along(block, axis)));
+  for (size_t p = 0; p < site.argument_text.size() && p < mep.parameters.size(); ++p) {
+    auto text = Expression::parse(site.argument_text[p]);
+    if (is_integer(mep.parameters[p]) && text.ok() && text->as_variable())
+      known.emplace(*text->as_variable(), Expression::variable(argument(p)));
+  }
+  for (auto& name : expression.variables())
+    if (!known.contains(name)) return std::nullopt;
+  return expression.substitute(known);
+}
+
+/// The more careful of two answers, with its explanation.
+bool is_worse(const legality::Answer& answer, const legality::Answer& than) {
+  auto rank = [](Kind kind) {
+    return kind == Kind::Refuted ? 3 : kind == Kind::NotKnown ? 2 : kind == Kind::UnderPremise ? 1 : 0;
+  };
+  return rank(answer.kind) > rank(than.kind);
+}
+
+}  // namespace
+
+SizeComparison::SizeComparison(const Mep& mep, CompilePool& pool, std::string source)
+    : mep_(mep), pool_(pool), source_(std::move(source)) {
+  for (size_t p = 0; p < mep.parameters.size(); ++p) names_[argument(p)] = mep.parameters[p].name;
+  for (const char* axis : {"x", "y", "z"}) names_[std::string("blocks.") + axis] = std::string("gridDim.") + axis;
+  std::set<Dim3> recorded;
+  for (auto& instance : mep.instances) recorded.insert(instance.geometry.block);
+  for (auto& site : mep.launches)
+    for (auto& block : recorded) {
+      Launch launch;
+      launch.place = "the launch at line " + std::to_string(site.range.line);
+      bool fits = true;
+      for (int axis = 0; axis < 3; ++axis) {
+        along(launch.shape.block, axis) = along(block, axis);
+        auto says = site.block[axis] ? site.block[axis]->evaluate(mep.knob_values()) : Result<int64_t>(usage_error(""));
+        fits &= !says.ok() || *says == along(block, axis);
+        if (site.grid[axis]) launch.shape.grid[axis] = over_parameters(*site.grid[axis], mep, site, block);
+        // A number of blocks that nobody knows, the same for both sides.
+        if (!launch.shape.grid[axis])
+          launch.shape.grid[axis] = Expression::variable(std::string("blocks.") + "xyz"[axis]);
+      }
+      if (fits) launches_.push_back(std::move(launch));
+    }
+  if (!launches_.empty()) return;
+  for (auto& block : recorded) {
+    Launch launch{{block, {}}, "the recorded launch"};
+    for (int axis = 0; axis < 3; ++axis)
+      launch.shape.grid[axis] = Expression::variable(std::string("blocks.") + "xyz"[axis]);
+    launches_.push_back(std::move(launch));
+  }
+}
+
+SizeComparison::Modelled SizeComparison::model(const std::string& source, const Dim3& block) {
+  const std::pair key(hash_text(source), block);
+  {
+    std::lock_guard lock(mutex_);
+    if (auto found = models_.find(key); found != models_.end()) return found->second;
+  }
+  auto built = pool_.model(source, mep_.kernel_mangled, block);
+  Modelled made = built.ok() ? Modelled(std::make_shared<const KernelModel>(std::move(*built)))
+                             : Modelled(std::move(built).error());
+  std::lock_guard lock(mutex_);
+  return models_.insert_or_assign(key, std::move(made)).first->second;
+}
+
+legality::Answer SizeComparison::compare(const Candidate& candidate, const Launch& launch) {
+  auto not_known = [](std::string why) { return legality::Answer{Kind::NotKnown, {}, std::move(why), 0, {}}; };
+  if (candidate.launches.size() > 1) return not_known("it is launched in several steps");
+  if (!candidate.scratch.empty()) return not_known("it uses memory of its own");
+  legality::LaunchShape shape = launch.shape;
+  if (!candidate.launches.empty()) {
+    auto& wanted = candidate.launches[0];
+    if (wanted.kernel != mep_.kernel_name) return not_known("another kernel is launched");
+    std::map<std::string, Expression> known;
+    for (int axis = 0; axis < 3; ++axis) {
+      known.emplace(kGridVariables[axis], *launch.shape.grid[axis]);
+      known.emplace(kBlockVariables[axis], Expression::constant(along(launch.shape.block, axis)));
+    }
+    for (auto& [name, value] : mep_.knob_values()) known.emplace(name, Expression::constant(value));
+    for (auto& [name, value] : candidate.values) known.insert_or_assign(name, Expression::constant(value));
+    for (int axis = 0; axis < 3; ++axis) {
+      shape.grid[axis] = wanted.grid[axis].substitute(known).simplified();
+      auto threads = wanted.block[axis].substitute(known).evaluate({});
+      if (!threads.ok()) return not_known("its block depends on " + wanted.block[axis].text());
+      along(shape.block, axis) = static_cast<uint32_t>(*threads);
+    }
+  }
+  auto original = model(source_, launch.shape.block), changed = model(candidate.source, shape.block);
+  for (auto* one : {&original, &changed})
+    if (!one->ok()) return not_known((*one).error().message);
+  return legality::compare_memory({**original, launch.shape}, {**changed, shape}, names_);
+}
+
+legality::Answer SizeComparison::answer(const Candidate& candidate) {
+  Candidate what;
+  what.source = candidate.source, what.launches = candidate.launches, what.scratch = candidate.scratch;
+  what.values = candidate.values;
+  const Hash key = what.key();
+  {
+    std::lock_guard lock(mutex_);
+    if (auto found = answers_.find(key); found != answers_.end()) return found->second;
+  }
+  legality::Answer worst{Kind::Proven, {}, {}, 0, {}};
+  std::optional<Expression> premise;
+  for (auto& launch : launches_) {
+    auto answer = compare(candidate, launch);
+    if (answer.kind == Kind::UnderPremise)
+      premise = !premise || *premise == *answer.premise
+                    ? answer.premise
+                    : std::optional(Expression::binary(Expression::Op::And, *premise, *answer.premise));
+    if (is_worse(answer, worst)) worst = std::move(answer);
+  }
+  if (worst.kind == Kind::UnderPremise) worst.premise = premise;
+  std::lock_guard lock(mutex_);
+  return answers_.insert_or_assign(key, std::move(worst)).first->second;
+}
+
+Evaluation SizeComparison::judged(Evaluation evaluation, const Candidate& candidate) {
+  auto* verdict = std::get_if<Verdict>(&evaluation);
+  if (!verdict || !verdict->ok()) return evaluation;
+  legality::Answer known = answer(candidate);
+  if (known.kind == Kind::Refuted) {
+    verdict->outcome = Outcome::Wrong, verdict->stage = Stage::Verify;
+    verdict->detail = "at sizes that were not recorded: " + known.why;
+    verdict->timings.clear();
+    return evaluation;
+  }
+  OtherSizes sizes;
+  using Known = OtherSizes::Known;
+  sizes.known = known.kind == Kind::Proven         ? Known::Proven
+                : known.kind == Kind::UnderPremise ? Known::UnderPremise
+                                                   : Known::Not;
+  if (known.premise) {
+    std::map<std::string, Expression> spelled;
+    for (auto& [variable, name] : names_)
+      if (Expression::is_name(name)) spelled.emplace(variable, Expression::variable(name));
+    sizes.premise = known.premise->substitute(spelled);
+  }
+  sizes.why = std::move(known.why);
+  verdict->other_sizes = std::move(sizes);
+  return evaluation;
+}
+
+}  // namespace kernelift::sandbox

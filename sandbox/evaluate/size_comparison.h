@@ -1,0 +1,47 @@
+// What is known of a candidate at sizes that were not recorded: its launches and the original's, at every launch site of
+// the application, compared for all values of the kernel's parameters (core/legality).
+#pragma once
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/legality/legality.h"
+#include "core/model/candidate.h"
+#include "core/model/mep.h"
+#include "core/model/verdict.h"
+#include "sandbox/compile/compile_pool.h"
+
+namespace kernelift::sandbox {
+
+class SizeComparison {
+ public:
+  /// EXPECTS: `pool` outlives this. `source`: the kernel's own text.
+  SizeComparison(const Mep& mep, CompilePool& pool, std::string source);
+
+  /// The least that holds at any launch site. Thread-safe; takes some ten milliseconds for a text that is new.
+  legality::Answer answer(const Candidate& candidate);
+  /// The evaluation of a finalist with that answer: one that is wrong at other sizes is not right.
+  Evaluation judged(Evaluation evaluation, const Candidate& candidate);
+
+ private:
+  struct Launch {
+    legality::LaunchShape shape;
+    std::string place;  ///< "the launch at line 41"; for people.
+  };
+  using Modelled = Result<std::shared_ptr<const KernelModel>>;
+
+  Modelled model(const std::string& source, const Dim3& block);
+  legality::Answer compare(const Candidate& candidate, const Launch& launch);
+
+  const Mep mep_;
+  CompilePool& pool_;
+  std::string source_;
+  std::vector<Launch> launches_;  ///< Of the application, one for each site and recorded block.
+  legality::Names names_;
+  std::mutex mutex_;
+  std::map<std::pair<Hash, Dim3>, Modelled> models_;
+  std::map<Hash, legality::Answer> answers_;  ///< By source and launches.
+};
+
+}  // namespace kernelift::sandbox
