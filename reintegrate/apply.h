@@ -39,9 +39,9 @@ struct ApplyRequest {
   std::string branch;                                ///< Name of the git branch; empty: kernelift/<kernel>-<n>.
   std::vector<std::filesystem::path> build_folders;  ///< Folders outside the root that the build writes to.
   TrialOptions trial;
-  std::optional<OtherSizes> other_sizes;             ///< Of the candidate; absent: not asked.
+  std::optional<OtherSizes> other_sizes;  ///< Of the candidate; absent: not asked.
   bool guards = true;  ///< A launch asks the premise under which its candidate is right; else only the report does.
-  HostRules host;                                    ///< What a patch may change of the host program.
+  HostRules host;      ///< What a patch may change of the host program.
   std::optional<Hash> proven_patch;                  ///< identity() of a patch whose host half has been proven already.
   std::function<void(const std::string&)> progress;  ///< Called with one line of progress at a time; may be empty.
 };

@@ -221,9 +221,9 @@ class CandidateTrials {
       if (!known->second.ok()) return pass(known->second.error());
       r.embedded = *known->second;
     }
-    auto planned = plan_patch({r.mep, r.original, variant.trial.candidate, r.scan ? &*r.scan : nullptr, r.root,
-                               r.embedded ? &*r.embedded : nullptr,
-                               premise_of(r, variant.trial.figures().other_sizes)});
+    auto planned =
+        plan_patch({r.mep, r.original, variant.trial.candidate, r.scan ? &*r.scan : nullptr, r.root,
+                    r.embedded ? &*r.embedded : nullptr, premise_of(r, variant.trial.figures().other_sizes)});
     if (!planned.ok() && planned.error().exit != Exit::Refused) return std::move(planned).error();
     if (!planned.ok()) return pass(planned.error());
     if (tried_.contains(planned->diff())) {

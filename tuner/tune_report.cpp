@@ -8,16 +8,16 @@ Json trial_json(const std::optional<RunTrial>& trial) {
   if (!trial) return nullptr;
   auto& figures = trial->figures();
   Json json = {{"id", trial->id},
-          {"tier", trial->candidate.tier},
-          {"proposer", trial->candidate.proposer},
-          {"note", trial->candidate.note()},
-          {"recipe", trial->candidate.recipe.text()},
-          {"confirmed", trial->confirmed.has_value()},
-          {"outcome", name(figures.outcome)},
-          {"speedup", figures.speedup()},
-          {"speedup_low", figures.speedup_low()},
-          {"seconds", figures.seconds()},
-          {"device", figures.device}};
+               {"tier", trial->candidate.tier},
+               {"proposer", trial->candidate.proposer},
+               {"note", trial->candidate.note()},
+               {"recipe", trial->candidate.recipe.text()},
+               {"confirmed", trial->confirmed.has_value()},
+               {"outcome", name(figures.outcome)},
+               {"speedup", figures.speedup()},
+               {"speedup_low", figures.speedup_low()},
+               {"seconds", figures.seconds()},
+               {"device", figures.device}};
   if (figures.other_sizes) json["other_sizes"] = to_json(*figures.other_sizes);
   return json;
 }

@@ -112,10 +112,10 @@ struct Verdict {
   int throttled_samples = 0;  ///< Samples that were taken while the GPU's clock was held down.
   /// Absent: only one compiler builds candidates here, or it is a recipe's, which only clang can follow.
   std::optional<BuiltBy> built_by;
-  std::optional<RaceFigures> by_clang;  ///< clang's build against clang's build of the original.
-  std::optional<RaceFigures> embedded;  ///< clang's build against the code that the application runs.
+  std::optional<RaceFigures> by_clang;    ///< clang's build against clang's build of the original.
+  std::optional<RaceFigures> embedded;    ///< clang's build against the code that the application runs.
   std::optional<OtherSizes> other_sizes;  ///< Of a confirmed candidate.
-  std::string device;                   ///< "cpu: …" or "cuda: NVIDIA H200 sm_90, driver 580": never mixed.
+  std::string device;                     ///< "cpu: …" or "cuda: NVIDIA H200 sm_90, driver 580": never mixed.
   double compile_seconds = 0, evaluate_seconds = 0;
 
   bool ok() const { return outcome == Outcome::Ok; }

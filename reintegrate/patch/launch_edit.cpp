@@ -268,9 +268,9 @@ class LaunchEditor {
     if (premise_) {
       KERNELIFT_ASSIGN(std::string condition, guard(what));
       const std::string& before = as_spelled(piece);
-      const bool number = piece == Piece::Shared ||
-                          (is_number(before, piece == Piece::Grid ? site_.grid_form : site_.block_form) &&
-                           !text.starts_with("dim3("));
+      const bool number =
+          piece == Piece::Shared ||
+          (is_number(before, piece == Piece::Grid ? site_.grid_form : site_.block_form) && !text.starts_with("dim3("));
       // Both sides have one type.
       auto dim = [&](const std::string& one) { return number || one.starts_with("dim3(") ? one : "dim3(" + one + ")"; };
       text = condition + " ? " + dim(text) + " : " + dim(before.empty() ? "0" : before);
@@ -288,8 +288,8 @@ class LaunchEditor {
         if (mep_.parameters[p].name == variable) text = site_.argument_text[p];
       if (!axis.empty()) text = "dim3(" + as_spelled(Piece::Grid) + ")." + axis;
       if (text.empty() || has_effects(text) || (axis.empty() && calls_something(text)))
-        return refused(what + " would have to ask whether " + premise_->text() + ", and the launch has no plain text for " +
-                       variable);
+        return refused(what + " would have to ask whether " + premise_->text() +
+                       ", and the launch has no plain text for " + variable);
       // Without a change of sign or width by an unsigned or short type.
       names[variable] = "(long long)(" + text + ")";
     }

@@ -31,7 +31,8 @@ std::optional<CompileRequest> CompileRequest::decode(std::string_view bytes) {
   request.source = reader.text();
   auto json = parse_json(reader.text(), "recipe");
   uint64_t target = reader.number();
-  request.target = target <= static_cast<uint64_t>(CompileTarget::Model) ? static_cast<CompileTarget>(target) : CompileTarget::Cpu;
+  request.target =
+      target <= static_cast<uint64_t>(CompileTarget::Model) ? static_cast<CompileTarget>(target) : CompileTarget::Cpu;
   request.bitcode = reader.text();
   uint64_t fusing = reader.number();
   request.fusing = fusing <= static_cast<uint64_t>(Fusing::Second) ? static_cast<Fusing>(fusing) : Fusing::AsCompiled;

@@ -11,8 +11,8 @@
 #include <mutex>
 
 #include "core/base/file.h"
-#include "core/model/kernel_model.h"
 #include "core/compiler/frontend.h"
+#include "core/model/kernel_model.h"
 #include "sandbox/compile/compile_message.h"
 #include "sandbox/jail/fork_server.h"
 

@@ -1,5 +1,5 @@
-// What is known of a candidate at sizes that were not recorded: its launches and the original's, at every launch site of
-// the application, compared for all values of the kernel's parameters (core/legality).
+// What is known of a candidate at sizes that were not recorded: its launches and the original's, at every launch site
+// of the application, compared for all values of the kernel's parameters (core/legality).
 #pragma once
 #include <map>
 #include <mutex>

@@ -16,8 +16,8 @@
 #include "sandbox/evaluate/cuda/as_built.h"
 #include "sandbox/evaluate/evaluate.h"
 #include "sandbox/evaluate/evaluation_queue.h"
-#include "sandbox/evaluate/size_comparison.h"
 #include "sandbox/evaluate/runner/runner_process.h"
+#include "sandbox/evaluate/size_comparison.h"
 
 namespace kernelift::sandbox {
 
