@@ -1,0 +1,136 @@
+// Candidates at sizes that were not recorded, by their launch sites: real compilers, nothing is run.
+#include "sandbox/evaluate/size_comparison.h"
+
+#include <gtest/gtest.h>
+
+#include "core/tests/expression_literal.h"
+
+namespace kernelift::sandbox {
+namespace {
+
+using Kind = legality::Answer::Kind;
+
+constexpr const char* kGuarded =
+    "__global__ void twice(const float* x, float* out, int n) {\n"
+    "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+    "  if (i < n) out[i] = 2 * x[i];\n"
+    "}\n";
+constexpr const char* kWholeBlocks =
+    "__global__ void twice(const float* x, float* out, int n) {\n"
+    "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+    "  out[i] = 2 * x[i];\n"
+    "}\n";
+
+LaunchSite site(const char* grid, const char* block, std::vector<std::string> arguments = {"a", "b", "count"}) {
+  LaunchSite site;
+  site.range.line = 7;
+  site.grid[0] = expression_of(grid), site.grid[1] = "1"_e, site.grid[2] = "1"_e;
+  site.block[0] = expression_of(block), site.block[1] = "1"_e, site.block[2] = "1"_e;
+  site.argument_text = std::move(arguments);
+  return site;
+}
+
+class SizeComparisonTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    CompilePoolOptions options;
+    options.workers = 1, options.few = true;
+    auto pool = CompilePool::start(std::move(options));
+    ASSERT_TRUE(pool.ok()) << pool.error().message;
+    pool_ = std::move(*pool);
+    mep_.kernel_name = "twice", mep_.kernel_mangled = "_Z5twicePKfPfi";
+    mep_.parameters = {{"x", "const float *", "float", true, ""},
+                       {"out", "float *", "float", false, ""},
+                       {"n", "int", "", false, "int"}};
+    mep_.launches = {site("(count + 127) / 128", "128")};
+    mep_.instances.resize(1);
+    mep_.instances[0].geometry = {{8, 1, 1}, {128, 1, 1}, 0, false};
+  }
+
+  /// The answer about the source with another block, and the grid that covers the recorded one.
+  legality::Answer with_block(const char* source, int block) {
+    EXPECT_TRUE(pool_->compile_own(source).ok());
+    SizeComparison comparison(mep_, *pool_, source);
+    Candidate candidate;
+    candidate.source = source;
+    candidate.launches = {CandidateLaunch::as_recorded("twice")};
+    candidate.launches[0].grid[0] = *Expression::parse("ceil_div(gx * 128, " + std::to_string(block) + ")");
+    candidate.launches[0].block[0] = Expression::constant(block);
+    return comparison.answer(candidate);
+  }
+
+  Mep mep_;
+  std::unique_ptr<CompilePool> pool_;
+};
+
+TEST_F(SizeComparisonTest, AGuardedKernelIsProvenWithEveryBlock) {
+  for (int block : {32, 96, 1024}) {
+    auto answer = with_block(kGuarded, block);
+    EXPECT_EQ(answer.kind, Kind::Proven) << block << ": " << answer.why;
+  }
+}
+
+TEST_F(SizeComparisonTest, AKernelWithoutAGuardIsRightWhereTheLastLargerBlockIsFull) {
+  auto answer = with_block(kWholeBlocks, 256);
+  ASSERT_EQ(answer.kind, Kind::UnderPremise) << answer.why;
+  for (int64_t n = 1; n < 1500; ++n) {
+    auto holds = answer.premise->evaluate({{"arg.a2", n}});
+    ASSERT_TRUE(holds.ok());
+    const int64_t threads = (n + 127) / 128 * 128, more = (threads + 255) / 256 * 256;
+    EXPECT_EQ(*holds != 0, threads == more) << n;
+  }
+  EXPECT_TRUE(answer.why.starts_with("n = 1: thread 128 of block 0 ")) << answer.why;
+}
+
+TEST_F(SizeComparisonTest, AVerdictSpellsThePremiseByTheKernelsParameters) {
+  EXPECT_TRUE(pool_->compile_own(kWholeBlocks).ok());
+  SizeComparison comparison(mep_, *pool_, kWholeBlocks);
+  Candidate candidate;
+  candidate.source = kWholeBlocks, candidate.launches = {CandidateLaunch::as_recorded("twice")};
+  candidate.launches[0].grid[0] = "ceil_div(gx, 2)"_e, candidate.launches[0].block[0] = "256"_e;
+  auto evaluation = comparison.judged(Verdict{}, candidate);
+  auto& sizes = std::get<Verdict>(evaluation).other_sizes;
+  ASSERT_TRUE(sizes && sizes->premise);
+  EXPECT_EQ(sizes->premise->text(), "(n - 1) % 256 >= 128");
+}
+
+TEST_F(SizeComparisonTest, ACandidateThatLosesItsGuardIsWrongOrAsksForSizes) {
+  EXPECT_TRUE(pool_->compile_own(kGuarded).ok());
+  SizeComparison comparison(mep_, *pool_, kGuarded);
+  Candidate candidate;
+  candidate.source = kWholeBlocks;
+  auto answer = comparison.answer(candidate);
+  ASSERT_EQ(answer.kind, Kind::UnderPremise) << answer.why;
+  EXPECT_EQ(answer.premise->text(), "arg.a2 % 128 == 0");
+}
+
+TEST_F(SizeComparisonTest, EveryLaunchSiteCounts) {
+  mep_.launches.push_back(site("(count + 127) / 128 - 1", "128"));
+  mep_.launches.push_back(site("half", "128"));
+  auto answer = with_block(kWholeBlocks, 256);
+  ASSERT_EQ(answer.kind, Kind::UnderPremise) << answer.why;
+  EXPECT_TRUE(answer.premise->uses("blocks.x")) << answer.premise->text();
+  EXPECT_TRUE(answer.premise->uses("arg.a2")) << answer.premise->text();
+}
+
+TEST_F(SizeComparisonTest, StepsAndMemoryOfACandidatesOwnAreNotKnown) {
+  SizeComparison comparison(mep_, *pool_, kGuarded);
+  Candidate steps, memory;
+  steps.source = memory.source = kGuarded;
+  steps.launches.resize(2), memory.scratch.resize(1);
+  EXPECT_EQ(comparison.answer(steps).kind, Kind::NotKnown);
+  EXPECT_EQ(comparison.answer(memory).kind, Kind::NotKnown);
+}
+
+TEST_F(SizeComparisonTest, ASourceThatDoesNotCompileIsNotKnownWithTheCompilersWords) {
+  EXPECT_TRUE(pool_->compile_own(kGuarded).ok());
+  SizeComparison comparison(mep_, *pool_, kGuarded);
+  Candidate candidate;
+  candidate.source = "__global__ void twice(const float* x, float* out, int n) { nothing(); }\n";
+  auto answer = comparison.answer(candidate);
+  EXPECT_EQ(answer.kind, Kind::NotKnown);
+  EXPECT_NE(answer.why.find("nothing"), std::string::npos) << answer.why;
+}
+
+}  // namespace
+}  // namespace kernelift::sandbox
