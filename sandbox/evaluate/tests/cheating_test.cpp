@@ -64,6 +64,25 @@ TEST_F(CheatingTest, AVariableTakenForAConstantIsNotConfirmed) {
   EXPECT_EQ(verdict.outcome, Outcome::Wrong) << verdict.text();
 }
 
+TEST_F(CheatingTest, WhatIsKeptForOtherInputsIsWrongAfterOtherLaunches) {
+  Candidate keeps = candidate(
+      "  if (i < n) out[i] = in[i] * factor + bias;\n"
+      "  if (i < 64) { if (!known[i]) kept[i] = in[i] * factor + bias, known[i] = 1; out[i] = kept[i]; }\n");
+  keeps.source = "__device__ float kept[64];\n__device__ int known[64];\n" + keeps.source;
+  const Verdict verdict = std::get<Verdict>(evaluator_->confirm(keeps));
+  EXPECT_EQ(verdict.outcome, Outcome::Wrong) << verdict.text();
+  EXPECT_NE(verdict.detail.find("wrong in one after others"), std::string::npos) << verdict.detail;
+}
+
+TEST_F(CheatingTest, WhatKeepsMemoryOfTheHeapFromLaunchToLaunchIsRight) {
+  Candidate keeps = candidate(
+      "  if (i < n) out[i] = in[i] * factor + bias;\n"
+      "  if (i == 0 && !heap) heap = (float*)malloc(4096);\n  if (i == 0 && heap) heap[7] += in[0];\n");
+  keeps.source = "__device__ float* heap;\n" + keeps.source;
+  const Verdict verdict = std::get<Verdict>(evaluator_->confirm(keeps));
+  EXPECT_EQ(verdict.outcome, Outcome::Ok) << verdict.text();
+}
+
 TEST_F(CheatingTest, AWriteBesideAModuleVariableIsFoundThere) {
   struct Write {
     const char *place, *said;
