@@ -14,7 +14,8 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-/// Builds and runs the program of scale_mep() with `kernel` in the place of its kernel; returns its output and "exit N".
+/// Builds and runs the program of scale_mep() with `kernel` in the place of its kernel; returns its output and "exit
+/// N".
 std::string replayed(const std::string& kernel) {
   sandbox::MepFixture fixture = sandbox::scale_mep(5000);
   templates::MepProgram program;
@@ -41,24 +42,25 @@ const std::string kScales = "  if (i < n) out[i] = in[i] * factor + bias;\n";
 
 TEST(MepProgram, ComparesLaunchesThatItTimesInFull) {
   const std::string said = replayed(scale(kScales));
-  EXPECT_THAT(said, AllOf(HasSubstr("time  cold"), HasSubstr("launches that were timed were compared in full, and right"),
-                          HasSubstr("\nPASS\n"), HasSubstr("exit 0")));
+  EXPECT_THAT(said,
+              AllOf(HasSubstr("time  cold"), HasSubstr("launches that were timed were compared in full, and right"),
+                    HasSubstr("\nPASS\n"), HasSubstr("exit 0")));
   EXPECT_THAT(said, Not(HasSubstr("\n            0 launches that were timed"))) << said;
 }
 
 TEST(MepProgram, DoesNotPassAKernelThatWorksOnlyAtFirst) {
-  const std::string said = replayed(
-      scale("  if (launches > 8) return;\n" + kScales + "  if (i == 0) launches = launches + 1;\n",
-            "__device__ volatile int launches;\n"));
+  const std::string said =
+      replayed(scale("  if (launches > 8) return;\n" + kScales + "  if (i == 0) launches = launches + 1;\n",
+                     "__device__ volatile int launches;\n"));
   EXPECT_THAT(said, AllOf(HasSubstr("launches that were timed and compared left something else than was expected"),
                           HasSubstr("\nFAIL\n"), HasSubstr("exit 1")));
 }
 
 TEST(MepProgram, LeavesNoAnswerWhereATimedLaunchCouldFindIt) {
   // It leaves a wrong result where it meets a finished one; -1 lies in all places before the launch.
-  const std::string said = replayed(
-      scale("  if (i >= n) return;\n  float result = in[i] * factor + bias;\n"
-            "  out[i] = out[i] == result && result != -1.0f ? 0 : result;\n"));
+  const std::string said =
+      replayed(scale("  if (i >= n) return;\n  float result = in[i] * factor + bias;\n"
+                     "  out[i] = out[i] == result && result != -1.0f ? 0 : result;\n"));
   EXPECT_THAT(said, AllOf(HasSubstr("compared in full, and right"), HasSubstr("\nPASS\n")));
 }
 

@@ -18,7 +18,8 @@ Result<Exit> selftest(const Context& context, const Options& options) {
   if (!options.hostile) return usage_error("say what to test: kernelift selftest --hostile");
   std::string device = context.device;
   if (device == "auto") device = record::has_nvidia_driver() ? "cuda" : "cpu";
-  if (options.judge >= 0) return judge_for(options.judge, {options.meps, device, options.quick, options.allow_weak_jail});
+  if (options.judge >= 0)
+    return judge_for(options.judge, {options.meps, device, options.quick, options.allow_weak_jail});
   SuiteOptions suite;
   suite.files = options.files.empty() ? hostile_folder() : std::filesystem::path(options.files);
   suite.device = device, suite.only = options.only, suite.quick = options.quick;

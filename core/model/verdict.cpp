@@ -282,8 +282,8 @@ Result<Verdict> verdict_from_json(const Json& from, const std::string& where) {
 Evaluation with_bounded_texts(Evaluation evaluation) {
   auto bound = [](std::string& text) { text = shown_lines(text, kLongestLine, kLongestVerdictText); };
   if (auto* verdict = std::get_if<Verdict>(&evaluation)) {
-    for (auto* text : {&verdict->detail, &verdict->instance, &verdict->buffer, &verdict->expected, &verdict->got,
-                       &verdict->device})
+    for (auto* text :
+         {&verdict->detail, &verdict->instance, &verdict->buffer, &verdict->expected, &verdict->got, &verdict->device})
       bound(*text);
     for (auto& timing : verdict->timings) bound(timing.instance);
   } else {

@@ -63,10 +63,11 @@ inline void report_duration(const Program& program, const Instance& instance, co
   if (warm.batch > 1) std::printf(" (warm: of %d launches each)", warm.batch);
   std::printf("\n");
   if (timings.wrong > 0)
-    std::printf("  FAIL  %d of %d launches that were timed and compared left something else than was expected, although "
-                "the\n        first launch was right: what they compute depends on launches before, or they do less "
-                "when timed\n",
-                timings.wrong, timings.compared);
+    std::printf(
+        "  FAIL  %d of %d launches that were timed and compared left something else than was expected, although "
+        "the\n        first launch was right: what they compute depends on launches before, or they do less "
+        "when timed\n",
+        timings.wrong, timings.compared);
   else if (timings.passed)
     std::printf("            %d launches that were timed were compared in full, and right\n", timings.compared);
   if (instance.microseconds <= 0) {

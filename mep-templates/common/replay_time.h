@@ -149,7 +149,8 @@ class Stopwatch {
     for (size_t r = 0; r < recorded_.size(); ++r) {
       Replay::Bytes bytes = replay_.misplaced_results(static_cast<int>(r));
       u64 most = free_bytes();
-      if (!bytes.empty() && (most == 0 || bytes.size() < most / 2)) misplaced_[r] = device_copy(bytes), overwrites_ = true;
+      if (!bytes.empty() && (most == 0 || bytes.size() < most / 2))
+        misplaced_[r] = device_copy(bytes), overwrites_ = true;
     }
     if (!overwrites_) return;
     replay_.restore();

@@ -478,7 +478,8 @@ Result<std::string> launcher_text(const Mep& mep, const Candidate& candidate, co
     story += comment(
         "Launches that a CUDA graph captures run the original, because a graph may be given other arguments later.");
   for (auto& what : guard.unguarded) story += comment("Not part of that condition: " + what + ".");
-  if (code.ptx.find(kLiteralEnd) != code.ptx.npos) return refused("its PTX has what would end the string that holds it");
+  if (code.ptx.find(kLiteralEnd) != code.ptx.npos)
+    return refused("its PTX has what would end the string that holds it");
   story += comment("Measured on " + code.measured_on + ". Hash of the PTX: " + hash_text(code.ptx).hex() + ".");
 
   std::string types, macros, text = std::string(kHead);

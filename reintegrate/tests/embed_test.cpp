@@ -3,8 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <regex>
-#include <sstream>
 #include <utility>
 
 #include "core/base/file.h"
@@ -565,36 +563,6 @@ TEST_F(Generated, DescribesItsOriginAndConditionsInItsHead) {
   EXPECT_EQ(launcher_name("ns::smooth<float, 8>"), "kernelift_ns_smooth_float_8");
   EXPECT_LE(launcher_name(std::string(300, 'x')).size(), 60u);
   EXPECT_NE(launcher_name("k<-1>"), launcher_name("k<1>"));
-}
-
-/// The header without the lines that are comments, and without the hash of all that names its namespace.
-std::string code_of(const std::string& header) {
-  std::string code, line;
-  for (std::istringstream lines(header); std::getline(lines, line);)
-    if (!line.starts_with("//")) code += line + "\n";
-  return std::regex_replace(code, std::regex("v_[0-9a-f]{16}"), "v_");
-}
-
-TEST_F(Generated, KeepsTextFromOutsideInItsComments) {
-  write_header();
-  const std::string plain = code_of(header);
-  const std::string hostile = "it\n#error out\r\nint stolen; */ ?\?/\n\\\n\x1b[2J\u202e @VERSION@ \\";
-  mep.kernel_name = code.origin = code.why = code.compiler = code.measured_on = hostile, code.notes = {hostile};
-  write_header();
-  EXPECT_EQ(replaced(code_of(header), launcher_name(hostile), "kernelift_scale"), plain);
-  EXPECT_EQ(header.find('\x1b'), header.npos);
-  EXPECT_EQ(header.find('\r'), header.npos);
-  EXPECT_EQ(header.find("\u202e"), header.npos);
-  EXPECT_FALSE(std::regex_search(header, std::regex("\n//[^\n]*\\\\\n"))) << "a comment continues on the next line";
-}
-
-TEST_F(Generated, RefusesPtxThatWouldEndItsString) {
-  code.ptx += "// )ptx\"; int stolen; const char* rest = R\"ptx(\n";
-  auto guard = shape_guard(mep, "original", candidate);
-  ASSERT_TRUE(guard.ok());
-  auto text = launcher_text(mep, candidate, code, *guard, {}, {"k.cu"});
-  ASSERT_FALSE(text.ok());
-  EXPECT_NE(text.error().message.find("would end the string"), std::string::npos) << text.error().message;
 }
 
 TEST_F(Generated, RefusesATargetThatIsNotAPlainComputeCapability) {

@@ -5,7 +5,8 @@
 // that are clearly nearer to the exact sums are accepted as well (nearer_reference.h).
 //   NaN        equals NaN with any payload, and nothing else
 //   infinity   equals the infinity of the same sign only
-//   -0         equals +0, unless the sign is a result: the original's own runs, and all its builds that round otherwise,
+//   -0         equals +0, unless the sign is a result: the original's own runs, and all its builds that round
+//   otherwise,
 //              leave the row bit for bit. What only selects, copies or negates does; a sum whose terms are added in
 //              another order may leave a zero of another sign, and where rounding moves anything none counts
 //   denormals  may be integers (float4.w often is one), so they equal only themselves; once rounding was seen to change

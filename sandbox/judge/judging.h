@@ -29,7 +29,7 @@ struct Task {
   u64 count;          ///< Scalars.
   u64 into;           ///< Address of a Finding.
   u32 kind, width;
-  u32 stride;     ///< Bytes from one scalar to the next.
+  u32 stride;                 ///< Bytes from one scalar to the next.
   u32 denormals, zero_signs;  ///< FloatTolerance's.
   double ulps, relative, absolute, envelope, typical;
   Veil veil;  ///< Of `expected`.
@@ -81,10 +81,7 @@ KL_BOTH double half_to_double(u32 half) {
   u32 exponent = (half >> 10) & 31, mantissa = half & 1023;
   u64 sign = static_cast<u64>(half >> 15) << 63;
   if (exponent == 31) return from_bits(sign | 0x7ff0000000000000ull | (static_cast<u64>(mantissa) << 42));
-  if (exponent == 0) {
-    double magnitude = static_cast<double>(mantissa) * 0x1p-24;
-    return sign ? -magnitude : magnitude;
-  }
+  if (exponent == 0) return (sign ? -0x1p-24 : 0x1p-24) * static_cast<double>(mantissa);
   return from_bits(sign | (static_cast<u64>(exponent + 1023 - 15) << 52) | (static_cast<u64>(mantissa) << 42));
 }
 
@@ -201,8 +198,7 @@ struct Difference {
 /// `allowed`: allowed_by() for the neighbourhood.
 KL_BOTH Difference compare(const Task& task, u64 want_bits, u64 have_bits, double allowed) {
   Difference difference;
-  if (want_bits == have_bits) return difference;
-  difference.changed = true;
+  if (!(difference.changed = want_bits != have_bits)) return difference;
   u32 width = task.width;
   if (task.kind < kHalf) {
     difference.mismatch = true;
@@ -228,8 +224,7 @@ KL_BOTH Difference compare(const Task& task, u64 want_bits, u64 have_bits, doubl
   difference.mismatch = !(difference.distance <= task.ulps || difference.absolute <= task.absolute ||
                           difference.absolute <= allowed || difference.absolute <= task.relative * magnitude(want));
   difference.denormal = is_denormal(task.kind, want_bits) || is_denormal(task.kind, have_bits);
-  difference.mismatch |= difference.denormal && !task.denormals;
-  difference.mismatch |= want == 0 && have == 0 && task.zero_signs;
+  difference.mismatch |= (difference.denormal && !task.denormals) || (want == 0 && have == 0 && task.zero_signs);
   return difference;
 }
 

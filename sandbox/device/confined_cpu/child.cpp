@@ -78,8 +78,7 @@ class Child {
       if (known == inherited_.images.end()) return environment_error("an image that this process does not know");
       if (sealed_) return environment_error("an image that came after another one's code had run");
       KERNELIFT_ASSIGN(image, cpu::LoadedImage::load(known->second.bytes, "image" + std::to_string(number)));
-      for (auto& room : rooms(image->image()))
-        std::memset(room.data(), std::to_integer<int>(kCanary), room.size());
+      for (auto& room : rooms(image->image())) std::memset(room.data(), std::to_integer<int>(kCanary), room.size());
     }
     return image.get();
   }

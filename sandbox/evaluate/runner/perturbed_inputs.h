@@ -66,7 +66,7 @@ class PerturbedInputs {
   std::vector<Case> cases_;
   std::vector<DeviceMemory> memory_;
   std::vector<size_t> memory_before_;  ///< Per mixture: the size of memory_ before it was made.
-  size_t recorded_ = 0;  ///< Number of ReplayMemory's entries that were recorded.
+  size_t recorded_ = 0;                ///< Number of ReplayMemory's entries that were recorded.
   bool prepared_ = false;
 };
 

@@ -176,7 +176,7 @@ bool Verification::verify(const LoadedCode& code, MemoryEntry entry, Stage stage
   auto& regions = bench_.memory->instances()[entry.memory].regions;
   bool written = judged.bad_buffer < regions.size() ? regions[judged.bad_buffer].output() : buffer.changed;
   verdict.detail = buffer.detail.substr(0, buffer.detail.find(';')) +
-                   (buffer.tolerance == "exact"        ? ""
+                   (buffer.tolerance == "exact"   ? ""
                     : judged.first->distance == 0 ? " in the sign of a zero"
                                                   : " by more than " + buffer.tolerance) +
                    (written ? "" : "; the original does not write this buffer");

@@ -92,7 +92,8 @@ TEST_F(CheatingTest, AWriteBesideAModuleVariableIsFoundThere) {
                              Write{"own - 3", "12 bytes before the start of its variable own"},
                              Write{"own + 4", "0 bytes after the end of its variable own"}}) {
     Candidate beside = candidate(std::string("  if (i < n) out[i] = in[i] * factor + bias;\n  if (i == 0) { own[1] = 1;"
-                                             " *((volatile float*)(") + place + ")) = 3; }\n");
+                                             " *((volatile float*)(") +
+                                 place + ")) = 3; }\n");
     beside.source = "__device__ float own[4];\n" + beside.source;
     const Verdict verdict = std::get<Verdict>(evaluator_->submit(beside).get());
     EXPECT_EQ(verdict.outcome, Outcome::WroteOutside) << place << ": " << verdict.text();

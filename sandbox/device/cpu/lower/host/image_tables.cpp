@@ -41,10 +41,9 @@ class Tables {
   }
   Constant* variable(const Variable& variable) {
     const uint64_t size = module_.getDataLayout().getTypeAllocSize(variable.global->getValueType()).getFixedValue();
-    return record(
-        {text(variable.name), address_of(variable), wide(size - 2 * variable.room),
-         word((variable.constant ? KL_VARIABLE_CONSTANT : 0) | (variable.managed ? KL_VARIABLE_MANAGED : 0)),
-         word(variable.room)});
+    return record({text(variable.name), address_of(variable), wide(size - 2 * variable.room),
+                   word((variable.constant ? KL_VARIABLE_CONSTANT : 0) | (variable.managed ? KL_VARIABLE_MANAGED : 0)),
+                   word(variable.room)});
   }
 
  private:
