@@ -89,6 +89,7 @@ class Judge {
     options.launch_limit = 2s, options.compile_limit = settings_.quick ? 3s : 6s;
     options.compile_workers = 1, options.few_candidates = true;
     if (settings_.quick) options.most_rounds = 8;
+    options.allow_weak_jail = settings_.allow_weak_jail;
     KERNELIFT_ASSIGN(evaluator_, make_evaluator(mep, folder, options));
     kernel_ = kernel;
     return done();
@@ -132,6 +133,7 @@ Status JudgingProcess::start() {
                                     "--meps",
                                     settings_.meps.string()};
   if (settings_.quick) words.push_back("--quick");
+  if (settings_.allow_weak_jail) words.push_back("--allow-weak-jail");
   // A driver keeps what it compiled in the home folder, in which nothing may change.
   const std::map<std::string, std::string> own = {
       {"HOME", home_.string()},

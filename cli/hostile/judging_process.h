@@ -16,7 +16,8 @@ namespace kernelift::cli {
 struct JudgeSettings {
   std::filesystem::path meps;  ///< One folder per kernel.
   std::string device = "cpu";
-  bool quick = false;  ///< Few samples.
+  bool quick = false;            ///< Few samples.
+  bool allow_weak_jail = false;  ///< EvaluatorOptions::allow_weak_jail.
 };
 
 /// What became of a candidate.

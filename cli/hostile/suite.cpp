@@ -95,8 +95,8 @@ class Suite {
       : options_(options),
         folder_(std::move(folder)),
         canaries_(canaries),
-        process_({folder_ / "meps", options.device, options.quick}, canaries_.home(), canaries_.work(),
-                 canaries_.key()) {}
+        process_({folder_ / "meps", options.device, options.quick, options.allow_weak_jail}, canaries_.home(),
+                 canaries_.work(), canaries_.key()) {}
 
   Result<SuiteReport> run() {
     const auto begin = Clock::now();

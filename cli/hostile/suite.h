@@ -16,7 +16,8 @@ struct SuiteOptions {
   std::string device = "cpu";     ///< cpu | cuda[:N]
   std::vector<std::string> only;  ///< Kinds or names; "honest" is a kind. Empty: all.
   bool quick = false;
-  size_t part = 1, parts = 1;  ///< Of the candidates: every `parts`th, from the `part`th.
+  bool allow_weak_jail = false;  ///< EvaluatorOptions::allow_weak_jail.
+  size_t part = 1, parts = 1;    ///< Of the candidates: every `parts`th, from the `part`th.
   /// Is told of each candidate when it is judged: its number, of how many.
   std::function<void(const std::string& line, size_t number, size_t count)> progress = {};
 };

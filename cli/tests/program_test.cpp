@@ -102,6 +102,7 @@ TEST(Jail, ThatIsWeakRunsNoCandidateUnlessTheUserAllowsIt) {
   for (auto& words : std::initializer_list<std::vector<std::string>>{
            {"evaluate", mep, "same.cu", "--device", "cpu"},
            {"tune", mep, "--evals", "1", "--device", "cpu"},
+           {"selftest", "--hostile", "--only", "map-slower", "--device", "cpu"},
            {"optimize", "--build", "true", "--run", "true", "--device", "cpu"}})
     EXPECT_THAT(run_without(sandbox::lose_landlock, words, folder.path()),
                 AllOf(HasSubstr("this machine cannot confine code that is not yours. files: "),
@@ -110,6 +111,10 @@ TEST(Jail, ThatIsWeakRunsNoCandidateUnlessTheUserAllowsIt) {
   EXPECT_THAT(run_without(sandbox::lose_landlock, {"evaluate", mep, "same.cu", "--device", "cpu", "--allow-weak-jail"},
                           folder.path()),
               AllOf(HasSubstr("same.cu: correct, "), HasSubstr("exit 0")));
+  EXPECT_THAT(run_without(sandbox::lose_landlock,
+                          {"selftest", "--hostile", "--only", "map-slower", "--device", "cpu", "--allow-weak-jail"},
+                          folder.path()),
+              AllOf(HasSubstr("1 candidates on cpu"), HasSubstr("exit 0")));
   EXPECT_THAT(run_without(sandbox::lose_namespaces, {"evaluate", mep, "same.cu", "--device", "cpu"}, folder.path()),
               AllOf(HasSubstr("same.cu: correct, "), HasSubstr("exit 0")));
 }

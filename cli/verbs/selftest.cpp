@@ -8,7 +8,7 @@ namespace kernelift::cli {
 namespace {
 
 struct Options {
-  bool hostile = false, quick = false;
+  bool hostile = false, quick = false, allow_weak_jail = false;
   std::vector<std::string> only;
   std::string files, meps, part = "1/1";
   int judge = -1;
@@ -18,10 +18,12 @@ Result<Exit> selftest(const Context& context, const Options& options) {
   if (!options.hostile) return usage_error("say what to test: kernelift selftest --hostile");
   std::string device = context.device;
   if (device == "auto") device = record::has_nvidia_driver() ? "cuda" : "cpu";
-  if (options.judge >= 0) return judge_for(options.judge, {options.meps, device, options.quick});
+  if (options.judge >= 0)
+    return judge_for(options.judge, {options.meps, device, options.quick, options.allow_weak_jail});
   SuiteOptions suite;
   suite.files = options.files.empty() ? hostile_folder() : std::filesystem::path(options.files);
   suite.device = device, suite.only = options.only, suite.quick = options.quick;
+  suite.allow_weak_jail = options.allow_weak_jail;
   if (std::sscanf(options.part.c_str(), "%zu/%zu", &suite.part, &suite.parts) != 2 || suite.part < 1 ||
       suite.part > suite.parts)
     return usage_error("--part is I/N, such as 1/2, not '" + options.part + "'");
@@ -44,6 +46,7 @@ Action setup(CLI::App& app) {
   app.add_flag("--quick", options->quick, "Fewer samples: three minutes, and gains are told less surely");
   app.add_option("--part", options->part, "Every Nth candidate only, from the Ith: I/N");
   app.add_option("--files", options->files, "Folder of the suite's files (default: those that came with Kernelift)");
+  add_allow_weak_jail(app, options->allow_weak_jail);
   app.add_option("--judge", options->judge)->group("");  // The process that this verb starts for itself.
   app.add_option("--meps", options->meps)->group("");
   return [options](const Context& context) { return selftest(context, *options); };

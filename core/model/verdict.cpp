@@ -190,8 +190,7 @@ std::string Verdict::text() const {
     text += ": " + buffer + line + " expected " + expected + ", got " + got;
   }
   if (!detail.empty()) text += ": " + detail;
-  return shown_line(
-      text);  // Asserts, printf and diagnostics are the candidate's own words; `detail` keeps them as they came.
+  return shown_line(text);  // A compiler's message has several lines.
 }
 
 std::string OtherSizes::text() const {
@@ -318,6 +317,19 @@ Result<Verdict> verdict_from_json(const Json& from, const std::string& where) {
   });
   if (read.ok() && !status.ok()) return std::move(status).error().in(where);
   return read;
+}
+
+Evaluation with_bounded_texts(Evaluation evaluation) {
+  auto bound = [](std::string& text) { text = shown_lines(text, kLongestLine, kLongestVerdictText); };
+  if (auto* verdict = std::get_if<Verdict>(&evaluation)) {
+    for (auto* text :
+         {&verdict->detail, &verdict->instance, &verdict->buffer, &verdict->expected, &verdict->got, &verdict->device})
+      bound(*text);
+    for (auto& timing : verdict->timings) bound(timing.instance);
+  } else {
+    bound(std::get<NotJudged>(evaluation).why);
+  }
+  return evaluation;
 }
 
 Json to_json(const Evaluation& evaluation) {

@@ -95,7 +95,7 @@ struct OtherSizes {
 struct Verdict {
   Outcome outcome = Outcome::Ok;
   Stage stage = Stage::Admit;
-  std::string detail;    ///< One line: the rule, the diagnostic, the pass, the resource with its limit, the signal.
+  std::string detail;    ///< The rule, the compiler's message, the pass, the resource with its limit, the signal.
   std::string instance;  ///< Set when one instance is to blame.
   /// For Wrong: which buffer, element, and the two values as text, and their distance in ULP or relative error.
   std::string buffer, expected, got;
@@ -134,6 +134,13 @@ struct NotJudged {
 };
 /// What came of evaluating a candidate. Only a Verdict is stored with the candidate and learned from.
 using Evaluation = std::variant<Verdict, NotJudged>;
+
+/// Bytes of a verdict's text that are kept, but for the words that say how many were left out.
+inline constexpr size_t kLongestVerdictText = 8 << 10;
+/// The same evaluation with texts that may be stored, shown and sent to a model. Candidates, compilers and recipes
+/// choose parts of them. Line breaks stay; control and invisible characters become visible, as in shown_lines(); what
+/// is beyond kLongestVerdictText is left out. What leaves an evaluator has passed through here.
+Evaluation with_bounded_texts(Evaluation evaluation);
 
 const char* name(Outcome);  ///< "ok", "compile_failed", … as in the run database.
 const char* name(Stage);

@@ -254,5 +254,26 @@ TEST(Evaluation, SurvivesJsonWithOrWithoutAVerdict) {
   EXPECT_FALSE(evaluation_from_json(Json::object(), "e").ok());
 }
 
+TEST(Verdict, KeepsTextsOfOthersBoundedAndWithoutControlCharacters) {
+  Verdict hostile;
+  for (auto* text : {&hostile.detail, &hostile.instance, &hostile.buffer, &hostile.expected, &hostile.got})
+    *text = "error: \x1b[2J" + std::string(1 << 20, 'x') + "\nsecond line\r";
+  hostile.timings.emplace_back().instance = "1\x07";
+  const auto verdict = std::get<Verdict>(with_bounded_texts(hostile));
+  for (auto* text : {&verdict.detail, &verdict.instance, &verdict.buffer, &verdict.expected, &verdict.got}) {
+    EXPECT_TRUE(text->starts_with("error: \\x1b[2Jxx")) << text->substr(0, 40);
+    EXPECT_NE(text->find("\nsecond line"), text->npos) << "a compiler's message keeps its lines";
+    EXPECT_LT(text->size(), kLongestVerdictText + 100);
+    EXPECT_EQ(text->find('\r'), text->npos);
+  }
+  EXPECT_EQ(verdict.timings[0].instance, "1\\x07");
+  hostile.detail.clear();
+  for (int i = 0; i < 100'000; ++i) hostile.detail += "a line\n";
+  EXPECT_LT(std::get<Verdict>(with_bounded_texts(hostile)).detail.size(), kLongestVerdictText + 100);
+  const auto none = std::get<NotJudged>(with_bounded_texts(NotJudged{"lost\x1b" + std::string(1 << 20, 'x')}));
+  EXPECT_TRUE(none.why.starts_with("lost\\x1bxx"));
+  EXPECT_LT(none.why.size(), kLongestVerdictText + 100);
+}
+
 }  // namespace
 }  // namespace kernelift

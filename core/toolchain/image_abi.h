@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 #define KL_IMAGE_MAGIC 0x314547414d494c4bull /* "KLIMAGE1" */
-#define KL_IMAGE_VERSION 3
+#define KL_IMAGE_VERSION 4
 
 /// How a kernel's threads are executed.
 enum kl_mode {
@@ -62,6 +62,7 @@ typedef struct kl_variable {
   void* address;
   uint64_t size;
   uint32_t flags;  ///< KL_VARIABLE_CONSTANT, KL_VARIABLE_MANAGED
+  uint32_t room;   ///< Bytes directly before and behind it that belong to it alone; 0: others may lie there.
 } kl_variable;
 enum { KL_VARIABLE_CONSTANT = 1, KL_VARIABLE_MANAGED = 2 };
 

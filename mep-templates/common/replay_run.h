@@ -73,14 +73,37 @@ class Replay {
   /// Compares everything the kernel could reach with what the application saw after its launch. Where that fails the
   /// kernel is run again on the same memory: floating-point buffers are judged once more by how far apart its runs come
   /// out, and what no two runs agree in is said to be so.
-  bool verify() {
+  bool verify() { return judge(true); }
+  /// The same without a word.
+  bool is_right() { return judge(false); }
+
+  /// The expected results of a region, each in the place of another one; elsewhere what was there before the launch.
+  /// Empty if there are none, or they may be addresses.
+  Bytes misplaced_results(int region) {
+    const Region& of = instance_.regions[region];
+    const Shape& shape = of.shape;
+    bool typed = shape.lane_count > 0 || (shape.element != kBytes && shape.element != kPointer);
+    for (int l = 0; l < shape.lane_count; ++l) typed &= shape.lanes[l].element != kPointer;
+    u64 width = shape.lane_count > 0 ? shape.stride : element_size(shape.element);
+    if (!Memory::changes(of) || !of.after.file || !typed || of.pointer_stride || of.size % width != 0) return Bytes();
+    Bytes made = before_[region], expected = load(options_.folder, of.after, of.size);
+    std::vector<u64> changed;
+    for (u64 at = 0; at < made.size(); at += width)
+      if (std::memcmp(&made[at], &expected[at], width) != 0) changed.push_back(at);
+    for (size_t i = 0; i < changed.size(); ++i)
+      std::memcpy(&made[changed[i]], &expected[changed[(i + changed.size() / 2 + 1) % changed.size()]], width);
+    return made == expected ? Bytes() : made;
+  }
+
+ private:
+  bool judge(bool aloud) {
     bool good = true;
     std::vector<Seen> seen = look();
     std::vector<Repeats> repeats;
     for (size_t i = 0; i < seen.size(); ++i) {
       const Seen& one = seen[i];
       Bytes expected = load(options_.folder, *one.after, one.got.size());
-      note_changes(load(options_.folder, *one.before, one.got.size()), expected, one.got);
+      if (aloud) note_changes(load(options_.folder, *one.before, one.got.size()), expected, one.got);
       Allowance allowed;
       allowed.given = options_.tolerance;
       Difference difference = compare(expected, one.got, *one.shape, allowed);
@@ -89,6 +112,8 @@ class Replay {
         allowed.spread = repeats[i].needed;
         difference = compare(expected, one.got, *one.shape, allowed);
       }
+      good &= difference.count == 0;
+      if (!aloud) continue;
       report(one.name, *one.shape, difference, allowed.spread);
       if (difference.count > 0 && repeats[i].differing > 0)
         std::printf(
@@ -96,13 +121,11 @@ class Replay {
             "memory (threads\n"
             "        race for an order, or it reads what nothing wrote). There is no one answer to hold it to.\n",
             repeats[i].differing);
-      good &= difference.count == 0;
     }
-    if (seen.empty()) std::printf("  ----  nothing to compare with: the expected results are not known\n");
+    if (aloud && seen.empty()) std::printf("  ----  nothing to compare with: the expected results are not known\n");
     return good;
   }
 
- private:
   /// A buffer as it is now, addresses as they were in the application, and what is known of it.
   struct Seen {
     const char* name;

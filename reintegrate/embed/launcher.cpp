@@ -14,6 +14,7 @@ namespace kernelift::reintegrate {
 namespace {
 
 constexpr size_t kLiteralBytes = 8000;  ///< Bytes of one string literal; some compilers accept no more than 16 KiB.
+constexpr std::string_view kLiteralEnd = ")ptx\"";
 constexpr size_t kCommentColumns = 118;
 
 const char* const kHead =
@@ -364,7 +365,7 @@ std::string literal(const std::string& ptx) {
     size_t end = std::min(at + kLiteralBytes, ptx.size());
     if (end < ptx.size())
       if (size_t newline = ptx.rfind('\n', end - 1); newline != ptx.npos && newline >= at) end = newline + 1;
-    out += "R\"ptx(" + ptx.substr(at, end - at) + ")ptx\"\n";
+    out += "R\"ptx(" + ptx.substr(at, end - at) + std::string(kLiteralEnd) + "\n";
     at = end;
   }
   return out + "      ;\n  return text;\n}\n";
@@ -477,6 +478,8 @@ Result<std::string> launcher_text(const Mep& mep, const Candidate& candidate, co
     story += comment(
         "Launches that a CUDA graph captures run the original, because a graph may be given other arguments later.");
   for (auto& what : guard.unguarded) story += comment("Not part of that condition: " + what + ".");
+  if (code.ptx.find(kLiteralEnd) != code.ptx.npos)
+    return refused("its PTX has what would end the string that holds it");
   story += comment("Measured on " + code.measured_on + ". Hash of the PTX: " + hash_text(code.ptx).hex() + ".");
 
   std::string types, macros, text = std::string(kHead);

@@ -124,6 +124,20 @@ TEST_F(ApplyTest, CommitsOnANewBranchAndNamesTheWayBack) {
   EXPECT_EQ(shell(detached.way_back() + " -q && git rev-parse HEAD main | uniq | wc -l"), "1\n");
 }
 
+TEST_F(ApplyTest, KeepsTextFromOutsideInOneLineOfTheCommitsMessage) {
+  make_git();
+  faster();
+  request.candidate.steps = {
+      Step::described("faster\n\nSigned-off-by: Someone <else>\n# \x1b[2J\u202e" + std::string(100'000, 'x'))};
+  ASSERT_TRUE(must_apply().kept());
+  const std::string message = shell("git log -1 --format=%B");
+  EXPECT_TRUE(message.starts_with("Tune sleepy\n\nfaster  Signed-off-by: Someone <else> # \\x1b[2J\\u202exx"))
+      << message;
+  EXPECT_LT(message.size(), 4096u);
+  EXPECT_EQ(std::ranges::count(message.substr(0, message.find("\n\n", 20)), '\n'), 2) << "the note is one line";
+  EXPECT_EQ(shell("git log -1 '--format=%(trailers)'"), "\n");
+}
+
 TEST_F(ApplyTest, LeavesOtherDirtyFilesAsTheyAre) {
   make_git();
   shell("echo '# staged' >> build.sh && git add build.sh && echo '// mine' >> src/config.h");

@@ -59,8 +59,13 @@ class Directives : public clang::PPCallbacks {
   Directives(Recorder recorder, std::vector<const clang::IdentifierInfo*>& macros)
       : recorder_(recorder), macros_(macros) {}
 
-  void MacroDefined(const clang::Token& name, const clang::MacroDirective*) override {
-    if (recorder_.in_source(name.getLocation())) macros_.push_back(name.getIdentifierInfo());
+  void MacroDefined(const clang::Token& name, const clang::MacroDirective* directive) override {
+    if (!recorder_.in_source(name.getLocation())) return;
+    macros_.push_back(name.getIdentifierInfo());
+    // The headers' own macro: host code behind the kernel may use it.
+    for (auto* before = directive->getPrevious(); before; before = before->getPrevious())
+      if (!recorder_.in_source(before->getLocation()))
+        return recorder_.add("macro", name.getIdentifierInfo()->getName().str(), name.getLocation());
   }
   void PragmaDirective(SourceLocation at, clang::PragmaIntroducerKind) override {
     if (!recorder_.in_source(at) || recorder_.is_spelled_in_source(at)) return;

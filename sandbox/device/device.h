@@ -53,9 +53,14 @@ struct DeviceKernel {
   std::function<int(uint32_t threads, uint32_t shared)> resident_blocks;
 };
 
+/// What memory that no launch may write is filled with.
+inline constexpr std::byte kCanary{0xc9};
+
 struct DeviceVariable {
   std::string name;
   uint64_t address = 0, size = 0;
+  /// Bytes directly before and behind it that hold kCanary until a launch writes there; 0: other things may lie there.
+  uint64_t room = 0;
 };
 
 /// A loaded image; it is unloaded when its last copy is destroyed.

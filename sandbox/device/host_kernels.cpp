@@ -55,6 +55,7 @@ void compare_all(const Task& task) {
         found.largest_ulps = std::max(found.largest_ulps, bits_of(difference.distance));
         found.largest_absolute = std::max(found.largest_absolute, bits_of(difference.absolute));
       }
+      found.changed += difference.changed;
       if (!difference.mismatch) continue;
       ++found.mismatches, found.first = std::min(found.first, i);
       found.worst = std::max(found.worst, worst_key(difference.distance, i / each));
@@ -72,6 +73,7 @@ void spread_all(const Task& task) {
     for (u64 i = begin; i < end; ++i) {
       Difference moved = compare(task, expected_at(task, i), got_at(task, i), 0);
       largest = std::max(largest, beyond_ulps(task, moved)), found.mismatches += moved.denormal;
+      found.changed += moved.changed;
     }
     if (largest == 0) continue;
     Scale scale = scale_of_neighbourhood(task, begin, end);

@@ -71,12 +71,12 @@ EvaluationJob EvaluationQueue::compile(const Candidate& candidate) const {
 }
 
 Evaluation EvaluationQueue::finished(const EvaluationJob& job, Evaluation evaluation) const {
-  auto* verdict = std::get_if<Verdict>(&evaluation);
-  if (!verdict) return evaluation;
-  verdict->compile_seconds = job.compiled.seconds() + job.rebuilt.seconds();
-  verdict->evaluate_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - job.begun).count();
-  hooks_.label(job, *verdict);
-  return evaluation;
+  if (auto* verdict = std::get_if<Verdict>(&evaluation)) {
+    verdict->compile_seconds = job.compiled.seconds() + job.rebuilt.seconds();
+    verdict->evaluate_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - job.begun).count();
+    hooks_.label(job, *verdict);
+  }
+  return with_bounded_texts(std::move(evaluation));
 }
 
 void EvaluationQueue::finish(Waiting& job, Evaluation evaluation) {

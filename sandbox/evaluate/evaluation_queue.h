@@ -62,6 +62,7 @@ class EvaluationQueue {
   /// For finalists, outside the queue and in the caller's thread: compiles, and later labels, like submitted
   /// candidates.
   EvaluationJob compile(const Candidate& candidate) const;
+  /// Every evaluation leaves the evaluator through here: labelled, and with bounded texts.
   Evaluation finished(const EvaluationJob& job, Evaluation evaluation) const;
 
  private:

@@ -68,6 +68,7 @@ judging::Task task_of(const ElementType& type, const FloatTolerance& tolerance) 
   task.kind = static_cast<judging::u32>(type.kind), task.width = task.stride = type.width;
   task.ulps = tolerance.ulps, task.relative = tolerance.relative, task.absolute = tolerance.absolute;
   task.envelope = tolerance.envelope, task.typical = tolerance.typical, task.denormals = tolerance.denormals;
+  task.zero_signs = tolerance.zero_signs;
   return task;
 }
 

@@ -5,7 +5,10 @@
 // that are clearly nearer to the exact sums are accepted as well (nearer_reference.h).
 //   NaN        equals NaN with any payload, and nothing else
 //   infinity   equals the infinity of the same sign only
-//   -0         equals +0
+//   -0         equals +0, unless the sign is a result: the original's own runs, and all its builds that round
+//   otherwise,
+//              leave the row bit for bit. What only selects, copies or negates does; a sum whose terms are added in
+//              another order may leave a zero of another sign, and where rounding moves anything none counts
 //   denormals  may be integers (float4.w often is one), so they equal only themselves; once rounding was seen to change
 //              one, they are compared as numbers, with distances in their own spacing
 // Works on bytes alone: no device, no clock, no disk.
@@ -31,7 +34,8 @@ struct FloatTolerance {
   double envelope = 0;  ///< As a share of the root mean square of the element's neighbourhood.
   /// Upper limit of the envelope, as a share of the neighbourhood's geometric mean.
   double typical = std::numeric_limits<double>::infinity();
-  bool denormals = false;  ///< Denormals are results of arithmetic, not integers.
+  bool denormals = false;   ///< Denormals are results of arithmetic, not integers.
+  bool zero_signs = false;  ///< -0 differs from +0.
 
   /// The default for a type, before anything is known of the kernel.
   static FloatTolerance standard(const ElementType& type);

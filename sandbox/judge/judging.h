@@ -29,8 +29,8 @@ struct Task {
   u64 count;          ///< Scalars.
   u64 into;           ///< Address of a Finding.
   u32 kind, width;
-  u32 stride;     ///< Bytes from one scalar to the next.
-  u32 denormals;  ///< FloatTolerance::denormals.
+  u32 stride;                 ///< Bytes from one scalar to the next.
+  u32 denormals, zero_signs;  ///< FloatTolerance's.
   double ulps, relative, absolute, envelope, typical;
   Veil veil;  ///< Of `expected`.
 };
@@ -43,6 +43,7 @@ struct Finding {
   u64 largest_ulps;      ///< As double bits.
   u64 largest_absolute;  ///< As double bits.
   u64 address;           ///< Smallest address of a broken canary.
+  u64 changed;           ///< Elements that differ in any bit; NaN and NaN do not.
 };
 
 KL_BOTH double from_bits(u64 bits) {
@@ -80,10 +81,7 @@ KL_BOTH double half_to_double(u32 half) {
   u32 exponent = (half >> 10) & 31, mantissa = half & 1023;
   u64 sign = static_cast<u64>(half >> 15) << 63;
   if (exponent == 31) return from_bits(sign | 0x7ff0000000000000ull | (static_cast<u64>(mantissa) << 42));
-  if (exponent == 0) {
-    double magnitude = static_cast<double>(mantissa) * 0x1p-24;
-    return sign ? -magnitude : magnitude;
-  }
+  if (exponent == 0) return (sign ? -0x1p-24 : 0x1p-24) * static_cast<double>(mantissa);
   return from_bits(sign | (static_cast<u64>(exponent + 1023 - 15) << 52) | (static_cast<u64>(mantissa) << 42));
 }
 
@@ -193,13 +191,14 @@ struct Difference {
   bool mismatch = false;
   bool measured = false;  ///< Two finite floats: distance (in ULP) and absolute are valid.
   bool denormal = false;  ///< One of them is a denormal, perhaps an integer.
+  bool changed = false;   ///< They differ in a bit, and are not both NaN.
   double distance = 0, absolute = 0;
 };
 
 /// `allowed`: allowed_by() for the neighbourhood.
 KL_BOTH Difference compare(const Task& task, u64 want_bits, u64 have_bits, double allowed) {
   Difference difference;
-  if (want_bits == have_bits) return difference;
+  if (!(difference.changed = want_bits != have_bits)) return difference;
   u32 width = task.width;
   if (task.kind < kHalf) {
     difference.mismatch = true;
@@ -213,7 +212,7 @@ KL_BOTH Difference compare(const Task& task, u64 want_bits, u64 have_bits, doubl
     return difference;
   }
   double want = real(task.kind, want_bits), have = real(task.kind, have_bits);
-  if (is_nan(want) && is_nan(have)) return difference;
+  if (is_nan(want) && is_nan(have)) return Difference();
   difference.mismatch = true, difference.distance = from_bits(0x7ff0000000000000ull);
   if (!is_finite(want) || !is_finite(have)) return difference;
   i64 a = ordered(want_bits, width), b = ordered(have_bits, width);
@@ -225,7 +224,7 @@ KL_BOTH Difference compare(const Task& task, u64 want_bits, u64 have_bits, doubl
   difference.mismatch = !(difference.distance <= task.ulps || difference.absolute <= task.absolute ||
                           difference.absolute <= allowed || difference.absolute <= task.relative * magnitude(want));
   difference.denormal = is_denormal(task.kind, want_bits) || is_denormal(task.kind, have_bits);
-  difference.mismatch |= difference.denormal && !task.denormals;
+  difference.mismatch |= (difference.denormal && !task.denormals) || (want == 0 && have == 0 && task.zero_signs);
   return difference;
 }
 

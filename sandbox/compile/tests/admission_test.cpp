@@ -47,6 +47,15 @@ class AdmissionTest : public testing::Test {
 };
 CompilePool* AdmissionTest::pool_ = nullptr;
 
+TEST_F(AdmissionTest, RefusesAMacroThatAHeaderDefinesAlready) {
+  for (const char* name : {"assert(x)", "INT_MAX", "NULL", "offsetof(a, b)"}) {
+    const std::string define = "#define " + std::string(name) + " 1\n";
+    expect_refused("macro", define);
+    expect_refused("macro", "", kKernel + define);
+  }
+  expect_admitted("#define MY_TILE 16\n");
+}
+
 TEST_F(AdmissionTest, AdmitsDeviceCodeOfEveryKind) {
   expect_admitted(
       "struct Pair { float a, b; __device__ float sum() const { return a + b; } };\n"

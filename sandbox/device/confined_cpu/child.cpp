@@ -78,6 +78,7 @@ class Child {
       if (known == inherited_.images.end()) return environment_error("an image that this process does not know");
       if (sealed_) return environment_error("an image that came after another one's code had run");
       KERNELIFT_ASSIGN(image, cpu::LoadedImage::load(known->second.bytes, "image" + std::to_string(number)));
+      for (auto& room : rooms(image->image())) std::memset(room.data(), std::to_integer<int>(kCanary), room.size());
     }
     return image.get();
   }
@@ -97,19 +98,40 @@ class Child {
     }
     writer.number(table.variable_count);
     for (uint32_t i = 0; i < table.variable_count; ++i)
-      writer.text(table.variables[i].name).number(table.variables[i].size);
+      writer.text(table.variables[i].name).number(table.variables[i].size).number(table.variables[i].room);
     return writer.take();
   }
 
-  /// Values of module variables, from their copies in shared memory to the image or back.
+  static std::vector<std::span<std::byte>> rooms(const kl_image& image) {
+    std::vector<std::span<std::byte>> all;
+    for (uint32_t i = 0; i < image.variable_count; ++i) {
+      const kl_variable& variable = image.variables[i];
+      auto* begin = static_cast<std::byte*>(variable.address);
+      all.push_back({begin - variable.room, variable.room}), all.push_back({begin + variable.size, variable.room});
+    }
+    return all;
+  }
+
+  static bool are_canaries(const std::byte* at, uint64_t bytes) {
+    return bytes == 0 || (*at == kCanary && std::memcmp(at, at + 1, bytes - 1) == 0);
+  }
+
+  /// Values of module variables, from their copies in shared memory to the image or back; what is left of their
+  /// canaries, only back.
   void carry_variables(const RunRequest& request, bool into_image) {
-    for (auto& [number, variables] : request.bound) {
+    for (auto& [number, variables] : request.variables) {
       auto image = loaded(number);
       if (!image.ok()) continue;  // A launch from it will say so.
-      for (auto& bound : variables) {
-        if (bound.index >= (*image)->image().variable_count) continue;
-        void *own = (*image)->image().variables[bound.index].address, *copy = reinterpret_cast<void*>(bound.shadow);
-        into_image ? std::memcpy(own, copy, bound.size) : std::memcpy(copy, own, bound.size);
+      for (auto& variable : variables) {
+        if (variable.index >= (*image)->image().variable_count) continue;
+        auto* own = static_cast<std::byte*>((*image)->image().variables[variable.index].address);
+        auto* copy = reinterpret_cast<std::byte*>(variable.shadow);
+        const uint64_t room = variable.room;
+        if (variable.bound && into_image) std::memcpy(own, copy, variable.size);
+        if (variable.bound && !into_image) std::memcpy(copy, own, variable.size);
+        if (into_image) continue;
+        for (auto offset : {-static_cast<int64_t>(room), static_cast<int64_t>(variable.size)})
+          if (!are_canaries(own + offset, room)) std::memcpy(copy + offset, own + offset, room);
       }
     }
   }
@@ -257,10 +279,11 @@ Geometry take_geometry(WireReader& reader) {
 std::string encode(const RunRequest& request) {
   WireWriter writer;
   writer.number(request.reordered).number(request.leave_only).number(static_cast<uint64_t>(request.limit.count()));
-  writer.number(request.bound.size());
-  for (auto& [image, variables] : request.bound) {
+  writer.number(request.variables.size());
+  for (auto& [image, variables] : request.variables) {
     writer.number(image).number(variables.size());
-    for (auto& bound : variables) writer.number(bound.index).number(bound.shadow).number(bound.size);
+    for (auto& one : variables)
+      writer.number(one.index).number(one.shadow).number(one.size).number(one.room).number(one.bound);
   }
   writer.number(request.steps.size());
   for (auto& step : request.steps) {
@@ -281,10 +304,11 @@ std::optional<RunRequest> decode(std::string_view bytes) {
   request.reordered = reader.number(), request.leave_only = reader.number();
   request.limit = std::chrono::milliseconds(reader.number());
   for (uint64_t images = reader.number(); images > 0 && !reader.failed(); --images) {
-    auto& variables = request.bound[reader.number()];
+    auto& variables = request.variables[reader.number()];
     for (uint64_t count = reader.number(); count > 0 && !reader.failed(); --count) {
-      auto& bound = variables.emplace_back();
-      bound.index = reader.number(), bound.shadow = reader.number(), bound.size = reader.number();
+      auto& one = variables.emplace_back();
+      one.index = reader.number(), one.shadow = reader.number(), one.size = reader.number();
+      one.room = reader.number(), one.bound = reader.number();
     }
   }
   uint64_t steps = reader.number();

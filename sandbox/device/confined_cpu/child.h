@@ -35,6 +35,7 @@ struct Image {
   struct Variable {
     std::string name;
     uint64_t size = 0;
+    uint64_t room = 0;            ///< kl_variable::room: canaries, around its copy as well.
     std::byte* shadow = nullptr;  ///< Its copy in shared memory.
     bool bound = false;           ///< A program has set it: children take over and leave behind its value.
   };
@@ -57,10 +58,12 @@ struct RunRequest {
   bool reordered = false;
   bool leave_only = false;  ///< Only leave the variables' values in their copies.
   std::chrono::milliseconds limit{0};
-  struct Bound {
+  struct Variable {
     uint64_t index = 0, shadow = 0, size = 0;  ///< In the image's table; address and bytes of its copy.
+    uint64_t room = 0;
+    bool bound = false;  ///< Its value is carried over. Damaged canaries are in any case.
   };
-  std::map<uint64_t, std::vector<Bound>> bound;  ///< By image: variables whose values are carried over.
+  std::map<uint64_t, std::vector<Variable>> variables;  ///< By image.
 };
 std::string encode(const RunRequest& request);
 std::optional<RunRequest> decode(std::string_view bytes);

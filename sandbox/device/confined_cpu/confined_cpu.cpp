@@ -281,13 +281,19 @@ class ConfinedCpu : public Device {
     uint64_t variables = reader.number();
     for (uint64_t i = 0; i < variables && !reader.failed(); ++i) {
       confined::Image::Variable variable;
-      variable.name = reader.text(), variable.size = reader.number();
+      variable.name = reader.text(), variable.size = reader.number(), variable.room = reader.number();
+      auto whole_lines = [](uint64_t bytes) { return (bytes + 63) / 64 * 64; };
       // A candidate may have lied about its size.
-      if (variable.size > kVariableBytes || variable_bytes_ + (variable.size + 63) / 64 * 64 > kVariableBytes)
+      if (std::max(variable.size, variable.room) > kVariableBytes ||
+          variable_bytes_ + whole_lines(variable.room) + whole_lines(variable.size + variable.room) > kVariableBytes)
         return environment_error("its module variables take more than " + std::to_string(kVariableBytes >> 30) +
                                  " GiB");
-      variable.shadow = variables_ + variable_bytes_, variable_bytes_ += (variable.size + 63) / 64 * 64;
-      into.variables.push_back({variable.name, reinterpret_cast<uint64_t>(variable.shadow), variable.size});
+      variable.shadow = variables_ + variable_bytes_ + whole_lines(variable.room);
+      variable_bytes_ += whole_lines(variable.room) + whole_lines(variable.size + variable.room);
+      std::fill_n(variable.shadow - variable.room, variable.room, kCanary);
+      std::fill_n(variable.shadow + variable.size, variable.room, kCanary);
+      into.variables.push_back(
+          {variable.name, reinterpret_cast<uint64_t>(variable.shadow), variable.size, variable.room});
       images_[number].variables.push_back(std::move(variable));
     }
     if (!reader.ok()) return environment_error("the process that loads it sent nonsense");
@@ -301,7 +307,8 @@ class ConfinedCpu : public Device {
     request.limit = kLoadLimit;
     for (uint64_t i = 0; i < images_[number].variables.size(); ++i) {
       auto& variable = images_[number].variables[i];
-      request.bound[number].push_back({i, reinterpret_cast<uint64_t>(variable.shadow), variable.size});
+      request.variables[number].push_back(
+          {i, reinterpret_cast<uint64_t>(variable.shadow), variable.size, variable.room, true});
     }
     request.leave_only = true;
     std::string answer;
@@ -326,10 +333,11 @@ class ConfinedCpu : public Device {
     for (auto& step : steps) {
       if (step.kind != Step::Kind::Launch || image_of(step.launch->kernel) == 0) continue;
       auto& variables = images_[image_of(step.launch->kernel)].variables;
-      auto [bound, fresh] = request.bound.try_emplace(image_of(step.launch->kernel));
+      auto [wanted, fresh] = request.variables.try_emplace(image_of(step.launch->kernel));
       for (uint64_t i = 0; fresh && i < variables.size(); ++i)
-        if (variables[i].bound)
-          bound->second.push_back({i, reinterpret_cast<uint64_t>(variables[i].shadow), variables[i].size});
+        if (variables[i].bound || variables[i].room > 0)
+          wanted->second.push_back({i, reinterpret_cast<uint64_t>(variables[i].shadow), variables[i].size,
+                                    variables[i].room, variables[i].bound});
     }
     return request;
   }

@@ -37,6 +37,8 @@ struct LowerOptions {
   /// A kernel that reaches something unsupported is left out by name (mode "refused") and the others are made. For
   /// whole applications, which may hold kernels that they launch on other GPUs only. Else it is an Error.
   bool leave_out_refused = false;
+  /// Module variables lie apart, so that a write beside one can be found (kl_variable::room).
+  bool variables_apart = false;
 };
 
 /// Facts about one lowered kernel, for verdict counters and reports.

@@ -32,6 +32,7 @@ FloatTolerance loosened(const FloatTolerance& recorded, const FloatTolerance& pe
   loose.envelope = kFactor * std::max(recorded.envelope, perturbed.envelope);
   loose.typical = kFactor * std::max(recorded.typical, perturbed.typical);
   loose.denormals = recorded.denormals || perturbed.denormals;
+  loose.zero_signs = recorded.zero_signs && perturbed.zero_signs;
   // The original's sums are far from the exact ones there, and a candidate may be nearer to these.
   if (inexact) loose.envelope = std::max(loose.envelope, kInexact), loose.typical = std::max(loose.typical, kInexact);
   return loose;
@@ -189,7 +190,7 @@ void LaunchTrials::after(Steps& steps, const LoadedCode& code, bool of_candidate
   one.trial = now_, one.findings = rows() * used_++;
   for (auto& canary : recorded.canaries)
     steps.check_canary(canary.begin, canary.end - canary.begin, kCanary, one.findings);
-  code.check_scratch(steps, instance_);
+  code.check_canaries(steps, instance_);
 }
 
 void LaunchTrials::finish(Steps& steps, const LoadedCode& candidate) {
@@ -243,7 +244,7 @@ bool LaunchTrials::check(Compared& one, const LoadedCode& candidate, const std::
                          Verdict& verdict) {
   const judging::Finding& canaries = found[one.findings];
   if (canaries.address != judging::kNone) {
-    std::string where = candidate.near_scratch(instance_, canaries.address);
+    std::string where = candidate.near_own_memory(instance_, canaries.address);
     verdict.outcome = Outcome::WroteOutside, verdict.stage = Stage::Time;
     verdict.instance = bench_.mep.instances[instance_].id;
     verdict.detail = (where.empty() ? bench_.memory->neighbourhood(instance_, canaries.address) : where) +
@@ -335,15 +336,22 @@ std::optional<LaunchTrials::Durations> LaunchTrials::time_memory(const LoadedCod
 bool LaunchTrials::right_after_others(const LoadedCode& candidate, size_t instance, Verdict& verdict) {
   if (!candidate.has_own_memory()) return true;
   const int launches = bench_.is_long(instance) ? 2 : 6;
-  for (int i = 0; i < launches; ++i) {
-    const bool right = verification_.verify(candidate, {instance, instance}, Stage::Time, verdict,
-                                            {.before = Verification::Before::Poisoned, .keeps_own = i > 0});
-    if (right) continue;
-    if (i > 0 && verdict.outcome == Outcome::Wrong)
+  // All inputs before the first launch: while the original answers, a device may end the candidate's process, and
+  // memory of its heap with it, to which its variables point.
+  std::vector<MemoryEntry> others;
+  for (int i = 1; i < launches && perturbed_.to_mix(instance); i += 2)
+    if (auto other = perturbed_.make_mixture(instance, random_word() | 1)) others.push_back(*other);
+  bool right = true;
+  for (int i = 0; right && i < launches; ++i) {
+    const auto other = static_cast<size_t>(i / 2);
+    const MemoryEntry entry = i % 2 && other < others.size() ? others[other] : MemoryEntry{instance, instance};
+    right = verification_.verify(candidate, entry, Stage::Time, verdict,
+                                 {.before = Verification::Before::Poisoned, .keeps_own = i > 0});
+    if (!right && i > 0 && verdict.outcome == Outcome::Wrong)
       verdict.detail = "right in its first launch, but wrong in one after others: " + verdict.detail;
-    return false;
   }
-  return true;
+  for (size_t i = 0; i < others.size(); ++i) perturbed_.drop_mixture();
+  return right;
 }
 
 bool LaunchTrials::remembers(const LoadedCode& candidate, size_t instance, Verdict& verdict) {

@@ -41,8 +41,9 @@ class LaunchTrials {
   void finish(Steps& steps, const LoadedCode& candidate);
   /// After the program ran: false if a compared launch of the candidate was wrong, as the verdict says.
   bool judge(const LoadedCode& candidate, Verdict& verdict);
-  /// Whether the candidate is right in launches after others where its own variables and scratch memory keep what those
-  /// left: in the application nobody resets them. False: the verdict says what is wrong.
+  /// Whether the candidate is right in launches after others, on the same and on other inputs, where its own variables
+  /// and scratch memory keep what those left: in the application nothing resets them. False: the verdict says what is
+  /// wrong.
   bool right_after_others(const LoadedCode& candidate, size_t instance, Verdict& verdict);
   /// Whether launches of the candidate take far less where its own variables and scratch memory hold what a launch on
   /// equal inputs left there: then the verdict is Cheated. Some rounds of timing.

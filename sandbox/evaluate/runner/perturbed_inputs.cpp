@@ -12,7 +12,7 @@ constexpr uint64_t kLargestPerturbed = 256 << 20;  ///< Bytes; larger buffers ar
 
 void PerturbedInputs::forget() {
   if (prepared_) bench_.memory->instances().resize(recorded_);
-  cases_.clear(), memory_.clear(), prepared_ = false;
+  cases_.clear(), memory_.clear(), memory_before_.clear(), prepared_ = false;
 }
 
 bool PerturbedInputs::prepare(const std::vector<size_t>& instances) {
@@ -134,7 +134,7 @@ std::optional<ReplayInstance> PerturbedInputs::mixture(size_t instance, uint64_t
 bool PerturbedInputs::bears_mixtures(size_t instance) {
   constexpr uint64_t kTried[] = {0x9e3779b97f4a7c15ull, 0xd1b54a32d192ed03ull, 0x8cb92ba72f3d8dd7ull};
   for (uint64_t mix : kTried) {
-    memory_before_mixture_ = memory_.size();
+    memory_before_.push_back(memory_.size());
     auto made = mixture(instance, mix);
     bool ran = made.has_value();
     if (ran) {
@@ -146,6 +146,8 @@ bool PerturbedInputs::bears_mixtures(size_t instance) {
       DeviceOutcome outcome = steps.run(bench_.settings.launch_limit);
       ran = outcome.ok(), bench_.usable = bench_.usable && outcome.usable();
       drop_mixture();
+    } else {
+      forget_mixture();
     }
     if (!ran) return false;
   }
@@ -153,18 +155,21 @@ bool PerturbedInputs::bears_mixtures(size_t instance) {
 }
 
 std::optional<MemoryEntry> PerturbedInputs::make_mixture(size_t instance, uint64_t mix) {
-  memory_before_mixture_ = memory_.size();
+  memory_before_.push_back(memory_.size());
   auto made = mixture(instance, mix);
   auto entry = made ? add_entry(std::move(*made), instance) : std::nullopt;
-  if (!entry) memory_.resize(memory_before_mixture_), bench_.memory->launched(instance, true);
+  if (!entry) forget_mixture();
   return entry;
 }
 
 void PerturbedInputs::drop_mixture() {
   bench_.memory->instances().pop_back();
-  memory_.resize(memory_before_mixture_);
-  bench_.memory->launched(0,
-                          true);  // Its inputs' addresses may be another's soon.
+  forget_mixture();
+}
+
+void PerturbedInputs::forget_mixture() {
+  memory_.resize(memory_before_.back()), memory_before_.pop_back();
+  bench_.memory->launched(0, true);  // Its inputs' addresses may be another's soon.
 }
 
 Status PerturbedInputs::keep_variables(MemoryEntry entry) {

@@ -35,7 +35,8 @@ class PerturbedInputs {
   static uint64_t seed_of(uint64_t mix, size_t region) { return mix + region * 0x2545f4914f6cdd1dull; }
   /// Whether a mixture has the perturbed values of module variables.
   static bool mixes_variables(uint64_t mix) { return mix >> 32 & 1; }
-  /// Makes a mixture an entry of memory, with the original's answer and tolerances of its own, until drop_mixture().
+  /// Makes a mixture an entry of memory, with the original's answer and tolerances of its own, until drop_mixture(),
+  /// which drops the one that was made last.
   /// nullopt: the original does not repeat its answer, or there is no memory for it. EXPECTS: to_mix().
   std::optional<MemoryEntry> make_mixture(size_t instance, uint64_t mix);
   void drop_mixture();
@@ -52,6 +53,8 @@ class PerturbedInputs {
   std::optional<MemoryEntry> add_entry(ReplayInstance made, size_t instance);
   /// Inputs of a mixture, in memory that is added to memory_.
   std::optional<ReplayInstance> mixture(size_t instance, uint64_t mix);
+  /// Frees the memory of the mixture that was made last.
+  void forget_mixture();
   /// Whether the original runs on some mixtures.
   bool bears_mixtures(size_t instance);
   /// Makes the values that the original left in module variables the entry's answers.
@@ -62,8 +65,8 @@ class PerturbedInputs {
   Tolerances& tolerances_;
   std::vector<Case> cases_;
   std::vector<DeviceMemory> memory_;
-  size_t memory_before_mixture_ = 0;
-  size_t recorded_ = 0;  ///< Number of ReplayMemory's entries that were recorded.
+  std::vector<size_t> memory_before_;  ///< Per mixture: the size of memory_ before it was made.
+  size_t recorded_ = 0;                ///< Number of ReplayMemory's entries that were recorded.
   bool prepared_ = false;
 };
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstdio>
+#include <numeric>
+#include <random>
 #include <thread>
 
 #include "core/model/evaluator.h"
@@ -262,8 +264,15 @@ bool Racing::time_all(const LoadedCode& candidate, const std::vector<TimedInstan
   rules.smallest_gain = std::max(kSmallestGain, kNearBest * inquiry.rival);
   double whole = 0, lost = 0;
   for (auto& timed : instances) whole += timed.weight;
+  // A search begins with the heaviest, which may settle it.
+  std::vector<size_t> order(instances.size());
+  std::iota(order.begin(), order.end(), size_t(0));
+  std::random_device source;
+  if (inquiry.confirm) std::ranges::shuffle(order, source);
+  std::vector<std::optional<Timing>> timings(instances.size());
   for (size_t at = 0; at < instances.size(); ++at) {
-    size_t i = instances[at].instance;
+    const TimedInstance& timed = instances[order[at]];
+    size_t i = timed.instance;
     std::optional<Deadline> until;
     if (inquiry.confirm) {
       // A finalist's figures are reported: it is measured to the end, not until the winner is known.
@@ -280,14 +289,16 @@ bool Racing::time_all(const LoadedCode& candidate, const std::vector<TimedInstan
     }
     Race race{rules};
     if (!this->race(candidate, i, race, until, verdict)) return false;
-    verdict.timings.push_back(timing_of(bench_.mep.instances[i], instances[at].weight, race, bench_.settings.cold));
+    timings[order[at]] = timing_of(bench_.mep.instances[i], timed.weight, race, bench_.settings.cold);
     suspect_below_floor(race, i, verdict);
     // Far slower on this instance, or not faster on instances that make up half of the weight: the other instances
     // would only show by how much it loses.
     if (inquiry.confirm || race.stopped() != Race::Stop::CannotWin) continue;
-    lost += instances[at].weight;
+    lost += timed.weight;
     if (race.speedup().value < rules.hopeless || 2 * lost >= whole) break;
   }
+  for (auto& timing : timings)
+    if (timing) verdict.timings.push_back(std::move(*timing));
   return true;
 }
 

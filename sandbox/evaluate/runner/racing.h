@@ -33,9 +33,9 @@ class Racing {
                bool judged = false);
   /// To be called at the beginning of each inquiry.
   void begin() { throttled_ = 0, retakes_ = kRetakes; }
-  /// Times the instances one after the other. False: the verdict says why that failed. `races_after`, `checks_after`:
-  /// numbers of races, and of passes of verification over all instances (`check_seconds` each), that have to follow
-  /// before the deadline.
+  /// Times the instances one after the other, those of a finalist in an order that is drawn. False: the verdict says
+  /// why that failed. `races_after`, `checks_after`: numbers of races, and of passes of verification over all instances
+  /// (`check_seconds` each), that have to follow before the deadline.
   bool time_all(const LoadedCode& candidate, const std::vector<TimedInstance>& instances, int races_after,
                 int checks_after, double check_seconds, Verdict& verdict);
   /// Pairs of samples for a finalist on an instance whose launch takes `seconds`.

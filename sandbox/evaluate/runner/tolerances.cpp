@@ -65,6 +65,7 @@ Result<std::string> Tolerances::widen_by_run(size_t instance, const std::vector<
         if (finding.mismatches > 0 && unsteady.empty())
           unsteady = does_not_repeat(buffer.name, finding.mismatches, buffer.rows[row].count);
         if (row >= buffer.bounds.tolerances.size() || !buffer.rows[row].type.is_float()) continue;
+        if (finding.changed > 0) buffer.bounds.tolerances[row].zero_signs = false;
         if (judging::from_bits(finding.largest_ulps) > 0)
           moved.push_back({&buffer, static_cast<size_t>(&buffer - buffers->data()), row});
       }
@@ -83,34 +84,52 @@ Result<std::string> Tolerances::widen_by_run(size_t instance, const std::vector<
   return unsteady;
 }
 
-Result<bool> Tolerances::widen_by(const LoadedCode& code, MemoryEntry entry) {
+Result<std::optional<Tolerances::Beside>> Tolerances::run_beside_answers(const LoadedCode& code, MemoryEntry entry) {
   ReplayInstance& memory = bench_.memory->instances()[entry.memory];
   Steps steps(*bench_.kernels);
   bench_.memory->restore(steps, entry.memory, false);
   code.set_up(steps, memory, entry.instance);
   code.launch(steps, entry.instance);
-  std::vector<std::pair<ReplayBuffer*, size_t>> rows;
+  Beside beside;
   // Unchanged regions too: a repeated launch on equal inputs rewrites equal values.
   for (auto& region : memory.regions)
     for (size_t row = 0; row < region.bounds.tolerances.size(); ++row)
-      if (region.rows[row].type.is_float()) rows.push_back({&region, row});
-  steps.clear_findings(rows.size());
-  for (size_t at = 0; at < rows.size(); ++at)
-    steps.spread(rows[at].first->rows[rows[at].second], rows[at].first->answer, rows[at].first->live, at,
-                 rows[at].first->veiled);
+      if (region.rows[row].type.is_float()) beside.rows.push_back({&region, row});
+  steps.clear_findings(beside.rows.size());
+  for (size_t at = 0; at < beside.rows.size(); ++at) {
+    auto [region, row] = beside.rows[at];
+    steps.spread(region->rows[row], region->answer, region->live, at, region->veiled);
+  }
   DeviceOutcome outcome = steps.run(bench_.settings.launch_limit);
   bench_.memory->launched(entry.memory, true);
   if (!outcome.usable()) {
     bench_.usable = false;
     return environment_error("the original, compiled with other rounding, ended with: " + outcome.detail);
   }
-  if (!outcome.ok()) return false;
-  KERNELIFT_ASSIGN(auto found, bench_.kernels->read_findings(rows.size()));
-  for (size_t at = 0; at < rows.size(); ++at) {
-    auto [buffer, row] = rows[at];
-    spread_in(found[at]).grant(buffer->rows[row].type, buffer->bounds.tolerances[row]);
+  if (!outcome.ok()) return std::optional<Beside>();
+  KERNELIFT_ASSIGN(beside.found, bench_.kernels->read_findings(beside.rows.size()));
+  return std::optional(std::move(beside));
+}
+
+Result<bool> Tolerances::widen_by(const LoadedCode& code, MemoryEntry entry) {
+  KERNELIFT_ASSIGN(auto beside, run_beside_answers(code, entry));
+  if (!beside) return false;
+  for (size_t at = 0; at < beside->rows.size(); ++at) {
+    auto [buffer, row] = beside->rows[at];
+    FloatTolerance& tolerance = buffer->bounds.tolerances[row];
+    spread_in(beside->found[at]).grant(buffer->rows[row].type, tolerance);
+    if (beside->found[at].changed > 0) tolerance.zero_signs = false;
   }
   return true;
+}
+
+Status Tolerances::count_zero_signs(size_t instance) {
+  KERNELIFT_ASSIGN(auto beside, run_beside_answers(bench_.baseline, {instance, instance}));
+  for (size_t at = 0; beside && at < beside->rows.size(); ++at) {
+    auto [buffer, row] = beside->rows[at];
+    buffer->bounds.tolerances[row].zero_signs = beside->found[at].changed == 0;
+  }
+  return done();
 }
 
 Status Tolerances::add_envelopes(const std::vector<std::string>& images) {
@@ -118,7 +137,11 @@ Status Tolerances::add_envelopes(const std::vector<std::string>& images) {
   if (bench_.user_tolerance()) return done();
   // All builds share one source: if one ended a process, the others probably would too, and none is tried.
   constexpr const char* kExperiment = "rounding";
-  if (images.empty() || bench_.settings.fatal.contains(kExperiment)) return done();
+  if (bench_.settings.fatal.contains(kExperiment)) return done();
+  for (size_t i = 0; i < bench_.mep.instances.size(); ++i)
+    if (!bench_.is_long(i)) KERNELIFT_TRY(count_zero_signs(i));
+  // All builds are the same code if nothing in it is rounded.
+  if (images.empty()) return done();
   bench_.announce(kExperiment);
   const size_t most = roundings_of_long(bench_.settings.for_candidates);
   for (size_t way = 0; way < images.size(); ++way) {
@@ -135,6 +158,10 @@ Status Tolerances::add_envelopes(const std::vector<std::string>& images) {
     }
     if (ran) bench_.rounded.push_back(std::move(code));
   }
+  // If none ran, nothing is known of what rounding does.
+  for (auto& memory : bench_.memory->instances())
+    for (auto& region : memory.regions)
+      for (auto& tolerance : region.bounds.tolerances) tolerance.zero_signs &= !bench_.rounded.empty();
   bench_.announce("");
   return done();
 }

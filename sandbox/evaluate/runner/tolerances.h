@@ -26,6 +26,18 @@ class Tolerances {
   Status find_exact_sums(MemoryEntry entry);
 
  private:
+  /// A launch of the original or a build of it, compared bit by bit with the answers: rows of floats, and a finding of
+  /// kl_spread for each.
+  struct Beside {
+    std::vector<std::pair<ReplayBuffer*, size_t>> rows;
+    std::vector<judging::Finding> found;
+  };
+  /// nullopt: the code does not run.
+  Result<std::optional<Beside>> run_beside_answers(const LoadedCode& code, MemoryEntry entry);
+  /// Sets FloatTolerance::zero_signs of the rows that the original repeats bit by bit; further runs and builds that
+  /// change a row take it back.
+  Status count_zero_signs(size_t instance);
+
   Workbench& bench_;
 };
 

@@ -30,7 +30,7 @@ Verification::Judged Verification::run(const LoadedCode& code, MemoryEntry entry
   }
   steps.clear_findings(rows);
   size_t at = bench_.memory->compare(steps, entry.memory);
-  code.check_scratch(steps, entry.instance);
+  code.check_canaries(steps, entry.instance);
   for (size_t v = 0; v < instance.variables.size(); ++v) {
     const ReplayBuffer& variable = instance.variables[v];
     for (size_t row = 0; row < variable.rows.size(); ++row, ++at)
@@ -53,7 +53,7 @@ Verification::Judged Verification::run(const LoadedCode& code, MemoryEntry entry
   }
   if (found->front().address != judging::kNone) {
     bench_.memory->launched(entry.memory, true);
-    std::string where = code.near_scratch(entry.instance, found->front().address);
+    std::string where = code.near_own_memory(entry.instance, found->front().address);
     judged.failure =
         RunFailure{Outcome::WroteOutside,
                    where.empty() ? bench_.memory->neighbourhood(entry.memory, found->front().address) : where};
@@ -176,7 +176,9 @@ bool Verification::verify(const LoadedCode& code, MemoryEntry entry, Stage stage
   auto& regions = bench_.memory->instances()[entry.memory].regions;
   bool written = judged.bad_buffer < regions.size() ? regions[judged.bad_buffer].output() : buffer.changed;
   verdict.detail = buffer.detail.substr(0, buffer.detail.find(';')) +
-                   (buffer.tolerance != "exact" ? " by more than " + buffer.tolerance : "") +
+                   (buffer.tolerance == "exact"   ? ""
+                    : judged.first->distance == 0 ? " in the sign of a zero"
+                                                  : " by more than " + buffer.tolerance) +
                    (written ? "" : "; the original does not write this buffer");
   return false;
 }

@@ -64,6 +64,43 @@ TEST_F(CheatingTest, AVariableTakenForAConstantIsNotConfirmed) {
   EXPECT_EQ(verdict.outcome, Outcome::Wrong) << verdict.text();
 }
 
+TEST_F(CheatingTest, WhatIsKeptForOtherInputsIsWrongAfterOtherLaunches) {
+  Candidate keeps = candidate(
+      "  if (i < n) out[i] = in[i] * factor + bias;\n"
+      "  if (i < 64) { if (!known[i]) kept[i] = in[i] * factor + bias, known[i] = 1; out[i] = kept[i]; }\n");
+  keeps.source = "__device__ float kept[64];\n__device__ int known[64];\n" + keeps.source;
+  const Verdict verdict = std::get<Verdict>(evaluator_->confirm(keeps));
+  EXPECT_EQ(verdict.outcome, Outcome::Wrong) << verdict.text();
+  EXPECT_NE(verdict.detail.find("wrong in one after others"), std::string::npos) << verdict.detail;
+}
+
+TEST_F(CheatingTest, WhatKeepsMemoryOfTheHeapFromLaunchToLaunchIsRight) {
+  Candidate keeps = candidate(
+      "  if (i < n) out[i] = in[i] * factor + bias;\n"
+      "  if (i == 0 && !heap) heap = (float*)malloc(4096);\n  if (i == 0 && heap) heap[7] += in[0];\n");
+  keeps.source = "__device__ float* heap;\n" + keeps.source;
+  const Verdict verdict = std::get<Verdict>(evaluator_->confirm(keeps));
+  EXPECT_EQ(verdict.outcome, Outcome::Ok) << verdict.text();
+}
+
+TEST_F(CheatingTest, AWriteBesideAModuleVariableIsFoundThere) {
+  struct Write {
+    const char *place, *said;
+  };
+  for (auto [place, said] : {Write{"&bias + 100", "396 bytes after the end of its variable bias"},
+                             Write{"&bias - 1", "4 bytes before the start of its variable bias"},
+                             Write{"own - 3", "12 bytes before the start of its variable own"},
+                             Write{"own + 4", "0 bytes after the end of its variable own"}}) {
+    Candidate beside = candidate(std::string("  if (i < n) out[i] = in[i] * factor + bias;\n  if (i == 0) { own[1] = 1;"
+                                             " *((volatile float*)(") +
+                                 place + ")) = 3; }\n");
+    beside.source = "__device__ float own[4];\n" + beside.source;
+    const Verdict verdict = std::get<Verdict>(evaluator_->submit(beside).get());
+    EXPECT_EQ(verdict.outcome, Outcome::WroteOutside) << place << ": " << verdict.text();
+    EXPECT_TRUE(verdict.detail.starts_with(said)) << place << ": " << verdict.detail;
+  }
+}
+
 TEST_F(CheatingTest, WorkThatIsSkippedWhereItLooksDoneIsCheating) {
   // Eight blocks of threads with a stretch each: done already, if its first element is neither poison nor as recorded.
   Candidate skips = candidate(

@@ -185,5 +185,49 @@ TEST_F(AtomicSumTest, RefusesDroppedTermsAndAFactorThatIsOff) {
   }
 }
 
+/// out[i] = `value` of x.
+std::string each(const std::string& value) {
+  return "__global__ void each(const float* in, float* out, int n) {\n"
+         "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i >= n) return;\n"
+         "  float x = in[i];\n  out[i] = " +
+         value + ";\n}\n";
+}
+
+/// What becomes of a candidate whose zeros have another sign than those that `value` leaves.
+Outcome with_other_zeros(const std::string& value, float (*host)(float)) {
+  constexpr int kCount = 4096;
+  MepFixture fixture(each(value), "_Z4eachPKfPfi", "each(float const*, float*, int)");
+  std::vector<float> in(kCount), before(kCount, 7.0f), after(kCount);
+  for (int i = 0; i < kCount; ++i) {
+    in[i] = i % 8 == 0 ? 0.0f : i % 8 == 1 ? -0.0f : static_cast<float>(i - 2000) / 300;
+    after[i] = host(in[i]);
+  }
+  MepInstance& instance = fixture.add_instance("a", kCount / 64, 64);
+  fixture.add_buffer(instance, "in", "float", kTestArena, in, in, true);
+  fixture.add_buffer(instance, "out", "float", kTestArena + (uint64_t(64) << 20), before, after);
+  fixture.add_argument(instance, kCount, "n");
+  EvaluatorOptions options;
+  options.few_candidates = true, options.most_rounds = 8;
+  auto evaluator = make_evaluator(fixture.mep, fixture.path(), options);
+  EXPECT_TRUE(evaluator.ok()) << evaluator.error().message;
+  if (!evaluator.ok()) return Outcome::Crashed;
+  Candidate candidate;
+  candidate.tier = "source", candidate.source = each("(" + value + ") == 0 ? -(" + value + ") : (" + value + ")");
+  const Verdict verdict = std::get<Verdict>((*evaluator)->submit(candidate).get());
+  if (verdict.outcome == Outcome::Wrong)
+    EXPECT_NE(verdict.detail.find("differ in the sign of a zero"), std::string::npos) << verdict.detail;
+  candidate.source = each(value) + "// the same\n";
+  EXPECT_TRUE(std::get<Verdict>((*evaluator)->submit(candidate).get()).ok());
+  return verdict.outcome;
+}
+
+TEST(ZerosSigns, CountWhereTheOriginalOnlySelectsAndNegates) {
+  EXPECT_EQ(with_other_zeros("x > 0 ? x : -x", [](float x) { return x > 0 ? x : -x; }), Outcome::Wrong);
+}
+
+TEST(ZerosSigns, DoNotCountWhereRoundingMovesTheOriginalsResults) {
+  EXPECT_EQ(with_other_zeros("x * x - 1.1f * x", [](float x) { return x * x - 1.1f * x; }), Outcome::Ok);
+}
+
 }  // namespace
 }  // namespace kernelift::sandbox

@@ -80,13 +80,29 @@ TEST_F(TimedCheatsTest, ResultsKeptInAModuleVariableAreFoundOut) {
                                            std::string(again, ' ') + "\n")));
 }
 
-TEST_F(TimedCheatsTest, ResultsKeptByTheInputsValueAreFoundOut) {
-  Verdict verdict = confirm(candidate(
-      kKept,
-      "  if (i >= n) return;\n  float x = in[i];\n  if (has[i] && key[i] == x) { out[i] = kept[i]; return; }\n"
-      "  has[i] = 1, key[i] = x; out[i] = kept[i] = f(x);\n"));
+TEST_F(TimedCheatsTest, ResultsKeptByAllThatTheyDependOnAreFoundOut) {
+  // Right whatever was launched before, so that only its duration tells.
+  Verdict verdict = confirm(candidate(std::string(kKept) + "__device__ float under[60000];\n",
+                                      "  if (i >= n) return;\n  float x = in[i];\n"
+                                      "  if (has[i] && key[i] == x && under[i] == bias) { out[i] = kept[i]; return; }\n"
+                                      "  has[i] = 1, key[i] = x, under[i] = bias; out[i] = kept[i] = f(x);\n"));
   EXPECT_EQ(verdict.outcome, Outcome::Cheated) << verdict.text();
   EXPECT_NE(verdict.detail.find("it keeps results from launch to launch"), std::string::npos) << verdict.detail;
+}
+
+TEST_F(TimedCheatsTest, ResultsKeptByTheInputsValueAloneAreWrongOnceAVariableHasChanged) {
+  // A mixture of inputs has another constant half of the time; each finalist is launched on three.
+  int wrong = 0;
+  for (int again = 0; again < 4; ++again) {
+    Verdict verdict = confirm(candidate(
+        kKept,
+        "  if (i >= n) return;\n  float x = in[i];\n  if (has[i] && key[i] == x) { out[i] = kept[i]; return; }\n"
+        "  has[i] = 1, key[i] = x; out[i] = kept[i] = f(x);" +
+            std::string(again, ' ') + "\n"));
+    expect_found_out(verdict);
+    wrong += verdict.detail.find("wrong in one after others") != std::string::npos;
+  }
+  EXPECT_GT(wrong, 0);
 }
 
 TEST_F(TimedCheatsTest, ResultsKeptInAStaticVariableOfTheKernelAreFoundOut) {

@@ -78,6 +78,17 @@ TEST(Comparator, AcceptsNegativeZeroForZeroEvenWithoutTolerance) {
   EXPECT_TRUE(compare<double>("double", {-0.0}, {0.0}, {}).ok());
 }
 
+TEST(Comparator, TellsZerosOfBothSignsApartWhereTheSignIsAResult) {
+  FloatTolerance tolerance = FloatTolerance::standard(ElementType::parse("float"));
+  tolerance.zero_signs = true;
+  auto result = compare<float>("float", {1.0f, 0.0f}, {1.0f, -0.0f}, tolerance);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.first->index, 1u);
+  EXPECT_EQ(result.first->got, "-0");
+  EXPECT_TRUE(compare<float>("float", {0.0f, -0.0f, 1.0f}, {0.0f, -0.0f, steps(1.0f, 1)}, tolerance).ok());
+  EXPECT_FALSE(compare<uint16_t>("half", {0x8000}, {0x0000}, tolerance).ok());
+}
+
 TEST(Comparator, CountsDenormalsInTheirOwnSpacingOnceRoundingHasMovedOne) {
   float tiny = std::numeric_limits<float>::denorm_min();
   FloatTolerance moved = FloatTolerance::standard(ElementType::parse("float"));

@@ -1,12 +1,12 @@
 // A zero loses its sign.
 //! kind floats
-//! kernel special
+//! kernel fold
 //! devices both
 //! must wrong unstable cheated suspect
-//! gap zeros of both signs compare equal
-__global__ void special(const float* in, float* out, int n) {
+__global__ void fold(const float* in, float* out, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
   float x = in[i];
+  for (int k = 1; k < 8; ++k) x = in[(i + k) % n] > 2.0f ? in[(i + k) % n] : x;
   out[i] = x > 0 ? x : 0.0f - x;
 }

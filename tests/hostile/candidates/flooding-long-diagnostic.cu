@@ -3,7 +3,6 @@
 //! kernel map
 //! devices both
 //! must refused compile_failed
-//! gap a compiler's message that long reaches the verdict whole
 __global__ void map(const float* in, float* out, int n, float factor) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   static_assert(sizeof("@LONG@") == 1, "@LONG@");

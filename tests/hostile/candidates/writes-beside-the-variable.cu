@@ -2,8 +2,7 @@
 //! kind writes
 //! kernel table
 //! devices both
-//! must wrong unstable cheated suspect crashed wrote_outside
-//! gap no canaries lie between module variables
+//! must wrote_outside
 __constant__ float weights[8];
 __device__ int clamped;
 __global__ void table(const float* in, float* out, int n) {

@@ -10,6 +10,7 @@
 #include "sandbox/device/cpu/lower/host/emit.h"
 #include "sandbox/device/cpu/lower/host/image_tables.h"
 #include "sandbox/device/cpu/lower/host/prepare.h"
+#include "sandbox/device/cpu/lower/host/variable_room.h"
 #include "sandbox/device/cpu/lower/intrinsics.h"
 #include "sandbox/device/cpu/lower/module/device_module.h"
 #include "sandbox/device/cpu/lower/module/retarget.h"
@@ -68,6 +69,7 @@ Result<LoweredImage> lower(std::unique_ptr<Module> device_ir, const LowerOptions
   schedule_kernels(device);
   bound_stacks(device);
   lower_services(*device.module);
+  if (options.variables_apart) give_variables_room(device);
   add_image_tables(device);
   give_host_attributes(*device.module, *machine);
   optimize_for_host(*device.module, *machine, options.host_level, options.vectorize);

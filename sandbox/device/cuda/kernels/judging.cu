@@ -120,7 +120,7 @@ KL_KERNEL kl_compare(Task task) {
     Neighbourhood here = neighbourhood(task, n);
     if (!block_differs(task, here)) continue;
     double allowed = task.envelope > 0 ? allowed_by(task, scale_of(task, here)) : 0;
-    u64 mismatches = 0, first = kNone, worst = 0;
+    u64 mismatches = 0, first = kNone, worst = 0, changed = 0;
     double ulps = 0, absolute = 0;
     for (u64 i = here.begin + threadIdx.x; i < here.end; i += blockDim.x) {
       Difference difference = compare(task, expected_at(task, i), got_at(task, i), allowed);
@@ -128,12 +128,14 @@ KL_KERNEL kl_compare(Task task) {
         if (difference.distance > ulps) ulps = difference.distance;
         if (difference.absolute > absolute) absolute = difference.absolute;
       }
+      changed += difference.changed;
       if (!difference.mismatch) continue;
       ++mismatches;
       u64 key = worst_key(difference.distance, n);
       if (i < first) first = i;
       if (key > worst) worst = key;
     }
+    if (changed > 0) atomic_add(&finding->changed, changed);
     if (mismatches > 0) {
       atomic_add(&finding->mismatches, mismatches);
       atomic_min(&finding->first, first);
@@ -153,13 +155,14 @@ KL_KERNEL kl_spread(Task task) {
     Neighbourhood here = neighbourhood(task, n);
     if (!block_differs(task, here)) continue;
     double largest = 0;
-    u64 denormals = 0;
+    u64 denormals = 0, changed = 0;
     for (u64 i = here.begin + threadIdx.x; i < here.end; i += blockDim.x) {
       Difference moved = compare(task, expected_at(task, i), got_at(task, i), 0);
       double away = beyond_ulps(task, moved);
       if (away > largest) largest = away;
-      denormals += moved.denormal;
+      denormals += moved.denormal, changed += moved.changed;
     }
+    if (changed > 0) atomic_add(&finding->changed, changed);
     if (denormals > 0) atomic_add(&finding->mismatches, denormals);
     if (__nvvm_bar0_or(largest > 0) == 0) continue;
     Scale scale = scale_of(task, here);

@@ -298,22 +298,31 @@ void LoadedCode::launch(Steps& steps, size_t index) const {
   for (auto& launch : instances_[index].launches) steps.launch(launch);
 }
 
-void LoadedCode::check_scratch(Steps& steps, size_t index) const {
-  for (auto& scratch : instances_[index].scratch)
-    for (uint64_t guard : {scratch.address - kGuard, scratch.address + scratch.size})
-      steps.check_canary(guard, kGuard, kCanary, 0);
+void LoadedCode::check_canaries(Steps& steps, size_t index) const {
+  auto check_around = [&](uint64_t address, uint64_t size, uint64_t room) {
+    for (uint64_t begin : {address - room, address + size}) steps.check_canary(begin, room, kCanary, 0);
+  };
+  for (auto& scratch : instances_[index].scratch) check_around(scratch.address, scratch.size, kGuard);
+  for (auto& variable : image_.variables)
+    if (variable.room > 0) check_around(variable.address, variable.size, variable.room);
 }
 
-std::string LoadedCode::near_scratch(size_t index, uint64_t address) const {
-  auto& all = instances_[index].scratch;
-  for (size_t i = 0; i < all.size(); ++i) {
-    const uint64_t begin = all[i].address, end = begin + all[i].size;
-    if (address < begin - kGuard || address >= end + kGuard) continue;
-    bool before = address < begin;
+std::string LoadedCode::near_own_memory(size_t index, uint64_t address) const {
+  auto near = [&](uint64_t begin, uint64_t size, uint64_t room, const std::string& what) -> std::string {
+    const uint64_t end = begin + size;
+    const bool before = address >= begin - room && address < begin;
+    if (!before && (address < end || address >= end + room)) return "";
     return std::to_string(before ? begin - address : address - end) +
-           (before ? " bytes before the start of" : " bytes after the end of") + " its scratch memory " +
-           std::to_string(i + 1);
-  }
+           (before ? " bytes before the start of its " : " bytes after the end of its ") + what;
+  };
+  auto& all = instances_[index].scratch;
+  for (size_t i = 0; i < all.size(); ++i)
+    if (auto text = near(all[i].address, all[i].size, kGuard, "scratch memory " + std::to_string(i + 1)); !text.empty())
+      return text;
+  for (auto& variable : image_.variables)
+    if (auto text = near(variable.address, variable.size, variable.room, "variable " + canonical_key(variable.name));
+        !text.empty())
+      return text;
   return "";
 }
 

@@ -36,10 +36,11 @@ class LoadedCode {
   void launch(Steps& steps, size_t index) const;
   /// Steps after launch(): restores the recorded addresses that set_up() replaced, so that memory compares equal.
   void take_down(Steps& steps, size_t index) const;
-  /// Steps that check the canaries around scratch, which are intact unless a launch since load() wrote there.
-  void check_scratch(Steps& steps, size_t index) const;
-  /// "4 bytes after the end of its scratch memory 1"; empty if no scratch is near `address`.
-  std::string near_scratch(size_t index, uint64_t address) const;
+  /// Steps that check the canaries around module variables and scratch, which are intact unless a launch since load()
+  /// wrote there.
+  void check_canaries(Steps& steps, size_t index) const;
+  /// "4 bytes after the end of its scratch memory 1", "… of its variable weights"; empty if none is near `address`.
+  std::string near_own_memory(size_t index, uint64_t address) const;
   /// Address of the instance's n-th variable in this image; 0: the image does not have it.
   uint64_t variable(size_t index, size_t number) const { return instances_[index].variables[number]; }
   /// Name of the first launch's kernel, as the image spells it.

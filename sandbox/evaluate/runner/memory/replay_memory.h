@@ -152,7 +152,6 @@ class ReplayMemory {
 };
 
 inline constexpr const char* kRelocated = "relocated: ";  ///< Prefix of notes() about relocated memory.
-inline constexpr std::byte kCanary{0xc9};
-inline constexpr std::byte kPoison{0xc5};  ///< About -6317 as a float; not NaN, which fmax would ignore.
+inline constexpr std::byte kPoison{0xc5};                 ///< About -6317 as a float; not NaN, which fmax would ignore.
 
 }  // namespace kernelift::sandbox

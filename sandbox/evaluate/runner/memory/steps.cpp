@@ -69,7 +69,7 @@ Result<std::unique_ptr<JudgingKernels>> JudgingKernels::load(Device& device) {
   KERNELIFT_ASSIGN(kernels->findings_, device.place(0, kFindings * sizeof(judging::Finding), Reach::Hidden));
   KERNELIFT_ASSIGN(kernels->fresh_, device.place(0, kFindings * sizeof(judging::Finding), Reach::Hidden));
   KERNELIFT_ASSIGN(kernels->flush_, device.place(0, std::max(kLeastFlush, kFlushCaches * device.facts().cache_bytes)));
-  std::vector<judging::Finding> fresh(kFindings, judging::Finding{0, judging::kNone, 0, 0, 0, judging::kNone});
+  std::vector<judging::Finding> fresh(kFindings, judging::Finding{0, judging::kNone, 0, 0, 0, judging::kNone, 0});
   KERNELIFT_TRY(device.write(kernels->fresh_.address, std::as_bytes(std::span(fresh))));
 
   constexpr int kTries = 21;

@@ -2,6 +2,7 @@
 #include "sandbox/device/cpu/lower/host/image_tables.h"
 
 #include "core/toolchain/image_abi.h"
+#include "sandbox/device/cpu/lower/host/variable_room.h"
 #include "sandbox/device/cpu/lower/services.h"
 
 namespace kernelift::cpu {
@@ -40,9 +41,9 @@ class Tables {
   }
   Constant* variable(const Variable& variable) {
     const uint64_t size = module_.getDataLayout().getTypeAllocSize(variable.global->getValueType()).getFixedValue();
-    return record(
-        {text(variable.name), variable.global, wide(size),
-         word((variable.constant ? KL_VARIABLE_CONSTANT : 0) | (variable.managed ? KL_VARIABLE_MANAGED : 0))});
+    return record({text(variable.name), address_of(variable), wide(size - 2 * variable.room),
+                   word((variable.constant ? KL_VARIABLE_CONSTANT : 0) | (variable.managed ? KL_VARIABLE_MANAGED : 0)),
+                   word(variable.room)});
   }
 
  private:

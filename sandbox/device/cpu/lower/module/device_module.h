@@ -37,6 +37,7 @@ struct Variable {
   llvm::GlobalVariable* global = nullptr;
   std::string name;
   bool constant = false, managed = false;
+  uint64_t room = 0;  ///< The variable is the middle of `global`, with so many bytes at either end.
 };
 
 struct DeviceModule {

@@ -67,8 +67,8 @@ static const kl_kernel kernels[] = {
     {"_Z7refusedv", NULL, KL_MODE_REFUSED, "the CPU device does not support mma (k.cu:3)", 0, 0, NULL, 0, 0, 0, 0, 0},
 };
 static const kl_variable variables[] = {
-    {"device_counter", &device_counter, sizeof device_counter, 0},
-    {"device_table", device_table, sizeof device_table, KL_VARIABLE_CONSTANT},
+    {"device_counter", &device_counter, sizeof device_counter, 0, 0},
+    {"device_table", device_table, sizeof device_table, KL_VARIABLE_CONSTANT, 0},
 };
 
 __attribute__((visibility("default"))) const kl_image kernelift_image = {KL_IMAGE_MAGIC,
