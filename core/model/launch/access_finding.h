@@ -1,12 +1,28 @@
 // What check mode of the CPU device finds wrong about a kernel's accesses to memory and its barriers: what a GPU may
-// answer differently from run to run, or faults on, though the CPU device runs it.
+// answer differently from run to run, or faults on, though the CPU device runs it. And what it is told of memory.
 #pragma once
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/model/launch/geometry.h"
 
 namespace kernelift {
+
+/// Memory that is one object to a kernel, and that it may access.
+struct CheckedObject {
+  std::string name;
+  uint64_t begin = 0, bytes = 0;
+  bool unwritten = false;  ///< Its contents mean nothing until a kernel writes them.
+};
+
+/// All objects of a program of launches, and memory near them that kernels may not access: [begin, end). Other memory
+/// is not looked at. Objects do not overlap.
+struct CheckedExtents {
+  std::vector<CheckedObject> objects;
+  std::vector<std::pair<uint64_t, uint64_t>> forbidden;
+};
 
 enum class FindingKind {
   Race,              ///< Two threads of one block, at least one writes, and nothing orders them.

@@ -96,20 +96,6 @@ struct LaunchOutcome {
   bool ok() const { return fault == LaunchFault::None; }
 };
 
-/// Memory that is one object to a kernel, and that it may access.
-struct CheckedObject {
-  std::string name;
-  uint64_t begin = 0, bytes = 0;
-  bool unwritten = false;  ///< Its contents mean nothing until a kernel writes them.
-};
-
-/// All objects of a program of launches, and memory near them that kernels may not access: [begin, end). Other memory
-/// is not looked at. Objects do not overlap.
-struct CheckedExtents {
-  std::vector<CheckedObject> objects;
-  std::vector<std::pair<uint64_t, uint64_t>> forbidden;
-};
-
 /// Check mode: watches the launches that are given it, of images that were lowered with LowerOptions::checked, one
 /// after another. It finds mistakes; code that means to deceive it is in the same process and can.
 class AccessCheck {
