@@ -82,7 +82,7 @@ typedef struct kl_warp_plan {
   const kl_suspension* suspensions;  ///< From 1.
 } kl_warp_plan;
 
-/// Check mode: one access or barrier of the source. The last two fields are the executor's.
+/// Check mode: one access or barrier of the source. The fields from `owner` on are the executor's.
 typedef struct kl_site {
   const char* place;       ///< "kernel.cu:12"
   const char* variable;    ///< The shared variable that it leads to for sure; null: not known.
@@ -91,7 +91,11 @@ typedef struct kl_site {
   uint32_t column;         ///< Of the place.
   uint32_t align;          ///< Bytes.
   uint32_t flags;          ///< KL_SITE_WRITE …
-  uint32_t number, object;
+  uint64_t owner;          ///< The check that gave it the others, by number.
+  uint64_t mark;           ///< What its accesses are marked with.
+  uint64_t begin, bytes;   ///< The object that it met last, its granules' shadow, and
+  void* cells;
+  uint8_t* written;  ///< which of them have been written; null: that is not asked.
 } kl_site;
 
 enum {

@@ -55,28 +55,34 @@ void BlockCheck::begin(kl_block& block, uint64_t index) {
 void BlockCheck::access(const kl_thread& thread, const void* pointer, uint64_t bytes, kl_site& site, uint64_t low,
                         uint64_t high) {
   if (bytes == 0) return;
+  memory_.own(site);
   const auto address = reinterpret_cast<uint64_t>(pointer);
-  Current current{thread, site, address, bytes, low, high, {}, 0, nullptr};
-  current.access = Access(moments_[thread.linear], memory_.number_of(site), site.flags & KL_SITE_STRONG);
-  if (site.align > 1 && address % site.align != 0) report(current, FindingKind::Misaligned, address);
+  Current current{thread, site, address, bytes, low, high, Access(moments_[thread.linear], site.mark)};
+  if (address & (site.align - 1)) report(current, FindingKind::Misaligned, address);
   if (site.variable) {
     const bool dynamic = site.flags & KL_SITE_DYNAMIC;
     return access_shared(current, dynamic ? dynamic_offset_ : site.shared_offset,
                          dynamic ? launch_.launch.dynamic_shared_bytes : site.shared_bytes);
   }
-  if (address - shared_begin_ < kSharedSpacing) return access_shared(current, 0, shared_bytes_);
-  CheckedMemory::Object* object = memory_.find(site, address);
-  if (!object) {
-    if (!memory_.is_forbidden(address)) return;  // A local array, a parameter, a table of the code.
-    current.object = &memory_;
-    return report(current, FindingKind::OutOfBounds, address);
+  if (address - site.begin >= site.bytes) {
+    if (address - shared_begin_ < kSharedSpacing) return access_shared(current, 0, shared_bytes_);
+    if (!memory_.find(site, address)) {
+      if (!memory_.is_forbidden(address)) return;  // A local array, a parameter, a table of the code.
+      current.object = &memory_;
+      return report(current, FindingKind::OutOfBounds, address);
+    }
   }
-  current.object = object, current.object_begin = object->extent.begin;
-  if (const uint64_t end = object->extent.begin + object->extent.bytes; address + bytes > end)
+  current.object = site.cells, current.object_begin = site.begin, current.written = site.written;
+  if (const uint64_t end = site.begin + site.bytes; address + bytes > end)
     return report(current, FindingKind::OutOfBounds, end);
-  if (!object->written.empty()) current.written = object->written.data();
   synchronise(current);
-  visit(current, object->cells, object->first);
+  const uint64_t first = site.begin / kGranule * kGranule;
+  auto* cells = static_cast<Cell*>(site.cells);
+  if (!site.written && (address | bytes) % kGranule == 0) visit(current, cells + (address - first) / kGranule);
+  else visit_bytes(current, cells, first);
+  if (site.written && current.writes())
+    std::memset(site.written + (address - first) / kGranule, 1,
+                (address + bytes - first + kGranule - 1) / kGranule - (address - first) / kGranule);
 }
 
 void BlockCheck::access_shared(Current& current, uint64_t begin, uint64_t size) {
@@ -85,54 +91,62 @@ void BlockCheck::access_shared(Current& current, uint64_t begin, uint64_t size) 
   if (offset < begin || offset + current.bytes > begin + size)
     return report(current, FindingKind::OutOfBounds, current.address);
   synchronise(current);
-  visit(current, shared_.data(), shared_begin_);
+  if ((offset | current.bytes) % kGranule == 0) visit(current, shared_.data() + offset / kGranule);
+  else visit_bytes(current, shared_.data(), shared_begin_);
 }
 
-void BlockCheck::visit(Current& current, Cell* cells, uint64_t first) {
+void BlockCheck::visit(const Current& current, Cell* cells) {
+  for (Cell* end = cells + current.bytes / kGranule; cells != end; ++cells) look(current, *cells, current.access);
+}
+
+void BlockCheck::visit_bytes(const Current& current, Cell* cells, uint64_t first) {
   const uint64_t begin = current.address - first, end = begin + current.bytes;
   for (uint64_t granule = begin / kGranule; granule * kGranule < end; ++granule) {
     const uint64_t at = granule * kGranule;
     unsigned bytes = 15;
     if (begin > at) bytes &= 15u << (begin - at);
     if (end < at + kGranule) bytes &= (1u << (end - at)) - 1;
-    const Access now = current.access.of_bytes(bytes);
-    Cell& cell = cells[granule];
-    if (!current.object && cell.writer && cell.writer.block() != number_) cell = {};  // Of a block before.
-    if (current.writes()) {
-      write(current, cell, now);
-      if (current.written) current.written[granule] = 1;
-    } else {
-      const bool nothing = !current.object ? !cell.writer : current.written && !current.written[granule];
-      if (nothing) report(current, FindingKind::Uninitialised, first + at);
-      read(current, cell, now);
-    }
+    if (!current.writes() && current.written && !current.written[granule])
+      report(current, FindingKind::Uninitialised, first + at);
+    look(current, cells[granule], current.access.of_bytes(bytes));
   }
 }
 
-void BlockCheck::write(Current& current, Cell& cell, Access now) {
-  if (cell.writer && cell.writer.moment() != now.moment() && concurrent(current, cell.writer) &&
-      now.meets(cell.writer) && !stores_what_is_there(current))
-    report(current, FindingKind::Race, current.address, cell.writer);
-  for (Access reader : {cell.reader, cell.other_reader})
-    if (reader && reader.moment() != now.moment() && now.meets(reader) && concurrent(current, reader))
-      report(current, FindingKind::Race, current.address, reader);
-  cell.writer = now;
+inline void BlockCheck::look(const Current& current, Cell& cell, Access now) {
+  const bool shared = !current.object;
+  if (shared && cell.writer && cell.writer.block() != number_) cell = {};  // Of a block before.
+  if (current.writes()) {
+    if (!cell.writer.is_surely_before(now) || !cell.reader.is_surely_before(now) ||
+        !cell.other_reader.is_surely_before(now))
+      write(current, cell, now);
+    cell.note_write(now);
+  } else {
+    if (!cell.writer.is_surely_before(now) || (shared && !cell.writer)) read(current, cell, now);
+    cell.note_read(now);
+  }
 }
 
-void BlockCheck::read(Current& current, Cell& cell, Access now) {
-  if (cell.writer && cell.writer.moment() != now.moment() && now.meets(cell.writer) && concurrent(current, cell.writer))
+void BlockCheck::write(const Current& current, Cell& cell, Access now) {
+  if (concurrent(current, cell.writer) && now.meets(cell.writer) && !stores_what_is_there(current))
     report(current, FindingKind::Race, current.address, cell.writer);
-  if (!cell.reader || cell.reader.same_thread(now) || !concurrent(current, cell.reader)) cell.reader = now;
-  else cell.other_reader = now;
+  for (Access reader : {cell.reader, cell.other_reader})
+    if (concurrent(current, reader) && now.meets(reader)) report(current, FindingKind::Race, current.address, reader);
+}
+
+void BlockCheck::read(const Current& current, Cell& cell, Access now) {
+  if (!cell.writer && !current.object) report(current, FindingKind::Uninitialised, current.address);
+  if (concurrent(current, cell.writer) && now.meets(cell.writer))
+    report(current, FindingKind::Race, current.address, cell.writer);
 }
 
 /// Whether nothing orders an access of another thread before the current one.
 bool BlockCheck::concurrent(const Current& current, Access before) const {
   const uint32_t me = current.thread.linear, other = before.thread();
+  if (!before || before.is_surely_before(current.access)) return false;
   if (before.strong() && current.access.strong()) return false;
   if (before.block() != number_)
     return current.object && !(memory_.released[before.block()] & memory_.acquired[number_]);
-  if (other == me || before.epoch() != (epochs_[me] & 0xfff) || named_barriers_) return false;
+  if (named_barriers_) return false;
   const uint32_t my_warp = me / KL_WARP_SIZE, warp = other / KL_WARP_SIZE;
   if (released_[warp] & acquired_[my_warp]) return false;
   if (warp != my_warp) return true;
@@ -167,7 +181,7 @@ void BlockCheck::barrier(const kl_thread& thread, kl_site& site) {
     wait = {epoch, me, &site};
   } else if (wait.site != &site && !named_barriers_ &&
              (wait.site->column != site.column || std::strcmp(wait.site->place, site.place) != 0) &&
-             memory_.is_news(FindingKind::DivergentBarrier, nullptr, memory_.number_of(site), 0)) {
+             memory_.is_news(FindingKind::DivergentBarrier, nullptr, 0, 0)) {
     AccessFinding finding;
     finding.kind = FindingKind::DivergentBarrier;
     finding.access = describe(me, number_, &site), finding.other = describe(wait.thread, number_, wait.site);
@@ -211,7 +225,7 @@ std::string BlockCheck::object_name(const Current& current) const {
 
 void BlockCheck::report(const Current& current, FindingKind kind, uint64_t address, Access before) {
   if (kind == FindingKind::Race && before.block() != number_) kind = FindingKind::BlockRace;
-  if (!memory_.is_news(kind, current.object, memory_.number_of(current.site), before.site())) return;
+  if (!memory_.is_news(kind, current.object, current.access.site(), before.site())) return;
   AccessFinding finding;
   finding.kind = kind;
   finding.object = kind == FindingKind::Misaligned ? "" : object_name(current);

@@ -27,15 +27,18 @@ class BlockCheck {
     kl_site& site;
     uint64_t address, bytes, low, high;
     Access access;
-    uint64_t object_begin;       ///< Address.
-    const void* object;          ///< Tells objects apart; nullptr: shared memory.
-    uint8_t* written = nullptr;  ///< Per granule of the object, if reads before any write are wrong.
+    uint64_t object_begin = 0;         ///< Address.
+    const void* object = nullptr;      ///< Tells objects apart; nullptr: shared memory.
+    const uint8_t* written = nullptr;  ///< kl_site::written.
     bool writes() const { return site.flags & KL_SITE_WRITE; }
   };
   void access_shared(Current& current, uint64_t begin, uint64_t size);
-  void visit(Current& current, Cell* cells, uint64_t first);
-  void write(Current& current, Cell& cell, Access now);
-  void read(Current& current, Cell& cell, Access now);
+  /// The whole granules of an access, most of which need no more than a look.
+  void visit(const Current& current, Cell* cells);
+  void visit_bytes(const Current& current, Cell* cells, uint64_t first);
+  void look(const Current& current, Cell& cell, Access now);
+  void write(const Current& current, Cell& cell, Access now);
+  void read(const Current& current, Cell& cell, Access now);
   bool concurrent(const Current& current, Access before) const;
   void synchronise(const Current& current);
   bool stores_what_is_there(const Current& current) const;

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
 
 namespace kernelift::cpu {
 
@@ -11,9 +12,11 @@ namespace {
 
 constexpr size_t kMostFindings = 32;
 
+std::atomic<uint64_t> checks{0};
+
 }  // namespace
 
-CheckedMemory::CheckedMemory(CheckedExtents extents) : forbidden_(std::move(extents.forbidden)) {
+CheckedMemory::CheckedMemory(CheckedExtents extents) : number_(++checks), forbidden_(std::move(extents.forbidden)) {
   std::ranges::sort(forbidden_);
   std::ranges::sort(extents.objects, {}, &CheckedObject::begin);
   for (CheckedObject& extent : extents.objects) {
@@ -40,6 +43,7 @@ bool CheckedMemory::begin_launch(uint64_t blocks) {
                      object.extent.name;
       return false;
     }
+    (void)madvise(cells, object.cell_bytes(), MADV_HUGEPAGE);  // Fewer faults where the system has them.
     object.cells = static_cast<Cell*>(cells);
   }
   forget_accesses();
@@ -53,13 +57,14 @@ void CheckedMemory::forget_accesses() {
     if (object.cells) madvise(object.cells, object.cell_bytes(), MADV_DONTNEED);
 }
 
-CheckedMemory::Object* CheckedMemory::find(kl_site& site, uint64_t address) {
-  auto holds = [&](const Object& object) { return address - object.extent.begin < object.extent.bytes; };
-  if (site.object < objects_.size() && holds(objects_[site.object])) return &objects_[site.object];
+bool CheckedMemory::find(kl_site& site, uint64_t address) {
   auto next = std::ranges::upper_bound(objects_, address, {}, [](const Object& object) { return object.extent.begin; });
-  if (next == objects_.begin() || !holds(*std::prev(next))) return nullptr;
-  site.object = uint32_t(next - objects_.begin()) - 1;
-  return &*std::prev(next);
+  if (next == objects_.begin()) return false;
+  Object& object = *std::prev(next);
+  if (address - object.extent.begin >= object.extent.bytes) return false;
+  site.begin = object.extent.begin, site.bytes = object.extent.bytes, site.cells = object.cells;
+  site.written = object.written.empty() ? nullptr : object.written.data();
+  return true;
 }
 
 bool CheckedMemory::is_forbidden(uint64_t address) const {
@@ -77,13 +82,11 @@ std::pair<std::string, uint64_t> CheckedMemory::nearest(uint64_t address) const 
   return {object.extent.name, object.extent.begin};
 }
 
-uint32_t CheckedMemory::number_of(kl_site& site) {
-  if (site.number < sites_.size() && sites_[site.number] == &site) return site.number;
-  if (sites_.size() > Moment::kMostSites) return 0;
-  site.number = uint32_t(sites_.size());
-  site.object = 0;
-  sites_.push_back(&site);
-  return site.number;
+void CheckedMemory::number(kl_site& site) {
+  const bool last = sites_.size() > Moment::kMostSites;
+  site.owner = number_, site.bytes = 0;
+  site.mark = Access::mark(last ? 0 : uint32_t(sites_.size()), site.flags & KL_SITE_STRONG);
+  if (!last) sites_.push_back(&site);
 }
 
 bool CheckedMemory::is_news(FindingKind kind, const void* object, uint32_t site, uint32_t other) {

@@ -31,14 +31,17 @@ class CheckedMemory {
   /// All blocks have come to one point: nothing before it is in conflict with what follows.
   void forget_accesses();
 
-  /// The object that holds `address`; nullptr: none. `site` remembers it.
-  Object* find(kl_site& site, uint64_t address);
+  /// Makes the site this check's own, if it was another's.
+  void own(kl_site& site) {
+    if (site.owner != number_) number(site);
+  }
+  /// Lets `site` remember the object that holds `address`; false: none does. EXPECTS: the site is owned.
+  bool find(kl_site& site, uint64_t address);
   /// Whether `address` is memory that belongs to no object though it is placed.
   bool is_forbidden(uint64_t address) const;
   /// The name of the object nearest to `address`, and the address where it begins.
   std::pair<std::string, uint64_t> nearest(uint64_t address) const;
 
-  uint32_t number_of(kl_site& site);
   const kl_site* site(uint32_t number) const { return number < sites_.size() ? sites_[number] : nullptr; }
 
   /// True, once, for a kind, an object and two sites: what is found there again is no news.
@@ -52,6 +55,8 @@ class CheckedMemory {
   std::vector<uint64_t> released, acquired;
 
  private:
+  void number(kl_site& site);
+  const uint64_t number_;        ///< Of all checks of the process; from 1.
   std::vector<Object> objects_;  ///< By address.
   std::vector<std::pair<uint64_t, uint64_t>> forbidden_;
   std::vector<const kl_site*> sites_{nullptr};

@@ -18,6 +18,8 @@ class Moment {
  public:
   static constexpr unsigned kEpochAt = 10, kClockAt = 22, kBlockAt = 30, kSiteAt = 50, kStrongAt = 60, kMaskAt = 61;
   static constexpr uint64_t kWho = (uint64_t(1) << kSiteAt) - 1;
+  static constexpr uint64_t kThread = 0x3ff, kEpoch = uint64_t(0xfff) << kEpochAt,
+                            kBlock = uint64_t(0xfffff) << kBlockAt;
   static constexpr uint32_t kMostBlocks = (1u << 20) - 1, kMostClock = 255, kMostSites = 1023;
   static uint32_t block_number(uint64_t index) { return uint32_t(index % kMostBlocks) + 1; }
 
@@ -30,8 +32,10 @@ class Moment {
 class Access {
  public:
   Access() = default;
-  Access(uint64_t moment, uint32_t site, bool strong)
-      : bits_(moment | uint64_t(site) << Moment::kSiteAt | uint64_t(strong) << Moment::kStrongAt) {}
+  Access(uint64_t moment, uint64_t mark) : bits_(moment | mark) {}
+  static uint64_t mark(uint32_t site, bool strong) {
+    return uint64_t(site) << Moment::kSiteAt | uint64_t(strong) << Moment::kStrongAt;
+  }
   /// The same, of some of a granule's bytes: one bit for each.
   Access of_bytes(unsigned bytes) const {
     // Other sets of bytes than these are not told apart from none: better a race that is missed than one made up.
@@ -49,9 +53,10 @@ class Access {
   uint32_t site() const { return bits_ >> Moment::kSiteAt & 0x3ff; }
   bool strong() const { return bits_ >> Moment::kStrongAt & 1; }
   bool meets(Access other) const { return (bytes() & other.bytes()) != 0; }
-  bool same_thread(Access other) const {
-    constexpr uint64_t kThread = uint64_t(0xfffff) << Moment::kBlockAt | 0x3ff;
-    return ((bits_ ^ other.bits_) & kThread) == 0;
+  /// By the same thread, or before a barrier that the other's thread, of the same block, has passed; or none.
+  bool is_surely_before(Access other) const {
+    const uint64_t differs = bits_ ^ other.bits_;
+    return !bits_ || (!(differs & Moment::kBlock) && (!(differs & Moment::kThread) || (differs & Moment::kEpoch)));
   }
 
  private:
@@ -64,6 +69,14 @@ class Access {
 
 struct Cell {
   Access writer, reader, other_reader;
+
+  void note_write(Access now) { *this = {now, {}, {}}; }
+  /// Keeps the latest reader and one of another thread; of threads of the same block that it cannot be in conflict with
+  /// the latest alone.
+  void note_read(Access now) {
+    if (!reader.is_surely_before(now)) other_reader = reader;
+    reader = now;
+  }
 };
 
 }  // namespace kernelift::cpu

@@ -159,16 +159,17 @@ class FunctionChecks {
   /// A kl_site; LLVM's default struct layout for the host is C's.
   Constant* site_of(Instruction& at, const CallInst* marker, Align align, uint32_t flags) {
     LLVMContext& context = module_.getContext();
+    auto wide = [&](uint64_t value) { return ConstantInt::get(Type::getInt64Ty(context), value); };
     auto word = [&](uint64_t value) { return ConstantInt::get(Type::getInt32Ty(context), value); };
     // Of one offset functions that are not inlined cannot tell which kernel's variable it is.
     const SharedVariable* variable = marker && kernel_ ? placed(*marker) : nullptr;
     if (variable && variable->dynamic) flags |= KL_SITE_DYNAMIC;
     const DebugLoc& line = at.getDebugLoc();
     Constant* none = ConstantPointerNull::get(PointerType::get(context, 0));
-    Constant* site =
-        ConstantStruct::getAnon({text(place_of(at)), variable ? text(variable->name) : none,
-                                 word(variable ? variable->offset : 0), word(variable ? variable->bytes : 0),
-                                 word(line ? line.getCol() : 0), word(align.value()), word(flags), word(0), word(0)});
+    Constant* site = ConstantStruct::getAnon(
+        {text(place_of(at)), variable ? text(variable->name) : none, word(variable ? variable->offset : 0),
+         word(variable ? variable->bytes : 0), word(line ? line.getCol() : 0), word(align.value()), word(flags),
+         wide(0), wide(0), wide(0), wide(0), none, none});
     return new GlobalVariable(module_, site->getType(), false, GlobalValue::PrivateLinkage, site, "kl.site");
   }
 
