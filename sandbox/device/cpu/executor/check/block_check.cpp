@@ -52,8 +52,49 @@ void BlockCheck::begin(kl_block& block, uint64_t index) {
   named_barriers_ = false;
 }
 
+/// Most accesses are in order by what their cells' bits say alone: they are noted here. False: examine() is to.
+[[gnu::always_inline]] inline bool BlockCheck::note(const kl_thread& thread, uint64_t address, uint64_t bytes,
+                                                    const kl_site& site) {
+  constexpr uint32_t kSpecial = KL_SITE_ACQUIRE | KL_SITE_RELEASE | KL_SITE_DYNAMIC;
+  if (!memory_.owns(site) || site.flags & kSpecial || (address | bytes) % kGranule || address & (site.align - 1) ||
+      site.written)
+    return false;
+  Cell* cell;
+  const bool shared = site.variable != nullptr;
+  if (shared) {
+    const uint64_t offset = address - shared_begin_ - site.shared_offset;
+    if (offset >= site.shared_bytes || offset + bytes > site.shared_bytes) return false;
+    cell = shared_.data() + (offset + site.shared_offset) / kGranule;
+  } else {
+    const uint64_t offset = address - site.begin;
+    if (offset >= site.bytes || offset + bytes > site.bytes) return false;
+    cell = static_cast<Cell*>(site.cells) + (address - site.begin / kGranule * kGranule) / kGranule;
+  }
+  const Access now(moments_[thread.linear], site.mark);
+  const bool writes = site.flags & KL_SITE_WRITE;
+  for (Cell* end = cell + bytes / kGranule; cell != end; ++cell) {
+    if (shared && (!cell->writer || cell->writer.block() != number_)) {
+      if (!writes) return false;
+      *cell = {};
+    }
+    if (!cell->writer.is_surely_before(now)) return false;
+    if (!writes) {
+      cell->note_read(now);
+      continue;
+    }
+    if (!cell->reader.is_surely_before(now) || !cell->other_reader.is_surely_before(now)) return false;
+    cell->note_write(now);
+  }
+  return true;
+}
+
 void BlockCheck::access(const kl_thread& thread, const void* pointer, uint64_t bytes, kl_site& site, uint64_t low,
                         uint64_t high) {
+  if (!note(thread, reinterpret_cast<uint64_t>(pointer), bytes, site)) examine(thread, pointer, bytes, site, low, high);
+}
+
+[[gnu::noinline]] void BlockCheck::examine(const kl_thread& thread, const void* pointer, uint64_t bytes, kl_site& site,
+                                           uint64_t low, uint64_t high) {
   if (bytes == 0) return;
   memory_.own(site);
   const auto address = reinterpret_cast<uint64_t>(pointer);
@@ -78,8 +119,7 @@ void BlockCheck::access(const kl_thread& thread, const void* pointer, uint64_t b
   synchronise(current);
   const uint64_t first = site.begin / kGranule * kGranule;
   auto* cells = static_cast<Cell*>(site.cells);
-  if (!site.written && (address | bytes) % kGranule == 0) visit(current, cells + (address - first) / kGranule);
-  else visit_bytes(current, cells, first);
+  visit(current, cells, first);
   if (site.written && current.writes())
     std::memset(site.written + (address - first) / kGranule, 1,
                 (address + bytes - first + kGranule - 1) / kGranule - (address - first) / kGranule);
@@ -91,15 +131,10 @@ void BlockCheck::access_shared(Current& current, uint64_t begin, uint64_t size) 
   if (offset < begin || offset + current.bytes > begin + size)
     return report(current, FindingKind::OutOfBounds, current.address);
   synchronise(current);
-  if ((offset | current.bytes) % kGranule == 0) visit(current, shared_.data() + offset / kGranule);
-  else visit_bytes(current, shared_.data(), shared_begin_);
+  visit(current, shared_.data(), shared_begin_);
 }
 
-void BlockCheck::visit(const Current& current, Cell* cells) {
-  for (Cell* end = cells + current.bytes / kGranule; cells != end; ++cells) look(current, *cells, current.access);
-}
-
-void BlockCheck::visit_bytes(const Current& current, Cell* cells, uint64_t first) {
+void BlockCheck::visit(const Current& current, Cell* cells, uint64_t first) {
   const uint64_t begin = current.address - first, end = begin + current.bytes;
   for (uint64_t granule = begin / kGranule; granule * kGranule < end; ++granule) {
     const uint64_t at = granule * kGranule;
@@ -112,7 +147,7 @@ void BlockCheck::visit_bytes(const Current& current, Cell* cells, uint64_t first
   }
 }
 
-inline void BlockCheck::look(const Current& current, Cell& cell, Access now) {
+void BlockCheck::look(const Current& current, Cell& cell, Access now) {
   const bool shared = !current.object;
   if (shared && cell.writer && cell.writer.block() != number_) cell = {};  // Of a block before.
   if (current.writes()) {

@@ -33,9 +33,10 @@ class BlockCheck {
     bool writes() const { return site.flags & KL_SITE_WRITE; }
   };
   void access_shared(Current& current, uint64_t begin, uint64_t size);
-  /// The whole granules of an access, most of which need no more than a look.
-  void visit(const Current& current, Cell* cells);
-  void visit_bytes(const Current& current, Cell* cells, uint64_t first);
+  bool note(const kl_thread& thread, uint64_t address, uint64_t bytes, const kl_site& site);
+  void examine(const kl_thread& thread, const void* pointer, uint64_t bytes, kl_site& site, uint64_t low,
+               uint64_t high);
+  void visit(const Current& current, Cell* cells, uint64_t first);
   void look(const Current& current, Cell& cell, Access now);
   void write(const Current& current, Cell& cell, Access now);
   void read(const Current& current, Cell& cell, Access now);

@@ -31,9 +31,10 @@ class CheckedMemory {
   /// All blocks have come to one point: nothing before it is in conflict with what follows.
   void forget_accesses();
 
+  bool owns(const kl_site& site) const { return site.owner == number_; }
   /// Makes the site this check's own, if it was another's.
   void own(kl_site& site) {
-    if (site.owner != number_) number(site);
+    if (!owns(site)) number(site);
   }
   /// Lets `site` remember the object that holds `address`; false: none does. EXPECTS: the site is owned.
   bool find(kl_site& site, uint64_t address);
