@@ -126,13 +126,14 @@ std::optional<Evaluation> CpuEvaluator::judge(const RunnableCode& code, const In
 std::optional<Evaluation> CpuEvaluator::checked(const Candidate& candidate, const CompileReply& own,
                                                 const Inquiry& inquiry, Verdict verdict) {
   const Hash key = code_key(candidate, own.image);
-  auto known = checks_.find(key);
-  if (known == checks_.end()) {
+  Verdict said;
+  if (auto known = checks_.find(key); known != checks_.end()) {
+    said = known->second;
+  } else {
     CompileReply compiled = baseline_.pool->compile_checked(candidate.source, candidate.recipe, own);
-    Verdict said;
     if (compiled.ok()) {
       Inquiry check = inquiry;
-      check.check = true, check.confirm = false;
+      check.check = true;
       auto answer = judge(runnable_code(candidate, compiled.image), check);
       if (!answer) return std::nullopt;
       auto* given = std::get_if<Verdict>(&*answer);
@@ -141,9 +142,9 @@ std::optional<Evaluation> CpuEvaluator::checked(const Candidate& candidate, cons
     } else {
       said.detail = "not checked for races: it does not compile for that: " + compiled.detail;
     }
-    known = checks_.emplace(key, std::move(said)).first;
+    // What a search had no time for is left to the confirmation.
+    if (said.detail.empty() || !said.ok() || inquiry.confirm) checks_[key] = said;
   }
-  const Verdict& said = known->second;
   if (!said.ok()) {
     verdict.outcome = said.outcome, verdict.stage = said.stage, verdict.instance = said.instance;
     verdict.timings.clear();

@@ -7,8 +7,11 @@
 namespace kernelift::sandbox {
 namespace {
 
-constexpr double kSlowdown = 30;     // Check mode against the plain CPU device, on one core (kernelift_check_bench).
-constexpr double kMostSeconds = 60;  // Of one candidate, on all inputs.
+constexpr double kSlowdown = 30;  // Check mode against the plain CPU device, on one core (kernelift_check_bench).
+// Of one candidate, on all inputs: while searching, where many are checked, and of a finalist.
+constexpr double kMostSearching = 2, kMostConfirming = 60;
+// One launch that takes much longer than it should waits for something.
+constexpr double kPatience = 10, kShortest = 2, kLongest = 50;
 
 /// What a GPU would do: a race's result depends on time, a bad address ends the launch.
 Outcome outcome_of(FindingKind kind) {
@@ -28,10 +31,15 @@ void CheckMode::set_original(std::string image) {
   original_ = std::move(image);
 }
 
+double CheckMode::expected_seconds(size_t instance) const {
+  return kSlowdown * bench_.device.facts().cores * bench_.run_seconds[instance];
+}
+
 CheckMode::Found CheckMode::run(const LoadedCode& code, size_t instance) {
   Verification::Manner manner{Verification::Before::Poisoned};
   manner.checked = true;
-  manner.limit = std::chrono::milliseconds(static_cast<int64_t>(2e3 * kMostSeconds));
+  const double limit = std::clamp(kPatience * expected_seconds(instance), kShortest, kLongest);
+  manner.limit = std::chrono::milliseconds(static_cast<int64_t>(1e3 * limit));
   Verification::Judged judged = verification_.run(code, {instance, instance}, manner);
   Found found{std::move(judged.findings), std::move(judged.not_checked), !judged.failure && !judged.first};
   if (judged.failure) found.why = "there it ended: " + judged.failure->detail;
@@ -65,15 +73,16 @@ void CheckMode::check(const RunnableCode& candidate, Verdict& verdict) {
   LoadedCode code;
   std::optional<RunFailure> failure;
   if (!original_.empty()) failure = code.load(bench_.device, *bench_.memory, bench_.mep, candidate);
+  const double most = bench_.inquiry.confirm ? kMostConfirming : kMostSearching;
   double seconds = 0;
   for (size_t i = 0; i < bench_.mep.instances.size() && !bench_.cut; ++i) {
-    seconds += kSlowdown * bench_.device.facts().cores * bench_.run_seconds[i];
+    seconds += expected_seconds(i);
     if (original_.empty() || failure) {
       leave_out(failure ? failure->detail : "the original does not compile for it");
       continue;
     }
-    if (seconds > kMostSeconds) {
-      leave_out("that would take longer than " + std::to_string(int(kMostSeconds)) + " s");
+    if (seconds > most) {
+      leave_out("that would take longer than " + std::to_string(int(most)) + " s");
       continue;
     }
     const Found& original = of_original(i);

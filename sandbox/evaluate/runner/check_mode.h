@@ -16,7 +16,7 @@ class CheckMode {
   /// `image`: of the original, for check mode; empty: there is none, and nothing is checked.
   void set_original(std::string image);
   /// `candidate`: its image is for check mode. The verdict says what was found; if it is Ok, its detail says which
-  /// inputs were not checked and why, if any.
+  /// inputs were not checked and why, if any. A finalist (Inquiry::confirm) is given more time.
   void check(const RunnableCode& candidate, Verdict& verdict);
 
  private:
@@ -26,6 +26,7 @@ class CheckMode {
     std::string why;
     bool right = false;  ///< Its results are.
   };
+  double expected_seconds(size_t instance) const;
   Found run(const LoadedCode& code, size_t instance);
   const Found& of_original(size_t instance);
 

@@ -1,6 +1,8 @@
 // Check mode's instrumentation: every access to global or shared memory, and every barrier of the source, tells the
 // executor (executor/check) of itself, with the place where the source has it.
 #pragma once
+#include <llvm/ADT/DenseSet.h>
+
 #include "sandbox/device/cpu/lower/module/device_module.h"
 
 namespace kernelift::cpu {
