@@ -1,4 +1,6 @@
 // Check mode: what it finds, each beside the similar kernel that is right.
+#include <set>
+
 #include "sandbox/device/cpu/tests/device_test.h"
 
 namespace kernelift::cpu {
@@ -354,6 +356,31 @@ __global__ void k(int* in, int* out, int n) {
   };
   expect_nothing(kernel("while (!flags[b - 1]) {} __threadfence();"), grid(8, 32));
   expect_found(FindingKind::BlockRace, "out", kernel(""), grid(8, 32));
+}
+
+TEST(Races, AVolatileVariableThatNothingWaitsForOrdersNoBlocks) {
+  expect_found(FindingKind::BlockRace, "running", R"(
+__device__ volatile int running[64];
+__global__ void k(int* in, int* out, int n) {
+  if (threadIdx.x != 0) return;
+  int sum = blockIdx.x ? running[blockIdx.x - 1] : 0, before = sum;
+  for (int i = 0; i < 32; ++i) sum += in[blockIdx.x * 32 + i];
+  running[blockIdx.x] = sum;
+  out[blockIdx.x] = sum - before;
+})",
+               grid(8, 32));
+}
+
+TEST(Races, AWrongValueThatIsHopedToBeOverwrittenIsFound) {
+  const std::vector<AccessFinding> findings = findings_of(R"(
+__global__ void k(int* in, int* out, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  out[i + 1] = 0;
+  out[i] = in[i] + 1;
+})");
+  std::set<FindingKind> kinds;
+  for (auto& finding : findings) kinds.insert(finding.kind);
+  EXPECT_EQ(kinds, (std::set{FindingKind::Race, FindingKind::BlockRace})) << text_of(findings);
 }
 
 TEST(Races, ABarrierOfTheGridOrdersItsBlocks) {
