@@ -15,6 +15,7 @@ std::string CompileRequest::encode() const {
       .number(static_cast<uint64_t>(partial_sums))
       .number(blocks_reversed)
       .number(side_by_side)
+      .number(checked)
       .number(random_sums)
       .text(kernel)
       .number(block.x)
@@ -42,6 +43,7 @@ std::optional<CompileRequest> CompileRequest::decode(std::string_view bytes) {
                                              : PartialSums::None;
   request.blocks_reversed = reader.number();
   request.side_by_side = reader.number();
+  request.checked = reader.number();
   request.random_sums = reader.number();
   request.kernel = reader.text();
   for (int axis = 0; axis < 3; ++axis) along(request.block, axis) = static_cast<uint32_t>(reader.number());

@@ -290,6 +290,12 @@ std::string CompilePool::compile_side_by_side(const std::string& source, const R
   return reply.ok() ? std::move(reply.image) : std::string();
 }
 
+CompileReply CompilePool::compile_checked(const std::string& source, const Recipe& recipe, const CompileReply& own) {
+  CompileRequest request = request_again(source, own);
+  request.recipe = recipe, request.checked = true;
+  return run(request);
+}
+
 CompileRequest CompilePool::request_again(const std::string& source, const CompileReply& own) const {
   CompileRequest request;
   request.source = source, request.target = options_.target, request.admit = false;

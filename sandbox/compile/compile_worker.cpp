@@ -189,6 +189,7 @@ class Compile {
     options.host_level = level();
     options.side_by_side = request_.side_by_side;
     options.variables_apart = true;
+    options.checked = request_.checked;
     KERNELIFT_ASSIGN(auto image, cpu::lower(std::move(module), options));
     reply_.image.assign(image.elf.begin(), image.elf.end());
     for (auto& kernel : image.kernels)

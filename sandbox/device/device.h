@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 
 #include "core/base/result.h"
 #include "core/model/capture.h"
+#include "core/model/launch/access_finding.h"
 #include "core/model/launch/limits.h"
 
 namespace kernelift::sandbox {
@@ -106,6 +108,9 @@ class DeviceProgram {
   bool together = false;
   /// Blocks run in another order than usual, if the device can choose it.
   bool reordered = false;
+  /// Check mode, of images that were made for it (cpu::LowerOptions::checked): what the launches between begin() and
+  /// end() may access, besides their images' variables. No effect on a GPU.
+  std::optional<CheckedExtents> check;
 
   struct Step {
     enum class Kind { Copy, Fill, Launch, Begin, End, Look, LookAgain } kind;
@@ -150,10 +155,12 @@ enum class DeviceFault {
 struct DeviceOutcome {
   DeviceFault fault = DeviceFault::None;
   std::string detail;
-  std::vector<double> seconds = {};  ///< Duration of each begin/end pair.
-  bool survived = false;             ///< The fault ended only the separate process in which the code ran.
-  uint64_t address = 0;              ///< The address whose access crashed; 0 if not known.
-  bool wrote = false;                ///< That access was a write.
+  std::vector<double> seconds = {};          ///< Duration of each begin/end pair.
+  bool survived = false;                     ///< The fault ended only the separate process in which the code ran.
+  uint64_t address = 0;                      ///< The address whose access crashed; 0 if not known.
+  bool wrote = false;                        ///< That access was a write.
+  std::vector<AccessFinding> findings = {};  ///< Of a checked program.
+  std::string not_checked = {};              ///< Why a checked program could not be checked.
   bool ok() const { return fault == DeviceFault::None; }
   /// False: this process can run nothing more on the device.
   bool usable() const {

@@ -199,18 +199,42 @@ class Child {
     ++prepared_;
     for (unsigned spins = 0; cell_.go.load(std::memory_order_acquire) != prepared_; ++spins)
       if (spins > kSpins) sched_yield();
+    const std::unique_ptr<cpu::AccessCheck> check = check_for(*request);
+    options_.check = check.get();
     for (auto& step : request->steps) {
       if (fault) break;
       if (step.kind == Step::Kind::Launch && image_of(step.launch->kernel) != 0) fault = launch(*step.launch);
       else execute_on_host(step);
     }
+    options_.check = nullptr;
     char byte = 1;
     iovec from{&byte, 1};
     msghdr message{};
     message.msg_iov = &from, message.msg_iovlen = 1;
     if (sendmsg(done_.get(), &message, MSG_NOSIGNAL) != 1) return false;
     carry_variables(*request, false);
-    return channel_.send(kRan, answer(fault).reals({}).take());
+    WireWriter writer = answer(fault);
+    writer.reals({});
+    if (check) put_findings(writer, check->findings(), check->not_checked());
+    return channel_.send(kRan, writer.take());
+  }
+
+  /// With the variables of the images that the request launches from; nullptr: it is not checked.
+  std::unique_ptr<cpu::AccessCheck> check_for(const RunRequest& request) {
+    if (!request.check) return nullptr;
+    CheckedExtents extents = *request.check;
+    std::set<uint64_t> images;
+    for (auto& launch : request.launches) images.insert(image_of(launch.kernel));
+    for (uint64_t number : images) {
+      if (number == 0) continue;
+      auto image = loaded(number);
+      if (!image.ok()) continue;  // A launch from it will say so.
+      const kl_image& table = (*image)->image();
+      for (uint32_t i = 0; i < table.variable_count; ++i)
+        extents.objects.push_back(
+            {table.variables[i].name, reinterpret_cast<uint64_t>(table.variables[i].address), table.variables[i].size});
+    }
+    return std::make_unique<cpu::AccessCheck>(std::move(extents));
   }
 
   Fault run(const RunRequest& request, std::vector<double>& seconds) {
@@ -258,18 +282,60 @@ class Child {
   bool sealed_ = false;
 };
 
+void put(WireWriter& writer, const Dim3& dimensions) {
+  writer.number(dimensions.x).number(dimensions.y).number(dimensions.z);
+}
+
+Dim3 take_dimensions(WireReader& reader) {
+  Dim3 dimensions;
+  for (int axis = 0; axis < 3; ++axis) along(dimensions, axis) = static_cast<uint32_t>(reader.number());
+  return dimensions;
+}
+
+void put(WireWriter& writer, const CheckedAccess& access) {
+  writer.text(access.place);
+  put(writer, access.block), put(writer, access.thread);
+  writer.number(access.write).number(access.atomic);
+}
+
+CheckedAccess take_access(WireReader& reader) {
+  CheckedAccess access;
+  access.place = reader.text();
+  access.block = take_dimensions(reader), access.thread = take_dimensions(reader);
+  access.write = reader.number(), access.atomic = reader.number();
+  return access;
+}
+
+void put(WireWriter& writer, const CheckedExtents& extents) {
+  writer.number(extents.objects.size());
+  for (auto& object : extents.objects)
+    writer.text(object.name).number(object.begin).number(object.bytes).number(object.unwritten);
+  writer.number(extents.forbidden.size());
+  for (auto& [begin, end] : extents.forbidden) writer.number(begin).number(end);
+}
+
+CheckedExtents take_extents(WireReader& reader) {
+  CheckedExtents extents;
+  for (uint64_t count = reader.number(); count > 0 && !reader.failed(); --count) {
+    CheckedObject& object = extents.objects.emplace_back();
+    object.name = reader.text(), object.begin = reader.number(), object.bytes = reader.number();
+    object.unwritten = reader.number();
+  }
+  for (uint64_t count = reader.number(); count > 0 && !reader.failed(); --count) {
+    const uint64_t begin = reader.number();
+    extents.forbidden.push_back({begin, reader.number()});
+  }
+  return extents;
+}
+
 void put(WireWriter& writer, const Geometry& geometry) {
-  for (const Dim3& dimensions : {geometry.grid, geometry.block})
-    writer.number(dimensions.x).number(dimensions.y).number(dimensions.z);
+  put(writer, geometry.grid), put(writer, geometry.block);
   writer.number(geometry.shared_bytes).number(geometry.cooperative);
 }
 
 Geometry take_geometry(WireReader& reader) {
   Geometry geometry;
-  for (Dim3* dimensions : {&geometry.grid, &geometry.block}) {
-    dimensions->x = static_cast<uint32_t>(reader.number()), dimensions->y = static_cast<uint32_t>(reader.number());
-    dimensions->z = static_cast<uint32_t>(reader.number());
-  }
+  geometry.grid = take_dimensions(reader), geometry.block = take_dimensions(reader);
   geometry.shared_bytes = static_cast<uint32_t>(reader.number()), geometry.cooperative = reader.number();
   return geometry;
 }
@@ -279,6 +345,8 @@ Geometry take_geometry(WireReader& reader) {
 std::string encode(const RunRequest& request) {
   WireWriter writer;
   writer.number(request.reordered).number(request.leave_only).number(static_cast<uint64_t>(request.limit.count()));
+  writer.number(request.check.has_value());
+  if (request.check) put(writer, *request.check);
   writer.number(request.variables.size());
   for (auto& [image, variables] : request.variables) {
     writer.number(image).number(variables.size());
@@ -303,6 +371,7 @@ std::optional<RunRequest> decode(std::string_view bytes) {
   RunRequest request;
   request.reordered = reader.number(), request.leave_only = reader.number();
   request.limit = std::chrono::milliseconds(reader.number());
+  if (reader.number()) request.check = take_extents(reader);
   for (uint64_t images = reader.number(); images > 0 && !reader.failed(); --images) {
     auto& variables = request.variables[reader.number()];
     for (uint64_t count = reader.number(); count > 0 && !reader.failed(); --count) {
@@ -330,6 +399,30 @@ std::optional<RunRequest> decode(std::string_view bytes) {
   for (auto& step : request.steps)
     if (step.kind == Step::Kind::Launch) step.launch = &request.launches[next++];
   return request;
+}
+
+void put_findings(WireWriter& writer, const std::vector<AccessFinding>& findings, const std::string& not_checked) {
+  writer.text(not_checked).number(findings.size());
+  for (auto& finding : findings) {
+    writer.number(static_cast<uint64_t>(finding.kind)).text(finding.object).number(uint64_t(finding.element));
+    put(writer, finding.access);
+    writer.number(finding.other.has_value());
+    if (finding.other) put(writer, *finding.other);
+  }
+}
+
+void take_findings(WireReader& reader, DeviceOutcome& outcome) {
+  outcome.not_checked = reader.text();
+  for (uint64_t count = reader.number(); count > 0 && !reader.failed(); --count) {
+    AccessFinding& finding = outcome.findings.emplace_back();
+    finding.kind = static_cast<FindingKind>(std::min(reader.number(), uint64_t(FindingKind::DivergentBarrier)));
+    finding.object = reader.text(), finding.element = int64_t(reader.number());
+    finding.access = take_access(reader);
+    if (reader.number()) finding.other = take_access(reader);
+    else if (finding.kind == FindingKind::Race || finding.kind == FindingKind::BlockRace ||
+             finding.kind == FindingKind::DivergentBarrier)
+      finding.other = CheckedAccess{};
+  }
 }
 
 void execute_on_host(const Step& step) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/wire.h"
 #include "sandbox/device/confined_cpu/confined_cpu.h"
 #include "sandbox/jail/channel.h"
 #include "sandbox/jail/jail.h"
@@ -56,7 +57,8 @@ struct RunRequest {
   std::vector<DeviceProgram::Step> steps;
   std::vector<DeviceLaunch> launches;  ///< Those of the steps, in order.
   bool reordered = false;
-  bool leave_only = false;  ///< Only leave the variables' values in their copies.
+  std::optional<CheckedExtents> check;  ///< DeviceProgram::check.
+  bool leave_only = false;              ///< Only leave the variables' values in their copies.
   std::chrono::milliseconds limit{0};
   struct Variable {
     uint64_t index = 0, shadow = 0, size = 0;  ///< In the image's table; address and bytes of its copy.
@@ -67,6 +69,10 @@ struct RunRequest {
 };
 std::string encode(const RunRequest& request);
 std::optional<RunRequest> decode(std::string_view bytes);
+
+/// What check mode found, behind the fault and the durations of an answer.
+void put_findings(WireWriter& writer, const std::vector<AccessFinding>& findings, const std::string& not_checked);
+void take_findings(WireReader& reader, DeviceOutcome& outcome);
 
 /// The child's life: confines itself, serves, never returns. `done`: where it tells that a prepared program is done.
 [[noreturn]] void serve(Channel channel, Descriptor done, ControlCell* cell, const Inheritance& inherited);

@@ -151,8 +151,10 @@ class ConfinedCpu : public Device {
         const auto end = std::ranges::find(steps.subspan(at), Step::Kind::End, &Step::kind);
         const auto interval = steps.subspan(at + 1, static_cast<size_t>(end - steps.begin()) - at - 1);
         double seconds = 0;
-        ran = time_interval(interval, program.reordered, step.byte != std::byte{0}, limit, seconds, timed);
+        ran = time_interval(interval, program, step.byte != std::byte{0}, limit, seconds, timed);
         outcome.seconds.push_back(seconds);
+        std::ranges::move(ran.findings, std::back_inserter(outcome.findings));
+        if (!ran.not_checked.empty()) outcome.not_checked = std::move(ran.not_checked);
         at += interval.size() + 1;
       } else if (step.kind == Step::Kind::Look) {
         late_writes.look(step.to, step.bytes);
@@ -349,12 +351,13 @@ class ConfinedCpu : public Device {
   }
 
   /// `intervals`: how many durations the child measured itself. Makes its answer the outcome.
-  void believe(ChildProcess& child, uint64_t image, const std::string& answer, size_t intervals,
+  void believe(ChildProcess& child, uint64_t image, const std::string& answer, size_t intervals, bool checked,
                DeviceOutcome& outcome) {
     if (outcome.ok()) {
       WireReader reader(answer);
       outcome.fault = static_cast<DeviceFault>(reader.number()), outcome.detail = reader.text();
       outcome.seconds = reader.reals(), outcome.survived = true;
+      if (checked && !reader.ok()) take_findings(reader, outcome);  // What failed before it began has none.
       auto good = [](double seconds) { return seconds > 0 && seconds < 1e6; };
       bool sound = reader.ok() && outcome.fault < DeviceFault::Lost && std::ranges::all_of(outcome.seconds, good) &&
                    (!outcome.ok() || outcome.seconds.size() == intervals);
@@ -377,7 +380,7 @@ class ConfinedCpu : public Device {
     DeviceOutcome outcome =
         (*child)->ask(kRun, encode(request_for(steps, reordered, limit)), kRan, limit, interrupted, answer);
     const auto intervals = static_cast<size_t>(std::ranges::count(steps, Step::Kind::End, &Step::kind));
-    believe(**child, image, answer, intervals, outcome);
+    believe(**child, image, answer, intervals, false, outcome);
     return outcome;
   }
 
@@ -386,7 +389,7 @@ class ConfinedCpu : public Device {
   }
 
   /// Runs the steps between a Begin and its End: in the child of their image if they launch from one, else here.
-  DeviceOutcome time_interval(std::span<const Step> steps, bool reordered, bool closely,
+  DeviceOutcome time_interval(std::span<const Step> steps, const DeviceProgram& program, bool closely,
                               std::chrono::milliseconds limit, double& seconds, std::set<uint64_t>& timed) {
     constexpr double kLeastShare = 0.1;  // Of what was measured; durations are divided by.
     DeviceOutcome outcome;
@@ -401,9 +404,11 @@ class ConfinedCpu : public Device {
     if (!child.ok()) return not_started(child.error());
     timed.insert(image);
     std::string answer;
-    outcome = (*child)->time(request_for(steps, reordered, limit), closely, interrupted, answer, seconds);
+    RunRequest request = request_for(steps, program.reordered, limit);
+    request.check = program.check;
+    outcome = (*child)->time(request, closely, interrupted, answer, seconds);
     seconds = std::max(seconds - *overhead_, kLeastShare * seconds);
-    believe(**child, image, answer, 0, outcome);
+    believe(**child, image, answer, 0, program.check.has_value(), outcome);
     return outcome;
   }
 

@@ -82,6 +82,33 @@ typedef struct kl_warp_plan {
   const kl_suspension* suspensions;  ///< From 1.
 } kl_warp_plan;
 
+/// Check mode: one access or barrier of the source. The fields from `owner` on are the executor's.
+typedef struct kl_site {
+  const char* place;       ///< "kernel.cu:12"
+  const char* variable;    ///< The shared variable that it leads to for sure; null: not known.
+  uint32_t shared_offset;  ///< Of that variable, from kl_block::shared.
+  uint32_t shared_bytes;   ///< Of that variable; KL_SITE_DYNAMIC: the launch says it.
+  uint32_t column;         ///< Of the place.
+  uint32_t align;          ///< Bytes.
+  uint32_t flags;          ///< KL_SITE_WRITE …
+  uint64_t owner;          ///< The check that gave it the others, by number.
+  uint64_t mark;           ///< What its accesses are marked with.
+  uint64_t begin, bytes;   ///< The object that it met last, its granules' shadow, and
+  void* cells;
+  uint8_t* written;  ///< which of them have been written; null: that is not asked.
+} kl_site;
+
+enum {
+  KL_SITE_WRITE = 1,
+  KL_SITE_STRONG = 2,    ///< Atomic, or as good: no race with others that are.
+  KL_SITE_VOLATILE = 4,  ///< Lanes of one warp may talk so.
+  KL_SITE_ACQUIRE = 8,   ///< It may learn that another thread has come so far.
+  KL_SITE_RELEASE = 16,  ///< It may tell that.
+  KL_SITE_VALUE = 32,    ///< A store whose value is given to kl_services::check_access.
+  KL_SITE_DYNAMIC = 64,  ///< The variable is extern __shared__.
+  KL_SITE_NAMED = 128,   ///< A barrier that is not one of all threads of a block.
+};
+
 /// Calls from lowered code into its executor, in the order of lower/services.cpp's table.
 struct kl_services {
   int32_t (*print)(kl_block*, const char* format, const void* arguments);
@@ -113,6 +140,10 @@ struct kl_services {
   void (*run_warps)(kl_block*, const kl_warp_plan*);
   /// Whether the launch is cooperative, so that its grid may wait. Of any block.
   uint32_t (*grid_valid)(kl_block*);
+  /// Check mode, before an access of `bytes` bytes. `low`, `high`: what is stored, if the site says so.
+  void (*check_access)(kl_thread*, const void* pointer, uint64_t bytes, kl_site*, uint64_t low, uint64_t high);
+  /// Check mode, before a barrier of the source.
+  void (*check_barrier)(kl_thread*, kl_site*);
 };
 
 #ifdef __cplusplus

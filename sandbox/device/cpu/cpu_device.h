@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/model/launch/access_finding.h"
 #include "core/model/launch/geometry.h"
 #include "core/toolchain/image_abi.h"
 
@@ -34,6 +35,8 @@ struct LowerOptions {
   /// The lanes of a warp move side by side between accesses to memory, as on a GPU: what they lose by racing is lost.
   /// Slow: for a check of kernels whose threads else run one after another.
   bool side_by_side = false;
+  /// Check mode: accesses to memory and barriers report to LaunchOptions::check. Places need line tables.
+  bool checked = false;
   /// A kernel that reaches something unsupported is left out by name (mode "refused") and the others are made. For
   /// whole applications, which may hold kernels that they launch on other GPUs only. Else it is an Error.
   bool leave_out_refused = false;
@@ -95,10 +98,29 @@ struct LaunchOutcome {
   bool ok() const { return fault == LaunchFault::None; }
 };
 
+/// Check mode: watches the launches that are given it, of images that were lowered with LowerOptions::checked, one
+/// after another. It finds mistakes; code that means to deceive it is in the same process and can.
+class AccessCheck {
+ public:
+  explicit AccessCheck(CheckedExtents extents);
+  ~AccessCheck();
+  /// The first of each kind about each object.
+  const std::vector<AccessFinding>& findings() const;
+  /// Why a launch was not checked; empty: all were.
+  const std::string& not_checked() const;
+  /// The executor's.
+  class CheckedMemory& memory() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
 struct LaunchOptions {
   unsigned workers = 0;                                          ///< 0: all cores.
   std::optional<std::chrono::milliseconds> no_progress_timeout;  ///< Spinning fibers with no progress: TimedOut.
   std::function<void(std::string_view)> print;                   ///< Device printf; empty: stdout.
+  AccessCheck* check = nullptr;                                  ///< One worker runs what is checked.
 };
 
 /// Blocks until the whole grid has run. `arguments` is packed, kl_kernel::parameter_bytes long.

@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "sandbox/device/host_kernels.h"
@@ -124,6 +125,7 @@ DeviceOutcome FakeDevice::run(const DeviceProgram& program, std::chrono::millise
         clock += run.seconds * (throttled ? 3 : 1);
         if (run.fault == DeviceFault::None && run.seconds > std::chrono::duration<double>(limit).count())
           run.fault = DeviceFault::TimedOut, run.detail = "not done after " + std::to_string(limit.count()) + " ms";
+        if (program.check) std::ranges::move(run.findings, std::back_inserter(outcome.findings));
         if (run.fault == DeviceFault::None) break;
         outcome = {run.fault, run.detail};
         lost_ = !outcome.usable();

@@ -30,6 +30,7 @@ struct FakeRun {
   double seconds = 1e-5;
   DeviceFault fault = DeviceFault::None;
   std::string detail = {};
+  std::vector<AccessFinding> findings = {};  ///< If the program is checked.
 };
 
 struct FakeKernel {

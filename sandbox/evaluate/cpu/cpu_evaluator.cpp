@@ -59,6 +59,8 @@ Result<std::unique_ptr<Evaluator>> CpuEvaluator::create(const Mep& mep, const st
       evaluator->baseline_.pool->compile_side_by_side(evaluator->baseline_.source, {}, evaluator->baseline_.reply);
   evaluator->size_comparison_ =
       std::make_unique<SizeComparison>(mep, *evaluator->baseline_.pool, evaluator->baseline_.source);
+  evaluator->original_.code.checked =
+      evaluator->baseline_.pool->compile_checked(evaluator->baseline_.source, {}, evaluator->baseline_.reply).image;
   evaluator->baseline_key_ = code_key({}, evaluator->baseline_.reply.image);
   KERNELIFT_TRY(evaluator->restart_runner(options.deadline));
   keep_calibrated(folder, mep, evaluator->device_, {}, evaluator->report_, options.cold, {});
@@ -123,6 +125,37 @@ std::optional<Evaluation> CpuEvaluator::judge(const RunnableCode& code, const In
   return runner_->evaluate(code, inquiry);
 }
 
+std::optional<Evaluation> CpuEvaluator::checked(const Candidate& candidate, const CompileReply& own,
+                                                const Inquiry& inquiry, Verdict verdict) {
+  const Hash key = code_key(candidate, own.image);
+  Verdict said;
+  if (auto known = checks_.find(key); known != checks_.end()) {
+    said = known->second;
+  } else {
+    CompileReply compiled = baseline_.pool->compile_checked(candidate.source, candidate.recipe, own);
+    if (compiled.ok()) {
+      Inquiry check = inquiry;
+      check.check = true;
+      auto answer = judge(runnable_code(candidate, compiled.image), check);
+      if (!answer) return std::nullopt;
+      auto* given = std::get_if<Verdict>(&*answer);
+      if (!given) return answer;
+      said = std::move(*given);
+    } else {
+      said.detail = "not checked for races: it does not compile for that: " + compiled.detail;
+    }
+    // What a search had no time for is left to the confirmation.
+    if (said.detail.empty() || !said.ok() || inquiry.confirm) checks_[key] = said;
+  }
+  if (!said.ok()) {
+    verdict.outcome = said.outcome, verdict.stage = said.stage, verdict.instance = said.instance;
+    verdict.timings.clear();
+    verdict.detail.clear();
+  }
+  if (!said.detail.empty()) verdict.detail += (verdict.detail.empty() ? "" : "; ") + said.detail;
+  return verdict;
+}
+
 Evaluation CpuEvaluator::measure(const EvaluationJob& job) {
   const std::string& image = job.compiled.image;
   Hash key = code_key(job.candidate, image);
@@ -141,6 +174,11 @@ Evaluation CpuEvaluator::measure(const EvaluationJob& job) {
   fresh_ = false;
   if (!answer) return abandoned();
   auto* verdict = std::get_if<Verdict>(&*answer);
+  if (verdict && verdict->ok()) {
+    answer = checked(job.candidate, job.compiled, inquiry, std::move(*verdict));
+    if (!answer) return abandoned();
+    verdict = std::get_if<Verdict>(&*answer);
+  }
   if (!verdict) return std::move(*answer);
   if (runner_->alive()) measured_[key] = *verdict;
   best_ = std::max(best_, verdict->speedup_low());
@@ -183,6 +221,8 @@ std::optional<Evaluation> CpuEvaluator::confirm_within(const Candidate& candidat
   RunnableCode code = runnable_code(candidate, job.compiled.image);
   code.side_by_side = baseline_.pool->compile_side_by_side(candidate.source, candidate.recipe, job.compiled);
   auto verdict = judge(code, inquiry);
+  if (auto* found = verdict ? std::get_if<Verdict>(&*verdict) : nullptr; found && found->ok())
+    verdict = checked(candidate, job.compiled, inquiry, std::move(*found));
   finalist_judged_ = true;
   // For a confirmation that its deadline cut short this is a lower bound.
   double took = std::chrono::duration<double>(Deadline::clock::now() - begin).count();

@@ -36,6 +36,10 @@ class CpuEvaluator : public Evaluator {
   /// Has the runner judge `code`, and a fresh runner if that one ended: runners do not run candidates themselves, so a
   /// single end is not the candidate's fault. EXPECTS: confirming_ is held, the runner is alive.
   std::optional<Evaluation> judge(const RunnableCode& code, const Inquiry& inquiry);
+  /// What counts of a candidate whose `verdict` is Ok, once it has run in check mode. `own`: its compile. EXPECTS: as
+  /// judge().
+  std::optional<Evaluation> checked(const Candidate& candidate, const CompileReply& own, const Inquiry& inquiry,
+                                    Verdict verdict);
   void label(const EvaluationJob& job, Verdict& verdict) const;
   Status restart_runner(std::optional<Deadline> deadline = {});
   /// restart_runner(); returns what is wrong afterwards (perhaps that the original does not reproduce its capture this
@@ -56,6 +60,7 @@ class CpuEvaluator : public Evaluator {
   std::unique_ptr<ForkServer> runners_;
   std::unique_ptr<RunnerProcess> runner_;
   std::map<Hash, Verdict> measured_;  ///< Used by the measuring thread only.
+  std::map<Hash, Verdict> checks_;    ///< What check mode said, by code. Guarded by confirming_.
   /// The best lower bounds so far: of candidates that a source patch can express, and of all.
   double best_applicable_ = 1, best_ = 1;
   std::mutex confirming_;  ///< One measurement at a time, confirmations included.

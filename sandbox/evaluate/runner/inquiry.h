@@ -19,6 +19,7 @@ struct RunnableCode {
   Bindings values;
   /// The same code for this processor, the lanes of its warps side by side (cpu::LowerOptions); empty: none.
   std::string side_by_side = {};
+  std::string checked = {};  ///< The same for check mode (cpu::LowerOptions::checked); of the original only.
   /// An image of the application's whole unit: it holds variables of other kernels, which are left alone.
   bool whole_unit = false;
 };
@@ -43,6 +44,8 @@ struct Inquiry {
   std::optional<Deadline> deadline;  ///< A confirmation takes fewer samples to keep it.
   uint64_t era = 0;                  ///< Era of the submission (EvaluationJob::era).
   bool against_application = false;  ///< Time against the application's own machine code.
+  /// Nothing but check mode, of an image that was made for it: the verdict has no timings.
+  bool check = false;
 };
 
 }  // namespace kernelift::sandbox

@@ -31,7 +31,8 @@ Runner::Runner(std::unique_ptr<Workbench> bench)
       perturbed_(*bench_, verification_, tolerances_),
       trials_(*bench_, verification_, perturbed_),
       racing_(*bench_, trials_),
-      calibration_(*bench_, verification_, racing_, tolerances_) {}
+      calibration_(*bench_, verification_, racing_, tolerances_),
+      check_mode_(*bench_, verification_) {}
 
 Result<std::unique_ptr<Runner>> Runner::create(Device& device, const Mep& mep, const std::filesystem::path& folder,
                                                const RunnerSettings& settings,
@@ -47,6 +48,7 @@ void Runner::reconfigure(bool cold, const std::set<std::string>& fatal, std::opt
 Result<BaselineReport> Runner::calibrate(const Original& original) {
   perturbed_.forget();
   side_by_side_ = original.code.side_by_side, bears_side_by_side_.reset();
+  check_mode_.set_original(original.code.checked);
   KERNELIFT_TRY(calibration_.calibrate(original));
   if (bench_->report.instances.size() == bench_->mep.instances.size()) {
     racing_.group_instances();
@@ -243,6 +245,11 @@ std::optional<Evaluation> Runner::evaluate(const RunnableCode& candidate, const 
   // The previous candidate may have written to memory that is not compared with a reference.
   if (bench_->device.facts().processor) bench_->memory->launched(0, true);
   if (Status wiped = wipe(); !wiped.ok()) return NotJudged{wiped.error().message};
+  if (inquiry.check) {
+    check_mode_.check(candidate, verdict);
+    if (bench_->cut) return std::nullopt;
+    return verdict;
+  }
   bool good = try_once(candidate, false, verdict);
   if (verdict.outcome == Outcome::Suspect && !bench_->cut) recheck(candidate, verdict);
   if (bench_->cut || (!good && verdict.outcome == Outcome::Ok)) return std::nullopt;

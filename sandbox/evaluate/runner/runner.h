@@ -11,6 +11,7 @@
 #pragma once
 #include "core/model/kernel_facts.h"
 #include "sandbox/evaluate/runner/calibration.h"
+#include "sandbox/evaluate/runner/check_mode.h"
 #include "sandbox/evaluate/runner/cross_check.h"
 #include "sandbox/evaluate/runner/perturbed_inputs.h"
 
@@ -77,6 +78,7 @@ class Runner {
   LaunchTrials trials_;
   Racing racing_;
   Calibration calibration_;
+  CheckMode check_mode_;
   std::string side_by_side_;                  ///< The original, RunnableCode::side_by_side.
   std::optional<bool> bears_side_by_side_{};  ///< Whether it is right so;
                                               ///< nullopt: not tried yet.

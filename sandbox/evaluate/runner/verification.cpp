@@ -15,6 +15,11 @@ Verification::Judged Verification::run(const LoadedCode& code, MemoryEntry entry
   bench_.memory->restore(steps, entry.memory, manner.before == Before::Poisoned);
   if (manner.before == Before::Stale) bench_.memory->make_stale(steps, entry.memory, entry.instance);
   if (manner.reordered) steps.set_reordered();
+  if (manner.checked) {
+    CheckedExtents extents = bench_.memory->extents(entry.memory);
+    code.add_extents(extents, entry.instance);
+    steps.set_check(std::move(extents));
+  }
   code.set_up(steps, instance, entry.instance, manner.keeps_own ? LoadedCode::Reset::Recorded : LoadedCode::Reset::All);
   steps.begin();
   code.launch(steps, entry.instance);
@@ -39,7 +44,8 @@ Verification::Judged Verification::run(const LoadedCode& code, MemoryEntry entry
                     code.variable(entry.instance, v) ? code.variable(entry.instance, v) : variable.given, at,
                     variable.veiled);
   }
-  DeviceOutcome outcome = steps.run(bench_.settings.launch_limit);
+  DeviceOutcome outcome = steps.run(manner.limit.value_or(bench_.settings.launch_limit));
+  judged.findings = std::move(outcome.findings), judged.not_checked = std::move(outcome.not_checked);
   if (!outcome.ok()) {
     judged.failure = bench_.failure_of(outcome, entry.memory);
     return judged;

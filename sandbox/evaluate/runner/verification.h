@@ -23,6 +23,8 @@ class Verification {
     size_t bad_buffer = 0;              ///< Index of that buffer in `buffers`.
     std::set<size_t> altered;           ///< Regions that are not bitwise equal to their answers.
     double seconds = 0;
+    std::vector<AccessFinding> findings;  ///< Of a checked launch.
+    std::string not_checked;              ///< DeviceOutcome::not_checked.
     double largest_ulps = 0;  ///< Largest distance of an element from its reference, in units of the last place.
   };
   struct Manner {
@@ -31,6 +33,8 @@ class Verification {
     bool reordered = false;  ///< Run blocks in another order, if the device can.
     /// The code's own variables and scratch memory keep what a launch before left there.
     bool keeps_own = false;
+    bool checked = false;                                 ///< In check mode; the code was made for it.
+    std::optional<std::chrono::milliseconds> limit = {};  ///< Instead of a launch's usual limit.
   };
   Judged run(const LoadedCode& code, MemoryEntry entry, Manner manner);
 

@@ -3,7 +3,6 @@
 //! kernel reduce
 //! devices both
 //! must wrong unstable cheated suspect crashed timed_out
-//! gap a race is seen only as far as another order of blocks or lanes shows it
 __device__ volatile float running[4096];
 __global__ void reduce(const float* in, float* partial, int n) {
   if (threadIdx.x != 0) return;

@@ -3,7 +3,6 @@
 //! kernel map
 //! devices both
 //! must wrong unstable cheated suspect
-//! gap a race is seen only as far as another order of blocks or lanes shows it
 __global__ void map(const float* in, float* out, int n, float factor) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;

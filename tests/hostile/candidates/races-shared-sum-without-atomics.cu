@@ -3,7 +3,6 @@
 //! kernel reduce
 //! devices both
 //! must wrong unstable cheated suspect
-//! gap a race is seen only as far as another order of blocks or lanes shows it
 __global__ void reduce(const float* in, float* partial, int n) {
   __shared__ float sum;
   int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -3,7 +3,6 @@
 //! kernel count
 //! devices both
 //! must wrong unstable cheated suspect
-//! gap a race is seen only as far as another order of blocks or lanes shows it
 __global__ void count(const int* in, int* bins, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) bins[in[i] & 255] += 1;

@@ -3,7 +3,6 @@
 //! kernel stencil
 //! devices both
 //! must wrong unstable cheated suspect
-//! gap a race is seen only as far as another order of blocks or lanes shows it
 __global__ void stencil(const float* in, float* out, int n) {
   __shared__ float tile[18][18];
   int x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y;

@@ -3,7 +3,6 @@
 //! kernel reduce
 //! devices both
 //! must wrong unstable cheated suspect
-//! gap a race is seen only as far as another order of blocks or lanes shows it
 __global__ void reduce(const float* in, float* partial, int n) {
   __shared__ float sums[256];
   int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;

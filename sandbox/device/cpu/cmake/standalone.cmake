@@ -1,6 +1,6 @@
 # What the whole tree's top level provides, for the CPU device as a project by itself: options, packages, LLVM, and
-# kernelift_core made of the three sources of core that the device calls. Every source compiles without precompiled
-# headers, so that none depends on an include that it does not name.
+# kernelift_core made of the four sources of core that the device and its users call. Every source compiles without
+# precompiled headers, so that none depends on an include that it does not name.
 list(APPEND CMAKE_MODULE_PATH ${CMAKE_CURRENT_LIST_DIR}/../../../../cmake)
 set(KERNELIFT_PRECOMPILE OFF)
 set(Boost_USE_STATIC_LIBS ON)  # The runtime lives in other people's processes.
@@ -21,7 +21,8 @@ enable_testing()
 
 # hash.cpp takes xxHash as a header.
 kernelift_library(kernelift_core
-  SOURCES ${KERNELIFT_ROOT}/core/base/file.cpp ${KERNELIFT_ROOT}/core/base/hash.cpp ${KERNELIFT_ROOT}/core/toolchain/fat_blob.cpp)
+  SOURCES ${KERNELIFT_ROOT}/core/base/file.cpp ${KERNELIFT_ROOT}/core/base/hash.cpp
+          ${KERNELIFT_ROOT}/core/model/launch/access_finding.cpp ${KERNELIFT_ROOT}/core/toolchain/fat_blob.cpp)
 set_target_properties(kernelift_core PROPERTIES EXPORT_NAME core)
 
 if(KERNELIFT_CPU_DEVICE_TESTS)

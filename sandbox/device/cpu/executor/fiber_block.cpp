@@ -31,6 +31,7 @@ FiberBlock::FiberBlock(LaunchState& state) : state_(state) {
   for (Barrier& barrier : barriers_) barrier.waiting.resize(warps_.size()), barrier.site.resize(warps_.size());
   block_.state = &state;
   block_.fibers = this;
+  if (state.check) check_ = std::make_unique<BlockCheck>(*state.check, state), block_.check = check_.get();
 }
 
 FiberBlock::~FiberBlock() {
@@ -52,6 +53,7 @@ void FiberBlock::begin(uint64_t block_index, uint32_t processor) {
                                          KL_SHARED_ALIGN * KL_SHARED_ALIGN);
   block.dynamic_shared =
       block.shared + (state_.kernel.static_shared_bytes + KL_SHARED_ALIGN - 1) / KL_SHARED_ALIGN * KL_SHARED_ALIGN;
+  if (check_) check_->begin(block, block_index);
   uint32_t linear = 0;
   for (uint32_t z = 0; z < block.ntid_z; ++z)
     for (uint32_t y = 0; y < block.ntid_y; ++y)
@@ -220,6 +222,7 @@ bool FiberBlock::finish_group(Warp& warp, size_t index) {
   const Group group = warp.groups[index];
   if (group.mask & warp.live & ~group.arrived) return false;
   exchange(kl_warp_op(group.op), group.arrived, {warp.value, warp.operand, warp.answer});
+  if (check_) check_->join(uint32_t(&warp - warps_.data()), group.arrived);
   warp.runnable |= group.arrived;
   warp.groups.erase(warp.groups.begin() + long(index));
   return true;
@@ -265,6 +268,7 @@ void FiberBlock::grid_sync(Fiber& self) {
     state_.progress.fetch_add(1, std::memory_order_relaxed);
     if (state_.grid_arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == state_.blocks) {
       state_.grid_arrived.store(0, std::memory_order_relaxed);
+      if (state_.check) state_.check->forget_accesses();
       state_.grid_generation.fetch_add(1, std::memory_order_release);
     }
   }

@@ -4,6 +4,7 @@
 #include <boost/context/detail/fcontext.hpp>
 #include <vector>
 
+#include "sandbox/device/cpu/executor/check/block_check.h"
 #include "sandbox/device/cpu/executor/launch_state.h"
 #include "sandbox/device/cpu/executor/stack_pool.h"
 #include "sandbox/device/cpu/executor/warp_exchange.h"
@@ -76,6 +77,7 @@ class FiberBlock {
   BlockState block_;
   std::unique_ptr<StackSlab> stacks_;
   std::unique_ptr<char[]> shared_;
+  std::unique_ptr<BlockCheck> check_;
   std::vector<Fiber> fibers_;
   std::vector<Warp> warps_;
   Barrier barriers_[KL_NAMED_BARRIERS];

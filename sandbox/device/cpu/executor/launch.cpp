@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "sandbox/device/cpu/executor/check/checked_memory.h"
 #include "sandbox/device/cpu/executor/worker.h"
 
 namespace kernelift::cpu {
@@ -111,6 +112,8 @@ LaunchOutcome launch(const kl_kernel& kernel, const Geometry& geometry, const vo
   state.threads = uint32_t(geometry.block.count());
   state.cooperative = geometry.cooperative;
 
+  if (options.check && options.check->memory().begin_launch(state.blocks)) state.check = &options.check->memory();
+
   const auto start = std::chrono::steady_clock::now();
   auto run = [&state,
               how = kernel.mode == KL_MODE_FIBER ? run_blocks_on_fibers : run_blocks_as_loops](uint32_t worker) {
@@ -118,7 +121,7 @@ LaunchOutcome launch(const kl_kernel& kernel, const Geometry& geometry, const vo
     how(state, worker);
   };
   const auto workers = uint32_t(std::min<uint64_t>(options.workers ? options.workers : cores(), state.blocks));
-  if (workers <= 1 || state.blocks * state.threads <= kSmallLaunch) {
+  if (workers <= 1 || state.check || state.blocks * state.threads <= kSmallLaunch) {
     run(0);
   } else {
     auto spread = [&] { tbb::parallel_for(uint32_t(0), workers, run, tbb::static_partitioner()); };

@@ -20,6 +20,7 @@ struct LaunchState {
   uint64_t blocks = 0;
   uint32_t threads = 0;  ///< Per block.
   bool cooperative = false;
+  class CheckedMemory* check = nullptr;  ///< Check mode only.
   std::atomic<uint64_t> next_block{0};
   std::atomic<bool> stopped{false};   ///< A fault was recorded; everyone leaves.
   std::atomic<uint64_t> progress{0};  ///< Grows whenever a thread got further than a spin loop.
@@ -52,6 +53,7 @@ struct BlockState {
   LaunchState* state = nullptr;
   void* jump = nullptr;                ///< LOOP and CUT: the worker's jmp_buf, to leave a block from inside it.
   class FiberBlock* fibers = nullptr;  ///< FIBER only.
+  class BlockCheck* check = nullptr;   ///< Check mode only.
 
   static BlockState& of(kl_block* block) { return *reinterpret_cast<BlockState*>(block); }
 };

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 
+#include "sandbox/device/cpu/executor/check/block_check.h"
 #include "sandbox/device/cpu/executor/device_printf.h"
 #include "sandbox/device/cpu/executor/fiber_block.h"
 
@@ -96,12 +97,20 @@ void grid_sync(kl_thread* thread) {
 }
 void exit_thread(kl_thread* thread) { FiberBlock::of(thread).exit(FiberBlock::fiber_of(thread)); }
 
+void check_access(kl_thread* thread, const void* pointer, uint64_t bytes, kl_site* site, uint64_t low, uint64_t high) {
+  if (BlockCheck* check = BlockState::of(thread->block).check) check->access(*thread, pointer, bytes, *site, low, high);
+}
+void check_barrier(kl_thread* thread, kl_site* site) {
+  if (BlockCheck* check = BlockState::of(thread->block).check) check->barrier(*thread, *site);
+}
+
 }  // namespace
 
 const kl_services& services() {
-  static const kl_services kTable = {print,        assert_fail, trap,      divergent,   allocate,  release,
-                                     global_timer, nanosleep,   barrier,   arrive,      warp,      active_mask,
-                                     lockstep,     yield,       grid_sync, exit_thread, run_warps, grid_valid};
+  static const kl_services kTable = {print,       assert_fail,  trap,       divergent,    allocate,
+                                     release,     global_timer, nanosleep,  barrier,      arrive,
+                                     warp,        active_mask,  lockstep,   yield,        grid_sync,
+                                     exit_thread, run_warps,    grid_valid, check_access, check_barrier};
   return kTable;
 }
 

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <new>
 
+#include "sandbox/device/cpu/executor/check/block_check.h"
 #include "sandbox/device/cpu/executor/fiber_block.h"
 
 namespace kernelift::cpu {
@@ -43,6 +44,7 @@ void run_chunk(const kl_kernel& kernel, BlockState& block, LaunchState& state, u
   if (_setjmp(leave)) return;  // A fault: abandon_block() came back here, and the launch is stopped.
   for (uint64_t i = first; i < last && !state.stopped.load(std::memory_order_relaxed); ++i) {
     set_block_id(block, i);
+    if (block.check) block.check->begin(block.block, i);
     kernel.run(&block.block);
   }
 }
@@ -64,6 +66,8 @@ void run_blocks_as_loops(LaunchState& state, uint32_t worker) {
       arena.shared() + (kernel.static_shared_bytes + KL_SHARED_ALIGN - 1) / KL_SHARED_ALIGN * KL_SHARED_ALIGN;
   block.block.frame = arena.frame();
   block.block.frame_stride = stride;
+  std::unique_ptr<BlockCheck> check;
+  if (state.check) check = std::make_unique<BlockCheck>(*state.check, state), block.check = check.get();
   const uint64_t chunk = std::max<uint64_t>(1, std::min(kChunkThreads / state.threads, state.blocks / 16));
   while (!state.stopped.load(std::memory_order_relaxed)) {
     const uint64_t first = state.next_block.fetch_add(chunk, std::memory_order_relaxed);

@@ -1,11 +1,12 @@
-// lower() is this list of passes, in this order. Each is a function of its own on the DeviceModule; a later pass that
-// instruments memory accesses and barriers goes between prepare() and choose_modes(), where the code is simple, all
-// accesses are plain loads and stores, and barriers are still calls by name.
+// lower() is this list of passes, in this order. Each is a function of its own on the DeviceModule. Check mode looks at
+// the code between prepare() and choose_modes(), where all accesses are plain loads and stores, and barriers are those
+// of the source; it instruments behind choose_modes(), so that a kernel's mode is the one that it has unchecked.
 #include "sandbox/device/cpu/cpu_device.h"
 
 #include <llvm/IR/Verifier.h>
 
 #include "core/toolchain/image_abi.h"
+#include "sandbox/device/cpu/lower/check/access_checks.h"
 #include "sandbox/device/cpu/lower/device_library.h"
 #include "sandbox/device/cpu/lower/host/emit.h"
 #include "sandbox/device/cpu/lower/host/image_tables.h"
@@ -63,8 +64,11 @@ Result<LoweredImage> lower(std::unique_ptr<Module> device_ir, const LowerOptions
   KERNELIFT_TRY(settle_refusals(device, !options.leave_out_refused));
   KERNELIFT_TRY(link_device_library(*device.module));
   give_host_attributes(*device.module, *machine);
-  prepare(device, *machine);
+  prepare(device, *machine, options.checked);
+  std::optional<AccessChecks> checks;
+  if (options.checked) checks.emplace(device);
   KERNELIFT_TRY(choose_modes(device, options.force_fibers, options.side_by_side));
+  if (checks) checks->insert();
   lower_shared_addresses(device);
   schedule_kernels(device);
   bound_stacks(device);

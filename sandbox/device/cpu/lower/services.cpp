@@ -17,15 +17,26 @@ struct Row {
 
 // In the order of kl_services (block_context.h).
 constexpr Row kRows[] = {
-    {"kl.print", "ippp", false, false},     {"kl.assert_fail", "vpippip", false, true},
-    {"kl.trap", "vpi", false, true},        {"kl.divergent", "vpp", false, true},
-    {"kl.allocate", "pl", false, false},    {"kl.release", "vp", false, false},
-    {"kl.global_timer", "l", false, false}, {"kl.nanosleep", "vpi", true, false},
-    {"kl.barrier", "ipiiiii", true, false}, {"kl.arrive", "vpii", true, false},
-    {"kl.warp", "lpiill", true, false},     {"kl.active_mask", "ipi", true, false},
-    {"kl.lockstep", "vpi", true, false},    {"kl.yield", "vp", true, false},
-    {"kl.grid_sync", "vp", true, false},    {"kl.exit_thread", "vp", true, true},
-    {"kl.run_warps", "vpp", false, false},  {"kl.grid_valid", "ip", false, false},
+    {"kl.print", "ippp", false, false},
+    {"kl.assert_fail", "vpippip", false, true},
+    {"kl.trap", "vpi", false, true},
+    {"kl.divergent", "vpp", false, true},
+    {"kl.allocate", "pl", false, false},
+    {"kl.release", "vp", false, false},
+    {"kl.global_timer", "l", false, false},
+    {"kl.nanosleep", "vpi", true, false},
+    {"kl.barrier", "ipiiiii", true, false},
+    {"kl.arrive", "vpii", true, false},
+    {"kl.warp", "lpiill", true, false},
+    {"kl.active_mask", "ipi", true, false},
+    {"kl.lockstep", "vpi", true, false},
+    {"kl.yield", "vp", true, false},
+    {"kl.grid_sync", "vp", true, false},
+    {"kl.exit_thread", "vp", true, true},
+    {"kl.run_warps", "vpp", false, false},
+    {"kl.grid_valid", "ip", false, false},
+    {"kl.check_access", "vpplpll", false, false},
+    {"kl.check_barrier", "vpp", false, false},
 };
 
 Type* type_of(LLVMContext& context, char letter) {

@@ -26,6 +26,8 @@ enum class Service {
   exit_thread,
   run_warps,
   grid_valid,
+  check_access,
+  check_barrier,
 };
 
 llvm::Function* service_function(llvm::Module&, Service);

@@ -326,6 +326,14 @@ std::string LoadedCode::near_own_memory(size_t index, uint64_t address) const {
   return "";
 }
 
+void LoadedCode::add_extents(CheckedExtents& extents, size_t index) const {
+  for (auto& scratch : instances_[index].scratch) {
+    extents.objects.push_back({"scratch", scratch.address, scratch.size, !scratch.zeroed});
+    for (uint64_t guard : {scratch.address - kGuard, scratch.address + scratch.size})
+      extents.forbidden.push_back({guard, guard + kGuard});
+  }
+}
+
 void LoadedCode::take_down(Steps& steps, size_t index) const {
   if (instances_[index].patch_count > 0)
     steps.copy_ranges(instances_[index].to_recorded, instances_[index].patch_count);

@@ -41,6 +41,8 @@ class LoadedCode {
   void check_canaries(Steps& steps, size_t index) const;
   /// "4 bytes after the end of its scratch memory 1", "… of its variable weights"; empty if none is near `address`.
   std::string near_own_memory(size_t index, uint64_t address) const;
+  /// Adds the instance's scratch memory, and what is forbidden around it.
+  void add_extents(CheckedExtents& extents, size_t index) const;
   /// Address of the instance's n-th variable in this image; 0: the image does not have it.
   uint64_t variable(size_t index, size_t number) const { return instances_[index].variables[number]; }
   /// Name of the first launch's kernel, as the image spells it.

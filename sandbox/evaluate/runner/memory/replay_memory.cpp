@@ -503,6 +503,13 @@ std::string ReplayMemory::near_buffer(size_t instance, uint64_t address) const {
   return std::to_string(distance) + " bytes " + (behind ? "after the end of " : "before the start of ") + nearest->name;
 }
 
+CheckedExtents ReplayMemory::extents(size_t instance) const {
+  CheckedExtents extents;
+  for (auto& region : instances_[instance].regions) extents.objects.push_back({region.name, region.live, region.size});
+  for (auto& canary : instances_[instance].canaries) extents.forbidden.push_back({canary.begin, canary.end});
+  return extents;
+}
+
 std::string ReplayMemory::neighbourhood(size_t instance, uint64_t address) const {
   if (std::string near = near_buffer(instance, address); !near.empty()) return near;
   char text[64];

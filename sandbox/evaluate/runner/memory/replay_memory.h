@@ -91,6 +91,8 @@ class ReplayMemory {
   /// Steps that compare all regions with their answers, and check the canaries. Returns the number of findings used;
   /// the first is that of the canaries.
   size_t compare(Steps& steps, size_t instance) const;
+  /// The instance's buffers, and what is placed around them.
+  CheckedExtents extents(size_t instance) const;
   /// Describes an address by the nearest buffer: "4 bytes after the end of out".
   std::string neighbourhood(size_t instance, uint64_t address) const;
   /// The same; empty if no buffer is near.

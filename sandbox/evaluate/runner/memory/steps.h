@@ -86,9 +86,10 @@ class Steps {
   void write(uint64_t buffer, uint64_t bytes);
   void nothing();
 
-  /// DeviceProgram::together and reordered.
+  /// DeviceProgram::together, reordered and check.
   void set_together() { program_.together = true; }
   void set_reordered() { program_.reordered = true; }
+  void set_check(CheckedExtents extents) { program_.check = std::move(extents); }
   DeviceOutcome run(std::chrono::milliseconds limit) { return kernels_.device_.run(program_, limit); }
 
  private:

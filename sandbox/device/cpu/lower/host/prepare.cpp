@@ -147,10 +147,11 @@ bool force_inlining_of_exchange(Module& module) {
 
 /// Lockstep points and yields are placed after this pipeline, by volatile and atomic accesses and fences, and name the
 /// thread: a use holds that parameter where nothing else needs it yet.
-void keep_thread_parameters(Module& module) {
+void keep_thread_parameters(Module& module, bool all) {
   for (Function& function : module) {
     if (function.isDeclaration() || function.arg_empty()) continue;
-    if (none_of(instructions(function), [](const Instruction& i) { return i.isVolatile() || i.isAtomic(); })) continue;
+    auto waits = [](const Instruction& i) { return i.isVolatile() || i.isAtomic(); };
+    if (all ? !DeviceModule::has_thread(function) : none_of(instructions(function), waits)) continue;
     IRBuilder<> builder(&*function.getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
     builder.CreateIntrinsic(Intrinsic::fake_use, {}, {DeviceModule::thread_of(function)});
   }
@@ -187,10 +188,10 @@ constexpr int kInlineThreshold = 2000;  // As NVPTX: calls cost more than code s
 
 }  // namespace
 
-void prepare(DeviceModule& device, TargetMachine& machine) {
+void prepare(DeviceModule& device, TargetMachine& machine, bool keep_threads) {
   Module& module = *device.module;
   force_inlining_of_waits(module);
-  keep_thread_parameters(module);
+  keep_thread_parameters(module, keep_threads);
   for (Kernel& kernel : device.kernels) kernel.body->setLinkage(GlobalValue::ExternalLinkage);
   PipelineTuningOptions tuning;
   tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopInterleaving = false;

@@ -9,7 +9,8 @@ class TargetMachine;
 
 namespace kernelift::cpu {
 
-void prepare(DeviceModule& device, llvm::TargetMachine& machine);
+/// `keep_threads`: functions keep their thread parameter even where nothing in them needs it yet.
+void prepare(DeviceModule& device, llvm::TargetMachine& machine, bool keep_threads = false);
 
 /// The host's own -O pipeline (vectorisers included), after kernels have become loops over threads.
 void optimize_for_host(llvm::Module& module, llvm::TargetMachine& machine, int level, bool vectorize);

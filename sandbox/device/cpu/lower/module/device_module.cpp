@@ -132,6 +132,11 @@ Status check_externals(Module& module) {
 
 std::string readable_name(StringRef mangled) { return demangle(mangled.str()); }
 
+bool DeviceModule::has_thread(const Function& function) {
+  return !function.isDeclaration() && !function.arg_empty() && function.getArg(0)->getType()->isPointerTy() &&
+         function.getParamDereferenceableBytes(0) == kThreadBytes;
+}
+
 std::string place_of(const Instruction& instruction) {
   if (const DebugLoc& at = instruction.getDebugLoc(); at && at.getLine())
     return sys::path::filename(at->getFilename()).str() + ":" + std::to_string(at.getLine());

@@ -40,6 +40,16 @@ struct Variable {
   uint64_t room = 0;  ///< The variable is the middle of `global`, with so many bytes at either end.
 };
 
+inline constexpr uint64_t kThreadBytes = 24;  ///< Of a kl_thread.
+
+/// Where place_shared_variables() put one; of variables that no kernel reaches together two may be at one place.
+struct SharedVariable {
+  std::string name;  ///< As the source has it: "tile".
+  uint64_t offset = 0, bytes = 0;
+  bool dynamic = false;              ///< extern __shared__, whose bytes a launch says.
+  std::vector<std::string> kernels;  ///< Names of those that reach it.
+};
+
 struct DeviceModule {
   std::unique_ptr<llvm::Module> module;
   std::vector<Kernel> kernels;
@@ -50,10 +60,13 @@ struct DeviceModule {
   /// "<what> (<place of at>): <detail>" is not supported: the function that holds `at` is refused.
   void refuse(llvm::Instruction& at, const std::string& what, const std::string& detail = "");
   std::vector<Variable> variables;
+  std::vector<SharedVariable> shared;
   uint32_t architecture = 0;  ///< 75 of sm_75.
 
   /// The hidden first parameter of a device function.
   static llvm::Value* thread_of(llvm::Function& function) { return function.getArg(0); }
+  /// Whether a function has that parameter: all but those of the device library do, while they are known to need it.
+  static bool has_thread(const llvm::Function& function);
 };
 
 /// "kernel.cu:12" of an instruction, or the function's demangled name where there is no line.

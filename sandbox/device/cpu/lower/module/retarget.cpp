@@ -194,7 +194,7 @@ class Flattener {
                                                                               .addAttribute(Attribute::NoAlias)
                                                                               .addAttribute(Attribute::NonNull)
                                                                               .addAttribute(Attribute::NoUndef)
-                                                                              .addDereferenceableAttr(24))};
+                                                                              .addDereferenceableAttr(kThreadBytes))};
     for (const Argument& argument : from.args()) {
       AttrBuilder attributes(context, old.getParamAttrs(argument.getArgNo()));
       if (kernel && argument.hasByValAttr()) {

@@ -28,6 +28,13 @@ struct Placement {
 
 bool is_dynamic(const GlobalVariable& global) { return global.isDeclaration(); }
 
+/// "tile" of a variable in a function or a namespace.
+std::string name_in_source(const GlobalVariable& variable) {
+  const std::string whole = readable_name(variable.getName());
+  const size_t colons = whole.rfind("::");
+  return colons == std::string::npos ? whole : whole.substr(colons + 2);
+}
+
 /// The variables whose initial values hold the constant's address.
 void find_referring_variables(Constant& constant, SetVector<GlobalVariable*>& referring) {
   for (User* user : constant.users()) {
@@ -124,6 +131,14 @@ Status place_shared_variables(DeviceModule& device) {
     placed[global] = {offset, size};
     for (size_t k : kernels_of[global])
       device.kernels[k].static_shared_bytes = std::max(device.kernels[k].static_shared_bytes, offset + size);
+  }
+
+  for (GlobalVariable* global : shared) {
+    const Placement at = is_dynamic(*global) ? Placement{0, 0} : placed[global];
+    SharedVariable& variable = device.shared.emplace_back();
+    variable.name = name_in_source(*global), variable.dynamic = is_dynamic(*global);
+    variable.offset = at.offset, variable.bytes = at.size;
+    for (size_t k : kernels_of[global]) variable.kernels.push_back(device.kernels[k].name);
   }
 
   Type* pointer = PointerType::get(module.getContext(), kSharedSpace);

@@ -1,0 +1,274 @@
+// Two accesses to the same bytes by different threads, one of them a write and not both atomic, are a race unless one
+// is ordered before the other. What orders them:
+//
+//   threads of a block       a block barrier: their epochs differ
+//   lanes of a warp          a warp operation that both took part in (vector clocks, join()); volatile accesses
+//   warps, blocks            one has changed a variable atomically that the other has later read so, whenever that was
+//   threads of a grid        a grid barrier (CheckedMemory::forget_accesses), the end of a launch
+//
+// The third rule is generous: it does not ask for fences, nor what was done before the atomic operation and what
+// behind. Nothing that is ordered is called a race; some races are not seen. A store of what is in memory already is in
+// no conflict with the store that put it there: CUDA promises that one of them is made.
+#include "sandbox/device/cpu/executor/check/block_check.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace kernelift::cpu {
+
+namespace {
+
+/// Read by a thread that should not, these are seen in its result: not a number, and a large one.
+constexpr int kRubbish[] = {0xff, 0x7b};
+
+uint64_t variable_bit(uint64_t address) { return uint64_t(1) << ((address / kGranule * 0x9e3779b97f4a7c15u) >> 58); }
+
+Dim3 thread_of(const kl_block& block, uint32_t linear) {
+  return {linear % block.ntid_x, linear / block.ntid_x % block.ntid_y, linear / block.ntid_x / block.ntid_y};
+}
+
+}  // namespace
+
+BlockCheck::BlockCheck(CheckedMemory& memory, const LaunchState& launch)
+    : memory_(memory),
+      launch_(launch),
+      dynamic_offset_((launch.kernel.static_shared_bytes + KL_SHARED_ALIGN - 1) / KL_SHARED_ALIGN * KL_SHARED_ALIGN),
+      shared_bytes_(launch.launch.dynamic_shared_bytes ? dynamic_offset_ + launch.launch.dynamic_shared_bytes
+                                                       : launch.kernel.static_shared_bytes),
+      shared_(shared_bytes_ / kGranule + 1) {}
+
+void BlockCheck::begin(kl_block& block, uint64_t index) {
+  block_ = &block;
+  shared_begin_ = reinterpret_cast<uint64_t>(block.shared);
+  number_ = Moment::block_number(index);
+  std::memset(block.shared, kRubbish[index % std::size(kRubbish)], shared_bytes_);
+  for (uint32_t thread = 0; thread < launch_.threads; ++thread) {
+    epochs_[thread] = 0, clocks_[thread] = 0;
+    seen_[thread].fill(0);
+    place(thread);
+  }
+  released_.fill(0), acquired_.fill(0);
+  waits_.fill({});
+  named_barriers_ = false;
+}
+
+/// Most accesses are in order by what their cells' bits say alone: they are noted here. False: examine() is to.
+[[gnu::always_inline]] inline bool BlockCheck::note(const kl_thread& thread, uint64_t address, uint64_t bytes,
+                                                    const kl_site& site) {
+  constexpr uint32_t kSpecial = KL_SITE_ACQUIRE | KL_SITE_RELEASE | KL_SITE_DYNAMIC;
+  if (!memory_.owns(site) || site.flags & kSpecial || (address | bytes) % kGranule || address & (site.align - 1) ||
+      site.written)
+    return false;
+  Cell* cell;
+  const bool shared = site.variable != nullptr;
+  if (shared) {
+    const uint64_t offset = address - shared_begin_ - site.shared_offset;
+    if (offset >= site.shared_bytes || offset + bytes > site.shared_bytes) return false;
+    cell = shared_.data() + (offset + site.shared_offset) / kGranule;
+  } else {
+    const uint64_t offset = address - site.begin;
+    if (offset >= site.bytes || offset + bytes > site.bytes) return false;
+    cell = static_cast<Cell*>(site.cells) + (address - site.begin / kGranule * kGranule) / kGranule;
+  }
+  const Access now(moments_[thread.linear], site.mark);
+  const bool writes = site.flags & KL_SITE_WRITE;
+  for (Cell* end = cell + bytes / kGranule; cell != end; ++cell) {
+    if (shared && (!cell->writer || cell->writer.block() != number_)) {
+      if (!writes) return false;
+      *cell = {};
+    }
+    if (!cell->writer.is_surely_before(now)) return false;
+    if (!writes) {
+      cell->note_read(now);
+      continue;
+    }
+    if (!cell->reader.is_surely_before(now) || !cell->other_reader.is_surely_before(now)) return false;
+    cell->note_write(now);
+  }
+  return true;
+}
+
+void BlockCheck::access(const kl_thread& thread, const void* pointer, uint64_t bytes, kl_site& site, uint64_t low,
+                        uint64_t high) {
+  if (!note(thread, reinterpret_cast<uint64_t>(pointer), bytes, site)) examine(thread, pointer, bytes, site, low, high);
+}
+
+[[gnu::noinline]] void BlockCheck::examine(const kl_thread& thread, const void* pointer, uint64_t bytes, kl_site& site,
+                                           uint64_t low, uint64_t high) {
+  if (bytes == 0) return;
+  memory_.own(site);
+  const auto address = reinterpret_cast<uint64_t>(pointer);
+  Current current{thread, site, address, bytes, low, high, Access(moments_[thread.linear], site.mark)};
+  if (address & (site.align - 1)) report(current, FindingKind::Misaligned, address);
+  if (site.variable) {
+    const bool dynamic = site.flags & KL_SITE_DYNAMIC;
+    return access_shared(current, dynamic ? dynamic_offset_ : site.shared_offset,
+                         dynamic ? launch_.launch.dynamic_shared_bytes : site.shared_bytes);
+  }
+  if (address - site.begin >= site.bytes) {
+    if (address - shared_begin_ < kSharedSpacing) return access_shared(current, 0, shared_bytes_);
+    if (!memory_.find(site, address)) {
+      if (!memory_.is_forbidden(address)) return;  // A local array, a parameter, a table of the code.
+      current.object = &memory_;
+      return report(current, FindingKind::OutOfBounds, address);
+    }
+  }
+  current.object = site.cells, current.object_begin = site.begin, current.written = site.written;
+  if (const uint64_t end = site.begin + site.bytes; address + bytes > end)
+    return report(current, FindingKind::OutOfBounds, end);
+  synchronise(current);
+  const uint64_t first = site.begin / kGranule * kGranule;
+  auto* cells = static_cast<Cell*>(site.cells);
+  visit(current, cells, first);
+  if (site.written && current.writes())
+    std::memset(site.written + (address - first) / kGranule, 1,
+                (address + bytes - first + kGranule - 1) / kGranule - (address - first) / kGranule);
+}
+
+void BlockCheck::access_shared(Current& current, uint64_t begin, uint64_t size) {
+  const uint64_t offset = current.address - shared_begin_;
+  current.object_begin = shared_begin_ + begin;
+  if (offset < begin || offset + current.bytes > begin + size)
+    return report(current, FindingKind::OutOfBounds, current.address);
+  synchronise(current);
+  visit(current, shared_.data(), shared_begin_);
+}
+
+void BlockCheck::visit(const Current& current, Cell* cells, uint64_t first) {
+  const uint64_t begin = current.address - first, end = begin + current.bytes;
+  for (uint64_t granule = begin / kGranule; granule * kGranule < end; ++granule) {
+    const uint64_t at = granule * kGranule;
+    unsigned bytes = 15;
+    if (begin > at) bytes &= 15u << (begin - at);
+    if (end < at + kGranule) bytes &= (1u << (end - at)) - 1;
+    if (!current.writes() && current.written && !current.written[granule])
+      report(current, FindingKind::Uninitialised, first + at);
+    look(current, cells[granule], current.access.of_bytes(bytes));
+  }
+}
+
+void BlockCheck::look(const Current& current, Cell& cell, Access now) {
+  const bool shared = !current.object;
+  if (shared && cell.writer && cell.writer.block() != number_) cell = {};  // Of a block before.
+  if (current.writes()) {
+    if (!cell.writer.is_surely_before(now) || !cell.reader.is_surely_before(now) ||
+        !cell.other_reader.is_surely_before(now))
+      write(current, cell, now);
+    cell.note_write(now);
+  } else {
+    if (!cell.writer.is_surely_before(now) || (shared && !cell.writer)) read(current, cell, now);
+    cell.note_read(now);
+  }
+}
+
+void BlockCheck::write(const Current& current, Cell& cell, Access now) {
+  if (concurrent(current, cell.writer) && now.meets(cell.writer) && !stores_what_is_there(current))
+    report(current, FindingKind::Race, current.address, cell.writer);
+  for (Access reader : {cell.reader, cell.other_reader})
+    if (concurrent(current, reader) && now.meets(reader)) report(current, FindingKind::Race, current.address, reader);
+}
+
+void BlockCheck::read(const Current& current, Cell& cell, Access now) {
+  if (!cell.writer && !current.object) report(current, FindingKind::Uninitialised, current.address);
+  if (concurrent(current, cell.writer) && now.meets(cell.writer))
+    report(current, FindingKind::Race, current.address, cell.writer);
+}
+
+/// Whether nothing orders an access of another thread before the current one.
+bool BlockCheck::concurrent(const Current& current, Access before) const {
+  const uint32_t me = current.thread.linear, other = before.thread();
+  if (!before || before.is_surely_before(current.access)) return false;
+  if (before.strong() && current.access.strong()) return false;
+  if (before.block() != number_)
+    return current.object && !(memory_.released[before.block()] & memory_.acquired[number_]);
+  if (named_barriers_) return false;
+  const uint32_t my_warp = me / KL_WARP_SIZE, warp = other / KL_WARP_SIZE;
+  if (released_[warp] & acquired_[my_warp]) return false;
+  if (warp != my_warp) return true;
+  if (seen_[me][other % KL_WARP_SIZE] > before.clock() || before.clock() == Moment::kMostClock) return false;
+  const kl_site* site = memory_.site(before.site());
+  return !(current.site.flags & KL_SITE_VOLATILE) || !site || !(site->flags & KL_SITE_VOLATILE);
+}
+
+void BlockCheck::synchronise(const Current& current) {
+  const uint32_t flags = current.site.flags;
+  if (!(flags & (KL_SITE_ACQUIRE | KL_SITE_RELEASE))) return;
+  const uint64_t bit = variable_bit(current.address);
+  const uint32_t warp = current.thread.linear / KL_WARP_SIZE;
+  if (flags & KL_SITE_RELEASE) released_[warp] |= bit, memory_.released[number_] |= bit;
+  if (flags & KL_SITE_ACQUIRE) acquired_[warp] |= bit, memory_.acquired[number_] |= bit;
+}
+
+bool BlockCheck::stores_what_is_there(const Current& current) const {
+  const uint64_t value[] = {current.low, current.high};
+  return current.site.flags & KL_SITE_VALUE && current.bytes <= sizeof value &&
+         std::memcmp(reinterpret_cast<const void*>(current.address), value, current.bytes) == 0;
+}
+
+void BlockCheck::barrier(const kl_thread& thread, kl_site& site) {
+  if (site.flags & KL_SITE_NAMED) {
+    named_barriers_ = true;
+    return;
+  }
+  const uint32_t me = thread.linear, epoch = epochs_[me];
+  Wait& wait = waits_[epoch % waits_.size()];
+  if (wait.epoch != epoch) {
+    wait = {epoch, me, &site};
+  } else if (wait.site != &site && !named_barriers_ &&
+             (wait.site->column != site.column || std::strcmp(wait.site->place, site.place) != 0) &&
+             memory_.is_news(FindingKind::DivergentBarrier, nullptr, 0, 0)) {
+    AccessFinding finding;
+    finding.kind = FindingKind::DivergentBarrier;
+    finding.access = describe(me, number_, &site), finding.other = describe(wait.thread, number_, wait.site);
+    memory_.add(std::move(finding));
+  }
+  epochs_[me] = epoch + 1, clocks_[me] = 0;
+  seen_[me].fill(0);
+  place(me);
+}
+
+void BlockCheck::join(uint32_t warp, uint32_t lanes) {
+  std::array<uint8_t, KL_WARP_SIZE> all{};
+  const uint32_t first = warp * KL_WARP_SIZE;
+  for (uint32_t lane = 0; lane < KL_WARP_SIZE && lanes >> lane; ++lane) {
+    if (!(lanes >> lane & 1)) continue;
+    for (uint32_t i = 0; i < KL_WARP_SIZE; ++i) all[i] = std::max(all[i], seen_[first + lane][i]);
+    uint8_t& clock = clocks_[first + lane];
+    if (clock < Moment::kMostClock) ++clock;
+    all[lane] = std::max(all[lane], clock);
+  }
+  for (uint32_t lane = 0; lane < KL_WARP_SIZE && lanes >> lane; ++lane)
+    if (lanes >> lane & 1) seen_[first + lane] = all, place(first + lane);
+}
+
+CheckedAccess BlockCheck::describe(uint32_t linear, uint32_t block, const kl_site* site) const {
+  const uint64_t index = block - 1;
+  CheckedAccess access;
+  access.place = site ? site->place : "an unknown line";
+  access.block = {uint32_t(index % block_->nctaid_x), uint32_t(index / block_->nctaid_x % block_->nctaid_y),
+                  uint32_t(index / block_->nctaid_x / block_->nctaid_y)};
+  access.thread = thread_of(*block_, linear);
+  access.write = site && site->flags & KL_SITE_WRITE;
+  access.atomic = access.write && site->flags & KL_SITE_STRONG;
+  return access;
+}
+
+std::string BlockCheck::object_name(const Current& current) const {
+  if (current.site.variable) return current.site.variable;
+  return current.object ? memory_.nearest(current.address).first : "shared memory";
+}
+
+void BlockCheck::report(const Current& current, FindingKind kind, uint64_t address, Access before) {
+  if (kind == FindingKind::Race && before.block() != number_) kind = FindingKind::BlockRace;
+  if (!memory_.is_news(kind, current.object, current.access.site(), before.site())) return;
+  AccessFinding finding;
+  finding.kind = kind;
+  finding.object = kind == FindingKind::Misaligned ? "" : object_name(current);
+  const uint64_t begin = current.object == &memory_ ? memory_.nearest(address).second : current.object_begin;
+  finding.element = int64_t(address - begin) / int64_t(current.bytes);
+  finding.access = describe(current.thread.linear, number_, &current.site);
+  if (before) finding.other = describe(before.thread(), before.block(), memory_.site(before.site()));
+  memory_.add(std::move(finding));
+}
+
+}  // namespace kernelift::cpu

@@ -1,0 +1,111 @@
+// See checked_memory.h. Shadow memory is reserved whole and comes page by page as a kernel touches the objects.
+#include "sandbox/device/cpu/executor/check/checked_memory.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
+
+namespace kernelift::cpu {
+
+namespace {
+
+constexpr size_t kMostFindings = 32;
+
+std::atomic<uint64_t> checks{0};
+
+}  // namespace
+
+CheckedMemory::CheckedMemory(CheckedExtents extents) : number_(++checks), forbidden_(std::move(extents.forbidden)) {
+  std::ranges::sort(forbidden_);
+  std::ranges::sort(extents.objects, {}, &CheckedObject::begin);
+  for (CheckedObject& extent : extents.objects) {
+    if (extent.bytes == 0) continue;
+    Object& object = objects_.emplace_back();
+    object.extent = std::move(extent);
+    object.first = object.extent.begin / kGranule * kGranule;
+    if (object.extent.unwritten) object.written.resize(object.cell_bytes() / sizeof(Cell));
+  }
+}
+
+CheckedMemory::~CheckedMemory() {
+  for (Object& object : objects_)
+    if (object.cells) munmap(object.cells, object.cell_bytes());
+}
+
+bool CheckedMemory::begin_launch(uint64_t blocks) {
+  for (Object& object : objects_) {
+    if (object.cells) continue;
+    void* cells =
+        mmap(nullptr, object.cell_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (cells == MAP_FAILED) {
+      not_checked_ = "no memory for what is to be noted of " + std::to_string(object.extent.bytes >> 20) + " MiB of " +
+                     object.extent.name;
+      return false;
+    }
+    (void)madvise(cells, object.cell_bytes(), MADV_HUGEPAGE);  // Fewer faults where the system has them.
+    object.cells = static_cast<Cell*>(cells);
+  }
+  forget_accesses();
+  const size_t numbers = std::min<uint64_t>(blocks, Moment::kMostBlocks) + 1;
+  released.assign(numbers, 0), acquired.assign(numbers, 0);
+  return true;
+}
+
+void CheckedMemory::forget_accesses() {
+  for (Object& object : objects_)
+    if (object.cells) madvise(object.cells, object.cell_bytes(), MADV_DONTNEED);
+}
+
+bool CheckedMemory::find(kl_site& site, uint64_t address) {
+  auto next = std::ranges::upper_bound(objects_, address, {}, [](const Object& object) { return object.extent.begin; });
+  if (next == objects_.begin()) return false;
+  Object& object = *std::prev(next);
+  if (address - object.extent.begin >= object.extent.bytes) return false;
+  site.begin = object.extent.begin, site.bytes = object.extent.bytes, site.cells = object.cells;
+  site.written = object.written.empty() ? nullptr : object.written.data();
+  return true;
+}
+
+bool CheckedMemory::is_forbidden(uint64_t address) const {
+  auto next = std::ranges::upper_bound(forbidden_, address, {}, &std::pair<uint64_t, uint64_t>::first);
+  return next != forbidden_.begin() && address < std::prev(next)->second;
+}
+
+std::pair<std::string, uint64_t> CheckedMemory::nearest(uint64_t address) const {
+  if (objects_.empty()) return {"memory", 0};
+  auto distance = [&](const Object& object) {
+    const uint64_t begin = object.extent.begin, end = begin + object.extent.bytes;
+    return address < begin ? begin - address : address < end ? 0 : address - end;
+  };
+  const Object& object = *std::ranges::min_element(objects_, {}, distance);
+  return {object.extent.name, object.extent.begin};
+}
+
+void CheckedMemory::number(kl_site& site) {
+  const bool last = sites_.size() > Moment::kMostSites;
+  site.owner = number_, site.bytes = 0;
+  site.mark = Access::mark(last ? 0 : uint32_t(sites_.size()), site.flags & KL_SITE_STRONG);
+  if (!last) sites_.push_back(&site);
+}
+
+bool CheckedMemory::is_news(FindingKind kind, const void* object, uint32_t site, uint32_t other) {
+  return known_.emplace(kind, object, site, other).second;
+}
+
+void CheckedMemory::add(AccessFinding finding) {
+  const bool known = std::ranges::any_of(findings_, [&](const AccessFinding& one) { return one.is_like(finding); });
+  if (!known && findings_.size() < kMostFindings) findings_.push_back(std::move(finding));
+}
+
+struct AccessCheck::State {
+  CheckedMemory memory;
+};
+
+AccessCheck::AccessCheck(CheckedExtents extents) : state_(new State{CheckedMemory(std::move(extents))}) {}
+AccessCheck::~AccessCheck() = default;
+CheckedMemory& AccessCheck::memory() const { return state_->memory; }
+const std::vector<AccessFinding>& AccessCheck::findings() const { return state_->memory.findings(); }
+const std::string& AccessCheck::not_checked() const { return state_->memory.not_checked(); }
+
+}  // namespace kernelift::cpu

@@ -1,0 +1,69 @@
+// What AccessCheck (cpu_device.h) keeps: the objects of global memory with their shadow, the sites that were met, what
+// blocks have told each other by atomic operations, and what was found.
+#pragma once
+#include <set>
+#include <tuple>
+#include <vector>
+
+#include "sandbox/device/cpu/block_context.h"
+#include "sandbox/device/cpu/cpu_device.h"
+#include "sandbox/device/cpu/executor/check/shadow.h"
+
+namespace kernelift::cpu {
+
+class CheckedMemory {
+ public:
+  explicit CheckedMemory(CheckedExtents extents);
+  ~CheckedMemory();
+  CheckedMemory(const CheckedMemory&) = delete;
+
+  struct Object {
+    CheckedObject extent;
+    Cell* cells = nullptr;         ///< From its first granule on.
+    uint64_t first = 0;            ///< Address of that granule.
+    std::vector<uint8_t> written;  ///< Per granule, over launches; of an `unwritten` object.
+    uint64_t cell_bytes() const {
+      return ((extent.begin + extent.bytes - first + kGranule - 1) / kGranule) * sizeof(Cell);
+    }
+  };
+  /// Before a launch: what earlier ones did is ordered before it. False: no memory for the shadow.
+  bool begin_launch(uint64_t blocks);
+  /// All blocks have come to one point: nothing before it is in conflict with what follows.
+  void forget_accesses();
+
+  bool owns(const kl_site& site) const { return site.owner == number_; }
+  /// Makes the site this check's own, if it was another's.
+  void own(kl_site& site) {
+    if (!owns(site)) number(site);
+  }
+  /// Lets `site` remember the object that holds `address`; false: none does. EXPECTS: the site is owned.
+  bool find(kl_site& site, uint64_t address);
+  /// Whether `address` is memory that belongs to no object though it is placed.
+  bool is_forbidden(uint64_t address) const;
+  /// The name of the object nearest to `address`, and the address where it begins.
+  std::pair<std::string, uint64_t> nearest(uint64_t address) const;
+
+  const kl_site* site(uint32_t number) const { return number < sites_.size() ? sites_[number] : nullptr; }
+
+  /// True, once, for a kind, an object and two sites: what is found there again is no news.
+  bool is_news(FindingKind kind, const void* object, uint32_t site, uint32_t other);
+  void add(AccessFinding finding);
+  const std::vector<AccessFinding>& findings() const { return findings_; }
+  const std::string& not_checked() const { return not_checked_; }
+
+  /// Sets of synchronising variables, one bit for those with a hash: by block, those through which it has told that it
+  /// has come so far, and those from which it has learned that of others.
+  std::vector<uint64_t> released, acquired;
+
+ private:
+  void number(kl_site& site);
+  const uint64_t number_;        ///< Of all checks of the process; from 1.
+  std::vector<Object> objects_;  ///< By address.
+  std::vector<std::pair<uint64_t, uint64_t>> forbidden_;
+  std::vector<const kl_site*> sites_{nullptr};
+  std::set<std::tuple<FindingKind, const void*, uint32_t, uint32_t>> known_;
+  std::vector<AccessFinding> findings_;
+  std::string not_checked_;
+};
+
+}  // namespace kernelift::cpu

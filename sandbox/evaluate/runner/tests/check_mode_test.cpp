@@ -1,0 +1,101 @@
+// What check mode's findings mean: those of the candidate, held against those of the original. The fake device reports
+// what its images say.
+#include "sandbox/evaluate/runner/check_mode.h"
+
+#include <gmock/gmock.h>
+
+#include "sandbox/evaluate/runner/runner.h"
+#include "sandbox/evaluate/runner/tests/fake_images.h"
+
+namespace kernelift::sandbox {
+namespace {
+
+AccessFinding finding(FindingKind kind, const std::string& object) {
+  AccessFinding made;
+  made.kind = kind, made.object = object;
+  made.access.place = "kernel.cu:3", made.other = made.access;
+  return made;
+}
+
+/// Images of the original "seconds" long, and candidates that have findings.
+std::map<std::string, FakeImage> images(double seconds) {
+  auto all = fake::images();
+  auto add = [&](const std::string& name, std::vector<AccessFinding> findings, bool right = true) {
+    all[name].kernels["right"] = fake::kernel([=](const fake::Scale& call) {
+      call.run();
+      if (!right) call.out[17] += 1;
+      return FakeRun{seconds, DeviceFault::None, {}, findings};
+    });
+    all[name].variables["bias"] = sizeof(float);
+  };
+  const AccessFinding race = finding(FindingKind::Race, "tile"), other = finding(FindingKind::Race, "out");
+  add("clean", {});
+  add("races", {race});
+  add("races twice", {finding(FindingKind::Uninitialised, "tile"), other, race});
+  add("reads too early", {finding(FindingKind::Uninitialised, "tile")});
+  add("uses what it reads too early", {finding(FindingKind::Uninitialised, "tile")}, false);
+  add("strays", {finding(FindingKind::OutOfBounds, "in")});
+  return all;
+}
+
+struct Rig {
+  explicit Rig(const std::string& original, double seconds = 100e-6) : fixture(fake::scale()), device(images(seconds)) {
+    runner = std::move(*Runner::create(device, fixture.mep, fixture.path(), {}, [](const std::string&) {}));
+    Original code;
+    code.code.image = "clean", code.code.checked = original;
+    auto report = runner->calibrate(code);
+    EXPECT_TRUE(report.ok() && report->pass());
+  }
+  Verdict check(const std::string& image, bool confirm = false) {
+    RunnableCode code;
+    code.image = image;
+    Inquiry inquiry;
+    inquiry.check = true, inquiry.confirm = confirm;
+    return std::get<Verdict>(*runner->evaluate(code, inquiry));
+  }
+  MepFixture fixture;
+  FakeDevice device;
+  std::unique_ptr<Runner> runner;
+};
+
+TEST(CheckMode, RefusesWhatRacesWhereTheOriginalDoesNot) {
+  Rig rig("clean");
+  EXPECT_TRUE(rig.check("clean").ok());
+  EXPECT_EQ(rig.check("clean").detail, "");
+  const Verdict verdict = rig.check("races");
+  EXPECT_EQ(verdict.outcome, Outcome::Unstable);
+  EXPECT_EQ(verdict.stage, Stage::Verify);
+  EXPECT_EQ(verdict.instance, rig.fixture.mep.instances[0].id);
+  EXPECT_THAT(verdict.detail, ::testing::HasSubstr("tile[0] at kernel.cu:3"));
+  EXPECT_EQ(rig.check("strays").outcome, Outcome::Crashed);
+}
+
+TEST(CheckMode, LetsACandidateDoWhatTheOriginalDoesToTheSameObjectAndNoMore) {
+  Rig rig("races");
+  EXPECT_TRUE(rig.check("races").ok());
+  const Verdict verdict = rig.check("races twice");
+  EXPECT_EQ(verdict.outcome, Outcome::Unstable);
+  EXPECT_THAT(verdict.detail, ::testing::HasSubstr("out[0]"));
+}
+
+TEST(CheckMode, CallsAReadBeforeAnyWriteAMistakeOnlyIfTheResultsAreWrong) {
+  Rig rig("clean");
+  EXPECT_TRUE(rig.check("reads too early").ok());
+  EXPECT_EQ(rig.check("uses what it reads too early").outcome, Outcome::Unstable);
+}
+
+TEST(CheckMode, SaysWhatItHadNoTimeForAndGivesAFinalistMore) {
+  Rig rig("clean", 0.5);
+  EXPECT_EQ(rig.check("races").detail, "not checked for races: that would take longer than 2 s");
+  EXPECT_TRUE(rig.check("races").ok());
+  EXPECT_EQ(rig.check("races", true).outcome, Outcome::Unstable);
+}
+
+TEST(CheckMode, SaysThatNothingIsCheckedWithoutTheOriginal) {
+  Rig rig("");
+  EXPECT_TRUE(rig.check("races").ok());
+  EXPECT_EQ(rig.check("races").detail, "not checked for races: the original does not compile for it");
+}
+
+}  // namespace
+}  // namespace kernelift::sandbox
