@@ -45,7 +45,7 @@ TEST_F(RecorderTest, SeesInPlaceUpdatesOfMemoryAndVariables) {
   auto* data = runtime_.allocate<float>(300'000);
   static int counter;
   counter = 41;
-  runtime_.variables = {{"counter", &counter, sizeof counter, 0}};
+  runtime_.variables = {{"counter", &counter, sizeof counter, 0, 0}};
   Recorder recorder(config(), runtime_.view);
   launch(recorder, kernel_, fake::pack(data), 1e-6, [&] { data[299'999] = 1, ++counter; });
   recorder.finish();
