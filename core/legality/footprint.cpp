@@ -72,27 +72,12 @@ Shape common_shape(const std::vector<const KernelModel::Access*>& accesses) {
   return shape;
 }
 
-size_t time_length(const KernelModel& model) {
-  size_t longest = 0;
-  for (auto& access : model.accesses) longest = std::max(longest, access.time.size());
-  for (auto& barrier : model.barriers) longest = std::max(longest, barrier.time.size());
-  return longest;
-}
-
-std::string time_tuple(InstanceText& text, const KernelModel::Time& time, size_t length) {
-  std::string tuple = "T[bid_x, bid_y, bid_z";
-  for (size_t i = 0; i < length; ++i) {
-    auto value = i < time.size() ? text.affine(time[i]) : std::optional<std::string>("0");
-    tuple += ", " + (value ? *value : "0");
-  }
-  return tuple + "]";
-}
-
-Touch touch(isl::ctx context, const Side& side, const KernelModel::Access& access, const Shape& shape,
-            Parameters& parameters, size_t time_length) {
-  Touch result;
-  result.access = &access;
-  InstanceText text(side.launch, parameters);
+Touch::Touch(Setting& setting, const Side& side, const KernelModel::Access& access, const Shape& shape, Scope scope)
+    : setting_(&setting), access_(&access) {
+  InstanceText text(side.launch, setting.parameters, scope);
+  std::set<std::string> used = access.domain.variables();
+  used.merge(access.offset.variables());
+  setting.fix_uniform_terms(text, side.model, used, scope);
   text.constrain(access.domain);
   std::vector<Polynomial> subscripts(shape.strides.size());
   auto offset = Polynomial::of(access.offset);
@@ -104,17 +89,15 @@ Touch touch(isl::ctx context, const Side& side, const KernelModel::Access& acces
     for (size_t i = 0; stride && i < shape.strides.size(); ++i)
       if (shape.strides[i].first == *stride) at = i;
     const int64_t in_units = coefficient / shape.unit, scale = shape.strides[at].second;
-    Polynomial::Factors rest = without(factors, shape.strides[at].first);
     if (at + 1 < shape.strides.size() && in_units % scale != 0) affine = false;
-    affine = affine && subscripts[at].add(rest, in_units / scale);
+    affine = affine && subscripts[at].add(without(factors, shape.strides[at].first), in_units / scale);
   }
-  std::string tuple;
-  auto append = [&](const std::string& value) { tuple += (tuple.empty() ? "" : ", ") + value; };
-  std::vector<std::string> inside;
+  auto append = [&](const std::string& value) { tuple_ += (tuple_.empty() ? "" : ", ") + value; };
+  std::string inside;
   for (size_t i = 0; i < subscripts.size(); ++i) {
     auto subscript = affine ? text.affine(subscripts[i]) : std::nullopt;
     std::string value = subscript ? *subscript : text.fresh();
-    if (!subscript) affine = false;
+    affine &= subscript.has_value();
     if (i + 1 == subscripts.size() && int64_t(access.bytes) > shape.unit) {
       std::string within = text.fresh();
       text.add("0 <= " + within + " < " + std::to_string(access.bytes / shape.unit));
@@ -124,53 +107,86 @@ Touch touch(isl::ctx context, const Side& side, const KernelModel::Access& acces
       Polynomial length;
       length.add(without(shape.strides[i - 1].first, shape.strides[i].first),
                  shape.strides[i - 1].second / shape.strides[i].second);
-      if (auto bound = text.affine(length)) inside.push_back("0 <= " + value + " and " + value + " < " + *bound);
+      if (auto bound = text.affine(length))
+        inside += (inside.empty() ? "" : " and ") + ("0 <= " + value + " and " + value + " < " + *bound);
     }
     append(value);
   }
-  if (!affine) result.exact = false, result.reason = "its index " + access.offset.text() + " is not affine";
-  std::set<std::string> used = access.domain.variables();
-  used.merge(access.offset.variables());
+  if (!affine) reason_ = "its index " + setting.shown(access.offset) + ", which is not affine";
   for (auto& variable : used) {
     if (!variable.starts_with("term.")) continue;
     auto* term = side.model.term(variable);
-    bool known = term && term->repeats;
+    const bool known = term && term->repeats;
     std::vector<std::string> values;
     if (known)
-      for (auto& argument : term->arguments) {
-        auto value = text.affine(argument);
-        known &= value.has_value();
-        if (value) values.push_back(*value);
-      }
-    if (!known) {
-      result.exact = false;
-      if (result.reason.empty()) result.reason = term ? term->text : variable;
+      for (auto& argument : term->arguments)
+        if (auto value = text.affine(argument)) values.push_back(*value);
+    if (!known || values.size() != term->arguments.size()) {
+      if (reason_.empty()) reason_ = term ? term->text : variable;
       continue;
     }
-    for (auto& value : values) append(value);
-    append(isl_name(variable));
-    result.terms.push_back(std::to_string(values.size()) + " " + term->text);
+    auto value = text.affine(Expression::variable(variable));
+    for (auto& argument : values) append(argument);
+    append(*value);
+    terms_.push_back(std::to_string(values.size()) + " " + term->text);
   }
-  if (!text.exact()) {
-    result.exact = false;
-    if (result.reason.empty()) result.reason = text.reason();
+  for (auto& component : access.time) {
+    if (component.as_constant()) continue;
+    auto counter = component.as_variable() ? text.counter(*component.as_variable()) : std::nullopt;
+    timed_ &= counter.has_value();
+    counters_.push_back(counter ? *counter : "0");
   }
-  result.threads = text.thread_dimensions();
-  result.strides = text.strides();
-  const std::string when = time_tuple(text, access.time, time_length);
-  const std::string head = "[" + text.parameter_list() + "] -> { I[" + text.dimensions() + "] -> E[" + tuple + "] : ";
-  result.elements = isl::map(context, head + text.constraints() + " }");
-  result.times = isl::map(context, "[" + text.parameter_list() + "] -> { I[" + text.dimensions() + "] -> " + when +
-                                       " : " + text.constraints() + " }");
-  if (!inside.empty()) {
-    std::string all;
-    for (auto& bound : inside) all += (all.empty() ? "" : " and ") + bound;
-    isl::map stays(context, head + text.constraints() + " and " + all + " }");
-    result.leaves_row = result.elements.subtract(stays).params();
-  } else {
-    result.leaves_row = result.elements.subtract(result.elements).params();
+  if (reason_.empty() && !text.exact()) reason_ = text.reason();
+  strides_ = text.strides();
+  auto block = text.block();
+  timed_ &= block.has_value();
+  block_ = block ? (*block)[0] + ", " + (*block)[1] + ", " + (*block)[2] : "0, 0, 0";
+  dimensions_ = text.dimensions(), constraints_ = text.constraints(), threads_ = text.threads();
+  parameters_ = "[" + text.parameter_list() + "] -> ";
+  isl::map map = instances();
+  elements_ = map.range();
+  // Where an index leaves its row, subscripts say nothing about elements.
+  leaves_row_ = map.params().subtract(map.params());
+  if (!inside.empty())
+    leaves_row_ = isl::set(setting.context,
+                           parameters_ + "{ I[" + dimensions_ + "] : " + constraints_ + " and not (" + inside + ") }")
+                      .params();
+}
+
+bool Touch::terms_are_inputs() const {
+  return std::ranges::all_of(terms_, [](auto& term) {
+    const std::string text = term.substr(term.find(' ') + 1);
+    const size_t load = text.find("load arg.");
+    // The element itself, or its comparison with a number.
+    return (load == 0 && text.ends_with("[#0]")) ||
+           (text.starts_with("fcmp ") && load != std::string::npos &&
+            text.find("load", load + 1) == std::string::npos && text.find('(', load) == std::string::npos);
+  });
+}
+
+isl::map Touch::instances() const {
+  return isl::map(setting_->context,
+                  parameters_ + "{ I[" + dimensions_ + "] -> E[" + tuple_ + "] : " + constraints_ + " }");
+}
+
+isl::map Touch::placed() const {
+  std::string head = threads_ + ", " + block_;
+  for (auto& counter : counters_) head += ", " + counter;
+  isl::map instances(setting_->context,
+                     parameters_ + "{ I[" + dimensions_ + "] -> E[" + tuple_ + "] : " + constraints_ + " }");
+  isl::map places(setting_->context, parameters_ + "{ I[" + dimensions_ + "] -> X[" + head + "] }");
+  return places.reverse().apply_range(instances);
+}
+
+std::vector<std::string> Touch::time(const std::string& prefix) const {
+  std::vector<std::string> components;
+  size_t number = 0;
+  for (auto& component : access_->time) {
+    auto constant = component.as_constant();
+    components.push_back(constant ? std::to_string(*constant) : prefix + std::to_string(number));
+    number += !constant;
   }
-  return result;
+  return components;
 }
 
 }  // namespace kernelift::legality

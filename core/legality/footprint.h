@@ -1,13 +1,11 @@
-// What each access of a launch touches, as relations of isl from instances (thread, block, iteration) to elements. An
-// array that is indexed as i * n + j gets two subscripts, with the condition that j stays below n.
+// What each access of a launch touches, as sets of elements in isl's notation. An array that is indexed as i * n + j
+// gets two subscripts, with the condition that j stays below n.
 #pragma once
-#include <isl/ctx.h>
-#include <polly/isl/isl-noexceptions.h>
-
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "core/legality/legality.h"
+#include "core/legality/setting.h"
 
 namespace kernelift::legality {
 
@@ -20,31 +18,40 @@ struct Shape {
   std::string trouble;  ///< Why there is none; empty if there is.
 };
 
-struct Touch {
-  const KernelModel::Access* access = nullptr;
-  isl::map elements;                  ///< Of instances to [subscripts…, then arguments and value of each term].
-  std::vector<std::string> terms;     ///< Their texts, each with its number of arguments in front.
-  std::vector<std::string> threads;   ///< Dimensions that tell threads apart.
-  isl::map times;                     ///< Of instances to T[block, time], as KernelModel::Time is compared.
-  bool strides = false;               ///< One of `threads` stands for iterations, too.
-  bool exact = true;                  ///< Otherwise `elements` may be too large.
-  std::string reason;                 ///< Why it is not exact.
-  isl::set leaves_row;                ///< Parameters for which a subscript leaves its row.
-};
-
-/// An object in both models; indices into KernelModel::objects, or none.
-struct SharedObject {
-  std::optional<size_t> original, candidate;
-};
-
-/// Components of the longest time of a kernel's accesses and barriers.
-size_t time_length(const KernelModel& model);
-/// Block and time as a tuple of isl, padded to the length.
-std::string time_tuple(InstanceText& text, const KernelModel::Time& time, size_t length);
-
 Shape common_shape(const std::vector<const KernelModel::Access*>& accesses);
-/// A null `elements`: isl gave up.
-Touch touch(isl::ctx context, const Side& side, const KernelModel::Access& access, const Shape& shape,
-            Parameters& parameters, size_t time_length);
+
+class Touch {
+ public:
+  using Scope = InstanceText::Scope;
+  Touch(Setting& setting, const Side& side, const KernelModel::Access& access, const Shape& shape, Scope scope);
+
+  const KernelModel::Access& access() const { return *access_; }
+  /// Where an element is touched: [subscripts…, then arguments and value of each term]. Null: isl gave up.
+  const isl::set& elements() const { return elements_; }
+  /// Parameters for which a subscript leaves its row, so that it is no subscript.
+  const isl::set& leaves_row() const { return leaves_row_; }
+  const std::vector<std::string>& terms() const { return terms_; }  ///< Texts, each with its number of arguments.
+  /// Any of the terms' values may be in memory: each is one element of an argument.
+  bool terms_are_inputs() const;
+  bool exact() const { return reason_.empty(); }         ///< Otherwise elements() may be too large.
+  const std::string& reason() const { return reason_; }  ///< Why it is not exact.
+  bool strides() const { return strides_; }              ///< An iteration of a grid-stride loop looks like a thread.
+
+  /// The instances that touch elements: [positions…] to an element.
+  isl::map instances() const;
+  /// [what tells threads apart (6), block (3), time] to an element.
+  isl::map placed() const;
+  /// Components of its time in the notation of placed(): numbers, or the tuple's dimensions "PREFIX0", …
+  std::vector<std::string> time(const std::string& prefix) const;
+  bool timed() const { return timed_; }  ///< Its block and time are known.
+
+ private:
+  Setting* setting_;
+  const KernelModel::Access* access_;
+  isl::set elements_, leaves_row_;
+  std::vector<std::string> terms_, counters_;
+  std::string reason_, parameters_, dimensions_, tuple_, constraints_, threads_, block_;
+  bool strides_ = false, timed_ = true;
+};
 
 }  // namespace kernelift::legality

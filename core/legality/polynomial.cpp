@@ -45,6 +45,39 @@ bool Polynomial::add(const Factors& factors, int64_t coefficient) {
   return true;
 }
 
+/// a / b * b + a % b is a: a row and a column that were computed from a position give it back.
+void Polynomial::join_remainders() {
+  for (auto& [factors, coefficient] : std::map(products_)) {
+    for (auto& text : factors) {
+      if (Expression::is_name(text)) continue;
+      Expression remainder = factor(text);
+      if (remainder.op() != Op::Remainder) continue;
+      const Expression &a = remainder.operands()[0], &b = remainder.operands()[1];
+      auto divisor = of(b), dividend = of(a);
+      if (!divisor || !dividend || divisor->products_.size() != 1) continue;
+      Factors rest = factors;
+      rest.erase(std::ranges::find(rest, text));
+      auto& [divided_by, scale] = *divisor->products_.begin();
+      Factors quotient = rest, with_divisor;
+      quotient.insert(std::ranges::upper_bound(quotient, (a / b).text()), (a / b).text());
+      std::ranges::merge(quotient, divided_by, std::back_inserter(with_divisor));
+      auto found = products_.find(with_divisor);
+      int64_t whole = 0;
+      if (__builtin_mul_overflow(coefficient, scale, &whole) || found == products_.end() || found->second != whole ||
+          !products_.contains(factors))
+        continue;
+      Polynomial joined = *this;
+      joined.products_.erase(with_divisor), joined.products_.erase(factors);
+      Polynomial others;
+      others.products_[rest] = coefficient;
+      auto product_of = product(others, *dividend);
+      auto total = product_of ? sum(joined, *product_of, 1) : std::nullopt;
+      if (total) *this = std::move(*total);
+      break;
+    }
+  }
+}
+
 std::optional<Polynomial> Polynomial::minus(const Polynomial& other) const { return sum(*this, other, -1); }
 
 std::optional<Polynomial> Polynomial::of(const Expression& expression) {
@@ -53,7 +86,9 @@ std::optional<Polynomial> Polynomial::of(const Expression& expression) {
   if (op == Op::Add || op == Op::Subtract || op == Op::Multiply) {
     auto left = of(expression.operands()[0]), right = of(expression.operands()[1]);
     if (!left || !right) return std::nullopt;
-    return op == Op::Multiply ? product(*left, *right) : sum(*left, *right, op == Op::Add ? 1 : -1);
+    auto result = op == Op::Multiply ? product(*left, *right) : sum(*left, *right, op == Op::Add ? 1 : -1);
+    if (result) result->join_remainders();
+    return result;
   }
   if (op == Op::Negate) {
     auto operand = of(expression.operands()[0]);

@@ -28,6 +28,8 @@ class Polynomial {
   std::optional<Polynomial> minus(const Polynomial& other) const;
 
  private:
+  void join_remainders();
+
   std::map<Factors, int64_t> products_;  ///< Coefficients, none of them 0.
 };
 

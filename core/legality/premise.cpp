@@ -56,8 +56,8 @@ std::optional<Expression> convert(__isl_keep isl_ast_expr* expression, const Par
     case isl_ast_op_sub: return fold(Op::Subtract);
     case isl_ast_op_mul: return fold(Op::Multiply);
     case isl_ast_op_minus: return Expression::unary(Op::Negate, operands[0]);
-    case isl_ast_op_div:    // Without a remainder.
-    case isl_ast_op_pdiv_q: // Of a number that is not negative.
+    case isl_ast_op_div:     // Without a remainder.
+    case isl_ast_op_pdiv_q:  // Of a number that is not negative.
       return fold(Op::Divide);
     case isl_ast_op_pdiv_r:
     case isl_ast_op_zdiv_r: return fold(Op::Remainder);
@@ -151,7 +151,7 @@ std::optional<std::map<std::string, int64_t>> small_member(const isl::set& set) 
       isl_val_free(value);
       isl_point* point = isl_set_sample_point(isl_set_copy(alone));
       value = point && isl_point_is_void(point) == isl_bool_false ? isl_point_get_coordinate_val(point, isl_dim_set, 0)
-                                                                 : nullptr;
+                                                                  : nullptr;
       isl_point_free(point);
     }
     isl_set_free(alone);

@@ -11,12 +11,11 @@ namespace {
 using Object = KernelModel::Object;
 using Access = KernelModel::Access;
 
-constexpr std::array<std::pair<Object::Kind, const char*>, 5> kObjectWords{
-    {{Object::Kind::Argument, "argument"},
-     {Object::Kind::Variable, "variable"},
-     {Object::Kind::Shared, "shared"},
-     {Object::Kind::Local, "local"},
-     {Object::Kind::Unknown, "unknown"}}};
+constexpr std::array<std::pair<Object::Kind, const char*>, 5> kObjectWords{{{Object::Kind::Argument, "argument"},
+                                                                            {Object::Kind::Variable, "variable"},
+                                                                            {Object::Kind::Shared, "shared"},
+                                                                            {Object::Kind::Local, "local"},
+                                                                            {Object::Kind::Unknown, "unknown"}}};
 constexpr std::array<std::pair<Access::Kind, const char*>, 3> kAccessWords{
     {{Access::Kind::Load, "load"}, {Access::Kind::Store, "store"}, {Access::Kind::Atomic, "atomic"}}};
 
@@ -52,7 +51,8 @@ std::vector<Expression> expressions_of(const Json& json) {
 
 std::string element(const KernelModel& model, const Access& access) {
   const Object& object = model.objects[access.object];
-  return (object.name.empty() ? "unknown memory" : object.name) + " + " + access.offset.text();
+  const std::string& name = object.shown.empty() ? object.name : object.shown;
+  return (name.empty() ? "unknown memory" : name) + " + " + access.offset.text();
 }
 
 std::string condition(const Expression& domain) { return domain.is_constant(1) ? "" : "  if " + domain.text(); }
@@ -64,12 +64,56 @@ const KernelModel::Term* KernelModel::term(const std::string& name) const {
   return found == terms.end() ? nullptr : &*found;
 }
 
+bool never_negative(const Expression& expression, std::set<std::string>* parameters) {
+  using Op = Expression::Op;
+  auto operands = expression.operands();
+  auto both = [&] { return never_negative(operands[0], parameters) && never_negative(operands[1], parameters); };
+  switch (expression.op()) {
+    case Op::Constant: return *expression.as_constant() >= 0;
+    case Op::Variable: {
+      const std::string& name = *expression.as_variable();
+      if (name.starts_with("term.")) return false;
+      if (!name.starts_with("arg.")) return true;
+      if (parameters) parameters->insert(name);
+      return parameters != nullptr;
+    }
+    case Op::Add:
+    case Op::Multiply:
+    case Op::Divide:
+    case Op::CeilDiv:
+    case Op::ShiftLeft:
+    case Op::Min: return both();
+    case Op::Remainder:
+    case Op::ShiftRight: return never_negative(operands[0], parameters);
+    case Op::BitAnd: {
+      auto mask = operands[1].as_constant();
+      return (mask && *mask >= 0) || both();
+    }
+    case Op::Max: return never_negative(operands[0]) || never_negative(operands[1]) || both();
+    case Op::Conditional: return never_negative(operands[1], parameters) && never_negative(operands[2], parameters);
+    case Op::Not:
+    case Op::And:
+    case Op::Or:
+    case Op::Equal:
+    case Op::NotEqual:
+    case Op::Less:
+    case Op::LessEqual:
+    case Op::Greater:
+    case Op::GreaterEqual: return true;
+    default: return false;
+  }
+}
+
 Json to_json(const KernelModel& model) {
-  Json json = {{"objects", Json::array()}, {"terms", Json::array()},  {"accesses", Json::array()},
-               {"barriers", Json::array()}, {"gaps", Json::array()}};
+  Json json = {{"objects", Json::array()},
+               {"terms", Json::array()},
+               {"accesses", Json::array()},
+               {"barriers", Json::array()},
+               {"gaps", Json::array()}};
   for (auto& object : model.objects) {
     Json entry = {{"kind", word_of(kObjectWords, object.kind)}, {"name", object.name}};
     if (object.bytes) entry["bytes"] = *object.bytes;
+    if (!object.shown.empty()) entry["shown"] = object.shown;
     json["objects"].push_back(std::move(entry));
   }
   for (auto& term : model.terms) {
@@ -87,7 +131,8 @@ Json to_json(const KernelModel& model) {
                                 {"offset", access.offset.text()},
                                 {"domain", access.domain.text()},
                                 {"counters", access.counters},
-                                {"time", texts_of(access.time)}});
+                                {"time", texts_of(access.time)},
+                                {"alignment", access.alignment}});
   for (auto& barrier : model.barriers)
     json["barriers"].push_back({{"of_warp", barrier.of_warp},
                                 {"line", barrier.line},
@@ -95,6 +140,7 @@ Json to_json(const KernelModel& model) {
                                 {"counters", barrier.counters},
                                 {"time", texts_of(barrier.time)}});
   for (auto& gap : model.gaps) json["gaps"].push_back({{"line", gap.line}, {"what", gap.what}});
+  json["assumed"] = texts_of(model.assumed);
   return json;
 }
 
@@ -104,6 +150,7 @@ Result<KernelModel> kernel_model_from_json(const Json& from, const std::string& 
     for (auto& entry : from.at("objects")) {
       Object object{kind_of(kObjectWords, entry.at("kind")), entry.at("name"), {}};
       if (entry.contains("bytes")) object.bytes = entry.at("bytes").get<uint64_t>();
+      object.shown = entry.value("shown", "");
       model.objects.push_back(std::move(object));
     }
     for (auto& entry : from.at("terms")) {
@@ -111,15 +158,23 @@ Result<KernelModel> kernel_model_from_json(const Json& from, const std::string& 
                              entry.at("repeats"), entry.at("line")});
     }
     for (auto& entry : from.at("accesses")) {
-      Access access{kind_of(kAccessWords, entry.at("kind")), entry.at("object"), entry.at("bytes"), entry.at("line"),
-                    expression_of(entry.at("offset")), expression_of(entry.at("domain")),
-                    entry.at("counters").get<std::vector<std::string>>(), expressions_of(entry.at("time"))};
+      Access access{kind_of(kAccessWords, entry.at("kind")),
+                    entry.at("object"),
+                    entry.at("bytes"),
+                    entry.at("line"),
+                    expression_of(entry.at("offset")),
+                    expression_of(entry.at("domain")),
+                    entry.at("counters").get<std::vector<std::string>>(),
+                    expressions_of(entry.at("time")),
+                    entry.at("alignment")};
       if (access.object >= model.objects.size()) malformed("an access to an object that is not listed");
       model.accesses.push_back(std::move(access));
     }
     for (auto& entry : from.at("barriers"))
       model.barriers.push_back({entry.at("of_warp"), entry.at("line"), expression_of(entry.at("domain")),
-                                entry.at("counters").get<std::vector<std::string>>(), expressions_of(entry.at("time"))});
+                                entry.at("counters").get<std::vector<std::string>>(),
+                                expressions_of(entry.at("time"))});
+    model.assumed = expressions_of(from.at("assumed"));
     for (auto& entry : from.at("gaps")) model.gaps.push_back({entry.at("line"), entry.at("what")});
     return model;
   });
@@ -131,7 +186,8 @@ std::string to_text(const KernelModel& model) {
   for (auto& access : model.accesses)
     text += at(access.line) + word_of(kAccessWords, access.kind) + " " + std::to_string(access.bytes) + " bytes of " +
             element(model, access) + condition(access.domain) + "\n";
-  for (auto& barrier : model.barriers) text += at(barrier.line) + (barrier.of_warp ? "barrier of a warp" : "barrier") + condition(barrier.domain) + "\n";
+  for (auto& barrier : model.barriers)
+    text += at(barrier.line) + (barrier.of_warp ? "barrier of a warp" : "barrier") + condition(barrier.domain) + "\n";
   for (auto& term : model.terms) {
     text += at(term.line) + term.name + " = " + term.text;
     for (size_t i = 0; i < term.arguments.size(); ++i)

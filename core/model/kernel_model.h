@@ -12,6 +12,7 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,15 +27,16 @@ struct KernelModel {
   struct Object {
     enum class Kind { Argument, Variable, Shared, Local, Unknown };
     Kind kind = Kind::Unknown;
-    std::string name;                ///< "arg.a0", "arg.a2.o8"; a variable's mangled name; "" for unknown memory.
-    std::optional<uint64_t> bytes;   ///< Extent, where the source fixes it.
+    std::string name;               ///< "arg.a0", "arg.a2.o8"; a variable's mangled name; "" for unknown memory.
+    std::optional<uint64_t> bytes;  ///< Extent, where the source fixes it.
+    std::string shown = {};         ///< A variable's name as the source spells it: "tile"; empty: `name`.
     bool operator==(const Object&) const = default;
   };
 
   /// A value that is used as an index or decides a condition, and is no expression of the variables above.
   struct Term {
-    std::string name;                   ///< "term.t1"
-    std::string text;                   ///< What it is made of, with `#0`, `#1` … for the arguments: "load arg.a2 [#0]".
+    std::string name;  ///< "term.t1"
+    std::string text;  ///< What it is made of, with `#0`, `#1` … for the arguments: "load arg.a2 [#0]".
     std::vector<Expression> arguments;
     /// The text and the arguments determine the value during a launch: nothing that it reads is written by the kernel.
     bool repeats = false;
@@ -55,6 +57,7 @@ struct KernelModel {
     Expression domain;                  ///< Unequal 0 exactly where a thread makes the access.
     std::vector<std::string> counters;  ///< Variables of the loops around it, the outermost first.
     Time time;
+    unsigned alignment = 1;  ///< Bytes that divide the address, or the access faults.
   };
 
   struct Barrier {
@@ -76,10 +79,17 @@ struct KernelModel {
   std::vector<Access> accesses;
   std::vector<Barrier> barriers;
   std::vector<Gap> gaps;
+  /// What the model takes for granted: a parameter that the kernel reads as unsigned is not negative as a signed
+  /// number.
+  std::vector<Expression> assumed = {};
 
   bool complete() const { return gaps.empty(); }
   const Term* term(const std::string& name) const;
 };
+
+/// No values of its variables make the expression negative: positions, geometry and counters are not. Parameters that
+/// it needs for that go to `parameters`; without, none of them counts.
+bool never_negative(const Expression& expression, std::set<std::string>* parameters = nullptr);
 
 Json to_json(const KernelModel&);
 Result<KernelModel> kernel_model_from_json(const Json&, const std::string& where);

@@ -8,6 +8,7 @@
 #include <llvm/IR/Module.h>
 
 #include "core/compiler/model/model_preparation.h"
+#include "core/compiler/model/source_line.h"
 #include "core/compiler/model/value_reader.h"
 
 namespace kernelift {
@@ -87,16 +88,32 @@ class Walk {
   }
 
   void touch(Access::Kind kind, llvm::Instruction& instruction, llvm::Value* pointer, uint64_t bytes) {
-    auto* base = llvm::dyn_cast<llvm::Argument>(pointer->stripInBoundsOffsets());
+    llvm::APInt offset(64, 0);
+    auto* base = llvm::dyn_cast<llvm::Argument>(
+        pointer->stripAndAccumulateConstantOffsets(layout_, offset, /*AllowNonInbounds=*/true));
     if (base && base->hasByValAttr()) return;  // The launch's parameters.
     Address to = values_.address(pointer, instruction.getParent());
     model_.accesses.push_back({kind, to.object, static_cast<unsigned>(bytes), line_of(instruction), to.offset,
                                values_.reached(instruction.getParent()), values_.counters(instruction.getParent()),
-                               values_.time(instruction)});
+                               values_.time(instruction), alignment(instruction, pointer)});
   }
 
   void gap(llvm::Instruction& instruction, std::string what) {
     model_.gaps.push_back({line_of(instruction), std::move(what)});
+  }
+
+  /// What the code that is generated relies on. A copy by bytes is made of accesses that are aligned as both sides say.
+  unsigned alignment(llvm::Instruction& instruction, llvm::Value* pointer) const {
+    if (auto* memory = llvm::dyn_cast<llvm::AnyMemIntrinsic>(&instruction)) {
+      auto* transfer = llvm::dyn_cast<llvm::AnyMemTransferInst>(memory);
+      const bool is_source = transfer && pointer == transfer->getRawSource();
+      return (is_source ? transfer->getSourceAlign() : memory->getDestAlign()).valueOrOne().value();
+    }
+    if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) return load->getAlign().value();
+    if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) return store->getAlign().value();
+    if (auto* atomic = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) return atomic->getAlign().value();
+    if (auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) return exchange->getAlign().value();
+    return size(instruction.getType());
   }
 
   uint64_t size(llvm::Type* type) const { return layout_.getTypeStoreSize(type); }

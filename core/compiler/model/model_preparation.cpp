@@ -13,8 +13,8 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
-#include <llvm/IR/Module.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
+#include <llvm/IR/Module.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
@@ -47,6 +47,27 @@ void set_block(llvm::Function& kernel, const Dim3& block) {
   }
 }
 
+/// CUDA's integer max and min, which scalar evolution knows under LLVM's names only.
+void use_intrinsics(llvm::Function& kernel) {
+  const std::pair<const char*, llvm::Intrinsic::ID> known[] = {
+      {"__nv_max", llvm::Intrinsic::smax},  {"__nv_llmax", llvm::Intrinsic::smax},
+      {"__nv_min", llvm::Intrinsic::smin},  {"__nv_llmin", llvm::Intrinsic::smin},
+      {"__nv_umax", llvm::Intrinsic::umax}, {"__nv_ullmax", llvm::Intrinsic::umax},
+      {"__nv_umin", llvm::Intrinsic::umin}, {"__nv_ullmin", llvm::Intrinsic::umin}};
+  for (auto& instruction : llvm::make_early_inc_range(llvm::instructions(kernel))) {
+    auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+    auto* callee = call ? call->getCalledFunction() : nullptr;
+    if (!callee) continue;
+    for (auto& [name, id] : known) {
+      if (callee->getName() != name) continue;
+      llvm::IRBuilder<> builder(call);
+      call->replaceAllUsesWith(builder.CreateBinaryIntrinsic(id, call->getArgOperand(0), call->getArgOperand(1)));
+      call->eraseFromParent();
+      break;
+    }
+  }
+}
+
 /// Everything that the kernel calls and whose body is there becomes part of it.
 void inline_calls(llvm::Module& module, llvm::Function& kernel) {
   for (auto& function : module) {
@@ -61,8 +82,34 @@ void inline_calls(llvm::Module& module, llvm::Function& kernel) {
       if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) call->removeFnAttr(llvm::Attribute::NoInline);
 }
 
-/// Values that are the same in all iterations are computed before the loop, parameters at the kernel's start: only there
-/// does scalar evolution know them. Loads of other memory stay where they are.
+/// What the kernel writes to; nullopt: some address is of unknown origin. Arguments are taken to be different memory,
+/// as everywhere in a model.
+std::optional<llvm::SmallPtrSet<const llvm::Value*, 8>> written_objects(llvm::Function& kernel) {
+  llvm::SmallPtrSet<const llvm::Value*, 8> written;
+  for (auto& instruction : llvm::instructions(kernel)) {
+    if (!instruction.mayWriteToMemory()) continue;
+    auto add = [&](const llvm::Value* pointer) {
+      auto* object = llvm::getUnderlyingObject(pointer);
+      if (!llvm::isa<llvm::Argument, llvm::AllocaInst, llvm::GlobalVariable>(object)) return false;
+      written.insert(object);
+      return true;
+    };
+    if (auto* pointer = llvm::getPointerOperand(&instruction)) {
+      if (!add(pointer)) return std::nullopt;
+    } else if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) {
+      for (auto& argument : call->args())
+        if (argument->getType()->isPointerTy() && !add(argument)) return std::nullopt;
+    } else if (auto* atomic = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) {
+      if (!add(atomic->getPointerOperand())) return std::nullopt;
+    } else if (auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) {
+      if (!add(exchange->getPointerOperand())) return std::nullopt;
+    }
+  }
+  return written;
+}
+
+/// Values that are the same in all iterations are computed before the loop, parameters at the kernel's start: only
+/// there does scalar evolution know them. Loads of other memory stay where they are.
 void hoist(llvm::Function& kernel, llvm::LoopInfo& loops) {
   auto* start = &*kernel.getEntryBlock().getFirstInsertionPt();
   for (auto& instruction : llvm::make_early_inc_range(llvm::instructions(kernel))) {
@@ -70,7 +117,7 @@ void hoist(llvm::Function& kernel, llvm::LoopInfo& loops) {
     if (!load || load->getParent() == start->getParent()) continue;
     llvm::APInt offset(64, 0);
     auto* base = load->getPointerOperand()->stripAndAccumulateConstantOffsets(kernel.getParent()->getDataLayout(),
-                                                                             offset, /*AllowNonInbounds=*/true);
+                                                                              offset, /*AllowNonInbounds=*/true);
     auto* argument = llvm::dyn_cast<llvm::Argument>(base);
     if (!argument || !argument->hasByValAttr()) continue;
     llvm::IRBuilder<> builder(start);
@@ -79,12 +126,21 @@ void hoist(llvm::Function& kernel, llvm::LoopInfo& loops) {
     load->replaceAllUsesWith(early);
     load->eraseFromParent();
   }
-  auto outer_first = loops.getLoopsInPreorder();
-  for (auto* loop : llvm::reverse(outer_first))
+  const auto written = written_objects(kernel);
+  const auto all = loops.getLoopsInPreorder();
+  for (auto* loop : llvm::reverse(all))
     for (auto* block : loop->blocks())
       for (auto& instruction : llvm::make_early_inc_range(*block)) {
         bool changed = false;
-        if (loop->getLoopPreheader() && !instruction.getType()->isVoidTy()) loop->makeLoopInvariant(&instruction, changed);
+        if (!loop->getLoopPreheader() || instruction.getType()->isVoidTy()) continue;
+        loop->makeLoopInvariant(&instruction, changed);
+        // A loop's bound in memory that the kernel does not write: the header is reached whenever the loop is.
+        auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
+        if (load && block == loop->getHeader() && written && !load->isVolatile() &&
+            loop->isLoopInvariant(load->getPointerOperand()) &&
+            llvm::isa<llvm::Argument>(llvm::getUnderlyingObject(load->getPointerOperand())) &&
+            !written->contains(llvm::getUnderlyingObject(load->getPointerOperand())))
+          load->moveBefore(loop->getLoopPreheader()->getTerminator()->getIterator());
       }
 }
 
@@ -113,8 +169,8 @@ bool touches_local_array(llvm::Loop& loop) {
 bool unroll_one(llvm::Function& kernel, llvm::FunctionAnalysisManager& analyses) {
   auto& loops = analyses.getResult<llvm::LoopAnalysis>(kernel);
   auto& evolution = analyses.getResult<llvm::ScalarEvolutionAnalysis>(kernel);
-  auto outer_first = loops.getLoopsInPreorder();
-  for (auto* loop : llvm::reverse(outer_first)) {
+  const auto all = loops.getLoopsInPreorder();
+  for (auto* loop : llvm::reverse(all)) {
     if (!loop->getLoopPreheader() || !loop->isLoopSimplifyForm()) continue;
     unsigned trips = evolution.getSmallConstantTripCount(loop);
     if (trips == 0) trips = evolution.getSmallConstantMaxTripCount(loop);
@@ -154,6 +210,7 @@ void prepare_for_model(llvm::Module& module, llvm::Function& kernel, const std::
   inliner.addPass(llvm::AlwaysInlinerPass(/*InsertLifetime=*/false));
   inliner.run(module, module_analyses);
   if (block) set_block(kernel, *block);
+  use_intrinsics(kernel);
 
   auto simplify = [&] {
     llvm::FunctionPassManager steps;

@@ -4,13 +4,18 @@
 
 #include <llvm/ADT/PostOrderIterator.h>
 #include <llvm/Analysis/ScalarEvolutionExpressions.h>
-#include <llvm/IR/DebugInfoMetadata.h>
+#include <llvm/Demangle/Demangle.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Support/raw_ostream.h>
 
 #include <algorithm>
+
+#include "core/compiler/model/conditions.h"
+#include "core/compiler/model/loop_form.h"
+#include "core/compiler/model/position.h"
+#include "core/compiler/model/source_line.h"
 
 namespace kernelift {
 namespace {
@@ -22,58 +27,9 @@ constexpr size_t kLargestExpression = 400;  ///< Nodes; a larger condition or in
 constexpr int kDeepest = 100;               ///< Nesting of values.
 constexpr int kLargestTerm = 200;           ///< Nodes.
 constexpr unsigned kSharedSpace = 3;
-constexpr unsigned kLeastIndexBits = 32;  ///< Narrower truncations change indices.
+constexpr unsigned kLeastIndexBits = 32;  ///< Narrower numbers wrap around in ordinary kernels.
 
-Expression number(int64_t value) { return Expression::constant(value); }
-Expression both(Expression a, Expression b) {
-  if (a.is_constant(1)) return b;
-  if (b.is_constant(1)) return a;
-  if (a.is_constant(0) || b.is_constant(0)) return number(0);
-  return Expression::binary(Op::And, std::move(a), std::move(b));
-}
-Expression either(Expression a, Expression b) {
-  if (a.is_constant(0)) return b;
-  if (b.is_constant(0)) return a;
-  if (a.is_constant(1) || b.is_constant(1)) return number(1);
-  return a == b ? a : Expression::binary(Op::Or, std::move(a), std::move(b));
-}
-Expression negation(const Expression& a) {
-  if (auto value = a.as_constant()) return number(*value == 0);
-  auto of = [&](Op op) { return Expression::binary(op, a.operands()[0], a.operands()[1]); };
-  switch (a.op()) {
-    case Op::Less: return of(Op::GreaterEqual);
-    case Op::LessEqual: return of(Op::Greater);
-    case Op::Greater: return of(Op::LessEqual);
-    case Op::GreaterEqual: return of(Op::Less);
-    case Op::Equal: return of(Op::NotEqual);
-    case Op::NotEqual: return of(Op::Equal);
-    case Op::Not: return a.operands()[0];
-    case Op::And: return either(negation(a.operands()[0]), negation(a.operands()[1]));
-    case Op::Or: return both(negation(a.operands()[0]), negation(a.operands()[1]));
-    default: return Expression::binary(Op::Equal, a, number(0));
-  }
-}
-
-/// What tells the position of a thread, as the model's variable.
-std::optional<Expression> position(const llvm::IntrinsicInst& call) {
-  auto variable = [](const char* name) { return Expression::variable(name); };
-  switch (call.getIntrinsicID()) {
-    case llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x: return variable("tid.x");
-    case llvm::Intrinsic::nvvm_read_ptx_sreg_tid_y: return variable("tid.y");
-    case llvm::Intrinsic::nvvm_read_ptx_sreg_tid_z: return variable("tid.z");
-    case llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x: return variable("bid.x");
-    case llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y: return variable("bid.y");
-    case llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_z: return variable("bid.z");
-    case llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_x: return variable("ntid.x");
-    case llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_y: return variable("ntid.y");
-    case llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_z: return variable("ntid.z");
-    case llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x: return variable("nctaid.x");
-    case llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_y: return variable("nctaid.y");
-    case llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_z: return variable("nctaid.z");
-    default: return std::nullopt;
-  }
-}
-
+const llvm::SCEV* operand_of(const llvm::SCEV* cast) { return llvm::cast<llvm::SCEVCastExpr>(cast)->getOperand(); }
 
 /// A function of its arguments alone: mathematics.
 bool is_pure(const llvm::CallBase& call) {
@@ -93,12 +49,6 @@ std::string printed(const llvm::Constant& constant) {
 }
 
 }  // namespace
-
-unsigned line_of(const llvm::Instruction& instruction) {
-  const llvm::DILocation* place = instruction.getDebugLoc().get();
-  while (place && place->getInlinedAt()) place = place->getInlinedAt();
-  return place ? place->getLine() : 0;
-}
 
 ValueReader::ValueReader(llvm::Function& kernel, llvm::ScalarEvolution& evolution, llvm::LoopInfo& loops,
                          llvm::DominatorTree& dominators, llvm::PostDominatorTree& postdominators, KernelModel& model)
@@ -144,7 +94,7 @@ std::optional<Expression> ValueReader::parameter(llvm::Value* value) {
   if (!load) return std::nullopt;
   llvm::APInt offset(64, 0);
   auto* base = load->getPointerOperand()->stripAndAccumulateConstantOffsets(load->getModule()->getDataLayout(), offset,
-                                                                           /*AllowNonInbounds=*/true);
+                                                                            /*AllowNonInbounds=*/true);
   auto* argument = llvm::dyn_cast<llvm::Argument>(base);
   if (!argument || !argument->hasByValAttr()) return std::nullopt;
   return Expression::variable("arg.a" + std::to_string(argument->getArgNo()) + ".o" +
@@ -161,6 +111,9 @@ size_t ValueReader::object(llvm::Value* base, unsigned line) {
     object.name = variable->getName().str();
     auto size = variable->getParent()->getDataLayout().getTypeAllocSize(variable->getValueType());
     if (size > 0) object.bytes = size;
+    // "kernel(int*)::tile" is the source's `tile`.
+    std::string plain = llvm::demangle(object.name);
+    object.shown = plain.substr(plain.rfind(':') == std::string::npos ? 0 : plain.rfind(':') + 1);
   } else if (auto* local = llvm::dyn_cast<llvm::AllocaInst>(base)) {
     object.kind = Object::Kind::Local;
     object.name = "local." + (local->hasName() ? local->getName().str() : std::to_string(objects_.size()));
@@ -191,6 +144,35 @@ Address ValueReader::address(llvm::Value* pointer, llvm::BasicBlock* block) {
   return {to, integer(offset, scope)};
 }
 
+/// Parameters that a kernel reads as unsigned are taken to be not negative, which the model says.
+bool ValueReader::is_not_negative(const Expression& value) {
+  std::set<std::string> parameters;
+  if (!never_negative(value, &parameters)) return false;
+  for (auto& name : parameters) {
+    Expression condition = Expression::binary(Op::GreaterEqual, Expression::variable(name), number(0));
+    if (std::ranges::find(model_.assumed, condition) == model_.assumed.end()) model_.assumed.push_back(condition);
+  }
+  return true;
+}
+
+/// The value when its bits are read as an unsigned number.
+Expression ValueReader::as_unsigned(const llvm::SCEV* scev, const llvm::Loop* scope) {
+  Expression value = integer(scev, scope);
+  const unsigned bits = evolution_.getTypeSizeInBits(scev->getType());
+  if (bits < kLeastIndexBits) {
+    if (auto* low = llvm::dyn_cast<llvm::SCEVTruncateExpr>(scev)) value = integer(low->getOperand(), scope);
+    return Expression::binary(Op::BitAnd, std::move(value), number((int64_t(1) << bits) - 1));
+  }
+  if (evolution_.isKnownNonNegative(scev) || is_not_negative(value)) return value;
+  if (bits > 32) return unknown_term("an unsigned number of 64 bits that may be negative as a signed one", 0);
+  Expression negative = Expression::binary(Op::Less, value, number(0));
+  return Expression::conditional(std::move(negative), value + number(int64_t(1) << bits), value);
+}
+
+Expression ValueReader::as_unsigned(llvm::Value* value, const llvm::Loop* scope) {
+  return as_unsigned(evolution_.getSCEVAtScope(evolution_.getSCEV(value), scope), scope);
+}
+
 Expression ValueReader::integer(llvm::Value* value, const llvm::Loop* scope) {
   if (value->getType()->isIntegerTy(1)) return condition(value, scope);
   if (!evolution_.isSCEVable(value->getType()) || value->getType()->isPointerTy()) return term(value, scope);
@@ -198,11 +180,14 @@ Expression ValueReader::integer(llvm::Value* value, const llvm::Loop* scope) {
 }
 
 Expression ValueReader::integer(const llvm::SCEV* scev, const llvm::Loop* scope) {
-  auto fold = [&](Op op) {
+  auto fold = [&](Op op, bool is_unsigned = false) {
     auto operands = llvm::cast<llvm::SCEVNAryExpr>(scev)->operands();
-    Expression all = integer(operands[0], scope);
+    auto read = [&](const llvm::SCEV* operand) {
+      return is_unsigned ? as_unsigned(operand, scope) : integer(operand, scope);
+    };
+    Expression all = read(operands[0]);
     for (auto* operand : operands.drop_front()) {
-      Expression next = integer(operand, scope);
+      Expression next = read(operand);
       all = Expression::binary(op, std::move(all), std::move(next));
     }
     return all;
@@ -214,30 +199,27 @@ Expression ValueReader::integer(const llvm::SCEV* scev, const llvm::Loop* scope)
       return number(value.getSExtValue());
     }
     case llvm::scTruncate: {
-      auto* cast = llvm::cast<llvm::SCEVCastExpr>(scev);
-      const auto bits = evolution_.getTypeSizeInBits(scev->getType());
-      Expression operand = integer(cast->getOperand(), scope);
+      Expression operand = integer(operand_of(scev), scope);
+      const unsigned bits = evolution_.getTypeSizeInBits(scev->getType());
       if (bits >= kLeastIndexBits) return operand;
-      // The low bits: those of a sum that may be negative are what an arithmetic shift leaves.
-      const int64_t size = int64_t(1) << uint64_t(bits);
-      if (evolution_.isKnownNonNegative(cast->getOperand()))
-        return Expression::binary(Op::Remainder, std::move(operand), number(size));
-      return Expression::binary(Op::BitAnd, std::move(operand), number(size - 1));
+      const int64_t size = int64_t(1) << bits;
+      Expression low = Expression::binary(Op::BitAnd, std::move(operand), number(size - 1));
+      Expression negative = Expression::binary(Op::GreaterEqual, low, number(size / 2));
+      return Expression::conditional(std::move(negative), low - number(size), low);
     }
-    case llvm::scZeroExtend:
+    case llvm::scZeroExtend: return as_unsigned(operand_of(scev), scope);
     case llvm::scSignExtend:
-    case llvm::scPtrToInt:
-      return integer(llvm::cast<llvm::SCEVCastExpr>(scev)->getOperand(), scope);
+    case llvm::scPtrToInt: return integer(operand_of(scev), scope);
     case llvm::scAddExpr: return fold(Op::Add);
     case llvm::scMulExpr: return fold(Op::Multiply);
-    case llvm::scSMaxExpr:
-    case llvm::scUMaxExpr: return fold(Op::Max);
-    case llvm::scSMinExpr:
+    case llvm::scSMaxExpr: return fold(Op::Max);
+    case llvm::scUMaxExpr: return fold(Op::Max, /*is_unsigned=*/true);
+    case llvm::scSMinExpr: return fold(Op::Min);
     case llvm::scUMinExpr:
-    case llvm::scSequentialUMinExpr: return fold(Op::Min);
+    case llvm::scSequentialUMinExpr: return fold(Op::Min, /*is_unsigned=*/true);
     case llvm::scUDivExpr: {
       auto* division = llvm::cast<llvm::SCEVUDivExpr>(scev);
-      return integer(division->getLHS(), scope) / integer(division->getRHS(), scope);
+      return as_unsigned(division->getLHS(), scope) / as_unsigned(division->getRHS(), scope);
     }
     case llvm::scAddRecExpr: {
       auto* recurrence = llvm::cast<llvm::SCEVAddRecExpr>(scev);
@@ -271,20 +253,32 @@ Expression ValueReader::own_value(llvm::Value* value, const llvm::Loop* scope) {
     ~Leave() { --depth; }
   } leave{depth_};
   auto operand = [&](unsigned i) { return integer(instruction->getOperand(i), scope); };
-  auto* constant = instruction->getNumOperands() == 2 ? llvm::dyn_cast<llvm::ConstantInt>(instruction->getOperand(1))
-                                                      : nullptr;
+  auto unsigned_operand = [&](unsigned i) { return as_unsigned(instruction->getOperand(i), scope); };
+  auto* constant =
+      instruction->getNumOperands() == 2 ? llvm::dyn_cast<llvm::ConstantInt>(instruction->getOperand(1)) : nullptr;
   const int64_t by = constant && constant->getBitWidth() <= 64 ? constant->getSExtValue() : 0;
   switch (instruction->getOpcode()) {
-    case llvm::Instruction::SDiv:
-    case llvm::Instruction::UDiv: return operand(0) / operand(1);
-    case llvm::Instruction::SRem:
-    case llvm::Instruction::URem: {
+    case llvm::Instruction::SDiv: {
+      Expression dividend = operand(0);
+      return std::move(dividend) / operand(1);
+    }
+    case llvm::Instruction::UDiv: {
+      Expression dividend = unsigned_operand(0);
+      return std::move(dividend) / unsigned_operand(1);
+    }
+    case llvm::Instruction::SRem: {
       Expression dividend = operand(0);
       return Expression::binary(Op::Remainder, std::move(dividend), operand(1));
     }
+    case llvm::Instruction::URem: {
+      Expression dividend = unsigned_operand(0);
+      return Expression::binary(Op::Remainder, std::move(dividend), unsigned_operand(1));
+    }
     case llvm::Instruction::AShr:
-    case llvm::Instruction::LShr:
       if (constant) return Expression::binary(Op::ShiftRight, operand(0), number(by));
+      break;
+    case llvm::Instruction::LShr:
+      if (constant) return Expression::binary(Op::ShiftRight, unsigned_operand(0), number(by));
       break;
     case llvm::Instruction::And:
       if (constant) return Expression::binary(Op::BitAnd, operand(0), number(by));
@@ -300,7 +294,7 @@ Expression ValueReader::own_value(llvm::Value* value, const llvm::Loop* scope) {
         Expression chosen = condition(instruction->getOperand(0), scope);
         return Expression::conditional(std::move(chosen), number(1), number(0));
       }
-      return operand(0);
+      return unsigned_operand(0);
     case llvm::Instruction::SExt:
       if (instruction->getOperand(0)->getType()->isIntegerTy(1)) {
         Expression chosen = condition(instruction->getOperand(0), scope);
@@ -319,8 +313,8 @@ Expression ValueReader::comparison(llvm::ICmpInst& compare, const llvm::Loop* sc
   auto predicate = compare.getPredicate();
   if (compare.isUnsigned()) {
     auto not_negative = [&](unsigned i) {
-      return evolution_.isKnownNonNegative(
-          evolution_.getSCEVAtScope(evolution_.getSCEV(compare.getOperand(i)), scope));
+      return is_not_negative(i == 0 ? a : b) ||
+             evolution_.isKnownNonNegative(evolution_.getSCEVAtScope(evolution_.getSCEV(compare.getOperand(i)), scope));
     };
     const Expression zero = number(0);
     const bool a_fine = not_negative(0), b_fine = not_negative(1);
@@ -422,54 +416,18 @@ Expression ValueReader::arrives(llvm::BasicBlock* from, llvm::BasicBlock* to) {
     // Reached once for each time that the loop is entered, by one of the edges; the first one stands for all.
     return exits.empty() || exits.front().first == from ? entered : number(0);
   }
-  return both(entered, Expression::binary(Op::NotEqual,
-                                          unknown_term("which way a loop ends", line_of(*from->getTerminator())),
-                                          number(0)));
-}
-
-/// True if a loop's only exit is in its header, by a comparison that fails for ever once it fails: then an iteration
-/// whose comparison holds follows only such iterations, and the comparison alone says which iterations there are.
-bool ValueReader::header_says_all(llvm::Loop& loop) {
-  if (loop.getExitingBlock() != loop.getHeader()) return false;
-  auto* branch = llvm::dyn_cast<llvm::BranchInst>(loop.getHeader()->getTerminator());
-  auto* compare = branch && branch->isConditional() ? llvm::dyn_cast<llvm::ICmpInst>(branch->getCondition()) : nullptr;
-  if (!compare) return false;
-  auto predicate = compare->getPredicate();
-  if (!loop.contains(branch->getSuccessor(0))) predicate = llvm::CmpInst::getInversePredicate(predicate);
-  auto* left = evolution_.getSCEV(compare->getOperand(0));
-  auto* right = evolution_.getSCEV(compare->getOperand(1));
-  if (!llvm::isa<llvm::SCEVAddRecExpr>(left)) {
-    std::swap(left, right);
-    predicate = llvm::CmpInst::getSwappedPredicate(predicate);
-  }
-  auto* recurrence = llvm::dyn_cast<llvm::SCEVAddRecExpr>(left);
-  if (!recurrence || recurrence->getLoop() != &loop || !recurrence->isAffine()) return false;
-  if (!evolution_.isLoopInvariant(right, &loop)) return false;
-  auto* step = recurrence->getStepRecurrence(evolution_);
-  const bool rises = llvm::ICmpInst::isLT(predicate) || llvm::ICmpInst::isLE(predicate);
-  const bool falls = llvm::ICmpInst::isGT(predicate) || llvm::ICmpInst::isGE(predicate);
-  if (auto* constant = llvm::dyn_cast<llvm::SCEVConstant>(step))
-    return constant->getAPInt().isNegative() ? falls : rises && !constant->isZero();
-  // A number of threads or blocks, or a product of them.
-  auto positive = [&](const llvm::SCEV* factor) {
-    while (auto* cast = llvm::dyn_cast<llvm::SCEVCastExpr>(factor)) factor = cast->getOperand();
-    if (auto* constant = llvm::dyn_cast<llvm::SCEVConstant>(factor)) return constant->getAPInt().isStrictlyPositive();
-    auto* value = llvm::dyn_cast<llvm::SCEVUnknown>(factor);
-    auto* call = value ? llvm::dyn_cast<llvm::IntrinsicInst>(value->getValue()) : nullptr;
-    auto where = call ? position(*call) : std::nullopt;
-    return where && (where->as_variable()->starts_with("ntid.") || where->as_variable()->starts_with("nctaid."));
-  };
-  while (auto* cast = llvm::dyn_cast<llvm::SCEVCastExpr>(step)) step = cast->getOperand();
-  auto* product = llvm::dyn_cast<llvm::SCEVMulExpr>(step);
-  return rises && (product ? llvm::all_of(product->operands(), positive) : positive(step));
+  return both(entered,
+              Expression::binary(Op::NotEqual, unknown_term("which way a loop ends", line_of(*from->getTerminator())),
+                                 number(0)));
 }
 
 Expression ValueReader::iterations(llvm::Loop& loop) {
   Expression k = counter(&loop);
   Expression not_negative = Expression::binary(Op::GreaterEqual, k, number(0));
-  if (header_says_all(loop)) {
+  if (header_says_all(loop, evolution_)) {
     auto* header = loop.getHeader();
-    if (llvm::none_of(*header, [](auto& instruction) { return instruction.mayReadOrWriteMemory(); })) return not_negative;
+    if (llvm::none_of(*header, [](auto& instruction) { return instruction.mayReadOrWriteMemory(); }))
+      return not_negative;
     // The header itself is entered once more than its comparison holds.
     auto* end = header->getTerminator();
     auto* inside = loop.contains(end->getSuccessor(0)) ? end->getSuccessor(0) : end->getSuccessor(1);
@@ -481,10 +439,10 @@ Expression ValueReader::iterations(llvm::Loop& loop) {
     Expression last = integer(count, loop.getParentLoop());
     return both(std::move(not_negative), Expression::binary(Op::LessEqual, k, std::move(last)));
   }
-  return both(std::move(not_negative),
-              Expression::binary(Op::NotEqual,
-                                 unknown_term("how often a loop runs", line_of(*loop.getHeader()->getTerminator())),
-                                 number(0)));
+  return both(
+      std::move(not_negative),
+      Expression::binary(
+          Op::NotEqual, unknown_term("how often a loop runs", line_of(*loop.getHeader()->getTerminator())), number(0)));
 }
 
 Expression ValueReader::compute_reached(llvm::BasicBlock* block) {
@@ -534,19 +492,19 @@ Expression ValueReader::unknown_term(const std::string& what, unsigned line) {
 Expression ValueReader::add_term(Description description, unsigned line) {
   if (description.known)
     for (size_t i = 0; i < model_.terms.size(); ++i)
-      if (auto& term = model_.terms[i]; term.repeats && term.text == description.text &&
-                                        std::ranges::equal(term.arguments, description.arguments))
+      if (auto& term = model_.terms[i];
+          term.repeats && term.text == description.text && std::ranges::equal(term.arguments, description.arguments))
         return Expression::variable(term.name);
   std::string name = "term.t" + std::to_string(model_.terms.size() + 1);
-  model_.terms.push_back({name, std::move(description.text), std::move(description.arguments), description.known, line});
+  model_.terms.push_back(
+      {name, std::move(description.text), std::move(description.arguments), description.known, line});
   read_by_.push_back(std::move(description.read));
   return Expression::variable(name);
 }
 
 void ValueReader::settle_terms() {
-  bool unknown = std::ranges::any_of(written_, [&](size_t object) {
-    return model_.objects[object].kind == Object::Kind::Unknown;
-  });
+  bool unknown = std::ranges::any_of(
+      written_, [&](size_t object) { return model_.objects[object].kind == Object::Kind::Unknown; });
   for (size_t i = 0; i < model_.terms.size(); ++i)
     for (size_t object : read_by_[i])
       if (unknown || written_.contains(object)) model_.terms[i].repeats = false;

@@ -50,6 +50,9 @@ class ValueReader {
 
   Expression integer(llvm::Value* value, const llvm::Loop* scope);
   Expression integer(const llvm::SCEV* scev, const llvm::Loop* scope);
+  Expression as_unsigned(llvm::Value* value, const llvm::Loop* scope);
+  Expression as_unsigned(const llvm::SCEV* scev, const llvm::Loop* scope);
+  bool is_not_negative(const Expression& value);
   Expression own_value(llvm::Value* value, const llvm::Loop* scope);
   Expression condition(llvm::Value* value, const llvm::Loop* scope);
   Expression comparison(llvm::ICmpInst& compare, const llvm::Loop* scope);
@@ -57,7 +60,6 @@ class ValueReader {
   Expression arrives(llvm::BasicBlock* from, llvm::BasicBlock* to);
   Expression compute_reached(llvm::BasicBlock* block);
   Expression iterations(llvm::Loop& loop);
-  bool header_says_all(llvm::Loop& loop);
   Expression counter(const llvm::Loop* loop) const;
   Expression term(llvm::Value* value, const llvm::Loop* scope);
   Expression unknown_term(const std::string& what, unsigned line);
@@ -81,8 +83,5 @@ class ValueReader {
   std::set<size_t> written_;
   int depth_ = 0;
 };
-
-/// The line in the kernel's own source, through inlined calls; 0: not known.
-unsigned line_of(const llvm::Instruction& instruction);
 
 }  // namespace kernelift

@@ -1,23 +1,223 @@
+// Models of small kernels in the spellings that people write.
 #include "core/compiler/model/model_builder.h"
+
 #include <gtest/gtest.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
+
 #include "core/compiler/frontend.h"
-#include <fstream>
-#include <sstream>
+
 namespace kernelift {
-TEST(X, Y) {
-  std::ifstream f(getenv("KM")); std::stringstream s; s<<f.rdbuf();
+namespace {
+
+using Access = KernelModel::Access;
+
+KernelModel model_of(const std::string& source, Dim3 block = {128, 1, 1}) {
   llvm::LLVMContext context;
-  auto ir = compile_to_device_ir(context, s.str(), {});
-  ASSERT_TRUE(ir.ok()) << ir.error().message;
-  std::vector<std::string> names;
-  for (auto& fn : *ir->module) if (!fn.isDeclaration() && fn.getCallingConv()==llvm::CallingConv::PTX_Kernel) names.push_back(fn.getName().str());
-  for (auto& n : names) {
-    auto again = compile_to_device_ir(context, s.str(), {});
-    auto m = build_kernel_model(*again->module, n, Dim3{256,1,1});
-    ASSERT_TRUE(m.ok());
-    std::printf("== %s\n%s", n.c_str(), to_text(*m).c_str());
+  auto ir = compile_to_device_ir(context, source, {});
+  EXPECT_TRUE(ir.ok()) << ir.error().message;
+  std::string name;
+  for (auto& function : *ir->module)
+    if (!function.isDeclaration() && function.getCallingConv() == llvm::CallingConv::PTX_Kernel)
+      name = function.getName().str();
+  auto model = build_kernel_model(*ir->module, name, block);
+  EXPECT_TRUE(model.ok());
+  return *model;
+}
+
+std::vector<Access> of_kind(const KernelModel& model, Access::Kind kind) {
+  std::vector<Access> chosen;
+  for (auto& access : model.accesses)
+    if (access.kind == kind) chosen.push_back(access);
+  return chosen;
+}
+
+/// The values that an expression takes for threads 0 … 3 of block 2, with these parameters.
+std::vector<int64_t> at_threads(const Expression& expression, Bindings values) {
+  std::vector<int64_t> all;
+  for (int64_t thread = 0; thread < 4; ++thread) {
+    values["tid.x"] = thread, values["tid.y"] = thread, values["bid.x"] = 2, values["bid.y"] = 2;
+    auto value = expression.evaluate(values);
+    EXPECT_TRUE(value.ok()) << value.error().message;
+    all.push_back(value.ok() ? *value : -999);
   }
+  return all;
 }
+
+using Values = std::vector<int64_t>;
+
+TEST(KernelModelOfSource, AnOffsetIsCountedInBytesFromTheArgument) {
+  auto model =
+      model_of("__global__ void k(float* x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; x[i + n] = 0; }");
+  ASSERT_EQ(model.accesses.size(), 1u);
+  EXPECT_EQ(model.objects[model.accesses[0].object].name, "arg.a0");
+  EXPECT_EQ(model.accesses[0].bytes, 4u);
+  EXPECT_EQ(at_threads(model.accesses[0].offset, {{"arg.a1", 5}}), (Values{1044, 1048, 1052, 1056}));
+  EXPECT_TRUE(model.accesses[0].domain.is_constant(1));
 }
+
+TEST(KernelModelOfSource, AnEarlyReturnIsTheConditionOfWhatFollows) {
+  auto model = model_of(
+      "__global__ void k(int* x, int n) { int i = blockIdx.x * 128 + threadIdx.x; if (i >= n) return; x[i] = 1; }");
+  EXPECT_EQ(at_threads(model.accesses[0].domain, {{"arg.a1", 258}}), (Values{1, 1, 0, 0}));
+}
+
+TEST(KernelModelOfSource, ANegatedConjunctionIsUnderstood) {
+  auto model = model_of(
+      "__global__ void k(int* p, int w, int h) { int x = threadIdx.x, y = threadIdx.y;"
+      " if (!(x < w && y < h)) return; p[y * w + x] = 1; }",
+      {16, 16, 1});
+  EXPECT_EQ(at_threads(model.accesses[0].domain, {{"arg.a1", 3}, {"arg.a2", 2}}), (Values{1, 1, 0, 0}));
+}
+
+TEST(KernelModelOfSource, ALoopIsACounterFromZeroWithItsBound) {
+  auto model = model_of("__global__ void k(int* x, int n) { for (int j = 5; j < n; j += 3) x[j] = 1; }");
+  auto& store = model.accesses.at(0);
+  ASSERT_EQ(store.counters.size(), 1u);
+  auto at = [&](int64_t k) { return Bindings{{store.counters[0], k}, {"arg.a1", 12}}; };
+  EXPECT_EQ(*store.offset.evaluate(at(2)), 44);
+  EXPECT_EQ(*store.domain.evaluate(at(2)), 1);
+  EXPECT_EQ(*store.domain.evaluate(at(3)), 0);
+}
+
+TEST(KernelModelOfSource, AHalvingLoopHasItsValuesOneByOne) {
+  auto model = model_of(
+      "__global__ void k(int* x) { __shared__ int s[128]; for (int d = blockDim.x / 2; d > 0; d /= 2) {"
+      " if (threadIdx.x < d) s[threadIdx.x] += s[threadIdx.x + d]; __syncthreads(); } x[0] = s[0]; }");
+  EXPECT_TRUE(model.complete());
+  EXPECT_EQ(model.barriers.size(), 7u);
+  for (auto& barrier : model.barriers) EXPECT_TRUE(barrier.domain.is_constant(1));
+}
+
+TEST(KernelModelOfSource, AGridStrideLoopStepsByTheGrid) {
+  auto model = model_of(
+      "__global__ void k(int* x, int n) { for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n;"
+      " i += blockDim.x * gridDim.x) x[i] = 1; }");
+  auto& store = model.accesses.at(0);
+  Bindings values{{"arg.a1", 1 << 20}, {"nctaid.x", 10}, {store.counters.at(0), 3}};
+  EXPECT_EQ(at_threads(store.offset, values), (Values{16384, 16388, 16392, 16396}));
+}
+
+TEST(KernelModelOfSource, MembersOfAStructureByValueAreParameters) {
+  auto model = model_of(
+      "struct V { float* p; int w; __device__ float& at(int x, int y) const { return p[y * w + x]; } };"
+      "__global__ void k(V v) { if (threadIdx.x < v.w) v.at(threadIdx.x, 1) = 0; }");
+  ASSERT_EQ(model.accesses.size(), 1u);
+  EXPECT_EQ(model.objects[model.accesses[0].object].name, "arg.a0.o0");
+  EXPECT_EQ(at_threads(model.accesses[0].offset, {{"arg.a0.o8", 10}}), (Values{40, 44, 48, 52}));
+}
+
+TEST(KernelModelOfSource, HelpersMacrosAndReferencesToSharedArraysAreNoObstacle) {
+  auto model = model_of(
+      "#define RESTRICT __restrict__\n#define AT(i) out[(i)]\n"
+      "__device__ __noinline__ void fill(float (&s)[128], const float* x, int i) { s[threadIdx.x] = x[i]; }\n"
+      "__global__ void k(const float* RESTRICT x, float* RESTRICT out) { __shared__ float s[128];"
+      " int i = threadIdx.x; fill(s, x, i); __syncthreads(); AT(i) = s[127 - i]; }");
+  EXPECT_TRUE(model.complete());
+  ASSERT_EQ(model.accesses.size(), 4u);
+  auto store = of_kind(model, Access::Kind::Store);
+  ASSERT_EQ(store.size(), 2u);
+  EXPECT_EQ(model.objects[store[0].object].kind, KernelModel::Object::Kind::Shared);
+  EXPECT_EQ(model.objects[store[0].object].shown, "s");
+  EXPECT_EQ(*model.objects[store[0].object].bytes, 512u);
+  EXPECT_EQ(model.objects[store[1].object].name, "arg.a1");
+}
+
+TEST(KernelModelOfSource, AnUnsignedComparisonWrapsAround) {
+  auto model = model_of(
+      "__global__ void k(int* x, int n) { int i = threadIdx.x; if ((unsigned)(i - 1) < (unsigned)n) x[i] = 1; }");
+  EXPECT_EQ(at_threads(model.accesses[0].domain, {{"arg.a1", 2}}), (Values{0, 1, 1, 0}));
+}
+
+TEST(KernelModelOfSource, AnUnsignedNumberThatWrapsAroundIsWidenedAsIs) {
+  auto model = model_of(
+      "__global__ void k(int* x, unsigned long long n) { unsigned i = threadIdx.x;"
+      " if ((unsigned long long)(i - 1u) < n) x[i] = 1; }");
+  EXPECT_EQ(at_threads(model.accesses[0].domain, {{"arg.a1", 2}}), (Values{0, 1, 1, 0}));
+}
+
+TEST(KernelModelOfSource, AnUnsignedDivisionOfANegativeNumberIsOne) {
+  auto model = model_of("__global__ void k(int* x) { unsigned i = threadIdx.x; x[(i - 2u) / 1073741824u] = 1; }");
+  EXPECT_EQ(at_threads(model.accesses[0].offset, {}), (Values{12, 12, 0, 0}));
+}
+
+TEST(KernelModelOfSource, AByteAsAnIndexStaysBelow256) {
+  auto model = model_of("__global__ void k(const unsigned char* x, int* out) { out[x[threadIdx.x]] = 1; }");
+  auto store = of_kind(model, Access::Kind::Store);
+  ASSERT_EQ(model.terms.size(), 1u);
+  EXPECT_EQ(at_threads(store[0].offset, {{model.terms[0].name, -1}}), (Values{1020, 1020, 1020, 1020}));
+}
+
+TEST(KernelModelOfSource, AParameterThatIsReadAsUnsignedIsAssumedNotNegative) {
+  auto model = model_of("__global__ void k(int* x, unsigned n) { if (threadIdx.x < n) x[threadIdx.x] = 1; }");
+  ASSERT_EQ(model.assumed.size(), 1u);
+  EXPECT_EQ(model.assumed[0].text(), "arg.a1 >= 0");
+}
+
+TEST(KernelModelOfSource, AnElementOfAnIndexArrayIsATermThatRepeats) {
+  auto model = model_of("__global__ void k(const int* index, float* out) { out[index[threadIdx.x]] = 0; }");
+  ASSERT_EQ(model.terms.size(), 1u);
+  EXPECT_TRUE(model.terms[0].repeats);
+  EXPECT_EQ(model.terms[0].text, "load arg.a0[#0]");
+}
+
+TEST(KernelModelOfSource, AnElementThatTheKernelWritesDoesNotRepeat) {
+  auto model =
+      model_of("__global__ void k(int* index, float* out) { out[index[threadIdx.x]] = 0; index[threadIdx.x] = 1; }");
+  ASSERT_EQ(model.terms.size(), 1u);
+  EXPECT_FALSE(model.terms[0].repeats);
+}
+
+TEST(KernelModelOfSource, ALoopsBoundInMemoryThatIsNotWrittenIsOneTerm) {
+  auto model = model_of(
+      "__global__ void k(const int* begin, float* x) { int r = threadIdx.x;"
+      " for (int j = begin[r]; j < begin[r + 1]; ++j) x[j] = 0; }");
+  auto store = of_kind(model, Access::Kind::Store);
+  for (auto& term : model.terms) EXPECT_TRUE(term.repeats) << term.text;
+  EXPECT_EQ(of_kind(model, Access::Kind::Load).size(), 2u);
+}
+
+TEST(KernelModelOfSource, AVectorsAlignmentIsKnown) {
+  auto model = model_of("__global__ void k(const float4* a, float4* b) { b[threadIdx.x] = a[threadIdx.x]; }");
+  unsigned widest = 0;
+  for (auto& access : model.accesses) widest = std::max(widest, access.alignment);
+  EXPECT_EQ(widest, 16u);
+}
+
+TEST(KernelModelOfSource, WhatIsNotUnderstoodIsAGapWithItsLine) {
+  auto assembly = model_of("__global__ void k(int* x) {\n  asm volatile(\"st.global.u32 [%0], 1;\" :: \"l\"(x));\n}");
+  ASSERT_EQ(assembly.gaps.size(), 1u);
+  EXPECT_EQ(assembly.gaps[0].line, 2u);
+  EXPECT_EQ(assembly.gaps[0].what, "inline assembly");
+  EXPECT_FALSE(model_of("__global__ void k(int** x) { x[0][threadIdx.x] = 1; }").complete());
+  EXPECT_FALSE(model_of("__global__ void k(void (*f)(int)) { f(1); }").complete());
+}
+
+TEST(KernelModelOfSource, AnEndlessLoopAndUnreachableCodeEnd) {
+  EXPECT_TRUE(model_of("__global__ void k(volatile int* x) { for (;;) x[threadIdx.x] = 1; }").complete());
+  auto never = model_of("__global__ void k(int* x) { if (threadIdx.x > 2000) x[1] = 1; if (false) x[2] = 2; }");
+  EXPECT_LE(never.accesses.size(), 1u);
+}
+
+TEST(KernelModelOfSource, ALoopThatIsLeftHalfwayIsATermAndNoCertainty) {
+  auto model = model_of(
+      "__global__ void k(const int* x, int* out, int n) { int i = 0;"
+      " for (; i < n; ++i) if (x[i] == 7) break; out[threadIdx.x + i] = 1; }");
+  bool open = false;
+  for (auto& term : model.terms) open |= !term.repeats;
+  EXPECT_TRUE(open);
+}
+
+TEST(KernelModelOfSource, AModelSurvivesJson) {
+  auto model = model_of(
+      "__global__ void k(const int* x, float4* out, unsigned n) { __shared__ int s[8]; s[threadIdx.x & 7] = 1;"
+      " __syncthreads(); if (threadIdx.x < n) out[x[threadIdx.x]] = make_float4(s[0], 0, 0, 0); }");
+  auto json = to_json(model);
+  auto back = kernel_model_from_json(json, "test");
+  ASSERT_TRUE(back.ok()) << back.error().message;
+  EXPECT_EQ(to_json(*back), json);
+  EXPECT_FALSE(kernel_model_from_json(Json::object(), "test").ok());
+}
+
+}  // namespace
+}  // namespace kernelift

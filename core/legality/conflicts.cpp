@@ -1,0 +1,233 @@
+// See conflicts.h. Times of two accesses and a barrier are compared component by component; most components are numbers
+// that decide at once, so that only counters of common loops become constraints.
+#include "core/legality/conflicts.h"
+
+#include <isl/map.h>
+#include <isl/set.h>
+
+#include <algorithm>
+#include <array>
+
+namespace kernelift::legality {
+namespace {
+
+using Kind = KernelModel::Access::Kind;
+using Scope = InstanceText::Scope;
+
+constexpr int kThreadComponents = 6, kBlockComponents = 3;  ///< Of the tuple of Touch::placed().
+
+bool is_number(const std::string& text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+}
+
+/// When the first time is before the second; empty: never.
+std::string earlier(const std::vector<std::string>& first, const std::vector<std::string>& second) {
+  std::string any, equal;
+  auto with = [&](const std::string& last) { return "(" + equal + last + ")"; };
+  for (size_t i = 0; i < std::min(first.size(), second.size()); ++i) {
+    const bool numbers = is_number(first[i]) && is_number(second[i]);
+    if (numbers && std::stol(first[i]) > std::stol(second[i])) return any;
+    if (numbers && first[i] == second[i]) continue;
+    const std::string less = numbers ? "1 = 1" : first[i] + " < " + second[i];
+    any += (any.empty() ? "" : " or ") + with(less);
+    if (numbers) return any;
+    equal += first[i] + " = " + second[i] + " and ";
+  }
+  return any;
+}
+
+std::string numbered(const std::string& prefix, size_t count) {
+  std::string text;
+  for (size_t i = 0; i < count; ++i) text += (i > 0 ? ", " : "") + prefix + std::to_string(i);
+  return text;
+}
+
+std::string all_equal(const std::string& a, const std::string& b, size_t count) {
+  std::string text;
+  for (size_t i = 0; i < count; ++i)
+    text += (i > 0 ? " and " : "") + a + std::to_string(i) + " = " + b + std::to_string(i);
+  return text;
+}
+
+/// A barrier that surely happens, with its times.
+struct Meeting {
+  std::string dimensions, constraints;
+  std::array<std::string, 3> block;
+  std::vector<std::string> time;
+};
+
+std::vector<Meeting> meetings(Setting& setting, const Side& side, Scope scope) {
+  std::vector<Meeting> all;
+  for (auto& barrier : side.model.barriers) {
+    if (barrier.of_warp) continue;
+    InstanceText text(side.launch, setting.parameters, scope);
+    setting.fix_uniform_terms(text, side.model, barrier.domain.variables(), scope);
+    text.constrain(barrier.domain);
+    Meeting meeting;
+    bool timed = true;
+    for (auto& component : barrier.time) {
+      auto constant = component.as_constant();
+      auto counter = component.as_variable() ? text.counter(*component.as_variable()) : std::nullopt;
+      timed &= constant || counter;
+      meeting.time.push_back(constant ? std::to_string(*constant) : counter ? *counter : "0");
+    }
+    auto block = text.block();
+    if (!timed || !block || !text.exact() || text.uses_terms()) continue;
+    meeting.dimensions = text.dimensions(), meeting.constraints = text.constraints(), meeting.block = *block;
+    all.push_back(std::move(meeting));
+  }
+  return all;
+}
+
+class Search {
+ public:
+  Search(Setting& setting, const Side& side, const std::vector<Touch>& touches, size_t subscripts, Scope scope)
+      : setting_(setting),
+        side_(side),
+        touches_(touches),
+        subscripts_(subscripts),
+        scope_(scope),
+        placed_(touches.size()) {}
+
+  std::optional<std::vector<Conflict>> run() {
+    std::vector<Conflict> found;
+    for (size_t i = 0; i < touches_.size(); ++i)
+      for (size_t j = i; j < touches_.size(); ++j) {
+        const Kind a = touches_[i].access().kind, b = touches_[j].access().kind;
+        if (a == b && a != Kind::Store) continue;  // Two loads, or two atomic operations.
+        if (scope_ == Scope::Block && always_ordered(touches_[i].access(), touches_[j].access())) continue;
+        isl::map pairs = between(i, j);
+        if (pairs.is_null()) return std::nullopt;
+        if (pairs.is_empty().is_true()) continue;
+        auto plain = [](const Touch& touch) {
+          return touch.exact() && !touch.strides() && touch.terms_are_inputs() && touch.timed();
+        };
+        const bool certain = plain(touches_[i]) && plain(touches_[j]) && !consistent(i, j, pairs).is_empty().is_true();
+        found.push_back({&touches_[i], &touches_[j], pairs, certain});
+        // Within a block nothing excuses it: what is wrong for all sizes needs no more.
+        if (scope_ == Scope::Block && certain &&
+            is_empty(setting_.parameters_of(setting_.asked).subtract(setting_.parameters_of(pairs.params()))))
+          return found;
+      }
+    return found;
+  }
+
+ private:
+  const isl::map& placed(size_t i) {
+    if (placed_[i].is_null()) placed_[i] = touches_[i].placed().intersect_params(setting_.asked);
+    return placed_[i];
+  }
+
+  /// A barrier that every thread reaches is between all instances of the two accesses.
+  bool always_ordered(const KernelModel::Access& a, const KernelModel::Access& b) const {
+    auto before = [](const KernelModel::Time& first, const KernelModel::Time& second) {
+      for (size_t i = 0; i < std::min(first.size(), second.size()); ++i) {
+        auto x = first[i].as_constant(), y = second[i].as_constant();
+        if (!x || !y) return false;
+        if (*x != *y) return *x < *y;
+      }
+      return false;
+    };
+    return std::ranges::any_of(side_.model.barriers, [&](auto& barrier) {
+      return !barrier.of_warp && barrier.domain.is_constant(1) &&
+             ((before(a.time, barrier.time) && before(barrier.time, b.time)) ||
+              (before(b.time, barrier.time) && before(barrier.time, a.time)));
+    });
+  }
+
+  /// The pairs in which an element that both read has one value.
+  isl::map consistent(size_t i, size_t j, const isl::map& pairs) {
+    std::string conditions;
+    auto positions = [&](const Touch& touch, const std::string& prefix) {
+      std::vector<std::pair<std::string, std::vector<std::string>>> all;
+      size_t at = subscripts_;
+      for (auto& term : touch.terms()) {
+        all.push_back({term, {}});
+        for (long count = std::stol(term); count >= 0; --count)
+          all.back().second.push_back(prefix + std::to_string(at++));
+      }
+      return all;
+    };
+    for (auto& [text, left] : positions(touches_[i], "s"))
+      for (auto& [other, right] : positions(touches_[j], "t")) {
+        if (text != other) continue;
+        conditions += (conditions.empty() ? "(" : " and (") + left.back() + " = " + right.back();
+        for (size_t k = 0; k + 1 < left.size(); ++k)
+          conditions += " or " + left[k] + " < " + right[k] + " or " + left[k] + " > " + right[k];
+        conditions += ")";
+      }
+    if (conditions.empty()) return pairs;
+    return pairs.intersect(isl::map(setting_.context, "{ E[" + numbered("s", size(pairs, isl_dim_in)) + "] -> E[" +
+                                                          numbered("t", size(pairs, isl_dim_out)) +
+                                                          "] : " + conditions + " }"));
+  }
+
+  static size_t size(const isl::map& map, isl_dim_type type) { return isl_map_dim(map.get(), type); }
+
+  isl::map between(size_t i, size_t j) {
+    auto &a = touches_[i], &b = touches_[j];
+    const isl::map left = placed(i), right = placed(j);
+    if (left.is_null() || right.is_null()) return {};
+    const size_t a_elements = size(left, isl_dim_out), b_elements = size(right, isl_dim_out);
+    const isl::map same(setting_.context, "{ E[" + numbered("s", a_elements) + "] -> E[" + numbered("t", b_elements) +
+                                              "] : " + all_equal("s", "t", subscripts_) + " }");
+    const std::string places =
+        "X[" + numbered("a", size(left, isl_dim_in)) + "] -> X[" + numbered("b", size(right, isl_dim_in)) + "]";
+    const isl::map different(setting_.context,
+                             "{ " + places + " : not (" + all_equal("a", "b", kThreadComponents) + ") }");
+    isl::map instances = left.apply_range(same).apply_range(right.reverse()).intersect(different);
+    if (instances.is_null() || instances.is_empty().is_true()) return instances;
+    if (a.timed() && b.timed()) {
+      if (!meetings_) meetings_ = meetings(setting_, side_, scope_);
+      for (auto& meeting : *meetings_) {
+        instances = instances.subtract(ordered(a, b, meeting, places, "a", "b"));
+        instances = instances.subtract(ordered(b, a, meeting, places, "b", "a"));
+        if (instances.is_null() || instances.is_empty().is_true()) return instances;
+      }
+    }
+    return left.reverse().apply_range(instances).apply_range(right).intersect(same);
+  }
+
+  /// Instances of which the first is before the meeting and the second after it.
+  isl::map ordered(const Touch& first, const Touch& second, const Meeting& meeting, const std::string& places,
+                   const std::string& first_prefix, const std::string& second_prefix) {
+    // Counters follow the thread and the block in the tuple.
+    auto time = [&](const Touch& touch, const std::string& prefix) {
+      auto components = touch.time(prefix);
+      int number = kThreadComponents + kBlockComponents;
+      for (auto& component : components)
+        if (!is_number(component)) component = prefix + std::to_string(number++);
+      return components;
+    };
+    std::string before = earlier(time(first, first_prefix), meeting.time);
+    std::string after = earlier(meeting.time, time(second, second_prefix));
+    std::string parameters;
+    for (auto& [name, expression] : setting_.parameters) parameters += (parameters.empty() ? "" : ", ") + name;
+    if (before.empty() || after.empty()) return isl::map(setting_.context, "{ " + places + " : 1 = 0 }");
+    std::string block;
+    for (int axis = 0; axis < 3; ++axis) {
+      const std::string place = std::to_string(kThreadComponents + axis);
+      block += "a" + place + " = b" + place + " and a" + place + " = " + meeting.block[axis] + " and ";
+    }
+    return isl::map(setting_.context, "[" + parameters + "] -> { " + places + " : exists " + meeting.dimensions +
+                                          " : " + block + meeting.constraints + " and (" + before + ") and (" + after +
+                                          ") }");
+  }
+
+  Setting& setting_;
+  const Side& side_;
+  const std::vector<Touch>& touches_;
+  size_t subscripts_;
+  Scope scope_;
+  std::vector<isl::map> placed_;
+  std::optional<std::vector<Meeting>> meetings_;
+};
+
+}  // namespace
+
+std::optional<std::vector<Conflict>> conflicts(Setting& setting, const Side& side, const std::vector<Touch>& touches,
+                                               size_t subscripts, InstanceText::Scope scope) {
+  return Search(setting, side, touches, subscripts, scope).run();
+}
+
+}  // namespace kernelift::legality

@@ -1,0 +1,22 @@
+// Where two threads of a launch touch one element, at least one of them writes, and no barrier orders them.
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "core/legality/footprint.h"
+
+namespace kernelift::legality {
+
+struct Conflict {
+  const Touch* a = nullptr;
+  const Touch* b = nullptr;
+  isl::map pairs;  ///< Elements of a to those of b, as Touch::elements() has them.
+  /// Two threads surely conflict; otherwise they may.
+  bool certain = false;
+};
+
+/// The conflicts in one object: between any threads (Grid), or those of a block. nullopt: isl gave up.
+std::optional<std::vector<Conflict>> conflicts(Setting& setting, const Side& side, const std::vector<Touch>& touches,
+                                               size_t subscripts, InstanceText::Scope scope);
+
+}  // namespace kernelift::legality

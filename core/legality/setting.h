@@ -1,0 +1,55 @@
+// What all questions of one comparison share: both sides, the parameters of isl's sets and what they stand for, and the
+// values of them that are asked about.
+#pragma once
+#include <isl/ctx.h>
+#include <polly/isl/isl-noexceptions.h>
+
+#include <string>
+#include <vector>
+
+#include "core/legality/instance_text.h"
+#include "core/legality/legality.h"
+
+namespace kernelift::legality {
+
+/// Something that the candidate does and the original does not.
+struct Wrong {
+  isl::set parameters;  ///< For which it does.
+  std::string what;     ///< "thread 3 of block 0 writes out[3], which …", or "one thread writes …".
+  unsigned line = 0;
+};
+
+/// What one question gave.
+struct Findings {
+  std::vector<Wrong> wrong;
+  std::string not_known;  ///< The answer depends on something that is not understood: what, and where; else empty.
+  unsigned line = 0;      ///< Of that.
+};
+
+struct Setting {
+  isl::ctx context;
+  const Side& original;
+  const Side& candidate;
+  const Names& names;
+  Parameters parameters;
+  isl::set asked;  ///< Values for which both grids can be launched and the original stays inside its arrays.
+  std::vector<std::string> uniform;  ///< Values in memory that are the same for all instances: their terms' texts.
+
+  /// Within `asked`, and without the numbers and positions of blocks and values in memory: those for which some of them
+  /// make it so. Null: isl gave up.
+  isl::set parameters_of(const isl::set& wrong) const;
+  /// Terms of an access or barrier that have one value for all its instances become parameters.
+  void fix_uniform_terms(InstanceText& text, const KernelModel& model, const std::set<std::string>& variables,
+                         InstanceText::Scope scope);
+
+  std::string shown(const Expression& expression) const;
+  std::string shown(const KernelModel::Object& object) const;
+  std::string example(const Bindings& values) const;  ///< "n = 5, w = 3"
+};
+
+/// " in line 7"; empty where it is not known.
+std::string at_line(unsigned line);
+inline bool is_empty(const isl::set& set) { return !set.is_null() && set.is_empty().is_true(); }
+const char* word(KernelModel::Access::Kind kind);  ///< "reads", "writes", "changes"
+
+}  // namespace kernelift::legality

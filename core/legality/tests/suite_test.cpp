@@ -1,0 +1,56 @@
+// The suite's answers agree with its labels.
+#include <gtest/gtest.h>
+
+#include "core/legality/tests/suite.h"
+
+namespace kernelift::legality {
+namespace {
+
+constexpr double kLeastWrongSettled = 0.98, kLeastRightProven = 0.70;
+
+const std::vector<SuiteKernel>& kernels() {
+  static const auto all = read_suite(KERNELIFT_SUITE);
+  return all;
+}
+
+const std::vector<Judged>& judged() {
+  static const auto all = judge_suite(kernels());
+  return all;
+}
+
+double settled(Variant::Label label) {
+  double all = 0, settled = 0;
+  for (auto& one : judged())
+    if (one.variant->label == label) ++all, settled += one.settled;
+  return settled / all;
+}
+
+TEST(LegalitySuite, NoWrongVariantIsProvenAndNoRightOneRefuted) {
+  for (auto& one : judged())
+    EXPECT_EQ(one.fault, "") << one.kernel->name << ": " << one.variant->what << ": " << one.memory.why;
+}
+
+TEST(LegalitySuite, NearlyAllWrongVariantsAreRefutedOrExcludedByAPremise) {
+  EXPECT_GE(settled(Variant::Label::Wrong), kLeastWrongSettled);
+}
+
+TEST(LegalitySuite, MostRightVariantsAreProven) { EXPECT_GE(settled(Variant::Label::Right), kLeastRightProven); }
+
+TEST(LegalitySuite, EveryAnswerButProvenSaysWhy) {
+  for (auto& one : judged()) {
+    if (one.memory.kind == Answer::Kind::Proven) continue;
+    EXPECT_NE(one.memory.why, "") << one.kernel->name << ": " << one.variant->what;
+    EXPECT_EQ(one.memory.why.find("_ZZ"), std::string::npos) << "a mangled name in: " << one.memory.why;
+  }
+}
+
+TEST(LegalitySuite, EveryKernelEqualsItself) {
+  for (auto& kernel : kernels()) {
+    const auto model = suite_model(kernel.text, kernel.launch.block);
+    auto answer = compare_memory({model, kernel.launch}, {model, kernel.launch}, kernel.names);
+    EXPECT_NE(answer.kind, Answer::Kind::Refuted) << kernel.name << ": " << answer.why;
+  }
+}
+
+}  // namespace
+}  // namespace kernelift::legality
