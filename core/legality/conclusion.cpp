@@ -84,7 +84,12 @@ Answer conclude(const Setting& setting, const std::vector<Wrong>& wrong, const i
     parts.push_back(setting.parameters_of(one.parameters).coalesce());
     excluded = excluded.unite(parts.back());
   }
-  if (!leaves_rows.parameters.is_null()) excluded = excluded.unite(setting.parameters_of(leaves_rows.parameters));
+  if (!leaves_rows.parameters.is_null()) {
+    const isl::set rows = setting.parameters_of(leaves_rows.parameters);
+    excluded = excluded.unite(rows);
+    // There, an example's subscripts are no elements.
+    for (auto& part : parts) part = part.subtract(rows);
+  }
   excluded = excluded.coalesce();
   if (excluded.is_null()) return too_much;
   if (is_empty(excluded)) return {Answer::Kind::Proven, {}, "", 0, {}};

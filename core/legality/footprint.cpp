@@ -40,6 +40,16 @@ Polynomial::Factors without(const Polynomial::Factors& larger, const Polynomial:
   return rest;
 }
 
+/// Terms that stand in the arguments of terms.
+void add_inner_terms(const KernelModel& model, std::set<std::string>& used) {
+  for (size_t before = 0; before != used.size();) {
+    before = used.size();
+    for (auto& name : std::set(used))
+      if (auto* term = model.term(name))
+        for (auto& argument : term->arguments) used.merge(argument.variables());
+  }
+}
+
 }  // namespace
 
 Shape common_shape(const std::vector<const KernelModel::Access*>& accesses) {
@@ -53,14 +63,18 @@ Shape common_shape(const std::vector<const KernelModel::Access*>& accesses) {
     shape.unit = std::gcd(shape.unit, int64_t(access->bytes));
     offsets.push_back(std::move(*offset));
   }
-  for (auto& offset : offsets)
-    for (auto& [factors, coefficient] : offset.products()) {
-      shape.unit = std::gcd(shape.unit, coefficient);
-      auto stride = stride_of(factors);
-      if (!stride) return {{}, 1, "its index is a product of positions"};
-      const bool moves = std::ranges::any_of(factors, is_position);
-      if (moves) strides[*stride] = std::gcd(strides[*stride], coefficient);
-    }
+  for (bool moving : {true, false})
+    for (auto& offset : offsets)
+      for (auto& [factors, coefficient] : offset.products()) {
+        auto stride = stride_of(factors);
+        if (!stride) return {{}, 1, "its index is a product of positions"};
+        const bool moves = std::ranges::any_of(factors, is_position);
+        if (moves != moving) continue;
+        shape.unit = std::gcd(shape.unit, coefficient);
+        // A row that all threads skip counts in rows, too; other sizes do not make rows.
+        if (moves || (!stride->empty() && strides.contains(*stride)))
+          strides[*stride] = std::gcd(strides[*stride], coefficient);
+      }
   if (shape.unit == 0) shape.unit = 1;
   for (auto& [factors, coefficient] : strides)
     shape.strides.push_back({factors, factors.empty() ? 1 : std::abs(coefficient) / shape.unit});
@@ -77,6 +91,7 @@ Touch::Touch(Setting& setting, const Side& side, const KernelModel::Access& acce
   InstanceText text(side.launch, setting.parameters, scope);
   std::set<std::string> used = access.domain.variables();
   used.merge(access.offset.variables());
+  add_inner_terms(side.model, used);
   setting.fix_uniform_terms(text, side.model, used, scope);
   text.constrain(access.domain);
   std::vector<Polynomial> subscripts(shape.strides.size());

@@ -3,19 +3,20 @@
 #include "core/legality/legality.h"
 
 #include <isl/map.h>
-#include <isl/options.h>
 #include <isl/set.h>
 
 #include <algorithm>
 #include <memory>
 
+#include "core/legality/assumptions.h"
 #include "core/legality/barriers.h"
 #include "core/legality/conclusion.h"
 #include "core/legality/conflicts.h"
 #include "core/legality/coverage.h"
 #include "core/legality/extents.h"
+#include "core/legality/isl_context.h"
+#include "core/legality/launches.h"
 #include "core/legality/sized_side.h"
-#include "core/model/launch/limits.h"
 
 namespace kernelift::legality {
 namespace {
@@ -25,10 +26,6 @@ using Object = KernelModel::Object;
 using Scope = InstanceText::Scope;
 
 constexpr size_t kMostAccesses = 2000;  ///< Of one kernel.
-
-struct FreeContext {
-  void operator()(isl_ctx* context) const { isl_ctx_free(context); }
-};
 
 /// An object in both models; indices into KernelModel::objects, or none.
 struct CommonObject {
@@ -49,9 +46,10 @@ class Comparison {
 
   Answer answer() {
     if (std::string why = refusal(); !why.empty()) return not_known(why, 0);
-    setting_.asked = launches();
-    leaves_rows_.parameters = {};
-    if (failed_) return *failed_;
+    Findings grids = launched(setting_);
+    if (!grids.not_known.empty()) return not_known(grids.not_known, 0);
+    const size_t of_grids = grids.wrong.size();
+    wrong_ = std::move(grids.wrong);
     auto strays = beyond_extents(setting_, original_);
     if (!strays) return too_much();
     for (auto& one : strays->wrong) setting_.asked = setting_.asked.subtract(one.parameters);
@@ -65,7 +63,7 @@ class Comparison {
     if (setting_.asked.is_null()) return too_much();
     if (!failed_) return conclude(setting_, wrong_, writes_, leaves_rows_);
     // No premise can be proven; an example refutes nevertheless.
-    leaves_rows_.parameters = {};
+    wrong_.erase(wrong_.begin(), wrong_.begin() + of_grids);
     Answer sure = wrong_.empty() ? *failed_ : conclude(setting_, wrong_, writes_, leaves_rows_);
     if (sure.kind == Answer::Kind::NotKnown || (sure.example.empty() && sure.kind != Answer::Kind::Refuted))
       return *failed_;
@@ -81,51 +79,6 @@ class Comparison {
       if (side->model.accesses.size() > kMostAccesses) return "it has more accesses than can be compared";
     }
     return "";
-  }
-
-  /// The original's grid has a size that can be launched. Where the candidate's has none, that is wrong.
-  isl::set launches() {
-    isl::set all(setting_.context, "[] -> { : }");
-    for (auto* side : {&original_, &candidate_})
-      for (int axis = 0; axis < 3; ++axis) {
-        InstanceText text(side->launch, setting_.parameters, Scope::Block);
-        const std::string blocks = blocks_name(side->launch, axis, setting_.parameters);
-        auto size = side->launch.grid[axis] ? text.affine(*side->launch.grid[axis]) : std::nullopt;
-        if (side->launch.grid[axis] && (!size || !text.exact()))
-          return failed_ =
-                     not_known("the grid's size " + setting_.shown(*side->launch.grid[axis]) + " is not affine", 0),
-                 all;
-        // No number of 32 bits makes a grid too large along x.
-        const std::string fits =
-            "1 <= " + blocks + (axis == 0 ? "" : " <= " + std::to_string(along(kLargestGrid, axis)));
-        auto with = [&](const std::string& more) {
-          return isl::set(setting_.context, "[" + text.parameter_list() + "] -> { [" + text.dimensions() +
-                                                "] : " + text.constraints() +
-                                                (size ? " and " + blocks + " = " + *size : "") + more + " }")
-              .params();
-        };
-        if (side == &original_) {
-          all = all.intersect(with(" and " + fits));
-          continue;
-        }
-        isl::set none = all.intersect(with(" and not (" + fits + ")"));
-        if (none.is_null()) return none;
-        if (!is_empty(none))
-          wrong_.push_back(
-              {none, std::string("the candidate's grid has no size along ") + "xyz"[axis] + " that can be launched",
-               0});
-        all = all.intersect(with(""));
-      }
-    for (auto* side : {&original_, &candidate_})
-      for (auto& condition : side->model.assumed) {
-        InstanceText text(side->launch, setting_.parameters, Scope::Block);
-        text.constrain(condition);
-        if (!text.exact()) continue;
-        all = all.intersect(isl::set(setting_.context, "[" + text.parameter_list() + "] -> { [" + text.dimensions() +
-                                                           "] : " + text.constraints() + " }")
-                                .params());
-      }
-    return all;
   }
 
   std::map<std::string, CommonObject> common_objects() const {
@@ -270,6 +223,7 @@ class Comparison {
   bool check_shared() {
     for (size_t i = 0; i < candidate_.model.objects.size(); ++i) {
       if (candidate_.model.objects[i].kind != Object::Kind::Shared) continue;
+      if (!candidate_.model.objects[i].bytes && !compare_dynamic(i)) return false;
       auto found = shared_conflicts(candidate_, i);
       if (!found) return !isl_failed_;
       std::optional<bool> original_races;
@@ -292,6 +246,32 @@ class Comparison {
         else judge_conflict(one, one.pairs.params(), name);
       }
     }
+    return true;
+  }
+
+  /// The extent of dynamic shared memory is the launch's: what the original's block touches is inside.
+  bool compare_dynamic(size_t object) {
+    auto& ours = candidate_.model.objects[object];
+    auto theirs = std::ranges::find_if(original_.model.objects, [&](auto& other) {
+      return other.kind == Object::Kind::Shared && !other.bytes && other.shown == ours.shown;
+    });
+    auto accesses = accesses_of(candidate_.model, object), before = std::vector<const Access*>();
+    if (theirs != original_.model.objects.end())
+      before = accesses_of(original_.model, size_t(theirs - original_.model.objects.begin()));
+    auto both = accesses;
+    both.insert(both.end(), before.begin(), before.end());
+    const Shape shape = common_shape(both);
+    const unsigned line = accesses.empty() ? 0 : accesses[0]->line;
+    if (!shape.trouble.empty()) return fail(setting_.shown(ours) + at_line(line) + ": " + shape.trouble, line), true;
+    auto mine = touches(candidate_, accesses, shape, Scope::Block),
+         other = touches(original_, before, shape, Scope::Block);
+    auto beyond = mine && other
+                      ? uncovered(setting_, *mine, *other, shape.strides.size(), {setting_.shown(ours), "", true})
+                      : std::nullopt;
+    if (!beyond) return false;
+    if (!beyond->wrong.empty() || !beyond->not_known.empty())
+      fail("whether " + setting_.shown(ours) + at_line(line) + " stays inside depends on the launch's shared memory",
+           line);
     return true;
   }
 
@@ -348,17 +328,17 @@ class Comparison {
 
 Answer compare_memory(const Side& original, const Side& candidate, const Names& names, unsigned long operations) {
   auto compare = [&](const Side& one, const Side& other, unsigned long most) {
-    std::unique_ptr<isl_ctx, FreeContext> context(isl_ctx_alloc());
-    isl_options_set_on_error(context.get(), ISL_ON_ERROR_CONTINUE);
-    isl_ctx_set_max_operations(context.get(), most);
-    return Comparison(isl::ctx(context.get()), one, other, names).answer();
+    BoundedContext context(most);
+    return Comparison(context.get(), one, other, names).answer();
   };
   Answer answer = compare(original, candidate, operations);
+  if (answer.kind == Answer::Kind::Proven || answer.kind == Answer::Kind::UnderPremise)
+    answer.assumptions = assumptions(original, candidate);
   if (answer.kind != Answer::Kind::NotKnown || !original.model.complete() || !candidate.model.complete()) return answer;
   // With numbers for the parameters nearly everything is affine: some size may refute what no size can prove.
   for (auto& sizes : trial_sizes(original, candidate)) {
     const SizedSide one(original, sizes), other(candidate, sizes);
-    Answer sized = compare(one.side(), other.side(), operations / 8);
+    Answer sized = compare(one.side(), other.side(), operations / 2);
     if (sized.kind != Answer::Kind::Refuted) continue;
     std::string values;
     for (auto& [name, value] : sizes) {

@@ -13,6 +13,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/legality/instance_text.h"
 #include "core/model/kernel_model.h"
@@ -27,6 +28,19 @@ struct Side {
 /// How people spell the model's variables: "arg.a2" to "n". Others are shown as they are.
 using Names = std::map<std::string, std::string>;
 
+struct Assumption {
+  enum class Kind {
+    DifferentMemory,  ///< What `arguments` point to does not overlap: some of it is written.
+    Aligned,          ///< The one argument is a multiple of `bytes`, which the original does not need.
+    NotNegative,      ///< The parameter is read as unsigned.
+  };
+  Kind kind = Kind::DifferentMemory;
+  std::vector<std::string> arguments;  ///< "arg.a0"
+  uint64_t bytes = 0;
+};
+/// "x, out point to different memory"
+std::string to_text(const Assumption& assumption, const Names& names);
+
 struct Answer {
   enum class Kind {
     Proven,        ///< For all sizes.
@@ -39,10 +53,18 @@ struct Answer {
   std::string why;                    ///< "n = 1152: thread 128 of block 1 writes out[1152], which …"
   unsigned line = 0;                  ///< Of the candidate's source, that `why` is about; 0: none.
   Bindings example;                   ///< Values of the parameters for which it is wrong.
+  /// What a proof takes for granted, besides that no index of 32 bits or more overflows; empty where nothing is proven.
+  std::vector<Assumption> assumptions = {};
 };
 
 /// Bounded: an analysis that takes more than `operations` of isl's ends as NotKnown.
 Answer compare_memory(const Side& original, const Side& candidate, const Names& names = {},
                       unsigned long operations = 2'000'000);
+
+/// Of one kernel under two launches: whether every thread that does anything computes what a thread of the original
+/// does, bit by bit. Refuted: a stored integer depends on the block's size. Not known where threads exchange values.
+/// EXPECTS: both models are of the same text. That the memory is the same is compare_memory()'s question.
+Answer compare_values_of_launches(const Side& original, const Side& candidate, const Names& names = {},
+                                  unsigned long operations = 2'000'000);
 
 }  // namespace kernelift::legality

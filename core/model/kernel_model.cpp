@@ -140,6 +140,15 @@ Json to_json(const KernelModel& model) {
                                 {"counters", barrier.counters},
                                 {"time", texts_of(barrier.time)}});
   for (auto& gap : model.gaps) json["gaps"].push_back({{"line", gap.line}, {"what", gap.what}});
+  json["data"] = Json::array(), json["exchanges"] = Json::array();
+  for (auto& datum : model.data)
+    json["data"].push_back({{"line", datum.line},
+                            {"value", datum.value.text()},
+                            {"domain", datum.domain.text()},
+                            {"stored", datum.stored}});
+  for (auto& exchange : model.exchanges)
+    json["exchanges"].push_back({{"line", exchange.line}, {"what", exchange.what}});
+  json["code"] = model.code;
   json["assumed"] = texts_of(model.assumed);
   return json;
 }
@@ -174,6 +183,11 @@ Result<KernelModel> kernel_model_from_json(const Json& from, const std::string& 
       model.barriers.push_back({entry.at("of_warp"), entry.at("line"), expression_of(entry.at("domain")),
                                 entry.at("counters").get<std::vector<std::string>>(),
                                 expressions_of(entry.at("time"))});
+    for (auto& entry : from.at("data"))
+      model.data.push_back(
+          {entry.at("line"), expression_of(entry.at("value")), expression_of(entry.at("domain")), entry.at("stored")});
+    for (auto& entry : from.at("exchanges")) model.exchanges.push_back({entry.at("line"), entry.at("what")});
+    model.code = from.at("code");
     model.assumed = expressions_of(from.at("assumed"));
     for (auto& entry : from.at("gaps")) model.gaps.push_back({entry.at("line"), entry.at("what")});
     return model;

@@ -68,6 +68,15 @@ struct KernelModel {
     Time time;
   };
 
+  /// An integer that depends on the thread's position and goes into something that is no integer arithmetic: an
+  /// address, a comparison, a stored value, a conversion. With equal data and equal memory two threads do the same.
+  struct Datum {
+    unsigned line = 0;
+    Expression value;
+    Expression domain;
+    bool stored = false;  ///< It is what a store writes.
+  };
+
   /// Something that no access describes: inline assembly, an indirect call, an address of unknown origin.
   struct Gap {
     unsigned line = 0;
@@ -79,6 +88,10 @@ struct KernelModel {
   std::vector<Access> accesses;
   std::vector<Barrier> barriers;
   std::vector<Gap> gaps;
+  std::vector<Datum> data = {};  ///< In the order of the prepared code.
+  std::string code = {};         ///< A hash of the prepared code without these integers.
+  /// Where threads learn of each other: shuffles, results of atomic operations, clocks.
+  std::vector<Gap> exchanges = {};
   /// What the model takes for granted: a parameter that the kernel reads as unsigned is not negative as a signed
   /// number.
   std::vector<Expression> assumed = {};

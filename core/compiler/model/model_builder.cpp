@@ -7,6 +7,7 @@
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 
+#include "core/compiler/model/data_reader.h"
 #include "core/compiler/model/model_preparation.h"
 #include "core/compiler/model/source_line.h"
 #include "core/compiler/model/value_reader.h"
@@ -24,6 +25,7 @@ class Walk {
       for (auto& instruction : block) visit(instruction);
     for (auto& access : model_.accesses)
       if (access.kind != Access::Kind::Load) values_.note_written(access.object);
+    read_data(kernel, values_, model_);
     values_.settle_terms();
   }
 

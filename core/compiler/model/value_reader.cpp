@@ -8,7 +8,6 @@
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/Module.h>
-#include <llvm/Support/raw_ostream.h>
 
 #include <algorithm>
 
@@ -25,28 +24,10 @@ using Object = KernelModel::Object;
 
 constexpr size_t kLargestExpression = 400;  ///< Nodes; a larger condition or index is a term.
 constexpr int kDeepest = 100;               ///< Nesting of values.
-constexpr int kLargestTerm = 200;           ///< Nodes.
 constexpr unsigned kSharedSpace = 3;
 constexpr unsigned kLeastIndexBits = 32;  ///< Narrower numbers wrap around in ordinary kernels.
 
 const llvm::SCEV* operand_of(const llvm::SCEV* cast) { return llvm::cast<llvm::SCEVCastExpr>(cast)->getOperand(); }
-
-/// A function of its arguments alone: mathematics.
-bool is_pure(const llvm::CallBase& call) {
-  auto* callee = call.getCalledFunction();
-  if (!callee) return false;
-  if (auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(&call))
-    return !callee->isConvergent() && intrinsic->doesNotAccessMemory() && !callee->getName().contains("sreg");
-  return callee->getName().starts_with("__nv_") &&
-         std::ranges::none_of(call.args(), [](auto& argument) { return argument->getType()->isPointerTy(); });
-}
-
-std::string printed(const llvm::Constant& constant) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  constant.print(stream);
-  return text;
-}
 
 }  // namespace
 
@@ -284,6 +265,9 @@ Expression ValueReader::own_value(llvm::Value* value, const llvm::Loop* scope) {
       if (constant) return Expression::binary(Op::BitAnd, operand(0), number(by));
       break;
     case llvm::Instruction::Freeze: return operand(0);
+    case llvm::Instruction::PHI:
+      if (auto merged = merged_value(llvm::cast<llvm::PHINode>(*instruction), scope)) return *merged;
+      break;
     case llvm::Instruction::Select: {
       auto& select = llvm::cast<llvm::SelectInst>(*instruction);
       Expression chosen = condition(select.getCondition(), scope), then = integer(select.getTrueValue(), scope);
@@ -304,6 +288,24 @@ Expression ValueReader::own_value(llvm::Value* value, const llvm::Loop* scope) {
     default: break;
   }
   return term(value, scope);
+}
+
+/// The value of a variable where branches meet, by the condition under which each was taken; nullopt: the branches are
+/// those of a loop that is over or goes on.
+std::optional<Expression> ValueReader::merged_value(llvm::PHINode& phi, const llvm::Loop* scope) {
+  auto* block = phi.getParent();
+  auto* loop = loops_.getLoopFor(block);
+  if ((loop && (loop->getHeader() == block || !scope || !loop->contains(scope))) || phi.getNumIncomingValues() > 4)
+    return std::nullopt;
+  std::optional<Expression> merged;
+  for (unsigned i = 0; i < phi.getNumIncomingValues(); ++i) {
+    auto* from = phi.getIncomingBlock(i);
+    if (loops_.getLoopFor(from) != loop) return std::nullopt;
+    Expression value = integer(phi.getIncomingValue(i), loop);
+    merged = merged ? Expression::conditional(arrives(from, block), std::move(value), *merged) : std::move(value);
+  }
+  if (!merged || merged->size() > kLargestExpression) return std::nullopt;
+  return merged;
 }
 
 Expression ValueReader::comparison(llvm::ICmpInst& compare, const llvm::Loop* scope) {
@@ -367,6 +369,10 @@ Expression ValueReader::condition(llvm::Value* value, const llvm::Loop* scope) {
       return either(both(a, negation(b)), both(negation(a), b));
     }
     case llvm::Instruction::Freeze: return operand(0);
+    case llvm::Instruction::PHI:
+      if (auto merged = merged_value(llvm::cast<llvm::PHINode>(*instruction), scope))
+        return Expression::binary(Op::NotEqual, *merged, number(0));
+      return Expression::binary(Op::NotEqual, term(value, scope), number(0));
     case llvm::Instruction::Select: {
       Expression chosen = operand(0);
       return either(both(chosen, operand(1)), both(negation(chosen), operand(2)));
@@ -481,116 +487,6 @@ Expression ValueReader::reached(llvm::BasicBlock* block) {
   if (computed.size() > kLargestExpression)
     computed = Expression::binary(Op::NotEqual, unknown_term("a long condition", line_of(block->front())), number(0));
   return reached_[block] = computed;
-}
-
-Expression ValueReader::unknown_term(const std::string& what, unsigned line) {
-  Description description;
-  description.text = what, description.known = false;
-  return add_term(std::move(description), line);
-}
-
-Expression ValueReader::add_term(Description description, unsigned line) {
-  if (description.known)
-    for (size_t i = 0; i < model_.terms.size(); ++i)
-      if (auto& term = model_.terms[i];
-          term.repeats && term.text == description.text && std::ranges::equal(term.arguments, description.arguments))
-        return Expression::variable(term.name);
-  std::string name = "term.t" + std::to_string(model_.terms.size() + 1);
-  model_.terms.push_back(
-      {name, std::move(description.text), std::move(description.arguments), description.known, line});
-  read_by_.push_back(std::move(description.read));
-  return Expression::variable(name);
-}
-
-void ValueReader::settle_terms() {
-  bool unknown = std::ranges::any_of(
-      written_, [&](size_t object) { return model_.objects[object].kind == Object::Kind::Unknown; });
-  for (size_t i = 0; i < model_.terms.size(); ++i)
-    for (size_t object : read_by_[i])
-      if (unknown || written_.contains(object)) model_.terms[i].repeats = false;
-}
-
-Expression ValueReader::term(llvm::Value* value, const llvm::Loop* scope) {
-  auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
-  Description description;
-  describe(value, scope, description);
-  return add_term(std::move(description), instruction ? line_of(*instruction) : 0);
-}
-
-void ValueReader::describe_operand(llvm::Value* value, const llvm::Loop* scope, Description& into) {
-  if (value->getType()->isIntegerTy() && !into.text.empty()) {
-    // An integer expression without terms is an argument; one with terms is described by what it is made of.
-    const size_t terms = model_.terms.size(), gaps = model_.gaps.size();
-    Expression plain = integer(value, scope);
-    const bool simple = std::ranges::none_of(plain.variables(), [](auto& name) { return name.starts_with("term."); });
-    if (simple && !plain.as_constant()) {
-      auto found = std::ranges::find(into.arguments, plain);
-      if (found == into.arguments.end()) found = into.arguments.insert(found, plain);
-      into.text += "#" + std::to_string(found - into.arguments.begin());
-      return;
-    }
-    if (simple) {
-      into.text += plain.text();
-      return;
-    }
-    model_.terms.resize(terms), read_by_.resize(terms), model_.gaps.resize(gaps);
-  }
-  describe(value, scope, into);
-}
-
-void ValueReader::describe(llvm::Value* value, const llvm::Loop* scope, Description& into) {
-  if (++into.nodes > kLargestTerm || depth_ > kDeepest) {
-    into.text += "…", into.known = false;
-    return;
-  }
-  if (auto* constant = llvm::dyn_cast<llvm::Constant>(value)) {
-    into.text += printed(*constant);
-    return;
-  }
-  if (auto named = parameter(value)) {
-    into.text += *named->as_variable();
-    return;
-  }
-  auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
-  if (!instruction) {
-    into.text += "?", into.known = false;
-    return;
-  }
-  ++depth_;
-  auto all_operands = [&](auto&& operands) {
-    into.text += "(";
-    bool first = true;
-    for (auto& operand : operands) {
-      if (!std::exchange(first, false)) into.text += ", ";
-      describe_operand(operand, scope, into);
-    }
-    into.text += ")";
-  };
-  if (auto* load = llvm::dyn_cast<llvm::LoadInst>(instruction)) {
-    Address from = address(load->getPointerOperand(), instruction->getParent());
-    auto& object = model_.objects[from.object];
-    into.read.insert(from.object);
-    // Another thread may have written shared memory, and this one its own.
-    into.known &= !load->isVolatile() &&
-                  (object.kind == Object::Kind::Argument || object.kind == Object::Kind::Variable) &&
-                  std::ranges::none_of(from.offset.variables(), [](auto& name) { return name.starts_with("term."); });
-    into.text += "load " + object.name + "[";
-    auto found = std::ranges::find(into.arguments, from.offset);
-    if (found == into.arguments.end()) found = into.arguments.insert(found, from.offset);
-    into.text += "#" + std::to_string(found - into.arguments.begin()) + "]";
-  } else if (auto* call = llvm::dyn_cast<llvm::CallBase>(instruction)) {
-    into.known &= is_pure(*call);
-    into.text += call->getCalledFunction() ? call->getCalledFunction()->getName().str() : "a call";
-    all_operands(call->args());
-  } else if (llvm::isa<llvm::PHINode>(instruction)) {
-    into.known = false, into.text += "a value that depends on the way here";
-  } else {
-    into.text += instruction->getOpcodeName();
-    if (auto* compare = llvm::dyn_cast<llvm::CmpInst>(instruction))
-      into.text += " " + llvm::CmpInst::getPredicateName(compare->getPredicate()).str();
-    all_operands(instruction->operands());
-  }
-  --depth_;
 }
 
 }  // namespace kernelift

@@ -29,6 +29,10 @@ class ValueReader {
 
   /// Where the pointer points when an instruction in `block` uses it.
   Address address(llvm::Value* pointer, llvm::BasicBlock* block);
+  /// An integer where an instruction in `block` uses it.
+  Expression integer_in(llvm::Value* value, llvm::BasicBlock* block) {
+    return integer(value, loops_.getLoopFor(block));
+  }
   /// Unequal 0 exactly where a thread executes the block.
   Expression reached(llvm::BasicBlock* block);
   /// The counters of the loops around the block, the outermost first.
@@ -55,6 +59,7 @@ class ValueReader {
   bool is_not_negative(const Expression& value);
   Expression own_value(llvm::Value* value, const llvm::Loop* scope);
   Expression condition(llvm::Value* value, const llvm::Loop* scope);
+  std::optional<Expression> merged_value(llvm::PHINode& phi, const llvm::Loop* scope);
   Expression comparison(llvm::ICmpInst& compare, const llvm::Loop* scope);
   Expression edge(llvm::BasicBlock* from, llvm::BasicBlock* to);
   Expression arrives(llvm::BasicBlock* from, llvm::BasicBlock* to);

@@ -155,6 +155,77 @@ TEST(CompareMemory, ANegativeSizeLeavesNothingToDo) {
   EXPECT_EQ(answer.kind, Kind::Proven) << answer.why;
 }
 
+TEST(CompareMemory, DynamicSharedMemoryIsAsLargeAsTheOriginalUsesIt) {
+  auto text = [&](const std::string& place) {
+    return "extern __shared__ float s[];\n" +
+           kernel("s[" + place + "] = i < n ? x[i] : 0; if (i < n) out[i] = s[" + place + "];");
+  };
+  const Launched plain{text("threadIdx.x"), {128, 1, 1}, "ceil_div(arg.a2, 128)"};
+  EXPECT_EQ(compare(plain, plain).kind, Kind::Proven);
+  EXPECT_EQ(compare(plain, {text("threadIdx.x + 1"), {128, 1, 1}, "ceil_div(arg.a2, 128)"}).kind, Kind::NotKnown);
+  EXPECT_EQ(compare(plain, {text("threadIdx.x"), {256, 1, 1}, "ceil_div(arg.a2, 256)"}).kind, Kind::NotKnown);
+}
+
+TEST(CompareMemory, AProofNamesWhatItTakesForGranted) {
+  const std::string pairs =
+      kernel("if (i < n / 2) ((float2*)out)[i] = ((const float2*)x)[i]; if (i == 0 && n % 2) out[n - 1] = x[n - 1];");
+  auto answer = compare(kOriginal, {pairs, {128, 1, 1}, "ceil_div(arg.a2, 128)"});
+  ASSERT_EQ(answer.kind, Kind::Proven) << answer.why;
+  std::string all;
+  for (auto& one : answer.assumptions) all += to_text(one, {{"arg.a0", "x"}, {"arg.a1", "out"}}) + "; ";
+  EXPECT_EQ(all, "x, out point to different memory; x is a multiple of 8 bytes; out is a multiple of 8 bytes; ");
+}
+
+TEST(CompareMemory, AnElementThatBothBranchesWriteIsWritten) {
+  const std::string branches = kernel("if (i < n) { if (x[i] > 0) out[i] = 1; else out[i] = 2; }");
+  EXPECT_EQ(compare({branches, {128, 1, 1}, "ceil_div(arg.a2, 128)"}, kOriginal).kind, Kind::Proven);
+  const std::string one = kernel("if (i < n) { if (x[i] > 0) out[i] = 1; }");
+  EXPECT_NE(compare({one, {128, 1, 1}, "ceil_div(arg.a2, 128)"}, kOriginal).kind, Kind::Proven);
+}
+
+Answer values(const std::string& source, uint32_t block, uint32_t other) {
+  auto shape = [](uint32_t threads) {
+    return LaunchShape{{threads, 1, 1},
+                       {*Expression::parse("ceil_div(arg.a2, " + std::to_string(threads) + ")"),
+                        Expression::constant(1), Expression::constant(1)}};
+  };
+  const auto before = suite_model(source, {block, 1, 1}), after = suite_model(source, {other, 1, 1});
+  return compare_values_of_launches({before, shape(block)}, {after, shape(other)}, {{"arg.a2", "n"}});
+}
+
+TEST(CompareValuesOfLaunches, APointwiseKernelIsProven) {
+  EXPECT_EQ(values(kGuarded, 128, 256).kind, Kind::Proven);
+  EXPECT_EQ(
+      values(kernel("if (i < n) { float s = 0; for (int j = 0; j < i % 7; ++j) s += x[i / 3 + j] * i; out[i] = s; }"),
+             128, 32)
+          .kind,
+      Kind::Proven);
+}
+
+TEST(CompareValuesOfLaunches, AStoredPlaceInTheBlockIsRefutedWithAThread) {
+  const std::string text =
+      "__global__ void k(const float* x, int* out, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x;"
+      " if (i < n) out[i] = threadIdx.x; }";
+  auto answer = values(text, 128, 256);
+  EXPECT_EQ(answer.kind, Kind::Refuted);
+  EXPECT_EQ(answer.why, "n = 1000: thread 128 of the grid stores 128 in line 1, in the original 0");
+}
+
+TEST(CompareValuesOfLaunches, APlaceInTheBlockThatIsConvertedOrComparedIsNotKnown) {
+  EXPECT_EQ(values(kernel("if (i < n) out[i] = threadIdx.x * 0.5f;"), 128, 256).kind, Kind::NotKnown);
+  EXPECT_EQ(values(kernel("if (i < n) out[i] = threadIdx.x > 3 ? x[i] : 0;"), 128, 256).kind, Kind::NotKnown);
+  EXPECT_EQ(values(kernel("if (i < n) out[i] = x[i] * blockDim.x;"), 128, 256).kind, Kind::NotKnown);
+}
+
+TEST(CompareValuesOfLaunches, WhereThreadsExchangeValuesNothingIsKnown) {
+  EXPECT_EQ(values(reversed("256", "__syncthreads();"), 128, 256).kind, Kind::NotKnown);
+  EXPECT_EQ(
+      values(kernel("float v = __shfl_down_sync(~0u, i < n ? x[i] : 0, 1); if (i < n) out[i] = v;"), 128, 256).kind,
+      Kind::NotKnown);
+  EXPECT_EQ(values(kernel("if (i < n) out[i] = atomicAdd(out + n, 1.0f);"), 128, 256).kind, Kind::NotKnown);
+  EXPECT_EQ(values(kernel("if (i < n && i > 0) out[i] = out[i - 1];"), 128, 256).kind, Kind::NotKnown);
+}
+
 TEST(CompareMemory, HundredsOfAccessesInNestedLoopsEndInTime) {
   std::string body =
       "for (int a = 0; a < n; ++a) for (int b = 0; b < a; ++b) for (int c = b; c < n; ++c) for (int d = 0; d < c; ++d)"

@@ -207,6 +207,11 @@ void assess(Judged& judged) {
   if (variant.label != Variant::Label::Values)
     for (auto& sizes : variant.at)
       if (allowed(sizes)) judged.fault = "its premise holds for sizes for which it is wrong";
+  if (judged.values) {
+    const bool right = variant.label == Variant::Label::Right;
+    if (right && judged.values->kind == Kind::Refuted) judged.fault = "right, and its values refuted";
+    if (!right && judged.values->kind == Kind::Proven) judged.fault = "wrong, and its values proven";
+  }
   if (!judged.fault.empty()) judged.settled = false;
 }
 
@@ -270,6 +275,7 @@ std::vector<Judged> judge_suite(const std::vector<SuiteKernel>& kernels) {
       const Side before{original, kernel.launch}, after{*model, variant.launch};
       judged.memory = compare_memory(before, after, kernel.names);
       judged.milliseconds = processor_milliseconds() - start;
+      if (variant.same_text) judged.values = compare_values_of_launches(before, after, kernel.names);
       assess(judged);
       all.push_back(std::move(judged));
     }
@@ -292,6 +298,15 @@ std::string table(const std::vector<Judged>& judged) {
     for (auto& [name, count] : *part) text += row(name, count);
     text += "\n";
   }
+  std::map<std::string, Count> values;
+  for (auto& one : judged)
+    if (one.values) {
+      Judged of_values = one;
+      of_values.memory = *one.values, of_values.fault.clear();
+      of_values.settled = one.values->kind != Answer::Kind::NotKnown;
+      values["values under a launch, " + std::string(word(one.variant->label))].add(of_values);
+    }
+  for (auto& [name, count] : values) text += row(name, count);
   std::ranges::sort(times);
   char line[200];
   if (!times.empty()) {

@@ -36,6 +36,7 @@ int main(int count, char** arguments) {
                 kinds[int(memory.kind)], memory.premise ? " if " : "",
                 memory.premise ? memory.premise->text().c_str() : "", memory.why.empty() ? "" : ": ",
                 memory.why.c_str(), one.milliseconds);
+    if (all && one.values) std::printf("    values: %s: %s\n", kinds[int(one.values->kind)], one.values->why.c_str());
   }
   std::printf("\n%s", table(judged).c_str());
   return faults ? 1 : 0;

@@ -1,0 +1,11 @@
+// What a proof takes for granted.
+#pragma once
+#include <vector>
+
+#include "core/legality/legality.h"
+
+namespace kernelift::legality {
+
+std::vector<Assumption> assumptions(const Side& original, const Side& candidate);
+
+}  // namespace kernelift::legality

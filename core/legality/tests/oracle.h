@@ -1,0 +1,32 @@
+// What a launch does with memory for given sizes, by going through all threads and iterations: the same questions as
+// the comparison's, answered by counting.
+#pragma once
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+
+#include "core/legality/legality.h"
+
+namespace kernelift::legality {
+
+struct Observed {
+  using Byte = std::pair<std::string, int64_t>;  ///< Object and offset.
+  std::set<Byte> touched, stored, changed;       ///< Of arguments and variables.
+  std::set<Byte> conflicting;                    ///< Written by one thread and touched by another, unordered.
+  std::set<Byte> shared_conflicting;             ///< The same, in shared arrays.
+  bool strays = false;                           ///< Beyond an array of fixed extent.
+  bool misaligned = false;
+  bool divergent = false;  ///< Some threads of a block miss a barrier.
+  bool launched = false;   ///< The grid has a size.
+};
+
+/// nullopt: too many instances, a value that changes during a launch, or an expression without a value. Values in
+/// memory are drawn, the same for equal terms and arguments.
+std::optional<Observed> observe(const Side& side, const Bindings& sizes);
+
+/// What the candidate does wrong; empty: nothing. EXPECTS: `original` was launched and does not stray.
+std::string difference(const Observed& original, const Observed& candidate);
+
+}  // namespace kernelift::legality
