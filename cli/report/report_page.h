@@ -29,7 +29,7 @@ struct ReportWinner {
   std::string note;
   std::string recipe = {};  ///< Compiler recipe; empty: default.
   double speedup = 0, low = 0;
-  bool confirmed = false;  ///< Figures of a fresh process; else those of the search.
+  bool confirmed = false;        ///< Figures of a fresh process; else those of the search.
   std::string other_sizes = {};  ///< What is known of it at sizes that were not recorded; empty: not asked.
 };
 

@@ -11,7 +11,7 @@
 namespace kernelift::legality {
 namespace {
 
-constexpr size_t kMostPremiseNodes = 60;  ///< A longer condition is no premise that people would accept.
+constexpr size_t kMostPremiseNodes = 60;   ///< A longer condition is no premise that people would accept.
 constexpr size_t kShortPremiseNodes = 12;  ///< A longer one is replaced by a stronger one that is short.
 constexpr std::array<long, 12> kTried{1, 2, 3, 4, 5, 7, 8, 16, 17, 33, 100, 130};  ///< Sizes, for products of them.
 

@@ -122,13 +122,16 @@ std::optional<Expression> remainder_premise(const isl::set& set, const isl::set&
     if (right.is_empty().is_true()) continue;
     // One interval, or 0 and one that ends the period: the numbers from `first` on, counted from 1.
     auto is = [&](const std::string& text) { return right.is_equal(isl::set(set.ctx(), text)).is_true(); };
-    if (is("{ [0] }")) return Expression::binary(Op::Equal, Expression::binary(Op::Remainder, value, Expression::constant(period)), Expression::constant(0));
+    if (is("{ [0] }"))
+      return Expression::binary(Op::Equal, Expression::binary(Op::Remainder, value, Expression::constant(period)),
+                                Expression::constant(0));
     isl::set rest = right.subtract(isl::set(set.ctx(), "{ [0] }"));
     const isl::val first = rest.dim_min_val(0);
     if (first.is_null() || !first.is_int()) continue;
     const int64_t from = isl_val_get_num_si(first.get());
     if (!is("{ [r] : r = 0 or " + std::to_string(from) + " <= r < " + size + " }")) continue;
-    Expression counted = Expression::binary(Op::Remainder, value - Expression::constant(1), Expression::constant(period));
+    Expression counted =
+        Expression::binary(Op::Remainder, value - Expression::constant(1), Expression::constant(period));
     return Expression::binary(Op::GreaterEqual, counted, Expression::constant(from - 1));
   }
   return std::nullopt;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "core/base/shown/outside_text.h"
 #include "core/model/launch/limits.h"
@@ -73,6 +74,17 @@ void read(const Json& from, Expression (&axes)[3]) {
 template <class T>
 void read(const Json& from, T& into) {
   into = from.get<T>();
+}
+
+/// Numbers that are integers and fit: the library would convert any.
+void read(const Json& from, Bindings& values) {
+  if (!from.is_object()) malformed(from.dump() + " is no object: {\"name\": number}");
+  for (auto& [name, value] : from.items()) {
+    const bool fits =
+        value.is_number_unsigned() ? std::in_range<int64_t>(value.get<uint64_t>()) : !value.is_number_float();
+    if (!fits) malformed(name + ": " + value.dump() + " is no integer of this size");
+    values[name] = value.get<int64_t>();
+  }
 }
 
 void read(const Json& from, Recipe& recipe);

@@ -18,6 +18,20 @@ Candidate coarsened() {
   return candidate;
 }
 
+TEST(Candidate, WithANumberThatIsNoIntegerOrDoesNotFitIsRefused) {
+  for (const char* number : {"1E28", "-1e19", "0.5", "18446744073709551615"}) {
+    auto json = parse_json(std::string(R"({"source": "k", "values": {"B": )") + number + "}}", "text");
+    ASSERT_TRUE(json.ok());
+    auto candidate = candidate_from_json(*json, "text");
+    ASSERT_FALSE(candidate.ok()) << number;
+    EXPECT_NE(candidate.error().message.find("is no integer of this size"), std::string::npos)
+        << candidate.error().message;
+  }
+  auto whole = candidate_from_json(*parse_json(R"({"source": "k", "values": {"B": 64}})", "text"), "text");
+  ASSERT_TRUE(whole.ok());
+  EXPECT_EQ(whole->values.at("B"), 64);
+}
+
 TEST(Candidate, KeyDependsOnWhatIsRunAndNotOnWhoProposedIt) {
   Candidate a = coarsened(), b = coarsened();
   b.proposer = "someone", b.tier = "source", b.steps = {Step::described("why")};
