@@ -138,8 +138,10 @@ bool ValueReader::is_not_negative(const Expression& value) {
 
 /// The value when its bits are read as an unsigned number.
 Expression ValueReader::as_unsigned(const llvm::SCEV* scev, const llvm::Loop* scope) {
-  Expression value = integer(scev, scope);
   const unsigned bits = evolution_.getTypeSizeInBits(scev->getType());
+  if (auto* unknown = llvm::dyn_cast<llvm::SCEVUnknown>(scev); unknown && bits == 1)
+    return Expression::conditional(condition(unknown->getValue(), scope), number(1), number(0));
+  Expression value = integer(scev, scope);
   if (bits < kLeastIndexBits) {
     if (auto* low = llvm::dyn_cast<llvm::SCEVTruncateExpr>(scev)) value = integer(low->getOperand(), scope);
     return Expression::binary(Op::BitAnd, std::move(value), number((int64_t(1) << bits) - 1));
@@ -212,7 +214,12 @@ Expression ValueReader::integer(const llvm::SCEV* scev, const llvm::Loop* scope)
       Expression change = step.is_constant(1) ? counter(recurrence->getLoop()) : step * counter(recurrence->getLoop());
       return start.is_constant(0) ? change : start + change;
     }
-    case llvm::scUnknown: return own_value(llvm::cast<llvm::SCEVUnknown>(scev)->getValue(), scope);
+    case llvm::scUnknown: {
+      auto* value = llvm::cast<llvm::SCEVUnknown>(scev)->getValue();
+      if (!value->getType()->isIntegerTy(1)) return own_value(value, scope);
+      // As a signed number of one bit.
+      return Expression::conditional(condition(value, scope), number(-1), number(0));
+    }
     default: return unknown_term("a value", 0);
   }
 }

@@ -227,6 +227,7 @@ class Launch {
       const std::string name = shared ? "shared " + object.shown + " " + std::to_string(block) : object.name;
       for (int64_t byte = from; byte < from + int64_t(access.bytes); byte += 1) {
         const Observed::Byte where{name, byte};
+        seen.bytes.insert({access.kind, object.name, byte});
         uses_[where].insert({block, thread, phase, access.kind});
         if (shared) continue;
         seen.touched.insert(where);

@@ -12,11 +12,12 @@
 namespace kernelift::legality {
 
 struct Observed {
-  using Byte = std::pair<std::string, int64_t>;  ///< Object and offset.
-  std::set<Byte> touched, stored, changed;       ///< Of arguments and variables.
-  std::set<Byte> conflicting;                    ///< Written by one thread and touched by another, unordered.
-  std::set<Byte> shared_conflicting;             ///< The same, in shared arrays.
-  bool strays = false;                           ///< Beyond an array of fixed extent.
+  using Byte = std::pair<std::string, int64_t>;                                 ///< Object and offset.
+  std::set<Byte> touched, stored, changed;                                      ///< Of arguments and variables.
+  std::set<std::tuple<KernelModel::Access::Kind, std::string, int64_t>> bytes;  ///< Of all but threads' own memory.
+  std::set<Byte> conflicting;         ///< Written by one thread and touched by another, unordered.
+  std::set<Byte> shared_conflicting;  ///< The same, in shared arrays.
+  bool strays = false;                ///< Beyond an array of fixed extent.
   bool misaligned = false;
   bool divergent = false;  ///< Some threads of a block miss a barrier.
   bool launched = false;   ///< The grid has a size.

@@ -141,6 +141,13 @@ TEST(KernelModelOfSource, AnUnsignedDivisionOfANegativeNumberIsOne) {
   EXPECT_EQ(at_threads(model.accesses[0].offset, {}), (Values{12, 12, 0, 0}));
 }
 
+TEST(KernelModelOfSource, AConditionAsANumberIsOneOrMinusOne) {
+  auto model = model_of("__global__ void k(int* x) { int i = threadIdx.x; x[i < 2 ? i : i - 1] = 1; }");
+  EXPECT_EQ(at_threads(model.accesses[0].offset, {}), (Values{0, 4, 4, 8}));
+  auto sum = model_of("__global__ void k(int* x) { int i = threadIdx.x; x[i + (i > 1)] = 1; }");
+  EXPECT_EQ(at_threads(sum.accesses[0].offset, {}), (Values{0, 4, 12, 16}));
+}
+
 TEST(KernelModelOfSource, AByteAsAnIndexStaysBelow256) {
   auto model = model_of("__global__ void k(const unsigned char* x, int* out) { out[x[threadIdx.x]] = 1; }");
   auto store = of_kind(model, Access::Kind::Store);
