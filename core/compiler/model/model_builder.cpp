@@ -131,7 +131,7 @@ Result<KernelModel> build_kernel_model(llvm::Module& module, const std::string& 
                                        const std::optional<Dim3>& block) {
   llvm::Function* function = module.getFunction(kernel);
   if (!function || function->isDeclaration()) return refused("there is no kernel " + kernel + " in the device code");
-  prepare_for_model(module, *function, block);
+  const std::vector<unsigned> overruns = prepare_for_model(module, *function, block);
   llvm::TargetLibraryInfoImpl library_impl(module.getTargetTriple());
   llvm::TargetLibraryInfo library(library_impl);
   llvm::AssumptionCache assumptions(*function);
@@ -140,6 +140,7 @@ Result<KernelModel> build_kernel_model(llvm::Module& module, const std::string& 
   llvm::LoopInfo loops(dominators);
   llvm::ScalarEvolution evolution(*function, library, assumptions, dominators, loops);
   KernelModel model;
+  for (unsigned line : overruns) model.gaps.push_back({line, "an access beyond the end of a thread's array"});
   ValueReader values(*function, evolution, loops, dominators, postdominators, model);
   Walk(*function, values, model);
   return model;

@@ -25,6 +25,8 @@
 #include <llvm/Transforms/Utils/LoopSimplify.h>
 #include <llvm/Transforms/Utils/UnrollLoop.h>
 
+#include "core/compiler/model/source_line.h"
+
 namespace kernelift {
 namespace {
 
@@ -191,9 +193,27 @@ bool unroll_one(llvm::Function& kernel, llvm::FunctionAnalysisManager& analyses)
   return false;
 }
 
+void note_overruns(llvm::Function& kernel, std::vector<unsigned>& lines) {
+  const llvm::DataLayout& layout = kernel.getParent()->getDataLayout();
+  for (auto& instruction : llvm::instructions(kernel)) {
+    auto* pointer = llvm::getLoadStorePointerOperand(&instruction);
+    if (!pointer) continue;
+    llvm::APInt offset(64, 0);
+    auto* array = llvm::dyn_cast<llvm::AllocaInst>(
+        pointer->stripAndAccumulateConstantOffsets(layout, offset, /*AllowNonInbounds=*/true));
+    auto size = array ? array->getAllocationSize(layout) : std::nullopt;
+    if (!size) continue;
+    const int64_t begin = offset.getSExtValue();
+    const auto bytes = layout.getTypeStoreSize(llvm::getLoadStoreType(&instruction));
+    if (begin < 0 || begin + int64_t(bytes.getFixedValue()) > int64_t(size->getFixedValue()))
+      lines.push_back(line_of(instruction));
+  }
+}
+
 }  // namespace
 
-void prepare_for_model(llvm::Module& module, llvm::Function& kernel, const std::optional<Dim3>& block) {
+std::vector<unsigned> prepare_for_model(llvm::Module& module, llvm::Function& kernel,
+                                        const std::optional<Dim3>& block) {
   llvm::LoopAnalysisManager loop_analyses;
   llvm::FunctionAnalysisManager analyses;
   llvm::CGSCCAnalysisManager graph_analyses;
@@ -212,7 +232,12 @@ void prepare_for_model(llvm::Module& module, llvm::Function& kernel, const std::
   if (block) set_block(kernel, *block);
   use_intrinsics(kernel);
 
+  std::vector<unsigned> overruns;
   auto simplify = [&] {
+    llvm::FunctionPassManager first;
+    first.addPass(llvm::EarlyCSEPass());
+    analyses.invalidate(kernel, first.run(kernel, analyses));
+    note_overruns(kernel, overruns);
     llvm::FunctionPassManager steps;
     steps.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
     steps.addPass(llvm::EarlyCSEPass());
@@ -229,6 +254,7 @@ void prepare_for_model(llvm::Module& module, llvm::Function& kernel, const std::
   bool unrolled = false;
   while (kernel.getInstructionCount() < kMostInstructions && unroll_one(kernel, analyses)) unrolled = true;
   if (unrolled) simplify();
+  return overruns;
 }
 
 }  // namespace kernelift

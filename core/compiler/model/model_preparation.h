@@ -2,6 +2,7 @@
 // registers, and loops with one entry and one back edge.
 #pragma once
 #include <optional>
+#include <vector>
 
 #include "core/model/launch/geometry.h"
 
@@ -12,6 +13,7 @@ class Module;
 
 namespace kernelift {
 
-void prepare_for_model(llvm::Module& module, llvm::Function& kernel, const std::optional<Dim3>& block);
+/// Returns the lines of accesses beyond the end of a thread's own array: having no meaning, they are lost on the way.
+std::vector<unsigned> prepare_for_model(llvm::Module& module, llvm::Function& kernel, const std::optional<Dim3>& block);
 
 }  // namespace kernelift

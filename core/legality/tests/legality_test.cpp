@@ -65,10 +65,10 @@ TEST(CompareMemory, AnElementThatIsNoLongerWrittenIsRefuted) {
   EXPECT_NE(answer.why.find("as the original, and the candidate does not"), std::string::npos) << answer.why;
 }
 
-TEST(CompareMemory, AnOrdinarySumInPlaceOfAnAtomicOneIsRefuted) {
+TEST(CompareMemory, AnOrdinarySumInPlaceOfAnAtomicOneIsWrongForTwoElements) {
   const Launched atomic{kernel("if (i < n) atomicAdd(out, x[i]);"), {128, 1, 1}, "ceil_div(arg.a2, 128)"};
-  EXPECT_EQ(compare(atomic, {kernel("if (i < n) out[0] += x[i];"), {128, 1, 1}, "ceil_div(arg.a2, 128)"}).kind,
-            Kind::Refuted);
+  auto answer = compare(atomic, {kernel("if (i < n) out[0] += x[i];"), {128, 1, 1}, "ceil_div(arg.a2, 128)"});
+  EXPECT_TRUE(answer.kind == Kind::Refuted || (answer.premise && *answer.premise->evaluate({{"arg.a2", 2}}) == 0));
 }
 
 TEST(CompareMemory, AWriteThatAnotherThreadReadsIsRefuted) {

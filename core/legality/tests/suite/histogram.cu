@@ -4,7 +4,7 @@
 //! right tile: counted in shared memory | text shared
 //! right loop: grid-stride | text stride | grid 32
 //! wrong guard: dropped | `if (i < n) ` -> `` | at n=100
-//! wrong race: no atomic operation | `atomicAdd(&bins[x[i]], 1)` -> `bins[x[i]] += 1`
+//! wrong race: no atomic operation | `atomicAdd(&bins[x[i]], 1)` -> `bins[x[i]] += 1` | at n=2
 //! wrong shared: too few bins | text shared | `local[256]` -> `local[128]`
 //! wrong barrier: none after the zeros | text shared | `/*zeros*/ __syncthreads();` -> ``
 //! wrong barrier: none before the bins are added | text shared | `/*counts*/ __syncthreads();` -> ``
