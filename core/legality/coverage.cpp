@@ -177,7 +177,7 @@ std::optional<Findings> uncovered(Setting& setting, const std::vector<Touch>& to
     if (!reason.empty() || !one.terms_are_inputs()) {
       found.not_known = "whether " + std::string(words.of_candidate ? "it " : "the original ") +
                         word(one.access().kind) + " the same elements of " + words.object + at_line(one.access().line) +
-                        " depends on " + (reason.empty() ? one.terms()[0].substr(2) : reason);
+                        " depends on " + setting.shown_term(reason.empty() ? one.terms()[0].substr(2) : reason);
       found.line = one.access().line;
       continue;
     }

@@ -137,7 +137,7 @@ Touch::Touch(Setting& setting, const Side& side, const KernelModel::Access& acce
       for (auto& argument : term->arguments)
         if (auto value = text.affine(argument)) values.push_back(*value);
     if (!known || values.size() != term->arguments.size()) {
-      if (reason_.empty()) reason_ = term ? term->text : variable;
+      if (reason_.empty()) reason_ = setting.shown_term(term ? term->text : variable);
       continue;
     }
     auto value = text.affine(Expression::variable(variable));
@@ -171,11 +171,12 @@ Touch::Touch(Setting& setting, const Side& side, const KernelModel::Access& acce
 bool Touch::terms_are_inputs() const {
   return std::ranges::all_of(terms_, [](auto& term) {
     const std::string text = term.substr(term.find(' ') + 1);
-    const size_t load = text.find("load arg.");
+    const size_t load = text.find("load "), object = text.find(" arg.", load);
+    const bool one = load != std::string::npos && object == text.find(' ', load + 5) &&
+                     text.find("load ", load + 1) == std::string::npos;
     // The element itself, or its comparison with a number.
-    return (load == 0 && text.ends_with("[#0]")) ||
-           (text.starts_with("fcmp ") && load != std::string::npos &&
-            text.find("load", load + 1) == std::string::npos && text.find('(', load) == std::string::npos);
+    return one && ((load == 0 && text.ends_with("[#0]")) ||
+                   (text.starts_with("fcmp ") && text.find('(', load) == std::string::npos));
   });
 }
 

@@ -4,6 +4,7 @@
 #include <isl/set.h>
 
 #include <algorithm>
+#include <cctype>
 
 namespace kernelift::legality {
 
@@ -49,6 +50,16 @@ std::string Setting::shown(const Expression& expression) const {
 std::string Setting::shown(const KernelModel::Object& object) const {
   auto found = names.find(object.name);
   return found != names.end() ? found->second : object.shown.empty() ? object.name : object.shown;
+}
+
+std::string Setting::shown_term(std::string text) const {
+  for (auto& [variable, name] : names)
+    for (size_t at = 0; (at = text.find(variable, at)) != std::string::npos;) {
+      const size_t end = at + variable.size();
+      if (end < text.size() && std::isdigit(static_cast<unsigned char>(text[end]))) at = end;
+      else text.replace(at, variable.size(), name), at += name.size();
+    }
+  return text;
 }
 
 std::string Setting::example(const Bindings& values) const {

@@ -129,10 +129,11 @@ void ValueReader::describe(llvm::Value* value, const llvm::Loop* scope, Descript
     // Another thread may have written shared memory, and this one its own.
     into.known &=
         !load->isVolatile() && (object.kind == Object::Kind::Argument || object.kind == Object::Kind::Variable);
-    into.text += "load " + object.name + "[";
     auto found = std::ranges::find(into.arguments, from.offset);
     if (found == into.arguments.end()) found = into.arguments.insert(found, from.offset);
-    into.text += "#" + std::to_string(found - into.arguments.begin()) + "]";
+    // The same bytes are another value as another type.
+    llvm::raw_string_ostream text(into.text);
+    text << "load " << *load->getType() << " " << object.name << "[#" << found - into.arguments.begin() << "]";
   } else if (auto* call = llvm::dyn_cast<llvm::CallBase>(instruction)) {
     into.known &= is_pure(*call);
     into.text += call->getCalledFunction() ? call->getCalledFunction()->getName().str() : "a call";

@@ -183,6 +183,17 @@ TEST(CompareMemory, AnElementThatBothBranchesWriteIsWritten) {
   EXPECT_NE(compare({one, {128, 1, 1}, "ceil_div(arg.a2, 128)"}, kOriginal).kind, Kind::Proven);
 }
 
+TEST(CompareMemory, TheSameBytesAsAnotherTypeAreAnotherValue) {
+  auto text = [](const std::string& type) {
+    return "__global__ void k(const int* x, float* out, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x;"
+           " if (i < n) out[*(const " +
+           type + "*)(x + i)] = 1; }";
+  };
+  const Launched ints{text("int"), {128, 1, 1}, "ceil_div(arg.a2, 128)"};
+  EXPECT_EQ(compare(ints, ints).kind, Kind::Proven);
+  EXPECT_NE(compare(ints, {text("short"), {128, 1, 1}, "ceil_div(arg.a2, 128)"}).kind, Kind::Proven);
+}
+
 Answer values(const std::string& source, uint32_t block, uint32_t other) {
   auto shape = [](uint32_t threads) {
     return LaunchShape{{threads, 1, 1},

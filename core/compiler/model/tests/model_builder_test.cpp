@@ -165,7 +165,7 @@ TEST(KernelModelOfSource, AnElementOfAnIndexArrayIsATermThatRepeats) {
   auto model = model_of("__global__ void k(const int* index, float* out) { out[index[threadIdx.x]] = 0; }");
   ASSERT_EQ(model.terms.size(), 1u);
   EXPECT_TRUE(model.terms[0].repeats);
-  EXPECT_EQ(model.terms[0].text, "load arg.a0[#0]");
+  EXPECT_EQ(model.terms[0].text, "load i32 arg.a0[#0]");
 }
 
 TEST(KernelModelOfSource, AnElementThatTheKernelWritesDoesNotRepeat) {
