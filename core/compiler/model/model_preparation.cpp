@@ -158,14 +158,27 @@ bool has_other_counter(llvm::Loop& loop, llvm::ScalarEvolution& evolution) {
   return false;
 }
 
-/// The elements of a thread's own array become values, once each iteration that touches it is written out.
-bool touches_local_array(llvm::Loop& loop) {
+/// The elements of a thread's own array become values, once each iteration that touches it is written out. Not where
+/// one may lie beyond the array: that is for the model to show.
+bool touches_local_array(llvm::Loop& loop, llvm::ScalarEvolution& evolution) {
+  bool touches = false;
+  const llvm::DataLayout& layout = loop.getHeader()->getModule()->getDataLayout();
   for (auto* block : loop.blocks())
-    for (auto& instruction : *block)
-      if (auto* pointer = llvm::getLoadStorePointerOperand(&instruction);
-          pointer && llvm::isa<llvm::AllocaInst>(llvm::getUnderlyingObject(pointer)))
-        return true;
-  return false;
+    for (auto& instruction : *block) {
+      auto* pointer = llvm::getLoadStorePointerOperand(&instruction);
+      auto* array = pointer ? llvm::dyn_cast<llvm::AllocaInst>(llvm::getUnderlyingObject(pointer)) : nullptr;
+      if (!array) continue;
+      touches = true;
+      auto size = array->getAllocationSize(layout);
+      auto* offset =
+          evolution.getMinusSCEV(evolution.getSCEV(const_cast<llvm::Value*>(pointer)), evolution.getSCEV(array));
+      if (!size || llvm::isa<llvm::SCEVCouldNotCompute>(offset)) return false;
+      const auto range = evolution.getSignedRange(offset);
+      const int64_t bytes = layout.getTypeStoreSize(llvm::getLoadStoreType(&instruction)).getFixedValue();
+      if (range.getSignedMin().isNegative() || range.getSignedMax().sgt(int64_t(size->getFixedValue()) - bytes))
+        return false;
+    }
+  return touches;
 }
 
 bool unroll_one(llvm::Function& kernel, llvm::FunctionAnalysisManager& analyses) {
@@ -177,7 +190,7 @@ bool unroll_one(llvm::Function& kernel, llvm::FunctionAnalysisManager& analyses)
     unsigned trips = evolution.getSmallConstantTripCount(loop);
     if (trips == 0) trips = evolution.getSmallConstantMaxTripCount(loop);
     if (trips == 0 || trips > kMostCopies) continue;
-    if (!has_other_counter(*loop, evolution) && !touches_local_array(*loop)) continue;
+    if (!has_other_counter(*loop, evolution) && !touches_local_array(*loop, evolution)) continue;
     llvm::UnrollLoopOptions options{};
     options.Count = trips, options.Force = true, options.AllowExpensiveTripCount = true;
     options.UnrollRemainder = false, options.ForgetAllSCEV = true;
