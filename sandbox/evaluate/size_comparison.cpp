@@ -51,6 +51,12 @@ SizeComparison::SizeComparison(const Mep& mep, CompilePool& pool, std::string so
   for (const char* axis : {"x", "y", "z"}) names_[std::string("blocks.") + axis] = std::string("gridDim.") + axis;
   std::set<Dim3> recorded;
   for (auto& instance : mep.instances) recorded.insert(instance.geometry.block);
+  // One block where every recorded launch has one; else a number that is not known, the same for both sides.
+  auto unknown_grid = [&](int axis) {
+    const bool one =
+        std::ranges::all_of(mep.instances, [&](auto& instance) { return along(instance.geometry.grid, axis) == 1; });
+    return one ? Expression::constant(1) : Expression::variable(std::string("blocks.") + "xyz"[axis]);
+  };
   for (auto& site : mep.launches)
     for (auto& block : recorded) {
       Launch launch;
@@ -61,17 +67,14 @@ SizeComparison::SizeComparison(const Mep& mep, CompilePool& pool, std::string so
         auto says = site.block[axis] ? site.block[axis]->evaluate(mep.knob_values()) : Result<int64_t>(usage_error(""));
         fits &= !says.ok() || *says == along(block, axis);
         if (site.grid[axis]) launch.shape.grid[axis] = over_parameters(*site.grid[axis], mep, site, block);
-        // A number of blocks that nobody knows, the same for both sides.
-        if (!launch.shape.grid[axis])
-          launch.shape.grid[axis] = Expression::variable(std::string("blocks.") + "xyz"[axis]);
+        if (!launch.shape.grid[axis]) launch.shape.grid[axis] = unknown_grid(axis);
       }
       if (fits) launches_.push_back(std::move(launch));
     }
   if (!launches_.empty()) return;
   for (auto& block : recorded) {
     Launch launch{{block, {}}, "the recorded launch"};
-    for (int axis = 0; axis < 3; ++axis)
-      launch.shape.grid[axis] = Expression::variable(std::string("blocks.") + "xyz"[axis]);
+    for (int axis = 0; axis < 3; ++axis) launch.shape.grid[axis] = unknown_grid(axis);
     launches_.push_back(std::move(launch));
   }
 }
@@ -114,7 +117,14 @@ legality::Answer SizeComparison::compare(const Candidate& candidate, const Launc
   auto original = model(source_, launch.shape.block), changed = model(candidate.source, shape.block);
   for (auto* one : {&original, &changed})
     if (!one->ok()) return not_known((*one).error().message);
-  return legality::compare_memory({**original, launch.shape}, {**changed, shape}, names_);
+  auto answer = legality::compare_memory({**original, launch.shape}, {**changed, shape}, names_);
+  // The application may never launch a grid for which it is wrong.
+  const bool supposed = std::ranges::any_of(launch.shape.grid, [](auto& size) {
+    return std::ranges::any_of(size->variables(), [](auto& name) { return name.starts_with("blocks."); });
+  });
+  if (answer.kind == Kind::Refuted && supposed)
+    return not_known("how many blocks " + launch.place + " has is not known, and for some numbers " + answer.why);
+  return answer;
 }
 
 legality::Answer SizeComparison::answer(const Candidate& candidate) {
