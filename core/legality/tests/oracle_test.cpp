@@ -14,7 +14,7 @@ namespace {
 
 /// Sizes at which blocks and tiles end, some of them 0 and below.
 constexpr int64_t kSizes[] = {-3, 0, 1, 2, 5, 7, 8, 15, 16, 17, 20, 31, 33, 36, 64, 100, 127, 128, 129, 200, 257};
-constexpr int kRandomPairs = 120;
+constexpr int kRandomPairs = 60;
 constexpr int kTrials = 2;  ///< Sizes for each variant.
 
 std::set<std::string> parameters(const Side& side) {
