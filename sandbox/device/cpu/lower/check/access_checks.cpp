@@ -65,6 +65,7 @@ class FunctionChecks {
   void check(Instruction& at) {
     if (barriers_.contains(&at)) return check_barrier(at);
     if (auto* load = dyn_cast<LoadInst>(&at)) {
+      if (is_speculated(*load)) return;
       uint32_t flags = talk_flags(at, KL_SITE_ACQUIRE);
       if (atomic_.contains(load->getPointerOperand())) flags |= KL_SITE_STRONG;
       return check_access(at, load->getPointerOperand(), size_of(load->getType()), load->getAlign(), flags);
@@ -104,6 +105,13 @@ class FunctionChecks {
     if (const auto* load = dyn_cast<LoadInst>(object))
       return load->getPointerOperand() == DeviceModule::thread_of(function_);  // The block.
     return isa<AllocaInst>(object);
+  }
+
+  /// The optimiser has moved it to where the source has none, and it has lost its line: threads that read so do not
+  /// use the value.
+  static bool is_speculated(const LoadInst& load) {
+    if (!load.isSimple() || !load.getModule()->getNamedMetadata("llvm.dbg.cu")) return false;
+    return !load.getDebugLoc() || load.getDebugLoc().getLine() == 0;
   }
 
   void check_access(Instruction& at, Value* pointer, Value* bytes, Align align, uint32_t flags,
