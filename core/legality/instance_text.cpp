@@ -17,21 +17,6 @@ std::string joined(const std::vector<std::string>& words, const char* between) {
   return text;
 }
 
-bool is_condition(Op op) {
-  switch (op) {
-    case Op::Or:
-    case Op::And:
-    case Op::Not:
-    case Op::Equal:
-    case Op::NotEqual:
-    case Op::Less:
-    case Op::LessEqual:
-    case Op::Greater:
-    case Op::GreaterEqual: return true;
-    default: return false;
-  }
-}
-
 }  // namespace
 
 std::string isl_name(const std::string& variable) {
@@ -235,7 +220,7 @@ std::optional<std::string> InstanceText::value(const std::string& factor) {
   const Op op = expression.op();
   auto operands = expression.operands();
   auto keep = [&](std::string text) { return std::optional(known_[factor] = std::move(text)); };
-  if (is_condition(op)) {
+  if (expression.is_condition()) {
     std::string yes = condition(expression, true), no = condition(expression, false), v = fresh();
     add("((" + yes + " and " + v + " = 1) or (" + no + " and " + v + " = 0))");
     return keep(v);
@@ -333,7 +318,7 @@ std::string InstanceText::condition(const Expression& expression, bool wanted) {
     case Op::Equal:
     case Op::NotEqual: {
       const bool equal = (expression.op() == Op::Equal) == wanted;
-      if (operands[1].is_constant(0) && is_condition(operands[0].op())) return condition(operands[0], !equal);
+      if (operands[1].is_constant(0) && operands[0].is_condition()) return condition(operands[0], !equal);
       if (equal) return compare(operands[0], operands[1], "=");
       return "(" + compare(operands[0], operands[1], "<") + " or " + compare(operands[0], operands[1], ">") + ")";
     }

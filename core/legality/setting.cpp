@@ -40,12 +40,14 @@ void Setting::fix_uniform_terms(InstanceText& text, const KernelModel& model, co
   }
 }
 
-std::string Setting::shown(const Expression& expression) const {
-  std::map<std::string, Expression> spelled;
+Expression spelled(const Expression& expression, const Names& names) {
+  std::map<std::string, Expression> by;
   for (auto& [variable, name] : names)
-    if (Expression::is_name(name)) spelled.emplace(variable, Expression::variable(name));
-  return expression.substitute(spelled).text();
+    if (Expression::is_name(name)) by.emplace(variable, Expression::variable(name));
+  return expression.substitute(by);
 }
+
+std::string Setting::shown(const Expression& expression) const { return spelled(expression, names).text(); }
 
 std::string Setting::shown(const KernelModel::Object& object) const {
   auto found = names.find(object.name);

@@ -91,16 +91,7 @@ bool never_negative(const Expression& expression, std::set<std::string>* paramet
     }
     case Op::Max: return never_negative(operands[0]) || never_negative(operands[1]) || both();
     case Op::Conditional: return never_negative(operands[1], parameters) && never_negative(operands[2], parameters);
-    case Op::Not:
-    case Op::And:
-    case Op::Or:
-    case Op::Equal:
-    case Op::NotEqual:
-    case Op::Less:
-    case Op::LessEqual:
-    case Op::Greater:
-    case Op::GreaterEqual: return true;
-    default: return false;
+    default: return expression.is_condition();
   }
 }
 

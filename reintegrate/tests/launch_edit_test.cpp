@@ -14,6 +14,7 @@ struct Launch {
   LaunchSite site;
   CandidateLaunch launch = CandidateLaunch::as_recorded("k");
   Bindings values, changed;
+  std::optional<Expression> premise;
 
   Launch(const std::string& grid, const std::string& block, const std::string& shared = "") {
     source = "void f(int n) { k<<<" + grid + ", " + block + (shared.empty() ? "" : ", " + shared) + ">>>(n); }\n";
@@ -38,7 +39,7 @@ struct Launch {
     return edits.ok() ? edits->notes : std::vector{edits.error().message};
   }
   std::string result() {
-    auto edits = edit_launch(mep, site, launch, values, changed, source);
+    auto edits = edit_launch(mep, site, launch, values, changed, source, false, premise ? &*premise : nullptr);
     if (!edits.ok()) return "refused: " + edits.error().message;
     std::string text = source;
     for (auto edit = edits->edits.rbegin(); edit != edits->edits.rend(); ++edit)
@@ -88,22 +89,13 @@ TEST(LaunchEdit, UsesANumberWithoutWrappingIt) {
 }
 
 struct GuardedLaunch : Launch {
-  Expression premise;
-  GuardedLaunch(const std::string& grid, const std::string& block, const char* asks)
-      : Launch(grid, block), premise(*expression_of(asks)) {
+  GuardedLaunch(const std::string& grid, const std::string& block, const char* asks) : Launch(grid, block) {
+    premise = expression_of(asks);
     site.grid_form = site.block_form = "number";
     mep.instances[0].geometry = {{8, 1, 1}, {64, 1, 1}, 0, false};
     mep.parameters.resize(2);
     mep.parameters[0].name = "count", mep.parameters[1].name = "m";
     launch.grid[0] = *expression_of("ceil_div(gx * 64, 256)"), launch.block[0] = *expression_of("256");
-  }
-  std::string result() {
-    auto edits = edit_launch(mep, site, launch, values, changed, source, false, &premise);
-    if (!edits.ok()) return "refused: " + edits.error().message;
-    std::string text = source;
-    for (auto edit = edits->edits.rbegin(); edit != edits->edits.rend(); ++edit)
-      text.replace(edit->begin, edit->end - edit->begin, edit->text);
-    return text.substr(text.find("<<<"), text.find(">>>") + 3 - text.find("<<<"));
   }
 };
 

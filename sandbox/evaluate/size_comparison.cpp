@@ -166,12 +166,7 @@ Evaluation SizeComparison::judged(Evaluation evaluation, const Candidate& candid
   sizes.known = known.kind == Kind::Proven         ? Known::Proven
                 : known.kind == Kind::UnderPremise ? Known::UnderPremise
                                                    : Known::Not;
-  if (known.premise) {
-    std::map<std::string, Expression> spelled;
-    for (auto& [variable, name] : names_)
-      if (Expression::is_name(name)) spelled.emplace(variable, Expression::variable(name));
-    sizes.premise = known.premise->substitute(spelled);
-  }
+  if (known.premise) sizes.premise = legality::spelled(*known.premise, names_);
   sizes.why = std::move(known.why);
   verdict->other_sizes = std::move(sizes);
   return evaluation;

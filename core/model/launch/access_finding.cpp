@@ -29,15 +29,15 @@ std::string race_text(const AccessFinding& finding, const std::string& what, con
 
 std::string AccessFinding::text() const {
   const std::string what = object + "[" + std::to_string(element) + "]";
-  const std::string who = thread_text(access) + " " + verb(access) + " ";
+  const std::string subject = thread_text(access) + " " + verb(access) + " ";
   switch (kind) {
     case FindingKind::Race: return race_text(*this, what, " without a barrier between them");
     case FindingKind::BlockRace: return race_text(*this, what, ", and nothing orders blocks");
-    case FindingKind::OutOfBounds: return "out of bounds: " + who + what + " at " + access.place;
+    case FindingKind::OutOfBounds: return "out of bounds: " + subject + what + " at " + access.place;
     case FindingKind::Uninitialised:
-      return "uninitialised: " + who + what + " at " + access.place + ", to which nothing was written before";
+      return "uninitialised: " + subject + what + " at " + access.place + ", to which nothing was written before";
     case FindingKind::Misaligned:
-      return "misaligned: " + who + "memory at " + access.place +
+      return "misaligned: " + subject + "memory at " + access.place +
              " at an address that the access's type does not allow";
     case FindingKind::DivergentBarrier:
       return "divergent barrier: " + thread_text(*other) + " waits at " + other->place + ", thread " +

@@ -52,6 +52,21 @@ Expression Expression::conditional(Expression condition, Expression then, Expres
 Op Expression::op() const { return node_->op; }
 std::span<const Expression> Expression::operands() const { return node_->operands; }
 size_t Expression::size() const { return node_->size; }
+bool Expression::is_condition() const {
+  switch (op()) {
+    case Op::Or:
+    case Op::And:
+    case Op::Not:
+    case Op::Equal:
+    case Op::NotEqual:
+    case Op::Less:
+    case Op::LessEqual:
+    case Op::Greater:
+    case Op::GreaterEqual: return true;
+    default: return false;
+  }
+}
+
 std::optional<int64_t> Expression::as_constant() const {
   return op() == Op::Constant ? std::optional(node_->value) : std::nullopt;
 }

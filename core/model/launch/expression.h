@@ -79,6 +79,7 @@ class Expression {
   std::span<const Expression> operands() const;
   size_t size() const;  ///< Nodes of the tree, a shared one as often as it occurs; at most the largest uint32_t.
   std::optional<int64_t> as_constant() const;
+  bool is_condition() const;               ///< A comparison, or ! && || of some: its value is 0 or 1.
   const std::string* as_variable() const;  ///< The name; nullptr for all other nodes.
   bool is_constant(int64_t value) const { return as_constant() == value; }
   bool is_variable(std::string_view name) const { return as_variable() && *as_variable() == name; }

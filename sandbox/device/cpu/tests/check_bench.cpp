@@ -6,6 +6,7 @@
 #include <ctime>
 #include <numeric>
 
+#include "sandbox/device/cpu/tests/bench_kernels.h"
 #include "sandbox/device/cpu/tests/device_test.h"
 
 namespace kernelift::cpu {
@@ -41,19 +42,6 @@ __global__ void matmul(int n, const float* in, float* out) {
     __syncthreads();
   }
   out[row * w + column] = sum;
-}
-__global__ void shuffle_sum(int n, const float* in, float* out) {
-  __shared__ float partial[32];
-  float v = 0;
-  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) v += in[i];
-  for (int d = 16; d; d /= 2) v += __nvvm_shfl_sync_down_f32(~0u, v, d, 31);
-  if (threadIdx.x % 32 == 0) partial[threadIdx.x / 32] = v;
-  __syncthreads();
-  if (threadIdx.x < 32) {
-    v = threadIdx.x < blockDim.x / 32 ? partial[threadIdx.x] : 0;
-    for (int d = 16; d; d /= 2) v += __nvvm_shfl_sync_down_f32(~0u, v, d, 31);
-    if (threadIdx.x == 0) out[blockIdx.x] = v;
-  }
 }
 __global__ void tree_sum(int n, const float* in, float* out) {
   __shared__ float s[256];
@@ -103,9 +91,9 @@ double median(std::vector<double> values) {
 void check_mode(benchmark::State& state) {
   const Case& one = kCases[state.range(0)];
   LowerOptions options;
-  const TestImage plain = build(kKernels, options);
+  const TestImage plain = build(std::string(kKernels) + kShuffleSum, options);
   options.checked = true;
-  const TestImage checked = build(kKernels, options);
+  const TestImage checked = build(std::string(kKernels) + kShuffleSum, options);
   std::vector<float> in(kCount), out(kCount);
   std::iota(in.begin(), in.end(), 0.0f);
   auto address = [](const std::vector<float>& of) { return reinterpret_cast<uint64_t>(of.data()); };

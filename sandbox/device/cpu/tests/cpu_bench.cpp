@@ -8,6 +8,7 @@
 
 #include "core/base/file.h"
 #include "core/base/process.h"
+#include "sandbox/device/cpu/tests/bench_kernels.h"
 #include "sandbox/device/cpu/tests/device_test.h"
 
 namespace kernelift::cpu {
@@ -64,19 +65,6 @@ __global__ void shuffles(int rounds, int* out) {
   for (int i = 0; i < rounds; ++i) v += __shfl_xor_sync(~0u, v, 1);
   out[blockIdx.x * blockDim.x + threadIdx.x] = v;
 }
-__global__ void shuffle_sum(int n, const float* in, float* out) {
-  __shared__ float partial[32];
-  float v = 0;
-  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) v += in[i];
-  for (int d = 16; d; d /= 2) v += __nvvm_shfl_sync_down_f32(~0u, v, d, 31);
-  if (threadIdx.x % 32 == 0) partial[threadIdx.x / 32] = v;
-  __syncthreads();
-  if (threadIdx.x < 32) {
-    v = threadIdx.x < blockDim.x / 32 ? partial[threadIdx.x] : 0;
-    for (int d = 16; d; d /= 2) v += __nvvm_shfl_sync_down_f32(~0u, v, d, 31);
-    if (threadIdx.x == 0) out[blockIdx.x] = v;
-  }
-}
 __device__ void tail_of_tree(volatile float* s, int t) {
   s[t] += s[t + 32]; s[t] += s[t + 16]; s[t] += s[t + 8]; s[t] += s[t + 4]; s[t] += s[t + 2]; s[t] += s[t + 1];
 }
@@ -130,7 +118,7 @@ const TestImage& device(bool fibers = false) {
   auto make = [](bool force) {
     LowerOptions options;
     options.force_fibers = force;
-    return build(kDevice, options);
+    return build(std::string(kDevice) + kShuffleSum, options);
   };
   static const TestImage kImage = make(false), kFibers = make(true);
   return fibers ? kFibers : kImage;
