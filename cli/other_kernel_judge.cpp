@@ -140,6 +140,9 @@ Result<std::vector<reintegrate::OtherKernel>> OtherKernelJudge::judge(const Scan
     other.speedup = beyond_noise(verdict);
     other.wrong = fails(verdict);
     if (!verdict.ok()) other.why = verdict.text();
+    // Its launches get no guard.
+    if (verdict.ok() && verdict.other_sizes && verdict.other_sizes->known == OtherSizes::Known::UnderPremise)
+      other.wrong = true, other.why = "at sizes that were not recorded it is " + verdict.other_sizes->text();
   }
   return all;
 }

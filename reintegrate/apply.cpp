@@ -94,7 +94,9 @@ class Apply {
     const bool guarded = premise_of(r_, r_.other_sizes) != nullptr;
     switch (sizes.known) {
       case OtherSizes::Known::Proven:
-        return "At all sizes it uses memory as the original does: proven for every value of the kernel's parameters.";
+        return std::string("At all sizes it uses memory as the original does") +
+               (sizes.same_values ? ", and computes the same values" : "") +
+               ": proven for every value of the kernel's parameters.";
       case OtherSizes::Known::UnderPremise:
         return "It is right where " + sizes.premise->text() +
                (guarded ? ", which the launch asks; elsewhere the original launch runs."

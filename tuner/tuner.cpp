@@ -108,6 +108,9 @@ class Tuning {
   /// Stores the verdict, or counts the evaluation that has none; an Error, too, where several in a row have none.
   Status take(InFlight& done, const Evaluation& evaluation);
   Status store(InFlight& done, const Verdict& verdict);
+  /// It may be among the finalists, so that it is worth the time to ask what is known of it at other sizes: one that is
+  /// wrong there must lead no search.
+  bool may_lead(const Verdict& verdict) const;
   /// The trials to confirm, the likeliest winners of both kinds first.
   std::vector<const RunTrial*> finalists() const;
   /// The winners of a kind; if there are none, the most hopeful trial.
@@ -253,7 +256,14 @@ Status Tuning::take(InFlight& finished, const Evaluation& evaluation) {
                              "); what was measured until now is stored, go on with --resume");
   }
   not_judged_ = 0;
-  return store(finished, std::get<Verdict>(evaluation));
+  if (!may_lead(std::get<Verdict>(evaluation))) return store(finished, std::get<Verdict>(evaluation));
+  return store(finished, std::get<Verdict>(evaluator_.with_other_sizes(evaluation, finished.candidate)));
+}
+
+bool Tuning::may_lead(const Verdict& verdict) const {
+  if (!verdict.ok() || verdict.speedup() <= kSmallestGain) return false;
+  const auto leaders = history_.winners(options_.finalists, false);
+  return leaders.size() < options_.finalists || verdict.speedup() > leaders.back()->verdict.speedup_low();
 }
 
 Status Tuning::store(InFlight& finished, const Verdict& verdict) {

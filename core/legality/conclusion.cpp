@@ -97,10 +97,10 @@ Answer conclude(const Setting& setting, const std::vector<Wrong>& wrong, const i
   isl::set useful = right.intersect(setting.parameters_of(writes));
   if (right.is_null() || useful.is_null()) return too_much;
   Answer result{Answer::Kind::UnderPremise, {}, leaves_rows.what, leaves_rows.line, {}};
-  bool example = false;
-  for (size_t i = 0; i < wrong.size() && !example; ++i)
-    if (auto values = find_example(setting, parts[i])) {
-      example = true;
+  bool example = false, refuted = false;
+  for (size_t i = 0; i < wrong.size() && !refuted; ++i)
+    if (auto values = wrong[i].may_be_right && example ? std::nullopt : find_example(setting, parts[i])) {
+      example = true, refuted = !wrong[i].may_be_right;
       result.example = *values, result.line = wrong[i].line;
       result.why = (values->empty() ? "" : setting.example(*values) + ": ") + wrong[i].what;
     }
@@ -110,7 +110,7 @@ Answer conclude(const Setting& setting, const std::vector<Wrong>& wrong, const i
     if (auto simple = remainder_premise(right, asked, setting.parameters)) result.premise = simple;
   if (!result.premise || result.premise->size() > kMostPremiseNodes) {
     result.premise.reset();
-    result.kind = example ? Answer::Kind::Refuted : Answer::Kind::NotKnown;
+    result.kind = refuted ? Answer::Kind::Refuted : Answer::Kind::NotKnown;
   }
   return result;
 }

@@ -69,6 +69,10 @@ bool InstanceText::is_position(const std::string& factor) const {
   });
 }
 
+/// The position of the one block that is looked at. It is no dimension's name: other texts share the parameters, and
+/// may look at all blocks.
+static std::string parameter_of_block(int axis) { return std::string("one_block_") + kAxes[axis]; }
+
 std::string InstanceText::position(const char* kind, int axis) {
   const bool is_thread = std::string_view(kind) == "tid";
   if (along(launch_.block, axis) == 1) {
@@ -80,10 +84,12 @@ std::string InstanceText::position(const char* kind, int axis) {
     if (scope_ == Scope::Grid) return number(axis);
   }
   (is_thread ? thread_apart_ : block_apart_)[axis] = true;
-  std::string name = std::string(kind) + "_" + kAxes[axis];
-  if (scope_ == Scope::Block && !is_thread)
+  if (scope_ == Scope::Block && !is_thread) {
+    std::string name = parameter_of_block(axis);
     parameters_.try_emplace(name, Expression::variable(std::string("bid.") + kAxes[axis]));
-  return name;
+    return name;
+  }
+  return std::string(kind) + "_" + kAxes[axis];
 }
 
 /// The thread's number along the axis of the grid.
@@ -405,7 +411,8 @@ std::string InstanceText::constraints() const {
     const std::string g = "g_" + letter, tid = "tid_" + letter, bid = "bid_" + letter, strided = strided_along(axis);
     const bool apart = thread_apart_[axis] || block_apart_[axis];
     if (scope_ == Scope::Block || apart || strided.starts_with("bs")) all.push_back("0 <= " + tid + " < " + threads);
-    if (scope_ == Scope::Block && block_apart_[axis]) all.push_back("0 <= " + bid + " < " + blocks_[axis]);
+    if (scope_ == Scope::Block && block_apart_[axis])
+      all.push_back("0 <= " + parameter_of_block(axis) + " < " + blocks_[axis]);
     if (scope_ == Scope::Block || !strided.empty()) continue;
     all.push_back("0 <= " + g + " < " + threads + " * " + blocks_[axis]);
     if (apart)

@@ -44,6 +44,9 @@ class Comparison {
   Comparison(isl::ctx context, const Side& original, const Side& candidate, const Names& names)
       : setting_{context, original, candidate, names, {}, {}, {}}, original_(original), candidate_(candidate) {}
 
+  /// What is not known of reads alone; asked after answer().
+  const std::optional<Answer>& reads_not_known() const { return reads_not_known_; }
+
   Answer answer() {
     if (std::string why = refusal(); !why.empty()) return not_known(why, 0);
     Findings grids = launched(setting_);
@@ -140,7 +143,19 @@ class Comparison {
     if (!covered(candidate, original, "which the original does not write", true) ||
         !covered(original, candidate, "as the original, and the candidate does not", false))
       return false;
+    if (original.empty() && !compare_reads(*theirs, *ours, subscripts, name)) return false;
     return compare_conflicts(*theirs, *ours, subscripts, name);
+  }
+
+  /// Of an input: what the candidate no longer reads may be a term that it lost.
+  bool compare_reads(const std::vector<Touch>& theirs, const std::vector<Touch>& ours, size_t subscripts,
+                     const std::string& name) {
+    auto lost =
+        uncovered(setting_, theirs, ours, subscripts, {name, "as the original, and the candidate does not", false});
+    if (!lost) return false;
+    for (auto& one : lost->wrong) one.may_be_right = true, wrong_.push_back(std::move(one));
+    if (!lost->not_known.empty() && !reads_not_known_) reads_not_known_ = not_known(lost->not_known, lost->line);
+    return true;
   }
 
   /// Where an index leaves its row, subscripts say nothing about elements.
@@ -315,19 +330,25 @@ class Comparison {
   std::vector<Wrong> wrong_;
   Wrong leaves_rows_;
   bool isl_failed_ = false;
-  std::optional<Answer> failed_;
+  std::optional<Answer> failed_, reads_not_known_;
 };
 
 }  // namespace
 
 Answer compare_memory(const Side& original, const Side& candidate, const Names& names, unsigned long operations) {
+  std::optional<Answer> reads_not_known;
   auto compare = [&](const Side& one, const Side& other, unsigned long most) {
     BoundedContext context(most);
-    return Comparison(context.get(), one, other, names).answer();
+    Comparison comparison(context.get(), one, other, names);
+    Answer answer = comparison.answer();
+    reads_not_known = comparison.reads_not_known();
+    return answer;
   };
   Answer answer = compare(original, candidate, operations);
-  if (answer.kind == Answer::Kind::Proven || answer.kind == Answer::Kind::UnderPremise)
+  if (answer.kind == Answer::Kind::Proven || answer.kind == Answer::Kind::UnderPremise) {
+    if (reads_not_known) return *reads_not_known;
     answer.assumptions = assumptions(original, candidate);
+  }
   if (answer.kind != Answer::Kind::NotKnown || !original.model.complete() || !candidate.model.complete()) return answer;
   // With numbers for the parameters nearly everything is affine: some size may refute what no size can prove.
   for (auto& sizes : trial_sizes(original, candidate)) {

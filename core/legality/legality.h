@@ -8,6 +8,8 @@
 //   no two of its threads write one element, or one writes what another reads, unless two of the original's do
 //   it stays inside every array of fixed extent (shared and local ones, module variables)
 //   all threads of a block reach each barrier, or none
+//   it reads all that the original reads of memory that is not written: what it does not read may be a lost term, so
+//   that sizes for which it reads less are none for which it is proven
 // That values are right is no part of the answer. Arguments are assumed to point to different memory.
 #pragma once
 #include <map>
@@ -57,6 +59,7 @@ struct Answer {
   Bindings example;                   ///< Values of the parameters for which it is wrong.
   /// What a proof takes for granted, besides that no index of 32 bits or more overflows; empty where nothing is proven.
   std::vector<Assumption> assumptions = {};
+  bool same_values = false;  ///< Proven of values, too: see compare_launches().
 };
 
 /// Bounded: an analysis that takes more than `operations` of isl's ends as NotKnown.
@@ -68,5 +71,9 @@ Answer compare_memory(const Side& original, const Side& candidate, const Names& 
 /// EXPECTS: both models are of the same text. That the memory is the same is compare_memory()'s question.
 Answer compare_values_of_launches(const Side& original, const Side& candidate, const Names& names = {},
                                   unsigned long operations = 2'000'000);
+
+/// Both questions about one kernel under two launches. What is not known of values leaves what is known of memory.
+Answer compare_launches(const Side& original, const Side& candidate, const Names& names = {},
+                        unsigned long operations = 2'000'000);
 
 }  // namespace kernelift::legality

@@ -17,6 +17,7 @@ struct Wrong {
   isl::set parameters;  ///< For which it does.
   std::string what;     ///< "thread 3 of block 0 writes out[3], which …", or "one thread writes …".
   unsigned line = 0;
+  bool may_be_right = false;  ///< It speaks against a proof, and refutes nothing.
 };
 
 /// What one question gave.

@@ -264,4 +264,22 @@ Answer compare_values_of_launches(const Side& original, const Side& candidate, c
   return Comparison(context.get(), original, candidate, names).answer();
 }
 
+Answer compare_launches(const Side& original, const Side& candidate, const Names& names, unsigned long operations) {
+  using Kind = Answer::Kind;
+  Answer memory = compare_memory(original, candidate, names, operations);
+  if (memory.kind == Kind::Refuted || memory.kind == Kind::NotKnown) return memory;
+  Answer values = compare_values_of_launches(original, candidate, names, operations);
+  if (values.kind == Kind::Refuted) return values;
+  if (values.kind == Kind::NotKnown) return memory;
+  memory.same_values = true;
+  if (values.kind == Kind::Proven) return memory;
+  if (memory.kind == Kind::Proven) {
+    values.assumptions = std::move(memory.assumptions), values.same_values = true;
+    return values;
+  }
+  if (*memory.premise != *values.premise)
+    memory.premise = Expression::binary(Expression::Op::And, *memory.premise, *values.premise);
+  return memory;
+}
+
 }  // namespace kernelift::legality

@@ -37,7 +37,8 @@ class Evaluator {
     return confirm(candidate);
   }
   /// The evaluation of a right candidate with what is known of it at sizes that were not recorded, or as wrong if it is
-  /// wrong there. A confirmation does that by itself. Takes some ten milliseconds and runs nothing.
+  /// wrong there; a Verdict stays one. A confirmation does that by itself. Takes some ten milliseconds and runs
+  /// nothing.
   virtual Evaluation with_other_sizes(Evaluation evaluation, const Candidate& candidate) { return evaluation; }
   virtual ConfirmCost confirm_cost() const { return {}; }
   /// A sentence: candidates are judged only as the application's own compiler builds them, so that recipes for ours are

@@ -193,24 +193,28 @@ std::string Verdict::text() const {
   return shown_line(text);  // A compiler's message has several lines.
 }
 
+static constexpr const char* kMemoryAlone = " to touch the same memory; its values were compared at recorded sizes";
+
 std::string OtherSizes::text() const {
   switch (known) {
-    case Known::Proven: return "proven for all sizes";
-    case Known::UnderPremise: return "proven where " + premise->text() + "; else wrong (" + why + ")";
+    case Known::Proven: return std::string("proven for all sizes") + (same_values ? "" : kMemoryAlone);
+    case Known::UnderPremise:
+      return "proven where " + premise->text() + (same_values ? "" : kMemoryAlone) + "; else wrong (" + why + ")";
+    case Known::Refuted: return "wrong: " + why;
     default: return "not known: " + why;
   }
 }
 
 namespace {
 
-constexpr const char* kKnownNames[] = {"proven", "under premise", "not known"};
+constexpr const char* kKnownNames[] = {"proven", "under premise", "refuted", "not known"};
 
 OtherSizes other_sizes_from_json(const Json& from) {
   OtherSizes sizes;
   const auto known = std::ranges::find(kKnownNames, from.at("known").get<std::string>());
   if (known == std::end(kKnownNames)) malformed("not what may be known of other sizes");
   sizes.known = static_cast<OtherSizes::Known>(known - std::begin(kKnownNames));
-  sizes.why = from.at("why");
+  sizes.why = from.at("why"), sizes.same_values = from.value("same_values", false);
   if (auto premise = from.find("premise"); premise != from.end()) {
     auto parsed = Expression::parse(premise->get<std::string>());
     if (!parsed.ok()) malformed(parsed.error().message);
@@ -225,6 +229,7 @@ OtherSizes other_sizes_from_json(const Json& from) {
 Json to_json(const OtherSizes& sizes) {
   Json json = {{"known", kKnownNames[static_cast<size_t>(sizes.known)]}, {"why", sizes.why}};
   if (sizes.premise) json["premise"] = sizes.premise->text();
+  if (sizes.same_values) json["same_values"] = true;
   return json;
 }
 

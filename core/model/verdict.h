@@ -79,16 +79,18 @@ struct RaceFigures {
 };
 
 /// What is known of a candidate at sizes that were not recorded: what it does with memory was compared with what the
-/// original does, for all values of the kernel's parameters (core/legality). One that is wrong there is Outcome::Wrong.
+/// original does, for all values of the kernel's parameters (core/legality). One that is refuted is Outcome::Wrong.
 struct OtherSizes {
   enum class Known {
     Proven,        ///< The same at all sizes.
     UnderPremise,  ///< At all for which `premise` holds; `why` is an example of the others.
+    Refuted,       ///< Wrong at some, of which `why` is an example, and no premise describes the others.
     Not,           ///< `why` says what could not be decided.
   };
   Known known = Known::Not;
   std::optional<Expression> premise;  ///< Over the kernel's parameters by their names: "n % 4 == 0".
   std::string why;
+  bool same_values = false;  ///< Proven of the values that it computes, too, and not of memory alone.
   std::string text() const;  ///< For a person: "proven for all sizes".
 };
 

@@ -9,7 +9,6 @@
 #include "clang/AST/DeclCXX.h"
 #include "clang/Lex/Preprocessor.h"
 #include "extractor/scan/capacities.h"
-#include "extractor/scan/chunk_sizes.h"
 #include "extractor/scan/geometry_text.h"
 #include "extractor/scan/knob_uses.h"
 
@@ -30,8 +29,8 @@ class LocalConstants : public DynamicRecursiveASTVisitor {
 
 class KnobTable {
  public:
-  KnobTable(const ParsedUnit& unit, const KnobUses& uses, const Capacities& capacities, const ChunkSizes& chunks)
-      : unit_(unit), uses_(uses), capacities_(capacities), chunks_(chunks) {}
+  KnobTable(const ParsedUnit& unit, const KnobUses& uses, const Capacities& capacities)
+      : unit_(unit), uses_(uses), capacities_(capacities) {}
 
   void macro(const MacroInfo* macro, const std::string& kernel, bool geometry) {
     if (macro->isFunctionLike() || macro->tokens_empty()) return;
@@ -81,7 +80,6 @@ class KnobTable {
       if (!found.knob.in_geometry && (!uses_.sets_amount(found.place) || uses_.only_repeats(found.place))) continue;
       // Example: rows longer than the block are left to another kernel.
       if (found.knob.in_geometry && uses_.distinguishes_data(found.place)) continue;
-      found.knob.divides_only = chunks_.divides_only(found.place);
       found.knob.grows_only = capacities_.grows_only(found.place, geometry);
       // The kernel stops when the array is full, so a larger array gives another answer.
       if (found.knob.grows_only && !found.knob.in_geometry && uses_.is_compared_with(found.place)) continue;
@@ -127,7 +125,6 @@ class KnobTable {
   const ParsedUnit& unit_;
   const KnobUses& uses_;
   const Capacities& capacities_;
-  const ChunkSizes& chunks_;
   std::map<std::tuple<std::string, uint64_t, std::string>, Found> knobs_;
 };
 
@@ -142,9 +139,7 @@ std::vector<Knob> find_knobs(const ParsedUnit& unit, const SourceItems& items, c
   Capacities capacities(uses, items);
   for (auto& one : closures) capacities.take(one.closure);
   capacities.judge();
-  ChunkSizes chunks(uses, items);
-  for (auto& one : closures) chunks.take(one.closure);
-  KnobTable table(unit, uses, capacities, chunks);
+  KnobTable table(unit, uses, capacities);
   for (auto& [index, closure] : closures) {
     std::string kernel = label(kernels[index].function);
     for (auto* macro : closure.macros) table.macro(macro, kernel, false);

@@ -7,8 +7,7 @@
 //     would select another case;
 //   - constants that kernels only compute values with (a generator's multiplier): another value gives another answer;
 //   - constants that only limit a loop's iterations: fewer iterations are less of an answer. See knob_uses.h.
-// A constant in an array's extent may only grow if some index is not bounded by it (capacities.h); a constant that
-// divides work into chunks may have to stay a divisor of its value (chunk_sizes.h).
+// A constant in an array's extent may only grow if some index is not bounded by it (capacities.h).
 #pragma once
 #include <vector>
 

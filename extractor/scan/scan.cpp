@@ -253,8 +253,7 @@ class Merger {
         continue;
       }
       auto& known = index_.knobs[at->second];
-      known.in_kernel |= knob.in_kernel, known.in_geometry |= knob.in_geometry, known.grows_only |= knob.grows_only,
-          known.divides_only |= knob.divides_only;
+      known.in_kernel |= knob.in_kernel, known.in_geometry |= knob.in_geometry, known.grows_only |= knob.grows_only;
       unite(known.kernels, knob.kernels);
     }
   }

@@ -13,7 +13,6 @@
 
 #include "core/base/words.h"
 #include "core/model/launch/limits.h"
-#include "core/model/launch/quotient.h"
 
 namespace kernelift::reintegrate {
 namespace {
@@ -325,7 +324,6 @@ class LaunchEditor {
       }
       if (piece == Piece::Grid) KERNELIFT_TRY(check_block(axis, what));
       Expression simple = follows ? rest->simplified(known_) : simplified(piece, axis);
-      if (piece == Piece::Grid) KERNELIFT_TRY(check_rounding(axis, what, simple));
       for (auto& name : simple.variables()) {
         if (!names_.contains(name))
           return refused(what + " depends on '" + name + "', for which the source has no expression");
@@ -427,17 +425,6 @@ class LaunchEditor {
                    (here == known_.end() ? "not a number" : std::to_string(here->second)) +
                    " there: the candidate was verified with blocks of " +
                    std::to_string(component(mep_.instances[0].geometry, Piece::Block, axis)));
-  }
-
-  /// A grid that is rounded up starts additional threads. If the launch's own grid is rounded up, threads past the end
-  /// existed already and do nothing. But `k<<<3, B>>>(a, n)` limits the work by the grid itself: additional threads may
-  /// pass the kernel's guard and do work that was not asked for.
-  Status check_rounding(int axis, const std::string& what, const Expression& size) const {
-    bool rounds = size.contains(Expression::Op::CeilDiv) || size.contains(Expression::Op::Divide);
-    if (!rounds || !size.uses(variable(Piece::Grid, axis)) || rounds_up(mep_, site_, axis)) return done();
-    return refused(what + " would be rounded up along " + kAxis[axis] +
-                   ", and it is not known that the additional threads past '" + as_spelled(Piece::Grid) +
-                   "' have nothing to do");
   }
 
   /// True if the expressions of grid and block are both known and have no name in common.

@@ -57,8 +57,9 @@ SizeComparison::SizeComparison(const Mep& mep, CompilePool& pool, std::string so
         std::ranges::all_of(mep.instances, [&](auto& instance) { return along(instance.geometry.grid, axis) == 1; });
     return one ? Expression::constant(1) : Expression::variable(std::string("blocks.") + "xyz"[axis]);
   };
-  for (auto& site : mep.launches)
+  for (auto* one : mep.all_launches())
     for (auto& block : recorded) {
+      auto& site = *one;
       Launch launch;
       launch.place = "the launch at line " + std::to_string(site.range.line);
       bool fits = true;
@@ -117,13 +118,18 @@ legality::Answer SizeComparison::compare(const Candidate& candidate, const Launc
   auto original = model(source_, launch.shape.block), changed = model(candidate.source, shape.block);
   for (auto* one : {&original, &changed})
     if (!one->ok()) return not_known((*one).error().message);
-  auto answer = legality::compare_memory({**original, launch.shape}, {**changed, shape}, names_);
-  // The application may never launch a grid for which it is wrong.
+  const legality::Side before{**original, launch.shape}, after{**changed, shape};
+  const bool launched_otherwise = launch.shape.block != shape.block || launch.shape.grid != shape.grid;
+  auto answer = launched_otherwise && candidate.source == source_ ? legality::compare_launches(before, after, names_)
+                                                                  : legality::compare_memory(before, after, names_);
+  // The application may never launch a grid for which a text is wrong. But where it is not known what a launch covers,
+  // its geometry stays.
   const bool supposed = std::ranges::any_of(launch.shape.grid, [](auto& size) {
     return std::ranges::any_of(size->variables(), [](auto& name) { return name.starts_with("blocks."); });
   });
-  if (answer.kind == Kind::Refuted && supposed)
-    return not_known("how many blocks " + launch.place + " has is not known, and for some numbers " + answer.why);
+  if (answer.kind != Kind::Refuted || !supposed) return answer;
+  answer.why = "how many blocks " + launch.place + " has is not known, and for some numbers " + answer.why;
+  if (!launched_otherwise) answer.kind = Kind::NotKnown, answer.example.clear();
   return answer;
 }
 
@@ -138,8 +144,10 @@ legality::Answer SizeComparison::answer(const Candidate& candidate) {
   }
   legality::Answer worst{Kind::Proven, {}, {}, 0, {}};
   std::optional<Expression> premise;
+  bool same_values = true;
   for (auto& launch : launches_) {
     auto answer = compare(candidate, launch);
+    same_values &= answer.same_values;
     if (answer.kind == Kind::UnderPremise)
       premise = !premise || *premise == *answer.premise
                     ? answer.premise
@@ -147,6 +155,7 @@ legality::Answer SizeComparison::answer(const Candidate& candidate) {
     if (is_worse(answer, worst)) worst = std::move(answer);
   }
   if (worst.kind == Kind::UnderPremise) worst.premise = premise;
+  worst.same_values = same_values;
   std::lock_guard lock(mutex_);
   return answers_.insert_or_assign(key, std::move(worst)).first->second;
 }
@@ -155,19 +164,19 @@ Evaluation SizeComparison::judged(Evaluation evaluation, const Candidate& candid
   auto* verdict = std::get_if<Verdict>(&evaluation);
   if (!verdict || !verdict->ok()) return evaluation;
   legality::Answer known = answer(candidate);
-  if (known.kind == Kind::Refuted) {
-    verdict->outcome = Outcome::Wrong, verdict->stage = Stage::Verify;
-    verdict->detail = "at sizes that were not recorded: " + known.why;
-    verdict->timings.clear();
-    return evaluation;
-  }
   OtherSizes sizes;
   using Known = OtherSizes::Known;
   sizes.known = known.kind == Kind::Proven         ? Known::Proven
                 : known.kind == Kind::UnderPremise ? Known::UnderPremise
+                : known.kind == Kind::Refuted      ? Known::Refuted
                                                    : Known::Not;
+  if (sizes.known == Known::Refuted) {
+    verdict->outcome = Outcome::Wrong, verdict->stage = Stage::Verify;
+    verdict->detail = "at sizes that were not recorded: " + known.why;
+    verdict->timings.clear();
+  }
   if (known.premise) sizes.premise = legality::spelled(*known.premise, names_);
-  sizes.why = std::move(known.why);
+  sizes.why = std::move(known.why), sizes.same_values = known.same_values;
   verdict->other_sizes = std::move(sizes);
   return evaluation;
 }

@@ -107,7 +107,8 @@ std::vector<Proposal> RuleProposer::propose(const History& history, size_t count
     auto candidate = apply(base, *idea.rule, idea.opportunity, facts_.kernel);
     if (!candidate) continue;
     ++records_[idea.rule].tried;  // Also while in flight, so that a batch spreads over rules.
-    asked_.emplace(candidate->key(), std::pair{idea.rule, parent->verdict.speedup()});
+    const bool shrinks = std::ranges::any_of(idea.opportunity.grid, [](auto& scale) { return scale.divide > 1; });
+    asked_.emplace(candidate->key(), Asked{idea.rule, parent->verdict.speedup(), shrinks});
     proposals.push_back({std::move(*candidate), {parent->id}});
   }
   return proposals;
@@ -116,10 +117,15 @@ std::vector<Proposal> RuleProposer::propose(const History& history, size_t count
 void RuleProposer::learn(const RunTrial& trial) {
   auto asked = asked_.find(trial.candidate.key());
   if (asked == asked_.end()) return;
-  auto [rule, before] = asked->second;
-  if (trial.verdict.ok() && before > 0)
-    records_[rule].gained += std::max(0.0, std::log(trial.verdict.speedup() / before));
+  auto [rule, before, shrinks] = asked->second;
   asked_.erase(asked);
+  auto& verdict = trial.verdict;
+  if (verdict.ok() && before > 0) records_[rule].gained += std::max(0.0, std::log(verdict.speedup() / before));
+  if (!shrinks || verdict.ok() || facts_.keep_grid) return;
+  // The grid may have to stay, at these sizes or at others. All are enumerated again, with the forms that keep the
+  // grid: those that were tried are answered from the history.
+  facts_.keep_grid = true;
+  ideas_.clear();
 }
 
 std::vector<std::string> RuleProposer::take_notes() { return std::exchange(notes_, {}); }

@@ -39,7 +39,12 @@ class RuleProposer : public Proposer {
   std::vector<std::string> arguments_;
   std::map<std::string, std::deque<Idea>> ideas_;  ///< Untried ideas, by the parent's source text.
   std::map<const Rule*, Record> records_;
-  std::map<Hash, std::pair<const Rule*, double>> asked_;  ///< By candidate key: rule and the parent's speedup.
+  struct Asked {
+    const Rule* rule;
+    double before;         ///< The parent's speedup.
+    bool shrinks = false;  ///< The grid becomes smaller.
+  };
+  std::map<Hash, Asked> asked_;  ///< By candidate key.
   std::vector<std::string> notes_;
 };
 

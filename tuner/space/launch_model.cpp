@@ -5,8 +5,6 @@
 
 #include <cstring>
 
-#include "core/model/launch/quotient.h"
-
 namespace kernelift::tuner {
 namespace {
 
@@ -102,23 +100,26 @@ std::optional<Expression> LaunchModel::divisor(int axis) const {
   return quotient ? std::optional(quotient->divisor) : std::nullopt;
 }
 
-bool LaunchModel::may_divide_by(int axis, int64_t from, int64_t to) const {
-  auto quotient = grid_[axis] ? grid_[axis]->as_quotient() : std::nullopt;
-  if (!quotient || quotient->ceiling || from % to == 0) return true;
-  Bindings known = knobs_;
-  for (auto& name : quotient->divisor.variables())
-    if (auto found = bound_[axis].front().find(name); found != bound_[axis].front().end()) known.insert(*found);
-  bool constant = true;
-  for (auto& name : quotient->dividend.variables()) constant &= knobs_.contains(name);
-  if (constant) return true;  // Every launch has the recorded size.
-  return rounds_up(*quotient, known);
-}
-
 Result<int64_t> LaunchModel::grid_at(int axis, size_t instance, const Bindings& knobs) const {
   KERNELIFT_ASSERT(grid_[axis], "the axis has an expression");
   Bindings bound = bound_[axis][instance];
   for (auto& [name, value] : knobs) bound[name] = value;
   return grid_[axis]->evaluate(bound);
+}
+
+std::optional<Expression> shared_bytes_by_knobs(const Mep& mep) {
+  const Bindings knobs = mep.knob_values();
+  std::optional<Expression> all;
+  for (auto* site : mep.all_launches()) {
+    auto& bytes = site->shared;
+    if (!bytes || bytes->variables().empty() || (all && all != bytes)) return std::nullopt;
+    all = bytes;
+  }
+  auto now = all ? all->evaluate(knobs) : Result<int64_t>(usage_error("no launch"));
+  const bool as_recorded = now.ok() && std::ranges::all_of(mep.instances, [&](auto& instance) {
+                             return instance.geometry.shared_bytes == *now;
+                           });
+  return as_recorded && mep.unseen_launches.empty() ? all : std::nullopt;
 }
 
 }  // namespace kernelift::tuner

@@ -20,10 +20,6 @@ class LaunchModel {
   const std::optional<Expression>& block(int axis) const { return block_[axis]; }
   /// D in a grid of the form `… / D` or `ceil_div(…, D)`.
   std::optional<Expression> divisor(int axis) const;
-  /// Whether a divisor of `to` instead of `from` covers the same threads for every size. `ceil_div(n, D)` starts
-  /// threads past the end, so the kernel guards its index and any divisor is permitted; for `n / D` only divisors of
-  /// `from` are, unless n is constant.
-  bool may_divide_by(int axis, int64_t from, int64_t to) const;
   /// The grid's extent that the site would launch for the instance with these values of the knobs. Free variables keep
   /// the value found for the instance: the largest that gives the recorded grid, if they had to be solved for.
   Result<int64_t> grid_at(int axis, size_t instance, const Bindings& knobs) const;
@@ -33,5 +29,9 @@ class LaunchModel {
   std::optional<Expression> grid_[3], block_[3];
   std::vector<Bindings> bound_[3];  ///< Free variables of the grid expression, by axis and instance.
 };
+
+/// Bytes of dynamic shared memory as an expression of knobs ("B * 4"), if all launches have the same one and it gives
+/// the recorded sizes; else nullopt, also if no knob is used.
+std::optional<Expression> shared_bytes_by_knobs(const Mep& mep);
 
 }  // namespace kernelift::tuner

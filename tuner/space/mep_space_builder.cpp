@@ -3,11 +3,7 @@
 
 #include <algorithm>
 
-#include "core/model/launch/quotient.h"
-#include "tuner/space/block_stride.h"
 #include "tuner/space/knob_text.h"
-#include "tuner/space/shared_extent.h"
-#include "tuner/space/size_guard.h"
 
 namespace kernelift::tuner {
 namespace {
@@ -15,16 +11,6 @@ namespace {
 constexpr int kReach = 3;            ///< Values are at most 2^3 times smaller or larger than the original.
 constexpr int64_t kGridReserve = 4;  ///< Factor by which other runs may have larger grids than the recorded ones.
 const char* const kBlockParameter[] = {"block_x", "block_y", "block_z"};
-/// Advice that follows an objection.
-constexpr const char* kRoundUp =
-    "; other sizes are tried if every launch rounds its grid up, as in (n + B - 1) / B with B the block's size, and n "
-    "is "
-    "a kernel parameter that guards the index";
-constexpr const char* kNoBlockStride =
-    "the grid does not follow it, so fewer threads could leave work undone in a larger run, and more threads could do "
-    "some of it twice; other sizes are tried if the kernel has block-stride loops, as in for (i = threadIdx.x; i < n; "
-    "i += blockDim.x)";
-
 std::vector<int64_t> values_around(int64_t original) {
   constexpr int64_t kLargestSize = int64_t(1)
                                    << 30;  // Larger numbers are not sizes but multipliers of generators, masks …
@@ -112,14 +98,6 @@ void MepSpace::Builder::add_knobs() {
         leave(knob.name + " below " + std::to_string(knob.value),
               "an array of that extent may be filled further by data that was not recorded");
       }
-      if (knob.divides_only) {
-        std::erase_if(parameters_.back().values, [&](int64_t value) { return value <= 0 || knob.value % value != 0; });
-        parameters_.back() = make_parameter(knob.name, parameters_.back().values, original_[knob.name]);
-        leave(
-            knob.name + " other than divisors of " + std::to_string(knob.value),
-            "the kernel processes whole chunks of this size without checking each element against the problem size, so "
-            "sizes may have to be multiples of it");
-      }
       if (!in_launch_only(knob)) made_.knobs_.push_back(knob.name);
     }
   }
@@ -154,39 +132,31 @@ void MepSpace::Builder::follow_knobs() {
       made_.rules_.push_back({true, axis, grid});
       for (auto& parameter : parameters_) {
         if (!model_->grid(axis)->uses(parameter.name)) continue;
-        std::string objected;
+        bool too_large = false;
         std::erase_if(parameter.values, [&](int64_t value) {
           Bindings knobs = original_;
           knobs[parameter.name] = value;
           if (value == original_[parameter.name]) return false;
-          auto from = divisor->evaluate(original_), to = divisor->evaluate(knobs);
-          if (!covers(grid, axis, knobs) || !from.ok() || !to.ok() || *to <= 0) return true;
-          std::string why = objection(axis, *from, *to, grid, knobs, parameter.name);
-          if (objected.empty()) objected = why;
-          return !why.empty();
+          auto to = divisor->evaluate(knobs);
+          if (!covers(grid, axis, knobs) || !to.ok() || *to <= 0) return true;
+          const bool fits = fits_grid(grid, axis, knobs);
+          too_large |= !fits;
+          return !fits;
         });
-        leave_values(parameter.name, parameter.values, objected);
+        leave_values(parameter.name, parameter.values, too_large, axis);
         parameter = make_parameter(parameter.name, parameter.values, original_[parameter.name]);
       }
-    }
-    for (auto& parameter : parameters_) {
-      if (!model_->block(axis) || !model_->block(axis)->uses(parameter.name)) continue;
-      if ((model_->grid(axis) && model_->grid(axis)->uses(parameter.name)) || may_resize(axis, parameter.name))
-        continue;
-      parameter = make_parameter(parameter.name, {original_[parameter.name]}, original_[parameter.name]);
-      leave_block(parameter.name, kNoBlockStride);
     }
     if (model_->block(axis) && model_->block(axis)->uses_any(geometry_knobs_))
       made_.rules_.push_back({false, axis, model_->block(axis)->substitute(fixed)});
   }
 }
 
-void MepSpace::Builder::leave_values(std::string name, const std::vector<int64_t>& tried,
-                                     const std::string& objection) {
-  if (objection.empty()) return;
+void MepSpace::Builder::leave_values(std::string name, const std::vector<int64_t>& tried, bool too_large, int axis) {
+  if (!too_large) return;
   for (size_t i = 0; tried.size() > 1 && i < tried.size(); ++i)
     name += (i == 0 ? " other than " : ", ") + std::to_string(tried[i]);
-  leave_block(name, objection);
+  leave_block(name, "the grid could need more than " + std::to_string(kMostBlocks) + " blocks along " + "xyz"[axis]);
 }
 
 void MepSpace::Builder::add_block_shape() {
@@ -223,77 +193,6 @@ void MepSpace::Builder::add_block_shape() {
   }
 }
 
-std::string MepSpace::Builder::objection_of_sites(int axis, int64_t to, const std::string& knob) const {
-  for (auto* site : mep_.all_launches()) {
-    auto &grid = site->grid[axis], &block = site->block[axis];
-    if (grid && grid->uses(knob)) continue;
-    auto size = block ? block->evaluate(recorded_) : Result<int64_t>(usage_error("not known"));
-    if (size.ok() && *size % to == 0) continue;
-    if (std::string why = why_not_rounded_up(mep_, *site, axis); !why.empty()) return why;
-  }
-  return {};
-}
-
-std::string MepSpace::Builder::objection_of_kernel(int axis) const {
-  for (auto* site : mep_.all_launches()) {
-    auto& grid = site->grid[axis];
-    std::set<std::string> sizes;
-    bool told = false;
-    for (size_t p = 0; grid && p < mep_.parameters.size() && p < site->argument_text.size(); ++p)
-      for (auto& variable : grid->variables())
-        told |=
-            !recorded_.contains(variable) && mentions(site->argument_text[p], variable.substr(0, variable.find('.')));
-    for (size_t p : covered_parameters(mep_, *site, axis))
-      if (p < mep_.parameters.size()) sizes.insert(mep_.parameters[p].name);
-    if ((told && sizes.empty()) || lacks_guard(parent_.source, sizes, axis))
-      return "the kernel does not compare its index with the size that the grid covers (" + grid->text() + ")";
-  }
-  return {};
-}
-
-/// Names of the block's size in the kernel's text.
-static std::set<std::string> size_names(int axis, const std::string& knob) {
-  std::set<std::string> sizes{std::string("blockDim.") + "xyz"[axis]};
-  if (!knob.empty()) sizes.insert(knob.substr(knob.rfind(':') + 1));
-  return sizes;
-}
-
-std::string MepSpace::Builder::objection(int axis, int64_t from, int64_t to, const Expression& grid,
-                                         const Bindings& values, const std::string& knob) const {
-  std::string why = objection_of_sites(axis, to, knob);
-  if (why.empty() && !model_->may_divide_by(axis, from, to))
-    why = "the launch does not round its grid up (" + model_->grid(axis)->text() + ")";
-  if (why.empty() && from % to != 0) why = objection_of_kernel(axis);
-  if (why.empty() && !covered_sizes(mep_, axis) && !stays_whole(axis, from, to))
-    return "the number of blocks is constant, and threads past the end would do the work of another launch";
-  if (why.empty() && from % to != 0 &&
-      has_unguarded_chunks(parent_.source, size_names(axis, knob), std::string("threadIdx.") + "xyz"[axis]))
-    return "its threads process memory one block size at a time without checking each element against the problem "
-           "size, "
-           "so sizes may have to be multiples of it";
-  if (why.empty() && to < from &&
-      !elements_follow_block(parent_.source, size_names(axis, knob), std::string("threadIdx.") + "xyz"[axis]))
-    return "elements of an array are assigned to threads by threadIdx alone, and fewer threads would skip some of them";
-  if (!why.empty()) return why + kRoundUp;
-  return fits_grid(grid, axis, values)
-             ? ""
-             : "the grid could need more than " + std::to_string(kMostBlocks) + " blocks along " + "xyz"[axis];
-}
-
-bool MepSpace::Builder::stays_whole(int axis, int64_t from, int64_t to) const {
-  return std::all_of(mep_.instances.begin(), mep_.instances.end(), [&](auto& instance) {
-    const int64_t blocks = along(instance.geometry.grid, axis);
-    auto launched = parent_.launches.empty() ? Result<Geometry>(instance.geometry)
-                                             : parent_.launches[0].evaluate(instance.geometry, original_);
-    const int64_t groups = launched.ok() ? std::max<int64_t>(along(launched->grid, axis), 1) : blocks;
-    return blocks * from % to == 0 && (groups >= blocks || (blocks * from / to) % (blocks / groups) == 0);
-  });
-}
-
-bool MepSpace::Builder::may_resize(int axis, const std::string& knob) const {
-  return has_block_stride_loops(parent_.source, size_names(axis, knob), std::string("threadIdx.") + "xyz"[axis]);
-}
-
 bool MepSpace::Builder::fits_grid(const Expression& grid, int axis, const Bindings& values) const {
   return axis == 0 || std::all_of(mep_.instances.begin(), mep_.instances.end(), [&](auto& instance) {
            auto &blocks = instance.geometry.grid, &threads = instance.geometry.block;
@@ -323,12 +222,7 @@ bool MepSpace::Builder::add_block_axis(int axis) {
                      (!divisor && !(spelled.as_variable() && model_->grid(axis)->uses(*spelled.as_variable())));
   const std::string size = std::string("block size along ") + "xyz"[axis];
   if (!simple || (!divides && !independent)) {
-    leave_block(
-        size, "the grid (" + model_->grid(axis)->text() + ") is not divided by it (" + spelled.text() + ")" + kRoundUp);
-    return constant;
-  }
-  if (!divides && !may_resize(axis)) {
-    leave_block(size, kNoBlockStride);
+    leave_block(size, "the grid (" + model_->grid(axis)->text() + ") is not divided by it (" + spelled.text() + ")");
     return constant;
   }
   std::string name = kBlockParameter[axis];
@@ -340,21 +234,21 @@ bool MepSpace::Builder::add_block_axis(int axis) {
   auto held = parent_.values.find(name);
   int64_t current = held == parent_.values.end() ? recorded_block : held->second;
   auto values = values_around(current);
-  std::string objected;
+  bool too_large = false;
   std::erase_if(values, [&](int64_t value) {
     if (value == current) return false;
     if (recorded_block <= 1 || value > kMostThreadsPerBlock) return true;
-    std::string why = divides ? objection(axis, recorded_block, value, grid, {{name, value}}) : "";
-    if (objected.empty()) objected = why;
-    return !why.empty();
+    const bool fits = !divides || fits_grid(grid, axis, {{name, value}});
+    too_large |= !fits;
+    return !fits;
   });
-  leave_values(size, values, objected);
+  leave_values(size, values, too_large, axis);
   parameters_.push_back(make_parameter(name, values, current));
   return true;
 }
 
 /// Drops sizes that no block can have: every axis is tried with the largest sizes of the axes before it that a block
-/// can hold, and against the extents of shared arrays.
+/// can hold.
 void MepSpace::Builder::limit_shape() {
   Bindings values = original_;
   for (auto& parameter : parameters_) values[parameter.name] = parameter.values[parameter.start];
@@ -372,20 +266,11 @@ void MepSpace::Builder::limit_shape() {
     return std::all_of(mep_.instances.begin(), mep_.instances.end(),
                        [&](auto& instance) { return block_of(instance, tried).count() <= kMostThreadsPerBlock; });
   };
-  auto too_small_array = [&](const Bindings& tried) -> std::string {
-    Bindings knobs;
-    for (auto& [knob, number] : tried) knobs[knob.substr(knob.rfind(':') + 1)] = number;
-    for (auto& instance : mep_.instances)
-      if (std::string array = too_small_shared_array(parent_.source, knobs, block_of(instance, tried)); !array.empty())
-        return array;
-    return {};
-  };
   std::vector<const Tunable*> before;
   for (auto& parameter : parameters_) {
     const bool shapes = std::any_of(made_.rules_.begin(), made_.rules_.end(),
                                     [&](auto& rule) { return !rule.is_grid && rule.expression.uses(parameter.name); });
     if (!shapes) continue;
-    std::string small;
     std::erase_if(parameter.values, [&](int64_t value) {
       if (value <= values[parameter.name]) return false;
       Bindings tried = values;
@@ -393,16 +278,8 @@ void MepSpace::Builder::limit_shape() {
       for (auto* other : before)
         for (auto wide = other->values.rbegin(); wide != other->values.rend(); ++wide)
           if (tried[other->name] = *wide; fits_block(tried)) break;
-      if (!fits_block(tried)) return true;  // Too large with every size of the other axes.
-      std::string array = too_small_array(tried);
-      if (small.empty()) small = array;
-      return !array.empty();
+      return !fits_block(tried);  // Too large with every size of the other axes.
     });
-    if (!small.empty())
-      leave_values(
-          parameter.name, parameter.values,
-          "its threads share " + small +
-              ", which is too small for more of them; an array whose extent depends on the block's size is not");
     parameter = make_parameter(parameter.name, parameter.values, values[parameter.name]);
     before.push_back(&parameter);
   }

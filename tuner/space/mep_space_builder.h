@@ -35,8 +35,8 @@ class MepSpace::Builder {
   void leave_block(const std::string& name, const std::string& why) {
     made_.blocks_left_alone_.push_back(name + ": " + why);
   }
-  /// Reports that only the values in `tried` are tried, if there was an objection to others.
-  void leave_values(std::string name, const std::vector<int64_t>& tried, const std::string& objection);
+  /// Reports that only the values in `tried` are tried, if with others the grid was too large along the axis.
+  void leave_values(std::string name, const std::vector<int64_t>& tried, bool too_large, int axis);
   /// Drops the parameter's values below `least`.
   void keep_from(Tunable& parameter, int64_t least) const;
   bool scales_grid(const Knob& knob) const;
@@ -44,19 +44,6 @@ class MepSpace::Builder {
   bool in_launch_only(const Knob& knob) const;
   /// For every recorded instance the grid is at least as large as the one that the site itself would launch.
   bool covers(const Expression& grid, int axis, const Bindings& knobs) const;
-  /// Why a launch site speaks against a size of `to`; empty if every site follows the knob, rounds its grid up, or has
-  /// blocks that are a multiple of the new size.
-  std::string objection_of_sites(int axis, int64_t to, const std::string& knob) const;
-  /// Why threads past the size that the grid covers would work, by the kernel's text; empty if they would not.
-  std::string objection_of_kernel(int axis) const;
-  /// Why blocks of `from` threads along the axis may not be replaced by blocks of `to`; empty if they may.
-  std::string objection(int axis, int64_t from, int64_t to, const Expression& grid, const Bindings& values,
-                        const std::string& knob = {}) const;
-  /// For a constant grid: the same number of threads, in whole groups of the blocks that the parent combines.
-  bool stays_whole(int axis, int64_t from, int64_t to) const;
-  /// The block's size along the axis may change with the number of blocks unchanged, because the kernel has
-  /// block-stride loops. `knob`: name of the size.
-  bool may_resize(int axis, const std::string& knob = {}) const;
   /// The grid stays below its limit along y and z, also for runs that are larger than the recorded ones.
   bool fits_grid(const Expression& grid, int axis, const Bindings& values) const;
   /// False if neither the block's size along the axis nor its relation to the grid is known before the program runs.

@@ -73,9 +73,25 @@ TEST_F(TunerTest, ReportsConfirmedFigures) {
   EXPECT_TRUE(report->best->confirmed && report->best_applicable->confirmed);
 }
 
+TEST_F(TunerTest, WhatIsWrongAtOtherSizesLeadsNoSearch) {
+  RunStore run = std::move(*RunStore::create(file_, meta()));
+  FakeEvaluator evaluator(landscape);
+  evaluator.elsewhere = [](const Candidate& candidate, Verdict& verdict) {
+    auto block = candidate.values.find("B");
+    if (block != candidate.values.end() && block->second == 256) verdict = fake_failure(Outcome::Wrong, "elsewhere");
+  };
+  options_.evaluations = 150;
+  auto report = tune_into(run, evaluator);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_NE(report->best->candidate.values.at("B"), 256);
+  EXPECT_GT(report->best->figures().speedup(), 1.01) << "the search found another one";
+  for (auto& candidate : evaluator.confirmed)
+    EXPECT_TRUE(!candidate.values.contains("B") || candidate.values.at("B") != 256) << candidate.note();
+}
+
 TEST_F(TunerTest, KeepsInTheRunWhatAReportSaysOfTheKernel) {
   mep_.mep.unit = "src/k.cu", mep_.mep.proof_note = "proven equal";
-  mep_.mep.launches[0].grid[0] = *Expression::parse("n / B");
+  mep_.mep.launches[0].grid[0] = *Expression::parse("n / B / 2 + 1");
   RunMeta with_tiers = meta();
   with_tiers.tiers = {"params"};
   RunStore run = std::move(*RunStore::create(file_, with_tiers));
@@ -91,7 +107,7 @@ TEST_F(TunerTest, KeepsInTheRunWhatAReportSaysOfTheKernel) {
   EXPECT_EQ((*kernel)->launches[0].id, "i0");
   EXPECT_EQ((*kernel)->launches[0].geometry, mep_.mep.instances[0].geometry);
   ASSERT_EQ((*kernel)->not_tried.size(), 1u);
-  EXPECT_THAT((*kernel)->not_tried[0], HasSubstr("the launch does not round its grid up"));
+  EXPECT_THAT((*kernel)->not_tried[0], HasSubstr("how the grid follows it is not"));
 }
 
 TEST_F(TunerTest, StopsIfTheOriginalFails) {

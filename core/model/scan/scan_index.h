@@ -111,8 +111,6 @@ struct Knob {
   std::vector<std::string> kernels;  ///< Ids.
   /// The extent of an array that data may fill: a smaller value could be too small for data that was not recorded.
   bool grows_only = false;
-  /// Work is divided into chunks of this size and sizes are multiples of it: only divisors of the value are safe.
-  bool divides_only = false;
 };
 
 struct ScannedUnit {

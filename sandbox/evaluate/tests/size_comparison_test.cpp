@@ -117,10 +117,36 @@ TEST_F(SizeComparisonTest, EveryLaunchSiteCounts) {
   }
 }
 
-TEST_F(SizeComparisonTest, AGridThatIsNotKnownRefutesNothing) {
+TEST_F(SizeComparisonTest, WhereAGridIsNotKnownItsBlockStays) {
   mep_.launches.push_back(site("half", "128"));
   auto answer = with_block(kWholeBlocks, 256);
+  EXPECT_TRUE(answer.kind == Kind::Refuted || answer.kind == Kind::UnderPremise) << answer.why;
+  EXPECT_NE(with_block(kGuarded, 256).kind, Kind::Proven);
+}
+
+TEST_F(SizeComparisonTest, ATextIsNotRefutedByAGridThatMayNeverBeLaunched) {
+  mep_.launches = {site("half", "128")};
+  EXPECT_TRUE(pool_->compile_own(kGuarded).ok());
+  SizeComparison comparison(mep_, *pool_, kGuarded);
+  Candidate candidate;
+  candidate.source = kWholeBlocks;
+  auto answer = comparison.answer(candidate);
   EXPECT_TRUE(answer.kind == Kind::NotKnown || answer.kind == Kind::UnderPremise) << answer.why;
+}
+
+TEST_F(SizeComparisonTest, LaunchesOfKernelsThatShareTheTextCount) {
+  mep_.sibling_launches.push_back(site("(count + 127) / 128 - 1", "128"));
+  EXPECT_EQ(with_block(kGuarded, 256).kind, Kind::UnderPremise);
+}
+
+TEST_F(SizeComparisonTest, AnotherBlockOfIndependentThreadsGivesTheSameValues) {
+  EXPECT_TRUE(with_block(kGuarded, 256).same_values);
+  const char* of_block =
+      "__global__ void twice(const float* x, float* out, int n) {\n"
+      "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+      "  if (i < n) out[i] = x[i] * blockDim.x;\n"
+      "}\n";
+  EXPECT_FALSE(with_block(of_block, 256).same_values);
 }
 
 TEST_F(SizeComparisonTest, StepsAndMemoryOfACandidatesOwnAreNotKnown) {

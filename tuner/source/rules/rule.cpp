@@ -8,7 +8,6 @@
 #include <cstring>
 
 #include "core/model/launch/limits.h"
-#include "core/model/launch/quotient.h"
 #include "tuner/source/rules/launch_pointers.h"
 
 namespace kernelift::tuner {
@@ -176,8 +175,6 @@ RuleContext RuleContext::of(const Mep& mep) {
   facts.hip = mep.language == "hip";
   read_block(mep, facts);
   facts.most_threads = spelled_threads(mep);
-  for (int axis = 0; axis < 3; ++axis)
-    facts.rounds_up[axis] = all_sites_round_up(mep, axis), facts.covered[axis] = covered_sizes(mep, axis);
   facts.whole_warps = spelled_in_whole_warps(mep);
   facts.shared_pointers = pointers_shared_at_sites(mep);
   facts.launches = mep.instances.size();

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "core/model/candidate.h"
-#include "core/model/launch/quotient.h"
 #include "core/model/mep.h"
 #include "tuner/bound.h"
 #include "tuner/source/rules/kernel_source.h"
@@ -39,10 +38,9 @@ struct RuleContext {
   /// is none.
   std::string threads_text;
   uint64_t most_threads = 0;  ///< Largest number of threads, if all launch sites spell it in numbers; else 0.
-  /// By axis: the application's own launches start threads past the end, so some more of them are harmless.
-  bool rounds_up[3] = {true, true, true};
-  /// By axis: the sizes that the launches cover; nullopt if the grid's extent depends on no size.
-  std::optional<std::set<CoveredSize>> covered[3];
+  /// Rules that give fewer blocks the work of all offer forms that keep the grid, too: kernels learn the original
+  /// number of blocks from it. Needed where a smaller grid is wrong at other sizes.
+  bool keep_grid = false;
   /// true: every launch site spells a multiple of 32 for the block's x size; false: one spells another size.
   std::optional<bool> whole_warps;
 

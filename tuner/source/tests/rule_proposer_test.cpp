@@ -80,6 +80,28 @@ TEST(RuleProposer, ShrinksTheLaunchOfACoarsenedKernel) {
   EXPECT_EQ(changed->launches.at(0).evaluate({{101, 1, 1}, {256, 1, 1}}, {})->grid.x, 26u);
 }
 
+TEST(RuleProposer, OffersFormsThatKeepTheGridOnceASmallerOneWasWrong) {
+  History history;
+  Candidate original;
+  original.source = kProduct, original.tier = "baseline";
+  history.add({1, original, fake_ok(1), {}, {}, 0});
+  RuleProposer proposer(facts(), arguments());
+  bool refuted = false, kept = false;
+  for (int64_t id = 2; id < 200 && !kept; ++id) {
+    auto proposals = proposer.propose(history, 1);
+    if (proposals.empty()) break;
+    auto& candidate = proposals[0].candidate;
+    const bool smaller = !candidate.launches.empty();
+    for (auto& step : candidate.steps)
+      for (auto& effect : step.effects) kept |= effect.starts_with("leaves the grid unchanged");
+    EXPECT_TRUE(refuted || !kept) << candidate.note();
+    refuted |= smaller;
+    proposer.learn(history.add(
+        {id, candidate, smaller ? fake_failure(Outcome::Wrong) : fake_ok(0.9), {}, proposals[0].parents, 0}));
+  }
+  EXPECT_TRUE(kept);
+}
+
 TEST(RuleProposer, TakesTheLaunchOfTheFastestCandidateWithTheSameText) {
   History history;
   Candidate original;

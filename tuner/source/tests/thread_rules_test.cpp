@@ -12,24 +12,6 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(BlockCoarsening, KeepsTheGridWhereNoGuardKeepsThreadsInBounds) {
-  auto with = [](const std::string& body) {
-    auto found = offers(
-        "block_coarsening",
-        "__global__ void k(float *x, const float *y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n" +
-            body + "}\n",
-        {{"factor", 2}});
-    return found.empty() ? 0 : found[0].grid[0].divide;
-  };
-  EXPECT_EQ(with("  if (i < n) x[i] = y[i];\n"), 2);
-  EXPECT_EQ(with("  if (i >= n || y[i] < 0) return;\n  x[i + n] = 1;\n"), 2);
-  EXPECT_EQ(with("  if (y[i] > 0) x[i] = 1;\n"), 1) << "a condition on data bounds no index";
-  EXPECT_EQ(with("  if (y[i] > 0 && i < n) x[i] = 1;\n"), 1);
-  EXPECT_EQ(with("  if (i % 2 == 0) x[i] = 1;\n"), 1);
-  EXPECT_EQ(with("  x[i + n] = 0;\n  if (i < n) x[i] = y[i];\n"), 1) << "a store before the guard";
-  EXPECT_EQ(with("  if (i < n) x[i] = y[i];\n  x[i + n] = 0;\n"), 1) << "a store behind the guard";
-}
-
 TEST(BlockMerging, LeavesKernelsWithoutBarriersToUnrollAndJam) {
   EXPECT_EQ(after("block_merging", kGemm, {{"x", 2}, {"y", 1}, {"z", 1}}, 0, plane()), "");
 }
@@ -161,7 +143,6 @@ TEST(SharedPrivatisation, AddsToSharedMemoryAndDirectlyPastTheRecordedExtent) {
 
 TEST(SharedPrivatisation, LetsABlockDoTheWorkOfSeveral) {
   RuleContext known = with_extent(1, 1024);
-  known.covered[0] = {{2, ""}};
   auto found = offers("shared_privatisation", kHistogram, {{"factor", 8}}, known);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].grid[0].divide, 8);
@@ -228,20 +209,6 @@ TEST(BlockIndex, MustBeTheOnlyUseOfTheBuiltinVariables) {
         other + "\n}\n";
     EXPECT_EQ(after("unroll_and_jam", text, {{"x", 2}, {"y", 1}, {"z", 1}}), "") << other;
     EXPECT_EQ(after("block_coarsening", text, {{"factor", 2}}), "") << other;
-  }
-}
-
-TEST(BlockCoarsening, KeepsTheGridWhereMemoryIsAccessedBeforeTheGuard) {
-  for (auto* before_guard : {"if (i >= most) stat->over = 1;", "if (i >= most) over = 1;", "if (i >= most) ++over;",
-                             "Stat& s = *stat;\n  if (i >= most) s.over = 1;"}) {
-    const std::string text =
-        "struct Stat { int over; };\n__device__ int over;\n__global__ void k(float *y, Stat *stat, int n, int most) "
-        "{\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  " +
-        std::string(before_guard) + "\n  if (i < n) y[i] = 3;\n}\n";
-    RuleContext known = facts();
-    known.covered[0] = {{2, ""}};
-    EXPECT_EQ(offers("block_coarsening", text, {{"factor", 2}}, known).at(0).grid[0].divide, 1) << before_guard;
-    EXPECT_TRUE(offers("unroll_and_jam", text, {{"x", 2}, {"y", 1}, {"z", 1}}, known).empty()) << before_guard;
   }
 }
 

@@ -65,70 +65,31 @@ TEST(UnrollAndJam, ComputesValuesOfOneAxisOncePerAxis) {
   EXPECT_THAT(text, HasSubstr("          sum[u][v] += row[v] * b[k * n + j[u]];\n"));
 }
 
-TEST(UnrollAndJam, KeepsTheGridWhereALaunchDoesNotCoverTheGuardsSize) {
+TEST(UnrollAndJam, KeepsTheGridToo) {
   std::string text =
       "__global__ void k(float *x, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) x[i] = "
       "1;\n}\n";
   const Bindings two = {{"x", 2}, {"y", 1}, {"z", 1}};
   RuleContext known = facts();
-  EXPECT_EQ(offers("unroll_and_jam", text, two, known).at(0).grid[0].divide, 2);
   for (auto& [rule, values] :
-       {std::pair("unroll_and_jam", two), std::pair("block_coarsening", Bindings{{"factor", 2}})})
-    EXPECT_TRUE(offers(rule, text, values, known).at(0).effects.empty());
-  known.rounds_up[0] = false;  // For instance k<<<3, 128>>>(x, n).
-  EXPECT_EQ(offers("unroll_and_jam", text, two, known).at(0).grid[0].divide, 1);
-  std::string jammed = after("unroll_and_jam", text, two, 0, known);
+       {std::pair("unroll_and_jam", two), std::pair("block_coarsening", Bindings{{"factor", 2}})}) {
+    known.keep_grid = false;
+    auto smaller = offers(rule, text, values, known);
+    ASSERT_EQ(smaller.size(), 1u) << rule;
+    EXPECT_EQ(smaller[0].grid[0].divide, 2);
+    EXPECT_TRUE(smaller[0].effects.empty());
+    known.keep_grid = true;
+    auto both = offers(rule, text, values, known);
+    ASSERT_EQ(both.size(), 2u) << rule;
+    EXPECT_EQ(both[0].grid[0].divide, 2);
+    EXPECT_EQ(both[1].grid[0].divide, 1);
+    EXPECT_THAT(both[1].effects, testing::ElementsAre("leaves the grid unchanged, where only one block in 2 has work"));
+  }
+  std::string jammed = after("unroll_and_jam", text, two, 1, known);
   EXPECT_THAT(jammed, HasSubstr("blockIdx.x * 2 + 1 < gridDim.x"));
   EXPECT_THAT(jammed, HasSubstr("if (!(blockIdx.x * 2 + (iteration) < gridDim.x)) continue;"));
-  EXPECT_EQ(offers("block_coarsening", text, {{"factor", 2}}, known).at(0).grid[0].divide, 1);
-  EXPECT_THAT(after("block_coarsening", text, {{"factor", 2}}, 0, known),
+  EXPECT_THAT(after("block_coarsening", text, {{"factor", 2}}, 1, known),
               HasSubstr("if ((blockIdx.x * 2 + block_iteration) >= gridDim.x) break;"));
-  for (auto& [rule, values] :
-       {std::pair("unroll_and_jam", two), std::pair("block_coarsening", Bindings{{"factor", 2}})})
-    EXPECT_THAT(offers(rule, text, values, known).at(0).effects,
-                testing::ElementsAre("leaves the grid unchanged, where only one block in 2 has work"));
-}
-
-TEST(UnrollAndJam, KeepsTheGridWhereTheGuardTestsASizeThatIsNotCovered) {
-  auto divides = [](const std::string& guard, std::set<CoveredSize> covered, const std::string& before = "") {
-    RuleContext known = facts();
-    known.covered[0] = std::move(covered);
-    const std::string text =
-        "struct Box { int n, all; };\n__global__ void k(float *x, int first, int chunk, int total, Box b) {\n  int i = "
-        "blockIdx.x * blockDim.x + threadIdx.x;\n" +
-        before + "  if (" + guard + ") return;\n  x[i] = 1;\n}\n";
-    std::set<int64_t> all;
-    for (auto& [rule, values] : {std::pair("unroll_and_jam", Bindings{{"x", 2}, {"y", 1}, {"z", 1}}),
-                                 std::pair("block_coarsening", Bindings{{"factor", 2}})})
-      all.insert(offers(rule, text, values, known).at(0).grid[0].divide);
-    return all == std::set<int64_t>{2};
-  };
-  EXPECT_FALSE(divides("first + i >= total", {{2, ""}})) << "upd<<<(chunk + 255) / 256, 256>>>(x, first, chunk, total)";
-  EXPECT_TRUE(divides("i >= chunk", {{2, ""}}));
-  EXPECT_TRUE(divides("i + 1 >= chunk", {{2, ""}}));
-  for (auto* more : {"i - 1 >= chunk", "i > chunk", "chunk < i", "i >= chunk + 1", "i >= 2 * chunk", "i >= chunk << 1"})
-    EXPECT_FALSE(divides(more, {{2, ""}})) << more << " admits more indices than are covered";
-  for (auto* same : {"i > chunk - 1", "chunk <= i", "chunk - 1 < i", "i >= chunk * chunk"})
-    EXPECT_TRUE(divides(same, {{2, ""}})) << same;
-  EXPECT_FALSE(divides("i + first >= chunk", {{2, ""}}));
-  EXPECT_TRUE(divides("i >= b.n", {{4, "n"}}));
-  EXPECT_FALSE(divides("i >= b.all", {{4, "n"}}));
-  EXPECT_TRUE(divides("i >= end", {{2, ""}, {1, ""}}, "  const int end = chunk - first;\n"));
-  EXPECT_FALSE(divides("i >= end", {{2, ""}}, "  int end = chunk + total;\n"));
-  EXPECT_FALSE(divides("i >= 1000", {{2, ""}})) << "the guard tests no size";
-}
-
-TEST(UnrollAndJam, KeepsAConstantGridUnlessItIsAMultipleOfTheFactor) {
-  const std::string text =
-      "__global__ void k(float *x, int first, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (first "
-      "+ i < n) x[first + i] += 1;\n}\n";
-  for (auto& [blocks, divide] : {std::pair(100u, 1), std::pair(96u, 8)}) {
-    RuleContext known = facts();
-    for (auto& geometry : known.geometries)
-      geometry.grid.x = blocks;  // k<<<100, 256>>>(x, first, n) for first += 100 * 256.
-    EXPECT_EQ(offers("unroll_and_jam", text, {{"x", 8}, {"y", 1}, {"z", 1}}, known).at(0).grid[0].divide, divide);
-    EXPECT_EQ(offers("block_coarsening", text, {{"factor", 8}}, known).at(0).grid[0].divide, divide);
-  }
 }
 
 TEST(UnrollAndJam, DoesNotTakeAnUnsignedDifferenceForAnUpperBound) {

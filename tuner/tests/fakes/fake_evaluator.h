@@ -55,6 +55,13 @@ class FakeEvaluator : public Evaluator {
     return confirms ? confirms(candidate) : landscape_(candidate);
   }
 
+  Evaluation with_other_sizes(Evaluation evaluation, const Candidate& candidate) override {
+    if (auto* verdict = std::get_if<Verdict>(&evaluation); verdict && elsewhere) elsewhere(candidate, *verdict);
+    return evaluation;
+  }
+
+  /// What other sizes make of a verdict; empty: nothing.
+  std::function<void(const Candidate&, Verdict&)> elsewhere;
   Landscape confirms;                           ///< Results of confirmations; empty: those of the search.
   std::vector<Candidate> submitted, confirmed;  ///< In order.
   size_t abandoned_before_confirming = 0;

@@ -15,8 +15,8 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   auto* kernel = source.kernel(facts.kernel);
   if (!kernel || !kernel->getReturnType()->isVoidType()) return found;
   for (int axis = 0; axis < 3; ++axis)
-    if (auto opportunity = coarsened(source, facts, kernel, axis, values.at("factor")))
-      found.push_back(std::move(*opportunity));
+    for (auto& opportunity : coarsened(source, facts, kernel, axis, values.at("factor")))
+      found.push_back(std::move(opportunity));
   return found;
 }
 

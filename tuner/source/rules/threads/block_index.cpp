@@ -193,82 +193,6 @@ std::vector<const clang::Expr*> parts_of_guard(const clang::Expr* condition, boo
   return parts;
 }
 
-namespace {
-
-/// Whether the expression consists of `index`, constants and covered sizes; counts the sizes in `sizes`.
-bool of_covered_sizes(const KernelSource& source, const clang::FunctionDecl* kernel,
-                      const std::set<CoveredSize>& covered, const clang::Expr* expression, const clang::VarDecl* index,
-                      int depth, size_t& sizes) {
-  bool good = true;
-  walk(expression, [&](const clang::Stmt* statement) {
-    if (auto* difference = llvm::dyn_cast<clang::BinaryOperator>(statement);
-        difference && difference->getOpcode() == clang::BO_Sub)
-      good &= !variables_in(difference->getLHS()).contains(index);  // `i - 1 < n` admits one more index.
-    // So do `i < n + 1` and `i < 2 * n`.
-    if (auto* more = llvm::dyn_cast<clang::BinaryOperator>(statement); more && !variables_in(more).contains(index)) {
-      good &=
-          more->getOpcode() != clang::BO_Add && more->getOpcode() != clang::BO_Shl && more->getOpcode() != clang::BO_Or;
-      if (more->getOpcode() == clang::BO_Mul)
-        good &= !variables_in(more->getLHS()).empty() && !variables_in(more->getRHS()).empty();
-    }
-    good &= !llvm::isa<clang::AbstractConditionalOperator>(statement);
-    auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement);
-    auto* variable = reference ? llvm::dyn_cast<clang::VarDecl>(reference->getDecl()) : nullptr;
-    if (!good || !variable || variable == index) return good;
-    if (auto* parameter = llvm::dyn_cast<clang::ParmVarDecl>(variable)) {
-      std::string member;
-      for (auto* up = llvm::dyn_cast_or_null<clang::MemberExpr>(source.parent(reference)); up && !up->isArrow();
-           up = llvm::dyn_cast_or_null<clang::MemberExpr>(source.parent(up)))
-        member += (member.empty() ? "" : ".") + up->getMemberDecl()->getNameAsString();
-      const unsigned number = parameter->getFunctionScopeIndex();
-      good &= number < kernel->getNumParams() && kernel->getParamDecl(number) == parameter &&
-              covered.contains({number, member}) && !changed_within(kernel->getBody()).contains(parameter);
-      ++sizes;
-      return good;
-    }
-    if (!variable->hasLocalStorage())
-      return good &=
-             variable->getType().isConstQualified() && variable->isUsableInConstantExpressions(source.context());
-    size_t changes = 0;
-    walk(kernel->getBody(), [&](const clang::Stmt* inner) {
-      auto* target = assigned_by(inner);
-      changes += target && variable_of(target) == variable;
-      return true;
-    });
-    return good &= depth > 0 && changes == 0 && variable->getInit() && !variable->getType()->isReferenceType() &&
-                   is_invariant(variable->getInit(), {}) &&
-                   of_covered_sizes(source, kernel, covered, variable->getInit(), index, depth - 1, sizes);
-  });
-  return good;
-}
-
-}  // namespace
-
-bool bounds_by_covered_size(const KernelSource& source, const RuleContext& facts, int axis, int64_t count,
-                            const clang::Expr* part, const clang::VarDecl* index) {
-  constexpr int kDepth = 4;  // Of variables that are initialised from others.
-  if (!facts.covered[axis])
-    return std::all_of(facts.geometries.begin(), facts.geometries.end(),
-                       [&](auto& geometry) { return along(geometry.grid, axis) % count == 0; });
-  if (auto* comparison = llvm::dyn_cast<clang::BinaryOperator>(part->IgnoreParenImpCasts());
-      comparison && comparison->isRelationalOp()) {
-    const bool reversed = !variables_in(comparison->getLHS()).contains(index);
-    const auto kind =
-        reversed ? clang::BinaryOperator::reverseComparisonOp(comparison->getOpcode()) : comparison->getOpcode();
-    auto* limit = llvm::dyn_cast<clang::BinaryOperator>(
-        (reversed ? comparison->getLHS() : comparison->getRHS())->IgnoreParenImpCasts());
-    clang::Expr::EvalResult less;
-    // `i <= n - 1`, or `if (i > n - 1) return;`. With n in its place, one index too many would be admitted.
-    const bool one_less = limit && limit->getOpcode() == clang::BO_Sub && !limit->getRHS()->isValueDependent() &&
-                          limit->getRHS()->EvaluateAsInt(less, source.context()) &&
-                          less.Val.getInt().isStrictlyPositive();
-    if ((kind == clang::BO_GT || kind == clang::BO_LE) && !one_less) return false;
-  }
-  auto* kernel = source.kernel(facts.kernel);
-  size_t sizes = 0;
-  return kernel && of_covered_sizes(source, kernel, *facts.covered[axis], part, index, kDepth, sizes) && sizes > 0;
-}
-
 bool accesses_memory(const std::vector<const clang::Stmt*>& statements) {
   bool pure = true;
   for (auto* statement : statements)
@@ -302,39 +226,15 @@ std::optional<std::vector<TextEdit>> continue_instead_of_return(const KernelSour
   return good ? std::optional(edits) : std::nullopt;
 }
 
-namespace {
-
-/// Memory is accessed only for indices below a covered size.
-bool stays_in_bounds(const KernelSource& source, const RuleContext& facts, int axis, int64_t count,
-                     const std::vector<const clang::Stmt*>& statements, const clang::VarDecl* index) {
-  AxisDependence dependence(source, {{2, index}});
-  dependence.propagate(statements, {});
-  for (auto* statement : statements) {
-    auto* branch = llvm::dyn_cast<clang::IfStmt>(statement);
-    bool leaves = branch && only_returns(branch->getThen()), bounded = false;
-    if (branch && !branch->getElse() && !branch->hasVarStorage() && !branch->getInit())
-      for (auto* part : parts_of_guard(branch->getCond(), leaves)) {
-        if (bounded || !is_invariant(part, {})) break;  // Earlier parts are evaluated for every index.
-        bounded =
-            dependence.bounds(part, leaves) != 0 && bounds_by_covered_size(source, facts, axis, count, part, index);
-      }
-    if (bounded && leaves) return true;
-    if (!bounded && accesses_memory({statement})) return false;
-  }
-  return true;
-}
-
-}  // namespace
-
-std::optional<Opportunity> coarsened(const KernelSource& source, const RuleContext& facts,
-                                     const clang::FunctionDecl* kernel, int axis, int64_t factor) {
+std::vector<Opportunity> coarsened(const KernelSource& source, const RuleContext& facts,
+                                   const clang::FunctionDecl* kernel, int axis, int64_t factor) {
   auto* body = llvm::dyn_cast<clang::CompoundStmt>(kernel->getBody());
   auto close = body ? source.offset(body->getRBracLoc()) : std::nullopt;
   if (!close || has_barrier(body) || source.spelled(body).find("__shared__") != std::string::npos ||
       keeps_addresses(source, body))
-    return std::nullopt;
+    return {};
   auto place = global_index(source, kernel, axis);
-  if (!place || place->block_only || !place->declared) return std::nullopt;
+  if (!place || place->block_only || !place->declared) return {};
   auto* declaration = place->statement;
   auto* index = place->variable;
   std::vector<const clang::Stmt*> statements(body->body_begin(), body->body_end());
@@ -342,7 +242,7 @@ std::optional<Opportunity> coarsened(const KernelSource& source, const RuleConte
       statements,
       static_cast<size_t>(std::find(statements.begin(), statements.end(), declaration) - statements.begin()));
   auto begin = source.span(statements[at]), init = source.span(place->value);
-  if (!begin || !source.first_on_line(begin->begin) || !changed_parameters(statements, at).empty()) return std::nullopt;
+  if (!begin || !source.first_on_line(begin->begin) || !changed_parameters(statements, at).empty()) return {};
 
   bool guarded = false, changes = false, after = false;
   for (auto* statement : body->body()) {
@@ -360,31 +260,33 @@ std::optional<Opportunity> coarsened(const KernelSource& source, const RuleConte
   auto returns = continue_instead_of_return(source, body, begin->begin);
   bool useful = std::any_of(facts.geometries.begin(), facts.geometries.end(),
                             [&](auto& geometry) { return along(geometry.grid, axis) >= factor; });
-  if (changes || !returns || !useful || !guarded) return std::nullopt;
+  if (changes || !returns || !useful || !guarded) return {};
 
   std::string iteration = source.fresh_name("block_iteration"), indent = source.indentation(begin->begin),
               count = std::to_string(factor);
-  Opportunity found;
-  found.place = std::string("blocks along ") + kAxisNames[axis];
-  // If nothing keeps threads past the end from working, or the launches do not cover the guard's size, the grid keeps
-  // its size, from which the kernel learns the original number of blocks.
-  std::string block = neighbouring_block(std::string("blockIdx.") + kAxisNames[axis], axis, factor, iteration), inside;
-  statements.erase(statements.begin(), statements.begin() + static_cast<long>(at));
-  if (facts.rounds_up[axis] && stays_in_bounds(source, facts, axis, factor, statements, index))
-    found.grid[axis].divide = factor;
-  else
-    found.effects = {idle_blocks(factor)},
-    inside = "if (" + block + " >= gridDim." + kAxisNames[axis] + ") break;\n" + indent;
-  found.edits.push_back({begin->begin, begin->begin,
-                         "for (int " + iteration + " = 0; " + iteration + " < " + count + "; ++" + iteration + ") {\n" +
-                             indent + inside});
-  found.edits.push_back(
-      {init->begin, init->end, neighbouring_block(source.spelled(place->value), axis, factor, iteration)});
-  found.edits.insert(found.edits.end(), returns->begin(), returns->end());
-  bool own_line = source.first_on_line(*close);
-  size_t where = own_line ? source.line_begin(*close) : *close;
-  found.edits.push_back({where, where, own_line ? indent + "}\n" : "} "});
-  return found;
+  auto form = [&](bool keeps_grid) {
+    Opportunity found;
+    found.place = std::string("blocks along ") + kAxisNames[axis];
+    std::string block = neighbouring_block(std::string("blockIdx.") + kAxisNames[axis], axis, factor, iteration),
+                inside;
+    if (!keeps_grid) found.grid[axis].divide = factor;
+    else
+      found.effects = {idle_blocks(factor)},
+      inside = "if (" + block + " >= gridDim." + kAxisNames[axis] + ") break;\n" + indent;
+    found.edits.push_back({begin->begin, begin->begin,
+                           "for (int " + iteration + " = 0; " + iteration + " < " + count + "; ++" + iteration +
+                               ") {\n" + indent + inside});
+    found.edits.push_back(
+        {init->begin, init->end, neighbouring_block(source.spelled(place->value), axis, factor, iteration)});
+    found.edits.insert(found.edits.end(), returns->begin(), returns->end());
+    bool own_line = source.first_on_line(*close);
+    size_t where = own_line ? source.line_begin(*close) : *close;
+    found.edits.push_back({where, where, own_line ? indent + "}\n" : "} "});
+    return found;
+  };
+  std::vector<Opportunity> all{form(false)};
+  if (facts.keep_grid) all.push_back(form(true));
+  return all;
 }
 
 }  // namespace kernelift::tuner

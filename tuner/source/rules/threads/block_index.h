@@ -60,11 +60,6 @@ std::set<const clang::VarDecl*> changed_parameters(const std::vector<const clang
 bool only_returns(const clang::Stmt* statement);
 /// The conjuncts of a guard's condition; the disjuncts, if the guard `leaves`.
 std::vector<const clang::Expr*> parts_of_guard(const clang::Expr* condition, bool leaves);
-/// Whether a part of a guard bounds the index by a size that all launches cover along the axis, so that blocks past the
-/// original grid are out of bounds. With another bound they may be in bounds, and repeat work that is done elsewhere.
-/// If the grid's extent depends on no size, it must be a multiple of `count`.
-bool bounds_by_covered_size(const KernelSource& source, const RuleContext& facts, int axis, int64_t count,
-                            const clang::Expr* part, const clang::VarDecl* index);
 /// Whether the statements access memory. Before a guard they may run for threads that the original grid did not have.
 bool accesses_memory(const std::vector<const clang::Stmt*>& statements);
 
@@ -74,8 +69,8 @@ std::optional<std::vector<TextEdit>> continue_instead_of_return(const KernelSour
                                                                 size_t from);
 
 /// Each block does the work of `factor` neighbouring blocks along the axis, one after the other, in a loop around the
-/// rest of the kernel. nullopt if the index is not guarded, or if iterations could differ from separate blocks.
-std::optional<Opportunity> coarsened(const KernelSource& source, const RuleContext& facts,
-                                     const clang::FunctionDecl* kernel, int axis, int64_t factor);
+/// rest of the kernel. Empty if the index is not guarded, or if iterations could differ from separate blocks.
+std::vector<Opportunity> coarsened(const KernelSource& source, const RuleContext& facts,
+                                   const clang::FunctionDecl* kernel, int axis, int64_t factor);
 
 }  // namespace kernelift::tuner

@@ -95,28 +95,15 @@ std::vector<Array> arrays_in(const KernelSource& source, const RuleContext& fact
   return arrays;
 }
 
-std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings& values) {
-  auto* kernel = source.kernel(facts.kernel);
-  auto* body = kernel ? llvm::dyn_cast<clang::CompoundStmt>(kernel->getBody()) : nullptr;
-  auto open = body ? source.offset(body->getLBracLoc()) : std::nullopt,
-       close = body ? source.offset(body->getRBracLoc()) : std::nullopt;
-  if (!open || !close || !kernel->getReturnType()->isVoidType() || has_dynamic_shared(source)) return {};
-  std::vector<Array> arrays = arrays_in(source, facts, kernel);
-  if (arrays.empty()) return {};
-
-  Opportunity found;
-  std::string indent = source.body_indentation(kernel), wrap, unwrap;
-  if (int64_t factor = values.at("factor"); factor > 1) {
-    auto merged = coarsened(source, facts, kernel, 0, factor);
-    if (!merged) return {};
-    found = std::move(*merged);
-    found.place.clear();
-  } else {
-    auto returns = continue_instead_of_return(source, body, *open);
-    if (!returns) return {};
-    found.edits = std::move(*returns);
-    if (!found.edits.empty()) wrap = "\n" + indent + "do {", unwrap = indent + "} while (false);\n";
-  }
+/// Adds copies of the arrays to a text that `found` rewrites already.
+std::optional<Opportunity> with_copies(const KernelSource& source, const RuleContext& facts,
+                                       const clang::FunctionDecl* kernel, const std::vector<Array>& arrays,
+                                       Opportunity found, bool wrapped) {
+  auto* body = llvm::cast<clang::CompoundStmt>(kernel->getBody());
+  auto open = source.offset(body->getLBracLoc()), close = source.offset(body->getRBracLoc());
+  if (!open || !close) return std::nullopt;
+  const std::string indent = source.body_indentation(kernel);
+  const std::string wrap = wrapped ? "\n" + indent + "do {" : "", unwrap = wrapped ? indent + "} while (false);\n" : "";
   std::string thread = source.fresh_name("thread"), threads = source.fresh_name("threads"),
               at = source.fresh_name("element");
   std::string declared, cleared, collected;
@@ -132,7 +119,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
     for (auto& sum : array.sums) {
       auto range = source.span(sum.call);
       auto stop = range ? source.statement_end(sum.call) : std::nullopt;
-      if (!stop) return {};
+      if (!stop) return std::nullopt;
       std::string value = source.spelled(sum.call->getArg(1)),
                   text = "atomicAdd(&" + array.shared + "[0], " + value + ");";
       if (!sum.index.empty())
@@ -151,7 +138,31 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   found.edits.insert(found.edits.begin(),
                      {*open + 1, *open + 1, declared + cleared + "\n" + indent + "__syncthreads();" + wrap});
   found.edits.push_back({end, end, unwrap + indent + "__syncthreads();\n" + collected});
-  return {found};
+  return found;
+}
+
+std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings& values) {
+  auto* kernel = source.kernel(facts.kernel);
+  auto* body = kernel ? llvm::dyn_cast<clang::CompoundStmt>(kernel->getBody()) : nullptr;
+  auto open = body ? source.offset(body->getLBracLoc()) : std::nullopt;
+  if (!open || !kernel->getReturnType()->isVoidType() || has_dynamic_shared(source)) return {};
+  const std::vector<Array> arrays = arrays_in(source, facts, kernel);
+  if (arrays.empty()) return {};
+  std::vector<Opportunity> forms;
+  bool wrapped = false;
+  if (int64_t factor = values.at("factor"); factor > 1) {
+    forms = coarsened(source, facts, kernel, 0, factor);
+  } else if (auto returns = continue_instead_of_return(source, body, *open)) {
+    wrapped = !returns->empty();
+    forms.emplace_back().edits = std::move(*returns);
+  }
+  std::vector<Opportunity> all;
+  for (auto& form : forms) {
+    form.place.clear();
+    if (auto whole = with_copies(source, facts, kernel, arrays, std::move(form), wrapped))
+      all.push_back(std::move(*whole));
+  }
+  return all;
 }
 
 }  // namespace

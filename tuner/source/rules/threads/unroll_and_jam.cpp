@@ -23,10 +23,10 @@ constexpr size_t kLongestBody = 6000;    ///< Characters; the registers of longe
 
 class Jammer {
  public:
-  Jammer(const KernelSource& source, const RuleContext& facts, const clang::FunctionDecl* kernel,
-         const std::vector<std::pair<GlobalIndex, int64_t>>& axes)
+  Jammer(const KernelSource& source, const clang::FunctionDecl* kernel,
+         const std::vector<std::pair<GlobalIndex, int64_t>>& axes, bool keep_grid)
       : source_(source),
-        facts_(facts),
+        keep_grid_(keep_grid),
         body_(llvm::cast<clang::CompoundStmt>(kernel->getBody())),
         axes_(axes),
         copies_(source, jam_axes(axes)) {}
@@ -35,9 +35,8 @@ class Jammer {
   std::optional<std::string> rewrite();
   size_t begin() const { return begin_; }
   size_t end() const { return end_; }
-  /// A guard by a covered size keeps indices along the axis (an index into `axes`) in bounds, and no launch starts
-  /// fewer blocks than the guard admits.
-  bool bounded(size_t axis) const { return (bounded_ >> axis & 1) && facts_.rounds_up[axes_[axis].first.axis]; }
+  /// A guard keeps indices along the axis (an index into `axes`) in bounds, so that the grid may become smaller.
+  bool bounded(size_t axis) const { return (bounded_ >> axis & 1) && !keep_grid_; }
 
  private:
   using Axes = AxisDependence::Axes;
@@ -60,7 +59,7 @@ class Jammer {
   bool is_index(const clang::Stmt* statement) const;
 
   const KernelSource& source_;
-  const RuleContext& facts_;
+  const bool keep_grid_;
   const clang::CompoundStmt* body_;
   const std::vector<std::pair<GlobalIndex, int64_t>>& axes_;
   JammedCopies copies_;
@@ -145,9 +144,7 @@ void Jammer::find_guards(const std::vector<const clang::Stmt*>& statements) {
 void Jammer::note_bound(const clang::Expr* part, bool leaves) {
   const Axes bounds = copies_.dependence().bounds(part, leaves);
   for (size_t axis = 0; axis < axes_.size(); ++axis)
-    if ((bounds >> axis & 1) && bounds_by_covered_size(source_, facts_, axes_[axis].first.axis, axes_[axis].second,
-                                                       part, axes_[axis].first.variable))
-      bounded_ |= 1U << axis;
+    if (bounds >> axis & 1) bounded_ |= 1U << axis;
 }
 
 /// Declares the index of each neighbour along the axis.
@@ -288,20 +285,27 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
     found.place += (found.place.empty() ? "neighbours along " : ", ") + std::string(kAxisNames[axis]);
   }
   if (axes.empty() || neighbours > kMostNeighbours) return {};
-  Jammer jammer(source, facts, kernel, axes);
-  auto text = jammer.rewrite();
-  if (!text) return {};
-  // If nothing bounds the index, the grid keeps its size, from which the kernel learns the original number of threads;
-  // blocks past the end have no work.
-  int64_t idle = 1;
-  for (size_t axis = 0; axis < axes.size(); ++axis) {
-    if (jammer.bounded(axis)) found.grid[axes[axis].first.axis].divide = axes[axis].second;
-    else idle *= axes[axis].second;
+  std::vector<Opportunity> all;
+  for (bool keep_grid : {false, true}) {
+    Jammer jammer(source, kernel, axes, keep_grid);
+    auto text = jammer.rewrite();
+    if (!text) continue;
+    Opportunity form = found;
+    // If nothing bounds the index, the grid keeps its size, from which the kernel learns the original number of
+    // threads; blocks past the end have no work.
+    int64_t idle = 1;
+    bool shrinks = false;
+    for (size_t axis = 0; axis < axes.size(); ++axis) {
+      if (jammer.bounded(axis)) form.grid[axes[axis].first.axis].divide = axes[axis].second, shrinks = true;
+      else idle *= axes[axis].second;
+    }
+    if (idle > 1) form.effects = {idle_blocks(idle)};
+    std::string closing = source.first_on_line(jammer.end()) ? source.indentation(jammer.end()) : "";
+    form.edits.push_back({jammer.begin(), jammer.end(), *text + closing});
+    all.push_back(std::move(form));
+    if (!shrinks || !facts.keep_grid) break;
   }
-  if (idle > 1) found.effects = {idle_blocks(idle)};
-  std::string closing = source.first_on_line(jammer.end()) ? source.indentation(jammer.end()) : "";
-  found.edits.push_back({jammer.begin(), jammer.end(), *text + closing});
-  return {found};
+  return all;
 }
 
 }  // namespace
