@@ -39,6 +39,9 @@ class Evaluator {
   /// The evaluation of a right candidate with what is known of it at sizes that were not recorded, or as wrong if it is
   /// wrong there. A confirmation does that by itself. Takes some ten milliseconds and runs nothing.
   virtual Evaluation with_other_sizes(Evaluation evaluation, const Candidate& candidate) { return evaluation; }
+  /// The evaluation of a right candidate with what is found about its accesses to memory (races, bounds) where
+  /// submissions are not looked at so: on GPUs. A confirmation does that by itself. Takes up to half a minute.
+  virtual Evaluation with_checks(Evaluation evaluation, const Candidate& candidate) { return evaluation; }
   virtual ConfirmCost confirm_cost() const { return {}; }
   /// A sentence: candidates are judged only as the application's own compiler builds them, so that recipes for ours are
   /// refused, and why. Empty: that is not so.

@@ -174,6 +174,8 @@ CompileReply CompilePool::failed(Slot& slot, const CompileRequest& request, Arri
   slot.worker.reset();
   ++replaced_;
   if (slot.era < era_) return abandoned();
+  // That a way of looking at a candidate crashes the compiler says nothing of compiling it.
+  if (request.target != options_.target || request.checked || request.side_by_side) return reply;
   failures_[failure_key(request, everywhere)] = reply;
   return reply;
 }
@@ -292,11 +294,12 @@ std::string CompilePool::compile_side_by_side(const std::string& source, const R
 
 CompileReply CompilePool::compile_checked(const std::string& source, const Recipe& recipe, const CompileReply& own) {
   CompileRequest request = request_again(source, own);
-  request.recipe = recipe, request.checked = true;
+  request.recipe = recipe, request.checked = true, request.target = CompileTarget::Cpu;
   return run(request);
 }
 
-CompileRequest CompilePool::request_again(const std::string& source, const CompileReply& own) const {
+CompileRequest CompilePool::request_again(const std::string& source, const CompileReply& own) {
+  if (own.bitcode.empty()) return request_for(source);
   CompileRequest request;
   request.source = source, request.target = options_.target, request.admit = false;
   request.bitcode = own.bitcode;

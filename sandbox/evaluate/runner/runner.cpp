@@ -49,6 +49,11 @@ Result<BaselineReport> Runner::calibrate(const Original& original) {
   perturbed_.forget();
   side_by_side_ = original.code.side_by_side, bears_side_by_side_.reset();
   check_mode_.set_original(original.code.checked);
+  if (bench_->settings.check_seconds > 0) {
+    bench_->report = {};
+    tolerances_.take_user_tolerance();
+    return bench_->report;
+  }
   KERNELIFT_TRY(calibration_.calibrate(original));
   if (bench_->report.instances.size() == bench_->mep.instances.size()) {
     racing_.group_instances();

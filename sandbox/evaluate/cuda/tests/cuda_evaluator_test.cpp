@@ -104,6 +104,27 @@ TEST_F(CudaEvaluatorTest, ConfirmsInAFreshProcessAndAsTheApplicationIsBuilt) {
   EXPECT_FALSE(verdict.detail.empty());
 }
 
+TEST_F(CudaEvaluatorTest, ConfirmsNoCandidateThatRacesOrWritesBesideAVariableThoughItIsRight) {
+  MepFixture fixture = scale_mep(1 << 16);
+  auto evaluator = start(fixture);
+  ASSERT_TRUE(evaluator);
+  const std::string rest = "; if (i < n) out[i] = factor * in[i] + bias;";
+  const std::pair<Outcome, std::string> tricks[] = {
+      {Outcome::Unstable, "static __device__ int last; if (threadIdx.x == 0) last = i"},
+      {Outcome::Unstable,
+       "__shared__ float tile[128]; tile[threadIdx.x] = bias; if (tile[127 - threadIdx.x] > 1e9f) return"},
+      {Outcome::WroteOutside, "static __device__ int count; if (i == 0) *((volatile int*)&count + 1024) = 7"}};
+  for (auto& [outcome, trick] : tricks) {
+    Evaluation screened = evaluator->submit(candidate(trick + rest)).get();
+    EXPECT_TRUE(std::get<Verdict>(screened).ok()) << std::get<Verdict>(screened).text();
+    Verdict confirmed = std::get<Verdict>(evaluator->confirm(candidate(trick + rest)));
+    EXPECT_EQ(confirmed.outcome, outcome) << confirmed.text();
+  }
+  Verdict honest = std::get<Verdict>(evaluator->confirm(candidate("if (i < n) out[i] = factor * in[i] + bias;")));
+  EXPECT_TRUE(honest.ok()) << honest.text();
+  EXPECT_THAT(honest.detail, ::testing::Not(HasSubstr("not checked")));
+}
+
 TEST_F(CudaEvaluatorTest, AcceptsNoCopyOfTheOriginalAsAGain) {
   MepFixture fixture = scale_mep(1 << 20);
   EvaluatorOptions options;
