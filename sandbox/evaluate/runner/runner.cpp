@@ -64,9 +64,10 @@ Result<BaselineReport> Runner::calibrate(const Original& original) {
 }
 
 Status Runner::perturb_early() {
-  constexpr double kMost = 2;  // Seconds; what takes longer is done for finalists only.
   BaselineReport& report = bench_->report;
-  if (!bench_->settings.for_candidates || !report.judges() || report.perturbing_seconds > kMost) return done();
+  if (!bench_->settings.for_candidates || !report.judges() ||
+      report.perturbing_seconds > bench_->settings.perturbing_limit)
+    return done();
   bool prepared = perturbed_.prepare(perturbed_instances());
   bench_->cut = false;
   if (!bench_->usable) return environment_error("the original itself ended on perturbed inputs");
