@@ -72,7 +72,8 @@ Result<std::unique_ptr<CompilePool>> CompilePool::start(CompilePoolOptions optio
     serve_compiles(channel, cell, frontend, jail);
   };
   ForkServer::Plan plan{"kl-compile", warm_up, work};
-  plan.scratch = pool->folder_->path(), plan.hidden = pool->options_.hidden;
+  plan.scratch = pool->folder_->path(), plan.scratch_bytes = pool->options_.disk_bytes;
+  plan.hidden = pool->options_.hidden;
   KERNELIFT_ASSIGN(pool->fork_server_, ForkServer::start(std::move(plan)));
   pool->slots_.resize(pool->options_.workers);
   return pool;
@@ -154,11 +155,18 @@ Frame CompilePool::wait_for_reply(Worker& worker, std::chrono::milliseconds limi
 CompileReply CompilePool::failed(Slot& slot, const CompileRequest& request, Arrival how) {
   CompileReply reply;
   std::string stage = slot.worker->cell().read_stage(), item = slot.worker->cell().read_item();
-  std::string message = slot.worker->cell().read_message(), end = slot.worker->end();
+  std::string message = slot.worker->cell().read_message();
+  // Of what a compile maps, only files that it writes can lack memory behind them: there was no room for them.
+  const bool no_room = how == Arrival::Closed && slot.worker->cell().fault.signal == SIGBUS;
+  std::string end = slot.worker->end();
   std::string where = stage == "pass" ? "pass " + item : stage + (item.empty() ? "" : ", " + item);
   if (how == Arrival::TimedOut) {
     reply.outcome = Outcome::TimedOut;
     reply.detail = where + ": not done after " + std::to_string(limit_of(request).count()) + " ms";
+  } else if (no_room) {
+    reply.outcome = Outcome::OverResources;
+    reply.detail =
+        where + ": what it writes takes more than " + std::to_string(options_.disk_bytes >> 20) + " MiB of disk";
   } else {
     reply.outcome = Outcome::CompileCrashed;
     reply.detail = where + ": " +

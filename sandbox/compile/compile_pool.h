@@ -25,6 +25,7 @@ struct CompilePoolOptions {
   bool few = false;                              ///< For few compiles: the warm-up would cost more than it saves.
   std::chrono::milliseconds time_limit{30'000};  ///< CPU time for one candidate's compile.
   uint64_t memory_bytes = 4ull << 30;            ///< Address space of a worker beyond the fork server's.
+  uint64_t disk_bytes = 1ull << 30;  ///< Of files that all workers write, where they have a disk of their own.
   /// Further folders that the kernel's own source may read, besides the system's and our headers'. Candidates may read
   /// of them what it did.
   std::vector<std::filesystem::path> readable;
