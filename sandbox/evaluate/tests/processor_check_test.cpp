@@ -82,8 +82,8 @@ TEST_F(ProcessorCheckTest, NamesRacesWithinAndBetweenBlocks) {
 
 TEST_F(ProcessorCheckTest, NamesAccessesBesideBuffersAndBesideModuleVariables) {
   expect_failure("if (in[n + threadIdx.x] == 12345) return;", Outcome::Crashed, "reads in[");
-  expect_failure("if (i == 0) *((volatile int*)&count + 1024) = 7;", Outcome::WroteOutside,
-                 "writes count[1024] at kernel.cu:5");
+  expect_failure("if (i == 0) *((volatile int*)&count + 4096) = 7;", Outcome::WroteOutside,
+                 "writes count[4096] at kernel.cu:5");
 }
 
 TEST_F(ProcessorCheckTest, FindsThreadsThatWaitAtDifferentBarriers) {

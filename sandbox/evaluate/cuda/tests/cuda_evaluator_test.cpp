@@ -108,19 +108,21 @@ TEST_F(CudaEvaluatorTest, ConfirmsNoCandidateThatRacesOrWritesBesideAVariableTho
   MepFixture fixture = scale_mep(1 << 16);
   auto evaluator = start(fixture);
   ASSERT_TRUE(evaluator);
-  const std::string rest = "; if (i < n) out[i] = factor * in[i] + bias;";
+  auto with = [](const std::string& trick) {
+    Candidate made = candidate(trick + " if (i < n) out[i] = factor * in[i] + bias;");
+    made.source.insert(0, "__device__ int count;\n");
+    return made;
+  };
   const std::pair<Outcome, std::string> tricks[] = {
-      {Outcome::Unstable, "static __device__ int last; if (threadIdx.x == 0) last = i"},
+      {Outcome::Unstable, "if (threadIdx.x == 0) count = i;"},
       {Outcome::Unstable,
-       "__shared__ float tile[128]; tile[threadIdx.x] = bias; if (tile[127 - threadIdx.x] > 1e9f) return"},
-      {Outcome::WroteOutside, "static __device__ int count; if (i == 0) *((volatile int*)&count + 1024) = 7"}};
+       "__shared__ float tile[128]; tile[threadIdx.x] = bias; if (tile[127 - threadIdx.x] == 12345.25f) count = 1;"},
+      {Outcome::WroteOutside, "if (i == 0) *((volatile int*)&count + 4096) = 7;"}};
   for (auto& [outcome, trick] : tricks) {
-    Evaluation screened = evaluator->submit(candidate(trick + rest)).get();
-    EXPECT_TRUE(std::get<Verdict>(screened).ok()) << std::get<Verdict>(screened).text();
-    Verdict confirmed = std::get<Verdict>(evaluator->confirm(candidate(trick + rest)));
-    EXPECT_EQ(confirmed.outcome, outcome) << confirmed.text();
+    Verdict confirmed = std::get<Verdict>(evaluator->confirm(with(trick)));
+    EXPECT_EQ(confirmed.outcome, outcome) << trick << ": " << confirmed.text();
   }
-  Verdict honest = std::get<Verdict>(evaluator->confirm(candidate("if (i < n) out[i] = factor * in[i] + bias;")));
+  Verdict honest = std::get<Verdict>(evaluator->confirm(with("")));
   EXPECT_TRUE(honest.ok()) << honest.text();
   EXPECT_THAT(honest.detail, ::testing::Not(HasSubstr("not checked")));
 }
