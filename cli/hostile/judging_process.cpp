@@ -67,14 +67,15 @@ class Judge {
     const std::string kernel = request->at("kernel");
     if (kernel != kernel_)
       if (Status ready = prepare(kernel); !ready.ok()) return {{"error", ready.error().message}};
-    // As `kernelift evaluate` and `tune` do: what seems to gain is confirmed.
+    // As `kernelift evaluate` and `tune` do: what seems to gain is confirmed. What is called right only is looked at
+    // for races and bounds all the same.
     Evaluation evaluation = evaluator_->submit(*candidate).get();
     auto gains = [&] {
       auto* verdict = std::get_if<Verdict>(&evaluation);
       return verdict && verdict->ok() && verdict->speedup_low() > kSmallestGain;
     };
     const bool confirm = gains();
-    if (confirm) evaluation = evaluator_->confirm(*candidate);
+    evaluation = confirm ? evaluator_->confirm(*candidate) : evaluator_->with_checks(std::move(evaluation), *candidate);
     return {{"evaluation", to_json(evaluation)}, {"confirmed", confirm}};
   }
 

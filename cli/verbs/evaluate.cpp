@@ -121,7 +121,9 @@ Result<Exit> run(const Options& options, const Context& context) {
     auto* verdict = std::get_if<Verdict>(&evaluation);
     if (confirm && verdict && verdict->ok() && verdict->speedup_low() > kSmallestGain)
       evaluation = evaluator->confirm(*candidate);
-    else if (confirm || options.as_built) evaluation = evaluator->with_other_sizes(std::move(evaluation), *candidate);
+    else if (confirm)
+      evaluation = evaluator->with_checks(evaluator->with_other_sizes(std::move(evaluation), *candidate), *candidate);
+    else if (options.as_built) evaluation = evaluator->with_other_sizes(std::move(evaluation), *candidate);
     verdict = std::get_if<Verdict>(&evaluation);
     ++outcomes[verdict ? name(verdict->outcome) : kNotJudged];
     if (verdict) compile_seconds += verdict->compile_seconds;

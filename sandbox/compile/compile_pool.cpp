@@ -72,7 +72,8 @@ Result<std::unique_ptr<CompilePool>> CompilePool::start(CompilePoolOptions optio
     serve_compiles(channel, cell, frontend, jail);
   };
   ForkServer::Plan plan{"kl-compile", warm_up, work};
-  plan.scratch = pool->folder_->path(), plan.hidden = pool->options_.hidden;
+  plan.scratch = pool->folder_->path(), plan.scratch_bytes = pool->options_.disk_bytes;
+  plan.hidden = pool->options_.hidden;
   KERNELIFT_ASSIGN(pool->fork_server_, ForkServer::start(std::move(plan)));
   pool->slots_.resize(pool->options_.workers);
   return pool;
@@ -154,11 +155,18 @@ Frame CompilePool::wait_for_reply(Worker& worker, std::chrono::milliseconds limi
 CompileReply CompilePool::failed(Slot& slot, const CompileRequest& request, Arrival how) {
   CompileReply reply;
   std::string stage = slot.worker->cell().read_stage(), item = slot.worker->cell().read_item();
-  std::string message = slot.worker->cell().read_message(), end = slot.worker->end();
+  std::string message = slot.worker->cell().read_message();
+  // Of what a compile maps, only files that it writes can lack memory behind them: there was no room for them.
+  const bool no_room = how == Arrival::Closed && slot.worker->cell().fault.signal == SIGBUS;
+  std::string end = slot.worker->end();
   std::string where = stage == "pass" ? "pass " + item : stage + (item.empty() ? "" : ", " + item);
   if (how == Arrival::TimedOut) {
     reply.outcome = Outcome::TimedOut;
     reply.detail = where + ": not done after " + std::to_string(limit_of(request).count()) + " ms";
+  } else if (no_room) {
+    reply.outcome = Outcome::OverResources;
+    reply.detail =
+        where + ": what it writes takes more than " + std::to_string(options_.disk_bytes >> 20) + " MiB of disk";
   } else {
     reply.outcome = Outcome::CompileCrashed;
     reply.detail = where + ": " +
@@ -174,6 +182,8 @@ CompileReply CompilePool::failed(Slot& slot, const CompileRequest& request, Arri
   slot.worker.reset();
   ++replaced_;
   if (slot.era < era_) return abandoned();
+  // That a way of looking at a candidate crashes the compiler says nothing of compiling it.
+  if (request.target != options_.target || request.checked || request.side_by_side) return reply;
   failures_[failure_key(request, everywhere)] = reply;
   return reply;
 }
@@ -292,11 +302,12 @@ std::string CompilePool::compile_side_by_side(const std::string& source, const R
 
 CompileReply CompilePool::compile_checked(const std::string& source, const Recipe& recipe, const CompileReply& own) {
   CompileRequest request = request_again(source, own);
-  request.recipe = recipe, request.checked = true;
+  request.recipe = recipe, request.checked = true, request.target = CompileTarget::Cpu;
   return run(request);
 }
 
-CompileRequest CompilePool::request_again(const std::string& source, const CompileReply& own) const {
+CompileRequest CompilePool::request_again(const std::string& source, const CompileReply& own) {
+  if (own.bitcode.empty()) return request_for(source);
   CompileRequest request;
   request.source = source, request.target = options_.target, request.admit = false;
   request.bitcode = own.bitcode;

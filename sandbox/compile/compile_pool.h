@@ -25,6 +25,7 @@ struct CompilePoolOptions {
   bool few = false;                              ///< For few compiles: the warm-up would cost more than it saves.
   std::chrono::milliseconds time_limit{30'000};  ///< CPU time for one candidate's compile.
   uint64_t memory_bytes = 4ull << 30;            ///< Address space of a worker beyond the fork server's.
+  uint64_t disk_bytes = 1ull << 30;  ///< Of files that all workers write, where they have a disk of their own.
   /// Further folders that the kernel's own source may read, besides the system's and our headers'. Candidates may read
   /// of them what it did.
   std::vector<std::filesystem::path> readable;
@@ -48,7 +49,7 @@ class CompilePool {
   /// Compiles a source again, of which `own` is the reply, with the lanes of its warps side by side
   /// (cpu::LowerOptions). Empty if that does not compile. Thread-safe.
   std::string compile_side_by_side(const std::string& source, const Recipe& recipe, const CompileReply& own);
-  /// The same for check mode. The reply says why it does not compile.
+  /// The same for check mode of the CPU device, whatever the pool's target. The reply says why it does not compile.
   CompileReply compile_checked(const std::string& source, const Recipe& recipe, const CompileReply& own);
   /// Thread-safe; blocks until a worker is free and has replied, or until its era is over.
   CompileReply compile(const std::string& source, const Recipe& recipe, uint64_t era = kAnyEra);
@@ -90,7 +91,8 @@ class CompilePool {
   void keep(const std::string& source, const CompileReply& reply);
   /// The key of this recipe in failures_: for every source, or for the request's source only.
   static std::string failure_key(const CompileRequest& request, bool everywhere);
-  CompileRequest request_again(const std::string& source, const CompileReply& own) const;
+  /// For a source of which `own` is the reply; with the front end's output, if that is in it or kept.
+  CompileRequest request_again(const std::string& source, const CompileReply& own);
   /// Serves all requests in parallel. Returns the images that differ from `own` and from each other.
   std::vector<std::string> images_of(const std::vector<CompileRequest>& requests, const CompileReply& own);
 

@@ -119,7 +119,6 @@ constexpr const char* kForbidden[] = {"execve",
                                       "kill",
                                       "tkill",
                                       "rt_sigqueueinfo",
-                                      "rt_tgsigqueueinfo",
                                       "pidfd_open",
                                       "pidfd_getfd",
                                       "pidfd_send_signal",
@@ -315,8 +314,11 @@ void restrict_processes(Filter& filter) {
   constexpr uint64_t kThread = CLONE_THREAD | CLONE_VM | CLONE_SIGHAND;
   filter.add(SCMP_ACT_ALLOW, "clone", {has(0, kThread | kSpaces, kThread)});
   filter.add(SCMP_ACT_TRAP, "clone", {has(0, CLONE_THREAD, 0)});
-  filter.add(SCMP_ACT_ALLOW, "tgkill", {argument(0, SCMP_CMP_EQ, kOwnNumber)});
-  filter.add(SCMP_ACT_TRAP, "tgkill", {argument(0, SCMP_CMP_NE, kOwnNumber)});
+  // LLVM raises a signal that it caught again by the second: without it every crash would look like an escape.
+  for (const char* call : {"tgkill", "rt_tgsigqueueinfo"}) {
+    filter.add(SCMP_ACT_ALLOW, call, {argument(0, SCMP_CMP_EQ, kOwnNumber)});
+    filter.add(SCMP_ACT_TRAP, call, {argument(0, SCMP_CMP_NE, kOwnNumber)});
+  }
   for (auto option : {PR_SET_NAME, PR_GET_NAME, 0x53564d41 /* PR_SET_VMA: malloc names its arenas */})
     filter.add(SCMP_ACT_ALLOW, "prctl", {argument(0, SCMP_CMP_EQ, static_cast<uint64_t>(option))});
   filter.add(SCMP_ACT_ALLOW, "prlimit64", {argument(0, SCMP_CMP_EQ, 0), argument(2, SCMP_CMP_EQ, 0)});

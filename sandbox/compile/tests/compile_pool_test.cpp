@@ -14,6 +14,7 @@
 
 #include "core/compiler/nvjitlink.h"
 #include "core/compiler/tests/warm_front_end.h"
+#include "sandbox/jail/layers.h"
 
 namespace kernelift::sandbox {
 namespace {
@@ -320,6 +321,18 @@ TEST(CompilePool, SurvivesACompileOfAHugeType) {
   CompileReply reply = pool->compile(hungry, {});
   EXPECT_FALSE(reply.ok());
   EXPECT_TRUE(pool->compile(kKernel, {}).ok());
+}
+
+TEST(CompilePool, SaysThatAnImageIsTooLargeForItsDiskAndContinues) {
+  CompilePoolOptions options;
+  options.disk_bytes = 4 << 20;
+  auto pool = start(std::move(options));
+  CompileReply reply = pool->compile("__device__ float large[3 << 18] = {1};\n" + std::string(kKernel), {});
+  EXPECT_TRUE(pool->compile(kKernel, {}).ok());
+  if (!std::ranges::all_of(jail_layers(), [](auto& layer) { return layer.works || layer.name != "private disk"; }))
+    GTEST_SKIP() << "workers have no disk of their own here";
+  EXPECT_EQ(reply.outcome, Outcome::OverResources);
+  EXPECT_EQ(reply.detail, "lowering to the CPU: what it writes takes more than 4 MiB of disk");
 }
 
 TEST(CompilePool, GivesDiagnosticsOfTheCandidatesOwnLines) {

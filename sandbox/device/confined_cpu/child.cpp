@@ -230,9 +230,13 @@ class Child {
       auto image = loaded(number);
       if (!image.ok()) continue;  // A launch from it will say so.
       const kl_image& table = (*image)->image();
-      for (uint32_t i = 0; i < table.variable_count; ++i)
-        extents.objects.push_back(
-            {table.variables[i].name, reinterpret_cast<uint64_t>(table.variables[i].address), table.variables[i].size});
+      for (const kl_variable& variable : std::span(table.variables, table.variable_count)) {
+        const auto begin = reinterpret_cast<uint64_t>(variable.address), end = begin + variable.size;
+        extents.objects.push_back({variable.name, begin, variable.size});
+        if (variable.room == 0) continue;
+        extents.forbidden.push_back({begin - variable.room, begin});
+        extents.forbidden.push_back({end, end + variable.room});
+      }
     }
     return std::make_unique<cpu::AccessCheck>(std::move(extents));
   }

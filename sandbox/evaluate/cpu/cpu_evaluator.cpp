@@ -9,6 +9,7 @@
 
 #include "sandbox/device/confined_cpu/confined_cpu.h"
 #include "sandbox/evaluate/cpu/cpu_runners.h"
+#include "sandbox/evaluate/cpu/processor_check.h"
 #include "sandbox/evaluate/cuda/cuda_evaluator.h"
 #include "sandbox/jail/layers.h"
 
@@ -142,18 +143,12 @@ std::optional<Evaluation> CpuEvaluator::checked(const Candidate& candidate, cons
       if (!given) return answer;
       said = std::move(*given);
     } else {
-      said.detail = "not checked for races: it does not compile for that: " + compiled.detail;
+      said = not_checked("it does not compile for that: " + compiled.detail);
     }
     // What a search had no time for is left to the confirmation.
     if (said.detail.empty() || !said.ok() || inquiry.confirm) checks_[key] = said;
   }
-  if (!said.ok()) {
-    verdict.outcome = said.outcome, verdict.stage = said.stage, verdict.instance = said.instance;
-    verdict.timings.clear();
-    verdict.detail.clear();
-  }
-  if (!said.detail.empty()) verdict.detail += (verdict.detail.empty() ? "" : "; ") + said.detail;
-  return verdict;
+  return with_check(std::move(verdict), said);
 }
 
 Evaluation CpuEvaluator::measure(const EvaluationJob& job) {

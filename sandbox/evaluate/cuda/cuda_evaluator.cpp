@@ -121,6 +121,7 @@ Status CudaEvaluator::prepare(OpenedGpu opened) {
   pool.few = options_.few_candidates;
   pool.frontend.arch = facts_.arch;
   KERNELIFT_ASSIGN(baseline_, compile_baseline(mep_, folder_, pool));
+  processor_check_ = std::make_unique<ProcessorCheck>(mep_, folder_, runner_settings(options_), baseline_);
   add_roundings(mep_, baseline_, true);
   size_comparison_ = std::make_unique<SizeComparison>(mep_, *baseline_.pool, baseline_.source);
   as_built_.emplace(mep_, facts_.arch, baseline_.source, recorded_code(mep_, folder_, facts_.arch),
@@ -416,8 +417,16 @@ std::optional<Evaluation> CudaEvaluator::confirm_until(const Candidate& candidat
   auto answer = patch ? confirm_patch(gpu, job, inquiry) : confirm_embedded(gpu, job, inquiry);
   if (!answer) return std::nullopt;
   if (auto* verdict = verdict_in(answer); verdict && gpu.alive()) add_clang_figures(gpu, job, *verdict, deadline);
+  answer = processor_check_->judged(std::move(*answer), candidate, job.compiled, deadline);
   confirm_seconds_ = std::chrono::duration<double>(Deadline::clock::now() - begin).count();
   return queue_->finished(job, size_comparison_->judged(std::move(*answer), candidate));
+}
+
+Evaluation CudaEvaluator::with_checks(Evaluation evaluation, const Candidate& candidate) {
+  auto* verdict = std::get_if<Verdict>(&evaluation);
+  if (!verdict || !verdict->ok()) return evaluation;
+  const EvaluationJob job = queue_->compile(candidate);
+  return with_bounded_texts(processor_check_->judged(std::move(evaluation), candidate, job.compiled));
 }
 
 Evaluation CudaEvaluator::confirm(const Candidate& candidate) {

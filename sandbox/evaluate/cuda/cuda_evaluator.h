@@ -13,6 +13,7 @@
 #include <mutex>
 
 #include "sandbox/evaluate/baseline.h"
+#include "sandbox/evaluate/cpu/processor_check.h"
 #include "sandbox/evaluate/cuda/as_built.h"
 #include "sandbox/evaluate/evaluate.h"
 #include "sandbox/evaluate/evaluation_queue.h"
@@ -59,6 +60,7 @@ class CudaEvaluator : public Evaluator {
   Evaluation with_other_sizes(Evaluation evaluation, const Candidate& candidate) override {
     return size_comparison_->judged(std::move(evaluation), candidate);
   }
+  Evaluation with_checks(Evaluation evaluation, const Candidate& candidate) override;
   ConfirmCost confirm_cost() const override;
   std::string only_as_built() const override { return only_as_built_; }
 
@@ -123,6 +125,7 @@ class CudaEvaluator : public Evaluator {
   DeviceFacts facts_;
   CompiledBaseline baseline_;
   std::unique_ptr<SizeComparison> size_comparison_;
+  std::unique_ptr<ProcessorCheck> processor_check_;
   Original original_;
   Hash original_key_;
   std::optional<AsBuilt> as_built_;  ///< Known once prepare() is done.

@@ -1,8 +1,9 @@
 // See check_mode.h. Uninitialised shared memory holds rubbish that a result shows: a read of it counts only where the
-// results are wrong, since what is read may not be used.
+// results are wrong and the original's are right, since what is read may not be used.
 #include "sandbox/evaluate/runner/check_mode.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace kernelift::sandbox {
 namespace {
@@ -13,15 +14,18 @@ constexpr double kMostSearching = 2, kMostConfirming = 60;
 // One launch that takes much longer than it should waits for something.
 constexpr double kPatience = 10, kShortest = 2, kLongest = 50;
 
-/// What a GPU would do: a race's result depends on time, a bad address ends the launch.
-Outcome outcome_of(FindingKind kind) {
-  switch (kind) {
+/// What a GPU would do: a race's result depends on time, a bad address ends the launch or changes what is there.
+Outcome outcome_of(const AccessFinding& finding) {
+  switch (finding.kind) {
     case FindingKind::Race:
     case FindingKind::BlockRace:
     case FindingKind::Uninitialised: return Outcome::Unstable;
+    case FindingKind::OutOfBounds: return finding.access.write ? Outcome::WroteOutside : Outcome::Crashed;
     default: return Outcome::Crashed;
   }
 }
+
+std::string in_seconds(double seconds) { return std::to_string(std::lround(seconds)) + " s"; }
 
 }  // namespace
 
@@ -32,37 +36,58 @@ void CheckMode::set_original(std::string image) {
 }
 
 double CheckMode::expected_seconds(size_t instance) const {
+  if (bench_.settings.check_seconds > 0) return known_[instance] ? known_[instance]->seconds : 0;
   return kSlowdown * bench_.device.facts().cores * bench_.run_seconds[instance];
 }
 
-CheckMode::Found CheckMode::run(const LoadedCode& code, size_t instance) {
+double CheckMode::limit_for(size_t instance, double most) const {
+  const double expected = expected_seconds(instance);
+  if (bench_.settings.check_seconds > 0) return expected > 0 ? std::clamp(kPatience * expected, kShortest, most) : most;
+  return std::clamp(kPatience * expected, kShortest, kLongest);
+}
+
+CheckMode::Found CheckMode::run(const LoadedCode& code, MemoryEntry entry, double limit) {
   Verification::Manner manner{Verification::Before::Poisoned};
   manner.checked = true;
-  const double limit = std::clamp(kPatience * expected_seconds(instance), kShortest, kLongest);
   manner.limit = std::chrono::milliseconds(static_cast<int64_t>(1e3 * limit));
-  Verification::Judged judged = verification_.run(code, {instance, instance}, manner);
-  Found found{std::move(judged.findings), std::move(judged.not_checked), !judged.failure && !judged.first};
-  if (judged.failure) found.why = "there it ended: " + judged.failure->detail;
+  Verification::Judged judged = verification_.run(code, entry, manner);
+  Found found{
+      std::move(judged.findings), std::move(judged.not_checked), {}, !judged.failure && !judged.first, judged.seconds};
+  if (!judged.failure) return found;
+  if (judged.failure->astray) found.astray = std::move(judged.failure);
+  else if (judged.failure->outcome == Outcome::TimedOut) found.why = "there it takes longer than " + in_seconds(limit);
+  else found.why = "there it ended: " + judged.failure->detail;
   return found;
 }
 
-const CheckMode::Found& CheckMode::of_original(size_t instance) {
+std::optional<RunFailure> CheckMode::judge(const Found& original, const Found& found) {
+  const AccessFinding* worst = nullptr;
+  for (auto& finding : found.findings) {
+    const bool harmless = finding.kind == FindingKind::Uninitialised && (found.right || !original.right);
+    if (harmless || std::ranges::any_of(original.findings, [&](auto& known) { return known.is_like(finding); }))
+      continue;
+    if (!worst || finding.kind < worst->kind) worst = &finding;
+  }
+  if (worst) return RunFailure{outcome_of(*worst), worst->text()};
+  return found.astray;
+}
+
+const CheckMode::Found* CheckMode::of_original(size_t instance, double most) {
   auto& known = known_[instance];
-  if (known) return *known;
-  known.emplace();
+  if (known) return &*known;
+  Found found;
   if (!code_) {
     RunnableCode original;
     original.image = original_;
     code_.emplace();
-    if (auto failure = code_->load(bench_.device, *bench_.memory, bench_.mep, original)) {
-      known->why = "the original cannot be checked: " + failure->detail;
-      code_.reset();
-      return *known;
-    }
+    if (auto failure = code_->load(bench_.device, *bench_.memory, bench_.mep, original))
+      found.why = failure->detail, code_.reset();
   }
-  *known = run(*code_, instance);
-  if (!known->why.empty()) known->why = "the original cannot be checked: " + known->why;
-  return *known;
+  if (code_) found = run(*code_, {instance, instance}, limit_for(instance, most));
+  if (bench_.cut) return nullptr;
+  if (found.astray) found.why = found.astray->detail;
+  if (!found.why.empty()) found.why = "the original cannot be checked: " + found.why;
+  return &known.emplace(std::move(found));
 }
 
 void CheckMode::check(const RunnableCode& candidate, Verdict& verdict) {
@@ -73,37 +98,41 @@ void CheckMode::check(const RunnableCode& candidate, Verdict& verdict) {
   LoadedCode code;
   std::optional<RunFailure> failure;
   if (!original_.empty()) failure = code.load(bench_.device, *bench_.memory, bench_.mep, candidate);
-  const double most = bench_.inquiry.confirm ? kMostConfirming : kMostSearching;
+  const double most = bench_.settings.check_seconds > 0 ? bench_.settings.check_seconds
+                      : bench_.inquiry.confirm          ? kMostConfirming
+                                                        : kMostSearching;
   double seconds = 0;
   for (size_t i = 0; i < bench_.mep.instances.size() && !bench_.cut; ++i) {
-    seconds += expected_seconds(i);
+    if (!bench_.usable) {  // It was lost to an input before.
+      ++left_out;
+      continue;
+    }
     if (original_.empty() || failure) {
       leave_out(failure ? failure->detail : "the original does not compile for it");
       continue;
     }
-    if (seconds > most) {
-      leave_out("that would take longer than " + std::to_string(int(most)) + " s");
+    const Found* original = seconds + expected_seconds(i) < most ? of_original(i, most) : nullptr;
+    if (bench_.cut) return;
+    seconds += expected_seconds(i);
+    if (original && !original->why.empty()) {
+      leave_out(original->why);
       continue;
     }
-    const Found& original = of_original(i);
-    if (!original.why.empty()) {
-      leave_out(original.why);
+    if (!original || seconds > most) {
+      leave_out("that would take longer than " + in_seconds(most));
       continue;
     }
-    Found found = run(code, i);
+    Found found = run(code, {i, i}, limit_for(i, most));
+    if (bench_.cut) return;
     if (!found.why.empty()) leave_out(found.why);
-    std::erase_if(found.findings, [&](const AccessFinding& one) {
-      return (one.kind == FindingKind::Uninitialised && found.right) ||
-             std::ranges::any_of(original.findings, [&](auto& known) { return known.is_like(one); });
-    });
-    if (found.findings.empty()) continue;
-    const AccessFinding& worst = *std::ranges::min_element(found.findings, {}, &AccessFinding::kind);
-    verdict.outcome = outcome_of(worst.kind), verdict.instance = bench_.mep.instances[i].id;
-    verdict.detail = worst.text();
+    auto wrong = judge(*original, found);
+    if (!wrong) continue;
+    verdict.outcome = wrong->outcome, verdict.instance = bench_.mep.instances[i].id;
+    verdict.detail = wrong->detail;
     return;
   }
   if (left_out == 0) return;
-  verdict.detail = "not checked for races";
+  verdict.detail = "not checked for races and bounds";
   if (left_out < bench_.mep.instances.size())
     verdict.detail +=
         " on " + std::to_string(left_out) + " of " + std::to_string(bench_.mep.instances.size()) + " recorded inputs";

@@ -35,6 +35,7 @@ struct Roundings {
 struct RunFailure {
   Outcome outcome = Outcome::Crashed;
   std::string detail;
+  bool astray = false;  ///< It accessed memory beside what it is lent.
 };
 
 /// The purpose of one evaluation, and its deadline.

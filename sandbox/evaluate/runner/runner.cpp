@@ -49,6 +49,11 @@ Result<BaselineReport> Runner::calibrate(const Original& original) {
   perturbed_.forget();
   side_by_side_ = original.code.side_by_side, bears_side_by_side_.reset();
   check_mode_.set_original(original.code.checked);
+  if (bench_->settings.check_seconds > 0) {
+    bench_->report = {};
+    tolerances_.take_user_tolerance();
+    return bench_->report;
+  }
   KERNELIFT_TRY(calibration_.calibrate(original));
   if (bench_->report.instances.size() == bench_->mep.instances.size()) {
     racing_.group_instances();
@@ -59,9 +64,10 @@ Result<BaselineReport> Runner::calibrate(const Original& original) {
 }
 
 Status Runner::perturb_early() {
-  constexpr double kMost = 2;  // Seconds; what takes longer is done for finalists only.
   BaselineReport& report = bench_->report;
-  if (!bench_->settings.for_candidates || !report.judges() || report.perturbing_seconds > kMost) return done();
+  if (!bench_->settings.for_candidates || !report.judges() ||
+      report.perturbing_seconds > bench_->settings.perturbing_limit)
+    return done();
   bool prepared = perturbed_.prepare(perturbed_instances());
   bench_->cut = false;
   if (!bench_->usable) return environment_error("the original itself ended on perturbed inputs");

@@ -62,7 +62,7 @@ Verification::Judged Verification::run(const LoadedCode& code, MemoryEntry entry
     std::string where = code.near_own_memory(entry.instance, found->front().address);
     judged.failure =
         RunFailure{Outcome::WroteOutside,
-                   where.empty() ? bench_.memory->neighbourhood(entry.memory, found->front().address) : where};
+                   where.empty() ? bench_.memory->neighbourhood(entry.memory, found->front().address) : where, true};
     return judged;
   }
   for (auto& finding : *found)

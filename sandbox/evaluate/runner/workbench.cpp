@@ -71,8 +71,9 @@ RunFailure Workbench::failure_of(const DeviceOutcome& outcome, size_t instance) 
     case DeviceFault::Lost: lost = true; return {Outcome::LaunchFailed, "the GPU itself failed: " + outcome.detail};
     default: break;
   }
-  if (!near.empty() && outcome.wrote) return {Outcome::WroteOutside, near};
-  return {Outcome::Crashed, outcome.detail + (near.empty() ? "" : " (" + near + ")")};
+  const bool astray = !near.empty() && !near.starts_with("inside ");
+  if (!near.empty() && outcome.wrote) return {Outcome::WroteOutside, near, astray};
+  return {Outcome::Crashed, outcome.detail + (near.empty() ? "" : " (" + near + ")"), astray};
 }
 
 }  // namespace kernelift::sandbox

@@ -28,6 +28,12 @@ struct RunnerSettings {
   std::function<void(const std::string&)> tell = [](const std::string&) {};  ///< Shows a message to the waiting user.
   /// Called with `true` before timing and with `false` after it; our other work on this machine is paused in between.
   std::function<void(bool)> quiet = [](bool) {};
+  /// Seconds that the original may take for perturbed inputs to be made with the calibration; what takes longer is done
+  /// for finalists only.
+  double perturbing_limit = 2;
+  /// Unless 0: the runner does nothing but check mode. The original is not calibrated but run in check mode, too, and
+  /// checks of one candidate end after about so many seconds.
+  double check_seconds = 0;
   bool keep_quiet = false;  ///< The runner's process requests `quiet`; not needed on a GPU.
   /// Experiments on the original that ended an earlier process and are not repeated: "poison 0 2", "poison unchanged
   /// in", "perturb 1 jitter", "application", "sums", "cross-check".

@@ -104,6 +104,12 @@ TEST(Escape, SignalsNoOtherProcess) {
               return outcome(syscall(SYS_rt_sigqueueinfo, getppid(), SIGKILL, &info));
             }),
             refused_call("rt_sigqueueinfo"));
+  EXPECT_EQ(in_jail([] {
+              siginfo_t info{};
+              info.si_code = SI_QUEUE;
+              return outcome(syscall(SYS_rt_tgsigqueueinfo, getppid(), getppid(), SIGKILL, &info));
+            }),
+            refused_call("rt_tgsigqueueinfo"));
 }
 
 TEST(Escape, EndsItselfAsAbortDoes) {

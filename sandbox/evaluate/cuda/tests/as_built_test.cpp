@@ -239,6 +239,21 @@ TEST_F(AsBuiltTest, AConfirmationSaysWhatAPatchGivesAndWhatEmbedding) {
   EXPECT_NEAR(embedded.by_clang.value().speedup, 4, 1e-3);
 }
 
+TEST_F(AsBuiltTest, AFinalistRunsInCheckModeOfTheProcessorBeforeItIsConfirmed) {
+  std::string text = source(20, 90);
+  text.insert(text.find("  if (i < n)"), "  if (i < 64) out[64] = in[i];\n");
+  const Candidate racing = candidate(text);
+  Evaluation screened = evaluator_->submit(racing).get();
+  ASSERT_TRUE(std::get<Verdict>(screened).ok())
+      << "on the fake GPU all is well: " << std::get<Verdict>(screened).text();
+  for (auto& evaluation : {evaluator_->confirm(racing), evaluator_->with_checks(screened, racing)}) {
+    const Verdict& verdict = std::get<Verdict>(evaluation);
+    EXPECT_EQ(verdict.outcome, Outcome::Unstable) << verdict.text();
+    EXPECT_THAT(verdict.detail, HasSubstr("out[64] at kernel.cu:6"));
+    EXPECT_FALSE(verdict.embedded);
+  }
+}
+
 TEST_F(AsBuiltTest, ConfirmationsShareAProcessUntilTheSearchGoesOn) {
   EXPECT_EQ(evaluator_->confirm_cost().once, 0) << "the first has judged nothing yet";
   ASSERT_TRUE(std::get<Verdict>(evaluator_->confirm(candidate(source(20, 90)))).ok());

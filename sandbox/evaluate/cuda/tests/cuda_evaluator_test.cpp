@@ -104,6 +104,29 @@ TEST_F(CudaEvaluatorTest, ConfirmsInAFreshProcessAndAsTheApplicationIsBuilt) {
   EXPECT_FALSE(verdict.detail.empty());
 }
 
+TEST_F(CudaEvaluatorTest, ConfirmsNoCandidateThatRacesOrWritesBesideAVariableThoughItIsRight) {
+  MepFixture fixture = scale_mep(1 << 16);
+  auto evaluator = start(fixture);
+  ASSERT_TRUE(evaluator);
+  auto with = [](const std::string& trick) {
+    Candidate made = candidate(trick + " if (i < n) out[i] = factor * in[i] + bias;");
+    made.source.insert(0, "__device__ int count;\n");
+    return made;
+  };
+  const std::pair<Outcome, std::string> tricks[] = {
+      {Outcome::Unstable, "if (threadIdx.x == 0) count = i;"},
+      {Outcome::Unstable,
+       "__shared__ float tile[128]; tile[threadIdx.x] = bias; if (tile[127 - threadIdx.x] == 12345.25f) count = 1;"},
+      {Outcome::WroteOutside, "if (i == 0) *((volatile int*)&count + 4096) = 7;"}};
+  for (auto& [outcome, trick] : tricks) {
+    Verdict confirmed = std::get<Verdict>(evaluator->confirm(with(trick)));
+    EXPECT_EQ(confirmed.outcome, outcome) << trick << ": " << confirmed.text();
+  }
+  Verdict honest = std::get<Verdict>(evaluator->confirm(with("")));
+  EXPECT_TRUE(honest.ok()) << honest.text();
+  EXPECT_THAT(honest.detail, ::testing::Not(HasSubstr("not checked")));
+}
+
 TEST_F(CudaEvaluatorTest, AcceptsNoCopyOfTheOriginalAsAGain) {
   MepFixture fixture = scale_mep(1 << 20);
   EvaluatorOptions options;

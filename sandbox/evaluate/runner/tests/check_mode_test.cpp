@@ -30,21 +30,33 @@ std::map<std::string, FakeImage> images(double seconds) {
   };
   const AccessFinding race = finding(FindingKind::Race, "tile"), other = finding(FindingKind::Race, "out");
   add("clean", {});
+  add("wrong", {}, false);
   add("races", {race});
   add("races twice", {finding(FindingKind::Uninitialised, "tile"), other, race});
   add("reads too early", {finding(FindingKind::Uninitialised, "tile")});
   add("uses what it reads too early", {finding(FindingKind::Uninitialised, "tile")}, false);
   add("strays", {finding(FindingKind::OutOfBounds, "in")});
+  AccessFinding beside = finding(FindingKind::OutOfBounds, "count");
+  beside.access.write = true;
+  add("writes beside", {beside});
+  all["ends beside"] = all["clean"];
+  all["ends beside"].kernels["right"] =
+      fake::kernel([](const fake::Scale& call) { return call.run(), call.out[call.n + 1] = 0, FakeRun{}; });
   return all;
 }
 
 struct Rig {
-  explicit Rig(const std::string& original, double seconds = 100e-6) : fixture(fake::scale()), device(images(seconds)) {
-    runner = std::move(*Runner::create(device, fixture.mep, fixture.path(), {}, [](const std::string&) {}));
+  /// `check_seconds`: RunnerSettings'.
+  explicit Rig(const std::string& original, double seconds = 100e-6, double check_seconds = 0)
+      : fixture(fake::scale()), device(images(seconds)) {
+    RunnerSettings settings;
+    settings.check_seconds = check_seconds;
+    runner = std::move(*Runner::create(device, fixture.mep, fixture.path(), settings, [](const std::string&) {}));
     Original code;
-    code.code.image = "clean", code.code.checked = original;
+    code.code.checked = original;
+    if (check_seconds == 0) code.code.image = "clean";
     auto report = runner->calibrate(code);
-    EXPECT_TRUE(report.ok() && report->pass());
+    EXPECT_TRUE(report.ok() && (check_seconds > 0 || report->pass()));
   }
   Verdict check(const std::string& image, bool confirm = false) {
     RunnableCode code;
@@ -86,15 +98,48 @@ TEST(CheckMode, CallsAReadBeforeAnyWriteAMistakeOnlyIfTheResultsAreWrong) {
 
 TEST(CheckMode, SaysWhatItHadNoTimeForAndGivesAFinalistMore) {
   Rig rig("clean", 0.5);
-  EXPECT_EQ(rig.check("races").detail, "not checked for races: that would take longer than 2 s");
+  EXPECT_EQ(rig.check("races").detail, "not checked for races and bounds: that would take longer than 2 s");
   EXPECT_TRUE(rig.check("races").ok());
   EXPECT_EQ(rig.check("races", true).outcome, Outcome::Unstable);
+}
+
+TEST(CheckMode, AWriteBesideWhatItIsLentIsWrittenOutsideHoweverItIsFound) {
+  Rig rig("clean", 100e-6, 10);
+  EXPECT_EQ(rig.check("writes beside").outcome, Outcome::WroteOutside);
+  const Verdict ended = rig.check("ends beside");
+  EXPECT_EQ(ended.outcome, Outcome::WroteOutside) << ended.text();
+  EXPECT_EQ(ended.detail, "4 bytes after the end of out");
+  EXPECT_TRUE(rig.check("clean").ok()) << "what one wrote there does not count against the next";
+}
+
+TEST(CheckMode, NeedsNoCalibrationWhereItIsAllThatIsAsked) {
+  Rig rig("races", 100e-6, 10);
+  EXPECT_EQ(rig.check("races").detail, "");
+  EXPECT_EQ(rig.check("strays").outcome, Outcome::Crashed);
+  EXPECT_EQ(rig.check("uses what it reads too early").outcome, Outcome::Unstable);
+}
+
+TEST(CheckMode, LeavesAReadBeforeAnyWriteOpenWhereTheOriginalsResultsAreOtherThanRecorded) {
+  Rig rig("uses what it reads too early", 100e-6, 10);
+  EXPECT_TRUE(rig.check("uses what it reads too early").ok());
+  Rig wrong("wrong", 100e-6, 10);
+  EXPECT_TRUE(wrong.check("uses what it reads too early").ok());
+}
+
+TEST(CheckMode, EndsAtItsLimitWhereNothingIsKnownOfDurations) {
+  Rig rig("clean", 4, 10);
+  EXPECT_EQ(rig.check("clean").detail, "");
+  EXPECT_EQ(Rig("clean", 6, 10).check("strays").outcome, Outcome::Crashed) << "the first input is checked";
+  EXPECT_EQ(Rig("clean", 6, 10).check("clean").detail,
+            "not checked for races and bounds on 1 of 2 recorded inputs: that would take longer than 10 s");
+  EXPECT_EQ(Rig("clean", 40, 10).check("races").detail,
+            "not checked for races and bounds: the original cannot be checked: there it takes longer than 10 s");
 }
 
 TEST(CheckMode, SaysThatNothingIsCheckedWithoutTheOriginal) {
   Rig rig("");
   EXPECT_TRUE(rig.check("races").ok());
-  EXPECT_EQ(rig.check("races").detail, "not checked for races: the original does not compile for it");
+  EXPECT_EQ(rig.check("races").detail, "not checked for races and bounds: the original does not compile for it");
 }
 
 }  // namespace

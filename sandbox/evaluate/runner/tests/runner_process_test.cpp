@@ -76,8 +76,10 @@ struct Rig {
   explicit Rig(const char* original = "original", const char* application = "", std::vector<std::string> roundings = {},
                int n = 3000, KernelTracer trace = {})
       : fixture(fake::scale(n)), original(original), application(application), roundings(std::move(roundings)) {
-    fork_server = std::move(
-        *RunnerProcess::fork_server(fixture.mep, fixture.path(), {}, {fake_device, fake_profile, std::move(trace)}));
+    RunnerSettings settings;
+    settings.perturbing_limit = 1e9;  // Whatever else this machine does meanwhile.
+    fork_server = std::move(*RunnerProcess::fork_server(fixture.mep, fixture.path(), settings,
+                                                        {fake_device, fake_profile, std::move(trace)}));
     start();
   }
   void start() {

@@ -1,0 +1,112 @@
+// See processor_check.h.
+#include "sandbox/evaluate/cpu/processor_check.h"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+#include "sandbox/evaluate/cpu/cpu_runners.h"
+#include "sandbox/evaluate/evaluation_queue.h"
+
+namespace kernelift::sandbox {
+namespace {
+
+constexpr uint64_t kMostBytes = 1ull << 30;  // Of recorded memory: what a kernel of that size does takes long here.
+
+uint64_t bytes_of(const MepInstance& instance) {
+  uint64_t bytes = 0;
+  for (auto& region : instance.regions) bytes += region.size;
+  return bytes;
+}
+
+/// The MEP with the smallest of its instances, as far as there is room for them.
+Mep smallest_instances(const Mep& mep) {
+  Mep small = mep;
+  auto size = [](auto& one) { return std::tuple(bytes_of(one), one.geometry.threads(), one.id); };
+  std::ranges::sort(small.instances, {}, size);
+  uint64_t bytes = 0;
+  std::erase_if(small.instances, [&](auto& instance) { return (bytes += bytes_of(instance)) > kMostBytes; });
+  return small;
+}
+
+}  // namespace
+
+Verdict with_check(Verdict verdict, const Verdict& check) {
+  if (!check.ok()) {
+    verdict.outcome = check.outcome, verdict.stage = check.stage, verdict.instance = check.instance;
+    verdict.timings.clear(), verdict.embedded.reset(), verdict.by_clang.reset();
+    verdict.detail.clear();
+  }
+  if (!check.detail.empty()) verdict.detail += (verdict.detail.empty() ? "" : "; ") + check.detail;
+  return verdict;
+}
+
+Verdict not_checked(const std::string& why) {
+  Verdict verdict;
+  verdict.detail = "not checked for races and bounds: " + why;
+  return verdict;
+}
+
+ProcessorCheck::ProcessorCheck(const Mep& mep, const std::filesystem::path& folder, const RunnerSettings& settings,
+                               const CompiledBaseline& baseline)
+    : baseline_(baseline) {
+  const Mep small = smallest_instances(mep);
+  if (small.instances.empty()) {
+    trouble_ = "its recorded inputs take more than " + std::to_string(kMostBytes >> 30) + " GiB each";
+    return;
+  }
+  RunnerSettings checking = settings;
+  checking.check_seconds = kProcessorCheckSeconds;
+  auto runners = cpu_runners(small, folder, checking, 0);
+  if (runners.ok()) runners_ = std::move(*runners);
+  else trouble_ = runners.error().message;
+}
+
+Status ProcessorCheck::start_runner() {
+  if (runner_ && runner_->alive()) return done();
+  runner_.reset();
+  if (original_.empty()) {
+    CompileReply compiled = baseline_.pool->compile_checked(baseline_.source, {}, baseline_.reply);
+    if (!compiled.ok())
+      return refused("the original does not compile for this machine's processor: " + compiled.detail);
+    original_ = std::move(compiled.image);
+  }
+  Original original;
+  original.code.checked = original_;
+  std::set<std::string> fatal;
+  BaselineReport report;
+  KERNELIFT_ASSIGN(runner_, RunnerProcess::start(*runners_, 0, original, false, fatal, report));
+  return done();
+}
+
+Verdict ProcessorCheck::check(const Candidate& candidate, const CompileReply& own, std::optional<Deadline> deadline) {
+  if (!trouble_.empty()) return not_checked(trouble_);
+  CompileReply compiled = baseline_.pool->compile_checked(candidate.source, candidate.recipe, own);
+  if (!compiled.ok()) return not_checked("it does not compile for this machine's processor: " + compiled.detail);
+  if (Status ready = start_runner(); !ready.ok()) return not_checked(trouble_ = ready.error().message);
+  Inquiry inquiry;
+  inquiry.check = inquiry.confirm = true, inquiry.deadline = deadline;
+  inquiry.era = std::numeric_limits<uint64_t>::max();
+  auto answer = runner_->evaluate(runnable_code(candidate, compiled.image), inquiry);
+  if (!answer) return not_checked("there was no time left for it");
+  auto* verdict = std::get_if<Verdict>(&*answer);
+  if (!verdict) return not_checked(std::get<NotJudged>(*answer).why);
+  if (!runner_->answered()) return not_checked(verdict->detail);
+  return std::move(*verdict);
+}
+
+Evaluation ProcessorCheck::judged(Evaluation evaluation, const Candidate& candidate, const CompileReply& own,
+                                  std::optional<Deadline> deadline) {
+  auto* verdict = std::get_if<Verdict>(&evaluation);
+  if (!verdict || !verdict->ok() || !own.ok()) return evaluation;
+  std::lock_guard one_at_a_time(mutex_);
+  const Hash key = code_key(candidate, own.image);
+  auto known = checked_.find(key);
+  if (known != checked_.end()) return with_check(std::move(*verdict), known->second);
+  Verdict said = check(candidate, own, deadline);
+  evaluation = with_check(std::move(*verdict), said);
+  if (!deadline || Deadline::clock::now() < *deadline) checked_[key] = std::move(said);
+  return evaluation;
+}
+
+}  // namespace kernelift::sandbox

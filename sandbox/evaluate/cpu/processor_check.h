@@ -1,0 +1,49 @@
+// Finalists for a GPU in check mode of the CPU device, where races, accesses out of bounds and the like are looked for
+// and not waited for. Their own device times and verifies them; here they are compiled once more, for this machine's
+// processor, and run on the recorded inputs. What cannot be run here is not checked, and its verdict says why.
+#pragma once
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "sandbox/evaluate/baseline.h"
+#include "sandbox/evaluate/runner/runner_process.h"
+
+namespace kernelift::sandbox {
+
+/// Seconds of check mode for one finalist, and for one launch of the original.
+inline constexpr double kProcessorCheckSeconds = 10;
+
+class ProcessorCheck {
+ public:
+  /// Starts the fork server of its runners: to be made before this process has other threads. The runner itself is
+  /// started for the first finalist. EXPECTS: `baseline` outlives this.
+  ProcessorCheck(const Mep& mep, const std::filesystem::path& folder, const RunnerSettings& settings,
+                 const CompiledBaseline& baseline);
+
+  /// The evaluation of a candidate; if it is right, with what check mode says of it, which may be that it is not right.
+  /// `own`: its compile. Thread-safe, one at a time.
+  Evaluation judged(Evaluation evaluation, const Candidate& candidate, const CompileReply& own,
+                    std::optional<Deadline> deadline = {});
+
+ private:
+  Verdict check(const Candidate& candidate, const CompileReply& own, std::optional<Deadline> deadline);
+  Status start_runner();
+
+  const CompiledBaseline& baseline_;
+  std::mutex mutex_;
+  std::unique_ptr<ForkServer> runners_;
+  std::unique_ptr<RunnerProcess> runner_;
+  std::string original_;             ///< The original's image for check mode, once it is compiled.
+  std::string trouble_;              ///< Why no candidate can be checked; or empty.
+  std::map<Hash, Verdict> checked_;  ///< By code.
+};
+
+/// A right verdict with what check mode says of the same candidate.
+Verdict with_check(Verdict verdict, const Verdict& check);
+/// Of a candidate that check mode says nothing about.
+Verdict not_checked(const std::string& why);
+
+}  // namespace kernelift::sandbox

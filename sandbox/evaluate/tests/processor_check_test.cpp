@@ -1,0 +1,122 @@
+// Finalists for a GPU in check mode of this machine's processor: compiled by the pool that makes machine code for the
+// GPU, which is not needed here.
+#include "sandbox/evaluate/cpu/processor_check.h"
+
+#include <gmock/gmock.h>
+
+#include "sandbox/evaluate/cuda/cuda_evaluator.h"
+#include "sandbox/evaluate/tests/mep_fixture.h"
+
+namespace kernelift::sandbox {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr const char* kUnchecked = "not checked for races and bounds";
+
+/// The kernel of scale_mep(), with `line` in front of what it does.
+std::string scale_with(const std::string& line) {
+  return "__constant__ float bias;\n__device__ int count;\n"
+         "__global__ void scale(const float* in, float* out, int n, float factor) {\n"
+         "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+         "  " +
+         line + "\n  if (i < n) out[i] = in[i] * factor + bias;\n}\n";
+}
+
+class ProcessorCheckTest : public ::testing::Test {
+ protected:
+  void start() {
+    CompilePoolOptions pool;
+    pool.target = CompileTarget::Cubin, pool.workers = 1, pool.few = true, pool.frontend.arch = "sm_90";
+    auto baseline = compile_baseline(fixture_.mep, fixture_.path(), pool);
+    ASSERT_TRUE(baseline.ok()) << baseline.error().message;
+    baseline_.emplace(std::move(*baseline));
+    check_.emplace(fixture_.mep, fixture_.path(), runner_settings(EvaluatorOptions{}), *baseline_);
+  }
+  /// Of a candidate that its own device calls right and twice as fast.
+  Verdict judge(const std::string& source, std::optional<Deadline> deadline = {}) {
+    if (!check_) start();
+    Candidate candidate;
+    candidate.source = source;
+    Verdict right;
+    right.timings.emplace_back();
+    right.embedded = RaceFigures{2, 2, 1e-6, 2e-6};
+    CompileReply own = baseline_->pool->compile(candidate.source, {});
+    EXPECT_TRUE(own.ok()) << own.detail;
+    return std::get<Verdict>(check_->judged(right, candidate, own, deadline));
+  }
+  void expect_failure(const std::string& line, Outcome outcome, const std::string& detail) {
+    const Verdict verdict = judge(scale_with(line));
+    EXPECT_EQ(verdict.outcome, outcome) << verdict.text();
+    EXPECT_THAT(verdict.detail, HasSubstr(detail));
+    EXPECT_TRUE(verdict.timings.empty());
+    EXPECT_FALSE(verdict.embedded) << "what races as a patch races embedded, too";
+  }
+  void expect_unchecked(const Verdict& verdict, const std::string& why) {
+    EXPECT_TRUE(verdict.ok()) << verdict.text();
+    EXPECT_EQ(verdict.timings.size(), 1u);
+    EXPECT_THAT(verdict.detail, StartsWith(kUnchecked));
+    EXPECT_THAT(verdict.detail, HasSubstr(why));
+  }
+
+  MepFixture fixture_ = scale_mep();
+  std::optional<CompiledBaseline> baseline_;
+  std::optional<ProcessorCheck> check_;
+};
+
+TEST_F(ProcessorCheckTest, LeavesAnHonestVerdictAsItIs) {
+  for (int again = 0; again < 2; ++again) {
+    const Verdict verdict = judge(scale_with("(void)count;"));
+    EXPECT_TRUE(verdict.ok()) << verdict.text();
+    EXPECT_EQ(verdict.detail, "");
+    EXPECT_EQ(verdict.timings.size(), 1u);
+  }
+}
+
+TEST_F(ProcessorCheckTest, NamesRacesWithinAndBetweenBlocks) {
+  expect_failure("__shared__ float tile[128]; tile[threadIdx.x] = in[i % n]; if (tile[127 - threadIdx.x] == 7) return;",
+                 Outcome::Unstable, "tile[");
+  expect_failure("if (threadIdx.x == 0) count = i;", Outcome::Unstable, "count[0] at kernel.cu:5");
+}
+
+TEST_F(ProcessorCheckTest, NamesAccessesBesideBuffersAndBesideModuleVariables) {
+  expect_failure("if (in[n + threadIdx.x] == 12345) return;", Outcome::Crashed, "reads in[");
+  expect_failure("if (i == 0) *((volatile int*)&count + 4096) = 7;", Outcome::WroteOutside,
+                 "writes count[4096] at kernel.cu:5");
+}
+
+TEST_F(ProcessorCheckTest, FindsThreadsThatWaitAtDifferentBarriers) {
+  expect_failure("if (threadIdx.x < 64) __syncthreads(); else { count += 0; __syncthreads(); }", Outcome::Crashed,
+                 "barrier");
+}
+
+TEST_F(ProcessorCheckTest, SaysWhatTheProcessorCannotRunAndRefusesNothing) {
+  expect_unchecked(judge(scale_with("if (n < 0) count = __nvvm_getctarank(out);")),
+                   "it does not compile for this machine's processor: ");
+}
+
+TEST_F(ProcessorCheckTest, SaysThatTheOriginalCannotRunThere) {
+  fixture_.set_source(scale_with("if (n < 0) count = __nvvm_getctarank(out);"));
+  expect_unchecked(judge(kScaleSource), "the original does not compile for this machine's processor: ");
+}
+
+TEST_F(ProcessorCheckTest, ChecksTheInputsForWhichThereIsRoomAndSaysWhichAreLeftOut) {
+  fixture_.mep.instances[0].regions[0].size = uint64_t(3) << 30;
+  const Verdict verdict = judge(scale_with("if (threadIdx.x == 0) count = i;"));
+  EXPECT_EQ(verdict.outcome, Outcome::Unstable) << verdict.text();
+  EXPECT_EQ(verdict.instance, "b");
+  fixture_.mep.instances.pop_back();
+  check_.reset();
+  expect_unchecked(judge(kScaleSource), "its recorded inputs take more than 1 GiB each");
+}
+
+TEST_F(ProcessorCheckTest, EndsWhatTakesTooLongAndWhatHasNoTime) {
+  expect_unchecked(judge(kScaleSource, Deadline::clock::now()), "there was no time left for it");
+  EXPECT_EQ(judge(kScaleSource).detail, "") << "asked again, it is checked";
+  expect_unchecked(judge(scale_with("for (volatile long k = 0; k < 4000000000000l && n > 0; k = k + 1) {}")),
+                   "there it takes longer than 2 s");
+}
+
+}  // namespace
+}  // namespace kernelift::sandbox
