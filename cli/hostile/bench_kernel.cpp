@@ -4,6 +4,8 @@
 //   //! value NAME TYPE VALUE                     int or float; VALUE may be n
 //   //! variable NAME ELEMENT COUNT FILL [constant]
 //   //! launch ID GRID BLOCK N [held-out] [cpu|cuda]   GRID, BLOCK: 64 or 16x16; on that device only
+//   //! covers SIZE…                              what the application's grids cover, along x, y, z: as in
+//                                                 `<<<(n + 255) / 256, 256>>>`
 // Buffers and values are the kernel's parameters, in this order. FILL is a number, or:
 //   ramp     0.5 * (i % 1000) - 100, for integers i % 1000: a formula, which a candidate can know by heart
 //   random   floats in (0, 1), integers below 256
@@ -13,6 +15,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <random>
 #include <set>
 
@@ -81,6 +84,7 @@ class Maker {
     KERNELIFT_TRY(write_atomically(folder_ / "kernel.cu", file_.text));
     for (auto& line : file_.values("launch")) KERNELIFT_TRY(add_launch(words_of(line)));
     if (mep_.instances.empty()) return wrong("there is no launch");
+    if (const auto sizes = words_of(file_.value("covers")); !sizes.empty()) KERNELIFT_TRY(add_site(sizes));
     return mep_;
   }
 
@@ -95,7 +99,7 @@ class Maker {
     instance.id = words[0], instance.held_out = marks.contains("held-out");
     KERNELIFT_ASSIGN(instance.geometry.grid, axes(words[1], file_.path.string()));
     KERNELIFT_ASSIGN(instance.geometry.block, axes(words[2], file_.path.string()));
-    n_ = std::atoll(words[3].c_str()), blocks_ = int64_t(instance.geometry.grid.count());
+    n_ = size_of_[instance.id] = std::atoll(words[3].c_str()), blocks_ = int64_t(instance.geometry.grid.count());
     const bool first = mep_.instances.empty();
     for (auto& [word, rest] : file_.data) {
       if (word == "buffer") KERNELIFT_TRY(add_buffer(instance, words_of(rest), first));
@@ -103,6 +107,29 @@ class Maker {
       if (word == "variable") KERNELIFT_TRY(add_variable(instance, words_of(rest)));
     }
     mep_.instances.push_back(std::move(instance));
+    return done();
+  }
+
+  /// The launch in the application's text, which every recorded one must follow.
+  Status add_site(const std::vector<std::string>& sizes) {
+    LaunchSite site;
+    for (auto& parameter : mep_.parameters) site.argument_text.push_back(parameter.name);
+    for (int axis = 0; axis < 3; ++axis) {
+      const int64_t threads = along(mep_.instances[0].geometry.block, axis);
+      site.block[axis] = Expression::constant(threads);
+      site.grid[axis] = Expression::constant(1);
+      if (static_cast<size_t>(axis) >= sizes.size()) continue;
+      KERNELIFT_ASSIGN(Expression size, Expression::parse(sizes[static_cast<size_t>(axis)]));
+      site.grid[axis] = ceil_div(size, Expression::constant(threads));
+    }
+    for (auto& instance : mep_.instances)
+      for (int axis = 0; axis < 3; ++axis) {
+        const bool follows = along(instance.geometry.block, axis) == along(mep_.instances[0].geometry.block, axis);
+        auto blocks = site.grid[axis]->evaluate({{"n", size_of_[instance.id]}});
+        if (!follows || !blocks.ok() || *blocks != along(instance.geometry.grid, axis))
+          return wrong("launch " + instance.id + " does not cover " + file_.value("covers"));
+      }
+    mep_.launches.push_back(std::move(site));
     return done();
   }
 
@@ -154,12 +181,13 @@ class Maker {
   std::string elsewhere_;  ///< The device that this MEP is not for.
   Mep mep_;
   int64_t n_ = 0, blocks_ = 0;
+  std::map<std::string, int64_t> size_of_;  ///< n by instance.
 };
 
 }  // namespace
 
 Result<BenchKernel> BenchKernel::of(SuiteFile file) {
-  KERNELIFT_TRY(file.knows_only({"key", "mangled", "buffer", "value", "variable", "launch"}));
+  KERNELIFT_TRY(file.knows_only({"key", "mangled", "buffer", "value", "variable", "launch", "covers"}));
   return BenchKernel{std::move(file)};
 }
 

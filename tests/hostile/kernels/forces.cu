@@ -7,6 +7,7 @@
 //! value n int n
 //! launch a 8 128 1024
 //! launch b 4 128 389 held-out
+//! covers n
 __global__ void forces(const float* x, const float* m, float* f, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;

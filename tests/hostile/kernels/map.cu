@@ -9,6 +9,7 @@
 //! launch b 13 256 3203 held-out cpu
 //! launch a 4096 256 1048576 cuda
 //! launch b 1200 256 307001 held-out cuda
+//! covers n
 __global__ void map(const float* in, float* out, int n, float factor) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;

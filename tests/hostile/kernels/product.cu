@@ -7,6 +7,7 @@
 //! value n int n
 //! launch a 12x12 16x16 192
 //! launch b 5x5 16x16 67 held-out
+//! covers n n
 __global__ void product(const float* a, const float* b, float* c, int n) {
   int j = blockIdx.x * blockDim.x + threadIdx.x;
   int i = blockIdx.y * blockDim.y + threadIdx.y;

@@ -6,6 +6,7 @@
 //! value n int n
 //! launch a 2048 256 524288
 //! launch b 500 256 127777 held-out
+//! covers n
 __global__ void reduce(const float* in, float* partial, int n) {
   __shared__ float sums[256];
   int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;

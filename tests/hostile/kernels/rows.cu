@@ -7,6 +7,7 @@
 //! value n int n
 //! launch a 4 128 512
 //! launch b 2 128 201 held-out
+//! covers n
 __global__ void rows(float* a, float* b, float* c, int n) {
   int j = blockIdx.x * blockDim.x + threadIdx.x;
   if (j < n) {

@@ -5,7 +5,8 @@
 //! buffer out float n 5
 //! value n int n
 //! launch a 512 256 131072
-//! launch b 100 256 25001 held-out
+//! launch b 98 256 25001 held-out
+//! covers n
 __global__ void special(const float* in, float* out, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;

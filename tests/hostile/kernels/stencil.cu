@@ -6,6 +6,7 @@
 //! value n int n
 //! launch a 32x32 16x16 512
 //! launch b 9x9 16x16 131 held-out
+//! covers n n
 __global__ void stencil(const float* in, float* out, int n) {
   __shared__ float tile[18][18];
   int x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y;
