@@ -94,7 +94,8 @@ std::string place(const LaunchSite& site) { return site.range.file + ":" + std::
 class LaunchEditor {
  public:
   LaunchEditor(const Mep& mep, const LaunchSite& site, const CandidateLaunch& launch, const Bindings& values,
-               const Bindings& changed, const std::string& source, bool one_template, const Expression* premise)
+               const Bindings& changed, const std::string& source, bool one_template, const Expression* premise,
+               const std::string& beside)
       : mep_(mep),
         site_(site),
         launch_(launch),
@@ -102,7 +103,8 @@ class LaunchEditor {
         changed_(changed),
         source_(source),
         one_template_(one_template),
-        premise_(premise) {}
+        premise_(premise),
+        beside_(beside) {}
 
   Result<LaunchEdits> run() {
     KERNELIFT_TRY(read_site());
@@ -113,6 +115,7 @@ class LaunchEditor {
     if (premise_ && !changed_.empty())
       return refused("it is right only where " + premise_->text() + ", and '" + changed_.begin()->first +
                      "', which it changes, is one constant for all launches (--no-guards patches it all the same)");
+    if (!beside_.empty()) KERNELIFT_TRY(choose_kernel());
     if (!grid && !block && !shared) return std::move(result_);
     if (site_.through_macro)
       return refused("the launch at " + place(site_) +
@@ -275,6 +278,27 @@ class LaunchEditor {
       text = condition + " ? " + dim(text) + " : " + dim(before.empty() ? "0" : before);
     }
     result_.edits.push_back({where.file, where.begin, where.end, text, what});
+    return done();
+  }
+
+  /// `k<<<…` becomes `(premise ? k_tuned : k)<<<…`.
+  Status choose_kernel() {
+    const std::string what = "the launch at " + place(site_);
+    const size_t begin = site_.range.begin, first = site_.grid_range.begin;
+    if (site_.through_macro) return refused(what + " is written by a macro: it cannot choose between two kernels");
+    if (site_.kernels.size() > 1) return refused(what + " serves " + std::to_string(site_.kernels.size()) + " kernels");
+    if (first > source_.size() || begin + 3 > first) return refused(what + " is not where the scan found it");
+    const size_t open = source_.substr(begin, first - begin).rfind("<<<");
+    const std::string callee = without_outer_blanks(source_.substr(begin, open == std::string::npos ? 0 : open));
+    size_t name = callee.size();
+    while (name > 0 && word_character(callee[name - 1])) --name;
+    const bool plain = std::ranges::all_of(callee, [](char c) { return word_character(c) || c == ':'; });
+    if (callee.empty() || name == callee.size() || !plain)
+      return refused(what + " does not spell the kernel in front of <<<");
+    KERNELIFT_ASSIGN(std::string condition, guard(what));
+    result_.edits.push_back({site_.range.file, begin, begin + callee.size(),
+                             "(" + condition + " ? " + callee.substr(0, name) + beside_ + " : " + callee + ")", what,
+                             Author::Generated});
     return done();
   }
 
@@ -501,6 +525,7 @@ class LaunchEditor {
   const std::string& source_;
   bool one_template_;
   const Expression* premise_;
+  const std::string& beside_;  ///< Name of the kernel that is launched where the premise holds; empty: the same.
   std::map<std::string, std::string> names_;  ///< The site's expressions for gx, by, … and shared.
   Bindings known_;                            ///< Those of them that are numbers.
   bool block_changes_[3] = {};                ///< Axes of the block that change, other than by following a knob.
@@ -513,8 +538,8 @@ class LaunchEditor {
 
 Result<LaunchEdits> edit_launch(const Mep& mep, const LaunchSite& site, const CandidateLaunch& launch,
                                 const Bindings& values, const Bindings& changed, const std::string& source,
-                                bool one_template, const Expression* premise) {
-  return LaunchEditor(mep, site, launch, values, changed, source, one_template, premise).run();
+                                bool one_template, const Expression* premise, const std::string& beside) {
+  return LaunchEditor(mep, site, launch, values, changed, source, one_template, premise, beside).run();
 }
 
 }  // namespace kernelift::reintegrate

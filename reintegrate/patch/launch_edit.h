@@ -21,6 +21,8 @@ struct ByteEdit {
   std::string text;
   std::string what;  ///< For messages: "the grid of the launch at solver.cu:41".
   Author author = Author::Candidate;
+  std::string copied = {};  ///< If not empty, what is generated there from the application's own text; the candidate's
+                            ///< text takes its place.
 };
 
 /// The edits with which a launch runs the candidate as it was verified.
@@ -33,9 +35,10 @@ struct LaunchEdits {
 /// source computes from one of them follows by itself. `source` is the whole file that contains the site. A site that
 /// launches several kernels is edited only if `one_template` says that all of them are instances of one template, which
 /// change together. With a `premise` over the kernel's parameters the launch is the candidate's where it holds, and the
-/// one that was written elsewhere.
+/// one that was written elsewhere; `beside` is the name of the kernel that is launched then, if it is another one.
 Result<LaunchEdits> edit_launch(const Mep& mep, const LaunchSite& site, const CandidateLaunch& launch,
                                 const Bindings& values, const Bindings& changed, const std::string& source,
-                                bool one_template = false, const Expression* premise = nullptr);
+                                bool one_template = false, const Expression* premise = nullptr,
+                                const std::string& beside = {});
 
 }  // namespace kernelift::reintegrate

@@ -73,6 +73,10 @@ void PatchDraft::add(OpenFile& file, uint64_t begin, uint64_t end, std::string t
   edits_[&file].push_back({file.name, begin, end, std::move(text), {}, author});
 }
 
+void PatchDraft::insert_in_place_of(OpenFile& file, uint64_t at, std::string text, std::string copied) {
+  edits_[&file].push_back({file.name, at, at, std::move(text), {}, Author::Candidate, std::move(copied)});
+}
+
 void PatchDraft::add_knob(OpenFile& file, uint64_t begin, uint64_t end, const std::string& text) {
   knobs_[&file].push_back({file.name, begin, end, text, {}, Author::Knob});
   if (!is_edited(file, begin, end)) add(file, begin, end, text, Author::Knob);
@@ -94,8 +98,10 @@ Result<SourcePatch> PatchDraft::finish() const {
     auto knobs = knobs_.find(file);
     std::vector<ByteEdit> declared = knobs == knobs_.end() ? std::vector<ByteEdit>() : knobs->second;
     KERNELIFT_ASSIGN(change.knobs, edited(*file, declared));
-    std::ranges::copy_if(edits, std::back_inserter(declared),
-                         [](auto& edit) { return edit.author == Author::Generated; });
+    for (auto& edit : edits) {
+      if (edit.author == Author::Generated) declared.push_back(edit);
+      if (!edit.copied.empty()) declared.push_back(edit), declared.back().text = edit.copied;
+    }
     KERNELIFT_ASSIGN(change.declared, edited(*file, declared));
     patch.changes.push_back(std::move(change));
   }

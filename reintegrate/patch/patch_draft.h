@@ -25,6 +25,8 @@ class PatchDraft {
 
   /// Replaces bytes [begin, end) of the file. An edit that changes nothing, or repeats one, is ignored.
   void add(OpenFile& file, uint64_t begin, uint64_t end, std::string text, Author author = Author::Candidate);
+  /// Inserts the candidate's text in place of `copied`, which the patch declares there.
+  void insert_in_place_of(OpenFile& file, uint64_t at, std::string text, std::string copied);
   /// Declares that the knob's value at these bytes becomes `text`. The edit is added unless another one covers it.
   void add_knob(OpenFile& file, uint64_t begin, uint64_t end, const std::string& text);
   /// True if an edit covers bytes [begin, end) of the file.

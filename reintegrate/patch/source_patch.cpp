@@ -14,6 +14,7 @@
 #include "reintegrate/embed/launcher_file.h"
 #include "reintegrate/patch/conditionals.h"
 #include "reintegrate/patch/host_functions.h"
+#include "reintegrate/patch/kernel_beside.h"
 #include "reintegrate/patch/kernel_family.h"
 #include "reintegrate/patch/launch_definitions.h"
 #include "reintegrate/patch/macro_scope.h"
@@ -47,6 +48,7 @@ class Planner {
     KERNELIFT_TRY(check_not_embedded());
     std::vector<Hunk> hunks = diff_lines(old_lines_, new_lines_);
     KERNELIFT_TRY(check_copies(hunks));
+    if (q_.premise && !hunks.empty()) KERNELIFT_TRY(put_beside(hunks));
     for (auto& hunk : hunks) KERNELIFT_TRY(edit_hunk(hunk));
     Bindings changed;
     KERNELIFT_TRY(edit_knobs(changed));
@@ -61,6 +63,7 @@ class Planner {
     KERNELIFT_ASSIGN(SourcePatch patch, draft_.finish());
     KERNELIFT_TRY(check_scopes(macros_, patch));
     patch.macros = macros_.names;
+    if (!beside_.empty()) patch.kernel = mep_.kernel_name, patch.beside = beside_;
     return patch;
   }
 
@@ -84,13 +87,27 @@ class Planner {
     return done();
   }
 
-  /// A launch can choose between two geometries, not yet between two texts.
+  /// A launch can choose between two kernels and geometries; embedded code cannot be asked yet.
   Status check_guardable() {
-    if (!q_.premise) return done();
-    const bool text = q_.embedded || q_.candidate.source != q_.original;
-    if (!text) return done();
+    if (!q_.premise || !q_.embedded) return done();
     return refused("it is right only where " + q_.premise->text() +
-                   ", and a patch of the kernel's text cannot ask that (--no-guards patches it all the same)");
+                   ", and embedded code cannot ask that (--no-guards embeds it all the same)");
+  }
+
+  /// Leaves in `hunks` what is added outside of the kernel.
+  Status put_beside(std::vector<Hunk>& hunks) {
+    const std::string only = "it is right only where " + q_.premise->text() + ", and ";
+    const ScannedKernel* kernel = family_.kernel();
+    if (!kernel) return refused(only + "where its kernel is defined is not known" + kScanAgain);
+    KERNELIFT_ASSIGN(OpenFile * file, draft_.open(kernel->definition.file));
+    const std::string comment = "Launched where " + q_.premise->text() + ".";
+    auto beside = kernel_beside(mep_, *q_.scan, *kernel, *file, old_lines_, new_lines_, hunks, comment);
+    if (!beside.ok()) return refused(only + beside.error().message + " (--no-guards patches it all the same)");
+    hunks = std::move(beside->added), beside_ = beside->name;
+    draft_.insert_in_place_of(*file, beside->at, std::move(beside->text), std::move(beside->copied));
+    draft_.notes.push_back("The kernel stays beside '" + beside_ + "', and runs where " + q_.premise->text() +
+                           " does not hold.");
+    return done();
   }
 
   Status check_name() {
@@ -289,6 +306,7 @@ class Planner {
   }
 
   Status edit_launches(const Bindings& changed) {
+    if (!beside_.empty()) return choose_at_launches(changed);
     if (q_.candidate.launches.empty()) return done();
     KERNELIFT_TRY(refuse_unseen_launches());
     bool any = false;
@@ -304,6 +322,34 @@ class Planner {
       }
     }
     return done();
+  }
+
+  /// A launch that cannot choose stays as it is, which is right; one at least must.
+  Status choose_at_launches(const Bindings& changed) {
+    const CandidateLaunch launch =
+        q_.candidate.launches.empty() ? CandidateLaunch::as_recorded(mep_.kernel_name) : q_.candidate.launches[0];
+    const SourceRange& definition = family_.kernel()->definition;
+    std::string why = "no launch of it is known";
+    bool any = false;
+    for (auto& site : mep_.launches) {
+      KERNELIFT_ASSIGN(OpenFile * file, draft_.open(site.range.file));
+      auto edits =
+          edit_launch(mep_, site, launch, q_.candidate.values, changed, file->text, false, q_.premise, beside_);
+      if (site.range.file != definition.file || site.range.begin < definition.end)
+        edits = refused("the launch at " + site.range.file + ":" + std::to_string(site.range.line) +
+                        " does not see a kernel beside '" + mep_.kernel_name + "'");
+      if (!edits.ok()) {
+        why = edits.error().message;
+        draft_.notes.push_back("Left as it is: " + why + ".");
+        continue;
+      }
+      for (auto& edit : edits->edits) draft_.add(*file, edit.begin, edit.end, edit.text, Author::Generated);
+      draft_.notes.insert(draft_.notes.end(), edits->notes.begin(), edits->notes.end());
+      any = true;
+    }
+    if (any) return done();
+    return refused("it is right only where " + q_.premise->text() + ", and " + why +
+                   " (--no-guards patches it all the same)");
   }
 
   Result<bool> changes_geometry() const {
@@ -385,8 +431,9 @@ class Planner {
     for (auto& [file, edits] : draft_.edits()) {
       bool outside = false;
       for (auto& edit : edits)
-        outside |= mine && !(draft_.same_file(mine->definition.file, file->path) &&
-                             edit.begin >= mine->definition.begin && edit.end <= mine->definition.end);
+        outside |= mine && beside_.empty() &&
+                   !(draft_.same_file(mine->definition.file, file->path) && edit.begin >= mine->definition.begin &&
+                     edit.end <= mine->definition.end);
       if (edits.empty()) continue;
       bool header = !is_unit(*file);
       if (header)
@@ -450,6 +497,7 @@ class Planner {
   const KernelFamily family_{q_.mep, q_.scan};
   PatchDraft draft_;
   ScopedMacros macros_;
+  std::string beside_;  ///< Name of the kernel beside the original; empty: there is none.
   std::vector<TextLine> old_lines_, new_lines_;
   std::map<const OpenFile*, std::string> hashes_;
 };

@@ -33,6 +33,7 @@ struct SourcePatch {
   bool reaches_others = false;           ///< Other kernels, or other instances of the template, change too.
   std::vector<std::string> macros = {};  ///< That the candidate defines; undefined again behind their last use.
   std::string launcher;                  ///< Name of the generated launcher if the patch carries PTX; else empty.
+  std::string kernel, beside;            ///< A kernel and the one beside it, between which launches choose; or empty.
   bool embeds() const { return !launcher.empty(); }
   std::string diff() const;  ///< Unified diff of all files.
   Hash identity() const;     ///< Of all files before and after.
@@ -46,7 +47,8 @@ struct PatchQuestion {
   std::filesystem::path root;              ///< The application's root; nothing outside it is ever patched.
   const EmbeddedCode* embedded = nullptr;  ///< If set: embed this and leave the kernel's own text as it is.
   /// Where it holds, the candidate is right at sizes that were not recorded; over the kernel's parameters by name. The
-  /// patched launch asks it, and is the original one elsewhere. Null: it holds everywhere, or nothing is known.
+  /// patched launch asks it, and is the original one elsewhere; a changed text becomes a kernel beside the original.
+  /// Null: it holds everywhere, or nothing is known.
   const Expression* premise = nullptr;
 };
 

@@ -135,7 +135,7 @@ class Proving {
     if (!knobs.ok())
       return refused("the host half of " + name_of(unit) +
                      " does not compile with the patch's constants: " + first_error(knobs.error().message));
-    auto change = change_beyond_launches(*knobs->module, *declared->module);
+    auto change = change_beyond_launches(*knobs->module, *declared->module, q_.patch.kernel, q_.patch.beside);
     return change ? Status(changed(unit, *change)) : done();
   }
 

@@ -185,6 +185,60 @@ TEST_F(HostProofTest, ProvesALaunchOfOtherBlocks) {
   EXPECT_HAS(plan()->changes[0].after, "scale<<<dim3((size_t(grid.x) * BLOCK + 127) / 128, grid.y, grid.z), 128>>>");
 }
 
+TEST_F(HostProofTest, ProvesALaunchThatChoosesBetweenTwoKernels) {
+  launch_blocks_of(64);
+  request.mep.instances[0].geometry.block.x = 64, request.candidate.launches.clear(), request.candidate.values.clear();
+  candidate("  if (i < n) a[i]", "  a[i]");
+  const Expression premise = "n % 64 == 0"_e;
+  auto plan_guarded = [&] {
+    return plan_patch({request.mep, request.original, request.candidate, &*request.scan, root, nullptr, &premise});
+  };
+  auto patch = plan_guarded();
+  ASSERT_TRUE(patch.ok()) << patch.error().message;
+  const std::string& after = patch->changes[0].after;
+  EXPECT_HAS(after,
+             "  if (i < n) a[i] = scaled(a[i]);\n}\n\n// Launched where n % 64 == 0.\nstatic __global__ void "
+             "scale_tuned(float* a, int n) {\n  int i = blockIdx.x * BLOCK + threadIdx.x;\n  a[i] = "
+             "scaled(a[i]);\n}\n// The host.\n");
+  EXPECT_HAS(after, "  (((long long)(n) % 64 == 0) ? scale_tuned : scale)<<<grid, BLOCK>>>(a, n);\n");
+  auto proof = prove_host_half({request.mep, &*request.scan, *patch, request.host});
+  EXPECT_TRUE(proof.ok()) << proof.error().message;
+  // With other blocks, too.
+  launch_blocks_of(128);
+  candidate("blockIdx.x * BLOCK", "blockIdx.x * 128");
+  patch = plan_guarded();
+  ASSERT_TRUE(patch.ok()) << patch.error().message;
+  EXPECT_HAS(patch->changes[0].after,
+             "(((long long)(n) % 64 == 0) ? scale_tuned : scale)<<<((long long)(n) % 64 == 0) ? dim3((");
+  proof = prove_host_half({request.mep, &*request.scan, *patch, request.host});
+  EXPECT_TRUE(proof.ok()) << proof.error().message;
+  // A host function that the candidate's text smuggles in beside the kernel is seen as in any other patch.
+  candidate("  a[i] = scaled(a[i]);\n}\n", "  a[i] = scaled(a[i]);\n}\nstatic int late = std::system(\"true\");\n");
+  patch = plan_guarded();
+  proof = patch.ok() ? prove_host_half({request.mep, &*request.scan, *patch, request.host})
+                     : Result<HostProof>(patch.error());
+  EXPECT_FALSE(proof.ok());
+}
+
+TEST_F(HostProofTest, RefusesALaunchThatChoosesAnythingElse) {
+  launch_blocks_of(64);
+  request.candidate.launches.clear(), request.candidate.values.clear();
+  candidate("  if (i < n) a[i]", "  a[i]");
+  const Expression premise = "n % 64 == 0"_e;
+  auto patch = plan_patch({request.mep, request.original, request.candidate, &*request.scan, root, nullptr, &premise});
+  ASSERT_TRUE(patch.ok()) << patch.error().message;
+  for (auto& [what, instead] : {std::pair<std::string, std::string>{"(a, n);", "(a, n - 1);"},
+                                {"((long long)(n) % 64 == 0) ?", "(smaller(n, ++options.verbose) == 0) ?"}}) {
+    SourcePatch other = *patch;
+    for (auto* text : {&other.changes[0].after, &other.changes[0].declared}) {
+      size_t at = text->find(what, text->find("int main"));
+      ASSERT_NE(at, std::string::npos);
+      text->replace(at, what.size(), instead);
+    }
+    EXPECT_FALSE(prove_host_half({request.mep, &*request.scan, other, request.host}).ok()) << instead;
+  }
+}
+
 TEST_F(HostProofTest, ProvesAKnobThatHostAndKernelUse) {
   size_t at = read("src/config.h").find("64");
   request.mep.knobs = {{"BLOCK", 64, {"src/config.h", at, at + 2, 2, 2}, true, true, true, {"1234abcd"}}};

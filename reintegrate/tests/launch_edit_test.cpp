@@ -332,6 +332,24 @@ TEST(LaunchEdit, RefusesALaunchThroughAMacro) {
   EXPECT_NE(l.result().find("written by a macro"), std::string::npos);
 }
 
+TEST(LaunchEdit, ChoosesBetweenTwoKernels) {
+  auto choose = [](const std::string& callee) {
+    Launch l("grid", "block");
+    const size_t at = l.source.find("k<<<");
+    l.source.replace(at, 1, callee);
+    for (auto* range : {&l.site.grid_range, &l.site.block_range})
+      range->begin += callee.size() - 1, range->end += callee.size() - 1;
+    l.mep.parameters = {{"n", "int", "", false, "int"}};
+    const Expression premise = "n % 4 == 0"_e;
+    auto edits = edit_launch(l.mep, l.site, l.launch, {}, {}, l.source, false, &premise, "k_tuned");
+    return !edits.ok() ? edits.error().message : edits->edits.empty() ? "no edit" : edits->edits[0].text;
+  };
+  EXPECT_EQ(choose("k"), "(((long long)(n) % 4 == 0) ? k_tuned : k)");
+  EXPECT_EQ(choose("app::k"), "(((long long)(n) % 4 == 0) ? app::k_tuned : app::k)");
+  for (auto* other : {"k<float>", "(*pointer)", "table[i]"})
+    EXPECT_NE(choose(other).find("does not spell the kernel in front of <<<"), std::string::npos) << choose(other);
+}
+
 TEST(LaunchEdit, RefusesALaunchThatServesSeveralKernels) {
   Launch l("grid", "block");
   l.site.kernels = {"a", "b"};
