@@ -217,6 +217,7 @@ std::optional<Evaluation> CpuEvaluator::confirm_within(const Candidate& candidat
   auto begin = Deadline::clock::now();
   Inquiry inquiry;
   inquiry.confirm = true, inquiry.deadline = deadline;
+  inquiry.sizes = size_comparison_->sizes_to_run(candidate);
   inquiry.era = std::numeric_limits<uint64_t>::max();
   RunnableCode code = runnable_code(candidate, job.compiled.image);
   code.side_by_side = baseline_.pool->compile_side_by_side(candidate.source, candidate.recipe, job.compiled);

@@ -407,6 +407,7 @@ std::optional<Evaluation> CudaEvaluator::confirm_until(const Candidate& candidat
   auto built = Deadline::clock::now();
   Inquiry inquiry;
   inquiry.confirm = true, inquiry.deadline = deadline;
+  inquiry.sizes = size_comparison_->sizes_to_run(candidate);
   Gpu& gpu = *gpus_[0];
   std::lock_guard one_at_a_time(gpu.busy);
   if (!gpu.ready()) (void)start_process(gpu);  // judge() tries again, and says what is wrong.

@@ -26,7 +26,7 @@ Outcome outcome_of(FindingKind kind) {
 }  // namespace
 
 void CheckMode::set_original(std::string image) {
-  code_.reset(), known_.clear();
+  code_.reset(), known_.clear(), known_at_.clear();
   known_.resize(bench_.mep.instances.size());
   original_ = std::move(image);
 }
@@ -35,34 +35,104 @@ double CheckMode::expected_seconds(size_t instance) const {
   return kSlowdown * bench_.device.facts().cores * bench_.run_seconds[instance];
 }
 
-CheckMode::Found CheckMode::run(const LoadedCode& code, size_t instance) {
-  Verification::Manner manner{Verification::Before::Poisoned};
-  manner.checked = true;
-  const double limit = std::clamp(kPatience * expected_seconds(instance), kShortest, kLongest);
-  manner.limit = std::chrono::milliseconds(static_cast<int64_t>(1e3 * limit));
-  Verification::Judged judged = verification_.run(code, {instance, instance}, manner);
+std::chrono::milliseconds CheckMode::limit(size_t instance) const {
+  const double seconds = std::clamp(kPatience * expected_seconds(instance), kShortest, kLongest);
+  return std::chrono::milliseconds(static_cast<int64_t>(1e3 * seconds));
+}
+
+CheckMode::Found CheckMode::found_by(Verification::Judged judged) {
   Found found{std::move(judged.findings), std::move(judged.not_checked), !judged.failure && !judged.first};
   if (judged.failure) found.why = "there it ended: " + judged.failure->detail;
   return found;
 }
 
+CheckMode::Found CheckMode::run(const LoadedCode& code, size_t instance) {
+  Verification::Manner manner{Verification::Before::Poisoned};
+  manner.checked = true, manner.limit = limit(instance);
+  return found_by(verification_.run(code, {instance, instance}, manner));
+}
+
+CheckMode::Found CheckMode::run_at(LoadedCode& code, const RunnableCode& wanted, const SizedInstance& sized) {
+  Verification::Manner manner{Verification::Before::Poisoned};
+  manner.checked = true, manner.limit = limit(sized.instance);
+  Found found;
+  auto failure = launch_as(bench_, sized, memory_of(bench_, sized), wanted, code,
+                           [&](MemoryEntry entry) { found = found_by(verification_.run(code, entry, manner)); });
+  if (failure) found.why = failure->detail;
+  // The answers in memory are of the recorded size; whether results are right is found without check mode.
+  found.right = true;
+  return found;
+}
+
+void CheckMode::load_original(Found& into) {
+  if (code_) return;
+  RunnableCode original;
+  original.image = original_;
+  code_.emplace();
+  if (auto failure = code_->load(bench_.device, *bench_.memory, bench_.mep, original)) {
+    into.why = "the original cannot be checked: " + failure->detail;
+    code_.reset();
+  }
+}
+
 const CheckMode::Found& CheckMode::of_original(size_t instance) {
   auto& known = known_[instance];
   if (known) return *known;
-  known.emplace();
-  if (!code_) {
-    RunnableCode original;
-    original.image = original_;
-    code_.emplace();
-    if (auto failure = code_->load(bench_.device, *bench_.memory, bench_.mep, original)) {
-      known->why = "the original cannot be checked: " + failure->detail;
-      code_.reset();
-      return *known;
-    }
-  }
+  load_original(known.emplace());
+  if (!known->why.empty()) return *known;
   *known = run(*code_, instance);
   if (!known->why.empty()) known->why = "the original cannot be checked: " + known->why;
   return *known;
+}
+
+const CheckMode::Found& CheckMode::of_original(const SizedInstance& sized) {
+  auto [known, added] = known_at_.try_emplace({sized.instance, sized.size});
+  if (!added) return known->second;
+  load_original(known->second);
+  if (known->second.why.empty()) known->second = run_at(*code_, {}, sized);
+  return known->second;
+}
+
+std::string CheckMode::why_no_reference(const SizedInstance& sized) {
+  if (original_.empty() || kMostSizes * expected_seconds(sized.instance) > kMostSearching) return {};
+  Found here = of_original(sized);
+  const Found& recorded = of_original(sized.instance);
+  if (!here.why.empty() || !recorded.why.empty()) return {};
+  const AccessFinding* worst = gravest(here, recorded);
+  if (!worst) return {};
+  switch (worst->kind) {
+    case FindingKind::Race:
+    case FindingKind::BlockRace: return "the original races there";
+    case FindingKind::OutOfBounds: return "the original leaves its memory there";
+    case FindingKind::Misaligned: return "the original's accesses are not aligned there";
+    default: return "the original's result is not defined there";
+  }
+}
+
+const AccessFinding* CheckMode::gravest(Found& found, const Found& original) {
+  std::erase_if(found.findings, [&](const AccessFinding& one) {
+    return (one.kind == FindingKind::Uninitialised && found.right) ||
+           std::ranges::any_of(original.findings, [&](auto& known) { return known.is_like(one); });
+  });
+  return found.findings.empty() ? nullptr : &*std::ranges::min_element(found.findings, {}, &AccessFinding::kind);
+}
+
+bool CheckMode::check_sizes(LoadedCode& code, const RunnableCode& candidate, double& seconds, Verdict& verdict) {
+  for (auto& sized : bench_.inquiry.sizes.launches) {
+    seconds += expected_seconds(sized.instance);
+    if (bench_.cut || bench_.ended() || seconds > kMostConfirming) return true;
+    if (!why_no_reference(sized).empty()) continue;
+    const Found& original = of_original(sized);
+    if (!original.why.empty()) continue;
+    Found found = run_at(code, candidate, sized);
+    const AccessFinding* worst = gravest(found, original);
+    if (!worst) continue;
+    verdict.outcome = outcome_of(worst->kind), verdict.instance = sized.size.instance;
+    verdict.sizes_run.emplace().wrong = SizesRun::Wrong{sized.size, sized.shown, worst->text()};
+    verdict.detail = sized.shown ? "at " + sized.size.text() + ": " + worst->text() : kAtUnshownSize;
+    return false;
+  }
+  return true;
 }
 
 void CheckMode::check(const RunnableCode& candidate, Verdict& verdict) {
@@ -92,16 +162,13 @@ void CheckMode::check(const RunnableCode& candidate, Verdict& verdict) {
     }
     Found found = run(code, i);
     if (!found.why.empty()) leave_out(found.why);
-    std::erase_if(found.findings, [&](const AccessFinding& one) {
-      return (one.kind == FindingKind::Uninitialised && found.right) ||
-             std::ranges::any_of(original.findings, [&](auto& known) { return known.is_like(one); });
-    });
-    if (found.findings.empty()) continue;
-    const AccessFinding& worst = *std::ranges::min_element(found.findings, {}, &AccessFinding::kind);
-    verdict.outcome = outcome_of(worst.kind), verdict.instance = bench_.mep.instances[i].id;
-    verdict.detail = worst.text();
+    const AccessFinding* worst = gravest(found, original);
+    if (!worst) continue;
+    verdict.outcome = outcome_of(worst->kind), verdict.instance = bench_.mep.instances[i].id;
+    verdict.detail = worst->text();
     return;
   }
+  if (!original_.empty() && !failure && !check_sizes(code, candidate, seconds, verdict)) return;
   if (left_out == 0) return;
   verdict.detail = "not checked for races";
   if (left_out < bench_.mep.instances.size())

@@ -1,10 +1,13 @@
-// Runs a candidate in check mode of the CPU device on the recorded inputs, and judges what is found against what is
-// found about the original: races and the like that the original has, too, are its own.
+// Runs a candidate in check mode of the CPU device on the recorded inputs, a finalist at other sizes as well, and
+// judges what is found against what is found about the original: races and the like that the original has, too, are its
+// own.
 #pragma once
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "sandbox/evaluate/runner/sized_launch.h"
 #include "sandbox/evaluate/runner/verification.h"
 
 namespace kernelift::sandbox {
@@ -18,6 +21,9 @@ class CheckMode {
   /// `candidate`: its image is for check mode. The verdict says what was found; if it is Ok, its detail says which
   /// inputs were not checked and why, if any. A finalist (Inquiry::confirm) is given more time.
   void check(const RunnableCode& candidate, Verdict& verdict);
+  /// What the original does at a size that it does not at the recorded one, and that a result may depend on: "the
+  /// original races there". Empty: nothing is found, or it cannot be checked.
+  std::string why_no_reference(const SizedInstance& sized);
 
  private:
   /// What is found on one recorded input; an empty `why`: it was checked.
@@ -27,14 +33,25 @@ class CheckMode {
     bool right = false;  ///< Its results are.
   };
   double expected_seconds(size_t instance) const;
+  std::chrono::milliseconds limit(size_t instance) const;
+  static Found found_by(Verification::Judged judged);
   Found run(const LoadedCode& code, size_t instance);
   const Found& of_original(size_t instance);
+  const Found& of_original(const SizedInstance& sized);
+  /// Loads the original, if it is not; empty `why`: it is.
+  void load_original(Found& into);
+  Found run_at(LoadedCode& code, const RunnableCode& wanted, const SizedInstance& sized);
+  /// Removes findings that `original` has too, or that do not count. The gravest of the others, if there are some.
+  static const AccessFinding* gravest(Found& found, const Found& original);
+  /// A finalist at other sizes. False: the verdict says what was found.
+  bool check_sizes(LoadedCode& code, const RunnableCode& candidate, double& seconds, Verdict& verdict);
 
   Workbench& bench_;
   Verification& verification_;
   std::string original_;
   std::optional<LoadedCode> code_;  ///< The original's.
   std::vector<std::optional<Found>> known_;
+  std::map<std::pair<size_t, OtherSize>, Found> known_at_;  ///< By instance and size.
 };
 
 }  // namespace kernelift::sandbox

@@ -1,0 +1,34 @@
+// A launch at a size that was not recorded: a recorded launch, in its memory, with other arguments and with the
+// geometry that the application gives it for them. Made by sandbox/evaluate/size_plan.h, run by size_runs.h.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/model/launch/geometry.h"
+#include "core/model/sizes_run.h"
+
+namespace kernelift::sandbox {
+
+/// Most launches of a plan for one recorded instance, and most instances.
+inline constexpr size_t kMostSizes = 12, kMostSizedInstances = 2;
+
+struct SizedInstance {
+  size_t instance = 0;               ///< Index of the recorded instance.
+  OtherSize size;                    ///< The difference, for people.
+  std::map<size_t, int64_t> values;  ///< Integer arguments that have another value, by parameter.
+  std::map<size_t, int64_t> moved;   ///< Pointers that are moved, by so many bytes, by parameter.
+  std::map<size_t, size_t> same;     ///< Pointers that are equal to another one: both by parameter.
+  Geometry geometry;                 ///< The original's; a candidate's follows from it.
+  bool shown = true;                 ///< To proposers, if a candidate is wrong there.
+};
+
+/// What a finalist is run at beside the recorded inputs.
+struct SizePlan {
+  std::vector<SizedInstance> launches;
+  uint64_t beyond_premise = 0;  ///< Sizes that are left out, as in SizesRun.
+  std::string left_out;         ///< As in SizesRun.
+};
+
+}  // namespace kernelift::sandbox

@@ -1,0 +1,26 @@
+// Sizes that were not recorded, at which a finalist is run beside the original: for the smallest recorded launches, and
+// each integer argument that a launch's grid or the kernel's conditions depend on, sizes around the recorded one, at
+// the edges of blocks, tiny ones, and some at random. The grid is that of the application's launch site. Arguments
+// that the site computes from the same variable follow it.
+//
+// Recorded memory has room for smaller sizes only. Pure: nothing is read or run.
+#pragma once
+#include <optional>
+#include <set>
+
+#include "core/model/candidate.h"
+#include "core/model/mep.h"
+#include "sandbox/evaluate/runner/sized_instance.h"
+
+namespace kernelift::sandbox {
+
+struct SizeQuestion {
+  const Candidate& candidate;
+  std::set<size_t> conditions = {};        ///< Parameters that the kernel's conditions depend on.
+  std::optional<Expression> premise = {};  ///< OtherSizes::premise: sizes that do not fulfil it are left out.
+  uint64_t seed = 0;                       ///< Of the sizes at random, which proposers are not shown.
+};
+
+SizePlan plan_sizes(const Mep& mep, const SizeQuestion& question);
+
+}  // namespace kernelift::sandbox
