@@ -103,6 +103,13 @@ class Apply {
     }
   }
 
+  std::string sizes_run_note() const {
+    const bool ran = r_.sizes_run && r_.sizes_run->right.size() + r_.sizes_run->unshown.size() > 0;
+    return !r_.sizes_run ? "It was run at the recorded sizes only."
+           : ran ? "Beside the original it was run at sizes that were not recorded: " + r_.sizes_run->text() + "."
+                 : "It was " + r_.sizes_run->text() + ".";
+  }
+
   Status prepare() {
     if (r_.build.empty()) return usage_error("apply needs the application's build command: --build CMD");
     if (r_.run.empty() && r_.check.empty())
@@ -117,6 +124,7 @@ class Apply {
     KERNELIFT_ASSIGN(patch_, plan_patch({r_.mep, r_.original, r_.candidate, r_.scan ? &*r_.scan : nullptr, r_.root,
                                          r_.embedded ? &*r_.embedded : nullptr, premise_of(r_, r_.other_sizes)}));
     if (r_.other_sizes) report_.notes.push_back(sizes_note());
+    report_.notes.push_back(sizes_run_note());
     std::vector<fs::path> changed;
     for (auto& change : patch_.changes) {
       paths_.push_back(change.path);
@@ -488,6 +496,7 @@ class Apply {
     std::string message = "Tune " + shown_line(r_.mep.kernel_name) + "\n\n";
     if (!r_.candidate.steps.empty()) message += r_.candidate.note() + "\n\n";
     if (patch_.embeds()) message += patch_.notes[0] + "\n\n";
+    message += sizes_run_note() + "\n\n";
     message += "The whole application, measured" + report_.where() + ": " +
                (report_.measured ? report_.measured->text() : "1.000x") + ".\n";
     return shown_lines(without_secrets(std::move(message)));

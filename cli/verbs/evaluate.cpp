@@ -134,6 +134,7 @@ Result<Exit> run(const Options& options, const Context& context) {
     } else if (context.verbosity > 0 || candidates.size() < kFew) {
       context.say(candidate->note() + ": " + in_words(evaluation, confirm));
       if (verdict && verdict->other_sizes) context.say("  At other sizes: " + verdict->other_sizes->text());
+      if (verdict && verdict->sizes_run) context.say("  Run there: " + verdict->sizes_run->text());
     }
     flying.pop_front();
   };

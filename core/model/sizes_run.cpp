@@ -22,9 +22,7 @@ std::vector<OtherSize> distinct(const std::vector<OtherSize>& sizes) {
 /// The argument that alone differs from launch to launch; nullptr: others do as well.
 const std::string* only_argument(const std::vector<OtherSize>& sizes) {
   for (auto& size : sizes)
-    if (size.values.size() != 1 || !size.pointers.empty() ||
-        size.values.begin()->first != sizes.front().values.begin()->first)
-      return nullptr;
+    if (size.values.size() != 1 || size.values.begin()->first != sizes.front().values.begin()->first) return nullptr;
   return sizes.empty() ? nullptr : &sizes.front().values.begin()->first;
 }
 
@@ -63,13 +61,15 @@ std::string OtherSize::text() const {
 }
 
 std::string to_text(const std::vector<OtherSize>& sizes) {
-  const std::vector<OtherSize> all = distinct(sizes);
-  const std::string* only = only_argument(all);
+  std::vector<OtherSize> plain, with_pointers;
+  for (auto& size : distinct(sizes)) (size.pointers.empty() ? plain : with_pointers).push_back(size);
+  const std::string* only = only_argument(plain);
   std::string text = only ? *only + " = " : "";
-  for (size_t i = 0; i < all.size(); ++i) {
+  for (size_t i = 0; i < plain.size(); ++i) {
     if (i > 0) text += only ? ", " : "; ";
-    text += only ? std::to_string(all[i].values.begin()->second) : all[i].text();
+    text += only ? std::to_string(plain[i].values.begin()->second) : plain[i].text();
   }
+  for (auto& size : with_pointers) text += (text.empty() ? "" : "; ") + size.text();
   return text;
 }
 

@@ -1,4 +1,4 @@
-// What came of running a finalist beside the original at sizes that were not recorded (sandbox/evaluate/runner/
+// What came of running a finalist beside the original at sizes that were not recorded (sandbox/evaluate/runner/sizes/
 // size_runs.h). Some sizes are drawn at random and kept from proposers of candidates, which could fit to them: a
 // verdict's own texts do not name those, only this does, for people.
 #pragma once

@@ -169,7 +169,19 @@ std::set<size_t> SizeComparison::conditions() {
 
 SizePlan SizeComparison::sizes_to_run(const Candidate& candidate) {
   if (mep_.instances.empty()) return {};
-  return plan_sizes(mep_, {candidate, conditions(), answer(candidate).premise, seed_});
+  const legality::Answer known = answer(candidate);
+  SizeQuestion question{candidate, conditions(), known.premise, {}, seed_};
+  std::string needs;
+  for (auto& assumption : known.assumptions) {
+    if (assumption.kind != legality::Assumption::Kind::Aligned) continue;
+    needs += (needs.empty() ? "it takes for granted that " : " and that ") + legality::to_text(assumption, names_);
+    for (size_t p = 0; p < mep_.parameters.size(); ++p)
+      if (std::ranges::find(assumption.arguments, argument(p)) != assumption.arguments.end())
+        question.aligned.insert(p);
+  }
+  SizePlan plan = plan_sizes(mep_, question);
+  plan.left_out += (plan.left_out.empty() || needs.empty() ? "" : "; ") + needs;
+  return plan;
 }
 
 Evaluation SizeComparison::judged(Evaluation evaluation, const Candidate& candidate) {

@@ -196,17 +196,28 @@ class Planner {
         if (round < sizes[v].size()) all[varied[v]] = sizes[v][round].value, shown &= sizes[v][round].shown;
       add(index, launch, all, shown, begin);
     }
+    if (!varied.empty()) add_pointers(index, launch, varied);
     return !varied.empty();
   }
 
   void add(size_t index, const HostLaunch& launch, const Bindings& changed, bool shown, size_t begin) {
     if (plan_.launches.size() - begin >= kMostSizes) return;
+    auto made = launched_with(index, launch, changed);
+    if (!made || made->values.empty()) return;
+    made->shown = shown;
+    auto same = [&](const SizedInstance& other) { return other.instance == index && other.size == made->size; };
+    if (std::ranges::none_of(plan_.launches, same)) plan_.launches.push_back(*std::move(made));
+  }
+
+  /// The recorded launch with other values of the host's variables. nullopt: the application launches nothing then, or
+  /// the premise does not hold.
+  std::optional<SizedInstance> launched_with(size_t index, const HostLaunch& launch, const Bindings& changed) {
     const MepInstance& instance = mep_.instances[index];
     Bindings variables = launch.variables, arguments;
     for (auto& [name, value] : changed) variables[name] = value;
     auto geometry = geometry_of(*launch.site, variables, instance.geometry);
-    if (!geometry) return;  // The application launches nothing then.
-    SizedInstance made{index, {instance.id, {}, {}}, {}, {}, {}, *geometry, shown};
+    if (!geometry) return std::nullopt;
+    SizedInstance made{index, {instance.id, {}, {}}, {}, {}, {}, *geometry};
     for (size_t p = 0; p < mep_.parameters.size(); ++p) {
       auto recorded = value_of(mep_, instance, p);
       auto follows = launch.arguments.find(p);
@@ -214,19 +225,50 @@ class Planner {
       const int64_t value =
           follows == launch.arguments.end() ? *recorded : evaluated(follows->second, variables).value_or(*recorded);
       arguments["arg.a" + std::to_string(p)] = arguments[mep_.parameters[p].name] = value;
-      if (value == *recorded) continue;
-      made.values[p] = value, made.size.values[mep_.parameters[p].name] = value;
+      if (value != *recorded) made.values[p] = value, made.size.values[mep_.parameters[p].name] = value;
     }
-    auto same = [&](const SizedInstance& other) { return other.instance == index && other.size == made.size; };
-    if (made.values.empty() || std::ranges::any_of(plan_.launches, same)) return;
-    if (question_.premise) {
-      auto holds = question_.premise->evaluate(arguments);
-      if (!holds.ok() || *holds == 0) {
-        ++plan_.beyond_premise;
-        return;
+    if (!question_.premise) return made;
+    auto holds = question_.premise->evaluate(arguments);
+    if (holds.ok() && *holds != 0) return made;
+    ++plan_.beyond_premise;
+    return std::nullopt;
+  }
+
+  /// Pointer arguments that lead to the beginning of recorded memory, with the bytes of their elements.
+  std::map<size_t, uint32_t> pointers(const MepInstance& instance) const {
+    std::map<size_t, uint32_t> found;
+    for (auto& slot : instance.argument_slots())
+      for (size_t p = 0; p < std::min(mep_.parameters.size(), instance.parameters.size()); ++p) {
+        auto& region = instance.regions[slot.region];
+        if (instance.parameters[p].offset == slot.offset && !mep_.parameters[p].pointee.empty() &&
+            region.element != "byte")
+          found[p] = ElementLayout::parse(region.element).stride;
       }
+    return found;
+  }
+
+  /// Every pointer one element further, which no longer is a multiple of more than that; and memory that a caller of
+  /// the launching function passes twice.
+  void add_pointers(size_t index, const HostLaunch& launch, const std::vector<std::string>& varied) {
+    const MepInstance& instance = mep_.instances[index];
+    const auto all = pointers(instance);
+    // There is room where each size is one less.
+    Bindings smaller;
+    for (auto& name : varied) smaller[name] = launch.variables.at(name) - 1;
+    if (auto moved = launched_with(index, launch, smaller); moved && !moved->values.empty()) {
+      for (auto [parameter, bytes] : all)
+        if (!question_.aligned.contains(parameter)) moved->moved[parameter] = bytes;
+      moved->size.pointers = "pointers one element further";
+      if (!moved->moved.empty()) plan_.launches.push_back(*std::move(moved));
     }
-    plan_.launches.push_back(std::move(made));
+    for (auto [one, other] : launch.site->one_memory) {
+      if (!all.contains(one) || !all.contains(other)) continue;
+      auto twice = launched_with(index, launch, {});
+      if (!twice) continue;
+      twice->same[other] = one;
+      twice->size.pointers = mep_.parameters[other].name + " = " + mep_.parameters[one].name;
+      plan_.launches.push_back(*std::move(twice));
+    }
   }
 
   const Mep& mep_;

@@ -151,6 +151,7 @@ std::optional<Evaluation> CpuEvaluator::checked(const Candidate& candidate, cons
     verdict.outcome = said.outcome, verdict.stage = said.stage, verdict.instance = said.instance;
     verdict.timings.clear();
     verdict.detail.clear();
+    if (said.sizes_run) verdict.sizes_run = said.sizes_run;
   }
   if (!said.detail.empty()) verdict.detail += (verdict.detail.empty() ? "" : "; ") + said.detail;
   return verdict;

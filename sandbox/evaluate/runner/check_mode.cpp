@@ -129,7 +129,7 @@ bool CheckMode::check_sizes(LoadedCode& code, const RunnableCode& candidate, dou
     if (!worst) continue;
     verdict.outcome = outcome_of(worst->kind), verdict.instance = sized.size.instance;
     verdict.sizes_run.emplace().wrong = SizesRun::Wrong{sized.size, sized.shown, worst->text()};
-    verdict.detail = sized.shown ? "at " + sized.size.text() + ": " + worst->text() : kAtUnshownSize;
+    verdict.detail = sized.shown ? worst->text() : kAtUnshownSize;
     return false;
   }
   return true;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/evaluate/runner/sized_launch.h"
+#include "sandbox/evaluate/runner/sizes/sized_launch.h"
 #include "sandbox/evaluate/runner/verification.h"
 
 namespace kernelift::sandbox {

@@ -7,7 +7,7 @@
 
 #include "core/model/candidate.h"
 #include "core/model/verdict.h"
-#include "sandbox/evaluate/runner/sized_instance.h"
+#include "sandbox/evaluate/runner/sizes/sized_instance.h"
 #include "sandbox/jail/channel.h"
 
 namespace kernelift::sandbox {

@@ -14,7 +14,7 @@
 #include "sandbox/evaluate/runner/check_mode.h"
 #include "sandbox/evaluate/runner/cross_check.h"
 #include "sandbox/evaluate/runner/perturbed_inputs.h"
-#include "sandbox/evaluate/runner/size_runs.h"
+#include "sandbox/evaluate/runner/sizes/size_runs.h"
 
 namespace kernelift::sandbox {
 

@@ -104,7 +104,7 @@ TEST(SizePlan, SomeSizesAreDrawnAndNotShown) {
   const Candidate candidate;
   auto unshown = [&](uint64_t seed) {
     std::vector<int64_t> sizes;
-    for (auto& sized : plan_sizes(one_size(), {candidate, {}, {}, seed}).launches)
+    for (auto& sized : plan_sizes(one_size(), {candidate, {}, {}, {}, seed}).launches)
       if (!sized.shown) sizes.push_back(sized.values.at(1));
     return sizes;
   };
@@ -156,6 +156,38 @@ TEST(SizePlan, AGridThatIsNotKnownLeavesTheRecordedSizes) {
   EXPECT_THAT(plan_sizes(mep, {candidate}).launches, IsEmpty());
   mep.launches.clear();
   EXPECT_EQ(plan_sizes(mep, {candidate}).left_out, "the application's launch sites are not known");
+}
+
+TEST(SizePlan, PointersMoveByAnElementUnlessTheirAlignmentIsTakenForGranted) {
+  Mep mep = one_size();
+  MepRegion region;
+  region.address = 0x1000, region.size = 4 * 4096, region.element = "float", region.parameter = 0;
+  mep.instances[0].regions = {region};
+  const Candidate candidate;
+  SizePlan plan = plan_sizes(mep, {candidate});
+  ASSERT_FALSE(plan.launches.empty());
+  EXPECT_EQ(plan.launches.back().moved, (std::map<size_t, int64_t>{{0, 4}}));
+  EXPECT_EQ(plan.launches.back().size.text(), "half = 2047, size = 4095, pointers one element further");
+  plan = plan_sizes(mep, {candidate, {}, {}, {0}});
+  ASSERT_FALSE(plan.launches.empty());
+  for (auto& sized : plan.launches) EXPECT_TRUE(sized.moved.empty());
+}
+
+TEST(SizePlan, MemoryThatACallerPassesTwiceIsPassedTwice) {
+  Mep mep = one_size();
+  mep.parameters.push_back({"y", "float *", "float", false, ""});
+  pass<uint64_t>(mep.instances[0], 0x10000);
+  for (int parameter : {0, 3}) {
+    MepRegion& region = mep.instances[0].regions.emplace_back();
+    region.address = parameter == 0 ? 0x1000 : 0x10000, region.size = 4 * 4096;
+    region.element = "float", region.parameter = parameter;
+  }
+  mep.launches[0].argument_text.push_back("y"), mep.launches[0].one_memory = {{0, 3}};
+  const Candidate candidate;
+  const SizePlan plan = plan_sizes(mep, {candidate});
+  ASSERT_FALSE(plan.launches.empty());
+  EXPECT_EQ(plan.launches.back().same, (std::map<size_t, size_t>{{3, 0}}));
+  EXPECT_EQ(plan.launches.back().size.text(), "y = x");
 }
 
 TEST(SizePlan, TheSmallestTwoLaunchesAreVaried) {

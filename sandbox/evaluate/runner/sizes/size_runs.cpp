@@ -1,5 +1,5 @@
 // See size_runs.h.
-#include "sandbox/evaluate/runner/size_runs.h"
+#include "sandbox/evaluate/runner/sizes/size_runs.h"
 
 #include <algorithm>
 #include <utility>
@@ -91,7 +91,7 @@ void SizeRuns::tell(const SizedInstance& sized, const Answered& known, const Ver
     }
     verdict.detail = buffer.detail.substr(0, buffer.detail.find(';'));
   }
-  if (failure) verdict.detail = "at " + sized.size.text() + ": " + failure->detail;
+  if (failure) verdict.detail = failure->detail;
   if (!sized.shown) verdict.detail = kAtUnshownSize;
   verdict.sizes_run->wrong = std::move(wrong);
 }

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "sandbox/evaluate/runner/check_mode.h"
-#include "sandbox/evaluate/runner/sized_launch.h"
+#include "sandbox/evaluate/runner/sizes/sized_launch.h"
 #include "sandbox/evaluate/runner/tolerances.h"
 #include "sandbox/evaluate/runner/write_set.h"
 

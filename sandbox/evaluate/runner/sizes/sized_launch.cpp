@@ -1,5 +1,5 @@
 // See sized_launch.h.
-#include "sandbox/evaluate/runner/sized_launch.h"
+#include "sandbox/evaluate/runner/sizes/sized_launch.h"
 
 #include <cstring>
 

@@ -11,7 +11,7 @@
 
 namespace kernelift::sandbox {
 
-/// Most launches of a plan for one recorded instance, and most instances.
+/// Most sizes of a plan for one recorded instance, and most instances.
 inline constexpr size_t kMostSizes = 12, kMostSizedInstances = 2;
 
 struct SizedInstance {
