@@ -20,6 +20,7 @@
 #include "core/base/shown/outside_text.h"
 #include "core/base/shown/secrets.h"
 #include "core/base/within.h"
+#include "core/model/certificate.h"
 #include "core/model/kernel_key.h"
 #include "reintegrate/app_commands.h"
 #include "reintegrate/interruption.h"
@@ -85,6 +86,17 @@ class Apply {
     return write_json(journal_->folder() / "report.json", to_json(report_));
   }
 
+  /// What the patch rests on, to be checked again.
+  Status write_certificate() {
+    if (!r_.figures) return done();
+    Certificate certificate = Certificate::of(r_.mep, r_.original, r_.candidate, *r_.figures);
+    certificate.patch = hash_text(report_.diff).hex(), certificate.at = utc_now();
+    const fs::path file = journal_->folder() / "certificate.json";
+    KERNELIFT_TRY(certificate.write(file));
+    report_.certificate = file.string();
+    return done();
+  }
+
   void say(const std::string& line) const {
     if (r_.progress) r_.progress(line);
   }
@@ -104,10 +116,10 @@ class Apply {
   }
 
   std::string sizes_run_note() const {
-    const bool ran = r_.sizes_run && r_.sizes_run->right.size() + r_.sizes_run->unshown.size() > 0;
-    return !r_.sizes_run ? "It was run at the recorded sizes only."
-           : ran ? "Beside the original it was run at sizes that were not recorded: " + r_.sizes_run->text() + "."
-                 : "It was " + r_.sizes_run->text() + ".";
+    const SizesRun* run = r_.figures && r_.figures->sizes_run ? &*r_.figures->sizes_run : nullptr;
+    if (!run) return "It was run at the recorded sizes only.";
+    if (run->right.empty() && run->unshown.empty()) return "It was " + run->text() + ".";
+    return "Beside the original it was run at sizes that were not recorded: " + run->text() + ".";
   }
 
   Status prepare() {
@@ -486,6 +498,8 @@ class Apply {
     report_.why = "the application passes its check and is measurably faster, " + report_.measured->text();
     // The commit cannot be taken back, so from here on the patch counts as kept even if the report cannot be written.
     KERNELIFT_TRY(journal_->finish(true));
+    if (Status written = write_certificate(); !written.ok())
+      report_.notes.push_back("The certificate could not be written: " + written.error().message);
     if (Status written = write_report(); !written.ok())
       report_.notes.push_back("The report could not be written: " + written.error().message), say(report_.notes.back());
     return done();

@@ -97,6 +97,7 @@ Json to_json(const SizesRun& run) {
                {"unshown", json_of(run.unshown)},
                {"dropped", dropped},
                {"beyond_premise", run.beyond_premise},
+               {"seed", run.seed},
                {"left_out", run.left_out}};
   if (run.wrong)
     json["wrong"] = {{"size", to_json(run.wrong->size)}, {"shown", run.wrong->shown}, {"found", run.wrong->found}};
@@ -107,7 +108,7 @@ SizesRun sizes_run_from_json(const Json& from) {
   SizesRun run;
   run.right = sizes_from_json(from.at("right")), run.unshown = sizes_from_json(from.at("unshown"));
   for (auto& one : from.at("dropped")) run.dropped.push_back({other_size_from_json(one.at("size")), one.at("why")});
-  run.beyond_premise = from.at("beyond_premise"), run.left_out = from.at("left_out");
+  run.beyond_premise = from.at("beyond_premise"), run.seed = from.at("seed"), run.left_out = from.at("left_out");
   if (auto wrong = from.find("wrong"); wrong != from.end())
     run.wrong = SizesRun::Wrong{other_size_from_json(wrong->at("size")), wrong->at("shown"), wrong->at("found")};
   return run;

@@ -29,6 +29,7 @@ struct SizesRun {
   std::vector<OtherSize> unshown;  ///< The same, of sizes that proposers are not shown.
   std::vector<Dropped> dropped;    ///< Sizes at which the original is no reference.
   uint64_t beyond_premise = 0;     ///< Sizes at which OtherSizes::premise does not hold: they were not run.
+  uint64_t seed = 0;               ///< By which `unshown` were drawn.
   std::string left_out;            ///< Why no sizes were run, or fewer than there should be, as a clause; or empty.
   /// Of one that is wrong: at which size, and what was found there: "out[1150] expected 2, got 1".
   struct Wrong {

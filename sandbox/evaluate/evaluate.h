@@ -32,6 +32,8 @@ struct EvaluatorOptions {
   /// Also build promising candidates with the application's own compiler, if it is installed, and time those builds.
   /// GPUs only.
   bool as_built = true;
+  /// SizesRun::seed of an earlier confirmation, to be repeated at the same sizes.
+  std::optional<uint64_t> size_seed;
   bool allow_weak_jail = false;    ///< Else an Error if this machine lacks a layer of the jail that candidates need.
   bool share_measurements = true;  ///< Measure candidates with equal image and launches once.
   /// End of the run: calibration of the original ends by then.

@@ -46,8 +46,8 @@ bool is_worse(const legality::Answer& answer, const legality::Answer& than) {
 
 }  // namespace
 
-SizeComparison::SizeComparison(const Mep& mep, CompilePool& pool, std::string source)
-    : mep_(mep), pool_(pool), source_(std::move(source)), seed_(std::random_device{}()) {
+SizeComparison::SizeComparison(const Mep& mep, CompilePool& pool, std::string source, std::optional<uint64_t> seed)
+    : mep_(mep), pool_(pool), source_(std::move(source)), seed_(seed ? *seed : std::random_device{}()) {
   for (size_t p = 0; p < mep.parameters.size(); ++p) names_[argument(p)] = mep.parameters[p].name;
   for (const char* axis : {"x", "y", "z"}) names_[std::string("blocks.") + axis] = std::string("gridDim.") + axis;
   std::set<Dim3> recorded;

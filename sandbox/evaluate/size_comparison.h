@@ -18,7 +18,8 @@ namespace kernelift::sandbox {
 class SizeComparison {
  public:
   /// EXPECTS: `pool` outlives this. `source`: the kernel's own text.
-  SizeComparison(const Mep& mep, CompilePool& pool, std::string source);
+  /// `seed`: of sizes that are drawn; none: another one each time.
+  SizeComparison(const Mep& mep, CompilePool& pool, std::string source, std::optional<uint64_t> seed = {});
 
   /// The least that holds at any launch site. Thread-safe; takes some ten milliseconds for a text that is new.
   legality::Answer answer(const Candidate& candidate);

@@ -130,6 +130,7 @@ class Planner {
   Planner(const Mep& mep, const SizeQuestion& question) : mep_(mep), question_(question), random_(question.seed) {}
 
   SizePlan plan() {
+    plan_.seed = question_.seed;
     std::string why = "the application's launch sites are not known";
     size_t planned = 0;
     for (size_t i : smallest_first()) {

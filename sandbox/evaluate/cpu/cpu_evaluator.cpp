@@ -58,7 +58,7 @@ Result<std::unique_ptr<Evaluator>> CpuEvaluator::create(const Mep& mep, const st
   evaluator->original_.code.side_by_side =
       evaluator->baseline_.pool->compile_side_by_side(evaluator->baseline_.source, {}, evaluator->baseline_.reply);
   evaluator->size_comparison_ =
-      std::make_unique<SizeComparison>(mep, *evaluator->baseline_.pool, evaluator->baseline_.source);
+      std::make_unique<SizeComparison>(mep, *evaluator->baseline_.pool, evaluator->baseline_.source, options.size_seed);
   evaluator->original_.code.checked =
       evaluator->baseline_.pool->compile_checked(evaluator->baseline_.source, {}, evaluator->baseline_.reply).image;
   evaluator->baseline_key_ = code_key({}, evaluator->baseline_.reply.image);

@@ -122,7 +122,7 @@ Status CudaEvaluator::prepare(OpenedGpu opened) {
   pool.frontend.arch = facts_.arch;
   KERNELIFT_ASSIGN(baseline_, compile_baseline(mep_, folder_, pool));
   add_roundings(mep_, baseline_, true);
-  size_comparison_ = std::make_unique<SizeComparison>(mep_, *baseline_.pool, baseline_.source);
+  size_comparison_ = std::make_unique<SizeComparison>(mep_, *baseline_.pool, baseline_.source, options_.size_seed);
   as_built_.emplace(mep_, facts_.arch, baseline_.source, recorded_code(mep_, folder_, facts_.arch),
                     recorded_data(folder_));
   original_ = {runnable_code({}, baseline_.reply.image), baseline_.roundings.ways, as_built_->application(),

@@ -35,7 +35,10 @@ std::string encoded(const SizePlan& plan) {
                         {"cooperative", sized.geometry.cooperative},
                         {"shown", sized.shown}});
   }
-  return compact({{"launches", launches}, {"beyond_premise", plan.beyond_premise}, {"left_out", plan.left_out}});
+  return compact({{"launches", launches},
+                  {"seed", plan.seed},
+                  {"beyond_premise", plan.beyond_premise},
+                  {"left_out", plan.left_out}});
 }
 
 std::optional<SizePlan> decoded_plan(const std::string& text) {
@@ -50,7 +53,8 @@ std::optional<SizePlan> decoded_plan(const std::string& text) {
       sized.geometry = {dim(one.at("grid")), dim(one.at("block")), one.at("shared_bytes"), one.at("cooperative")};
       read.launches.push_back(std::move(sized));
     }
-    read.beyond_premise = json->at("beyond_premise"), read.left_out = json->at("left_out");
+    read.seed = json->at("seed"), read.beyond_premise = json->at("beyond_premise"),
+    read.left_out = json->at("left_out");
     return read;
   });
   return plan.ok() ? std::optional(std::move(*plan)) : std::nullopt;

@@ -98,7 +98,7 @@ void SizeRuns::tell(const SizedInstance& sized, const Answered& known, const Ver
 
 bool SizeRuns::verify(const RunnableCode& candidate, LoadedCode& code, const SizePlan& plan, Verdict& verdict) {
   SizesRun& run = verdict.sizes_run.emplace();
-  run.beyond_premise = plan.beyond_premise, run.left_out = plan.left_out;
+  run.seed = plan.seed, run.beyond_premise = plan.beyond_premise, run.left_out = plan.left_out;
   double original = 0, own = 0;
   size_t cut = 0;
   for (auto& sized : plan.launches) {

@@ -27,6 +27,7 @@ struct SizedInstance {
 /// What a finalist is run at beside the recorded inputs.
 struct SizePlan {
   std::vector<SizedInstance> launches;
+  uint64_t seed = 0;            ///< By which sizes were drawn.
   uint64_t beyond_premise = 0;  ///< Sizes that are left out, as in SizesRun.
   std::string left_out;         ///< As in SizesRun.
 };
