@@ -11,6 +11,9 @@
 namespace kernelift::sandbox {
 namespace {
 
+constexpr uint64_t kLargestGrown = 64 << 20;  // Bytes of an instance's memory that is made larger.
+constexpr double kMostGrowth = 64;
+
 bool is_integer(const ScannedParameter& parameter) {
   const std::string& type = parameter.scalar;
   return !type.empty() && type.find("float") == type.npos && type.find("double") == type.npos;
@@ -29,6 +32,11 @@ std::optional<int64_t> value_of(const Mep& mep, const MepInstance& instance, siz
   const unsigned unused = 64 - 8 * bytes;
   if (is_unsigned(mep.parameters[parameter])) return static_cast<int64_t>(bits);
   return static_cast<int64_t>(bits << unused) >> unused;
+}
+
+bool fits(int64_t value, const ScannedParameter& parameter, uint32_t bytes) {
+  const unsigned bits = 8 * bytes - (is_unsigned(parameter) ? 0 : 1);
+  return bits >= 63 || (value < int64_t(1) << bits && value >= (is_unsigned(parameter) ? 0 : -(int64_t(1) << bits)));
 }
 
 /// A recorded launch as its launch site in the application says it: variables of the host, and what follows from them.
@@ -197,8 +205,10 @@ class Planner {
         if (round < sizes[v].size()) all[varied[v]] = sizes[v][round].value, shown &= sizes[v][round].shown;
       add(index, launch, all, shown, begin);
     }
-    if (!varied.empty()) add_pointers(index, launch, varied);
-    return !varied.empty();
+    if (varied.empty()) return false;
+    add_larger(index, launch, varied);
+    add_pointers(index, launch, varied);
+    return true;
   }
 
   void add(size_t index, const HostLaunch& launch, const Bindings& changed, bool shown, size_t begin) {
@@ -218,7 +228,8 @@ class Planner {
     for (auto& [name, value] : changed) variables[name] = value;
     auto geometry = geometry_of(*launch.site, variables, instance.geometry);
     if (!geometry) return std::nullopt;
-    SizedInstance made{index, {instance.id, {}, {}}, {}, {}, {}, *geometry};
+    SizedInstance made;
+    made.instance = index, made.size.instance = instance.id, made.geometry = *geometry;
     for (size_t p = 0; p < mep_.parameters.size(); ++p) {
       auto recorded = value_of(mep_, instance, p);
       auto follows = launch.arguments.find(p);
@@ -226,6 +237,7 @@ class Planner {
       const int64_t value =
           follows == launch.arguments.end() ? *recorded : evaluated(follows->second, variables).value_or(*recorded);
       arguments["arg.a" + std::to_string(p)] = arguments[mep_.parameters[p].name] = value;
+      if (value != *recorded && !fits(value, mep_.parameters[p], instance.parameters[p].size)) return std::nullopt;
       if (value != *recorded) made.values[p] = value, made.size.values[mep_.parameters[p].name] = value;
     }
     if (!question_.premise) return made;
@@ -233,6 +245,45 @@ class Planner {
     if (holds.ok() && *holds != 0) return made;
     ++plan_.beyond_premise;
     return std::nullopt;
+  }
+
+  /// Why memory cannot be made larger for the kernel; empty: it can.
+  std::string why_not_larger(const MepInstance& instance) const {
+    for (auto& parameter : mep_.parameters)
+      if (!parameter.record.empty()) return "it gets a structure, which may hold addresses and sizes";
+    if (!instance.symbols.empty()) return "its memory holds addresses";
+    uint64_t bytes = 0;
+    for (auto& region : instance.regions) {
+      if (region.pointer_stride > 0 || region.parameter < 0) return "its memory holds addresses";
+      if (region.element == "byte") return "what its memory holds is not known";
+      bytes += region.size;
+    }
+    return bytes > kLargestGrown ? "its memory is large" : "";
+  }
+
+  /// Sizes one more than recorded, and one block more, in memory that has grown as their product has, and as much again
+  /// for what grows with its square.
+  void add_larger(size_t index, const HostLaunch& launch, const std::vector<std::string>& varied) {
+    const MepInstance& instance = mep_.instances[index];
+    if (std::string why = why_not_larger(instance); !why.empty()) {
+      plan_.left_out = "no larger size was run, as " + why;
+      return;
+    }
+    for (size_t more = 0; more < kLargerSizes; ++more) {
+      Bindings larger;
+      double growth = 1;
+      for (auto& name : varied) {
+        const int64_t recorded = launch.variables.at(name);
+        const int64_t before = block_along(launch, name, instance.geometry.block),
+                      after = block_along(launch, name, candidate_block(instance));
+        larger[name] = recorded + (more == 0 ? 1 : more == 1 ? before : after + 1);
+        growth *= static_cast<double>(larger[name]) / static_cast<double>(std::max<int64_t>(recorded, 1));
+      }
+      auto made = launched_with(index, launch, larger);
+      if (!made || made->values.empty() || growth * growth > kMostGrowth) continue;
+      made->growth = growth * growth;
+      plan_.launches.push_back(*std::move(made));
+    }
   }
 
   /// Pointer arguments that lead to the beginning of recorded memory, with the bytes of their elements.

@@ -4,7 +4,8 @@
 // that the site computes from the same variable follow it. Further launches have every pointer one element further, as
 // none of them need be a multiple of more than its type asks for, or the same memory twice, as a caller passes it.
 //
-// Recorded memory has room for smaller sizes only. Pure: nothing is read or run.
+// Recorded memory has room for smaller sizes only; larger ones ask for memory that has grown. Pure: nothing is read or
+// run.
 #pragma once
 #include <optional>
 #include <set>

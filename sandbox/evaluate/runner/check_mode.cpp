@@ -56,7 +56,12 @@ CheckMode::Found CheckMode::run_at(LoadedCode& code, const RunnableCode& wanted,
   Verification::Manner manner{Verification::Before::Poisoned};
   manner.checked = true, manner.limit = limit(sized.instance);
   Found found;
-  auto failure = launch_as(bench_, sized, memory_of(bench_, sized), wanted, code,
+  auto memory = memory_of(bench_, sized);
+  if (!memory.ok()) {
+    found.why = memory.error().message;
+    return found;
+  }
+  auto failure = launch_as(bench_, sized, std::move(memory->instance), wanted, code,
                            [&](MemoryEntry entry) { found = found_by(verification_.run(code, entry, manner)); });
   if (failure) found.why = failure->detail;
   // The answers in memory are of the recorded size; whether results are right is found without check mode.

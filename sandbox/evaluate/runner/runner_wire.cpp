@@ -29,6 +29,7 @@ std::string encoded(const SizePlan& plan) {
                         {"values", sized.values},
                         {"moved", sized.moved},
                         {"same", sized.same},
+                        {"growth", sized.growth},
                         {"grid", {grid.x, grid.y, grid.z}},
                         {"block", {block.x, block.y, block.z}},
                         {"shared_bytes", sized.geometry.shared_bytes},
@@ -48,7 +49,9 @@ std::optional<SizePlan> decoded_plan(const std::string& text) {
     SizePlan read;
     auto dim = [](const Json& from) { return Dim3{from.at(0), from.at(1), from.at(2)}; };
     for (auto& one : json->at("launches")) {
-      SizedInstance sized{one.at("instance"), other_size_from_json(one.at("size")), {}, {}, {}, {}, one.at("shown")};
+      SizedInstance sized;
+      sized.instance = one.at("instance"), sized.size = other_size_from_json(one.at("size"));
+      sized.growth = one.at("growth"), sized.shown = one.at("shown");
       one.at("values").get_to(sized.values), one.at("moved").get_to(sized.moved), one.at("same").get_to(sized.same);
       sized.geometry = {dim(one.at("grid")), dim(one.at("block")), one.at("shared_bytes"), one.at("cooperative")};
       read.launches.push_back(std::move(sized));

@@ -75,7 +75,7 @@ TEST(SizePlan, HasTheEdgesOfBlocksAndTheTinySizes) {
   const auto sizes = values_of(plan, "size");
   // 3968 is the largest multiple of 128 below 4096 that is none of 1024.
   for (int64_t size : {4095, 4089, 3968, 3072, 1, 31, 33}) EXPECT_THAT(sizes, Contains(size));
-  EXPECT_LE(plan.launches.size(), kMostSizes);
+  EXPECT_LE(plan.launches.size(), kMostSizes + kLargerSizes);
   EXPECT_EQ(plan.left_out, "");
 }
 
@@ -83,7 +83,7 @@ TEST(SizePlan, ArgumentsAndGridFollowTheHostsVariable) {
   const Candidate candidate;
   for (auto& sized : plan_sizes(one_size(), {candidate}).launches) {
     const int64_t n = sized.values.at(1);
-    EXPECT_EQ(sized.values.at(2), n / 2);
+    EXPECT_EQ(sized.values.contains(2) ? sized.values.at(2) : 2048, n / 2);
     EXPECT_EQ(sized.geometry.grid.x, (n + 127) / 128);
     EXPECT_EQ(sized.geometry.block.x, 128u);
   }
@@ -123,7 +123,25 @@ TEST(SizePlan, EachArgumentVariesAloneAndWithTheOthers) {
   for (auto& sized : plan.launches) {
     EXPECT_EQ(sized.geometry.grid.y, sized.size.values.contains("h") ? sized.size.values.at("h") : 60);
   }
-  EXPECT_LE(plan.launches.size(), kMostSizes);
+  EXPECT_LE(plan.launches.size(), kMostSizes + kLargerSizes);
+}
+
+TEST(SizePlan, LargerSizesGrowTheMemoryThatPointersLeadTo) {
+  const Candidate candidate = with_block(1024);
+  auto larger = [&](const Mep& mep) {
+    std::map<int64_t, double> found;
+    for (auto& sized : plan_sizes(mep, {candidate}).launches)
+      if (sized.values.contains(1) && sized.values.at(1) > 4096) found[sized.values.at(1)] = sized.growth;
+    return found;
+  };
+  auto found = larger(one_size());
+  ASSERT_EQ(found.size(), kLargerSizes);
+  for (int64_t n : {4097, 4224, 5121}) EXPECT_DOUBLE_EQ(found[n], double(n) / 4096 * (double(n) / 4096)) << n;
+  Mep structured = one_size();
+  structured.parameters.push_back({"box", "Box", "", false, "", "Box"});
+  EXPECT_THAT(larger(structured), IsEmpty());
+  EXPECT_EQ(plan_sizes(structured, {candidate}).left_out,
+            "no larger size was run, as it gets a structure, which may hold addresses and sizes");
 }
 
 TEST(SizePlan, AnArgumentThatOnlyConditionsDependOnVaries) {

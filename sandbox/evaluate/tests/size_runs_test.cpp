@@ -129,7 +129,7 @@ TEST_F(SizeRunsTest, ARightCandidateWithAnotherBlockIsRightAtAllSizes) {
   ASSERT_TRUE(verdict.ok()) << verdict.text();
   ASSERT_TRUE(verdict.sizes_run);
   EXPECT_EQ(verdict.sizes_run->dropped.size(), 0u) << verdict.sizes_run->text();
-  EXPECT_EQ(verdict.sizes_run->right.size(), 8u) << verdict.sizes_run->text();
+  EXPECT_EQ(verdict.sizes_run->right.size(), 11u) << verdict.sizes_run->text();
   EXPECT_EQ(verdict.sizes_run->unshown.size(), 3u);
 }
 
@@ -144,6 +144,17 @@ TEST_F(SizeRunsTest, ATailThatIsDroppedIsFound) {
   EXPECT_EQ(verdict.outcome, Outcome::Wrong) << verdict.text();
   ASSERT_TRUE(verdict.sizes_run && verdict.sizes_run->wrong) << verdict.text();
   EXPECT_EQ(verdict.sizes_run->wrong->size.text(), "n = 4095");
+}
+
+TEST_F(SizeRunsTest, WhatIsOnlyWrongAboveTheRecordedSizeIsFoundInLargerMemory) {
+  start(diff_mep(kGuarded));
+  Candidate candidate;
+  candidate.source = kGuardedHead + "  if (i < n && i < 4100) out[i] = i == n - 1 ? 0.0f : x[i + 1] - x[i];\n}\n";
+  Verdict verdict = judge(candidate);
+  EXPECT_EQ(verdict.outcome, Outcome::Wrong) << verdict.text();
+  ASSERT_TRUE(verdict.sizes_run && verdict.sizes_run->wrong) << verdict.text();
+  EXPECT_EQ(verdict.sizes_run->wrong->size.text(), "n = 4224");
+  EXPECT_EQ(verdict.index, 4100u);
 }
 
 TEST_F(SizeRunsTest, AGuardThatIsLostIsFound) {
@@ -246,10 +257,9 @@ TEST(SizesOfFinalists, AConfirmationRunsThemAndAScreeningDoesNot) {
   Evaluation screened = (*evaluator)->submit(candidate).get(), confirmed = (*evaluator)->confirm(candidate);
   EXPECT_FALSE(std::get<Verdict>(screened).sizes_run);
   ASSERT_TRUE(std::get<Verdict>(confirmed).sizes_run) << std::get<Verdict>(confirmed).text();
-  EXPECT_THAT(
-      std::get<Verdict>(confirmed).sizes_run->text(),
-      HasSubstr(
-          "right at 8 other sizes (n = 1, 31, 33, 3840, 3968, 4089, 4095; n = 4095, pointers one element further)"));
+  EXPECT_THAT(std::get<Verdict>(confirmed).sizes_run->text(),
+              HasSubstr("right at 11 other sizes (n = 1, 31, 33, 3840, 3968, 4089, 4095, 4097, 4224, 4353; n = 4095, "
+                        "pointers one element further)"));
   fixture.mep.launches.clear();
   evaluator = make_evaluator(fixture.mep, fixture.path(), options);
   ASSERT_TRUE(evaluator.ok()) << evaluator.error().message;

@@ -14,9 +14,8 @@ constexpr const char* kExperiment = "size ";
 
 double seconds_since(Deadline begin) { return std::chrono::duration<double>(Deadline::clock::now() - begin).count(); }
 
-std::string experiment(const SizedInstance& sized) {
-  return kExperiment + std::to_string(sized.instance) + " " + sized.size.text();
-}
+/// Of all instances: what ends the original's process on one would end it on another.
+std::string experiment(const SizedInstance& sized) { return kExperiment + sized.size.text(); }
 
 }  // namespace
 
@@ -27,7 +26,12 @@ double SizeRuns::most_seconds(double check) {
 void SizeRuns::forget() { known_.clear(), bytes_ = 0; }
 
 void SizeRuns::answer(const SizedInstance& sized, Answered& into) {
-  into.memory = memory_of(bench_, sized);
+  auto memory = memory_of(bench_, sized);
+  if (!memory.ok()) {
+    into.why_not = "there is not enough memory for it";
+    return;
+  }
+  into.memory = std::move(memory->instance), into.placed = std::move(memory->placed);
   auto failed = launch_as(bench_, sized, into.memory, {}, bench_.baseline, [&](MemoryEntry entry) {
     Verification::Manner manner{Verification::Before::Poisoned};
     auto first = verification_.run(bench_.baseline, entry, manner);
@@ -60,7 +64,7 @@ void SizeRuns::answer(const SizedInstance& sized, Answered& into) {
   });
   if (!failed && into.why_not.empty()) into.why_not = check_mode_.why_no_reference(sized);
   if (failed) into.why_not = "the original cannot be launched there: " + failed->detail;
-  if (!into.why_not.empty()) into.answers.clear(), into.bytes = 0;
+  if (!into.why_not.empty()) into.answers.clear(), into.placed.clear(), into.bytes = 0;
 }
 
 void SizeRuns::widen(const SizedInstance& sized, Answered& known) {

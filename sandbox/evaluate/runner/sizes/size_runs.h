@@ -30,7 +30,7 @@ class SizeRuns {
   struct Answered {
     std::string why_not;  ///< It is no reference there.
     ReplayInstance memory;
-    std::vector<DeviceMemory> answers;
+    std::vector<DeviceMemory> placed, answers;
     uint64_t bytes = 0;
     bool widened = false;  ///< Tolerances are of this size.
   };

@@ -11,8 +11,8 @@
 
 namespace kernelift::sandbox {
 
-/// Most sizes of a plan for one recorded instance, and most instances.
-inline constexpr size_t kMostSizes = 12, kMostSizedInstances = 2;
+/// Of a plan: most smaller sizes for one recorded instance, larger sizes, and instances.
+inline constexpr size_t kMostSizes = 12, kLargerSizes = 3, kMostSizedInstances = 2;
 
 struct SizedInstance {
   size_t instance = 0;               ///< Index of the recorded instance.
@@ -20,8 +20,11 @@ struct SizedInstance {
   std::map<size_t, int64_t> values;  ///< Integer arguments that have another value, by parameter.
   std::map<size_t, int64_t> moved;   ///< Pointers that are moved, by so many bytes, by parameter.
   std::map<size_t, size_t> same;     ///< Pointers that are equal to another one: both by parameter.
-  Geometry geometry;                 ///< The original's; a candidate's follows from it.
-  bool shown = true;                 ///< To proposers, if a candidate is wrong there.
+  /// Memory behind pointer arguments is so many times as large, filled with values like the recorded ones, and lies
+  /// elsewhere; 1: it is the recorded one.
+  double growth = 1;
+  Geometry geometry;  ///< The original's; a candidate's follows from it.
+  bool shown = true;  ///< To proposers, if a candidate is wrong there.
 };
 
 /// What a finalist is run at beside the recorded inputs.
