@@ -20,6 +20,7 @@
 #include "core/base/shown/outside_text.h"
 #include "core/base/shown/secrets.h"
 #include "core/base/within.h"
+#include "core/model/certificate.h"
 #include "core/model/kernel_key.h"
 #include "reintegrate/app_commands.h"
 #include "reintegrate/interruption.h"
@@ -85,6 +86,17 @@ class Apply {
     return write_json(journal_->folder() / "report.json", to_json(report_));
   }
 
+  /// What the patch rests on, to be checked again.
+  Status write_certificate() {
+    if (!r_.figures) return done();
+    Certificate certificate = Certificate::of(r_.mep, r_.original, r_.candidate, *r_.figures);
+    certificate.patch = hash_text(report_.diff).hex(), certificate.at = utc_now();
+    const fs::path file = journal_->folder() / "certificate.json";
+    KERNELIFT_TRY(certificate.write(file));
+    report_.certificate = file.string();
+    return done();
+  }
+
   void say(const std::string& line) const {
     if (r_.progress) r_.progress(line);
   }
@@ -105,6 +117,13 @@ class Apply {
     }
   }
 
+  std::string sizes_run_note() const {
+    const SizesRun* run = r_.figures && r_.figures->sizes_run ? &*r_.figures->sizes_run : nullptr;
+    if (!run) return "It was run at the recorded sizes only.";
+    if (run->right.empty() && run->unshown.empty()) return "It was " + run->text() + ".";
+    return "Beside the original it was run at sizes that were not recorded: " + run->text() + ".";
+  }
+
   Status prepare() {
     if (r_.build.empty()) return usage_error("apply needs the application's build command: --build CMD");
     if (r_.run.empty() && r_.check.empty())
@@ -119,6 +138,7 @@ class Apply {
     KERNELIFT_ASSIGN(patch_, plan_patch({r_.mep, r_.original, r_.candidate, r_.scan ? &*r_.scan : nullptr, r_.root,
                                          r_.embedded ? &*r_.embedded : nullptr, premise_of(r_, r_.other_sizes)}));
     if (r_.other_sizes) report_.notes.push_back(sizes_note());
+    report_.notes.push_back(sizes_run_note());
     std::vector<fs::path> changed;
     for (auto& change : patch_.changes) {
       paths_.push_back(change.path);
@@ -480,6 +500,8 @@ class Apply {
     report_.why = "the application passes its check and is measurably faster, " + report_.measured->text();
     // The commit cannot be taken back, so from here on the patch counts as kept even if the report cannot be written.
     KERNELIFT_TRY(journal_->finish(true));
+    if (Status written = write_certificate(); !written.ok())
+      report_.notes.push_back("The certificate could not be written: " + written.error().message);
     if (Status written = write_report(); !written.ok())
       report_.notes.push_back("The report could not be written: " + written.error().message), say(report_.notes.back());
     return done();
@@ -490,6 +512,7 @@ class Apply {
     std::string message = "Tune " + shown_line(r_.mep.kernel_name) + "\n\n";
     if (!r_.candidate.steps.empty()) message += r_.candidate.note() + "\n\n";
     if (patch_.embeds()) message += patch_.notes[0] + "\n\n";
+    message += sizes_run_note() + "\n\n";
     message += "The whole application, measured" + report_.where() + ": " +
                (report_.measured ? report_.measured->text() : "1.000x") + ".\n";
     return shown_lines(without_secrets(std::move(message)));

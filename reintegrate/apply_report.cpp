@@ -80,7 +80,9 @@ std::string ApplyReport::text() const {
               ? "The originals are in " + shown_line(originals)
               : "The patch is on branch " + shown_line(branch) + " (" + commit.substr(0, 10) + ")" +
                     (repository.empty() ? "" : " of the repository " + shown_line(repository)) + ", now checked out";
-  return text + "; go back with: " + way_back() + "\n";
+  text += "; go back with: " + way_back() + "\n";
+  if (!certificate.empty()) text += "What it rests on, to be checked again: " + shown_line(certificate) + "\n";
+  return text;
 }
 
 std::string ApplyReport::where() const { return on_cpu ? " on the CPU device, not on a GPU" : ""; }
@@ -133,6 +135,7 @@ Json to_json(const ApplyReport& report) {
                                {"previous", report.previous},
                                {"way_back", report.way_back()},
                                {"originals", report.originals},
+                               {"certificate", report.certificate},
                                {"at", report.at}});
 }
 

@@ -60,6 +60,7 @@ ReportWinner winner_of(const tuner::RunTrial& trial, bool embedded) {
   ReportWinner winner{static_cast<int>(trial.id), trial.candidate.note(), {},
                       figures.speedup(),          figures.speedup_low(),  trial.confirmed.has_value()};
   if (figures.other_sizes) winner.other_sizes = figures.other_sizes->text();
+  if (figures.sizes_run) winner.sizes_run = figures.sizes_run->text();
   if (!trial.candidate.recipe.is_default()) winner.recipe = trial.candidate.recipe.text();
   if (reintegrate::EmbeddedGain gain = reintegrate::embedded_gain(trial); embedded && gain.low > 0)
     winner.speedup = gain.speedup, winner.low = gain.low;
@@ -134,8 +135,11 @@ Result<ReportData> gather_report(const fs::path& file) {
   data.device = baseline ? baseline->verdict.device : run.meta().device;
   for (auto& trial : history) {
     const Verdict& verdict = trial.figures();
+    const bool unshown = verdict.sizes_run && verdict.sizes_run->wrong && !verdict.sizes_run->wrong->shown;
     data.candidates.push_back({int(trial.id), trial.candidate.tier, trial.candidate.proposer, trial.candidate.note(),
-                               name(verdict.outcome), verdict.text(), verdict.speedup(), verdict.speedup_low()});
+                               name(verdict.outcome),
+                               verdict.text() + (unshown ? " (" + verdict.sizes_run->text() + ")" : ""),
+                               verdict.speedup(), verdict.speedup_low()});
   }
   if (best && best->figures().speedup_low() > kSmallestGain) data.fastest = winner_of(*best, false);
   const tuner::RunTrial* shown = best;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <deque>
 
+#include "cli/certificate_check.h"
 #include "cli/mep_addresses.h"
 #include "cli/mep_folder.h"
 #include "cli/verbs.h"
@@ -21,6 +22,7 @@ constexpr size_t kFew = 20;
 struct Options {
   std::string mep;
   std::vector<std::string> files;
+  std::string certificate;
   bool cold = false, separately = false, confirm = false, as_built = false, allow_weak_jail = false;
   unsigned workers = 0;
   double tolerance = 0;
@@ -97,15 +99,18 @@ Result<Exit> run(const Options& options, const Context& context) {
   KERNELIFT_ASSIGN(fs::path folder, find_mep(options.mep, context.state_folder()));
   KERNELIFT_ASSIGN(Mep mep, Mep::read(folder));
   restart_if_addresses_taken(mep, context);
+  if (options.files.empty() == options.certificate.empty())
+    return usage_error("name files with candidates, or a certificate (--certificate FILE)");
+  sandbox::EvaluatorOptions how;
+  how.device = context.device, how.cold = options.cold, how.compile_workers = options.workers;
+  how.share_measurements = !options.separately, how.as_built = options.as_built || !options.certificate.empty();
+  how.allow_weak_jail = options.allow_weak_jail;
+  if (options.tolerance > 0) how.tolerance = Tolerance{options.tolerance, 0};
+  if (!options.certificate.empty()) return check_certificate(mep, folder, options.certificate, how, context);
   KERNELIFT_ASSIGN(auto read, read_candidates(options.files));
   std::vector<Candidate>& candidates = read.all;
   bool confirm = options.confirm || read.by_hand;
-  sandbox::EvaluatorOptions how;
-  how.device = context.device, how.cold = options.cold, how.compile_workers = options.workers;
-  how.share_measurements = !options.separately, how.as_built = options.as_built;
   how.few_candidates = candidates.size() < 4;
-  how.allow_weak_jail = options.allow_weak_jail;
-  if (options.tolerance > 0) how.tolerance = Tolerance{options.tolerance, 0};
   KERNELIFT_ASSIGN(auto evaluator, make_evaluator(mep, folder, how));
   double ready = seconds_since(started);
 
@@ -136,6 +141,7 @@ Result<Exit> run(const Options& options, const Context& context) {
     } else if (context.verbosity > 0 || candidates.size() < kFew) {
       context.say(candidate->note() + ": " + in_words(evaluation, confirm));
       if (verdict && verdict->other_sizes) context.say("  At other sizes: " + verdict->other_sizes->text());
+      if (verdict && verdict->sizes_run) context.say("  Run there: " + verdict->sizes_run->text());
     }
     flying.pop_front();
   };
@@ -173,8 +179,10 @@ Action setup(CLI::App& app) {
   app.add_option("MEP", options->mep, "Folder made by `kernelift extract`, or its kernel's name")->required();
   app.add_option("CANDIDATES", options->files,
                  "Kernels written by hand, each a complete file like MEP/kernel.cu; or files with one JSON object per "
-                 "line (docs/formats.md)")
-      ->required();
+                 "line (docs/formats.md)");
+  app.add_option("--certificate", options->certificate,
+                 "Confirm the candidate of this certificate, which `kernelift apply` leaves beside a patch, and say "
+                 "what agrees with it");
   app.add_flag("--cold", options->cold, "Time with caches flushed before every launch");
   app.add_flag("--separately", options->separately,
                "Time every candidate, even if its machine code is identical to another's");

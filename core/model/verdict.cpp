@@ -183,9 +183,11 @@ std::string Verdict::text() const {
     std::snprintf(line, sizeof line, "ok: %.3fx (at least %.3fx), %.1f us", speedup(), speedup_low(), seconds() * 1e6);
     return line;
   }
-  std::string text = std::string(name(outcome)) + " at " + name(stage);
+  const std::string size =
+      sizes_run && sizes_run->wrong && sizes_run->wrong->shown ? sizes_run->wrong->size.text() : "";
+  std::string text = std::string(name(outcome)) + " at " + (size.empty() ? name(stage) : size);
   if (!instance.empty()) text += " on instance " + instance;
-  if (outcome == Outcome::Wrong) {
+  if (outcome == Outcome::Wrong && !buffer.empty()) {
     std::snprintf(line, sizeof line, "[%llu]", static_cast<unsigned long long>(index));
     text += ": " + buffer + line + " expected " + expected + ", got " + got;
   }
@@ -265,6 +267,7 @@ Json to_json(const Verdict& verdict) {
   if (verdict.built_by) json["built_by"] = kBuiltByNames[static_cast<size_t>(*verdict.built_by)];
   put(json, "by_clang", verdict.by_clang), put(json, "embedded", verdict.embedded);
   if (verdict.other_sizes) json["other_sizes"] = to_json(*verdict.other_sizes);
+  if (verdict.sizes_run) json["sizes_run"] = to_json(*verdict.sizes_run);
   return json;
 }
 
@@ -304,6 +307,7 @@ Result<Verdict> verdict_from_json(const Json& from, const std::string& where) {
       take(from, "by_clang", verdict.by_clang), take(from, "embedded", verdict.embedded);
       if (auto sizes = from.find("other_sizes"); sizes != from.end())
         verdict.other_sizes = other_sizes_from_json(*sizes);
+      if (auto sizes = from.find("sizes_run"); sizes != from.end()) verdict.sizes_run = sizes_run_from_json(*sizes);
     }
     for (auto& entry : from.at("timings")) {
       Timing timing;
@@ -331,6 +335,11 @@ Evaluation with_bounded_texts(Evaluation evaluation) {
          {&verdict->detail, &verdict->instance, &verdict->buffer, &verdict->expected, &verdict->got, &verdict->device})
       bound(*text);
     for (auto& timing : verdict->timings) bound(timing.instance);
+    if (auto* run = verdict->sizes_run ? &*verdict->sizes_run : nullptr) {
+      bound(run->left_out);
+      for (auto& one : run->dropped) bound(one.why);
+      if (run->wrong) bound(run->wrong->found);
+    }
   } else {
     bound(std::get<NotJudged>(evaluation).why);
   }

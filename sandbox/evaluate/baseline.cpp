@@ -70,6 +70,14 @@ Result<CompiledBaseline> compile_baseline(const Mep& mep, const fs::path& folder
   return environment_error("cannot compile " + (folder / file).string() + ": " + first_trouble);
 }
 
+Result<KernelModel> model_of(const Mep& mep, const fs::path& folder) {
+  if (mep.instances.empty()) return usage_error("the MEP has no recorded launch, whose block the model would be of");
+  CompilePoolOptions options;
+  options.workers = 1, options.few = true;
+  KERNELIFT_ASSIGN(CompiledBaseline baseline, compile_baseline(mep, folder, options));
+  return baseline.pool->model(baseline.source, mep.kernel_mangled, mep.instances[0].geometry.block);
+}
+
 std::vector<fs::path> recorded_data(const fs::path& mep_folder) {
   std::error_code code;
   const fs::path folder = fs::weakly_canonical(mep_folder, code), meps = folder.parent_path();

@@ -12,6 +12,7 @@
 #include "core/model/evaluator.h"
 #include "core/model/fidelity.h"
 #include "core/model/kernel_facts.h"
+#include "core/model/kernel_model.h"
 #include "core/model/mep.h"
 #include "sandbox/evaluate/runner/baseline_report.h"
 #include "sandbox/evaluate/runner/cross_check.h"
@@ -32,6 +33,8 @@ struct EvaluatorOptions {
   /// Also build promising candidates with the application's own compiler, if it is installed, and time those builds.
   /// GPUs only.
   bool as_built = true;
+  /// SizesRun::seed of an earlier confirmation, to be repeated at the same sizes.
+  std::optional<uint64_t> size_seed;
   bool allow_weak_jail = false;    ///< Else an Error if this machine lacks a layer of the jail that candidates need.
   bool share_measurements = true;  ///< Measure candidates with equal image and launches once.
   /// End of the run: calibration of the original ends by then.
@@ -43,6 +46,9 @@ struct EvaluatorOptions {
 /// its capture).
 Result<std::unique_ptr<Evaluator>> make_evaluator(const Mep& mep, const std::filesystem::path& folder,
                                                   const EvaluatorOptions& options);
+
+/// What the MEP's kernel does with memory, in blocks of its first recorded launch.
+Result<KernelModel> model_of(const Mep& mep, const std::filesystem::path& folder);
 
 struct ReplayOptions {
   std::string device = "cpu";

@@ -2,6 +2,7 @@
 #include "sandbox/evaluate/size_comparison.h"
 
 #include <algorithm>
+#include <random>
 #include <set>
 
 namespace kernelift::sandbox {
@@ -45,8 +46,8 @@ bool is_worse(const legality::Answer& answer, const legality::Answer& than) {
 
 }  // namespace
 
-SizeComparison::SizeComparison(const Mep& mep, CompilePool& pool, std::string source)
-    : mep_(mep), pool_(pool), source_(std::move(source)) {
+SizeComparison::SizeComparison(const Mep& mep, CompilePool& pool, std::string source, std::optional<uint64_t> seed)
+    : mep_(mep), pool_(pool), source_(std::move(source)), seed_(seed ? *seed : std::random_device{}()) {
   for (size_t p = 0; p < mep.parameters.size(); ++p) names_[argument(p)] = mep.parameters[p].name;
   for (const char* axis : {"x", "y", "z"}) names_[std::string("blocks.") + axis] = std::string("gridDim.") + axis;
   std::set<Dim3> recorded;
@@ -158,6 +159,38 @@ legality::Answer SizeComparison::answer(const Candidate& candidate) {
   worst.same_values = same_values;
   std::lock_guard lock(mutex_);
   return answers_.insert_or_assign(key, std::move(worst)).first->second;
+}
+
+std::set<size_t> SizeComparison::conditions() {
+  std::set<size_t> found;
+  auto original = model(source_, launches_.front().shape.block);
+  if (!original.ok()) return found;
+  std::set<std::string> names;
+  for (auto& access : (*original)->accesses) names.merge(access.domain.variables());
+  for (auto& barrier : (*original)->barriers) names.merge(barrier.domain.variables());
+  for (auto& term : (*original)->terms)
+    if (names.contains(term.name))
+      for (auto& part : term.arguments) names.merge(part.variables());
+  for (size_t p = 0; p < mep_.parameters.size(); ++p)
+    if (names.contains(argument(p))) found.insert(p);
+  return found;
+}
+
+SizePlan SizeComparison::sizes_to_run(const Candidate& candidate) {
+  if (mep_.instances.empty()) return {};
+  const legality::Answer known = answer(candidate);
+  SizeQuestion question{candidate, conditions(), known.premise, {}, seed_};
+  std::string needs;
+  for (auto& assumption : known.assumptions) {
+    if (assumption.kind != legality::Assumption::Kind::Aligned) continue;
+    needs += (needs.empty() ? "it takes for granted that " : " and that ") + legality::to_text(assumption, names_);
+    for (size_t p = 0; p < mep_.parameters.size(); ++p)
+      if (std::ranges::find(assumption.arguments, argument(p)) != assumption.arguments.end())
+        question.aligned.insert(p);
+  }
+  SizePlan plan = plan_sizes(mep_, question);
+  plan.left_out += (plan.left_out.empty() || needs.empty() ? "" : "; ") + needs;
+  return plan;
 }
 
 Evaluation SizeComparison::judged(Evaluation evaluation, const Candidate& candidate) {

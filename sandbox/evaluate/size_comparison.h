@@ -11,18 +11,22 @@
 #include "core/model/mep.h"
 #include "core/model/verdict.h"
 #include "sandbox/compile/compile_pool.h"
+#include "sandbox/evaluate/size_plan.h"
 
 namespace kernelift::sandbox {
 
 class SizeComparison {
  public:
   /// EXPECTS: `pool` outlives this. `source`: the kernel's own text.
-  SizeComparison(const Mep& mep, CompilePool& pool, std::string source);
+  /// `seed`: of sizes that are drawn; none: another one each time.
+  SizeComparison(const Mep& mep, CompilePool& pool, std::string source, std::optional<uint64_t> seed = {});
 
   /// The least that holds at any launch site. Thread-safe; takes some ten milliseconds for a text that is new.
   legality::Answer answer(const Candidate& candidate);
   /// The evaluation of a finalist with that answer: one that is wrong at other sizes is not right.
   Evaluation judged(Evaluation evaluation, const Candidate& candidate);
+  /// The sizes at which a finalist is to be run (size_plan.h): not those that its premise keeps from it.
+  SizePlan sizes_to_run(const Candidate& candidate);
 
  private:
   struct Launch {
@@ -31,6 +35,8 @@ class SizeComparison {
   };
   using Modelled = Result<std::shared_ptr<const KernelModel>>;
 
+  /// The parameters that conditions of the original, or its loops, depend on.
+  std::set<size_t> conditions();
   Modelled model(const std::string& source, const Dim3& block);
   legality::Answer compare(const Candidate& candidate, const Launch& launch);
 
@@ -39,6 +45,7 @@ class SizeComparison {
   std::string source_;
   std::vector<Launch> launches_;  ///< Of the application, one for each site and recorded block.
   legality::Names names_;
+  const uint64_t seed_;
   std::mutex mutex_;
   std::map<std::pair<Hash, Dim3>, Modelled> models_;
   std::map<Hash, legality::Answer> answers_;  ///< By source and launches.

@@ -12,4 +12,11 @@ git diff --quiet HEAD^ HEAD -- gamma.cu && fail "the patch does not change gamma
 [ "$(git rev-parse HEAD^)" = "$HEAD_BEFORE" ] || fail "the patch is not one commit on top of what was there"
 [ "$(git branch --show-current)" = kernelift/correct-1 ] || fail "kept, but no branch holds the patch"
 [ -z "$(git status --porcelain)" ] || fail "apply left uncommitted changes"
+CERTIFICATE=$(ls .kernelift/apply/*/certificate.json) || fail "a kept patch has no certificate"
+expect_gain "$KL" evaluate .kernelift/mep/k --device cpu --certificate "$CERTIFICATE"
+expect_says "agrees: recorded inputs: "; expect_says "agrees: sizes run: right at "; expect_says "The certificate holds here."
+sed 's/"kernel": "/"kernel": "x/' "$CERTIFICATE" > changed.json
+expect_exit 3 "$KL" evaluate .kernelift/mep/k --device cpu --certificate changed.json
+expect_says "damaged"
+rm changed.json
 git switch -q "$BRANCH_BEFORE" && [ "$(git rev-parse HEAD)" = "$HEAD_BEFORE" ] || fail "the way back does not lead back"

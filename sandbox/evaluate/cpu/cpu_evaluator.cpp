@@ -59,7 +59,7 @@ Result<std::unique_ptr<Evaluator>> CpuEvaluator::create(const Mep& mep, const st
   evaluator->original_.code.side_by_side =
       evaluator->baseline_.pool->compile_side_by_side(evaluator->baseline_.source, {}, evaluator->baseline_.reply);
   evaluator->size_comparison_ =
-      std::make_unique<SizeComparison>(mep, *evaluator->baseline_.pool, evaluator->baseline_.source);
+      std::make_unique<SizeComparison>(mep, *evaluator->baseline_.pool, evaluator->baseline_.source, options.size_seed);
   evaluator->original_.code.checked =
       evaluator->baseline_.pool->compile_checked(evaluator->baseline_.source, {}, evaluator->baseline_.reply).image;
   evaluator->baseline_key_ = code_key({}, evaluator->baseline_.reply.image);
@@ -212,6 +212,7 @@ std::optional<Evaluation> CpuEvaluator::confirm_within(const Candidate& candidat
   auto begin = Deadline::clock::now();
   Inquiry inquiry;
   inquiry.confirm = true, inquiry.deadline = deadline;
+  inquiry.sizes = size_comparison_->sizes_to_run(candidate);
   inquiry.era = std::numeric_limits<uint64_t>::max();
   RunnableCode code = runnable_code(candidate, job.compiled.image);
   code.side_by_side = baseline_.pool->compile_side_by_side(candidate.source, candidate.recipe, job.compiled);

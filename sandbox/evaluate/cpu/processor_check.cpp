@@ -36,6 +36,7 @@ Verdict with_check(Verdict verdict, const Verdict& check) {
     verdict.outcome = check.outcome, verdict.stage = check.stage, verdict.instance = check.instance;
     verdict.timings.clear(), verdict.embedded.reset(), verdict.by_clang.reset();
     verdict.detail.clear();
+    if (check.sizes_run) verdict.sizes_run = check.sizes_run;
   }
   if (!check.detail.empty()) verdict.detail += (verdict.detail.empty() ? "" : "; ") + check.detail;
   return verdict;

@@ -123,7 +123,7 @@ Status CudaEvaluator::prepare(OpenedGpu opened) {
   KERNELIFT_ASSIGN(baseline_, compile_baseline(mep_, folder_, pool));
   processor_check_ = std::make_unique<ProcessorCheck>(mep_, folder_, runner_settings(options_), baseline_);
   add_roundings(mep_, baseline_, true);
-  size_comparison_ = std::make_unique<SizeComparison>(mep_, *baseline_.pool, baseline_.source);
+  size_comparison_ = std::make_unique<SizeComparison>(mep_, *baseline_.pool, baseline_.source, options_.size_seed);
   as_built_.emplace(mep_, facts_.arch, baseline_.source, recorded_code(mep_, folder_, facts_.arch),
                     recorded_data(folder_));
   original_ = {runnable_code({}, baseline_.reply.image), baseline_.roundings.ways, as_built_->application(),
@@ -408,6 +408,7 @@ std::optional<Evaluation> CudaEvaluator::confirm_until(const Candidate& candidat
   auto built = Deadline::clock::now();
   Inquiry inquiry;
   inquiry.confirm = true, inquiry.deadline = deadline;
+  inquiry.sizes = size_comparison_->sizes_to_run(candidate);
   Gpu& gpu = *gpus_[0];
   std::lock_guard one_at_a_time(gpu.busy);
   if (!gpu.ready()) (void)start_process(gpu);  // judge() tries again, and says what is wrong.

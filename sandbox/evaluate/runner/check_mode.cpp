@@ -30,7 +30,7 @@ std::string in_seconds(double seconds) { return std::to_string(std::lround(secon
 }  // namespace
 
 void CheckMode::set_original(std::string image) {
-  code_.reset(), known_.clear();
+  code_.reset(), known_.clear(), known_at_.clear();
   known_.resize(bench_.mep.instances.size());
   original_ = std::move(image);
 }
@@ -60,7 +60,7 @@ CheckMode::Found CheckMode::run(const LoadedCode& code, MemoryEntry entry, doubl
   return found;
 }
 
-std::optional<RunFailure> CheckMode::judge(const Found& original, const Found& found) {
+const AccessFinding* CheckMode::gravest(const Found& original, const Found& found) {
   const AccessFinding* worst = nullptr;
   for (auto& finding : found.findings) {
     const bool harmless = finding.kind == FindingKind::Uninitialised && (found.right || !original.right);
@@ -68,22 +68,92 @@ std::optional<RunFailure> CheckMode::judge(const Found& original, const Found& f
       continue;
     if (!worst || finding.kind < worst->kind) worst = &finding;
   }
-  if (worst) return RunFailure{outcome_of(*worst), worst->text()};
+  return worst;
+}
+
+std::optional<RunFailure> CheckMode::judge(const Found& original, const Found& found) {
+  if (auto* worst = gravest(original, found)) return RunFailure{outcome_of(*worst), worst->text()};
   return found.astray;
+}
+
+bool CheckMode::checks_sizes_of(size_t instance) const {
+  return kMostSizes * expected_seconds(instance) <= kMostSearching;
+}
+
+CheckMode::Found CheckMode::run_at(LoadedCode& code, const RunnableCode& wanted, const SizedInstance& sized) {
+  Found found;
+  auto memory = memory_of(bench_, sized);
+  if (!memory.ok()) {
+    found.why = memory.error().message;
+    return found;
+  }
+  const double limit = limit_for(sized.instance, kMostSearching);
+  auto failure = launch_as(bench_, sized, std::move(memory->instance), wanted, code,
+                           [&](MemoryEntry entry) { found = run(code, entry, limit); });
+  if (failure) found.why = failure->detail;
+  // The answers in memory are of the recorded size; whether results are right is found without check mode.
+  found.right = true;
+  return found;
+}
+
+bool CheckMode::load_original(Found& into) {
+  if (code_) return true;
+  RunnableCode original;
+  original.image = original_;
+  code_.emplace();
+  auto failure = code_->load(bench_.device, *bench_.memory, bench_.mep, original);
+  if (!failure) return true;
+  into.why = failure->detail;
+  code_.reset();
+  return false;
+}
+
+const CheckMode::Found* CheckMode::of_original(const SizedInstance& sized) {
+  const std::pair key(sized.instance, sized.size);
+  if (auto known = known_at_.find(key); known != known_at_.end()) return &known->second;
+  Found found;
+  if (load_original(found)) found = run_at(*code_, {}, sized);
+  if (bench_.cut) return nullptr;
+  return &known_at_.emplace(key, std::move(found)).first->second;
+}
+
+std::string CheckMode::why_no_reference(const SizedInstance& sized) {
+  if (original_.empty() || !checks_sizes_of(sized.instance)) return {};
+  const Found *here = of_original(sized), *recorded = here ? of_original(sized.instance, kMostSearching) : nullptr;
+  if (!recorded || !here->why.empty() || !recorded->why.empty()) return {};
+  const AccessFinding* worst = gravest(*recorded, *here);
+  if (!worst) return {};
+  switch (worst->kind) {
+    case FindingKind::Race:
+    case FindingKind::BlockRace: return "the original races there";
+    case FindingKind::OutOfBounds: return "the original leaves its memory there";
+    case FindingKind::Misaligned: return "the original's accesses are not aligned there";
+    default: return "the original's result is not defined there";
+  }
+}
+
+bool CheckMode::check_sizes(LoadedCode& code, const RunnableCode& candidate, Verdict& verdict) {
+  for (auto& sized : bench_.inquiry.sizes.launches) {
+    if (bench_.cut || bench_.ended()) return true;
+    if (!checks_sizes_of(sized.instance) || !why_no_reference(sized).empty()) continue;
+    const Found* original = of_original(sized);
+    if (!original || !original->why.empty()) continue;
+    const Found found = run_at(code, candidate, sized);
+    auto wrong = judge(*original, found);
+    if (!wrong) continue;
+    verdict.outcome = wrong->outcome, verdict.instance = sized.size.instance;
+    verdict.sizes_run.emplace().wrong = SizesRun::Wrong{sized.size, sized.shown, wrong->detail};
+    verdict.detail = sized.shown ? wrong->detail : kAtUnshownSize;
+    return false;
+  }
+  return true;
 }
 
 const CheckMode::Found* CheckMode::of_original(size_t instance, double most) {
   auto& known = known_[instance];
   if (known) return &*known;
   Found found;
-  if (!code_) {
-    RunnableCode original;
-    original.image = original_;
-    code_.emplace();
-    if (auto failure = code_->load(bench_.device, *bench_.memory, bench_.mep, original))
-      found.why = failure->detail, code_.reset();
-  }
-  if (code_) found = run(*code_, {instance, instance}, limit_for(instance, most));
+  if (load_original(found)) found = run(*code_, {instance, instance}, limit_for(instance, most));
   if (bench_.cut) return nullptr;
   if (found.astray) found.why = found.astray->detail;
   if (!found.why.empty()) found.why = "the original cannot be checked: " + found.why;
@@ -131,6 +201,7 @@ void CheckMode::check(const RunnableCode& candidate, Verdict& verdict) {
     verdict.detail = wrong->detail;
     return;
   }
+  if (!original_.empty() && !failure && bench_.usable && !check_sizes(code, candidate, verdict)) return;
   if (left_out == 0) return;
   verdict.detail = "not checked for races and bounds";
   if (left_out < bench_.mep.instances.size())

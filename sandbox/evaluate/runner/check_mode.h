@@ -1,10 +1,13 @@
-// Runs a candidate in check mode of the CPU device, and judges what is found against what is found about the original:
-// races and the like that the original has, too, are its own.
+// Runs a candidate in check mode of the CPU device on the recorded inputs, a finalist at other sizes as well, and
+// judges what is found against what is found about the original: races and the like that the original has, too, are its
+// own.
 #pragma once
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "sandbox/evaluate/runner/sizes/sized_launch.h"
 #include "sandbox/evaluate/runner/verification.h"
 
 namespace kernelift::sandbox {
@@ -30,22 +33,36 @@ class CheckMode {
 
   /// `image`: of the original, for check mode; empty: there is none, and nothing is checked.
   void set_original(std::string image);
-  /// On the recorded inputs. `candidate`: its image is for check mode. The verdict says what was found; if it is Ok,
+  /// `candidate`: its image is for check mode. The verdict says what was found; if it is Ok,
   /// its detail says which inputs were not checked and why, if any. A finalist (Inquiry::confirm) is given more time.
   void check(const RunnableCode& candidate, Verdict& verdict);
+  /// What the original does at a size that it does not at the recorded one, and that a result may depend on: "the
+  /// original races there". Empty: nothing is found, or it cannot be checked.
+  std::string why_no_reference(const SizedInstance& sized);
 
  private:
   /// 0: not known.
   double expected_seconds(size_t instance) const;
   double limit_for(size_t instance, double most) const;
+  /// Other sizes of it are checked: none takes long.
+  bool checks_sizes_of(size_t instance) const;
+  /// Loads the original, if it is not; false: `into` says why it cannot be checked.
+  bool load_original(Found& into);
   /// nullptr: the inquiry's time is over.
   const Found* of_original(size_t instance, double most);
+  const Found* of_original(const SizedInstance& sized);
+  Found run_at(LoadedCode& code, const RunnableCode& wanted, const SizedInstance& sized);
+  /// The gravest finding that counts, and that the original does not have; nullptr: there is none.
+  static const AccessFinding* gravest(const Found& original, const Found& found);
+  /// A finalist at other sizes. False: the verdict says what was found.
+  bool check_sizes(LoadedCode& code, const RunnableCode& candidate, Verdict& verdict);
 
   Workbench& bench_;
   Verification& verification_;
   std::string original_;
   std::optional<LoadedCode> code_;  ///< The original's.
   std::vector<std::optional<Found>> known_;
+  std::map<std::pair<size_t, OtherSize>, Found> known_at_;  ///< By instance and size.
 };
 
 }  // namespace kernelift::sandbox

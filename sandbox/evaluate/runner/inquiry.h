@@ -7,6 +7,7 @@
 
 #include "core/model/candidate.h"
 #include "core/model/verdict.h"
+#include "sandbox/evaluate/runner/sizes/sized_instance.h"
 #include "sandbox/jail/channel.h"
 
 namespace kernelift::sandbox {
@@ -47,6 +48,7 @@ struct Inquiry {
   bool against_application = false;  ///< Time against the application's own machine code.
   /// Nothing but check mode, of an image that was made for it: the verdict has no timings.
   bool check = false;
+  SizePlan sizes = {};  ///< Of a confirmation: sizes at which the candidate is run beside the original.
 };
 
 }  // namespace kernelift::sandbox

@@ -83,7 +83,7 @@ std::optional<MemoryEntry> PerturbedInputs::add_entry(ReplayInstance made, size_
       perturbed.regions[i].answer = answers[i].address, memory_.push_back(answers[i]);
       perturbed.regions[i].veiled = JudgingKernels::veil_of(bench_.device.facts()).on;
     }
-  if (!keep_variables(entry).ok()) return drop();
+  if (!WriteSet(bench_).keep_variables(bench_.baseline, entry, memory_).ok()) return drop();
   auto second = verification_.run(bench_.baseline, entry, {Before::Stale});
   if (second.failure || second.first) return drop();
   // The effect of rounding on perturbed inputs differs from that on recorded ones.
@@ -170,21 +170,6 @@ void PerturbedInputs::drop_mixture() {
 void PerturbedInputs::forget_mixture() {
   memory_.resize(memory_before_.back()), memory_before_.pop_back();
   bench_.memory->launched(0, true);  // Its inputs' addresses may be another's soon.
-}
-
-Status PerturbedInputs::keep_variables(MemoryEntry entry) {
-  Steps steps(*bench_.kernels);
-  auto& variables = bench_.memory->instances()[entry.memory].variables;
-  for (size_t v = 0; v < variables.size(); ++v) {
-    const uint64_t left = bench_.baseline.variable(entry.instance, v);
-    if (!variables[v].changed() || left == 0) continue;
-    KERNELIFT_ASSIGN(DeviceMemory answer, bench_.device.place(0, variables[v].size, Reach::Hidden));
-    steps.veil(answer.address, left, variables[v].size, answer.address);
-    variables[v].answer = answer.address, variables[v].veiled = JudgingKernels::veil_of(bench_.device.facts()).on;
-    memory_.push_back(std::move(answer));
-  }
-  DeviceOutcome outcome = steps.run(bench_.settings.launch_limit);
-  return outcome.ok() ? done() : environment_error("copying module variables: " + outcome.detail);
 }
 
 bool PerturbedInputs::verify(const LoadedCode& code, Verdict& verdict) {

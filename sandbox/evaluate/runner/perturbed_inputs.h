@@ -57,8 +57,6 @@ class PerturbedInputs {
   void forget_mixture();
   /// Whether the original runs on some mixtures.
   bool bears_mixtures(size_t instance);
-  /// Makes the values that the original left in module variables the entry's answers.
-  Status keep_variables(MemoryEntry entry);
 
   Workbench& bench_;
   Verification& verification_;

@@ -32,7 +32,8 @@ Runner::Runner(std::unique_ptr<Workbench> bench)
       trials_(*bench_, verification_, perturbed_),
       racing_(*bench_, trials_),
       calibration_(*bench_, verification_, racing_, tolerances_),
-      check_mode_(*bench_, verification_) {}
+      check_mode_(*bench_, verification_),
+      sizes_(*bench_, verification_, tolerances_, check_mode_) {}
 
 Result<std::unique_ptr<Runner>> Runner::create(Device& device, const Mep& mep, const std::filesystem::path& folder,
                                                const RunnerSettings& settings,
@@ -46,7 +47,7 @@ void Runner::reconfigure(bool cold, const std::set<std::string>& fatal, std::opt
 }
 
 Result<BaselineReport> Runner::calibrate(const Original& original) {
-  perturbed_.forget();
+  perturbed_.forget(), sizes_.forget();
   side_by_side_ = original.code.side_by_side, bears_side_by_side_.reset();
   check_mode_.set_original(original.code.checked);
   if (bench_->settings.check_seconds > 0) {
@@ -97,6 +98,9 @@ void Runner::estimate_confirmation() {
     int rounds = racing_.confirmation_rounds(report.instances[i].seconds);
     report.confirmation_seconds += 4 * check + 2 * rounds * pair;
   }
+  const double sizes =
+      SizeRuns::most_seconds(std::ranges::min(calibration_.costs(), {}, [](auto& cost) { return cost.check; }).check);
+  report.confirmation_seconds += 2 * sizes;  // The original's answers, too.
   double once = 0;
   for (size_t i : perturbed_instances()) once += PerturbedInputs::kKinds * kPerturbing * calibration_.costs()[i].check;
   report.confirmation_seconds += 2 * once;
@@ -179,6 +183,7 @@ bool Runner::try_once(const RunnableCode& candidate, bool second, Verdict& verdi
   check_seconds_ = seconds_since(begin);
   if (confirm && !second && !perturbed_.verify(code, verdict)) return false;
   if (confirm && !second && !verify_order(candidate, code, verdict)) return false;
+  if (confirm && !second && !sizes_.verify(candidate, code, bench_->inquiry.sizes, verdict)) return false;
   if (bench_->ended()) return !(bench_->cut = true);
 
   bench_->settings.quiet(true);

@@ -14,6 +14,10 @@ void put(WireWriter& writer, const RunnableCode& code);
 /// False: the message is malformed.
 bool take(WireReader& reader, RunnableCode& code);
 
+std::string encoded(const SizePlan& plan);
+/// nullopt: the text is malformed.
+std::optional<SizePlan> decoded_plan(const std::string& text);
+
 /// The evaluation in an answer. Without one the candidate is blamed: Crashed, with what is known of the process's end.
 Evaluation evaluation_from_answer(const Result<std::string>& answer);
 

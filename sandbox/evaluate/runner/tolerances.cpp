@@ -84,10 +84,11 @@ Result<std::string> Tolerances::widen_by_run(size_t instance, const std::vector<
   return unsteady;
 }
 
-Result<std::optional<Tolerances::Beside>> Tolerances::run_beside_answers(const LoadedCode& code, MemoryEntry entry) {
+Result<std::optional<Tolerances::Beside>> Tolerances::run_beside_answers(const LoadedCode& code, MemoryEntry entry,
+                                                                         bool over_poison) {
   ReplayInstance& memory = bench_.memory->instances()[entry.memory];
   Steps steps(*bench_.kernels);
-  bench_.memory->restore(steps, entry.memory, false);
+  bench_.memory->restore(steps, entry.memory, over_poison);
   code.set_up(steps, memory, entry.instance);
   code.launch(steps, entry.instance);
   Beside beside;
@@ -111,8 +112,8 @@ Result<std::optional<Tolerances::Beside>> Tolerances::run_beside_answers(const L
   return std::optional(std::move(beside));
 }
 
-Result<bool> Tolerances::widen_by(const LoadedCode& code, MemoryEntry entry) {
-  KERNELIFT_ASSIGN(auto beside, run_beside_answers(code, entry));
+Result<bool> Tolerances::widen_by(const LoadedCode& code, MemoryEntry entry, bool over_poison) {
+  KERNELIFT_ASSIGN(auto beside, run_beside_answers(code, entry, over_poison));
   if (!beside) return false;
   for (size_t at = 0; at < beside->rows.size(); ++at) {
     auto [buffer, row] = beside->rows[at];
@@ -124,7 +125,7 @@ Result<bool> Tolerances::widen_by(const LoadedCode& code, MemoryEntry entry) {
 }
 
 Status Tolerances::count_zero_signs(size_t instance) {
-  KERNELIFT_ASSIGN(auto beside, run_beside_answers(bench_.baseline, {instance, instance}));
+  KERNELIFT_ASSIGN(auto beside, run_beside_answers(bench_.baseline, {instance, instance}, false));
   for (size_t at = 0; beside && at < beside->rows.size(); ++at) {
     auto [buffer, row] = beside->rows[at];
     buffer->bounds.tolerances[row].zero_signs = beside->found[at].changed == 0;

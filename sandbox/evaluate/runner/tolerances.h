@@ -18,8 +18,9 @@ class Tolerances {
   Result<std::string> widen_by_run(size_t instance, const std::vector<DeviceMemory>& once, bool& varies);
   /// Runs the original compiled in other ways, and widens tolerances by how far that moves its results.
   Status add_envelopes(const std::vector<std::string>& images);
-  /// The same for one build and one entry of memory. False: the code does not run.
-  Result<bool> widen_by(const LoadedCode& code, MemoryEntry entry);
+  /// The same for one build and one entry of memory, of which the answers were found over poison, if they depend on
+  /// that. False: the code does not run.
+  Result<bool> widen_by(const LoadedCode& code, MemoryEntry entry, bool over_poison = false);
   /// Runs the original with randomly rounded sums, and adds nearer references.
   Status add_nearer_references(const std::vector<std::string>& images);
   /// The same for one entry of memory. An Error: the device was lost.
@@ -33,7 +34,7 @@ class Tolerances {
     std::vector<judging::Finding> found;
   };
   /// nullopt: the code does not run.
-  Result<std::optional<Beside>> run_beside_answers(const LoadedCode& code, MemoryEntry entry);
+  Result<std::optional<Beside>> run_beside_answers(const LoadedCode& code, MemoryEntry entry, bool over_poison);
   /// Sets FloatTolerance::zero_signs of the rows that the original repeats bit by bit; further runs and builds that
   /// change a row take it back.
   Status count_zero_signs(size_t instance);

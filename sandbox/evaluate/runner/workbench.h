@@ -36,7 +36,7 @@ struct RunnerSettings {
   double check_seconds = 0;
   bool keep_quiet = false;  ///< The runner's process requests `quiet`; not needed on a GPU.
   /// Experiments on the original that ended an earlier process and are not repeated: "poison 0 2", "poison unchanged
-  /// in", "perturb 1 jitter", "application", "sums", "cross-check".
+  /// in", "perturb 1 jitter", "application", "sums", "size n = 1", "cross-check".
   std::set<std::string> fatal;
   /// Current era, in memory shared with the requesting process: inquiries of earlier eras are abandoned. May be null.
   const std::atomic<uint64_t>* era = nullptr;

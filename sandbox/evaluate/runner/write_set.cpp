@@ -32,6 +32,21 @@ Status WriteSet::keep(size_t instance, const std::set<size_t>& altered, std::vec
   return outcome.ok() ? done() : environment_error("copying on the device: " + outcome.detail);
 }
 
+Status WriteSet::keep_variables(const LoadedCode& code, MemoryEntry entry, std::vector<DeviceMemory>& memory) {
+  Steps steps(*bench_.kernels);
+  auto& variables = bench_.memory->instances()[entry.memory].variables;
+  for (size_t v = 0; v < variables.size(); ++v) {
+    const uint64_t left = code.variable(entry.instance, v);
+    if (!variables[v].changed() || left == 0) continue;
+    KERNELIFT_ASSIGN(DeviceMemory answer, bench_.device.place(0, variables[v].size, Reach::Hidden));
+    steps.veil(answer.address, left, variables[v].size, answer.address);
+    variables[v].answer = answer.address, variables[v].veiled = JudgingKernels::veil_of(bench_.device.facts()).on;
+    memory.push_back(std::move(answer));
+  }
+  DeviceOutcome outcome = steps.run(bench_.settings.launch_limit);
+  return outcome.ok() ? done() : environment_error("copying module variables: " + outcome.detail);
+}
+
 bool WriteSet::holds_addresses(const ReplayInstance& memory, const ReplayBuffer& region) {
   constexpr uint64_t kMost = 16 << 20;  // Bytes that are searched, from the region's beginning.
   std::vector<std::byte> bytes(std::min(region.size, kMost));

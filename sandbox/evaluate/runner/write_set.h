@@ -19,6 +19,9 @@ class WriteSet {
   /// Copies outputs, and other regions that a launch has `altered`; a region without a copy holds its given contents.
   /// `veiled`: as answers are (judge/veil.h).
   Status keep(size_t instance, const std::set<size_t>& altered, std::vector<DeviceMemory>& copies, bool veiled = false);
+  /// Makes the values that `code`, the original, left in module variables the entry's answers, in memory that is added
+  /// to `memory`.
+  Status keep_variables(const LoadedCode& code, MemoryEntry entry, std::vector<DeviceMemory>& memory);
   /// Fills in the learned members of the instance's regions. `results`: the original's results, from keep(). A fault
   /// may end this process, so each experiment is announced.
   Status learn(size_t instance, const std::vector<DeviceMemory>& results);

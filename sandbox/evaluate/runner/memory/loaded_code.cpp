@@ -132,6 +132,15 @@ std::optional<RunFailure> LoadedCode::load(Device& device, const ReplayMemory& m
   return std::nullopt;
 }
 
+std::variant<size_t, RunFailure> LoadedCode::add(Device& device, const ReplayInstance& memory, const Mep& mep,
+                                                 const MepInstance& recorded, const RunnableCode& code) {
+  if (auto failure = prepare(device, memory, mep, recorded, code)) {
+    instances_.pop_back();
+    return *std::move(failure);
+  }
+  return instances_.size() - 1;
+}
+
 Status LoadedCode::keep_own_variables(Device& device, const Mep& mep) {
   std::set<const DeviceVariable*> recorded;
   for (auto& instance : mep.instances)

@@ -1,6 +1,8 @@
 // Code that is ready to run on a device: a loaded image, and its launches for every instance. Code that does not fit
 // the device (threads, shared memory, parameters) is refused here, before anything is launched.
 #pragma once
+#include <variant>
+
 #include "core/model/verdict.h"
 #include "sandbox/evaluate/runner/inquiry.h"
 #include "sandbox/evaluate/runner/memory/replay_memory.h"
@@ -18,6 +20,13 @@ class LoadedCode {
   /// The failure, if any: the image does not load, link or fit the device. `first`: see Device::load.
   std::optional<RunFailure> load(Device& device, const ReplayMemory& memory, const Mep& mep, const RunnableCode& code,
                                  bool first = false);
+
+  /// Prepares a launch that was not recorded: as `recorded` says, with the arguments of `memory`. Its index, for what
+  /// follows, until drop_added().
+  std::variant<size_t, RunFailure> add(Device& device, const ReplayInstance& memory, const Mep& mep,
+                                       const MepInstance& recorded, const RunnableCode& code);
+  /// Drops the launch that was added last.
+  void drop_added() { instances_.pop_back(); }
 
   enum class Reset {
     All,       ///< As if no launch had been before: all variables, and scratch memory holds rubbish again.

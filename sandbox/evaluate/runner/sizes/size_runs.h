@@ -1,0 +1,53 @@
+// Runs a finalist beside the original at sizes that were not recorded (sized_instance.h), in recorded memory over
+// poison. All of memory is compared, as for recorded inputs. The original's results are its answers; a size at which it
+// fails, writes outside its buffers, does not repeat its result or shows something in check mode is dropped. Answers
+// are kept for later finalists, as far as there is room for them.
+#pragma once
+#include <map>
+
+#include "sandbox/evaluate/runner/check_mode.h"
+#include "sandbox/evaluate/runner/sizes/sized_launch.h"
+#include "sandbox/evaluate/runner/tolerances.h"
+#include "sandbox/evaluate/runner/write_set.h"
+
+namespace kernelift::sandbox {
+
+class SizeRuns {
+ public:
+  SizeRuns(Workbench& bench, Verification& verification, Tolerances& tolerances, CheckMode& check_mode)
+      : bench_(bench), verification_(verification), tolerances_(tolerances), check_mode_(check_mode) {}
+
+  /// To be called before another calibration.
+  void forget();
+  /// `candidate` is loaded as `code`. False: the verdict says at which size it is wrong, or the original lost the
+  /// device, or the inquiry's time is over.
+  bool verify(const RunnableCode& candidate, LoadedCode& code, const SizePlan& plan, Verdict& verdict);
+  /// Most seconds for one finalist, of which a launch with its comparison takes `check` seconds.
+  static double most_seconds(double check);
+
+ private:
+  /// What the original does at a size.
+  struct Answered {
+    std::string why_not;  ///< It is no reference there.
+    ReplayInstance memory;
+    std::vector<DeviceMemory> placed, answers;
+    uint64_t bytes = 0;
+    bool widened = false;  ///< Tolerances are of this size.
+  };
+  using Key = std::pair<size_t, OtherSize>;
+
+  void answer(const SizedInstance& sized, Answered& into);
+  /// Widens the tolerances of the answers by the original's other roundings at that size.
+  void widen(const SizedInstance& sized, Answered& known);
+  void tell(const SizedInstance& sized, const Answered& known, const Verification::Judged& judged,
+            const std::optional<RunFailure>& failure, Verdict& verdict) const;
+
+  Workbench& bench_;
+  Verification& verification_;
+  Tolerances& tolerances_;
+  CheckMode& check_mode_;
+  std::map<Key, Answered> known_;
+  uint64_t bytes_ = 0;  ///< Of their answers.
+};
+
+}  // namespace kernelift::sandbox

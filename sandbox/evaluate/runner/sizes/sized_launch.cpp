@@ -1,0 +1,94 @@
+// See sized_launch.h.
+#include "sandbox/evaluate/runner/sizes/sized_launch.h"
+
+#include <cstring>
+
+#include "core/base/bytes.h"
+
+namespace kernelift::sandbox {
+
+namespace {
+
+constexpr uint64_t kGuard = 64 << 10;  // Bytes of canary on either side of memory that has grown.
+
+/// The bytes, and behind them elements that are drawn from them.
+std::vector<std::byte> with_more_like_them(std::vector<std::byte> bytes, uint64_t size, uint32_t stride) {
+  const uint64_t elements = bytes.size() / stride;
+  uint64_t drawn = size;
+  for (uint64_t at = elements * stride; elements > 0 && at < size; at += stride) {
+    drawn = drawn * 6364136223846793005ull + 1442695040888963407ull;  // Knuth's MMIX generator.
+    const std::byte* from = &bytes[(drawn >> 33) % elements * stride];
+    bytes.resize(at);
+    bytes.insert(bytes.end(), from, from + stride);
+  }
+  bytes.resize(size);
+  return bytes;
+}
+
+Status grow(const Workbench& bench, double growth, SizedMemory& made) {
+  ReplayInstance& instance = made.instance;
+  for (auto& region : instance.regions) {
+    const uint64_t before = region.live, stride = region.bounds.layout.stride;
+    const auto elements = static_cast<uint64_t>(growth * static_cast<double>(region.size / stride)) + 1;
+    std::vector<std::byte> bytes(region.size);
+    KERNELIFT_TRY(bench.device.read(region.given, bytes));
+    bytes = with_more_like_them(std::move(bytes), elements * stride, static_cast<uint32_t>(stride));
+    KERNELIFT_ASSIGN(DeviceMemory live, bench.device.place(0, kGuard + bytes.size() + kGuard));
+    KERNELIFT_ASSIGN(DeviceMemory given, bench.device.place(0, bytes.size(), Reach::Hidden));
+    KERNELIFT_TRY(bench.device.write(given.address, bytes));
+    for (size_t at = 0; at + sizeof(uint64_t) <= instance.arguments.size(); at += sizeof(uint64_t)) {
+      const uint64_t address = word_at(instance.arguments, at);
+      if (address < before || address >= before + region.size) continue;
+      const uint64_t moved = address - before + live.address + kGuard;
+      std::memcpy(&instance.arguments[at], &moved, sizeof moved);
+    }
+    region.live = live.address + kGuard, region.size = bytes.size();
+    region.given = region.answer = given.address, region.veiled = false;
+    region.rows = rows_of(region.bounds.layout, region.size);
+    region.states.clear(), region.range_count = 0;
+    instance.canaries.push_back({live.address, region.live});
+    instance.canaries.push_back({region.live + region.size, live.address + live.size});
+    made.placed.push_back(std::move(live)), made.placed.push_back(std::move(given));
+  }
+  return done();
+}
+
+}  // namespace
+
+Result<SizedMemory> memory_of(const Workbench& bench, const SizedInstance& sized) {
+  const MepInstance& recorded = bench.mep.instances[sized.instance];
+  SizedMemory memory{bench.memory->instances()[sized.instance], {}};
+  ReplayInstance& made = memory.instance;
+  for (auto* buffers : {&made.regions, &made.variables})
+    for (auto& buffer : *buffers) buffer.bounds.nearer.clear();  // They belong to the recorded answer.
+  if (sized.growth > 1) KERNELIFT_TRY(grow(bench, sized.growth, memory));
+  auto at = [&](size_t parameter) { return recorded.parameters[parameter].offset; };
+  for (auto [parameter, value] : sized.values)
+    std::memcpy(&made.arguments[at(parameter)], &value, recorded.parameters[parameter].size);
+  for (auto [parameter, other] : sized.same)
+    std::memcpy(&made.arguments[at(parameter)], &made.arguments[at(other)], sizeof(uint64_t));
+  for (auto [parameter, bytes] : sized.moved) {
+    const uint64_t address = word_at(made.arguments, at(parameter)) + static_cast<uint64_t>(bytes);
+    std::memcpy(&made.arguments[at(parameter)], &address, sizeof address);
+  }
+  return memory;
+}
+
+std::optional<RunFailure> launch_as(Workbench& bench, const SizedInstance& sized, ReplayInstance memory,
+                                    const RunnableCode& wanted, LoadedCode& code,
+                                    const std::function<void(MemoryEntry)>& work) {
+  MepInstance recorded = bench.mep.instances[sized.instance];
+  recorded.geometry = sized.geometry;
+  auto added = code.add(bench.device, memory, bench.mep, recorded, wanted);
+  if (auto* failure = std::get_if<RunFailure>(&added)) return *failure;
+  auto& entries = bench.memory->instances();
+  const MemoryEntry entry{entries.size(), std::get<size_t>(added)};
+  entries.push_back(std::move(memory));
+  work(entry);
+  // The next entry at this index is another one.
+  bench.memory->launched(entry.memory, true);
+  entries.pop_back(), code.drop_added();
+  return std::nullopt;
+}
+
+}  // namespace kernelift::sandbox

@@ -1,0 +1,336 @@
+// See size_plan.h.
+#include "sandbox/evaluate/size_plan.h"
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+
+#include "core/model/element_layout.h"
+#include "core/model/launch/limits.h"
+
+namespace kernelift::sandbox {
+namespace {
+
+constexpr uint64_t kLargestGrown = 64 << 20;  // Bytes of an instance's memory that is made larger.
+constexpr double kMostGrowth = 64;
+
+bool is_integer(const ScannedParameter& parameter) {
+  const std::string& type = parameter.scalar;
+  return !type.empty() && type.find("float") == type.npos && type.find("double") == type.npos;
+}
+
+bool is_unsigned(const ScannedParameter& parameter) { return parameter.scalar.find("unsigned") != std::string::npos; }
+
+std::optional<int64_t> value_of(const Mep& mep, const MepInstance& instance, size_t parameter) {
+  if (parameter >= mep.parameters.size() || parameter >= instance.parameters.size() ||
+      !is_integer(mep.parameters[parameter]))
+    return std::nullopt;
+  auto [offset, bytes] = std::pair(instance.parameters[parameter].offset, instance.parameters[parameter].size);
+  if (bytes == 0 || bytes > sizeof(int64_t) || offset + bytes > instance.arguments.size()) return std::nullopt;
+  uint64_t bits = 0;
+  std::memcpy(&bits, &instance.arguments[offset], bytes);
+  const unsigned unused = 64 - 8 * bytes;
+  if (is_unsigned(mep.parameters[parameter])) return static_cast<int64_t>(bits);
+  return static_cast<int64_t>(bits << unused) >> unused;
+}
+
+bool fits(int64_t value, const ScannedParameter& parameter, uint32_t bytes) {
+  const unsigned bits = 8 * bytes - (is_unsigned(parameter) ? 0 : 1);
+  return bits >= 63 || (value < int64_t(1) << bits && value >= (is_unsigned(parameter) ? 0 : -(int64_t(1) << bits)));
+}
+
+/// A recorded launch as its launch site in the application says it: variables of the host, and what follows from them.
+struct HostLaunch {
+  const LaunchSite* site = nullptr;
+  Bindings variables;                      ///< Those that are known, with their recorded values.
+  std::map<std::string, size_t> directly;  ///< The parameter to which the host passes each.
+  std::map<size_t, Expression> arguments;  ///< Integer arguments that are expressions of them.
+};
+
+std::optional<int64_t> evaluated(const std::optional<Expression>& expression, const Bindings& variables) {
+  if (!expression) return std::nullopt;
+  auto value = expression->evaluate(variables);
+  return value.ok() ? std::optional(*value) : std::nullopt;
+}
+
+/// The launch's geometry; nullopt: it uses something that is not known, or no device launches it.
+std::optional<Geometry> geometry_of(const LaunchSite& site, const Bindings& variables, const Geometry& recorded) {
+  Geometry geometry = recorded;
+  for (int axis = 0; axis < 3; ++axis) {
+    auto blocks = evaluated(site.grid[axis], variables), threads = evaluated(site.block[axis], variables);
+    if (!blocks || !threads || *blocks < 1 || *threads < 1 || *blocks > along(kLargestGrid, axis) ||
+        *threads > along(kLargestBlock, axis))
+      return std::nullopt;
+    along(geometry.grid, axis) = static_cast<uint32_t>(*blocks);
+    along(geometry.block, axis) = static_cast<uint32_t>(*threads);
+  }
+  if (auto shared = evaluated(site.shared, variables); shared && *shared >= 0)
+    geometry.shared_bytes = static_cast<uint32_t>(*shared);
+  return geometry;
+}
+
+/// nullopt: the site does not describe the recorded launch, or leaves out how many blocks it has.
+std::optional<HostLaunch> as_launched(const Mep& mep, const MepInstance& instance, const LaunchSite& site) {
+  HostLaunch launch;
+  launch.site = &site, launch.variables = mep.knob_values();
+  for (int axis = 0; axis < 3; ++axis)
+    if (auto* name = site.block[axis] ? site.block[axis]->as_variable() : nullptr)
+      launch.variables.emplace(*name, along(instance.geometry.block, axis));
+  std::map<size_t, Expression> passed;
+  for (size_t p = 0; p < site.argument_text.size(); ++p) {
+    auto value = value_of(mep, instance, p);
+    auto text = Expression::parse(site.argument_text[p]);
+    if (!value || !text.ok()) continue;
+    passed.emplace(p, *text);
+    if (auto* name = text->as_variable()) {
+      auto [known, added] = launch.variables.emplace(*name, *value);
+      if (added) launch.directly.emplace(*name, p);
+      if (known->second != *value) return std::nullopt;
+    }
+  }
+  for (auto& [p, text] : passed)
+    if (evaluated(text, launch.variables) == value_of(mep, instance, p)) launch.arguments.emplace(p, text);
+  auto geometry = geometry_of(site, launch.variables, instance.geometry);
+  if (!geometry || geometry->grid != instance.geometry.grid || geometry->block != instance.geometry.block)
+    return std::nullopt;
+  return launch;
+}
+
+/// Elements that one block covers along the axis whose number of blocks depends on the variable.
+int64_t block_along(const HostLaunch& launch, const std::string& variable, const Dim3& block) {
+  for (int axis = 0; axis < 3; ++axis)
+    if (launch.site->grid[axis]->uses(variable)) return along(block, axis);
+  return block.x;
+}
+
+struct Size {
+  int64_t value = 0;
+  bool shown = true;
+};
+
+/// Smaller values than the recorded one, those that show most first. `before`, `after`: blocks of original and
+/// candidate.
+std::vector<Size> sizes_of(int64_t recorded, int64_t before, int64_t after, std::mt19937_64& random) {
+  std::vector<Size> sizes;
+  auto add = [&](int64_t value, bool shown = true) {
+    if (value >= 0 && value < recorded && std::ranges::find(sizes, value, &Size::value) == sizes.end())
+      sizes.push_back({value, shown});
+  };
+  auto draw = [&](int64_t low, int64_t high) {
+    if (low < high) add(low + static_cast<int64_t>(random() % static_cast<uint64_t>(high - low)), false);
+  };
+  // The largest number of whole blocks of the original, in the candidate's blocks not whole where that can be.
+  const int64_t blocks = (recorded - 1) / before;
+  int64_t last = blocks;
+  while (last > 0 && blocks - last < after && last * before % after == 0) --last;
+  add((last > 0 && last * before % after != 0 ? last : blocks) * before), add(recorded - 1);
+  draw(std::max<int64_t>(2, recorded / 2), recorded - 1);
+  add(1), add(recorded - 7);
+  draw(2, std::max<int64_t>(3, recorded / 2));
+  add(33), add(recorded - after), add(recorded - before), add(31);
+  draw(std::max<int64_t>(2, recorded - 2 * before), recorded - 1);
+  add(0);
+  return sizes;
+}
+
+class Planner {
+ public:
+  Planner(const Mep& mep, const SizeQuestion& question) : mep_(mep), question_(question), random_(question.seed) {}
+
+  SizePlan plan() {
+    plan_.seed = question_.seed;
+    std::string why = "the application's launch sites are not known";
+    size_t planned = 0;
+    for (size_t i : smallest_first()) {
+      if (planned == kMostSizedInstances) break;
+      std::optional<HostLaunch> launch;
+      for (auto& site : mep_.launches)
+        if (!launch) launch = as_launched(mep_, mep_.instances[i], site);
+      if (!mep_.launches.empty()) why = "how many blocks it is launched with at other sizes is not known";
+      if (launch && plan_instance(i, *launch)) ++planned;
+      else if (launch) why = "neither its grid nor a condition in it depends on an integer argument";
+    }
+    if (planned == 0) plan_.left_out = why;
+    return std::move(plan_);
+  }
+
+ private:
+  std::vector<size_t> smallest_first() const {
+    std::vector<size_t> order(mep_.instances.size());
+    for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+    auto bytes = [&](size_t i) {
+      uint64_t sum = 0;
+      for (auto& region : mep_.instances[i].regions) sum += region.size;
+      return std::pair(sum, i);
+    };
+    std::ranges::sort(order, {}, bytes);
+    return order;
+  }
+
+  Dim3 candidate_block(const MepInstance& instance) const {
+    auto& launches = question_.candidate.launches;
+    auto geometry = launches.empty() ? Result<Geometry>(instance.geometry)
+                                     : launches[0].evaluate(instance.geometry, question_.candidate.values);
+    return geometry.ok() && geometry->block.count() > 0 ? geometry->block : instance.geometry.block;
+  }
+
+  /// False: there is nothing to vary.
+  bool plan_instance(size_t index, const HostLaunch& launch) {
+    const MepInstance& instance = mep_.instances[index];
+    std::vector<std::string> varied;
+    for (auto& [name, parameter] : launch.directly) {
+      bool follows = question_.conditions.contains(parameter);
+      for (int axis = 0; axis < 3; ++axis)
+        follows |= launch.site->grid[axis]->uses(name) || launch.site->block[axis]->uses(name);
+      if (follows) varied.push_back(name);
+    }
+    std::vector<std::vector<Size>> sizes;
+    for (auto& name : varied)
+      sizes.push_back(sizes_of(launch.variables.at(name), block_along(launch, name, instance.geometry.block),
+                               block_along(launch, name, candidate_block(instance)), random_));
+    // Each argument in turn, and each time all of them at once, as a square image grows in both directions.
+    const size_t begin = plan_.launches.size();
+    for (size_t round = 0; plan_.launches.size() - begin < kMostSizes; ++round) {
+      bool more = false;
+      for (size_t v = 0; v < varied.size(); ++v)
+        if (round < sizes[v].size()) {
+          more = true;
+          add(index, launch, {{varied[v], sizes[v][round].value}}, sizes[v][round].shown, begin);
+        }
+      if (!more) break;
+      if (varied.size() < 2) continue;
+      Bindings all;
+      bool shown = true;
+      for (size_t v = 0; v < varied.size(); ++v)
+        if (round < sizes[v].size()) all[varied[v]] = sizes[v][round].value, shown &= sizes[v][round].shown;
+      add(index, launch, all, shown, begin);
+    }
+    if (varied.empty()) return false;
+    add_larger(index, launch, varied);
+    add_pointers(index, launch, varied);
+    return true;
+  }
+
+  void add(size_t index, const HostLaunch& launch, const Bindings& changed, bool shown, size_t begin) {
+    if (plan_.launches.size() - begin >= kMostSizes) return;
+    auto made = launched_with(index, launch, changed);
+    if (!made || made->values.empty()) return;
+    made->shown = shown;
+    auto same = [&](const SizedInstance& other) { return other.instance == index && other.size == made->size; };
+    if (std::ranges::none_of(plan_.launches, same)) plan_.launches.push_back(*std::move(made));
+  }
+
+  /// The recorded launch with other values of the host's variables. nullopt: the application launches nothing then, or
+  /// the premise does not hold.
+  std::optional<SizedInstance> launched_with(size_t index, const HostLaunch& launch, const Bindings& changed) {
+    const MepInstance& instance = mep_.instances[index];
+    Bindings variables = launch.variables, arguments;
+    for (auto& [name, value] : changed) variables[name] = value;
+    auto geometry = geometry_of(*launch.site, variables, instance.geometry);
+    if (!geometry) return std::nullopt;
+    SizedInstance made;
+    made.instance = index, made.size.instance = instance.id, made.geometry = *geometry;
+    for (size_t p = 0; p < mep_.parameters.size(); ++p) {
+      auto recorded = value_of(mep_, instance, p);
+      auto follows = launch.arguments.find(p);
+      if (!recorded) continue;
+      const int64_t value =
+          follows == launch.arguments.end() ? *recorded : evaluated(follows->second, variables).value_or(*recorded);
+      arguments["arg.a" + std::to_string(p)] = arguments[mep_.parameters[p].name] = value;
+      if (value != *recorded && !fits(value, mep_.parameters[p], instance.parameters[p].size)) return std::nullopt;
+      if (value != *recorded) made.values[p] = value, made.size.values[mep_.parameters[p].name] = value;
+    }
+    if (!question_.premise) return made;
+    auto holds = question_.premise->evaluate(arguments);
+    if (holds.ok() && *holds != 0) return made;
+    ++plan_.beyond_premise;
+    return std::nullopt;
+  }
+
+  /// Why memory cannot be made larger for the kernel; empty: it can.
+  std::string why_not_larger(const MepInstance& instance) const {
+    for (auto& parameter : mep_.parameters)
+      if (!parameter.record.empty()) return "it gets a structure, which may hold addresses and sizes";
+    if (!instance.symbols.empty()) return "its memory holds addresses";
+    uint64_t bytes = 0;
+    for (auto& region : instance.regions) {
+      if (region.pointer_stride > 0 || region.parameter < 0) return "its memory holds addresses";
+      if (region.element == "byte") return "what its memory holds is not known";
+      bytes += region.size;
+    }
+    return bytes > kLargestGrown ? "its memory is large" : "";
+  }
+
+  /// Sizes one more than recorded, and one block more, in memory that has grown as their product has, and as much again
+  /// for what grows with its square.
+  void add_larger(size_t index, const HostLaunch& launch, const std::vector<std::string>& varied) {
+    const MepInstance& instance = mep_.instances[index];
+    if (std::string why = why_not_larger(instance); !why.empty()) {
+      plan_.left_out = "no larger size was run, as " + why;
+      return;
+    }
+    for (size_t more = 0; more < kLargerSizes; ++more) {
+      Bindings larger;
+      double growth = 1;
+      for (auto& name : varied) {
+        const int64_t recorded = launch.variables.at(name);
+        const int64_t before = block_along(launch, name, instance.geometry.block),
+                      after = block_along(launch, name, candidate_block(instance));
+        larger[name] = recorded + (more == 0 ? 1 : more == 1 ? before : after + 1);
+        growth *= static_cast<double>(larger[name]) / static_cast<double>(std::max<int64_t>(recorded, 1));
+      }
+      auto made = launched_with(index, launch, larger);
+      if (!made || made->values.empty() || growth * growth > kMostGrowth) continue;
+      made->growth = growth * growth;
+      plan_.launches.push_back(*std::move(made));
+    }
+  }
+
+  /// Pointer arguments that lead to the beginning of recorded memory, with the bytes of their elements.
+  std::map<size_t, uint32_t> pointers(const MepInstance& instance) const {
+    std::map<size_t, uint32_t> found;
+    for (auto& slot : instance.argument_slots())
+      for (size_t p = 0; p < std::min(mep_.parameters.size(), instance.parameters.size()); ++p) {
+        auto& region = instance.regions[slot.region];
+        if (instance.parameters[p].offset == slot.offset && !mep_.parameters[p].pointee.empty() &&
+            region.element != "byte")
+          found[p] = ElementLayout::parse(region.element).stride;
+      }
+    return found;
+  }
+
+  /// Every pointer one element further, which no longer is a multiple of more than that; and memory that a caller of
+  /// the launching function passes twice.
+  void add_pointers(size_t index, const HostLaunch& launch, const std::vector<std::string>& varied) {
+    const MepInstance& instance = mep_.instances[index];
+    const auto all = pointers(instance);
+    // There is room where each size is one less.
+    Bindings smaller;
+    for (auto& name : varied) smaller[name] = launch.variables.at(name) - 1;
+    if (auto moved = launched_with(index, launch, smaller); moved && !moved->values.empty()) {
+      for (auto [parameter, bytes] : all)
+        if (!question_.aligned.contains(parameter)) moved->moved[parameter] = bytes;
+      moved->size.pointers = "pointers one element further";
+      if (!moved->moved.empty()) plan_.launches.push_back(*std::move(moved));
+    }
+    for (auto [one, other] : launch.site->one_memory) {
+      if (!all.contains(one) || !all.contains(other)) continue;
+      auto twice = launched_with(index, launch, {});
+      if (!twice) continue;
+      twice->same[other] = one;
+      twice->size.pointers = mep_.parameters[other].name + " = " + mep_.parameters[one].name;
+      plan_.launches.push_back(*std::move(twice));
+    }
+  }
+
+  const Mep& mep_;
+  const SizeQuestion& question_;
+  std::mt19937_64 random_;
+  SizePlan plan_;
+};
+
+}  // namespace
+
+SizePlan plan_sizes(const Mep& mep, const SizeQuestion& question) { return Planner(mep, question).plan(); }
+
+}  // namespace kernelift::sandbox

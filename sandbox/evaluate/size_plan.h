@@ -1,0 +1,29 @@
+// Sizes that were not recorded, at which a finalist is run beside the original: for the smallest recorded launches, and
+// each integer argument that a launch's grid or the kernel's conditions depend on, sizes around the recorded one, at
+// the edges of blocks, tiny ones, and some at random. The grid is that of the application's launch site. Arguments
+// that the site computes from the same variable follow it. Further launches have every pointer one element further, as
+// none of them need be a multiple of more than its type asks for, or the same memory twice, as a caller passes it.
+//
+// Recorded memory has room for smaller sizes only; larger ones ask for memory that has grown. Pure: nothing is read or
+// run.
+#pragma once
+#include <optional>
+#include <set>
+
+#include "core/model/candidate.h"
+#include "core/model/mep.h"
+#include "sandbox/evaluate/runner/sizes/sized_instance.h"
+
+namespace kernelift::sandbox {
+
+struct SizeQuestion {
+  const Candidate& candidate;
+  std::set<size_t> conditions = {};        ///< Parameters that the kernel's conditions depend on.
+  std::optional<Expression> premise = {};  ///< OtherSizes::premise: sizes that do not fulfil it are left out.
+  std::set<size_t> aligned = {};  ///< Pointers whose recorded alignment is taken for granted: these are not moved.
+  uint64_t seed = 0;              ///< Of the sizes at random, which proposers are not shown.
+};
+
+SizePlan plan_sizes(const Mep& mep, const SizeQuestion& question);
+
+}  // namespace kernelift::sandbox

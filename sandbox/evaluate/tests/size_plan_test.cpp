@@ -1,0 +1,229 @@
+// Claims about size_plan.h.
+#include "sandbox/evaluate/size_plan.h"
+
+#include <gmock/gmock.h>
+
+#include <cstring>
+
+#include "core/tests/expression_literal.h"
+
+namespace kernelift::sandbox {
+namespace {
+
+using ::testing::Contains;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+template <class T>
+void pass(MepInstance& instance, T value) {
+  const size_t offset = (instance.arguments.size() + sizeof(T) - 1) / sizeof(T) * sizeof(T);
+  instance.arguments.resize(offset + sizeof(T));
+  std::memcpy(&instance.arguments[offset], &value, sizeof(T));
+  instance.parameters.push_back({static_cast<uint32_t>(offset), sizeof(T)});
+}
+
+LaunchSite site(const char* grid_x, const char* grid_y, std::vector<std::string> arguments) {
+  LaunchSite site;
+  site.grid[0] = expression_of(grid_x), site.grid[1] = expression_of(grid_y), site.grid[2] = "1"_e;
+  site.block[0] = "B"_e, site.block[1] = "1"_e, site.block[2] = "1"_e;
+  site.argument_text = std::move(arguments);
+  return site;
+}
+
+/// k<<<(n + B - 1) / B, B>>>(x, n, n / 2), B = 128, recorded at n = 4096.
+Mep one_size() {
+  Mep mep;
+  mep.kernel_name = "k";
+  mep.parameters = {
+      {"x", "float *", "float", false, ""}, {"size", "int", "", false, "int"}, {"half", "long", "", false, "long"}};
+  mep.launches = {site("(n + B - 1) / B", "1", {"x", "n", "n / 2"})};
+  MepInstance& instance = mep.instances.emplace_back();
+  instance.id = "a", instance.geometry = {{32, 1, 1}, {128, 1, 1}, 0, false};
+  pass<uint64_t>(instance, 0x1000), pass<int>(instance, 4096), pass<int64_t>(instance, 2048);
+  return mep;
+}
+
+/// k<<<dim3((w + B - 1) / B, h), B>>>(w, h), B = 32, recorded at 100 x 60.
+Mep two_sizes() {
+  Mep mep;
+  mep.parameters = {{"w", "int", "", false, "int"}, {"h", "int", "", false, "int"}};
+  mep.launches = {site("(w + B - 1) / B", "h", {"w", "h"})};
+  MepInstance& instance = mep.instances.emplace_back();
+  instance.id = "a", instance.geometry = {{4, 60, 1}, {32, 1, 1}, 0, false};
+  pass<int>(instance, 100), pass<int>(instance, 60);
+  return mep;
+}
+
+Candidate with_block(int block) {
+  Candidate candidate;
+  candidate.launches = {CandidateLaunch::as_recorded("k")};
+  candidate.launches[0].block[0] = Expression::constant(block);
+  return candidate;
+}
+
+std::vector<int64_t> values_of(const SizePlan& plan, const std::string& parameter) {
+  std::vector<int64_t> values;
+  for (auto& sized : plan.launches)
+    if (auto found = sized.size.values.find(parameter); found != sized.size.values.end())
+      values.push_back(found->second);
+  return values;
+}
+
+TEST(SizePlan, HasTheEdgesOfBlocksAndTheTinySizes) {
+  const Candidate candidate = with_block(1024);
+  const SizePlan plan = plan_sizes(one_size(), {candidate});
+  const auto sizes = values_of(plan, "size");
+  // 3968 is the largest multiple of 128 below 4096 that is none of 1024.
+  for (int64_t size : {4095, 4089, 3968, 3072, 1, 31, 33}) EXPECT_THAT(sizes, Contains(size));
+  EXPECT_LE(plan.launches.size(), kMostSizes + kLargerSizes);
+  EXPECT_EQ(plan.left_out, "");
+}
+
+TEST(SizePlan, ArgumentsAndGridFollowTheHostsVariable) {
+  const Candidate candidate;
+  for (auto& sized : plan_sizes(one_size(), {candidate}).launches) {
+    const int64_t n = sized.values.at(1);
+    EXPECT_EQ(sized.values.contains(2) ? sized.values.at(2) : 2048, n / 2);
+    EXPECT_EQ(sized.geometry.grid.x, (n + 127) / 128);
+    EXPECT_EQ(sized.geometry.block.x, 128u);
+  }
+}
+
+TEST(SizePlan, ASizeOfZeroThatTheHostDoesNotLaunchIsLeftOut) {
+  const Candidate candidate;
+  EXPECT_THAT(values_of(plan_sizes(one_size(), {candidate}), "size"), Not(Contains(0)));
+  Mep whole = one_size();
+  whole.launches = {site("n / B", "1", {"x", "n", "n / 2"})};
+  for (int64_t size : values_of(plan_sizes(whole, {candidate}), "size")) EXPECT_GE(size, 128);
+  Mep always = one_size();
+  always.launches = {site("32", "1", {"x", "n", "n / 2"})};
+  EXPECT_THAT(values_of(plan_sizes(always, {candidate, {1}}), "size"), Contains(0));
+}
+
+TEST(SizePlan, SomeSizesAreDrawnAndNotShown) {
+  const Candidate candidate;
+  auto unshown = [&](uint64_t seed) {
+    std::vector<int64_t> sizes;
+    for (auto& sized : plan_sizes(one_size(), {candidate, {}, {}, {}, seed}).launches)
+      if (!sized.shown) sizes.push_back(sized.values.at(1));
+    return sizes;
+  };
+  EXPECT_EQ(unshown(1).size(), 3u);
+  EXPECT_EQ(unshown(1), unshown(1));
+  EXPECT_NE(unshown(1), unshown(2));
+}
+
+TEST(SizePlan, EachArgumentVariesAloneAndWithTheOthers) {
+  const Candidate candidate;
+  const SizePlan plan = plan_sizes(two_sizes(), {candidate});
+  auto has = [&](const Bindings& values) {
+    return std::ranges::any_of(plan.launches, [&](auto& sized) { return sized.size.values == values; });
+  };
+  EXPECT_TRUE(has({{"w", 99}}) && has({{"h", 59}}) && has({{"w", 96}, {"h", 59}}));
+  for (auto& sized : plan.launches) {
+    EXPECT_EQ(sized.geometry.grid.y, sized.size.values.contains("h") ? sized.size.values.at("h") : 60);
+  }
+  EXPECT_LE(plan.launches.size(), kMostSizes + kLargerSizes);
+}
+
+TEST(SizePlan, LargerSizesGrowTheMemoryThatPointersLeadTo) {
+  const Candidate candidate = with_block(1024);
+  auto larger = [&](const Mep& mep) {
+    std::map<int64_t, double> found;
+    for (auto& sized : plan_sizes(mep, {candidate}).launches)
+      if (sized.values.contains(1) && sized.values.at(1) > 4096) found[sized.values.at(1)] = sized.growth;
+    return found;
+  };
+  auto found = larger(one_size());
+  ASSERT_EQ(found.size(), kLargerSizes);
+  for (int64_t n : {4097, 4224, 5121}) EXPECT_DOUBLE_EQ(found[n], double(n) / 4096 * (double(n) / 4096)) << n;
+  Mep structured = one_size();
+  structured.parameters.push_back({"box", "Box", "", false, "", "Box"});
+  EXPECT_THAT(larger(structured), IsEmpty());
+  EXPECT_EQ(plan_sizes(structured, {candidate}).left_out,
+            "no larger size was run, as it gets a structure, which may hold addresses and sizes");
+}
+
+TEST(SizePlan, AnArgumentThatOnlyConditionsDependOnVaries) {
+  Mep mep = one_size();
+  mep.launches = {site("32", "1", {"x", "n", "n / 2"})};
+  const Candidate candidate;
+  const SizePlan without = plan_sizes(mep, {candidate});
+  EXPECT_THAT(without.launches, IsEmpty());
+  EXPECT_EQ(without.left_out, "neither its grid nor a condition in it depends on an integer argument");
+  EXPECT_THAT(values_of(plan_sizes(mep, {candidate, {1}}), "size"), Contains(4095));
+}
+
+TEST(SizePlan, SizesForWhichThePremiseDoesNotHoldAreCountedAndLeftOut) {
+  const Candidate candidate = with_block(1024);
+  const SizePlan plan = plan_sizes(one_size(), {candidate, {}, "arg.a1 % 1024 == 0"_e});
+  EXPECT_GT(plan.beyond_premise, 5u);
+  for (int64_t size : values_of(plan, "size")) EXPECT_EQ(size % 1024, 0);
+  EXPECT_THAT(values_of(plan, "size"), Contains(3072));
+}
+
+TEST(SizePlan, AGridThatIsNotKnownLeavesTheRecordedSizes) {
+  const Candidate candidate;
+  Mep mep = one_size();
+  mep.launches = {site("blocks", "1", {"x", "n", "n / 2"})};
+  SizePlan plan = plan_sizes(mep, {candidate});
+  EXPECT_THAT(plan.launches, IsEmpty());
+  EXPECT_EQ(plan.left_out, "how many blocks it is launched with at other sizes is not known");
+  // A site that launches another number of blocks than was recorded is another one.
+  mep.launches = {site("(n + B - 1) / B + 1", "1", {"x", "n", "n / 2"})};
+  EXPECT_THAT(plan_sizes(mep, {candidate}).launches, IsEmpty());
+  mep.launches.clear();
+  EXPECT_EQ(plan_sizes(mep, {candidate}).left_out, "the application's launch sites are not known");
+}
+
+TEST(SizePlan, PointersMoveByAnElementUnlessTheirAlignmentIsTakenForGranted) {
+  Mep mep = one_size();
+  MepRegion region;
+  region.address = 0x1000, region.size = 4 * 4096, region.element = "float", region.parameter = 0;
+  mep.instances[0].regions = {region};
+  const Candidate candidate;
+  SizePlan plan = plan_sizes(mep, {candidate});
+  ASSERT_FALSE(plan.launches.empty());
+  EXPECT_EQ(plan.launches.back().moved, (std::map<size_t, int64_t>{{0, 4}}));
+  EXPECT_EQ(plan.launches.back().size.text(), "half = 2047, size = 4095, pointers one element further");
+  plan = plan_sizes(mep, {candidate, {}, {}, {0}});
+  ASSERT_FALSE(plan.launches.empty());
+  for (auto& sized : plan.launches) EXPECT_TRUE(sized.moved.empty());
+}
+
+TEST(SizePlan, MemoryThatACallerPassesTwiceIsPassedTwice) {
+  Mep mep = one_size();
+  mep.parameters.push_back({"y", "float *", "float", false, ""});
+  pass<uint64_t>(mep.instances[0], 0x10000);
+  for (int parameter : {0, 3}) {
+    MepRegion& region = mep.instances[0].regions.emplace_back();
+    region.address = parameter == 0 ? 0x1000 : 0x10000, region.size = 4 * 4096;
+    region.element = "float", region.parameter = parameter;
+  }
+  mep.launches[0].argument_text.push_back("y"), mep.launches[0].one_memory = {{0, 3}};
+  const Candidate candidate;
+  const SizePlan plan = plan_sizes(mep, {candidate});
+  ASSERT_FALSE(plan.launches.empty());
+  EXPECT_EQ(plan.launches.back().same, (std::map<size_t, size_t>{{3, 0}}));
+  EXPECT_EQ(plan.launches.back().size.text(), "y = x");
+}
+
+TEST(SizePlan, TheSmallestTwoLaunchesAreVaried) {
+  Mep mep = one_size();
+  for (int n : {1024, 2048, 512}) {
+    MepInstance instance = mep.instances[0];
+    instance.id = std::to_string(n), instance.geometry.grid.x = n / 128;
+    const int64_t half = n / 2;
+    std::memcpy(&instance.arguments[8], &n, sizeof n), std::memcpy(&instance.arguments[16], &half, sizeof half);
+    instance.regions.emplace_back().size = 4 * n;
+    mep.instances.push_back(instance);
+  }
+  mep.instances[0].regions.emplace_back().size = 4 * 4096;
+  std::set<std::string> varied;
+  const Candidate candidate;
+  for (auto& sized : plan_sizes(mep, {candidate}).launches) varied.insert(sized.size.instance);
+  EXPECT_EQ(varied, (std::set<std::string>{"1024", "512"}));
+}
+
+}  // namespace
+}  // namespace kernelift::sandbox
