@@ -35,6 +35,10 @@ double CheckMode::expected_seconds(size_t instance) const {
   return kSlowdown * bench_.device.facts().cores * bench_.run_seconds[instance];
 }
 
+bool CheckMode::checks_sizes_of(size_t instance) const {
+  return kMostSizes * expected_seconds(instance) <= kMostSearching;
+}
+
 std::chrono::milliseconds CheckMode::limit(size_t instance) const {
   const double seconds = std::clamp(kPatience * expected_seconds(instance), kShortest, kLongest);
   return std::chrono::milliseconds(static_cast<int64_t>(1e3 * seconds));
@@ -99,7 +103,7 @@ const CheckMode::Found& CheckMode::of_original(const SizedInstance& sized) {
 }
 
 std::string CheckMode::why_no_reference(const SizedInstance& sized) {
-  if (original_.empty() || kMostSizes * expected_seconds(sized.instance) > kMostSearching) return {};
+  if (original_.empty() || !checks_sizes_of(sized.instance)) return {};
   Found here = of_original(sized);
   const Found& recorded = of_original(sized.instance);
   if (!here.why.empty() || !recorded.why.empty()) return {};
@@ -122,11 +126,10 @@ const AccessFinding* CheckMode::gravest(Found& found, const Found& original) {
   return found.findings.empty() ? nullptr : &*std::ranges::min_element(found.findings, {}, &AccessFinding::kind);
 }
 
-bool CheckMode::check_sizes(LoadedCode& code, const RunnableCode& candidate, double& seconds, Verdict& verdict) {
+bool CheckMode::check_sizes(LoadedCode& code, const RunnableCode& candidate, Verdict& verdict) {
   for (auto& sized : bench_.inquiry.sizes.launches) {
-    seconds += expected_seconds(sized.instance);
-    if (bench_.cut || bench_.ended() || seconds > kMostConfirming) return true;
-    if (!why_no_reference(sized).empty()) continue;
+    if (bench_.cut || bench_.ended()) return true;
+    if (!checks_sizes_of(sized.instance) || !why_no_reference(sized).empty()) continue;
     const Found& original = of_original(sized);
     if (!original.why.empty()) continue;
     Found found = run_at(code, candidate, sized);
@@ -173,7 +176,7 @@ void CheckMode::check(const RunnableCode& candidate, Verdict& verdict) {
     verdict.detail = worst->text();
     return;
   }
-  if (!original_.empty() && !failure && !check_sizes(code, candidate, seconds, verdict)) return;
+  if (!original_.empty() && !failure && !check_sizes(code, candidate, verdict)) return;
   if (left_out == 0) return;
   verdict.detail = "not checked for races";
   if (left_out < bench_.mep.instances.size())

@@ -33,6 +33,8 @@ class CheckMode {
     bool right = false;  ///< Its results are.
   };
   double expected_seconds(size_t instance) const;
+  /// Other sizes of it are checked: none takes long.
+  bool checks_sizes_of(size_t instance) const;
   std::chrono::milliseconds limit(size_t instance) const;
   static Found found_by(Verification::Judged judged);
   Found run(const LoadedCode& code, size_t instance);
@@ -44,7 +46,7 @@ class CheckMode {
   /// Removes findings that `original` has too, or that do not count. The gravest of the others, if there are some.
   static const AccessFinding* gravest(Found& found, const Found& original);
   /// A finalist at other sizes. False: the verdict says what was found.
-  bool check_sizes(LoadedCode& code, const RunnableCode& candidate, double& seconds, Verdict& verdict);
+  bool check_sizes(LoadedCode& code, const RunnableCode& candidate, Verdict& verdict);
 
   Workbench& bench_;
   Verification& verification_;
