@@ -100,7 +100,7 @@ void Runner::estimate_confirmation() {
   }
   const double sizes =
       SizeRuns::most_seconds(std::ranges::min(calibration_.costs(), {}, [](auto& cost) { return cost.check; }).check);
-  report.confirmation_seconds += 2 * sizes;  // The original's answers, too.
+  report.confirmation_seconds += sizes;
   double once = 0;
   for (size_t i : perturbed_instances()) once += PerturbedInputs::kKinds * kPerturbing * calibration_.costs()[i].check;
   report.confirmation_seconds += 2 * once;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/words.h"
+
 namespace kernelift::sandbox {
 namespace {
 
@@ -21,6 +23,11 @@ std::string experiment(const SizedInstance& sized) { return kExperiment + sized.
 
 double SizeRuns::most_seconds(double check) {
   return std::min(kMostSeconds, static_cast<double>(kMostSizes * kMostSizedInstances) * check);
+}
+
+double SizeRuns::expected_seconds(const SizedInstance& sized) const {
+  const double before = static_cast<double>(bench_.mep.instances[sized.instance].geometry.threads());
+  return bench_.run_seconds[sized.instance] * static_cast<double>(sized.geometry.threads()) / std::max(before, 1.0);
 }
 
 void SizeRuns::forget() { known_.clear(), bytes_ = 0; }
@@ -105,11 +112,11 @@ bool SizeRuns::verify(const RunnableCode& candidate, LoadedCode& code, const Siz
   run.seed = plan.seed, run.beyond_premise = plan.beyond_premise, run.left_out = plan.left_out;
   double original = 0, own = 0;
   size_t cut = 0;
+  const auto lost =
+      std::ranges::count_if(bench_.settings.fatal, [](auto& one) { return one.starts_with(kExperiment); });
   for (auto& sized : plan.launches) {
     if (bench_.ended()) return !(bench_.cut = true);
-    const auto lost =
-        std::ranges::count_if(bench_.settings.fatal, [](auto& one) { return one.starts_with(kExperiment); });
-    if (own > kMostSeconds || original > kMostSeconds || lost >= kMostLost) {
+    if (own > kMostSeconds || original > kMostSeconds || expected_seconds(sized) > kMostSeconds || lost >= kMostLost) {
       ++cut;
       continue;
     }
@@ -157,9 +164,8 @@ bool SizeRuns::verify(const RunnableCode& candidate, LoadedCode& code, const Siz
     if (bytes_ > kMostBytes) bytes_ -= known.bytes, known_.erase(at);
   }
   if (cut > 0)
-    run.left_out += (run.left_out.empty() ? "" : "; ") + std::to_string(cut) + " more sizes were left out: " +
-                    (own > kMostSeconds || original > kMostSeconds ? "they would take too long"
-                                                                   : "the original ends the process at such sizes");
+    run.left_out += (run.left_out.empty() ? "" : "; ") + counted(cut, "more size") + " left out " +
+                    (lost >= kMostLost ? "since the original ends the process at such sizes" : "for lack of time");
   return true;
 }
 

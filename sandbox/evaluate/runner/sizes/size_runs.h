@@ -36,6 +36,8 @@ class SizeRuns {
   };
   using Key = std::pair<size_t, OtherSize>;
 
+  /// Of the original, if it takes as long for each thread as at the recorded size.
+  double expected_seconds(const SizedInstance& sized) const;
   void answer(const SizedInstance& sized, Answered& into);
   /// Widens the tolerances of the answers by the original's other roundings at that size.
   void widen(const SizedInstance& sized, Answered& known);
