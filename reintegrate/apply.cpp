@@ -89,6 +89,12 @@ class Apply {
     if (r_.progress) r_.progress(line);
   }
 
+  std::string field_note() const {
+    const FieldEquality& field = *r_.field;
+    return (field.found == FieldEquality::Found::Equal ? "In exact arithmetic it computes " : "In exact arithmetic: ") +
+           field.text() + ".";
+  }
+
   std::string sizes_note() const {
     const OtherSizes& sizes = *r_.other_sizes;
     const bool guarded = premise_of(r_, r_.other_sizes) != nullptr;
@@ -117,6 +123,7 @@ class Apply {
     KERNELIFT_ASSIGN(patch_, plan_patch({r_.mep, r_.original, r_.candidate, r_.scan ? &*r_.scan : nullptr, r_.root,
                                          r_.embedded ? &*r_.embedded : nullptr, premise_of(r_, r_.other_sizes)}));
     if (r_.other_sizes) report_.notes.push_back(sizes_note());
+    if (r_.field) report_.notes.push_back(field_note());
     std::vector<fs::path> changed;
     for (auto& change : patch_.changes) {
       paths_.push_back(change.path);

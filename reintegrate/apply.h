@@ -40,6 +40,7 @@ struct ApplyRequest {
   std::vector<std::filesystem::path> build_folders;  ///< Folders outside the root that the build writes to.
   TrialOptions trial;
   std::optional<OtherSizes> other_sizes;  ///< Of the candidate; absent: not asked.
+  std::optional<FieldEquality> field;     ///< The same.
   bool guards = true;  ///< A launch asks the premise under which its candidate is right; else only the report does.
   HostRules host;      ///< What a patch may change of the host program.
   std::optional<Hash> proven_patch;                  ///< identity() of a patch whose host half has been proven already.

@@ -283,7 +283,7 @@ class CandidateTrials {
     request.proven_patch = patch_.identity();
     const std::vector<std::string>& notes = proven_.at(*request.proven_patch);
     request.notes.insert(request.notes.end(), notes.begin(), notes.end());
-    request.other_sizes = variant.trial.figures().other_sizes;
+    request.other_sizes = variant.trial.figures().other_sizes, request.field = variant.trial.figures().field;
     request.candidate = variant.trial.candidate, request.candidate_id = variant.trial.id;
     request.predicted = predicted(variant), request.passed_over = passed_over_;
     KERNELIFT_ASSIGN(report_, apply(request));

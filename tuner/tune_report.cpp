@@ -19,6 +19,7 @@ Json trial_json(const std::optional<RunTrial>& trial) {
                {"seconds", figures.seconds()},
                {"device", figures.device}};
   if (figures.other_sizes) json["other_sizes"] = to_json(*figures.other_sizes);
+  if (figures.field) json["field"] = to_json(*figures.field);
   return json;
 }
 

@@ -31,6 +31,7 @@ struct ReportWinner {
   double speedup = 0, low = 0;
   bool confirmed = false;        ///< Figures of a fresh process; else those of the search.
   std::string other_sizes = {};  ///< What is known of it at sizes that were not recorded; empty: not asked.
+  std::string field = {};        ///< What is known of its formulas; empty: not asked.
 };
 
 /// The outcome of `apply`.

@@ -121,7 +121,8 @@ Result<Exit> run(const Options& options, const Context& context) {
     auto* verdict = std::get_if<Verdict>(&evaluation);
     if (confirm && verdict && verdict->ok() && verdict->speedup_low() > kSmallestGain)
       evaluation = evaluator->confirm(*candidate);
-    else if (confirm) evaluation = evaluator->with_other_sizes(std::move(evaluation), *candidate);
+    else if (confirm)
+      evaluation = evaluator->with_formulas(evaluator->with_other_sizes(std::move(evaluation), *candidate), *candidate);
     verdict = std::get_if<Verdict>(&evaluation);
     ++outcomes[verdict ? name(verdict->outcome) : kNotJudged];
     if (verdict) compile_seconds += verdict->compile_seconds;
@@ -134,6 +135,7 @@ Result<Exit> run(const Options& options, const Context& context) {
     } else if (context.verbosity > 0 || candidates.size() < kFew) {
       context.say(candidate->note() + ": " + in_words(evaluation, confirm));
       if (verdict && verdict->other_sizes) context.say("  At other sizes: " + verdict->other_sizes->text());
+      if (verdict && verdict->field) context.say("  In exact arithmetic: " + verdict->field->text());
     }
     flying.pop_front();
   };

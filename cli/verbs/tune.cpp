@@ -179,6 +179,7 @@ void print_report(const tuner::TuneReport& report, const tuner::Run& run, const 
                 (trial->confirmed ? "" : ", not confirmed") + "  #" + std::to_string(trial->id) + " " +
                 trial->candidate.tier + ": " + trial->candidate.note());
     if (figures.other_sizes) context.say("  At other sizes: " + figures.other_sizes->text());
+    if (figures.field) context.say("  In exact arithmetic: " + figures.field->text());
   };
   std::string failures;
   for (auto& [outcome, count] : report.outcomes)

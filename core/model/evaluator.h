@@ -39,6 +39,8 @@ class Evaluator {
   /// The evaluation of a right candidate with what is known of it at sizes that were not recorded, or as wrong if it is
   /// wrong there. A confirmation does that by itself. Takes some ten milliseconds and runs nothing.
   virtual Evaluation with_other_sizes(Evaluation evaluation, const Candidate& candidate) { return evaluation; }
+  /// The same with what field runs say of its formulas (Verdict::field). Runs it, within some seconds.
+  virtual Evaluation with_formulas(Evaluation evaluation, const Candidate& candidate) { return evaluation; }
   virtual ConfirmCost confirm_cost() const { return {}; }
   /// A sentence: candidates are judged only as the application's own compiler builds them, so that recipes for ours are
   /// refused, and why. Empty: that is not so.

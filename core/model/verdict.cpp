@@ -260,6 +260,7 @@ Json to_json(const Verdict& verdict) {
   if (verdict.built_by) json["built_by"] = kBuiltByNames[static_cast<size_t>(*verdict.built_by)];
   put(json, "by_clang", verdict.by_clang), put(json, "embedded", verdict.embedded);
   if (verdict.other_sizes) json["other_sizes"] = to_json(*verdict.other_sizes);
+  if (verdict.field) json["field"] = to_json(*verdict.field);
   return json;
 }
 
@@ -299,6 +300,7 @@ Result<Verdict> verdict_from_json(const Json& from, const std::string& where) {
       take(from, "by_clang", verdict.by_clang), take(from, "embedded", verdict.embedded);
       if (auto sizes = from.find("other_sizes"); sizes != from.end())
         verdict.other_sizes = other_sizes_from_json(*sizes);
+      if (auto field = from.find("field"); field != from.end()) verdict.field = field_equality_from_json(*field);
     }
     for (auto& entry : from.at("timings")) {
       Timing timing;
@@ -326,6 +328,8 @@ Evaluation with_bounded_texts(Evaluation evaluation) {
          {&verdict->detail, &verdict->instance, &verdict->buffer, &verdict->expected, &verdict->got, &verdict->device})
       bound(*text);
     for (auto& timing : verdict->timings) bound(timing.instance);
+    if (verdict->field)
+      for (auto* text : {&verdict->field->why, &verdict->field->decided, &verdict->field->function}) bound(*text);
   } else {
     bound(std::get<NotJudged>(evaluation).why);
   }

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-
 namespace kernelift {
 
 /// Memory that a kernel is given. Four of its bytes have one state of eight bytes; a double has that of its first half.
@@ -27,16 +26,17 @@ struct FieldRequest {
   bool constants_meant = false;
 };
 
-/// What the run met that is no rational function.
+/// What the run met.
 struct FieldReport {
+  bool floats = false;  ///< A float was read or written.
   /// "the comparison at kernel.cu:12": the first place where recorded floats decided what is computed, or became
   /// integers; empty: none did.
   std::string decided;
   /// "expf at kernel.cu:9": a function of which is only known that equal arguments have equal results.
   std::string function;
   uint64_t divisions_by_zero = 0;
-  /// Tells apart the sets of constants that may stand for more than one number.
-  uint64_t constants = 0;
+  /// Constants that may stand for more than one number, by what they are modulo p; ascending.
+  std::vector<uint64_t> constants;
 };
 
 }  // namespace kernelift

@@ -111,9 +111,9 @@ enum {
 
 /// Field runs: one place of the source that a run may have to name. The fields from `owner` on are the executor's.
 typedef struct kl_field_site {
-  const char* what;   ///< "the comparison"
-  const char* place;  ///< "kernel.cu:12"
-  uint64_t owner;     ///< The run that gave it the others, by number.
+  const char* what;       ///< "the comparison"
+  const char* place;      ///< "kernel.cu:12"
+  uint64_t owner;         ///< The run that gave it the others, by number.
   uint64_t begin, bytes;  ///< The object that it met last,
   uint64_t* states;       ///< its states,
   uint64_t key;           ///< what they are drawn from,
@@ -155,7 +155,7 @@ struct kl_services {
   void (*check_access)(kl_thread*, const void* pointer, uint64_t bytes, kl_site*, uint64_t low, uint64_t high);
   /// Check mode, before a barrier of the source.
   void (*check_barrier)(kl_thread*, kl_site*);
-  /// Field runs: the number that a float in memory stands for, of 4 or 8 bytes; executor/field/block_field.h.
+  /// Field runs: the number that a float in memory stands for, of 4 or 8 bytes; executor/field/block_numbers.h.
   uint64_t (*field_load)(kl_thread*, const void* pointer, uint32_t bytes, kl_field_site*);
   void (*field_store)(kl_thread*, const void* pointer, uint32_t bytes, uint64_t number, kl_field_site*);
   /// The state of four bytes that are carried as they are.
@@ -172,8 +172,8 @@ struct kl_services {
   uint64_t (*field_apply)(kl_thread*, uint64_t function, uint64_t a, uint64_t b, kl_field_site*);
   /// Recorded values decide here what is computed.
   void (*field_decide)(kl_thread*, kl_field_site*);
-  /// Whether constants stand for what was meant by them (FieldRequest). `constants`: FieldReport's.
-  uint32_t (*field_constants_meant)(kl_thread*, uint64_t constants);
+  /// Whether constants stand for what was meant by them (FieldRequest). `constants`: FieldReport's, of one function.
+  uint32_t (*field_constants_meant)(kl_thread*, const uint64_t* constants, uint64_t count);
 };
 
 #ifdef __cplusplus

@@ -119,8 +119,8 @@ class AccessCheck {
   std::unique_ptr<State> state_;
 };
 
-/// A field run, of images that were lowered with LowerOptions::field: the launches that are given it, one after another,
-/// leave the numbers that their floats stand for in the states of its objects.
+/// A field run, of images that were lowered with LowerOptions::field: the launches that are given it, one after
+/// another, leave the numbers that their floats stand for in the states of its objects.
 class FieldRun {
  public:
   explicit FieldRun(FieldRequest request);

@@ -1,6 +1,6 @@
-// Numbers modulo the prime p = 2^61 - 1, in which field runs do a kernel's floating-point work: exact, and equal for two
-// formulas exactly if they are the same rational function, but for a chance of about their degree over p
-// (Schwartz, Zippel) where the inputs are drawn at random. Residues are below p. For lowering and for the executor.
+// Numbers modulo the prime p = 2^61 - 1, in which field runs do a kernel's floating-point work: exact, and equal for
+// two formulas exactly if they are the same rational function, but for a chance of about their degree over p (Schwartz,
+// Zippel) where the inputs are drawn at random. Residues are below p. For lowering and for the executor.
 #pragma once
 #include <bit>
 #include <cmath>
@@ -65,7 +65,7 @@ struct Meant {
 /// The simplest fraction that rounds to the constant (0.1f and 0.1 are 1/10), if that is simple enough to be no
 /// coincidence; else the constant without its last bits. `single`: the constant is a float.
 inline Meant meant_by(double number, bool single) {
-  constexpr double kSimple = 1 << 17;  // Numerator times denominator: far fewer such fractions than floats.
+  constexpr double kSimple = 1 << 17;     // Numerator times denominator: far fewer such fractions than floats.
   constexpr int kSmall = 12, kKept = 20;  // Bits.
   if (!std::isfinite(number) || number == 0) return {of_double(number), true};
   int exponent = 0;

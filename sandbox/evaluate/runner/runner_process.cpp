@@ -134,7 +134,7 @@ class Server {
     bool good = take(reader, candidate);
     inquiry.confirm = reader.number(), inquiry.against_application = reader.number(), inquiry.rival = reader.real();
     inquiry.deadline = deadline_from(reader.real()), inquiry.era = reader.number();
-    inquiry.check = reader.number();
+    inquiry.check = reader.number(), inquiry.field = reader.number();
     if (!good || !reader.ok() || !runner_) return malformed();
     auto verdict = runner_->evaluate(candidate, inquiry);
     // An answer is sent without a verdict too: it tells whether this process is still usable.
@@ -280,7 +280,7 @@ std::optional<Evaluation> RunnerProcess::evaluate(const RunnableCode& candidate,
   WireWriter writer;
   put(writer, candidate);
   writer.number(inquiry.confirm).number(inquiry.against_application).real(inquiry.rival);
-  writer.real(seconds_until(inquiry.deadline)).number(inquiry.era).number(inquiry.check);
+  writer.real(seconds_until(inquiry.deadline)).number(inquiry.era).number(inquiry.check).number(inquiry.field);
   auto answer = request(kEvaluate, writer.take(), evaluation_limit_);
   answered_ = answer.ok();
   if (!answered_) return evaluation_from_answer(answer);

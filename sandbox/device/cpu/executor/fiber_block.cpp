@@ -32,7 +32,7 @@ FiberBlock::FiberBlock(LaunchState& state) : state_(state) {
   block_.state = &state;
   block_.fibers = this;
   if (state.check) check_ = std::make_unique<BlockCheck>(*state.check, state), block_.check = check_.get();
-  if (state.field) field_ = std::make_unique<BlockField>(*state.field, state), block_.field = field_.get();
+  if (state.field) field_ = std::make_unique<BlockNumbers>(*state.field, state), block_.field = field_.get();
 }
 
 FiberBlock::~FiberBlock() {

@@ -114,7 +114,8 @@ LaunchOutcome launch(const kl_kernel& kernel, const Geometry& geometry, const vo
   state.cooperative = geometry.cooperative;
 
   if (options.check && options.check->memory().begin_launch(state.blocks)) state.check = &options.check->memory();
-  if (options.field) options.field->memory().begin_launch(packed, kernel.parameter_bytes), state.field = &options.field->memory();
+  if (options.field)
+    options.field->memory().begin_launch(packed, kernel.parameter_bytes), state.field = &options.field->memory();
 
   const auto start = std::chrono::steady_clock::now();
   auto run = [&state,

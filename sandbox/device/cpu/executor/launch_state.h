@@ -52,10 +52,10 @@ struct LaunchState {
 struct BlockState {
   kl_block block{};
   LaunchState* state = nullptr;
-  void* jump = nullptr;                ///< LOOP and CUT: the worker's jmp_buf, to leave a block from inside it.
-  class FiberBlock* fibers = nullptr;  ///< FIBER only.
-  class BlockCheck* check = nullptr;   ///< Check mode only.
-  class BlockField* field = nullptr;   ///< Field runs only.
+  void* jump = nullptr;                 ///< LOOP and CUT: the worker's jmp_buf, to leave a block from inside it.
+  class FiberBlock* fibers = nullptr;   ///< FIBER only.
+  class BlockCheck* check = nullptr;    ///< Check mode only.
+  class BlockNumbers* field = nullptr;  ///< Field runs only.
 
   static BlockState& of(kl_block* block) { return *reinterpret_cast<BlockState*>(block); }
 };

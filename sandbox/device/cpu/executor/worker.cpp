@@ -11,8 +11,8 @@
 #include <new>
 
 #include "sandbox/device/cpu/executor/check/block_check.h"
-#include "sandbox/device/cpu/executor/field/block_field.h"
 #include "sandbox/device/cpu/executor/fiber_block.h"
+#include "sandbox/device/cpu/executor/field/block_numbers.h"
 
 namespace kernelift::cpu {
 
@@ -70,8 +70,8 @@ void run_blocks_as_loops(LaunchState& state, uint32_t worker) {
   block.block.frame_stride = stride;
   std::unique_ptr<BlockCheck> check;
   if (state.check) check = std::make_unique<BlockCheck>(*state.check, state), block.check = check.get();
-  std::unique_ptr<BlockField> field;
-  if (state.field) field = std::make_unique<BlockField>(*state.field, state), block.field = field.get();
+  std::unique_ptr<BlockNumbers> field;
+  if (state.field) field = std::make_unique<BlockNumbers>(*state.field, state), block.field = field.get();
   const uint64_t chunk = std::max<uint64_t>(1, std::min(kChunkThreads / state.threads, state.blocks / 16));
   while (!state.stopped.load(std::memory_order_relaxed)) {
     const uint64_t first = state.next_block.fetch_add(chunk, std::memory_order_relaxed);

@@ -48,7 +48,7 @@ constexpr Row kRows[] = {
     {"kl.field_divide", "lpll", false, false},
     {"kl.field_apply", "lplllp", false, false},
     {"kl.field_decide", "vpp", false, false},
-    {"kl.field_constants_meant", "ipl", false, false},
+    {"kl.field_constants_meant", "ippl", false, false},
 };
 
 Type* type_of(LLVMContext& context, char letter) {

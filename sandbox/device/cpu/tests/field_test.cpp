@@ -98,7 +98,7 @@ TEST(FieldRun, ConstantsThatDifferInRoundingAreOneIfWhatWasMeantCounts) {
   EXPECT_NE(element("a[i] * 0.1"), element("a[i] * 0.1f"));
   EXPECT_EQ(element("a[i] * 0.1", meant), element("a[i] * 0.1f", meant));
   EXPECT_NE(element("a[i] * 0.1f", meant), element("a[i] * 0.11f", meant));
-  EXPECT_EQ(element("a[i] * 0.1f").report.constants, 0u);
+  EXPECT_EQ(element("a[i] * 0.1f").report.constants.size(), 0u);
   EXPECT_EQ(element("a[i] * 3.14159265f").report.constants, element("a[i] + 3.14159265f").report.constants);
   EXPECT_NE(element("a[i] * 3.14159265f").report.constants, element("a[i] + 2.71828183f").report.constants);
 }
@@ -140,8 +140,9 @@ TEST(FieldRun, OfOtherFunctionsEqualArgumentsHaveEqualValues) {
   EXPECT_NE(with("powf(a[i], b[i])"), with("powf(b[i], a[i])"));
   EXPECT_EQ(with("__fmul_rz(a[i], b[i])"), with("a[i] * b[i]"));
   EXPECT_NE(with("rintf(a[i])"), with("roundf(a[i])"));
-  const FieldResult both = run_in_field("#include <cuda_runtime.h>\n" + kernel("float s, c; sincosf(a[i], &s, &c); out[i] = s + c;"),
-                                        {.with_headers = true});
+  const FieldResult both =
+      run_in_field("#include <cuda_runtime.h>\n" + kernel("float s, c; sincosf(a[i], &s, &c); out[i] = s + c;"),
+                   {.with_headers = true});
   EXPECT_EQ(both, with("sinf(a[i]) + cosf(a[i])"));
 }
 
@@ -155,8 +156,9 @@ TEST(FieldRun, OtherInputsAreDrawnWithAnotherSeed) {
   EXPECT_EQ(element("a[i] + 0", {.seed = 1}).states, element("a[i]", {.seed = 1}).states);
 }
 
-const std::string kSumInOrder = kernel("float sum = 0; for (int j = 0; j < 64; ++j) sum += a[j] * b[j + i % 8];\n"
-                                       "out[i] = sum;");
+const std::string kSumInOrder = kernel(
+    "float sum = 0; for (int j = 0; j < 64; ++j) sum += a[j] * b[j + i % 8];\n"
+    "out[i] = sum;");
 
 TEST(FieldRun, ASumSplitInPartsIsTheSame) {
   const FieldResult whole = run_in_field(kSumInOrder);
@@ -171,9 +173,10 @@ TEST(FieldRun, ASumSplitInPartsIsTheSame) {
 
 TEST(FieldRun, LocalArraysThatAreIndexedHoldNumbers) {
   auto dynamic = [](const std::string& index) {
-    return run_in_field(kernel("float s[8]; for (int j = 0; j < 8; ++j) s[(j + n) % 8] = a[j] * b[i];\n"
-                               "float sum = 0; for (int j = 0; j < 8; ++j) sum += s[(j * n + i) % 8 * 0 + " +
-                               index + "]; out[i] = sum;"));
+    return run_in_field(
+        kernel("float s[8]; for (int j = 0; j < 8; ++j) s[(j + n) % 8] = a[j] * b[i];\n"
+               "float sum = 0; for (int j = 0; j < 8; ++j) sum += s[(j * n + i) % 8 * 0 + " +
+               index + "]; out[i] = sum;"));
   };
   EXPECT_EQ(dynamic("j"), dynamic("7 - j"));
   EXPECT_NE(dynamic("j"), dynamic("(j | 1)"));
@@ -187,7 +190,8 @@ __global__ void k(const float* a, const float* b, float* out, int n) {
   int t = threadIdx.x;
   part[t] = a[blockIdx.x * 64 + t] * b[t];
   __syncthreads();
-  for (int s = )" + step + R"() {
+  for (int s = )" + step +
+                        R"() {
     if (t < s) part[t] += part[t + s];
     __syncthreads();
   }
@@ -195,9 +199,9 @@ __global__ void k(const float* a, const float* b, float* out, int n) {
 })");
   };
   const FieldResult tree = reduce("32; s > 0; s /= 2");
-  const FieldResult in_order = run_in_field(kernel(
-      "if (threadIdx.x) return; float sum = 0; for (int j = 0; j < 64; ++j) sum += b[j] * a[i + j];\n"
-      "out[blockIdx.x] = sum;"));
+  const FieldResult in_order = run_in_field(
+      kernel("if (threadIdx.x) return; float sum = 0; for (int j = 0; j < 64; ++j) sum += b[j] * a[i + j];\n"
+             "out[blockIdx.x] = sum;"));
   EXPECT_EQ(tree, in_order);
   EXPECT_EQ(tree.report.decided, "");
   EXPECT_NE(reduce("16; s > 0; s /= 2"), in_order);
@@ -217,12 +221,15 @@ __global__ void k(const float* a, const float* b, float* out, int n) {
 
 TEST(FieldRun, DoublesAreShuffledByHalves) {
   auto sum = [](const std::string& body) {
-    return run_in_field<double>("#include <cuda_runtime.h>\n__global__ void k(const double* a, const double* b, double* "
-                                "out, int n) {\n  int i = threadIdx.x;\n" + body + "\n}",
-                                {.geometry = grid(1, 32), .with_headers = true});
+    return run_in_field<double>(
+        "#include <cuda_runtime.h>\n__global__ void k(const double* a, const double* b, double* "
+        "out, int n) {\n  int i = threadIdx.x;\n" +
+            body + "\n}",
+        {.geometry = grid(1, 32), .with_headers = true});
   };
-  const FieldResult shuffled = sum("double s = a[i] * b[i]; for (int d = 16; d > 0; d /= 2) "
-                                   "s += __shfl_xor_sync(0xffffffffu, s, d); out[i] = s;");
+  const FieldResult shuffled =
+      sum("double s = a[i] * b[i]; for (int d = 16; d > 0; d /= 2) "
+          "s += __shfl_xor_sync(0xffffffffu, s, d); out[i] = s;");
   EXPECT_EQ(shuffled, sum("double s = 0; for (int j = 0; j < 32; ++j) s += a[j] * b[j]; out[i] = s;"));
   EXPECT_EQ(shuffled.report.decided, "");
 }
@@ -235,7 +242,8 @@ __global__ void k(const float* a, const float* b, float* out, int n) {
   float sum = 0;
   for (int j = 0; j < 16; ++j) sum += a[y * 16 + j] * b[j * 16 + x];
   out[y * 16 + x] = sum;
-})", setting);
+})",
+                                         setting);
   auto tiled = [&](const std::string& terms) {
     return run_in_field(R"(
 __global__ void k(const float* a, const float* b, float* out, int n) {
@@ -246,11 +254,13 @@ __global__ void k(const float* a, const float* b, float* out, int n) {
     left[ty][tx] = a[y * 16 + tile * 8 + tx];
     right[ty][tx] = b[(tile * 8 + ty) * 16 + x];
     __syncthreads();
-    for (int j = )" + terms + R"(; ++j) sum += left[ty][j] * right[j][tx];
+    for (int j = )" + terms +
+                            R"(; ++j) sum += left[ty][j] * right[j][tx];
     __syncthreads();
   }
   out[y * 16 + x] = sum;
-})", setting);
+})",
+                        setting);
   };
   EXPECT_EQ(tiled("0; j < 8"), naive);
   EXPECT_NE(tiled("0; j < 7"), naive);
@@ -277,7 +287,8 @@ TEST(FieldRun, CopiesByVectorsOfIntegersCarryNumbers) {
 }
 
 TEST(FieldRun, IntegersThatAreWrittenAreFloatsOfTheirBits) {
-  EXPECT_EQ(run_in_field(kernel("((volatile int*)out)[i] = 0x3f800000; out[i] *= a[i];")), run_in_field(kernel("out[i] = a[i];")));
+  EXPECT_EQ(run_in_field(kernel("((volatile int*)out)[i] = 0x3f800000; out[i] *= a[i];")),
+            run_in_field(kernel("out[i] = a[i];")));
   EXPECT_EQ(run_in_field(kernel("((volatile int*)out)[i] = 0; out[i] += a[i];")),
             run_in_field(kernel("out[i] = a[i];")));
 }
@@ -292,9 +303,10 @@ TEST(FieldRun, WhatIsNotWrittenIsWhatWasThere) {
 
 TEST(FieldRun, ParametersByValueAreDrawnToo) {
   auto with = [](const std::string& expression) {
-    return run_in_field("struct S { float x; int y; float z[2]; };\n"
-                        "__device__ float scaled(S s, int i) { return " + expression + "; }\n" +
-                        kernel("S s = {a[0], n, {a[1], a[2]}}; out[i] = scaled(s, i);"));
+    return run_in_field(
+        "struct S { float x; int y; float z[2]; };\n"
+        "__device__ float scaled(S s, int i) { return " +
+        expression + "; }\n" + kernel("S s = {a[0], n, {a[1], a[2]}}; out[i] = scaled(s, i);"));
   };
   EXPECT_EQ(with("s.z[i % 2] * s.x"), with("s.x * (i % 2 ? s.z[1] : s.z[0])"));
   EXPECT_NE(with("s.z[i % 2] * s.x"), with("s.x * s.z[0]"));

@@ -19,8 +19,8 @@ class Side {
   /// What was not written is what was there.
   FieldState at(uint64_t word) const {
     const FieldState state = FieldState::from(word < states_.size() ? states_[word] : 0);
-    const bool written = state.kind() != Kind::Untouched && state.kind() != Kind::ReadAsFloat &&
-                         state.kind() != Kind::ReadAsBits;
+    const bool written =
+        state.kind() != Kind::Untouched && state.kind() != Kind::ReadAsFloat && state.kind() != Kind::ReadAsBits;
     return written ? state : FieldState(Kind::Either, prime_field::drawn(key_, word));
   }
   /// As a float, or as a double that begins there.
@@ -39,8 +39,8 @@ class Side {
 
 }  // namespace
 
-std::optional<FieldDifference> first_difference(const FieldObject& object, uint64_t seed,
-                                                std::span<const uint64_t> one, std::span<const uint64_t> other) {
+std::optional<FieldDifference> first_difference(const FieldObject& object, uint64_t seed, std::span<const uint64_t> one,
+                                                std::span<const uint64_t> other) {
   std::optional<FieldDifference> doubtful;
   if (object.integers) return doubtful;
   const Side left(object, seed, one), right(object, seed, other);

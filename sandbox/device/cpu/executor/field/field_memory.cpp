@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
+#include <utility>
 
 #include "sandbox/device/cpu/cpu_device.h"
 
@@ -62,8 +64,11 @@ void FieldMemory::decide(const kl_field_site& site) {
   if (report_.decided.empty()) report_.decided = named(site);
 }
 
-bool FieldMemory::constants_meant(uint64_t constants) {
-  report_.constants = constants;
+bool FieldMemory::constants_meant(std::span<const uint64_t> constants) {
+  if (constants.data() == std::exchange(constants_, constants.data())) return constants_meant_;
+  std::vector<uint64_t> all;
+  std::ranges::set_union(report_.constants, constants, std::back_inserter(all));
+  report_.constants = std::move(all);
   return constants_meant_;
 }
 

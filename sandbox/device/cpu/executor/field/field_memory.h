@@ -4,6 +4,7 @@
 // What was never written holds, read as a float, a number that is drawn from the object's key and the place in it;
 // in memory that is nobody's object it is what the bits say.
 #pragma once
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -37,7 +38,8 @@ class FieldMemory {
   uint64_t apply(uint64_t function, uint64_t a, uint64_t b, const kl_field_site& site);
   uint64_t divide(uint64_t a, uint64_t b);
   void decide(const kl_field_site& site);
-  bool constants_meant(uint64_t constants);
+  void note_float() { report_.floats = true; }
+  bool constants_meant(std::span<const uint64_t> constants);
   const FieldReport& report() const { return report_; }
 
  private:
@@ -52,7 +54,8 @@ class FieldMemory {
   FieldReport report_;
   const uint64_t number_, seed_;  ///< number_: of all runs of the process; from 1.
   const bool constants_meant_;
-  std::vector<Object> objects_;  ///< By address.
+  const uint64_t* constants_ = nullptr;  ///< Those that were noted last.
+  std::vector<Object> objects_;          ///< By address.
   Object arguments_;
   std::vector<uint64_t> argument_states_;
   std::unordered_map<uint64_t, uint64_t> elsewhere_;  ///< By address.

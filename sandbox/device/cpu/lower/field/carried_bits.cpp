@@ -121,10 +121,10 @@ bool CarriedBits::is_used(const Value* value) const {
       const auto* user = cast<Instruction>(use.getUser());
       if (is_target(use)) continue;
       if (!carries(user)) return true;
-      const bool data = isa<SelectInst>(user)  ? use.getOperandNo() > 0
-                        : is_shuffle(*user)    ? use.getOperandNo() == kShuffledOperand
-                        : user->isShift()      ? use.getOperandNo() == 0
-                                               : true;
+      const bool data = isa<SelectInst>(user) ? use.getOperandNo() > 0
+                        : is_shuffle(*user)   ? use.getOperandNo() == kShuffledOperand
+                        : user->isShift()     ? use.getOperandNo() == 0
+                                              : true;
       if (!data) return true;
       if (seen.insert(user).second) work.push_back(user);
     }

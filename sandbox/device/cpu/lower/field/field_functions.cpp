@@ -69,11 +69,35 @@ FieldMeaning field_meaning(const Function& function) {
       {"d2f", Kind::Same},
       {"sincos", Kind::SineAndCosine},
   };
-  static const std::set<std::string> kBodies = {
-      "fabs",          "fmin",         "fmax",         "copysign",     "saturate",    "signbitd",           "isfinited",
-      "isinfd",        "isnand",       "signbit",     "finite",      "isinf",      "isnan",             "nan",
-      "hiloint2double", "double2loint", "double2hiint", "int_as_float", "float_as_int", "uint_as_float",     "float_as_uint",
-      "longlong_as_double", "double_as_longlong", "float2half", "half2float", "d2i_hi", "d2i_lo", "lohi_i2d", "f2h"};
+  static const std::set<std::string> kBodies = {"fabs",
+                                                "fmin",
+                                                "fmax",
+                                                "copysign",
+                                                "saturate",
+                                                "signbitd",
+                                                "isfinited",
+                                                "isinfd",
+                                                "isnand",
+                                                "signbit",
+                                                "finite",
+                                                "isinf",
+                                                "isnan",
+                                                "nan",
+                                                "hiloint2double",
+                                                "double2loint",
+                                                "double2hiint",
+                                                "int_as_float",
+                                                "float_as_int",
+                                                "uint_as_float",
+                                                "float_as_uint",
+                                                "longlong_as_double",
+                                                "double_as_longlong",
+                                                "float2half",
+                                                "half2float",
+                                                "d2i_hi",
+                                                "d2i_lo",
+                                                "lohi_i2d",
+                                                "f2h"};
   static const std::set<std::string> kOpaque = {"remquo", "frexp", "modf", "norm", "rnorm", "sincospi", "rcp64h"};
   if (kBodies.contains(name)) return {};
   if (auto known = kKinds.find(name); known != kKinds.end()) return {known->second};

@@ -9,8 +9,8 @@ namespace kernelift::cpu {
 
 struct FieldMeaning {
   enum class Kind {
-    Body,       ///< What it computes is read from its body.
-    Add,        ///< With any rounding, as the next ones.
+    Body,  ///< What it computes is read from its body.
+    Add,   ///< With any rounding, as the next ones.
     Subtract,
     Multiply,
     Divide,
@@ -25,7 +25,7 @@ struct FieldMeaning {
     Opaque,         ///< What it answers or writes is taken from what it computes.
   };
   Kind kind = Kind::Body;
-  bool is_signed = false;  ///< OfInteger.
+  bool is_signed = false;     ///< OfInteger.
   std::string function = {};  ///< Unknown: "exp" of every kind of exp, to be told from others.
 };
 

@@ -3,6 +3,8 @@
 #include "sandbox/device/cpu/lower/field/function_field.h"
 
 #include <llvm/ADT/PostOrderIterator.h>
+#include <llvm/IR/DebugInfoMetadata.h>
+#include <llvm/Support/Path.h>
 #include <llvm/Support/xxhash.h>
 
 #include "sandbox/device/cpu/prime_field.h"
@@ -15,6 +17,16 @@ namespace {
 
 bool asks_for_nan(const FCmpInst& comparison) {
   return comparison.getPredicate() == FCmpInst::FCMP_ORD || comparison.getPredicate() == FCmpInst::FCMP_UNO;
+}
+
+/// Of what a header's function does the place where it was called.
+std::string place_in_kernel(const Instruction& at) {
+  const DISubprogram* kernel = at.getFunction()->getSubprogram();
+  const DILocation* line = at.getDebugLoc();
+  while (kernel && line && line->getInlinedAt() && line->getFilename() != kernel->getFilename())
+    line = line->getInlinedAt();
+  if (!line) return place_of(at);
+  return sys::path::filename(line->getFilename()).str() + ":" + std::to_string(line->getLine());
 }
 
 Constant* index_like(Value* index, unsigned number) { return ConstantInt::get(index->getType(), number); }
@@ -56,7 +68,12 @@ void FunctionField::insert() {
   for (Argument& argument : function_.args()) take_argument(argument);
   for (Instruction* instruction : all) visit(*instruction);
   for (auto& [phi, made] : phis_) complete(*phi, made);
-  if (meant_call_) meant_call_->setArgOperand(1, builder_.getInt64(hash_of_doubtful()));
+  if (!meant_call_) return;
+  const SmallVector<uint64_t> list(doubtful_.begin(), doubtful_.end());
+  Constant* words = ConstantDataArray::get(module_.getContext(), list);
+  meant_call_->setArgOperand(
+      1, new GlobalVariable(module_, words->getType(), true, GlobalValue::PrivateLinkage, words, "kl.constants"));
+  meant_call_->setArgOperand(2, builder_.getInt64(list.size()));
 }
 
 FunctionField::Numbers FunctionField::numbers(Value* value) {
@@ -88,14 +105,9 @@ Value* FunctionField::number_of(Constant* constant) {
 Value* FunctionField::constants_meant() {
   if (meant_) return meant_;
   IRBuilder<> builder(&function_.getEntryBlock(), function_.getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
-  meant_call_ = call_service(builder, Service::field_constants_meant, {thread_, builder.getInt64(0)});
+  meant_call_ = call_service(builder, Service::field_constants_meant,
+                             {thread_, ConstantPointerNull::get(builder.getPtrTy()), builder.getInt64(0)});
   return meant_ = builder.CreateIsNotNull(meant_call_);
-}
-
-uint64_t FunctionField::hash_of_doubtful() const {
-  std::string text;
-  for (uint64_t constant : doubtful_) text += std::to_string(constant) + " ";
-  return doubtful_.empty() ? 0 : xxh3_64bits(text);
 }
 
 FunctionField::Numbers FunctionField::numbers_by_bits(Value* value) {
@@ -123,7 +135,7 @@ Constant* FunctionField::text(StringRef words) {
 /// A kl_field_site; LLVM's default struct layout for the host is C's. `at` null: the function as a whole.
 Value* FunctionField::site(const Instruction* at, StringRef what) {
   Constant* zero = builder_.getInt64(0);
-  const std::string place = at ? place_of(*at) : readable_name(function_.getName());
+  const std::string place = at ? place_in_kernel(*at) : readable_name(function_.getName());
   Constant* made = ConstantStruct::getAnon({text(what), text(place), zero, zero, zero, zero, zero, zero});
   return new GlobalVariable(module_, made->getType(), false, GlobalValue::PrivateLinkage, made, "kl.site");
 }
@@ -270,7 +282,8 @@ void FunctionField::complete(PHINode& phi, const Numbers& made) {
     BasicBlock* block = phi.getIncomingBlock(from);
     builder_.SetInsertPoint(block->getTerminator());
     auto [given, first] = known.try_emplace(block);
-    if (first) given->second = bits_.carries(&phi) ? states(phi.getIncomingValue(from)) : numbers(phi.getIncomingValue(from));
+    if (first)
+      given->second = bits_.carries(&phi) ? states(phi.getIncomingValue(from)) : numbers(phi.getIncomingValue(from));
     for (unsigned i = 0; i < made.size(); ++i) cast<PHINode>(made[i])->addIncoming(given->second[i], block);
   }
 }

@@ -30,7 +30,6 @@ class FunctionField {
   llvm::Value* number_of(llvm::Constant* constant);
   Numbers numbers_by_bits(llvm::Value* value);
   llvm::Value* constants_meant();
-  uint64_t hash_of_doubtful() const;
   llvm::Value* element(llvm::Value* value, unsigned index);
 
   llvm::Constant* text(llvm::StringRef words);

@@ -1,7 +1,7 @@
-// See block_field.h. A float is a number if it was written as one, or never; bits that were written as an integer are
+// See block_numbers.h. A float is a number if it was written as one, or never; bits that were written as an integer are
 // read as what they say. Whatever else is read as a float that it was not written as, or as an integer though it is a
 // float, has been decided by recorded values.
-#include "sandbox/device/cpu/executor/field/block_field.h"
+#include "sandbox/device/cpu/executor/field/block_numbers.h"
 
 #include <algorithm>
 #include <cstring>
@@ -25,22 +25,23 @@ uint64_t address_of(const void* pointer) { return reinterpret_cast<uint64_t>(poi
 
 }  // namespace
 
-BlockField::BlockField(FieldMemory& memory, const LaunchState& launch)
+BlockNumbers::BlockNumbers(FieldMemory& memory, const LaunchState& launch)
     : memory_(memory),
       shared_bytes_((launch.kernel.static_shared_bytes + KL_SHARED_ALIGN - 1) / KL_SHARED_ALIGN * KL_SHARED_ALIGN +
                     launch.launch.dynamic_shared_bytes),
       shared_(shared_bytes_ / kWord + 2) {}
 
-void BlockField::begin(const kl_block& block) {
+void BlockNumbers::begin(const kl_block& block) {
   shared_begin_ = address_of(block.shared);
   std::ranges::fill(shared_, 0);
 }
 
-uint64_t BlockField::by_bits(uint64_t address, uint32_t bytes) const {
+uint64_t BlockNumbers::by_bits(uint64_t address, uint32_t bytes) const {
   return prime_field::of_double(bytes == kWord ? read<float>(address) : read<double>(address));
 }
 
-uint64_t BlockField::load(const void* pointer, uint32_t bytes, kl_field_site& site) {
+uint64_t BlockNumbers::load(const void* pointer, uint32_t bytes, kl_field_site& site) {
+  memory_.note_float();
   const uint64_t address = address_of(pointer);
   if (address % kWord != 0) return memory_.decide(site), by_bits(address, bytes);
   const FieldWord first = word(address, site);
@@ -75,14 +76,15 @@ uint64_t BlockField::load(const void* pointer, uint32_t bytes, kl_field_site& si
   return by_bits(address, bytes);
 }
 
-void BlockField::store(const void* pointer, uint32_t bytes, uint64_t number, kl_field_site& site) {
+void BlockNumbers::store(const void* pointer, uint32_t bytes, uint64_t number, kl_field_site& site) {
+  memory_.note_float();
   const uint64_t address = address_of(pointer);
   if (address % kWord != 0) return touch(pointer, bytes, true, site), memory_.decide(site);
   word(address, site).state = FieldState(bytes == kWord ? Kind::Float : Kind::Double, number).word();
   if (bytes > kWord) word(address + kWord, site).state = FieldState(Kind::End, 0).word();
 }
 
-uint64_t BlockField::load_word(const void* pointer, kl_field_site& site) {
+uint64_t BlockNumbers::load_word(const void* pointer, kl_field_site& site) {
   const uint64_t address = address_of(pointer);
   if (address % kWord != 0) return memory_.decide(site), FieldState(Kind::Bits, read<uint32_t>(address)).word();
   const FieldWord from = word(address, site);
@@ -99,13 +101,13 @@ uint64_t BlockField::load_word(const void* pointer, kl_field_site& site) {
   }
 }
 
-void BlockField::store_word(const void* pointer, uint64_t state, kl_field_site& site) {
+void BlockNumbers::store_word(const void* pointer, uint64_t state, kl_field_site& site) {
   const uint64_t address = address_of(pointer);
   if (address % kWord != 0) return touch(pointer, kWord, true, site), memory_.decide(site);
   word(address, site).state = state;
 }
 
-void BlockField::touch(const void* pointer, uint64_t bytes, bool wrote, kl_field_site& site) {
+void BlockNumbers::touch(const void* pointer, uint64_t bytes, bool wrote, kl_field_site& site) {
   if (bytes == 0) return;
   const uint64_t begin = address_of(pointer), end = begin + bytes;
   for (uint64_t at = begin / kWord * kWord; at < end; at += kWord) {
@@ -120,7 +122,7 @@ void BlockField::touch(const void* pointer, uint64_t bytes, bool wrote, kl_field
   }
 }
 
-void BlockField::copy(const void* to, const void* from, uint64_t bytes, kl_field_site& site) {
+void BlockNumbers::copy(const void* to, const void* from, uint64_t bytes, kl_field_site& site) {
   const auto *source = static_cast<const char*>(from), *target = static_cast<const char*>(to);
   const uint64_t words = bytes / kWord;
   const bool backwards = target > source;

@@ -7,9 +7,9 @@
 
 namespace kernelift::cpu {
 
-class BlockField {
+class BlockNumbers {
  public:
-  BlockField(FieldMemory& memory, const LaunchState& launch);
+  BlockNumbers(FieldMemory& memory, const LaunchState& launch);
 
   /// A block begins, whose shared memory holds nothing.
   void begin(const kl_block& block);
