@@ -101,6 +101,12 @@ class Apply {
     if (r_.progress) r_.progress(line);
   }
 
+  std::string field_note() const {
+    const FieldEquality& field = *r_.field;
+    return (field.found == FieldEquality::Found::Equal ? "In exact arithmetic it computes " : "In exact arithmetic: ") +
+           field.text() + ".";
+  }
+
   std::string sizes_note() const {
     const OtherSizes& sizes = *r_.other_sizes;
     const bool guarded = premise_of(r_, r_.other_sizes) != nullptr;
@@ -139,6 +145,7 @@ class Apply {
                                          r_.embedded ? &*r_.embedded : nullptr, premise_of(r_, r_.other_sizes)}));
     if (r_.other_sizes) report_.notes.push_back(sizes_note());
     report_.notes.push_back(sizes_run_note());
+    if (r_.field) report_.notes.push_back(field_note());
     std::vector<fs::path> changed;
     for (auto& change : patch_.changes) {
       paths_.push_back(change.path);

@@ -41,6 +41,7 @@ struct ApplyRequest {
   TrialOptions trial;
   std::optional<OtherSizes> other_sizes;  ///< Of the candidate; absent: not asked.
   std::optional<Verdict> figures;         ///< Of the candidate, for the certificate; absent: not known.
+  std::optional<FieldEquality> field;     ///< The same.
   bool guards = true;  ///< A launch asks the premise under which its candidate is right; else only the report does.
   HostRules host;      ///< What a patch may change of the host program.
   std::optional<Hash> proven_patch;                  ///< identity() of a patch whose host half has been proven already.

@@ -285,6 +285,7 @@ class CandidateTrials {
     request.notes.insert(request.notes.end(), notes.begin(), notes.end());
     request.other_sizes = variant.trial.figures().other_sizes;
     request.figures = variant.trial.figures();
+    request.field = variant.trial.figures().field;
     request.candidate = variant.trial.candidate, request.candidate_id = variant.trial.id;
     request.predicted = predicted(variant), request.passed_over = passed_over_;
     KERNELIFT_ASSIGN(report_, apply(request));

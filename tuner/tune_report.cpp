@@ -20,6 +20,7 @@ Json trial_json(const std::optional<RunTrial>& trial) {
                {"device", figures.device}};
   if (figures.other_sizes) json["other_sizes"] = to_json(*figures.other_sizes);
   if (figures.sizes_run) json["sizes_run"] = to_json(*figures.sizes_run);
+  if (figures.field) json["field"] = to_json(*figures.field);
   return json;
 }
 

@@ -293,6 +293,8 @@ std::string report_page(const ReportData& data) {
     html += "<p>" + named(*winner) + " at sizes that were not recorded: " + escape(winner->other_sizes) + "</p>";
   if (auto* winner = data.shown(); winner && !winner->sizes_run.empty())
     html += "<p>" + named(*winner) + " was run at such sizes: " + escape(winner->sizes_run) + "</p>";
+  if (auto* winner = data.shown(); winner && !winner->field.empty())
+    html += "<p>" + named(*winner) + " in exact arithmetic: " + escape(winner->field) + "</p>";
   for (auto& line : data.fidelity) html += "<p class=\"dim\">Fidelity of the replay: " + escape(line) + "</p>";
   if (!data.proof.empty()) html += "<p class=\"dim\">Slice: " + escape(data.proof) + "</p>";
   html += "<h2>Every candidate</h2>" + chart(data);

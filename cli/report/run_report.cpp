@@ -61,6 +61,7 @@ ReportWinner winner_of(const tuner::RunTrial& trial, bool embedded) {
                       figures.speedup(),          figures.speedup_low(),  trial.confirmed.has_value()};
   if (figures.other_sizes) winner.other_sizes = figures.other_sizes->text();
   if (figures.sizes_run) winner.sizes_run = figures.sizes_run->text();
+  if (figures.field) winner.field = figures.field->text();
   if (!trial.candidate.recipe.is_default()) winner.recipe = trial.candidate.recipe.text();
   if (reintegrate::EmbeddedGain gain = reintegrate::embedded_gain(trial); embedded && gain.low > 0)
     winner.speedup = gain.speedup, winner.low = gain.low;

@@ -127,7 +127,8 @@ Result<Exit> run(const Options& options, const Context& context) {
     if (confirm && verdict && verdict->ok() && verdict->speedup_low() > kSmallestGain)
       evaluation = evaluator->confirm(*candidate);
     else if (confirm)
-      evaluation = evaluator->with_checks(evaluator->with_other_sizes(std::move(evaluation), *candidate), *candidate);
+      evaluation = evaluator->with_formulas(
+          evaluator->with_checks(evaluator->with_other_sizes(std::move(evaluation), *candidate), *candidate), *candidate);
     else if (options.as_built) evaluation = evaluator->with_other_sizes(std::move(evaluation), *candidate);
     verdict = std::get_if<Verdict>(&evaluation);
     ++outcomes[verdict ? name(verdict->outcome) : kNotJudged];
@@ -142,6 +143,7 @@ Result<Exit> run(const Options& options, const Context& context) {
       context.say(candidate->note() + ": " + in_words(evaluation, confirm));
       if (verdict && verdict->other_sizes) context.say("  At other sizes: " + verdict->other_sizes->text());
       if (verdict && verdict->sizes_run) context.say("  Run there: " + verdict->sizes_run->text());
+      if (verdict && verdict->field) context.say("  In exact arithmetic: " + verdict->field->text());
     }
     flying.pop_front();
   };

@@ -180,6 +180,7 @@ void print_report(const tuner::TuneReport& report, const tuner::Run& run, const 
                 trial->candidate.tier + ": " + trial->candidate.note());
     if (figures.other_sizes) context.say("  At other sizes: " + figures.other_sizes->text());
     if (figures.sizes_run) context.say("  Run there: " + figures.sizes_run->text());
+    if (figures.field) context.say("  In exact arithmetic: " + figures.field->text());
   };
   std::string failures;
   for (auto& [outcome, count] : report.outcomes)

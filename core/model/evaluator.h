@@ -43,6 +43,8 @@ class Evaluator {
   /// The evaluation of a right candidate with what is found about its accesses to memory (races, bounds) where
   /// submissions are not looked at so: on GPUs. A confirmation does that by itself. Takes up to half a minute.
   virtual Evaluation with_checks(Evaluation evaluation, const Candidate& candidate) { return evaluation; }
+  /// The same with what field runs say of its formulas (Verdict::field). Runs it, within some seconds.
+  virtual Evaluation with_formulas(Evaluation evaluation, const Candidate& candidate) { return evaluation; }
   virtual ConfirmCost confirm_cost() const { return {}; }
   /// A sentence: candidates are judged only as the application's own compiler builds them, so that recipes for ours are
   /// refused, and why. Empty: that is not so.

@@ -268,6 +268,7 @@ Json to_json(const Verdict& verdict) {
   put(json, "by_clang", verdict.by_clang), put(json, "embedded", verdict.embedded);
   if (verdict.other_sizes) json["other_sizes"] = to_json(*verdict.other_sizes);
   if (verdict.sizes_run) json["sizes_run"] = to_json(*verdict.sizes_run);
+  if (verdict.field) json["field"] = to_json(*verdict.field);
   return json;
 }
 
@@ -308,6 +309,7 @@ Result<Verdict> verdict_from_json(const Json& from, const std::string& where) {
       if (auto sizes = from.find("other_sizes"); sizes != from.end())
         verdict.other_sizes = other_sizes_from_json(*sizes);
       if (auto sizes = from.find("sizes_run"); sizes != from.end()) verdict.sizes_run = sizes_run_from_json(*sizes);
+      if (auto field = from.find("field"); field != from.end()) verdict.field = field_equality_from_json(*field);
     }
     for (auto& entry : from.at("timings")) {
       Timing timing;
@@ -340,6 +342,8 @@ Evaluation with_bounded_texts(Evaluation evaluation) {
       for (auto& one : run->dropped) bound(one.why);
       if (run->wrong) bound(run->wrong->found);
     }
+    if (verdict->field)
+      for (auto* text : {&verdict->field->why, &verdict->field->decided, &verdict->field->function}) bound(*text);
   } else {
     bound(std::get<NotJudged>(evaluation).why);
   }

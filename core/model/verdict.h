@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/json.h"
+#include "core/model/field_equality.h"
 #include "core/model/launch/expression.h"
 #include "core/model/sizes_run.h"
 
@@ -119,6 +120,7 @@ struct Verdict {
   std::optional<RaceFigures> embedded;    ///< clang's build against the code that the application runs.
   std::optional<OtherSizes> other_sizes;  ///< Of a confirmed candidate.
   std::optional<SizesRun> sizes_run;      ///< Of a finalist that was right at the recorded sizes.
+  std::optional<FieldEquality> field;     ///< As well.
   std::string device;                     ///< "cpu: …" or "cuda: NVIDIA H200 sm_90, driver 580": never mixed.
   double compile_seconds = 0, evaluate_seconds = 0;
 

@@ -16,6 +16,7 @@ std::string CompileRequest::encode() const {
       .number(blocks_reversed)
       .number(side_by_side)
       .number(checked)
+      .number(field)
       .number(random_sums)
       .text(kernel)
       .number(block.x)
@@ -44,6 +45,7 @@ std::optional<CompileRequest> CompileRequest::decode(std::string_view bytes) {
   request.blocks_reversed = reader.number();
   request.side_by_side = reader.number();
   request.checked = reader.number();
+  request.field = reader.number();
   request.random_sums = reader.number();
   request.kernel = reader.text();
   for (int axis = 0; axis < 3; ++axis) along(request.block, axis) = static_cast<uint32_t>(reader.number());

@@ -28,6 +28,7 @@ struct CompileRequest {
   bool blocks_reversed = false;                  ///< Blocks are numbered from the last to the first.
   bool side_by_side = false;                     ///< cpu::LowerOptions::side_by_side.
   bool checked = false;                          ///< cpu::LowerOptions::checked.
+  bool field = false;                            ///< cpu::LowerOptions::field.
   uint64_t random_sums = 0;  ///< Unless 0: the seed with which sums are rounded at random; Refused if there are none.
   std::string kernel = {};   ///< Model: the kernel's mangled name.
   Dim3 block = {};           ///< Model: threads of a block.

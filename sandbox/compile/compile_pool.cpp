@@ -306,6 +306,12 @@ CompileReply CompilePool::compile_checked(const std::string& source, const Recip
   return run(request);
 }
 
+CompileReply CompilePool::compile_for_field(const std::string& source, const CompileReply& own) {
+  CompileRequest request = request_again(source, own);
+  request.field = true;
+  return run(request);
+}
+
 CompileRequest CompilePool::request_again(const std::string& source, const CompileReply& own) {
   if (own.bitcode.empty()) return request_for(source);
   CompileRequest request;

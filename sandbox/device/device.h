@@ -18,6 +18,7 @@
 #include "core/base/result.h"
 #include "core/model/capture.h"
 #include "core/model/launch/access_finding.h"
+#include "core/model/launch/field_run.h"
 #include "core/model/launch/limits.h"
 
 namespace kernelift::sandbox {
@@ -111,6 +112,9 @@ class DeviceProgram {
   /// Check mode, of images that were made for it (cpu::LowerOptions::checked): what the launches between begin() and
   /// end() may access, besides their images' variables. No effect on a GPU.
   std::optional<CheckedExtents> check;
+  /// A field run, of images that were made for it (cpu::LowerOptions::field), of the launches between begin() and
+  /// end(). States lie in placed memory. No effect on a GPU.
+  std::optional<FieldRequest> field;
 
   struct Step {
     enum class Kind { Copy, Fill, Launch, Begin, End, Look, LookAgain } kind;
@@ -161,6 +165,7 @@ struct DeviceOutcome {
   bool wrote = false;                        ///< That access was a write.
   std::vector<AccessFinding> findings = {};  ///< Of a checked program.
   std::string not_checked = {};              ///< Why a checked program could not be checked.
+  FieldReport field = {};                    ///< Of a program that is a field run.
   bool ok() const { return fault == DeviceFault::None; }
   /// False: this process can run nothing more on the device.
   bool usable() const {

@@ -200,13 +200,14 @@ class Child {
     for (unsigned spins = 0; cell_.go.load(std::memory_order_acquire) != prepared_; ++spins)
       if (spins > kSpins) sched_yield();
     const std::unique_ptr<cpu::AccessCheck> check = check_for(*request);
-    options_.check = check.get();
+    const std::unique_ptr<cpu::FieldRun> field = field_for(*request);
+    options_.check = check.get(), options_.field = field.get();
     for (auto& step : request->steps) {
       if (fault) break;
       if (step.kind == Step::Kind::Launch && image_of(step.launch->kernel) != 0) fault = launch(*step.launch);
       else execute_on_host(step);
     }
-    options_.check = nullptr;
+    options_.check = nullptr, options_.field = nullptr;
     char byte = 1;
     iovec from{&byte, 1};
     msghdr message{};
@@ -216,6 +217,7 @@ class Child {
     WireWriter writer = answer(fault);
     writer.reals({});
     if (check) put_findings(writer, check->findings(), check->not_checked());
+    if (field) put(writer, field->report());
     return channel_.send(kRan, writer.take());
   }
 
@@ -239,6 +241,23 @@ class Child {
       }
     }
     return std::make_unique<cpu::AccessCheck>(std::move(extents));
+  }
+
+  /// With the addresses of variables in the images that the request launches from; nullptr: it is no field run.
+  std::unique_ptr<cpu::FieldRun> field_for(const RunRequest& request) {
+    if (!request.field) return nullptr;
+    FieldRequest wanted = *request.field;
+    for (auto& object : wanted.objects) {
+      if (object.variable.empty()) continue;
+      for (auto& launch : request.launches) {
+        auto image = image_of(launch.kernel) == 0 ? usage_error("") : loaded(image_of(launch.kernel));
+        if (!image.ok()) continue;
+        if (const kl_variable* found = (*image)->find_variable(object.variable))
+          object.begin = reinterpret_cast<uint64_t>(found->address);
+      }
+    }
+    std::erase_if(wanted.objects, [](auto& object) { return object.begin == 0; });
+    return std::make_unique<cpu::FieldRun>(std::move(wanted));
   }
 
   Fault run(const RunRequest& request, std::vector<double>& seconds) {
@@ -332,6 +351,28 @@ CheckedExtents take_extents(WireReader& reader) {
   return extents;
 }
 
+void put(WireWriter& writer, const FieldRequest& request) {
+  writer.number(request.seed).number(request.constants_meant).number(request.objects.size());
+  for (auto& object : request.objects)
+    writer.text(object.variable)
+        .number(object.begin)
+        .number(object.bytes)
+        .number(object.states)
+        .number(object.key)
+        .number(object.integers);
+}
+
+FieldRequest take_field(WireReader& reader) {
+  FieldRequest request;
+  request.seed = reader.number(), request.constants_meant = reader.number();
+  for (uint64_t count = reader.number(); count > 0 && !reader.failed(); --count) {
+    FieldObject& object = request.objects.emplace_back();
+    object.variable = reader.text(), object.begin = reader.number(), object.bytes = reader.number();
+    object.states = reader.number(), object.key = reader.number(), object.integers = reader.number();
+  }
+  return request;
+}
+
 void put(WireWriter& writer, const Geometry& geometry) {
   put(writer, geometry.grid), put(writer, geometry.block);
   writer.number(geometry.shared_bytes).number(geometry.cooperative);
@@ -351,6 +392,8 @@ std::string encode(const RunRequest& request) {
   writer.number(request.reordered).number(request.leave_only).number(static_cast<uint64_t>(request.limit.count()));
   writer.number(request.check.has_value());
   if (request.check) put(writer, *request.check);
+  writer.number(request.field.has_value());
+  if (request.field) put(writer, *request.field);
   writer.number(request.variables.size());
   for (auto& [image, variables] : request.variables) {
     writer.number(image).number(variables.size());
@@ -376,6 +419,7 @@ std::optional<RunRequest> decode(std::string_view bytes) {
   request.reordered = reader.number(), request.leave_only = reader.number();
   request.limit = std::chrono::milliseconds(reader.number());
   if (reader.number()) request.check = take_extents(reader);
+  if (reader.number()) request.field = take_field(reader);
   for (uint64_t images = reader.number(); images > 0 && !reader.failed(); --images) {
     auto& variables = request.variables[reader.number()];
     for (uint64_t count = reader.number(); count > 0 && !reader.failed(); --count) {
@@ -427,6 +471,25 @@ void take_findings(WireReader& reader, DeviceOutcome& outcome) {
              finding.kind == FindingKind::DivergentBarrier)
       finding.other = CheckedAccess{};
   }
+}
+
+void put(WireWriter& writer, const FieldReport& report) {
+  writer.number(report.floats)
+      .text(report.decided)
+      .text(report.function)
+      .number(report.divisions_by_zero)
+      .number(report.constants.size());
+  for (uint64_t constant : report.constants) writer.number(constant);
+}
+
+FieldReport take_field_report(WireReader& reader) {
+  FieldReport report;
+  report.floats = reader.number();
+  report.decided = reader.text(), report.function = reader.text();
+  report.divisions_by_zero = reader.number();
+  for (uint64_t count = reader.number(); count > 0 && !reader.failed(); --count)
+    report.constants.push_back(reader.number());
+  return report;
 }
 
 void execute_on_host(const Step& step) {

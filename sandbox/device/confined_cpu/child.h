@@ -58,6 +58,7 @@ struct RunRequest {
   std::vector<DeviceLaunch> launches;  ///< Those of the steps, in order.
   bool reordered = false;
   std::optional<CheckedExtents> check;  ///< DeviceProgram::check.
+  std::optional<FieldRequest> field;    ///< DeviceProgram::field.
   bool leave_only = false;              ///< Only leave the variables' values in their copies.
   std::chrono::milliseconds limit{0};
   struct Variable {
@@ -73,6 +74,9 @@ std::optional<RunRequest> decode(std::string_view bytes);
 /// What check mode found, behind the fault and the durations of an answer.
 void put_findings(WireWriter& writer, const std::vector<AccessFinding>& findings, const std::string& not_checked);
 void take_findings(WireReader& reader, DeviceOutcome& outcome);
+/// What a field run met, likewise.
+void put(WireWriter& writer, const FieldReport& report);
+FieldReport take_field_report(WireReader& reader);
 
 /// The child's life: confines itself, serves, never returns. `done`: where it tells that a prepared program is done.
 [[noreturn]] void serve(Channel channel, Descriptor done, ControlCell* cell, const Inheritance& inherited);

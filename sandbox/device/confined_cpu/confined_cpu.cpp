@@ -155,6 +155,7 @@ class ConfinedCpu : public Device {
         outcome.seconds.push_back(seconds);
         std::ranges::move(ran.findings, std::back_inserter(outcome.findings));
         if (!ran.not_checked.empty()) outcome.not_checked = std::move(ran.not_checked);
+        if (program.field) outcome.field = std::move(ran.field);
         at += interval.size() + 1;
       } else if (step.kind == Step::Kind::Look) {
         late_writes.look(step.to, step.bytes);
@@ -351,13 +352,15 @@ class ConfinedCpu : public Device {
   }
 
   /// `intervals`: how many durations the child measured itself. Makes its answer the outcome.
-  void believe(ChildProcess& child, uint64_t image, const std::string& answer, size_t intervals, bool checked,
-               DeviceOutcome& outcome) {
+  void believe(ChildProcess& child, uint64_t image, const std::string& answer, size_t intervals,
+               const RunRequest& request, DeviceOutcome& outcome) {
     if (outcome.ok()) {
       WireReader reader(answer);
       outcome.fault = static_cast<DeviceFault>(reader.number()), outcome.detail = reader.text();
       outcome.seconds = reader.reals(), outcome.survived = true;
-      if (checked && !reader.ok()) take_findings(reader, outcome);  // What failed before it began has none.
+      // What failed before it began has neither.
+      if (request.check && !reader.ok()) take_findings(reader, outcome);
+      if (request.field && !reader.ok()) outcome.field = take_field_report(reader);
       auto good = [](double seconds) { return seconds > 0 && seconds < 1e6; };
       bool sound = reader.ok() && outcome.fault < DeviceFault::Lost && std::ranges::all_of(outcome.seconds, good) &&
                    (!outcome.ok() || outcome.seconds.size() == intervals);
@@ -377,10 +380,10 @@ class ConfinedCpu : public Device {
     auto child = child_of(image);
     if (!child.ok()) return not_started(child.error());
     std::string answer;
-    DeviceOutcome outcome =
-        (*child)->ask(kRun, encode(request_for(steps, reordered, limit)), kRan, limit, interrupted, answer);
+    const RunRequest request = request_for(steps, reordered, limit);
+    DeviceOutcome outcome = (*child)->ask(kRun, encode(request), kRan, limit, interrupted, answer);
     const auto intervals = static_cast<size_t>(std::ranges::count(steps, Step::Kind::End, &Step::kind));
-    believe(**child, image, answer, intervals, false, outcome);
+    believe(**child, image, answer, intervals, request, outcome);
     return outcome;
   }
 
@@ -405,10 +408,10 @@ class ConfinedCpu : public Device {
     timed.insert(image);
     std::string answer;
     RunRequest request = request_for(steps, program.reordered, limit);
-    request.check = program.check;
+    request.check = program.check, request.field = program.field;
     outcome = (*child)->time(request, closely, interrupted, answer, seconds);
     seconds = std::max(seconds - *overhead_, kLeastShare * seconds);
-    believe(**child, image, answer, 0, program.check.has_value(), outcome);
+    believe(**child, image, answer, 0, request, outcome);
     return outcome;
   }
 

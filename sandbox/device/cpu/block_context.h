@@ -109,6 +109,17 @@ enum {
   KL_SITE_NAMED = 128,   ///< A barrier that is not one of all threads of a block.
 };
 
+/// Field runs: one place of the source that a run may have to name. The fields from `owner` on are the executor's.
+typedef struct kl_field_site {
+  const char* what;       ///< "the comparison"
+  const char* place;      ///< "kernel.cu:12"
+  uint64_t owner;         ///< The run that gave it the others, by number.
+  uint64_t begin, bytes;  ///< The object that it met last,
+  uint64_t* states;       ///< its states,
+  uint64_t key;           ///< what they are drawn from,
+  uint64_t integers;      ///< and whether it holds no floats.
+} kl_field_site;
+
 /// Calls from lowered code into its executor, in the order of lower/services.cpp's table.
 struct kl_services {
   int32_t (*print)(kl_block*, const char* format, const void* arguments);
@@ -144,6 +155,25 @@ struct kl_services {
   void (*check_access)(kl_thread*, const void* pointer, uint64_t bytes, kl_site*, uint64_t low, uint64_t high);
   /// Check mode, before a barrier of the source.
   void (*check_barrier)(kl_thread*, kl_site*);
+  /// Field runs: the number that a float in memory stands for, of 4 or 8 bytes; executor/field/block_numbers.h.
+  uint64_t (*field_load)(kl_thread*, const void* pointer, uint32_t bytes, kl_field_site*);
+  void (*field_store)(kl_thread*, const void* pointer, uint32_t bytes, uint64_t number, kl_field_site*);
+  /// The state of four bytes that are carried as they are.
+  uint64_t (*field_load_word)(kl_thread*, const void* pointer, kl_field_site*);
+  void (*field_store_word)(kl_thread*, const void* pointer, uint64_t state, kl_field_site*);
+  /// Bytes are read as an integer, or (`wrote`) have been written as one.
+  void (*field_touch)(kl_thread*, const void* pointer, uint64_t bytes, uint32_t wrote, kl_field_site*);
+  void (*field_copy)(kl_thread*, const void* to, const void* from, uint64_t bytes, kl_field_site*);
+  /// What a float among the kernel's parameters stands for, that lies `offset` bytes behind their start.
+  uint64_t (*field_parameter)(kl_thread*, uint64_t offset, uint32_t bytes, kl_field_site*);
+  uint64_t (*field_of_bits)(uint64_t bits, uint32_t bytes);
+  uint64_t (*field_divide)(kl_thread*, uint64_t a, uint64_t b);
+  /// A function of two numbers of which nothing is known; `function`: which one.
+  uint64_t (*field_apply)(kl_thread*, uint64_t function, uint64_t a, uint64_t b, kl_field_site*);
+  /// Recorded values decide here what is computed.
+  void (*field_decide)(kl_thread*, kl_field_site*);
+  /// Whether constants stand for what was meant by them (FieldRequest). `constants`: FieldReport's, of one function.
+  uint32_t (*field_constants_meant)(kl_thread*, const uint64_t* constants, uint64_t count);
 };
 
 #ifdef __cplusplus

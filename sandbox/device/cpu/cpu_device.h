@@ -18,6 +18,7 @@
 
 #include "core/base/result.h"
 #include "core/model/launch/access_finding.h"
+#include "core/model/launch/field_run.h"
 #include "core/model/launch/geometry.h"
 #include "core/toolchain/image_abi.h"
 
@@ -37,6 +38,8 @@ struct LowerOptions {
   bool side_by_side = false;
   /// Check mode: accesses to memory and barriers report to LaunchOptions::check. Places need line tables.
   bool checked = false;
+  /// Field runs: floating-point work is done once more, in numbers modulo a prime, for LaunchOptions::field.
+  bool field = false;
   /// A kernel that reaches something unsupported is left out by name (mode "refused") and the others are made. For
   /// whole applications, which may hold kernels that they launch on other GPUs only. Else it is an Error.
   bool leave_out_refused = false;
@@ -116,11 +119,36 @@ class AccessCheck {
   std::unique_ptr<State> state_;
 };
 
+/// A field run, of images that were lowered with LowerOptions::field: the launches that are given it, one after
+/// another, leave the numbers that their floats stand for in the states of its objects.
+class FieldRun {
+ public:
+  explicit FieldRun(FieldRequest request);
+  ~FieldRun();
+  const FieldReport& report() const;
+  /// The executor's.
+  class FieldMemory& memory() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+struct FieldDifference {
+  uint64_t offset = 0;  ///< Bytes from the object's start.
+  bool surely = false;  ///< Two numbers; else an integer beside what may be a float.
+};
+/// The first place of an object where two runs with this seed, which left the states `one` and `other`, left other
+/// numbers, one that surely differs if there is any. Words that both left as integers are not compared.
+std::optional<FieldDifference> first_difference(const FieldObject& object, uint64_t seed, std::span<const uint64_t> one,
+                                                std::span<const uint64_t> other);
+
 struct LaunchOptions {
   unsigned workers = 0;                                          ///< 0: all cores.
   std::optional<std::chrono::milliseconds> no_progress_timeout;  ///< Spinning fibers with no progress: TimedOut.
   std::function<void(std::string_view)> print;                   ///< Device printf; empty: stdout.
   AccessCheck* check = nullptr;                                  ///< One worker runs what is checked.
+  FieldRun* field = nullptr;                                     ///< As well.
 };
 
 /// Blocks until the whole grid has run. `arguments` is packed, kl_kernel::parameter_bytes long.

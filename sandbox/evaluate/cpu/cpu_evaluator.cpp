@@ -60,6 +60,8 @@ Result<std::unique_ptr<Evaluator>> CpuEvaluator::create(const Mep& mep, const st
       evaluator->baseline_.pool->compile_side_by_side(evaluator->baseline_.source, {}, evaluator->baseline_.reply);
   evaluator->size_comparison_ =
       std::make_unique<SizeComparison>(mep, *evaluator->baseline_.pool, evaluator->baseline_.source, options.size_seed);
+  evaluator->field_comparison_ = std::make_unique<FieldComparison>(
+      *evaluator->baseline_.pool, evaluator->baseline_.source, evaluator->baseline_.reply);
   evaluator->original_.code.checked =
       evaluator->baseline_.pool->compile_checked(evaluator->baseline_.source, {}, evaluator->baseline_.reply).image;
   evaluator->baseline_key_ = code_key({}, evaluator->baseline_.reply.image);
@@ -219,12 +221,28 @@ std::optional<Evaluation> CpuEvaluator::confirm_within(const Candidate& candidat
   auto verdict = judge(code, inquiry);
   if (auto* found = verdict ? std::get_if<Verdict>(&*verdict) : nullptr; found && found->ok())
     verdict = checked(candidate, job.compiled, inquiry, std::move(*found));
+  if (verdict) verdict = in_field(std::move(*verdict), job, inquiry);
   finalist_judged_ = true;
   // For a confirmation that its deadline cut short this is a lower bound.
   double took = std::chrono::duration<double>(Deadline::clock::now() - begin).count();
   if (expected > 0) slowness_ = std::max<double>(slowness_, took / expected);
   if (!verdict) return std::nullopt;
   return queue_->finished(job, size_comparison_->judged(std::move(*verdict), candidate));
+}
+
+Evaluation CpuEvaluator::in_field(Evaluation evaluation, const EvaluationJob& job, const Inquiry& inquiry) {
+  return field_comparison_->judged(
+      std::move(evaluation), job.candidate, job.compiled, inquiry,
+      [this](const RunnableCode& code, const Inquiry& field) { return judge(code, field); });
+}
+
+Evaluation CpuEvaluator::with_formulas(Evaluation evaluation, const Candidate& candidate) {
+  EvaluationJob job = queue_->compile(candidate);
+  std::lock_guard one_at_a_time(confirming_);
+  if (!job.compiled.ok() || !runner_ || !runner_->alive() || !report_.judges()) return evaluation;
+  Inquiry inquiry;
+  inquiry.era = std::numeric_limits<uint64_t>::max();
+  return in_field(std::move(evaluation), job, inquiry);
 }
 
 Evaluation CpuEvaluator::confirm(const Candidate& candidate) {

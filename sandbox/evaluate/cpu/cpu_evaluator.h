@@ -9,6 +9,7 @@
 #include "sandbox/evaluate/baseline.h"
 #include "sandbox/evaluate/evaluate.h"
 #include "sandbox/evaluate/evaluation_queue.h"
+#include "sandbox/evaluate/field_comparison.h"
 #include "sandbox/evaluate/runner/runner_process.h"
 #include "sandbox/evaluate/size_comparison.h"
 
@@ -28,6 +29,7 @@ class CpuEvaluator : public Evaluator {
   Evaluation with_other_sizes(Evaluation evaluation, const Candidate& candidate) override {
     return size_comparison_->judged(std::move(evaluation), candidate);
   }
+  Evaluation with_formulas(Evaluation evaluation, const Candidate& candidate) override;
   ConfirmCost confirm_cost() const override;
 
  private:
@@ -40,6 +42,7 @@ class CpuEvaluator : public Evaluator {
   /// judge().
   std::optional<Evaluation> checked(const Candidate& candidate, const CompileReply& own, const Inquiry& inquiry,
                                     Verdict verdict);
+  Evaluation in_field(Evaluation evaluation, const EvaluationJob& job, const Inquiry& inquiry);
   void label(const EvaluationJob& job, Verdict& verdict) const;
   Status restart_runner(std::optional<Deadline> deadline = {});
   /// restart_runner(); returns what is wrong afterwards (perhaps that the original does not reproduce its capture this
@@ -53,6 +56,7 @@ class CpuEvaluator : public Evaluator {
   std::string device_;
   CompiledBaseline baseline_;
   std::unique_ptr<SizeComparison> size_comparison_;
+  std::unique_ptr<FieldComparison> field_comparison_;
   Original original_;
   std::set<std::string> fatal_;
   Hash baseline_key_;

@@ -20,7 +20,8 @@ struct RunnableCode {
   Bindings values;
   /// The same code for this processor, the lanes of its warps side by side (cpu::LowerOptions); empty: none.
   std::string side_by_side = {};
-  std::string checked = {};  ///< The same for check mode (cpu::LowerOptions::checked); of the original only.
+  std::string checked = {};   ///< The same for check mode (cpu::LowerOptions::checked); of the original only.
+  std::string original = {};  ///< Inquiry::field: the original for field runs; `image` is the candidate's.
   /// An image of the application's whole unit: it holds variables of other kernels, which are left alone.
   bool whole_unit = false;
 };
@@ -49,6 +50,8 @@ struct Inquiry {
   /// Nothing but check mode, of an image that was made for it: the verdict has no timings.
   bool check = false;
   SizePlan sizes = {};  ///< Of a confirmation: sizes at which the candidate is run beside the original.
+  /// Nothing but field runs (FieldEquality), of images that were made for them: the verdict has no timings.
+  bool field = false;
 };
 
 }  // namespace kernelift::sandbox

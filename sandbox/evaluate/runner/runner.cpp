@@ -33,7 +33,8 @@ Runner::Runner(std::unique_ptr<Workbench> bench)
       racing_(*bench_, trials_),
       calibration_(*bench_, verification_, racing_, tolerances_),
       check_mode_(*bench_, verification_),
-      sizes_(*bench_, verification_, tolerances_, check_mode_) {}
+      sizes_(*bench_, verification_, tolerances_, check_mode_),
+      field_runs_(*bench_) {}
 
 Result<std::unique_ptr<Runner>> Runner::create(Device& device, const Mep& mep, const std::filesystem::path& folder,
                                                const RunnerSettings& settings,
@@ -258,6 +259,11 @@ std::optional<Evaluation> Runner::evaluate(const RunnableCode& candidate, const 
   if (Status wiped = wipe(); !wiped.ok()) return NotJudged{wiped.error().message};
   if (inquiry.check) {
     check_mode_.check(candidate, verdict);
+    if (bench_->cut) return std::nullopt;
+    return verdict;
+  }
+  if (inquiry.field) {
+    verdict.field = field_runs_.compare(candidate);
     if (bench_->cut) return std::nullopt;
     return verdict;
   }

@@ -13,6 +13,7 @@
 #include "sandbox/evaluate/runner/calibration.h"
 #include "sandbox/evaluate/runner/check_mode.h"
 #include "sandbox/evaluate/runner/cross_check.h"
+#include "sandbox/evaluate/runner/field/field_equality.h"
 #include "sandbox/evaluate/runner/perturbed_inputs.h"
 #include "sandbox/evaluate/runner/sizes/size_runs.h"
 
@@ -81,6 +82,7 @@ class Runner {
   Calibration calibration_;
   CheckMode check_mode_;
   SizeRuns sizes_;
+  FieldEqualityRuns field_runs_;
   std::string side_by_side_;                  ///< The original, RunnableCode::side_by_side.
   std::optional<bool> bears_side_by_side_{};  ///< Whether it is right so;
                                               ///< nullopt: not tried yet.

@@ -134,7 +134,7 @@ class Server {
     bool good = take(reader, candidate);
     inquiry.confirm = reader.number(), inquiry.against_application = reader.number(), inquiry.rival = reader.real();
     inquiry.deadline = deadline_from(reader.real()), inquiry.era = reader.number();
-    inquiry.check = reader.number();
+    inquiry.check = reader.number(), inquiry.field = reader.number();
     auto sizes = decoded_plan(reader.text());
     if (!good || !reader.ok() || !sizes || !runner_) return malformed();
     inquiry.sizes = std::move(*sizes);
@@ -282,7 +282,7 @@ std::optional<Evaluation> RunnerProcess::evaluate(const RunnableCode& candidate,
   WireWriter writer;
   put(writer, candidate);
   writer.number(inquiry.confirm).number(inquiry.against_application).real(inquiry.rival);
-  writer.real(seconds_until(inquiry.deadline)).number(inquiry.era).number(inquiry.check).text(encoded(inquiry.sizes));
+  writer.real(seconds_until(inquiry.deadline)).number(inquiry.era).number(inquiry.check).number(inquiry.field).text(encoded(inquiry.sizes));
   auto answer = request(kEvaluate, writer.take(), evaluation_limit_);
   answered_ = answer.ok();
   if (!answered_) return evaluation_from_answer(answer);

@@ -6,11 +6,16 @@ namespace kernelift::sandbox {
 void put(WireWriter& writer, const RunnableCode& code) {
   Candidate carrier;  // Its JSON has everything but the image.
   carrier.launches = code.launches, carrier.scratch = code.scratch, carrier.values = code.values;
-  writer.text(code.image).text(code.side_by_side).text(code.checked).text(compact(to_json(carrier)));
+  writer.text(code.image)
+      .text(code.side_by_side)
+      .text(code.checked)
+      .text(code.original)
+      .text(compact(to_json(carrier)));
 }
 
 bool take(WireReader& reader, RunnableCode& code) {
   code.image = reader.text(), code.side_by_side = reader.text(), code.checked = reader.text();
+  code.original = reader.text();
   auto json = parse_json(reader.text(), "candidate");
   if (reader.failed() || !json.ok()) return false;
   auto carrier = candidate_from_json(*json, "candidate");

@@ -8,7 +8,7 @@ include(CMakePackageConfigHelpers)
 set(headers ${CMAKE_INSTALL_INCLUDEDIR}/kernelift-cpu-device)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/kernelift-cpu-device)
 
-foreach(header sandbox/device/cpu/cpu_device.h core/base/result.h core/model/launch/access_finding.h
+foreach(header sandbox/device/cpu/cpu_device.h core/base/result.h core/model/launch/access_finding.h core/model/launch/field_run.h
                core/model/launch/geometry.h core/toolchain/image_abi.h)
   get_filename_component(folder ${header} DIRECTORY)
   install(FILES ${KERNELIFT_ROOT}/${header} DESTINATION ${headers}/${folder})

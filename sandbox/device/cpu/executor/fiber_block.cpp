@@ -32,6 +32,7 @@ FiberBlock::FiberBlock(LaunchState& state) : state_(state) {
   block_.state = &state;
   block_.fibers = this;
   if (state.check) check_ = std::make_unique<BlockCheck>(*state.check, state), block_.check = check_.get();
+  if (state.field) field_ = std::make_unique<BlockNumbers>(*state.field, state), block_.field = field_.get();
 }
 
 FiberBlock::~FiberBlock() {
@@ -54,6 +55,7 @@ void FiberBlock::begin(uint64_t block_index, uint32_t processor) {
   block.dynamic_shared =
       block.shared + (state_.kernel.static_shared_bytes + KL_SHARED_ALIGN - 1) / KL_SHARED_ALIGN * KL_SHARED_ALIGN;
   if (check_) check_->begin(block, block_index);
+  if (field_) field_->begin(block);
   uint32_t linear = 0;
   for (uint32_t z = 0; z < block.ntid_z; ++z)
     for (uint32_t y = 0; y < block.ntid_y; ++y)

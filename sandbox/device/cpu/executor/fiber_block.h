@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sandbox/device/cpu/executor/check/block_check.h"
+#include "sandbox/device/cpu/executor/field/block_numbers.h"
 #include "sandbox/device/cpu/executor/launch_state.h"
 #include "sandbox/device/cpu/executor/stack_pool.h"
 #include "sandbox/device/cpu/executor/warp_exchange.h"
@@ -78,6 +79,7 @@ class FiberBlock {
   std::unique_ptr<StackSlab> stacks_;
   std::unique_ptr<char[]> shared_;
   std::unique_ptr<BlockCheck> check_;
+  std::unique_ptr<BlockNumbers> field_;
   std::vector<Fiber> fibers_;
   std::vector<Warp> warps_;
   Barrier barriers_[KL_NAMED_BARRIERS];

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sandbox/device/cpu/executor/check/checked_memory.h"
+#include "sandbox/device/cpu/executor/field/field_memory.h"
 #include "sandbox/device/cpu/executor/worker.h"
 
 namespace kernelift::cpu {
@@ -113,6 +114,8 @@ LaunchOutcome launch(const kl_kernel& kernel, const Geometry& geometry, const vo
   state.cooperative = geometry.cooperative;
 
   if (options.check && options.check->memory().begin_launch(state.blocks)) state.check = &options.check->memory();
+  if (options.field)
+    options.field->memory().begin_launch(packed, kernel.parameter_bytes), state.field = &options.field->memory();
 
   const auto start = std::chrono::steady_clock::now();
   auto run = [&state,
@@ -121,7 +124,7 @@ LaunchOutcome launch(const kl_kernel& kernel, const Geometry& geometry, const vo
     how(state, worker);
   };
   const auto workers = uint32_t(std::min<uint64_t>(options.workers ? options.workers : cores(), state.blocks));
-  if (workers <= 1 || state.check || state.blocks * state.threads <= kSmallLaunch) {
+  if (workers <= 1 || state.check || state.field || state.blocks * state.threads <= kSmallLaunch) {
     run(0);
   } else {
     auto spread = [&] { tbb::parallel_for(uint32_t(0), workers, run, tbb::static_partitioner()); };

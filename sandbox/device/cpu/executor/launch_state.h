@@ -21,6 +21,7 @@ struct LaunchState {
   uint32_t threads = 0;  ///< Per block.
   bool cooperative = false;
   class CheckedMemory* check = nullptr;  ///< Check mode only.
+  class FieldMemory* field = nullptr;    ///< Field runs only.
   std::atomic<uint64_t> next_block{0};
   std::atomic<bool> stopped{false};   ///< A fault was recorded; everyone leaves.
   std::atomic<uint64_t> progress{0};  ///< Grows whenever a thread got further than a spin loop.
@@ -51,9 +52,10 @@ struct LaunchState {
 struct BlockState {
   kl_block block{};
   LaunchState* state = nullptr;
-  void* jump = nullptr;                ///< LOOP and CUT: the worker's jmp_buf, to leave a block from inside it.
-  class FiberBlock* fibers = nullptr;  ///< FIBER only.
-  class BlockCheck* check = nullptr;   ///< Check mode only.
+  void* jump = nullptr;                 ///< LOOP and CUT: the worker's jmp_buf, to leave a block from inside it.
+  class FiberBlock* fibers = nullptr;   ///< FIBER only.
+  class BlockCheck* check = nullptr;    ///< Check mode only.
+  class BlockNumbers* field = nullptr;  ///< Field runs only.
 
   static BlockState& of(kl_block* block) { return *reinterpret_cast<BlockState*>(block); }
 };

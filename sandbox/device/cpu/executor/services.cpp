@@ -1,11 +1,13 @@
 // The services behind kl_services: thin adapters from the C table to the launch and to fibers.
 #include <time.h>
 
+#include <bit>
 #include <cstdlib>
 
 #include "sandbox/device/cpu/executor/check/block_check.h"
 #include "sandbox/device/cpu/executor/device_printf.h"
 #include "sandbox/device/cpu/executor/fiber_block.h"
+#include "sandbox/device/cpu/executor/field/block_numbers.h"
 
 namespace kernelift::cpu {
 
@@ -104,13 +106,88 @@ void check_barrier(kl_thread* thread, kl_site* site) {
   if (BlockCheck* check = BlockState::of(thread->block).check) check->barrier(*thread, *site);
 }
 
+// Field runs. Code that was lowered for them runs without one, too, and then nothing is asked of the answers.
+BlockNumbers* field_of(kl_thread* thread) { return BlockState::of(thread->block).field; }
+
+uint64_t field_load(kl_thread* thread, const void* pointer, uint32_t bytes, kl_field_site* site) {
+  BlockNumbers* field = field_of(thread);
+  return field ? field->load(pointer, bytes, *site) : 0;
+}
+void field_store(kl_thread* thread, const void* pointer, uint32_t bytes, uint64_t number, kl_field_site* site) {
+  if (BlockNumbers* field = field_of(thread)) field->store(pointer, bytes, number, *site);
+}
+uint64_t field_load_word(kl_thread* thread, const void* pointer, kl_field_site* site) {
+  BlockNumbers* field = field_of(thread);
+  return field ? field->load_word(pointer, *site) : 0;
+}
+void field_store_word(kl_thread* thread, const void* pointer, uint64_t state, kl_field_site* site) {
+  if (BlockNumbers* field = field_of(thread)) field->store_word(pointer, state, *site);
+}
+void field_touch(kl_thread* thread, const void* pointer, uint64_t bytes, uint32_t wrote, kl_field_site* site) {
+  if (BlockNumbers* field = field_of(thread)) field->touch(pointer, bytes, wrote != 0, *site);
+}
+void field_copy(kl_thread* thread, const void* to, const void* from, uint64_t bytes, kl_field_site* site) {
+  if (BlockNumbers* field = field_of(thread)) field->copy(to, from, bytes, *site);
+}
+uint64_t field_parameter(kl_thread* thread, uint64_t offset, uint32_t bytes, kl_field_site* site) {
+  BlockNumbers* field = field_of(thread);
+  const auto* arguments = static_cast<const char*>(thread->block->launch->arguments);
+  return field ? field->load(arguments + offset, bytes, *site) : 0;
+}
+uint64_t field_of_bits(uint64_t bits, uint32_t bytes) {
+  return prime_field::of_double(bytes == 4 ? std::bit_cast<float>(uint32_t(bits)) : std::bit_cast<double>(bits));
+}
+uint64_t field_divide(kl_thread* thread, uint64_t a, uint64_t b) {
+  BlockNumbers* field = field_of(thread);
+  return field ? field->memory().divide(a, b) : 0;
+}
+uint64_t field_apply(kl_thread* thread, uint64_t function, uint64_t a, uint64_t b, kl_field_site* site) {
+  BlockNumbers* field = field_of(thread);
+  return field ? field->memory().apply(function, a, b, *site) : 0;
+}
+void field_decide(kl_thread* thread, kl_field_site* site) {
+  if (BlockNumbers* field = field_of(thread)) field->memory().decide(*site);
+}
+uint32_t field_constants_meant(kl_thread* thread, const uint64_t* constants, uint64_t count) {
+  BlockNumbers* field = field_of(thread);
+  return field && field->memory().constants_meant({constants, count});
+}
+
 }  // namespace
 
 const kl_services& services() {
-  static const kl_services kTable = {print,       assert_fail,  trap,       divergent,    allocate,
-                                     release,     global_timer, nanosleep,  barrier,      arrive,
-                                     warp,        active_mask,  lockstep,   yield,        grid_sync,
-                                     exit_thread, run_warps,    grid_valid, check_access, check_barrier};
+  static const kl_services kTable = {print,
+                                     assert_fail,
+                                     trap,
+                                     divergent,
+                                     allocate,
+                                     release,
+                                     global_timer,
+                                     nanosleep,
+                                     barrier,
+                                     arrive,
+                                     warp,
+                                     active_mask,
+                                     lockstep,
+                                     yield,
+                                     grid_sync,
+                                     exit_thread,
+                                     run_warps,
+                                     grid_valid,
+                                     check_access,
+                                     check_barrier,
+                                     field_load,
+                                     field_store,
+                                     field_load_word,
+                                     field_store_word,
+                                     field_touch,
+                                     field_copy,
+                                     field_parameter,
+                                     field_of_bits,
+                                     field_divide,
+                                     field_apply,
+                                     field_decide,
+                                     field_constants_meant};
   return kTable;
 }
 

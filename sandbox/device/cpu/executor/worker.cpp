@@ -12,6 +12,7 @@
 
 #include "sandbox/device/cpu/executor/check/block_check.h"
 #include "sandbox/device/cpu/executor/fiber_block.h"
+#include "sandbox/device/cpu/executor/field/block_numbers.h"
 
 namespace kernelift::cpu {
 
@@ -45,6 +46,7 @@ void run_chunk(const kl_kernel& kernel, BlockState& block, LaunchState& state, u
   for (uint64_t i = first; i < last && !state.stopped.load(std::memory_order_relaxed); ++i) {
     set_block_id(block, i);
     if (block.check) block.check->begin(block.block, i);
+    if (block.field) block.field->begin(block.block);
     kernel.run(&block.block);
   }
 }
@@ -68,6 +70,8 @@ void run_blocks_as_loops(LaunchState& state, uint32_t worker) {
   block.block.frame_stride = stride;
   std::unique_ptr<BlockCheck> check;
   if (state.check) check = std::make_unique<BlockCheck>(*state.check, state), block.check = check.get();
+  std::unique_ptr<BlockNumbers> field;
+  if (state.field) field = std::make_unique<BlockNumbers>(*state.field, state), block.field = field.get();
   const uint64_t chunk = std::max<uint64_t>(1, std::min(kChunkThreads / state.threads, state.blocks / 16));
   while (!state.stopped.load(std::memory_order_relaxed)) {
     const uint64_t first = state.next_block.fetch_add(chunk, std::memory_order_relaxed);

@@ -61,10 +61,10 @@ void refuse_unknown_mathematics(DeviceModule& device) {
   }
 }
 
-Status link_device_library(Module& module) {
+Status link_device_library(Module& module, function_ref<bool(const Function&)> wanted) {
   std::set<std::string> called;
   for (Function& function : module)
-    if (function.isDeclaration() && from_library(function.getName()) && !function.use_empty())
+    if (function.isDeclaration() && from_library(function.getName()) && !function.use_empty() && wanted(function))
       called.insert(function.getName().str());
   for (const std::string& name : called)
     if (!library_names().contains(name))

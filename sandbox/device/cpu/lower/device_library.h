@@ -11,7 +11,9 @@ std::string device_library_name(llvm::StringRef nvvm_name);
 /// Refuses the functions that call mathematics which the library lacks.
 void refuse_unknown_mathematics(DeviceModule& device);
 
-/// Links what the module calls, as internal functions. An Error for mistyped calls.
-Status link_device_library(llvm::Module& module);
+/// Links what the module calls and is `wanted`, as internal functions. An Error for mistyped calls.
+Status link_device_library(
+    llvm::Module& module,
+    llvm::function_ref<bool(const llvm::Function&)> wanted = [](const llvm::Function&) { return true; });
 
 }  // namespace kernelift::cpu

@@ -1,13 +1,18 @@
 // lower() is this list of passes, in this order. Each is a function of its own on the DeviceModule. Check mode looks at
 // the code between prepare() and choose_modes(), where all accesses are plain loads and stores, and barriers are those
-// of the source; it instruments behind choose_modes(), so that a kernel's mode is the one that it has unchecked.
+// of the source; it instruments behind choose_modes(), so that a kernel's mode is the one that it has unchecked. So
+// does the field mode, for which mathematics of the device library are still calls then.
 #include "sandbox/device/cpu/cpu_device.h"
 
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Operator.h>
 #include <llvm/IR/Verifier.h>
 
 #include "core/toolchain/image_abi.h"
 #include "sandbox/device/cpu/lower/check/access_checks.h"
 #include "sandbox/device/cpu/lower/device_library.h"
+#include "sandbox/device/cpu/lower/field/field_code.h"
+#include "sandbox/device/cpu/lower/field/field_functions.h"
 #include "sandbox/device/cpu/lower/host/emit.h"
 #include "sandbox/device/cpu/lower/host/image_tables.h"
 #include "sandbox/device/cpu/lower/host/prepare.h"
@@ -47,6 +52,13 @@ void schedule_kernels(DeviceModule& device) {
     if (kernel.body->use_empty()) kernel.body->eraseFromParent(), kernel.body = nullptr;
 }
 
+/// What fast-math flags permit rounds constants: x / 3 becomes x * 0.333….
+void forbid_fast_math(Module& module) {
+  for (Function& function : module)
+    for (Instruction& instruction : instructions(function))
+      if (isa<FPMathOperator>(instruction)) instruction.setFastMathFlags(FastMathFlags());
+}
+
 const char* mode_name(uint32_t mode) { return mode == KL_MODE_LOOP ? "loop" : mode == KL_MODE_CUT ? "cut" : "fiber"; }
 
 }  // namespace
@@ -62,13 +74,19 @@ Result<LoweredImage> lower(std::unique_ptr<Module> device_ir, const LowerOptions
   lower_intrinsics(device);
   refuse_unknown_mathematics(device);
   KERNELIFT_TRY(settle_refusals(device, !options.leave_out_refused));
-  KERNELIFT_TRY(link_device_library(*device.module));
+  KERNELIFT_TRY(link_device_library(
+      *device.module, [&](const Function& function) { return !options.field || !is_field_function(function); }));
   give_host_attributes(*device.module, *machine);
-  prepare(device, *machine, options.checked);
+  if (options.field) forbid_fast_math(*device.module);
+  prepare(device, *machine, {.keep_threads = options.checked || options.field, .inline_all = options.field});
   std::optional<AccessChecks> checks;
   if (options.checked) checks.emplace(device);
   KERNELIFT_TRY(choose_modes(device, options.force_fibers, options.side_by_side));
   if (checks) checks->insert();
+  if (options.field) {
+    insert_field_code(device);
+    KERNELIFT_TRY(link_device_library(*device.module));
+  }
   lower_shared_addresses(device);
   schedule_kernels(device);
   bound_stacks(device);

@@ -37,6 +37,18 @@ constexpr Row kRows[] = {
     {"kl.grid_valid", "ip", false, false},
     {"kl.check_access", "vpplpll", false, false},
     {"kl.check_barrier", "vpp", false, false},
+    {"kl.field_load", "lppip", false, false},
+    {"kl.field_store", "vppilp", false, false},
+    {"kl.field_load_word", "lppp", false, false},
+    {"kl.field_store_word", "vpplp", false, false},
+    {"kl.field_touch", "vpplip", false, false},
+    {"kl.field_copy", "vppplp", false, false},
+    {"kl.field_parameter", "lplip", false, false},
+    {"kl.field_of_bits", "lli", false, false},
+    {"kl.field_divide", "lpll", false, false},
+    {"kl.field_apply", "lplllp", false, false},
+    {"kl.field_decide", "vpp", false, false},
+    {"kl.field_constants_meant", "ippl", false, false},
 };
 
 Type* type_of(LLVMContext& context, char letter) {

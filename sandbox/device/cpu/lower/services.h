@@ -28,6 +28,18 @@ enum class Service {
   grid_valid,
   check_access,
   check_barrier,
+  field_load,
+  field_store,
+  field_load_word,
+  field_store_word,
+  field_touch,
+  field_copy,
+  field_parameter,
+  field_of_bits,
+  field_divide,
+  field_apply,
+  field_decide,
+  field_constants_meant,
 };
 
 llvm::Function* service_function(llvm::Module&, Service);

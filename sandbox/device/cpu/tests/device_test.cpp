@@ -103,11 +103,11 @@ Result<LoweredImage> lower_text(const std::string& source, const LowerOptions& o
   return lower(std::move(module), options);
 }
 
-TestImage build_with_headers(const std::string& source) {
+TestImage build_with_headers(const std::string& source, const LowerOptions& options) {
   llvm::LLVMContext context;
   auto compiled = compile_to_device_ir(context, source, {});
   if (!compiled.ok()) throw std::runtime_error(compiled.error().message);
-  return loaded(lower(std::move(compiled->module)));
+  return loaded(lower(std::move(compiled->module), options));
 }
 
 TestImage build(const std::string& source, const LowerOptions& options, const std::vector<std::string>& flags) {

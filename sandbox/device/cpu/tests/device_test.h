@@ -50,7 +50,7 @@ TestImage build(const std::string& source, const LowerOptions& options = {},
                 const std::vector<std::string>& flags = {});
 
 /// As build(), with the project's own CUDA headers (core/compiler/headers) in the prelude's place.
-TestImage build_with_headers(const std::string& source);
+TestImage build_with_headers(const std::string& source, const LowerOptions& options = {});
 
 inline Geometry grid(uint32_t blocks, uint32_t threads, uint32_t shared = 0) {
   return {.grid = {blocks, 1, 1}, .block = {threads, 1, 1}, .shared_bytes = shared};

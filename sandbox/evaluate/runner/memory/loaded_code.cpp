@@ -343,6 +343,11 @@ void LoadedCode::add_extents(CheckedExtents& extents, size_t index) const {
   }
 }
 
+std::string LoadedCode::variable_name(size_t index, size_t number) const {
+  const auto found = std::ranges::find(image_.variables, variable(index, number), &DeviceVariable::address);
+  return found == image_.variables.end() ? "" : found->name;
+}
+
 void LoadedCode::take_down(Steps& steps, size_t index) const {
   if (instances_[index].patch_count > 0)
     steps.copy_ranges(instances_[index].to_recorded, instances_[index].patch_count);

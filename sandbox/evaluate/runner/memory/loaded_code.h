@@ -54,6 +54,8 @@ class LoadedCode {
   void add_extents(CheckedExtents& extents, size_t index) const;
   /// Address of the instance's n-th variable in this image; 0: the image does not have it.
   uint64_t variable(size_t index, size_t number) const { return instances_[index].variables[number]; }
+  /// The instance's n-th variable's name in this image; empty: the image does not have it.
+  std::string variable_name(size_t index, size_t number) const;
   /// Name of the first launch's kernel, as the image spells it.
   const std::string& kernel() const { return kernel_; }
   const KernelResources& resources() const { return resources_; }

@@ -86,10 +86,11 @@ class Steps {
   void write(uint64_t buffer, uint64_t bytes);
   void nothing();
 
-  /// DeviceProgram::together, reordered and check.
+  /// DeviceProgram::together, reordered, check and field.
   void set_together() { program_.together = true; }
   void set_reordered() { program_.reordered = true; }
   void set_check(CheckedExtents extents) { program_.check = std::move(extents); }
+  void set_field(FieldRequest request) { program_.field = std::move(request); }
   DeviceOutcome run(std::chrono::milliseconds limit) { return kernels_.device_.run(program_, limit); }
 
  private:

@@ -127,16 +127,14 @@ std::set<Function*> users_of_shared_memory(Module& module) {
   return users;
 }
 
-/// So are functions that use shared memory: an exchange within a warp is found in the kernel itself (warp_races.h).
-/// True if any were still called.
-bool force_inlining_of_exchange(Module& module) {
+/// True if any that are wanted, and not recursive, were still called.
+bool force_inlining(Module& module, function_ref<bool(Function&)> wanted) {
   CallGraph graph(module);
-  const std::set<Function*> users = users_of_shared_memory(module);
   bool any = false;
   for (auto scc = scc_begin(&graph); !scc.isAtEnd(); ++scc) {
     Function* function = scc->front()->getFunction();
     if (scc.hasCycle() || !function || function->isDeclaration() || !function->hasLocalLinkage() ||
-        function->use_empty() || !users.contains(function))
+        function->use_empty() || !wanted(*function))
       continue;
     function->removeFnAttr(Attribute::NoInline);
     function->addFnAttr(Attribute::AlwaysInline);
@@ -184,14 +182,21 @@ class JoinAccessGroups : public PassInfoMixin<JoinAccessGroups> {
   }
 };
 
+/// So are functions that use shared memory: an exchange within a warp is found in the kernel itself (warp_races.h).
+bool force_inlining_of_exchange(Module& module) {
+  const std::set<Function*> users = users_of_shared_memory(module);
+  return force_inlining(module, [&](Function& function) { return users.contains(&function); });
+}
+
 constexpr int kInlineThreshold = 2000;  // As NVPTX: calls cost more than code size there, and here they block vectors.
 
 }  // namespace
 
-void prepare(DeviceModule& device, TargetMachine& machine, bool keep_threads) {
+void prepare(DeviceModule& device, TargetMachine& machine, const PrepareOptions& options) {
   Module& module = *device.module;
   force_inlining_of_waits(module);
-  keep_thread_parameters(module, keep_threads);
+  if (options.inline_all) force_inlining(module, [](Function&) { return true; });
+  keep_thread_parameters(module, options.keep_threads);
   for (Kernel& kernel : device.kernels) kernel.body->setLinkage(GlobalValue::ExternalLinkage);
   PipelineTuningOptions tuning;
   tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopInterleaving = false;

@@ -9,8 +9,11 @@ class TargetMachine;
 
 namespace kernelift::cpu {
 
-/// `keep_threads`: functions keep their thread parameter even where nothing in them needs it yet.
-void prepare(DeviceModule& device, llvm::TargetMachine& machine, bool keep_threads = false);
+struct PrepareOptions {
+  bool keep_threads = false;  ///< Functions keep their thread parameter even where nothing in them needs it yet.
+  bool inline_all = false;    ///< Whatever is not recursive.
+};
+void prepare(DeviceModule& device, llvm::TargetMachine& machine, const PrepareOptions& options = {});
 
 /// The host's own -O pipeline (vectorisers included), after kernels have become loops over threads.
 void optimize_for_host(llvm::Module& module, llvm::TargetMachine& machine, int level, bool vectorize);

@@ -1,0 +1,84 @@
+// See field_memory.h.
+#include "sandbox/device/cpu/executor/field/field_memory.h"
+
+#include <algorithm>
+#include <atomic>
+#include <iterator>
+#include <utility>
+
+#include "sandbox/device/cpu/cpu_device.h"
+
+namespace kernelift::cpu {
+
+namespace {
+
+constexpr uint64_t kWord = FieldObject::kWord, kArguments = 0xa46, kFunctions = 0xf0c;
+
+std::atomic<uint64_t> runs{0};
+
+std::string named(const kl_field_site& site) { return std::string(site.what) + " at " + site.place; }
+
+}  // namespace
+
+FieldMemory::FieldMemory(FieldRequest request)
+    : number_(++runs), seed_(request.seed), constants_meant_(request.constants_meant) {
+  for (FieldObject& object : request.objects) {
+    const uint64_t begin = object.begin / kWord * kWord;
+    if (object.bytes > 0)
+      objects_.push_back({begin, object.begin + object.bytes - begin, reinterpret_cast<uint64_t*>(object.states),
+                          object.key, object.integers});
+  }
+  std::ranges::sort(objects_, {}, &Object::begin);
+}
+
+void FieldMemory::begin_launch(const void* arguments, uint64_t bytes) {
+  argument_states_.assign(bytes / kWord + 2, 0);
+  arguments_ = {reinterpret_cast<uint64_t>(arguments), bytes, argument_states_.data(), kArguments, false};
+}
+
+FieldWord FieldMemory::find(uint64_t address, kl_field_site& site) {
+  const Object* found = nullptr;
+  auto next = std::ranges::upper_bound(objects_, address, {}, &Object::begin);
+  if (next != objects_.begin()) found = &*std::prev(next);
+  if (!found || address - found->begin >= found->bytes) found = &arguments_;
+  const uint64_t offset = address - found->begin;
+  if (offset >= found->bytes) return {elsewhere_[address]};
+  if (found != &arguments_) {
+    site.owner = number_, site.begin = found->begin, site.bytes = found->bytes;
+    site.states = found->states, site.key = found->key, site.integers = found->integers;
+  }
+  return {found->states[offset / kWord], found->key, offset / kWord, found->integers};
+}
+
+uint64_t FieldMemory::apply(uint64_t function, uint64_t a, uint64_t b, const kl_field_site& site) {
+  if (report_.function.empty()) report_.function = named(site);
+  return prime_field::drawn(prime_field::drawn(seed_ ^ kFunctions, function) ^ a, b);
+}
+
+uint64_t FieldMemory::divide(uint64_t a, uint64_t b) {
+  report_.divisions_by_zero += b == 0;
+  return prime_field::multiply(a, prime_field::inverse(b));
+}
+
+void FieldMemory::decide(const kl_field_site& site) {
+  if (report_.decided.empty()) report_.decided = named(site);
+}
+
+bool FieldMemory::constants_meant(std::span<const uint64_t> constants) {
+  if (constants.data() == std::exchange(constants_, constants.data())) return constants_meant_;
+  std::vector<uint64_t> all;
+  std::ranges::set_union(report_.constants, constants, std::back_inserter(all));
+  report_.constants = std::move(all);
+  return constants_meant_;
+}
+
+struct FieldRun::State {
+  FieldMemory memory;
+};
+
+FieldRun::FieldRun(FieldRequest request) : state_(new State{FieldMemory(std::move(request))}) {}
+FieldRun::~FieldRun() = default;
+const FieldReport& FieldRun::report() const { return state_->memory.report(); }
+FieldMemory& FieldRun::memory() const { return state_->memory; }
+
+}  // namespace kernelift::cpu

@@ -1,0 +1,13 @@
+// Field runs' instrumentation: beside every floating-point operation the same one modulo p, beside every access to
+// memory one to its states (executor/field). What a kernel computes and decides stays as it is, so that its indices
+// and branches are those of the recorded inputs.
+#pragma once
+#include "sandbox/device/cpu/lower/module/device_module.h"
+
+namespace kernelift::cpu {
+
+/// EXPECTS: behind choose_modes(), so that a kernel's mode is the one that it has without; functions that are
+/// is_field_function() are still declarations.
+void insert_field_code(DeviceModule& device);
+
+}  // namespace kernelift::cpu

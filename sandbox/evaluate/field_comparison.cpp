@@ -1,0 +1,41 @@
+// See field_comparison.h.
+#include "sandbox/evaluate/field_comparison.h"
+
+#include "sandbox/evaluate/evaluation_queue.h"
+
+namespace kernelift::sandbox {
+
+Evaluation FieldComparison::judged(Evaluation evaluation, const Candidate& candidate, const CompileReply& own,
+                                   Inquiry inquiry, const Judge& judge) {
+  auto* verdict = std::get_if<Verdict>(&evaluation);
+  if (!verdict || !verdict->ok()) return evaluation;
+  FieldEquality& field = verdict->field.emplace();
+  CompileReply original;
+  {
+    std::lock_guard lock(mutex_);
+    if (!original_) original_ = pool_.compile_for_field(source_, own_);
+    original = *original_;
+  }
+  CompileReply compiled = original.ok() ? pool_.compile_for_field(candidate.source, own) : original;
+  if (!compiled.ok()) {
+    field.why = "it does not compile for that: " + compiled.detail;
+    return evaluation;
+  }
+  RunnableCode code = runnable_code(candidate, compiled.image);
+  code.original = original.image;
+  inquiry.field = true, inquiry.confirm = true;
+  auto answer = judge(code, inquiry);
+  auto* said = answer ? std::get_if<Verdict>(&*answer) : nullptr;
+  if (!said || !said->field) {
+    field.why = !answer ? "there was no time left" : said ? said->detail : std::get<NotJudged>(*answer).why;
+    return evaluation;
+  }
+  field = *said->field;
+  if (field.found != FieldEquality::Found::Differs) return evaluation;
+  verdict->outcome = Outcome::Wrong, verdict->stage = Stage::Verify, verdict->instance = field.instance;
+  verdict->detail = field.text();
+  verdict->timings.clear();
+  return evaluation;
+}
+
+}  // namespace kernelift::sandbox

@@ -1,0 +1,38 @@
+// Whether finalists compute the original's formulas: both are compiled for field runs, and compared by a runner of the
+// CPU device (runner/field/field_equality.h).
+#pragma once
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "core/model/candidate.h"
+#include "core/model/verdict.h"
+#include "sandbox/compile/compile_pool.h"
+#include "sandbox/evaluate/runner/inquiry.h"
+
+namespace kernelift::sandbox {
+
+class FieldComparison {
+ public:
+  /// A runner of the CPU device; nullopt: the inquiry's time was over.
+  using Judge = std::function<std::optional<Evaluation>(const RunnableCode&, const Inquiry&)>;
+
+  /// EXPECTS: `pool` outlives this. `source`: the kernel's own text, `own`: its compile.
+  FieldComparison(CompilePool& pool, std::string source, CompileReply own)
+      : pool_(pool), source_(std::move(source)), own_(std::move(own)) {}
+
+  /// The evaluation of a finalist with Verdict::field; one that surely computes another formula is not right. `own`:
+  /// the candidate's compile. `inquiry`: the deadline and era.
+  Evaluation judged(Evaluation evaluation, const Candidate& candidate, const CompileReply& own, Inquiry inquiry,
+                    const Judge& judge);
+
+ private:
+  CompilePool& pool_;
+  const std::string source_;
+  const CompileReply own_;
+  std::mutex mutex_;
+  std::optional<CompileReply> original_;
+};
+
+}  // namespace kernelift::sandbox
