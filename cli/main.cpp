@@ -21,10 +21,10 @@ using kernelift::cli::settled;
 using kernelift::cli::Verb;
 
 const Verb* const kVerbs[] = {
-    &kernelift::cli::kDoctor,  &kernelift::cli::kBuild,    &kernelift::cli::kScan,     &kernelift::cli::kRecord,
-    &kernelift::cli::kExtract, &kernelift::cli::kModel, &kernelift::cli::kReplay,   &kernelift::cli::kEvaluate, &kernelift::cli::kTune,
-    &kernelift::cli::kApply,   &kernelift::cli::kOptimize, &kernelift::cli::kReport,   &kernelift::cli::kSimulate,
-    &kernelift::cli::kExport,  &kernelift::cli::kSelftest,
+    &kernelift::cli::kDoctor,   &kernelift::cli::kBuild,  &kernelift::cli::kScan,     &kernelift::cli::kRecord,
+    &kernelift::cli::kExtract,  &kernelift::cli::kModel,  &kernelift::cli::kReplay,   &kernelift::cli::kEvaluate,
+    &kernelift::cli::kTune,     &kernelift::cli::kApply,  &kernelift::cli::kOptimize, &kernelift::cli::kReport,
+    &kernelift::cli::kSimulate, &kernelift::cli::kExport, &kernelift::cli::kSelftest,
 };
 
 /// The options of every verb, accepted before or after its own options.

@@ -4,7 +4,7 @@
 
 namespace kernelift::cli {
 
-extern const Verb kDoctor, kScan, kBuild, kRecord, kExtract, kModel, kReplay, kEvaluate, kTune, kApply, kOptimize, kReport,
-    kSimulate, kExport, kSelftest;
+extern const Verb kDoctor, kScan, kBuild, kRecord, kExtract, kModel, kReplay, kEvaluate, kTune, kApply, kOptimize,
+    kReport, kSimulate, kExport, kSelftest;
 
 }  // namespace kernelift::cli

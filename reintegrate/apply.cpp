@@ -102,9 +102,8 @@ class Apply {
   }
 
   std::string field_note() const {
-    const FieldEquality& field = *r_.field;
-    return (field.found == FieldEquality::Found::Equal ? "In exact arithmetic it computes " : "In exact arithmetic: ") +
-           field.text() + ".";
+    const bool equal = r_.field->found == FieldEquality::Found::Equal;
+    return std::string("In exact arithmetic") + (equal ? " it computes " : ": ") + r_.field->text() + ".";
   }
 
   std::string sizes_note() const {
@@ -112,9 +111,8 @@ class Apply {
     const bool guarded = premise_of(r_, r_.other_sizes) != nullptr;
     switch (sizes.known) {
       case OtherSizes::Known::Proven:
-        return std::string("At all sizes it uses memory as the original does") +
-               (sizes.same_values ? ", and computes the same values" : "") +
-               ": proven for every value of the kernel's parameters.";
+        return std::string("Proven at all sizes: it uses memory as the original does") +
+               (sizes.same_values ? ", and computes the same values." : ".");
       case OtherSizes::Known::UnderPremise:
         return "It is right where " + sizes.premise->text() +
                (guarded ? ", which the launch asks; elsewhere the original launch runs."

@@ -128,7 +128,8 @@ Result<Exit> run(const Options& options, const Context& context) {
       evaluation = evaluator->confirm(*candidate);
     else if (confirm)
       evaluation = evaluator->with_formulas(
-          evaluator->with_checks(evaluator->with_other_sizes(std::move(evaluation), *candidate), *candidate), *candidate);
+          evaluator->with_checks(evaluator->with_other_sizes(std::move(evaluation), *candidate), *candidate),
+          *candidate);
     else if (options.as_built) evaluation = evaluator->with_other_sizes(std::move(evaluation), *candidate);
     verdict = std::get_if<Verdict>(&evaluation);
     ++outcomes[verdict ? name(verdict->outcome) : kNotJudged];

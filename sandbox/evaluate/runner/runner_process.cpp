@@ -282,7 +282,11 @@ std::optional<Evaluation> RunnerProcess::evaluate(const RunnableCode& candidate,
   WireWriter writer;
   put(writer, candidate);
   writer.number(inquiry.confirm).number(inquiry.against_application).real(inquiry.rival);
-  writer.real(seconds_until(inquiry.deadline)).number(inquiry.era).number(inquiry.check).number(inquiry.field).text(encoded(inquiry.sizes));
+  writer.real(seconds_until(inquiry.deadline))
+      .number(inquiry.era)
+      .number(inquiry.check)
+      .number(inquiry.field)
+      .text(encoded(inquiry.sizes));
   auto answer = request(kEvaluate, writer.take(), evaluation_limit_);
   answered_ = answer.ok();
   if (!answered_) return evaluation_from_answer(answer);
