@@ -109,7 +109,10 @@ class Launch {
     if (!seen.launched) return seen;
     barriers();
     seen.divergent = divergent_;
-    for (auto& access : side_.model.accesses) touch(access, seen);
+    for (auto& access : side_.model.accesses) {
+      touch(access, seen);
+      if (access.kind != KernelModel::Access::Kind::Load) seen.written.insert(side_.model.objects[access.object].name);
+    }
     for (auto& [byte, uses] : uses_) {
       const bool shared = byte.first.starts_with("shared ");
       auto& into = shared ? seen.shared_conflicting : seen.conflicting;
@@ -292,6 +295,11 @@ std::string difference(const Observed& original, const Observed& candidate) {
     return "has a race on " + what;
   if (!candidate.shared_conflicting.empty() && original.shared_conflicting.empty())
     return "has a race on " + candidate.shared_conflicting.begin()->first;
+  // Of what no access of the original writes.
+  std::set<Observed::Byte> inputs;
+  for (auto& byte : original.touched)
+    if (!original.written.contains(byte.first)) inputs.insert(byte);
+  if (auto what = first_beyond(inputs, candidate.touched); !what.empty()) return "does not read " + what;
   return "";
 }
 

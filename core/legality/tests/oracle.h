@@ -15,6 +15,7 @@ struct Observed {
   using Byte = std::pair<std::string, int64_t>;                                 ///< Object and offset.
   std::set<Byte> touched, stored, changed;                                      ///< Of arguments and variables.
   std::set<std::tuple<KernelModel::Access::Kind, std::string, int64_t>> bytes;  ///< Of all but threads' own memory.
+  std::set<std::string> written;      ///< Objects that some access of the kernel stores to or changes, at any size.
   std::set<Byte> conflicting;         ///< Written by one thread and touched by another, unordered.
   std::set<Byte> shared_conflicting;  ///< The same, in shared arrays.
   bool strays = false;                ///< Beyond an array of fixed extent.
