@@ -9,7 +9,7 @@ namespace kernelift::cpu {
 
 class FieldState {
  public:
-  enum Kind : uint64_t { Untouched, Float, Double, Either, End, Bits, ReadAsFloat, ReadAsBits };
+  enum Kind : uint64_t { Untouched, Float, Double, Either, End, Bits, ReadAsBits };
   FieldState() = default;
   FieldState(Kind kind, uint64_t number) : word_(uint64_t(kind) << prime_field::kBits | number) {}
   static FieldState from(uint64_t word) {

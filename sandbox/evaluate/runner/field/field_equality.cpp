@@ -85,7 +85,12 @@ FieldEqualityRuns::Run FieldEqualityRuns::run(const LoadedCode& code, uint64_t s
   code.launch(steps, instance_);
   steps.end();
   code.take_down(steps, instance_);
-  DeviceOutcome outcome = steps.run(kLimit);
+  std::chrono::milliseconds limit = kLimit;
+  if (bench_.inquiry.deadline)
+    limit = std::min(limit, std::chrono::duration_cast<std::chrono::milliseconds>(*bench_.inquiry.deadline -
+                                                                                  Deadline::clock::now()));
+  if (limit.count() <= 0) return made.failure = "there was no time left", std::move(made);
+  DeviceOutcome outcome = steps.run(limit);
   bench_.memory->launched(instance_, true);
   if (!outcome.ok()) return made.failure = bench_.failure_of(outcome, instance_).detail, std::move(made);
   made.report = outcome.field;

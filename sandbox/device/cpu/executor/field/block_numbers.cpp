@@ -47,6 +47,7 @@ uint64_t BlockNumbers::load(const void* pointer, uint32_t bytes, kl_field_site& 
   const FieldWord first = word(address, site);
   const FieldState state = FieldState::from(first.state);
   const Kind as_number = bytes == kWord ? Kind::Float : Kind::Double;
+  if (bytes == kWord && state.kind() == Kind::Float) return state.number();  // Most are that.
   const bool wide = bytes > kWord;
   const FieldWord second = wide ? word(address + kWord, site) : first;
   const FieldState half = FieldState::from(second.state);
@@ -64,12 +65,10 @@ uint64_t BlockNumbers::load(const void* pointer, uint32_t bytes, kl_field_site& 
       break;
     case Kind::Untouched:
       if (is_bits(first) || (wide && half.kind() != Kind::Untouched)) break;
-      first.state = FieldState(Kind::ReadAsFloat, bytes).word();
-      if (wide) second.state = FieldState(Kind::ReadAsFloat, 0).word();
-      return memory_.drawn(first);
-    case Kind::ReadAsFloat:
-      if (state.number() != bytes || (wide && half.word() != FieldState(Kind::ReadAsFloat, 0).word())) break;
-      return memory_.drawn(first);
+      // From now on as if that number had been written.
+      first.state = FieldState(as_number, memory_.drawn(first)).word();
+      if (wide) second.state = FieldState(Kind::End, 0).word();
+      return FieldState::from(first.state).number();
     default: break;
   }
   if (!is_bits(first) || !is_bits(second)) memory_.decide(site);
@@ -93,9 +92,6 @@ uint64_t BlockNumbers::load_word(const void* pointer, kl_field_site& site) {
     case Kind::Untouched:
       if (from.integers || from.key == 0) return FieldState(Kind::Bits, read<uint32_t>(address)).word();
       return FieldState(Kind::Either, memory_.drawn(from)).word();
-    case Kind::ReadAsFloat:
-      if (state.number() == 0) return FieldState(Kind::End, 0).word();
-      return FieldState(state.number() == kWord ? Kind::Float : Kind::Double, memory_.drawn(from)).word();
     case Kind::ReadAsBits: return FieldState(Kind::Bits, read<uint32_t>(address)).word();
     default: return state.word();
   }

@@ -19,8 +19,7 @@ class Side {
   /// What was not written is what was there.
   FieldState at(uint64_t word) const {
     const FieldState state = FieldState::from(word < states_.size() ? states_[word] : 0);
-    const bool written =
-        state.kind() != Kind::Untouched && state.kind() != Kind::ReadAsFloat && state.kind() != Kind::ReadAsBits;
+    const bool written = state.kind() != Kind::Untouched && state.kind() != Kind::ReadAsBits;
     return written ? state : FieldState(Kind::Either, prime_field::drawn(key_, word));
   }
   /// As a float, or as a double that begins there.
