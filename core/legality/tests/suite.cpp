@@ -77,7 +77,6 @@ class Reader {
     name_parameters();
     for (auto& [variable, name] : kernel_.names) variables_.emplace(name, Expression::variable(variable));
     for (auto& entry : lines) read(entry);
-    if (kernel_.variants.empty()) malformed_suite(kernel_.name + " has no variants");
   }
 
   SuiteKernel take() { return std::move(kernel_); }
@@ -107,6 +106,7 @@ class Reader {
       for (int axis = 0; axis < 3; ++axis) kernel_.launch.grid[axis] = Expression::constant(1);
       Variant launch;
       for (size_t i = 1; i < fields.size(); ++i) read_field(fields[i], launch, kernel_.launch);
+      if (!launch.at.empty()) kernel_.recorded = launch.at.front();
       return;
     }
     Variant variant;
@@ -143,6 +143,12 @@ class Reader {
       auto found = texts_.find(rest("text "));
       if (found == texts_.end()) malformed_suite(kernel_.name + " has no text " + field);
       variant.text = found->second;
+    } else if (field == "unordered") {
+      kernel_.unordered = true;
+    } else if (field.starts_with("permuted ")) {
+      for (auto& name : cut(rest("permuted "), ',')) kernel_.permuted.insert(name);
+    } else if (field.starts_with("fixed ")) {
+      for (auto& name : cut(rest("fixed "), ',')) kernel_.fixed.insert(*expression(name).as_variable());
     } else if (field.starts_with("if ")) {
       variant.holds_if = expression(rest("if "));
     } else if (field.starts_with("at ")) {

@@ -11,10 +11,13 @@
 // Fields that a variant leaves out are the original's. `a` -> `b` replaces all of a, and must find it. `text` names one
 // of the texts that follow the original's, each after a line `text NAME`. `at` gives sizes for which a wrong variant is
 // wrong: a premise may not hold there. `if`: the variant is right where that holds only. `values`: the variant is
-// wrong, and touches the same memory.
+// wrong, and touches the same memory. What an execution of the original needs: `at` gives sizes, of which `fixed` ones
+// stay, and arrays that are `permuted` hold 0, 1, 2 … in some order. The results of an `unordered` one depend on which
+// thread comes first.
 #pragma once
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,7 +40,11 @@ struct SuiteKernel {
   std::string name;  ///< Of the file.
   std::string text;
   LaunchShape launch;
-  Names names;  ///< "arg.a2" to "n".
+  Names names;                  ///< "arg.a2" to "n".
+  Bindings recorded;            ///< Sizes at which it can be executed, where ordinary ones do not suit it.
+  std::set<std::string> fixed;  ///< Sizes that are the same in all executions: "arg.a4".
+  bool unordered = false;
+  std::set<std::string> permuted;  ///< Arrays of integers no two of which are equal, by their names.
   std::vector<Variant> variants;
 };
 

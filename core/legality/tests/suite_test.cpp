@@ -34,6 +34,10 @@ TEST(LegalitySuite, NearlyAllWrongVariantsAreRefutedOrExcludedByAPremise) {
   EXPECT_GE(settled(Variant::Label::Wrong), kLeastWrongSettled);
 }
 
+TEST(LegalitySuite, EveryKernelHasVariants) {
+  for (auto& kernel : kernels()) EXPECT_FALSE(kernel.variants.empty()) << kernel.name;
+}
+
 TEST(LegalitySuite, MostRightVariantsAreProven) { EXPECT_GE(settled(Variant::Label::Right), kLeastRightProven); }
 
 TEST(LegalitySuite, EveryAnswerButProvenSaysWhy) {

@@ -1,4 +1,4 @@
-//! original | block 256 | grid ceil_div(n, 256)
+//! original | block 256 | grid ceil_div(n, 256) | unordered
 //! right spelling: the index first | text index
 //! right guard: spelled the other way | `i < n && x[i] > 0` -> `n > i && x[i] > 0`
 //! wrong shared: the queue is too short | `queue[256]` -> `queue[128]`

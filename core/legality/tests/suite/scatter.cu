@@ -1,4 +1,4 @@
-//! original | block 128 | grid ceil_div(n, 128)
+//! original | block 128 | grid ceil_div(n, 128) | permuted to
 //! right block: larger | block 256 | grid ceil_div(n, 256)
 //! right block: smaller | block 32 | grid ceil_div(n, 32)
 //! right spelling: the value first | `if (keep[i] > 0) out[to[i]] = x[i];` -> `float v = x[i]; int at = to[i]; if (keep[i] > 0) out[at] = v;`

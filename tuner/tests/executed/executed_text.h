@@ -1,0 +1,34 @@
+// A kernel's text on the CPU device, in check mode.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/model/launch/geometry.h"
+#include "sandbox/device/cpu/cpu_device.h"
+#include "tuner/tests/executed/kernel_memory.h"
+
+namespace kernelift::tuner {
+
+class ExecutedText {
+ public:
+  /// The text's only kernel. Refused: the CPU device cannot run it.
+  static Result<ExecutedText> make(const std::string& source);
+
+  const kl_kernel& kernel() const { return image_->image().kernels[0]; }
+  const kl_image& image() const { return image_->image(); }
+
+  struct Outcome {
+    std::string fault;  ///< The launch failed; empty: it ran.
+    std::vector<AccessFinding> findings;
+    KernelMemory::Contents contents;
+  };
+  /// A launch on the memory's drawn values.
+  Outcome run(KernelMemory& memory, const Geometry& geometry, const Bindings& sizes) const;
+
+ private:
+  explicit ExecutedText(std::shared_ptr<cpu::LoadedImage> image) : image_(std::move(image)) {}
+  std::shared_ptr<cpu::LoadedImage> image_;
+};
+
+}  // namespace kernelift::tuner

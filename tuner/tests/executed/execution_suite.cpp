@@ -1,0 +1,324 @@
+// See execution_suite.h.
+#include "tuner/tests/executed/execution_suite.h"
+
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <functional>
+#include <set>
+
+#include "core/compiler/frontend.h"
+#include "core/compiler/model/model_builder.h"
+#include "core/model/verdict.h"
+#include "tuner/source/rules/rule.h"
+
+namespace kernelift::tuner {
+namespace {
+
+using legality::Answer;
+using legality::SuiteKernel;
+
+/// Rules that compute the same in another precision: results may differ by so much, relatively. Elsewhere it is what a
+/// function of several numbers at once (expf) may differ from that of one. Sums and products of the drawn values are
+/// exact, so that their order makes no difference.
+constexpr double kRounded = 1e-3, kSameRounding = 1e-6;
+const std::set<std::string> kRoundingRules = {"fast_math", "reciprocal", "double_to_float", "float_literals"};
+
+std::string text_of(const Bindings& sizes, const SuiteKernel& kernel) {
+  std::string text;
+  for (auto& [variable, value] : sizes) {
+    auto name = kernel.names.find(variable);
+    text += (text.empty() ? "" : ", ") + (name == kernel.names.end() ? variable : name->second) + " = " +
+            std::to_string(value);
+  }
+  return text;
+}
+
+/// The recorded sizes first, then sizes around them and around the block's, one parameter at a time and all together.
+std::vector<Bindings> sizes_of(const SuiteKernel& kernel, const Bindings& recorded) {
+  std::vector<Bindings> all{recorded};
+  auto add = [&](const Bindings& sizes) {
+    if (std::find(all.begin(), all.end(), sizes) == all.end()) all.push_back(sizes);
+  };
+  const int64_t threads = std::max({kernel.launch.block.x, kernel.launch.block.y, kernel.launch.block.z});
+  auto changed = [&](int64_t size, int which) {
+    const int64_t sizes[] = {size - 1, size + 1, 1, threads - 1, threads + 1, 0};
+    return sizes[which];
+  };
+  for (int which = 0; which < 6; ++which) {
+    Bindings together = recorded;
+    for (auto& [name, size] : recorded) {
+      if (kernel.fixed.contains(name)) continue;
+      Bindings one = recorded;
+      one[name] = together[name] = changed(size, which);
+      add(one);
+    }
+    add(together);
+  }
+  return all;
+}
+
+struct Reference {
+  Bindings sizes;
+  ExecutedText::Outcome outcome;
+};
+
+/// What a launch does at the sizes at which the original runs without a fault or a finding.
+std::vector<Reference> references(const SuiteKernel& kernel, const ExecutedText& original, KernelMemory& memory,
+                                  const std::vector<Bindings>& further) {
+  std::vector<Reference> all;
+  const Bindings recorded = recorded_sizes(kernel, memory);
+  auto every = sizes_of(kernel, recorded);
+  for (auto sizes : further) {
+    for (auto& [name, value] : recorded) sizes.emplace(name, value);
+    every.push_back(std::move(sizes));
+  }
+  for (auto& sizes : every) {
+    auto geometry = geometry_at(kernel.launch, sizes);
+    if (!geometry) continue;
+    auto outcome = original.run(memory, *geometry, sizes);
+    if (outcome.fault.empty() && outcome.findings.empty()) all.push_back({sizes, std::move(outcome)});
+  }
+  return all;
+}
+
+std::optional<KernelModel> model_of(const std::string& source, const Dim3& block) {
+  llvm::LLVMContext context;
+  auto compiled = compile_to_device_ir(context, source, {});
+  if (!compiled.ok()) return std::nullopt;
+  for (auto& function : *compiled->module)
+    if (!function.isDeclaration() && function.getCallingConv() == llvm::CallingConv::PTX_Kernel) {
+      auto model = build_kernel_model(*compiled->module, function.getName().str(), block);
+      return model.ok() ? std::optional(std::move(*model)) : std::nullopt;
+    }
+  return std::nullopt;
+}
+
+Answer judged(const SuiteKernel& kernel, const Candidate& candidate, const legality::LaunchShape& shape) {
+  auto before = model_of(kernel.text, kernel.launch.block), after = model_of(candidate.source, shape.block);
+  if (!before || !after) return {Answer::Kind::NotKnown, {}, "there is no model", 0, {}};
+  const legality::Side original{*before, kernel.launch}, changed{*after, shape};
+  return candidate.source == kernel.text ? legality::compare_launches(original, changed, kernel.names)
+                                         : legality::compare_memory(original, changed, kernel.names);
+}
+
+std::string text_of(const Answer& answer) {
+  switch (answer.kind) {
+    case Answer::Kind::Proven: return "proven for all sizes";
+    case Answer::Kind::UnderPremise: return "proven where " + answer.premise->text();
+    case Answer::Kind::Refuted: return "refuted: " + answer.why;
+    default: return "not known: " + answer.why;
+  }
+}
+
+bool holds(const Answer& answer, const Bindings& sizes) {
+  if (answer.kind == Answer::Kind::Proven) return true;
+  if (answer.kind != Answer::Kind::UnderPremise) return false;
+  auto value = answer.premise->evaluate(sizes);
+  return value.ok() && *value != 0;
+}
+
+class Executor {
+ public:
+  /// `sizes`: further ones at which it is executed.
+  Executor(const SuiteKernel& kernel, const ExecutionOptions& options, std::vector<Executed>& all,
+           const std::vector<Bindings>& sizes = {})
+      : kernel_(kernel),
+        options_(options),
+        all_(all),
+        source_(must(KernelSource::parse(kernel.text, frontend_arguments({})))),
+        memory_(source_, kernel_name(kernel.text), permuted(kernel)),
+        original_(must(ExecutedText::make(kernel.text))),
+        references_(references(kernel, original_, memory_, sizes)),
+        mep_(recorded_mep(kernel, source_, memory_, original_)) {}
+
+  void run() {
+    Candidate original;
+    original.source = kernel_.text;
+    go_on(original, 1);
+  }
+
+  /// The sizes at which the text differs from the original, each with the first difference.
+  std::vector<std::pair<const Reference*, std::string>> differences(const ExecutedText& text,
+                                                                    const legality::LaunchShape& shape,
+                                                                    double relative) {
+    std::vector<std::pair<const Reference*, std::string>> found;
+    for (auto& reference : references_)
+      if (auto what = difference(text, shape, reference, relative); !what.empty())
+        found.emplace_back(&reference, text_of(reference.sizes, kernel_) + ": " + what);
+    return found;
+  }
+
+ private:
+  template <class T>
+  static T must(Result<T> made) {
+    if (!made.ok()) std::fprintf(stderr, "%s\n", made.error().message.c_str()), std::exit(2);
+    return std::move(*made);
+  }
+
+  static std::map<std::string, Drawn> permuted(const SuiteKernel& kernel) {
+    std::map<std::string, Drawn> drawn;
+    for (auto& name : kernel.permuted) drawn[name] = Drawn::Permutation;
+    return drawn;
+  }
+
+  void go_on(const Candidate& from, int step) {
+    for (auto& rewrite : rewrites(mep_, from)) {
+      if (!options_.rule.empty() && step == 1 && rewrite.rule != options_.rule) continue;
+      // Which ones run is decided by what they are, and the same in every run.
+      const uint64_t drawn = ImageIdentity::of(kernel_.name + rewrite.candidate.key().hex()).bits;
+      if (drawn % options_.of == 0) all_.push_back(execute(rewrite));
+      if (step < options_.steps && drawn / 1000 % options_.of == 0) go_on(rewrite.candidate, step + 1);
+    }
+  }
+
+  Executed execute(const Rewrite& rewrite) {
+    Executed made{&kernel_, rewrite, Fate::Equal, 0, {}};
+    auto& candidate = rewrite.candidate;
+    if (options_.verbose)
+      std::fprintf(stderr, "%s: %s: %s\n", kernel_.name.c_str(), rewrite.rule.c_str(), candidate.note().c_str());
+    // Other launches of the same text need no compile.
+    auto text =
+        candidate.source == kernel_.text ? Result<ExecutedText>(original_) : ExecutedText::make(candidate.source);
+    if (!text.ok()) {
+      made.fate = text.error().exit == Exit::Refused ? Fate::NotRun : Fate::Broken;
+      made.why = text.error().message;
+      return made;
+    }
+    const auto shape = shape_of(candidate, kernel_.launch);
+    const auto differences = this->differences(*text, shape, rounds(candidate) ? kRounded : kSameRounding);
+    made.sizes = static_cast<int>(references_.size());
+    if (differences.empty()) return made;
+    made.why = differences.front().second;
+    if (differences.front().first == &references_.front()) {
+      made.fate = Fate::SeenWrong;
+      return made;
+    }
+    const Answer answer = judged(kernel_, candidate, shape);
+    made.fate = answer.kind == Answer::Kind::NotKnown ? Fate::NotKnown : Fate::JudgedWrong;
+    for (auto& [reference, what] : differences)
+      if (holds(answer, reference->sizes)) made.fate = Fate::Unnoticed, made.why = what;
+    made.why += "; " + text_of(answer);
+    return made;
+  }
+
+  static bool rounds(const Candidate& candidate) {
+    return std::ranges::any_of(candidate.steps, [](auto& step) { return kRoundingRules.contains(step.rule); });
+  }
+
+  std::string difference(const ExecutedText& text, const legality::LaunchShape& shape, const Reference& reference,
+                         double relative) {
+    auto geometry = geometry_at(shape, reference.sizes);
+    if (!geometry) return "its grid cannot be launched";
+    auto outcome = text.run(memory_, *geometry, reference.sizes);
+    if (!outcome.fault.empty()) return outcome.fault;
+    if (auto differs = memory_.difference(reference.outcome.contents, outcome.contents, relative); !differs.empty())
+      return differs;
+    return outcome.findings.empty() ? "" : outcome.findings.front().text();
+  }
+
+  const SuiteKernel& kernel_;
+  const ExecutionOptions& options_;
+  std::vector<Executed>& all_;
+  KernelSource source_;
+  KernelMemory memory_;
+  ExecutedText original_;
+  std::vector<Reference> references_;
+  Mep mep_;
+};
+
+}  // namespace
+
+const char* name(Fate fate) {
+  switch (fate) {
+    case Fate::Equal: return "equal";
+    case Fate::SeenWrong: return "wrong where recorded";
+    case Fate::JudgedWrong: return "judged wrong";
+    case Fate::NotKnown: return "not known";
+    case Fate::Unnoticed: return "UNNOTICED";
+    case Fate::Broken: return "BROKEN";
+    default: return "not run";
+  }
+}
+
+std::vector<Executed> execute(const std::vector<SuiteKernel>& kernels, const ExecutionOptions& options) {
+  std::vector<Executed> all;
+  for (auto& kernel : kernels)
+    if ((options.kernel.empty() || kernel.name == options.kernel) && !kernel.unordered)
+      Executor(kernel, options, all).run();
+  return all;
+}
+
+namespace {
+
+/// In a process of its own: whether `claim` holds, or the process crashes.
+bool ends_early_or(const std::function<bool()>& claim) {
+  const pid_t child = fork();
+  if (child == 0) {
+    for (int signal : {SIGSEGV, SIGBUS, SIGILL, SIGABRT}) std::signal(signal, SIG_DFL);
+    _exit(claim() ? 0 : 1);
+  }
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+  return !WIFEXITED(status) || WEXITSTATUS(status) == 0;
+}
+
+}  // namespace
+
+std::vector<std::string> wrong_variants_not_seen(const SuiteKernel& kernel) {
+  std::vector<std::string> missed;
+  std::vector<Bindings> sizes;
+  for (auto& variant : kernel.variants) sizes.insert(sizes.end(), variant.at.begin(), variant.at.end());
+  std::vector<Executed> none;
+  const ExecutionOptions options;
+  Executor executor(kernel, options, none, sizes);
+  for (auto& variant : kernel.variants) {
+    if (variant.label == legality::Variant::Label::Right) continue;
+    if (!ends_early_or([&] {
+          auto text = ExecutedText::make(variant.text);
+          return !text.ok() || !executor.differences(*text, variant.launch, kSameRounding).empty();
+        }))
+      missed.push_back(kernel.name + ": " + variant.kind + ": " + variant.what);
+  }
+  return missed;
+}
+
+std::string table(const std::vector<Executed>& all) {
+  struct Row {
+    int offered = 0, launches = 0;
+    std::map<Fate, int> fates;
+    std::set<std::string> kernels;
+  };
+  std::map<std::string, Row> rows;
+  for (auto* rule : all_rules()) rows[rule->name];
+  for (auto& one : all)
+    for (auto& name : {one.rewrite.rule, std::string("all")}) {
+      auto& row = rows[name];
+      ++row.offered, ++row.fates[one.fate], row.launches += one.sizes;
+      row.kernels.insert(one.kernel->name);
+    }
+  std::string text =
+      "rule                  kernels  rewrites  launches   equal  wrong where recorded  judged wrong  not known  "
+      "unnoticed  broken  not run\n";
+  auto line = [&](const std::string& name, Row& row) {
+    char made[200];
+    std::snprintf(made, sizeof made, "%-20s  %7zu  %8d  %8d  %6d  %20d  %12d  %9d  %9d  %6d  %7d\n", name.c_str(),
+                  row.kernels.size(), row.offered, row.launches, row.fates[Fate::Equal], row.fates[Fate::SeenWrong],
+                  row.fates[Fate::JudgedWrong], row.fates[Fate::NotKnown], row.fates[Fate::Unnoticed],
+                  row.fates[Fate::Broken], row.fates[Fate::NotRun]);
+    text += made;
+  };
+  for (auto& [name, row] : rows)
+    if (name != "all") line(name, row);
+  line("all", rows["all"]);
+  return text;
+}
+
+}  // namespace kernelift::tuner
