@@ -29,6 +29,8 @@ struct CompileRequest {
   bool side_by_side = false;                     ///< cpu::LowerOptions::side_by_side.
   bool checked = false;                          ///< cpu::LowerOptions::checked.
   bool field = false;                            ///< cpu::LowerOptions::field.
+  /// A way of looking at code that is compiled otherwise to be run.
+  bool looks_only() const { return side_by_side || checked || field; }
   uint64_t random_sums = 0;  ///< Unless 0: the seed with which sums are rounded at random; Refused if there are none.
   std::string kernel = {};   ///< Model: the kernel's mangled name.
   Dim3 block = {};           ///< Model: threads of a block.

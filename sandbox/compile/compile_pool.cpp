@@ -183,7 +183,7 @@ CompileReply CompilePool::failed(Slot& slot, const CompileRequest& request, Arri
   ++replaced_;
   if (slot.era < era_) return abandoned();
   // That a way of looking at a candidate crashes the compiler says nothing of compiling it.
-  if (request.target != options_.target || request.checked || request.side_by_side) return reply;
+  if (request.target != options_.target || request.looks_only()) return reply;
   failures_[failure_key(request, everywhere)] = reply;
   return reply;
 }
