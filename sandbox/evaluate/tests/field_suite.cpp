@@ -18,6 +18,7 @@
 #include "core/compiler/frontend.h"
 #include "core/legality/tests/suite.h"
 #include "sandbox/device/cpu/cpu_device.h"
+#include "sandbox/evaluate/runner/field/field_conclusion.h"
 
 namespace kernelift::sandbox {
 namespace {
@@ -135,7 +136,26 @@ struct Judged {
   double seconds = 0;  ///< Of both runs.
 };
 
-/// As runner/field/field_equality.cpp concludes. `run(candidate, meant)`.
+FieldNumbers compare(const Left& one, const Left& other) {
+  FieldNumbers numbers{true, false, {}};
+  for (size_t i = 0; i < one.objects.size() && !numbers.surely; ++i) {
+    const auto found = cpu::first_difference(one.objects[i], kSeed, one.states(i), other.states(i));
+    if (found && (numbers.equal || found->surely))
+      numbers = {false, found->surely, "byte " + std::to_string(found->offset) + " of array " + std::to_string(i)};
+  }
+  return numbers;
+}
+
+Answer answer_of(const FieldEquality& field) {
+  switch (field.found) {
+    case FieldEquality::Found::Equal: return field.decided.empty() ? Answer::Equal : Answer::EqualAsDecided;
+    case FieldEquality::Found::Differs: return Answer::Differs;
+    case FieldEquality::Found::NotKnown: return Answer::NotKnown;
+    default: return field.why == kNoFloats ? Answer::NoFloats : Answer::NotRun;
+  }
+}
+
+/// `run(candidate, meant)`.
 Judged judge(const std::function<Left(bool, bool)>& run) {
   Judged judged;
   for (bool meant : {false, true}) {
@@ -143,21 +163,11 @@ Judged judge(const std::function<Left(bool, bool)>& run) {
     judged.seconds += one.seconds + other.seconds;
     judged.why = one.failure.empty() ? other.failure : "the original: " + one.failure;
     if (!judged.why.empty()) return judged.answer = Answer::NotRun, judged;
-    if (!one.report.floats && !other.report.floats) return judged.answer = Answer::NoFloats, judged;
-    const std::string& decided = one.report.decided.empty() ? other.report.decided : one.report.decided;
-    const std::string& function = one.report.function.empty() ? other.report.function : one.report.function;
-    judged.answer = decided.empty() ? Answer::Equal : Answer::EqualAsDecided;
-    judged.why = decided + (decided.empty() || function.empty() ? "" : "; ") + function;
-    const auto &a = one.report.constants, &b = other.report.constants;
-    bool equal = true,
-         surely = decided.empty() && function.empty() && (std::ranges::includes(a, b) || std::ranges::includes(b, a));
-    for (size_t i = 0; i < one.objects.size(); ++i)
-      if (auto found = cpu::first_difference(one.objects[i], kSeed, one.states(i), other.states(i))) {
-        equal = false, surely &= found->surely;
-        judged.why += "; byte " + std::to_string(found->offset) + " of array " + std::to_string(i);
-      }
-    if (equal) return judged;
-    judged.answer = surely ? Answer::Differs : Answer::NotKnown;
+    const FieldEquality field = concluded(one.report, other.report, compare(one, other));
+    judged.answer = answer_of(field);
+    judged.why =
+        field.why + field.decided + (field.decided.empty() || field.function.empty() ? "" : "; ") + field.function;
+    if (judged.answer <= Answer::EqualAsDecided || judged.answer == Answer::NoFloats) return judged;
   }
   return judged;
 }

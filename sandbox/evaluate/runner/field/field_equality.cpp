@@ -1,10 +1,7 @@
-// See field_equality.h. Unequal numbers surely are other formulas only where both computed nothing but rational
-// functions: with other functions, recorded values that decide, or constants that may stand for several numbers, right
-// code may leave others, too.
+// See field_equality.h.
 #include "sandbox/evaluate/runner/field/field_equality.h"
 
 #include <algorithm>
-#include <numeric>
 #include <random>
 
 #include "sandbox/device/cpu/cpu_device.h"
@@ -15,16 +12,8 @@ namespace {
 constexpr std::chrono::milliseconds kLimit{5000};  // Of one run.
 constexpr uint64_t kMostBytes = 256ull << 20;      // Of recorded memory; states take twice as much.
 constexpr int kDraws = 3;                          // Inputs, until none is divided by zero.
-constexpr double kPrime = 2305843009213693951.0;   // 2^61 - 1.
 
 uint64_t key_of(uint64_t kind, uint64_t number) { return kind << 32 | (number + 1); }
-
-/// Whether the difference of two formulas may be that of how their constants were folded: each has one that the other
-/// has not.
-bool may_fold_otherwise(const FieldReport& one, const FieldReport& other) {
-  return !std::ranges::includes(one.constants, other.constants) &&
-         !std::ranges::includes(other.constants, one.constants);
-}
 
 FieldEquality not_run(std::string why) {
   FieldEquality answer;
@@ -100,10 +89,9 @@ FieldEqualityRuns::Run FieldEqualityRuns::run(const LoadedCode& code, uint64_t s
   return made;
 }
 
-FieldEqualityRuns::Comparison FieldEqualityRuns::compare(const Run& original, const Run& candidate,
-                                                         uint64_t seed) const {
+FieldNumbers FieldEqualityRuns::compare(const Run& original, const Run& candidate, uint64_t seed) const {
   const ReplayInstance& instance = bench_.memory->instances()[instance_];
-  Comparison comparison{true, false, {}};
+  FieldNumbers numbers{true, false, {}};
   uint64_t at = 0;
   for (size_t i = 0; i < instance.regions.size() + instance.variables.size(); ++i) {
     const bool region = i < instance.regions.size();
@@ -116,13 +104,13 @@ FieldEqualityRuns::Comparison FieldEqualityRuns::compare(const Run& original, co
     FieldObject object = original.objects[i];
     const auto difference = cpu::first_difference(object, seed, states(original), states(candidate));
     at += bytes;
-    if (!difference || (!comparison.equal && !difference->surely)) continue;
+    if (!difference || (!numbers.equal && !difference->surely)) continue;
     const uint32_t width = buffer.rows.empty() ? 1 : buffer.rows.front().type.width;
-    comparison = {false, difference->surely,
-                  buffer.name + "[" + std::to_string(difference->offset / std::max(width, 1u)) + "]"};
-    if (comparison.surely) break;
+    numbers = {false, difference->surely,
+               buffer.name + "[" + std::to_string(difference->offset / std::max(width, 1u)) + "]"};
+    if (numbers.surely) break;
   }
-  return comparison;
+  return numbers;
 }
 
 FieldEquality FieldEqualityRuns::compare(const RunnableCode& code) {
@@ -143,50 +131,28 @@ FieldEquality FieldEqualityRuns::compare(const RunnableCode& code) {
   if (auto failure = candidate.load(bench_.device, *bench_.memory, bench_.mep, code))
     return not_run("it does not load for it: " + failure->detail);
   std::random_device random;
-  FieldEquality answer;
-  answer.instance = bench_.mep.instances[instance_].id;
   Run one, other;
-  Comparison comparison;
-  auto run_both = [&](uint64_t seed, bool meant) {
+  FieldNumbers numbers;
+  // Why they were not run; or empty.
+  auto run_both = [&](uint64_t seed, bool meant) -> std::string {
     one = run(original, seed, meant);
-    if (one.failure.empty()) other = run(candidate, seed, meant);
-    if (!one.failure.empty() || !other.failure.empty()) {
-      answer.why = one.failure.empty() ? other.failure : "the original: " + one.failure;
-      return false;
-    }
-    comparison = compare(one, other, seed);
-    return true;
+    if (!one.failure.empty()) return "the original: " + one.failure;
+    other = run(candidate, seed, meant);
+    if (other.failure.empty()) numbers = compare(one, other, seed);
+    return other.failure;
   };
   auto divides_by_zero = [&] { return one.report.divisions_by_zero + other.report.divisions_by_zero > 0; };
+  std::string failure;
   uint64_t seed = 0;
-  for (int draw = 0; draw < kDraws && (draw == 0 || divides_by_zero()); ++draw) {
-    seed = uint64_t(random()) << 32 | random();
-    if (!run_both(seed, false)) return answer;
-  }
-  if (!comparison.equal) {
-    if (!run_both(seed, true)) return answer;
-    answer.constants_rounded = comparison.equal;
-  }
-  answer.samples = 1;
+  for (int draw = 0; failure.empty() && draw < kDraws && (draw == 0 || divides_by_zero()); ++draw)
+    seed = uint64_t(random()) << 32 | random(), failure = run_both(seed, false);
+  const bool exactly = numbers.equal;
+  if (failure.empty() && !exactly) failure = run_both(seed, true);
+  FieldEquality answer = failure.empty() ? concluded(one.report, other.report, numbers) : not_run(std::move(failure));
+  answer.instance = bench_.mep.instances[instance_].id;
+  if (answer.found == FieldEquality::Found::NotRun && answer.why != kNoFloats) return answer;
+  answer.constants_rounded = numbers.equal && !exactly, answer.samples = 1;
   answer.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  const std::string& decided = one.report.decided.empty() ? other.report.decided : one.report.decided;
-  const std::string& function = one.report.function.empty() ? other.report.function : one.report.function;
-  if (!one.report.floats && !other.report.floats) {
-    answer.why = "it has no floating-point arithmetic";
-  } else if (divides_by_zero()) {
-    answer.found = FieldEquality::Found::NotKnown, answer.why = "it divides by zero";
-  } else if (comparison.equal) {
-    answer.found = FieldEquality::Found::Equal, answer.decided = decided, answer.function = function;
-    answer.error_probability = 2 * FieldEquality::kMostDegree / kPrime;
-  } else {
-    const std::string what = comparison.where + " is another number; ";
-    answer.found = FieldEquality::Found::NotKnown;
-    if (!decided.empty()) answer.why = what + decided + " is no part of a rational function";
-    else if (!function.empty()) answer.why = what + function + " is no rational function";
-    else if (!comparison.surely) answer.why = comparison.where + " may be a float or an integer";
-    else if (may_fold_otherwise(one.report, other.report)) answer.why = what + "it has other constants";
-    else answer.found = FieldEquality::Found::Differs, answer.why = comparison.where + " is another number";
-  }
   return answer;
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/model/field_equality.h"
+#include "sandbox/evaluate/runner/field/field_conclusion.h"
 #include "sandbox/evaluate/runner/verification.h"
 #include "sandbox/jail/hidden_bytes.h"
 
@@ -27,13 +27,9 @@ class FieldEqualityRuns {
     FieldReport report;
     std::string failure;  ///< Why it was not run to its end.
   };
-  struct Comparison {
-    bool equal = false, surely = false;  ///< surely: two numbers, where they differ.
-    std::string where;                   ///< "out[12]"
-  };
   Run run(const LoadedCode& code, uint64_t seed, bool constants_meant);
   std::vector<FieldObject> objects(const LoadedCode& code) const;
-  Comparison compare(const Run& original, const Run& candidate, uint64_t seed) const;
+  FieldNumbers compare(const Run& original, const Run& candidate, uint64_t seed) const;
   size_t cheapest() const;
 
   Workbench& bench_;
