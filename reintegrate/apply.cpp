@@ -53,7 +53,7 @@ struct Stop {
 
 class Apply {
  public:
-  explicit Apply(const ApplyRequest& request) : r_(request) {}
+  explicit Apply(const ApplyRequest& request) : r_(request), figures_(request.figures ? *request.figures : Verdict{}) {}
 
   Result<ApplyReport> run() {
     KERNELIFT_TRY(prepare());
@@ -102,13 +102,13 @@ class Apply {
   }
 
   std::string field_note() const {
-    const bool equal = r_.field->found == FieldEquality::Found::Equal;
-    return std::string("In exact arithmetic") + (equal ? " it computes " : ": ") + r_.field->text() + ".";
+    const bool equal = figures_.field->found == FieldEquality::Found::Equal;
+    return std::string("In exact arithmetic") + (equal ? " it computes " : ": ") + figures_.field->text() + ".";
   }
 
   std::string sizes_note() const {
-    const OtherSizes& sizes = *r_.other_sizes;
-    const bool guarded = premise_of(r_, r_.other_sizes) != nullptr;
+    const OtherSizes& sizes = *figures_.other_sizes;
+    const bool guarded = premise_of(r_, figures_) != nullptr;
     switch (sizes.known) {
       case OtherSizes::Known::Proven:
         return std::string("Proven at all sizes: it uses memory as the original does") +
@@ -122,7 +122,7 @@ class Apply {
   }
 
   std::string sizes_run_note() const {
-    const SizesRun* run = r_.figures && r_.figures->sizes_run ? &*r_.figures->sizes_run : nullptr;
+    auto& run = figures_.sizes_run;
     if (!run) return "It was run at the recorded sizes only.";
     if (run->right.empty() && run->unshown.empty()) return "It was " + run->text() + ".";
     return "Beside the original it was run at sizes that were not recorded: " + run->text() + ".";
@@ -140,10 +140,10 @@ class Apply {
     report_.passed_over = r_.passed_over;
 
     KERNELIFT_ASSIGN(patch_, plan_patch({r_.mep, r_.original, r_.candidate, r_.scan ? &*r_.scan : nullptr, r_.root,
-                                         r_.embedded ? &*r_.embedded : nullptr, premise_of(r_, r_.other_sizes)}));
-    if (r_.other_sizes) report_.notes.push_back(sizes_note());
+                                         r_.embedded ? &*r_.embedded : nullptr, premise_of(r_, figures_)}));
+    if (figures_.other_sizes) report_.notes.push_back(sizes_note());
     report_.notes.push_back(sizes_run_note());
-    if (r_.field) report_.notes.push_back(field_note());
+    if (figures_.field) report_.notes.push_back(field_note());
     std::vector<fs::path> changed;
     for (auto& change : patch_.changes) {
       paths_.push_back(change.path);
@@ -564,6 +564,7 @@ class Apply {
   }
 
   const ApplyRequest& r_;
+  const Verdict figures_;  ///< Of the candidate; of one whose figures are not known it says nothing.
   ApplyReport report_;
   std::optional<PatchJournal> journal_;
   SourcePatch patch_;
@@ -587,8 +588,9 @@ class Apply {
 
 }  // namespace
 
-const Expression* premise_of(const ApplyRequest& request, const std::optional<OtherSizes>& other_sizes) {
-  return request.guards && other_sizes && other_sizes->premise ? &*other_sizes->premise : nullptr;
+const Expression* premise_of(const ApplyRequest& request, const Verdict& figures) {
+  auto& sizes = figures.other_sizes;
+  return request.guards && sizes && sizes->premise ? &*sizes->premise : nullptr;
 }
 
 Result<ApplyReport> apply(const ApplyRequest& request) {

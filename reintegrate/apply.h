@@ -39,17 +39,15 @@ struct ApplyRequest {
   std::string branch;                                ///< Name of the git branch; empty: kernelift/<kernel>-<n>.
   std::vector<std::filesystem::path> build_folders;  ///< Folders outside the root that the build writes to.
   TrialOptions trial;
-  std::optional<OtherSizes> other_sizes;  ///< Of the candidate; absent: not asked.
-  std::optional<Verdict> figures;         ///< Of the candidate, for the certificate; absent: not known.
-  std::optional<FieldEquality> field;     ///< The same.
+  std::optional<Verdict> figures;  ///< Of the candidate, for notes, guards and the certificate; absent: not known.
   bool guards = true;  ///< A launch asks the premise under which its candidate is right; else only the report does.
   HostRules host;      ///< What a patch may change of the host program.
   std::optional<Hash> proven_patch;                  ///< identity() of a patch whose host half has been proven already.
   std::function<void(const std::string&)> progress;  ///< Called with one line of progress at a time; may be empty.
 };
 
-/// What a patched launch has to ask; null: nothing.
-const Expression* premise_of(const ApplyRequest& request, const std::optional<OtherSizes>& other_sizes);
+/// What a patched launch of the candidate with these figures has to ask; null: nothing.
+const Expression* premise_of(const ApplyRequest& request, const Verdict& figures);
 
 /// An Error means that nothing was patched: the patch was refused, or the application itself does not build or pass its
 /// check. A patch that was written and rolled back is a report.

@@ -221,9 +221,8 @@ class CandidateTrials {
       if (!known->second.ok()) return pass(known->second.error());
       r.embedded = *known->second;
     }
-    auto planned =
-        plan_patch({r.mep, r.original, variant.trial.candidate, r.scan ? &*r.scan : nullptr, r.root,
-                    r.embedded ? &*r.embedded : nullptr, premise_of(r, variant.trial.figures().other_sizes)});
+    auto planned = plan_patch({r.mep, r.original, variant.trial.candidate, r.scan ? &*r.scan : nullptr, r.root,
+                               r.embedded ? &*r.embedded : nullptr, premise_of(r, variant.trial.figures())});
     if (!planned.ok() && planned.error().exit != Exit::Refused) return std::move(planned).error();
     if (!planned.ok()) return pass(planned.error());
     if (tried_.contains(planned->diff())) {
@@ -283,9 +282,7 @@ class CandidateTrials {
     request.proven_patch = patch_.identity();
     const std::vector<std::string>& notes = proven_.at(*request.proven_patch);
     request.notes.insert(request.notes.end(), notes.begin(), notes.end());
-    request.other_sizes = variant.trial.figures().other_sizes;
     request.figures = variant.trial.figures();
-    request.field = variant.trial.figures().field;
     request.candidate = variant.trial.candidate, request.candidate_id = variant.trial.id;
     request.predicted = predicted(variant), request.passed_over = passed_over_;
     KERNELIFT_ASSIGN(report_, apply(request));

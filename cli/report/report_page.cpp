@@ -289,12 +289,14 @@ std::string report_page(const ReportData& data) {
           card(std::to_string(tried), "candidates tried") + card(std::to_string(right), "verified right") +
           card(duration_words(data.seconds), "tuning time") + "</div>";
   html += headline(data);
-  if (auto* winner = data.shown(); winner && !winner->other_sizes.empty())
-    html += "<p>" + named(*winner) + " at sizes that were not recorded: " + escape(winner->other_sizes) + "</p>";
-  if (auto* winner = data.shown(); winner && !winner->sizes_run.empty())
-    html += "<p>" + named(*winner) + " was run at such sizes: " + escape(winner->sizes_run) + "</p>";
-  if (auto* winner = data.shown(); winner && !winner->field.empty())
-    html += "<p>" + named(*winner) + " in exact arithmetic: " + escape(winner->field) + "</p>";
+  if (auto* winner = data.shown()) {
+    auto say = [&](const std::string& what, const std::string& known) {
+      if (!known.empty()) html += "<p>" + named(*winner) + " " + what + ": " + escape(known) + "</p>";
+    };
+    say("at sizes that were not recorded", winner->other_sizes);
+    say("was run at such sizes", winner->sizes_run);
+    say("in exact arithmetic", winner->field);
+  }
   for (auto& line : data.fidelity) html += "<p class=\"dim\">Fidelity of the replay: " + escape(line) + "</p>";
   if (!data.proof.empty()) html += "<p class=\"dim\">Slice: " + escape(data.proof) + "</p>";
   html += "<h2>Every candidate</h2>" + chart(data);

@@ -142,9 +142,7 @@ Result<Exit> run(const Options& options, const Context& context) {
       verdicts.push_back(std::move(entry));
     } else if (context.verbosity > 0 || candidates.size() < kFew) {
       context.say(candidate->note() + ": " + in_words(evaluation, confirm));
-      if (verdict && verdict->other_sizes) context.say("  At other sizes: " + verdict->other_sizes->text());
-      if (verdict && verdict->sizes_run) context.say("  Run there: " + verdict->sizes_run->text());
-      if (verdict && verdict->field) context.say("  In exact arithmetic: " + verdict->field->text());
+      for (auto& line : verdict ? verdict->beyond_recorded() : std::vector<std::string>()) context.say("  " + line);
     }
     flying.pop_front();
   };

@@ -178,9 +178,7 @@ void print_report(const tuner::TuneReport& report, const tuner::Run& run, const 
     context.say(std::string(what) + gain(figures.speedup()) + " (at least " + gain(figures.speedup_low()) + ")" +
                 (trial->confirmed ? "" : ", not confirmed") + "  #" + std::to_string(trial->id) + " " +
                 trial->candidate.tier + ": " + trial->candidate.note());
-    if (figures.other_sizes) context.say("  At other sizes: " + figures.other_sizes->text());
-    if (figures.sizes_run) context.say("  Run there: " + figures.sizes_run->text());
-    if (figures.field) context.say("  In exact arithmetic: " + figures.field->text());
+    for (auto& line : figures.beyond_recorded()) context.say("  " + line);
   };
   std::string failures;
   for (auto& [outcome, count] : report.outcomes)

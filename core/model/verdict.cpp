@@ -195,6 +195,14 @@ std::string Verdict::text() const {
   return shown_line(text);  // A compiler's message has several lines.
 }
 
+std::vector<std::string> Verdict::beyond_recorded() const {
+  std::vector<std::string> lines;
+  if (other_sizes) lines.push_back("At other sizes: " + other_sizes->text());
+  if (sizes_run) lines.push_back("Run there: " + sizes_run->text());
+  if (field) lines.push_back("In exact arithmetic: " + field->text());
+  return lines;
+}
+
 static constexpr const char* kMemoryAlone = " to touch the same memory; its values were compared at recorded sizes";
 
 std::string OtherSizes::text() const {

@@ -131,6 +131,8 @@ struct Verdict {
   double speedup_high() const;
   double seconds() const;    ///< Weighted mean of the candidate's medians. 0 unless ok.
   std::string text() const;  ///< One line for a person.
+  /// What is known beyond the recorded inputs, for a person: "At other sizes: proven for all sizes", …
+  std::vector<std::string> beyond_recorded() const;
 };
 
 /// Why a candidate has no verdict: the time was over, or the machine is at fault (a device that is gone, an original

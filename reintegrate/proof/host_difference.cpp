@@ -94,6 +94,36 @@ HostChange described(const SymbolDifference& difference) {
   return {demangle(difference.symbol), what};
 }
 
+/// Launches of `beside` become launches of the kernel that it stands beside: what chooses between the two is then dead
+/// code. Null: its stub is not there as it should be.
+const GlobalValue* choose_the_original(Module& with, const std::string& kernel, const std::string& beside) {
+  const std::string own = "__device_stub__" + kernel + "(", other = "__device_stub__" + beside + "(";
+  Function *original = nullptr, *added = nullptr;
+  std::string signature;
+  for (Function& function : with)
+    if (std::string name = demangle(function.getName().str()); name.find(other) != std::string::npos)
+      added = &function, signature = name.replace(name.find(other), other.size(), own);
+  for (Function& function : with)
+    if (added && demangle(function.getName().str()) == signature) original = &function;
+  if (!original || !is_stub(added) || !added->hasLocalLinkage() || original->getType() != added->getType() ||
+      original->getFunctionType() != added->getFunctionType())
+    return nullptr;
+  // A stub tells the runtime of itself by its own address.
+  added->replaceUsesWithIf(original, [&](Use& use) {
+    auto* user = dyn_cast<Instruction>(use.getUser());
+    return !user || user->getFunction() != added;
+  });
+  return added;
+}
+
+/// clang repeats a stub's attribute about its work groups at direct calls, and cannot where a launch chooses. It has no
+/// meaning on the host.
+void drop_attribute_of_work_groups(Module& module) {
+  for (Function& function : module)
+    for (auto& instruction : instructions(function))
+      if (auto* call = dyn_cast<CallBase>(&instruction)) call->removeFnAttr("uniform-work-group-size");
+}
+
 }  // namespace
 
 std::optional<HostChange> change_by_candidate(const Module& without, const Module& with, bool relocatable,
@@ -125,37 +155,6 @@ std::optional<HostChange> change_by_candidate(const Module& without, const Modul
     return described(difference);
   }
   return std::nullopt;
-}
-
-/// Launches of `added` become launches of the kernel that it stands beside: what chooses between the two is then dead
-/// code. Null: its stub is not there as it should be.
-static const GlobalValue* choose_the_original(Module& with, const std::string& kernel, const std::string& beside) {
-  auto last_part = [](const std::string& name) { return name.substr(name.rfind(':') + 1); };
-  const std::string own = "__device_stub__" + last_part(kernel) + "(", other = "__device_stub__" + beside + "(";
-  Function *original = nullptr, *added = nullptr;
-  std::string signature;
-  for (Function& function : with)
-    if (std::string name = demangle(function.getName().str()); name.find(other) != std::string::npos)
-      added = &function, signature = name.replace(name.find(other), other.size(), own);
-  for (Function& function : with)
-    if (added && demangle(function.getName().str()) == signature) original = &function;
-  if (!original || !is_stub(added) || !added->hasLocalLinkage() || original->getType() != added->getType() ||
-      original->getFunctionType() != added->getFunctionType())
-    return nullptr;
-  // A stub tells the runtime of itself by its own address.
-  added->replaceUsesWithIf(original, [&](Use& use) {
-    auto* user = dyn_cast<Instruction>(use.getUser());
-    return !user || user->getFunction() != added;
-  });
-  return added;
-}
-
-/// clang repeats a stub's attribute about its work groups at direct calls, and cannot where a launch chooses. It has no
-/// meaning on the host.
-static void drop_attribute_of_work_groups(Module& module) {
-  for (Function& function : module)
-    for (auto& instruction : instructions(function))
-      if (auto* call = dyn_cast<CallBase>(&instruction)) call->removeFnAttr("uniform-work-group-size");
 }
 
 std::optional<HostChange> change_beyond_launches(Module& without, Module& with, const std::string& kernel,

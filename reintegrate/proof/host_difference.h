@@ -23,7 +23,7 @@ std::optional<HostChange> change_by_candidate(const llvm::Module& without, const
                                               std::set<std::string>* permitted);
 
 /// What the edits of launches changed beyond the launches' configurations. Where the patch puts the kernel `beside`
-/// beside `kernel` (names as in the source; both empty: it does not), launches may choose between the two. Both modules
+/// beside `kernel` (unqualified names; both empty: it does not), launches may choose between the two. Both modules
 /// are consumed.
 std::optional<HostChange> change_beyond_launches(llvm::Module& without, llvm::Module& with, const std::string& kernel,
                                                  const std::string& beside);
