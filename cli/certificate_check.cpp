@@ -25,7 +25,7 @@ Result<Exit> check_certificate(const Mep& mep, const std::filesystem::path& fold
   if (certified.kernel != mep.kernel_key)
     return usage_error(file.string() + " is about the kernel " + certified.kernel + ", and " + folder.string() +
                        " holds " + mep.kernel_key);
-  KERNELIFT_ASSIGN(std::string original, read_text(folder / (mep.language == "hip" ? "kernel.hip" : "kernel.cu")));
+  KERNELIFT_ASSIGN(std::string original, read_text(folder / mep.kernel_file()));
   if (certified.verdict.sizes_run) options.size_seed = certified.verdict.sizes_run->seed;
   options.few_candidates = true;
   KERNELIFT_ASSIGN(auto evaluator, make_evaluator(mep, folder, options));

@@ -93,8 +93,7 @@ Result<RunOffer> offer_of(const tuner::Run& run, const fs::path& state, Embeddin
   ApplyRequest& request = offer.request;
   fs::path mep_folder = run.meta().mep;
   KERNELIFT_ASSIGN(request.mep, Mep::read(mep_folder));
-  const char* kernel_file = request.mep.language == "hip" ? "kernel.hip" : "kernel.cu";
-  auto original = read_text(mep_folder / kernel_file);
+  auto original = read_text(mep_folder / request.mep.kernel_file());
   if (!original.ok()) return environment_error(original.error().message + "; extract the MEP again");
   request.original = std::move(*original);
   request.root = request.mep.app_root;

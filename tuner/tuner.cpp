@@ -533,7 +533,7 @@ Result<TuneReport> Tuning::go(const Candidate& original) {
 
 Result<Candidate> original_candidate(const Mep& mep, const std::filesystem::path& folder) {
   Candidate candidate;
-  KERNELIFT_ASSIGN(candidate.source, read_text(folder / (mep.language == "hip" ? "kernel.hip" : "kernel.cu")));
+  KERNELIFT_ASSIGN(candidate.source, read_text(folder / mep.kernel_file()));
   candidate.tier = "baseline", candidate.proposer = "original";
   return candidate;
 }

@@ -1,6 +1,4 @@
 // kernelift model: shows what a MEP's kernel does with memory, for every size, as the comparison of sizes sees it.
-#include <algorithm>
-
 #include "cli/mep_folder.h"
 #include "cli/verbs.h"
 #include "core/base/words.h"
@@ -10,13 +8,6 @@ namespace kernelift::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Element and condition follow from the thread's position, the launch, loops and parameters alone.
-bool is_known(const KernelModel::Access& access) {
-  auto is_term = [](const std::string& name) { return name.starts_with("term."); };
-  return std::ranges::none_of(access.offset.variables(), is_term) &&
-         std::ranges::none_of(access.domain.variables(), is_term);
-}
 
 /// The parameters as the source spells them, in place of "arg.a0".
 std::string with_names(std::string text, const Mep& mep) {
@@ -33,7 +24,7 @@ Result<Exit> show(const std::string& wanted, const Context& context) {
   KERNELIFT_ASSIGN(fs::path folder, find_mep(wanted, context.state_folder()));
   KERNELIFT_ASSIGN(Mep mep, Mep::read(folder));
   KERNELIFT_ASSIGN(KernelModel model, sandbox::model_of(mep, folder));
-  const auto known = std::ranges::count_if(model.accesses, is_known);
+  const size_t known = model.known_accesses();
   context.say_lines(with_names(to_text(model), mep));
   context.say(std::to_string(known) + " of " + std::to_string(model.accesses.size()) +
               " accesses follow from positions, loops and parameters alone; " +

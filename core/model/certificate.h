@@ -21,7 +21,7 @@ struct Certificate {
   Hash original;         ///< Of the text of the MEP's kernel file.
   Hash inputs;           ///< inputs_hash().
   Candidate candidate;   ///< All of it: text, launches, values, recipe, and the steps with their premises.
-  std::string compiler;  ///< Who built what was judged: "clang", or the application's own command line.
+  std::string compiler;  ///< That built what was judged: "clang", or the application's own command line.
   Verdict verdict;       ///< Device and driver, image, samples, sizes, and what the judges said.
   std::string patch;     ///< Hash of the diff, in hex; empty: none was made.
   std::string at;        ///< UTC, when it was made; empty: not known.

@@ -183,6 +183,11 @@ std::string base_name(std::string_view key) {
   return result;
 }
 
+std::string unqualified_name(std::string_view name) {
+  const size_t scope = name.rfind("::");
+  return std::string(scope == name.npos ? name : name.substr(scope + 2));
+}
+
 bool key_matches(std::string_view key, std::string_view pattern) {
   std::string wanted = without_suffixes(without_spaces(pattern)), full = without_suffixes(without_spaces(key));
   if (wanted.empty()) return false;

@@ -17,6 +17,9 @@ std::string qualified_name(std::string_view key);
 /// The key without return type, template arguments and parameters: "ns::k" from "void ns::k<int>(int*)".
 std::string base_name(std::string_view key);
 
+/// The name without the scopes around it: "k" from "ns::k". EXPECTS: no template arguments.
+std::string unqualified_name(std::string_view name);
+
 /// True when `pattern` (a partial qualified name as a user types it) names `key`: equal, or a suffix at a `::`
 /// boundary of its base name, or a prefix up to template arguments. Whitespace is ignored, and "(anonymous)::" may be
 /// left out, as it is in source text.

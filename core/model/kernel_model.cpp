@@ -59,6 +59,14 @@ std::string condition(const Expression& domain) { return domain.is_constant(1) ?
 
 }  // namespace
 
+size_t KernelModel::known_accesses() const {
+  auto is_term = [](const std::string& name) { return name.starts_with("term."); };
+  return static_cast<size_t>(std::ranges::count_if(accesses, [&](auto& access) {
+    return std::ranges::none_of(access.offset.variables(), is_term) &&
+           std::ranges::none_of(access.domain.variables(), is_term);
+  }));
+}
+
 const KernelModel::Term* KernelModel::term(const std::string& name) const {
   auto found = std::ranges::find(terms, name, &Term::name);
   return found == terms.end() ? nullptr : &*found;

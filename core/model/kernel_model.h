@@ -97,6 +97,8 @@ struct KernelModel {
   std::vector<Expression> assumed = {};
 
   bool complete() const { return gaps.empty(); }
+  /// Accesses whose element and condition follow from positions, the launch, loops and parameters alone.
+  size_t known_accesses() const;
   const Term* term(const std::string& name) const;
 };
 

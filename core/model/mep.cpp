@@ -303,6 +303,18 @@ Bindings Mep::knob_values() const {
   return values;
 }
 
+std::optional<int64_t> Mep::integer_argument(const MepInstance& instance, size_t parameter) const {
+  if (parameter >= parameters.size() || parameter >= instance.parameters.size() || !parameters[parameter].is_integer())
+    return std::nullopt;
+  const auto [offset, bytes] = instance.parameters[parameter];
+  if (bytes == 0 || bytes > sizeof(int64_t) || offset + bytes > instance.arguments.size()) return std::nullopt;
+  uint64_t bits = 0;
+  std::memcpy(&bits, &instance.arguments[offset], bytes);
+  if (parameters[parameter].is_unsigned()) return static_cast<int64_t>(bits);
+  const unsigned unused = 64 - 8 * bytes;
+  return static_cast<int64_t>(bits << unused) >> unused;
+}
+
 std::vector<const LaunchSite*> Mep::all_launches() const {
   std::vector<const LaunchSite*> all;
   for (auto* sites : {&launches, &sibling_launches})
@@ -315,8 +327,7 @@ std::string Mep::place(const std::string& text) const {
   auto within = [&](const std::string& file) {
     return fs::path(file).is_absolute() ? fs::path(file).lexically_proximate(app_root).string() : file;
   };
-  std::string name = base_name(kernel_key);
-  if (size_t scope = name.rfind("::"); scope != name.npos) name = name.substr(scope + 2);
+  const std::string name = unqualified_name(base_name(kernel_key));
   size_t at = 0, since_global = 3;  // Return type, attributes and name may stand on lines of their own.
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line); ++at) {

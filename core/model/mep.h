@@ -136,6 +136,10 @@ struct Mep {
   std::string app_root;
   Tolerance tolerance;  ///< For floating-point buffers; 0: derived during calibration.
 
+  /// Name of the file with the kernel's text: "kernel.cu".
+  const char* kernel_file() const { return language == "hip" ? "kernel.hip" : "kernel.cu"; }
+  /// The recorded value of the parameter; nullopt: it is no integer, or is not recorded.
+  std::optional<int64_t> integer_argument(const MepInstance& instance, size_t parameter) const;
   /// The launch sites of all kernels that its text defines.
   std::vector<const LaunchSite*> all_launches() const;
   /// The knobs' values in the application, by name.

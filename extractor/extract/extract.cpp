@@ -153,9 +153,8 @@ std::vector<std::string> linked_files(const ScanIndex& index, const ScannedKerne
 
 /// "app::smooth<float, 8>" -> "smooth", fit for a folder's name.
 std::string folder_name(const ScannedKernel& kernel) {
-  std::string base = base_name(kernel.key), name;
-  if (size_t at = base.rfind("::"); at != std::string::npos) base.erase(0, at + 2);
-  for (char c : base)
+  std::string name;
+  for (char c : unqualified_name(base_name(kernel.key)))
     if (std::isalnum(static_cast<unsigned char>(c)) || c == '_') name += c;
   return name + "-" + kernel.id;
 }
@@ -288,8 +287,7 @@ Status answer_made_up(const ExtractOptions& options, const fs::path& folder, tem
   std::string unknown = "nothing at hand can run it";
   if (options.answer) {
     // The kernel's text is what is run; the rest of the program is written once its answers are known.
-    KERNELIFT_TRY(
-        write_atomically(folder / (program.mep.language == "hip" ? "kernel.hip" : "kernel.cu"), program.kernel_text));
+    KERNELIFT_TRY(write_atomically(folder / program.mep.kernel_file(), program.kernel_text));
     KERNELIFT_ASSIGN(unknown, options.answer(folder, program.mep));
   }
   program.limits.push_back(

@@ -4,14 +4,10 @@
 #include <algorithm>
 
 #include "core/base/words.h"
+#include "core/model/kernel_key.h"
 
 namespace kernelift::reintegrate {
 namespace {
-
-std::string last_part(const std::string& name) {
-  const size_t colon = name.rfind("::");
-  return colon == name.npos ? name : name.substr(colon + 2);
-}
 
 /// Offset of the kernel's own name in its definition: the first of its occurrences before a parenthesis.
 size_t place_of_name(const std::string& definition, const std::string& name) {
@@ -42,13 +38,13 @@ Result<KernelBeside> kernel_beside(const Mep& mep, const ScanIndex& scan, const 
                                    const OpenFile& file, const std::vector<TextLine>& old_lines,
                                    const std::vector<TextLine>& new_lines, const std::vector<Hunk>& hunks,
                                    const std::string& comment) {
-  const std::string name = last_part(mep.kernel_name);
+  const std::string name = unqualified_name(mep.kernel_name);
   const SourceRange& where = kernel.definition;
-  if (kernel.is_template || name.find('<') != name.npos)
+  if (kernel.is_template || mep.kernel_name.find('<') != std::string::npos)
     return refused("'" + mep.kernel_name + "' is a template, beside which no second one can be launched yet");
   if (kernel.through_macro) return refused("a macro writes the definition of '" + name + "'");
   for (auto& other : scan.kernels)
-    if (other.id != kernel.id && last_part(other.name) == name)
+    if (other.id != kernel.id && unqualified_name(other.name) == name)
       return refused("there are several kernels of the name '" + name + "', between which a launch cannot choose");
   if (where.end > file.text.size() || where.begin >= where.end || where.line == 0 ||
       where.end_line > file.lines.size() || where.end_line < where.line)

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/base/words.h"
+#include "core/model/kernel_key.h"
 
 namespace kernelift::reintegrate {
 namespace {
@@ -48,7 +49,7 @@ Status check_definitions(const Mep& mep, const std::vector<TextLine>& old_lines,
     for (auto* axes : {site.grid, site.block})
       for (int axis = 0; axis < 3; ++axis)
         if (axes[axis])
-          for (auto& name : axes[axis]->variables()) names.insert(name.substr(name.rfind(':') + 1));
+          for (auto& name : axes[axis]->variables()) names.insert(unqualified_name(name));
   auto is = [](const std::string& name, std::string_view last) {
     return name == last || name.ends_with("::" + std::string(last));
   };

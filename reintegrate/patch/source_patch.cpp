@@ -10,6 +10,7 @@
 
 #include "core/base/hash.h"
 #include "core/compiler/written_text.h"
+#include "core/model/kernel_key.h"
 #include "reintegrate/embed/embedding_patch.h"
 #include "reintegrate/embed/launcher_file.h"
 #include "reintegrate/patch/conditionals.h"
@@ -63,7 +64,7 @@ class Planner {
     KERNELIFT_ASSIGN(SourcePatch patch, draft_.finish());
     KERNELIFT_TRY(check_scopes(macros_, patch));
     patch.macros = macros_.names;
-    if (!beside_.empty()) patch.kernel = mep_.kernel_name, patch.beside = beside_;
+    if (!beside_.empty()) patch.kernel = unqualified_name(mep_.kernel_name), patch.beside = beside_;
     return patch;
   }
 

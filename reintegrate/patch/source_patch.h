@@ -33,7 +33,8 @@ struct SourcePatch {
   bool reaches_others = false;           ///< Other kernels, or other instances of the template, change too.
   std::vector<std::string> macros = {};  ///< That the candidate defines; undefined again behind their last use.
   std::string launcher;                  ///< Name of the generated launcher if the patch carries PTX; else empty.
-  std::string kernel, beside;            ///< A kernel and the one beside it, between which launches choose; or empty.
+  std::string kernel, beside;            ///< A kernel and the one beside it, between which launches choose,
+                                         ///< unqualified; or empty.
   bool embeds() const { return !launcher.empty(); }
   std::string diff() const;  ///< Unified diff of all files.
   Hash identity() const;     ///< Of all files before and after.

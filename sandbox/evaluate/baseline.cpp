@@ -39,7 +39,7 @@ bool holds_floats(const Mep& mep) {
 
 Result<CompiledBaseline> compile_baseline(const Mep& mep, const fs::path& folder, CompilePoolOptions options) {
   CompiledBaseline baseline;
-  std::string file = mep.language == "hip" ? "kernel.hip" : "kernel.cu";
+  const std::string file = mep.kernel_file();
   auto source = read_text(folder / file);
   if (!source.ok()) return environment_error(source.error().message + "; extract the MEP again");
   baseline.source = std::move(*source);

@@ -12,11 +12,6 @@ using Kind = legality::Answer::Kind;
 
 std::string argument(size_t index) { return "arg.a" + std::to_string(index); }
 
-bool is_integer(const ScannedParameter& parameter) {
-  const std::string& type = parameter.scalar;
-  return !type.empty() && type.find("float") == type.npos && type.find("double") == type.npos;
-}
-
 /// The site's expression over the kernel's parameters; nullopt: it uses something that the kernel is not given.
 /// A constant that is spelled as the block's size (`<<<(n + B - 1) / B, B>>>`) has the recorded one.
 std::optional<Expression> over_parameters(const Expression& expression, const Mep& mep, const LaunchSite& site,
@@ -28,7 +23,7 @@ std::optional<Expression> over_parameters(const Expression& expression, const Me
       known.emplace(*name, Expression::constant(along(block, axis)));
   for (size_t p = 0; p < site.argument_text.size() && p < mep.parameters.size(); ++p) {
     auto text = Expression::parse(site.argument_text[p]);
-    if (is_integer(mep.parameters[p]) && text.ok() && text->as_variable())
+    if (mep.parameters[p].is_integer() && text.ok() && text->as_variable())
       known.emplace(*text->as_variable(), Expression::variable(argument(p)));
   }
   for (auto& name : expression.variables())

@@ -2,7 +2,6 @@
 #include "sandbox/evaluate/size_plan.h"
 
 #include <algorithm>
-#include <cstring>
 #include <random>
 
 #include "core/model/element_layout.h"
@@ -14,29 +13,9 @@ namespace {
 constexpr uint64_t kLargestGrown = 64 << 20;  // Bytes of an instance's memory that is made larger.
 constexpr double kMostGrowth = 64;
 
-bool is_integer(const ScannedParameter& parameter) {
-  const std::string& type = parameter.scalar;
-  return !type.empty() && type.find("float") == type.npos && type.find("double") == type.npos;
-}
-
-bool is_unsigned(const ScannedParameter& parameter) { return parameter.scalar.find("unsigned") != std::string::npos; }
-
-std::optional<int64_t> value_of(const Mep& mep, const MepInstance& instance, size_t parameter) {
-  if (parameter >= mep.parameters.size() || parameter >= instance.parameters.size() ||
-      !is_integer(mep.parameters[parameter]))
-    return std::nullopt;
-  auto [offset, bytes] = std::pair(instance.parameters[parameter].offset, instance.parameters[parameter].size);
-  if (bytes == 0 || bytes > sizeof(int64_t) || offset + bytes > instance.arguments.size()) return std::nullopt;
-  uint64_t bits = 0;
-  std::memcpy(&bits, &instance.arguments[offset], bytes);
-  const unsigned unused = 64 - 8 * bytes;
-  if (is_unsigned(mep.parameters[parameter])) return static_cast<int64_t>(bits);
-  return static_cast<int64_t>(bits << unused) >> unused;
-}
-
 bool fits(int64_t value, const ScannedParameter& parameter, uint32_t bytes) {
-  const unsigned bits = 8 * bytes - (is_unsigned(parameter) ? 0 : 1);
-  return bits >= 63 || (value < int64_t(1) << bits && value >= (is_unsigned(parameter) ? 0 : -(int64_t(1) << bits)));
+  const unsigned bits = 8 * bytes - (parameter.is_unsigned() ? 0 : 1);
+  return bits >= 63 || (value < int64_t(1) << bits && value >= (parameter.is_unsigned() ? 0 : -(int64_t(1) << bits)));
 }
 
 /// A recorded launch as its launch site in the application says it: variables of the host, and what follows from them.
@@ -78,7 +57,7 @@ std::optional<HostLaunch> as_launched(const Mep& mep, const MepInstance& instanc
       launch.variables.emplace(*name, along(instance.geometry.block, axis));
   std::map<size_t, Expression> passed;
   for (size_t p = 0; p < site.argument_text.size(); ++p) {
-    auto value = value_of(mep, instance, p);
+    auto value = mep.integer_argument(instance, p);
     auto text = Expression::parse(site.argument_text[p]);
     if (!value || !text.ok()) continue;
     passed.emplace(p, *text);
@@ -89,7 +68,7 @@ std::optional<HostLaunch> as_launched(const Mep& mep, const MepInstance& instanc
     }
   }
   for (auto& [p, text] : passed)
-    if (evaluated(text, launch.variables) == value_of(mep, instance, p)) launch.arguments.emplace(p, text);
+    if (evaluated(text, launch.variables) == mep.integer_argument(instance, p)) launch.arguments.emplace(p, text);
   auto geometry = geometry_of(site, launch.variables, instance.geometry);
   if (!geometry || geometry->grid != instance.geometry.grid || geometry->block != instance.geometry.block)
     return std::nullopt;
@@ -231,7 +210,7 @@ class Planner {
     SizedInstance made;
     made.instance = index, made.size.instance = instance.id, made.geometry = *geometry;
     for (size_t p = 0; p < mep_.parameters.size(); ++p) {
-      auto recorded = value_of(mep_, instance, p);
+      auto recorded = mep_.integer_argument(instance, p);
       auto follows = launch.arguments.find(p);
       if (!recorded) continue;
       const int64_t value =

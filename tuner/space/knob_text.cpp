@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "core/base/words.h"
+#include "core/model/kernel_key.h"
 
 namespace kernelift::tuner {
 namespace {
@@ -63,10 +64,9 @@ bool mentions(std::string_view source, std::string_view word) {
   return !whole_words(blank_comments(source), word).empty();
 }
 
-std::optional<TextRange> find_knob(std::string_view source, std::string_view name, int64_t value) {
+std::optional<TextRange> find_knob(std::string_view source, std::string_view knob, int64_t value) {
   std::string text = blank_comments(source);
-  // A namespace's constant is defined by its unqualified name.
-  if (size_t scope = name.rfind("::"); scope != name.npos) name.remove_prefix(scope + 2);
+  const std::string name = unqualified_name(knob);  // By which a namespace's constant is defined.
   std::optional<TextRange> found;
   for (size_t at : whole_words(text, name)) {
     size_t after = at + name.size();

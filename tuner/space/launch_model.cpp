@@ -3,28 +3,10 @@
 // threads>>>`); and at most one more per axis by bisection, because launch expressions grow with the problem size.
 #include "tuner/space/launch_model.h"
 
-#include <cstring>
-
 namespace kernelift::tuner {
 namespace {
 
 constexpr int64_t kLargestSize = int64_t{1} << 40;  ///< Bound of the bisection: more elements than any GPU holds.
-
-std::optional<int64_t> integer_argument(const MepInstance& instance, size_t index, const std::string& type) {
-  if (index >= instance.parameters.size()) return std::nullopt;
-  auto [offset, size] = instance.parameters[index];
-  if (offset + size > instance.arguments.size() || type.find("float") != type.npos || type.find("double") != type.npos)
-    return std::nullopt;
-  bool is_unsigned = type.find("unsigned") != type.npos || type.find("size_t") != type.npos;
-  auto read = [&](auto value) -> std::optional<int64_t> {
-    std::memcpy(&value, instance.arguments.data() + offset, sizeof value);
-    return static_cast<int64_t>(value);
-  };
-  if (size == 4) return is_unsigned ? read(uint32_t{}) : read(int32_t{});
-  if (size == 8) return read(int64_t{});
-  if (size == 2) return is_unsigned ? read(uint16_t{}) : read(int16_t{});
-  return std::nullopt;
-}
 
 /// The largest value of `name` for which the expression equals `target`, if the expression is monotonic in `name`.
 std::optional<int64_t> solve(const Expression& expression, const std::string& name, Bindings bound, int64_t target) {
@@ -63,9 +45,7 @@ std::optional<LaunchModel> LaunchModel::fit(const Mep& mep, std::string& contrad
     for (auto& instance : mep.instances) {
       Bindings arguments = knobs;
       for (size_t i = 0; i < site.argument_text.size() && i < mep.parameters.size(); ++i)
-        if (auto value = integer_argument(instance, i, mep.parameters[i].scalar);
-            value && !mep.parameters[i].scalar.empty())
-          arguments.emplace(site.argument_text[i], *value);
+        if (auto value = mep.integer_argument(instance, i)) arguments.emplace(site.argument_text[i], *value);
       for (int axis = 0; axis < 3; ++axis) {  // The block first: the value of its variable is recorded.
         if (!model.block_[axis]) continue;
         int64_t recorded = along(instance.geometry.block, axis);

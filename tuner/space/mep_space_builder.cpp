@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/model/kernel_key.h"
 #include "tuner/space/knob_text.h"
 
 namespace kernelift::tuner {
@@ -55,8 +56,7 @@ MepSpace::Builder::Builder(const Mep& mep, const Candidate& parent)
 }
 
 bool MepSpace::Builder::in_launch_only(const Knob& knob) const {
-  return !knob.in_kernel && !knob.value_range.file.empty() &&
-         !mentions(parent_.source, knob.name.substr(knob.name.rfind(':') + 1));
+  return !knob.in_kernel && !knob.value_range.file.empty() && !mentions(parent_.source, unqualified_name(knob.name));
 }
 
 bool MepSpace::Builder::scales_grid(const Knob& knob) const {

@@ -51,6 +51,10 @@ ScannedUnit unit_from(const Json& from) {
 
 }  // namespace
 
+bool ScannedParameter::is_integer() const {
+  return !scalar.empty() && scalar.find("float") == scalar.npos && scalar.find("double") == scalar.npos;
+}
+
 // Outside the unnamed namespace, so that list_to_json() finds them by their arguments.
 static Json to_json(const ScannedRecord& record) {
   Json pointers = Json::array();

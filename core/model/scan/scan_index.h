@@ -28,6 +28,9 @@ struct ScannedParameter {
   bool pointee_const = false;
   std::string scalar;       ///< Canonical type of an integer or floating-point scalar, else empty.
   std::string record = {};  ///< Canonical name of a structure that is passed by value, else empty.
+
+  bool is_integer() const;
+  bool is_unsigned() const { return scalar.find("unsigned") != scalar.npos; }
 };
 
 /// A pointer in a structure.

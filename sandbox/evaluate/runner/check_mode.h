@@ -33,8 +33,8 @@ class CheckMode {
 
   /// `image`: of the original, for check mode; empty: there is none, and nothing is checked.
   void set_original(std::string image);
-  /// `candidate`: its image is for check mode. The verdict says what was found; if it is Ok,
-  /// its detail says which inputs were not checked and why, if any. A finalist (Inquiry::confirm) is given more time.
+  /// `candidate`: its image is for check mode. The verdict says what was found; if it is Ok, its detail says which
+  /// inputs were not checked and why, if any. A finalist (Inquiry::confirm) is given more time.
   void check(const RunnableCode& candidate, Verdict& verdict);
   /// What the original does at a size that it does not at the recorded one, and that a result may depend on: "the
   /// original races there". Empty: nothing is found, or it cannot be checked.

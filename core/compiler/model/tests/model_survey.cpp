@@ -4,7 +4,6 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
@@ -20,13 +19,6 @@ struct Sums {
   size_t files = 0, failed = 0, kernels = 0, complete = 0, accesses = 0, known = 0;
 };
 
-/// Element and condition follow from positions, loops and parameters alone.
-bool is_known(const KernelModel::Access& access) {
-  auto is_term = [](const std::string& name) { return name.starts_with("term."); };
-  return std::ranges::none_of(access.offset.variables(), is_term) &&
-         std::ranges::none_of(access.domain.variables(), is_term);
-}
-
 void survey(const llvm::Module& module, const std::string& file, Sums& sums) {
   for (auto& function : module) {
     if (function.isDeclaration() || function.getCallingConv() != llvm::CallingConv::PTX_Kernel) continue;
@@ -37,7 +29,7 @@ void survey(const llvm::Module& module, const std::string& file, Sums& sums) {
       std::printf("%s %s: %s\n", file.c_str(), function.getName().str().c_str(), model.error().message.c_str());
       continue;
     }
-    const size_t known = size_t(std::ranges::count_if(model->accesses, is_known));
+    const size_t known = model->known_accesses();
     sums.complete += model->complete(), sums.accesses += model->accesses.size(), sums.known += known;
     std::printf("%s %s: %zu of %zu accesses%s%s\n", file.c_str(), function.getName().str().c_str(), known,
                 model->accesses.size(),
