@@ -92,15 +92,17 @@ class Apply {
   std::string sizes_note() const {
     const OtherSizes& sizes = *r_.other_sizes;
     const bool guarded = premise_of(r_, r_.other_sizes) != nullptr;
+    const std::string granted = sizes.assumptions.empty() ? "" : ", " + sizes.assumed();
     switch (sizes.known) {
       case OtherSizes::Known::Proven:
         return std::string("At all sizes it uses memory as the original does") +
                (sizes.same_values ? ", and computes the same values" : "") +
-               ": proven for every value of the kernel's parameters.";
+               ": proven for every value of the kernel's parameters" + granted + ".";
       case OtherSizes::Known::UnderPremise:
         return "It is right where " + sizes.premise->text() +
                (guarded ? ", which the launch asks; elsewhere the original launch runs."
-                        : ", and nothing asks that (--no-guards); elsewhere it is wrong: " + sizes.why + ".");
+                        : ", and nothing asks that (--no-guards); elsewhere it is wrong: " + sizes.why + ".") +
+               (granted.empty() ? "" : " Proven" + granted + ".");
       default: return "It was judged at the recorded sizes. Of others nothing is proven: " + sizes.why + ".";
     }
   }

@@ -3,7 +3,9 @@
 #pragma once
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/legality/legality.h"
@@ -28,6 +30,8 @@ class SizeComparison {
   struct Launch {
     legality::LaunchShape shape;
     std::string place;  ///< "the launch at line 41"; for people.
+    /// Pairs of pointer arguments that have been given one address, by its text or as recorded.
+    std::set<std::pair<size_t, size_t>> one_memory = {};
   };
   using Modelled = Result<std::shared_ptr<const KernelModel>>;
 
