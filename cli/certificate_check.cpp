@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/base/file.h"
-#include "core/model/certificate.h"
+#include "core/model/verdict/certificate.h"
 
 namespace kernelift::cli {
 namespace {

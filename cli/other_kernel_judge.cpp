@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/base/executable.h"
-#include "core/model/verdict.h"
+#include "core/model/verdict/verdict.h"
 #include "reintegrate/interruption.h"
 #include "tuner/space/mep_space.h"
 #include "tuner/tuner.h"

@@ -20,9 +20,10 @@
 #include "core/base/shown/outside_text.h"
 #include "core/base/shown/secrets.h"
 #include "core/base/within.h"
-#include "core/model/certificate.h"
 #include "core/model/kernel_key.h"
+#include "core/model/verdict/certificate.h"
 #include "reintegrate/app_commands.h"
+#include "reintegrate/evidence.h"
 #include "reintegrate/interruption.h"
 #include "reintegrate/patch/source_patch.h"
 #include "reintegrate/patch/text_diff.h"
@@ -101,33 +102,6 @@ class Apply {
     if (r_.progress) r_.progress(line);
   }
 
-  std::string field_note() const {
-    const bool equal = figures_.field->found == FieldEquality::Found::Equal;
-    return std::string("In exact arithmetic") + (equal ? " it computes " : ": ") + figures_.field->text() + ".";
-  }
-
-  std::string sizes_note() const {
-    const OtherSizes& sizes = *figures_.other_sizes;
-    const bool guarded = premise_of(r_, figures_) != nullptr;
-    switch (sizes.known) {
-      case OtherSizes::Known::Proven:
-        return std::string("Proven at all sizes: it uses memory as the original does") +
-               (sizes.same_values ? ", and computes the same values." : ".");
-      case OtherSizes::Known::UnderPremise:
-        return "It is right where " + sizes.premise->text() +
-               (guarded ? ", which the launch asks; elsewhere the original launch runs."
-                        : ", and nothing asks that (--no-guards); elsewhere it is wrong: " + sizes.why + ".");
-      default: return "It was judged at the recorded sizes. Of others nothing is proven: " + sizes.why + ".";
-    }
-  }
-
-  std::string sizes_run_note() const {
-    auto& run = figures_.sizes_run;
-    if (!run) return "It was run at the recorded sizes only.";
-    if (run->right.empty() && run->unshown.empty()) return "It was " + run->text() + ".";
-    return "Beside the original it was run at sizes that were not recorded: " + run->text() + ".";
-  }
-
   Status prepare() {
     if (r_.build.empty()) return usage_error("apply needs the application's build command: --build CMD");
     if (r_.run.empty() && r_.check.empty())
@@ -141,9 +115,7 @@ class Apply {
 
     KERNELIFT_ASSIGN(patch_, plan_patch({r_.mep, r_.original, r_.candidate, r_.scan ? &*r_.scan : nullptr, r_.root,
                                          r_.embedded ? &*r_.embedded : nullptr, premise_of(r_, figures_)}));
-    if (figures_.other_sizes) report_.notes.push_back(sizes_note());
-    report_.notes.push_back(sizes_run_note());
-    if (figures_.field) report_.notes.push_back(field_note());
+    for (auto& note : evidence_notes(figures_, premise_of(r_, figures_) != nullptr)) report_.notes.push_back(note);
     std::vector<fs::path> changed;
     for (auto& change : patch_.changes) {
       paths_.push_back(change.path);
@@ -517,7 +489,8 @@ class Apply {
     std::string message = "Tune " + shown_line(r_.mep.kernel_name) + "\n\n";
     if (!r_.candidate.steps.empty()) message += r_.candidate.note() + "\n\n";
     if (patch_.embeds()) message += patch_.notes[0] + "\n\n";
-    message += sizes_run_note() + "\n\n";
+    for (auto& note : evidence_notes(figures_, premise_of(r_, figures_) != nullptr)) message += note + "\n";
+    message += "\n";
     message += "The whole application, measured" + report_.where() + ": " +
                (report_.measured ? report_.measured->text() : "1.000x") + ".\n";
     return shown_lines(without_secrets(std::move(message)));

@@ -10,7 +10,7 @@
 
 #include "core/model/candidate.h"
 #include "core/model/mep.h"
-#include "core/model/verdict.h"
+#include "core/model/verdict/verdict.h"
 #include "reintegrate/app_trial.h"
 #include "reintegrate/apply_report.h"
 #include "reintegrate/embed/embedded_code.h"

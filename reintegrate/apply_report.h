@@ -59,7 +59,7 @@ struct ApplyReport {
   std::string branch, commit, previous;  ///< git: the new branch and its commit; the branch or commit before.
   std::string repository;                ///< The one with the commit, if the application's folder is not in it.
   std::string originals;                 ///< Folder with the saved originals, diff and logs.
-  std::string certificate = {};          ///< Of a kept patch: the file (core/model/certificate.h); empty: none.
+  std::string certificate = {};          ///< Of a kept patch: the file (core/model/verdict/certificate.h); empty: none.
   std::string at;                        ///< Date of the report: utc_now().
 
   bool tried() const { return outcome != ApplyOutcome::TooSmall && outcome != ApplyOutcome::NoPatch; }

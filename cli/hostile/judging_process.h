@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/model/candidate.h"
-#include "core/model/verdict.h"
+#include "core/model/verdict/verdict.h"
 #include "sandbox/jail/channel.h"
 
 namespace kernelift::cli {

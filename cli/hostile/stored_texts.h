@@ -7,7 +7,7 @@
 
 #include "cli/hostile/canaries.h"
 #include "core/model/candidate.h"
-#include "core/model/verdict.h"
+#include "core/model/verdict/verdict.h"
 
 namespace kernelift::cli {
 

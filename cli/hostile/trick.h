@@ -6,7 +6,7 @@
 
 #include "cli/hostile/suite_file.h"
 #include "core/model/candidate.h"
-#include "core/model/verdict.h"
+#include "core/model/verdict/verdict.h"
 
 namespace kernelift::cli {
 

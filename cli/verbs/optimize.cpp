@@ -16,7 +16,7 @@
 #include "core/model/capture.h"
 #include "core/model/kernel_key.h"
 #include "core/model/scan/scan_index.h"
-#include "core/model/verdict.h"
+#include "core/model/verdict/verdict.h"
 #include "extractor/extract/capture_join.h"
 #include "extractor/record/cuda/cupti/find_cupti.h"
 #include "reintegrate/app_commands.h"

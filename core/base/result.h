@@ -1,6 +1,6 @@
 // The error style of Kernelift: a Result<T> holds a value or an Error, and an Error is a sentence for a person (what
 // happened, where, what to do) with the exit code of the command line. A bad candidate is never an Error: it is a
-// Verdict (core/model/verdict.h). No exceptions cross a header; the recorder can use this file too.
+// Verdict (core/model/verdict/verdict.h). No exceptions cross a header; the recorder can use this file too.
 #pragma once
 #include <cstdio>
 #include <cstdlib>

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/model/verdict.h"
+#include "core/model/verdict/verdict.h"
 
 namespace kernelift {
 

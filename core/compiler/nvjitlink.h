@@ -7,7 +7,7 @@
 #include <string>
 
 #include "core/base/result.h"
-#include "core/model/verdict.h"
+#include "core/model/verdict/verdict.h"
 
 namespace kernelift {
 

@@ -41,6 +41,7 @@ struct Assumption {
   Kind kind = Kind::DifferentMemory;
   std::vector<std::string> arguments;  ///< "arg.a0"
   uint64_t bytes = 0;
+  bool operator==(const Assumption&) const = default;
 };
 /// "x, out point to different memory"
 std::string to_text(const Assumption& assumption, const Names& names);

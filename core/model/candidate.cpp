@@ -41,7 +41,7 @@ std::string text_of(const std::vector<Premise>& premises) {
   std::string text;
   for (size_t i = 0; i < premises.size(); ++i) {
     const size_t launches = premises[i].launches;
-    text += (i == 0 ? "assuming that " : " and that ") + premises[i].text;
+    text += (i == 0 ? "assuming that " : " and that ") + premises[i].text();
     if (launches == 0 || (i + 1 < premises.size() && premises[i + 1].launches == launches)) continue;
     text += launches == 1 ? ", as in the recorded launch"
                           : ", as in all " + std::to_string(launches) + " recorded launches";
@@ -167,12 +167,7 @@ void read(const Json& from, Scratch& piece) {
   members.finish();
 }
 
-void read(const Json& from, Premise& premise) {
-  Members members(from, "a premise");
-  members.required("text", premise.text);
-  members.optional("launches", premise.launches);
-  members.finish();
-}
+void read(const Json& from, Premise& premise) { premise = premise_from_json(from); }
 
 void read(const Json& from, Step::Origin& origin) {
   auto found = std::ranges::find(kOrigins, from.get<std::string>());
@@ -198,11 +193,7 @@ void read(const Json& from, Step& step) {
 /// Members without a value are left out.
 Json to_json(const Step& step) {
   Json json{{"origin", name(step.origin)}}, premises = Json::array();
-  for (auto& premise : step.premises) {
-    Json one{{"text", premise.text}};
-    if (premise.launches > 0) one["launches"] = premise.launches;
-    premises.push_back(std::move(one));
-  }
+  for (auto& premise : step.premises) premises.push_back(to_json(premise));
   auto put = [&](const char* key, const auto& value) {
     if (!value.empty()) json[key] = value;
   };

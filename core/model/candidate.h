@@ -8,6 +8,7 @@
 #include "core/base/json.h"
 #include "core/model/launch/expression.h"
 #include "core/model/launch/geometry.h"
+#include "core/model/premise.h"
 
 namespace kernelift {
 
@@ -45,14 +46,6 @@ struct CandidateLaunch {
 struct Scratch {
   Expression bytes;
   bool zeroed = false;
-};
-
-/// Something that a step assumes of the application beyond the launches that were recorded.
-struct Premise {
-  std::string text;     ///< A clause: "x and y do not overlap".
-  size_t launches = 0;  ///< Number of recorded launches, all of which fulfil it; 0: the recording does not show it.
-
-  bool operator==(const Premise&) const = default;
 };
 
 /// One change on the way from the original to a candidate. Labels, notes and prompts are printed from steps; no code

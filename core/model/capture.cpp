@@ -48,7 +48,7 @@ Json image_to_json(const Image& image) {
 
 Image image_from_json(const Json& from) {
   Image image;
-  image.size = whole<uint64_t>(from.at("size"));
+  image.size = from.at("size").get<uint64_t>();
   for (auto& chunk : from.at("chunks")) {
     auto hash = Hash::from_hex(chunk.get<std::string>());
     if (!hash) malformed("a chunk's name is not 32 hex digits");
@@ -152,7 +152,7 @@ CapturedInstance instance_from_json(const Json& from) {
   instance.launch_index = from.at("launch_index");
   for (auto& entry : from.at("regions")) {
     CapturedRegion region;
-    region.address = whole<uint64_t>(entry.at("address"));
+    region.address = entry.at("address").get<uint64_t>();
     auto kind = memory_kind_from_name(entry.at("kind"));
     if (!kind.ok()) malformed(kind.error().message);
     region.kind = *kind;
@@ -165,7 +165,7 @@ CapturedInstance instance_from_json(const Json& from) {
     variable.name = entry.at("name");
     variable.key = entry.at("key");
     variable.constant = entry.at("constant");
-    variable.address = whole<uint64_t>(entry.at("address"));
+    variable.address = entry.at("address").get<uint64_t>();
     images_from_json(entry, variable.address, variable.before, variable.after);
     instance.variables.push_back(std::move(variable));
   }
@@ -287,9 +287,9 @@ Json to_json(const Geometry& geometry) {
 
 Geometry geometry_from_json(const Json& from) {
   auto dim = [](const Json& axes) {
-    return Dim3{whole<uint32_t>(axes.at(0)), whole<uint32_t>(axes.at(1)), whole<uint32_t>(axes.at(2))};
+    return Dim3{axes.at(0).get<uint32_t>(), axes.at(1).get<uint32_t>(), axes.at(2).get<uint32_t>()};
   };
-  Geometry geometry{dim(from.at("grid")), dim(from.at("block")), whole<uint32_t>(from.at("shared_bytes")),
+  Geometry geometry{dim(from.at("grid")), dim(from.at("block")), from.at("shared_bytes").get<uint32_t>(),
                     from.at("cooperative")};
   auto within = [](const Dim3& dim, const Dim3& most) {
     return dim.x >= 1 && dim.y >= 1 && dim.z >= 1 && dim.x <= most.x && dim.y <= most.y && dim.z <= most.z;
@@ -310,8 +310,7 @@ Json to_json(const std::vector<Parameter>& parameters) {
 
 std::vector<Parameter> parameters_from_json(const Json& from) {
   std::vector<Parameter> parameters;
-  for (auto& entry : from)
-    parameters.push_back({whole<uint32_t>(entry.at("offset")), whole<uint32_t>(entry.at("size"))});
+  for (auto& entry : from) parameters.push_back({entry.at("offset").get<uint32_t>(), entry.at("size").get<uint32_t>()});
   return parameters;
 }
 

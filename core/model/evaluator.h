@@ -7,7 +7,7 @@
 
 #include "core/model/candidate.h"
 #include "core/model/kernel_facts.h"
-#include "core/model/verdict.h"
+#include "core/model/verdict/verdict.h"
 
 namespace kernelift {
 

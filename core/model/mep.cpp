@@ -72,7 +72,7 @@ Status write_sparsely(int fd, std::span<const std::byte> bytes, const fs::path& 
 MepSymbolSlot symbol_from_json(const Json& from, const MepInstance& of) {
   MepSymbolSlot slot;
   slot.region = from.value("region", -1), slot.variable = from.value("variable", -1);
-  slot.offset = whole<uint64_t>(from.at("offset")), slot.addend = whole<uint64_t>(from.at("addend"));
+  slot.offset = from.at("offset").get<uint64_t>(), slot.addend = from.at("addend").get<uint64_t>();
   slot.key = from.at("key"), slot.spelling = from.at("spelling"), slot.name = from.at("name");
   bool sound = slot.region < int(of.regions.size()) && slot.variable < int(of.variables.size()) &&
                (slot.region < 0 || slot.variable < 0);
@@ -103,8 +103,8 @@ MepInstance instance_from_json(const Json& from) {
                         in_vivo->value("own", 0.0),    in_vivo->value("why", "")};
   for (auto& entry : from.at("regions")) {
     MepRegion region;
-    region.address = whole<uint64_t>(entry.at("address"));
-    region.size = whole<uint64_t>(entry.at("size"));
+    region.address = entry.at("address").get<uint64_t>();
+    region.size = entry.at("size").get<uint64_t>();
     if (region.size > ~region.address) malformed("memory of instance " + instance.id + " ends behind the last address");
     auto kind = memory_kind_from_name(entry.at("kind"));
     if (!kind.ok()) malformed(kind.error().message);
@@ -112,13 +112,13 @@ MepInstance instance_from_json(const Json& from) {
     region.before = data_name(entry.at("before"));
     region.after = optional_data_name(entry.at("after"));
     region.reached_from = Origin::parse(entry.at("reached_from").get<std::string>());
-    region.parameter = whole<int>(entry.at("parameter"));
+    region.parameter = entry.at("parameter").get<int>();
     if (region.parameter < -1) malformed("a parameter has no number " + std::to_string(region.parameter));
     region.element = entry.at("element");
     region.rewritten = entry.value("rewritten", false);
     region.part_of = entry.value("part_of", uint64_t(0));
     if (auto pointers = entry.find("pointers"); pointers != entry.end()) {
-      region.pointer_stride = whole<uint64_t>(pointers->at("stride"));
+      region.pointer_stride = pointers->at("stride").get<uint64_t>();
       region.pointer_offsets = pointers->at("offsets").get<std::vector<uint32_t>>();
       for (uint32_t offset : region.pointer_offsets)
         if (uint64_t(offset) + sizeof(uint64_t) > region.pointer_stride)
@@ -133,7 +133,7 @@ MepInstance instance_from_json(const Json& from) {
     variable.spelling = entry.at("spelling");
     variable.element = entry.at("element");
     variable.constant = entry.at("constant");
-    variable.size = whole<uint64_t>(entry.at("size"));
+    variable.size = entry.at("size").get<uint64_t>();
     variable.before = data_name(entry.at("before"));
     variable.after = optional_data_name(entry.at("after"));
     variable.recorded_name = entry.value("recorded_name", "");

@@ -2,7 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "core/model/candidate.h"
-#include "core/model/verdict.h"
+#include "core/model/verdict/verdict.h"
+#include "core/tests/expression_literal.h"
 
 namespace kernelift {
 namespace {
@@ -57,12 +58,55 @@ Candidate stepwise() {
                       .place = "the loop over k",
                       .parameters = {{"factor", 4}},
                       .summary = "by 4",
-                      .premises = {{"x is aligned", 3}, {"y is aligned", 3}, {"n is even"}},
+                      .premises = {{"x is aligned", 3}, {"y is aligned", 3}, Premise::holds("n % 2 == 0"_e)},
                       .effects = {"rounds differently", "needs more registers"}});
   candidate.add_step({.origin = Step::Origin::Knob, .parameters = {{"B", 32}}, .replaced = {{"B", 64}}});
   candidate.add_step({.origin = Step::Origin::Model, .rule = "a-model", .summary = "prefetch the next tile"});
   candidate.add_step({.origin = Step::Origin::Recipe, .rule = "passes", .summary = "default<O1>"});
   return candidate;
+}
+
+TEST(Premise, IsConditionsAndPointersThroughJson) {
+  const std::vector<Premise> all = {Premise::holds("n % 4 == 0"_e, 3),
+                                    Premise::no_overlap({"y", "x"}),
+                                    Premise::no_overlap({"x"}, 1),
+                                    Premise::aligned("x", 16),
+                                    {"no divisor is denormal"}};
+  for (auto& premise : all) {
+    const Json json = to_json(premise);
+    EXPECT_EQ(premise_from_json(json), premise) << json;
+    EXPECT_EQ(json["text"], premise.text());
+  }
+  EXPECT_EQ(all[0].text(), "n % 4 == 0");
+  EXPECT_EQ(all[1].text(), "x and y do not overlap");
+  EXPECT_EQ(all[2].text(), "x overlaps no other array");
+  EXPECT_EQ(all[3].text(), "x is a multiple of 16 bytes");
+}
+
+TEST(Premise, OfAnEarlierVersionIsAText) {
+  auto candidate = candidate_from_json(
+      Json{{"source", "k"},
+           {"steps", {{{"origin", "rule"}, {"premises", {{{"text", "x and y do not overlap"}, {"launches", 2}}}}}}}},
+      "a run");
+  ASSERT_TRUE(candidate.ok()) << candidate.error().message;
+  EXPECT_EQ(candidate->steps[0].premises, (std::vector<Premise>{{"x and y do not overlap", 2}}));
+}
+
+TEST(Premise, CanBeAskedOfSizesLaunchesAndAddressesThatALaunchKnows) {
+  EXPECT_TRUE(Premise::holds("n % 4 == 0 && gridDim.y <= 16383"_e).askable({"n"}));
+  EXPECT_FALSE(Premise::holds("width > 0"_e).askable({"n"})) << "a variable of the kernel's";
+  EXPECT_TRUE(Premise::aligned("x", 16).askable({"x"}));
+  EXPECT_FALSE(Premise::no_overlap({"x", "y"}).askable({"x", "y"}));
+}
+
+TEST(OtherSizes, SayWhatTheirProofTakesForGranted) {
+  Verdict verdict;
+  verdict.other_sizes = {OtherSizes::Known::Proven, {}, {}, {Premise::no_overlap({"x", "out"})}, false};
+  auto back = verdict_from_json(to_json(verdict), "test");
+  ASSERT_TRUE(back.ok() && back->other_sizes) << back.error().message;
+  EXPECT_EQ(back->other_sizes->text(),
+            "proven for all sizes to touch the same memory, assuming that out and x do not overlap; its values were "
+            "compared at recorded sizes");
 }
 
 TEST(Candidate, KeepsItsStepsThroughJson) {
@@ -77,7 +121,7 @@ TEST(Candidate, KeepsItsStepsThroughJson) {
 TEST(Candidate, PrintsItsStepsInOneLine) {
   EXPECT_EQ(stepwise().note(),
             "unroll the loop over k (by 4), assuming that x is aligned and that y is aligned, as in all 3 recorded "
-            "launches and that n is even, which rounds differently and needs more registers; B 64 -> 32; prefetch the "
+            "launches and that n % 2 == 0, which rounds differently and needs more registers; B 64 -> 32; prefetch the "
             "next tile; default<O1>");
   Candidate candidate;
   EXPECT_EQ(candidate.note(), "as recorded");

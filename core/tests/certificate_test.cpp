@@ -1,5 +1,5 @@
-// Claims about core/model/certificate.h.
-#include "core/model/certificate.h"
+// Claims about core/model/verdict/certificate.h.
+#include "core/model/verdict/certificate.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
-// Claims about core/model/sizes_run.h, and how verdicts tell of it.
-#include "core/model/sizes_run.h"
+// Claims about core/model/verdict/sizes_run.h, and how verdicts tell of it.
+#include "core/model/verdict/sizes_run.h"
 
 #include <gtest/gtest.h>
 
-#include "core/model/verdict.h"
+#include "core/model/verdict/verdict.h"
 
 namespace kernelift {
 namespace {

@@ -10,7 +10,7 @@
 #include "core/compiler/sums.h"
 #include "core/model/candidate.h"
 #include "core/model/launch/geometry.h"
-#include "core/model/verdict.h"
+#include "core/model/verdict/verdict.h"
 
 namespace kernelift::sandbox {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "core/model/candidate.h"
-#include "core/model/verdict.h"
+#include "core/model/verdict/verdict.h"
 #include "sandbox/compile/compile_pool.h"
 #include "sandbox/evaluate/runner/inquiry.h"
 

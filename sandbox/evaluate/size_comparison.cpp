@@ -2,6 +2,7 @@
 #include "sandbox/evaluate/size_comparison.h"
 
 #include <algorithm>
+#include <cstring>
 #include <random>
 #include <set>
 
@@ -31,6 +32,43 @@ std::optional<Expression> over_parameters(const Expression& expression, const Me
   return expression.substitute(known);
 }
 
+/// Pointer arguments that have one address in a recorded launch, or at `site` by its text or a caller's.
+std::set<std::pair<size_t, size_t>> one_memory(const Mep& mep, const LaunchSite* site) {
+  std::set<std::pair<size_t, size_t>> pairs;
+  if (site) pairs.insert(site->one_memory.begin(), site->one_memory.end());
+  auto address = [&](const MepInstance& instance, size_t p) {
+    uint64_t value = 0;
+    if (p < instance.parameters.size() && instance.parameters[p].offset + sizeof value <= instance.arguments.size())
+      std::memcpy(&value, instance.arguments.data() + instance.parameters[p].offset, sizeof value);
+    return value;
+  };
+  for (size_t p = 0; p < mep.parameters.size(); ++p)
+    for (size_t q = p + 1; q < mep.parameters.size(); ++q) {
+      if (mep.parameters[p].pointee.empty() || mep.parameters[q].pointee.empty()) continue;
+      const bool spelled = site && q < site->argument_text.size() && !site->argument_text[p].empty() &&
+                           site->argument_text[p] == site->argument_text[q];
+      const bool recorded = std::ranges::any_of(mep.instances, [&](auto& instance) {
+        return address(instance, p) != 0 && address(instance, p) == address(instance, q);
+      });
+      if (spelled || recorded) pairs.emplace(p, q);
+    }
+  return pairs;
+}
+
+/// An assumption of the comparison in the words of a verdict.
+Premise premise_of(const legality::Assumption& assumption, const legality::Names& names) {
+  using Assumed = legality::Assumption::Kind;
+  std::set<std::string> arguments;
+  for (auto& argument : assumption.arguments) {
+    auto found = names.find(argument);
+    arguments.insert(found == names.end() ? argument : found->second);
+  }
+  if (assumption.kind == Assumed::DifferentMemory) return Premise::no_overlap(arguments);
+  if (assumption.kind == Assumed::Aligned) return Premise::aligned(*arguments.begin(), assumption.bytes);
+  return Premise::holds(Expression::binary(Expression::Op::GreaterEqual, Expression::variable(*arguments.begin()),
+                                           Expression::constant(0)));
+}
+
 /// The more careful of two answers, with its explanation.
 bool is_worse(const legality::Answer& answer, const legality::Answer& than) {
   auto rank = [](Kind kind) {
@@ -58,6 +96,7 @@ SizeComparison::SizeComparison(const Mep& mep, CompilePool& pool, std::string so
       auto& site = *one;
       Launch launch;
       launch.place = "the launch at line " + std::to_string(site.range.line);
+      launch.one_memory = one_memory(mep, one);
       bool fits = true;
       for (int axis = 0; axis < 3; ++axis) {
         along(launch.shape.block, axis) = along(block, axis);
@@ -70,7 +109,7 @@ SizeComparison::SizeComparison(const Mep& mep, CompilePool& pool, std::string so
     }
   if (!launches_.empty()) return;
   for (auto& block : recorded) {
-    Launch launch{{block, {}}, "the recorded launch"};
+    Launch launch{{block, {}}, "the recorded launch", one_memory(mep, nullptr)};
     for (int axis = 0; axis < 3; ++axis) launch.shape.grid[axis] = unknown_grid(axis);
     launches_.push_back(std::move(launch));
   }
@@ -118,6 +157,14 @@ legality::Answer SizeComparison::compare(const Candidate& candidate, const Launc
   const bool launched_otherwise = launch.shape.block != shape.block || launch.shape.grid != shape.grid;
   auto answer = launched_otherwise && candidate.source == source_ ? legality::compare_launches(before, after, names_)
                                                                   : legality::compare_memory(before, after, names_);
+  // A proof for different memory says nothing of a launch that gives one memory twice.
+  for (auto& assumption : answer.assumptions)
+    for (auto& [p, q] : launch.one_memory)
+      if (assumption.kind == legality::Assumption::Kind::DifferentMemory &&
+          std::ranges::count(assumption.arguments, argument(p)) &&
+          std::ranges::count(assumption.arguments, argument(q)))
+        return not_known(launch.place + " gives one memory for " + mep_.parameters[p].name + " and " +
+                         mep_.parameters[q].name + ", which are compared as different memory");
   // The application may never launch a grid for which a text is wrong. But where it is not known what a launch covers,
   // its geometry stays.
   const bool supposed = std::ranges::any_of(launch.shape.grid, [](auto& size) {
@@ -140,10 +187,13 @@ legality::Answer SizeComparison::answer(const Candidate& candidate) {
   }
   legality::Answer worst{Kind::Proven, {}, {}, 0, {}};
   std::optional<Expression> premise;
+  std::vector<legality::Assumption> assumptions;
   bool same_values = true;
   for (auto& launch : launches_) {
     auto answer = compare(candidate, launch);
     same_values &= answer.same_values;
+    for (auto& one : answer.assumptions)
+      if (std::ranges::find(assumptions, one) == assumptions.end()) assumptions.push_back(one);
     if (answer.kind == Kind::UnderPremise)
       premise = !premise || *premise == *answer.premise
                     ? answer.premise
@@ -152,6 +202,8 @@ legality::Answer SizeComparison::answer(const Candidate& candidate) {
   }
   if (worst.kind == Kind::UnderPremise) worst.premise = premise;
   worst.same_values = same_values;
+  worst.assumptions.clear();
+  if (worst.kind == Kind::Proven || worst.kind == Kind::UnderPremise) worst.assumptions = std::move(assumptions);
   std::lock_guard lock(mutex_);
   return answers_.insert_or_assign(key, std::move(worst)).first->second;
 }
@@ -203,6 +255,7 @@ Evaluation SizeComparison::judged(Evaluation evaluation, const Candidate& candid
     verdict->detail = "at sizes that were not recorded: " + known.why;
     verdict->timings.clear();
   }
+  for (auto& one : known.assumptions) sizes.assumptions.push_back(premise_of(one, names_));
   if (known.premise) sizes.premise = legality::spelled(*known.premise, names_);
   sizes.why = std::move(known.why), sizes.same_values = known.same_values;
   verdict->other_sizes = std::move(sizes);

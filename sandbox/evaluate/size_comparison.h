@@ -3,13 +3,15 @@
 #pragma once
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/legality/legality.h"
 #include "core/model/candidate.h"
 #include "core/model/mep.h"
-#include "core/model/verdict.h"
+#include "core/model/verdict/verdict.h"
 #include "sandbox/compile/compile_pool.h"
 #include "sandbox/evaluate/size_plan.h"
 
@@ -32,6 +34,8 @@ class SizeComparison {
   struct Launch {
     legality::LaunchShape shape;
     std::string place;  ///< "the launch at line 41"; for people.
+    /// Pairs of pointer arguments that have been given one address, by its text or as recorded.
+    std::set<std::pair<size_t, size_t>> one_memory = {};
   };
   using Modelled = Result<std::shared_ptr<const KernelModel>>;
 

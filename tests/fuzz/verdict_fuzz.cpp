@@ -1,7 +1,7 @@
 // Any text as the JSON of candidates and evaluations: a value or one sentence, and no loss on the way back.
 #include "core/base/json.h"
 #include "core/model/candidate.h"
-#include "core/model/verdict.h"
+#include "core/model/verdict/verdict.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace kernelift;

@@ -117,8 +117,9 @@ Candidate MepSpace::materialise(const Point& point) const {
   }
   for (int axis : {1, 2})
     if (int64_t most = most_blocks(candidate, axis); most < kMostBlocks)
-      step.premises.push_back(
-          {"the application never has more than " + std::to_string(most) + " blocks along " + "xyz"[axis]});
+      step.premises.push_back(Premise::holds(
+          Expression::binary(Expression::Op::LessEqual, Expression::variable(std::string("gridDim.") + "xyz"[axis]),
+                             Expression::constant(most))));
   candidate.add_step(std::move(step));
   candidate.tier = "params";
   return candidate;

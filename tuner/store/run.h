@@ -11,7 +11,7 @@
 
 #include "core/model/candidate.h"
 #include "core/model/launch/geometry.h"
-#include "core/model/verdict.h"
+#include "core/model/verdict/verdict.h"
 
 namespace kernelift::tuner {
 

@@ -34,8 +34,8 @@ Json to_json(const SourceRange& range) {
 }
 
 SourceRange range_from_json(const Json& from) {
-  return {from.at("file"), whole<uint64_t>(from.at("begin")), whole<uint64_t>(from.at("end")),
-          whole<uint32_t>(from.at("line")), whole<uint32_t>(from.at("end_line"))};
+  return {from.at("file"), from.at("begin").get<uint64_t>(), from.at("end").get<uint64_t>(),
+          from.at("line").get<uint32_t>(), from.at("end_line").get<uint32_t>()};
 }
 
 Json to_json(const ScannedParameter& parameter) {
@@ -95,7 +95,7 @@ Json to_json(const Knob& knob) {
 
 Knob knob_from_json(const Json& from) {
   return {from.at("name"),
-          whole<int64_t>(from.at("value")),
+          from.at("value").get<int64_t>(),
           range_from_json(from.at("value_range")),
           from.at("is_macro"),
           from.at("in_kernel"),

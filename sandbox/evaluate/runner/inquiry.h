@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/model/candidate.h"
-#include "core/model/verdict.h"
+#include "core/model/verdict/verdict.h"
 #include "sandbox/evaluate/runner/sizes/sized_instance.h"
 #include "sandbox/jail/channel.h"
 

@@ -5,7 +5,7 @@
 
 #include "core/base/json.h"
 #include "core/base/wire.h"
-#include "core/model/verdict.h"
+#include "core/model/verdict/verdict.h"
 #include "sandbox/evaluate/runner/inquiry.h"
 
 namespace kernelift::sandbox {

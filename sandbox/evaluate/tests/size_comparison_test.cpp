@@ -92,6 +92,20 @@ TEST_F(SizeComparisonTest, AVerdictSpellsThePremiseByTheKernelsParameters) {
   auto& sizes = std::get<Verdict>(evaluation).other_sizes;
   ASSERT_TRUE(sizes && sizes->premise);
   EXPECT_EQ(sizes->premise->variables(), std::set<std::string>{"n"}) << sizes->premise->text();
+  EXPECT_EQ(sizes->assumptions, std::vector<Premise>{Premise::no_overlap({"x", "out"})});
+  EXPECT_NE(sizes->text().find(", assuming that out and x do not overlap"), std::string::npos) << sizes->text();
+}
+
+TEST_F(SizeComparisonTest, ALaunchThatGivesOneMemoryTwiceIsNoneForWhichItIsProven) {
+  EXPECT_EQ(with_block(kGuarded, 256).kind, Kind::Proven);
+  auto& launch = mep_.launches.front();
+  const auto spelled = launch.argument_text;
+  launch.argument_text[1] = launch.argument_text[0];
+  auto answer = with_block(kGuarded, 256);
+  EXPECT_EQ(answer.kind, Kind::NotKnown);
+  EXPECT_NE(answer.why.find("gives one memory for x and out"), std::string::npos) << answer.why;
+  launch.argument_text = spelled, launch.one_memory = {{0, 1}};
+  EXPECT_EQ(with_block(kGuarded, 256).kind, Kind::NotKnown) << "by a caller's text";
 }
 
 TEST_F(SizeComparisonTest, ACandidateThatLosesItsGuardIsWrongOrAsksForSizes) {

@@ -211,13 +211,10 @@ bool RuleContext::is_unaliased(const KernelSource& source, const clang::VarDecl*
 }
 
 Premise RuleContext::no_overlap(const std::set<std::string>& arrays) const {
-  std::string text;
-  for (size_t left = arrays.size(); auto& array : arrays)
-    text += array + (--left > 1 ? ", " : left == 1 ? " and " : "");
-  return premise(text + (arrays.size() > 1 ? " do not overlap" : " overlaps no other array"));
+  return Premise::no_overlap(arrays, launches);
 }
 
-Premise RuleContext::premise(std::string text) const { return {std::move(text), launches}; }
+Premise RuleContext::premise(Expression condition) const { return Premise::holds(std::move(condition), launches); }
 
 std::vector<Opportunity> opportunities(const Rule& rule, const KernelSource& source, const RuleContext& facts) {
   std::vector<Bindings> choices{{}};

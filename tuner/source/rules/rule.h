@@ -52,8 +52,8 @@ struct RuleContext {
   /// Whether, within the statement, only `pointer` leads to its memory: no other variable that is named there derives
   /// from the same pointer, and that one is a kernel parameter outside of shared_pointers.
   bool is_unaliased(const KernelSource& source, const clang::VarDecl* pointer, const clang::Stmt* within) const;
-  /// A condition that all recorded launches fulfil.
-  Premise premise(std::string text) const;
+  /// A condition over names of the kernel's text that all recorded launches fulfil.
+  Premise premise(Expression condition) const;
   /// The premise that none of these arrays overlaps another array.
   Premise no_overlap(const std::set<std::string>& arrays) const;
 };

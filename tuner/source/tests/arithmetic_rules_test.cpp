@@ -1,6 +1,7 @@
 // Claims about rules of arithmetic, as inline before and after.
 #include <gmock/gmock.h>
 
+#include "core/tests/expression_literal.h"
 #include "tuner/source/tests/rule_text.h"
 
 namespace kernelift::tuner {
@@ -260,7 +261,7 @@ TEST(ModuloToCompare, AssumesThatASignedModulusIsPositive) {
         .at(0)
         .premises;
   };
-  EXPECT_EQ(premises("int"), std::vector<Premise>{{"n is positive"}});
+  EXPECT_EQ(premises("int"), std::vector<Premise>{Premise::holds("n > 0"_e)});
   EXPECT_EQ(premises("unsigned"), std::vector<Premise>{});
 }
 

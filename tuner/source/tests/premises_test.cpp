@@ -177,7 +177,7 @@ TEST(Labels, NameThePremiseOfWholeWarps) {
   RuleContext known = facts();
   known.whole_warps = std::nullopt;
   EXPECT_THAT(label("warp_reduction", text, {{"lanes", 32}, {"interleaved", 0}}, known),
-              HasSubstr("assuming that blocks are whole warps along x"));
+              HasSubstr("assuming that blockDim.x % 32 == 0"));
   known.whole_warps = true;
   EXPECT_THAT(label("warp_reduction", text, {{"lanes", 32}, {"interleaved", 0}}, known),
               testing::Not(HasSubstr("whole warps")));

@@ -12,6 +12,7 @@
 
 #include "core/base/file.h"
 #include "core/base/shown/secrets.h"
+#include "core/tests/expression_literal.h"
 #include "tuner/search/trials.h"
 #include "tuner/store/database.h"
 #include "tuner/store/export.h"
@@ -69,12 +70,13 @@ TEST_F(RunFile, IsReadBackCompletely) {
 
 TEST_F(RunFile, KeepsTheStepsOfACandidate) {
   Candidate made = candidate("u", "source", 64);
-  made.add_step({.origin = Step::Origin::Rule,
-                 .rule = "restrict_pointers",
-                 .place = "parameters of k",
-                 .parameters = {{"ldg", 1}},
-                 .summary = "__restrict__ and __ldg",
-                 .premises = {{"x and y do not overlap", 3}}});
+  made.add_step(
+      {.origin = Step::Origin::Rule,
+       .rule = "restrict_pointers",
+       .place = "parameters of k",
+       .parameters = {{"ldg", 1}},
+       .summary = "__restrict__ and __ldg",
+       .premises = {Premise::no_overlap({"x", "y"}, 3), Premise::holds("n > 0"_e), {"no divisor is denormal"}}});
   {
     RunStore run = filled();
     ASSERT_TRUE(run.record(made, fake_ok(1.2), {1}, 4).ok());

@@ -16,7 +16,7 @@
 
 #include "core/compiler/frontend.h"
 #include "core/compiler/model/model_builder.h"
-#include "core/model/verdict.h"
+#include "core/model/verdict/verdict.h"
 #include "tuner/source/rules/rule.h"
 
 namespace kernelift::tuner {
@@ -204,9 +204,27 @@ class Executor {
     const Answer answer = judged(kernel_, candidate, shape);
     made.fate = answer.kind == Answer::Kind::NotKnown ? Fate::NotKnown : Fate::JudgedWrong;
     for (auto& [reference, what] : differences)
-      if (holds(answer, reference->sizes)) made.fate = Fate::Unnoticed, made.why = what;
+      if (holds(answer, reference->sizes) && grants(candidate, reference->sizes))
+        made.fate = Fate::Unnoticed, made.why = what;
     made.why += "; " + text_of(answer);
     return made;
+  }
+
+  /// Whether the premises of its steps hold, as far as they are conditions.
+  bool grants(const Candidate& candidate, const Bindings& sizes) const {
+    Bindings known;
+    for (auto& [variable, value] : sizes)
+      if (auto name = kernel_.names.find(variable); name != kernel_.names.end()) known[name->second] = value;
+    const auto geometry = geometry_at(kernel_.launch, sizes);
+    for (int axis = 0; geometry && axis < 3; ++axis) {
+      known[std::string("gridDim.") + "xyz"[axis]] = along(geometry->grid, axis);
+      known[std::string("blockDim.") + "xyz"[axis]] = along(geometry->block, axis);
+    }
+    for (auto& step : candidate.steps)
+      for (auto& premise : step.premises)
+        if (premise.kind == Premise::Kind::Holds)
+          if (auto value = premise.condition.evaluate(known); value.ok() && *value == 0) return false;
+    return true;
   }
 
   static bool rounds(const Candidate& candidate) {

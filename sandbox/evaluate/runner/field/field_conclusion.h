@@ -2,8 +2,8 @@
 #pragma once
 #include <string>
 
-#include "core/model/field_equality.h"
 #include "core/model/launch/field_run.h"
+#include "core/model/verdict/field_equality.h"
 
 namespace kernelift::sandbox {
 

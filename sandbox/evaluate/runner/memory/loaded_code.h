@@ -3,7 +3,7 @@
 #pragma once
 #include <variant>
 
-#include "core/model/verdict.h"
+#include "core/model/verdict/verdict.h"
 #include "sandbox/evaluate/runner/inquiry.h"
 #include "sandbox/evaluate/runner/memory/replay_memory.h"
 

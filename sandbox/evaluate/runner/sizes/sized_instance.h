@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/model/launch/geometry.h"
-#include "core/model/sizes_run.h"
+#include "core/model/verdict/sizes_run.h"
 
 namespace kernelift::sandbox {
 

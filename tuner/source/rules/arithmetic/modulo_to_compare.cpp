@@ -55,7 +55,12 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
                                        " < " + limit + " ? " + less + " : (" + text + ") % (" + by + "))"});
       return false;
     });
-    for (auto& by : signed_moduli) opportunity.premises.push_back(facts.premise(by + " is positive"));
+    for (auto& by : signed_moduli) {
+      auto modulus = Expression::parse(by);
+      opportunity.premises.push_back(
+          modulus.ok() ? facts.premise(Expression::binary(Expression::Op::Greater, *modulus, Expression::constant(0)))
+                       : Premise{by + " is positive", facts.launches});
+    }
     if (!opportunity.edits.empty()) found.push_back(std::move(opportunity));
   }
   return found;

@@ -231,7 +231,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   Opportunity found;
   found.place = std::to_string(sharing.loops()) + (sharing.loops() == 1 ? " loop" : " loops");
   // Lanes are computed from threadIdx.x and rows from the global index, which agree if blocks are whole warps.
-  if (!facts.whole_warps) found.premises.push_back(facts.premise("blocks are whole warps along x"));
+  if (!facts.whole_warps) found.premises.push_back(facts.premise(*Expression::parse("blockDim.x % 32 == 0")));
   if (!sharing.unaliased().empty()) found.premises.push_back(facts.no_overlap(sharing.unaliased()));
   found.grid[0].multiply = lanes;
   found.edits = sharing.edits();

@@ -1,5 +1,5 @@
 // See field_equality.h.
-#include "core/model/field_equality.h"
+#include "core/model/verdict/field_equality.h"
 
 #include <algorithm>
 #include <cmath>

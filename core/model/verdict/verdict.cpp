@@ -1,5 +1,5 @@
 // Names, weighted figures and JSON of verdicts; see verdict.h.
-#include "core/model/verdict.h"
+#include "core/model/verdict/verdict.h"
 
 #include <algorithm>
 
@@ -203,13 +203,19 @@ std::vector<std::string> Verdict::beyond_recorded() const {
   return lines;
 }
 
-static constexpr const char* kMemoryAlone = " to touch the same memory; its values were compared at recorded sizes";
+std::string OtherSizes::assumed() const {
+  std::string text;
+  for (auto& one : assumptions) text += (text.empty() ? "assuming that " : " and that ") + one.text();
+  return text;
+}
 
 std::string OtherSizes::text() const {
+  const std::string of_what = std::string(same_values ? "" : " to touch the same memory") +
+                              (assumptions.empty() ? "" : ", " + assumed()) +
+                              (same_values ? "" : "; its values were compared at recorded sizes");
   switch (known) {
-    case Known::Proven: return std::string("proven for all sizes") + (same_values ? "" : kMemoryAlone);
-    case Known::UnderPremise:
-      return "proven where " + premise->text() + (same_values ? "" : kMemoryAlone) + "; else wrong (" + why + ")";
+    case Known::Proven: return "proven for all sizes" + of_what;
+    case Known::UnderPremise: return "proven where " + premise->text() + of_what + "; else wrong (" + why + ")";
     case Known::Refuted: return "wrong: " + why;
     default: return "not known: " + why;
   }
@@ -230,6 +236,8 @@ OtherSizes other_sizes_from_json(const Json& from) {
     if (!parsed.ok()) malformed(parsed.error().message);
     sizes.premise = *parsed;
   }
+  if (auto all = from.find("assumptions"); all != from.end())
+    for (auto& one : *all) sizes.assumptions.push_back(premise_from_json(one));
   if (sizes.known == OtherSizes::Known::UnderPremise && !sizes.premise) malformed("a premise is missing");
   return sizes;
 }
@@ -240,6 +248,7 @@ Json to_json(const OtherSizes& sizes) {
   Json json = {{"known", kKnownNames[static_cast<size_t>(sizes.known)]}, {"why", sizes.why}};
   if (sizes.premise) json["premise"] = sizes.premise->text();
   if (sizes.same_values) json["same_values"] = true;
+  for (auto& one : sizes.assumptions) json["assumptions"].push_back(to_json(one));
   return json;
 }
 

@@ -10,9 +10,10 @@
 #include <vector>
 
 #include "core/base/json.h"
-#include "core/model/field_equality.h"
 #include "core/model/launch/expression.h"
-#include "core/model/sizes_run.h"
+#include "core/model/premise.h"
+#include "core/model/verdict/field_equality.h"
+#include "core/model/verdict/sizes_run.h"
 
 namespace kernelift {
 
@@ -92,8 +93,10 @@ struct OtherSizes {
   Known known = Known::Not;
   std::optional<Expression> premise;  ///< Over the kernel's parameters by their names: "n % 4 == 0".
   std::string why;
-  bool same_values = false;  ///< Proven of the values that it computes, too, and not of memory alone.
-  std::string text() const;  ///< For a person: "proven for all sizes".
+  std::vector<Premise> assumptions = {};  ///< What a proof takes for granted, with the kernel's names of its arguments.
+  bool same_values = false;               ///< Proven of the values that it computes, too, and not of memory alone.
+  std::string text() const;               ///< For a person: "proven for all sizes".
+  std::string assumed() const;            ///< "assuming that x and y do not overlap"; empty: nothing is.
 };
 
 struct Verdict {

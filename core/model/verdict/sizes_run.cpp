@@ -1,5 +1,5 @@
 // See sizes_run.h.
-#include "core/model/sizes_run.h"
+#include "core/model/verdict/sizes_run.h"
 
 #include <algorithm>
 #include <map>

@@ -9,7 +9,7 @@
 #include "core/base/hash.h"
 #include "core/model/candidate.h"
 #include "core/model/mep.h"
-#include "core/model/verdict.h"
+#include "core/model/verdict/verdict.h"
 
 namespace kernelift {
 

@@ -1,5 +1,5 @@
 // See certificate.h.
-#include "core/model/certificate.h"
+#include "core/model/verdict/certificate.h"
 
 #include <algorithm>
 #include <cstdio>

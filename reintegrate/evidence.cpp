@@ -1,0 +1,40 @@
+// See evidence.h.
+#include "reintegrate/evidence.h"
+
+namespace kernelift::reintegrate {
+namespace {
+
+std::string proof_note(const OtherSizes& sizes, bool guarded) {
+  const std::string granted = sizes.assumptions.empty() ? "" : ", " + sizes.assumed();
+  switch (sizes.known) {
+    case OtherSizes::Known::Proven:
+      return std::string("Proven at all sizes: it uses memory as the original does") +
+             (sizes.same_values ? ", and computes the same values" : "") + granted + ".";
+    case OtherSizes::Known::UnderPremise:
+      return "It is right where " + sizes.premise->text() +
+             (guarded ? ", which the launch asks; elsewhere the original launch runs."
+                      : ", and nothing asks that (--no-guards); elsewhere it is wrong: " + sizes.why + ".") +
+             (granted.empty() ? "" : " Proven" + granted + ".");
+    default: return "It was judged at the recorded sizes. Of others nothing is proven: " + sizes.why + ".";
+  }
+}
+
+std::string sizes_note(const std::optional<SizesRun>& run) {
+  if (!run) return "It was run at the recorded sizes only.";
+  if (run->right.empty() && run->unshown.empty()) return "It was " + run->text() + ".";
+  return "Beside the original it was run at sizes that were not recorded: " + run->text() + ".";
+}
+
+}  // namespace
+
+std::vector<std::string> evidence_notes(const Verdict& figures, bool guarded) {
+  std::vector<std::string> notes;
+  if (figures.other_sizes) notes.push_back(proof_note(*figures.other_sizes, guarded));
+  notes.push_back(sizes_note(figures.sizes_run));
+  if (auto& field = figures.field)
+    notes.push_back(std::string("In exact arithmetic") +
+                    (field->found == FieldEquality::Found::Equal ? " it computes " : ": ") + field->text() + ".");
+  return notes;
+}
+
+}  // namespace kernelift::reintegrate
