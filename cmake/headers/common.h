@@ -9,7 +9,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <sstream>
@@ -18,3 +17,5 @@
 #include <unordered_map>
 #include <variant>
 #include <vector>
+
+#include "core/base/json.h"

@@ -1,12 +1,55 @@
 // JSON as every artefact uses it: nlohmann/json behind calls that return our errors instead of throwing. Artefacts
 // open with {"format": NAME, "version": N, "oldest_reader": M}: a reader of version R can read them when M <= R.
 #pragma once
+#include <cmath>
+#include <concepts>
 #include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
 #include "core/base/result.h"
+
+/// A whole number is read only if the type holds it: the library's own conversion cuts off what does not fit.
+template <std::integral T>
+  requires(!std::same_as<T, bool>)
+struct nlohmann::adl_serializer<T> {
+  template <class AnyJson>
+  static void from_json(const AnyJson& from, T& to) {
+    if (from.is_number_unsigned()) return put(from, from.template get_ref<const uint64_t&>(), to);
+    if (from.is_number_integer()) return put(from, from.template get_ref<const int64_t&>(), to);
+    if (!from.is_number_float()) refuse(from);
+    const double number = from.template get<double>(), above = std::ldexp(1.0, std::numeric_limits<T>::digits);
+    if (std::trunc(number) != number || number >= above || number < (std::signed_integral<T> ? -above : 0))
+      refuse(from);
+    to = static_cast<T>(number);
+  }
+  template <class AnyJson>
+  static void to_json(AnyJson& to, T from) {
+    nlohmann::to_json(to, from);
+  }
+
+ private:
+  using Limits = std::numeric_limits<T>;
+
+  template <class AnyJson, std::integral Number>
+  static void put(const AnyJson& from, Number number, T& to) {
+    // Compared as 64 bits, because std::in_range takes no character types.
+    const bool fits = number < 0 ? static_cast<int64_t>(number) >= static_cast<int64_t>(Limits::min())
+                                 : static_cast<uint64_t>(number) <= static_cast<uint64_t>(Limits::max());
+    if (!fits) refuse(from);
+    to = static_cast<T>(number);
+  }
+  template <class AnyJson>
+  [[noreturn]] static void refuse(const AnyJson& from) {
+    const std::string text = from.dump(-1, ' ', false, AnyJson::error_handler_t::replace);
+    throw AnyJson::type_error::create(
+        302,
+        text + " is not a whole number from " + std::to_string(Limits::min()) + " to " + std::to_string(Limits::max()),
+        &from);
+  }
+};
 
 namespace kernelift {
 
