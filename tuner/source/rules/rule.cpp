@@ -238,10 +238,10 @@ std::vector<Opportunity> opportunities(const Rule& rule, const KernelSource& sou
 
 const std::vector<const Rule*>& all_rules() {
   static const std::vector<const Rule*> rules = {
-      &kScalarPromotion, &kWarpReduction,    &kWarpAggregation, &kSharedPrivatisation, &kUnrollAndJam,
-      &kBlockMerging,    &kRestrictPointers, &kFloatLiterals,   &kReciprocal,          &kModuloToCompare,
-      &kUnroll,          &kFastMath,         &kSwapBlockAxes,   &kBlockCoarsening,     &kDoubleToFloat,
-      &kLaunchBounds,    &kPadShared,        &kConstantToGlobal};
+      &kScalarPromotion, &kLoopToGrid,   &kWarpReduction,    &kWarpAggregation, &kSharedPrivatisation,
+      &kUnrollAndJam,    &kBlockMerging, &kRestrictPointers, &kFloatLiterals,   &kReciprocal,
+      &kModuloToCompare, &kUnroll,       &kFastMath,         &kSwapBlockAxes,   &kBlockCoarsening,
+      &kDoubleToFloat,   &kLaunchBounds, &kPadShared,        &kConstantToGlobal};
   return rules;
 }
 

@@ -155,7 +155,6 @@ bool LaneLoops::is_temporary(const clang::ForStmt* loop, const clang::VarDecl* v
   return true;
 }
 
-/// The counter is not read after the loop, where it differs between lanes.
 bool LaneLoops::is_only_counter(const clang::VarDecl* counter) const {
   auto is_counter = [&](const clang::Stmt* statement) {
     auto* reference = llvm::dyn_cast_or_null<clang::DeclRefExpr>(statement);
@@ -362,15 +361,24 @@ bool LaneLoops::writes_own_elements(const clang::ForStmt* loop, const clang::Var
   return good;
 }
 
-std::optional<std::map<std::string, Reduced>> LaneLoops::reductions(const clang::ForStmt* loop,
-                                                                    const clang::VarDecl* counter) {
+static bool leaves_loop(const clang::ForStmt* loop) {
   bool leaves = false;
   walk(loop->getBody(), [&](const clang::Stmt* inner) {
     leaves |= llvm::isa<clang::ReturnStmt, clang::GotoStmt, clang::BreakStmt, clang::AsmStmt>(inner);
     return !leaves;
   });
+  return leaves;
+}
+
+bool LaneLoops::is_parallel(const clang::ForStmt* loop, const clang::VarDecl* counter) const {
   std::map<std::string, Reduced> found;
-  if (leaves || !is_only_counter(counter) || !only_reduces(loop, counter, found)) return std::nullopt;
+  return !leaves_loop(loop) && is_only_counter(counter) && only_reduces(loop, counter, found) && found.empty();
+}
+
+std::optional<std::map<std::string, Reduced>> LaneLoops::reductions(const clang::ForStmt* loop,
+                                                                    const clang::VarDecl* counter) {
+  std::map<std::string, Reduced> found;
+  if (leaves_loop(loop) || !is_only_counter(counter) || !only_reduces(loop, counter, found)) return std::nullopt;
   const bool stores = writes_memory(loop->getBody());
   if ((found.empty() && !stores) || (stores && !writes_own_elements(loop, counter))) return std::nullopt;
   return found;

@@ -33,12 +33,15 @@ class LaneLoops {
   bool writes_memory(const clang::Stmt* statement) const;
   /// The reductions of a loop that the lanes can share, by the spelling of their targets; nullopt if they cannot.
   std::optional<std::map<std::string, Reduced>> reductions(const clang::ForStmt* loop, const clang::VarDecl* counter);
+  /// Iterations hand nothing to the next ones in variables of the thread; memory is not looked at.
+  bool is_parallel(const clang::ForStmt* loop, const clang::VarDecl* counter) const;
+  /// The counter is not read outside of loops that set it.
+  bool is_only_counter(const clang::VarDecl* counter) const;
   /// Arrays that no other pointer may lead to.
   const std::set<std::string>& unaliased() const { return unaliased_; }
 
  private:
   bool is_temporary(const clang::ForStmt* loop, const clang::VarDecl* variable) const;
-  bool is_only_counter(const clang::VarDecl* counter) const;
   bool only_reduces(const clang::ForStmt* loop, const clang::VarDecl* counter,
                     std::map<std::string, Reduced>& found) const;
   bool is_nonzero(const clang::Expr* factor, const clang::Stmt* at) const;
