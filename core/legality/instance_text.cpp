@@ -250,7 +250,7 @@ std::optional<std::string> InstanceText::value(const std::string& factor) {
         second + *left + "))");
     return keep(v);
   }
-  auto constant = operands[1].as_constant();
+  const auto constant = operands[1].simplified().as_constant();
   if (!constant) return std::nullopt;
   auto floored = [&](int64_t by) {
     std::string q = fresh(), size = std::to_string(by);

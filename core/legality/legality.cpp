@@ -26,6 +26,7 @@ using Object = KernelModel::Object;
 using Scope = InstanceText::Scope;
 
 constexpr size_t kMostAccesses = 2000;  ///< Of one kernel.
+constexpr double kMostSeconds = 3;      ///< Of processor time, for all that is asked of two sides' memory.
 
 /// An object in both models; indices into KernelModel::objects, or none.
 struct CommonObject {
@@ -337,8 +338,10 @@ class Comparison {
 
 Answer compare_memory(const Side& original, const Side& candidate, const Names& names, unsigned long operations) {
   std::optional<Answer> reads_not_known;
+  const double begin = thread_seconds();
+  auto left = [&] { return kMostSeconds - (thread_seconds() - begin); };
   auto compare = [&](const Side& one, const Side& other, unsigned long most) {
-    BoundedContext context(most);
+    BoundedContext context(most, left());
     Comparison comparison(context.get(), one, other, names);
     Answer answer = comparison.answer();
     reads_not_known = comparison.reads_not_known();
@@ -352,6 +355,7 @@ Answer compare_memory(const Side& original, const Side& candidate, const Names& 
   if (answer.kind != Answer::Kind::NotKnown || !original.model.complete() || !candidate.model.complete()) return answer;
   // With numbers for the parameters nearly everything is affine: some size may refute what no size can prove.
   for (auto& sizes : trial_sizes(original, candidate)) {
+    if (left() <= 0) break;
     const SizedSide one(original, sizes), other(candidate, sizes);
     Answer sized = compare(one.side(), other.side(), operations / 2);
     if (sized.kind != Answer::Kind::Refuted) continue;

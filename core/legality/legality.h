@@ -63,7 +63,7 @@ struct Answer {
   bool same_values = false;  ///< Proven of values, too: see compare_launches().
 };
 
-/// Bounded: an analysis that takes more than `operations` of isl's ends as NotKnown.
+/// Bounded: an analysis that takes more than `operations` of isl's, or 3 s of processor time, ends as NotKnown.
 Answer compare_memory(const Side& original, const Side& candidate, const Names& names = {},
                       unsigned long operations = 2'000'000);
 

@@ -18,6 +18,7 @@ using Op = Expression::Op;
 using Access = KernelModel::Access;
 
 constexpr int64_t kExamples = 4096;  ///< Threads that are tried for an example.
+constexpr double kMostSeconds = 1;   ///< Of processor time.
 
 /// The expression over numbers in the grid ("grid.x") where the position occurs as such, in one form for equal sums.
 Expression over_numbers(const Expression& expression, const LaunchShape& launch) {
@@ -260,7 +261,7 @@ class Comparison {
 
 Answer compare_values_of_launches(const Side& original, const Side& candidate, const Names& names,
                                   unsigned long operations) {
-  BoundedContext context(operations);
+  BoundedContext context(operations, kMostSeconds);
   return Comparison(context.get(), original, candidate, names).answer();
 }
 

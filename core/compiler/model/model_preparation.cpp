@@ -31,6 +31,7 @@ namespace kernelift {
 namespace {
 
 constexpr unsigned kMostCopies = 64;         ///< Iterations of a loop that is unrolled to be understood.
+constexpr unsigned kRunsOnce = 2;            ///< Times that the header of a loop is reached that runs once at most.
 constexpr size_t kMostInstructions = 20000;  ///< A larger kernel is not unrolled.
 
 void set_block(llvm::Function& kernel, const Dim3& block) {
@@ -158,17 +159,16 @@ bool has_other_counter(llvm::Loop& loop, llvm::ScalarEvolution& evolution) {
   return false;
 }
 
-/// The elements of a thread's own array become values, once each iteration that touches it is written out. Not where
+/// The elements of a thread's own array become values, once each iteration that chooses one is written out. Not where
 /// one may lie beyond the array: that is for the model to show.
-bool touches_local_array(llvm::Loop& loop, llvm::ScalarEvolution& evolution) {
-  bool touches = false;
+bool indexes_local_array(llvm::Loop& loop, llvm::ScalarEvolution& evolution) {
+  bool indexes = false;
   const llvm::DataLayout& layout = loop.getHeader()->getModule()->getDataLayout();
   for (auto* block : loop.blocks())
     for (auto& instruction : *block) {
       auto* pointer = llvm::getLoadStorePointerOperand(&instruction);
       auto* array = pointer ? llvm::dyn_cast<llvm::AllocaInst>(llvm::getUnderlyingObject(pointer)) : nullptr;
       if (!array) continue;
-      touches = true;
       auto size = array->getAllocationSize(layout);
       auto* offset =
           evolution.getMinusSCEV(evolution.getSCEV(const_cast<llvm::Value*>(pointer)), evolution.getSCEV(array));
@@ -177,11 +177,14 @@ bool touches_local_array(llvm::Loop& loop, llvm::ScalarEvolution& evolution) {
       const int64_t bytes = layout.getTypeStoreSize(llvm::getLoadStoreType(&instruction)).getFixedValue();
       if (range.getSignedMin().isNegative() || range.getSignedMax().sgt(int64_t(size->getFixedValue()) - bytes))
         return false;
+      indexes |= !evolution.isLoopInvariant(offset, &loop);
     }
-  return touches;
+  return indexes;
 }
 
-bool unroll_one(llvm::Function& kernel, llvm::FunctionAnalysisManager& analyses) {
+/// Writes out the iterations of the innermost loop that has to be; false: there is none. `once`: only loops that run
+/// once at most, as those in which a block fills a tile that has no more elements than the block has threads.
+bool unroll_one(llvm::Function& kernel, llvm::FunctionAnalysisManager& analyses, bool once) {
   auto& loops = analyses.getResult<llvm::LoopAnalysis>(kernel);
   auto& evolution = analyses.getResult<llvm::ScalarEvolutionAnalysis>(kernel);
   const auto all = loops.getLoopsInPreorder();
@@ -189,8 +192,8 @@ bool unroll_one(llvm::Function& kernel, llvm::FunctionAnalysisManager& analyses)
     if (!loop->getLoopPreheader() || !loop->isLoopSimplifyForm()) continue;
     unsigned trips = evolution.getSmallConstantTripCount(loop);
     if (trips == 0) trips = evolution.getSmallConstantMaxTripCount(loop);
-    if (trips == 0 || trips > kMostCopies) continue;
-    if (!has_other_counter(*loop, evolution) && !touches_local_array(*loop, evolution)) continue;
+    if (trips == 0 || trips > (once ? kRunsOnce : kMostCopies)) continue;
+    if (!once && !has_other_counter(*loop, evolution) && !indexes_local_array(*loop, evolution)) continue;
     llvm::UnrollLoopOptions options{};
     options.Count = trips, options.Force = true, options.AllowExpensiveTripCount = true;
     options.UnrollRemainder = false, options.ForgetAllSCEV = true;
@@ -246,17 +249,30 @@ std::vector<unsigned> prepare_for_model(llvm::Module& module, llvm::Function& ke
   use_intrinsics(kernel);
 
   std::vector<unsigned> overruns;
-  auto simplify = [&] {
+  const auto cfg_options = llvm::SimplifyCFGOptions().hoistCommonInsts(false).sinkCommonInsts(false);
+  auto move_to_registers = [&] {
     llvm::FunctionPassManager first;
     first.addPass(llvm::EarlyCSEPass());
+    // The copy of a loop's body behind its last iteration is never reached, and touches nothing.
+    first.addPass(llvm::SimplifyCFGPass(cfg_options));
     analyses.invalidate(kernel, first.run(kernel, analyses));
     note_overruns(kernel, overruns);
+    llvm::FunctionPassManager registers;
+    registers.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+    registers.addPass(llvm::EarlyCSEPass());
+    registers.addPass(llvm::LoopSimplifyPass());
+    analyses.invalidate(kernel, registers.run(kernel, analyses));
+  };
+  auto simplify = [&] {
+    move_to_registers();
+    // Before instructions are combined: the increment of such a counter becomes an `or`, which is no recurrence.
+    bool unrolled = false;
+    while (unroll_one(kernel, analyses, /*once=*/true)) unrolled = true;
+    if (unrolled) move_to_registers();
     llvm::FunctionPassManager steps;
-    steps.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
-    steps.addPass(llvm::EarlyCSEPass());
-    steps.addPass(llvm::SimplifyCFGPass(llvm::SimplifyCFGOptions().hoistCommonInsts(false).sinkCommonInsts(false)));
+    steps.addPass(llvm::SimplifyCFGPass(cfg_options));
     steps.addPass(llvm::InstCombinePass());
-    steps.addPass(llvm::SimplifyCFGPass(llvm::SimplifyCFGOptions().hoistCommonInsts(false).sinkCommonInsts(false)));
+    steps.addPass(llvm::SimplifyCFGPass(cfg_options));
     steps.addPass(llvm::InferAddressSpacesPass(0));
     steps.addPass(llvm::LoopSimplifyPass());
     analyses.invalidate(kernel, steps.run(kernel, analyses));
@@ -265,7 +281,8 @@ std::vector<unsigned> prepare_for_model(llvm::Module& module, llvm::Function& ke
   };
   simplify();
   bool unrolled = false;
-  while (kernel.getInstructionCount() < kMostInstructions && unroll_one(kernel, analyses)) unrolled = true;
+  while (kernel.getInstructionCount() < kMostInstructions && unroll_one(kernel, analyses, /*once=*/false))
+    unrolled = true;
   if (unrolled) simplify();
   return overruns;
 }
