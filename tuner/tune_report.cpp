@@ -1,6 +1,8 @@
 // See tune_report.h.
 #include "tuner/tune_report.h"
 
+#include "core/base/words.h"
+
 namespace kernelift::tuner {
 namespace {
 
@@ -24,6 +26,26 @@ Json trial_json(const std::optional<RunTrial>& trial) {
   return json;
 }
 
+/// "2 finalists were refused when they were confirmed (#4: wrong at n = 496: …), 1 was no faster then".
+std::string lost_finalists(const History& history) {
+  size_t refused = 0, slower = 0;
+  std::string first;
+  for (auto& trial : history) {
+    if (!trial.confirmed) continue;
+    if (trial.confirmed->ok()) ++slower;
+    else if (++refused == 1) first = "#" + std::to_string(trial.id) + ": " + trial.confirmed->text();
+  }
+  std::string text;
+  auto add = [&](size_t count, const std::string& what) {
+    if (count == 0) return;
+    text += text.empty() ? counted(count, "finalist") : " and " + std::to_string(count);
+    text += (count == 1 ? " was " : " were ") + what;
+  };
+  add(refused, "refused when confirmed (" + first + ")");
+  add(slower, "no faster when measured again in a fresh process");
+  return text;
+}
+
 }  // namespace
 
 TuneReport report_on(const History& history, double seconds) {
@@ -37,6 +59,7 @@ TuneReport report_on(const History& history, double seconds) {
     ++report.tiers[trial.candidate.tier];
   }
   report.seconds = seconds;
+  if (!report.gained(report.best)) report.lost = lost_finalists(history);
   return report;
 }
 
@@ -65,6 +88,7 @@ Json to_json(const TuneReport& report) {
           {"stopped_by", report.stopped_by},
           {"interrupted", report.interrupted},
           {"unconfirmed", report.unconfirmed},
+          {"lost", report.lost},
           {"nothing_added", report.nothing_added},
           {"gained", report.gained(report.best)},
           {"gained_applicable", report.gained(report.best_applicable)},

@@ -19,6 +19,7 @@ struct TuneReport {
   bool interrupted = false;
   std::string stopped_by;     ///< "time", "evaluations", "nothing left to try", "interrupt".
   std::string unconfirmed;    ///< Why nothing was tried, or why the best candidates are not confirmed; or empty.
+  std::string lost;           ///< What confirmations said of finalists that seemed to gain, if none does; or empty.
   std::string nothing_added;  ///< Why a resumed run is unchanged; or empty.
 
   bool gained(const std::optional<RunTrial>& trial) const {

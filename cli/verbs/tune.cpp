@@ -196,6 +196,7 @@ void print_report(const tuner::TuneReport& report, const tuner::Run& run, const 
   if (requested && !(report.best && report.best->applicable()))
     line("Best with the compiler tier:   ", report.best, by_compiler);
   if (!report.unconfirmed.empty()) context.say("Note: " + report.unconfirmed);
+  if (!report.lost.empty()) context.say("Note: " + report.lost + ".");
   if (!report.nothing_added.empty()) context.say("Nothing was added: " + report.nothing_added);
   context.say("Run: " + run.file().string());
 }

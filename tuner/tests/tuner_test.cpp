@@ -89,6 +89,21 @@ TEST_F(TunerTest, WhatIsWrongAtOtherSizesLeadsNoSearch) {
     EXPECT_TRUE(!candidate.values.contains("B") || candidate.values.at("B") != 256) << candidate.note();
 }
 
+TEST_F(TunerTest, SaysWhyFinalistsWereLost) {
+  for (bool lost : {true, false}) {
+    std::filesystem::remove(file_);
+    RunStore run = std::move(*RunStore::create(file_, meta()));
+    FakeEvaluator evaluator(landscape);
+    if (lost) evaluator.confirms = [](const Candidate&) { return fake_failure(Outcome::Wrong, "at n = 496"); };
+    options_.evaluations = 40;
+    auto report = tune_into(run, evaluator);
+    ASSERT_TRUE(report.ok()) << report.error().message;
+    EXPECT_EQ(report->gained(report->best), !lost);
+    EXPECT_THAT(report->lost,
+                testing::ContainsRegex(lost ? "^[0-9]+ finalists were refused when confirmed .#[0-9]+: .*496" : "^$"));
+  }
+}
+
 TEST_F(TunerTest, KeepsInTheRunWhatAReportSaysOfTheKernel) {
   mep_.mep.unit = "src/k.cu", mep_.mep.proof_note = "proven equal";
   mep_.mep.launches[0].grid[0] = *Expression::parse("n / B / 2 + 1");
