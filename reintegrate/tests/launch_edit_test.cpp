@@ -151,9 +151,9 @@ struct TiledLaunch : Launch {
 TEST(LaunchEdit, CoversTheSameThreadsWithABlockOfConstantSize) {
   TiledLaunch variables("grid", "block");
   variables.site.grid_form = variables.site.block_form = "dim3";
-  EXPECT_EQ(
-      variables.result(),
-      "<<<dim3((size_t(grid.x) * block.x + 63) / 64, (size_t(grid.y) * block.y + 31) / 32, grid.z), dim3(16, 8)>>>");
+  EXPECT_EQ(variables.result(),
+            "<<<dim3((size_t(grid.x) * block.x + 63) / 64, (size_t(grid.y) * block.y + 31) / 32, grid.z), dim3(16, 8, "
+            "block.z)>>>");
   TiledLaunch knobs("dim3((n + X - 1) / X, (m + Y - 1) / Y)", "dim3(X, Y)");
   EXPECT_EQ(
       knobs.result(),
