@@ -167,6 +167,26 @@ TEST(SharedTiling, KeepsInRegistersWhatDiffersBetweenThreadsOnly) {
   EXPECT_THAT(text, HasSubstr("- mean_kept[u]) * (b_tile[k - k_begin][thread_column + v] - b_kept[v]) * b[k];"));
 }
 
+TEST(SharedTiling, NamesWhatItKeepsOfOneArrayApart) {
+  EXPECT_THAT(tiled(product("  if (i < m && j < n) {\n    float sum = 0;\n    for (int k = 0; k < l; ++k)\n"
+                            "      sum += (a[i * l + k] - b[i]) * (b[k * n + j] - b[j]);\n    c[i * n + j] = sum;\n"
+                            "  }\n")),
+              AllOf(HasSubstr("b_kept[u] = b[i];\n        b_kept2[v] = b[j];\n"),
+                    HasSubstr("- b_kept[u]) * (b_tile[k - k_begin][thread_column + v] - b_kept2[v]);")));
+}
+
+TEST(SharedTiling, KeepsCommentsWithTheirStatements) {
+  const std::string text = tiled(product(
+      "  if (i < m && j < n) {\n    // Begins anew.\n    c[i * n + j] = 2;\n    /* All of the row. */\n    // In "
+      "order.\n"
+      "    for (int k = 0; k < l; ++k) {\n      // A product.\n      c[i * n + j] += a[i * l + k] * b[k * n + j];\n"
+      "    }\n    // Once more.\n    c[i * n + j] *= 3;\n  }\n"));
+  EXPECT_THAT(text, HasSubstr("        // Begins anew.\n        c_sum[u][v] = 2;\n"));
+  EXPECT_THAT(text, HasSubstr("  /* All of the row. */\n  // In order.\n  for (int k_begin = 0;"));
+  EXPECT_THAT(text, HasSubstr("          // A product.\n          c_sum[u][v] += a_tile"));
+  EXPECT_THAT(text, HasSubstr("        // Once more.\n        c_sum[u][v] *= 3;\n        c[i * n + j] = c_sum"));
+}
+
 TEST(SharedTiling, SpellsTypesAndBoundsAsTheProgramDoes) {
   const std::string text = tiled(product(
       "  if (i < M && j < n) {\n    real sum = 0;\n    for (size_t k = 0; k < DEPTH; k++) sum += a[i * DEPTH + k] * "
@@ -177,6 +197,30 @@ TEST(SharedTiling, SpellsTypesAndBoundsAsTheProgramDoes) {
   EXPECT_THAT(text, HasSubstr("for (size_t k_begin = 0; k_begin < DEPTH; k_begin += 16) {"));
   EXPECT_THAT(text, HasSubstr("const int i = block_row + place / 16;\n      const size_t k = k_begin + place % 16;\n"));
   EXPECT_THAT(text, HasSubstr("i < M && k < DEPTH ? a[i * DEPTH + k] : 0;"));
+}
+
+TEST(SharedTiling, PassesOverTilesPastTheDiagonal) {
+  auto triangle = [](const std::string& guard) {
+    return tiled(product("  if (" + guard +
+                         ") {\n    float sum = 0;\n    for (int k = 0; k < l; ++k)\n"
+                         "      sum += a[i * l + k] * a[j * l + k];\n    c[i * n + j] = sum;\n  }\n"));
+  };
+  EXPECT_THAT(triangle("i < n && j <= i"), AllOf(HasSubstr("  if (block_column >= block_row + 64) return;\n"),
+                                                 HasSubstr("j < n && k < l ? a[j * l + k] : 0;"),
+                                                 HasSubstr("if (i < n && j <= i) c[i * n + j] = sum[u][v];")));
+  EXPECT_THAT(triangle("j < n && i < j"), AllOf(HasSubstr("  if (block_row >= block_column + 64) return;\n"),
+                                                HasSubstr("i < n && k < l ? a[i * l + k] : 0;")));
+  EXPECT_THAT(triangle("i < m && j < n && i >= j"), AllOf(HasSubstr("if (block_column >= block_row + 64) return;\n"),
+                                                          HasSubstr("j < n && k < l ? a[j * l + k] : 0;")));
+}
+
+TEST(SharedTiling, OfATemplateServesAllItsInstances) {
+  const std::string text = tiled(product(
+      "  if (i < m && j < n) {\n    T sum = 0;\n    for (int k = 0; k < l; ++k) sum += a[i * l + k] * b[k * n + j];\n"
+      "    c[i * n + j] = sum;\n  }\n",
+      "const T *a, const T *b, T *c", "template <class T> "));
+  EXPECT_THAT(text, HasSubstr("alignas(16) __shared__ T b_tile[16][64];"));
+  EXPECT_THAT(text, HasSubstr("T sum[4][4] = {};"));
 }
 
 TEST(SharedTiling, OfExactlyFittingThreadsAsksForAGridOfWholeTiles) {
@@ -239,7 +283,8 @@ TEST(SharedTiling, LeavesKernelsAloneWhoseGuardIsNoneOfRowsAndColumns) {
                    "b[k * n + j];\n    c[i * n + j] = sum;\n  }\n");
   };
   EXPECT_NE(tiled(guarded("i >= 1 && i < m && j < n && l > 3")), "");
-  EXPECT_EQ(tiled(guarded("i < m && j <= i")), "") << "a triangle";
+  EXPECT_EQ(tiled(guarded("i < m && j < n && j <= i + 1")), "") << "no triangle";
+  EXPECT_EQ(tiled(guarded("i < m && j <= i && i <= j")), "") << "a diagonal";
   EXPECT_EQ(tiled(guarded("i * n + j < m")), "");
   EXPECT_EQ(tiled(guarded("i < m && j < n && a[i] > 0")), "") << "it reads memory";
 }

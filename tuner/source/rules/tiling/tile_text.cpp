@@ -175,11 +175,28 @@ std::optional<std::string> TileText::declaration(const TileItem& item, Region re
          (value->empty() ? "" : " = " + *value) + ";";
 }
 
-bool TileText::add_items(std::string& out, const std::string& indent, const std::vector<TileItem>& items,
-                         Region region) const {
+std::string TileText::comments_above(const clang::Stmt* statement, const std::string& indent) const {
+  auto place = source_.span(statement);
+  std::string comments;
+  if (!place || !source_.first_on_line(place->begin)) return comments;
+  for (size_t line = source_.line_begin(place->begin); line > loop_.begin;) {
+    const size_t above = source_.line_begin(line - 1), begin = above + source_.indentation(above).size();
+    const std::string text = source_.text().substr(begin, line - 1 - begin);
+    if (!text.starts_with("//") && !(text.starts_with("/*") && text.ends_with("*/"))) break;
+    comments.insert(0, indent + text + "\n");
+    line = above;
+  }
+  return comments;
+}
+
+bool TileText::add_items(std::string& out, const std::string& indent, const std::vector<TileItem>& items, Region region,
+                         bool repeated) const {
+  const clang::Stmt* last = nullptr;
   return std::ranges::all_of(items, [&](auto& item) {
     auto text = item.variable ? declaration(item, region, indent) : rewritten(item.statement, region, indent);
     if (!text) return false;
+    if (!repeated && item.statement != last) out += comments_above(item.statement, indent);
+    last = item.statement;
     const bool ends = text->ends_with(";") || text->ends_with("}");
     add(out, indent, *text + (ends ? "" : ";"));
     return true;
@@ -208,6 +225,11 @@ bool TileText::add_declarations(std::string& out, const std::string& indent) con
   add(out, indent,
       "const int " + names_.block_row + " = " + block(loop_.row, shape_.rows) + ", " + names_.block_column + " = " +
           block(loop_.column, shape_.columns) + ";");
+  auto past = [&](const std::string& smaller, const std::string& larger, int64_t side) {
+    add(out, indent, "if (" + smaller + " >= " + larger + " + " + number(side) + ") return;");
+  };
+  if (loop_.lower) past(names_.block_column, names_.block_row, shape_.rows);
+  if (loop_.upper) past(names_.block_row, names_.block_column, shape_.columns);
   add(out, indent,
       "const int " + names_.thread_row + " = threadIdx.y * " + side + ", " + names_.thread_column +
           " = threadIdx.x * " + number(width_) + ";");
@@ -243,7 +265,7 @@ bool TileText::add_outputs(std::string& out, const std::string& indent, bool bef
   if (!add_items(between, body, items, Region::Outputs)) return false;
   if (first.empty() && between.empty() && last.empty()) return true;
   std::string declared;
-  if (!add_items(declared, body, loop_.needed_by(needs), Region::Outputs)) return false;
+  if (!add_items(declared, body, loop_.needed_by(needs), Region::Outputs, true)) return false;
   const std::string work = declared + first + between + last;
   std::string at = indent;
   add_loops(out, at, true);
@@ -298,7 +320,7 @@ bool TileText::add_staging(std::string& out, const std::string& indent) const {
         add(out, inner, "const " + index.type + " " + of_indices + ";");
         add(out, inner, "const " + loop_.counter_type + " " + of_steps + ";");
       }
-      if (!add_items(out, inner, loop_.needed_by(uses), Region::Outputs)) return false;
+      if (!add_items(out, inner, loop_.needed_by(uses), Region::Outputs, true)) return false;
       out += stores;
       add(out, indent, "}");
     }
@@ -339,6 +361,7 @@ std::optional<std::string> TileText::text() {
   std::string out;
   if (!add_declarations(out, indent) || !add_outputs(out, indent, true)) return std::nullopt;
   const std::string depth = number(shape_.depth), next = names_.start + " + " + depth;
+  out += comments_above(loop_.loop, indent);
   add(out, indent,
       "for (" + loop_.counter_type + " " + names_.start + " = " + loop_.first + "; " + names_.start + " < " +
           loop_.bound + "; " + names_.start + " += " + depth + ") {");

@@ -43,7 +43,10 @@ class TileText {
   std::string condition(const std::string& row_or_column_guard) const;
   std::optional<std::string> rewritten(const clang::Stmt* statement, Region region, const std::string& indent) const;
   std::optional<std::string> declaration(const TileItem& item, Region region, const std::string& indent) const;
-  bool add_items(std::string& out, const std::string& indent, const std::vector<TileItem>& items, Region region) const;
+  std::string comments_above(const clang::Stmt* statement, const std::string& indent) const;
+  /// With the comments above them, or of `repeated` declarations without.
+  bool add_items(std::string& out, const std::string& indent, const std::vector<TileItem>& items, Region region,
+                 bool repeated = false) const;
   bool add_declarations(std::string& out, const std::string& indent) const;
   bool add_outputs(std::string& out, const std::string& indent, bool before) const;
   bool add_staging(std::string& out, const std::string& indent) const;

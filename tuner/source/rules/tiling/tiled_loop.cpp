@@ -67,10 +67,12 @@ class Finder {
   bool sort_declarations();
   bool find_stores();
   bool stores_apart();
+  bool add_triangle(const clang::Expr* condition, bool leaves);
   bool add_guards();
   void orient();
   bool is_pure(const clang::Expr* value) const;
   bool reads_stored_array(const clang::Stmt* value) const;
+  std::string unused_name(const std::string& stem);
   TileSum* sum_of(const clang::VarDecl* variable) {
     auto found = std::ranges::find_if(found_.sums, [&](auto& sum) { return sum.variable == variable; });
     return found == found_.sums.end() ? nullptr : &*found;
@@ -87,7 +89,8 @@ class Finder {
   TileDependence depends_;
   std::vector<TileItem> items_, body_items_;
   std::vector<GuardPart> guards_;
-  Variables stored_, operand_only_;
+  Variables stored_;
+  std::set<std::string> names_;  ///< Of registers.
 };
 
 bool Finder::is_plain_kernel() const {
@@ -259,7 +262,7 @@ bool Finder::add_element_sum(const clang::ArraySubscriptExpr* element) {
   });
   if (mentions != uses) return false;
   stored_.insert(array);
-  found_.sums.push_back({source_.fresh_name(array->getNameAsString() + "_sum"), type, array, element, true, true});
+  found_.sums.push_back({unused_name(array->getNameAsString() + "_sum"), type, array, element, true, true});
   return true;
 }
 
@@ -320,7 +323,7 @@ bool Finder::add_load(const clang::ArraySubscriptExpr* load, bool conditional) {
   if (!(axes & kTileStep)) {
     for (auto& kept : found_.kept)
       if (!kept.variable && squeezed(kept.value) == squeezed(text)) return kept.uses.push_back(load), true;
-    found_.kept.push_back({source_.fresh_name(array->getNameAsString() + "_kept"), type, text, axes, nullptr, {load}});
+    found_.kept.push_back({unused_name(array->getNameAsString() + "_kept"), type, text, axes, nullptr, {load}});
     return true;
   }
   for (auto& operand : found_.operands)
@@ -343,6 +346,12 @@ bool Finder::is_pure(const clang::Expr* value) const {
     return pure &= !assigned_by(statement) && !llvm::isa<clang::LambdaExpr, clang::CXXNewExpr>(statement);
   });
   return pure;
+}
+
+std::string Finder::unused_name(const std::string& stem) {
+  std::string name = source_.fresh_name(stem);
+  for (int other = 2; !names_.insert(name).second; ++other) name = source_.fresh_name(stem + std::to_string(other));
+  return name;
 }
 
 bool Finder::reads_stored_array(const clang::Stmt* value) const {
@@ -396,7 +405,7 @@ bool Finder::sort_declarations() {
       const std::string type = spelled_type(source_, variable);
       if (type.empty() || !is_number(variable->getType())) return false;
       found_.kept.push_back(
-          {source_.fresh_name(variable->getNameAsString() + "_kept"), type, source_.spelled(value), axes, variable});
+          {unused_name(variable->getNameAsString() + "_kept"), type, source_.spelled(value), axes, variable});
       continue;
     }
     if (in_loop) return false;
@@ -435,23 +444,52 @@ bool Finder::find_stores() {
   return good;
 }
 
+/// Whether the condition compares row and column, so that only a triangle of outputs has work.
+bool Finder::add_triangle(const clang::Expr* condition, bool leaves) {
+  auto* comparison = llvm::dyn_cast<clang::BinaryOperator>(condition->IgnoreParenImpCasts());
+  if (!comparison || !comparison->isRelationalOp()) return false;
+  auto *left = named_variable(comparison->getLHS()), *right = named_variable(comparison->getRHS());
+  auto compares = [&](auto* small, auto* large) { return small == left && large == right; };
+  const auto operation =
+      leaves ? clang::BinaryOperator::negateComparisonOp(comparison->getOpcode()) : comparison->getOpcode();
+  const bool less = operation == clang::BO_LT || operation == clang::BO_LE;
+  const clang::VarDecl *row = found_.row.variable, *column = found_.column.variable;
+  if (!compares(row, column) && !compares(column, row)) return false;
+  (compares(column, row) == less ? found_.lower : found_.upper) = true;
+  return true;
+}
+
 bool Finder::add_guards() {
   const AxisDependence bounds(source_, {{1, found_.row.variable}, {1, found_.column.variable}});
+  std::string row_bound, column_bound;
+  auto add = [](std::string& all, const std::string& text) { all += (all.empty() ? "" : " && ") + text; };
   for (auto& [condition, leaves] : guards_) {
     const std::string text = condition_text(source_, condition, leaves);
-    const TileAxes axes = depends_.of(condition);
-    if (text.empty() || axes > kTileColumn) return false;
+    const TileAxes axes = depends_.of(condition), bounded = bounds.bounds(condition, leaves);
+    if (text.empty() || axes & kTileStep) return false;
     for (auto* variable : variables_in(condition))
       if (variable != found_.row.variable && variable != found_.column.variable && depends_.of_variable(variable))
         return false;
-    auto add = [&](std::string& all) { all += (all.empty() ? "" : " && ") + text; };
-    add(found_.guard);
-    if (axes != kTileColumn) add(found_.row.guard);
-    if (axes != kTileRow) add(found_.column.guard);
-    found_.row.bounded |= bounds.bounds(condition, leaves) & kTileRow;
-    found_.column.bounded |= bounds.bounds(condition, leaves) & kTileColumn;
+    add(found_.guard, text);
+    if (axes == (kTileRow | kTileColumn)) {
+      if (!add_triangle(condition, leaves)) return false;
+      continue;
+    }
+    if (axes != kTileColumn) add(found_.row.guard, text);
+    if (axes != kTileRow) add(found_.column.guard, text);
+    if (bounded & kTileRow) add(row_bound, text);
+    if (bounded & kTileColumn) add(column_bound, text);
   }
-  return true;
+  found_.row.bounded = !row_bound.empty(), found_.column.bounded = !column_bound.empty();
+  // What bounds the larger of two indices bounds the smaller one, too.
+  auto bound_by = [&](TileIndex& smaller, const TileIndex& larger, const std::string& bound) {
+    if (smaller.bounded || bound.empty()) return;
+    add(smaller.guard, with_names(bound, {{larger.name, smaller.name}}));
+    smaller.bounded = true;
+  };
+  if (found_.lower) bound_by(found_.column, found_.row, row_bound);
+  if (found_.upper) bound_by(found_.row, found_.column, column_bound);
+  return !(found_.lower && found_.upper);
 }
 
 /// What the loop reads, and what is read anew, is not what the kernel stores.

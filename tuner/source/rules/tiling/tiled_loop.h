@@ -54,6 +54,7 @@ struct TileOperand {
 struct TiledLoop {
   TileIndex row, column;
   std::string guard;  ///< The condition on both indices under which a thread has work; empty: there is none.
+  bool lower = false, upper = false;  ///< Only outputs on or below the diagonal have work, or on or above it.
   const clang::ForStmt* loop = nullptr;
   const clang::VarDecl* counter = nullptr;
   std::string counter_type, first, bound;  ///< It runs from `first` to below `bound`.

@@ -10,7 +10,7 @@ __global__ void product_weighted(const float *a, const float *b, const float *sc
   for (int p = 0; p < k; ++p) {
     const float left = a[i * k + p] * scale[i];
     const float right = b[p * n + j];
-    if (p != i) sum += left * right * weight[p];
+    sum += left * right * weight[p] * (i + 1);
     sum -= shift;
   }
   c[i * n + j] = fmaxf(sum, 0.0f) + shift;
