@@ -137,6 +137,29 @@ TEST(LaunchEdit, WrapsAFloatingPointExpression) {
   EXPECT_EQ(l.result(), "<<<dim3(dim3(n / 256.0 + 1).x * 2, dim3(n / 256.0 + 1).y, dim3(n / 256.0 + 1).z), 64>>>");
 }
 
+/// A rewrite that computes tiles has a block of its own, and covers the threads that there were.
+struct TiledLaunch : Launch {
+  TiledLaunch(const std::string& grid, const std::string& block) : Launch(grid, block) {
+    for (int axis = 0; axis < 2; ++axis) {
+      launch.grid[axis] = *expression_of(axis == 0 ? "ceil_div(gx * bx, 64)" : "ceil_div(gy * by, 32)");
+      launch.block[axis] = *expression_of(axis == 0 ? "16" : "8");
+    }
+    launch.block[2] = *expression_of("1");
+  }
+};
+
+TEST(LaunchEdit, CoversTheSameThreadsWithABlockOfConstantSize) {
+  TiledLaunch variables("grid", "block");
+  variables.site.grid_form = variables.site.block_form = "dim3";
+  EXPECT_EQ(variables.result(),
+            "<<<dim3((size_t(grid.x) * block.x + 63) / 64, (size_t(grid.y) * block.y + 31) / 32, grid.z), dim3(16, 8, "
+            "block.z)>>>");
+  TiledLaunch knobs("dim3((n + X - 1) / X, (m + Y - 1) / Y)", "dim3(X, Y)");
+  EXPECT_EQ(
+      knobs.result(),
+      "<<<dim3((size_t((n + X - 1) / X) * X + 63) / 64, (size_t((m + Y - 1) / Y) * Y + 31) / 32), dim3(16, 8)>>>");
+}
+
 TEST(LaunchEdit, FoldsOnlyNumbersThatTheLaunchItselfContains) {
   Launch l("grid", "block");
   l.site.grid_form = l.site.block_form = "dim3";

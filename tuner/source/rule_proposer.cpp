@@ -32,14 +32,19 @@ std::optional<Candidate> apply(const Candidate& candidate, const Rule& rule, con
                     .summary = opportunity.summary,
                     .premises = opportunity.premises,
                     .effects = opportunity.effects});
-  for (int axis = 0; axis < 3; ++axis) {
-    auto [multiply, divide] = opportunity.grid[axis];
-    if (multiply == divide) continue;
-    if (changed.launches.empty()) changed.launches.push_back(CandidateLaunch::as_recorded(kernel));
-    for (auto& launch : changed.launches) {
-      Expression& grid = launch.grid[axis];
-      if (multiply > 1) grid = grid * Expression::constant(multiply);
-      if (divide > 1) grid = ceil_div(grid, Expression::constant(divide));
+  if (opportunity.launch.empty()) return changed;
+  if (changed.launches.empty()) changed.launches.push_back(CandidateLaunch::as_recorded(kernel));
+  for (auto& launch : changed.launches) {
+    std::map<std::string, Expression> now;
+    for (int axis = 0; axis < 3; ++axis)
+      now.emplace(kGridVariables[axis], launch.grid[axis]), now.emplace(kBlockVariables[axis], launch.block[axis]);
+    for (int axis = 0; axis < 3; ++axis) {
+      auto change = [&](const char* size, Expression& expression) {
+        auto wanted = opportunity.launch.find(size);
+        if (wanted != opportunity.launch.end()) expression = wanted->second.substitute(now);
+      };
+      change(kGridVariables[axis], launch.grid[axis]);
+      change(kBlockVariables[axis], launch.block[axis]);
     }
   }
   return changed;
@@ -107,7 +112,8 @@ std::vector<Proposal> RuleProposer::propose(const History& history, size_t count
     auto candidate = apply(base, *idea.rule, idea.opportunity, facts_.kernel);
     if (!candidate) continue;
     ++records_[idea.rule].tried;  // Also while in flight, so that a batch spreads over rules.
-    const bool shrinks = std::ranges::any_of(idea.opportunity.grid, [](auto& scale) { return scale.divide > 1; });
+    const bool shrinks = std::ranges::any_of(idea.opportunity.launch,
+                                             [](auto& size) { return size.second.contains(Expression::Op::CeilDiv); });
     asked_.emplace(candidate->key(), Asked{idea.rule, parent->verdict.speedup(), shrinks});
     proposals.push_back({std::move(*candidate), {parent->id}});
   }

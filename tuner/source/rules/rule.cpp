@@ -216,6 +216,16 @@ Premise RuleContext::no_overlap(const std::set<std::string>& arrays) const {
 
 Premise RuleContext::premise(Expression condition) const { return Premise::holds(std::move(condition), launches); }
 
+void Opportunity::multiply_grid(int axis, int64_t by) {
+  const char* size = kGridVariables[axis];
+  launch.insert_or_assign(size, Expression::variable(size) * Expression::constant(by));
+}
+
+void Opportunity::divide_grid(int axis, int64_t by) {
+  const char* size = kGridVariables[axis];
+  launch.insert_or_assign(size, ceil_div(Expression::variable(size), Expression::constant(by)));
+}
+
 std::vector<Opportunity> opportunities(const Rule& rule, const KernelSource& source, const RuleContext& facts) {
   std::vector<Bindings> choices{{}};
   for (auto& parameter : rule.parameters) {
@@ -238,10 +248,10 @@ std::vector<Opportunity> opportunities(const Rule& rule, const KernelSource& sou
 
 const std::vector<const Rule*>& all_rules() {
   static const std::vector<const Rule*> rules = {
-      &kScalarPromotion, &kLoopToGrid,   &kWarpReduction,    &kWarpAggregation, &kSharedPrivatisation,
-      &kUnrollAndJam,    &kBlockMerging, &kRestrictPointers, &kFloatLiterals,   &kReciprocal,
-      &kModuloToCompare, &kUnroll,       &kFastMath,         &kSwapBlockAxes,   &kBlockCoarsening,
-      &kDoubleToFloat,   &kLaunchBounds, &kPadShared,        &kConstantToGlobal};
+      &kScalarPromotion,     &kSharedTiling,    &kLoopToGrid,   &kWarpReduction,    &kWarpAggregation,
+      &kSharedPrivatisation, &kUnrollAndJam,    &kBlockMerging, &kRestrictPointers, &kFloatLiterals,
+      &kReciprocal,          &kModuloToCompare, &kUnroll,       &kFastMath,         &kSwapBlockAxes,
+      &kBlockCoarsening,     &kDoubleToFloat,   &kLaunchBounds, &kPadShared,        &kConstantToGlobal};
   return rules;
 }
 

@@ -65,10 +65,12 @@ struct Opportunity {
   std::string summary = {};               ///< The values in words ("by 4"); empty: names and numbers are clear enough.
   std::vector<Premise> premises = {};     ///< Conditions under which the edits are correct.
   std::vector<std::string> effects = {};  ///< See Step::effects.
-  struct Scale {
-    int64_t multiply = 1, divide = 1;
-  };
-  Scale grid[3];  ///< Change of the grid's size by axis; a quotient is rounded up.
+  /// New sizes of grid and block over those of the launch that is changed, by its variables: {"gx": ceil_div(gx, 4)}.
+  std::map<std::string, Expression> launch = {};
+
+  void multiply_grid(int axis, int64_t by);
+  /// The quotient is rounded up.
+  void divide_grid(int axis, int64_t by);
 };
 
 struct RuleParameter {
@@ -91,7 +93,7 @@ std::vector<Opportunity> opportunities(const Rule& rule, const KernelSource& sou
 /// The rules, the likeliest to help first. Each is in <its name>.cpp.
 extern const Rule kScalarPromotion, kRestrictPointers, kUnroll, kBlockCoarsening, kFloatLiterals, kPadShared,
     kLaunchBounds, kReciprocal, kDoubleToFloat, kUnrollAndJam, kWarpReduction, kWarpAggregation, kSharedPrivatisation,
-    kBlockMerging, kSwapBlockAxes, kModuloToCompare, kFastMath, kConstantToGlobal, kLoopToGrid;
+    kBlockMerging, kSwapBlockAxes, kModuloToCompare, kFastMath, kConstantToGlobal, kLoopToGrid, kSharedTiling;
 const std::vector<const Rule*>& all_rules();
 
 }  // namespace kernelift::tuner

@@ -162,6 +162,20 @@ bool spelled_by_macro(const KernelSource& source, const clang::VarDecl* variable
          (type.getBeginLoc().isMacroID() && !of_the_system(source, type.getBeginLoc()));
 }
 
+std::string spelled_type(const KernelSource& source, const clang::VarDecl* variable) {
+  auto* written = variable->getTypeSourceInfo();
+  if (!written) return {};
+  auto type = innermost(written->getTypeLoc());
+  if (type.getType()->isPointerType() || type.getType()->isArrayType() || type.getType()->getContainedAutoType())
+    return {};
+  auto& sources = source.context().getSourceManager();
+  auto range = clang::Lexer::makeFileCharRange(clang::CharSourceRange::getTokenRange(type.getSourceRange()), sources,
+                                               source.context().getLangOpts());
+  auto begin = range.isValid() ? source.offset(range.getBegin()) : std::nullopt;
+  auto end = range.isValid() ? source.offset(range.getEnd()) : std::nullopt;
+  return begin && end ? source.text().substr(*begin, *end - *begin) : std::string();
+}
+
 bool only_plain_integers(const KernelSource& source, const clang::Stmt* root) {
   bool plain = true;
   each_type(root, [&](clang::TypeLoc written) {

@@ -24,7 +24,7 @@ TEST(LoopToGrid, MakesIndependentIterationsBlocksOfAnIdleAxis) {
   EXPECT_THAT(shared, HasSubstr("    if (blockIdx.y == 0) c[i * n + i] = 1;\n")) << "stored once";
   auto found = offers("loop_to_grid", text, k64);
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].grid[1].multiply, 64);
+  EXPECT_EQ(found[0].launch.at("gy").text(), "gy * 64");
   EXPECT_EQ(found[0].place, "the loop over j along y");
 }
 

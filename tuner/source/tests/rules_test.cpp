@@ -63,7 +63,7 @@ TEST(BlockCoarsening, WrapsTheRestOfTheKernelAndShrinksTheGrid) {
                               "(blockIdx.x * 4 + block_iteration) * blockDim.x + threadIdx.x;\n"));
   EXPECT_THAT(text, HasSubstr("  }\n  }\n}\n"));
   auto found = offers("block_coarsening", kProduct, {{"factor", 4}});
-  EXPECT_EQ(found[0].grid[0].divide, 4);
+  EXPECT_EQ(found[0].launch.at("gx").text(), "ceil_div(gx, 4)");
 }
 
 TEST(BlockCoarsening, TurnsAGuardsReturnIntoContinue) {

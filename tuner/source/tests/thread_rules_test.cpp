@@ -145,7 +145,7 @@ TEST(SharedPrivatisation, LetsABlockDoTheWorkOfSeveral) {
   RuleContext known = with_extent(1, 1024);
   auto found = offers("shared_privatisation", kHistogram, {{"factor", 8}}, known);
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].grid[0].divide, 8);
+  EXPECT_EQ(found[0].launch.at("gx").text(), "ceil_div(gx, 8)");
   std::string text = after("shared_privatisation", kHistogram, {{"factor", 8}}, 0, known);
   EXPECT_THAT(text, HasSubstr("__syncthreads();\n  for (int block_iteration = 0; block_iteration < 8; "
                               "++block_iteration) {\n  int i = (blockIdx.x * 8 + "

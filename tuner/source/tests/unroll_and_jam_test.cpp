@@ -76,13 +76,13 @@ TEST(UnrollAndJam, KeepsTheGridToo) {
     known.keep_grid = false;
     auto smaller = offers(rule, text, values, known);
     ASSERT_EQ(smaller.size(), 1u) << rule;
-    EXPECT_EQ(smaller[0].grid[0].divide, 2);
+    EXPECT_EQ(smaller[0].launch.at("gx").text(), "ceil_div(gx, 2)");
     EXPECT_TRUE(smaller[0].effects.empty());
     known.keep_grid = true;
     auto both = offers(rule, text, values, known);
     ASSERT_EQ(both.size(), 2u) << rule;
-    EXPECT_EQ(both[0].grid[0].divide, 2);
-    EXPECT_EQ(both[1].grid[0].divide, 1);
+    EXPECT_EQ(both[0].launch.at("gx").text(), "ceil_div(gx, 2)");
+    EXPECT_TRUE(both[1].launch.empty());
     EXPECT_THAT(both[1].effects, testing::ElementsAre("leaves the grid unchanged, where only one block in 2 has work"));
   }
   std::string jammed = after("unroll_and_jam", text, two, 1, known);
@@ -98,13 +98,13 @@ TEST(UnrollAndJam, DoesNotTakeAnUnsignedDifferenceForAnUpperBound) {
                         "__global__ void k(float *x, " + type + " first, " + type + " n) {\n  " + type +
                             " i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (" + guard + ") x[i] = 1;\n}\n",
                         {{"x", 2}, {"y", 1}, {"z", 1}});
-    return found.empty() ? 0 : found[0].grid[0].divide;
+    return found.empty() ? "not offered" : found[0].launch.empty() ? "gx" : found[0].launch.at("gx").text();
   };
-  EXPECT_EQ(with("int", "i - first < n"), 2);
-  EXPECT_EQ(with("unsigned", "i - first < n"), 1) << "false below `first`, too";
-  EXPECT_EQ(with("int", "i - first < sizeof(int)"), 1);
-  EXPECT_EQ(with("unsigned", "i + 1 < n"), 2);
-  EXPECT_EQ(with("unsigned", "i < n - first"), 2);
+  EXPECT_EQ(with("int", "i - first < n"), "ceil_div(gx, 2)");
+  EXPECT_EQ(with("unsigned", "i - first < n"), "gx") << "false below `first`, too";
+  EXPECT_EQ(with("int", "i - first < sizeof(int)"), "gx");
+  EXPECT_EQ(with("unsigned", "i + 1 < n"), "ceil_div(gx, 2)");
+  EXPECT_EQ(with("unsigned", "i < n - first"), "ceil_div(gx, 2)");
 }
 
 TEST(UnrollAndJam, KeepsCommentsWithTheirStatements) {
@@ -154,7 +154,7 @@ TEST(UnrollAndJam, DoesNotTakeALowerBoundForAnUpperOne) {
   const std::string text =
       "__global__ void k(float *y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (n - i < 40) y[i] "
       "= 1;\n}\n";
-  EXPECT_EQ(offers("unroll_and_jam", text, {{"x", 2}, {"y", 1}, {"z", 1}}).at(0).grid[0].divide, 1);
+  EXPECT_TRUE(offers("unroll_and_jam", text, {{"x", 2}, {"y", 1}, {"z", 1}}).at(0).launch.empty());
 }
 
 TEST(UnrollAndJam, ShrinksTheGridAlongEachAxis) {
@@ -194,7 +194,7 @@ TEST(UnrollAndJam, KeepsTheGridWhereNothingBoundsTheIndex) {
   std::string jammed = after("unroll_and_jam", text, {{"x", 1}, {"y", 4}, {"z", 1}}, 0, known);
   EXPECT_THAT(jammed, HasSubstr("m[u] = (blockIdx.y * 4 + u);\n  }\n  if (blockIdx.y * 4 + 3 < gridDim.y) {\n"));
   EXPECT_THAT(jammed, HasSubstr("if (!(blockIdx.y * 4 + (iteration) < gridDim.y)) continue;"));
-  EXPECT_EQ(offers("unroll_and_jam", text, {{"x", 1}, {"y", 4}, {"z", 1}}, known).at(0).grid[1].divide, 1);
+  EXPECT_TRUE(offers("unroll_and_jam", text, {{"x", 1}, {"y", 4}, {"z", 1}}, known).at(0).launch.empty());
   // A lower bound does not keep threads past the end from working.
   std::string rows =
       "__global__ void k(float *y, int n) {\n  int i = blockIdx.y * blockDim.y + threadIdx.y;\n  if (i > 0) y[i] = "

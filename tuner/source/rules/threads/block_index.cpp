@@ -185,6 +185,22 @@ bool only_returns(const clang::Stmt* statement) {
   return llvm::isa<clang::ReturnStmt>(statement);
 }
 
+std::string condition_text(const KernelSource& source, const clang::Expr* condition, bool leaves) {
+  condition = condition->IgnoreParens();
+  const std::string text = source.spelled(condition);
+  if (text.empty()) return {};
+  auto* comparison = llvm::dyn_cast<clang::BinaryOperator>(condition);
+  const bool of_numbers = comparison && comparison->isComparisonOp() &&
+                          comparison->getLHS()->getType()->isIntegerType() &&
+                          comparison->getRHS()->getType()->isIntegerType();
+  if (leaves && of_numbers)
+    return source.spelled(comparison->getLHS()) + " " +
+           clang::BinaryOperator::getOpcodeStr(clang::BinaryOperator::negateComparisonOp(comparison->getOpcode()))
+               .str() +
+           " " + source.spelled(comparison->getRHS());
+  return of_numbers ? text : (leaves ? "!(" : "(") + text + ")";
+}
+
 std::vector<const clang::Expr*> parts_of_guard(const clang::Expr* condition, bool leaves) {
   auto* binary = llvm::dyn_cast<clang::BinaryOperator>(condition->IgnoreParenImpCasts());
   if (!binary || binary->getOpcode() != (leaves ? clang::BO_LOr : clang::BO_LAnd)) return {condition};
@@ -269,7 +285,7 @@ std::vector<Opportunity> coarsened(const KernelSource& source, const RuleContext
     found.place = std::string("blocks along ") + kAxisNames[axis];
     std::string block = neighbouring_block(std::string("blockIdx.") + kAxisNames[axis], axis, factor, iteration),
                 inside;
-    if (!keeps_grid) found.grid[axis].divide = factor;
+    if (!keeps_grid) found.divide_grid(axis, factor);
     else
       found.effects = {idle_blocks(factor)},
       inside = "if (" + block + " >= gridDim." + kAxisNames[axis] + ") break;\n" + indent;

@@ -60,6 +60,8 @@ std::set<const clang::VarDecl*> changed_parameters(const std::vector<const clang
 bool only_returns(const clang::Stmt* statement);
 /// The conjuncts of a guard's condition; the disjuncts, if the guard `leaves`.
 std::vector<const clang::Expr*> parts_of_guard(const clang::Expr* condition, bool leaves);
+/// The text of such a part as a condition for having work: negated, if the guard `leaves`. Empty if a macro spells it.
+std::string condition_text(const KernelSource& source, const clang::Expr* condition, bool leaves);
 /// Whether the statements access memory. Before a guard they may run for threads that the original grid did not have.
 bool accesses_memory(const std::vector<const clang::Stmt*>& statements);
 

@@ -158,7 +158,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
     if (!edits) continue;
     Opportunity opportunity;
     opportunity.place = source.name(loop) + " along " + kAxisNames[*axis];
-    opportunity.grid[*axis].multiply = blocks;
+    opportunity.multiply_grid(*axis, blocks);
     opportunity.edits = std::move(*edits);
     found.push_back(std::move(opportunity));
   }

@@ -163,18 +163,9 @@ bool Jammer::declare_index(size_t axis, const std::string& indent, std::string& 
 }
 
 bool Jammer::add_condition(const clang::Expr* condition, bool leaves, std::string& all) const {
-  condition = condition->IgnoreParens();
-  std::string text = source_.spelled(condition);
+  const std::string text = condition_text(source_, condition, leaves);
   if (text.empty()) return false;
-  auto* comparison = llvm::dyn_cast<clang::BinaryOperator>(condition);
-  bool of_numbers = comparison && comparison->isComparisonOp() && comparison->getLHS()->getType()->isIntegerType() &&
-                    comparison->getRHS()->getType()->isIntegerType();
-  if (leaves && of_numbers)
-    text =
-        source_.spelled(comparison->getLHS()) + " " +
-        clang::BinaryOperator::getOpcodeStr(clang::BinaryOperator::negateComparisonOp(comparison->getOpcode())).str() +
-        " " + source_.spelled(comparison->getRHS());
-  else if (leaves || !of_numbers) text = (leaves ? "!(" : "(") + text + ")";
+  condition = condition->IgnoreParens();
   auto choices = copies_.choices(copies_.dependence().axes_of(condition));
   if (copies_.dependence().bounds(condition, leaves))
     choices = {choices.back()};  // If the last neighbour is in bounds, so are the others.
@@ -296,7 +287,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
     int64_t idle = 1;
     bool shrinks = false;
     for (size_t axis = 0; axis < axes.size(); ++axis) {
-      if (jammer.bounded(axis)) form.grid[axes[axis].first.axis].divide = axes[axis].second, shrinks = true;
+      if (jammer.bounded(axis)) form.divide_grid(axes[axis].first.axis, axes[axis].second), shrinks = true;
       else idle *= axes[axis].second;
     }
     if (idle > 1) form.effects = {idle_blocks(idle)};

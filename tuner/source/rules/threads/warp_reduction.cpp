@@ -233,7 +233,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   // Lanes are computed from threadIdx.x and rows from the global index, which agree if blocks are whole warps.
   if (!facts.whole_warps) found.premises.push_back(facts.premise(*Expression::parse("blockDim.x % 32 == 0")));
   if (!sharing.unaliased().empty()) found.premises.push_back(facts.no_overlap(sharing.unaliased()));
-  found.grid[0].multiply = lanes;
+  found.multiply_grid(0, lanes);
   found.edits = sharing.edits();
   std::string indent = source.indentation(declared->begin);
   std::string row = row_text(source.spelled(index->value), lanes, interleaved), count = std::to_string(lanes),

@@ -1,0 +1,60 @@
+// See tile_dependence.h.
+#include "tuner/source/rules/tiling/tile_dependence.h"
+
+#include <clang/AST/Expr.h>
+
+namespace kernelift::tuner {
+
+void TileDependence::note_changes(const clang::Stmt* kernel_body) {
+  walk(kernel_body, [&](const clang::Stmt* statement) {
+    if (llvm::isa<clang::CompoundStmt>(statement)) return true;
+    // changed_within() counts a declaration as a change, too.
+    if (auto* declaration = llvm::dyn_cast<clang::DeclStmt>(statement)) {
+      for (auto* declared : declaration->decls())
+        if (auto* variable = llvm::dyn_cast<clang::VarDecl>(declared); variable && variable->getInit())
+          changed_.merge(changed_within(variable->getInit()));
+      return false;
+    }
+    if (!llvm::isa<clang::Expr>(statement)) return true;
+    changed_.merge(changed_within(statement));
+    return false;
+  });
+}
+
+TileAxes TileDependence::of_variable(const clang::VarDecl* variable) const {
+  if (variable == row_) return kTileRow;
+  if (variable == column_) return kTileColumn;
+  if (variable == step_) return kTileStep;
+  if (changed_.contains(variable)) return kTileRow | kTileColumn | kTileStep;
+  if (!variable->hasLocalStorage() || llvm::isa<clang::ParmVarDecl>(variable)) return 0;
+  return variable->getInit() ? of(variable->getInit()) : kTileRow | kTileColumn | kTileStep;
+}
+
+TileAxes TileDependence::of(const clang::Stmt* statement) const {
+  TileAxes axes = 0;
+  for (auto* variable : variables_in(statement)) axes |= of_variable(variable);
+  return axes;
+}
+
+bool TileDependence::is_term(const clang::Expr* sum, const clang::VarDecl* index) const {
+  sum = sum->IgnoreParenCasts();
+  if (auto* binary = llvm::dyn_cast<clang::BinaryOperator>(sum)) {
+    if (binary->getOpcode() == clang::BO_Sub) return is_term(binary->getLHS(), index);
+    return binary->getOpcode() == clang::BO_Add &&
+           (is_term(binary->getLHS(), index) || is_term(binary->getRHS(), index));
+  }
+  auto* variable = named_variable(sum);
+  if (!variable || variable == index) return variable == index;
+  return variable->hasLocalStorage() && !llvm::isa<clang::ParmVarDecl>(variable) && !changed_.contains(variable) &&
+         variable != row_ && variable != column_ && variable->getInit() && is_term(variable->getInit(), index);
+}
+
+bool TileDependence::is_adjacent(const clang::Expr* element, const clang::VarDecl* index) const {
+  auto* subscript = llvm::dyn_cast<clang::ArraySubscriptExpr>(element);
+  if (!subscript) return false;
+  return is_term(subscript->getIdx(), index) ||
+         (!llvm::isa<clang::ArraySubscriptExpr>(subscript->getBase()->IgnoreParenImpCasts()) &&
+          is_term(subscript->getBase(), index));
+}
+
+}  // namespace kernelift::tuner

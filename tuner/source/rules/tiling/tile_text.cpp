@@ -1,0 +1,380 @@
+// See tile_text.h. With `unroll`, the loops over a thread's outputs disappear, and adjacent elements of a tile are read
+// together.
+#include "tuner/source/rules/tiling/tile_text.h"
+
+#include <clang/AST/Expr.h>
+
+#include <algorithm>
+
+#include "tuner/source/rules/spelled_type.h"
+
+namespace kernelift::tuner {
+namespace {
+
+constexpr int64_t kVectorBytes = 16;  ///< The widest access to shared memory.
+constexpr int64_t kUnrolledSteps = 8;
+
+const clang::Stmt* content(const TileItem& item) {
+  return item.variable ? static_cast<const clang::Stmt*>(item.variable->getInit()) : item.statement;
+}
+
+std::vector<const clang::Stmt*> contents(const std::vector<TileItem>& items) {
+  std::vector<const clang::Stmt*> all;
+  for (auto& item : items) all.push_back(content(item));
+  return all;
+}
+
+/// A statement's text whose further lines are indented by `to` in place of `from`.
+std::string moved(const std::string& text, const std::string& from, const std::string& to) {
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    size_t next = std::min(text.find('\n', at), text.size());
+    std::string line = text.substr(at, next - at);
+    if (at > 0) line = "\n" + (line.starts_with(from) ? to + line.substr(from.size()) : line);
+    out += line, at = next + 1;
+  }
+  return out;
+}
+
+std::string number(int64_t value) { return std::to_string(value); }
+
+}  // namespace
+
+TileText::TileText(const KernelSource& source, const TiledLoop& loop, const TileShape& shape)
+    : source_(source), loop_(loop), shape_(shape) {
+  auto fresh = [&](const std::string& stem) { return source.fresh_name(stem); };
+  const std::string step = loop.counter->getNameAsString();
+  names_ = {fresh("u"),
+            fresh("v"),
+            fresh("piece"),
+            fresh("place"),
+            fresh("thread"),
+            fresh("block_row"),
+            fresh("block_column"),
+            fresh("thread_row"),
+            fresh("thread_column"),
+            fresh(step + "_begin"),
+            fresh(step + "_end")};
+  for (auto& operand : loop.operands) {
+    auto of_array = [&](auto& other) { return other.array == operand.array; };
+    std::string stem = operand.array + (std::ranges::count_if(loop.operands, of_array) == 1 ? "_tile"
+                                        : operand.of_rows                                   ? "_rows"
+                                                                                            : "_columns");
+    std::string name = fresh(stem);
+    for (int other = 2; std::ranges::find(tiles_, name) != tiles_.end(); ++other) name = fresh(stem + number(other));
+    tiles_.push_back(name);
+    width_ = std::min(width_, std::max<int64_t>(kVectorBytes / operand.bytes, 1));
+  }
+  width_ = std::min(width_, shape.per_thread);
+}
+
+/// A tile that is stored along its columns has longer rows, so that threads that store together use different banks.
+int64_t TileText::padding(const TileOperand& operand) const {
+  return operand.along_steps ? std::max<int64_t>(kVectorBytes / operand.bytes, 1) : 0;
+}
+
+int64_t TileText::shared_bytes() const {
+  int64_t bytes = 0;
+  for (auto& operand : loop_.operands)
+    bytes += shape_.depth * ((operand.of_rows ? shape_.rows : shape_.columns) + padding(operand)) * operand.bytes;
+  return bytes;
+}
+
+std::string TileText::subscripts(TileAxes axes) const {
+  return (axes & kTileRow ? "[" + names_.u + "]" : "") + (axes & kTileColumn ? "[" + names_.v + "]" : "");
+}
+
+/// The columns of a thread: as many neighbours as it reads at once, and more of them past those of the other threads.
+std::string TileText::thread_column(const std::string& index) const {
+  if (shape_.per_thread <= width_) return names_.thread_column + " + " + index;
+  return names_.thread_column + " + " + index + " / " + number(width_) + " * " + number(width_ * shape_.threads_x()) +
+         " + " + index + " % " + number(width_);
+}
+
+/// Declares the indices of an output of the thread.
+std::string TileText::indices(const std::string& indent, TileAxes axes) const {
+  const TileIndex &row = loop_.row, &column = loop_.column;
+  const std::string of_row = row.name + " = " + names_.block_row + " + " + names_.thread_row + " + " + names_.u,
+                    of_column = column.name + " = " + names_.block_column + " + " + thread_column(names_.v);
+  std::string out;
+  if (axes == (kTileRow | kTileColumn) && row.type == column.type) {
+    add(out, indent, "const " + row.type + " " + of_row + ", " + of_column + ";");
+    return out;
+  }
+  if (axes & kTileRow) add(out, indent, "const " + row.type + " " + of_row + ";");
+  if (axes & kTileColumn) add(out, indent, "const " + column.type + " " + of_column + ";");
+  return out;
+}
+
+void TileText::add_loops(std::string& out, std::string& indent, bool block) const {
+  const std::string count = number(shape_.per_thread);
+  for (auto& name : {names_.u, names_.v}) {
+    add(out, indent, "#pragma unroll");
+    add(out, indent,
+        "for (int " + name + " = 0; " + name + " < " + count + "; ++" + name + ")" +
+            (block && name == names_.v ? " {" : ""));
+    indent += source_.step();
+  }
+}
+
+/// The statement with accumulators and, in the loop, loads replaced by registers and tiles.
+std::optional<std::string> TileText::rewritten(const clang::Stmt* statement, Region region,
+                                               const std::string& indent) const {
+  auto whole = source_.span(statement);
+  if (!whole) return std::nullopt;
+  std::vector<TextEdit> edits;
+  bool spelled = true;
+  auto replace = [&](const clang::Stmt* part, const std::string& by) {
+    auto where = source_.span(part);
+    if (where) edits.push_back({where->begin - whole->begin, where->end - whole->begin, by});
+    else spelled = false;
+    return false;
+  };
+  const std::string step = loop_.counter->getNameAsString() + " - " + names_.start;
+  walk(statement, [&](const clang::Stmt* part) {
+    auto used = [&](auto& load) { return std::ranges::find(load.uses, part) != load.uses.end(); };
+    if (region == Region::Loop) {
+      for (size_t i = 0; i < loop_.operands.size(); ++i)
+        if (auto& operand = loop_.operands[i]; used(operand))
+          return replace(part, tiles_[i] + "[" + step + "][" +
+                                   (operand.of_rows ? names_.thread_row + " + " + names_.u : thread_column(names_.v)) +
+                                   "]");
+      for (auto& kept : loop_.kept)
+        if (used(kept)) return replace(part, kept.name + subscripts(kept.axes));
+    }
+    auto* element = llvm::dyn_cast<clang::ArraySubscriptExpr>(part);
+    auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(part);
+    for (auto& sum : loop_.sums)
+      if ((sum.element && element && named_variable(element->getBase()) == sum.variable) ||
+          (!sum.element && reference && reference->getDecl() == sum.variable))
+        return replace(part, sum.name + subscripts(kTileRow | kTileColumn));
+    for (auto& kept : loop_.kept)
+      if (region == Region::Loop && reference && kept.variable && reference->getDecl() == kept.variable)
+        return replace(part, kept.name + subscripts(kept.axes));
+    return true;
+  });
+  auto text =
+      spelled ? apply_edits(source_.text().substr(whole->begin, whole->end - whole->begin), edits) : std::nullopt;
+  if (!text) return std::nullopt;
+  return moved(*text, source_.indentation(whole->begin), indent);
+}
+
+/// The declaration of one variable. One that others share is written anew.
+std::optional<std::string> TileText::declaration(const TileItem& item, Region region, const std::string& indent) const {
+  auto* variable = item.variable;
+  for (auto& sum : loop_.sums)
+    if (!sum.element && sum.variable == variable) {
+      auto value = rewritten(variable->getInit(), region, indent);
+      return value ? std::optional(sum.name + subscripts(kTileRow | kTileColumn) + " = " + *value + ";") : std::nullopt;
+    }
+  if (llvm::cast<clang::DeclStmt>(item.statement)->isSingleDecl()) return rewritten(item.statement, region, indent);
+  const std::string type = spelled_type(source_, variable);
+  auto value = variable->getInit() ? rewritten(variable->getInit(), region, indent) : std::string();
+  if (type.empty() || !value || variable->getType()->isPointerType()) return std::nullopt;
+  return (variable->getType().isConstQualified() ? "const " : "") + type + " " + variable->getNameAsString() +
+         (value->empty() ? "" : " = " + *value) + ";";
+}
+
+std::string TileText::comments_above(const clang::Stmt* statement, const std::string& indent) const {
+  auto place = source_.span(statement);
+  std::string comments;
+  if (!place || !source_.first_on_line(place->begin)) return comments;
+  for (size_t line = source_.line_begin(place->begin); line > loop_.begin;) {
+    const size_t above = source_.line_begin(line - 1), begin = above + source_.indentation(above).size();
+    const std::string text = source_.text().substr(begin, line - 1 - begin);
+    if (!text.starts_with("//") && !(text.starts_with("/*") && text.ends_with("*/"))) break;
+    comments.insert(0, indent + text + "\n");
+    line = above;
+  }
+  return comments;
+}
+
+bool TileText::add_items(std::string& out, const std::string& indent, const std::vector<TileItem>& items, Region region,
+                         bool repeated) const {
+  const clang::Stmt* last = nullptr;
+  return std::ranges::all_of(items, [&](auto& item) {
+    auto text = item.variable ? declaration(item, region, indent) : rewritten(item.statement, region, indent);
+    if (!text) return false;
+    if (!repeated && item.statement != last) out += comments_above(item.statement, indent);
+    last = item.statement;
+    const bool ends = text->ends_with(";") || text->ends_with("}");
+    add(out, indent, *text + (ends ? "" : ";"));
+    return true;
+  });
+}
+
+bool TileText::add_declarations(std::string& out, const std::string& indent) const {
+  std::set<std::string> arrays;
+  for (auto& operand : loop_.operands) arrays.insert(operand.array);
+  const std::string side = number(shape_.per_thread), registers = "[" + side + "]";
+  add(out, indent,
+      "// Each block computes " + number(shape_.rows) + " x " + number(shape_.columns) + " outputs, each thread " +
+          side + " x " + side + " of them, from tiles of " + listed({arrays.begin(), arrays.end()}) +
+          " in shared memory.");
+  for (size_t i = 0; i < tiles_.size(); ++i) {
+    auto& operand = loop_.operands[i];
+    add(out, indent,
+        "alignas(16) __shared__ " + operand.type + " " + tiles_[i] + "[" + number(shape_.depth) + "][" +
+            number(operand.of_rows ? shape_.rows : shape_.columns) +
+            (padding(operand) ? " + " + number(padding(operand)) : "") + "];");
+  }
+  if (!add_items(out, indent, loop_.uniform, Region::Outputs)) return false;
+  auto block = [&](const TileIndex& index, int64_t size) {
+    return std::string("blockIdx.") + "xyz"[index.axis] + " * " + number(size);
+  };
+  add(out, indent,
+      "const int " + names_.block_row + " = " + block(loop_.row, shape_.rows) + ", " + names_.block_column + " = " +
+          block(loop_.column, shape_.columns) + ";");
+  auto past = [&](const std::string& smaller, const std::string& larger, int64_t side) {
+    add(out, indent, "if (" + smaller + " >= " + larger + " + " + number(side) + ") return;");
+  };
+  if (loop_.lower) past(names_.block_column, names_.block_row, shape_.rows);
+  if (loop_.upper) past(names_.block_row, names_.block_column, shape_.columns);
+  add(out, indent,
+      "const int " + names_.thread_row + " = threadIdx.y * " + side + ", " + names_.thread_column +
+          " = threadIdx.x * " + number(width_) + ";");
+  add(out, indent, "const int " + names_.thread + " = threadIdx.y * " + number(shape_.threads_x()) + " + threadIdx.x;");
+  for (auto& sum : loop_.sums) add(out, indent, sum.type + " " + sum.name + registers + registers + " = {};");
+  for (auto& kept : loop_.kept)
+    add(out, indent,
+        kept.type + " " + kept.name + (kept.axes & kTileRow ? registers : "") +
+            (kept.axes & kTileColumn ? registers : "") + " = {};");
+  return true;
+}
+
+/// What is done for each of the thread's outputs before the loop, or after it.
+bool TileText::add_outputs(std::string& out, const std::string& indent, bool before) const {
+  auto& items = before ? loop_.before : loop_.after;
+  auto needs = contents(items);
+  std::string first, last, inner = indent + source_.step() + source_.step();
+  const std::string body = loop_.guard.empty() ? inner : inner + source_.step();
+  if (before)
+    for (auto& kept : loop_.kept) {
+      add(first, body, kept.name + subscripts(kept.axes) + " = " + kept.value + ";");
+      needs.push_back(kept.variable ? static_cast<const clang::Stmt*>(kept.variable->getInit()) : kept.uses.front());
+    }
+  for (auto& sum : loop_.sums) {
+    if (!sum.element || (before && !sum.loaded)) continue;
+    const std::string element = source_.spelled(sum.element), copy = sum.name + subscripts(kTileRow | kTileColumn),
+                      when = sum.only_in_loop ? "if (" + loop_.first + " < " + loop_.bound + ") " : "";
+    needs.push_back(sum.element);
+    if (before) add(first, body, when + copy + " = " + element + ";");
+    else add(last, body, when + element + " = " + copy + ";");
+  }
+  std::string between;
+  if (!add_items(between, body, items, Region::Outputs)) return false;
+  if (first.empty() && between.empty() && last.empty()) return true;
+  std::string declared;
+  if (!add_items(declared, body, loop_.needed_by(needs), Region::Outputs, true)) return false;
+  const std::string work = declared + first + between + last;
+  std::string at = indent;
+  add_loops(out, at, true);
+  out += indices(at, kTileRow | kTileColumn);
+  if (loop_.guard.empty()) {
+    out += work;
+  } else if (std::ranges::count(work, '\n') == 1) {
+    out += at + "if (" + loop_.guard + ") " + work.substr(body.size());
+  } else {
+    add(out, at, "if (" + loop_.guard + ") {");
+    out += work;
+    add(out, at, "}");
+  }
+  add(out, indent + source_.step(), "}");
+  return true;
+}
+
+/// Copies the operands' elements for the next iterations to shared memory, each thread as many of them.
+bool TileText::add_staging(std::string& out, const std::string& indent) const {
+  const std::string step = loop_.counter->getNameAsString(), inner = indent + source_.step();
+  for (bool rows : {true, false})
+    for (bool along_steps : {true, false}) {
+      std::vector<const clang::Stmt*> uses;
+      std::string stores;
+      auto& index = rows ? loop_.row : loop_.column;
+      const int64_t side = rows ? shape_.rows : shape_.columns;
+      const std::string fast = names_.place + " % " + number(along_steps ? shape_.depth : side),
+                        slow = names_.place + " / " + number(along_steps ? shape_.depth : side),
+                        of_step = along_steps ? fast : slow, of_index = along_steps ? slow : fast;
+      for (size_t i = 0; i < tiles_.size(); ++i) {
+        auto& operand = loop_.operands[i];
+        if (operand.of_rows != rows || operand.along_steps != along_steps) continue;
+        uses.push_back(operand.uses.front());
+        add(stores, inner,
+            tiles_[i] + "[" + of_step + "][" + of_index + "] = " + (index.guard.empty() ? "" : index.guard + " && ") +
+                step + " < " + loop_.bound + " ? " + operand.element + " : 0;");
+      }
+      if (stores.empty()) continue;
+      add(out, indent, "#pragma unroll");
+      add(out, indent,
+          "for (int " + names_.piece + " = 0; " + names_.piece + " < " +
+              number(side * shape_.depth / shape_.threads()) + "; ++" + names_.piece + ") {");
+      add(out, inner,
+          "const int " + names_.place + " = " + names_.thread + " + " + names_.piece + " * " +
+              number(shape_.threads()) + ";");
+      const std::string of_indices =
+                            index.name + " = " + (rows ? names_.block_row : names_.block_column) + " + " + of_index,
+                        of_steps = step + " = " + names_.start + " + " + of_step;
+      if (index.type == loop_.counter_type) {
+        add(out, inner, "const " + index.type + " " + of_indices + ", " + of_steps + ";");
+      } else {
+        add(out, inner, "const " + index.type + " " + of_indices + ";");
+        add(out, inner, "const " + loop_.counter_type + " " + of_steps + ";");
+      }
+      if (!add_items(out, inner, loop_.needed_by(uses), Region::Outputs, true)) return false;
+      out += stores;
+      add(out, indent, "}");
+    }
+  return true;
+}
+
+/// The loop's body for each of the thread's outputs.
+bool TileText::add_inner_loop(std::string& out, const std::string& indent) const {
+  const std::string step = loop_.counter->getNameAsString();
+  TileAxes mentioned = 0;
+  for (auto* statement : contents(loop_.body))
+    walk(statement, [&](const clang::Stmt* part) {
+      auto used = [&](auto& load) { return std::ranges::find(load.uses, part) != load.uses.end(); };
+      if (std::ranges::any_of(loop_.operands, used) || std::ranges::any_of(loop_.kept, used)) return false;
+      auto* element = llvm::dyn_cast<clang::ArraySubscriptExpr>(part);
+      for (auto& sum : loop_.sums)
+        if (sum.element && element && named_variable(element->getBase()) == sum.variable) return false;
+      auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(part);
+      if (reference && reference->getDecl() == loop_.row.variable) mentioned |= kTileRow;
+      if (reference && reference->getDecl() == loop_.column.variable) mentioned |= kTileColumn;
+      return true;
+    });
+  add(out, indent, "#pragma unroll " + number(std::min(shape_.depth, kUnrolledSteps)));
+  add(out, indent,
+      "for (" + loop_.counter_type + " " + step + " = " + names_.start + "; " + step + " < " + names_.end + "; ++" +
+          step + ")");
+  std::string at = indent + source_.step();
+  const bool block = loop_.body.size() > 1 || mentioned;
+  add_loops(out, at, block);
+  out += indices(at, mentioned);
+  if (!add_items(out, at, loop_.body, Region::Loop)) return false;
+  if (block) add(out, at.substr(0, at.size() - source_.step().size()), "}");
+  return true;
+}
+
+std::optional<std::string> TileText::text() {
+  const std::string indent = source_.indentation(loop_.begin), inner = indent + source_.step();
+  std::string out;
+  if (!add_declarations(out, indent) || !add_outputs(out, indent, true)) return std::nullopt;
+  const std::string depth = number(shape_.depth), next = names_.start + " + " + depth;
+  out += comments_above(loop_.loop, indent);
+  add(out, indent,
+      "for (" + loop_.counter_type + " " + names_.start + " = " + loop_.first + "; " + names_.start + " < " +
+          loop_.bound + "; " + names_.start + " += " + depth + ") {");
+  if (!add_staging(out, inner)) return std::nullopt;
+  add(out, inner, "__syncthreads();");
+  add(out, inner,
+      "const " + loop_.counter_type + " " + names_.end + " = " + next + " < " + loop_.bound + " ? " + next + " : " +
+          loop_.bound + ";");
+  if (!add_inner_loop(out, inner)) return std::nullopt;
+  add(out, inner, "__syncthreads();");
+  add(out, indent, "}");
+  if (!add_outputs(out, indent, false)) return std::nullopt;
+  return out.substr(indent.size());
+}
+
+}  // namespace kernelift::tuner

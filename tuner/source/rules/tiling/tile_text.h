@@ -1,0 +1,63 @@
+// The text of a kernel whose blocks compute tiles of outputs: operands are staged in shared memory, a slice of the
+// loop's iterations at a time, and each thread keeps its outputs in registers. The values that are added to an output,
+// and their order, are those of the original.
+#pragma once
+#include <optional>
+#include <string>
+
+#include "tuner/source/rules/tiling/tiled_loop.h"
+
+namespace kernelift::tuner {
+
+struct TileShape {
+  int64_t rows = 0, columns = 0;  ///< Outputs of a block.
+  int64_t per_thread = 0;         ///< Outputs of a thread, along each of the two.
+  int64_t depth = 0;              ///< Iterations whose operands are staged at a time.
+
+  int64_t threads_x() const { return columns / per_thread; }
+  int64_t threads_y() const { return rows / per_thread; }
+  int64_t threads() const { return threads_x() * threads_y(); }
+};
+
+class TileText {
+ public:
+  TileText(const KernelSource& source, const TiledLoop& loop, const TileShape& shape);
+  /// What stands in place of the text from `loop.begin` to `loop.end`; nullopt if a macro spells a part of it.
+  std::optional<std::string> text();
+  /// Of all staged tiles.
+  int64_t shared_bytes() const;
+
+ private:
+  /// Where a part of the text is executed.
+  enum class Region { Outputs, Loop };
+  struct Names {
+    std::string u, v, piece, place, thread, block_row, block_column, thread_row, thread_column, start, end;
+  };
+
+  int64_t padding(const TileOperand& operand) const;
+  std::string subscripts(TileAxes axes) const;
+  std::string thread_column(const std::string& number) const;
+  std::string indices(const std::string& indent, TileAxes axes) const;
+  void add(std::string& out, const std::string& indent, std::string line) const { out += indent + line + "\n"; }
+  void add_loops(std::string& out, std::string& indent, bool block) const;
+  std::string condition(const std::string& row_or_column_guard) const;
+  std::optional<std::string> rewritten(const clang::Stmt* statement, Region region, const std::string& indent) const;
+  std::optional<std::string> declaration(const TileItem& item, Region region, const std::string& indent) const;
+  std::string comments_above(const clang::Stmt* statement, const std::string& indent) const;
+  /// With the comments above them, or of `repeated` declarations without.
+  bool add_items(std::string& out, const std::string& indent, const std::vector<TileItem>& items, Region region,
+                 bool repeated = false) const;
+  bool add_declarations(std::string& out, const std::string& indent) const;
+  bool add_outputs(std::string& out, const std::string& indent, bool before) const;
+  bool add_staging(std::string& out, const std::string& indent) const;
+  bool add_inner_loop(std::string& out, const std::string& indent) const;
+
+  const KernelSource& source_;
+  const TiledLoop& loop_;
+  const TileShape shape_;
+  Names names_;
+  std::vector<std::string> tiles_;  ///< Names of the operands' tiles.
+  int64_t width_ = 4;               ///< Elements that a thread reads at once from a tile's row.
+};
+
+}  // namespace kernelift::tuner
