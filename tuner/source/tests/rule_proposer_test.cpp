@@ -25,7 +25,7 @@ TEST(RuleProposer, BeginsWithRulesThatHelpTheKernelsBound) {
     known.bound = bound;
     return RuleProposer(known, arguments()).propose(history, 1).at(0).candidate.proposer;
   };
-  EXPECT_EQ(first(Bound::Latency), "rules/unroll");
+  EXPECT_EQ(first(Bound::Latency), "rules/loop_to_grid");
   EXPECT_EQ(first(Bound::Compute), "rules/reciprocal");
 }
 
