@@ -162,7 +162,7 @@ TEST(SharedTiling, KeepsInRegistersWhatDiffersBetweenThreadsOnly) {
       "  if (i < m && j < n) {\n    const float mean = a[i];\n    float sum = 0;\n    for (int k = 0; k < l; ++k)\n"
       "      sum += (a[i * l + k] - mean) * (b[k * n + j] - b[j]) * b[k];\n    c[i * n + j] = sum;\n  }\n"));
   EXPECT_THAT(text, HasSubstr("float b_kept[4] = {};\n  float mean_kept[4] = {};\n"));
-  EXPECT_THAT(text, HasSubstr("        b_kept[v] = b[j];\n        mean_kept[u] = a[i];\n"));
+  EXPECT_THAT(text, HasSubstr("        if (0 < l) b_kept[v] = b[j];\n        mean_kept[u] = a[i];\n"));
   EXPECT_THAT(text, HasSubstr("- mean_kept[u]) * (b_tile[k - k_begin][thread_column + v] - b_kept[v]) * b[k];"));
 }
 
@@ -170,7 +170,7 @@ TEST(SharedTiling, NamesWhatItKeepsOfOneArrayApart) {
   EXPECT_THAT(tiled(product("  if (i < m && j < n) {\n    float sum = 0;\n    for (int k = 0; k < l; ++k)\n"
                             "      sum += (a[i * l + k] - b[i]) * (b[k * n + j] - b[j]);\n    c[i * n + j] = sum;\n"
                             "  }\n")),
-              AllOf(HasSubstr("b_kept[u] = b[i];\n        b_kept2[v] = b[j];\n"),
+              AllOf(HasSubstr("if (0 < l) b_kept[u] = b[i];\n        if (0 < l) b_kept2[v] = b[j];\n"),
                     HasSubstr("- b_kept[u]) * (b_tile[k - k_begin][thread_column + v] - b_kept2[v]);")));
 }
 

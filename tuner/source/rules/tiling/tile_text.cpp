@@ -247,17 +247,18 @@ bool TileText::add_declarations(std::string& out, const std::string& indent) con
 bool TileText::add_outputs(std::string& out, const std::string& indent, bool before) const {
   auto& items = before ? loop_.before : loop_.after;
   auto needs = contents(items);
+  const std::string iterates = "if (" + loop_.first + " < " + loop_.bound + ") ";
   std::string first, last, inner = indent + source_.step() + source_.step();
   const std::string body = loop_.guard.empty() ? inner : inner + source_.step();
   if (before)
     for (auto& kept : loop_.kept) {
-      add(first, body, kept.name + subscripts(kept.axes) + " = " + kept.value + ";");
+      add(first, body, (kept.variable ? "" : iterates) + kept.name + subscripts(kept.axes) + " = " + kept.value + ";");
       needs.push_back(kept.variable ? static_cast<const clang::Stmt*>(kept.variable->getInit()) : kept.uses.front());
     }
   for (auto& sum : loop_.sums) {
     if (!sum.element || (before && !sum.loaded)) continue;
     const std::string element = source_.spelled(sum.element), copy = sum.name + subscripts(kTileRow | kTileColumn),
-                      when = sum.only_in_loop ? "if (" + loop_.first + " < " + loop_.bound + ") " : "";
+                      when = sum.only_in_loop ? iterates : "";
     needs.push_back(sum.element);
     if (before) add(first, body, when + copy + " = " + element + ";");
     else add(last, body, when + element + " = " + copy + ";");
