@@ -112,8 +112,11 @@ std::vector<Proposal> RuleProposer::propose(const History& history, size_t count
     auto candidate = apply(base, *idea.rule, idea.opportunity, facts_.kernel);
     if (!candidate) continue;
     ++records_[idea.rule].tried;  // Also while in flight, so that a batch spreads over rules.
-    const bool shrinks = std::ranges::any_of(idea.opportunity.launch,
-                                             [](auto& size) { return size.second.contains(Expression::Op::CeilDiv); });
+    // With a block of another size there is no form that keeps the grid.
+    auto& launch = idea.opportunity.launch;
+    const bool shrinks = !launch.contains(kBlockVariables[0]) && std::ranges::any_of(launch, [](auto& size) {
+      return size.second.contains(Expression::Op::CeilDiv);
+    });
     asked_.emplace(candidate->key(), Asked{idea.rule, parent->verdict.speedup(), shrinks});
     proposals.push_back({std::move(*candidate), {parent->id}});
   }

@@ -80,6 +80,22 @@ TEST(RuleProposer, ShrinksTheLaunchOfACoarsenedKernel) {
   EXPECT_EQ(changed->launches.at(0).evaluate({{101, 1, 1}, {256, 1, 1}}, {})->grid.x, 26u);
 }
 
+TEST(RuleProposer, GivesALaunchItsSizesOverThoseThatItHad) {
+  Candidate original;
+  original.source = "text";
+  Opportunity tile;
+  tile.edits = {{0, 4, "tile"}};
+  tile.launch = {{"gx", *Expression::parse("ceil_div(gx * bx, 64)")}, {"bx", Expression::constant(16)}};
+  auto changed = apply(original, kSharedTiling, tile, "k");
+  EXPECT_EQ(changed->launches.at(0).grid[0].text(), "ceil_div(gx * bx, 64)");
+  EXPECT_EQ(changed->launches.at(0).block[0].text(), "16");
+  EXPECT_EQ(changed->launches.at(0).grid[1].text(), "gy");
+  original.launches = {CandidateLaunch::as_recorded("k")};
+  original.launches[0].grid[0] = *Expression::parse("gx * 8"), original.launches[0].block[0] = Expression::constant(32);
+  changed = apply(original, kSharedTiling, tile, "k");
+  EXPECT_EQ(changed->launches.at(0).grid[0].text(), "ceil_div(gx * 8 * 32, 64)");
+}
+
 TEST(RuleProposer, OffersFormsThatKeepTheGridOnceASmallerOneWasWrong) {
   History history;
   Candidate original;

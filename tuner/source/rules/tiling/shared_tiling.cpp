@@ -26,12 +26,11 @@ constexpr int64_t kFewestThreads = 64, kMostThreads = 256;
 constexpr int64_t kSharedBytes = 48 * 1024;  ///< What a block has without asking for more.
 constexpr int64_t kRegisterBytes = 256;      ///< Of a thread's accumulators.
 
-/// Shapes whose loads are spread evenly over the threads, and whose depth suits the work of a thread between barriers.
+/// Shapes whose loads are spread evenly over the threads.
 bool is_useful(const TileShape& shape) {
-  const int64_t side = shape.per_thread, threads = shape.threads();
+  const int64_t threads = shape.threads();
   return shape.rows <= shape.columns && threads >= kFewestThreads && threads <= kMostThreads &&
-         shape.rows * shape.depth % threads == 0 && shape.columns * shape.depth % threads == 0 &&
-         shape.depth * side >= 64 && shape.depth * side <= 128;
+         shape.columns <= threads && shape.rows * shape.depth() % threads == 0;
 }
 
 bool fits_registers(const TiledLoop& loop, const KernelSource& source, const TileShape& shape) {
@@ -55,7 +54,7 @@ bool suits_launches(const RuleContext& facts, const TileIndex& index, int64_t si
 }
 
 std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings& values) {
-  const TileShape shape{values.at("rows"), values.at("columns"), values.at("per_thread"), values.at("depth")};
+  const TileShape shape{values.at("rows"), values.at("columns"), values.at("per_thread")};
   auto* kernel = source.kernel(facts.kernel);
   const bool flat = std::ranges::all_of(facts.geometries, [](auto& geometry) { return geometry.block.z == 1; });
   if (!kernel || facts.geometries.empty() || !flat || !is_useful(shape)) return {};
@@ -70,7 +69,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   found.place = source.name(loop->loop);
   found.summary = std::to_string(shape.rows) + " x " + std::to_string(shape.columns) + " outputs a block, " +
                   std::to_string(shape.per_thread) + " x " + std::to_string(shape.per_thread) + " a thread, " +
-                  std::to_string(shape.depth) + " iterations at a time";
+                  std::to_string(shape.depth()) + " iterations at a time";
   found.edits.push_back(
       {loop->begin, loop->end, *text + (source.first_on_line(loop->end) ? source.indentation(loop->end) : "")});
   for (auto& [index, side] : {std::pair(loop->row, shape.rows), {loop->column, shape.columns}}) {
@@ -96,7 +95,7 @@ const Rule kSharedTiling = {
     "one output per thread of a two-dimensional grid, from a loop with the same iterations for all of them that reads "
     "operands by row and iteration and by column and iteration; no barrier or shared memory, and nothing that the loop "
     "reads is stored to",
-    {{"rows", {64, 32, 128}}, {"columns", {64, 32, 128}}, {"per_thread", {4, 8, 2}}, {"depth", {16, 8, 32}}},
+    {{"rows", {64, 32, 128}}, {"columns", {64, 32, 128}}, {"per_thread", {4, 8, 2}}},
     find,
     {Bound::Compute, Bound::Latency, Bound::Memory}};
 

@@ -47,7 +47,6 @@ TileText::TileText(const KernelSource& source, const TiledLoop& loop, const Tile
   names_ = {fresh("u"),
             fresh("v"),
             fresh("piece"),
-            fresh("place"),
             fresh("thread"),
             fresh("block_row"),
             fresh("block_column"),
@@ -76,7 +75,7 @@ int64_t TileText::padding(const TileOperand& operand) const {
 int64_t TileText::shared_bytes() const {
   int64_t bytes = 0;
   for (auto& operand : loop_.operands)
-    bytes += shape_.depth * ((operand.of_rows ? shape_.rows : shape_.columns) + padding(operand)) * operand.bytes;
+    bytes += shape_.depth() * ((operand.of_rows ? shape_.rows : shape_.columns) + padding(operand)) * operand.bytes;
   return bytes;
 }
 
@@ -214,7 +213,7 @@ bool TileText::add_declarations(std::string& out, const std::string& indent) con
   for (size_t i = 0; i < tiles_.size(); ++i) {
     auto& operand = loop_.operands[i];
     add(out, indent,
-        "alignas(16) __shared__ " + operand.type + " " + tiles_[i] + "[" + number(shape_.depth) + "][" +
+        "alignas(16) __shared__ " + operand.type + " " + tiles_[i] + "[" + number(shape_.depth()) + "][" +
             number(operand.of_rows ? shape_.rows : shape_.columns) +
             (padding(operand) ? " + " + number(padding(operand)) : "") + "];");
   }
@@ -233,7 +232,9 @@ bool TileText::add_declarations(std::string& out, const std::string& indent) con
   add(out, indent,
       "const int " + names_.thread_row + " = threadIdx.y * " + side + ", " + names_.thread_column +
           " = threadIdx.x * " + number(width_) + ";");
-  add(out, indent, "const int " + names_.thread + " = threadIdx.y * " + number(shape_.threads_x()) + " + threadIdx.x;");
+  if (!std::ranges::all_of(loop_.operands, &TileOperand::along_steps))
+    add(out, indent,
+        "const int " + names_.thread + " = threadIdx.y * " + number(shape_.threads_x()) + " + threadIdx.x;");
   for (auto& sum : loop_.sums) add(out, indent, sum.type + " " + sum.name + registers + registers + " = {};");
   for (auto& kept : loop_.kept)
     add(out, indent,
@@ -246,17 +247,18 @@ bool TileText::add_declarations(std::string& out, const std::string& indent) con
 bool TileText::add_outputs(std::string& out, const std::string& indent, bool before) const {
   auto& items = before ? loop_.before : loop_.after;
   auto needs = contents(items);
+  const std::string iterates = "if (" + loop_.first + " < " + loop_.bound + ") ";
   std::string first, last, inner = indent + source_.step() + source_.step();
   const std::string body = loop_.guard.empty() ? inner : inner + source_.step();
   if (before)
     for (auto& kept : loop_.kept) {
-      add(first, body, kept.name + subscripts(kept.axes) + " = " + kept.value + ";");
+      add(first, body, (kept.variable ? "" : iterates) + kept.name + subscripts(kept.axes) + " = " + kept.value + ";");
       needs.push_back(kept.variable ? static_cast<const clang::Stmt*>(kept.variable->getInit()) : kept.uses.front());
     }
   for (auto& sum : loop_.sums) {
     if (!sum.element || (before && !sum.loaded)) continue;
     const std::string element = source_.spelled(sum.element), copy = sum.name + subscripts(kTileRow | kTileColumn),
-                      when = sum.only_in_loop ? "if (" + loop_.first + " < " + loop_.bound + ") " : "";
+                      when = sum.only_in_loop ? iterates : "";
     needs.push_back(sum.element);
     if (before) add(first, body, when + copy + " = " + element + ";");
     else add(last, body, when + element + " = " + copy + ";");
@@ -292,9 +294,13 @@ bool TileText::add_staging(std::string& out, const std::string& indent) const {
       std::string stores;
       auto& index = rows ? loop_.row : loop_.column;
       const int64_t side = rows ? shape_.rows : shape_.columns;
-      const std::string fast = names_.place + " % " + number(along_steps ? shape_.depth : side),
-                        slow = names_.place + " / " + number(along_steps ? shape_.depth : side),
-                        of_step = along_steps ? fast : slow, of_index = along_steps ? slow : fast;
+      // Neighbouring threads load neighbouring elements.
+      const std::string further = " + " + names_.piece + " * ", length = number(side);
+      const std::string of_step = along_steps
+                                      ? "threadIdx.x"
+                                      : names_.thread + " / " + length + further + number(shape_.threads() / side),
+                        of_index = along_steps ? "threadIdx.y" + further + number(shape_.threads_y())
+                                               : names_.thread + " % " + length;
       for (size_t i = 0; i < tiles_.size(); ++i) {
         auto& operand = loop_.operands[i];
         if (operand.of_rows != rows || operand.along_steps != along_steps) continue;
@@ -307,10 +313,7 @@ bool TileText::add_staging(std::string& out, const std::string& indent) const {
       add(out, indent, "#pragma unroll");
       add(out, indent,
           "for (int " + names_.piece + " = 0; " + names_.piece + " < " +
-              number(side * shape_.depth / shape_.threads()) + "; ++" + names_.piece + ") {");
-      add(out, inner,
-          "const int " + names_.place + " = " + names_.thread + " + " + names_.piece + " * " +
-              number(shape_.threads()) + ";");
+              number(side * shape_.depth() / shape_.threads()) + "; ++" + names_.piece + ") {");
       const std::string of_indices =
                             index.name + " = " + (rows ? names_.block_row : names_.block_column) + " + " + of_index,
                         of_steps = step + " = " + names_.start + " + " + of_step;
@@ -343,7 +346,7 @@ bool TileText::add_inner_loop(std::string& out, const std::string& indent) const
       if (reference && reference->getDecl() == loop_.column.variable) mentioned |= kTileColumn;
       return true;
     });
-  add(out, indent, "#pragma unroll " + number(std::min(shape_.depth, kUnrolledSteps)));
+  add(out, indent, "#pragma unroll " + number(std::min(shape_.depth(), kUnrolledSteps)));
   add(out, indent,
       "for (" + loop_.counter_type + " " + step + " = " + names_.start + "; " + step + " < " + names_.end + "; ++" +
           step + ")");
@@ -360,7 +363,7 @@ std::optional<std::string> TileText::text() {
   const std::string indent = source_.indentation(loop_.begin), inner = indent + source_.step();
   std::string out;
   if (!add_declarations(out, indent) || !add_outputs(out, indent, true)) return std::nullopt;
-  const std::string depth = number(shape_.depth), next = names_.start + " + " + depth;
+  const std::string depth = number(shape_.depth()), next = names_.start + " + " + depth;
   out += comments_above(loop_.loop, indent);
   add(out, indent,
       "for (" + loop_.counter_type + " " + names_.start + " = " + loop_.first + "; " + names_.start + " < " +

@@ -12,11 +12,12 @@ namespace kernelift::tuner {
 struct TileShape {
   int64_t rows = 0, columns = 0;  ///< Outputs of a block.
   int64_t per_thread = 0;         ///< Outputs of a thread, along each of the two.
-  int64_t depth = 0;              ///< Iterations whose operands are staged at a time.
 
   int64_t threads_x() const { return columns / per_thread; }
   int64_t threads_y() const { return rows / per_thread; }
   int64_t threads() const { return threads_x() * threads_y(); }
+  /// Iterations whose operands are staged at a time: a row of threads loads what one row of outputs needs of them.
+  int64_t depth() const { return threads_x(); }
 };
 
 class TileText {
@@ -31,7 +32,7 @@ class TileText {
   /// Where a part of the text is executed.
   enum class Region { Outputs, Loop };
   struct Names {
-    std::string u, v, piece, place, thread, block_row, block_column, thread_row, thread_column, start, end;
+    std::string u, v, piece, thread, block_row, block_column, thread_row, thread_column, start, end;
   };
 
   int64_t padding(const TileOperand& operand) const;
