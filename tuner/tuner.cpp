@@ -29,6 +29,7 @@ constexpr double kLatestWeight = 0.3;  ///< Weight of the last verdict in the ex
 constexpr double kWorthTrying = 0.5;   ///< Share of a full confirmation's cost that must be left for another one.
 constexpr auto kPoll = std::chrono::milliseconds(2);  ///< Far below the duration of any evaluation.
 constexpr auto kWaitForIdeas = std::chrono::milliseconds(50);
+constexpr auto kPatience = std::chrono::milliseconds(500);  ///< For an answer about other sizes, at the search's end.
 constexpr int kBarrenRounds = 3;  ///< Rounds without any proposal after which the run is over.
 constexpr int kRepeatRounds =
     1000;                          ///< The same for rounds with known candidates only, of which resumed runs have many.
@@ -54,6 +55,7 @@ struct InFlight {
   size_t arm = 0;
   std::future<Evaluation> evaluation;
   Clock::time_point begin;
+  bool asked = false;  ///< The evaluation is known; the future is what holds at other sizes.
 };
 
 class Tuning {
@@ -110,7 +112,7 @@ class Tuning {
   Status store(InFlight& done, const Verdict& verdict);
   /// It may be among the finalists, so that it is worth the time to ask what is known of it at other sizes: one that is
   /// wrong there must lead no search.
-  bool may_lead(const Verdict& verdict) const;
+  bool may_lead(const Evaluation& evaluation) const;
   /// The trials to confirm, the likeliest winners of both kinds first.
   std::vector<const RunTrial*> finalists() const;
   /// The winners of a kind; if there are none, the most hopeful trial.
@@ -256,11 +258,13 @@ Status Tuning::take(InFlight& finished, const Evaluation& evaluation) {
                              "); what was measured until now is stored, go on with --resume");
   }
   not_judged_ = 0;
-  if (!may_lead(std::get<Verdict>(evaluation))) return store(finished, std::get<Verdict>(evaluation));
-  return store(finished, std::get<Verdict>(evaluator_.with_other_sizes(evaluation, finished.candidate)));
+  return store(finished, std::get<Verdict>(evaluation));
 }
 
-bool Tuning::may_lead(const Verdict& verdict) const {
+bool Tuning::may_lead(const Evaluation& evaluation) const {
+  auto* judged = std::get_if<Verdict>(&evaluation);
+  if (!judged) return false;
+  const Verdict& verdict = *judged;
   if (!verdict.ok() || verdict.speedup() <= kSmallestGain) return false;
   const auto leaders = history_.winners(options_.finalists, false);
   return leaders.size() < options_.finalists || verdict.speedup() > leaders.back()->verdict.speedup_low();
@@ -289,10 +293,15 @@ Result<bool> Tuning::collect() {
       ++place;
       continue;
     }
+    Evaluation evaluation = place->evaluation.get();
+    if (!place->asked && !interrupted() && may_lead(evaluation)) {
+      place->evaluation = evaluator_.ask_other_sizes(std::move(evaluation), place->candidate);
+      place->asked = true;
+      continue;  // The answer may be there at once.
+    }
     InFlight finished = std::move(*place);
     place = flying_.erase(place);
     flying_keys_.erase(finished.candidate.key());
-    Evaluation evaluation = finished.evaluation.get();
     // Ctrl-C reaches the workers, too: their results from then on do not depend on the candidate.
     if (interrupted()) return any;
     KERNELIFT_TRY(take(finished, evaluation));
@@ -306,7 +315,9 @@ Status Tuning::collect_left_over() {
   // Failures are not stored: the end of the run may have caused them.
   for (auto& one : flying_) {
     if (interrupted()) break;
-    if (one.evaluation.wait_for(std::chrono::seconds(0)) != std::future_status::ready) continue;
+    // One that was asked about is right, and may be the best.
+    const auto patience = one.asked ? kPatience : std::chrono::milliseconds(0);
+    if (one.evaluation.wait_for(patience) != std::future_status::ready) continue;
     Evaluation evaluation = one.evaluation.get();
     if (auto* verdict = std::get_if<Verdict>(&evaluation); verdict && verdict->ok())
       KERNELIFT_TRY(store(one, *verdict));

@@ -40,6 +40,13 @@ class Evaluator {
   /// wrong there; a Verdict stays one. A confirmation does that by itself. Takes some ten milliseconds and runs
   /// nothing.
   virtual Evaluation with_other_sizes(Evaluation evaluation, const Candidate& candidate) { return evaluation; }
+  /// The same beside other work: the answer may take seconds where sizes enter in products, and what is in flight goes
+  /// on.
+  virtual std::future<Evaluation> ask_other_sizes(Evaluation evaluation, Candidate candidate) {
+    std::promise<Evaluation> answer;
+    answer.set_value(with_other_sizes(std::move(evaluation), candidate));
+    return answer.get_future();
+  }
   /// The evaluation of a right candidate with what is found about its accesses to memory (races, bounds) where
   /// submissions are not looked at so: on GPUs. A confirmation does that by itself. Takes up to half a minute.
   virtual Evaluation with_checks(Evaluation evaluation, const Candidate& candidate) { return evaluation; }

@@ -69,6 +69,18 @@ Premise premise_of(const legality::Assumption& assumption, const legality::Names
                                            Expression::constant(0)));
 }
 
+/// Whether some recorded launch fulfils the premise, as far as it can be evaluated.
+bool holds_where_recorded(const Mep& mep, const Expression& premise) {
+  if (mep.instances.empty()) return true;
+  return std::ranges::any_of(mep.instances, [&](auto& instance) {
+    Bindings values;
+    for (size_t p = 0; p < mep.parameters.size(); ++p)
+      if (auto value = mep.integer_argument(instance, p)) values[argument(p)] = *value;
+    auto holds = premise.evaluate(values);
+    return !holds.ok() || *holds != 0;
+  });
+}
+
 /// The more careful of two answers, with its explanation.
 bool is_worse(const legality::Answer& answer, const legality::Answer& than) {
   auto rank = [](Kind kind) {
@@ -200,7 +212,12 @@ legality::Answer SizeComparison::answer(const Candidate& candidate) {
                     : std::optional(Expression::binary(Expression::Op::And, *premise, *answer.premise));
     if (is_worse(answer, worst)) worst = std::move(answer);
   }
-  if (worst.kind == Kind::UnderPremise) worst.premise = premise;
+  if (worst.kind == Kind::UnderPremise) {
+    worst.premise = premise;
+    if (!holds_where_recorded(mep_, *premise))
+      worst.kind = Kind::Refuted, worst.why = "its condition " + legality::spelled(*premise, names_).text() +
+                                              " holds for no recorded launch: " + worst.why;
+  }
   worst.same_values = same_values;
   worst.assumptions.clear();
   if (worst.kind == Kind::Proven || worst.kind == Kind::UnderPremise) worst.assumptions = std::move(assumptions);
@@ -238,6 +255,12 @@ SizePlan SizeComparison::sizes_to_run(const Candidate& candidate) {
   SizePlan plan = plan_sizes(mep_, question);
   plan.left_out += (plan.left_out.empty() || needs.empty() ? "" : "; ") + needs;
   return plan;
+}
+
+std::future<Evaluation> SizeComparison::ask(Evaluation evaluation, Candidate candidate) {
+  return std::async(std::launch::async, [this, evaluation = std::move(evaluation), candidate = std::move(candidate)] {
+    return judged(evaluation, candidate);
+  });
 }
 
 Evaluation SizeComparison::judged(Evaluation evaluation, const Candidate& candidate) {

@@ -1,6 +1,7 @@
 // What is known of a candidate at sizes that were not recorded: its launches and the original's, at every launch site
 // of the application, compared for all values of the kernel's parameters (core/legality).
 #pragma once
+#include <future>
 #include <map>
 #include <mutex>
 #include <set>
@@ -27,6 +28,8 @@ class SizeComparison {
   legality::Answer answer(const Candidate& candidate);
   /// The evaluation of a finalist with that answer: one that is wrong at other sizes is not right.
   Evaluation judged(Evaluation evaluation, const Candidate& candidate);
+  /// The same in a thread of its own.
+  std::future<Evaluation> ask(Evaluation evaluation, Candidate candidate);
   /// The sizes at which a finalist is to be run (size_plan.h): not those that its premise keeps from it.
   SizePlan sizes_to_run(const Candidate& candidate);
 

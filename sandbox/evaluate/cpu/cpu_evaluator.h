@@ -29,6 +29,9 @@ class CpuEvaluator : public Evaluator {
   Evaluation with_other_sizes(Evaluation evaluation, const Candidate& candidate) override {
     return size_comparison_->judged(std::move(evaluation), candidate);
   }
+  std::future<Evaluation> ask_other_sizes(Evaluation evaluation, Candidate candidate) override {
+    return size_comparison_->ask(std::move(evaluation), std::move(candidate));
+  }
   Evaluation with_formulas(Evaluation evaluation, const Candidate& candidate) override;
   ConfirmCost confirm_cost() const override;
 

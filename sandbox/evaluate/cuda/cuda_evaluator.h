@@ -60,6 +60,9 @@ class CudaEvaluator : public Evaluator {
   Evaluation with_other_sizes(Evaluation evaluation, const Candidate& candidate) override {
     return size_comparison_->judged(std::move(evaluation), candidate);
   }
+  std::future<Evaluation> ask_other_sizes(Evaluation evaluation, Candidate candidate) override {
+    return size_comparison_->ask(std::move(evaluation), std::move(candidate));
+  }
   Evaluation with_checks(Evaluation evaluation, const Candidate& candidate) override;
   ConfirmCost confirm_cost() const override;
   std::string only_as_built() const override { return only_as_built_; }

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "core/tests/expression_literal.h"
 
 namespace kernelift::sandbox {
@@ -116,6 +118,21 @@ TEST_F(SizeComparisonTest, ACandidateThatLosesItsGuardIsWrongOrAsksForSizes) {
   auto answer = comparison.answer(candidate);
   ASSERT_EQ(answer.kind, Kind::UnderPremise) << answer.why;
   EXPECT_EQ(answer.premise->text(), "arg.a2 % 128 == 0");
+}
+
+TEST_F(SizeComparisonTest, ACandidateWhoseConditionNoRecordedLaunchFulfilsIsWrong) {
+  for (int32_t n : {1000, 1024}) {
+    auto& instance = mep_.instances[0];
+    instance.arguments.assign(20, {}), instance.parameters = {{0, 8}, {8, 8}, {16, 4}};
+    std::memcpy(&instance.arguments[16], &n, sizeof n);
+    EXPECT_TRUE(pool_->compile_own(kGuarded).ok());
+    Candidate candidate;
+    candidate.source = kWholeBlocks;
+    auto answer = SizeComparison(mep_, *pool_, kGuarded).answer(candidate);
+    EXPECT_EQ(answer.kind, n == 1000 ? Kind::Refuted : Kind::UnderPremise) << answer.why;
+    if (n == 1000)
+      EXPECT_NE(answer.why.find("n % 128 == 0 holds for no recorded launch"), answer.why.npos) << answer.why;
+  }
 }
 
 TEST_F(SizeComparisonTest, EveryLaunchSiteCounts) {
