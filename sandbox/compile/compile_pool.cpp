@@ -308,7 +308,7 @@ CompileReply CompilePool::compile_checked(const std::string& source, const Recip
 
 CompileReply CompilePool::compile_for_field(const std::string& source, const CompileReply& own) {
   CompileRequest request = request_again(source, own);
-  request.field = true;
+  request.field = true, request.target = CompileTarget::Cpu;
   return run(request);
 }
 

@@ -5,11 +5,21 @@
 
 namespace kernelift::sandbox {
 
+Verdict FieldComparison::with_field(Verdict verdict, FieldEquality field) {
+  if (field.found == FieldEquality::Found::Differs) {
+    verdict.outcome = Outcome::Wrong, verdict.stage = Stage::Verify, verdict.instance = field.instance;
+    verdict.detail = field.text();
+    verdict.timings.clear(), verdict.embedded.reset(), verdict.by_clang.reset();
+  }
+  verdict.field = std::move(field);
+  return verdict;
+}
+
 Evaluation FieldComparison::judged(Evaluation evaluation, const Candidate& candidate, const CompileReply& own,
                                    Inquiry inquiry, const Judge& judge) {
   auto* verdict = std::get_if<Verdict>(&evaluation);
   if (!verdict || !verdict->ok()) return evaluation;
-  FieldEquality& field = verdict->field.emplace();
+  FieldEquality field;
   CompileReply original;
   {
     std::lock_guard lock(mutex_);
@@ -19,7 +29,7 @@ Evaluation FieldComparison::judged(Evaluation evaluation, const Candidate& candi
   CompileReply compiled = original.ok() ? pool_.compile_for_field(candidate.source, own) : original;
   if (!compiled.ok()) {
     field.why = "it does not compile for that: " + compiled.detail;
-    return evaluation;
+    return with_field(std::move(*verdict), std::move(field));
   }
   RunnableCode code = runnable_code(candidate, compiled.image);
   code.original = original.image;
@@ -28,14 +38,9 @@ Evaluation FieldComparison::judged(Evaluation evaluation, const Candidate& candi
   auto* said = answer ? std::get_if<Verdict>(&*answer) : nullptr;
   if (!said || !said->field) {
     field.why = !answer ? "there was no time left" : said ? said->detail : std::get<NotJudged>(*answer).why;
-    return evaluation;
+    return with_field(std::move(*verdict), std::move(field));
   }
-  field = *said->field;
-  if (field.found != FieldEquality::Found::Differs) return evaluation;
-  verdict->outcome = Outcome::Wrong, verdict->stage = Stage::Verify, verdict->instance = field.instance;
-  verdict->detail = field.text();
-  verdict->timings.clear();
-  return evaluation;
+  return with_field(std::move(*verdict), std::move(*said->field));
 }
 
 }  // namespace kernelift::sandbox

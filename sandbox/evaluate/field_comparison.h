@@ -22,6 +22,8 @@ class FieldComparison {
   FieldComparison(CompilePool& pool, std::string source, CompileReply own)
       : pool_(pool), source_(std::move(source)), own_(std::move(own)) {}
 
+  /// A right verdict with what field runs say of the same candidate, which is not right if its formula surely differs.
+  static Verdict with_field(Verdict verdict, FieldEquality field);
   /// The evaluation of a finalist with Verdict::field; one that surely computes another formula is not right. `own`:
   /// the candidate's compile. `inquiry`: the deadline and era.
   Evaluation judged(Evaluation evaluation, const Candidate& candidate, const CompileReply& own, Inquiry inquiry,
