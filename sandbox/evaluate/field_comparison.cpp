@@ -15,10 +15,8 @@ Verdict FieldComparison::with_field(Verdict verdict, FieldEquality field) {
   return verdict;
 }
 
-Evaluation FieldComparison::judged(Evaluation evaluation, const Candidate& candidate, const CompileReply& own,
-                                   Inquiry inquiry, const Judge& judge) {
-  auto* verdict = std::get_if<Verdict>(&evaluation);
-  if (!verdict || !verdict->ok()) return evaluation;
+FieldEquality FieldComparison::compared(const Candidate& candidate, const CompileReply& own, Inquiry inquiry,
+                                        const Judge& judge) {
   FieldEquality field;
   CompileReply original;
   {
@@ -29,18 +27,32 @@ Evaluation FieldComparison::judged(Evaluation evaluation, const Candidate& candi
   CompileReply compiled = original.ok() ? pool_.compile_for_field(candidate.source, own) : original;
   if (!compiled.ok()) {
     field.why = "it does not compile for that: " + compiled.detail;
-    return with_field(std::move(*verdict), std::move(field));
+    return field;
   }
   RunnableCode code = runnable_code(candidate, compiled.image);
   code.original = original.image;
   inquiry.field = true, inquiry.confirm = true;
   auto answer = judge(code, inquiry);
   auto* said = answer ? std::get_if<Verdict>(&*answer) : nullptr;
-  if (!said || !said->field) {
-    field.why = !answer ? "there was no time left" : said ? said->detail : std::get<NotJudged>(*answer).why;
-    return with_field(std::move(*verdict), std::move(field));
-  }
-  return with_field(std::move(*verdict), std::move(*said->field));
+  if (said && said->field) return std::move(*said->field);
+  field.why = !answer ? "there was no time left" : said ? said->detail : std::get<NotJudged>(*answer).why;
+  return field;
+}
+
+bool FieldComparison::add_length_images(RunnableCode& code) {
+  std::lock_guard lock(mutex_);
+  if (!precise_) precise_ = pool_.compile_for_field(source_, own_, NumberKind::Precise);
+  if (!error_bounds_) error_bounds_ = pool_.compile_for_field(source_, own_, NumberKind::ErrorBounds);
+  if (!precise_->ok() || !error_bounds_->ok()) return false;
+  code.precise = precise_->image, code.error_bounds = error_bounds_->image;
+  return true;
+}
+
+Evaluation FieldComparison::judged(Evaluation evaluation, const Candidate& candidate, const CompileReply& own,
+                                   const Inquiry& inquiry, const Judge& judge) {
+  auto* verdict = std::get_if<Verdict>(&evaluation);
+  if (!verdict || !verdict->ok()) return evaluation;
+  return with_field(std::move(*verdict), compared(candidate, own, inquiry, judge));
 }
 
 }  // namespace kernelift::sandbox

@@ -123,13 +123,13 @@ Evaluation ProcessorCheck::with_formulas(Evaluation evaluation, const Candidate&
   const auto most = Deadline::clock::now() + std::chrono::duration_cast<Deadline::duration>(
                                                  std::chrono::duration<double>(kProcessorFieldSeconds));
   inquiry.deadline = std::min(deadline.value_or(most), most);
-  evaluation = field_comparison_.judged(std::move(evaluation), candidate, own, inquiry,
-                                        [this](const RunnableCode& code, const Inquiry& field) {
-                                          if (!trouble_.empty()) return std::optional<Evaluation>(NotJudged{trouble_});
-                                          if (Status ready = start_runner(); !ready.ok())
-                                            return std::optional<Evaluation>(NotJudged{trouble_ = ready.error().message});
-                                          return runner_->evaluate(code, field);
-                                        });
+  evaluation = field_comparison_.judged(
+      std::move(evaluation), candidate, own, inquiry, [this](const RunnableCode& code, const Inquiry& field) {
+        if (!trouble_.empty()) return std::optional<Evaluation>(NotJudged{trouble_});
+        if (Status ready = start_runner(); !ready.ok())
+          return std::optional<Evaluation>(NotJudged{trouble_ = ready.error().message});
+        return runner_->evaluate(code, field);
+      });
   if (!deadline || Deadline::clock::now() < *deadline) fields_[key] = *std::get<Verdict>(evaluation).field;
   return evaluation;
 }

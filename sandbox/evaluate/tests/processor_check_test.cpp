@@ -161,7 +161,8 @@ TEST_F(ProcessorCheckTest, SaysWhyFormulasAreNotAskedAndRefusesNothing) {
     EXPECT_THAT(verdict.field->text(), StartsWith("not asked: " + why));
   };
   expect_not_asked(in_field(kScaleSource, Deadline::clock::now()), "there was no time left");
-  expect_not_asked(in_field(scale_with("if (n < 0) count = __nvvm_getctarank(out);")), "it does not compile for that: ");
+  expect_not_asked(in_field(scale_with("if (n < 0) count = __nvvm_getctarank(out);")),
+                   "it does not compile for that: ");
   expect_not_asked(in_field(scale_with("for (volatile long k = 0; k < 4000000000000l && n > 0; k = k + 1) {}")), "");
   fixture_.mep.instances[0].regions[0].size = uint64_t(3) << 30;
   fixture_.mep.instances.pop_back();
