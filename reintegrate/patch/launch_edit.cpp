@@ -290,15 +290,24 @@ class LaunchEditor {
     if (first > source_.size() || begin + 3 > first) return refused(what + " is not where the scan found it");
     const size_t open = source_.substr(begin, first - begin).rfind("<<<");
     const std::string callee = without_outer_blanks(source_.substr(begin, open == std::string::npos ? 0 : open));
-    size_t name = callee.size();
-    while (name > 0 && word_character(callee[name - 1])) --name;
-    const bool plain = std::ranges::all_of(callee, [](char c) { return word_character(c) || c == ':'; });
-    if (callee.empty() || name == callee.size() || !plain)
+    // A template's instance is named on both sides: a choice between two templates would be none of types.
+    const size_t of_template = mep_.kernel_name.find('<');
+    const bool is_template = of_template != std::string::npos;
+    const size_t spelled = is_template ? std::min(callee.find('<'), callee.size()) : callee.size();
+    const std::string path = without_outer_blanks(callee.substr(0, spelled));
+    const std::string instance = spelled < callee.size() ? callee.substr(spelled)
+                                 : is_template           ? mep_.kernel_name.substr(of_template)
+                                                         : "";
+    size_t name = path.size();
+    while (name > 0 && word_character(path[name - 1])) --name;
+    const bool plain = std::ranges::all_of(path, [](char c) { return word_character(c) || c == ':'; });
+    if (path.empty() || name == path.size() || !plain || (!instance.empty() && instance.back() != '>'))
       return refused(what + " does not spell the kernel in front of <<<");
     KERNELIFT_ASSIGN(std::string condition, guard(what));
-    result_.edits.push_back({site_.range.file, begin, begin + callee.size(),
-                             "(" + condition + " ? " + callee.substr(0, name) + beside_ + " : " + callee + ")", what,
-                             Author::Generated});
+    result_.edits.push_back(
+        {site_.range.file, begin, begin + callee.size(),
+         "(" + condition + " ? " + path.substr(0, name) + beside_ + instance + " : " + path + instance + ")", what,
+         Author::Generated});
     return done();
   }
 

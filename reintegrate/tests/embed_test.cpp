@@ -7,6 +7,7 @@
 
 #include "core/base/file.h"
 #include "core/base/process.h"
+#include "core/tests/expression_literal.h"
 #include "reintegrate/embed/launcher.h"
 #include "reintegrate/embed/redirect.h"
 #include "reintegrate/embed/shape_guard.h"
@@ -97,6 +98,21 @@ TEST_F(Embed, RequiresScalarsTogetherWithTheGridOfTheirLaunch) {
   EXPECT_NE(conditions().find("n divisible by 8; n from 96 to 4096; grid (2,1,1) with block (64,1,1) or (3,1,1) with"),
             std::string::npos)
       << conditions();
+}
+
+TEST_F(Embed, AsksThePremiseUnderWhichTheCodeIsRight) {
+  instance(0x7f0000000040, 4096, 0.5f, 64);
+  auto clause = [&](const Expression& premise) {
+    auto guard = shape_guard(mep, "original", candidate, &premise);
+    if (!guard.ok()) return guard.error().message;
+    auto found = std::ranges::find(guard->clauses, premise.text(), &GuardClause::text);
+    return guard->any_arguments || found == guard->clauses.end() ? "none" : found->code;
+  };
+  EXPECT_EQ(clause("n % 96 == 0"_e), "((static_cast<long long>(number<4>(a[1]))) % 96 == 0)");
+  EXPECT_EQ(clause("gridDim.x > 9"_e), "((static_cast<long long>(grid.x)) > 9)");
+  EXPECT_NE(clause("m > 0"_e).find("does not know m"), std::string::npos) << clause("m > 0"_e);
+  candidate.source = "original";
+  EXPECT_NE(clause("n > 1000"_e), "none") << "the same text, launched otherwise";
 }
 
 TEST_F(Embed, NamesAssumptionsThatNoGuardCanCheck) {

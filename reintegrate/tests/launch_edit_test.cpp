@@ -333,8 +333,9 @@ TEST(LaunchEdit, RefusesALaunchThroughAMacro) {
 }
 
 TEST(LaunchEdit, ChoosesBetweenTwoKernels) {
-  auto choose = [](const std::string& callee) {
+  auto choose = [](const std::string& callee, const std::string& kernel = "k") {
     Launch l("grid", "block");
+    l.mep.kernel_name = kernel;
     const size_t at = l.source.find("k<<<");
     l.source.replace(at, 1, callee);
     for (auto* range : {&l.site.grid_range, &l.site.block_range})
@@ -348,6 +349,11 @@ TEST(LaunchEdit, ChoosesBetweenTwoKernels) {
   EXPECT_EQ(choose("app::k"), "(((long long)(n) % 4 == 0) ? app::k_tuned : app::k)");
   for (auto* other : {"k<float>", "(*pointer)", "table[i]"})
     EXPECT_NE(choose(other).find("does not spell the kernel in front of <<<"), std::string::npos) << choose(other);
+  // Of a template an instance is named, as the launch spells it or as it was recorded.
+  EXPECT_EQ(choose("app::k <T, 8>", "app::k<float, 8>"),
+            "(((long long)(n) % 4 == 0) ? app::k_tuned<T, 8> : app::k<T, 8>)");
+  EXPECT_EQ(choose("k", "k<float, 8>"), "(((long long)(n) % 4 == 0) ? k_tuned<float, 8> : k<float, 8>)");
+  EXPECT_NE(choose("table<4>[i]", "k<4>").find("does not spell the kernel"), std::string::npos);
 }
 
 TEST(LaunchEdit, RefusesALaunchThatServesSeveralKernels) {
