@@ -48,7 +48,7 @@ class Planner {
     KERNELIFT_TRY(check_not_embedded());
     std::vector<Hunk> hunks = diff_lines(old_lines_, new_lines_);
     KERNELIFT_TRY(check_copies(hunks));
-    if (q_.premise && !hunks.empty()) KERNELIFT_TRY(put_beside(hunks));
+    if (!q_.guard.empty() && !hunks.empty()) KERNELIFT_TRY(put_beside(hunks));
     for (auto& hunk : hunks) KERNELIFT_TRY(edit_hunk(hunk));
     Bindings changed;
     KERNELIFT_TRY(edit_knobs(changed));
@@ -89,11 +89,11 @@ class Planner {
 
   /// Leaves in `hunks` what is added outside of the kernel.
   Status put_beside(std::vector<Hunk>& hunks) {
-    const std::string only = "it is right only where " + q_.premise->text() + ", and ";
+    const std::string only = "it is right only where " + q_.guard.text() + ", and ";
     const ScannedKernel* kernel = family_.kernel();
     if (!kernel) return refused(only + "where its kernel is defined is not known" + kScanAgain);
     KERNELIFT_ASSIGN(OpenFile * file, draft_.open(kernel->definition.file));
-    const std::string comment = "Launched where " + q_.premise->text() + ".";
+    const std::string comment = "Launched where " + q_.guard.text() + ".";
     // A header's kernel is every unit's own.
     beside_visible_ = is_unit(*file) && std::ranges::any_of(mep_.launches, [&](auto& site) {
                         return !draft_.same_file(site.range.file, file->path);
@@ -103,7 +103,7 @@ class Planner {
     if (!beside.ok()) return refused(only + beside.error().message + " (--no-guards patches it all the same)");
     hunks = std::move(beside->added), beside_ = beside->name;
     draft_.insert_in_place_of(*file, beside->at, std::move(beside->text), std::move(beside->copied));
-    draft_.notes.push_back("The kernel stays beside '" + beside_ + "', and runs where " + q_.premise->text() +
+    draft_.notes.push_back("The kernel stays beside '" + beside_ + "', and runs where " + q_.guard.text() +
                            " does not hold.");
     return done();
   }
@@ -330,8 +330,7 @@ class Planner {
     bool any = false;
     for (auto& site : mep_.launches) {
       KERNELIFT_ASSIGN(OpenFile * file, draft_.open(site.range.file));
-      auto edits =
-          edit_launch(mep_, site, launch, q_.candidate.values, changed, file->text, false, q_.premise, beside_);
+      auto edits = edit_launch(mep_, site, launch, q_.candidate.values, changed, file->text, false, q_.guard, beside_);
       if (edits.ok())
         if (Status seen = let_see(site, *file); !seen.ok()) edits = std::move(seen).error();
       if (!edits.ok()) {
@@ -344,7 +343,7 @@ class Planner {
       any = true;
     }
     if (any) return done();
-    return refused("it is right only where " + q_.premise->text() + ", and " + why +
+    return refused("it is right only where " + q_.guard.text() + ", and " + why +
                    " (--no-guards patches it all the same)");
   }
 
@@ -424,7 +423,7 @@ class Planner {
     bool one_template =
         std::all_of(site.kernels.begin(), site.kernels.end(), [&](auto& id) { return family_.contains(id); });
     KERNELIFT_ASSIGN(LaunchEdits edits, edit_launch(mep_, site, q_.candidate.launches[0], q_.candidate.values, changed,
-                                                    file->text, one_template, q_.premise));
+                                                    file->text, one_template, q_.guard));
     for (auto& edit : edits.edits) draft_.add(*file, edit.begin, edit.end, edit.text, Author::Generated);
     draft_.notes.insert(draft_.notes.end(), edits.notes.begin(), edits.notes.end());
     any |= !edits.edits.empty();

@@ -102,17 +102,19 @@ TEST_F(Embed, RequiresScalarsTogetherWithTheGridOfTheirLaunch) {
 
 TEST_F(Embed, AsksThePremiseUnderWhichTheCodeIsRight) {
   instance(0x7f0000000040, 4096, 0.5f, 64);
-  auto clause = [&](const Expression& premise) {
-    auto guard = shape_guard(mep, "original", candidate, &premise);
+  auto clause = [&](const Premise& premise) {
+    auto guard = shape_guard(mep, "original", candidate, LaunchGuard({premise}));
     if (!guard.ok()) return guard.error().message;
     auto found = std::ranges::find(guard->clauses, premise.text(), &GuardClause::text);
     return guard->any_arguments || found == guard->clauses.end() ? "none" : found->code;
   };
-  EXPECT_EQ(clause("n % 96 == 0"_e), "((static_cast<long long>(number<4>(a[1]))) % 96 == 0)");
-  EXPECT_EQ(clause("gridDim.x > 9"_e), "((static_cast<long long>(grid.x)) > 9)");
-  EXPECT_NE(clause("m > 0"_e).find("does not know m"), std::string::npos) << clause("m > 0"_e);
+  EXPECT_EQ(clause(Premise::holds("n % 96 == 0"_e)), "((static_cast<long long>(number<4>(a[1]))) % 96 == 0)");
+  EXPECT_EQ(clause(Premise::holds("gridDim.x > 9"_e)), "((static_cast<long long>(grid.x)) > 9)");
+  EXPECT_EQ(clause(Premise::aligned("data", 16)), "(address(a[0]) % 16 == 0)");
+  for (auto& [premise, name] : {std::pair{Premise::holds("m > 0"_e), "m"}, {Premise::aligned("n", 16), "n"}})
+    EXPECT_NE(clause(premise).find(std::string("does not know ") + name), std::string::npos) << clause(premise);
   candidate.source = "original";
-  EXPECT_NE(clause("n > 1000"_e), "none") << "the same text, launched otherwise";
+  EXPECT_NE(clause(Premise::holds("n > 1000"_e)), "none") << "the same text, launched otherwise";
 }
 
 TEST_F(Embed, NamesAssumptionsThatNoGuardCanCheck) {

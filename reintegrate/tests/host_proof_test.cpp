@@ -201,9 +201,9 @@ TEST_F(HostProofTest, ProvesALaunchThatChoosesBetweenTwoKernels) {
   launch_blocks_of(64);
   request.mep.instances[0].geometry.block.x = 64, request.candidate.launches.clear(), request.candidate.values.clear();
   candidate("  if (i < n) a[i]", "  a[i]");
-  const Expression premise = "n % 64 == 0"_e;
+  const LaunchGuard guard({Premise::holds("n % 64 == 0"_e)});
   auto plan_guarded = [&] {
-    return plan_patch({request.mep, request.original, request.candidate, &*request.scan, root, nullptr, &premise});
+    return plan_patch({request.mep, request.original, request.candidate, &*request.scan, root, nullptr, guard});
   };
   auto patch = plan_guarded();
   ASSERT_TRUE(patch.ok()) << patch.error().message;
@@ -232,6 +232,24 @@ TEST_F(HostProofTest, ProvesALaunchThatChoosesBetweenTwoKernels) {
   EXPECT_FALSE(proof.ok());
 }
 
+TEST_F(HostProofTest, ProvesALaunchThatAsksForAlignment) {
+  launch_blocks_of(64);
+  request.candidate.launches.clear(), request.candidate.values.clear();
+  candidate("  if (i < n) a[i] = scaled(a[i]);",
+            "  if (2 * i + 1 < n) ((float2*)a)[i] = make_float2(scaled(a[2 * i]), scaled(a[2 * i + 1]));");
+  const LaunchGuard guard({Premise::holds("n % 64 == 0"_e), Premise::aligned("a", 8)});
+  auto patch = plan_patch({request.mep, request.original, request.candidate, &*request.scan, root, nullptr, guard});
+  ASSERT_TRUE(patch.ok()) << patch.error().message;
+  EXPECT_HAS(patch->changes[0].after,
+             "// Launched where n % 64 == 0 and a is a multiple of 8 bytes.\nstatic __global__");
+  EXPECT_HAS(patch->changes[0].after,
+             "  ((((long long)(n) % 64 == 0) && ((unsigned long long)(a) % 8 == 0)) ? scale_tuned : scale)<<<grid, "
+             "BLOCK>>>(a, n);\n");
+  auto proof = prove_host_half({request.mep, &*request.scan, *patch, request.host});
+  EXPECT_TRUE(proof.ok()) << proof.error().message;
+  expect_refused(*patch, "(unsigned long long)(a)", "(unsigned long long)(options.verbose++, a)");
+}
+
 TEST_F(HostProofTest, ProvesALaunchThatChoosesBetweenInstancesOfTwoTemplates) {
   std::string text = kApplication;
   auto replace = [&](const std::string& what, const std::string& instead) {
@@ -250,8 +268,8 @@ TEST_F(HostProofTest, ProvesALaunchThatChoosesBetweenInstancesOfTwoTemplates) {
   kernel.definition = {"src/app.cu", begin, text.find("}\n", begin) + 1, 10, 14};
   mep.launches = {site_of("src/app.cu", "scale<BLOCK, float><<<grid, BLOCK>>>(a, n)")};
   candidate("  if (i < n) a[i]", "  a[i]");
-  const Expression premise = "n % 64 == 0"_e;
-  auto patch = plan_patch({mep, request.original, request.candidate, &*request.scan, root, nullptr, &premise});
+  const LaunchGuard guard({Premise::holds("n % 64 == 0"_e)});
+  auto patch = plan_patch({mep, request.original, request.candidate, &*request.scan, root, nullptr, guard});
   ASSERT_TRUE(patch.ok()) << patch.error().message;
   const std::string& after = patch->changes[0].after;
   EXPECT_HAS(after,
@@ -296,9 +314,9 @@ TEST_F(HostProofTest, ProvesALaunchThatChoosesInAnotherFileThanTheKernels) {
   mep.launches = {site_of("src/main.cu", "scale<<<argc, 64>>>(a, 64 * argc)")};
   mep.launches[0].argument_text = {"a", "64 * argc"};
   candidate("  if (i < n) a[i]", "  a[i]");
-  const Expression premise = "n % 64 == 0"_e;
+  const LaunchGuard guard({Premise::holds("n % 64 == 0"_e)});
   auto plan_guarded = [&] {
-    return plan_patch({mep, request.original, request.candidate, &*request.scan, root, nullptr, &premise});
+    return plan_patch({mep, request.original, request.candidate, &*request.scan, root, nullptr, guard});
   };
   auto patch = plan_guarded();
   ASSERT_TRUE(patch.ok()) << patch.error().message;
@@ -332,8 +350,8 @@ TEST_F(HostProofTest, RefusesALaunchThatChoosesAnythingElse) {
   launch_blocks_of(64);
   request.candidate.launches.clear(), request.candidate.values.clear();
   candidate("  if (i < n) a[i]", "  a[i]");
-  const Expression premise = "n % 64 == 0"_e;
-  auto patch = plan_patch({request.mep, request.original, request.candidate, &*request.scan, root, nullptr, &premise});
+  const LaunchGuard guard({Premise::holds("n % 64 == 0"_e)});
+  auto patch = plan_patch({request.mep, request.original, request.candidate, &*request.scan, root, nullptr, guard});
   ASSERT_TRUE(patch.ok()) << patch.error().message;
   for (auto& [what, instead] : {std::pair<std::string, std::string>{"(a, n);", "(a, n - 1);"},
                                 {"((long long)(n) % 64 == 0) ?", "(smaller(n, ++options.verbose) == 0) ?"}}) {
