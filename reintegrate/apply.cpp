@@ -114,8 +114,8 @@ class Apply {
     report_.passed_over = r_.passed_over;
 
     KERNELIFT_ASSIGN(patch_, plan_patch({r_.mep, r_.original, r_.candidate, r_.scan ? &*r_.scan : nullptr, r_.root,
-                                         r_.embedded ? &*r_.embedded : nullptr, premise_of(r_, figures_)}));
-    for (auto& note : evidence_notes(figures_, premise_of(r_, figures_) != nullptr)) report_.notes.push_back(note);
+                                         r_.embedded ? &*r_.embedded : nullptr, guard_of(r_, r_.candidate, figures_)}));
+    for (auto& note : evidence_notes(figures_, r_.guards)) report_.notes.push_back(note);
     std::vector<fs::path> changed;
     for (auto& change : patch_.changes) {
       paths_.push_back(change.path);
@@ -489,7 +489,7 @@ class Apply {
     std::string message = "Tune " + shown_line(r_.mep.kernel_name) + "\n\n";
     if (!r_.candidate.steps.empty()) message += r_.candidate.note() + "\n\n";
     if (patch_.embeds()) message += patch_.notes[0] + "\n\n";
-    for (auto& note : evidence_notes(figures_, premise_of(r_, figures_) != nullptr)) message += note + "\n";
+    for (auto& note : evidence_notes(figures_, r_.guards)) message += note + "\n";
     message += "\n";
     message += "The whole application, measured" + report_.where() + ": " +
                (report_.measured ? report_.measured->text() : "1.000x") + ".\n";
@@ -561,9 +561,8 @@ class Apply {
 
 }  // namespace
 
-const Expression* premise_of(const ApplyRequest& request, const Verdict& figures) {
-  auto& sizes = figures.other_sizes;
-  return request.guards && sizes && sizes->premise ? &*sizes->premise : nullptr;
+LaunchGuard guard_of(const ApplyRequest& request, const Candidate& candidate, const Verdict& figures) {
+  return request.guards ? guard_of(candidate, figures) : LaunchGuard();
 }
 
 Result<ApplyReport> apply(const ApplyRequest& request) {

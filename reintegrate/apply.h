@@ -46,8 +46,8 @@ struct ApplyRequest {
   std::function<void(const std::string&)> progress;  ///< Called with one line of progress at a time; may be empty.
 };
 
-/// What a patched launch of the candidate with these figures has to ask; null: nothing.
-const Expression* premise_of(const ApplyRequest& request, const Verdict& figures);
+/// What a patched launch of the candidate with these figures has to ask.
+LaunchGuard guard_of(const ApplyRequest& request, const Candidate& candidate, const Verdict& figures);
 
 /// An Error means that nothing was patched: the patch was refused, or the application itself does not build or pass its
 /// check. A patch that was written and rolled back is a report.

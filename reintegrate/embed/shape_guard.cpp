@@ -153,6 +153,33 @@ class GuardWriter {
     for (size_t i : unbound_) guard_.unguarded.push_back("the value of '" + name(i) + "', which varied");
   }
 
+  /// Requires what a launch is asked in a patch of the source.
+  Status asked(const LaunchGuard& guard) {
+    std::map<std::string, std::string> names;
+    auto unknown = [&](const std::string& name) {
+      return refused("it is right only where " + guard.text() + ", and the launcher of embedded code does not know " +
+                     name + " (--no-guards embeds it all the same)");
+    };
+    for (auto& pointer : guard.addresses()) {
+      for (size_t i = 0; i < mep_.parameters.size(); ++i)
+        if (mep_.parameters[i].name == pointer && !mep_.parameters[i].pointee.empty())
+          names[pointer] = "address(" + argument(i) + ")";
+      if (!names.contains(pointer)) return unknown(pointer);
+    }
+    for (auto& variable : guard.numbers()) {
+      std::string text;
+      for (const char* axis : {"x", "y", "z"})
+        if (variable == std::string("gridDim.") + axis) text = std::string("grid.") + axis;
+      for (size_t i = 0; i < mep_.parameters.size(); ++i)
+        if (mep_.parameters[i].name == variable && mep_.parameters[i].is_integer())
+          text = argument_as(is_unsigned(mep_.parameters[i].scalar) ? "bits" : "number", i);
+      if (text.empty()) return unknown(variable);
+      names[variable] = "static_cast<long long>(" + text + ")";
+    }
+    add(guard.cpp(names), guard.text());
+    return done();
+  }
+
   /// Constants cannot be guarded: their contents lie on the device and are not known at the launch.
   void constants() {
     for (auto& variable : mep_.instances[0].variables)
@@ -344,7 +371,8 @@ bool is_only_recompiled(const Mep& mep, const std::string& original, const Candi
   return true;
 }
 
-Result<ShapeGuard> shape_guard(const Mep& mep, const std::string& original, const Candidate& candidate) {
+Result<ShapeGuard> shape_guard(const Mep& mep, const std::string& original, const Candidate& candidate,
+                               const LaunchGuard& asked) {
   if (mep.instances.empty())
     return refused("the MEP of '" + mep.kernel_name +
                    "' holds no recorded launch, so it is not known for which launches the code is valid");
@@ -369,7 +397,8 @@ Result<ShapeGuard> shape_guard(const Mep& mep, const std::string& original, cons
   GuardWriter writer(mep, guard);
   writer.types(), writer.macros();
   writer.blocks();
-  guard.any_arguments = is_only_recompiled(mep, original, candidate);
+  guard.any_arguments = is_only_recompiled(mep, original, candidate) && asked.empty();
+  if (!asked.empty()) KERNELIFT_TRY(writer.asked(asked));
   if (!guard.any_arguments) writer.shapes(), writer.pointers(), writer.constants();
   auto assumes = [&](const char* flag) {
     return std::ranges::find(candidate.recipe.fast_math, flag) != candidate.recipe.fast_math.end();

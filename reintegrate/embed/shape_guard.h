@@ -10,6 +10,7 @@
 
 #include "core/model/candidate.h"
 #include "core/model/mep.h"
+#include "reintegrate/patch/launch_guard.h"
 
 namespace kernelift::reintegrate {
 
@@ -27,7 +28,9 @@ struct ShapeGuard {
 };
 
 /// Refuses a kernel without recorded launches, and launches that the launcher cannot make (cooperative, cluster, …).
-Result<ShapeGuard> shape_guard(const Mep& mep, const std::string& original, const Candidate& candidate);
+/// `asked`: PatchQuestion::guard, which becomes a clause; refused where it names what the launcher does not have.
+Result<ShapeGuard> shape_guard(const Mep& mep, const std::string& original, const Candidate& candidate,
+                               const LaunchGuard& asked = {});
 
 /// True if the candidate is the original source, compiled differently: it computes the same by construction.
 bool is_only_recompiled(const Mep& mep, const std::string& original, const Candidate& candidate);

@@ -18,17 +18,34 @@ size_t place_of_name(const std::string& definition, const std::string& name) {
   return definition.npos;
 }
 
-/// The definition under another name, visible in its unit alone.
-Result<std::string> renamed(std::string definition, const std::string& name, const std::string& to) {
-  const size_t at = place_of_name(definition, name);
-  if (at == definition.npos) return refused("the definition of '" + name + "' does not spell its name");
+/// Offset behind the `template <…>` that the text may begin with; npos: its end is not found.
+size_t behind_template_head(const std::string& text) {
+  size_t at = text.find_first_not_of(" \t\r\n");
+  constexpr std::string_view kTemplate = "template";
+  while (at != text.npos && text.compare(at, kTemplate.size(), kTemplate) == 0) {
+    int angles = 0, brackets = 0;
+    for (at += kTemplate.size(); at < text.size(); ++at) {
+      const char c = text[at];
+      if (c == '(' || c == '{' || c == '[') ++brackets;
+      if (c == ')' || c == '}' || c == ']') --brackets;
+      if (brackets == 0 && c == '<') ++angles;
+      if (brackets == 0 && c == '>' && --angles == 0) break;
+    }
+    at = at == text.size() ? text.npos : text.find_first_not_of(" \t\r\n", at + 1);
+  }
+  return at;
+}
+
+/// A definition or declaration under another name.
+Result<std::string> renamed(std::string definition, const std::string& name, const std::string& to, bool visible) {
+  const size_t at = place_of_name(definition, name), first = behind_template_head(definition);
+  if (at == definition.npos || first >= at) return refused("the definition of '" + name + "' does not spell its name");
   const std::string_view head = std::string_view(definition).substr(0, at);
-  if (!whole_words(head, "extern").empty())
+  if (head.find("extern \"C\"") != head.npos || (!visible && !whole_words(head, "extern").empty()))
     return refused("'" + name + "' has C linkage, and a second kernel beside it needs a name of its own");
   const bool is_static = !whole_words(head, "static").empty();
   definition.replace(at, name.size(), to);
-  const size_t first = definition.find_first_not_of(" \t\r\n");
-  if (!is_static) definition.insert(first, "static ");
+  if (!is_static && !visible) definition.insert(first, "static ");
   return definition;
 }
 
@@ -37,14 +54,12 @@ Result<std::string> renamed(std::string definition, const std::string& name, con
 Result<KernelBeside> kernel_beside(const Mep& mep, const ScanIndex& scan, const ScannedKernel& kernel,
                                    const OpenFile& file, const std::vector<TextLine>& old_lines,
                                    const std::vector<TextLine>& new_lines, const std::vector<Hunk>& hunks,
-                                   const std::string& comment) {
-  const std::string name = unqualified_name(mep.kernel_name);
+                                   const std::string& comment, bool visible) {
+  const std::string name = own_name(mep.kernel_name);
   const SourceRange& where = kernel.definition;
-  if (kernel.is_template || mep.kernel_name.find('<') != std::string::npos)
-    return refused("'" + mep.kernel_name + "' is a template, beside which no second one can be launched yet");
   if (kernel.through_macro) return refused("a macro writes the definition of '" + name + "'");
   for (auto& other : scan.kernels)
-    if (other.id != kernel.id && unqualified_name(other.name) == name)
+    if (own_name(other.name) == name && (other.definition.file != where.file || other.definition.begin != where.begin))
       return refused("there are several kernels of the name '" + name + "', between which a launch cannot choose");
   if (where.end > file.text.size() || where.begin >= where.end || where.line == 0 ||
       where.end_line > file.lines.size() || where.end_line < where.line)
@@ -84,12 +99,43 @@ Result<KernelBeside> kernel_beside(const Mep& mep, const ScanIndex& scan, const 
   beside.name = name + "_tuned";
   for (int number = 2; !whole_words(file.text, beside.name).empty(); ++number)
     beside.name = name + "_tuned" + std::to_string(number);
-  KERNELIFT_ASSIGN(std::string tuned, renamed(definition, name, beside.name));
+  KERNELIFT_ASSIGN(std::string tuned, renamed(definition, name, beside.name, visible));
   KERNELIFT_ASSIGN(std::string copy,
-                   renamed(file.text.substr(where.begin, where.end - where.begin), name, beside.name));
+                   renamed(file.text.substr(where.begin, where.end - where.begin), name, beside.name, visible));
   const std::string head = newline + newline + "// " + comment + newline;
   beside.at = where.end, beside.text = head + tuned, beside.copied = head + copy;
   return beside;
+}
+
+std::optional<DeclarationBeside> declaration_beside(const std::string& text, const std::string& name,
+                                                    const std::string& beside, bool visible) {
+  for (size_t at : whole_words(text, name)) {
+    const size_t open = text.find_first_not_of(" \t\r\n", at + name.size());
+    if (open == text.npos || text[open] != '(') continue;
+    size_t end = open;
+    for (int depth = 0; end < text.size(); ++end)
+      if ((depth += text[end] == '(' ? 1 : text[end] == ')' ? -1 : 0) == 0) break;
+    end = end == text.size() ? text.npos : text.find_first_not_of(" \t\r\n", end + 1);
+    if (end == text.npos || text[end] != ';') continue;
+    const size_t mark = text.rfind("__global__", at), between = text.find_first_of(";{}", mark);
+    if (mark == text.npos || between < at) continue;
+    // From the beginning of its line, or of the line before that has its template's head.
+    size_t begin = text.rfind('\n', mark);
+    begin = begin == text.npos ? 0 : begin + 1;
+    if (begin >= 2)
+      if (const size_t line = text.rfind('\n', begin - 2), first = line == text.npos ? 0 : line + 1;
+          trimmed(std::string_view(text).substr(first, begin - first)).starts_with("template"))
+        begin = first;
+    const std::string_view head = std::string_view(text).substr(begin, mark - begin);
+    if (head.find("//") != head.npos || head.find_first_of("\"*#") != head.npos) continue;
+    auto made = renamed(text.substr(begin, end + 1 - begin), name, beside, visible);
+    if (made.ok()) return DeclarationBeside{end + 1, "\n" + *made};
+  }
+  return std::nullopt;
+}
+
+std::string own_name(std::string_view kernel_name) {
+  return unqualified_name(kernel_name.substr(0, kernel_name.find('<')));
 }
 
 }  // namespace kernelift::reintegrate

@@ -94,7 +94,7 @@ std::string place(const LaunchSite& site) { return site.range.file + ":" + std::
 class LaunchEditor {
  public:
   LaunchEditor(const Mep& mep, const LaunchSite& site, const CandidateLaunch& launch, const Bindings& values,
-               const Bindings& changed, const std::string& source, bool one_template, const Expression* premise,
+               const Bindings& changed, const std::string& source, bool one_template, const LaunchGuard& guard,
                const std::string& beside)
       : mep_(mep),
         site_(site),
@@ -103,7 +103,7 @@ class LaunchEditor {
         changed_(changed),
         source_(source),
         one_template_(one_template),
-        premise_(premise),
+        guard_(guard),
         beside_(beside) {}
 
   Result<LaunchEdits> run() {
@@ -112,8 +112,8 @@ class LaunchEditor {
     KERNELIFT_ASSIGN(bool block, needs_edit(Piece::Block));
     KERNELIFT_ASSIGN(bool shared, needs_edit(Piece::Shared));
     KERNELIFT_TRY(check_threads());
-    if (premise_ && !changed_.empty())
-      return refused("it is right only where " + premise_->text() + ", and '" + changed_.begin()->first +
+    if (!guard_.empty() && !changed_.empty())
+      return refused("it is right only where " + guard_.text() + ", and '" + changed_.begin()->first +
                      "', which it changes, is one constant for all launches (--no-guards patches it all the same)");
     if (!beside_.empty()) KERNELIFT_TRY(choose_kernel());
     if (!grid && !block && !shared) return std::move(result_);
@@ -267,8 +267,8 @@ class LaunchEditor {
       return refused(what + " is not where the scan found it: " + site_.range.file +
                      " has changed since; run `kernelift scan` again");
     KERNELIFT_ASSIGN(std::string text, replacement(piece, what));
-    if (premise_) {
-      KERNELIFT_ASSIGN(std::string condition, guard(what));
+    if (!guard_.empty()) {
+      KERNELIFT_ASSIGN(std::string condition, asked(what));
       const std::string& before = as_spelled(piece);
       const bool number =
           piece == Piece::Shared ||
@@ -281,7 +281,7 @@ class LaunchEditor {
     return done();
   }
 
-  /// `k<<<…` becomes `(premise ? k_tuned : k)<<<…`.
+  /// `k<<<…` becomes `(guard ? k_tuned : k)<<<…`.
   Status choose_kernel() {
     const std::string what = "the launch at " + place(site_);
     const size_t begin = site_.range.begin, first = site_.grid_range.begin;
@@ -290,33 +290,53 @@ class LaunchEditor {
     if (first > source_.size() || begin + 3 > first) return refused(what + " is not where the scan found it");
     const size_t open = source_.substr(begin, first - begin).rfind("<<<");
     const std::string callee = without_outer_blanks(source_.substr(begin, open == std::string::npos ? 0 : open));
-    size_t name = callee.size();
-    while (name > 0 && word_character(callee[name - 1])) --name;
-    const bool plain = std::ranges::all_of(callee, [](char c) { return word_character(c) || c == ':'; });
-    if (callee.empty() || name == callee.size() || !plain)
+    // A template's instance is named on both sides: a choice between two templates would be none of types.
+    const size_t of_template = mep_.kernel_name.find('<');
+    const bool is_template = of_template != std::string::npos;
+    const size_t spelled = is_template ? std::min(callee.find('<'), callee.size()) : callee.size();
+    const std::string path = without_outer_blanks(callee.substr(0, spelled));
+    const std::string instance = spelled < callee.size() ? callee.substr(spelled)
+                                 : is_template           ? mep_.kernel_name.substr(of_template)
+                                                         : "";
+    size_t name = path.size();
+    while (name > 0 && word_character(path[name - 1])) --name;
+    const bool plain = std::ranges::all_of(path, [](char c) { return word_character(c) || c == ':'; });
+    if (path.empty() || name == path.size() || !plain || (!instance.empty() && instance.back() != '>'))
       return refused(what + " does not spell the kernel in front of <<<");
-    KERNELIFT_ASSIGN(std::string condition, guard(what));
-    result_.edits.push_back({site_.range.file, begin, begin + callee.size(),
-                             "(" + condition + " ? " + callee.substr(0, name) + beside_ + " : " + callee + ")", what,
-                             Author::Generated});
+    KERNELIFT_ASSIGN(std::string condition, asked(what));
+    result_.edits.push_back(
+        {site_.range.file, begin, begin + callee.size(),
+         "(" + condition + " ? " + path.substr(0, name) + beside_ + instance + " : " + path + instance + ")", what,
+         Author::Generated});
     return done();
   }
 
-  /// The premise in the words of the launch: its arguments in place of the kernel's parameters.
-  Result<std::string> guard(const std::string& what) const {
+  /// The guard in the words of the launch: its arguments in place of the kernel's parameters.
+  Result<std::string> asked(const std::string& what) const {
     std::map<std::string, std::string> names;
-    for (auto& variable : premise_->variables()) {
-      std::string text, axis = variable.starts_with("gridDim.") ? variable.substr(8) : "";
+    auto written = [&](const std::string& variable) {
+      std::string text;
       for (size_t p = 0; p < mep_.parameters.size() && p < site_.argument_text.size(); ++p)
         if (mep_.parameters[p].name == variable) text = site_.argument_text[p];
+      return text;
+    };
+    auto unknown = [&](const std::string& variable) {
+      return refused(what + " would have to ask whether " + guard_.text() + ", and the launch has no plain text for " +
+                     variable);
+    };
+    for (auto& pointer : guard_.addresses()) {
+      const std::string text = written(pointer);
+      if (text.empty() || has_effects(text) || calls_something(text)) return unknown(pointer);
+      names[pointer] = "(unsigned long long)(" + text + ")";
+    }
+    for (auto& variable : guard_.numbers()) {
+      std::string text = written(variable), axis = variable.starts_with("gridDim.") ? variable.substr(8) : "";
       if (!axis.empty()) text = "dim3(" + as_spelled(Piece::Grid) + ")." + axis;
-      if (text.empty() || has_effects(text) || (axis.empty() && calls_something(text)))
-        return refused(what + " would have to ask whether " + premise_->text() +
-                       ", and the launch has no plain text for " + variable);
+      if (text.empty() || has_effects(text) || (axis.empty() && calls_something(text))) return unknown(variable);
       // Without a change of sign or width by an unsigned or short type.
       names[variable] = "(long long)(" + text + ")";
     }
-    return "(" + premise_->cpp(names) + ")";
+    return guard_.cpp(names);
   }
 
   bool looks_like_argument(const SourceRange& where) const {
@@ -524,8 +544,8 @@ class LaunchEditor {
   const Bindings& changed_;
   const std::string& source_;
   bool one_template_;
-  const Expression* premise_;
-  const std::string& beside_;  ///< Name of the kernel that is launched where the premise holds; empty: the same.
+  const LaunchGuard& guard_;
+  const std::string& beside_;  ///< Name of the kernel that is launched where the guard holds; empty: the same.
   std::map<std::string, std::string> names_;  ///< The site's expressions for gx, by, … and shared.
   Bindings known_;                            ///< Those of them that are numbers.
   bool block_changes_[3] = {};                ///< Axes of the block that change, other than by following a knob.
@@ -538,8 +558,8 @@ class LaunchEditor {
 
 Result<LaunchEdits> edit_launch(const Mep& mep, const LaunchSite& site, const CandidateLaunch& launch,
                                 const Bindings& values, const Bindings& changed, const std::string& source,
-                                bool one_template, const Expression* premise, const std::string& beside) {
-  return LaunchEditor(mep, site, launch, values, changed, source, one_template, premise, beside).run();
+                                bool one_template, const LaunchGuard& guard, const std::string& beside) {
+  return LaunchEditor(mep, site, launch, values, changed, source, one_template, guard, beside).run();
 }
 
 }  // namespace kernelift::reintegrate

@@ -7,6 +7,7 @@
 
 #include "core/model/candidate.h"
 #include "core/model/mep.h"
+#include "reintegrate/patch/launch_guard.h"
 
 namespace kernelift::reintegrate {
 
@@ -34,11 +35,11 @@ struct LaunchEdits {
 /// Edits of one launch site. `changed` are the knobs whose new values are already part of the patch: a grid that the
 /// source computes from one of them follows by itself. `source` is the whole file that contains the site. A site that
 /// launches several kernels is edited only if `one_template` says that all of them are instances of one template, which
-/// change together. With a `premise` over the kernel's parameters the launch is the candidate's where it holds, and the
-/// one that was written elsewhere; `beside` is the name of the kernel that is launched then, if it is another one.
+/// change together. With a `guard` that is not empty the launch is the candidate's where it holds, and the one that
+/// was written elsewhere; `beside` is the name of the kernel that is launched then, if it is another one.
 Result<LaunchEdits> edit_launch(const Mep& mep, const LaunchSite& site, const CandidateLaunch& launch,
                                 const Bindings& values, const Bindings& changed, const std::string& source,
-                                bool one_template = false, const Expression* premise = nullptr,
+                                bool one_template = false, const LaunchGuard& guard = {},
                                 const std::string& beside = {});
 
 }  // namespace kernelift::reintegrate

@@ -35,7 +35,6 @@ class Planner {
 
   Result<SourcePatch> run() {
     KERNELIFT_TRY(check_expressible());
-    KERNELIFT_TRY(check_guardable());
     if (!q_.embedded) KERNELIFT_TRY(check_name());
     if (!q_.embedded) KERNELIFT_TRY(check_written());
     old_lines_ = split_lines(q_.original);
@@ -49,7 +48,7 @@ class Planner {
     KERNELIFT_TRY(check_not_embedded());
     std::vector<Hunk> hunks = diff_lines(old_lines_, new_lines_);
     KERNELIFT_TRY(check_copies(hunks));
-    if (q_.premise && !hunks.empty()) KERNELIFT_TRY(put_beside(hunks));
+    if (!q_.guard.empty() && !hunks.empty()) KERNELIFT_TRY(put_beside(hunks));
     for (auto& hunk : hunks) KERNELIFT_TRY(edit_hunk(hunk));
     Bindings changed;
     KERNELIFT_TRY(edit_knobs(changed));
@@ -64,7 +63,7 @@ class Planner {
     KERNELIFT_ASSIGN(SourcePatch patch, draft_.finish());
     KERNELIFT_TRY(check_scopes(macros_, patch));
     patch.macros = macros_.names;
-    if (!beside_.empty()) patch.kernel = unqualified_name(mep_.kernel_name), patch.beside = beside_;
+    if (!beside_.empty()) patch.kernel = own_name(mep_.kernel_name), patch.beside = beside_;
     return patch;
   }
 
@@ -88,25 +87,23 @@ class Planner {
     return done();
   }
 
-  /// A launch can choose between two kernels and geometries; embedded code cannot be asked yet.
-  Status check_guardable() {
-    if (!q_.premise || !q_.embedded) return done();
-    return refused("it is right only where " + q_.premise->text() +
-                   ", and embedded code cannot ask that (--no-guards embeds it all the same)");
-  }
-
   /// Leaves in `hunks` what is added outside of the kernel.
   Status put_beside(std::vector<Hunk>& hunks) {
-    const std::string only = "it is right only where " + q_.premise->text() + ", and ";
+    const std::string only = "it is right only where " + q_.guard.text() + ", and ";
     const ScannedKernel* kernel = family_.kernel();
     if (!kernel) return refused(only + "where its kernel is defined is not known" + kScanAgain);
     KERNELIFT_ASSIGN(OpenFile * file, draft_.open(kernel->definition.file));
-    const std::string comment = "Launched where " + q_.premise->text() + ".";
-    auto beside = kernel_beside(mep_, *q_.scan, *kernel, *file, old_lines_, new_lines_, hunks, comment);
+    const std::string comment = "Launched where " + q_.guard.text() + ".";
+    // A header's kernel is every unit's own.
+    beside_visible_ = is_unit(*file) && std::ranges::any_of(mep_.launches, [&](auto& site) {
+                        return !draft_.same_file(site.range.file, file->path);
+                      });
+    auto beside =
+        kernel_beside(mep_, *q_.scan, *kernel, *file, old_lines_, new_lines_, hunks, comment, beside_visible_);
     if (!beside.ok()) return refused(only + beside.error().message + " (--no-guards patches it all the same)");
     hunks = std::move(beside->added), beside_ = beside->name;
     draft_.insert_in_place_of(*file, beside->at, std::move(beside->text), std::move(beside->copied));
-    draft_.notes.push_back("The kernel stays beside '" + beside_ + "', and runs where " + q_.premise->text() +
+    draft_.notes.push_back("The kernel stays beside '" + beside_ + "', and runs where " + q_.guard.text() +
                            " does not hold.");
     return done();
   }
@@ -329,16 +326,13 @@ class Planner {
   Status choose_at_launches(const Bindings& changed) {
     const CandidateLaunch launch =
         q_.candidate.launches.empty() ? CandidateLaunch::as_recorded(mep_.kernel_name) : q_.candidate.launches[0];
-    const SourceRange& definition = family_.kernel()->definition;
     std::string why = "no launch of it is known";
     bool any = false;
     for (auto& site : mep_.launches) {
       KERNELIFT_ASSIGN(OpenFile * file, draft_.open(site.range.file));
-      auto edits =
-          edit_launch(mep_, site, launch, q_.candidate.values, changed, file->text, false, q_.premise, beside_);
-      if (site.range.file != definition.file || site.range.begin < definition.end)
-        edits = refused("the launch at " + site.range.file + ":" + std::to_string(site.range.line) +
-                        " does not see a kernel beside '" + mep_.kernel_name + "'");
+      auto edits = edit_launch(mep_, site, launch, q_.candidate.values, changed, file->text, false, q_.guard, beside_);
+      if (edits.ok())
+        if (Status seen = let_see(site, *file); !seen.ok()) edits = std::move(seen).error();
       if (!edits.ok()) {
         why = edits.error().message;
         draft_.notes.push_back("Left as it is: " + why + ".");
@@ -349,8 +343,55 @@ class Planner {
       any = true;
     }
     if (any) return done();
-    return refused("it is right only where " + q_.premise->text() + ", and " + why +
+    return refused("it is right only where " + q_.guard.text() + ", and " + why +
                    " (--no-guards patches it all the same)");
+  }
+
+  /// A launch in front of the definition, or in another unit, needs a declaration of the kernel beside.
+  Status let_see(const LaunchSite& site, OpenFile& file) {
+    const SourceRange& definition = family_.kernel()->definition;
+    KERNELIFT_ASSIGN(OpenFile * defining, draft_.open(definition.file));
+    const bool same = &file == defining;
+    if (same ? site.range.begin >= definition.end : !is_unit(*defining)) return done();
+    const std::string name = own_name(mep_.kernel_name);
+    auto blind = [&](const std::string& why) {
+      return refused("the launch at " + site.range.file + ":" + std::to_string(site.range.line) +
+                     " does not see a kernel beside '" + mep_.kernel_name + "': " + why);
+    };
+    if (!same && mep_.kernel_name.find('<') != std::string::npos)
+      return blind("it is a template that another unit instantiates");
+    for (OpenFile* seen : included_from(file)) {
+      auto declaration = declaration_beside(seen->text, name, beside_, beside_visible_);
+      if (!declaration || (seen == &file && declaration->at > site.range.begin)) continue;
+      std::string text = declaration->text;
+      if (seen->newline() == "\r\n") text.insert(0, "\r");
+      draft_.add(*seen, declaration->at, declaration->at, text, Author::Generated);
+      return done();
+    }
+    return blind("no declaration of it was found in " + file.name + " and what that includes of the application");
+  }
+
+  /// The file, and the application's files that it includes by a name in quotes.
+  std::vector<OpenFile*> included_from(OpenFile& file) {
+    constexpr size_t kMost = 64;
+    std::vector<OpenFile*> found{&file};
+    for (size_t i = 0; i < found.size(); ++i)
+      for (auto& line : found[i]->lines) {
+        std::string_view text = trimmed(line.text);
+        if (!text.starts_with("#")) continue;
+        text = trimmed(text.substr(1));
+        const size_t begin = text.find('"'), end = text.rfind('"');
+        if (!text.starts_with("include") || begin == end || found.size() >= kMost) continue;
+        const std::string name(text.substr(begin + 1, end - begin - 1));
+        std::error_code code;
+        for (auto& folder : {found[i]->path.parent_path(), q_.root}) {
+          if (!fs::is_regular_file(folder / name, code) || draft_.is_outside((folder / name).string())) continue;
+          auto opened = draft_.open((folder / name).string());
+          if (opened.ok() && std::ranges::find(found, *opened) == found.end()) found.push_back(*opened);
+          break;
+        }
+      }
+    return found;
   }
 
   Result<bool> changes_geometry() const {
@@ -382,7 +423,7 @@ class Planner {
     bool one_template =
         std::all_of(site.kernels.begin(), site.kernels.end(), [&](auto& id) { return family_.contains(id); });
     KERNELIFT_ASSIGN(LaunchEdits edits, edit_launch(mep_, site, q_.candidate.launches[0], q_.candidate.values, changed,
-                                                    file->text, one_template, q_.premise));
+                                                    file->text, one_template, q_.guard));
     for (auto& edit : edits.edits) draft_.add(*file, edit.begin, edit.end, edit.text, Author::Generated);
     draft_.notes.insert(draft_.notes.end(), edits.notes.begin(), edits.notes.end());
     any |= !edits.edits.empty();
@@ -498,7 +539,8 @@ class Planner {
   const KernelFamily family_{q_.mep, q_.scan};
   PatchDraft draft_;
   ScopedMacros macros_;
-  std::string beside_;  ///< Name of the kernel beside the original; empty: there is none.
+  std::string beside_;           ///< Name of the kernel beside the original; empty: there is none.
+  bool beside_visible_ = false;  ///< Other units launch it.
   std::vector<TextLine> old_lines_, new_lines_;
   std::map<const OpenFile*, std::string> hashes_;
 };

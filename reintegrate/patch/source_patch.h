@@ -14,6 +14,7 @@
 #include "core/model/mep.h"
 #include "reintegrate/embed/embedded_code.h"
 #include "reintegrate/patch/launch_edit.h"
+#include "reintegrate/patch/launch_guard.h"
 
 namespace kernelift::reintegrate {
 
@@ -47,10 +48,9 @@ struct PatchQuestion {
   const ScanIndex* scan = nullptr;         ///< Tells which other kernels use the changed lines; may be null.
   std::filesystem::path root;              ///< The application's root; nothing outside it is ever patched.
   const EmbeddedCode* embedded = nullptr;  ///< If set: embed this and leave the kernel's own text as it is.
-  /// Where it holds, the candidate is right at sizes that were not recorded; over the kernel's parameters by name. The
-  /// patched launch asks it, and is the original one elsewhere; a changed text becomes a kernel beside the original.
-  /// Null: it holds everywhere, or nothing is known.
-  const Expression* premise = nullptr;
+  /// Where it holds, the candidate is right. The patched launch asks it, and is the original one elsewhere; a changed
+  /// text becomes a kernel beside the original. Empty: nothing is to be asked.
+  LaunchGuard guard = {};
 };
 
 Result<SourcePatch> plan_patch(const PatchQuestion& question);

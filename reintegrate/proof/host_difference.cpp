@@ -94,26 +94,42 @@ HostChange described(const SymbolDifference& difference) {
   return {demangle(difference.symbol), what};
 }
 
+/// The name of a stub of the kernel `kernel` as one of `other`; empty: it is none.
+std::string stub_of(const Function& function, const std::string& kernel, const std::string& other) {
+  std::string name = demangle(function.getName().str());
+  const std::string stub = "__device_stub__" + kernel;
+  const size_t at = name.find(stub), behind = at + stub.size();
+  if (at == name.npos || behind >= name.size() || (name[behind] != '(' && name[behind] != '<')) return {};
+  return name.replace(at, stub.size(), "__device_stub__" + other);
+}
+
 /// Launches of `beside` become launches of the kernel that it stands beside: what chooses between the two is then dead
-/// code. Null: its stub is not there as it should be.
-const GlobalValue* choose_the_original(Module& with, const std::string& kernel, const std::string& beside) {
-  const std::string own = "__device_stub__" + kernel + "(", other = "__device_stub__" + beside + "(";
-  Function *original = nullptr, *added = nullptr;
-  std::string signature;
+/// code. The stubs that stand beside; false: one of them is not as it should be. A unit that only launches declares
+/// both.
+bool choose_the_original(Module& with, const std::string& kernel, const std::string& beside,
+                         std::set<const GlobalValue*>& stubs) {
+  std::vector<std::pair<Function*, std::string>> all;
   for (Function& function : with)
-    if (std::string name = demangle(function.getName().str()); name.find(other) != std::string::npos)
-      added = &function, signature = name.replace(name.find(other), other.size(), own);
-  for (Function& function : with)
-    if (added && demangle(function.getName().str()) == signature) original = &function;
-  if (!original || !is_stub(added) || !added->hasLocalLinkage() || original->getType() != added->getType() ||
-      original->getFunctionType() != added->getFunctionType())
-    return nullptr;
-  // A stub tells the runtime of itself by its own address.
-  added->replaceUsesWithIf(original, [&](Use& use) {
-    auto* user = dyn_cast<Instruction>(use.getUser());
-    return !user || user->getFunction() != added;
-  });
-  return added;
+    if (std::string name = stub_of(function, beside, kernel); !name.empty()) all.push_back({&function, name});
+  for (auto& [added, signature] : all) {
+    Function* original = nullptr;
+    for (Function& function : with)
+      if (demangle(function.getName().str()) == signature) original = &function;
+    if (!original || original->getType() != added->getType() ||
+        original->getFunctionType() != added->getFunctionType() || added->isDeclaration() != original->isDeclaration())
+      return false;
+    if (!added->isDeclaration() &&
+        (!is_stub(added) || (!added->hasLocalLinkage() && added->getLinkage() != original->getLinkage())))
+      return false;
+    // A stub tells the runtime of itself by its own address.
+    Function* stub = added;
+    added->replaceUsesWithIf(original, [&](Use& use) {
+      auto* user = dyn_cast<Instruction>(use.getUser());
+      return !user || user->getFunction() != stub;
+    });
+    stubs.insert(added);
+  }
+  return true;
 }
 
 /// clang repeats a stub's attribute about its work groups at direct calls, and cannot where a launch chooses. It has no
@@ -159,17 +175,17 @@ std::optional<HostChange> change_by_candidate(const Module& without, const Modul
 
 std::optional<HostChange> change_beyond_launches(Module& without, Module& with, const std::string& kernel,
                                                  const std::string& beside) {
-  const GlobalValue* second = nullptr;
-  if (!beside.empty() && !(second = choose_the_original(with, kernel, beside)))
+  std::set<const GlobalValue*> second;
+  if (!beside.empty() && !choose_the_original(with, kernel, beside, second))
     return HostChange{beside, "it is not the kernel's own stub under another name"};
-  if (second) drop_attribute_of_work_groups(without), drop_attribute_of_work_groups(with);
+  if (!second.empty()) drop_attribute_of_work_groups(without), drop_attribute_of_work_groups(with);
   std::vector<SymbolDifference> all = differing_symbols(without, with);
   if (all.empty()) return std::nullopt;
   for (auto& difference : all)
     if (difference.kind != Kind::Changed || difference.symbol.empty()) {
       // Geometry may use a further inline function of a header: dim3's constructor.
       auto* added = difference.kind == Kind::Added ? with.getFunction(difference.symbol) : nullptr;
-      if (added && added == second) continue;
+      if (added && second.contains(added)) continue;
       if (!added || !StringRef(difference.symbol).starts_with("_ZN4dim3")) return described(difference);
     }
   cut_launches(without), cut_launches(with);

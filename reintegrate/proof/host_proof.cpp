@@ -114,6 +114,7 @@ class Proving {
     }
     unit.headers = declared->headers;
     KERNELIFT_TRY(check_macros(unit));
+    KERNELIFT_TRY(check_beside(unit));
     auto after = compile_host_half(context, unit, after_, true);
     if (!after.ok())
       return refused("the host half of " + name_of(unit) +
@@ -158,6 +159,14 @@ class Proving {
         if (text.ok() && text->identifiers.contains(name)) return taken(unit, name);
     }
     return done();
+  }
+  /// Nothing else of the program may have the name of the kernel beside, which other units may launch.
+  Status check_beside(const HostUnit& unit) {
+    if (q_.patch.beside.empty()) return done();
+    KERNELIFT_ASSIGN(auto text, read_host_text(unit, before_, true));
+    if (!text.identifiers.contains(q_.patch.beside)) return done();
+    return refused("the kernel beside '" + q_.patch.kernel + "' would be called '" + q_.patch.beside +
+                   "', a name that " + name_of(unit) + " or a header that it includes uses");
   }
   Error taken(const HostUnit& unit, const std::string& name) const {
     return refused("the candidate defines the macro '" + name + "', a name that " + name_of(unit) +

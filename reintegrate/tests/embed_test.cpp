@@ -7,6 +7,7 @@
 
 #include "core/base/file.h"
 #include "core/base/process.h"
+#include "core/tests/expression_literal.h"
 #include "reintegrate/embed/launcher.h"
 #include "reintegrate/embed/redirect.h"
 #include "reintegrate/embed/shape_guard.h"
@@ -97,6 +98,23 @@ TEST_F(Embed, RequiresScalarsTogetherWithTheGridOfTheirLaunch) {
   EXPECT_NE(conditions().find("n divisible by 8; n from 96 to 4096; grid (2,1,1) with block (64,1,1) or (3,1,1) with"),
             std::string::npos)
       << conditions();
+}
+
+TEST_F(Embed, AsksThePremiseUnderWhichTheCodeIsRight) {
+  instance(0x7f0000000040, 4096, 0.5f, 64);
+  auto clause = [&](const Premise& premise) {
+    auto guard = shape_guard(mep, "original", candidate, LaunchGuard({premise}));
+    if (!guard.ok()) return guard.error().message;
+    auto found = std::ranges::find(guard->clauses, premise.text(), &GuardClause::text);
+    return guard->any_arguments || found == guard->clauses.end() ? "none" : found->code;
+  };
+  EXPECT_EQ(clause(Premise::holds("n % 96 == 0"_e)), "((static_cast<long long>(number<4>(a[1]))) % 96 == 0)");
+  EXPECT_EQ(clause(Premise::holds("gridDim.x > 9"_e)), "((static_cast<long long>(grid.x)) > 9)");
+  EXPECT_EQ(clause(Premise::aligned("data", 16)), "(address(a[0]) % 16 == 0)");
+  for (auto& [premise, name] : {std::pair{Premise::holds("m > 0"_e), "m"}, {Premise::aligned("n", 16), "n"}})
+    EXPECT_NE(clause(premise).find(std::string("does not know ") + name), std::string::npos) << clause(premise);
+  candidate.source = "original";
+  EXPECT_NE(clause(Premise::holds("n > 1000"_e)), "none") << "the same text, launched otherwise";
 }
 
 TEST_F(Embed, NamesAssumptionsThatNoGuardCanCheck) {

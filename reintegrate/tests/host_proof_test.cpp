@@ -85,22 +85,34 @@ class HostProofTest : public Application {
     }
     request.candidate.source = request.original;
   }
-  /// Launches blocks of `threads` threads, as many threads as before.
-  void launch_blocks_of(int threads) {
+  /// The launch that is written so, with a recorded one.
+  LaunchSite site_of(const std::string& file, const std::string& call) {
     LaunchSite site;
     site.kernels = {request.mep.kernel_id}, site.enclosing = "main";
-    std::string text = read("src/app.cu"), call = "scale<<<grid, BLOCK>>>(a, n)";
-    size_t at = text.find(call);
-    auto range = [&](size_t begin, size_t length) {
-      return SourceRange{"src/app.cu", at + begin, at + begin + length, 26, 26};
-    };
-    site.range = range(0, call.size()), site.grid_range = range(8, 4), site.block_range = range(14, 5);
+    const size_t at = read(file).find(call), grid = call.find("<<<") + 3, comma = call.find(',', grid),
+                 end = call.find(">>>");
+    EXPECT_NE(at, std::string::npos);
+    auto range = [&](size_t from, size_t to) { return SourceRange{file, at + from, at + to, 26, 26}; };
+    site.range = range(0, call.size()), site.grid_range = range(grid, comma), site.block_range = range(comma + 2, end);
     site.grid[0] = "ceil_div(n, BLOCK)"_e, site.block[0] = "BLOCK"_e;
     site.grid_form = "dim3", site.block_form = "number", site.argument_text = {"a", "n"};
-    request.mep.launches = {site};
     MepInstance instance;
     instance.geometry = {{16, 1, 1}, {64, 1, 1}, 0, false};
     request.mep.instances = {instance};
+    return site;
+  }
+  /// A patch whose text is another, which it declares so.
+  void expect_refused(SourcePatch patch, const std::string& what, const std::string& instead) {
+    bool any = false;
+    for (auto& change : patch.changes)
+      for (auto* text : {&change.after, &change.declared})
+        if (size_t at = text->rfind(what); at != text->npos) text->replace(at, what.size(), instead), any = true;
+    EXPECT_TRUE(any) << what;
+    EXPECT_FALSE(prove_host_half({request.mep, &*request.scan, patch, request.host}).ok()) << instead;
+  }
+  /// Launches blocks of `threads` threads, as many threads as before.
+  void launch_blocks_of(int threads) {
+    request.mep.launches = {site_of("src/app.cu", "scale<<<grid, BLOCK>>>(a, n)")};
     CandidateLaunch launch = CandidateLaunch::as_recorded("scale");
     launch.grid[0] = "ceil_div(gx * bx, T)"_e, launch.block[0] = "T"_e;
     request.candidate.launches = {launch};
@@ -189,9 +201,9 @@ TEST_F(HostProofTest, ProvesALaunchThatChoosesBetweenTwoKernels) {
   launch_blocks_of(64);
   request.mep.instances[0].geometry.block.x = 64, request.candidate.launches.clear(), request.candidate.values.clear();
   candidate("  if (i < n) a[i]", "  a[i]");
-  const Expression premise = "n % 64 == 0"_e;
+  const LaunchGuard guard({Premise::holds("n % 64 == 0"_e)});
   auto plan_guarded = [&] {
-    return plan_patch({request.mep, request.original, request.candidate, &*request.scan, root, nullptr, &premise});
+    return plan_patch({request.mep, request.original, request.candidate, &*request.scan, root, nullptr, guard});
   };
   auto patch = plan_guarded();
   ASSERT_TRUE(patch.ok()) << patch.error().message;
@@ -220,12 +232,126 @@ TEST_F(HostProofTest, ProvesALaunchThatChoosesBetweenTwoKernels) {
   EXPECT_FALSE(proof.ok());
 }
 
+TEST_F(HostProofTest, ProvesALaunchThatAsksForAlignment) {
+  launch_blocks_of(64);
+  request.candidate.launches.clear(), request.candidate.values.clear();
+  candidate("  if (i < n) a[i] = scaled(a[i]);",
+            "  if (2 * i + 1 < n) ((float2*)a)[i] = make_float2(scaled(a[2 * i]), scaled(a[2 * i + 1]));");
+  const LaunchGuard guard({Premise::holds("n % 64 == 0"_e), Premise::aligned("a", 8)});
+  auto patch = plan_patch({request.mep, request.original, request.candidate, &*request.scan, root, nullptr, guard});
+  ASSERT_TRUE(patch.ok()) << patch.error().message;
+  EXPECT_HAS(patch->changes[0].after,
+             "// Launched where n % 64 == 0 and a is a multiple of 8 bytes.\nstatic __global__");
+  EXPECT_HAS(patch->changes[0].after,
+             "  ((((long long)(n) % 64 == 0) && ((unsigned long long)(a) % 8 == 0)) ? scale_tuned : scale)<<<grid, "
+             "BLOCK>>>(a, n);\n");
+  auto proof = prove_host_half({request.mep, &*request.scan, *patch, request.host});
+  EXPECT_TRUE(proof.ok()) << proof.error().message;
+  expect_refused(*patch, "(unsigned long long)(a)", "(unsigned long long)(options.verbose++, a)");
+}
+
+TEST_F(HostProofTest, ProvesALaunchThatChoosesBetweenInstancesOfTwoTemplates) {
+  std::string text = kApplication;
+  auto replace = [&](const std::string& what, const std::string& instead) {
+    text.replace(text.find(what), what.size(), instead);
+  };
+  replace("__global__", "template <int B, class T>\n__global__");
+  replace("float* a, int n) {\n  int i = blockIdx.x * BLOCK", "T* a, int n) {\n  int i = blockIdx.x * B");
+  replace("scale<<<", "scale<BLOCK, float><<<");
+  write("src/app.cu", text);
+  slice_lines("src/app.cu", kFirst, kLast + 1);
+  Mep& mep = request.mep;
+  mep.kernel_name = "scale<64, float>", mep.kernel_key = "void scale<64, float>(float*, int)";
+  ScannedKernel& kernel = request.scan->kernels[0];
+  const size_t begin = text.find("template <int B");
+  kernel.name = mep.kernel_name, kernel.key = mep.kernel_key, kernel.is_template = true;
+  kernel.definition = {"src/app.cu", begin, text.find("}\n", begin) + 1, 10, 14};
+  mep.launches = {site_of("src/app.cu", "scale<BLOCK, float><<<grid, BLOCK>>>(a, n)")};
+  candidate("  if (i < n) a[i]", "  a[i]");
+  const LaunchGuard guard({Premise::holds("n % 64 == 0"_e)});
+  auto patch = plan_patch({mep, request.original, request.candidate, &*request.scan, root, nullptr, guard});
+  ASSERT_TRUE(patch.ok()) << patch.error().message;
+  const std::string& after = patch->changes[0].after;
+  EXPECT_HAS(after,
+             "// Launched where n % 64 == 0.\ntemplate <int B, class T>\nstatic __global__ void scale_tuned(T* a, int "
+             "n) {\n  int i = blockIdx.x * B + threadIdx.x;\n  a[i] = scaled(a[i]);\n}\n// The host.\n");
+  EXPECT_HAS(
+      after,
+      "  (((long long)(n) % 64 == 0) ? scale_tuned<BLOCK, float> : scale<BLOCK, float>)<<<grid, BLOCK>>>(a, n);");
+  auto proof = prove_host_half({mep, &*request.scan, *patch, request.host});
+  EXPECT_TRUE(proof.ok()) << proof.error().message;
+  expect_refused(*patch, "(a, n);", "(a, n - 1);");
+  expect_refused(*patch, "? scale_tuned<BLOCK, float>", "? scale_tuned<2 * BLOCK, float>");
+}
+
+TEST_F(HostProofTest, ProvesALaunchThatChoosesInAnotherFileThanTheKernels) {
+  const std::string declared = "#pragma once\n__global__ void scale(float* a, int n);\n",
+                    defined =
+                        "#include \"scale.h\"\n"
+                        "__global__ void scale(float* a, int n) {\n"
+                        "  int i = blockIdx.x * 64 + threadIdx.x;\n"
+                        "  if (i < n) a[i] = 2 * a[i];\n"
+                        "}\n",
+                    launched =
+                        "#include \"parts.h\"\n"
+                        "int main(int argc, char**) {\n"
+                        "  float* a = nullptr;\n"
+                        "  cudaMalloc(&a, 64 * argc * sizeof(float));\n"
+                        "  scale<<<argc, 64>>>(a, 64 * argc);\n"
+                        "  return cudaDeviceSynchronize();\n"
+                        "}\n";
+  std::filesystem::remove_all(root / "src");
+  write("src/scale.h", declared);
+  write("src/parts.h", "#include \"scale.h\"\n");
+  write("src/scale.cu", defined);
+  write("src/main.cu", launched);
+  write("src/other.cu", "#include \"scale.h\"\nint other() { return 1; }\n");
+  Mep& mep = request.mep;
+  mep.unit = "src/scale.cu", mep.functions.clear();
+  request.scan->units = {unit("src/scale.cu"), unit("src/main.cu"), unit("src/other.cu")};
+  request.scan->kernels[0].definition = {"src/scale.cu", defined.find("__global__"), defined.size() - 1, 2, 5};
+  slice_lines("src/scale.cu", 2, 5);
+  mep.launches = {site_of("src/main.cu", "scale<<<argc, 64>>>(a, 64 * argc)")};
+  mep.launches[0].argument_text = {"a", "64 * argc"};
+  candidate("  if (i < n) a[i]", "  a[i]");
+  const LaunchGuard guard({Premise::holds("n % 64 == 0"_e)});
+  auto plan_guarded = [&] {
+    return plan_patch({mep, request.original, request.candidate, &*request.scan, root, nullptr, guard});
+  };
+  auto patch = plan_guarded();
+  ASSERT_TRUE(patch.ok()) << patch.error().message;
+  std::map<std::string, std::string> after;
+  for (auto& change : patch->changes) after[change.name] = change.after;
+  EXPECT_EQ(after["src/scale.h"], declared + "__global__ void scale_tuned(float* a, int n);\n");
+  EXPECT_HAS(after["src/scale.cu"],
+             "}\n\n// Launched where n % 64 == 0.\n__global__ void scale_tuned(float* a, int n) {");
+  EXPECT_HAS(after["src/main.cu"],
+             "  (((long long)(64 * argc) % 64 == 0) ? scale_tuned : scale)<<<argc, 64>>>(a, 64 * argc);\n");
+  auto proof = prove_host_half({mep, &*request.scan, *patch, request.host});
+  EXPECT_TRUE(proof.ok()) << proof.error().message;
+  EXPECT_EQ(proof->units, 3u);
+  expect_refused(*patch, "(a, 64 * argc);", "(a, 63 * argc);");
+  // Another unit's function could be taken for it.
+  write("src/other.cu", "#include \"scale.h\"\nint scale_tuned(float*) { return 1; }\n");
+  proof = prove_host_half({mep, &*request.scan, *plan_guarded(), request.host});
+  ASSERT_FALSE(proof.ok());
+  EXPECT_HAS(proof.error().message, "'scale_tuned', a name that src/other.cu or a header that it includes uses");
+  // Without a declaration that the launch sees, it stays.
+  write("src/main.cu", "#define KERNEL(name) __global__ void name\nKERNEL(scale)(float*, int);\n" +
+                           launched.substr(launched.find('\n') + 1));
+  mep.launches = {site_of("src/main.cu", "scale<<<argc, 64>>>(a, 64 * argc)")};
+  mep.launches[0].argument_text = {"a", "64 * argc"};
+  EXPECT_HAS(plan_guarded().error().message,
+             "the launch at src/main.cu:26 does not see a kernel beside 'scale': no declaration of it was found in "
+             "src/main.cu and what that includes of the application");
+}
+
 TEST_F(HostProofTest, RefusesALaunchThatChoosesAnythingElse) {
   launch_blocks_of(64);
   request.candidate.launches.clear(), request.candidate.values.clear();
   candidate("  if (i < n) a[i]", "  a[i]");
-  const Expression premise = "n % 64 == 0"_e;
-  auto patch = plan_patch({request.mep, request.original, request.candidate, &*request.scan, root, nullptr, &premise});
+  const LaunchGuard guard({Premise::holds("n % 64 == 0"_e)});
+  auto patch = plan_patch({request.mep, request.original, request.candidate, &*request.scan, root, nullptr, guard});
   ASSERT_TRUE(patch.ok()) << patch.error().message;
   for (auto& [what, instead] : {std::pair<std::string, std::string>{"(a, n);", "(a, n - 1);"},
                                 {"((long long)(n) % 64 == 0) ?", "(smaller(n, ++options.verbose) == 0) ?"}}) {

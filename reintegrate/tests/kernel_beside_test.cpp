@@ -17,7 +17,8 @@ struct Question {
   Mep mep;
   ScanIndex scan;
   OpenFile file;
-  std::string text = kFile, candidate = kFile;
+  std::string text = kFile, candidate = kFile, begins_with = "__global__";
+  bool visible = false;
 
   Question() {
     mep.kernel_name = "app::k";
@@ -33,10 +34,11 @@ struct Question {
     file.name = "a.cu", file.text = text, file.lines = split_lines(file.text);
     mep.origins.clear();
     for (uint32_t line = 1; line <= file.lines.size(); ++line) mep.origins.push_back({"a.cu", line});
-    const size_t begin = text.find("__global__"), end = text.find("}\n", begin) + 1;
-    scan.kernels[0].definition = {"a.cu", begin, end, 2, 4};
+    const size_t begin = text.find(begins_with), end = text.find("}\n", begin) + 1;
+    for (auto& kernel : scan.kernels)
+      if (kernel.definition.begin != 1) kernel.definition = {"a.cu", begin, end, 2, 4};
     old_ = split_lines(text), new_ = split_lines(candidate);
-    return kernel_beside(mep, scan, scan.kernels[0], file, old_, new_, diff_lines(old_, new_), "Why.");
+    return kernel_beside(mep, scan, scan.kernels[0], file, old_, new_, diff_lines(old_, new_), "Why.", visible);
   }
   std::string refusal() {
     auto made = beside();
@@ -88,9 +90,7 @@ TEST(KernelBeside, IsRefusedWhereTheOriginalWouldChangeOrCouldNotBeChosen) {
   EXPECT_NE(q.refusal().find("outside of the kernel"), std::string::npos) << q.refusal();
   q = {};
   q.replace("  if (threadIdx.x < n) a", "  a");
-  q.scan.kernels[0].is_template = true;
-  EXPECT_NE(q.refusal().find("is a template"), std::string::npos) << q.refusal();
-  q.scan.kernels[0].is_template = false, q.scan.kernels.push_back(q.scan.kernels[0]), q.scan.kernels[1].id = "2";
+  q.scan.kernels.push_back(q.scan.kernels[0]), q.scan.kernels[1].id = "2", q.scan.kernels[1].definition.begin = 1;
   EXPECT_NE(q.refusal().find("several kernels of the name 'k'"), std::string::npos) << q.refusal();
   q.scan.kernels.pop_back(), q.scan.kernels[0].through_macro = true;
   EXPECT_NE(q.refusal().find("a macro writes"), std::string::npos) << q.refusal();
@@ -98,6 +98,46 @@ TEST(KernelBeside, IsRefusedWhereTheOriginalWouldChangeOrCouldNotBeChosen) {
   q.text.replace(q.text.find("__global__ void"), 15, "__global__ extern \"C\" void"), q.candidate = q.text;
   q.replace("  if (threadIdx.x < n) a", "  a");
   EXPECT_NE(q.refusal().find("C linkage"), std::string::npos) << q.refusal();
+}
+
+TEST(KernelBeside, OfATemplateIsATemplateOfItsUnitAlone) {
+  Question q;
+  q.mep.kernel_name = q.scan.kernels[0].name = "app::k<Pair<int, 2>>";
+  const std::string head = "template <class T, bool B = (sizeof(T) > 4)>  ";
+  q.text.insert(q.text.find("__global__"), head), q.candidate = q.text;
+  q.replace("  if (threadIdx.x < n) a", "  a");
+  q.begins_with = "template";
+  // Another instance is the same text.
+  ASSERT_TRUE(q.beside().ok()) << q.refusal();
+  q.scan.kernels.push_back(q.scan.kernels[0]), q.scan.kernels[1].id = "2", q.scan.kernels[1].name = "app::k<int>";
+  auto made = q.beside();
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  EXPECT_EQ(made->text,
+            "\n\n// Why.\n" + head + "static __global__ void k_tuned(float* a, int n) {\n  a[threadIdx.x] = 1;\n}");
+}
+
+TEST(KernelBeside, ThatOtherUnitsLaunchIsVisibleToThem) {
+  Question q;
+  q.replace("  if (threadIdx.x < n) a", "  a");
+  q.visible = true;
+  EXPECT_EQ(q.beside()->text, "\n\n// Why.\n__global__ void k_tuned(float* a, int n) {\n  a[threadIdx.x] = 1;\n}");
+}
+
+TEST(DeclarationBeside, FollowsThatOfTheFirstKernel) {
+  auto made = [](const std::string& text, bool visible = true) {
+    auto declaration = declaration_beside(text, "k", "k_tuned", visible);
+    return declaration ? text.substr(0, declaration->at) + declaration->text + text.substr(declaration->at) : "none";
+  };
+  EXPECT_EQ(
+      made("int x;\nextern __global__ void k(float* a,\n  int n = (1));\nint y;\n"),
+      "int x;\nextern __global__ void k(float* a,\n  int n = (1));\nextern __global__ void k_tuned(float* a,\n  int "
+      "n = (1));\nint y;\n");
+  EXPECT_EQ(made("template <int N>\n__global__ void k(int);", false),
+            "template <int N>\n__global__ void k(int);\ntemplate <int N>\nstatic __global__ void k_tuned(int);");
+  for (auto* none :
+       {"__global__ void k(int) { f(); }", "void k(int);", "__global__ void kk(int);", "// __global__ void k(int);\n",
+        "#define D __global__ void k(int);\n", "__global__ void g(int) {} void f() { k(1); }"})
+    EXPECT_EQ(made(none), "none");
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ struct Launch {
   LaunchSite site;
   CandidateLaunch launch = CandidateLaunch::as_recorded("k");
   Bindings values, changed;
-  std::optional<Expression> premise;
+  LaunchGuard guard;
 
   Launch(const std::string& grid, const std::string& block, const std::string& shared = "") {
     source = "void f(int n) { k<<<" + grid + ", " + block + (shared.empty() ? "" : ", " + shared) + ">>>(n); }\n";
@@ -39,7 +39,7 @@ struct Launch {
     return edits.ok() ? edits->notes : std::vector{edits.error().message};
   }
   std::string result() {
-    auto edits = edit_launch(mep, site, launch, values, changed, source, false, premise ? &*premise : nullptr);
+    auto edits = edit_launch(mep, site, launch, values, changed, source, false, guard);
     if (!edits.ok()) return "refused: " + edits.error().message;
     std::string text = source;
     for (auto edit = edits->edits.rbegin(); edit != edits->edits.rend(); ++edit)
@@ -90,7 +90,7 @@ TEST(LaunchEdit, UsesANumberWithoutWrappingIt) {
 
 struct GuardedLaunch : Launch {
   GuardedLaunch(const std::string& grid, const std::string& block, const char* asks) : Launch(grid, block) {
-    premise = expression_of(asks);
+    guard = LaunchGuard({Premise::holds(*expression_of(asks))});
     site.grid_form = site.block_form = "number";
     mep.instances[0].geometry = {{8, 1, 1}, {64, 1, 1}, 0, false};
     mep.parameters.resize(2);
@@ -356,21 +356,60 @@ TEST(LaunchEdit, RefusesALaunchThroughAMacro) {
 }
 
 TEST(LaunchEdit, ChoosesBetweenTwoKernels) {
-  auto choose = [](const std::string& callee) {
+  auto choose = [](const std::string& callee, const std::string& kernel = "k") {
     Launch l("grid", "block");
+    l.mep.kernel_name = kernel;
     const size_t at = l.source.find("k<<<");
     l.source.replace(at, 1, callee);
     for (auto* range : {&l.site.grid_range, &l.site.block_range})
       range->begin += callee.size() - 1, range->end += callee.size() - 1;
     l.mep.parameters = {{"n", "int", "", false, "int"}};
-    const Expression premise = "n % 4 == 0"_e;
-    auto edits = edit_launch(l.mep, l.site, l.launch, {}, {}, l.source, false, &premise, "k_tuned");
+    const LaunchGuard guard({Premise::holds("n % 4 == 0"_e)});
+    auto edits = edit_launch(l.mep, l.site, l.launch, {}, {}, l.source, false, guard, "k_tuned");
     return !edits.ok() ? edits.error().message : edits->edits.empty() ? "no edit" : edits->edits[0].text;
   };
   EXPECT_EQ(choose("k"), "(((long long)(n) % 4 == 0) ? k_tuned : k)");
   EXPECT_EQ(choose("app::k"), "(((long long)(n) % 4 == 0) ? app::k_tuned : app::k)");
   for (auto* other : {"k<float>", "(*pointer)", "table[i]"})
     EXPECT_NE(choose(other).find("does not spell the kernel in front of <<<"), std::string::npos) << choose(other);
+  // Of a template an instance is named, as the launch spells it or as it was recorded.
+  EXPECT_EQ(choose("app::k <T, 8>", "app::k<float, 8>"),
+            "(((long long)(n) % 4 == 0) ? app::k_tuned<T, 8> : app::k<T, 8>)");
+  EXPECT_EQ(choose("k", "k<float, 8>"), "(((long long)(n) % 4 == 0) ? k_tuned<float, 8> : k<float, 8>)");
+  EXPECT_NE(choose("table<4>[i]", "k<4>").find("does not spell the kernel"), std::string::npos);
+}
+
+TEST(LaunchEdit, AsksForTheAlignmentOfWhatTheLaunchIsGiven) {
+  auto asked = [](const std::string& argument) {
+    Launch l("grid", "block");
+    l.mep.parameters = {{"x", "float *", "float", false, ""}};
+    l.site.argument_text = {argument};
+    const LaunchGuard guard({Premise::aligned("x", 16)});
+    auto edits = edit_launch(l.mep, l.site, l.launch, {}, {}, l.source, false, guard, "k_tuned");
+    return edits.ok() ? edits->edits.at(0).text : edits.error().message;
+  };
+  EXPECT_EQ(asked("pool + n"), "(((unsigned long long)(pool + n) % 16 == 0) ? k_tuned : k)");
+  for (auto* unclear : {"next(pool)", "pool++", ""})
+    EXPECT_NE(asked(unclear).find("would have to ask whether x is a multiple of 16 bytes, and the launch has no plain "
+                                  "text for x"),
+              std::string::npos)
+        << asked(unclear);
+}
+
+TEST(LaunchGuard, HasThePremiseOfTheSizesAndTheWidestAlignments) {
+  Candidate candidate;
+  candidate.steps.resize(1);
+  candidate.steps[0].premises = {Premise::aligned("x", 8), Premise::aligned("y", 16), Premise::no_overlap({"x", "y"}),
+                                 Premise::holds("n > 3"_e, 7)};
+  Verdict figures;
+  EXPECT_EQ(guard_of(candidate, figures).text(), "x is a multiple of 8 bytes and y is a multiple of 16 bytes");
+  figures.other_sizes.emplace();
+  figures.other_sizes->premise = "n % 4 == 0"_e;
+  figures.other_sizes->assumptions = {Premise::aligned("x", 16), Premise::no_overlap({"x"})};
+  const LaunchGuard guard = guard_of(candidate, figures);
+  EXPECT_EQ(guard.text(), "n % 4 == 0 and x is a multiple of 16 bytes and y is a multiple of 16 bytes");
+  EXPECT_EQ(guard.cpp({{"n", "m"}, {"x", "p"}, {"y", "q"}}), "((m % 4 == 0) && (p % 16 == 0) && (q % 16 == 0))");
+  EXPECT_TRUE(guard_of({}, {}).empty());
 }
 
 TEST(LaunchEdit, RefusesALaunchThatServesSeveralKernels) {

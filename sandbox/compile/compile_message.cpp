@@ -17,6 +17,7 @@ std::string CompileRequest::encode() const {
       .number(side_by_side)
       .number(checked)
       .number(field)
+      .number(static_cast<uint64_t>(numbers))
       .number(random_sums)
       .text(kernel)
       .number(block.x)
@@ -46,6 +47,9 @@ std::optional<CompileRequest> CompileRequest::decode(std::string_view bytes) {
   request.side_by_side = reader.number();
   request.checked = reader.number();
   request.field = reader.number();
+  const uint64_t numbers = reader.number();
+  request.numbers = numbers <= static_cast<uint64_t>(NumberKind::ErrorBounds) ? static_cast<NumberKind>(numbers)
+                                                                              : NumberKind::Residues;
   request.random_sums = reader.number();
   request.kernel = reader.text();
   for (int axis = 0; axis < 3; ++axis) along(request.block, axis) = static_cast<uint32_t>(reader.number());

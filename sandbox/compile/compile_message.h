@@ -9,6 +9,7 @@
 #include "core/compiler/recipe_passes.h"
 #include "core/compiler/sums.h"
 #include "core/model/candidate.h"
+#include "core/model/launch/field_run.h"
 #include "core/model/launch/geometry.h"
 #include "core/model/verdict/verdict.h"
 
@@ -29,6 +30,7 @@ struct CompileRequest {
   bool side_by_side = false;                     ///< cpu::LowerOptions::side_by_side.
   bool checked = false;                          ///< cpu::LowerOptions::checked.
   bool field = false;                            ///< cpu::LowerOptions::field.
+  NumberKind numbers = NumberKind::Residues;     ///< cpu::LowerOptions::numbers.
   /// A way of looking at code that is compiled otherwise to be run.
   bool looks_only() const { return side_by_side || checked || field; }
   uint64_t random_sums = 0;  ///< Unless 0: the seed with which sums are rounded at random; Refused if there are none.

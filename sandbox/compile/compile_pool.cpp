@@ -306,9 +306,9 @@ CompileReply CompilePool::compile_checked(const std::string& source, const Recip
   return run(request);
 }
 
-CompileReply CompilePool::compile_for_field(const std::string& source, const CompileReply& own) {
+CompileReply CompilePool::compile_for_field(const std::string& source, const CompileReply& own, NumberKind numbers) {
   CompileRequest request = request_again(source, own);
-  request.field = true;
+  request.field = true, request.numbers = numbers, request.target = CompileTarget::Cpu;
   return run(request);
 }
 

@@ -51,8 +51,9 @@ class CompilePool {
   std::string compile_side_by_side(const std::string& source, const Recipe& recipe, const CompileReply& own);
   /// The same for check mode of the CPU device, whatever the pool's target. The reply says why it does not compile.
   CompileReply compile_checked(const std::string& source, const Recipe& recipe, const CompileReply& own);
-  /// The same for field runs, of the source as it is: a recipe changes no formula.
-  CompileReply compile_for_field(const std::string& source, const CompileReply& own);
+  /// The same for field runs of the CPU device, of the source as it is: a recipe changes no formula.
+  CompileReply compile_for_field(const std::string& source, const CompileReply& own,
+                                 NumberKind numbers = NumberKind::Residues);
   /// Thread-safe; blocks until a worker is free and has replied, or until its era is over.
   CompileReply compile(const std::string& source, const Recipe& recipe, uint64_t era = kAnyEra);
   /// What the kernel with this mangled name does with memory, in blocks of that size; admitted like a candidate. An

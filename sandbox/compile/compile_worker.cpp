@@ -190,7 +190,7 @@ class Compile {
     options.side_by_side = request_.side_by_side;
     options.variables_apart = true;
     options.checked = request_.checked;
-    options.field = request_.field;
+    options.field = request_.field, options.numbers = request_.numbers;
     KERNELIFT_ASSIGN(auto image, cpu::lower(std::move(module), options));
     reply_.image.assign(image.elf.begin(), image.elf.end());
     for (auto& kernel : image.kernels)

@@ -1,5 +1,6 @@
-// Whether finalists compute the original's formulas: both are compiled for field runs, and compared by a runner of the
-// CPU device (runner/field/field_equality.h).
+// Whether candidates compute the original's formulas: both are compiled for field runs, and compared by a runner of the
+// CPU device (runner/field/field_equality.h). One that does may be held to the error bounds of the original's sums, for
+// which the original is compiled once more (runner/field/length_bounds.h).
 #pragma once
 #include <functional>
 #include <mutex>
@@ -22,9 +23,15 @@ class FieldComparison {
   FieldComparison(CompilePool& pool, std::string source, CompileReply own)
       : pool_(pool), source_(std::move(source)), own_(std::move(own)) {}
 
+  /// A right verdict with what field runs say of the same candidate, which is not right if its formula surely differs.
+  static Verdict with_field(Verdict verdict, FieldEquality field);
+  /// What field runs say of a candidate. `own`: its compile. `inquiry`: the deadline and era.
+  FieldEquality compared(const Candidate& candidate, const CompileReply& own, Inquiry inquiry, const Judge& judge);
+  /// RunnableCode::precise and error_bounds. False: the original does not compile for them.
+  bool add_length_images(RunnableCode& code);
   /// The evaluation of a finalist with Verdict::field; one that surely computes another formula is not right. `own`:
-  /// the candidate's compile. `inquiry`: the deadline and era.
-  Evaluation judged(Evaluation evaluation, const Candidate& candidate, const CompileReply& own, Inquiry inquiry,
+  /// the candidate's compile.
+  Evaluation judged(Evaluation evaluation, const Candidate& candidate, const CompileReply& own, const Inquiry& inquiry,
                     const Judge& judge);
 
  private:
@@ -32,7 +39,7 @@ class FieldComparison {
   const std::string source_;
   const CompileReply own_;
   std::mutex mutex_;
-  std::optional<CompileReply> original_;
+  std::optional<CompileReply> original_, precise_, error_bounds_;
 };
 
 }  // namespace kernelift::sandbox

@@ -244,17 +244,14 @@ SizePlan SizeComparison::sizes_to_run(const Candidate& candidate) {
   if (mep_.instances.empty()) return {};
   const legality::Answer known = answer(candidate);
   SizeQuestion question{candidate, conditions(), known.premise, {}, seed_};
-  std::string needs;
-  for (auto& assumption : known.assumptions) {
-    if (assumption.kind != legality::Assumption::Kind::Aligned) continue;
-    needs += (needs.empty() ? "it takes for granted that " : " and that ") + legality::to_text(assumption, names_);
+  std::vector<Premise> premises;
+  for (auto& assumption : known.assumptions) premises.push_back(premise_of(assumption, names_));
+  for (auto& step : candidate.steps) premises.insert(premises.end(), step.premises.begin(), step.premises.end());
+  for (auto& premise : premises)
     for (size_t p = 0; p < mep_.parameters.size(); ++p)
-      if (std::ranges::find(assumption.arguments, argument(p)) != assumption.arguments.end())
+      if (premise.kind == Premise::Kind::Aligned && premise.arguments.front() == mep_.parameters[p].name)
         question.aligned.insert(p);
-  }
-  SizePlan plan = plan_sizes(mep_, question);
-  plan.left_out += (plan.left_out.empty() || needs.empty() ? "" : "; ") + needs;
-  return plan;
+  return plan_sizes(mep_, question);
 }
 
 std::future<Evaluation> SizeComparison::ask(Evaluation evaluation, Candidate candidate) {

@@ -290,6 +290,7 @@ class Planner {
       for (auto [parameter, bytes] : all)
         if (!question_.aligned.contains(parameter)) moved->moved[parameter] = bytes;
       moved->size.pointers = "pointers one element further";
+      plan_.beyond_premise += moved->moved.size() < all.size();
       if (!moved->moved.empty()) plan_.launches.push_back(*std::move(moved));
     }
     for (auto [one, other] : launch.site->one_memory) {

@@ -20,8 +20,8 @@ struct SizeQuestion {
   const Candidate& candidate;
   std::set<size_t> conditions = {};        ///< Parameters that the kernel's conditions depend on.
   std::optional<Expression> premise = {};  ///< OtherSizes::premise: sizes that do not fulfil it are left out.
-  std::set<size_t> aligned = {};  ///< Pointers whose recorded alignment is taken for granted: these are not moved.
-  uint64_t seed = 0;              ///< Of the sizes at random, which proposers are not shown.
+  std::set<size_t> aligned = {};           ///< Pointers whose alignment a patched launch asks: these are not moved.
+  uint64_t seed = 0;                       ///< Of the sizes at random, which proposers are not shown.
 };
 
 SizePlan plan_sizes(const Mep& mep, const SizeQuestion& question);

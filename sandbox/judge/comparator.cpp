@@ -93,6 +93,7 @@ void Comparator::compare_element(const std::byte* expected, const std::byte* got
     if (nearer_ && (!found.denormal || task_.denormals) &&
         nearer_->admits(index, type_.real(expected), type_.real(got)))
       return;
+    if (by_length_ && by_length_->admits(index, type_.real(expected), type_.real(got))) return;
   }
   if (!found.mismatch) return;
   ++into.mismatches;

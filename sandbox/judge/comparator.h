@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "sandbox/judge/judging.h"
+#include "sandbox/judge/length_bound.h"
 #include "sandbox/judge/nearer_reference.h"
 
 namespace kernelift::sandbox {
@@ -74,9 +75,10 @@ struct Comparison {
 
 class Comparator {
  public:
-  /// `nearer`: may be null.
-  Comparator(ElementType type, FloatTolerance tolerance, const NearerReference* nearer = nullptr)
-      : type_(type), task_(task_of(type, tolerance)), nearer_(nearer) {}
+  /// `nearer`, `by_length`: may be null.
+  Comparator(ElementType type, FloatTolerance tolerance, const NearerReference* nearer = nullptr,
+             const LengthBound* by_length = nullptr)
+      : type_(type), task_(task_of(type, tolerance)), nearer_(nearer), by_length_(by_length) {}
   /// EXPECTS: equal sizes. A tail shorter than one element is compared as bytes.
   Comparison compare(std::span<const std::byte> expected, std::span<const std::byte> got) const;
   const ElementType& type() const { return type_; }
@@ -88,6 +90,7 @@ class Comparator {
   ElementType type_;
   judging::Task task_;
   const NearerReference* nearer_;
+  const LengthBound* by_length_;
 };
 
 }  // namespace kernelift::sandbox

@@ -10,12 +10,14 @@ ErrorBounds::ErrorBounds(ElementLayout of) : layout(std::move(of)) {
   for (auto& lane : layout.lanes) tolerances.push_back(FloatTolerance::standard(lane.type));
 }
 
-Comparator ErrorBounds::comparator(size_t lane) const {
-  return Comparator(layout.lanes[lane].type, tolerances[lane], lane < nearer.size() ? nearer[lane].get() : nullptr);
+Comparator ErrorBounds::comparator(size_t lane, bool held_to_length) const {
+  return Comparator(layout.lanes[lane].type, tolerances[lane], lane < nearer.size() ? nearer[lane].get() : nullptr,
+                    held_to_length && lane < by_length.size() ? by_length[lane].get() : nullptr);
 }
 
-Comparison ErrorBounds::compare(std::span<const std::byte> expected, std::span<const std::byte> got) const {
-  if (layout.plain()) return comparator(0).compare(expected, got);
+Comparison ErrorBounds::compare(std::span<const std::byte> expected, std::span<const std::byte> got,
+                                bool held_to_length) const {
+  if (layout.plain()) return comparator(0, held_to_length).compare(expected, got);
   Comparison all;
   size_t whole = std::min(expected.size(), got.size()) / layout.stride * layout.stride;
   // Most buffers are bitwise equal; they need not be split into lanes.
@@ -29,8 +31,9 @@ Comparison ErrorBounds::compare(std::span<const std::byte> expected, std::span<c
   };
   for (size_t i = 0; i < layout.lanes.size(); ++i) {
     const Lane& lane = layout.lanes[i];
-    Comparison one = comparator(i).compare(lane_bytes(layout, i, expected.first(whole), left),
-                                           lane_bytes(layout, i, got.first(whole), right));
+    Comparison one = comparator(i, held_to_length)
+                         .compare(lane_bytes(layout, i, expected.first(whole), left),
+                                  lane_bytes(layout, i, got.first(whole), right));
     all.mismatches += one.mismatches;
     all.largest_ulps = std::max(all.largest_ulps, one.largest_ulps);
     all.largest_absolute = std::max(all.largest_absolute, one.largest_absolute);

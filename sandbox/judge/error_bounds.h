@@ -17,15 +17,20 @@ struct ErrorBounds {
   /// Empty, or one per lane (null for lanes without one). They belong to one answer: bounds copied for another answer
   /// need their own.
   std::vector<std::shared_ptr<const NearerReference>> nearer;
+  std::vector<std::shared_ptr<const LengthBound>> by_length;  ///< The same.
+  /// These bounds are another answer's from now on.
+  void forget_answer() { nearer.clear(), by_length.clear(); }
 
   explicit ErrorBounds(ElementLayout of = {});
   /// EXPECTS: equal sizes. Indices and offsets in the result count elements and bytes of the whole buffer.
-  Comparison compare(std::span<const std::byte> expected, std::span<const std::byte> got) const;
+  /// `held_to_length`: what is within `by_length` is right as well.
+  Comparison compare(std::span<const std::byte> expected, std::span<const std::byte> got,
+                     bool held_to_length = false) const;
   /// All tolerances as text for a user, without repetitions.
   std::string text() const;
 
  private:
-  Comparator comparator(size_t lane) const;
+  Comparator comparator(size_t lane, bool held_to_length) const;
 };
 
 }  // namespace kernelift::sandbox

@@ -1,6 +1,7 @@
 // What a field run of the CPU device is told, and what it answers. In a field run a kernel's floating-point arithmetic
 // is done a second time, beside what it computes, in numbers modulo 2^61 - 1, with every float that it is given drawn
-// at random: two kernels that leave the same numbers compute the same rational functions.
+// at random: two kernels that leave the same numbers compute the same rational functions. The same way a run tells,
+// beside the recorded floats, what they would be without rounding, and how far rounding may have moved them.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -19,9 +20,17 @@ struct FieldObject {
   uint64_t states_bytes() const { return ((begin % kWord + bytes + kWord - 1) / kWord + 1) * sizeof(uint64_t); }
 };
 
+/// What stands beside each float.
+enum class NumberKind : uint8_t {
+  Residues,     ///< The number modulo p of a field run.
+  Precise,      ///< The float as it would be without rounding, in 49 bits, from the recorded floats on.
+  ErrorBounds,  ///< How far rounding may have moved the float: a bound, of every operation that it comes from.
+};
+
 struct FieldRequest {
   std::vector<FieldObject> objects;
-  uint64_t seed = 0;
+  NumberKind numbers = NumberKind::Residues;  ///< As the image was lowered for.
+  uint64_t seed = 0;                          ///< Residues only, as the next.
   /// Constants stand for the simple fractions that round to them: 0.1f for 1/10.
   bool constants_meant = false;
 };

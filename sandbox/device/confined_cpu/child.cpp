@@ -352,7 +352,10 @@ CheckedExtents take_extents(WireReader& reader) {
 }
 
 void put(WireWriter& writer, const FieldRequest& request) {
-  writer.number(request.seed).number(request.constants_meant).number(request.objects.size());
+  writer.number(uint64_t(request.numbers))
+      .number(request.seed)
+      .number(request.constants_meant)
+      .number(request.objects.size());
   for (auto& object : request.objects)
     writer.text(object.variable)
         .number(object.begin)
@@ -364,6 +367,8 @@ void put(WireWriter& writer, const FieldRequest& request) {
 
 FieldRequest take_field(WireReader& reader) {
   FieldRequest request;
+  const uint64_t numbers = reader.number();
+  if (numbers <= uint64_t(NumberKind::ErrorBounds)) request.numbers = NumberKind(numbers);
   request.seed = reader.number(), request.constants_meant = reader.number();
   for (uint64_t count = reader.number(); count > 0 && !reader.failed(); --count) {
     FieldObject& object = request.objects.emplace_back();

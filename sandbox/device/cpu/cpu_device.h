@@ -38,8 +38,9 @@ struct LowerOptions {
   bool side_by_side = false;
   /// Check mode: accesses to memory and barriers report to LaunchOptions::check. Places need line tables.
   bool checked = false;
-  /// Field runs: floating-point work is done once more, in numbers modulo a prime, for LaunchOptions::field.
+  /// Field runs: floating-point work is done once more, in numbers of that kind, for LaunchOptions::field.
   bool field = false;
+  NumberKind numbers = NumberKind::Residues;
   /// A kernel that reaches something unsupported is left out by name (mode "refused") and the others are made. For
   /// whole applications, which may hold kernels that they launch on other GPUs only. Else it is an Error.
   bool leave_out_refused = false;
@@ -142,6 +143,9 @@ struct FieldDifference {
 /// numbers, one that surely differs if there is any. Words that both left as integers are not compared.
 std::optional<FieldDifference> first_difference(const FieldObject& object, uint64_t seed, std::span<const uint64_t> one,
                                                 std::span<const uint64_t> other);
+
+/// The number of a Precise or an ErrorBounds run, by the state that it left of a float; nullopt: no float was written.
+std::optional<double> number_beside_float(uint64_t state);
 
 struct LaunchOptions {
   unsigned workers = 0;                                          ///< 0: all cores.

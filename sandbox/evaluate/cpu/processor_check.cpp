@@ -50,7 +50,7 @@ Verdict not_checked(const std::string& why) {
 
 ProcessorCheck::ProcessorCheck(const Mep& mep, const std::filesystem::path& folder, const RunnerSettings& settings,
                                const CompiledBaseline& baseline)
-    : baseline_(baseline) {
+    : baseline_(baseline), field_comparison_(*baseline.pool, baseline.source, baseline.reply) {
   const Mep small = smallest_instances(mep);
   if (small.instances.empty()) {
     trouble_ = "its recorded inputs take more than " + std::to_string(kMostBytes >> 30) + " GiB each";
@@ -107,6 +107,30 @@ Evaluation ProcessorCheck::judged(Evaluation evaluation, const Candidate& candid
   Verdict said = check(candidate, own, deadline);
   evaluation = with_check(std::move(*verdict), said);
   if (!deadline || Deadline::clock::now() < *deadline) checked_[key] = std::move(said);
+  return evaluation;
+}
+
+Evaluation ProcessorCheck::with_formulas(Evaluation evaluation, const Candidate& candidate, const CompileReply& own,
+                                         std::optional<Deadline> deadline) {
+  auto* verdict = std::get_if<Verdict>(&evaluation);
+  if (!verdict || !verdict->ok() || !own.ok()) return evaluation;
+  std::lock_guard one_at_a_time(mutex_);
+  const Hash key = code_key(candidate, own.image);
+  if (auto known = fields_.find(key); known != fields_.end())
+    return FieldComparison::with_field(std::move(*verdict), known->second);
+  Inquiry inquiry;
+  inquiry.era = std::numeric_limits<uint64_t>::max();
+  const auto most = Deadline::clock::now() + std::chrono::duration_cast<Deadline::duration>(
+                                                 std::chrono::duration<double>(kProcessorFieldSeconds));
+  inquiry.deadline = std::min(deadline.value_or(most), most);
+  evaluation = field_comparison_.judged(
+      std::move(evaluation), candidate, own, inquiry, [this](const RunnableCode& code, const Inquiry& field) {
+        if (!trouble_.empty()) return std::optional<Evaluation>(NotJudged{trouble_});
+        if (Status ready = start_runner(); !ready.ok())
+          return std::optional<Evaluation>(NotJudged{trouble_ = ready.error().message});
+        return runner_->evaluate(code, field);
+      });
+  if (!deadline || Deadline::clock::now() < *deadline) fields_[key] = *std::get<Verdict>(evaluation).field;
   return evaluation;
 }
 

@@ -1,6 +1,7 @@
-// Finalists for a GPU in check mode of the CPU device, where races, accesses out of bounds and the like are looked for
-// and not waited for. Their own device times and verifies them; here they are compiled once more, for this machine's
-// processor, and run on the recorded inputs. What cannot be run here is not checked, and its verdict says why.
+// Finalists for a GPU on the CPU device: in check mode, where races, accesses out of bounds and the like are looked for
+// and not waited for, and in field runs, which compare their formulas with the original's. Their own device times and
+// verifies them; here they are compiled once more, for this machine's processor, and run on the recorded inputs. What
+// cannot be run here is not checked, and its verdict says why.
 #pragma once
 #include <map>
 #include <memory>
@@ -9,12 +10,15 @@
 #include <string>
 
 #include "sandbox/evaluate/baseline.h"
+#include "sandbox/evaluate/field_comparison.h"
 #include "sandbox/evaluate/runner/runner_process.h"
 
 namespace kernelift::sandbox {
 
 /// Seconds of check mode for one finalist, and for one launch of the original.
 inline constexpr double kProcessorCheckSeconds = 10;
+/// Seconds of all field runs for one finalist, the original's among them.
+inline constexpr double kProcessorFieldSeconds = 10;
 
 class ProcessorCheck {
  public:
@@ -27,6 +31,9 @@ class ProcessorCheck {
   /// `own`: its compile. Thread-safe, one at a time.
   Evaluation judged(Evaluation evaluation, const Candidate& candidate, const CompileReply& own,
                     std::optional<Deadline> deadline = {});
+  /// The same with Verdict::field; what surely computes another formula is not right.
+  Evaluation with_formulas(Evaluation evaluation, const Candidate& candidate, const CompileReply& own,
+                           std::optional<Deadline> deadline = {});
 
  private:
   Verdict check(const Candidate& candidate, const CompileReply& own, std::optional<Deadline> deadline);
@@ -39,6 +46,8 @@ class ProcessorCheck {
   std::string original_;             ///< The original's image for check mode, once it is compiled.
   std::string trouble_;              ///< Why no candidate can be checked; or empty.
   std::map<Hash, Verdict> checked_;  ///< By code.
+  FieldComparison field_comparison_;
+  std::map<Hash, FieldEquality> fields_;  ///< By code.
 };
 
 /// A right verdict with what check mode says of the same candidate.

@@ -419,6 +419,7 @@ std::optional<Evaluation> CudaEvaluator::confirm_until(const Candidate& candidat
   if (!answer) return std::nullopt;
   if (auto* verdict = verdict_in(answer); verdict && gpu.alive()) add_clang_figures(gpu, job, *verdict, deadline);
   answer = processor_check_->judged(std::move(*answer), candidate, job.compiled, deadline);
+  answer = processor_check_->with_formulas(std::move(*answer), candidate, job.compiled, deadline);
   confirm_seconds_ = std::chrono::duration<double>(Deadline::clock::now() - begin).count();
   return queue_->finished(job, size_comparison_->judged(std::move(*answer), candidate));
 }
@@ -428,6 +429,13 @@ Evaluation CudaEvaluator::with_checks(Evaluation evaluation, const Candidate& ca
   if (!verdict || !verdict->ok()) return evaluation;
   const EvaluationJob job = queue_->compile(candidate);
   return with_bounded_texts(processor_check_->judged(std::move(evaluation), candidate, job.compiled));
+}
+
+Evaluation CudaEvaluator::with_formulas(Evaluation evaluation, const Candidate& candidate) {
+  auto* verdict = std::get_if<Verdict>(&evaluation);
+  if (!verdict || !verdict->ok()) return evaluation;
+  const EvaluationJob job = queue_->compile(candidate);
+  return with_bounded_texts(processor_check_->with_formulas(std::move(evaluation), candidate, job.compiled));
 }
 
 Evaluation CudaEvaluator::confirm(const Candidate& candidate) {

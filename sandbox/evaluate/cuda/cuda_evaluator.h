@@ -64,6 +64,7 @@ class CudaEvaluator : public Evaluator {
     return size_comparison_->ask(std::move(evaluation), std::move(candidate));
   }
   Evaluation with_checks(Evaluation evaluation, const Candidate& candidate) override;
+  Evaluation with_formulas(Evaluation evaluation, const Candidate& candidate) override;
   ConfirmCost confirm_cost() const override;
   std::string only_as_built() const override { return only_as_built_; }
 

@@ -22,6 +22,8 @@ struct RunnableCode {
   std::string side_by_side = {};
   std::string checked = {};   ///< The same for check mode (cpu::LowerOptions::checked); of the original only.
   std::string original = {};  ///< Inquiry::field: the original for field runs; `image` is the candidate's.
+  /// Inquiry::held_to_length: the original, lowered for NumberKind::Precise and for ErrorBounds.
+  std::string precise = {}, error_bounds = {};
   /// An image of the application's whole unit: it holds variables of other kernels, which are left alone.
   bool whole_unit = false;
 };
@@ -52,6 +54,9 @@ struct Inquiry {
   SizePlan sizes = {};  ///< Of a confirmation: sizes at which the candidate is run beside the original.
   /// Nothing but field runs (FieldEquality), of images that were made for them: the verdict has no timings.
   bool field = false;
+  /// It computes the original's formula: floats within the error bounds of the original's sums by their length
+  /// (judge/length_bound.h) are right, too.
+  bool held_to_length = false;
 };
 
 }  // namespace kernelift::sandbox

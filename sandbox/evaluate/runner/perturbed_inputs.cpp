@@ -43,7 +43,7 @@ bool PerturbedInputs::prepare_case(size_t instance, Perturbation kind) {
   // False: there is not enough memory.
   auto perturb_one = [&](ReplayBuffer& buffer, bool only_read) {
     ++seed;
-    buffer.bounds.nearer.clear();  // They belong to the recorded answer.
+    buffer.bounds.forget_answer();
     if (!buffer.bounds.layout.has_floats() || buffer.size > kLargestPerturbed) return true;
     std::vector<std::byte> bytes(buffer.size);
     if (!device.read(buffer.given, bytes).ok() || !perturb(buffer.bounds.layout, bytes, kind, seed)) return true;
@@ -93,6 +93,7 @@ std::optional<MemoryEntry> PerturbedInputs::add_entry(ReplayInstance made, size_
   for (auto* code : others)
     if (!tolerances_.widen_by(*code, entry).ok()) return drop();
   if (!bench_.at_random.empty() && !tolerances_.find_exact_sums(entry).ok()) return drop();
+  if (bench_.inquiry.held_to_length) length_bounds_.find(entry);
   return entry;
 }
 
@@ -111,7 +112,7 @@ std::optional<ReplayInstance> PerturbedInputs::mixture(size_t instance, uint64_t
   Steps steps(*bench_.kernels);
   for (size_t i = 0; i < made.regions.size(); ++i) {
     ReplayBuffer& region = made.regions[i];
-    region.bounds.nearer.clear();
+    region.bounds.forget_answer();
     if (!is_mixed(recorded.regions[i], region)) {
       if (region.given != recorded.regions[i].given && !region.output())
         region.answer = recorded.regions[i].answer, region.veiled = recorded.regions[i].veiled;
@@ -170,6 +171,10 @@ void PerturbedInputs::drop_mixture() {
 void PerturbedInputs::forget_mixture() {
   memory_.resize(memory_before_.back()), memory_before_.pop_back();
   bench_.memory->launched(0, true);  // Its inputs' addresses may be another's soon.
+}
+
+void PerturbedInputs::find_length_bounds() {
+  for (auto& one : cases_) length_bounds_.find(one.entry);
 }
 
 bool PerturbedInputs::verify(const LoadedCode& code, Verdict& verdict) {

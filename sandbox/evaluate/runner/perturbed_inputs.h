@@ -3,6 +3,7 @@
 // perturbation is dropped if the original fails on it, writes outside its buffers, or gives two different answers.
 // Tolerances are widened by differently rounded builds, as for recorded inputs.
 #pragma once
+#include "sandbox/evaluate/runner/field/length_bounds.h"
 #include "sandbox/evaluate/runner/tolerances.h"
 #include "sandbox/evaluate/runner/write_set.h"
 
@@ -11,8 +12,8 @@ namespace kernelift::sandbox {
 class PerturbedInputs {
  public:
   static constexpr size_t kMostInstances = 4, kKinds = 2;
-  PerturbedInputs(Workbench& bench, Verification& verification, Tolerances& tolerances)
-      : bench_(bench), verification_(verification), tolerances_(tolerances) {}
+  PerturbedInputs(Workbench& bench, Verification& verification, Tolerances& tolerances, LengthBounds& length_bounds)
+      : bench_(bench), verification_(verification), tolerances_(tolerances), length_bounds_(length_bounds) {}
 
   /// Makes the inputs and runs the original on them, once per calibration. `instances`: at most kMostInstances. False:
   /// the process was lost, or the inquiry's time is over.
@@ -23,6 +24,8 @@ class PerturbedInputs {
   /// the verdict says what is wrong.
   bool verify(const LoadedCode& code, Verdict& verdict);
   size_t count() const { return cases_.size(); }
+  /// Of the inputs that there are; those that are made while Inquiry::held_to_length have theirs.
+  void find_length_bounds();
 
   /// The instance with slightly larger values, if the original is known to bear mixtures of these and recorded ones;
   /// else null.
@@ -61,6 +64,7 @@ class PerturbedInputs {
   Workbench& bench_;
   Verification& verification_;
   Tolerances& tolerances_;
+  LengthBounds& length_bounds_;
   std::vector<Case> cases_;
   std::vector<DeviceMemory> memory_;
   std::vector<size_t> memory_before_;  ///< Per mixture: the size of memory_ before it was made.

@@ -28,12 +28,13 @@ Runner::Runner(std::unique_ptr<Workbench> bench)
     : bench_(std::move(bench)),
       verification_(*bench_),
       tolerances_(*bench_),
-      perturbed_(*bench_, verification_, tolerances_),
+      length_bounds_(*bench_),
+      perturbed_(*bench_, verification_, tolerances_, length_bounds_),
       trials_(*bench_, verification_, perturbed_),
       racing_(*bench_, trials_),
       calibration_(*bench_, verification_, racing_, tolerances_),
       check_mode_(*bench_, verification_),
-      sizes_(*bench_, verification_, tolerances_, check_mode_),
+      sizes_(*bench_, verification_, tolerances_, length_bounds_, check_mode_),
       field_runs_(*bench_) {}
 
 Result<std::unique_ptr<Runner>> Runner::create(Device& device, const Mep& mep, const std::filesystem::path& folder,
@@ -48,7 +49,7 @@ void Runner::reconfigure(bool cold, const std::set<std::string>& fatal, std::opt
 }
 
 Result<BaselineReport> Runner::calibrate(const Original& original) {
-  perturbed_.forget(), sizes_.forget();
+  perturbed_.forget(), sizes_.forget(), length_bounds_.forget();
   side_by_side_ = original.code.side_by_side, bears_side_by_side_.reset();
   check_mode_.set_original(original.code.checked);
   if (bench_->settings.check_seconds > 0) {
@@ -235,6 +236,12 @@ void Runner::recheck(const RunnableCode& candidate, Verdict& verdict) {
                                                   " perturbed inputs, loaded afresh";
 }
 
+void Runner::find_length_bounds(const RunnableCode& candidate) {
+  length_bounds_.prepare(candidate);
+  for (size_t i = 0; i < bench_->mep.instances.size(); ++i) length_bounds_.find({i, i});
+  perturbed_.find_length_bounds();
+}
+
 Status Runner::wipe() {
   Steps steps(*bench_->kernels);
   bench_->memory->wipe(steps);
@@ -267,6 +274,7 @@ std::optional<Evaluation> Runner::evaluate(const RunnableCode& candidate, const 
     if (bench_->cut) return std::nullopt;
     return verdict;
   }
+  if (inquiry.held_to_length) find_length_bounds(candidate);
   bool good = try_once(candidate, false, verdict);
   if (verdict.outcome == Outcome::Suspect && !bench_->cut) recheck(candidate, verdict);
   if (bench_->cut || (!good && verdict.outcome == Outcome::Ok)) return std::nullopt;

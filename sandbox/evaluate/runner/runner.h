@@ -71,11 +71,14 @@ class Runner {
   /// Verifies a finalist with blocks in another order, and with the lanes of its warps side by side, unless the
   /// original fails that too. False: the verdict says that its result depends on the order of threads.
   bool verify_order(const RunnableCode& candidate, const LoadedCode& code, Verdict& verdict);
+  /// Before a candidate that Inquiry::held_to_length.
+  void find_length_bounds(const RunnableCode& candidate);
   bool verify_all(const LoadedCode& code, const std::vector<size_t>& instances, Stage stage, Verdict& verdict);
 
   std::unique_ptr<Workbench> bench_;
   Verification verification_;
   Tolerances tolerances_;
+  LengthBounds length_bounds_;
   PerturbedInputs perturbed_;
   LaunchTrials trials_;
   Racing racing_;

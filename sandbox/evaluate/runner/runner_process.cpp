@@ -134,7 +134,7 @@ class Server {
     bool good = take(reader, candidate);
     inquiry.confirm = reader.number(), inquiry.against_application = reader.number(), inquiry.rival = reader.real();
     inquiry.deadline = deadline_from(reader.real()), inquiry.era = reader.number();
-    inquiry.check = reader.number(), inquiry.field = reader.number();
+    inquiry.check = reader.number(), inquiry.field = reader.number(), inquiry.held_to_length = reader.number();
     auto sizes = decoded_plan(reader.text());
     if (!good || !reader.ok() || !sizes || !runner_) return malformed();
     inquiry.sizes = std::move(*sizes);
@@ -286,6 +286,7 @@ std::optional<Evaluation> RunnerProcess::evaluate(const RunnableCode& candidate,
       .number(inquiry.era)
       .number(inquiry.check)
       .number(inquiry.field)
+      .number(inquiry.held_to_length)
       .text(encoded(inquiry.sizes));
   auto answer = request(kEvaluate, writer.take(), evaluation_limit_);
   answered_ = answer.ok();

@@ -10,12 +10,14 @@ void put(WireWriter& writer, const RunnableCode& code) {
       .text(code.side_by_side)
       .text(code.checked)
       .text(code.original)
+      .text(code.precise)
+      .text(code.error_bounds)
       .text(compact(to_json(carrier)));
 }
 
 bool take(WireReader& reader, RunnableCode& code) {
   code.image = reader.text(), code.side_by_side = reader.text(), code.checked = reader.text();
-  code.original = reader.text();
+  code.original = reader.text(), code.precise = reader.text(), code.error_bounds = reader.text();
   auto json = parse_json(reader.text(), "candidate");
   if (reader.failed() || !json.ok()) return false;
   auto carrier = candidate_from_json(*json, "candidate");

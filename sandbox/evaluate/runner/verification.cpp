@@ -115,11 +115,12 @@ std::optional<Mismatch> Verification::find_mismatch(const ReplayBuffer& buffer, 
 }
 
 bool Verification::is_nearer(const ReplayBuffer& buffer, uint64_t live) {
-  if (buffer.bounds.nearer.empty()) return false;
+  const bool held_to_length = bench_.inquiry.held_to_length && !buffer.bounds.by_length.empty();
+  if (buffer.bounds.nearer.empty() && !held_to_length) return false;
   HiddenBytes answer(buffer.size);
   std::vector<std::byte> got(buffer.size);
   if (!read_answer(bench_.device, buffer, 0, answer.bytes()).ok() || !bench_.device.read(live, got).ok()) return false;
-  return buffer.bounds.compare(answer.bytes(), got).ok();
+  return buffer.bounds.compare(answer.bytes(), got, held_to_length).ok();
 }
 
 Status Verification::describe(const LoadedCode& code, MemoryEntry entry, const std::vector<judging::Finding>& found,

@@ -50,7 +50,8 @@ class Verification {
   /// The same, at or behind scalar `index`.
   std::optional<Mismatch> first_mismatch(const ReplayBuffer& buffer, size_t row, uint64_t live, uint64_t index);
   /// Compares a buffer that the device found out of tolerance again on the host, which also accepts elements that are
-  /// nearer to the exact sums than the reference is.
+  /// nearer to the exact sums than the reference is, and those within the error bounds of their length if the inquiry
+  /// permits that.
   bool is_nearer(const ReplayBuffer& buffer, uint64_t live);
 
  private:

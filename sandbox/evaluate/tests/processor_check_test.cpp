@@ -1,5 +1,5 @@
-// Finalists for a GPU in check mode of this machine's processor: compiled by the pool that makes machine code for the
-// GPU, which is not needed here.
+// Finalists for a GPU in check mode and in field runs of this machine's processor: compiled by the pool that makes
+// machine code for the GPU, which is not needed here.
 #include "sandbox/evaluate/cpu/processor_check.h"
 
 #include <gmock/gmock.h>
@@ -36,6 +36,16 @@ class ProcessorCheckTest : public ::testing::Test {
   }
   /// Of a candidate that its own device calls right and twice as fast.
   Verdict judge(const std::string& source, std::optional<Deadline> deadline = {}) {
+    return asked(source, deadline, &ProcessorCheck::judged);
+  }
+  /// The same candidate's in field runs.
+  Verdict in_field(const std::string& source, std::optional<Deadline> deadline = {}) {
+    const Verdict verdict = asked(source, deadline, &ProcessorCheck::with_formulas);
+    EXPECT_TRUE(verdict.field);
+    return verdict;
+  }
+  Verdict asked(const std::string& source, std::optional<Deadline> deadline,
+                decltype(&ProcessorCheck::judged) question) {
     if (!check_) start();
     Candidate candidate;
     candidate.source = source;
@@ -44,7 +54,7 @@ class ProcessorCheckTest : public ::testing::Test {
     right.embedded = RaceFigures{2, 2, 1e-6, 2e-6};
     CompileReply own = baseline_->pool->compile(candidate.source, {});
     EXPECT_TRUE(own.ok()) << own.detail;
-    return std::get<Verdict>(check_->judged(right, candidate, own, deadline));
+    return std::get<Verdict>(((*check_).*question)(right, candidate, own, deadline));
   }
   void expect_failure(const std::string& line, Outcome outcome, const std::string& detail) {
     const Verdict verdict = judge(scale_with(line));
@@ -116,6 +126,48 @@ TEST_F(ProcessorCheckTest, EndsWhatTakesTooLongAndWhatHasNoTime) {
   EXPECT_EQ(judge(kScaleSource).detail, "") << "asked again, it is checked";
   expect_unchecked(judge(scale_with("for (volatile long k = 0; k < 4000000000000l && n > 0; k = k + 1) {}")),
                    "there it takes longer than 2 s");
+}
+
+/// The kernel of scale_mep() with another result.
+std::string scale_to(const std::string& result) {
+  std::string source = kScaleSource;
+  const std::string own = "in[i] * factor + bias";
+  return source.replace(source.find(own), own.size(), result);
+}
+
+TEST_F(ProcessorCheckTest, SaysThatAnotherOrderIsTheSameFormula) {
+  for (int again = 0; again < 2; ++again) {
+    const Verdict verdict = in_field(scale_to("bias + factor * (in[i] + in[i]) / 2"));
+    EXPECT_TRUE(verdict.ok()) << verdict.text();
+    EXPECT_EQ(verdict.timings.size(), 1u);
+    EXPECT_THAT(verdict.field->text(), StartsWith("the same formula as the original's; probability of error"));
+    EXPECT_EQ(verdict.field->instance, "b") << "the smallest";
+  }
+}
+
+TEST_F(ProcessorCheckTest, RefusesALostTermThatNoToleranceShows) {
+  fixture_.set_source(scale_to("in[i] * factor + bias + 1e-30f * in[0]"));
+  const Verdict verdict = in_field(kScaleSource);
+  EXPECT_EQ(verdict.outcome, Outcome::Wrong) << verdict.text();
+  EXPECT_EQ(verdict.detail, "another formula than the original's: out[0] is another number");
+  EXPECT_TRUE(verdict.timings.empty());
+  EXPECT_FALSE(verdict.embedded) << "what races as a patch races embedded, too";
+}
+
+TEST_F(ProcessorCheckTest, SaysWhyFormulasAreNotAskedAndRefusesNothing) {
+  auto expect_not_asked = [](const Verdict& verdict, const std::string& why) {
+    EXPECT_TRUE(verdict.ok()) << verdict.text();
+    EXPECT_EQ(verdict.timings.size(), 1u);
+    EXPECT_THAT(verdict.field->text(), StartsWith("not asked: " + why));
+  };
+  expect_not_asked(in_field(kScaleSource, Deadline::clock::now()), "there was no time left");
+  expect_not_asked(in_field(scale_with("if (n < 0) count = __nvvm_getctarank(out);")),
+                   "it does not compile for that: ");
+  expect_not_asked(in_field(scale_with("for (volatile long k = 0; k < 4000000000000l && n > 0; k = k + 1) {}")), "");
+  fixture_.mep.instances[0].regions[0].size = uint64_t(3) << 30;
+  fixture_.mep.instances.pop_back();
+  check_.reset();
+  expect_not_asked(in_field(kScaleSource), "its recorded inputs take more than 1 GiB each");
 }
 
 }  // namespace

@@ -223,12 +223,29 @@ TEST(SizesOfFinalists, WideAccessesAskForPointersThatAreAligned) {
   options.most_rounds = 4, options.compile_workers = 1, options.few_candidates = true;
   auto evaluator = make_evaluator(fixture.mep, fixture.path(), options);
   ASSERT_TRUE(evaluator.ok()) << evaluator.error().message;
+  auto confirmed = [&](const Candidate& candidate) { return std::get<Verdict>((*evaluator)->confirm(candidate)); };
+  auto expect_asked = [](const Verdict& verdict) {
+    EXPECT_TRUE(verdict.ok()) << verdict.text();
+    ASSERT_TRUE(verdict.sizes_run);
+    EXPECT_EQ(verdict.sizes_run->beyond_premise, 1u);
+    EXPECT_THAT(verdict.sizes_run->text(), HasSubstr("; 1 size left out: its premise does not hold there"));
+  };
   Candidate candidate;
   candidate.source = kFours;
-  Evaluation confirmed = (*evaluator)->confirm(candidate);
-  const Verdict& verdict = std::get<Verdict>(confirmed);
-  EXPECT_THAT(verdict.text(), HasSubstr(" at n = 4095, pointers one element further on instance a: "));
-  EXPECT_TRUE(verdict.timings.empty());
+  const Verdict proven = confirmed(candidate);
+  expect_asked(proven);
+  EXPECT_THAT(proven.other_sizes->assumed(), HasSubstr("is a multiple of 16 bytes"));
+  // Where nothing is proven, the candidate has to name it.
+  candidate.source.insert(kGuardedHead.size(), "  if (i < n && x[(i * i) % n] == 12345.5f) return;\n");
+  const std::string moved = " at n = 4095, pointers one element further on instance a: ";
+  const Verdict unknown = confirmed(candidate);
+  EXPECT_THAT(unknown.text(), HasSubstr(moved));
+  EXPECT_TRUE(unknown.timings.empty());
+  candidate.steps.resize(1);
+  candidate.steps[0].premises = {Premise::aligned("x", 16)};
+  EXPECT_THAT(confirmed(candidate).text(), HasSubstr(moved)) << "out moves as well";
+  candidate.steps[0].premises.push_back(Premise::aligned("out", 16));
+  expect_asked(confirmed(candidate));
 }
 
 TEST(SizesOfFinalists, CheckModeLooksAtOtherSizesToo) {

@@ -84,7 +84,7 @@ Result<LoweredImage> lower(std::unique_ptr<Module> device_ir, const LowerOptions
   KERNELIFT_TRY(choose_modes(device, options.force_fibers, options.side_by_side));
   if (checks) checks->insert();
   if (options.field) {
-    insert_field_code(device);
+    insert_field_code(device, options.numbers);
     KERNELIFT_TRY(link_device_library(*device.module));
   }
   lower_shared_addresses(device);

@@ -1,5 +1,7 @@
-// The tests' kit for field runs: a kernel in, what it leaves as numbers modulo p out.
+// The tests' kit for field runs: a kernel in, what it leaves as numbers out.
 #pragma once
+#include <limits>
+
 #include "sandbox/device/cpu/field_state.h"
 #include "sandbox/device/cpu/tests/device_test.h"
 
@@ -11,6 +13,14 @@ struct FieldResult {
   FieldObject out;
   uint64_t seed = 0;
   FieldReport report;
+  std::vector<double> floats;  ///< What it computes.
+  /// What stands beside the floats, of the numbers that are no residues; NaN: nothing.
+  std::vector<double> beside() const {
+    std::vector<double> all;
+    for (size_t i = 0; i < floats.size(); ++i)
+      all.push_back(number_beside_float(states[i]).value_or(std::numeric_limits<double>::quiet_NaN()));
+    return all;
+  }
   /// Whether they leave the same numbers.
   bool operator==(const FieldResult& other) const {
     return seed == other.seed && !first_difference(out, seed, states, other.states);
@@ -23,6 +33,7 @@ struct FieldSetting {
   bool with_headers = false, fibers = false, constants_meant = false;
   uint64_t seed = 7;
   bool integers = false;  ///< `b` holds integers.
+  NumberKind numbers = NumberKind::Residues;
 };
 
 inline constexpr int kFieldCount = 256;  ///< Elements of each array.
@@ -30,7 +41,7 @@ inline constexpr int kFieldCount = 256;  ///< Elements of each array.
 template <class T = float>
 FieldResult run_in_field(const std::string& source, const FieldSetting& setting = {}) {
   LowerOptions options;
-  options.field = true, options.force_fibers = setting.fibers;
+  options.field = true, options.force_fibers = setting.fibers, options.numbers = setting.numbers;
   const TestImage image = setting.with_headers ? build_with_headers(source, options) : build(source, options);
   std::vector<T> memory(3 * kFieldCount);
   for (size_t i = 0; i < memory.size(); ++i) memory[i] = T(0.5) + T(i % 17);
@@ -38,7 +49,7 @@ FieldResult run_in_field(const std::string& source, const FieldSetting& setting 
   if (setting.integers)
     for (int i = 0; i < kFieldCount; ++i) integers[i] = (i * 7) % kFieldCount;
   FieldRequest request;
-  request.seed = setting.seed, request.constants_meant = setting.constants_meant;
+  request.seed = setting.seed, request.constants_meant = setting.constants_meant, request.numbers = setting.numbers;
   std::vector<std::vector<uint64_t>> states;
   for (size_t i = 0; i < 3; ++i) {
     FieldObject object;
@@ -56,7 +67,7 @@ FieldResult run_in_field(const std::string& source, const FieldSetting& setting 
   const LaunchOutcome outcome =
       image.run_with(launch, "k", setting.geometry, a, a + kFieldCount, a + 2 * kFieldCount, kFieldCount);
   EXPECT_TRUE(outcome.ok()) << outcome.detail;
-  return {states[2], last, setting.seed, field.report()};
+  return {states[2], last, setting.seed, field.report(), {memory.end() - kFieldCount, memory.end()}};
 }
 
 }  // namespace kernelift::cpu

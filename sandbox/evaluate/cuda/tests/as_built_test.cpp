@@ -226,6 +226,7 @@ TEST_F(AsBuiltTest, AConfirmationSaysWhatAPatchGivesAndWhatEmbedding) {
   EXPECT_NEAR(patch.embedded.value().baseline_seconds, 100e-6, 1e-9);
   EXPECT_NEAR(patch.by_clang.value().speedup, 10, 1e-3);
   EXPECT_NE(patch.image.identity, patch.image.clang_identity);
+  EXPECT_EQ(patch.field.value().found, FieldEquality::Found::Equal) << patch.field->text();
 
   Candidate recipe = candidate(source(50, 100), "compiler");
   recipe.recipe.level = "O2";

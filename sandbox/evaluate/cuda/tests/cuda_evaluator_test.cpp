@@ -104,6 +104,22 @@ TEST_F(CudaEvaluatorTest, ConfirmsInAFreshProcessAndAsTheApplicationIsBuilt) {
   EXPECT_FALSE(verdict.detail.empty());
 }
 
+TEST_F(CudaEvaluatorTest, ConfirmsNoCandidateOfAnotherFormulaThoughNoFloatShowsIt) {
+  MepFixture fixture = scale_mep(1 << 16);
+  auto evaluator = start(fixture);
+  ASSERT_TRUE(evaluator);
+  auto confirmed = [&](const std::string& sum) {
+    return std::get<Verdict>(evaluator->confirm(candidate("if (i < n) out[i] = " + sum + ";")));
+  };
+  const Verdict same = confirmed("bias + (in[i] + in[i]) * factor / 2");
+  EXPECT_TRUE(same.ok()) << same.text();
+  ASSERT_TRUE(same.field);
+  EXPECT_EQ(same.field->found, FieldEquality::Found::Equal) << same.field->text();
+  const Verdict other = confirmed("factor * in[i] + bias + 1e-30f * in[0]");
+  EXPECT_EQ(other.outcome, Outcome::Wrong) << other.text();
+  EXPECT_THAT(other.detail, HasSubstr("another formula than the original's: out["));
+}
+
 TEST_F(CudaEvaluatorTest, ConfirmsNoCandidateThatRacesOrWritesBesideAVariableThoughItIsRight) {
   MepFixture fixture = scale_mep(1 << 16);
   auto evaluator = start(fixture);

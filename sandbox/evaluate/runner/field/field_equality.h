@@ -2,13 +2,8 @@
 // input that takes least, with its integers and every float drawn at random, and compares all the numbers that they
 // leave. Rounding is not its business: that is judged by tolerances.
 #pragma once
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "sandbox/evaluate/runner/field/field_conclusion.h"
-#include "sandbox/evaluate/runner/verification.h"
-#include "sandbox/jail/hidden_bytes.h"
+#include "sandbox/evaluate/runner/field/field_launch.h"
 
 namespace kernelift::sandbox {
 
@@ -20,16 +15,7 @@ class FieldEqualityRuns {
   FieldEquality compare(const RunnableCode& code);
 
  private:
-  /// What one run left and met.
-  struct Run {
-    std::vector<FieldObject> objects;
-    HiddenBytes states;
-    FieldReport report;
-    std::string failure;  ///< Why it was not run to its end.
-  };
-  Run run(const LoadedCode& code, uint64_t seed, bool constants_meant);
-  std::vector<FieldObject> objects(const LoadedCode& code) const;
-  FieldNumbers compare(const Run& original, const Run& candidate, uint64_t seed) const;
+  FieldNumbers compare(const FieldLaunch& original, const FieldLaunch& candidate, uint64_t seed) const;
   size_t cheapest() const;
 
   Workbench& bench_;

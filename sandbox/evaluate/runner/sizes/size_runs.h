@@ -6,6 +6,7 @@
 #include <map>
 
 #include "sandbox/evaluate/runner/check_mode.h"
+#include "sandbox/evaluate/runner/field/length_bounds.h"
 #include "sandbox/evaluate/runner/sizes/sized_launch.h"
 #include "sandbox/evaluate/runner/tolerances.h"
 #include "sandbox/evaluate/runner/write_set.h"
@@ -14,8 +15,13 @@ namespace kernelift::sandbox {
 
 class SizeRuns {
  public:
-  SizeRuns(Workbench& bench, Verification& verification, Tolerances& tolerances, CheckMode& check_mode)
-      : bench_(bench), verification_(verification), tolerances_(tolerances), check_mode_(check_mode) {}
+  SizeRuns(Workbench& bench, Verification& verification, Tolerances& tolerances, LengthBounds& length_bounds,
+           CheckMode& check_mode)
+      : bench_(bench),
+        verification_(verification),
+        tolerances_(tolerances),
+        length_bounds_(length_bounds),
+        check_mode_(check_mode) {}
 
   /// To be called before another calibration.
   void forget();
@@ -39,7 +45,8 @@ class SizeRuns {
   /// Of the original, if it takes as long for each thread as at the recorded size.
   double expected_seconds(const SizedInstance& sized) const;
   void answer(const SizedInstance& sized, Answered& into);
-  /// Widens the tolerances of the answers by the original's other roundings at that size.
+  /// Widens the tolerances of the answers by the original's other roundings at that size; with the error bounds of its
+  /// sums there, of a candidate that Inquiry::held_to_length.
   void widen(const SizedInstance& sized, Answered& known);
   void tell(const SizedInstance& sized, const Answered& known, const Verification::Judged& judged,
             const std::optional<RunFailure>& failure, Verdict& verdict) const;
@@ -47,6 +54,7 @@ class SizeRuns {
   Workbench& bench_;
   Verification& verification_;
   Tolerances& tolerances_;
+  LengthBounds& length_bounds_;
   CheckMode& check_mode_;
   std::map<Key, Answered> known_;
   uint64_t bytes_ = 0;  ///< Of their answers.

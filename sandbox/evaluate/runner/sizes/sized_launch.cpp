@@ -60,7 +60,7 @@ Result<SizedMemory> memory_of(const Workbench& bench, const SizedInstance& sized
   SizedMemory memory{bench.memory->instances()[sized.instance], {}};
   ReplayInstance& made = memory.instance;
   for (auto* buffers : {&made.regions, &made.variables})
-    for (auto& buffer : *buffers) buffer.bounds.nearer.clear();  // They belong to the recorded answer.
+    for (auto& buffer : *buffers) buffer.bounds.forget_answer();
   if (sized.growth > 1) KERNELIFT_TRY(grow(bench, sized.growth, memory));
   auto at = [&](size_t parameter) { return recorded.parameters[parameter].offset; };
   for (auto [parameter, value] : sized.values)

@@ -37,7 +37,7 @@ void BlockNumbers::begin(const kl_block& block) {
 }
 
 uint64_t BlockNumbers::by_bits(uint64_t address, uint32_t bytes) const {
-  return prime_field::of_double(bytes == kWord ? read<float>(address) : read<double>(address));
+  return memory_.number_of(bytes == kWord ? read<float>(address) : read<double>(address));
 }
 
 uint64_t BlockNumbers::load(const void* pointer, uint32_t bytes, kl_field_site& site) {

@@ -1,8 +1,10 @@
-// first_difference() of cpu_device.h: the states that two field runs left, compared as what they stand for.
+// What cpu_device.h says of the states that field runs left: those of two runs, compared as what they stand for, and
+// the number beside a float.
 #include <bit>
 
 #include "sandbox/device/cpu/cpu_device.h"
 #include "sandbox/device/cpu/executor/field/field_memory.h"
+#include "sandbox/device/cpu/real_number.h"
 
 namespace kernelift::cpu {
 
@@ -58,6 +60,12 @@ std::optional<FieldDifference> first_difference(const FieldObject& object, uint6
     word += wide;  // The other half says nothing more.
   }
   return doubtful;
+}
+
+std::optional<double> number_beside_float(uint64_t word) {
+  const FieldState state = FieldState::from(word);
+  if (state.kind() != Kind::Float) return std::nullopt;
+  return real_number::unpacked(state.number());
 }
 
 }  // namespace kernelift::cpu

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sandbox/device/cpu/cpu_device.h"
+#include "sandbox/device/cpu/real_number.h"
 
 namespace kernelift::cpu {
 
@@ -21,19 +22,27 @@ std::string named(const kl_field_site& site) { return std::string(site.what) + "
 }  // namespace
 
 FieldMemory::FieldMemory(FieldRequest request)
-    : number_(++runs), seed_(request.seed), constants_meant_(request.constants_meant) {
+    : number_(++runs), seed_(request.seed), numbers_(request.numbers), constants_meant_(request.constants_meant) {
   for (FieldObject& object : request.objects) {
     const uint64_t begin = object.begin / kWord * kWord;
     if (object.bytes > 0)
       objects_.push_back({begin, object.begin + object.bytes - begin, reinterpret_cast<uint64_t*>(object.states),
-                          object.key, object.integers});
+                          object.key, object.integers || keeps_recorded()});
   }
   std::ranges::sort(objects_, {}, &Object::begin);
 }
 
 void FieldMemory::begin_launch(const void* arguments, uint64_t bytes) {
   argument_states_.assign(bytes / kWord + 2, 0);
-  arguments_ = {reinterpret_cast<uint64_t>(arguments), bytes, argument_states_.data(), kArguments, false};
+  arguments_ = {reinterpret_cast<uint64_t>(arguments), bytes, argument_states_.data(), kArguments, keeps_recorded()};
+}
+
+uint64_t FieldMemory::number_of(double value) const {
+  switch (numbers_) {
+    case NumberKind::Residues: return prime_field::of_double(value);
+    case NumberKind::Precise: return real_number::packed(value);
+    default: return real_number::packed(0);  // What is given is exact.
+  }
 }
 
 FieldWord FieldMemory::find(uint64_t address, kl_field_site& site) {

@@ -39,6 +39,10 @@ class FieldMemory {
   uint64_t divide(uint64_t a, uint64_t b);
   void decide(const kl_field_site& site);
   void note_float() { report_.floats = true; }
+  /// Of a float that is known by its bits.
+  uint64_t number_of(double value) const;
+  /// What was never written stands for what it holds.
+  bool keeps_recorded() const { return numbers_ != NumberKind::Residues; }
   bool constants_meant(std::span<const uint64_t> constants);
   const FieldReport& report() const { return report_; }
 
@@ -53,6 +57,7 @@ class FieldMemory {
 
   FieldReport report_;
   const uint64_t number_, seed_;  ///< number_: of all runs of the process; from 1.
+  const NumberKind numbers_;
   const bool constants_meant_;
   const uint64_t* constants_ = nullptr;  ///< Those that were noted last.
   std::vector<Object> objects_;          ///< By address.

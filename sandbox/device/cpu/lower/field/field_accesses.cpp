@@ -115,15 +115,14 @@ void FunctionField::visit_change(AtomicRMWInst& change) {
     after(change);
     Numbers stored;
     for (unsigned i = 0; i < old.size(); ++i) {
-      Value *with = numbers(value)[i], *made = with;
+      Value *a = element(&change, i), *b = element(value, i), *with = numbers(value)[i], *made = with;
       switch (change.getOperation()) {
         case AtomicRMWInst::Xchg: break;
-        case AtomicRMWInst::FAdd: made = field_.add(old[i], with); break;
-        case AtomicRMWInst::FSub: made = field_.subtract(old[i], with); break;
+        case AtomicRMWInst::FAdd: made = field_.add({old[i], a}, {with, b}, builder_.CreateFAdd(a, b)); break;
+        case AtomicRMWInst::FSub: made = field_.subtract({old[i], a}, {with, b}, builder_.CreateFSub(a, b)); break;
         default:
           decide(change, "the comparison");
           const bool least = change.getOperation() == AtomicRMWInst::FMin;
-          Value *a = element(&change, i), *b = element(value, i);
           Value* wins = least ? builder_.CreateFCmpOLT(a, b) : builder_.CreateFCmpOGT(a, b);
           made = picked(builder_.CreateSelect(wins, a, b), a, b, old[i], with);
       }

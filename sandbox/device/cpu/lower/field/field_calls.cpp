@@ -17,6 +17,7 @@ bool takes_floats(const CallBase& call) {
 Value* FunctionField::picked(Value* wanted, Value* a, Value* b, Value* of_a, Value* of_b) {
   Value* least = builder_.CreateBinaryIntrinsic(Intrinsic::umin, of_a, of_b);
   Value* one = builder_.CreateSelect(builder_.CreateFCmpOEQ(wanted, a), of_a, of_b);
+  if (field_.is_real()) return field_.of_either(of_a, of_b, one);
   return builder_.CreateSelect(builder_.CreateFCmpOEQ(a, b), least, one);
 }
 
@@ -54,7 +55,10 @@ bool FunctionField::visit_intrinsic(IntrinsicInst& call) {
     case Intrinsic::fptoui_sat: return decide(call, kToInteger), true;
     case Intrinsic::fma:
     case Intrinsic::fmuladd:
-      return each([&](unsigned i) { return field_.add(field_.multiply(of(0, i), of(1, i)), of(2, i)); });
+      return each([&](unsigned i) {
+        return field_.multiply_add(numbered(argument(0), i), numbered(argument(1), i), numbered(argument(2), i),
+                                   element(&call, i));
+      });
     case Intrinsic::canonicalize:
     case Intrinsic::arithmetic_fence:
     case Intrinsic::ssa_copy: return each([&](unsigned i) { return of(0, i); });
@@ -99,7 +103,10 @@ bool FunctionField::visit_intrinsic(IntrinsicInst& call) {
       StringRef name = Intrinsic::getBaseName(id);
       name.consume_front("llvm.");
       if (id == Intrinsic::roundeven || id == Intrinsic::nearbyint) name = "rint";
-      return each([&](unsigned i) { return apply(name, of(0, i), id == Intrinsic::pow ? of(1, i) : nullptr, call); });
+      return each([&](unsigned i) {
+        return apply(name, numbered(argument(0), i), id == Intrinsic::pow ? of(1, i) : nullptr, element(&call, i),
+                     call);
+      });
     }
     default: return false;
   }
@@ -108,32 +115,42 @@ bool FunctionField::visit_intrinsic(IntrinsicInst& call) {
 bool FunctionField::visit_library(CallBase& call, const Function& callee) {
   using Kind = FieldMeaning::Kind;
   const FieldMeaning meaning = field_meaning(callee);
-  auto of = [&](unsigned index) -> Value* {
-    if (index >= call.arg_size()) return nullptr;
+  auto of = [&](unsigned index) -> Numbered {
+    if (index >= call.arg_size()) return {nullptr, nullptr};
     Value* value = call.getArgOperand(index);
-    return has_numbers(value->getType()) ? number(value) : field_.of_integer(value, true);
+    if (has_numbers(value->getType())) return {number(value), value};
+    Value* real = builder_.CreateSIToFP(value, builder_.getDoubleTy());
+    return {field_.of_integer(value, true, real), real};
   };
   auto is = [&](Value* made) {
     numbers_[&call] = {made};
     return true;
   };
-  Value* one = field_.number(1);
+  auto one = [&] {
+    Constant* value = ConstantFP::get(call.getType(), 1);
+    return Numbered{number_of(value), value};
+  };
   switch (meaning.kind) {
-    case Kind::Add: return is(field_.add(of(0), of(1)));
-    case Kind::Subtract: return is(field_.subtract(of(0), of(1)));
-    case Kind::Multiply: return is(field_.multiply(of(0), of(1)));
-    case Kind::Divide: return is(divide(of(0), of(1)));
-    case Kind::Reciprocal: return is(divide(one, of(0)));
-    case Kind::Fma: return is(field_.add(field_.multiply(of(0), of(1)), of(2)));
-    case Kind::ReciprocalRoot: return is(divide(one, apply("sqrt", of(0), nullptr, call)));
-    case Kind::Same: return is(of(0));
-    case Kind::OfInteger: return is(field_.of_integer(call.getArgOperand(0), meaning.is_signed));
-    case Kind::Unknown: return is(apply(meaning.function, of(0), of(1), call));
+    case Kind::Add: return is(field_.add(of(0), of(1), &call));
+    case Kind::Subtract: return is(field_.subtract(of(0), of(1), &call));
+    case Kind::Multiply: return is(field_.multiply(of(0), of(1), &call));
+    case Kind::Divide: return is(divide(of(0), of(1), &call));
+    case Kind::Reciprocal: return is(divide(one(), of(0), &call));
+    case Kind::Fma: return is(field_.multiply_add(of(0), of(1), of(2), &call));
+    case Kind::ReciprocalRoot:
+      if (field_.is_real()) return is(field_.reciprocal_root(of(0), &call));
+      return is(divide(one(), {apply("sqrt", of(0), nullptr, &call, call), &call}, &call));
+    case Kind::Same: return is(field_.converted(of(0).number, &call));
+    case Kind::OfInteger: return is(field_.of_integer(call.getArgOperand(0), meaning.is_signed, &call));
+    case Kind::Unknown: return is(apply(meaning.function, of(0), of(1).number, &call, call));
     case Kind::ToInteger: return decide(call, kToInteger), true;
     case Kind::SineAndCosine: {
       Type* type = call.getArgOperand(0)->getType();
-      store_numbers(call.getArgOperand(1), type, {apply("sin", of(0), nullptr, call)}, call);
-      store_numbers(call.getArgOperand(2), type, {apply("cos", of(0), nullptr, call)}, call);
+      for (unsigned at : {1, 2}) {
+        Value* where = call.getArgOperand(at);
+        Value* result = builder_.CreateLoad(type, where);
+        store_numbers(where, type, {apply(at == 1 ? "sin" : "cos", of(0), nullptr, result, call)}, call);
+      }
       return true;
     }
     default:

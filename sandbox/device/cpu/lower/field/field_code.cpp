@@ -5,9 +5,9 @@
 
 namespace kernelift::cpu {
 
-void insert_field_code(DeviceModule& device) {
+void insert_field_code(DeviceModule& device, NumberKind numbers) {
   for (llvm::Function& function : *device.module)
-    if (DeviceModule::has_thread(function)) FunctionField(device, function).insert();
+    if (DeviceModule::has_thread(function)) FunctionField(device, function, numbers).insert();
 }
 
 }  // namespace kernelift::cpu

@@ -49,14 +49,14 @@ bool holds_floats(const Type* type) {
   return type->isFPOrFPVectorTy() || any_of(type->subtypes(), [](const Type* part) { return holds_floats(part); });
 }
 
-FunctionField::FunctionField(DeviceModule& device, Function& function)
+FunctionField::FunctionField(DeviceModule& device, Function& function, NumberKind numbers)
     : device_(device),
       module_(*device.module),
       function_(function),
       thread_(DeviceModule::thread_of(function)),
       bits_(function),
       builder_(function.getContext()),
-      field_(builder_) {
+      field_(builder_, numbers) {
   for (Kernel& kernel : device.kernels)
     if (kernel.body == &function) kernel_ = &kernel;
 }
@@ -91,6 +91,7 @@ FunctionField::Numbers FunctionField::numbers(Value* value) {
 Value* FunctionField::number_of(Constant* constant) {
   auto* real = dyn_cast_or_null<ConstantFP>(constant);
   if (!real) return builder_.getInt64(0);
+  if (field_.is_real()) return field_.of_value(real);
   const bool single = constant->getType()->isFloatTy();
   const APFloat& exactly = real->getValueAPF();
   const double value = single ? double(exactly.convertToFloat()) : exactly.convertToDouble();
@@ -114,6 +115,10 @@ FunctionField::Numbers FunctionField::numbers_by_bits(Value* value) {
   Numbers made;
   const unsigned bytes = bytes_of(value->getType());
   for (unsigned i = 0; i < elements_of(value->getType()); ++i) {
+    if (field_.is_real()) {
+      made.push_back(field_.of_value(element(value, i)));
+      continue;
+    }
     Value* bits = builder_.CreateBitCast(element(value, i), builder_.getIntNTy(8 * bytes));
     made.push_back(call_service(builder_, Service::field_of_bits,
                                 {builder_.CreateZExt(bits, builder_.getInt64Ty()), builder_.getInt32(bytes)}));
@@ -200,20 +205,23 @@ FunctionField::Numbers FunctionField::arithmetic(Instruction& at) {
   };
   SmallVector<Numbers, 3> of;
   for (Value* operand : at.operands()) of.push_back(has_numbers(operand->getType()) ? numbers(operand) : Numbers());
+  auto a = [&](unsigned i) { return numbered(at.getOperand(0), i); };
+  auto b = [&](unsigned i) { return numbered(at.getOperand(1), i); };
   switch (at.getOpcode()) {
     case Instruction::FNeg: return each([&](unsigned i) { return field_.negative(of[0][i]); });
-    case Instruction::FAdd: return each([&](unsigned i) { return field_.add(of[0][i], of[1][i]); });
-    case Instruction::FSub: return each([&](unsigned i) { return field_.subtract(of[0][i], of[1][i]); });
-    case Instruction::FMul: return each([&](unsigned i) { return field_.multiply(of[0][i], of[1][i]); });
-    case Instruction::FDiv: return each([&](unsigned i) { return divide(of[0][i], of[1][i]); });
-    case Instruction::FRem: return each([&](unsigned i) { return apply("fmod", of[0][i], of[1][i], at); });
-    case Instruction::FPTrunc:
+    case Instruction::FAdd: return each([&](unsigned i) { return field_.add(a(i), b(i), element(&at, i)); });
+    case Instruction::FSub: return each([&](unsigned i) { return field_.subtract(a(i), b(i), element(&at, i)); });
+    case Instruction::FMul: return each([&](unsigned i) { return field_.multiply(a(i), b(i), element(&at, i)); });
+    case Instruction::FDiv: return each([&](unsigned i) { return divide(a(i), b(i), element(&at, i)); });
+    case Instruction::FRem:
+      return each([&](unsigned i) { return apply("fmod", a(i), b(i).number, element(&at, i), at); });
+    case Instruction::FPTrunc: return each([&](unsigned i) { return field_.converted(of[0][i], element(&at, i)); });
     case Instruction::Freeze: return of[0];
     case Instruction::FPExt: return of[0].empty() ? numbers_by_bits(&at) : of[0];
     case Instruction::SIToFP:
     case Instruction::UIToFP:
       return each([&](unsigned i) {
-        return field_.of_integer(element(at.getOperand(0), i), at.getOpcode() == Instruction::SIToFP);
+        return field_.of_integer(element(at.getOperand(0), i), at.getOpcode() == Instruction::SIToFP, element(&at, i));
       });
     case Instruction::Select:
       return each([&](unsigned i) { return builder_.CreateSelect(element(at.getOperand(0), i), of[1][i], of[2][i]); });
@@ -255,14 +263,16 @@ FunctionField::Numbers FunctionField::shuffled(ShuffleVectorInst& at, const Numb
   return made;
 }
 
-Value* FunctionField::divide(Value* a, Value* b) {
-  return call_service(builder_, Service::field_divide, {thread_, a, b});
+Value* FunctionField::divide(Numbered a, Numbered b, Value* result) {
+  if (field_.is_real()) return field_.divide(a, b, result);
+  return call_service(builder_, Service::field_divide, {thread_, a.number, b.number});
 }
 
-Value* FunctionField::apply(StringRef function, Value* a, Value* b, const Instruction& at) {
+Value* FunctionField::apply(StringRef function, Numbered a, Value* b, Value* result, const Instruction& at) {
+  if (field_.is_real()) return function == "sqrt" ? field_.root(a, result) : field_.of_function(result);
   return call_service(
       builder_, Service::field_apply,
-      {thread_, builder_.getInt64(xxh3_64bits(function)), a, b ? b : builder_.getInt64(0), site(&at, function)});
+      {thread_, builder_.getInt64(xxh3_64bits(function)), a.number, b ? b : builder_.getInt64(0), site(&at, function)});
 }
 
 void FunctionField::visit_phi(PHINode& phi) {

@@ -19,7 +19,7 @@ namespace kernelift::cpu {
 
 class FunctionField {
  public:
-  FunctionField(DeviceModule& device, llvm::Function& function);
+  FunctionField(DeviceModule& device, llvm::Function& function, NumberKind numbers);
   void insert();
 
  private:
@@ -27,6 +27,8 @@ class FunctionField {
 
   Numbers numbers(llvm::Value* value);
   llvm::Value* number(llvm::Value* value) { return numbers(value).front(); }
+  /// Element `index` of a float or a vector of floats, with its number.
+  Numbered numbered(llvm::Value* value, unsigned index) { return {numbers(value)[index], element(value, index)}; }
   llvm::Value* number_of(llvm::Constant* constant);
   Numbers numbers_by_bits(llvm::Value* value);
   llvm::Value* constants_meant();
@@ -44,9 +46,10 @@ class FunctionField {
   Numbers inserted(llvm::Instruction& at);
   llvm::Value* chosen(const Numbers& from, llvm::Value* index);
   Numbers shuffled(llvm::ShuffleVectorInst& at, const Numbers& first, const Numbers& second, unsigned parts);
-  llvm::Value* divide(llvm::Value* a, llvm::Value* b);
-  /// A function of which nothing is known, of one or two numbers.
-  llvm::Value* apply(llvm::StringRef function, llvm::Value* a, llvm::Value* b, const llvm::Instruction& at);
+  llvm::Value* divide(Numbered a, Numbered b, llvm::Value* result);
+  /// A function of which nothing is known, of one or two numbers (`b` null), or a root.
+  llvm::Value* apply(llvm::StringRef function, Numbered a, llvm::Value* b, llvm::Value* result,
+                     const llvm::Instruction& at);
   void visit_phi(llvm::PHINode& phi);
   void complete(llvm::PHINode& phi, const Numbers& made);
 

@@ -1,0 +1,35 @@
+// What a patched launch asks before it runs the candidate, and launches the original otherwise: whether the candidate
+// is right at its size, and whether the memory that it is given is aligned as the candidate takes for granted.
+#pragma once
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/model/candidate.h"
+#include "core/model/verdict/verdict.h"
+
+namespace kernelift::reintegrate {
+
+class LaunchGuard {
+ public:
+  LaunchGuard() = default;  ///< Asks nothing.
+  /// EXPECTS: premises of Premise::Kind::Holds and Aligned over the kernel's parameters by name.
+  explicit LaunchGuard(std::vector<Premise> premises) : premises_(std::move(premises)) {}
+
+  bool empty() const { return premises_.empty(); }
+  std::string text() const;                 ///< "n % 4 == 0 and x is a multiple of 16 bytes"
+  std::set<std::string> numbers() const;    ///< The parameters of which it asks the value,
+  std::set<std::string> addresses() const;  ///< and those of which it asks the alignment.
+  /// As a condition of C++, in parentheses. `names`: what stands for each of them; for an address an unsigned integer.
+  std::string cpp(const std::map<std::string, std::string>& names) const;
+
+ private:
+  std::vector<Premise> premises_;
+};
+
+/// What is known of a candidate: the premise of its comparison for all sizes, and the alignments that this or one of
+/// its steps takes for granted.
+LaunchGuard guard_of(const Candidate& candidate, const Verdict& figures);
+
+}  // namespace kernelift::reintegrate

@@ -1,0 +1,38 @@
+// The results that rounding errors allow a kernel's sums by their own length: within the error bound of each result of
+// what it would be without rounding (NumberKind::ErrorBounds and Precise of core/model/launch/field_run.h). The
+// original is run for both. Such a bound grows with the number and size of the terms, and not with how far the
+// original's own results happen to be from the exact ones; so a sum in another order stays within it, also where terms
+// cancel. It says nothing of a lost term that is small: it is asked only of candidates that compute the same formula.
+#pragma once
+#include <span>
+#include <vector>
+
+#include "core/model/element_layout.h"
+
+namespace kernelift::sandbox {
+
+/// What stands beside one element's float; NaN: nothing is known of it.
+struct BesideElement {
+  double precise = 0, error = 0;
+};
+
+class LengthBound {
+ public:
+  /// Of a lane of floats. `reference`: the original's results. EXPECTS: as many elements as `beside`.
+  LengthBound(std::span<const std::byte> reference, std::span<const BesideElement> beside);
+  /// Whether it bounds any element.
+  bool any() const { return any_; }
+  /// EXPECTS: `expected`, the recorded value of element `index`, and `got` are finite.
+  bool admits(size_t index, double expected, double got) const;
+
+ private:
+  /// The answer itself is not stored: code that runs in a copy of this process must not find it.
+  struct Bound {
+    double away = 0;    ///< From the reference to what it would be without rounding.
+    double error = -1;  ///< Below 0: nothing is known.
+  };
+  std::vector<Bound> bounds_;
+  bool any_ = false;
+};
+
+}  // namespace kernelift::sandbox
