@@ -29,11 +29,10 @@ constexpr double kLatestWeight = 0.3;  ///< Weight of the last verdict in the ex
 constexpr double kWorthTrying = 0.5;   ///< Share of a full confirmation's cost that must be left for another one.
 constexpr auto kPoll = std::chrono::milliseconds(2);  ///< Far below the duration of any evaluation.
 constexpr auto kWaitForIdeas = std::chrono::milliseconds(50);
-constexpr int kBarrenRounds = 3;  ///< Rounds without any proposal after which the run is over.
-constexpr int kRepeatRounds =
-    1000;                          ///< The same for rounds with known candidates only, of which resumed runs have many.
-constexpr int kMostNotJudged = 3;  ///< Evaluations in a row without a verdict.
-constexpr int kRepeats = 64;       ///< Known candidates that a proposer may propose in a row.
+constexpr int kBarrenRounds = 3;     ///< Rounds without any proposal after which the run is over.
+constexpr int kRepeatRounds = 1000;  ///< The same for rounds with known candidates only, as resumed runs have many.
+constexpr int kMostNotJudged = 3;    ///< Evaluations in a row without a verdict.
+constexpr int kRepeats = 64;         ///< Known candidates that a proposer may propose in a row.
 // A sitting with less than this share of its time, or less than these seconds, would only measure the original.
 constexpr double kSpentShare = 0.05, kSpentSeconds = 1;
 /// Number of candidates of these tiers that come first, before the bandit chooses: rewrites and knobs change most, and
@@ -351,11 +350,14 @@ double Tuning::confirming_seconds() const {
   ConfirmCost cost = evaluator_.confirm_cost();
   std::vector<const RunTrial*> waiting = finalists();
   auto leading = std::count_if(waiting.begin(), waiting.end(), [&](auto* trial) { return leads(trial); });
-  // The expected cost was measured on the original, before the search. If a leader's screening took longer, so will its
-  // confirmation.
-  for (auto* trial : waiting)
-    if (leads(trial))
-      cost.each = std::max(cost.each, kConfirming * (trial->verdict.evaluate_seconds - trial->verdict.compile_seconds));
+  // The expected cost is the original's: a leader takes less for its own launches, or as long as its screening did.
+  double each = 0;
+  for (auto* trial : waiting) {
+    double shorter = cost.own * (1 - 1 / std::max(1.0, trial->verdict.speedup_low()));
+    double screening = trial->verdict.evaluate_seconds - trial->verdict.compile_seconds;
+    if (leads(trial)) each = std::max({each, cost.each - shorter, kConfirming * screening});
+  }
+  if (leading > 0) cost.each = each;
   // No winner yet: a late one gets a short confirmation.
   double most_ever = kMostReserve * sitting_;
   if (leading == 0) return std::min(cost.first + kWorthTrying * cost.each, most_ever);

@@ -15,6 +15,7 @@ namespace kernelift {
 struct ConfirmCost {
   double once = 0;   ///< Before the first finalist: the original measured afresh, unless there is no time for it.
   double each = 0;   ///< Per finalist, with all the samples it should have.
+  double own = 0;    ///< Of `each`, for launches of the finalist, if it is as fast as the original.
   double first = 0;  ///< Of the first finalist beside that, however little time there is.
 };
 

@@ -132,7 +132,8 @@ class CudaEvaluator : public Evaluator {
   std::string only_as_built_;
   std::unique_ptr<ForkServer> runners_;
   std::vector<std::unique_ptr<Gpu>> gpus_;
-  std::atomic<double> calibration_seconds_ = 0, confirm_seconds_ = 0;
+  /// Of the last calibration and confirmation; expected of one that has not been made; of its first.
+  std::atomic<double> calibration_seconds_ = 0, confirm_seconds_ = 0, expected_seconds_ = 0, perturbing_seconds_ = 0;
 
   mutable std::mutex mutex_;  ///< Guards what follows.
   std::map<std::pair<Against, Hash>, Verdict> measured_;
