@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "core/base/file.h"
+#include "tuner/alike_failures.h"
 #include "tuner/search/auc_bandit.h"
 #include "tuner/space/parameter_proposer.h"
 
@@ -106,6 +107,8 @@ class Tuning {
   Status check_device(const Verdict& verdict) const;
   /// Stores the verdict, or counts the evaluation that has none; an Error, too, where several in a row have none.
   Status take(InFlight& done, const Evaluation& evaluation);
+  /// Ends the search if all candidates fail alike: with the original, or for too long.
+  void look_at_failures();
   Status store(InFlight& done, const Verdict& verdict);
   /// It may be among the finalists, so that it is worth the time to ask what is known of it at other sizes: one that is
   /// wrong there must lead no search.
@@ -139,6 +142,7 @@ class Tuning {
   int64_t recalled_ = -1;  ///< Candidates tried in earlier sittings; -1: there was none.
   size_t confirmed_ = 0;   ///< Confirmations in this sitting.
   int not_judged_ = 0;     ///< Evaluations in a row without a verdict.
+  AlikeFailures failures_;
   Clock::time_point begin_;
   double spent_before_;
   double sitting_ = 0;         ///< Seconds of this sitting for search and confirmation.
@@ -153,9 +157,11 @@ Status Tuning::recall() {
   KERNELIFT_ASSIGN(auto trials, run_.history());
   for (auto& trial : trials) {
     const RunTrial& kept = history_.add(std::move(trial));
+    if (&kept != history_.baseline()) failures_.add(kept.verdict);
     for (auto& proposer : proposers_) proposer->learn(kept);
   }
   if (history_.baseline()) recalled_ = tried();
+  failures_.resume();
   return done();
 }
 
@@ -259,6 +265,12 @@ Status Tuning::take(InFlight& finished, const Evaluation& evaluation) {
   return store(finished, std::get<Verdict>(evaluator_.with_other_sizes(evaluation, finished.candidate)));
 }
 
+void Tuning::look_at_failures() {
+  auto [stopped_by, why] = failures_.look(evaluator_);
+  if (!stopped_by.empty()) stopped_by_ = stopped_by, unconfirmed_ = why, flying_.clear();  // Abandoned, too.
+  else if (!why.empty()) report_progress(false, why);
+}
+
 bool Tuning::may_lead(const Verdict& verdict) const {
   if (!verdict.ok() || verdict.speedup() <= kSmallestGain) return false;
   const auto leaders = history_.winners(options_.finalists, false);
@@ -275,6 +287,7 @@ Status Tuning::store(InFlight& finished, const Verdict& verdict) {
       history_.add({id, std::move(finished.candidate), verdict, {}, std::move(finished.parents), spent()});
   bool improved = history_.best() == &trial && before != &trial;
   reserve_ = confirming_seconds();
+  failures_.add(trial.verdict);
   bandit_.credit(finished.arm, improved);
   for (auto& proposer : proposers_) proposer->learn(trial);
   report_progress(improved);
@@ -500,8 +513,9 @@ Result<TuneReport> Tuning::go(const Candidate& original) {
     repeated_ = false;
     launch_more();
     KERNELIFT_ASSIGN(bool collected, collect());
-    if (collected) barren = 0;
+    if (collected) barren = 0, look_at_failures();
     if (interrupted()) stopped_by_ = "interrupt";
+    else if (!stopped_by_.empty()) break;
     else if (search_is_over() || (flying_.empty() && too_late())) stopped_by_ = "time";
     else if (flying_.empty() && out_of_evaluations()) stopped_by_ = "evaluations";
     else if (flying_.empty() && !collected) {

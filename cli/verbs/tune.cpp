@@ -169,6 +169,7 @@ std::optional<KernelFacts> profile_original(const Mep& mep, const fs::path& fold
 /// Says that nothing was found, and how to continue if the search did not finish.
 std::string nothing_found(size_t tried, const std::string& stopped_by) {
   std::string none = tuner::without_gain(tried, stopped_by);
+  if (stopped_by == tuner::kAllFailAlike) return "no candidate is right";
   if (none == "no gain") return "no gain beyond the noise";
   if (none != "undecided") return none;
   return std::string("no gain found so far: ") + (stopped_by == "time" ? "the time ran out" : "it was interrupted") +

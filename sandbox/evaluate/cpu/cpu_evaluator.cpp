@@ -196,6 +196,15 @@ ConfirmCost CpuEvaluator::confirm_cost() const {
   return cost;
 }
 
+std::optional<Evaluation> CpuEvaluator::judge_original() {
+  std::lock_guard one_at_a_time(confirming_);
+  if (!runner_ || !runner_->alive() || !report_.judges())
+    if (std::string trouble = restarted(); !trouble.empty()) return not_launched(trouble);
+  Inquiry inquiry;
+  inquiry.era = std::numeric_limits<uint64_t>::max();
+  return judge(runnable_code({}, baseline_.reply.image), inquiry);
+}
+
 Status CpuEvaluator::refresh(std::optional<Deadline> deadline) {
   bool usable = runner_ && runner_->alive() && report_.judges();
   if (usable && fresh_) return done();

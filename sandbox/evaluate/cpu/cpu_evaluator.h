@@ -31,6 +31,7 @@ class CpuEvaluator : public Evaluator {
   }
   Evaluation with_formulas(Evaluation evaluation, const Candidate& candidate) override;
   ConfirmCost confirm_cost() const override;
+  std::optional<Evaluation> judge_original() override;
 
  private:
   CpuEvaluator() = default;

@@ -2,6 +2,7 @@
 #include "sandbox/evaluate/cuda/cuda_evaluator.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "core/toolchain/cubin.h"
@@ -424,6 +425,14 @@ std::optional<Evaluation> CudaEvaluator::confirm_until(const Candidate& candidat
   answer = processor_check_->judged(std::move(*answer), candidate, job.compiled, deadline);
   confirm_seconds_ = std::chrono::duration<double>(Deadline::clock::now() - begin).count();
   return queue_->finished(job, size_comparison_->judged(std::move(*answer), candidate));
+}
+
+std::optional<Evaluation> CudaEvaluator::judge_original() {
+  Gpu& gpu = *gpus_[0];
+  std::lock_guard one_at_a_time(gpu.busy);
+  Inquiry inquiry;
+  inquiry.era = std::numeric_limits<uint64_t>::max();
+  return judge(gpu, runnable_code({}, original_.code.image), inquiry).verdict;
 }
 
 Evaluation CudaEvaluator::with_checks(Evaluation evaluation, const Candidate& candidate) {

@@ -62,6 +62,7 @@ class CudaEvaluator : public Evaluator {
   }
   Evaluation with_checks(Evaluation evaluation, const Candidate& candidate) override;
   ConfirmCost confirm_cost() const override;
+  std::optional<Evaluation> judge_original() override;
   std::string only_as_built() const override { return only_as_built_; }
 
  private:

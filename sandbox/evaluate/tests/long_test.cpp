@@ -152,6 +152,9 @@ TEST(LongKernel, IsJudgedByFewLaunchesWhereTheDifferenceIsLarge) {
   if (longer.ok()) EXPECT_LT(longer.speedup_low(), 1) << longer.text();
   else EXPECT_EQ(longer.outcome, Outcome::TimedOut) << longer.text();
   EXPECT_EQ(std::get<Verdict>(judged("100 * times")).outcome, Outcome::TimedOut);
+  const auto original = (*evaluator)->judge_original();
+  ASSERT_TRUE(original && std::get<Verdict>(*original).ok());
+
   Candidate candidate;
   candidate.source = sums("1");
   const auto confirmed = (*evaluator)->confirm_by(candidate, *options.deadline);
