@@ -371,9 +371,9 @@ double Tuning::confirming_seconds() const {
     if (leads(trial)) each = std::max({each, cost.each - shorter, kConfirming * screening});
   }
   if (leading > 0) cost.each = each;
-  // No winner yet: a late one gets a short confirmation.
+  // No winner yet: a late one, perhaps twice as fast, gets a short confirmation.
   double most_ever = kMostReserve * sitting_;
-  if (leading == 0) return std::min(cost.first + kWorthTrying * cost.each, most_ever);
+  if (leading == 0) return std::min(cost.first + kWorthTrying * (cost.each - cost.own / 2), most_ever);
   double barely = cost.first + cost.each * static_cast<double>(leading), least = cost.once + barely;
   // If noise hides the winner, the first finalist is often not the one, and the machine is so busy that everything
   // takes longer than it did for the original.
