@@ -17,7 +17,7 @@ struct TuneReport {
   std::map<std::string, size_t> tiers;     ///< Candidates tried per tier.
   double seconds = 0;
   bool interrupted = false;
-  std::string stopped_by;     ///< "time", "evaluations", "nothing left to try", "interrupt".
+  std::string stopped_by;     ///< "time", "evaluations", "nothing left to try", "interrupt", or one of the below.
   std::string unconfirmed;    ///< Why nothing was tried, or why the best candidates are not confirmed; or empty.
   std::string lost;           ///< What confirmations said of finalists that seemed to gain, if none does; or empty.
   std::string nothing_added;  ///< Why a resumed run is unchanged; or empty.
@@ -33,7 +33,11 @@ TuneReport report_on(const History& history, double seconds);
 std::string nothing_added(const std::string& stopped_by, double seconds, int64_t evaluations);
 Json to_json(const TuneReport& report);
 
-/// The result of a run without a gain: "nothing tried", "undecided" (the search was stopped early), or "no gain".
+/// TuneReport::stopped_by where all candidates fail alike: so does the original, or it alone is right.
+inline constexpr const char* kOriginalFails = "the original does not repeat its results";
+inline constexpr const char* kAllFailAlike = "all candidates fail alike";
+/// The result of a run without a gain: "nothing tried", "undecided" (the search was stopped early), "not judged" (the
+/// original does not repeat its results), or "no gain".
 std::string without_gain(size_t tried, const std::string& stopped_by);
 /// Key of the run's state that holds stopped_by of its last sitting; absent in runs of earlier versions.
 inline constexpr const char* kStoppedBy = "stopped_by";

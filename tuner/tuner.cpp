@@ -10,6 +10,8 @@
 #include <thread>
 
 #include "core/base/file.h"
+#include "tuner/alike_failures.h"
+#include "tuner/confirm_reserve.h"
 #include "tuner/search/auc_bandit.h"
 #include "tuner/space/parameter_proposer.h"
 
@@ -17,24 +19,15 @@ namespace kernelift::tuner {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-// Shares of the time that is left once the original is measured, kept for confirmation:
-constexpr double kSmallReserve = 0.1;  ///< At most for all finalists.
-constexpr double kNoisyReserve = 0.2;  ///< The same, if noise hides which candidates win.
-constexpr double kMostReserve = 0.4;   ///< At most for the leaders, with the original measured again.
-constexpr double kLastReserve = 0.7;   ///< At most for leaders that surely win.
-constexpr double kConfirming = 2;      ///< Duration of a confirmation as a multiple of the winner's screening.
-constexpr double kBusy = 2;            ///< Factor of the expected cost of confirming on a busy machine.
-constexpr double kStoreSeconds = 0.2;  ///< Reserve for the work after the last confirmation.
-constexpr double kLatestWeight = 0.3;  ///< Weight of the last verdict in the expected time of a verdict.
-constexpr double kWorthTrying = 0.5;   ///< Share of a full confirmation's cost that must be left for another one.
+constexpr double kStoreSeconds = 0.2;                 ///< Reserve for the work after the last confirmation.
+constexpr double kLatestWeight = 0.3;                 ///< Weight of the last verdict in the expected time of a verdict.
 constexpr auto kPoll = std::chrono::milliseconds(2);  ///< Far below the duration of any evaluation.
 constexpr auto kWaitForIdeas = std::chrono::milliseconds(50);
 constexpr auto kPatience = std::chrono::milliseconds(500);  ///< For an answer about other sizes, at the search's end.
-constexpr int kBarrenRounds = 3;  ///< Rounds without any proposal after which the run is over.
-constexpr int kRepeatRounds =
-    1000;                          ///< The same for rounds with known candidates only, of which resumed runs have many.
-constexpr int kMostNotJudged = 3;  ///< Evaluations in a row without a verdict.
-constexpr int kRepeats = 64;       ///< Known candidates that a proposer may propose in a row.
+constexpr int kBarrenRounds = 3;     ///< Rounds without any proposal after which the run is over.
+constexpr int kRepeatRounds = 1000;  ///< The same for rounds with known candidates only, as resumed runs have many.
+constexpr int kMostNotJudged = 3;    ///< Evaluations in a row without a verdict.
+constexpr int kRepeats = 64;         ///< Known candidates that a proposer may propose in a row.
 // A sitting with less than this share of its time, or less than these seconds, would only measure the original.
 constexpr double kSpentShare = 0.05, kSpentSeconds = 1;
 /// Number of candidates of these tiers that come first, before the bandit chooses: rewrites and knobs change most, and
@@ -109,6 +102,8 @@ class Tuning {
   Status check_device(const Verdict& verdict) const;
   /// Stores the verdict, or counts the evaluation that has none; an Error, too, where several in a row have none.
   Status take(InFlight& done, const Evaluation& evaluation);
+  /// Ends the search if all candidates fail alike: with the original, or for too long.
+  void look_at_failures();
   Status store(InFlight& done, const Verdict& verdict);
   /// It may be among the finalists, so that it is worth the time to ask what is known of it at other sizes: one that is
   /// wrong there must lead no search.
@@ -142,6 +137,7 @@ class Tuning {
   int64_t recalled_ = -1;  ///< Candidates tried in earlier sittings; -1: there was none.
   size_t confirmed_ = 0;   ///< Confirmations in this sitting.
   int not_judged_ = 0;     ///< Evaluations in a row without a verdict.
+  AlikeFailures failures_;
   Clock::time_point begin_;
   double spent_before_;
   double sitting_ = 0;         ///< Seconds of this sitting for search and confirmation.
@@ -156,9 +152,11 @@ Status Tuning::recall() {
   KERNELIFT_ASSIGN(auto trials, run_.history());
   for (auto& trial : trials) {
     const RunTrial& kept = history_.add(std::move(trial));
+    if (&kept != history_.baseline()) failures_.add(kept.verdict);
     for (auto& proposer : proposers_) proposer->learn(kept);
   }
   if (history_.baseline()) recalled_ = tried();
+  failures_.resume();
   return done();
 }
 
@@ -261,6 +259,12 @@ Status Tuning::take(InFlight& finished, const Evaluation& evaluation) {
   return store(finished, std::get<Verdict>(evaluation));
 }
 
+void Tuning::look_at_failures() {
+  auto [stopped_by, why] = failures_.look(evaluator_);
+  if (!stopped_by.empty()) stopped_by_ = stopped_by, unconfirmed_ = why, flying_.clear();  // Abandoned, too.
+  else if (!why.empty()) report_progress(false, why);
+}
+
 bool Tuning::may_lead(const Evaluation& evaluation) const {
   auto* judged = std::get_if<Verdict>(&evaluation);
   if (!judged) return false;
@@ -280,6 +284,7 @@ Status Tuning::store(InFlight& finished, const Verdict& verdict) {
       history_.add({id, std::move(finished.candidate), verdict, {}, std::move(finished.parents), spent()});
   bool improved = history_.best() == &trial && before != &trial;
   reserve_ = confirming_seconds();
+  failures_.add(trial.verdict);
   bandit_.credit(finished.arm, improved);
   for (auto& proposer : proposers_) proposer->learn(trial);
   report_progress(improved);
@@ -359,28 +364,10 @@ std::vector<const RunTrial*> Tuning::finalists() const {
 }
 
 double Tuning::confirming_seconds() const {
-  ConfirmCost cost = evaluator_.confirm_cost();
-  std::vector<const RunTrial*> waiting = finalists();
-  auto leading = std::count_if(waiting.begin(), waiting.end(), [&](auto* trial) { return leads(trial); });
-  // The expected cost was measured on the original, before the search. If a leader's screening took longer, so will its
-  // confirmation.
-  for (auto* trial : waiting)
-    if (leads(trial))
-      cost.each = std::max(cost.each, kConfirming * (trial->verdict.evaluate_seconds - trial->verdict.compile_seconds));
-  // No winner yet: a late one gets a short confirmation.
-  double most_ever = kMostReserve * sitting_;
-  if (leading == 0) return std::min(cost.first + kWorthTrying * cost.each, most_ever);
-  double barely = cost.first + cost.each * static_cast<double>(leading), least = cost.once + barely;
-  // If noise hides the winner, the first finalist is often not the one, and the machine is so busy that everything
-  // takes longer than it did for the original.
-  bool hidden = history_.winners(1, only_patches_count()).empty();
-  if (hidden) least *= kBusy;
-  size_t most = hidden ? std::max(options_.finalists, waiting.size()) : waiting.size();
-  double all = cost.once + cost.first + cost.each * static_cast<double>(most);
-  double reserve =
-      std::min(most_ever, std::max(least, std::min(all, (hidden ? kNoisyReserve : kSmallReserve) * sitting_)));
-  // A winner that cannot be confirmed is worthless, so confirmation takes precedence over a longer search.
-  return hidden ? reserve : std::max(reserve, std::min(kLastReserve * sitting_, barely));
+  std::vector<WaitingFinalist> waiting;
+  for (auto* trial : finalists()) waiting.push_back({trial->verdict, leads(trial)});
+  const bool hidden = history_.winners(1, only_patches_count()).empty();
+  return confirm_reserve(evaluator_.confirm_cost(), waiting, hidden, options_.finalists, sitting_);
 }
 
 Status Tuning::confirm(const RunTrial& trial, std::optional<Clock::time_point> deadline) {
@@ -509,8 +496,9 @@ Result<TuneReport> Tuning::go(const Candidate& original) {
     repeated_ = false;
     launch_more();
     KERNELIFT_ASSIGN(bool collected, collect());
-    if (collected) barren = 0;
+    if (collected) barren = 0, look_at_failures();
     if (interrupted()) stopped_by_ = "interrupt";
+    else if (!stopped_by_.empty()) break;
     else if (search_is_over() || (flying_.empty() && too_late())) stopped_by_ = "time";
     else if (flying_.empty() && out_of_evaluations()) stopped_by_ = "evaluations";
     else if (flying_.empty() && !collected) {

@@ -220,6 +220,8 @@ std::string gain_card(const ReportData& data) {
                 named(*winner) + " in its MEP, " +
                     (winner->confirmed ? "confirmed in a fresh process" : "not confirmed yet") + ", at least " +
                     number(winner->low, 2) + "×");
+  if (data.without_gain == "not judged")
+    return card(data.without_gain, "the original does not repeat its results, so there is nothing to judge by");
   bool ended = data.without_gain == "no gain", tried = data.without_gain != "nothing tried";
   return card(data.without_gain, ended   ? "no candidate was faster than the original beyond noise"
                                  : tried ? "the search was cut short before it found a gain"

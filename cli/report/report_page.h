@@ -55,7 +55,7 @@ struct ReportData {
   double seconds = 0;                      ///< Duration of tuning.
   std::vector<ReportCandidate> candidates;
   std::optional<ReportWinner> fastest;    ///< Fastest in the MEP, by the lower end of its interval; nothing: no gain.
-  std::string without_gain;               ///< Headline without a gain: "no gain", "undecided", "nothing tried".
+  std::string without_gain;               ///< Headline without a gain: tuner::without_gain().
   std::optional<ReportApplied> applied;   ///< Nothing if `apply` was not run.
   std::string not_taken;                  ///< Why the applied patch is not that of the fastest candidate.
   std::vector<ReportInstance> instances;  ///< Recorded launches with the figures of shown().

@@ -126,7 +126,7 @@ void limit_time(const tuner::TuneOptions& tuning, double left, sandbox::Evaluato
   // A candidate that compiles for too long must not delay the end. The minimum allows for a machine with other load.
   constexpr double kLeastCompileSeconds = 8, kCompileShare = 0.04;
   auto milliseconds = [](double seconds) { return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1e3)); };
-  evaluation.deadline = *tuning.started + milliseconds(left);
+  evaluation.begun = tuning.started, evaluation.deadline = *tuning.started + milliseconds(left);
   evaluation.compile_limit =
       std::min(evaluation.compile_limit, milliseconds(std::max(kLeastCompileSeconds, kCompileShare * left)));
 }
@@ -148,9 +148,13 @@ tuner::TierOptions tier_options(const Options& options, const Mep& mep, const fs
 
 /// Profiles the original with hardware counters, if the budget allows: the tiers then first try what its bottleneck
 /// suggests.
-std::optional<KernelFacts> profile_original(const fs::path& folder, const Context& context, double budget) {
-  constexpr double kWorthSeconds = 60;  // Smallest budget for profiling, which takes about three seconds.
-  if (on_cpu(context) || (budget > 0 && budget < kWorthSeconds)) return std::nullopt;
+std::optional<KernelFacts> profile_original(const Mep& mep, const fs::path& folder, const Context& context,
+                                            double budget) {
+  // What profiling takes, in seconds, and in launches on the recorded instances; the share of the budget it is worth.
+  constexpr double kSeconds = 3, kLaunches = 40, kShare = 0.05;
+  double takes = kSeconds;
+  for (auto& instance : mep.instances) takes += kLaunches * instance.microseconds * 1e-6;
+  if (on_cpu(context) || (budget > 0 && takes > kShare * budget)) return std::nullopt;
   sandbox::ReplayOptions replaying;
   replaying.device = context.device, replaying.cold = false, replaying.counters = true;
   auto report = replay(folder, replaying);
@@ -165,6 +169,7 @@ std::optional<KernelFacts> profile_original(const fs::path& folder, const Contex
 /// Says that nothing was found, and how to continue if the search did not finish.
 std::string nothing_found(size_t tried, const std::string& stopped_by) {
   std::string none = tuner::without_gain(tried, stopped_by);
+  if (stopped_by == tuner::kAllFailAlike) return "no candidate is right";
   if (none == "no gain") return "no gain beyond the noise";
   if (none != "undecided") return none;
   return std::string("no gain found so far: ") + (stopped_by == "time" ? "the time ran out" : "it was interrupted") +
@@ -266,7 +271,7 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
     limit_time(tuning, tuning.seconds - (resumed ? resumed->meta().seconds_spent : 0), evaluation);
   KERNELIFT_ASSIGN(auto clocks, sandbox::lock_clocks(options.lock_clocks, context.device));
   // Comes before the evaluator's workers and threads exist, because it forks runners of its own.
-  tier.facts = profile_original(folder, context, tuning.seconds);
+  tier.facts = profile_original(mep, folder, context, tuning.seconds);
   KERNELIFT_ASSIGN(auto evaluator, make_evaluator(mep, folder, evaluation));
   if (std::string only = evaluator->only_as_built(); !only.empty()) {
     context.note("  " + only);

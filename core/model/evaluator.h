@@ -15,6 +15,7 @@ namespace kernelift {
 struct ConfirmCost {
   double once = 0;   ///< Before the first finalist: the original measured afresh, unless there is no time for it.
   double each = 0;   ///< Per finalist, with all the samples it should have.
+  double own = 0;    ///< Of `each`, for launches of the finalist, if it is as fast as the original.
   double first = 0;  ///< Of the first finalist beside that, however little time there is.
 };
 
@@ -53,6 +54,9 @@ class Evaluator {
   /// The same with what field runs say of its formulas (Verdict::field). Runs it, within some seconds.
   virtual Evaluation with_formulas(Evaluation evaluation, const Candidate& candidate) { return evaluation; }
   virtual ConfirmCost confirm_cost() const { return {}; }
+  /// The original, run and judged as if it were a candidate: unless it is right, it does not repeat its own results,
+  /// and nothing can be. nullopt: that cannot be asked here.
+  virtual std::optional<Evaluation> judge_original() { return std::nullopt; }
   /// A sentence: candidates are judged only as the application's own compiler builds them, so that recipes for ours are
   /// refused, and why. Empty: that is not so.
   virtual std::string only_as_built() const { return {}; }

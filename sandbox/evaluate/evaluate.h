@@ -39,6 +39,8 @@ struct EvaluatorOptions {
   bool share_measurements = true;  ///< Measure candidates with equal image and launches once.
   /// End of the run: calibration of the original ends by then.
   std::optional<std::chrono::steady_clock::time_point> deadline;
+  /// Its beginning: what is said of its time counts from there.
+  std::optional<std::chrono::steady_clock::time_point> begun = {};
   std::function<void(const std::string&)> tell = {};  ///< Shows the user a message, such as that the original is slow.
 };
 

@@ -8,6 +8,7 @@
 #include "sandbox/evaluate/cpu/cpu_runners.h"
 #include "sandbox/evaluate/cuda/cuda_replay.h"
 #include "sandbox/evaluate/evaluate.h"
+#include "sandbox/evaluate/runner/timing/measurement_plan.h"
 #include "sandbox/judge/diagnosis.h"
 
 namespace kernelift::sandbox {

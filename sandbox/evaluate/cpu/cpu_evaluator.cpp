@@ -78,7 +78,9 @@ Result<std::unique_ptr<Evaluator>> CpuEvaluator::create(const Mep& mep, const st
   evaluator->original_.code.checked =
       evaluator->baseline_.pool->compile_checked(evaluator->baseline_.source, {}, evaluator->baseline_.reply).image;
   evaluator->baseline_key_ = code_key({}, evaluator->baseline_.reply.image);
+  evaluator->original_.begins_search = true;
   KERNELIFT_TRY(evaluator->restart_runner(options.deadline));
+  evaluator->original_.begins_search = false;
   keep_calibrated(folder, mep, evaluator->device_, {}, evaluator->report_, options.cold, {});
   if (!evaluator->report_.pass())
     return answer_is_no("the original kernel does not reproduce its capture, so no candidate could be judged: " +
@@ -105,7 +107,7 @@ Status CpuEvaluator::restart_runner(std::optional<Deadline> deadline) {
   KERNELIFT_ASSIGN(runner_,
                    RunnerProcess::start(*runners_, 0, original_, options_.cold, fatal_, report_, std::move(with)));
   calibration_seconds_ = std::chrono::duration<double>(Deadline::clock::now() - begin).count();
-  confirmation_seconds_ = kExpected * report_.confirmation_seconds,
+  confirmation_seconds_ = kExpected * report_.confirmation_seconds, own_seconds_ = kExpected * report_.own_seconds,
   perturbing_seconds_ = kExpected * report_.perturbing_seconds;
   fresh_ = true, finalist_judged_ = false;
   return done();
@@ -183,6 +185,9 @@ std::optional<Evaluation> CpuEvaluator::checked(const Candidate& candidate, cons
       Inquiry check = inquiry;
       check.check = true;
       auto answer = judge(runnable_code(candidate, compiled.image), check);
+      // A finalist that is right is not lost because the time was over.
+      if (!answer && inquiry.deadline && Deadline::clock::now() >= *inquiry.deadline)
+        return with_check(std::move(verdict), not_checked("there was no time left for it"));
       if (!answer) return std::nullopt;
       auto* given = std::get_if<Verdict>(&*answer);
       if (!given) return answer;
@@ -230,9 +235,18 @@ Evaluation CpuEvaluator::measure(const EvaluationJob& job) {
 ConfirmCost CpuEvaluator::confirm_cost() const {
   ConfirmCost cost;
   cost.once = fresh_ ? 0 : calibration_seconds_.load();
-  cost.each = slowness_ * confirmation_seconds_;
+  cost.each = slowness_ * confirmation_seconds_, cost.own = slowness_ * own_seconds_;
   cost.first = fresh_ && finalist_judged_ ? 0 : slowness_ * perturbing_seconds_;
   return cost;
+}
+
+std::optional<Evaluation> CpuEvaluator::judge_original() {
+  std::lock_guard one_at_a_time(confirming_);
+  if (!runner_ || !runner_->alive() || !report_.judges())
+    if (std::string trouble = restarted(); !trouble.empty()) return not_launched(trouble);
+  Inquiry inquiry;
+  inquiry.era = std::numeric_limits<uint64_t>::max();
+  return judge(runnable_code({}, baseline_.reply.image), inquiry);
 }
 
 Status CpuEvaluator::refresh(std::optional<Deadline> deadline) {

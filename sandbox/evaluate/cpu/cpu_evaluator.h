@@ -34,6 +34,7 @@ class CpuEvaluator : public Evaluator {
   }
   Evaluation with_formulas(Evaluation evaluation, const Candidate& candidate) override;
   ConfirmCost confirm_cost() const override;
+  std::optional<Evaluation> judge_original() override;
 
  private:
   CpuEvaluator() = default;
@@ -82,7 +83,7 @@ class CpuEvaluator : public Evaluator {
   // State for confirm_cost(), which may be called while another thread fills report_.
   std::atomic<bool> fresh_ = false;            ///< The runner has judged only finalists.
   std::atomic<bool> finalist_judged_ = false;  ///< The runner has judged a finalist.
-  std::atomic<double> calibration_seconds_ = 0, confirmation_seconds_ = 0,
+  std::atomic<double> calibration_seconds_ = 0, confirmation_seconds_ = 0, own_seconds_ = 0,
                       perturbing_seconds_ = 0;  ///< Expected seconds, by the last calibration.
   std::atomic<double> slowness_ = 1;            ///< Largest ratio of a confirmation's actual to expected duration.
 

@@ -2,6 +2,7 @@
 #include "sandbox/evaluate/cuda/cuda_evaluator.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "core/toolchain/cubin.h"
@@ -43,7 +44,7 @@ RunnerSettings runner_settings(const EvaluatorOptions& options) {
   RunnerSettings settings;
   settings.launch_limit = options.launch_limit;
   settings.cold = options.cold;
-  settings.deadline = options.deadline;
+  settings.deadline = options.deadline, settings.begun = options.begun;
   settings.race.most_rounds = options.most_rounds;
   settings.tolerance = options.tolerance;
   return settings;
@@ -129,7 +130,9 @@ Status CudaEvaluator::prepare(OpenedGpu opened) {
   original_ = {runnable_code({}, baseline_.reply.image), baseline_.roundings.ways, as_built_->application(),
                options_.tell, baseline_.roundings.at_random};
   original_key_ = code_key({}, baseline_.reply.image);
+  original_.begins_search = true;
   KERNELIFT_TRY(start_process(*gpus_[0], std::move(opened.process)));
+  original_.begins_search = false;
   if (gpus_[0]->report.application_alone) KERNELIFT_TRY(use_nvcc_baseline());
   keep_calibrated(folder_, mep_, facts_.label, only_as_built_.empty() ? "clang" : as_built_->compiler(),
                   gpus_[0]->report, options_.cold, gpus_[0]->process->notes());
@@ -177,6 +180,7 @@ Status CudaEvaluator::start_process(Gpu& gpu, std::unique_ptr<RunnerProcess> ope
   KERNELIFT_ASSIGN(gpu.process, RunnerProcess::start(*runners_, gpu.ordinal, original_, options_.cold, gpu.fatal,
                                                      gpu.report, std::move(with)));
   calibration_seconds_ = std::chrono::duration<double>(Deadline::clock::now() - begin).count();
+  expected_seconds_ = gpu.report.confirmation_seconds, perturbing_seconds_ = gpu.report.perturbing_seconds;
   return done();
 }
 
@@ -424,6 +428,14 @@ std::optional<Evaluation> CudaEvaluator::confirm_until(const Candidate& candidat
   return queue_->finished(job, size_comparison_->judged(std::move(*answer), candidate));
 }
 
+std::optional<Evaluation> CudaEvaluator::judge_original() {
+  Gpu& gpu = *gpus_[0];
+  std::lock_guard one_at_a_time(gpu.busy);
+  Inquiry inquiry;
+  inquiry.era = std::numeric_limits<uint64_t>::max();
+  return judge(gpu, runnable_code({}, original_.code.image), inquiry).verdict;
+}
+
 Evaluation CudaEvaluator::with_checks(Evaluation evaluation, const Candidate& candidate) {
   auto* verdict = std::get_if<Verdict>(&evaluation);
   if (!verdict || !verdict->ok()) return evaluation;
@@ -450,9 +462,12 @@ std::optional<Evaluation> CudaEvaluator::confirm_by(const Candidate& candidate,
 ConfirmCost CudaEvaluator::confirm_cost() const {
   // Before there was one: two verdicts, as the application would have it patched and embedded, and a build by its
   // compiler.
-  constexpr double kGuessSeconds = 4;
-  bool fresh = gpus_[0]->fresh;
-  return {fresh ? 0 : calibration_seconds_.load(), confirm_seconds_ > 0 ? confirm_seconds_.load() : kGuessSeconds};
+  constexpr double kGuessSeconds = 4, kVerdicts = 2;
+  ConfirmCost cost;
+  cost.once = gpus_[0]->fresh ? 0 : calibration_seconds_.load();
+  cost.each = confirm_seconds_ > 0 ? confirm_seconds_.load() : std::max(kGuessSeconds, kVerdicts * expected_seconds_);
+  cost.first = confirm_seconds_ > 0 ? 0 : perturbing_seconds_.load();
+  return cost;
 }
 
 }  // namespace kernelift::sandbox

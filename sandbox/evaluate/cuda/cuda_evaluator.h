@@ -66,6 +66,7 @@ class CudaEvaluator : public Evaluator {
   Evaluation with_checks(Evaluation evaluation, const Candidate& candidate) override;
   Evaluation with_formulas(Evaluation evaluation, const Candidate& candidate) override;
   ConfirmCost confirm_cost() const override;
+  std::optional<Evaluation> judge_original() override;
   std::string only_as_built() const override { return only_as_built_; }
 
  private:
@@ -136,7 +137,8 @@ class CudaEvaluator : public Evaluator {
   std::string only_as_built_;
   std::unique_ptr<ForkServer> runners_;
   std::vector<std::unique_ptr<Gpu>> gpus_;
-  std::atomic<double> calibration_seconds_ = 0, confirm_seconds_ = 0;
+  /// Of the last calibration and confirmation; expected of one that has not been made; of its first.
+  std::atomic<double> calibration_seconds_ = 0, confirm_seconds_ = 0, expected_seconds_ = 0, perturbing_seconds_ = 0;
 
   mutable std::mutex mutex_;  ///< Guards what follows.
   std::map<std::pair<Against, Hash>, Verdict> measured_;

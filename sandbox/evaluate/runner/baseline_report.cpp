@@ -37,21 +37,6 @@ std::string takes_long(const std::string& instance, double seconds) {
   return text;
 }
 
-Status enough_time(const std::string& instance, double seconds, size_t runs, std::optional<Deadline> deadline) {
-  constexpr size_t kForACandidate = 5;  // Runs to verify a candidate and to time a first few pairs of samples.
-  if (!deadline) return done();
-  double left = std::chrono::duration<double>(*deadline - Deadline::clock::now()).count();
-  double wanted = seconds * static_cast<double>(runs + kForACandidate);
-  if (wanted <= left) return done();
-  char text[320];
-  std::snprintf(text, sizeof text,
-                "one run of the original takes %.1f s here (instance %s); calibration runs it about %zu times, and "
-                "judging the first candidate takes %zu runs more: that is %.0f s, but only %.0f s are left; give it "
-                "more time (--time)",
-                seconds, instance.c_str(), runs, kForACandidate, wanted, std::max(left, 0.0));
-  return answer_is_no(text);
-}
-
 std::string does_not_repeat(const std::string& buffer, uint64_t differing, uint64_t elements) {
   return "the original itself does not repeat: " + std::to_string(differing) + " of " + std::to_string(elements) +
          " elements of " + buffer +
@@ -89,7 +74,7 @@ Json to_json(const BaselineReport& report) {
                    {"application_alone", report.application_alone}};
   if (!report.unverifiable.empty()) document["unverifiable"] = report.unverifiable;
   if (report.confirmation_seconds > 0)
-    document["confirmation_seconds"] = report.confirmation_seconds,
+    document["confirmation_seconds"] = report.confirmation_seconds, document["own_seconds"] = report.own_seconds,
     document["perturbing_seconds"] = report.perturbing_seconds;
   return document;
 }
@@ -114,6 +99,7 @@ Result<BaselineReport> baseline_report_from_json(const Json& from, const std::st
     report.application_alone = from.at("application_alone");
     report.unverifiable = from.value("unverifiable", "");
     report.confirmation_seconds = from.value("confirmation_seconds", 0.0),
+    report.own_seconds = from.value("own_seconds", 0.0),
     report.perturbing_seconds = from.value("perturbing_seconds", 0.0);
     return report;
   });

@@ -11,14 +11,6 @@
 
 namespace kernelift::sandbox {
 
-/// Launches longer than this are not repeated to observe varying results.
-inline constexpr double kSlowSeconds = 0.05;
-/// Launches longer than this are run once in a replay, and as few times as possible in tuning.
-inline constexpr double kLongSeconds = 0.5;
-/// Number of differently rounded builds that are run for launches longer than kLongSeconds: in tuning; 1 in a replay.
-inline constexpr size_t kLongRoundings = 2;
-inline size_t roundings_of_long(bool for_candidates) { return for_candidates ? kLongRoundings : 1; }
-
 /// Results of the original in one buffer of an instance.
 struct BufferReport {
   std::string name;
@@ -45,9 +37,9 @@ struct BaselineReport {
   /// Why the application's own machine code cannot be measured; empty: it can, or there is none.
   std::string application_trouble = {};
   bool application_alone = false;  ///< The application's code reproduces the capture, the calibrated code does not.
-  /// Expected seconds to confirm one finalist, and additional seconds for the first, estimated from the original's
-  /// costs; 0: not known.
-  double confirmation_seconds = 0, perturbing_seconds = 0;
+  /// Expected seconds to confirm one finalist, those of them that its own launches take if it is as fast as the
+  /// original, and additional seconds for the first, by the plan and the original's costs; 0: not known.
+  double confirmation_seconds = 0, own_seconds = 0, perturbing_seconds = 0;
   /// Why a candidate that does nothing could not be detected (written_regions.h); empty: it can be, or the original
   /// fails.
   std::string unverifiable = {};
@@ -64,9 +56,6 @@ std::string only_by_nvcc(const std::string& complaint);
 std::string no_longer_reproduced(const BaselineReport& report);
 /// Message for an original as soon as one run is known to be long.
 std::string takes_long(const std::string& instance, double seconds);
-/// An Error if the time until `deadline` does not suffice for `runs` runs of the original, `seconds` each, and for
-/// judging one candidate.
-Status enough_time(const std::string& instance, double seconds, size_t runs, std::optional<Deadline> deadline);
 /// Message for an original whose runs differ in a buffer.
 std::string does_not_repeat(const std::string& buffer, uint64_t differing, uint64_t elements);
 

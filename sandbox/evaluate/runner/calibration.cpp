@@ -6,19 +6,9 @@
 namespace kernelift::sandbox {
 namespace {
 
-constexpr int kMostRounds = 11, kLeastRounds = 3, kLongRounds = 1;
-constexpr double kTimingSeconds = 0.25;  ///< Time to measure one instance; kLeastRounds may take longer.
-constexpr int kRunsIfVarying = 16;       ///< Runs after the first if runs differ by rounding.
-
 double seconds_since(Deadline begin) { return std::chrono::duration<double>(Deadline::clock::now() - begin).count(); }
 
 }  // namespace
-
-int Calibration::rounds(double seconds) {
-  if (seconds > kLongSeconds) return kLongRounds;
-  return static_cast<int>(
-      std::clamp<double>(kTimingSeconds / (2 * std::max(seconds, 1e-6)), kLeastRounds, kMostRounds));  // Two sides.
-}
 
 std::string Calibration::left_out(const RunFailure& failure, size_t instance) const {
   // Only recorded memory is mapped: the kernel may have accessed memory that was not recorded.
@@ -26,53 +16,42 @@ std::string Calibration::left_out(const RunFailure& failure, size_t instance) co
   return failure.outcome == Outcome::Crashed && !text.empty() ? "; " + text : "";
 }
 
-Status Calibration::calibrate_instance(size_t instance, InstanceReport& report) {
-  const MemoryEntry entry{instance, instance};
-  const bool once_is_enough = bench_.once_is_enough(instance);
-  auto begin = Deadline::clock::now();
-  auto judged = verification_.run(bench_.baseline, entry, {.detailed = true});
-  std::vector<DeviceMemory> once;
-  if (!judged.failure) KERNELIFT_TRY(writes_.keep(instance, judged.altered, once));
-  costs_[instance].check = seconds_since(begin);
+Status Calibration::fail(const Verification::Judged& judged, size_t instance, InstanceReport& report) const {
+  report.pass = false;
+  report.failure =
+      (judged.failure->outcome == Outcome::WroteOutside ? "the original itself writes outside its buffers: " : "") +
+      judged.failure->detail + left_out(*judged.failure, instance);
+  return done();
+}
+
+Result<bool> Calibration::repeat(size_t instance, First& first, InstanceReport& report, std::vector<double>& seconds) {
   // Two runs are a small sample: a race may end the same way twice, and atomic sums of two runs hardly bound a third.
   // So are three runs that agree with each other but not with the recorded run.
+  const InstancePlan& plan = bench_.plan.of(instance);
+  Verification::Judged& judged = first.judged;
   bool varies = false;
   auto learn = [&](bool reordered) -> Status {
-    judged = verification_.run(bench_.baseline, entry, {.detailed = true, .reordered = reordered});
+    judged = verification_.run(bench_.baseline, {instance, instance}, {.detailed = true, .reordered = reordered});
     if (judged.failure) return done();
-    KERNELIFT_ASSIGN(report.failure, tolerances_.widen_by_run(instance, once, varies));
+    if (!reordered) seconds.push_back(judged.seconds);
+    KERNELIFT_ASSIGN(report.failure, tolerances_.widen_by_run(instance, first.results, varies));
     return done();
   };
-  if (bench_.device.facts().processor && !judged.failure && !once_is_enough && judged.seconds <= kSlowSeconds)
-    KERNELIFT_TRY(learn(true));
-  const int runs = once_is_enough ? 0 : bench_.rules.runs;
-  for (int run = 0; !judged.failure && report.failure.empty() && run < (varies ? kRunsIfVarying : runs); ++run) {
+  if (plan.other_order) KERNELIFT_TRY(learn(true));
+  const int runs = plan.repeats;
+  for (int run = 0; !judged.failure && report.failure.empty() && run < (varies ? plan.repeats_if_varying : runs);
+       ++run) {
     KERNELIFT_TRY(learn(false));
-    varies = (varies || (judged.first && run + 1 >= runs)) && judged.seconds <= kSlowSeconds;
+    varies = varies || (judged.first && run + 1 >= runs);
   }
-  if (judged.failure) {
-    report.pass = false;
-    report.failure =
-        (judged.failure->outcome == Outcome::WroteOutside ? "the original itself writes outside its buffers: " : "") +
-        judged.failure->detail + left_out(*judged.failure, instance);
-    return done();
-  }
-  report.buffers = judged.buffers;
-  report.pass = report.failure.empty();
-  for (auto& buffer : report.buffers) report.pass &= buffer.pass;
-  report.seconds = judged.seconds;
-  if (!report.pass || once_is_enough) return done();
-  std::vector<DeviceMemory> results;
-  KERNELIFT_TRY(writes_.keep(instance, judged.altered, results));
-  once.clear();
-  KERNELIFT_TRY(writes_.learn(instance, results));
-  auto& regions = bench_.memory->instances()[instance].regions;
-  for (size_t i = 0; i < regions.size(); ++i) report.buffers[i].written |= regions[i].written_bytes > 0;
-  report.fastest_write_seconds = writes_.fastest_write(instance);
+  return varies;
+}
+
+Status Calibration::time(size_t instance, InstanceReport& report) {
   bench_.settings.quiet(true);
-  begin = Deadline::clock::now();
-  const int pairs = rounds(judged.seconds);
-  Samples samples = racing_.time(bench_.baseline, bench_.baseline, instance, pairs, bench_.batch_for(judged.seconds));
+  auto begin = Deadline::clock::now();
+  const int pairs = bench_.plan.of(instance).pairs;
+  Samples samples = racing_.time(bench_.baseline, bench_.baseline, instance, pairs, bench_.batch_for(report.seconds));
   costs_[instance].pair = seconds_since(begin) / pairs;
   bench_.settings.quiet(false);
   if (samples.failure) {
@@ -82,6 +61,56 @@ Status Calibration::calibrate_instance(size_t instance, InstanceReport& report) 
   // Both sides of the race are the original, so both yield samples.
   samples.baseline.insert(samples.baseline.end(), samples.candidate.begin(), samples.candidate.end());
   report.seconds = median(samples.baseline), report.spread = relative_spread(samples.baseline);
+  return done();
+}
+
+Status Calibration::calibrate_instance(size_t instance, InstanceReport& report) {
+  const InstancePlan plan = bench_.plan.of(instance);
+  First first = std::move(first_[instance]);
+  // Where the capture was reproduced to the last bit or nearly, the first launch need not be judged again by tolerances
+  // that are known only now.
+  if (first.results.empty() || first.judged.first) {
+    auto begin = Deadline::clock::now();
+    first.judged = verification_.run(bench_.baseline, {instance, instance}, {.detailed = true});
+    first.results.clear();
+    if (!first.judged.failure) KERNELIFT_TRY(writes_.keep(instance, first.judged.altered, first.results));
+    costs_[instance].check = seconds_since(begin);
+  }
+  std::vector<double> seconds{first.judged.seconds};
+  bool together = false;
+  if (plan.outputs_together && !first.judged.failure) {
+    std::vector<double> more;
+    KERNELIFT_ASSIGN(together, writes_.learn_together(instance, first.results, more));
+    if (together) seconds.insert(seconds.end(), more.begin(), more.end());
+  }
+  bool varies = false;
+  if (!together) {
+    KERNELIFT_ASSIGN(varies, repeat(instance, first, report, seconds));
+  }
+  const Verification::Judged& judged = first.judged;
+  if (judged.failure) return fail(judged, instance, report);
+  report.buffers = judged.buffers;
+  report.pass = report.failure.empty();
+  for (auto& buffer : report.buffers) report.pass &= buffer.pass;
+  report.seconds = plan.sparing ? median(seconds) : judged.seconds;
+  if (!report.pass || plan.once) return done();
+  auto& regions = bench_.memory->instances()[instance].regions;
+  // `results`: of the last launch, whose contents are still in live memory; of the first where others followed it.
+  std::vector<DeviceMemory> results;
+  if (together) results = std::move(first.results);
+  else KERNELIFT_TRY(writes_.keep(instance, judged.altered, results));
+  first.results.clear();
+  // Where a lone output failed with the others, it fails alone, unless its results vary.
+  const auto outputs = std::ranges::count_if(regions, &ReplayBuffer::output);
+  const bool known_too = !plan.outputs_together || (!together && (outputs > 1 || varies));
+  KERNELIFT_TRY(writes_.learn(instance, results, known_too));
+  for (size_t i = 0; i < regions.size(); ++i)
+    report.buffers[i].written |= regions[i].written_bytes > 0, report.buffers[i].tolerance = regions[i].bounds.text();
+  report.fastest_write_seconds = writes_.fastest_write(instance);
+  costs_[instance].pair = 2 * costs_[instance].check;
+  if (plan.pairs > 0) KERNELIFT_TRY(time(instance, report));
+  else report.spread = relative_spread(seconds);
+  bench_.plan.measured(instance, report.seconds);
   return done();
 }
 
@@ -114,8 +143,10 @@ Status Calibration::calibrate_application(const std::string& image) {
       return bench_.announce(""), trouble("the application's own machine code does not reproduce the capture in " +
                                           judged.buffers[judged.bad_buffer].name);
     if (!right) continue;
-    Samples samples =
-        racing_.time(bench_.baseline, *bench_.application, i, rounds(judged.seconds), bench_.batch_for(judged.seconds));
+    report.application_seconds = judged.seconds;
+    if (bench_.plan.of(i).pairs == 0) continue;
+    Samples samples = racing_.time(bench_.baseline, *bench_.application, i, bench_.plan.of(i).pairs,
+                                   bench_.batch_for(judged.seconds));
     if (!bench_.usable) return environment_error(samples.failure->detail);
     if (samples.failure)
       return bench_.announce(""),
@@ -140,15 +171,27 @@ InstanceReport Calibration::begin_report(size_t instance) const {
   return report;
 }
 
-void Calibration::limit_launches(double slowest) {
+void Calibration::limit_launches(double slowest, double seconds) {
   constexpr std::chrono::milliseconds kLeastLimit{1000};
-  auto times = [&](double factor) { return std::chrono::milliseconds(static_cast<int64_t>(slowest * factor * 1e3)); };
+  auto milliseconds = [](double given) { return std::chrono::milliseconds(static_cast<int64_t>(given * 1e3)); };
   // A candidate that is many times slower than the original is ended; one of similar speed must not be.
   bench_.settings.launch_limit =
-      std::min(std::max(configured_limit_, times(2)), std::max(kLeastLimit, times(bench_.rules.patience)));
+      std::min(std::max(configured_limit_, milliseconds(2 * slowest)), std::max(kLeastLimit, milliseconds(seconds)));
 }
 
-Result<bool> Calibration::runs_at_all() {
+PlanInputs Calibration::plan_inputs() const {
+  PlanInputs inputs;
+  inputs.seconds = bench_.run_seconds;
+  inputs.for_candidates = bench_.settings.for_candidates, inputs.processor = bench_.device.facts().processor;
+  inputs.changes_anything = changes_anything(bench_.mep);
+  inputs.rules = bench_.rules, inputs.race = bench_.settings.race;
+  const auto now = Deadline::clock::now();
+  if (bench_.settings.deadline) inputs.left = std::chrono::duration<double>(*bench_.settings.deadline - now).count();
+  if (bench_.settings.begun) inputs.spent = std::chrono::duration<double>(now - *bench_.settings.begun).count();
+  return inputs;
+}
+
+Result<bool> Calibration::runs_at_all(bool begins_search) {
   // An original that takes a thousand times what it took in the application will not end.
   constexpr double kSlower = 1000, kLeastSeconds = 10;
   double slowest = 0;
@@ -159,15 +202,18 @@ Result<bool> Calibration::runs_at_all() {
       bench_.settings.launch_limit =
           std::min(bench_.settings.launch_limit, std::chrono::milliseconds(static_cast<int64_t>(patience * 1e3)));
     }
-    auto judged = verification_.run(bench_.baseline, {i, i}, {});
+    auto begin = Deadline::clock::now();
+    auto judged = verification_.run(bench_.baseline, {i, i}, {.detailed = true});
     slowest = std::max(slowest, judged.seconds), bench_.run_seconds[i] = judged.seconds;
-    if (bench_.is_long(i)) bench_.settings.tell(takes_long(report.id, judged.seconds));
-    // Further runs: to compare runs, with other roundings, with poisoned buffers, and for timing against itself and
-    // the application's code.
-    const size_t runs = static_cast<size_t>(bench_.rules.runs + 1 + kLongRoundings +
-                                            WriteSet::kPatterns * writes_.poisoned(i).size() + 4 * kLongRounds);
-    if (bench_.is_long(i) && bench_.settings.for_candidates)
-      KERNELIFT_TRY(enough_time(report.id, judged.seconds, runs, bench_.settings.deadline));
+    // The plan so far, as if the instances that have not run took no time.
+    bench_.plan = MeasurementPlan(plan_inputs());
+    if (begins_search) KERNELIFT_TRY(bench_.plan.affords_a_candidate());
+    if (bench_.plan.of(i).once) bench_.settings.tell(takes_long(report.id, judged.seconds));
+    if (!judged.failure && bench_.plan.of(i).sparing) {
+      KERNELIFT_TRY(writes_.keep(i, judged.altered, first_[i].results));
+      costs_[i].check = seconds_since(begin);
+      first_[i].judged = std::move(judged);
+    }
     if (bench_.usable) continue;
     for (size_t other = 0; other < bench_.mep.instances.size(); ++other) {
       report = begin_report(other), report.pass = false;
@@ -179,7 +225,8 @@ Result<bool> Calibration::runs_at_all() {
     }
     return false;
   }
-  limit_launches(slowest);
+  if (std::string text = bench_.plan.text(); begins_search && !text.empty()) bench_.settings.tell(text);
+  limit_launches(slowest, bench_.plan.original_limit(slowest));
   return true;
 }
 
@@ -188,6 +235,7 @@ Status Calibration::calibrate(const Original& original) {
   // Calibration belongs to no era: only its own deadline ends it.
   bench_.inquiry = {}, bench_.inquiry.era = ~uint64_t(0), bench_.inquiry.deadline = bench_.settings.deadline;
   costs_.assign(bench_.mep.instances.size(), {});
+  first_.clear(), first_.resize(bench_.mep.instances.size());
   // A replay needs to know about unchanged outputs only if nothing changed at all.
   writes_.set_unchanged_too(bench_.settings.for_candidates || !changes_anything(bench_.mep));
   if (configured_limit_.count() == 0) configured_limit_ = bench_.settings.launch_limit;
@@ -205,7 +253,7 @@ Status Calibration::calibrate(const Original& original) {
   // An original that does not run is a result, in the report, and not an Error.
   tolerances_.take_user_tolerance();
   bench_.run_seconds.assign(bench_.mep.instances.size(), 0);
-  KERNELIFT_ASSIGN(bool runs, runs_at_all());
+  KERNELIFT_ASSIGN(bool runs, runs_at_all(original.begins_search));
   KERNELIFT_TRY(calibration_in_time(bench_));
   if (!runs) return done();
   KERNELIFT_TRY(tolerances_.add_envelopes(original.roundings));
@@ -224,7 +272,9 @@ Status Calibration::calibrate(const Original& original) {
   // Last: everything above is measured against the original's own answers.
   if (bench_.report.pass()) KERNELIFT_TRY(tolerances_.add_nearer_references(original.at_random));
   if (bench_.report.pass()) bench_.report.unverifiable = unverifiable(bench_.mep, bench_.report);
-  limit_launches(slowest);
+  limit_launches(slowest, bench_.plan.original_limit(slowest));
+  bench_.original_limit = bench_.settings.launch_limit;
+  limit_launches(slowest, bench_.plan.candidate_limit(slowest));
   return done();
 }
 

@@ -7,7 +7,7 @@
 // Poison and perturbed inputs may make the original access wild addresses, and on a GPU a fault ends this process. Such
 // an experiment is announced first; an experiment that ended an earlier process is not tried again.
 #pragma once
-#include "sandbox/evaluate/runner/racing.h"
+#include "sandbox/evaluate/runner/timing/racing.h"
 #include "sandbox/evaluate/runner/tolerances.h"
 #include "sandbox/evaluate/runner/write_set.h"
 
@@ -20,6 +20,8 @@ struct Original {
   std::string application = {};                       ///< The application's own machine code; empty: not known.
   std::function<void(const std::string&)> tell = {};  ///< RunnerSettings::tell, called in the requesting process.
   std::vector<std::string> at_random = {};            ///< Images with randomly rounded sums.
+  /// A search begins: what its time suffices for is told, and it is an Error if that is nothing.
+  bool begins_search = false;
 };
 
 class Calibration {
@@ -29,32 +31,41 @@ class Calibration {
 
   /// Fills the workbench's report. An Error if the device fails or the deadline passes.
   Status calibrate(const Original& original);
-  /// Pairs of samples of the original to take on an instance whose launch takes `seconds`.
-  static int rounds(double seconds);
-  /// Seconds per instance: of one launch of the original that is restored, run and compared, and of a pair of samples.
-  struct Cost {
-    double check = 0, pair = 0;
-  };
-  const std::vector<Cost>& costs() const { return costs_; }
+  /// By instance.
+  const std::vector<MeasurementPlan::Cost>& costs() const { return costs_; }
 
  private:
   InstanceReport begin_report(size_t instance) const;
-  /// False: it does not run, as the report says. An Error if it takes too long to judge candidates in time.
-  Result<bool> runs_at_all();
+  /// The original's first launch on an instance.
+  struct First {
+    Verification::Judged judged;
+    std::vector<DeviceMemory> results;  ///< WriteSet::keep; of launches that are used sparingly only.
+  };
+  /// Launches the original once on every instance, and makes the plan. False: it does not run, as the report says. An
+  /// Error if it takes too long to judge candidates in time.
+  Result<bool> runs_at_all(bool begins_search);
+  PlanInputs plan_inputs() const;
+  /// Repeats the original as often as planned, to learn how its results vary; `first.judged` becomes that of the last
+  /// launch. Samples go to `seconds`. True: floats vary, or differ from the capture.
+  Result<bool> repeat(size_t instance, First& first, InstanceReport& report, std::vector<double>& seconds);
+  /// What remains of a report on an instance that the original does not run on.
+  Status fail(const Verification::Judged& judged, size_t instance, InstanceReport& report) const;
+  Status time(size_t instance, InstanceReport& report);
   /// After a crash: the memory that was allocated in the application but is not in the capture; else empty.
   std::string left_out(const RunFailure& failure, size_t instance) const;
   Status calibrate_instance(size_t instance, InstanceReport& report);
   /// Loads, verifies and times the application's own code; failures go to the report.
   Status calibrate_application(const std::string& image);
-  /// Limits further launches to a multiple of `slowest` seconds.
-  void limit_launches(double slowest);
+  /// Limits further launches to about `seconds`.
+  void limit_launches(double slowest, double seconds);
 
   Workbench& bench_;
   Verification& verification_;
   Racing& racing_;
   Tolerances& tolerances_;
   WriteSet writes_;
-  std::vector<Cost> costs_;
+  std::vector<MeasurementPlan::Cost> costs_;
+  std::vector<First> first_;
   std::chrono::milliseconds configured_limit_{0};  ///< The settings' limit before calibration changed it.
 };
 

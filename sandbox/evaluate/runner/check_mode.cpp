@@ -46,6 +46,14 @@ double CheckMode::limit_for(size_t instance, double most) const {
   return std::clamp(kPatience * expected, kShortest, kLongest);
 }
 
+bool CheckMode::fits(size_t instance) const {
+  const auto& deadline = bench_.inquiry.deadline;
+  if (!deadline || bench_.settings.check_seconds > 0 || !bench_.plan.of(instance).sparing) return true;
+  const auto& known = known_[instance];
+  const double wanted = known ? known->seconds : 2 * expected_seconds(instance);
+  return std::chrono::duration<double>(*deadline - Deadline::clock::now()).count() > wanted;
+}
+
 CheckMode::Found CheckMode::run(const LoadedCode& code, MemoryEntry entry, double limit) {
   Verification::Manner manner{Verification::Before::Poisoned};
   manner.checked = true;
@@ -179,6 +187,10 @@ void CheckMode::check(const RunnableCode& candidate, Verdict& verdict) {
     }
     if (original_.empty() || failure) {
       leave_out(failure ? failure->detail : "the original does not compile for it");
+      continue;
+    }
+    if (!fits(i)) {
+      leave_out("there was no time left for it");
       continue;
     }
     const Found* original = seconds + expected_seconds(i) < most ? of_original(i, most) : nullptr;

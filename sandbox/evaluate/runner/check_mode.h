@@ -44,6 +44,8 @@ class CheckMode {
   /// 0: not known.
   double expected_seconds(size_t instance) const;
   double limit_for(size_t instance, double most) const;
+  /// There is time to check it, where its launches are used sparingly.
+  bool fits(size_t instance) const;
   /// Other sizes of it are checked: none takes long.
   bool checks_sizes_of(size_t instance) const;
   /// Loads the original, if it is not; false: `into` says why it cannot be checked.

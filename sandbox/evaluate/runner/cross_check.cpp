@@ -56,15 +56,15 @@ Result<CrossCheck> Runner::cross_check(const KernelTracer& trace) {
     check.missing = "an earlier attempt ended its process";
     return check;
   }
-  if (bench_->is_long(heaviest)) {
+  const InstancePlan& plan = bench_->plan.of(heaviest);
+  if (plan.sparing || plan.once) {
     check.missing = "the launch is too long for the clocks to differ";
     return check;
   }
   bench_->announce(kExperiment);
   Samples samples;
   auto records = trace(bench_->baseline.kernel(), [&]() -> Status {
-    samples = racing_.time(bench_->baseline, bench_->baseline, heaviest,
-                           Calibration::rounds(bench_->report.instances[heaviest].seconds), 1);
+    samples = racing_.time(bench_->baseline, bench_->baseline, heaviest, plan.pairs, 1);
     return samples.failure ? Status(environment_error("the original, while CUPTI records: " + samples.failure->detail))
                            : done();
   });

@@ -90,6 +90,7 @@ class Runner {
   std::optional<bool> bears_side_by_side_{};  ///< Whether it is right so;
                                               ///< nullopt: not tried yet.
   double check_seconds_ = 0;                  ///< Duration of the last pass of verification over all instances.
+  std::vector<double> verified_;              ///< Of the launches that verified the candidate, by instance.
 };
 
 }  // namespace kernelift::sandbox

@@ -95,7 +95,7 @@ class Server {
     Original original;
     bool good = take(reader, original.code);
     original.roundings = reader.texts(), original.at_random = reader.texts(), original.application = reader.text();
-    settings_.cold = reader.number();
+    original.begins_search = reader.number(), settings_.cold = reader.number();
     auto fatal = reader.texts();
     settings_.deadline = deadline_from(reader.real());
     if (!good || !reader.ok() || !device_) return malformed();
@@ -224,6 +224,7 @@ Result<BaselineReport> RunnerProcess::calibrate(const Original& original, bool c
   writer.texts(original.roundings)
       .texts(original.at_random)
       .text(original.application)
+      .number(original.begins_search)
       .number(cold)
       .texts({fatal.begin(), fatal.end()})
       .real(seconds_until(deadline));

@@ -8,6 +8,8 @@
 namespace kernelift::sandbox {
 namespace {
 
+constexpr const char* kExperiment = "rounding";  ///< Announced.
+
 /// Decodes a finding of kl_spread.
 Spread spread_in(const judging::Finding& found) {
   return {judging::from_bits(found.largest_absolute), judging::from_bits(found.largest_ulps), found.mismatches > 0};
@@ -137,14 +139,12 @@ Status Tolerances::add_envelopes(const std::vector<std::string>& images) {
   bench_.rounded.clear();
   if (bench_.user_tolerance()) return done();
   // All builds share one source: if one ended a process, the others probably would too, and none is tried.
-  constexpr const char* kExperiment = "rounding";
   if (bench_.settings.fatal.contains(kExperiment)) return done();
   for (size_t i = 0; i < bench_.mep.instances.size(); ++i)
-    if (!bench_.is_long(i)) KERNELIFT_TRY(count_zero_signs(i));
+    if (bench_.plan.of(i).exact_sums) KERNELIFT_TRY(count_zero_signs(i));
   // All builds are the same code if nothing in it is rounded.
   if (images.empty()) return done();
   bench_.announce(kExperiment);
-  const size_t most = roundings_of_long(bench_.settings.for_candidates);
   for (size_t way = 0; way < images.size(); ++way) {
     KERNELIFT_TRY(calibration_in_time(bench_));
     LoadedCode code;
@@ -154,7 +154,7 @@ Status Tolerances::add_envelopes(const std::vector<std::string>& images) {
     if (code.load(bench_.device, *bench_.memory, bench_.mep, wanted)) continue;
     bool ran = true;
     for (size_t i = 0; ran && i < bench_.mep.instances.size(); ++i) {
-      if (bench_.is_long(i) && way >= most) continue;
+      if (bench_.plan.of(i).sparing || way >= bench_.plan.of(i).roundings) continue;
       KERNELIFT_ASSIGN(ran, widen_by(code, {i, i}));
     }
     if (ran) bench_.rounded.push_back(std::move(code));
@@ -165,6 +165,29 @@ Status Tolerances::add_envelopes(const std::vector<std::string>& images) {
       for (auto& tolerance : region.bounds.tolerances) tolerance.zero_signs &= !bench_.rounded.empty();
   bench_.announce("");
   return done();
+}
+
+std::vector<const LoadedCode*> Tolerances::builds_for(MemoryEntry entry) const {
+  std::vector<const LoadedCode*> builds;
+  if (bench_.user_tolerance()) return builds;
+  for (auto& code : bench_.rounded)
+    if (builds.size() < bench_.plan.of(entry.instance).roundings) builds.push_back(&code);
+  // Its answers to recorded inputs are what was recorded.
+  if (bench_.application && entry.memory != entry.instance) builds.push_back(&*bench_.application);
+  return builds;
+}
+
+bool Tolerances::widen_late(MemoryEntry entry) {
+  if (!bench_.plan.of(entry.instance).sparing || !late_.insert(entry.memory).second) return false;
+  bench_.announce(kExperiment);
+  bool widened = false;
+  for (auto* code : builds_for(entry)) {
+    auto ran = widen_by(*code, entry);
+    if (!ran.ok()) return false;
+    widened |= *ran;
+  }
+  bench_.announce("");
+  return widened;
 }
 
 Status Tolerances::find_exact_sums(MemoryEntry entry) {
@@ -205,9 +228,9 @@ Status Tolerances::find_exact_sums(MemoryEntry entry) {
 
 Status Tolerances::add_nearer_references(const std::vector<std::string>& images) {
   bench_.at_random.clear();
-  constexpr const char* kExperiment = "sums";
-  if (images.empty() || bench_.user_tolerance() || bench_.settings.fatal.contains(kExperiment)) return done();
-  bench_.announce(kExperiment);
+  constexpr const char* kSums = "sums";
+  if (images.empty() || bench_.user_tolerance() || bench_.settings.fatal.contains(kSums)) return done();
+  bench_.announce(kSums);
   for (auto& image : images) {
     LoadedCode code;
     RunnableCode wanted;
@@ -216,7 +239,7 @@ Status Tolerances::add_nearer_references(const std::vector<std::string>& images)
   }
   for (size_t i = 0; i < bench_.mep.instances.size(); ++i) {
     KERNELIFT_TRY(calibration_in_time(bench_));
-    if (!bench_.is_long(i)) KERNELIFT_TRY(find_exact_sums({i, i}));
+    if (bench_.plan.of(i).exact_sums) KERNELIFT_TRY(find_exact_sums({i, i}));
   }
   bench_.announce("");
   return done();

@@ -16,8 +16,16 @@ class Tolerances {
   /// run (WriteSet::keep). `varies` becomes true if floats differ. Returns a message about a buffer that differs by
   /// more than rounding; empty: none does.
   Result<std::string> widen_by_run(size_t instance, const std::vector<DeviceMemory>& once, bool& varies);
-  /// Runs the original compiled in other ways, and widens tolerances by how far that moves its results.
+  /// Loads the original compiled in other ways, runs it and widens tolerances by how far that moves its results. Where
+  /// launches are used sparingly it is not run before widen_late().
   Status add_envelopes(const std::vector<std::string>& images);
+  /// A result on this entry of memory seems wrong: true if tolerances have only now been widened, so that it has to be
+  /// judged again.
+  bool widen_late(MemoryEntry entry);
+  /// To be called before another calibration.
+  void forget() { late_.clear(); }
+  /// Builds of the original that round otherwise and are run on an entry of memory.
+  std::vector<const LoadedCode*> builds_for(MemoryEntry entry) const;
   /// The same for one build and one entry of memory, of which the answers were found over poison, if they depend on
   /// that. False: the code does not run.
   Result<bool> widen_by(const LoadedCode& code, MemoryEntry entry, bool over_poison = false);
@@ -40,6 +48,7 @@ class Tolerances {
   Status count_zero_signs(size_t instance);
 
   Workbench& bench_;
+  std::set<size_t> late_;  ///< Entries of memory for which widen_late() was called.
 };
 
 /// An Error once the time for calibration is over.

@@ -45,6 +45,9 @@ class Verification {
     return verify(code, entry, stage, verdict, {Before::Poisoned});
   }
 
+  /// Duration of the launch that verify() judged last.
+  double last_seconds() const { return last_seconds_; }
+
   /// The first mismatch of a row of the buffer, whose results lie at `live`; searched by the device.
   std::optional<Mismatch> find_mismatch(const ReplayBuffer& buffer, size_t row, uint64_t live);
   /// The same, at or behind scalar `index`.
@@ -59,6 +62,7 @@ class Verification {
                   Judged& judged);
 
   Workbench& bench_;
+  double last_seconds_ = 0;
 };
 
 }  // namespace kernelift::sandbox

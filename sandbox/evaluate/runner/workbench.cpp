@@ -6,15 +6,6 @@
 
 namespace kernelift::sandbox {
 
-MeasuringRules MeasuringRules::of(const DeviceFacts& facts) {
-  MeasuringRules rules;
-  if (!facts.processor) return rules;
-  // On a busy machine short samples are dominated by scheduling noise.
-  rules.sample_seconds = 200e-6, rules.most_launches = 64, rules.patience = 20;
-  rules.runs = 1;  // Besides one with blocks in another order.
-  return rules;
-}
-
 Result<std::unique_ptr<Workbench>> Workbench::create(Device& device, const Mep& mep,
                                                      const std::filesystem::path& folder,
                                                      const RunnerSettings& settings,

@@ -14,7 +14,7 @@
 #include "sandbox/evaluate/runner/baseline_report.h"
 #include "sandbox/evaluate/runner/inquiry.h"
 #include "sandbox/evaluate/runner/memory/loaded_code.h"
-#include "sandbox/judge/timing/race.h"
+#include "sandbox/evaluate/runner/timing/measurement_plan.h"
 
 namespace kernelift::sandbox {
 
@@ -24,7 +24,8 @@ struct RunnerSettings {
   RaceRules race;
   std::optional<Tolerance> tolerance;  ///< The user's; overrides the MEP's.
   bool for_candidates = true;          ///< False: only the original is run (replay).
-  std::optional<Deadline> deadline;    ///< Deadline of calibration.
+  std::optional<Deadline> deadline;    ///< Deadline of calibration, and of what comes after it.
+  std::optional<Deadline> begun;       ///< When the run began that ends there.
   std::function<void(const std::string&)> tell = [](const std::string&) {};  ///< Shows a message to the waiting user.
   /// Called with `true` before timing and with `false` after it; our other work on this machine is paused in between.
   std::function<void(bool)> quiet = [](bool) {};
@@ -42,15 +43,6 @@ struct RunnerSettings {
   const std::atomic<uint64_t>* era = nullptr;
 };
 
-/// Device-dependent rules for measuring.
-struct MeasuringRules {
-  double sample_seconds = 50e-6;  ///< Least duration of a sample; shorter launches are batched.
-  int most_launches = 16;         ///< Most launches per sample.
-  double patience = 100;          ///< Time limit of a candidate's launch, in durations of the original's.
-  int runs = 2;                   ///< Runs of the original after the first, to see whether results repeat.
-  static MeasuringRules of(const DeviceFacts& facts);
-};
-
 /// An entry of ReplayMemory::instances(), and the recorded instance whose launch it belongs to. Perturbed inputs are
 /// additional entries of recorded instances.
 struct MemoryEntry {
@@ -64,9 +56,6 @@ struct Workbench {
 
   /// The inquiry's deadline has passed, or its era is over.
   bool ended() const;
-  bool is_long(size_t instance) const { return run_seconds[instance] > kLongSeconds; }
-  /// The original is run only once on this instance: a replay whose launch takes long.
-  bool once_is_enough(size_t instance) const { return !settings.for_candidates && is_long(instance); }
   /// Orders instances by weight, then by index.
   bool heavier(size_t a, size_t b) const;
   size_t heaviest() const;
@@ -92,6 +81,9 @@ struct Workbench {
   std::vector<LoadedCode> rounded;        ///< Builds of the original that round differently.
   std::vector<LoadedCode> at_random;      ///< Builds of the original with randomly rounded sums.
   BaselineReport report;
+  MeasurementPlan plan;  ///< Known once the original ran on every instance.
+  /// Limit of a launch of the original on inputs that were not recorded; the settings' is a candidate's.
+  std::optional<std::chrono::milliseconds> original_limit;
   std::vector<double> run_seconds;  ///< Duration of the original's first run, by instance.
   Inquiry inquiry;
   bool usable = true;  ///< False after a fault that the process does not survive.

@@ -2,6 +2,7 @@
 #include "sandbox/evaluate/runner/write_set.h"
 
 #include <algorithm>
+#include <map>
 
 #include "core/base/bytes.h"
 #include "sandbox/evaluate/runner/tolerances.h"
@@ -10,12 +11,12 @@ namespace kernelift::sandbox {
 namespace {
 
 constexpr std::byte kFirstPatterns[] = {kPoison, std::byte{0x3a}};
-static_assert(std::size(kFirstPatterns) == WriteSet::kPatterns);
 
 }  // namespace
 
 std::vector<size_t> WriteSet::poisoned(size_t instance) const {
-  return to_poison(bench_.memory->instances()[instance].regions, unchanged_too_, bench_.is_long(instance));
+  return to_poison(bench_.memory->instances()[instance].regions, unchanged_too_,
+                   bench_.plan.of(instance).unchanged_regions);
 }
 
 Status WriteSet::keep(size_t instance, const std::set<size_t>& altered, std::vector<DeviceMemory>& copies,
@@ -60,26 +61,26 @@ bool WriteSet::holds_addresses(const ReplayInstance& memory, const ReplayBuffer&
   return false;
 }
 
-Result<WriteSet::Learned> WriteSet::learn_region(size_t instance, size_t index,
-                                                 const std::vector<DeviceMemory>& results) {
+Result<WriteSet::Learned> WriteSet::learn_regions(size_t instance, const std::vector<size_t>& tried,
+                                                  const std::vector<DeviceMemory>& results,
+                                                  std::vector<double>& seconds) {
   ReplayInstance& memory = bench_.memory->instances()[instance];
-  ReplayBuffer& region = memory.regions[index];
-  std::vector<DeviceMemory> states;
-  for (auto& row : region.rows) {
-    KERNELIFT_ASSIGN(auto state, bench_.device.place(0, row.count, Reach::Hidden));
-    states.push_back(std::move(state));
-  }
+  std::map<size_t, std::vector<DeviceMemory>> states;  // By region, one byte for each of its scalars.
   Steps begin(*bench_.kernels);
-  for (size_t row = 0; row < states.size(); ++row)
-    begin.fill(states[row].address, std::byte{judging::kWritten | judging::kUntouched}, region.rows[row].count);
+  for (size_t index : tried)
+    for (auto& row : memory.regions[index].rows) {
+      KERNELIFT_ASSIGN(auto state, bench_.device.place(0, row.count, Reach::Hidden));
+      begin.fill(state.address, std::byte{judging::kWritten | judging::kUntouched}, row.count);
+      states[index].push_back(std::move(state));
+    }
   if (auto outcome = begin.run(bench_.settings.launch_limit); !outcome.ok())
     return environment_error("filling on the device: " + outcome.detail);
   for (std::byte pattern : kFirstPatterns) {
     Steps steps(*bench_.kernels);
     bench_.memory->restore(steps, instance, false);
-    steps.fill(region.live, pattern, region.size);
+    for (size_t index : tried) steps.fill(memory.regions[index].live, pattern, memory.regions[index].size);
     bench_.baseline.set_up(steps, memory, instance);
-    bench_.baseline.launch(steps, instance);
+    steps.begin(), bench_.baseline.launch(steps, instance), steps.end();
     bench_.baseline.take_down(steps, instance);
     size_t rows = 0;
     for (auto& other : memory.regions) rows += other.rows.size();
@@ -87,11 +88,12 @@ Result<WriteSet::Learned> WriteSet::learn_region(size_t instance, size_t index,
     size_t at = 0;
     for (size_t i = 0; i < memory.regions.size(); ++i) {
       ReplayBuffer& other = memory.regions[i];
+      const auto found = states.find(i);
       for (size_t row = 0; row < other.rows.size(); ++row, ++at) {
-        if (i == index)
+        if (found != states.end())
           steps.classify(other.rows[row], other.tolerance(row), result_of(memory, results, i), other.live,
-                         states[row].address, pattern, at);
-        // The other buffers' results must not depend on the old contents of this one.
+                         found->second[row].address, pattern, at);
+        // The other buffers' results must not depend on the old contents of these.
         else steps.compare(other.rows[row], other.tolerance(row), result_of(memory, results, i), other.live, at);
       }
     }
@@ -102,14 +104,21 @@ Result<WriteSet::Learned> WriteSet::learn_region(size_t instance, size_t index,
       return environment_error(outcome.detail);
     }
     if (!outcome.ok()) return outcome.fault == DeviceFault::TimedOut ? Learned::Hung : Learned::No;
+    seconds.push_back(bench_.kernels->net(outcome.seconds[0]));
     KERNELIFT_ASSIGN(auto found, bench_.kernels->read_findings(rows));
     for (auto& finding : found)
       if (finding.mismatches > 0) return Learned::No;
   }
+  for (size_t index : tried)
+    KERNELIFT_TRY(learn_states(memory.regions[index], result_of(memory, results, index), states[index]));
+  return Learned::Yes;
+}
+
+Status WriteSet::learn_states(ReplayBuffer& region, uint64_t result, std::vector<DeviceMemory>& states) {
   Steps steps(*bench_.kernels);
   steps.clear_findings(states.size());
   for (size_t row = 0; row < states.size(); ++row)
-    steps.count_uncovered(region.rows[row], region.given, result_of(memory, results, index), states[row].address, row);
+    steps.count_uncovered(region.rows[row], region.given, result, states[row].address, row);
   if (auto outcome = steps.run(bench_.settings.launch_limit); !outcome.ok())
     return environment_error("counting on the device: " + outcome.detail);
   KERNELIFT_ASSIGN(auto found, bench_.kernels->read_findings(states.size()));
@@ -124,10 +133,27 @@ Result<WriteSet::Learned> WriteSet::learn_region(size_t instance, size_t index,
   region.all_written = all;
   region.states = all || region.written_bytes == 0 ? std::vector<DeviceMemory>{} : std::move(states);
   region.put_back = !covered || region.rewritten;
-  return Learned::Yes;
+  return done();
 }
 
-Status WriteSet::learn(size_t instance, const std::vector<DeviceMemory>& results) {
+Result<bool> WriteSet::learn_together(size_t instance, const std::vector<DeviceMemory>& results,
+                                      std::vector<double>& seconds) {
+  const std::string experiment = "poison " + std::to_string(instance) + " all";
+  ReplayInstance& memory = bench_.memory->instances()[instance];
+  std::vector<size_t> outputs;
+  for (size_t index : poisoned(instance))
+    if (memory.regions[index].output()) outputs.push_back(index);
+  const bool faults = !bench_.device.facts().processor && std::ranges::any_of(outputs, [&](size_t i) {
+    return holds_addresses(memory, memory.regions[i]);
+  });
+  if (outputs.empty() || faults || bench_.settings.fatal.contains(experiment)) return false;
+  bench_.announce(experiment);
+  KERNELIFT_ASSIGN(Learned learned, learn_regions(instance, outputs, results, seconds));
+  bench_.announce("");
+  return learned == Learned::Yes;
+}
+
+Status WriteSet::learn(size_t instance, const std::vector<DeviceMemory>& results, bool known_too) {
   const std::string kKnown = "poison ", kUnchanged = "poison unchanged ";
   // Most processes to lose to either group of regions: an original that two regions make fault will fault on others
   // too.
@@ -140,6 +166,7 @@ Status WriteSet::learn(size_t instance, const std::vector<DeviceMemory>& results
   for (size_t index : poisoned(instance)) {
     ReplayBuffer& region = memory.regions[index];
     const bool known = region.output();
+    if (known && !known_too) continue;
     if ((known ? lost_to_known : lost_to_unchanged) >= kMostLost) continue;
     // On a GPU a fault would end this process.
     if (!bench_.device.facts().processor && holds_addresses(memory, region)) continue;
@@ -149,7 +176,8 @@ Status WriteSet::learn(size_t instance, const std::vector<DeviceMemory>& results
     if (bench_.settings.fatal.contains(experiment)) continue;
     KERNELIFT_TRY(calibration_in_time(bench_));
     bench_.announce(experiment);
-    auto learned = learn_region(instance, index, results);
+    std::vector<double> seconds;
+    auto learned = learn_regions(instance, {index}, results, seconds);
     // An unchanged region is usually an input, and may be too large for the experiment's memory: not an Error.
     if (!learned.ok() && (known || !bench_.usable)) return std::move(learned).error();
     bench_.announce("");

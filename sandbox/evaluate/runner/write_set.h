@@ -23,17 +23,23 @@ class WriteSet {
   /// to `memory`.
   Status keep_variables(const LoadedCode& code, MemoryEntry entry, std::vector<DeviceMemory>& memory);
   /// Fills in the learned members of the instance's regions. `results`: the original's results, from keep(). A fault
-  /// may end this process, so each experiment is announced.
-  Status learn(size_t instance, const std::vector<DeviceMemory>& results);
-  /// The regions that learn() tries.
-  std::vector<size_t> poisoned(size_t instance) const;
-  static constexpr size_t kPatterns = 2;  ///< Runs of the original per tried region.
+  /// may end this process, so each experiment is announced. `known_too`: regions that are known to be written are tried
+  /// as well.
+  Status learn(size_t instance, const std::vector<DeviceMemory>& results, bool known_too = true);
+  /// The same for all regions that are known to be written, in as many launches as learn() takes for one; `seconds`:
+  /// theirs. False: what some of these hold matters, or the original does not repeat its results; nothing is learned.
+  Result<bool> learn_together(size_t instance, const std::vector<DeviceMemory>& results, std::vector<double>& seconds);
   /// Least measured seconds to write as many bytes as the original writes; 0: not known.
   double fastest_write(size_t instance);
 
  private:
   enum class Learned { Yes, No, Hung };
-  Result<Learned> learn_region(size_t instance, size_t region, const std::vector<DeviceMemory>& results);
+  /// The regions that learn() tries.
+  std::vector<size_t> poisoned(size_t instance) const;
+  /// Poisons the regions at once; `seconds`: of the launches that ended well.
+  Result<Learned> learn_regions(size_t instance, const std::vector<size_t>& regions,
+                                const std::vector<DeviceMemory>& results, std::vector<double>& seconds);
+  Status learn_states(ReplayBuffer& region, uint64_t result, std::vector<DeviceMemory>& states);
   /// Whether the region holds addresses of recorded memory: poison instead would make the original fault.
   bool holds_addresses(const ReplayInstance& memory, const ReplayBuffer& region);
 

@@ -35,6 +35,16 @@ TEST(Race, KeepsMeasuringASlowerCandidateWhenTheOriginalIsUnsteadyToo) {
   EXPECT_EQ(unsteady.stopped(), Race::Stop::None);
 }
 
+TEST(Race, SettlesAClearWinnerHoweverWideItsInterval) {
+  RaceRules rules;
+  rules.early_rounds = 1, rules.first_rounds = 2, rules.clear = 1.2;
+  Race clear{rules}, unclear{rules};
+  clear.add({1, 1.3}, {0.2, 0.3});
+  EXPECT_EQ(clear.stopped(), Race::Stop::Settled);
+  unclear.add({1, 1.3}, {0.9, 0.9});
+  EXPECT_EQ(unclear.stopped(), Race::Stop::None);
+}
+
 TEST(Race, GivesUpOnASlowerCandidateAfterTheFirstRounds) {
   Race race = run(1.05, 0.005);
   EXPECT_EQ(race.stopped(), Race::Stop::CannotWin);

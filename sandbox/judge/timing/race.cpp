@@ -33,7 +33,8 @@ void Race::add(const std::vector<double>& baseline, const std::vector<double>& c
   if (hopeless) stop_ = Stop::CannotWin;
   else if (taken >= rules_.first_rounds && speedup_.high < rules_.smallest_gain) stop_ = Stop::CannotWin;
   else if (taken >= rules_.first_rounds && speedup_.low > rules_.smallest_gain &&
-           speedup_.relative_width() < rules_.settled_width)
+           (speedup_.relative_width() < rules_.settled_width ||
+            (rules_.clear > 0 && speedup_.low > rules_.clear * rules_.smallest_gain)))
     stop_ = Stop::Settled;
   else if (taken >= rules_.most_rounds || (taken >= rules_.first_rounds && spent_ >= rules_.most_seconds) || pairs == 0)
     stop_ = Stop::Budget;

@@ -18,6 +18,8 @@ struct RaceRules {
   double growth = 1.6;          ///< Factor by which the number of pairs grows from one evaluation to the next.
   double smallest_gain = 1.01;  ///< Speedup that a win must exceed: kSmallestGain, or close to the best so far.
   double settled_width = 0.02;  ///< Relative width of the interval at which a clear winner is known well enough.
+  /// An interval that lies above so many times `smallest_gain` settles the race however wide it is; 0: none does.
+  double clear = 0;
   /// Measured seconds per instance, both sides together, after which the race ends with the interval it has. This is a
   /// screening; finalists are confirmed with new samples. In simulations (streams of equal, slower and a few faster
   /// candidates; noise of 2 to 6 %; launches of 4 to 16 ms) 0.1 to 0.2 s gave the fastest kernel at the end of a fixed

@@ -55,6 +55,11 @@ class FakeEvaluator : public Evaluator {
     return confirms ? confirms(candidate) : landscape_(candidate);
   }
 
+  std::optional<Evaluation> judge_original() override {
+    ++original_asked;
+    return original ? std::optional(original()) : std::nullopt;
+  }
+
   Evaluation with_other_sizes(Evaluation evaluation, const Candidate& candidate) override {
     if (auto* verdict = std::get_if<Verdict>(&evaluation); verdict && elsewhere) elsewhere(candidate, *verdict);
     return evaluation;
@@ -62,6 +67,8 @@ class FakeEvaluator : public Evaluator {
 
   /// What other sizes make of a verdict; empty: nothing.
   std::function<void(const Candidate&, Verdict&)> elsewhere;
+  std::function<Evaluation()> original;  ///< Its evaluation as a candidate; empty: that cannot be asked.
+  size_t original_asked = 0;
   Landscape confirms;                           ///< Results of confirmations; empty: those of the search.
   std::vector<Candidate> submitted, confirmed;  ///< In order.
   size_t abandoned_before_confirming = 0;

@@ -42,11 +42,10 @@ class WrittenRegions {
 bool changes_anything(const Mep& mep);
 
 /// The regions to poison, in order: first regions known to be written, then regions that may be, those with
-/// floating-point elements first, since poison in possible indices makes faults likely. `long_runs`: fewer regions, as
-/// each costs two runs.
+/// floating-point elements first, since poison in possible indices makes faults likely. `most_unchanged`: of the
+/// regions that are not known to be written, as each costs two runs.
 template <class Region>
-std::vector<size_t> to_poison(const std::vector<Region>& regions, bool unchanged_too, bool long_runs) {
-  constexpr size_t kMost = 16, kMostOfLong = 2;  // Limit for regions that are not known to be written.
+std::vector<size_t> to_poison(const std::vector<Region>& regions, bool unchanged_too, size_t most_unchanged) {
   std::vector<size_t> all;
   for (size_t i = 0; i < regions.size(); ++i)
     if (regions[i].writes == Writes::Does || (unchanged_too && regions[i].writes != Writes::No)) all.push_back(i);
@@ -56,7 +55,7 @@ std::vector<size_t> to_poison(const std::vector<Region>& regions, bool unchanged
   std::ranges::sort(all, {}, last);
   auto known =
       static_cast<size_t>(std::ranges::count_if(all, [&](size_t i) { return regions[i].writes == Writes::Does; }));
-  all.resize(std::min(all.size(), known + (long_runs ? kMostOfLong : kMost)));
+  all.resize(std::min(all.size(), known + most_unchanged));
   return all;
 }
 

@@ -27,7 +27,8 @@ inline FakeKernel kernel(std::function<FakeRun(const Scale&)> body) {
           {{0, 8}, {8, 8}, {16, 4}, {20, 4}}};
 }
 
-inline int long_runs = 0;  ///< Of the image "takes long", in this process.
+inline int long_runs = 0;                    ///< Of the image "takes long", in this process.
+inline std::map<std::string, int> launches;  ///< Of images "long, ...".
 
 inline std::map<std::string, FakeImage> images() {
   std::map<std::string, FakeImage> all;
@@ -37,6 +38,23 @@ inline std::map<std::string, FakeImage> images() {
   };
   add("original", [](const Scale& call) { return call.run(), FakeRun{100e-6}; });
   add("takes long", [](const Scale& call) { return ++long_runs, call.run(), FakeRun{2}; });
+  // Beside that one: of so many seconds, and as if rounded otherwise by so much.
+  struct Long {
+    const char* name;
+    double seconds;
+    float moved;
+  };
+  for (auto [name, seconds, moved] : {Long{"long, but a tenth", 0.2, 0},
+                                      {"long, a little less", 1.9, 0},
+                                      {"long, and longer", 3, 0},
+                                      {"long, without end", 60, 0},
+                                      {"long, a build that rounds otherwise", 2, 2e-6f},
+                                      {"long, but a tenth, and rounds otherwise", 0.2, 2e-6f}})
+    add(name, [name = std::string(name), seconds = seconds, moved = moved](const Scale& call) {
+      ++launches[name], call.run();
+      for (int i = 0; i < call.n; ++i) call.out[i] *= 1 + moved;
+      return FakeRun{seconds};
+    });
   add("faster", [](const Scale& call) { return call.run(), FakeRun{50e-6}; });
   add("slower", [](const Scale& call) { return call.run(), FakeRun{200e-6}; });
   add("too fast", [](const Scale& call) { return call.run(), FakeRun{1e-9}; });

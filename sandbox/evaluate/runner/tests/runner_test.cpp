@@ -8,49 +8,14 @@
 #include <thread>
 
 #include "core/model/evaluator.h"
-#include "sandbox/evaluate/runner/tests/fake_images.h"
+#include "sandbox/evaluate/runner/tests/runner_rig.h"
 #include "sandbox/evaluate/tests/mep_fixture.h"
 
 namespace kernelift::sandbox {
 namespace {
 
-using fake::images, fake::scale;
+using fake::images, fake::Rig, fake::scale;
 using ::testing::HasSubstr;
-
-struct Rig {
-  explicit Rig(MepFixture made, RunnerSettings settings = {}, const std::string& application = {},
-               const std::string& image = "original", const std::vector<std::string>& at_random = {})
-      : fixture(std::move(made)), device(images()) {
-    auto created = Runner::create(device, fixture.mep, fixture.path(), settings, [this](const std::string& what) {
-      perturbs |= what.starts_with("perturb ");
-      if (!perturbs) announced.push_back(what);
-    });
-    if (!created.ok()) {
-      trouble = created.error().message;
-      return;
-    }
-    runner = std::move(*created);
-    Original original;
-    original.code.image = image, original.application = application, original.at_random = at_random;
-    auto calibrated = runner->calibrate(original);
-    if (calibrated.ok()) report = *calibrated;
-    else trouble = calibrated.error().message;
-  }
-  Verdict judge(const std::string& image, bool confirm = false) {
-    RunnableCode code;
-    code.image = image;
-    Inquiry inquiry;
-    inquiry.confirm = confirm;
-    return std::get<Verdict>(runner->evaluate(code, inquiry).value_or(Verdict{}));
-  }
-  MepFixture fixture;
-  FakeDevice device;
-  std::vector<std::string> announced;  ///< Before inputs are perturbed.
-  bool perturbs = false;
-  std::unique_ptr<Runner> runner;
-  BaselineReport report;
-  std::string trouble;
-};
 
 TEST(Runner, ReproducesTheCaptureAndAnnouncesItsExperiments) {
   Rig rig(scale());
@@ -99,28 +64,6 @@ TEST(Runner, LetsInWhatIsNearerToTheExactSumsThanTheOriginalAndNothingElse) {
   strict.tolerance = Tolerance{1e-6, 0};
   Rig users(scale(), strict, "", "original", {"random 1", "random 2", "random 3"});
   EXPECT_EQ(users.judge("nearer").outcome, Outcome::Wrong) << "a user's tolerance is the only one";
-}
-
-TEST(Runner, RunsALongOriginalNoMoreThanNeeded) {
-  std::vector<std::string> told;
-  RunnerSettings settings;
-  settings.tell = [&](const std::string& text) { told.push_back(text); };
-  settings.for_candidates = false;
-  Rig replayed(scale(), settings, "", "takes long");
-  ASSERT_EQ(replayed.trouble, "");
-  EXPECT_TRUE(replayed.report.pass()) << replayed.report.complaint();
-  EXPECT_NEAR(replayed.report.instances[0].seconds, 2, 1e-3);
-  EXPECT_EQ(std::exchange(fake::long_runs, 0), 2 * 2) << "whether it runs at all, and what it leaves, on two instances";
-  EXPECT_THAT(told,
-              ::testing::ElementsAre(HasSubstr("one run of instance a takes 2.0 s here"), HasSubstr("instance b")));
-  settings.for_candidates = true, settings.deadline = Deadline::clock::now() + std::chrono::seconds(60);
-  Rig tuned(scale(), settings, "", "takes long");
-  EXPECT_EQ(tuned.trouble, "");
-  fake::long_runs = 0;
-  settings.deadline = Deadline::clock::now() + std::chrono::seconds(10);
-  Rig hurried(scale(), settings, "", "takes long");
-  EXPECT_THAT(hurried.trouble, HasSubstr("one run of the original takes 2.0 s here (instance a)"));
-  EXPECT_EQ(fake::long_runs, 1) << "it is said at once";
 }
 
 TEST(Runner, DoesNotBlameTheKernelForWhatOnlyClangComputesOtherwise) {

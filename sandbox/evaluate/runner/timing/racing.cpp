@@ -1,5 +1,5 @@
 // See racing.h.
-#include "sandbox/evaluate/runner/racing.h"
+#include "sandbox/evaluate/runner/timing/racing.h"
 
 #include <algorithm>
 #include <bit>
@@ -15,10 +15,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Measured seconds per instance and confirmation; with long launches at least kFewestRounds pairs, which an interval
-/// needs.
-constexpr double kConfirmSeconds = 0.5;
-constexpr int kFewestRounds = 6;
 /// Share of the best speedup so far below which a candidate will not become a finalist.
 constexpr double kNearBest = 0.95;
 /// Most launches that are queued at once: a full queue would block the host, which then cannot enforce time limits.
@@ -38,11 +34,9 @@ Timing timing_of(const MepInstance& instance, double weight, const Race& race, b
 
 }  // namespace
 
-int Racing::confirmation_rounds(double seconds) const {
-  const RaceRules& rules = bench_.settings.race;
-  double pair = 2 * std::max(seconds, 1e-6);
-  return std::clamp(static_cast<int>(kConfirmSeconds / pair), std::min(kFewestRounds, rules.most_rounds),
-                    rules.most_rounds);
+double Racing::rival_seconds(size_t instance) const {
+  const InstanceReport& report = bench_.report.instances[instance];
+  return bench_.inquiry.against_application ? report.application_seconds : report.seconds;
 }
 
 double Racing::expected_seconds(size_t instance) const {
@@ -192,7 +186,7 @@ Samples Racing::time(const LoadedCode& baseline, const LoadedCode& candidate, si
 
 std::optional<RunFailure> Racing::warm_up(const LoadedCode& candidate, size_t instance) {
   constexpr int kLaunches = 4;
-  if (!bench_.device.facts().processor || bench_.is_long(instance)) return std::nullopt;
+  if (!bench_.plan.of(instance).warm_up) return std::nullopt;
   const ReplayInstance& memory = bench_.memory->instances()[instance];
   Steps steps(*bench_.kernels);
   bench_.memory->restore(steps, instance, false);
@@ -220,9 +214,10 @@ bool Racing::race(const LoadedCode& candidate, size_t instance, Race& race, std:
   for (int rounds; (rounds = race.next_rounds()) > 0;) {
     auto taken = static_cast<int>(race.baseline().size());
     if (until) {
-      if (taken >= kFewestRounds && Deadline::clock::now() >= *until) break;
+      const int fewest = bench_.plan.of(instance).fewest_pairs;
+      if (taken >= fewest && Deadline::clock::now() >= *until) break;
       // Short programs, since the deadline is checked only between them.
-      rounds = std::min(rounds, kFewestRounds);
+      rounds = std::min(rounds, fewest);
     }
     Samples samples = time(bench_.rival(), candidate, instance, rounds, batch, true);
     if (samples.wrong) {
@@ -258,10 +253,8 @@ void Racing::suspect_below_floor(const Race& race, size_t instance, Verdict& ver
 }
 
 bool Racing::time_all(const LoadedCode& candidate, const std::vector<TimedInstance>& instances, int races_after,
-                      int checks_after, double check_seconds, Verdict& verdict) {
+                      int checks_after, double check_seconds, const std::vector<double>& verified, Verdict& verdict) {
   const Inquiry& inquiry = bench_.inquiry;
-  RaceRules rules = bench_.settings.race;
-  rules.smallest_gain = std::max(kSmallestGain, kNearBest * inquiry.rival);
   double whole = 0, lost = 0;
   for (auto& timed : instances) whole += timed.weight;
   // A search begins with the heaviest, which may settle it.
@@ -273,21 +266,20 @@ bool Racing::time_all(const LoadedCode& candidate, const std::vector<TimedInstan
   for (size_t at = 0; at < instances.size(); ++at) {
     const TimedInstance& timed = instances[order[at]];
     size_t i = timed.instance;
+    const InstancePlan& plan = bench_.plan.of(i);
+    // A finalist's figures are reported: it is measured to the end, not until the winner is known.
+    RaceRules rules = inquiry.confirm ? plan.confirming : plan.screening;
+    rules.smallest_gain = inquiry.confirm ? kSmallestGain : std::max(kSmallestGain, kNearBest * inquiry.rival);
     std::optional<Deadline> until;
-    if (inquiry.confirm) {
-      // A finalist's figures are reported: it is measured to the end, not until the winner is known.
-      rules.smallest_gain = kSmallestGain;
-      rules.first_rounds = rules.most_rounds = confirmation_rounds(bench_.report.instances[i].seconds);
-      rules.early_rounds = rules.first_rounds;
-      if (inquiry.deadline) {
-        auto now = Deadline::clock::now();
-        auto checks =
-            std::chrono::duration_cast<Deadline::duration>(std::chrono::duration<double>(checks_after * check_seconds));
-        auto races = static_cast<int64_t>(instances.size() - at) + races_after;
-        until = now + std::max(Deadline::duration::zero(), *inquiry.deadline - now - checks) / races;
-      }
+    if (inquiry.confirm && inquiry.deadline) {
+      auto now = Deadline::clock::now();
+      auto checks =
+          std::chrono::duration_cast<Deadline::duration>(std::chrono::duration<double>(checks_after * check_seconds));
+      auto races = static_cast<int64_t>(instances.size() - at) + races_after;
+      until = now + std::max(Deadline::duration::zero(), *inquiry.deadline - now - checks) / races;
     }
     Race race{rules};
+    if (plan.verified_counts && !inquiry.confirm) race.add({rival_seconds(i)}, {verified[i]});
     if (!this->race(candidate, i, race, until, verdict)) return false;
     timings[order[at]] = timing_of(bench_.mep.instances[i], timed.weight, race, bench_.settings.cold);
     suspect_below_floor(race, i, verdict);

@@ -1,5 +1,5 @@
 // See launch_trials.h.
-#include "sandbox/evaluate/runner/launch_trials.h"
+#include "sandbox/evaluate/runner/timing/launch_trials.h"
 
 #include <sys/random.h>
 
@@ -335,7 +335,7 @@ std::optional<LaunchTrials::Durations> LaunchTrials::time_memory(const LoadedCod
 
 bool LaunchTrials::right_after_others(const LoadedCode& candidate, size_t instance, Verdict& verdict) {
   if (!candidate.has_own_memory()) return true;
-  const int launches = bench_.is_long(instance) ? 2 : 6;
+  const int launches = bench_.plan.of(instance).after_others;
   // All inputs before the first launch: while the original answers, a device may end the candidate's process, and
   // memory of its heap with it, to which its variables point.
   std::vector<MemoryEntry> others;
@@ -357,7 +357,7 @@ bool LaunchTrials::right_after_others(const LoadedCode& candidate, size_t instan
 bool LaunchTrials::remembers(const LoadedCode& candidate, size_t instance, Verdict& verdict) {
   constexpr double kFaster = 1.25;
   constexpr int kLooks = 2;
-  if (!candidate.has_own_memory() || bench_.is_long(instance)) return false;
+  if (!candidate.has_own_memory() || !bench_.plan.of(instance).looks_for_memory) return false;
   begin_race(instance);
   std::optional<Durations> seen;
   for (int look = 0; look < kLooks; ++look) {

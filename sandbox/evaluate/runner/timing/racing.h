@@ -1,6 +1,6 @@
 // Times a candidate and the original in alternation on the same device, until it is known whether the candidate wins.
 #pragma once
-#include "sandbox/evaluate/runner/launch_trials.h"
+#include "sandbox/evaluate/runner/timing/launch_trials.h"
 
 namespace kernelift::sandbox {
 
@@ -36,15 +36,16 @@ class Racing {
   /// Times the instances one after the other, those of a finalist in an order that is drawn. False: the verdict says
   /// why that failed. `races_after`, `checks_after`: numbers of races, and of passes of verification over all instances
   /// (`check_seconds` each), that have to follow before the deadline.
+  /// `verified`: seconds of the launch that verified it, by instance.
   bool time_all(const LoadedCode& candidate, const std::vector<TimedInstance>& instances, int races_after,
-                int checks_after, double check_seconds, Verdict& verdict);
-  /// Pairs of samples for a finalist on an instance whose launch takes `seconds`.
-  int confirmation_rounds(double seconds) const;
+                int checks_after, double check_seconds, const std::vector<double>& verified, Verdict& verdict);
   /// Samples of the current inquiry that were taken while the device's clock was throttled.
   int throttled() const { return throttled_; }
 
  private:
   bool candidate_goes_first(unsigned round) const;
+  /// Of what the inquiry's candidate is raced against, by the calibration.
+  double rival_seconds(size_t instance) const;
   /// Duration of a launch of the original, as far as it is known; else 0.
   double expected_seconds(size_t instance) const;
   /// Untimed launches of both sides: on a processor each has a process, which is slow at first.
