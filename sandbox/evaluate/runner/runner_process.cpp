@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sandbox/evaluate/runner/runner_wire.h"
+#include "sandbox/evaluate/runner/wire/runner_wire.h"
 
 namespace kernelift::sandbox {
 namespace {

@@ -14,11 +14,11 @@ namespace {
 
 constexpr size_t kAll = SIZE_MAX;
 
-// When launches are used sparingly: where all purposes, of which each has launches of its own, would take more than a
-// share of the time that is left.
+// Launches are used sparingly where a calibration or a candidate, with launches of their own for each purpose, would
+// take more than a share of the time that is left.
 constexpr double kSparingSeconds = 0.1;  ///< Shorter launches never are.
-constexpr double kWholeLaunches = 25;    ///< About so many a full calibration takes.
-constexpr double kCalibrationShare = 0.1;
+constexpr double kWholeLaunches = 45;    ///< About so many either takes.
+constexpr double kWholeShare = 0.05;
 
 // Of the original.
 constexpr int kMostPairs = 11, kLeastPairs = 3, kLongPairs = 1;
@@ -26,8 +26,8 @@ constexpr double kTimingSeconds = 0.25;  ///< Time to measure one instance; kLea
 constexpr int kRepeatsIfVarying = 16;
 constexpr size_t kUnchangedRegions = 16, kUnchangedOfLong = 2;
 constexpr size_t kRoundingsOfLong = 2, kRoundingsOfReplay = 1;
-/// Sparing: the first, and two over poison.
-constexpr double kSparingLaunches = 3;
+/// Sparing: the first, and two over poison; more where all take less than this share of the time that is left.
+constexpr double kSparingLaunches = 3, kCalibrationShare = 0.1;
 
 // Of a finalist. At least kFewestPairs, which a gain that is not obvious needs: that all of so many pairs show a gain
 // by chance has a probability below 2.5 %. They may be of two processes, whose intervals are united.
@@ -72,7 +72,7 @@ MeasuringRules MeasuringRules::of(const DeviceFacts& facts) {
 
 MeasurementPlan::MeasurementPlan(PlanInputs inputs) : inputs_(std::move(inputs)) {
   for (double seconds : inputs_.seconds) {
-    const bool scarce = inputs_.left && kWholeLaunches * seconds > kCalibrationShare * *inputs_.left;
+    const bool scarce = inputs_.left && kWholeLaunches * seconds > kWholeShare * *inputs_.left;
     const bool sparing = inputs_.for_candidates && (seconds > kLongSeconds || (seconds > kSparingSeconds && scarce));
     instances_.push_back(plan_for(seconds, sparing));
   }

@@ -1,5 +1,5 @@
 // See runner_wire.h. A verdict is sent as the JSON that the run database stores.
-#include "sandbox/evaluate/runner/runner_wire.h"
+#include "sandbox/evaluate/runner/wire/runner_wire.h"
 
 namespace kernelift::sandbox {
 
