@@ -108,6 +108,10 @@ TEST_F(SizeComparisonTest, ALaunchThatGivesOneMemoryTwiceIsNoneForWhichItIsProve
   EXPECT_NE(answer.why.find("gives one memory for x and out"), std::string::npos) << answer.why;
   launch.argument_text = spelled, launch.one_memory = {{0, 1}};
   EXPECT_EQ(with_block(kGuarded, 256).kind, Kind::NotKnown) << "by a caller's text";
+  launch.argument_text[0] = "pool", launch.argument_text[1] = "pool + count";
+  answer = with_block(kGuarded, 256);
+  EXPECT_EQ(answer.kind, Kind::Proven) << "places of one object: " << answer.why;
+  EXPECT_FALSE(answer.assumptions.empty()) << "that they do not overlap";
 }
 
 TEST_F(SizeComparisonTest, ACandidateThatLosesItsGuardIsWrongOrAsksForSizes) {
