@@ -3,15 +3,11 @@
 
 #include "core/base/file.h"
 #include "core/base/hash.h"
+#include "core/base/json_member.h"
 
 namespace kernelift {
 
 static constexpr const char* kChecksum = "checksum";
-
-static std::optional<int> version_of(const Json& value) {
-  auto found = value.find("version");
-  return found != value.end() && found->is_number_integer() ? std::optional(found->get<int>()) : std::nullopt;
-}
 
 /// Of the document without its checksum, however it is indented.
 static std::string checksum_of(Json value) {
@@ -32,7 +28,7 @@ Json with_checksum(const Json& value) {
 
 static Status check_checksum(const Json& value, int since, const std::string& where, const std::string& again) {
   const bool there = value.contains(kChecksum);
-  if (!there && version_of(value).value_or(since) < since) return done();
+  if (!there && whole_member<int64_t>(value, "version").value_or(since) < since) return done();
   if (there && value[kChecksum] == checksum_of(value)) return done();
   return environment_error(where + " is damaged: its checksum " + (there ? "does not match" : "is missing") + "; " +
                            again);

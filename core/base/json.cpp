@@ -2,6 +2,7 @@
 #include "core/base/json.h"
 
 #include "core/base/file.h"
+#include "core/base/json_member.h"
 
 namespace kernelift {
 
@@ -35,17 +36,13 @@ Json artefact(const char* format, int version, int oldest_reader) {
   return {{"format", format}, {"version", version}, {"oldest_reader", oldest_reader}};
 }
 
-static std::optional<int> number(const Json& value, const char* key) {
-  return value.contains(key) && value[key].is_number_integer() ? std::optional(value[key].get<int>()) : std::nullopt;
-}
-
 bool is_newer(const Json& value, int reader) {
-  auto version = number(value, "version");
-  return version && number(value, "oldest_reader").value_or(*version) > reader;
+  auto version = whole_member<int64_t>(value, "version");
+  return version && whole_member<int64_t>(value, "oldest_reader").value_or(*version) > reader;
 }
 
 Status check_artefact(const Json& value, const char* format, int reader, const std::string& where) {
-  auto version = number(value, "version");
+  auto version = whole_member<int64_t>(value, "version");
   if (!version || !value.contains("format") || value["format"] != format)
     return environment_error(where + " is not a " + format + " file; name one that Kernelift wrote");
   if (is_newer(value, reader))

@@ -201,6 +201,9 @@ legality::Answer SizeComparison::compare(const Candidate& candidate, const Launc
   const bool supposed = std::ranges::any_of(launch.shape.grid, [](auto& size) {
     return std::ranges::any_of(size->variables(), [](auto& name) { return name.starts_with("blocks."); });
   });
+  if (answer.kind == Kind::UnderPremise && !supposed && !holds_where_recorded(mep_, *answer.premise))
+    answer.kind = Kind::Refuted, answer.why = "its condition " + legality::spelled(*answer.premise, names_).text() +
+                                              " holds for no recorded launch: " + answer.why;
   if (answer.kind != Kind::Refuted || !supposed) return answer;
   answer.why = "how many blocks " + launch.place + " has is not known, and for some numbers " + answer.why;
   if (!launched_otherwise) answer.kind = Kind::NotKnown, answer.example.clear();
@@ -231,12 +234,7 @@ legality::Answer SizeComparison::answer(const Candidate& candidate) {
                     : std::optional(Expression::binary(Expression::Op::And, *premise, *answer.premise));
     if (is_worse(answer, worst)) worst = std::move(answer);
   }
-  if (worst.kind == Kind::UnderPremise) {
-    worst.premise = premise;
-    if (!holds_where_recorded(mep_, *premise))
-      worst.kind = Kind::Refuted, worst.why = "its condition " + legality::spelled(*premise, names_).text() +
-                                              " holds for no recorded launch: " + worst.why;
-  }
+  if (worst.kind == Kind::UnderPremise) worst.premise = premise;
   worst.same_values = same_values;
   worst.assumptions.clear();
   if (worst.kind == Kind::Proven || worst.kind == Kind::UnderPremise) worst.assumptions = std::move(assumptions);

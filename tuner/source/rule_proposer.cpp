@@ -11,7 +11,6 @@ namespace {
 
 constexpr size_t kParents = 3;          ///< Sources that edits are applied to, besides the original.
 constexpr size_t kMoreParents = 16;     ///< The same, once these have no untried ideas left.
-constexpr double kCuriosity = 0.03;     ///< Expected log gain of a rule that was not tried yet: 3 %.
 constexpr double kDepthPenalty = 0.01;  ///< Per rank of the parent among the best.
 constexpr double kSuits = 2;            ///< Factor of the expected gain for rules that help the kernel's bound.
 
@@ -56,7 +55,7 @@ RuleProposer::RuleProposer(RuleContext facts, std::vector<std::string> clang_arg
 double RuleProposer::promise(const Rule* rule) const {
   auto found = records_.find(rule);
   bool suits = std::find(rule->helps.begin(), rule->helps.end(), facts_.bound) != rule->helps.end();
-  double curiosity = suits ? kSuits * kCuriosity : kCuriosity;
+  double curiosity = suits ? kSuits * rule->gain : rule->gain;
   if (found == records_.end()) return curiosity;
   return (curiosity + found->second.gained) / (1 + found->second.tried);
 }

@@ -37,7 +37,7 @@ TEST(Race, KeepsMeasuringASlowerCandidateWhenTheOriginalIsUnsteadyToo) {
 
 TEST(Race, SettlesAClearWinnerHoweverWideItsInterval) {
   RaceRules rules;
-  rules.early_rounds = 1, rules.first_rounds = 2, rules.clear = 1.2;
+  rules.early_rounds = 1, rules.first_rounds = 2, rules.clear = 1.2, rules.most_seconds = 100;
   Race clear{rules}, unclear{rules};
   clear.add({1, 1.3}, {0.2, 0.3});
   EXPECT_EQ(clear.stopped(), Race::Stop::Settled);

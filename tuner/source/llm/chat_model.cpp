@@ -150,10 +150,7 @@ Result<ChatAnswer> ChatModel::read(const std::string& body) const {
     read.refused |= ended == "content_filter" || ended == "refusal";
     read.output_tokens = static_cast<int64_t>(read.text.size()) / kCharactersPerToken;
     if (auto usage = json.find("usage"); usage != json.end() && usage->is_object()) {
-      auto count = [&](const char* name) {
-        auto found = usage->find(name);
-        return found != usage->end() && found->is_number() ? std::optional(found->get<int64_t>()) : std::nullopt;
-      };
+      auto count = [&](const char* name) { return whole_member<int64_t>(*usage, name); };
       read.input_tokens = count(openai ? "prompt_tokens" : "input_tokens").value_or(0);
       // Anthropic counts cached tokens separately; OpenAI's figure includes them.
       for (auto* cached : {"cache_creation_input_tokens", "cache_read_input_tokens"})

@@ -85,6 +85,9 @@ struct Rule {
   std::vector<RuleParameter> parameters;
   std::vector<Opportunity> (*find)(const KernelSource&, const RuleContext&, const Bindings& values);
   std::vector<Bound> helps = {};  ///< Bounds of the kernels that profit most; empty: no preference.
+  /// Expected log gain before it was tried on a kernel, by what it gained where it applied
+  /// (docs/benchmarks/polybench.md).
+  double gain = 0.03;
 };
 
 /// The rule's opportunities for all choices of its parameters.

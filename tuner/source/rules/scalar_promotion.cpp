@@ -360,6 +360,7 @@ const Rule kScalarPromotion = {
     "element, and no other pointer leads to it",
     {},
     find,
-    {Bound::Latency, Bound::Memory}};
+    {Bound::Latency, Bound::Memory},
+    0.2};
 
 }  // namespace kernelift::tuner

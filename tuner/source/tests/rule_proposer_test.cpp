@@ -13,20 +13,29 @@ namespace {
 
 using testing::HasSubstr;
 
+std::string first_rule(const std::string& text, Bound bound) {
+  History history;
+  Candidate original;
+  original.source = text, original.tier = "baseline";
+  history.add({1, original, fake_ok(1), {}, {}, 0});
+  RuleContext known = facts();
+  known.bound = bound;
+  return RuleProposer(known, arguments()).propose(history, 1).at(0).candidate.proposer;
+}
+
 TEST(RuleProposer, BeginsWithRulesThatHelpTheKernelsBound) {
-  auto first = [](Bound bound) {
-    History history;
-    Candidate original;
-    original.source =
-        "__global__ void k(float *y, float s, int n) {\n  for (int i = 0; i < n; ++i)\n    y[i] = expf(y[i]) / s;\n}\n";
-    original.tier = "baseline";
-    history.add({1, original, fake_ok(1), {}, {}, 0});
-    RuleContext known = facts();
-    known.bound = bound;
-    return RuleProposer(known, arguments()).propose(history, 1).at(0).candidate.proposer;
-  };
-  EXPECT_EQ(first(Bound::Latency), "rules/loop_to_grid");
-  EXPECT_EQ(first(Bound::Compute), "rules/reciprocal");
+  const std::string sum =
+      "__global__ void k(float *y, float s, int n) {\n  float all = 0;\n  for (int i = 0; i < n; ++i)\n"
+      "    all += expf(y[i]) / s;\n  y[0] = all;\n}\n";
+  EXPECT_EQ(first_rule(sum, Bound::Latency), "rules/unroll");
+  EXPECT_EQ(first_rule(sum, Bound::Compute), "rules/reciprocal");
+}
+
+TEST(RuleProposer, BeginsWithTheRuleThatGainsMostWhereItApplies) {
+  const std::string rows =
+      "__global__ void k(float *y, float s, int n) {\n  for (int i = 0; i < n; ++i)\n    y[i] = expf(y[i]) / s;\n}\n";
+  for (Bound bound : {Bound::Unknown, Bound::Latency, Bound::Compute})
+    EXPECT_EQ(first_rule(rows, bound), "rules/loop_to_grid");
 }
 
 TEST(RuleProposer, StacksEditsOnTheFastestCandidates) {

@@ -174,6 +174,7 @@ const Rule kLoopToGrid = {
     "each; an axis of the grid that the kernel does not use; no barriers or shared memory",
     {{"blocks", {64, 8, 512}}},
     find,
-    {Bound::Latency, Bound::Unknown}};
+    {Bound::Latency, Bound::Unknown},
+    1};
 
 }  // namespace kernelift::tuner

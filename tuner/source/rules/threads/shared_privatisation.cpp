@@ -173,6 +173,7 @@ const Rule kSharedPrivatisation = {
     "atomics whose result is not used, on a small array that the kernel does not access otherwise",
     {{"factor", {1, 8, 32}}},
     find,
-    {Bound::Memory, Bound::Latency}};
+    {Bound::Memory, Bound::Latency},
+    0.3};
 
 }  // namespace kernelift::tuner

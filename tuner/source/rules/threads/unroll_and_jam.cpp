@@ -308,6 +308,7 @@ const Rule kUnrollAndJam = {
     "front of the guard touches memory",
     {{"x", {1, 4, 2}}, {"y", {1, 4, 2, 8}}, {"z", {1, 4, 2, 8}}},
     find,
-    {Bound::Compute, Bound::Latency, Bound::Memory}};
+    {Bound::Compute, Bound::Latency, Bound::Memory},
+    0.2};
 
 }  // namespace kernelift::tuner

@@ -113,6 +113,7 @@ const Rule kWarpAggregation = {"warp_aggregation",
                                "CUDA; an atomic whose result is not used, on one address for the whole block",
                                {},
                                find,
-                               {Bound::Memory, Bound::Latency}};
+                               {Bound::Memory, Bound::Latency},
+                               0.3};
 
 }  // namespace kernelift::tuner

@@ -256,6 +256,7 @@ const Rule kWarpReduction = {
     "CUDA; blocks of whole warps along x; loops that compute sums or extrema, or write one element per iteration",
     {{"lanes", {32, 8, 4}}, {"interleaved", {0, 1}}},
     find,
-    {Bound::Memory, Bound::Latency}};
+    {Bound::Memory, Bound::Latency},
+    1};
 
 }  // namespace kernelift::tuner

@@ -97,6 +97,7 @@ const Rule kSharedTiling = {
     "reads is stored to",
     {{"rows", {64, 32, 128}}, {"columns", {64, 32, 128}}, {"per_thread", {4, 8, 2}}},
     find,
-    {Bound::Compute, Bound::Latency, Bound::Memory}};
+    {Bound::Compute, Bound::Latency, Bound::Memory},
+    1.5};
 
 }  // namespace kernelift::tuner
