@@ -30,7 +30,7 @@ std::future<Evaluation> EvaluationQueue::submit(Candidate candidate) {
   job.candidate = std::move(candidate);
   auto future = job.promise.get_future();
   std::lock_guard lock(mutex_);
-  job.era = era_;
+  job.era = era_, job.number = ++submitted_;
   ++open_;
   to_compile_.push_back(std::move(job));
   changed_.notify_all();
@@ -110,11 +110,10 @@ void EvaluationQueue::pass_on(Waiting job, std::deque<Waiting>& jobs) {
   {
     std::lock_guard lock(mutex_);
     if (job.era == era_) {
-      auto behind = jobs.end();
-      if (job.screened)
-        behind = std::find_if(jobs.begin(), jobs.end(), [&](auto& other) {
-          return !other.screened || other.screened->speedup() < job.screened->speedup();
-        });
+      auto behind = std::find_if(jobs.begin(), jobs.end(), [&](auto& other) {
+        if (job.screened) return !other.screened || other.screened->speedup() < job.screened->speedup();
+        return !other.screened && other.number > job.number;
+      });
       jobs.insert(behind, std::move(job));
       changed_.notify_all();
       return;

@@ -67,6 +67,7 @@ class EvaluationQueue {
 
  private:
   struct Waiting : EvaluationJob {
+    uint64_t number = 0;  ///< In the order of submission.
     std::promise<Evaluation> promise;
   };
   CompileReply compiled(const Candidate& candidate, uint64_t era) const;
@@ -81,7 +82,8 @@ class EvaluationQueue {
   bool wait_for_job(const std::deque<Waiting>& jobs, std::unique_lock<std::mutex>& lock);
   /// Takes the first of `jobs`, once there is one; nullopt: none will come.
   std::optional<Waiting> next(std::deque<Waiting>& jobs);
-  /// Enqueues it, unless its era is over: screened jobs before others, the fastest first.
+  /// Enqueues it, unless its era is over: screened jobs before others, the fastest first; the others as they were
+  /// submitted, the most promising first, whichever is compiled first.
   void pass_on(Waiting job, std::deque<Waiting>& jobs);
   void finish(Waiting& job, Evaluation evaluation);
   /// Answers with the screened verdict, or as abandoned.
@@ -94,7 +96,7 @@ class EvaluationQueue {
   std::deque<Waiting> to_compile_, to_rebuild_, to_measure_;
   size_t measurers_ = 0;
   bool closing_ = false;
-  uint64_t era_ = 0;
+  uint64_t era_ = 0, submitted_ = 0;
   size_t open_ = 0;                ///< Jobs submitted and not answered.
   std::list<Waiting> rebuilding_;  ///< Jobs that the other compiler is building; abandon() answers them too.
   std::vector<std::thread> threads_;
