@@ -49,6 +49,17 @@ inline size_t past_quoted(std::string_view text, size_t at) {
   return text.size();
 }
 
+/// The offset of the bracket that closes the one at `open`; npos: none does.
+inline size_t closing_bracket(std::string_view text, size_t open) {
+  int depth = 0;
+  for (size_t at = open; at < text.size(); ++at) {
+    const char c = text[at];
+    depth += c == '(' || c == '[' || c == '{' ? 1 : c == ')' || c == ']' || c == '}' ? -1 : 0;
+    if (depth == 0) return at;
+  }
+  return text.npos;
+}
+
 /// The text without blanks at its beginning and end.
 inline std::string without_outer_blanks(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\r\n\v\f";

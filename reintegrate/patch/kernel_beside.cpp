@@ -112,10 +112,8 @@ std::optional<DeclarationBeside> declaration_beside(const std::string& text, con
   for (size_t at : whole_words(text, name)) {
     const size_t open = text.find_first_not_of(" \t\r\n", at + name.size());
     if (open == text.npos || text[open] != '(') continue;
-    size_t end = open;
-    for (int depth = 0; end < text.size(); ++end)
-      if ((depth += text[end] == '(' ? 1 : text[end] == ')' ? -1 : 0) == 0) break;
-    end = end == text.size() ? text.npos : text.find_first_not_of(" \t\r\n", end + 1);
+    const size_t close = closing_bracket(text, open),
+                 end = close == text.npos ? text.npos : text.find_first_not_of(" \t\r\n", close + 1);
     if (end == text.npos || text[end] != ';') continue;
     const size_t mark = text.rfind("__global__", at), between = text.find_first_of(";{}", mark);
     if (mark == text.npos || between < at) continue;

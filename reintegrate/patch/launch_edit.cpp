@@ -20,16 +20,6 @@ namespace {
 const char* const kAxis = "xyz";
 enum class Piece { Grid, Block, Shared };
 
-/// Offset of the bracket that closes the one at `open`; npos if there is none.
-size_t closing(std::string_view text, size_t open) {
-  int depth = 0;
-  for (size_t at = open; at < text.size(); ++at) {
-    depth += std::strchr("([{", text[at]) ? 1 : std::strchr(")]}", text[at]) ? -1 : 0;
-    if (depth == 0) return at;
-  }
-  return text.npos;
-}
-
 size_t top_level_comma(std::string_view text) {
   int depth = 0;
   for (size_t at = 0; at < text.size(); ++at) {
@@ -53,7 +43,7 @@ bool is_number(std::string_view text, std::string_view form) {
 }
 
 std::vector<std::string> dim3_arguments(std::string_view text) {
-  if (!text.starts_with("dim3(") || closing(text, 4) != text.size() - 1) return {};
+  if (!text.starts_with("dim3(") || closing_bracket(text, 4) != text.size() - 1) return {};
   std::string_view rest = text.substr(5, text.size() - 6);
   std::vector<std::string> parts;
   for (;;) {
