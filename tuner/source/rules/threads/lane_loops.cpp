@@ -121,6 +121,20 @@ std::optional<CountedLoop> CountedLoop::of(const clang::ForStmt* loop) {
   return CountedLoop{counter, first, compound->getRHS()};
 }
 
+std::optional<std::vector<TextEdit>> share_iterations(const KernelSource& source, const clang::ForStmt* loop,
+                                                      const CountedLoop& counted, const std::string& number,
+                                                      const std::string& count) {
+  auto start = source.span(counted.first), increment = source.span(loop->getInc());
+  const std::string first = source.spelled(counted.first);
+  if (!start || !increment || first.empty()) return std::nullopt;
+  const std::string stride = counted.step ? "(" + source.spelled(counted.step) + ") * " : "";
+  const bool plain = llvm::isa<clang::DeclRefExpr, clang::IntegerLiteral, clang::MemberExpr, clang::ArraySubscriptExpr>(
+      counted.first->IgnoreImpCasts());
+  const std::string before = first == "0" ? "" : plain ? first + " + " : "(" + first + ") + ";
+  return {{{start->begin, start->end, before + stride + number},
+           {increment->begin, increment->end, counted.counter->getNameAsString() + " += " + stride + count}}};
+}
+
 /// Declared outside the loop, but local to an iteration: every iteration sets it before reading it, and it is not read
 /// later.
 bool LaneLoops::is_temporary(const clang::ForStmt* loop, const clang::VarDecl* variable) const {

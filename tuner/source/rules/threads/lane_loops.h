@@ -2,8 +2,10 @@
 // how the lanes' partial results are combined.
 #pragma once
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "tuner/source/rules/rule.h"
 
@@ -24,6 +26,12 @@ struct CountedLoop {
   /// nullopt if the loop has another form, or changes its bound or counter in its body.
   static std::optional<CountedLoop> of(const clang::ForStmt* loop);
 };
+
+/// Edits of the loop's header after which each of several executes its own iterations: `number` (an expression: "lane")
+/// is which of them, `count` how many there are. nullopt where a macro spells the header.
+std::optional<std::vector<TextEdit>> share_iterations(const KernelSource& source, const clang::ForStmt* loop,
+                                                      const CountedLoop& counted, const std::string& number,
+                                                      const std::string& count);
 
 class LaneLoops {
  public:

@@ -110,9 +110,8 @@ std::optional<std::vector<TextEdit>> LoopToGrid::edits(const clang::ForStmt* loo
   if (!counted || !loops_.is_parallel(loop, counted->counter) || !loops_.writes_memory(loop->getBody()) ||
       !stores_own_elements(loop, counted->counter))
     return std::nullopt;
-  auto start = source_.span(counted->first), increment = source_.span(loop->getInc());
-  const std::string first = source_.spelled(counted->first);
-  if (!start || !increment || first.empty()) return std::nullopt;
+  auto header = share_iterations(source_, loop, *counted, "blockIdx." + axis_, "gridDim." + axis_);
+  if (!header) return std::nullopt;
   std::vector<TextEdit> edits;
   for (const clang::Stmt *at = loop, *up = source_.parent(at); at != body; at = up, up = source_.parent(up)) {
     if (!up) return std::nullopt;
@@ -129,15 +128,7 @@ std::optional<std::vector<TextEdit>> LoopToGrid::edits(const clang::ForStmt* loo
       return std::nullopt;  // In another loop, each of whose iterations may need the one before.
     }
   }
-  const std::string stride = counted->step ? "(" + source_.spelled(counted->step) + ") * " : "";
-  const bool plain = llvm::isa<clang::DeclRefExpr, clang::IntegerLiteral>(counted->first->IgnoreImpCasts());
-  edits.push_back({start->begin, start->end,
-                   (first == "0" ? ""
-                    : plain      ? first + " + "
-                                 : "(" + first + ") + ") +
-                       stride + "blockIdx." + axis_});
-  edits.push_back(
-      {increment->begin, increment->end, counted->counter->getNameAsString() + " += " + stride + "gridDim." + axis_});
+  edits.insert(edits.end(), header->begin(), header->end());
   return edits;
 }
 

@@ -73,13 +73,13 @@ bool LaneSharing::share_loop(const clang::ForStmt* loop) {
   auto counted = CountedLoop::of(loop);
   auto* outer = source_.parent(loop);
   if (!counted) return false;
-  auto [counter, first, step] = *counted;
-  auto begin = source_.span(loop), start = source_.span(first), increment = source_.span(loop->getInc());
+  auto begin = source_.span(loop);
   auto end = source_.statement_end(loop);
-  if (!begin || !start || !increment || !end || !outer || !llvm::isa<clang::CompoundStmt>(outer) ||
+  auto header = share_iterations(source_, loop, *counted, lane_, count_);
+  if (!begin || !end || !header || !outer || !llvm::isa<clang::CompoundStmt>(outer) ||
       !source_.first_on_line(begin->begin))
     return false;
-  auto reductions = loops_.reductions(loop, counter);
+  auto reductions = loops_.reductions(loop, counted->counter);
   if (!reductions) return false;
   const bool stores = loops_.writes_memory(loop->getBody());
 
@@ -100,19 +100,10 @@ bool LaneSharing::share_loop(const clang::ForStmt* loop) {
     after += combine + " += " + shuffled + ";\n" + indent + target + " = " + kept + " + " + target + ";";
   }
   if (stores) before += "__syncwarp(" + mask_ + ");\n" + indent, after += "\n" + indent + "__syncwarp(" + mask_ + ");";
-  std::string stride = step ? "(" + source_.spelled(step) + ") * " : "";
   // Before a pragma of the loop.
   size_t place = begin->begin;
   edits_.push_back({place, place, before});
-  const std::string from = source_.spelled(first);
-  const bool plain = llvm::isa<clang::DeclRefExpr, clang::IntegerLiteral, clang::MemberExpr, clang::ArraySubscriptExpr>(
-      first->IgnoreImpCasts());
-  edits_.push_back({start->begin, start->end,
-                    (from == "0" ? ""
-                     : plain     ? from + " + "
-                                 : "(" + from + ") + ") +
-                        stride + lane_});
-  edits_.push_back({increment->begin, increment->end, counter->getNameAsString() + " += " + stride + count_});
+  edits_.insert(edits_.end(), header->begin(), header->end());
   edits_.push_back({*end, *end, after});
   ++shared_loops_;
   return true;
