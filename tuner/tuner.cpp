@@ -23,11 +23,11 @@ constexpr double kStoreSeconds = 0.2;                 ///< Reserve for the work 
 constexpr double kLatestWeight = 0.3;                 ///< Weight of the last verdict in the expected time of a verdict.
 constexpr auto kPoll = std::chrono::milliseconds(2);  ///< Far below the duration of any evaluation.
 constexpr auto kWaitForIdeas = std::chrono::milliseconds(50);
-constexpr auto kPatience = std::chrono::milliseconds(500);  ///< For an answer about other sizes, at the search's end.
-constexpr int kBarrenRounds = 3;     ///< Rounds without any proposal after which the run is over.
-constexpr int kRepeatRounds = 1000;  ///< The same for rounds with known candidates only, as resumed runs have many.
-constexpr int kMostNotJudged = 3;    ///< Evaluations in a row without a verdict.
-constexpr int kRepeats = 64;         ///< Known candidates that a proposer may propose in a row.
+constexpr int kBarrenRounds = 3;        ///< Rounds without any proposal after which the run is over.
+constexpr int kRepeatRounds = 1000;     ///< The same for rounds with known candidates only, as resumed runs have many.
+constexpr size_t kPlacesAQuestion = 4;  ///< Of the evaluator, for each question about other sizes at a time.
+constexpr int kMostNotJudged = 3;       ///< Evaluations in a row without a verdict.
+constexpr int kRepeats = 64;            ///< Known candidates that a proposer may propose in a row.
 // A sitting with less than this share of its time, or less than these seconds, would only measure the original.
 constexpr double kSpentShare = 0.05, kSpentSeconds = 1;
 /// Number of candidates of these tiers that come first, before the bandit chooses: rewrites and knobs change most, and
@@ -48,7 +48,9 @@ struct InFlight {
   size_t arm = 0;
   std::future<Evaluation> evaluation;
   Clock::time_point begin;
-  bool asked = false;  ///< The evaluation is known; the future is what holds at other sizes.
+  /// Known already; then the future is the same with what holds at other sizes.
+  std::optional<Evaluation> measured = {};
+  bool asked() const { return measured.has_value(); }
 };
 
 class Tuning {
@@ -92,6 +94,11 @@ class Tuning {
   Status measure_original(const Candidate& original);
   /// Submits candidates until the evaluator is full; true if any was submitted.
   bool launch_more();
+  /// A candidate's place is free again once it is measured, whether or not other sizes are still asked about.
+  bool is_full() const { return flying_.size() - asked() >= places(); }
+  size_t places() const { return static_cast<size_t>(std::max(1, evaluator_.parallelism())); }
+  /// Candidates that are measured, and about which a question is open.
+  size_t asked() const { return static_cast<size_t>(std::ranges::count_if(flying_, &InFlight::asked)); }
   bool launch_from(size_t arm);
   /// Arms in the order in which they propose next: the opening's first, then by the bandit's ranking.
   std::vector<size_t> order() const;
@@ -105,6 +112,8 @@ class Tuning {
   /// Ends the search if all candidates fail alike: with the original, or for too long.
   void look_at_failures();
   Status store(InFlight& done, const Verdict& verdict);
+  /// How long it took, for the next ones.
+  void note_answer(const InFlight& measured);
   /// It may be among the finalists, so that it is worth the time to ask what is known of it at other sizes: one that is
   /// wrong there must lead no search.
   bool may_lead(const Evaluation& evaluation) const;
@@ -213,13 +222,19 @@ std::vector<size_t> Tuning::order() const {
     return history_.count_of(tier) + static_cast<size_t>(std::count_if(flying_.begin(), flying_.end(), of_tier));
   };
   // A tier that is absent or has no proposals leaves its share to the next. If many candidates are measured in
-  // parallel, more rewrites must come first, or rewrites of rewrites would not be reached.
+  // parallel, more rewrites must come first, or rewrites of rewrites would not be reached. The tier that has had least
+  // of its share comes first: where time is short, each has had a part of it.
+  std::vector<std::pair<double, size_t>> behind;  // What it has had of its share, and its place in kOpening.
+  for (size_t i = 0; i < std::size(kOpening); ++i) {
+    auto& [tier, share] = kOpening[i];
+    const size_t own = std::max(share, tier == std::string_view("source") ? places() : 0), had = tried(tier);
+    if (had < own) behind.emplace_back(double(had) / double(own), i);
+  }
+  std::ranges::sort(behind);
   std::vector<size_t> opening;
-  size_t places = static_cast<size_t>(std::max(1, evaluator_.parallelism()));
-  for (auto& [tier, share] : kOpening)
-    if (tried(tier) < std::max(share, tier == std::string_view("source") ? places : 0))
-      for (size_t arm : ranking)
-        if (proposers_[arm]->tier() == tier) opening.push_back(arm);
+  for (auto& [had, i] : behind)
+    for (size_t arm : ranking)
+      if (proposers_[arm]->tier() == kOpening[i].first) opening.push_back(arm);
   std::erase_if(ranking, [&](size_t arm) { return std::find(opening.begin(), opening.end(), arm) != opening.end(); });
   opening.insert(opening.end(), ranking.begin(), ranking.end());
   return opening;
@@ -227,15 +242,8 @@ std::vector<size_t> Tuning::order() const {
 
 bool Tuning::launch_more() {
   bool launched = false;
-  size_t places = static_cast<size_t>(std::max(1, evaluator_.parallelism()));
-  while (flying_.size() < places && !out_of_evaluations() && !too_late() && !interrupted()) {
-    bool any = false;
-    for (size_t arm : order())
-      if (launch_from(arm)) {
-        any = true;
-        break;
-      }
-    if (!any) break;
+  while (!is_full() && !out_of_evaluations() && !too_late() && !interrupted()) {
+    if (!std::ranges::any_of(order(), [&](size_t arm) { return launch_from(arm); })) break;
     launched = true;
   }
   return launched;
@@ -265,6 +273,11 @@ void Tuning::look_at_failures() {
   else if (!why.empty()) report_progress(false, why);
 }
 
+void Tuning::note_answer(const InFlight& measured) {
+  const double waited = std::chrono::duration<double>(now() - measured.begin).count();
+  answer_seconds_ += (answer_seconds_ > 0 ? kLatestWeight : 1) * (waited - answer_seconds_);
+}
+
 bool Tuning::may_lead(const Evaluation& evaluation) const {
   auto* judged = std::get_if<Verdict>(&evaluation);
   if (!judged) return false;
@@ -277,8 +290,6 @@ bool Tuning::may_lead(const Evaluation& evaluation) const {
 Status Tuning::store(InFlight& finished, const Verdict& verdict) {
   KERNELIFT_TRY(check_device(verdict));
   KERNELIFT_ASSIGN(int64_t id, run_.record(finished.candidate, verdict, finished.parents, spent()));
-  double waited = std::chrono::duration<double>(now() - finished.begin).count();
-  answer_seconds_ += (answer_seconds_ > 0 ? kLatestWeight : 1) * (waited - answer_seconds_);
   const RunTrial* before = history_.best();
   const RunTrial& trial =
       history_.add({id, std::move(finished.candidate), verdict, {}, std::move(finished.parents), spent()});
@@ -299,9 +310,12 @@ Result<bool> Tuning::collect() {
       continue;
     }
     Evaluation evaluation = place->evaluation.get();
-    if (!place->asked && !interrupted() && may_lead(evaluation)) {
+    if (!place->asked()) note_answer(*place);
+    // Questions leave most of the processors to candidates. A candidate that is not asked about now is when confirmed.
+    const bool may_ask = asked() < std::max<size_t>(1, places() / kPlacesAQuestion);
+    if (!place->asked() && may_ask && !interrupted() && may_lead(evaluation)) {
+      place->measured = evaluation;
       place->evaluation = evaluator_.ask_other_sizes(std::move(evaluation), place->candidate);
-      place->asked = true;
       continue;  // The answer may be there at once.
     }
     InFlight finished = std::move(*place);
@@ -320,10 +334,10 @@ Status Tuning::collect_left_over() {
   // Failures are not stored: the end of the run may have caused them.
   for (auto& one : flying_) {
     if (interrupted()) break;
-    // One that was asked about is right, and may be the best.
-    const auto patience = one.asked ? kPatience : std::chrono::milliseconds(0);
-    if (one.evaluation.wait_for(patience) != std::future_status::ready) continue;
-    Evaluation evaluation = one.evaluation.get();
+    // Confirmation asks again what holds at other sizes.
+    const bool answered = one.evaluation.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+    if (!answered && !one.asked()) continue;
+    Evaluation evaluation = answered ? one.evaluation.get() : *one.measured;
     if (auto* verdict = std::get_if<Verdict>(&evaluation); verdict && verdict->ok())
       KERNELIFT_TRY(store(one, *verdict));
   }

@@ -7,34 +7,29 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <ctime>
 #include <mutex>
+#include <stop_token>
 #include <thread>
+#include <utility>
+
+#include "core/base/processor_time.h"
 
 namespace kernelift::legality {
-
-/// Processor time, in seconds.
-inline double seconds_of(clockid_t clock) {
-  timespec now{};
-  clock_gettime(clock, &now);
-  return double(now.tv_sec) + 1e-9 * double(now.tv_nsec);
-}
-/// Of the calling thread.
-inline double thread_seconds() { return seconds_of(CLOCK_THREAD_CPUTIME_ID); }
 
 class BoundedContext {
  public:
   /// `operations` are isl's; one takes from 50 ns to 10 us, so that `seconds` of processor time of the calling thread,
-  /// which alone uses the context, are a bound as well.
-  BoundedContext(unsigned long operations, double seconds) : context_(isl_ctx_alloc()) {
+  /// which alone uses the context, are a bound as well. So is the moment when `stop` is asked for.
+  BoundedContext(unsigned long operations, double seconds, std::stop_token stop) : context_(isl_ctx_alloc()) {
     isl_options_set_on_error(context_, ISL_ON_ERROR_CONTINUE);
     isl_ctx_set_max_operations(context_, operations);
     clockid_t clock{};
     pthread_getcpuclockid(pthread_self(), &clock);
-    watch_ = std::thread([this, clock, last = seconds_of(clock) + seconds] {
+    watch_ = std::thread([this, clock, stop = std::move(stop), last = seconds_of(clock) + seconds] {
       std::unique_lock lock(mutex_);
       while (!ended_.wait_for(lock, kLook, [this] { return end_; }))
-        if (seconds_of(clock) > last) return isl_ctx_abort(context_);  // isl looks at that in every operation.
+        if (stop.stop_requested() || seconds_of(clock) > last)
+          return isl_ctx_abort(context_);  // isl looks at that in every operation.
     });
   }
   ~BoundedContext() {

@@ -26,7 +26,6 @@ using Object = KernelModel::Object;
 using Scope = InstanceText::Scope;
 
 constexpr size_t kMostAccesses = 2000;  ///< Of one kernel.
-constexpr double kMostSeconds = 3;      ///< Of processor time, for all that is asked of two sides' memory.
 
 /// An object in both models; indices into KernelModel::objects, or none.
 struct CommonObject {
@@ -336,18 +335,18 @@ class Comparison {
 
 }  // namespace
 
-Answer compare_memory(const Side& original, const Side& candidate, const Names& names, unsigned long operations) {
+Answer compare_memory(const Side& original, const Side& candidate, const Names& names, Bounds bounds) {
   std::optional<Answer> reads_not_known;
   const double begin = thread_seconds();
-  auto left = [&] { return kMostSeconds - (thread_seconds() - begin); };
+  auto left = [&] { return bounds.seconds - (thread_seconds() - begin); };
   auto compare = [&](const Side& one, const Side& other, unsigned long most) {
-    BoundedContext context(most, left());
+    BoundedContext context(most, left(), bounds.stop);
     Comparison comparison(context.get(), one, other, names);
     Answer answer = comparison.answer();
     reads_not_known = comparison.reads_not_known();
     return answer;
   };
-  Answer answer = compare(original, candidate, operations);
+  Answer answer = compare(original, candidate, bounds.operations);
   if (answer.kind == Answer::Kind::Proven || answer.kind == Answer::Kind::UnderPremise) {
     if (reads_not_known) return *reads_not_known;
     answer.assumptions = assumptions(original, candidate);
@@ -355,9 +354,9 @@ Answer compare_memory(const Side& original, const Side& candidate, const Names& 
   if (answer.kind != Answer::Kind::NotKnown || !original.model.complete() || !candidate.model.complete()) return answer;
   // With numbers for the parameters nearly everything is affine: some size may refute what no size can prove.
   for (auto& sizes : trial_sizes(original, candidate)) {
-    if (left() <= 0) break;
+    if (left() <= 0 || bounds.stop.stop_requested()) break;
     const SizedSide one(original, sizes), other(candidate, sizes);
-    Answer sized = compare(one.side(), other.side(), operations / 2);
+    Answer sized = compare(one.side(), other.side(), bounds.operations / 2);
     if (sized.kind != Answer::Kind::Refuted) continue;
     std::string values;
     for (auto& [name, value] : sizes) {

@@ -14,6 +14,7 @@
 #pragma once
 #include <map>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -63,18 +64,22 @@ struct Answer {
   bool same_values = false;  ///< Proven of values, too: see compare_launches().
 };
 
-/// Bounded: an analysis that takes more than `operations` of isl's, or 3 s of processor time, ends as NotKnown.
-Answer compare_memory(const Side& original, const Side& candidate, const Names& names = {},
-                      unsigned long operations = 2'000'000);
+/// What an analysis may take; one that takes more ends as NotKnown.
+struct Bounds {
+  unsigned long operations = 2'000'000;  ///< isl's, for one question.
+  double seconds = 3;                    ///< Of processor time, for all questions.
+  std::stop_token stop = {};             ///< The answer is no longer of interest.
+};
+
+Answer compare_memory(const Side& original, const Side& candidate, const Names& names = {}, Bounds bounds = {});
 
 /// Of one kernel under two launches: whether every thread that does anything computes what a thread of the original
 /// does, bit by bit. Refuted: a stored integer depends on the block's size. Not known where threads exchange values.
 /// EXPECTS: both models are of the same text. That the memory is the same is compare_memory()'s question.
 Answer compare_values_of_launches(const Side& original, const Side& candidate, const Names& names = {},
-                                  unsigned long operations = 2'000'000);
+                                  Bounds bounds = {});
 
 /// Both questions about one kernel under two launches. What is not known of values leaves what is known of memory.
-Answer compare_launches(const Side& original, const Side& candidate, const Names& names = {},
-                        unsigned long operations = 2'000'000);
+Answer compare_launches(const Side& original, const Side& candidate, const Names& names = {}, Bounds bounds = {});
 
 }  // namespace kernelift::legality

@@ -259,17 +259,18 @@ class Comparison {
 
 }  // namespace
 
-Answer compare_values_of_launches(const Side& original, const Side& candidate, const Names& names,
-                                  unsigned long operations) {
-  BoundedContext context(operations, kMostSeconds);
+Answer compare_values_of_launches(const Side& original, const Side& candidate, const Names& names, Bounds bounds) {
+  BoundedContext context(bounds.operations, std::min(bounds.seconds, kMostSeconds), bounds.stop);
   return Comparison(context.get(), original, candidate, names).answer();
 }
 
-Answer compare_launches(const Side& original, const Side& candidate, const Names& names, unsigned long operations) {
+Answer compare_launches(const Side& original, const Side& candidate, const Names& names, Bounds bounds) {
   using Kind = Answer::Kind;
-  Answer memory = compare_memory(original, candidate, names, operations);
+  const double begin = thread_seconds();
+  Answer memory = compare_memory(original, candidate, names, bounds);
   if (memory.kind == Kind::Refuted || memory.kind == Kind::NotKnown) return memory;
-  Answer values = compare_values_of_launches(original, candidate, names, operations);
+  bounds.seconds -= thread_seconds() - begin;
+  Answer values = compare_values_of_launches(original, candidate, names, bounds);
   if (values.kind == Kind::Refuted) return values;
   if (values.kind == Kind::NotKnown) return memory;
   memory.same_values = true;

@@ -1,17 +1,23 @@
 // See size_comparison.h.
 #include "sandbox/evaluate/size_comparison.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <random>
 #include <set>
 
+#include "core/base/processor_time.h"
 #include "core/base/words.h"
 
 namespace kernelift::sandbox {
 namespace {
 
 using Kind = legality::Answer::Kind;
+
+constexpr int kAskingNiceness = 5;
 
 std::string argument(size_t index) { return "arg.a" + std::to_string(index); }
 
@@ -136,7 +142,8 @@ SizeComparison::SizeComparison(const Mep& mep, CompilePool& pool, std::string so
         if (site.grid[axis]) launch.shape.grid[axis] = over_parameters(*site.grid[axis], mep, site, block);
         if (!launch.shape.grid[axis]) launch.shape.grid[axis] = unknown_grid(axis);
       }
-      if (fits) launches_.push_back(std::move(launch));
+      auto known = [&](auto& other) { return other.asks_the_same(launch); };
+      if (fits && std::ranges::none_of(launches_, known)) launches_.push_back(std::move(launch));
     }
   if (!launches_.empty()) return;
   for (auto& block : recorded) {
@@ -159,7 +166,7 @@ SizeComparison::Modelled SizeComparison::model(const std::string& source, const 
   return models_.insert_or_assign(key, std::move(made)).first->second;
 }
 
-legality::Answer SizeComparison::compare(const Candidate& candidate, const Launch& launch) {
+legality::Answer SizeComparison::compare(const Candidate& candidate, const Launch& launch, legality::Bounds bounds) {
   auto not_known = [](std::string why) { return legality::Answer{Kind::NotKnown, {}, std::move(why), 0, {}}; };
   if (candidate.launches.size() > 1) return not_known("it is launched in several steps");
   if (!candidate.scratch.empty()) return not_known("it uses memory of its own");
@@ -186,8 +193,9 @@ legality::Answer SizeComparison::compare(const Candidate& candidate, const Launc
     if (!one->ok()) return not_known((*one).error().message);
   const legality::Side before{**original, launch.shape}, after{**changed, shape};
   const bool launched_otherwise = launch.shape.block != shape.block || launch.shape.grid != shape.grid;
-  auto answer = launched_otherwise && candidate.source == source_ ? legality::compare_launches(before, after, names_)
-                                                                  : legality::compare_memory(before, after, names_);
+  auto answer = launched_otherwise && candidate.source == source_
+                    ? legality::compare_launches(before, after, names_, bounds)
+                    : legality::compare_memory(before, after, names_, bounds);
   // A proof for different memory says nothing of a launch that gives one memory twice.
   for (auto& assumption : answer.assumptions)
     for (auto& [p, q] : launch.one_memory)
@@ -210,21 +218,25 @@ legality::Answer SizeComparison::compare(const Candidate& candidate, const Launc
   return answer;
 }
 
-legality::Answer SizeComparison::answer(const Candidate& candidate) {
+legality::Answer SizeComparison::answer(const Candidate& candidate, legality::Bounds bounds) {
   Candidate what;
   what.source = candidate.source, what.launches = candidate.launches, what.scratch = candidate.scratch;
   what.values = candidate.values;
   const Hash key = what.key();
   {
     std::lock_guard lock(mutex_);
-    if (auto found = answers_.find(key); found != answers_.end()) return found->second;
+    if (auto found = answers_.find(key); found != answers_.end() && found->second.serves(bounds.seconds))
+      return found->second.answer;
   }
   legality::Answer worst{Kind::Proven, {}, {}, 0, {}};
   std::optional<Expression> premise;
   std::vector<legality::Assumption> assumptions;
   bool same_values = true;
+  const double begin = thread_seconds();
   for (auto& launch : launches_) {
-    auto answer = compare(candidate, launch);
+    legality::Bounds left = bounds;
+    left.seconds -= thread_seconds() - begin;
+    auto answer = compare(candidate, launch, left);
     same_values &= answer.same_values;
     for (auto& one : answer.assumptions)
       if (std::ranges::find(assumptions, one) == assumptions.end()) assumptions.push_back(one);
@@ -238,8 +250,11 @@ legality::Answer SizeComparison::answer(const Candidate& candidate) {
   worst.same_values = same_values;
   worst.assumptions.clear();
   if (worst.kind == Kind::Proven || worst.kind == Kind::UnderPremise) worst.assumptions = std::move(assumptions);
+  const bool in_time = worst.kind != Kind::NotKnown || thread_seconds() - begin < bounds.seconds;
+  if (bounds.stop.stop_requested()) return worst;
   std::lock_guard lock(mutex_);
-  return answers_.insert_or_assign(key, std::move(worst)).first->second;
+  patience_ = in_time ? legality::Bounds().seconds : std::max(kLeastPatience, patience_ / 2);
+  return answers_.insert_or_assign(key, Answered{std::move(worst), bounds.seconds, in_time}).first->second.answer;
 }
 
 std::set<size_t> SizeComparison::conditions() {
@@ -271,16 +286,31 @@ SizePlan SizeComparison::sizes_to_run(const Candidate& candidate) {
   return plan_sizes(mep_, question);
 }
 
+Evaluation SizeComparison::judged(Evaluation evaluation, const Candidate& candidate) {
+  auto* verdict = std::get_if<Verdict>(&evaluation);
+  return verdict && verdict->ok() ? with(answer(candidate), std::move(evaluation)) : evaluation;
+}
+
 std::future<Evaluation> SizeComparison::ask(Evaluation evaluation, Candidate candidate) {
   return std::async(std::launch::async, [this, evaluation = std::move(evaluation), candidate = std::move(candidate)] {
-    return judged(evaluation, candidate);
+    setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kAskingNiceness);  // Of this thread alone.
+    legality::Bounds bounds;
+    {
+      std::lock_guard lock(mutex_);
+      bounds.seconds = patience_, bounds.stop = asking_.get_token();
+    }
+    return with(answer(candidate, bounds), evaluation);
   });
 }
 
-Evaluation SizeComparison::judged(Evaluation evaluation, const Candidate& candidate) {
-  auto* verdict = std::get_if<Verdict>(&evaluation);
-  if (!verdict || !verdict->ok()) return evaluation;
-  legality::Answer known = answer(candidate);
+void SizeComparison::abandon() {
+  std::lock_guard lock(mutex_);
+  asking_.request_stop();
+  asking_ = {};
+}
+
+Evaluation SizeComparison::with(legality::Answer known, Evaluation evaluation) const {
+  auto& verdict = std::get<Verdict>(evaluation);
   OtherSizes sizes;
   using Known = OtherSizes::Known;
   sizes.known = known.kind == Kind::Proven         ? Known::Proven
@@ -288,14 +318,14 @@ Evaluation SizeComparison::judged(Evaluation evaluation, const Candidate& candid
                 : known.kind == Kind::Refuted      ? Known::Refuted
                                                    : Known::Not;
   if (sizes.known == Known::Refuted) {
-    verdict->outcome = Outcome::Wrong, verdict->stage = Stage::Verify;
-    verdict->detail = "at sizes that were not recorded: " + known.why;
-    verdict->timings.clear();
+    verdict.outcome = Outcome::Wrong, verdict.stage = Stage::Verify;
+    verdict.detail = "at sizes that were not recorded: " + known.why;
+    verdict.timings.clear();
   }
   for (auto& one : known.assumptions) sizes.assumptions.push_back(premise_of(one, names_));
   if (known.premise) sizes.premise = legality::spelled(*known.premise, names_);
   sizes.why = std::move(known.why), sizes.same_values = known.same_values;
-  verdict->other_sizes = std::move(sizes);
+  verdict.other_sizes = std::move(sizes);
   return evaluation;
 }
 

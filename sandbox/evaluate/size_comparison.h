@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,14 +25,21 @@ class SizeComparison {
   /// `seed`: of sizes that are drawn; none: another one each time.
   SizeComparison(const Mep& mep, CompilePool& pool, std::string source, std::optional<uint64_t> seed = {});
 
-  /// The least that holds at any launch site. Thread-safe; takes some ten milliseconds for a text that is new.
-  legality::Answer answer(const Candidate& candidate);
+  /// The least that holds at any launch site. Thread-safe; takes some ten milliseconds for a text that is new, and at
+  /// most bounds.seconds of processor time.
+  legality::Answer answer(const Candidate& candidate, legality::Bounds bounds = {});
   /// The evaluation of a finalist with that answer: one that is wrong at other sizes is not right.
   Evaluation judged(Evaluation evaluation, const Candidate& candidate);
-  /// The same in a thread of its own.
+  /// The same for a verdict that is right so far, in a thread of its own and of low priority: the search goes on
+  /// meanwhile. It takes less time, down to `kLeastPatience`, the more often the time was over before there was an
+  /// answer.
   std::future<Evaluation> ask(Evaluation evaluation, Candidate candidate);
+  /// What has been asked so far is answered soon, as not known where it was not done.
+  void abandon();
   /// The sizes at which a finalist is to be run (size_plan.h): not those that its premise keeps from it.
   SizePlan sizes_to_run(const Candidate& candidate);
+
+  static constexpr double kLeastPatience = 0.4;  ///< Seconds of processor time.
 
  private:
   struct Launch {
@@ -39,13 +47,19 @@ class SizeComparison {
     std::string place;  ///< "the launch at line 41"; for people.
     /// Pairs of pointer arguments that have been given one address, by its text or as recorded.
     std::set<std::pair<size_t, size_t>> one_memory = {};
+    /// Whatever is known of a candidate at one is known of it at the other.
+    bool asks_the_same(const Launch& other) const {
+      return shape.block == other.shape.block && shape.grid == other.shape.grid && one_memory == other.one_memory;
+    }
   };
   using Modelled = Result<std::shared_ptr<const KernelModel>>;
 
   /// The parameters that conditions of the original, or its loops, depend on.
   std::set<size_t> conditions();
   Modelled model(const std::string& source, const Dim3& block);
-  legality::Answer compare(const Candidate& candidate, const Launch& launch);
+  /// EXPECTS: `evaluation` is a verdict that is right so far.
+  Evaluation with(legality::Answer known, Evaluation evaluation) const;
+  legality::Answer compare(const Candidate& candidate, const Launch& launch, legality::Bounds bounds);
 
   const Mep mep_;
   CompilePool& pool_;
@@ -55,7 +69,15 @@ class SizeComparison {
   const uint64_t seed_;
   std::mutex mutex_;
   std::map<std::pair<Hash, Dim3>, Modelled> models_;
-  std::map<Hash, legality::Answer> answers_;  ///< By source and launches.
+  struct Answered {
+    legality::Answer answer;
+    double granted = 0;  ///< Seconds.
+    bool in_time = true;
+    bool serves(double seconds) const { return in_time || granted >= seconds; }
+  };
+  std::map<Hash, Answered> answers_;  ///< By source and launches.
+  std::stop_source asking_;
+  double patience_ = legality::Bounds().seconds;
 };
 
 }  // namespace kernelift::sandbox

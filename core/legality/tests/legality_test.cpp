@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/base/processor_time.h"
 #include "core/legality/tests/suite.h"
 
 namespace kernelift::legality {
@@ -237,7 +238,7 @@ TEST(CompareValuesOfLaunches, WhereThreadsExchangeValuesNothingIsKnown) {
   EXPECT_EQ(values(kernel("if (i < n && i > 0) out[i] = out[i - 1];"), 128, 256).kind, Kind::NotKnown);
 }
 
-TEST(CompareMemory, HundredsOfAccessesInNestedLoopsEndInTime) {
+std::string hundreds_of_accesses() {
   std::string body =
       "for (int a = 0; a < n; ++a) for (int b = 0; b < a; ++b) for (int c = b; c < n; ++c) for (int d = 0; d < c; ++d)"
       " for (int e = 0; e < n; ++e) for (int f = e; f < n; ++f) for (int g = 0; g < 7; ++g) for (int h = g; h < n; "
@@ -245,11 +246,28 @@ TEST(CompareMemory, HundredsOfAccessesInNestedLoopsEndInTime) {
   for (int i = 0; i < 300; ++i)
     body += "out[" + std::to_string(i) + " * a + b * " + std::to_string(i % 7) + " + h] += x[a + g + " +
             std::to_string(i) + "];\n";
-  const std::string text = kernel(body + "}");
+  return kernel(body + "}");
+}
+
+TEST(CompareMemory, HundredsOfAccessesInNestedLoopsEndInTime) {
+  const std::string text = hundreds_of_accesses();
   const auto start = std::clock();
   auto answer = compare({text, {128, 1, 1}, "ceil_div(arg.a2, 128)"}, {text, {64, 1, 1}, "ceil_div(arg.a2, 64)"});
   EXPECT_EQ(answer.kind, Kind::NotKnown);
   EXPECT_LT((std::clock() - start) / CLOCKS_PER_SEC, 60);
+}
+
+TEST(CompareMemory, AQuestionThatIsNoLongerOfInterestEnds) {
+  const KernelModel model = suite_model(hundreds_of_accesses(), {128, 1, 1});
+  const Side side{model,
+                  {{128, 1, 1}, {Expression::variable("arg.a2"), Expression::constant(1), Expression::constant(1)}}};
+  std::stop_source nobody;
+  nobody.request_stop();
+  Bounds bounds;
+  bounds.seconds = 300, bounds.operations = 1'000'000'000, bounds.stop = nobody.get_token();
+  const double begin = thread_seconds();
+  EXPECT_EQ(compare_memory(side, side, {}, bounds).kind, Kind::NotKnown);
+  EXPECT_LT(thread_seconds() - begin, 10);
 }
 
 }  // namespace

@@ -122,7 +122,10 @@ int CpuEvaluator::parallelism() const { return static_cast<int>(baseline_.pool->
 
 std::future<Evaluation> CpuEvaluator::submit(Candidate candidate) { return queue_->submit(std::move(candidate)); }
 
-void CpuEvaluator::abandon() { queue_->abandon(); }
+void CpuEvaluator::abandon() {
+  queue_->abandon();
+  size_comparison_->abandon();
+}
 
 void CpuEvaluator::label(const EvaluationJob& job, Verdict& verdict) const {
   verdict.device = device_;

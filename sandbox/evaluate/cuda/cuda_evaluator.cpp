@@ -210,7 +210,10 @@ std::future<Evaluation> CudaEvaluator::submit(Candidate candidate) {
   return answer.get_future();
 }
 
-void CudaEvaluator::abandon() { queue_->abandon(); }
+void CudaEvaluator::abandon() {
+  queue_->abandon();
+  size_comparison_->abandon();
+}
 
 void CudaEvaluator::label(const EvaluationJob& job, Verdict& verdict) const {
   verdict.device = facts_.label;

@@ -3,9 +3,9 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
-#include <ctime>
 #include <numeric>
 
+#include "core/base/processor_time.h"
 #include "sandbox/device/cpu/tests/bench_kernels.h"
 #include "sandbox/device/cpu/tests/device_test.h"
 
@@ -76,13 +76,6 @@ const Case kCases[] = {
     {"matmul", grid(256, 256)},         {"shuffle_sum", grid(256, 256)},      {"tree_sum", grid(kCount / 256, 256)},
     {"histogram", grid(256, 256)}};
 
-/// Processor time: one worker runs on the calling thread, and other programs do not count.
-double thread_seconds() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
-}
-
 double median(std::vector<double> values) {
   std::ranges::nth_element(values, values.begin() + long(values.size() / 2));
   return values[values.size() / 2];
@@ -103,6 +96,7 @@ void check_mode(benchmark::State& state) {
   std::vector<double> without, with;
   for (auto _ : state) {
     auto run = [&](const TestImage& image, const LaunchOptions& launch) {
+      // Of the calling thread, on which one worker runs: other programs do not count.
       const double begin = thread_seconds();
       if (!image.run_with(launch, one.kernel, one.geometry, kCount, in.data(), out.data()).ok())
         state.SkipWithError("a launch failed");
