@@ -21,12 +21,16 @@ function(kernelift_reuse name kind)
     target_precompile_headers(${name} REUSE_FROM kernelift_precompiled_${kind})
   endif()
 endfunction()
+# Half of what compiling costs is optimising, which tests themselves do not need.
+if(NOT KERNELIFT_SANITIZE)
+  set(KERNELIFT_TEST_FLAGS $<$<CONFIG:RelWithDebInfo>:-O0>)
+endif()
 if(KERNELIFT_PRECOMPILE)
   kernelift_precompiled(common HEADERS common.h DEPS nlohmann_json::nlohmann_json)
   kernelift_precompiled(llvm HEADERS common.h llvm.h DEPS nlohmann_json::nlohmann_json kernelift_llvm)
   kernelift_precompiled(clang HEADERS common.h llvm.h clang.h DEPS nlohmann_json::nlohmann_json kernelift_clang)
   # Executables are compiled with other flags than libraries are, and so are their headers.
-  kernelift_precompiled(test HEADERS common.h test.h DEPS nlohmann_json::nlohmann_json GTest::gmock OPTIONS -fPIE)
+  kernelift_precompiled(test HEADERS common.h test.h DEPS nlohmann_json::nlohmann_json GTest::gmock OPTIONS -fPIE ${KERNELIFT_TEST_FLAGS})
 endif()
 
 function(kernelift_library name)
@@ -53,6 +57,7 @@ function(kernelift_test name)
   endif()
   add_executable(${name} ${A_SOURCES})
   target_link_libraries(${name} PRIVATE kernelift_options ${A_DEPS} GTest::gmock GTest::gtest_main)
+  target_compile_options(${name} PRIVATE ${KERNELIFT_TEST_FLAGS})
   kernelift_reuse(${name} test)
   # The cases of a program run in one process, so that they share what is expensive to create: precompiled headers, warm
   # workers. APART: one process per case. PROCESSES n: the cases are divided among n processes. SUITES: suites whose cases stay

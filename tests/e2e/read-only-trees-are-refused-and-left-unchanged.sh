@@ -24,7 +24,7 @@ expect_says ".kernelift"; expect_says "--state"
 expect_exit 0 "$KL" scan --state "$WORK/state"
 expect_exit 0 "$KL" record --state "$WORK/state" -- ./nbody
 expect_exit 0 "$KL" extract forces --state "$WORK/state" --out "$WORK/mep"
-expect_exit_in "0 1" "$KL" tune "$WORK/mep" --state "$WORK/state" --device cpu --evals 16 --tiers source
+expect_exit_in "0 1" "$KL" tune "$WORK/mep" --state "$WORK/state" --device cpu --evals 6 --time 20 --tiers source
 RUN=$(ls "$WORK"/state/runs/*.klrun | head -1)
 expect_exit_in "1 4" "$KL" apply "$RUN" --state "$WORK/state" --device cpu --build 'nvcc -O2 nbody.cu -o nbody' --run ./nbody
 [ "$CODE" = 1 ] || { expect_says "read-only"; expect_says "nbody.cu"; }
