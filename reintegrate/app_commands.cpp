@@ -21,6 +21,7 @@ Result<CommandOutcome> AppCommands::run(const std::string& name, const std::stri
   options.folder = root_;
   options.environment = environment_;
   options.timeout = timeout;
+  options.output_limit = 64 << 20;
   auto ran = run_interruptibly({"/bin/sh", "-c", line}, options, Ending::Killed);
   if (!ran.ok()) return std::move(ran).error();
   KERNELIFT_TRY(write_atomically(logs_ / (name + ".log"), without_secrets("$ " + line + "\n" + ran->out + ran->err)));
@@ -33,6 +34,8 @@ Result<CommandOutcome> AppCommands::run(const std::string& name, const std::stri
     std::string last = last_lines(ran->err.empty() ? ran->out : ran->err);
     outcome.why = "`" + line + "` " + ran->describe() + (last.empty() ? "" : ":\n" + last);
   }
+  outcome.output = std::move(ran->out);
+  outcome.output += (outcome.output.empty() || outcome.output.ends_with('\n') ? "" : "\n") + ran->err;
   return outcome;
 }
 

@@ -14,7 +14,8 @@ namespace kernelift::reintegrate {
 struct CommandOutcome {
   bool ok = false, interrupted = false, timed_out = false;
   double seconds = 0;
-  std::string why;  ///< "exited with 2: <its last lines>"; empty if ok.
+  std::string output;  ///< What it printed to stdout, then to stderr.
+  std::string why;     ///< "exited with 2: <its last lines>"; empty if ok.
 };
 
 class AppCommands {

@@ -61,11 +61,12 @@ size_t ranks_outside(size_t pairs, double miss) {
 
 }  // namespace
 
-TrialForecast forecast(const TrialOptions& options, const std::vector<double>& runs) {
-  double mean = std::accumulate(runs.begin(), runs.end(), 0.0) / static_cast<double>(runs.size());
+TrialForecast forecast(const TrialOptions& options, const std::vector<AppRun>& runs) {
+  double mean = 0;
+  for (auto& run : runs) mean += run.seconds / static_cast<double>(runs.size());
   // The median of the differences between successive runs: a drift or a single burst does not affect most pairs.
   std::vector<double> steps;
-  for (size_t i = 1; i < runs.size(); ++i) steps.push_back(std::abs(std::log(runs[i] / runs[i - 1])));
+  for (size_t i = 1; i < runs.size(); ++i) steps.push_back(std::abs(std::log(runs[i].figure / runs[i - 1].figure)));
   double pair_spread = median(steps) / kMedianOfNormal;
   TrialForecast expected;
   expected.pairs = pairs_within(options, 2 * mean);
@@ -79,8 +80,9 @@ void summarise(AppTiming& timing, double miss) {
   size_t pairs = timing.after.size();
   if (pairs == 0) return;
   std::vector<double> gains, averages;
+  const double sign = timing.metric && timing.metric->better() == Metric::Better::Higher ? -1 : 1;
   for (size_t i = 0; i < pairs; ++i) {
-    gains.push_back(std::log(timing.before[i] / timing.after[i]));
+    gains.push_back(sign * std::log(timing.before[i] / timing.after[i]));
     for (size_t j = 0; j <= i; ++j) averages.push_back((gains[i] + gains[j]) / 2);
   }
   size_t outside = std::max<size_t>(ranks_outside(pairs, miss), 1) - 1;
@@ -90,14 +92,15 @@ void summarise(AppTiming& timing, double miss) {
 }
 
 Result<AppTiming> time_in_alternation(const TrialOptions& options, const std::function<Status(bool)>& install,
-                                      const std::function<Result<double>()>& run,
+                                      const std::function<Result<AppRun>()>& run,
                                       const std::function<void(const AppTiming&, int)>& progress) {
   AppTiming timing;
+  timing.metric = options.metric;
   double spent = 0;
   auto once = [&](bool patched, std::vector<double>* into) -> Status {
     KERNELIFT_TRY(install(patched));
-    KERNELIFT_ASSIGN(double seconds, run());
-    if (into) into->push_back(seconds), spent += seconds;
+    KERNELIFT_ASSIGN(AppRun ran, run());
+    if (into) into->push_back(ran.figure), spent += ran.seconds;
     return done();
   };
   for (bool patched : {false, true}) KERNELIFT_TRY(once(patched, nullptr));  // Warms caches and page tables for both.
@@ -126,17 +129,30 @@ Result<AppTiming> time_in_alternation(const TrialOptions& options, const std::fu
 }
 
 std::string AppTiming::text() const {
-  char text[160];
-  std::snprintf(text, sizeof text, "%.3fx [%.3f, %.3f] pair by pair; %.3f s -> %.3f s, medians of %zu pairs", speedup,
-                low, high, before_median, after_median, after.size());
+  char text[96];
+  std::snprintf(text, sizeof text, "%.3fx [%.3f, %.3f] pair by pair; ", speedup, low, high);
+  return text + shown(before_median) + " -> " + shown(after_median) + (metric ? " (" + metric->title() + ")" : "") +
+         ", medians of " + std::to_string(after.size()) + " pairs";
+}
+
+std::string AppTiming::shown(double figure) const {
+  char text[32];
+  std::snprintf(text, sizeof text, metric ? "%.5g" : "%.3f s", figure);
   return text;
 }
 
 Json to_json(const AppTiming& timing) {
-  return {{"before_seconds", timing.before},
-          {"after_seconds", timing.after},
-          {"before_median_seconds", timing.before_median},
-          {"after_median_seconds", timing.after_median},
+  const std::string unit = timing.metric ? "" : "_seconds";
+  Json metric = nullptr;
+  if (timing.metric)
+    metric = {{"title", timing.metric->title()},
+              {"pattern", timing.metric->pattern()},
+              {"better", timing.metric->better_text()}};
+  return {{"metric", metric},
+          {"before" + unit, timing.before},
+          {"after" + unit, timing.after},
+          {"before_median" + unit, timing.before_median},
+          {"after_median" + unit, timing.after_median},
           {"speedup", timing.speedup},
           {"speedup_low", timing.low},
           {"speedup_high", timing.high}};

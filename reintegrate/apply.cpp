@@ -218,7 +218,7 @@ class Apply {
     auto gain = largest_expected_gain();
     if (!gain || *gain >= kPlainGain) return std::optional<std::string>();
     say("the predicted gain is small: timing the application as it is, to see whether its noise would hide it");
-    std::vector<double> runs;
+    std::vector<AppRun> runs;
     double spent = 0;
     for (bool cold = true;
          runs.size() < kFewestNoiseRuns || (runs.size() < kMostNoiseRuns && spent < kNoiseTime * r_.trial.time_limit);
@@ -227,7 +227,8 @@ class Apply {
       if (ran.interrupted) return interrupted();
       if (!ran.ok) return fails_unpatched("the application's run fails before any patch", ran);
       spent += ran.seconds;
-      if (!cold) runs.push_back(ran.seconds);
+      KERNELIFT_ASSIGN(AppRun figure, figure_of(ran));
+      if (!cold) runs.push_back(figure);
     }
     TrialForecast expected = forecast(r_.trial, runs);
     double needed = r_.trial.smallest_gain - 1 + expected.noise;
@@ -242,7 +243,7 @@ class Apply {
   }
 
   const std::string& check_line() const { return r_.check.empty() ? r_.run : r_.check; }
-  const std::string& run_line() const { return r_.run.empty() ? r_.check : r_.run; }
+  const std::string& run_line() const { return !r_.timed.empty() ? r_.timed : r_.run.empty() ? r_.check : r_.run; }
 
   Status check_original() {
     say("building the application as it is");
@@ -255,7 +256,20 @@ class Apply {
     if (!checked.ok) return fails_unpatched("the application's check fails before any patch", checked);
     check_seconds_ = checked.seconds;
     original_is_built_ = true;
+    if (!r_.trial.metric) return done();
+    say("running the application as it is for its figure");
+    KERNELIFT_ASSIGN(CommandOutcome ran, commands_->run("run", run_line(), longest()));
+    if (ran.interrupted) return interrupted();
+    if (!ran.ok) return fails_unpatched("the application's run fails before any patch", ran);
+    KERNELIFT_ASSIGN([[maybe_unused]] AppRun figure, figure_of(ran));
     return done();
+  }
+
+  /// What a run that ended well says of itself.
+  Result<AppRun> figure_of(const CommandOutcome& ran) const {
+    if (!r_.trial.metric) return AppRun(ran.seconds);
+    KERNELIFT_ASSIGN(double figure, r_.trial.metric->read(ran.output));
+    return AppRun(ran.seconds, figure);
   }
 
   /// Adds up the launch counts that processes have written since the last call. Counts of other launchers are ignored:
@@ -388,14 +402,14 @@ class Apply {
     Error* failed = nullptr;
     Error reason;
     bool patched_stands = false;
-    auto run = [&]() -> Result<double> {
+    auto run = [&]() -> Result<AppRun> {
       KERNELIFT_ASSIGN(
           CommandOutcome outcome,
           commands_->run("run", run_line(), usual_seconds_ > 0 ? std::optional(limit(usual_seconds_)) : std::nullopt));
       count_launches(patched_stands);
       if (!outcome.ok || outcome.interrupted) return answer_is_no(outcome.interrupted ? "interrupted" : outcome.why);
       if (usual_seconds_ == 0) usual_seconds_ = outcome.seconds;
-      return outcome.seconds;
+      return figure_of(outcome);
     };
     auto install = [&](bool patched) -> Status {
       patched_stands = patched;
@@ -406,10 +420,8 @@ class Apply {
       auto now = std::chrono::steady_clock::now();
       if (now - said < kSilence) return;
       said = now;
-      char line[160];
-      std::snprintf(line, sizeof line, "timing: pair %zu of at most %d, %.3f s -> %.3f s", timing.after.size(), most,
-                    timing.before.back(), timing.after.back());
-      say(line);
+      say("timing: pair " + std::to_string(timing.after.size()) + " of at most " + std::to_string(most) + ", " +
+          timing.shown(timing.before.back()) + " -> " + timing.shown(timing.after.back()));
     };
     say("timing the two in alternation");
     auto timed = time_in_alternation(r_.trial, install, run, progress);
@@ -433,7 +445,12 @@ class Apply {
                     "the application is not measurably faster: the interval [%.3f, %.3f] of %zu pairs of runs is not "
                     "all above %.2f",
                     timed->low, timed->high, timed->after.size(), r_.trial.smallest_gain);
-      return std::optional(Stop{ApplyOutcome::NotFaster, why});
+      const bool turned = timed->metric && timed->high < 1 && r_.predicted.kernel_gain > 1;
+      return std::optional(
+          Stop{ApplyOutcome::NotFaster,
+               why + std::string(turned ? "; the figure became worse, where the kernel is faster: is " +
+                                              std::string(timed->metric->better_text()) + " better (--metric-better)?"
+                                        : "")});
     }
     return std::optional<Stop>();
   }

@@ -29,6 +29,7 @@ struct ApplyRequest {
   Prediction predicted;                  ///< From the run and the capture's profile.
   std::filesystem::path root, state;     ///< The application's root; the state folder.
   std::string build, run, check;         ///< Shell lines, run in the root. No check: the run's exit code is the check.
+  std::string timed = {};                ///< Timed in place of `run`, where that alone does not print the figure.
   std::vector<std::pair<std::string, std::string>> environment;
   bool on_cpu = false;                       ///< The application is built for the CPU device.
   std::vector<std::string> notes = {};       ///< Notes on this request, copied into the report.

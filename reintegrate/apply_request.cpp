@@ -17,11 +17,15 @@ double share_of(const std::string& key, const std::vector<KernelShare>& shares) 
   return 0;
 }
 
-std::vector<KernelShare> kernel_shares(const Capture& capture) {
-  double run_us = capture.info().run_seconds * 1e6;
+std::vector<KernelShare> kernel_shares(const Capture& capture, ShareOf whole) {
+  double whole_us = 1e6 * (whole == ShareOf::Span ? capture.info().span_seconds : capture.info().run_seconds);
+  if (whole == ShareOf::Kernels) {
+    whole_us = 0;
+    for (auto& profile : capture.info().profile) whole_us += profile.total_us;
+  }
   std::vector<KernelShare> shares;
   for (auto& profile : capture.info().profile)
-    shares.push_back({profile.key, run_us > 0 ? std::min(1.0, profile.total_us / run_us) : 0});
+    shares.push_back({profile.key, whole_us > 0 ? std::min(1.0, profile.total_us / whole_us) : 0});
   return shares;
 }
 
@@ -118,8 +122,23 @@ Result<RunOffer> offer_of(const tuner::Run& run, const fs::path& state, Embeddin
   return offer;
 }
 
-void set_commands(const std::string& run, const std::string& check, RunOffer& offer) {
-  offer.request.run = run, offer.request.check = check;
+void set_commands(const std::string& run, const std::string& check, const std::optional<Metric>& metric,
+                  RunOffer& offer) {
+  offer.request.run = run, offer.request.check = check, offer.request.trial.metric = metric;
+  const auto& key = offer.request.mep.kernel_key;
+  if (metric && metric->is_kernel_span() && offer.kernel_share > 0) {
+    auto profile = Capture::open(offer.request.state / "profile");
+    offer.kernel_share = 0, offer.shares.clear();
+    if (profile.ok() && profile->info().command == offer.recorded)
+      offer.shares = kernel_shares(*profile, ShareOf::Span), offer.kernel_share = share_of(key, offer.shares);
+  } else if (metric) {
+    offer.kernel_share = 0;
+  }
+  if (metric && offer.kernel_share <= 0) {
+    offer.request.notes.push_back("Nothing is predicted for the figure (" + metric->title() +
+                                  "): the kernel's share of what it measures is not known.");
+    return;
+  }
   const std::string& timed = run.empty() ? check : run;
   if (timed.empty() || offer.recorded.empty() || offer.kernel_share <= 0) return;
   auto words = [](const std::string& line) {

@@ -22,8 +22,10 @@ struct KernelShare {
   std::string key;
   double share = 0;
 };
-/// The shares of all profiled kernels, largest first.
-std::vector<KernelShare> kernel_shares(const Capture& capture);
+/// The shares of all profiled kernels, largest first: of the run, of the time of all kernels, or of the time from the
+/// first kernel to the last.
+enum class ShareOf { Run, Kernels, Span };
+std::vector<KernelShare> kernel_shares(const Capture& capture, ShareOf whole = ShareOf::Run);
 /// True if a line of the profile may be the sum of several kernels: static kernels of one key in several files.
 bool profile_line_is_ambiguous(const std::string& key, const ScanIndex& scan,
                                const std::vector<CapturedInstance>& recorded);
@@ -54,9 +56,11 @@ Result<std::filesystem::path> find_run(const std::filesystem::path& run, const s
 Result<RunOffer> offer_of(const tuner::Run& run, const std::filesystem::path& state,
                           Embedding embedding = Embedding::Never);
 
-/// Sets the commands that patches are judged by. If the recorded run had another command line, its shares do not apply
-/// to this one: they are dropped, and the report says so.
-void set_commands(const std::string& run, const std::string& check, RunOffer& offer);
+/// Sets what patches are judged by: the commands, and a figure that the run prints. A kernel's share of a figure is
+/// known for the kernels' span alone, if `state` has a profile, and else nothing is predicted for one. If the recorded
+/// run had another command line, its shares do not apply to this one: they are dropped, and the report says so.
+void set_commands(const std::string& run, const std::string& check, const std::optional<Metric>& metric,
+                  RunOffer& offer);
 
 /// A candidate's speedup over the application's own code when its PTX is embedded. Zeros: no gain, or not known yet.
 struct EmbeddedGain {

@@ -2,6 +2,7 @@
 // proven right and faster.
 #include "cli/duration.h"
 #include "cli/embedding/ptx_maker.h"
+#include "cli/measure_options.h"
 #include "cli/mep_addresses.h"
 #include "cli/other_kernel_judge.h"
 #include "cli/verbs.h"
@@ -22,6 +23,7 @@ struct Options {
   std::optional<int64_t> candidate;
   bool roll_back = false, undo = false, allow_weak_jail = false, no_guards = false;
   reintegrate::HostRules host;
+  MeasureOptions measure;
 };
 
 /// Times candidates again that were only screened. The evaluator calibrates the original first, so it is created for
@@ -135,6 +137,7 @@ Result<Exit> apply_verb(const Context& context, const Options& options) {
   if (options.build.empty()) return usage_error("apply needs the application's build command: --build CMD");
   if (options.run.empty() && options.check.empty())
     return usage_error("apply needs a command that runs the application: --run CMD");
+  KERNELIFT_ASSIGN(auto metric, options.measure.metric());
   KERNELIFT_ASSIGN(double time_limit, parse_duration(options.time));
   KERNELIFT_ASSIGN(double command_limit, parse_duration(options.limit));
   KERNELIFT_ASSIGN(std::filesystem::path file, reintegrate::find_run(options.run_file, state));
@@ -155,7 +158,9 @@ Result<Exit> apply_verb(const Context& context, const Options& options) {
     KERNELIFT_ASSIGN(request.build, through_wrappers(options.build, state));
   }
   request.on_cpu = cpu;
-  set_commands(options.run, options.check, offer);
+  set_commands(options.run, options.check, metric, offer);
+  KERNELIFT_ASSIGN(request.timed, options.measure.timed(options.run.empty() ? options.check : options.run,
+                                                        cpu ? "cpu" : "cuda", state));
   request.branch = options.branch;
   request.trial.time_limit = time_limit;
   request.host = options.host, request.guards = !options.no_guards;
@@ -188,6 +193,7 @@ Action setup(CLI::App& app) {
                  "Apply only this candidate of the run, by its number (default: the best that can be patched in)");
   app.add_option("--build", options->build, "The application's build command, run in its root folder");
   app.add_option("--run", options->run, "The command whose total run time is measured");
+  add_measure(app, options->measure, false);
   app.add_option("--check", options->check,
                  "A command whose exit code is 0 if the application's results are right (default: the --run command)");
   app.add_option(

@@ -7,6 +7,7 @@
 
 #include "cli/duration.h"
 #include "cli/loop_table.h"
+#include "cli/measure_options.h"
 #include "cli/verbs.h"
 #include "core/base/executable.h"
 #include "core/base/file.h"
@@ -39,6 +40,8 @@ constexpr double kShortestTuning = 5;
 constexpr double kWorthTuning = 10;
 /// Limits on the seconds for which the application is timed before and after a patch.
 constexpr double kShortestProof = 20, kLongestProof = 120;
+/// Kernels that take less of the run do not decide its duration.
+constexpr double kMostOfTheRun = 0.5;
 
 struct Options {
   std::string build, run, check, time = "10m", llm, branch, embed = "auto", limit = "1h", hooks = "run";
@@ -46,6 +49,7 @@ struct Options {
   uint64_t skip = 0;
   bool lock_clocks = false, allow_host_changes = false, allow_unproven_host = false, allow_weak_jail = false,
        no_guards = false;
+  MeasureOptions measure;
 };
 
 struct Step {
@@ -73,7 +77,11 @@ class Stopwatch {
 class Loop {
  public:
   Loop(const Context& context, const Options& options, double seconds)
-      : context_(context), options_(options), state_(context.state_folder()), seconds_(seconds) {}
+      : context_(context),
+        options_(options),
+        measure_(options.measure),
+        state_(context.state_folder()),
+        seconds_(seconds) {}
 
   Result<Exit> run() {
     KERNELIFT_TRY(prepare());
@@ -150,23 +158,46 @@ class Loop {
     if (interrupted_) return interrupted();
     if (built.exit_code != 0)
       return Error{"the application's build failed (see above): " + options_.build + "; nothing was changed", Exit::No};
-    return options_.check.empty() ? done() : check();
+    if (!options_.check.empty()) KERNELIFT_TRY(check());
+    return read_figure();
+  }
+
+  /// Of the application as it is: a pattern that does not fit is known before anything is tuned.
+  Status read_figure() {
+    if (measure_.pattern.empty()) return done();
+    KERNELIFT_ASSIGN(auto metric, measure_.metric());
+    KERNELIFT_ASSIGN(ProcessOutcome ran, run_command("the figure", options_.run));
+    if (!ran.ok()) return failed_unpatched("run", ran);
+    KERNELIFT_ASSIGN(double figure, metric->read(ran.out + "\n" + ran.err));
+    char text[32];
+    std::snprintf(text, sizeof text, "%.5g", figure);
+    context_.note("The figure is " + std::string(text) + "; " + metric->better_text() + " is better.");
+    return done();
   }
 
   Status check() {
+    KERNELIFT_ASSIGN(ProcessOutcome checked, run_command("the check", options_.check));
+    return checked.ok() ? done() : failed_unpatched("check", checked);
+  }
+
+  /// A command of the application as it is.
+  Result<ProcessOutcome> run_command(const std::string& what, const std::string& line) {
     context_.note("");
-    context_.note("==> the check: " + options_.check);
+    context_.note("==> " + what + ": " + line);
     ProcessOptions process;
     KERNELIFT_ASSIGN(double limit, parse_duration(options_.limit));
     process.timeout = std::chrono::milliseconds(static_cast<int64_t>(1000 * limit));
     Stopwatch watch(spent_["check"]);
-    KERNELIFT_ASSIGN(ProcessOutcome checked,
-                     run_interruptibly({"sh", "-c", options_.check}, process, reintegrate::Ending::Killed));
+    process.output_limit = 256 << 20;
+    KERNELIFT_ASSIGN(ProcessOutcome ran, run_interruptibly({"sh", "-c", line}, process, reintegrate::Ending::Killed));
     if (reintegrate::InterruptGuard::interrupted()) return interrupted();
-    if (checked.ok()) return done();
-    std::string said = reintegrate::last_lines(checked.out + checked.err);
-    return answer_is_no("the application's check fails before any patch: it " + checked.describe() +
-                        (checked.timed_out ? " (--limit allows it more time)" : "") +
+    return ran;
+  }
+
+  static Error failed_unpatched(const std::string& what, const ProcessOutcome& ran) {
+    std::string said = reintegrate::last_lines(ran.out + ran.err);
+    return answer_is_no("the application's " + what + " fails before any patch: it " + ran.describe() +
+                        (ran.timed_out ? " (--limit allows it more time)" : "") +
                         "; fix that first, nothing was changed. Its output" +
                         (said.empty() ? " was empty." : ":\n" + said));
   }
@@ -196,7 +227,8 @@ class Loop {
     KERNELIFT_ASSIGN(Capture capture, Capture::open(state_ / "capture"));
     rows_.resize(finished);
     KERNELIFT_ASSIGN(ScanIndex scanned, ScanIndex::read(state_ / "scan.json"));
-    for (auto& [key, share] : reintegrate::kernel_shares(capture)) {
+    KERNELIFT_ASSIGN(auto shares, shares_by_measure(capture));
+    for (auto& [key, share] : shares) {
       LoopRow row;
       row.kernel = key, row.share = share;
       for (auto& instance : capture.instances())
@@ -214,6 +246,34 @@ class Loop {
         row.id = one->id, row.file = fs::path(one->definition.file).lexically_proximate(scanned.root).string(), add();
     }
     return done();
+  }
+
+  /// Of what is measured. Where kernels take a small part of the run, a profile says whether that is start-up or work
+  /// of the host between them.
+  Result<std::vector<reintegrate::KernelShare>> shares_by_measure(const Capture& capture) {
+    using namespace reintegrate;
+    if (!measure_.pattern.empty()) return kernel_shares(capture, ShareOf::Kernels);
+    double kernels = 0;
+    for (auto& profile : capture.info().profile) kernels += profile.total_us * 1e-6;
+    const bool perhaps = measure_.measure == "auto" && kernels < kMostOfTheRun * capture.info().run_seconds;
+    if (!perhaps && !measure_.span()) {
+      measure_.measure = "run";
+      return kernel_shares(capture);
+    }
+    KERNELIFT_ASSIGN([[maybe_unused]] Json hot_list,
+                     required({"record", "--profile-only", "--device", context_.device}, {"sh", "-c", options_.run}));
+    KERNELIFT_ASSIGN(Capture profile, Capture::open(state_ / "profile"));
+    const double span = profile.info().span_seconds, run = profile.info().run_seconds;
+    if (!measure_.span() && span >= kMostOfTheRun * run) {
+      measure_.measure = "run";
+      return kernel_shares(capture);
+    }
+    char text[160];
+    std::snprintf(text, sizeof text, "From the first kernel to the last it is %.3f s of a run of %.3f s: %s", span, run,
+                  measure_.span() ? "that is measured." : "that is measured, and not the whole run (--measure run).");
+    context_.note(text);
+    measure_.measure = "span";
+    return kernel_shares(profile, ShareOf::Span);
   }
 
   /// If several files define a kernel of this name: those definitions that were recorded.
@@ -309,6 +369,7 @@ class Loop {
                                    "--limit",      options_.limit, "--hooks",    options_.hooks};
     if (options_.allow_weak_jail) apply.push_back("--allow-weak-jail");
     if (!options_.check.empty()) apply.insert(apply.end(), {"--check", options_.check});
+    for (auto& word : measure_.words()) apply.push_back(word);
     if (options_.no_guards) apply.emplace_back("--no-guards");
     if (options_.allow_host_changes) apply.emplace_back("--allow-host-changes");
     if (options_.allow_unproven_host) apply.emplace_back("--allow-unproven-host");
@@ -334,14 +395,23 @@ class Loop {
         where += (where.empty() ? "" : ", ") + std::string(verb) + " " + duration_words(spent->second);
         sum += spent->second;
       }
-    context_.say_lines(table_text(rows_, context_.device == "cpu") + "\nTime: " + duration_words(sum) + " (" + where +
-                       ")");
-    context_.emit(
-        {{"kernels", kernels}, {"whole", whole_gain(rows_)}, {"interrupted", interrupted_}, {"seconds", spent_}});
+    std::string measure;
+    if (!measure_.pattern.empty())
+      measure = "\nShares are of the time of all kernels; a patch is measured by '" + measure_.pattern + "'.";
+    else if (measure_.span())
+      measure = "\nShares are of the time from the first kernel to the last, by which a patch is measured, too.";
+    context_.say_lines(table_text(rows_, context_.device == "cpu") + measure + "\nTime: " + duration_words(sum) + " (" +
+                       where + ")");
+    context_.emit({{"kernels", kernels},
+                   {"measure", measure_.pattern.empty() ? measure_.measure : "metric"},
+                   {"whole", whole_gain(rows_)},
+                   {"interrupted", interrupted_},
+                   {"seconds", spent_}});
   }
 
   const Context& context_;
   const Options& options_;
+  MeasureOptions measure_;  ///< Once the application was recorded it is no longer "auto".
   fs::path state_;
   double seconds_;
   std::map<std::string, double> spent_;  ///< Seconds spent, by verb.
@@ -378,6 +448,7 @@ Result<Exit> optimize(const Context& context, const Options& options) {
   KERNELIFT_ASSIGN(on_device.device, loop_device(context.device));
   KERNELIFT_TRY(reintegrate::embedding_on(on_device.device, options.embed));
   KERNELIFT_ASSIGN([[maybe_unused]] double limit, parse_duration(options.limit));
+  KERNELIFT_ASSIGN([[maybe_unused]] auto metric, options.measure.metric());
   if (!options.allow_weak_jail) KERNELIFT_TRY(sandbox::require_jail());
   KERNELIFT_ASSIGN(Lock lock, lock_optimize(context.state_folder()));
   // The clocks are locked for all steps, because the application is timed before and after a patch too.
@@ -391,6 +462,7 @@ Action setup(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("--build", options->build, "The application's build command, run in this folder")->required();
   app.add_option("--run", options->run, "The command whose run time is to be reduced")->required();
+  add_measure(app, options->measure, true);
   app.add_option("--check", options->check,
                  "A command whose exit code is 0 if the application's results are right (default: the --run command)");
   app.add_option("--time", options->time, "Tuning time for all kernels together: 90, 10m, 2h")->capture_default_str();

@@ -171,6 +171,7 @@ Result<Exit> record(const Context& context, const Options& options) {
     context.emit({{"folder", outcome.folder.string()},
                   {"device", outcome.info.device},
                   {"run_seconds", outcome.info.run_seconds},
+                  {"span_seconds", outcome.info.span_seconds},
                   {"recorder_seconds", outcome.info.recorder_seconds},
                   {"stored_bytes", outcome.stored_bytes},
                   {"kernels", record::hot_list_json(outcome.info.profile)},

@@ -47,7 +47,11 @@ Expression spelled(const Expression& expression, const Names& names) {
   return expression.substitute(by);
 }
 
-std::string Setting::shown(const Expression& expression) const { return spelled(expression, names).text(); }
+std::string Setting::shown(const Expression& expression) const {
+  constexpr size_t kShown = 100;  // A line of a person's terminal; what is longer is no explanation.
+  std::string text = spelled(expression, names).text();
+  return text.size() <= kShown ? text : text.substr(0, kShown) + " …";
+}
 
 std::string Setting::shown(const KernelModel::Object& object) const {
   auto found = names.find(object.name);

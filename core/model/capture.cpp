@@ -201,6 +201,7 @@ Json info_to_json(const CaptureInfo& info) {
           {"command", info.command},
           {"folder", info.folder},
           {"run_seconds", info.run_seconds},
+          {"span_seconds", info.span_seconds},
           {"recorder_seconds", info.recorder_seconds},
           {"complete", info.complete},
           {"profile", profile},
@@ -215,6 +216,7 @@ CaptureInfo info_from_json(const Json& from) {
   info.command = from.at("command").get<std::vector<std::string>>();
   info.folder = from.at("folder");
   info.run_seconds = from.at("run_seconds");
+  info.span_seconds = from.value("span_seconds", 0.0);
   info.recorder_seconds = from.value("recorder_seconds", 0.0);
   info.complete = from.at("complete");
   for (auto& entry : from.at("profile")) {

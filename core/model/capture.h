@@ -151,6 +151,8 @@ struct CaptureInfo {
   std::vector<std::string> command;  ///< The command line that was run.
   std::string folder;                ///< The folder in which it was run.
   double run_seconds = 0;            ///< The process's run time less recorder_seconds: an estimate of it unrecorded.
+  /// From the first kernel's start to the last one's end, less what the recorder took in between; 0: not known.
+  double span_seconds = 0;
   /// Time spent on taking and storing images, less waits for the application's own work on the device.
   double recorder_seconds = 0;
   bool complete = false;               ///< false: the application was killed; finished instances are still good.

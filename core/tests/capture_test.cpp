@@ -104,7 +104,7 @@ TEST_F(CaptureTest, ReadsBackEveryFieldItWrote) {
   info.device = "cpu";
   info.command = {"./app", "\xff not UTF-8"};
   info.folder = "/somewhere";
-  info.run_seconds = 1.25;
+  info.run_seconds = 1.25, info.span_seconds = 0.75;
   info.complete = true;
   info.profile.push_back({"k", "_Z1k", 10, 100, 5, 9, 40, {{{{1, 1, 1}, {64, 1, 1}, 0, false}, 10, 100}}});
   info.omissions.push_back({"a texture", "not supported"});

@@ -1,6 +1,7 @@
 // Durations of launches, summed up as they come: per kernel and per geometry, in bounded memory however long the
 // application runs.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -52,6 +53,22 @@ class LaunchProfile {
   Durations durations_;
   std::map<Geometry, Shape> shapes_;
   std::map<Geometry, Shape>::iterator last_ = shapes_.end();  ///< Most launches repeat the geometry before them.
+};
+
+/// The time in which kernels ran, from the first one's start to the last one's end.
+class KernelSpan {
+ public:
+  /// By one clock, whichever.
+  void add(double start_seconds, double end_seconds) {
+    first_ = any_ ? std::min(first_, start_seconds) : start_seconds;
+    last_ = any_ ? std::max(last_, end_seconds) : end_seconds;
+    any_ = true;
+  }
+  double seconds() const { return last_ - first_; }  ///< 0: nothing ran.
+
+ private:
+  double first_ = 0, last_ = 0;
+  bool any_ = false;
 };
 
 /// Merges kernels of equal key (one kernel in several modules) and sorts by most time first.

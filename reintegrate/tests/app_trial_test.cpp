@@ -16,7 +16,9 @@ AppTiming decide(TrialOptions options, std::vector<double> before, std::vector<d
     patched = which;
     return done();
   };
-  auto run = [&]() -> Result<double> { return patched ? after[b++ % after.size()] : before[a++ % before.size()]; };
+  auto run = [&]() -> Result<AppRun> {
+    return AppRun(patched ? after[b++ % after.size()] : before[a++ % before.size()]);
+  };
   return *time_in_alternation(options, install, run, [](const AppTiming&, int) {});
 }
 
@@ -34,7 +36,7 @@ double share_accepted(const TrialOptions& options, double gain, const std::funct
       patched = which;
       return done();
     };
-    auto run = [&]() -> Result<double> { return std::exp(noise(random)) / (patched ? gain : 1); };
+    auto run = [&]() -> Result<AppRun> { return AppRun(std::exp(noise(random)) / (patched ? gain : 1)); };
     accepted += time_in_alternation(options, install, run, [](const AppTiming&, int) {})->low > options.smallest_gain;
   }
   return static_cast<double>(accepted) / trials;
@@ -123,7 +125,8 @@ TEST(AppTrial, NeedsSixPairsToAcceptAGainAndThreeToRefuseItWhateverTheTimeLimit)
 TEST(AppTrial, FindsNoGainOnAMachineThatSlowsDown) {
   double now = 1;
   auto timed = time_in_alternation(
-      {}, [](bool) { return done(); }, [&]() -> Result<double> { return now *= 1.02; }, [](const AppTiming&, int) {});
+      {}, [](bool) { return done(); }, [&]() -> Result<AppRun> { return AppRun(now *= 1.02); },
+      [](const AppTiming&, int) {});
   ASSERT_TRUE(timed.ok());
   EXPECT_LE(timed->low, 1);
   EXPECT_GE(timed->high, 1);
@@ -150,7 +153,7 @@ TEST(AppTrial, BoundsTheIntervalByTheSignedRankDistribution) {
 }
 
 TEST(AppTrial, ForecastsANarrowerIntervalForSteadierRunsAndMorePairs) {
-  std::vector<double> steady = {1.000, 1.001, 0.999}, unsteady = {1.0, 1.1, 0.9};
+  std::vector<AppRun> steady = {1.000, 1.001, 0.999}, unsteady = {1.0, 1.1, 0.9};
   TrialOptions few;
   few.time_limit = 10;
   EXPECT_EQ(forecast({}, steady).pairs, 200);
@@ -165,7 +168,7 @@ TEST(AppTrial, ForecastsTheWidthOfTheIntervalWithinAFactorOfTwo) {
   options.time_limit = 48;
   std::mt19937_64 random(1);
   AppTiming timing;
-  std::vector<double> runs;
+  std::vector<AppRun> runs;
   Noise noise = steady(0.02);
   for (int i = 0; i < 9; ++i) runs.push_back(std::exp(noise(random)));
   for (int i = 0; i < 24; ++i)
@@ -178,7 +181,7 @@ TEST(AppTrial, ForecastsTheWidthOfTheIntervalWithinAFactorOfTwo) {
 
 TEST(AppTrial, ReturnsTheErrorOfAFailedRun) {
   auto timed = time_in_alternation(
-      {}, [](bool) { return done(); }, []() -> Result<double> { return answer_is_no("it crashed"); },
+      {}, [](bool) { return done(); }, []() -> Result<AppRun> { return answer_is_no("it crashed"); },
       [](const AppTiming&, int) {});
   ASSERT_FALSE(timed.ok());
   EXPECT_EQ(timed.error().message, "it crashed");

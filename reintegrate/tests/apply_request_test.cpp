@@ -45,11 +45,34 @@ TEST_F(FindRun, FindsARunByItsFileOrFileName) {
   EXPECT_NE(none.error().message.find("there is no run 'other'"), std::string::npos) << none.error().message;
 }
 
+TEST(RunOffer, TakesAKernelsShareOfTheKernelsSpanFromAProfileOfThatCommand) {
+  auto folder = TemporaryFolder::create("kernelift-shares");
+  CaptureInfo info;
+  info.command = {"sh", "-c", "./app"}, info.run_seconds = 10, info.span_seconds = 0.5, info.complete = true;
+  info.profile.emplace_back();
+  info.profile[0].key = "k", info.profile[0].count = 1, info.profile[0].total_us = 250'000;
+  {
+    auto writer = CaptureWriter::create(folder->path() / "profile");
+    ASSERT_TRUE(writer.ok() && (*writer)->finish(info).ok());
+  }
+  auto share = [&](const std::string& run, const Metric& metric) {
+    RunOffer offer;
+    offer.request.state = folder->path(), offer.request.mep.kernel_key = "k";
+    offer.recorded = {"sh", "-c", "./app"}, offer.kernel_share = 0.025, offer.shares = {{"k", 0.025}};
+    set_commands(run, "", metric, offer);
+    EXPECT_EQ(offer.request.notes.empty(), offer.kernel_share > 0);
+    return offer.kernel_share;
+  };
+  EXPECT_EQ(share("./app", Metric::kernel_span()), 0.5);
+  EXPECT_EQ(share("./other", Metric::kernel_span()), 0);
+  EXPECT_EQ(share("./app", *Metric::parse("FOM = (.*)", "higher")), 0);
+}
+
 TEST(RunOffer, PredictsNothingForAnotherCommandLineThanTheRecordedOne) {
   auto share = [](const std::vector<std::string>& recorded, const std::string& run, const std::string& check = "") {
     RunOffer offer;
     offer.recorded = recorded, offer.kernel_share = 0.5, offer.shares = {{"k", 0.5}};
-    set_commands(run, check, offer);
+    set_commands(run, check, {}, offer);
     EXPECT_EQ(offer.request.notes.size(), offer.kernel_share > 0 ? 0u : 1u);
     EXPECT_EQ(offer.request.notes.empty(), !offer.shares.empty());
     return offer.kernel_share;

@@ -38,6 +38,10 @@ std::string unit_of(const kl_record_launch& launch) {
   return entries.ok() && !entries->empty() ? entries->front().name : "";
 }
 
+double steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
 }  // namespace
 
 Recorder::Recorder(RecordConfig config, const kl_runtime_view& view)
@@ -87,6 +91,7 @@ AllocationMap Recorder::allocations() const {
 
 void Recorder::launch_begin(const kl_record_launch& launch) {
   pending_.reset();
+  launch_began_ = steady_seconds() - own_seconds_;
   Kernel& kernel = kernel_of(launch);
   kernel.traits.reset();
   if (launch.kernel->mode == KL_MODE_REFUSED) return archive_.omit(kernel.key, launch.kernel->mode_reason);
@@ -186,6 +191,7 @@ void Recorder::launch_end(const kl_record_launch& launch, double seconds) {
     return;
   }
   double microseconds = seconds * 1e6;
+  span_.add(launch_began_, steady_seconds() - own_seconds_);
   kernel.profile.add(geometry_of(launch), microseconds);
   ++launches_;
   bool captured = false;
@@ -211,6 +217,7 @@ void Recorder::write_manifest(bool complete) {
   written_ = std::chrono::steady_clock::now();
   CaptureInfo info;
   info.device = "cpu";
+  info.span_seconds = span_.seconds();
   std::vector<KernelProfile> profiles;
   for (auto& [_, kernel] : kernels_) {
     KernelProfile profile = kernel->profile.summary();

@@ -56,7 +56,9 @@ class Recorder {
   std::optional<CapturedInstance> pending_;
   std::chrono::steady_clock::time_point written_ = std::chrono::steady_clock::now();
   uint64_t launches_ = 0;
-  double own_seconds_ = 0;  ///< Spent on looking, images and files: not the application's time.
+  KernelSpan span_;
+  double launch_began_ = 0;  ///< By the steady clock, less own_seconds_ then.
+  double own_seconds_ = 0;   ///< Spent on looking, images and files: not the application's time.
 };
 
 }  // namespace kernelift::record

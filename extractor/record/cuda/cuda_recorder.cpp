@@ -447,6 +447,7 @@ void CudaRecorder::kernel_ran(const KernelRun& run) {
       profile = slot.get();
     }
     profile->profile.add(run.geometry, run.microseconds);
+    if (run.end_seconds > run.start_seconds) span_.add(run.start_seconds, run.end_seconds);
     if (device_.empty()) device_ = device_text(driver_, int(run.device));
     if (!profile->wanted) {
       ++others_seen_;
@@ -495,7 +496,9 @@ void CudaRecorder::write_manifest(bool complete) {
   info.profile = merge_profiles(std::move(profiles));
   if (info.profile.empty() && !off_) return;  // Nothing was launched: its folder stays empty.
   // In a call of ours that is not over, the wait is counted already and the call is not.
-  archive_.write_manifest(std::move(info), std::max(0.0, own_seconds_ - quiescence_.waited_seconds()), complete);
+  const double own = std::max(0.0, own_seconds_ - quiescence_.waited_seconds());
+  info.span_seconds = std::max(0.0, span_.seconds() - own);
+  archive_.write_manifest(std::move(info), own, complete);
 }
 
 void CudaRecorder::finish() {

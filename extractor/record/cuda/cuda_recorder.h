@@ -119,7 +119,8 @@ class CudaRecorder {
   bool times_kept_ = false;  ///< The file says of some kernel how long it took.
   std::atomic<bool> last_asked_{false};
   std::atomic<uint64_t> heard_{0};  ///< Since then.
-  double own_seconds_ = 0;          ///< With its waits for the device, which are the application's.
+  KernelSpan span_;
+  double own_seconds_ = 0;  ///< With its waits for the device, which are the application's.
 };
 
 }  // namespace kernelift::record

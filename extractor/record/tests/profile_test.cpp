@@ -78,5 +78,12 @@ TEST(MergeProfiles, JoinsOneKernelOfTwoModules) {
   EXPECT_EQ(merged[1].shapes[0].count, 5u);
 }
 
+TEST(KernelSpan, IsFromTheFirstStartToTheLastEndInWhateverOrderKernelsAreReported) {
+  KernelSpan span;
+  EXPECT_EQ(span.seconds(), 0);
+  span.add(12, 13), span.add(10, 10.5), span.add(11, 11.25);
+  EXPECT_EQ(span.seconds(), 3);
+}
+
 }  // namespace
 }  // namespace kernelift::record

@@ -63,6 +63,23 @@ TEST_F(RecorderTest, SeesInPlaceUpdatesOfMemoryAndVariables) {
   EXPECT_EQ(after, 42);
 }
 
+TEST_F(RecorderTest, TheSpanIsFromTheFirstLaunchToTheLastWithWhatTheHostDoesInBetween) {
+  auto pause = [](int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); };
+  auto profile = config();
+  profile.profile_only = true;
+  Recorder recorder(profile, runtime_.view);
+  pause(50);
+  for (int i = 0; i < 2; ++i) {
+    launch(recorder, kernel_, fake::pack(nullptr), 0.01, [&] { pause(10); });
+    pause(40);
+  }
+  recorder.finish();
+  auto capture = Capture::open(process_folder());
+  ASSERT_TRUE(capture.ok()) << capture.error().message;
+  EXPECT_GE(capture->info().span_seconds, 0.06);
+  EXPECT_LE(capture->info().span_seconds, capture->info().run_seconds - 0.09);
+}
+
 TEST_F(RecorderTest, KeepsALaunchThatChangesMemoryAmongManyThatDoNot) {
   auto* data = runtime_.allocate<float>(10);
   auto one = config();

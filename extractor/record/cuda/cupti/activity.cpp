@@ -36,6 +36,7 @@ void CUPTIAPI buffer_completed(CUcontext, uint32_t, uint8_t* buffer, size_t, siz
     run.geometry.shared_bytes = uint32_t(kernel.dynamicSharedMemory);
     run.geometry.cooperative = kernel.launchType != CUPTI_ACTIVITY_LAUNCH_TYPE_REGULAR;
     run.microseconds = kernel.end > kernel.start ? double(kernel.end - kernel.start) * 1e-3 : 0;
+    run.start_seconds = double(kernel.start) * 1e-9, run.end_seconds = double(kernel.end) * 1e-9;
     run.correlation = kernel.correlationId;
     run.device = kernel.deviceId;
     run.in_graph = kernel.graphNodeId != 0;

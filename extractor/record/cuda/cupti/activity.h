@@ -14,6 +14,7 @@ struct KernelRun {
   const char* name = nullptr;  ///< Mangled.
   Geometry geometry;
   double microseconds = 0;
+  double start_seconds = 0, end_seconds = 0;  ///< By CUPTI's clock.
   uint32_t correlation = 0, device = 0;
   bool in_graph = false;
 };
