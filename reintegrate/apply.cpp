@@ -23,6 +23,7 @@
 #include "core/model/kernel_key.h"
 #include "core/model/verdict/certificate.h"
 #include "reintegrate/app_commands.h"
+#include "reintegrate/commit_message.h"
 #include "reintegrate/evidence.h"
 #include "reintegrate/interruption.h"
 #include "reintegrate/patch/source_patch.h"
@@ -87,12 +88,14 @@ class Apply {
     return write_json(journal_->folder() / "report.json", to_json(report_));
   }
 
+  fs::path certificate_file() const { return journal_->folder() / "certificate.json"; }
+
   /// What the patch rests on, to be checked again.
   Status write_certificate() {
     if (!r_.figures) return done();
     Certificate certificate = Certificate::of(r_.mep, r_.original, r_.candidate, *r_.figures);
     certificate.patch = hash_text(report_.diff).hex(), certificate.at = utc_now();
-    const fs::path file = journal_->folder() / "certificate.json";
+    const fs::path file = certificate_file();
     KERNELIFT_TRY(certificate.write(file));
     report_.certificate = file.string();
     return done();
@@ -503,14 +506,18 @@ class Apply {
 
   /// Before the trial, for hooks that judge it, without the trial's figures.
   std::string commit_message() const {
-    std::string message = "Tune " + shown_line(r_.mep.kernel_name) + "\n\n";
-    if (!r_.candidate.steps.empty()) message += r_.candidate.note() + "\n\n";
-    if (patch_.embeds()) message += patch_.notes[0] + "\n\n";
-    for (auto& note : evidence_notes(figures_, r_.guards)) message += note + "\n";
-    message += "\n";
-    message += "The whole application, measured" + report_.where() + ": " +
-               (report_.measured ? report_.measured->text() : "1.000x") + ".\n";
-    return shown_lines(without_secrets(std::move(message)));
+    CommitMessage message;
+    message.kernel = r_.mep.kernel_name, message.steps = r_.candidate.steps;
+    if (patch_.embeds()) message.knowledge.push_back(patch_.notes[0]);
+    for (auto& note : evidence_notes(figures_, r_.guards)) message.knowledge.push_back(note);
+    message.measured = "The whole application, measured" + report_.where() + ": " +
+                       (report_.measured ? report_.measured->text() : "1.000x") + ".";
+    if (!r_.run_file.empty())
+      message.trailers.emplace_back("Kernelift-Run", r_.run_file + " #" + std::to_string(r_.candidate_id));
+    if (!r_.candidate.proposer.empty()) message.trailers.emplace_back("Kernelift-Proposer", r_.candidate.proposer);
+    if (r_.figures)
+      message.trailers.emplace_back("Kernelift-Certificate", certificate_file().lexically_proximate(r_.root).string());
+    return shown_lines(without_secrets(message.text()));
   }
 
   Status commit() {

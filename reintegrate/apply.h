@@ -24,6 +24,7 @@ struct ApplyRequest {
   std::string original;  ///< The MEP's kernel.cu.
   Candidate candidate;
   int64_t candidate_id = 0;              ///< The candidate's number in the run; 0: not known.
+  std::string run_file = {};             ///< The run's name, without its folder; empty: not known.
   std::optional<EmbeddedCode> embedded;  ///< PTX to embed in a generated header instead of patching the source.
   std::optional<ScanIndex> scan;         ///< Tells which other kernels use the lines that are changed; optional.
   Prediction predicted;                  ///< From the run and the capture's profile.

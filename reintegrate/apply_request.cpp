@@ -101,6 +101,7 @@ Result<RunOffer> offer_of(const tuner::Run& run, const fs::path& state, Embeddin
   if (!original.ok()) return environment_error(original.error().message + "; extract the MEP again");
   request.original = std::move(*original);
   request.root = request.mep.app_root;
+  request.run_file = run.file().filename().string();
   request.state = state;
   auto capture = Capture::open(state / "capture");
   if (capture.ok()) offer.shares = kernel_shares(*capture), offer.recorded = capture->info().command;

@@ -1,0 +1,99 @@
+// See commit_message.h.
+#include "reintegrate/commit_message.h"
+
+#include <algorithm>
+
+#include "core/base/shown/outside_text.h"
+#include "core/base/words.h"
+
+namespace kernelift::reintegrate {
+namespace {
+
+constexpr size_t kColumns = 72;
+
+/// Columns of UTF-8, one for each character.
+size_t width(std::string_view text) {
+  return static_cast<size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+/// The text in lines, the first behind `first`, the others behind as many blanks.
+std::string wrapped(const std::string& text, const std::string& first) {
+  std::string out = first, indent(first.size(), ' ');
+  size_t column = first.size();
+  bool empty = true;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find(' ', at), text.size());
+    const std::string word = text.substr(at, end - at);
+    at = end + 1;
+    if (word.empty()) continue;
+    if (!empty && column + 1 + width(word) > kColumns) out += "\n" + indent, column = indent.size(), empty = true;
+    out += (empty ? "" : " ") + word, column += (empty ? 0 : 1) + width(word), empty = false;
+  }
+  return out + "\n";
+}
+
+std::string listed_lines(const std::vector<std::string>& lines) {
+  std::string text;
+  for (auto& line : lines) text += wrapped(line, "- ");
+  return text;
+}
+
+void add_once(std::vector<std::string>& to, std::string line) {
+  line = shown_line(line);
+  if (std::ranges::find(to, line) == to.end()) to.push_back(std::move(line));
+}
+
+}  // namespace
+
+std::vector<std::string> changes_of(const std::vector<Step>& steps) {
+  std::vector<Step> merged;
+  for (auto& step : steps) {
+    Step bare = step;
+    bare.premises.clear(), bare.effects.clear();
+    if (bare.origin == Step::Origin::Knob && bare.summary.empty()) {
+      auto turns_the_same = [&](const Step& other) {
+        return other.origin == Step::Origin::Knob && other.summary.empty() &&
+               std::ranges::equal(other.parameters, bare.parameters, {}, &Bindings::value_type::first,
+                                  &Bindings::value_type::first);
+      };
+      if (auto earlier = std::ranges::find_if(merged, turns_the_same); earlier != merged.end()) {
+        earlier->parameters = bare.parameters;
+        continue;
+      }
+    }
+    merged.push_back(std::move(bare));
+  }
+  std::vector<std::string> lines;
+  for (size_t begin = 0, end = 0; begin < merged.size(); begin = end) {
+    while (end < merged.size() && merged[end] == merged[begin]) ++end;
+    std::string line = merged[begin].text();
+    if (end - begin > 1) line += end - begin == 2 ? ", twice" : ", " + std::to_string(end - begin) + " times";
+    lines.push_back(shown_line(line));  // A model may have written it.
+  }
+  return lines;
+}
+
+std::string CommitMessage::text() const {
+  std::string message = "Tune " + shown_line(kernel) + "\n";
+  std::vector<std::string> assumed, effects;
+  for (auto& step : steps) {
+    for (auto& premise : step.premises)
+      add_once(assumed, premise.text() + (premise.launches == 0 ? ""
+                                                                : ", as in all " + std::to_string(premise.launches) +
+                                                                      " recorded launches"));
+    for (auto& effect : step.effects) add_once(effects, "it " + effect);
+  }
+  auto section = [&](const char* title, const std::vector<std::string>& lines) {
+    if (!lines.empty()) message += "\n" + std::string(title) + listed_lines(lines);
+  };
+  section("", changes_of(steps));
+  section("Assumed:\n", assumed);
+  section("Beside its speed:\n", effects);
+  for (auto& sentence : knowledge) message += "\n" + wrapped(shown_line(sentence), "");
+  message += "\n" + wrapped(shown_line(measured), "");
+  if (!trailers.empty()) message += "\n";
+  for (auto& [name, value] : trailers) message += name + ": " + shown_line(value) + "\n";
+  return message;
+}
+
+}  // namespace kernelift::reintegrate

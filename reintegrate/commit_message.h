@@ -1,0 +1,25 @@
+// The message of a patch's commit: what is changed, what is taken for granted, what is known, what was measured.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "core/model/candidate.h"
+
+namespace kernelift::reintegrate {
+
+struct CommitMessage {
+  std::string kernel;
+  std::vector<Step> steps;             ///< The candidate's.
+  std::vector<std::string> knowledge;  ///< Sentences: that it embeds PTX, evidence_notes().
+  std::string measured;                ///< " on the CPU device": 1.2x …
+  /// "Kernelift-Run" and its value; in the last paragraph, as git's trailers.
+  std::vector<std::pair<std::string, std::string>> trailers;
+
+  /// Lines of 72 columns at most, except for longer words. Text from outside begins no line.
+  std::string text() const;
+};
+
+/// One change a line: knobs that several steps turn have their first and last value, equal steps their number.
+std::vector<std::string> changes_of(const std::vector<Step>& steps);
+
+}  // namespace kernelift::reintegrate
