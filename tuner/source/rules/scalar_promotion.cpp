@@ -2,6 +2,7 @@
 // compiler must assume that C overlaps A or B. The element is kept in a register during the loop, under the premise
 // that they do not overlap:
 //   float C_sum = C[i*n+j];  for (k…) C_sum += A[…] * B[…];  C[i*n+j] = C_sum;
+// A store in front of the loop, `C[i*n+j] = 0;`, becomes that of the register.
 // If the number of iterations differs between threads, `for (k = first[i]; k < first[i + 1]; ++k)`, a thread without
 // iterations must not access the element, which may belong to another thread or be out of bounds:
 //   const bool has_iterations = first[i] < first[i + 1];
@@ -259,6 +260,24 @@ std::string has_iterations(const KernelSource& source, const clang::ForStmt* loo
   return apply_edits(source.text().substr(whole->begin, whole->end - whole->begin), edits).value_or("");
 }
 
+/// `C[i] = 0;` in front of the loop, with nothing in between but constants stored elsewhere: the store that the
+/// register takes the place of. Null: there is none.
+const clang::BinaryOperator* stored_before(const KernelSource& source, const clang::ForStmt* loop,
+                                           const clang::ArraySubscriptExpr* element) {
+  const auto body = llvm::cast<clang::CompoundStmt>(source.parent(loop))->body();
+  auto at = std::find(body.begin(), body.end(), loop);
+  while (at != body.begin()) {
+    auto* store = llvm::dyn_cast<clang::BinaryOperator>(*--at);
+    auto* place = store && store->getOpcode() == clang::BO_Assign
+                      ? llvm::dyn_cast<clang::ArraySubscriptExpr>(store->getLHS()->IgnoreParens())
+                      : nullptr;
+    if (!place) return nullptr;
+    if (squeezed(source.spelled(place)) == squeezed(source.spelled(element))) return store;
+    if (store->getRHS()->isValueDependent() || !store->getRHS()->isEvaluatable(source.context())) return nullptr;
+  }
+  return nullptr;
+}
+
 /// Appends edits that keep `element` in a register during the loop; false if that is not possible. `guard`: name of
 /// a variable that must be true for accesses outside the loop; empty: none is needed.
 bool promote(const KernelSource& source, const clang::ForStmt* loop, const clang::ArraySubscriptExpr* element,
@@ -296,9 +315,14 @@ bool promote(const KernelSource& source, const clang::ForStmt* loop, const clang
   if (!plain && !guard.empty()) return false;
   std::string spelled_type = plain ? type.getAsString(source.context().getPrintingPolicy()) : "auto";
   std::string indent = source.indentation(begin->begin);
-  into.edits.push_back({begin->begin, begin->begin,
-                        spelled_type + " " + name + " = " + (guard.empty() ? "" : guard + " ? ") + element_text +
-                            (guard.empty() ? "" : " : 0") + ";\n" + indent});
+  auto* store = plain && guard.empty() ? stored_before(source, loop, element) : nullptr;
+  auto place = store ? source.span(store->getLHS()) : std::nullopt,
+       value = store ? source.span(store->getRHS()) : std::nullopt;
+  if (place && value) into.edits.push_back({place->begin, value->begin, spelled_type + " " + name + " = "});
+  else
+    into.edits.push_back({begin->begin, begin->begin,
+                          spelled_type + " " + name + " = " + (guard.empty() ? "" : guard + " ? ") + element_text +
+                              (guard.empty() ? "" : " : 0") + ";\n" + indent});
   for (auto& use : uses) into.edits.push_back({use.begin, use.end, name});
   into.edits.push_back(
       {*end, *end, "\n" + indent + (guard.empty() ? "" : "if (" + guard + ") ") + element_text + " = " + name + ";"});

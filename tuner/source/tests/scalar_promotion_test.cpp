@@ -12,9 +12,23 @@ using testing::Not;
 
 TEST(ScalarPromotion, KeepsTheElementInARegister) {
   std::string text = after("scalar_promotion", kProduct);
-  EXPECT_THAT(text, HasSubstr("    float c_sum = c[j];\n    for (int i = 0; i < n; i++) {\n"));
+  EXPECT_THAT(text, HasSubstr("    float c_sum = 0;\n    // The whole row.\n    for (int i = 0; i < n; i++) {\n"));
   EXPECT_THAT(text, HasSubstr("c_sum += a[j * n + i] * b[i * n + j];\n    }\n    c[j] = c_sum;\n"));
   EXPECT_THAT(text, HasSubstr("// The whole row.\n"));
+}
+
+TEST(ScalarPromotion, TakesThePlaceOfAStoreInFrontOfTheLoop) {
+  auto promoted = [](const std::string& before) {
+    return after("scalar_promotion", "__global__ void k(float *y, float *z, const int *x, int i, int n) {\n  " +
+                                         before + "\n  for (int j = 0; j < n; ++j)\n    y[i] += x[j];\n}\n");
+  };
+  EXPECT_THAT(promoted("y[i] = 0;"),
+              HasSubstr("{\n  float y_sum = 0;\n  for (int j = 0; j < n; ++j)\n    y_sum += x[j];\n"
+                        "  y[i] = y_sum;\n}"));
+  EXPECT_THAT(promoted("y[i] = x[i] * 2;  // begins"), HasSubstr("  float y_sum = x[i] * 2;  // begins\n  for"));
+  EXPECT_THAT(promoted("y[i] = 0;\n  z[i] = 1.5f;"), HasSubstr("  float y_sum = 0;\n  z[i] = 1.5f;\n  for"));
+  EXPECT_THAT(promoted("y[i] = 0;\n  z[i] = y[i];"), HasSubstr("  y[i] = 0;\n  z[i] = y[i];\n  float y_sum = y[i];\n"));
+  EXPECT_THAT(promoted("y[i] += 1;"), HasSubstr("  y[i] += 1;\n  float y_sum = y[i];\n"));
 }
 
 TEST(ScalarPromotion, UnderstandsPlainAssignment) {
@@ -109,7 +123,7 @@ TEST(ScalarPromotion, AccessesAnElementThatMayNotExistOnlyIfTheLoopHasIterations
   EXPECT_THAT(with("", "t - 1"), HasSubstr("has_iterations ? y[t - 1]"));
   EXPECT_THAT(with("", "t"), HasSubstr("float y_sum = y[t];"));
   EXPECT_THAT(with("", "s", "3"), HasSubstr("float y_sum = y[s];")) << "the loop has iterations";
-  EXPECT_THAT(with("y[s] = 0;\n  ", "s"), HasSubstr("float y_sum = y[s];")) << "the element exists";
+  EXPECT_THAT(with("y[s] = 0;\n  ", "s"), HasSubstr("float y_sum = 0;\n")) << "the element exists";
   EXPECT_THAT(with("y[s] = 0;\n  s = -1;\n  ", "s"), HasSubstr("has_iterations ? y[s]"));
   EXPECT_THAT(with("if (s > 0) y[s] = 0;\n  ", "s"), HasSubstr("has_iterations ? y[s]"));
   EXPECT_EQ(with("", "s", "slot[--s]"), "") << "the condition has side effects";
