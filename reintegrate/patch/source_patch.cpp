@@ -472,8 +472,8 @@ class Planner {
     const ScannedKernel* mine = family_.kernel();
     for (auto& [file, edits] : draft_.edits()) {
       bool outside = false;
-      for (auto& edit : edits)
-        outside |= mine && beside_.empty() &&
+      for (auto& edit : edits)  // What is generated is the kernel's own launch.
+        outside |= mine && beside_.empty() && edit.author != Author::Generated &&
                    !(draft_.same_file(mine->definition.file, file->path) && edit.begin >= mine->definition.begin &&
                      edit.end <= mine->definition.end);
       if (edits.empty()) continue;
