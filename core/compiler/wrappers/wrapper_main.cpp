@@ -12,6 +12,7 @@
 #include "core/compiler/wrappers/cpu_compiler.h"
 #include "core/compiler/wrappers/unsupported.h"
 #include "core/compiler/wrappers/wrapper.h"
+#include "core/toolchain/nvcc_words.h"
 
 namespace kernelift::wrappers {
 namespace fs = std::filesystem;
@@ -71,16 +72,13 @@ bool is_for_wrapper(const CompilerCommand& command) {
 
 /// Adds the options that nvcc reads from the environment. They are logged with the arguments, because later readers of
 /// the log have another environment.
-Result<std::vector<std::string>> with_environment(const std::string& name, std::vector<std::string> words) {
-  auto words_of = [](const char* variable) -> Result<std::vector<std::string>> {
+std::vector<std::string> with_environment(const std::string& name, std::vector<std::string> words) {
+  auto words_of = [](const char* variable) {
     const char* text = std::getenv(variable);
-    auto more = split_command(text ? text : "");
-    if (!more.ok()) return std::move(more).error().in(variable);
-    return more;
+    return split_nvcc_variable(text ? text : "");
   };
   if (name != "nvcc") return words;
-  KERNELIFT_ASSIGN(auto before, words_of("NVCC_PREPEND_FLAGS"));
-  KERNELIFT_ASSIGN(auto after, words_of("NVCC_APPEND_FLAGS"));
+  std::vector<std::string> before = words_of("NVCC_PREPEND_FLAGS"), after = words_of("NVCC_APPEND_FLAGS");
   words.insert(words.begin() + 1, before.begin(), before.end());
   words.insert(words.end(), after.begin(), after.end());
   return words;
@@ -118,15 +116,14 @@ int kernelift::wrapper_main(int argc, char** argv, wrappers::MakeCpuImage make_i
   if (!config.ok()) return fail(name, config.error());
   config->make_image = make_image;
   auto words = with_environment(name, std::vector<std::string>(argv, argv + argc));
-  if (!words.ok()) return fail(name, words.error());
   std::error_code ignored;
   fs::path folder = fs::current_path(ignored);
-  auto command = parse_compiler_command(*words, folder);
+  auto command = parse_compiler_command(words, folder);
   if (!command.ok() && config->device == "cpu") return fail(name, command.error());
 
   bool ours = command.ok() && is_for_wrapper(*command);
   if (command.ok() && host_queries(*command).empty())
-    if (Status logged = log_command(config->state, folder, *words, *command); !logged.ok())
+    if (Status logged = log_command(config->state, folder, words, *command); !logged.ok())
       std::fprintf(stderr, "kernelift: this compile was not logged: %s\n", logged.error().message.c_str());
   if (config->device != "cpu" || !ours) {
     auto real = real_compiler(name, *config);
