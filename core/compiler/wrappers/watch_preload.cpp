@@ -4,6 +4,7 @@
 // the same build without it. It lives in other people's processes: only the C library, no output, errno untouched.
 #include <alloca.h>
 #include <dlfcn.h>
+#include <elf.h>
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/stat.h>
@@ -50,26 +51,99 @@ size_t count_of(char* const* words) {
   return count;
 }
 
-/// Calls `start` with the environment in which the program is to be started: `given`, and the variables that make it
+/// A program's file, read without allocating: after vfork() a process may not.
+class Program {
+ public:
+  explicit Program(const char* path) : file_(open(path, O_RDONLY | O_CLOEXEC)) {
+    if (file_ < 0 || !read(0, head_) || std::memcmp(head_.e_ident, ELFMAG, SELFMAG) != 0 ||
+        head_.e_ident[EI_CLASS] != ELFCLASS64)
+      head_.e_phnum = 0;
+  }
+  ~Program() {
+    if (file_ >= 0) close(file_);
+  }
+  /// Whether it loads the library, which is named by its beginning.
+  bool needs(const char* library) const {
+    Elf64_Phdr segment{};
+    for (unsigned i = 0; i < head_.e_phnum && segment.p_type != PT_DYNAMIC; ++i)
+      if (!read(head_.e_phoff + i * sizeof segment, segment)) return false;
+    if (segment.p_type != PT_DYNAMIC) return false;
+    const Elf64_Off end = segment.p_offset + segment.p_filesz;
+    Elf64_Dyn entry{};
+    Elf64_Off names = 0;
+    for (Elf64_Off at = segment.p_offset; at < end && read(at, entry) && entry.d_tag != DT_NULL; at += sizeof entry)
+      if (entry.d_tag == DT_STRTAB) names = place_of(entry.d_un.d_ptr);
+    for (Elf64_Off at = segment.p_offset; at < end && read(at, entry) && entry.d_tag != DT_NULL; at += sizeof entry) {
+      char name[32]{};
+      if (entry.d_tag != DT_NEEDED || pread(file_, name, sizeof name - 1, names + entry.d_un.d_val) <= 0) continue;
+      if (std::strncmp(name, library, std::strlen(library)) == 0) return true;
+    }
+    return false;
+  }
+
+ private:
+  template <class Part>
+  bool read(Elf64_Off at, Part& part) const {
+    return pread(file_, &part, sizeof part, static_cast<off_t>(at)) == sizeof part;
+  }
+  Elf64_Off place_of(Elf64_Addr address) const {
+    Elf64_Phdr segment{};
+    for (unsigned i = 0; i < head_.e_phnum && read(head_.e_phoff + i * sizeof segment, segment); ++i)
+      if (segment.p_type == PT_LOAD && address >= segment.p_vaddr && address - segment.p_vaddr < segment.p_filesz)
+        return segment.p_offset + (address - segment.p_vaddr);
+    return 0;
+  }
+  int file_;
+  Elf64_Ehdr head_{};
+};
+
+/// gcc's AddressSanitizer ends a program that loads another library before it.
+bool must_load_first(const char* program) {
+  if (!std::strchr(program, '/')) return false;  // On PATH: a tool, not what a build has made.
+  const int before = errno;
+  Program file(program);
+  bool first = file.needs("libasan.so") || file.needs("libclang_rt.asan");
+  errno = before;
+  return first;
+}
+
+/// Writes into `value` the libraries that are preloaded, without ours.
+void write_others(char* value, const char* preloaded) {
+  *value = '\0';
+  while (preloaded && *preloaded) {
+    size_t length = std::strcspn(preloaded, ": ");
+    bool ours = std::strlen(g_library) == length && std::strncmp(preloaded, g_library, length) == 0;
+    if (length > 0 && !ours) {
+      if (*value) std::strcat(value, ":");
+      std::strncat(value, preloaded, length);
+    }
+    preloaded += length + (preloaded[length] ? 1 : 0);
+  }
+}
+
+/// Calls `start` with the environment in which `program` is to be started: `given`, and the variables that make it
 /// load this library. On the stack, because a process after vfork() may not allocate.
 template <class Start>
-int start_watched(char* const* given, const Start& start) {
+int start_watched(const char* program, char* const* given, const Start& start) {
+  if (!*g_library) return start(given);
   const char* preloaded = value_in(given, kPreload);
-  bool loads = preloaded && std::strstr(preloaded, g_library);
-  if (!*g_library || (loads && value_in(given, kWatchFolder))) return start(given);
+  const bool wanted = !must_load_first(program), loads = preloaded && std::strstr(preloaded, g_library);
+  if (wanted == loads && value_in(given, kWatchFolder)) return start(given);
   size_t count = count_of(given), added = 0;
   auto** fresh = static_cast<char**>(alloca((count + 3) * sizeof(char*)));
-  size_t size = sizeof "LD_PRELOAD=:" + std::strlen(g_library) + (preloaded ? std::strlen(preloaded) : 0);
-  auto* library = static_cast<char*>(alloca(size));
+  auto* others = static_cast<char*>(alloca((preloaded ? std::strlen(preloaded) : 0) + 1));
+  write_others(others, preloaded);
+  auto* library = static_cast<char*>(alloca(sizeof "LD_PRELOAD=:" + std::strlen(g_library) + std::strlen(others)));
   std::strcpy(library, "LD_PRELOAD=");
-  if (!loads) std::strcat(library, g_library);
-  if (!loads && preloaded && *preloaded) std::strcat(library, ":");
-  if (preloaded) std::strcat(library, preloaded);
+  if (wanted) std::strcat(library, g_library);
+  if (library[sizeof "LD_PRELOAD=" - 1] && *others) std::strcat(library, ":");
+  std::strcat(library, others);
   for (size_t i = 0; i < count; ++i)
     if (std::strncmp(given[i], "LD_PRELOAD=", sizeof "LD_PRELOAD=" - 1) != 0 &&
         std::strncmp(given[i], g_folder, std::strlen(kWatchFolder) + 1) != 0)
       fresh[added++] = given[i];
-  fresh[added++] = library, fresh[added++] = g_folder, fresh[added] = nullptr;
+  if (library[sizeof "LD_PRELOAD=" - 1]) fresh[added++] = library;
+  fresh[added++] = g_folder, fresh[added] = nullptr;
   return start(fresh);
 }
 
@@ -192,11 +266,11 @@ extern "C" {
 
 KERNELIFT_SHOWN int execve(const char* path, char* const* argv, char* const* environment) noexcept {
   auto start = next<int (*)(const char*, char* const*, char* const*)>("execve");
-  return start_watched(environment, [&](char* const* fresh) { return start(path, argv, fresh); });
+  return start_watched(path, environment, [&](char* const* fresh) { return start(path, argv, fresh); });
 }
 KERNELIFT_SHOWN int execvpe(const char* file, char* const* argv, char* const* environment) noexcept {
   auto start = next<int (*)(const char*, char* const*, char* const*)>("execvpe");
-  return start_watched(environment, [&](char* const* fresh) { return start(file, argv, fresh); });
+  return start_watched(file, environment, [&](char* const* fresh) { return start(file, argv, fresh); });
 }
 KERNELIFT_SHOWN int execv(const char* path, char* const* argv) noexcept { return execve(path, argv, environ); }
 KERNELIFT_SHOWN int execvp(const char* file, char* const* argv) noexcept { return execvpe(file, argv, environ); }
@@ -223,13 +297,13 @@ using Spawn = int (*)(pid_t*, const char*, const posix_spawn_file_actions_t*, co
 KERNELIFT_SHOWN int posix_spawn(pid_t* process, const char* path, const posix_spawn_file_actions_t* actions,
                                 const posix_spawnattr_t* attributes, char* const* argv, char* const* environment) {
   auto start = next<Spawn>("posix_spawn");
-  return start_watched(environment,
+  return start_watched(path, environment,
                        [&](char* const* fresh) { return start(process, path, actions, attributes, argv, fresh); });
 }
 KERNELIFT_SHOWN int posix_spawnp(pid_t* process, const char* file, const posix_spawn_file_actions_t* actions,
                                  const posix_spawnattr_t* attributes, char* const* argv, char* const* environment) {
   auto start = next<Spawn>("posix_spawnp");
-  return start_watched(environment,
+  return start_watched(file, environment,
                        [&](char* const* fresh) { return start(process, file, actions, attributes, argv, fresh); });
 }
 

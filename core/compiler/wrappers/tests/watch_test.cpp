@@ -158,6 +158,14 @@ TEST_F(Watch, KeepsOtherPreloadedLibraries) {
   EXPECT_THAT(output_, HasSubstr("libkernelift_watch.so:libm.so.6\n"));
 }
 
+TEST_F(Watch, LeavesProgramsAloneThatMustLoadTheirSanitizerFirst) {
+  write("tool.c", "#include <stdio.h>\nint main() { puts(\"made\"); return 0; }\n");
+  start({"sh", "-c", "gcc -fsanitize=address tool.c -o tool || true"}, {});
+  if (!fs::exists(folder() / "tool")) GTEST_SKIP() << "gcc has no AddressSanitizer here";
+  EXPECT_EQ(shell("./tool && nvcc -c a.cu").size(), 1u);
+  EXPECT_EQ(output_, "made\n");
+}
+
 TEST_F(Watch, LogsWhatAKilledBuildHadCompiled) {
   auto killed = BuildWatch::begin(state());
   ASSERT_TRUE(killed.ok());
