@@ -1,11 +1,14 @@
-// kernelift build: runs the application's own build command with Kernelift's compiler wrappers first on PATH. The
-// wrappers themselves are in core/compiler/wrappers; this verb creates their folder, sets the environment variables
-// that build systems read, and counts the logged compile commands.
+// kernelift build: runs the application's own build command. For the CPU device, Kernelift's compiler wrappers are
+// first on PATH. For other devices the build is its own, and only watched: core/compiler/wrappers has both. This verb
+// makes the build's environment and counts the logged compile commands.
 #include <cstdlib>
+#include <optional>
 
 #include "cli/verbs.h"
 #include "core/base/executable.h"
 #include "core/base/file.h"
+#include "core/compiler/wrappers/build_folder.h"
+#include "core/compiler/wrappers/watch.h"
 #include "core/compiler/wrappers/wrapper.h"
 #include "reintegrate/interruption.h"
 
@@ -28,9 +31,14 @@ Logged read_log(const fs::path& path) {
   return logged;
 }
 
-ProcessOptions build_environment(const wrappers::WrapperConfig& config) {
+struct Options {
+  std::vector<std::string> command;
+  bool wrap = false;
+};
+
+/// The environment of a build through the wrappers.
+ProcessOptions wrapped_environment(const wrappers::WrapperConfig& config) {
   ProcessOptions options;
-  options.capture_output = false;
   const char* path = std::getenv("PATH");
   options.environment.emplace_back("PATH", (config.root / "bin").string() + ":" + (path ? path : "/usr/bin:/bin"));
   // A result that a compiler cache takes from its store is not compiled, and so its command would not be logged.
@@ -58,15 +66,32 @@ ProcessOptions build_environment(const wrappers::WrapperConfig& config) {
   return options;
 }
 
-Result<Exit> run(const Context& context, const std::vector<std::string>& command) {
+Result<Exit> run(const Context& context, const Options& request) {
+  const std::vector<std::string>& command = request.command;
   if (command.empty()) return usage_error("kernelift build needs a command: kernelift build -- make");
   wrappers::WrapperConfig config;
   config.state = fs::absolute(context.state_folder());
   config.device = context.device == "cpu" ? "cpu" : "log";
   config.root = config.device == "cpu" ? wrappers::toolkit_folder(config.state) : config.state / "toolkit-log";
   KERNELIFT_TRY(create_state_folder(config.state));
-  KERNELIFT_ASSIGN(fs::path kernelift, executable());
-  KERNELIFT_TRY(wrappers::create_toolkit(config, kernelift));
+  std::optional<wrappers::BuildWatch> watch;
+  if (config.device != "cpu" && !request.wrap) {
+    if (auto begun = wrappers::BuildWatch::begin(config.state); begun.ok()) watch = *std::move(begun);
+    else context.note("kernelift build: compiler wrappers are put on PATH instead: " + begun.error().message);
+  }
+  KERNELIFT_TRY(wrappers::check_build_folders(command, fs::current_path(),
+                                              config.device == "cpu" ? wrappers::Compilers::CpuWrappers
+                                              : watch                ? wrappers::Compilers::Own
+                                                                     : wrappers::Compilers::LoggingWrappers));
+  ProcessOptions options;
+  if (watch) {
+    options.environment = watch->environment();
+  } else {
+    KERNELIFT_ASSIGN(fs::path kernelift, executable());
+    KERNELIFT_TRY(wrappers::create_toolkit(config, kernelift));
+    options = wrapped_environment(config);
+  }
+  options.capture_output = false;
 
   fs::path log = config.state / "compile_commands.json";
   Logged before = read_log(log);
@@ -77,8 +102,11 @@ Result<Exit> run(const Context& context, const std::vector<std::string>& command
     argv.insert(argv.end(), command.begin(), command.end());
   }
   reintegrate::InterruptGuard guard;
-  KERNELIFT_ASSIGN(ProcessOutcome outcome,
-                   run_interruptibly(argv, build_environment(config), reintegrate::Ending::HandedOn));
+  KERNELIFT_ASSIGN(ProcessOutcome outcome, run_interruptibly(argv, options, reintegrate::Ending::HandedOn));
+  if (watch) {
+    KERNELIFT_ASSIGN(auto problems, watch->log());
+    for (auto& problem : problems) context.note(problem);
+  }
   Logged after = read_log(log);
   bool logged = after.commands > 0 && (after.commands != before.commands || after.written != before.written);
 
@@ -96,8 +124,12 @@ Result<Exit> run(const Context& context, const std::vector<std::string>& command
   if (!outcome.ok()) return answer_is_no("the build command " + outcome.describe() + ": " + join_command(command));
   if (!logged)
     context.note(
-        "no compile command was seen: everything was up to date, or the build was configured with the full path of "
-        "another compiler; clean or remove its build folder and run kernelift build again, from the configure step on");
+        watch
+            ? "no compile command was seen: everything was up to date, or compilers run where they cannot be watched "
+              "(containers, sudo, a build server); clean, and run kernelift build again, with --wrap in the second case"
+            : "no compile command was seen: everything was up to date, or the build was configured with the full path "
+              "of another compiler; clean or remove its build folder and run kernelift build again, from the configure "
+              "step on");
   context.say("build finished; " + (after.commands > 0
                                         ? counted(after.commands, "compile command") + " in " + log.string()
                                         : "nothing has been compiled since " + config.state.string() + " was created"));
@@ -105,10 +137,12 @@ Result<Exit> run(const Context& context, const std::vector<std::string>& command
 }
 
 Action setup(CLI::App& app) {
-  auto command = std::make_shared<std::vector<std::string>>();
-  app.add_option("command", *command, "The application's own build command, after --")->required();
+  auto options = std::make_shared<Options>();
+  app.add_flag("--wrap", options->wrap,
+               "Put compiler wrappers first on PATH instead of watching the build (always so for --device cpu)");
+  app.add_option("command", options->command, "The application's own build command, after --")->required();
   app.positionals_at_end();
-  return [command](const Context& context) { return run(context, *command); };
+  return [options](const Context& context) { return run(context, *options); };
 }
 
 }  // namespace

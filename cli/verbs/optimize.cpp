@@ -226,7 +226,7 @@ class Loop {
     KERNELIFT_ASSIGN(Json hot_list, required(std::move(record), {"sh", "-c", options_.run}));
     KERNELIFT_ASSIGN(Capture capture, Capture::open(state_ / "capture"));
     rows_.resize(finished);
-    KERNELIFT_ASSIGN(ScanIndex scanned, ScanIndex::read(state_ / "scan.json"));
+    KERNELIFT_ASSIGN(scanned_, ScanIndex::read(state_ / "scan.json"));
     KERNELIFT_ASSIGN(auto shares, shares_by_measure(capture));
     for (auto& [key, share] : shares) {
       LoopRow row;
@@ -240,10 +240,10 @@ class Loop {
                          [&](auto& old) { return old.kernel == row.kernel && old.id == row.id; }))
           rows_.push_back(row);
       };
-      auto namesakes = recorded_namesakes(key, scanned, capture);
+      auto namesakes = recorded_namesakes(key, scanned_, capture);
       if (namesakes.empty()) add();
       for (auto* one : namesakes)
-        row.id = one->id, row.file = fs::path(one->definition.file).lexically_proximate(scanned.root).string(), add();
+        row.id = one->id, row.file = fs::path(one->definition.file).lexically_proximate(scanned_.root).string(), add();
     }
     return done();
   }
@@ -312,7 +312,8 @@ class Loop {
     if (!wanted.id.empty()) return wanted.id;
     const std::string& key = wanted.kernel;
     std::string name = qualified_name(key);
-    bool one = std::count_if(rows_.begin(), rows_.end(), [&](auto& row) { return key_matches(row.kernel, name); }) == 1;
+    bool one = std::ranges::all_of(scanned_.find(name), [&](auto* kernel) { return kernel->key == key; }) &&
+               std::count_if(rows_.begin(), rows_.end(), [&](auto& row) { return key_matches(row.kernel, name); }) == 1;
     return one ? name : key;
   }
 
@@ -413,6 +414,7 @@ class Loop {
   const Options& options_;
   MeasureOptions measure_;  ///< Once the application was recorded it is no longer "auto".
   fs::path state_;
+  ScanIndex scanned_;  ///< Of the last scan.
   double seconds_;
   std::map<std::string, double> spent_;  ///< Seconds spent, by verb.
   std::vector<LoopRow> rows_;

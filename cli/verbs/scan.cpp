@@ -164,8 +164,9 @@ Result<Exit> scan(const Options& options, const Context& context) {
   for (auto& unit : index.units) {
     if (unit.problems.empty()) continue;
     ++broken;
+    std::string lost = unit.problems.size() > 1 ? "; " + unit.problems.back() : "";
     context.note("warning: " + relative_to(unit.file, index.root) +
-                 " could not be parsed completely: " + unit.problems.front());
+                 " could not be parsed completely: " + unit.problems.front() + lost);
   }
   if (saved.ok()) saved = index.write(state / "scan.json");
   if (!saved.ok()) context.note("kernelift scan: the scan is not saved: " + saved.error().message);

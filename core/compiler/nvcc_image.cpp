@@ -14,6 +14,7 @@
 #include "core/toolchain/cubin.h"
 #include "core/toolchain/device_arguments.h"
 #include "core/toolchain/nvcc_command.h"
+#include "core/toolchain/nvcc_words.h"
 
 namespace fs = std::filesystem;
 
@@ -83,10 +84,12 @@ void add_named_folders(std::vector<fs::path>& folders, const std::vector<std::st
       else if (word.starts_with(option) && word.size() > option.size())
         value = word.substr(option.size() + (word[option.size()] == '=' ? 1 : 0));
       if (value.empty()) continue;
-      fs::path named = fs::path(value).is_relative() ? working / value : fs::path(value);
-      add_folder(folders, named);
-      // A host compiler reads its own lib/gcc and include beside bin.
-      if (option.find("bin") != option.npos) add_folder(folders, named.parent_path().parent_path());
+      for (const std::string& one : split_nvcc_paths(value)) {
+        fs::path named = fs::path(one).is_relative() ? working / one : fs::path(one);
+        add_folder(folders, named);
+        // A host compiler reads its own lib/gcc and include beside bin.
+        if (option.find("bin") != option.npos) add_folder(folders, named.parent_path().parent_path());
+      }
       break;
     }
   }

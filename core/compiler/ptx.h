@@ -1,5 +1,5 @@
-// Device IR to PTX in three calls: link libdevice, run the default optimisation pipeline, generate code by LLVM's NVPTX
-// backend. For a compiler-tier candidate with a pipeline of its own, run_passes() replaces the second call.
+// Device IR to PTX: link libdevice, make functions internal, run the default optimisation pipeline, generate code by
+// LLVM's NVPTX backend. For a compiler-tier candidate with a pipeline of its own, run_passes() replaces the third call.
 #pragma once
 #include <string>
 
@@ -16,7 +16,13 @@ namespace kernelift {
 /// -prec-sqrt=false.
 Status link_libdevice(llvm::Module& module, bool precise_roots = true);
 
-/// LLVM's default pipeline at -O`level` for the architecture ("sm_90"), NVVM reflection included.
+/// Makes all functions but the kernels internal, as they are for nvcc without relocatable code: what every caller
+/// inlines is dropped, and the assembler keeps the registers of what is called within the bounds of the kernels that
+/// call it.
+void keep_kernels_only(llvm::Module& module);
+
+/// LLVM's default pipeline at -O`level` for the architecture ("sm_90"), NVVM reflection included; from -O2 functions
+/// are inlined up to sizes at which nvcc inlines them.
 Status optimize_for_ptx(llvm::Module& module, const std::string& arch, int level = 3);
 
 /// PTX text for the architecture, with multiplications and additions fused where nvcc fuses them. Code generation

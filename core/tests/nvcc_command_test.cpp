@@ -63,15 +63,34 @@ TEST(NvccCommand, SplitsHostCompilerWordsAtCommasAndKeepsTheirMeaning) {
 }
 
 TEST(NvccCommand, SplitsHostCompilerWordsAtBlanksAsNvccsShellDoes) {
-  auto c = parsed(R"(nvcc -Xcompiler "-fopenmp -O3 '-DNAME=a b'" -Xcompiler -DQUOTED='"x"' -Xlinker "-z now" -c a.cu)");
+  auto c = parsed(
+      R"(nvcc -Xcompiler "-fopenmp -O3 '-DNAME=a b'" -Xcompiler -DBARE='"x"' -Xcompiler "'-DQUOTED=\"x\"'" -Xlinker "-z now" -c a.cu)");
   EXPECT_THAT(c.host_flags, IsSupersetOf({"-fopenmp", "-O3"}));
-  EXPECT_THAT(c.preprocessor, ElementsAre("-DNAME=a b", "-DQUOTED=\"x\""));
+  EXPECT_THAT(c.preprocessor, ElementsAre("-DNAME=a b", "-DBARE=x", "-DQUOTED=\"x\""));
   EXPECT_THAT(c.link_flags, ElementsAre("-Xlinker", "-z", "-Xlinker", "now"));
 }
 
 TEST(NvccCommand, KeepsQuotingOfDefinitions) {
   auto c = parsed(R"(nvcc '-DNAME="a b"' -DF\(x\)=x+1 -D 'S=it'\''s' -c a.cu)");
   EXPECT_THAT(c.preprocessor, ElementsAre("-DNAME=\"a b\"", "-DF(x)=x+1", "-DS=it's"));
+}
+
+TEST(NvccCommand, TakesListsAndEscapedCommasApart) {
+  auto c = parsed(R"(nvcc '-DUSE=1\,2\,4' -DA=1,B -Ix,y -isystem z,w -include a.h,b.h -la,b -c a.cu)");
+  EXPECT_THAT(c.preprocessor, ElementsAre("-DUSE=1,2,4", "-DA=1", "-DB", "-Ix", "-Iy", "-isystem", "z", "-isystem", "w",
+                                          "-include", "a.h", "-include", "b.h"));
+  EXPECT_THAT(c.link_flags, ElementsAre("-la", "-lb"));
+  EXPECT_THAT(parsed(R"(clang++ '-DUSE=1\,2' -Ix,y -c a.cu)").preprocessor, ElementsAre(R"(-DUSE=1\,2)", "-Ix,y"))
+      << "clang takes no lists";
+}
+
+TEST(NvccCommand, ReadsResponseFilesOfTheHostCompiler) {
+  auto folder = TemporaryFolder::create("nvcc-command");
+  ASSERT_TRUE(folder.ok());
+  ASSERT_TRUE(write_atomically(folder->path() / "host", std::string_view("'-DA=x y' -Wall")).ok());
+  auto c = parsed("nvcc -Xcompiler @host -DB -c a.cu", folder->path());
+  EXPECT_THAT(c.preprocessor, ElementsAre("-DA=x y", "-DB"));
+  EXPECT_THAT(c.host_flags, ElementsAre("-Wall"));
 }
 
 TEST(NvccCommand, MapsMathFlagsToClangs) {
@@ -85,12 +104,14 @@ TEST(NvccCommand, MapsMathFlagsToClangs) {
 TEST(NvccCommand, ExpandsResponseFilesOfBothKinds) {
   auto folder = TemporaryFolder::create("nvcc-command");
   ASSERT_TRUE(folder.ok());
+  ASSERT_TRUE(write_atomically(folder->path() / "includes.rsp",
+                               std::string_view("-isystem /a\n\"-I/with space\"\n-optf deeper.rsp"))
+                  .ok());
   ASSERT_TRUE(
-      write_atomically(folder->path() / "includes.rsp", std::string_view("-isystem=/a\n\"-I/with space\"\n@deeper.rsp"))
-          .ok());
+      write_atomically(folder->path() / "gcc.rsp", std::string_view("-isystem /a\n'-I/with space'\n@deeper.rsp")).ok());
   ASSERT_TRUE(write_atomically(folder->path() / "deeper.rsp", std::string_view("-DDEEP")).ok());
   for (const char* line : {"nvcc --options-file includes.rsp -c a.cu", "nvcc --options-file=includes.rsp -c a.cu",
-                           "nvcc -optf includes.rsp -c a.cu", "nvcc @includes.rsp -c a.cu"})
+                           "nvcc -optf includes.rsp -c a.cu", "clang++ @gcc.rsp -c a.cu"})
     EXPECT_THAT(parsed(line, folder->path()).preprocessor, ElementsAre("-isystem", "/a", "-I/with space", "-DDEEP"))
         << line;
 }
@@ -104,7 +125,7 @@ TEST(NvccCommand, NamesAMissingResponseFile) {
 TEST(NvccCommand, RefusesResponseFilesThatNameThemselves) {
   auto folder = TemporaryFolder::create("nvcc-command");
   ASSERT_TRUE(write_atomically(folder->path() / "loop.rsp", std::string_view("@loop.rsp")).ok());
-  auto c = parse_compiler_command({"nvcc", "@loop.rsp"}, folder->path());
+  auto c = parse_compiler_command({"clang++", "@loop.rsp"}, folder->path());
   ASSERT_FALSE(c.ok());
   EXPECT_THAT(c.error().message, HasSubstr("nested"));
 }

@@ -8,6 +8,7 @@
 #include "core/base/file.h"
 #include "core/base/process.h"
 #include "core/toolchain/nvcc_options.h"
+#include "core/toolchain/nvcc_words.h"
 
 namespace kernelift {
 namespace fs = std::filesystem;
@@ -18,30 +19,6 @@ using Meaning = OptionMeaning;
 using enum OptionMeaning;
 
 bool is_true(std::string_view value) { return value != "false" && value != "0"; }
-
-/// Splits "a,b\,c" at its unescaped commas.
-std::vector<std::string> split_commas(std::string_view list) {
-  std::vector<std::string> parts(1);
-  for (size_t i = 0; i < list.size(); ++i) {
-    if (list[i] == '\\' && i + 1 < list.size() && list[i + 1] == ',') parts.back() += list[++i];
-    else if (list[i] == ',') parts.emplace_back();
-    else parts.back() += list[i];
-  }
-  std::erase(parts, "");
-  return parts;
-}
-
-/// nvcc passes these on as part of a shell's command line, so a blank ends a word.
-std::vector<std::string> forwarded_words(std::string_view list) {
-  std::vector<std::string> words;
-  for (std::string& part : split_commas(list)) {
-    bool one_word = part.find(' ') == part.npos;
-    if (auto split = split_command(part); !one_word && split.ok())
-      words.insert(words.end(), split->begin(), split->end());
-    else words.push_back(std::move(part));
-  }
-  return words;
-}
 
 SourceInput::Language language_of(const std::string& file, const std::string& forced, Dialect dialect) {
   using enum SourceInput::Language;
@@ -60,7 +37,8 @@ SourceInput::Language language_of(const std::string& file, const std::string& fo
 
 class Parser {
  public:
-  explicit Parser(Dialect dialect) { command_.dialect = dialect; }
+  /// Response files that the host compiler is given (-Xcompiler @file) are looked for in `folder`.
+  Parser(Dialect dialect, fs::path folder) : folder_(std::move(folder)) { command_.dialect = dialect; }
 
   Result<CompilerCommand> parse(const std::vector<std::string>& words) {
     forwards_ = std::any_of(words.begin(), words.end(), [](const std::string& word) {
@@ -191,23 +169,47 @@ class Parser {
   Status unknown_word(const std::string& word) {
     if (word.starts_with("-Wl,")) command_.link_flags.push_back(word);
     else if (word.starts_with("-D")) command_.preprocessor.push_back(word);
-    else if (word == "-fopenmp" || word == "-pthread" || forwards_) host_word(word);
+    else if (word == "-fopenmp" || word == "-pthread" || forwards_) return host_words({word});
     else command_.unknown.push_back(word);
+    return done();
+  }
+
+  bool is_nvcc() const { return command_.dialect == Dialect::Nvcc; }
+
+  /// The entries of an option's value that names files or libraries: nvcc takes lists.
+  std::vector<std::string> listed_files(const std::string& value) const {
+    return is_nvcc() ? split_nvcc_paths(value) : std::vector{value};
+  }
+
+  void files(const char* option, const std::string& value) {
+    for (const std::string& file : listed_files(value)) preprocessor(option, file);
+  }
+
+  void macros(const char* option, const std::string& value) {
+    if (!is_nvcc()) return preprocessor(option, value);
+    for (const std::string& macro : split_nvcc_list(value)) preprocessor(option, host_compiler_macro(macro));
+  }
+
+  Status host_words(const std::vector<std::string>& entries) {
+    std::vector<std::string> words{"g++"};
+    for (std::string& word : host_compiler_words(entries)) words.push_back(std::move(word));
+    KERNELIFT_ASSIGN(words, expand_response_files(words, folder_));
+    for (size_t i = 1; i < words.size(); ++i) host_word(words[i]);
     return done();
   }
 
   /// A word for the host compiler; its preprocessor options apply to the device pass too.
   void host_word(const std::string& word) {
     if (take_preprocessor_) {
-      command_.preprocessor.push_back(word);
+      host_preprocessor_.push_back(word);
       take_preprocessor_ = false;
     } else if (word == "-include" || word == "-isystem" || word == "-I" || word == "-D" || word == "-U" ||
                word == "-idirafter" || word == "-iquote") {
-      command_.preprocessor.push_back(word);
+      host_preprocessor_.push_back(word);
       take_preprocessor_ = true;
     } else if (word.starts_with("-D") || word.starts_with("-U") || word.starts_with("-I") ||
                word.starts_with("-isystem")) {
-      command_.preprocessor.push_back(word);
+      host_preprocessor_.push_back(word);
     } else if (word.starts_with("-Wl,") || word.starts_with("-L") || word == "-rdynamic" ||
                word == "-static-libstdc++" || word == "-static-libgcc") {
       command_.link_flags.push_back(word);
@@ -250,22 +252,19 @@ class Parser {
     std::string list = text.substr(code + 5);
     if (size_t arch = list.find(",arch="); arch != std::string::npos) list.resize(arch);
     std::erase_if(list, [](char c) { return c == '[' || c == ']'; });
-    for (const std::string& name : split_commas(list)) architecture(name);
+    for (const std::string& name : split_nvcc_list(list)) architecture(name);
   }
 
   Status apply(Meaning meaning, const std::string& word, const std::string& value) {
     CompilerCommand& c = command_;
     switch (meaning) {
-      case Define: preprocessor("-D", value); break;
-      case Undefine: preprocessor("-U", value); break;
-      case Include:
-        for (const std::string& folder : word.starts_with("--") ? split_commas(value) : std::vector{value})
-          preprocessor("-I", folder);
-        break;
-      case SystemInclude: preprocessor("-isystem", value); break;
+      case Define: macros("-D", value); break;
+      case Undefine: macros("-U", value); break;
+      case Include: files("-I", value); break;
+      case SystemInclude: files("-isystem", value); break;
       case AfterInclude: preprocessor("-idirafter", value); break;
       case QuoteInclude: preprocessor("-iquote", value); break;
-      case ForcedInclude: preprocessor("-include", value); break;
+      case ForcedInclude: files("-include", value); break;
       case MacroInclude: preprocessor("-imacros", value); break;
       case Standard: c.standard = value; break;
       case Language:
@@ -277,23 +276,25 @@ class Parser {
       case Output: c.output = value; break;
       case OutputFolder: c.output_folder = value; break;
       case Architecture:
-        for (const std::string& name : split_commas(value)) architecture(name);
+        for (const std::string& name : split_nvcc_list(value)) architecture(name);
         break;
       case Code:
-        for (const std::string& name : split_commas(value)) codes_.push_back(name);
+        for (const std::string& name : split_nvcc_list(value)) codes_.push_back(name);
         break;
       case GenerateCode: generate_code(value); break;
-      case HostWords:
-        for (const std::string& host : forwarded_words(value)) host_word(host);
-        break;
+      case HostWords: return host_words(split_nvcc_list(value));
       case LinkWords:
-        for (const std::string& linker : forwarded_words(value)) {
+        for (const std::string& linker : is_nvcc() ? host_compiler_words(split_nvcc_list(value)) : std::vector{value}) {
           c.link_flags.push_back("-Xlinker");
           c.link_flags.push_back(linker);
         }
         break;
-      case LibraryFolder: c.link_flags.push_back("-L" + value); break;
-      case Meaning::Library: c.link_flags.push_back("-l" + value); break;
+      case LibraryFolder:
+        for (const std::string& folder : listed_files(value)) c.link_flags.push_back("-L" + folder);
+        break;
+      case Meaning::Library:
+        for (const std::string& library : listed_files(value)) c.link_flags.push_back("-l" + library);
+        break;
       case HostCompiler: c.host_compiler = value; break;
       case DependencyFile: c.dependency_flags.insert(c.dependency_flags.end(), {"-MF", value}); break;
       case DependencyTarget: c.dependency_flags.insert(c.dependency_flags.end(), {"-MT", value}); break;
@@ -360,6 +361,8 @@ class Parser {
   }
 
   void finish() {
+    // nvcc puts the host compiler's words before its own.
+    command_.preprocessor.insert(command_.preprocessor.begin(), host_preprocessor_.begin(), host_preprocessor_.end());
     if (command_.architectures.empty())
       for (const std::string& code : codes_) architecture(code);
     // -M overrides -c; with -MD the file is compiled as well.
@@ -370,7 +373,8 @@ class Parser {
 
   CompilerCommand command_;
   std::string language_;
-  std::vector<std::string> codes_;
+  std::vector<std::string> codes_, host_preprocessor_;
+  fs::path folder_;
   size_t at_ = 1;
   bool forwards_ = false, take_preprocessor_ = false;
 };
@@ -387,32 +391,41 @@ bool is_launcher(const std::string& program) {
   return name == "ccache" || name == "sccache" || name == "distcc" || name == "icecc" || name == "buildcache";
 }
 
-Status expand(const std::vector<std::string>& argv, const fs::path& folder, int depth, std::vector<std::string>& out) {
+/// The compiler behind launchers such as ccache.
+std::string compiler_of(const std::vector<std::string>& argv) {
+  auto compiler = std::find_if_not(argv.begin(), argv.end(), is_launcher);
+  return compiler == argv.end() ? "" : *compiler;
+}
+
+Status expand(const std::vector<std::string>& argv, const fs::path& folder, Dialect dialect, int depth,
+              std::vector<std::string>& out) {
   constexpr int kDeepest = 16;  // Response files that name each other would be read for ever.
   if (depth > kDeepest) return usage_error("response files are nested more than " + std::to_string(kDeepest) + " deep");
   for (size_t i = 0; i < argv.size(); ++i) {
-    std::string file;
+    std::vector<std::string> files;
     const std::string& word = argv[i];
-    if (word.size() > 1 && word[0] == '@') {
-      file = word.substr(1);
+    if (word.size() > 1 && word[0] == '@' && dialect != Dialect::Nvcc) {
+      files = {word.substr(1)};
     } else if (word.starts_with("--options-file=") || word.starts_with("-optf=")) {
-      file = word.substr(word.find('=') + 1);
+      files = split_nvcc_paths(word.substr(word.find('=') + 1));
     } else if (word == "--options-file" || word == "-optf") {
       if (i + 1 >= argv.size()) return usage_error("the compiler option " + word + " needs a file");
-      file = argv[++i];
+      files = split_nvcc_paths(argv[++i]);
     } else {
       out.push_back(word);
-      continue;
     }
-    fs::path path = folder / file;
-    if (std::error_code ignored; !fs::exists(path, ignored))
-      return usage_error("the response file " + path.string() +
-                         " does not exist; run the build first, which writes it");
-    auto text = read_text(path);
-    if (!text.ok()) return usage_error("cannot read the response file " + path.string() + ": " + text.error().message);
-    auto words = split_command(*text);
-    if (!words.ok()) return usage_error("response file " + path.string() + ": " + words.error().message);
-    KERNELIFT_TRY(expand(*words, folder, depth + 1, out));
+    for (const std::string& file : files) {
+      fs::path path = folder / file;
+      if (std::error_code ignored; !fs::exists(path, ignored))
+        return usage_error("the response file " + path.string() +
+                           " does not exist; run the build first, which writes it");
+      auto text = read_text(path);
+      if (!text.ok())
+        return usage_error("cannot read the response file " + path.string() + ": " + text.error().message);
+      std::vector<std::string> words =
+          dialect == Dialect::Nvcc ? split_nvcc_options_file(*text) : split_response_file(*text);
+      KERNELIFT_TRY(expand(words, folder, dialect, depth + 1, out));
+    }
   }
   return done();
 }
@@ -437,7 +450,7 @@ std::vector<std::string> CompilerCommand::frontend_flags() const {
 
 Result<std::vector<std::string>> expand_response_files(const std::vector<std::string>& argv, const fs::path& folder) {
   std::vector<std::string> out;
-  KERNELIFT_TRY(expand(argv, folder, 0, out));
+  KERNELIFT_TRY(expand(argv, folder, dialect_of(compiler_of(argv)), 0, out));
   return out;
 }
 
@@ -446,7 +459,7 @@ Result<CompilerCommand> parse_compiler_command(const std::vector<std::string>& a
   KERNELIFT_ASSIGN(std::vector<std::string> words, expand_response_files(argv, folder));
   while (words.size() > 1 && is_launcher(words[0])) words.erase(words.begin());
   if (words.empty()) return usage_error("an empty compiler command");
-  return Parser(dialect_hint.value_or(dialect_of(words[0]))).parse(words);
+  return Parser(dialect_hint.value_or(dialect_of(words[0])), folder).parse(words);
 }
 
 }  // namespace kernelift

@@ -1,8 +1,8 @@
 // Parser for nvcc, hipcc and clang++ (CUDA, HIP) command lines: the input files and their languages, the output, and
 // the preprocessor, language and code-generation flags. Used by the compiler wrappers (which then run clang), by scan
 // (which then parses the sources) and by code that runs the application's own compiler again on a changed file.
-// Response files
-// (@file, --options-file) are read; `-x cu` makes a `.cpp` file CUDA; the quoting of -D values is preserved.
+// Response files (@file; nvcc's --options-file) are read; `-x cu` makes a `.cpp` file CUDA; nvcc's lists and escapes
+// are resolved (nvcc_words.h), so that `preprocessor` has the words that the host compiler is given.
 #pragma once
 #include <filesystem>
 #include <optional>
@@ -56,7 +56,7 @@ Result<CompilerCommand> parse_compiler_command(const std::vector<std::string>& a
                                                const std::filesystem::path& folder,
                                                std::optional<Dialect> dialect_hint = std::nullopt);
 
-/// Expands @file and --options-file in place, recursively; a missing file is a Usage error that names it.
+/// Expands @file (nvcc: --options-file) in place, recursively; a missing file is a Usage error that names it.
 Result<std::vector<std::string>> expand_response_files(const std::vector<std::string>& argv,
                                                        const std::filesystem::path& folder);
 

@@ -57,6 +57,9 @@ class KernelVisitor : public DynamicRecursiveASTVisitor {
     const FunctionDecl* definition = nullptr;
     if (!function->isDefined(definition) || !definition || !seen_.insert(definition->getCanonicalDecl()).second)
       return true;
+    // Of a type that clang does not know it makes int: such a kernel has another name than the one that runs.
+    auto invalid = [](const ParmVarDecl* parameter) { return parameter->isInvalidDecl(); };
+    if (definition->isInvalidDecl() || llvm::any_of(definition->parameters(), invalid)) return true;
     auto* pattern = definition->getTemplateInstantiationPattern();
     int index = items_.of(pattern ? pattern : definition);
     if (index >= 0) found.push_back({describe_kernel(definition, items_[index], pattern != nullptr), definition});

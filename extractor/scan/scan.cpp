@@ -17,6 +17,7 @@
 #include "core/base/hash.h"
 #include "extractor/scan/call_finder.h"
 #include "extractor/scan/knob_finder.h"
+#include "extractor/scan/lost_kernels.h"
 #include "extractor/scan/record_finder.h"
 #include "extractor/scan/unit_cache.h"
 
@@ -81,8 +82,12 @@ void limit_child(unsigned seconds) {
   found.units.push_back(describe(unit));
   auto& described = found.units.front();
   FileAnswers answers;
-  auto outcome = parse_unit(
-      unit, options.root.string(), [&](ParsedUnit& parsed) { scan_unit(parsed, found); }, options.headers, &answers);
+  std::string lost;
+  auto read = [&](ParsedUnit& parsed) {
+    scan_unit(parsed, found);
+    lost = lost_kernels_text(lost_kernels(parsed, found.kernels));
+  };
+  auto outcome = parse_unit(unit, options.root.string(), read, options.headers, &answers);
   if (!outcome.ok()) {
     described.problems.push_back(outcome.error().message);
   } else {
@@ -91,6 +96,7 @@ void limit_child(unsigned seconds) {
     if (outcome->errors > outcome->problems.size())
       described.problems.push_back("and " + std::to_string(outcome->errors - outcome->problems.size()) +
                                    " more errors");
+    if (outcome->errors > 0 && !lost.empty()) described.problems.push_back(lost);
     cache.keep(identity, found, answers);
   }
   std::string text = compact(to_json(found));

@@ -203,6 +203,7 @@ class Compile {
     announce("libdevice");
     bool fast_math = std::ranges::find(options_.flags, "-fgpu-approx-transcendentals") != options_.flags.end();
     KERNELIFT_TRY(link_libdevice(module, !fast_math));
+    keep_kernels_only(module);
     KERNELIFT_TRY(optimise(module));
     announce("optimiser");
     if (request_.recipe.passes.empty()) KERNELIFT_TRY(optimize_for_ptx(module, machine(), level()));

@@ -2,6 +2,7 @@
 // replaces older ones. The compilers of a parallel build write it at the same time.
 #pragma once
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -10,8 +11,19 @@
 
 namespace kernelift::wrappers {
 
-/// Logs `argv`, with response files expanded and argv[0] without its folder, for each source that `command` compiles.
-Status log_command(const std::filesystem::path& state, const std::filesystem::path& folder,
-                   const std::vector<std::string>& argv, const CompilerCommand& command);
+/// A compiler's command, as it was started.
+struct StartedCompiler {
+  std::filesystem::path folder;    ///< Its working folder.
+  std::vector<std::string> words;  ///< Response files need not be expanded.
+  CompilerCommand command;         ///< `words`, parsed.
+};
+
+/// `argv` and the options and folders that the compiler takes from environment variables: later readers of the log have
+/// another environment. `variables`: kWatchedVariables (watch_format.h) that are set.
+std::vector<std::string> with_variables(std::vector<std::string> argv,
+                                        const std::map<std::string, std::string>& variables);
+
+/// Logs the commands in their order, with response files expanded, for each source that they compile.
+Status log_commands(const std::filesystem::path& state, const std::vector<StartedCompiler>& started);
 
 }  // namespace kernelift::wrappers

@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 
 #include "core/base/file.h"
 #include "core/base/process.h"
 #include "core/compiler/wrappers/compile_log.h"
 #include "core/compiler/wrappers/cpu_compiler.h"
 #include "core/compiler/wrappers/unsupported.h"
+#include "core/compiler/wrappers/watch_format.h"
 #include "core/compiler/wrappers/wrapper.h"
 
 namespace kernelift::wrappers {
@@ -69,21 +71,11 @@ bool is_for_wrapper(const CompilerCommand& command) {
                      [&](const SourceInput& input) { return names_runtime(fs::path(input.file).filename().string()); });
 }
 
-/// Adds the options that nvcc reads from the environment. They are logged with the arguments, because later readers of
-/// the log have another environment.
-Result<std::vector<std::string>> with_environment(const std::string& name, std::vector<std::string> words) {
-  auto words_of = [](const char* variable) -> Result<std::vector<std::string>> {
-    const char* text = std::getenv(variable);
-    auto more = split_command(text ? text : "");
-    if (!more.ok()) return std::move(more).error().in(variable);
-    return more;
-  };
-  if (name != "nvcc") return words;
-  KERNELIFT_ASSIGN(auto before, words_of("NVCC_PREPEND_FLAGS"));
-  KERNELIFT_ASSIGN(auto after, words_of("NVCC_APPEND_FLAGS"));
-  words.insert(words.begin() + 1, before.begin(), before.end());
-  words.insert(words.end(), after.begin(), after.end());
-  return words;
+std::map<std::string, std::string> variables_that_are_set() {
+  std::map<std::string, std::string> variables;
+  for (const char* name : kWatchedVariables)
+    if (const char* value = std::getenv(name)) variables[name] = value;
+  return variables;
 }
 
 int fail(const std::string& name, const Error& error) {
@@ -117,16 +109,16 @@ int kernelift::wrapper_main(int argc, char** argv, wrappers::MakeCpuImage make_i
   auto config = find_config(argv[0]);
   if (!config.ok()) return fail(name, config.error());
   config->make_image = make_image;
-  auto words = with_environment(name, std::vector<std::string>(argv, argv + argc));
-  if (!words.ok()) return fail(name, words.error());
+  auto words = with_variables(std::vector<std::string>(argv, argv + argc), variables_that_are_set());
+  words[0] = name;
   std::error_code ignored;
   fs::path folder = fs::current_path(ignored);
-  auto command = parse_compiler_command(*words, folder);
+  auto command = parse_compiler_command(words, folder);
   if (!command.ok() && config->device == "cpu") return fail(name, command.error());
 
   bool ours = command.ok() && is_for_wrapper(*command);
-  if (command.ok() && host_queries(*command).empty())
-    if (Status logged = log_command(config->state, folder, *words, *command); !logged.ok())
+  if (command.ok())
+    if (Status logged = log_commands(config->state, {{folder, words, *command}}); !logged.ok())
       std::fprintf(stderr, "kernelift: this compile was not logged: %s\n", logged.error().message.c_str());
   if (config->device != "cpu" || !ours) {
     auto real = real_compiler(name, *config);

@@ -7,6 +7,7 @@
 
 #include "core/compiler/paths.h"
 #include "core/tests/expression_literal.h"
+#include "extractor/scan/lost_kernels.h"
 #include "extractor/source/tests/test_app.h"
 
 namespace kernelift::extractor {
@@ -35,6 +36,32 @@ void run(float* f, double* d) { app::smooth<float, 8><<<1, 32>>>(f, f); app::smo
   EXPECT_TRUE(kernel.parameters[0].pointee_const);
   EXPECT_FALSE(kernel.parameters[1].pointee_const);
   EXPECT_EQ(index.find("smooth").size(), 2u);
+}
+
+TEST(Scan, NamesTheKernelsThatWereLostWhereAUnitWasReadInPart) {
+  TestApp app;
+  app.header("lost.h", R"(
+#if 0
+__global__ void disabled(int* x) { *x = 0; }
+#endif
+template <int N> __global__ __launch_bounds__(64) void scaled(Missing m, int* x) { *x = N; }
+)");
+  app.unit("a.cu", R"(
+#include "lost.h"
+__global__ void declared(int* x);
+__global__ void fine(int* x) { *x = 1; }
+__global__ void broken(Missing m, int* x) { *x = 2; }
+// __global__ void commented(int* x) {}
+void run(int* x) { fine<<<1, 1>>>(x); }
+)");
+  auto index = app.scan();
+  only(index, "fine");
+  ASSERT_FALSE(index.units[0].problems.empty());
+  EXPECT_THAT(index.units[0].problems.front(), testing::HasSubstr("lost.h:5: unknown type name 'Missing'"));
+  EXPECT_EQ(index.units[0].problems.back(),
+            "kernels were not understood, or not used: broken (a.cu:5), scaled (lost.h:5)");
+  EXPECT_TRUE(names_lost_kernel(index.units[0].problems.back(), "scaled"));
+  EXPECT_FALSE(names_lost_kernel(index.units[0].problems.back(), "fine"));
 }
 
 TEST(ScanKnobs, HaveTheirValueItsRangeAndTheKernelsThatUseThem) {

@@ -200,6 +200,55 @@ TEST(CompilePool, MakesMachineCodeAndReportsItsResources) {
   EXPECT_NE(greedy.detail.find("80000, limit"), std::string::npos) << greedy.detail;
 }
 
+/// A kernel that may use 64 registers and calls, three times, a function that would like to use 100.
+std::string bounded_kernel(const std::string& attribute) {
+  return "__device__ " + attribute + R"( float heavy(const float* p, int n, float seed) {
+  float a[80];
+  #pragma unroll
+  for (int i = 0; i < 80; ++i) a[i] = p[i] * seed;
+  for (int k = 0; k < n; ++k) {
+    #pragma unroll
+    for (int i = 0; i < 80; ++i) a[i] = a[i] * a[(i * 7 + 1) % 80] + p[k * 80 + i];
+  }
+  float sum = 0;
+  #pragma unroll
+  for (int i = 0; i < 80; ++i) sum += a[i] * a[(i + 1) % 80];
+  return sum;
+}
+__device__ int count(int n, const int* p) { return n < 2 ? p[n] : count(n - 1, p) + count(n - 2, p + 1); }
+__global__ void __launch_bounds__(256, 4) bounded(const float* p, float* out, int n) {
+  float sum = count(n, (const int*)p);
+  if (n & 1) sum += heavy(p, n, sum);
+  if (n & 2) sum += heavy(p + 1, n, sum * 2);
+  if (n & 4) sum += heavy(p + 2, n / 2, sum);
+  out[threadIdx.x] = sum;
+})";
+}
+
+TEST(CompilePool, InlinesLargeFunctionsAsNvccDoes) {
+  CompilePoolOptions options;
+  options.target = CompileTarget::Ptx;
+  auto pool = start(std::move(options));
+  auto calls = [&](const std::string& attribute) {
+    CompileReply reply = pool->compile(bounded_kernel(attribute), {});
+    EXPECT_TRUE(reply.ok()) << reply.detail;
+    EXPECT_EQ(reply.image.find(".visible .func"), std::string::npos) << "a function that is called is internal";
+    return reply.image.find("_Z5heavyPKfif,") != std::string::npos;
+  };
+  EXPECT_FALSE(calls(""));
+  EXPECT_TRUE(calls("__noinline__"));
+}
+
+TEST(CompilePool, KeepsCalledFunctionsWithinTheKernelsLaunchBounds) {
+  if (auto opened = open_cubin_compiler(); !opened.ok()) GTEST_SKIP() << opened.error().message;
+  CompilePoolOptions options;
+  options.target = CompileTarget::Cubin;
+  auto pool = start(std::move(options));
+  CompileReply reply = pool->compile(bounded_kernel("__noinline__"), {});
+  ASSERT_TRUE(reply.ok()) << reply.detail;
+  EXPECT_LE(reply.kernels.at(0).registers, 64u);
+}
+
 TEST(CompilePool, AppliesARecipeToOneCompileOnly) {
   auto pool = start();
   Recipe odd;

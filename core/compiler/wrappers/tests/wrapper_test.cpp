@@ -97,7 +97,7 @@ TEST_F(Wrappers, MakeAProgramThatRuns) {
 
 TEST_F(Wrappers, ReadResponseFilesAndLogTheirContent) {
   write("a.cu", kProgram);
-  write("flags.rsp", "-DMESSAGE=\\\"x\\\" -isystem=/nowhere");
+  write("flags.rsp", R"(-DMESSAGE=\\\"x\\\" -isystem=/nowhere)");
   expect_ok("nvcc --options-file flags.rsp -c a.cu -o a.o");
   ASSERT_EQ(log().size(), 1u);
   EXPECT_EQ(log()[0]["file"], "a.cu");
