@@ -22,6 +22,18 @@ std::optional<LoopRange> LoopRange::of(const clang::ForStmt* loop) {
   return (range.counter && range.first) || !loop->getInit() ? std::optional(range) : std::nullopt;
 }
 
+bool surely_iterates(const KernelSource& source, const LoopRange& range) {
+  if (!range.counter || range.condition->getOpcode() != clang::BO_LT ||
+      named_variable(range.condition->getLHS()) != range.counter)
+    return false;
+  clang::Expr::EvalResult first, end;
+  auto known = [&](const clang::Expr* value, clang::Expr::EvalResult& result) {
+    return !value->isValueDependent() && value->EvaluateAsInt(result, source.context());
+  };
+  return known(range.first, first) && known(range.condition->getRHS(), end) &&
+         first.Val.getInt().getExtValue() < end.Val.getInt().getExtValue();
+}
+
 std::string has_iterations(const KernelSource& source, const clang::ForStmt* loop) {
   auto range = LoopRange::of(loop);
   if (!range) return {};

@@ -19,6 +19,8 @@ struct LoopRange {
   static std::optional<LoopRange> of(const clang::ForStmt* loop);
 };
 
+/// The loop has iterations, by the numbers from and to which it counts.
+bool surely_iterates(const KernelSource& source, const LoopRange& range);
 /// An expression for "the loop has iterations", to be evaluated before the loop: its condition for the first value of
 /// the counter. Empty if the condition has side effects.
 std::string has_iterations(const KernelSource& source, const clang::ForStmt* loop);

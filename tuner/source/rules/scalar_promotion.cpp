@@ -93,18 +93,6 @@ bool may_be_out_of_bounds(const KernelSource& source, const clang::Expr* index, 
   return may;
 }
 
-bool surely_iterates(const KernelSource& source, const LoopRange& range) {
-  if (!range.counter || range.condition->getOpcode() != clang::BO_LT ||
-      named_variable(range.condition->getLHS()) != range.counter)
-    return false;
-  clang::Expr::EvalResult first, end;
-  auto known = [&](const clang::Expr* value, clang::Expr::EvalResult& result) {
-    return !value->isValueDependent() && value->EvaluateAsInt(result, source.context());
-  };
-  return known(range.first, first) && known(range.condition->getRHS(), end) &&
-         first.Val.getInt().getExtValue() < end.Val.getInt().getExtValue();
-}
-
 /// The value is computed from constants, kernel parameters and launch dimensions alone, directly or through variables.
 bool is_uniform(const KernelSource& source, const clang::Expr* value, const clang::VarDecl* counter, int depth) {
   bool same = is_invariant(value, {});

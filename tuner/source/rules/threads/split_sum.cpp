@@ -358,8 +358,10 @@ bool Finder::add_element_sum(SplitItem& item, const clang::Expr* target, const V
   if (!accessed_before(item, key)) {
     // A thread without terms may have no such element.
     if (std::ranges::any_of(sum.uses, [&](auto* use) { return is_conditional(use, item.loop); })) return false;
-    sum.when = has_iterations(source_, item.loop);
-    if (sum.when.empty()) return false;
+    auto range = LoopRange::of(item.loop);
+    const bool always = range && surely_iterates(source_, *range);
+    if (!always) sum.when = has_iterations(source_, item.loop);
+    if (!always && sum.when.empty()) return false;
   }
   item.sums.push_back(std::move(sum));
   return true;
