@@ -27,23 +27,12 @@ class LocalConstants : public DynamicRecursiveASTVisitor {
   std::vector<const VarDecl*> all;
 };
 
-bool sizes_blocks(const std::string& knob, const LaunchSite& launch) {
-  auto follows = [&](const std::optional<Expression>& size, bool of_grid) {
-    if (!size) return true;
-    auto quotient = of_grid ? size->as_quotient() : std::nullopt;
-    return quotient ? quotient->divisor.uses(knob) : size->uses(knob);
-  };
-  bool any = follows(launch.shared, false);
-  for (int axis = 0; axis < 3; ++axis) any |= follows(launch.grid[axis], true) || follows(launch.block[axis], false);
-  return any;
-}
-
 class KnobTable {
  public:
   KnobTable(const ParsedUnit& unit, const KnobUses& uses, const Capacities& capacities)
       : unit_(unit), uses_(uses), capacities_(capacities) {}
 
-  void macro(const MacroInfo* macro, const std::string& kernel, const LaunchSite* launch) {
+  void macro(const MacroInfo* macro, const std::string& kernel, bool geometry) {
     if (macro->isFunctionLike() || macro->tokens_empty()) return;
     const Token* literal = nullptr;
     for (auto& token : macro->tokens()) {
@@ -65,20 +54,21 @@ class KnobTable {
     } else if (!unit_.path(unit_.place(literal->getLocation()).file).empty()) {
       return;  // A system header's constant. A constant without a file is from the command line, and is the user's.
     }
-    add(std::move(knob), kernel, launch, literal->getLocation());
+    add(std::move(knob), kernel, geometry, literal->getLocation());
   }
 
-  void constant(const VarDecl* variable, const std::string& kernel, const LaunchSite* launch) {
+  void constant(const VarDecl* variable, const std::string& kernel, bool geometry) {
     bool fixed = variable->isConstexpr() || variable->getType().isConstQualified();
     auto type = variable->getType();
     if (!fixed || belongs_to_type(variable) || !type->isIntegerType() || type->isBooleanType()) return;
     const Expr* init = variable->getAnyInitializer();
     if (!init || variable->hasAttr<CUDASharedAttr>()) return;
-    literal(variable, constant_name(variable), init, kernel, launch);
+    literal(variable, constant_name(variable), init, kernel, geometry);
   }
 
-  void enumerator(const EnumConstantDecl* constant, const std::string& kernel, const LaunchSite* launch) {
-    if (!belongs_to_type(constant)) literal(constant, constant_name(constant), constant->getInitExpr(), kernel, launch);
+  void enumerator(const EnumConstantDecl* constant, const std::string& kernel, bool geometry) {
+    if (!belongs_to_type(constant))
+      literal(constant, constant_name(constant), constant->getInitExpr(), kernel, geometry);
   }
 
   std::vector<Knob> take() {
@@ -88,7 +78,8 @@ class KnobTable {
       if (found.knob.in_geometry) geometry.insert(found.place);
     for (auto& [key, found] : knobs_) {
       if (!found.knob.in_geometry && (!uses_.sets_amount(found.place) || uses_.only_repeats(found.place))) continue;
-      if (uses_.is_extent(found.place) && !found.sizes_blocks) continue;
+      // One that launches use is known to their expressions, and left to the tuner, which knows how they use it.
+      if (!found.knob.in_geometry && uses_.is_extent(found.place)) continue;
       // Example: rows longer than the block are left to another kernel.
       if (found.knob.in_geometry && uses_.distinguishes_data(found.place)) continue;
       found.knob.grows_only = capacities_.grows_only(found.place, geometry);
@@ -107,7 +98,7 @@ class KnobTable {
     return value.ok() ? std::optional(*value) : std::nullopt;
   }
   void literal(const ValueDecl* constant, const std::string& name, const Expr* init, const std::string& kernel,
-               const LaunchSite* launch) {
+               bool geometry) {
     init = init->IgnoreParenImpCasts();
     if (auto* constant = llvm::dyn_cast<ConstantExpr>(init)) init = constant->getSubExpr()->IgnoreParenImpCasts();
     if (auto* list = llvm::dyn_cast<InitListExpr>(init); list && list->getNumInits() == 1)
@@ -119,22 +110,19 @@ class KnobTable {
     Knob knob;
     knob.name = name, knob.value = static_cast<int64_t>(number->getValue().getZExtValue());
     knob.value_range = unit_.range(extent->first.file, extent->first.offset, extent->second);
-    add(std::move(knob), kernel, launch, constant->getCanonicalDecl()->getLocation());
+    add(std::move(knob), kernel, geometry, constant->getCanonicalDecl()->getLocation());
   }
-  void add(Knob knob, const std::string& kernel, const LaunchSite* launch, SourceLocation place) {
+  void add(Knob knob, const std::string& kernel, bool geometry, SourceLocation place) {
     auto key = std::tuple(knob.value_range.file, knob.value_range.begin, knob.name);
-    auto& found = knobs_.try_emplace(key, Found{std::move(knob), place}).first->second;
-    auto& entry = found.knob;
-    (launch ? entry.in_geometry : entry.in_kernel) = true;
-    found.sizes_blocks |= launch && sizes_blocks(entry.name, *launch);
+    auto& entry = knobs_.try_emplace(key, Found{std::move(knob), place}).first->second.knob;
+    (geometry ? entry.in_geometry : entry.in_kernel) = true;
     if (std::find(entry.kernels.begin(), entry.kernels.end(), kernel) == entry.kernels.end())
       entry.kernels.push_back(kernel);
   }
 
   struct Found {
     Knob knob;
-    SourceLocation place;       ///< The location by which KnobUses identifies the constant.
-    bool sizes_blocks = false;  ///< A launch sizes its blocks by it, or divides by it what they share.
+    SourceLocation place;  ///< The location by which KnobUses identifies the constant.
   };
   const ParsedUnit& unit_;
   const KnobUses& uses_;
@@ -156,21 +144,20 @@ std::vector<Knob> find_knobs(const ParsedUnit& unit, const SourceItems& items, c
   KnobTable table(unit, uses, capacities);
   for (auto& [index, closure] : closures) {
     std::string kernel = label(kernels[index].function);
-    for (auto* macro : closure.macros) table.macro(macro, kernel, nullptr);
-    for (auto* variable : closure.variables) table.constant(variable, kernel, nullptr);
-    for (auto* constant : closure.enumerators) table.enumerator(constant, kernel, nullptr);
+    for (auto* macro : closure.macros) table.macro(macro, kernel, false);
+    for (auto* variable : closure.variables) table.constant(variable, kernel, false);
+    for (auto* constant : closure.enumerators) table.enumerator(constant, kernel, false);
     LocalConstants local;
     for (auto* function : closure.functions)
       if (unit.is_user(function->getLocation()) && function->getBody()) local.TraverseStmt(function->getBody());
-    for (auto* variable : local.all) table.constant(variable, kernel, nullptr);
+    for (auto* variable : local.all) table.constant(variable, kernel, false);
   }
   for (auto& launch : launches)
     for (auto* function : launch.kernels) {
       std::string kernel = label(function);
-      for (auto* macro : launch.macros) table.macro(macro, kernel, &launch.site);
-      for (auto* variable : launch.constants) table.constant(variable, kernel, &launch.site);
-      for (auto* constant : launch.enumerators)
-        table.enumerator(llvm::cast<EnumConstantDecl>(constant), kernel, &launch.site);
+      for (auto* macro : launch.macros) table.macro(macro, kernel, true);
+      for (auto* variable : launch.constants) table.constant(variable, kernel, true);
+      for (auto* constant : launch.enumerators) table.enumerator(llvm::cast<EnumConstantDecl>(constant), kernel, true);
     }
   return table.take();
 }

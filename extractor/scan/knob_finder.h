@@ -7,7 +7,7 @@
 //     would select another case;
 //   - constants that kernels only compute values with (a generator's multiplier): another value gives another answer;
 //   - constants that only limit a loop's iterations: fewer iterations are less of an answer;
-//   - extents of the data (rows, columns), unless a launch sizes its blocks by them. See knob_uses.h.
+//   - extents of the data (rows, columns) that no launch uses. See knob_uses.h.
 // A constant in an array's extent may only grow if some index is not bounded by it (capacities.h).
 #pragma once
 #include <vector>

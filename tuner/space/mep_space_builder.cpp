@@ -71,15 +71,15 @@ bool MepSpace::Builder::scales_grid(const Knob& knob) const {
 }
 
 bool MepSpace::Builder::is_extent(const Knob& knob) const {
-  bool in_grid = false, sizes = made_.shared_ && made_.shared_->uses(knob.name);
+  bool sizes = std::ranges::any_of(mep_.all_launches(),
+                                   [&](auto* site) { return site->shared && site->shared->uses(knob.name); });
   for (int axis = 0; axis < 3; ++axis) {
     const auto &grid = model_->grid(axis), &block = model_->block(axis);
-    in_grid |= grid && grid->uses(knob.name);
     auto divisor = model_->divisor(axis);
     sizes |=
         !grid || !block || block->uses(knob.name) || (grid->uses(knob.name) && (!divisor || divisor->uses(knob.name)));
   }
-  return in_grid && !sizes;
+  return !sizes;
 }
 
 /// Rewritten texts and launches may no longer use a size of the application's: whatever its value, the candidate is the
@@ -126,7 +126,7 @@ void MepSpace::Builder::add_knobs() {
     } else if (knob.in_geometry && !model_) {
       leave_block(knob.name, "how the grid follows it is not known: " + contradiction_);
     } else if (knob.in_geometry && is_extent(knob)) {
-      leave(knob.name, "launches compute how many blocks there are from it, and not how large they are");
+      leave(knob.name, "launches compute from it how many blocks there are, and not how large these are");
     } else if (knob.in_geometry && !scales_grid(knob)) {
       leave_block(knob.name,
                   "how the grid follows it is not clear from the launch; a grid of the form (n + B - 1) / B is");

@@ -41,7 +41,7 @@ class MepSpace::Builder {
   /// Drops the parameter's values below `least`.
   void keep_from(Tunable& parameter, int64_t least) const;
   bool scales_grid(const Knob& knob) const;
-  /// It is divided by the block's size in the launch, and nothing there is divided by it: a size of the data.
+  /// In the kernel's launch nothing is sized or divided by it. It is a size of the data, or another kernel's.
   bool is_extent(const Knob& knob) const;
   /// Only the launch in the application's text uses the knob; the kernel reads its block's size at run time.
   bool in_launch_only(const Knob& knob) const;
