@@ -377,7 +377,8 @@ TEST(MepSpace, LeavesSizesOfTheData) {
       mep, parent("#define B 64\n#define ROWS 1000\n__global__ void k() { int i = blockIdx.x * B + ROWS; }"));
   ASSERT_EQ(space.space().parameters().size(), 1u);
   EXPECT_EQ(space.space().parameters()[0].name, "B");
-  EXPECT_THAT(space.left_alone(), testing::Contains(HasSubstr("ROWS: launches compute from it how many blocks there are")));
+  EXPECT_THAT(space.left_alone(),
+              testing::Contains(HasSubstr("ROWS: launches compute from it how many blocks there are")));
 }
 
 TEST(MepSpace, AppendsItsStepToThoseOfTheParent) {
