@@ -78,6 +78,8 @@ class KnobTable {
       if (found.knob.in_geometry) geometry.insert(found.place);
     for (auto& [key, found] : knobs_) {
       if (!found.knob.in_geometry && (!uses_.sets_amount(found.place) || uses_.only_repeats(found.place))) continue;
+      // One that launches use is known to their expressions, and left to the tuner, which knows how they use it.
+      if (!found.knob.in_geometry && uses_.is_extent(found.place)) continue;
       // Example: rows longer than the block are left to another kernel.
       if (found.knob.in_geometry && uses_.distinguishes_data(found.place)) continue;
       found.knob.grows_only = capacities_.grows_only(found.place, geometry);

@@ -6,7 +6,8 @@
 //   - constants that kernels only compare with (an architecture, a format, a state: ==, <, case, #if): another value
 //     would select another case;
 //   - constants that kernels only compute values with (a generator's multiplier): another value gives another answer;
-//   - constants that only limit a loop's iterations: fewer iterations are less of an answer. See knob_uses.h.
+//   - constants that only limit a loop's iterations: fewer iterations are less of an answer;
+//   - extents of the data (rows, columns) that no launch uses. See knob_uses.h.
 // A constant in an array's extent may only grow if some index is not bounded by it (capacities.h).
 #pragma once
 #include <vector>

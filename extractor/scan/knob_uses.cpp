@@ -153,6 +153,10 @@ bool KnobUses::VisitBinaryOperator(BinaryOperator* op) {
 void KnobUses::note_partitioning(const Expr* operation, BinaryOperatorKind kind, const Expr* left, const Expr* right) {
   if (operation->getType()->isRealFloatingType() || right->getType()->isRealFloatingType() || periods_.count(operation))
     return;
+  auto add = [&](const Stmt* size, bool divides) {
+    add_partition_sizes(size, partition_texts_);
+    if (divides) add_partition_sizes(size, dividing_texts_);
+  };
   switch (kind) {
     case BO_AddAssign:
     case BO_SubAssign:
@@ -162,10 +166,10 @@ void KnobUses::note_partitioning(const Expr* operation, BinaryOperatorKind kind,
     case BO_RemAssign:
     case BO_Shr:
     case BO_ShrAssign:
-    case BO_Shl: return add_partition_sizes(right);
+    case BO_Shl: return add(right, true);
     case BO_Mul:
-      if (!is_constant(left)) add_partition_sizes(right);
-      if (!is_constant(right)) add_partition_sizes(left);
+      if (!is_constant(left)) add(right, false);
+      if (!is_constant(right)) add(left, false);
       return;
     case BO_Assign: {
       auto* sum = llvm::dyn_cast<BinaryOperator>(right->IgnoreParenImpCasts());
@@ -175,8 +179,8 @@ void KnobUses::note_partitioning(const Expr* operation, BinaryOperatorKind kind,
         auto* name = llvm::dyn_cast<DeclRefExpr>(e->IgnoreParenImpCasts());
         return name && name->getDecl() == target->getDecl();
       };
-      if (is_target(sum->getLHS())) add_partition_sizes(sum->getRHS());
-      if (is_target(sum->getRHS())) add_partition_sizes(sum->getLHS());
+      if (is_target(sum->getLHS())) add(sum->getRHS(), true);
+      if (is_target(sum->getRHS())) add(sum->getLHS(), true);
       return;
     }
     default: return;
@@ -184,10 +188,10 @@ void KnobUses::note_partitioning(const Expr* operation, BinaryOperatorKind kind,
 }
 
 /// Adds the text without calls and their arguments: `sum += newton(x, STEPS)` does not partition anything by STEPS.
-void KnobUses::add_partition_sizes(const Stmt* text) {
+void KnobUses::add_partition_sizes(const Stmt* text, Texts& into) {
   if (!text || llvm::isa<CallExpr>(text)) return;
-  if (llvm::isa<DeclRefExpr, IntegerLiteral>(text)) partition_texts_.push_back({text, false});
-  for (auto* child : text->children()) add_partition_sizes(child);
+  if (llvm::isa<DeclRefExpr, IntegerLiteral>(text)) into.push_back({text, false});
+  for (auto* child : text->children()) add_partition_sizes(child, into);
 }
 
 void KnobUses::note_periods(const Stmt* condition) {
@@ -277,6 +281,8 @@ void KnobUses::pass(const FunctionDecl* callee, const Expr* const* arguments, un
 }
 
 void KnobUses::compare(const Expr* comparison, const Expr* left, const Expr* right) {
+  for (auto* side : {left, right})
+    if (!is_constant(side)) guarded_texts_.push_back({side, false});
   if (bounds_.count(comparison)) return;
   for (auto* side : {left, right})
     if (is_constant(side))
@@ -298,6 +304,7 @@ void KnobUses::bound(const Expr* condition) {
 void KnobUses::follow() {
   places_ = reached_from(roots_);
   bounding_ = reached_from(bound_texts_), partitioning_ = reached_from(partition_texts_);
+  dividing_ = reached_from(dividing_texts_), guarded_ = reached_from(guarded_texts_);
   compared_ = reached_from(compared_texts_, true);
   Texts data;
   for (auto& [constant, other] : comparisons_)

@@ -5,7 +5,9 @@
 //   - is only compared with, to distinguish cases;
 //   - only limits how often a loop runs (an iteration limit, the number of terms of a series) and nowhere steps,
 //     divides or multiplies an index: fewer iterations would be less work, correct only by luck where the recorded
-//     data converged early.
+//     data converged early;
+//   - is the extent of the data: it bounds loops or indices and multiplies others (`x[i * WIDTH + j]`), and nothing is
+//     divided by it, and no index that it multiplies is compared with anything.
 // Uses that are not recognised count as determining an amount.
 #pragma once
 #include <map>
@@ -41,6 +43,12 @@ class KnobUses : public clang::DynamicRecursiveASTVisitor {
   /// True if the constant bounds loops and partitions no work: it is no step, no divisor, and no factor of an index.
   bool only_repeats(clang::SourceLocation place) const {
     return bounding_.count(place) > 0 && partitioning_.count(place) == 0;
+  }
+  /// True if the constant bounds loops or indices, and is a factor of indices at most: with another value the kernel
+  /// would access other elements, or too many.
+  bool is_extent(clang::SourceLocation place) const {
+    return (bounding_.count(place) > 0 || compared_.count(place) > 0) && dividing_.count(place) == 0 &&
+           guarded_.count(place) == 0;
   }
   /// True if some value is compared with the constant.
   bool is_compared_with(clang::SourceLocation place) const { return compared_.count(place) > 0; }
@@ -89,13 +97,15 @@ class KnobUses : public clang::DynamicRecursiveASTVisitor {
  private:
   using Place = clang::SourceLocation;
 
+  /// Texts, each with whether it is shallow: only its constants are followed, not its variables.
+  using Texts = std::vector<std::pair<const clang::Stmt*, bool>>;
   /// Notes a text that determines an amount. Its constants count; unless it is shallow, so do all constants whose
   /// values flow into its variables.
   bool root(const clang::Stmt* text) { return roots_.push_back({text, false}), true; }
   bool shallow_root(const clang::Stmt* text) { return roots_.push_back({text, true}), true; }
   void assign(const clang::Expr* target, const clang::Expr* value);
   void pass(const clang::FunctionDecl* callee, const clang::Expr* const* arguments, unsigned count);
-  void add_partition_sizes(const clang::Stmt* text);
+  void add_partition_sizes(const clang::Stmt* text, Texts& into);
   void compare(const clang::Expr* comparison, const clang::Expr* left, const clang::Expr* right);
   void bound(const clang::Expr* condition);
   void note_periods(const clang::Stmt* condition);
@@ -103,8 +113,6 @@ class KnobUses : public clang::DynamicRecursiveASTVisitor {
                          const clang::Expr* right);
   void name_template(const clang::TemplateDecl* named, llvm::ArrayRef<clang::TemplateArgumentLoc> arguments);
 
-  /// Texts, each with whether it is shallow: only its constants are followed, not its variables.
-  using Texts = std::vector<std::pair<const clang::Stmt*, bool>>;
   struct Flow {
     Texts texts;
     std::set<Place> places, reached;
@@ -120,7 +128,7 @@ class KnobUses : public clang::DynamicRecursiveASTVisitor {
   /// True if the text's value is read from memory, directly or through variables and results.
   bool depends_on_memory(const clang::Stmt* text, std::set<const clang::Stmt*>& seen) const;
 
-  std::set<Place> places_, bounding_, partitioning_, compared_, data_;
+  std::set<Place> places_, bounding_, partitioning_, dividing_, compared_, guarded_, data_;
   /// Constants, each with the expression that is compared with it.
   std::vector<std::pair<const clang::Expr*, const clang::Expr*>> comparisons_;
   std::unordered_set<const clang::Stmt*> left_out_, bounds_;
@@ -129,7 +137,9 @@ class KnobUses : public clang::DynamicRecursiveASTVisitor {
   Texts roots_;            ///< Texts that determine an amount or a position.
   Texts bound_texts_;      ///< Conditions of loops.
   Texts partition_texts_;  ///< Steps, divisors and factors of indices.
+  Texts dividing_texts_;   ///< Steps and divisors alone.
   Texts compared_texts_;   ///< Constants in comparisons.
+  Texts guarded_texts_;    ///< Other sides of comparisons.
   struct Sources {
     std::vector<const clang::Stmt*> texts;
     std::set<Place> places;

@@ -15,6 +15,7 @@ MepSpace MepSpace::create(const Mep& mep, const Candidate& parent) {
   builder.add_block_shape();
   builder.limit_shape();
   builder.limit_threads();
+  builder.leave_unused();
   return builder.finish();
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/base/words.h"
 #include "core/model/kernel_key.h"
 #include "tuner/space/knob_text.h"
 
@@ -69,6 +70,43 @@ bool MepSpace::Builder::scales_grid(const Knob& knob) const {
   return true;
 }
 
+bool MepSpace::Builder::is_extent(const Knob& knob) const {
+  bool sizes = std::ranges::any_of(mep_.all_launches(),
+                                   [&](auto* site) { return site->shared && site->shared->uses(knob.name); });
+  for (int axis = 0; axis < 3; ++axis) {
+    const auto &grid = model_->grid(axis), &block = model_->block(axis);
+    auto divisor = model_->divisor(axis);
+    sizes |=
+        !grid || !block || block->uses(knob.name) || (grid->uses(knob.name) && (!divisor || divisor->uses(knob.name)));
+  }
+  return !sizes;
+}
+
+/// Rewritten texts and launches may no longer use a size of the application's: whatever its value, the candidate is the
+/// same.
+void MepSpace::Builder::leave_unused() {
+  if (parent_.launches.empty()) return;  // They are the application's.
+  const std::string text = blank_comments(parent_.source);
+  for (auto& parameter : parameters_) {
+    const std::string& name = parameter.name;
+    const bool spelled = std::ranges::find(made_.knobs_, name) != made_.knobs_.end();
+    std::set<std::string> sizes{name};  // The block's sizes that follow it.
+    bool follows = made_.shared_ && made_.shared_->uses(name);
+    for (auto& rule : made_.rules_) {
+      if (!rule.expression.uses(name)) continue;
+      follows = true;
+      if (!rule.is_grid) sizes.insert(kBlockVariables[rule.axis]);
+    }
+    const bool in_text = spelled && whole_words(text, unqualified_name(name)).size() > 1,
+               in_launch = follows && (sizes.size() == 1 || std::ranges::any_of(parent_.launches, [&](auto& launch) {
+                                         return std::ranges::any_of(launch.block,
+                                                                    [&](auto& size) { return size.uses_any(sizes); });
+                                       }));
+    if (in_text || in_launch) continue;
+    parameter = make_parameter(name, {parameter.values[parameter.start]}, parameter.values[parameter.start]);
+  }
+}
+
 void MepSpace::Builder::keep_from(Tunable& parameter, int64_t least) const {
   std::erase_if(parameter.values, [&](int64_t value) { return value < least; });
   parameter = make_parameter(parameter.name, parameter.values, original_.at(parameter.name));
@@ -87,6 +125,8 @@ void MepSpace::Builder::add_knobs() {
       leave(knob.name, "its value is not spelled exactly once as an integer in the kernel's text");
     } else if (knob.in_geometry && !model_) {
       leave_block(knob.name, "how the grid follows it is not known: " + contradiction_);
+    } else if (knob.in_geometry && is_extent(knob)) {
+      leave(knob.name, "launches compute from it how many blocks there are, and not how large these are");
     } else if (knob.in_geometry && !scales_grid(knob)) {
       leave_block(knob.name,
                   "how the grid follows it is not clear from the launch; a grid of the form (n + B - 1) / B is");

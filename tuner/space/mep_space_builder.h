@@ -28,6 +28,7 @@ class MepSpace::Builder {
   void add_block_shape();
   void limit_shape();
   void limit_threads();
+  void leave_unused();
   MepSpace finish();
 
  private:
@@ -40,6 +41,8 @@ class MepSpace::Builder {
   /// Drops the parameter's values below `least`.
   void keep_from(Tunable& parameter, int64_t least) const;
   bool scales_grid(const Knob& knob) const;
+  /// In the kernel's launch nothing is sized or divided by it. It is a size of the data, or another kernel's.
+  bool is_extent(const Knob& knob) const;
   /// Only the launch in the application's text uses the knob; the kernel reads its block's size at run time.
   bool in_launch_only(const Knob& knob) const;
   /// For every recorded instance the grid is at least as large as the one that the site itself would launch.

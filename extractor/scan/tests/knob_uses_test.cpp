@@ -134,7 +134,7 @@ __global__ void k(float* x, int n) {
     }
   const int part = (n + PARTS - 1) / PARTS;
   for (int i = 0; i < PARTS; ++i) x[i * part] = 0;
-  for (int i = 0; i < PER_THREAD; ++i) x[base + i] += 1;
+  for (int i = 0; i < PER_THREAD && base + i < n; ++i) x[base + i] += 1;
 }
 void run(int n, float* x) { k<<<n, 64>>>(x, n); }
 )");
@@ -142,6 +142,39 @@ void run(int n, float* x) { k<<<n, 64>>>(x, n); }
   for (auto* name : {"MAX_ITERATIONS", "NEWTON", "TERMS", "ROWS", "HALO", "DIGITS", "DEEP", "SUMMED", "RESTART"})
     EXPECT_FALSE(knob(index, name)) << name;
   for (auto* name : {"CHUNK", "PARTS", "PER_THREAD"}) EXPECT_TRUE(knob(index, name)) << name << " also partitions work";
+}
+
+TEST(KnobUses, ExtentsOfTheDataAreNoKnobs) {
+  TestApp app;
+  app.unit("a.cu", R"(
+#define ROWS 4096
+#define COLUMNS 2048
+#define BLOCK 256
+#define TILE 16
+#define LOOP_BOUND(constant, argument) constant
+__global__ void rows(const float* a, const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < LOOP_BOUND(ROWS, n))
+    for (int j = 0; j < LOOP_BOUND(COLUMNS, n); ++j) y[i] += a[i * COLUMNS + j] * x[j];
+}
+__global__ void columns(const float* a, const float* x, float* y) {
+  int j = blockIdx.x * blockDim.x + threadIdx.x;
+  if (j < COLUMNS)
+    for (int i = 0; i < ROWS; ++i) y[j] += a[i * COLUMNS + j] * x[i];
+}
+__global__ void tiles(float* a, int n) {
+  int i = blockIdx.x * TILE + threadIdx.x;
+  if (threadIdx.x < TILE) a[i] += i < n;
+}
+void run(int n, const float* a, const float* x, float* y) {
+  rows<<<(ROWS + BLOCK - 1) / BLOCK, BLOCK>>>(a, x, y, ROWS);
+  columns<<<(n + BLOCK - 1) / BLOCK, BLOCK>>>(a, x, y);
+  tiles<<<n / TILE, 32>>>(y, n);
+}
+)");
+  auto index = app.scan();
+  EXPECT_FALSE(knob(index, "COLUMNS"));
+  for (auto* name : {"BLOCK", "TILE", "ROWS"}) EXPECT_TRUE(knob(index, name)) << "a launch uses " << name;
 }
 
 TEST(KnobUses, ABlockSizeThatDataAreComparedWithIsNoKnob) {

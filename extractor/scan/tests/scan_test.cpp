@@ -108,7 +108,7 @@ void run(Row* rows, float* x) { k<<<Row::kWords, Row::kBytes>>>(rows, x); }
 TEST(ScanKnobs, AndGeometryOmitAnonymousNamespacesFromNames) {
   TestApp app;
   app.unit("a.cu", R"(namespace app { namespace { constexpr int kWidth = 32; enum { kTimes = 2 };
-__global__ void k(float* x) { for (int i = 0; i < kTimes; ++i) x[threadIdx.x * kWidth * kTimes + i] += i; } }
+__global__ void k(float* x) { for (int i = 0; i < kWidth; i += kTimes) x[threadIdx.x * kWidth + i] += i; } }
 void run(float* x, int n) { k<<<(n + kWidth - 1) / kWidth, kWidth>>>(x); } })");
   auto index = app.scan();
   EXPECT_TRUE(knob(index, "app::kWidth") && knob(index, "app::kTimes"));

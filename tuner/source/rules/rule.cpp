@@ -248,10 +248,11 @@ std::vector<Opportunity> opportunities(const Rule& rule, const KernelSource& sou
 
 const std::vector<const Rule*>& all_rules() {
   static const std::vector<const Rule*> rules = {
-      &kScalarPromotion,     &kSharedTiling,    &kLoopToGrid,   &kWarpReduction,    &kWarpAggregation,
-      &kSharedPrivatisation, &kUnrollAndJam,    &kBlockMerging, &kRestrictPointers, &kFloatLiterals,
-      &kReciprocal,          &kModuloToCompare, &kUnroll,       &kFastMath,         &kSwapBlockAxes,
-      &kBlockCoarsening,     &kDoubleToFloat,   &kLaunchBounds, &kPadShared,        &kConstantToGlobal};
+      &kScalarPromotion, &kSharedTiling,        &kLoopToGrid,      &kBlockReduction, &kWarpReduction,
+      &kWarpAggregation, &kSharedPrivatisation, &kUnrollAndJam,    &kBlockMerging,   &kRestrictPointers,
+      &kFloatLiterals,   &kReciprocal,          &kModuloToCompare, &kUnroll,         &kFastMath,
+      &kSwapBlockAxes,   &kBlockCoarsening,     &kDoubleToFloat,   &kLaunchBounds,   &kPadShared,
+      &kConstantToGlobal};
   return rules;
 }
 

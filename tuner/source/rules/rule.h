@@ -96,7 +96,8 @@ std::vector<Opportunity> opportunities(const Rule& rule, const KernelSource& sou
 /// The rules, the likeliest to help first. Each is in <its name>.cpp.
 extern const Rule kScalarPromotion, kRestrictPointers, kUnroll, kBlockCoarsening, kFloatLiterals, kPadShared,
     kLaunchBounds, kReciprocal, kDoubleToFloat, kUnrollAndJam, kWarpReduction, kWarpAggregation, kSharedPrivatisation,
-    kBlockMerging, kSwapBlockAxes, kModuloToCompare, kFastMath, kConstantToGlobal, kLoopToGrid, kSharedTiling;
+    kBlockMerging, kSwapBlockAxes, kModuloToCompare, kFastMath, kConstantToGlobal, kLoopToGrid, kSharedTiling,
+    kBlockReduction;
 const std::vector<const Rule*>& all_rules();
 
 }  // namespace kernelift::tuner

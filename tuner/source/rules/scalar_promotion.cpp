@@ -12,6 +12,7 @@
 
 #include <algorithm>
 
+#include "tuner/source/rules/loop_range.h"
 #include "tuner/source/rules/rule.h"
 #include "tuner/source/rules/spelled_type.h"
 
@@ -93,39 +94,6 @@ bool may_be_out_of_bounds(const KernelSource& source, const clang::Expr* index, 
   return may;
 }
 
-/// `for (T k = first; k < end; …)`, or with another comparison; `first` is null if the loop does not set the counter.
-struct Range {
-  const clang::VarDecl* counter = nullptr;
-  const clang::Expr* first = nullptr;
-  const clang::BinaryOperator* condition = nullptr;
-};
-
-std::optional<Range> range_of(const clang::ForStmt* loop) {
-  Range range;
-  range.condition = llvm::dyn_cast_or_null<clang::BinaryOperator>(loop->getCond());
-  if (!range.condition || !range.condition->isComparisonOp()) return std::nullopt;
-  if (auto* declared = llvm::dyn_cast_or_null<clang::DeclStmt>(loop->getInit()); declared && declared->isSingleDecl()) {
-    range.counter = llvm::dyn_cast<clang::VarDecl>(declared->getSingleDecl());
-    range.first = range.counter ? range.counter->getInit() : nullptr;
-  } else if (auto* set = llvm::dyn_cast_or_null<clang::BinaryOperator>(loop->getInit());
-             set && set->getOpcode() == clang::BO_Assign) {
-    range.counter = named_variable(set->getLHS()), range.first = set->getRHS();
-  }
-  return (range.counter && range.first) || !loop->getInit() ? std::optional(range) : std::nullopt;
-}
-
-bool surely_iterates(const KernelSource& source, const Range& range) {
-  if (!range.counter || range.condition->getOpcode() != clang::BO_LT ||
-      named_variable(range.condition->getLHS()) != range.counter)
-    return false;
-  clang::Expr::EvalResult first, end;
-  auto known = [&](const clang::Expr* value, clang::Expr::EvalResult& result) {
-    return !value->isValueDependent() && value->EvaluateAsInt(result, source.context());
-  };
-  return known(range.first, first) && known(range.condition->getRHS(), end) &&
-         first.Val.getInt().getExtValue() < end.Val.getInt().getExtValue();
-}
-
 /// The value is computed from constants, kernel parameters and launch dimensions alone, directly or through variables.
 bool is_uniform(const KernelSource& source, const clang::Expr* value, const clang::VarDecl* counter, int depth) {
   bool same = is_invariant(value, {});
@@ -187,7 +155,7 @@ bool is_accessed_before(const KernelSource& source, const clang::ForStmt* loop,
 
 /// Either all threads have at least one iteration or none has.
 bool iterates_uniformly(const KernelSource& source, const clang::ForStmt* loop) {
-  auto range = range_of(loop);
+  auto range = LoopRange::of(loop);
   return range && (surely_iterates(source, *range) ||
                    (is_uniform(source, range->condition, range->counter, kInitialisers) &&
                     (!range->first || is_uniform(source, range->first, nullptr, kInitialisers))));
@@ -212,52 +180,10 @@ bool is_conditional(const KernelSource& source, const clang::Stmt* statement, co
 /// Whether every thread may access the element outside the loop: all threads have iterations; or either all or none
 /// have them, and the element exists; or the thread accesses it before the loop anyway.
 bool may_be_accessed(const KernelSource& source, const clang::ForStmt* loop, const clang::ArraySubscriptExpr* element) {
-  auto range = range_of(loop);
+  auto range = LoopRange::of(loop);
   if (range && surely_iterates(source, *range)) return true;
   return (iterates_uniformly(source, loop) && !may_be_out_of_bounds(source, element->getIdx(), kInitialisers)) ||
          is_accessed_before(source, loop, element);
-}
-
-/// An expression for "the loop has iterations", to be evaluated before the loop: its condition for the first value of
-/// the counter. Empty if the condition has side effects.
-std::string has_iterations(const KernelSource& source, const clang::ForStmt* loop) {
-  auto range = range_of(loop);
-  if (!range) return {};
-  bool pure = true;
-  auto look = [&](const clang::Expr* expression) {
-    walk(expression, [&](const clang::Stmt* inner) {
-      auto* unary = llvm::dyn_cast<clang::UnaryOperator>(inner);
-      return pure &= !assigned_by(inner) && !llvm::isa<clang::CallExpr, clang::LambdaExpr>(inner) &&
-                     !(unary && unary->isIncrementDecrementOp());
-    });
-  };
-  look(range->condition);
-  if (range->first) look(range->first);
-  auto whole = source.span(range->condition);
-  std::string first = range->first ? source.spelled(range->first) : "";
-  if (!pure || !whole || (range->first && first.empty())) return {};
-  // The counter's type decides the comparison: `unsigned k = -1` is a large number.
-  std::string as;
-  if (range->first) {
-    clang::QualType type = range->counter->getType().getUnqualifiedType(),
-                    given = range->first->IgnoreImpCasts()->getType();
-    if (type->isDependentType() || given->isDependentType()) return {};
-    if (!source.context().hasSameUnqualifiedType(type, given))
-      as = "(" + type.getAsString(source.context().getPrintingPolicy()) + ")";
-  }
-  std::vector<TextEdit> edits;
-  walk(range->condition, [&](const clang::Stmt* inner) {
-    auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(inner);
-    auto at =
-        reference && range->counter && reference->getDecl() == range->counter ? source.span(reference) : std::nullopt;
-    if (!at) return true;
-    const bool plain =
-        llvm::isa<clang::DeclRefExpr, clang::IntegerLiteral, clang::ArraySubscriptExpr, clang::MemberExpr>(
-            range->first->IgnoreImpCasts());
-    edits.push_back({at->begin - whole->begin, at->end - whole->begin, as + (plain ? first : "(" + first + ")")});
-    return true;
-  });
-  return apply_edits(source.text().substr(whole->begin, whole->end - whole->begin), edits).value_or("");
 }
 
 /// `C[i] = 0;` in front of the loop, with nothing in between but constants stored elsewhere: the store that the

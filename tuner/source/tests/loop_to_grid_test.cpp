@@ -30,7 +30,7 @@ TEST(LoopToGrid, MakesIndependentIterationsBlocksOfAnIdleAxis) {
 
 TEST(LoopToGrid, KeepsAStride) {
   EXPECT_THAT(after("loop_to_grid", kernel("  for (int j = 0; j < n; j += 4) c[j * n + i] = a[i];\n"), k64),
-              HasSubstr("for (int j = (4) * blockIdx.y; j < n; j += (4) * gridDim.y)"));
+              HasSubstr("for (int j = 4 * blockIdx.y; j < n; j += 4 * gridDim.y)"));
 }
 
 TEST(LoopToGrid, TakesAnAxisThatNothingUses) {

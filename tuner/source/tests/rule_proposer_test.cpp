@@ -132,7 +132,7 @@ TEST(RuleProposer, TakesTheLaunchOfTheFastestCandidateWithTheSameText) {
   Candidate original;
   original.source = kProduct, original.tier = "baseline";
   history.add({1, original, fake_ok(1), {}, {}, 0});
-  RuleProposer proposer(facts(), arguments());
+  RuleProposer proposer(facts(4000), arguments());
   EXPECT_EQ(proposer.propose(history, 1).at(0).parents.at(0), 1);
   Candidate wider = original;
   wider.tier = "params", wider.launches = {CandidateLaunch::as_recorded("k")};

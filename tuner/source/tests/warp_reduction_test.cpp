@@ -113,7 +113,7 @@ TEST(WarpReduction, SharesExtremaSumsAndElementwiseLoops) {
 )",
                            {{"lanes", 32}, {"interleaved", 0}});
   EXPECT_THAT(text, HasSubstr("offset /= 2) most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, offset));"));
-  EXPECT_THAT(text, HasSubstr("for (j = (2) * lane; j < m; j += (2) * 32) sum = sum + expf("));
+  EXPECT_THAT(text, HasSubstr("for (j = 2 * lane; j < m; j += 2 * 32) sum = sum + expf("));
   EXPECT_THAT(text, HasSubstr("__syncwarp(0xffffffffu);\n  for (int j = lane; j < m; j += 32) {\n    dst[i * m + j]"));
   EXPECT_THAT(text, HasSubstr("if (i >= n) return;"));
 }

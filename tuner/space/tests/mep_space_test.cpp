@@ -344,6 +344,43 @@ TEST(MepSpace, ComposesWithALaunchThatAParentAlreadyChanged) {
   EXPECT_EQ(candidate.launches[0].evaluate(mep.instances[0].geometry, candidate.values)->grid.x, 8u);
 }
 
+TEST(MepSpace, LeavesSizesThatARewrittenCandidateNoLongerUses) {
+  Mep mep = mep_with("(n + B - 1) / B", "B", 16, 64, 1000);
+  mep.knobs = {knob("B", 64, false, true), knob("UNROLL", 4, true, false)};
+  mep.knobs[0].value_range.file = "config.h";
+  auto names = [&](const Candidate& candidate) {
+    std::vector<std::string> all;
+    const auto space = MepSpace::create(mep, candidate);
+    for (auto& parameter : space.space().parameters()) all.push_back(parameter.name);
+    return all;
+  };
+  Candidate tiled = parent("#define UNROLL 4\n__global__ void k() { int i = blockDim.x * UNROLL; }");
+  EXPECT_EQ(names(tiled), (std::vector<std::string>{"B", "UNROLL"}));
+  tiled.launches = {CandidateLaunch::as_recorded("k")};
+  tiled.launches[0].grid[0] = *Expression::parse("ceil_div(gx * bx, 32)");
+  EXPECT_EQ(names(tiled), (std::vector<std::string>{"B", "UNROLL"})) << "blocks are as large as before";
+  tiled.launches[0].block[0] = *Expression::parse("32");
+  EXPECT_EQ(names(tiled), std::vector<std::string>{"UNROLL"});
+  tiled.source = "#define UNROLL 4\n__global__ void k() { int i = blockDim.x; }";
+  EXPECT_EQ(names(tiled), std::vector<std::string>());
+  mep.knobs = {};
+  mep.launches[0].block[0] = "64"_e, mep.launches[0].grid[0] = "(n + 63) / 64"_e;
+  EXPECT_EQ(names(tiled), std::vector<std::string>()) << "nor the block's size itself";
+  tiled.launches.clear();
+  EXPECT_EQ(names(tiled), std::vector<std::string>{"block_x"});
+}
+
+TEST(MepSpace, LeavesSizesOfTheData) {
+  Mep mep = mep_with("(ROWS + B - 1) / B", "B", 16, 64);
+  mep.knobs = {knob("B", 64, true, true), knob("ROWS", 1000, true, true)};
+  auto space = MepSpace::create(
+      mep, parent("#define B 64\n#define ROWS 1000\n__global__ void k() { int i = blockIdx.x * B + ROWS; }"));
+  ASSERT_EQ(space.space().parameters().size(), 1u);
+  EXPECT_EQ(space.space().parameters()[0].name, "B");
+  EXPECT_THAT(space.left_alone(),
+              testing::Contains(HasSubstr("ROWS: launches compute from it how many blocks there are")));
+}
+
 TEST(MepSpace, AppendsItsStepToThoseOfTheParent) {
   Mep mep = mep_with("(n + B - 1) / B", "B", 16, 64, 1000);
   mep.knobs = {knob("B", 64, true, true)};

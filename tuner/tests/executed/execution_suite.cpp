@@ -112,7 +112,7 @@ Answer judged(const SuiteKernel& kernel, const Candidate& candidate, const legal
 std::string text_of(const Answer& answer) {
   switch (answer.kind) {
     case Answer::Kind::Proven: return "proven for all sizes";
-    case Answer::Kind::UnderPremise: return "proven where " + answer.premise->text();
+    case Answer::Kind::UnderPremise: return "proven where " + answer.premise->text() + "; elsewhere: " + answer.why;
     case Answer::Kind::Refuted: return "refuted: " + answer.why;
     default: return "not known: " + answer.why;
   }
@@ -195,7 +195,10 @@ class Executor {
     const auto shape = shape_of(candidate, kernel_.launch);
     const auto differences = this->differences(*text, shape, rounds(candidate) ? kRounded : kSameRounding);
     made.sizes = static_cast<int>(references_.size());
-    if (differences.empty()) return made;
+    if (differences.empty()) {
+      if (options_.judge) made.why = text_of(judged(kernel_, candidate, shape));
+      return made;
+    }
     made.why = differences.front().second;
     if (differences.front().first == &references_.front()) {
       made.fate = Fate::SeenWrong;

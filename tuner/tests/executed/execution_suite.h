@@ -34,6 +34,7 @@ struct ExecutionOptions {
   int steps = 1;
   unsigned of = 1;       ///< Every so many-th rewrite is executed.
   bool verbose = false;  ///< Prints each rewrite before it is run.
+  bool judge = false;    ///< Asks the comparison for all sizes about rewrites that are equal, too.
 };
 
 std::vector<Executed> execute(const std::vector<legality::SuiteKernel>& kernels, const ExecutionOptions& options);

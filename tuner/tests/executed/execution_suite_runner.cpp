@@ -1,6 +1,7 @@
 // Prints what became of the rewrites of the suites' kernels.
-// `rule_suite [--kernel NAME] [--rule NAME] [--steps N] [--of N] [--all] [--verbose]`: a line for each rewrite that is
-// not equal, or for all, and the table. `rule_suite --variants`: wrong variants that no execution shows.
+// `rule_suite [--kernel NAME] [--rule NAME] [--steps N] [--of N] [--all] [--judge] [--verbose]`: a line for each
+// rewrite that is not equal, or for all (with what the comparison for all sizes says), and the table. `rule_suite
+// --variants`: wrong variants that no execution shows.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -14,6 +15,7 @@ int main(int count, char** arguments) {
   for (int i = 1; i < count; ++i) {
     auto is = [&](const char* name) { return std::strcmp(arguments[i], name) == 0; };
     if (is("--all")) every = true;
+    else if (is("--judge")) options.judge = true;
     else if (is("--variants")) variants = true;
     else if (is("--verbose")) options.verbose = true;
     else if (i + 1 == count) return std::fprintf(stderr, "%s needs a value\n", arguments[i]), 2;

@@ -3,6 +3,7 @@
 
 #include <clang/AST/Attr.h>
 #include <clang/AST/Expr.h>
+#include <clang/AST/ExprCXX.h>
 
 #include <algorithm>
 #include <regex>
@@ -31,19 +32,20 @@ std::set<const clang::VarDecl*> changed_from(const std::vector<const clang::Stmt
 
 }  // namespace
 
-bool is_global_index(std::string text, int axis) {
+std::string width_of_index(std::string text, int axis) {
   text = bare(std::move(text));
-  // The width is blockDim, or the macro or constant that the launch uses, too.
   std::string name = kAxisNames[axis], block = "blockIdx." + name, thread = "threadIdx." + name, product = text;
   if (product.starts_with(thread + "+")) product = product.substr(thread.size() + 1);
   else if (product.ends_with("+" + thread)) product.resize(product.size() - thread.size() - 1);
-  else return false;
+  else return {};
   std::string width;
   if (product.starts_with(block + "*")) width = product.substr(block.size() + 1);
   else if (product.ends_with("*" + block)) width = product.substr(0, product.size() - block.size() - 1);
   auto word = [](char c) { return word_character(c) || c == ':'; };
-  return width == "blockDim." + name || (!width.empty() && std::all_of(width.begin(), width.end(), word));
+  return width == "blockDim." + name || std::all_of(width.begin(), width.end(), word) ? width : "";
 }
+
+bool is_global_index(std::string text, int axis) { return !width_of_index(std::move(text), axis).empty(); }
 
 bool is_block_number(std::string text, int axis) {
   return bare(std::move(text)) == std::string("blockIdx.") + kAxisNames[axis];
@@ -128,6 +130,35 @@ std::optional<GlobalIndex> global_index(const KernelSource& source, const clang:
     found.grid = std::move(*grid);
   }
   return found;
+}
+
+bool counts_by_block(const KernelSource& source, const RuleContext& facts, const clang::Expr* index, int axis) {
+  bool good = true;
+  walk(index, [&](const clang::Stmt* statement) {
+    if (builtin_of(statement)) return false;
+    auto* value = llvm::dyn_cast<clang::Expr>(statement);
+    if (!value || !llvm::isa<clang::DeclRefExpr, clang::MemberExpr, clang::IntegerLiteral>(value)) return good;
+    if (value->isValueDependent()) return false;  // A template parameter.
+    clang::Expr::EvalResult width;
+    good &= value->EvaluateAsInt(width, source.context()) && std::ranges::all_of(facts.geometries, [&](auto& geometry) {
+              return width.Val.getInt().getExtValue() == along(geometry.block, axis);
+            });
+    return false;
+  });
+  return good;
+}
+
+bool is_plain_kernel(const KernelSource& source, const clang::FunctionDecl* kernel) {
+  auto* body = kernel->getBody();
+  bool plain = kernel->getReturnType()->isVoidType() && !kernel->hasAttr<clang::CUDALaunchBoundsAttr>() &&
+               !has_barrier(body) && !keeps_addresses(source, body) && !has_dynamic_shared(source) &&
+               !others_read_indices(source);
+  walk(body, [&](const clang::Stmt* statement) {
+    plain &= !llvm::isa<clang::AsmStmt, clang::LambdaExpr, clang::GotoStmt, clang::LabelStmt, clang::CXXThrowExpr>(
+        statement);
+    return plain;
+  });
+  return plain;
 }
 
 bool is_spelled_builtin(const KernelSource& source, const clang::Stmt* builtin) {

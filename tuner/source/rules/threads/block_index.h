@@ -15,6 +15,9 @@ inline constexpr const char* kAxisNames[] = {"x", "y", "z"};
 
 /// Whether the text, apart from casts and parentheses, is a thread's global index along the axis.
 bool is_global_index(std::string text, int axis);
+/// What the block's index is multiplied by in such a text: "blockDim.x", or the macro or constant that the launch uses,
+/// too. Empty for other texts.
+std::string width_of_index(std::string text, int axis);
 /// Whether the text is the block's index alone.
 bool is_block_number(std::string text, int axis);
 
@@ -35,6 +38,15 @@ struct GlobalIndex {
 /// `for (i = …; i < n; i += blockDim.x * gridDim.x)`.
 std::optional<GlobalIndex> global_index(const KernelSource& source, const clang::FunctionDecl* kernel, int axis,
                                         bool grid_stride = false);
+
+/// The block's index is multiplied by blockDim, or by a constant equal to the recorded block size, and not by another
+/// stride of the program.
+bool counts_by_block(const KernelSource& source, const RuleContext& facts, const clang::Expr* index, int axis);
+
+/// A kernel whose statements can be distributed over other threads: it has no barriers, jumps, inline assembly, dynamic
+/// shared memory or bounds of its launch, stores no addresses of its variables, and calls nothing that reads the
+/// thread's index.
+bool is_plain_kernel(const KernelSource& source, const clang::FunctionDecl* kernel);
 
 /// Whether a built-in variable is spelled there as `threadIdx.x` or the like, and not by a macro.
 bool is_spelled_builtin(const KernelSource& source, const clang::Stmt* builtin);

@@ -127,10 +127,14 @@ std::optional<std::vector<TextEdit>> share_iterations(const KernelSource& source
   auto start = source.span(counted.first), increment = source.span(loop->getInc());
   const std::string first = source.spelled(counted.first);
   if (!start || !increment || first.empty()) return std::nullopt;
-  const std::string stride = counted.step ? "(" + source.spelled(counted.step) + ") * " : "";
-  const bool plain = llvm::isa<clang::DeclRefExpr, clang::IntegerLiteral, clang::MemberExpr, clang::ArraySubscriptExpr>(
-      counted.first->IgnoreImpCasts());
-  const std::string before = first == "0" ? "" : plain ? first + " + " : "(" + first + ") + ";
+  auto factor = [&](const clang::Expr* value) {
+    const bool plain =
+        llvm::isa<clang::DeclRefExpr, clang::IntegerLiteral, clang::MemberExpr, clang::ArraySubscriptExpr>(
+            value->IgnoreImpCasts());
+    return plain ? source.spelled(value) : "(" + source.spelled(value) + ")";
+  };
+  const std::string stride = counted.step ? factor(counted.step) + " * " : "",
+                    before = first == "0" ? "" : factor(counted.first) + " + ";
   return {{{start->begin, start->end, before + stride + number},
            {increment->begin, increment->end, counted.counter->getNameAsString() + " += " + stride + count}}};
 }
@@ -384,17 +388,23 @@ static bool leaves_loop(const clang::ForStmt* loop) {
   return leaves;
 }
 
-bool LaneLoops::is_parallel(const clang::ForStmt* loop, const clang::VarDecl* counter) const {
+std::optional<std::map<std::string, Reduced>> LaneLoops::reduced_variables(const clang::ForStmt* loop,
+                                                                           const clang::VarDecl* counter) const {
   std::map<std::string, Reduced> found;
-  return !leaves_loop(loop) && is_only_counter(counter) && only_reduces(loop, counter, found) && found.empty();
+  if (leaves_loop(loop) || !is_only_counter(counter) || !only_reduces(loop, counter, found)) return std::nullopt;
+  return found;
+}
+
+bool LaneLoops::is_parallel(const clang::ForStmt* loop, const clang::VarDecl* counter) const {
+  auto found = reduced_variables(loop, counter);
+  return found && found->empty();
 }
 
 std::optional<std::map<std::string, Reduced>> LaneLoops::reductions(const clang::ForStmt* loop,
                                                                     const clang::VarDecl* counter) {
-  std::map<std::string, Reduced> found;
-  if (leaves_loop(loop) || !is_only_counter(counter) || !only_reduces(loop, counter, found)) return std::nullopt;
+  auto found = reduced_variables(loop, counter);
   const bool stores = writes_memory(loop->getBody());
-  if ((found.empty() && !stores) || (stores && !writes_own_elements(loop, counter))) return std::nullopt;
+  if (!found || (found->empty() && !stores) || (stores && !writes_own_elements(loop, counter))) return std::nullopt;
   return found;
 }
 

@@ -41,6 +41,10 @@ class LaneLoops {
   bool writes_memory(const clang::Stmt* statement) const;
   /// The reductions of a loop that the lanes can share, by the spelling of their targets; nullopt if they cannot.
   std::optional<std::map<std::string, Reduced>> reductions(const clang::ForStmt* loop, const clang::VarDecl* counter);
+  /// What a loop reduces in variables of the thread, by the spelling of the targets; memory is not looked at. nullopt
+  /// if its iterations hand on anything else.
+  std::optional<std::map<std::string, Reduced>> reduced_variables(const clang::ForStmt* loop,
+                                                                  const clang::VarDecl* counter) const;
   /// Iterations hand nothing to the next ones in variables of the thread; memory is not looked at.
   bool is_parallel(const clang::ForStmt* loop, const clang::VarDecl* counter) const;
   /// The counter is not read outside of loops that set it.

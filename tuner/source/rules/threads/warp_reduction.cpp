@@ -173,24 +173,6 @@ std::string row_text(std::string index, int64_t lanes, bool interleaved) {
   return index;
 }
 
-/// The block's index is multiplied by blockDim.x, or by a constant equal to the recorded block size, and not by another
-/// stride of the program.
-bool counts_by_block(const KernelSource& source, const RuleContext& facts, const clang::Expr* index) {
-  bool good = true;
-  walk(index, [&](const clang::Stmt* statement) {
-    if (builtin_of(statement)) return false;
-    auto* value = llvm::dyn_cast<clang::Expr>(statement);
-    if (!value || !llvm::isa<clang::DeclRefExpr, clang::MemberExpr, clang::IntegerLiteral>(value)) return good;
-    if (value->isValueDependent()) return false;  // A template parameter.
-    clang::Expr::EvalResult width;
-    good &= value->EvaluateAsInt(width, source.context()) && std::ranges::all_of(facts.geometries, [&](auto& geometry) {
-              return width.Val.getInt().getExtValue() == geometry.block.x;
-            });
-    return false;
-  });
-  return good;
-}
-
 std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings& values) {
   auto* kernel = source.kernel(facts.kernel);
   auto* body = kernel ? llvm::dyn_cast<clang::CompoundStmt>(kernel->getBody()) : nullptr;
@@ -206,7 +188,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   }
   auto index = global_index(source, kernel, 0, true);
   if (!index || index->block_only || facts.geometries.empty()) return {};
-  if (!counts_by_block(source, facts, index->value)) return {};
+  if (!counts_by_block(source, facts, index->value, 0)) return {};
   auto declared = source.span(index->statement), init = source.span(index->value);
   auto end = source.statement_end(index->statement);
   if (!declared || !init || !end) return {};

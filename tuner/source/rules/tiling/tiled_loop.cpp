@@ -54,7 +54,6 @@ class Finder {
     bool leaves = false;
   };
 
-  bool is_plain_kernel() const;
   bool flatten(const std::vector<const clang::Stmt*>& statements, std::vector<TileItem>& items, bool outermost);
   bool find_indices();
   bool uses_no_other_index() const;
@@ -92,18 +91,6 @@ class Finder {
   Variables stored_;
   std::set<std::string> names_;  ///< Of registers.
 };
-
-bool Finder::is_plain_kernel() const {
-  bool plain = kernel_->getReturnType()->isVoidType() && !kernel_->hasAttr<clang::CUDALaunchBoundsAttr>() &&
-               !has_barrier(body_) && !keeps_addresses(source_, body_) && !has_dynamic_shared(source_) &&
-               !others_read_indices(source_);
-  walk(body_, [&](const clang::Stmt* statement) {
-    plain &= !llvm::isa<clang::AsmStmt, clang::LambdaExpr, clang::GotoStmt, clang::LabelStmt, clang::CXXThrowExpr>(
-        statement);
-    return plain;
-  });
-  return plain;
-}
 
 /// Lists the statements, each declared variable apart, and descends into guards.
 bool Finder::flatten(const std::vector<const clang::Stmt*>& statements, std::vector<TileItem>& items, bool outermost) {
@@ -533,7 +520,7 @@ std::optional<TiledLoop> Finder::run() {
   auto close = source_.offset(body_->getRBracLoc());
   auto first = body_->body_empty() ? std::nullopt : source_.span(body_->body_front());
   if (!close || !first || !source_.first_on_line(first->begin) || *close - first->begin > kLongestBody ||
-      !is_plain_kernel())
+      !is_plain_kernel(source_, kernel_))
     return std::nullopt;
   found_.begin = first->begin, found_.end = *close;
   if (!flatten({body_->body_begin(), body_->body_end()}, items_, true)) return std::nullopt;
