@@ -4,14 +4,12 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "sandbox/device/confined_cpu/confined_cpu.h"
 #include "sandbox/evaluate/cpu/cpu_runners.h"
 #include "sandbox/evaluate/cpu/processor_check.h"
 #include "sandbox/evaluate/cuda/cuda_evaluator.h"
-#include "sandbox/evaluate/runner/field/field_conclusion.h"
 #include "sandbox/jail/layers.h"
 
 namespace kernelift::sandbox {
@@ -32,16 +30,8 @@ namespace {
 
 /// Safety factor on the duration of a confirmation that calibration estimates.
 constexpr double kExpected = 1.5;
-/// Of the search's time, for candidates that are refused by the derived tolerance; the first is always looked at.
-constexpr double kShareOfHolding = 0.1;
-constexpr std::chrono::seconds kLongestFieldRuns{10};
-
-/// Floats may be so by rounding alone. A zero's other sign is not. Of a size that is not shown no values are told.
-bool may_be_rounding(const Verdict& verdict) {
-  if (verdict.outcome != Outcome::Wrong) return false;
-  const bool unshown = verdict.sizes_run && verdict.sizes_run->wrong && !verdict.sizes_run->wrong->shown;
-  return unshown || (!verdict.buffer.empty() && std::isfinite(verdict.distance) && verdict.distance > 0);
-}
+/// Of the search's time, for candidates that are refused by the derived tolerance.
+constexpr double kShareOfLength = 0.1;
 
 }  // namespace
 
@@ -71,8 +61,7 @@ Result<std::unique_ptr<Evaluator>> CpuEvaluator::create(const Mep& mep, const st
       evaluator->baseline_.pool->compile_side_by_side(evaluator->baseline_.source, {}, evaluator->baseline_.reply);
   evaluator->size_comparison_ =
       std::make_unique<SizeComparison>(mep, *evaluator->baseline_.pool, evaluator->baseline_.source, options.size_seed);
-  const Tolerance users = options.tolerance.value_or(mep.tolerance);
-  evaluator->may_hold_to_length_ = users.relative <= 0 && users.absolute <= 0;
+  evaluator->length_judgement_.emplace(options.tolerance.value_or(mep.tolerance), kShareOfLength);
   evaluator->field_comparison_ = std::make_unique<FieldComparison>(
       *evaluator->baseline_.pool, evaluator->baseline_.source, evaluator->baseline_.reply);
   evaluator->original_.code.checked =
@@ -143,34 +132,23 @@ std::optional<Evaluation> CpuEvaluator::judge(const RunnableCode& code, const In
   return runner_->evaluate(code, inquiry);
 }
 
-std::optional<Evaluation> CpuEvaluator::held_to_length(std::optional<Evaluation> first, const EvaluationJob& job,
-                                                       RunnableCode code, Inquiry inquiry) {
-  auto* refused = first ? std::get_if<Verdict>(&*first) : nullptr;
-  if (!refused || !may_hold_to_length_ || !may_be_rounding(*refused) || !runner_->alive()) return first;
-  auto seconds_since = [](auto begin) { return std::chrono::duration<double>(Deadline::clock::now() - begin).count(); };
-  if (!inquiry.confirm && holding_seconds_ > kShareOfHolding * seconds_since(begun_)) return first;
-  const auto begin = Deadline::clock::now();
-  Inquiry runs = inquiry;
-  const Deadline longest = begin + kLongestFieldRuns;
-  runs.deadline = std::min(inquiry.deadline.value_or(longest), longest);
-  const FieldEquality field = field_comparison_->compared(
-      job.candidate, job.compiled, runs,
-      [this](const RunnableCode& image, const Inquiry& asked) { return judge(image, asked); });
-  may_hold_to_length_ = field.why != kNoFloats;
-  if (field.found == FieldEquality::Found::Equal && field_comparison_->add_length_images(code)) {
+std::optional<Evaluation> CpuEvaluator::judge_by_length(const EvaluationJob& job, RunnableCode code, Inquiry inquiry) {
+  auto first = judge(code, inquiry);
+  if (!runner_->alive()) return first;
+  LengthJudgement::Ask ask;
+  ask.formula = [&](Deadline until) {
+    Inquiry runs = inquiry;
+    runs.deadline = until;
+    return field_comparison_->compared(
+        job.candidate, job.compiled, runs,
+        [this](const RunnableCode& image, const Inquiry& asked) { return judge(image, asked); });
+  };
+  ask.again = [&]() -> std::optional<Evaluation> {
+    if (!field_comparison_->add_length_images(code)) return NotJudged{kNoLengthImages};
     inquiry.held_to_length = true;
-    auto again = judge(code, inquiry);
-    if (auto* right = again ? std::get_if<Verdict>(&*again) : nullptr; right && right->ok()) {
-      right->detail =
-          "beyond the tolerance that is derived from the original (" + refused->detail +
-          "), but it computes the original's formula, and all it leaves is within the error bounds of the original's "
-          "sums of what a run in higher precision leaves" +
-          (right->detail.empty() ? "" : "; " + right->detail);
-      first = std::move(again);
-    }
-  }
-  holding_seconds_ += seconds_since(begin);
-  return first;
+    return judge(code, inquiry);
+  };
+  return length_judgement_->judged(std::move(first), inquiry, ask);
 }
 
 std::optional<Evaluation> CpuEvaluator::checked(const Candidate& candidate, const CompileReply& own,
@@ -216,7 +194,7 @@ Evaluation CpuEvaluator::measure(const EvaluationJob& job) {
   inquiry.rival = applicable ? best_applicable_ : best_;
   inquiry.era = job.era;
   const RunnableCode code = runnable_code(job.candidate, image);
-  auto answer = held_to_length(judge(code, inquiry), job, code, inquiry);
+  auto answer = judge_by_length(job, code, inquiry);
   fresh_ = false;
   if (!answer) return abandoned();
   auto* verdict = std::get_if<Verdict>(&*answer);
@@ -276,7 +254,7 @@ std::optional<Evaluation> CpuEvaluator::confirm_within(const Candidate& candidat
   inquiry.era = std::numeric_limits<uint64_t>::max();
   RunnableCode code = runnable_code(candidate, job.compiled.image);
   code.side_by_side = baseline_.pool->compile_side_by_side(candidate.source, candidate.recipe, job.compiled);
-  auto verdict = held_to_length(judge(code, inquiry), job, code, inquiry);
+  auto verdict = judge_by_length(job, code, inquiry);
   if (auto* found = verdict ? std::get_if<Verdict>(&*verdict) : nullptr; found && found->ok())
     verdict = checked(candidate, job.compiled, inquiry, std::move(*found));
   if (verdict) verdict = in_field(std::move(*verdict), job, inquiry);
