@@ -1,30 +1,14 @@
 // See cpu_evaluator.h.
 #include "sandbox/evaluate/cpu/cpu_evaluator.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
-#include <limits>
 
 #include "sandbox/device/confined_cpu/confined_cpu.h"
 #include "sandbox/evaluate/cpu/cpu_runners.h"
 #include "sandbox/evaluate/cpu/processor_check.h"
 #include "sandbox/evaluate/cuda/cuda_evaluator.h"
-#include "sandbox/jail/layers.h"
 
 namespace kernelift::sandbox {
-
-/// The queue's era in memory that the runners' fork server inherits.
-struct CpuEvaluator::SharedEra {
-  std::atomic<uint64_t>* now = nullptr;
-
-  SharedEra() {
-    if (void* memory = shared_memory(sizeof *now)) now = new (memory) std::atomic<uint64_t>(0);
-  }
-  ~SharedEra() {
-    if (now) munmap(now, sizeof *now);
-  }
-};
 
 namespace {
 
@@ -41,9 +25,9 @@ Result<std::unique_ptr<Evaluator>> CpuEvaluator::create(const Mep& mep, const st
   evaluator->options_ = options;
   evaluator->device_ = cpu_device_label(options.threads);
   evaluator->shared_era_ = std::make_unique<SharedEra>();
-  if (!evaluator->shared_era_->now) return environment_error("not enough memory to start the processes that measure");
+  if (!evaluator->shared_era_->now()) return environment_error("not enough memory to start the processes that measure");
   RunnerSettings settings = runner_settings(options);
-  settings.era = evaluator->shared_era_->now;
+  settings.era = evaluator->shared_era_->now();
   // The runners' fork server first: it is forked while this process is still small.
   KERNELIFT_ASSIGN(evaluator->runners_, cpu_runners(mep, folder, settings, options.threads));
   CompilePoolOptions pool;
@@ -81,7 +65,7 @@ Result<std::unique_ptr<Evaluator>> CpuEvaluator::create(const Mep& mep, const st
   hooks.source = evaluator->baseline_.source, hooks.original = evaluator->baseline_.reply;
   hooks.measurers.push_back([self = evaluator.get()](const EvaluationJob& job) { return self->measure(job); });
   hooks.label = [self = evaluator.get()](const EvaluationJob& job, Verdict& verdict) { self->label(job, verdict); };
-  hooks.era_began = [now = evaluator->shared_era_->now](uint64_t era) { now->store(era); };
+  hooks.era_began = [now = evaluator->shared_era_->now()](uint64_t era) { now->store(era); };
   evaluator->queue_ = std::make_unique<EvaluationQueue>(*evaluator->baseline_.pool, std::move(hooks));
   return std::unique_ptr<Evaluator>(std::move(evaluator));
 }
@@ -223,7 +207,7 @@ std::optional<Evaluation> CpuEvaluator::judge_original() {
   if (!runner_ || !runner_->alive() || !report_.judges())
     if (std::string trouble = restarted(); !trouble.empty()) return not_launched(trouble);
   Inquiry inquiry;
-  inquiry.era = std::numeric_limits<uint64_t>::max();
+  inquiry.era = SharedEra::kAlways;
   return judge(runnable_code({}, baseline_.reply.image), inquiry);
 }
 
@@ -251,7 +235,7 @@ std::optional<Evaluation> CpuEvaluator::confirm_within(const Candidate& candidat
   Inquiry inquiry;
   inquiry.confirm = true, inquiry.deadline = deadline;
   inquiry.sizes = size_comparison_->sizes_to_run(candidate);
-  inquiry.era = std::numeric_limits<uint64_t>::max();
+  inquiry.era = SharedEra::kAlways;
   RunnableCode code = runnable_code(candidate, job.compiled.image);
   code.side_by_side = baseline_.pool->compile_side_by_side(candidate.source, candidate.recipe, job.compiled);
   auto verdict = judge_by_length(job, code, inquiry);
@@ -277,7 +261,7 @@ Evaluation CpuEvaluator::with_formulas(Evaluation evaluation, const Candidate& c
   std::lock_guard one_at_a_time(confirming_);
   if (!job.compiled.ok() || !runner_ || !runner_->alive() || !report_.judges()) return evaluation;
   Inquiry inquiry;
-  inquiry.era = std::numeric_limits<uint64_t>::max();
+  inquiry.era = SharedEra::kAlways;
   return in_field(std::move(evaluation), job, inquiry);
 }
 

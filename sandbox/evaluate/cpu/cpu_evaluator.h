@@ -12,6 +12,7 @@
 #include "sandbox/evaluate/field_comparison.h"
 #include "sandbox/evaluate/length_judgement.h"
 #include "sandbox/evaluate/runner/runner_process.h"
+#include "sandbox/evaluate/shared_era.h"
 #include "sandbox/evaluate/size_comparison.h"
 
 namespace kernelift::sandbox {
@@ -83,8 +84,7 @@ class CpuEvaluator : public Evaluator {
                       perturbing_seconds_ = 0;  ///< Expected seconds, by the last calibration.
   std::atomic<double> slowness_ = 1;            ///< Largest ratio of a confirmation's actual to expected duration.
 
-  struct SharedEra;
-  std::unique_ptr<SharedEra> shared_era_;   ///< The queue's era, visible to runners.
+  std::unique_ptr<SharedEra> shared_era_;
   std::unique_ptr<EvaluationQueue> queue_;  ///< Destroyed first: its threads use all of the above.
 };
 

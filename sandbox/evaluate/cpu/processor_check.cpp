@@ -2,7 +2,6 @@
 #include "sandbox/evaluate/cpu/processor_check.h"
 
 #include <algorithm>
-#include <limits>
 #include <tuple>
 
 #include "sandbox/evaluate/cpu/cpu_runners.h"
@@ -88,7 +87,7 @@ Verdict ProcessorCheck::check(const Candidate& candidate, const CompileReply& ow
   if (Status ready = start_runner(); !ready.ok()) return not_checked(trouble_ = ready.error().message);
   Inquiry inquiry;
   inquiry.check = inquiry.confirm = true, inquiry.deadline = deadline;
-  inquiry.era = std::numeric_limits<uint64_t>::max();
+  inquiry.era = SharedEra::kAlways;
   auto answer = runner_->evaluate(runnable_code(candidate, compiled.image), inquiry);
   if (!answer) return not_checked("there was no time left for it");
   auto* verdict = std::get_if<Verdict>(&*answer);
@@ -111,19 +110,23 @@ Evaluation ProcessorCheck::judged(Evaluation evaluation, const Candidate& candid
   return evaluation;
 }
 
-FieldEquality ProcessorCheck::formula(const Candidate& candidate, const CompileReply& own, Deadline until) {
+FieldEquality ProcessorCheck::formula(const Candidate& candidate, const CompileReply& own, Deadline until,
+                                      uint64_t era) {
   std::lock_guard one_at_a_time(mutex_);
   const Hash key = code_key(candidate, own.image);
   if (auto known = fields_.find(key); known != fields_.end()) return known->second;
   Inquiry inquiry;
-  inquiry.era = std::numeric_limits<uint64_t>::max(), inquiry.deadline = until;
+  inquiry.era = era, inquiry.deadline = until;
+  bool ended = false;
   FieldEquality field = field_comparison_.compared(
-      candidate, own, inquiry, [this](const RunnableCode& code, const Inquiry& asked) -> std::optional<Evaluation> {
+      candidate, own, inquiry, [&](const RunnableCode& code, const Inquiry& asked) -> std::optional<Evaluation> {
         if (!trouble_.empty()) return NotJudged{trouble_};
         if (Status ready = start_runner(); !ready.ok()) return NotJudged{trouble_ = ready.error().message};
-        return runner_->evaluate(code, asked);
+        auto answer = runner_->evaluate(code, asked);
+        ended = !answer;
+        return answer;
       });
-  if (Deadline::clock::now() < until) fields_[key] = field;
+  if (!ended && Deadline::clock::now() < until) fields_[key] = field;
   return field;
 }
 
@@ -138,15 +141,15 @@ Evaluation ProcessorCheck::with_formulas(Evaluation evaluation, const Candidate&
   if (!verdict || !verdict->ok() || !own.ok()) return evaluation;
   const auto most = Deadline::clock::now() + std::chrono::duration_cast<Deadline::duration>(
                                                  std::chrono::duration<double>(kProcessorFieldSeconds));
-  return FieldComparison::with_field(std::move(*verdict),
-                                     formula(candidate, own, std::min(deadline.value_or(most), most)));
+  return FieldComparison::with_field(
+      std::move(*verdict), formula(candidate, own, std::min(deadline.value_or(most), most), SharedEra::kAlways));
 }
 
 LengthAnswer ProcessorCheck::length_bounds(const LengthQuestion& question) {
   constexpr uint64_t kMostKept = 256 << 20;
   std::lock_guard one_at_a_time(mutex_);
   LengthQuestion timeless = question;
-  timeless.deadline.reset();
+  timeless.deadline.reset(), timeless.era = SharedEra::kAlways;
   const Hash key = hash_text(encoded(timeless));
   if (auto known = lengths_.find(key); known != lengths_.end()) return known->second;
   LengthAnswer answer;

@@ -12,6 +12,7 @@
 #include "sandbox/evaluate/baseline.h"
 #include "sandbox/evaluate/field_comparison.h"
 #include "sandbox/evaluate/runner/runner_process.h"
+#include "sandbox/evaluate/shared_era.h"
 
 namespace kernelift::sandbox {
 
@@ -32,7 +33,8 @@ class ProcessorCheck {
   Evaluation judged(Evaluation evaluation, const Candidate& candidate, const CompileReply& own,
                     std::optional<Deadline> deadline = {});
   /// What field runs say of a candidate; and whether they did before.
-  FieldEquality formula(const Candidate& candidate, const CompileReply& own, Deadline until);
+  /// `era`: given up once it is over, by RunnerSettings::era.
+  FieldEquality formula(const Candidate& candidate, const CompileReply& own, Deadline until, uint64_t era);
   bool knows_formula(const Candidate& candidate, const CompileReply& own) const;
   /// Error bounds of the original's sums, for a runner of the GPU.
   LengthAnswer length_bounds(const LengthQuestion& question);

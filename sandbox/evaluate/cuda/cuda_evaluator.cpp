@@ -2,7 +2,6 @@
 #include "sandbox/evaluate/cuda/cuda_evaluator.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "core/toolchain/cubin.h"
@@ -109,6 +108,7 @@ Result<std::unique_ptr<Evaluator>> CudaEvaluator::create(const Mep& mep, const s
 }
 
 Status CudaEvaluator::prepare(OpenedGpu opened) {
+  if (!era_.now()) return environment_error("not enough memory to start the processes that measure");
   runners_ = std::move(opened.runners);
   facts_ = opened.process->facts();
   gpus_.push_back(std::make_unique<Gpu>());
@@ -125,7 +125,9 @@ Status CudaEvaluator::prepare(OpenedGpu opened) {
   pool.few = options_.few_candidates;
   pool.frontend.arch = facts_.arch;
   KERNELIFT_ASSIGN(baseline_, compile_baseline(mep_, folder_, pool));
-  processor_check_ = std::make_unique<ProcessorCheck>(mep_, folder_, runner_settings(options_), baseline_);
+  RunnerSettings checking = runner_settings(options_);
+  checking.era = era_.now();
+  processor_check_ = std::make_unique<ProcessorCheck>(mep_, folder_, checking, baseline_);
   length_judgement_.emplace(options_.tolerance.value_or(mep_.tolerance), kShareOfLength);
   add_roundings(mep_, baseline_, true);
   size_comparison_ = std::make_unique<SizeComparison>(mep_, *baseline_.pool, baseline_.source, options_.size_seed);
@@ -149,6 +151,7 @@ Status CudaEvaluator::prepare(OpenedGpu opened) {
   for (auto& gpu : gpus_)
     hooks.measurers.push_back([this, gpu = gpu.get()](EvaluationJob& job) { return measure(*gpu, job); });
   hooks.label = [this](const EvaluationJob& job, Verdict& verdict) { label(job, verdict); };
+  hooks.era_began = [this](uint64_t era) { era_.now()->store(era); };
   hooks.rebuild = [this](const Candidate& candidate) { return as_built_->build(candidate); };
   hooks.rebuilders = rebuilders(), hooks.rebuild_all = !only_as_built_.empty();
   queue_ = std::make_unique<EvaluationQueue>(*baseline_.pool, std::move(hooks));
@@ -272,7 +275,7 @@ CudaEvaluator::Judgement CudaEvaluator::judge_by_length(Gpu& gpu, const Evaluati
     FieldEquality unasked;
     // Its answer would change nothing.
     if (unasked.why = processor_check_->no_length_bounds(); !unasked.why.empty()) return unasked;
-    return processor_check_->formula(job.candidate, job.compiled, until);
+    return processor_check_->formula(job.candidate, job.compiled, until, inquiry.era);
   };
   ask.again = [&]() -> std::optional<Evaluation> {
     inquiry.held_to_length = true;
@@ -289,6 +292,7 @@ Evaluation CudaEvaluator::race(Gpu& gpu, const EvaluationJob& job, const std::st
   std::pair key{against, code_key(candidate, image)};
   Inquiry inquiry;
   inquiry.against_application = against == Against::Application, inquiry.deadline = deadline;
+  inquiry.era = job.era;
   {
     std::lock_guard lock(mutex_);
     if (options_.share_measurements) {
@@ -302,7 +306,8 @@ Evaluation CudaEvaluator::race(Gpu& gpu, const EvaluationJob& job, const std::st
   auto [answer, sure] = judge_by_length(gpu, job, image, inquiry);
   Evaluation evaluation = answer.value_or(abandoned());
   auto* verdict = std::get_if<Verdict>(&evaluation);
-  if (!sure || !verdict) return evaluation;
+  // What was abandoned may have been refused for lack of time.
+  if (!sure || !verdict || era_.now()->load() > job.era) return evaluation;
   std::lock_guard lock(mutex_);
   measured_[key] = *verdict;
   double low = verdict->speedup_low();
@@ -438,6 +443,7 @@ std::optional<Evaluation> CudaEvaluator::confirm_until(const Candidate& candidat
   auto built = Deadline::clock::now();
   Inquiry inquiry;
   inquiry.confirm = true, inquiry.deadline = deadline;
+  inquiry.era = job.era = SharedEra::kAlways;
   inquiry.sizes = size_comparison_->sizes_to_run(candidate);
   Gpu& gpu = *gpus_[0];
   std::lock_guard one_at_a_time(gpu.busy);
@@ -458,7 +464,7 @@ std::optional<Evaluation> CudaEvaluator::judge_original() {
   Gpu& gpu = *gpus_[0];
   std::lock_guard one_at_a_time(gpu.busy);
   Inquiry inquiry;
-  inquiry.era = std::numeric_limits<uint64_t>::max();
+  inquiry.era = SharedEra::kAlways;
   return judge(gpu, runnable_code({}, original_.code.image), inquiry).verdict;
 }
 

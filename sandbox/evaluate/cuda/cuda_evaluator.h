@@ -19,6 +19,7 @@
 #include "sandbox/evaluate/evaluation_queue.h"
 #include "sandbox/evaluate/length_judgement.h"
 #include "sandbox/evaluate/runner/runner_process.h"
+#include "sandbox/evaluate/shared_era.h"
 #include "sandbox/evaluate/size_comparison.h"
 
 namespace kernelift::sandbox {
@@ -132,6 +133,7 @@ class CudaEvaluator : public Evaluator {
   std::filesystem::path folder_;
   EvaluatorOptions options_;
   DeviceFacts facts_;
+  SharedEra era_;
   CompiledBaseline baseline_;
   std::unique_ptr<SizeComparison> size_comparison_;
   std::unique_ptr<ProcessorCheck> processor_check_;

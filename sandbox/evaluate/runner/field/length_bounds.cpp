@@ -135,7 +135,7 @@ LengthAnswer LengthBounds::asked(const ReplayInstance& memory, size_t instance,
     return no.why_not = "its recorded memory has " + std::to_string(bytes >> 20) + " MiB", no;
   LengthQuestion question;
   question.instance = bench_.mep.instances[instance].id, question.sized = sized, question.wanted = wanted;
-  question.deadline = bench_.inquiry.deadline;
+  question.deadline = bench_.inquiry.deadline, question.era = bench_.inquiry.era;
   const ReplayInstance& recorded = bench_.memory->instances()[instance];
   const bool relocated =
       std::ranges::any_of(bench_.memory->notes(), [](auto& note) { return note.starts_with(kRelocated); });
@@ -157,7 +157,7 @@ LengthAnswer LengthBounds::asked(const ReplayInstance& memory, size_t instance,
 }
 
 LengthAnswer LengthBounds::answer(const RunnableCode& code, const LengthQuestion& question) {
-  bench_.inquiry = {}, bench_.inquiry.deadline = question.deadline, bench_.inquiry.era = ~uint64_t(0);
+  bench_.inquiry = {}, bench_.inquiry.deadline = question.deadline, bench_.inquiry.era = question.era;
   bench_.cut = false;
   if (!bench_.device.facts().processor) return {{}, "they need the CPU device", false};
   numbers_.prepare(code);

@@ -23,6 +23,7 @@ struct LengthQuestion {
   std::vector<Contents> regions, variables;
   std::vector<size_t> wanted;  ///< Regions of whose elements bounds are asked.
   std::optional<Deadline> deadline;
+  uint64_t era = 0;  ///< Inquiry::era.
 };
 
 struct LengthAnswer {

@@ -108,7 +108,7 @@ std::string encoded(const LengthQuestion& question) {
   put(writer, question.regions), put(writer, question.variables);
   writer.number(question.wanted.size());
   for (size_t region : question.wanted) writer.number(region);
-  return writer.real(seconds_until(question.deadline)).take();
+  return writer.real(seconds_until(question.deadline)).number(question.era).take();
 }
 
 std::optional<LengthQuestion> decoded_question(std::string_view text) {
@@ -119,7 +119,7 @@ std::optional<LengthQuestion> decoded_question(std::string_view text) {
   take(reader, question.regions), take(reader, question.variables);
   for (uint64_t left = reader.number(); left > 0 && !reader.failed(); --left)
     question.wanted.push_back(reader.number());
-  question.deadline = deadline_from(reader.real());
+  question.deadline = deadline_from(reader.real()), question.era = reader.number();
   if (!reader.ok()) return std::nullopt;
   if (sized.empty()) return question;
   auto json = parse_json(sized, "a size");
