@@ -44,7 +44,8 @@ Result<std::string> answer_by_original(const std::filesystem::path& folder, Mep&
   KERNELIFT_ASSIGN(auto bench, Workbench::create(*device, open, folder, {}, [](const std::string&) {}));
   if (auto failure = bench->baseline.load(*device, *bench->memory, open, code))
     return unsuitable(mep, "cannot be launched: " + failure->detail);
-  Verification verification(*bench);
+  LengthBounds unasked(*bench);
+  Verification verification(*bench, unasked);
   for (size_t i = 0; i < mep.instances.size(); ++i) {
     auto left = verification.run(bench->baseline, {i, i}, {});
     if (left.failure && left.failure->outcome == Outcome::WroteOutside)

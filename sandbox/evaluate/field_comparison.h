@@ -14,6 +14,9 @@
 
 namespace kernelift::sandbox {
 
+/// Why a candidate is not held to error bounds: FieldComparison::add_length_images().
+inline constexpr const char* kNoLengthImages = "the original does not compile for it";
+
 class FieldComparison {
  public:
   /// A runner of the CPU device; nullopt: the inquiry's time was over.

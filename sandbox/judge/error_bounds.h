@@ -18,8 +18,9 @@ struct ErrorBounds {
   /// need their own.
   std::vector<std::shared_ptr<const NearerReference>> nearer;
   std::vector<std::shared_ptr<const LengthBound>> by_length;  ///< The same.
+  bool by_length_lent = false;                                ///< It is LengthBound::between() other answers' bounds.
   /// These bounds are another answer's from now on.
-  void forget_answer() { nearer.clear(), by_length.clear(); }
+  void forget_answer() { nearer.clear(), by_length.clear(), by_length_lent = false; }
 
   explicit ErrorBounds(ElementLayout of = {});
   /// EXPECTS: equal sizes. Indices and offsets in the result count elements and bytes of the whole buffer.

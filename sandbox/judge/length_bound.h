@@ -20,12 +20,16 @@ class LengthBound {
  public:
   /// Of a lane of floats. `reference`: the original's results. EXPECTS: as many elements as `beside`.
   LengthBound(std::span<const std::byte> reference, std::span<const BesideElement> beside);
+  /// For the answers to other inputs, which lie between those of `one` and `other`: around each answer, a share of the
+  /// lesser error of both. What is within it need not wait for bounds of these inputs' own. EXPECTS: both of one size.
+  static LengthBound between(const LengthBound& one, const LengthBound& other);
   /// Whether it bounds any element.
   bool any() const { return any_; }
   /// EXPECTS: `expected`, the recorded value of element `index`, and `got` are finite.
   bool admits(size_t index, double expected, double got) const;
 
  private:
+  LengthBound() = default;
   /// The answer itself is not stored: code that runs in a copy of this process must not find it.
   struct Bound {
     double away = 0;    ///< From the reference to what it would be without rounding.

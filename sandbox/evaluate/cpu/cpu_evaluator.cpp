@@ -1,47 +1,21 @@
 // See cpu_evaluator.h.
 #include "sandbox/evaluate/cpu/cpu_evaluator.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "sandbox/device/confined_cpu/confined_cpu.h"
 #include "sandbox/evaluate/cpu/cpu_runners.h"
 #include "sandbox/evaluate/cpu/processor_check.h"
 #include "sandbox/evaluate/cuda/cuda_evaluator.h"
-#include "sandbox/evaluate/runner/field/field_conclusion.h"
-#include "sandbox/jail/layers.h"
 
 namespace kernelift::sandbox {
-
-/// The queue's era in memory that the runners' fork server inherits.
-struct CpuEvaluator::SharedEra {
-  std::atomic<uint64_t>* now = nullptr;
-
-  SharedEra() {
-    if (void* memory = shared_memory(sizeof *now)) now = new (memory) std::atomic<uint64_t>(0);
-  }
-  ~SharedEra() {
-    if (now) munmap(now, sizeof *now);
-  }
-};
 
 namespace {
 
 /// Safety factor on the duration of a confirmation that calibration estimates.
 constexpr double kExpected = 1.5;
-/// Of the search's time, for candidates that are refused by the derived tolerance; the first is always looked at.
-constexpr double kShareOfHolding = 0.1;
-constexpr std::chrono::seconds kLongestFieldRuns{10};
-
-/// Floats may be so by rounding alone. A zero's other sign is not. Of a size that is not shown no values are told.
-bool may_be_rounding(const Verdict& verdict) {
-  if (verdict.outcome != Outcome::Wrong) return false;
-  const bool unshown = verdict.sizes_run && verdict.sizes_run->wrong && !verdict.sizes_run->wrong->shown;
-  return unshown || (!verdict.buffer.empty() && std::isfinite(verdict.distance) && verdict.distance > 0);
-}
+/// Of the search's time, for candidates that are refused by the derived tolerance.
+constexpr double kShareOfLength = 0.1;
 
 }  // namespace
 
@@ -51,9 +25,9 @@ Result<std::unique_ptr<Evaluator>> CpuEvaluator::create(const Mep& mep, const st
   evaluator->options_ = options;
   evaluator->device_ = cpu_device_label(options.threads);
   evaluator->shared_era_ = std::make_unique<SharedEra>();
-  if (!evaluator->shared_era_->now) return environment_error("not enough memory to start the processes that measure");
+  if (!evaluator->shared_era_->now()) return environment_error("not enough memory to start the processes that measure");
   RunnerSettings settings = runner_settings(options);
-  settings.era = evaluator->shared_era_->now;
+  settings.era = evaluator->shared_era_->now();
   // The runners' fork server first: it is forked while this process is still small.
   KERNELIFT_ASSIGN(evaluator->runners_, cpu_runners(mep, folder, settings, options.threads));
   CompilePoolOptions pool;
@@ -71,8 +45,7 @@ Result<std::unique_ptr<Evaluator>> CpuEvaluator::create(const Mep& mep, const st
       evaluator->baseline_.pool->compile_side_by_side(evaluator->baseline_.source, {}, evaluator->baseline_.reply);
   evaluator->size_comparison_ =
       std::make_unique<SizeComparison>(mep, *evaluator->baseline_.pool, evaluator->baseline_.source, options.size_seed);
-  const Tolerance users = options.tolerance.value_or(mep.tolerance);
-  evaluator->may_hold_to_length_ = users.relative <= 0 && users.absolute <= 0;
+  evaluator->length_judgement_.emplace(options.tolerance.value_or(mep.tolerance), kShareOfLength);
   evaluator->field_comparison_ = std::make_unique<FieldComparison>(
       *evaluator->baseline_.pool, evaluator->baseline_.source, evaluator->baseline_.reply);
   evaluator->original_.code.checked =
@@ -92,7 +65,7 @@ Result<std::unique_ptr<Evaluator>> CpuEvaluator::create(const Mep& mep, const st
   hooks.source = evaluator->baseline_.source, hooks.original = evaluator->baseline_.reply;
   hooks.measurers.push_back([self = evaluator.get()](const EvaluationJob& job) { return self->measure(job); });
   hooks.label = [self = evaluator.get()](const EvaluationJob& job, Verdict& verdict) { self->label(job, verdict); };
-  hooks.era_began = [now = evaluator->shared_era_->now](uint64_t era) { now->store(era); };
+  hooks.era_began = [now = evaluator->shared_era_->now()](uint64_t era) { now->store(era); };
   evaluator->queue_ = std::make_unique<EvaluationQueue>(*evaluator->baseline_.pool, std::move(hooks));
   return std::unique_ptr<Evaluator>(std::move(evaluator));
 }
@@ -146,34 +119,23 @@ std::optional<Evaluation> CpuEvaluator::judge(const RunnableCode& code, const In
   return runner_->evaluate(code, inquiry);
 }
 
-std::optional<Evaluation> CpuEvaluator::held_to_length(std::optional<Evaluation> first, const EvaluationJob& job,
-                                                       RunnableCode code, Inquiry inquiry) {
-  auto* refused = first ? std::get_if<Verdict>(&*first) : nullptr;
-  if (!refused || !may_hold_to_length_ || !may_be_rounding(*refused) || !runner_->alive()) return first;
-  auto seconds_since = [](auto begin) { return std::chrono::duration<double>(Deadline::clock::now() - begin).count(); };
-  if (!inquiry.confirm && holding_seconds_ > kShareOfHolding * seconds_since(begun_)) return first;
-  const auto begin = Deadline::clock::now();
-  Inquiry runs = inquiry;
-  const Deadline longest = begin + kLongestFieldRuns;
-  runs.deadline = std::min(inquiry.deadline.value_or(longest), longest);
-  const FieldEquality field = field_comparison_->compared(
-      job.candidate, job.compiled, runs,
-      [this](const RunnableCode& image, const Inquiry& asked) { return judge(image, asked); });
-  may_hold_to_length_ = field.why != kNoFloats;
-  if (field.found == FieldEquality::Found::Equal && field_comparison_->add_length_images(code)) {
+std::optional<Evaluation> CpuEvaluator::judge_by_length(const EvaluationJob& job, RunnableCode code, Inquiry inquiry) {
+  auto first = judge(code, inquiry);
+  if (!runner_->alive()) return first;
+  LengthJudgement::Ask ask;
+  ask.formula = [&](Deadline until) {
+    Inquiry runs = inquiry;
+    runs.deadline = until;
+    return field_comparison_->compared(
+        job.candidate, job.compiled, runs,
+        [this](const RunnableCode& image, const Inquiry& asked) { return judge(image, asked); });
+  };
+  ask.again = [&]() -> std::optional<Evaluation> {
+    if (!field_comparison_->add_length_images(code)) return NotJudged{kNoLengthImages};
     inquiry.held_to_length = true;
-    auto again = judge(code, inquiry);
-    if (auto* right = again ? std::get_if<Verdict>(&*again) : nullptr; right && right->ok()) {
-      right->detail =
-          "beyond the tolerance that is derived from the original (" + refused->detail +
-          "), but it computes the original's formula, and all it leaves is within the error bounds of the original's "
-          "sums of what a run in higher precision leaves" +
-          (right->detail.empty() ? "" : "; " + right->detail);
-      first = std::move(again);
-    }
-  }
-  holding_seconds_ += seconds_since(begin);
-  return first;
+    return judge(code, inquiry);
+  };
+  return length_judgement_->judged(std::move(first), inquiry, ask);
 }
 
 std::optional<Evaluation> CpuEvaluator::checked(const Candidate& candidate, const CompileReply& own,
@@ -219,7 +181,7 @@ Evaluation CpuEvaluator::measure(const EvaluationJob& job) {
   inquiry.rival = applicable ? best_applicable_ : best_;
   inquiry.era = job.era;
   const RunnableCode code = runnable_code(job.candidate, image);
-  auto answer = held_to_length(judge(code, inquiry), job, code, inquiry);
+  auto answer = judge_by_length(job, code, inquiry);
   fresh_ = false;
   if (!answer) return abandoned();
   auto* verdict = std::get_if<Verdict>(&*answer);
@@ -248,7 +210,7 @@ std::optional<Evaluation> CpuEvaluator::judge_original() {
   if (!runner_ || !runner_->alive() || !report_.judges())
     if (std::string trouble = restarted(); !trouble.empty()) return not_launched(trouble);
   Inquiry inquiry;
-  inquiry.era = std::numeric_limits<uint64_t>::max();
+  inquiry.era = SharedEra::kAlways;
   return judge(runnable_code({}, baseline_.reply.image), inquiry);
 }
 
@@ -276,10 +238,10 @@ std::optional<Evaluation> CpuEvaluator::confirm_within(const Candidate& candidat
   Inquiry inquiry;
   inquiry.confirm = true, inquiry.deadline = deadline;
   inquiry.sizes = size_comparison_->sizes_to_run(candidate);
-  inquiry.era = std::numeric_limits<uint64_t>::max();
+  inquiry.era = SharedEra::kAlways;
   RunnableCode code = runnable_code(candidate, job.compiled.image);
   code.side_by_side = baseline_.pool->compile_side_by_side(candidate.source, candidate.recipe, job.compiled);
-  auto verdict = held_to_length(judge(code, inquiry), job, code, inquiry);
+  auto verdict = judge_by_length(job, code, inquiry);
   if (auto* found = verdict ? std::get_if<Verdict>(&*verdict) : nullptr; found && found->ok())
     verdict = checked(candidate, job.compiled, inquiry, std::move(*found));
   if (verdict) verdict = in_field(std::move(*verdict), job, inquiry);
@@ -302,7 +264,7 @@ Evaluation CpuEvaluator::with_formulas(Evaluation evaluation, const Candidate& c
   std::lock_guard one_at_a_time(confirming_);
   if (!job.compiled.ok() || !runner_ || !runner_->alive() || !report_.judges()) return evaluation;
   Inquiry inquiry;
-  inquiry.era = std::numeric_limits<uint64_t>::max();
+  inquiry.era = SharedEra::kAlways;
   return in_field(std::move(evaluation), job, inquiry);
 }
 

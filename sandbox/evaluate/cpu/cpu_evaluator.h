@@ -10,7 +10,9 @@
 #include "sandbox/evaluate/evaluate.h"
 #include "sandbox/evaluate/evaluation_queue.h"
 #include "sandbox/evaluate/field_comparison.h"
+#include "sandbox/evaluate/length_judgement.h"
 #include "sandbox/evaluate/runner/runner_process.h"
+#include "sandbox/evaluate/shared_era.h"
 #include "sandbox/evaluate/size_comparison.h"
 
 namespace kernelift::sandbox {
@@ -46,11 +48,8 @@ class CpuEvaluator : public Evaluator {
   /// judge().
   std::optional<Evaluation> checked(const Candidate& candidate, const CompileReply& own, const Inquiry& inquiry,
                                     Verdict verdict);
-  /// What becomes of a candidate that the tolerance derived from the original refuses: one that computes the original's
-  /// formula is judged once more, held to the error bounds of the original's sums (Inquiry::held_to_length). `first`:
-  /// what judge() said; any other answer stays as it is. EXPECTS: as judge().
-  std::optional<Evaluation> held_to_length(std::optional<Evaluation> first, const EvaluationJob& job, RunnableCode code,
-                                           Inquiry inquiry);
+  /// judge(), and what LengthJudgement makes of that. EXPECTS: as judge().
+  std::optional<Evaluation> judge_by_length(const EvaluationJob& job, RunnableCode code, Inquiry inquiry);
   Evaluation in_field(Evaluation evaluation, const EvaluationJob& job, const Inquiry& inquiry);
   void label(const EvaluationJob& job, Verdict& verdict) const;
   Status restart_runner(std::optional<Deadline> deadline = {});
@@ -66,6 +65,7 @@ class CpuEvaluator : public Evaluator {
   CompiledBaseline baseline_;
   std::unique_ptr<SizeComparison> size_comparison_;
   std::unique_ptr<FieldComparison> field_comparison_;
+  std::optional<LengthJudgement> length_judgement_;
   Original original_;
   std::set<std::string> fatal_;
   Hash baseline_key_;
@@ -74,9 +74,6 @@ class CpuEvaluator : public Evaluator {
   std::unique_ptr<RunnerProcess> runner_;
   std::map<Hash, Verdict> measured_;  ///< Used by the measuring thread only.
   std::map<Hash, Verdict> checks_;    ///< What check mode said, by code. Guarded by confirming_.
-  bool may_hold_to_length_ = true;    ///< Tolerances are derived, and the kernel has floats. Guarded by confirming_.
-  Deadline begun_ = Deadline::clock::now();
-  double holding_seconds_ = 0;  ///< held_to_length() has taken. Guarded by confirming_.
   /// The best lower bounds so far: of candidates that a source patch can express, and of all.
   double best_applicable_ = 1, best_ = 1;
   std::mutex confirming_;  ///< One measurement at a time, confirmations included.
@@ -87,8 +84,7 @@ class CpuEvaluator : public Evaluator {
                       perturbing_seconds_ = 0;  ///< Expected seconds, by the last calibration.
   std::atomic<double> slowness_ = 1;            ///< Largest ratio of a confirmation's actual to expected duration.
 
-  struct SharedEra;
-  std::unique_ptr<SharedEra> shared_era_;   ///< The queue's era, visible to runners.
+  std::unique_ptr<SharedEra> shared_era_;
   std::unique_ptr<EvaluationQueue> queue_;  ///< Destroyed first: its threads use all of the above.
 };
 

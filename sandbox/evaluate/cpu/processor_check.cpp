@@ -2,11 +2,11 @@
 #include "sandbox/evaluate/cpu/processor_check.h"
 
 #include <algorithm>
-#include <limits>
 #include <tuple>
 
 #include "sandbox/evaluate/cpu/cpu_runners.h"
 #include "sandbox/evaluate/evaluation_queue.h"
+#include "sandbox/evaluate/runner/wire/runner_wire.h"
 
 namespace kernelift::sandbox {
 namespace {
@@ -87,7 +87,7 @@ Verdict ProcessorCheck::check(const Candidate& candidate, const CompileReply& ow
   if (Status ready = start_runner(); !ready.ok()) return not_checked(trouble_ = ready.error().message);
   Inquiry inquiry;
   inquiry.check = inquiry.confirm = true, inquiry.deadline = deadline;
-  inquiry.era = std::numeric_limits<uint64_t>::max();
+  inquiry.era = SharedEra::kAlways;
   auto answer = runner_->evaluate(runnable_code(candidate, compiled.image), inquiry);
   if (!answer) return not_checked("there was no time left for it");
   auto* verdict = std::get_if<Verdict>(&*answer);
@@ -110,28 +110,68 @@ Evaluation ProcessorCheck::judged(Evaluation evaluation, const Candidate& candid
   return evaluation;
 }
 
+FieldEquality ProcessorCheck::formula(const Candidate& candidate, const CompileReply& own, Deadline until,
+                                      uint64_t era) {
+  std::lock_guard one_at_a_time(mutex_);
+  const Hash key = code_key(candidate, own.image);
+  if (auto known = fields_.find(key); known != fields_.end()) return known->second;
+  Inquiry inquiry;
+  inquiry.era = era, inquiry.deadline = until;
+  bool ended = false;
+  FieldEquality field = field_comparison_.compared(
+      candidate, own, inquiry, [&](const RunnableCode& code, const Inquiry& asked) -> std::optional<Evaluation> {
+        if (!trouble_.empty()) return NotJudged{trouble_};
+        if (Status ready = start_runner(); !ready.ok()) return NotJudged{trouble_ = ready.error().message};
+        auto answer = runner_->evaluate(code, asked);
+        ended = !answer;
+        return answer;
+      });
+  if (!ended && Deadline::clock::now() < until) fields_[key] = field;
+  return field;
+}
+
+bool ProcessorCheck::knows_formula(const Candidate& candidate, const CompileReply& own) const {
+  std::lock_guard one_at_a_time(mutex_);
+  return fields_.contains(code_key(candidate, own.image));
+}
+
 Evaluation ProcessorCheck::with_formulas(Evaluation evaluation, const Candidate& candidate, const CompileReply& own,
                                          std::optional<Deadline> deadline) {
   auto* verdict = std::get_if<Verdict>(&evaluation);
   if (!verdict || !verdict->ok() || !own.ok()) return evaluation;
-  std::lock_guard one_at_a_time(mutex_);
-  const Hash key = code_key(candidate, own.image);
-  if (auto known = fields_.find(key); known != fields_.end())
-    return FieldComparison::with_field(std::move(*verdict), known->second);
-  Inquiry inquiry;
-  inquiry.era = std::numeric_limits<uint64_t>::max();
   const auto most = Deadline::clock::now() + std::chrono::duration_cast<Deadline::duration>(
                                                  std::chrono::duration<double>(kProcessorFieldSeconds));
-  inquiry.deadline = std::min(deadline.value_or(most), most);
-  evaluation = field_comparison_.judged(
-      std::move(evaluation), candidate, own, inquiry, [this](const RunnableCode& code, const Inquiry& field) {
-        if (!trouble_.empty()) return std::optional<Evaluation>(NotJudged{trouble_});
-        if (Status ready = start_runner(); !ready.ok())
-          return std::optional<Evaluation>(NotJudged{trouble_ = ready.error().message});
-        return runner_->evaluate(code, field);
-      });
-  if (!deadline || Deadline::clock::now() < *deadline) fields_[key] = *std::get<Verdict>(evaluation).field;
-  return evaluation;
+  return FieldComparison::with_field(
+      std::move(*verdict), formula(candidate, own, std::min(deadline.value_or(most), most), SharedEra::kAlways));
+}
+
+LengthAnswer ProcessorCheck::length_bounds(const LengthQuestion& question) {
+  constexpr uint64_t kMostKept = 256 << 20;
+  std::lock_guard one_at_a_time(mutex_);
+  LengthQuestion timeless = question;
+  timeless.deadline.reset(), timeless.era = SharedEra::kAlways;
+  const Hash key = hash_text(encoded(timeless));
+  if (auto known = lengths_.find(key); known != lengths_.end()) return known->second;
+  LengthAnswer answer;
+  RunnableCode code;
+  Status ready = trouble_.empty() ? start_runner() : refused(trouble_);
+  if (!ready.ok()) answer.why_not = ready.error().message;
+  else if (!field_comparison_.add_length_images(code)) answer.why_not = kNoLengthImages;
+  else answer = runner_->length_bounds(code, question);
+  if (answer.later) return answer;
+  const bool recorded = !question.sized && question.regions.empty() && question.variables.empty();
+  if (recorded && !answer.why_not.empty()) no_lengths_ = answer.why_not;
+  uint64_t bytes = 0;
+  for (auto& region : answer.regions)
+    for (auto& lane : region.lanes) bytes += lane.size() * sizeof lane[0];
+  if (length_bytes_ + bytes > kMostKept) lengths_.clear(), length_bytes_ = 0;
+  if (bytes <= kMostKept) lengths_[key] = answer, length_bytes_ += bytes;
+  return answer;
+}
+
+std::string ProcessorCheck::no_length_bounds() const {
+  std::lock_guard lock(mutex_);
+  return no_lengths_;
 }
 
 }  // namespace kernelift::sandbox

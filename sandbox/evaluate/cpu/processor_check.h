@@ -12,6 +12,7 @@
 #include "sandbox/evaluate/baseline.h"
 #include "sandbox/evaluate/field_comparison.h"
 #include "sandbox/evaluate/runner/runner_process.h"
+#include "sandbox/evaluate/shared_era.h"
 
 namespace kernelift::sandbox {
 
@@ -31,6 +32,14 @@ class ProcessorCheck {
   /// `own`: its compile. Thread-safe, one at a time.
   Evaluation judged(Evaluation evaluation, const Candidate& candidate, const CompileReply& own,
                     std::optional<Deadline> deadline = {});
+  /// What field runs say of a candidate; and whether they did before.
+  /// `era`: given up once it is over, by RunnerSettings::era.
+  FieldEquality formula(const Candidate& candidate, const CompileReply& own, Deadline until, uint64_t era);
+  bool knows_formula(const Candidate& candidate, const CompileReply& own) const;
+  /// Error bounds of the original's sums, for a runner of the GPU.
+  LengthAnswer length_bounds(const LengthQuestion& question);
+  /// Why length_bounds() has none for some recorded inputs; empty: that has not been asked, or it has.
+  std::string no_length_bounds() const;
   /// The same with Verdict::field; what surely computes another formula is not right.
   Evaluation with_formulas(Evaluation evaluation, const Candidate& candidate, const CompileReply& own,
                            std::optional<Deadline> deadline = {});
@@ -40,7 +49,7 @@ class ProcessorCheck {
   Status start_runner();
 
   const CompiledBaseline& baseline_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::unique_ptr<ForkServer> runners_;
   std::unique_ptr<RunnerProcess> runner_;
   std::string original_;             ///< The original's image for check mode, once it is compiled.
@@ -48,6 +57,9 @@ class ProcessorCheck {
   std::map<Hash, Verdict> checked_;  ///< By code.
   FieldComparison field_comparison_;
   std::map<Hash, FieldEquality> fields_;  ///< By code.
+  std::map<Hash, LengthAnswer> lengths_;  ///< By question.
+  uint64_t length_bytes_ = 0;             ///< Of those.
+  std::string no_lengths_;                ///< no_length_bounds().
 };
 
 /// A right verdict with what check mode says of the same candidate.

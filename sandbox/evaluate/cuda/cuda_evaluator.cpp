@@ -2,7 +2,6 @@
 #include "sandbox/evaluate/cuda/cuda_evaluator.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "core/toolchain/cubin.h"
@@ -12,6 +11,9 @@
 
 namespace kernelift::sandbox {
 namespace {
+
+/// Of the search's time, for candidates that are refused by the derived tolerance though they may be the fastest.
+constexpr double kShareOfLength = 0.25;
 
 /// What gains over clang's build of the original gains nothing for the application where that is the slower one, and it
 /// must not outrank those who were raced against what the application runs: it has the gain that its own time gives
@@ -106,6 +108,7 @@ Result<std::unique_ptr<Evaluator>> CudaEvaluator::create(const Mep& mep, const s
 }
 
 Status CudaEvaluator::prepare(OpenedGpu opened) {
+  if (!era_.now()) return environment_error("not enough memory to start the processes that measure");
   runners_ = std::move(opened.runners);
   facts_ = opened.process->facts();
   gpus_.push_back(std::make_unique<Gpu>());
@@ -122,7 +125,10 @@ Status CudaEvaluator::prepare(OpenedGpu opened) {
   pool.few = options_.few_candidates;
   pool.frontend.arch = facts_.arch;
   KERNELIFT_ASSIGN(baseline_, compile_baseline(mep_, folder_, pool));
-  processor_check_ = std::make_unique<ProcessorCheck>(mep_, folder_, runner_settings(options_), baseline_);
+  RunnerSettings checking = runner_settings(options_);
+  checking.era = era_.now();
+  processor_check_ = std::make_unique<ProcessorCheck>(mep_, folder_, checking, baseline_);
+  length_judgement_.emplace(options_.tolerance.value_or(mep_.tolerance), kShareOfLength);
   add_roundings(mep_, baseline_, true);
   size_comparison_ = std::make_unique<SizeComparison>(mep_, *baseline_.pool, baseline_.source, options_.size_seed);
   as_built_.emplace(mep_, facts_.arch, baseline_.source, recorded_code(mep_, folder_, facts_.arch),
@@ -145,6 +151,7 @@ Status CudaEvaluator::prepare(OpenedGpu opened) {
   for (auto& gpu : gpus_)
     hooks.measurers.push_back([this, gpu = gpu.get()](EvaluationJob& job) { return measure(*gpu, job); });
   hooks.label = [this](const EvaluationJob& job, Verdict& verdict) { label(job, verdict); };
+  hooks.era_began = [this](uint64_t era) { era_.now()->store(era); };
   hooks.rebuild = [this](const Candidate& candidate) { return as_built_->build(candidate); };
   hooks.rebuilders = rebuilders(), hooks.rebuild_all = !only_as_built_.empty();
   queue_ = std::make_unique<EvaluationQueue>(*baseline_.pool, std::move(hooks));
@@ -177,6 +184,7 @@ Status CudaEvaluator::start_process(Gpu& gpu, std::unique_ptr<RunnerProcess> ope
   auto begin = Deadline::clock::now();
   RunnerStart with;
   with.opened = std::move(opened), with.deadline = options_.deadline;
+  with.lengths = [this](const LengthQuestion& question) { return processor_check_->length_bounds(question); };
   KERNELIFT_ASSIGN(gpu.process, RunnerProcess::start(*runners_, gpu.ordinal, original_, options_.cold, gpu.fatal,
                                                      gpu.report, std::move(with)));
   calibration_seconds_ = std::chrono::duration<double>(Deadline::clock::now() - begin).count();
@@ -258,11 +266,36 @@ CudaEvaluator::Judgement CudaEvaluator::judge(Gpu& gpu, const RunnableCode& code
   }
 }
 
-Evaluation CudaEvaluator::race(Gpu& gpu, const Candidate& candidate, const std::string& image, Against against,
+CudaEvaluator::Judgement CudaEvaluator::judge_by_length(Gpu& gpu, const EvaluationJob& job, const std::string& image,
+                                                        Inquiry inquiry) {
+  const RunnableCode code = runnable_code(job.candidate, image);
+  Judgement judgement = judge(gpu, code, inquiry);
+  const bool asks = judgement.sure && gpu.alive() && job.compiled.ok();
+  if (!asks || (!inquiry.confirm && !gpu.process->may_be_faster())) return judgement;
+  LengthJudgement::Ask ask;
+  ask.known = processor_check_->knows_formula(job.candidate, job.compiled);
+  ask.formula = [&](Deadline until) {
+    FieldEquality unasked;
+    // Its answer would change nothing.
+    if (unasked.why = processor_check_->no_length_bounds(); !unasked.why.empty()) return unasked;
+    return processor_check_->formula(job.candidate, job.compiled, until, inquiry.era);
+  };
+  ask.again = [&]() -> std::optional<Evaluation> {
+    inquiry.held_to_length = true;
+    auto again = judge(gpu, code, inquiry);
+    return again.sure ? again.verdict : std::nullopt;
+  };
+  judgement.verdict = length_judgement_->judged(std::move(judgement.verdict), inquiry, ask);
+  return judgement;
+}
+
+Evaluation CudaEvaluator::race(Gpu& gpu, const EvaluationJob& job, const std::string& image, Against against,
                                std::optional<Deadline> deadline) {
+  const Candidate& candidate = job.candidate;
   std::pair key{against, code_key(candidate, image)};
   Inquiry inquiry;
   inquiry.against_application = against == Against::Application, inquiry.deadline = deadline;
+  inquiry.era = job.era;
   {
     std::lock_guard lock(mutex_);
     if (options_.share_measurements) {
@@ -273,10 +306,11 @@ Evaluation CudaEvaluator::race(Gpu& gpu, const Candidate& candidate, const std::
     if (against == Against::Application) inquiry.rival = candidate.recipe.is_default() ? choice_.best_built() : best_;
     else inquiry.rival = rebuilders() > 0 ? choice_.bar() : choice_.best_screened();
   }
-  auto [answer, sure] = judge(gpu, runnable_code(candidate, image), inquiry);
+  auto [answer, sure] = judge_by_length(gpu, job, image, inquiry);
   Evaluation evaluation = answer.value_or(abandoned());
   auto* verdict = std::get_if<Verdict>(&evaluation);
-  if (!sure || !verdict) return evaluation;
+  // What was abandoned may have been refused for lack of time.
+  if (!sure || !verdict || era_.now()->load() > job.era) return evaluation;
   std::lock_guard lock(mutex_);
   measured_[key] = *verdict;
   double low = verdict->speedup_low();
@@ -300,11 +334,11 @@ std::optional<Evaluation> CudaEvaluator::measure(Gpu& gpu, EvaluationJob& job) {
   bool known = options_.as_built && knows_application(gpu);
   // A recipe that the application's compiler does not have: what would be embedded is this very image.
   if (known && !job.candidate.recipe.is_default()) {
-    Evaluation raced = race(gpu, job.candidate, job.compiled.image, Against::Application);
+    Evaluation raced = race(gpu, job, job.compiled.image, Against::Application);
     if (knows_application(gpu)) return raced;
     known = false;
   }
-  Evaluation raced = race(gpu, job.candidate, job.compiled.image, Against::Clang);
+  Evaluation raced = race(gpu, job, job.compiled.image, Against::Clang);
   auto* right = std::get_if<Verdict>(&raced);
   if (!known || !right || !right->ok()) return raced;
   Verdict verdict = *right;
@@ -331,8 +365,7 @@ Evaluation CudaEvaluator::measure_rebuilt(Gpu& gpu, const EvaluationJob& job) {
   // for it.
   if (!job.rebuilt.ok() && (!as_built_->builds() || !AsBuilt::is_about_source(job.rebuilt)))
     return untold(job.rebuilt.detail);
-  Evaluation raced =
-      job.rebuilt.ok() ? race(gpu, job.candidate, job.rebuilt.image, Against::Application) : rejected(job.rebuilt);
+  Evaluation raced = job.rebuilt.ok() ? race(gpu, job, job.rebuilt.image, Against::Application) : rejected(job.rebuilt);
   // It was screened on another GPU, or by a process that has been replaced: here there is nothing to race it against.
   if (!knows_application(gpu)) return untold(gpu.report.application_trouble);
   if (!std::holds_alternative<Verdict>(raced)) return raced;
@@ -346,8 +379,7 @@ Evaluation CudaEvaluator::measure_rebuilt(Gpu& gpu, const EvaluationJob& job) {
 void CudaEvaluator::add_clang_figures(Gpu& gpu, const EvaluationJob& job, Verdict& verdict,
                                       std::optional<Deadline> deadline) {
   if (!only_as_built_.empty()) return;
-  if (!job.screened)
-    return note_clang_figures(race(gpu, job.candidate, job.compiled.image, Against::Clang, deadline), verdict);
+  if (!job.screened) return note_clang_figures(race(gpu, job, job.compiled.image, Against::Clang, deadline), verdict);
   verdict.by_clang = job.screened->by_clang;
 }
 
@@ -368,8 +400,7 @@ std::optional<Evaluation> CudaEvaluator::confirm_patch(Gpu& gpu, const Evaluatio
   std::optional<Evaluation> answer;
   bool built = applied.against_application && as_built_->builds();
   if (built) {
-    answer = job.rebuilt.ok() ? judge(gpu, runnable_code(job.candidate, job.rebuilt.image), applied).verdict
-                              : rejected(job.rebuilt);
+    answer = job.rebuilt.ok() ? judge_by_length(gpu, job, job.rebuilt.image, applied).verdict : rejected(job.rebuilt);
     // Its process may have had to be replaced by one that cannot tell.
     built = applied.against_application = knows_application(gpu);
     if (auto* verdict = verdict_in(answer); built && verdict)
@@ -378,7 +409,7 @@ std::optional<Evaluation> CudaEvaluator::confirm_patch(Gpu& gpu, const Evaluatio
   if (!built) {
     std::string why = as_built_->trouble().empty() ? gpu.report.application_trouble : as_built_->trouble();
     if (!only_as_built_.empty()) return not_confirmable(why);
-    answer = judge(gpu, runnable_code(job.candidate, job.compiled.image), inquiry).verdict;
+    answer = judge_by_length(gpu, job, job.compiled.image, inquiry).verdict;
     auto* verdict = verdict_in(answer);
     if (verdict && knows_application(gpu)) claim_no_more_than_embedded(gpu.report, *verdict);
     if (verdict) note(*verdict, "not confirmed as the application's own compiler builds it: " + why);
@@ -386,17 +417,17 @@ std::optional<Evaluation> CudaEvaluator::confirm_patch(Gpu& gpu, const Evaluatio
   // Where our compiler gains more from the same source than the application's, its image can be embedded instead.
   auto* verdict = verdict_in(answer);
   if (verdict && applied.against_application && only_as_built_.empty())
-    if (auto embedded = judge(gpu, runnable_code(job.candidate, job.compiled.image), applied).verdict)
+    if (auto embedded = judge_by_length(gpu, job, job.compiled.image, applied).verdict)
       add_embedded_figures(*embedded, *verdict);
   return answer;
 }
 
 std::optional<Evaluation> CudaEvaluator::confirm_embedded(Gpu& gpu, const EvaluationJob& job, Inquiry inquiry) {
   inquiry.against_application = knows_application(gpu);
-  auto answer = judge(gpu, runnable_code(job.candidate, job.compiled.image), inquiry).verdict;
+  auto answer = judge_by_length(gpu, job, job.compiled.image, inquiry).verdict;
   if (inquiry.against_application && !knows_application(gpu)) {
     inquiry.against_application = false;
-    answer = judge(gpu, runnable_code(job.candidate, job.compiled.image), inquiry).verdict;
+    answer = judge_by_length(gpu, job, job.compiled.image, inquiry).verdict;
   }
   auto* verdict = verdict_in(answer);
   if (!verdict || !inquiry.against_application) return answer;
@@ -415,6 +446,7 @@ std::optional<Evaluation> CudaEvaluator::confirm_until(const Candidate& candidat
   auto built = Deadline::clock::now();
   Inquiry inquiry;
   inquiry.confirm = true, inquiry.deadline = deadline;
+  inquiry.era = job.era = SharedEra::kAlways;
   inquiry.sizes = size_comparison_->sizes_to_run(candidate);
   Gpu& gpu = *gpus_[0];
   std::lock_guard one_at_a_time(gpu.busy);
@@ -435,7 +467,7 @@ std::optional<Evaluation> CudaEvaluator::judge_original() {
   Gpu& gpu = *gpus_[0];
   std::lock_guard one_at_a_time(gpu.busy);
   Inquiry inquiry;
-  inquiry.era = std::numeric_limits<uint64_t>::max();
+  inquiry.era = SharedEra::kAlways;
   return judge(gpu, runnable_code({}, original_.code.image), inquiry).verdict;
 }
 

@@ -17,7 +17,9 @@
 #include "sandbox/evaluate/cuda/as_built.h"
 #include "sandbox/evaluate/evaluate.h"
 #include "sandbox/evaluate/evaluation_queue.h"
+#include "sandbox/evaluate/length_judgement.h"
 #include "sandbox/evaluate/runner/runner_process.h"
+#include "sandbox/evaluate/shared_era.h"
 #include "sandbox/evaluate/size_comparison.h"
 
 namespace kernelift::sandbox {
@@ -107,8 +109,11 @@ class CudaEvaluator : public Evaluator {
   /// By a process that lives, started if need be. One that ended in an experiment on the original, or without an
   /// answer, may not have ended by the code's doing: another one judges it again. EXPECTS: gpu.busy is held.
   Judgement judge(Gpu& gpu, const RunnableCode& code, const Inquiry& inquiry);
+  /// The same of a job's candidate, as `image`, and what LengthJudgement makes of that: of a screening only if the
+  /// candidate may be faster than the best so far.
+  Judgement judge_by_length(Gpu& gpu, const EvaluationJob& job, const std::string& image, Inquiry inquiry);
   /// Screened, unless equal code was before. EXPECTS: gpu.busy is held.
-  Evaluation race(Gpu& gpu, const Candidate& candidate, const std::string& image, Against against,
+  Evaluation race(Gpu& gpu, const EvaluationJob& job, const std::string& image, Against against,
                   std::optional<Deadline> deadline = {});
   /// Where the original is concerned, nothing has to be run.
   Verdict original_verdict(const Gpu& gpu) const;
@@ -128,9 +133,11 @@ class CudaEvaluator : public Evaluator {
   std::filesystem::path folder_;
   EvaluatorOptions options_;
   DeviceFacts facts_;
+  SharedEra era_;
   CompiledBaseline baseline_;
   std::unique_ptr<SizeComparison> size_comparison_;
   std::unique_ptr<ProcessorCheck> processor_check_;
+  std::optional<LengthJudgement> length_judgement_;  ///< Known once prepare() is done.
   Original original_;
   Hash original_key_;
   std::optional<AsBuilt> as_built_;  ///< Known once prepare() is done.

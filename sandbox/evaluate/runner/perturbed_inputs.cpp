@@ -92,7 +92,6 @@ std::optional<MemoryEntry> PerturbedInputs::add_entry(ReplayInstance made, size_
   if (second.failure || second.first) return drop();
   // The effect of rounding on perturbed inputs differs from that on recorded ones.
   const InstancePlan& plan = bench_.plan.of(instance);
-  if (bench_.inquiry.held_to_length) length_bounds_.find(entry);
   if (plan.sparing) return entry;
   for (auto* code : tolerances_.builds_for(entry))
     if (!tolerances_.widen_by(*code, entry).ok()) return drop();
@@ -162,7 +161,10 @@ std::optional<MemoryEntry> PerturbedInputs::make_mixture(size_t instance, uint64
   memory_before_.push_back(memory_.size());
   auto made = mixture(instance, mix);
   auto entry = made ? add_entry(std::move(*made), instance) : std::nullopt;
-  if (!entry) forget_mixture();
+  if (!entry) return forget_mixture(), std::nullopt;
+  for (auto& one : cases_)
+    if (bench_.inquiry.held_to_length && one.entry.instance == instance && one.mixes)
+      length_bounds_.lend(*entry, {instance, instance}, one.entry);
   return entry;
 }
 
@@ -174,10 +176,6 @@ void PerturbedInputs::drop_mixture() {
 void PerturbedInputs::forget_mixture() {
   memory_.resize(memory_before_.back()), memory_before_.pop_back();
   bench_.memory->launched(0, true);  // Its inputs' addresses may be another's soon.
-}
-
-void PerturbedInputs::find_length_bounds() {
-  for (auto& one : cases_) length_bounds_.find(one.entry);
 }
 
 bool PerturbedInputs::verify(const LoadedCode& code, Verdict& verdict) {

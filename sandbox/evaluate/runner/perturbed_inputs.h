@@ -24,8 +24,6 @@ class PerturbedInputs {
   /// the verdict says what is wrong.
   bool verify(const LoadedCode& code, Verdict& verdict);
   size_t count() const { return cases_.size(); }
-  /// Of the inputs that there are; those that are made while Inquiry::held_to_length have theirs.
-  void find_length_bounds();
 
   /// The instance with slightly larger values, if the original is known to bear mixtures of these and recorded ones;
   /// else null.
@@ -39,8 +37,8 @@ class PerturbedInputs {
   /// Whether a mixture has the perturbed values of module variables.
   static bool mixes_variables(uint64_t mix) { return mix >> 32 & 1; }
   /// Makes a mixture an entry of memory, with the original's answer and tolerances of its own, until drop_mixture(),
-  /// which drops the one that was made last.
-  /// nullopt: the original does not repeat its answer, or there is no memory for it. EXPECTS: to_mix().
+  /// which drops the one that was made last. Error bounds of sums are lent by the recorded inputs and the perturbed
+  /// ones. nullopt: the original does not repeat its answer, or there is no memory for it. EXPECTS: to_mix().
   std::optional<MemoryEntry> make_mixture(size_t instance, uint64_t mix);
   void drop_mixture();
 

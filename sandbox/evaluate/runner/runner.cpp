@@ -26,11 +26,11 @@ void keep_weaker(Verdict& verdict, const Verdict& second) {
 
 Runner::Runner(std::unique_ptr<Workbench> bench)
     : bench_(std::move(bench)),
-      verification_(*bench_),
-      tolerances_(*bench_),
       length_bounds_(*bench_),
+      verification_(*bench_, length_bounds_),
+      tolerances_(*bench_),
       perturbed_(*bench_, verification_, tolerances_, length_bounds_),
-      trials_(*bench_, verification_, perturbed_),
+      trials_(*bench_, verification_, perturbed_, length_bounds_),
       racing_(*bench_, trials_),
       calibration_(*bench_, verification_, racing_, tolerances_),
       check_mode_(*bench_, verification_),
@@ -50,6 +50,7 @@ void Runner::reconfigure(bool cold, const std::set<std::string>& fatal, std::opt
 
 Result<BaselineReport> Runner::calibrate(const Original& original) {
   perturbed_.forget(), sizes_.forget(), length_bounds_.forget(), tolerances_.forget();
+  field_runs_.forget();
   side_by_side_ = original.code.side_by_side, bears_side_by_side_.reset();
   check_mode_.set_original(original.code.checked);
   if (bench_->settings.check_seconds > 0) {
@@ -115,7 +116,7 @@ bool Runner::verify_all(const LoadedCode& code, const std::vector<size_t>& insta
     bool right = verification_.verify(code, {i, i}, stage, verdict);
     if (!right && verdict.outcome == Outcome::Wrong && tolerances_.widen_late({i, i}))
       verdict = before, right = verification_.verify(code, {i, i}, stage, verdict);
-    verified_[i] = verification_.last_seconds();
+    verified_[i] = verification_.last_seconds(), verified_last_ = i;
     return right;
   });
 }
@@ -234,10 +235,12 @@ void Runner::recheck(const RunnableCode& candidate, Verdict& verdict) {
                                                   " perturbed inputs, loaded afresh";
 }
 
-void Runner::find_length_bounds(const RunnableCode& candidate) {
-  length_bounds_.prepare(candidate);
-  for (size_t i = 0; i < bench_->mep.instances.size(); ++i) length_bounds_.find({i, i});
-  perturbed_.find_length_bounds();
+bool Runner::may_be_faster() const {
+  constexpr double kFactor = 2, kSeconds = 10e-6;  // The first launch of an image finds caches empty.
+  if (!verified_last_ || *verified_last_ >= bench_->report.instances.size()) return false;
+  const InstanceReport& report = bench_->report.instances[*verified_last_];
+  const double original = bench_->inquiry.against_application ? report.application_seconds : report.seconds;
+  return verified_[*verified_last_] <= kFactor * original / std::max(bench_->inquiry.rival, 1.0) + kSeconds;
 }
 
 Status Runner::wipe() {
@@ -250,6 +253,7 @@ Status Runner::wipe() {
 
 std::optional<Evaluation> Runner::evaluate(const RunnableCode& candidate, const Inquiry& inquiry) {
   bench_->inquiry = inquiry, bench_->cut = false;
+  verified_last_.reset();
   racing_.begin();
   Verdict verdict;
   verdict.stage = Stage::Time;
@@ -272,7 +276,7 @@ std::optional<Evaluation> Runner::evaluate(const RunnableCode& candidate, const 
     if (bench_->cut) return std::nullopt;
     return verdict;
   }
-  if (inquiry.held_to_length) find_length_bounds(candidate);
+  if (inquiry.held_to_length) length_bounds_.begin(candidate);
   bool good = try_once(candidate, false, verdict);
   if (verdict.outcome == Outcome::Suspect && !bench_->cut) recheck(candidate, verdict);
   if (bench_->cut || (!good && verdict.outcome == Outcome::Ok)) return std::nullopt;
@@ -292,6 +296,10 @@ std::optional<Evaluation> Runner::evaluate(const RunnableCode& candidate, const 
     if (good) keep_weaker(verdict, next);
     else verdict = next;
   }
+  if (inquiry.held_to_length && verdict.outcome == Outcome::Wrong)
+    verdict.detail += length_bounds_.why_not().empty()
+                          ? "; it is beyond the error bounds of the original's sums, too"
+                          : "; the error bounds of the original's sums are not known: " + length_bounds_.why_not();
   // Not the candidate's fault.
   if (bench_->lost) return NotJudged{verdict.detail.empty() ? "the GPU itself failed" : verdict.detail};
   if (int throttled = racing_.throttled(); throttled > 0) {

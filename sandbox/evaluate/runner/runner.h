@@ -41,6 +41,14 @@ class Runner {
   void reconfigure(bool cold, const std::set<std::string>& fatal, std::optional<Deadline> deadline);
   /// EXPECTS: calibrated. nullopt if the inquiry's time was over before there was a verdict.
   std::optional<Evaluation> evaluate(const RunnableCode& candidate, const Inquiry& inquiry);
+  /// Error bounds of the original's sums, for a runner on another device. `code`: RunnableCode::precise, error_bounds.
+  /// EXPECTS: calibrated.
+  LengthAnswer length_bounds(const RunnableCode& code, const LengthQuestion& question) {
+    return length_bounds_.answer(code, question);
+  }
+  /// Whether the launch that the last evaluate() verified last took so little that the candidate may be faster than the
+  /// inquiry's rival: a rough look, at one launch.
+  bool may_be_faster() const;
   /// Facts about the original's performance on its heaviest instance. EXPECTS: calibrated. The last request to a
   /// runner: a profiler's session disturbs later timings.
   Result<KernelFacts> kernel_facts(const LaunchProfiler& profile);
@@ -71,14 +79,12 @@ class Runner {
   /// Verifies a finalist with blocks in another order, and with the lanes of its warps side by side, unless the
   /// original fails that too. False: the verdict says that its result depends on the order of threads.
   bool verify_order(const RunnableCode& candidate, const LoadedCode& code, Verdict& verdict);
-  /// Before a candidate that Inquiry::held_to_length.
-  void find_length_bounds(const RunnableCode& candidate);
   bool verify_all(const LoadedCode& code, const std::vector<size_t>& instances, Stage stage, Verdict& verdict);
 
   std::unique_ptr<Workbench> bench_;
+  LengthBounds length_bounds_;
   Verification verification_;
   Tolerances tolerances_;
-  LengthBounds length_bounds_;
   PerturbedInputs perturbed_;
   LaunchTrials trials_;
   Racing racing_;
@@ -89,6 +95,7 @@ class Runner {
   std::string side_by_side_;                  ///< The original, RunnableCode::side_by_side.
   std::optional<bool> bears_side_by_side_{};  ///< Whether it is right so;
                                               ///< nullopt: not tried yet.
+  std::optional<size_t> verified_last_{};     ///< The instance of that launch, in the last evaluate().
   double check_seconds_ = 0;                  ///< Duration of the last pass of verification over all instances.
   std::vector<double> verified_;              ///< Of the launches that verified the candidate, by instance.
 };

@@ -14,7 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr uint32_t kOpen = 1, kCalibrate = 2, kEvaluate = 3, kAnswer = 4, kError = 5, kFacts = 6, kTold = 7, kNo = 8,
-                   kQuiet = 9, kGo = 10;
+                   kQuiet = 9, kGo = 10, kAskLengths = 11, kLengths = 12;
 constexpr auto kOpenLimit = 90s;
 constexpr auto kCalibrationLimit = 15min;  // Recorded memory may be many gigabytes.
 constexpr auto kEvaluationSlack = 60s;
@@ -40,16 +40,6 @@ bool decode(std::string_view bytes, DeviceFacts& facts) {
   return reader.ok();
 }
 
-/// Deadlines are sent as remaining seconds; 0: none.
-double seconds_until(const std::optional<Deadline>& deadline) {
-  if (!deadline) return 0;
-  return std::max(1e-3, std::chrono::duration<double>(*deadline - Deadline::clock::now()).count());
-}
-std::optional<Deadline> deadline_from(double seconds) {
-  if (seconds <= 0) return std::nullopt;
-  return after(std::chrono::milliseconds(static_cast<int64_t>(seconds * 1e3)));
-}
-
 /// The runner's end.
 class Server {
  public:
@@ -62,6 +52,11 @@ class Server {
         channel_.send(kQuiet, WireWriter().number(wanted).take());
         channel_.receive();
       };
+    settings_.lengths = [this](const LengthQuestion& question) {
+      channel_.send(kAskLengths, encoded(question));
+      auto answer = decoded_answer(channel_.receive().body);
+      return answer ? std::move(*answer) : LengthAnswer{{}, "the answer is malformed", false};
+    };
   }
 
   void serve() {
@@ -70,6 +65,7 @@ class Server {
       if (frame.type == kOpen) open(static_cast<int>(reader.number()));
       else if (frame.type == kCalibrate) calibrate(reader);
       else if (frame.type == kEvaluate) evaluate(reader);
+      else if (frame.type == kLengths) lengths(reader);
       else if (frame.type == kFacts) facts();
       else malformed();
       // The device is lost and its kernel may still be running: exit without the driver's cleanup, which could hang.
@@ -140,8 +136,19 @@ class Server {
     inquiry.sizes = std::move(*sizes);
     auto verdict = runner_->evaluate(candidate, inquiry);
     // An answer is sent without a verdict too: it tells whether this process is still usable.
-    channel_.send(kAnswer,
-                  WireWriter().text(verdict ? compact(to_json(*verdict)) : "").number(runner_->usable()).take());
+    channel_.send(kAnswer, WireWriter()
+                               .text(verdict ? compact(to_json(*verdict)) : "")
+                               .number(runner_->usable())
+                               .number(runner_->may_be_faster())
+                               .take());
+  }
+
+  void lengths(WireReader& reader) {
+    RunnableCode code;
+    bool good = take(reader, code);
+    auto question = decoded_question(reader.text());
+    if (!good || !reader.ok() || !question || !runner_) return malformed();
+    channel_.send(kAnswer, encoded(runner_->length_bounds(code, *question)));
   }
 
   void facts() {
@@ -183,9 +190,17 @@ Result<std::string> RunnerProcess::request(uint32_t type, std::string_view body,
   bool sent = worker_.channel().send(type, body, {}, after(limit));
   Frame frame;
   int quiets = 0;
-  while (sent && (frame = worker_.channel().receive(after(limit))) && (frame.type == kTold || frame.type == kQuiet)) {
+  while (sent && (frame = worker_.channel().receive(after(limit))) &&
+         (frame.type == kTold || frame.type == kQuiet || frame.type == kAskLengths)) {
     if (frame.type == kTold) {
       if (tell) tell(frame.body);
+      continue;
+    }
+    if (frame.type == kAskLengths) {
+      auto question = decoded_question(frame.body);
+      LengthAnswer answer{{}, "there is no CPU device for it", false};
+      if (question && lengths_) answer = lengths_(*question);
+      worker_.channel().send(kGo, encoded(answer));
       continue;
     }
     bool wanted = WireReader(frame.body).number();
@@ -259,6 +274,7 @@ Result<std::unique_ptr<RunnerProcess>> RunnerProcess::start(ForkServer& fork_ser
     if (!process) {
       KERNELIFT_ASSIGN(process, open(fork_server, ordinal, with.quiet));
     }
+    process->lengths_ = with.lengths;
     auto learned = process->calibrate(original, cold, fatal, with.deadline);
     if (learned.ok()) {
       report = std::move(*learned);
@@ -278,6 +294,15 @@ Result<KernelFacts> RunnerProcess::kernel_facts() {
   return kernel_facts_from_json(json, "the kernel's facts");
 }
 
+LengthAnswer RunnerProcess::length_bounds(const RunnableCode& code, const LengthQuestion& question) {
+  WireWriter writer;
+  put(writer, code);
+  auto answer = request(kLengths, writer.text(encoded(question)).take(), evaluation_limit_);
+  if (!answer.ok()) return {{}, answer.error().message, true};
+  auto read = decoded_answer(*answer);
+  return read ? std::move(*read) : LengthAnswer{{}, "the answer is malformed", true};
+}
+
 std::optional<Evaluation> RunnerProcess::evaluate(const RunnableCode& candidate, const Inquiry& inquiry) {
   if (inquiry.deadline && *inquiry.deadline <= Deadline::clock::now()) return std::nullopt;
   WireWriter writer;
@@ -290,11 +315,12 @@ std::optional<Evaluation> RunnerProcess::evaluate(const RunnableCode& candidate,
       .number(inquiry.held_to_length)
       .text(encoded(inquiry.sizes));
   auto answer = request(kEvaluate, writer.take(), evaluation_limit_);
-  answered_ = answer.ok();
+  answered_ = answer.ok(), may_be_faster_ = false;
   if (!answered_) return evaluation_from_answer(answer);
   WireReader reader(*answer);
   std::string text = reader.text();
   bool usable = reader.number();
+  may_be_faster_ = reader.number();
   answered_ = reader.ok();
   // Independently of the verdict, a process that lost its device exits by itself and must not be used again. Wait for
   // its end, so that the next one finds the GPU free.

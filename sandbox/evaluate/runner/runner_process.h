@@ -28,6 +28,7 @@ struct RunnerStart {
   std::unique_ptr<RunnerProcess> opened = nullptr;  ///< A process that is already open, for the first attempt.
   std::optional<Deadline> deadline = {};            ///< Deadline of the calibration.
   std::function<void(bool)> quiet = {};             ///< RunnerSettings::quiet, called in the requesting process.
+  AskLengths lengths = {};                          ///< RunnerSettings::lengths, the same.
 };
 
 class RunnerProcess {
@@ -46,6 +47,10 @@ class RunnerProcess {
   /// Failures are in the verdict; alive() tells whether this process can be used further. nullopt: the inquiry's time
   /// was over before there was a verdict.
   std::optional<Evaluation> evaluate(const RunnableCode& candidate, const Inquiry& inquiry);
+  /// Of the last evaluate(): Runner::may_be_faster().
+  bool may_be_faster() const { return may_be_faster_; }
+  /// Runner::length_bounds().
+  LengthAnswer length_bounds(const RunnableCode& code, const LengthQuestion& question);
   /// EXPECTS: calibrated. The last request: the process must not be used for timing afterwards.
   Result<KernelFacts> kernel_facts();
   bool alive() const { return worker_.alive(); }
@@ -70,11 +75,12 @@ class RunnerProcess {
                               const std::function<void(const std::string&)>& tell = {});
   Worker worker_;
   std::function<void(bool)> quiet_;
+  AskLengths lengths_;
   DeviceFacts facts_;
   std::vector<std::string> notes_;
   std::optional<CrossCheck> cross_check_;
   std::chrono::milliseconds evaluation_limit_{0};
-  bool answered_ = true;
+  bool answered_ = true, may_be_faster_ = false;
 };
 
 }  // namespace kernelift::sandbox

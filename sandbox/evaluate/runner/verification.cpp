@@ -166,6 +166,7 @@ Status Verification::describe(const LoadedCode& code, MemoryEntry entry, const s
 
 bool Verification::verify(const LoadedCode& code, MemoryEntry entry, Stage stage, Verdict& verdict, Manner manner) {
   Judged judged = run(code, entry, manner);
+  if (!judged.failure && judged.first && length_bounds_.find(entry)) judged = run(code, entry, manner);
   last_seconds_ = judged.seconds;
   verdict.largest_ulps = std::max(verdict.largest_ulps.value_or(0), judged.largest_ulps);
   if (!judged.failure && !judged.first) return true;

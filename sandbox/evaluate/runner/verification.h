@@ -3,13 +3,13 @@
 #pragma once
 #include <set>
 
-#include "sandbox/evaluate/runner/workbench.h"
+#include "sandbox/evaluate/runner/field/length_bounds.h"
 
 namespace kernelift::sandbox {
 
 class Verification {
  public:
-  explicit Verification(Workbench& bench) : bench_(bench) {}
+  Verification(Workbench& bench, LengthBounds& length_bounds) : bench_(bench), length_bounds_(length_bounds) {}
 
   /// Contents of outputs before a launch: recorded; poison; or the answer to the recorded inputs, so that code that
   /// skips work because the output looks finished leaves a wrong answer for perturbed inputs.
@@ -38,7 +38,7 @@ class Verification {
   };
   Judged run(const LoadedCode& code, MemoryEntry entry, Manner manner);
 
-  /// False: the verdict says what is wrong.
+  /// False: the verdict says what is wrong. What is held to error bounds that were not known before is run again.
   bool verify(const LoadedCode& code, MemoryEntry entry, Stage stage, Verdict& verdict, Manner manner);
   /// The same, over poison.
   bool verify(const LoadedCode& code, MemoryEntry entry, Stage stage, Verdict& verdict) {
@@ -62,6 +62,7 @@ class Verification {
                   Judged& judged);
 
   Workbench& bench_;
+  LengthBounds& length_bounds_;
   double last_seconds_ = 0;
 };
 

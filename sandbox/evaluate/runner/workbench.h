@@ -12,6 +12,7 @@
 
 #include "core/model/mep.h"
 #include "sandbox/evaluate/runner/baseline_report.h"
+#include "sandbox/evaluate/runner/field/length_question.h"
 #include "sandbox/evaluate/runner/inquiry.h"
 #include "sandbox/evaluate/runner/memory/loaded_code.h"
 #include "sandbox/evaluate/runner/timing/measurement_plan.h"
@@ -35,6 +36,9 @@ struct RunnerSettings {
   /// Unless 0: the runner does nothing but check mode. The original is not calibrated but run in check mode, too, and
   /// checks of one candidate end after about so many seconds.
   double check_seconds = 0;
+  /// Asks a runner of the CPU device for error bounds of the original's sums; null: none is asked. Not needed on a
+  /// processor.
+  AskLengths lengths = {};
   bool keep_quiet = false;  ///< The runner's process requests `quiet`; not needed on a GPU.
   /// Experiments on the original that ended an earlier process and are not repeated: "poison 0 2", "poison unchanged
   /// in", "perturb 1 jitter", "application", "sums", "size n = 1", "cross-check".

@@ -170,5 +170,44 @@ TEST_F(ProcessorCheckTest, SaysWhyFormulasAreNotAskedAndRefusesNothing) {
   expect_not_asked(in_field(kScaleSource), "its recorded inputs take more than 1 GiB each");
 }
 
+TEST_F(ProcessorCheckTest, AnswersHowFarRoundingMayMoveWhatTheOriginalLeaves) {
+  start();
+  LengthQuestion question;
+  question.instance = "b", question.wanted = {1};  // scale_mep()'s smaller input, and its `out`.
+  const int n = 501;
+  auto expect_near = [&](const LengthQuestion& asked, float input) {
+    const LengthAnswer answer = check_->length_bounds(asked);
+    ASSERT_EQ(answer.why_not, "");
+    ASSERT_EQ(answer.regions.size(), 1u);
+    EXPECT_EQ(answer.regions[0].index, 1u);
+    ASSERT_EQ(answer.regions[0].lanes.size(), 1u);
+    const auto& elements = answer.regions[0].lanes[0];
+    ASSERT_EQ(elements.size(), size_t(n));
+    const double exactly = input * -0.25 + 2;
+    EXPECT_NEAR(elements[1].precise, exactly, 1e-9);
+    EXPECT_GT(elements[1].error, 0);
+    EXPECT_LT(elements[1].error, 1e-5);
+  };
+  expect_near(question, -99.5f);
+  std::vector<float> others(n, 3.3f);
+  question.regions.push_back({0, std::string(reinterpret_cast<const char*>(others.data()), n * sizeof(float))});
+  expect_near(question, 3.3f);
+  expect_near(question, 3.3f);
+  EXPECT_EQ(check_->no_length_bounds(), "");
+}
+
+TEST_F(ProcessorCheckTest, SaysWhyNoBoundsAreKnown) {
+  fixture_.mep.instances[0].regions[0].size = uint64_t(3) << 30;
+  start();
+  LengthQuestion question;
+  question.instance = "a", question.wanted = {1};
+  EXPECT_EQ(check_->length_bounds(question).why_not, "its recorded inputs take too much memory");
+  EXPECT_EQ(check_->no_length_bounds(), "its recorded inputs take too much memory");
+  question.instance = "b", question.deadline = Deadline::clock::now();
+  EXPECT_TRUE(check_->length_bounds(question).later) << "asked again, there may be time";
+  question.deadline.reset();
+  EXPECT_EQ(check_->length_bounds(question).why_not, "");
+}
+
 }  // namespace
 }  // namespace kernelift::sandbox

@@ -26,6 +26,19 @@ TEST(LengthBound, AdmitsWhatIsWithinTheErrorOfThePreciseValue) {
   EXPECT_FALSE(LengthBound(bytes_of({1}), std::vector<BesideElement>{{INFINITY, 1}}).any());
 }
 
+TEST(LengthBound, BetweenTwoOthersIsAShareOfTheLesserErrorAroundTheAnswer) {
+  const std::vector<float> answer{1, 2, 3};
+  const LengthBound one(bytes_of(answer), std::vector<BesideElement>{{9, 0.4}, {2, 0.4}, {3, NAN}}),
+      other(bytes_of(answer), std::vector<BesideElement>{{1, 0.8}, {2, NAN}, {3, NAN}});
+  const LengthBound between = LengthBound::between(one, other);
+  EXPECT_TRUE(between.any());
+  EXPECT_TRUE(between.admits(0, 5, 5.1));
+  EXPECT_FALSE(between.admits(0, 5, 5.11));
+  EXPECT_FALSE(between.admits(1, 5, 5)) << "one of both does not know it";
+  EXPECT_FALSE(
+      LengthBound::between(other, LengthBound(bytes_of(answer), std::vector<BesideElement>(3, {NAN, NAN}))).any());
+}
+
 TEST(LengthBound, CountsOnlyForThoseThatAreHeldToIt) {
   const std::vector<float> answer{1, 2}, got{1.7f, 2}, far{1.9f, 2};
   ErrorBounds bounds(ElementLayout::parse("float"));

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sandbox/evaluate/tests/mep_fixture.h"
+#include "sandbox/evaluate/tests/sums_mep.h"
 
 namespace kernelift::sandbox {
 namespace {
@@ -141,6 +141,30 @@ TEST_F(CudaEvaluatorTest, ConfirmsNoCandidateThatRacesOrWritesBesideAVariableTho
   Verdict honest = std::get<Verdict>(evaluator->confirm(with("")));
   EXPECT_TRUE(honest.ok()) << honest.text();
   EXPECT_THAT(honest.detail, ::testing::Not(HasSubstr("not checked")));
+}
+
+TEST_F(CudaEvaluatorTest, HoldsSumsInAnotherOrderToTheErrorBoundsOfTheirLength) {
+  constexpr int kTerms = 1024;
+  const SumsShape shape{.rows = 2048, .terms = kTerms};
+  MepFixture fixture = sums_mep(sums_source(kSumsInOrder, kTerms), shape);
+  auto evaluator = start(fixture);
+  ASSERT_TRUE(evaluator);
+  auto of = [](const std::string& body) {
+    Candidate made;
+    made.source = sums_source(body, kTerms), made.tier = "source";
+    return made;
+  };
+  const Candidate halves = of(kSumsByHalves), lost = of(kSumsWithALostTerm);
+  for (const Evaluation& evaluation : {evaluator->submit(halves).get(), evaluator->confirm(halves)}) {
+    const Verdict& verdict = std::get<Verdict>(evaluation);
+    EXPECT_TRUE(verdict.ok()) << verdict.text();
+    EXPECT_THAT(verdict.detail, HasSubstr(kHeldToLength));
+  }
+  for (const Evaluation& evaluation : {evaluator->submit(lost).get(), evaluator->confirm(lost)}) {
+    const Verdict& verdict = std::get<Verdict>(evaluation);
+    EXPECT_EQ(verdict.outcome, Outcome::Wrong) << verdict.text();
+    EXPECT_THAT(verdict.detail, HasSubstr("another formula than the original's"));
+  }
 }
 
 TEST_F(CudaEvaluatorTest, AcceptsNoCopyOfTheOriginalAsAGain) {

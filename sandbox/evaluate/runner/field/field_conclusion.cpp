@@ -19,6 +19,10 @@ bool may_fold_otherwise(const FieldReport& one, const FieldReport& other) {
 
 }  // namespace
 
+bool is_about_original(const FieldEquality& field) {
+  return field.found == FieldEquality::Found::NotRun && field.why.starts_with(kOfOriginal);
+}
+
 FieldEquality concluded(const FieldReport& original, const FieldReport& candidate, const FieldNumbers& numbers) {
   using Found = FieldEquality::Found;
   FieldEquality answer;

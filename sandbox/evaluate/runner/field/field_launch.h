@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/model/launch/field_run.h"
-#include "sandbox/evaluate/runner/verification.h"
+#include "sandbox/evaluate/runner/workbench.h"
 #include "sandbox/jail/hidden_bytes.h"
 
 namespace kernelift::sandbox {

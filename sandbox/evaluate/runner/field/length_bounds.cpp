@@ -2,85 +2,166 @@
 #include "sandbox/evaluate/runner/field/length_bounds.h"
 
 #include <algorithm>
-#include <limits>
-
-#include "sandbox/device/cpu/cpu_device.h"
 
 namespace kernelift::sandbox {
 namespace {
 
 constexpr uint64_t kLargest = 16 << 20;  // Bytes of a region with bounds: a reduction's results are few.
-constexpr uint64_t kWord = FieldObject::kWord;
+constexpr double kMostSeconds = 10;      // Of a screening; what is known then is known to later ones.
 
-/// What stands beside the floats of a lane; nothing of one that is not of single precision, or lies across words.
-std::vector<BesideElement> beside(const ElementLayout& layout, size_t lane, const FieldObject& object, uint64_t size,
-                                  std::span<const uint64_t> precise, std::span<const uint64_t> errors) {
-  const Lane& of = layout.lanes[lane];
-  std::vector<BesideElement> made;
-  if (!of.type.is_float() || of.type.width != kWord || (object.begin + of.offset) % kWord != 0 ||
-      layout.stride % kWord != 0)
-    return made;
-  for (uint64_t at = of.offset; at + kWord <= size; at += layout.stride) {
-    const uint64_t word = (object.begin % kWord + at) / kWord;
-    const auto value = cpu::number_beside_float(precise[word]), error = cpu::number_beside_float(errors[word]);
-    constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-    made.push_back({value.value_or(kUnknown), error.value_or(kUnknown)});
-  }
-  return made;
+bool wants_bounds(const ReplayBuffer& region) {
+  return region.output() && region.bounds.layout.has_floats() && region.size <= kLargest;
+}
+
+bool has_own(const ReplayInstance& memory) {
+  return std::ranges::any_of(
+      memory.regions, [](auto& region) { return !region.bounds.by_length.empty() && !region.bounds.by_length_lent; });
+}
+
+/// They were asked for in vain.
+bool lacks_any(const ReplayInstance& memory) {
+  return has_own(memory) && std::ranges::all_of(memory.regions, [](auto& region) {
+           return std::ranges::all_of(region.bounds.by_length, [](auto& bound) { return bound == nullptr; });
+         });
+}
+
+/// Whether its elements may hold addresses, which are this device's.
+bool may_hold_pointers(const ElementLayout& layout) {
+  return !std::ranges::all_of(layout.lanes, [](auto& lane) { return lane.type.is_float(); });
 }
 
 }  // namespace
 
-void LengthBounds::prepare(const RunnableCode& code) {
-  auto load = [&](std::optional<LoadedCode>& into, const std::string& image) {
-    if (into || image.empty()) return;
-    RunnableCode wanted;
-    wanted.image = image;
-    if (into.emplace().load(bench_.device, *bench_.memory, bench_.mep, wanted)) into.reset();
-  };
-  load(precise_, code.precise), load(errors_, code.error_bounds);
+bool LengthBounds::take(const LengthAnswer::Region& answer, ReplayBuffer& into) const {
+  const ElementLayout& layout = into.bounds.layout;
+  HiddenBytes reference(into.size);
+  if (answer.lanes.size() != layout.lanes.size() || !read_answer(bench_.device, into, 0, reference.bytes()).ok())
+    return false;
+  std::vector<std::shared_ptr<const LengthBound>> made;
+  std::vector<std::byte> lane_of;
+  for (size_t lane = 0; lane < layout.lanes.size(); ++lane) {
+    const uint64_t whole = into.size / layout.stride * layout.stride;
+    const auto of = layout.plain() ? std::span<const std::byte>(reference.bytes())
+                                   : lane_bytes(layout, lane, reference.bytes().first(whole), lane_of);
+    const auto& elements = answer.lanes[lane];
+    std::shared_ptr<LengthBound> bound;
+    if (!elements.empty()) {
+      if (layout.lanes[lane].type.width != sizeof(float) || elements.size() < of.size() / sizeof(float)) return false;
+      bound = std::make_shared<LengthBound>(of, std::span(elements).first(of.size() / sizeof(float)));
+    }
+    made.push_back(bound && bound->any() ? bound : nullptr);
+  }
+  into.bounds.by_length = std::move(made);
+  return true;
 }
 
-void LengthBounds::find(MemoryEntry entry) {
-  // By index: entries may move.
+bool LengthBounds::find(ReplayInstance& memory, const Find& find) {
+  if (!bench_.inquiry.held_to_length || bench_.user_tolerance()) return false;
+  if (has_own(memory)) {
+    if (lacks_any(memory)) why_not_ = never_;
+    return false;
+  }
+  std::vector<size_t> wanted;
+  for (size_t i = 0; i < memory.regions.size(); ++i)
+    if (wants_bounds(memory.regions[i])) wanted.push_back(i);
+  if (wanted.empty()) {
+    why_not_ = "no output of single precision has at most " + std::to_string(kLargest >> 20) + " MiB";
+    return false;
+  }
+  if (!bench_.inquiry.confirm && seconds_ > kMostSeconds) {
+    why_not_ = "there was no time left";
+    return false;
+  }
+  const auto begin = Deadline::clock::now();
+  const LengthAnswer answer = find(wanted);
+  seconds_ += std::chrono::duration<double>(Deadline::clock::now() - begin).count();
+  why_not_ = answer.why_not;
+  if (answer.later) return false;
+  // Nulls for what is not known: it is not asked again.
+  for (size_t i : wanted) {
+    ErrorBounds& bounds = memory.regions[i].bounds;
+    bounds.by_length.assign(bounds.layout.lanes.size(), nullptr), bounds.by_length_lent = false;
+  }
+  bool any = false;
+  for (auto& region : answer.regions)
+    if (std::ranges::find(wanted, region.index) != wanted.end()) any |= take(region, memory.regions[region.index]);
+  if (!any && why_not_.empty()) why_not_ = "nothing is known of its outputs";
+  if (!any) never_ = why_not_;
+  return any;
+}
+
+bool LengthBounds::find(MemoryEntry entry) {
+  // A copy, as entries may move; the sizes of other memory are its own business.
+  if (entry.memory >= bench_.memory->instances().size()) return false;
   ReplayInstance memory = bench_.memory->instances()[entry.memory];
-  find(memory, [&](LoadedCode& code, NumberKind numbers) {
-    return launch_with_numbers(bench_, code, entry, {.objects = {}, .numbers = numbers});
+  const bool found = find(memory, [&](const std::vector<size_t>& wanted) {
+    if (bench_.device.facts().processor) return numbers_.of(entry, wanted);
+    return asked(memory, entry.instance, {}, wanted);
   });
   bench_.memory->instances()[entry.memory] = std::move(memory);
+  return found;
 }
 
-void LengthBounds::find(ReplayInstance& memory, const Launch& launch) {
-  auto wants = [](const ReplayBuffer& region) {
-    return region.output() && region.bounds.layout.has_floats() && region.size <= kLargest;
-  };
-  if (!precise_ || !errors_ || bench_.user_tolerance() || recorded_bytes(memory) > kMostFieldBytes) return;
-  if (std::ranges::none_of(memory.regions, wants) ||
-      std::ranges::any_of(memory.regions, [](auto& region) { return !region.bounds.by_length.empty(); }))
-    return;
-  const FieldLaunch precise = launch(*precise_, NumberKind::Precise);
-  if (!precise.failure.empty()) return;
-  const FieldLaunch errors = launch(*errors_, NumberKind::ErrorBounds);
-  if (!errors.failure.empty()) return;
-  for (size_t i = 0; i < memory.regions.size(); ++i) {
-    ReplayBuffer& region = memory.regions[i];
-    HiddenBytes answer(wants(region) ? region.size : 0);
-    if (!wants(region) || !read_answer(bench_.device, region, 0, answer.bytes()).ok()) continue;
-    const ElementLayout& layout = region.bounds.layout;
-    std::vector<std::byte> lane_of;
-    for (size_t lane = 0; lane < layout.lanes.size(); ++lane) {
-      const auto elements =
-          beside(layout, lane, precise.objects[i], region.size, precise.states_of(i), errors.states_of(i));
-      std::shared_ptr<LengthBound> bound;
-      if (!elements.empty()) {
-        const uint64_t whole = region.size / layout.stride * layout.stride;
-        auto reference = layout.plain() ? std::span<const std::byte>(answer.bytes())
-                                        : lane_bytes(layout, lane, answer.bytes().first(whole), lane_of);
-        bound = std::make_shared<LengthBound>(reference, std::span(elements).first(reference.size() / kWord));
-      }
-      region.bounds.by_length.push_back(bound && bound->any() ? bound : nullptr);
-    }
+bool LengthBounds::find(const SizedInstance& sized, ReplayInstance& memory) {
+  return find(memory, [&](const std::vector<size_t>& wanted) {
+    if (bench_.device.facts().processor) return numbers_.of(sized, memory, wanted);
+    return asked(memory, sized.instance, sized, wanted);
+  });
+}
+
+void LengthBounds::lend(MemoryEntry entry, MemoryEntry one, MemoryEntry other) {
+  find(one), find(other);
+  auto& entries = bench_.memory->instances();
+  const bool in_vain = lacks_any(entries[one.memory]) || lacks_any(entries[other.memory]);
+  for (size_t i = 0; i < entries[entry.memory].regions.size(); ++i) {
+    ErrorBounds& bounds = entries[entry.memory].regions[i].bounds;
+    const auto &first = entries[one.memory].regions[i].bounds.by_length,
+               &second = entries[other.memory].regions[i].bounds.by_length;
+    if (first.empty() || first.size() != second.size()) continue;
+    bounds.by_length.clear(), bounds.by_length_lent = !in_vain;
+    for (size_t lane = 0; lane < first.size(); ++lane)
+      bounds.by_length.push_back(first[lane] && second[lane]
+                                     ? std::make_shared<LengthBound>(LengthBound::between(*first[lane], *second[lane]))
+                                     : nullptr);
   }
+}
+
+LengthAnswer LengthBounds::asked(const ReplayInstance& memory, size_t instance,
+                                 const std::optional<SizedInstance>& sized, const std::vector<size_t>& wanted) const {
+  LengthAnswer no;
+  if (!bench_.settings.lengths) return no.why_not = "they need the CPU device", no;
+  // What is not sent is not read either.
+  if (uint64_t bytes = recorded_bytes(memory); bytes > kMostFieldBytes)
+    return no.why_not = "its recorded memory has " + std::to_string(bytes >> 20) + " MiB", no;
+  LengthQuestion question;
+  question.instance = bench_.mep.instances[instance].id, question.sized = sized, question.wanted = wanted;
+  question.deadline = bench_.inquiry.deadline, question.era = bench_.inquiry.era;
+  const ReplayInstance& recorded = bench_.memory->instances()[instance];
+  const bool relocated =
+      std::ranges::any_of(bench_.memory->notes(), [](auto& note) { return note.starts_with(kRelocated); });
+  auto add = [&](const ReplayBuffer& buffer, const ReplayBuffer& before, size_t index, auto& into) {
+    if (sized || buffer.given == before.given) return true;
+    if (relocated && may_hold_pointers(buffer.bounds.layout)) return false;
+    std::string bytes(buffer.size, '\0');
+    if (!bench_.device.read(buffer.given, std::as_writable_bytes(std::span(bytes))).ok()) return false;
+    into.push_back({index, std::move(bytes)});
+    return true;
+  };
+  bool good = true;
+  for (size_t i = 0; i < memory.regions.size(); ++i)
+    good &= add(memory.regions[i], recorded.regions[i], i, question.regions);
+  for (size_t i = 0; i < memory.variables.size(); ++i)
+    good &= add(memory.variables[i], recorded.variables[i], i, question.variables);
+  if (!good) return no.why_not = "its memory lies elsewhere than where it was recorded", no;
+  return bench_.settings.lengths(question);
+}
+
+LengthAnswer LengthBounds::answer(const RunnableCode& code, const LengthQuestion& question) {
+  bench_.inquiry = {}, bench_.inquiry.deadline = question.deadline, bench_.inquiry.era = question.era;
+  bench_.cut = false;
+  if (!bench_.device.facts().processor) return {{}, "they need the CPU device", false};
+  numbers_.prepare(code);
+  return numbers_.of(question);
 }
 
 }  // namespace kernelift::sandbox

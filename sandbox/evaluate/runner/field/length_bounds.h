@@ -1,31 +1,50 @@
-// Finds how far a right result may be by the rounding errors of the original's sums (judge/length_bound.h): the
-// original is run twice on the CPU device, for what it would leave without rounding and for the bounds of its errors.
+// How far a right result may be by the rounding errors of the original's sums (judge/length_bound.h), for a candidate
+// that Inquiry::held_to_length: found once a result seems wrong by the tolerance, by runs of the original on the CPU
+// device: this runner's, or that of another runner, which is asked (RunnerSettings::lengths).
 #pragma once
 #include <functional>
-#include <optional>
+#include <string>
 
-#include "sandbox/evaluate/runner/field/field_launch.h"
+#include "sandbox/evaluate/runner/field/length_numbers.h"
 
 namespace kernelift::sandbox {
 
 class LengthBounds {
  public:
-  explicit LengthBounds(Workbench& bench) : bench_(bench) {}
+  explicit LengthBounds(Workbench& bench) : bench_(bench), numbers_(bench) {}
 
-  /// Loads the original as `code` has it (RunnableCode::precise, error_bounds) unless that was done.
-  void prepare(const RunnableCode& code);
-  /// Adds ErrorBounds::by_length to the entry's outputs of single precision, if its launches end in time and it has
-  /// none. EXPECTS: prepared, and the entry has its answers.
-  void find(MemoryEntry entry);
-  /// The same for memory that is no entry, which `launch` launches on.
-  using Launch = std::function<FieldLaunch(LoadedCode&, NumberKind)>;
-  void find(ReplayInstance& memory, const Launch& launch);
+  /// Of an inquiry that is held to them; `code`: RunnableCode::precise, error_bounds, where this device runs them.
+  void begin(const RunnableCode& code) { numbers_.prepare(code), why_not_.clear(), seconds_ = 0; }
+  /// A result on this entry of memory seems wrong: true if ErrorBounds::by_length is known only now for its outputs of
+  /// single precision, so that it has to be judged again. False unless the inquiry is held to them. EXPECTS: the entry
+  /// has its answers.
+  bool find(MemoryEntry entry);
+  /// The same for memory at another size.
+  bool find(const SizedInstance& sized, ReplayInstance& memory);
+  /// Lends the entry bounds (LengthBound::between) of two others, if these have their own or are found now. If one can
+  /// never have any, so cannot this one.
+  void lend(MemoryEntry entry, MemoryEntry one, MemoryEntry other);
+  /// Why the bounds of a result that seemed wrong are not known; of the present inquiry. Empty: all are.
+  const std::string& why_not() const { return why_not_; }
+  /// What another runner asks.
+  LengthAnswer answer(const RunnableCode& code, const LengthQuestion& question);
   /// To be called before another calibration.
-  void forget() { precise_.reset(), errors_.reset(); }
+  void forget() { numbers_.forget(); }
 
  private:
+  using Find = std::function<LengthAnswer(const std::vector<size_t>& wanted)>;
+  bool find(ReplayInstance& memory, const Find& find);
+  /// By the runner that runs the CPU device.
+  LengthAnswer asked(const ReplayInstance& memory, size_t instance, const std::optional<SizedInstance>& sized,
+                     const std::vector<size_t>& wanted) const;
+  /// False: the answer does not fit the region.
+  bool take(const LengthAnswer::Region& answer, ReplayBuffer& into) const;
+
   Workbench& bench_;
-  std::optional<LoadedCode> precise_, errors_;
+  LengthNumbers numbers_;
+  double seconds_ = 0;  ///< That finding took, of the present inquiry.
+  std::string why_not_;
+  std::string never_;  ///< Why the last that are never known are not.
 };
 
 }  // namespace kernelift::sandbox

@@ -75,15 +75,7 @@ void SizeRuns::answer(const SizedInstance& sized, Answered& into) {
 }
 
 void SizeRuns::widen(const SizedInstance& sized, Answered& known) {
-  if (bench_.inquiry.held_to_length)
-    length_bounds_.find(known.memory, [&](LoadedCode& code, NumberKind numbers) {
-      FieldLaunch made;
-      auto failed = launch_as(bench_, sized, known.memory, {}, code, [&](MemoryEntry entry) {
-        made = launch_with_numbers(bench_, code, entry, {.objects = {}, .numbers = numbers});
-      });
-      if (failed) made.failure = failed->detail;
-      return made;
-    });
+  length_bounds_.find(sized, known.memory);
   if (std::exchange(known.widened, true) || bench_.user_tolerance()) return;
   std::vector<LoadedCode*> others;
   for (auto& code : bench_.rounded) others.push_back(&code);

@@ -255,11 +255,20 @@ bool LaunchTrials::check(Compared& one, const LoadedCode& candidate, const std::
   for (size_t at = 1; at < rows(); ++at) right &= found[one.findings + at].mismatches == 0;
   if (right) return true;
   if (one.trial.mix != 0) return settle(one, candidate, verdict);
-  return !describe(one, bench_.memory->instances()[instance_], verdict);
+  return !describe(one, {instance_, instance_}, verdict);
 }
 
-bool LaunchTrials::describe(const Compared& one, const ReplayInstance& expected, Verdict& verdict) {
-  auto differs = [&](const ReplayBuffer& buffer, const DeviceMemory& kept) {
+bool LaunchTrials::describe(const Compared& one, MemoryEntry expected, Verdict& verdict) {
+  Verdict seen = verdict;
+  if (!differs(one, expected, seen)) return false;
+  if (length_bounds_.find(expected) && !differs(one, expected, seen = verdict)) return false;
+  verdict = std::move(seen);
+  return true;
+}
+
+bool LaunchTrials::differs(const Compared& one, MemoryEntry expected, Verdict& verdict) {
+  const ReplayInstance& answers = bench_.memory->instances()[expected.memory];
+  auto buffer_differs = [&](const ReplayBuffer& buffer, const DeviceMemory& kept) {
     if (kept.size == 0 || verification_.is_nearer(buffer, kept.address)) return false;
     std::optional<Mismatch> first;
     for (size_t row = 0; row < buffer.rows.size(); ++row)
@@ -276,10 +285,10 @@ bool LaunchTrials::describe(const Compared& one, const ReplayInstance& expected,
                      "outputs";
     return true;
   };
-  for (size_t i = 0; i < expected.regions.size(); ++i)
-    if (differs(expected.regions[i], one.regions[i])) return true;
-  for (size_t v = 0; v < expected.variables.size(); ++v)
-    if (differs(expected.variables[v], one.variables[v])) return true;
+  for (size_t i = 0; i < answers.regions.size(); ++i)
+    if (buffer_differs(answers.regions[i], one.regions[i])) return true;
+  for (size_t v = 0; v < answers.variables.size(); ++v)
+    if (buffer_differs(answers.variables[v], one.variables[v])) return true;
   return false;
 }
 
@@ -288,7 +297,7 @@ bool LaunchTrials::settle(Compared& one, const LoadedCode& candidate, Verdict& v
   if (!entry)
     return true;  // The original does not repeat its own answer: nothing can be
                   // said of the candidate's.
-  bool right = !describe(one, bench_.memory->instances()[entry->memory], verdict);
+  bool right = !describe(one, *entry, verdict);
   if (!right) {
     // Alone, on these very inputs: is it the inputs that it cannot do, or the timing?
     Verdict alone;

@@ -24,8 +24,8 @@ struct Trial {
 
 class LaunchTrials {
  public:
-  LaunchTrials(Workbench& bench, Verification& verification, PerturbedInputs& perturbed)
-      : bench_(bench), verification_(verification), perturbed_(perturbed) {}
+  LaunchTrials(Workbench& bench, Verification& verification, PerturbedInputs& perturbed, LengthBounds& length_bounds)
+      : bench_(bench), verification_(verification), perturbed_(perturbed), length_bounds_(length_bounds) {}
 
   /// To be called before the first program of a race.
   void begin_race(size_t instance);
@@ -74,12 +74,16 @@ class LaunchTrials {
   /// wrong.
   bool settle(Compared& one, const LoadedCode& candidate, Verdict& verdict);
   size_t rows() const;
-  /// Fills the verdict from what is wrong between `expected`, an entry of memory, and the copies. False: nothing is.
-  bool describe(const Compared& one, const ReplayInstance& expected, Verdict& verdict);
+  /// Fills the verdict from what is wrong between the answers of `expected`, an entry of memory, and the copies. False:
+  /// nothing is.
+  bool describe(const Compared& one, MemoryEntry expected, Verdict& verdict);
+  /// The same by the bounds that are known.
+  bool differs(const Compared& one, MemoryEntry expected, Verdict& verdict);
 
   Workbench& bench_;
   Verification& verification_;
   PerturbedInputs& perturbed_;
+  LengthBounds& length_bounds_;
   size_t instance_ = 0;
   std::vector<Compared> compared_;  ///< Reused from program to program; the last for copies of the original's results.
   size_t kept_for_ = ~size_t(0);    ///< The instance that they have memory for.

@@ -1,7 +1,60 @@
 // See runner_wire.h. A verdict is sent as the JSON that the run database stores.
 #include "sandbox/evaluate/runner/wire/runner_wire.h"
 
+#include <algorithm>
+
 namespace kernelift::sandbox {
+namespace {
+
+Json to_json(const SizedInstance& sized) {
+  const Dim3 &grid = sized.geometry.grid, &block = sized.geometry.block;
+  return {{"instance", sized.instance},
+          {"size", kernelift::to_json(sized.size)},
+          {"values", sized.values},
+          {"moved", sized.moved},
+          {"same", sized.same},
+          {"growth", sized.growth},
+          {"grid", {grid.x, grid.y, grid.z}},
+          {"block", {block.x, block.y, block.z}},
+          {"shared_bytes", sized.geometry.shared_bytes},
+          {"cooperative", sized.geometry.cooperative},
+          {"shown", sized.shown}};
+}
+
+/// Throws as Json does; for reading() alone.
+SizedInstance sized_instance_from_json(const Json& from) {
+  auto dim = [](const Json& of) { return Dim3{of.at(0), of.at(1), of.at(2)}; };
+  SizedInstance sized;
+  sized.instance = from.at("instance"), sized.size = other_size_from_json(from.at("size"));
+  sized.growth = from.at("growth"), sized.shown = from.at("shown");
+  from.at("values").get_to(sized.values), from.at("moved").get_to(sized.moved), from.at("same").get_to(sized.same);
+  sized.geometry = {dim(from.at("grid")), dim(from.at("block")), from.at("shared_bytes"), from.at("cooperative")};
+  return sized;
+}
+
+void put(WireWriter& writer, const std::vector<LengthQuestion::Contents>& contents) {
+  writer.number(contents.size());
+  for (auto& one : contents) writer.number(one.index).text(one.bytes);
+}
+
+void take(WireReader& reader, std::vector<LengthQuestion::Contents>& contents) {
+  for (uint64_t left = reader.number(); left > 0 && !reader.failed(); --left) {
+    const uint64_t index = reader.number();
+    contents.push_back({index, reader.text()});
+  }
+}
+
+}  // namespace
+
+double seconds_until(const std::optional<Deadline>& deadline) {
+  if (!deadline) return 0;
+  return std::max(1e-3, std::chrono::duration<double>(*deadline - Deadline::clock::now()).count());
+}
+
+std::optional<Deadline> deadline_from(double seconds) {
+  if (seconds <= 0) return std::nullopt;
+  return after(std::chrono::milliseconds(static_cast<int64_t>(seconds * 1e3)));
+}
 
 void put(WireWriter& writer, const RunnableCode& code) {
   Candidate carrier;  // Its JSON has everything but the image.
@@ -29,20 +82,7 @@ bool take(WireReader& reader, RunnableCode& code) {
 
 std::string encoded(const SizePlan& plan) {
   Json launches = Json::array();
-  for (auto& sized : plan.launches) {
-    const Dim3 &grid = sized.geometry.grid, &block = sized.geometry.block;
-    launches.push_back({{"instance", sized.instance},
-                        {"size", to_json(sized.size)},
-                        {"values", sized.values},
-                        {"moved", sized.moved},
-                        {"same", sized.same},
-                        {"growth", sized.growth},
-                        {"grid", {grid.x, grid.y, grid.z}},
-                        {"block", {block.x, block.y, block.z}},
-                        {"shared_bytes", sized.geometry.shared_bytes},
-                        {"cooperative", sized.geometry.cooperative},
-                        {"shown", sized.shown}});
-  }
+  for (auto& sized : plan.launches) launches.push_back(to_json(sized));
   return compact({{"launches", launches},
                   {"seed", plan.seed},
                   {"beyond_premise", plan.beyond_premise},
@@ -54,20 +94,70 @@ std::optional<SizePlan> decoded_plan(const std::string& text) {
   if (!json.ok()) return std::nullopt;
   auto plan = reading("sizes", [&] {
     SizePlan read;
-    auto dim = [](const Json& from) { return Dim3{from.at(0), from.at(1), from.at(2)}; };
-    for (auto& one : json->at("launches")) {
-      SizedInstance sized;
-      sized.instance = one.at("instance"), sized.size = other_size_from_json(one.at("size"));
-      sized.growth = one.at("growth"), sized.shown = one.at("shown");
-      one.at("values").get_to(sized.values), one.at("moved").get_to(sized.moved), one.at("same").get_to(sized.same);
-      sized.geometry = {dim(one.at("grid")), dim(one.at("block")), one.at("shared_bytes"), one.at("cooperative")};
-      read.launches.push_back(std::move(sized));
-    }
+    for (auto& one : json->at("launches")) read.launches.push_back(sized_instance_from_json(one));
     read.seed = json->at("seed"), read.beyond_premise = json->at("beyond_premise"),
     read.left_out = json->at("left_out");
     return read;
   });
   return plan.ok() ? std::optional(std::move(*plan)) : std::nullopt;
+}
+
+std::string encoded(const LengthQuestion& question) {
+  WireWriter writer;
+  writer.text(question.instance).text(question.sized ? compact(to_json(*question.sized)) : "");
+  put(writer, question.regions), put(writer, question.variables);
+  writer.number(question.wanted.size());
+  for (size_t region : question.wanted) writer.number(region);
+  return writer.real(seconds_until(question.deadline)).number(question.era).take();
+}
+
+std::optional<LengthQuestion> decoded_question(std::string_view text) {
+  WireReader reader(text);
+  LengthQuestion question;
+  question.instance = reader.text();
+  const std::string sized = reader.text();
+  take(reader, question.regions), take(reader, question.variables);
+  for (uint64_t left = reader.number(); left > 0 && !reader.failed(); --left)
+    question.wanted.push_back(reader.number());
+  question.deadline = deadline_from(reader.real()), question.era = reader.number();
+  if (!reader.ok()) return std::nullopt;
+  if (sized.empty()) return question;
+  auto json = parse_json(sized, "a size");
+  if (!json.ok()) return std::nullopt;
+  auto read = reading("a size", [&] { return sized_instance_from_json(*json); });
+  if (!read.ok()) return std::nullopt;
+  question.sized = std::move(*read);
+  return question;
+}
+
+std::string encoded(const LengthAnswer& answer) {
+  WireWriter writer;
+  writer.text(answer.why_not).number(answer.later).number(answer.regions.size());
+  for (auto& region : answer.regions) {
+    writer.number(region.index).number(region.lanes.size());
+    for (auto& lane : region.lanes) {
+      std::vector<double> precise, errors;
+      for (auto& element : lane) precise.push_back(element.precise), errors.push_back(element.error);
+      writer.reals(precise).reals(errors);
+    }
+  }
+  return writer.take();
+}
+
+std::optional<LengthAnswer> decoded_answer(std::string_view text) {
+  WireReader reader(text);
+  LengthAnswer answer;
+  answer.why_not = reader.text(), answer.later = reader.number();
+  for (uint64_t regions = reader.number(); regions > 0 && !reader.failed(); --regions) {
+    LengthAnswer::Region& region = answer.regions.emplace_back();
+    region.index = reader.number();
+    for (uint64_t lanes = reader.number(); lanes > 0 && !reader.failed(); --lanes) {
+      const auto precise = reader.reals(), errors = reader.reals();
+      auto& lane = region.lanes.emplace_back();
+      for (size_t i = 0; i < std::min(precise.size(), errors.size()); ++i) lane.push_back({precise[i], errors[i]});
+    }
+  }
+  return reader.ok() ? std::optional(std::move(answer)) : std::nullopt;
 }
 
 Evaluation evaluation_from_answer(const Result<std::string>& answer) {

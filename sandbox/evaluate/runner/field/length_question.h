@@ -1,0 +1,41 @@
+// What a runner whose device cannot run the original for its error bounds (length_bounds.h) asks a runner of the CPU
+// device that has the same MEP: a launch, by what its memory holds, and the answer.
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sandbox/evaluate/runner/sizes/sized_instance.h"
+#include "sandbox/jail/channel.h"
+#include "sandbox/judge/length_bound.h"
+
+namespace kernelift::sandbox {
+
+struct LengthQuestion {
+  std::string instance;                ///< The recorded instance's id: runners may number them differently.
+  std::optional<SizedInstance> sized;  ///< At a size that was not recorded; its index of an instance says nothing.
+  /// What a buffer holds before the launch, where that is not what was recorded.
+  struct Contents {
+    size_t index = 0;  ///< Into ReplayInstance::regions or variables.
+    std::string bytes;
+  };
+  std::vector<Contents> regions, variables;
+  std::vector<size_t> wanted;  ///< Regions of whose elements bounds are asked.
+  std::optional<Deadline> deadline;
+  uint64_t era = 0;  ///< Inquiry::era.
+};
+
+struct LengthAnswer {
+  struct Region {
+    size_t index = 0;
+    std::vector<std::vector<BesideElement>> lanes;  ///< By element; empty for a lane of which nothing is known.
+  };
+  std::vector<Region> regions;
+  std::string why_not;  ///< Nothing is known, and why; or empty.
+  bool later = false;   ///< It may be known another time: there was no time left.
+};
+
+using AskLengths = std::function<LengthAnswer(const LengthQuestion&)>;
+
+}  // namespace kernelift::sandbox
