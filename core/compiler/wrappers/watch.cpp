@@ -62,15 +62,17 @@ std::vector<std::pair<std::string, std::string>> BuildWatch::environment() const
 
 Result<std::vector<std::string>> BuildWatch::log() const {
   std::vector<fs::path> records, all;
+  std::vector<std::string> problems;
   std::error_code error;
   for (fs::directory_iterator at(records_, error), end; !error && at != end; at.increment(error)) {
     all.push_back(at->path());
-    // What has an ending is being written, or is a copy of a response file.
+    // What has another ending is a copy of a response file.
     if (at->path().extension().empty()) records.push_back(at->path());
+    else if (at->path().extension() == kWatchUnfinished)
+      problems.push_back("a compile was not logged: its record could not be written (is the disk full?)");
   }
   std::sort(records.begin(), records.end());
   std::vector<StartedCompiler> started;
-  std::vector<std::string> problems;
   for (const fs::path& record : records) {
     auto one = read_record(record);
     if (one.ok()) started.push_back(*std::move(one));

@@ -174,6 +174,17 @@ TEST_F(Watch, LogsWhatAKilledBuildHadCompiled) {
   EXPECT_EQ(shell("nvcc -c b.cu -o b.o").size(), 2u);
 }
 
+TEST_F(Watch, SaysThatARecordIsDamagedOrWasNotWritten) {
+  auto watch = BuildWatch::begin(state());
+  ASSERT_TRUE(watch.ok());
+  write(".kernelift/watched/1-1", "/folder");
+  write(".kernelift/watched/2-2.part", "");
+  auto problems = watch->log();
+  ASSERT_TRUE(problems.ok());
+  EXPECT_THAT(*problems, testing::UnorderedElementsAre(HasSubstr("watched/1-1, is damaged"),
+                                                       HasSubstr("its record could not be written")));
+}
+
 TEST_F(Watch, TheLastCommandOfAnOutputCounts) {
   write("b.cu", "int b;");
   Json log = shell("nvcc -c a.cu -o x.o; nvcc -c b.cu -o x.o");
