@@ -31,7 +31,8 @@ namespace {
 constexpr uint32_t kSpawn = 1, kSpawned = 2;
 constexpr auto kSpawnLimit = std::chrono::seconds(60);  // The first spawn waits for the warm-up.
 constexpr auto kEndLimit = std::chrono::seconds(10);
-constexpr size_t kShownOutput = 300;  // Bytes of what a worker printed, in the sentence about its end.
+constexpr int kNoFork = 71, kSignalled = 128;  // Exit codes of a fork server that could not begin, or was ended.
+constexpr size_t kShownOutput = 300;           // Bytes of what a worker printed, in the sentence about its end.
 
 template <size_t N>
 void put(char (&into)[N], std::string_view text) {
@@ -78,13 +79,14 @@ class ForkServerProcess {
     prctl(PR_SET_NAME, plan_.name.c_str());
     setsid();  // No terminal.
     close_foreign_descriptors();
+    // The owner decides; of the process that waits, too, with whose end this one ends.
+    for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) std::signal(signal, SIG_IGN);
     if (plan_.apart) separate();
     sigset_t child_ended;
     sigemptyset(&child_ended);
     sigaddset(&child_ended, SIGCHLD);
     sigprocmask(SIG_SETMASK, &child_ended, &unblocked_);
     sigdelset(&unblocked_, SIGCHLD);
-    for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) std::signal(signal, SIG_IGN);  // The owner decides.
     Descriptor ended(signalfd(-1, &child_ended, SFD_CLOEXEC | SFD_NONBLOCK));
     prepare_filters();
     if (plan_.warm_up) plan_.warm_up();
@@ -126,8 +128,10 @@ class ForkServerProcess {
     }
     prctl(PR_SET_NAME, "kl-waiting");
     control_.close();
-    while (child > 0 && waitpid(child, nullptr, 0) < 0 && errno == EINTR) {}
-    _exit(0);
+    int status = 0;
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+    // The owner learns how it ended; the same signal would write this process's memory to a core file.
+    _exit(child < 0 ? kNoFork : WIFSIGNALED(status) ? kSignalled + WTERMSIG(status) : WEXITSTATUS(status));
   }
 
   void spawn() {
@@ -270,6 +274,7 @@ Result<std::unique_ptr<ForkServer>> ForkServer::start(Plan plan) {
 
 ForkServer::~ForkServer() {
   control_.close();
+  if (pid_ <= 0) return;
   // The process exits when its socket is closed. If its warm-up does not end, it is killed after 200 ms.
   for (int tries = 0; waitpid(pid_, nullptr, WNOHANG) == 0; ++tries) {
     if (tries == 200) kill(pid_, SIGKILL);
@@ -277,12 +282,34 @@ ForkServer::~ForkServer() {
   }
 }
 
+std::string ForkServer::how_it_died() {
+  for (int tries = 0; pid_ > 0 && tries < 200; ++tries) {
+    int status = 0;
+    if (waitpid(pid_, &status, WNOHANG) == pid_) {
+      pid_ = -1;
+      const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status) - kSignalled;
+      died_ = signal > 0 ? strsignal(signal) : "exit code " + std::to_string(WEXITSTATUS(status));
+    } else {
+      usleep(1000);
+    }
+  }
+  return died_;
+}
+
+bool ForkServer::has_died() {
+  std::lock_guard lock(mutex_);
+  return !died_.empty();
+}
+
 Result<Worker> ForkServer::spawn() {
   std::lock_guard lock(mutex_);
   auto gone = [&] {
-    return environment_error(
-        "the process that starts workers has died; run `kernelift doctor` to see what the jail lacks");
+    const std::string how = how_it_died();
+    return environment_error("the process that starts workers " +
+                             (how.empty() ? std::string("does not answer") : "has died (" + how + ")") +
+                             "; run `kernelift doctor` to see what the jail lacks");
   };
+  if (!died_.empty()) return gone();
   if (!control_.send(kSpawn, {})) return gone();
   Frame frame = control_.receive(after(kSpawnLimit), 64);
   if (!frame || frame.type != kSpawned) return gone();

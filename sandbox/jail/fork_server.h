@@ -84,12 +84,18 @@ class ForkServer {
   /// Forks a worker. Thread-safe. The first call waits for the warm-up, at most a minute. An Error: the fork server has
   /// died, or there are too many processes or too little memory.
   Result<Worker> spawn();
+  /// Seen by spawn(), which is of no use any more. Thread-safe.
+  bool has_died();
 
  private:
   ForkServer() = default;
+  /// Waits a moment for its end; empty: it goes on.
+  std::string how_it_died();
+
   std::mutex mutex_;
   Channel control_;
   pid_t pid_ = -1;
+  std::string died_;  ///< How; empty: not that it was seen.
 };
 
 }  // namespace kernelift::sandbox

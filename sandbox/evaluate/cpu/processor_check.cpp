@@ -11,6 +11,7 @@
 namespace kernelift::sandbox {
 namespace {
 
+constexpr int kMostForkServers = 3;
 constexpr uint64_t kMostBytes = 1ull << 30;  // Of recorded memory: what a kernel of that size does takes long here.
 
 uint64_t bytes_of(const MepInstance& instance) {
@@ -58,9 +59,14 @@ ProcessorCheck::ProcessorCheck(const Mep& mep, const std::filesystem::path& fold
   }
   RunnerSettings checking = settings;
   checking.check_seconds = kProcessorCheckSeconds;
-  auto runners = cpu_runners(small, folder, checking, 0);
-  if (runners.ok()) runners_ = std::move(*runners);
-  else trouble_ = runners.error().message;
+  make_runners_ = [small, folder, checking] { return cpu_runners(small, folder, checking, 0); };
+  if (Status started = start_fork_server(); !started.ok()) trouble_ = started.error().message;
+}
+
+Status ProcessorCheck::start_fork_server() {
+  ++started_;
+  KERNELIFT_ASSIGN(runners_, make_runners_());
+  return done();
 }
 
 Status ProcessorCheck::start_runner() {
@@ -74,10 +80,17 @@ Status ProcessorCheck::start_runner() {
   }
   Original original;
   original.code.checked = original_;
-  std::set<std::string> fatal;
-  BaselineReport report;
-  KERNELIFT_ASSIGN(runner_, RunnerProcess::start(*runners_, 0, original, false, fatal, report));
-  return done();
+  for (;;) {
+    std::set<std::string> fatal;
+    BaselineReport report;
+    auto started = RunnerProcess::start(*runners_, 0, original, false, fatal, report);
+    if (started.ok()) {
+      runner_ = std::move(*started);
+      return done();
+    }
+    if (!runners_->has_died() || started_ >= kMostForkServers) return std::move(started).error();
+    KERNELIFT_TRY(start_fork_server());
+  }
 }
 
 Verdict ProcessorCheck::check(const Candidate& candidate, const CompileReply& own, std::optional<Deadline> deadline) {

@@ -3,6 +3,7 @@
 // verifies them; here they are compiled once more, for this machine's processor, and run on the recorded inputs. What
 // cannot be run here is not checked, and its verdict says why.
 #pragma once
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -45,11 +46,15 @@ class ProcessorCheck {
                            std::optional<Deadline> deadline = {});
 
  private:
+  /// Once more if one was seen to die: the GPU's verdicts do without it, but know less.
+  Status start_fork_server();
   Verdict check(const Candidate& candidate, const CompileReply& own, std::optional<Deadline> deadline);
   Status start_runner();
 
   const CompiledBaseline& baseline_;
   mutable std::mutex mutex_;
+  std::function<Result<std::unique_ptr<ForkServer>>()> make_runners_;
+  int started_ = 0;  ///< Fork servers.
   std::unique_ptr<ForkServer> runners_;
   std::unique_ptr<RunnerProcess> runner_;
   std::string original_;             ///< The original's image for check mode, once it is compiled.

@@ -104,6 +104,21 @@ TEST(ForkServer, ReplacesACrashedWorkerInMilliseconds) {
   EXPECT_TRUE(worker.channel().receive(after(kLong)));
 }
 
+TEST(ForkServer, SaysHowItDied) {
+  auto by_exit = ForkServer::start({"kl-test", [] { _exit(7); }, obey}),
+       by_signal = ForkServer::start({"kl-test", [] { *reinterpret_cast<volatile int*>(8) = 0; }, obey});
+  ASSERT_TRUE(by_exit.ok() && by_signal.ok());
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    auto none = (*by_exit)->spawn();
+    ASSERT_FALSE(none.ok());
+    EXPECT_NE(none.error().message.find("has died (exit code 7)"), std::string::npos) << none.error().message;
+    EXPECT_TRUE((*by_exit)->has_died());
+  }
+  auto none = (*by_signal)->spawn();
+  ASSERT_FALSE(none.ok());
+  EXPECT_NE(none.error().message.find("has died (Segmentation fault)"), std::string::npos) << none.error().message;
+}
+
 TEST(ForkServer, EndsAWorkerThatLoops) {
   auto fork_server = start();
   Worker worker = spawn(*fork_server);
