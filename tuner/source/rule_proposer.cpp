@@ -70,13 +70,14 @@ std::deque<RuleProposer::Idea>& RuleProposer::ideas_of(const RunTrial& trial) {
     return place->second;
   }
   // Lines are split only for rules that find nothing in the text as it is, so that patches contain no needless changes.
-  auto lines = on_own_lines(*source, facts_.kernel);
+  const RuleContext facts = facts_.launched_as(trial.candidate);
+  auto lines = on_own_lines(*source, facts.kernel);
   auto split = lines ? KernelSource::parse(*lines, arguments_) : Result<KernelSource>(usage_error("not needed"));
   auto text = lines ? std::make_shared<const std::string>(*lines) : nullptr;
   for (auto* rule : all_rules()) {
-    auto found = opportunities(*rule, *source, facts_);
+    auto found = opportunities(*rule, *source, facts);
     const bool in_split = found.empty() && split.ok();
-    if (in_split) found = opportunities(*rule, *split, facts_);
+    if (in_split) found = opportunities(*rule, *split, facts);
     for (auto& opportunity : found) place->second.push_back({rule, std::move(opportunity), in_split ? text : nullptr});
   }
   return place->second;

@@ -192,6 +192,21 @@ RuleContext RuleContext::of(const Mep& mep) {
   return facts;
 }
 
+RuleContext RuleContext::launched_as(const Candidate& candidate) const {
+  RuleContext facts = *this;
+  if (candidate.launches.empty()) return facts;
+  auto& launch = candidate.launches[0];
+  for (auto& geometry : facts.geometries)
+    if (auto now = launch.evaluate(geometry, candidate.values); now.ok()) geometry = *now;
+  bool resized = false;
+  for (int axis = 0; axis < 3; ++axis) resized |= !launch.block[axis].is_variable(kBlockVariables[axis]);
+  if (!resized) return facts;
+  facts.block_is_knob = false, facts.threads_text.clear(), facts.most_threads = 0;
+  auto threads = launch.block[0].evaluate(candidate.values);
+  facts.whole_warps = threads.ok() ? std::optional(*threads % kWarpSize == 0) : std::nullopt;
+  return facts;
+}
+
 bool RuleContext::is_unaliased(const KernelSource& source, const clang::VarDecl* pointer,
                                const clang::Stmt* within) const {
   auto mine = origins(source, pointer);

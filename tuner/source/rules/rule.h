@@ -49,6 +49,8 @@ struct RuleContext {
   bool on_cpu = false;  ///< Candidates run on the CPU device, where registers and occupancy do not matter.
 
   static RuleContext of(const Mep& mep);
+  /// The facts for the candidate's own launches, whose sizes another rule or the parameter tier may have set.
+  RuleContext launched_as(const Candidate& candidate) const;
   /// Whether, within the statement, only `pointer` leads to its memory: no other variable that is named there derives
   /// from the same pointer, and that one is a kernel parameter outside of shared_pointers.
   bool is_unaliased(const KernelSource& source, const clang::VarDecl* pointer, const clang::Stmt* within) const;

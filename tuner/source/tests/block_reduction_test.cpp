@@ -215,8 +215,36 @@ TEST(BlockReduction, AddsUpLoopsThatDoNotNeedEachOther) {
   EXPECT_EQ(shared(kernel(loops + "  for (int i = 0; i < n; ++i) squares += (a[i * m + j] - sum) * a[i * m + j];\n"
                                   "  s[j] = squares;\n")),
             "");
-  EXPECT_EQ(shared(kernel(loops + "  for (int i = 0; i < n; ++i) s[i * m + j] = sum;\n")), "")
-      << "one thread alone would store all of them";
+}
+
+TEST(BlockReduction, SharesALastLoopThatStores) {
+  const std::string loops = R"(  r[j] = 0.0f;
+  for (int i = 0; i < n; ++i) r[j] += a[i * m + j];
+  const float w = 2;
+  // Less the sum.
+  for (int i = 0; i < n; ++i) s[i * m + j] = a[i * m + j] - w * r[j];
+)",
+                    parameters = "const float *a, float *r, float *s, int n, int m";
+  EXPECT_THAT(shared(kernel("  if (j >= m) return;\n" + loops, parameters)), HasSubstr(R"(
+  if (j < m && threadIdx.y == 0) {
+    r[j] = 0.0f;
+    for (int thread = 1; thread < 8; ++thread) r_part += r_parts[thread][threadIdx.x];
+    r[j] += r_part;
+  }
+  __syncthreads();
+  if (j < m) {
+    const float w = 2;
+    // Less the sum.
+    for (int i = threadIdx.y; i < n; i += 8) s[i * m + j] = a[i * m + j] - w * r[j];
+  }
+}
+)"));
+  EXPECT_EQ(
+      shared(kernel("  if (j >= m) return;\n  float sum = 0;\n  for (int i = 0; i < n; ++i) sum += a[i * m + j];\n"
+                    "  for (int i = 0; i < n; ++i) s[i * m + j] = sum;\n")),
+      "")
+      << "only one thread knows the sum";
+  EXPECT_EQ(shared(kernel("  if (j >= m) return;\n" + loops + "  r[j] = 1;\n", parameters)), "") << "not the last one";
 }
 
 TEST(BlockReduction, EvaluatesAGuardOfMemoryOnce) {

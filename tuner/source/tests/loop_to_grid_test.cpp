@@ -57,6 +57,10 @@ TEST(LoopToGrid, LeavesLoopsThatCarryValuesOrMeetInOneElement) {
 
 TEST(LoopToGrid, LeavesLoopsBesideStoresThatOtherBlocksWouldMiss) {
   EXPECT_EQ(after("loop_to_grid",
+                  kernel("  c[i] = a[i] * n;\n  for (int j = 1; j < n; j++) c[j * n + i] = a[j] - c[i];\n"), k64),
+            "")
+      << "no block waits for the first one's store";
+  EXPECT_EQ(after("loop_to_grid",
                   kernel("  float first = 0;\n  for (int j = 0; j < n; j++) { c[j] = a[j]; first += a[j]; }\n"
                          "  for (int j = 0; j < n; j++) c[j * n + i] = first;\n"),
                   k64),

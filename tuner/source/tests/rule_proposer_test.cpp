@@ -144,6 +144,24 @@ TEST(RuleProposer, TakesTheLaunchOfTheFastestCandidateWithTheSameText) {
   EXPECT_EQ(next.candidate.launches[0].block[0].text(), "bx * 2");
 }
 
+TEST(RuleContext, KnowsTheLaunchesOfTheCandidate) {
+  RuleContext recorded = facts(100, 96);
+  recorded.whole_warps = true, recorded.block_is_knob = true, recorded.threads_text = "BLOCK";
+  Candidate candidate;
+  EXPECT_EQ(recorded.launched_as(candidate).geometries, recorded.geometries);
+  candidate.launches = {CandidateLaunch::as_recorded("k")};
+  candidate.launches[0].grid[0] = *Expression::parse("ceil_div(gx, 4)");
+  EXPECT_EQ(recorded.launched_as(candidate).geometries[0].grid.x, 25u);
+  EXPECT_EQ(recorded.launched_as(candidate).most_threads, 96u);
+  candidate.launches[0].block[1] = *Expression::parse("P"), candidate.values["P"] = 8;
+  candidate.launches[0].block[0] = *Expression::parse("24");
+  const RuleContext now = recorded.launched_as(candidate);
+  EXPECT_EQ(now.geometries[0].block.count(), 24u * 8);
+  EXPECT_EQ(now.most_threads, 0u) << "no bound of the launch is known";
+  EXPECT_TRUE(now.threads_text.empty() && !now.block_is_knob);
+  EXPECT_EQ(now.whole_warps, false);
+}
+
 TEST(OwnLines, AreThoseOfTheKernelsOutermostStatements) {
   auto of = [](const std::string& text) {
     auto source = KernelSource::parse(text, arguments());

@@ -100,7 +100,7 @@ std::vector<Rewrite> rewrites(const Mep& mep, const Candidate& from) {
   KERNELIFT_ASSERT(source.ok(), "rewritten texts parse");
   auto lines = on_own_lines(*source, mep.kernel_name);
   auto split = lines ? KernelSource::parse(*lines, arguments) : Result<KernelSource>(usage_error("not needed"));
-  RuleContext facts = RuleContext::of(mep);
+  RuleContext facts = RuleContext::of(mep).launched_as(from);
   for (bool keep_grid : {false, true}) {
     facts.keep_grid = keep_grid;
     for (auto* rule : all_rules()) {

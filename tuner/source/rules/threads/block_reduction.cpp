@@ -10,6 +10,7 @@
 //   if (j < m && threadIdx.y == 0) {
 //     s[j] = 0;  for (int thread = 1; thread < P; ++thread) s_part += s_parts[thread][threadIdx.x];  s[j] += s_part;
 //   }
+// A last loop that stores an element in every iteration is shared in the same way, behind another barrier.
 // Blocks have 32 threads along x, a warp that loads neighbouring elements, so that there are more of them, too. The
 // barrier is outside of the guard. Sums are rounded in another order; verification decides whether that matters.
 #include <clang/AST/Expr.h>
@@ -43,11 +44,16 @@ class SplitText {
  private:
   void add(std::string& out, const std::string& indent, const std::string& line) const { out += indent + line + "\n"; }
   std::string lines(const SplitItem& item, const std::string& indent, bool with_comments) const;
+  /// Of lines in a branch.
+  std::string inner_indent() const {
+    return kernel_.branch ? source_.indentation(kernel_.items[0].place) : indent_ + source_.step();
+  }
   bool find_condition();
-  bool add_loop(std::string& out, const SplitItem& item, const std::string& indent) const;
+  bool add_loop(std::string& out, const SplitItem& item, const clang::ForStmt* loop, const std::string& indent) const;
   bool add_terms(std::string& out) const;
-  void add_sums(std::string& out, const SplitItem& item) const;
-  void add_result(std::string& out) const;
+  void add_sums(std::string& out, const SplitItem& item, const std::string& indent) const;
+  bool add_result(std::string& out) const;
+  bool add_spread(std::string& out) const;
 
   const KernelSource& source_;
   const SplitKernel& kernel_;
@@ -94,13 +100,15 @@ bool SplitText::find_condition() {
   return true;
 }
 
-bool SplitText::add_loop(std::string& out, const SplitItem& item, const std::string& indent) const {
-  const CountedLoop counted = *CountedLoop::of(item.loop);
+/// The item's lines, whose loop the threads share.
+bool SplitText::add_loop(std::string& out, const SplitItem& item, const clang::ForStmt* loop,
+                         const std::string& indent) const {
+  const CountedLoop counted = *CountedLoop::of(loop);
   const bool wide = !counted.counter->getType()->isDependentType() &&
                     source_.context().getTypeSize(counted.counter->getType()) > 32 &&
                     source_.spelled(counted.first) != "0";
   // An unsigned number would make a negative one before it large.
-  auto edits = share_iterations(source_, item.loop, counted, wide ? "(int)threadIdx.y" : "threadIdx.y", threads_);
+  auto edits = share_iterations(source_, loop, counted, wide ? "(int)threadIdx.y" : "threadIdx.y", threads_);
   if (!edits) return false;
   const size_t first = source_.line_begin(source_.text().find_first_not_of(" \t\n", item.begin));
   for (auto& sum : item.sums)
@@ -132,14 +140,13 @@ bool SplitText::add_terms(std::string& out) const {
       add(hands, indent_, sum.parts + "[threadIdx.y][threadIdx.x] = " + sum.part + ";");
     }
   out += begins;
-  std::string inner = indent_;
   if (named_) add(out, indent_, "const bool " + inside_ + " = " + condition_ + ";");
   if (!condition_.empty()) {
     add(out, indent_, "if (" + (named_ ? inside_ : condition_) + ")" + open_);
-    inner = kernel_.branch ? source_.indentation(kernel_.items[0].place) : indent_ + source_.step();
   }
+  const std::string inner = condition_.empty() ? indent_ : inner_indent();
   for (auto& item : kernel_.items) {
-    if (item.loop && !add_loop(out, item, inner)) return false;
+    if (item.loop && !add_loop(out, item, item.loop, inner)) return false;
     if (item.for_terms) out += lines(item, inner, true);
   }
   if (!condition_.empty()) add(out, indent_, "}");
@@ -148,9 +155,8 @@ bool SplitText::add_terms(std::string& out) const {
   return true;
 }
 
-void SplitText::add_sums(std::string& out, const SplitItem& item) const {
-  const std::string indent = source_.indentation(item.place),
-                    loop = "for (int " + thread_ + " = 1; " + thread_ + " < " + threads_ + "; ++" + thread_ + ") ";
+void SplitText::add_sums(std::string& out, const SplitItem& item, const std::string& indent) const {
+  const std::string loop = "for (int " + thread_ + " = 1; " + thread_ + " < " + threads_ + "; ++" + thread_ + ") ";
   std::string all, adds;
   for (auto& sum : item.sums) {
     const std::string part = sum.parts + "[" + thread_ + "][threadIdx.x]",
@@ -165,36 +171,51 @@ void SplitText::add_sums(std::string& out, const SplitItem& item) const {
 }
 
 /// What the first thread does with the sums.
-void SplitText::add_result(std::string& out) const {
-  const std::string first = "threadIdx.y == 0", others = "threadIdx.y > 0";
-  if (kernel_.branch) {
-    add(out, indent_, "if (" + (named_ ? inside_ : condition_) + " && " + first + ")" + open_);
+bool SplitText::add_result(std::string& out) const {
+  const std::string first = "threadIdx.y == 0", others = "threadIdx.y > 0", condition = named_ ? inside_ : condition_;
+  const bool spread = kernel_.items.back().spread, branches = kernel_.branch || spread;
+  if (branches) {
+    add(out, indent_, "if (" + (condition.empty() ? first : condition + " && " + first) + ")" + open_);
   } else if (condition_.empty()) {
     add(out, indent_, "if (" + others + ") return;");
   } else if (named_ || kernel_.guards.size() > 1) {
     add(out, indent_, "if (!" + (named_ ? inside_ : "(" + condition_ + ")") + " || " + others + ") return;");
   } else {
-    auto* condition = kernel_.guards[0].condition->IgnoreParens();
-    auto* comparison = llvm::dyn_cast<clang::BinaryOperator>(condition);
-    const std::string text = source_.spelled(condition);
+    auto* guard = kernel_.guards[0].condition->IgnoreParens();
+    auto* comparison = llvm::dyn_cast<clang::BinaryOperator>(guard);
+    const std::string text = source_.spelled(guard);
     add(out, indent_,
         "if (" + (comparison && comparison->isComparisonOp() ? text : "(" + text + ")") + " || " + others +
             ") return;");
   }
+  const std::string indent = branches ? inner_indent() : indent_;
   for (auto& item : kernel_.items) {
-    const std::string indent = source_.indentation(item.place);
-    if (item.loop) add_sums(out, item);
+    if (item.loop) add_sums(out, item, indent);
     else if (item.for_result && !(item.for_terms && condition_.empty())) out += lines(item, indent, !item.for_terms);
   }
+  if (spread && !add_spread(out)) return false;
   const size_t rest = kernel_.items.back().end;
   out += source_.text().substr(rest, kernel_.end - rest);
+  return true;
+}
+
+/// The loop behind the sums, which all threads share again.
+bool SplitText::add_spread(std::string& out) const {
+  add(out, indent_, "}");
+  add(out, indent_, "__syncthreads();");
+  if (!condition_.empty()) add(out, indent_, "if (" + (named_ ? inside_ : condition_) + ")" + open_);
+  const std::string indent = condition_.empty() ? indent_ : inner_indent();
+  for (auto& item : kernel_.items) {
+    if (item.spread && !add_loop(out, item, item.spread, indent)) return false;
+    if (item.for_spread && !(item.for_terms && condition_.empty())) out += lines(item, indent, false);
+  }
+  if (!condition_.empty() && !kernel_.branch) add(out, indent_, "}");
+  return true;
 }
 
 std::optional<std::string> SplitText::text() {
   std::string out;
-  if (!find_condition() || !add_terms(out)) return std::nullopt;
-  add_result(out);
-  return out;
+  return find_condition() && add_terms(out) && add_result(out) ? std::optional(out) : std::nullopt;
 }
 
 /// The index with a block's new size along its axis, if it is spelled as a number or name.
@@ -269,8 +290,9 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
 const Rule kBlockReduction = {
     "block_reduction",
     "split sums over threads of the block along an axis that the kernel does not use",
-    "sums or extrema in loops that every thread with work executes, of numbers or array elements; no other loop, and "
-    "no barrier or shared memory; one column per thread along x, and fewer threads than a GPU holds",
+    "sums or extrema in loops that every thread with work executes, of numbers or array elements; no other loop but a "
+    "last one of independent iterations, and no barrier or shared memory; one column per thread along x, and fewer "
+    "threads than a GPU holds",
     {{"threads", {32, 8, 16, 4}}},
     find,
     {Bound::Latency, Bound::Memory},

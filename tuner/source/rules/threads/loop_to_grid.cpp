@@ -46,11 +46,13 @@ class LoopToGrid {
 
  private:
   bool stores_own_elements(const clang::ForStmt* loop, const clang::VarDecl* counter) const;
-  bool store_once(const clang::Stmt* statement, std::vector<TextEdit>& edits) const;
+  bool store_once(const clang::Stmt* statement, std::vector<TextEdit>& edits);
+  bool mentions_stored(const clang::ForStmt* loop) const;
 
   const KernelSource& source_;
   LaneLoops loops_;
   const std::string axis_;
+  std::set<std::string> stored_;  ///< Elements that the first block alone stores, as they are spelled.
 };
 
 /// Every store in the loop goes to an element that depends on the counter, at least by its text.
@@ -81,7 +83,7 @@ bool LoopToGrid::stores_own_elements(const clang::ForStmt* loop, const clang::Va
 }
 
 /// Only the first block along the axis executes a statement that stores.
-bool LoopToGrid::store_once(const clang::Stmt* statement, std::vector<TextEdit>& edits) const {
+bool LoopToGrid::store_once(const clang::Stmt* statement, std::vector<TextEdit>& edits) {
   if (!loops_.writes_memory(statement)) return true;
   auto range = source_.span(statement);
   if (!range || !source_.first_on_line(range->begin)) return false;
@@ -89,6 +91,8 @@ bool LoopToGrid::store_once(const clang::Stmt* statement, std::vector<TextEdit>&
   std::set<const clang::VarDecl*> own;
   walk(statement, [&](const clang::Stmt* inner) {
     leaves |= llvm::isa<clang::ReturnStmt, clang::GotoStmt, clang::LabelStmt, clang::AsmStmt>(inner);
+    if (auto* target = assigned_by(inner); target && !variable_of(target))
+      stored_.insert(squeezed(source_.spelled(target)));
     auto* loop = llvm::dyn_cast<clang::ForStmt>(inner);
     if (auto counted = loop ? CountedLoop::of(loop) : std::nullopt; counted && loops_.is_only_counter(counted->counter))
       own.insert(counted->counter);
@@ -103,6 +107,16 @@ bool LoopToGrid::store_once(const clang::Stmt* statement, std::vector<TextEdit>&
   }
   edits.push_back({range->begin, range->begin, "if (blockIdx." + axis_ + " == 0) "});
   return true;
+}
+
+/// Other blocks do not wait for what the first one stores.
+bool LoopToGrid::mentions_stored(const clang::ForStmt* loop) const {
+  bool mentions = false;
+  walk(loop, [&](const clang::Stmt* inner) {
+    if (llvm::isa<clang::ArraySubscriptExpr>(inner)) mentions |= stored_.contains(squeezed(source_.spelled(inner)));
+    return !mentions;
+  });
+  return mentions;
 }
 
 std::optional<std::vector<TextEdit>> LoopToGrid::edits(const clang::ForStmt* loop, const clang::Stmt* body) {
@@ -128,6 +142,7 @@ std::optional<std::vector<TextEdit>> LoopToGrid::edits(const clang::ForStmt* loo
       return std::nullopt;  // In another loop, each of whose iterations may need the one before.
     }
   }
+  if (mentions_stored(loop)) return std::nullopt;
   edits.insert(edits.end(), header->begin(), header->end());
   return edits;
 }

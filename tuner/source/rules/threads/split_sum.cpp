@@ -81,10 +81,12 @@ class Finder {
   bool add_guard(const clang::IfStmt* guard, bool leaves);
   bool add_items(const std::vector<const clang::Stmt*>& statements, size_t begin);
   bool find_sums(SplitItem& item);
+  bool find_spread(SplitItem& item);
   bool add_variable_sum(SplitItem& item, const std::string& key, const Reduced& reduced);
   bool add_element_sum(SplitItem& item, const clang::Expr* target, const Variables& changed);
   bool find_in_place(SplitSum& sum, const clang::VarDecl* variable, const SplitItem& item);
   bool mark_declarations();
+  bool mark_for_spread();
   bool stores_apart();
   bool is_pure(const clang::Stmt* statement) const {
     return !loops_.writes_memory(statement) &&
@@ -225,8 +227,8 @@ bool Finder::find_sums(SplitItem& item) {
   auto counted = loop ? CountedLoop::of(loop) : std::nullopt;
   auto reduced = counted ? loops_.reduced_variables(loop, counted->counter) : std::nullopt;
   if (!reduced || loops_.writes_memory(counted->first) || loops_.writes_memory(loop->getCond())) return false;
-  item.loop = loop;
   const Variables changed = changed_within(loop);
+  item.loop = loop;
   bool good = true;
   walk(loop->getBody(), [&](const clang::Stmt* inner) {
     if (auto* call = llvm::dyn_cast<clang::CallExpr>(inner); call && !assigned_by(call))
@@ -373,7 +375,7 @@ bool Finder::mark_declarations() {
   Variables wanted, changed;
   for (auto& item : found_.items) {
     if (item.loop) wanted.merge(variables_in(item.loop));
-    else changed.merge(changed_by(item.statement));
+    else if (!item.spread) changed.merge(changed_by(item.statement));
   }
   auto is_own = [&](const SplitItem& item) {
     return std::ranges::all_of(variables_in(item.loop), [&](auto* variable) {
@@ -419,14 +421,51 @@ bool Finder::mark_declarations() {
       }
       continue;
     }
-    if (hoisted.contains(item->statement)) continue;
+    if (hoisted.contains(item->statement) || item->spread) continue;
     auto* declaration = llvm::dyn_cast<clang::DeclStmt>(item->statement);
-    item->for_result = !item->for_terms || std::ranges::any_of(declaration->decls(), [&](auto* declared) {
-      return result.contains(llvm::cast<clang::VarDecl>(declared));
-    });
+    item->for_result =
+        !(item->for_terms || item->for_spread) || std::ranges::any_of(declaration->decls(), [&](auto* declared) {
+          return result.contains(llvm::dyn_cast<clang::VarDecl>(declared));
+        });
     if (item->for_result) result.merge(variables_in(item->statement));
   }
   return true;
+}
+
+/// Whether the item is a loop whose iterations are independent. Its threads start behind a barrier.
+bool Finder::find_spread(SplitItem& item) {
+  auto* loop = loop_of(item.statement);
+  auto counted = loop ? CountedLoop::of(loop) : std::nullopt;
+  auto reduced = counted ? loops_.reductions(loop, counted->counter) : std::nullopt;
+  if (!reduced || !reduced->empty() || loops_.writes_memory(counted->first) || loops_.writes_memory(loop->getCond()))
+    return false;
+  item.loop = nullptr, item.sums.clear(), item.spread = loop;
+  found_.apart.insert(loops_.unaliased().begin(), loops_.unaliased().end());
+  return true;
+}
+
+/// Whether the loop behind the sums needs nothing but what every thread has, or can compute again.
+bool Finder::mark_for_spread() {
+  auto& spread = found_.items.back();
+  if (!spread.spread) return true;
+  Variables wanted = variables_in(spread.spread), changed;
+  for (auto& item : found_.items) {
+    // A thread that leaves would not reach the barrier.
+    if (contains<clang::ReturnStmt>(item.statement)) return false;
+    if (!item.loop && !item.spread) changed.merge(changed_by(item.statement));
+  }
+  for (auto item = found_.items.rbegin(); item != found_.items.rend(); ++item) {
+    auto* declaration = llvm::dyn_cast<clang::DeclStmt>(item->statement);
+    if (!declaration) continue;
+    for (auto* declared : declaration->decls()) {
+      auto* variable = llvm::dyn_cast<clang::VarDecl>(declared);
+      item->for_spread |= variable && wanted.contains(variable);
+    }
+    if (!item->for_spread) continue;
+    if (accesses_memory({item->statement}) || !is_pure(item->statement)) return false;
+    wanted.merge(variables_in(item->statement));
+  }
+  return std::ranges::none_of(wanted, [&](auto* one) { return changed.contains(one) || is_gathered(one); });
 }
 
 /// What is stored before the loops is stored behind them now, and sums of elements are gathered elsewhere: nothing that
@@ -477,11 +516,12 @@ std::optional<SplitKernel> Finder::run() {
   for (auto& item : found_.items) {
     // A loop that one thread would execute alone takes as long as before.
     if (contains<clang::ForStmt, clang::WhileStmt, clang::DoStmt, clang::CXXForRangeStmt>(item.statement) &&
-        !find_sums(item))
+        !find_sums(item) && !(any && &item == &found_.items.back() && find_spread(item)))
       return std::nullopt;
     any |= item.loop != nullptr;
   }
-  return any && mark_declarations() && stores_apart() ? std::optional(std::move(found_)) : std::nullopt;
+  return any && mark_for_spread() && mark_declarations() && stores_apart() ? std::optional(std::move(found_))
+                                                                           : std::nullopt;
 }
 
 }  // namespace

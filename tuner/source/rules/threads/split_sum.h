@@ -33,7 +33,10 @@ struct SplitItem {
   size_t begin = 0, place = 0, end = 0;  ///< Of the lines, and of the statement behind comments and pragmas.
   const clang::ForStmt* loop = nullptr;  ///< Whose terms are shared, with these sums.
   std::vector<SplitSum> sums = {};
-  bool for_terms = false;   ///< A declaration that the shared loops need.
+  /// A loop behind the sums, the last item: every iteration stores elements of its own, so that threads can share them.
+  const clang::ForStmt* spread = nullptr;
+  bool for_terms = false;   ///< A declaration that the loops with sums need.
+  bool for_spread = false;  ///< A declaration that the loop behind them needs.
   bool for_result = false;  ///< Something else needs it, too; always true for other statements.
 };
 
