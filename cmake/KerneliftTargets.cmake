@@ -21,7 +21,8 @@ function(kernelift_reuse name kind)
     target_precompile_headers(${name} REUSE_FROM kernelift_precompiled_${kind})
   endif()
 endfunction()
-# Half of what compiling costs is optimising, which tests themselves do not need.
+# Half of what compiling costs is optimising, which tests themselves do not need, but for those that compute much
+# themselves (COMPUTES).
 if(NOT KERNELIFT_SANITIZE)
   set(KERNELIFT_TEST_FLAGS $<$<CONFIG:RelWithDebInfo>:-O0>)
 endif()
@@ -31,6 +32,7 @@ if(KERNELIFT_PRECOMPILE)
   kernelift_precompiled(clang HEADERS common.h llvm.h clang.h DEPS nlohmann_json::nlohmann_json kernelift_clang)
   # Executables are compiled with other flags than libraries are, and so are their headers.
   kernelift_precompiled(test HEADERS common.h test.h DEPS nlohmann_json::nlohmann_json GTest::gmock OPTIONS -fPIE ${KERNELIFT_TEST_FLAGS})
+  kernelift_precompiled(computing_test HEADERS common.h test.h DEPS nlohmann_json::nlohmann_json GTest::gmock OPTIONS -fPIE)
 endif()
 
 function(kernelift_library name)
@@ -45,7 +47,7 @@ function(kernelift_library name)
 endfunction()
 
 function(kernelift_test name)
-  cmake_parse_arguments(A "APART" "TIMEOUT;PROCESSES;COST" "SOURCES;DEPS;LABELS;SUITES;INTEGRATION" ${ARGN})
+  cmake_parse_arguments(A "APART;COMPUTES" "TIMEOUT;PROCESSES;COST" "SOURCES;DEPS;LABELS;SUITES;INTEGRATION" ${ARGN})
   if(NOT A_TIMEOUT)
     set(A_TIMEOUT 300)  # Allows for a busy machine: no test needs a tenth of it.
   endif()
@@ -57,8 +59,12 @@ function(kernelift_test name)
   endif()
   add_executable(${name} ${A_SOURCES})
   target_link_libraries(${name} PRIVATE kernelift_options ${A_DEPS} GTest::gmock GTest::gtest_main)
-  target_compile_options(${name} PRIVATE ${KERNELIFT_TEST_FLAGS})
-  kernelift_reuse(${name} test)
+  if(A_COMPUTES)
+    kernelift_reuse(${name} computing_test)
+  else()
+    target_compile_options(${name} PRIVATE ${KERNELIFT_TEST_FLAGS})
+    kernelift_reuse(${name} test)
+  endif()
   # The cases of a program run in one process, so that they share what is expensive to create: precompiled headers, warm
   # workers. APART: one process per case. PROCESSES n: the cases are divided among n processes. SUITES: suites whose cases stay
   # together, because they share what SetUpTestSuite creates. INTEGRATION: suites that run a whole compiler, with that label.
