@@ -49,7 +49,7 @@ endfunction()
 function(kernelift_test name)
   cmake_parse_arguments(A "APART;COMPUTES" "TIMEOUT;PROCESSES;COST" "SOURCES;DEPS;LABELS;SUITES;INTEGRATION" ${ARGN})
   if(NOT A_TIMEOUT)
-    set(A_TIMEOUT 300)  # Allows for a busy machine: no test needs a tenth of it.
+    set(A_TIMEOUT 900)  # Allows for a busy machine: no test needs a fifth of it.
   endif()
   if(NOT A_LABELS)
     set(A_LABELS unit)
