@@ -253,12 +253,13 @@ class Loop {
   Result<std::vector<reintegrate::KernelShare>> shares_by_measure(const Capture& capture) {
     using namespace reintegrate;
     if (!measure_.pattern.empty()) return kernel_shares(capture, ShareOf::Kernels);
+    auto of_run = kernel_shares(capture);
     double kernels = 0;
-    for (auto& profile : capture.info().profile) kernels += profile.total_us * 1e-6;
-    const bool perhaps = measure_.measure == "auto" && kernels < kMostOfTheRun * capture.info().run_seconds;
+    for (auto& [key, share] : of_run) kernels += share;
+    const bool perhaps = measure_.measure == "auto" && kernels < kMostOfTheRun;
     if (!perhaps && !measure_.span()) {
       measure_.measure = "run";
-      return kernel_shares(capture);
+      return of_run;
     }
     KERNELIFT_ASSIGN([[maybe_unused]] Json hot_list,
                      required({"record", "--profile-only", "--device", context_.device}, {"sh", "-c", options_.run}));
@@ -266,7 +267,7 @@ class Loop {
     const double span = profile.info().span_seconds, run = profile.info().run_seconds;
     if (!measure_.span() && span >= kMostOfTheRun * run) {
       measure_.measure = "run";
-      return kernel_shares(capture);
+      return of_run;
     }
     char text[160];
     std::snprintf(text, sizeof text, "From the first kernel to the last it is %.3f s of a run of %.3f s: %s", span, run,

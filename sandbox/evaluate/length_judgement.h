@@ -1,6 +1,6 @@
 // What becomes of a candidate that the tolerance derived from the original refuses: one that computes the original's
 // formula is judged once more, held to the error bounds of the original's sums (Inquiry::held_to_length). The rule is
-// that of every device; who compares the formulas and who judges again is the evaluator's to say.
+// that of every device; the evaluator provides the comparison of formulas and the second judgement.
 #pragma once
 #include <functional>
 #include <mutex>

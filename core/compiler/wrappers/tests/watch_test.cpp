@@ -1,5 +1,6 @@
-// Builds that are watched: what is logged of them, whoever starts the compilers, and that they notice nothing. The
-// compilers are copies of small programs of the system under a compiler's name: true, and env, which starts another.
+// Builds that are watched: what is logged, by any process that starts a compiler, and that the build is not changed.
+// The compilers are copies of small programs of the system under a compiler's name: true, and env, which starts
+// another.
 #include "core/compiler/wrappers/watch.h"
 
 #include <gmock/gmock.h>

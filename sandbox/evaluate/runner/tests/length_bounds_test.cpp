@@ -60,7 +60,8 @@ TEST(LengthBounds, OfAnotherDeviceDecideOnRecordedPerturbedAndTimedInputs) {
     EXPECT_EQ(verdict.outcome, Outcome::Wrong) << verdict.text();
     EXPECT_THAT(verdict.detail, HasSubstr("beyond the error bounds of the original's sums, too"));
   }
-  EXPECT_EQ(asking.rig.judge("nearer").outcome, Outcome::Wrong) << "who is not held to them is judged as ever";
+  EXPECT_EQ(asking.rig.judge("nearer").outcome, Outcome::Wrong)
+      << "a candidate that is not held to them is judged as ever";
   size_t recorded = 0, perturbed = 0;
   for (auto& question : asking.asked) {
     EXPECT_EQ(question.wanted, std::vector<size_t>{kOut});
