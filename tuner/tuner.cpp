@@ -190,6 +190,7 @@ Status Tuning::measure_original(const Candidate& original) {
 bool Tuning::launch_from(size_t arm) {
   Proposer& proposer = *proposers_[arm];
   for (int repeat = 0; repeat < kRepeats; ++repeat) {
+    evaluator_.wait_while_timing();  // Rules parse and analyse on a processor of their own.
     auto proposals = proposer.propose(history_, 1);
     for (auto& note : proposer.take_notes()) report_progress(false, proposer.tier() + ": " + note);
     if (proposals.empty()) return false;

@@ -49,10 +49,13 @@ class Evaluator {
     return answer.get_future();
   }
   /// The evaluation of a right candidate with what is found about its accesses to memory (races, bounds) where
-  /// submissions are not looked at so: on GPUs. A confirmation does that by itself. Takes up to half a minute.
+  /// submissions are not looked at so: on GPUs, and where it is no faster than the original. A confirmation does that
+  /// by itself. Takes up to half a minute.
   virtual Evaluation with_checks(Evaluation evaluation, const Candidate& candidate) { return evaluation; }
   /// The same with what field runs say of its formulas (Verdict::field). Runs it, within some seconds.
   virtual Evaluation with_formulas(Evaluation evaluation, const Candidate& candidate) { return evaluation; }
+  /// Returns once no launch is being timed that work on this machine's processors would slow down; soon.
+  virtual void wait_while_timing() const {}
   virtual ConfirmCost confirm_cost() const { return {}; }
   /// The original, run and judged as if it were a candidate: unless it is right, it does not repeat its own results,
   /// and nothing can be. nullopt: that cannot be asked here.

@@ -131,6 +131,12 @@ void CompilePool::resume() {
   for (Slot& slot : slots_)
     if (slot.worker) slot.worker->signal(SIGCONT);
   free_.notify_all();
+  resumed_.notify_all();
+}
+
+void CompilePool::wait_while_paused() {
+  std::unique_lock lock(mutex_);
+  resumed_.wait_for(lock, 500ms, [this] { return pauses_ == 0; });
 }
 
 std::chrono::milliseconds CompilePool::limit_of(const CompileRequest& request) const {

@@ -67,6 +67,8 @@ class CompilePool {
   /// Stops the workers while something is timed. Each pause() needs a resume().
   void pause();
   void resume();
+  /// For others whose work would disturb what is timed. At most half a second: a long race is disturbed little.
+  void wait_while_paused();
   int replaced() const { return replaced_; }  ///< Number of workers that had to be ended, for reports and tests.
 
  private:
@@ -117,6 +119,7 @@ class CompilePool {
   std::map<std::string, CompileReply> failures_;  ///< Replies for recipes that made a worker fail, by failure_key().
   uint64_t era_ = 0;
   int pauses_ = 0;
+  std::condition_variable resumed_;
   std::atomic<int> replaced_ = 0;
 };
 

@@ -17,7 +17,9 @@ namespace {
 
 using Kind = legality::Answer::Kind;
 
-constexpr int kAskingNiceness = 5;
+constexpr int kAskingNiceness = 19;
+/// Of the time that a confirmation has, for the question at other sizes.
+constexpr double kShareOfConfirmation = 0.15;
 
 std::string argument(size_t index) { return "arg.a" + std::to_string(index); }
 
@@ -272,9 +274,17 @@ std::set<size_t> SizeComparison::conditions() {
   return found;
 }
 
-SizePlan SizeComparison::sizes_to_run(const Candidate& candidate) {
+legality::Bounds SizeComparison::bounds_of_finalist(std::optional<Deadline> deadline) {
+  legality::Bounds bounds;
+  if (!deadline) return bounds;
+  const double left = std::chrono::duration<double>(*deadline - Deadline::clock::now()).count();
+  bounds.seconds = std::clamp(kShareOfConfirmation * left, kLeastPatience, bounds.seconds);
+  return bounds;
+}
+
+SizePlan SizeComparison::sizes_to_run(const Candidate& candidate, legality::Bounds bounds) {
   if (mep_.instances.empty()) return {};
-  const legality::Answer known = answer(candidate);
+  const legality::Answer known = answer(candidate, bounds);
   SizeQuestion question{candidate, conditions(), known.premise, {}, seed_};
   std::vector<Premise> premises;
   for (auto& assumption : known.assumptions) premises.push_back(premise_of(assumption, names_));
@@ -286,9 +296,9 @@ SizePlan SizeComparison::sizes_to_run(const Candidate& candidate) {
   return plan_sizes(mep_, question);
 }
 
-Evaluation SizeComparison::judged(Evaluation evaluation, const Candidate& candidate) {
+Evaluation SizeComparison::judged(Evaluation evaluation, const Candidate& candidate, legality::Bounds bounds) {
   auto* verdict = std::get_if<Verdict>(&evaluation);
-  return verdict && verdict->ok() ? with(answer(candidate), std::move(evaluation)) : evaluation;
+  return verdict && verdict->ok() ? with(answer(candidate, bounds), std::move(evaluation)) : evaluation;
 }
 
 std::future<Evaluation> SizeComparison::ask(Evaluation evaluation, Candidate candidate) {

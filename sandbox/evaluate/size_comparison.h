@@ -29,7 +29,9 @@ class SizeComparison {
   /// most bounds.seconds of processor time.
   legality::Answer answer(const Candidate& candidate, legality::Bounds bounds = {});
   /// The evaluation of a finalist with that answer: one that is wrong at other sizes is not right.
-  Evaluation judged(Evaluation evaluation, const Candidate& candidate);
+  Evaluation judged(Evaluation evaluation, const Candidate& candidate, legality::Bounds bounds = {});
+  /// A share of the time that its confirmation has.
+  static legality::Bounds bounds_of_finalist(std::optional<Deadline> deadline);
   /// The same for a verdict that is right so far, in a thread of its own and of low priority: the search goes on
   /// meanwhile. It takes less time, down to `kLeastPatience`, the more often the time was over before there was an
   /// answer.
@@ -37,7 +39,7 @@ class SizeComparison {
   /// What has been asked so far is answered soon, as not known where it was not done.
   void abandon();
   /// The sizes at which a finalist is to be run (size_plan.h): not those that its premise keeps from it.
-  SizePlan sizes_to_run(const Candidate& candidate);
+  SizePlan sizes_to_run(const Candidate& candidate, legality::Bounds bounds);
 
   static constexpr double kLeastPatience = 0.4;  ///< Seconds of processor time.
 

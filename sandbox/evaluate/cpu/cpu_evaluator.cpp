@@ -16,6 +16,8 @@ namespace {
 constexpr double kExpected = 1.5;
 /// Of the search's time, for candidates that are refused by the derived tolerance.
 constexpr double kShareOfLength = 0.1;
+/// Check mode takes longer than all else that a candidate costs.
+constexpr char kNotFaster[] = "it is no faster than the original";
 
 }  // namespace
 
@@ -185,7 +187,10 @@ Evaluation CpuEvaluator::measure(const EvaluationJob& job) {
   fresh_ = false;
   if (!answer) return abandoned();
   auto* verdict = std::get_if<Verdict>(&*answer);
-  if (verdict && verdict->ok()) {
+  if (verdict && verdict->ok() && verdict->speedup_low() <= kSmallestGain) {
+    answer = with_check(std::move(*verdict), not_checked(kNotFaster));
+    verdict = std::get_if<Verdict>(&*answer);
+  } else if (verdict && verdict->ok()) {
     answer = checked(job.candidate, job.compiled, inquiry, std::move(*verdict));
     if (!answer) return abandoned();
     verdict = std::get_if<Verdict>(&*answer);
@@ -237,7 +242,8 @@ std::optional<Evaluation> CpuEvaluator::confirm_within(const Candidate& candidat
   auto begin = Deadline::clock::now();
   Inquiry inquiry;
   inquiry.confirm = true, inquiry.deadline = deadline;
-  inquiry.sizes = size_comparison_->sizes_to_run(candidate);
+  const legality::Bounds bounds = SizeComparison::bounds_of_finalist(deadline);
+  inquiry.sizes = size_comparison_->sizes_to_run(candidate, bounds);
   inquiry.era = SharedEra::kAlways;
   RunnableCode code = runnable_code(candidate, job.compiled.image);
   code.side_by_side = baseline_.pool->compile_side_by_side(candidate.source, candidate.recipe, job.compiled);
@@ -250,7 +256,7 @@ std::optional<Evaluation> CpuEvaluator::confirm_within(const Candidate& candidat
   double took = std::chrono::duration<double>(Deadline::clock::now() - begin).count();
   if (expected > 0) slowness_ = std::max<double>(slowness_, took / expected);
   if (!verdict) return std::nullopt;
-  return queue_->finished(job, size_comparison_->judged(std::move(*verdict), candidate));
+  return queue_->finished(job, size_comparison_->judged(std::move(*verdict), candidate, bounds));
 }
 
 Evaluation CpuEvaluator::in_field(Evaluation evaluation, const EvaluationJob& job, const Inquiry& inquiry) {
@@ -258,6 +264,22 @@ Evaluation CpuEvaluator::in_field(Evaluation evaluation, const EvaluationJob& jo
       std::move(evaluation), job.candidate, job.compiled, inquiry,
       [this](const RunnableCode& code, const Inquiry& field) { return judge(code, field); });
 }
+
+Evaluation CpuEvaluator::with_checks(Evaluation evaluation, const Candidate& candidate) {
+  auto* verdict = std::get_if<Verdict>(&evaluation);
+  if (!verdict || !verdict->ok()) return evaluation;
+  EvaluationJob job = queue_->compile(candidate);
+  std::lock_guard one_at_a_time(confirming_);
+  // What submit() found in check mode is in the verdict; what it left out of it replaces its words.
+  if (verdict->detail != not_checked(kNotFaster).detail || !job.compiled.ok()) return evaluation;
+  verdict->detail.clear();
+  Inquiry inquiry;
+  inquiry.era = SharedEra::kAlways;
+  if (auto answer = checked(candidate, job.compiled, inquiry, *verdict)) return std::move(*answer);
+  return with_check(std::move(*verdict), not_checked("the process that runs it ended"));
+}
+
+void CpuEvaluator::wait_while_timing() const { baseline_.pool->wait_while_paused(); }
 
 Evaluation CpuEvaluator::with_formulas(Evaluation evaluation, const Candidate& candidate) {
   EvaluationJob job = queue_->compile(candidate);

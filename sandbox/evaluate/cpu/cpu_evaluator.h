@@ -34,6 +34,8 @@ class CpuEvaluator : public Evaluator {
   std::future<Evaluation> ask_other_sizes(Evaluation evaluation, Candidate candidate) override {
     return size_comparison_->ask(std::move(evaluation), std::move(candidate));
   }
+  Evaluation with_checks(Evaluation evaluation, const Candidate& candidate) override;
+  void wait_while_timing() const override;
   Evaluation with_formulas(Evaluation evaluation, const Candidate& candidate) override;
   ConfirmCost confirm_cost() const override;
   std::optional<Evaluation> judge_original() override;

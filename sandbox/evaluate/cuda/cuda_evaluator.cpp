@@ -447,7 +447,8 @@ std::optional<Evaluation> CudaEvaluator::confirm_until(const Candidate& candidat
   Inquiry inquiry;
   inquiry.confirm = true, inquiry.deadline = deadline;
   inquiry.era = job.era = SharedEra::kAlways;
-  inquiry.sizes = size_comparison_->sizes_to_run(candidate);
+  const legality::Bounds bounds = SizeComparison::bounds_of_finalist(deadline);
+  inquiry.sizes = size_comparison_->sizes_to_run(candidate, bounds);
   Gpu& gpu = *gpus_[0];
   std::lock_guard one_at_a_time(gpu.busy);
   if (!gpu.ready()) (void)start_process(gpu);  // judge() tries again, and says what is wrong.
@@ -460,7 +461,7 @@ std::optional<Evaluation> CudaEvaluator::confirm_until(const Candidate& candidat
   answer = processor_check_->judged(std::move(*answer), candidate, job.compiled, deadline);
   answer = processor_check_->with_formulas(std::move(*answer), candidate, job.compiled, deadline);
   confirm_seconds_ = std::chrono::duration<double>(Deadline::clock::now() - begin).count();
-  return queue_->finished(job, size_comparison_->judged(std::move(*answer), candidate));
+  return queue_->finished(job, size_comparison_->judged(std::move(*answer), candidate, bounds));
 }
 
 std::optional<Evaluation> CudaEvaluator::judge_original() {
