@@ -13,6 +13,7 @@ EvaluationQueue::EvaluationQueue(CompilePool& pool, Hooks hooks) : pool_(pool), 
   measurers_ = hooks_.measurers.size();
   for (unsigned i = 0; i < pool_.workers(); ++i) threads_.emplace_back([this] { compile_jobs(); });
   for (unsigned i = 0; i < hooks_.rebuilders; ++i) threads_.emplace_back([this] { rebuild_jobs(); });
+  if (hooks_.answer) threads_.emplace_back([this] { answer_jobs(); });
   for (auto& measure : hooks_.measurers) threads_.emplace_back([this, &measure] { measure_jobs(measure); });
 }
 
@@ -47,9 +48,14 @@ void EvaluationQueue::abandon() {
       std::move(jobs.begin(), jobs.end(), std::back_inserter(dropped));
       jobs.clear();
     };
-    drop(to_compile_), drop(to_rebuild_), drop(rebuilding_), drop(to_measure_);
+    drop(to_compile_), drop(to_rebuild_), drop(rebuilding_), drop(to_answer_), drop(to_measure_);
   }
   for (auto& job : dropped) give_up(job);
+}
+
+size_t EvaluationQueue::put_off() const {
+  std::lock_guard lock(mutex_);
+  return to_answer_.size() + answering_;
 }
 
 bool EvaluationQueue::rebuilder_idle() const {
@@ -156,7 +162,24 @@ void EvaluationQueue::measure_jobs(const Measure& measure) {
     auto verdict = measure(*job);
     if (std::exchange(job->measurer_lost, false) && leave_to_others()) return pass_on(std::move(*job), to_measure_);
     if (verdict) finish(*job, std::move(*verdict));
-    else pass_on(std::move(*job), to_rebuild_);
+    else pass_on(std::move(*job), job->put_off ? to_answer_ : to_rebuild_);
+  }
+}
+
+void EvaluationQueue::answer_jobs() {
+  std::unique_lock lock(mutex_);
+  while (wait_for_job(to_answer_, lock)) {
+    Waiting job = std::move(to_answer_.front());
+    to_answer_.pop_front();
+    ++answering_;
+    lock.unlock();
+    hooks_.answer(job);
+    job.put_off = false, job.answered = true;
+    lock.lock();
+    --answering_;
+    lock.unlock();
+    pass_on(std::move(job), to_measure_);
+    lock.lock();
   }
 }
 

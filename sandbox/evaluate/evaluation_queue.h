@@ -1,8 +1,9 @@
 // Takes candidates from submission to verdict: they are compiled in parallel on all cores, then measured by the
 // evaluator's measurers, one at a time each. A measurer may request another build of a candidate by a slower compiler;
 // others are measured meanwhile, the most promising candidates are rebuilt first, and a rebuilt candidate is measured
-// again. The evaluator defines how to measure; this file has queues, threads, futures, abandoned eras, and the keys by
-// which evaluators recognise equal code.
+// again. It may as well put off a candidate until a question about it is answered, which needs no measurer. The
+// evaluator defines how to measure; this file has queues, threads, futures, abandoned eras, and the keys by which
+// evaluators recognise equal code.
 #pragma once
 #include <condition_variable>
 #include <deque>
@@ -28,18 +29,22 @@ struct EvaluationJob {
   std::optional<Verdict> screened;  ///< First verdict on a candidate that is rebuilt and measured again.
   CompileReply rebuilt;             ///< Result of the other compiler.
   bool measurer_lost = false;       ///< Set by a measurer that cannot measure any more.
+  bool put_off = false;             ///< Set by a measurer that waits for the answer to a question.
+  bool answered = false;            ///< It has been put off, and measured again with the answer, if there is one.
 };
 
 class EvaluationQueue {
  public:
   struct Hooks {
     /// Measurers, one thread each: return the evaluation of a compiled or rebuilt candidate; nullopt with job.screened
-    /// set requests a rebuild. A measurer that sets job.measurer_lost gets no more jobs, and another one takes this
-    /// job, unless it is the last.
+    /// set requests a rebuild, and with job.put_off an answer. A measurer that sets job.measurer_lost gets no more
+    /// jobs, and another one takes this job, unless it is the last.
     std::vector<std::function<std::optional<Evaluation>(EvaluationJob&)>> measurers;
     /// The other compiler, called from `rebuilders` threads.
     std::function<CompileReply(const Candidate&)> rebuild;
     unsigned rebuilders = 0;
+    /// Finds the answer for which a job was put off, in a thread of its own; to be given up once the job's era is over.
+    std::function<void(const EvaluationJob&)> answer;
     bool rebuild_all = false;  ///< Every compiled candidate is rebuilt before it is measured.
     /// The original's source and its compiled image, which is reused: the time limit for candidates might not suffice.
     std::string source;
@@ -57,6 +62,8 @@ class EvaluationQueue {
   /// Answers at once all jobs that wait, are being compiled or are being rebuilt: with the screened verdict, if there
   /// is one.
   void abandon();
+  /// Candidates that are put off now.
+  size_t put_off() const;
   /// Whether a candidate sent to be rebuilt would be built at once.
   bool rebuilder_idle() const;
   /// For finalists, outside the queue and in the caller's thread: compiles, and later labels, like submitted
@@ -75,6 +82,7 @@ class EvaluationQueue {
   using Measure = std::function<std::optional<Evaluation>(EvaluationJob&)>;
   void compile_jobs();
   void rebuild_jobs();
+  void answer_jobs();
   void measure_jobs(const Measure& measure);
   /// Retires the calling measurer. False: it is the last one.
   bool leave_to_others();
@@ -93,7 +101,8 @@ class EvaluationQueue {
   const Hooks hooks_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Waiting> to_compile_, to_rebuild_, to_measure_;
+  std::deque<Waiting> to_compile_, to_rebuild_, to_answer_, to_measure_;
+  size_t answering_ = 0;  ///< Jobs that answer_jobs() holds.
   size_t measurers_ = 0;
   bool closing_ = false;
   uint64_t era_ = 0, submitted_ = 0;

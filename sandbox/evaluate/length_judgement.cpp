@@ -31,6 +31,13 @@ std::string LengthJudgement::why_not(bool at_any_time) {
   return at_any_time || seconds_ <= share_ * seconds_since(begun_) ? "" : "the search has no more time for it";
 }
 
+bool LengthJudgement::would_ask(const std::optional<Evaluation>& first) {
+  auto* refused = first ? std::get_if<Verdict>(&*first) : nullptr;
+  if (!refused || !derived_ || !may_be_rounding(*refused)) return false;
+  std::lock_guard lock(mutex_);
+  return has_floats_ && never_.empty();
+}
+
 std::optional<Evaluation> LengthJudgement::judged(std::optional<Evaluation> first, const Inquiry& inquiry,
                                                   const Ask& ask) {
   auto* refused = first ? std::get_if<Verdict>(&*first) : nullptr;

@@ -17,7 +17,7 @@ class LengthJudgement {
  public:
   struct Ask {
     std::function<FieldEquality(Deadline until)> formula;  ///< What field runs say of the candidate.
-    bool known = false;                                    ///< That is known already, and takes no time.
+    bool known = false;                                    ///< That is known already, or cannot be, and takes no time.
     /// Judges the candidate again, held to the bounds. nullopt: there was no time; NotJudged: why that cannot be.
     std::function<std::optional<Evaluation>()> again;
   };
@@ -25,6 +25,8 @@ class LengthJudgement {
   /// `users`: a tolerance that takes the place of the derived one, if it is not zero. `share`: of a search's time that
   /// all this may take; the first candidate is always looked at, and so are finalists.
   LengthJudgement(const Tolerance& users, double share);
+  /// Whether judged() would ask for the candidate's formula, which takes seconds. Thread-safe.
+  bool would_ask(const std::optional<Evaluation>& first);
   /// `first`: what the device said, asked for `inquiry`. What is surely not rounding stays as it is. Thread-safe.
   std::optional<Evaluation> judged(std::optional<Evaluation> first, const Inquiry& inquiry, const Ask& ask);
 

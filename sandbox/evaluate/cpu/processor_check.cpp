@@ -30,6 +30,15 @@ Mep smallest_instances(const Mep& mep) {
   return small;
 }
 
+/// Those of an instance that its launch changed, and for which bounds may be asked (length_bounds.h).
+std::vector<size_t> changed_regions(const MepInstance& instance) {
+  std::vector<size_t> changed;
+  for (size_t i = 0; i < instance.regions.size(); ++i)
+    if (instance.regions[i].before != instance.regions[i].after && instance.regions[i].size <= kLargestBounded)
+      changed.push_back(i);
+  return changed;
+}
+
 }  // namespace
 
 Verdict with_check(Verdict verdict, const Verdict& check) {
@@ -57,6 +66,7 @@ ProcessorCheck::ProcessorCheck(const Mep& mep, const std::filesystem::path& fold
     trouble_ = "its recorded inputs take more than " + std::to_string(kMostBytes >> 30) + " GiB each";
     return;
   }
+  for (auto& instance : small.instances) changed_.emplace_back(instance.id, changed_regions(instance));
   RunnerSettings checking = settings;
   checking.check_seconds = kProcessorCheckSeconds;
   make_runners_ = [small, folder, checking] { return cpu_runners(small, folder, checking, 0); };
@@ -69,9 +79,10 @@ Status ProcessorCheck::start_fork_server() {
   return done();
 }
 
-Status ProcessorCheck::start_runner() {
-  if (runner_ && runner_->alive()) return done();
-  runner_.reset();
+Status ProcessorCheck::ready(Runner& runner) {
+  if (runner.process && runner.process->alive()) return done();
+  runner.process.reset();
+  std::lock_guard one_at_a_time(starting_);
   if (original_.empty()) {
     CompileReply compiled = baseline_.pool->compile_checked(baseline_.source, {}, baseline_.reply);
     if (!compiled.ok())
@@ -85,7 +96,7 @@ Status ProcessorCheck::start_runner() {
     BaselineReport report;
     auto started = RunnerProcess::start(*runners_, 0, original, false, fatal, report);
     if (started.ok()) {
-      runner_ = std::move(*started);
+      runner.process = std::move(*started);
       return done();
     }
     if (!runners_->has_died() || started_ >= kMostForkServers) return std::move(started).error();
@@ -93,19 +104,30 @@ Status ProcessorCheck::start_runner() {
   }
 }
 
+std::string ProcessorCheck::why_not(Runner& runner) {
+  {
+    std::lock_guard lock(mutex_);
+    if (!trouble_.empty()) return trouble_;
+  }
+  Status started = ready(runner);
+  if (started.ok()) return {};
+  std::lock_guard lock(mutex_);
+  return trouble_ = started.error().message;
+}
+
 Verdict ProcessorCheck::check(const Candidate& candidate, const CompileReply& own, std::optional<Deadline> deadline) {
-  if (!trouble_.empty()) return not_checked(trouble_);
   CompileReply compiled = baseline_.pool->compile_checked(candidate.source, candidate.recipe, own);
   if (!compiled.ok()) return not_checked("it does not compile for this machine's processor: " + compiled.detail);
-  if (Status ready = start_runner(); !ready.ok()) return not_checked(trouble_ = ready.error().message);
+  if (std::string why = why_not(candidates_); !why.empty()) return not_checked(why);
   Inquiry inquiry;
   inquiry.check = inquiry.confirm = true, inquiry.deadline = deadline;
   inquiry.era = SharedEra::kAlways;
-  auto answer = runner_->evaluate(runnable_code(candidate, compiled.image), inquiry);
+  auto& runner = *candidates_.process;
+  auto answer = runner.evaluate(runnable_code(candidate, compiled.image), inquiry);
   if (!answer) return not_checked("there was no time left for it");
   auto* verdict = std::get_if<Verdict>(&*answer);
   if (!verdict) return not_checked(std::get<NotJudged>(*answer).why);
-  if (!runner_->answered()) return not_checked(verdict->detail);
+  if (!runner.answered()) return not_checked(verdict->detail);
   return std::move(*verdict);
 }
 
@@ -113,38 +135,44 @@ Evaluation ProcessorCheck::judged(Evaluation evaluation, const Candidate& candid
                                   std::optional<Deadline> deadline) {
   auto* verdict = std::get_if<Verdict>(&evaluation);
   if (!verdict || !verdict->ok() || !own.ok()) return evaluation;
-  std::lock_guard one_at_a_time(mutex_);
+  std::lock_guard one_at_a_time(candidates_.busy);
   const Hash key = code_key(candidate, own.image);
-  auto known = checked_.find(key);
-  if (known != checked_.end()) return with_check(std::move(*verdict), known->second);
+  {
+    std::lock_guard lock(mutex_);
+    if (auto known = checked_.find(key); known != checked_.end()) return with_check(std::move(*verdict), known->second);
+  }
   Verdict said = check(candidate, own, deadline);
   evaluation = with_check(std::move(*verdict), said);
+  std::lock_guard lock(mutex_);
   if (!deadline || Deadline::clock::now() < *deadline) checked_[key] = std::move(said);
   return evaluation;
 }
 
 FieldEquality ProcessorCheck::formula(const Candidate& candidate, const CompileReply& own, Deadline until,
                                       uint64_t era) {
-  std::lock_guard one_at_a_time(mutex_);
+  std::lock_guard one_at_a_time(candidates_.busy);
   const Hash key = code_key(candidate, own.image);
-  if (auto known = fields_.find(key); known != fields_.end()) return known->second;
+  {
+    std::lock_guard lock(mutex_);
+    if (auto known = fields_.find(key); known != fields_.end()) return known->second;
+  }
   Inquiry inquiry;
   inquiry.era = era, inquiry.deadline = until;
   bool ended = false;
   FieldEquality field = field_comparison_.compared(
       candidate, own, inquiry, [&](const RunnableCode& code, const Inquiry& asked) -> std::optional<Evaluation> {
-        if (!trouble_.empty()) return NotJudged{trouble_};
-        if (Status ready = start_runner(); !ready.ok()) return NotJudged{trouble_ = ready.error().message};
-        auto answer = runner_->evaluate(code, asked);
+        if (std::string why = why_not(candidates_); !why.empty()) return NotJudged{why};
+        auto answer = candidates_.process->evaluate(code, asked);
         ended = !answer;
         return answer;
       });
+  std::lock_guard lock(mutex_);
   if (!ended && Deadline::clock::now() < until) fields_[key] = field;
   return field;
 }
 
 bool ProcessorCheck::knows_formula(const Candidate& candidate, const CompileReply& own) const {
-  std::lock_guard one_at_a_time(mutex_);
+  std::lock_guard lock(mutex_);
   return fields_.contains(code_key(candidate, own.image));
 }
 
@@ -158,20 +186,33 @@ Evaluation ProcessorCheck::with_formulas(Evaluation evaluation, const Candidate&
       std::move(*verdict), formula(candidate, own, std::min(deadline.value_or(most), most), SharedEra::kAlways));
 }
 
+void ProcessorCheck::find_recorded_bounds(Deadline until, uint64_t era) {
+  for (auto& [instance, regions] : changed_) {
+    if (Deadline::clock::now() >= until) return;
+    LengthQuestion question;
+    question.instance = instance, question.wanted = regions, question.deadline = until, question.era = era;
+    length_bounds(question);
+  }
+}
+
 LengthAnswer ProcessorCheck::length_bounds(const LengthQuestion& question) {
   constexpr uint64_t kMostKept = 256 << 20;
-  std::lock_guard one_at_a_time(mutex_);
+  std::lock_guard one_at_a_time(bounds_.busy);
   LengthQuestion timeless = question;
   timeless.deadline.reset(), timeless.era = SharedEra::kAlways;
   const Hash key = hash_text(encoded(timeless));
-  if (auto known = lengths_.find(key); known != lengths_.end()) return known->second;
+  {
+    std::lock_guard lock(mutex_);
+    if (auto known = lengths_.find(key); known != lengths_.end()) return known->second;
+  }
   LengthAnswer answer;
   RunnableCode code;
-  Status ready = trouble_.empty() ? start_runner() : refused(trouble_);
-  if (!ready.ok()) answer.why_not = ready.error().message;
-  else if (!field_comparison_.add_length_images(code)) answer.why_not = kNoLengthImages;
-  else answer = runner_->length_bounds(code, question);
+  if (answer.why_not = why_not(bounds_); answer.why_not.empty()) {
+    if (!field_comparison_.add_length_images(code)) answer.why_not = kNoLengthImages;
+    else answer = bounds_.process->length_bounds(code, question);
+  }
   if (answer.later) return answer;
+  std::lock_guard lock(mutex_);
   const bool recorded = !question.sized && question.regions.empty() && question.variables.empty();
   if (recorded && !answer.why_not.empty()) no_lengths_ = answer.why_not;
   uint64_t bytes = 0;

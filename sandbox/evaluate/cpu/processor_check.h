@@ -30,7 +30,7 @@ class ProcessorCheck {
                  const CompiledBaseline& baseline);
 
   /// The evaluation of a candidate; if it is right, with what check mode says of it, which may be that it is not right.
-  /// `own`: its compile. Thread-safe, one at a time.
+  /// `own`: its compile. All of this class is thread-safe; what needs the same runner waits for it.
   Evaluation judged(Evaluation evaluation, const Candidate& candidate, const CompileReply& own,
                     std::optional<Deadline> deadline = {});
   /// What field runs say of a candidate; and whether they did before.
@@ -39,6 +39,8 @@ class ProcessorCheck {
   bool knows_formula(const Candidate& candidate, const CompileReply& own) const;
   /// Error bounds of the original's sums, for a runner of the GPU.
   LengthAnswer length_bounds(const LengthQuestion& question);
+  /// Asks that of the recorded launches, so that a GPU need not wait for the answers.
+  void find_recorded_bounds(Deadline until, uint64_t era);
   /// Why length_bounds() has none for some recorded inputs; empty: that has not been asked, or it has.
   std::string no_length_bounds() const;
   /// The same with Verdict::field; what surely computes another formula is not right.
@@ -49,18 +51,30 @@ class ProcessorCheck {
   /// Once more if one was seen to die: the GPU's verdicts do without it, but know less.
   Status start_fork_server();
   Verdict check(const Candidate& candidate, const CompileReply& own, std::optional<Deadline> deadline);
-  Status start_runner();
+  /// A runner, started when it is first needed.
+  struct Runner {
+    std::mutex busy;  ///< To be held from ready() to the end of a request.
+    std::unique_ptr<RunnerProcess> process;
+  };
+  /// Makes it alive. EXPECTS: it is busy for the caller.
+  Status ready(Runner& runner);
+  /// trouble_; or what ready() says, which becomes it.
+  std::string why_not(Runner& runner);
 
   const CompiledBaseline& baseline_;
-  mutable std::mutex mutex_;
+  std::vector<std::pair<std::string, std::vector<size_t>>> changed_;  ///< By instance: its regions that change.
+  std::mutex starting_;                                               ///< Guards what follows, up to `original_`.
   std::function<Result<std::unique_ptr<ForkServer>>()> make_runners_;
   int started_ = 0;  ///< Fork servers.
   std::unique_ptr<ForkServer> runners_;
-  std::unique_ptr<RunnerProcess> runner_;
-  std::string original_;             ///< The original's image for check mode, once it is compiled.
-  std::string trouble_;              ///< Why no candidate can be checked; or empty.
-  std::map<Hash, Verdict> checked_;  ///< By code.
+  std::string original_;  ///< The original's image for check mode, once it is compiled.
+  /// Of candidates; and of bounds alone, since a GPU's runner waits for them.
+  Runner candidates_, bounds_;
   FieldComparison field_comparison_;
+
+  mutable std::mutex mutex_;              ///< Guards what follows.
+  std::string trouble_;                   ///< Why no candidate can be checked; or empty.
+  std::map<Hash, Verdict> checked_;       ///< By code.
   std::map<Hash, FieldEquality> fields_;  ///< By code.
   std::map<Hash, LengthAnswer> lengths_;  ///< By question.
   uint64_t length_bytes_ = 0;             ///< Of those.

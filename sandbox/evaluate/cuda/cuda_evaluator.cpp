@@ -30,6 +30,11 @@ void claim_no_more_than_embedded(const BaselineReport& original, Verdict& verdic
     }
 }
 
+/// Candidates at a time whose formula is asked for, in turn; and for how long each.
+constexpr size_t kMostPutOff = 24;
+constexpr std::chrono::seconds kLongestQuestion{10};
+constexpr char kNoTimeForFormula[] = "there was no time left for its formula";
+
 /// nullptr: there was no time, or it was not judged.
 Verdict* verdict_in(std::optional<Evaluation>& answer) { return answer ? std::get_if<Verdict>(&*answer) : nullptr; }
 
@@ -153,6 +158,7 @@ Status CudaEvaluator::prepare(OpenedGpu opened) {
   hooks.label = [this](const EvaluationJob& job, Verdict& verdict) { label(job, verdict); };
   hooks.era_began = [this](uint64_t era) { era_.now()->store(era); };
   hooks.rebuild = [this](const Candidate& candidate) { return as_built_->build(candidate); };
+  hooks.answer = [this](const EvaluationJob& job) { find_formula(job); };
   hooks.rebuilders = rebuilders(), hooks.rebuild_all = !only_as_built_.empty();
   queue_ = std::make_unique<EvaluationQueue>(*baseline_.pool, std::move(hooks));
   return done();
@@ -200,7 +206,8 @@ unsigned CudaEvaluator::rebuilders() const {
 int CudaEvaluator::parallelism() const {
   // Who waits for the slower compiler must not keep the others from being tried.
   constexpr unsigned kWaitingEach = 3;
-  return static_cast<int>(2 * baseline_.pool->workers() + gpus_.size() + kWaitingEach * rebuilders());
+  const size_t waiting = kWaitingEach * rebuilders() + (queue_ ? queue_->put_off() : 0);
+  return static_cast<int>(2 * baseline_.pool->workers() + gpus_.size() + waiting);
 }
 
 EvaluationJob CudaEvaluator::refused_recipe(const Candidate& candidate) const {
@@ -266,18 +273,26 @@ CudaEvaluator::Judgement CudaEvaluator::judge(Gpu& gpu, const RunnableCode& code
   }
 }
 
-CudaEvaluator::Judgement CudaEvaluator::judge_by_length(Gpu& gpu, const EvaluationJob& job, const std::string& image,
+CudaEvaluator::Judgement CudaEvaluator::judge_by_length(Gpu& gpu, EvaluationJob& job, const std::string& image,
                                                         Inquiry inquiry) {
   const RunnableCode code = runnable_code(job.candidate, image);
   Judgement judgement = judge(gpu, code, inquiry);
   const bool asks = judgement.sure && gpu.alive() && job.compiled.ok();
   if (!asks || (!inquiry.confirm && !gpu.process->may_be_faster())) return judgement;
   LengthJudgement::Ask ask;
-  ask.known = processor_check_->knows_formula(job.candidate, job.compiled);
+  const bool known = processor_check_->knows_formula(job.candidate, job.compiled);
+  // Its answer would change nothing.
+  const std::string no_bounds = processor_check_->no_length_bounds();
+  ask.known = known || job.answered || !no_bounds.empty();
+  if (!inquiry.confirm && !ask.known && queue_->put_off() < kMostPutOff &&
+      length_judgement_->would_ask(judgement.verdict)) {
+    job.put_off = true;
+    return judgement;
+  }
   ask.formula = [&](Deadline until) {
     FieldEquality unasked;
-    // Its answer would change nothing.
-    if (unasked.why = processor_check_->no_length_bounds(); !unasked.why.empty()) return unasked;
+    if (unasked.why = no_bounds; !unasked.why.empty()) return unasked;
+    if (unasked.why = kNoTimeForFormula; job.answered && !known) return unasked;
     return processor_check_->formula(job.candidate, job.compiled, until, inquiry.era);
   };
   ask.again = [&]() -> std::optional<Evaluation> {
@@ -289,7 +304,13 @@ CudaEvaluator::Judgement CudaEvaluator::judge_by_length(Gpu& gpu, const Evaluati
   return judgement;
 }
 
-Evaluation CudaEvaluator::race(Gpu& gpu, const EvaluationJob& job, const std::string& image, Against against,
+void CudaEvaluator::find_formula(const EvaluationJob& job) {
+  const auto until = Deadline::clock::now() + kLongestQuestion;
+  const FieldEquality field = processor_check_->formula(job.candidate, job.compiled, until, job.era);
+  if (field.found == FieldEquality::Found::Equal) processor_check_->find_recorded_bounds(until, job.era);
+}
+
+Evaluation CudaEvaluator::race(Gpu& gpu, EvaluationJob& job, const std::string& image, Against against,
                                std::optional<Deadline> deadline) {
   const Candidate& candidate = job.candidate;
   std::pair key{against, code_key(candidate, image)};
@@ -309,6 +330,7 @@ Evaluation CudaEvaluator::race(Gpu& gpu, const EvaluationJob& job, const std::st
   auto [answer, sure] = judge_by_length(gpu, job, image, inquiry);
   Evaluation evaluation = answer.value_or(abandoned());
   auto* verdict = std::get_if<Verdict>(&evaluation);
+  if (job.put_off) return evaluation;
   // What was abandoned may have been refused for lack of time.
   if (!sure || !verdict || era_.now()->load() > job.era) return evaluation;
   std::lock_guard lock(mutex_);
@@ -323,6 +345,11 @@ Evaluation CudaEvaluator::race(Gpu& gpu, const EvaluationJob& job, const std::st
 
 std::optional<Evaluation> CudaEvaluator::measure(Gpu& gpu, EvaluationJob& job) {
   std::lock_guard one_at_a_time(gpu.busy);
+  auto evaluation = measure_held(gpu, job);
+  return job.put_off ? std::nullopt : std::move(evaluation);
+}
+
+std::optional<Evaluation> CudaEvaluator::measure_held(Gpu& gpu, EvaluationJob& job) {
   if (!gpu.alive() || !gpu.report.judges())
     if (auto restarted = start_process(gpu); !restarted.ok() || !gpu.report.judges()) {
       job.measurer_lost = true;
@@ -359,13 +386,14 @@ std::optional<Evaluation> CudaEvaluator::measure(Gpu& gpu, EvaluationJob& job) {
   return std::nullopt;
 }
 
-Evaluation CudaEvaluator::measure_rebuilt(Gpu& gpu, const EvaluationJob& job) {
+Evaluation CudaEvaluator::measure_rebuilt(Gpu& gpu, EvaluationJob& job) {
   auto untold = [&](const std::string& why) { return job.screened ? Evaluation(*job.screened) : not_launched(why); };
   // A compiler that fails at the original as well says nothing of the candidate, nor does a machine that has no room
   // for it.
   if (!job.rebuilt.ok() && (!as_built_->builds() || !AsBuilt::is_about_source(job.rebuilt)))
     return untold(job.rebuilt.detail);
   Evaluation raced = job.rebuilt.ok() ? race(gpu, job, job.rebuilt.image, Against::Application) : rejected(job.rebuilt);
+  if (job.put_off) return raced;
   // It was screened on another GPU, or by a process that has been replaced: here there is nothing to race it against.
   if (!knows_application(gpu)) return untold(gpu.report.application_trouble);
   if (!std::holds_alternative<Verdict>(raced)) return raced;
@@ -376,7 +404,7 @@ Evaluation CudaEvaluator::measure_rebuilt(Gpu& gpu, const EvaluationJob& job) {
   return raced;
 }
 
-void CudaEvaluator::add_clang_figures(Gpu& gpu, const EvaluationJob& job, Verdict& verdict,
+void CudaEvaluator::add_clang_figures(Gpu& gpu, EvaluationJob& job, Verdict& verdict,
                                       std::optional<Deadline> deadline) {
   if (!only_as_built_.empty()) return;
   if (!job.screened) return note_clang_figures(race(gpu, job, job.compiled.image, Against::Clang, deadline), verdict);
@@ -391,7 +419,7 @@ void CudaEvaluator::add_embedded_figures(const Evaluation& raced, Verdict& verdi
   if (auto figures = figures_of(raced)) verdict.embedded = figures;
 }
 
-std::optional<Evaluation> CudaEvaluator::confirm_patch(Gpu& gpu, const EvaluationJob& job, const Inquiry& inquiry) {
+std::optional<Evaluation> CudaEvaluator::confirm_patch(Gpu& gpu, EvaluationJob& job, const Inquiry& inquiry) {
   auto note = [](Verdict& verdict, const std::string& what) {
     verdict.detail = what + (verdict.detail.empty() ? "" : ": " + verdict.detail);
   };
@@ -422,7 +450,7 @@ std::optional<Evaluation> CudaEvaluator::confirm_patch(Gpu& gpu, const Evaluatio
   return answer;
 }
 
-std::optional<Evaluation> CudaEvaluator::confirm_embedded(Gpu& gpu, const EvaluationJob& job, Inquiry inquiry) {
+std::optional<Evaluation> CudaEvaluator::confirm_embedded(Gpu& gpu, EvaluationJob& job, Inquiry inquiry) {
   inquiry.against_application = knows_application(gpu);
   auto answer = judge_by_length(gpu, job, job.compiled.image, inquiry).verdict;
   if (inquiry.against_application && !knows_application(gpu)) {

@@ -101,19 +101,24 @@ class CudaEvaluator : public Evaluator {
   unsigned rebuilders() const;
   bool is_original(const Candidate& candidate) const;
   std::optional<Evaluation> measure(Gpu& gpu, EvaluationJob& job);
-  Evaluation measure_rebuilt(Gpu& gpu, const EvaluationJob& job);
+  /// measure() with gpu.busy held; what it returns counts only if the job is not put off.
+  std::optional<Evaluation> measure_held(Gpu& gpu, EvaluationJob& job);
+  Evaluation measure_rebuilt(Gpu& gpu, EvaluationJob& job);
   struct Judgement {
     std::optional<Evaluation> verdict;  ///< nullopt: no time.
     bool sure = false;                  ///< It is about the code; else about the GPU or the original.
   };
+  /// What judge_by_length() puts a job off for: the candidate's formula, and bounds of the recorded launches.
+  void find_formula(const EvaluationJob& job);
   /// By a process that lives, started if need be. One that ended in an experiment on the original, or without an
   /// answer, may not have ended by the code's doing: another one judges it again. EXPECTS: gpu.busy is held.
   Judgement judge(Gpu& gpu, const RunnableCode& code, const Inquiry& inquiry);
   /// The same of a job's candidate, as `image`, and what LengthJudgement makes of that: of a screening only if the
-  /// candidate may be faster than the best so far.
-  Judgement judge_by_length(Gpu& gpu, const EvaluationJob& job, const std::string& image, Inquiry inquiry);
+  /// candidate may be faster than the best so far; it is put off until its formula is known, as no GPU is needed for
+  /// that.
+  Judgement judge_by_length(Gpu& gpu, EvaluationJob& job, const std::string& image, Inquiry inquiry);
   /// Screened, unless equal code was before. EXPECTS: gpu.busy is held.
-  Evaluation race(Gpu& gpu, const EvaluationJob& job, const std::string& image, Against against,
+  Evaluation race(Gpu& gpu, EvaluationJob& job, const std::string& image, Against against,
                   std::optional<Deadline> deadline = {});
   /// Where the original is concerned, nothing has to be run.
   Verdict original_verdict(const Gpu& gpu) const;
@@ -121,13 +126,13 @@ class CudaEvaluator : public Evaluator {
 
   std::optional<Evaluation> confirm_until(const Candidate& candidate, std::optional<Deadline> deadline);
   /// The finalist as a patch of the source gives it to the application, and as embedding our image of it would.
-  std::optional<Evaluation> confirm_patch(Gpu& gpu, const EvaluationJob& job, const Inquiry& inquiry);
+  std::optional<Evaluation> confirm_patch(Gpu& gpu, EvaluationJob& job, const Inquiry& inquiry);
   /// One whose recipe the application's compiler does not have.
-  std::optional<Evaluation> confirm_embedded(Gpu& gpu, const EvaluationJob& job, Inquiry inquiry);
+  std::optional<Evaluation> confirm_embedded(Gpu& gpu, EvaluationJob& job, Inquiry inquiry);
   static void add_embedded_figures(const Evaluation& raced, Verdict& verdict);
   /// Into Verdict::by_clang: of a race between two of clang's builds.
   static void note_clang_figures(const Evaluation& raced, Verdict& verdict);
-  void add_clang_figures(Gpu& gpu, const EvaluationJob& job, Verdict& verdict, std::optional<Deadline> deadline = {});
+  void add_clang_figures(Gpu& gpu, EvaluationJob& job, Verdict& verdict, std::optional<Deadline> deadline = {});
 
   Mep mep_;
   std::filesystem::path folder_;

@@ -6,11 +6,10 @@
 namespace kernelift::sandbox {
 namespace {
 
-constexpr uint64_t kLargest = 16 << 20;  // Bytes of a region with bounds: a reduction's results are few.
-constexpr double kMostSeconds = 10;      // Of a screening; what is known then is known to later ones.
+constexpr double kMostSeconds = 10;  // Of a screening; what is known then is known to later ones.
 
 bool wants_bounds(const ReplayBuffer& region) {
-  return region.output() && region.bounds.layout.has_floats() && region.size <= kLargest;
+  return region.output() && region.bounds.layout.has_floats() && region.size <= kLargestBounded;
 }
 
 bool has_own(const ReplayInstance& memory) {
@@ -65,7 +64,7 @@ bool LengthBounds::find(ReplayInstance& memory, const Find& find) {
   for (size_t i = 0; i < memory.regions.size(); ++i)
     if (wants_bounds(memory.regions[i])) wanted.push_back(i);
   if (wanted.empty()) {
-    why_not_ = "no output of single precision has at most " + std::to_string(kLargest >> 20) + " MiB";
+    why_not_ = "no output of single precision has at most " + std::to_string(kLargestBounded >> 20) + " MiB";
     return false;
   }
   if (!bench_.inquiry.confirm && seconds_ > kMostSeconds) {

@@ -12,6 +12,9 @@
 
 namespace kernelift::sandbox {
 
+/// Bytes of a region with bounds: a reduction's results are few.
+inline constexpr uint64_t kLargestBounded = 16 << 20;
+
 struct LengthQuestion {
   std::string instance;                ///< The recorded instance's id: runners may number them differently.
   std::optional<SizedInstance> sized;  ///< At a size that was not recorded; its index of an instance says nothing.
