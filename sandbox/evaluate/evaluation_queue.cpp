@@ -117,6 +117,7 @@ void EvaluationQueue::pass_on(Waiting job, std::deque<Waiting>& jobs) {
     std::lock_guard lock(mutex_);
     if (job.era == era_) {
       auto behind = std::find_if(jobs.begin(), jobs.end(), [&](auto& other) {
+        if (job.put_off) return other.may_gain < job.may_gain;
         if (job.screened) return !other.screened || other.screened->speedup() < job.screened->speedup();
         return !other.screened && other.number > job.number;
       });

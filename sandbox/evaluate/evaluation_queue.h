@@ -30,7 +30,8 @@ struct EvaluationJob {
   CompileReply rebuilt;             ///< Result of the other compiler.
   bool measurer_lost = false;       ///< Set by a measurer that cannot measure any more.
   bool put_off = false;             ///< Set by a measurer that waits for the answer to a question.
-  bool answered = false;            ///< It has been put off, and measured again with the answer, if there is one.
+  double may_gain = 0;    ///< RunnerProcess::promise() of a job that is put off: the highest is answered first.
+  bool answered = false;  ///< It has been put off, and measured again with the answer, if there is one.
 };
 
 class EvaluationQueue {
@@ -90,8 +91,8 @@ class EvaluationQueue {
   bool wait_for_job(const std::deque<Waiting>& jobs, std::unique_lock<std::mutex>& lock);
   /// Takes the first of `jobs`, once there is one; nullopt: none will come.
   std::optional<Waiting> next(std::deque<Waiting>& jobs);
-  /// Enqueues it, unless its era is over: screened jobs before others, the fastest first; the others as they were
-  /// submitted, the most promising first, whichever is compiled first.
+  /// Enqueues it, unless its era is over: what is put off by its promise; else screened jobs before others, the fastest
+  /// first; the others as they were submitted, the most promising first, whichever is compiled first.
   void pass_on(Waiting job, std::deque<Waiting>& jobs);
   void finish(Waiting& job, Evaluation evaluation);
   /// Answers with the screened verdict, or as abandoned.

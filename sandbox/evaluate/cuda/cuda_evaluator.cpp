@@ -278,7 +278,7 @@ CudaEvaluator::Judgement CudaEvaluator::judge_by_length(Gpu& gpu, EvaluationJob&
   const RunnableCode code = runnable_code(job.candidate, image);
   Judgement judgement = judge(gpu, code, inquiry);
   const bool asks = judgement.sure && gpu.alive() && job.compiled.ok();
-  if (!asks || (!inquiry.confirm && !gpu.process->may_be_faster())) return judgement;
+  if (!asks || (!inquiry.confirm && gpu.process->promise() <= 0)) return judgement;
   LengthJudgement::Ask ask;
   const bool known = processor_check_->knows_formula(job.candidate, job.compiled);
   // Its answer would change nothing.
@@ -286,7 +286,7 @@ CudaEvaluator::Judgement CudaEvaluator::judge_by_length(Gpu& gpu, EvaluationJob&
   ask.known = known || job.answered || !no_bounds.empty();
   if (!inquiry.confirm && !ask.known && queue_->put_off() < kMostPutOff &&
       length_judgement_->would_ask(judgement.verdict)) {
-    job.put_off = true;
+    job.put_off = true, job.may_gain = gpu.process->promise();
     return judgement;
   }
   ask.formula = [&](Deadline until) {

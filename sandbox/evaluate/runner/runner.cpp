@@ -235,12 +235,14 @@ void Runner::recheck(const RunnableCode& candidate, Verdict& verdict) {
                                                   " perturbed inputs, loaded afresh";
 }
 
-bool Runner::may_be_faster() const {
+double Runner::promise() const {
   constexpr double kFactor = 2, kSeconds = 10e-6;  // The first launch of an image finds caches empty.
-  if (!verified_last_ || *verified_last_ >= bench_->report.instances.size()) return false;
+  if (!verified_last_ || *verified_last_ >= bench_->report.instances.size()) return 0;
   const InstanceReport& report = bench_->report.instances[*verified_last_];
-  const double original = bench_->inquiry.against_application ? report.application_seconds : report.seconds;
-  return verified_[*verified_last_] <= kFactor * original / std::max(bench_->inquiry.rival, 1.0) + kSeconds;
+  const double original = bench_->inquiry.against_application ? report.application_seconds : report.seconds,
+               seconds = verified_[*verified_last_];
+  if (seconds > kFactor * original / std::max(bench_->inquiry.rival, 1.0) + kSeconds) return 0;
+  return original / std::max(seconds, 1e-9);
 }
 
 Status Runner::wipe() {

@@ -46,9 +46,9 @@ class Runner {
   LengthAnswer length_bounds(const RunnableCode& code, const LengthQuestion& question) {
     return length_bounds_.answer(code, question);
   }
-  /// Whether the launch that the last evaluate() verified last took so little that the candidate may be faster than the
-  /// inquiry's rival: a rough look, at one launch.
-  bool may_be_faster() const;
+  /// How many times as fast as the original the launch was that the last evaluate() verified last, a rough look at one
+  /// launch; 0: not known, or too slow for the candidate to be faster than the inquiry's rival.
+  double promise() const;
   /// Facts about the original's performance on its heaviest instance. EXPECTS: calibrated. The last request to a
   /// runner: a profiler's session disturbs later timings.
   Result<KernelFacts> kernel_facts(const LaunchProfiler& profile);

@@ -139,7 +139,7 @@ class Server {
     channel_.send(kAnswer, WireWriter()
                                .text(verdict ? compact(to_json(*verdict)) : "")
                                .number(runner_->usable())
-                               .number(runner_->may_be_faster())
+                               .real(runner_->promise())
                                .take());
   }
 
@@ -315,12 +315,12 @@ std::optional<Evaluation> RunnerProcess::evaluate(const RunnableCode& candidate,
       .number(inquiry.held_to_length)
       .text(encoded(inquiry.sizes));
   auto answer = request(kEvaluate, writer.take(), evaluation_limit_);
-  answered_ = answer.ok(), may_be_faster_ = false;
+  answered_ = answer.ok(), promise_ = 0;
   if (!answered_) return evaluation_from_answer(answer);
   WireReader reader(*answer);
   std::string text = reader.text();
   bool usable = reader.number();
-  may_be_faster_ = reader.number();
+  promise_ = reader.real();
   answered_ = reader.ok();
   // Independently of the verdict, a process that lost its device exits by itself and must not be used again. Wait for
   // its end, so that the next one finds the GPU free.

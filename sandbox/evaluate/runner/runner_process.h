@@ -47,8 +47,8 @@ class RunnerProcess {
   /// Failures are in the verdict; alive() tells whether this process can be used further. nullopt: the inquiry's time
   /// was over before there was a verdict.
   std::optional<Evaluation> evaluate(const RunnableCode& candidate, const Inquiry& inquiry);
-  /// Of the last evaluate(): Runner::may_be_faster().
-  bool may_be_faster() const { return may_be_faster_; }
+  /// Of the last evaluate(): Runner::promise().
+  double promise() const { return promise_; }
   /// Runner::length_bounds().
   LengthAnswer length_bounds(const RunnableCode& code, const LengthQuestion& question);
   /// EXPECTS: calibrated. The last request: the process must not be used for timing afterwards.
@@ -80,7 +80,8 @@ class RunnerProcess {
   std::vector<std::string> notes_;
   std::optional<CrossCheck> cross_check_;
   std::chrono::milliseconds evaluation_limit_{0};
-  bool answered_ = true, may_be_faster_ = false;
+  bool answered_ = true;
+  double promise_ = 0;
 };
 
 }  // namespace kernelift::sandbox
