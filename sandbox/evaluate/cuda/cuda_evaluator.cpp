@@ -218,6 +218,18 @@ std::future<Evaluation> CudaEvaluator::submit(Candidate candidate) {
   return answer.get_future();
 }
 
+Evaluation CudaEvaluator::verify(const Candidate& candidate) {
+  if (!only_as_built_.empty()) return submit(candidate).get();  // The slower compiler is the queue's.
+  EvaluationJob job = queue_->compile(candidate);
+  if (!job.compiled.ok()) return queue_->finished(job, rejected(job.compiled));
+  Gpu& gpu = *gpus_[0];
+  std::lock_guard one_at_a_time(gpu.busy);
+  Inquiry inquiry;
+  inquiry.untimed = true, inquiry.era = job.era = SharedEra::kAlways;
+  auto judgement = judge_by_length(gpu, job, job.compiled.image, inquiry);
+  return queue_->finished(job, judgement.verdict ? std::move(*judgement.verdict) : abandoned());
+}
+
 void CudaEvaluator::abandon() {
   queue_->abandon();
   size_comparison_->abandon();
@@ -271,7 +283,8 @@ CudaEvaluator::Judgement CudaEvaluator::judge_by_length(Gpu& gpu, const Evaluati
   const RunnableCode code = runnable_code(job.candidate, image);
   Judgement judgement = judge(gpu, code, inquiry);
   const bool asks = judgement.sure && gpu.alive() && job.compiled.ok();
-  if (!asks || (!inquiry.confirm && !gpu.process->may_be_faster())) return judgement;
+  const bool timed = !inquiry.confirm && !inquiry.untimed;
+  if (!asks || (timed && !gpu.process->may_be_faster())) return judgement;
   LengthJudgement::Ask ask;
   ask.known = processor_check_->knows_formula(job.candidate, job.compiled);
   ask.formula = [&](Deadline until) {
