@@ -48,7 +48,6 @@ Json launch_of(const Mep& mep, const MepInstance& instance) {
           {"shared_bytes", geometry.shared_bytes},
           {"microseconds", instance.microseconds},
           {"share_of_kernel", instance.weight},
-          {"held_out", instance.held_out},
           {"values", values},
           {"buffers", buffers}};
 }
@@ -70,7 +69,11 @@ Json site_of(const LaunchSite& site, const std::string& root) {
 Json facts_of(const Mep& mep, const std::filesystem::path& folder, const std::string& source) {
   Json parameters = Json::array(), launches = Json::array(), sites = Json::array(), knobs = Json::array();
   for (auto& parameter : mep.parameters) parameters.push_back(parameter.type + " " + parameter.name);
-  for (auto& instance : mep.instances) launches.push_back(launch_of(mep, instance));
+  // Held-out launches are for verification: who proposes a change does not know them.
+  size_t held_out = 0;
+  for (auto& instance : mep.instances)
+    if (instance.held_out) ++held_out;
+    else launches.push_back(launch_of(mep, instance));
   for (auto& site : mep.launches) sites.push_back(site_of(site, mep.app_root));
   for (auto& knob : mep.knobs)
     knobs.push_back(
@@ -85,6 +88,7 @@ Json facts_of(const Mep& mep, const std::filesystem::path& folder, const std::st
           {"proven_equal_to_original", mep.proven},
           {"parameters", parameters},
           {"launches", launches},
+          {"held_out_launches", held_out},
           {"source", source},
           {"launch_sites", sites},
           {"knobs", knobs},

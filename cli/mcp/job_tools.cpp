@@ -1,4 +1,5 @@
 // The tools that run as jobs, and those that look after jobs: `tune`, `apply`, `status`, `cancel`.
+#include "cli/mcp/judgement.h"
 #include "cli/mcp/toolbox.h"
 #include "core/base/json_member.h"
 #include "reintegrate/apply_request.h"
@@ -28,7 +29,7 @@ Json Toolbox::state_of(const Job& job) const {
                 {"state", job.cancelling && job.state == Job::State::Running ? "ending" : name(job.state)},
                 {"seconds", job.seconds()}};
   if (!job.error.empty()) state["error"] = job.error;
-  if (!job.result.is_null()) state["result"] = job.result;
+  if (!job.result.is_null()) state["result"] = without_hidden_sizes(job.result);
   if (!job.notes.empty()) state["last_words"] = job.notes;
   return state;
 }

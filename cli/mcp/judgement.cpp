@@ -35,7 +35,8 @@ Json judgement_of(const Evaluation& evaluation, bool confirmed) {
     json["first_difference"] = {
         {"buffer", verdict.buffer}, {"index", verdict.index}, {"expected", verdict.expected}, {"got", verdict.got}};
   if (verdict.other_sizes && verdict.other_sizes->premise) json["right_only_if"] = verdict.other_sizes->premise->text();
-  if (verdict.sizes_run && verdict.sizes_run->wrong) json["wrong_at_size"] = verdict.sizes_run->wrong->size.text();
+  if (verdict.sizes_run && verdict.sizes_run->wrong && verdict.sizes_run->wrong->shown)
+    json["wrong_at_size"] = verdict.sizes_run->wrong->size.text();
   auto beyond = verdict.beyond_recorded();
   if (!beyond.empty()) json["beyond_recorded_inputs"] = beyond;
   // What is not ok says its detail already, but on one line.
@@ -44,6 +45,18 @@ Json judgement_of(const Evaluation& evaluation, bool confirmed) {
   json["device"] = verdict.device;
   json["seconds"] = rounded(verdict.compile_seconds + verdict.evaluate_seconds);
   return json;
+}
+
+Json without_hidden_sizes(Json value) {
+  if (!value.is_structured()) return value;
+  if (value.is_object())
+    if (auto sizes = value.find("sizes_run"); sizes != value.end() && sizes->is_object()) {
+      sizes->erase("seed");  // They follow from it.
+      if (auto hidden = sizes->find("unshown"); hidden != sizes->end()) *hidden = hidden->size();
+      if (auto wrong = sizes->find("wrong"); wrong != sizes->end() && !wrong->value("shown", true)) sizes->erase(wrong);
+    }
+  for (auto& one : value) one = without_hidden_sizes(std::move(one));
+  return value;
 }
 
 }  // namespace kernelift::cli::mcp

@@ -50,6 +50,8 @@ assert job["state"] == "running", job
 assert "measuring" in agent.call("evaluate", {"kernel": "correct", "candidates": texts[:1]})
 while (state := agent.call("status", {"job": job["job"], "wait_seconds": 60}))["state"] == "running": pass
 assert state["state"] == "done", state
+whole = json.dumps(state) + (agent.request("resources/read", {"uri": state["whole"]})["contents"][0]["text"] if "whole" in state else "")
+assert '"seed"' not in whole and '"unshown": [' not in whole and '"unshown":[' not in whole, "hidden sizes were told"
 if state["result"]["gained_applicable"]:
     patch = agent.call("apply", {"run": "correct"})
     assert patch["dry_run"] and "gamma.cu" in patch["files"] and patch["diff"].startswith("--- a/gamma.cu"), patch
