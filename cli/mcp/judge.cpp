@@ -41,7 +41,7 @@ void Judge::go_on() {
   }
   Waiting& first = waiting_.front();
   if (first.sent) return;
-  if (child_ && mep_ != first.request.mep) give_back();
+  if (child_ && (mep_ != first.request.mep || mep_hash_ != first.request.mep_hash)) give_back();
   if (!child_) {
     std::vector<std::string> words{"evaluate", "--stream", "--json"};
     words.insert(words.end(), options_.begin(), options_.end());
@@ -53,7 +53,7 @@ void Judge::go_on() {
       if (!waiting_.empty() && waiting_.front().request.note) waiting_.front().request.note(line);
     };
     handlers.ended = [this](int exit_code) { ended(exit_code); };
-    mep_ = first.request.mep, unread_.clear(), last_note_.clear();
+    mep_ = first.request.mep, mep_hash_ = first.request.mep_hash, unread_.clear(), last_note_.clear();
     auto started = Child::start(loop_, words, std::move(handlers));
     if (!started.ok()) return finish(started.error().message);
     child_ = *std::move(started);

@@ -15,6 +15,7 @@ namespace kernelift::cli::mcp {
 
 struct JudgeRequest {
   std::filesystem::path mep;
+  std::string mep_hash;  ///< Of its content, by which a MEP that was extracted anew is another one.
   Depth depth = Depth::Screen;
   Json candidates;                                               ///< A list, as candidate_from_json() reads them.
   std::function<void(const std::string&)> note;                  ///< What the evaluator says while it works.
@@ -53,7 +54,8 @@ class Judge {
   const std::chrono::seconds idle_;
   std::unique_ptr<Child> child_;
   std::filesystem::path mep_;  ///< Of child_.
-  bool ready_ = false;         ///< It has measured the original.
+  std::string mep_hash_;
+  bool ready_ = false;  ///< It has measured the original.
   std::string unread_, last_note_;
   std::deque<Waiting> waiting_;  ///< The first is being answered.
   uint64_t last_number_ = 0, idle_timer_ = 0;

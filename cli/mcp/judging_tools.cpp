@@ -3,6 +3,7 @@
 #include "cli/mcp/toolbox.h"
 #include "core/base/file.h"
 #include "core/base/json_member.h"
+#include "tuner/tuner.h"
 
 namespace fs = std::filesystem;
 
@@ -47,10 +48,12 @@ void Toolbox::judge(const std::string& tool, Depth depth, const CallPointer& cal
     if (!one.ok()) return call->fail(one.error().message);
     candidates.push_back(*std::move(one));
   }
+  auto hash = tuner::hash_mep(*folder, *mep);
+  if (!hash.ok()) return call->fail(hash.error().message);
   const size_t count = candidates.size();
   auto results = std::make_shared<Json>(Json::array());
   JudgeRequest request;
-  request.mep = *folder, request.depth = depth, request.candidates = std::move(candidates);
+  request.mep = *folder, request.mep_hash = *hash, request.depth = depth, request.candidates = std::move(candidates);
   request.note = [call](const std::string& line) { call->progress(line, 0); };
   request.judged = [call, results, count](size_t index, const Json& line) {
     auto evaluation = line.contains("evaluation") ? evaluation_from_json(line["evaluation"], "the evaluator")

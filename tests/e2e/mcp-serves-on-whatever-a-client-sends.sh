@@ -13,7 +13,7 @@ cat > "$WORK/clients.py" <<'P'
 import json, os, signal, subprocess, sys, time
 sys.path.insert(0, sys.argv[2])
 from mcp_client import Client, all_gone, descendants
-words = [sys.argv[1], "mcp", "--device", "cpu", "--idle", "2s"]
+words = [sys.argv[1], "mcp", "--device", "cpu", "--idle", "4s"]
 agent = Client(words)
 source = open(".kernelift/mep/k/kernel.cu").read()
 good = {"kernel": "k", "candidates": [{"source": source}]}
@@ -86,6 +86,15 @@ agent.call("check", good)
 evaluator = descendants(agent.process.pid)
 assert evaluator and all_gone(evaluator, 20), "the evaluator stays up for ever"
 agent.call("check", good)
+
+# A MEP that has changed meanwhile gets another evaluator: the old one would judge by what is no longer there.
+before = descendants(agent.process.pid, deep=False)
+agent.call("check", good)
+assert before == descendants(agent.process.pid, deep=False), "an unchanged MEP keeps its evaluator"
+with open(".kernelift/mep/k/kernel.cu", "a") as changed: changed.write("// extracted anew\n")
+agent.call("check", good)
+assert not set(before) & set(descendants(agent.process.pid, deep=False)), "the old evaluator has judged"
+with open(".kernelift/mep/k/kernel.cu", "w") as restored: restored.write(source)
 
 # A job that is cancelled keeps what it has.
 job = agent.call("tune", {"kernel": "k", "seconds": 600})["job"]

@@ -95,8 +95,8 @@ class Client:
         return self.process.wait(seconds)
 
 
-def descendants(of):
-    """Processes below a process, by /proc."""
+def descendants(of, deep=True):
+    """Processes below a process, by /proc; not deep: its own children alone."""
     children = {}
     for name in os.listdir("/proc"):
         if name.isdigit():
@@ -109,7 +109,7 @@ def descendants(of):
     while look:
         below = children.get(look.pop(), [])
         found += below
-        look += below
+        look += below if deep else []
     return found
 
 
