@@ -50,6 +50,10 @@ void Context::emit(const Json& document) const {
   if (json) to_stdout(json_without_secrets(document).dump(1, ' ', true, Json::error_handler_t::replace) + "\n");
 }
 
+void Context::emit_line(const Json& document) const {
+  to_stdout(json_without_secrets(document).dump(-1, ' ', true, Json::error_handler_t::replace) + "\n");
+}
+
 void Context::say(const std::string& line) const {
   const std::string shown = shown_line(without_secrets(line), kLongestSaid) + "\n";
   json ? to_stderr(shown) : to_stdout(shown);

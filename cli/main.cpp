@@ -24,7 +24,8 @@ const Verb* const kVerbs[] = {
     &kernelift::cli::kDoctor,   &kernelift::cli::kBuild,  &kernelift::cli::kScan,     &kernelift::cli::kRecord,
     &kernelift::cli::kExtract,  &kernelift::cli::kModel,  &kernelift::cli::kReplay,   &kernelift::cli::kEvaluate,
     &kernelift::cli::kTune,     &kernelift::cli::kApply,  &kernelift::cli::kOptimize, &kernelift::cli::kReport,
-    &kernelift::cli::kSimulate, &kernelift::cli::kExport, &kernelift::cli::kSelftest,
+    &kernelift::cli::kSimulate, &kernelift::cli::kExport, &kernelift::cli::kSelftest, &kernelift::cli::kMcp,
+    &kernelift::cli::kSkill,
 };
 
 /// The options of every verb, accepted before or after its own options.

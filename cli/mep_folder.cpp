@@ -13,7 +13,7 @@ namespace kernelift::cli {
 
 Result<fs::path> find_mep(const std::string& word, const fs::path& state) {
   std::error_code code;
-  if (fs::path folder = fs::canonical(word, code); !code) return folder;
+  if (fs::path folder = fs::canonical(word, code); !code && fs::is_directory(folder, code)) return folder;
   std::vector<fs::path> exact, similar;
   std::vector<std::string> unreadable;  // A MEP's kernel is named in its mep.json.
   for (fs::directory_iterator at(state / "mep", code), end; !code && at != end; at.increment(code)) {

@@ -27,6 +27,8 @@ struct Context {
   std::filesystem::path state_folder() const;
   /// Prints the verb's one JSON document (--json only).
   void emit(const Json& document) const;
+  /// Prints a document on one line of stdout, of verbs that answer more than once; --json or not.
+  void emit_line(const Json& document) const;
   /// Prints a result: to stdout, or to stderr with --json. One line; what has several lines of its own (a table, a
   /// report whose parts from outside are one line each) is said by say_lines().
   void say(const std::string& line) const;

@@ -85,6 +85,28 @@ class CandidateTrials {
     return no_patch_error();
   }
 
+  Result<PatchPreview> preview() {
+    for (;;) {
+      KERNELIFT_ASSIGN(std::optional<PatchVariant> best, best_confirmed());
+      if (!best) {
+        KERNELIFT_ASSIGN(best, take_patchable([](auto&) { return true; }));
+      }
+      if (!best) return no_patch_error();
+      KERNELIFT_ASSIGN(bool fits, plan(*best));  // One for a GPU that is not confirmed has not been planned yet.
+      if (!fits) continue;
+      PatchPreview preview;
+      preview.candidate = best->trial.id, preview.label = label(*best);
+      preview.confirmed = best->trial.confirmed.has_value(), preview.embedded = best->embedded;
+      preview.predicted = predicted(*best);
+      for (auto& change : patch_.changes) preview.files.push_back(change.name);
+      preview.diff = patch_.diff(), preview.notes = patch_.notes;
+      const std::vector<std::string>& proof = proven_.at(patch_.identity());
+      preview.notes.insert(preview.notes.end(), proof.begin(), proof.end());
+      preview.passed_over = passed_over_;
+      return preview;
+    }
+  }
+
  private:
   bool can_embed() const { return offer_.make_embedded && offer_.embedding != Embedding::Never; }
 
@@ -437,6 +459,26 @@ class CandidateTrials {
 };
 
 }  // namespace
+
+Json to_json(const PatchPreview& preview) {
+  Json passed_over = Json::array();
+  for (auto& one : preview.passed_over) passed_over.push_back(one.text());
+  Json json = {{"candidate", preview.candidate},
+               {"label", preview.label},
+               {"confirmed", preview.confirmed},
+               {"embedded", preview.embedded},
+               {"kernel_gain", preview.predicted.kernel_gain},
+               {"kernel_share", preview.predicted.kernel_share}};
+  if (auto whole = preview.predicted.whole()) json["predicted"] = *whole;
+  json["files"] = preview.files, json["diff"] = preview.diff, json["notes"] = preview.notes;
+  json["passed_over"] = passed_over;
+  return json;
+}
+
+Result<PatchPreview> preview_best(RunOffer offer) {
+  const Confirm none;  // Nothing is confirmed for a preview.
+  return CandidateTrials(offer, none).preview();
+}
 
 Result<ApplyReport> apply_best(RunOffer offer, const Confirm& confirm) { return CandidateTrials(offer, confirm).run(); }
 

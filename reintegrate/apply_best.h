@@ -18,4 +18,22 @@ using Confirm = std::function<Result<Verdict>(const tuner::RunTrial&)>;
 /// means that no candidate reached the application, or that the application itself does not build or pass its check.
 Result<ApplyReport> apply_best(RunOffer offer, const Confirm& confirm);
 
+/// The patch that apply_best() would try first, as far as that is known before anything is confirmed, built or timed.
+struct PatchPreview {
+  int64_t candidate = 0;   ///< Its number in the run.
+  std::string label;       ///< "#7 (source: unroll the loop over k (by 4), 1.31x)".
+  bool confirmed = false;  ///< Else apply confirms its gain first, and another candidate may take its place.
+  bool embedded = false;   ///< It embeds PTX.
+  Prediction predicted;
+  std::vector<std::string> files;  ///< Relative to the application's root.
+  std::string diff;                ///< Unified, of all files.
+  std::vector<std::string> notes;
+  std::vector<PassedOver> passed_over;
+};
+Json to_json(const PatchPreview&);
+
+/// Writes nothing, and runs nothing of the application's. The Errors are those of apply_best() for a run of which
+/// nothing can be patched in.
+Result<PatchPreview> preview_best(RunOffer offer);
+
 }  // namespace kernelift::reintegrate

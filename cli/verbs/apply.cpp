@@ -11,6 +11,7 @@
 #include "core/base/process.h"
 #include "core/base/within.h"
 #include "reintegrate/apply_best.h"
+#include "reintegrate/tree/patch_journal.h"
 #include "sandbox/evaluate/evaluate.h"
 
 namespace kernelift::cli {
@@ -21,7 +22,7 @@ struct Options {
   std::vector<std::string> build_folders;
   std::string time = "10m", limit = "1h", hooks = "run";
   std::optional<int64_t> candidate;
-  bool roll_back = false, undo = false, allow_weak_jail = false, no_guards = false;
+  bool roll_back = false, undo = false, dry_run = false, allow_weak_jail = false, no_guards = false;
   reintegrate::HostRules host;
   MeasureOptions measure;
 };
@@ -122,6 +123,36 @@ void write_applied(std::filesystem::path run, const Result<reintegrate::ApplyRep
   (void)write_json(file, to_json(none));
 }
 
+/// `apply --dry-run`: the patch, of which nothing is written.
+Result<Exit> show_patch(const Context& context, const Options& options, const std::filesystem::path& state) {
+  if (reintegrate::PatchJournal::interrupted(state))
+    return refused(
+        "an earlier `kernelift apply` was interrupted and its patch may still be in the sources or in the programs: "
+        "restore them with `kernelift apply --rollback`");
+  KERNELIFT_ASSIGN(std::filesystem::path file, reintegrate::find_run(options.run_file, state));
+  KERNELIFT_ASSIGN(tuner::Run run, tuner::Run::open(file));
+  KERNELIFT_ASSIGN(reintegrate::Embedding embedding,
+                   reintegrate::embedding_on(context.device == "cpu" ? "cpu" : run.meta().device, options.embed));
+  KERNELIFT_ASSIGN(reintegrate::RunOffer offer, offer_of(run, state, embedding));
+  PtxMaker maker(file.filename().string(), offer.request.mep, run.meta().mep);
+  if (embedding != reintegrate::Embedding::Never)
+    offer.make_embedded = [&](const tuner::RunTrial& trial) { return maker(trial); };
+  if (options.candidate) KERNELIFT_TRY(keep_only(*options.candidate, offer, run));
+  offer.request.host = options.host, offer.request.guards = !options.no_guards;
+  KERNELIFT_ASSIGN(reintegrate::PatchPreview preview, preview_best(std::move(offer)));
+  Json document = to_json(preview);
+  document["run"] = file.string();
+  context.emit(document);
+  if (context.json) return Exit::Done;
+  context.say_lines(preview.diff);
+  context.say(preview.label + (preview.confirmed ? "" : ": apply confirms its gain first"));
+  for (auto& note : preview.notes) context.say("  " + note);
+  context.say(
+      "Nothing was changed. apply builds, checks and times the application with this patch, and keeps it on a "
+      "branch only if it is right and faster.");
+  return Exit::Done;
+}
+
 Result<Exit> apply_verb(const Context& context, const Options& options) {
   std::filesystem::path state = context.state_folder();
   auto tell = [&](const std::string& line) { context.note("apply: " + line); };
@@ -133,6 +164,7 @@ Result<Exit> apply_verb(const Context& context, const Options& options) {
   if (options.run_file.empty())
     return usage_error(
         "name the run to apply: the file that `kernelift tune` wrote, e.g. .kernelift/runs/NAME-1.klrun");
+  if (options.dry_run) return show_patch(context, options, state);
   // Checked before any candidate is timed again.
   if (options.build.empty()) return usage_error("apply needs the application's build command: --build CMD");
   if (options.run.empty() && options.check.empty())
@@ -224,6 +256,7 @@ Action setup(CLI::App& app) {
          "git's pre-commit, prepare-commit-msg and commit-msg hooks: run (before the trial and at the commit) or skip")
       ->capture_default_str()
       ->check(CLI::IsMember({"run", "skip"}));
+  app.add_flag("--dry-run", options->dry_run, "Only show the patch that would be tried first; nothing is changed");
   app.add_flag("--rollback", options->roll_back,
                "Only restore the sources and programs that an interrupted apply left patched");
   app.add_flag("--undo", options->undo, "Undo the last patch that was kept in a tree without git, and build again");

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <deque>
 
+#include "cli/candidate_stream.h"
 #include "cli/certificate_check.h"
 #include "cli/mep_addresses.h"
 #include "cli/mep_folder.h"
@@ -23,7 +24,7 @@ struct Options {
   std::string mep;
   std::vector<std::string> files;
   std::string certificate;
-  bool cold = false, separately = false, confirm = false, as_built = false, allow_weak_jail = false;
+  bool cold = false, separately = false, confirm = false, as_built = false, stream = false, allow_weak_jail = false;
   unsigned workers = 0;
   double tolerance = 0;
 };
@@ -99,14 +100,23 @@ Result<Exit> run(const Options& options, const Context& context) {
   KERNELIFT_ASSIGN(fs::path folder, find_mep(options.mep, context.state_folder()));
   KERNELIFT_ASSIGN(Mep mep, Mep::read(folder));
   restart_if_addresses_taken(mep, context);
-  if (options.files.empty() == options.certificate.empty())
-    return usage_error("name files with candidates, or a certificate (--certificate FILE)");
+  if (int(!options.files.empty()) + int(!options.certificate.empty()) + int(options.stream) != 1)
+    return usage_error("name files with candidates, or a certificate (--certificate FILE), or give --stream");
   sandbox::EvaluatorOptions how;
   how.device = context.device, how.cold = options.cold, how.compile_workers = options.workers;
   how.share_measurements = !options.separately, how.as_built = options.as_built || !options.certificate.empty();
   how.allow_weak_jail = options.allow_weak_jail;
   if (options.tolerance > 0) how.tolerance = Tolerance{options.tolerance, 0};
   if (!options.certificate.empty()) return check_certificate(mep, folder, options.certificate, how, context);
+  if (options.stream) {
+    KERNELIFT_ASSIGN(auto evaluator, make_evaluator(mep, folder, how));
+    context.emit_line({{"format", "kernelift-evaluations"},
+                       {"version", 1},
+                       {"oldest_reader", 1},
+                       {"kernel", mep.kernel_name},
+                       {"ready_seconds", seconds_since(started)}});
+    return judge_stream(*evaluator, context);
+  }
   KERNELIFT_ASSIGN(auto read, read_candidates(options.files));
   std::vector<Candidate>& candidates = read.all;
   bool confirm = options.confirm || read.by_hand;
@@ -123,15 +133,9 @@ Result<Exit> run(const Options& options, const Context& context) {
   auto land = [&] {
     auto& [candidate, future] = flying.front();
     Evaluation evaluation = future.get();
-    auto* verdict = std::get_if<Verdict>(&evaluation);
-    if (confirm && verdict && verdict->ok() && verdict->speedup_low() > kSmallestGain)
-      evaluation = evaluator->confirm(*candidate);
-    else if (confirm)
-      evaluation = evaluator->with_formulas(
-          evaluator->with_checks(evaluator->with_other_sizes(std::move(evaluation), *candidate), *candidate),
-          *candidate);
+    if (confirm) evaluation = confirmed(*evaluator, std::move(evaluation), *candidate);
     else if (options.as_built) evaluation = evaluator->with_other_sizes(std::move(evaluation), *candidate);
-    verdict = std::get_if<Verdict>(&evaluation);
+    auto* verdict = std::get_if<Verdict>(&evaluation);
     ++outcomes[verdict ? name(verdict->outcome) : kNotJudged];
     if (verdict) compile_seconds += verdict->compile_seconds;
     if (verdict && verdict->ok() && (best == 0 || verdict->seconds() < best))
@@ -184,6 +188,8 @@ Action setup(CLI::App& app) {
   app.add_option("--certificate", options->certificate,
                  "Confirm the candidate of this certificate, which `kernelift apply` leaves beside a patch, and say "
                  "what agrees with it");
+  app.add_flag("--stream", options->stream,
+               "Judge candidates as they come in on stdin, with an evaluator that stays up (docs/formats.md)");
   app.add_flag("--cold", options->cold, "Time with caches flushed before every launch");
   app.add_flag("--separately", options->separately,
                "Time every candidate, even if its machine code is identical to another's");

@@ -25,6 +25,9 @@ class Evaluator {
   /// Never throws and never fails: whatever goes wrong with the candidate is in the verdict, and what keeps it from
   /// being judged in a NotJudged.
   virtual std::future<Evaluation> submit(Candidate candidate) = 0;
+  /// Compiles it and compares its results with all recorded ones; where that can be left out, nothing is timed. A right
+  /// one's verdict then has no timings, and nothing is known of its speed.
+  virtual Evaluation verify(const Candidate& candidate) { return submit(candidate).get(); }
   /// How many submissions can usefully be in flight.
   virtual int parallelism() const { return 1; }
   /// What is in flight is no longer of interest: its futures are answered soon, as not judged where it was not done.

@@ -179,6 +179,7 @@ double Verdict::speedup_high() const {
 
 std::string Verdict::text() const {
   char line[160];
+  if (ok() && timings.empty()) return "ok, not timed";
   if (ok()) {
     std::snprintf(line, sizeof line, "ok: %.3fx (at least %.3fx), %.1f us", speedup(), speedup_low(), seconds() * 1e6);
     return line;

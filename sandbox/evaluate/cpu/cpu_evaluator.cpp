@@ -97,6 +97,18 @@ int CpuEvaluator::parallelism() const { return static_cast<int>(baseline_.pool->
 
 std::future<Evaluation> CpuEvaluator::submit(Candidate candidate) { return queue_->submit(std::move(candidate)); }
 
+Evaluation CpuEvaluator::verify(const Candidate& candidate) {
+  EvaluationJob job = queue_->compile(candidate);
+  if (!job.compiled.ok()) return queue_->finished(job, rejected(job.compiled));
+  std::lock_guard one_at_a_time(confirming_);
+  if (!runner_ || !runner_->alive() || !report_.judges())
+    if (std::string trouble = restarted(); !trouble.empty()) return not_launched(trouble);
+  Inquiry inquiry;
+  inquiry.untimed = true, inquiry.era = SharedEra::kAlways;
+  auto answer = judge_by_length(job, runnable_code(candidate, job.compiled.image), inquiry);
+  return queue_->finished(job, answer ? std::move(*answer) : abandoned());
+}
+
 void CpuEvaluator::abandon() {
   queue_->abandon();
   size_comparison_->abandon();

@@ -24,6 +24,7 @@ class CpuEvaluator : public Evaluator {
   ~CpuEvaluator() override;
 
   std::future<Evaluation> submit(Candidate candidate) override;
+  Evaluation verify(const Candidate& candidate) override;
   int parallelism() const override;
   void abandon() override;
   Evaluation confirm(const Candidate& candidate) override;

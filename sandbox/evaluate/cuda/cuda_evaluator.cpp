@@ -225,6 +225,18 @@ std::future<Evaluation> CudaEvaluator::submit(Candidate candidate) {
   return answer.get_future();
 }
 
+Evaluation CudaEvaluator::verify(const Candidate& candidate) {
+  if (!only_as_built_.empty()) return submit(candidate).get();  // The slower compiler is the queue's.
+  EvaluationJob job = queue_->compile(candidate);
+  if (!job.compiled.ok()) return queue_->finished(job, rejected(job.compiled));
+  Gpu& gpu = *gpus_[0];
+  std::lock_guard one_at_a_time(gpu.busy);
+  Inquiry inquiry;
+  inquiry.untimed = true, inquiry.era = job.era = SharedEra::kAlways;
+  auto judgement = judge_by_length(gpu, job, job.compiled.image, inquiry);
+  return queue_->finished(job, judgement.verdict ? std::move(*judgement.verdict) : abandoned());
+}
+
 void CudaEvaluator::abandon() {
   queue_->abandon();
   size_comparison_->abandon();
@@ -278,14 +290,14 @@ CudaEvaluator::Judgement CudaEvaluator::judge_by_length(Gpu& gpu, EvaluationJob&
   const RunnableCode code = runnable_code(job.candidate, image);
   Judgement judgement = judge(gpu, code, inquiry);
   const bool asks = judgement.sure && gpu.alive() && job.compiled.ok();
-  if (!asks || (!inquiry.confirm && gpu.process->promise() <= 0)) return judgement;
+  const bool timed = !inquiry.confirm && !inquiry.untimed;
+  if (!asks || (timed && gpu.process->promise() <= 0)) return judgement;
   LengthJudgement::Ask ask;
   const bool known = processor_check_->knows_formula(job.candidate, job.compiled);
   // Its answer would change nothing.
   const std::string no_bounds = processor_check_->no_length_bounds();
   ask.known = known || job.answered || !no_bounds.empty();
-  if (!inquiry.confirm && !ask.known && queue_->put_off() < kMostPutOff &&
-      length_judgement_->would_ask(judgement.verdict)) {
+  if (timed && !ask.known && queue_->put_off() < kMostPutOff && length_judgement_->would_ask(judgement.verdict)) {
     job.put_off = true, job.may_gain = gpu.process->promise();
     return judgement;
   }

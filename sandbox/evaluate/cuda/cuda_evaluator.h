@@ -54,6 +54,7 @@ class CudaEvaluator : public Evaluator {
                                                    const EvaluatorOptions& options, OpenedGpu opened);
 
   std::future<Evaluation> submit(Candidate candidate) override;
+  Evaluation verify(const Candidate& candidate) override;
   int parallelism() const override;
   void abandon() override;
   Evaluation confirm(const Candidate& candidate) override;

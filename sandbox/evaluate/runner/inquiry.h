@@ -51,7 +51,8 @@ struct Inquiry {
   bool against_application = false;  ///< Time against the application's own machine code.
   /// Nothing but check mode, of an image that was made for it: the verdict has no timings.
   bool check = false;
-  SizePlan sizes = {};  ///< Of a confirmation: sizes at which the candidate is run beside the original.
+  bool untimed = false;  ///< Nothing but verification on the recorded inputs: the verdict has no timings.
+  SizePlan sizes = {};   ///< Of a confirmation: sizes at which the candidate is run beside the original.
   /// Nothing but field runs (FieldEquality), of images that were made for them: the verdict has no timings.
   bool field = false;
   /// It computes the original's formula: floats within the error bounds of the original's sums by their length

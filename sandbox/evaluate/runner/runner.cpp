@@ -182,6 +182,10 @@ bool Runner::try_once(const RunnableCode& candidate, bool second, Verdict& verdi
   auto begin = Deadline::clock::now();
   if (!verify_all(code, second ? timed_instances : all, Stage::Verify, verdict)) return false;
   check_seconds_ = seconds_since(begin);
+  if (bench_->inquiry.untimed) {
+    verdict.stage = Stage::Verify, verdict.resources = code.resources();
+    return true;
+  }
   if (confirm && !second && !perturbed_.verify(code, verdict)) return false;
   if (confirm && !second && !verify_order(candidate, code, verdict)) return false;
   if (confirm && !second && !sizes_.verify(candidate, code, bench_->inquiry.sizes, verdict)) return false;
@@ -289,7 +293,7 @@ std::optional<Evaluation> Runner::evaluate(const RunnableCode& candidate, const 
     const InstancePlan& plan = bench_->plan.of(timed.instance);
     looks = std::max(looks, inquiry.confirm ? plan.finalist_looks : plan.looks);
   }
-  for (int look = 1; good && look < looks; ++look) {
+  for (int look = 1; good && !inquiry.untimed && look < looks; ++look) {
     if (!inquiry.confirm && verdict.speedup_low() <= std::max(kSmallestGain, inquiry.rival)) break;
     Verdict next;
     good = try_once(candidate, true, next);
@@ -309,7 +313,7 @@ std::optional<Evaluation> Runner::evaluate(const RunnableCode& candidate, const 
     verdict.detail += (verdict.detail.empty() ? "" : "; ") + std::to_string(throttled) +
                       " of its samples were taken while the GPU's clock was held down; waiting did not help";
   }
-  if (verdict.ok() && verdict.timings.empty()) return std::nullopt;
+  if (verdict.ok() && verdict.timings.empty() && !inquiry.untimed) return std::nullopt;
   if (std::string left_out = bench_->plan.left_out(); inquiry.confirm && verdict.ok() && !left_out.empty())
     verdict.detail += (verdict.detail.empty() ? "" : "; ") + left_out;
   return verdict;

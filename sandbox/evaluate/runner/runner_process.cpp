@@ -131,6 +131,7 @@ class Server {
     inquiry.confirm = reader.number(), inquiry.against_application = reader.number(), inquiry.rival = reader.real();
     inquiry.deadline = deadline_from(reader.real()), inquiry.era = reader.number();
     inquiry.check = reader.number(), inquiry.field = reader.number(), inquiry.held_to_length = reader.number();
+    inquiry.untimed = reader.number();
     auto sizes = decoded_plan(reader.text());
     if (!good || !reader.ok() || !sizes || !runner_) return malformed();
     inquiry.sizes = std::move(*sizes);
@@ -313,6 +314,7 @@ std::optional<Evaluation> RunnerProcess::evaluate(const RunnableCode& candidate,
       .number(inquiry.check)
       .number(inquiry.field)
       .number(inquiry.held_to_length)
+      .number(inquiry.untimed)
       .text(encoded(inquiry.sizes));
   auto answer = request(kEvaluate, writer.take(), evaluation_limit_);
   answered_ = answer.ok(), promise_ = 0;

@@ -68,6 +68,19 @@ TEST_F(CpuEvaluatorTest, NotesHowFarWhatIsRightLiesFromTheRecordedAnswers) {
   EXPECT_GE(*off.largest_ulps, *exact.largest_ulps + 3);
 }
 
+TEST_F(CpuEvaluatorTest, VerifiesWithoutTimingAnything) {
+  auto verify = [](const Candidate& candidate) { return std::get<Verdict>(evaluator_->verify(candidate)); };
+  Verdict right = verify(body("  if (i < n) out[i] = in[i] * factor + bias + 0.0f * (float)(i & 3);\n"));
+  EXPECT_TRUE(right.ok()) << right.text();
+  EXPECT_EQ(right.stage, Stage::Verify);
+  EXPECT_TRUE(right.timings.empty());
+  EXPECT_TRUE(right.device.starts_with("cpu: ")) << right.device;
+  Verdict wrong = verify(body("  if (i < n) out[i] = i == 7 ? 0 : in[i] * factor + bias;\n"));
+  EXPECT_EQ(wrong.outcome, Outcome::Wrong);
+  EXPECT_EQ(wrong.index, 7u);
+  EXPECT_EQ(verify(body("  out[i] = inn[i];\n")).outcome, Outcome::CompileFailed);
+}
+
 TEST_F(CpuEvaluatorTest, MeasuresAnEquivalentCandidateOnTuningInstancesOnly) {
   Verdict verdict =
       evaluate(body("  if (i < n) { float x = in[i]; out[i] = x * factor + bias + 0.0f * (float)(i & 1); }\n"));

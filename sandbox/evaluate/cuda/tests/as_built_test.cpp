@@ -216,6 +216,16 @@ TEST_F(AsBuiltTest, FiguresAreThoseOfTheApplicationsCompiler) {
   EXPECT_NEAR(refused.by_clang.value().speedup, 200.0 / 30, 1e-3);
 }
 
+TEST_F(AsBuiltTest, VerificationTimesNothing) {
+  Verdict right = std::get<Verdict>(evaluator_->verify(candidate(source(1000, 10))));
+  EXPECT_TRUE(right.ok()) << right.text();
+  EXPECT_EQ(right.stage, Stage::Verify);
+  EXPECT_TRUE(right.timings.empty());
+  EXPECT_EQ(right.text(), "ok, not timed");
+  Verdict wrong = std::get<Verdict>(evaluator_->verify(candidate(source(20, 90, "i", "differs_by_clang_"))));
+  EXPECT_EQ(wrong.outcome, Outcome::Wrong) << wrong.text();
+}
+
 TEST_F(AsBuiltTest, AConfirmationSaysWhatAPatchGivesAndWhatEmbedding) {
   Verdict patch = std::get<Verdict>(evaluator_->confirm(candidate(source(20, 90))));
   ASSERT_TRUE(patch.ok()) << patch.text();

@@ -1,0 +1,107 @@
+// See candidate_stream.h. Of one request as many candidates are in flight as the evaluator can use: they are compiled
+// beside each other, and measured one after the other.
+#include "cli/candidate_stream.h"
+
+#include <algorithm>
+#include <deque>
+#include <iostream>
+
+namespace kernelift::cli {
+namespace {
+
+constexpr const char* kDepthNames[] = {"verify", "screen", "confirm"};
+
+struct Request {
+  Depth depth = Depth::Screen;
+  std::vector<Candidate> candidates;
+};
+
+Result<Request> read_request(const std::string& line, const std::string& where) {
+  KERNELIFT_ASSIGN(Json json, parse_json(line, where));
+  Request request;
+  Status status;
+  auto read = reading(
+      where,
+      [&] {
+        const std::string depth = json.at("depth");
+        if (auto known = depth_from_name(depth)) request.depth = *known;
+        else malformed("depth is verify, screen or confirm, not '" + depth + "'");
+        for (auto& one : json.at("candidates")) {
+          auto candidate = candidate_from_json(one, where);
+          if (!candidate.ok()) {
+            status = std::move(candidate).error();
+            return false;
+          }
+          request.candidates.push_back(*std::move(candidate));
+        }
+        return true;
+      },
+      "");
+  KERNELIFT_TRY(status);
+  if (!read.ok()) return std::move(read).error();
+  return request;
+}
+
+/// True where the figures of an evaluation are those of a confirmation.
+bool gains(const Evaluation& evaluation) {
+  auto* verdict = std::get_if<Verdict>(&evaluation);
+  return verdict && verdict->ok() && verdict->speedup_low() > kSmallestGain;
+}
+
+void answer(Evaluator& evaluator, const Request& request, size_t number, const Context& context) {
+  std::deque<std::future<Evaluation>> flying;
+  size_t next = 0;
+  auto submit_more = [&] {
+    while (next < request.candidates.size() && static_cast<int>(flying.size()) < evaluator.parallelism())
+      flying.push_back(evaluator.submit(request.candidates[next++]));
+  };
+  for (size_t i = 0; i < request.candidates.size(); ++i) {
+    const Candidate& candidate = request.candidates[i];
+    Evaluation evaluation;
+    bool confirms = false;
+    if (request.depth == Depth::Verify) {
+      evaluation = evaluator.verify(candidate);
+    } else {
+      submit_more();
+      evaluation = flying.front().get();
+      flying.pop_front();
+      confirms = request.depth == Depth::Confirm && gains(evaluation);
+      evaluation = request.depth == Depth::Confirm ? confirmed(evaluator, std::move(evaluation), candidate)
+                                                   : evaluator.with_other_sizes(std::move(evaluation), candidate);
+    }
+    context.emit_line({{"request", number},
+                       {"candidate", i},
+                       {"key", candidate.key().hex()},
+                       {"confirmed", confirms},
+                       {"evaluation", kernelift::to_json(evaluation)}});
+  }
+}
+
+}  // namespace
+
+const char* name(Depth depth) { return kDepthNames[static_cast<size_t>(depth)]; }
+
+std::optional<Depth> depth_from_name(const std::string& text) {
+  auto found = std::ranges::find(kDepthNames, text);
+  if (found == std::end(kDepthNames)) return std::nullopt;
+  return static_cast<Depth>(found - std::begin(kDepthNames));
+}
+
+Evaluation confirmed(Evaluator& evaluator, Evaluation screened, const Candidate& candidate) {
+  if (gains(screened)) return evaluator.confirm(candidate);
+  return evaluator.with_formulas(
+      evaluator.with_checks(evaluator.with_other_sizes(std::move(screened), candidate), candidate), candidate);
+}
+
+Exit judge_stream(Evaluator& evaluator, const Context& context) {
+  size_t number = 0;
+  for (std::string line; std::getline(std::cin, line);) {
+    if (line.find_first_not_of(" \t\r") == line.npos) continue;
+    auto request = read_request(line, "request " + std::to_string(++number));
+    if (request.ok()) answer(evaluator, *request, number, context);
+    else context.emit_line({{"request", number}, {"error", request.error().message}});
+  }
+  return Exit::Done;
+}
+
+}  // namespace kernelift::cli

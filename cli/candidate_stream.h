@@ -1,0 +1,27 @@
+// `kernelift evaluate --stream`: candidates are judged as they come in on stdin, by an evaluator that stays up between
+// them. It has compiled and measured the original once, so that an answer takes as long as the candidate does.
+// docs/formats.md describes the lines.
+#pragma once
+#include "cli/verb.h"
+#include "core/model/evaluator.h"
+
+namespace kernelift::cli {
+
+/// How much is asked of a candidate.
+enum class Depth {
+  Verify,   ///< Only whether it is right on the recorded inputs.
+  Screen,   ///< How fast it is, too, and for which sizes it is right.
+  Confirm,  ///< A gain is measured again in a fresh process; what has none is looked at for races and as a formula.
+};
+const char* name(Depth);  ///< "verify", "screen", "confirm".
+std::optional<Depth> depth_from_name(const std::string&);
+
+/// A candidate that was screened, confirmed if it has a gain, and else with all that a confirmation would say of it but
+/// its speed.
+Evaluation confirmed(Evaluator& evaluator, Evaluation screened, const Candidate& candidate);
+
+/// Reads requests until stdin ends, and answers each candidate with one line, in their order. A request that cannot be
+/// read is answered with its error.
+Exit judge_stream(Evaluator& evaluator, const Context& context);
+
+}  // namespace kernelift::cli

@@ -1,0 +1,84 @@
+// The tools that judge candidates: `check` and `evaluate`.
+#include "cli/mcp/judgement.h"
+#include "cli/mcp/toolbox.h"
+#include "core/base/file.h"
+#include "core/base/json_member.h"
+#include "tuner/tuner.h"
+
+namespace fs = std::filesystem;
+
+namespace kernelift::cli::mcp {
+namespace {
+
+/// As candidate_from_json() reads it, from what a client wrote.
+Result<Json> candidate_json(const Json& given, const Application& application, const Mep& mep, const fs::path& folder,
+                            const std::string& place) {
+  Json candidate = Json::object();
+  if (given.contains("source") && given.contains("file"))
+    return usage_error(place + " has either a source or a file, not both");
+  if (given.contains("source")) {
+    candidate["source"] = given["source"];
+  } else {
+    fs::path file = folder / mep.kernel_file();
+    if (given.contains("file")) {
+      KERNELIFT_ASSIGN(file, application.inside(text_member(given, "file")));
+    }
+    KERNELIFT_ASSIGN(std::string text, read_text(file));
+    candidate["source"] = std::move(text);
+  }
+  for (const char* key : {"launches", "scratch"})
+    if (given.contains(key)) candidate[key] = given[key];
+  candidate["tier"] = "source", candidate["proposer"] = "agent", candidate["note"] = text_member(given, "name");
+  KERNELIFT_ASSIGN([[maybe_unused]] Candidate read, candidate_from_json(candidate, place));
+  return candidate;
+}
+
+}  // namespace
+
+void Toolbox::judge(const std::string& tool, Depth depth, const CallPointer& call) {
+  if (std::string job = occupied(); !job.empty()) return call->fail(job);
+  auto folder = application_.mep_folder(text_member(call->arguments, "kernel"));
+  if (!folder.ok()) return call->fail(folder.error().message);
+  auto mep = Mep::read(*folder);
+  if (!mep.ok()) return call->fail(mep.error().message);
+  const Json& given = call->arguments.at("candidates");
+  Json candidates = Json::array();
+  for (size_t i = 0; i < given.size(); ++i) {
+    auto one = candidate_json(given[i], application_, *mep, *folder, "candidates[" + std::to_string(i) + "]");
+    if (!one.ok()) return call->fail(one.error().message);
+    candidates.push_back(*std::move(one));
+  }
+  auto hash = tuner::hash_mep(*folder, *mep);
+  if (!hash.ok()) return call->fail(hash.error().message);
+  const size_t count = candidates.size();
+  auto results = std::make_shared<Json>(Json::array());
+  JudgeRequest request;
+  request.mep = *folder, request.mep_hash = *hash, request.depth = depth, request.candidates = std::move(candidates);
+  request.note = [call](const std::string& line) { call->progress(line, 0); };
+  request.judged = [call, results, count](size_t index, const Json& line) {
+    auto evaluation = line.contains("evaluation") ? evaluation_from_json(line["evaluation"], "the evaluator")
+                                                  : Result<Evaluation>(environment_error("the evaluator said nothing"));
+    Json judged = evaluation.ok() ? judgement_of(*evaluation, line.value("confirmed", false))
+                                  : Json{{"verdict", kNotJudged}, {"says", evaluation.error().message}};
+    const std::string name = text_member(call->arguments["candidates"][index], "name");
+    Json result = {{"candidate", index}};
+    if (!name.empty()) result["name"] = name;
+    result.update(judged);
+    results->push_back(std::move(result));
+    call->progress("candidate " + std::to_string(index) + ": " + text_member(judged, "says"),
+                   static_cast<double>(index + 1), static_cast<double>(count));
+  };
+  const auto begun = EventLoop::Clock::now();
+  request.over = [=, this, kernel = mep->kernel_name](const std::string& error) {
+    if (!error.empty()) return call->fail(error);
+    answer(call, tool,
+           {{"kernel", kernel},
+            {"mep", folder->filename().string()},
+            {"took_seconds", std::chrono::duration<double>(EventLoop::Clock::now() - begun).count()},
+            {"results", *results}});
+  };
+  const uint64_t number = judge_.ask(std::move(request));
+  if (!call->over()) call->on_cancel = [this, number] { judge_.withdraw(number); };
+}
+
+}  // namespace kernelift::cli::mcp

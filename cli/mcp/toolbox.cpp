@@ -1,0 +1,230 @@
+// See toolbox.h. Here: the dispatch, running verbs, the resources, and the tools that read or extract.
+#include "cli/mcp/toolbox.h"
+
+#include "cli/mcp/descriptions.h"
+#include "cli/mcp/facts.h"
+#include "core/base/file.h"
+#include "core/base/json_member.h"
+#include "core/base/shown/secrets.h"
+#include "core/model/capture.h"
+#include "extractor/record/cuda/cupti/find_cupti.h"
+#include "extractor/record/hot_list.h"
+
+namespace fs = std::filesystem;
+
+namespace kernelift::cli::mcp {
+namespace {
+
+constexpr const char* kMeps = "kernelift://meps/";
+constexpr const char* kSource = "/source";
+
+std::vector<std::string> judge_options(const Application& application, const ToolboxOptions& options) {
+  std::vector<std::string> words{"--device", options.device, "--state", application.state.string()};
+  if (options.allow_weak_jail) words.push_back("--allow-weak-jail");
+  return words;
+}
+
+}  // namespace
+
+Toolbox::Toolbox(EventLoop& loop, Application application, ToolboxOptions options)
+    : loop_(loop),
+      application_(std::move(application)),
+      options_(std::move(options)),
+      judge_(loop, judge_options(application_, options_), options_.idle),
+      jobs_(loop) {}
+
+std::vector<ToolDescription> Toolbox::tools() const { return tool_descriptions(); }
+std::string Toolbox::instructions() const { return instructions_text(); }
+
+void Toolbox::call(const std::string& tool, const CallPointer& call) {
+  if (tool == "doctor") return doctor(call);
+  if (tool == "hot_list") return hot_list(call);
+  if (tool == "extract") return extract(call);
+  if (tool == "facts") return facts(call);
+  if (tool == "check") return judge(tool, Depth::Verify, call);
+  if (tool == "evaluate")
+    return judge(tool, call->arguments.value("confirm", false) ? Depth::Confirm : Depth::Screen, call);
+  if (tool == "tune") return tune(call);
+  if (tool == "status") return status(call);
+  if (tool == "cancel") return cancel(call);
+  if (tool == "apply") return apply(call);
+  KERNELIFT_ASSERT(false, "every described tool is known");
+}
+
+std::vector<std::string> Toolbox::verb(const std::string& name, const std::vector<std::string>& options) const {
+  std::vector<std::string> words{name, "--json", "--device", options_.device, "--state", application_.state.string()};
+  words.insert(words.end(), options.begin(), options.end());
+  return words;
+}
+
+void Toolbox::run(const CallPointer& call, const std::vector<std::string>& words, Done done, Failed failed) {
+  struct Heard {
+    std::string out, said;
+  };
+  if (!failed) failed = [call](const std::string& error) { call->fail(error); };
+  auto heard = std::make_shared<Heard>();
+  const uint64_t number = ++last_run_;
+  Child::Handlers handlers;
+  handlers.out = [heard](const std::string& line) { heard->out += line + "\n"; };
+  handlers.note = [heard, call](const std::string& line) {
+    heard->said += line + "\n";
+    call->progress(line);
+  };
+  handlers.ended = [this, number, heard, call, verb = words[0], done = std::move(done), failed](int exit_code) {
+    const auto gone = std::move(running_.at(number));  // It lives until the end of this.
+    running_.erase(number);
+    auto document = parse_json(heard->out, "");
+    if (document.ok() && document->is_object() && !document->contains("error")) return done(*document, heard->said);
+    std::string error = document.ok() && document->is_object() ? text_member(*document, "error") : "";
+    failed(error.empty() ? verb + " ended with exit code " + std::to_string(exit_code) + ": " + heard->said : error);
+  };
+  auto started = Child::start(loop_, words, std::move(handlers));
+  if (!started.ok()) return failed(started.error().message);
+  running_[number] = *std::move(started);
+  call->on_cancel = [this, number] { running_.erase(number); };
+}
+
+std::string Toolbox::occupied() const {
+  const Job* job = jobs_.running();
+  if (!job) return "";
+  return "job " + std::to_string(job->number) + " (" + job->verb + " of " + job->subject +
+         ") is measuring, and two at once would disturb each other: wait for it (status), or cancel it";
+}
+
+Json Toolbox::resources() {
+  Json list = Json::array();
+  for (auto& folder : application_.meps())
+    list.push_back({{"uri", kMeps + folder.filename().string() + kSource},
+                    {"name", folder.filename().string()},
+                    {"title", "Source of an extracted kernel"},
+                    {"mimeType", "text/plain"}});
+  for (auto& document : documents_.kept())
+    list.push_back({{"uri", document.uri},
+                    {"name", document.uri.substr(document.uri.rfind('/') + 1)},
+                    {"title", document.title},
+                    {"mimeType", document.text.starts_with('{') ? "application/json" : "text/plain"},
+                    {"size", document.text.size()}});
+  return list;
+}
+
+Result<std::string> Toolbox::resource(const std::string& uri) {
+  if (auto* document = documents_.find(uri)) return document->text;
+  const std::string prefix = kMeps, suffix = kSource;
+  if (uri.starts_with(prefix) && uri.ends_with(suffix) && uri.size() > prefix.size() + suffix.size()) {
+    const std::string name = uri.substr(prefix.size(), uri.size() - prefix.size() - suffix.size());
+    for (auto& folder : application_.meps())
+      if (folder.filename() == name) {
+        KERNELIFT_ASSIGN(Mep mep, Mep::read(folder));
+        KERNELIFT_ASSIGN(std::string text, read_text(folder / mep.kernel_file()));
+        return without_secrets(std::move(text));
+      }
+  }
+  return usage_error("there is no resource of this URI, or it has been forgotten; resources/list has those that are");
+}
+
+void Toolbox::doctor(const CallPointer& call) {
+  run(call, verb("doctor"), [this, call](const Json& document, const std::string&) {
+    Json lacks = Json::array(), good = Json::array();
+    for (auto& finding : document.value("findings", Json::array()))
+      if (text_member(finding, "state") == "good") good.push_back(text_member(finding, "name"));
+      else lacks.push_back(finding);
+    answer(call, "doctor",
+           {{"usable", document.value("usable", false)},
+            {"confines_candidates", document.value("confines_candidates", false)},
+            {"application", application_.root.string()},
+            {"lacks", lacks},
+            {"good", good}});
+  });
+}
+
+void Toolbox::hot_list(const CallPointer& call) {
+  fs::path folder = application_.state / "capture";
+  std::error_code code;
+  if (!fs::exists(folder, code)) folder = application_.state / "profile";
+  if (!fs::exists(folder, code))
+    return call->fail("nothing is recorded under " + application_.state.string() +
+                      "; the user does that: kernelift build -- BUILD, kernelift scan, kernelift record -- COMMAND");
+  auto capture = Capture::open(folder);
+  if (!capture.ok()) return call->fail(capture.error().message);
+  const CaptureInfo& info = capture->info();
+  std::map<std::string, std::string> extracted;
+  for (auto& one : application_.meps())
+    if (auto mep = Mep::read(one); mep.ok()) extracted[mep->kernel_key] = one.filename().string();
+  Json kernels = record::hot_list_json(info.profile);
+  constexpr size_t kUsual = 20;
+  const size_t most = call->arguments.value("most", kUsual);
+  Json shown = Json::array();
+  for (auto& kernel : kernels) {
+    if (shown.size() == most) break;
+    const std::string key = text_member(kernel, "kernel");
+    size_t captured = 0;
+    for (auto& instance : capture->instances()) captured += instance.kernel == key;
+    kernel["name"] = record::name_among(key, info.profile), kernel["captured_launches"] = captured;
+    if (auto mep = extracted.find(key); mep != extracted.end()) kernel["mep"] = mep->second;
+    shown.push_back(kernel);
+  }
+  Json omissions = Json::array();
+  for (auto& one : info.omissions) omissions.push_back(one.what + ": " + one.why);
+  answer(call, "hot-list",
+         {{"device", info.device},
+          {"command", info.command},
+          {"run_seconds", info.run_seconds},
+          {"kernels", shown},
+          {"further_kernels", kernels.size() - shown.size()},
+          {"not_captured", omissions},
+          {"damage", capture->damage()}});
+}
+
+void Toolbox::extract(const CallPointer& call) {
+  std::vector<std::string> options;
+  if (call->arguments.contains("inputs")) options = {"--inputs", text_member(call->arguments, "inputs")};
+  options.insert(options.end(), {"--", text_member(call->arguments, "kernel")});
+  run(call, verb("extract", options), [this, call](Json document, const std::string& said) {
+    const fs::path folder = text_member(document, "mep");
+    document["mep"] = folder.filename().string(), document["folder"] = folder.string(), document["said"] = said;
+    document["source"] = kMeps + folder.filename().string() + kSource;
+    answer(call, "extract", document);
+  });
+}
+
+void Toolbox::facts(const CallPointer& call) {
+  auto folder = application_.mep_folder(text_member(call->arguments, "kernel"));
+  if (!folder.ok()) return call->fail(folder.error().message);
+  auto mep = Mep::read(*folder);
+  if (!mep.ok()) return call->fail(mep.error().message);
+  auto source = read_text(*folder / mep->kernel_file());
+  if (!source.ok()) return call->fail(source.error().message);
+  Json known = facts_of(*mep, *folder, *source);
+  known["source_resource"] = kMeps + folder->filename().string() + kSource;
+  const bool on_gpu = options_.device != "cpu" && (options_.device != "auto" || record::has_nvidia_driver());
+  const std::string path = folder->string();
+  auto add_bound = [=, this](Json known) {
+    if (!on_gpu || !occupied().empty() || judge_.busy()) {
+      known["bounded_by"] = on_gpu ? "not known: the GPU is busy with another call" : "not known on the CPU device";
+      return answer(call, "facts", known);
+    }
+    run(
+        call, verb("replay", {"--warm", "--counters", "--", path}),
+        [=, this](const Json& replay, const std::string&) mutable {
+          known["bounded_by"] = replay.value("diagnosis", Json("not known: no counters could be read"));
+          answer(call, "facts", known);
+        },
+        [=, this](const std::string& error) mutable {
+          known["bounded_by"] = "not known: " + error;
+          answer(call, "facts", known);
+        });
+  };
+  run(
+      call, verb("model", {"--", path}),
+      [=, this, kernel = mep->kernel_name](const Json& model, const std::string& said) mutable {
+        known["memory_model"] = {{"complete", model.value("complete", false)},
+                                 {"resource", documents_.keep("What " + kernel + " does with memory", said)}};
+        add_bound(known);
+      },
+      [=](const std::string& error) mutable {
+        known["memory_model"] = {{"not_known", error}};
+        add_bound(known);
+      });
+}
+
+}  // namespace kernelift::cli::mcp
