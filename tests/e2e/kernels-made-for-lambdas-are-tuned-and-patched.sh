@@ -17,6 +17,18 @@ for id in $GATHER $SPREAD $MIX $MAIN $SCALE; do
   expect_exit 0 "$KL" replay ".kernelift/mep/$id" --warm --device cpu
 done
 
+# The program around such a kernel finds it by the name that nvcc gives it.
+if [ -x /usr/local/cuda/bin/nvcc ]; then
+  for id in $GATHER $SPREAD $MAIN; do
+    mangled=$(python3 -c "import json; print(json.load(open('.kernelift/mep/$id/mep.json'))['kernel']['mangled'])")
+    (cd ".kernelift/mep/$id" && /usr/local/cuda/bin/nvcc -arch=sm_90 --extended-lambda main.cu -o standalone &&
+      /usr/local/cuda/bin/nvcc -arch=sm_90 --extended-lambda -cubin main.cu -o image) || fail "nvcc main.cu"
+    grep -qF "\"$mangled\"" ".kernelift/mep/$id/main.cu" || fail "main.cu does not name $mangled"
+    grep -qaF ".text.$mangled" ".kernelift/mep/$id/image" || fail "nvcc names the kernel otherwise than $mangled"
+    rm ".kernelift/mep/$id/standalone" ".kernelift/mep/$id/image"
+  done
+fi
+
 # Only the lambda's own text is the kernel's: other lambdas of the unit stay as they are.
 expect_gain "$KL" tune ".kernelift/mep/$GATHER" --device cpu --tiers source --evals 30
 RUN=$(ls -t .kernelift/runs/*.klrun | head -1)
