@@ -16,6 +16,8 @@
 namespace kernelift::cli {
 namespace {
 
+/// Of all documents that --json prints and that are no artefact. It grows where a member goes or changes its meaning.
+constexpr int kDocumentVersion = 1;
 constexpr size_t kLongestSaid = 16 << 10;  ///< Bytes of a line of a table: names of templates are long.
 constexpr size_t kLongestTable = 64 << 20;
 
@@ -46,8 +48,21 @@ std::filesystem::path Context::state_folder() const {
 }
 
 void Context::emit(const Json& document) const {
+  if (!json) return;
+  Json whole = document;
+  if (!document.contains("format")) {
+    whole = {{"format", "kernelift-" + verb}, {"version", kDocumentVersion}};
+    whole.update(document);
+  }
   // Beyond ASCII everything is escaped: nothing is lost, and no terminal obeys it.
-  if (json) to_stdout(json_without_secrets(document).dump(1, ' ', true, Json::error_handler_t::replace) + "\n");
+  to_stdout(json_without_secrets(whole).dump(1, ' ', true, Json::error_handler_t::replace) + "\n");
+}
+
+void Context::emit_error(const std::string& message, Exit exit) const {
+  emit({{"format", "kernelift-error"},
+        {"version", kDocumentVersion},
+        {"error", message},
+        {"exit", static_cast<int>(exit)}});
 }
 
 void Context::emit_line(const Json& document) const {

@@ -21,11 +21,11 @@ using kernelift::cli::settled;
 using kernelift::cli::Verb;
 
 const Verb* const kVerbs[] = {
-    &kernelift::cli::kDoctor,   &kernelift::cli::kBuild,  &kernelift::cli::kScan,     &kernelift::cli::kRecord,
-    &kernelift::cli::kExtract,  &kernelift::cli::kModel,  &kernelift::cli::kReplay,   &kernelift::cli::kEvaluate,
-    &kernelift::cli::kTune,     &kernelift::cli::kApply,  &kernelift::cli::kOptimize, &kernelift::cli::kReport,
-    &kernelift::cli::kSimulate, &kernelift::cli::kExport, &kernelift::cli::kSelftest, &kernelift::cli::kMcp,
-    &kernelift::cli::kSkill,
+    &kernelift::cli::kDoctor,   &kernelift::cli::kBuild,      &kernelift::cli::kScan,     &kernelift::cli::kRecord,
+    &kernelift::cli::kExtract,  &kernelift::cli::kModel,      &kernelift::cli::kReplay,   &kernelift::cli::kEvaluate,
+    &kernelift::cli::kTune,     &kernelift::cli::kApply,      &kernelift::cli::kOptimize, &kernelift::cli::kReport,
+    &kernelift::cli::kSimulate, &kernelift::cli::kExport,     &kernelift::cli::kSelftest, &kernelift::cli::kMcp,
+    &kernelift::cli::kSkill,    &kernelift::cli::kCompletion,
 };
 
 /// The options of every verb, accepted before or after its own options.
@@ -75,7 +75,7 @@ Exit wrong_usage(const std::string& sentence, std::span<char*> words) {
   Context context;
   context.json = std::ranges::find(own, std::string_view("--json")) != own.end();
   context.note_lines(sentence);
-  context.emit({{"error", sentence.substr(sentence.find(": ") + 2)}, {"exit", static_cast<int>(Exit::Usage)}});
+  context.emit_error(sentence.substr(sentence.find(": ") + 2), Exit::Usage);
   return Exit::Usage;
 }
 
@@ -125,11 +125,12 @@ int run(int argc, char** argv) {
   }
   for (auto& [verb, options, action] : choices) {
     if (!options->parsed()) continue;
+    context.verb = verb.name;
     auto outcome = guarded(verb, action, context);
     if (outcome.ok()) return static_cast<int>(settled(*outcome));
     const kernelift::Error& error = outcome.error();
     context.note_lines(std::string("kernelift ") + verb.name + ": " + error.message);
-    context.emit({{"error", error.message}, {"exit", static_cast<int>(error.exit)}});
+    context.emit_error(error.message, error.exit);
     return static_cast<int>(settled(error.exit));
   }
   return static_cast<int>(Exit::Usage);

@@ -18,6 +18,7 @@ namespace kernelift::cli {
 /// secrets, and remember whether stdout took what it was given. With --json one document goes to stdout and all other
 /// output to stderr.
 struct Context {
+  std::string verb;  ///< Its name: what a JSON document is, as "format": "kernelift-VERB".
   bool json = false;
   std::string device = "auto";  ///< auto | cpu | cuda[:N] | hip[:N]
   std::string state;            ///< --state DIR; empty: searched upwards from the working folder.
@@ -25,10 +26,12 @@ struct Context {
   char** arguments = nullptr;  ///< argv; [0] is used in messages that name a command to type.
 
   std::filesystem::path state_folder() const;
-  /// Prints the verb's one JSON document (--json only).
+  /// Prints the verb's one JSON document (--json only). One that is no artefact, with a "format" of its own, gets the
+  /// verb's: "kernelift-VERB".
   void emit(const Json& document) const;
   /// Prints a document on one line of stdout, of verbs that answer more than once; --json or not.
   void emit_line(const Json& document) const;
+  void emit_error(const std::string& message, Exit exit) const;
   /// Prints a result: to stdout, or to stderr with --json. One line; what has several lines of its own (a table, a
   /// report whose parts from outside are one line each) is said by say_lines().
   void say(const std::string& line) const;

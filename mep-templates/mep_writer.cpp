@@ -438,6 +438,17 @@ std::string readme_fidelity(const Mep& mep) {
   return text;
 }
 
+/// The kernel as main.cu passes it. One that is made for a lambda, or another type within a function, has no name
+/// there.
+std::string kernel_handle(const Mep& mep) {
+  std::string key = mep.kernel_key;
+  constexpr std::string_view kAnonymous = "(anonymous)::";
+  for (size_t at; (at = key.find(kAnonymous)) != key.npos;) key.erase(at, kAnonymous.size());
+  for (auto* within : {")::", "<main::", ",main::"})
+    if (key.find(within) != key.npos) return "kl_replay::kernel_named(" + quoted(mep.kernel_mangled) + ")";
+  return "reinterpret_cast<const void*>(&" + mep.kernel_name + ")";
+}
+
 }  // namespace
 
 uint64_t replay_checksum(std::span<const std::byte> bytes) {
@@ -501,7 +512,7 @@ Status write_mep_program(const MepProgram& program, const fs::path& templates, c
       {"ADDRESSES", addresses},
       {"KERNEL_TEXT", quoted(mep.kernel_key)},
       {"CAPTURED_ON", quoted(mep.inputs == "capture" ? mep.captured_on : "nothing: inputs are synthesised")},
-      {"KERNEL", mep.kernel_name},
+      {"KERNEL", kernel_handle(mep)},
       {"COUNT", std::to_string(count)},
       {"TOOLKIT", words.toolkit},
       {"ORIGIN", "Kernel " + markdown_code(mep.kernel_key) + ", " + markdown_code(program.origin) + "."},

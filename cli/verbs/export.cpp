@@ -17,7 +17,7 @@ Result<Exit> run(const Options& options, const Context& context) {
   // Without a file the document itself went to stdout, with or without --json.
   if (options.out.empty() || options.out == "-") return Exit::Done;
   context.say("wrote " + options.out);
-  context.emit({{"format", options.format}, {"file", options.out}});
+  context.emit({{"to", options.format}, {"file", options.out}});
   return Exit::Done;
 }
 

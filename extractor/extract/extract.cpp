@@ -16,9 +16,9 @@
 #include "core/toolchain/nvcc_command.h"
 #include "extractor/extract/capture_join.h"
 #include "extractor/extract/captured_inputs.h"
+#include "extractor/extract/missing_source.h"
 #include "extractor/extract/module_facts.h"
 #include "extractor/extract/synthetic_inputs.h"
-#include "extractor/scan/lost_kernels.h"
 #include "extractor/slice/slice.h"
 #include "extractor/source/compile_database.h"
 #include "mep-templates/mep_writer.h"
@@ -51,34 +51,6 @@ std::string suggestion(const ScanIndex& index, llvm::StringRef word) {
   return names.empty() ? "" : "; did you mean " + names + "?";
 }
 
-/// Why a kernel that was recorded has no source: its unit was read in part, its file was not among the compile
-/// commands, or it is none of the application's own.
-std::string why_without_source(const ScanIndex& index, const std::string& key) {
-  constexpr size_t kShown = 3;
-  const std::string name = unqualified_name(base_name(key));
-  std::vector<const ScannedUnit*> in_part;
-  for (auto& unit : index.units)
-    if (!unit.problems.empty()) in_part.push_back(&unit);
-  auto lost_it = [&](auto* unit) { return names_lost_kernel(unit->problems.back(), name); };
-  auto at = std::ranges::find_if(in_part, lost_it);
-  auto read = [&](const ScannedUnit& unit) {
-    return relative_to(unit.file, index.root) + " (" + unit.problems.front() + ")";
-  };
-  if (at != in_part.end())
-    return "its source was read in part only, and the kernel is in what was lost: " + read(**at) +
-           "; mend what is named and run kernelift scan again";
-  if (!in_part.empty()) {
-    std::string units;
-    for (size_t i = 0; i < in_part.size() && i < kShown; ++i) units += (i ? ", " : "") + read(*in_part[i]);
-    return "no source that was read completely defines it, and " + std::to_string(in_part.size()) +
-           (in_part.size() == 1 ? " file was" : " files were") + " read in part only: " + units;
-  }
-  return "no source of the application defines it: it is a library's (thrust's, cub's), in which nothing could be "
-         "changed, "
-         "or made while the application runs (NVRTC, a loaded cubin), or its file's compile was not logged (then build "
-         "again from clean through kernelift build); kernelift scan lists the application's own";
-}
-
 /// The one kernel that `word` names. Where it names several, the capture decides if only one of them has run.
 Result<const ScannedKernel*> choose(const ScanIndex& index, const std::string& word, const Capture* capture) {
   auto found = index.find(word);
@@ -86,7 +58,7 @@ Result<const ScannedKernel*> choose(const ScanIndex& index, const std::string& w
     auto recorded = [&](auto& instance) { return key_matches(instance.kernel, word); };
     if (capture)
       if (auto one = std::ranges::find_if(capture->instances(), recorded); one != capture->instances().end())
-        return refused("'" + word + "' was recorded, but " + why_without_source(index, one->kernel));
+        return refused("'" + word + "' was recorded, but " + why_without_source(index, *one));
     return usage_error("no kernel is called '" + word + "'" + suggestion(index, word) + " (kernelift scan lists the " +
                        std::to_string(index.kernels.size()) + " there are)");
   }

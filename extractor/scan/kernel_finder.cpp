@@ -188,6 +188,15 @@ class FeatureVisitor : public DynamicRecursiveASTVisitor {
   std::set<std::string>& features_;
 };
 
+/// "(lambda at /home/me/app/src/k.cu:3:4)" -> "(lambda at src/k.cu:3:4)": names of types without a name go into
+/// commits and MEPs, which others read in folders of their own.
+std::string with_relative_places(const ParsedUnit& unit, std::string name) {
+  const std::string from = " at " + unit.root() + "/";
+  if (unit.root().empty()) return name;
+  for (size_t at = name.find(from); at != name.npos; at = name.find(from, at)) name.replace(at, from.size(), " at ");
+  return name;
+}
+
 }  // namespace
 
 std::vector<FoundKernel> find_kernels(const ParsedUnit& unit, const SourceItems& items) {
@@ -216,7 +225,7 @@ std::string spelled_name(const ParsedUnit& unit, const FunctionDecl* function) {
   auto policy = policy_of(unit);
   function->printQualifiedName(stream, policy);
   auto* arguments = function->getTemplateSpecializationArgs();
-  if (!arguments) return name;
+  if (!arguments) return with_relative_places(unit, std::move(name));
   std::vector<TemplateArgument> flat;
   for (auto& argument : arguments->asArray())
     if (argument.getKind() == TemplateArgument::Pack)
@@ -232,11 +241,11 @@ std::string spelled_name(const ParsedUnit& unit, const FunctionDecl* function) {
     else flat[i].print(policy, stream, /*IncludeType=*/true);
   }
   stream << ">";
-  return name;
+  return with_relative_places(unit, std::move(name));
 }
 
 std::string spelled_type(const ParsedUnit& unit, QualType type) {
-  return type.getCanonicalType().getAsString(policy_of(unit));
+  return with_relative_places(unit, type.getCanonicalType().getAsString(policy_of(unit)));
 }
 
 std::string element_type(const ParsedUnit& unit, QualType type) {

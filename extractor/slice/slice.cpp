@@ -46,18 +46,29 @@ std::string instantiation_of(const ParsedUnit& unit, const clang::FunctionDecl* 
   return line + ");";
 }
 
-/// Instances of one template are listed once. Lambdas are part of the function that contains them.
+/// The function that contains a lambda whose call operator `function` is; null for any other function.
+const clang::FunctionDecl* around_lambda(const clang::FunctionDecl* function) {
+  auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(function);
+  if (!method || !method->getParent()->isLambda()) return nullptr;
+  return llvm::dyn_cast_or_null<clang::FunctionDecl>(method->getParent()->getParentFunctionOrMethod());
+}
+
+/// Instances of one template are listed once. A lambda is part of the function that contains it, unless that runs on
+/// the host only.
 std::vector<SlicedFunction> functions_of(const ParsedUnit& unit, const Closure& closure) {
   std::map<std::pair<std::string, unsigned>, SlicedFunction> found;
   for (auto* one : closure.functions) {
     const clang::FunctionDecl* function = nullptr;
     if (!one->isDefined(function) || function->isImplicit() || is_host_only(function)) continue;
     auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(function);
+    const bool lambda = method && method->getParent()->isLambda();
+    auto* around = around_lambda(function);
     FileOffset begin = unit.place(function->getBeginLoc()), end = unit.place(function->getEndLoc());
-    if ((method && method->getParent()->isLambda()) || !unit.is_user(begin.file) || begin.file != end.file) continue;
+    if ((lambda && !(around && is_host_only(around))) || !unit.is_user(begin.file) || begin.file != end.file) continue;
     found[{unit.path(begin.file), begin.offset}] = {
-        function->getQualifiedNameAsString(), unit.path(begin.file), unit.line(begin.file, begin.offset),
-        unit.line(end.file, end.offset), function->hasAttr<clang::CUDAHostAttr>() || function->isConstexpr()};
+        lambda ? around->getQualifiedNameAsString() + "::(lambda)" : function->getQualifiedNameAsString(),
+        unit.path(begin.file), unit.line(begin.file, begin.offset), unit.line(end.file, end.offset),
+        function->hasAttr<clang::CUDAHostAttr>() || (function->isConstexpr() && !lambda)};
   }
   std::vector<SlicedFunction> functions;
   for (auto& [place, function] : found) functions.push_back(std::move(function));

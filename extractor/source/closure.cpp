@@ -14,6 +14,7 @@
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/DeclTemplate.h"
 #include "clang/AST/ExprCXX.h"
+#include "core/base/within.h"
 
 namespace kernelift::extractor {
 namespace {
@@ -30,7 +31,8 @@ const FunctionDecl* spelled(const FunctionDecl* function) {
 std::string local_entity(const ParsedUnit& unit, const TagDecl* tag) {
   auto* record = llvm::dyn_cast<CXXRecordDecl>(tag);
   auto at = unit.sources.getPresumedLoc(unit.sources.getExpansionLoc(tag->getLocation()));
-  std::string place = at.isValid() ? std::string(" at ") + at.getFilename() + ":" + std::to_string(at.getLine()) : "";
+  std::string place =
+      at.isValid() ? " at " + relative_to(at.getFilename(), unit.root()) + ":" + std::to_string(at.getLine()) : "";
   if (record && record->isLambda()) return "an extended lambda" + place;
   return "the local type '" + tag->getNameAsString() + "'" + place;
 }

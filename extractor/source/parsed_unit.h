@@ -90,6 +90,8 @@ class ParsedUnit {
   clang::Preprocessor& preprocessor;
   const PreprocessorRecord& record;
 
+  /// The application's root folder.
+  const std::string& root() const { return root_; }
   /// True for the application's own files: not a toolkit's, the system's, clang's or ours.
   bool is_user(clang::FileID file) const;
   bool is_user(clang::SourceLocation location) const;

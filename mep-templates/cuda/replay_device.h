@@ -71,11 +71,11 @@ constexpr u64 kReserveGranule = 32ull << 20;
 constexpr u64 kMapGranule = 2ull << 20;
 
 template <class Function>
-bool driver(const char* name, Function& into) {
+bool driver(const char* name, Function& into, unsigned version = 12000) {
   void* found = nullptr;
   cudaDriverEntryPointQueryResult result;
 #if CUDART_VERSION >= 12050
-  cudaError_t error = cudaGetDriverEntryPointByVersion(name, &found, 12000, cudaEnableDefault, &result);
+  cudaError_t error = cudaGetDriverEntryPointByVersion(name, &found, version, cudaEnableDefault, &result);
 #else
   cudaError_t error = cudaGetDriverEntryPoint(name, &found, cudaEnableDefault, &result);
 #endif

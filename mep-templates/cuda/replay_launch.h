@@ -29,6 +29,11 @@ inline std::string launch(const void* kernel, const Instance& i, void** argument
   return device_error(i.cooperative ? cudaLaunchCooperativeKernel(kernel, grid, block, arguments, i.shared, 0)
                                     : cudaLaunchKernel(kernel, grid, block, arguments, i.shared, 0));
 }
+inline const void* kernel_named(const char*) {
+  die("the kernel is made for a type without a name, which a program for the CPU device cannot launch by itself: use "
+      "`kernelift replay`");
+  return nullptr;
+}
 /// Nothing runs ahead of the host here.
 inline void hold_queue() {}
 inline double bare_interval() { return 0; }
@@ -164,6 +169,25 @@ inline std::string launch(const void* kernel, const Instance& i, void** argument
 static __global__ void kl_hold(unsigned cycles) {
   long long from = clock64();
   while (clock64() - from < static_cast<long long>(cycles)) {}
+}
+
+/// A kernel of this program that no text can name, because it is made for a lambda: by its name in the machine code, in
+/// the library to which a kernel that has a name belongs.
+inline const void* kernel_named(const char* mangled) {
+  open_device();
+  CUresult (*library_of)(CUlibrary*, CUkernel) = nullptr;
+  CUresult (*kernel_of)(CUkernel*, CUlibrary, const char*) = nullptr;
+  if (!driver("cuKernelGetLibrary", library_of, 12050) || !driver("cuLibraryGetKernel", kernel_of))
+    die("the kernel is made for a type without a name, which takes a driver for CUDA 12.5 or newer to find");
+  cudaKernel_t named = nullptr;
+  need(cudaGetKernel(&named, kl_hold), "finding this program's kernels");
+  CUlibrary library = nullptr;
+  CUkernel kernel = nullptr;
+  if (library_of(&library, reinterpret_cast<CUkernel>(named)) != CUDA_SUCCESS ||
+      kernel_of(&kernel, library, mangled) != CUDA_SUCCESS)
+    die(std::string("this program has no kernel ") + mangled +
+        ": another compiler than nvcc built it, or an older one");
+  return kernel;
 }
 
 /// Keeps the GPU busy while the host queues what is timed behind it, so that the host's pace is not measured.

@@ -28,6 +28,11 @@ inline void set_limits(const Program& program) {
 #endif
 }
 /// Sets the kernel's attributes for this launch. Returns what forbids it on this GPU, or nothing.
+inline const void* kernel_named(const char*) {
+  die("the kernel is made for a type without a name, which this program cannot launch by itself: use `kernelift "
+      "replay`");
+  return nullptr;
+}
 inline std::string prepare_kernel(const void* kernel, const Instance& i, std::vector<std::string>&) {
   if (i.shared > 0)
     (void)hipFuncSetAttribute(kernel, hipFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(i.shared));

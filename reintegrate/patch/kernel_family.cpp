@@ -3,9 +3,12 @@
 
 #include <algorithm>
 
+#include "core/base/within.h"
+
 namespace kernelift::reintegrate {
 
-KernelFamily::KernelFamily(const Mep& mep, const ScanIndex* scan) : id_(mep.kernel_id), scan_(scan) {
+KernelFamily::KernelFamily(const Mep& mep, const ScanIndex* scan)
+    : id_(mep.kernel_id), root_(mep.app_root), scan_(scan) {
   if (!scan) return;
   auto find = [&](auto matches) {
     auto found = std::find_if(scan->kernels.begin(), scan->kernels.end(), matches);
@@ -26,6 +29,15 @@ int KernelFamily::others() const {
   if (!kernel_) return -1;
   return static_cast<int>(std::count_if(scan_->kernels.begin(), scan_->kernels.end(),
                                         [&](auto& one) { return one.key != kernel_->key && shares_text(one); }));
+}
+
+bool KernelFamily::is_own_lambda(const SlicedFunction& function) const {
+  if (!kernel_ || !function.name.ends_with("(lambda)")) return false;
+  // As names of kernels spell it; two lambdas on one line count as one.
+  const std::string spelled =
+      "(lambda at " + relative_to(function.file, root_) + ":" + std::to_string(function.line) + ":";
+  return kernel_->name.find(spelled) != std::string::npos &&
+         std::ranges::count_if(scan_->kernels, [&](auto& one) { return one.name.find(spelled) != one.name.npos; }) == 1;
 }
 
 bool KernelFamily::shares_text(const ScannedKernel& other) const {

@@ -18,10 +18,12 @@ class KernelFamily {
   bool contains(const std::string& id) const;
   /// Number of other instances of the kernel's template; -1: not known.
   int others() const;
+  /// Whether the function is a lambda that this kernel was made for, and no other kernel that the scan found.
+  bool is_own_lambda(const SlicedFunction& function) const;
 
  private:
   bool shares_text(const ScannedKernel& other) const;
-  const std::string id_;
+  const std::string id_, root_;
   const ScanIndex* scan_;
   const ScannedKernel* kernel_ = nullptr;
 };

@@ -459,7 +459,28 @@ class Planner {
   }
 
   void note_reach() {
-    if (mep_.kernel_name.find('<') != std::string::npos) {
+    const ScannedKernel* mine = family_.kernel();
+    bool in_template = !mine;
+    std::vector<std::string> notes;
+    for (auto& [file, edits] : draft_.edits()) {
+      bool outside = false;
+      for (auto& edit : edits) {
+        if (!mine || edit.author == Author::Generated) continue;  // What is generated is the kernel's own launch.
+        const bool inside = draft_.same_file(mine->definition.file, file->path) &&
+                            edit.begin >= mine->definition.begin && edit.end <= mine->definition.end;
+        in_template |= inside;
+        outside |= !inside && beside_.empty() && !in_own_lambda(*file, edit);
+      }
+      if (edits.empty()) continue;
+      bool header = !is_unit(*file);
+      if (header)
+        notes.push_back(file->name + " is a header: every file that includes it is compiled with the change.");
+      draft_.reaches_others |= outside;
+      if (outside && mine)
+        notes.push_back("The change in " + file->name + " is not all inside '" + mep_.kernel_name +
+                        "' itself: other code that uses those lines changes too.");
+    }
+    if (mep_.kernel_name.find('<') != std::string::npos && in_template) {
       int others = family_.others();
       draft_.reaches_others |= others != 0;
       if (others != 0)
@@ -469,22 +490,15 @@ class Planner {
                                              : std::string("every instance")) +
                                " too.");
     }
-    const ScannedKernel* mine = family_.kernel();
-    for (auto& [file, edits] : draft_.edits()) {
-      bool outside = false;
-      for (auto& edit : edits)  // What is generated is the kernel's own launch.
-        outside |= mine && beside_.empty() && edit.author != Author::Generated &&
-                   !(draft_.same_file(mine->definition.file, file->path) && edit.begin >= mine->definition.begin &&
-                     edit.end <= mine->definition.end);
-      if (edits.empty()) continue;
-      bool header = !is_unit(*file);
-      if (header)
-        draft_.notes.push_back(file->name + " is a header: every file that includes it is compiled with the change.");
-      draft_.reaches_others |= outside;
-      if (outside && mine)
-        draft_.notes.push_back("The change in " + file->name + " is not all inside '" + mep_.kernel_name +
-                               "' itself: other code that uses those lines changes too.");
-    }
+    draft_.notes.insert(draft_.notes.end(), notes.begin(), notes.end());
+  }
+
+  /// The lambda that the kernel was made for is its own text, unlike the template that runs it.
+  bool in_own_lambda(const OpenFile& file, const ByteEdit& edit) const {
+    return std::ranges::any_of(mep_.functions, [&](auto& function) {
+      return family_.is_own_lambda(function) && draft_.same_file(function.file, file.path) && function.line > 0 &&
+             edit.begin >= file.offset(function.line - 1) && edit.end <= file.offset(function.end_line);
+    });
   }
 
   void note_host_functions() {

@@ -352,6 +352,24 @@ class TemplatePatch : public Patch {
   }
 };
 
+TEST_F(TemplatePatch, OfALambdaReachesTheKernelsThatWereMadeForItOnly) {
+  request.mep.kernel_name = "run<(lambda at src/k.cu:3:1)>";
+  request.mep.functions = {{"host::(lambda)", (root / "src/k.cu").string(), 3, 6}};
+  request.candidate.launches.clear();
+  request.scan->kernels[0].name = request.mep.kernel_name;
+  request.scan->kernels[1].name = "run<(lambda at src/k.cu:8:1)>";
+  for (auto& kernel : request.scan->kernels) kernel.definition = {"src/config.h", 0, 12, 1, 1};
+  candidate("1.0;", "1.0f;");
+  auto patch = plan();
+  ASSERT_TRUE(patch.ok()) << patch.error().message;
+  EXPECT_FALSE(patch->reaches_others);
+  EXPECT_TRUE(patch->notes.empty()) << patch->notes[0];
+  request.scan->kernels[1].name = "sum<(lambda at src/k.cu:3:1)>";
+  patch = plan();
+  ASSERT_TRUE(patch.ok()) << patch.error().message;
+  EXPECT_TRUE(patch->reaches_others) << "another generic kernel runs the same lambda";
+}
+
 TEST_F(TemplatePatch, ChangesTheLaunchesOfAllInstances) {
   auto patch = plan();
   ASSERT_TRUE(patch.ok()) << patch.error().message;

@@ -12,6 +12,7 @@
 #include <clang/Lex/Preprocessor.h>
 
 #include <filesystem>
+#include <map>
 
 #include "core/compiler/written_text.h"
 
@@ -44,6 +45,24 @@ class Recorder {
     return clang::Lexer::getSourceText(CharSourceRange::getTokenRange(sources_.getExpansionRange(range).getAsRange()),
                                        sources_, language_)
         .str();
+  }
+  /// The text with other words in place of some of its parts. A part that a macro spells stays as it is.
+  std::string text_with(SourceRange range, const std::map<unsigned, std::pair<SourceRange, std::string>>& parts) const {
+    const std::string whole = text(range);
+    const SourceLocation begin = sources_.getExpansionLoc(range.getBegin());
+    if (!sources_.isWrittenInSameFile(begin, sources_.getExpansionLoc(range.getEnd()))) return whole;
+    const unsigned start = sources_.getFileOffset(begin), size = static_cast<unsigned>(whole.size());
+    std::string changed;
+    unsigned done = 0;
+    for (auto& [place, part] : parts) {
+      const auto& [inner, words] = part;
+      if (inner.getBegin().isMacroID() || inner.getEnd().isMacroID()) continue;
+      const unsigned from = sources_.getFileOffset(inner.getBegin()), to = sources_.getFileOffset(inner.getEnd()) + 1;
+      if (from < start + done || to < from || to - start > size) continue;
+      changed += whole.substr(done, from - start - done) + words;
+      done = to - start;
+    }
+    return changed + whole.substr(done);
   }
   SourceLocation begin() const { return sources_.getLocForStartOfFile(sources_.getMainFileID()); }
 
@@ -90,6 +109,32 @@ bool is_written(const clang::Decl& decl) {
   return attribute && !attribute->isImplicit();
 }
 
+/// The bodies of the lambdas in a host function that run on the device, and what each lambda is to the host: its type
+/// as a function, and its fields in their order. Of a template's instances, those of all; a lambda that is never
+/// instantiated keeps its text.
+class DeviceLambdas : public clang::DynamicRecursiveASTVisitor {
+ public:
+  explicit DeviceLambdas(const clang::FunctionDecl& function) {
+    auto& mutable_function = const_cast<clang::FunctionDecl&>(function);
+    if (auto* pattern = function.getDescribedFunctionTemplate())
+      for (clang::FunctionDecl* instance : pattern->specializations()) TraverseStmt(instance->getBody());
+    else if (!function.isDependentContext()) TraverseStmt(mutable_function.getBody());
+  }
+  bool TraverseLambdaExpr(clang::LambdaExpr* lambda) override {
+    if (!on_device(*lambda->getCallOperator())) return clang::DynamicRecursiveASTVisitor::TraverseLambdaExpr(lambda);
+    auto& [range, words] = bodies[lambda->getBody()->getBeginLoc().getRawEncoding()];
+    range = lambda->getBody()->getSourceRange();
+    words += "{" + lambda->getCallOperator()->getType().getAsString() + ";";
+    for (auto* field : lambda->getLambdaClass()->fields()) words += field->getType().getAsString() + ";";
+    for (auto& capture : lambda->captures())
+      words += capture.capturesVariable() ? capture.getCapturedVar()->getNameAsString() + ";" : "this;";
+    words += "}";
+    return true;
+  }
+  /// By where each begins: positions of one file are in its order.
+  std::map<unsigned, std::pair<SourceRange, std::string>> bodies;
+};
+
 class Declarations : public clang::DynamicRecursiveASTVisitor {
  public:
   Declarations(Recorder recorder, clang::ASTContext& context) : recorder_(recorder), context_(context) {}
@@ -115,8 +160,7 @@ class Declarations : public clang::DynamicRecursiveASTVisitor {
     }
     const bool is_member = llvm::isa<clang::CXXMethodDecl>(function);
     if (function->isImplicit() || function->isDefaulted() || (function->isDeleted() && is_member)) return true;
-    if (!on_device(*function))
-      add("host-function", recorder_.text(function->getSourceRange()), function->getLocation());
+    if (!on_device(*function)) add("host-function", host_text(*function), function->getLocation());
     else if (is_for_host_too(*function)) add("host-function", signature(*function), function->getLocation());
     return true;
   }
@@ -192,7 +236,7 @@ class Declarations : public clang::DynamicRecursiveASTVisitor {
     return true;
   }
   bool VisitCUDAKernelCallExpr(clang::CUDAKernelCallExpr* call) override {
-    add("launch", recorder_.text(call->getSourceRange()), call->getBeginLoc());
+    add("launch", recorder_.text_with(call->getSourceRange(), lambdas_), call->getBeginLoc());
     return true;
   }
 
@@ -255,6 +299,14 @@ class Declarations : public clang::DynamicRecursiveASTVisitor {
     return function.getQualifiedNameAsString() + " " + function.getType().getAsString();
   }
 
+  /// The function's text, with what its lambdas capture in place of the bodies that the device runs. Which variables a
+  /// body names decides what `[=]` captures, and so what the host passes to the kernel.
+  std::string host_text(const clang::FunctionDecl& function) {
+    DeviceLambdas lambdas(function);
+    lambdas_.insert(lambdas.bodies.begin(), lambdas.bodies.end());
+    return recorder_.text_with(function.getSourceRange(), lambdas.bodies);
+  }
+
   void add_using(const clang::NamedDecl& declaration) {
     // Inside a function or class it changes what no other code means.
     if (declaration.getDeclContext()->isFileContext())
@@ -266,6 +318,8 @@ class Declarations : public clang::DynamicRecursiveASTVisitor {
 
   Recorder recorder_;
   clang::ASTContext& context_;
+  /// Of the host functions so far, and what they capture.
+  std::map<unsigned, std::pair<SourceRange, std::string>> lambdas_;
 };
 
 class Watcher : public clang::ASTConsumer {

@@ -1,6 +1,8 @@
 // See rule_proposer.h.
 #include "tuner/source/rule_proposer.h"
 
+#include <clang/AST/Decl.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -60,10 +62,32 @@ double RuleProposer::promise(const Rule* rule) const {
   return (curiosity + found->second.gained) / (1 + found->second.tried);
 }
 
+Result<KernelSource> RuleProposer::parse(const std::string& text) const {
+  KERNELIFT_ASSIGN(KernelSource source, KernelSource::parse(text, arguments_));
+  if (foreign_) source.leave_out(*foreign_);
+  return source;
+}
+
+void RuleProposer::find_foreign(const std::string& original) {
+  foreign_.emplace();
+  if (facts_.own_lines.empty()) return;
+  auto source = KernelSource::parse(original, arguments_);
+  if (!source.ok()) return;  // Then nothing is proposed.
+  std::set<std::string> own;
+  for (auto* function : source->functions()) {
+    auto at = source->offset(function->getLocation());
+    if (!at) continue;  // Its name is a macro's.
+    const auto line = std::count(original.begin(), original.begin() + static_cast<std::ptrdiff_t>(*at), '\n');
+    (facts_.own_lines.contains(static_cast<size_t>(line)) ? own : *foreign_).insert(source->name(function));
+  }
+  // Of functions with one name any may be meant.
+  for (auto& name : own) foreign_->erase(name);
+}
+
 std::deque<RuleProposer::Idea>& RuleProposer::ideas_of(const RunTrial& trial) {
   auto [place, fresh] = ideas_.try_emplace(trial.candidate.source);
   if (!fresh) return place->second;
-  auto source = KernelSource::parse(trial.candidate.source, arguments_);
+  auto source = parse(trial.candidate.source);
   if (!source.ok()) {
     notes_.push_back("rules cannot work on #" + std::to_string(trial.id) + ": " +
                      source.error().message.substr(0, 200));
@@ -72,7 +96,7 @@ std::deque<RuleProposer::Idea>& RuleProposer::ideas_of(const RunTrial& trial) {
   // Lines are split only for rules that find nothing in the text as it is, so that patches contain no needless changes.
   const RuleContext facts = facts_.launched_as(trial.candidate);
   auto lines = on_own_lines(*source, facts.kernel);
-  auto split = lines ? KernelSource::parse(*lines, arguments_) : Result<KernelSource>(usage_error("not needed"));
+  auto split = lines ? parse(*lines) : Result<KernelSource>(usage_error("not needed"));
   auto text = lines ? std::make_shared<const std::string>(*lines) : nullptr;
   for (auto* rule : all_rules()) {
     auto found = opportunities(*rule, *source, facts);
@@ -85,6 +109,7 @@ std::deque<RuleProposer::Idea>& RuleProposer::ideas_of(const RunTrial& trial) {
 
 std::vector<Proposal> RuleProposer::propose(const History& history, size_t count) {
   std::vector<Proposal> proposals;
+  if (!foreign_ && history.baseline()) find_foreign(history.baseline()->candidate.source);
   auto parents = history.best_sources(kMoreParents);
   std::erase(parents, history.baseline());
   // The original always takes part, so that its own ideas are not lost behind those of its descendants.

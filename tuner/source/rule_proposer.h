@@ -33,10 +33,16 @@ class RuleProposer : public Proposer {
   };
 
   std::deque<Idea>& ideas_of(const RunTrial& trial);
+  /// The text, without the functions that the kernel does not use.
+  Result<KernelSource> parse(const std::string& text) const;
+  /// Finds them in the original.
+  void find_foreign(const std::string& original);
   double promise(const Rule* rule) const;
 
   RuleContext facts_;
   std::vector<std::string> arguments_;
+  /// Names of functions of a whole unit that the kernel does not use: an edit of them would change other code only.
+  std::optional<std::set<std::string>> foreign_;
   std::map<std::string, std::deque<Idea>> ideas_;  ///< Untried ideas, by the parent's source text.
   std::map<const Rule*, Record> records_;
   struct Asked {

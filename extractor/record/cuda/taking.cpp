@@ -47,6 +47,7 @@ std::optional<CapturedInstance> Taking::before(Launch launch, CUcontext context)
   }
   instance.id = instance_id(kernel.mark, launch.index);
   instance.kernel = kernel.key, instance.mangled = kernel.mangled, instance.source_stem = code.source_stem;
+  instance.unit = code.object;
   instance.launch_index = launch.index, instance.geometry = launch.geometry;
   instance.arguments = std::move(launch.arguments), instance.parameters = kernel.layout;
   instance.settings = std::move(launch.settings);

@@ -359,6 +359,11 @@ TEST(Modules, KnowNothingOfAHandleThatIsGone) {
   auto stem = [&] { return modules.code_of(driver, reinterpret_cast<CUfunction>(16), "k").source_stem; };
   modules.code_given(reinterpret_cast<void*>(8), &asked);
   EXPECT_EQ(stem(), "cuda_parts_test");
+  EXPECT_EQ(modules.code_of(driver, reinterpret_cast<CUfunction>(16), "k").object,
+            std::filesystem::read_symlink("/proc/self/exe").filename());
+  auto made = std::make_unique<char[]>(64);
+  modules.code_given(reinterpret_cast<void*>(8), made.get());
+  EXPECT_EQ(modules.code_of(driver, reinterpret_cast<CUfunction>(16), "k").object, kInMemory) << "as NVRTC's is";
   modules.handle_gone(reinterpret_cast<void*>(8));
   EXPECT_EQ(stem(), "");
 }

@@ -211,6 +211,9 @@ int main() { run(nullptr, 1); }
   Slice slice = whole_unit_of(app);
   EXPECT_NE(slice.note.find("extended lambda"), std::string::npos) << slice.note;
   EXPECT_TRUE(has(slice, "#define main kernelift_application_main"));
+  ASSERT_EQ(slice.functions.size(), 2u) << "the lambda is a part of the kernel that the host function only contains";
+  EXPECT_EQ(slice.functions[1].name, "run::(lambda)");
+  EXPECT_EQ(slice.functions[1].line, 3u);
 }
 
 TEST(Slice, OfAWholeUnitHasTheNewMangledNameOfAKernelWithALambdaInMain) {

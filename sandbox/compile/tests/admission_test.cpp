@@ -71,6 +71,42 @@ TEST_F(AdmissionTest, AdmitsDeviceCodeOfEveryKind) {
       "}\n");
 }
 
+TEST_F(AdmissionTest, JudgesTheBodyOfALambdaThatTheDeviceRunsAsDeviceCode) {
+  const std::string unit =
+      "#include <cuda_runtime.h>\n"
+      "template <class F> __global__ void each(F f) { f(threadIdx.x); }\n"
+      "void host(float* x, int n) { each<<<1, 32>>>([=] __device__(int i) { x[i] = n; }); }\n"
+      "template <class T> void both(T* x, T by) { each<<<1, 32>>>([=] __device__(int i) { x[i] += by; }); }\n"
+      "void uses(float* x) { both(x, 2.0f); }\n";
+  CompilePoolOptions options;
+  options.few = true, options.workers = 1;
+  auto pool = CompilePool::start(std::move(options));
+  ASSERT_TRUE(pool.ok()) << pool.error().message;
+  auto own = (*pool)->compile_own(unit);
+  ASSERT_TRUE(own.ok()) << own.detail;
+  auto judged = [&](const std::string& from, const std::string& to) {
+    std::string text = unit;
+    text.replace(text.find(from), from.size(), to);
+    return (*pool)->compile(text, {});
+  };
+  for (auto& [from, to] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"x[i] = n;", "for (int k = 0; k < 2; ++k) x[i] = n;"}, {"x[i] += by;", "x[i] = x[i] + by;"}}) {
+    auto reply = judged(from, to);
+    EXPECT_TRUE(reply.ok()) << to << ": " << reply.detail;
+  }
+  for (auto& [from, to] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"x[i] = n;", "x[i] = 2;"},             // Captures less.
+           {"x[i] = n;", "int k = n; x[i] = k;"},  // Captures in another order.
+           {"x[i] += by;", "T one = by; x[i] += one;"},
+           {"[=] __device__(int i) { x[i] = n", "[x, n] __device__(int i) { x[i] = n"},
+           {"each<<<1, 32>>>([=] __device__(int i) { x[i] = n", "each<<<1, 64>>>([=] __device__(int i) { x[i] = n"},
+           {"void uses(float* x) {", "void uses(float* x) { ++x;"}}) {
+    auto reply = judged(from, to);
+    EXPECT_EQ(reply.outcome, Outcome::Refused) << to << ": " << reply.detail;
+    EXPECT_EQ(reply.stage, Stage::Admit) << to;
+  }
+}
+
 TEST_F(AdmissionTest, AdmitsConstructsThatTheSliceContains) { expect_admitted(own_source(), "// changed\n"); }
 
 TEST_F(AdmissionTest, RefusesHostFunctions) {

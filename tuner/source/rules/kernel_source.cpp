@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 
 #include "core/model/kernel_key.h"
 #include "tuner/space/knob_text.h"
@@ -17,21 +18,50 @@ namespace {
 
 constexpr size_t kDiagnostics = 2000;  ///< Characters of diagnostics kept.
 
-/// Definitions written in the main file, in order.
+/// In front of a name, of the first: empty.
+std::string ordinal(size_t before) {
+  static constexpr const char* kOrdinals[] = {"", "second ", "third ", "fourth ", "fifth "};
+  return before < std::size(kOrdinals) ? kOrdinals[before] : std::to_string(before + 1) + "th ";
+}
+
+bool on_device(const clang::FunctionDecl* function) {
+  return function->hasAttr<clang::CUDADeviceAttr>() || function->hasAttr<clang::CUDAGlobalAttr>() ||
+         function->isConstexpr();
+}
+
+/// Definitions written in the main file, in order. A whole unit has host functions, too: of them only the lambdas that
+/// the device runs.
 class Definitions : public clang::DynamicRecursiveASTVisitor {
  public:
-  Definitions(clang::SourceManager& sources, std::vector<const clang::FunctionDecl*>& found)
-      : sources_(sources), found_(found) {}
+  explicit Definitions(clang::SourceManager& sources) : sources_(sources) {}
+  std::vector<const clang::FunctionDecl*> found;
+  std::unordered_map<const clang::FunctionDecl*, std::string> lambdas;  ///< Their names, by call operator.
+
   bool VisitFunctionDecl(clang::FunctionDecl* function) override {
     if (function->doesThisDeclarationHaveABody() && sources_.isWrittenInMainFile(function->getLocation()) &&
-        !function->isImplicit())
-      found_.push_back(function);
+        !function->isImplicit() && on_device(function))
+      found.push_back(function);
     return true;
+  }
+  bool TraverseLambdaExpr(clang::LambdaExpr* lambda) override {
+    const clang::CXXMethodDecl* call = lambda->getCallOperator();
+    if (!found.empty() && contains(found.back(), lambda)) return true;
+    if (call->hasAttr<clang::CUDADeviceAttr>() && sources_.isWrittenInMainFile(call->getLocation())) {
+      found.push_back(call);
+      auto* around = llvm::dyn_cast_or_null<clang::NamedDecl>(call->getParent()->getParentFunctionOrMethod());
+      const std::string in = around ? around->getNameAsString() : "a variable";
+      lambdas[call] = "the " + ordinal(lambdas_in_[in]++) + "lambda in " + in;
+    }
+    return clang::DynamicRecursiveASTVisitor::TraverseLambdaExpr(lambda);
   }
 
  private:
+  /// Definitions come in the order of the text, so that the last one before the lambda is the one around it, if any is.
+  bool contains(const clang::FunctionDecl* function, const clang::LambdaExpr* lambda) const {
+    return sources_.isPointWithin(lambda->getBeginLoc(), function->getBeginLoc(), function->getEndLoc());
+  }
   clang::SourceManager& sources_;
-  std::vector<const clang::FunctionDecl*>& found_;
+  std::map<std::string, size_t> lambdas_in_;
 };
 
 class Collector : public clang::DiagnosticConsumer {
@@ -138,8 +168,9 @@ Result<KernelSource> KernelSource::parse(const std::string& text, const std::vec
   if (!source.unit_ || diagnostics.getNumErrors() || source.unit_->getDiagnostics().hasErrorOccurred())
     return environment_error("the kernel's text does not parse: " +
                              (diagnostics.text.empty() ? "no diagnostics" : diagnostics.text));
-  Definitions definitions(source.unit_->getSourceManager(), source.functions_);
+  Definitions definitions(source.unit_->getSourceManager());
   definitions.TraverseDecl(source.unit_->getASTContext().getTranslationUnitDecl());
+  source.functions_ = std::move(definitions.found), source.lambdas_ = std::move(definitions.lambdas);
   // The unit outlives the collector.
   source.unit_->getDiagnostics().setClient(new clang::IgnoringDiagConsumer);
   for (auto* function : source.functions_)
@@ -260,17 +291,23 @@ std::string KernelSource::name(const clang::ForStmt* loop) const {
                               : nullptr;
     return variable ? variable->getNameAsString() : std::string();
   };
-  static constexpr const char* kOrdinals[] = {"", "second ", "third ", "fourth ", "fifth "};
   std::string over = counter(loop);
   size_t before = 0;
   for (auto* function : functions_)
     for (auto* other : loops_in(function)) {
-      if (other == loop)
-        return "the " + (before < std::size(kOrdinals) ? kOrdinals[before] : std::to_string(before + 1) + "th ") +
-               (over.empty() ? "loop" : "loop over " + over);
+      if (other == loop) return "the " + ordinal(before) + (over.empty() ? "loop" : "loop over " + over);
       before += counter(other) == over;
     }
   return "a loop";
+}
+
+std::string KernelSource::name(const clang::FunctionDecl* function) const {
+  auto lambda = lambdas_.find(function);
+  return lambda == lambdas_.end() ? function->getNameAsString() : lambda->second;
+}
+
+void KernelSource::leave_out(const std::set<std::string>& names) {
+  std::erase_if(functions_, [&](auto* function) { return names.contains(name(function)); });
 }
 
 std::string KernelSource::fresh_name(const std::string& stem) const {

@@ -41,8 +41,12 @@ class KernelSource {
 
   const std::string& text() const { return text_; }
   clang::ASTContext& context() const;
-  /// Functions with a body in this text, templates by their pattern; kernels among them.
+  /// Functions with a body in this text that the device may run, templates by their pattern; kernels among them, and
+  /// the call operators of lambdas that host functions hand to a kernel. Lambdas within device functions are part of
+  /// these.
   const std::vector<const clang::FunctionDecl*>& functions() const { return functions_; }
+  /// Takes functions with these names (name()) out of functions().
+  void leave_out(const std::set<std::string>& names);
   /// The __global__ function that a name expression ("app::k<3>") names, or nullptr.
   const clang::FunctionDecl* kernel(std::string_view name_expression) const;
 
@@ -68,6 +72,8 @@ class KernelSource {
   /// "the loop over j", "the second loop over j". Labels use no line numbers: the reader knows the application's lines
   /// and not this text's.
   std::string name(const clang::ForStmt* loop) const;
+  /// "clamp", "the lambda in smooth", "the second lambda in main".
+  std::string name(const clang::FunctionDecl* function) const;
   /// `stem`, or `stem` with a number, such that the name does not occur in the text.
   std::string fresh_name(const std::string& stem) const;
 
@@ -80,6 +86,7 @@ class KernelSource {
   std::string text_;
   std::unique_ptr<clang::ASTUnit> unit_;
   std::vector<const clang::FunctionDecl*> functions_;
+  std::unordered_map<const clang::FunctionDecl*, std::string> lambdas_;  ///< Names of call operators.
   std::unordered_map<const clang::Stmt*, const clang::Stmt*> parents_;
 };
 

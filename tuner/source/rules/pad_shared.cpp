@@ -118,7 +118,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
                             squeezed(source.spelled(last.getSizeExpr()->IgnoreParenImpCasts()))};
         if (!is_used_by_rows(source, function, tile, dimensions, extent)) continue;
         Opportunity opportunity;
-        opportunity.place = "tile " + tile->getNameAsString() + " of " + function->getNameAsString();
+        opportunity.place = "tile " + tile->getNameAsString() + " of " + source.name(function);
         // An extent such as "1 << 5" needs parentheses.
         auto size = source.span(last.getSizeExpr());
         bool whole = llvm::isa<clang::IntegerLiteral, clang::DeclRefExpr, clang::ParenExpr>(

@@ -173,6 +173,13 @@ RuleContext RuleContext::of(const Mep& mep) {
   RuleContext facts;
   facts.kernel = mep.kernel_name;
   facts.hip = mep.language == "hip";
+  if (mep.slice_mode == "whole-unit")
+    for (size_t line = 0; line < mep.origins.size(); ++line)
+      if (std::ranges::any_of(mep.functions, [&](auto& function) {
+            auto& origin = mep.origins[line];
+            return function.file == origin.file && function.line <= origin.line && origin.line <= function.end_line;
+          }))
+        facts.own_lines.insert(line);
   read_block(mep, facts);
   facts.most_threads = spelled_threads(mep);
   facts.whole_warps = spelled_in_whole_warps(mep);

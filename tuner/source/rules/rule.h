@@ -25,7 +25,10 @@ std::optional<std::string> apply_edits(const std::string& text, std::vector<Text
 
 /// Facts about the kernel that its text does not show.
 struct RuleContext {
-  std::string kernel;                ///< Name expression.
+  std::string kernel;  ///< Name expression.
+  /// If the text is a whole unit: the lines, from 0, of the functions that the kernel uses. Empty for a slice, which
+  /// has no others.
+  std::set<size_t> own_lines;
   std::vector<Geometry> geometries;  ///< Distinct recorded geometries.
   size_t launches = 0;               ///< Number of recorded launches.
   /// Indices of pointer parameters whose memory another argument may lead to as well, by the recorded launches and by

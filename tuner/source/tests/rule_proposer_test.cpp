@@ -38,6 +38,38 @@ TEST(RuleProposer, BeginsWithTheRuleThatGainsMostWhereItApplies) {
     EXPECT_EQ(first_rule(rows, bound), "rules/loop_to_grid");
 }
 
+TEST(RuleProposer, ChangesWhatTheKernelUsesAndNothingElseOfAWholeUnit) {
+  const std::string loop = "    for (int i = 0; i < 64; ++i)\n      y[i] += sqrtf(y[i]) / s;\n";
+  const std::string unit =
+      "template <class F> __global__ void k(F f) {\n  f(1.0f);\n}\n"  // 0 to 2
+      "__global__ void other(float *y, float s) {\n" +
+      loop +
+      "}\n"  // 3 to 6
+      "void host(float *y) {\n  auto first = [=] __attribute__((device)) (float s) {\n" +
+      loop +
+      "  };\n"  // 7 to 11
+      "  auto second = [=] __attribute__((device)) (float s) {\n" +
+      loop +
+      "  };\n"  // 12 to 15
+      "  (void)first, (void)second;\n}\n";
+  History history;
+  Candidate original;
+  original.source = unit, original.tier = "baseline";
+  history.add({1, original, fake_ok(1), {}, {}, 0});
+  RuleContext known = facts();
+  known.own_lines = {0, 1, 2, 12, 13, 14, 15};
+  const size_t other = unit.find("__global__ void other");
+  const std::string kept = unit.substr(other, unit.find("  auto second") - other);
+  auto proposals = RuleProposer(known, arguments()).propose(history, 50);
+  ASSERT_GE(proposals.size(), 3u);
+  bool named = false;
+  for (auto& one : proposals) {
+    EXPECT_THAT(one.candidate.source, HasSubstr(kept));
+    named |= one.candidate.steps.back().place == "the second lambda in host";
+  }
+  EXPECT_TRUE(named) << "a lambda is named by the function around it";
+}
+
 TEST(RuleProposer, StacksEditsOnTheFastestCandidates) {
   History history;
   Candidate original;

@@ -88,7 +88,7 @@ KernelCode Modules::code_of(const CudaDriver& driver, CUfunction handle, const s
       if (has_kernel(**image, name)) candidates.push_back(*image);
     if (auto found = given_.find(handle_of_code); found != given_.end()) given = found->second;
   }
-  if (given) code.source_stem = source_stem(symbol_file_of(given));
+  if (given) code.source_stem = source_stem(symbol_file_of(given)), code.object = object_at(given);
   for (auto& image : candidates) {
     std::vector<PlacedVariable> variables;
     std::vector<std::string> unplaced;

@@ -76,6 +76,13 @@ std::string symbol_file_of(const void* address) {
   return "";
 }
 
+std::string object_at(const void* address) {
+  Dl_info info{};
+  if (!dladdr(address, &info) || !info.dli_fname) return kInMemory;
+  std::string_view path = info.dli_fname;
+  return std::string(path.substr(path.rfind('/') + 1));
+}
+
 std::string source_stem(std::string_view file) {
   if (size_t made = file.find(".cudafe"); made != file.npos) {
     file = file.substr(0, made);

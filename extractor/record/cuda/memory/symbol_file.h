@@ -11,6 +11,11 @@ namespace kernelift::record {
 /// process, or empty.
 std::string symbol_file_of(const void* address);
 
+/// "libcublas.so.13": the name of the program's or library's file that lies at `address` of this process; kInMemory if
+/// none does: code that the program made or read while it ran.
+std::string object_at(const void* address);
+inline constexpr const char* kInMemory = "(memory)";
+
 /// "plain", of the source that such a name was made from; empty if it was made from none ("link.stub").
 std::string source_stem(std::string_view symbol_file);
 

@@ -28,7 +28,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   auto& context = source.context();
   for (auto* function : source.functions()) {
     Opportunity opportunity;
-    opportunity.place = function->getNameAsString();
+    opportunity.place = source.name(function);
     std::set<std::string> signed_moduli;  // Moduli that could be negative, for which the comparison would be wrong.
     walk(function->getBody(), [&](const clang::Stmt* statement) {
       if (compares_before_dividing(statement)) return false;

@@ -47,7 +47,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, co
   std::vector<Opportunity> found;
   for (auto* function : source.functions()) {
     Opportunity opportunity;
-    opportunity.place = function->getNameAsString();
+    opportunity.place = source.name(function);
     bool compares = false;
     auto convert = [&](const clang::BinaryOperator* division, const std::set<const clang::VarDecl*>& changed) {
       clang::QualType type = division->getType();
