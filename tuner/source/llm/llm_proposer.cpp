@@ -75,8 +75,18 @@ LlmProposer::LlmProposer(const Mep& mep, LlmOptions options, std::unique_ptr<Lan
 }
 
 LlmProposer::~LlmProposer() {
+  if (calling_.empty()) return;
+  spent_.seconds = seconds_spent();
   stop_ = true;
-  for (auto& [parent, call] : calling_) call.wait();
+  // What has come by now is of no use to this run, but it was asked for.
+  for (auto& [parent, call] : std::exchange(calling_, {})) count(call.get());
+}
+
+void LlmProposer::count(const Called& called) {
+  write_transcript(called);
+  spent_.calls += called.reply.requests - 1;  // One was counted when the call began.
+  if (auto& answer = called.reply.answer; answer.ok()) spent_.tokens += answer->input_tokens + answer->output_tokens;
+  save();
 }
 
 std::optional<LlmProposer::Talk> LlmProposer::new_talk(const History& history) {
@@ -174,11 +184,8 @@ void LlmProposer::repair(Talk talk, const std::string& complaint) {
 }
 
 std::optional<Proposal> LlmProposer::take_answer(Called called, const History& history) {
-  write_transcript(called);
-  spent_.calls += called.reply.requests - 1;  // One was counted when the call began.
+  count(called);
   auto& answer = called.reply.answer;
-  if (answer.ok()) spent_.tokens += answer->input_tokens + answer->output_tokens;
-  save();
   if (!answer.ok() || answer->refused) {
     if (stop_) return std::nullopt;
     notes_.push_back(answer.ok() ? "the model refused to answer: " + first_line(answer->text)

@@ -87,6 +87,8 @@ class LlmProposer : public Proposer {
   size_t ideas_out() const;
   void give_up(const std::string& why);
   void note_once(const std::string& note);
+  /// Adds what the call took, and keeps the exchange.
+  void count(const Called& called);
   void save();
   double seconds_spent() const;
   void write_transcript(const Called& called);

@@ -62,6 +62,21 @@ TEST_F(LlmTest, StopsWhenItsWaitingTimeIsSpent) {
   EXPECT_THAT(notes_, Contains(HasSubstr("budget of waiting time is spent (--llm-seconds)")));
 }
 
+TEST_F(LlmTest, KeepsAnAnswerThatComesWhenTheRunIsOver) {
+  ModelServer server({{200, kGoodEdit, {}, 0, 0}});
+  std::string saved;
+  options_.save_spent = [&](const std::string& spent) { saved = spent; };
+  const auto transcript = folder_.path() / "transcripts" / "0001-optimise.json";
+  auto model = proposer(server);
+  EXPECT_TRUE(model->propose(history_, 1).empty());
+  while (server.requests.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_FALSE(std::filesystem::exists(transcript));
+  model.reset();
+  EXPECT_TRUE(std::filesystem::exists(transcript));
+  EXPECT_EQ(Json::parse(saved)["calls"], 1);
+}
+
 TEST_F(LlmTest, DoesNotCallAgainAfterARefusedKey) {
   ModelServer server({{401, "", R"({"error": {"message": "bad key"}})", 0, 0}});
   auto model = proposer(server);
