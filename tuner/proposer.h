@@ -19,6 +19,9 @@ class Proposer {
   virtual ~Proposer() = default;
   virtual std::string name() const = 0;
   virtual std::string tier() const = 0;  ///< source | params | compiler.
+  /// Its ideas are made elsewhere and take long: it is asked before all others, so that they come while these are
+  /// tried.
+  virtual bool in_background() const { return false; }
   /// At most `count` proposals; none if there is nothing to propose now. Candidates that were tried before are not
   /// measured again.
   virtual std::vector<Proposal> propose(const History& history, size_t count) = 0;
@@ -28,7 +31,7 @@ class Proposer {
   virtual bool waiting() const { return false; }
   /// Sentences for the log since the last call.
   virtual std::vector<std::string> take_notes() { return {}; }
-  /// A sentence for the log when the search is over; may be empty.
+  /// A sentence for the report when the search is over; may be empty.
   virtual std::string closing_note() const { return {}; }
 };
 

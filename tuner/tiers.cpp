@@ -23,6 +23,16 @@ Result<std::vector<std::string>> parse_tiers(const std::string& text) {
   return tiers;
 }
 
+Status check_rules(const std::vector<std::string>& names) {
+  for (auto& name : names) {
+    if (std::ranges::any_of(all_rules(), [&](auto* rule) { return rule->name == name; })) continue;
+    std::string known;
+    for (auto* rule : all_rules()) known += (known.empty() ? "" : ", ") + std::string(rule->name);
+    return usage_error("'" + name + "' is not a rewrite rule; there are " + known);
+  }
+  return done();
+}
+
 Result<std::vector<std::unique_ptr<Proposer>>> make_proposers(const Mep& mep, const std::string& source,
                                                               const TierOptions& options) {
   auto wanted = [&](const char* tier) {
@@ -31,6 +41,7 @@ Result<std::vector<std::unique_ptr<Proposer>>> make_proposers(const Mep& mep, co
   // The bandit tries proposers first in this order: large changes first, the compiler last.
   std::vector<std::unique_ptr<Proposer>> proposers;
   Bound bound = options.facts ? bound_by(*options.facts) : Bound::Unknown;
+  KERNELIFT_TRY(check_rules(options.without_rules));
   if (wanted("source")) {
     std::vector<std::string> arguments;
     for (auto& set : options.clang_arguments) {
@@ -39,7 +50,8 @@ Result<std::vector<std::unique_ptr<Proposer>>> make_proposers(const Mep& mep, co
     }
     RuleContext context = RuleContext::of(mep);
     context.bound = bound, context.on_cpu = options.on_cpu;
-    proposers.push_back(std::make_unique<RuleProposer>(std::move(context), std::move(arguments)));
+    proposers.push_back(
+        std::make_unique<RuleProposer>(std::move(context), std::move(arguments), options.without_rules));
     if (options.llm) {
       KERNELIFT_ASSIGN(auto model, LlmProposer::create(mep, *options.llm));
       proposers.push_back(std::move(model));

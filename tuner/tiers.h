@@ -18,12 +18,16 @@ struct TierOptions {
   /// with a toolkit's).
   std::vector<std::vector<std::string>> clang_arguments;
   std::optional<LlmOptions> llm;
+  std::vector<std::string> without_rules = {};  ///< Names of rewrite rules that are not tried.
   /// Profile of the original, which decides the order in which rules and recipes are tried.
   std::optional<KernelFacts> facts;
 };
 
 /// "source,params" as a list; a usage error names an unknown tier.
 Result<std::vector<std::string>> parse_tiers(const std::string& text);
+
+/// A usage Error names a rule that there is not, and those that there are.
+Status check_rules(const std::vector<std::string>& names);
 
 /// EXPECTS: `mep` outlives the proposers.
 Result<std::vector<std::unique_ptr<Proposer>>> make_proposers(const Mep& mep, const std::string& source,

@@ -90,6 +90,7 @@ Json to_json(const TuneReport& report) {
           {"unconfirmed", report.unconfirmed},
           {"lost", report.lost},
           {"nothing_added", report.nothing_added},
+          {"notes", report.notes},
           {"gained", report.gained(report.best)},
           {"gained_applicable", report.gained(report.best_applicable)},
           {"baseline", trial_json(report.baseline)},

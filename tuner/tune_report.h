@@ -21,6 +21,7 @@ struct TuneReport {
   std::string unconfirmed;    ///< Why nothing was tried, or why the best candidates are not confirmed; or empty.
   std::string lost;           ///< What confirmations said of finalists that seemed to gain, if none does; or empty.
   std::string nothing_added;  ///< Why a resumed run is unchanged; or empty.
+  std::vector<std::string> notes = {};  ///< What proposers have to say at the end: what a model was asked and cost.
 
   bool gained(const std::optional<RunTrial>& trial) const {
     return trial && trial->figures().speedup_low() > kSmallestGain;

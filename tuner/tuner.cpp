@@ -238,6 +238,8 @@ std::vector<size_t> Tuning::order() const {
       if (proposers_[arm]->tier() == kOpening[i].first) opening.push_back(arm);
   std::erase_if(ranking, [&](size_t arm) { return std::find(opening.begin(), opening.end(), arm) != opening.end(); });
   opening.insert(opening.end(), ranking.begin(), ranking.end());
+  for (size_t arm = 0; arm < proposers_.size(); ++arm)
+    if (proposers_[arm]->in_background()) std::erase(opening, arm), opening.insert(opening.begin(), arm);
   return opening;
 }
 
@@ -495,6 +497,8 @@ TuneReport Tuning::report() const {
   report.added = static_cast<size_t>(tried() - std::max<int64_t>(0, recalled_));
   report.interrupted = interrupted();
   report.stopped_by = stopped_by_, report.unconfirmed = unconfirmed_;
+  for (auto& proposer : proposers_)
+    if (std::string note = proposer->closing_note(); !note.empty()) report.notes.push_back(std::move(note));
   if (recalled_ >= 0 && report.added == 0 && confirmed_ == 0)
     report.nothing_added = nothing_added(stopped_by_, options_.seconds, options_.evaluations);
   return report;
@@ -530,9 +534,6 @@ Result<TuneReport> Tuning::go(const Candidate& original) {
     KERNELIFT_TRY(collect());
     sleep(kPoll);
   }
-  for (auto& proposer : proposers_)
-    if (std::string note = proposer->closing_note(); !note.empty())
-      report_progress(false, proposer->tier() + ": " + note);
   KERNELIFT_TRY(confirm_finalists());
   KERNELIFT_TRY(run_.record_time(spent()));
   if (interrupted()) stopped_by_ = "interrupt";

@@ -8,6 +8,7 @@
 #include "cli/duration.h"
 #include "cli/loop_table.h"
 #include "cli/measure_options.h"
+#include "cli/search_options.h"
 #include "cli/verbs.h"
 #include "core/base/executable.h"
 #include "core/base/file.h"
@@ -44,12 +45,13 @@ constexpr double kShortestProof = 20, kLongestProof = 120;
 constexpr double kMostOfTheRun = 0.5;
 
 struct Options {
-  std::string build, run, check, time = "10m", llm, branch, embed = "auto", limit = "1h", hooks = "run";
+  std::string build, run, check, time = "10m", branch, embed = "auto", limit = "1h", hooks = "run";
   size_t kernels = 8;
   uint64_t skip = 0;
   bool lock_clocks = false, allow_host_changes = false, allow_unproven_host = false, allow_weak_jail = false,
        no_guards = false;
   MeasureOptions measure;
+  SearchOptions search;  ///< The model's limits are for all kernels together.
 };
 
 struct Step {
@@ -352,14 +354,24 @@ class Loop {
                                   context_.device, "--time", std::to_string(static_cast<int>(time_slice(at)))};
     // If only the launches are in the application and nothing is embedded, a patch can change only the launches.
     auto embedding = reintegrate::embedding_on(context_.device, options_.embed);
-    if (!parts.text && (!embedding.ok() || *embedding == reintegrate::Embedding::Never)) {
+    const bool launches_only = !parts.text && (!embedding.ok() || *embedding == reintegrate::Embedding::Never);
+    if (launches_only) {
       context_.note("Only its launches are tuned: " + parts.why());
       tune.insert(tune.end(), {"--tiers", "params"});
     }
     if (options_.allow_weak_jail) tune.push_back("--allow-weak-jail");
-    if (!options_.llm.empty()) tune.insert(tune.end(), {"--llm", options_.llm});
+    for (auto& word : options_.search.words()) tune.push_back(word);
+    const auto model = launches_only ? std::vector<std::string>() : options_.search.model_words(model_spent_);
+    tune.insert(tune.end(), model.begin(), model.end());
+    if (model.empty() && !options_.search.llm.empty())
+      context_.note(launches_only ? "The model is not asked: it changes the kernel's text, and only launches are tuned."
+                                  : "The model is not asked: its limits (--llm-calls, --llm-tokens, --llm-seconds) are "
+                                    "reached.");
     auto tuned = step(tune);
-    if (tuned.ok() && tuned->document.is_object()) row.run = tuned->document.value("run", "");
+    if (tuned.ok() && tuned->document.is_object()) {
+      row.run = tuned->document.value("run", "");
+      add_model_spent(tuned->document);
+    }
     if (interrupted_)
       return end("interrupted", "its run can be resumed: " + join_command({"kernelift", "tune", mep, "--resume"}));
     // Even if no finalist was confirmed, apply may confirm a candidate that ranked lower.
@@ -386,6 +398,14 @@ class Loop {
                      join_command({"kernelift", "tune", mep, "--resume", "--time", "10m"}));
   }
 
+  /// Each kernel's run counts what the model cost in it.
+  void add_model_spent(const Json& tuned) {
+    auto model = tuned.find("model");
+    if (model == tuned.end() || !model->is_object()) return;
+    for (auto* what : {"calls", "tokens", "seconds"})
+      model_spent_[what] = static_cast<int64_t>(number_member(model_spent_, what) + number_member(*model, what));
+  }
+
   void print_table() const {
     Json kernels = Json::array();
     for (auto& row : rows_) kernels.push_back(to_json(row));
@@ -403,12 +423,21 @@ class Loop {
     else if (measure_.span())
       measure = "\nShares are of the time from the first kernel to the last, by which a patch is measured, too.";
     context_.say_lines(table_text(rows_, context_.device == "cpu") + measure + "\nTime: " + duration_words(sum) + " (" +
-                       where + ")");
+                       where + ")" + model_text());
     context_.emit({{"kernels", kernels},
                    {"measure", measure_.pattern.empty() ? measure_.measure : "metric"},
                    {"whole", whole_gain(rows_)},
                    {"interrupted", interrupted_},
+                   {"model", model_spent_},
                    {"seconds", spent_}});
+  }
+
+  std::string model_text() const {
+    if (options_.search.llm.empty()) return {};
+    auto used = [&](const char* what) { return std::to_string(whole_member<int64_t>(model_spent_, what).value_or(0)); };
+    return "\nModel: " + used("calls") + " of " + std::to_string(options_.search.llm_calls) + " requests, " +
+           used("tokens") + " of " + std::to_string(options_.search.llm_tokens) + " tokens, " + used("seconds") +
+           " s of " + options_.search.llm_seconds + "; why it was not asked more often is said by each tune above";
   }
 
   const Context& context_;
@@ -419,6 +448,7 @@ class Loop {
   double seconds_;
   std::map<std::string, double> spent_;  ///< Seconds spent, by verb.
   std::vector<LoopRow> rows_;
+  Json model_spent_ = Json::object();  ///< "calls", "tokens", "seconds" of all kernels.
   bool interrupted_ = false;
 };
 
@@ -443,10 +473,7 @@ Result<Exit> optimize(const Context& context, const Options& options) {
   if (seconds < kShortestTuning)
     return usage_error("--time " + options.time + " is too short to find anything: give at least " +
                        duration_words(kShortestTuning));
-  if (!options.llm.empty()) {
-    KERNELIFT_ASSIGN(auto model, tuner::ModelSpec::parse(options.llm));  // Its secrets are known from here on.
-    (void)model;
-  }
+  KERNELIFT_TRY(options.search.check());  // The model's secrets are known from here on.
   Context on_device = context;
   KERNELIFT_ASSIGN(on_device.device, loop_device(context.device));
   KERNELIFT_TRY(reintegrate::embedding_on(on_device.device, options.embed));
@@ -489,8 +516,7 @@ Action setup(CLI::App& app) {
       ->check(CLI::IsMember({"run", "skip"}));
   add_lock_clocks(app, options->lock_clocks);
   add_allow_weak_jail(app, options->allow_weak_jail);
-  app.add_option("--llm", options->llm,
-                 "Language model for the source tier: openai:URL,MODEL or anthropic:URL,MODEL (see tune --help)");
+  add_search(app, options->search);
   return [options](const Context& context) { return optimize(context, *options); };
 }
 

@@ -9,6 +9,7 @@
 #include "cli/mep_addresses.h"
 #include "cli/mep_folder.h"
 #include "cli/progress_line.h"
+#include "cli/search_options.h"
 #include "cli/verbs.h"
 #include "core/base/file.h"
 #include "core/compiler/frontend.h"
@@ -33,11 +34,11 @@ constexpr double kLogEvery = 10;      ///< Seconds between progress lines in a l
 constexpr size_t kLogColumns = 1000;  ///< Width of a progress line in a log: not shortened.
 
 struct Options {
-  std::string mep, tiers = "source,params,compiler", time, llm, strategy = "portfolio";
-  int64_t evaluations = 0, llm_calls = 40, llm_tokens = 2'000'000;
+  std::string mep, tiers = "source,params,compiler", time, strategy = "portfolio";
+  SearchOptions search;
+  int64_t evaluations = 0;
   uint64_t seed = 1;
   bool resume = false, lock_clocks = false, allow_weak_jail = false;
-  double tolerance = 0;
 };
 
 std::atomic<bool> interrupted = false;
@@ -166,6 +167,9 @@ std::optional<KernelFacts> profile_original(const Mep& mep, const fs::path& fold
   return report->facts;
 }
 
+/// Key of the run's state that holds what a model has cost.
+constexpr const char* kModelState = "llm";
+
 /// Says that nothing was found, and how to continue if the search did not finish.
 std::string nothing_found(size_t tried, const std::string& stopped_by) {
   std::string none = tuner::without_gain(tried, stopped_by);
@@ -203,6 +207,7 @@ void print_report(const tuner::TuneReport& report, const tuner::Run& run, const 
   if (!report.unconfirmed.empty()) context.say("Note: " + report.unconfirmed);
   if (!report.lost.empty()) context.say("Note: " + report.lost + ".");
   if (!report.nothing_added.empty()) context.say("Nothing was added: " + report.nothing_added);
+  for (auto& note : report.notes) context.say("Note: " + note + ".");
   context.say("Run: " + run.file().string());
 }
 
@@ -229,6 +234,8 @@ Exit conclude(const tuner::TuneReport& report, const tuner::Run& run, const Mep&
   Json document = to_json(report);
   document["also_changes"] = others, document["not_tried"] = not_tried;
   document["run"] = run.file().string();
+  if (auto spent = run.get_state(kModelState); spent.ok() && !spent->empty())
+    document["model"] = Json::parse(*spent, nullptr, false);
   context.emit(document);
   return report.gained(report.best) ? Exit::Done : Exit::No;
 }
@@ -243,17 +250,14 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
   restart_if_addresses_taken(mep, context);
   KERNELIFT_ASSIGN(auto tiers, tuner::parse_tiers(options.tiers));
   tuner::TierOptions tier = tier_options(options, mep, folder, tiers);
-  tuner::LlmOptions llm;
-  if (!options.llm.empty()) {
-    KERNELIFT_ASSIGN(llm.spec, tuner::ModelSpec::parse(options.llm));
-    llm.prompts = executable_folder().parent_path() / "lib" / "kernelift" / "prompts";
-    llm.most_calls = static_cast<int>(options.llm_calls), llm.most_tokens = options.llm_tokens;
-  }
+  KERNELIFT_TRY(options.search.check());
+  KERNELIFT_ASSIGN(auto llm, options.search.model());
+  tier.without_rules = options.search.without_rules;
   sandbox::EvaluatorOptions evaluation;
   evaluation.device = context.device;
   evaluation.tell = [&](const std::string& text) { context.note("  " + text); };
   evaluation.allow_weak_jail = options.allow_weak_jail;
-  if (options.tolerance > 0) evaluation.tolerance = Tolerance{options.tolerance, 0};
+  if (options.search.tolerance > 0) evaluation.tolerance = Tolerance{options.search.tolerance, 0};
   double seconds = 0;
   if (!options.time.empty()) {
     KERNELIFT_ASSIGN(seconds, parse_duration(options.time));
@@ -265,6 +269,7 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
   if (options.resume) {
     KERNELIFT_ASSIGN(resumed, resume_run(options, context, folder, seconds, tuning));
     KERNELIFT_ASSIGN(auto spent, spent_already(*resumed, tuning));
+    if (spent && llm) spent->notes.emplace_back("the model was not asked: the run's budget was spent before");
     if (spent) return conclude(*spent, *resumed, mep, context);
   }
   if (tuning.seconds > 0)
@@ -284,13 +289,13 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
   }
   tuner::Run& run = *resumed;
   if (auto known = evaluator->kernel_facts()) tier.facts = known;
-  if (!options.llm.empty()) {
-    if (tier.facts) llm.profile = sandbox::diagnose(*tier.facts).paragraph() + "\n" + sandbox::facts_table(*tier.facts);
-    llm.transcripts = run.transcript_folder();
-    KERNELIFT_ASSIGN(llm.spent, run.get_state("llm"));
-    llm.save_spent = [&run](const std::string& spent) { (void)run.put_state("llm", spent); };
-    llm.device = context.device == "cpu" ? sandbox::cpu_device_label() : context.device;
-    tier.llm = llm;
+  if (llm) {
+    if (tier.facts)
+      llm->profile = sandbox::diagnose(*tier.facts).paragraph() + "\n" + sandbox::facts_table(*tier.facts);
+    llm->transcripts = run.transcript_folder();
+    KERNELIFT_ASSIGN(llm->spent, run.get_state(kModelState));
+    llm->save_spent = [&run](const std::string& spent) { (void)run.put_state(kModelState, spent); };
+    tier.llm = std::move(llm);
   }
   tier.seed = tuning.seed;
   tier.on_cpu = on_cpu(context);
@@ -327,22 +332,11 @@ Action setup(CLI::App& app) {
                  "Tiers to search, separated by commas: source, params, compiler (default: all)");
   app.add_option("--time", options->time, "Time budget: 90, 10m, 1h30m (default: 5m unless --evals is given)");
   app.add_option("--evals", options->evaluations, "Budget as a number of candidates")->check(CLI::PositiveNumber);
-  app.add_option("--llm", options->llm,
-                 "Language model for the source tier: openai:URL,MODEL or anthropic:URL,MODEL; an empty URL is the "
-                 "vendor's own; the key is read from OPENAI_API_KEY or ANTHROPIC_API_KEY");
-  app.add_option("--llm-calls", options->llm_calls, "Maximum number of requests to the model")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  app.add_option("--llm-tokens", options->llm_tokens, "Maximum number of tokens, input and output")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
   app.add_option("--strategy", options->strategy,
                  "Search strategy for parameters: random, local, genetic, bayesian, portfolio")
       ->capture_default_str();
   app.add_option("--seed", options->seed, "Seed of all random choices")->capture_default_str();
-  app.add_option("--tolerance", options->tolerance,
-                 "Largest relative error accepted in floating-point buffers (default: derived from the original)")
-      ->check(CLI::PositiveNumber);
+  add_search(app, options->search);
   add_lock_clocks(app, options->lock_clocks);
   add_allow_weak_jail(app, options->allow_weak_jail);
   app.add_flag("--resume", options->resume, "Continue the MEP's latest run");

@@ -51,8 +51,9 @@ std::optional<Candidate> apply(const Candidate& candidate, const Rule& rule, con
   return changed;
 }
 
-RuleProposer::RuleProposer(RuleContext facts, std::vector<std::string> clang_arguments)
-    : facts_(std::move(facts)), arguments_(std::move(clang_arguments)) {}
+RuleProposer::RuleProposer(RuleContext facts, std::vector<std::string> clang_arguments,
+                           std::vector<std::string> without)
+    : facts_(std::move(facts)), arguments_(std::move(clang_arguments)), without_(std::move(without)) {}
 
 double RuleProposer::promise(const Rule* rule) const {
   auto found = records_.find(rule);
@@ -99,6 +100,7 @@ std::deque<RuleProposer::Idea>& RuleProposer::ideas_of(const RunTrial& trial) {
   auto split = lines ? parse(*lines) : Result<KernelSource>(usage_error("not needed"));
   auto text = lines ? std::make_shared<const std::string>(*lines) : nullptr;
   for (auto* rule : all_rules()) {
+    if (std::ranges::find(without_, rule->name) != without_.end()) continue;
     auto found = opportunities(*rule, *source, facts);
     const bool in_split = found.empty() && split.ok();
     if (in_split) found = opportunities(*rule, *split, facts);

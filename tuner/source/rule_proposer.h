@@ -13,7 +13,8 @@ namespace kernelift::tuner {
 class RuleProposer : public Proposer {
  public:
   /// `clang_arguments`: frontend_arguments() of the MEP's language, architecture and flags.
-  RuleProposer(RuleContext facts, std::vector<std::string> clang_arguments);
+  /// `without`: names of rules that are not tried.
+  RuleProposer(RuleContext facts, std::vector<std::string> clang_arguments, std::vector<std::string> without = {});
   std::string name() const override { return "rules"; }
   std::string tier() const override { return "source"; }
   std::vector<Proposal> propose(const History& history, size_t count) override;
@@ -40,7 +41,7 @@ class RuleProposer : public Proposer {
   double promise(const Rule* rule) const;
 
   RuleContext facts_;
-  std::vector<std::string> arguments_;
+  std::vector<std::string> arguments_, without_;
   /// Names of functions of a whole unit that the kernel does not use: an edit of them would change other code only.
   std::optional<std::set<std::string>> foreign_;
   std::map<std::string, std::deque<Idea>> ideas_;  ///< Untried ideas, by the parent's source text.

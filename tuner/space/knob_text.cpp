@@ -2,6 +2,7 @@
 // so a misreading gives "not found" and never a wrong edit.
 #include "tuner/space/knob_text.h"
 
+#include <algorithm>
 #include <cctype>
 
 #include "core/base/words.h"
@@ -33,6 +34,38 @@ bool is_define(std::string_view before) {
   if (!before.starts_with('#')) return false;
   size_t at = skip_blanks(before, 1);
   return before.substr(at).starts_with("define") && skip_blanks(before, at + 6) == before.size();
+}
+
+struct Definition {
+  bool function_like = false;  ///< A macro with arguments, or none that has a value.
+  TextRange range;
+  std::optional<int64_t> value;  ///< nullopt: no definition, or none as an integer.
+};
+
+/// What the name at `at` is defined as there. `text` is without comments.
+Definition definition_at(std::string_view text, size_t at, size_t length) {
+  Definition made;
+  const size_t after = at + length;
+  if (is_define(line_before(text, at))) {
+    const size_t end = std::min(text.find('\n', after), text.size());
+    made.range = without_blanks(text, after, end);
+    made.function_like = (after < text.size() && text[after] == '(') || made.range.begin == made.range.end;
+    if (made.function_like) return made;
+  } else {
+    const size_t equals = skip_blanks(text, after);
+    if (equals >= text.size() || (text[equals] != '=' && text[equals] != '{')) return made;
+    if (text.substr(equals, 2) == "==") return made;
+    const std::string_view before = line_before(text, at);
+    const bool constant =
+        before.find("const") != before.npos || before.find("enum") != before.npos || text[equals] == '=';
+    const size_t end = text.find_first_of(text[equals] == '{' ? "}" : ",;})", equals + 1);
+    if (!constant || end == text.npos) return made;
+    made.range = without_blanks(text, equals + 1, end);
+  }
+  auto expression = Expression::parse(text.substr(made.range.begin, made.range.end - made.range.begin));
+  if (!expression.ok()) return made;
+  if (auto spelled = expression->evaluate({}); spelled.ok()) made.value = *spelled;
+  return made;
 }
 
 }  // namespace
@@ -69,31 +102,40 @@ std::optional<TextRange> find_knob(std::string_view source, std::string_view kno
   const std::string name = unqualified_name(knob);  // By which a namespace's constant is defined.
   std::optional<TextRange> found;
   for (size_t at : whole_words(text, name)) {
-    size_t after = at + name.size();
-    TextRange range;
-    if (is_define(line_before(text, at))) {
-      if (after < text.size() && text[after] == '(') return std::nullopt;  // A function-like macro.
-      size_t end = text.find('\n', after);
-      range = without_blanks(text, after, end == text.npos ? text.size() : end);
-      if (range.begin == range.end) return std::nullopt;
-    } else {
-      size_t equals = skip_blanks(text, after);
-      if (equals >= text.size() || (text[equals] != '=' && text[equals] != '{')) continue;
-      if (text.substr(equals, 2) == "==") continue;
-      std::string_view before = line_before(text, at);
-      bool constant = before.find("const") != before.npos || before.find("enum") != before.npos || text[equals] == '=';
-      size_t end = text.find_first_of(text[equals] == '{' ? "}" : ",;})", equals + 1);
-      if (!constant || end == text.npos) continue;
-      range = without_blanks(text, equals + 1, end);
-    }
-    auto expression = Expression::parse(std::string_view(text).substr(range.begin, range.end - range.begin));
-    if (!expression.ok()) continue;
-    auto spelled = expression->evaluate({});
-    if (!spelled.ok()) continue;
-    if (*spelled != value) continue;
+    auto definition = definition_at(text, at, name.size());
+    if (definition.function_like) return std::nullopt;
+    if (definition.value != value) continue;
     if (found) return std::nullopt;  // Spelled twice (in #if branches); the text does not show which one applies.
-    found = range;
+    found = definition.range;
   }
+  return found;
+}
+
+Bindings new_constants(std::string_view before, std::string_view after) {
+  const std::string text = blank_comments(after), known = blank_comments(before);
+  Bindings found;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = end_of_word(text, at);
+    if (end == at) {
+      ++at;
+      continue;
+    }
+    const std::string_view name = std::string_view(text).substr(at, end - at);
+    std::string_view ahead = line_before(text, at);
+    ahead = ahead.substr(ahead.find_last_of(";(") + 1);  // Of this declaration.
+    const bool defined = is_define(ahead) || !whole_words(ahead, "constexpr").empty() ||
+                         !whole_words(ahead, "const").empty() || !whole_words(ahead, "enum").empty();
+    const bool no_integer =
+        ahead.find("*") != ahead.npos || !whole_words(ahead, "float").empty() || !whole_words(ahead, "double").empty();
+    if (!std::isdigit(static_cast<unsigned char>(text[at])) && defined && !no_integer &&
+        whole_words(known, name).empty())
+      if (auto definition = definition_at(text, at, name.size()); definition.value)
+        found.emplace(name, *definition.value);
+    at = end;
+  }
+  std::erase_if(found, [&](auto& constant) {
+    return whole_words(text, constant.first).size() < 2 || !find_knob(after, constant.first, constant.second);
+  });
   return found;
 }
 

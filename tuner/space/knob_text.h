@@ -17,6 +17,10 @@ struct TextRange {
 /// The range of the value's text, if it evaluates to `value`.
 std::optional<TextRange> find_knob(std::string_view source, std::string_view name, int64_t value);
 
+/// The integer constants that `after` defines exactly once, as such macros or constants, and uses, and whose names
+/// `before` does not mention.
+Bindings new_constants(std::string_view before, std::string_view after);
+
 /// The source with comments and the contents of string and character literals replaced by blanks; offsets stay the
 /// same.
 std::string blank_comments(std::string_view source);

@@ -141,6 +141,23 @@ void MepSpace::Builder::add_knobs() {
       if (!in_launch_only(knob)) made_.knobs_.push_back(knob.name);
     }
   }
+  add_new_constants();
+}
+
+/// Constants that a model's edit brought into the text. What the application's launch computes does not depend on them.
+void MepSpace::Builder::add_new_constants() {
+  auto is_any_of = [](auto& names, const std::string& name) {
+    return std::ranges::find(names, name) != std::end(names);
+  };
+  for (auto& [name, value] : parent_.values) {
+    if (is_any_of(kGridVariables, name) || is_any_of(kBlockVariables, name) || is_any_of(kBlockParameter, name) ||
+        name == kSharedVariable || std::ranges::find(mep_.knobs, name, &Knob::name) != mep_.knobs.end() ||
+        !find_knob(parent_.source, name, value))
+      continue;
+    original_[name] = value;
+    parameters_.push_back(make_parameter(name, values_around(value), value));
+    made_.knobs_.push_back(name);
+  }
 }
 
 std::map<std::string, Expression> MepSpace::Builder::constants(const Bindings& values) const {

@@ -24,6 +24,7 @@ class MepSpace::Builder {
  public:
   Builder(const Mep& mep, const Candidate& parent);
   void add_knobs();
+  void add_new_constants();
   void follow_knobs();
   void add_block_shape();
   void limit_shape();

@@ -40,6 +40,16 @@ TEST(Tiers, RefuseAModelWithoutTheSourceTier) {
   EXPECT_EQ(make_proposers(mep.mep, "", options).error().exit, Exit::Usage);
 }
 
+TEST(Tiers, RefuseAnUnknownRuleAndNameThoseThatThereAre) {
+  MepFolder mep;
+  TierOptions options;
+  options.without_rules = {"unroll", "magic"};
+  auto refused = make_proposers(mep.mep, "", options);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().exit, Exit::Usage);
+  EXPECT_THAT(refused.error().message, HasSubstr("'magic' is not a rewrite rule; there are scalar_promotion"));
+}
+
 TEST(Tiers, RefuseAnUnknownStrategy) {
   MepFolder mep;
   TierOptions options;

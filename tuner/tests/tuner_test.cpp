@@ -48,6 +48,37 @@ TEST_F(TunerTest, MeasuresTheOriginalFirstAndNoCandidateTwice) {
   for (auto& candidate : evaluator.submitted) EXPECT_TRUE(keys.insert(candidate.key()).second) << candidate.note();
 }
 
+/// Asks its model as soon as it may, and never gets an answer.
+class SlowModel : public Proposer {
+ public:
+  explicit SlowModel(std::vector<size_t>& asked) : asked_(asked) {}
+  std::string name() const override { return "slow"; }
+  std::string tier() const override { return "compiler"; }
+  bool in_background() const override { return true; }
+  std::vector<Proposal> propose(const History& history, size_t) override {
+    asked_.push_back(history.size());
+    return {};
+  }
+  std::string closing_note() const override { return "it was asked"; }
+
+ private:
+  std::vector<size_t>& asked_;
+};
+
+TEST_F(TunerTest, AsksAModelBeforeItTriesAnything) {
+  FakeEvaluator evaluator(landscape);
+  options_.evaluations = 5;
+  auto run = RunStore::create(file_, meta());
+  std::vector<size_t> asked;
+  auto all = proposers();
+  all.push_back(std::make_unique<SlowModel>(asked));
+  auto report = tune(mep_.mep, mep_.folder.path(), evaluator, *run, std::move(all), options_);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  ASSERT_FALSE(asked.empty());
+  EXPECT_EQ(asked[0], 1u) << "only the original has been measured";
+  EXPECT_EQ(report->notes, std::vector<std::string>{"it was asked"});
+}
+
 TEST_F(TunerTest, BeginsWithKnobsBeforePassPipelines) {
   RunStore run = std::move(*RunStore::create(file_, meta()));
   FakeEvaluator evaluator(landscape);

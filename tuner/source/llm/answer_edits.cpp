@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "core/base/words.h"
+#include "tuner/space/knob_text.h"
 
 namespace kernelift::tuner {
 namespace {
@@ -12,6 +13,9 @@ namespace {
 constexpr size_t kFewestMarks = 5;  ///< Accepted length of a marker; models miscount the seven of "<<<<<<< SEARCH".
 constexpr size_t kShownLines = 8;   ///< Similar lines that a complaint shows.
 constexpr size_t kLongestIdea = 160;
+constexpr size_t kLongestLine = 400;  ///< Of a line whose likeness to others is asked.
+/// A text longer than this many times the parent's and so many bytes more is no rewrite of it.
+constexpr size_t kMostGrowth = 4, kMostAdded = 1 << 20;
 
 struct Block {
   std::string search, replace;
@@ -51,6 +55,7 @@ std::string nearest_lines(const std::string& source, const std::string& search) 
   std::string key;
   for (auto& line : wanted)
     if (without_outer_blanks(line).size() > key.size()) key = without_outer_blanks(line);
+  key.resize(std::min(key.size(), kLongestLine));
   size_t best = 0;
   double most = -1;
   for (size_t i = 0; i < lines.size(); ++i)
@@ -78,13 +83,30 @@ size_t marks(const std::string& line, char mark, std::string_view word) {
   return count >= kFewestMarks && without_outer_blanks(line.substr(count)) == word ? count : 0;
 }
 
+/// A line of three or more ` or ~ that opens or closes a block of code.
+struct Fence {
+  char mark = 0;
+  size_t count = 0;
+  bool bare = false;  ///< Nothing follows, as a closing one must be.
+  bool closes(const Fence& open) const { return bare && mark == open.mark && count >= open.count; }
+};
+
+std::optional<Fence> fence_of(const std::string& line) {
+  constexpr size_t kFewest = 3;
+  const std::string text = without_outer_blanks(line);
+  if (text.empty() || (text[0] != '`' && text[0] != '~')) return std::nullopt;
+  Fence fence{text[0], std::min(text.find_first_not_of(text[0]), text.size())};
+  fence.bare = fence.count == text.size();
+  const bool words_in_line = fence.mark == '`' && text.find('`', fence.count) != text.npos;
+  return fence.count < kFewest || words_in_line ? std::nullopt : std::optional(fence);
+}
+
 /// The text without the fence that some models put around each half of a block.
 std::string unfenced(const std::string& half) {
   auto lines = lines_of(half);
-  if (lines.size() < 2 || !without_outer_blanks(lines.front()).starts_with("```") ||
-      without_outer_blanks(lines.back()) != "```")
-    return half;
-  return joined({lines.begin() + 1, lines.end() - 1});
+  if (lines.size() < 2) return half;
+  auto open = fence_of(lines.front()), close = fence_of(lines.back());
+  return open && close && close->closes(*open) ? joined({lines.begin() + 1, lines.end() - 1}) : half;
 }
 
 /// The blocks of an answer; `complaint` is set if the markers do not match.
@@ -116,16 +138,19 @@ std::vector<Block> blocks_of(const std::vector<std::string>& lines, std::string&
 /// The only fenced block that contains a kernel.
 std::optional<std::string> whole_file(const std::vector<std::string>& lines, std::string& complaint) {
   std::vector<std::string> fenced;
-  bool inside = false;
+  std::optional<Fence> open;
   for (auto& line : lines) {
-    if (without_outer_blanks(line).starts_with("```")) {
-      if (!inside) fenced.emplace_back();
-      inside = !inside;
-    } else if (inside) {
+    auto fence = fence_of(line);
+    if (!open && fence) {
+      fenced.emplace_back();
+      open = fence;
+    } else if (open && fence && fence->closes(*open)) {
+      open.reset();
+    } else if (open) {
       fenced.back() += line + "\n";
     }
   }
-  if (inside) {
+  if (open) {
     complaint = "The answer ends inside a fenced block.";
     return std::nullopt;
   }
@@ -143,14 +168,20 @@ std::string idea_of(const std::vector<std::string>& lines) {
   for (auto& line : lines) {
     std::string text = without_outer_blanks(line);
     if (text.starts_with("IDEA:")) return without_outer_blanks(text.substr(5)).substr(0, kLongestIdea);
-    if (first.empty() && !text.empty() && text[0] != '<' && text[0] != '`') first = text;
+    if (first.empty() && !text.empty() && text[0] != '<' && !fence_of(text)) first = text;
   }
   return first.substr(0, kLongestIdea);
 }
 
-/// Applies `LAUNCH grid.x = EXPRESSION`; a complaint names the mistake.
+/// Applies `LAUNCH grid.x = EXPRESSION`, `LAUNCH recorded` or `LAUNCH unchanged`; a complaint names the mistake.
 void apply_launch_line(const std::string& line, Candidate& candidate, const std::string& kernel,
                        std::string& complaint) {
+  const std::string word = without_outer_blanks(line.substr(6));
+  if (word == "unchanged") return;
+  if (word == "recorded") {
+    candidate.launches.clear(), candidate.scratch.clear();
+    return;
+  }
   size_t equals = line.find('=');
   std::string target = without_outer_blanks(line.substr(6, equals == line.npos ? line.npos : equals - 6));
   auto expression = equals == line.npos ? Result<Expression>(usage_error("'=' is missing"))
@@ -161,8 +192,9 @@ void apply_launch_line(const std::string& line, Candidate& candidate, const std:
   }
   for (auto& name : expression->variables())
     if (!with_geometry({}, candidate.values).contains(name)) {
-      complaint =
-          "'" + line + "' uses '" + name + "'; only gx gy gz bx by bz shared (the recorded launch) may be used.";
+      complaint = "'" + line + "' uses '" + name +
+                  "'; only gx gy gz bx by bz shared (the recorded launch) and integer constants that the "
+                  "edits define may be used.";
       return;
     }
   if (candidate.launches.empty()) candidate.launches.push_back(CandidateLaunch::as_recorded(kernel));
@@ -173,14 +205,17 @@ void apply_launch_line(const std::string& line, Candidate& candidate, const std:
     launch.grid[axes.find(target[5])] = *expression;
   else if (target.size() == 7 && target.starts_with("block.") && axes.find(target[6]) != axes.npos)
     launch.block[axes.find(target[6])] = *expression;
-  else complaint = "'" + line + "' sets '" + target + "'; grid.x … block.z and shared can be set.";
+  else
+    complaint = "'" + line + "' sets '" + target + "'; grid.x … block.z and shared can be set, or `LAUNCH recorded`.";
 }
 
 }  // namespace
 
 AnswerEdits apply_answer(const Candidate& parent, const std::string& answer, const std::string& kernel, bool cut_off) {
   AnswerEdits result;
-  auto lines = lines_of(answer);
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  auto lines =
+      lines_of(std::string_view(answer).substr(answer.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0));
   result.idea = idea_of(lines);
   Candidate candidate = parent;
   // Models write \n, also for a text with \r\n.
@@ -188,8 +223,17 @@ AnswerEdits apply_answer(const Candidate& parent, const std::string& answer, con
   if (crlf) candidate.source = joined(lines_of(parent.source));
   const Hash before = candidate.key();
   auto blocks = blocks_of(lines, result.complaint);
-  if (result.complaint.empty() && blocks.empty())
+  const bool whole = result.complaint.empty() && blocks.empty();
+  if (whole)
     if (auto text = whole_file(lines, result.complaint)) candidate.source = *text;
+  if (candidate.source.size() > kMostGrowth * parent.source.size() + kMostAdded)
+    result.complaint = "The new text is far too long for a rewrite of this source.";
+  auto speaks_of_launch = [](auto& line) { return without_outer_blanks(line).starts_with("LAUNCH "); };
+  // It may be written for either launch: the text's own, which the answer's author was shown, or the application's.
+  if (whole && result.complaint.empty() && !parent.launches.empty() && std::ranges::none_of(lines, speaks_of_launch))
+    result.complaint =
+        "The answer is a whole file and does not say how it is launched; the source above has a launch of its own. Add "
+        "`LAUNCH unchanged` for that one, `LAUNCH recorded` for the application's, or lines that set its sizes.";
   if (cut_off && !result.complaint.empty())
     result.complaint += " It was cut off at the token limit: think less, answer with fewer, smaller edits.";
   if (!result.complaint.empty()) return result;
@@ -204,14 +248,16 @@ AnswerEdits apply_answer(const Candidate& parent, const std::string& answer, con
       result.complaint =
           !found.empty()
               ? number + " occurs " + std::to_string(found.size()) + " times; add lines around it until it is unique."
-              : number + " does not occur in the source; it must match exactly, blanks included. " +
+              : number + " does not occur in the source; it must match exactly, blanks included.\n" +
                     nearest_lines(candidate.source, blocks[i].search);
       return result;
     }
     candidate.source.replace(found[0], blocks[i].search.size(), blocks[i].replace);
   }
+  for (auto& [name, value] : new_constants(parent.source, candidate.source))
+    if (!with_geometry({}, {}).contains(name)) candidate.values.insert_or_assign(name, value);
   for (auto& line : lines)
-    if (without_outer_blanks(line).starts_with("LAUNCH ") && result.complaint.empty())
+    if (speaks_of_launch(line) && result.complaint.empty())
       apply_launch_line(without_outer_blanks(line), candidate, kernel, result.complaint);
   if (!result.complaint.empty()) return result;
   if (candidate.key() == before) {

@@ -118,6 +118,44 @@ TEST(AnswerEdits, AcceptMiscountedMarkersAndFencesAroundHalves) {
   }
 }
 
+TEST(AnswerEdits, AcceptFencesOfEveryStyle) {
+  const std::string file = "__global__ void k(float *y) { y[0] = 3; }\n";
+  for (std::string answer :
+       {"~~~\n" + file + "~~~\n", "````cpp\n" + file + "````\n", "  ```c++ title=\"k.cu\"\n" + file + "  ```\n",
+        "\xef\xbb\xbf```\r\n" + file + "```\r\n", "```\nint shown;\n```\n~~~cuda\n" + file + "~~~~\n"}) {
+    auto result = applied(answer);
+    ASSERT_TRUE(result.candidate) << answer << result.complaint;
+    EXPECT_EQ(result.candidate->source, file);
+  }
+  EXPECT_FALSE(applied("````\n" + file + "```\n").candidate) << "a shorter fence does not close a longer one";
+}
+
+TEST(AnswerEdits, AWholeFileMustSayItsLaunchWhereTheSourceHasItsOwn) {
+  Candidate jammed = parent();
+  CandidateLaunch launch = CandidateLaunch::as_recorded("k");
+  launch.grid[0] = *Expression::parse("ceil_div(gx, 4)");
+  jammed.launches = {launch};
+  const std::string file = "```\n__global__ void k(float *y) {}\n```\n";
+  EXPECT_THAT(apply_answer(jammed, file, "k", false).complaint, HasSubstr("does not say how it is launched"));
+  auto same = apply_answer(jammed, "LAUNCH unchanged\n" + file, "k", false);
+  ASSERT_TRUE(same.candidate);
+  EXPECT_EQ(same.candidate->launches.at(0).grid[0].text(), "ceil_div(gx, 4)");
+  auto recorded = apply_answer(jammed, "LAUNCH recorded\nLAUNCH block.x = 32\n" + file, "k", false);
+  ASSERT_TRUE(recorded.candidate);
+  EXPECT_EQ(recorded.candidate->launches.at(0).grid[0].text(), "gx");
+  EXPECT_EQ(recorded.candidate->launches.at(0).block[0].text(), "32");
+  EXPECT_TRUE(apply_answer(jammed, edit("  y[0] = 1;\n", "  y[0] = 2;\n"), "k", false).candidate)
+      << "edits stay with the launch of what they edit";
+}
+
+TEST(AnswerEdits, KeepNewConstantsAsValuesThatLaunchesMayUse) {
+  auto result =
+      applied("LAUNCH block.x = TILE\n" + edit("  y[0] = 1;\n", "  constexpr int TILE = 32;\n  y[0] = TILE;\n"));
+  ASSERT_TRUE(result.candidate) << result.complaint;
+  EXPECT_EQ(result.candidate->values, (Bindings{{"TILE", 32}}));
+  EXPECT_EQ(result.candidate->launches.at(0).block[0].text(), "TILE");
+}
+
 TEST(AnswerEdits, AcceptALineOfEqualSignsInTheText) {
   Candidate ruled = parent();
   ruled.source += "/*\n=====\n*/\n";

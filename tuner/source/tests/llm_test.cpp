@@ -3,15 +3,7 @@
 // written.
 #include "tuner/source/llm/llm_proposer.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <httplib.h>
-
-#include <thread>
-
-#include "core/base/file.h"
-#include "tuner/tests/fakes/fake_evaluator.h"
-#include "tuner/tests/fakes/mep_folder.h"
+#include "tuner/source/tests/llm_fixture.h"
 
 namespace kernelift::tuner {
 namespace {
@@ -19,108 +11,6 @@ namespace {
 using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
-
-const char* const kKey = "sk-secret-key-of-the-test";
-const char* const kGoodEdit = "IDEA: faster\n<<<<<<< SEARCH\n#define U 1\n=======\n#define U 2\n>>>>>>> REPLACE\n";
-
-struct Scripted {
-  int status = 200;
-  std::string text;
-  std::string raw;
-  int retry_after = 0;
-  int hang_ms = 0;
-};
-
-std::string json_text(const std::string& text) { return Json(text).dump(); }
-
-/// Uses both vendors' formats and sends the script's replies in order; the last one is repeated.
-class ModelServer {
- public:
-  explicit ModelServer(std::vector<Scripted> script) : script_(std::move(script)) {
-    auto answer = [this](const httplib::Request& request, httplib::Response& response) {
-      Scripted reply;
-      {
-        std::lock_guard hold(mutex_);
-        requests.push_back(request);
-        reply = script_[std::min(next_++, script_.size() - 1)];
-      }
-      for (int waited = 0; waited < reply.hang_ms && !closing_; waited += 10)
-        std::this_thread::sleep_for(std::chrono::milliseconds(10));
-      response.status = reply.status;
-      if (reply.retry_after) response.set_header("Retry-After", std::to_string(reply.retry_after));
-      bool openai = request.path.find("chat") != std::string::npos;
-      std::string body = openai
-                             ? R"({"choices":[{"message":{"role":"assistant","content":)" + json_text(reply.text) +
-                                   R"(},"finish_reason":"stop"}],"usage":{"prompt_tokens":100,"completion_tokens":20}})"
-                             : R"({"content":[{"type":"text","text":)" + json_text(reply.text) +
-                                   R"(}],"stop_reason":"end_turn","usage":{"input_tokens":100,"output_tokens":20}})";
-      response.set_content(reply.raw.empty() ? body : reply.raw, "application/json");
-    };
-    server_.Post("/v1/chat/completions", answer);
-    server_.Post("/v1/messages", answer);
-    port_ = server_.bind_to_any_port("127.0.0.1");
-    thread_ = std::thread([this] { server_.listen_after_bind(); });
-    while (!server_.is_running()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  ~ModelServer() {
-    closing_ = true;
-    server_.stop();
-    thread_.join();
-  }
-  std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
-  std::vector<httplib::Request> requests;
-
- private:
-  std::vector<Scripted> script_;
-  size_t next_ = 0;
-  std::atomic<bool> closing_ = false;
-  std::mutex mutex_;
-  httplib::Server server_;
-  int port_ = 0;
-  std::thread thread_;
-};
-
-class LlmTest : public testing::Test {
- protected:
-  void SetUp() override {
-    ::setenv("OPENAI_API_KEY", kKey, 1);
-    ::setenv("ANTHROPIC_API_KEY", kKey, 1);
-    Candidate original;
-    original.source = *read_text(mep_.folder.path() / "kernel.cu");
-    original.tier = "baseline";
-    history_.add({1, original, fake_ok(1), {}, {}, 0});
-  }
-  std::unique_ptr<LlmProposer> proposer(const ModelServer& server, const std::string& vendor = "openai") {
-    LlmOptions options = options_;
-    options.spec = *ModelSpec::parse(vendor + ":" + server.url() + ",test-model");
-    options.prompts = std::filesystem::path(KERNELIFT_SOURCE_DIR) / "tuner/source/prompts";
-    options.transcripts = folder_.path() / "transcripts";
-    options.limits.first_pause = 0.02;
-    options.limits.attempts = attempts_;
-    options.limits.call_seconds = call_seconds_;
-    auto made = LlmProposer::create(mep_.mep, options);
-    EXPECT_TRUE(made.ok()) << made.error().message;
-    return std::move(*made);
-  }
-  /// Polls until there is a proposal or the proposer is idle.
-  std::vector<Proposal> next(LlmProposer& proposer) {
-    for (int polls = 0; polls < 2000; ++polls) {
-      auto proposals = proposer.propose(history_, 1);
-      for (auto& note : proposer.take_notes()) notes_.push_back(note);
-      if (!proposals.empty() || !proposer.waiting()) return proposals;
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-    return {};
-  }
-
-  MepFolder mep_;
-  TemporaryFolder folder_ = *TemporaryFolder::create("llm");
-  History history_;
-  LlmOptions options_;
-  std::vector<std::string> notes_;
-  int attempts_ = 4;
-  double call_seconds_ = 5;
-};
 
 TEST_F(LlmTest, TurnsAGoodAnswerIntoACandidate) {
   for (auto* vendor : {"openai", "anthropic"}) {
@@ -137,7 +27,8 @@ TEST_F(LlmTest, TurnsAGoodAnswerIntoACandidate) {
 TEST_F(LlmTest, PromptsWithSourceGeometryAndHistory) {
   ModelServer server({{200, kGoodEdit, {}, 0, 0}});
   Candidate tried;
-  tried.source = "x", tried.tier = "source", tried.steps = {Step::described("a bold attempt")};
+  tried.source = "x", tried.tier = "source", tried.proposer = "llm/test-model",
+  tried.steps = {Step::described("a bold attempt")};
   history_.add({2, tried, fake_failure(Outcome::Wrong), {}, {1}, 0});
   next(*proposer(server));
   EXPECT_THAT(server.requests.at(0).body, HasSubstr("#define B 64"));
@@ -163,7 +54,7 @@ TEST_F(LlmTest, SendsWrongEditsBackWithTheNearestLines) {
 
 TEST_F(LlmTest, DropsAnIdeaAfterBoundedRepairs) {
   ModelServer server({{200, "Use shared memory.", {}, 0, 0}});
-  options_.most_calls = 1;
+  options_.most_calls = 3;
   auto model = proposer(server);
   EXPECT_TRUE(next(*model).empty());
   EXPECT_EQ(server.requests.size(), 3u);
@@ -175,12 +66,11 @@ TEST_F(LlmTest, RepairsWithCompilerDiagnostics) {
                       {200, "<<<<<<< SEARCH\n#define U 1\n=======\n#define U 4\n>>>>>>> REPLACE\n", {}, 0, 0}});
   auto model = proposer(server);
   auto proposals = next(*model);
-  Verdict failed = fake_failure(Outcome::CompileFailed, "line 3: use of undeclared identifier 'zz'");
-  model->learn({2, proposals.at(0).candidate, failed, {}, {1}, 0});
-  // The next idea's call was running already; the repair follows it.
+  EXPECT_TRUE(next(*model).empty()) << "a new idea waits for the verdict";
+  judge(*model, proposals, fake_failure(Outcome::CompileFailed, "line 3: use of undeclared identifier 'zz'"));
   ASSERT_EQ(next(*model).size(), 1u);
-  ASSERT_EQ(next(*model).size(), 1u);
-  EXPECT_THAT(server.requests.at(2).body, HasSubstr("undeclared identifier 'zz'"));
+  EXPECT_EQ(server.requests.size(), 2u);
+  EXPECT_THAT(server.requests.at(1).body, HasSubstr("undeclared identifier 'zz'"));
 }
 
 TEST_F(LlmTest, RetriesAfter429And500) {
@@ -228,21 +118,23 @@ TEST_F(LlmTest, GivesUpOnAHangWithinItsDeadline) {
 
 TEST_F(LlmTest, ReportsTheResultAtTheEnd) {
   ModelServer server({{200, kGoodEdit, {}, 0, 0}, {200, "Use shared memory.", {}, 0, 0}});
-  options_.most_calls = 2, options_.most_repairs = 1;
+  options_.most_calls = 3;
   auto model = proposer(server);
-  EXPECT_EQ(model->closing_note(), "");
-  EXPECT_EQ(next(*model).size(), 1u);
+  EXPECT_THAT(model->closing_note(), HasSubstr("the model was not asked: there was no time for it"));
+  judge(*model, next(*model), fake_ok(1.5));
   EXPECT_TRUE(next(*model).empty());
+  EXPECT_THAT(model->closing_note(), HasSubstr("of which 1 were right and 1 faster"));
   EXPECT_THAT(model->closing_note(),
-              HasSubstr("was asked 3 times and answered 3; 1 candidates came of it, for 360 tokens"));
+              HasSubstr("was asked for 2 ideas and 1 repair and answered 3 times: 1 new candidate"));
+  EXPECT_THAT(model->closing_note(), HasSubstr("3 of 3 requests, 360 of 2000000 tokens"));
 }
 
 TEST_F(LlmTest, StopsAtOnceWhenTheRunEnds) {
   ModelServer server({{200, kGoodEdit, {}, 0, 20000}});
   auto model = proposer(server);
   EXPECT_TRUE(model->propose(history_, 1).empty());
-  EXPECT_THAT(model->closing_note(), HasSubstr("asked 1 times and answered 0; 0 candidates came of it, for 0 tokens in "
-                                               "all; the last answer had not come yet"));
+  EXPECT_THAT(model->closing_note(), HasSubstr("asked for 1 idea and 0 repairs and answered 0 times"));
+  EXPECT_THAT(model->closing_note(), HasSubstr("the last answer had not come yet"));
   while (server.requests.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   auto begin = std::chrono::steady_clock::now();
   model.reset();
@@ -273,10 +165,12 @@ TEST_F(LlmTest, RequestsAShorterAnswerIfTheContextIsSmall) {
       R"({"object": "error", "message": "This model's maximum context length is 8192 tokens. However, you requested 17000 tokens", "code": 400})";
   ModelServer server({{400, "", kTooLong, 0, 0}, {400, "", kTooLong, 0, 0}, {200, kGoodEdit, {}, 0, 0}});
   auto model = proposer(server);
-  EXPECT_EQ(next(*model).size(), 1u);
+  auto proposals = next(*model);
+  EXPECT_EQ(proposals.size(), 1u);
   int64_t first = Json::parse(server.requests.at(0).body)["max_tokens"],
           last = Json::parse(server.requests.at(2).body)["max_tokens"];
   EXPECT_EQ(last * 4, first);
+  judge(*model, proposals);
   next(*model);
   EXPECT_EQ(Json::parse(server.requests.at(3).body)["max_tokens"], last) << "later calls request the same";
 }
@@ -394,7 +288,7 @@ TEST_F(LlmTest, KeepsItsTokenBudgetAcrossSittings) {
 TEST_F(LlmTest, SendsTheKeyAndNeverWritesIt) {
   ModelServer server({{200, kGoodEdit, {}, 0, 0}, {400, "", "bad request", 0, 0}});
   auto model = proposer(server);
-  next(*model), next(*model);
+  judge(*model, next(*model)), next(*model);
   EXPECT_EQ(server.requests.at(0).get_header_value("Authorization"), std::string("Bearer ") + kKey);
   size_t transcripts = 0;
   for (auto& entry : std::filesystem::directory_iterator(folder_.path() / "transcripts")) {
@@ -445,7 +339,7 @@ TEST_F(LlmTest, KeepsNoSecretThatTheServerSaysBack) {
     options.prompts = std::filesystem::path(KERNELIFT_SOURCE_DIR) / "tuner/source/prompts";
     options.transcripts = folder_.path() / ("transcripts-" + std::to_string(seen.size()));
     options.limits.attempts = 1, options.limits.call_seconds = 5, options.limits.first_pause = 0.02;
-    options.most_calls = 1, options.most_repairs = 1, options.profile = "measured with " + key;
+    options.most_calls = 2, options.profile = "measured with " + key;
     options.save_spent = [&](const std::string& spent) { seen.push_back(spent); };
     auto made = LlmProposer::create(mep_.mep, options);
     ASSERT_TRUE(made.ok()) << made.error().message;
@@ -473,7 +367,7 @@ TEST_F(LlmTest, KeepsNoSecretThatTheServerSaysBack) {
 TEST(ModelSpec, KeepsTheQueryBehindThePath) {
   EXPECT_EQ(ModelSpec::parse("openai:https://h/v1/?api-version=1,m")->url,
             "https://h/v1/chat/completions?api-version=1");
-  EXPECT_EQ(ModelSpec::parse("openai:https://joe:pw@h/v1?key=2,m")->shown_url(), "https://h/v1/chat/completions");
+  EXPECT_EQ(ModelSpec::parse("openai:https://joe:pw@h/v1?key=2,m")->shown(), "https://h/v1/chat/completions");
 }
 
 TEST(ModelSpec, FillsInTheVendorsAddress) {
@@ -493,11 +387,9 @@ TEST(ModelSpec, ShowsItsSyntax) {
 
 TEST(ModelSpec, NamesAMissingKey) {
   ::unsetenv("OPENAI_API_KEY");
-  EXPECT_THAT(ChatModel::open(*ModelSpec::parse("openai:,m"), {}).error().message,
-              HasSubstr("OPENAI_API_KEY is not set"));
+  EXPECT_THAT(open_model(*ModelSpec::parse("openai:,m"), {}).error().message, HasSubstr("OPENAI_API_KEY is not set"));
   ::setenv("OPENAI_API_KEY", "\n", 1);
-  EXPECT_THAT(ChatModel::open(*ModelSpec::parse("openai:,m"), {}).error().message,
-              HasSubstr("OPENAI_API_KEY is not set"));
+  EXPECT_THAT(open_model(*ModelSpec::parse("openai:,m"), {}).error().message, HasSubstr("OPENAI_API_KEY is not set"));
 }
 
 }  // namespace

@@ -31,6 +31,23 @@ TEST(RuleProposer, BeginsWithRulesThatHelpTheKernelsBound) {
   EXPECT_EQ(first_rule(sum, Bound::Compute), "rules/reciprocal");
 }
 
+TEST(RuleProposer, LeavesOutTheRulesThatItIsTold) {
+  History history;
+  Candidate original;
+  original.source = kProduct, original.tier = "baseline";
+  history.add({1, original, fake_ok(1), {}, {}, 0});
+  auto rules_of = [&](std::vector<std::string> without) {
+    std::set<std::string> rules;
+    for (auto& proposal : RuleProposer(facts(), arguments(), std::move(without)).propose(history, 100))
+      rules.insert(proposal.candidate.proposer);
+    return rules;
+  };
+  auto all = rules_of({});
+  ASSERT_TRUE(all.contains("rules/scalar_promotion"));
+  all.erase("rules/scalar_promotion");
+  EXPECT_EQ(rules_of({"scalar_promotion"}), all);
+}
+
 TEST(RuleProposer, BeginsWithTheRuleThatGainsMostWhereItApplies) {
   const std::string rows =
       "__global__ void k(float *y, float s, int n) {\n  for (int i = 0; i < n; ++i)\n    y[i] = expf(y[i]) / s;\n}\n";

@@ -48,5 +48,14 @@ TEST(KnobText, MentionsIgnoresComments) {
   EXPECT_TRUE(mentions("int i = blockDim.x;", "blockDim"));
 }
 
+TEST(NewConstants, AreThoseThatTheNewTextDefinesAndUses) {
+  const char* const kAfter =
+      "#define TILE 32\n#define SQUARE(x) ((x) * (x))\nconstexpr int STEP = 4, UNUSED = 7;\nenum { ROWS = 2 * 8 };\n"
+      "const float SCALE = 2;\n__global__ void k(int n) { const int wide = n; int i = 3; f(TILE, STEP, ROWS, SCALE, "
+      "wide, i, OLD); } // MORE = 3\n";
+  EXPECT_EQ(new_constants("#define OLD 1\n", kAfter), (Bindings{{"TILE", 32}, {"STEP", 4}, {"ROWS", 16}}));
+  EXPECT_EQ(new_constants(kAfter, kAfter), Bindings());
+}
+
 }  // namespace
 }  // namespace kernelift::tuner

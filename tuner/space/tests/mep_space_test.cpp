@@ -69,6 +69,21 @@ TEST(MepSpace, GridFollowsAGeometryKnob) {
   EXPECT_EQ(geometry->block.x, 128u);
 }
 
+TEST(MepSpace, VariesConstantsThatAModelIntroduced) {
+  Mep mep = mep_with("(n + 63) / 64", "64", 16, 64, 1000);
+  Candidate rewritten = parent("#define TILE 16\n__global__ void k() { f(TILE); }");
+  rewritten.values = {{"TILE", 16}, {"GONE", 3}};
+  CandidateLaunch launch = CandidateLaunch::as_recorded("k");
+  launch.block[0] = "TILE"_e;
+  rewritten.launches = {launch};
+  auto space = MepSpace::create(mep, rewritten);
+  ASSERT_EQ(space.space().parameters().size(), 1u);
+  Candidate candidate = space.materialise(with(space.space(), "TILE", 32));
+  EXPECT_THAT(candidate.source, HasSubstr("#define TILE 32\n"));
+  EXPECT_EQ(candidate.launches.at(0).evaluate(mep.instances[0].geometry, candidate.values)->block.x, 32u);
+  EXPECT_EQ(candidate.note(), "TILE 16 -> 32");
+}
+
 TEST(MepSpace, LeavesNumbersThatAreNotSizes) {
   Mep mep = mep_with("n", "64", 16, 64, 16);
   for (int64_t multiplier : {int64_t(2862933555777941757), int64_t(1) << 61, -(int64_t(1) << 62)}) {

@@ -1,6 +1,6 @@
 // See http.h. libcurl is opened at run time, as NVIDIA's libraries are: only --llm needs it, the machine's own copy
 // finds the machine's certificates, and the same binary starts on nodes without libcurl.
-#include "tuner/source/llm/http.h"
+#include "tuner/source/llm/providers/http.h"
 
 #define CURL_DISABLE_TYPECHECK  // Otherwise curl's macros would replace the names of the table below.
 #include <curl/curl.h>
@@ -105,6 +105,8 @@ Result<HttpReply> http_post(const std::string& url, const std::vector<std::strin
   if (stop) return environment_error("stopped");
   if (code == CURLE_OPERATION_TIMEDOUT)
     return environment_error("no complete reply within " + std::to_string(static_cast<int>(seconds)) + " s");
+  if (code == CURLE_WRITE_ERROR)
+    return environment_error("the reply is larger than " + std::to_string(kLargestReply >> 20) + " MiB");
   // It may name a proxy with its password.
   if (code != CURLE_OK) return environment_error(without_secrets(*failure ? failure : library.strerror(code)));
   library.getinfo(curl, CURLINFO_RESPONSE_CODE, &reply.status);

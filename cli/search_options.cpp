@@ -1,0 +1,72 @@
+// See search_options.h.
+#include "cli/search_options.h"
+
+#include "cli/duration.h"
+#include "core/base/file.h"
+#include "core/base/json_member.h"
+#include "tuner/tiers.h"
+
+namespace kernelift::cli {
+
+Status SearchOptions::check() const {
+  KERNELIFT_TRY(tuner::check_rules(without_rules));
+  KERNELIFT_ASSIGN([[maybe_unused]] auto named, model());
+  return done();
+}
+
+Result<std::optional<tuner::LlmOptions>> SearchOptions::model() const {
+  KERNELIFT_ASSIGN(double seconds, parse_duration(llm_seconds));
+  if (llm.empty()) return std::optional<tuner::LlmOptions>();
+  tuner::LlmOptions made;
+  KERNELIFT_ASSIGN(made.spec, tuner::ModelSpec::parse(llm));
+  made.prompts = executable_folder().parent_path() / "lib" / "kernelift" / "prompts";
+  made.most_calls = llm_calls, made.most_tokens = llm_tokens, made.most_seconds = seconds;
+  made.tolerance = tolerance;
+  return std::optional(std::move(made));
+}
+
+std::vector<std::string> SearchOptions::words() const {
+  std::vector<std::string> words;
+  char text[32];
+  std::snprintf(text, sizeof text, "%.17g", tolerance);
+  if (tolerance > 0) words.insert(words.end(), {"--tolerance", text});
+  for (auto& rule : without_rules) words.insert(words.end(), {"--without-rule", rule});
+  return words;
+}
+
+std::vector<std::string> SearchOptions::model_words(const Json& spent) const {
+  const int64_t calls = llm_calls - whole_member<int64_t>(spent, "calls").value_or(0),
+                tokens = llm_tokens - whole_member<int64_t>(spent, "tokens").value_or(0);
+  auto most = parse_duration(llm_seconds);
+  const auto seconds = static_cast<int64_t>(most.ok() ? *most - number_member(spent, "seconds") : 0);
+  if (llm.empty() || calls <= 0 || tokens <= 0 || seconds <= 0) return {};
+  return {"--llm",         llm,
+          "--llm-calls",   std::to_string(calls),
+          "--llm-tokens",  std::to_string(tokens),
+          "--llm-seconds", std::to_string(seconds)};
+}
+
+void add_search(CLI::App& app, SearchOptions& options) {
+  app.add_option("--llm", options.llm,
+                 "Language model for the source tier: openai:URL,MODEL or anthropic:URL,MODEL (an empty URL is the "
+                 "vendor's own; the key is read from OPENAI_API_KEY or ANTHROPIC_API_KEY), command:PROGRAM (prompt on "
+                 "stdin, answer on stdout), exchange:FOLDER (prompts are written there, answers read), transcript:FILE "
+                 "(recorded answers)");
+  app.add_option("--llm-calls", options.llm_calls,
+                 "Maximum number of requests to the model, repairs and repetitions included")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  app.add_option("--llm-tokens", options.llm_tokens, "Maximum number of tokens, input and output")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  app.add_option("--llm-seconds", options.llm_seconds, "Maximum time in which the model is waited for: 90, 10m, 1h")
+      ->capture_default_str();
+  app.add_option("--tolerance", options.tolerance,
+                 "Largest relative error accepted in floating-point buffers (default: derived from the original)")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--without-rule", options.without_rules,
+                 "Names of rewrite rules that are not tried, separated by commas")
+      ->delimiter(',');
+}
+
+}  // namespace kernelift::cli

@@ -1,0 +1,32 @@
+// What the verbs that search have in common: the language model with its limits, the tolerance, rules that are left
+// out.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/verb.h"
+#include "tuner/source/llm/llm_proposer.h"
+
+namespace kernelift::cli {
+
+struct SearchOptions {
+  std::string llm, llm_seconds = "1h";
+  int64_t llm_calls = 40, llm_tokens = 2'000'000;
+  double tolerance = 0;                    ///< Relative; 0: derived from the original.
+  std::vector<std::string> without_rules;  ///< By name.
+
+  /// A usage Error if any of them cannot be read.
+  Status check() const;
+  /// Model, limits and templates; nullopt: no model is named.
+  Result<std::optional<tuner::LlmOptions>> model() const;
+  /// Tolerance and rules again, for another verb.
+  std::vector<std::string> words() const;
+  /// The model again, with what is left of its limits when `spent` is (as a run's JSON document has it). Empty: no
+  /// model is named, or nothing is left.
+  std::vector<std::string> model_words(const Json& spent) const;
+};
+
+void add_search(CLI::App& app, SearchOptions& options);
+
+}  // namespace kernelift::cli

@@ -1,0 +1,81 @@
+// What every language model is to Kernelift: a prompt goes in, an answer comes out, later. Behind it are servers, a
+// program, a folder in which a person or an agent answers, and recorded answers (providers/).
+#pragma once
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "tuner/source/llm/model_spec.h"
+
+namespace kernelift::tuner {
+
+struct ChatMessage {
+  bool from_model = false;
+  std::string text;
+};
+
+struct ModelRequest {
+  std::string kind;  ///< "optimise" or "repair".
+  std::string system;
+  std::vector<ChatMessage> messages;  ///< In turns, the user's first.
+};
+
+struct ChatAnswer {
+  std::string text;                             ///< Without secrets, and without the reasoning of a reasoning model.
+  int64_t input_tokens = 0, output_tokens = 0;  ///< As billed; estimated where they are not reported.
+  bool cut_off = false;                         ///< The answer ended at the token limit.
+  bool refused = false;                         ///< The model or a filter refused; `text` may contain the reason.
+  std::string called_tool;                      ///< The tool that it called instead of answering; none is offered.
+  std::string remark;                           ///< What a user should know of how it came about; or empty.
+};
+
+/// What one call may use.
+struct CallLimits {
+  int requests = 1;
+  double seconds = 600;
+};
+
+struct ModelReply {
+  Result<ChatAnswer> answer;
+  int requests = 1;    ///< Sent, repetitions after failures included; 0: none was.
+  bool final = false;  ///< No later call can be answered: a refused key, no recorded answer left.
+};
+
+class LanguageModel {
+ public:
+  virtual ~LanguageModel() = default;
+  /// Blocks until there is an answer, the limits are reached, or `stop` is set. May be called from as many threads at a
+  /// time as parallelism() says.
+  virtual ModelReply ask(const ModelRequest& request, const CallLimits& limits, const std::atomic<bool>& stop) = 0;
+  /// How many requests may wait for their answers at a time.
+  virtual size_t parallelism() const { return 1; }
+};
+
+/// What a call of a model over HTTP does about failures.
+struct ChatLimits {
+  double call_seconds =
+      600;  ///< Deadline of a call, after which it is not repeated. A large local model takes minutes.
+  int attempts = 5;
+  double first_pause = 1;  ///< Seconds; doubled with each attempt unless the server sends a time.
+  double longest_pause = 60;
+  int most_output_tokens = 16384;  ///< Including reasoning; halved as often as the server refuses so many.
+};
+
+/// An Error names what is missing: a key, a program, a folder, a transcript.
+Result<std::unique_ptr<LanguageModel>> open_model(const ModelSpec& spec, const ChatLimits& limits);
+
+inline constexpr size_t kLargestAnswer = 16 << 20;  ///< Bytes.
+
+/// A request as one text, for models that are given no turns: a person, a program.
+std::string one_text(const ModelRequest& request);
+/// An answer that came as plain text: without a byte order mark, secrets and reasoning, its tokens estimated.
+ChatAnswer plain_answer(const ModelRequest& request, std::string text);
+/// The answer without the reasoning that some models leave before it, with or without the opening mark. It may contain
+/// drafts of edits.
+std::string without_thoughts(std::string text);
+/// Where a provider does not report tokens.
+int64_t estimated_tokens(size_t characters);
+
+}  // namespace kernelift::tuner

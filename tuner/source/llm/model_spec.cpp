@@ -1,0 +1,65 @@
+// See model_spec.h.
+#include "tuner/source/llm/model_spec.h"
+
+#include <algorithm>
+
+#include "core/base/shown/secrets.h"
+
+namespace kernelift::tuner {
+namespace {
+
+struct Spelling {
+  ModelSpec::Provider provider;
+  const char* name;
+};
+constexpr Spelling kProviders[] = {{ModelSpec::Provider::OpenAi, "openai"},
+                                   {ModelSpec::Provider::Anthropic, "anthropic"},
+                                   {ModelSpec::Provider::Command, "command"},
+                                   {ModelSpec::Provider::Exchange, "exchange"},
+                                   {ModelSpec::Provider::Transcript, "transcript"}};
+const char* const kHelp =
+    "; write openai:URL,MODEL or anthropic:URL,MODEL (an empty URL is the vendor's own), command:PROGRAM, "
+    "exchange:FOLDER or transcript:FILE";
+
+}  // namespace
+
+Result<ModelSpec> ModelSpec::parse(const std::string& text) {
+  const size_t colon = text.find(':'), comma = text.rfind(',');
+  keep_secrets_of_url(std::string_view(text).substr(0, comma));
+  auto known = std::ranges::find_if(kProviders, [&](auto& one) { return text.substr(0, colon) == one.name; });
+  if (colon == text.npos || known == std::end(kProviders))
+    return usage_error("--llm '" + text + "' names no provider" + kHelp);
+  ModelSpec spec;
+  spec.provider = known->provider;
+  if (!spec.is_server()) {
+    spec.target = spec.model = text.substr(colon + 1);
+    if (spec.target.find_first_not_of(" \t") == spec.target.npos)
+      return usage_error("--llm '" + text + "' names nothing behind the colon" + kHelp);
+    return spec;
+  }
+  if (comma == text.npos || comma < colon || comma + 1 == text.size())
+    return usage_error("--llm '" + text + "' names no model" + kHelp);
+  spec.model = text.substr(comma + 1);
+  std::string url = text.substr(colon + 1, comma - colon - 1);
+  spec.own_server = !url.empty();
+  const bool openai = spec.provider == Provider::OpenAi;
+  if (url.empty()) url = openai ? "https://api.openai.com" : "https://api.anthropic.com";
+  if (!url.starts_with("http://") && !url.starts_with("https://"))
+    return usage_error("--llm '" + text + "': the URL must begin with http:// or https://" + kHelp);
+  const size_t end = std::min(url.find('?'), url.size());
+  const std::string query = url.substr(end);
+  url.resize(end);
+  while (url.back() == '/') url.pop_back();
+  const std::string path = openai ? "/chat/completions" : "/messages";
+  if (!url.ends_with(path)) url += (url.ends_with("/v1") ? "" : "/v1") + path;
+  spec.url = url + query;
+  return spec;
+}
+
+std::string ModelSpec::shown() const {
+  if (is_server()) return url_without_secrets(url);
+  auto known = std::ranges::find_if(kProviders, [&](auto& one) { return one.provider == provider; });
+  return std::string(known->name) + ":" + target;
+}
+
+}  // namespace kernelift::tuner

@@ -1,0 +1,18 @@
+// The wire format of OpenAI's /v1/chat/completions, which vLLM, llama.cpp, Ollama and others speak, too.
+#pragma once
+#include "tuner/source/llm/providers/chat_model.h"
+
+namespace kernelift::tuner {
+
+class OpenAiModel : public ChatModel {
+ public:
+  static Result<std::unique_ptr<LanguageModel>> open(const ModelSpec& spec, const ChatLimits& limits);
+
+ private:
+  using ChatModel::ChatModel;
+  std::vector<std::string> headers() const override;
+  Json body(const ModelRequest& request) const override;
+  ChatAnswer read(const Json& reply) const override;
+};
+
+}  // namespace kernelift::tuner

@@ -1,0 +1,106 @@
+// See transcript_model.h.
+#include "tuner/source/llm/providers/transcript_model.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "core/base/file.h"
+#include "core/base/json_member.h"
+#include "core/base/shown/secrets.h"
+
+namespace fs = std::filesystem;
+
+namespace kernelift::tuner {
+namespace {
+
+Json messages_json(const ModelRequest& request) {
+  Json messages = Json::array();
+  for (auto& message : request.messages)
+    messages.push_back({{"role", message.from_model ? "assistant" : "user"}, {"text", message.text}});
+  return messages;
+}
+
+Hash hash_of(const Json& system, const Json& messages) {
+  // As it is written: bytes that are no UTF-8 are replaced there.
+  return hash_text(Json{system, messages}.dump(-1, ' ', true, Json::error_handler_t::replace));
+}
+
+}  // namespace
+
+Json transcript_json(const ModelRequest& request, const Result<ChatAnswer>& answer) {
+  Json json{{"kind", request.kind}, {"system", request.system}, {"messages", messages_json(request)}};
+  if (!answer.ok()) {
+    json["error"] = answer.error().message;
+    return json;
+  }
+  json["answer"] = answer->text, json["input_tokens"] = answer->input_tokens;
+  json["output_tokens"] = answer->output_tokens, json["cut_off"] = answer->cut_off;
+  json["refused"] = answer->refused, json["called_tool"] = answer->called_tool, json["remark"] = answer->remark;
+  return json;
+}
+
+Status TranscriptModel::add(const Json& transcript, const std::string& where) {
+  auto read = reading("transcript " + where, [&] {
+    Recorded one;
+    one.prompt = hash_of(transcript.at("system"), transcript.at("messages"));
+    one.error = transcript.value("error", "");
+    one.answer.text = transcript.value("answer", "");
+    one.answer.input_tokens = whole_member<int64_t>(transcript, "input_tokens").value_or(0);
+    one.answer.output_tokens = whole_member<int64_t>(transcript, "output_tokens").value_or(0);
+    one.answer.cut_off = transcript.value("cut_off", false);
+    one.answer.refused = transcript.value("refused", false);
+    one.answer.called_tool = transcript.value("called_tool", "");
+    return one;
+  });
+  if (!read.ok()) return std::move(read).error();
+  recorded_.push_back(*std::move(read));
+  return done();
+}
+
+Result<std::unique_ptr<LanguageModel>> TranscriptModel::open(const fs::path& path) {
+  std::unique_ptr<TranscriptModel> model(new TranscriptModel());
+  std::vector<fs::path> files;
+  std::error_code error;
+  if (fs::is_directory(path, error)) {
+    for (auto& entry : fs::directory_iterator(path, error))
+      if (entry.path().extension() == ".json") files.push_back(entry.path());
+    std::ranges::sort(files);
+  } else {
+    files.push_back(path);
+  }
+  for (auto& file : files) {
+    KERNELIFT_ASSIGN(std::string text, read_text(file));
+    std::istringstream rest(text);
+    while (rest >> std::ws && !rest.eof()) {
+      Json transcript;
+      auto parsed = reading("transcript " + file.string(), [&] {
+        rest >> transcript;
+        return true;
+      });
+      if (!parsed.ok()) return std::move(parsed).error();
+      KERNELIFT_TRY(model->add(transcript, file.string()));
+    }
+  }
+  if (model->recorded_.empty()) return environment_error("--llm transcript: no exchange is in " + path.string());
+  return std::unique_ptr<LanguageModel>(std::move(model));
+}
+
+ModelReply TranscriptModel::ask(const ModelRequest& request, const CallLimits&, const std::atomic<bool>&) {
+  // As it is kept: without secrets.
+  const Json kept = json_without_secrets(transcript_json(request, ChatAnswer{}));
+  const Hash prompt = hash_of(kept["system"], kept["messages"]);
+  auto same = [&](auto& one) { return one.prompt == prompt; };
+  auto found = std::ranges::find_if(recorded_, [&](auto& one) { return same(one) && !one.used; });
+  if (found == recorded_.end()) found = std::ranges::find_if(recorded_, same);
+  const bool in_order = found == recorded_.end();
+  if (in_order) found = std::ranges::find_if(recorded_, [](auto& one) { return !one.used; });
+  if (found == recorded_.end()) return {answer_is_no("the transcript has no further answer"), 0, true};
+  found->used = true;
+  if (!found->error.empty()) return {environment_error("as recorded: " + found->error), 1};
+  ChatAnswer answer = found->answer;
+  answer.text = without_secrets(std::move(answer.text));
+  if (in_order) answer.remark = "a prompt differs from the recorded ones: it got the next recorded answer in order";
+  return {std::move(answer), 1};
+}
+
+}  // namespace kernelift::tuner
