@@ -64,7 +64,10 @@ std::optional<Evaluation> LengthJudgement::judged(std::optional<Evaluation> firs
     if (is_about_original(field) && in_time) never_ = field.text();
     if (!has_floats_) return first;
   }
+  const bool over = inquiry.confirm && inquiry.deadline && Deadline::clock::now() >= *inquiry.deadline;
+  if (field.found == FieldEquality::Found::NotRun && over) return std::nullopt;
   if (field.found != FieldEquality::Found::Equal) return refuse(field.text());
+  if (!again && inquiry.confirm) return std::nullopt;
   if (!again) return first;
   if (auto* untold = std::get_if<NotJudged>(&*again)) return refuse(untold->why);
   Verdict& verdict = std::get<Verdict>(*again);

@@ -207,10 +207,13 @@ LengthAnswer ProcessorCheck::length_bounds(const LengthQuestion& question) {
   }
   LengthAnswer answer;
   RunnableCode code;
+  const auto begin = Deadline::clock::now();
   if (answer.why_not = why_not(bounds_); answer.why_not.empty()) {
     if (!field_comparison_.add_length_images(code)) answer.why_not = kNoLengthImages;
     else answer = bounds_.process->length_bounds(code, question);
   }
+  const double seconds = std::chrono::duration<double>(Deadline::clock::now() - begin).count();
+  if (answer.why_not.empty()) bounds_seconds_ = std::max(bounds_seconds_.load(), seconds);
   if (answer.later) return answer;
   std::lock_guard lock(mutex_);
   const bool recorded = !question.sized && question.regions.empty() && question.variables.empty();

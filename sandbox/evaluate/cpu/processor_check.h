@@ -3,6 +3,7 @@
 // verifies them; here they are compiled once more, for this machine's processor, and run on the recorded inputs. What
 // cannot be run here is not checked, and its verdict says why.
 #pragma once
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -41,6 +42,8 @@ class ProcessorCheck {
   LengthAnswer length_bounds(const LengthQuestion& question);
   /// Asks that of the recorded launches, so that a GPU need not wait for the answers.
   void find_recorded_bounds(Deadline until, uint64_t era);
+  /// Seconds that the longest question about bounds took; 0: none was answered.
+  double bounds_seconds() const { return bounds_seconds_; }
   /// Why length_bounds() has none for some recorded inputs; empty: that has not been asked, or it has.
   std::string no_length_bounds() const;
   /// The same with Verdict::field; what surely computes another formula is not right.
@@ -71,6 +74,7 @@ class ProcessorCheck {
   /// Of candidates; and of bounds alone, since a GPU's runner waits for them.
   Runner candidates_, bounds_;
   FieldComparison field_comparison_;
+  std::atomic<double> bounds_seconds_ = 0;
 
   mutable std::mutex mutex_;              ///< Guards what follows.
   std::string trouble_;                   ///< Why no candidate can be checked; or empty.

@@ -539,10 +539,13 @@ ConfirmCost CudaEvaluator::confirm_cost() const {
   // Before there was one: two verdicts, as the application would have it patched and embedded, and a build by its
   // compiler.
   constexpr double kGuessSeconds = 4, kVerdicts = 2;
+  // Of perturbed inputs and other sizes, for a finalist that is held to the error bounds of the original's sums.
+  constexpr double kBoundsQuestions = 3;
   ConfirmCost cost;
   cost.once = gpus_[0]->fresh ? 0 : calibration_seconds_.load();
   cost.each = confirm_seconds_ > 0 ? confirm_seconds_.load() : std::max(kGuessSeconds, kVerdicts * expected_seconds_);
-  cost.first = confirm_seconds_ > 0 ? 0 : perturbing_seconds_.load();
+  cost.first =
+      confirm_seconds_ > 0 ? 0 : perturbing_seconds_.load() + kBoundsQuestions * processor_check_->bounds_seconds();
   return cost;
 }
 

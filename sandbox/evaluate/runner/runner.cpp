@@ -302,6 +302,9 @@ std::optional<Evaluation> Runner::evaluate(const RunnableCode& candidate, const 
     if (good) keep_weaker(verdict, next);
     else verdict = next;
   }
+  // A finalist is not wrong because its confirmation was short.
+  if (inquiry.confirm && inquiry.held_to_length && verdict.outcome == Outcome::Wrong && length_bounds_.lacked_time())
+    return std::nullopt;
   if (inquiry.held_to_length && verdict.outcome == Outcome::Wrong)
     verdict.detail += length_bounds_.why_not().empty()
                           ? "; it is beyond the error bounds of the original's sums, too"

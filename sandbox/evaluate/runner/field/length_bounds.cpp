@@ -75,6 +75,7 @@ bool LengthBounds::find(ReplayInstance& memory, const Find& find) {
   const LengthAnswer answer = find(wanted);
   seconds_ += std::chrono::duration<double>(Deadline::clock::now() - begin).count();
   why_not_ = answer.why_not;
+  lacked_time_ |= answer.later;
   if (answer.later) return false;
   // Nulls for what is not known: it is not asked again.
   for (size_t i : wanted) {

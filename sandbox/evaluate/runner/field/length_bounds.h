@@ -14,7 +14,7 @@ class LengthBounds {
   explicit LengthBounds(Workbench& bench) : bench_(bench), numbers_(bench) {}
 
   /// Of an inquiry that is held to them; `code`: RunnableCode::precise, error_bounds, where this device runs them.
-  void begin(const RunnableCode& code) { numbers_.prepare(code), why_not_.clear(), seconds_ = 0; }
+  void begin(const RunnableCode& code) { numbers_.prepare(code), why_not_.clear(), seconds_ = 0, lacked_time_ = false; }
   /// A result on this entry of memory seems wrong: true if ErrorBounds::by_length is known only now for its outputs of
   /// single precision, so that it has to be judged again. False unless the inquiry is held to them. EXPECTS: the entry
   /// has its answers.
@@ -26,6 +26,8 @@ class LengthBounds {
   void lend(MemoryEntry entry, MemoryEntry one, MemoryEntry other);
   /// Why the bounds of a result that seemed wrong are not known; of the present inquiry. Empty: all are.
   const std::string& why_not() const { return why_not_; }
+  /// Some bounds may be known another time: there was no time left, in the present inquiry.
+  bool lacked_time() const { return lacked_time_; }
   /// What another runner asks.
   LengthAnswer answer(const RunnableCode& code, const LengthQuestion& question);
   /// To be called before another calibration.
@@ -43,6 +45,7 @@ class LengthBounds {
   Workbench& bench_;
   LengthNumbers numbers_;
   double seconds_ = 0;  ///< That finding took, of the present inquiry.
+  bool lacked_time_ = false;
   std::string why_not_;
   std::string never_;  ///< Why the last that are never known are not.
 };
