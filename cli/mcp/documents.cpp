@@ -17,6 +17,8 @@ constexpr int kVersion = 1;  ///< Of all answers.
 ToolAnswer Documents::answer(const std::string& tool, const Json& members) {
   Json whole = {{"format", "kernelift-mcp-" + tool}, {"version", kVersion}};
   whole.update(json_without_secrets(members));
+  // A verb's own document says what it is, too.
+  whole["format"] = "kernelift-mcp-" + tool, whole["version"] = kVersion;
   if (compact(whole).size() <= kLongestAnswer) return {std::move(whole)};
   ToolAnswer answer;
   answer.resource = keep("The whole answer of " + tool, compact(whole));

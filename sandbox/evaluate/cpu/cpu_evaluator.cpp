@@ -16,8 +16,6 @@ namespace {
 constexpr double kExpected = 1.5;
 /// Of the search's time, for candidates that are refused by the derived tolerance.
 constexpr double kShareOfLength = 0.1;
-/// Check mode takes longer than all else that a candidate costs.
-constexpr char kNotFaster[] = "it is no faster than the original";
 
 }  // namespace
 
@@ -199,10 +197,8 @@ Evaluation CpuEvaluator::measure(const EvaluationJob& job) {
   fresh_ = false;
   if (!answer) return abandoned();
   auto* verdict = std::get_if<Verdict>(&*answer);
-  if (verdict && verdict->ok() && verdict->speedup_low() <= kSmallestGain) {
-    answer = with_check(std::move(*verdict), not_checked(kNotFaster));
-    verdict = std::get_if<Verdict>(&*answer);
-  } else if (verdict && verdict->ok()) {
+  // Check mode takes longer than all else that a candidate costs.
+  if (verdict && verdict->ok() && verdict->speedup_low() > kSmallestGain) {
     answer = checked(job.candidate, job.compiled, inquiry, std::move(*verdict));
     if (!answer) return abandoned();
     verdict = std::get_if<Verdict>(&*answer);
@@ -279,12 +275,14 @@ Evaluation CpuEvaluator::in_field(Evaluation evaluation, const EvaluationJob& jo
 
 Evaluation CpuEvaluator::with_checks(Evaluation evaluation, const Candidate& candidate) {
   auto* verdict = std::get_if<Verdict>(&evaluation);
-  if (!verdict || !verdict->ok()) return evaluation;
+  // submit() has checked what is faster.
+  if (!verdict || !verdict->ok() || verdict->speedup_low() > kSmallestGain) return evaluation;
   EvaluationJob job = queue_->compile(candidate);
   std::lock_guard one_at_a_time(confirming_);
-  // What submit() found in check mode is in the verdict; what it left out of it replaces its words.
-  if (verdict->detail != not_checked(kNotFaster).detail || !job.compiled.ok()) return evaluation;
-  verdict->detail.clear();
+  if (!job.compiled.ok()) return evaluation;
+  if (!runner_ || !runner_->alive() || !report_.judges())
+    if (std::string trouble = restarted(); !trouble.empty())
+      return with_check(std::move(*verdict), not_checked(trouble));
   Inquiry inquiry;
   inquiry.era = SharedEra::kAlways;
   if (auto answer = checked(candidate, job.compiled, inquiry, *verdict)) return std::move(*answer);

@@ -48,7 +48,8 @@ Answers answers_of(const MepFixture& fixture, const std::string& source) {
   Candidate candidate;
   candidate.source = source;
   Answers answers;
-  Evaluation screened = (*evaluator)->submit(candidate).get(), confirmed = (*evaluator)->confirm(candidate);
+  Evaluation screened = (*evaluator)->with_checks((*evaluator)->submit(candidate).get(), candidate),
+             confirmed = (*evaluator)->confirm(candidate);
   answers.screened = std::get<Verdict>(screened), answers.confirmed = std::get<Verdict>(confirmed);
   return answers;
 }
