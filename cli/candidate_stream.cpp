@@ -42,7 +42,7 @@ Result<Request> read_request(const std::string& line, const std::string& where) 
   return request;
 }
 
-/// True where the figures of an evaluation are those of a confirmation.
+/// Whether it is right and gains, so that confirmed() has it confirmed.
 bool gains(const Evaluation& evaluation) {
   auto* verdict = std::get_if<Verdict>(&evaluation);
   return verdict && verdict->ok() && verdict->speedup_low() > kSmallestGain;

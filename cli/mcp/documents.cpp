@@ -15,16 +15,16 @@ constexpr int kVersion = 1;  ///< Of all answers.
 }  // namespace
 
 ToolAnswer Documents::answer(const std::string& tool, const Json& members) {
-  Json whole = {{"format", "kernelift-mcp-" + tool}, {"version", kVersion}};
-  whole.update(json_without_secrets(members));
+  Json body = json_without_secrets(members);
   // A verb's own document says what it is, too.
-  whole["format"] = "kernelift-mcp-" + tool, whole["version"] = kVersion;
+  body.erase("format"), body.erase("version");
+  Json head = {{"format", "kernelift-mcp-" + tool}, {"version", kVersion}}, whole = head;
+  whole.update(body);
   if (compact(whole).size() <= kLongestAnswer) return {std::move(whole)};
   ToolAnswer answer;
   answer.resource = keep("The whole answer of " + tool, compact(whole));
-  Json head = {{"format", whole["format"]}, {"version", kVersion}, {"whole", answer.resource}};
-  whole.erase("format"), whole.erase("version");
-  head.update(whole);
+  head["whole"] = answer.resource;
+  head.update(body);
   answer.document = shortened(head, kLongestAnswer);
   return answer;
 }

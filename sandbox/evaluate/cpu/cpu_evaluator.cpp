@@ -91,6 +91,10 @@ std::string CpuEvaluator::restarted(std::optional<Deadline> deadline) {
   return ready.ok() ? report_.complaint() : ready.error().message;
 }
 
+bool CpuEvaluator::is_ready() const { return runner_ && runner_->alive() && report_.judges(); }
+
+std::string CpuEvaluator::made_ready() { return is_ready() ? std::string() : restarted(); }
+
 int CpuEvaluator::parallelism() const { return static_cast<int>(baseline_.pool->workers()) + 1; }
 
 std::future<Evaluation> CpuEvaluator::submit(Candidate candidate) { return queue_->submit(std::move(candidate)); }
@@ -99,8 +103,7 @@ Evaluation CpuEvaluator::verify(const Candidate& candidate) {
   EvaluationJob job = queue_->compile(candidate);
   if (!job.compiled.ok()) return queue_->finished(job, rejected(job.compiled));
   std::lock_guard one_at_a_time(confirming_);
-  if (!runner_ || !runner_->alive() || !report_.judges())
-    if (std::string trouble = restarted(); !trouble.empty()) return not_launched(trouble);
+  if (std::string trouble = made_ready(); !trouble.empty()) return not_launched(trouble);
   Inquiry inquiry;
   inquiry.untimed = true, inquiry.era = SharedEra::kAlways;
   auto answer = judge_by_length(job, runnable_code(candidate, job.compiled.image), inquiry);
@@ -186,8 +189,7 @@ Evaluation CpuEvaluator::measure(const EvaluationJob& job) {
     if (key == baseline_key_) return same_as_original(report_, options_.cold);
     if (auto known = measured_.find(key); known != measured_.end()) return known->second;
   }
-  if (!runner_ || !runner_->alive() || !report_.judges())
-    if (std::string trouble = restarted(); !trouble.empty()) return not_launched(trouble);
+  if (std::string trouble = made_ready(); !trouble.empty()) return not_launched(trouble);
   bool applicable = job.candidate.recipe.is_default();
   Inquiry inquiry;
   inquiry.rival = applicable ? best_applicable_ : best_;
@@ -220,15 +222,14 @@ ConfirmCost CpuEvaluator::confirm_cost() const {
 
 std::optional<Evaluation> CpuEvaluator::judge_original() {
   std::lock_guard one_at_a_time(confirming_);
-  if (!runner_ || !runner_->alive() || !report_.judges())
-    if (std::string trouble = restarted(); !trouble.empty()) return not_launched(trouble);
+  if (std::string trouble = made_ready(); !trouble.empty()) return not_launched(trouble);
   Inquiry inquiry;
   inquiry.era = SharedEra::kAlways;
   return judge(runnable_code({}, baseline_.reply.image), inquiry);
 }
 
 Status CpuEvaluator::refresh(std::optional<Deadline> deadline) {
-  bool usable = runner_ && runner_->alive() && report_.judges();
+  const bool usable = is_ready();
   if (usable && fresh_) return done();
   // If measuring the original would use up the finalist's time, the existing calibration is kept.
   double left = deadline ? std::chrono::duration<double>(*deadline - Deadline::clock::now()).count() : 0;
@@ -280,9 +281,8 @@ Evaluation CpuEvaluator::with_checks(Evaluation evaluation, const Candidate& can
   EvaluationJob job = queue_->compile(candidate);
   std::lock_guard one_at_a_time(confirming_);
   if (!job.compiled.ok()) return evaluation;
-  if (!runner_ || !runner_->alive() || !report_.judges())
-    if (std::string trouble = restarted(); !trouble.empty())
-      return with_check(std::move(*verdict), not_checked(trouble));
+  if (std::string trouble = made_ready(); !trouble.empty())
+    return with_check(std::move(*verdict), not_checked(trouble));
   Inquiry inquiry;
   inquiry.era = SharedEra::kAlways;
   if (auto answer = checked(candidate, job.compiled, inquiry, *verdict)) return std::move(*answer);
@@ -294,7 +294,7 @@ void CpuEvaluator::wait_while_timing() const { baseline_.pool->wait_while_paused
 Evaluation CpuEvaluator::with_formulas(Evaluation evaluation, const Candidate& candidate) {
   EvaluationJob job = queue_->compile(candidate);
   std::lock_guard one_at_a_time(confirming_);
-  if (!job.compiled.ok() || !runner_ || !runner_->alive() || !report_.judges()) return evaluation;
+  if (!job.compiled.ok() || !is_ready()) return evaluation;
   Inquiry inquiry;
   inquiry.era = SharedEra::kAlways;
   return in_field(std::move(evaluation), job, inquiry);

@@ -59,6 +59,10 @@ class CpuEvaluator : public Evaluator {
   /// restart_runner(); returns what is wrong afterwards (perhaps that the original does not reproduce its capture this
   /// time). Empty: candidates can be judged.
   std::string restarted(std::optional<Deadline> deadline = {});
+  /// Whether candidates can be judged now.
+  bool is_ready() const;
+  /// restarted() if they cannot; empty if they can.
+  std::string made_ready();
   /// Measures the original afresh, unless that was done since the last search or there is no time for it.
   Status refresh(std::optional<Deadline> deadline);
   std::optional<Evaluation> confirm_within(const Candidate& candidate, std::optional<Deadline> deadline);
