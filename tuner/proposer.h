@@ -2,6 +2,7 @@
 // parameters, compiler flags and pass pipelines. A proposer reads the history and learns from every verdict. It never
 // decides whether a candidate is right or fast, and it never blocks: a model is called in the background.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,9 @@ class Proposer {
   /// At most `count` proposals; none if there is nothing to propose now. Candidates that were tried before are not
   /// measured again.
   virtual std::vector<Proposal> propose(const History& history, size_t count) = 0;
+  /// Makes the change of a step, which this kind of proposer made to another candidate, to `base`; nullopt if it cannot
+  /// be made there, or is of another kind.
+  virtual std::optional<Candidate> repeat(const Candidate& base, const Step& step) { return std::nullopt; }
   /// Called for every finished trial, in order, of all proposers; also for an earlier trial that a proposal equals.
   virtual void learn(const RunTrial& trial) {}
   /// A background task is running whose result may become a proposal.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <list>
 #include <set>
 #include <thread>
@@ -12,6 +13,8 @@
 #include "core/base/file.h"
 #include "tuner/alike_failures.h"
 #include "tuner/confirm_reserve.h"
+#include "tuner/finalists.h"
+#include "tuner/reduction.h"
 #include "tuner/search/auc_bandit.h"
 #include "tuner/space/parameter_proposer.h"
 
@@ -26,21 +29,15 @@ constexpr auto kWaitForIdeas = std::chrono::milliseconds(50);
 constexpr int kBarrenRounds = 3;        ///< Rounds without any proposal after which the run is over.
 constexpr int kRepeatRounds = 1000;     ///< The same for rounds with known candidates only, as resumed runs have many.
 constexpr size_t kPlacesAQuestion = 4;  ///< Of the evaluator, for each question about other sizes at a time.
-constexpr int kMostNotJudged = 3;       ///< Evaluations in a row without a verdict.
-constexpr int kRepeats = 64;            ///< Known candidates that a proposer may propose in a row.
+// Trying leaders with one change less takes at most this share of the time, and usually this many rounds.
+constexpr double kReducingShare = 0.05, kReducingRounds = 2;
+constexpr int kMostNotJudged = 3;  ///< Evaluations in a row without a verdict.
+constexpr int kRepeats = 64;       ///< Known candidates that a proposer may propose in a row.
 // A sitting with less than this share of its time, or less than these seconds, would only measure the original.
 constexpr double kSpentShare = 0.05, kSpentSeconds = 1;
 /// Number of candidates of these tiers that come first, before the bandit chooses: rewrites and knobs change most, and
 /// a short run must try them before it searches pass pipelines.
 constexpr std::pair<const char*, size_t> kOpening[] = {{"source", 12}, {"params", 8}};
-
-/// The machine was too busy to decide whether there is a gain: the interval is wide and contains the smallest gain.
-/// Such a finalist is confirmed once more, and the second result counts in any case.
-bool inconclusive(const Verdict& confirmed) {
-  constexpr double kNoisy = 1.1;
-  double low = confirmed.speedup_low(), high = confirmed.speedup_high();
-  return confirmed.ok() && low <= kSmallestGain && high > kSmallestGain && high > kNoisy * low;
-}
 
 struct InFlight {
   Candidate candidate;
@@ -53,6 +50,11 @@ struct InFlight {
   bool asked() const { return measured.has_value(); }
 };
 
+/// Whether any of the proposers changes more than the compiler's recipe.
+bool sources_change(const std::vector<std::unique_ptr<Proposer>>& proposers) {
+  return std::ranges::any_of(proposers, [](auto& proposer) { return proposer->tier() != "compiler"; });
+}
+
 class Tuning {
  public:
   Tuning(Evaluator& evaluator, Run& run, std::vector<std::unique_ptr<Proposer>>& proposers, const TuneOptions& options)
@@ -62,7 +64,10 @@ class Tuning {
         options_(options),
         bandit_(proposers.size()),
         begin_(options.started.value_or(now())),
-        spent_before_(run.meta().seconds_spent) {}
+        spent_before_(run.meta().seconds_spent),
+        reduction_(history_, proposers,
+                   [this](auto candidates, auto& parent) { return measure(std::move(candidates), parent); }),
+        finalists_(history_, reduction_, options.finalists, !options.recipes_apply && sources_change(proposers)) {}
 
   Result<TuneReport> go(const Candidate& original);
 
@@ -117,19 +122,12 @@ class Tuning {
   /// It may be among the finalists, so that it is worth the time to ask what is known of it at other sizes: one that is
   /// wrong there must lead no search.
   bool may_lead(const Evaluation& evaluation) const;
-  /// The trials to confirm, the likeliest winners of both kinds first.
-  std::vector<const RunTrial*> finalists() const;
-  /// The winners of a kind; if there are none, the most hopeful trial.
-  std::vector<const RunTrial*> likely(size_t count, bool applicable_only) const;
-  /// The trial is the likeliest winner of its kind.
-  bool leads(const RunTrial* trial) const;
-  /// Candidates with a recipe cannot be applied, so their gains do not replace a source patch.
-  bool only_patches_count() const;
-  /// A candidate (with a source patch, if `applicable_only`) was confirmed to win.
-  bool gained(bool applicable_only) const;
-  /// Trials to confirm if no finalist gained and time is left: those with an inconclusive confirmation, then the next
-  /// best.
-  std::vector<const RunTrial*> second_chances() const;
+  /// What trying leaders with one change less is expected to take.
+  double reducing_seconds() const;
+  /// Takes changes from the leaders without which they are as fast.
+  Status reduce_leaders();
+  /// Submits candidates and awaits their verdicts, as far as the time allows that is not kept for confirmation.
+  Status measure(std::vector<Candidate> candidates, const RunTrial& parent);
   Status confirm_finalists();
   Status confirm(const RunTrial& trial, std::optional<Clock::time_point> deadline);
   void report_progress(bool improved, std::string message = {});
@@ -150,9 +148,11 @@ class Tuning {
   Clock::time_point begin_;
   double spent_before_;
   double sitting_ = 0;         ///< Seconds of this sitting for search and confirmation.
-  double reserve_ = 0;         ///< confirming_seconds() as of the last verdict.
+  double reserve_ = 0;         ///< For reducing and confirming leaders, as of the last verdict.
   double answer_seconds_ = 0;  ///< From submission to verdict, as a moving average.
   bool repeated_ = false;      ///< A proposer proposed a known candidate in this round.
+  Reduction reduction_;        ///< Of the leaders; what is left of them is confirmed.
+  Finalists finalists_;
   std::string stopped_by_, unconfirmed_, last_tier_ = "baseline";
   std::string trouble_;  ///< Why a finalist could not be judged.
 };
@@ -297,7 +297,7 @@ Status Tuning::store(InFlight& finished, const Verdict& verdict) {
   const RunTrial& trial =
       history_.add({id, std::move(finished.candidate), verdict, {}, std::move(finished.parents), spent()});
   bool improved = history_.best() == &trial && before != &trial;
-  reserve_ = confirming_seconds();
+  reserve_ = confirming_seconds() + reducing_seconds();
   failures_.add(trial.verdict);
   bandit_.credit(finished.arm, improved);
   for (auto& proposer : proposers_) proposer->learn(trial);
@@ -348,42 +348,10 @@ Status Tuning::collect_left_over() {
   return done();
 }
 
-std::vector<const RunTrial*> Tuning::likely(size_t count, bool applicable_only) const {
-  auto chosen = history_.winners(count, applicable_only);
-  return chosen.empty() ? history_.hopefuls(1, applicable_only) : chosen;
-}
-
-bool Tuning::leads(const RunTrial* trial) const {
-  const std::vector<const RunTrial*> alone{trial};
-  return likely(1, true) == alone || (!only_patches_count() && likely(1, false) == alone);
-}
-
-bool Tuning::only_patches_count() const {
-  bool patches_sought =
-      std::any_of(proposers_.begin(), proposers_.end(), [](auto& proposer) { return proposer->tier() != "compiler"; });
-  return !options_.recipes_apply && patches_sought;
-}
-
-bool Tuning::gained(bool applicable_only) const {
-  const RunTrial* best = best_of(history_, applicable_only);
-  return best && best->confirmed && best->confirmed->speedup_low() > kSmallestGain;
-}
-
-std::vector<const RunTrial*> Tuning::finalists() const {
-  std::vector<const RunTrial*> chosen = likely(options_.finalists, false);
-  for (auto* trial : likely(options_.finalists, true))
-    if (std::find(chosen.begin(), chosen.end(), trial) == chosen.end()) chosen.push_back(trial);
-  std::erase_if(chosen, [](auto* trial) { return trial->confirmed.has_value(); });
-  std::sort(chosen.begin(), chosen.end(), [&](auto* a, auto* b) {
-    return leads(a) != leads(b) ? leads(a) : a->verdict.speedup_low() > b->verdict.speedup_low();
-  });
-  return chosen;
-}
-
 double Tuning::confirming_seconds() const {
   std::vector<WaitingFinalist> waiting;
-  for (auto* trial : finalists()) waiting.push_back({trial->verdict, leads(trial)});
-  const bool hidden = history_.winners(1, only_patches_count()).empty();
+  for (auto* trial : finalists_.waiting()) waiting.push_back({trial->verdict, finalists_.leads(trial)});
+  const bool hidden = history_.winners(1, finalists_.only_patches()).empty();
   return confirm_reserve(evaluator_.confirm_cost(), waiting, hidden, options_.finalists, sitting_);
 }
 
@@ -405,22 +373,34 @@ Status Tuning::confirm(const RunTrial& trial, std::optional<Clock::time_point> d
   return done();
 }
 
-std::vector<const RunTrial*> Tuning::second_chances() const {
-  std::vector<const RunTrial*> chosen;
-  for (auto& trial : history_)
-    if (trial.confirmed && inconclusive(*trial.confirmed)) chosen.push_back(&trial);
-  std::sort(chosen.begin(), chosen.end(), [](auto* a, auto* b) {
-    double left = a->confirmed->speedup(), right = b->confirmed->speedup();
-    return left != right ? left > right : a->id < b->id;
-  });
-  auto add = [&](const std::vector<const RunTrial*>& trials) {
-    for (auto* trial : trials)
-      if (!trial->confirmed && std::find(chosen.begin(), chosen.end(), trial) == chosen.end()) chosen.push_back(trial);
-  };
-  for (bool applicable_only : {true, false}) add(history_.winners(2 * options_.finalists, applicable_only));
-  for (bool applicable_only : {true, false}) add(history_.hopefuls(options_.finalists, applicable_only));
-  chosen.resize(std::min(chosen.size(), 2 * options_.finalists));
-  return chosen;
+double Tuning::reducing_seconds() const {
+  size_t changes = 0;
+  for (auto* leader : history_.winners(1, finalists_.only_patches())) changes += count_changes(leader->candidate);
+  const double rounds = std::ceil(static_cast<double>(changes) / static_cast<double>(places()));
+  return std::min(kReducingShare * sitting_, kReducingRounds * rounds * answer_seconds_);
+}
+
+Status Tuning::measure(std::vector<Candidate> candidates, const RunTrial& parent) {
+  for (auto& candidate : candidates) {
+    if (out_of_evaluations() || (timed() && left() <= confirming_seconds())) break;
+    flying_keys_.insert(candidate.key());
+    auto evaluation = evaluator_.submit(candidate);
+    flying_.push_back({std::move(candidate), {parent.id}, 0, std::move(evaluation), now()});
+  }
+  while (!flying_.empty() && !interrupted() && (!timed() || left() > confirming_seconds())) {
+    KERNELIFT_ASSIGN(bool collected, collect());
+    if (!collected) sleep(kPoll);
+  }
+  return done();
+}
+
+Status Tuning::reduce_leaders() {
+  for (bool applicable_only : {true, false})
+    for (auto* leader : history_.winners(1, applicable_only)) {
+      KERNELIFT_ASSIGN(auto taken, reduction_.reduce(leader));
+      for (auto& sentence : taken) report_progress(false, sentence);
+    }
+  return done();
 }
 
 Status Tuning::confirm_finalists() {
@@ -428,15 +408,15 @@ Status Tuning::confirm_finalists() {
   KERNELIFT_TRY(collect_left_over());
   ConfirmCost cost = evaluator_.confirm_cost();
   double once = cost.once + cost.first;
-  std::vector<const RunTrial*> waiting = finalists();
-  int64_t leaders = std::count_if(waiting.begin(), waiting.end(), [&](auto* trial) { return leads(trial); });
+  std::vector<const RunTrial*> waiting = finalists_.waiting();
+  int64_t leaders = std::count_if(waiting.begin(), waiting.end(), [&](auto* trial) { return finalists_.leads(trial); });
   auto worth_trying = [&] { return !timed() || left() >= kWorthTrying * evaluator_.confirm_cost().each; };
   for (auto* trial : waiting) {
     if (interrupted()) break;
     std::optional<Clock::time_point> deadline;
     if (timed()) {
       // Other finalists may use the remaining time if it suffices, or if no leader was confirmed.
-      if (left() <= 0 || (leaders <= 0 && gained(false) && !worth_trying())) break;
+      if (left() <= 0 || (leaders <= 0 && finalists_.gained(false) && !worth_trying())) break;
       double share = left();
       if (share > once && leaders > 1) {
         // Shared evenly, unless that would be too little for each of them.
@@ -448,9 +428,9 @@ Status Tuning::confirm_finalists() {
     --leaders, once = 0;
     KERNELIFT_TRY(confirm(*trial, deadline));
   }
-  for (auto* trial : second_chances()) {
+  for (auto* trial : finalists_.second_chances()) {
     if (interrupted() || !worth_trying()) break;
-    if (gained(false) && (gained(true) || !trial->applicable())) continue;
+    if (finalists_.gained(false) && (finalists_.gained(true) || !trial->applicable())) continue;
     KERNELIFT_TRY(confirm(*trial, timed() ? std::optional(in(left())) : std::nullopt));
   }
   // Confirmations of earlier sittings stay valid.
@@ -508,7 +488,7 @@ Result<TuneReport> Tuning::go(const Candidate& original) {
   KERNELIFT_TRY(recall());
   KERNELIFT_TRY(measure_original(original));
   sitting_ = std::max(0.0, left());
-  reserve_ = confirming_seconds();
+  reserve_ = confirming_seconds() + reducing_seconds();
   report_progress(false);
   int barren = 0;
   while (stopped_by_.empty()) {
@@ -534,6 +514,7 @@ Result<TuneReport> Tuning::go(const Candidate& original) {
     KERNELIFT_TRY(collect());
     sleep(kPoll);
   }
+  KERNELIFT_TRY(reduce_leaders());
   KERNELIFT_TRY(confirm_finalists());
   KERNELIFT_TRY(run_.record_time(spent()));
   if (interrupted()) stopped_by_ = "interrupt";

@@ -18,6 +18,7 @@ class RuleProposer : public Proposer {
   std::string name() const override { return "rules"; }
   std::string tier() const override { return "source"; }
   std::vector<Proposal> propose(const History& history, size_t count) override;
+  std::optional<Candidate> repeat(const Candidate& base, const Step& step) override;
   void learn(const RunTrial& trial) override;
   std::vector<std::string> take_notes() override;
 

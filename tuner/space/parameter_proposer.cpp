@@ -130,6 +130,16 @@ std::vector<Proposal> ParameterProposer::propose(const History& history, size_t 
   return proposals;
 }
 
+std::optional<Candidate> ParameterProposer::repeat(const Candidate& base, const Step& step) {
+  if (step.origin != Step::Origin::Knob) return std::nullopt;
+  const MepSpace space = MepSpace::create(mep_, base);
+  auto point = space.point_at(step.parameters);
+  if (!point) return std::nullopt;
+  Candidate changed = space.materialise(*point);
+  changed.proposer = name();
+  return changed;
+}
+
 void ParameterProposer::learn(const RunTrial& trial) {
   Hash key = trial.candidate.key();
   for (auto& [source, base] : bases_) {

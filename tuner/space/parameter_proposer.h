@@ -22,6 +22,7 @@ class ParameterProposer : public Proposer {
   std::string name() const override { return "params:" + strategy_; }
   std::string tier() const override { return "params"; }
   std::vector<Proposal> propose(const History& history, size_t count) override;
+  std::optional<Candidate> repeat(const Candidate& base, const Step& step) override;
   void learn(const RunTrial& trial) override;
   std::vector<std::string> take_notes() override;
 

@@ -214,7 +214,7 @@ TEST_F(TunerTest, ReservesNoMoreTimeThanConfirmingCosts) {
   TimedEvaluator evaluator(time, {.evaluation = 0.5, .calibration = 0.1, .confirmation = 0.1}, landscape);
   options_.seconds = 60, options_.clock = time.clock(), options_.started = time.now();
   ASSERT_TRUE(tune_into(run, evaluator).ok());
-  EXPECT_GE(evaluator.last_submitted, 0.95 * options_.seconds);
+  EXPECT_GE(evaluator.last_submitted, 0.9 * options_.seconds) << "at most 5 % more are for reducing the leader";
   EXPECT_GE(evaluator.confirmed, 3u) << "cheap confirmations of further finalists";
 }
 

@@ -16,8 +16,6 @@
 namespace kernelift::tuner {
 namespace {
 
-constexpr size_t kDiagnostics = 2000;  ///< Characters of diagnostics kept.
-
 /// In front of a name, of the first: empty.
 std::string ordinal(size_t before) {
   static constexpr const char* kOrdinals[] = {"", "second ", "third ", "fourth ", "fifth "};
@@ -62,21 +60,6 @@ class Definitions : public clang::DynamicRecursiveASTVisitor {
   }
   clang::SourceManager& sources_;
   std::map<std::string, size_t> lambdas_in_;
-};
-
-class Collector : public clang::DiagnosticConsumer {
- public:
-  void HandleDiagnostic(clang::DiagnosticsEngine::Level level, const clang::Diagnostic& diagnostic) override {
-    DiagnosticConsumer::HandleDiagnostic(level, diagnostic);
-    if (level < clang::DiagnosticsEngine::Error || text.size() > kDiagnostics) return;
-    llvm::SmallString<128> message;
-    diagnostic.FormatDiagnostic(message);
-    unsigned line = diagnostic.hasSourceManager()
-                        ? diagnostic.getSourceManager().getSpellingLineNumber(diagnostic.getLocation())
-                        : 0;
-    text += (text.empty() ? "" : "\n") + std::string("line ") + std::to_string(line) + ": " + message.str().str();
-  }
-  std::string text;
 };
 
 /// The innermost statement that ends where this one ends, with no brace of an enclosing statement after it.
@@ -159,20 +142,12 @@ KernelSource::~KernelSource() = default;
 Result<KernelSource> KernelSource::parse(const std::string& text, const std::vector<std::string>& arguments) {
   KernelSource source;
   source.text_ = text;
-  Collector diagnostics;
-  std::vector<std::string> all{"-fsyntax-only"};
-  all.insert(all.end(), arguments.begin(), arguments.end());
-  source.unit_ = clang::tooling::buildASTFromCodeWithArgs(
-      text, all, "kernel.cu", "kernelift", std::make_shared<clang::PCHContainerOperations>(),
-      clang::tooling::getClangStripDependencyFileAdjuster(), {}, &diagnostics);
-  if (!source.unit_ || diagnostics.getNumErrors() || source.unit_->getDiagnostics().hasErrorOccurred())
-    return environment_error("the kernel's text does not parse: " +
-                             (diagnostics.text.empty() ? "no diagnostics" : diagnostics.text));
-  Definitions definitions(source.unit_->getSourceManager());
-  definitions.TraverseDecl(source.unit_->getASTContext().getTranslationUnitDecl());
+  KERNELIFT_ASSIGN(source.parsed_, parse_text(text, arguments));
+  Definitions definitions(source.parsed_.unit->getSourceManager());
+  // Only what is in memory: everything else comes from precompiled headers, and is not in the text.
+  for (auto* declaration : source.parsed_.unit->getASTContext().getTranslationUnitDecl()->noload_decls())
+    definitions.TraverseDecl(declaration);
   source.functions_ = std::move(definitions.found), source.lambdas_ = std::move(definitions.lambdas);
-  // The unit outlives the collector.
-  source.unit_->getDiagnostics().setClient(new clang::IgnoringDiagConsumer);
   for (auto* function : source.functions_)
     walk(function->getBody(), [&](const clang::Stmt* statement) {
       for (auto* child : statement->children())
@@ -182,7 +157,7 @@ Result<KernelSource> KernelSource::parse(const std::string& text, const std::vec
   return source;
 }
 
-clang::ASTContext& KernelSource::context() const { return unit_->getASTContext(); }
+clang::ASTContext& KernelSource::context() const { return parsed_.unit->getASTContext(); }
 
 const clang::FunctionDecl* KernelSource::kernel(std::string_view name_expression) const {
   std::string wanted(name_expression.substr(0, name_expression.find_first_of("<(")));
@@ -198,7 +173,7 @@ const clang::FunctionDecl* KernelSource::kernel(std::string_view name_expression
 }
 
 std::optional<size_t> KernelSource::offset(clang::SourceLocation location) const {
-  auto& sources = unit_->getSourceManager();
+  auto& sources = parsed_.unit->getSourceManager();
   if (location.isInvalid() || location.isMacroID() || !sources.isInMainFile(location)) return std::nullopt;
   return sources.getFileOffset(location);
 }
@@ -206,9 +181,9 @@ std::optional<size_t> KernelSource::offset(clang::SourceLocation location) const
 std::optional<Span> KernelSource::span(const clang::Stmt* statement) const {
   // If the statement begins or ends with a whole macro expansion, the spelled text is the macro's use. A statement that
   // is only part of an expansion has no position in the text.
-  auto& sources = unit_->getSourceManager();
+  auto& sources = parsed_.unit->getSourceManager();
   auto range = clang::Lexer::makeFileCharRange(clang::CharSourceRange::getTokenRange(statement->getSourceRange()),
-                                               sources, unit_->getLangOpts());
+                                               sources, parsed_.unit->getLangOpts());
   auto begin = range.isValid() ? offset(range.getBegin()) : std::nullopt;
   auto end = range.isValid() ? offset(range.getEnd()) : std::nullopt;
   if (!begin || !end) return std::nullopt;

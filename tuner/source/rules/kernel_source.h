@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "tuner/source/rules/parsed_text.h"
 
 namespace clang {
 class ASTContext;
-class ASTUnit;
 class CallExpr;
 class Expr;
 class ForStmt;
@@ -84,7 +84,7 @@ class KernelSource {
   /// Indentation of the line on which the function begins.
   std::string outer_indentation(const clang::FunctionDecl* function) const;
   std::string text_;
-  std::unique_ptr<clang::ASTUnit> unit_;
+  ParsedText parsed_;
   std::vector<const clang::FunctionDecl*> functions_;
   std::unordered_map<const clang::FunctionDecl*, std::string> lambdas_;  ///< Names of call operators.
   std::unordered_map<const clang::Stmt*, const clang::Stmt*> parents_;

@@ -73,10 +73,14 @@ FieldLaunch launch_with_numbers(Workbench& bench, const LoadedCode& code, Memory
   if (bench.inquiry.deadline)
     limit = std::min(
         limit, std::chrono::duration_cast<std::chrono::milliseconds>(*bench.inquiry.deadline - Deadline::clock::now()));
-  if (limit.count() <= 0) return made.failure = "there was no time left", std::move(made);
+  made.no_time = limit.count() <= 0;
+  if (made.no_time) return made.failure = "there was no time left", std::move(made);
   DeviceOutcome outcome = steps.run(limit);
   bench.memory->launched(entry.memory, true);
-  if (!outcome.ok()) return made.failure = bench.failure_of(outcome, entry.memory).detail, std::move(made);
+  if (!outcome.ok()) {
+    made.no_time = bench.ended() || (outcome.fault == DeviceFault::TimedOut && limit < kFieldLimit);
+    return made.failure = bench.failure_of(outcome, entry.memory).detail, std::move(made);
+  }
   made.report = outcome.field;
   made.states = HiddenBytes(bytes);
   Status read = bench.device.read(states->address, made.states.bytes());

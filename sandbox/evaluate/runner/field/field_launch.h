@@ -18,7 +18,8 @@ struct FieldLaunch {
   std::vector<FieldObject> objects;  ///< Of an entry's regions and variables, in their order, and the code's own.
   HiddenBytes states;                ///< Of all objects, one behind the other.
   FieldReport report;
-  std::string failure;  ///< Why it was not run to its end.
+  std::string failure;   ///< Why it was not run to its end.
+  bool no_time = false;  ///< It failed because the inquiry's time ended: another time it may run.
 
   /// EXPECTS: no failure.
   std::span<const uint64_t> states_of(size_t object) const;

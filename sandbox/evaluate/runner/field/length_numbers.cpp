@@ -53,7 +53,7 @@ LengthAnswer LengthNumbers::run(const ReplayInstance& memory, const std::vector<
     return unknown("its recorded memory has " + std::to_string(bytes >> 20) + " MiB");
   auto ended = [&](const FieldLaunch& launched) {
     LengthAnswer answer = unknown("the original: " + launched.failure);
-    answer.later = bench_.ended();
+    answer.later = launched.no_time;
     return answer;
   };
   const FieldLaunch precise = launch(*precise_, NumberKind::Precise);
@@ -87,7 +87,7 @@ LengthAnswer LengthNumbers::of(const SizedInstance& sized, const ReplayInstance&
     auto failed = launch_as(bench_, sized, memory, {}, code, [&](MemoryEntry entry) {
       made = launch_with_numbers(bench_, code, entry, {.objects = {}, .numbers = numbers});
     });
-    if (failed) made.failure = failed->detail;
+    if (failed) made.failure = failed->detail, made.no_time = bench_.ended();
     return made;
   });
 }

@@ -1,0 +1,95 @@
+// Tests of taking changes from leaders, alone and in the tuning loop.
+#include "tuner/reduction.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tuner/tests/fakes/tuner_fixture.h"
+
+namespace kernelift::tuner {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::UnorderedElementsAre;
+
+Step rule(const std::string& name) { return {.origin = Step::Origin::Rule, .rule = name, .place = "the loop over k"}; }
+
+Candidate with_steps(const std::vector<Step>& steps) {
+  Candidate candidate;
+  for (auto& step : steps) candidate.source += step.rule + ";", candidate.add_step(step);
+  return candidate;
+}
+
+/// Appends the rule's name; "b" can only be made behind "a".
+std::optional<Candidate> appended(const Candidate& base, const Step& step) {
+  if (step.rule == "b" && base.source.find("a;") == std::string::npos) return std::nullopt;
+  Candidate made = base;
+  made.source += step.rule + ";", made.add_step(step);
+  for (auto& [knob, value] : step.parameters) made.source += knob + std::to_string(value) + ";";
+  return made;
+}
+
+std::vector<std::string> sources(const std::vector<Reduced>& all) {
+  std::vector<std::string> found;
+  for (auto& one : all) found.push_back(one.candidate.source);
+  return found;
+}
+
+TEST(OneChangeLess, LeavesOutEachStepWithoutWhichTheOthersCanBeMade) {
+  const auto less = with_one_change_less({}, with_steps({rule("a"), rule("b"), rule("c")}), appended);
+  EXPECT_THAT(sources(less), UnorderedElementsAre("a;b;", "a;c;"));
+  EXPECT_EQ(less[0].without, rule("c").text());
+}
+
+TEST(OneChangeLess, LeavesTheOnlyChange) {
+  EXPECT_THAT(with_one_change_less({}, with_steps({rule("a")}), appended), ElementsAre());
+  EXPECT_EQ(count_changes(with_steps({rule("a")})), 0u);
+}
+
+TEST(OneChangeLess, PutsEachKnobOfAStepBackAlone) {
+  Step knobs{.origin = Step::Origin::Knob, .parameters = {{"B", 4}, {"U", 2}}, .replaced = {{"B", 1}, {"U", 1}}};
+  Candidate leader = with_steps({knobs});
+  EXPECT_EQ(count_changes(leader), 2u);
+  // Without the whole step nothing is left.
+  EXPECT_THAT(sources(with_one_change_less({}, leader, appended)), UnorderedElementsAre("", ";U2;", ";B4;"));
+}
+
+TEST(OneChangeLess, RepeatsTheRecipeBehindAnything) {
+  Candidate leader = with_steps({rule("a"), rule("c")});
+  leader.recipe.level = "O2";
+  leader.add_step({.origin = Step::Origin::Recipe, .summary = "O2"});
+  std::vector<std::string> found;
+  for (auto& one : with_one_change_less({}, leader, appended))
+    found.push_back(one.candidate.source + one.candidate.recipe.level);
+  EXPECT_THAT(found, UnorderedElementsAre("a;c;O3", "a;O2", "c;O2"));
+}
+
+TEST_F(TunerTest, AKnobThatGainsNothingGoesBackToItsValue) {
+  FakeEvaluator evaluator([](const Candidate& candidate) {
+    auto value = [&](const char* name) { return candidate.values.contains(name) ? candidate.values.at(name) : 1; };
+    return fake_ok(1.0 + (value("U") == 4 ? 0.3 : 0) + (value("B") == 256 ? 0.004 : 0));
+  });
+  std::vector<std::string> said;
+  options_.progress = [&](const Progress& progress) { said.push_back(progress.message); };
+  options_.evaluations = 100;
+  auto run = RunStore::create(file_, meta());
+  auto report = tune_into(*run, evaluator);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_EQ(report->best_applicable->candidate.values.at("U"), 4);
+  EXPECT_EQ(report->best_applicable->candidate.values.at("B"), 64);
+  EXPECT_THAT(said, testing::Contains(HasSubstr("is as fast without this change: B = 256")));
+}
+
+TEST_F(TunerTest, AKnobThatGainsStays) {
+  FakeEvaluator evaluator(landscape);
+  options_.evaluations = 100;
+  auto run = RunStore::create(file_, meta());
+  auto report = tune_into(*run, evaluator);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_EQ(report->best_applicable->candidate.values.at("U"), 4);
+  EXPECT_EQ(report->best_applicable->candidate.values.at("B"), 256);
+}
+
+}  // namespace
+}  // namespace kernelift::tuner
