@@ -37,9 +37,9 @@ size_t count_changes(const Candidate& candidate) {
   return count > 1 ? count : 0;
 }
 
-std::vector<Reduced> with_one_change_less(const Candidate& original, const Candidate& leader,
-                                          const RepeatStep& repeat) {
-  std::vector<Reduced> found;
+std::vector<OneChangeLess> with_one_change_less(const Candidate& original, const Candidate& leader,
+                                                const RepeatStep& repeat) {
+  std::vector<OneChangeLess> found;
   if (count_changes(leader) < 2) return found;
   auto add = [&](const std::vector<Step>& steps, std::string without) {
     auto made = repeat_all(original, steps, leader, repeat);

@@ -19,13 +19,14 @@ size_t count_changes(const Candidate& candidate);
 /// Makes the change of a step to another candidate; nullopt if it cannot be made there.
 using RepeatStep = std::function<std::optional<Candidate>(const Candidate& base, const Step& step)>;
 
-struct Reduced {
+struct OneChangeLess {
   Candidate candidate;
   std::string without;  ///< The change that it lacks, in words.
 };
 
 /// `leader` with one change less, for each change without which the others can be repeated from the original on.
-std::vector<Reduced> with_one_change_less(const Candidate& original, const Candidate& leader, const RepeatStep& repeat);
+std::vector<OneChangeLess> with_one_change_less(const Candidate& original, const Candidate& leader,
+                                                const RepeatStep& repeat);
 
 class Reduction {
  public:

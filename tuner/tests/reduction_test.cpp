@@ -30,24 +30,24 @@ std::optional<Candidate> appended(const Candidate& base, const Step& step) {
   return made;
 }
 
-std::vector<std::string> sources(const std::vector<Reduced>& all) {
+std::vector<std::string> sources(const std::vector<OneChangeLess>& all) {
   std::vector<std::string> found;
   for (auto& one : all) found.push_back(one.candidate.source);
   return found;
 }
 
-TEST(OneChangeLess, LeavesOutEachStepWithoutWhichTheOthersCanBeMade) {
+TEST(WithOneChangeLess, LeavesOutEachStepWithoutWhichTheOthersCanBeMade) {
   const auto less = with_one_change_less({}, with_steps({rule("a"), rule("b"), rule("c")}), appended);
   EXPECT_THAT(sources(less), UnorderedElementsAre("a;b;", "a;c;"));
   EXPECT_EQ(less[0].without, rule("c").text());
 }
 
-TEST(OneChangeLess, LeavesTheOnlyChange) {
+TEST(WithOneChangeLess, LeavesTheOnlyChange) {
   EXPECT_THAT(with_one_change_less({}, with_steps({rule("a")}), appended), ElementsAre());
   EXPECT_EQ(count_changes(with_steps({rule("a")})), 0u);
 }
 
-TEST(OneChangeLess, PutsEachKnobOfAStepBackAlone) {
+TEST(WithOneChangeLess, PutsEachKnobOfAStepBackAlone) {
   Step knobs{.origin = Step::Origin::Knob, .parameters = {{"B", 4}, {"U", 2}}, .replaced = {{"B", 1}, {"U", 1}}};
   Candidate leader = with_steps({knobs});
   EXPECT_EQ(count_changes(leader), 2u);
@@ -55,7 +55,7 @@ TEST(OneChangeLess, PutsEachKnobOfAStepBackAlone) {
   EXPECT_THAT(sources(with_one_change_less({}, leader, appended)), UnorderedElementsAre("", ";U2;", ";B4;"));
 }
 
-TEST(OneChangeLess, RepeatsTheRecipeBehindAnything) {
+TEST(WithOneChangeLess, RepeatsTheRecipeBehindAnything) {
   Candidate leader = with_steps({rule("a"), rule("c")});
   leader.recipe.level = "O2";
   leader.add_step({.origin = Step::Origin::Recipe, .summary = "O2"});

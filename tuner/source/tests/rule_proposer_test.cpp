@@ -108,6 +108,31 @@ TEST(RuleProposer, StacksEditsOnTheFastestCandidates) {
   EXPECT_THAT(rules, testing::IsSupersetOf({"scalar_promotion", "restrict_pointers"}));
 }
 
+TEST(RuleProposer, RepeatsItsOwnStepsOneAfterTheOther) {
+  History history;
+  Candidate original;
+  original.source = kProduct, original.tier = "baseline";
+  history.add({1, original, fake_ok(1), {}, {}, 0});
+  RuleProposer rules(facts(), arguments());
+  int64_t id = 1;
+  for (int round = 0; round < 3; ++round)
+    for (auto& proposal : rules.propose(history, 10)) {
+      std::optional<Candidate> made = original;
+      for (auto& step : proposal.candidate.steps) {
+        ASSERT_TRUE(made) << proposal.candidate.note();
+        made = rules.repeat(*made, step);
+      }
+      ASSERT_TRUE(made) << proposal.candidate.note();
+      EXPECT_EQ(made->key(), proposal.candidate.key()) << proposal.candidate.note();
+      ++id;
+      history.add({id, proposal.candidate, fake_ok(1 + 0.1 * double(id)), {}, proposal.parents, 0});
+    }
+  EXPECT_GT(history.best()->candidate.steps.size(), 1u);
+  Step unknown = history.best()->candidate.steps[0];
+  unknown.place = "the loop over nothing";
+  EXPECT_FALSE(rules.repeat(original, unknown));
+}
+
 TEST(RuleProposer, TriesEveryOpportunityOfTheOriginal) {
   History history;
   Candidate original;
