@@ -77,10 +77,7 @@ std::string CommitMessage::text() const {
   std::string message = "Tune " + shown_line(kernel) + "\n";
   std::vector<std::string> assumed, effects;
   for (auto& step : steps) {
-    for (auto& premise : step.premises)
-      add_once(assumed, premise.text() + (premise.launches == 0 ? ""
-                                                                : ", as in all " + std::to_string(premise.launches) +
-                                                                      " recorded launches"));
+    for (auto& premise : step.premises) add_once(assumed, premise.text() + premise.seen());
     for (auto& effect : step.effects) add_once(effects, "it " + effect);
   }
   auto section = [&](const char* title, const std::vector<std::string>& lines) {

@@ -43,8 +43,7 @@ std::string text_of(const std::vector<Premise>& premises) {
     const size_t launches = premises[i].launches;
     text += (i == 0 ? "assuming that " : " and that ") + premises[i].text();
     if (launches == 0 || (i + 1 < premises.size() && premises[i + 1].launches == launches)) continue;
-    text += launches == 1 ? ", as in the recorded launch"
-                          : ", as in all " + std::to_string(launches) + " recorded launches";
+    text += premises[i].seen();
   }
   return text;
 }

@@ -33,6 +33,12 @@ std::string Premise::text() const {
   }
 }
 
+std::string Premise::seen() const {
+  if (launches == 0) return {};
+  return launches == 1 ? ", as in the recorded launch"
+                       : ", as in all " + std::to_string(launches) + " recorded launches";
+}
+
 bool Premise::askable(const std::set<std::string>& parameters) const {
   auto known = [&](const std::string& name) {
     return parameters.contains(name) || name.starts_with("gridDim.") || name.starts_with("blockDim.");

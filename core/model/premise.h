@@ -32,6 +32,8 @@ struct Premise {
 
   /// A clause: "x and y do not overlap", "n > 0".
   std::string text() const;
+  /// ", as in all 3 recorded launches", ", as in the recorded launch"; empty where the recording does not show it.
+  std::string seen() const;
   /// Whether a launch can ask it that knows these names: those of the kernel's parameters.
   bool askable(const std::set<std::string>& parameters) const;
   bool operator==(const Premise&) const = default;

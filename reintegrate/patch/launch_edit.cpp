@@ -13,6 +13,7 @@
 
 #include "core/base/words.h"
 #include "core/model/launch/limits.h"
+#include "reintegrate/patch/line_breaks.h"
 
 namespace kernelift::reintegrate {
 namespace {
@@ -117,6 +118,7 @@ class LaunchEditor {
     if (block) KERNELIFT_TRY(rewrite(Piece::Block));
     if (shared) KERNELIFT_TRY(rewrite(Piece::Shared));
     KERNELIFT_TRY(check_evaluations());
+    break_lines();
     return std::move(result_);
   }
 
@@ -498,6 +500,28 @@ class LaunchEditor {
         result_.notes.push_back("The launch at " + place(site_) + " now evaluates '" + part + "' more than once.");
     }
     return done();
+  }
+
+  /// Breaks the launch's line where new sizes of grid and block make it longer than the file's lines are.
+  void break_lines() {
+    auto edit_of = [&](Piece piece) {
+      return std::ranges::find_if(result_.edits, [&](auto& one) {
+        return one.begin == range(piece).begin && one.end == range(piece).end && one.author == Author::Generated;
+      });
+    };
+    auto grid = edit_of(Piece::Grid), block = edit_of(Piece::Block);
+    if (!guard_.empty() || grid == result_.edits.end() || block == result_.edits.end()) return;
+    const std::string_view source(source_), between = source.substr(grid->end, block->begin - grid->end);
+    if (between != ", " && between != ",") return;
+    const size_t line = source.rfind('\n', grid->begin) + 1;  // 0 where there is none.
+    const std::string_view before = source.substr(line, grid->begin - line);
+    const std::string_view after = source.substr(block->end, source.find('\n', block->end) - block->end);
+    const std::string both = grid->text + ", " + block->text;
+    const size_t limit = line_limit(source);
+    if (before.size() + both.size() + after.size() <= limit) return;
+    grid->text = broken_at_commas(both, before, after, limit);
+    grid->end = block->end, grid->what = "the size of the launch at " + place(site_);
+    result_.edits.erase(block);
   }
 
   /// Reads how the site spells gx, gy and gz (or bx, by and bz), and which of them are numbers.

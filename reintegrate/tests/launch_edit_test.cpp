@@ -67,8 +67,10 @@ TEST(LaunchEdit, UsesTheMembersOfADim3Variable) {
   l.block("block_x");
   l.launch.block[1] = *Expression::parse("block_y");
   EXPECT_EQ(l.result(),
-            "<<<dim3((size_t(grids.x) * blocks.x + 127) / 128, (size_t(grids.y) * blocks.y + 3) / 4, grids.z), "
-            "dim3(64, 4, blocks.z)>>>");
+            "<<<dim3((size_t(grids.x) * blocks.x + 127) / 128,\n"
+            "                         (size_t(grids.y) * blocks.y + 3) / 4, grids.z),\n"
+            "                    dim3(64, 4, blocks.z)>>>")
+      << "a line has at most 100 columns";
 }
 
 TEST(LaunchEdit, WrapsADim3ExpressionThatIsNotAName) {

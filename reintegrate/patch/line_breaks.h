@@ -1,0 +1,16 @@
+// Breaks generated arguments over several lines, as somebody who wrote them would.
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace kernelift::reintegrate {
+
+/// The longest line that a generated text may make of the file: its own longest, or 100 columns.
+size_t line_limit(std::string_view file);
+
+/// `arguments` ("dim3(a, b), 64") with line breaks after commas, where a line would have more than `limit` characters:
+/// between the arguments and between those of dim3. `before` and `after`: what stands on the line on both sides of
+/// them. Further lines are aligned with the first argument.
+std::string broken_at_commas(std::string_view arguments, std::string_view before, std::string_view after, size_t limit);
+
+}  // namespace kernelift::reintegrate
