@@ -95,7 +95,11 @@ std::deque<RuleProposer::Idea>& RuleProposer::ideas_of(const RunTrial& trial) {
     return place->second;
   }
   // Lines are split only for rules that find nothing in the text as it is, so that patches contain no needless changes.
-  const RuleContext facts = facts_.launched_as(trial.candidate);
+  RuleContext facts = facts_.launched_as(trial.candidate);
+  if (trial.candidate.tier == "baseline")
+    facts.declined = [&](const Rule& rule, const std::string& sentence) {
+      declined_.insert(std::string(rule.name) + " of " + sentence);
+    };
   auto lines = on_own_lines(*source, facts.kernel);
   auto split = lines ? parse(*lines) : Result<KernelSource>(usage_error("not needed"));
   auto text = lines ? std::make_shared<const std::string>(*lines) : nullptr;
@@ -191,6 +195,12 @@ void RuleProposer::learn(const RunTrial& trial) {
   // grid: those that were tried are answered from the history.
   facts_.keep_grid = true;
   ideas_.clear();
+}
+
+std::string RuleProposer::closing_note() const {
+  std::string note;
+  for (auto& one : declined_) note += (note.empty() ? "rules that do not apply: " : "; ") + one;
+  return note;
 }
 
 std::vector<std::string> RuleProposer::take_notes() { return std::exchange(notes_, {}); }

@@ -21,6 +21,7 @@ class RuleProposer : public Proposer {
   std::optional<Candidate> repeat(const Candidate& base, const Step& step) override;
   void learn(const RunTrial& trial) override;
   std::vector<std::string> take_notes() override;
+  std::string closing_note() const override;
 
  private:
   struct Idea {
@@ -54,6 +55,7 @@ class RuleProposer : public Proposer {
   };
   std::map<Hash, Asked> asked_;  ///< By candidate key.
   std::vector<std::string> notes_;
+  std::set<std::string> declined_;  ///< Rules that were expected to apply to the original and do not, and why.
 };
 
 /// `candidate` with the opportunity applied to its text, launches and steps. nullopt if the edits overlap.

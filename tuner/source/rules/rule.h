@@ -2,6 +2,7 @@
 // rule's parameters. Rules check the preconditions that the text shows; verification decides whether a candidate is
 // correct. The edited text must compile. Rules compose, because each works on the text that the previous one produced.
 #pragma once
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -22,6 +23,8 @@ struct TextEdit {
 
 /// Applies the edits; insertions at one position keep their order. nullopt if two edits overlap.
 std::optional<std::string> apply_edits(const std::string& text, std::vector<TextEdit> edits);
+
+struct Rule;
 
 /// Facts about the kernel that its text does not show.
 struct RuleContext {
@@ -48,6 +51,8 @@ struct RuleContext {
   std::optional<bool> whole_warps;
 
   Bound bound = Bound::Unknown;
+  /// Gets a sentence where a rule was expected to apply and does not: "the loop over k: …"; may be empty.
+  std::function<void(const Rule&, const std::string& sentence)> declined = {};
   bool hip = false;     ///< Warps may have 64 threads, and warp operations take masks of 64 bits.
   bool on_cpu = false;  ///< Candidates run on the CPU device, where registers and occupancy do not matter.
 

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "tuner/source/tests/rule_text.h"
 
 namespace kernelift::tuner {
@@ -303,6 +305,32 @@ TEST(SharedTiling, LeavesKernelsAloneWhoseArraysMayOverlap) {
       tiled(product("  float *d = c + n;\n  if (i < m && j < n) {\n    float sum = 0;\n    for (int k = 0; k < l; "
                     "++k)\n      sum += c[i * l + k] * b[k * n + j];\n    d[i * n + j] = sum;\n  }\n")),
       "");
+}
+
+TEST(SharedTiling, SaysWhyALoopThatLooksLikeAProductIsLeftAlone) {
+  auto why_not = [](const std::string& text) {
+    std::set<std::string> said;
+    RuleContext known = plane();
+    known.declined = [&](const Rule& rule, const std::string& sentence) { said.insert(rule.name + (": " + sentence)); };
+    EXPECT_EQ(tiled(text, known), "");
+    return said;
+  };
+  auto loop = [](const std::string& statements) {
+    return product("  if (i < m && j < n) {\n    float sum = 0;\n    for (int k = 0; k < l; ++k) {" + statements +
+                   "}\n    c[i * n + j] = sum;\n  }\n");
+  };
+  using testing::ElementsAre;
+  const std::string add = "sum += a[i * l + k] * b[k * n + j];", rule = "shared_tiling: the loop over k: ";
+  EXPECT_THAT(why_not(loop(add + " c[k] = sum;")),
+              ElementsAre(rule + "it does more than add to variables of the thread and to an element that only this "
+                                 "thread has"));
+  EXPECT_THAT(why_not(loop("if (k > i) " + add)),
+              ElementsAre(rule + "an operand is read under a condition, through a "
+                                 "structure or another pointer, or by row, column and "
+                                 "iteration at once"));
+  EXPECT_THAT(why_not(loop(add + " sum += c[k];")), ElementsAre(rule + "what the kernel stores may be what the loop "
+                                                                       "reads"));
+  EXPECT_THAT(why_not(loop("sum += a[i * l + k] * b[k];")), ElementsAre()) << "no product";
 }
 
 TEST(SharedTiling, LeavesKernelsAloneWithSharedMemoryOrABlockOfTheirOwn) {

@@ -58,7 +58,9 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   auto* kernel = source.kernel(facts.kernel);
   const bool flat = std::ranges::all_of(facts.geometries, [](auto& geometry) { return geometry.block.z == 1; });
   if (!kernel || facts.geometries.empty() || !flat || !is_useful(shape)) return {};
-  auto loop = TiledLoop::find(source, facts, kernel);
+  std::string why_not;
+  auto loop = TiledLoop::find(source, facts, kernel, &why_not);
+  if (!why_not.empty() && facts.declined) facts.declined(kSharedTiling, why_not);
   if (!loop || !fits_registers(*loop, source, shape) || !suits_launches(facts, loop->row, shape.rows) ||
       !suits_launches(facts, loop->column, shape.columns))
     return {};

@@ -47,6 +47,8 @@ class Finder {
   Finder(const KernelSource& source, const RuleContext& facts, const clang::FunctionDecl* kernel)
       : source_(source), facts_(facts), kernel_(kernel), body_(llvm::cast<clang::CompoundStmt>(kernel->getBody())) {}
   std::optional<TiledLoop> run();
+  /// Why run() found nothing although there is a loop that looks like a product's; else empty.
+  const std::string& why_not() const { return why_not_; }
 
  private:
   struct GuardPart {
@@ -55,6 +57,9 @@ class Finder {
   };
 
   bool flatten(const std::vector<const clang::Stmt*>& statements, std::vector<TileItem>& items, bool outermost);
+  /// The loop reads elements by row and iteration, and others by column and iteration.
+  bool looks_like_product() const;
+  std::nullopt_t give_up(const std::string& why);
   bool find_indices();
   bool uses_no_other_index() const;
   bool find_loop();
@@ -90,6 +95,7 @@ class Finder {
   std::vector<GuardPart> guards_;
   Variables stored_;
   std::set<std::string> names_;  ///< Of registers.
+  std::string why_not_;
 };
 
 /// Lists the statements, each declared variable apart, and descends into guards.
@@ -516,6 +522,22 @@ void Finder::orient() {
   depends_.set_indices(found_.row.variable, found_.column.variable, found_.counter);
 }
 
+bool Finder::looks_like_product() const {
+  bool by_row = false, by_column = false;
+  walk(found_.loop, [&](const clang::Stmt* statement) {
+    if (!llvm::isa<clang::ArraySubscriptExpr>(statement)) return true;
+    const TileAxes axes = depends_.of(statement);
+    by_row |= axes == (kTileRow | kTileStep), by_column |= axes == (kTileColumn | kTileStep);
+    return true;
+  });
+  return by_row && by_column;
+}
+
+std::nullopt_t Finder::give_up(const std::string& why) {
+  if (looks_like_product()) why_not_ = source_.name(found_.loop) + ": " + why;
+  return std::nullopt;
+}
+
 std::optional<TiledLoop> Finder::run() {
   auto close = source_.offset(body_->getRBracLoc());
   auto first = body_->body_empty() ? std::nullopt : source_.span(body_->body_front());
@@ -527,21 +549,33 @@ std::optional<TiledLoop> Finder::run() {
   depends_.note_changes(body_);
   if (!find_indices() || !find_loop()) return std::nullopt;
   orient();
-  if (!find_sums() || !find_stores()) return std::nullopt;
+  if (!find_sums())
+    return give_up("it does more than add to variables of the thread and to an element that only this thread has");
+  if (!find_stores()) return give_up("the kernel stores to something else than elements of its pointers");
   for (auto& item : body_items_)
-    if (!find_loads(content(item), false)) return std::nullopt;
+    if (!find_loads(content(item), false))
+      return give_up(
+          "an operand is read under a condition, through a structure or another pointer, or by row, column "
+          "and iteration at once");
   auto operand_of = [&](bool rows) {
     return std::ranges::any_of(found_.operands, [&](auto& operand) { return operand.of_rows == rows; });
   };
-  if (!operand_of(true) || !operand_of(false) || !sort_declarations() || !add_guards()) return std::nullopt;
-  return stores_apart() ? std::optional(std::move(found_)) : std::nullopt;
+  if (!operand_of(true) || !operand_of(false)) return std::nullopt;
+  if (!sort_declarations()) return give_up("a variable that it needs changes between threads or iterations");
+  if (!add_guards()) return give_up("a guard of the kernel compares more than its row and column with values");
+  if (!stores_apart()) return give_up("what the kernel stores may be what the loop reads");
+  return std::move(found_);
 }
 
 }  // namespace
 
 std::optional<TiledLoop> TiledLoop::find(const KernelSource& source, const RuleContext& facts,
-                                         const clang::FunctionDecl* kernel) {
-  return llvm::isa<clang::CompoundStmt>(kernel->getBody()) ? Finder(source, facts, kernel).run() : std::nullopt;
+                                         const clang::FunctionDecl* kernel, std::string* why_not) {
+  if (!llvm::isa<clang::CompoundStmt>(kernel->getBody())) return std::nullopt;
+  Finder finder(source, facts, kernel);
+  auto found = finder.run();
+  if (why_not) *why_not = finder.why_not();
+  return found;
 }
 
 std::vector<TileItem> TiledLoop::needed_by(const std::vector<const clang::Stmt*>& statements) const {

@@ -67,9 +67,10 @@ struct TiledLoop {
   std::set<std::string> apart;  ///< Arrays that no other array may overlap.
   size_t begin = 0, end = 0;    ///< The text from the first statement to the kernel's closing brace.
 
-  /// nullopt if the kernel has another form, or its threads may not be combined.
+  /// nullopt if the kernel has another form, or its threads may not be combined. `why_not` then says why, if there is a
+  /// loop like that of a product; else it is empty.
   static std::optional<TiledLoop> find(const KernelSource& source, const RuleContext& facts,
-                                       const clang::FunctionDecl* kernel);
+                                       const clang::FunctionDecl* kernel, std::string* why_not = nullptr);
   /// Declarations in `locals`, in their order, that these statements need, directly or through others.
   std::vector<TileItem> needed_by(const std::vector<const clang::Stmt*>& statements) const;
 };
