@@ -1,4 +1,4 @@
-// What the verbs that time a whole application measure: --measure, --metric and --metric-better.
+// What the verbs that time a whole application measure: --measure, --region, --metric and --metric-better.
 #pragma once
 #include <filesystem>
 #include <optional>
@@ -12,8 +12,9 @@ namespace kernelift::cli {
 
 struct MeasureOptions {
   std::string measure, pattern, better = "higher";
+  std::string region;  ///< The NVTX range whose kernels' span is measured; empty: the whole run's.
 
-  bool span() const { return measure == "span"; }
+  bool span() const { return measure == "span" || !region.empty(); }
   /// None: the run's duration is measured. A usage Error if the options do not go together.
   Result<std::optional<reintegrate::Metric>> metric() const;
   /// The command that is timed in place of `run`: for the kernels' span, `run` under the recorder, which keeps its

@@ -23,10 +23,10 @@
 #include "core/model/kernel_key.h"
 #include "core/model/verdict/certificate.h"
 #include "reintegrate/app_commands.h"
-#include "reintegrate/commit_message.h"
+#include "reintegrate/embed/launch_counts.h"
 #include "reintegrate/evidence.h"
 #include "reintegrate/interruption.h"
-#include "reintegrate/patch/source_patch.h"
+#include "reintegrate/patch/patch_series.h"
 #include "reintegrate/patch/text_diff.h"
 #include "reintegrate/tree/build_products.h"
 #include "reintegrate/tree/git_tree.h"
@@ -55,13 +55,16 @@ struct Stop {
 
 class Apply {
  public:
-  explicit Apply(const ApplyRequest& request) : r_(request), figures_(request.figures ? *request.figures : Verdict{}) {}
+  explicit Apply(const ApplyRequest& request) : r_(request), kernels_{&request} {
+    for (auto& change : request.with) kernels_.push_back(&change);
+  }
 
   Result<ApplyReport> run() {
     KERNELIFT_TRY(prepare());
-    if (auto gain = largest_expected_gain(); gain && *gain <= r_.trial.smallest_gain - 1)
+    if (auto gain = largest_expected_gain(); !r_.only_check && gain && *gain <= r_.trial.smallest_gain - 1)
       return not_tried("is less than the " + percent(r_.trial.smallest_gain - 1) + " that a patch must prove");
     KERNELIFT_TRY(check_original());
+    report_.check_seconds = check_seconds_;
     KERNELIFT_ASSIGN(std::optional<std::string> unseen, why_gain_is_undetectable());
     if (unseen) return not_tried(*unseen);
     auto proven = prove();
@@ -88,16 +91,22 @@ class Apply {
     return write_json(journal_->folder() / "report.json", to_json(report_));
   }
 
-  fs::path certificate_file() const { return journal_->folder() / "certificate.json"; }
+  /// One for each kernel.
+  fs::path certificate_file(size_t kernel) const {
+    return journal_->folder() /
+           (kernel == 0 ? "certificate.json" : "certificate-" + std::to_string(kernel + 1) + ".json");
+  }
 
   /// What the patch rests on, to be checked again.
-  Status write_certificate() {
-    if (!r_.figures) return done();
-    Certificate certificate = Certificate::of(r_.mep, r_.original, r_.candidate, *r_.figures);
-    certificate.patch = hash_text(report_.diff).hex(), certificate.at = utc_now();
-    const fs::path file = certificate_file();
-    KERNELIFT_TRY(certificate.write(file));
-    report_.certificate = file.string();
+  Status write_certificates() {
+    for (size_t i = 0; i < kernels_.size(); ++i) {
+      const KernelChange& change = *kernels_[i];
+      if (!change.figures) continue;
+      Certificate certificate = Certificate::of(change.mep, change.original, change.candidate, *change.figures);
+      certificate.patch = hash_text(report_.diff).hex(), certificate.at = utc_now();
+      KERNELIFT_TRY(certificate.write(certificate_file(i)));
+      if (report_.certificate.empty()) report_.certificate = certificate_file(i).string();
+    }
     return done();
   }
 
@@ -116,9 +125,13 @@ class Apply {
     report_.notes.insert(report_.notes.end(), r_.notes.begin(), r_.notes.end());
     report_.passed_over = r_.passed_over;
 
-    KERNELIFT_ASSIGN(patch_, plan_patch({r_.mep, r_.original, r_.candidate, r_.scan ? &*r_.scan : nullptr, r_.root,
-                                         r_.embedded ? &*r_.embedded : nullptr, guard_of(r_, r_.candidate, figures_)}));
-    for (auto& note : evidence_notes(figures_, r_.guards)) report_.notes.push_back(note);
+    for (auto* change : kernels_) {
+      KERNELIFT_ASSIGN(SourcePatch planned, plan(*change));
+      KERNELIFT_TRY(series_.add(planned));
+      for (auto& note : evidence_notes(change->known_figures(), r_.guards))
+        report_.notes.push_back((kernels_.size() > 1 ? change->mep.kernel_name + ": " : "") + note);
+    }
+    patch_ = series_.whole();
     std::vector<fs::path> changed;
     for (auto& change : patch_.changes) {
       paths_.push_back(change.path);
@@ -128,26 +141,31 @@ class Apply {
     KERNELIFT_TRY(prove_host());
     KERNELIFT_ASSIGN(git_, GitTree::inspect(changed));
     if (git_.kind() == GitTree::Kind::Tracked) {
-      KERNELIFT_ASSIGN(report_.branch, git_.free_branch(r_.branch, base_name(r_.mep.kernel_key)));
+      KERNELIFT_ASSIGN(report_.branch,
+                       git_.free_branch(r_.branch, kernels_.size() > 1 ? "together" : base_name(r_.mep.kernel_key)));
       KERNELIFT_ASSIGN(tracked_, git_.tracked());
       inspect_repository();
     } else if (!r_.branch.empty()) {
       report_.notes.push_back("--branch has no effect: the patched files are not in a git repository.");
     }
     auto environment = r_.environment;
-    launches_file_ = journal_->folder() / "embedded-launches.txt";
-    if (patch_.embeds()) environment.emplace_back("KERNELIFT_EMBED_REPORT", launches_file_.string());
+    const fs::path launches = journal_->folder() / "embedded-launches.txt";
+    launches_ = LaunchCounts(launches, series_.launchers());
+    if (launches_.any()) environment.emplace_back("KERNELIFT_EMBED_REPORT", launches.string());
     app_build_.command = r_.build, app_build_.folder = r_.root, app_build_.environment = environment;
     environment.push_back(journal_->mark());
     commands_.emplace(r_.root, environment, journal_->folder());
-    report_.kernel = r_.mep.kernel_name, report_.candidate = r_.candidate_id;
+    for (auto* change : kernels_)
+      report_.kernel += (report_.kernel.empty() ? "" : ", ") + change->mep.kernel_name,
+          report_.kernels.push_back({change->mep.kernel_name, change->run_file, change->candidate_id});
+    if (kernels_.size() == 1) report_.candidate = r_.candidate_id;
     report_.diff = patch_.diff();
-    report_.embeds = patch_.embeds();
+    report_.embeds = launches_.any();
     for (auto& change : patch_.changes) report_.files.push_back(change.name);
     report_.notes.insert(report_.notes.end(), patch_.notes.begin(), patch_.notes.end());
     if (r_.check.empty())
       report_.notes.push_back("No check command was given: that the run exits with 0 is all that was checked.");
-    report_.predicted = r_.predicted;
+    report_.predicted = predicted_ = predicted_together(kernels_);
     report_.on_cpu = r_.on_cpu;
     report_.originals = journal_->folder().string();
     roots_ = {r_.root};
@@ -160,10 +178,20 @@ class Apply {
   /// Before anything is written or built: what is built with the patch runs with the user's rights.
   Status prove_host() {
     if (r_.proven_patch == patch_.identity()) return done();
-    KERNELIFT_ASSIGN(HostProof proof, prove_host_half({r_.mep, r_.scan ? &*r_.scan : nullptr, patch_, r_.host}));
-    report_.notes.insert(report_.notes.end(), proof.notes.begin(), proof.notes.end());
-    if (proof.units > 0) say(proof.text());
+    for (size_t i = 0; i < kernels_.size(); ++i) {
+      KERNELIFT_ASSIGN(HostProof proof,
+                       prove_host_half({kernels_[i]->mep, r_.scan ? &*r_.scan : nullptr, series_.steps()[i], r_.host}));
+      report_.notes.insert(report_.notes.end(), proof.notes.begin(), proof.notes.end());
+      if (proof.units > 0) say((kernels_.size() > 1 ? kernels_[i]->mep.kernel_name + ": " : "") + proof.text());
+    }
     return done();
+  }
+
+  Result<SourcePatch> plan(const KernelChange& change) const {
+    if (change.planned) return *change.planned;
+    return plan_patch({change.mep, change.original, change.candidate, r_.scan ? &*r_.scan : nullptr, r_.root,
+                       change.embedded ? &*change.embedded : nullptr,
+                       guard_of(r_, change.candidate, change.known_figures())});
   }
 
   void inspect_repository() {
@@ -204,7 +232,7 @@ class Apply {
   }
   /// The largest gain of the application to hope for, as a fraction (0.02 is 1.02x); nothing if none was predicted.
   std::optional<double> largest_expected_gain() const {
-    auto whole = r_.predicted.whole();
+    auto whole = predicted_.whole();
     return whole ? std::optional(kPredictionFallsShort * (*whole - 1)) : std::nullopt;
   }
   Result<ApplyReport> not_tried(const std::string& why) {
@@ -219,7 +247,7 @@ class Apply {
   /// Why the application's noise would hide the predicted gain; nothing if it would not.
   Result<std::optional<std::string>> why_gain_is_undetectable() {
     auto gain = largest_expected_gain();
-    if (!gain || *gain >= kPlainGain) return std::optional<std::string>();
+    if (r_.only_check || !gain || *gain >= kPlainGain) return std::optional<std::string>();
     say("the predicted gain is small: timing the application as it is, to see whether its noise would hide it");
     std::vector<AppRun> runs;
     double spent = 0;
@@ -249,6 +277,10 @@ class Apply {
   const std::string& run_line() const { return !r_.timed.empty() ? r_.timed : r_.run.empty() ? r_.check : r_.run; }
 
   Status check_original() {
+    if (r_.check_seconds) {
+      check_seconds_ = *r_.check_seconds, original_is_built_ = true;
+      return done();
+    }
     say("building the application as it is");
     KERNELIFT_ASSIGN(CommandOutcome built, commands_->run("build-original", r_.build, longest()));
     if (built.interrupted) return interrupted();
@@ -275,40 +307,9 @@ class Apply {
     return AppRun(ran.seconds, figure);
   }
 
-  /// Adds up the launch counts that processes have written since the last call. Counts of other launchers are ignored:
-  /// the unpatched application may contain one from an earlier patch or for another kernel.
-  void count_launches(bool patched) {
-    auto text = read_text(launches_file_);
-    std::error_code code;
-    fs::remove(launches_file_, code);
-    if (!patched || !text.ok()) return;
-    for (auto& line : split_lines(*text)) {
-      unsigned long long tuned = 0, original = 0;
-      std::string counts(line.text);
-      if (!counts.starts_with(patch_.launcher + " ")) continue;
-      if (std::sscanf(counts.c_str() + patch_.launcher.size(), " %llu tuned %llu original", &tuned, &original) != 2)
-        continue;
-      if (!launches_) launches_.emplace();
-      launches_->tuned += tuned, launches_->original += original;
-    }
-  }
-
-  /// Notes how many launches of the patched runs executed the embedded code.
   void note_launches(const std::string& when, const std::string& if_none) {
-    if (!patch_.embeds()) return;
-    auto counted = std::exchange(launches_, std::nullopt);
-    if (!counted) {
-      report_.notes.push_back("It is not known how many launches of " + when +
-                              " ran the embedded code: no process reported its counts at exit.");
-      return;
-    }
-    std::string note = "In " + when + " " + std::to_string(counted->tuned) + " of " +
-                       std::to_string(counted->tuned + counted->original) + " launches ran the embedded code";
-    if (counted->tuned == 0)
-      note +=
-          ": the guard did not hold, the code could not be loaded, or the launches were captured in a CUDA graph; " +
-          if_none;
-    report_.notes.push_back(note + ".");
+    if (!launches_.any()) return;
+    report_.notes.push_back(launches_.take_note(when, if_none));
     say(report_.notes.back());
   }
 
@@ -341,13 +342,15 @@ class Apply {
           Stop{ApplyOutcome::BuildFailed, "the application does not build with the patch: " + built.why});
     KERNELIFT_ASSIGN(Listing with_patch, list_files(roots_, {r_.state}));
     say("checking with the patch");
-    count_launches(false);
+    launches_.read(false);
     KERNELIFT_ASSIGN(CommandOutcome checked, commands_->run("check-patched", check_line(), limit(check_seconds_)));
-    count_launches(true);
+    launches_.read(true);
     if (checked.interrupted) return stopped();
     if (!checked.ok)
       return std::optional(
           Stop{ApplyOutcome::CheckFailed, "the application's check fails with the patch: " + checked.why});
+    if (r_.only_check)
+      return std::optional(Stop{ApplyOutcome::Checked, "the application passes its check with the patch"});
     note_launches("the check", "so the check did not test the embedded code; only the MEP's verification did");
     KERNELIFT_ASSIGN(Listing checked_tree, list_files(roots_, {r_.state}));
     for (auto& file : written_between(with_patch, checked_tree))
@@ -409,7 +412,7 @@ class Apply {
       KERNELIFT_ASSIGN(
           CommandOutcome outcome,
           commands_->run("run", run_line(), usual_seconds_ > 0 ? std::optional(limit(usual_seconds_)) : std::nullopt));
-      count_launches(patched_stands);
+      launches_.read(patched_stands);
       if (!outcome.ok || outcome.interrupted) return answer_is_no(outcome.interrupted ? "interrupted" : outcome.why);
       if (usual_seconds_ == 0) usual_seconds_ = outcome.seconds;
       return figure_of(outcome);
@@ -448,7 +451,7 @@ class Apply {
                     "the application is not measurably faster: the interval [%.3f, %.3f] of %zu pairs of runs is not "
                     "all above %.2f",
                     timed->low, timed->high, timed->after.size(), r_.trial.smallest_gain);
-      const bool turned = timed->metric && timed->high < 1 && r_.predicted.kernel_gain > 1;
+      const bool turned = timed->metric && timed->high < 1 && predicted_.kernel_gain > 1;
       return std::optional(
           Stop{ApplyOutcome::NotFaster,
                why + std::string(turned ? "; the figure became worse, where the kernel is faster: is " +
@@ -460,9 +463,9 @@ class Apply {
 
   /// Notes a speedup that exceeds what Amdahl's law allows even if the kernel took no time at all.
   void note_implausible_gain() {
-    double share = kPredictionFallsShort * r_.predicted.kernel_share;
+    double share = kPredictionFallsShort * predicted_.kernel_share;
     if (share <= 0 || share >= 1 || report_.measured->low * (1 - share) <= 1) return;
-    report_.notes.push_back("The kernel is " + percent(r_.predicted.kernel_share) +
+    report_.notes.push_back("The kernel is " + percent(predicted_.kernel_share) +
                             " of the application's time, which cannot account for this speedup: check what else "
                             "differs between the two builds or their runs.");
     say(report_.notes.back());
@@ -497,7 +500,7 @@ class Apply {
     report_.why = "the application passes its check and is measurably faster, " + report_.measured->text();
     // The commit cannot be taken back, so from here on the patch counts as kept even if the report cannot be written.
     KERNELIFT_TRY(journal_->finish(true));
-    if (Status written = write_certificate(); !written.ok())
+    if (Status written = write_certificates(); !written.ok())
       report_.notes.push_back("The certificate could not be written: " + written.error().message);
     if (Status written = write_report(); !written.ok())
       report_.notes.push_back("The report could not be written: " + written.error().message), say(report_.notes.back());
@@ -507,16 +510,15 @@ class Apply {
   /// Before the trial, for hooks that judge it, without the trial's figures.
   std::string commit_message() const {
     CommitMessage message;
-    message.kernel = r_.mep.kernel_name, message.steps = r_.candidate.steps;
-    if (patch_.embeds()) message.knowledge.push_back(patch_.notes[0]);
-    for (auto& note : evidence_notes(figures_, r_.guards)) message.knowledge.push_back(note);
+    for (size_t i = 0; i < kernels_.size(); ++i) {
+      CommittedKernel tuned = committed_kernel(*kernels_[i], series_.steps()[i], r_.guards);
+      if (i > 0) message.with.push_back(std::move(tuned));
+      else static_cast<CommittedKernel&>(message) = std::move(tuned);
+      auto trailers = trailers_of(*kernels_[i], certificate_file(i).lexically_proximate(r_.root).string());
+      message.trailers.insert(message.trailers.end(), trailers.begin(), trailers.end());
+    }
     message.measured = "The whole application, measured" + report_.where() + ": " +
                        (report_.measured ? report_.measured->text() : "1.000x") + ".";
-    if (!r_.run_file.empty())
-      message.trailers.emplace_back("Kernelift-Run", r_.run_file + " #" + std::to_string(r_.candidate_id));
-    if (!r_.candidate.proposer.empty()) message.trailers.emplace_back("Kernelift-Proposer", r_.candidate.proposer);
-    if (r_.figures)
-      message.trailers.emplace_back("Kernelift-Certificate", certificate_file().lexically_proximate(r_.root).string());
     return shown_lines(without_secrets(message.text()));
   }
 
@@ -561,10 +563,12 @@ class Apply {
   }
 
   const ApplyRequest& r_;
-  const Verdict figures_;  ///< Of the candidate; of one whose figures are not known it says nothing.
+  std::vector<const KernelChange*> kernels_;
+  Prediction predicted_;  ///< Of all kernels' changes together.
   ApplyReport report_;
   std::optional<PatchJournal> journal_;
-  SourcePatch patch_;
+  PatchSeries series_;  ///< One step for each kernel.
+  SourcePatch patch_;   ///< The whole of it.
   std::vector<fs::path> paths_, tracked_, roots_;
   std::set<fs::path>
       not_built_;  ///< Files that are also written while no build runs, such as a log: not build products.
@@ -573,11 +577,7 @@ class Apply {
   AppBuild app_build_;
   std::optional<AppCommands> commands_;
   std::optional<BuildProducts> products_;  ///< Until the end: an interruption of the last build needs the original's.
-  struct Launches {
-    unsigned long long tuned = 0, original = 0;
-  };
-  fs::path launches_file_;
-  std::optional<Launches> launches_;  ///< Counts of the patched application; nothing if no process reported any.
+  LaunchCounts launches_;
   std::vector<std::string> late_notes_;
   double check_seconds_ = 0, usual_seconds_ = 0;
   bool original_is_built_ = false;

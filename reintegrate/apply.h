@@ -8,29 +8,21 @@
 #include <string>
 #include <vector>
 
-#include "core/model/candidate.h"
-#include "core/model/mep.h"
-#include "core/model/verdict/verdict.h"
 #include "reintegrate/app_trial.h"
 #include "reintegrate/apply_report.h"
-#include "reintegrate/embed/embedded_code.h"
+#include "reintegrate/kernel_change.h"
 #include "reintegrate/proof/host_proof.h"
 #include "reintegrate/rollback.h"
 
 namespace kernelift::reintegrate {
 
-struct ApplyRequest {
-  Mep mep;
-  std::string original;  ///< The MEP's kernel.cu.
-  Candidate candidate;
-  int64_t candidate_id = 0;              ///< The candidate's number in the run; 0: not known.
-  std::string run_file = {};             ///< The run's name, without its folder; empty: not known.
-  std::optional<EmbeddedCode> embedded;  ///< PTX to embed in a generated header instead of patching the source.
-  std::optional<ScanIndex> scan;         ///< Tells which other kernels use the lines that are changed; optional.
-  Prediction predicted;                  ///< From the run and the capture's profile.
-  std::filesystem::path root, state;     ///< The application's root; the state folder.
-  std::string build, run, check;         ///< Shell lines, run in the root. No check: the run's exit code is the check.
-  std::string timed = {};                ///< Timed in place of `run`, where that alone does not print the figure.
+/// The change of one kernel, or of several in one patch, and what the application is built and judged by.
+struct ApplyRequest : KernelChange {
+  std::vector<KernelChange> with;     ///< Further kernels, whose changes are in the same patch.
+  std::optional<ScanIndex> scan;      ///< Tells which other kernels use the lines that are changed; optional.
+  std::filesystem::path root, state;  ///< The application's root; the state folder.
+  std::string build, run, check;      ///< Shell lines, run in the root. No check: the run's exit code is the check.
+  std::string timed = {};             ///< Timed in place of `run`, where that alone does not print the figure.
   std::vector<std::pair<std::string, std::string>> environment;
   bool on_cpu = false;                       ///< The application is built for the CPU device.
   std::vector<std::string> notes = {};       ///< Notes on this request, copied into the report.
@@ -41,7 +33,9 @@ struct ApplyRequest {
   std::string branch;                                ///< Name of the git branch; empty: kernelift/<kernel>-<n>.
   std::vector<std::filesystem::path> build_folders;  ///< Folders outside the root that the build writes to.
   TrialOptions trial;
-  std::optional<Verdict> figures;  ///< Of the candidate, for notes, guards and the certificate; absent: not known.
+  bool only_check = false;  ///< Build and check with the patch, then restore the originals: ApplyOutcome::Checked.
+  /// The application was built and checked as it is by an earlier apply(), and its check took these seconds.
+  std::optional<double> check_seconds;
   bool guards = true;  ///< A launch asks the premise under which its candidate is right; else only the report does.
   HostRules host;      ///< What a patch may change of the host program.
   std::optional<Hash> proven_patch;                  ///< identity() of a patch whose host half has been proven already.

@@ -61,13 +61,7 @@ class CandidateTrials {
     std::vector<std::string> restored = restoration_notes(leftovers);
     offer_.request.notes.insert(offer_.request.notes.begin(), restored.begin(), restored.end());
     for (;;) {
-      KERNELIFT_ASSIGN(std::optional<PatchVariant> best, best_confirmed());
-      KERNELIFT_ASSIGN(std::optional<PatchVariant> challenger, take_challenger(best));
-      if (challenger) {
-        if (best) variants_.push_back(std::move(*best));
-        confirm(*challenger);
-        continue;
-      }
+      KERNELIFT_ASSIGN(std::optional<PatchVariant> best, next());
       if (!best) break;
       KERNELIFT_ASSIGN(bool finished, prove(*best));
       if (finished) break;
@@ -83,6 +77,20 @@ class CandidateTrials {
       return std::move(*report_);
     }
     return no_patch_error();
+  }
+
+  /// The change that would be tried first.
+  Result<KernelChange> choose() {
+    for (;;) {
+      KERNELIFT_ASSIGN(std::optional<PatchVariant> best, next());
+      if (!best) return no_patch_error();
+      KERNELIFT_ASSIGN(bool fits, plan(*best));
+      if (!fits) continue;
+      KernelChange change = offer_.request;
+      take(*best, change);
+      change.planned = patch_;
+      return change;
+    }
   }
 
   Result<PatchPreview> preview() {
@@ -108,6 +116,23 @@ class CandidateTrials {
   }
 
  private:
+  /// The best variant that is confirmed and can be patched in; nothing if there is none.
+  Result<std::optional<PatchVariant>> next() {
+    for (;;) {
+      KERNELIFT_ASSIGN(std::optional<PatchVariant> best, best_confirmed());
+      KERNELIFT_ASSIGN(std::optional<PatchVariant> challenger, take_challenger(best));
+      if (!challenger) return best;
+      if (best) variants_.push_back(std::move(*best));
+      confirm(*challenger);
+    }
+  }
+
+  static void take(const PatchVariant& variant, KernelChange& change) {
+    change.figures = variant.trial.figures();
+    change.candidate = variant.trial.candidate, change.candidate_id = variant.trial.id;
+    change.predicted = predicted(variant);
+  }
+
   bool can_embed() const { return offer_.make_embedded && offer_.embedding != Embedding::Never; }
 
   /// Adds the variants of a candidate that promise a gain; returns their number.
@@ -305,15 +330,15 @@ class CandidateTrials {
     request.proven_patch = patch_.identity();
     const std::vector<std::string>& notes = proven_.at(*request.proven_patch);
     request.notes.insert(request.notes.end(), notes.begin(), notes.end());
-    request.figures = variant.trial.figures();
-    request.candidate = variant.trial.candidate, request.candidate_id = variant.trial.id;
-    request.predicted = predicted(variant), request.passed_over = passed_over_;
+    take(variant, request);
+    request.passed_over = passed_over_;
     KERNELIFT_ASSIGN(report_, apply(request));
     last_trial_.why = report_->why;
     switch (report_->outcome) {
       case ApplyOutcome::Kept:
       case ApplyOutcome::Interrupted:
       case ApplyOutcome::Disturbed:
+      case ApplyOutcome::Checked:
       case ApplyOutcome::TooSmall:
       case ApplyOutcome::HookRefused:
       case ApplyOutcome::NoPatch: return true;
@@ -478,6 +503,10 @@ Json to_json(const PatchPreview& preview) {
 Result<PatchPreview> preview_best(RunOffer offer) {
   const Confirm none;  // Nothing is confirmed for a preview.
   return CandidateTrials(offer, none).preview();
+}
+
+Result<KernelChange> best_change(RunOffer offer, const Confirm& confirm) {
+  return CandidateTrials(offer, confirm).choose();
 }
 
 Result<ApplyReport> apply_best(RunOffer offer, const Confirm& confirm) { return CandidateTrials(offer, confirm).run(); }

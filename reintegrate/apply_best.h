@@ -18,6 +18,10 @@ using Confirm = std::function<Result<Verdict>(const tuner::RunTrial&)>;
 /// means that no candidate reached the application, or that the application itself does not build or pass its check.
 Result<ApplyReport> apply_best(RunOffer offer, const Confirm& confirm);
 
+/// The change that apply_best() would try first, planned; nothing is built. Its Errors are apply_best()'s for a run of
+/// which no candidate reaches the application.
+Result<KernelChange> best_change(RunOffer offer, const Confirm& confirm);
+
 /// The patch that apply_best() would try first, as far as that is known before anything is confirmed, built or timed.
 struct PatchPreview {
   int64_t candidate = 0;   ///< Its number in the run.

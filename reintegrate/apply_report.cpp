@@ -48,6 +48,7 @@ const char* name(ApplyOutcome outcome) {
     case ApplyOutcome::NotFaster: return "not_faster";
     case ApplyOutcome::CheckFailed: return "check_failed";
     case ApplyOutcome::BuildFailed: return "build_failed";
+    case ApplyOutcome::Checked: return "checked";
     case ApplyOutcome::TooSmall: return "too_small";
     case ApplyOutcome::NotBuilt: return "not_built";
     case ApplyOutcome::Interrupted: return "interrupted";
@@ -69,8 +70,9 @@ std::string ApplyReport::text() const {
   for (auto& note : notes) text += "note: " + shown_line(note) + "\n";
   if (auto whole = predicted.whole()) {
     std::string others = text_of(predicted.others);
-    text += format("predicted  %.3fx for the application (the kernel is %.1f %% of it and became %.2fx as fast", *whole,
-                   100 * predicted.kernel_share, predicted.kernel_gain) +
+    text += format("predicted  %.3fx for the application (%s %.1f %% of it and became %.2fx as fast", *whole,
+                   kernels.size() > 1 ? "the kernels are" : "the kernel is", 100 * predicted.kernel_share,
+                   predicted.kernel_gain) +
             (others.empty() ? "" : "; other kernels with the new values: ") + others + ")\n";
   }
   if (measured) text += "measured   " + measured->text() + where() + "\n";
@@ -110,6 +112,9 @@ Json to_json(const ApplyReport& report) {
   Json passed_over = Json::array();
   for (auto& one : report.passed_over)
     passed_over.push_back({{"candidate", one.candidate}, {"label", one.label}, {"why", one.why}});
+  Json kernels = Json::array();
+  for (auto& one : report.kernels)
+    kernels.push_back({{"kernel", one.kernel}, {"run", one.run}, {"candidate", one.candidate}});
   auto known = [](double value) { return value > 0 ? Json(value) : Json(nullptr); };
   auto whole = report.predicted.whole();
   return json_without_secrets({{"outcome", name(report.outcome)},
@@ -117,6 +122,7 @@ Json to_json(const ApplyReport& report) {
                                {"why", report.why},
                                {"kernel", report.kernel},
                                {"candidate", report.candidate > 0 ? Json(report.candidate) : Json(nullptr)},
+                               {"kernels", kernels},
                                {"passed_over", passed_over},
                                {"files", report.files},
                                {"diff", report.diff},

@@ -17,6 +17,7 @@ enum class ApplyOutcome {
   NotFaster,    ///< Right, but the whole application is not measurably faster.
   CheckFailed,  ///< The application's own check fails with the patch.
   BuildFailed,  ///< The application does not build with the patch.
+  Checked,      ///< Right; nothing else was asked.
   TooSmall,     ///< Not tried: the predicted gain is too small to be measured in the application.
   NotBuilt,     ///< The build does not compile the patched files.
   Interrupted,  ///< The user stopped it.
@@ -35,6 +36,12 @@ struct Prediction {
   std::optional<double> whole() const;
 };
 
+/// A kernel that a patch changes.
+struct PatchedKernel {
+  std::string kernel, run;  ///< Its name; the run's file, without its folder.
+  int64_t candidate = 0;    ///< Number in the run; 0: not known.
+};
+
 /// A candidate that was not kept, and why.
 struct PassedOver {
   int64_t candidate = 0;  ///< Its number in the run.
@@ -45,9 +52,10 @@ struct PassedOver {
 
 struct ApplyReport {
   ApplyOutcome outcome = ApplyOutcome::NotFaster;
-  std::string why;  ///< One sentence.
-  std::string kernel;
-  int64_t candidate = 0;                ///< The candidate's number in the run; 0: not known.
+  std::string why;                      ///< One sentence.
+  std::string kernel;                   ///< Of several the names, with commas.
+  int64_t candidate = 0;                ///< The candidate's number in the run; 0: not known, or there are several.
+  std::vector<PatchedKernel> kernels;   ///< All that the patch changes.
   std::vector<PassedOver> passed_over;  ///< Candidates that promised as much or more.
   std::vector<std::string> files;       ///< Patched files, relative to the root.
   std::string diff;
@@ -60,6 +68,7 @@ struct ApplyReport {
   std::string repository;                ///< The one with the commit, if the application's folder is not in it.
   std::string originals;                 ///< Folder with the saved originals, diff and logs.
   std::string certificate = {};          ///< Of a kept patch: the file (core/model/verdict/certificate.h); empty: none.
+  double check_seconds = 0;              ///< What the check of the unpatched application took.
   std::string at;                        ///< Date of the report: utc_now().
 
   bool tried() const { return outcome != ApplyOutcome::TooSmall && outcome != ApplyOutcome::NoPatch; }

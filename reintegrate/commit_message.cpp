@@ -43,6 +43,24 @@ void add_once(std::vector<std::string>& to, std::string line) {
   if (std::ranges::find(to, line) == to.end()) to.push_back(std::move(line));
 }
 
+/// What is changed, taken for granted and known; below a line with the kernel's name if `titled`.
+std::string text_of(const CommittedKernel& tuned, bool titled) {
+  std::string text;
+  std::vector<std::string> assumed, effects;
+  for (auto& step : tuned.steps) {
+    for (auto& premise : step.premises) add_once(assumed, premise.text() + premise.seen());
+    for (auto& effect : step.effects) add_once(effects, "it " + effect);
+  }
+  auto section = [&](const std::string& title, const std::vector<std::string>& lines) {
+    if (!lines.empty()) text += title + listed_lines(lines);
+  };
+  section(titled ? "" : "\n", changes_of(tuned.steps));
+  section("\nAssumed:\n", assumed);
+  section("\nBeside its speed:\n", effects);
+  for (auto& sentence : tuned.knowledge) text += "\n" + wrapped(shown_line(sentence), "");
+  return text;
+}
+
 }  // namespace
 
 std::vector<std::string> changes_of(const std::vector<Step>& steps) {
@@ -74,19 +92,12 @@ std::vector<std::string> changes_of(const std::vector<Step>& steps) {
 }
 
 std::string CommitMessage::text() const {
-  std::string message = "Tune " + shown_line(kernel) + "\n";
-  std::vector<std::string> assumed, effects;
-  for (auto& step : steps) {
-    for (auto& premise : step.premises) add_once(assumed, premise.text() + premise.seen());
-    for (auto& effect : step.effects) add_once(effects, "it " + effect);
-  }
-  auto section = [&](const char* title, const std::vector<std::string>& lines) {
-    if (!lines.empty()) message += "\n" + std::string(title) + listed_lines(lines);
-  };
-  section("", changes_of(steps));
-  section("Assumed:\n", assumed);
-  section("Beside its speed:\n", effects);
-  for (auto& sentence : knowledge) message += "\n" + wrapped(shown_line(sentence), "");
+  const bool several = !with.empty();
+  std::string message =
+      "Tune " + (several ? counted(1 + with.size(), "kernel") + " together" : shown_line(kernel)) + "\n";
+  if (several) message += "\n" + shown_line(kernel) + ":\n";
+  message += text_of(*this, several);
+  for (auto& other : with) message += "\n" + shown_line(other.kernel) + ":\n" + text_of(other, several);
   message += "\n" + wrapped(shown_line(measured), "");
   if (!trailers.empty()) message += "\n";
   for (auto& [name, value] : trailers) message += name + ": " + shown_line(value) + "\n";

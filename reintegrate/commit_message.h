@@ -7,11 +7,15 @@
 
 namespace kernelift::reintegrate {
 
-struct CommitMessage {
+struct CommittedKernel {
   std::string kernel;
   std::vector<Step> steps;             ///< The candidate's.
   std::vector<std::string> knowledge;  ///< Sentences: that it embeds PTX, evidence_notes().
-  std::string measured;                ///< " on the CPU device": 1.2x …
+};
+
+struct CommitMessage : CommittedKernel {
+  std::vector<CommittedKernel> with;  ///< Further kernels of the same commit.
+  std::string measured;               ///< " on the CPU device": 1.2x …
   /// "Kernelift-Run" and its value; in the last paragraph, as git's trailers.
   std::vector<std::pair<std::string, std::string>> trailers;
 

@@ -30,6 +30,7 @@ int seconds_now() {
 }
 std::atomic<bool> from_terminal{false};
 struct sigaction previous_actions[std::size(kSignals)];
+int guards = 0;  ///< That exist; the outermost one installs the handlers and restores what was there.
 
 void on_signal(int signal, siginfo_t* info, void*) {
   from_terminal = info->si_code == SI_KERNEL;  // Then the whole process group has received the signal already.
@@ -41,6 +42,7 @@ void on_signal(int signal, siginfo_t* info, void*) {
 }  // namespace
 
 InterruptGuard::InterruptGuard() {
+  if (guards++ > 0) return;
   received = 0;
   struct sigaction action{};
   action.sa_sigaction = on_signal;
@@ -49,6 +51,7 @@ InterruptGuard::InterruptGuard() {
 }
 
 InterruptGuard::~InterruptGuard() {
+  if (--guards > 0) return;
   for (size_t i = 0; i < std::size(kSignals); ++i) sigaction(kSignals[i], &previous_actions[i], nullptr);
 }
 

@@ -40,8 +40,9 @@ Result<Metric> Metric::parse(const std::string& pattern, const std::string& bett
   return Metric(pattern, better == "higher" ? Better::Higher : Better::Lower);
 }
 
-Metric Metric::kernel_span() {
-  return {"\"span_seconds\": *([^,} ]+)", Better::Lower, "seconds from the first kernel to the last"};
+Metric Metric::kernel_span(const std::string& region) {
+  return {"\"span_seconds\": *([^,} ]+)", Better::Lower,
+          "seconds from the first kernel to the last" + (region.empty() ? "" : " in the NVTX range '" + region + "'")};
 }
 
 std::string Metric::title() const {

@@ -15,8 +15,9 @@ class Metric {
   /// `better` is "higher" or "lower". A usage Error otherwise.
   static Result<Metric> parse(const std::string& pattern, const std::string& better);
 
-  /// The seconds from a run's first kernel to its last, as `kernelift record --profile-only --json` prints them.
-  static Metric kernel_span();
+  /// The seconds from a run's first kernel to its last, as `kernelift record --profile-only --json` prints them; with a
+  /// region, an NVTX range, those in it.
+  static Metric kernel_span(const std::string& region = {});
 
   /// The number in a run's output. An Error unless the pattern matches once, and that is a number above zero.
   Result<double> read(const std::string& output) const;

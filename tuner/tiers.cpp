@@ -6,6 +6,7 @@
 
 #include "tuner/compiler/flag_proposer.h"
 #include "tuner/compiler/pass_proposer.h"
+#include "tuner/source/chain_proposer.h"
 #include "tuner/source/rule_proposer.h"
 #include "tuner/space/parameter_proposer.h"
 
@@ -50,6 +51,13 @@ Result<std::vector<std::unique_ptr<Proposer>>> make_proposers(const Mep& mep, co
     }
     RuleContext context = RuleContext::of(mep);
     context.bound = bound, context.on_cpu = options.on_cpu;
+    std::vector<Chain> chains = options.chains;
+    for (auto& chain : chains)
+      std::erase_if(chain.steps, [&](auto& step) {
+        return std::ranges::find(options.without_rules, step.rule) != options.without_rules.end();
+      });
+    if (!chains.empty())
+      proposers.push_back(std::make_unique<ChainProposer>(mep, context, arguments, std::move(chains)));
     proposers.push_back(
         std::make_unique<RuleProposer>(std::move(context), std::move(arguments), options.without_rules));
     if (options.llm) {

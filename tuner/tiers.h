@@ -5,6 +5,7 @@
 #include "core/model/kernel_facts.h"
 #include "core/model/mep.h"
 #include "tuner/proposer.h"
+#include "tuner/source/chain.h"
 #include "tuner/source/llm/llm_proposer.h"
 
 namespace kernelift::tuner {
@@ -18,6 +19,7 @@ struct TierOptions {
   /// with a toolkit's).
   std::vector<std::vector<std::string>> clang_arguments;
   std::optional<LlmOptions> llm;
+  std::vector<Chain> chains = {};               ///< What helped other kernels; tried first.
   std::vector<std::string> without_rules = {};  ///< Names of rewrite rules that are not tried.
   /// Profile of the original, which decides the order in which rules and recipes are tried.
   std::optional<KernelFacts> facts;

@@ -101,7 +101,7 @@ Json to_json(const TuneReport& report) {
 std::string without_gain(size_t tried, const std::string& stopped_by) {
   if (tried == 0) return "nothing tried";
   if (stopped_by == kOriginalFails) return "not judged";
-  return stopped_by == "time" || stopped_by == "interrupt" ? "undecided" : "no gain";
+  return stopped_by == "time" || stopped_by == "interrupt" || stopped_by == kNoProgress ? "undecided" : "no gain";
 }
 
 }  // namespace kernelift::tuner

@@ -34,6 +34,8 @@ TuneReport report_on(const History& history, double seconds);
 std::string nothing_added(const std::string& stopped_by, double seconds, int64_t evaluations);
 Json to_json(const TuneReport& report);
 
+/// TuneReport::stopped_by where no new best came for as long as TuneOptions::patience.
+inline constexpr const char* kNoProgress = "no progress";
 /// TuneReport::stopped_by where all candidates fail alike: so does the original, or it alone is right.
 inline constexpr const char* kOriginalFails = "the original does not repeat its results";
 inline constexpr const char* kAllFailAlike = "all candidates fail alike";

@@ -84,6 +84,7 @@ class Tuning {
   Clock::time_point in(double seconds) const {
     return now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
   }
+  bool out_of_patience() const { return options_.patience > 0 && elapsed() - improved_at_ > options_.patience; }
   bool interrupted() const { return options_.interrupted && options_.interrupted->load(); }
   /// What confirming those who lead now, and those who may yet, is expected to take.
   double confirming_seconds() const;
@@ -149,6 +150,7 @@ class Tuning {
   double spent_before_;
   double sitting_ = 0;         ///< Seconds of this sitting for search and confirmation.
   double reserve_ = 0;         ///< For reducing and confirming leaders, as of the last verdict.
+  double improved_at_ = 0;     ///< When the last new best came, or the search began.
   double answer_seconds_ = 0;  ///< From submission to verdict, as a moving average.
   bool repeated_ = false;      ///< A proposer proposed a known candidate in this round.
   Reduction reduction_;        ///< Of the leaders; what is left of them is confirmed.
@@ -297,6 +299,7 @@ Status Tuning::store(InFlight& finished, const Verdict& verdict) {
   const RunTrial& trial =
       history_.add({id, std::move(finished.candidate), verdict, {}, std::move(finished.parents), spent()});
   bool improved = history_.best() == &trial && before != &trial;
+  if (improved) improved_at_ = elapsed();
   reserve_ = confirming_seconds() + reducing_seconds();
   failures_.add(trial.verdict);
   bandit_.credit(finished.arm, improved);
@@ -463,12 +466,10 @@ void Tuning::report_progress(bool improved, std::string message) {
     progress.best = std::max(1.0, best->verdict.speedup_low());
     progress.best_note = best->candidate.tier + ": " + best->candidate.note();
   }
-  progress.tier = last_tier_;
-  progress.seconds = elapsed();
+  progress.tier = last_tier_, progress.seconds = elapsed();
   if (options_.seconds > 0) progress.seconds_left = std::max(0.0, options_.seconds - spent());
   if (options_.evaluations > 0) progress.evaluations_left = std::max<int64_t>(0, options_.evaluations - tried());
-  progress.improved = improved;
-  progress.message = std::move(message);
+  progress.improved = improved, progress.message = std::move(message);
   options_.progress(progress);
 }
 
@@ -489,7 +490,7 @@ Result<TuneReport> Tuning::go(const Candidate& original) {
   KERNELIFT_TRY(measure_original(original));
   sitting_ = std::max(0.0, left());
   reserve_ = confirming_seconds() + reducing_seconds();
-  report_progress(false);
+  report_progress(false), improved_at_ = elapsed();
   int barren = 0;
   while (stopped_by_.empty()) {
     repeated_ = false;
@@ -500,6 +501,7 @@ Result<TuneReport> Tuning::go(const Candidate& original) {
     else if (!stopped_by_.empty()) break;
     else if (search_is_over() || (flying_.empty() && too_late())) stopped_by_ = "time";
     else if (flying_.empty() && out_of_evaluations()) stopped_by_ = "evaluations";
+    else if (out_of_patience()) stopped_by_ = kNoProgress;
     else if (flying_.empty() && !collected) {
       bool waiting =
           std::any_of(proposers_.begin(), proposers_.end(), [](auto& proposer) { return proposer->waiting(); });

@@ -40,6 +40,7 @@ struct TuneOptions {
   /// Begin of this sitting, if it was before tune(): starting the evaluator counts, too.
   std::optional<TuneClock::Time> started;
   TuneClock clock;
+  double patience = 0;      ///< Seconds without a new best after which the search ends; 0: it goes on.
   int64_t evaluations = 0;  ///< Budget of measured candidates of the whole run, without the original; 0: none.
   uint64_t seed = 1;
   size_t finalists = 3;       ///< Finalists confirmed of each kind: of all, and of those applicable as a source patch.

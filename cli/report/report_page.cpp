@@ -8,18 +8,11 @@
 #include <map>
 
 #include "cli/duration.h"
+#include "cli/report/page_parts.h"
 #include "core/base/shown/outside_text.h"
 
 namespace kernelift::cli {
 namespace {
-
-std::string escape(const std::string& text) { return html_text(text); }
-
-std::string number(double value, int digits) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return text;
-}
 
 std::string microseconds(double us) {
   if (us <= 0) return "–";
@@ -31,26 +24,6 @@ const char* tier_class(const std::string& tier) {
     if (tier == known) return known;
   return "baseline";
 }
-
-constexpr const char* kStyle = R"css(
-:root{--bg:#fbfbfa;--ink:#1d2126;--dim:#68707a;--line:#dfe2e6;--card:#fff;--source:#2f6fde;--params:#c2590a;--compiler:#1b8a5a;
---baseline:#7a7f87;--bad:#b3261e;--add:#e3f4e8;--del:#fbe6e4}
-@media(prefers-color-scheme:dark){:root{--bg:#15181c;--ink:#e4e7ea;--dim:#98a1ab;--line:#2e343b;--card:#1c2025;--source:#78a6ff;
---params:#f0a050;--compiler:#58c795;--baseline:#9aa2ab;--bad:#ff8a80;--add:#173324;--del:#3a1e1c}}
-*{box-sizing:border-box}body{margin:0;background:var(--bg);color:var(--ink);font:15px/1.5 system-ui,sans-serif}
-main{max-width:1040px;margin:0 auto;padding:28px 20px 60px}h1{font-size:24px;margin:0;overflow-wrap:anywhere}
-h2{font-size:17px;margin:34px 0 10px}details{margin-top:14px}summary{cursor:pointer;margin-bottom:10px}.dim{color:var(--dim)}.cards{display:flex;flex-wrap:wrap;gap:12px;margin-top:18px}
-.card{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:12px 16px;min-width:150px;flex:1}
-.card b{display:block;font-size:24px;font-weight:650;font-variant-numeric:tabular-nums}.card span{color:var(--dim);font-size:13px}
-.scroll{overflow-x:auto}table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
-th,td{text-align:left;padding:5px 12px 5px 0;border-bottom:1px solid var(--line);vertical-align:top}th{color:var(--dim);font-weight:500;font-size:13px}
-td,th{white-space:nowrap}td.ids{white-space:normal}td.text{white-space:normal;min-width:280px}td.n,th.n{text-align:right;padding-right:4px;padding-left:12px}td.n+td.text,th.n+th:not(.n){padding-left:12px}pre{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:12px;overflow:auto;max-height:70vh;font:13px/1.45 ui-monospace,monospace;margin:0}
-pre .add{background:var(--add);display:block}pre .del{background:var(--del);display:block}pre .at{color:var(--dim);display:block}
-svg{width:100%;height:auto;background:var(--card);border:1px solid var(--line);border-radius:8px}svg text{fill:var(--dim);font:12px system-ui,sans-serif}
-@media(max-width:640px){svg{min-width:640px}}pre code{display:block;width:max-content;min-width:100%;font:inherit}
-.source{fill:var(--source);color:var(--source)}.params{fill:var(--params);color:var(--params)}.compiler{fill:var(--compiler);color:var(--compiler)}
-.baseline{fill:var(--baseline);color:var(--baseline)}.bad{stroke:var(--bad);color:var(--bad)}.key{font-weight:600}
-)css";
 
 std::string chart(const ReportData& data) {
   constexpr double kWidth = 1000, kHeight = 300, kLeft = 52, kRight = 16, kTop = 16, kBottom = 40;
@@ -202,10 +175,6 @@ std::string instance_table(const ReportData& data) {
          "compared, but it was not timed.</p>";
 }
 
-std::string card(const std::string& value, const std::string& label) {
-  return "<div class=\"card\"><b>" + escape(value) + "</b><span>" + escape(label) + "</span></div>";
-}
-
 std::string named(const ReportWinner& winner) { return "#" + std::to_string(winner.number); }
 
 /// "#7 unroll by 4 · compiler recipe: O1"
@@ -277,14 +246,11 @@ std::string applied_html(const ReportApplied& applied) {
 
 }  // namespace
 
-std::string report_page(const ReportData& data) {
+std::string report_body(const ReportData& data) {
   size_t tried = 0, right = 0;
   for (auto& candidate : data.candidates)
     if (candidate.tier != "baseline") ++tried, right += candidate.outcome == "ok";
-  std::string html =
-      "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
-      "content=\"width=device-width,initial-scale=1\"><title>" +
-      escape(data.kernel) + " – Kernelift</title><style>" + kStyle + "</style></head><body><main>";
+  std::string html;
   html += "<h1>" + escape(data.kernel) + "</h1><div class=\"dim\">" + escape(data.place) + " · timed on " +
           escape(data.device) + " · " + escape(data.run) + "</div>";
   html += "<div class=\"cards\">" + (data.applied ? application_card(*data.applied) : "") + gain_card(data) +
@@ -311,7 +277,9 @@ std::string report_page(const ReportData& data) {
           (tried ? "<h2>Candidates by proposer</h2>" + proposer_table(data) : "");
   for (auto& what : data.not_tried) html += "<p>Not tried: " + escape(what) + ".</p>";
   html += "<h2>What failed</h2>" + failure_table(data);
-  return html + "</main></body></html>\n";
+  return html;
 }
+
+std::string report_page(const ReportData& data) { return html_page(data.kernel, report_body(data)); }
 
 }  // namespace kernelift::cli

@@ -69,5 +69,7 @@ struct ReportData {
 };
 
 std::string report_page(const ReportData& data);
+/// What is between the page's head and end: for a page about several runs.
+std::string report_body(const ReportData& data);
 
 }  // namespace kernelift::cli

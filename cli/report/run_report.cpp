@@ -100,7 +100,8 @@ Result<Json> latest_of_apply(const fs::path& run) {
 }
 
 /// Nothing if the document has another form, because another version of apply wrote it.
-std::optional<ReportApplied> applied_of(const Json& document, const std::vector<tuner::RunTrial>& history) {
+std::optional<ReportApplied> applied_of(const Json& document, const std::string& run_file,
+                                        const std::vector<tuner::RunTrial>& history) {
   auto read = reading("what apply wrote", [&] {
     std::string outcome = document.at("outcome");
     ReportApplied applied;
@@ -115,6 +116,8 @@ std::optional<ReportApplied> applied_of(const Json& document, const std::vector<
     applied.predicted = number_member(document.at("predicted"), "whole"),
     applied.measured = number_member(document.at("measured"), "speedup");
     auto id = static_cast<int64_t>(number_member(document, "candidate"));
+    for (auto& one : document.value("kernels", Json::array()))  // One of several in a patch.
+      if (text_member(one, "run") == run_file) id = static_cast<int64_t>(number_member(one, "candidate"));
     for (auto& trial : history)
       if (trial.id == id) applied.tried = winner_of(trial, document.value("embeds_ptx", false));
     return applied;
@@ -145,7 +148,7 @@ Result<ReportData> gather_report(const fs::path& file) {
   if (best && best->figures().speedup_low() > kSmallestGain) data.fastest = winner_of(*best, false);
   const tuner::RunTrial* shown = best;
   if (auto document = latest_of_apply(file); document.ok()) {
-    data.applied = applied_of(*document, history);
+    data.applied = applied_of(*document, data.run, history);
     for (auto& trial : history)
       if (data.applied && data.applied->tried && trial.id == data.applied->tried->number) shown = &trial;
     if (shown != best && data.fastest)

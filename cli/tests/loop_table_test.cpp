@@ -1,5 +1,5 @@
 // The final table of `optimize`: what it reads from the report of apply, and what it prints.
-#include "cli/loop_table.h"
+#include "cli/loop/loop_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -79,6 +79,38 @@ TEST(LoopTable, MultipliesTheSpeedupsOfKeptPatchesOnly) {
   EXPECT_THAT(table_text({back}, false), HasSubstr("The application is unchanged."));
 }
 
+TEST(LoopTable, ReadsWhatBecameOfKernelsThatWereAppliedTogether) {
+  LoopRow a = row_of(applied("too_small", ""), 1), b = a, c = a, d = a;
+  EXPECT_TRUE(a.hidden);
+  a.run = ".kernelift/runs/a-1.klrun", b.run = "b-1.klrun", c.run = "c-1.klrun", d.run = "d-1.klrun";
+  std::vector<LoopRow> rows{a, b, c, d};
+  const Json trial = {
+      {"measured", {{"speedup", 1.05}}}, {"branch", "kernelift/together-1"}, {"way_back", "git switch x"}};
+  const Json document = {
+      {"kernels",
+       {{{"run", "a-1.klrun"}, {"kept", true}, {"trial", 1}, {"candidate", 7}, {"why", "kept together with b"}},
+        {{"run", "b-1.klrun"}, {"kept", true}, {"trial", 1}, {"candidate", 3}, {"why", "kept together with a"}},
+        {{"run", "c-1.klrun"}, {"kept", false}, {"trial", 0}, {"why", "dropped: the check fails with it"}}}},
+      {"left_out", {{{"run", "d-1.klrun"}, {"why", "nothing to apply"}}}},
+      {"trials", {Json::object(), trial}}};
+  read_together(document, rows);
+  EXPECT_TRUE(rows[0].kept() && rows[1].kept() && !rows[2].kept());
+  EXPECT_EQ(rows[0].candidate, 7);
+  EXPECT_EQ(rows[2].outcome, "too small");
+  EXPECT_EQ(rows[2].why, "so it is; with others: dropped: the check fails with it");
+  EXPECT_EQ(rows[3].why, "so it is; not tried with others: nothing to apply");
+  EXPECT_DOUBLE_EQ(whole_gain(rows), 1.05) << "one patch counts once";
+  EXPECT_THAT(table_text(rows, false), HasSubstr("on branch kernelift/together-1"));
+}
+
+TEST(LoopTable, AGainIsHiddenUnlessTheApplicationIsSlowerForCertain) {
+  Json slower = applied("not_faster", ""), perhaps = slower;
+  slower["measured"]["speedup_high"] = 0.98, perhaps["measured"]["speedup_high"] = 1.005;
+  EXPECT_FALSE(row_of(slower, 1).hidden);
+  EXPECT_TRUE(row_of(perhaps, 1).hidden);
+  EXPECT_FALSE(row_of(applied("check_failed", ""), 1).hidden);
+}
+
 TEST(LoopTable, TakesTheReasonFromTheErrorIfApplyHasNoReport) {
   LoopRow refused = row_of({{"error", "it cannot be patched"}}, 4), none = row_of({{"error", "nothing is faster"}}, 1);
   EXPECT_EQ(refused.outcome, "refused");
@@ -91,7 +123,10 @@ TEST(LoopTable, TakesTheReasonFromTheErrorIfApplyHasNoReport) {
 TEST(LoopTable, CallsAKernelUndecidedIfTheTimeEndedTheSearch) {
   LoopRow none = row_of({{"error", "no gain held up (5 candidates)"}}, 1),
           refused = row_of({{"error", "it cannot be patched"}}, 4);
-  for (auto* row : {&none, &refused}) mark_undecided(*row, 83, 52, "kernelift tune k --resume");
+  for (auto* row : {&none, &refused}) {
+    row->stopped_by = "time", row->tried = 83, row->seconds = 52;
+    mark_undecided(*row, "kernelift tune k --resume");
+  }
   EXPECT_EQ(none.outcome, "undecided");
   EXPECT_EQ(none.why,
             "no gain held up (5 candidates); the time was over after 83 candidates (52 s), to search on: kernelift "

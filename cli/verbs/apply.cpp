@@ -1,5 +1,9 @@
 // kernelift apply RUN: patches the application with a run's winner and keeps the patch only if the application is
 // proven right and faster.
+#include <algorithm>
+#include <memory>
+#include <set>
+
 #include "cli/duration.h"
 #include "cli/embedding/ptx_maker.h"
 #include "cli/measure_options.h"
@@ -11,6 +15,8 @@
 #include "core/base/process.h"
 #include "core/base/within.h"
 #include "reintegrate/apply_best.h"
+#include "reintegrate/apply_together.h"
+#include "reintegrate/interruption.h"
 #include "reintegrate/tree/patch_journal.h"
 #include "sandbox/evaluate/evaluate.h"
 
@@ -18,7 +24,8 @@ namespace kernelift::cli {
 namespace {
 
 struct Options {
-  std::string run_file, build, run, check, branch, embed = "auto";
+  std::vector<std::string> runs;
+  std::string build, run, check, branch, embed = "auto";
   std::vector<std::string> build_folders;
   std::string time = "10m", limit = "1h", hooks = "run";
   std::optional<int64_t> candidate;
@@ -129,7 +136,7 @@ Result<Exit> show_patch(const Context& context, const Options& options, const st
     return refused(
         "an earlier `kernelift apply` was interrupted and its patch may still be in the sources or in the programs: "
         "restore them with `kernelift apply --rollback`");
-  KERNELIFT_ASSIGN(std::filesystem::path file, reintegrate::find_run(options.run_file, state));
+  KERNELIFT_ASSIGN(std::filesystem::path file, reintegrate::find_run(options.runs[0], state));
   KERNELIFT_ASSIGN(tuner::Run run, tuner::Run::open(file));
   KERNELIFT_ASSIGN(reintegrate::Embedding embedding,
                    reintegrate::embedding_on(context.device == "cpu" ? "cpu" : run.meta().device, options.embed));
@@ -153,60 +160,85 @@ Result<Exit> show_patch(const Context& context, const Options& options, const st
   return Exit::Done;
 }
 
-Result<Exit> apply_verb(const Context& context, const Options& options) {
-  std::filesystem::path state = context.state_folder();
-  auto tell = [&](const std::string& line) { context.note("apply: " + line); };
-  if (options.roll_back)
-    return report_restoration(context, reintegrate::roll_back_interrupted(state, tell),
-                              "No apply was interrupted here.");
-  if (options.undo) return report_restoration(context, reintegrate::undo_last(state, tell), "");
-  KERNELIFT_TRY(reintegrate::embedding_on("auto", options.embed));
-  if (options.run_file.empty())
-    return usage_error(
-        "name the run to apply: the file that `kernelift tune` wrote, e.g. .kernelift/runs/NAME-1.klrun");
-  if (options.dry_run) return show_patch(context, options, state);
-  // Checked before any candidate is timed again.
-  if (options.build.empty()) return usage_error("apply needs the application's build command: --build CMD");
-  if (options.run.empty() && options.check.empty())
-    return usage_error("apply needs a command that runs the application: --run CMD");
-  KERNELIFT_ASSIGN(auto metric, options.measure.metric());
-  KERNELIFT_ASSIGN(double time_limit, parse_duration(options.time));
-  KERNELIFT_ASSIGN(double command_limit, parse_duration(options.limit));
-  KERNELIFT_ASSIGN(std::filesystem::path file, reintegrate::find_run(options.run_file, state));
-  KERNELIFT_ASSIGN(tuner::Run run, tuner::Run::open(file));
-  KERNELIFT_ASSIGN(reintegrate::Embedding embedding,
-                   reintegrate::embedding_on(context.device == "cpu" ? "cpu" : run.meta().device, options.embed));
-  KERNELIFT_ASSIGN(reintegrate::RunOffer offer, offer_of(run, state, embedding));
-  restart_if_addresses_taken(offer.request.mep, context);  // Confirming screened candidates maps the MEP's memory.
-  PtxMaker maker(file.filename().string(), offer.request.mep, run.meta().mep);
-  if (embedding != reintegrate::Embedding::Never)
-    offer.make_embedded = [&](const tuner::RunTrial& trial) { return maker(trial); };
-  if (options.candidate) KERNELIFT_TRY(keep_only(*options.candidate, offer, run));
-  reintegrate::ApplyRequest& request = offer.request;
-  KERNELIFT_TRY(check_working_folder(request.root, context));
-  bool cpu = context.device == "cpu" || (context.device == "auto" && request.mep.captured_on.starts_with("cpu"));
-  request.build = options.build;
-  if (cpu && !options.build.empty()) {
-    KERNELIFT_ASSIGN(request.build, through_wrappers(options.build, state));
+/// A run with all that trying its candidates in the application takes.
+class RunToApply {
+ public:
+  RunToApply(const Context& context, const Options& options, std::filesystem::path file, tuner::Run run,
+             reintegrate::RunOffer offer)
+      : file_(std::move(file)),
+        run_(std::move(run)),
+        offer(std::move(offer)),
+        maker_(file_.filename().string(), this->offer.request.mep, run_.meta().mep),
+        confirmer_(run_, this->offer.request.mep, context.device, options.allow_weak_jail) {
+    if (this->offer.embedding != reintegrate::Embedding::Never)
+      this->offer.make_embedded = [&](const tuner::RunTrial& trial) { return maker_(trial); };
   }
-  request.on_cpu = cpu;
-  set_commands(options.run, options.check, metric, offer);
-  KERNELIFT_ASSIGN(request.timed, options.measure.timed(options.run.empty() ? options.check : options.run,
-                                                        cpu ? "cpu" : "cuda", state));
-  request.branch = options.branch;
-  request.trial.time_limit = time_limit;
-  request.host = options.host, request.guards = !options.no_guards;
-  request.limit = command_limit, request.run_hooks = options.hooks == "run";
-  for (auto& folder : options.build_folders) request.build_folders.push_back(std::filesystem::absolute(folder));
-  request.progress = tell;
-  OtherKernelJudge judge_other_kernels(context, context.device == "auto" ? run.meta().device : context.device,
-                                       request.mep.knobs, offer.shares);
-  offer.judge_others = [&](const std::vector<reintegrate::SharedKnobs>& changes) {
-    return judge_other_kernels(changes);
-  };
-  Confirmer confirmer(run, offer.request.mep, context.device, options.allow_weak_jail);
-  auto applied = apply_best(std::move(offer), [&](const tuner::RunTrial& trial) { return confirmer(trial); });
-  write_applied(file, applied);
+
+  static Result<std::unique_ptr<RunToApply>> open(const Context& context, const Options& options,
+                                                  const std::string& name) {
+    const std::filesystem::path state = context.state_folder();
+    KERNELIFT_ASSIGN(std::filesystem::path file, reintegrate::find_run(name, state));
+    KERNELIFT_ASSIGN(tuner::Run run, tuner::Run::open(file));
+    KERNELIFT_ASSIGN(reintegrate::Embedding embedding,
+                     reintegrate::embedding_on(context.device == "cpu" ? "cpu" : run.meta().device, options.embed));
+    KERNELIFT_ASSIGN(reintegrate::RunOffer offer, offer_of(run, state, embedding));
+    restart_if_addresses_taken(offer.request.mep, context);  // Confirming screened candidates maps the MEP's memory.
+    if (options.candidate) KERNELIFT_TRY(keep_only(*options.candidate, offer, run));
+    auto made = std::make_unique<RunToApply>(context, options, std::move(file), std::move(run), std::move(offer));
+    KERNELIFT_TRY(made->complete(context, options));
+    return made;
+  }
+
+  const std::filesystem::path& file() const { return file_; }
+  reintegrate::Confirm confirm() {
+    return [this](const tuner::RunTrial& trial) { return confirmer_(trial); };
+  }
+
+ private:
+  /// The commands, and what they are judged by.
+  Status complete(const Context& context, const Options& options) {
+    reintegrate::ApplyRequest& request = offer.request;
+    const std::filesystem::path& state = request.state;
+    KERNELIFT_TRY(check_working_folder(request.root, context));
+    const bool cpu =
+        context.device == "cpu" || (context.device == "auto" && request.mep.captured_on.starts_with("cpu"));
+    request.build = options.build, request.on_cpu = cpu;
+    if (cpu && !options.build.empty()) {
+      KERNELIFT_ASSIGN(request.build, through_wrappers(options.build, state));
+    }
+    KERNELIFT_ASSIGN(auto metric, options.measure.metric());
+    set_commands(options.run, options.check, metric, offer);
+    KERNELIFT_ASSIGN(request.timed, options.measure.timed(options.run.empty() ? options.check : options.run,
+                                                          cpu ? "cpu" : "cuda", state));
+    KERNELIFT_ASSIGN(request.trial.time_limit, parse_duration(options.time));
+    KERNELIFT_ASSIGN(request.limit, parse_duration(options.limit));
+    request.branch = options.branch;
+    request.host = options.host, request.guards = !options.no_guards;
+    request.run_hooks = options.hooks == "run";
+    for (auto& folder : options.build_folders) request.build_folders.push_back(std::filesystem::absolute(folder));
+    request.progress = [&context](const std::string& line) { context.note("apply: " + line); };
+    judge_.emplace(context, context.device == "auto" ? run_.meta().device : context.device, request.mep.knobs,
+                   offer.shares);
+    offer.judge_others = [this](const std::vector<reintegrate::SharedKnobs>& changes) { return (*judge_)(changes); };
+    return done();
+  }
+
+  std::filesystem::path file_;
+  tuner::Run run_;
+
+ public:
+  reintegrate::RunOffer offer;
+
+ private:
+  PtxMaker maker_;
+  std::optional<OtherKernelJudge> judge_;  ///< Once it is known what shares are of.
+  Confirmer confirmer_;
+};
+
+Result<Exit> apply_one(const Context& context, const Options& options) {
+  KERNELIFT_ASSIGN(auto run, RunToApply::open(context, options, options.runs[0]));
+  auto applied = apply_best(std::move(run->offer), run->confirm());
+  write_applied(run->file(), applied);
   if (!applied.ok()) return std::move(applied).error();
   reintegrate::ApplyReport& report = *applied;
   context.emit(to_json(report));
@@ -217,10 +249,86 @@ Result<Exit> apply_verb(const Context& context, const Options& options) {
   return report.kept() ? Exit::Done : Exit::No;
 }
 
+/// The best change of each run, in one patch.
+Result<Exit> apply_several(const Context& context, const Options& options) {
+  using namespace reintegrate;
+  InterruptGuard guard;
+  KERNELIFT_ASSIGN(Restoration leftovers, roll_back_interrupted(context.state_folder(), [&](const std::string& line) {
+                     context.note("apply: " + line);
+                   }));
+  ApplyRequest request;
+  std::vector<KernelChange> changes;
+  std::vector<std::filesystem::path> files;
+  std::set<std::string> kernels;
+  std::vector<std::string> notes;
+  Json without = Json::array();
+  for (auto& name : options.runs) {
+    KERNELIFT_ASSIGN(auto run, RunToApply::open(context, options, name));
+    const Mep& mep = run->offer.request.mep;
+    if (!kernels.insert(mep.kernel_id).second)
+      return usage_error("several of the runs are of '" + mep.kernel_name + "': name one of each kernel");
+    request = run->offer.request;
+    notes.insert(notes.end(), request.notes.begin(), request.notes.end());
+    const std::string kernel = mep.kernel_name;
+    auto change = best_change(std::move(run->offer), run->confirm());
+    if (InterruptGuard::interrupted()) return Error{"interrupted; nothing was changed", Exit::Interrupted};
+    if (change.ok()) {
+      changes.push_back(std::move(*change)), files.push_back(run->file());
+      continue;
+    }
+    if (change.error().exit != Exit::No && change.error().exit != Exit::Refused) return std::move(change).error();
+    context.note("apply: " + kernel + " is left out: " + change.error().message);
+    without.push_back({{"kernel", kernel}, {"run", run->file().filename().string()}, {"why", change.error().message}});
+  }
+  if (changes.empty()) return answer_is_no("none of these runs has a change that can be patched in");
+  request.notes = restoration_notes(leftovers);
+  for (auto& note : notes)
+    if (std::ranges::find(request.notes, note) == request.notes.end()) request.notes.push_back(note);
+  KERNELIFT_ASSIGN(TogetherReport report, apply_together(std::move(request), std::move(changes)));
+  for (size_t i = 0; i < files.size(); ++i) {
+    const TogetherKernel& one = report.kernels[i];
+    if (report.trials.empty()) continue;
+    ApplyReport decided = report.trials[one.trial];
+    if (!one.kept) decided.why = one.why;
+    write_applied(files[i], decided);
+  }
+  Json document = to_json(report);
+  document["left_out"] = without;
+  context.emit(document);
+  if (!context.json) context.say_lines(report.text());
+  return report.kept() ? Exit::Done : report.interrupted ? Exit::Interrupted : Exit::No;
+}
+
+Result<Exit> apply_verb(const Context& context, const Options& options) {
+  std::filesystem::path state = context.state_folder();
+  auto tell = [&](const std::string& line) { context.note("apply: " + line); };
+  if (options.roll_back)
+    return report_restoration(context, reintegrate::roll_back_interrupted(state, tell),
+                              "No apply was interrupted here.");
+  if (options.undo) return report_restoration(context, reintegrate::undo_last(state, tell), "");
+  KERNELIFT_TRY(reintegrate::embedding_on("auto", options.embed));
+  if (options.runs.empty())
+    return usage_error(
+        "name the run to apply: the file that `kernelift tune` wrote, e.g. .kernelift/runs/NAME-1.klrun");
+  const bool several = options.runs.size() > 1;
+  if (several && options.candidate) return usage_error("--candidate names a candidate of one run: give one run");
+  if (several && options.dry_run) return usage_error("--dry-run shows the patch of one run: give one run");
+  if (options.dry_run) return show_patch(context, options, state);
+  // Checked before any candidate is timed again.
+  if (options.build.empty()) return usage_error("apply needs the application's build command: --build CMD");
+  if (options.run.empty() && options.check.empty())
+    return usage_error("apply needs a command that runs the application: --run CMD");
+  KERNELIFT_ASSIGN([[maybe_unused]] auto metric, options.measure.metric());
+  KERNELIFT_ASSIGN([[maybe_unused]] double time_limit, parse_duration(options.time));
+  KERNELIFT_ASSIGN([[maybe_unused]] double command_limit, parse_duration(options.limit));
+  return several ? apply_several(context, options) : apply_one(context, options);
+}
+
 Action setup(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("run", options->run_file,
-                 "The run whose best candidate is applied: a run file, or a kernel's name for its latest run");
+  app.add_option("run", options->runs,
+                 "The run whose best candidate is applied: a run file, or a kernel's name for its latest run. Several: "
+                 "their changes are tried as one patch; a kernel that breaks the check is found and left out");
   app.add_option("--candidate", options->candidate,
                  "Apply only this candidate of the run, by its number (default: the best that can be patched in)");
   app.add_option("--build", options->build, "The application's build command, run in its root folder");

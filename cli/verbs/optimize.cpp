@@ -1,12 +1,15 @@
-// kernelift optimize: runs the whole loop, hottest kernel first, until the time is spent or the remaining kernels
-// cannot matter. Each step is the verb that a user would type, run as a process of its own: a crash costs one step,
-// every printed command can be typed again, and every artefact is where the single verb would have written it.
+// kernelift optimize: runs the whole loop, the kernel of which most can be won first, until the time is spent or the
+// remaining kernels cannot matter; gains that do not show one by one are applied together. Each step is the verb that a
+// user would type, run as a process of its own: a crash costs one step, every printed command can be typed again, and
+// every artefact is where the single verb would have written it.
 #include <algorithm>
-#include <chrono>
-#include <map>
 
 #include "cli/duration.h"
-#include "cli/loop_table.h"
+#include "cli/loop/loop_order.h"
+#include "cli/loop/loop_report.h"
+#include "cli/loop/loop_rows.h"
+#include "cli/loop/loop_steps.h"
+#include "cli/loop/loop_table.h"
 #include "cli/measure_options.h"
 #include "cli/search_options.h"
 #include "cli/verbs.h"
@@ -15,11 +18,11 @@
 #include "core/base/json_member.h"
 #include "core/base/locks/lock.h"
 #include "core/base/process.h"
+#include "core/base/shown/secrets.h"
 #include "core/model/capture.h"
-#include "core/model/kernel_key.h"
+#include "core/model/kernel_facts.h"
 #include "core/model/scan/scan_index.h"
 #include "core/model/verdict/verdict.h"
-#include "extractor/extract/capture_join.h"
 #include "extractor/record/cuda/cupti/find_cupti.h"
 #include "reintegrate/app_commands.h"
 #include "reintegrate/apply_request.h"
@@ -28,6 +31,7 @@
 #include "reintegrate/tree/git_tree.h"
 #include "sandbox/device/cuda/clock_lock.h"
 #include "sandbox/jail/layers.h"
+#include "sandbox/judge/diagnosis.h"
 #include "tuner/tiers.h"
 
 namespace fs = std::filesystem;
@@ -37,43 +41,22 @@ namespace {
 
 /// Seconds; a shorter search finds nothing and only delays the report.
 constexpr double kShortestTuning = 5;
-/// Seconds that a kernel gets at least, if they are left, because the original must be built and measured first.
-constexpr double kWorthTuning = 10;
 /// Limits on the seconds for which the application is timed before and after a patch.
 constexpr double kShortestProof = 20, kLongestProof = 120;
+/// A kernel gives its time up when this part of it brought nothing new; the least that is, in seconds.
+constexpr double kPatience = 0.4, kLeastPatience = 8;
 /// Kernels that take less of the run do not decide its duration.
 constexpr double kMostOfTheRun = 0.5;
 
 struct Options {
   std::string build, run, check, time = "10m", branch, embed = "auto", limit = "1h", hooks = "run";
-  size_t kernels = 8;
+  LoopLimits limits;
   uint64_t skip = 0;
+  double smallest_share = 0.5;  ///< In per cent.
   bool lock_clocks = false, allow_host_changes = false, allow_unproven_host = false, allow_weak_jail = false,
        no_guards = false;
   MeasureOptions measure;
   SearchOptions search;  ///< The model's limits are for all kernels together.
-};
-
-struct Step {
-  int exit_code = 0;
-  Json document;  ///< The verb's JSON; null if it printed none.
-  std::string message() const {
-    std::string error = text_member(document, "error");
-    return !error.empty() ? error : "it exited with " + std::to_string(exit_code);
-  }
-};
-
-using Clock = std::chrono::steady_clock;
-
-/// Adds the seconds of its lifetime to a sum.
-class Stopwatch {
- public:
-  explicit Stopwatch(double& sum) : sum_(sum) {}
-  ~Stopwatch() { sum_ += std::chrono::duration<double>(Clock::now() - began_).count(); }
-
- private:
-  double& sum_;
-  Clock::time_point began_ = Clock::now();
 };
 
 class Loop {
@@ -83,62 +66,34 @@ class Loop {
         options_(options),
         measure_(options.measure),
         state_(context.state_folder()),
+        steps_(context, state_),
         seconds_(seconds) {}
 
   Result<Exit> run() {
     KERNELIFT_TRY(prepare());
     KERNELIFT_TRY(scan_and_record());
-    for (size_t i = 0; i < rows_.size() && !interrupted_; ++i) {
+    for (size_t i = 0; i < rows_.size() && !is_interrupted(); ++i) {
+      choose(i);
       work_on(i);
-      bool more = i + 1 < options_.kernels && i + 1 < rows_.size() && seconds_left() >= kShortestTuning;
-      if (!rows_[i].kept() || interrupted_ || !more) continue;
+      bool more = i + 1 < options_.limits.kernels && i + 1 < rows_.size() && seconds_left() >= kShortestTuning;
+      if (!rows_[i].kept() || is_interrupted()) continue;
+      ++patches_;
+      if (!more) continue;
       if (Status looked = scan_and_record(i + 1); !looked.ok())
         context_.note("kernelift optimize: " + looked.error().message);
     }
+    go_on_where_time_is_left();
+    apply_hidden_gains();
     for (auto& row : rows_)
       if (row.outcome.empty()) row.outcome = "skipped", row.why = "interrupted before it was tuned";
     print_table();
-    if (interrupted_) return Exit::Interrupted;
+    if (is_interrupted()) return Exit::Interrupted;
     for (auto& row : rows_)
       if (row.kept()) return Exit::Done;
     return Exit::No;
   }
 
  private:
-  /// Runs `kernelift VERB --json …`; its progress appears on this process's stderr.
-  Result<Step> step(std::vector<std::string> words, const std::vector<std::string>& command = {}) {
-    context_.note("");
-    context_.note("==> kernelift " + join_command(words) + (command.empty() ? "" : " -- " + join_command(command)));
-    Stopwatch watch(spent_[words[0]]);
-    KERNELIFT_ASSIGN(fs::path kernelift, executable());
-    std::vector<std::string> argv{kernelift.string()};
-    argv.insert(argv.end(), words.begin(), words.end());
-    argv.insert(argv.end(), {"--json", "--state", state_.string()});
-    if (!command.empty()) argv.push_back("--");
-    argv.insert(argv.end(), command.begin(), command.end());
-    ProcessOptions process;
-    process.share_stderr = true;
-    process.output_limit = 256 << 20;
-    KERNELIFT_ASSIGN(ProcessOutcome outcome, run_interruptibly(argv, process, reintegrate::Ending::HandedOn));
-    Step result{outcome.exit_code, nullptr};
-    interrupted_ |=
-        outcome.exit_code == static_cast<int>(Exit::Interrupted) || reintegrate::InterruptGuard::interrupted();
-    if (auto document = parse_json(outcome.out, words[0]); document.ok()) result.document = *std::move(document);
-    if (outcome.signal && !interrupted_) return environment_error("kernelift " + words[0] + " " + outcome.describe());
-    return result;
-  }
-
-  /// Runs a step that all later steps depend on; an Error if it fails.
-  Result<Json> required(std::vector<std::string> words, const std::vector<std::string>& command = {}) {
-    std::string verb = words[0];
-    KERNELIFT_ASSIGN(Step done_step, step(std::move(words), command));
-    if (interrupted_) return interrupted();
-    if (done_step.exit_code != 0)  // The step has printed the reason on stderr; only the JSON document repeats it.
-      return Error{verb + " failed" + (context_.json ? ": " + done_step.message() : " (see above)"),
-                   static_cast<Exit>(done_step.exit_code)};
-    return std::move(done_step.document);
-  }
-
   Status prepare() {
     // The patch of a running apply would be built and recorded as the original.
     KERNELIFT_TRY(reintegrate::PatchJournal::check_not_running(state_));
@@ -157,7 +112,7 @@ class Loop {
                          : "are not run on patches."));
     // The build also logs the compile commands that scan reads; for the CPU device it compiles other programs.
     KERNELIFT_ASSIGN(Step built, step({"build", "--device", context_.device}, {"sh", "-c", options_.build}));
-    if (interrupted_) return interrupted();
+    if (is_interrupted()) return LoopSteps::interrupted();
     if (built.exit_code != 0)
       return Error{"the application's build failed (see above): " + options_.build + "; nothing was changed", Exit::No};
     if (!options_.check.empty()) KERNELIFT_TRY(check());
@@ -184,17 +139,16 @@ class Loop {
 
   /// A command of the application as it is.
   Result<ProcessOutcome> run_command(const std::string& what, const std::string& line) {
-    context_.note("");
-    context_.note("==> " + what + ": " + line);
-    ProcessOptions process;
     KERNELIFT_ASSIGN(double limit, parse_duration(options_.limit));
-    process.timeout = std::chrono::milliseconds(static_cast<int64_t>(1000 * limit));
-    Stopwatch watch(spent_["check"]);
-    process.output_limit = 256 << 20;
-    KERNELIFT_ASSIGN(ProcessOutcome ran, run_interruptibly({"sh", "-c", line}, process, reintegrate::Ending::Killed));
-    if (reintegrate::InterruptGuard::interrupted()) return interrupted();
-    return ran;
+    return steps_.run_command(what, line, limit);
   }
+  Result<Step> step(const std::vector<std::string>& words, const std::vector<std::string>& command = {}) {
+    return steps_.step(words, command);
+  }
+  Result<Json> required(const std::vector<std::string>& words, const std::vector<std::string>& command = {}) {
+    return steps_.required(words, command);
+  }
+  bool is_interrupted() const { return steps_.is_interrupted(); }
 
   static Error failed_unpatched(const std::string& what, const ProcessOutcome& ran) {
     std::string said = reintegrate::last_lines(ran.out + ran.err);
@@ -216,36 +170,29 @@ class Loop {
                   ": a kernel in such a file is tuned, but not patched until you commit the file.");
   }
 
-  static Error interrupted() { return {"interrupted", Exit::Interrupted}; }
+  Result<Capture> look_again() {
+    KERNELIFT_ASSIGN(Json index, required({"scan"}));
+    std::vector<std::string> record{"record", "--device", context_.device};
+    if (options_.skip > 0) record.insert(record.end(), {"--skip", std::to_string(options_.skip)});
+    if (!measure_.region.empty()) record.insert(record.end(), {"--region", measure_.region});
+    KERNELIFT_ASSIGN(Json hot_list, required(std::move(record), {"sh", "-c", options_.run}));
+    KERNELIFT_ASSIGN(Capture capture, Capture::open(state_ / "capture"));
+    KERNELIFT_ASSIGN(scanned_, ScanIndex::read(state_ / "scan.json"));
+    looked_at_ = patches_;
+    return capture;
+  }
 
   /// Scans and records the application as it is now. This is repeated after a kept patch, because lines have moved, a
   /// block size that other kernels share may have changed, and the remaining kernels have other shares of a shorter
   /// run. Rows before `finished` stay as they are.
   Status scan_and_record(size_t finished = 0) {
-    KERNELIFT_ASSIGN(Json index, required({"scan"}));
-    std::vector<std::string> record{"record", "--device", context_.device};
-    if (options_.skip > 0) record.insert(record.end(), {"--skip", std::to_string(options_.skip)});
-    KERNELIFT_ASSIGN(Json hot_list, required(std::move(record), {"sh", "-c", options_.run}));
-    KERNELIFT_ASSIGN(Capture capture, Capture::open(state_ / "capture"));
+    KERNELIFT_ASSIGN(Capture capture, look_again());
     rows_.resize(finished);
-    KERNELIFT_ASSIGN(scanned_, ScanIndex::read(state_ / "scan.json"));
     KERNELIFT_ASSIGN(auto shares, shares_by_measure(capture));
-    for (auto& [key, share] : shares) {
-      LoopRow row;
-      row.kernel = key, row.share = share;
-      for (auto& instance : capture.instances())
-        if (double seconds = instance.microseconds * 1e-6; instance.kernel == key && seconds > 0)
-          row.launch_seconds = row.launch_seconds > 0 ? std::min(row.launch_seconds, seconds) : seconds;
-      auto add = [&] {
-        auto before = rows_.begin() + static_cast<ptrdiff_t>(finished);
-        if (std::none_of(rows_.begin(), before,
-                         [&](auto& old) { return old.kernel == row.kernel && old.id == row.id; }))
-          rows_.push_back(row);
-      };
-      auto namesakes = recorded_namesakes(key, scanned_, capture);
-      if (namesakes.empty()) add();
-      for (auto* one : namesakes)
-        row.id = one->id, row.file = fs::path(one->definition.file).lexically_proximate(scanned_.root).string(), add();
+    for (auto& row : rows_of(capture, scanned_, shares)) {
+      auto before = rows_.begin() + static_cast<ptrdiff_t>(finished);
+      if (std::none_of(rows_.begin(), before, [&](auto& old) { return old.kernel == row.kernel && old.id == row.id; }))
+        rows_.push_back(row);
     }
     return done();
   }
@@ -263,8 +210,9 @@ class Loop {
       measure_.measure = "run";
       return of_run;
     }
-    KERNELIFT_ASSIGN([[maybe_unused]] Json hot_list,
-                     required({"record", "--profile-only", "--device", context_.device}, {"sh", "-c", options_.run}));
+    std::vector<std::string> record{"record", "--profile-only", "--device", context_.device};
+    if (!measure_.region.empty()) record.insert(record.end(), {"--region", measure_.region});
+    KERNELIFT_ASSIGN([[maybe_unused]] Json hot_list, required(record, {"sh", "-c", options_.run}));
     KERNELIFT_ASSIGN(Capture profile, Capture::open(state_ / "profile"));
     const double span = profile.info().span_seconds, run = profile.info().run_seconds;
     if (!measure_.span() && span >= kMostOfTheRun * run) {
@@ -279,123 +227,227 @@ class Loop {
     return kernel_shares(profile, ShareOf::Span);
   }
 
-  /// If several files define a kernel of this name: those definitions that were recorded.
-  static std::vector<const ScannedKernel*> recorded_namesakes(const std::string& key, const ScanIndex& scanned,
-                                                              const Capture& capture) {
-    auto namesakes = scanned.namesakes(key);
-    std::vector<const ScannedKernel*> found;
-    if (namesakes.size() < 2) return found;
-    extractor::CaptureJoin join(scanned, capture);
-    for (auto* kernel : namesakes)
-      if (std::any_of(capture.instances().begin(), capture.instances().end(), [&](auto& instance) {
-            return join.joins(instance, *kernel) == extractor::CaptureJoin::Answer::Yes;
-          }))
-        found.push_back(kernel);
-    if (found.size() < 2) found.clear();  // If only one ran, `extract` finds it by the name alone.
-    return found;
-  }
-
   double seconds_left() const {
-    auto tuned = spent_.find("tune");
-    return seconds_ - (tuned == spent_.end() ? 0 : tuned->second);
+    auto tuned = steps_.spent().find("tune");
+    return seconds_ - (tuned == steps_.spent().end() ? 0 : tuned->second);
   }
 
-  /// Seconds for this kernel: its part of the remaining time, in proportion to its share of the remaining kernels; all
-  /// of it if the rest would be too short for the next kernel.
-  double time_slice(size_t at) const {
-    double sum = 0, left = seconds_left();
-    for (size_t i = at; i < rows_.size() && i < options_.kernels; ++i)
-      if (rows_[i].share >= kSmallestShare) sum += rows_[i].share;
-    double mine = std::max(sum > 0 ? left * rows_[at].share / sum : 0, kWorthTuning);
-    return left - mine < kWorthTuning ? left : mine;
+  static bool failed(const Result<Step>& step) {
+    return !step.ok() || step->exit_code != 0 || !step->document.is_object();
+  }
+  static std::string why(const Result<Step>& step) { return step.ok() ? step->message() : step.error().message; }
+  void end(LoopRow& row, const char* outcome, std::string why) const {
+    row.outcome = is_interrupted() ? "interrupted" : outcome, row.why = std::move(why);
   }
 
-  /// The shortest name that identifies this kernel on the command line.
-  std::string shortest_name(const LoopRow& wanted) const {
-    if (!wanted.id.empty()) return wanted.id;
-    const std::string& key = wanted.kernel;
-    std::string name = qualified_name(key);
-    bool one = std::ranges::all_of(scanned_.find(name), [&](auto* kernel) { return kernel->key == key; }) &&
-               std::count_if(rows_.begin(), rows_.end(), [&](auto& row) { return key_matches(row.kernel, name); }) == 1;
-    return one ? name : key;
+  /// Puts the kernel of which most can be won at `at`. On a GPU that is known once a kernel was extracted and replayed,
+  /// and until then at most its share; so no more kernels are looked at than it takes to know.
+  void choose(size_t at) {
+    for (;;) {
+      const auto begin = rows_.begin() + static_cast<ptrdiff_t>(at);
+      const auto best = rows_.begin() + static_cast<ptrdiff_t>(most_promising(rows_, at));
+      std::rotate(begin, best, best + 1);
+      LoopRow& row = *begin;
+      if (context_.device == "cpu" || row.replayed || !row.outcome.empty() || is_interrupted() || is_left_out(at))
+        return;
+      make_ready(row, at);
+    }
+  }
+
+  /// Ends a kernel that is not worth its time; known before it is extracted.
+  bool is_left_out(size_t at) {
+    LoopRow& row = rows_[at];
+    if (!share_matters(row, rows_, options_.limits)) end(row, "skipped", "too small a share to matter");
+    else if (at >= options_.limits.kernels) end(row, "skipped", "beyond the requested number of kernels (--kernels)");
+    else if (seconds_left() < kShortestTuning) end(row, "skipped", "the time is spent");
+    else if (std::string why = too_long_to_tune(row, slice(at)); !why.empty()) end(row, "skipped", why);
+    return !row.outcome.empty();
+  }
+
+  double slice(size_t at) const { return time_slice(rows_, at, seconds_left(), options_.limits); }
+
+  /// Extracts the kernel and replays its MEP. On a GPU the hardware's counters tell how near it is to its roof.
+  void make_ready(LoopRow& row, size_t at) {
+    auto extracted = step({"extract", shortest_name(row, scanned_, rows_)});
+    if (failed(extracted))
+      return end(row, extracted.ok() && extracted->exit_code == 4 ? "refused" : "skipped",
+                 "extract: " + why(extracted));
+    row.mep = extracted->document.value("mep", ""), row.patches = patches_;
+    auto lifted = Mep::read(row.mep);
+    if (!lifted.ok()) return end(row, "skipped", lifted.error().message);
+    reintegrate::PatchableParts parts = reintegrate::patchable_parts(*lifted);
+    if (parts.none()) return end(row, "refused", "not tuned: " + parts.why());
+    // One cache mode suffices to verify the MEP; both would take twice the time.
+    std::vector<std::string> replay{"replay", row.mep, "--device", context_.device, "--warm"};
+    const bool others_wait = at + 1 < rows_.size() && share_matters(rows_[at + 1], rows_, options_.limits);
+    if (context_.device != "cpu" && others_wait) replay.emplace_back("--counters");
+    auto replayed = step(replay);
+    if (failed(replayed))
+      return end(
+          row, "skipped",
+          "the MEP does not reproduce the application's results: " +
+              (replayed.ok() && replayed->document.is_object() ? replayed->document.value("failure", why(replayed))
+                                                               : why(replayed)));
+    row.replayed = true;
+    if (auto facts = replayed->document.find("facts"); facts != replayed->document.end())
+      if (auto read = kernel_facts_from_json(*facts, "replay"); read.ok())
+        if (auto roofs = sandbox::diagnose(*read).roofs; !roofs.empty())
+          row.roof = roofs[0].share, row.roof_name = roofs[0].name;
   }
 
   void work_on(size_t at) {
     LoopRow& row = rows_[at];
-    auto end = [&](const char* outcome, std::string why) {
-      row.outcome = interrupted_ ? "interrupted" : outcome, row.why = std::move(why);
-    };
-    if (row.share < kSmallestShare) return end("skipped", "too small a share to matter");
-    if (at >= options_.kernels) return end("skipped", "beyond the requested number of kernels (--kernels)");
-    if (seconds_left() < kShortestTuning) return end("skipped", "the time is spent");
-    if (std::string why = too_long_to_tune(row, time_slice(at)); !why.empty()) return end("skipped", why);
-    auto failed = [&](const Result<Step>& step) {
-      return !step.ok() || step->exit_code != 0 || !step->document.is_object();
-    };
-    auto why = [](const Result<Step>& step) { return step.ok() ? step->message() : step.error().message; };
+    if (!row.outcome.empty() || is_left_out(at)) return;
+    if (!row.replayed) make_ready(row, at);
+    if (!row.outcome.empty()) return;
+    row.order = order_text(row, at);
+    const double seconds = slice(at);
+    const bool others_wait = seconds < seconds_left();
+    if (tune(row, seconds, others_wait, false)) apply(row, seconds);
+  }
 
-    auto extracted = step({"extract", shortest_name(row)});
-    if (failed(extracted))
-      return end(extracted.ok() && extracted->exit_code == 4 ? "refused" : "skipped", "extract: " + why(extracted));
-    std::string mep = extracted->document.value("mep", "");
-    auto lifted = Mep::read(mep);
-    if (!lifted.ok()) return end("skipped", lifted.error().message);
-    reintegrate::PatchableParts parts = reintegrate::patchable_parts(*lifted);
-    if (parts.none()) return end("refused", "not tuned: " + parts.why());
-    // One cache mode suffices to verify the MEP; both would take twice the time.
-    auto replayed = step({"replay", mep, "--device", context_.device, "--warm"});
-    if (failed(replayed))
-      return end("skipped", "the MEP does not reproduce the application's results: " +
-                                (replayed.ok() && replayed->document.is_object()
-                                     ? replayed->document.value("failure", why(replayed))
-                                     : why(replayed)));
+  /// Of other kernels, the largest gains first: what helped them may help this one.
+  std::vector<std::string> runs_that_gained(const LoopRow& row) const {
+    constexpr size_t kMost = 3;
+    std::vector<const LoopRow*> gained;
+    for (auto& other : rows_)
+      if (&other != &row && other.kernel_gain > 1 && !other.run.empty()) gained.push_back(&other);
+    std::ranges::sort(gained, std::greater(), &LoopRow::kernel_gain);
+    std::vector<std::string> runs;
+    for (auto* other : gained)
+      if (runs.size() < kMost) runs.push_back(other->run);
+    return runs;
+  }
 
-    std::vector<std::string> tune{"tune",          mep,      "--device",
-                                  context_.device, "--time", std::to_string(static_cast<int>(time_slice(at)))};
+  /// Searches; false if there is nothing to apply, which the row then says.
+  bool tune(LoopRow& row, double seconds, bool others_wait, bool resume) {
+    std::vector<std::string> words{"tune",          row.mep,  "--device",
+                                   context_.device, "--time", std::to_string(static_cast<int>(seconds))};
+    if (resume) words.emplace_back("--resume");
+    for (auto& run : runs_that_gained(row)) words.insert(words.end(), {"--try-first", run});
+    if (others_wait)
+      words.insert(words.end(),
+                   {"--patience", std::to_string(static_cast<int>(std::max(kLeastPatience, kPatience * seconds)))});
     // If only the launches are in the application and nothing is embedded, a patch can change only the launches.
+    auto lifted = Mep::read(row.mep);
+    reintegrate::PatchableParts parts =
+        lifted.ok() ? reintegrate::patchable_parts(*lifted) : reintegrate::PatchableParts();
     auto embedding = reintegrate::embedding_on(context_.device, options_.embed);
     const bool launches_only = !parts.text && (!embedding.ok() || *embedding == reintegrate::Embedding::Never);
     if (launches_only) {
       context_.note("Only its launches are tuned: " + parts.why());
-      tune.insert(tune.end(), {"--tiers", "params"});
+      words.insert(words.end(), {"--tiers", "params"});
     }
-    if (options_.allow_weak_jail) tune.push_back("--allow-weak-jail");
-    for (auto& word : options_.search.words()) tune.push_back(word);
+    if (options_.allow_weak_jail) words.emplace_back("--allow-weak-jail");
+    for (auto& word : options_.search.words()) words.push_back(word);
     const auto model = launches_only ? std::vector<std::string>() : options_.search.model_words(model_spent_);
-    tune.insert(tune.end(), model.begin(), model.end());
+    words.insert(words.end(), model.begin(), model.end());
     if (model.empty() && !options_.search.llm.empty())
       context_.note(launches_only ? "The model is not asked: it changes the kernel's text, and only launches are tuned."
                                   : "The model is not asked: its limits (--llm-calls, --llm-tokens, --llm-seconds) are "
                                     "reached.");
-    auto tuned = step(tune);
+    auto tuned = step(words);
     if (tuned.ok() && tuned->document.is_object()) {
       row.run = tuned->document.value("run", "");
+      row.stopped_by = tuned->document.value("stopped_by", "");
+      row.tried = tuned->document.value("tried", size_t{0}), row.seconds = tuned->document.value("seconds", 0.0);
       add_model_spent(tuned->document);
     }
-    if (interrupted_)
-      return end("interrupted", "its run can be resumed: " + join_command({"kernelift", "tune", mep, "--resume"}));
+    if (is_interrupted()) {
+      end(row, "interrupted", "its run can be resumed: " + join_command({"kernelift", "tune", row.mep, "--resume"}));
+      return false;
+    }
     // Even if no finalist was confirmed, apply may confirm a candidate that ranked lower.
     bool unproven = tuned.ok() && tuned->exit_code == static_cast<int>(Exit::No) && !row.run.empty();
-    if (failed(tuned) && !unproven) return end("skipped", "tune: " + why(tuned));
+    if (failed(tuned) && !unproven) end(row, "skipped", "tune: " + why(tuned));
+    return !failed(tuned) || unproven;
+  }
 
-    std::vector<std::string> apply{"apply",        row.run,        "--device",   context_.device, "--build",
-                                   options_.build, "--run",        options_.run, "--embed",       options_.embed,
-                                   "--limit",      options_.limit, "--hooks",    options_.hooks};
-    if (options_.allow_weak_jail) apply.push_back("--allow-weak-jail");
-    if (!options_.check.empty()) apply.insert(apply.end(), {"--check", options_.check});
-    for (auto& word : measure_.words()) apply.push_back(word);
-    if (options_.no_guards) apply.emplace_back("--no-guards");
-    if (options_.allow_host_changes) apply.emplace_back("--allow-host-changes");
-    if (options_.allow_unproven_host) apply.emplace_back("--allow-unproven-host");
+  /// `apply` for one run or several, with a time limit for the runs of the application in seconds.
+  std::vector<std::string> apply_words(const std::vector<std::string>& runs, double seconds) const {
+    std::vector<std::string> words{"apply"};
+    words.insert(words.end(), runs.begin(), runs.end());
+    words.insert(words.end(), {"--device", context_.device, "--build", options_.build, "--run", options_.run, "--embed",
+                               options_.embed, "--limit", options_.limit, "--hooks", options_.hooks});
+    if (options_.allow_weak_jail) words.emplace_back("--allow-weak-jail");
+    if (!options_.check.empty()) words.insert(words.end(), {"--check", options_.check});
+    for (auto& word : measure_.words()) words.push_back(word);
+    if (options_.no_guards) words.emplace_back("--no-guards");
+    if (options_.allow_host_changes) words.emplace_back("--allow-host-changes");
+    if (options_.allow_unproven_host) words.emplace_back("--allow-unproven-host");
+    words.insert(words.end(), {"--time", std::to_string(static_cast<int>(seconds))});
+    return words;
+  }
+
+  void apply(LoopRow& row, double tuning_seconds) {
     // Proving a patch in the application may take about as long as finding it.
-    apply.insert(apply.end(), {"--time", std::to_string(static_cast<int>(std::clamp(time_slice(at) + kShortestProof,
-                                                                                    kShortestProof, kLongestProof)))});
-    auto applied = step(apply);
-    if (!applied.ok()) return end("skipped", applied.error().message);
-    read_applied(applied->document, applied->exit_code, interrupted_, row);
-    if (tuned->document.is_object() && tuned->document.value("stopped_by", "") == "time")
-      mark_undecided(row, tuned->document.value("tried", size_t{0}), tuned->document.value("seconds", 0.0),
-                     join_command({"kernelift", "tune", mep, "--resume", "--time", "10m"}));
+    auto applied =
+        step(apply_words({row.run}, std::clamp(tuning_seconds + kShortestProof, kShortestProof, kLongestProof)));
+    if (!applied.ok()) return end(row, "skipped", applied.error().message);
+    read_applied(applied->document, applied->exit_code, is_interrupted(), row);
+    mark_undecided(row, join_command({"kernelift", "tune", row.mep, "--resume", "--time", "10m"}));
+  }
+
+  /// Time that some kernels gave up goes to those whose search it had ended, most promising first. The application must
+  /// still be the one that they were extracted from.
+  void go_on_where_time_is_left() {
+    while (!is_interrupted() && seconds_left() >= kWorthTuning) {
+      LoopRow* best = nullptr;
+      for (auto& row : rows_)
+        if (row.stopped_by == "time" && row.patches == patches_ && !row.kept() && row.outcome != "refused" &&
+            (!best || to_be_won(row) > to_be_won(*best)))
+          best = &row;
+      if (!best) return;
+      const int64_t before = best->candidate;
+      const double left = seconds_left();
+      context_.note("\n" + duration_words(left) + " are left: searching on for " + best->kernel);
+      if (!tune(*best, left, false, true)) return;
+      apply(*best, left);
+      if (best->kept()) ++patches_;
+      if (seconds_left() > left - 1 || (best->candidate == before && best->kept())) return;
+    }
+  }
+
+  /// Gains that are each too small to show in the application are tried as one patch.
+  void apply_hidden_gains() {
+    std::vector<LoopRow*> hidden;
+    for (auto& row : rows_)
+      if (row.hidden && !row.kept() && !row.run.empty()) hidden.push_back(&row);
+    if (hidden.size() < 2 || is_interrupted()) return;
+    context_.note("\nThe gains of " + counted(hidden.size(), "kernel") +
+                  " do not show in the application one by one: they are tried together.");
+    std::vector<std::string> runs;
+    for (auto* row : hidden)
+      if (is_up_to_date(*row)) runs.push_back(row->run);
+    if (runs.size() < 2 || is_interrupted()) return;
+    auto applied = step(apply_words(runs, kLongestProof));
+    if (applied.ok() && applied->document.is_object() && applied->document.contains("kernels"))
+      return read_together(applied->document, rows_);
+    for (auto* row : hidden) row->why += "; with others: " + why(applied);
+  }
+
+  /// A patch that was kept since has moved lines: the kernel is extracted again, and if its text is what was tuned, its
+  /// candidates fit.
+  bool is_up_to_date(LoopRow& row) {
+    if (row.patches == patches_) return true;
+    auto out_of_date = [&](const std::string& why) {
+      row.why += "; not tried with others: " + why;
+      return false;
+    };
+    if (looked_at_ != patches_)
+      if (auto looked = look_again(); !looked.ok()) return out_of_date(looked.error().message);
+    auto text = [&]() -> Result<std::string> {
+      KERNELIFT_ASSIGN(Mep mep, Mep::read(row.mep));
+      return read_text(fs::path(row.mep) / mep.kernel_file());
+    };
+    auto before = text();
+    auto extracted = step({"extract", shortest_name(row, scanned_, rows_), "--out", row.mep});
+    if (failed(extracted)) return out_of_date("extract: " + why(extracted));
+    auto after = text();
+    if (!before.ok() || !after.ok() || *before != *after)
+      return out_of_date("its text has been changed by a patch that was kept since");
+    row.patches = patches_;
+    return true;
   }
 
   /// Each kernel's run counts what the model cost in it.
@@ -407,29 +459,35 @@ class Loop {
   }
 
   void print_table() const {
-    Json kernels = Json::array();
-    for (auto& row : rows_) kernels.push_back(to_json(row));
     // The time spent per step, in the order of the steps.
     std::string where;
     double sum = 0;
     for (auto* verb : {"build", "check", "scan", "record", "extract", "replay", "tune", "apply"})
-      if (auto spent = spent_.find(verb); spent != spent_.end()) {
+      if (auto spent = steps_.spent().find(verb); spent != steps_.spent().end()) {
         where += (where.empty() ? "" : ", ") + std::string(verb) + " " + duration_words(spent->second);
         sum += spent->second;
       }
-    std::string measure;
+    context_.say_lines(table_text(rows_, context_.device == "cpu") + "\n" + measure_text() +
+                       "\nTime: " + duration_words(sum) + " (" + where + ")" + model_text() +
+                       "\nAll of it on one page: kernelift report --optimize -o optimize.html");
+    LoopReport report{options_.run, context_.device, reintegrate::utc_now(), {},           measure_text(),
+                      {},           rows_,           steps_.spent(),         model_spent_, is_interrupted()};
+    report.measure = !measure_.pattern.empty() ? "metric" : !measure_.region.empty() ? "region" : measure_.measure;
+    for (auto& row : rows_)
+      if (row.kept() && report.way_back.empty()) report.way_back = row.way_back;
+    const Json document = json_without_secrets(to_json(report));
+    if (Status written = write_json(loop_report_file(state_), document); !written.ok())
+      context_.note("kernelift optimize: " + written.error().message);
+    context_.emit(document);
+  }
+
+  std::string measure_text() const {
+    const std::string in = measure_.region.empty() ? "" : " in the NVTX range '" + measure_.region + "'";
     if (!measure_.pattern.empty())
-      measure = "\nShares are of the time of all kernels; a patch is measured by '" + measure_.pattern + "'.";
-    else if (measure_.span())
-      measure = "\nShares are of the time from the first kernel to the last, by which a patch is measured, too.";
-    context_.say_lines(table_text(rows_, context_.device == "cpu") + measure + "\nTime: " + duration_words(sum) + " (" +
-                       where + ")" + model_text());
-    context_.emit({{"kernels", kernels},
-                   {"measure", measure_.pattern.empty() ? measure_.measure : "metric"},
-                   {"whole", whole_gain(rows_)},
-                   {"interrupted", interrupted_},
-                   {"model", model_spent_},
-                   {"seconds", spent_}});
+      return "Shares are of the time of all kernels" + in + "; a patch is measured by '" + measure_.pattern + "'.";
+    if (measure_.span())
+      return "Shares are of the time from the first kernel to the last" + in + ", by which a patch is measured, too.";
+    return "Shares are of the whole run, by whose duration a patch is measured, too.";
   }
 
   std::string model_text() const {
@@ -444,12 +502,12 @@ class Loop {
   const Options& options_;
   MeasureOptions measure_;  ///< Once the application was recorded it is no longer "auto".
   fs::path state_;
+  LoopSteps steps_;
   ScanIndex scanned_;  ///< Of the last scan.
   double seconds_;
-  std::map<std::string, double> spent_;  ///< Seconds spent, by verb.
   std::vector<LoopRow> rows_;
-  Json model_spent_ = Json::object();  ///< "calls", "tokens", "seconds" of all kernels.
-  bool interrupted_ = false;
+  Json model_spent_ = Json::object();   ///< "calls", "tokens", "seconds" of all kernels.
+  size_t patches_ = 0, looked_at_ = 0;  ///< Patches that the application has now, and had when it was scanned last.
 };
 
 /// The device for all steps of the loop, which must agree: the application is built, recorded and timed on one device.
@@ -474,6 +532,8 @@ Result<Exit> optimize(const Context& context, const Options& options) {
     return usage_error("--time " + options.time + " is too short to find anything: give at least " +
                        duration_words(kShortestTuning));
   KERNELIFT_TRY(options.search.check());  // The model's secrets are known from here on.
+  Options chosen = options;
+  chosen.limits.smallest_share = options.smallest_share / 100;
   Context on_device = context;
   KERNELIFT_ASSIGN(on_device.device, loop_device(context.device));
   KERNELIFT_TRY(reintegrate::embedding_on(on_device.device, options.embed));
@@ -485,7 +545,7 @@ Result<Exit> optimize(const Context& context, const Options& options) {
   KERNELIFT_ASSIGN(auto clocks, sandbox::lock_clocks(options.lock_clocks, on_device.device));
   // An interruption ends the running step, which saves its state; this process goes on to print the table.
   reintegrate::InterruptGuard guard;
-  return Loop(on_device, options, seconds).run();
+  return Loop(on_device, chosen, seconds).run();
 }
 
 Action setup(CLI::App& app) {
@@ -496,8 +556,15 @@ Action setup(CLI::App& app) {
   app.add_option("--check", options->check,
                  "A command whose exit code is 0 if the application's results are right (default: the --run command)");
   app.add_option("--time", options->time, "Tuning time for all kernels together: 90, 10m, 2h")->capture_default_str();
-  app.add_option("--kernels", options->kernels, "Maximum number of kernels to tune, hottest first")
+  app.add_option(
+         "--kernels", options->limits.kernels,
+         "Maximum number of kernels to tune, in the order of what can be won; each takes 10 s of --time at least")
       ->capture_default_str();
+  app.add_option("--smallest-share", options->smallest_share,
+                 "Leave out kernels of a smaller share of the time, in per cent. Those below 2 % are tuned where they "
+                 "make up 2 % together, and applied together")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 100.0));
   app.add_option("--skip", options->skip, "Ignore the first N launches of each kernel, if they are not representative")
       ->capture_default_str();
   app.add_option("--embed", options->embed, "Embed tuned PTX in patches: never, auto or only (see apply --help)")

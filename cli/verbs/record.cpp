@@ -172,6 +172,7 @@ Result<Exit> record(const Context& context, const Options& options) {
                   {"device", outcome.info.device},
                   {"run_seconds", outcome.info.run_seconds},
                   {"span_seconds", outcome.info.span_seconds},
+                  {"region", options.config.region},
                   {"recorder_seconds", outcome.info.recorder_seconds},
                   {"stored_bytes", outcome.stored_bytes},
                   {"kernels", record::hot_list_json(outcome.info.profile)},
@@ -187,6 +188,8 @@ Action setup(CLI::App& app) {
   app.add_option("--instances", options->config.instances, "Largest number of launches captured per kernel")
       ->capture_default_str();
   app.add_option("--skip", options->config.skip, "Ignore the first N launches of each kernel")->capture_default_str();
+  app.add_option("--region", options->config.region,
+                 "Record only launches in an NVTX range of this name (NAME, or NAME@DOMAIN)");
   app.add_flag("--profile-only", options->config.profile_only, "Count and time launches; capture nothing");
   app.add_flag("--all-memory", options->config.all_memory,
                "Capture all allocated memory, for kernels that access memory through addresses not found in their "

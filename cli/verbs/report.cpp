@@ -1,6 +1,11 @@
-// kernelift report RUN -o FILE.html: writes one HTML page about a run.
+// kernelift report RUN -o FILE.html: writes one HTML page about a run, or about all kernels of an `optimize`.
+#include <map>
+
+#include "cli/loop/loop_report.h"
+#include "cli/report/loop_page.h"
 #include "cli/report/run_report.h"
 #include "cli/verbs.h"
+#include "core/base/file.h"
 #include "tuner/store/run.h"
 
 namespace fs = std::filesystem;
@@ -10,9 +15,34 @@ namespace {
 
 struct Options {
   std::string run, output;
+  bool optimize = false;
 };
 
+/// The page about the last `optimize` of the state folder, with all runs that can be read.
+Result<Exit> report_on_optimize(const Context& context, const Options& options) {
+  const fs::path file = loop_report_file(context.state_folder());
+  std::error_code code;
+  if (!fs::exists(file, code)) return usage_error("there is no " + file.string() + "; `kernelift optimize` writes it");
+  KERNELIFT_ASSIGN(Json document, read_json(file));
+  KERNELIFT_ASSIGN(LoopReport report, loop_report_from_json(document, file.string()));
+  std::map<std::string, ReportData> runs;
+  for (auto& row : report.rows) {
+    if (row.run.empty()) continue;
+    auto data = gather_report(row.run);
+    if (data.ok()) runs.emplace(row.run, *std::move(data));
+    else context.note(row.run + ": " + data.error().message);
+  }
+  KERNELIFT_TRY(context.deliver(options.output, loop_page(report, runs)));
+  if (options.output == "-") return Exit::Done;
+  context.say("Report in " + fs::absolute(options.output).string());
+  context.emit({{"report", fs::absolute(options.output).string()}, {"runs", runs.size()}});
+  return Exit::Done;
+}
+
 Result<Exit> report(const Context& context, const Options& options) {
+  if (options.optimize && !options.run.empty())
+    return usage_error("--optimize is about all runs of the last optimize: name no run");
+  if (options.optimize) return report_on_optimize(context, options);
   fs::path run = options.run, state = context.state_folder();
   if (run.empty()) run = tuner::Run::last_written(state);
   if (run.empty())
@@ -33,6 +63,7 @@ Result<Exit> report(const Context& context, const Options& options) {
 Action setup(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("run", options->run, "Run file (default: the one written last)");
+  app.add_flag("--optimize", options->optimize, "About the last `kernelift optimize`: all its kernels and runs");
   app.add_option("-o,--output", options->output, "HTML file to write; -: stdout")->required();
   return [options](const Context& context) { return report(context, *options); };
 }

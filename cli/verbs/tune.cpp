@@ -15,6 +15,7 @@
 #include "core/compiler/frontend.h"
 #include "core/compiler/paths.h"
 #include "extractor/record/cuda/cupti/find_cupti.h"
+#include "reintegrate/apply_request.h"
 #include "reintegrate/patch/patchable_parts.h"
 #include "reintegrate/patch/shared_knobs.h"
 #include "sandbox/device/confined_cpu/confined_cpu.h"
@@ -34,8 +35,9 @@ constexpr double kLogEvery = 10;      ///< Seconds between progress lines in a l
 constexpr size_t kLogColumns = 1000;  ///< Width of a progress line in a log: not shortened.
 
 struct Options {
-  std::string mep, tiers = "source,params,compiler", time, strategy = "portfolio";
+  std::string mep, tiers = "source,params,compiler", time, patience, strategy = "portfolio";
   SearchOptions search;
+  std::vector<std::string> try_first;
   int64_t evaluations = 0;
   uint64_t seed = 1;
   bool resume = false, lock_clocks = false, allow_weak_jail = false;
@@ -99,6 +101,9 @@ Result<tuner::Run> resume_run(const Options& options, const Context& context, co
   KERNELIFT_ASSIGN(tuner::Run run, tuner::Run::resume(file));
   KERNELIFT_ASSIGN(auto history, run.history());
   int64_t tried = static_cast<int64_t>(history.size()) - (history.empty() ? 0 : 1);
+  if (!options.patience.empty()) {
+    KERNELIFT_ASSIGN(tuning.patience, parse_duration(options.patience));
+  }
   tuning.seconds = seconds > 0 ? run.meta().seconds_spent + seconds : run.meta().time_budget;
   tuning.evaluations = options.evaluations > 0 ? tried + options.evaluations : run.meta().evaluation_budget;
   if (seconds == 0 && options.evaluations > 0) tuning.seconds = 0;
@@ -130,6 +135,15 @@ void limit_time(const tuner::TuneOptions& tuning, double left, sandbox::Evaluato
   evaluation.begun = tuning.started, evaluation.deadline = *tuning.started + milliseconds(left);
   evaluation.compile_limit =
       std::min(evaluation.compile_limit, milliseconds(std::max(kLeastCompileSeconds, kCompileShare * left)));
+}
+
+/// The steps of a run's winner; none if it has no confirmed gain that can be patched in.
+Result<std::optional<tuner::Chain>> chain_of(const std::string& name, const fs::path& state) {
+  KERNELIFT_ASSIGN(fs::path file, reintegrate::find_run(name, state));
+  KERNELIFT_ASSIGN(tuner::Run run, tuner::Run::open(file));
+  KERNELIFT_ASSIGN(auto best, run.best(true));
+  if (!best || !best->confirmed || best->figures().speedup_low() <= kSmallestGain) return std::optional<tuner::Chain>();
+  return std::optional(tuner::Chain{run.meta().kernel, best->candidate.steps});
 }
 
 tuner::TierOptions tier_options(const Options& options, const Mep& mep, const fs::path& folder,
@@ -176,7 +190,10 @@ std::string nothing_found(size_t tried, const std::string& stopped_by) {
   if (stopped_by == tuner::kAllFailAlike) return "no candidate is right";
   if (none == "no gain") return "no gain beyond the noise";
   if (none != "undecided") return none;
-  return std::string("no gain found so far: ") + (stopped_by == "time" ? "the time ran out" : "it was interrupted") +
+  return std::string("no gain found so far: ") +
+         (stopped_by == "time"               ? "the time ran out"
+          : stopped_by == tuner::kNoProgress ? "it made no progress (--patience)"
+                                             : "it was interrupted") +
          " before the search finished; continue with the same command and --resume";
 }
 
@@ -253,6 +270,10 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
   KERNELIFT_TRY(options.search.check());
   KERNELIFT_ASSIGN(auto llm, options.search.model());
   tier.without_rules = options.search.without_rules;
+  for (auto& name : options.try_first) {
+    KERNELIFT_ASSIGN(auto chain, chain_of(name, context.state_folder()));
+    if (chain) tier.chains.push_back(std::move(*chain));
+  }
   sandbox::EvaluatorOptions evaluation;
   evaluation.device = context.device;
   evaluation.tell = [&](const std::string& text) { context.note("  " + text); };
@@ -264,6 +285,9 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
   }
   tuner::TuneOptions tuning;
   tuning.started = started, tuning.seed = options.seed, tuning.evaluations = options.evaluations;
+  if (!options.patience.empty()) {
+    KERNELIFT_ASSIGN(tuning.patience, parse_duration(options.patience));
+  }
   tuning.seconds = seconds > 0 ? seconds : options.evaluations > 0 ? 0 : kDefaultSeconds;
   std::optional<tuner::Run> resumed;
   if (options.resume) {
@@ -331,7 +355,11 @@ Action setup(CLI::App& app) {
   app.add_option("--tiers", options->tiers,
                  "Tiers to search, separated by commas: source, params, compiler (default: all)");
   app.add_option("--time", options->time, "Time budget: 90, 10m, 1h30m (default: 5m unless --evals is given)");
+  app.add_option("--patience", options->patience,
+                 "End the search when no better candidate came for so long: 30, 2m (default: it takes all its time)");
   app.add_option("--evals", options->evaluations, "Budget as a number of candidates")->check(CLI::PositiveNumber);
+  app.add_option("--try-first", options->try_first,
+                 "Runs of other kernels whose winners' rewrites and parameters are tried first, where they apply");
   app.add_option("--strategy", options->strategy,
                  "Search strategy for parameters: random, local, genetic, bayesian, portfolio")
       ->capture_default_str();

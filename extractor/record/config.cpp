@@ -14,6 +14,7 @@ constexpr const char* kKernel = "KERNELIFT_RECORD_KERNEL";
 constexpr const char* kInstances = "KERNELIFT_RECORD_INSTANCES";
 constexpr const char* kSkip = "KERNELIFT_RECORD_SKIP";
 constexpr const char* kProfileOnly = "KERNELIFT_RECORD_PROFILE_ONLY";
+constexpr const char* kRegion = "KERNELIFT_RECORD_REGION";
 constexpr const char* kAllMemory = "KERNELIFT_RECORD_ALL_MEMORY";
 constexpr const char* kBytes = "KERNELIFT_RECORD_BYTES";
 
@@ -36,6 +37,7 @@ std::optional<RecordConfig> RecordConfig::from_environment() {
   config.folder = text_of(kFolder);
   if (config.folder.empty()) return std::nullopt;
   config.kernel = text_of(kKernel);
+  config.region = text_of(kRegion);
   number_of(kInstances, config.instances);
   number_of(kSkip, config.skip);
   number_of(kBytes, config.instance_bytes);
@@ -48,6 +50,7 @@ std::vector<std::pair<std::string, std::string>> RecordConfig::to_environment(co
   return {{kLibrary, library},
           {kFolder, folder},
           {kKernel, kernel},
+          {kRegion, region},
           {kInstances, std::to_string(instances)},
           {kSkip, std::to_string(skip)},
           {kProfileOnly, profile_only ? "1" : "0"},

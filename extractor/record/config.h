@@ -7,11 +7,12 @@
 //   KERNELIFT_RECORD_INSTANCES     most instances kept per kernel
 //   KERNELIFT_RECORD_SKIP          launches of each kernel that are let pass before the first is captured
 //   KERNELIFT_RECORD_PROFILE_ONLY  1: count and time launches, capture nothing
+//   KERNELIFT_RECORD_REGION        NVTX range whose launches alone are recorded; empty: all
 //   KERNELIFT_RECORD_ALL_MEMORY    1: images of all live memory, not only of what the kernel can be seen to reach
 //   KERNELIFT_RECORD_BYTES         most bytes of memory in one instance; a larger one is left out by name
 //
-// NVIDIA's driver is told by its own variable, CUDA_INJECTION64_PATH, which library to load; KERNELIFT_CUPTI names the
-// CUPTI that it is to open.
+// NVIDIA's driver and NVTX are told by variables of their own, CUDA_INJECTION64_PATH and NVTX_INJECTION64_PATH, which
+// library to load; KERNELIFT_CUPTI names the CUPTI that it is to open.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -25,6 +26,7 @@ namespace kernelift::record {
 struct RecordConfig {
   std::string folder;
   std::string kernel;
+  std::string region;  ///< NvtxRanges::watch()
   uint64_t instances = 4;
   uint64_t skip = 0;
   bool profile_only = false;

@@ -71,6 +71,27 @@ class KernelSpan {
   bool any_ = false;
 };
 
+/// The same for launches in one range of the application: the sum over the range's occurrences.
+class KernelSpans {
+ public:
+  void add(uint64_t occurrence, double start_seconds, double end_seconds) {
+    open_[occurrence].add(start_seconds, end_seconds);
+    if (open_.size() <= kMostOpen) return;
+    closed_ += open_.begin()->second.seconds();  // Whose last kernels may still come is a late one.
+    open_.erase(open_.begin());
+  }
+  double seconds() const {
+    double sum = closed_;
+    for (auto& [_, span] : open_) sum += span.seconds();
+    return sum;
+  }
+
+ private:
+  static constexpr size_t kMostOpen = 1024;
+  std::map<uint64_t, KernelSpan> open_;
+  double closed_ = 0;
+};
+
 /// Merges kernels of equal key (one kernel in several modules) and sorts by most time first.
 std::vector<KernelProfile> merge_profiles(std::vector<KernelProfile> profiles);
 

@@ -188,6 +188,13 @@ Result<RecordOutcome> record_application(const RecordRequest& request) {
     options.environment.push_back({"CUDA_INJECTION64_PATH", fs::absolute(request.cuda_library).string()});
     options.environment.push_back({"KERNELIFT_CUPTI", fs::absolute(request.cupti).string()});
   }
+  if (!config.region.empty()) {
+    const fs::path& library = request.cuda_library.empty() ? request.library : request.cuda_library;
+    options.environment.push_back({"NVTX_INJECTION64_PATH", fs::absolute(library).string()});
+    if (const char* other = std::getenv("NVTX_INJECTION64_PATH"); other && *other)
+      outcome.notes.push_back("NVTX_INJECTION64_PATH named " + std::string(other) +
+                              "; while recording, the recorder takes its place");
+  }
   std::vector<std::string> command = request.command;
   if (request.application_to_stderr) {
     // The shell only moves a descriptor and becomes the application.

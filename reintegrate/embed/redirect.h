@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/model/mep.h"
-#include "reintegrate/patch/launch_edit.h"
+#include "reintegrate/patch/launch/launch_edit.h"
 
 namespace kernelift::reintegrate {
 

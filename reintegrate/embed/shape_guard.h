@@ -10,7 +10,7 @@
 
 #include "core/model/candidate.h"
 #include "core/model/mep.h"
-#include "reintegrate/patch/launch_guard.h"
+#include "reintegrate/patch/launch/launch_guard.h"
 
 namespace kernelift::reintegrate {
 

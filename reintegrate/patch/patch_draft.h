@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "reintegrate/patch/launch_edit.h"
+#include "reintegrate/patch/launch/launch_edit.h"
 #include "reintegrate/patch/open_file.h"
 #include "reintegrate/patch/source_patch.h"
 

@@ -17,7 +17,7 @@
 #include "reintegrate/patch/host_functions.h"
 #include "reintegrate/patch/kernel_beside.h"
 #include "reintegrate/patch/kernel_family.h"
-#include "reintegrate/patch/launch_definitions.h"
+#include "reintegrate/patch/launch/launch_definitions.h"
 #include "reintegrate/patch/macro_scope.h"
 #include "reintegrate/patch/patch_draft.h"
 #include "reintegrate/patch/shared_knobs.h"

@@ -13,8 +13,8 @@
 #include "core/model/candidate.h"
 #include "core/model/mep.h"
 #include "reintegrate/embed/embedded_code.h"
-#include "reintegrate/patch/launch_edit.h"
-#include "reintegrate/patch/launch_guard.h"
+#include "reintegrate/patch/launch/launch_edit.h"
+#include "reintegrate/patch/launch/launch_guard.h"
 
 namespace kernelift::reintegrate {
 

@@ -1,5 +1,5 @@
 // Launch geometry rewritten in place: existing expressions are reused, and what cannot be expressed is refused.
-#include "reintegrate/patch/launch_edit.h"
+#include "reintegrate/patch/launch/launch_edit.h"
 
 #include <gtest/gtest.h>
 

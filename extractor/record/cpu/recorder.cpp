@@ -7,6 +7,7 @@
 
 #include "core/model/kernel_key.h"
 #include "core/toolchain/fat_blob.h"
+#include "extractor/record/nvtx_ranges.h"
 
 namespace kernelift::record {
 namespace {
@@ -46,6 +47,7 @@ double steady_seconds() {
 
 Recorder::Recorder(RecordConfig config, const kl_runtime_view& view)
     : config_(std::move(config)), view_(view), pattern_(config_), archive_(config_.folder) {
+  if (!config_.region.empty()) NvtxRanges::watch(config_.region);
   if (pattern_.broken()) archive_.omit("all kernels", "'" + config_.kernel + "' is not a regular expression");
 }
 
@@ -91,6 +93,8 @@ AllocationMap Recorder::allocations() const {
 
 void Recorder::launch_begin(const kl_record_launch& launch) {
   pending_.reset();
+  if (NvtxRanges::watching()) occurrence_ = NvtxRanges::occurrence();
+  if (occurrence_ == 0) return;
   launch_began_ = steady_seconds() - own_seconds_;
   Kernel& kernel = kernel_of(launch);
   kernel.traits.reset();
@@ -183,6 +187,7 @@ bool Recorder::capture_after(double seconds) {
 }
 
 void Recorder::launch_end(const kl_record_launch& launch, double seconds) {
+  if (occurrence_ == 0) return;
   Kernel& kernel = kernel_of(launch);
   if (seconds < 0) {  // It failed: not a launch to learn from.
     pending_.reset();
@@ -191,7 +196,7 @@ void Recorder::launch_end(const kl_record_launch& launch, double seconds) {
     return;
   }
   double microseconds = seconds * 1e6;
-  span_.add(launch_began_, steady_seconds() - own_seconds_);
+  span_.add(occurrence_, launch_began_, steady_seconds() - own_seconds_);
   kernel.profile.add(geometry_of(launch), microseconds);
   ++launches_;
   bool captured = false;
@@ -231,6 +236,7 @@ void Recorder::write_manifest(bool complete) {
 
 void Recorder::finish() {
   pending_.reset();
+  if (launches_ == 0 && occurrence_ == 0) archive_.omit(NvtxRanges::title(), NvtxRanges::missed());
   if (launches_ == 0 && !archive_.omits_anything()) return;
   NoFileSizeSignal guard;
   write_manifest(true);

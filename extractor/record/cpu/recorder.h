@@ -56,7 +56,8 @@ class Recorder {
   std::optional<CapturedInstance> pending_;
   std::chrono::steady_clock::time_point written_ = std::chrono::steady_clock::now();
   uint64_t launches_ = 0;
-  KernelSpan span_;
+  KernelSpans span_;
+  uint64_t occurrence_ = 1;  ///< Of the range in which the launch in flight is; 0: in none, and it is not recorded.
   double launch_began_ = 0;  ///< By the steady clock, less own_seconds_ then.
   double own_seconds_ = 0;   ///< Spent on looking, images and files: not the application's time.
 };

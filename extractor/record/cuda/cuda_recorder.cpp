@@ -57,6 +57,7 @@ CudaRecorder::CudaRecorder(RecordConfig config, const CudaDriver& driver)
       kernels_(config_, pattern_, driver, modules_),
       snapshots_(driver, allocations_, modules_, workers_),
       graphs_(driver, pattern_, kernels_, allocations_, modules_),
+      region_(config_.region),
       archive_(config_.folder),
       taking_(config_, gate_, quiescence_, snapshots_, archive_, mutex_),
       graph_recorder_(driver, graphs_, kernels_, taking_, archive_, mutex_) {
@@ -95,8 +96,8 @@ Status CudaRecorder::start(const std::string& cupti_path) {
 }
 
 Status CudaRecorder::begin() {
-  // Of a profile, activity records say it all.
-  if (!config_.profile_only && !enable_callbacks())
+  // Of a profile, activity records say it all but for the range in which a kernel was launched.
+  if ((!config_.profile_only || region_.watching()) && !enable_callbacks())
     return environment_error("CUPTI does not report the driver's calls");
   KERNELIFT_TRY(prepare_activity(cupti_, [](const KernelRun& run) { the_recorder->kernel_ran(run); }));
   if (config_.profile_only) {
@@ -201,6 +202,7 @@ void CudaRecorder::driver_call(CUpti_CallbackId cbid, const CUpti_CallbackData& 
 void CudaRecorder::note_begin(CUpti_CallbackId cbid, const CUpti_CallbackData& call) {
   switch (parts[cbid]) {
     case CallPart::GraphLaunch:
+      if (!region_.takes(call.correlationId)) return;
       if (graph_enter(cbid, call)) *call.correlationData = kInParts;
       return;
     case CallPart::CaptureBegin:
@@ -249,6 +251,7 @@ void CudaRecorder::note_end(CUpti_CallbackId cbid, const CUpti_CallbackData& cal
 }
 
 void CudaRecorder::launch_enter(CUpti_CallbackId cbid, const CUpti_CallbackData& call) {
+  if (!region_.takes(call.correlationId)) return;
   bool capturing = quiescence_.capturing();
   CudaKernel* found;
   {
@@ -436,6 +439,8 @@ void CudaRecorder::kernel_ran(const KernelRun& run) {
         write_manifest(false);
       return;
     }
+    auto occurrence = region_.occurrence_of(run.correlation, run.in_graph);
+    if (!occurrence) return;
     NamedProfile*& profile = by_pointer_[run.name];
     if (!profile || profile->mangled != run.name) {
       auto& slot = by_name_[run.name];
@@ -447,7 +452,7 @@ void CudaRecorder::kernel_ran(const KernelRun& run) {
       profile = slot.get();
     }
     profile->profile.add(run.geometry, run.microseconds);
-    if (run.end_seconds > run.start_seconds) span_.add(run.start_seconds, run.end_seconds);
+    if (run.end_seconds > run.start_seconds) span_.add(*occurrence, run.start_seconds, run.end_seconds);
     if (device_.empty()) device_ = device_text(driver_, int(run.device));
     if (!profile->wanted) {
       ++others_seen_;
@@ -494,7 +499,7 @@ void CudaRecorder::write_manifest(bool complete) {
     if (kernel->chooser) kernel->chooser->report(info);
   }
   info.profile = merge_profiles(std::move(profiles));
-  if (info.profile.empty() && !off_) return;  // Nothing was launched: its folder stays empty.
+  if (info.profile.empty() && !off_ && !region_.missed()) return;  // Nothing was launched: its folder stays empty.
   // In a call of ours that is not over, the wait is counted already and the call is not.
   const double own = std::max(0.0, own_seconds_ - quiescence_.waited_seconds());
   info.span_seconds = std::max(0.0, span_.seconds() - own);
@@ -515,6 +520,7 @@ void CudaRecorder::finish() {
         if (!answered)
           archive_.omit("durations", "those of the last launches could not be asked for when the process ended");
         note_passed_over();
+        if (region_.missed()) archive_.omit(NvtxRanges::title(), NvtxRanges::missed());
         if (unseen_ > 0)
           archive_.omit("launches by a signal's handler",
                         std::to_string(unseen_) + " came in the middle of recording another");

@@ -14,6 +14,7 @@
 #include "extractor/record/cuda/graphs/graph_recorder.h"
 #include "extractor/record/cuda/last_touch.h"
 #include "extractor/record/cuda/quiet/quiescence.h"
+#include "extractor/record/cuda/region_launches.h"
 #include "extractor/record/cuda/snapshot.h"
 #include "extractor/record/cuda/taking.h"
 
@@ -105,6 +106,8 @@ class CudaRecorder {
   std::optional<Pending> pending_;  ///< Of the thread that closed the gate.
   std::atomic<bool> graphs_known_{false}, activity_on_{false};
 
+  RegionLaunches region_;
+
   std::mutex mutex_;  ///< Guards what follows, the archive's notes and the kernels' choosers.
   Archive archive_;
   Taking taking_;
@@ -119,7 +122,7 @@ class CudaRecorder {
   bool times_kept_ = false;  ///< The file says of some kernel how long it took.
   std::atomic<bool> last_asked_{false};
   std::atomic<uint64_t> heard_{0};  ///< Since then.
-  KernelSpan span_;
+  KernelSpans span_;
   double own_seconds_ = 0;  ///< With its waits for the device, which are the application's.
 };
 

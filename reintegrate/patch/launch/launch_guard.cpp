@@ -1,5 +1,5 @@
 // See launch_guard.h.
-#include "reintegrate/patch/launch_guard.h"
+#include "reintegrate/patch/launch/launch_guard.h"
 
 #include <algorithm>
 

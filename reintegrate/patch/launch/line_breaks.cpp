@@ -1,5 +1,5 @@
 // See line_breaks.h.
-#include "reintegrate/patch/line_breaks.h"
+#include "reintegrate/patch/launch/line_breaks.h"
 
 #include <algorithm>
 #include <vector>

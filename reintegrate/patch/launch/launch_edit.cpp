@@ -4,7 +4,7 @@
 // known, `dim3(<expression>).x` is right for every type. Only numbers that the launch itself contains are folded; a
 // name stays a name, because the next build may give it another value. So `<<<grid, THREADS>>>` in blocks of 32 becomes
 // not `grid.x * 4` but `(size_t(grid.x) * THREADS + 31) / 32`; the product counts threads, hence size_t.
-#include "reintegrate/patch/launch_edit.h"
+#include "reintegrate/patch/launch/launch_edit.h"
 
 #include <algorithm>
 #include <cctype>
@@ -13,7 +13,7 @@
 
 #include "core/base/words.h"
 #include "core/model/launch/limits.h"
-#include "reintegrate/patch/line_breaks.h"
+#include "reintegrate/patch/launch/line_breaks.h"
 
 namespace kernelift::reintegrate {
 namespace {

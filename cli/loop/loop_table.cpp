@@ -1,8 +1,10 @@
 // Unknown figures are printed as "-"; all kernels with too small a share are summed up in one line.
-#include "cli/loop_table.h"
+#include "cli/loop/loop_table.h"
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
+#include <set>
 
 #include "cli/duration.h"
 #include "core/base/json_member.h"
@@ -65,6 +67,9 @@ void read_applied(const Json& document, int exit_code, bool interrupted, LoopRow
   row.branch = report.value("branch", "");
   row.way_back = report.value("way_back", "");
   std::string outcome = report.value("outcome", "");
+  // A patch that made the application slower for certain is no gain.
+  const double high = number_member(report.value("measured", Json()), "speedup_high");
+  row.hidden = row.kernel_gain > 1 && (outcome == "too_small" || (outcome == "not_faster" && high > 1));
   if (exit_code == static_cast<int>(Exit::Done)) row.outcome = "kept";
   else if (interrupted) row.outcome = "interrupted";
   else if (exit_code == static_cast<int>(Exit::No))
@@ -72,17 +77,49 @@ void read_applied(const Json& document, int exit_code, bool interrupted, LoopRow
   else row.outcome = "refused";
 }
 
-void mark_undecided(LoopRow& row, size_t tried, double seconds, const std::string& to_go_on) {
-  if (row.outcome != "no gain") return;
+void read_together(const Json& document, std::vector<LoopRow>& rows) {
+  auto each = [&](const char* list, const auto& take) {
+    auto found = document.find(list);
+    if (found == document.end() || !found->is_array()) return;
+    for (auto& one : *found)
+      for (auto& row : rows)
+        if (!row.run.empty() && std::filesystem::path(row.run).filename() == text_member(one, "run")) take(one, row);
+  };
+  each("left_out",
+       [](const Json& one, LoopRow& row) { row.why += "; not tried with others: " + text_member(one, "why"); });
+  each("kernels", [](const Json& one, LoopRow& row) {
+    if (!one.value("kept", false)) {
+      row.why += "; with others: " + text_member(one, "why");
+      return;
+    }
+    row.outcome = "kept", row.why = text_member(one, "why");
+    row.candidate = static_cast<int64_t>(number_member(one, "candidate"));
+    row.together = static_cast<size_t>(number_member(one, "trial")) + 1;
+  });
+  auto trials = document.find("trials");
+  if (trials == document.end() || !trials->is_array()) return;
+  for (auto& row : rows) {
+    if (row.together == 0 || row.together > trials->size()) continue;
+    const Json& trial = (*trials)[row.together - 1];
+    row.measured = number_member(trial.value("measured", Json()), "speedup");
+    row.branch = text_member(trial, "branch"), row.way_back = text_member(trial, "way_back");
+  }
+}
+
+void mark_undecided(LoopRow& row, const std::string& to_go_on) {
+  const bool time = row.stopped_by == "time";
+  if (row.outcome != "no gain" || (!time && row.stopped_by != "no progress")) return;
   row.outcome = "undecided";
-  row.why += "; the time was over after " + counted(tried, "candidate") + " (" + duration_words(seconds) +
-             "), to search on: " + to_go_on;
+  row.why += std::string(time ? "; the time was over after " : "; it gave up its time after ") +
+             counted(row.tried, "candidate") + " (" + duration_words(row.seconds) + "), to search on: " + to_go_on;
 }
 
 double whole_gain(const std::vector<LoopRow>& rows) {
   double whole = 1;
+  std::set<size_t> counted;
   for (auto& row : rows)
-    if (row.kept() && row.measured > 0) whole *= row.measured;
+    if (row.kept() && row.measured > 0 && (row.together == 0 || counted.insert(row.together).second))
+      whole *= row.measured;
   return whole;
 }
 
@@ -92,7 +129,7 @@ std::string table_text(const std::vector<LoopRow>& rows, bool on_cpu) {
   rest.outcome = "skipped";
   size_t small = 0;
   for (auto& row : rows) {
-    if (row.share < kSmallestShare) {
+    if (row.share < kSmallestShare && row.run.empty() && (row.outcome.empty() || row.outcome == "skipped")) {
       ++small, rest.share += row.share;
     } else {
       std::string which = row.candidate > 0 ? "#" + std::to_string(row.candidate) + ": " : "";
@@ -120,6 +157,9 @@ std::string table_text(const std::vector<LoopRow>& rows, bool on_cpu) {
 Json to_json(const LoopRow& row) {
   return {{"kernel", row.kernel},
           {"id", row.id},
+          {"file", row.file},
+          {"roof", row.roof > 0 ? Json(row.roof) : Json(nullptr)},
+          {"roof_name", row.roof_name},
           {"share", row.share},
           {"candidate", row.candidate > 0 ? Json(row.candidate) : Json(nullptr)},
           {"kernel_gain", row.kernel_gain},
@@ -127,6 +167,8 @@ Json to_json(const LoopRow& row) {
           {"measured", row.measured},
           {"outcome", row.outcome},
           {"why", row.why},
+          {"order", row.order},
+          {"together", row.together > 0 ? Json(row.together) : Json(nullptr)},
           {"run", row.run},
           {"branch", row.branch},
           {"way_back", row.way_back}};

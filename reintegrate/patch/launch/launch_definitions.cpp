@@ -1,5 +1,5 @@
 // Lines are read word by word: a definition in another form than those of definitions_on() is not recognised.
-#include "reintegrate/patch/launch_definitions.h"
+#include "reintegrate/patch/launch/launch_definitions.h"
 
 #include <algorithm>
 

@@ -1,0 +1,50 @@
+// The order in which `optimize` takes kernels, and how it divides its time.
+#include "cli/loop/loop_order.h"
+
+#include <gtest/gtest.h>
+
+namespace kernelift::cli {
+namespace {
+
+LoopRow with(double share, double roof = 0) {
+  LoopRow row;
+  row.share = share, row.roof = roof;
+  return row;
+}
+
+TEST(LoopOrder, AKernelAtItsRoofComesAfterASmallerOneThatIsFarFromIts) {
+  std::vector<LoopRow> rows{with(0.4, 0.9), with(0.2), with(0.1)};
+  EXPECT_EQ(most_promising(rows, 0), 1u);
+  EXPECT_EQ(most_promising(rows, 2), 2u);
+  rows[0].roof = 0;
+  EXPECT_EQ(most_promising(rows, 0), 0u) << "its roof is not known";
+}
+
+TEST(LoopOrder, SmallKernelsMatterWhereTheyMatterTogether) {
+  LoopLimits limits;
+  std::vector<LoopRow> flat(12, with(0.01)), few{with(0.5), with(0.01)};
+  EXPECT_TRUE(share_matters(flat[0], flat, limits));
+  EXPECT_FALSE(share_matters(few[1], few, limits)) << "1 % alone shows in no application";
+  EXPECT_TRUE(share_matters(few[0], few, limits));
+  limits.smallest_share = 0.03;
+  EXPECT_FALSE(share_matters(flat[0], flat, limits));
+}
+
+TEST(LoopOrder, TimeIsDividedByWhatCanBeWonAndOneKernelDoesNotTakeAllOfIt) {
+  LoopLimits limits;
+  EXPECT_NEAR(time_slice({with(0.3), with(0.1)}, 0, 100, limits), 70, 1e-9) << "75 by its share";
+  EXPECT_NEAR(time_slice({with(0.3), with(0.3), with(0.3)}, 0, 90, limits), 30, 1e-9);
+  EXPECT_NEAR(time_slice({with(0.3, 0.9), with(0.27)}, 0, 100, limits), 10, 1e-9);
+  EXPECT_EQ(time_slice({with(0.3), with(0.1)}, 1, 40, limits), 40) << "the last has all that is left";
+  EXPECT_EQ(time_slice({with(0.3), with(0.001)}, 0, 15, limits), 15) << "the rest would be too short for another one";
+}
+
+TEST(LoopOrder, SaysWhyAKernelCameWhenItDid) {
+  LoopRow row = with(0.12, 0.82);
+  row.roof_name = "DRAM";
+  EXPECT_EQ(order_text(row, 2), "3rd: 12.0 % of the time, at 82 % of its DRAM roof");
+  EXPECT_EQ(order_text(with(0.5), 10), "11th: 50.0 % of the time");
+}
+
+}  // namespace
+}  // namespace kernelift::cli

@@ -1,0 +1,39 @@
+// Of several changes together, the kernels count as one whose share is the sum of theirs.
+#include "reintegrate/kernel_change.h"
+
+#include <algorithm>
+
+#include "reintegrate/evidence.h"
+
+namespace kernelift::reintegrate {
+
+Prediction predicted_together(const std::vector<const KernelChange*>& changes) {
+  if (changes.size() == 1) return changes[0]->predicted;
+  double before = 0, after = 0;
+  for (auto* change : changes) {
+    const Prediction& one = change->predicted;
+    if (!one.whole()) return {};
+    before += one.kernel_share;
+    after += one.kernel_share / equivalent_gain(one.kernel_gain, one.kernel_share, one.others);
+  }
+  return {before / after, std::min(before, 1.0)};
+}
+
+CommittedKernel committed_kernel(const KernelChange& change, const SourcePatch& step, bool guards) {
+  CommittedKernel tuned{change.mep.kernel_name, change.candidate.steps, {}};
+  if (step.embeds()) tuned.knowledge.push_back(step.notes[0]);
+  for (auto& note : evidence_notes(change.known_figures(), guards)) tuned.knowledge.push_back(note);
+  return tuned;
+}
+
+std::vector<std::pair<std::string, std::string>> trailers_of(const KernelChange& change,
+                                                             const std::string& certificate) {
+  std::vector<std::pair<std::string, std::string>> trailers;
+  if (!change.run_file.empty())
+    trailers.emplace_back("Kernelift-Run", change.run_file + " #" + std::to_string(change.candidate_id));
+  if (!change.candidate.proposer.empty()) trailers.emplace_back("Kernelift-Proposer", change.candidate.proposer);
+  if (change.figures) trailers.emplace_back("Kernelift-Certificate", certificate);
+  return trailers;
+}
+
+}  // namespace kernelift::reintegrate
