@@ -18,7 +18,10 @@ Result<std::optional<tuner::LlmOptions>> SearchOptions::model() const {
   KERNELIFT_ASSIGN(double seconds, parse_duration(llm_seconds));
   if (llm.empty()) return std::optional<tuner::LlmOptions>();
   tuner::LlmOptions made;
-  KERNELIFT_ASSIGN(made.spec, tuner::ModelSpec::parse(llm));
+  for (auto& model : llm) {
+    KERNELIFT_ASSIGN(auto spec, tuner::ModelSpec::parse(model));
+    made.specs.push_back(std::move(spec));
+  }
   made.prompts = executable_folder().parent_path() / "lib" / "kernelift" / "prompts";
   made.most_calls = llm_calls, made.most_tokens = llm_tokens, made.most_seconds = seconds;
   made.tolerance = tolerance;
@@ -40,10 +43,10 @@ std::vector<std::string> SearchOptions::model_words(const Json& spent) const {
   auto most = parse_duration(llm_seconds);
   const auto seconds = static_cast<int64_t>(most.ok() ? *most - number_member(spent, "seconds") : 0);
   if (llm.empty() || calls <= 0 || tokens <= 0 || seconds <= 0) return {};
-  return {"--llm",         llm,
-          "--llm-calls",   std::to_string(calls),
-          "--llm-tokens",  std::to_string(tokens),
-          "--llm-seconds", std::to_string(seconds)};
+  std::vector<std::string> words{"--llm-calls",          std::to_string(calls), "--llm-tokens",
+                                 std::to_string(tokens), "--llm-seconds",       std::to_string(seconds)};
+  for (auto& model : llm) words.insert(words.end(), {"--llm", model});
+  return words;
 }
 
 void add_search(CLI::App& app, SearchOptions& options) {
@@ -51,7 +54,9 @@ void add_search(CLI::App& app, SearchOptions& options) {
                  "Language model for the source tier: openai:URL,MODEL or anthropic:URL,MODEL (an empty URL is the "
                  "vendor's own; the key is read from OPENAI_API_KEY or ANTHROPIC_API_KEY), command:PROGRAM (prompt on "
                  "stdin, answer on stdout), exchange:FOLDER (prompts are written there, answers read), transcript:FILE "
-                 "(recorded answers)");
+                 "(recorded answers). May be given several times: the models that gain most for what they cost are "
+                 "asked most")
+      ->allow_extra_args(false);
   app.add_option("--llm-calls", options.llm_calls,
                  "Maximum number of requests to the model, repairs and repetitions included")
       ->capture_default_str()

@@ -11,14 +11,15 @@
 namespace kernelift::cli {
 
 struct SearchOptions {
-  std::string llm, llm_seconds = "1h";
+  std::vector<std::string> llm;  ///< Models; none: no model is asked.
+  std::string llm_seconds = "1h";
   int64_t llm_calls = 40, llm_tokens = 2'000'000;
   double tolerance = 0;                    ///< Relative; 0: derived from the original.
   std::vector<std::string> without_rules;  ///< By name.
 
   /// A usage Error if any of them cannot be read.
   Status check() const;
-  /// Model, limits and templates; nullopt: no model is named.
+  /// Models, limits and templates; nullopt: no model is named.
   Result<std::optional<tuner::LlmOptions>> model() const;
   /// Tolerance and rules again, for another verb.
   std::vector<std::string> words() const;

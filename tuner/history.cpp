@@ -7,18 +7,6 @@
 namespace kernelift::tuner {
 namespace {
 
-/// Hash of the image and its launches, so that equal code is confirmed only once; the candidate's key if the evaluator
-/// gave no image id.
-Hash code_of(const RunTrial& trial, const Hash& key) {
-  const auto& image = trial.verdict.image.identity;
-  if (!image) return key;
-  Candidate run;
-  run.launches = trial.candidate.launches, run.scratch = trial.candidate.scratch;
-  if (!run.launches.empty() || !run.scratch.empty()) run.values = trial.candidate.values;
-  run.source = image->hex();
-  return run.key();
-}
-
 template <class Trials>
 auto* by_id(Trials& trials, int64_t id) {
   auto found = std::lower_bound(trials.begin(), trials.end(), id,
@@ -27,6 +15,20 @@ auto* by_id(Trials& trials, int64_t id) {
 }
 
 }  // namespace
+
+Hash code_of(const RunTrial& trial) {
+  const auto& image = trial.verdict.image.identity;
+  if (!image) return trial.candidate.key();
+  Candidate run;
+  run.launches = trial.candidate.launches, run.scratch = trial.candidate.scratch;
+  if (!run.launches.empty() || !run.scratch.empty()) run.values = trial.candidate.values;
+  run.source = image->hex();
+  return run.key();
+}
+
+bool by_model(const Candidate& candidate) {
+  return std::ranges::any_of(candidate.steps, [](auto& step) { return step.origin == Step::Origin::Model; });
+}
 
 double History::hoped(const Verdict& verdict) { return std::sqrt(verdict.speedup() * verdict.speedup_low()); }
 
@@ -57,19 +59,21 @@ const RunTrial& History::add(RunTrial trial) {
   Hash key = added->candidate.key();
   keys_.emplace(key, added);
   ++tiers_[added->candidate.tier];
+  if (!added->parents.empty()) ++children_[{added->parents[0], added->candidate.tier}];
   bool original = added->candidate.tier == "baseline";
   if (!baseline_ && original) baseline_ = added;
   if (!added->verdict.ok()) {
     ++failed_;
     return *added;
   }
-  Hash code = code_of(*added, key);
+  Hash code = code_of(*added);
   auto& verdict = added->verdict;
   bool hopeful = !original && verdict.speedup_low() <= kSmallestGain && verdict.speedup() > kSmallestGain;
   working_.add(added, code);
   if (hopeful) hopeful_.add(added, code);
   if (!added->applicable()) return *added;
   applicable_.add(added, code);
+  if (by_model(added->candidate)) of_models_.add(added, code);
   if (hopeful) hopeful_applicable_.add(added, code);
   return *added;
 }
@@ -97,7 +101,19 @@ std::vector<const RunTrial*> History::best_sources(size_t count) const {
     if (chosen.size() == count) break;
     if (seen.insert(trial->candidate.source).second) chosen.push_back(trial);
   }
+  const RunTrial* model = best_of_models();
+  if (count > 1 && chosen.size() == count && model && !seen.contains(model->candidate.source)) chosen.back() = model;
   return chosen;
+}
+
+const RunTrial* History::best_of_models() const {
+  const RunTrial* best = of_models_.first();
+  return best && best->verdict.speedup_low() > kSmallestGain ? best : nullptr;
+}
+
+size_t History::children_of(int64_t id, const std::string& tier) const {
+  auto found = children_.find({id, tier});
+  return found == children_.end() ? 0 : found->second;
 }
 
 std::vector<const RunTrial*> History::winners(size_t count, bool applicable_only) const {

@@ -11,6 +11,13 @@
 
 namespace kernelift::tuner {
 
+/// Hash of the trial's image and its launches, so that equal code counts once; the candidate's key if the evaluator
+/// gave no image id.
+Hash code_of(const RunTrial& trial);
+
+/// A language model made one of its steps.
+bool by_model(const Candidate& candidate);
+
 class History {
  public:
   /// The stored trial, whose address is stable for the history's lifetime.
@@ -30,8 +37,13 @@ class History {
   /// before the baseline.
   const RunTrial* best() const { return working_.first(); }
   const RunTrial* best_applicable() const { return applicable_.first(); }
+  /// The fastest that gains and has a model's change and the default recipe; nullptr: there is none.
+  const RunTrial* best_of_models() const;
+  /// How many trials of the tier were made from the trial.
+  size_t children_of(int64_t id, const std::string& tier) const;
   /// The fastest trials with distinct source texts and the default recipe, including the baseline; best first. Of
   /// trials that compiled to equal code, only the first: changes of the others would mostly give equal code again.
+  /// The last of them is best_of_models() if that is not among them, so that every tier works on what a model found.
   std::vector<const RunTrial*> best_sources(size_t count) const;
   /// At most `count` trials whose whole interval is above the smallest gain, best first, with any recipe unless
   /// `applicable_only`. Of trials that compiled to equal code, only the first.
@@ -67,9 +79,10 @@ class History {
   std::deque<RunTrial> trials_;
   std::map<Hash, const RunTrial*> keys_;
   std::map<std::string, size_t> tiers_;
+  std::map<std::pair<int64_t, std::string>, size_t> children_;  ///< By parent and tier.
   size_t failed_ = 0;
   const RunTrial* baseline_ = nullptr;
-  Standings working_{sure}, applicable_{sure}, hopeful_{hoped}, hopeful_applicable_{hoped};
+  Standings working_{sure}, applicable_{sure}, of_models_{sure}, hopeful_{hoped}, hopeful_applicable_{hoped};
 };
 
 }  // namespace kernelift::tuner

@@ -123,6 +123,19 @@ std::string proposer_table(const ReportData& data) {
   return html + "</table></div>";
 }
 
+std::string hypothesis_table(const ReportData& data) {
+  std::string html =
+      "<div class=\"scroll\"><table><tr><th class=\"n\">hypothesis</th><th>idea</th><th>predicted</th><th>measured</th>"
+      "<th>finding</th><th>cost</th></tr>";
+  for (auto& one : data.hypotheses)
+    html += "<tr><td class=\"n\">" + std::to_string(one.number) + "</td><td class=\"text\">" + escape(one.change) +
+            (one.candidate ? " (#" + std::to_string(one.candidate) + ")" : "") + "</td><td class=\"ids\">" +
+            escape(one.predicted) + "</td><td class=\"ids\">" + escape(one.measured.empty() ? "–" : one.measured) +
+            "</td><td class=\"text\"><b>" + escape(one.conclusion) + "</b>: " + escape(one.why) +
+            "</td><td class=\"ids\">" + escape(one.cost) + "</td></tr>";
+  return html + "</table></div>";
+}
+
 std::string failure_table(const ReportData& data) {
   std::map<std::string, std::pair<int, std::string>> kinds;
   for (auto& candidate : data.candidates)
@@ -275,6 +288,7 @@ std::string report_body(const ReportData& data) {
   else if (!data.diff.empty()) html += "<h2>The change</h2>" + diff_html(data.diff);
   html += "<h2>Recorded launches</h2>" + instance_table(data) +
           (tried ? "<h2>Candidates by proposer</h2>" + proposer_table(data) : "");
+  if (!data.hypotheses.empty()) html += "<h2>Hypotheses of models</h2>" + hypothesis_table(data);
   for (auto& what : data.not_tried) html += "<p>Not tried: " + escape(what) + ".</p>";
   html += "<h2>What failed</h2>" + failure_table(data);
   return html;

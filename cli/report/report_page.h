@@ -35,6 +35,14 @@ struct ReportWinner {
   std::string field = {};        ///< What is known of its formulas; empty: not asked.
 };
 
+/// A model's hypothesis that was tested.
+struct ReportHypothesis {
+  int number = 0, candidate = 0;  ///< Of the candidate that carries it out; 0: none does.
+  std::string change, predicted, measured;
+  std::string conclusion, why;  ///< "confirmed", "refuted" or "confounded"; one sentence.
+  std::string cost;             ///< What a gain has cost, or else what it has cost.
+};
+
 /// The outcome of `apply`.
 struct ReportApplied {
   std::string outcome, why;            ///< "kept", "undone", "rolled back", "not tried", "no patch"; one sentence.
@@ -54,6 +62,7 @@ struct ReportData {
   std::vector<std::string> fidelity = {};  ///< Fidelity::text of each replay of the MEP.
   double seconds = 0;                      ///< Duration of tuning.
   std::vector<ReportCandidate> candidates;
+  std::vector<ReportHypothesis> hypotheses = {};
   std::optional<ReportWinner> fastest;    ///< Fastest in the MEP, by the lower end of its interval; nothing: no gain.
   std::string without_gain;               ///< Headline without a gain: tuner::without_gain().
   std::optional<ReportApplied> applied;   ///< Nothing if `apply` was not run.

@@ -9,6 +9,7 @@
 #include "core/model/mep.h"
 #include "reintegrate/apply_request.h"
 #include "reintegrate/patch/text_diff.h"
+#include "tuner/source/hypotheses/hypothesis_board.h"
 #include "tuner/store/run.h"
 #include "tuner/tuner.h"
 
@@ -144,6 +145,13 @@ Result<ReportData> gather_report(const fs::path& file) {
                                name(verdict.outcome),
                                verdict.text() + (unshown ? " (" + verdict.sizes_run->text() + ")" : ""),
                                verdict.speedup(), verdict.speedup_low()});
+  }
+  KERNELIFT_ASSIGN(auto states, run.states());
+  for (auto& finding : tuner::findings_of(states, history)) {
+    const std::string cost = finding.cost_per_gain();
+    data.hypotheses.push_back({static_cast<int>(finding.hypothesis.number), static_cast<int>(finding.trial),
+                               finding.hypothesis.change, finding.hypothesis.prediction(), finding.measured,
+                               name(finding.conclusion), finding.why, cost.empty() ? finding.cost_text() : cost});
   }
   if (best && best->figures().speedup_low() > kSmallestGain) data.fastest = winner_of(*best, false);
   const tuner::RunTrial* shown = best;

@@ -167,6 +167,19 @@ TEST(ReportPage, ShowsTheFiguresOfEachLaunchInTheirColumns) {
   EXPECT_EQ(rows[1]["gain"], "0.002×");
 }
 
+TEST(ReportPage, ShowsWhatAHypothesisPredictedAndWhatCame) {
+  ReportData data = sample();
+  EXPECT_THAT(report_page(data), Not(HasSubstr("Hypotheses of models")));
+  data.hypotheses = {{4, 2, "use <shared> memory", "registers 40 -> 32; 1.40x; risk low", "1.35x (1.30x to 1.40x)",
+                      "confirmed", "the gain came", "500 tokens and 2.0 s for each 10 %"}};
+  auto rows = table_under(report_page(data), "Hypotheses of models");
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0]["idea"], "use <shared> memory (#2)");
+  EXPECT_EQ(rows[0]["predicted"], "registers 40 -> 32; 1.40x; risk low");
+  EXPECT_EQ(rows[0]["finding"], "confirmed: the gain came");
+  EXPECT_EQ(rows[0]["cost"], "500 tokens and 2.0 s for each 10 %");
+}
+
 TEST(ReportPage, SaysWhyALaunchWasNotTimed) {
   ReportData data = sample();
   data.instances.push_back({"i-1", "<<<(8,8,1), (16,16,1)>>>", false, 0.5, 121, 0, 0, "as i-0"});

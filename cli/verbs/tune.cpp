@@ -22,6 +22,8 @@
 #include "sandbox/device/cuda/clock_lock.h"
 #include "sandbox/evaluate/evaluate.h"
 #include "sandbox/judge/diagnosis.h"
+#include "tuner/source/hypotheses/findings_file.h"
+#include "tuner/source/hypotheses/hypothesis_board.h"
 #include "tuner/tiers.h"
 #include "tuner/tuner.h"
 
@@ -228,6 +230,19 @@ void print_report(const tuner::TuneReport& report, const tuner::Run& run, const 
   context.say("Run: " + run.file().string());
 }
 
+/// What came of models' hypotheses: idea, prediction, outcome, and what a gain has cost.
+void print_findings(const std::vector<tuner::Finding>& findings, const Context& context) {
+  constexpr size_t kMost = 20;
+  for (size_t at = 0; at < std::min(kMost, findings.size()); ++at) {
+    const std::string cost = findings[at].cost_per_gain();
+    std::string text = findings[at].text() + " (" + (cost.empty() ? findings[at].cost_text() : cost) + ")";
+    text[0] = 'H';
+    context.say(text);
+  }
+  if (findings.size() > kMost)
+    context.say(counted(findings.size() - kMost, "further finding") + " in the report (kernelift report)");
+}
+
 /// The other kernels that use the best candidate's changed knobs; empty if there are none, or no scan.
 std::string others_text(const tuner::TuneReport& report, const Mep& mep, const Context& context) {
   if (!report.gained(report.best_applicable)) return {};
@@ -246,11 +261,18 @@ Exit conclude(const tuner::TuneReport& report, const tuner::Run& run, const Mep&
   std::vector<std::string> not_tried;
   if (kernel.ok() && *kernel) not_tried = (*kernel)->not_tried;
   for (auto& what : not_tried) context.say("Not tried: " + what + ".");
+  std::vector<tuner::Finding> findings;
+  auto states = run.states();
+  auto trials = run.history();
+  if (states.ok() && trials.ok()) findings = tuner::findings_of(*states, *trials);
+  print_findings(findings, context);
   std::string others = others_text(report, mep, context);
   if (!others.empty()) context.say("Note: " + others + ".");
   Json document = to_json(report);
   document["also_changes"] = others, document["not_tried"] = not_tried;
   document["run"] = run.file().string();
+  document["hypotheses"] = Json::array();
+  for (auto& finding : findings) document["hypotheses"].push_back(to_json(finding));
   if (auto spent = run.get_state(kModelState); spent.ok() && !spent->empty())
     document["model"] = Json::parse(*spent, nullptr, false);
   context.emit(document);
@@ -314,11 +336,16 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
   tuner::Run& run = *resumed;
   if (auto known = evaluator->kernel_facts()) tier.facts = known;
   if (llm) {
-    if (tier.facts)
-      llm->profile = sandbox::diagnose(*tier.facts).paragraph() + "\n" + sandbox::facts_table(*tier.facts);
-    llm->transcripts = run.transcript_folder();
-    KERNELIFT_ASSIGN(llm->spent, run.get_state(kModelState));
-    llm->save_spent = [&run](const std::string& spent) { (void)run.put_state(kModelState, spent); };
+    if (tier.facts) {
+      const sandbox::Diagnosis diagnosis = sandbox::diagnose(*tier.facts);
+      llm->profile = diagnosis.paragraph() + "\n" + sandbox::facts_table(*tier.facts);
+      if (!diagnosis.roofs.empty()) llm->roof = diagnosis.roofs[0].name, llm->roof_share = diagnosis.roofs[0].share;
+    }
+    llm->transcripts = run.transcript_folder(), llm->run = run.file().filename().string();
+    llm->findings = tuner::findings_path(context.state_folder() / "findings", mep.kernel_name);
+    llm->seed = run.meta().seed;
+    KERNELIFT_ASSIGN(llm->state.known, run.states());
+    llm->state.keep = [&run](const std::string& key, const std::string& value) { (void)run.put_state(key, value); };
     tier.llm = std::move(llm);
   }
   tier.seed = tuning.seed;

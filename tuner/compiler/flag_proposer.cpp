@@ -38,11 +38,16 @@ FlagProposer::Pieces pieces_of(const Space& space, const Point& point) {
   return pieces;
 }
 
-constexpr size_t kInherited = 3;  ///< Recipes of an earlier base that are tried first on a new one.
+constexpr size_t kRecipesOfModels = 8;  ///< Recipes that a model's text gets, though another text is faster.
+constexpr size_t kInherited = 3;        ///< Recipes of an earlier base that are tried first on a new one.
 
 }  // namespace
 
-const RunTrial* compiler_base(const History& history) { return history.best_applicable(); }
+const RunTrial* compiler_base(const History& history) {
+  const RunTrial *best = history.best_applicable(), *model = history.best_of_models();
+  const bool due = model && model != best && history.children_of(model->id, "compiler") < kRecipesOfModels;
+  return due ? model : best;
+}
 
 Space FlagProposer::recipe_space(const std::vector<Pieces>& wrong) {
   std::vector<Tunable> parameters{

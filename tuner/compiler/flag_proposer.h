@@ -46,7 +46,8 @@ class FlagProposer : public Proposer {
   std::map<int64_t, Base> bases_;
 };
 
-/// The base of compiler-tier candidates: the best candidate with the default recipe.
+/// The base of compiler-tier candidates: the best candidate with the default recipe; but the best that a model wrote a
+/// part of, if it gains, until it has had a few recipes.
 const RunTrial* compiler_base(const History& history);
 
 }  // namespace kernelift::tuner

@@ -116,7 +116,9 @@ std::deque<RuleProposer::Idea>& RuleProposer::ideas_of(const RunTrial& trial) {
 std::vector<Proposal> RuleProposer::propose(const History& history, size_t count) {
   std::vector<Proposal> proposals;
   if (!foreign_ && history.baseline()) find_foreign(history.baseline()->candidate.source);
-  auto parents = history.best_sources(kMoreParents);
+  auto parents = history.best_sources(kParents);  // One of them is a model's, if one of these gains.
+  for (auto* trial : history.best_sources(kMoreParents))
+    if (std::ranges::find(parents, trial) == parents.end()) parents.push_back(trial);
   std::erase(parents, history.baseline());
   // The original always takes part, so that its own ideas are not lost behind those of its descendants.
   if (history.baseline())

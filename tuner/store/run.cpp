@@ -382,6 +382,14 @@ Result<std::string> Run::get_state(const std::string& key) const {
   return value;
 }
 
+Result<std::map<std::string, std::string>> Run::states() const {
+  std::map<std::string, std::string> states;
+  KERNELIFT_ASSIGN(Statement select,
+                   state_->database.prepare("SELECT substr(key, 7), value FROM meta WHERE key LIKE 'state/%'"));
+  KERNELIFT_TRY(state_->database.run(select, [&](const Statement& row) { states[row.text(0)] = row.text(1); }));
+  return states;
+}
+
 Result<std::vector<RunTrial>> Run::history() const {
   Database& database = state_->database;
   std::string where = state_->file.string();

@@ -4,6 +4,7 @@
 // (report, apply, export) may open the file while `tune` writes; a second writer is refused.
 #pragma once
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -97,6 +98,8 @@ class Run {
   /// State of a proposer (a model's spent tokens), kept across sittings.
   Status put_state(const std::string& key, const std::string& value);
   Result<std::string> get_state(const std::string& key) const;
+  /// All of it, by key.
+  Result<std::map<std::string, std::string>> states() const;
 
   Result<std::vector<RunTrial>> history() const;
   /// The original, as first measured.

@@ -40,6 +40,26 @@ TEST(History, CountsEqualCodeOnceAmongTheSources) {
   EXPECT_THAT(chosen, testing::ElementsAre(1, 4));
 }
 
+TEST(History, KeepsAModelsWinnerAmongTheSources) {
+  History history;
+  auto add = [&](int64_t id, double speedup, bool model) {
+    RunTrial trial;
+    trial.id = id, trial.candidate.tier = "source", trial.candidate.source = std::string(static_cast<size_t>(id), ' ');
+    if (model) trial.candidate.add_step({.origin = Step::Origin::Model, .summary = "idea"});
+    trial.verdict = fake_ok(speedup);
+    history.add(std::move(trial));
+  };
+  add(1, 3, false), add(2, 2, false), add(3, 1, true);
+  EXPECT_EQ(history.best_of_models(), nullptr) << "it gains nothing";
+  EXPECT_EQ(history.best_sources(2)[1]->id, 2);
+  add(4, 1.2, true), add(5, 1.5, true);
+  EXPECT_EQ(history.best_of_models()->id, 5);
+  EXPECT_EQ(history.best_sources(2)[1]->id, 5);
+  std::vector<int64_t> chosen;
+  for (auto* trial : history.best_sources(9)) chosen.push_back(trial->id);
+  EXPECT_THAT(chosen, testing::ElementsAre(1, 2, 5, 4, 3)) << "each once";
+}
+
 TEST(History, OrdersHopefulsByWhatNoiseMayHide) {
   History history;
   auto add = [&](int64_t id, double speedup, double low, double high) {

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "core/compiler/paths.h"
+#include "tuner/source/evolution/family.h"
+#include "tuner/source/rules/rule.h"
 #include "tuner/tests/fakes/fake_evaluator.h"
 #include "tuner/tests/fakes/mep_folder.h"
 #include "tuner/tuner.h"
@@ -48,6 +50,10 @@ TEST(Tiers, RefuseAnUnknownRuleAndNameThoseThatThereAre) {
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().exit, Exit::Usage);
   EXPECT_THAT(refused.error().message, HasSubstr("'magic' is not a rewrite rule; there are scalar_promotion"));
+}
+
+TEST(Tiers, EveryRuleHasAFamily) {
+  for (auto* rule : all_rules()) EXPECT_TRUE(family_of_rule(rule->name)) << rule->name;
 }
 
 TEST(Tiers, RefuseAnUnknownStrategy) {

@@ -26,6 +26,23 @@ TEST(FlagProposer, BeginsWithFlagsThatHelpTheKernelsBound) {
       << waiting.text();
 }
 
+TEST(FlagProposer, GivesAModelsWinnerAFewRecipesThoughAnotherTextIsFaster) {
+  History history;
+  auto add = [&](int64_t id, const char* tier, double speedup, Step::Origin by, std::vector<int64_t> parents) {
+    RunTrial trial{id, {}, fake_ok(speedup), {}, std::move(parents), 0};
+    trial.candidate.source = std::to_string(id), trial.candidate.tier = tier;
+    if (trial.candidate.tier == std::string("compiler")) trial.candidate.recipe.unroll_threshold = static_cast<int>(id);
+    trial.candidate.add_step({.origin = by, .summary = "step"});
+    history.add(std::move(trial));
+  };
+  add(1, "source", 2, Step::Origin::Text, {});
+  EXPECT_EQ(compiler_base(history)->id, 1);
+  add(2, "source", 1.5, Step::Origin::Model, {});
+  EXPECT_EQ(compiler_base(history)->id, 2);
+  for (int64_t id = 3; id <= 10; ++id) add(id, "compiler", 1.1, Step::Origin::Recipe, {2});
+  EXPECT_EQ(compiler_base(history)->id, 1);
+}
+
 TEST(FlagProposer, DoesNotRepeatASetOfFastMathFlagsThatWasWrong) {
   History history;
   Candidate original;

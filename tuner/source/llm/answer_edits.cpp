@@ -2,6 +2,7 @@
 #include "tuner/source/llm/answer_edits.h"
 
 #include <algorithm>
+#include <cctype>
 #include <sstream>
 
 #include "core/base/words.h"
@@ -74,6 +75,37 @@ std::vector<size_t> occurrences(const std::string& text, const std::string& piec
   };
   for (size_t at = text.find(piece); at != text.npos; at = text.find(piece, at + 1))
     if (!splits(at) && !splits(at + piece.size())) found.push_back(at);
+  return found;
+}
+
+/// The only whole lines of `text` that are those of `piece` but for blanks; nullopt: there are none, or several.
+std::optional<TextRange> alike_but_for_blanks(const std::string& text, const std::string& piece) {
+  auto bare = [](std::string_view line) {
+    std::string letters;
+    for (char c : line)
+      if (!std::isspace(static_cast<unsigned char>(c))) letters += c;
+    return letters;
+  };
+  std::vector<std::string> wanted;
+  for (auto& line : lines_of(piece)) wanted.push_back(bare(line));
+  while (!wanted.empty() && wanted.back().empty()) wanted.pop_back();
+  while (!wanted.empty() && wanted.front().empty()) wanted.erase(wanted.begin());
+  if (wanted.empty()) return std::nullopt;
+  std::vector<std::pair<size_t, std::string>> lines;  // Each with its offset.
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size() - 1) + 1;
+    lines.emplace_back(begin, bare(std::string_view(text).substr(begin, end - begin)));
+    begin = end;
+  }
+  std::optional<TextRange> found;
+  for (size_t at = 0; at + wanted.size() <= lines.size(); ++at) {
+    bool same = true;
+    for (size_t i = 0; i < wanted.size() && same; ++i) same = lines[at + i].second == wanted[i];
+    if (!same) continue;
+    if (found) return std::nullopt;
+    const size_t behind = at + wanted.size();
+    found = {lines[at].first, behind < lines.size() ? lines[behind].first : text.size()};
+  }
   return found;
 }
 
@@ -244,6 +276,10 @@ AnswerEdits apply_answer(const Candidate& parent, const std::string& answer, con
       return result;
     }
     const std::vector<size_t> found = occurrences(candidate.source, blocks[i].search);
+    if (auto alike = found.empty() ? alike_but_for_blanks(candidate.source, blocks[i].search) : std::nullopt) {
+      candidate.source.replace(alike->begin, alike->end - alike->begin, blocks[i].replace);
+      continue;
+    }
     if (found.size() != 1) {
       result.complaint =
           !found.empty()

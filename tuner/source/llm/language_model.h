@@ -3,6 +3,7 @@
 #pragma once
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,7 @@ struct ChatMessage {
 };
 
 struct ModelRequest {
-  std::string kind;  ///< "optimise" or "repair".
+  std::string kind;  ///< "hypotheses", "write", "optimise", "combine" or "repair".
   std::string system;
   std::vector<ChatMessage> messages;  ///< In turns, the user's first.
 };
@@ -39,8 +40,16 @@ struct CallLimits {
 
 struct ModelReply {
   Result<ChatAnswer> answer;
-  int requests = 1;    ///< Sent, repetitions after failures included; 0: none was.
-  bool final = false;  ///< No later call can be answered: a refused key, no recorded answer left.
+  int requests = 1;                    ///< Sent, repetitions after failures included; 0: none was.
+  bool final = false;                  ///< No later call can be answered: a refused key, no recorded answer left.
+  std::optional<double> seconds = {};  ///< That it took when it was recorded; absent: it takes what it takes.
+};
+
+/// What a recorded request was about, so that the run that replays it asks the same.
+struct RecordedRequest {
+  std::string kind;
+  std::string base;  ///< Key of the candidate whose text was edited; empty: not recorded.
+  int64_t card = 0;  ///< The hypothesis that was carried out; 0: none.
 };
 
 class LanguageModel {
@@ -51,6 +60,9 @@ class LanguageModel {
   virtual ModelReply ask(const ModelRequest& request, const CallLimits& limits, const std::atomic<bool>& stop) = 0;
   /// How many requests may wait for their answers at a time.
   virtual size_t parallelism() const { return 1; }
+  /// The next recorded request that was no repair. nullopt: nothing is recorded, or none is left. Not while a call is
+  /// under way.
+  virtual std::optional<RecordedRequest> next_recorded() const { return std::nullopt; }
 };
 
 /// What a call of a model over HTTP does about failures.

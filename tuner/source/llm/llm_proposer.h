@@ -1,7 +1,10 @@
-// A language model as a proposer. Its calls run in the background, so that the tuner never waits for them. An answer
-// that cannot be applied, one that repeats an earlier candidate, and a candidate that fails go back to the model with
-// the reason, a few times for each idea. Every request counts, whatever it is for. Every call leaves a transcript
-// (without the key). Failures become notes, and the run goes on.
+// Language models as a proposer. It asks them for hypotheses about a kernel, for the text that carries one out, and for
+// changes of a text; which model and what for is chosen by what it has gained for its cost (evolution/idea_bandit.h),
+// which text by a population (evolution/population.h). What models found is crossed with what rules found. Calls run in
+// the background, so that the tuner never waits for them. An answer that cannot be applied, one that repeats an earlier
+// candidate, and a candidate that fails go back to the model with the reason, a few times for each idea. Every request
+// counts, whatever it is for. Every call leaves a transcript (without the key). Failures become notes, and the run goes
+// on.
 #pragma once
 #include <deque>
 #include <future>
@@ -11,15 +14,22 @@
 
 #include "core/model/mep.h"
 #include "tuner/proposer.h"
+#include "tuner/source/evolution/crossing.h"
+#include "tuner/source/hypotheses/findings_file.h"
+#include "tuner/source/hypotheses/hypothesis_board.h"
+#include "tuner/source/llm/idea_log.h"
 #include "tuner/source/llm/language_model.h"
+#include "tuner/source/llm/transcript_folder.h"
 
 namespace kernelift::tuner {
 
 struct LlmOptions {
-  ModelSpec spec;
+  std::vector<ModelSpec> specs;  ///< At least one.
   ChatLimits limits;
   std::filesystem::path prompts;      ///< Folder of the templates.
   std::filesystem::path transcripts;  ///< Folder; created when it is first needed.
+  std::filesystem::path findings;     ///< The kernel's findings (hypotheses/findings_file.h); empty: not kept.
+  std::string run;                    ///< Name of the run, for the findings.
   // Over all sittings of a run:
   int64_t most_calls = 40;          ///< Requests, those for repairs and those after failures included.
   int64_t most_tokens = 2'000'000;  ///< Input and output tokens of all requests.
@@ -27,14 +37,16 @@ struct LlmOptions {
   int repairs_per_idea = 2;
   size_t prompt_characters = 60'000;  ///< Facts in one prompt, beside the text that is edited.
   std::string profile;                ///< How the original spends its time, in words and figures, for the prompt.
+  std::string roof;                   ///< The roof that the original is nearest to: "DRAM"; empty: not known.
+  double roof_share = 0;              ///< How near: the least time that the roof permits over the original's.
   double tolerance = 0;               ///< Relative, as the user gave it; 0: derived from the original.
-  std::string spent;                  ///< The last argument of save_spent; empty in a new run.
-  std::function<void(const std::string&)> save_spent;
+  uint64_t seed = 1;                  ///< The run's: the same in all its sittings.
+  KeptState state;                    ///< "llm": what was spent; "llm/call/…", "llm/card/…".
 };
 
 class LlmProposer : public Proposer {
  public:
-  /// An Error if the model cannot be opened, or a template cannot be read or filled.
+  /// An Error if a model cannot be opened, or a template cannot be read or filled.
   static Result<std::unique_ptr<LlmProposer>> create(const Mep& mep, LlmOptions options);
   ~LlmProposer() override;
   std::string name() const override { return "llm"; }
@@ -52,66 +64,117 @@ class LlmProposer : public Proposer {
     int64_t calls = 0, tokens = 0;
     double seconds = 0;
   };
+  struct Asked {
+    ModelSpec spec;
+    std::string key;  ///< By which the log knows it.
+    std::unique_ptr<LanguageModel> model;
+    size_t calling = 0;
+    int failures = 0, repeats = 0, unusable = 0;  ///< In a row.
+    bool gave_up = false;
+    bool is_free() const { return !gave_up && calling < model->parallelism(); }
+  };
   /// One idea on its way from prompt to candidate.
   struct Talk {
+    size_t model = 0;
+    PromptKind kind = PromptKind::Optimise;
     int64_t parent = 0;
-    Candidate base;  ///< The candidate that the edits apply to.
+    Candidate base;    ///< The candidate that the edits apply to.
+    int64_t card = 0;  ///< The hypothesis that is carried out; 0: none.
+    int64_t idea = 0;  ///< The call that it began with, and the last one, by their numbers in the log.
+    int64_t call = 0;
     std::vector<ChatMessage> messages;
     int repairs = 0;               ///< Requests that followed the first.
+    int fixes = 0;                 ///< Corrections that needed none.
     Clock::time_point proposed{};  ///< When its candidate was.
+    bool asks_for_cards() const { return kind == PromptKind::Hypotheses && card == 0; }
   };
   struct Called {
     Talk talk;
     ModelRequest request;
     ModelReply reply;
     double seconds = 0;
+    int reserved = 0;  ///< Requests that it might have made beside the first.
   };
   /// Of this sitting.
   struct Counts {
     int64_t ideas = 0, repairs = 0, answers = 0, candidates = 0, repeated = 0, right = 0, faster = 0;
   };
 
-  LlmProposer(const Mep& mep, LlmOptions options, std::unique_ptr<LanguageModel> model);
-  /// nullopt: every base has an idea on its way.
+  LlmProposer(const Mep& mep, LlmOptions options, std::vector<Asked> models);
+  void follow(const History& history);
+  /// The next call's talk, its prompt filled; nullopt: there is nothing to ask now.
   std::optional<Talk> new_talk(const History& history);
+  /// A talk that carries out the hypothesis, or asks for some, about the best free text.
+  std::optional<Talk> talk_of(size_t model, PromptKind kind, const RunTrial& base, const Hypothesis* card,
+                              const History& history);
+  std::vector<std::string> relevant_findings(const RunTrial& base, const History& history) const;
+  /// Texts about which an idea is on its way: two prompts about one text would be answered alike.
+  std::set<int64_t> busy() const;
+  bool start_repair();
+  bool start_idea(const History& history);
   void call(Talk talk, const std::string& kind);
   /// The finished call's candidate; nullopt if it needs a repair or failed.
   std::optional<Proposal> take_answer(Called called, const History& history);
+  void take_cards(const Talk& talk, const Cards& cards, const ChatAnswer& answer, double seconds,
+                  const History& history);
   std::optional<Proposal> candidate_of(Talk talk, const ChatAnswer& answer, const History& history);
+  /// The proposal, which is waited for from now on.
+  Proposal offer(Talk talk, Proposal proposal);
+  void take_unusable(Talk talk, const std::string& idea, const std::string& complaint);
   /// What an answer came to that repeats an earlier candidate.
   void take_repeated(Talk talk, const std::string& earlier);
   void repair(Talk talk, const std::string& complaint);
-  bool affordable();
+  void drop_card(const Talk& talk, const std::string& why);
+  bool affordable(const History& history);
+  /// Why the models need not be asked any more, though they could be; or empty.
+  std::string enough(const History& history) const;
   /// Ideas that are asked for, and candidates that are being judged: a new idea waits for what came of the last, which
   /// its prompt tells.
   size_t ideas_out() const;
+  size_t parallelism() const;
   void give_up(const std::string& why);
+  void give_up_on(Asked& asked, const std::string& why);
   void note_once(const std::string& note);
   /// Adds what the call took, and keeps the exchange.
   void count(const Called& called);
   void save();
   double seconds_spent() const;
   void write_transcript(const Called& called);
+  /// Says what is new of hypotheses that were tested, unless it is what a resumed run knew; and keeps it in the file.
+  void tell_findings(const History& history, bool aloud);
 
   const Mep& mep_;
   LlmOptions options_;
-  std::unique_ptr<LanguageModel> model_;
+  std::vector<Asked> models_;
   std::string system_;
   Spent spent_;
+  Population population_;
+  Crossing crossing_;
+  TranscriptFolder transcripts_;
+  IdeaLog log_;
+  HypothesisBoard board_;
+  std::optional<FindingsFile> file_;
+  std::map<int64_t, std::string> told_;  ///< What was last said of a hypothesis that was tested.
+  std::map<std::string, size_t> held_;   ///< How many hypotheses were tested, by what came of them.
+  size_t followed_ = 0;                  ///< Trials of the history that the population has.
+  int barren_ = 0;                       ///< Answers with hypotheses in a row of which none was worth its cost.
   std::atomic<bool> stop_ = false;
-  std::list<std::pair<int64_t, std::future<Called>>> calling_;  ///< Each with the trial that its idea starts from.
-  Clock::time_point calling_since_;                             ///< When the first of them was begun.
-  std::deque<std::pair<Talk, std::string>> to_repair_;          ///< Each with the complaint.
-  std::map<Hash, Talk> asked_;                                  ///< Being judged, by candidate key.
-  std::set<Hash> proposed_;                                     ///< Keys of all candidates of this sitting.
-  std::map<int64_t, int> uses_;        ///< Number of ideas that started from a trial, by its id.
-  std::vector<std::string> unusable_;  ///< Answers without a candidate, for later prompts.
+  struct Calling {
+    Talk talk;  ///< Without its messages.
+    std::future<Called> called;
+  };
+  std::list<Calling> calling_;
+  int64_t reserved_ = 0;                                ///< Of all of them.
+  Clock::time_point calling_since_;                     ///< When the first of them was begun.
+  std::deque<std::pair<Talk, std::string>> to_repair_;  ///< Each with the complaint.
+  std::deque<std::pair<Talk, Proposal>> fixed_;         ///< See mechanical_fix.h.
+  std::map<Hash, Talk> asked_;                          ///< Being judged, by candidate key.
+  std::set<Hash> proposed_;                             ///< Keys of all candidates of this sitting.
+  std::vector<std::string> unusable_;                   ///< Answers without a candidate, for later prompts.
   std::vector<std::string> notes_;
   std::set<std::string> noted_;
   Counts counts_;
-  int failures_ = 0, repeats_ = 0;  ///< In a row.
-  int transcript_ = 0;              ///< Number of the last one.
-  std::string gave_up_;             ///< Why the model is not called any more; or empty.
+  std::string gave_up_;  ///< Why no model is called any more; or empty.
 };
 
 }  // namespace kernelift::tuner

@@ -13,12 +13,13 @@ namespace kernelift::tuner {
 namespace {
 
 constexpr size_t kShownVerdict = 240;
+constexpr size_t kMostAttempts = 100;  ///< Of models; the latest.
 
 /// Of what is left out first if a prompt becomes too long, the lowest.
 namespace worth {
 constexpr double kDevice = 100, kLaunch = 95, kArguments = 90, kJudging = 85, kBase = 80, kProfile = 75,
-                 kModelsAttempt = 70, kOriginal = 60, kGain = 65, kFailure = 45, kNoGain = 30;
-constexpr double kAge = 0.5;  ///< Less for each later attempt.
+                 kModelsAttempt = 70, kFinding = 68, kOriginal = 60, kGain = 65, kFailure = 45, kNoGain = 30;
+constexpr double kAge = 0.5;  ///< Less for each later attempt, and for each more relevant finding.
 }  // namespace worth
 
 struct Fact {
@@ -93,6 +94,7 @@ class Facts {
     original();
     rules();
     models_attempts();
+    findings();
     return std::move(facts_);
   }
 
@@ -231,13 +233,21 @@ class Facts {
 
   void models_attempts() {
     std::vector<std::string> lines;
-    for (auto& trial : subject_.history)
-      if (trial.candidate.proposer.starts_with("llm/"))
-        lines.push_back("- " + trial.candidate.note() + ": " + one_line(trial.verdict) + "\n");
+    for (auto trial = subject_.history.end(); trial != subject_.history.begin() && lines.size() < kMostAttempts;)
+      if ((--trial)->candidate.proposer.starts_with("llm/"))
+        lines.push_back("- " + trial->candidate.note() + ": " + one_line(trial->verdict) + "\n");
+    std::ranges::reverse(lines);
     for (auto& answer : subject_.unusable) lines.push_back("- " + answer + "\n");
     for (size_t i = 0; i < lines.size(); ++i)
       add("attempts", worth::kModelsAttempt - worth::kAge * static_cast<double>(lines.size() - 1 - i), lines[i]);
     if (lines.empty()) add("attempts", worth::kNoGain, "none\n");
+  }
+
+  void findings() {
+    const auto& lines = subject_.findings;
+    for (size_t i = 0; i < lines.size(); ++i)
+      add("findings", worth::kFinding - worth::kAge * static_cast<double>(i), "- " + lines[i] + "\n");
+    if (lines.empty()) add("findings", worth::kNoGain, "none\n");
   }
 
   const PromptSubject& subject_;
@@ -280,7 +290,7 @@ std::map<std::string, std::string> prompt_facts(const PromptSubject& subject, si
   values["kernel"] = subject.mep.kernel_name;
   values["parent"] = subject.base.candidate.note();
   values["source"] = as_data(subject.base.candidate.source);
-  for (auto* quoted : {"rules", "attempts", "parameters"}) values[quoted] = as_data(values[quoted]);
+  for (auto* quoted : {"rules", "attempts", "findings", "parameters"}) values[quoted] = as_data(values[quoted]);
   return values;
 }
 

@@ -13,10 +13,11 @@ namespace kernelift::tuner {
 struct PromptSubject {
   const Mep& mep;
   const History& history;
-  const RunTrial& base;               ///< Whose text the edits apply to.
-  std::string profile;                ///< How the original spends its time; empty: not known.
-  double tolerance = 0;               ///< Relative, as the user gave it; 0: derived from the original.
-  std::vector<std::string> unusable;  ///< Answers of which no candidate came: a line each, the latest last.
+  const RunTrial& base;                    ///< Whose text the edits apply to.
+  std::string profile;                     ///< How the original spends its time; empty: not known.
+  double tolerance = 0;                    ///< Relative, as the user gave it; 0: derived from the original.
+  std::vector<std::string> unusable;       ///< Answers of which no candidate came: a line each, the latest last.
+  std::vector<std::string> findings = {};  ///< A line each, the most relevant first.
 };
 
 /// The values of the template's placeholders. `characters`: of all facts together; the base's text always is there.

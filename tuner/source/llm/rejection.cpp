@@ -86,6 +86,18 @@ int repairs_allowed(const Verdict& verdict, int most) {
   }
 }
 
+uint64_t threads_along_x(const Candidate& candidate, const Verdict& verdict, const Mep& mep) {
+  uint64_t threads = 0;
+  for (auto& instance : mep.instances) {
+    if (instance.id != verdict.instance) continue;
+    threads = instance.geometry.block.x;
+    if (candidate.launches.empty()) continue;
+    auto made = candidate.launches[0].evaluate(instance.geometry, candidate.values);
+    if (made.ok()) threads = made->block.x;
+  }
+  return threads;
+}
+
 std::string rejection(const Verdict& verdict, const Mep& mep, uint64_t block) {
   std::string text = "The edits applied, but the result was rejected: " + std::string(name(verdict.outcome)) + " at " +
                      name(verdict.stage) + ".\n";

@@ -31,10 +31,20 @@ TEST(AnswerEdits, ApplyAnExactMatch) {
 }
 
 TEST(AnswerEdits, ComplainWithTheMostSimilarLines) {
-  auto result = applied(edit("  y[0]=1;\n", "  y[0] = 2;\n"));
+  auto result = applied(edit("  y[0]=11;\n", "  y[0] = 2;\n"));
   EXPECT_FALSE(result.candidate);
   EXPECT_THAT(result.complaint, HasSubstr("does not occur"));
   EXPECT_THAT(result.complaint, HasSubstr("  y[0] = 1;\n"));
+}
+
+TEST(AnswerEdits, ApplyAMatchButForBlanksIfItIsTheOnlyOne) {
+  auto result = applied(edit("\ty[0]=1;\ny[1] =1;\n", "  y[0] = 2;\n"));
+  ASSERT_TRUE(result.candidate) << result.complaint;
+  EXPECT_EQ(result.candidate->source, "__global__ void k(float *y) {\n  y[0] = 2;\n}\n");
+  Candidate twice = parent();
+  twice.source += "y[0] = 1 ;\n";
+  EXPECT_FALSE(apply_answer(twice, edit("y[0]=1;\n", "\n"), "k", false).candidate) << "which of the two?";
+  EXPECT_FALSE(applied(edit("y[0] = 1; y[1] = 1;\n", "\n")).candidate) << "whole lines only";
 }
 
 TEST(AnswerEdits, RefuseAnAmbiguousMatch) {

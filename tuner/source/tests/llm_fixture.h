@@ -89,7 +89,7 @@ class LlmTest : public testing::Test {
   }
   std::unique_ptr<LlmProposer> proposer(const std::string& model) {
     LlmOptions options = options_;
-    options.spec = *ModelSpec::parse(model);
+    options.specs = {*ModelSpec::parse(model)};
     options.prompts = std::filesystem::path(KERNELIFT_SOURCE_DIR) / "tuner/source/prompts";
     options.transcripts = folder_.path() / "transcripts";
     options.limits.first_pause = 0.02;
@@ -112,6 +112,13 @@ class LlmTest : public testing::Test {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
     return {};
+  }
+
+  /// What is kept of the budget goes into `saved`.
+  void keep_spent_in(std::string& saved) {
+    options_.state.keep = [&](const std::string& key, const std::string& value) {
+      if (key == "llm") saved = value;
+    };
   }
 
   /// The verdict on what was proposed: a new idea waits for it.

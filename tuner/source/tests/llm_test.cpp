@@ -44,7 +44,7 @@ TEST_F(LlmTest, IncludesTheProfileInThePrompt) {
 }
 
 TEST_F(LlmTest, SendsWrongEditsBackWithTheNearestLines) {
-  ModelServer server({{200, "<<<<<<< SEARCH\n#define U  1\n=======\n#define U 2\n>>>>>>> REPLACE\n", {}, 0, 0},
+  ModelServer server({{200, "<<<<<<< SEARCH\n#define UU 1\n=======\n#define U 2\n>>>>>>> REPLACE\n", {}, 0, 0},
                       {200, kGoodEdit, {}, 0, 0}});
   auto model = proposer(server);
   ASSERT_EQ(next(*model).size(), 1u);
@@ -245,7 +245,7 @@ TEST_F(LlmTest, ReadsTextInPartsAndCountsCachedTokens) {
   for (auto& [vendor, reply] : kReplies) {
     ModelServer server({{200, "", reply, 0, 0}});
     std::string saved;
-    options_.save_spent = [&](const std::string& spent) { saved = spent; };
+    keep_spent_in(saved);
     auto model = proposer(server, vendor);
     EXPECT_EQ(next(*model).size(), 1u) << vendor;
     EXPECT_EQ(Json::parse(saved)["tokens"], 312) << vendor;
@@ -264,7 +264,7 @@ TEST_F(LlmTest, ReportsThatAWebPageIsNoModel) {
 TEST_F(LlmTest, StartsCountingAtZeroIfItsStateIsDamaged) {
   ModelServer server({{200, kGoodEdit, {}, 0, 0}});
   for (auto* damaged : {"{\"calls\": \"many\"}", "[1]", "{\"tokens\": null}", "{"}) {
-    options_.spent = damaged;
+    options_.state.known["llm"] = damaged;
     EXPECT_EQ(next(*proposer(server)).size(), 1u) << damaged;
   }
 }
@@ -273,13 +273,13 @@ TEST_F(LlmTest, KeepsItsTokenBudgetAcrossSittings) {
   ModelServer server({{200, kGoodEdit, {}, 0, 0}});
   std::string saved;
   options_.most_tokens = 100;
-  options_.save_spent = [&](const std::string& spent) { saved = spent; };
+  keep_spent_in(saved);
   auto first = proposer(server);
   EXPECT_EQ(next(*first).size(), 1u);
   EXPECT_TRUE(next(*first).empty());
   EXPECT_EQ(server.requests.size(), 1u);
   EXPECT_THAT(notes_, Contains(HasSubstr("budget of tokens is spent")));
-  options_.spent = saved;
+  options_.state.known["llm"] = saved;
   auto second = proposer(server);
   EXPECT_TRUE(next(*second).empty());
   EXPECT_EQ(server.requests.size(), 1u);
@@ -335,12 +335,12 @@ TEST_F(LlmTest, KeepsNoSecretThatTheServerSaysBack) {
     std::string url = server.url();
     url.insert(7, "joe:" + password + "@");
     LlmOptions options;
-    options.spec = *ModelSpec::parse("openai:" + url + "/v1?api-version=" + password + ",test-model");
+    options.specs = {*ModelSpec::parse("openai:" + url + "/v1?api-version=" + password + ",test-model")};
     options.prompts = std::filesystem::path(KERNELIFT_SOURCE_DIR) / "tuner/source/prompts";
     options.transcripts = folder_.path() / ("transcripts-" + std::to_string(seen.size()));
     options.limits.attempts = 1, options.limits.call_seconds = 5, options.limits.first_pause = 0.02;
     options.most_calls = 2, options.profile = "measured with " + key;
-    options.save_spent = [&](const std::string& spent) { seen.push_back(spent); };
+    options.state.keep = [&](const std::string&, const std::string& value) { seen.push_back(value); };
     auto made = LlmProposer::create(mep_.mep, options);
     ASSERT_TRUE(made.ok()) << made.error().message;
     for (int round = 0; round < 3; ++round)

@@ -65,8 +65,8 @@ TEST_F(LlmTest, StopsWhenItsWaitingTimeIsSpent) {
 TEST_F(LlmTest, KeepsAnAnswerThatComesWhenTheRunIsOver) {
   ModelServer server({{200, kGoodEdit, {}, 0, 0}});
   std::string saved;
-  options_.save_spent = [&](const std::string& spent) { saved = spent; };
-  const auto transcript = folder_.path() / "transcripts" / "0001-optimise.json";
+  keep_spent_in(saved);
+  const auto transcript = folder_.path() / "transcripts" / "0001-hypotheses.json";
   auto model = proposer(server);
   EXPECT_TRUE(model->propose(history_, 1).empty());
   while (server.requests.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -130,11 +130,12 @@ TEST_F(LlmTest, SurvivesAnAnswerOfTenMegabytes) {
 
 TEST_F(LlmTest, AsksForIdeasAboutTheTextsOwnLaunch) {
   Candidate jammed;
-  jammed.source = "#define U 1\n__global__ void k(float* data, int n) { /* jammed */ }\n", jammed.tier = "source";
+  jammed.source = "#define U 1\n__global__ void k(float* data, int n) { /* jammed */ }\n", jammed.tier = "baseline";
   CandidateLaunch launch = CandidateLaunch::as_recorded("k");
   launch.grid[0] = "ceil_div(gx, 4)"_e;
   jammed.launches = {launch};
-  history_.add({2, jammed, fake_ok(2), {}, {1}, 0});
+  history_ = {};
+  history_.add({1, jammed, fake_ok(1), {}, {}, 0});
   const std::string whole = "IDEA: x\n```cuda\n__global__ void k(float* data, int n) { /* whole */ }\n```\n";
   ModelServer server({{200, whole, {}, 0, 0}, {200, "LAUNCH recorded\n" + whole, {}, 0, 0}});
   auto model = proposer(server);

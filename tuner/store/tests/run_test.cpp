@@ -428,6 +428,7 @@ TEST_F(RunFile, KeepsTheStateOfProposers) {
   ASSERT_TRUE(run.put_state("llm", "{\"tokens\": 12}").ok());
   EXPECT_EQ(*run.get_state("llm"), "{\"tokens\": 12}");
   EXPECT_EQ(*run.get_state("other"), "");
+  EXPECT_EQ(run.states()->at("llm"), "{\"tokens\": 12}");
 }
 
 }  // namespace

@@ -75,10 +75,10 @@ Result<std::string> ChatModel::key_of(const ModelSpec& spec) {
   return key;
 }
 
-std::string ChatModel::document(const ModelRequest& request) const {
+std::string ChatModel::document(const ModelRequest& request, const Form& form) const {
   Json document = body(request);
   document["model"] = spec_.model;
-  document[new_name_ ? "max_completion_tokens" : "max_tokens"] = output_tokens_;
+  document[form.new_name ? "max_completion_tokens" : "max_tokens"] = form.output_tokens;
   return compact(json_without_secrets(std::move(document)));
 }
 
@@ -96,18 +96,18 @@ Result<ChatAnswer> ChatModel::answer(const std::string& body, size_t asked) cons
   return answer;
 }
 
-bool ChatModel::adapt(long status, const std::string& body) {
+bool ChatModel::adapt(long status, const std::string& body, Form& form) const {
   if (status != 400 && status != 413 && status != 422) return false;
   auto speaks_of = [&](std::initializer_list<const char*> any) {
     return std::any_of(any.begin(), any.end(), [&](auto* piece) { return body.find(piece) != body.npos; });
   };
-  if (!new_name_ && spec_.provider == ModelSpec::Provider::OpenAi && speaks_of({"max_completion_tokens"}) &&
+  if (!form.new_name && spec_.provider == ModelSpec::Provider::OpenAi && speaks_of({"max_completion_tokens"}) &&
       speaks_of({"nsupported", "instead"}))
-    return new_name_ = true;
+    return form.new_name = true;
   bool too_long = speaks_of(
       {"max_tokens", "max_completion_tokens", "context length", "context size", "context limit", "context window"});
-  if (!too_long || output_tokens_ / 2 < kFewestOutputTokens) return false;
-  output_tokens_ /= 2;
+  if (!too_long || form.output_tokens / 2 < kFewestOutputTokens) return false;
+  form.output_tokens /= 2;
   return true;
 }
 
@@ -117,6 +117,10 @@ ModelReply ChatModel::ask(const ModelRequest& request, const CallLimits& limits,
   double pause = limits_.first_pause, rested = 0;  // What the server itself wants to be waited for is no call.
   auto left = [&] { return std::min(limits.seconds - spent(), limits_.call_seconds + rested - spent()); };
   int sent = 0, failed = 0;
+  Form form = [&] {
+    std::lock_guard hold(changing_);
+    return form_;
+  }();
   auto failure = [&](const std::string& what, bool final = false) {
     return ModelReply{environment_error(spec_.shown() + ": " + what +
                                         (failed > 1 ? " (asked " + std::to_string(failed) + " times)" : "")),
@@ -124,7 +128,7 @@ ModelReply ChatModel::ask(const ModelRequest& request, const CallLimits& limits,
   };
   while (true) {
     std::string last;
-    const std::string sending = document(request);
+    const std::string sending = document(request, form);
     auto reply = http_post(spec_.url, headers(), sending, std::max(left(), 0.01), stop);
     ++sent;
     if (stop) return {environment_error("stopped"), sent};
@@ -139,7 +143,11 @@ ModelReply ChatModel::ask(const ModelRequest& request, const CallLimits& limits,
       if (reply->body.starts_with('<')) return failure("a web page answered, no model; check the URL", true);
     } else {
       last = "the server answered HTTP " + std::to_string(reply->status) + " " + server_words(reply->body);
-      if (sent < limits.requests && adapt(reply->status, reply->body)) continue;  // Not a failure of the server.
+      if (sent < limits.requests && adapt(reply->status, reply->body, form)) {  // Not a failure of the server.
+        std::lock_guard hold(changing_);
+        form_ = form;
+        continue;
+      }
       if (key_is_refused(*reply)) last += std::string("; check ") + spec_.key_variable();
       if (!worth_retrying(*reply)) return failure(last, key_is_refused(*reply) || quota_is_spent(*reply));
       wanted = reply->retry_after;

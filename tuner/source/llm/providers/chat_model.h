@@ -3,6 +3,8 @@
 // single Error. The key is put into a request header and nowhere else: what the server says is stripped of every secret
 // before anything is made of it, and so is what it is asked. Replies are not streamed.
 #pragma once
+#include <mutex>
+
 #include "core/base/json.h"
 #include "tuner/source/llm/language_model.h"
 #include "tuner/source/llm/providers/http.h"
@@ -12,14 +14,14 @@ namespace kernelift::tuner {
 class ChatModel : public LanguageModel {
  public:
   ModelReply ask(const ModelRequest& request, const CallLimits& limits, const std::atomic<bool>& stop) override;
+  size_t parallelism() const override { return 3; }
 
  protected:
   ChatModel(ModelSpec spec, ChatLimits limits, std::string key)
       : spec_(std::move(spec)),
         limits_(limits),
         key_(std::move(key)),
-        output_tokens_(limits.most_output_tokens),
-        new_name_(spec_.provider == ModelSpec::Provider::OpenAi && !spec_.own_server) {}
+        form_{limits.most_output_tokens, spec_.provider == ModelSpec::Provider::OpenAi && !spec_.own_server} {}
   /// Takes the key from the environment; an Error names the variable if a key is needed and missing.
   static Result<std::string> key_of(const ModelSpec& spec);
 
@@ -35,14 +37,18 @@ class ChatModel : public LanguageModel {
   std::string key_;
 
  private:
-  std::string document(const ModelRequest& request) const;
+  struct Form {
+    int output_tokens = 0;  ///< Token limit that is requested; lowered if the server refuses it.
+    bool new_name = false;  ///< The limit is called "max_completion_tokens", as OpenAI's newer models require.
+  };
+  std::string document(const ModelRequest& request, const Form& form) const;
   Result<ChatAnswer> answer(const std::string& body, size_t asked) const;
   /// Changes the request's form after a refusal (fewer tokens, another parameter name); false if nothing can be
   /// changed.
-  bool adapt(long status, const std::string& body);
+  bool adapt(long status, const std::string& body, Form& form) const;
 
-  int output_tokens_;  ///< Token limit that is requested; lowered if the server refuses it.
-  bool new_name_;      ///< The limit is called "max_completion_tokens", as OpenAI's newer models require.
+  std::mutex changing_;
+  Form form_;  ///< Of the requests to come; each call has its own copy.
 };
 
 /// The text of a message's content, which is a string or a list of parts; throws as nlohmann's functions do.

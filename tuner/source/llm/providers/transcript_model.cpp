@@ -43,6 +43,9 @@ Status TranscriptModel::add(const Json& transcript, const std::string& where) {
   auto read = reading("transcript " + where, [&] {
     Recorded one;
     one.prompt = hash_of(transcript.at("system"), transcript.at("messages"));
+    one.request = {transcript.value("kind", ""), transcript.value("base", ""),
+                   whole_member<int64_t>(transcript, "card").value_or(0)};
+    if (transcript.contains("seconds")) one.seconds = number_member(transcript, "seconds");
     one.error = transcript.value("error", "");
     one.answer.text = transcript.value("answer", "");
     one.answer.input_tokens = whole_member<int64_t>(transcript, "input_tokens").value_or(0);
@@ -93,14 +96,21 @@ ModelReply TranscriptModel::ask(const ModelRequest& request, const CallLimits&, 
   auto found = std::ranges::find_if(recorded_, [&](auto& one) { return same(one) && !one.used; });
   if (found == recorded_.end()) found = std::ranges::find_if(recorded_, same);
   const bool in_order = found == recorded_.end();
-  if (in_order) found = std::ranges::find_if(recorded_, [](auto& one) { return !one.used; });
+  if (in_order)
+    found = std::ranges::find_if(recorded_, [&](auto& one) { return !one.used && one.request.kind == request.kind; });
+  if (found == recorded_.end()) found = std::ranges::find_if(recorded_, [](auto& one) { return !one.used; });
   if (found == recorded_.end()) return {answer_is_no("the transcript has no further answer"), 0, true};
   found->used = true;
-  if (!found->error.empty()) return {environment_error("as recorded: " + found->error), 1};
+  if (!found->error.empty()) return {environment_error("as recorded: " + found->error), 1, false, found->seconds};
   ChatAnswer answer = found->answer;
   answer.text = without_secrets(std::move(answer.text));
   if (in_order) answer.remark = "a prompt differs from the recorded ones: it got the next recorded answer in order";
-  return {std::move(answer), 1};
+  return {std::move(answer), 1, false, found->seconds};
+}
+
+std::optional<RecordedRequest> TranscriptModel::next_recorded() const {
+  auto found = std::ranges::find_if(recorded_, [](auto& one) { return !one.used && one.request.kind != "repair"; });
+  return found == recorded_.end() ? std::nullopt : std::optional(found->request);
 }
 
 }  // namespace kernelift::tuner

@@ -1,5 +1,5 @@
 // Recorded answers as a model: those of a run's transcripts. A prompt that was recorded gets its own answer, however
-// often it is asked; any other gets the next one that is left, in order.
+// often it is asked; any other gets the next one that is left, in order, if there is one of a request of the same kind.
 #pragma once
 #include <filesystem>
 #include <map>
@@ -16,10 +16,13 @@ class TranscriptModel : public LanguageModel {
   /// Error if there is no answer in it.
   static Result<std::unique_ptr<LanguageModel>> open(const std::filesystem::path& path);
   ModelReply ask(const ModelRequest& request, const CallLimits& limits, const std::atomic<bool>& stop) override;
+  std::optional<RecordedRequest> next_recorded() const override;
 
  private:
   struct Recorded {
     Hash prompt;
+    RecordedRequest request;
+    std::optional<double> seconds;
     std::string error;  ///< The call failed so; or empty.
     ChatAnswer answer;
     bool used = false;

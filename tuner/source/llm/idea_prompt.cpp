@@ -1,0 +1,57 @@
+// See idea_prompt.h.
+#include "tuner/source/llm/idea_prompt.h"
+
+#include "core/base/shown/outside_text.h"
+#include "tuner/source/hypotheses/finding.h"
+#include "tuner/source/llm/prompt.h"
+
+namespace kernelift::tuner {
+namespace {
+
+constexpr size_t kLongestPartner = 12'000;  ///< Bytes of another text that a prompt shows.
+constexpr size_t kShownVerdict = 240;
+
+std::string listed(const std::vector<std::string>& words) {
+  std::string text;
+  for (auto& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+std::string partners_of(const PromptSubject& subject, const Population& population) {
+  std::string text;
+  for (auto& partner : population.inspirations(Population::member_of(subject.base), kPartners)) {
+    const RunTrial* trial = subject.history.find(partner.id);
+    if (trial && trial->candidate.source.size() <= kLongestPartner)
+      text += "- " + shown_trial(*trial) + "; " + partner.cell.text() + ":\n" + as_data(trial->candidate.source);
+  }
+  return text;
+}
+
+Result<std::string> task_text(const std::filesystem::path& folder, const PromptSubject& subject, const IdeaTask& task) {
+  if (task.card) return fill_prompt(folder, "task_write", {{"card", as_data(card_text(*task.card))}});
+  switch (task.kind) {
+    case PromptKind::Hypotheses:
+      return fill_prompt(folder, "task_hypotheses",
+                         {{"count", std::to_string(task.cards)}, {"figures", listed(figures_of(subject.base))}});
+    case PromptKind::Combine:
+      return fill_prompt(folder, "task_combine", {{"inspirations", partners_of(subject, task.population)}});
+    case PromptKind::Optimise: break;
+  }
+  return fill_prompt(folder, "task_optimise", {});
+}
+
+}  // namespace
+
+std::string shown_trial(const RunTrial& trial) {
+  return "#" + std::to_string(trial.id) + " (" + trial.candidate.note() +
+         "): " + std::string(whole_characters(trial.verdict.text(), kShownVerdict));
+}
+
+Result<std::string> idea_prompt(const std::filesystem::path& folder, const PromptSubject& subject, const IdeaTask& task,
+                                size_t characters) {
+  auto values = prompt_facts(subject, characters);
+  KERNELIFT_ASSIGN(values["task"], task_text(folder, subject, task));
+  return fill_prompt(folder, "optimise", values);
+}
+
+}  // namespace kernelift::tuner
