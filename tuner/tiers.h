@@ -18,7 +18,7 @@ struct TierOptions {
   /// with a toolkit's).
   std::vector<std::vector<std::string>> clang_arguments;
   std::optional<LlmOptions> llm;
-  std::vector<std::string> without_rules = {};  ///< Names of rewrite rules that are not tried.
+  std::vector<std::string> without_rules = {};  ///< Names of rewrite rules that are not tried; "all".
   /// Profile of the original, which decides the order in which rules and recipes are tried.
   std::optional<KernelFacts> facts;
 };

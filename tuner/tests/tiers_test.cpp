@@ -50,6 +50,15 @@ TEST(Tiers, RefuseAnUnknownRuleAndNameThoseThatThereAre) {
   EXPECT_THAT(refused.error().message, HasSubstr("'magic' is not a rewrite rule; there are scalar_promotion"));
 }
 
+TEST(Tiers, LeaveAllRulesOut) {
+  MepFolder mep;
+  TierOptions options;
+  options.tiers = {"source"};
+  EXPECT_EQ(make_proposers(mep.mep, "", options)->size(), 1u);
+  options.without_rules = {"all"};
+  EXPECT_EQ(make_proposers(mep.mep, "", options)->size(), 0u);
+}
+
 TEST(Tiers, RefuseAnUnknownStrategy) {
   MepFolder mep;
   TierOptions options;

@@ -51,6 +51,8 @@ class LanguageModel {
   virtual ModelReply ask(const ModelRequest& request, const CallLimits& limits, const std::atomic<bool>& stop) = 0;
   /// How many requests may wait for their answers at a time.
   virtual size_t parallelism() const { return 1; }
+  /// Its answers were written for the original, whatever text a prompt shows.
+  virtual bool answers_for_original() const { return false; }
 };
 
 /// What a call of a model over HTTP does about failures.

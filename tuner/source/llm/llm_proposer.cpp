@@ -96,7 +96,9 @@ std::optional<LlmProposer::Talk> LlmProposer::new_talk(const History& history) {
     return found == uses_.end() ? 0 : found->second;
   };
   // One idea for each at a time: two prompts about one text would be answered alike.
-  for (auto* trial : history.best_sources(kBases)) {
+  auto sources = history.best_sources(kBases);
+  if (model_->answers_for_original()) sources.assign(history.baseline() ? 1 : 0, history.baseline());
+  for (auto* trial : sources) {
     const bool busy = std::ranges::any_of(calling_, [&](auto& call) { return call.first == trial->id; });
     if (!busy && (!base || uses(trial) < uses(base))) base = trial;
   }
