@@ -70,7 +70,7 @@ void add_search(CLI::App& app, SearchOptions& options) {
                  "Largest relative error accepted in floating-point buffers (default: derived from the original)")
       ->check(CLI::PositiveNumber);
   app.add_option("--without-rule", options.without_rules,
-                 "Names of rewrite rules that are not tried, separated by commas")
+                 "Names of rewrite rules that are not tried, separated by commas; all: none is")
       ->delimiter(',');
 }
 

@@ -11,6 +11,11 @@
 #include "tuner/space/parameter_proposer.h"
 
 namespace kernelift::tuner {
+namespace {
+
+constexpr std::string_view kAllRules = "all";  ///< In place of the rules' names.
+
+}  // namespace
 
 Result<std::vector<std::string>> parse_tiers(const std::string& text) {
   std::vector<std::string> tiers;
@@ -26,10 +31,11 @@ Result<std::vector<std::string>> parse_tiers(const std::string& text) {
 
 Status check_rules(const std::vector<std::string>& names) {
   for (auto& name : names) {
+    if (name == kAllRules) continue;
     if (std::ranges::any_of(all_rules(), [&](auto* rule) { return rule->name == name; })) continue;
     std::string known;
     for (auto* rule : all_rules()) known += (known.empty() ? "" : ", ") + std::string(rule->name);
-    return usage_error("'" + name + "' is not a rewrite rule; there are " + known);
+    return usage_error("'" + name + "' is not a rewrite rule; there are " + known + ", or all");
   }
   return done();
 }
@@ -56,10 +62,12 @@ Result<std::vector<std::unique_ptr<Proposer>>> make_proposers(const Mep& mep, co
       std::erase_if(chain.steps, [&](auto& step) {
         return std::ranges::find(options.without_rules, step.rule) != options.without_rules.end();
       });
-    if (!chains.empty())
+    const bool rules = std::ranges::find(options.without_rules, kAllRules) == options.without_rules.end();
+    if (rules && !chains.empty())
       proposers.push_back(std::make_unique<ChainProposer>(mep, context, arguments, std::move(chains)));
-    proposers.push_back(
-        std::make_unique<RuleProposer>(std::move(context), std::move(arguments), options.without_rules));
+    if (rules)
+      proposers.push_back(
+          std::make_unique<RuleProposer>(std::move(context), std::move(arguments), options.without_rules));
     if (options.llm) {
       KERNELIFT_ASSIGN(auto model, LlmProposer::create(mep, *options.llm));
       proposers.push_back(std::move(model));

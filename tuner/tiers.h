@@ -20,7 +20,7 @@ struct TierOptions {
   std::vector<std::vector<std::string>> clang_arguments;
   std::optional<LlmOptions> llm;
   std::vector<Chain> chains = {};               ///< What helped other kernels; tried first.
-  std::vector<std::string> without_rules = {};  ///< Names of rewrite rules that are not tried.
+  std::vector<std::string> without_rules = {};  ///< Names of rewrite rules that are not tried; "all".
   /// Profile of the original, which decides the order in which rules and recipes are tried.
   std::optional<KernelFacts> facts;
 };

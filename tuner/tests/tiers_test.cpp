@@ -56,6 +56,15 @@ TEST(Tiers, EveryRuleHasAFamily) {
   for (auto* rule : all_rules()) EXPECT_TRUE(family_of_rule(rule->name)) << rule->name;
 }
 
+TEST(Tiers, LeaveAllRulesOut) {
+  MepFolder mep;
+  TierOptions options;
+  options.tiers = {"source"};
+  EXPECT_EQ(make_proposers(mep.mep, "", options)->size(), 1u);
+  options.without_rules = {"all"};
+  EXPECT_EQ(make_proposers(mep.mep, "", options)->size(), 0u);
+}
+
 TEST(Tiers, RefuseAnUnknownStrategy) {
   MepFolder mep;
   TierOptions options;

@@ -48,8 +48,9 @@ struct ModelReply {
 /// What a recorded request was about, so that the run that replays it asks the same.
 struct RecordedRequest {
   std::string kind;
-  std::string base;  ///< Key of the candidate whose text was edited; empty: not recorded.
-  int64_t card = 0;  ///< The hypothesis that was carried out; 0: none.
+  std::string base;          ///< Key of the candidate whose text was edited; empty: not recorded.
+  int64_t card = 0;          ///< The hypothesis that was carried out; 0: none.
+  bool of_original = false;  ///< The answer was written for the original's text, without a prompt.
 };
 
 class LanguageModel {

@@ -211,6 +211,7 @@ std::optional<LlmProposer::Talk> LlmProposer::new_talk(const History& history) {
     if (auto recorded = is_free && models_[model].calling == 0 ? models_[model].model->next_recorded() : std::nullopt) {
       auto known = Hash::from_hex(recorded->base);
       const RunTrial* base = known ? history.by_key(*known) : nullptr;
+      if (recorded->of_original) base = history.baseline();
       if (!base && parent) base = history.find(parent->id);
       const Hypothesis* wanted = board_.find(recorded->card);
       if (!wanted || !wanted->open()) wanted = card;

@@ -166,6 +166,15 @@ TEST(AnswerEdits, KeepNewConstantsAsValuesThatLaunchesMayUse) {
   EXPECT_EQ(result.candidate->launches.at(0).block[0].text(), "TILE");
 }
 
+TEST(AnswerEdits, LaunchWithTheNewValueOfAConstantThatTheParentHad) {
+  const std::string changed = edit("  y[0] = 1;\n", "  constexpr int TILE = 32;\n  y[0] = TILE;\n");
+  auto tiled = applied("LAUNCH block.x = TILE\n" + changed);
+  ASSERT_TRUE(tiled.candidate) << tiled.complaint;
+  auto smaller = apply_answer(*tiled.candidate, edit("int TILE = 32;\n", "int TILE = 16;\n"), "k", false);
+  ASSERT_TRUE(smaller.candidate) << smaller.complaint;
+  EXPECT_EQ(smaller.candidate->values, (Bindings{{"TILE", 16}}));
+}
+
 TEST(AnswerEdits, AcceptALineOfEqualSignsInTheText) {
   Candidate ruled = parent();
   ruled.source += "/*\n=====\n*/\n";

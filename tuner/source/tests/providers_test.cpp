@@ -132,6 +132,33 @@ TEST_F(Providers, ATranscriptGivesOtherPromptsItsAnswersInOrderAndSaysSo) {
   EXPECT_TRUE(reply.final);
 }
 
+TEST_F(Providers, AFolderOfAnswersAloneGivesThemInTheOrderOfTheirNames) {
+  const fs::path folder = folder_.path() / "answers";
+  fs::create_directories(folder);
+  for (auto* name : {"2-second.answer.md", "1-first.answer.md"})
+    ASSERT_TRUE(write_atomically(folder / name, std::string_view(name)).ok());
+  ASSERT_TRUE(write_atomically(folder / "README.md", std::string_view("no answer")).ok());
+  auto model = open("transcript:" + folder.string());
+  for (auto* name : {"1-first.answer.md", "2-second.answer.md"}) {
+    auto reply = model->ask(request("anything"), {1, 60}, stop_);
+    ASSERT_TRUE(reply.answer.ok());
+    EXPECT_EQ(reply.answer->text, name);
+    EXPECT_EQ(reply.answer->remark, "");
+  }
+  EXPECT_TRUE(model->ask(request("anything"), {1, 60}, stop_).final);
+}
+
+TEST_F(Providers, AnswersAloneAreChangesOfTheOriginal) {
+  const fs::path file = folder_.path() / "one.answer.md";
+  ASSERT_TRUE(write_atomically(file, std::string_view(kGoodEdit)).ok());
+  Candidate faster = history_.baseline()->candidate;
+  faster.source = "#define B 64\n__global__ void k() {}\n";
+  history_.add({2, faster, fake_ok(2), {}, {}, 0});
+  auto proposals = next(*proposer("transcript:" + file.string()));
+  ASSERT_EQ(proposals.size(), 1u);
+  EXPECT_EQ(proposals[0].parents, std::vector<int64_t>{history_.baseline()->id});
+}
+
 TEST_F(Providers, ADamagedTranscriptIsNamed) {
   const fs::path file = folder_.path() / "answers.json";
   for (auto* text : {"{\"system\": ", "[1]", "{}", ""}) {

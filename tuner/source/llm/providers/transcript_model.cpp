@@ -20,6 +20,9 @@ Json messages_json(const ModelRequest& request) {
   return messages;
 }
 
+/// An answer alone, as people write it into a folder of exchange:, in distinction from an exchange as it was recorded.
+bool is_answer(const fs::path& file) { return file.string().ends_with(".answer.md"); }
+
 Hash hash_of(const Json& system, const Json& messages) {
   // As it is written: bytes that are no UTF-8 are replaced there.
   return hash_text(Json{system, messages}.dump(-1, ' ', true, Json::error_handler_t::replace));
@@ -66,13 +69,18 @@ Result<std::unique_ptr<LanguageModel>> TranscriptModel::open(const fs::path& pat
   std::error_code error;
   if (fs::is_directory(path, error)) {
     for (auto& entry : fs::directory_iterator(path, error))
-      if (entry.path().extension() == ".json") files.push_back(entry.path());
+      if (entry.path().extension() == ".json" || is_answer(entry.path())) files.push_back(entry.path());
     std::ranges::sort(files);
   } else {
     files.push_back(path);
   }
   for (auto& file : files) {
     KERNELIFT_ASSIGN(std::string text, read_text(file));
+    if (is_answer(file)) {
+      Recorded& alone = model->recorded_.emplace_back();
+      alone.request = {"optimise", "", 0, true}, alone.answer.text = std::move(text);
+      continue;
+    }
     std::istringstream rest(text);
     while (rest >> std::ws && !rest.eof()) {
       Json transcript;
@@ -92,7 +100,7 @@ ModelReply TranscriptModel::ask(const ModelRequest& request, const CallLimits&, 
   // As it is kept: without secrets.
   const Json kept = json_without_secrets(transcript_json(request, ChatAnswer{}));
   const Hash prompt = hash_of(kept["system"], kept["messages"]);
-  auto same = [&](auto& one) { return one.prompt == prompt; };
+  auto same = [&](auto& one) { return one.prompt && *one.prompt == prompt; };
   auto found = std::ranges::find_if(recorded_, [&](auto& one) { return same(one) && !one.used; });
   if (found == recorded_.end()) found = std::ranges::find_if(recorded_, same);
   const bool in_order = found == recorded_.end();
@@ -104,7 +112,8 @@ ModelReply TranscriptModel::ask(const ModelRequest& request, const CallLimits&, 
   if (!found->error.empty()) return {environment_error("as recorded: " + found->error), 1, false, found->seconds};
   ChatAnswer answer = found->answer;
   answer.text = without_secrets(std::move(answer.text));
-  if (in_order) answer.remark = "a prompt differs from the recorded ones: it got the next recorded answer in order";
+  if (in_order && found->prompt)
+    answer.remark = "a prompt differs from the recorded ones: it got the next recorded answer in order";
   return {std::move(answer), 1, false, found->seconds};
 }
 
