@@ -45,7 +45,7 @@ Result<Request> read_request(const std::string& line, const std::string& where) 
 /// Whether it is right and gains, so that confirmed() has it confirmed.
 bool gains(const Evaluation& evaluation) {
   auto* verdict = std::get_if<Verdict>(&evaluation);
-  return verdict && verdict->ok() && verdict->speedup_low() > kSmallestGain;
+  return verdict && verdict->gains();
 }
 
 void answer(Evaluator& evaluator, const Request& request, size_t number, const Context& context) {

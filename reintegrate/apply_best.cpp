@@ -146,7 +146,7 @@ class CandidateTrials {
     if (can_embed()) add(true);
     // A screened candidate has not been compared with the application's own code yet; its confirmation does that.
     if (count == 0 && can_embed() && !trial.confirmed && trial.verdict.device.starts_with("cuda") &&
-        trial.verdict.speedup_low() > kSmallestGain)
+        trial.verdict.gains())
       variants_.push_back({trial, false, offer_.kernel_share}), ++count;
     return count;
   }

@@ -84,9 +84,9 @@ Result<RunOffer> offer_of(const tuner::Run& run, const fs::path& state, Embeddin
       continue;
     }
     ++offer.tried;
-    bool patch = trial.applicable() && trial.figures().speedup_low() > kSmallestGain;
+    bool patch = trial.applicable() && trial.figures().gains();
     bool embed = embedding != Embedding::Never && embedded_gain(trial).low > kSmallestGain;
-    if (!patch && !embed && trial.figures().speedup_low() <= kSmallestGain) continue;
+    if (!patch && !embed && !trial.figures().gains()) continue;
     if (patch || embed) {
       offer.promising.push_back(std::move(trial));
     } else if (!offer.compiler_gain || rank(trial) > rank(*offer.compiler_gain)) {

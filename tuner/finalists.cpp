@@ -34,7 +34,7 @@ bool Finalists::leads(const RunTrial* trial) const {
 
 bool Finalists::gained(bool applicable_only) const {
   const RunTrial* best = best_of(history_, applicable_only);
-  return best && best->confirmed && best->confirmed->speedup_low() > kSmallestGain;
+  return best && best->confirmed && best->confirmed->gains();
 }
 
 std::vector<const RunTrial*> Finalists::waiting() const {

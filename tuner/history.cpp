@@ -68,7 +68,7 @@ const RunTrial& History::add(RunTrial trial) {
   }
   Hash code = code_of(*added);
   auto& verdict = added->verdict;
-  bool hopeful = !original && verdict.speedup_low() <= kSmallestGain && verdict.speedup() > kSmallestGain;
+  bool hopeful = !original && !verdict.gains() && verdict.speedup() > kSmallestGain;
   working_.add(added, code);
   if (hopeful) hopeful_.add(added, code);
   if (!added->applicable()) return *added;
@@ -108,7 +108,7 @@ std::vector<const RunTrial*> History::best_sources(size_t count) const {
 
 const RunTrial* History::best_of_models() const {
   const RunTrial* best = of_models_.first();
-  return best && best->verdict.speedup_low() > kSmallestGain ? best : nullptr;
+  return best && best->verdict.gains() ? best : nullptr;
 }
 
 size_t History::children_of(int64_t id, const std::string& tier) const {
@@ -118,9 +118,7 @@ size_t History::children_of(int64_t id, const std::string& tier) const {
 
 std::vector<const RunTrial*> History::winners(size_t count, bool applicable_only) const {
   auto chosen = (applicable_only ? applicable_ : working_).first(count);
-  std::erase_if(chosen, [](auto* trial) {
-    return trial->verdict.speedup_low() <= kSmallestGain || trial->candidate.tier == "baseline";
-  });
+  std::erase_if(chosen, [](auto* trial) { return !trial->verdict.gains() || trial->candidate.tier == "baseline"; });
   return chosen;
 }
 

@@ -23,9 +23,7 @@ struct TuneReport {
   std::string nothing_added;  ///< Why a resumed run is unchanged; or empty.
   std::vector<std::string> notes = {};  ///< What proposers have to say at the end: what a model was asked and cost.
 
-  bool gained(const std::optional<RunTrial>& trial) const {
-    return trial && trial->figures().speedup_low() > kSmallestGain;
-  }
+  bool gained(const std::optional<RunTrial>& trial) const { return trial && trial->figures().gains(); }
 };
 
 /// The report of a history, without what only the sitting itself knows.

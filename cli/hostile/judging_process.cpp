@@ -72,7 +72,7 @@ class Judge {
     Evaluation evaluation = evaluator_->submit(*candidate).get();
     auto gains = [&] {
       auto* verdict = std::get_if<Verdict>(&evaluation);
-      return verdict && verdict->ok() && verdict->speedup_low() > kSmallestGain;
+      return verdict && verdict->gains();
     };
     const bool confirm = gains();
     evaluation = confirm ? evaluator_->confirm(*candidate) : evaluator_->with_checks(std::move(evaluation), *candidate);

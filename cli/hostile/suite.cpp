@@ -219,8 +219,7 @@ Standing standing_of(const Trick& trick, const Evaluation& evaluation, bool reac
   if (reached || (verdict && trick.shows.contains(verdict->outcome))) return Standing::Outside;
   if (trick.honest) return !verdict ? Standing::Otherwise : verdict->ok() ? Standing::Held : Standing::Refused;
   if (!verdict) return Standing::Otherwise;
-  if (verdict->ok())
-    return trick.may_be_ok && verdict->speedup_low() <= kSmallestGain ? Standing::Held : Standing::Believed;
+  if (verdict->ok()) return trick.may_be_ok && !verdict->gains() ? Standing::Held : Standing::Believed;
   return trick.must.contains(verdict->outcome) ? Standing::Held : Standing::Otherwise;
 }
 

@@ -11,7 +11,7 @@ double rounded(double value) { return std::round(value * 1e4) / 1e4; }
 /// What may be said of the speed of a right candidate.
 const char* claim(const Verdict& verdict, bool confirmed) {
   if (verdict.timings.empty()) return "right on the recorded inputs; not timed";
-  if (verdict.speedup_low() > kSmallestGain)
+  if (verdict.gains())
     return confirmed ? "right and faster, confirmed in a fresh process" : "right and faster, not confirmed";
   return verdict.speedup_high() < 1 ? "right and slower" : "right, and no faster beyond the noise";
 }

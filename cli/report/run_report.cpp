@@ -153,7 +153,7 @@ Result<ReportData> gather_report(const fs::path& file) {
                                finding.hypothesis.change, finding.hypothesis.prediction(), finding.measured,
                                name(finding.conclusion), finding.why, cost.empty() ? finding.cost_text() : cost});
   }
-  if (best && best->figures().speedup_low() > kSmallestGain) data.fastest = winner_of(*best, false);
+  if (best && best->figures().gains()) data.fastest = winner_of(*best, false);
   const tuner::RunTrial* shown = best;
   if (auto document = latest_of_apply(file); document.ok()) {
     data.applied = applied_of(*document, data.run, history);

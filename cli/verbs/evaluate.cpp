@@ -80,7 +80,7 @@ std::string in_words(const Evaluation& evaluation, bool confirmed) {
     return "could not be judged (not the candidate's fault): " + none->why;
   const Verdict& verdict = std::get<Verdict>(evaluation);
   if (!verdict.ok()) return verdict.text();
-  bool gained = verdict.speedup_low() > kSmallestGain, lost = verdict.speedup_high() < 1;
+  bool gained = verdict.gains(), lost = verdict.speedup_high() < 1;
   char figures[160];
   std::snprintf(figures, sizeof figures, "%.3fx [%.3f, %.3f], %.1f us (%s)", verdict.speedup(), verdict.speedup_low(),
                 verdict.speedup_high(), verdict.seconds() * 1e6, verdict.device.c_str());

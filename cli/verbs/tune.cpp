@@ -144,7 +144,7 @@ Result<std::optional<tuner::Chain>> chain_of(const std::string& name, const fs::
   KERNELIFT_ASSIGN(fs::path file, reintegrate::find_run(name, state));
   KERNELIFT_ASSIGN(tuner::Run run, tuner::Run::open(file));
   KERNELIFT_ASSIGN(auto best, run.best(true));
-  if (!best || !best->confirmed || best->figures().speedup_low() <= kSmallestGain) return std::optional<tuner::Chain>();
+  if (!best || !best->confirmed || !best->figures().gains()) return std::optional<tuner::Chain>();
   return std::optional(tuner::Chain{run.meta().kernel, best->candidate.steps});
 }
 

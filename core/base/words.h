@@ -28,6 +28,15 @@ inline std::vector<size_t> whole_words(std::string_view text, std::string_view w
   return found;
 }
 
+/// Without the blanks at both ends.
+inline std::string_view trimmed(std::string_view text) {
+  constexpr const char* kBlanks = " \t\r\n\v\f";
+  const size_t begin = text.find_first_not_of(kBlanks);
+  return begin == text.npos ? std::string_view() : text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
+}
+
+inline std::string without_outer_blanks(std::string_view text) { return std::string(trimmed(text)); }
+
 /// "1 knob", "3 knobs".
 inline std::string counted(size_t count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
@@ -58,13 +67,6 @@ inline size_t closing_bracket(std::string_view text, size_t open) {
     if (depth == 0) return at;
   }
   return text.npos;
-}
-
-/// The text without blanks at its beginning and end.
-inline std::string without_outer_blanks(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\r\n\v\f";
-  const size_t begin = text.find_first_not_of(kBlanks), end = text.find_last_not_of(kBlanks);
-  return begin == text.npos ? std::string() : std::string(text.substr(begin, end - begin + 1));
 }
 
 }  // namespace kernelift

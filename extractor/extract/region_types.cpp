@@ -6,6 +6,7 @@
 #include <deque>
 
 #include "core/base/bytes.h"
+#include "core/base/words.h"
 #include "core/model/element.h"
 
 namespace kernelift::extractor {
@@ -13,15 +14,9 @@ namespace {
 
 constexpr size_t kWord = sizeof(uint64_t);
 
-std::string trimmed(std::string text) {
-  while (text.ends_with(' ')) text.pop_back();
-  while (text.starts_with(' ')) text.erase(0, 1);
-  return text;
-}
-
 /// Of "float[4][4]" what each is; any other type itself.
 std::string of_one(std::string type) {
-  while (type.ends_with(']')) type = trimmed(type.substr(0, type.rfind('[')));
+  while (type.ends_with(']')) type = without_outer_blanks(type.substr(0, type.rfind('[')));
   return type;
 }
 
@@ -31,11 +26,12 @@ std::string pointed_to(const std::string& of) {
   for (bool again = true; again;) {
     again = false;
     for (const char* word : {"const", "volatile", "__restrict", "restrict"})
-      if (type = trimmed(type); type.ends_with(word)) type.resize(type.size() - std::strlen(word)), again = true;
+      if (type = without_outer_blanks(type); type.ends_with(word))
+        type.resize(type.size() - std::strlen(word)), again = true;
   }
   if (!type.ends_with('*')) return "";
   type.pop_back();
-  return trimmed(type);
+  return without_outer_blanks(type);
 }
 
 std::string without_words(std::string name) {

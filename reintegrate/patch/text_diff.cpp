@@ -65,12 +65,6 @@ std::vector<TextLine> split_lines(std::string_view text) {
   return lines;
 }
 
-std::string_view trimmed(std::string_view text) {
-  constexpr const char* kSpace = " \t\r\n\v\f";
-  size_t begin = text.find_first_not_of(kSpace);
-  return begin == text.npos ? std::string_view() : text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
-}
-
 std::vector<Hunk> diff_lines(const std::vector<TextLine>& from, const std::vector<TextLine>& to) {
   size_t head = 0, from_end = from.size(), to_end = to.size();
   while (head < from_end && head < to_end && from[head].text == to[head].text) ++head;

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/words.h"
+
 namespace kernelift::reintegrate {
 
 struct TextLine {
@@ -14,9 +16,6 @@ struct TextLine {
 
 /// The lines of `text`; they point into it. A text that ends in a newline has no empty line after it.
 std::vector<TextLine> split_lines(std::string_view text);
-
-/// The text without white space at both ends.
-std::string_view trimmed(std::string_view text);
 
 /// Old lines [old_begin, old_end) became new lines [new_begin, new_end); one of the two may be empty.
 struct Hunk {

@@ -164,8 +164,8 @@ const RunTrial* shortest_patch(const RunTrial& best, const std::vector<const Run
   for (auto* rival : rivals) {
     const Verdict &figures = rival->figures(), &most = best.figures();
     // Not distinguishable: the middle of each interval is inside the other one.
-    bool distinguishable = figures.speedup_low() <= kSmallestGain || figures.speedup_high() < most.speedup() ||
-                           figures.speedup() < most.speedup_low();
+    bool distinguishable =
+        !figures.gains() || figures.speedup_high() < most.speedup() || figures.speedup() < most.speedup_low();
     if (distinguishable) continue;
     size_t lines = lines_apart(rival->candidate.source, original);
     if (lines < fewest) fewest = lines, chosen = rival;

@@ -137,8 +137,7 @@ std::vector<CertifiedItem> compare(const Certificate& certified, const Certifica
   item(now.ok(), "outcome", "ok", now.ok() ? "ok" : now.text());
   item(says_as_much(now.other_sizes, then.other_sizes), "memory at other sizes", sizes_text(then), sizes_text(now));
   item(covers(now.sizes_run, then.sizes_run), "sizes run", runs_text(then), runs_text(now));
-  item(now.speedup_low() > kSmallestGain, "gain", gain_text(then), gain_text(now),
-       same_device ? Kind::Differs : Kind::Elsewhere);
+  item(now.gains(), "gain", gain_text(then), gain_text(now), same_device ? Kind::Differs : Kind::Elsewhere);
   return items;
 }
 

@@ -177,6 +177,8 @@ double Verdict::speedup_high() const {
   return ok() ? overall(timings, [](const Timing& t) { return t.speedup_high; }) : 0;
 }
 
+bool Verdict::gains() const { return speedup_low() > kSmallestGain; }
+
 std::string Verdict::text() const {
   char line[160];
   if (ok() && timings.empty()) return "ok, not timed";

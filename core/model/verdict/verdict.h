@@ -132,6 +132,7 @@ struct Verdict {
   double speedup() const;
   double speedup_low() const;  ///< The same on the intervals' lower ends: what may be promised. 0 unless ok.
   double speedup_high() const;
+  bool gains() const;        ///< speedup_low() is above kSmallestGain.
   double seconds() const;    ///< Weighted mean of the candidate's medians. 0 unless ok.
   std::string text() const;  ///< One line for a person.
   /// What is known beyond the recorded inputs, for a person: "At other sizes: proven for all sizes", …

@@ -200,7 +200,7 @@ Evaluation CpuEvaluator::measure(const EvaluationJob& job) {
   if (!answer) return abandoned();
   auto* verdict = std::get_if<Verdict>(&*answer);
   // Check mode takes longer than all else that a candidate costs.
-  if (verdict && verdict->ok() && verdict->speedup_low() > kSmallestGain) {
+  if (verdict && verdict->gains()) {
     answer = checked(job.candidate, job.compiled, inquiry, std::move(*verdict));
     if (!answer) return abandoned();
     verdict = std::get_if<Verdict>(&*answer);
@@ -277,7 +277,7 @@ Evaluation CpuEvaluator::in_field(Evaluation evaluation, const EvaluationJob& jo
 Evaluation CpuEvaluator::with_checks(Evaluation evaluation, const Candidate& candidate) {
   auto* verdict = std::get_if<Verdict>(&evaluation);
   // submit() has checked what is faster.
-  if (!verdict || !verdict->ok() || verdict->speedup_low() > kSmallestGain) return evaluation;
+  if (!verdict || !verdict->ok() || verdict->gains()) return evaluation;
   EvaluationJob job = queue_->compile(candidate);
   std::lock_guard one_at_a_time(confirming_);
   if (!job.compiled.ok()) return evaluation;

@@ -199,7 +199,7 @@ bool Runner::try_once(const RunnableCode& candidate, bool second, Verdict& verdi
   verdict.resources = code.resources();
   if (!good || verdict.outcome != Outcome::Ok) return false;
   // Results of a candidate without a gain are never used, so they need no second verification.
-  if (!confirm && verdict.speedup_low() <= kSmallestGain) return true;
+  if (!confirm && !verdict.gains()) return true;
   for (size_t i : timed_instances)
     if (!trials_.right_after_others(code, i, verdict)) return false;
   if (std::ranges::any_of(timed_instances, [&](size_t i) { return trials_.remembers(code, i, verdict); })) return false;

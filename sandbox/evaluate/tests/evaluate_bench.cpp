@@ -59,7 +59,7 @@ int run(double seconds) {
     flying.pop_front();
     ++done, ++outcomes[name(verdict.outcome)];
     compiling += verdict.compile_seconds;
-    gains += verdict.speedup_low() > kSmallestGain;
+    gains += verdict.gains();
   };
   for (auto& recipe : recipes()) {
     if (since() > seconds) break;
@@ -86,7 +86,7 @@ int run(double seconds) {
     Candidate candidate;
     candidate.source = std::string(kScaleSource) + "// copy " + std::to_string(i) + "\n";
     Verdict verdict = std::get<Verdict>((*measuring)->submit(candidate).get());
-    gains += verdict.speedup_low() > kSmallestGain;
+    gains += verdict.gains();
     worst = std::max(worst, verdict.speedup_low());
     speedups.push_back(verdict.speedup());
   }

@@ -549,7 +549,7 @@ void LlmProposer::learn(const RunTrial& trial) {
   Talk talk = std::move(asked->second);
   asked_.erase(asked);
   const Verdict& verdict = trial.verdict;
-  if (verdict.ok()) ++counts_.right, counts_.faster += verdict.speedup_low() > kSmallestGain;
+  if (verdict.ok()) ++counts_.right, counts_.faster += verdict.gains();
   if (auto fix = mechanical_fix(trial.candidate, verdict, talk.base);
       fix && talk.fixes < kMostFixes && proposed_.insert(fix->candidate.key()).second) {
     ++talk.fixes;

@@ -222,7 +222,7 @@ class Facts {
       if (tried.refused)
         line += "; " + std::to_string(tried.failed) + " failed, the last: " + tried.refused->candidate.note() + ": " +
                 one_line(tried.refused->verdict);
-      const bool gained = tried.best && tried.best->verdict.speedup_low() > kSmallestGain;
+      const bool gained = tried.best && tried.best->verdict.gains();
       add("rules", gained ? worth::kGain : tried.refused ? worth::kFailure : worth::kNoGain, line + "\n");
     }
     if (parameters)
