@@ -6,11 +6,15 @@
 #include <cctype>
 #include <set>
 
-#include "core/base/words.h"
-
 namespace kernelift::cpu {
 
 namespace {
+
+std::string trimmed(std::string_view text) {
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front()))) text.remove_prefix(1);
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.remove_suffix(1);
+  return std::string(text);
+}
 
 std::string without_comments(std::string_view text) {
   std::string out;
@@ -36,7 +40,7 @@ std::vector<std::string> split(std::string_view text, char separator) {
     if (c == '{' || c == '[' || c == '(') ++depth;
     if (c == '}' || c == ']' || c == ')') --depth;
     if ((c == separator && depth <= 0) || i == text.size()) {
-      std::string part = without_outer_blanks(text.substr(start, i - start));
+      std::string part = trimmed(text.substr(start, i - start));
       if (!part.empty()) parts.push_back(std::move(part));
       start = i + 1;
     }
@@ -67,7 +71,7 @@ std::string without_scopes(const std::string& text) {
 
 /// One register may be declared in several scopes, as long as it is the same in each.
 Status declare(std::string_view text, PtxText& ptx) {
-  std::string rest = without_outer_blanks(std::string_view(text).substr(4));  // ".reg"
+  std::string rest = trimmed(text.substr(4));  // ".reg"
   if (rest.empty()) return done();
   const size_t end = rest.find_first_of(" \t\n");
   const std::string type = rest.substr(1, end == std::string::npos ? std::string::npos : end - 1);
@@ -118,7 +122,7 @@ Result<PtxText> parse_ptx(std::string_view assembly) {
       if (end == std::string::npos) return refused("a guard without an instruction");
       statement.negated = text[1] == '!';
       statement.guard = text.substr(statement.negated ? 2 : 1, end - (statement.negated ? 2 : 1));
-      text = without_outer_blanks(std::string_view(text).substr(end));
+      text = trimmed(std::string_view(text).substr(end));
     }
     if (text[0] == '.') return refused("the directive " + text);
     const size_t end = std::min(text.find_first_of(" \t\n"), text.size());
