@@ -10,7 +10,7 @@
 #include <set>
 
 #include "core/base/processor_time.h"
-#include "core/base/words.h"
+#include "sandbox/evaluate/passed_twice.h"
 
 namespace kernelift::sandbox {
 namespace {
@@ -42,27 +42,10 @@ std::optional<Expression> over_parameters(const Expression& expression, const Me
   return expression.substitute(known);
 }
 
-/// The object that a pointer's text begins with: "pool" of "pool + n", "g.u", "s->u"; empty: it has another form.
-std::string_view object_of(std::string_view text) {
-  size_t end = 0;
-  while (end < text.size() && (word_character(text[end]) || text[end] == '.' || text[end] == ':' ||
-                               text.substr(end, 2) == "->" || text.substr(end ? end - 1 : 0, 2) == "->"))
-    ++end;
-  return text.substr(0, end);
-}
-
-/// Pointer arguments that have one address in a recorded launch, or at `site` by its text or a caller's. Not those into
-/// one object at different places, `pool` and `pool + n`: that these do not overlap is what a proof assumes.
+/// Pointer arguments that have one address in a recorded launch, or at `site`.
 std::set<std::pair<size_t, size_t>> one_memory(const Mep& mep, const LaunchSite* site) {
   std::set<std::pair<size_t, size_t>> pairs;
-  auto apart = [&](size_t p, size_t q) {
-    const auto& texts = site->argument_text;
-    return std::max(p, q) < texts.size() && texts[p] != texts[q] && !object_of(texts[p]).empty() &&
-           object_of(texts[p]) == object_of(texts[q]);
-  };
-  if (site)
-    for (auto& [p, q] : site->one_memory)
-      if (!apart(p, q)) pairs.emplace(p, q);
+  if (site) pairs = passed_twice(*site);
   auto address = [&](const MepInstance& instance, size_t p) {
     uint64_t value = 0;
     if (p < instance.parameters.size() && instance.parameters[p].offset + sizeof value <= instance.arguments.size())

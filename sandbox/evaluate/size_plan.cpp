@@ -6,6 +6,7 @@
 
 #include "core/model/element_layout.h"
 #include "core/model/launch/limits.h"
+#include "sandbox/evaluate/passed_twice.h"
 
 namespace kernelift::sandbox {
 namespace {
@@ -293,7 +294,7 @@ class Planner {
       plan_.beyond_premise += moved->moved.size() < all.size();
       if (!moved->moved.empty()) plan_.launches.push_back(*std::move(moved));
     }
-    for (auto [one, other] : launch.site->one_memory) {
+    for (auto [one, other] : passed_twice(*launch.site)) {
       if (!all.contains(one) || !all.contains(other)) continue;
       auto twice = launched_with(index, launch, {});
       if (!twice) continue;

@@ -208,6 +208,21 @@ TEST(SizePlan, MemoryThatACallerPassesTwiceIsPassedTwice) {
   EXPECT_EQ(plan.launches.back().size.text(), "y = x");
 }
 
+TEST(SizePlan, PartsOfOneAllocationAreNotPassedTwice) {
+  Mep mep = one_size();
+  mep.parameters.push_back({"y", "float *", "float", false, ""});
+  pass<uint64_t>(mep.instances[0], 0x10000);
+  for (int parameter : {0, 3}) {
+    MepRegion& region = mep.instances[0].regions.emplace_back();
+    region.address = parameter == 0 ? 0x1000 : 0x10000, region.size = 4 * 4096;
+    region.element = "float", region.parameter = parameter;
+  }
+  mep.launches[0].argument_text[0] = "pool";
+  mep.launches[0].argument_text.push_back("pool + n"), mep.launches[0].one_memory = {{0, 3}};
+  const Candidate candidate;
+  for (auto& sized : plan_sizes(mep, {candidate}).launches) EXPECT_TRUE(sized.same.empty()) << sized.size.text();
+}
+
 TEST(SizePlan, TheSmallestTwoLaunchesAreVaried) {
   Mep mep = one_size();
   for (int n : {1024, 2048, 512}) {

@@ -1,0 +1,36 @@
+// See passed_twice.h.
+#include "sandbox/evaluate/passed_twice.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "core/base/words.h"
+
+namespace kernelift::sandbox {
+namespace {
+
+/// The object that a pointer's text begins with: "pool" of "pool + n", "g.u", "s->u"; empty: it has another form.
+std::string_view object_of(std::string_view text) {
+  size_t end = 0;
+  while (end < text.size() && (word_character(text[end]) || text[end] == '.' || text[end] == ':' ||
+                               text.substr(end, 2) == "->" || text.substr(end ? end - 1 : 0, 2) == "->"))
+    ++end;
+  return text.substr(0, end);
+}
+
+bool at_different_places(const LaunchSite& site, size_t p, size_t q) {
+  const auto& texts = site.argument_text;
+  return std::max(p, q) < texts.size() && texts[p] != texts[q] && !object_of(texts[p]).empty() &&
+         object_of(texts[p]) == object_of(texts[q]);
+}
+
+}  // namespace
+
+std::set<std::pair<size_t, size_t>> passed_twice(const LaunchSite& site) {
+  std::set<std::pair<size_t, size_t>> pairs;
+  for (auto& [p, q] : site.one_memory)
+    if (!at_different_places(site, p, q)) pairs.emplace(p, q);
+  return pairs;
+}
+
+}  // namespace kernelift::sandbox
