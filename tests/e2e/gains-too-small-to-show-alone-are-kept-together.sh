@@ -30,7 +30,8 @@ int main(int argc, char**) {
   if (cudaDeviceSynchronize()) return 1;
   // A kernel whose blocks are no longer the smallest saves 8 of 1032 units of work.
   int work = 1000;
-  for (int block : {BLOCK_A, BLOCK_B, BLOCK_C, BLOCK_D}) work += block == 2 ? 8 : 0;
+  const int blocks[] = {BLOCK_A, BLOCK_B, BLOCK_C, BLOCK_D};
+  for (int block : blocks) work += block == 2 ? 8 : 0;
   printf("work = %d\n", work);
   return argc > 1 && BLOCK_B != 2 && BLOCK_D != 2;  // The check: B and D do not go together.
 }

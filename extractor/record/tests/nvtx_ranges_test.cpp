@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <thread>
 
 #include "core/base/file.h"
@@ -17,17 +18,17 @@ namespace kernelift::record {
 namespace {
 
 /// In a child: `work` says by an empty text that all is right.
-#define EXPECT_IN_CHILD(work)                        \
-  EXPECT_EXIT(                                       \
-      {                                              \
-        std::string wrong = (work)();                \
-        std::fprintf(stderr, "%s\n", wrong.c_str()); \
-        _exit(wrong.empty() ? 0 : 1);                \
-      },                                             \
-      ::testing::ExitedWithCode(0), "")
+void expect_in_child(const std::function<std::string()>& work) {
+  auto child = [&] {
+    const std::string wrong = work();
+    std::fprintf(stderr, "%s\n", wrong.c_str());
+    _exit(wrong.empty() ? 0 : 1);
+  };
+  EXPECT_EXIT(child(), ::testing::ExitedWithCode(0), "");
+}
 
 TEST(NvtxRanges, CountsThePushedRangesOfAThread) {
-  EXPECT_IN_CHILD([]() -> std::string {
+  expect_in_child([]() -> std::string {
     NvtxRanges::watch("step");
     if (NvtxRanges::occurrence() != 0) return "before";
     NvtxRanges::push(nullptr, "all"), NvtxRanges::push(nullptr, "step"), NvtxRanges::push(nullptr, "inner");
@@ -46,7 +47,7 @@ TEST(NvtxRanges, CountsThePushedRangesOfAThread) {
 }
 
 TEST(NvtxRanges, ADomainHasAStackOfItsOwn) {
-  EXPECT_IN_CHILD([]() -> std::string {
+  expect_in_child([]() -> std::string {
     NvtxRanges::watch("step@solver");
     void *solver = NvtxRanges::new_domain("solver"), *other = NvtxRanges::new_domain("other");
     NvtxRanges::push(other, "step");
@@ -63,7 +64,7 @@ TEST(NvtxRanges, ADomainHasAStackOfItsOwn) {
 }
 
 TEST(NvtxRanges, AStartedRangeIsOfAllThreadsUntilItsLastEnd) {
-  EXPECT_IN_CHILD([]() -> std::string {
+  expect_in_child([]() -> std::string {
     NvtxRanges::watch("step");
     const uint64_t one = NvtxRanges::start(nullptr, "step"), two = NvtxRanges::start(nullptr, "step");
     uint64_t elsewhere = 0;
@@ -75,7 +76,7 @@ TEST(NvtxRanges, AStartedRangeIsOfAllThreadsUntilItsLastEnd) {
 }
 
 TEST(NvtxRanges, TheRecorderCountsAndCapturesOnlyLaunchesInTheRange) {
-  EXPECT_IN_CHILD([]() -> std::string {
+  expect_in_child([]() -> std::string {
     auto scratch = TemporaryFolder::create("kernelift-nvtx-test");
     if (!scratch.ok()) return scratch.error().message;
     fake::Runtime runtime;
@@ -124,7 +125,7 @@ struct Callbacks {
 }  // namespace fake_nvtx
 
 TEST(NvtxRanges, TheRecorderTakesThePlacesOfNvtxsFunctions) {
-  EXPECT_IN_CHILD([]() -> std::string {
+  expect_in_child([]() -> std::string {
     setenv("KERNELIFT_RECORD_FOLDER", "/nonexistent", 1), setenv("KERNELIFT_RECORD_REGION", "step", 1);
     void* library = dlopen(RECORDER_LIBRARY, RTLD_NOW);
     if (!library) return dlerror();
