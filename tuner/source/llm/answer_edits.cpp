@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "core/base/words.h"
+#include "tuner/space/kernel_template.h"
 #include "tuner/space/knob_text.h"
 
 namespace kernelift::tuner {
@@ -173,13 +174,14 @@ std::string idea_of(const std::vector<std::string>& lines) {
   return first.substr(0, kLongestIdea);
 }
 
-/// Applies `LAUNCH grid.x = EXPRESSION`, `LAUNCH recorded` or `LAUNCH unchanged`; a complaint names the mistake.
-void apply_launch_line(const std::string& line, Candidate& candidate, const std::string& kernel,
-                       std::string& complaint) {
+/// Takes `LAUNCH grid.x = EXPRESSION` into `sizes`; `LAUNCH recorded` undoes what came before, `LAUNCH unchanged`
+/// nothing. A complaint names the mistake.
+void take_launch_line(const std::string& line, Candidate& candidate, std::vector<TuneDeclarations::Size>& sizes,
+                      std::string& complaint) {
   const std::string word = without_outer_blanks(line.substr(6));
   if (word == "unchanged") return;
   if (word == "recorded") {
-    candidate.launches.clear(), candidate.scratch.clear();
+    candidate.launches.clear(), candidate.scratch.clear(), sizes.clear();
     return;
   }
   size_t equals = line.find('=');
@@ -188,30 +190,17 @@ void apply_launch_line(const std::string& line, Candidate& candidate, const std:
                                         : Expression::parse(without_outer_blanks(line.substr(equals + 1)));
   if (!expression.ok()) {
     complaint = "'" + line + "' cannot be read: " + expression.error().message;
-    return;
-  }
-  for (auto& name : expression->variables())
-    if (!with_geometry({}, candidate.values).contains(name)) {
-      complaint = "'" + line + "' uses '" + name +
-                  "'; only gx gy gz bx by bz shared (the recorded launch) and integer constants that the "
-                  "edits define may be used.";
-      return;
-    }
-  if (candidate.launches.empty()) candidate.launches.push_back(CandidateLaunch::as_recorded(kernel));
-  auto& launch = candidate.launches[0];
-  const std::string axes = "xyz";
-  if (target == "shared") launch.shared = *expression;
-  else if (target.size() == 6 && target.starts_with("grid.") && axes.find(target[5]) != axes.npos)
-    launch.grid[axes.find(target[5])] = *expression;
-  else if (target.size() == 7 && target.starts_with("block.") && axes.find(target[6]) != axes.npos)
-    launch.block[axes.find(target[6])] = *expression;
-  else
+  } else if (CandidateLaunch any; !any.size_named(target)) {
     complaint = "'" + line + "' sets '" + target + "'; grid.x … block.z and shared can be set, or `LAUNCH recorded`.";
+  } else {
+    std::erase_if(sizes, [&](auto& size) { return size.name == target; });
+    sizes.push_back({target, *std::move(expression), 0});
+  }
 }
 
 }  // namespace
 
-AnswerEdits apply_answer(const Candidate& parent, const std::string& answer, const std::string& kernel, bool cut_off) {
+AnswerEdits apply_answer(const Mep& mep, const Candidate& parent, const std::string& answer, bool cut_off) {
   AnswerEdits result;
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   auto lines =
@@ -230,7 +219,12 @@ AnswerEdits apply_answer(const Candidate& parent, const std::string& answer, con
     result.complaint = "The new text is far too long for a rewrite of this source.";
   auto speaks_of_launch = [](auto& line) { return without_outer_blanks(line).starts_with("LAUNCH "); };
   // It may be written for either launch: the text's own, which the answer's author was shown, or the application's.
-  if (whole && result.complaint.empty() && !parent.launches.empty() && std::ranges::none_of(lines, speaks_of_launch))
+  auto declares_launch = [](const std::string& text) {
+    auto declared = TuneDeclarations::parse(text);
+    return declared.ok() && !declared->launch.empty();
+  };
+  if (whole && result.complaint.empty() && !parent.launches.empty() && std::ranges::none_of(lines, speaks_of_launch) &&
+      !declares_launch(candidate.source))
     result.complaint =
         "The answer is a whole file and does not say how it is launched; the source above has a launch of its own. Add "
         "`LAUNCH unchanged` for that one, `LAUNCH recorded` for the application's, or lines that set its sizes.";
@@ -256,10 +250,17 @@ AnswerEdits apply_answer(const Candidate& parent, const std::string& answer, con
   }
   for (auto& [name, value] : new_constants(parent.source, candidate.source))
     if (!with_geometry({}, {}).contains(name)) candidate.values.insert_or_assign(name, value);
+  std::vector<TuneDeclarations::Size> sizes;
   for (auto& line : lines)
     if (speaks_of_launch(line) && result.complaint.empty())
-      apply_launch_line(without_outer_blanks(line), candidate, kernel, result.complaint);
+      take_launch_line(without_outer_blanks(line), candidate, sizes, result.complaint);
   if (!result.complaint.empty()) return result;
+  auto set = first_setting(mep, parent, std::move(candidate), std::move(sizes));
+  if (!set.ok()) {
+    result.complaint = "The answer's text or launch does not fit together: " + set.error().message + ".";
+    return result;
+  }
+  candidate = *std::move(set);
   if (candidate.key() == before) {
     result.complaint = "The edits change nothing.";
     return result;

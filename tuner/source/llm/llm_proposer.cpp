@@ -8,6 +8,7 @@
 #include "core/base/shown/outside_text.h"
 #include "core/base/shown/secrets.h"
 #include "core/base/words.h"
+#include "core/model/launch_values.h"
 #include "tuner/source/llm/answer_edits.h"
 #include "tuner/source/llm/prompt.h"
 #include "tuner/source/llm/prompt_facts.h"
@@ -207,7 +208,7 @@ std::optional<Proposal> LlmProposer::candidate_of(Talk talk, const ChatAnswer& a
   talk.messages.push_back({true, text.find_first_not_of(" \t\r\n") == text.npos
                                      ? "(no answer)"
                                      : std::string(whole_characters(text, kRepeatedAnswer))});
-  auto edits = apply_answer(talk.base, text, mep_.kernel_name, answer.cut_off);
+  auto edits = apply_answer(mep_, talk.base, text, answer.cut_off);
   if (!edits.candidate && !answer.called_tool.empty())
     edits.complaint = "You called the tool '" + shown_line(answer.called_tool, kShownLine) +
                       "'. There are no tools here: answer in text, in the form that was described.";
@@ -299,7 +300,8 @@ void LlmProposer::learn(const RunTrial& trial) {
     if (instance.id != verdict.instance) continue;
     block = instance.geometry.block.x;
     if (trial.candidate.launches.empty()) continue;
-    auto made = trial.candidate.launches[0].evaluate(instance.geometry, trial.candidate.values);
+    auto made =
+        trial.candidate.launches[0].evaluate(instance.geometry, with_arguments(mep_, instance, trial.candidate.values));
     if (made.ok()) block = made->block.x;
   }
   repair(std::move(talk), rejection(verdict, mep_, block));
