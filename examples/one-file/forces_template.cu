@@ -12,28 +12,24 @@ __global__ void forces(const Body* bodies, float* ax, float* ay, float* az, int 
   __shared__ Body tile[TILE];
   const int i = blockIdx.x * TILE + threadIdx.x;
   const Body own = bodies[min(i, n - 1)];
-  float x = 0, y = 0, z = 0;
+  if (i < n) ax[i] = ay[i] = az[i] = 0;
   for (int first = 0; first < n; first += TILE) {
     const int mine = first + threadIdx.x;
     // Bodies behind the last one have no mass.
     tile[threadIdx.x] = mine < n ? bodies[mine] : Body{0, 0, 0, 0};
     __syncthreads();
-    for (int j = 0; j < TILE; j += WIDE) {
+    for (int j = 0; i < n && j < TILE; j += WIDE) {
       for (int k = j; k < j + WIDE; k++) {
         float dx = tile[k].x - own.x;
         float dy = tile[k].y - own.y;
         float dz = tile[k].z - own.z;
         float r2 = dx * dx + dy * dy + dz * dz + SOFTENING * SOFTENING;
         float inverse = 1.0 / sqrtf(r2);
-        x += tile[k].mass * dx * inverse * inverse * inverse;
-        y += tile[k].mass * dy * inverse * inverse * inverse;
-        z += tile[k].mass * dz * inverse * inverse * inverse;
+        ax[i] += tile[k].mass * dx * inverse * inverse * inverse;
+        ay[i] += tile[k].mass * dy * inverse * inverse * inverse;
+        az[i] += tile[k].mass * dz * inverse * inverse * inverse;
       }
     }
     __syncthreads();
   }
-  if (i >= n) return;
-  ax[i] = x;
-  ay[i] = y;
-  az[i] = z;
 }
