@@ -8,6 +8,7 @@
 #include "tuner/compiler/pass_proposer.h"
 #include "tuner/source/chain_proposer.h"
 #include "tuner/source/rule_proposer.h"
+#include "tuner/source/template_proposer.h"
 #include "tuner/space/parameter_proposer.h"
 
 namespace kernelift::tuner {
@@ -49,6 +50,8 @@ Result<std::vector<std::unique_ptr<Proposer>>> make_proposers(const Mep& mep, co
   std::vector<std::unique_ptr<Proposer>> proposers;
   Bound bound = options.facts ? bound_by(*options.facts) : Bound::Unknown;
   KERNELIFT_TRY(check_rules(options.without_rules));
+  if (!options.templates.empty())
+    proposers.push_back(std::make_unique<TemplateProposer>(mep, options.templates, wanted("params"), options.seed));
   if (wanted("source")) {
     std::vector<std::string> arguments;
     for (auto& set : options.clang_arguments) {

@@ -19,7 +19,9 @@ struct TierOptions {
   /// with a toolkit's).
   std::vector<std::vector<std::string>> clang_arguments;
   std::optional<LlmOptions> llm;
-  std::vector<Chain> chains = {};               ///< What helped other kernels; tried first.
+  std::vector<Chain> chains = {};  ///< What helped other kernels; tried first.
+  /// Written by hand; each as candidate_of_template() makes it, with a step of Step::Origin::Template.
+  std::vector<Candidate> templates = {};
   std::vector<std::string> without_rules = {};  ///< Names of rewrite rules that are not tried; "all".
   /// Profile of the original, which decides the order in which rules and recipes are tried.
   std::optional<KernelFacts> facts;

@@ -11,6 +11,8 @@
 #include "cli/verbs.h"
 #include "core/base/file.h"
 #include "sandbox/evaluate/evaluate.h"
+#include "tuner/space/kernel_template.h"
+#include "tuner/tuner.h"
 
 namespace fs = std::filesystem;
 
@@ -53,8 +55,23 @@ Status read_lines(const std::string& file, const std::string& text, Candidates& 
   return done();
 }
 
+/// A kernel written by hand; what it declares for tuning says how it is launched (docs/templates.md).
+Result<Candidate> candidate_by_hand(const std::string& file, std::string text, const Mep& mep, const fs::path& folder) {
+  Candidate candidate;
+  if (tuner::is_template(text)) {
+    KERNELIFT_ASSIGN(Candidate original, tuner::original_candidate(mep, folder));
+    auto made = tuner::candidate_of_template(mep, original.source, text, file);
+    if (!made.ok()) return std::move(made).error().in(file);
+    candidate = *std::move(made);
+  } else {
+    candidate.source = std::move(text), candidate.tier = "source", candidate.steps = {Step::described(file)};
+  }
+  candidate.proposer = "hand";
+  return candidate;
+}
+
 /// A file that begins with a brace is JSON; no kernel's source begins with one.
-Result<Candidates> read_candidates(const std::vector<std::string>& files) {
+Result<Candidates> read_candidates(const std::vector<std::string>& files, const Mep& mep, const fs::path& folder) {
   Candidates read;
   for (auto& file : files) {
     auto text = read_text(file);
@@ -66,9 +83,7 @@ Result<Candidates> read_candidates(const std::vector<std::string>& files) {
       KERNELIFT_TRY(read_lines(file, *text, read));
       continue;
     }
-    Candidate candidate;
-    candidate.source = *std::move(text), candidate.tier = "source", candidate.proposer = "hand",
-    candidate.steps = {Step::described(file)};
+    KERNELIFT_ASSIGN(Candidate candidate, candidate_by_hand(file, *std::move(text), mep, folder));
     read.all.push_back(std::move(candidate)), read.by_hand = true;
   }
   return read;
@@ -117,7 +132,7 @@ Result<Exit> run(const Options& options, const Context& context) {
                        {"ready_seconds", seconds_since(started)}});
     return judge_stream(*evaluator, context);
   }
-  KERNELIFT_ASSIGN(auto read, read_candidates(options.files));
+  KERNELIFT_ASSIGN(auto read, read_candidates(options.files, mep, folder));
   std::vector<Candidate>& candidates = read.all;
   bool confirm = options.confirm || read.by_hand;
   how.few_candidates = candidates.size() < 4;

@@ -14,6 +14,7 @@
 #include "core/base/file.h"
 #include "core/compiler/frontend.h"
 #include "core/compiler/paths.h"
+#include "core/model/tune_declarations.h"
 #include "extractor/record/cuda/cupti/find_cupti.h"
 #include "reintegrate/apply_request.h"
 #include "reintegrate/patch/patchable_parts.h"
@@ -24,6 +25,7 @@
 #include "sandbox/judge/diagnosis.h"
 #include "tuner/source/hypotheses/findings_file.h"
 #include "tuner/source/hypotheses/hypothesis_board.h"
+#include "tuner/space/kernel_template.h"
 #include "tuner/tiers.h"
 #include "tuner/tuner.h"
 
@@ -38,6 +40,7 @@ constexpr size_t kLogColumns = 1000;  ///< Width of a progress line in a log: no
 
 struct Options {
   std::string mep, tiers = "source,params,compiler", time, patience, strategy = "portfolio";
+  std::vector<std::string> templates;  ///< Files.
   SearchOptions search;
   std::vector<std::string> try_first;
   int64_t evaluations = 0;
@@ -183,6 +186,25 @@ std::optional<KernelFacts> profile_original(const Mep& mep, const fs::path& fold
   return report->facts;
 }
 
+/// The templates that the user names, each at its first setting.
+Result<std::vector<Candidate>> read_templates(const std::vector<std::string>& files, const Mep& mep,
+                                              const fs::path& folder) {
+  std::vector<Candidate> templates;
+  KERNELIFT_ASSIGN(Candidate original, tuner::original_candidate(mep, folder));
+  for (auto& file : files) {
+    auto text = read_text(file);
+    if (!text.ok()) return usage_error("cannot read " + file);
+    if (auto declared = TuneDeclarations::parse(*text); declared.ok() && declared->parameters.empty())
+      return usage_error(file +
+                         " declares no parameters (`// kernelift: tune TILE in {16, 32, 64}`); without any, "
+                         "`kernelift evaluate` judges it");
+    auto candidate = tuner::candidate_of_template(mep, original.source, *text, fs::path(file).filename().string());
+    if (!candidate.ok()) return std::move(candidate).error().in(file);
+    templates.push_back(*std::move(candidate));
+  }
+  return templates;
+}
+
 /// Key of the run's state that holds what a model has cost.
 constexpr const char* kModelState = "llm";
 
@@ -296,6 +318,7 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
     KERNELIFT_ASSIGN(auto chain, chain_of(name, context.state_folder()));
     if (chain) tier.chains.push_back(std::move(*chain));
   }
+  KERNELIFT_ASSIGN(tier.templates, read_templates(options.templates, mep, folder));
   sandbox::EvaluatorOptions evaluation;
   evaluation.device = context.device;
   evaluation.tell = [&](const std::string& text) { context.note("  " + text); };
@@ -381,6 +404,10 @@ Action setup(CLI::App& app) {
   app.add_option("MEP", options->mep, "Folder made by `kernelift extract`, or its kernel's name")->required();
   app.add_option("--tiers", options->tiers,
                  "Tiers to search, separated by commas: source, params, compiler (default: all)");
+  app.add_option(
+      "--template", options->templates,
+      "Kernels written by hand with declared parameters, `// kernelift: tune TILE in {16, 32, 64}`, which are "
+      "searched (docs/templates.md)");
   app.add_option("--time", options->time, "Time budget: 90, 10m, 1h30m (default: 5m unless --evals is given)");
   app.add_option("--patience", options->patience,
                  "End the search when no better candidate came for so long: 30, 2m (default: it takes all its time)");
@@ -401,6 +428,8 @@ Action setup(CLI::App& app) {
 }  // namespace
 
 extern const Verb kTune = {"tune", "Search for a faster version of a kernel: source, parameters, compiler",
-                           "kernelift tune smooth --time 10m    # or the folder that extract printed", setup};
+                           "kernelift tune smooth --time 10m    # or the folder that extract printed\n"
+                           "  kernelift tune smooth --template mine.cu    # a kernel of yours; its declared parameters",
+                           setup};
 
 }  // namespace kernelift::cli

@@ -11,7 +11,7 @@
 namespace kernelift {
 namespace {
 
-constexpr const char* kOrigins[] = {"rule", "model", "knob", "recipe", "text"};
+constexpr const char* kOrigins[] = {"rule", "model", "knob", "recipe", "text", "template"};
 constexpr std::string_view kOriginal = "as recorded";  ///< Note of a candidate without steps.
 constexpr std::string_view kRules = "rules/";          ///< Begins the proposer's name of a candidate made by a rule.
 
@@ -171,7 +171,7 @@ void read(const Json& from, Premise& premise) { premise = premise_from_json(from
 void read(const Json& from, Step::Origin& origin) {
   auto found = std::ranges::find(kOrigins, from.get<std::string>());
   if (found == std::end(kOrigins))
-    malformed(from.dump() + " is not known; there are rule, model, knob, recipe and text");
+    malformed(from.dump() + " is not known; there are rule, model, knob, recipe, text and template");
   origin = static_cast<Step::Origin>(found - kOrigins);
 }
 
@@ -213,7 +213,11 @@ Step Step::described(std::string summary) {
 
 std::string Step::text() const {
   std::string text = summary;
-  if (origin == Origin::Rule || summary.empty()) {
+  if (origin == Origin::Template) {
+    text = "template " + rule;
+    for (auto& [name, value] : parameters)
+      text += (name == parameters.begin()->first ? ": " : ", ") + name + "=" + std::to_string(value);
+  } else if (origin == Origin::Rule || summary.empty()) {
     std::string values;
     for (auto& [name, value] : parameters) {
       auto before = replaced.find(name);
@@ -300,6 +304,15 @@ Result<Geometry> CandidateLaunch::evaluate(const Geometry& recorded, const Bindi
   }
   KERNELIFT_TRY(axis(shared, 0, geometry.shared_bytes));
   return geometry;
+}
+
+Expression* CandidateLaunch::size_named(std::string_view name) {
+  if (name == kSharedVariable) return &shared;
+  for (int axis = 0; axis < 3; ++axis) {
+    if (name == std::string("grid.") + "xyz"[axis]) return &grid[axis];
+    if (name == std::string("block.") + "xyz"[axis]) return &block[axis];
+  }
+  return nullptr;
 }
 
 Hash Candidate::key() const {

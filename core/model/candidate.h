@@ -33,13 +33,16 @@ inline constexpr const char *kGridVariables[] = {"gx", "gy", "gz"}, *kBlockVaria
 /// `bound`, and the values of those variables.
 Bindings with_geometry(const Geometry& recorded, Bindings bound);
 
-/// One launch of a kernel: geometry as expressions over the recorded one (see with_geometry) and parameter values.
+/// One launch of a kernel: geometry as expressions over the recorded one (see with_geometry), parameter values, and the
+/// kernel's integer arguments by name (see launch_values.h).
 struct CandidateLaunch {
   std::string kernel;  ///< Name expression in the candidate's source, e.g. "bilateral<3>".
   Expression grid[3], block[3], shared;
 
   static CandidateLaunch as_recorded(std::string kernel);
   Result<Geometry> evaluate(const Geometry& recorded, const Bindings& values) const;
+  /// The size that people call "grid.x" … "block.z" or "shared"; nullptr: none has this name.
+  Expression* size_named(std::string_view name);
 };
 
 /// Device memory the candidate needs beside the recorded arguments, e.g. partial sums of a two-pass reduction.
@@ -52,23 +55,24 @@ struct Scratch {
 /// reads them back from a text.
 struct Step {
   enum class Origin {
-    Rule,    ///< A rewrite rule.
-    Model,   ///< A language model's edit.
-    Knob,    ///< New values of knobs or of the block's shape.
-    Recipe,  ///< Another compiler recipe.
-    Text,    ///< Described in words only: by a person, or by a version of Kernelift that stored no steps.
+    Rule,      ///< A rewrite rule.
+    Model,     ///< A language model's edit.
+    Knob,      ///< New values of knobs or of the block's shape.
+    Recipe,    ///< Another compiler recipe.
+    Text,      ///< Described in words only: by a person, or by a version of Kernelift that stored no steps.
+    Template,  ///< A text with declared parameters, written by hand; later values of these change this step.
   };
   Origin origin = Origin::Text;
-  std::string rule = {};                  ///< Name of the rule, model or proposer; empty: none.
+  std::string rule = {};                  ///< Name of the rule, model, proposer or template; empty: none.
   std::string place = {};                 ///< The changed part of the kernel: "the loop over k".
-  Bindings parameters = {};               ///< The rule's parameters; the new values of knobs.
+  Bindings parameters = {};               ///< The rule's parameters; the new values of knobs; a template's values.
   Bindings replaced = {};                 ///< Values that knobs had before, by the names in `parameters`.
   std::string summary = {};               ///< For a rule: its parameters in words. Otherwise: the step in words.
   std::vector<Premise> premises = {};     ///< Conditions under which the step is correct.
   std::vector<std::string> effects = {};  ///< Other consequences, as predicates: "lowers the precision of …".
 
   static Step described(std::string summary);
-  /// "unroll the loop over k (by 4)", "B 64 -> 32", with its premises and effects.
+  /// "unroll the loop over k (by 4)", "B 64 -> 32", "template mine.cu: B=32", with its premises and effects.
   std::string text() const;
   bool operator==(const Step&) const = default;
 };
@@ -93,7 +97,7 @@ struct Candidate {
   Hash key() const;
 };
 
-const char* name(Step::Origin);  ///< "rule", "model", "knob", "recipe", "text".
+const char* name(Step::Origin);  ///< "rule", "model", "knob", "recipe", "text", "template".
 
 Json to_json(const Recipe&);
 Json to_json(const Candidate&);

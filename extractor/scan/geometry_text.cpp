@@ -3,6 +3,7 @@
 
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/DeclTemplate.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/Lex/Preprocessor.h"
 #include "extractor/scan/assignments.h"
@@ -89,6 +90,34 @@ void drop_giants(GeometryUse& use) {
 
 }  // namespace
 
+/// Whether the class or one of its bases has data.
+static bool has_data(const CXXRecordDecl* record) {
+  return !record->field_empty() || record->isPolymorphic() || std::ranges::any_of(record->bases(), [](auto& base) {
+    auto* of = base.getType()->getAsCXXRecordDecl();
+    return !of || !of->hasDefinition() || has_data(of->getDefinition());
+  });
+}
+
+/// Whether a field's type, width or initial value names the constant.
+static bool is_named_by_fields(const CXXRecordDecl* record, const ValueDecl* constant) {
+  struct Names : DynamicRecursiveASTVisitor {
+    const ValueDecl* wanted = nullptr;
+    bool found = false;
+    bool VisitDeclRefExpr(DeclRefExpr* name) override {
+      found |= name->getDecl()->getCanonicalDecl() == wanted;
+      return !found;
+    }
+  } names;
+  names.wanted = llvm::cast<ValueDecl>(constant->getCanonicalDecl());
+  for (auto* field : record->fields()) names.TraverseDecl(field);
+  return names.found;
+}
+
+bool is_beside_data(const ValueDecl* constant) {
+  auto* record = llvm::dyn_cast<CXXRecordDecl>(constant->getDeclContext());
+  return record && record->hasDefinition() && has_data(record->getDefinition());
+}
+
 bool belongs_to_type(const ValueDecl* constant) {
   auto* context = constant->getDeclContext();
   if (auto* list = llvm::dyn_cast<EnumDecl>(context)) {
@@ -97,7 +126,13 @@ bool belongs_to_type(const ValueDecl* constant) {
       if (!one->getInitExpr()) return true;
     context = list->getParent();
   }
-  return context->isRecord();
+  auto* record = llvm::dyn_cast<CXXRecordDecl>(context);
+  if (!record) return context->isRecord();
+  if (!record->hasDefinition() || record->isDependentContext() || record->isLambda() ||
+      llvm::isa<ClassTemplateSpecializationDecl>(record))
+    return true;
+  record = record->getDefinition();
+  return has_data(record) && (!llvm::isa<VarDecl>(constant) || is_named_by_fields(record, constant));
 }
 
 std::string constant_name(const ValueDecl* constant) {

@@ -39,10 +39,13 @@ struct GeometryUse {
   }
 };
 
-/// True for a class's constant, and for an enumerator of a true enumeration (one with a name, with variables, or with
-/// implicit values) rather than a list of constants. Such a constant is part of its type's definition, so expressions
-/// contain its value, not its name.
+/// True for a constant that is part of its type's definition, so that expressions contain its value, not its name: an
+/// enumerator of a true enumeration (one with a name, with variables, or with implicit values) rather than of a list of
+/// constants; a constant of a class template; and a constant of a class with data that is an enumerator or determines
+/// how large the data are. The constants of a class without data, a policy, are none.
 bool belongs_to_type(const clang::ValueDecl* constant);
+/// Whether a class with data members has it, which only a launch shows to be a size of the work.
+bool is_beside_data(const clang::ValueDecl* constant);
 /// The name in expressions and knobs: a local's own name; for others the name qualified by the scopes that are spelled
 /// in source text, so not by anonymous namespaces.
 std::string constant_name(const clang::ValueDecl* constant);

@@ -77,7 +77,10 @@ class KnobTable {
     for (auto& [key, found] : knobs_)
       if (found.knob.in_geometry) geometry.insert(found.place);
     for (auto& [key, found] : knobs_) {
-      if (!found.knob.in_geometry && (!uses_.sets_amount(found.place) || uses_.only_repeats(found.place))) continue;
+      if (!found.knob.in_geometry && found.beside_data) continue;
+      const bool sets_amount =
+          uses_.sets_amount(found.place) || (!found.member.empty() && uses_.names_dependently(found.member));
+      if (!found.knob.in_geometry && (!sets_amount || uses_.only_repeats(found.place))) continue;
       // One that launches use is known to their expressions, and left to the tuner, which knows how they use it.
       if (!found.knob.in_geometry && uses_.is_extent(found.place)) continue;
       // Example: rows longer than the block are left to another kernel.
@@ -110,11 +113,19 @@ class KnobTable {
     Knob knob;
     knob.name = name, knob.value = static_cast<int64_t>(number->getValue().getZExtValue());
     knob.value_range = unit_.range(extent->first.file, extent->first.offset, extent->second);
-    add(std::move(knob), kernel, geometry, constant->getCanonicalDecl()->getLocation());
+    add(std::move(knob), kernel, geometry, constant->getCanonicalDecl()->getLocation(), constant);
   }
-  void add(Knob knob, const std::string& kernel, bool geometry, SourceLocation place) {
+  void add(Knob knob, const std::string& kernel, bool geometry, SourceLocation place,
+           const ValueDecl* constant = nullptr) {
     auto key = std::tuple(knob.value_range.file, knob.value_range.begin, knob.name);
-    auto& entry = knobs_.try_emplace(key, Found{std::move(knob), place}).first->second.knob;
+    auto& found = knobs_.try_emplace(key, Found{std::move(knob), place}).first->second;
+    if (constant) {
+      auto* context = constant->getDeclContext();
+      if (llvm::isa<EnumDecl>(context)) context = context->getParent();
+      if (context->isRecord()) found.member = constant->getNameAsString();
+      found.beside_data = is_beside_data(constant);
+    }
+    Knob& entry = found.knob;
     (geometry ? entry.in_geometry : entry.in_kernel) = true;
     if (std::find(entry.kernels.begin(), entry.kernels.end(), kernel) == entry.kernels.end())
       entry.kernels.push_back(kernel);
@@ -122,7 +133,9 @@ class KnobTable {
 
   struct Found {
     Knob knob;
-    SourceLocation place;  ///< The location by which KnobUses identifies the constant.
+    SourceLocation place;     ///< The location by which KnobUses identifies the constant.
+    std::string member = {};  ///< The name in its class; empty: it belongs to none.
+    bool beside_data = false;
   };
   const ParsedUnit& unit_;
   const KnobUses& uses_;

@@ -1,8 +1,9 @@
 // Knobs: the named integer constants (macros, const and constexpr variables, the constants of a nameless enum) that
 // feed a kernel, its launch geometry, or both. The author named them in order to be able to change them. Only constants
 // whose value is one literal count: changing a derived one would break its relation to the others. Not knobs are
-//   - the constants of a type (a class's or an enumeration's): they define the type (a trait's width, a table's row, a
-//     direction) for all code that uses it;
+//   - the constants of a type (an enumeration's, a class template's, those that a class's data need): they define the
+//     type (a trait's width, a table's row, a direction) for all code that uses it. Those of a class without data (a
+//     policy) may be knobs, and a class's `static constexpr` members that a launch uses;
 //   - constants that kernels only compare with (an architecture, a format, a state: ==, <, case, #if): another value
 //     would select another case;
 //   - constants that kernels only compute values with (a generator's multiplier): another value gives another answer;

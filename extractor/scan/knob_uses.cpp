@@ -219,6 +219,10 @@ bool KnobUses::VisitDeclRefExpr(DeclRefExpr* name) {
   return true;
 }
 
+bool KnobUses::VisitDependentScopeDeclRefExpr(DependentScopeDeclRefExpr* name) {
+  return dependent_names_.insert(name->getDeclName().getAsString()), true;
+}
+
 bool KnobUses::VisitTemplateSpecializationTypeLoc(TemplateSpecializationTypeLoc type) {
   std::vector<TemplateArgumentLoc> arguments;
   for (unsigned i = 0; i < type.getNumArgs(); ++i) arguments.push_back(type.getArgLoc(i));

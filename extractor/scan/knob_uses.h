@@ -40,6 +40,8 @@ class KnobUses : public clang::DynamicRecursiveASTVisitor {
   void follow();
   /// True if the constant determines an amount or a position.
   bool sets_amount(clang::SourceLocation place) const { return places_.count(place) > 0; }
+  /// True if a template names a member of one of its parameters so, `Policy::UNROLL`, which its text does not resolve.
+  bool names_dependently(const std::string& name) const { return dependent_names_.count(name) > 0; }
   /// True if the constant bounds loops and partitions no work: it is no step, no divisor, and no factor of an index.
   bool only_repeats(clang::SourceLocation place) const {
     return bounding_.count(place) > 0 && partitioning_.count(place) == 0;
@@ -85,6 +87,7 @@ class KnobUses : public clang::DynamicRecursiveASTVisitor {
   bool VisitReturnStmt(clang::ReturnStmt* leave) override;
   bool VisitBinaryOperator(clang::BinaryOperator* op) override;
   bool VisitDeclRefExpr(clang::DeclRefExpr* name) override;
+  bool VisitDependentScopeDeclRefExpr(clang::DependentScopeDeclRefExpr* name) override;
   bool VisitTemplateSpecializationTypeLoc(clang::TemplateSpecializationTypeLoc type) override;
   bool VisitArraySubscriptExpr(clang::ArraySubscriptExpr* element) override { return root(element->getIdx()); }
   bool VisitCallExpr(clang::CallExpr* call) override;
@@ -134,6 +137,7 @@ class KnobUses : public clang::DynamicRecursiveASTVisitor {
   std::unordered_set<const clang::Stmt*> left_out_, bounds_;
   /// `it % K` in a condition: it determines when something happens, not what is done.
   std::unordered_set<const clang::Stmt*> periods_;
+  std::set<std::string> dependent_names_;
   Texts roots_;            ///< Texts that determine an amount or a position.
   Texts bound_texts_;      ///< Conditions of loops.
   Texts partition_texts_;  ///< Steps, divisors and factors of indices.

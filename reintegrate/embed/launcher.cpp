@@ -8,6 +8,7 @@
 
 #include "core/base/hash.h"
 #include "core/base/shown/outside_text.h"
+#include "core/model/launch_values.h"
 #include "reintegrate/embed/ptx_text.h"
 
 namespace kernelift::reintegrate {
@@ -372,7 +373,7 @@ std::string literal(const std::string& ptx) {
 }
 
 /// The statements that launch the candidate, with its geometry computed from the launch site's grid and block.
-std::string launch_statements(const Candidate& candidate, bool binds) {
+std::string launch_statements(const Mep& mep, const Candidate& candidate, bool binds) {
   CandidateLaunch launch = candidate.launches.empty() ? CandidateLaunch::as_recorded("") : candidate.launches[0];
   std::map<std::string, std::string> sizes, variables;
   for (int axis = 0; axis < 3; ++axis)
@@ -380,6 +381,10 @@ std::string launch_statements(const Candidate& candidate, bool binds) {
     sizes[kBlockVariables[axis]] = std::string("block.") + "xyz"[axis];
   variables[kSharedVariable] = "static_cast<long long>(shared)";
   for (auto& [name, spelled] : sizes) variables[name] = "static_cast<long long>(" + spelled + ")";
+  for (size_t p = 0; p < mep.parameters.size(); ++p)
+    if (auto& parameter = mep.parameters[p]; parameter.is_integer())
+      variables.emplace(parameter.name, "static_cast<long long>(*static_cast<const " + parameter.scalar + "*>(a[" +
+                                            std::to_string(p) + "]))");
   auto value = [&](const Expression& expression) {
     Expression wanted = expression.simplified(candidate.values);
     auto size = wanted.as_variable() ? sizes.find(*wanted.as_variable()) : sizes.end();
@@ -408,7 +413,8 @@ Result<std::string> preparation(const Mep& mep, const Candidate& candidate) {
   int carveout = -1;
   for (auto& instance : mep.instances) {
     CandidateLaunch launch = candidate.launches.empty() ? CandidateLaunch::as_recorded("") : candidate.launches[0];
-    KERNELIFT_ASSIGN(Geometry geometry, launch.evaluate(instance.geometry, candidate.values));
+    KERNELIFT_ASSIGN(Geometry geometry,
+                     launch.evaluate(instance.geometry, with_arguments(mep, instance, candidate.values)));
     shared = std::max(shared, geometry.shared_bytes);
     threads = std::max(threads, geometry.block.count());
     carveout = std::max(carveout, instance.settings.carveout);
@@ -521,7 +527,7 @@ Result<std::string> launcher_text(const Mep& mep, const Candidate& candidate, co
   replace_all(body, "@MAJOR@", major);
   replace_all(body, "@MINOR@", minor);
   replace_all(body, "@PREPARE@", prepare);
-  replace_all(body, "@LAUNCH@", launch_statements(candidate, !bound.empty()));
+  replace_all(body, "@LAUNCH@", launch_statements(mep, candidate, !bound.empty()));
   replace_all(body, "@ENTRY@", code.entry);
   for (std::string* part : {&text, &body}) {
     replace_all(*part, "@VARIABLES@", std::to_string(bound.size()));

@@ -11,6 +11,8 @@
 #include "core/base/hash.h"
 #include "core/compiler/written_text.h"
 #include "core/model/kernel_key.h"
+#include "core/model/launch_values.h"
+#include "core/model/tune_declarations.h"
 #include "reintegrate/embed/embedding_patch.h"
 #include "reintegrate/embed/launcher_file.h"
 #include "reintegrate/patch/conditionals.h"
@@ -72,7 +74,8 @@ class Planner {
   Status check_written() {
     std::string refusal = OwnText(q_.original).first_refusal(written_constructs(q_.candidate.source), "kernel.cu");
     if (!refusal.empty()) return refused(refusal);
-    KERNELIFT_ASSIGN(macros_, scope_macros(q_.original, q_.candidate.source));
+    // What a template declares for its search is no part of the application.
+    KERNELIFT_ASSIGN(macros_, scope_macros(q_.original, without_declarations(q_.candidate.source, q_.original)));
     return done();
   }
 
@@ -313,7 +316,7 @@ class Planner {
       KERNELIFT_TRY(edit_sibling_launches(changed));
     if (!any && mep_.launches.empty()) {
       for (auto& instance : mep_.instances) {
-        KERNELIFT_ASSIGN(Geometry geometry, q_.candidate.launches[0].evaluate(instance.geometry, q_.candidate.values));
+        KERNELIFT_ASSIGN(Geometry geometry, launched(instance));
         if (geometry != instance.geometry)
           return refused("the candidate changes the launch of '" + mep_.kernel_name +
                          "', but no launch site of it is known");
@@ -394,11 +397,16 @@ class Planner {
     return found;
   }
 
+  /// How the candidate was launched for the instance.
+  Result<Geometry> launched(const MepInstance& instance) const {
+    return q_.candidate.launches[0].evaluate(instance.geometry, with_arguments(mep_, instance, q_.candidate.values));
+  }
+
   Result<bool> changes_geometry() const {
     bool changes = false;
     for (auto& instance : mep_.instances) {
       if (q_.candidate.launches.empty()) break;
-      KERNELIFT_ASSIGN(Geometry geometry, q_.candidate.launches[0].evaluate(instance.geometry, q_.candidate.values));
+      KERNELIFT_ASSIGN(Geometry geometry, launched(instance));
       changes |= geometry != instance.geometry;
     }
     return changes;

@@ -455,5 +455,50 @@ TEST(LaunchEdit, RefusesASiteThatHasMoved) {
   EXPECT_NE(l.result().find("not where the scan found it"), std::string::npos);
 }
 
+/// A launch of k(int count, int rows) with n = 512 and m = 8.
+Launch with_parameters() {
+  Launch l("dim3((n + 63) / 64, (m + 1) / 2)", "dim3(64, 2)");
+  l.site.grid_form = l.site.block_form = "dim3";
+  l.mep.parameters = {{"count", "int", "", false, "int"}, {"rows", "int", "", false, "int"}};
+  auto& instance = l.mep.instances[0];
+  instance.arguments.resize(8), instance.arguments[1] = std::byte{2}, instance.arguments[4] = std::byte{8};
+  instance.parameters = {{0, 4}, {4, 4}};
+  return l;
+}
+
+TEST(LaunchEdit, ComputesASizeFromWhatTheLaunchPasses) {
+  Launch l = with_parameters();
+  l.values = {{"TILE", 128}};
+  l.grid("ceil_div(count, TILE * 2)"), l.block("TILE");
+  EXPECT_EQ(l.result(), "<<<dim3((n + 255) / 256, (m + 1) / 2), dim3(128, 2)>>>");
+}
+
+TEST(LaunchEdit, LeavesASizeThatTheLaunchComputesInTheSameWay) {
+  for (auto* size : {"ceil_div(count, 64)", "(count + 63) / 64", "(count - 1 + 64) / 64"}) {
+    Launch l = with_parameters();
+    l.grid(size);
+    EXPECT_EQ(l.result(), "<<<dim3((n + 63) / 64, (m + 1) / 2), dim3(64, 2)>>>") << size;
+  }
+  Launch knob = with_parameters();
+  knob.site.grid[0] = "(n + B - 1) / B"_e, knob.site.block[0] = "B"_e;
+  Knob b;
+  b.name = "B", b.value = 64;
+  knob.mep.knobs = {b};
+  knob.values = knob.changed = {{"B", 128}};
+  knob.grid("ceil_div(count, B)"), knob.block("B");
+  EXPECT_EQ(knob.result(), "<<<dim3((n + 63) / 64, (m + 1) / 2), dim3(64, 2)>>>") << "it follows B by itself";
+  knob.grid("ceil_div(count, B * 2)");
+  EXPECT_NE(knob.result().find("not known whether to the verified value"), std::string::npos) << knob.result();
+}
+
+TEST(LaunchEdit, RefusesASizeFromAnArgumentThatMustNotBeEvaluatedTwice) {
+  for (auto* argument : {"next()", "left--"}) {
+    Launch l = with_parameters();
+    l.site.argument_text[0] = argument;
+    l.grid("ceil_div(count, 256)");
+    EXPECT_NE(l.result().find("depends on 'count', for which the source has no expression"), std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace kernelift::reintegrate

@@ -166,6 +166,8 @@ legality::Answer SizeComparison::compare(const Candidate& candidate, const Launc
     }
     for (auto& [name, value] : mep_.knob_values()) known.emplace(name, Expression::constant(value));
     for (auto& [name, value] : candidate.values) known.insert_or_assign(name, Expression::constant(value));
+    for (size_t p = 0; p < mep_.parameters.size(); ++p)
+      if (mep_.parameters[p].is_integer()) known.emplace(mep_.parameters[p].name, Expression::variable(argument(p)));
     for (int axis = 0; axis < 3; ++axis) {
       shape.grid[axis] = wanted.grid[axis].substitute(known).simplified();
       auto threads = wanted.block[axis].substitute(known).evaluate({});

@@ -6,6 +6,7 @@
 
 #include "core/model/element_layout.h"
 #include "core/model/launch/limits.h"
+#include "core/model/launch_values.h"
 #include "sandbox/evaluate/passed_twice.h"
 
 namespace kernelift::sandbox {
@@ -150,7 +151,8 @@ class Planner {
   Dim3 candidate_block(const MepInstance& instance) const {
     auto& launches = question_.candidate.launches;
     auto geometry = launches.empty() ? Result<Geometry>(instance.geometry)
-                                     : launches[0].evaluate(instance.geometry, question_.candidate.values);
+                                     : launches[0].evaluate(instance.geometry,
+                                                            with_arguments(mep_, instance, question_.candidate.values));
     return geometry.ok() && geometry->block.count() > 0 ? geometry->block : instance.geometry.block;
   }
 

@@ -17,9 +17,14 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     made.launches = {CandidateLaunch::as_recorded("scale")};
     return made;
   }();
+  static const Mep mep = [] {
+    Mep made;
+    made.kernel_name = "scale";
+    return made;
+  }();
   if (size == 0) return 0;
   const std::string answer(reinterpret_cast<const char*>(data + 1), size - 1);
-  auto edits = tuner::apply_answer(parent, answer, "scale", data[0] & 1);
+  auto edits = tuner::apply_answer(mep, parent, answer, data[0] & 1);
   if (edits.candidate) fuzz::require(edits.candidate->key() != parent.key(), "an applied answer changes the candidate");
   else fuzz::require(!edits.complaint.empty(), "an answer that cannot be applied has a complaint");
   return 0;

@@ -68,6 +68,29 @@ Definition definition_at(std::string_view text, size_t at, size_t length) {
   return made;
 }
 
+/// Where the name stands that ends `knob`: within the classes or namespaces of its last qualifier, where the text has
+/// such, else anywhere.
+std::vector<size_t> places_of(std::string_view text, std::string_view knob) {
+  const std::string name = unqualified_name(knob);
+  std::vector<size_t> places = whole_words(text, name);
+  if (name.size() + 2 >= knob.size()) return places;
+  const std::string scope = unqualified_name(knob.substr(0, knob.size() - name.size() - 2));
+  std::vector<size_t> inside;
+  for (size_t at : whole_words(text, scope)) {
+    const size_t word = text.find_last_not_of(" \t\n", at == 0 ? 0 : at - 1);
+    size_t begin = word == text.npos ? 0 : word + 1;
+    while (begin > 0 && word_character(text[begin - 1])) --begin;
+    const std::string_view before = text.substr(begin, word + 1 - begin);
+    const size_t open = text.find_first_of("{;()", at);
+    const bool opens = before == "struct" || before == "class" || before == "namespace";
+    if (!opens || open == text.npos || text[open] != '{') continue;
+    const size_t close = closing_bracket(text, open);
+    for (size_t place : places)
+      if (place > open && place < close) inside.push_back(place);
+  }
+  return inside.empty() ? places : inside;
+}
+
 }  // namespace
 
 std::string blank_comments(std::string_view source) {
@@ -99,16 +122,26 @@ bool mentions(std::string_view source, std::string_view word) {
 
 std::optional<TextRange> find_knob(std::string_view source, std::string_view knob, int64_t value) {
   std::string text = blank_comments(source);
-  const std::string name = unqualified_name(knob);  // By which a namespace's constant is defined.
   std::optional<TextRange> found;
-  for (size_t at : whole_words(text, name)) {
-    auto definition = definition_at(text, at, name.size());
+  for (size_t at : places_of(text, knob)) {
+    auto definition = definition_at(text, at, unqualified_name(knob).size());
     if (definition.function_like) return std::nullopt;
     if (definition.value != value) continue;
     if (found) return std::nullopt;  // Spelled twice (in #if branches); the text does not show which one applies.
     found = definition.range;
   }
   return found;
+}
+
+std::optional<int64_t> defined_value(std::string_view source, std::string_view knob) {
+  const std::string text = blank_comments(source);
+  std::optional<int64_t> value;
+  for (size_t at : places_of(text, knob)) {
+    auto definition = definition_at(text, at, unqualified_name(knob).size());
+    if (definition.function_like || (definition.value && value)) return std::nullopt;
+    if (definition.value) value = definition.value;
+  }
+  return value;
 }
 
 Bindings new_constants(std::string_view before, std::string_view after) {

@@ -1,6 +1,7 @@
 // Finds a knob's value in a kernel's source text: `#define NAME 16`, `constexpr int NAME = 16;`, `enum { NAME = 16 };`,
-// also with comments and unusual spacing. It works on the text alone, because candidates' texts were rewritten after
-// the scan. Values that are spelled twice, or not as an integer expression, are refused (nullopt).
+// also with comments and unusual spacing; that of `Policy::BLOCK` within `struct Policy {…}`, where the text has that.
+// It works on the text alone, because candidates' texts were rewritten after the scan. Values that are spelled twice,
+// or not as an integer expression, are refused (nullopt).
 #pragma once
 #include <optional>
 #include <string>
@@ -16,6 +17,9 @@ struct TextRange {
 
 /// The range of the value's text, if it evaluates to `value`.
 std::optional<TextRange> find_knob(std::string_view source, std::string_view name, int64_t value);
+
+/// The value of the name, if the text defines it exactly once, as such a macro or constant.
+std::optional<int64_t> defined_value(std::string_view source, std::string_view name);
 
 /// The integer constants that `after` defines exactly once, as such macros or constants, and uses, and whose names
 /// `before` does not mention.

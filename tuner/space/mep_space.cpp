@@ -8,13 +8,14 @@
 
 namespace kernelift::tuner {
 
-MepSpace MepSpace::create(const Mep& mep, const Candidate& parent) {
-  Builder builder(mep, parent);
+MepSpace MepSpace::create(const Mep& mep, const Candidate& parent, const Bindings& also) {
+  Builder builder(mep, parent, also);
   builder.add_knobs();
   builder.follow_knobs();
   builder.add_block_shape();
   builder.limit_shape();
   builder.limit_threads();
+  builder.add_conditions();
   builder.leave_unused();
   return builder.finish();
 }
@@ -73,6 +74,29 @@ void MepSpace::scale_shared(CandidateLaunch& launch, const Bindings& values,
   if (grows && before) launch.shared = launch.shared.substitute({{"shared", ceil_div(now, *before)}});
 }
 
+void MepSpace::take_into_template(Candidate& candidate, Step& step) const {
+  auto found = std::ranges::find(candidate.steps, Step::Origin::Template, &Step::origin);
+  if (found == candidate.steps.end()) return;
+  for (auto& [name, value] : found->parameters) {
+    auto changed = step.parameters.find(name);
+    if (changed == step.parameters.end()) continue;
+    value = changed->second;
+    step.parameters.erase(changed), step.replaced.erase(name);
+  }
+  name_threads(*found, candidate, recorded_block_);
+}
+
+void name_threads(Step& step, const Candidate& candidate, const Dim3& recorded_block) {
+  if (candidate.launches.empty()) return;
+  for (int axis = 0; axis < 3; ++axis) {
+    const Expression& size = candidate.launches[0].block[axis];
+    const std::string name = std::string("block.") + "xyz"[axis];
+    auto threads = size.evaluate(with_geometry({{}, recorded_block}, candidate.values));
+    if (threads.ok() && *threads != along(recorded_block, axis)) step.parameters[name] = *threads;
+    else step.parameters.erase(name);
+  }
+}
+
 Candidate MepSpace::materialise(const Point& point) const {
   Candidate candidate = parent_;
   bool original = true;
@@ -121,7 +145,8 @@ Candidate MepSpace::materialise(const Point& point) const {
       step.premises.push_back(Premise::holds(
           Expression::binary(Expression::Op::LessEqual, Expression::variable(std::string("gridDim.") + "xyz"[axis]),
                              Expression::constant(most))));
-  candidate.add_step(std::move(step));
+  take_into_template(candidate, step);
+  if (!step.parameters.empty() || !step.premises.empty()) candidate.add_step(std::move(step));
   candidate.tier = "params";
   return candidate;
 }

@@ -16,8 +16,10 @@ namespace kernelift::tuner {
 
 class MepSpace {
  public:
-  /// `parent` carries the source text, the values it already holds, and the launches that run it.
-  static MepSpace create(const Mep& mep, const Candidate& parent);
+  /// `parent` carries the source text, the values it already holds, and the launches that run it. A parameter has the
+  /// values that the text declares for it (core/model/tune_declarations.h), else those around its present one; and
+  /// that of `also`.
+  static MepSpace create(const Mep& mep, const Candidate& parent, const Bindings& also = {});
 
   const Space& space() const { return space_; }
   /// "TILE: spelled twice in the source", for the log.
@@ -25,7 +27,7 @@ class MepSpace {
   /// The same for the block's size and the knobs that determine it, with the change that would permit tuning it.
   const std::vector<std::string>& blocks_left_alone() const { return blocks_left_alone_; }
   /// `parent` with the point's values in its text, `values`, launches and steps. The original point gives the parent
-  /// itself.
+  /// itself. Values of a template become part of its step.
   Candidate materialise(const Point& point) const;
   /// The point with these values and the parent's values for all other parameters; nullopt if it is not in the space.
   std::optional<Point> point_at(const Bindings& values) const;
@@ -45,6 +47,8 @@ class MepSpace {
 
   /// Sets the dynamic shared memory of the candidate's blocks, in proportion to the recorded one.
   void scale_shared(CandidateLaunch& launch, const Bindings& values, const std::map<std::string, Expression>& by) const;
+  /// A template's step takes its parameters from `step`, and the threads of its blocks from the launch.
+  void take_into_template(Candidate& candidate, Step& step) const;
   /// Largest number of the application's blocks along y or z for which the candidate's grid stays below its limit.
   int64_t most_blocks(const Candidate& candidate, int axis) const;
 
@@ -59,5 +63,8 @@ class MepSpace {
   std::vector<std::string> knobs_;     ///< Parameters that are spelled in the text; the others belong to the geometry.
   std::vector<std::string> left_alone_, blocks_left_alone_;
 };
+
+/// Puts the threads of the candidate's blocks into the step, "block.x", where they differ from the recorded ones.
+void name_threads(Step& step, const Candidate& candidate, const Dim3& recorded_block);
 
 }  // namespace kernelift::tuner

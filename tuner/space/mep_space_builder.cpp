@@ -5,6 +5,7 @@
 
 #include "core/base/words.h"
 #include "core/model/kernel_key.h"
+#include "core/model/launch_values.h"
 #include "tuner/space/knob_text.h"
 
 namespace kernelift::tuner {
@@ -42,8 +43,9 @@ Expression block_variable(int axis) { return Expression::variable(kBlockVariable
 
 }  // namespace
 
-MepSpace::Builder::Builder(const Mep& mep, const Candidate& parent)
-    : mep_(mep), parent_(parent), model_(LaunchModel::fit(mep, contradiction_)) {
+MepSpace::Builder::Builder(const Mep& mep, const Candidate& parent, const Bindings& also)
+    : mep_(mep), parent_(parent), also_(also), model_(LaunchModel::fit(mep, contradiction_)) {
+  if (auto declared = TuneDeclarations::parse(parent.source); declared.ok()) declared_ = *std::move(declared);
   made_.parent_ = parent, made_.kernel_name_ = mep.kernel_name;
   if (!mep.instances.empty()) made_.recorded_block_ = mep.instances[0].geometry.block;
   for (auto& instance : mep.instances)
@@ -54,6 +56,27 @@ MepSpace::Builder::Builder(const Mep& mep, const Candidate& parent)
     original_[knob.name] = found == parent.values.end() ? knob.value : found->second;
     recorded_[knob.name] = knob.value;
   }
+}
+
+std::vector<int64_t> MepSpace::Builder::values_of(const std::string& name, int64_t now) const {
+  auto* declared = declared_.find(name);
+  std::vector<int64_t> values = declared ? declared->values : values_around(now);
+  values.push_back(now);
+  if (auto wanted = also_.find(name); wanted != also_.end()) values.push_back(wanted->second);
+  std::ranges::sort(values);
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  return values;
+}
+
+bool MepSpace::Builder::sizes_own_launch(const std::string& name) const {
+  auto uses = [&](const Expression& size) { return size.uses(name); };
+  return std::ranges::any_of(parent_.launches, [&](auto& launch) {
+    return std::ranges::any_of(launch.grid, uses) || std::ranges::any_of(launch.block, uses) || uses(launch.shared);
+  });
+}
+
+bool MepSpace::Builder::is_parameter(const std::string& name) const {
+  return std::ranges::find(parameters_, name, &Tunable::name) != parameters_.end();
 }
 
 bool MepSpace::Builder::in_launch_only(const Knob& knob) const {
@@ -92,17 +115,23 @@ void MepSpace::Builder::leave_unused() {
     const bool spelled = std::ranges::find(made_.knobs_, name) != made_.knobs_.end();
     std::set<std::string> sizes{name};  // The block's sizes that follow it.
     bool follows = made_.shared_ && made_.shared_->uses(name);
+    bool grid_stays = false;  // It is computed otherwise than from the application's.
     for (auto& rule : made_.rules_) {
       if (!rule.expression.uses(name)) continue;
       follows = true;
       if (!rule.is_grid) sizes.insert(kBlockVariables[rule.axis]);
+      else
+        grid_stays |= std::ranges::any_of(parent_.launches, [&](auto& launch) {
+          return !launch.grid[rule.axis].uses_any({kGridVariables[rule.axis], name});
+        });
     }
     const bool in_text = spelled && whole_words(text, unqualified_name(name)).size() > 1,
-               in_launch = follows && (sizes.size() == 1 || std::ranges::any_of(parent_.launches, [&](auto& launch) {
-                                         return std::ranges::any_of(launch.block,
-                                                                    [&](auto& size) { return size.uses_any(sizes); });
-                                       }));
-    if (in_text || in_launch) continue;
+               in_launch =
+                   follows && !grid_stays &&
+                   (sizes.size() == 1 || std::ranges::any_of(parent_.launches, [&](auto& launch) {
+                      return std::ranges::any_of(launch.block, [&](auto& size) { return size.uses_any(sizes); });
+                    }));
+    if (in_text || in_launch || (declared_.find(name) && sizes_own_launch(name))) continue;
     parameter = make_parameter(name, {parameter.values[parameter.start]}, parameter.values[parameter.start]);
   }
 }
@@ -123,6 +152,10 @@ void MepSpace::Builder::add_knobs() {
       continue;
     } else if (!in_launch_only(knob) && !find_knob(parent_.source, knob.name, original_[knob.name])) {
       leave(knob.name, "its value is not spelled exactly once as an integer in the kernel's text");
+    } else if (declared_.find(knob.name) && sizes_own_launch(knob.name)) {
+      parameters_.push_back(
+          make_parameter(knob.name, values_of(knob.name, original_[knob.name]), original_[knob.name]));
+      if (!in_launch_only(knob)) made_.knobs_.push_back(knob.name);
     } else if (knob.in_geometry && !model_) {
       leave_block(knob.name, "how the grid follows it is not known: " + contradiction_);
     } else if (knob.in_geometry && is_extent(knob)) {
@@ -132,7 +165,8 @@ void MepSpace::Builder::add_knobs() {
                   "how the grid follows it is not clear from the launch; a grid of the form (n + B - 1) / B is");
     } else {
       if (knob.in_geometry) geometry_knobs_.insert(knob.name);
-      parameters_.push_back(make_parameter(knob.name, values_around(original_[knob.name]), original_[knob.name]));
+      parameters_.push_back(
+          make_parameter(knob.name, values_of(knob.name, original_[knob.name]), original_[knob.name]));
       if (knob.grows_only) {
         keep_from(parameters_.back(), knob.value);
         leave(knob.name + " below " + std::to_string(knob.value),
@@ -144,18 +178,22 @@ void MepSpace::Builder::add_knobs() {
   add_new_constants();
 }
 
-/// Constants that a model's edit brought into the text. What the application's launch computes does not depend on them.
+/// Constants that an edit brought into the text; where it declares some, only those. What the application's launch
+/// computes does not depend on them.
 void MepSpace::Builder::add_new_constants() {
   auto is_any_of = [](auto& names, const std::string& name) {
     return std::ranges::find(names, name) != std::end(names);
   };
-  for (auto& [name, value] : parent_.values) {
+  Bindings constants = parent_.values;
+  for (auto& parameter : declared_.parameters)
+    if (auto value = defined_value(parent_.source, parameter.name)) constants.emplace(parameter.name, *value);
+  for (auto& [name, value] : constants) {
     if (is_any_of(kGridVariables, name) || is_any_of(kBlockVariables, name) || is_any_of(kBlockParameter, name) ||
-        name == kSharedVariable || std::ranges::find(mep_.knobs, name, &Knob::name) != mep_.knobs.end() ||
-        !find_knob(parent_.source, name, value))
+        name == kSharedVariable || (!declared_.parameters.empty() && !declared_.find(name)) ||
+        std::ranges::find(mep_.knobs, name, &Knob::name) != mep_.knobs.end() || !find_knob(parent_.source, name, value))
       continue;
     original_[name] = value;
-    parameters_.push_back(make_parameter(name, values_around(value), value));
+    parameters_.push_back(make_parameter(name, values_of(name, value), value));
     made_.knobs_.push_back(name);
   }
 }
@@ -345,18 +383,30 @@ void MepSpace::Builder::limit_shape() {
 void MepSpace::Builder::limit_threads() {
   // One limit per distinct recorded block.
   for (auto& instance : mep_.instances) {
-    Expression sizes[3];
-    bool varies = false;
-    for (int axis = 0; axis < 3; ++axis) {
-      sizes[axis] = Expression::constant(along(instance.geometry.block, axis));
-      for (auto& rule : made_.rules_)
-        if (!rule.is_grid && rule.axis == axis) sizes[axis] = rule.expression, varies = true;
-    }
-    auto limit = Expression::binary(Expression::Op::LessEqual, sizes[0] * sizes[1] * sizes[2],
+    std::map<std::string, Expression> known, followed;
+    for (auto& [name, value] : with_geometry(instance.geometry, with_arguments(mep_, instance, parent_.values)))
+      if (!is_parameter(name)) known.emplace(name, Expression::constant(value));
+    for (auto& rule : made_.rules_)
+      if (!rule.is_grid) followed.emplace(kBlockVariables[rule.axis], rule.expression);
+    CandidateLaunch launch =
+        parent_.launches.empty() ? CandidateLaunch::as_recorded(mep_.kernel_name) : parent_.launches[0];
+    for (auto& size : launch.block) size = size.substitute(followed).substitute(known);
+    auto limit = Expression::binary(Expression::Op::LessEqual, launch.block[0] * launch.block[1] * launch.block[2],
                                     Expression::constant(kMostThreadsPerBlock));
-    auto& all = made_.constraints_;
-    if (varies && std::find(all.begin(), all.end(), limit) == all.end()) all.push_back(limit);
+    add_constraint(limit);
   }
+}
+
+void MepSpace::Builder::add_conditions() {
+  for (auto& condition : declared_.conditions) add_constraint(condition.holds);
+}
+
+void MepSpace::Builder::add_constraint(const Expression& holds) {
+  const auto names = holds.variables();
+  const bool known =
+      std::ranges::all_of(names, [&](auto& name) { return is_parameter(name) || original_.contains(name); });
+  auto& all = made_.constraints_;
+  if (!names.empty() && known && std::ranges::find(all, holds) == all.end()) all.push_back(holds);
 }
 
 MepSpace MepSpace::Builder::finish() {

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "core/model/launch/limits.h"
+#include "core/model/tune_declarations.h"
 #include "tuner/space/launch_model.h"
 #include "tuner/space/mep_space.h"
 
@@ -22,13 +23,14 @@ inline constexpr int64_t kMostBlocks = kLargestGrid.y;  ///< Largest grid along 
 /// the block's shape is free; and then it is known how many threads a block can have.
 class MepSpace::Builder {
  public:
-  Builder(const Mep& mep, const Candidate& parent);
+  Builder(const Mep& mep, const Candidate& parent, const Bindings& also);
   void add_knobs();
   void add_new_constants();
   void follow_knobs();
   void add_block_shape();
   void limit_shape();
   void limit_threads();
+  void add_conditions();
   void leave_unused();
   MepSpace finish();
 
@@ -37,6 +39,13 @@ class MepSpace::Builder {
   void leave_block(const std::string& name, const std::string& why) {
     made_.blocks_left_alone_.push_back(name + ": " + why);
   }
+  /// The values that are offered for a parameter that has this one now.
+  std::vector<int64_t> values_of(const std::string& name, int64_t now) const;
+  /// The launches that the parent brings compute a size from it.
+  bool sizes_own_launch(const std::string& name) const;
+  bool is_parameter(const std::string& name) const;
+  /// Unless it names what is neither a parameter nor a knob.
+  void add_constraint(const Expression& holds);
   /// Reports that only the values in `tried` are tried, if with others the grid was too large along the axis.
   void leave_values(std::string name, const std::vector<int64_t>& tried, bool too_large, int axis);
   /// Drops the parameter's values below `least`.
@@ -57,6 +66,8 @@ class MepSpace::Builder {
 
   const Mep& mep_;
   const Candidate& parent_;
+  const Bindings& also_;
+  TuneDeclarations declared_;  ///< Of the parent's text; none if they cannot be read.
   std::string contradiction_;  ///< Why there is no model_.
   std::optional<LaunchModel> model_;
   Bindings original_;  ///< Values of the knobs in `parent`.

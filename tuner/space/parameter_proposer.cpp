@@ -3,12 +3,16 @@
 
 #include <algorithm>
 
+#include "tuner/space/kernel_template.h"
+
 namespace kernelift::tuner {
 namespace {
 
 /// Number of best source texts that are tuned in turn. The original is always tuned, too: a rewrite may gain little and
 /// leave nothing to gain by parameters.
 constexpr size_t kSources = 2;
+/// Settings of a template that are tried whether or not it is among the best: its first setting says little.
+constexpr size_t kTemplateTrials = 64;
 
 Observation observe(const Point& point, const Verdict& verdict) {
   // Costs are relative to the original measured in the same process, so that drift of the machine cancels.
@@ -90,15 +94,26 @@ void ParameterProposer::start_searcher(Base& base) {
   }
 }
 
+std::vector<const RunTrial*> ParameterProposer::sources(const History& history) {
+  std::vector<const RunTrial*> chosen = history.best_sources(kSources);
+  auto add = [&](const RunTrial* trial) {
+    if (trial && std::ranges::find(chosen, trial) == chosen.end()) chosen.push_back(trial);
+  };
+  add(history.baseline());
+  for (int64_t id : templates_) {
+    const RunTrial* trial = history.find(id);
+    auto base = trial ? bases_.find(trial->candidate.source) : bases_.end();
+    if (base == bases_.end() || base->second->proposed < kTemplateTrials) add(trial);
+  }
+  if (!chosen.empty())
+    std::rotate(chosen.begin(), chosen.begin() + static_cast<std::ptrdiff_t>(next_source_++ % chosen.size()),
+                chosen.end());
+  return chosen;
+}
+
 std::vector<Proposal> ParameterProposer::propose(const History& history, size_t count) {
   std::vector<Proposal> proposals;
-  std::vector<const RunTrial*> sources = history.best_sources(kSources);
-  if (auto* original = history.baseline())
-    if (std::find(sources.begin(), sources.end(), original) == sources.end()) sources.push_back(original);
-  if (!sources.empty())
-    std::rotate(sources.begin(), sources.begin() + static_cast<std::ptrdiff_t>(next_source_++ % sources.size()),
-                sources.end());
-  for (auto* trial : sources) {
+  for (auto* trial : sources(history)) {
     if (proposals.size() >= count) break;
     // A winner of this tier has another text than the source that it was tuned from; tuning continues in that one's
     // space.
@@ -124,6 +139,7 @@ std::vector<Proposal> ParameterProposer::propose(const History& history, size_t 
       Proposal proposal{base->space->materialise(point), {base->id}};
       proposal.candidate.proposer = name();
       base->asked.emplace(proposal.candidate.key(), point);
+      ++base->proposed;
       proposals.push_back(std::move(proposal));
     }
   }
@@ -142,6 +158,12 @@ std::optional<Candidate> ParameterProposer::repeat(const Candidate& base, const 
 
 void ParameterProposer::learn(const RunTrial& trial) {
   Hash key = trial.candidate.key();
+  if (trial.verdict.ok() && trial.candidate.tier == "source" && !trial.candidate.steps.empty()) {
+    auto& last = trial.candidate.steps.back();
+    const bool by_hand = last.origin == Step::Origin::Template, by_model = last.origin == Step::Origin::Model;
+    if ((by_hand && templates_by_hand_.insert(last.rule).second) || (by_model && is_template(trial.candidate.source)))
+      templates_.push_back(trial.id);
+  }
   for (auto& [source, base] : bases_) {
     auto asked = base->asked.find(key);
     if (asked == base->asked.end()) continue;

@@ -36,8 +36,11 @@ class ParameterProposer : public Proposer {
     size_t unanswered = 0;
     std::map<Point, Verdict> probed;
     std::map<Hash, Point> asked;  ///< By candidate key.
+    size_t proposed = 0;
   };
 
+  /// The sources that are tuned now, in turn.
+  std::vector<const RunTrial*> sources(const History& history);
   Base* base_for(const RunTrial& trial, const History& history);
   bool moves_dead_parameter(const Base& base, const Point& point) const;
   void start_searcher(Base& base);
@@ -49,6 +52,9 @@ class ParameterProposer : public Proposer {
   Base* probing_ = nullptr;                             ///< The only source whose parameters are probed at present.
   std::set<std::string> dead_;  ///< Parameters that change the results, found by probing; they count for all sources.
   size_t next_source_ = 0;      ///< For taking the sources in turn.
+  /// Right settings of templates, by hand or a model's: one of each.
+  std::vector<int64_t> templates_;
+  std::set<std::string> templates_by_hand_;  ///< Names.
   std::vector<std::string> notes_;
 };
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <set>
 
 #include "core/compiler/paths.h"
 #include "core/tests/expression_literal.h"
@@ -103,6 +104,49 @@ void run(Row* rows, float* x) { k<<<Row::kWords, Row::kBytes>>>(rows, x); }
   EXPECT_EQ(index.knobs.size(), 2u);
   EXPECT_EQ(index.launches[0].grid[0], "4"_e) << "the name of a constant that is no knob has no value in a candidate";
   EXPECT_EQ(index.launches[0].block[0], "16"_e);
+}
+
+TEST(ScanKnobs, AreConstantsOfPolicies) {
+  TestApp app;
+  app.unit("a.cu", R"(
+namespace app { struct Policy { static constexpr int BLOCK = 128, UNROLL = 4; enum { ROWS = 2 }; using Value = float; }; }
+struct Derived : app::Policy { static constexpr int TILE = 8; };
+template <class T> struct Traits { static constexpr int WIDTH = 4; };
+enum Kind { FIRST = 1, SECOND = 2 };
+template <class P> __global__ void k(typename P::Value* x, int n) {
+  for (int i = blockIdx.x * P::BLOCK; i < n; i += P::UNROLL) x[i * app::Policy::ROWS] = x[i / Traits<float>::WIDTH + SECOND];
+}
+__global__ void tiled(float* x, int n) { x[blockIdx.x * Derived::TILE + threadIdx.x] = n; }
+void run(float* x, int n) {
+  k<app::Policy><<<(n + app::Policy::BLOCK - 1) / app::Policy::BLOCK, app::Policy::BLOCK>>>(x, n);
+  tiled<<<n / Derived::TILE, Derived::TILE>>>(x, n);
+}
+)");
+  auto index = app.scan();
+  std::set<std::string> names;
+  for (auto& one : index.knobs) names.insert(one.name);
+  EXPECT_EQ(names,
+            (std::set<std::string>{"app::Policy::BLOCK", "app::Policy::UNROLL", "app::Policy::ROWS", "Derived::TILE"}));
+  EXPECT_EQ(index.launches[0].block[0], "app::Policy::BLOCK"_e);
+}
+
+TEST(ScanKnobs, OfAClassWithDataAreMembersThatALaunchUses) {
+  TestApp app;
+  app.unit("a.cu", R"(
+class Solver {
+ public:
+  static constexpr int kBlock = 128, kRow = 4, kStep = 2;
+  void run(float* x, int n);
+ private:
+  float row_[kRow];
+};
+__global__ void k(float* x, int n) { for (int i = threadIdx.x; i < n; i += Solver::kStep) x[i * Solver::kBlock] = 1; }
+void Solver::run(float* x, int n) { k<<<(n + kBlock - 1) / kBlock * kRow, kBlock>>>(x, n); }
+)");
+  auto index = app.scan();
+  ASSERT_EQ(index.knobs.size(), 1u);
+  EXPECT_EQ(index.knobs[0].name, "Solver::kBlock");
+  EXPECT_EQ(index.launches[0].grid[0], "(n + Solver::kBlock - 1) / Solver::kBlock * 4"_e);
 }
 
 TEST(ScanKnobs, AndGeometryOmitAnonymousNamespacesFromNames) {

@@ -13,7 +13,9 @@
 
 #include "core/base/words.h"
 #include "core/model/launch/limits.h"
+#include "core/model/launch_values.h"
 #include "reintegrate/patch/launch/line_breaks.h"
+#include "reintegrate/patch/launch/site_terms.h"
 
 namespace kernelift::reintegrate {
 namespace {
@@ -58,26 +60,6 @@ std::vector<std::string> dim3_arguments(std::string_view text) {
   }
   if (parts.size() == 1 && !is_number(parts[0], {})) return {};
   return parts;
-}
-
-/// True if the text has side effects, so that evaluating it twice would differ from evaluating it once.
-bool has_effects(std::string_view text) {
-  for (size_t at = 0; at < text.size(); ++at) {
-    if (text.substr(at, 2) == "++" || text.substr(at, 2) == "--") return true;
-    if (text[at] == '=' && (at == 0 || !std::strchr("=<>!", text[at - 1])) && text.substr(at, 2) != "==") return true;
-  }
-  return false;
-}
-
-bool calls_something(std::string_view text) {
-  for (size_t at = 1; at < text.size(); ++at)
-    if (text[at] == '(' && word_character(text[at - 1])) {
-      size_t begin = at;
-      while (begin > 0 && word_character(text[begin - 1])) --begin;
-      std::string_view word = text.substr(begin, at - begin);
-      if (word != "dim3" && word != "int" && word != "unsigned" && word != "size_t") return true;
-    }
-  return false;
 }
 
 std::string place(const LaunchSite& site) { return site.range.file + ":" + std::to_string(site.range.line); }
@@ -128,6 +110,7 @@ class LaunchEditor {
     names_[kSharedVariable] = as_spelled(Piece::Shared).empty() ? "0" : as_spelled(Piece::Shared);
     spell_axes(Piece::Grid, site_.grid_form);
     spell_axes(Piece::Block, site_.block_form);
+    for (auto& [name, text] : arguments_) names_.emplace(name, text);
     for (int axis = 0; axis < 3; ++axis) {
       auto& size = spelled(Piece::Block, axis);
       if (size && mentions_changed(*size)) following_.insert(variable(Piece::Block, axis));
@@ -182,6 +165,12 @@ class LaunchEditor {
   /// too: half of one block, rounded up, is one block, but half of three is not three. Other block sizes are tried too,
   /// unless the launch states a number.
   Result<bool> as_it_is(Piece piece, int axis) const {
+    auto is_argument = [&](const Expression& node) {
+      return node.as_variable() && arguments_.contains(*node.as_variable());
+    };
+    if (auto& size = spelled(piece, axis);
+        size && wanted(piece, axis).find(is_argument) && same_size(simplified(piece, axis), *size, arguments_))
+      return true;
     if (mep_.instances.empty()) return is_identity(piece, axis);
     for (auto& instance : mep_.instances)
       for (uint32_t other : {0u, 3u, 997u})
@@ -190,7 +179,7 @@ class LaunchEditor {
           if (other && piece == Piece::Grid) along(geometry.grid, axis) = other;
           for (int of = 0; of < 3; ++of)
             if (!is_fixed(of) && !following_.contains(variable(Piece::Block, of))) along(geometry.block, of) *= wider;
-          auto wanted = launch_.evaluate(geometry, values_);
+          auto wanted = launch_.evaluate(geometry, with_arguments(mep_, instance, values_));
           if (!wanted.ok() && geometry == instance.geometry) return std::move(wanted).error();
           if (!wanted.ok() || component(*wanted, piece, axis) != component(geometry, piece, axis)) return false;
         }
@@ -218,14 +207,15 @@ class LaunchEditor {
     for (auto& knob : mep_.knobs) knobs.emplace(knob.name, knob.value);
     if (auto value = size.evaluate(knobs); value.ok()) {
       for (auto& instance : mep_.instances) {
-        KERNELIFT_ASSIGN(Geometry geometry, launch_.evaluate(instance.geometry, values_));
+        KERNELIFT_ASSIGN(Geometry geometry,
+                         launch_.evaluate(instance.geometry, with_arguments(mep_, instance, values_)));
         if (*value != component(geometry, piece, axis))
           return refused(what + " would become " + std::to_string(*value) + " along " + kAxis[axis] +
                          ", but the candidate was verified with " + std::to_string(component(geometry, piece, axis)));
       }
       return false;
     }
-    if (piece != Piece::Grid) return false;
+    if (piece != Piece::Grid || same_size(wanted(piece, axis), size, arguments_)) return false;
     auto rest = beyond_following(axis);
     if (!rest)
       return refused(what + " follows '" + changed_.begin()->first + "' along " + kAxis[axis] +
@@ -406,7 +396,7 @@ class LaunchEditor {
       const bool follows = following_.contains(variable(Piece::Block, axis));
       bool grows = block_changes_[axis];
       for (auto& instance : mep_.instances) {
-        KERNELIFT_ASSIGN(Geometry wanted, launch_.evaluate(instance.geometry, values_));
+        KERNELIFT_ASSIGN(Geometry wanted, launch_.evaluate(instance.geometry, with_arguments(mep_, instance, values_)));
         grows |= follows && component(wanted, Piece::Block, axis) > component(instance.geometry, Piece::Block, axis);
       }
       const bool relative = block_changes_[axis] && !simplified(Piece::Block, axis).variables().empty();
@@ -560,7 +550,8 @@ class LaunchEditor {
   bool one_template_;
   const LaunchGuard& guard_;
   const std::string& beside_;  ///< Name of the kernel that is launched where the guard holds; empty: the same.
-  std::map<std::string, std::string> names_;  ///< The site's expressions for gx, by, … and shared.
+  const std::map<std::string, std::string> arguments_ = plain_arguments(mep_, site_);
+  std::map<std::string, std::string> names_;  ///< The site's text for gx, by, …, shared and the kernel's parameters.
   Bindings known_;                            ///< Those of them that are numbers.
   bool block_changes_[3] = {};                ///< Axes of the block that change, other than by following a knob.
   std::set<std::string> following_;           ///< Variables (gx, by, …) that the source computes from a changed knob.

@@ -1,15 +1,17 @@
 // Applies a model's answer to a kernel's text. Every SEARCH block must occur exactly once in the text, or, if not at
 // all, exactly once but for blanks; otherwise nothing is applied, and the complaint, with the most similar lines, goes
 // back to the model. If there are no such blocks, a fenced block that contains a whole kernel replaces the text. Lines
-// such as `LAUNCH grid.x = ceil_div(gx, 2)` change the launch, over the recorded one and integer constants that the
-// edits define; those become values of the candidate, which the parameter tier varies. A whole file for a text that has
-// a launch of its own must say how it is launched.
+// such as `LAUNCH grid.x = ceil_div(gx, 2)` change the launch, as its declarations do (space/kernel_template.h). New
+// integer constants and knobs of the application that the edits set otherwise become values of the candidate, which the
+// parameter tier varies: as they declare, or around their values where they declare nothing. A whole file for a text
+// that has a launch of its own must say how it is launched.
 #pragma once
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/model/candidate.h"
+#include "core/model/mep.h"
 
 namespace kernelift::tuner {
 
@@ -19,7 +21,6 @@ struct AnswerEdits {
   std::string idea;                    ///< The answer's "IDEA:" line, or its first line of prose.
 };
 
-/// `kernel`: the kernel's name, for a launch that LAUNCH lines add to a candidate without launches.
-AnswerEdits apply_answer(const Candidate& parent, const std::string& answer, const std::string& kernel, bool cut_off);
+AnswerEdits apply_answer(const Mep& mep, const Candidate& parent, const std::string& answer, bool cut_off);
 
 }  // namespace kernelift::tuner

@@ -437,7 +437,7 @@ void LlmProposer::take_unusable(Talk talk, const std::string& idea, const std::s
 
 std::optional<Proposal> LlmProposer::candidate_of(Talk talk, const ChatAnswer& answer, const History& history) {
   Asked& asked = models_[talk.model];
-  auto edits = apply_answer(talk.base, answer.text, mep_.kernel_name, answer.cut_off);
+  auto edits = apply_answer(mep_, talk.base, answer.text, answer.cut_off);
   if (!edits.candidate && !answer.called_tool.empty())
     edits.complaint = "You called the tool '" + shown_line(answer.called_tool, kShownLine) +
                       "'. There are no tools here: answer in text, in the form that was described.";

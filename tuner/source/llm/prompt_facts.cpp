@@ -8,6 +8,7 @@
 #include "core/base/shown/outside_text.h"
 #include "core/base/words.h"
 #include "core/model/element.h"
+#include "core/model/launch_values.h"
 
 namespace kernelift::tuner {
 namespace {
@@ -277,7 +278,7 @@ std::string launch_of(const Candidate& candidate, const Mep& mep) {
             launch.shared.text() + "\n";
     std::set<std::string> alike;
     for (auto& instance : mep.instances) {
-      auto made = launch.evaluate(instance.geometry, candidate.values);
+      auto made = launch.evaluate(instance.geometry, with_arguments(mep, instance, candidate.values));
       if (instance.held_out || !made.ok() || !alike.insert(launch_text(instance.geometry)).second) continue;
       text += "  where " + launch_text(instance.geometry) + " was recorded: " + launch_text(*made) + "\n";
     }

@@ -7,6 +7,7 @@
 
 #include "core/base/shown/outside_text.h"
 #include "core/model/element.h"
+#include "core/model/launch_values.h"
 
 namespace kernelift::tuner {
 namespace {
@@ -92,7 +93,7 @@ uint64_t threads_along_x(const Candidate& candidate, const Verdict& verdict, con
     if (instance.id != verdict.instance) continue;
     threads = instance.geometry.block.x;
     if (candidate.launches.empty()) continue;
-    auto made = candidate.launches[0].evaluate(instance.geometry, candidate.values);
+    auto made = candidate.launches[0].evaluate(instance.geometry, with_arguments(mep, instance, candidate.values));
     if (made.ok()) threads = made->block.x;
   }
   return threads;

@@ -203,8 +203,13 @@ RuleContext RuleContext::launched_as(const Candidate& candidate) const {
   RuleContext facts = *this;
   if (candidate.launches.empty()) return facts;
   auto& launch = candidate.launches[0];
-  for (auto& geometry : facts.geometries)
+  for (auto& geometry : facts.geometries) {
+    // A grid may be computed from arguments, which are not known here; the block counts.
+    CandidateLaunch blocks = CandidateLaunch::as_recorded(launch.kernel);
+    std::ranges::copy(launch.block, blocks.block);
     if (auto now = launch.evaluate(geometry, candidate.values); now.ok()) geometry = *now;
+    else if (now = blocks.evaluate(geometry, candidate.values); now.ok()) geometry = *now;
+  }
   bool resized = false;
   for (int axis = 0; axis < 3; ++axis) resized |= !launch.block[axis].is_variable(kBlockVariables[axis]);
   if (!resized) return facts;

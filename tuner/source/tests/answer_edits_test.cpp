@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/model/launch_values.h"
+#include "core/tests/expression_literal.h"
+
 namespace kernelift::tuner {
 namespace {
 
@@ -15,12 +18,18 @@ Candidate parent() {
   return candidate;
 }
 
+Mep mep() {
+  Mep made;
+  made.kernel_name = "k";
+  return made;
+}
+
 std::string edit(const std::string& search, const std::string& replace) {
   return "<<<<<<< SEARCH\n" + search + "=======\n" + replace + ">>>>>>> REPLACE\n";
 }
 
 AnswerEdits applied(const std::string& answer, bool cut_off = false) {
-  return apply_answer(parent(), answer, "k", cut_off);
+  return apply_answer(mep(), parent(), answer, cut_off);
 }
 
 TEST(AnswerEdits, ApplyAnExactMatch) {
@@ -43,23 +52,23 @@ TEST(AnswerEdits, ApplyAMatchButForBlanksIfItIsTheOnlyOne) {
   EXPECT_EQ(result.candidate->source, "__global__ void k(float *y) {\n  y[0] = 2;\n}\n");
   Candidate twice = parent();
   twice.source += "y[0] = 1 ;\n";
-  EXPECT_FALSE(apply_answer(twice, edit("y[0]=1;\n", "\n"), "k", false).candidate) << "which of the two?";
+  EXPECT_FALSE(apply_answer(mep(), twice, edit("y[0]=1;\n", "\n"), false).candidate) << "which of the two?";
   EXPECT_FALSE(applied(edit("y[0] = 1; y[1] = 1;\n", "\n")).candidate) << "whole lines only";
 }
 
 TEST(AnswerEdits, RefuseAnAmbiguousMatch) {
   Candidate twice = parent();
   twice.source += "  y[0] = 1;\n";
-  EXPECT_THAT(apply_answer(twice, edit("  y[0] = 1;\n", "\n"), "k", false).complaint, HasSubstr("occurs 2 times"));
+  EXPECT_THAT(apply_answer(mep(), twice, edit("  y[0] = 1;\n", "\n"), false).complaint, HasSubstr("occurs 2 times"));
 }
 
 TEST(AnswerEdits, DoNotMatchInsideAName) {
   Candidate counts = parent();
   counts.source += "  mcount++;\n";
-  EXPECT_THAT(apply_answer(counts, edit("count++;\n", "count += 2;\n"), "k", false).complaint,
+  EXPECT_THAT(apply_answer(mep(), counts, edit("count++;\n", "count += 2;\n"), false).complaint,
               HasSubstr("does not occur"));
   counts.source += "  count++;\n";
-  auto result = apply_answer(counts, edit("count++;\n", "count += 2;\n"), "k", false);
+  auto result = apply_answer(mep(), counts, edit("count++;\n", "count += 2;\n"), false);
   ASSERT_TRUE(result.candidate) << result.complaint;
   EXPECT_THAT(result.candidate->source, HasSubstr("  mcount++;\n  count += 2;\n"));
 }
@@ -100,7 +109,8 @@ TEST(AnswerEdits, ChangeTheLaunch) {
 }
 
 TEST(AnswerEdits, ComplainAboutALaunchOverUnknownNames) {
-  EXPECT_THAT(applied("LAUNCH grid.x = n / 2\n" + edit("  y[0] = 1;\n", "\n")).complaint, HasSubstr("uses 'n'"));
+  EXPECT_THAT(applied("LAUNCH grid.x = n / 2\n" + edit("  y[0] = 1;\n", "\n")).complaint,
+              HasSubstr("grid.x is computed from 'n', which is neither"));
 }
 
 TEST(AnswerEdits, ApplyToASourceWithCarriageReturnsAndKeepThem) {
@@ -108,11 +118,11 @@ TEST(AnswerEdits, ApplyToASourceWithCarriageReturnsAndKeepThem) {
   windows.source = "__global__ void k(float *y) {\r\n  y[0] = 1;\r\n}\r\n";
   for (std::string answer : {edit("  y[0] = 1;\n", "  y[0] = 2;\n"), edit("  y[0] = 1;\r\n", "  y[0] = 2;\r\n"),
                              std::string("```\n__global__ void k(float *y) {\n  y[0] = 2;\n}\n```\n")}) {
-    auto result = apply_answer(windows, answer, "k", false);
+    auto result = apply_answer(mep(), windows, answer, false);
     ASSERT_TRUE(result.candidate) << result.complaint;
     EXPECT_EQ(result.candidate->source, "__global__ void k(float *y) {\r\n  y[0] = 2;\r\n}\r\n");
   }
-  EXPECT_THAT(apply_answer(windows, edit("  y[0] = 1;\n", "  y[0] = 1;\n"), "k", false).complaint,
+  EXPECT_THAT(apply_answer(mep(), windows, edit("  y[0] = 1;\n", "  y[0] = 1;\n"), false).complaint,
               HasSubstr("change nothing"));
 }
 
@@ -146,15 +156,15 @@ TEST(AnswerEdits, AWholeFileMustSayItsLaunchWhereTheSourceHasItsOwn) {
   launch.grid[0] = *Expression::parse("ceil_div(gx, 4)");
   jammed.launches = {launch};
   const std::string file = "```\n__global__ void k(float *y) {}\n```\n";
-  EXPECT_THAT(apply_answer(jammed, file, "k", false).complaint, HasSubstr("does not say how it is launched"));
-  auto same = apply_answer(jammed, "LAUNCH unchanged\n" + file, "k", false);
+  EXPECT_THAT(apply_answer(mep(), jammed, file, false).complaint, HasSubstr("does not say how it is launched"));
+  auto same = apply_answer(mep(), jammed, "LAUNCH unchanged\n" + file, false);
   ASSERT_TRUE(same.candidate);
   EXPECT_EQ(same.candidate->launches.at(0).grid[0].text(), "ceil_div(gx, 4)");
-  auto recorded = apply_answer(jammed, "LAUNCH recorded\nLAUNCH block.x = 32\n" + file, "k", false);
+  auto recorded = apply_answer(mep(), jammed, "LAUNCH recorded\nLAUNCH block.x = 32\n" + file, false);
   ASSERT_TRUE(recorded.candidate);
   EXPECT_EQ(recorded.candidate->launches.at(0).grid[0].text(), "gx");
   EXPECT_EQ(recorded.candidate->launches.at(0).block[0].text(), "32");
-  EXPECT_TRUE(apply_answer(jammed, edit("  y[0] = 1;\n", "  y[0] = 2;\n"), "k", false).candidate)
+  EXPECT_TRUE(apply_answer(mep(), jammed, edit("  y[0] = 1;\n", "  y[0] = 2;\n"), false).candidate)
       << "edits stay with the launch of what they edit";
 }
 
@@ -170,7 +180,7 @@ TEST(AnswerEdits, LaunchWithTheNewValueOfAConstantThatTheParentHad) {
   const std::string changed = edit("  y[0] = 1;\n", "  constexpr int TILE = 32;\n  y[0] = TILE;\n");
   auto tiled = applied("LAUNCH block.x = TILE\n" + changed);
   ASSERT_TRUE(tiled.candidate) << tiled.complaint;
-  auto smaller = apply_answer(*tiled.candidate, edit("int TILE = 32;\n", "int TILE = 16;\n"), "k", false);
+  auto smaller = apply_answer(mep(), *tiled.candidate, edit("int TILE = 32;\n", "int TILE = 16;\n"), false);
   ASSERT_TRUE(smaller.candidate) << smaller.complaint;
   EXPECT_EQ(smaller.candidate->values, (Bindings{{"TILE", 16}}));
 }
@@ -178,7 +188,7 @@ TEST(AnswerEdits, LaunchWithTheNewValueOfAConstantThatTheParentHad) {
 TEST(AnswerEdits, AcceptALineOfEqualSignsInTheText) {
   Candidate ruled = parent();
   ruled.source += "/*\n=====\n*/\n";
-  auto result = apply_answer(ruled, edit("/*\n=====\n*/\n", "// no rule\n"), "k", false);
+  auto result = apply_answer(mep(), ruled, edit("/*\n=====\n*/\n", "// no rule\n"), false);
   ASSERT_TRUE(result.candidate) << result.complaint;
   EXPECT_THAT(result.candidate->source, HasSubstr("}\n// no rule\n"));
 }
@@ -190,6 +200,73 @@ TEST(AnswerEdits, ComplainAboutATruncatedAnswer) {
     auto result = applied(answer.substr(0, cut));
     EXPECT_NE(result.candidate.has_value(), !result.complaint.empty());
   }
+}
+
+/// k<<<(n + B - 1) / B, B>>>(y, n), recorded with 16 blocks of 64.
+Mep recorded_mep() {
+  Mep made = mep();
+  made.parameters = {{"y", "float *", "float", false, ""}, {"n", "int", "", false, "int"}};
+  LaunchSite site;
+  site.grid[0] = "(n + B - 1) / B"_e, site.block[0] = "B"_e;
+  for (int axis : {1, 2}) site.grid[axis] = site.block[axis] = "1"_e;
+  site.argument_text = {"y", "n"};
+  made.launches = {site};
+  Knob block;
+  block.name = "B", block.value = 64, block.is_macro = block.in_kernel = block.in_geometry = true;
+  made.knobs = {block};
+  MepInstance instance;
+  instance.geometry = {{16, 1, 1}, {64, 1, 1}};
+  instance.arguments.resize(12), instance.arguments[9] = std::byte{4};  // n = 1024
+  instance.parameters = {{0, 8}, {8, 4}};
+  made.instances = {instance};
+  return made;
+}
+
+Candidate recorded_parent() {
+  Candidate candidate;
+  candidate.source = "#define B 64\n__global__ void k(float *y, int n) {\n  y[0] = B;\n}\n";
+  return candidate;
+}
+
+TEST(AnswerEdits, TakeDeclarationsWithTheLaunchThatFollowsThem) {
+  const Mep mep = recorded_mep();
+  const std::string tiled =
+      edit("  y[0] = B;\n",
+           "  constexpr int TILE = 48;  // kernelift: tune TILE in {32, 64} where TILE < B\n  y[0] = TILE;\n");
+  for (auto* launch : {"LAUNCH grid.x = ceil_div(n, TILE)\nLAUNCH block.x = TILE\n", ""}) {
+    const std::string answer =
+        *launch
+            ? launch + tiled
+            : edit("  y[0] = B;\n",
+                   "  // kernelift: launch grid.x = ceil_div(n, TILE), block.x = TILE\n  constexpr int TILE = 48;  // "
+                   "kernelift: tune TILE in {32, 64} where TILE < B\n  y[0] = TILE;\n");
+    auto result = apply_answer(mep, recorded_parent(), answer, false);
+    ASSERT_TRUE(result.candidate) << result.complaint;
+    EXPECT_THAT(result.candidate->source,
+                HasSubstr("  constexpr int TILE = 32;  // kernelift: tune TILE in {32, 64} where"));
+    EXPECT_THAT(result.candidate->source, testing::Not(HasSubstr("kernelift: launch")));
+    auto& instance = mep.instances[0];
+    auto made = result.candidate->launches.at(0).evaluate(instance.geometry,
+                                                          with_arguments(mep, instance, result.candidate->values));
+    EXPECT_EQ(made->text(), "<<<(32,1,1), (32,1,1)>>>");
+  }
+  EXPECT_THAT(
+      apply_answer(mep, recorded_parent(), edit("  y[0] = B;\n", "  y[0] = B;  // kernelift: tune T in {2}\n"), false)
+          .complaint,
+      HasSubstr("line 3: 'T' is not defined exactly once"));
+}
+
+TEST(AnswerEdits, ChangeKnobsAsTheApplicationLaunchesThem) {
+  const Mep mep = recorded_mep();
+  auto result = apply_answer(mep, recorded_parent(), edit("#define B 64\n", "#define B 256\n"), false);
+  ASSERT_TRUE(result.candidate) << result.complaint;
+  EXPECT_EQ(result.candidate->values.at("B"), 256);
+  auto made = result.candidate->launches.at(0).evaluate(mep.instances[0].geometry, result.candidate->values);
+  EXPECT_EQ(made->text(), "<<<(4,1,1), (256,1,1)>>>");
+  auto own =
+      apply_answer(mep, recorded_parent(), "LAUNCH block.x = 32\n" + edit("#define B 64\n", "#define B 256\n"), false);
+  ASSERT_TRUE(own.candidate) << own.complaint;
+  EXPECT_EQ(own.candidate->launches.at(0).evaluate(mep.instances[0].geometry, own.candidate->values)->block.x, 32u);
 }
 
 }  // namespace

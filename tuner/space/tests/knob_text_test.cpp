@@ -26,8 +26,19 @@ TEST(KnobText, RefusesAnotherValueThanTheScans) { EXPECT_EQ(found("#define TILE 
 TEST(KnobText, FindsANamespacesConstantByItsUnqualifiedName) {
   EXPECT_EQ(found("namespace app {\nconstexpr int kTile = 16;\n}", "app::kTile", 16), "16");
   EXPECT_EQ(
-      found("namespace a {\nconstexpr int kTile = 16;\n}\nnamespace b {\nconstexpr int kTile = 16;\n}", "a::kTile", 16),
+      found("namespace a {\nconstexpr int kTile = 16;\n}\nnamespace b {\nconstexpr int kTile = 16;\n}", "kTile", 16),
       "<none>");
+}
+TEST(KnobText, FindsAMemberInItsOwnClass) {
+  const std::string text =
+      "struct Small { static constexpr int BLOCK = 64; };\nstruct Large : Small { enum { BLOCK = 64, USED = "
+      "Small::BLOCK }; };\n";
+  auto small = find_knob(text, "Small::BLOCK", 64), large = find_knob(text, "app::Large::BLOCK", 64);
+  ASSERT_TRUE(small && large);
+  EXPECT_LT(small->begin, text.find("Large"));
+  EXPECT_GT(large->begin, text.find("Large"));
+  EXPECT_EQ(defined_value(text, "Large::BLOCK"), 64);
+  EXPECT_EQ(defined_value(text, "BLOCK"), std::nullopt) << "spelled twice";
 }
 TEST(KnobText, RefusesAKnobSpelledTwice) {
   EXPECT_EQ(found("#ifdef A\n#define TILE 16\n#else\n#define TILE 16\n#endif\n", "TILE", 16), "<none>");

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/model/kernel_key.h"
+#include "core/model/launch_values.h"
 
 namespace kernelift::sandbox {
 namespace {
@@ -46,13 +47,6 @@ std::optional<RunFailure> over_limits(const DeviceFacts& facts, const DeviceKern
   if (threads == 0 || geometry.grid.count() == 0)
     return RunFailure{Outcome::LaunchFailed, "an empty grid or block: " + geometry.text()};
   return std::nullopt;
-}
-
-Bindings recorded_geometry(const Geometry& geometry, Bindings bound) {
-  bound["gx"] = geometry.grid.x, bound["gy"] = geometry.grid.y, bound["gz"] = geometry.grid.z;
-  bound["bx"] = geometry.block.x, bound["by"] = geometry.block.y, bound["bz"] = geometry.block.z;
-  bound["shared"] = geometry.shared_bytes;
-  return bound;
 }
 
 /// Parameters beyond the recorded ones receive the scratch buffers' addresses, in order.
@@ -162,8 +156,12 @@ std::optional<RunFailure> LoadedCode::prepare(Device& device, const ReplayInstan
                                               const MepInstance& recorded, const RunnableCode& code) {
   Prepared& prepared = instances_.emplace_back();
   std::vector<uint64_t> scratch_addresses;
+  // At another size than the recorded one the arguments have other values, too.
+  MepInstance launched = recorded;
+  launched.arguments = memory.arguments;
+  const Bindings values = with_arguments(mep, launched, code.values);
   for (auto& wanted : code.scratch) {
-    auto bytes = wanted.bytes.evaluate(recorded_geometry(recorded.geometry, code.values));
+    auto bytes = wanted.bytes.evaluate(with_geometry(recorded.geometry, values));
     if (!bytes.ok()) return RunFailure{Outcome::LaunchFailed, bytes.error().message};
     if (*bytes < 0 || static_cast<uint64_t>(*bytes) > kLargestScratch)
       return RunFailure{Outcome::OverResources, "scratch memory of " + std::to_string(*bytes) + " bytes, limit " +
@@ -199,7 +197,7 @@ std::optional<RunFailure> LoadedCode::prepare(Device& device, const ReplayInstan
     if (!kernel)
       return RunFailure{Outcome::LaunchFailed,
                         "the image has no kernel '" + wanted.kernel + "', or several of that name"};
-    auto geometry = wanted.evaluate(recorded.geometry, code.values);
+    auto geometry = wanted.evaluate(recorded.geometry, values);
     if (!geometry.ok()) return RunFailure{Outcome::LaunchFailed, geometry.error().message};
     DeviceLaunch launch;
     launch.kernel = kernel->handle, launch.geometry = *geometry, launch.arguments = memory.arguments;
