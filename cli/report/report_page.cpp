@@ -309,6 +309,7 @@ std::string report_page(const ReportData& data) {
   else if (!data.diff.empty()) html += "<h2>The change</h2>" + diff_html(data.diff);
   html += "<h2>Recorded launches</h2>" + instance_table(data) +
           (tried ? "<h2>Candidates by proposer</h2>" + proposer_table(data) : "");
+  for (auto& line : data.inherited) html += "<p>" + escape(line) + ".</p>";
   for (auto& what : data.not_tried) html += "<p>Not tried: " + escape(what) + ".</p>";
   html += "<h2>What failed</h2>" + failure_table(data);
   return html + "</main></body></html>\n";

@@ -34,30 +34,42 @@ double GaussianProcess::likelihood(const Eigen::VectorXd& scales, double noise) 
   if (factor.info() != Eigen::Success) return -INFINITY;
   double log_determinant = 2 * factor.matrixLLT().diagonal().array().log().sum();
   // A weak preference for middling scales keeps unlearnable coordinates from running to the ends of the grid.
-  double prior = -0.5 * (scales.array() / 0.5).log().square().sum() / 4;
+  double prior = -0.5 * (scales.array() / likely_scale_).log().square().sum() / 4;
   return -0.5 * values.dot(factor.solve(values)) - 0.5 * log_determinant + prior;
 }
 
-void GaussianProcess::fit(const Eigen::MatrixXd& inputs, const Eigen::VectorXd& targets, bool choose_scales) {
+double GaussianProcess::evidence() const {
+  const auto counted = static_cast<double>(std::min(inputs_.rows(), kLikelihoodPoints));
+  return likelihood(scales_, noise_) - counted * std::log(spread_);
+}
+
+void GaussianProcess::choose_scales() {
+  double best = likelihood(scales_, noise_);
+  for (int sweep = 0; sweep < kSweeps; ++sweep) {
+    for (Eigen::Index d = 0; d < scales_.size(); ++d) {
+      Eigen::VectorXd trial = scales_;
+      for (double scale : kScaleGrid) {
+        trial[d] = scale;
+        if (double value = likelihood(trial, noise_); value > best) best = value, scales_ = trial;
+      }
+    }
+    for (double noise : kNoiseGrid)
+      if (double value = likelihood(scales_, noise); value > best) best = value, noise_ = noise;
+  }
+  chosen_for_ = targets_.size();
+}
+
+void GaussianProcess::fit(const Eigen::MatrixXd& inputs, const Eigen::VectorXd& targets, bool keep_scales) {
   inputs_ = inputs;
   mean_ = targets.mean();
   spread_ = std::max(1e-12, std::sqrt((targets.array() - mean_).square().mean()));
   targets_ = (targets.array() - mean_) / spread_;
-  if (scales_.size() != inputs.cols()) scales_ = Eigen::VectorXd::Constant(inputs.cols(), 0.5), choose_scales = true;
-  if (choose_scales) {
-    double best = likelihood(scales_, noise_);
-    for (int sweep = 0; sweep < kSweeps; ++sweep) {
-      for (Eigen::Index d = 0; d < scales_.size(); ++d) {
-        Eigen::VectorXd trial = scales_;
-        for (double scale : kScaleGrid) {
-          trial[d] = scale;
-          if (double value = likelihood(trial, noise_); value > best) best = value, scales_ = trial;
-        }
-      }
-      for (double noise : kNoiseGrid)
-        if (double value = likelihood(scales_, noise); value > best) best = value, noise_ = noise;
-    }
+  if (scales_.size() != inputs.cols()) {
+    scales_ = Eigen::VectorXd::Constant(inputs.cols(), likely_scale_);
+    chosen_for_ = 0, keep_scales = false;
   }
+  const Eigen::Index more = targets.size() - chosen_for_;
+  if (!keep_scales && (more < 0 || more > std::max<Eigen::Index>(4, chosen_for_ / 10))) choose_scales();
   Eigen::MatrixXd covariance = kernel(inputs_, inputs_, scales_);
   covariance.diagonal().array() += noise_ + 1e-8;
   factor_.compute(covariance);
