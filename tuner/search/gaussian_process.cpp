@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kScaleGrid[] = {0.1, 0.2, 0.4, 0.8, 1.6, 3.2};  ///< From one step in ten to "does not matter".
 constexpr double kNoiseGrid[] = {1e-4, 1e-3, 1e-2, 5e-2};        ///< Variance, targets being standardised.
-constexpr int kSweeps = 2;
+constexpr int kSweepsFirst = 2, kSweepsOn = 1;   ///< Over the coordinates; later ones begin where the last ended.
 constexpr Eigen::Index kLikelihoodPoints = 120;  ///< More points change the chosen scales little and cost n^3.
 
 }  // namespace
@@ -44,8 +44,9 @@ double GaussianProcess::evidence() const {
 }
 
 void GaussianProcess::choose_scales() {
+  const int sweeps = chosen_for_ ? kSweepsOn : kSweepsFirst;
   double best = likelihood(scales_, noise_);
-  for (int sweep = 0; sweep < kSweeps; ++sweep) {
+  for (int sweep = 0; sweep < sweeps; ++sweep) {
     for (Eigen::Index d = 0; d < scales_.size(); ++d) {
       Eigen::VectorXd trial = scales_;
       for (double scale : kScaleGrid) {
@@ -69,7 +70,7 @@ void GaussianProcess::fit(const Eigen::MatrixXd& inputs, const Eigen::VectorXd& 
     chosen_for_ = 0, keep_scales = false;
   }
   const Eigen::Index more = targets.size() - chosen_for_;
-  if (!keep_scales && (more < 0 || more > std::max<Eigen::Index>(4, chosen_for_ / 10))) choose_scales();
+  if (!keep_scales && (more < 0 || more > std::max<Eigen::Index>(4, chosen_for_ / 5))) choose_scales();
   Eigen::MatrixXd covariance = kernel(inputs_, inputs_, scales_);
   covariance.diagonal().array() += noise_ + 1e-8;
   factor_.compute(covariance);

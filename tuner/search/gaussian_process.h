@@ -14,7 +14,7 @@ class GaussianProcess {
 
   /// `likely_scale`: about how far apart points still resemble each other, before anything is known.
   explicit GaussianProcess(double likely_scale = 0.5) : likely_scale_(likely_scale) {}
-  /// Rows of `inputs` are points on [0, 1]^d. Hyperparameters are chosen anew when there is a tenth more to learn from,
+  /// Rows of `inputs` are points on [0, 1]^d. Hyperparameters are chosen anew when there is a fifth more to learn from,
   /// unless `keep_scales`.
   void fit(const Eigen::MatrixXd& inputs, const Eigen::VectorXd& targets, bool keep_scales = false);
   /// EXPECTS: fit() was called.
