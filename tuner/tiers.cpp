@@ -6,6 +6,7 @@
 
 #include "tuner/compiler/flag_proposer.h"
 #include "tuner/compiler/pass_proposer.h"
+#include "tuner/inherit/inherited_proposer.h"
 #include "tuner/source/chain_proposer.h"
 #include "tuner/source/rule_proposer.h"
 #include "tuner/source/template_proposer.h"
@@ -79,7 +80,15 @@ Result<std::vector<std::unique_ptr<Proposer>>> make_proposers(const Mep& mep, co
     return usage_error("--llm works in the source tier, which --tiers leaves out");
   }
   KERNELIFT_TRY(check_strategy(options.strategy));
-  if (wanted("params")) proposers.push_back(std::make_unique<ParameterProposer>(mep, options.strategy, options.seed));
+  std::vector<EarlierRun> earlier;
+  if (options.earlier && !options.earlier->empty()) {
+    proposers.push_back(std::make_unique<InheritedProposer>(mep, options.earlier, options.tiers));
+    for (auto& run : *options.earlier)
+      if (EarlierRun parameters = run.parameters(); !parameters.trials.empty())
+        earlier.push_back(std::move(parameters));
+  }
+  if (wanted("params"))
+    proposers.push_back(std::make_unique<ParameterProposer>(mep, options.strategy, options.seed, std::move(earlier)));
   if (wanted("compiler")) {
     proposers.push_back(std::make_unique<FlagProposer>(options.strategy, options.seed, bound));
     proposers.push_back(std::make_unique<PassProposer>(options.seed));

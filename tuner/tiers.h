@@ -4,6 +4,7 @@
 
 #include "core/model/kernel_facts.h"
 #include "core/model/mep.h"
+#include "tuner/inherit/earlier_search.h"
 #include "tuner/proposer.h"
 #include "tuner/source/chain.h"
 #include "tuner/source/llm/llm_proposer.h"
@@ -25,6 +26,8 @@ struct TierOptions {
   std::vector<std::string> without_rules = {};  ///< Names of rewrite rules that are not tried; "all".
   /// Profile of the original, which decides the order in which rules and recipes are tried.
   std::optional<KernelFacts> facts;
+  /// Earlier runs of the kernel, from which the search begins; null: none.
+  std::shared_ptr<const std::vector<EarlierSearch>> earlier = nullptr;
 };
 
 /// "source,params" as a list; a usage error names an unknown tier.

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 
+#include "cli/inherited_lines.h"
 #include "core/base/file.h"
 #include "core/base/json_member.h"
 #include "core/model/fidelity.h"
 #include "core/model/mep.h"
 #include "reintegrate/apply_request.h"
 #include "reintegrate/patch/text_diff.h"
+#include "tuner/inherit/earlier_search.h"
 #include "tuner/source/hypotheses/hypothesis_board.h"
 #include "tuner/store/run.h"
 #include "tuner/tuner.h"
@@ -170,6 +172,8 @@ Result<ReportData> gather_report(const fs::path& file) {
   KERNELIFT_ASSIGN(tuner::TunedKernel kernel, tuned_kernel(run, baseline));
   data.instances = instances_of(kernel, shown);
   data.place = kernel.place, data.proof = kernel.proof, data.not_tried = kernel.not_tried;
+  KERNELIFT_ASSIGN(std::string inherited, run.get_state(tuner::kInheritedState));
+  data.inherited = inherited_lines(Json::parse(inherited, nullptr, false));
   // Fidelity belongs to the MEP: there may have been another replay since the run.
   if (auto replays = read_fidelity(run.meta().mep); replays.ok())
     for (auto& replay : *replays) data.fidelity.push_back(replay.text());

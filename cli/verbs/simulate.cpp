@@ -11,9 +11,12 @@ namespace {
 
 struct Options {
   std::string trials, strategy = "all";
-  size_t evaluations = 100, seeds = 10, batch = 1;
+  std::vector<std::string> inherit;
+  size_t evaluations = 100, seeds = 10, batch = 1, inherit_evaluations = 0;
 };
 
+/// The strategy that made the runs of --inherit-evals: the one that `tune` uses by default.
+constexpr const char* kUsualStrategy = "portfolio";
 constexpr double kMilestones[] = {0.1, 0.25, 0.5, 1};  ///< Fractions of the budget shown in the printed curve.
 
 Json to_json(const tuner::SimulationCurve& curve) {
@@ -25,6 +28,7 @@ Json to_json(const tuner::SimulationCurve& curve) {
                       {"low", curve.quantile(e, 0.1)},
                       {"high", curve.quantile(e, 0.9)}});
   return {{"strategy", curve.strategy},
+          {"inherits", tuner::inherits(curve.strategy)},
           {"seeds", curve.seeds},
           {"curve", points},
           {"milliseconds_per_evaluation", curve.searcher_seconds * 1e3 / double(curve.seeds * curve.evaluations)}};
@@ -37,8 +41,27 @@ std::vector<size_t> columns(size_t budget) {
   return {columns.begin(), columns.end()};
 }
 
+/// What the files of --inherit say about the space; null without them.
+Result<std::shared_ptr<const tuner::Prior>> read_prior(const Options& options, const tuner::Trials& trials,
+                                                       std::vector<std::string>& notes) {
+  std::shared_ptr<const tuner::Prior> none;
+  if (options.inherit.empty()) return none;
+  std::vector<tuner::EarlierRun> runs;
+  for (auto& file : options.inherit) {
+    KERNELIFT_ASSIGN(tuner::Trials earlier, tuner::read_trials(file));
+    if (!earlier.kernel.empty() && !trials.kernel.empty() && earlier.kernel != trials.kernel)
+      notes.push_back(file + " holds trials of another kernel, " + earlier.kernel);
+    KERNELIFT_ASSIGN(tuner::EarlierRun run,
+                     tuner::earlier_run(earlier, file, kUsualStrategy, options.inherit_evaluations));
+    runs.push_back(std::move(run));
+  }
+  return std::make_shared<const tuner::Prior>(tuner::Prior::of(trials.space, runs, notes));
+}
+
 Result<Exit> run(const Options& options, const Context& context) {
   KERNELIFT_ASSIGN(tuner::Trials trials, tuner::read_trials(options.trials));
+  std::vector<std::string> notes;
+  KERNELIFT_ASSIGN(auto prior, read_prior(options, trials, notes));
   std::vector<std::string> strategies;
   std::stringstream words(options.strategy);
   for (std::string word; std::getline(words, word, ',');) strategies.push_back(word);
@@ -47,6 +70,10 @@ Result<Exit> run(const Options& options, const Context& context) {
   std::snprintf(line, sizeof line, "%zu configurations (%zu of them failures), optimum %.6g%s%s", trials.results.size(),
                 trials.failures, trials.optimum, trials.device.empty() ? "" : ", ", trials.device.c_str());
   context.say(line);
+  for (auto& note : notes) context.say("Note: " + note + ".");
+  if (prior)
+    context.say("Inherited: " + counted(prior->trials(), "trial") + " of " + counted(prior->sources(), "earlier run") +
+                ", by the strategies that can: bayesian and portfolio.");
   context.say("Fraction of the optimum reached, mean and [10 %, 90 %] over " + std::to_string(options.seeds) +
               " seeds:");
   std::string head = "  strategy  ";
@@ -58,7 +85,7 @@ Result<Exit> run(const Options& options, const Context& context) {
   Json curves = Json::array();
   for (auto& strategy : strategies) {
     KERNELIFT_ASSIGN(tuner::SimulationCurve curve,
-                     simulate(trials, strategy, options.evaluations, options.seeds, options.batch));
+                     simulate(trials, strategy, options.evaluations, options.seeds, options.batch, prior));
     std::snprintf(line, sizeof line, "  %-10s", strategy.c_str());
     std::string row = line;
     for (size_t e : columns(options.evaluations)) {
@@ -73,6 +100,8 @@ Result<Exit> run(const Options& options, const Context& context) {
                 {"configurations", trials.results.size()},
                 {"failures", trials.failures},
                 {"optimum", trials.optimum},
+                {"inherited",
+                 {{"runs", prior ? prior->sources() : 0}, {"trials", prior ? prior->trials() : 0}, {"notes", notes}}},
                 {"strategies", curves}});
   return Exit::Done;
 }
@@ -85,6 +114,12 @@ Action setup(CLI::App& app) {
   app.add_option("--evals", options->evaluations, "Evaluations per seed")->check(CLI::PositiveNumber);
   app.add_option("--seeds", options->seeds, "Number of seeds")->check(CLI::PositiveNumber);
   app.add_option("--batch", options->batch, "Number of points requested at a time")->check(CLI::PositiveNumber);
+  app.add_option("--inherit", options->inherit,
+                 "Trials of earlier runs (of the same kernel on other GPUs, at other sizes) from which to begin")
+      ->check(CLI::ExistingFile);
+  app.add_option("--inherit-evals", options->inherit_evaluations,
+                 "Of each file of --inherit, only what a run with so many evaluations would have tried (default: all)")
+      ->check(CLI::PositiveNumber);
   return [options](const Context& context) { return run(*options, context); };
 }
 
@@ -92,6 +127,7 @@ Action setup(CLI::App& app) {
 
 extern const Verb kSimulate = {
     "simulate", "Compare search strategies on recorded trials, without a GPU",
-    "kernelift simulate --trials trials.json.gz --strategy bayesian,random --evals 100 --seeds 10", setup};
+    "kernelift simulate --trials a100.json.gz --inherit a4000.json.gz --strategy portfolio --evals 100 --seeds 10",
+    setup};
 
 }  // namespace kernelift::cli

@@ -6,12 +6,14 @@
 #include <cstdio>
 
 #include "cli/duration.h"
+#include "cli/inherited_lines.h"
 #include "cli/mep_addresses.h"
 #include "cli/mep_folder.h"
 #include "cli/progress_line.h"
 #include "cli/search_options.h"
 #include "cli/verbs.h"
 #include "core/base/file.h"
+#include "core/base/words.h"
 #include "core/compiler/frontend.h"
 #include "core/compiler/paths.h"
 #include "core/model/tune_declarations.h"
@@ -43,9 +45,10 @@ struct Options {
   std::vector<std::string> templates;  ///< Files.
   SearchOptions search;
   std::vector<std::string> try_first;
+  std::vector<std::string> inherit;
   int64_t evaluations = 0;
   uint64_t seed = 1;
-  bool resume = false, lock_clocks = false, allow_weak_jail = false;
+  bool no_inherit = false, resume = false, lock_clocks = false, allow_weak_jail = false;
 };
 
 std::atomic<bool> interrupted = false;
@@ -205,6 +208,45 @@ Result<std::vector<Candidate>> read_templates(const std::vector<std::string>& fi
   return templates;
 }
 
+/// The runs that are inherited: those that the user names, else what there is of the kernel.
+Result<std::shared_ptr<const std::vector<tuner::EarlierSearch>>> earlier_searches(const Options& options,
+                                                                                  const Mep& mep,
+                                                                                  const Context& context) {
+  std::vector<tuner::EarlierSearch> found;
+  std::vector<std::string> notes;
+  for (auto& file : options.inherit) {
+    KERNELIFT_ASSIGN(auto earlier, tuner::read_earlier(file, mep.kernel_name));
+    found.push_back(std::move(earlier));
+  }
+  if (options.inherit.empty() && !options.no_inherit)
+    found = tuner::find_earlier(context.state_folder(), mep.kernel_name, on_cpu(context), notes);
+  for (auto& note : notes) context.note("  " + note);
+  for (auto& earlier : found)
+    context.note("  begins from " + earlier.file.filename().string() + ": " +
+                 counted(earlier.trials.size() - std::min<size_t>(1, earlier.trials.size()), "candidate") + " on " +
+                 earlier.device);
+  return std::make_shared<const std::vector<tuner::EarlierSearch>>(std::move(found));
+}
+
+Json to_json(const tuner::FirstClose& close) {
+  return {{"evaluations", close.evaluations}, {"seconds", close.seconds}, {"best_speedup", close.best}};
+}
+
+/// Writes down what the run inherited, and how soon it and each of the earlier ones came close to its best.
+Status keep_inherited(tuner::Run& run, const std::vector<tuner::EarlierSearch>& earlier) {
+  if (earlier.empty()) return done();
+  KERNELIFT_ASSIGN(auto history, run.history());
+  Json runs = Json::array();
+  for (auto& one : earlier) {
+    Json row = to_json(first_close(one.trials));
+    row["run"] = one.file.filename().string(), row["device"] = one.device,
+    row["trials"] = one.trials.size() - std::min<size_t>(1, one.trials.size());
+    runs.push_back(std::move(row));
+  }
+  return run.put_state(tuner::kInheritedState,
+                       compact({{"runs", runs}, {"within", tuner::kClose}, {"this", to_json(first_close(history))}}));
+}
+
 /// Key of the run's state that holds what a model has cost.
 constexpr const char* kModelState = "llm";
 
@@ -297,6 +339,10 @@ Exit conclude(const tuner::TuneReport& report, const tuner::Run& run, const Mep&
   for (auto& finding : findings) document["hypotheses"].push_back(to_json(finding));
   if (auto spent = run.get_state(kModelState); spent.ok() && !spent->empty())
     document["model"] = Json::parse(*spent, nullptr, false);
+  if (auto inherited = run.get_state(tuner::kInheritedState); inherited.ok() && !inherited->empty()) {
+    document["inherited"] = Json::parse(*inherited, nullptr, false);
+    for (auto& line : inherited_lines(document["inherited"])) context.say(line);
+  }
   context.emit(document);
   return report.gained(report.best) ? Exit::Done : Exit::No;
 }
@@ -352,6 +398,10 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
     std::erase(tier.tiers, "compiler");
     if (tier.tiers.empty()) return answer_is_no("the compiler tier searches compiler recipes for clang, but " + only);
   }
+  // Read before this run has a file of its own. A run that goes on has its own history.
+  if (!options.resume) {
+    KERNELIFT_ASSIGN(tier.earlier, earlier_searches(options, mep, context));
+  }
   // Created only now, so that a kernel that cannot be tuned leaves no run behind.
   if (!resumed) {
     KERNELIFT_ASSIGN(resumed, create_run(context, folder, mep, tiers, tuning));
@@ -390,6 +440,7 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
   std::signal(SIGTERM, SIG_DFL);
   std::signal(SIGHUP, SIG_DFL);
   if (!report.ok()) return std::move(report).error();
+  if (tier.earlier) KERNELIFT_TRY(keep_inherited(run, *tier.earlier));
   Exit answer = conclude(*report, run, mep, context);
   if (report->interrupted) {
     context.note("Interrupted; everything measured is stored. Continue with: " + std::string(context.arguments[0]) +
@@ -421,6 +472,11 @@ Action setup(CLI::App& app) {
   add_search(app, options->search);
   add_lock_clocks(app, options->lock_clocks);
   add_allow_weak_jail(app, options->allow_weak_jail);
+  auto* inherit = app.add_option("--inherit", options->inherit,
+                                 "Earlier runs of this kernel (.klrun) from which to begin, e.g. of another GPU "
+                                 "(default: the latest ones in the state folder)");
+  app.add_flag("--no-inherit", options->no_inherit, "Begin from nothing, although there are earlier runs")
+      ->excludes(inherit);
   app.add_flag("--resume", options->resume, "Continue the MEP's latest run");
   return [options](const Context& context) { return run_verb(*options, context); };
 }

@@ -1,40 +1,51 @@
-// Bayesian optimisation on a discrete, constrained space with hidden failures. A Gaussian process models the logarithm
-// of the cost of what worked; expected improvement is multiplied by the probability that a point works at all, from a
-// kernel-weighted vote of all answers (failures never enter the cost model: a large made-up cost would poison it).
-// The acquisition is maximised over a pool: fresh random points and the neighbours of the best ones. Points in flight
-// are believed to turn out as predicted, so that a batch spreads out.
+// Bayesian optimisation on a discrete, constrained space with hidden failures. A model of the logarithm of the cost of
+// what worked (cost_model.h) gives the expected improvement, which is multiplied by the probability that a point works
+// at all, from a kernel-weighted vote of all answers (failures never enter the cost model: a large made-up cost would
+// poison it). The acquisition is maximised over a pool: fresh random points, the neighbours of the best ones, and what
+// earlier runs promise as long as measurements bear them out. Points in flight are believed to turn out as predicted,
+// so that a batch spreads out.
 #include <algorithm>
 #include <cmath>
 
-#include "tuner/search/gaussian_process.h"
+#include "tuner/search/cost_model.h"
 #include "tuner/search/searcher.h"
 
 namespace kernelift::tuner {
 namespace {
 
-constexpr size_t kDesign = 12;       ///< Space-filling points before the model speaks.
 constexpr size_t kDesignDraws = 24;  ///< Random points of which the most remote one joins the design.
 constexpr size_t kPoolDraws = 600, kPoolElite = 4;
 constexpr size_t kClimbers = 3;        ///< Points whose neighbours join the pool in each round of climbing …
 constexpr int kClimbs = 6;             ///< … of so many rounds at most.
+constexpr size_t kFewest = 3;          ///< Successes before the model speaks.
 constexpr size_t kModelPoints = 300;   ///< Best and latest; keeps one ask in the tens of milliseconds.
 constexpr size_t kVoters = 1000;       ///< Latest answers that vote on whether a point works.
 constexpr double kVoteWidth = 0.2;     ///< Of the feasibility vote, in coordinate units.
 constexpr double kVotePrior = 0.5;     ///< Weight of the overall success rate in it.
 constexpr double kStrictest = 0.9;     ///< Upper end of the random feasibility threshold, a probability.
-constexpr double kSlowShare = 0.25;    ///< Of what a cost exceeds the median by, in the model's eyes.
 constexpr double kGreedyFloor = 1e-3;  ///< Margin of improvement, in log cost, below which exploring is worth more.
 
 class BayesianSearch : public Searcher {
  public:
-  using Searcher::Searcher;
+  BayesianSearch(const Space& space, uint64_t seed, std::shared_ptr<const Prior> prior)
+      : Searcher(space, seed), prior_(prior && prior->sources() ? std::move(prior) : nullptr), model_(prior_) {
+    // One more than the space has dimensions, as in HyperMapper and BaCO: what it takes to see each move once.
+    Random random(seed);
+    if (space.count() > 0) design_ = space.encode(space.sample(random)).size() + 1;
+  }
   const char* name() const override { return "bayesian"; }
 
  protected:
   std::optional<Point> do_ask() override {
     size_t successes = 0;
     for (auto& observation : told()) successes += observation.ok;
-    if (told().size() + pending().size() < kDesign || successes < 3) return remote();
+    const size_t asked = told().size() + pending().size();
+    if ((successes + pending().size() < design_ && asked < 2 * design_) || successes < kFewest) {
+      // What earlier runs promise, in turn with points far from all others, which show whether to believe it.
+      if (prior_ && asked % 2 == 0)
+        if (auto point = promised(asked / 2 % prior_->sources())) return point;
+      return remote();
+    }
     return best_of_pool();
   }
 
@@ -42,6 +53,21 @@ class BayesianSearch : public Searcher {
   Eigen::VectorXd coordinates(const Point& point) const {
     auto encoded = space_.encode(point);
     return Eigen::Map<Eigen::VectorXd>(encoded.data(), static_cast<Eigen::Index>(encoded.size()));
+  }
+
+  /// The most promising point of a source that differs in more than one parameter from all that were asked: its
+  /// neighbours are about as good, there and here.
+  std::optional<Point> promised(size_t source) const {
+    auto apart = [&](const Point& a, const Point& b) {
+      size_t different = 0;
+      for (size_t p = 0; p < a.size(); ++p) different += a[p] != b[p];
+      return different > 1;
+    };
+    for (auto& point : prior_->promising(source))
+      if (std::ranges::all_of(told(), [&](auto& one) { return apart(one.point, point); }) &&
+          std::ranges::all_of(pending(), [&](auto& one) { return apart(one, point); }))
+        return point;
+    return std::nullopt;
   }
 
   std::optional<Point> remote() {
@@ -72,6 +98,10 @@ class BayesianSearch : public Searcher {
     elite.resize(chosen);
     for (auto* observation : elite)
       for (auto& point : space_.neighbours(observation->point, false)) points.insert(point);
+    if (auto source = model_.trusted()) {
+      auto& promising = prior_->promising(*source);
+      points.insert(promising.begin(), promising.end());
+    }
     std::erase_if(points, [&](auto& point) { return visited(point); });
     return {points.begin(), points.end()};
   }
@@ -109,48 +139,40 @@ class BayesianSearch : public Searcher {
     return (worked + kVotePrior * rate) / (all + kVotePrior);
   }
 
+  /// False for a space of a single point, which has no coordinates.
+  bool fit(bool inherit) {
+    auto examples = training();
+    const auto known = static_cast<Eigen::Index>(examples.size()), ahead = static_cast<Eigen::Index>(pending().size());
+    const Eigen::Index dimensions = coordinates(examples[0]->point).size();
+    if (dimensions == 0) return false;
+    Eigen::MatrixXd inputs(known, dimensions), waiting(ahead, dimensions);
+    Eigen::VectorXd costs(known);
+    for (Eigen::Index i = 0; i < known; ++i) {
+      inputs.row(i) = coordinates(examples[static_cast<size_t>(i)]->point).transpose();
+      costs[i] = log_cost(*examples[static_cast<size_t>(i)]);
+    }
+    for (Eigen::Index i = 0; auto& point : pending()) waiting.row(i++) = coordinates(point).transpose();
+    model_.fit(inputs, costs, waiting, inherit);
+    return true;
+  }
+
+  static double log_cost(const Observation& observation) { return std::log(std::max(observation.cost, 1e-300)); }
+
   std::optional<Point> best_of_pool() {
     // Every other ask stays beside the best point: the model then only orders a hill climb, which rugged spaces need,
-    // and the asks between look for other hills.
-    beside_ = !beside_;
+    // and the asks between look for other hills. Every other of these forgets the prior, which knows only its own
+    // hills.
+    ++turn_;
+    const bool beside = turn_ % 2 == 1, inherit = turn_ % 4 != 0;
+    if (!fit(inherit)) return fresh();
     std::vector<Point> candidates;
-    if (beside_) {
+    if (beside) {
       candidates = space_.neighbours(best()->point, false);
       std::erase_if(candidates, [&](auto& point) { return visited(point); });
     }
     bool climb_on = candidates.empty();
     if (climb_on) candidates = pool();
     if (candidates.empty()) return std::nullopt;
-    auto examples = training();
-    Eigen::Index dimensions = coordinates(candidates[0]).size();
-    if (dimensions == 0) return candidates[0];
-    Eigen::Index known = static_cast<Eigen::Index>(examples.size());
-    Eigen::MatrixXd inputs(known, dimensions);
-    Eigen::VectorXd targets(known);
-    for (Eigen::Index i = 0; i < known; ++i) {
-      inputs.row(i) = coordinates(examples[i]->point).transpose();
-      targets[i] = std::log(std::max(examples[i]->cost, 1e-300));
-    }
-    // What is worse than the median only needs to be known as bad: compressed, it leaves the model its resolution for
-    // the fast end, which is all that is asked of it.
-    std::vector<double> sorted(targets.data(), targets.data() + known);
-    std::nth_element(sorted.begin(), sorted.begin() + known / 2, sorted.end());
-    double median = sorted[static_cast<size_t>(known / 2)];
-    for (auto& target : targets) target = target > median ? median + kSlowShare * (target - median) : target;
-    // Scales are chosen anew when there is a tenth more to learn from.
-    bool choose = examples.size() > fitted_ + std::max<size_t>(4, fitted_ / 10) || examples.size() < fitted_;
-    if (choose) fitted_ = examples.size();
-    process_.fit(inputs, targets, choose);
-    if (!pending().empty()) {
-      Eigen::Index waiting = static_cast<Eigen::Index>(pending().size()), i = known;
-      Eigen::MatrixXd unseen(waiting, dimensions);
-      for (auto& point : pending()) unseen.row(i++ - known) = coordinates(point).transpose();
-      inputs.conservativeResize(known + waiting, Eigen::NoChange);
-      targets.conservativeResize(known + waiting);
-      inputs.bottomRows(waiting) = unseen;
-      targets.tail(waiting) = process_.predict(unseen).mean;
-      process_.fit(inputs, targets, false);
-    }
     // A random threshold, as in BaCO: a model that expects wonders beyond a cliff would else outbid any small chance.
     threshold_ = std::uniform_real_distribution<double>(0, kStrictest)(random_);
     // From the best of the pool, climb: neighbours of what looks best, until nothing looks better.
@@ -184,9 +206,9 @@ class BayesianSearch : public Searcher {
     Eigen::MatrixXd points(count, coordinates(candidates[0]).size());
     for (Eigen::Index row = 0; row < count; ++row)
       points.row(row) = coordinates(candidates[static_cast<size_t>(row)]).transpose();
-    auto prediction = process_.predict(points);
+    auto prediction = model_.predict(points);
     Eigen::ArrayXd works = feasibility(points);
-    double incumbent = std::log(std::max(best()->cost, 1e-300)) - kGreedyFloor;
+    double incumbent = log_cost(*best()) - kGreedyFloor;
     std::vector<double> values;
     for (Eigen::Index row = 0; row < count; ++row) {
       double gain = incumbent - prediction.mean[row], z = gain / prediction.deviation[row];
@@ -197,16 +219,17 @@ class BayesianSearch : public Searcher {
     return values;
   }
 
-  GaussianProcess process_;
-  size_t fitted_ = 0;
-  bool beside_ = false;
+  std::shared_ptr<const Prior> prior_;  ///< Null: none.
+  CostModel model_;
+  size_t design_ = 0;     ///< Points before the model speaks.
+  size_t turn_ = 0;       ///< Asks answered by the model.
   double threshold_ = 0;  ///< Least feasibility asked for, redrawn at every ask.
 };
 
 }  // namespace
 
-std::unique_ptr<Searcher> make_bayesian_search(const Space& space, uint64_t seed) {
-  return std::make_unique<BayesianSearch>(space, seed);
+std::unique_ptr<Searcher> make_bayesian_search(const Space& space, uint64_t seed, std::shared_ptr<const Prior> prior) {
+  return std::make_unique<BayesianSearch>(space, seed, std::move(prior));
 }
 
 }  // namespace kernelift::tuner

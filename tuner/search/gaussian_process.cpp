@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kScaleGrid[] = {0.1, 0.2, 0.4, 0.8, 1.6, 3.2};  ///< From one step in ten to "does not matter".
 constexpr double kNoiseGrid[] = {1e-4, 1e-3, 1e-2, 5e-2};        ///< Variance, targets being standardised.
-constexpr int kSweeps = 2;
+constexpr int kSweepsFirst = 2, kSweepsOn = 1;   ///< Over the coordinates; later ones begin where the last ended.
 constexpr Eigen::Index kLikelihoodPoints = 120;  ///< More points change the chosen scales little and cost n^3.
 
 }  // namespace
@@ -34,30 +34,43 @@ double GaussianProcess::likelihood(const Eigen::VectorXd& scales, double noise) 
   if (factor.info() != Eigen::Success) return -INFINITY;
   double log_determinant = 2 * factor.matrixLLT().diagonal().array().log().sum();
   // A weak preference for middling scales keeps unlearnable coordinates from running to the ends of the grid.
-  double prior = -0.5 * (scales.array() / 0.5).log().square().sum() / 4;
+  double prior = -0.5 * (scales.array() / likely_scale_).log().square().sum() / 4;
   return -0.5 * values.dot(factor.solve(values)) - 0.5 * log_determinant + prior;
 }
 
-void GaussianProcess::fit(const Eigen::MatrixXd& inputs, const Eigen::VectorXd& targets, bool choose_scales) {
+double GaussianProcess::evidence() const {
+  const auto counted = static_cast<double>(std::min(inputs_.rows(), kLikelihoodPoints));
+  return likelihood(scales_, noise_) - counted * std::log(spread_);
+}
+
+void GaussianProcess::choose_scales() {
+  const int sweeps = chosen_for_ ? kSweepsOn : kSweepsFirst;
+  double best = likelihood(scales_, noise_);
+  for (int sweep = 0; sweep < sweeps; ++sweep) {
+    for (Eigen::Index d = 0; d < scales_.size(); ++d) {
+      Eigen::VectorXd trial = scales_;
+      for (double scale : kScaleGrid) {
+        trial[d] = scale;
+        if (double value = likelihood(trial, noise_); value > best) best = value, scales_ = trial;
+      }
+    }
+    for (double noise : kNoiseGrid)
+      if (double value = likelihood(scales_, noise); value > best) best = value, noise_ = noise;
+  }
+  chosen_for_ = targets_.size();
+}
+
+void GaussianProcess::fit(const Eigen::MatrixXd& inputs, const Eigen::VectorXd& targets, bool keep_scales) {
   inputs_ = inputs;
   mean_ = targets.mean();
   spread_ = std::max(1e-12, std::sqrt((targets.array() - mean_).square().mean()));
   targets_ = (targets.array() - mean_) / spread_;
-  if (scales_.size() != inputs.cols()) scales_ = Eigen::VectorXd::Constant(inputs.cols(), 0.5), choose_scales = true;
-  if (choose_scales) {
-    double best = likelihood(scales_, noise_);
-    for (int sweep = 0; sweep < kSweeps; ++sweep) {
-      for (Eigen::Index d = 0; d < scales_.size(); ++d) {
-        Eigen::VectorXd trial = scales_;
-        for (double scale : kScaleGrid) {
-          trial[d] = scale;
-          if (double value = likelihood(trial, noise_); value > best) best = value, scales_ = trial;
-        }
-      }
-      for (double noise : kNoiseGrid)
-        if (double value = likelihood(scales_, noise); value > best) best = value, noise_ = noise;
-    }
+  if (scales_.size() != inputs.cols()) {
+    scales_ = Eigen::VectorXd::Constant(inputs.cols(), likely_scale_);
+    chosen_for_ = 0, keep_scales = false;
   }
+  const Eigen::Index more = targets.size() - chosen_for_;
+  if (!keep_scales && (more < 0 || more > std::max<Eigen::Index>(4, chosen_for_ / 5))) choose_scales();
   Eigen::MatrixXd covariance = kernel(inputs_, inputs_, scales_);
   covariance.diagonal().array() += noise_ + 1e-8;
   factor_.compute(covariance);

@@ -1,26 +1,33 @@
-// The default strategy: local, Bayesian and genetic search under one bandit (chance has its say in each of them). All
-// of them learn from every answer; the bandit only decides whose idea is tried next, so no strategy needs to be picked
-// by the user.
+// The default strategy: Bayesian search as long as it finds better points, for no other strategy needs as few trials.
+// Once it stalls (as many trials as the best point has neighbours brought nothing better), every other trial is given
+// to local, Bayesian or genetic search by a bandit: they get away from where a model is sure that nothing else is good.
+// All of them learn from every answer, so no strategy needs to be picked by the user.
+#include <algorithm>
+#include <cmath>
+#include <map>
+
 #include "tuner/search/auc_bandit.h"
 #include "tuner/search/searcher.h"
-
-#include <map>
 
 namespace kernelift::tuner {
 namespace {
 
 class PortfolioSearch : public Searcher {
  public:
-  PortfolioSearch(const Space& space, uint64_t seed) : Searcher(space, seed), bandit_(3) {
+  PortfolioSearch(const Space& space, uint64_t seed, std::shared_ptr<const Prior> prior)
+      : Searcher(space, seed), bandit_(3) {
     members_.push_back(make_local_search(space, seed * 4 + 1));
-    members_.push_back(make_bayesian_search(space, seed * 4 + 2));
+    members_.push_back(make_bayesian_search(space, seed * 4 + 2, std::move(prior)));
     members_.push_back(make_genetic_search(space, seed * 4 + 3));
   }
   const char* name() const override { return "portfolio"; }
 
  protected:
   std::optional<Point> do_ask() override {
-    for (size_t arm : bandit_.ranking()) {
+    const bool stalled = best() && stale_ > neighbours_;
+    std::vector<size_t> order = bandit_.ranking();
+    if (!stalled || (turn_ = !turn_)) std::iter_swap(order.begin(), std::ranges::find(order, kBayesian));
+    for (size_t arm : order) {
       auto points = members_[arm]->ask(1);
       if (points.empty()) continue;
       if (!visited(points[0])) asked_by_[points[0]] = arm;
@@ -34,21 +41,29 @@ class PortfolioSearch : public Searcher {
       bandit_.credit(asked->second, observation.ok && observation.cost < lowest_);
       asked_by_.erase(asked);
     }
-    if (observation.ok) lowest_ = std::min(lowest_, observation.cost);
+    ++stale_;
+    if (observation.ok && observation.cost < lowest_) {
+      lowest_ = observation.cost;
+      stale_ = 0, neighbours_ = space_.neighbours(observation.point, false).size();
+    }
     for (auto& member : members_) member->tell(observation);
   }
 
  private:
+  static constexpr size_t kBayesian = 1;  ///< Place among the members.
+
   AucBandit bandit_;
   std::vector<std::unique_ptr<Searcher>> members_;
   std::map<Point, size_t> asked_by_;
   double lowest_ = INFINITY;
+  size_t stale_ = 0, neighbours_ = 0;  ///< Answers since the best one; neighbours of that point.
+  bool turn_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<Searcher> make_portfolio_search(const Space& space, uint64_t seed) {
-  return std::make_unique<PortfolioSearch>(space, seed);
+std::unique_ptr<Searcher> make_portfolio_search(const Space& space, uint64_t seed, std::shared_ptr<const Prior> prior) {
+  return std::make_unique<PortfolioSearch>(space, seed, std::move(prior));
 }
 
 }  // namespace kernelift::tuner

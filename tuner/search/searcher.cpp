@@ -20,12 +20,13 @@ class RandomSearch : public Searcher {
 struct Entry {
   const char* name;
   std::unique_ptr<Searcher> (*make)(const Space&, uint64_t);
+  std::unique_ptr<Searcher> (*make_heir)(const Space&, uint64_t, std::shared_ptr<const Prior>) = nullptr;
 };
 constexpr Entry kEntries[] = {{"random", make_random_search},
                               {"local", make_local_search},
                               {"genetic", make_genetic_search},
-                              {"bayesian", make_bayesian_search},
-                              {"portfolio", make_portfolio_search}};
+                              {"bayesian", nullptr, make_bayesian_search},
+                              {"portfolio", nullptr, make_portfolio_search}};
 
 const Entry* entry_called(const std::string& name) {
   for (auto& entry : kEntries)
@@ -95,9 +96,16 @@ Status check_strategy(const std::string& name) {
   return usage_error("'" + name + "' is no search strategy; there are " + known);
 }
 
-Result<std::unique_ptr<Searcher>> make_searcher(const std::string& name, const Space& space, uint64_t seed) {
+bool inherits(const std::string& name) {
+  auto* entry = entry_called(name);
+  return entry && entry->make_heir;
+}
+
+Result<std::unique_ptr<Searcher>> make_searcher(const std::string& name, const Space& space, uint64_t seed,
+                                                std::shared_ptr<const Prior> prior) {
   KERNELIFT_TRY(check_strategy(name));
-  return entry_called(name)->make(space, seed);
+  auto* entry = entry_called(name);
+  return entry->make_heir ? entry->make_heir(space, seed, std::move(prior)) : entry->make(space, seed);
 }
 
 }  // namespace kernelift::tuner

@@ -11,6 +11,8 @@
 
 namespace kernelift::tuner {
 
+class Prior;
+
 struct Observation {
   Point point;
   bool ok = false;
@@ -57,15 +59,18 @@ class Searcher {
 
 /// A usage error that lists the strategies, unless `name` is one of them.
 Status check_strategy(const std::string& name);
-/// random | local | genetic | bayesian | portfolio.
-Result<std::unique_ptr<Searcher>> make_searcher(const std::string& name, const Space& space, uint64_t seed);
+/// random | local | genetic | bayesian | portfolio. `prior` is what earlier runs found (may be null); only strategies
+/// that inherits() names make use of it.
+Result<std::unique_ptr<Searcher>> make_searcher(const std::string& name, const Space& space, uint64_t seed,
+                                                std::shared_ptr<const Prior> prior = nullptr);
 const std::vector<std::string>& searcher_names();
+bool inherits(const std::string& name);
 
 // Each strategy's constructor; its essay is in NAME_search.cpp.
 std::unique_ptr<Searcher> make_random_search(const Space&, uint64_t seed);
 std::unique_ptr<Searcher> make_local_search(const Space&, uint64_t seed);
 std::unique_ptr<Searcher> make_genetic_search(const Space&, uint64_t seed);
-std::unique_ptr<Searcher> make_bayesian_search(const Space&, uint64_t seed);
-std::unique_ptr<Searcher> make_portfolio_search(const Space&, uint64_t seed);
+std::unique_ptr<Searcher> make_bayesian_search(const Space&, uint64_t seed, std::shared_ptr<const Prior> = nullptr);
+std::unique_ptr<Searcher> make_portfolio_search(const Space&, uint64_t seed, std::shared_ptr<const Prior> = nullptr);
 
 }  // namespace kernelift::tuner

@@ -21,10 +21,10 @@ double SimulationCurve::mean(size_t evaluations) const {
 }
 
 Result<SimulationCurve> simulate(const Trials& trials, const std::string& strategy, size_t evaluations, size_t seeds,
-                                 size_t batch) {
+                                 size_t batch, const std::shared_ptr<const Prior>& prior) {
   SimulationCurve curve{strategy, evaluations, seeds, {}, 0};
   for (size_t seed = 1; seed <= seeds; ++seed) {
-    KERNELIFT_ASSIGN(auto searcher, make_searcher(strategy, trials.space, seed));
+    KERNELIFT_ASSIGN(auto searcher, make_searcher(strategy, trials.space, seed, prior));
     std::vector<double> fraction;
     double best = 0;
     auto begin = std::chrono::steady_clock::now();
@@ -43,6 +43,24 @@ Result<SimulationCurve> simulate(const Trials& trials, const std::string& strate
     curve.fraction.push_back(std::move(fraction));
   }
   return curve;
+}
+
+Result<EarlierRun> earlier_run(const Trials& trials, const std::string& name, const std::string& strategy,
+                               size_t evaluations) {
+  EarlierRun run{name, trials.space.parameters()};
+  if (evaluations == 0) {
+    for (auto& [point, result] : trials.results) run.trials.push_back(result);
+    return run;
+  }
+  // Another seed than those that simulate() uses from 1 on.
+  KERNELIFT_ASSIGN(auto searcher, make_searcher(strategy, trials.space, 0));
+  while (run.trials.size() < evaluations) {
+    auto points = searcher->ask(1);
+    if (points.empty()) break;
+    run.trials.push_back(trials.results.at(points[0]));
+    searcher->tell(run.trials.back());
+  }
+  return run;
 }
 
 }  // namespace kernelift::tuner

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "tuner/search/prior.h"
 #include "tuner/search/trials.h"
 
 namespace kernelift::tuner {
@@ -19,7 +20,13 @@ struct SimulationCurve {
   double mean(size_t evaluations) const;
 };
 
+/// `prior`: what the searchers inherit; may be null.
 Result<SimulationCurve> simulate(const Trials& trials, const std::string& strategy, size_t evaluations, size_t seeds,
-                                 size_t batch = 1);
+                                 size_t batch = 1, const std::shared_ptr<const Prior>& prior = nullptr);
+
+/// Recorded trials as something to inherit: all of them or, if `evaluations` is not 0, those that a run of the strategy
+/// with so many evaluations would have made.
+Result<EarlierRun> earlier_run(const Trials& trials, const std::string& name, const std::string& strategy,
+                               size_t evaluations);
 
 }  // namespace kernelift::tuner

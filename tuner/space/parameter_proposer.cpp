@@ -29,8 +29,9 @@ bool changes_results(const Verdict& verdict) {
 
 }  // namespace
 
-ParameterProposer::ParameterProposer(const Mep& mep, std::string strategy, uint64_t seed)
-    : mep_(mep), strategy_(std::move(strategy)), seed_(seed) {}
+ParameterProposer::ParameterProposer(const Mep& mep, std::string strategy, uint64_t seed,
+                                     std::vector<EarlierRun> earlier)
+    : mep_(mep), strategy_(std::move(strategy)), seed_(seed), earlier_(std::move(earlier)) {}
 
 ParameterProposer::Base* ParameterProposer::base_for(const RunTrial& trial, const History& history) {
   auto& slot = bases_[trial.candidate.source];
@@ -83,7 +84,13 @@ void ParameterProposer::start_searcher(Base& base) {
   for (auto& parameter : parameters) starts.push_back(parameter.start);
   for (size_t p : dead) *base.space = base.space->without(p);
   const Space& space = base.space->space();
-  auto searcher = make_searcher(strategy_, space, seed_ + static_cast<uint64_t>(base.id));
+  std::shared_ptr<const Prior> prior;
+  if (!earlier_.empty() && inherits(strategy_)) {
+    std::vector<std::string> remarks;
+    prior = std::make_shared<const Prior>(Prior::of(space, earlier_, remarks));
+    if (bases_.size() == 1) notes_.insert(notes_.end(), remarks.begin(), remarks.end());
+  }
+  auto searcher = make_searcher(strategy_, space, seed_ + static_cast<uint64_t>(base.id), std::move(prior));
   KERNELIFT_ASSERT(searcher.ok(), "the strategy's name was checked");
   base.searcher = std::move(*searcher);
   for (auto& [point, verdict] : probed) {

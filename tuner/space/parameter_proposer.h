@@ -11,6 +11,7 @@
 
 #include "core/model/mep.h"
 #include "tuner/proposer.h"
+#include "tuner/search/prior.h"
 #include "tuner/search/searcher.h"
 #include "tuner/space/mep_space.h"
 
@@ -18,7 +19,8 @@ namespace kernelift::tuner {
 
 class ParameterProposer : public Proposer {
  public:
-  ParameterProposer(const Mep& mep, std::string strategy, uint64_t seed);
+  /// `earlier`: what the searchers inherit.
+  ParameterProposer(const Mep& mep, std::string strategy, uint64_t seed, std::vector<EarlierRun> earlier = {});
   std::string name() const override { return "params:" + strategy_; }
   std::string tier() const override { return "params"; }
   std::vector<Proposal> propose(const History& history, size_t count) override;
@@ -48,6 +50,7 @@ class ParameterProposer : public Proposer {
   const Mep& mep_;
   std::string strategy_;
   uint64_t seed_;
+  std::vector<EarlierRun> earlier_;
   std::map<std::string, std::unique_ptr<Base>> bases_;  ///< By source text.
   Base* probing_ = nullptr;                             ///< The only source whose parameters are probed at present.
   std::set<std::string> dead_;  ///< Parameters that change the results, found by probing; they count for all sources.

@@ -95,5 +95,18 @@ TEST(Simulation, ModelBasedSearchBeatsRandomSearchOnPublishedTrials) {
   EXPECT_GT(simulate(*trials, "portfolio", 60, 6)->mean(60), random);
 }
 
+TEST(Simulation, InheritingOneOtherGpuIsAheadOnPublishedTrials) {
+  auto folder = std::filesystem::path(KERNELIFT_SOURCE_DIR) / "../shared/trials";
+  if (!std::filesystem::exists(folder / "convolution_milo_A4000.json.gz"))
+    GTEST_SKIP() << "no published trials beside the checkout";
+  auto trials = read_trials(folder / "convolution_milo_A6000.json.gz"),
+       other = read_trials(folder / "convolution_milo_A4000.json.gz");
+  ASSERT_TRUE(trials.ok() && other.ok());
+  std::vector<std::string> notes;
+  auto prior =
+      std::make_shared<const Prior>(Prior::of(trials->space, {*earlier_run(*other, "A4000", "portfolio", 100)}, notes));
+  EXPECT_GE(simulate(*trials, "portfolio", 25, 3, 1, prior)->mean(25), 0.95);
+}
+
 }  // namespace
 }  // namespace kernelift::tuner
