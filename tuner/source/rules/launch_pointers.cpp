@@ -1,4 +1,5 @@
-// See launch_pointers.h. Only the spelled text is compared: two variables may hold the same pointer unnoticed.
+// See launch_pointers.h. Only the spelled text is compared: two variables may hold the same pointer unnoticed, at the
+// site that was recorded as at any other. That they do not is a premise of what is made of it.
 #include "tuner/source/rules/launch_pointers.h"
 
 #include <algorithm>
@@ -74,17 +75,19 @@ std::set<size_t> pointers_shared_at_sites(const Mep& mep) {
   for (size_t p = 0; p < mep.parameters.size(); ++p)
     if (!mep.parameters[p].pointee.empty()) pointers.insert(p);
   if (!mep.unseen_launches.empty()) return pointers;
-  std::set<std::pair<std::string, std::set<std::string>>> different;  // Swapped buffers are the same set.
-  for (auto* launch : mep.all_launches()) {
+  const auto launches = mep.all_launches();
+  for (auto* launch : launches) {
     auto& site = *launch;
     std::map<std::string, std::set<size_t>> ways;
-    std::set<std::string> all;
     for (size_t p : pointers) {
+      if (p >= site.argument_text.size()) {
+        if (launches.size() > 1) return pointers;  // A single one is the one that was recorded.
+        continue;
+      }
       std::set<std::string> bases;
-      if (p < site.argument_text.size()) add_bases(squeezed(site.argument_text[p]), bases);
-      for (auto& base : bases) ways[base].insert(p), all.insert(base);
+      add_bases(squeezed(site.argument_text[p]), bases);
+      for (auto& base : bases) ways[base].insert(p);
     }
-    different.emplace(site.enclosing, all);
     for (auto& [base, parameters] : ways)
       for (auto& [other, more] : ways)
         if (base == other ? parameters.size() > 1 : may_be_one_place(base, other))
@@ -92,7 +95,7 @@ std::set<size_t> pointers_shared_at_sites(const Mep& mep) {
     for (auto& [first, second] : site.one_memory)
       if (pointers.contains(first) && pointers.contains(second)) shared.insert({first, second});
   }
-  return different.size() > 1 && pointers.size() > 1 ? pointers : shared;
+  return shared;
 }
 
 }  // namespace kernelift::tuner

@@ -10,8 +10,8 @@
 namespace kernelift::tuner {
 
 /// Pointer parameters for which one launch site passes the same memory ("a + n" and "(float *)a"), by its text or by
-/// the text of a call of the enclosing function. All pointer parameters if the sites pass different memory: it is not
-/// known which of them ran while recording.
+/// the text of a call of the enclosing function. All pointer parameters if there are several sites, and the arguments
+/// of one are not known.
 std::set<size_t> pointers_shared_at_sites(const Mep& mep);
 
 }  // namespace kernelift::tuner
