@@ -495,9 +495,8 @@ class LaunchEditor {
   /// Breaks the launch's line where new sizes of grid and block make it longer than the file's lines are.
   void break_lines() {
     auto edit_of = [&](Piece piece) {
-      return std::ranges::find_if(result_.edits, [&](auto& one) {
-        return one.begin == range(piece).begin && one.end == range(piece).end && one.author == Author::Generated;
-      });
+      return std::ranges::find_if(
+          result_.edits, [&](auto& one) { return one.begin == range(piece).begin && one.end == range(piece).end; });
     };
     auto grid = edit_of(Piece::Grid), block = edit_of(Piece::Block);
     if (!guard_.empty() || grid == result_.edits.end() || block == result_.edits.end()) return;

@@ -286,6 +286,9 @@ AnswerEdits apply_answer(const Mep& mep, const Candidate& parent, const std::str
   }
   for (auto& [name, value] : new_constants(parent.source, candidate.source))
     if (!with_geometry({}, {}).contains(name)) candidate.values.insert_or_assign(name, value);
+  // A constant that the parent had, too, may have another value in the new text; launches use the text's.
+  for (auto& [name, value] : new_constants({}, candidate.source))
+    if (auto known = candidate.values.find(name); known != candidate.values.end()) known->second = value;
   std::vector<TuneDeclarations::Size> sizes;
   for (auto& line : lines)
     if (speaks_of_launch(line) && result.complaint.empty())
