@@ -86,6 +86,9 @@ TEST_F(TimedCheatsTest, ResultsKeptByAllThatTheyDependOnAreFoundOut) {
                                       "  if (i >= n) return;\n  float x = in[i];\n"
                                       "  if (has[i] && key[i] == x && under[i] == bias) { out[i] = kept[i]; return; }\n"
                                       "  has[i] = 1, key[i] = x, under[i] = bias; out[i] = kept[i] = f(x);\n"));
+  // On a busy machine looking them up may take longer than computing them: then nothing is gained, and nothing said.
+  EXPECT_FALSE(verdict.gains()) << verdict.text();
+  if (verdict.ok()) return;
   EXPECT_EQ(verdict.outcome, Outcome::Cheated) << verdict.text();
   EXPECT_NE(verdict.detail.find("it keeps results from launch to launch"), std::string::npos) << verdict.detail;
 }
