@@ -36,26 +36,33 @@ TEST(WarpReduction, DistributesASumOverLanes) {
   std::string text = after("warp_reduction", kRows, {{"lanes", 32}, {"interleaved", 0}});
   EXPECT_THAT(
       text,
-      HasSubstr("int i = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;\n  const int lane = threadIdx.x % 32;"));
+      HasSubstr(
+          "int i = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;\n  // 32 lanes of a warp do the work of one "
+          "thread: each takes one of 32 iterations.\n  const int lane = threadIdx.x % 32;\n"));
   EXPECT_THAT(text, HasSubstr("auto sum_before = sum;\n    sum = 0;\n    for (int j = lane; j < n; j += 32) {"));
   EXPECT_THAT(
+      text, HasSubstr("for (int offset = 16; offset > 0; offset /= 2)\n      sum += __shfl_xor_sync(0xffffffffu, sum, "
+                      "offset);\n    sum = sum_before + sum;"));
+  EXPECT_THAT(
       text,
-      HasSubstr("for (int offset = 16; offset > 0; offset /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, offset);\n  "
-                "  sum = sum_before + sum;"));
-  EXPECT_THAT(text, HasSubstr("{ __syncwarp(0xffffffffu); if (lane == 0) y[i] = sum; __syncwarp(0xffffffffu); }"));
+      HasSubstr("    __syncwarp(0xffffffffu);\n    if (lane == 0) y[i] = sum;\n    __syncwarp(0xffffffffu);\n  }\n"));
 }
 
 TEST(WarpReduction, MasksTheLanesOfASmallerGroup) {
   EXPECT_THAT(after("warp_reduction", kRows, {{"lanes", 8}, {"interleaved", 0}}),
-              HasSubstr("__shfl_xor_sync((255u << (threadIdx.x & 24)), sum, offset)"));
+              testing::AllOf(HasSubstr("const unsigned group = 0xffu << (threadIdx.x & 24);\n"),
+                             HasSubstr("__shfl_xor_sync(group, sum, offset)")));
 }
 
 TEST(WarpReduction, InterleavesRows) {
   std::string text = after("warp_reduction", kRows, {{"lanes", 8}, {"interleaved", 1}});
   EXPECT_THAT(text, HasSubstr("int i = blockIdx.x * (blockDim.x / 8) + (threadIdx.x / 32 * 4 + threadIdx.x % 4);\n"
-                              "  const int lane = threadIdx.x % 32 / 4;"));
-  EXPECT_THAT(text, HasSubstr("for (int offset = 16; offset >= 4; offset /= 2) sum += __shfl_xor_sync((286331153u << "
-                              "(threadIdx.x & 3)), sum, offset);"));
+                              "  // 8 lanes of a warp do the work of one thread: each takes one of 8 iterations.\n"
+                              "  const int lane = threadIdx.x % 32 / 4;\n"
+                              "  const unsigned group = 0x11111111u << (threadIdx.x & 3);\n"));
+  EXPECT_THAT(text,
+              HasSubstr("for (int offset = 16; offset >= 4; offset /= 2)\n      sum += __shfl_xor_sync(group, sum, "
+                        "offset);\n"));
   EXPECT_EQ(after("warp_reduction", kRows, {{"lanes", 32}, {"interleaved", 1}}), "");
 }
 
@@ -79,8 +86,9 @@ __global__ void k(const P *in, P *out, int n, int m) {
 }
 )",
                            {{"lanes", 32}, {"interleaved", 0}});
-  EXPECT_THAT(
-      text, HasSubstr("i = (blockDim.x / 32) * blockIdx.x + threadIdx.x / 32;\n  const int lane = threadIdx.x % 32;"));
+  EXPECT_THAT(text,
+              HasSubstr("i = (blockDim.x / 32) * blockIdx.x + threadIdx.x / 32;\n  // 32 lanes of a warp do the work "
+                        "of one thread: each takes one of 32 iterations.\n  const int lane = threadIdx.x % 32;"));
   EXPECT_THAT(text, HasSubstr("for (j = lane; j < m; j += 32) {"));
   EXPECT_THAT(text, Not(HasSubstr("shfl")));
 }
@@ -112,7 +120,7 @@ TEST(WarpReduction, SharesExtremaSumsAndElementwiseLoops) {
 }
 )",
                            {{"lanes", 32}, {"interleaved", 0}});
-  EXPECT_THAT(text, HasSubstr("offset /= 2) most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, offset));"));
+  EXPECT_THAT(text, HasSubstr("offset /= 2)\n    most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, offset));"));
   EXPECT_THAT(text, HasSubstr("for (j = 2 * lane; j < m; j += 2 * 32) sum = sum + expf("));
   EXPECT_THAT(text, HasSubstr("__syncwarp(0xffffffffu);\n  for (int j = lane; j < m; j += 32) {\n    dst[i * m + j]"));
   EXPECT_THAT(text, HasSubstr("if (i >= n) return;"));
@@ -237,7 +245,7 @@ TEST(WarpReduction, GuardsStoresThatEndInABrace) {
                     "blockDim.x + threadIdx.x;\n  if (i < n) {\n"
                     "    float s = 0;\n    for (int j = 0; j < n; j++) s += a[j];\n    y[i] = P{s};\n  }\n}\n",
                     {{"lanes", 32}, {"interleaved", 0}}),
-              HasSubstr("if (lane == 0) y[i] = P{s}; __syncwarp(0xffffffffu); }"));
+              HasSubstr("if (lane == 0) y[i] = P{s};\n    __syncwarp(0xffffffffu);\n  }\n"));
 }
 
 TEST(WarpReduction, RefusesBlocksThatAreNotWholeWarps) {
@@ -335,14 +343,15 @@ TEST(WarpReduction, AcceptsAGridStrideLoop) {
   std::string text =
       after("warp_reduction", head + "  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n;" + body,
             {{"lanes", 8}, {"interleaved", 0}});
-  EXPECT_THAT(text, HasSubstr("  const int lane = threadIdx.x % 8;\n  for (int i = blockIdx.x * (blockDim.x / 8) + "
+  EXPECT_THAT(text, HasSubstr("  const int lane = threadIdx.x % 8;\n  const unsigned group = 0xffu << (threadIdx.x & "
+                              "24);\n  for (int i = blockIdx.x * (blockDim.x / 8) + "
                               "threadIdx.x / 8; i < n; i += blockDim.x * (gridDim.x / 8)) {\n"));
   EXPECT_THAT(text, HasSubstr("if (lane == 0) y[i] = s;"));
   text = after("warp_reduction",
                head + "  const int first = blockIdx.x * blockDim.x + threadIdx.x;\n  for (int i = first; i < n;" + body,
                {{"lanes", 32}, {"interleaved", 0}});
-  EXPECT_THAT(text, HasSubstr("const int first = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;\n  const int lane "
-                              "= threadIdx.x % 32;\n"));
+  EXPECT_THAT(text, HasSubstr("const int first = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;\n"));
+  EXPECT_THAT(text, HasSubstr("  const int lane = threadIdx.x % 32;\n  for (int i = first;"));
   EXPECT_THAT(text, HasSubstr("i += blockDim.x * (gridDim.x / 32)) {"));
 }
 

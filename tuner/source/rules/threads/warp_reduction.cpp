@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <map>
 #include <regex>
+#include <sstream>
 
 #include "core/base/words.h"
 #include "core/model/launch/limits.h"
@@ -40,19 +41,26 @@ class LaneSharing {
     int64_t rows = kWarpSize / lanes;
     uint64_t group = 0;
     for (int64_t lane = 0; lane < lanes; ++lane) group |= uint64_t{1} << (interleaved ? lane * rows : lane);
-    mask_ = lanes == kWarpSize ? "0xffffffffu"
-                               : "(" + std::to_string(group) + "u << (threadIdx.x & " +
-                                     std::to_string(interleaved ? rows - 1 : kWarpSize - lanes) + "))";
+    mask_ = "0xffffffffu";
+    if (lanes < kWarpSize) {
+      mask_ = source.fresh_name("group");
+      std::ostringstream bits;
+      bits << std::hex << group;
+      group_ = "const unsigned " + mask_ + " = 0x" + bits.str() + "u << (threadIdx.x & " +
+               std::to_string(interleaved ? rows - 1 : kWarpSize - lanes) + ");";
+    }
     offsets_ = interleaved ? "for (int " + offset_ + " = 16; " + offset_ + " >= " + std::to_string(rows) + "; " +
-                                 offset_ + " /= 2) "
+                                 offset_ + " /= 2)"
                            : "for (int " + offset_ + " = " + std::to_string(lanes / 2) + "; " + offset_ + " > 0; " +
-                                 offset_ + " /= 2) ";
+                                 offset_ + " /= 2)";
   }
 
   bool take_list(const std::vector<const clang::Stmt*>& statements);
   bool take(const clang::Stmt* statement);
   const std::vector<TextEdit>& edits() const { return edits_; }
   const std::string& lane() const { return lane_; }
+  /// The declaration of the mask of the lanes that share a row; empty if these are all.
+  const std::string& group() const { return group_; }
   size_t loops() const { return shared_loops_; }
   const std::set<std::string>& unaliased() const { return loops_.unaliased(); }
 
@@ -62,7 +70,7 @@ class LaneSharing {
 
   const KernelSource& source_;
   LaneLoops loops_;
-  std::string count_, lane_, offset_, mask_;
+  std::string count_, lane_, offset_, mask_, group_;
   std::string offsets_;  ///< Head of the loop over shuffle offsets.
   std::vector<TextEdit> edits_;
   std::set<std::string> kept_;  ///< Names of the variables that hold the sums' values from before their loops.
@@ -86,7 +94,7 @@ bool LaneSharing::share_loop(const clang::ForStmt* loop) {
   std::string indent = source_.indentation(begin->begin), before, after;
   for (auto& [target, reduced] : *reductions) {
     std::string shuffled = "__shfl_xor_sync(" + mask_ + ", " + target + ", " + offset_ + ")";
-    std::string combine = "\n" + indent + offsets_ + target;
+    std::string combine = "\n" + indent + offsets_ + "\n" + indent + source_.step() + target;
     if (reduced.how == Reduced::How::Extremum) {
       after += combine + " = " + reduced.function + "(" + target + ", " + shuffled + ");";
       continue;
@@ -115,8 +123,11 @@ bool LaneSharing::store_once(const clang::Stmt* statement) {
   auto* outer = source_.parent(statement);
   if (!range || !end || !outer || !llvm::isa<clang::CompoundStmt, clang::IfStmt>(outer)) return false;
   // The barriers order the store with the other lanes' reads of the element, before and after it.
-  edits_.push_back({range->begin, range->begin, "{ __syncwarp(" + mask_ + "); if (" + lane_ + " == 0) "});
-  edits_.push_back({*end, *end, " __syncwarp(" + mask_ + "); }"});
+  const std::string barrier = "__syncwarp(" + mask_ + ");", first = "if (" + lane_ + " == 0) ";
+  const bool listed = llvm::isa<clang::CompoundStmt>(outer) && source_.first_on_line(range->begin);
+  const std::string line = "\n" + source_.indentation(range->begin);
+  edits_.push_back({range->begin, range->begin, listed ? barrier + line + first : "{ " + barrier + " " + first});
+  edits_.push_back({*end, *end, listed ? line + barrier : " " + barrier + " }"});
   return true;
 }
 
@@ -213,7 +224,10 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
               rows = std::to_string(kWarpSize / lanes);
   if (row.empty()) return {};
   found.edits.push_back({init->begin, init->end, row});
-  std::string lane = "const int " + sharing.lane() + " = threadIdx.x % " + (interleaved ? "32 / " + rows : count) + ";";
+  std::string lane = "// " + count + " lanes of a warp do the work of one thread: each takes one of " + count +
+                     " iterations.\n" + indent + "const int " + sharing.lane() + " = threadIdx.x % " +
+                     (interleaved ? "32 / " + rows : count) + ";";
+  if (!sharing.group().empty()) lane += "\n" + indent + sharing.group();
   if (index->loop) found.edits.push_back({declared->begin, declared->begin, lane + "\n" + indent});
   else found.edits.push_back({*end, *end, "\n" + indent + lane});
   // The number of lane groups is the original number of threads.
