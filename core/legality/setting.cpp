@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <regex>
 
 namespace kernelift::legality {
 
@@ -59,6 +60,9 @@ std::string Setting::shown(const KernelModel::Object& object) const {
 }
 
 std::string Setting::shown_term(std::string text) const {
+  static const std::regex kLocal(R"(load \w+ local\.\d+\[#\d+\])"), kLoad(R"(load \w+ ([\w.]+)\[#\d+\])");
+  text = std::regex_replace(text, kLocal, "a variable that each thread keeps in memory");
+  text = std::regex_replace(text, kLoad, "an element of $1");
   for (auto& [variable, name] : names)
     for (size_t at = 0; (at = text.find(variable, at)) != std::string::npos;) {
       const size_t end = at + variable.size();

@@ -45,7 +45,7 @@ struct Setting {
 
   std::string shown(const Expression& expression) const;
   std::string shown(const KernelModel::Object& object) const;
-  std::string shown_term(std::string text) const;     ///< "load i32 index[#0]"
+  std::string shown_term(std::string text) const;     ///< "an element of index"
   std::string example(const Bindings& values) const;  ///< "n = 5, w = 3"
 };
 

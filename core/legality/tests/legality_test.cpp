@@ -137,6 +137,14 @@ TEST(CompareMemory, AMisalignedVectorIsRefuted) {
       << answer.why;
 }
 
+TEST(CompareMemory, WhatIsReadFromMemoryIsNamedByItsArray) {
+  const Launched original{kernel("if (i < n) out[(int)x[i]] = 1;"), {128, 1, 1}, "ceil_div(arg.a2, 128)"};
+  auto answer = compare(original, {kernel("if (i < n) out[(int)x[i] + 1] = 1;"), {128, 1, 1}, "ceil_div(arg.a2, 128)"});
+  EXPECT_NE(answer.kind, Kind::Proven);
+  EXPECT_EQ(answer.why.find("load "), std::string::npos) << answer.why;
+  EXPECT_NE(answer.why.find("an element of x"), std::string::npos) << answer.why;
+}
+
 TEST(CompareMemory, WhatIsNotUnderstoodIsNotKnownWithItsLine) {
   auto answer = compare(
       kOriginal, {kernel("if (i < n) out[i] = x[i];\n  asm volatile(\"\");"), {128, 1, 1}, "ceil_div(arg.a2, 128)"});
