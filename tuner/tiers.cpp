@@ -33,8 +33,7 @@ Result<std::vector<std::string>> parse_tiers(const std::string& text) {
 
 Status check_rules(const std::vector<std::string>& names) {
   for (auto& name : names) {
-    if (name == kAllRules) continue;
-    if (std::ranges::any_of(all_rules(), [&](auto* rule) { return rule->name == name; })) continue;
+    if (name == kAllRules || find_rule(name)) continue;
     std::string known;
     for (auto* rule : all_rules()) known += (known.empty() ? "" : ", ") + std::string(rule->name);
     return usage_error("'" + name + "' is not a rewrite rule; there are " + known + ", or all");

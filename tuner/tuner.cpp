@@ -466,10 +466,12 @@ void Tuning::report_progress(bool improved, std::string message) {
     progress.best = std::max(1.0, best->verdict.speedup_low());
     progress.best_note = best->candidate.tier + ": " + best->candidate.note();
   }
-  progress.tier = last_tier_, progress.seconds = elapsed();
+  progress.tier = last_tier_;
+  progress.seconds = elapsed();
   if (options_.seconds > 0) progress.seconds_left = std::max(0.0, options_.seconds - spent());
   if (options_.evaluations > 0) progress.evaluations_left = std::max<int64_t>(0, options_.evaluations - tried());
-  progress.improved = improved, progress.message = std::move(message);
+  progress.improved = improved;
+  progress.message = std::move(message);
   options_.progress(progress);
 }
 
@@ -490,7 +492,8 @@ Result<TuneReport> Tuning::go(const Candidate& original) {
   KERNELIFT_TRY(measure_original(original));
   sitting_ = std::max(0.0, left());
   reserve_ = confirming_seconds() + reducing_seconds();
-  report_progress(false), improved_at_ = elapsed();
+  report_progress(false);
+  improved_at_ = elapsed();
   int barren = 0;
   while (stopped_by_.empty()) {
     repeated_ = false;

@@ -54,15 +54,22 @@ FirstClose first_close(const std::vector<RunTrial>& trials) {
   return close;
 }
 
-Result<EarlierSearch> read_earlier(const fs::path& file, const std::string& kernel) {
-  KERNELIFT_ASSIGN(Run run, Run::open(file));
-  if (run.meta().kernel != kernel)
-    return usage_error(file.string() + ": is a run of '" + run.meta().kernel + "', not of '" + kernel +
-                       "'; only runs of the same kernel can be inherited");
+namespace {
+
+Result<EarlierSearch> read(const Run& run, const fs::path& file) {
   EarlierSearch made{file, run.meta().device, {}};
   KERNELIFT_ASSIGN(made.trials, run.history());
   if (!made.trials.empty() && !made.trials[0].verdict.device.empty()) made.device = made.trials[0].verdict.device;
   return made;
+}
+
+}  // namespace
+
+Result<EarlierSearch> read_earlier(const fs::path& file, const std::string& kernel) {
+  KERNELIFT_ASSIGN(Run run, Run::open(file));
+  if (run.meta().kernel == kernel) return read(run, file);
+  return usage_error(file.string() + ": is a run of '" + run.meta().kernel + "', not of '" + kernel +
+                     "'; only runs of the same kernel can be inherited");
 }
 
 std::vector<EarlierSearch> find_earlier(const fs::path& state, const std::string& kernel, bool on_cpu,
@@ -77,7 +84,7 @@ std::vector<EarlierSearch> find_earlier(const fs::path& state, const std::string
     if (found.size() == kMostRuns) break;
     auto run = Run::open(file);
     if (run.ok() && (run->meta().kernel != kernel || (run->meta().device == "cpu") != on_cpu)) continue;
-    auto earlier = read_earlier(file, kernel);
+    auto earlier = run.ok() ? read(*run, file) : Result<EarlierSearch>(std::move(run).error());
     if (!earlier.ok()) notes.push_back("not inherited: " + earlier.error().message);
     else if (earlier->trials.size() > 1) found.push_back(std::move(*earlier));
   }

@@ -36,7 +36,7 @@ Result<EarlierSearch> read_earlier(const std::filesystem::path& file, const std:
 std::vector<EarlierSearch> find_earlier(const std::filesystem::path& state, const std::string& kernel, bool on_cpu,
                                         std::vector<std::string>& notes);
 
-/// Key of the run's state that holds what it inherited, as written by inherited_to_json().
+/// Key of the run's state that holds what it inherited (docs/formats.md).
 inline constexpr const char* kInheritedState = "inherited";
 
 }  // namespace kernelift::tuner

@@ -16,8 +16,7 @@ constexpr size_t kMostOfARun = 3, kMost = 6;  ///< Candidates proposed.
 std::vector<const RunTrial*> winners(const EarlierSearch& earlier) {
   std::vector<const RunTrial*> found;
   for (auto& trial : earlier.trials)
-    if (trial.candidate.tier != "baseline" && trial.figures().ok() && trial.figures().speedup_low() > kSmallestGain)
-      found.push_back(&trial);
+    if (trial.candidate.tier != "baseline" && trial.figures().gains()) found.push_back(&trial);
   std::ranges::sort(found, [](auto* a, auto* b) {
     if (a->confirmed.has_value() != b->confirmed.has_value()) return a->confirmed.has_value();
     const double left = a->figures().speedup_low(), right = b->figures().speedup_low();
@@ -29,10 +28,7 @@ std::vector<const RunTrial*> winners(const EarlierSearch& earlier) {
 /// What the winner consists of without its text: knobs and recipe, applied to the original.
 Candidate without_text(const MepSpace& space, const Candidate& original, const Candidate& winner) {
   Candidate made = original;
-  Bindings known;
-  for (auto& parameter : space.space().parameters())
-    if (auto value = winner.values.find(parameter.name); value != winner.values.end()) known.insert(*value);
-  if (auto point = space.point_at(known)) made = space.materialise(*point);
+  if (auto point = space.point_at(space.known(winner.values))) made = space.materialise(*point);
   if (winner.recipe.is_default()) return made;
   made.recipe = winner.recipe;
   made.tier = "compiler";
@@ -86,7 +82,7 @@ void InheritedProposer::learn(const RunTrial& trial) {
   ++judged_;
   if (!trial.verdict.ok()) return;
   ++right_;
-  gained_ += trial.verdict.speedup_low() > kSmallestGain;
+  gained_ += trial.verdict.gains();
   best_ = std::max(best_, trial.verdict.speedup_low());
 }
 

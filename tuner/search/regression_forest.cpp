@@ -22,8 +22,8 @@ int RegressionForest::grow(std::vector<Node>& tree, std::vector<const Row*> rows
   for (auto* row : rows) sum += row->target, squares += row->target * row->target;
   const auto count = static_cast<double>(rows.size());
   tree[at].mean = sum / count;
-  const bool alike = squares / count - tree[at].mean * tree[at].mean < kNoSpread;
-  if (rows.size() < kSmallestSplit || alike) return static_cast<int>(at);
+  const bool constant = squares / count - tree[at].mean * tree[at].mean < kNoSpread;
+  if (rows.size() < kSmallestSplit || constant) return static_cast<int>(at);
   int coordinate = -1;
   double threshold = 0, least = INFINITY;
   for (size_t c = 0; c < rows[0]->at.size(); ++c) {

@@ -9,29 +9,15 @@
 #include "tuner/space/mep_space.h"
 
 namespace kernelift::tuner {
-namespace {
-
-const Rule* rule_of(const Step& step) {
-  auto found = std::ranges::find_if(all_rules(), [&](auto* rule) { return rule->name == step.rule; });
-  return found == all_rules().end() ? nullptr : *found;
-}
-
-}  // namespace
-
 Candidate ChainProposer::follow(const Chain& chain, const Candidate& original) const {
   Candidate now = original;
   for (auto& step : chain.steps) {
     if (step.origin == Step::Origin::Knob) {
       const MepSpace space = MepSpace::create(mep_, now);
-      Bindings known;
-      for (auto& [name, value] : step.parameters)
-        if (std::ranges::any_of(space.space().parameters(), [&](auto& one) { return one.name == name; }))
-          known[name] = value;
-      if (known.empty()) continue;
-      if (auto point = space.point_at(known)) now = space.materialise(*point);
+      if (auto point = space.point_at(space.known(step.parameters))) now = space.materialise(*point);
       continue;
     }
-    const Rule* rule = step.origin == Step::Origin::Rule && facts_.own_lines.empty() ? rule_of(step) : nullptr;
+    const Rule* rule = step.origin == Step::Origin::Rule && facts_.own_lines.empty() ? find_rule(step.rule) : nullptr;
     if (!rule) continue;
     auto source = KernelSource::parse(now.source, arguments_);
     if (!source.ok()) continue;

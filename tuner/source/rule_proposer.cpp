@@ -158,31 +158,32 @@ std::vector<Proposal> RuleProposer::propose(const History& history, size_t count
 
 std::optional<Candidate> RuleProposer::repeat(const Candidate& base, const Step& step) {
   if (step.origin != Step::Origin::Rule) return std::nullopt;
-  auto rule = std::ranges::find_if(all_rules(), [&](const Rule* one) { return one->name == step.rule; });
-  if (rule == all_rules().end()) return std::nullopt;
+  const Rule* rule = find_rule(step.rule);
+  if (!rule) return std::nullopt;
   if (!foreign_ && base.steps.empty()) find_foreign(base.source);
   RuleContext facts = facts_.launched_as(base);
-  auto made_in = [&](const std::string& text) -> std::optional<Candidate> {
-    auto source = parse(text);
-    if (!source.ok()) return std::nullopt;
+  auto made_in = [&](const KernelSource& source) -> std::optional<Candidate> {
     // The forms that keep the grid are among the opportunities only if they are asked for.
     for (bool keep_grid : {facts_.keep_grid, !facts_.keep_grid}) {
       facts.keep_grid = keep_grid;
-      for (auto& opportunity : opportunities(**rule, *source, facts)) {
+      for (auto& opportunity : opportunities(*rule, source, facts)) {
         if (opportunity.place != step.place || opportunity.values != step.parameters ||
             opportunity.summary != step.summary)
           continue;
         Candidate parent = base;
-        parent.source = text;
-        return apply(parent, **rule, opportunity, facts.kernel);
+        parent.source = source.text();
+        return apply(parent, *rule, opportunity, facts.kernel);
       }
     }
     return std::nullopt;
   };
-  if (auto made = made_in(base.source)) return made;
   auto source = parse(base.source);
-  auto lines = source.ok() ? on_own_lines(*source, facts.kernel) : std::nullopt;
-  return lines ? made_in(*lines) : std::nullopt;
+  if (!source.ok()) return std::nullopt;
+  if (auto made = made_in(*source)) return made;
+  auto lines = on_own_lines(*source, facts.kernel);
+  if (!lines) return std::nullopt;
+  source = parse(*lines);
+  return source.ok() ? made_in(*source) : std::nullopt;
 }
 
 void RuleProposer::learn(const RunTrial& trial) {

@@ -44,6 +44,13 @@ std::optional<Point> MepSpace::point_at(const Bindings& values) const {
   return point;
 }
 
+Bindings MepSpace::known(const Bindings& values) const {
+  Bindings found;
+  for (auto& parameter : space_.parameters())
+    if (auto value = values.find(parameter.name); value != values.end()) found.insert(*value);
+  return found;
+}
+
 int64_t MepSpace::most_blocks(const Candidate& candidate, int axis) const {
   const Dim3 most{kMostBlocks, kMostBlocks, kMostBlocks};
   const Bindings bound = with_geometry({most, recorded_block_}, candidate.values);

@@ -31,6 +31,8 @@ class MepSpace {
   Candidate materialise(const Point& point) const;
   /// The point with these values and the parent's values for all other parameters; nullopt if it is not in the space.
   std::optional<Point> point_at(const Bindings& values) const;
+  /// Those of the values whose parameters are in the space, of a candidate of another text or kernel.
+  Bindings known(const Bindings& values) const;
   /// The same space without parameter `index`, which keeps its original value.
   MepSpace without(size_t index) const;
 

@@ -191,7 +191,8 @@ TEST(SizePlan, PointersMoveByAnElementUnlessTheirAlignmentIsTakenForGranted) {
   for (auto& sized : plan.launches) EXPECT_TRUE(sized.moved.empty());
 }
 
-TEST(SizePlan, MemoryThatACallerPassesTwiceIsPassedTwice) {
+/// one_size() with a further array `y`, at 0x10000.
+Mep two_arrays() {
   Mep mep = one_size();
   mep.parameters.push_back({"y", "float *", "float", false, ""});
   pass<uint64_t>(mep.instances[0], 0x10000);
@@ -200,6 +201,11 @@ TEST(SizePlan, MemoryThatACallerPassesTwiceIsPassedTwice) {
     region.address = parameter == 0 ? 0x1000 : 0x10000, region.size = 4 * 4096;
     region.element = "float", region.parameter = parameter;
   }
+  return mep;
+}
+
+TEST(SizePlan, MemoryThatACallerPassesTwiceIsPassedTwice) {
+  Mep mep = two_arrays();
   mep.launches[0].argument_text.push_back("y"), mep.launches[0].one_memory = {{0, 3}};
   const Candidate candidate;
   const SizePlan plan = plan_sizes(mep, {candidate});
@@ -209,18 +215,13 @@ TEST(SizePlan, MemoryThatACallerPassesTwiceIsPassedTwice) {
 }
 
 TEST(SizePlan, PartsOfOneAllocationAreNotPassedTwice) {
-  Mep mep = one_size();
-  mep.parameters.push_back({"y", "float *", "float", false, ""});
-  pass<uint64_t>(mep.instances[0], 0x10000);
-  for (int parameter : {0, 3}) {
-    MepRegion& region = mep.instances[0].regions.emplace_back();
-    region.address = parameter == 0 ? 0x1000 : 0x10000, region.size = 4 * 4096;
-    region.element = "float", region.parameter = parameter;
-  }
+  Mep mep = two_arrays();
   mep.launches[0].argument_text[0] = "pool";
   mep.launches[0].argument_text.push_back("pool + n"), mep.launches[0].one_memory = {{0, 3}};
   const Candidate candidate;
-  for (auto& sized : plan_sizes(mep, {candidate}).launches) EXPECT_TRUE(sized.same.empty()) << sized.size.text();
+  const SizePlan plan = plan_sizes(mep, {candidate});
+  ASSERT_FALSE(plan.launches.empty());
+  for (auto& sized : plan.launches) EXPECT_TRUE(sized.same.empty()) << sized.size.text();
 }
 
 TEST(SizePlan, TheSmallestTwoLaunchesAreVaried) {

@@ -156,7 +156,7 @@ std::optional<Finding> finding_of(const Hypothesis& hypothesis, const History& h
   return finding;
 }
 
-bool alike(const std::string& one, const std::string& other) {
+bool near_duplicates(const std::string& one, const std::string& other) {
   const auto left = words_of(one), right = words_of(other);
   if (left.empty() || right.empty()) return one == other;
   const auto common = std::ranges::count_if(left, [&](auto& word) { return right.contains(word); });
@@ -175,7 +175,7 @@ double expected_gain(const Hypothesis& hypothesis, const std::map<int64_t, Hypot
   double untried = 1;
   for (auto& [number, other] : all) {
     if (number == hypothesis.number || other.open()) continue;
-    if (other.base == hypothesis.base && alike(other.change, hypothesis.change)) return 0;
+    if (other.base == hypothesis.base && near_duplicates(other.change, hypothesis.change)) return 0;
     if (other.family == hypothesis.family && other.figure == hypothesis.figure) untried *= kNextToTried;
   }
   return std::log(hypothesis.gain) * chances[static_cast<size_t>(hypothesis.risk)] * (held / judged) *

@@ -48,6 +48,6 @@ double expected_gain(const Hypothesis& hypothesis, const std::map<int64_t, Hypot
                      const std::vector<Finding>& findings);
 
 /// Whether two changes in words are mostly the same.
-bool alike(const std::string& one, const std::string& other);
+bool near_duplicates(const std::string& one, const std::string& other);
 
 }  // namespace kernelift::tuner

@@ -23,7 +23,7 @@ HypothesisBoard::HypothesisBoard(KeptState state) : state_(std::move(state)) {
 
 int64_t HypothesisBoard::add(Hypothesis hypothesis) {
   for (auto& [number, other] : hypotheses_)
-    if (other.base == hypothesis.base && alike(other.change, hypothesis.change)) return 0;
+    if (other.base == hypothesis.base && near_duplicates(other.change, hypothesis.change)) return 0;
   hypothesis.number = hypotheses_.empty() ? 1 : hypotheses_.rbegin()->first + 1;
   keep(hypotheses_.emplace(hypothesis.number, hypothesis).first->second);
   return hypothesis.number;

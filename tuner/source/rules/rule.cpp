@@ -283,4 +283,9 @@ const std::vector<const Rule*>& all_rules() {
   return rules;
 }
 
+const Rule* find_rule(std::string_view name) {
+  auto found = std::ranges::find_if(all_rules(), [&](const Rule* rule) { return rule->name == name; });
+  return found == all_rules().end() ? nullptr : *found;
+}
+
 }  // namespace kernelift::tuner

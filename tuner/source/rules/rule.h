@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/model/candidate.h"
@@ -109,5 +110,7 @@ extern const Rule kScalarPromotion, kRestrictPointers, kUnroll, kBlockCoarsening
     kBlockMerging, kSwapBlockAxes, kModuloToCompare, kFastMath, kConstantToGlobal, kLoopToGrid, kSharedTiling,
     kBlockReduction;
 const std::vector<const Rule*>& all_rules();
+/// nullptr: no rule has that name.
+const Rule* find_rule(std::string_view name);
 
 }  // namespace kernelift::tuner
