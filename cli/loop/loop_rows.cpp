@@ -52,7 +52,7 @@ std::vector<LoopRow> rows_of(const Capture& capture, const ScanIndex& scanned,
 std::string shortest_name(const LoopRow& wanted, const ScanIndex& scanned, const std::vector<LoopRow>& rows) {
   if (!wanted.id.empty()) return wanted.id;
   const std::string& key = wanted.kernel;
-  std::string name = qualified_name(key);
+  std::string name = shown_name(key);
   bool one = std::ranges::all_of(scanned.find(name), [&](auto* kernel) { return kernel->key == key; }) &&
              std::count_if(rows.begin(), rows.end(), [&](auto& row) { return key_matches(row.kernel, name); }) == 1;
   return one ? name : key;

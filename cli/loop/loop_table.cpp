@@ -32,12 +32,9 @@ std::string line_of(const LoopRow& row, const std::string& kernel) {
 
 /// The shortest name that identifies the kernel among the rows.
 std::string name_of(const LoopRow& row, const std::vector<LoopRow>& rows) {
-  std::string name = qualified_name(row.kernel);
-  bool overloaded = std::any_of(rows.begin(), rows.end(), [&](auto& other) {
-    return other.kernel != row.kernel && qualified_name(other.kernel) == name;
-  });
-  if (overloaded) name = row.kernel;
-  name = shown_line(name, kLongestName);
+  std::vector<std::string> keys;
+  for (auto& other : rows) keys.push_back(other.kernel);
+  const std::string name = shown_line(distinct_name(row.kernel, keys), kLongestName);
   return row.id.empty() ? name
                         : name + " of " + shown_line(row.file) + " (the share is that of all kernels of this name)";
 }
@@ -156,6 +153,7 @@ std::string table_text(const std::vector<LoopRow>& rows, bool on_cpu) {
 
 Json to_json(const LoopRow& row) {
   return {{"kernel", row.kernel},
+          {"name", shown_name(row.kernel)},
           {"id", row.id},
           {"file", row.file},
           {"roof", row.roof > 0 ? Json(row.roof) : Json(nullptr)},

@@ -14,7 +14,7 @@ namespace {
 std::string factor(double value) { return value > 0 ? number(value, 3) + "×" : "–"; }
 
 std::string row_of(const LoopRow& row, size_t index, bool has_section) {
-  const std::string name = escape(qualified_name(row.kernel)) + (row.file.empty() ? "" : " of " + escape(row.file));
+  const std::string name = escape(shown_name(row.kernel)) + (row.file.empty() ? "" : " of " + escape(row.file));
   return "<tr><td class=\"text\">" +
          (has_section ? "<a href=\"#run" + std::to_string(index) + "\">" + name + "</a>" : name) +
          "<div class=\"dim\">" + escape(row.order) + "</div></td><td class=\"n\">" + number(100 * row.share, 1) +

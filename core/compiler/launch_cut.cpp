@@ -5,9 +5,11 @@
 // arithmetic leave its place in the rest.
 #include "core/compiler/launch_cut.h"
 
+#include <llvm/ADT/PostOrderIterator.h>
 #include <llvm/Analysis/CGSCCPassManager.h>
 #include <llvm/Analysis/LazyCallGraph.h>
 #include <llvm/Analysis/LoopAnalysisManager.h>
+#include <llvm/IR/CFG.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
@@ -122,6 +124,15 @@ void remove(CallBase& call) {
   call.eraseFromParent();
 }
 
+/// Where clang puts a landing pad depends on the first call that may end there, which may have been a launch.
+void order_blocks(Function& function) {
+  BasicBlock* last = nullptr;
+  for (BasicBlock* block : ReversePostOrderTraversal<Function*>(&function)) {
+    if (last) block->moveAfter(last);
+    last = block;
+  }
+}
+
 }  // namespace
 
 bool is_in_namespace(StringRef mangled, const std::string& name) {
@@ -143,7 +154,9 @@ void remove_launches(Module& module, const std::string& launcher) {
     for (auto& instruction : make_early_inc_range(instructions(*function)))
       if (auto* call = dyn_cast<CallBase>(&instruction); call && is_launch(*call)) remove(*call);
   }
-  run(module, "function(sroa,adce,simplifycfg,sroa,adce,simplifycfg)");
+  // Whether a launch was configured is known now, and its arguments are computed in any case.
+  run(module, "function(instsimplify,sroa,adce,simplifycfg,sroa,adce,simplifycfg)");
+  for (Function* function : functions) order_blocks(*function);
 }
 
 void cut_launches(Module& module) {

@@ -172,6 +172,31 @@ std::string canonical_key(std::string_view mangled) {
 
 std::string qualified_name(std::string_view key) { return std::string(qualified_part(key)); }
 
+std::string shown_name(std::string_view key) {
+  std::string name = qualified_name(key);
+  for (size_t open = name.find('('); open != name.npos; open = name.find('(', open)) {
+    size_t end = open + 1;
+    for (int depth = 1; end < name.size() && depth > 0; ++end) depth += (name[end] == '(') - (name[end] == ')');
+    size_t behind = end;
+    while (name.compare(behind, 5, "const") == 0 || name.compare(behind, 1, " ") == 0)
+      behind += name[behind] == ' ' ? 1 : 5;
+    const bool lambda = name.compare(end, 1, "#") == 0, scope = name.compare(behind, 2, "::") == 0;
+    const bool anonymous = name.compare(open, kAnonymous.size(), kAnonymous) == 0;
+    if (lambda) name.erase(open, end - open);
+    else if (scope && !anonymous) name.erase(open, behind - open);
+    else ++open;
+  }
+  return name;
+}
+
+std::string distinct_name(std::string_view key, const std::vector<std::string>& keys) {
+  for (auto* name : {shown_name, qualified_name}) {
+    const std::string mine = name(key);
+    if (std::ranges::none_of(keys, [&](auto& other) { return other != key && name(other) == mine; })) return mine;
+  }
+  return std::string(key);
+}
+
 std::string base_name(std::string_view key) {
   std::string result;
   int angle = 0;
@@ -193,14 +218,14 @@ bool key_matches(std::string_view key, std::string_view pattern) {
   if (wanted.empty()) return false;
   if (full == wanted) return true;
   if (wanted.find(kAnonymous) == std::string::npos) replace_all(full, kAnonymous, "");
-  std::string with_arguments = qualified_name(full), plain = base_name(full);
+  std::string with_arguments = qualified_name(full), plain = base_name(full), shown = shown_name(full);
   auto ends_at_boundary = [&](const std::string& name) {
     if (!name.ends_with(wanted)) return false;
     size_t before = name.size() - wanted.size();
     return before == 0 || (before >= 2 && name.compare(before - 2, 2, "::") == 0);
   };
-  return ends_at_boundary(with_arguments) || ends_at_boundary(plain) || ends_at_boundary(full) ||
-         full.starts_with(wanted + "(");
+  return ends_at_boundary(with_arguments) || ends_at_boundary(shown) || ends_at_boundary(plain) ||
+         ends_at_boundary(full) || full.starts_with(wanted + "(");
 }
 
 }  // namespace kernelift

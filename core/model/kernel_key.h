@@ -4,6 +4,7 @@
 #pragma once
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace kernelift {
 
@@ -14,6 +15,13 @@ std::string canonical_key(std::string_view mangled);
 /// The key without return type and parameters, for messages: "ns::k<int>" from "void ns::k<int>(int*)".
 std::string qualified_name(std::string_view key);
 
+/// The qualified name without the parameters of functions in which local types and lambdas are:
+/// "each<run::{lambda#2}>" from "each<run(float*, int)::{lambda(int)#2}>(int)".
+std::string shown_name(std::string_view key);
+
+/// The shortest name that distinguishes the kernel from the others of `keys`: the shown or the qualified one, or its key.
+std::string distinct_name(std::string_view key, const std::vector<std::string>& keys);
+
 /// The key without return type, template arguments and parameters: "ns::k" from "void ns::k<int>(int*)".
 std::string base_name(std::string_view key);
 
@@ -21,8 +29,8 @@ std::string base_name(std::string_view key);
 std::string unqualified_name(std::string_view name);
 
 /// True when `pattern` (a partial qualified name as a user types it) names `key`: equal, or a suffix at a `::`
-/// boundary of its base name, or a prefix up to template arguments. Whitespace is ignored, and "(anonymous)::" may be
-/// left out, as it is in source text.
+/// boundary of its base name, or a prefix up to template arguments, or its shown name. Whitespace is ignored, and
+/// "(anonymous)::" may be left out, as it is in source text.
 bool key_matches(std::string_view key, std::string_view pattern);
 
 }  // namespace kernelift

@@ -55,6 +55,26 @@ TEST(KernelKey, QualifiedNameHasTemplateArgumentsAndNoParameters) {
   EXPECT_EQ(qualified_name("plain"), "plain");
 }
 
+TEST(KernelKey, ShownNameLeavesOutTheParametersOfFunctionsAroundALocalType) {
+  EXPECT_EQ(
+      shown_name("app::each<run(float*,int)::{lambda(int,int)#2}>(app::Range,run(float*,int)::{lambda(int,int)#2})"),
+      "app::each<run::{lambda#2}>");
+  EXPECT_EQ(shown_name("each<App::run(View<float(*)(int)>&)const::Local<int>>(int)"), "each<App::run::Local<int>>");
+  EXPECT_EQ(shown_name("(anonymous)::k<(anonymous)::T>(int)"), "(anonymous)::k<(anonymous)::T>");
+  EXPECT_EQ(shown_name("k<float(*)(int)>(int)"), "k<float(*)(int)>");
+  EXPECT_EQ(shown_name("k<run("), "k<run(") << "what is no key is shown as it is";
+  EXPECT_TRUE(key_matches("app::each<run(float*,int)::{lambda(int)#2}>(int)", "each<run::{lambda#2}>"));
+}
+
+TEST(KernelKey, DistinctNameIsAsShortAsTheOthersAllow) {
+  const std::string one = "each<run(float)::{lambda(int)#1}>(int)", same = "each<run(double)::{lambda(int)#1}>(int)",
+                    other = "each<run(float)::{lambda(int)#2}>(int)",
+                    overload = "each<run(float)::{lambda(int)#1}>(long)";
+  EXPECT_EQ(distinct_name(one, {one, other}), "each<run::{lambda#1}>");
+  EXPECT_EQ(distinct_name(one, {one, same}), "each<run(float)::{lambda(int)#1}>");
+  EXPECT_EQ(distinct_name(one, {one, same, overload}), one);
+}
+
 TEST(KernelKey, MatchesWithoutTheAnonymousNamespaceAsInSourceText) {
   const char* key = "heat::(anonymous)::axpy<(anonymous)::Tag>(float*)";
   for (auto* typed : {"axpy", "heat::axpy", "heat::axpy<Tag>", "(anonymous)::axpy", "heat::(anonymous)::axpy"})

@@ -77,14 +77,11 @@ Result<const ScannedKernel*> choose(const ScanIndex& index, const std::string& w
   if (all([&](auto* one) { return one->key == found.front()->key && same_place(*one, *found.front()); }))
     return found.front();
   std::string message = "'" + word + "' names " + std::to_string(found.size()) + " kernels; use one of these ids:";
-  auto overloaded = [&](auto* kernel) {
-    return std::ranges::any_of(found, [&](auto* other) {
-      return other->key != kernel->key && qualified_name(other->key) == qualified_name(kernel->key);
-    });
-  };
+  std::vector<std::string> keys;
+  for (auto* kernel : found) keys.push_back(kernel->key);
   for (auto* kernel : found)
-    message += "\n  " + kernel->id + "  " + (overloaded(kernel) ? kernel->key : qualified_name(kernel->key)) + "  (" +
-               kernel->definition.file + ":" + std::to_string(kernel->definition.line) + ")" +
+    message += "\n  " + kernel->id + "  " + distinct_name(kernel->key, keys) + "  (" + kernel->definition.file + ":" +
+               std::to_string(kernel->definition.line) + ")" +
                (std::count(captured.begin(), captured.end(), kernel) ? ", recorded" : "");
   return usage_error(message);
 }

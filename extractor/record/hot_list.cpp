@@ -38,10 +38,9 @@ std::string size_text(uint64_t bytes) {
 }
 
 std::string name_among(const std::string& key, const std::vector<KernelProfile>& profile) {
-  std::string name = qualified_name(key);
-  auto namesakes =
-      std::count_if(profile.begin(), profile.end(), [&](auto& other) { return qualified_name(other.key) == name; });
-  return shown_line(namesakes > 1 ? key : name, kLongestName);
+  std::vector<std::string> keys;
+  for (auto& kernel : profile) keys.push_back(kernel.key);
+  return shown_line(distinct_name(key, keys), kLongestName);
 }
 
 std::string hot_list(const std::vector<KernelProfile>& profile, size_t most) {
@@ -83,6 +82,7 @@ Json hot_list_json(const std::vector<KernelProfile>& profile) {
     for (auto& shape : kernel.shapes)
       shapes.push_back({{"geometry", to_json(shape.geometry)}, {"count", shape.count}, {"total_us", shape.total_us}});
     list.push_back({{"kernel", kernel.key},
+                    {"name", shown_name(kernel.key)},
                     {"share", kernel.total_us / total},
                     {"total_us", kernel.total_us},
                     {"count", kernel.count},

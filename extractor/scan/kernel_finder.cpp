@@ -27,6 +27,15 @@ PrintingPolicy policy_of(const ParsedUnit& unit) {
   return policy;
 }
 
+/// Bytes of a lambda for host and device; 0 for all other types.
+uint64_t lambda_bytes(const ParsedUnit& unit, QualType type) {
+  auto* record = type->getAsCXXRecordDecl();
+  if (!record || !record->isLambda()) return 0;
+  auto* call = record->getLambdaCallOperator();
+  if (!call || !call->hasAttr<CUDAHostAttr>() || !call->hasAttr<CUDADeviceAttr>()) return 0;
+  return static_cast<uint64_t>(unit.context.getTypeSizeInChars(type).getQuantity());
+}
+
 ScannedParameter describe(const ParsedUnit& unit, const ParmVarDecl* parameter) {
   ScannedParameter result;
   result.name = parameter->getNameAsString();
@@ -41,6 +50,7 @@ ScannedParameter describe(const ParsedUnit& unit, const ParmVarDecl* parameter) 
     result.scalar = element_type(unit, type);
   } else if (type->isRecordType()) {
     result.record = spelled_type(unit, type.getUnqualifiedType());
+    result.lambda_bytes = lambda_bytes(unit, type);
   }
   return result;
 }

@@ -614,6 +614,74 @@ TEST_F(HostProofTest, EmbeddedCodeAddsItsLauncherAndNothingElse) {
   }
 }
 
+/// Host code between launches that may throw, in a class template: which instance has the tuned code is decided as it
+/// runs.
+const char* const kInTemplate =
+    "#include <cmath>\n"
+    "#include <stdexcept>\n"
+    "#include <vector>\n"
+    "@INCLUDE@"
+    "struct Params {\n"
+    "  std::vector<float> ligand;\n"
+    "  size_t atoms() const { return ligand.size(); }\n"
+    "};\n"
+    "template <size_t N> __global__ void scale(float* a, int n, float* b, int m) {\n"
+    "  int i = blockIdx.x * 64 + threadIdx.x;\n"
+    "  if (i < n) a[i] *= N * m, b[i] = a[i];\n"
+    "}\n"
+    "static void check(cudaError_t error) {\n"
+    "  if (error != cudaSuccess) throw std::runtime_error(cudaGetErrorString(error));\n"
+    "}\n"
+    "template <size_t N> struct Runner {\n"
+    "  std::vector<double> run(const Params& p, size_t wide, float* a) const {\n"
+    "    std::vector<double> times;\n"
+    "    size_t global = std::ceil(double(p.atoms()) / N);\n"
+    "    global = std::ceil(double(global) / double(wide));\n"
+    "    size_t local = wide;\n"
+    "    size_t shared = p.atoms() * sizeof(float);\n"
+    "    for (size_t i = 0; i < p.atoms(); ++i) {\n"
+    "      @LAUNCH@(a, p.atoms(), a, p.ligand.size());\n"
+    "      check(cudaDeviceSynchronize());\n"
+    "      times.emplace_back(1.0);\n"
+    "    }\n"
+    "    return times;\n"
+    "  }\n"
+    "};\n"
+    "template struct Runner<1>;\n"
+    "template struct Runner<4>;\n";
+
+TEST_F(HostProofTest, EmbeddedCodeMayBeLaunchedInATemplateBesideCodeThatThrows) {
+  launch_blocks_of(64);
+  request.candidate.launches.clear(), request.candidate.values.clear();
+  request.mep.instances[0].parameters = {{0, 8}, {8, 4}};
+  request.mep.instances[0].arguments.assign(12, std::byte{0x40});
+  EmbeddedCode code;
+  code.ptx =
+      ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry _Z5scalePfi(.param .u64 a, .param .u32 n)"
+      " { ret; }\n";
+  code.entry = "_Z5scalePfi", code.compiler = "clang", code.measured_on = "a GPU", code.why = "It is faster.";
+  auto patch = plan_patch({request.mep, request.original, request.candidate, &*request.scan, root, &code});
+  ASSERT_TRUE(patch.ok()) << patch.error().message;
+  auto text = [](std::string include, std::string launch) {
+    std::string result = kInTemplate;
+    result.replace(result.find("@INCLUDE@"), 9, include);
+    return result.replace(result.find("@LAUNCH@"), 8, launch);
+  };
+  const std::string before = text("", "scale<N><<<global, local, shared>>>");
+  auto proof_of = [&](const std::string& launch) {
+    SourcePatch changed = *patch;
+    for (auto& change : changed.changes)
+      if (change.before == kApplication)
+        change.before = before, change.after = text("#include \"" + patch->launcher + ".cuh\"\n", launch);
+    write("src/app.cu", before);
+    auto proof = prove_host_half({request.mep, &*request.scan, changed, {}});
+    return proof.ok() ? "" : proof.error().message;
+  };
+  const std::string call = patch->launcher + "::launch_one(scale<4>, scale<N>, global, local, shared)";
+  EXPECT_EQ(proof_of(call), "");
+  EXPECT_HAS(proof_of("check(cudaGetLastError()), " + call), "would change the host program");
+}
+
 // --- headers, other units --------------------------------------------------------------------------------------------
 
 TEST_F(HostProofTest, EveryUnitThatIncludesAPatchedHeaderIsCompared) {

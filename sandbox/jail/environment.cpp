@@ -4,6 +4,8 @@
 // zeroing each place where the bytes of, say, LANG occur would damage strings that have nothing to do with it.
 #include "sandbox/jail/environment.h"
 
+#include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -108,28 +111,57 @@ KERNELIFT_ANY_MEMORY void overwrite(volatile char* from, volatile char* to) {
   for (; from < to; ++from) *from = 0;
 }
 
+/// Copies memory of this process; what cannot be read (guard pages in the middle of a mapping, a file's pages behind
+/// its end) ends the copy instead of this process. Returns how many bytes were copied.
+size_t copied(uintptr_t from, char* to, size_t size) {
+  iovec local{to, size}, remote{reinterpret_cast<void*>(from), size};
+  const ssize_t got = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
+  return got > 0 ? static_cast<size_t>(got) : 0;
+}
+
+/// Memory for copies, which is in none of the mappings that were listed before, and gone with this object.
+class Window {
+ public:
+  static constexpr size_t kBytes = 1 << 20;
+  Window() : at_(mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {}
+  ~Window() {
+    if (at_ != MAP_FAILED) munmap(at_, kBytes);
+  }
+  char* data() const { return at_ == MAP_FAILED ? nullptr : static_cast<char*>(at_); }
+
+ private:
+  void* at_;
+};
+
+/// Overwrites the copy of `secret`, or of a tail of it, that ends before `end`; kShortestSecret bytes of it are there.
+KERNELIFT_ANY_MEMORY void overwrite_copy(std::string_view secret, uintptr_t begin_of_memory, uintptr_t end) {
+  size_t length = kShortestSecret;
+  char before = 0;
+  while (length < secret.size() && end - length > begin_of_memory && copied(end - length - 1, &before, 1) == 1 &&
+         before == secret[secret.size() - length - 1])
+    ++length;
+  overwrite(reinterpret_cast<volatile char*>(end - length), reinterpret_cast<volatile char*>(end));
+}
+
 /// Overwrites each copy of `secret`, or of a tail of it of kShortestSecret bytes or more, except in `kept`, where the
 /// secret itself lies.
-KERNELIFT_ANY_MEMORY void overwrite_copies(std::string_view secret, const Range& memory,
-                                           const std::vector<Range>& kept) {
-  const char* secret_end = secret.data() + secret.size();
-  uint64_t tail = 0;
-  for (size_t i = 0; i < sizeof tail; ++i) reinterpret_cast<volatile char*>(&tail)[i] = (secret_end - sizeof tail)[i];
-  for (uintptr_t at = memory.begin; at + sizeof tail <= memory.end; ++at) {
-    struct __attribute__((packed)) Unaligned {
-      uint64_t value;
-    };
-    if (reinterpret_cast<const Unaligned*>(at)->value != tail) continue;
-    if (std::ranges::any_of(kept, [&](const Range& range) { return range.holds(at); })) continue;
-    if (reinterpret_cast<const uint64_t*>(at) == &tail) continue;
-    size_t length = sizeof tail;
-    while (length < secret.size() && at - 1 >= memory.begin &&
-           *reinterpret_cast<const char*>(at + sizeof tail - length - 1) == *(secret_end - length - 1))
-      if (++length; at + sizeof tail - length == memory.begin) break;
-    overwrite(reinterpret_cast<volatile char*>(at + sizeof tail - length),
-              reinterpret_cast<volatile char*>(at + sizeof tail));
+void overwrite_copies(std::string_view secret, const Range& memory, const std::vector<Range>& kept,
+                      const Window& window) {
+  const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const std::string_view tail = secret.substr(secret.size() - kShortestSecret);
+  for (uintptr_t at = memory.begin; at < memory.end;) {
+    const size_t got = copied(at, window.data(), std::min<size_t>(Window::kBytes, memory.end - at));
+    if (got == 0) {
+      at += page - at % page;
+      continue;
+    }
+    const std::string_view bytes(window.data(), got);
+    for (size_t found = bytes.find(tail); found != bytes.npos; found = bytes.find(tail, found + 1))
+      if (std::ranges::none_of(kept, [&](const Range& range) { return range.holds(at + found); }))
+        overwrite_copy(secret, memory.begin, at + found + tail.size());
+    // A copy may lie across the ends of two windows.
+    at += got >= tail.size() && at + got < memory.end ? got - (tail.size() - 1) : got;
   }
-  overwrite(reinterpret_cast<volatile char*>(&tail), reinterpret_cast<volatile char*>(&tail) + sizeof tail);
 }
 
 }  // namespace
@@ -147,13 +179,15 @@ void forget_environment(std::string_view name) {
     if (is_one_of(name_of(*entry), kKept)) kept.emplace_back(*entry);
   }
   std::vector<Range> memory;
+  std::optional<Window> window;
   for (char** entry = environ; entry && *entry; ++entry) {
     std::string_view text = *entry, variable = name_of(text);
     if (is_one_of(variable, kKept) || !named_like_a_secret(variable)) continue;
     std::string_view value = text.substr(std::min(text.size(), variable.size() + 1));
     if (value.size() < kShortestSecret) continue;
-    if (memory.empty()) memory = writable_mappings();
-    for (const Range& range : memory) overwrite_copies(value, range, entries);
+    if (!window) memory = writable_mappings(), window.emplace();
+    if (!window->data()) continue;
+    for (const Range& range : memory) overwrite_copies(value, range, entries, *window);
   }
   for (const Range& entry : entries)
     overwrite(reinterpret_cast<volatile char*>(entry.begin), reinterpret_cast<volatile char*>(entry.end));

@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <map>
 #include <vector>
@@ -72,10 +73,14 @@ struct Running {
 /// The fork server process. Never returns.
 class ForkServerProcess {
  public:
-  ForkServerProcess(ForkServer::Plan plan, Channel control) : plan_(std::move(plan)), control_(std::move(control)) {}
+  ForkServerProcess(ForkServer::Plan plan, Channel control, WorkerCell& own)
+      : plan_(std::move(plan)), control_(std::move(control)), own_(own) {}
 
   [[noreturn]] void run() {
+    report_faults_to(&own_.fault);
+    own_.set_stage("forgetting the environment");
     forget_environment(plan_.name);
+    own_.set_stage("entering its namespaces");
     prctl(PR_SET_NAME, plan_.name.c_str());
     setsid();  // No terminal.
     close_foreign_descriptors();
@@ -88,8 +93,11 @@ class ForkServerProcess {
     sigprocmask(SIG_SETMASK, &child_ended, &unblocked_);
     sigdelset(&unblocked_, SIGCHLD);
     Descriptor ended(signalfd(-1, &child_ended, SFD_CLOEXEC | SFD_NONBLOCK));
+    own_.set_stage("preparing the jail's filters");
     prepare_filters();
+    own_.set_stage("warming up");
     if (plan_.warm_up) plan_.warm_up();
+    own_.set_stage("waiting for requests");
     for (;;) {
       std::vector<pollfd> items = {{control_.fd(), POLLIN, 0}, {ended.get(), POLLIN, 0}};
       for (auto& [child, worker] : workers_) items.push_back({worker.output.get(), POLLIN, 0});
@@ -149,6 +157,8 @@ class ForkServerProcess {
     if (child == 0) {
       control_.close();
       memory.reset();
+      report_faults_to(&cell->fault);
+      munmap(&own_, sizeof own_);
       dup2(printing.get(), STDOUT_FILENO), dup2(printing.get(), STDERR_FILENO);
       printing.reset(), printed.reset();
       // What a worker says of itself is not for the candidates that it runs in children of its own.
@@ -192,6 +202,7 @@ class ForkServerProcess {
 
   ForkServer::Plan plan_;
   Channel control_;
+  WorkerCell& own_;  ///< What this process does and how it ends.
   sigset_t unblocked_;
   std::map<pid_t, Running> workers_;
 };
@@ -260,13 +271,15 @@ std::string Worker::end() {
 
 Result<std::unique_ptr<ForkServer>> ForkServer::start(Plan plan) {
   KERNELIFT_ASSIGN(auto ends, Channel::pair());
+  std::unique_ptr<ForkServer> fork_server(new ForkServer);
+  fork_server->cell_ = static_cast<WorkerCell*>(shared_memory(sizeof(WorkerCell)));
+  if (!fork_server->cell_) return environment_error("out of memory for a worker process");
   pid_t child = fork();
   if (child < 0) return environment_error(std::string("cannot start a worker process: ") + std::strerror(errno));
   if (child == 0) {
     ends.first.close();
-    ForkServerProcess(std::move(plan), std::move(ends.second)).run();
+    ForkServerProcess(std::move(plan), std::move(ends.second), *fork_server->cell_).run();
   }
-  std::unique_ptr<ForkServer> fork_server(new ForkServer);
   fork_server->control_ = std::move(ends.first);
   fork_server->pid_ = child;
   return fork_server;
@@ -274,12 +287,12 @@ Result<std::unique_ptr<ForkServer>> ForkServer::start(Plan plan) {
 
 ForkServer::~ForkServer() {
   control_.close();
-  if (pid_ <= 0) return;
   // The process exits when its socket is closed. If its warm-up does not end, it is killed after 200 ms.
-  for (int tries = 0; waitpid(pid_, nullptr, WNOHANG) == 0; ++tries) {
+  for (int tries = 0; pid_ > 0 && waitpid(pid_, nullptr, WNOHANG) == 0; ++tries) {
     if (tries == 200) kill(pid_, SIGKILL);
     usleep(1000);
   }
+  if (cell_) munmap(cell_, sizeof *cell_);
 }
 
 std::string ForkServer::how_it_died() {
@@ -288,7 +301,14 @@ std::string ForkServer::how_it_died() {
     if (waitpid(pid_, &status, WNOHANG) == pid_) {
       pid_ = -1;
       const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status) - kSignalled;
-      died_ = signal > 0 ? strsignal(signal) : "exit code " + std::to_string(WEXITSTATUS(status));
+      const FaultReport fault = cell_->fault;
+      died_ = fault.signal != 0 ? fault.text()
+              : signal > 0      ? strsignal(signal)
+                                : "exit code " + std::to_string(WEXITSTATUS(status));
+      if (const std::string stage = cell_->read_stage(); !stage.empty()) died_ += ", while " + stage;
+      char code[48];
+      std::snprintf(code, sizeof code, ", at +0x%llx of this program", static_cast<unsigned long long>(fault.code));
+      if (fault.code > 0) died_ += code;
     } else {
       usleep(1000);
     }

@@ -95,7 +95,8 @@ class ForkServer {
   std::mutex mutex_;
   Channel control_;
   pid_t pid_ = -1;
-  std::string died_;  ///< How; empty: not that it was seen.
+  WorkerCell* cell_ = nullptr;  ///< Shared with the fork server: what it does, and its fault.
+  std::string died_;            ///< How; empty: not that it was seen.
 };
 
 }  // namespace kernelift::sandbox

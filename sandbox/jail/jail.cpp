@@ -43,11 +43,21 @@ Status limit(__rlimit_resource which, uint64_t value, const char* what) {
 
 FaultReport* fault_report = nullptr;
 
+extern "C" const char __ehdr_start, _end;  // By the linker: where this program lies in memory.
+
+/// The offset of an instruction within this program; 0: it is a library's, or made at run time.
+uint64_t code_offset(uint64_t instruction) {
+  const auto begin = reinterpret_cast<uint64_t>(&__ehdr_start), end = reinterpret_cast<uint64_t>(&_end);
+  return instruction >= begin && instruction < end ? instruction - begin : 0;
+}
+
 extern "C" void write_fault(int signal, siginfo_t* info, void* context) {
   if (fault_report && fault_report->signal == 0) {
     fault_report->address = reinterpret_cast<uint64_t>(info->si_addr);
     if (signal == SIGSYS) fault_report->system_call = info->si_syscall;
 #if defined(__x86_64__)
+    fault_report->code =
+        code_offset(static_cast<uint64_t>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]));
     if (signal == SIGSEGV) {
       constexpr greg_t kWriteBit = 2;  // Of the page fault's error code.
       fault_report->known_access = true;

@@ -52,6 +52,7 @@ struct FaultReport {
   int32_t system_call = -1;                  ///< SIGSYS: the call that was refused.
   uint64_t address = 0;                      ///< SIGSEGV, SIGBUS: the address that was accessed.
   bool known_access = false, write = false;  ///< The access is known to be a write or a read.
+  uint64_t code = 0;                         ///< The instruction, as an offset in this program; 0: not of this program.
   /// "segmentation fault writing 0x10", "refused system call socket".
   std::string text() const;
 };

@@ -347,6 +347,15 @@ TEST(FrontendWithToolkit, CompilesHipcubAndRocthrustByTheToolkitsLibraries) {
       with([](auto& o) { o.language = "hip", o.headers = HeaderSet::Toolkit, o.flags = {"-std=c++17"}; }));
   EXPECT_TRUE(device->module) << device->error;
 }
+TEST(Frontend, HasTheAccessesWithCacheHintsThatClangLacksBesideTheToolkitsHeaders) {
+  if (!cuda_toolkit()) GTEST_SKIP() << "no CUDA toolkit";
+  auto device = compile(
+      "__global__ void k(float* p, float4* q, int* n) {\n"
+      "  __stcs(p, __ldca(p + 1)); __stcg(q, q[1]); __stwb(n, __ldcs(n + 1)); __stwt(n + 2, __ldlu(n + 3));\n"
+      "}\n",
+      with([](auto& o) { o.headers = HeaderSet::Toolkit; }));
+  EXPECT_TRUE(device->module) << device->error;
+}
 TEST(Frontend, WritesPtxWithTheToolkitsLibdevice) {
   if (!cuda_toolkit()) GTEST_SKIP() << "no CUDA toolkit";
   auto device = compile("__global__ void k(float* f) { f[threadIdx.x] = sinf(f[threadIdx.x]); }");

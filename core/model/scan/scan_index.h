@@ -28,6 +28,8 @@ struct ScannedParameter {
   bool pointee_const = false;
   std::string scalar;       ///< Canonical type of an integer or floating-point scalar, else empty.
   std::string record = {};  ///< Canonical name of a structure that is passed by value, else empty.
+  /// Bytes of a lambda for host and device, as clang lays it out; else 0. nvcc adds a pointer that only the host reads.
+  uint64_t lambda_bytes = 0;
 
   bool is_integer() const;
   bool is_unsigned() const { return scalar.find("unsigned") != scalar.npos; }

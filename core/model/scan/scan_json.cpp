@@ -45,12 +45,18 @@ Json to_json(const ScannedParameter& parameter) {
           {"pointee_const", parameter.pointee_const},
           {"scalar", parameter.scalar}};
   if (!parameter.record.empty()) to["record"] = parameter.record;
+  if (parameter.lambda_bytes > 0) to["lambda_bytes"] = parameter.lambda_bytes;
   return to;
 }
 
 ScannedParameter scanned_parameter_from_json(const Json& from) {
-  return {from.at("name"),          from.at("type"),   from.at("pointee"),
-          from.at("pointee_const"), from.at("scalar"), from.value("record", "")};
+  return {from.at("name"),
+          from.at("type"),
+          from.at("pointee"),
+          from.at("pointee_const"),
+          from.at("scalar"),
+          from.value("record", ""),
+          from.value("lambda_bytes", uint64_t(0))};
 }
 
 Json to_json(const LaunchSite& site) {

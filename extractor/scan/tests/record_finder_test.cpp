@@ -1,6 +1,7 @@
 // The structures that a scan finds in kernels' arguments and module variables: real parses of small applications.
 #include "extractor/scan/record_finder.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "extractor/source/tests/test_app.h"
@@ -74,6 +75,20 @@ void run(double* out, const int* idx, float scale) { k<<<1, 1>>>(7, [=] __device
 )");
   EXPECT_TRUE(words.starts_with("(lambda at ")) << words;
   EXPECT_TRUE(words.ends_with(" 24 {unsigned long@0,unsigned long@8,float@16}24: 0 double, 8 int\n")) << words;
+}
+
+TEST(Records, OfLambdasForHostAndDeviceSayTheirSize) {
+  TestApp app;
+  app.unit("a.cu", R"(
+template <class F> __global__ void k(int n, F f) { f(n); }
+void run(double* out, float scale) {
+  k<<<1, 1>>>(7, [=] __device__(int i) { out[i] = scale; });
+  k<<<1, 1>>>(7, [=] __host__ __device__(int i) { out[i] = scale + scale; });
+}
+)");
+  std::vector<uint64_t> bytes;
+  for (auto& kernel : app.scan().kernels) bytes.push_back(kernel.parameters[1].lambda_bytes);
+  EXPECT_THAT(bytes, ::testing::UnorderedElementsAre(0, 16));
 }
 
 TEST(Records, IncludeThoseOfModuleVariables) {

@@ -2,10 +2,12 @@
 #include "sandbox/jail/environment.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <random>
 
@@ -98,6 +100,25 @@ TEST(Environment, OfTheUserIsNowhereInTheMemoryOfAJailedWorker) {
                          options);
   ASSERT_TRUE(run.ok());
   EXPECT_EQ(run->exit_code, 0) << run->out << run->err;
+}
+
+TEST(Environment, IsForgottenAlsoWhereAMappingCannotBeReadThroughout) {
+  setenv(kSecret, "canary-7c0fe1d2903b55aa", 1);
+  // Readable by its rights, and a bus error where the file has no bytes; a page of it holds a copy.
+  const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const int file = memfd_create("mapping", MFD_CLOEXEC);
+  ASSERT_EQ(ftruncate(file, static_cast<off_t>(page)), 0);
+  auto* mapping = static_cast<char*>(mmap(nullptr, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0));
+  ASSERT_NE(mapping, MAP_FAILED);
+  std::strcpy(mapping + page / 2, std::getenv(kSecret));
+  auto fork_server = ForkServer::start({"kl-test", {}, [mapping, page](Channel& channel, WorkerCell&) {
+                                          channel.send(1, mapping[page / 2 + 4] == 0 ? "gone" : "still there");
+                                        }});
+  auto worker = (*fork_server)->spawn();
+  ASSERT_TRUE(worker.ok()) << worker.error().message;
+  EXPECT_EQ(worker->channel().receive(after(std::chrono::seconds(60))).body, "gone");
+  munmap(mapping, 4 * page), close(file);
+  unsetenv(kSecret);
 }
 
 TEST(Environment, OfAWorkerIsNotInItsFileOfProcEither) {

@@ -1,8 +1,9 @@
 // Forced in before a source that is compiled by clang against the toolkit's headers: what nvcc predeclares and clang's
-// wrapper does not. Host overloads of min and max, nvcc's atomic builtins.
+// wrapper does not. Host overloads of min and max, nvcc's atomic builtins, stores with cache hints.
 #pragma once
 #include <math.h>  // isfinite and its like, of the host, in the global namespace too: clang's wrapper has <cmath> alone.
 #include "device/toolkit_min_max.h"
+#include "device/cache_stores.h"
 #include "device/nv_atomics.h"
 
 // Clusters of blocks: cooperative_groups.h offers them to nvcc, and to whoever says that the intrinsics are there.

@@ -49,8 +49,16 @@ std::optional<RunFailure> over_limits(const DeviceFacts& facts, const DeviceKern
   return std::nullopt;
 }
 
-/// Parameters beyond the recorded ones receive the scratch buffers' addresses, in order.
-std::optional<RunFailure> pass_arguments(const DeviceKernel& kernel, const MepInstance& recorded,
+/// nvcc lets a lambda for host and device end with one member more than clang does: a pointer to the host's own copy,
+/// which no code of the device reads.
+bool lacks_host_pointer(const ScannedParameter& parameter, uint32_t taken, uint32_t recorded) {
+  const uint32_t word = sizeof(uint64_t);
+  return taken > 0 && parameter.lambda_bytes == taken && recorded == (taken + word - 1) / word * word + word;
+}
+
+/// `launch.arguments`, as recorded, are laid out as `kernel` takes them. Parameters beyond the recorded ones receive
+/// the scratch buffers' addresses, in order.
+std::optional<RunFailure> pass_arguments(const DeviceKernel& kernel, const Mep& mep, const MepInstance& recorded,
                                          const std::vector<uint64_t>& scratch, DeviceLaunch& launch) {
   if (!kernel.knows_parameters) {
     if (scratch.empty()) return std::nullopt;
@@ -68,16 +76,25 @@ std::optional<RunFailure> pass_arguments(const DeviceKernel& kernel, const MepIn
   };
   size_t passed = recorded.parameters.size();
   if (kernel.parameters.size() < passed || kernel.parameters.size() - passed > scratch.size()) return mismatch();
-  for (size_t i = 0; i < passed; ++i)
-    if (kernel.parameters[i].offset != recorded.parameters[i].offset ||
-        kernel.parameters[i].size != recorded.parameters[i].size)
+  std::vector<std::byte> taken(bytes);
+  bool shorter = false;  // What follows a parameter that is shorter than the recorded one may lie elsewhere.
+  for (size_t i = 0; i < passed; ++i) {
+    const Parameter &to = kernel.parameters[i], &from = recorded.parameters[i];
+    if (to.size != from.size) {
+      if (i >= mep.parameters.size() || !lacks_host_pointer(mep.parameters[i], to.size, from.size)) return mismatch();
+      shorter = true;
+    } else if (to.offset != from.offset && !shorter) {
       return mismatch();
-  launch.arguments.resize(std::max<size_t>(bytes, launch.arguments.size()));
+    }
+    if (uint64_t(from.offset) + to.size > launch.arguments.size()) return mismatch();
+    std::memcpy(&taken[to.offset], &launch.arguments[from.offset], to.size);
+  }
   for (size_t i = passed; i < kernel.parameters.size(); ++i) {
     const Parameter& slot = kernel.parameters[i];
     if (slot.size != sizeof(uint64_t)) return mismatch();
-    std::memcpy(&launch.arguments[slot.offset], &scratch[i - passed], sizeof(uint64_t));
+    std::memcpy(&taken[slot.offset], &scratch[i - passed], sizeof(uint64_t));
   }
+  launch.arguments = std::move(taken);
   return std::nullopt;
 }
 
@@ -187,6 +204,8 @@ std::optional<RunFailure> LoadedCode::prepare(Device& device, const ReplayInstan
                                                    " bytes, the recorded one " + std::to_string(variable.size)};
     prepared.variables.push_back(found ? found->address : 0);
   }
+  std::vector<std::byte> arguments = memory.arguments;
+  if (auto failure = place_symbols(device, memory, recorded, prepared, arguments)) return failure;
   std::vector<CandidateLaunch> launches = code.launches;
   if (launches.empty()) launches.push_back(CandidateLaunch::as_recorded(mep.kernel_mangled));
   for (auto& wanted : launches) {
@@ -200,7 +219,7 @@ std::optional<RunFailure> LoadedCode::prepare(Device& device, const ReplayInstan
     auto geometry = wanted.evaluate(recorded.geometry, values);
     if (!geometry.ok()) return RunFailure{Outcome::LaunchFailed, geometry.error().message};
     DeviceLaunch launch;
-    launch.kernel = kernel->handle, launch.geometry = *geometry, launch.arguments = memory.arguments;
+    launch.kernel = kernel->handle, launch.geometry = *geometry, launch.arguments = arguments;
     launch.cluster = recorded.settings.cluster, launch.cluster_policy = recorded.settings.cluster_policy;
     launch.carveout = recorded.settings.carveout, launch.cache_config = recorded.settings.cache_config;
     launch.priority = recorded.settings.priority;
@@ -209,7 +228,7 @@ std::optional<RunFailure> LoadedCode::prepare(Device& device, const ReplayInstan
                                                    " does not have (sm_90 and later do)"};
     if (kernel_.empty()) kernel_ = kernel->name;
     if (auto failure = over_limits(device.facts(), *kernel, *geometry)) return failure;
-    if (auto failure = pass_arguments(*kernel, recorded, scratch_addresses, launch)) return failure;
+    if (auto failure = pass_arguments(*kernel, mep, recorded, scratch_addresses, launch)) return failure;
     if (!resources_.threads && kernel->registers > 0) {
       auto threads = static_cast<uint32_t>(geometry->block.count());
       resources_ = {kernel->registers, kernel->local_bytes, kernel->shared_bytes + geometry->shared_bytes, threads, {}};
@@ -219,11 +238,12 @@ std::optional<RunFailure> LoadedCode::prepare(Device& device, const ReplayInstan
     }
     prepared.launches.push_back(std::move(launch));
   }
-  return place_symbols(device, memory, recorded, prepared);
+  return std::nullopt;
 }
 
 std::optional<RunFailure> LoadedCode::place_symbols(Device& device, const ReplayInstance& memory,
-                                                    const MepInstance& recorded, Prepared& into) const {
+                                                    const MepInstance& recorded, Prepared& into,
+                                                    std::vector<std::byte>& arguments) const {
   if (memory.slots.empty()) return std::nullopt;
   std::vector<uint64_t> values;
   std::vector<const ReplayInstance::Slot*> placed;
@@ -239,9 +259,8 @@ std::optional<RunFailure> LoadedCode::place_symbols(Device& device, const Replay
                         "the image has no variable '" + symbol.spelling + "', which recorded memory points to"};
     address += symbol.addend;
     if (slot.in_arguments) {
-      for (auto& launch : into.launches)
-        if (slot.offset + sizeof address <= launch.arguments.size())
-          std::memcpy(&launch.arguments[slot.offset], &address, sizeof address);
+      if (slot.offset + sizeof address <= arguments.size())
+        std::memcpy(&arguments[slot.offset], &address, sizeof address);
     } else {
       values.push_back(address), placed.push_back(&slot);
     }

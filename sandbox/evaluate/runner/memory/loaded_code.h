@@ -84,8 +84,9 @@ class LoadedCode {
   std::optional<RunFailure> prepare(Device& device, const ReplayInstance& memory, const Mep& mep,
                                     const MepInstance& recorded, const RunnableCode& code);
   const DeviceKernel* find_kernel(const std::string& wanted) const;
+  /// Puts the addresses of the image's variables where the recorded memory and arguments had theirs.
   std::optional<RunFailure> place_symbols(Device& device, const ReplayInstance& memory, const MepInstance& recorded,
-                                          Prepared& into) const;
+                                          Prepared& into, std::vector<std::byte>& arguments) const;
 
   DeviceImage image_;
   std::vector<OwnVariable> own_;

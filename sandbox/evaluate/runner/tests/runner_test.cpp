@@ -26,6 +26,32 @@ TEST(Runner, ReproducesTheCaptureAndAnnouncesItsExperiments) {
   EXPECT_THAT(rig.announced, ::testing::ElementsAre("poison 0 1", "", "poison 1 1", ""));
 }
 
+/// As nvcc passes it: a lambda for host and device, of which the image knows the four bytes of what it captures.
+MepFixture scale_by_a_lambda(uint64_t lambda_bytes) {
+  MepFixture fixture = scale();
+  fixture.mep.parameters[2].lambda_bytes = lambda_bytes;
+  for (auto& instance : fixture.mep.instances) {
+    std::vector<std::byte> arguments(36, std::byte(0xee));
+    std::memcpy(arguments.data(), instance.arguments.data(), 20);
+    std::memcpy(&arguments[32], &instance.arguments[20], 4);
+    instance.arguments = arguments;
+    instance.parameters[2].size = 16, instance.parameters[3].offset = 32;
+  }
+  return fixture;
+}
+
+TEST(Runner, LeavesOutThePointerThatNvccAddsToALambdaForHostAndDevice) {
+  Rig rig(scale_by_a_lambda(4));
+  ASSERT_EQ(rig.trouble, "");
+  EXPECT_TRUE(rig.report.pass()) << rig.report.complaint();
+  EXPECT_TRUE(rig.judge("faster").ok());
+  EXPECT_EQ(rig.judge("wrong").outcome, Outcome::Wrong);
+  for (uint64_t other : {0, 12, 16}) {
+    Rig refused(scale_by_a_lambda(other));
+    EXPECT_THAT(refused.trouble, HasSubstr("the kernel takes 4 parameters of 24 bytes")) << other;
+  }
+}
+
 TEST(Runner, SaysOfAnOriginalThatDoesNotRepeatThatItDoesNot) {
   Rig rig(scale(), {}, "", "takes turns");
   ASSERT_EQ(rig.trouble, "");

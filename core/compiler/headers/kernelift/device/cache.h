@@ -2,6 +2,7 @@
 // accesses: they change no result, and where their effect on the cache matters the toolkit's own headers are used.
 #pragma once
 #include "../types/vectors.h"
+#include "cache_stores.h"
 #define KL_DEVICE static __device__ __forceinline__
 
 #define KL_LDG(type, builtin, as) \
@@ -45,14 +46,9 @@ KL_LDG_VECTOR(double2, 2, double, d2)
 #undef KL_LDG
 #undef KL_LDG_VECTOR
 
-#define KL_HINTS(type)                                       \
-  KL_DEVICE type __ldcg(const type* p) { return *p; }        \
-  KL_DEVICE type __ldca(const type* p) { return *p; }        \
-  KL_DEVICE type __ldcs(const type* p) { return *p; }        \
-  KL_DEVICE type __ldlu(const type* p) { return *p; }        \
-  KL_DEVICE void __stwb(type* p, type value) { *p = value; } \
-  KL_DEVICE void __stcg(type* p, type value) { *p = value; } \
-  KL_DEVICE void __stcs(type* p, type value) { *p = value; } \
+#define KL_HINTS(type)                                \
+  KL_DEVICE type __ldcg(const type* p) { return *p; } \
+  KL_DEVICE type __ldcs(const type* p) { return *p; } \
   KL_DEVICE void __stwt(type* p, type value) { *p = value; }
 // "Don't cache, fetch again": what volatile says.
 #define KL_SCALAR_HINTS(type) \
