@@ -280,7 +280,8 @@ Result<MemoryKind> memory_kind_from_name(const std::string& text) {
   for (auto kind : {MemoryKind::Device, MemoryKind::Managed, MemoryKind::HostMapped, MemoryKind::Variable,
                     MemoryKind::Array, MemoryKind::Texture})
     if (text == name(kind)) return kind;
-  return environment_error("'" + text + "' is not a kind of memory (device, managed, host-mapped, variable, array, texture)");
+  return environment_error("'" + text +
+                           "' is not a kind of memory (device, managed, host-mapped, variable, array, texture)");
 }
 
 Json to_json(const Geometry& geometry) {

@@ -34,7 +34,7 @@ struct Image {
 };
 
 /// Array: the texels of a CUDA array, row after row without padding. Texture: a texture or surface object, as
-/// core/toolchain/texture_object.h lays it out; its handle is the region's address.
+/// core/model/texture_object.h lays it out; its handle is the region's address.
 enum class MemoryKind { Device, Managed, HostMapped, Variable, Array, Texture };
 
 const char* name(MemoryKind);  ///< "device", "managed", "host-mapped", "variable", ...: as artefacts spell it.

@@ -6,6 +6,8 @@
 
 namespace kernelift {
 
+static_assert(sizeof(kl_texture) == 72, "captures hold it as it is");
+
 std::optional<kl_texture> read_texture(std::span<const std::byte> bytes) {
   kl_texture t;
   if (bytes.size() != sizeof t) return std::nullopt;

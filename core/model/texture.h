@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "core/toolchain/texture_object.h"
+#include "core/model/texture_object.h"
 
 namespace kernelift {
 

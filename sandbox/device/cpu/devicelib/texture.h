@@ -1,9 +1,9 @@
 // Texture fetches and surface accesses, as the CUDA C++ Programming Guide's appendix "Texture Fetching" defines them:
 // coordinates become texel numbers by the addressing modes; linear filtering weighs with fractions of 9 bits, 8 of them
-// behind the point. The object is described in core/toolchain/texture_object.h. Inlined, everything that depends on the
-// object alone leaves the loops over threads.
+// behind the point, halves rounded up (tried on an H100). The object is described in core/model/texture_object.h.
+// Inlined, everything that depends on the object alone leaves the loops over threads.
 #pragma once
-#include "core/toolchain/texture_object.h"
+#include "core/model/texture_object.h"
 
 typedef u32 u32x4 __attribute__((vector_size(16)));
 
@@ -26,7 +26,7 @@ static inline u32 kl_channel(const u8* at, u32 bits, u32 format) {
   if (bits == 32) return *(const u32*)at;
   if (bits == 16) {
     const u16 raw = *(const u16*)at;
-    if (format == KL_TEXEL_FLOAT) return bits_of_float((f32)__builtin_bit_cast(f16, raw));
+    if (format == KL_TEXEL_FLOAT) return bits_of_float((f32) __builtin_bit_cast(f16, raw));
     return format == KL_TEXEL_SIGNED ? (u32)(i32)(i16)raw : raw;
   }
   return format == KL_TEXEL_SIGNED ? (u32)(i32)(i8)*at : *at;
@@ -39,12 +39,12 @@ static inline u32 kl_as_float(u32 raw, u32 bits, u32 format) {
   return bits_of_float(value < -1 ? -1 : value);
 }
 
-/// One channel's bits of the texel at whole numbers. Of channels that the texture lacks the fourth is 1, others are 0.
+/// One channel's bits of the texel at whole numbers; 0 of channels that the texture lacks (tried on an H100).
 static inline u32 kl_texel(const kl_texture* t, u32 channel, i64 x, i64 y, i64 z) {
   const int floats = t->format == KL_TEXEL_FLOAT || t->as_float;
   if (x < 0 || y < 0 || z < 0)
     return floats ? bits_of_float(t->border[channel]) : (u32)__nv_float2int_rz(t->border[channel]);
-  if (channel >= t->channels) return channel < 3 ? 0 : floats ? 0x3f800000 : 1;
+  if (channel >= t->channels) return 0;
   const u8* row = (const u8*)t->memory + z * t->layer_bytes + y * t->row_bytes;
   const u32 raw = kl_channel(row + (x * t->channels + channel) * (t->bits / 8), t->bits, t->format);
   return t->as_float ? kl_as_float(raw, t->bits, t->format) : raw;
@@ -68,7 +68,7 @@ static inline kl_place kl_place_on(const kl_texture* t, int axis, u32 texels, f3
   }
   const f32 b = x - 0.5f, floor = __builtin_elementwise_floor(b);
   const i64 i = __nv_float2ll_rd(b);
-  const f32 weight = __builtin_elementwise_roundeven((b - floor) * 256) / 256;
+  const f32 weight = __builtin_elementwise_floor((b - floor) * 256 + 0.5f) / 256;
   return (kl_place){kl_addressed(i, n, mode), kl_addressed(i + 1, n, mode), weight == weight ? weight : 0};
 }
 
@@ -93,9 +93,8 @@ static inline f32 kl_plane(const kl_texture* t, u32 channel, const kl_position* 
 static inline u32 kl_fetched(const kl_texture* t, u32 channel, const kl_position* at) {
   if (!t->linear) return kl_texel(t, channel, at->x.low, at->y.low, at->z.low);
   const f32 low = kl_plane(t, channel, at, at->z.low);
-  return bits_of_float(at->dimensions < 3 ? low
-                                          : (1 - at->z.weight) * low +
-                                                at->z.weight * kl_plane(t, channel, at, at->z.high));
+  return bits_of_float(
+      at->dimensions < 3 ? low : (1 - at->z.weight) * low + at->z.weight * kl_plane(t, channel, at, at->z.high));
 }
 
 /// tex.1d, .2d, .3d, .a1d, .a2d with float coordinates: four channels' bits.
@@ -112,8 +111,8 @@ u32x4 __nvvm_kl_texture(u64 object, u32 shape, f32 x, f32 y, f32 z, u32 layer) {
 u32x4 __nvvm_kl_texels(u64 object, u32 shape, u32 x, u32 y, u32 z, u32 layer) {
   const kl_texture* t = (const kl_texture*)object;
   const u32 dimensions = shape & KL_DIMENSIONS;
-  const u32 mode = t->resource == KL_RESOURCE_LINEAR || t->address[0] == KL_ADDRESS_BORDER ? KL_ADDRESS_BORDER
-                                                                                             : KL_ADDRESS_CLAMP;
+  const u32 mode =
+      t->resource == KL_RESOURCE_LINEAR || t->address[0] == KL_ADDRESS_BORDER ? KL_ADDRESS_BORDER : KL_ADDRESS_CLAMP;
   const i64 at_x = kl_addressed((i32)x, kl_extent(t->width), mode);
   const i64 at_y = dimensions > 1 ? kl_addressed((i32)y, kl_extent(t->height), mode) : 0;
   const i64 at_z = dimensions > 2 ? kl_addressed((i32)z, kl_extent(t->depth), mode) : kl_layer(t, shape, layer);

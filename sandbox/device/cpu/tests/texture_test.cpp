@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "core/toolchain/texture_object.h"
+#include "core/model/texture_object.h"
 #include "sandbox/device/cpu/tests/device_test.h"
 
 namespace kernelift::cpu {
@@ -59,8 +59,9 @@ TEST(Texture, WeightsHaveEightBitsBehindThePoint) {
   const Floats texels = {0, 256};
   kl_texture texture = texture_over(texels, 2);
   texture.linear = 1;
-  EXPECT_EQ(OneAxis()(texture, {0.5f + 3 / 256.f, 0.5f + 3.25f / 256, 0.5f + 3.75f / 256, 0.5f + 255.75f / 256}),
-            Floats({3, 3, 4, 256}));
+  auto at = [](float fraction) { return 0.5f + fraction / 256; };
+  EXPECT_EQ(OneAxis()(texture, {at(3), at(3.25f), at(3.75f), at(0.5f), at(2.5f), at(255.75f)}),
+            Floats({3, 3, 4, 1, 3, 256}));
 }
 
 TEST(Texture, AddressingModesRepeatMirrorClampOrGiveTheBorder) {
@@ -152,6 +153,8 @@ __global__ void fetch(cudaTextureObject_t t, int4* out) {
   EXPECT_EQ(out[0], 3.5f);
   ASSERT_TRUE(image.run("3box", grid(1, 1), handle(texture), 0.5f, 0.5f, 1.25f, out).ok());
   EXPECT_EQ(out[0], 3.0f);
+  ASSERT_TRUE(image.run("5plane", grid(1, 1), handle(texture), 0.5f, 0.5f, out).ok());
+  EXPECT_EQ(Floats(out, out + 4), Floats({0, 0, 0, 0})) << "channels that are not there";
 
   texture = texture_over(texels, 2, 2, 4);
   texture.channels = 2, texture.row_bytes = 2 * 8, texture.layer_bytes = 4 * 8, texture.layered = 1;

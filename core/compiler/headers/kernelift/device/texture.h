@@ -6,16 +6,16 @@
 #include <__clang_cuda_texture_intrinsics.h>
 
 // In both forms: the value as the result, or put where a pointer leads.
-#define KL_FETCH(name, operation, parameters, arguments)                                 \
-  template <class T>                                                                     \
-  static __device__ void name(T* to, KL_PARAMETERS parameters) {                         \
-    __nv_tex_surf_handler(operation, to, KL_ARGUMENTS arguments);                        \
-  }                                                                                      \
-  template <class T>                                                                     \
-  static __device__ T name(KL_PARAMETERS parameters) {                                   \
-    T value;                                                                             \
-    __nv_tex_surf_handler(operation, &value, KL_ARGUMENTS arguments);                    \
-    return value;                                                                        \
+#define KL_FETCH(name, operation, parameters, arguments)              \
+  template <class T>                                                  \
+  static __device__ void name(T* to, KL_PARAMETERS parameters) {      \
+    __nv_tex_surf_handler(operation, to, KL_ARGUMENTS arguments);     \
+  }                                                                   \
+  template <class T>                                                  \
+  static __device__ T name(KL_PARAMETERS parameters) {                \
+    T value;                                                          \
+    __nv_tex_surf_handler(operation, &value, KL_ARGUMENTS arguments); \
+    return value;                                                     \
   }
 #define KL_PARAMETERS(...) cudaTextureObject_t texture, __VA_ARGS__
 #define KL_ARGUMENTS(...) texture, __VA_ARGS__
@@ -46,11 +46,11 @@ KL_FETCH(tex2DLayeredGrad, "__itex2DLayeredGrad_v2", (float x, float y, int laye
 #define KL_PARAMETERS(...) \
   cudaSurfaceObject_t surface, __VA_ARGS__, cudaSurfaceBoundaryMode boundary = cudaBoundaryModeTrap
 #define KL_ARGUMENTS(...) surface, __VA_ARGS__, boundary
-#define KL_SURFACE(shape, parameters, arguments)                                           \
-  KL_FETCH(surf##shape##read, "__isurf" #shape "read", parameters, arguments)              \
-  template <class T>                                                                       \
-  static __device__ void surf##shape##write(T value, KL_PARAMETERS parameters) {           \
-    __nv_tex_surf_handler("__isurf" #shape "write_v2", &value, KL_ARGUMENTS arguments);    \
+#define KL_SURFACE(shape, parameters, arguments)                                        \
+  KL_FETCH(surf##shape##read, "__isurf" #shape "read", parameters, arguments)           \
+  template <class T>                                                                    \
+  static __device__ void surf##shape##write(T value, KL_PARAMETERS parameters) {        \
+    __nv_tex_surf_handler("__isurf" #shape "write_v2", &value, KL_ARGUMENTS arguments); \
   }
 KL_SURFACE(1D, (int x), (x))
 KL_SURFACE(2D, (int x, int y), (x, y))

@@ -94,8 +94,8 @@ cudaError_t cudaMemcpy2DToArrayAsync(cudaArray_t to, size_t w_offset, size_t h_o
                                      cudaStream_t stream __dv(0));
 cudaError_t cudaMemcpy2DFromArray(void* to, size_t pitch, cudaArray_const_t from, size_t w_offset, size_t h_offset,
                                   size_t width, size_t height, enum cudaMemcpyKind kind);
-cudaError_t cudaMemcpy2DFromArrayAsync(void* to, size_t pitch, cudaArray_const_t from, size_t w_offset,
-                                       size_t h_offset, size_t width, size_t height, enum cudaMemcpyKind kind,
+cudaError_t cudaMemcpy2DFromArrayAsync(void* to, size_t pitch, cudaArray_const_t from, size_t w_offset, size_t h_offset,
+                                       size_t width, size_t height, enum cudaMemcpyKind kind,
                                        cudaStream_t stream __dv(0));
 cudaError_t cudaMemcpy2DArrayToArray(cudaArray_t to, size_t to_w_offset, size_t to_h_offset, cudaArray_const_t from,
                                      size_t from_w_offset, size_t from_h_offset, size_t width, size_t height,

@@ -1,8 +1,8 @@
 // CUDA arrays, and texture and surface objects. An array is memory of the arena, row after row without padding. An
-// object is a kl_texture (core/toolchain/texture_object.h) in the arena, and its handle is that address: kernels, the
+// object is a kl_texture (core/model/texture_object.h) in the arena, and its handle is that address: kernels, the
 // recorder and a replay find it, and what it leads to, as they find all memory.
 #pragma once
-#include "core/toolchain/texture_object.h"
+#include "core/model/texture_object.h"
 #include "sandbox/device/cpu/runtime/abi_textures.h"
 
 namespace kernelift::cudart {
