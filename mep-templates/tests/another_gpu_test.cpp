@@ -141,7 +141,7 @@ TEST_F(AnotherGpuTest, WhatASurfaceWritesIsComparedAndItsHandleIsTheRecordedOne)
   for (const char* where : {"FAKE_REFUSALS=0", "FAKE_REFUSALS=9"}) {
     auto outcome = run("surface", {where});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
-    EXPECT_THAT(outcome.out, HasSubstr("128 bytes"));
+    EXPECT_THAT(outcome.out, HasSubstr("128 x unsigned char identical"));
   }
   expect_named("surface", {"FAKE_HANDLE=4"},
                "the driver does not give the handle 3 that a texture or surface object had");

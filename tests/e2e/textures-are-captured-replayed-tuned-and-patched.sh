@@ -24,8 +24,8 @@ expect_says PASS
 sed 's/y + 0.5f) - sum, left/y + 0.5f) - sum * 1.01f, left/' .kernelift/mep/k/kernel.cu > .kernelift/off.cu
 expect_exit 1 "$KL" evaluate .kernelift/mep/k --device cpu .kernelift/off.cu
 expect_says "wrong"
-# Whole powers need no powf.
-sed 's|float w = powf(flow.decay, float(abs(k)));|float w = 1; for (int j = 0; j < abs(k); ++j) w *= flow.decay;|' .kernelift/mep/k/kernel.cu > .kernelift/better.cu
+# Whole powers need no pow.
+sed 's|float w = float(pow(double(flow.decay), abs(k) / 1.0));|float w = 1; for (int j = 0; j < abs(k); ++j) w *= flow.decay;|' .kernelift/mep/k/kernel.cu > .kernelift/better.cu
 printf '#!/bin/sh\ncat >/dev/null\nprintf "IDEA: whole powers\\n\\140\\140\\140\\n"; cat .kernelift/better.cu; printf "\\140\\140\\140\\n"\n' > .kernelift/answer.sh
 chmod +x .kernelift/answer.sh
 expect_gain "$KL" tune .kernelift/mep/k --device cpu --tiers source --evals 8 --no-inherit --llm command:.kernelift/answer.sh --llm-calls 1

@@ -1,8 +1,8 @@
 // A bilinear image warp, as optical flow does it: the second image is fetched where the flow points, and what is left
 // of the difference to the first one is written through a surface.
+#include <cuda_runtime.h>
 #include <cstdio>
 #include <cstdlib>
-#include <cuda_runtime.h>
 #include <vector>
 
 struct Flow {
@@ -18,7 +18,7 @@ __global__ void warp(Flow flow, cudaTextureObject_t first, cudaSurfaceObject_t l
   float2 v = flow.vectors[y * flow.width + x];
   float sum = 0;
   for (int k = -4; k <= 4; ++k) {
-    float w = powf(flow.decay, float(abs(k)));
+    float w = float(pow(double(flow.decay), abs(k) / 1.0));
     sum += w * tex2D<float>(flow.second, x + v.x + k + 0.5f, y + v.y + 0.5f);
   }
   surf2Dwrite(tex2D<float>(first, x + 0.5f, y + 0.5f) - sum, left, x * int(sizeof(float)), y);
@@ -65,7 +65,7 @@ int main() {
   cudaMemcpy((void*)flow.vectors, vectors.data(), n * sizeof(float2), cudaMemcpyHostToDevice);
   cudaTextureObject_t before = texture_of(first, cudaFilterModePoint);
   dim3 block(32, 4), grid((width + 31) / 32, (height + 3) / 4);
-  for (int i = 0; i < 4; ++i) warp<<<grid, block>>>(flow, before, surface, out);
+  for (int i = 0; i < 12; ++i) warp<<<grid, block>>>(flow, before, surface, out);
   size_t row = width * sizeof(float);
   cudaMemcpy2DFromArray(left.data(), row, rest, 0, 0, row, height, cudaMemcpyDeviceToHost);
   cudaMemcpy(sums.data(), out, n * sizeof(float), cudaMemcpyDeviceToHost);
