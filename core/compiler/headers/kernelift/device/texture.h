@@ -3,7 +3,11 @@
 // is refused by name where a kernel uses it.
 #pragma once
 #if __cplusplus >= 201103L
+// Its one name that an application may well define.
+#pragma push_macro("N")
+#undef N
 #include <__clang_cuda_texture_intrinsics.h>
+#pragma pop_macro("N")
 
 // In both forms: the value as the result, or put where a pointer leads.
 #define KL_FETCH(name, operation, parameters, arguments)              \
